@@ -1,0 +1,153 @@
+/* arena.c -- reserves a node's address space once and hands out 32 KB pages from it. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "kernel/base/arena.h"
+#include <sys/mman.h>
+#include <unistd.h>
+
+/*
+ * One spinning flag guards the free list and the counters. A page is asked for once per some hundred rows, so threads
+ * hardly ever meet here, and the flag is held for a handful of instructions.
+ *
+ * In the simulator the order in which threads take pages is part of the schedule, hence deterministic; addresses are
+ * not, and nothing may depend on them.
+ */
+struct free_page {
+    struct free_page *next;
+};
+
+struct arena {
+    atomic_flag lock;
+    uint8_t *base;
+    size_t size;
+    size_t carved; /* Bytes from `base` that have been handed out at least once. */
+    struct free_page *free;
+    uint32_t free_count;
+    uint32_t pages_total;
+    uint32_t pages_used;
+    struct resource_usage group[RG_COUNT];
+    uint8_t *small[RG_COUNT]; /* Rest of the run from which arena_alloc() serves small pieces. */
+    size_t small_left[RG_COUNT];
+};
+
+static void arena_lock(struct arena *arena)
+{
+    while (atomic_flag_test_and_set_explicit(&arena->lock, memory_order_acquire)) {
+    }
+}
+
+static void arena_unlock(struct arena *arena)
+{
+    atomic_flag_clear_explicit(&arena->lock, memory_order_release);
+}
+
+struct arena *arena_create(const struct arena_limits *limits)
+{
+    uint64_t pages = 0;
+    for (uint32_t g = 0; g < RG_COUNT; g++)
+        pages += limits->pages_max[g];
+    size_t head = (sizeof(struct arena) + 4095u) & ~(size_t)4095u;
+    size_t size = head + (size_t)(pages + 1) * PAGE_SIZE_BYTES;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return NULL;
+
+    struct arena *arena = memory; /* Fresh pages of the system are zero. */
+    uintptr_t first = ((uintptr_t)memory + head + PAGE_SIZE_BYTES - 1) & ~((uintptr_t)PAGE_SIZE_BYTES - 1);
+    arena->base = (uint8_t *)first;
+    arena->size = size;
+    arena->pages_total = (uint32_t)pages;
+    for (uint32_t g = 0; g < RG_COUNT; g++) {
+        uint32_t reserved = limits->pages_reserved[g];
+        arena->group[g].max = limits->pages_max[g];
+        arena->group[g].reserved = reserved == 0 ? limits->pages_max[g] : reserved;
+    }
+    return arena;
+}
+
+void arena_destroy(struct arena *arena)
+{
+    if (arena != NULL) munmap(arena, arena->size);
+}
+
+/* Counts `pages` to the group, or refuses. Called with the lock held. */
+static bool group_take(struct arena *arena, enum resource_group group, uint32_t pages)
+{
+    struct resource_usage *usage = &arena->group[group];
+    if (pages > usage->max - usage->used) {
+        usage->failed++;
+        return false;
+    }
+    usage->used += pages;
+    if (usage->used > usage->high) usage->high = usage->used;
+    arena->pages_used += pages;
+    return true;
+}
+
+void *arena_page(struct arena *arena, enum resource_group group)
+{
+    void *page = NULL;
+    arena_lock(arena);
+    if (group_take(arena, group, 1)) {
+        if (arena->free != NULL) {
+            page = arena->free;
+            arena->free = arena->free->next;
+            arena->free_count--;
+        } else {
+            page = arena->base + arena->carved;
+            arena->carved += PAGE_SIZE_BYTES;
+        }
+    }
+    arena_unlock(arena);
+    return page;
+}
+
+void arena_page_release(struct arena *arena, enum resource_group group, void *page)
+{
+    struct free_page *free_page = page;
+    arena_lock(arena);
+    free_page->next = arena->free;
+    arena->free = free_page;
+    arena->free_count++;
+    arena->group[group].used--;
+    arena->pages_used--;
+    arena_unlock(arena);
+}
+
+void *arena_alloc(struct arena *arena, enum resource_group group, size_t size)
+{
+    size_t rounded = (size + 63u) & ~(size_t)63u;
+    void *memory = NULL;
+    arena_lock(arena);
+    if (rounded > arena->small_left[group]) {
+        size_t pages = (rounded + PAGE_SIZE_BYTES - 1) / PAGE_SIZE_BYTES;
+        if (!group_take(arena, group, (uint32_t)pages)) goto out;
+        /* A fresh run: it was never used, so the system has zeroed it. */
+        arena->small[group] = arena->base + arena->carved;
+        arena->small_left[group] = pages * PAGE_SIZE_BYTES;
+        arena->carved += pages * PAGE_SIZE_BYTES;
+    }
+    memory = arena->small[group];
+    arena->small[group] += rounded;
+    arena->small_left[group] -= rounded;
+out:
+    arena_unlock(arena);
+    return memory;
+}
+
+struct resource_usage arena_usage(const struct arena *arena, enum resource_group group)
+{
+    struct arena *unlocked = (struct arena *)(uintptr_t)arena;
+    arena_lock(unlocked);
+    struct resource_usage usage = arena->group[group];
+    arena_unlock(unlocked);
+    return usage;
+}
+
+const char *resource_group_name(enum resource_group group)
+{
+    static const char *const names[RG_COUNT] = {
+        [RG_DATA] = "DATA_MEMORY",        [RG_TRANSACTION] = "TRANSACTION_MEMORY",
+        [RG_JOB_BUFFER] = "JOBBUFFER",    [RG_SEND_BUFFER] = "TRANSPORTER_BUFFERS",
+        [RG_SCHEMA] = "SCHEMA_MEMORY",    [RG_NODE] = "NODE",
+    };
+    return group < RG_COUNT ? names[group] : "UNKNOWN";
+}

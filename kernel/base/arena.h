@@ -1,0 +1,65 @@
+/* arena.h -- all memory of one node: 32 KB pages handed out to resource groups with limits. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PAGE_SIZE_BYTES 32768u
+#define PAGE_WORDS      (PAGE_SIZE_BYTES / 4u)
+
+/* Who uses memory. Shown as ndbinfo.resources does; names in resource_group_name(). */
+enum resource_group {
+    RG_DATA = 0,     /* Rows and hash indexes: DataMemory. */
+    RG_TRANSACTION,  /* Operation, transaction, lock, scan records, row copies: TransactionMemory. */
+    RG_JOB_BUFFER,   /* Signals between threads, delayed signals. */
+    RG_SEND_BUFFER,  /* Bytes waiting for a link. */
+    RG_SCHEMA,       /* Dictionary and distribution. */
+    RG_NODE,         /* Blocks, threads, tables of the kernel itself. */
+    RG_COUNT
+};
+
+struct resource_usage {
+    uint32_t used;     /* Pages now. */
+    uint32_t max;      /* Pages at most. */
+    uint32_t reserved; /* Pages that other groups leave to this one. */
+    uint32_t high;     /* Most pages ever used. */
+    uint32_t failed;   /* Requests refused. */
+};
+
+struct arena;
+
+struct arena_limits {
+    uint32_t pages_max[RG_COUNT];
+    uint32_t pages_reserved[RG_COUNT]; /* 0 = same as max: the group never has to share. */
+};
+
+/*
+ * Creates an arena whose groups may use as much as `limits` says. Address space is reserved at once, memory is touched
+ * when a page is first handed out. Returns NULL when the system refuses the address space.
+ */
+struct arena *arena_create(const struct arena_limits *limits);
+
+/* Gives everything back to the system. No pointer into the arena is valid afterwards. */
+void arena_destroy(struct arena *arena);
+
+/*
+ * One page of 32 KB for `group`, or NULL when the group is at its maximum. The content is undefined. Thread-safe.
+ */
+void *arena_page(struct arena *arena, enum resource_group group);
+
+/* Returns a page got from arena_page() for the same group. Thread-safe. */
+void arena_page_release(struct arena *arena, enum resource_group group, void *page);
+
+/*
+ * `size` bytes, zeroed, aligned to 64, that live as long as the arena: for what is made once, when a node is created.
+ * NULL when the group is at its maximum. Thread-safe.
+ */
+void *arena_alloc(struct arena *arena, enum resource_group group, size_t size);
+
+/* The figures of one group. Thread-safe. */
+struct resource_usage arena_usage(const struct arena *arena, enum resource_group group);
+
+/* "DATA_MEMORY", ... for reports. */
+const char *resource_group_name(enum resource_group group);

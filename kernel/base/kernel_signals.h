@@ -1,0 +1,28 @@
+/* kernel_signals.h -- the few signals that the kernel itself sends or executes. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "kernel/base/bitmask.h"
+#include "kernel/base/signal.h"
+
+/* Numbers below 16 of signals/gsn.def are the kernel's. */
+enum kernel_gsn {
+    GSN_CONTINUEB = 1,     /* A block to itself: go on with work that was broken off. */
+    GSN_LINK_UP_REP = 2,   /* Kernel -> QMGR, A: a link to a peer is open. */
+    GSN_LINK_DOWN_REP = 3, /* Kernel -> QMGR, B: behind everything that the link delivered; one per thread. */
+    GSN_TAMPER_ORD = 4,    /* Arms (or with 0 disarms) the error insert of the receiving block. */
+};
+
+/* Two reports make one: QMGR acts on a lost link when `threads` reports of the same epoch have come. */
+struct link_rep {
+    uint32_t node;
+    uint32_t epoch;
+    uint32_t sender_class; /* enum sender_class of the peer. */
+    uint32_t threads;      /* How many LINK_DOWN_REP come in all. */
+};
+SIGNAL_STRUCT(link_rep, 4);
+
+struct tamper_ord {
+    uint32_t number; /* From kernel/error_inserts.def; 0 = off. */
+    uint32_t extra;  /* A value for inserts that take one. */
+};
+SIGNAL_STRUCT(tamper_ord, 2);

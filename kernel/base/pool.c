@@ -1,0 +1,110 @@
+/* pool.c -- seizes, finds and releases pooled records. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "kernel/base/pool.h"
+#include <string.h>
+
+#define POISON 0xF5
+
+void pool_init(struct pool *pool, struct arena *arena, enum resource_group group, uint32_t record_size,
+               uint32_t max)
+{
+    uint32_t size = (record_size + 7u) & ~7u;
+    *pool = (struct pool){
+        .arena = arena,
+        .group = group,
+        .record_size = size,
+        .per_page = PAGE_SIZE_BYTES / size,
+        .max = max < POOL_INDEX_MAX ? max : POOL_INDEX_MAX,
+    };
+    page_map_init(&pool->pages, arena, group);
+}
+
+static struct pool_record *record_at(const struct pool *pool, uint32_t index)
+{
+    uint32_t slot = index - 1;
+    uint8_t *page = page_map_at(&pool->pages, slot / pool->per_page);
+    return (struct pool_record *)(void *)(page + (size_t)(slot % pool->per_page) * pool->record_size);
+}
+
+/* Adds one page of free records. */
+static bool pool_grow(struct pool *pool)
+{
+    if (pool->carved >= pool->max) return false;
+    uint32_t page_no = pool->carved / pool->per_page;
+    void *page = arena_page(pool->arena, pool->group);
+    if (page == NULL) return false;
+    if (!page_map_set(&pool->pages, page_no, page)) {
+        arena_page_release(pool->arena, pool->group, page);
+        return false;
+    }
+    uint32_t room = pool->max - pool->carved;
+    uint32_t add = pool->per_page < room ? pool->per_page : room;
+    /* Linked so that low indexes are handed out first. */
+    for (uint32_t i = add; i > 0; i--) {
+        struct pool_record *record =
+            (struct pool_record *)(void *)((uint8_t *)page + (size_t)(i - 1) * pool->record_size);
+        record->ref = 0;
+        record->next_free = pool->free;
+        pool->free = pool->carved + i;
+    }
+    pool->carved += add;
+    return true;
+}
+
+void *pool_seize(struct pool *pool)
+{
+    if (pool->fail_next > 0 && --pool->fail_next == 0) {
+        pool->failed++;
+        return NULL;
+    }
+    if (pool->free == 0 && !pool_grow(pool)) {
+        pool->failed++;
+        return NULL;
+    }
+    uint32_t index = pool->free;
+    struct pool_record *record = record_at(pool, index);
+    uint32_t generation = record->next_free >> 24;
+    pool->free = record->next_free & POOL_INDEX_MAX;
+    memset(record, 0, pool->record_size);
+    record->ref = index | generation << 24;
+    pool->in_use++;
+    if (pool->in_use > pool->high) pool->high = pool->in_use;
+    return record;
+}
+
+void pool_release(struct pool *pool, void *record_memory)
+{
+    struct pool_record *record = record_memory;
+    uint32_t index = pool_index(record->ref);
+    uint32_t generation = (record->ref >> 24) + 1u;
+    memset((uint8_t *)record_memory + sizeof *record, POISON, pool->record_size - sizeof *record);
+    record->ref = 0;
+    record->next_free = pool->free | generation << 24;
+    pool->free = index;
+    pool->in_use--;
+}
+
+void *pool_find(const struct pool *pool, uint32_t ref)
+{
+    uint32_t index = pool_index(ref);
+    if (index == 0 || index > pool->carved) return NULL;
+    struct pool_record *record = record_at(pool, index);
+    return record->ref == ref ? record : NULL;
+}
+
+void *pool_next(const struct pool *pool, uint32_t index)
+{
+    while (index < pool->carved) {
+        struct pool_record *record = record_at(pool, ++index);
+        if (record->ref != 0) return record;
+    }
+    return NULL;
+}
+
+void pool_drop(struct pool *pool)
+{
+    for (uint32_t page_no = 0; page_no * pool->per_page < pool->carved; page_no++)
+        arena_page_release(pool->arena, pool->group, page_map_at(&pool->pages, page_no));
+    page_map_drop(&pool->pages);
+    pool->carved = pool->free = pool->in_use = 0;
+}

@@ -1,0 +1,60 @@
+/* pool.h -- records of one type, addressed by a reference that notices when it has gone stale. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "kernel/base/page_map.h"
+
+/*
+ * A reference is one word: low 24 bits index (from 1), high 8 bits generation; 0 is "none". Releasing a record moves
+ * its generation on, so an old reference finds nothing. Eight bits wrap: what comes from outside is confirmed by a
+ * second word (transaction id, sender data) as well.
+ *
+ * A pool belongs to one block instance (no locking), grows by pages of its resource group up to `max` records, and
+ * gives pages back only when it is dropped.
+ */
+#define POOL_INDEX_MAX 0xFFFFFFu
+#define REF_NONE       0u
+
+/* The first member of every pooled record. Owned by the pool. */
+struct pool_record {
+    uint32_t ref;       /* This record's own reference while it is seized, else 0. */
+    uint32_t next_free; /* Index of the next free record; generation in the high bits. */
+};
+
+struct pool {
+    struct page_map pages;
+    struct arena *arena;
+    enum resource_group group;
+    uint32_t record_size;
+    uint32_t per_page;
+    uint32_t max;
+    uint32_t carved; /* Records that exist, used or free. */
+    uint32_t free;   /* Index of the first free record, 0 = none. */
+    uint32_t in_use;
+    uint32_t high;   /* Most records ever in use. */
+    uint32_t failed; /* Requests refused. */
+    uint32_t fail_next; /* Test hook: when n > 0, the n-th request from now is refused. */
+};
+
+/* Prepares a pool of records of `record_size` bytes (a struct whose first member is struct pool_record). */
+void pool_init(struct pool *pool, struct arena *arena, enum resource_group group, uint32_t record_size,
+               uint32_t max);
+
+/* A zeroed record (its pool_record filled), or NULL when the limit or the memory is reached. */
+void *pool_seize(struct pool *pool);
+
+/* Releases a record got from pool_seize(). Its memory is poisoned. */
+void pool_release(struct pool *pool, void *record);
+
+/* The record of a reference that may be stale or forged; NULL when it is. */
+void *pool_find(const struct pool *pool, uint32_t ref);
+
+/* The first record in use with an index greater than `index`, or NULL; for walks that break off and go on. */
+void *pool_next(const struct pool *pool, uint32_t index);
+
+/* Gives all memory back. */
+void pool_drop(struct pool *pool);
+
+static inline uint32_t pool_index(uint32_t ref)
+{
+    return ref & POOL_INDEX_MAX;
+}

@@ -1,0 +1,152 @@
+/* block.h -- what every block is built from: handler tables, sending, failing, logging. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "kernel/base/kernel_signals.h"
+#include "kernel/base/pool.h"
+#include "kernel/base/rng.h"
+#include "kernel/host.h"
+#include "kernel/jam.h"
+#include "kernel/node_config.h"
+
+struct block;
+struct node;
+struct thread;
+
+/* One line of a block's handler table: the border guard checks all of it before the handler runs. */
+struct handler {
+    uint16_t gsn;
+    uint8_t words_min;
+    uint8_t sections_min;
+    uint8_t sections_max;
+    uint8_t senders; /* enum sender_class, or'ed. */
+    void (*exec)(struct block *block, const struct signal *sig);
+};
+
+/*
+ * HANDLER(lqh, LQHKEYREQ, lqhkeyreq): GSN, function lqh_exec_LQHKEYREQ, payload struct. Sections and senders come from
+ * signals/gsn.def.
+ */
+#define HANDLER(prefix, name, type)                                                                \
+    {                                                                                              \
+        GSN_##name, (uint8_t)(sizeof(struct type) / 4u), name##_SECTIONS_MIN, name##_SECTIONS_MAX, \
+            name##_FROM, prefix##_exec_##name                                                      \
+    }
+
+#define GSN_TABLE 1024u /* GSNs are below this. */
+
+/* What is common to all instances of a block on one node. */
+struct block_type {
+    const char *name;
+    uint32_t block_no;
+    const struct handler *handlers;
+    uint32_t handler_count;
+    /* Checks all invariants of one instance with ndbrequire; NULL when there are none. */
+    void (*check)(struct block *block);
+};
+
+/* The head of every block instance's struct. */
+struct block {
+    struct thread *thread;
+    struct node *node;
+    const struct block_type *type;
+    const uint8_t *handler_index; /* By GSN: 1 + index into type->handlers, 0 = unknown. */
+    uint32_t ref;
+    uint32_t error_insert; /* Armed number, 0 = none. */
+    uint32_t error_extra;
+};
+
+/*
+ * Makes a block instance of `size` bytes (a struct whose first member is struct block), zeroed, in the memory of the
+ * thread's node, and registers it under (type->block_no, instance). Only while the node is being built.
+ */
+struct block *block_create(struct thread *thread, const struct block_type *type, uint32_t instance, size_t size);
+
+/* --- Sending. Payload and sections are copied. Never fails: what cannot be delivered is a link that is down. --- */
+
+void signal_send(struct block *from, uint32_t receiver, uint32_t gsn, enum signal_priority prio,
+                 const void *payload, uint32_t words, const struct section *sections, uint32_t section_count);
+
+/* Sends `payload` (a pointer to a signal struct) without sections. */
+#define sig_send(from, receiver, gsn, prio, payload)                                               \
+    signal_send(from, receiver, gsn, prio, payload, sizeof(*(payload)) / 4u, NULL, 0)
+
+/* The same after at least `delay_ms`; own node only, no sections. */
+void signal_send_delayed(struct block *from, uint32_t receiver, uint32_t gsn, enum signal_priority prio,
+                         const void *payload, uint32_t words, uint32_t delay_ms);
+
+#define sig_send_delayed(from, receiver, gsn, prio, payload, delay_ms)                             \
+    signal_send_delayed(from, receiver, gsn, prio, payload, sizeof(*(payload)) / 4u, delay_ms)
+
+/* To instance 0 of `block_no` on every node of `mask`. Not atomic: a crash may leave any subset of receivers. */
+void signal_broadcast(struct block *from, const struct node_mask *mask, uint32_t block_no, uint32_t gsn,
+                      enum signal_priority prio, const void *payload, uint32_t words,
+                      const struct section *sections, uint32_t section_count);
+
+/* --- What a block may know of the world. --- */
+
+/* Milliseconds since the node was made; the same for all handlers of a round. */
+uint64_t now_ms(const struct block *block);
+
+/* The random numbers of the block's thread. */
+struct rng *block_rng(struct block *block);
+
+const struct node_config *block_config(const struct block *block);
+struct arena *block_arena(const struct block *block);
+
+/* This node's own instance of a neighbour in the same thread (instance group); NULL when it is not there. */
+struct block *block_neighbour(const struct block *block, uint32_t block_no);
+
+/* How many instances a block has on this node (not counting instance 0). */
+uint32_t block_instances(const struct block *block, uint32_t block_no);
+
+/* --- Links. --- */
+
+enum link_level { LINK_NORMAL = 0, LINK_HIGH = 1, LINK_OVERLOAD = 2, LINK_FULL = 3 };
+
+/* How full the send buffer towards a node is; LINK_NORMAL for the own node. */
+enum link_level link_level(const struct block *block, uint32_t node);
+
+/* The epoch of the open link to a node, 0 when it is down. */
+uint32_t link_epoch(const struct block *block, uint32_t node);
+
+/* Which class of sender a connected node is; 0 when it is not connected. */
+uint32_t link_class(const struct block *block, uint32_t node);
+
+/* Closes the link to a node that broke a protocol. */
+void link_close(struct block *block, uint32_t node, const char *reason);
+
+/* Lets the transporter connect to `node` (or, with 0, closes and keeps it closed). */
+void link_allow(struct block *block, uint32_t node, uint32_t allowed);
+
+/* --- Failing and logging. --- */
+
+#define EXIT_CODE(number, name, klass, text) EXIT_##name = (number),
+enum exit_code {
+#include "kernel/exit_codes.def"
+};
+#undef EXIT_CODE
+
+/* Stops the node: error log, traces, exit. */
+_Noreturn void node_fail(uint32_t exit_code, const char *file, uint32_t line, const char *text);
+
+/*
+ * An assumption about kernel state. Always on. Nothing that a client or a peer can send may reach it.
+ */
+#define ndbrequire(cond)                                                                           \
+    do {                                                                                           \
+        if (__builtin_expect(!(cond), 0)) node_fail(EXIT_NDBREQUIRE, __FILE__, __LINE__, #cond);   \
+    } while (0)
+
+/* True when the error insert `number` (kernel/error_inserts.def) is armed in this block. */
+#define ERROR_INSERTED(block_, number) __builtin_expect((block_)->error_insert == (number), 0)
+
+/* Disarms the block's error insert: for inserts that fire once. */
+#define ERROR_INSERT_CLEAR(block_) ((block_)->error_insert = 0)
+
+void log_write(const struct block *block, enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#define log_info(block_, ...)    log_write(block_, LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_warning(block_, ...) log_write(block_, LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_error(block_, ...)   log_write(block_, LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_debug(block_, ...)   log_write(block_, LOG_LEVEL_DEBUG, __VA_ARGS__)

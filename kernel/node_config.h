@@ -1,0 +1,59 @@
+/* node_config.h -- what a node is told when it is made: the cluster's nodes, limits, times. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "kernel/base/arena.h"
+#include "kernel/base/bitmask.h"
+#include "kernel/base/signal.h"
+
+enum node_type { NODE_NONE = 0, NODE_DATA = 1, NODE_API = 2, NODE_MGM = 3 };
+
+#define NODEGROUP_NONE 65536u
+
+struct config_node {
+    uint32_t type;      /* enum node_type; NODE_NONE = no such node. */
+    uint32_t nodegroup; /* Data nodes: from the configuration, NODEGROUP_NONE = a spare node. */
+};
+
+/*
+ * Read-only after node_create(). Every limit is a value, not a constant, so that the simulator runs the same object
+ * code with tiny ones. Times in milliseconds.
+ */
+struct node_config {
+    uint32_t own_node;
+    uint32_t replicas;
+    uint64_t cluster_id;
+    uint32_t generation; /* Of the configuration. */
+    struct config_node node[NODE_ID_MAX + 1];
+
+    /* Layout. */
+    uint32_t thread_count;
+    uint32_t ldm_count;
+    uint32_t tc_count;
+
+    /* Times. */
+    uint32_t heartbeat_db_db_ms;
+    uint32_t heartbeat_db_api_ms;
+    uint32_t deadlock_timeout_ms;       /* TransactionDeadlockDetectionTimeout: longest wait for a row lock. */
+    uint32_t inactive_timeout_ms;       /* TransactionInactiveTimeout: 0 = for ever. */
+    uint32_t start_partial_timeout_ms;  /* StartPartialTimeout: 0 = for ever. */
+
+    /* Limits. */
+    struct arena_limits memory;
+    uint32_t transactions_max;     /* Per TC instance. */
+    uint32_t operations_max;       /* Per TC instance and per LDM instance. */
+    uint32_t scans_max;            /* Per TC instance. */
+    uint32_t frag_scans_max;       /* Per LDM instance. */
+    uint32_t tables_max;
+    uint32_t batch_rows;           /* BatchSize: rows per fragment and batch. */
+    uint32_t batch_bytes;          /* BatchByteSize. */
+    uint32_t scan_step_rows;       /* Rows a scan handles before it lets others run. */
+
+    uint32_t job_queue_words;      /* Ring between two threads, per priority; power of two. */
+    uint32_t job_queue_signals;    /* More signals than this in a ring go to the overflow segments. */
+    uint32_t overflow_segments;    /* Per thread; each holds SIGNAL_EXTENT_MAX words at least. */
+    uint32_t delayed_max;          /* Delayed signals per thread. */
+    uint32_t flush_words;          /* A link's words are handed to the transporter when so many wait. */
+};
+
+/* Fills in defaults for everything but own_node, node[] and cluster_id. */
+void node_config_defaults(struct node_config *config);

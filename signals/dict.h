@@ -1,0 +1,88 @@
+/* dict.h -- what clients ask of DBDICT. See docs/protocols/schema.md. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "signals/gsn.h"
+
+/* To the master's DBDICT; another answers REF 702 with master_node. Section 0: encoded table_def. */
+struct create_table_req {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(create_table_req, 1);
+struct create_table_conf {
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t version;
+};
+SIGNAL_STRUCT(create_table_conf, 3);
+struct create_table_ref {
+    uint32_t sender_data;
+    uint32_t error;
+    uint32_t master_node;
+    uint32_t column; /* 1 + column index the error is about, 0 = none. */
+};
+SIGNAL_STRUCT(create_table_ref, 4);
+
+struct drop_table_req {
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t version;
+};
+SIGNAL_STRUCT(drop_table_req, 3);
+struct drop_table_conf {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(drop_table_conf, 1);
+struct drop_table_ref {
+    uint32_t sender_data;
+    uint32_t error;
+    uint32_t master_node;
+};
+SIGNAL_STRUCT(drop_table_ref, 3);
+
+/*
+ * By name (section 0: size in bytes, then "database/def/table" padded to words) or by id (no section). Any started node.
+ * CONF sections: 0 encoded table_def (with id, version), 1 distribution (see struct distribution).
+ */
+struct get_tabinfo_req {
+    uint32_t sender_data;
+    uint32_t table_id;
+};
+SIGNAL_STRUCT(get_tabinfo_req, 2);
+struct get_tabinfo_conf {
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t version;
+};
+SIGNAL_STRUCT(get_tabinfo_conf, 3);
+struct get_tabinfo_ref {
+    uint32_t sender_data;
+    uint32_t error;
+};
+SIGNAL_STRUCT(get_tabinfo_ref, 2);
+
+/*
+ * Distribution section: word 0 fragment count F, word 1 replicas R, word 2 hash map buckets B; then F * R words with the
+ * node of each fragment's replicas (primary first, 0 = none), then B/2 words: for each bucket its fragment in 16 bits,
+ * low half first.
+ */
+#define DISTRIBUTION_HEAD_WORDS 3u
+
+/* Tables with id >= first_id, in id order, as many as fit. next_id 0: that was all. */
+struct list_tables_req {
+    uint32_t sender_data;
+    uint32_t first_id;
+};
+SIGNAL_STRUCT(list_tables_req, 2);
+/* Section 0, per table: id, version, state (enum table_state), fragment count, name size in bytes, name padded to words. */
+struct list_tables_conf {
+    uint32_t sender_data;
+    uint32_t count;
+    uint32_t next_id;
+};
+SIGNAL_STRUCT(list_tables_conf, 3);
+struct list_tables_ref {
+    uint32_t sender_data;
+    uint32_t error;
+};
+SIGNAL_STRUCT(list_tables_ref, 2);
+enum table_state { TABLE_UNDEFINED = 0, TABLE_OFFLINE = 1, TABLE_BUILDING = 2, TABLE_DROPPING = 3, TABLE_ONLINE = 4 };

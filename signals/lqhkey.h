@@ -1,0 +1,98 @@
+/* lqhkey.h -- prepare, commit, complete, abort between DBTC and the DBLQHs of a row's replicas. See docs/protocols/transaction.md. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "signals/tckey.h"
+
+/*
+ * The primary executes, then passes the request (with the row id it chose and prev_* set to itself) to the next node of
+ * the chain; the last answers TC with LQHKEYCONF. Sections as TCKEYREQ.
+ */
+struct lqhkeyreq {
+    uint32_t tc_op;        /* Reference of TC's operation record; REF_NONE for a committed read. */
+    uint32_t request_info; /* As TCKEYREQ's, the low 10 bits. */
+    uint32_t table_id;
+    uint32_t schema_version;
+    uint32_t fragment_id;
+    uint32_t hash; /* Low half of the 64-bit hash of the key. */
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t tc_ref;
+    uint32_t api_ref; /* Gets TRANSID_AI; a committed read's TCKEYREF too. */
+    uint32_t api_op;
+    uint32_t chain;    /* Bits 0-7, 8-15, 16-23: nodes still to be visited, next first, 0 = no more. 24-31: replica no, primary = 0. */
+    uint32_t prev_ref; /* LQH instance of the previous replica; 0 at the primary. */
+    uint32_t prev_op;  /* Its operation record. */
+    uint32_t row_page; /* Row id chosen by the primary; for backups. */
+    uint32_t row_slot;
+};
+SIGNAL_STRUCT(lqhkeyreq, 16);
+
+/* The instance key of a fragment: its LQH has instance 1 + fragment_id modulo the node's number of LDMs. */
+static inline uint32_t fragment_instance_key(uint32_t fragment_id)
+{
+    return 1u + fragment_id % 0xFF00u;
+}
+
+struct lqhkeyconf { /* From the last replica. */
+    uint32_t tc_op;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t lqh_op; /* Operation record at the sender: COMMIT, COMPLETE and ABORT start there. */
+    uint32_t read_words; /* Locking reads: how many words the client got. */
+};
+SIGNAL_STRUCT(lqhkeyconf, 5);
+
+struct lqhkeyref { /* From any replica. Nothing is left at the sender. */
+    uint32_t tc_op;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t error;
+    uint32_t prev_ref; /* 0: refused at the primary before any change, the transaction can go on. Else ABORT from here. */
+    uint32_t prev_op;
+};
+SIGNAL_STRUCT(lqhkeyref, 6);
+
+/*
+ * Trains: one signal for many operations of the same destination. Section 0: entries of TRAIN_ENTRY_WORDS words
+ * { reference of the receiver's record, reference of TC's record, transid1 }. At most TRAIN_ENTRIES_MAX.
+ * COMMIT, COMPLETE and ABORT start at the last replica; each passes on to its previous one; the primary answers TC
+ * with COMMITTED, COMPLETED, ABORTED whose first entry word is 0.
+ */
+#define TRAIN_ENTRY_WORDS 3u
+#define TRAIN_ENTRIES_MAX 64u
+
+struct train_entry {
+    uint32_t op; /* Record at the receiver. */
+    uint32_t tc_op;
+    uint32_t transid1;
+};
+
+struct commit_train {
+    uint32_t tc_ref;
+    uint32_t gci_hi;
+    uint32_t gci_lo;
+    uint32_t flags; /* COMMIT_AND_COMPLETE: the only operation of its transaction: commit also completes. */
+};
+SIGNAL_STRUCT(commit_train, 4);
+#define COMMIT_AND_COMPLETE 1u
+struct committed_train {
+    uint32_t gci_hi;
+    uint32_t gci_lo;
+};
+SIGNAL_STRUCT(committed_train, 2);
+struct complete_train {
+    uint32_t tc_ref;
+};
+SIGNAL_STRUCT(complete_train, 1);
+struct completed_train {
+    uint32_t unused;
+};
+SIGNAL_STRUCT(completed_train, 1);
+struct abort_train {
+    uint32_t tc_ref;
+};
+SIGNAL_STRUCT(abort_train, 1);
+struct aborted_train {
+    uint32_t unused;
+};
+SIGNAL_STRUCT(aborted_train, 1);

@@ -1,0 +1,96 @@
+/* scan.h -- full table scans: client - DBTC - DBLQH of each fragment. See docs/protocols/scan.md. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "signals/tckey.h"
+
+/*
+ * request_info: 3-4 lock_mode. An empty ATTRINFO section means "count": rows are counted in SCAN_TABCONF, none is sent.
+ * Answered by SCAN_TABCONF or SCAN_TABREF. The scan uses a seized TC record of its own (tc_connect).
+ */
+struct scan_tabreq {
+    uint32_t tc_connect;
+    uint32_t api_scan; /* Client's; comes back in all answers and in TRANSID_AI.api_op. */
+    uint32_t table_id;
+    uint32_t schema_version;
+    uint32_t request_info;
+    uint32_t batch_rows;  /* Per fragment; 0 = node's default. */
+    uint32_t batch_bytes; /* Per fragment; 0 = node's default. */
+    uint32_t parallelism; /* Fragments at a time; 0 = all. */
+    uint32_t transid1;
+    uint32_t transid2;
+};
+SIGNAL_STRUCT(scan_tabreq, 10);
+
+/*
+ * Some fragments have delivered a batch. Section 0: entries { fragment_id, rows, flags }. Without FRAG_DONE a
+ * fragment waits to be named in SCAN_NEXTREQ. SCAN_END: all fragments are done, the scan is closed at the server.
+ * The client counts each fragment's rows in TRANSID_AI: they may come later than this signal.
+ */
+struct scan_tabconf {
+    uint32_t api_scan;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t flags;
+};
+SIGNAL_STRUCT(scan_tabconf, 4);
+#define SCAN_END             1u
+#define SCAN_FRAG_ENTRY_WORDS 3u
+#define SCAN_FRAG_DONE       1u
+
+struct scan_tabref { /* The scan is closed at the server. */
+    uint32_t api_scan;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t error;
+};
+SIGNAL_STRUCT(scan_tabref, 4);
+
+/* Section 0: fragment ids to go on with. With SCAN_CLOSE no section: the scan ends, answered by SCAN_TABCONF with SCAN_END. */
+struct scan_nextreq {
+    uint32_t tc_connect;
+    uint32_t api_scan;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t flags;
+};
+SIGNAL_STRUCT(scan_nextreq, 5);
+#define SCAN_CLOSE 1u
+
+struct scan_fragreq { /* Section 0: ATTRINFO. */
+    uint32_t tc_frag; /* TC's record, returned. */
+    uint32_t table_id;
+    uint32_t schema_version;
+    uint32_t fragment_id;
+    uint32_t request_info;
+    uint32_t batch_rows;
+    uint32_t batch_bytes;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t api_ref;
+    uint32_t api_scan;
+};
+SIGNAL_STRUCT(scan_fragreq, 11);
+struct scan_fragconf {
+    uint32_t tc_frag;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t lqh_scan; /* For SCAN_FRAG_NEXTREQ; REF_NONE when done. */
+    uint32_t rows;
+    uint32_t flags; /* SCAN_FRAG_DONE: no more rows, or closed. */
+};
+SIGNAL_STRUCT(scan_fragconf, 6);
+struct scan_fragref { /* Nothing is left at the sender. */
+    uint32_t tc_frag;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t error;
+};
+SIGNAL_STRUCT(scan_fragref, 4);
+struct scan_frag_nextreq {
+    uint32_t lqh_scan;
+    uint32_t tc_frag;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t flags; /* SCAN_CLOSE: answered by SCAN_FRAGCONF with SCAN_FRAG_DONE. */
+};
+SIGNAL_STRUCT(scan_frag_nextreq, 5);

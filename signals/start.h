@@ -1,0 +1,58 @@
+/* start.h -- how NDBCNTR starts the blocks of its node, and how they learn of failures and of the node's state. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "signals/gsn.h"
+
+/* To every block instance once, first of all: pools and tables are made here, from block_config(). */
+struct read_config_req {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(read_config_req, 1);
+struct read_config_conf {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(read_config_conf, 1);
+
+/* A start phase begins; the block answers when its part is done. Only to blocks that have something to do in it. */
+struct sttor {
+    uint32_t sender_data;
+    uint32_t phase;
+    uint32_t start_type; /* enum start_type */
+};
+SIGNAL_STRUCT(sttor, 3);
+struct sttorry {
+    uint32_t sender_data;
+    uint32_t phase;
+};
+SIGNAL_STRUCT(sttorry, 2);
+enum start_type { START_INITIAL = 0, START_SYSTEM_RESTART = 1, START_NODE_RESTART = 2, START_INITIAL_NODE_RESTART = 3 };
+
+/* NDBCNTR to QMGR, CMVMI, DICT and every TC instance: the node's state has changed. Priority A. */
+struct node_state_rep {
+    uint32_t start_level; /* enum start_level of api_reg.h. */
+    uint32_t start_phase; /* Last completed. */
+    uint32_t master;      /* President's node id. */
+};
+SIGNAL_STRUCT(node_state_rep, 3);
+
+/*
+ * QMGR to every TC instance and to DICT: the client node is gone (link down or heartbeats missed). They end all that
+ * belongs to it: transactions aborted, scans closed, records freed; then CONF. The node may register again after that.
+ */
+struct api_failreq {
+    uint32_t sender_data;
+    uint32_t node;
+};
+SIGNAL_STRUCT(api_failreq, 2);
+struct api_failconf {
+    uint32_t sender_data;
+    uint32_t node;
+};
+SIGNAL_STRUCT(api_failconf, 2);
+
+/* QMGR to the blocks: data nodes have failed. */
+struct node_failrep {
+    uint32_t failure_no;
+    struct node_mask nodes;
+};
+SIGNAL_STRUCT(node_failrep, 9);
