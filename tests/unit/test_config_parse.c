@@ -1,0 +1,320 @@
+/* test_config_parse.c -- correct configuration files, and the binary form of what they say. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/base/rng.h"
+#include "mgmd/config_parse.h"
+#include "mgmd/log_destination.h"
+#include "mgmd/thread_config.h"
+
+static const char good[] =
+    "# A cluster of four data nodes.\n"
+    "[system]\nName = test.cluster\n"
+    "  [NDBD DEFAULT]  # comment\n"
+    "NoOfReplicas:2\n"
+    "datamemory = 0x10M   # hexadecimal, any case\r\n"
+    "MaxNoOfTables=0200\n"
+    "StopOnError=No\n"
+    "Arbitration=waitexternal\n"
+    "DataDir=/var/lib/ndb\n"
+    "\n; a comment of the other kind\n"
+    "[ndb_mgmd]\nNodeId=49\nHostName=mgm1.example\nPortNumber=1200\n"
+    "[db]\nHostName=db1.example\n[ndbd]\nHostName=db2.example\nDataMemory=1G\n"
+    "[ndbd]\nNodeId=7\nHostName=db3.example\n[ndbd]\nHostName=db4.example\n"
+    "ThreadConfig=main,ldm={count=4,cpubind=1-4},tc={count=2,cpuset=5,6},recv,rep\n"
+    "[tcp default]\nSendBufferMemory=4M\n"
+    "[api default]\nBatchSize=64\n"
+    "[api]\n[mysqld]\nNodeId=60\nBatchSize=32\n"
+    "[tcp]\nNodeId1=7\nNodeId2=50\nOverloadLimit=1M\n";
+
+static struct cluster_config *parse(const char *text)
+{
+    struct config_report report = {.lines = NULL};
+    struct cluster_config *config = config_parse_text(text, strlen(text), "c.ini", &report);
+
+    for (uint32_t i = 0; i < report.errors; i++) print_error("%s\n", report.lines[i]);
+    config_report_clear(&report);
+    return config;
+}
+
+static void a_good_file_is_read(void **unused)
+{
+    struct cluster_config *config = parse(good);
+
+    (void)unused;
+    assert_non_null(config);
+    assert_string_equal(config_get_text(config_system(config), CFG_SYSTEM_Name), "test.cluster");
+    assert_int_equal(config_count(config, CONFIG_NDBD), 4);
+    const struct config_section *node = config_node(config, 50); /* The next after 49. */
+    assert_non_null(node);
+    assert_int_equal(config_section_kind(node), CONFIG_NDBD);
+    assert_int_equal(config_get_u64(node, CFG_NDBD_DataMemory), 16 << 20);
+    assert_int_equal(config_get_u64(node, CFG_NDBD_MaxNoOfTables), 128);
+    assert_int_equal(config_get_u64(node, CFG_NDBD_StopOnError), 0);
+    assert_int_equal(config_get_u64(node, CFG_NDBD_Arbitration), 2);
+    assert_int_equal(config_get_u64(node, CFG_NDBD_HeartbeatIntervalDbDb), 5000);
+    assert_false(config_is_set(node, CFG_NDBD_HeartbeatIntervalDbDb));
+    assert_string_equal(config_get_text(node, CFG_NDBD_FileSystemPath), "/var/lib/ndb/");
+    assert_int_equal(config_get_u64(config_node(config, 51), CFG_NDBD_DataMemory), 1 << 30);
+    assert_string_equal(config_get_text(config_node(config, 8), CFG_NDBD_HostName), "db4.example");
+    assert_int_equal(config_get_u64(config_node(config, 49), CFG_MGMD_PortNumber), 1200);
+    assert_int_equal(config_get_u64(config_node(config, 9), CFG_API_BatchSize), 64);
+    assert_int_equal(config_get_u64(config_node(config, 60), CFG_API_BatchSize), 32);
+    /* Groups in id order: 7 8 | 50 51. */
+    assert_int_equal(config_get_u64(config_node(config, 8), CFG_NDBD_Nodegroup), 0);
+    assert_int_equal(config_get_u64(config_node(config, 50), CFG_NDBD_Nodegroup), 1);
+    const struct config_section *link = config_link(config, 50, 7);
+    assert_int_equal(config_get_u64(link, CFG_TCP_OverloadLimit), 1 << 20);
+    assert_int_equal(config_get_u64(link, CFG_TCP_SendBufferMemory), 4 << 20);
+    assert_int_equal(config_get_u64(config_link(config, 7, 8), CFG_TCP_SendBufferMemory), 4 << 20);
+    config_free(config);
+}
+
+static void groups_follow_what_is_given(void **unused)
+{
+    struct cluster_config *config = parse("[mgm]\n[api]\n[ndbd]\nNodegroup=65536\n[ndbd]\n[ndbd]\n"
+                                          "Nodegroup=0\n[ndbd]\n[ndbd]\n");
+
+    (void)unused;
+    assert_non_null(config);
+    assert_int_equal(config_get_u64(config_node(config, 3), CFG_NDBD_Nodegroup), 65536);
+    assert_int_equal(config_get_u64(config_node(config, 4), CFG_NDBD_Nodegroup), 0);
+    assert_int_equal(config_get_u64(config_node(config, 5), CFG_NDBD_Nodegroup), 0);
+    assert_int_equal(config_get_u64(config_node(config, 6), CFG_NDBD_Nodegroup), 1);
+    assert_int_equal(config_get_u64(config_node(config, 7), CFG_NDBD_Nodegroup), 1);
+    config_free(config);
+}
+
+static void warnings_do_not_refuse(void **unused)
+{
+    static const char text[] = "[mgm]\nHostName=a.example\n[ndbd default]\nHostName=a.example\n"
+                               "[ndbd]\n[ndbd]\n[api]\n";
+    struct config_report report = {.lines = NULL};
+    struct cluster_config *config = config_parse_text(text, strlen(text), "c.ini", &report);
+
+    (void)unused;
+    assert_non_null(config);
+    assert_int_equal(report.errors, 0);
+    assert_int_equal(report.count, 2);
+    assert_string_equal(report.lines[0],
+                        "c.ini:6: warning: [ndbd] Nodegroup: nodes 2 and 3 of node group 0 are both "
+                        "on \"a.example\": losing this host stops the cluster");
+    config_report_clear(&report);
+    config_free(config);
+}
+
+static void binary_form_keeps_everything(void **unused)
+{
+    struct cluster_config *config = parse(good);
+    char why[128];
+    char what[256] = "";
+    size_t size;
+    size_t text_size;
+
+    (void)unused;
+    config_set_generation(config, 7);
+    config_set_cluster_id(config, 0x1122334455667788ULL);
+    uint8_t *bytes = config_encode(config, &size);
+    assert_non_null(bytes);
+    char *text = config_base64_encode(bytes, size);
+    uint8_t *again = config_base64_decode(text, strlen(text), &text_size);
+    assert_int_equal(text_size, size);
+    assert_memory_equal(bytes, again, size);
+    struct cluster_config *copy = config_decode(bytes, size, why, sizeof(why));
+    assert_non_null(copy);
+    assert_true(config_equal(config, copy, what, sizeof(what)));
+    assert_int_equal(config_generation(copy), 7);
+    assert_true(config_cluster_id(copy) == 0x1122334455667788ULL);
+    assert_int_equal(config_set_u64(config_node(copy, 51), CFG_NDBD_DataMemory, 1 << 20), 0);
+    assert_false(config_equal(config, copy, what, sizeof(what)));
+    assert_string_equal(what, "[ndbd] 51 DataMemory: 1073741824 became 1048576");
+    free(bytes);
+    free(text);
+    free(again);
+    config_free(copy);
+    config_free(config);
+}
+
+static void every_cut_and_flip_is_refused(void **unused)
+{
+    struct cluster_config *config = parse(good);
+    char why[128];
+    size_t size;
+    uint8_t *bytes = config_encode(config, &size);
+
+    (void)unused;
+    for (size_t cut = 0; cut < size; cut += 37) {
+        assert_null(config_decode(bytes, cut, why, sizeof(why)));
+    }
+    for (size_t at = 0; at < size; at += 11) {
+        bytes[at] ^= (uint8_t)(1u << (at & 7));
+        assert_null(config_decode(bytes, size, why, sizeof(why)));
+        assert_true(why[0] != '\0');
+        bytes[at] ^= (uint8_t)(1u << (at & 7));
+    }
+    free(bytes);
+    config_free(config);
+}
+
+static void base64_refuses_what_it_is_not(void **unused)
+{
+    static const char *const bad[] = {"A", "AAA", "A===", "AA=A", "AAAA====", "AA*A", "====", "AAA=AAAA"};
+    size_t size;
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        uint8_t *bytes = config_base64_decode(bad[i], strlen(bad[i]), &size);
+        if (bytes != NULL) print_error("accepted %s\n", bad[i]);
+        assert_null(bytes);
+    }
+}
+
+static void a_program_can_build_one(void **unused)
+{
+    struct cluster_config *config = config_new();
+    struct config_report report = {.lines = NULL};
+
+    (void)unused;
+    assert_non_null(config_add_node(config, CONFIG_MGMD, 49));
+    assert_non_null(config_add_node(config, CONFIG_API, 60));
+    for (uint32_t id = 1; id <= 4; id++) {
+        struct config_section *node = config_add_node(config, CONFIG_NDBD, id);
+        assert_int_equal(config_set_u64(node, CFG_NDBD_NoOfReplicas, 4), 0);
+        assert_int_equal(config_set_u64(node, CFG_NDBD_NoOfReplicas, 5), -1);
+        assert_int_equal(config_set_u64(node, CFG_NDBD_DataDir, 5), -1);
+        assert_int_equal(config_set_u64(node, 9999, 5), -1);
+    }
+    assert_null(config_add_node(config, CONFIG_NDBD, 4));
+    assert_null(config_add_node(config, CONFIG_NDBD, 145));
+    assert_null(config_add_node(config, CONFIG_API, 0));
+    assert_null(config_add_node(config, CONFIG_API, 256));
+    assert_null(config_add_link(config, 1, 5));
+    assert_int_equal(config_check(config, "-", &report), 0);
+    assert_int_equal(config_get_u64(config_node(config, 4), CFG_NDBD_Nodegroup), 0);
+    config_report_clear(&report);
+    config_free(config);
+}
+
+static void the_table_is_consistent(void **unused)
+{
+    uint32_t count;
+    const struct config_param *params = config_params(&count);
+
+    (void)unused;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct config_param *param = &params[i];
+        assert_ptr_equal(config_param(param->kind, param->id), param); /* No id twice. */
+        assert_ptr_equal(config_param_by_name(param->kind, param->name), param);
+        assert_true(param->min <= param->max);
+        assert_true(param->sim_min <= param->sim_max);
+        assert_true(strlen(param->help) > 10 && param->help[strlen(param->help) - 1] == '.');
+        if (param->sim_max > 0) {
+            assert_true(param->sim_min >= param->min && param->sim_max <= param->max);
+        }
+    }
+}
+
+static void thread_layouts_are_read(void **unused)
+{
+    struct thread_config threads;
+    char why[256];
+
+    (void)unused;
+    assert_int_equal(thread_config_parse("", &threads, why, sizeof(why)), 0);
+    assert_int_equal(threads.counts[THREAD_KIND_LDM], 1);
+    assert_int_equal(threads.counts[THREAD_KIND_RECV], 1);
+    assert_int_equal(threads.counts[THREAD_KIND_TC], 0);
+    assert_int_equal(thread_config_parse(" main = { cpubind = 0 } , ldm={count=4,cpubind=1-3,7,"
+                                         "spintime=50},tc={count=2,cpuset=5,6}, ldm ",
+                                         &threads, why, sizeof(why)), 0);
+    assert_int_equal(threads.entry_count, 4);
+    assert_int_equal(threads.counts[THREAD_KIND_LDM], 5);
+    assert_int_equal(threads.entries[1].cpu_count, 4);
+    assert_int_equal(threads.entries[1].cpus[3], 7);
+    assert_int_equal(threads.entries[1].spintime_us, 50);
+    assert_true(threads.entries[1].cpu_each);
+    assert_false(threads.entries[2].cpu_each);
+    assert_int_equal(thread_config_parse("main={count=0},ldm={count=0},recv={count=1},rep={count=0}",
+                                         &threads, why, sizeof(why)), 0);
+    assert_int_equal(threads.counts[THREAD_KIND_LDM], 0);
+}
+
+static void log_destinations_are_read(void **unused)
+{
+    struct log_destination destination;
+    char why[256];
+
+    (void)unused;
+    assert_int_equal(log_destination_parse("", &destination, why, sizeof(why)), 0);
+    assert_int_equal(destination.count, 1);
+    assert_int_equal(destination.targets[0].kind, LOG_TARGET_FILE);
+    assert_int_equal(destination.targets[0].max_size, 1000000);
+    assert_int_equal(destination.targets[0].max_files, 6);
+    assert_int_equal(log_destination_parse("CONSOLE;SYSLOG:facility=local3;FILE:filename=a.log,"
+                                           "maxsize=2M,maxfiles=3", &destination, why, sizeof(why)), 0);
+    assert_int_equal(destination.count, 3);
+    assert_string_equal(destination.targets[1].facility, "local3");
+    assert_string_equal(destination.targets[2].filename, "a.log");
+    assert_int_equal(destination.targets[2].max_size, 2 << 20);
+}
+
+static void the_example_is_good(void **unused)
+{
+    struct config_report report = {.lines = NULL};
+    struct cluster_config *config = config_parse_file(CONFIG_EXAMPLE, &report);
+
+    (void)unused;
+    for (uint32_t i = 0; i < report.errors; i++) print_error("%s\n", report.lines[i]);
+    assert_non_null(config);
+    assert_int_equal(config_count(config, CONFIG_NDBD), 2);
+    assert_int_equal(config_count(config, CONFIG_MGMD), 2);
+    assert_int_equal(config_count(config, CONFIG_API), 6);
+    config_report_clear(&report);
+    config_free(config);
+}
+
+static void mutated_files_never_crash(void **unused)
+{
+    static char text[sizeof(good)];
+    struct rng rng;
+
+    (void)unused;
+    rng_seed(&rng, 11);
+    for (uint32_t round = 0; round < 3000; round++) {
+        struct config_report report = {.lines = NULL};
+        memcpy(text, good, sizeof(good));
+        for (uint32_t i = 0; i < 1 + round % 8; i++) {
+            text[rng_below(&rng, sizeof(good))] = (char)rng_below(&rng, 256);
+        }
+        struct cluster_config *config = config_parse_text(text, sizeof(good) - 1, "c.ini", &report);
+        assert_true((config == NULL) == (report.errors > 0));
+        config_free(config);
+        config_report_clear(&report);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_file_is_read),
+        cmocka_unit_test(groups_follow_what_is_given),
+        cmocka_unit_test(warnings_do_not_refuse),
+        cmocka_unit_test(binary_form_keeps_everything),
+        cmocka_unit_test(every_cut_and_flip_is_refused),
+        cmocka_unit_test(base64_refuses_what_it_is_not),
+        cmocka_unit_test(a_program_can_build_one),
+        cmocka_unit_test(the_table_is_consistent),
+        cmocka_unit_test(thread_layouts_are_read),
+        cmocka_unit_test(log_destinations_are_read),
+        cmocka_unit_test(the_example_is_good),
+        cmocka_unit_test(mutated_files_never_crash),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
