@@ -1,0 +1,577 @@
+/* table_def.c -- building, checking, encoding and decoding of table definitions. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Wire form, in 32-bit words; strings and default values are padded to words with zero bytes:
+ *
+ *   magic, words in all, table id, version, flags, balance, fragment count, column count,
+ *   max rows low, max rows high, database size | table size << 16, database, table,
+ *   then for each column:
+ *   type | collation << 8 | precision << 16 | scale << 24, length,
+ *   flags | name size << 8 | default size << 16, name, default
+ *
+ * The magic changes when the form does; there is one spelling of each definition and no slack.
+ */
+#include "signals/table_def.h"
+
+#include <string.h>
+
+#include "signals/column_private.h"
+#include "signals/errors.h"
+
+enum {
+    TABLE_DEF_MAGIC = 0x3142544E, /* "NTB1" */
+    HEADER_WORDS = 11,
+    COLUMN_WORDS = 3
+};
+
+static const char *const balance_names[] = {
+    "SPECIFIC",       "FOR_RP_BY_LDM",      "FOR_RA_BY_LDM",      "FOR_RP_BY_NODE",
+    "FOR_RA_BY_NODE", "FOR_RA_BY_LDM_X_2", "FOR_RA_BY_LDM_X_3", "FOR_RA_BY_LDM_X_4",
+};
+
+static size_t round_up_8(size_t size)
+{
+    return (size + 7) & ~(size_t)7;
+}
+
+static size_t fixed_bytes(uint32_t column_capacity)
+{
+    return sizeof(struct table_def) + column_capacity * sizeof(struct table_column);
+}
+
+size_t table_def_size(uint32_t column_capacity, uint32_t heap_size)
+{
+    return round_up_8(fixed_bytes(column_capacity) + heap_size);
+}
+
+size_t table_def_size_max(void)
+{
+    return table_def_size(TABLE_COLUMNS_MAX, TABLE_HEAP_MAX);
+}
+
+size_t table_def_bytes(const struct table_def *def)
+{
+    return table_def_size(def->column_capacity, def->heap_size);
+}
+
+static char *heap_of(const struct table_def *def)
+{
+    return (char *)(uintptr_t)def + fixed_bytes(def->column_capacity);
+}
+
+struct table_def *table_def_init(void *memory, size_t memory_size, uint32_t column_capacity)
+{
+    struct table_def *def = memory;
+
+    if (column_capacity > TABLE_COLUMNS_MAX || memory_size < fixed_bytes(column_capacity))
+        return NULL;
+    size_t heap = memory_size - fixed_bytes(column_capacity);
+    memset(memory, 0, fixed_bytes(column_capacity));
+    def->flags = TABLE_FLAGS_DEFAULT;
+    def->balance = TABLE_BALANCE_FOR_RP_BY_LDM;
+    def->column_capacity = column_capacity;
+    def->heap_size = heap < TABLE_HEAP_MAX ? (uint32_t)heap : TABLE_HEAP_MAX;
+    memset(heap_of(def), 0, def->heap_size); /* No byte of a former owner travels along. */
+    return def;
+}
+
+uint32_t table_def_set_name(struct table_def *def, const char *database, uint32_t database_size,
+                            const char *table, uint32_t table_size)
+{
+    const uint32_t extra = 5; /* "/def/" */
+
+    if (database_size == 0 || table_size == 0 || database_size > TABLE_NAME_MAX ||
+        table_size > TABLE_NAME_MAX || database_size + table_size + extra > TABLE_NAME_MAX)
+        return ERR_TABLE_NAME_TOO_LONG;
+    memset(def->database, 0, sizeof(def->database));
+    memset(def->table, 0, sizeof(def->table));
+    memcpy(def->database, database, database_size);
+    memcpy(def->table, table, table_size);
+    def->database_size = (uint16_t)database_size;
+    def->table_size = (uint16_t)table_size;
+    return ERR_NONE;
+}
+
+static uint32_t heap_put(struct table_def *def, const void *bytes, uint32_t size)
+{
+    uint32_t offset = def->heap_used;
+
+    memcpy(heap_of(def) + offset, bytes, size);
+    def->heap_used += size;
+    return offset;
+}
+
+uint32_t table_def_add_column(struct table_def *def, const struct table_column_options *options)
+{
+    if (options->name_size == 0 || options->name_size > COLUMN_NAME_MAX)
+        return ERR_COLUMN_NAME_TOO_LONG;
+    if (def->column_count >= def->column_capacity)
+        return ERR_TOO_MANY_COLUMNS;
+    uint32_t default_size = options->default_value != NULL ? options->default_size : 0;
+    if (default_size > COLUMN_BYTES_MAX)
+        return ERR_DEFAULT_LENGTH;
+    if (options->name_size + 1 + default_size > def->heap_size - def->heap_used)
+        return ERR_DEFINITION_TOO_BIG;
+
+    struct table_column *column = &def->columns[def->column_count];
+    *column = (struct table_column){
+        .format = options->format,
+        .flags = options->flags & ~(uint32_t)COLUMN_HAS_DEFAULT,
+        .name_size = (uint16_t)options->name_size,
+        .default_size = (uint16_t)default_size,
+    };
+    column->name_offset = heap_put(def, options->name, options->name_size);
+    heap_put(def, "", 1);
+    if (options->default_value != NULL) {
+        column->flags |= COLUMN_HAS_DEFAULT;
+        column->default_offset = heap_put(def, options->default_value, default_size);
+    }
+    def->column_count++;
+    return ERR_NONE;
+}
+
+const char *table_column_name(const struct table_def *def, const struct table_column *column)
+{
+    return heap_of(def) + column->name_offset;
+}
+
+const void *table_column_default(const struct table_def *def, const struct table_column *column,
+                                 uint32_t *size)
+{
+    *size = column->default_size;
+    if ((column->flags & COLUMN_HAS_DEFAULT) == 0)
+        return NULL;
+    return heap_of(def) + column->default_offset;
+}
+
+/* Only ASCII letters lose their case: column names are identifiers, not data. */
+static bool same_name(const char *a, const char *b, uint32_t size)
+{
+    for (uint32_t i = 0; i < size; i++) {
+        uint8_t x = (uint8_t)a[i];
+        uint8_t y = (uint8_t)b[i];
+        if (x != y && (x >= 0x80 || y >= 0x80 || column_fold(x) != column_fold(y)))
+            return false;
+    }
+    return true;
+}
+
+static const struct table_column *find_before(const struct table_def *def, const char *name,
+                                              uint32_t name_size, uint32_t end)
+{
+    for (uint32_t i = 0; i < end; i++) {
+        const struct table_column *column = &def->columns[i];
+        if (column->name_size == name_size &&
+            same_name(table_column_name(def, column), name, name_size))
+            return column;
+    }
+    return NULL;
+}
+
+const struct table_column *table_def_find(const struct table_def *def, const char *name,
+                                          uint32_t name_size)
+{
+    return find_before(def, name, name_size, def->column_count);
+}
+
+bool table_column_partitions(const struct table_def *def, const struct table_column *column)
+{
+    if ((column->flags & COLUMN_PRIMARY_KEY) == 0)
+        return false;
+    /* All key columns choose the partition when none, or every one, is named. */
+    return (column->flags & COLUMN_PARTITION_KEY) != 0 ||
+           def->partition_key_count == def->key_count;
+}
+
+void table_def_internal_name(const struct table_def *def, char *out, uint32_t out_size)
+{
+    const char *parts[3] = {def->database, "/def/", def->table};
+    uint32_t used = 0;
+
+    if (out_size == 0)
+        return;
+    for (uint32_t i = 0; i < 3; i++) {
+        for (const char *c = parts[i]; *c != 0 && used + 1 < out_size; c++)
+            out[used++] = *c;
+    }
+    out[used] = 0;
+}
+
+const char *table_balance_name(int32_t balance)
+{
+    if (balance > TABLE_BALANCE_SPECIFIC || balance < TABLE_BALANCE_FOR_RA_BY_LDM_X_4)
+        return NULL;
+    return balance_names[-1 - balance];
+}
+
+bool table_balance_find(const char *name, uint32_t name_size, int32_t *balance)
+{
+    for (int32_t b = TABLE_BALANCE_SPECIFIC; b >= TABLE_BALANCE_FOR_RA_BY_LDM_X_4; b--) {
+        if (strlen(table_balance_name(b)) == name_size &&
+            same_name(table_balance_name(b), name, name_size)) {
+            *balance = b;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name is UTF-8 without control characters and without the slash that separates names. */
+static bool name_valid(const char *name, uint32_t size)
+{
+    uint32_t characters;
+
+    for (uint32_t i = 0; i < size; i++) {
+        if ((uint8_t)name[i] < 0x20 || name[i] == 0x7F || name[i] == '/')
+            return false;
+    }
+    return utf8_check((const uint8_t *)name, size, &characters);
+}
+
+static uint32_t check_table(const struct table_def *def)
+{
+    if (def->database_size == 0 || def->table_size == 0)
+        return ERR_TABLE_NAME_TOO_LONG;
+    if (!name_valid(def->database, def->database_size) || !name_valid(def->table, def->table_size))
+        return ERR_TABLE_NAME_CHARACTER;
+    if (def->column_count == 0 || def->column_count > TABLE_COLUMNS_MAX)
+        return ERR_TOO_MANY_COLUMNS;
+    if ((def->flags & ~(uint32_t)TABLE_FLAGS_ALL) != 0)
+        return ERR_TABLE_FLAGS;
+    if (table_balance_name(def->balance) == NULL)
+        return ERR_BALANCE_BAD;
+    if (def->fragment_count > TABLE_FRAGMENTS_MAX)
+        return ERR_TOO_MANY_FRAGMENTS;
+    if (def->balance == TABLE_BALANCE_SPECIFIC && def->fragment_count == 0)
+        return ERR_FRAGMENT_COUNT;
+    return ERR_NONE;
+}
+
+static uint32_t check_default(const struct table_def *def, const struct table_column *column)
+{
+    uint32_t size;
+    const void *value = table_column_default(def, column, &size);
+
+    if (value == NULL)
+        return size == 0 ? ERR_NONE : ERR_DEFAULT_LENGTH;
+    if ((column->flags & COLUMN_PRIMARY_KEY) != 0)
+        return ERR_KEY_DEFAULT;
+    uint32_t error = column_check(&column->format, value, size);
+    return error == ERR_VALUE_LENGTH ? ERR_DEFAULT_LENGTH : error;
+}
+
+static uint32_t check_column(const struct table_def *def, const struct table_column *column)
+{
+    const char *name = table_column_name(def, column);
+    uint32_t error = column_format_check(&column->format);
+
+    if (column->name_size == 0 || column->name_size > COLUMN_NAME_MAX)
+        return ERR_COLUMN_NAME_TOO_LONG;
+    if (!name_valid(name, column->name_size))
+        return ERR_TABLE_NAME_CHARACTER;
+    if (find_before(def, name, column->name_size, (uint32_t)(column - def->columns)) != NULL)
+        return ERR_COLUMN_REPEATED;
+    if (error != ERR_NONE)
+        return error;
+    if ((column->flags & ~(uint32_t)COLUMN_FLAGS_ALL) != 0)
+        return ERR_COLUMN_FLAGS;
+    if ((column->flags & COLUMN_PRIMARY_KEY) != 0 && (column->flags & COLUMN_NULLABLE) != 0)
+        return ERR_KEY_NULLABLE;
+    if ((column->flags & COLUMN_PARTITION_KEY) != 0 && (column->flags & COLUMN_PRIMARY_KEY) == 0)
+        return ERR_PARTITION_KEY_NOT_IN_KEY;
+    return check_default(def, column);
+}
+
+/* Gives a checked column its place in row and key. */
+static uint32_t place_column(struct table_def *def, uint32_t id)
+{
+    struct table_column *column = &def->columns[id];
+
+    column->id = (uint16_t)id;
+    column->array = (uint16_t)column_array(&column->format);
+    column->size_max = column_size_max(&column->format);
+    column->null_index = def->null_count;
+    column->key_index = COLUMN_NOT_IN_KEY;
+    if ((column->flags & COLUMN_NULLABLE) != 0)
+        def->null_count++;
+    if (column->array == COLUMN_FIXED)
+        def->fixed_size += column->size_max;
+    else
+        def->var_count++;
+    def->row_size_max += column->size_max;
+    if ((column->flags & COLUMN_PRIMARY_KEY) == 0)
+        return ERR_NONE;
+    if (def->key_count == TABLE_KEY_COLUMNS_MAX)
+        return ERR_KEY_LENGTH;
+    column->key_index = def->key_count;
+    def->key_columns[def->key_count++] = (uint16_t)id;
+    def->key_size_max += column->size_max;
+    if ((column->flags & COLUMN_PARTITION_KEY) != 0)
+        def->partition_key_count++;
+    return def->key_size_max <= TABLE_KEY_BYTES_MAX ? ERR_NONE : ERR_KEY_LENGTH;
+}
+
+static void clear_derived(struct table_def *def)
+{
+    memset(def->key_columns, 0, sizeof(def->key_columns));
+    def->key_count = 0;
+    def->partition_key_count = 0;
+    def->key_size_max = 0;
+    def->row_size_max = 0;
+    def->fixed_size = 0;
+    def->var_count = 0;
+    def->null_count = 0;
+}
+
+uint32_t table_def_check_detail(struct table_def *def, uint32_t *column)
+{
+    uint32_t error = check_table(def);
+
+    *column = UINT32_MAX;
+    clear_derived(def);
+    if (error != ERR_NONE)
+        return error;
+    for (uint32_t id = 0; id < def->column_count; id++) {
+        error = check_column(def, &def->columns[id]);
+        if (error == ERR_NONE)
+            error = place_column(def, id);
+        if (error != ERR_NONE) {
+            *column = id;
+            return error;
+        }
+    }
+    def->row_size_max += (def->null_count + 31u) / 32 * 4;
+    if (def->key_count == 0)
+        return ERR_PRIMARY_KEY_MISSING;
+    if (def->partition_key_count == 0)
+        def->partition_key_count = def->key_count;
+    return def->row_size_max <= TABLE_ROW_BYTES_MAX ? ERR_NONE : ERR_ROW_TOO_BIG;
+}
+
+uint32_t table_def_check(struct table_def *def)
+{
+    uint32_t column;
+
+    return table_def_check_detail(def, &column);
+}
+
+static uint32_t words_of(uint32_t bytes)
+{
+    return (bytes + 3) / 4;
+}
+
+uint32_t table_def_words(const struct table_def *def)
+{
+    uint32_t words = HEADER_WORDS + words_of(def->database_size) + words_of(def->table_size);
+
+    for (uint32_t i = 0; i < def->column_count; i++)
+        words += COLUMN_WORDS + words_of(def->columns[i].name_size) +
+                 words_of(def->columns[i].default_size);
+    return words;
+}
+
+/* Bytes go into words as little endian memory does, whatever the machine. */
+static uint32_t *put_string(uint32_t *at, const void *bytes, uint32_t size)
+{
+    const uint8_t *from = bytes;
+
+    for (uint32_t i = 0; i < size; i += 4)
+        *at++ = (uint32_t)load_le(from + i, size - i < 4 ? size - i : 4);
+    return at;
+}
+
+uint32_t table_def_encode(const struct table_def *def, uint32_t *words, uint32_t words_max)
+{
+    uint32_t count = table_def_words(def);
+    const uint32_t header[HEADER_WORDS] = {
+        TABLE_DEF_MAGIC,
+        count,
+        def->table_id,
+        def->version,
+        def->flags,
+        (uint32_t)def->balance,
+        def->fragment_count,
+        def->column_count,
+        (uint32_t)def->max_rows,
+        (uint32_t)(def->max_rows >> 32),
+        (uint32_t)def->database_size | (uint32_t)def->table_size << 16,
+    };
+
+    if (count > words_max)
+        return 0;
+    memcpy(words, header, sizeof(header));
+    uint32_t *at = put_string(words + HEADER_WORDS, def->database, def->database_size);
+    at = put_string(at, def->table, def->table_size);
+    for (uint32_t i = 0; i < def->column_count; i++) {
+        const struct table_column *column = &def->columns[i];
+        uint32_t size;
+        const void *value = table_column_default(def, column, &size);
+        *at++ = (uint32_t)column->format.type | (uint32_t)column->format.collation << 8 |
+                (uint32_t)column->format.precision << 16 | (uint32_t)column->format.scale << 24;
+        *at++ = column->format.length;
+        *at++ = column->flags | (uint32_t)column->name_size << 8 | size << 16;
+        at = put_string(at, table_column_name(def, column), column->name_size);
+        at = put_string(at, value, size);
+    }
+    return count;
+}
+
+/* Words from outside; `bad` stays set once something did not fit. */
+struct word_reader {
+    const uint32_t *at;
+    const uint32_t *end;
+    bool bad;
+};
+
+static uint32_t take_word(struct word_reader *reader)
+{
+    if (reader->at == reader->end) {
+        reader->bad = true;
+        return 0;
+    }
+    return *reader->at++;
+}
+
+/* Copies a string of at most out_size bytes, or passes over it when out is NULL. */
+static void take_string(struct word_reader *reader, uint32_t size, void *out, uint32_t out_size)
+{
+    uint32_t words = words_of(size);
+
+    if ((uint64_t)(reader->end - reader->at) < words || (out != NULL && size > out_size)) {
+        reader->bad = true;
+        return;
+    }
+    for (uint32_t i = 0; out != NULL && i < size; i += 4)
+        store_le((uint8_t *)out + i, size - i < 4 ? size - i : 4, reader->at[i / 4]);
+    if (size % 4 != 0 && reader->at[words - 1] >> (8 * (size % 4)) != 0)
+        reader->bad = true; /* Padding is zero, or two spellings would mean one definition. */
+    reader->at += words;
+}
+
+struct column_sizes {
+    uint32_t flags;
+    uint32_t name;
+    uint32_t default_value;
+};
+
+static struct column_sizes take_sizes(struct word_reader *reader)
+{
+    uint32_t word = take_word(reader);
+    struct column_sizes sizes = {word & 0xFF, word >> 8 & 0xFF, word >> 16};
+
+    if (sizes.name == 0 || sizes.name > COLUMN_NAME_MAX ||
+        sizes.default_value > COLUMN_BYTES_MAX ||
+        ((sizes.flags & COLUMN_HAS_DEFAULT) == 0 && sizes.default_value != 0))
+        reader->bad = true;
+    return sizes;
+}
+
+/* Passes over all words; returns the heap bytes that names and defaults need. */
+static uint64_t measure(struct word_reader *reader, uint32_t column_count, uint32_t name_sizes)
+{
+    uint64_t heap = 0;
+
+    take_string(reader, name_sizes & 0xFFFF, NULL, 0);
+    take_string(reader, name_sizes >> 16, NULL, 0);
+    for (uint32_t i = 0; i < column_count && !reader->bad; i++) {
+        take_word(reader);
+        take_word(reader);
+        struct column_sizes sizes = take_sizes(reader);
+        if (reader->bad)
+            break;
+        take_string(reader, sizes.name, NULL, 0);
+        take_string(reader, sizes.default_value, NULL, 0);
+        heap += sizes.name + 1 + sizes.default_value;
+    }
+    return heap;
+}
+
+size_t table_def_decode_size(const uint32_t *words, uint32_t word_count)
+{
+    if (word_count < HEADER_WORDS || words[0] != TABLE_DEF_MAGIC || words[1] != word_count ||
+        words[7] > TABLE_COLUMNS_MAX)
+        return 0;
+    struct word_reader reader = {words + HEADER_WORDS, words + word_count, false};
+    uint64_t heap = measure(&reader, words[7], words[10]);
+    if (reader.bad || reader.at != reader.end || heap > TABLE_HEAP_MAX)
+        return 0;
+    return table_def_size(words[7], (uint32_t)heap);
+}
+
+static uint32_t decode_column(struct word_reader *reader, struct table_def *def)
+{
+    struct table_column_options options = {0};
+    uint32_t word = take_word(reader);
+    char name[COLUMN_NAME_MAX];
+
+    options.format = (struct column_format){
+        .type = (uint8_t)word,
+        .collation = (uint8_t)(word >> 8),
+        .precision = (uint8_t)(word >> 16),
+        .scale = (uint8_t)(word >> 24),
+        .length = take_word(reader),
+    };
+    struct column_sizes sizes = take_sizes(reader);
+    take_string(reader, sizes.name, name, sizeof(name));
+    if (reader->bad)
+        return ERR_TABLE_FORMAT;
+    options.name = name;
+    options.name_size = sizes.name;
+    options.flags = sizes.flags;
+    uint32_t error = table_def_add_column(def, &options);
+    if (error != ERR_NONE || (sizes.flags & COLUMN_HAS_DEFAULT) == 0)
+        return error;
+
+    /* The default goes straight into the heap: it may be too long for a buffer on the stack. */
+    struct table_column *column = &def->columns[def->column_count - 1];
+    take_string(reader, sizes.default_value, heap_of(def) + def->heap_used,
+                def->heap_size - def->heap_used);
+    if (reader->bad)
+        return ERR_TABLE_FORMAT;
+    column->flags |= COLUMN_HAS_DEFAULT;
+    column->default_offset = def->heap_used;
+    column->default_size = (uint16_t)sizes.default_value;
+    def->heap_used += sizes.default_value;
+    return ERR_NONE;
+}
+
+static uint32_t decode_names(struct word_reader *reader, uint32_t sizes, struct table_def *def)
+{
+    char database[TABLE_NAME_MAX];
+    char table[TABLE_NAME_MAX];
+
+    take_string(reader, sizes & 0xFFFF, database, sizeof(database));
+    take_string(reader, sizes >> 16, table, sizeof(table));
+    if (reader->bad)
+        return ERR_TABLE_NAME_TOO_LONG;
+    return table_def_set_name(def, database, sizes & 0xFFFF, table, sizes >> 16);
+}
+
+uint32_t table_def_decode(const uint32_t *words, uint32_t word_count, void *memory,
+                          size_t memory_size, struct table_def **def)
+{
+    size_t needed = table_def_decode_size(words, word_count);
+
+    *def = NULL;
+    if (needed == 0)
+        return ERR_TABLE_FORMAT;
+    if (needed > memory_size)
+        return ERR_BUFFER_SMALL;
+    struct table_def *result = table_def_init(memory, needed, words[7]);
+    struct word_reader reader = {words + HEADER_WORDS, words + word_count, false};
+    uint32_t error = decode_names(&reader, words[10], result);
+    for (uint32_t i = 0; error == ERR_NONE && i < words[7]; i++)
+        error = decode_column(&reader, result);
+    if (error != ERR_NONE)
+        return error;
+    result->table_id = words[2];
+    result->version = words[3];
+    result->flags = words[4];
+    result->balance = (int32_t)words[5];
+    result->fragment_count = words[6];
+    result->max_rows = (uint64_t)words[9] << 32 | words[8];
+    error = table_def_check(result);
+    if (error == ERR_NONE)
+        *def = result;
+    return error;
+}
