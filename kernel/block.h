@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/base/kernel_signals.h"
+#include "kernel/base/link_level.h"
 #include "kernel/base/pool.h"
 #include "kernel/base/rng.h"
 #include "kernel/host.h"
@@ -101,8 +102,6 @@ uint32_t block_instances(const struct block *block, uint32_t block_no);
 
 /* --- Links. --- */
 
-enum link_level { LINK_NORMAL = 0, LINK_HIGH = 1, LINK_OVERLOAD = 2, LINK_FULL = 3 };
-
 /* How full the send buffer towards a node is; LINK_NORMAL for the own node. */
 enum link_level link_level(const struct block *block, uint32_t node);
 
@@ -111,6 +110,9 @@ uint32_t link_epoch(const struct block *block, uint32_t node);
 
 /* Which class of sender a connected node is; 0 when it is not connected. */
 uint32_t link_class(const struct block *block, uint32_t node);
+
+/* Ends this node in good order: its work is done. The host ends (and perhaps restarts) the process. Returns. */
+void node_stopped(struct block *block, uint32_t restart_flags);
 
 /* Closes the link to a node that broke a protocol. */
 void link_close(struct block *block, uint32_t node, const char *reason);
