@@ -117,17 +117,22 @@ void *arena_alloc(struct arena *arena, enum resource_group group, size_t size)
     size_t rounded = (size + 63u) & ~(size_t)63u;
     void *memory = NULL;
     arena_lock(arena);
-    if (rounded > arena->small_left[group]) {
-        size_t pages = (rounded + PAGE_SIZE_BYTES - 1) / PAGE_SIZE_BYTES;
-        if (!group_take(arena, group, (uint32_t)pages)) goto out;
-        /* A fresh run: it was never used, so the system has zeroed it. */
-        arena->small[group] = arena->base + arena->carved;
-        arena->small_left[group] = pages * PAGE_SIZE_BYTES;
-        arena->carved += pages * PAGE_SIZE_BYTES;
+    if (rounded <= arena->small_left[group]) {
+        memory = arena->small[group];
+        arena->small[group] += rounded;
+        arena->small_left[group] -= rounded;
+        goto out;
     }
-    memory = arena->small[group];
-    arena->small[group] += rounded;
-    arena->small_left[group] -= rounded;
+    size_t pages = (rounded + PAGE_SIZE_BYTES - 1) / PAGE_SIZE_BYTES;
+    if (!group_take(arena, group, (uint32_t)pages)) goto out;
+    /* A fresh run: it was never used, so the system has zeroed it. The longer rest serves the next small piece. */
+    memory = arena->base + arena->carved;
+    arena->carved += pages * PAGE_SIZE_BYTES;
+    size_t rest = pages * PAGE_SIZE_BYTES - rounded;
+    if (rest > arena->small_left[group]) {
+        arena->small[group] = (uint8_t *)memory + rounded;
+        arena->small_left[group] = rest;
+    }
 out:
     arena_unlock(arena);
     return memory;

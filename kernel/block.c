@@ -1,0 +1,137 @@
+/* block.c -- registers block instances and answers what a block may ask of its node. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "kernel/block.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "kernel/thread_state.h"
+
+#define INSTANCES_MAX 256u
+
+static void block_register(struct block *block, uint32_t instance)
+{
+    struct node *node = block->node;
+    struct block_slot *slot = &node->block[block->type->block_no];
+    if (slot->instance == NULL) {
+        slot->type = block->type;
+        slot->instance = arena_alloc(node->arena, RG_NODE, INSTANCES_MAX * sizeof(struct block *));
+        slot->handler_index = arena_alloc(node->arena, RG_NODE, GSN_TABLE);
+        ndbrequire(slot->instance != NULL && slot->handler_index != NULL);
+        for (uint32_t i = 0; i < block->type->handler_count; i++)
+            slot->handler_index[block->type->handlers[i].gsn] = (uint8_t)(i + 1);
+    }
+    ndbrequire(instance < INSTANCES_MAX && slot->instance[instance] == NULL);
+    slot->instance[instance] = block;
+    if (instance > slot->count) slot->count = instance;
+    block->handler_index = slot->handler_index;
+}
+
+struct block *block_create(struct thread *thread, const struct block_type *type, uint32_t instance, size_t size)
+{
+    struct block *block = arena_alloc(thread->node->arena, RG_NODE, size);
+    this_thread = thread;
+    ndbrequire(block != NULL);
+    block->thread = thread;
+    block->node = thread->node;
+    block->type = type;
+    block->ref = block_ref(thread->node->config.own_node, type->block_no, instance);
+    block_register(block, instance);
+    this_thread = NULL;
+    return block;
+}
+
+uint64_t now_ms(const struct block *block)
+{
+    return block->thread->now;
+}
+
+struct rng *block_rng(struct block *block)
+{
+    return &block->thread->rng;
+}
+
+const struct node_config *block_config(const struct block *block)
+{
+    return &block->node->config;
+}
+
+struct arena *block_arena(const struct block *block)
+{
+    return block->node->arena;
+}
+
+struct block *block_neighbour(const struct block *block, uint32_t block_no)
+{
+    struct block *other = node_block(block->node, block_no, ref_instance(block->ref));
+    return other != NULL && other->thread == block->thread ? other : NULL;
+}
+
+uint32_t block_instances(const struct block *block, uint32_t block_no)
+{
+    return block_no < BLOCK_COUNT ? block->node->block[block_no].count : 0;
+}
+
+enum link_level link_level(const struct block *block, uint32_t node)
+{
+    if (node == block->node->config.own_node || node > NODE_ID_MAX) return LINK_NORMAL;
+    return atomic_load_explicit(&block->node->link[node].level, memory_order_relaxed);
+}
+
+uint32_t link_epoch(const struct block *block, uint32_t node)
+{
+    if (node > NODE_ID_MAX) return 0;
+    return atomic_load_explicit(&block->node->link[node].sending, memory_order_relaxed);
+}
+
+uint32_t link_class(const struct block *block, uint32_t node)
+{
+    if (node == block->node->config.own_node) return FROM_SELF;
+    if (link_epoch(block, node) == 0) return 0;
+    return atomic_load_explicit(&block->node->link[node].class_, memory_order_relaxed);
+}
+
+void link_close(struct block *block, uint32_t node, const char *reason)
+{
+    struct host *host = block->node->options.host;
+    uint32_t epoch = link_epoch(block, node);
+    if (epoch != 0) host->link_close(host, node, epoch, reason);
+}
+
+void link_allow(struct block *block, uint32_t node, uint32_t allowed)
+{
+    struct host *host = block->node->options.host;
+    host->link_allow(host, node, allowed);
+}
+
+void node_stopped(struct block *block, uint32_t restart_flags)
+{
+    struct host *host = block->node->options.host;
+    host->stopped(host, restart_flags);
+}
+
+_Noreturn void node_fail(uint32_t exit_code, const char *file, uint32_t line, const char *text)
+{
+    if (this_thread == NULL) { /* Outside of a node there is nobody to tell. */
+        fputs("node_fail outside of a node: ", stderr);
+        fputs(text, stderr);
+        fputc('\n', stderr);
+        abort();
+    }
+    struct host *host = this_thread->node->options.host;
+    struct node_failure failure = {
+        .exit_code = exit_code, .thread_no = this_thread->no, .file = file, .line = line, .text = text};
+    host->fail(host, &failure);
+}
+
+void log_write(const struct block *block, enum log_level level, const char *format, ...)
+{
+    char text[512];
+    size_t at = (size_t)snprintf(text, sizeof text, "%s: ", block->type->name);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + at, sizeof text - at, format, arguments);
+    va_end(arguments);
+    struct host *host = block->node->options.host;
+    host->log(host, level, text);
+}

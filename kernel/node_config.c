@@ -1,0 +1,37 @@
+/* node_config.c -- defaults of a node's limits and times. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "kernel/node_config.h"
+#include "kernel/limits.h"
+
+#define PAGES_PER_MB (1024u * 1024u / PAGE_SIZE_BYTES)
+
+void node_config_defaults(struct node_config *config)
+{
+    config->replicas = 2;
+    config->thread_count = 1;
+    config->ldm_count = 1;
+    config->tc_count = 1;
+    config->heartbeat_db_db_ms = 5000;
+    config->heartbeat_db_api_ms = 1500;
+    config->deadlock_timeout_ms = 1200;
+    config->inactive_timeout_ms = 0;
+    config->start_partial_timeout_ms = 30000;
+    config->memory.pages_max[RG_DATA] = 98 * PAGES_PER_MB;
+    config->memory.pages_max[RG_TRANSACTION] = 64 * PAGES_PER_MB;
+    config->memory.pages_max[RG_SEND_BUFFER] = 32 * PAGES_PER_MB;
+    config->memory.pages_max[RG_SCHEMA] = 32 * PAGES_PER_MB;
+    config->memory.pages_max[RG_NODE] = 16 * PAGES_PER_MB;
+    config->transactions_max = 4096;
+    config->operations_max = 256 * 1024;
+    config->scans_max = 256;
+    config->frag_scans_max = 4096;
+    config->tables_max = 512;
+    config->batch_rows = 256;
+    config->batch_bytes = 16384;
+    config->scan_step_rows = 64;
+    config->job_queue_words = JOB_QUEUE_WORDS_DEFAULT;
+    config->job_queue_signals = JOB_QUEUE_SIGNALS_DEFAULT;
+    config->overflow_segments = OVERFLOW_SEGMENTS_DEFAULT;
+    config->delayed_max = DELAYED_DEFAULT;
+    config->flush_words = FLUSH_WORDS_DEFAULT;
+}

@@ -1,0 +1,92 @@
+/* thread_state.h -- the kernel's own view of a node and its threads. Private to kernel/. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "kernel/job_queue.h"
+#include "kernel/limits.h"
+#include "kernel/node.h"
+#include "kernel/time_queue.h"
+
+/* Words packed for one peer by one thread, until they are handed to the transporter. */
+struct link_buffer {
+    uint32_t *words; /* One page, got at first use. */
+    uint32_t used;
+    uint32_t epoch;
+};
+
+/* A signal that was executed, for the trace. One cache line. */
+struct trace_entry {
+    uint32_t head[SIGNAL_HEAD_WORDS];
+    uint32_t payload[TRACE_PAYLOAD_WORDS];
+    uint32_t jam_at; /* The jam ring's position when the signal began. */
+};
+
+struct thread {
+    struct jam_ring jam;
+    struct node *node;
+    uint32_t no;
+    uint32_t trace_id;  /* Of the signal that is executed; inherited by what it sends. */
+    uint64_t now;
+    struct rng rng;
+    struct job_queue *in[2][THREADS_MAX];  /* By priority and sending thread. */
+    struct job_queue *out[2][THREADS_MAX]; /* By priority and receiving thread. */
+    struct time_queue delayed;
+    struct overflow_pool overflow;
+    struct link_buffer link[NODE_ID_MAX + 1];
+    uint8_t link_dirty[NODE_ID_MAX + 1]; /* Peers with words in link[], in order of their first word. */
+    uint32_t link_dirty_count;
+    uint32_t turn; /* Sending thread whose B queue is visited first. */
+    struct trace_entry trace[TRACE_SIGNALS];
+    uint32_t trace_next;
+    atomic_uint crowded; /* Its queues are filling up. */
+    atomic_ullong rounds;
+    atomic_ullong signals;
+};
+
+struct block_slot {
+    const struct block_type *type;
+    uint8_t *handler_index;
+    struct block **instance; /* [0..count] */
+    uint32_t count;          /* Highest instance. */
+};
+
+/* What all threads know of a link. Written by the thread that owns it. */
+struct link_state {
+    atomic_uint sending;   /* Epoch for which signals are accepted for sending; 0 = down. */
+    atomic_uint receiving; /* Epoch whose signals are executed; older ones are dropped. */
+    atomic_uint class_;    /* enum sender_class. */
+    atomic_uint level;     /* enum link_level. */
+};
+
+struct node {
+    struct node_config config;
+    struct node_options options;
+    struct arena *arena;
+    struct thread *thread[THREADS_MAX];
+    struct block_slot block[BLOCK_COUNT];
+    struct link_state link[NODE_ID_MAX + 1];
+    node_observer *observer;
+    void *observer_context;
+};
+
+extern _Thread_local struct thread *this_thread;
+
+/* The instance that a reference of this node means, or NULL. Worker instances wrap: see fragment_instance_key(). */
+static inline struct block *node_lookup(const struct node *node, uint32_t ref)
+{
+    uint32_t block_no = ref_block(ref);
+    if (block_no >= BLOCK_COUNT) return NULL;
+    const struct block_slot *slot = &node->block[block_no];
+    uint32_t instance = ref_instance(ref);
+    if (instance > slot->count) {
+        if (slot->count == 0) return NULL;
+        instance = (instance - 1) % slot->count + 1;
+    }
+    return slot->instance == NULL ? NULL : slot->instance[instance];
+}
+
+/* Room in the queue from thread `from` to thread `to`; stops the node when there is none. */
+uint32_t *thread_put(struct thread *from, uint32_t to, enum signal_priority prio, uint32_t extent, uint32_t peer,
+                     uint32_t epoch);
+
+/* Makes everything sent visible: queues of other threads, link buffers. */
+void thread_flush(struct thread *thread);
