@@ -3,6 +3,10 @@
 #pragma once
 #include "signals/gsn.h"
 
+/* major << 16 | minor << 8 | build. Nodes of one major version understand each other. */
+#define NDB_VERSION            0x010000u
+#define NDB_VERSION_MAJOR(v)   ((v) >> 16)
+
 /* Every HeartbeatIntervalDbApi or more often, from the client to every data node that it is linked to. Prio A. */
 struct api_regreq {
     uint32_t sender_data;

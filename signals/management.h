@@ -1,4 +1,4 @@
-/* management.h -- management servers and CMVMI: events, status, memory, dump, stop. See docs/protocols/management.md. */
+/* management.h -- management servers and CMVMI: events, status, memory, dump, stop. See docs/protocols/start.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/api_reg.h"
@@ -74,14 +74,15 @@ struct memory_report_conf {
 SIGNAL_STRUCT(memory_report_conf, 3);
 
 /*
- * Stop or restart this node. Flags below. CONF when accepted (the node then goes through the stop levels and its
+ * Stop or restart this node; sent to CMVMI, which hands it to NDBCNTR. Flags below. CONF when accepted (the node then goes through the stop levels and its
  * process ends); REF with 5027, 5028, 5063 ... when refused.
  */
 struct stop_req {
     uint32_t sender_data;
     uint32_t flags;
+    uint32_t client_ref; /* Filled in by CMVMI: who gets the answer. 0 from a client. */
 };
-SIGNAL_STRUCT(stop_req, 2);
+SIGNAL_STRUCT(stop_req, 3);
 #define STOP_SYSTEM   1u /* All data nodes are stopping: the last of a node group may go too. */
 #define STOP_RESTART  2u
 #define STOP_NO_START 4u /* -n */

@@ -3,7 +3,7 @@
 #pragma once
 #include "signals/gsn.h"
 
-/* To every block instance once, first of all: pools and tables are made here, from block_config(). */
+/* To every registered block instance once, first of all: pools and tables are made here, from block_config(). */
 struct read_config_req {
     uint32_t sender_data;
 };
@@ -13,7 +13,10 @@ struct read_config_conf {
 };
 SIGNAL_STRUCT(read_config_conf, 1);
 
-/* A start phase begins; the block answers when its part is done. Only to blocks that have something to do in it. */
+/*
+ * A start phase begins; the block answers when its part is done. Only to blocks that have something to do in it (the
+ * table is in ndbcntr). When a node is lost before anyone is started, the phases from 1 on come again.
+ */
 struct sttor {
     uint32_t sender_data;
     uint32_t phase;
@@ -31,12 +34,26 @@ enum start_type { START_INITIAL = 0, START_SYSTEM_RESTART = 1, START_NODE_RESTAR
 struct node_state_rep {
     uint32_t start_level; /* enum start_level of api_reg.h. */
     uint32_t start_phase; /* Last completed. */
-    uint32_t master;      /* President's node id. */
+    uint32_t master;      /* President's node id, 0 = none yet. */
+    struct node_mask started; /* Data nodes known to be started, this one included. */
 };
-SIGNAL_STRUCT(node_state_rep, 3);
+SIGNAL_STRUCT(node_state_rep, 11);
 
 /*
- * QMGR to every TC instance and to DICT: the client node is gone (link down or heartbeats missed). They end all that
+ * NDBCNTR to every TC instance when the node stops (its level is START_STOPPING_2 then: new transactions are refused).
+ * CONF when no transaction and no scan is left in the instance; NDBCNTR does not wait for ever.
+ */
+struct tc_drain_req {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(tc_drain_req, 1);
+struct tc_drain_conf {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(tc_drain_conf, 1);
+
+/*
+ * QMGR to every TC instance, DICT and CMVMI: the client node is gone (link down or heartbeats missed). They end all that
  * belongs to it: transactions aborted, scans closed, records freed; then CONF. The node may register again after that.
  */
 struct api_failreq {

@@ -1,0 +1,22 @@
+/* dih.h -- DBDICT asks its DBDIH for the distribution of a new table. See docs/protocols/schema.md. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "signals/gsn.h"
+
+/* At the master only. Section 0 of the CONF: distribution (dict.h). */
+struct create_frag_req {
+    uint32_t sender_data;
+    uint32_t balance;        /* enum table_balance as a word. */
+    uint32_t fragment_count; /* Wanted with TABLE_BALANCE_SPECIFIC, else 0. */
+};
+SIGNAL_STRUCT(create_frag_req, 3);
+struct create_frag_conf {
+    uint32_t sender_data;
+    uint32_t fragment_count;
+};
+SIGNAL_STRUCT(create_frag_conf, 2);
+struct create_frag_ref {
+    uint32_t sender_data;
+    uint32_t error;
+};
+SIGNAL_STRUCT(create_frag_ref, 2);

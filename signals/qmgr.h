@@ -1,0 +1,112 @@
+/* qmgr.h -- how data nodes become members of the cluster and watch each other. See docs/protocols/membership.md. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "signals/gsn.h"
+
+/*
+ * All between QMGRs, priority A. `attempt` counts the sender's tries to join, `incarnation` is a random number drawn by
+ * the president when it is elected: what belongs to another one is a leftover and is dropped.
+ */
+
+/* A node that wants to join asks every data node that it is linked to, again and again until one says CONF. */
+struct cm_regreq {
+    uint32_t attempt;
+    uint32_t version;    /* NDB_VERSION of the sender. */
+    uint32_t generation; /* Of its configuration. */
+    uint32_t candidate;  /* Lowest node id that it sees, itself included. */
+};
+SIGNAL_STRUCT(cm_regreq, 4);
+
+struct cm_regconf { /* From the president: the join has begun. */
+    uint32_t attempt;
+    uint32_t incarnation;
+    uint32_t president;
+    uint32_t dynamic_id; /* The joiner's: its place in the ring. */
+    struct node_mask members;  /* So far, without the joiner. */
+    struct node_mask expected; /* The start is complete when all of these are members. */
+};
+SIGNAL_STRUCT(cm_regconf, 20);
+
+enum cm_ref_cause {
+    CM_REF_BUSY = 1,          /* Another node is being added; ask again. */
+    CM_REF_ELECTION = 2,      /* No president yet; candidate says whom the sender would follow. */
+    CM_REF_NOT_PRESIDENT = 3, /* Ask the president. */
+    CM_REF_VERSION = 4,
+    CM_REF_GENERATION = 5,
+    CM_REF_NOT_IN_CONFIG = 6,
+    CM_REF_RUNNING = 7, /* The cluster runs without this node; it cannot come in before the cluster's next start. */
+};
+struct cm_regref {
+    uint32_t attempt;
+    uint32_t cause; /* enum cm_ref_cause */
+    uint32_t candidate;
+    uint32_t president; /* 0 = none. */
+};
+SIGNAL_STRUCT(cm_regref, 4);
+
+/* The joiner tells each member who it is; the member answers who it is itself. */
+struct cm_nodeinforeq {
+    uint32_t incarnation;
+    uint32_t dynamic_id;
+    uint32_t version;
+    uint32_t ldm_count;
+    uint32_t tc_count;
+};
+SIGNAL_STRUCT(cm_nodeinforeq, 5);
+struct cm_nodeinfoconf {
+    uint32_t incarnation;
+    uint32_t dynamic_id;
+    uint32_t version;
+    uint32_t ldm_count;
+    uint32_t tc_count;
+};
+SIGNAL_STRUCT(cm_nodeinfoconf, 5);
+struct cm_nodeinforef { /* The receiver does not belong to this incarnation: the joiner starts over. */
+    uint32_t incarnation;
+    uint32_t cause;
+};
+SIGNAL_STRUCT(cm_nodeinforef, 2);
+
+/*
+ * President to all members and the joiner. PREPARE: the joiner answers when it knows every member. COMMIT: from now on
+ * the node is a member.
+ */
+enum cm_add_phase { CM_ADD_PREPARE = 1, CM_ADD_COMMIT = 2 };
+struct cm_add_req {
+    uint32_t incarnation;
+    uint32_t phase;
+    uint32_t node;
+    uint32_t dynamic_id;
+};
+SIGNAL_STRUCT(cm_add_req, 4);
+struct cm_add_conf {
+    uint32_t incarnation;
+    uint32_t phase;
+    uint32_t node;
+};
+SIGNAL_STRUCT(cm_add_conf, 3);
+
+/* To the right neighbour in the ring, every HeartbeatIntervalDbDb. */
+struct cm_heartbeat {
+    uint32_t incarnation;
+};
+SIGNAL_STRUCT(cm_heartbeat, 1);
+
+/* The sender has left this incarnation while starting and joins anew: the others treat it as a lost member. */
+struct cm_leave_rep {
+    uint32_t incarnation;
+};
+SIGNAL_STRUCT(cm_leave_rep, 1);
+
+/*
+ * QMGR to NDBCNTR, DBDIH, DBDICT and CMVMI of its node: all expected nodes are members. Section 0: per member, in node
+ * id order, MEMBER_WORDS words { node, dynamic id, LDM instances, TC instances }.
+ */
+#define MEMBER_WORDS 4u
+struct members_rep {
+    uint32_t incarnation;
+    uint32_t president;
+    uint32_t dynamic_id; /* Own. */
+    struct node_mask members;
+};
+SIGNAL_STRUCT(members_rep, 11);
