@@ -1,0 +1,175 @@
+/* tup.h -- DBTUP: the rows of fragments and their changes. Plain calls inside one LDM instance group. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "blocks/dbacc/acc.h"
+#include "signals/table_def.h"
+
+/*
+ * The neighbour's handle is block_neighbour(block, BLOCK_DBTUP), cast to struct tup *. Not thread-safe, as acc.h.
+ *
+ * The life of a write in LQH:
+ *
+ *   row = acc_find(tup_frag_index(frag), hash, key, words)
+ *   row == ROW_NONE   insert, write: tup_insert(), which also locks the new row. Else error 626.
+ *   row found         acc_lock(exclusive), perhaps wait and start again; then tup_insert, tup_update, tup_write, tup_delete.
+ *   commit            tup_commit(change), then acc_unlock(lock) when the protocol allows it.
+ *   abort             tup_abort(change), then acc_unlock(lock).
+ *   operation failed  nothing has changed; the lock that LQH took for it is given back with acc_unlock().
+ */
+struct tup;
+struct tup_frag; /* Rows and index of one fragment. Handlers look it up by its reference and do not keep the pointer. */
+
+struct block *tup_create(struct thread *thread, uint32_t instance);
+
+/* --- Tables and fragments. --- */
+
+/* Makes the table's descriptor; `def` was checked and is not needed afterwards. 0 or 826; *table is its reference. */
+uint32_t tup_table_create(struct tup *tup, const struct table_def *def, uint32_t *table);
+
+/* Adds an empty fragment with its index. 0 or 830; *frag is its reference. Fragment ids are the caller's business. */
+uint32_t tup_frag_create(struct tup *tup, uint32_t table, uint32_t fragment_id, uint32_t *frag);
+
+/*
+ * Gives back a bounded part of the table's memory (all fragments, then the descriptor); true when nothing is left. The
+ * table has no open changes and no locks, and is not used between the steps.
+ */
+bool tup_table_drop_step(struct tup *tup, uint32_t table);
+
+/* The fragment of a reference from tup_frag_create(). The pointer may be used until the handler returns. */
+struct tup_frag *tup_frag_get(struct tup *tup, uint32_t frag);
+
+/* Its index, for acc_find() and acc_lock(). */
+struct acc_frag *tup_frag_index(const struct tup_frag *frag);
+
+/* --- Row ids: page << k | slot with k by table. The same on all replicas. --- */
+
+uint32_t tup_row_page(const struct tup_frag *frag, uint32_t row);
+uint32_t tup_row_slot(const struct tup_frag *frag, uint32_t row);
+/* From outside: ROW_NONE when the table can have no such row. */
+uint32_t tup_row_id(const struct tup_frag *frag, uint32_t page, uint32_t slot);
+
+/* --- Reading. --- */
+
+/* Words that any row needs as pairs (ATTR_READ_ALL): what a caller's buffer should hold. */
+#define TUP_ROW_WORDS_MAX 9216u
+
+struct tup_read {
+    struct tup_frag *frag;
+    uint32_t row; /* From acc_find() or a scan, in this handler or under a lock. */
+    uint32_t transid1; /* Whose own changes are seen. Others' are not: the committed version is. */
+    uint32_t transid2;
+    const uint32_t *attr; /* ATTRINFO of a read (attr.h); may be empty: no output, but 626 when there is no row. */
+    uint32_t attr_words;
+};
+
+/*
+ * Writes the columns asked for as pairs (attr.h, without the leading count). 0 and *words; or 626 (no row for this
+ * transaction), 829 (malformed request, unknown column), 880 (more than out_max words or ATTR_READ_MAX columns).
+ */
+uint32_t tup_read(struct tup *tup, const struct tup_read *read, uint32_t *out, uint32_t out_max, uint32_t *words);
+
+/* Primary key of a row that tup_read() would find, as a KEY section. Returns its words, 0 if they exceed out_max. */
+uint32_t tup_read_key(struct tup *tup, const struct tup_read *read, uint32_t *out, uint32_t out_max);
+
+/* GCI (high half) of the row's committed version; 0 when it has none. */
+uint32_t tup_row_gci(struct tup *tup, const struct tup_frag *frag, uint32_t row);
+
+/* --- Changing. All checks come first: an error means that nothing has changed. --- */
+
+struct tup_change_req {
+    struct tup_frag *frag;
+    uint32_t row;    /* From acc_find(), exclusively locked by this transaction; or ROW_NONE (insert, write). */
+    uint32_t wanted; /* New rows on a backup: the row id that the primary chose. Else ROW_NONE. */
+    uint32_t hash;   /* Low half of key_hash(). */
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t op;         /* Caller's operation record, for the lock of a new row. */
+    const uint32_t *key; /* KEY section that has passed key_split(). */
+    uint32_t key_words;
+    const uint32_t *attr; /* Pairs (attr.h), unchecked. */
+    uint32_t attr_words;
+};
+
+struct tup_changed {
+    uint32_t change; /* One per row and transaction, counted: each operation commits or aborts it once. */
+    uint32_t row;    /* Of the new or the changed row: what goes to the backups. */
+    uint32_t lock;   /* New rows (row was ROW_NONE): the exclusive lock of this operation. Else REF_NONE. */
+};
+
+/*
+ * Columns that are not named take their default, else NULL. With a row: it must have been deleted by the same
+ * transaction. Errors: 630 row exists; 827, 625, 633, 889 no room for the row; 899 `wanted` is taken; 1217, 921 no
+ * record; 839 NOT NULL column without value; 829 unknown column or malformed pairs; 823 too much; 897 a key column
+ * whose value is not the key's; ERR_VALUE_* of column_check().
+ */
+uint32_t tup_insert(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
+
+/* Changes the named columns. Errors as tup_insert(), and 626 no such row, 840 NULL for NOT NULL, 897 any key column. */
+uint32_t tup_update(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
+
+/* tup_update() if the transaction sees the row (key columns may be named as in an insert), else tup_insert(). */
+uint32_t tup_write(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
+
+/* Errors: 626, 1217. `attr` is not looked at. */
+uint32_t tup_delete(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
+
+/*
+ * Commits one operation: the first one of a change makes the transaction's final version the committed one with epoch
+ * `gci` (high half), the others only give back their count. Never fails. A row that is gone for good leaves the index,
+ * its waiters become ready (acc_ready_next), its slot is free. Locks stay with their operations.
+ */
+void tup_commit(struct tup *tup, uint32_t change, uint32_t gci);
+
+/*
+ * Aborts one operation: the first one of a change restores the committed version. So all operations of the
+ * transaction on that row are to be aborted; single ones cannot be.
+ */
+void tup_abort(struct tup *tup, uint32_t change);
+
+/* What the committed change does to the row; for the redo log and subscribers. Before tup_commit(). */
+enum tup_change_kind { TUP_INSERTED = 1, TUP_UPDATED = 2, TUP_DELETED = 3, TUP_NOTHING = 4 };
+enum tup_change_kind tup_change_kind_of(struct tup *tup, uint32_t change);
+
+/* --- Scanning in row id order. --- */
+
+struct tup_scan_position { /* Zeroed = start. Survives inserts, deletes and page reuse; rows added behind it are missed. */
+    uint32_t page;
+    uint32_t slot;
+};
+
+/*
+ * Up to `max` row ids that exist for this transaction, from the position on, which moves behind them. Looks at no more
+ * than about `budget` slots. Returns how many; *end is set when the fragment's end is reached. Rows returned are being
+ * prefetched; read them in this handler, or lock them and look again (tup_row_alive).
+ */
+uint32_t tup_scan_next(struct tup *tup, const struct tup_frag *frag, struct tup_scan_position *position,
+                       uint32_t transid1, uint32_t transid2, uint32_t *rows, uint32_t max, uint32_t budget, bool *end);
+
+/* The same for counting: how many rows, without their ids. */
+uint32_t tup_scan_count(struct tup *tup, const struct tup_frag *frag, struct tup_scan_position *position,
+                        uint32_t transid1, uint32_t transid2, uint32_t budget, bool *end);
+
+/* Does a row id from earlier still name a row that this transaction sees? Any number is safe. */
+bool tup_row_alive(struct tup *tup, const struct tup_frag *frag, uint32_t row, uint32_t transid1, uint32_t transid2);
+
+/* --- Figures. --- */
+
+struct tup_frag_figures {
+    uint64_t rows;        /* Committed. */
+    uint32_t fixed_pages; /* Pages of 32 KB: fixed parts, */
+    uint32_t var_pages;   /* variable parts, */
+    uint32_t index_pages; /* hash index. */
+    uint32_t row_bytes;   /* Of the fixed part with header. */
+    uint64_t var_bytes;   /* In use. */
+    uint64_t rows_max;    /* How many the row id can address. */
+};
+void tup_frag_figures_get(const struct tup_frag *frag, struct tup_frag_figures *figures);
+uint32_t tup_changes_open(const struct tup *tup);
+
+/* --- Only for ACC. --- */
+
+/* Does this row (committed or not) have that key? */
+bool tup_key_equal(const struct tup_frag *frag, uint32_t row, const uint32_t *key, uint32_t key_words);
+/* The row's lock word: the reference of its first lock record, REF_NONE = not locked. */
+uint32_t *tup_lock_word(const struct tup_frag *frag, uint32_t row);
+void tup_prefetch(const struct tup_frag *frag, uint32_t row);
