@@ -72,33 +72,33 @@ uint32_t block_instances(const struct block *block, uint32_t block_no)
     return block_no < BLOCK_COUNT ? block->node->block[block_no].count : 0;
 }
 
-enum link_level link_level(const struct block *block, uint32_t node)
+enum link_level peer_level(const struct block *block, uint32_t node)
 {
     if (node == block->node->config.own_node || node > NODE_ID_MAX) return LINK_NORMAL;
     return atomic_load_explicit(&block->node->link[node].level, memory_order_relaxed);
 }
 
-uint32_t link_epoch(const struct block *block, uint32_t node)
+uint32_t peer_epoch(const struct block *block, uint32_t node)
 {
     if (node > NODE_ID_MAX) return 0;
     return atomic_load_explicit(&block->node->link[node].sending, memory_order_relaxed);
 }
 
-uint32_t link_class(const struct block *block, uint32_t node)
+uint32_t peer_class(const struct block *block, uint32_t node)
 {
     if (node == block->node->config.own_node) return FROM_SELF;
-    if (link_epoch(block, node) == 0) return 0;
+    if (peer_epoch(block, node) == 0) return 0;
     return atomic_load_explicit(&block->node->link[node].class_, memory_order_relaxed);
 }
 
-void link_close(struct block *block, uint32_t node, const char *reason)
+void peer_close(struct block *block, uint32_t node, const char *reason)
 {
     struct host *host = block->node->options.host;
-    uint32_t epoch = link_epoch(block, node);
+    uint32_t epoch = peer_epoch(block, node);
     if (epoch != 0) host->link_close(host, node, epoch, reason);
 }
 
-void link_allow(struct block *block, uint32_t node, uint32_t allowed)
+void peer_allow(struct block *block, uint32_t node, uint32_t allowed)
 {
     struct host *host = block->node->options.host;
     host->link_allow(host, node, allowed);

@@ -103,22 +103,22 @@ uint32_t block_instances(const struct block *block, uint32_t block_no);
 /* --- Links. --- */
 
 /* How full the send buffer towards a node is; LINK_NORMAL for the own node. */
-enum link_level link_level(const struct block *block, uint32_t node);
+enum link_level peer_level(const struct block *block, uint32_t node);
 
 /* The epoch of the open link to a node, 0 when it is down. */
-uint32_t link_epoch(const struct block *block, uint32_t node);
+uint32_t peer_epoch(const struct block *block, uint32_t node);
 
 /* Which class of sender a connected node is; 0 when it is not connected. */
-uint32_t link_class(const struct block *block, uint32_t node);
+uint32_t peer_class(const struct block *block, uint32_t node);
 
 /* Ends this node in good order: its work is done. The host ends (and perhaps restarts) the process. Returns. */
 void node_stopped(struct block *block, uint32_t restart_flags);
 
 /* Closes the link to a node that broke a protocol. */
-void link_close(struct block *block, uint32_t node, const char *reason);
+void peer_close(struct block *block, uint32_t node, const char *reason);
 
 /* Lets the transporter connect to `node` (or, with 0, closes and keeps it closed). */
-void link_allow(struct block *block, uint32_t node, uint32_t allowed);
+void peer_allow(struct block *block, uint32_t node, uint32_t allowed);
 
 /* --- Failing and logging. --- */
 
