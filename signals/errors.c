@@ -19,25 +19,10 @@ struct class_entry {
 };
 
 static const struct class_entry classes[ERROR_CLASS_COUNT] = {
-    [ERROR_CLASS_NE] = {"NE", "No error", ERROR_STATUS_SUCCESS},
-    [ERROR_CLASS_AE] = {"AE", "Application error", ERROR_STATUS_PERMANENT},
-    [ERROR_CLASS_ND] = {"ND", "No data found", ERROR_STATUS_PERMANENT},
-    [ERROR_CLASS_CV] = {"CV", "Constraint violation", ERROR_STATUS_PERMANENT},
-    [ERROR_CLASS_SE] = {"SE", "Schema error", ERROR_STATUS_PERMANENT},
-    [ERROR_CLASS_UD] = {"UD", "User defined error", ERROR_STATUS_PERMANENT},
-    [ERROR_CLASS_IS] = {"IS", "Insufficient space", ERROR_STATUS_PERMANENT},
-    [ERROR_CLASS_TR] = {"TR", "Temporary Resource error", ERROR_STATUS_TEMPORARY},
-    [ERROR_CLASS_NR] = {"NR", "Node Recovery error", ERROR_STATUS_TEMPORARY},
-    [ERROR_CLASS_OL] = {"OL", "Overload error", ERROR_STATUS_TEMPORARY},
-    [ERROR_CLASS_TO] = {"TO", "Timeout expired", ERROR_STATUS_TEMPORARY},
-    [ERROR_CLASS_UR] = {"UR", "Unknown result error", ERROR_STATUS_UNKNOWN},
-    [ERROR_CLASS_IE] = {"IE", "Internal error", ERROR_STATUS_PERMANENT},
-    [ERROR_CLASS_NI] = {"NI", "Function not implemented", ERROR_STATUS_PERMANENT},
-    [ERROR_CLASS_UE] = {"UE", "Unknown error code", ERROR_STATUS_UNKNOWN},
-    [ERROR_CLASS_NS] = {"NS", "Node shutdown", ERROR_STATUS_TEMPORARY},
-    [ERROR_CLASS_CE] = {"CE", "Configuration or application error", ERROR_STATUS_PERMANENT},
-    [ERROR_CLASS_OE] = {"OE", "Schema object already exists", ERROR_STATUS_UNKNOWN},
-    [ERROR_CLASS_IT] = {"IT", "Internal temporary", ERROR_STATUS_TEMPORARY},
+#define NDB_ERROR_CLASS(code, number, status, name)                                                \
+    [number] = {#code, name, ERROR_STATUS_##status},
+#include "ndb/error_classes.def"
+#undef NDB_ERROR_CLASS
 };
 
 static const char *const status_names[] = {

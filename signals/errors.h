@@ -16,28 +16,13 @@ enum error_number {
 #undef NDB_ERROR
 };
 
-/* The class says what kind of trouble it is; its number is part of the wire and client API. */
+/* The class says what kind of trouble it is (include/ndb/error_classes.def); its number is part of
+   the wire and client API. */
 enum error_class {
-    ERROR_CLASS_NE = 0,  /* no error */
-    ERROR_CLASS_AE = 1,  /* application error: the request is wrong */
-    ERROR_CLASS_ND = 2,  /* no data found */
-    ERROR_CLASS_CV = 3,  /* constraint violation */
-    ERROR_CLASS_SE = 4,  /* schema error */
-    ERROR_CLASS_UD = 5,  /* user defined */
-    ERROR_CLASS_IS = 6,  /* insufficient space */
-    ERROR_CLASS_TR = 7,  /* temporary resource shortage */
-    ERROR_CLASS_NR = 8,  /* node recovery */
-    ERROR_CLASS_OL = 9,  /* overload */
-    ERROR_CLASS_TO = 10, /* timeout expired */
-    ERROR_CLASS_UR = 11, /* unknown result */
-    ERROR_CLASS_IE = 12, /* internal error */
-    ERROR_CLASS_NI = 13, /* function not implemented */
-    ERROR_CLASS_UE = 14, /* unknown error code */
-    ERROR_CLASS_NS = 15, /* node shutdown */
-    ERROR_CLASS_CE = 16, /* configuration or application error */
-    ERROR_CLASS_OE = 17, /* schema object already exists */
-    ERROR_CLASS_IT = 18, /* internal temporary */
-    ERROR_CLASS_COUNT = 19
+#define NDB_ERROR_CLASS(code, number, status, name) ERROR_CLASS_##code = number,
+#include "ndb/error_classes.def"
+#undef NDB_ERROR_CLASS
+    ERROR_CLASS_COUNT
 };
 
 /* The status says what the caller may do: retry (temporary), give up (permanent), or find out. */

@@ -1,0 +1,274 @@
+/* test_sql_create.c -- CREATE TABLE statements, good and bad. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "api/sql_create.h"
+#include "signals/errors.h"
+
+static struct sql_create_result result;
+static struct sql_create_error error;
+
+/* The text stands in a block of exactly its size: a sanitizer sees any step beyond. */
+static uint32_t parse(const char *text, void *memory)
+{
+    size_t size = strlen(text);
+    char *copy = malloc(size > 0 ? size : 1);
+    memcpy(copy, text, size);
+    const struct sql_create_input input = {.text = copy, .text_size = size, .database = "TEST_DB"};
+    uint32_t code = sql_create_parse(&input, memory, table_def_size_max(), &result, &error);
+    free(copy);
+    return code;
+}
+
+static struct table_def *good(const char *text)
+{
+    void *memory = malloc(table_def_size_max());
+
+    if (parse(text, memory) != ERR_NONE)
+        print_message("%s\n", error.text);
+    assert_int_equal(error.code, ERR_NONE);
+    assert_non_null(result.def);
+    return result.def;
+}
+
+static void bad(const char *text, uint32_t code, const char *part)
+{
+    void *memory = malloc(table_def_size_max());
+
+    uint32_t got = parse(text, memory);
+    if (got != code || strstr(error.text, part) == NULL)
+        print_message("%s\n -> %u %s\n", text, error.code, error.text);
+    assert_int_equal(got, code);
+    assert_null(result.def);
+    assert_non_null(strstr(error.text, part));
+    free(memory);
+}
+
+static void test_whole_statement(void **state)
+{
+    uint32_t size;
+
+    (void)state;
+    struct table_def *def = good(
+        "-- a comment\n# another\n/* and a\nthird */ create table if not exists `shop`.\"or``ders\" (\n"
+        "  id BIGINT UNSIGNED NOT NULL,\n"
+        "  `customer` varchar(63) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin not null,\n"
+        "  name varchar(64) DEFAULT 'O''Hara\\n',\n"
+        "  amount decimal(12,2) default -1.5 COMMENT 'money',\n"
+        "  flag bool default true, bits bit(3) default b'101', raw binary(4) default x'0102',\n"
+        "  at datetime(3) NULL DEFAULT '2024-01-02 03:04:05.678',\n"
+        "  PRIMARY KEY USING HASH (`customer`, id)\n"
+        ") ENGINE=ndbcluster DEFAULT CHARSET=utf8mb4 COLLATE = utf8mb4_general_ci MAX_ROWS=1000\n"
+        "  COMMENT='NDB_TABLE=READ_BACKUP=0,FULLY_REPLICATED=1'\n"
+        "  PARTITION BY KEY (id) PARTITIONS 8; trailing");
+    assert_true(result.if_not_exists);
+    assert_string_equal(def->database, "shop");
+    assert_string_equal(def->table, "or``ders");
+    assert_int_equal(def->column_count, 8);
+    assert_int_equal(def->key_count, 2);
+    assert_int_equal(def->partition_key_count, 1);
+    assert_int_equal(def->fragment_count, 8);
+    assert_int_equal(def->balance, TABLE_BALANCE_SPECIFIC);
+    assert_int_equal(def->max_rows, 1000);
+    assert_int_equal(def->flags & (TABLE_READ_BACKUP | TABLE_FULLY_REPLICATED),
+                     TABLE_FULLY_REPLICATED);
+    assert_int_equal(def->columns[0].format.type, COLUMN_BIGUNSIGNED);
+    assert_int_equal(def->columns[1].format.type, COLUMN_VARCHAR);
+    assert_int_equal(def->columns[1].format.length, 252);
+    assert_int_equal(def->columns[1].format.collation, COLLATION_UTF8MB4_BIN);
+    assert_int_equal(def->columns[2].format.type, COLUMN_LONGVARCHAR);
+    assert_int_equal(def->columns[2].format.collation, COLLATION_UTF8MB4_GENERAL_CI);
+    assert_memory_equal(table_column_default(def, &def->columns[2], &size), "\7\0O'Hara\n", 9);
+    assert_int_equal(size, 9);
+    assert_memory_equal(table_column_default(def, &def->columns[4], &size), "\1", 1);
+    assert_memory_equal(table_column_default(def, &def->columns[5], &size), "\5\0\0\0", 4);
+    assert_memory_equal(table_column_default(def, &def->columns[6], &size), "\1\2\0\0", 4);
+    assert_int_equal(def->columns[7].format.precision, 3);
+    assert_int_equal(def->columns[0].flags & COLUMN_NULLABLE, 0);
+    assert_int_equal(def->columns[7].flags, COLUMN_NULLABLE | COLUMN_HAS_DEFAULT);
+    free(def);
+}
+
+static void test_type_spellings(void **state)
+{
+    static const struct {
+        const char *sql;
+        const char *type;
+    } cases[] = {
+        {"tinyint(1)", "Tinyint"}, {"TINYINT UNSIGNED", "Tinyunsigned"}, {"smallint", "Smallint"},
+        {"smallint unsigned", "Smallunsigned"}, {"mediumint", "Mediumint"},
+        {"mediumint(9) unsigned", "Mediumunsigned"}, {"INTEGER", "Int"},
+        {"int(11) unsigned", "Unsigned"}, {"bigint signed", "Bigint"}, {"float", "Float"},
+        {"float(24)", "Float"}, {"float(25)", "Double"}, {"double precision", "Double"},
+        {"real", "Double"}, {"decimal", "Decimal(10,0)"}, {"numeric(5)", "Decimal(5,0)"},
+        {"dec(65,30) unsigned", "Decimalunsigned(65,30)"}, {"char", "Char(1;utf8mb4_general_ci)"},
+        {"character(3)", "Char(3;utf8mb4_general_ci)"},
+        {"character varying(10)", "Varchar(10;utf8mb4_general_ci)"},
+        {"varchar(255) charset binary", "Varchar(255;binary)"},
+        {"varchar(256) collate binary", "Longvarchar(256;binary)"},
+        {"binary", "Binary(1)"}, {"varbinary(255)", "Varbinary(255)"},
+        {"varbinary(256)", "Longvarbinary(256)"}, {"bit", "Bit(1)"}, {"bit(64)", "Bit(64)"},
+        {"date", "Date"}, {"year(4)", "Year"}, {"time", "Time2(0)"}, {"time(6)", "Time2(6)"},
+        {"datetime", "Datetime2(0)"}, {"timestamp(3)", "Timestamp2(3)"},
+    };
+    char text[200], type[80];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(text, sizeof(text), "create table t (k int primary key, c %s)", cases[i].sql);
+        struct table_def *def = good(text);
+        column_format_print(&def->columns[1].format, type, sizeof(type));
+        assert_string_equal(type, cases[i].type);
+        free(def);
+    }
+}
+
+static void test_details(void **state)
+{
+    struct table_def *def;
+
+    (void)state;
+    def = good("CREATE TABLE t (a INT PRIMARY KEY) COMMENT 'x NDB_TABLE=PARTITION_BALANCE="
+               "FOR_RA_BY_LDM y', PARTITION BY KEY ()");
+    assert_string_equal(def->database, "TEST_DB");
+    assert_int_equal(def->balance, TABLE_BALANCE_FOR_RA_BY_LDM);
+    assert_int_equal(def->partition_key_count, 1);
+    assert_int_equal(def->flags, TABLE_FLAGS_DEFAULT);
+    free(def);
+    def = good("create table t (a char(2), b char(2), primary key (b)) collate utf8mb4_bin");
+    assert_int_equal(def->key_columns[0], 1);
+    assert_int_equal(def->columns[0].format.collation, COLLATION_UTF8MB4_BIN);
+    free(def);
+    const char *two = "create table a (k int primary key); create table b (k int primary key);\n--";
+    free(good(two));
+    assert_int_equal(result.consumed, 35);
+    free(good(two + 35));
+    assert_true(sql_create_at_end(two + 35 + result.consumed, strlen(two) - 35 - result.consumed));
+    assert_false(sql_create_at_end(" x", 2));
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    bad("", ERR_BAD_REQUEST, "line 1, column 1: at the end: expected CREATE");
+    bad("drop table t", ERR_BAD_REQUEST, "at 'drop': expected CREATE");
+    bad("create table t (\n  a int,\n  b itn)", ERR_BAD_REQUEST,
+        "line 3, column 5: at 'itn': expected a column type");
+    bad("create table t (a int)", ERR_PRIMARY_KEY_MISSING, "needs a primary key");
+    bad("create table t (a int primary key", ERR_BAD_REQUEST, "at the end: expected ',' or ')'");
+    bad("create table t (a int primary key, primary key (a))", ERR_KEY_BAD, "one primary key");
+    bad("create table t (a int, primary key (b))", ERR_NO_SUCH_COLUMN, "at 'b': the table has no");
+    bad("create table t (a int, primary key (a, A))", ERR_KEY_TWICE, "at 'A'");
+    bad("create table t (a int, a int, primary key (a))", ERR_COLUMN_REPEATED, "at 'a'");
+    bad("create table t (a int null primary key)", ERR_KEY_NULLABLE, "at 'a'");
+    bad("create table t (a int default 1 primary key)", ERR_KEY_DEFAULT, "default");
+    bad("create table t (a int primary key, b blob)", ERR_COLUMN_TYPE_UNSUPPORTED, "'blob'");
+    bad("create table t (a int primary key, b int default 'x')", ERR_VALUE_INVALID, "''x''");
+    bad("create table t (a int primary key, b tinyint default 128)", ERR_VALUE_OUT_OF_RANGE,
+        "at '128'");
+    bad("create table t (a int primary key, b int not null default null)", ERR_NULL_FOR_NOT_NULL,
+        "NOT NULL");
+    bad("create table t (a int primary key, b date unsigned)", ERR_BAD_REQUEST, "UNSIGNED");
+    bad("create table t (a int primary key, b int collate binary)", ERR_COLLATION_ON_NUMBER,
+        "only char types");
+    bad("create table t (a int primary key, b char(2) collate latin1)", ERR_CHARSET_UNSUPPORTED,
+        "at 'latin1': expected collation");
+    bad("create table t (a int primary key, b varchar)", ERR_BAD_REQUEST, "a length");
+    bad("create table t (a int primary key, b varchar(0))", ERR_COLUMN_ARRAY_SIZE, "at 'b'");
+    bad("create table t (a int primary key, b varchar(7501))", ERR_COLUMN_TOO_BIG, "at 'b'");
+    bad("create table t (a int primary key, b time(7))", ERR_BAD_REQUEST, "up to 6");
+    bad("create table t (a int primary key, b decimal(5,6))", ERR_COLUMN_SCALE, "at 'b'");
+    bad("create table t (a int primary key) engine=innodb", ERR_BAD_REQUEST, "expected NDB");
+    bad("create table t (a int primary key) foo", ERR_BAD_REQUEST, "at 'foo': expected a table");
+    bad("create table t (a int primary key) comment 'NDB_TABLE=X=1'", ERR_TABLE_FLAGS,
+        "NDB_TABLE knows");
+    bad("create table t (a int primary key) comment 'NDB_TABLE=READ_BACKUP=2'", ERR_TABLE_FLAGS,
+        "0 or 1");
+    bad("create table t (a int primary key) comment 'NDB_TABLE=READ_BACKUP'", ERR_TABLE_FLAGS,
+        "0 or 1");
+    bad("create table t (a int primary key, b int) partition by key (b)",
+        ERR_PARTITION_KEY_NOT_IN_KEY, "at 'b'");
+    bad("create table t (a int primary key) partition by key () partitions 0", ERR_FRAGMENT_COUNT,
+        "at least one");
+    bad("create table t (a int primary key, unique (a))", ERR_NOT_IMPLEMENTED, "at 'unique'");
+    bad("create table t (a int primary key auto_increment)", ERR_NOT_IMPLEMENTED, "property");
+    bad("create table `t (a int)", ERR_BAD_REQUEST, "name without closing quote");
+    bad("create table t (a int) /* x", ERR_BAD_REQUEST, "comment without end");
+    bad("create table t (a int default 'x", ERR_BAD_REQUEST, "string without end");
+    bad("create table t (a int default b'12')", ERR_BAD_REQUEST, "bit literal");
+    bad("create table t (a int default 12ab)", ERR_BAD_REQUEST, "number with letters");
+    bad("create table `` (a int)", ERR_BAD_REQUEST, "cannot be empty");
+    bad("create table \x01", ERR_BAD_REQUEST, "control character");
+    bad("create table t (a char(1) default '\xFF', k int primary key)", ERR_STRING_INVALID,
+        "bad default");
+}
+
+static void test_limits(void **state)
+{
+    char *text = malloc(40000);
+    char name[140];
+    size_t at = 0;
+
+    (void)state;
+    memset(name, 'n', sizeof(name));
+    name[129] = 0;
+    snprintf(text, 40000, "create table t (%s int primary key)", name);
+    bad(text, ERR_COLUMN_NAME_TOO_LONG, "column 17");
+    snprintf(text, 40000, "create table %s (a int primary key)", name);
+    bad(text, ERR_TABLE_NAME_TOO_LONG, "column 14");
+    at += (size_t)snprintf(text, 40000, "create table t (k int primary key");
+    for (int i = 1; i < 512; i++)
+        at += (size_t)snprintf(text + at, 40000 - at, ",c%d int", i);
+    text[at] = ')';
+    text[at + 1] = 0;
+    struct table_def *def = good(text);
+    assert_int_equal(def->column_count, 512);
+    free(def);
+    snprintf(text + at, 40000 - at, ",c512 int)");
+    bad(text, ERR_TOO_MANY_COLUMNS, "at 'c512'");
+    free(text);
+}
+
+/* Every beginning of a statement gives an error and nothing worse. */
+static void test_every_prefix(void **state)
+{
+    static const char whole[] =
+        "create table if not exists `a`.\"b\" (k varchar(3) collate utf8mb4_bin not null default "
+        "'\\'' , x decimal(3,1) default -1.5e, y bit default b'1', primary key (k)) comment "
+        "'NDB_TABLE=READ_BACKUP=1' partition by key (k) partitions 4 -- e";
+    char *text = strdup(whole);
+    void *memory = malloc(table_def_size_max());
+
+    (void)state;
+    for (size_t size = sizeof(whole) - 1; size > 0; size--) {
+        text[size] = 0;
+        parse(text, memory);
+        assert_int_equal(result.def == NULL, error.code != ERR_NONE);
+        for (int c = 1; c < 256; c += 7) {
+            char before = text[size - 1];
+            text[size - 1] = (char)c;
+            parse(text, memory);
+            text[size - 1] = before;
+        }
+    }
+    free(memory);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole_statement), cmocka_unit_test(test_type_spellings),
+        cmocka_unit_test(test_details),         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_limits),          cmocka_unit_test(test_every_prefix),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+/* ndb_perror.c -- says what an error number of the cluster, or an exit code of a node, means. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Needs no cluster: it is made from the same lists as the programs that report the numbers. */
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+enum class_number {
+#define NDB_ERROR_CLASS(code, number, status, name) CLASS_##code = number,
+#include "ndb/error_classes.def"
+#undef NDB_ERROR_CLASS
+};
+
+#define STATUS_SUCCESS   "Success"
+#define STATUS_TEMPORARY "Temporary error"
+#define STATUS_PERMANENT "Permanent error"
+#define STATUS_UNKNOWN   "Unknown result"
+
+struct class_text {
+    const char *status;
+    const char *name;
+};
+
+static const struct class_text classes[] = {
+#define NDB_ERROR_CLASS(code, number, status, name) [number] = {STATUS_##status, name},
+#include "ndb/error_classes.def"
+#undef NDB_ERROR_CLASS
+};
+
+struct error_text {
+    uint32_t number;
+    uint32_t class;
+    const char *name;
+    const char *text;
+};
+
+static const struct error_text errors[] = {
+#define NDB_ERROR(number, name, class, text) {number, CLASS_##class, #name, text},
+#include "ndb/errors.def"
+#undef NDB_ERROR
+};
+
+struct exit_text {
+    uint32_t number;
+    const char *name;
+    const char *class;
+    const char *text;
+};
+
+static const struct exit_text exits[] = {
+#define EXIT_CODE(number, name, class, text) {number, #name, class, text},
+#include "kernel/exit_codes.def"
+#undef EXIT_CODE
+};
+
+/* What is known about one code, from either list. */
+struct meaning {
+    uint32_t number;
+    const char *kind; /* "error" or "exit" */
+    const char *name;
+    const char *text;
+    const char *status;
+    const char *class;
+};
+
+struct settings {
+    bool silent;
+    bool json;
+    int first_code; /* index of the first code in argv */
+};
+
+enum { OPTION_NDB = 256, OPTION_FORMAT };
+
+static const struct argp_option options[] = {
+    {"ndb", OPTION_NDB, NULL, 0, "accepted and ignored: all codes are NDB codes", 0},
+    {"silent", 's', NULL, 0, "print only the message", 0},
+    {"verbose", 'v', NULL, 0, "print status and classification too (the default)", 0},
+    {"format", OPTION_FORMAT, "text|json", 0, "how to print (default text)", 0},
+    {0},
+};
+
+static error_t read_option(int key, char *argument, struct argp_state *state)
+{
+    struct settings *settings = state->input;
+
+    switch (key) {
+    case 's':
+        settings->silent = true;
+        return 0;
+    case 'v':
+        settings->silent = false;
+        return 0;
+    case OPTION_NDB:
+        return 0;
+    case OPTION_FORMAT:
+        settings->json = strcmp(argument, "json") == 0;
+        if (!settings->json && strcmp(argument, "text") != 0)
+            argp_error(state, "--format must be text or json, not '%s'", argument);
+        return 0;
+    case ARGP_KEY_ARGS:
+        settings->first_code = state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "give at least one error code");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static bool find_error(uint32_t number, struct meaning *meaning)
+{
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        if (errors[i].number == number) {
+            const struct class_text *class = &classes[errors[i].class];
+            *meaning = (struct meaning){number,         "error",       errors[i].name,
+                                        errors[i].text, class->status, class->name};
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_exit(uint32_t number, struct meaning *meaning)
+{
+    for (size_t i = 0; i < sizeof(exits) / sizeof(exits[0]); i++) {
+        if (exits[i].number == number) {
+            *meaning = (struct meaning){number,        "exit",      exits[i].name,
+                                        exits[i].text, "Node exit", exits[i].class};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A decimal number and nothing else. */
+static bool read_code(const char *text, uint32_t *code)
+{
+    char *end;
+
+    errno = 0;
+    unsigned long value = strtoul(text, &end, 10);
+    if (errno != 0 || end == text || *end != 0 || text[0] < '0' || text[0] > '9' ||
+        value > UINT32_MAX)
+        return false;
+    *code = (uint32_t)value;
+    return true;
+}
+
+static void print_text(const struct settings *settings, const struct meaning *meaning)
+{
+    if (settings->silent)
+        printf("%s\n", meaning->text);
+    else
+        printf("NDB %s code %3u: %s: %s: %s\n", meaning->kind, meaning->number, meaning->text,
+               meaning->status, meaning->class);
+}
+
+static bool add_json(cJSON *list, const struct meaning *meaning)
+{
+    cJSON *entry = cJSON_CreateObject();
+
+    return entry != NULL && cJSON_AddItemToArray(list, entry) &&
+           cJSON_AddNumberToObject(entry, "code", meaning->number) != NULL &&
+           cJSON_AddStringToObject(entry, "kind", meaning->kind) != NULL &&
+           cJSON_AddStringToObject(entry, "name", meaning->name) != NULL &&
+           cJSON_AddStringToObject(entry, "message", meaning->text) != NULL &&
+           cJSON_AddStringToObject(entry, "status", meaning->status) != NULL &&
+           cJSON_AddStringToObject(entry, "classification", meaning->class) != NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options,
+        .parser = read_option,
+        .args_doc = "CODE...",
+        .doc = "Print what error codes of the cluster and exit codes of its nodes mean."
+               "\vExit status: 0 all codes are known, 1 some are not, 2 wrong arguments.",
+    };
+    struct settings settings = {0};
+    int status = EXIT_SUCCESS;
+
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, &settings);
+    cJSON *list = cJSON_CreateArray();
+    for (int i = settings.first_code; i < argc; i++) {
+        struct meaning meaning;
+        uint32_t code;
+        if (!read_code(argv[i], &code) ||
+            (!find_error(code, &meaning) && !find_exit(code, &meaning))) {
+            fprintf(stderr, "Illegal ndb error code: %s\n", argv[i]);
+            status = EXIT_FAILURE;
+        } else if (!settings.json) {
+            print_text(&settings, &meaning);
+        } else if (!add_json(list, &meaning)) {
+            fprintf(stderr, "Out of memory\n");
+            status = EXIT_FAILURE;
+        }
+    }
+    if (settings.json) {
+        char *text = cJSON_Print(list);
+        printf("%s\n", text != NULL ? text : "[]");
+        cJSON_free(text);
+    }
+    cJSON_Delete(list);
+    return status;
+}
