@@ -1,0 +1,258 @@
+/* cluster_log.c -- writes the cluster log in the field's line format. */
+/* SPDX-License-Identifier: GPL-2.0-only
+ *
+ *   2026-01-31 12:00:00 [MgmtSrvr] INFO     -- Node 1: Start phase 1 completed (initial start)
+ *
+ * A file that would grow beyond its limit is renamed to .1, .1 to .2 and so on. A line equal to the one
+ * before it within three seconds is counted, not written. A write that fails is dropped: the log must
+ * never stop the server; the loss is told when writing works again.
+ */
+#include "mgmd/cluster_log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOG_TEXT_MAX 1000u
+#define FOLD_SECONDS 3
+
+struct log_file {
+    FILE *out;
+    char path[2300];
+    uint64_t size;
+    uint64_t max_size;
+    uint32_t max_files;
+};
+
+struct cluster_log {
+    uint32_t file_count;
+    struct log_file files[LOG_TARGETS_MAX];
+    bool console;
+    bool syslog;
+    bool enabled[NDB_MGM_SEVERITIES];
+    char last_text[LOG_TEXT_MAX + 1];
+    enum ndb_mgm_severity last_severity;
+    uint32_t last_node;
+    time_t last_time;
+    uint32_t repeats;
+    uint64_t lost;
+};
+
+static int facility_number(const char *name)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } facilities[] = {{"auth", LOG_AUTH},     {"authpriv", LOG_AUTHPRIV}, {"cron", LOG_CRON},
+                      {"daemon", LOG_DAEMON}, {"ftp", LOG_FTP},           {"kern", LOG_KERN},
+                      {"lpr", LOG_LPR},       {"mail", LOG_MAIL},         {"news", LOG_NEWS},
+                      {"syslog", LOG_SYSLOG}, {"uucp", LOG_UUCP},         {"local0", LOG_LOCAL0},
+                      {"local1", LOG_LOCAL1}, {"local2", LOG_LOCAL2},     {"local3", LOG_LOCAL3},
+                      {"local4", LOG_LOCAL4}, {"local5", LOG_LOCAL5},     {"local6", LOG_LOCAL6},
+                      {"local7", LOG_LOCAL7}};
+
+    for (uint32_t i = 0; i < sizeof(facilities) / sizeof(facilities[0]); i++) {
+        if (strcmp(facilities[i].name, name) == 0) return facilities[i].number;
+    }
+    return LOG_USER;
+}
+
+static int open_file(struct log_file *file)
+{
+    file->out = fopen(file->path, "a");
+    if (file->out == NULL) return -1;
+    (void)fseek(file->out, 0, SEEK_END);
+    long at = ftell(file->out);
+    file->size = at < 0 ? 0 : (uint64_t)at;
+    return 0;
+}
+
+static void rotate(struct log_file *file)
+{
+    char from[2400];
+    char to[2400];
+
+    if (file->out != NULL) (void)fclose(file->out);
+    for (uint32_t i = file->max_files; i > 1; i--) {
+        (void)snprintf(from, sizeof(from), "%s.%u", file->path, i - 1);
+        (void)snprintf(to, sizeof(to), "%s.%u", file->path, i);
+        (void)rename(from, to);
+    }
+    (void)snprintf(to, sizeof(to), "%s.1", file->path);
+    (void)rename(file->path, to);
+    (void)open_file(file);
+}
+
+struct cluster_log *cluster_log_open(const struct log_destination *destination, const char *directory,
+                                     uint32_t node, char *why, size_t why_size)
+{
+    struct cluster_log *log = calloc(1, sizeof(*log));
+
+    if (log == NULL) {
+        (void)snprintf(why, why_size, "out of memory");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < NDB_MGM_SEVERITIES; i++) log->enabled[i] = i != NDB_MGM_SEVERITY_DEBUG;
+    for (uint32_t i = 0; i < destination->count; i++) {
+        const struct log_target *target = &destination->targets[i];
+        if (target->kind == LOG_TARGET_CONSOLE) log->console = true;
+        if (target->kind == LOG_TARGET_SYSLOG) {
+            log->syslog = true;
+            openlog("MgmtSrvr", LOG_NDELAY, facility_number(target->facility));
+        }
+        if (target->kind != LOG_TARGET_FILE) continue;
+        struct log_file *file = &log->files[log->file_count];
+        const char *slash = target->filename[0] == '/' ? "" : directory;
+        if (target->filename[0] == '\0') {
+            (void)snprintf(file->path, sizeof(file->path), "%sndb_%u_cluster.log", directory, node);
+        } else {
+            (void)snprintf(file->path, sizeof(file->path), "%s%s", slash, target->filename);
+        }
+        file->max_size = target->max_size;
+        file->max_files = target->max_files;
+        if (open_file(file) != 0) {
+            (void)snprintf(why, why_size, "the cluster log %.200s cannot be opened", file->path);
+            cluster_log_close(log);
+            return NULL;
+        }
+        log->file_count++;
+    }
+    return log;
+}
+
+static void write_line(struct cluster_log *log, enum ndb_mgm_severity severity, uint32_t node,
+                       const char *text)
+{
+    static const int syslog_levels[] = {LOG_INFO, LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERR, LOG_CRIT,
+                                        LOG_ALERT};
+    char line[LOG_TEXT_MAX + 100];
+    char stamp[32];
+    char source[24] = "";
+    time_t now = time(NULL);
+    struct tm tm;
+
+    (void)localtime_r(&now, &tm);
+    (void)strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &tm);
+    if (node != 0) (void)snprintf(source, sizeof(source), "Node %u: ", node);
+    int length = snprintf(line, sizeof(line), "%s [MgmtSrvr] %-8s -- %s%s\n", stamp,
+                          ndb_mgm_severity_name(severity), source, text);
+    for (uint32_t i = 0; i < log->file_count; i++) {
+        struct log_file *file = &log->files[i];
+        if (file->size > 0 && file->size + (uint64_t)length > file->max_size) rotate(file);
+        if (file->out == NULL && open_file(file) != 0) {
+            log->lost++;
+            continue;
+        }
+        if (fputs(line, file->out) < 0 || fflush(file->out) != 0) {
+            clearerr(file->out);
+            log->lost++;
+            continue;
+        }
+        file->size += (uint64_t)length;
+    }
+    if (log->console) {
+        (void)fputs(line, stdout);
+        (void)fflush(stdout);
+    }
+    if (log->syslog) syslog(syslog_levels[severity], "%s%s", source, text);
+}
+
+static void write_repeats(struct cluster_log *log)
+{
+    char text[LOG_TEXT_MAX + 1];
+
+    if (log->repeats == 0) return;
+    (void)snprintf(text, sizeof(text), "%.*s - Repeated %u times", (int)(LOG_TEXT_MAX - 40),
+                   log->last_text, log->repeats);
+    log->repeats = 0;
+    write_line(log, log->last_severity, log->last_node, text);
+}
+
+void cluster_log_write(struct cluster_log *log, enum ndb_mgm_severity severity, uint32_t node,
+                       const char *text)
+{
+    char clean[LOG_TEXT_MAX + 1];
+    time_t now = time(NULL);
+
+    if (log == NULL || (uint32_t)severity >= NDB_MGM_SEVERITIES) return;
+    if (!log->enabled[NDB_MGM_SEVERITY_ON] || !log->enabled[severity]) return;
+    (void)snprintf(clean, sizeof(clean), "%s", text);
+    for (char *c = clean; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ') *c = '?';
+    }
+    if (now - log->last_time < FOLD_SECONDS && now >= log->last_time &&
+        log->last_severity == severity && log->last_node == node &&
+        strcmp(log->last_text, clean) == 0) {
+        log->repeats++;
+        return;
+    }
+    write_repeats(log);
+    memcpy(log->last_text, clean, sizeof(clean));
+    log->last_severity = severity;
+    log->last_node = node;
+    log->last_time = now;
+    write_line(log, severity, node, clean);
+    if (log->lost > 0 && log->file_count > 0 && log->files[0].out != NULL) {
+        uint64_t lost = log->lost;
+        log->lost = 0;
+        (void)snprintf(clean, sizeof(clean), "%llu lines of this log were lost",
+                       (unsigned long long)lost);
+        write_line(log, NDB_MGM_SEVERITY_WARNING, 0, clean);
+    }
+}
+
+void cluster_log_printf(struct cluster_log *log, enum ndb_mgm_severity severity, const char *format, ...)
+{
+    char text[LOG_TEXT_MAX + 1];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    cluster_log_write(log, severity, 0, text);
+}
+
+void cluster_log_tick(struct cluster_log *log)
+{
+    if (log->repeats > 0 && time(NULL) - log->last_time >= FOLD_SECONDS) write_repeats(log);
+}
+
+void cluster_log_enable(struct cluster_log *log, enum ndb_mgm_severity severity, bool enable)
+{
+    if (severity == NDB_MGM_SEVERITY_ALL) {
+        for (uint32_t i = 1; i < NDB_MGM_SEVERITIES; i++) log->enabled[i] = enable;
+    } else if ((uint32_t)severity < NDB_MGM_SEVERITIES) {
+        log->enabled[severity] = enable;
+    }
+}
+
+bool cluster_log_enabled(const struct cluster_log *log, enum ndb_mgm_severity severity)
+{
+    if (severity == NDB_MGM_SEVERITY_ALL) {
+        for (uint32_t i = 1; i < NDB_MGM_SEVERITIES; i++) {
+            if (!log->enabled[i]) return false;
+        }
+        return true;
+    }
+    return (uint32_t)severity < NDB_MGM_SEVERITIES && log->enabled[severity];
+}
+
+void cluster_log_echo(struct cluster_log *log, bool echo)
+{
+    log->console = echo;
+}
+
+void cluster_log_close(struct cluster_log *log)
+{
+    if (log == NULL) return;
+    write_repeats(log);
+    for (uint32_t i = 0; i < log->file_count; i++) {
+        if (log->files[i].out != NULL) (void)fclose(log->files[i].out);
+    }
+    if (log->syslog) closelog();
+    free(log);
+}

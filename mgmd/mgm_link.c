@@ -1,0 +1,170 @@
+/* mgm_link.c -- the management server's links to the data nodes: the only file that knows the transporter. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mgmd/mgmd.h"
+#include "transporters/transporter.h"
+
+struct mgm_link {
+    struct mgmd *mgmd;
+    struct transporter *transporter;
+    uint32_t epoch[CONFIG_NODES_MAX + 1]; /* Of the open link, 0 = none. */
+};
+
+static void link_up(void *context, uint32_t peer, uint32_t role, uint32_t epoch)
+{
+    struct mgm_link *link = context;
+
+    (void)role;
+    if (peer > CONFIG_NODES_MAX) return;
+    link->epoch[peer] = epoch;
+    mgmd_node_link_up(link->mgmd, peer);
+}
+
+static void link_down(void *context, uint32_t peer, uint32_t epoch, const char *reason)
+{
+    struct mgm_link *link = context;
+
+    (void)epoch;
+    if (peer > CONFIG_NODES_MAX) return;
+    link->epoch[peer] = 0;
+    mgmd_node_link_down(link->mgmd, peer, reason);
+}
+
+static bool take_signals(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                         uint32_t count)
+{
+    struct mgm_link *link = context;
+
+    (void)epoch;
+    while (count > 0) {
+        struct signal sig;
+        uint32_t extent = signal_extent_check(words, count);
+        if (extent == 0) return false;
+        signal_open(&sig, words);
+        if (!mgmd_node_signal(link->mgmd, peer, &sig)) return false;
+        words += extent;
+        count -= extent;
+    }
+    return true;
+}
+
+static void link_log(void *context, uint32_t level, const char *text)
+{
+    struct mgm_link *link = context;
+    /* Level 1 debug .. 5 alert. */
+    static const enum ndb_mgm_severity severities[] = {
+        NDB_MGM_SEVERITY_INFO,    NDB_MGM_SEVERITY_DEBUG, NDB_MGM_SEVERITY_INFO,
+        NDB_MGM_SEVERITY_WARNING, NDB_MGM_SEVERITY_ERROR, NDB_MGM_SEVERITY_ALERT};
+
+    cluster_log_write(link->mgmd->log, level < 6 ? severities[level] : NDB_MGM_SEVERITY_INFO, 0, text);
+}
+
+static const struct transporter_callbacks calls = {
+    .link_up = link_up, .link_down = link_down, .signals = take_signals, .log = link_log};
+
+struct mgm_link *mgm_link_start(struct mgmd *mgmd)
+{
+    struct mgm_link *link = calloc(1, sizeof(*link));
+    struct transporter_options options = {.loop = mgmd->loop,
+                                          .calls = &calls,
+                                          .context = link,
+                                          .own_node = mgmd->own_node,
+                                          .own_role = LINK_ROLE_MGM,
+                                          .cluster_id = config_cluster_id(mgmd->config)};
+
+    if (link == NULL) return NULL;
+    (void)uv_random(NULL, NULL, &options.incarnation, sizeof(options.incarnation), 0, NULL);
+    if (options.incarnation == 0) options.incarnation = uv_hrtime() | 1;
+    link->mgmd = mgmd;
+    link->transporter = transporter_create(&options);
+    if (link->transporter == NULL) {
+        free(link);
+        return NULL;
+    }
+    mgm_link_update(link);
+    return link;
+}
+
+void mgm_link_update(struct mgm_link *link)
+{
+    struct mgmd *mgmd = link->mgmd;
+
+    for (struct config_section *node = config_next_node(mgmd->config, 0, CONFIG_NDBD); node != NULL;
+         node = config_next_node(mgmd->config, config_section_node(node), CONFIG_NDBD)) {
+        uint32_t id = config_section_node(node);
+        const struct config_section *tcp = config_link(mgmd->config, id, mgmd->own_node);
+        uint64_t fixed = config_get_u64(node, CFG_NDBD_ServerPort);
+        struct transporter_peer peer = {
+            .node = id,
+            .role = LINK_ROLE_DATA,
+            .host = config_get_text(node, CFG_NDBD_HostName),
+            .port = fixed != 0 ? (uint16_t)fixed : mgmd->nodes[id].port,
+            .connect = true,
+            .allowed = true,
+            .send_buffer_bytes = (uint32_t)config_get_u64(tcp, CFG_TCP_SendBufferMemory),
+            .overload_bytes = (uint32_t)config_get_u64(tcp, CFG_TCP_OverloadLimit)};
+        int rc = transporter_set_peer(link->transporter, &peer);
+        if (rc != 0) {
+            cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "Link to node %u: %s", id,
+                               uv_strerror(rc));
+        }
+    }
+}
+
+int mgm_link_send(struct mgm_link *link, uint32_t node, uint32_t block, uint32_t gsn, uint32_t prio,
+                  const void *payload, uint32_t words)
+{
+    uint32_t signal[SIGNAL_HEAD_WORDS + SIGNAL_WORDS_MAX];
+
+    if (node > CONFIG_NODES_MAX || link->epoch[node] == 0 || words > SIGNAL_WORDS_MAX) return -1;
+    signal[0] = signal_kind(gsn, words, 0, prio, 0);
+    signal[1] = block_ref(node, block, 0);
+    signal[2] = block_ref(link->mgmd->own_node, BLOCK_MGM, 0);
+    signal[3] = SIGNAL_HEAD_WORDS + words;
+    memcpy(signal + SIGNAL_HEAD_WORDS, payload, 4 * (size_t)words);
+    transporter_send(link->transporter, node, link->epoch[node], signal, SIGNAL_HEAD_WORDS + words);
+    return 0;
+}
+
+void mgm_link_flush(struct mgm_link *link)
+{
+    transporter_flush(link->transporter);
+}
+
+bool mgm_link_is_hello(const void *bytes, uint32_t size)
+{
+    return transporter_is_hello(bytes, size);
+}
+
+void mgm_link_adopt(struct mgm_link *link, int descriptor, const void *bytes, uint32_t size)
+{
+    (void)transporter_adopt(link->transporter, descriptor, bytes, size);
+}
+
+void mgm_link_address(struct mgm_link *link, uint32_t node, char *address, uint32_t size)
+{
+    struct link_statistics statistics;
+
+    address[0] = '\0';
+    (void)transporter_statistics(link->transporter, node, &statistics, address, size);
+}
+
+void mgm_link_stop(struct mgm_link *link)
+{
+    transporter_stop(link->transporter);
+}
+
+bool mgm_link_stopped(const struct mgm_link *link)
+{
+    return transporter_stopped(link->transporter);
+}
+
+void mgm_link_free(struct mgm_link *link)
+{
+    if (link == NULL) return;
+    transporter_destroy(link->transporter);
+    free(link);
+}

@@ -1,0 +1,197 @@
+/* mgmd.h -- the management server's state, shared by its files. Private. */
+/* SPDX-License-Identifier: GPL-2.0-only
+ *
+ * One thread, one libuv loop. mgmd_main.c starts it, mgmd_session.c talks to clients, mgmd_commands*.c answer
+ * them, mgmd_nodes.c knows the nodes, mgm_link.c carries signals to data nodes.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "kernel/base/bitmask.h"
+#include "kernel/base/signal.h"
+#include "mgmd/cluster_log.h"
+#include "mgmd/config.h"
+#include "mgmd/message.h"
+#include "ndb/mgm.h"
+
+#define MGMD_VERSION 0x010000u /* major << 16 | minor << 8 | build */
+#define MGMD_VERSION_TEXT "ndb-1.0.0"
+
+#define MGMD_SESSIONS_MAX 256u
+#define MGMD_SESSION_IN 8192u
+#define MGMD_SESSION_OUT_MAX (4u << 20) /* Unsent bytes before a session is cut off; holds any one reply. */
+#define MGMD_LISTENER_OUT_MAX (1u << 20)
+#define MGMD_SESSION_IDLE_MS 600000u
+#define MGMD_TICK_MS 100u
+#define MGMD_ANSWER_MS 30000u
+#define MGMD_STOP_MS 600000u
+#define MGMD_REQUESTS_MAX 64u
+
+struct mgm_link;
+struct mgmd_session;
+
+/* What the server knows about one node id. Status words are those of NODE_STATUS_CONF. */
+struct mgmd_node {
+    bool linked;
+    bool status_known;
+    bool stopping; /* Ordered by us; its end is no surprise. */
+    uint32_t connect_count;
+    uint32_t start_level;
+    uint32_t start_phase;
+    uint32_t nodegroup;
+    uint32_t president;
+    uint32_t dynamic_id;
+    uint32_t version;
+    struct node_mask clients; /* Nodes linked to this data node. */
+    uint32_t holder;     /* Session that holds the id, 0 = none. */
+    uint16_t port;       /* Where it listens; 0 = not known. */
+    char address[64];
+    uint8_t log_level[NDB_MGM_CATEGORIES];
+};
+
+enum mgmd_request_kind { MGMD_REQUEST_NONE, MGMD_REQUEST_MEMORY, MGMD_REQUEST_STOP };
+
+/* An order to data nodes whose answers are awaited on behalf of a session. */
+struct mgmd_request {
+    enum mgmd_request_kind kind;
+    uint32_t id;      /* sender_data */
+    uint32_t session; /* Gets the reply if it still exists. */
+    uint64_t deadline;
+    struct node_mask waiting; /* Nodes that have not answered. */
+    struct node_mask leaving; /* Nodes that accepted and whose link is still up. */
+    uint32_t asked;
+    uint32_t done;
+    uint32_t error; /* First one. */
+    uint32_t error_node;
+    bool restart;
+    bool then_exit; /* The server itself stops after the reply. */
+    char *text;     /* Collected reply lines. */
+    size_t text_size;
+};
+
+struct mgmd_options {
+    const char *config_file; /* NULL: config.ini in the working directory, if there. */
+    const char *config_dir;  /* NULL: the node's DataDir. */
+    const char *bind_address;
+    uint32_t node_id;
+    bool initial;
+    bool reload;
+    bool nodaemon;
+    bool print_config;
+    bool verbose;
+};
+
+struct mgmd {
+    uv_loop_t *loop;
+    struct mgmd_options options;
+    struct cluster_config *config;
+    struct cluster_log *log;
+    char directory[1100];  /* DataDir, with slash. */
+    char config_dir[1100]; /* With slash. */
+    uint32_t own_node;
+    uint16_t port;
+    bool stopping;
+    bool failed; /* Exit status 1. */
+    struct mgmd_node nodes[CONFIG_NODES_MAX + 1];
+    struct mgmd_session *sessions[MGMD_SESSIONS_MAX];
+    uint32_t session_count;
+    uint32_t session_last;
+    struct mgmd_request requests[MGMD_REQUESTS_MAX];
+    uint32_t request_last;
+    uint32_t tick;
+    struct mgm_link *link;
+    uv_tcp_t listener;
+    uv_timer_t timer;
+    uv_timer_t exit_timer;
+    uv_signal_t signals[2];
+};
+
+/* ---- mgmd_cache.c: which configuration is used ---- */
+
+/* Loads cache and file, decides, stores a new generation. 0, or -1 with messages on standard error. */
+int mgmd_config_start(struct mgmd *mgmd);
+/* Reads the file again (`file` NULL: as started). 0, or -1 with the reason in `why`. */
+int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t why_size);
+void mgmd_config_print(const struct cluster_config *config);
+/* Ports that data nodes told, kept over a restart of the server. */
+void mgmd_ports_load(struct mgmd *mgmd);
+void mgmd_ports_store(const struct mgmd *mgmd);
+
+/* ---- mgmd_session.c ---- */
+int mgmd_listen(struct mgmd *mgmd);
+void mgmd_sessions_tick(struct mgmd *mgmd);
+void mgmd_sessions_close(struct mgmd *mgmd);
+struct mgmd_session *mgmd_session(struct mgmd *mgmd, uint32_t id);
+uint32_t mgmd_session_id(const struct mgmd_session *session);
+struct mgmd *mgmd_session_owner(const struct mgmd_session *session);
+const struct mgm_parser *mgmd_session_request(const struct mgmd_session *session);
+const char *mgmd_session_address(const struct mgmd_session *session);
+/* Appends to the reply; sent with the next return to the loop. */
+void mgmd_reply(struct mgmd_session *session, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void mgmd_reply_text(struct mgmd_session *session, const char *text, size_t size);
+/* "<command> reply", "result: ..." ; the caller adds its lines and ends with mgmd_reply_end(). */
+void mgmd_reply_begin(struct mgmd_session *session, const char *result);
+void mgmd_reply_end(struct mgmd_session *session);
+void mgmd_reply_error(struct mgmd_session *session, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The request is answered later: nothing more is read until mgmd_session_resume(). */
+void mgmd_session_wait(struct mgmd_session *session);
+void mgmd_session_resume(struct mgmd_session *session);
+void mgmd_session_end(struct mgmd_session *session);
+void mgmd_session_listen(struct mgmd_session *session, const uint32_t *levels, bool parsable);
+/* Sends an event to the listeners whose level it passes. */
+void mgmd_listeners_event(struct mgmd *mgmd, const struct ndb_mgm_event *event, uint32_t threshold);
+/* Raises levels[] to what the listeners want. */
+void mgmd_listeners_levels(const struct mgmd *mgmd, uint32_t *levels);
+void mgmd_sessions_list(struct mgmd *mgmd, struct mgmd_session *to);
+
+/* ---- mgmd_commands.c, mgmd_orders.c ---- */
+void mgmd_execute(struct mgmd_session *session);
+void mgmd_order_stop(struct mgmd_session *session);
+void mgmd_order_restart(struct mgmd_session *session);
+void mgmd_order_start(struct mgmd_session *session);
+void mgmd_order_memory(struct mgmd_session *session);
+void mgmd_order_dump(struct mgmd_session *session);
+/* Answers and link losses move the requests on. */
+void mgmd_requests_signal(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
+void mgmd_requests_link_down(struct mgmd *mgmd, uint32_t node);
+void mgmd_requests_tick(struct mgmd *mgmd);
+
+/* ---- mgmd_nodes.c ---- */
+void mgmd_nodes_start(struct mgmd *mgmd);
+enum ndb_mgm_node_status mgmd_node_status(const struct mgmd *mgmd, uint32_t node);
+/* The id, or 0 with an error code and its reason. */
+uint32_t mgmd_alloc_id(struct mgmd *mgmd, struct mgmd_session *session, enum ndb_mgm_node_type type,
+                       uint32_t wanted, const char *host, int *code, char *why, size_t why_size);
+void mgmd_free_ids(struct mgmd *mgmd, uint32_t session);
+void mgmd_node_link_up(struct mgmd *mgmd, uint32_t node);
+void mgmd_node_link_down(struct mgmd *mgmd, uint32_t node, const char *reason);
+/* A signal from a data node, checked by the link; false closes the link. */
+bool mgmd_node_signal(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
+void mgmd_nodes_tick(struct mgmd *mgmd);
+void mgmd_nodes_subscribe(struct mgmd *mgmd);
+void mgmd_event(struct mgmd *mgmd, uint32_t type, uint32_t source, const uint32_t *data, uint32_t words,
+                const char *text);
+
+/* ---- mgm_link.c ---- */
+struct mgm_link *mgm_link_start(struct mgmd *mgmd);
+/* Tells the link where data nodes are; again after each change of ports or configuration. */
+void mgm_link_update(struct mgm_link *link);
+/* Sends a signal without sections to a block of a data node. -1 when there is no link. */
+int mgm_link_send(struct mgm_link *link, uint32_t node, uint32_t block, uint32_t gsn, uint32_t prio,
+                  const void *payload, uint32_t words);
+void mgm_link_flush(struct mgm_link *link);
+bool mgm_link_is_hello(const void *bytes, uint32_t size);
+void mgm_link_adopt(struct mgm_link *link, int descriptor, const void *bytes, uint32_t size);
+void mgm_link_address(struct mgm_link *link, uint32_t node, char *address, uint32_t size);
+void mgm_link_stop(struct mgm_link *link);
+bool mgm_link_stopped(const struct mgm_link *link);
+void mgm_link_free(struct mgm_link *link);
+
+/* ---- mgmd_main.c ---- */
+/* Ends the loop in an orderly way after `delay_ms`. */
+void mgmd_exit(struct mgmd *mgmd, uint64_t delay_ms);

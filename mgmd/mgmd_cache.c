@@ -1,0 +1,450 @@
+/* mgmd_cache.c -- decides which configuration the server uses, and keeps it in its cache directory. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <dirent.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "mgmd/config_parse.h"
+#include "mgmd/mgmd.h"
+
+/* ---- files ---- */
+
+static uint8_t *read_file(const char *path, size_t *size)
+{
+    FILE *in = fopen(path, "rb");
+    uint8_t *bytes = in == NULL ? NULL : malloc(CONFIG_ENCODED_MAX);
+
+    *size = 0;
+    if (bytes != NULL) *size = fread(bytes, 1, CONFIG_ENCODED_MAX, in);
+    if (in != NULL) (void)fclose(in);
+    return bytes;
+}
+
+/* Writes beside, syncs, renames: the name never stands for half a file. */
+static int write_file(const char *path, const void *bytes, size_t size)
+{
+    char beside[2400];
+    const char *at = bytes;
+
+    (void)snprintf(beside, sizeof(beside), "%s.tmp", path);
+    int out = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+    if (out < 0) return -1;
+    while (size > 0) {
+        ssize_t n = write(out, at, size);
+        if (n <= 0) break;
+        at += n;
+        size -= (size_t)n;
+    }
+    int rc = size == 0 ? fsync(out) : -1;
+    (void)close(out);
+    if (rc == 0) rc = rename(beside, path);
+    if (rc != 0) (void)unlink(beside);
+    return rc;
+}
+
+static void cache_path(const struct mgmd *mgmd, uint32_t generation, char *path, size_t size)
+{
+    (void)snprintf(path, size, "%sndb_%u_config.bin.%u", mgmd->config_dir, mgmd->own_node, generation);
+}
+
+/* The newest generation below `below` of which a file exists; 0 when there is none. */
+static uint32_t cache_newest(const struct mgmd *mgmd, uint32_t below)
+{
+    char prefix[64];
+    DIR *directory = opendir(mgmd->config_dir);
+    uint32_t best = 0;
+
+    int length = snprintf(prefix, sizeof(prefix), "ndb_%u_config.bin.", mgmd->own_node);
+    for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
+        int64_t generation;
+        if (strncmp(entry->d_name, prefix, (size_t)length) != 0) continue;
+        if (mgm_parse_number(entry->d_name + length, &generation) != 0) continue;
+        if (generation > best && generation < below) best = (uint32_t)generation;
+    }
+    if (directory != NULL) (void)closedir(directory);
+    return best;
+}
+
+/* The newest cached configuration that can be read; damaged ones are named and skipped. */
+static struct cluster_config *cache_load(struct mgmd *mgmd)
+{
+    uint32_t generation = UINT32_MAX;
+    char path[2300];
+    char why[128];
+
+    while ((generation = cache_newest(mgmd, generation)) != 0) {
+        size_t size;
+        cache_path(mgmd, generation, path, sizeof(path));
+        uint8_t *bytes = read_file(path, &size);
+        struct cluster_config *config =
+            bytes == NULL ? NULL : config_decode(bytes, size, why, sizeof(why));
+        free(bytes);
+        if (config != NULL) return config;
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "Cached configuration %s is not used: %s", path,
+                           bytes == NULL ? "it cannot be read" : why);
+        (void)fprintf(stderr, "ndb_mgmd: %s is not used: %s\n", path, bytes == NULL ? "it cannot be read" : why);
+    }
+    return NULL;
+}
+
+static int cache_store(struct mgmd *mgmd, const struct cluster_config *config)
+{
+    char path[2300];
+    size_t size;
+    uint8_t *bytes = config_encode(config, &size);
+
+    cache_path(mgmd, config_generation(config), path, sizeof(path));
+    int rc = bytes == NULL ? -1 : write_file(path, bytes, size);
+    free(bytes);
+    if (rc != 0) (void)fprintf(stderr, "ndb_mgmd: the cache %s cannot be written\n", path);
+    return rc;
+}
+
+static void cache_clear(struct mgmd *mgmd)
+{
+    char path[2300];
+    uint32_t generation = UINT32_MAX;
+
+    while ((generation = cache_newest(mgmd, generation)) != 0) {
+        cache_path(mgmd, generation, path, sizeof(path));
+        (void)unlink(path);
+    }
+}
+
+/* ---- identity ---- */
+
+/* One server draws its cluster's id. Several must come to the same one without talking: from the name, or
+ * from the list of nodes when there is no name. */
+static uint64_t make_cluster_id(const struct cluster_config *config)
+{
+    const char *name = config_get_text(config_system(config), CFG_SYSTEM_Name);
+    uint64_t id = 0;
+
+    if (config_count(config, CONFIG_MGMD) == 1) {
+        (void)uv_random(NULL, NULL, &id, sizeof(id), 0, NULL);
+    } else if (name[0] != '\0') {
+        id = XXH3_64bits(name, strlen(name));
+    } else {
+        for (struct config_section *node = config_next_node(config, 0, CONFIG_NONE); node != NULL;
+             node = config_next_node(config, config_section_node(node), CONFIG_NONE)) {
+            char text[320];
+            int length = snprintf(text, sizeof(text), "%u %u %s", config_section_node(node),
+                                  (uint32_t)config_section_kind(node),
+                                  config_get_text(node, CFG_NDBD_HostName));
+            id = XXH3_64bits_withSeed(text, (size_t)length, id);
+        }
+    }
+    return id == 0 ? 1 : id;
+}
+
+static void make_name(struct cluster_config *config)
+{
+    char name[32];
+
+    if (config_get_text(config_system(config), CFG_SYSTEM_Name)[0] != '\0') return;
+    (void)snprintf(name, sizeof(name), "MC_%016" PRIx64, config_cluster_id(config));
+    (void)config_set_text(config_system(config), CFG_SYSTEM_Name, name);
+}
+
+static bool host_is_here(const char *host)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *list = NULL;
+    struct ifaddrs *interfaces = NULL;
+    char own[256] = "";
+    bool found = false;
+
+    if (host[0] == '\0' || strcasecmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0) return true;
+    (void)gethostname(own, sizeof(own) - 1);
+    if (strcasecmp(own, host) == 0) return true;
+    if (getaddrinfo(host, NULL, &hints, &list) != 0) return false;
+    if (getifaddrs(&interfaces) == 0) {
+        for (const struct addrinfo *at = list; at != NULL; at = at->ai_next) {
+            for (const struct ifaddrs *own_at = interfaces; own_at != NULL; own_at = own_at->ifa_next) {
+                char a[NI_MAXHOST] = "a";
+                char b[NI_MAXHOST] = "b";
+                if (own_at->ifa_addr == NULL || own_at->ifa_addr->sa_family != at->ai_family) continue;
+                (void)getnameinfo(at->ai_addr, at->ai_addrlen, a, sizeof(a), NULL, 0, NI_NUMERICHOST);
+                (void)getnameinfo(own_at->ifa_addr, at->ai_addrlen, b, sizeof(b), NULL, 0, NI_NUMERICHOST);
+                found |= strcmp(a, b) == 0;
+            }
+        }
+        freeifaddrs(interfaces);
+    }
+    freeaddrinfo(list);
+    return found;
+}
+
+/* The id given, or the only management server of the configuration that runs on this host. */
+static uint32_t find_own_node(const struct mgmd *mgmd, const struct cluster_config *config)
+{
+    uint32_t found = 0;
+    uint32_t count = 0;
+
+    for (struct config_section *node = config_next_node(config, 0, CONFIG_MGMD); node != NULL;
+         node = config_next_node(config, config_section_node(node), CONFIG_MGMD)) {
+        uint32_t id = config_section_node(node);
+        if (mgmd->options.node_id != 0 && id != mgmd->options.node_id) continue;
+        if (mgmd->options.node_id == 0 && !host_is_here(config_get_text(node, CFG_MGMD_HostName))) continue;
+        found = id;
+        count++;
+    }
+    if (count == 1) return found;
+    (void)fprintf(stderr, "ndb_mgmd: %s\n",
+                  mgmd->options.node_id != 0 ? "--ndb-nodeid names no [ndb_mgmd] section"
+                  : count == 0 ? "no [ndb_mgmd] section has a HostName of this machine; use --ndb-nodeid"
+                               : "several [ndb_mgmd] sections are for this machine; use --ndb-nodeid");
+    return 0;
+}
+
+/* ---- decision ---- */
+
+static struct cluster_config *parse_and_tell(const char *file)
+{
+    struct config_report report = {.lines = NULL};
+    struct cluster_config *config = config_parse_file(file, &report);
+
+    for (uint32_t i = 0; i < report.count; i++) (void)fprintf(stderr, "%s\n", report.lines[i]);
+    if (report.dropped > 0) (void)fprintf(stderr, "... and %u more lines\n", report.dropped);
+    config_report_clear(&report);
+    return config;
+}
+
+static void set_directory(char *to, size_t size, const char *from)
+{
+    size_t length = strlen(from);
+
+    (void)snprintf(to, size, "%s%s", length == 0 ? "." : from,
+                   length > 0 && from[length - 1] == '/' ? "" : "/");
+}
+
+static int open_log(struct mgmd *mgmd, const struct cluster_config *config)
+{
+    const struct config_section *own = config_node(config, mgmd->own_node);
+    struct log_destination destination;
+    char why[300];
+
+    set_directory(mgmd->directory, sizeof(mgmd->directory), config_get_text(own, CFG_MGMD_DataDir));
+    if (log_destination_parse(config_get_text(own, CFG_MGMD_LogDestination), &destination, why,
+                              sizeof(why)) == 0) {
+        mgmd->log = cluster_log_open(&destination, mgmd->directory, mgmd->own_node, why, sizeof(why));
+    }
+    if (mgmd->log == NULL) (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
+    return mgmd->log == NULL ? -1 : 0;
+}
+
+/* Gives the new configuration its generation and identity and stores it. */
+static int adopt(struct mgmd *mgmd, struct cluster_config *config, const struct cluster_config *cached,
+                 uint32_t generation)
+{
+    config_set_generation(config, generation);
+    config_set_cluster_id(config, cached != NULL ? config_cluster_id(cached) : make_cluster_id(config));
+    if (cached != NULL && config_get_text(config_system(config), CFG_SYSTEM_Name)[0] == '\0') {
+        (void)config_set_text(config_system(config), CFG_SYSTEM_Name,
+                              config_get_text(config_system(cached), CFG_SYSTEM_Name));
+    }
+    make_name(config);
+    return cache_store(mgmd, config);
+}
+
+/* Both exist: compare, and say which one is used. Consumes both; the winner becomes the server's. */
+static int choose(struct mgmd *mgmd, struct cluster_config *file, struct cluster_config *cached)
+{
+    char what[256] = "";
+
+    if (mgmd->options.initial) {
+        cache_clear(mgmd);
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
+                           "--initial: cached configurations removed, %s becomes generation 1",
+                           mgmd->options.config_file);
+        int rc = adopt(mgmd, file, cached, 1);
+        config_free(cached);
+        mgmd->config = file;
+        return rc;
+    }
+    if (config_equal(cached, file, what, sizeof(what))) {
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "%s is unchanged: generation %u is used",
+                           mgmd->options.config_file, config_generation(cached));
+        config_free(file);
+        mgmd->config = cached;
+        return 0;
+    }
+    uint32_t generation = config_generation(cached) + 1;
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING, "%s has changed and becomes generation %u (%s)",
+                       mgmd->options.config_file, generation, what);
+    int rc = adopt(mgmd, file, cached, generation);
+    config_free(cached);
+    mgmd->config = file;
+    return rc;
+}
+
+static void use_config_dir(struct mgmd *mgmd, const struct cluster_config *file)
+{
+    const char *directory = mgmd->options.config_dir;
+
+    if (directory == NULL) {
+        const struct config_section *own = file == NULL ? NULL : config_node(file, mgmd->own_node);
+        directory = own == NULL ? "." : config_get_text(own, CFG_MGMD_DataDir);
+    }
+    set_directory(mgmd->config_dir, sizeof(mgmd->config_dir), directory);
+}
+
+/* Without a file the id comes from the option; the cache's name holds it. */
+static int start_from_cache(struct mgmd *mgmd)
+{
+    if (mgmd->options.reload || mgmd->options.initial || mgmd->options.node_id == 0) {
+        (void)fprintf(stderr, "ndb_mgmd: there is no config.ini; use -f, or --config-dir and --ndb-nodeid "
+                              "to start from the cache\n");
+        return -1;
+    }
+    mgmd->own_node = mgmd->options.node_id;
+    use_config_dir(mgmd, NULL);
+    mgmd->config = cache_load(mgmd);
+    if (mgmd->config == NULL) {
+        (void)fprintf(stderr, "ndb_mgmd: %s holds no configuration of node %u\n", mgmd->config_dir,
+                      mgmd->own_node);
+        return -1;
+    }
+    if (find_own_node(mgmd, mgmd->config) == 0 || open_log(mgmd, mgmd->config) != 0) return -1;
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                       "There is no configuration file: generation %u from the cache is used",
+                       config_generation(mgmd->config));
+    return 0;
+}
+
+int mgmd_config_start(struct mgmd *mgmd)
+{
+    if (mgmd->options.config_file == NULL) {
+        if (access("config.ini", R_OK) != 0) return start_from_cache(mgmd);
+        mgmd->options.config_file = "config.ini";
+    }
+    struct cluster_config *file = parse_and_tell(mgmd->options.config_file);
+    if (file == NULL) return -1;
+    mgmd->own_node = find_own_node(mgmd, file);
+    if (mgmd->own_node == 0 || open_log(mgmd, file) != 0) {
+        config_free(file);
+        return -1;
+    }
+    use_config_dir(mgmd, file);
+    struct cluster_config *cached = cache_load(mgmd);
+    if (cached != NULL) return choose(mgmd, file, cached);
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "First start: %s becomes generation 1",
+                       mgmd->options.config_file);
+    mgmd->config = file;
+    return adopt(mgmd, file, NULL, 1);
+}
+
+int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t why_size)
+{
+    struct config_report report = {.lines = NULL};
+    char what[256] = "";
+
+    if (file == NULL) file = mgmd->options.config_file;
+    if (file == NULL) {
+        (void)snprintf(why, why_size, "the server was started without a configuration file");
+        return -1;
+    }
+    struct cluster_config *config = config_parse_file(file, &report);
+    if (config == NULL) (void)snprintf(why, why_size, "%s", report.count > 0 ? report.lines[0] : "out of memory");
+    config_report_clear(&report);
+    if (config == NULL) return -1;
+    const struct config_section *own = config_node(config, mgmd->own_node);
+    if (own == NULL || config_section_kind(own) != CONFIG_MGMD) {
+        (void)snprintf(why, why_size, "%s has no [ndb_mgmd] section for node %u", file, mgmd->own_node);
+        config_free(config);
+        return -1;
+    }
+    if (config_equal(mgmd->config, config, what, sizeof(what))) {
+        config_free(config);
+        return 0;
+    }
+    if (adopt(mgmd, config, mgmd->config, config_generation(mgmd->config) + 1) != 0) {
+        (void)snprintf(why, why_size, "the cache in %s cannot be written", mgmd->config_dir);
+        config_free(config);
+        return -1;
+    }
+    config_free(mgmd->config);
+    mgmd->config = config;
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING, "%s was reloaded and is generation %u (%s)", file,
+                       config_generation(config), what);
+    mgm_link_update(mgmd->link);
+    return 0;
+}
+
+static void print_section(const struct config_section *section)
+{
+    uint32_t count;
+    const struct config_param *params = config_params(&count);
+
+    printf("[%s]\n", config_kind_name(config_section_kind(section)));
+    for (uint32_t i = 0; i < count; i++) {
+        const struct config_param *param = &params[i];
+        if (param->kind != config_section_kind(section)) continue;
+        if (param->type == CONFIG_STRING) {
+            printf("%s=%s\n", param->name, config_get_text(section, param->id));
+        } else {
+            printf("%s=%" PRIu64 "\n", param->name, config_get_u64(section, param->id));
+        }
+    }
+    printf("\n");
+}
+
+void mgmd_config_print(const struct cluster_config *config)
+{
+    print_section(config_system(config));
+    for (struct config_section *node = config_next_node(config, 0, CONFIG_NONE); node != NULL;
+         node = config_next_node(config, config_section_node(node), CONFIG_NONE)) {
+        print_section(node);
+    }
+    for (uint32_t i = 0; i < config_count(config, CONFIG_TCP); i++) print_section(config_link_at(config, i));
+}
+
+/* ---- ports ---- */
+
+static void ports_path(const struct mgmd *mgmd, char *path, size_t size)
+{
+    (void)snprintf(path, size, "%sndb_%u_ports", mgmd->config_dir, mgmd->own_node);
+}
+
+/* Old ports do no harm: whoever answers there must prove to be that node. */
+void mgmd_ports_load(struct mgmd *mgmd)
+{
+    char path[2300];
+    unsigned node;
+    unsigned port;
+
+    ports_path(mgmd, path, sizeof(path));
+    FILE *in = fopen(path, "r");
+    if (in == NULL) return;
+    while (fscanf(in, "%u %u", &node, &port) == 2) {
+        if (node >= 1 && node <= CONFIG_DATA_NODES_MAX && port <= 65535) {
+            mgmd->nodes[node].port = (uint16_t)port;
+        }
+    }
+    (void)fclose(in);
+}
+
+void mgmd_ports_store(const struct mgmd *mgmd)
+{
+    char path[2300];
+    char text[CONFIG_DATA_NODES_MAX * 12 + 1];
+    size_t used = 0;
+
+    for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
+        if (mgmd->nodes[id].port == 0) continue;
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%u %u\n", id, mgmd->nodes[id].port);
+    }
+    ports_path(mgmd, path, sizeof(path));
+    if (write_file(path, text, used) != 0) {
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING, "%s cannot be written", path);
+    }
+}

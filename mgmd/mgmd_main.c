@@ -1,0 +1,281 @@
+/* mgmd_main.c -- ndb_mgmd: options, start in the background, the loop, orderly end. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "mgmd/config_parse.h"
+#include "mgmd/mgmd.h"
+
+enum { OPT_INITIAL = 1000, OPT_RELOAD, OPT_CONFIG_DIR, OPT_NODAEMON, OPT_NODEID, OPT_BIND };
+
+static const struct option long_options[] = {
+    {"config-file", required_argument, NULL, 'f'},
+    {"initial", no_argument, NULL, OPT_INITIAL},
+    {"reload", no_argument, NULL, OPT_RELOAD},
+    {"config-dir", required_argument, NULL, OPT_CONFIG_DIR},
+    {"configdir", required_argument, NULL, OPT_CONFIG_DIR},
+    {"nodaemon", no_argument, NULL, OPT_NODAEMON},
+    {"daemon", no_argument, NULL, 'd'},
+    {"ndb-nodeid", required_argument, NULL, OPT_NODEID},
+    {"bind-address", required_argument, NULL, OPT_BIND},
+    {"print-full-config", no_argument, NULL, 'P'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"version", no_argument, NULL, 'V'},
+    {"help", no_argument, NULL, '?'},
+    {NULL, 0, NULL, 0}};
+
+static void print_help(void)
+{
+    printf("Usage: ndb_mgmd [-f config.ini] [options]\n"
+           "The management server: reads the configuration, hands it out, keeps the cluster log.\n\n"
+           "  -f, --config-file=file   configuration file (config.ini; - reads standard input)\n"
+           "  --config-dir=dir         where the binary configuration is kept (DataDir)\n"
+           "  --ndb-nodeid=n           own node id, when several [ndb_mgmd] are for this host\n"
+           "  --bind-address=addr      listen on this address only\n"
+           "  --initial                drop the kept configurations, the file becomes generation 1\n"
+           "  --reload                 use the file, which must exist, if it differs\n"
+           "  --nodaemon               stay in the foreground\n"
+           "  -d, --daemon             run in the background (default)\n"
+           "  -P, --print-full-config  check the file, print all values, exit\n"
+           "  -v, --verbose            also print the cluster log\n"
+           "  -V, --version            print the version\n");
+}
+
+/* 0 go on, 1 done, -1 wrong options. */
+static int read_options(struct mgmd_options *options, int argc, char **argv)
+{
+    int64_t number;
+
+    for (int c; (c = getopt_long(argc, argv, "f:dPvV?", long_options, NULL)) != -1;) {
+        switch (c) {
+        case 'f': options->config_file = optarg; break;
+        case OPT_INITIAL: options->initial = true; break;
+        case OPT_RELOAD: options->reload = true; break;
+        case OPT_CONFIG_DIR: options->config_dir = optarg; break;
+        case OPT_NODAEMON: options->nodaemon = true; break;
+        case 'd': options->nodaemon = false; break;
+        case OPT_BIND: options->bind_address = optarg; break;
+        case 'P': options->print_config = true; break;
+        case 'v': options->verbose = true; break;
+        case OPT_NODEID:
+            if (mgm_parse_number(optarg, &number) != 0 || number < 1 || number > CONFIG_NODES_MAX) {
+                (void)fprintf(stderr, "ndb_mgmd: --ndb-nodeid is wrong (allowed range 1..255)\n");
+                return -1;
+            }
+            options->node_id = (uint32_t)number;
+            break;
+        case 'V':
+            printf("ndb_mgmd %s\n", MGMD_VERSION_TEXT);
+            return 1;
+        default:
+            print_help();
+            return optopt == 0 || optopt == '?' ? 1 : -1;
+        }
+    }
+    if (optind == argc) return 0;
+    (void)fprintf(stderr, "ndb_mgmd: unexpected argument %s\n", argv[optind]);
+    return -1;
+}
+
+static void pid_path(const struct mgmd *mgmd, char *path, size_t size)
+{
+    (void)snprintf(path, size, "%sndb_%u.pid", mgmd->directory, mgmd->own_node);
+}
+
+static int write_pid(const struct mgmd *mgmd)
+{
+    char path[1200];
+
+    pid_path(mgmd, path, sizeof(path));
+    FILE *out = fopen(path, "w");
+    if (out == NULL) {
+        (void)fprintf(stderr, "ndb_mgmd: %s cannot be written: %s\n", path, strerror(errno));
+        return -1;
+    }
+    (void)fprintf(out, "%ld\n", (long)getpid());
+    return fclose(out);
+}
+
+/* The loop ends when every handle is closed; the link needs some rounds for it. */
+static void stop_all(uv_timer_t *timer)
+{
+    struct mgmd *mgmd = timer->data;
+
+    if (!mgmd->stopping) {
+        mgmd->stopping = true;
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "Management server shuts down");
+        mgmd_sessions_close(mgmd);
+        mgm_link_stop(mgmd->link);
+        uv_close((uv_handle_t *)&mgmd->listener, NULL);
+        uv_close((uv_handle_t *)&mgmd->timer, NULL);
+        for (uint32_t i = 0; i < 2; i++) uv_close((uv_handle_t *)&mgmd->signals[i], NULL);
+    }
+    if (!mgm_link_stopped(mgmd->link)) {
+        (void)uv_timer_start(&mgmd->exit_timer, stop_all, 10, 0);
+        return;
+    }
+    uv_close((uv_handle_t *)&mgmd->exit_timer, NULL);
+}
+
+void mgmd_exit(struct mgmd *mgmd, uint64_t delay_ms)
+{
+    if (mgmd->stopping || uv_is_active((const uv_handle_t *)&mgmd->exit_timer)) return;
+    (void)uv_timer_start(&mgmd->exit_timer, stop_all, delay_ms, 0);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct mgmd *mgmd = handle->data;
+
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "Signal %d received", number);
+    mgmd_exit(mgmd, 0);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct mgmd *mgmd = timer->data;
+
+    mgmd->tick++;
+    mgmd_nodes_tick(mgmd);
+    mgmd_requests_tick(mgmd);
+    if (mgmd->tick % 10 != 0) return;
+    mgmd_sessions_tick(mgmd);
+    cluster_log_tick(mgmd->log);
+}
+
+static int start(struct mgmd *mgmd)
+{
+    static const int numbers[] = {SIGTERM, SIGINT};
+
+    mgmd->port = (uint16_t)config_get_u64(config_node(mgmd->config, mgmd->own_node), CFG_MGMD_PortNumber);
+    (void)signal(SIGPIPE, SIG_IGN);
+    mgmd_nodes_start(mgmd);
+    mgmd_ports_load(mgmd);
+    int rc = mgmd_listen(mgmd);
+    if (rc != 0) {
+        (void)fprintf(stderr, "ndb_mgmd: port %u cannot be used: %s\n", mgmd->port, uv_strerror(rc));
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "Port %u cannot be used: %s", mgmd->port,
+                           uv_strerror(rc));
+        return -1;
+    }
+    mgmd->link = mgm_link_start(mgmd);
+    if (mgmd->link == NULL || write_pid(mgmd) != 0) return -1;
+    (void)uv_timer_init(mgmd->loop, &mgmd->timer);
+    (void)uv_timer_init(mgmd->loop, &mgmd->exit_timer);
+    mgmd->timer.data = mgmd;
+    mgmd->exit_timer.data = mgmd;
+    (void)uv_timer_start(&mgmd->timer, on_tick, MGMD_TICK_MS, MGMD_TICK_MS);
+    for (uint32_t i = 0; i < 2; i++) {
+        (void)uv_signal_init(mgmd->loop, &mgmd->signals[i]);
+        mgmd->signals[i].data = mgmd;
+        (void)uv_signal_start(&mgmd->signals[i], on_signal, numbers[i]);
+    }
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
+                       "Management server %s started: node %u, port %u, cluster %s, generation %u",
+                       MGMD_VERSION_TEXT, mgmd->own_node, mgmd->port,
+                       config_get_text(config_system(mgmd->config), CFG_SYSTEM_Name),
+                       config_generation(mgmd->config));
+    return 0;
+}
+
+/* Tells the waiting parent, then lets go of the terminal. */
+static void detach(const struct mgmd *mgmd, int report)
+{
+    char path[1200];
+    char done = 1;
+
+    (void)snprintf(path, sizeof(path), "%sndb_%u_out.log", mgmd->directory, mgmd->own_node);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    (void)dup2(null, 0);
+    (void)dup2(out >= 0 ? out : null, 1);
+    (void)dup2(out >= 0 ? out : null, 2);
+    if (write(report, &done, 1) != 1) return;
+    (void)close(report);
+}
+
+static int run(struct mgmd *mgmd, int report)
+{
+    uv_loop_t loop;
+    char path[1200];
+
+    (void)uv_loop_init(&loop);
+    mgmd->loop = &loop;
+    int rc = mgmd_config_start(mgmd);
+    if (rc == 0) {
+        if (mgmd->options.verbose) cluster_log_echo(mgmd->log, true);
+        rc = start(mgmd);
+    }
+    if (rc == 0) {
+        if (report >= 0) detach(mgmd, report);
+        else {
+            printf("ndb_mgmd: node %u listens on port %u\n", mgmd->own_node, mgmd->port);
+            (void)fflush(stdout);
+        }
+        (void)uv_run(&loop, UV_RUN_DEFAULT);
+        pid_path(mgmd, path, sizeof(path));
+        (void)unlink(path);
+        mgm_link_free(mgmd->link);
+        (void)uv_loop_close(&loop);
+    }
+    cluster_log_close(mgmd->log);
+    config_free(mgmd->config);
+    return rc == 0 ? 0 : 1;
+}
+
+/* The parent ends when the child has started, with the child's result. */
+static int run_as_daemon(struct mgmd *mgmd)
+{
+    int ends[2];
+    char done = 0;
+
+    if (pipe(ends) != 0) return 1;
+    (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    pid_t child = fork();
+    if (child < 0) return 1;
+    if (child == 0) {
+        (void)close(ends[0]);
+        (void)setsid();
+        return run(mgmd, ends[1]);
+    }
+    (void)close(ends[1]);
+    if (read(ends[0], &done, 1) == 1 && done == 1) return 0;
+    (void)waitpid(child, NULL, 0);
+    return 1;
+}
+
+static int print_config(struct mgmd *mgmd)
+{
+    struct config_report report = {.lines = NULL};
+    const char *file = mgmd->options.config_file == NULL ? "config.ini" : mgmd->options.config_file;
+    struct cluster_config *config = config_parse_file(file, &report);
+
+    for (uint32_t i = 0; i < report.count; i++) (void)fprintf(stderr, "%s\n", report.lines[i]);
+    config_report_clear(&report);
+    if (config == NULL) return 1;
+    mgmd_config_print(config);
+    config_free(config);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct mgmd *mgmd = calloc(1, sizeof(*mgmd));
+    int status = 1;
+
+    if (mgmd == NULL) return 1;
+    int rc = read_options(&mgmd->options, argc, argv);
+    if (rc != 0) status = rc < 0 ? 2 : 0;
+    else if (mgmd->options.print_config) status = print_config(mgmd);
+    else status = mgmd->options.nodaemon ? run(mgmd, -1) : run_as_daemon(mgmd);
+    free(mgmd);
+    return status;
+}

@@ -1,0 +1,331 @@
+/* mgmd_nodes.c -- what the management server knows about each node: ids, state, events. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "mgmd/event_text.h"
+#include "mgmd/mgmd.h"
+#include "signals/management.h"
+
+/* ---- node ids ---- */
+
+/* Is the id in use: held by a session, linked to us, or known to a data node? */
+static bool id_taken(const struct mgmd *mgmd, uint32_t id)
+{
+    if (mgmd->nodes[id].holder != 0 || mgmd->nodes[id].linked || id == mgmd->own_node) return true;
+    for (uint32_t node = 1; node <= CONFIG_DATA_NODES_MAX; node++) {
+        if (mgmd->nodes[node].linked && node_mask_has(&mgmd->nodes[node].clients, id)) return true;
+    }
+    return false;
+}
+
+static bool loopback(const char *host)
+{
+    return strcasecmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
+           strcmp(host, "::1") == 0 || strncmp(host, "::ffff:127.", 11) == 0;
+}
+
+/* Does the slot's host name stand for this address or name? */
+static bool host_matches(const char *slot, const char *host)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *list = NULL;
+    bool found = false;
+
+    if (slot[0] == '\0' || strcasecmp(slot, host) == 0) return true;
+    if (loopback(slot) && loopback(host)) return true;
+    if (strncmp(host, "::ffff:", 7) == 0) host += 7;
+    if (getaddrinfo(slot, NULL, &hints, &list) != 0) return false;
+    for (const struct addrinfo *at = list; at != NULL && !found; at = at->ai_next) {
+        char text[NI_MAXHOST];
+        if (getnameinfo(at->ai_addr, at->ai_addrlen, text, sizeof(text), NULL, 0, NI_NUMERICHOST) == 0) {
+            found = strcmp(text, host) == 0;
+        }
+    }
+    freeaddrinfo(list);
+    return found;
+}
+
+static enum config_kind kind_of_type(enum ndb_mgm_node_type type)
+{
+    switch (type) {
+    case NDB_MGM_NODE_NDB: return CONFIG_NDBD;
+    case NDB_MGM_NODE_API: return CONFIG_API;
+    case NDB_MGM_NODE_MGM: break;
+    }
+    return CONFIG_MGMD;
+}
+
+static uint32_t alloc_wanted(struct mgmd *mgmd, enum config_kind kind, uint32_t wanted,
+                             const char *host, int *code, char *why, size_t size)
+{
+    const struct config_section *node = config_node(mgmd->config, wanted);
+
+    *code = NDB_MGM_ALLOCID_CONFIG_MISMATCH;
+    if (node == NULL || config_section_kind(node) != kind) {
+        (void)snprintf(why, size, "node id %u is not configured as [%s]", wanted, config_kind_name(kind));
+        return 0;
+    }
+    if (!host_matches(config_get_text(node, CFG_NDBD_HostName), host)) {
+        (void)snprintf(why, size, "node id %u belongs to host \"%.100s\", not to \"%.100s\"", wanted,
+                       config_get_text(node, CFG_NDBD_HostName), host);
+        return 0;
+    }
+    if (id_taken(mgmd, wanted)) {
+        *code = NDB_MGM_ALLOCID_RETRY;
+        (void)snprintf(why, size, "node id %u is already in use", wanted);
+        return 0;
+    }
+    return wanted;
+}
+
+uint32_t mgmd_alloc_id(struct mgmd *mgmd, struct mgmd_session *session, enum ndb_mgm_node_type type,
+                       uint32_t wanted, const char *host, int *code, char *why, size_t why_size)
+{
+    enum config_kind kind = kind_of_type(type);
+    uint32_t id = 0;
+    bool fits = false;
+
+    if (wanted != 0) {
+        id = alloc_wanted(mgmd, kind, wanted, host, code, why, why_size);
+    } else {
+        for (struct config_section *node = config_next_node(mgmd->config, 0, kind);
+             node != NULL && id == 0;
+             node = config_next_node(mgmd->config, config_section_node(node), kind)) {
+            if (config_get_u64(node, CFG_NDBD_Dedicated) != 0) continue;
+            if (!host_matches(config_get_text(node, CFG_NDBD_HostName), host)) continue;
+            fits = true;
+            if (!id_taken(mgmd, config_section_node(node))) id = config_section_node(node);
+        }
+        *code = fits ? NDB_MGM_ALLOCID_RETRY : NDB_MGM_ALLOCID_CONFIG_MISMATCH;
+        (void)snprintf(why, why_size, fits ? "no [%s] slot is free for host \"%.100s\""
+                                           : "no [%s] slot is configured for host \"%.100s\"",
+                       config_kind_name(kind), host);
+    }
+    if (id != 0) mgmd->nodes[id].holder = mgmd_session_id(session);
+    return id;
+}
+
+void mgmd_free_ids(struct mgmd *mgmd, uint32_t session)
+{
+    for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++) {
+        if (mgmd->nodes[id].holder == session) mgmd->nodes[id].holder = 0;
+    }
+}
+
+/* ---- state ---- */
+
+void mgmd_nodes_start(struct mgmd *mgmd)
+{
+    for (uint32_t id = 0; id <= CONFIG_NODES_MAX; id++) {
+        struct mgmd_node *node = &mgmd->nodes[id];
+        memset(node->log_level, 7, sizeof(node->log_level));
+        node->log_level[NDB_MGM_CATEGORY_ERROR - NDB_MGM_CATEGORY_FIRST] = 15;
+        node->log_level[NDB_MGM_CATEGORY_CONNECTION - NDB_MGM_CATEGORY_FIRST] = 8;
+        node->log_level[NDB_MGM_CATEGORY_BACKUP - NDB_MGM_CATEGORY_FIRST] = 15;
+        node->nodegroup = CONFIG_NODEGROUP_NONE;
+    }
+}
+
+static enum ndb_mgm_node_status data_node_status(const struct mgmd_node *node)
+{
+    if (!node->linked) return NDB_MGM_STATUS_NO_CONTACT;
+    if (!node->status_known) return NDB_MGM_STATUS_STARTING;
+    switch (node->start_level) {
+    case START_NOTHING:
+    case START_CMVMI: return NDB_MGM_STATUS_NOT_STARTED;
+    case START_STARTING: return NDB_MGM_STATUS_STARTING;
+    case START_STARTED: return NDB_MGM_STATUS_STARTED;
+    case START_SINGLEUSER: return NDB_MGM_STATUS_SINGLEUSER;
+    case START_STOPPING_1:
+    case START_STOPPING_2:
+    case START_STOPPING_3:
+    case START_STOPPING_4: return NDB_MGM_STATUS_SHUTTING_DOWN;
+    default: return NDB_MGM_STATUS_UNKNOWN;
+    }
+}
+
+enum ndb_mgm_node_status mgmd_node_status(const struct mgmd *mgmd, uint32_t id)
+{
+    const struct config_section *node = config_node(mgmd->config, id);
+
+    if (node == NULL) return NDB_MGM_STATUS_UNKNOWN;
+    if (config_section_kind(node) == CONFIG_NDBD) return data_node_status(&mgmd->nodes[id]);
+    if (id == mgmd->own_node) return NDB_MGM_STATUS_CONNECTED;
+    for (uint32_t data = 1; data <= CONFIG_DATA_NODES_MAX; data++) {
+        if (mgmd->nodes[data].linked && node_mask_has(&mgmd->nodes[data].clients, id)) {
+            return NDB_MGM_STATUS_CONNECTED;
+        }
+    }
+    return NDB_MGM_STATUS_NO_CONTACT;
+}
+
+static void subscribe(struct mgmd *mgmd, uint32_t node)
+{
+    struct event_subscribe_req req = {.sender_data = node};
+
+    for (uint32_t i = 0; i < NDB_MGM_CATEGORIES; i++) req.level[i] = mgmd->nodes[node].log_level[i];
+    mgmd_listeners_levels(mgmd, req.level);
+    (void)mgm_link_send(mgmd->link, node, BLOCK_CMVMI, GSN_EVENT_SUBSCRIBE_REQ, PRIO_B, &req,
+                        sizeof(req) / 4);
+}
+
+void mgmd_nodes_subscribe(struct mgmd *mgmd)
+{
+    for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
+        if (mgmd->nodes[id].linked) subscribe(mgmd, id);
+    }
+}
+
+static void send_register(struct mgmd *mgmd, uint32_t node)
+{
+    struct api_regreq req = {.sender_data = node,
+                             .version = MGMD_VERSION,
+                             .generation = config_generation(mgmd->config)};
+
+    (void)mgm_link_send(mgmd->link, node, BLOCK_QMGR, GSN_API_REGREQ, PRIO_A, &req, sizeof(req) / 4);
+}
+
+static void ask_status(struct mgmd *mgmd, uint32_t node)
+{
+    struct node_status_req req = {.sender_data = node};
+
+    (void)mgm_link_send(mgmd->link, node, BLOCK_CMVMI, GSN_NODE_STATUS_REQ, PRIO_B, &req,
+                        sizeof(req) / 4);
+}
+
+void mgmd_node_link_up(struct mgmd *mgmd, uint32_t id)
+{
+    struct mgmd_node *node = &mgmd->nodes[id];
+    uint32_t data[EVENT_WORDS] = {id};
+
+    node->linked = true;
+    node->status_known = false;
+    node->stopping = false;
+    node->connect_count++;
+    mgm_link_address(mgmd->link, id, node->address, sizeof(node->address));
+    mgmd_event(mgmd, EVENT_CONNECTED, mgmd->own_node, data, EVENT_WORDS, "");
+    send_register(mgmd, id);
+    subscribe(mgmd, id);
+    ask_status(mgmd, id);
+    mgm_link_flush(mgmd->link);
+}
+
+void mgmd_node_link_down(struct mgmd *mgmd, uint32_t id, const char *reason)
+{
+    struct mgmd_node *node = &mgmd->nodes[id];
+    uint32_t data[EVENT_WORDS] = {id};
+
+    node->linked = false;
+    node->status_known = false;
+    node->dynamic_id = 0;
+    node->address[0] = '\0';
+    node->clients = (struct node_mask){{0}};
+    if (!mgmd->stopping) {
+        mgmd_event(mgmd, EVENT_DISCONNECTED, mgmd->own_node, data, EVENT_WORDS, "");
+        if (!node->stopping && reason != NULL && reason[0] != '\0') {
+            cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "Link to node %u ended: %s", id, reason);
+        }
+    }
+    mgmd_requests_link_down(mgmd, id);
+}
+
+static void take_status(struct mgmd *mgmd, uint32_t id, const struct node_status_conf *conf)
+{
+    struct mgmd_node *node = &mgmd->nodes[id];
+
+    node->status_known = true;
+    node->start_level = conf->start_level;
+    node->start_phase = conf->start_phase;
+    node->nodegroup = conf->nodegroup;
+    node->president = conf->president;
+    node->dynamic_id = conf->dynamic_id;
+    node->version = conf->version;
+    node->clients = conf->connected;
+}
+
+/* Section 0: size in bytes, then the bytes. The text is cut to what fits; anything else reads as "". */
+static void take_event(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
+{
+    const struct event_rep *rep = SIG_PAYLOAD(sig, event_rep);
+    uint32_t data[EVENT_WORDS];
+    char text[512] = "";
+
+    memcpy(data, rep->data, sizeof(data));
+    if (sig->section_count == 1 && sig->section[0].size >= 1) {
+        uint32_t room = 4 * (sig->section[0].size - 1);
+        uint32_t size = sig->section[0].words[0];
+        if (size > room) size = room;
+        if (size > sizeof(text) - 1) size = sizeof(text) - 1;
+        memcpy(text, sig->section[0].words + 1, size);
+        text[size] = '\0';
+    }
+    mgmd_event(mgmd, rep->type, id, data, EVENT_WORDS, text);
+}
+
+bool mgmd_node_signal(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
+{
+    const struct config_section *section = config_node(mgmd->config, id);
+
+    if (section == NULL || config_section_kind(section) != CONFIG_NDBD) return false;
+    switch (sig->gsn) {
+    case GSN_NODE_STATUS_CONF:
+        if (sig->words < sizeof(struct node_status_conf) / 4) return false;
+        take_status(mgmd, id, SIG_PAYLOAD(sig, node_status_conf));
+        return true;
+    case GSN_EVENT_REP:
+        if (sig->words < sizeof(struct event_rep) / 4) return false;
+        take_event(mgmd, id, sig);
+        return true;
+    case GSN_MEMORY_REPORT_CONF:
+        if (sig->words < sizeof(struct memory_report_conf) / 4) return false;
+        mgmd_requests_signal(mgmd, id, sig);
+        return true;
+    case GSN_STOP_CONF:
+        if (sig->words < sizeof(struct stop_conf) / 4) return false;
+        mgmd_requests_signal(mgmd, id, sig);
+        return true;
+    case GSN_STOP_REF:
+        if (sig->words < sizeof(struct stop_ref) / 4) return false;
+        mgmd_requests_signal(mgmd, id, sig);
+        return true;
+    default: return true; /* Registration answers say nothing that the status does not. */
+    }
+}
+
+void mgmd_nodes_tick(struct mgmd *mgmd)
+{
+    for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
+        if (!mgmd->nodes[id].linked) continue;
+        ask_status(mgmd, id);
+        if (mgmd->tick % 5 == id % 5) send_register(mgmd, id);
+    }
+    mgm_link_flush(mgmd->link);
+}
+
+/* ---- events ---- */
+
+void mgmd_event(struct mgmd *mgmd, uint32_t type, uint32_t source, const uint32_t *data,
+                uint32_t words, const char *text)
+{
+    const struct event_kind *kind = event_kind(type);
+    struct ndb_mgm_event event = {.type = type,
+                                  .source_node = source,
+                                  .category = kind->category,
+                                  .severity = kind->severity};
+    uint32_t all[EVENT_WORDS] = {0};
+    uint32_t index = (uint32_t)kind->category - NDB_MGM_CATEGORY_FIRST;
+    uv_timeval64_t now = {0, 0};
+
+    (void)uv_gettimeofday(&now);
+    event.time = (uint64_t)now.tv_sec;
+    memcpy(all, data, 4 * (size_t)(words < EVENT_WORDS ? words : EVENT_WORDS));
+    event_format(type, all, text, event.text, sizeof(event.text));
+    if (kind->threshold <= mgmd->nodes[source].log_level[index]) {
+        cluster_log_write(mgmd->log, event.severity, source, event.text);
+    }
+    mgmd_listeners_event(mgmd, &event, kind->threshold);
+}

@@ -1,0 +1,431 @@
+/* mgmd_orders.c -- commands that data nodes answer: stop, restart, start, memory, dump. */
+/* SPDX-License-Identifier: GPL-2.0-only
+ *
+ * A request lives from the command until all nodes have answered, ended, or the time is over; then its
+ * session gets one reply. The session may be gone by then: the order goes on without it.
+ *
+ *   stop: waiting --STOP_CONF--> leaving --link down--> done        waiting --STOP_REF--> error
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "kernel/base/arena.h"
+#include "mgmd/mgmd.h"
+#include "signals/management.h"
+
+static struct mgmd_request *request_new(struct mgmd_session *session, uint64_t wait_ms)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+
+    for (uint32_t i = 0; i < MGMD_REQUESTS_MAX; i++) {
+        struct mgmd_request *request = &mgmd->requests[i];
+        if (request->kind != MGMD_REQUEST_NONE) continue;
+        *request = (struct mgmd_request){.id = ++mgmd->request_last,
+                                         .session = mgmd_session_id(session),
+                                         .deadline = uv_now(mgmd->loop) + wait_ms};
+        return request;
+    }
+    mgmd_reply_error(session, 5005, "too many orders are being executed; retry");
+    return NULL;
+}
+
+static void request_text(struct mgmd_request *request, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void request_text(struct mgmd_request *request, const char *format, ...)
+{
+    char line[256];
+    va_list args;
+
+    va_start(args, format);
+    int length = vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    char *text = length < 0 ? NULL : realloc(request->text, request->text_size + (size_t)length + 1);
+    if (text == NULL) return;
+    memcpy(text + request->text_size, line, (size_t)length);
+    request->text = text;
+    request->text_size += (size_t)length;
+}
+
+static void request_error(struct mgmd_request *request, uint32_t node, uint32_t error)
+{
+    if (request->kind == MGMD_REQUEST_MEMORY) {
+        request_text(request, "node.%u.error: %u\n", node, error);
+        request->done++;
+    } else if (request->error == 0) {
+        request->error = error == 0 ? 5005 : error;
+        request->error_node = node;
+    }
+}
+
+static void reply_now(struct mgmd_session *session, const struct mgmd_request *request)
+{
+    if (request->error != 0) {
+        mgmd_reply_error(session, (int)request->error, "Node %u: %s", request->error_node,
+                         ndb_mgm_error_message((int)request->error));
+        return;
+    }
+    mgmd_reply_begin(session, "Ok");
+    if (request->kind == MGMD_REQUEST_MEMORY) {
+        mgmd_reply(session, "nodes: %u\n", request->done);
+    } else {
+        mgmd_reply(session, "%s: %u\ndisconnect: %d\n", request->restart ? "restarted" : "stopped",
+                   request->done, request->then_exit);
+    }
+    if (request->text != NULL) mgmd_reply_text(session, request->text, request->text_size);
+    mgmd_reply_end(session);
+}
+
+/* Ends the request when nobody is awaited any more. The record is free before the session goes on. */
+static void request_finish(struct mgmd *mgmd, struct mgmd_request *request)
+{
+    if (!node_mask_empty(&request->waiting) || !node_mask_empty(&request->leaving)) return;
+    struct mgmd_session *session = mgmd_session(mgmd, request->session);
+    bool then_exit = request->then_exit && request->error == 0;
+    if (session != NULL) reply_now(session, request);
+    free(request->text);
+    *request = (struct mgmd_request){.kind = MGMD_REQUEST_NONE};
+    if (session != NULL) mgmd_session_resume(session);
+    if (then_exit) mgmd_exit(mgmd, 100);
+}
+
+/* Everything was sent: hear the answers. Without any node to wait for, the next tick answers. */
+static void request_go(struct mgmd_session *session)
+{
+    mgmd_session_wait(session);
+    mgm_link_flush(mgmd_session_owner(session)->link);
+}
+
+static bool is_data_node(const struct mgmd *mgmd, uint32_t id)
+{
+    const struct config_section *node = config_node(mgmd->config, id);
+
+    return node != NULL && config_section_kind(node) == CONFIG_NDBD;
+}
+
+/* The nodes of a request: "node: 1 2,3", or all data nodes. False: the error was sent. */
+static bool read_nodes(struct mgmd_session *session, bool all, bool linked_only, struct node_mask *nodes,
+                       bool *self)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+    const char *text = mgm_value(mgmd_session_request(session), "node");
+
+    *nodes = (struct node_mask){{0}};
+    *self = false;
+    if (all || text == NULL || strcmp(text, "0") == 0) {
+        for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
+            if (is_data_node(mgmd, id) && (!linked_only || mgmd->nodes[id].linked)) {
+                node_mask_add(nodes, id);
+            }
+        }
+        return true;
+    }
+    while (*text != '\0') {
+        char item[8];
+        int64_t id;
+        size_t length = strcspn(text, " ,");
+        if (length == 0 || length >= sizeof(item)) {
+            mgmd_reply_error(session, NDB_MGM_USAGE_ERROR, "node is wrong (allowed: ids 1..255)");
+            return false;
+        }
+        memcpy(item, text, length);
+        item[length] = '\0';
+        text += length;
+        text += strspn(text, " ,");
+        if (mgm_parse_number(item, &id) != 0 || id < 1 || id > CONFIG_NODES_MAX) {
+            mgmd_reply_error(session, NDB_MGM_USAGE_ERROR, "node is wrong (allowed: ids 1..255)");
+            return false;
+        }
+        if ((uint32_t)id == mgmd->own_node) {
+            *self = true;
+            continue;
+        }
+        if (!is_data_node(mgmd, (uint32_t)id)) {
+            mgmd_reply_error(session, 5002, "Node %d: %s", (int)id, ndb_mgm_error_message(5002));
+            return false;
+        }
+        if (linked_only && !mgmd->nodes[id].linked) {
+            mgmd_reply_error(session, 5000, "Node %d: %s", (int)id, ndb_mgm_error_message(5000));
+            return false;
+        }
+        node_mask_add(nodes, (uint32_t)id);
+    }
+    return true;
+}
+
+static bool flag(struct mgmd_session *session, const char *name)
+{
+    const char *text = mgm_value(mgmd_session_request(session), name);
+
+    return text != NULL && strcmp(text, "1") == 0;
+}
+
+/* Are all linked data nodes among these? Then the last of a node group may go too. */
+static bool whole_cluster(const struct mgmd *mgmd, const struct node_mask *nodes)
+{
+    for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
+        if (mgmd->nodes[id].linked && !node_mask_has(nodes, id)) return false;
+    }
+    return true;
+}
+
+static void order_end(struct mgmd_session *session, bool all, bool restart, uint32_t flags)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+    const char *types = mgm_value(mgmd_session_request(session), "stop");
+    struct node_mask nodes = {{0}};
+    bool self = false;
+
+    if (all && types != NULL && strstr(types, "db") == NULL) {
+        self = strstr(types, "mgm") != NULL;
+    } else {
+        if (!read_nodes(session, all, true, &nodes, &self)) return;
+        if (all && types != NULL && strstr(types, "mgm") != NULL) self = true;
+    }
+    if (self && restart) {
+        mgmd_reply_error(session, 5002, "Node %u: a management server is stopped and started by hand",
+                         mgmd->own_node);
+        return;
+    }
+    uint32_t count = node_mask_count(&nodes);
+    bool whole = whole_cluster(mgmd, &nodes);
+    if (count == 0 && !self && restart) {
+        mgmd_reply_error(session, 5030, "%s", ndb_mgm_error_message(5030));
+        return;
+    }
+    if (count > 1 && !whole && (flags & (STOP_ABORT | STOP_FORCE)) == 0) {
+        mgmd_reply_error(session, 5031, "%s", ndb_mgm_error_message(5031));
+        return;
+    }
+    struct mgmd_request *request = request_new(session, MGMD_STOP_MS);
+    if (request == NULL) return;
+    request->kind = MGMD_REQUEST_STOP;
+    request->restart = restart;
+    request->then_exit = self;
+    request->done = self ? 1 : 0;
+    struct stop_req req = {.sender_data = request->id,
+                           .flags = flags | (restart ? STOP_RESTART : 0) | (all || (whole && count > 1) ? STOP_SYSTEM : 0)};
+    for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
+        request->asked++;
+        node_mask_add(&request->waiting, id);
+        if (mgm_link_send(mgmd->link, id, BLOCK_NDBCNTR, GSN_STOP_REQ, PRIO_B, &req, sizeof(req) / 4) == 0) {
+            continue;
+        }
+        node_mask_remove(&request->waiting, id);
+        request->done++; /* Its link ended this moment: what was wanted. */
+    }
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "%s of %u node(s) ordered from %s",
+                       restart ? "Restart" : "Stop", count + (self ? 1 : 0),
+                       mgmd_session_address(session));
+    request_go(session);
+}
+
+static bool command_is_all(const struct mgmd_session *session)
+{
+    const char *command = mgm_command(mgmd_session_request(session));
+    size_t length = strlen(command);
+
+    return length > 4 && strcasecmp(command + length - 4, " all") == 0;
+}
+
+void mgmd_order_stop(struct mgmd_session *session)
+{
+    uint32_t flags = (flag(session, "abort") ? STOP_ABORT : 0) | (flag(session, "force") ? STOP_FORCE : 0);
+
+    order_end(session, command_is_all(session), false, flags);
+}
+
+void mgmd_order_restart(struct mgmd_session *session)
+{
+    uint32_t flags = (flag(session, "abort") ? STOP_ABORT : 0) | (flag(session, "force") ? STOP_FORCE : 0) |
+                     (flag(session, "nostart") ? STOP_NO_START : 0) |
+                     (flag(session, "initialstart") ? STOP_INITIAL : 0);
+
+    order_end(session, command_is_all(session), true, flags);
+}
+
+void mgmd_order_start(struct mgmd_session *session)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+    struct start_ord ord = {.unused = 0};
+    struct node_mask nodes;
+    bool self;
+    uint32_t started = 0;
+
+    if (!read_nodes(session, command_is_all(session), true, &nodes, &self)) return;
+    if (self || node_mask_empty(&nodes)) {
+        mgmd_reply_error(session, self ? 5002 : 5030, "%s", ndb_mgm_error_message(self ? 5002 : 5030));
+        return;
+    }
+    for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
+        if (mgmd_node_status(mgmd, id) != NDB_MGM_STATUS_NOT_STARTED) continue;
+        started += mgm_link_send(mgmd->link, id, BLOCK_NDBCNTR, GSN_START_ORD, PRIO_B, &ord,
+                                 sizeof(ord) / 4) == 0;
+    }
+    mgm_link_flush(mgmd->link);
+    if (started == 0) {
+        mgmd_reply_error(session, 5063, "No node is waiting to be started");
+        return;
+    }
+    mgmd_reply_begin(session, "Ok");
+    mgmd_reply(session, "started: %u\n", started);
+    mgmd_reply_end(session);
+}
+
+void mgmd_order_memory(struct mgmd_session *session)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+    struct node_mask nodes;
+    bool self;
+
+    if (!read_nodes(session, false, false, &nodes, &self)) return;
+    if (self) {
+        mgmd_reply_error(session, 5002, "%s", ndb_mgm_error_message(5002));
+        return;
+    }
+    struct mgmd_request *request = request_new(session, MGMD_ANSWER_MS);
+    if (request == NULL) return;
+    request->kind = MGMD_REQUEST_MEMORY;
+    struct memory_report_req req = {.sender_data = request->id};
+    for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
+        node_mask_add(&request->waiting, id); /* Before sending: a link that breaks now answers with 5000. */
+        if (mgm_link_send(mgmd->link, id, BLOCK_CMVMI, GSN_MEMORY_REPORT_REQ, PRIO_B, &req,
+                          sizeof(req) / 4) == 0) {
+            continue;
+        }
+        node_mask_remove(&request->waiting, id);
+        request_error(request, id, 5000);
+    }
+    request_go(session);
+}
+
+void mgmd_order_dump(struct mgmd_session *session)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+    const char *args = mgm_value(mgmd_session_request(session), "args");
+    struct dump_state_ord ord = {.count = 0};
+    struct node_mask nodes;
+    bool self;
+
+    if (!read_nodes(session, false, true, &nodes, &self)) return;
+    while (args != NULL && *args != '\0') {
+        char item[16];
+        int64_t value;
+        size_t length = strcspn(args, " ,");
+        if (length >= sizeof(item) || ord.count == 24) break;
+        memcpy(item, args, length);
+        item[length] = '\0';
+        args += length;
+        args += strspn(args, " ,");
+        if (mgm_parse_number(item, &value) != 0 || value < 0 || value > UINT32_MAX) {
+            ord.count = 0;
+            break;
+        }
+        ord.data[ord.count++] = (uint32_t)value;
+    }
+    if (ord.count == 0 || *args != '\0' || node_mask_empty(&nodes)) {
+        mgmd_reply_error(session, NDB_MGM_USAGE_ERROR,
+                         "args is wrong (allowed: 1..24 numbers of range 0..4294967295)");
+        return;
+    }
+    for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
+        (void)mgm_link_send(mgmd->link, id, BLOCK_CMVMI, GSN_DUMP_STATE_ORD, PRIO_B, &ord, sizeof(ord) / 4);
+    }
+    mgm_link_flush(mgmd->link);
+    mgmd_reply_begin(session, "Ok");
+    mgmd_reply_end(session);
+}
+
+/* ---- answers ---- */
+
+static struct mgmd_request *request_find(struct mgmd *mgmd, uint32_t id, enum mgmd_request_kind kind)
+{
+    for (uint32_t i = 0; i < MGMD_REQUESTS_MAX; i++) {
+        if (mgmd->requests[i].kind == kind && mgmd->requests[i].id == id) return &mgmd->requests[i];
+    }
+    return NULL;
+}
+
+static void take_memory(struct mgmd *mgmd, uint32_t node, const struct signal *sig)
+{
+    const struct memory_report_conf *conf = SIG_PAYLOAD(sig, memory_report_conf);
+    struct mgmd_request *request = request_find(mgmd, conf->sender_data, MGMD_REQUEST_MEMORY);
+
+    if (request == NULL || !node_mask_has(&request->waiting, node)) return;
+    node_mask_remove(&request->waiting, node);
+    uint32_t groups = conf->groups;
+    if (sig->section_count != 1 || groups > NDB_MGM_GROUPS_MAX ||
+        sig->section[0].size < 5 * groups + 2) {
+        request_error(request, node, 5005);
+        request_finish(mgmd, request);
+        return;
+    }
+    const uint32_t *words = sig->section[0].words;
+    request_text(request, "node.%u.page_size: %u\n", node, conf->page_size);
+    request_text(request, "node.%u.data_total: %u\n", node, groups > RG_DATA ? words[5 * RG_DATA + 1] : 0);
+    request_text(request, "node.%u.data_used: %u\nnode.%u.index_used: %u\n", node, words[5 * groups], node,
+                 words[5 * groups + 1]);
+    for (uint32_t i = 0; i < groups; i++) {
+        const uint32_t *group = words + 5 * i; /* used, max, reserved, high, failed */
+        request_text(request, "node.%u.group.%u: %u %u %u %u %u\n", node, i, group[0], group[1], group[2],
+                     group[3], group[4]);
+    }
+    request->done++;
+    request_finish(mgmd, request);
+}
+
+void mgmd_requests_signal(struct mgmd *mgmd, uint32_t node, const struct signal *sig)
+{
+    if (sig->gsn == GSN_MEMORY_REPORT_CONF) {
+        take_memory(mgmd, node, sig);
+        return;
+    }
+    /* STOP_CONF and STOP_REF begin with sender_data. */
+    struct mgmd_request *request = request_find(mgmd, sig->payload[0], MGMD_REQUEST_STOP);
+    if (request == NULL || !node_mask_has(&request->waiting, node)) return;
+    node_mask_remove(&request->waiting, node);
+    if (sig->gsn == GSN_STOP_CONF) {
+        node_mask_add(&request->leaving, node);
+        mgmd->nodes[node].stopping = true;
+    } else {
+        request_error(request, node, SIG_PAYLOAD(sig, stop_ref)->error);
+    }
+    request_finish(mgmd, request);
+}
+
+void mgmd_requests_link_down(struct mgmd *mgmd, uint32_t node)
+{
+    for (uint32_t i = 0; i < MGMD_REQUESTS_MAX; i++) {
+        struct mgmd_request *request = &mgmd->requests[i];
+        bool waited = node_mask_has(&request->waiting, node);
+        if (request->kind == MGMD_REQUEST_NONE) continue;
+        if (!waited && !node_mask_has(&request->leaving, node)) continue;
+        node_mask_remove(&request->waiting, node);
+        node_mask_remove(&request->leaving, node);
+        if (request->kind == MGMD_REQUEST_MEMORY) request_error(request, node, 5000);
+        else request->done++;
+        /* Finished by the next tick: this may run inside a command. */
+    }
+}
+
+void mgmd_requests_tick(struct mgmd *mgmd)
+{
+    uint64_t now = uv_now(mgmd->loop);
+
+    for (uint32_t i = 0; i < MGMD_REQUESTS_MAX; i++) {
+        struct mgmd_request *request = &mgmd->requests[i];
+        if (request->kind == MGMD_REQUEST_NONE) continue;
+        if (now >= request->deadline) {
+            for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
+                if (node_mask_has(&request->waiting, id)) request_error(request, id, 5005);
+                if (node_mask_has(&request->leaving, id)) request_error(request, id, 5025);
+            }
+            request->waiting = (struct node_mask){{0}};
+            request->leaving = (struct node_mask){{0}};
+        }
+        request_finish(mgmd, request);
+    }
+}
