@@ -427,9 +427,19 @@ uint32_t column_check(const struct column_format *format, const void *bytes, uin
     return valid ? ERR_NONE : ERR_VALUE_INVALID;
 }
 
-static uint32_t fold(const struct column_format *format, uint32_t code_point)
+/* The next code point as the collation sees it. Most text is ASCII, and this is on the way of every
+   key operation: it stays out of the functions of column_fold.c. */
+static uint32_t next_folded(const struct column_format *format, const uint8_t **at,
+                            const uint8_t *end)
 {
-    return format->collation == COLLATION_UTF8MB4_GENERAL_CI ? column_fold(code_point) : code_point;
+    bool folds = format->collation == COLLATION_UTF8MB4_GENERAL_CI;
+
+    if (**at < 0x80) {
+        uint32_t c = *(*at)++;
+        return folds && c >= 'a' && c <= 'z' ? c - 32 : c;
+    }
+    uint32_t code_point = utf8_next(at, end);
+    return folds ? column_fold(code_point) : code_point;
 }
 
 /* Folded content behind the same kind of prefix, or padded to the same fixed size. Folding never
@@ -443,10 +453,15 @@ static uint32_t text_form(const struct column_format *format, const uint8_t *byt
     uint32_t length = prefix;
 
     while (at < end) {
-        uint8_t put[4];
-        uint32_t put_size = utf8_put(fold(format, utf8_next(&at, end)), put);
-        memcpy(out + length, put, put_size);
-        length += put_size;
+        uint32_t code_point = next_folded(format, &at, end);
+        if (code_point < 0x80) {
+            out[length++] = (uint8_t)code_point;
+        } else {
+            uint8_t put[4];
+            uint32_t put_size = utf8_put(code_point, put);
+            memcpy(out + length, put, put_size);
+            length += put_size;
+        }
     }
     if (prefix == 0) {
         memset(out + length, ' ', size - length);
@@ -512,8 +527,8 @@ static int compare_text(const struct column_format *format, const uint8_t *a, ui
     const uint8_t *b_end = b + b_size;
 
     while (a < a_end || b < b_end) {
-        uint32_t a_char = a < a_end ? fold(format, utf8_next(&a, a_end)) : ' ';
-        uint32_t b_char = b < b_end ? fold(format, utf8_next(&b, b_end)) : ' ';
+        uint32_t a_char = a < a_end ? next_folded(format, &a, a_end) : ' ';
+        uint32_t b_char = b < b_end ? next_folded(format, &b, b_end) : ' ';
         if (a_char != b_char)
             return a_char < b_char ? -1 : 1;
     }
@@ -579,7 +594,7 @@ static uint64_t text_prefix(const struct column_format *format, const uint8_t *a
     uint32_t length = 0;
 
     while (at < end && length < 8)
-        length += utf8_put(fold(format, utf8_next(&at, end)), folded + length);
+        length += utf8_put(next_folded(format, &at, end), folded + length);
     return bytes_prefix(folded, length, ' ');
 }
 
