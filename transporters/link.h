@@ -61,11 +61,12 @@ struct link_peer {
 struct link_callbacks {
     /*
      * Acceptor only: may this peer connect? Fills in *epoch_last (the last epoch of this pair that this process knows,
-     * 0 = none) when it accepts. Version, cluster id and wanted node were checked before.
+     * 0 = none) when it accepts. Version, cluster id and wanted node were checked before. peer->epoch is what the peer
+     * proposes; the link gets the larger of that and *epoch_last + 1.
      */
     enum link_refusal (*check)(void *context, struct link *link, const struct link_peer *peer, uint32_t *epoch_last);
 
-    /* The link is OPEN; link_send() may be used. Comes before any signals(). */
+    /* The link is OPEN; link_send() may be used, link_close() too. Comes before any signals(). */
     void (*up)(void *context, struct link *link, const struct link_peer *peer);
 
     /*
@@ -101,6 +102,11 @@ struct link_options {
 /* Makes a link in state CLOSED. Options are copied. NULL when there is no memory. */
 struct link *link_create(const struct link_options *options);
 void link_destroy(struct link *link);
+
+/*
+ * Sets the send buffer's limits (as in the options, 0 = default): for an acceptor, who learns in check() which peer it is.
+ */
+void link_limit_send(struct link *link, uint32_t send_buffer_bytes, uint32_t overload_bytes, uint32_t reserve_bytes);
 
 /* The stream is connected: a connector's hello is put into the output. `now_ms` is any monotonic clock. */
 void link_start(struct link *link, uint64_t now_ms);

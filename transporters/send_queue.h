@@ -14,13 +14,16 @@
  */
 struct send_queues;
 
-#define SEND_QUEUE_WORDS (256u * 1024u) /* 1 MB: several of the largest signals. */
+#define SEND_QUEUE_WORDS (256u * 1024u) /* 1 MB. */
 
 /* `senders` rings of `words` words each (0 = SEND_QUEUE_WORDS; rounded up to a power of two). NULL = no memory. */
 struct send_queues *send_queues_create(uint32_t senders, uint32_t words);
 void send_queues_destroy(struct send_queues *queues);
 
-/* Sender's thread `sender` only. Copies all words, or none and returns false (full; or larger than the ring: never). */
+/*
+ * Sender's thread `sender` only. Copies all words, or none and returns false: full now. More than half the ring is never
+ * taken; with the default size one call may bring two of the largest signals.
+ */
 bool send_queue_put(struct send_queues *queues, uint32_t sender, uint32_t peer, uint32_t epoch, const uint32_t *words,
                     uint32_t count);
 
