@@ -57,7 +57,8 @@ static void test_whole_statement(void **state)
 
     (void)state;
     struct table_def *def = good(
-        "-- a comment\n# another\n/* and a\nthird */ create table if not exists `shop`.\"or``ders\" (\n"
+        "-- a comment\n# another\n/* and a\nthird */\n"
+        "create table if not exists `shop`.\"or``ders\" (\n"
         "  id BIGINT UNSIGNED NOT NULL,\n"
         "  `customer` varchar(63) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin not null,\n"
         "  name varchar(64) DEFAULT 'O''Hara\\n',\n"
