@@ -129,6 +129,7 @@ bool thread_has_work(const struct thread *thread)
         for (uint32_t prio = PRIO_B; prio <= PRIO_A; prio++) {
             const struct job_queue *out = thread->out[prio][other];
             if (out->overflow_first != NULL) return true;
+            if (out->tail != atomic_load_explicit(&out->published, memory_order_relaxed)) return true;
             if (job_queue_ready(thread->in[prio][other])) return true;
         }
     }

@@ -1,0 +1,269 @@
+/* main.c -- ndbmtd: options, configuration, angel, node, threads. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "ndbmtd/node_blocks.h"
+#include "ndbmtd/process.h"
+#include "signals/gsn.h"
+#include "signals/print.h"
+
+struct options {
+    const char *connect_string;
+    uint32_t node_id;
+    bool initial;
+    bool no_start;
+    bool daemon;
+    bool foreground; /* No angel either. */
+    int retries;
+    uint32_t delay_s;
+};
+
+enum { KEY_NODE_ID = 256, KEY_INITIAL, KEY_NODAEMON, KEY_FOREGROUND, KEY_RETRIES, KEY_DELAY };
+
+static const struct argp_option option_table[] = {
+    {"ndb-connectstring", 'c', "HOST[:PORT]", 0, "Management server(s); also NDB_CONNECTSTRING", 0},
+    {"connect-string", 'c', "HOST[:PORT]", OPTION_ALIAS, NULL, 0},
+    {"ndb-nodeid", KEY_NODE_ID, "N", 0, "Node id; by default the management server chooses", 0},
+    {"initial", KEY_INITIAL, 0, 0, "Start without any data of former lives", 0},
+    {"nostart", 'n', 0, 0, "Wait for START from the management console", 0},
+    {"daemon", 'd', 0, 0, "Go to the background (default)", 0},
+    {"nodaemon", KEY_NODAEMON, 0, 0, "Stay in the foreground", 0},
+    {"foreground", KEY_FOREGROUND, 0, 0, "Stay in the foreground, without angel process", 0},
+    {"connect-retries", KEY_RETRIES, "N", 0, "Tries to reach the management server, -1 = for ever (12)", 0},
+    {"connect-delay", KEY_DELAY, "S", 0, "Seconds between tries (5)", 0},
+    {0},
+};
+
+static uint32_t number_or_die(const char *text, uint32_t max, struct argp_state *state)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long value = strtoul(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || value > max)
+        argp_error(state, "'%s' is not a number from 0 to %u", text, max);
+    return (uint32_t)value;
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case 'c': options->connect_string = argument; break;
+    case KEY_NODE_ID: options->node_id = number_or_die(argument, DATA_NODE_ID_MAX, state); break;
+    case KEY_INITIAL: options->initial = true; break;
+    case 'n': options->no_start = true; break;
+    case 'd': options->daemon = true; break;
+    case KEY_NODAEMON: options->daemon = false; break;
+    case KEY_FOREGROUND: options->daemon = false; options->foreground = true; break;
+    case KEY_RETRIES: options->retries = atoi(argument); break;
+    case KEY_DELAY: options->delay_s = number_or_die(argument, 3600, state); break;
+    case ARGP_KEY_ARG:
+        if (options->connect_string != NULL) return ARGP_ERR_UNKNOWN;
+        options->connect_string = argument;
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+const char *argp_program_version = "ndbmtd ndb-1.0.0";
+
+/* Connects to a management server, gets (or confirms) the node id and the configuration. Messages go to stderr or the log. */
+static int fetch_configuration(struct process *process, const struct options *options, uint32_t wanted)
+{
+    ndb_mgm_handle_t *mgm = ndb_mgm_create_handle();
+    if (mgm == NULL) return -1;
+    process->mgm = mgm;
+    ndb_mgm_set_name(mgm, "ndbmtd");
+    if (ndb_mgm_set_connectstring(mgm, options->connect_string) != 0 ||
+        ndb_mgm_connect(mgm, options->retries, options->delay_s) != 0) {
+        process_log(process, LOG_LEVEL_ERROR, "Could not connect to a management server: %s", ndb_mgm_error_text(mgm));
+        return -1;
+    }
+    if (wanted == 0) wanted = ndb_mgm_configured_nodeid(mgm);
+    int node_id = ndb_mgm_alloc_nodeid(mgm, NDB_MGM_NODE_NDB, wanted, NULL);
+    /* 1103: our former life still holds the id. It is gone soon. */
+    for (int again = 0; node_id < 0 && again < 300 && ndb_mgm_error_code(mgm) == NDB_MGM_ALLOCID_RETRY; again++) {
+        usleep(100000);
+        node_id = ndb_mgm_alloc_nodeid(mgm, NDB_MGM_NODE_NDB, wanted, NULL);
+    }
+    if (node_id < 0) {
+        process_log(process, LOG_LEVEL_ERROR, "No node id: %s", ndb_mgm_error_text(mgm));
+        return -1;
+    }
+    process->config.own_node = (uint32_t)node_id;
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    char why[256];
+    if (ndb_mgm_get_configuration(mgm, &bytes, &size) != 0) {
+        process_log(process, LOG_LEVEL_ERROR, "No configuration: %s", ndb_mgm_error_text(mgm));
+        return -1;
+    }
+    process->cluster = config_decode(bytes, size, why, sizeof why);
+    free(bytes);
+    if (process->cluster == NULL) process_log(process, LOG_LEVEL_ERROR, "The configuration is damaged: %s", why);
+    return process->cluster == NULL ? -1 : 0;
+}
+
+static int use_data_dir(struct process *process)
+{
+    const struct config_section *own = config_node(process->cluster, process->config.own_node);
+    process->data_dir = strdup(config_get_text(own, CFG_NDBD_DataDir));
+    struct stat status;
+    if (stat(process->data_dir, &status) == 0 && S_ISDIR(status.st_mode)) return 0;
+    if (mkdir(process->data_dir, 0750) == 0) return 0;
+    process_log(process, LOG_LEVEL_ERROR, "DataDir %s: %s", process->data_dir, strerror(errno));
+    return -1;
+}
+
+static void write_pid_file(const struct process *process, bool remove_it)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/ndb_%u.pid", process->data_dir, process->config.own_node);
+    if (remove_it) {
+        unlink(path);
+        return;
+    }
+    FILE *file = fopen(path, "w");
+    if (file == NULL) return;
+    fprintf(file, "%d\n", (int)getpid());
+    fclose(file);
+}
+
+static int open_log(struct process *process)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/ndb_%u_out.log", process->data_dir, process->config.own_node);
+    FILE *log = fopen(path, "a");
+    if (log == NULL) {
+        process_log(process, LOG_LEVEL_ERROR, "%s: %s", path, strerror(errno));
+        return -1;
+    }
+    process->log = log;
+    return 0;
+}
+
+static void go_to_background(struct process *process)
+{
+    printf("Angel connected to the management server, allocated nodeid: %u\n", process->config.own_node);
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid < 0) exit(1);
+    if (pid > 0) _exit(0);
+    setsid();
+    int null = open("/dev/null", O_RDWR);
+    dup2(null, 0);
+    dup2(fileno(process->log), 1);
+    dup2(fileno(process->log), 2);
+}
+
+/* --- The process that does the work. --- */
+
+static void on_terminate(uv_signal_t *handle, int number)
+{
+    struct process *process = handle->data;
+    process_log(process, LOG_LEVEL_INFO, "Received signal %d: the node stops", number);
+    process->restart_flags = 0;
+    atomic_store(&process->stopping, 1);
+}
+
+static void lock_memory(struct process *process)
+{
+    const struct config_section *own = config_node(process->cluster, process->config.own_node);
+    if (config_get_u64(own, CFG_NDBD_LockPagesInMainMemory) == 0) return;
+    if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+        process_log(process, LOG_LEVEL_WARNING, "LockPagesInMainMemory: %s", strerror(errno));
+}
+
+static int make_node(struct process *process)
+{
+    char why[256];
+    if (configure_node(process, why, sizeof why) != 0) {
+        process_log(process, LOG_LEVEL_ERROR, "ThreadConfig: %s", why);
+        return -1;
+    }
+    struct node_options options = {.host = &process->host, .gsn_name = gsn_name, .describe = signal_describe};
+    process->node = node_create(&process->config, &options);
+    if (process->node == NULL) {
+        process_log(process, LOG_LEVEL_ERROR, "%s", exit_code_text(EXIT_MEMALLOC));
+        return -1;
+    }
+    process->config = *node_config_of(process->node);
+    process_log(process, LOG_LEVEL_INFO, "%u threads, %u LDM and %u TC instances, DataMemory %u MB",
+                process->config.thread_count, process->config.ldm_count, process->config.tc_count,
+                process->config.memory.pages_max[RG_DATA] / 32u);
+    if (process->config.thread_count == 1) return 0;
+    process->send_queues = send_queues_create(process->config.thread_count, 0);
+    return process->send_queues == NULL ? -1 : 0;
+}
+
+static int live(struct process *process, const struct options *options)
+{
+    process->start_ns = process_now_ns();
+    uv_signal_t terminate[2];
+    if (fetch_configuration(process, options, process->config.own_node) != 0) return 1;
+    if (make_node(process) != 0) return 1;
+    uv_loop_init(&process->loop);
+    if (host_os_open(process) != 0) return 1;
+    for (uint32_t i = 0; i < 2; i++) {
+        uv_signal_init(&process->loop, &terminate[i]);
+        terminate[i].data = process;
+        uv_signal_start(&terminate[i], on_terminate, i == 0 ? SIGTERM : SIGINT);
+        uv_unref((uv_handle_t *)&terminate[i]);
+    }
+    lock_memory(process);
+    node_blocks_create(process->node);
+    node_blocks_start(process->node, process->initial, process->no_start);
+    if (port_finder_start(process) != 0 || watchdog_start(process) != 0) return 1;
+    int result = workers_run(process);
+    process_log(process, LOG_LEVEL_INFO, "Node shutdown completed%s",
+                process->restart_flags != 0 ? ", restarting" : "");
+    angel_tell(process, 0, process->restart_flags);
+    port_finder_stop(process);
+    ndb_mgm_destroy_handle(process->mgm);
+    return result == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    static struct process process; /* Large; zeroed. */
+    struct options options = {.daemon = true, .retries = 12, .delay_s = 5};
+    const struct argp argp = {option_table, parse_option, "[CONNECT-STRING]",
+                              "The data node: keeps rows in memory and runs transactions on them.", NULL, NULL, NULL};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0) return 2;
+
+    pthread_mutex_init(&process.wish_lock, NULL);
+    pthread_mutex_init(&process.log_lock, NULL);
+    pthread_mutex_init(&process.fail_lock, NULL);
+    pthread_mutex_init(&process.port_lock, NULL);
+    pthread_cond_init(&process.port_changed, NULL);
+    process.angel_pipe = -1;
+    process.data_dir = ".";
+    process.initial = options.initial;
+    process.no_start = options.no_start;
+    host_os_init(&process);
+    signal(SIGPIPE, SIG_IGN);
+
+    /* The first look at the configuration happens in sight of the user; its errors go to the terminal. */
+    if (fetch_configuration(&process, &options, options.node_id) != 0) return 1;
+    if (use_data_dir(&process) != 0) return 1;
+    if (options.daemon && open_log(&process) != 0) return 1;
+    ndb_mgm_destroy_handle(process.mgm); /* Frees the node id: the working process takes it. */
+    config_free((struct cluster_config *)(uintptr_t)process.cluster);
+    process.cluster = NULL;
+    if (options.daemon) go_to_background(&process);
+    if (!options.foreground) {
+        write_pid_file(&process, false);
+        if (angel_run(&process) != 0) return 1;
+    } else {
+        write_pid_file(&process, false);
+    }
+    return live(&process, &options);
+}

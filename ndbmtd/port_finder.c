@@ -1,0 +1,85 @@
+/* port_finder.c -- tells the management server our port, and asks it for the ports of the nodes we connect to. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <time.h>
+#include "ndbmtd/process.h"
+
+/*
+ * A data node without ServerPort listens on any free port and says so to the management server. Those that connect to it
+ * ask there. A restarted node has another port, so asking never ends; it becomes slow when all ports are known.
+ */
+#define ASK_OFTEN_MS  50u
+#define ASK_SELDOM_MS 1000u
+
+static bool wait_ms(struct process *process, uint32_t milliseconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += milliseconds / 1000u;
+    until.tv_nsec += (long)(milliseconds % 1000u) * 1000000L;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    pthread_mutex_lock(&process->port_lock);
+    if (!process->port_stop) pthread_cond_timedwait(&process->port_changed, &process->port_lock, &until);
+    bool stop = process->port_stop;
+    pthread_mutex_unlock(&process->port_lock);
+    return !stop;
+}
+
+static bool reconnect(struct process *process)
+{
+    if (ndb_mgm_is_connected(process->mgm)) return true;
+    if (ndb_mgm_connect(process->mgm, 0, 0) != 0) return false;
+    ndb_mgm_set_connection_port(process->mgm, process->config.own_node, 0, process->port);
+    return true;
+}
+
+/* Asks for all ports. True when every one is known. */
+static bool ask_all(struct process *process, uint16_t *known)
+{
+    bool complete = true;
+    for (uint32_t node = 1; node < process->config.own_node; node++) {
+        if (process->config.node[node].type != NODE_DATA) continue;
+        int port = ndb_mgm_get_connection_port(process->mgm, node, process->config.own_node);
+        if (port <= 0) {
+            complete = false;
+            continue;
+        }
+        if (known[node] != (uint16_t)port) host_os_peer_port(process, node, (uint16_t)port);
+        known[node] = (uint16_t)port;
+    }
+    return complete;
+}
+
+static void *port_finder_main(void *argument)
+{
+    struct process *process = argument;
+    uint16_t known[NODE_ID_MAX + 1] = {0};
+    uint32_t pause = ASK_OFTEN_MS;
+    do {
+        bool complete = reconnect(process) && ask_all(process, known);
+        pause = complete || !ndb_mgm_is_connected(process->mgm) ? ASK_SELDOM_MS : ASK_OFTEN_MS;
+    } while (wait_ms(process, pause));
+    return NULL;
+}
+
+int port_finder_start(struct process *process)
+{
+    if (ndb_mgm_set_connection_port(process->mgm, process->config.own_node, 0, process->port) != 0) {
+        process_log(process, LOG_LEVEL_WARNING, "the management server did not take our port: %s",
+                    ndb_mgm_error_text(process->mgm));
+    }
+    if (pthread_create(&process->port_finder, NULL, port_finder_main, process) != 0) return -1;
+    pthread_setname_np(process->port_finder, "ndb_ports");
+    return 0;
+}
+
+void port_finder_stop(struct process *process)
+{
+    pthread_mutex_lock(&process->port_lock);
+    process->port_stop = true;
+    pthread_cond_signal(&process->port_changed);
+    pthread_mutex_unlock(&process->port_lock);
+    pthread_join(process->port_finder, NULL);
+}

@@ -1,0 +1,120 @@
+/* process.h -- one data node as an operating system process: its node, threads, sockets and files. Private to ndbmtd/. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include <pthread.h>
+#include <stdio.h>
+#include <uv.h>
+#include "include/ndb/mgm.h"
+#include "kernel/node.h"
+#include "mgmd/config.h"
+#include "ndbmtd/layout.h"
+#include "transporters/send_queue.h"
+#include "transporters/transporter.h"
+
+/* An execution thread as the operating system sees it. */
+struct worker {
+    struct process *process;
+    struct thread *thread;
+    uint32_t no;
+    pthread_t os_thread;
+    atomic_uint sleeping; /* Set before the last look at the queues; a sender that sees it wakes the thread. */
+    pthread_mutex_t lock;
+    pthread_cond_t wakeup;
+    bool signalled;
+    uint64_t idle_since_ns; /* When the thread last had work. */
+    uint64_t gap_ns;        /* Smoothed length of idle gaps: spinning pays only when they are short. */
+};
+
+struct process {
+    struct host host; /* First: what the kernel calls. */
+    struct node *node;
+    struct node_config config;
+    const struct cluster_config *cluster;
+    struct worker worker[THREADS_MAX];
+
+    /* Owned by the socket thread. */
+    uv_loop_t loop;
+    uv_async_t wake_sockets;
+    uv_timer_t sleep_timer;
+    struct transporter *transporter;
+    struct send_queues *send_queues; /* From the other threads; NULL with one thread. */
+    bool paused;
+    uint16_t port;
+
+    /* Wishes of other threads for the socket thread (guarded by wish_lock). */
+    pthread_mutex_t wish_lock;
+    struct link_wish {
+        uint8_t close;
+        uint8_t allow; /* 0 = nothing, 1 = forbid, 2 = allow */
+        uint16_t port; /* A peer's listening port was found. */
+        uint32_t epoch;
+        char reason[160];
+    } wish[NODE_ID_MAX + 1];
+    atomic_uint wishes;
+
+    uint64_t spin_ns;
+    uint64_t start_ns;
+    atomic_uint stopping;   /* The node has stopped in good order: leave the loops. */
+    uint32_t restart_flags; /* STOP_RESTART... of signals/management.h */
+    int angel_pipe;         /* Tells the angel why this process ends; -1 without angel. */
+    bool no_start;
+    bool initial;
+
+    const char *data_dir;
+    FILE *log;
+    pthread_mutex_t log_lock;
+    pthread_mutex_t fail_lock;
+
+    /* Management. */
+    ndb_mgm_handle_t *mgm;
+    pthread_t port_finder;
+    pthread_mutex_t port_lock;
+    pthread_cond_t port_changed;
+    bool port_stop;
+};
+
+/* Monotonic nanoseconds. */
+uint64_t process_now_ns(void);
+/* Milliseconds since the process began: what handlers see as now. */
+uint64_t process_now_ms(const struct process *process);
+
+/* --- host_os.c --- */
+void host_os_init(struct process *process);
+/* Carries out what other threads wished of the sockets. Socket thread only. */
+void host_os_wishes(struct process *process);
+/* Sets up the transporter: listens, and knows all peers. 0, or -1 with a message logged. */
+int host_os_open(struct process *process);
+/* Leaves a wish for the socket thread: `port` of a peer was found. Any thread. */
+void host_os_peer_port(struct process *process, uint32_t peer, uint16_t port);
+
+/* --- worker.c --- */
+/* Runs all threads of the node until it has stopped; returns then. The calling thread becomes the socket thread. */
+int workers_run(struct process *process);
+
+/* --- failure.c --- */
+void process_log(struct process *process, enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+_Noreturn void process_fail(struct process *process, const struct node_failure *failure);
+/* "class" and text of an exit code; a sentence for unknown codes. */
+const char *exit_code_text(uint32_t code);
+const char *exit_code_class(uint32_t code);
+
+/* --- watchdog.c --- */
+int watchdog_start(struct process *process);
+
+/* --- configure.c --- */
+/* node_config from the cluster's configuration. 0, or -1 with the reason in `why`. */
+int configure_node(struct process *process, char *why, size_t why_size);
+
+/* --- port_finder.c --- */
+int port_finder_start(struct process *process);
+void port_finder_stop(struct process *process);
+
+/* --- angel.c --- */
+/*
+ * Forks the process that does the work and stands by it: returns in the child (0) and ends the parent when there is
+ * nothing left to restart. `pid_file` holds the angel's pid.
+ */
+int angel_run(struct process *process);
+/* Child: tells the angel how this life ended. */
+void angel_tell(struct process *process, uint32_t exit_code, uint32_t restart_flags);

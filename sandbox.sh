@@ -1,0 +1,218 @@
+#!/bin/bash
+# sandbox.sh -- builds the system and runs a small cluster on this machine: one management node, two data nodes.
+# SPDX-License-Identifier: GPL-2.0-only
+set -euo pipefail
+cd "$(dirname "$0")"
+
+BOX=$PWD/sandbox
+BIN=$PWD/build/bin
+PACKAGES="build-essential cmake pkg-config libuv1-dev libxxhash-dev libinih-dev libedit-dev libcjson-dev libcmocka-dev"
+TEST_PACKAGES="clang libclang-rt-14-dev valgrind"
+
+usage() {
+    cat <<END
+usage: ./sandbox.sh COMMAND
+
+  start    install what is missing, build, start the cluster, load the package database of this machine
+  status   what runs, and how full it is
+  demo     look up, count, update in a transaction, see it through the other node
+  stop     shut the cluster down in good order
+  test     build and run all tests
+  clean    stop, and remove sandbox/ and build/
+END
+}
+
+say() { printf '\n== %s\n' "$*"; }
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+install_packages() {
+    local missing=""
+    for package in "$@"; do
+        dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $package"
+    done
+    [ -n "$missing" ] || return 0
+    say "Installing:$missing"
+    as_root apt-get update -qq
+    # shellcheck disable=SC2086
+    DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
+
+build() {
+    # shellcheck disable=SC2086
+    install_packages $PACKAGES
+    say "Building (build/bin)"
+    cmake -S . -B build >build.cmake.log 2>&1 || { cat build.cmake.log; exit 1; }
+    rm -f build.cmake.log
+    cmake --build build -j "$(nproc)" -- --no-print-directory -s
+}
+
+free_port() { # The first port from $1 on that nobody listens on.
+    local port=$1
+    while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$((port + 1)); done
+    echo "$port"
+}
+
+# --- Processes, by the pid files that they write. ---
+
+alive() { [ -f "$1" ] && kill -0 "$(cat "$1")" 2>/dev/null; }
+
+connect_string() { cat "$BOX/connectstring"; }
+
+running() { [ -f "$BOX/connectstring" ] && alive "$BOX/mgm/ndb_49.pid"; }
+
+write_config() {
+    mkdir -p "$BOX/mgm" "$BOX/node1" "$BOX/node2"
+    local port
+    port=$(free_port 1186)
+    echo "127.0.0.1:$port" >"$BOX/connectstring"
+    cat >"$BOX/config.ini" <<END
+# Two data nodes with two copies of every row, on one machine. config.ini.example explains a real set-up.
+[ndbd default]
+NoOfReplicas=2
+DataMemory=512M
+HostName=127.0.0.1
+
+[ndb_mgmd]
+NodeId=49
+HostName=127.0.0.1
+PortNumber=$port
+DataDir=$BOX/mgm
+
+[ndbd]
+NodeId=1
+DataDir=$BOX/node1
+
+[ndbd]
+NodeId=2
+DataDir=$BOX/node2
+
+[api]
+HostName=127.0.0.1
+[api]
+HostName=127.0.0.1
+[api]
+HostName=127.0.0.1
+[api]
+HostName=127.0.0.1
+END
+}
+
+start_cluster() {
+    if running; then
+        say "The cluster is running already"
+        return
+    fi
+    write_config
+    say "Starting one management node and two data nodes"
+    "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm" --initial
+    "$BIN/ndbmtd" --ndb-connectstring="$(connect_string)" --ndb-nodeid=1
+    "$BIN/ndbmtd" --ndb-connectstring="$(connect_string)" --ndb-nodeid=2
+    "$BIN/ndb_waiter" --ndb-connectstring="$(connect_string)" --timeout=60
+}
+
+# --- Real data: the package database of this machine. ---
+
+export_packages() {
+    # One line a package. Tabs and newlines inside fields become blanks.
+    dpkg-query -W -f='${Package}\x1f${Version}\x1f${Architecture}\x1f${Section}\x1f${Installed-Size}\x1f${Depends}\x1f${binary:Summary}\x1e' |
+        tr '\t\n' '  ' | tr '\037\036' '\t\n' |
+        awk -F'\t' -v OFS='\t' 'NF == 7 { if ($5 == "") $5 = "0"; $4 = $4 == "" ? "unknown" : $4; $6 = substr($6, 1, 3900); $7 = substr($7, 1, 400); print }' \
+            >"$BOX/package.tsv"
+}
+
+load_packages() {
+    local connect
+    connect=$(connect_string)
+    say "Loading the package database of this machine"
+    export_packages
+    "$BIN/ndb_create_table" --ndb-connectstring="$connect" --execute="CREATE TABLE IF NOT EXISTS sandbox.package (
+        name VARCHAR(120) NOT NULL, version VARCHAR(120) NOT NULL, architecture VARCHAR(20) NOT NULL,
+        section VARCHAR(60) NOT NULL, installed_kb INT UNSIGNED NOT NULL, depends VARCHAR(4000), summary VARCHAR(500),
+        PRIMARY KEY (name, architecture))"
+    # A program's column list says which field goes where.
+    "$BIN/ndb_import" --ndb-connectstring="$connect" --fields-terminated-by='\t' --fields-escaped-by='' \
+        --columns=name,version,architecture,section,installed_kb,depends,summary sandbox "$BOX/package.tsv"
+    local rows
+    rows=$(wc -l <"$BOX/package.tsv")
+    say "Reading them back (the file has $rows)"
+    "$BIN/ndb_select_count" --ndb-connectstring="$connect" -d sandbox package
+}
+
+demo() {
+    running || { echo "The cluster is not running: ./sandbox.sh start"; exit 1; }
+    local connect
+    connect=$(connect_string)
+    say "A lookup by key, a count by a scan, an update of several rows in one transaction, and the same through each node"
+    "$BIN/example_packages" "$connect"
+}
+
+what_to_try() {
+    cat <<END
+
+The cluster runs. Try:
+  ./sandbox.sh demo
+  build/bin/ndb_mgm -c $(connect_string)                       then: SHOW, ALL STATUS, ALL REPORT MEMORY, HELP
+  build/bin/ndb_desc -c $(connect_string) -d sandbox package
+  build/bin/ndb_select_all -c $(connect_string) -d sandbox package | head
+  tail sandbox/mgm/ndb_49_cluster.log
+  ./sandbox.sh stop
+END
+}
+
+case "${1:-}" in
+start)
+    build
+    start_cluster
+    load_packages
+    demo
+    what_to_try
+    ;;
+status)
+    if ! running; then
+        echo "The cluster is not running."
+        exit 1
+    fi
+    "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHOW"
+    "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL STATUS"
+    "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL REPORT MEMORY"
+    ;;
+demo) demo ;;
+stop)
+    if ! running; then
+        echo "The cluster is not running."
+        exit 0
+    fi
+    "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHUTDOWN"
+    for pid_file in "$BOX/node1/ndb_1.pid" "$BOX/node2/ndb_2.pid" "$BOX/mgm/ndb_49.pid"; do
+        for _ in $(seq 300); do
+            alive "$pid_file" || break
+            sleep 0.1
+        done
+        if alive "$pid_file"; then
+            echo "pid $(cat "$pid_file") did not stop in 30 s; ending it"
+            kill "$(cat "$pid_file")" 2>/dev/null || true
+        fi
+        rm -f "$pid_file"
+    done
+    rm -f "$BOX/connectstring"
+    echo "The cluster is down."
+    ;;
+test)
+    # shellcheck disable=SC2086
+    install_packages $TEST_PACKAGES
+    build
+    say "Testing"
+    ctest --test-dir build --output-on-failure -LE night -j "$(nproc)"
+    ;;
+clean)
+    "$0" stop || true
+    rm -rf "$BOX" build
+    ;;
+*)
+    usage
+    exit 2
+    ;;
+esac
