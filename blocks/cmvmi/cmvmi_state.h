@@ -1,0 +1,49 @@
+/* cmvmi_state.h -- CMVMI's own records. Private to blocks/cmvmi. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "blocks/cmvmi/cmvmi.h"
+#include "blocks/cmvmi/event.h"
+
+#define EVENT_RING       128u /* Kept for listeners that come late; a start makes about 30. */
+#define EVENT_TEXT_WORDS (1u + EVENT_TEXT_MAX / 4u)
+
+struct saved_event {
+    struct event_rep rep;
+    uint32_t text_words; /* 0 = none. */
+    uint32_t text[EVENT_TEXT_WORDS];
+};
+
+/* A management server that listens, by node id. */
+struct event_listener {
+    uint32_t ref; /* 0 = none. */
+    uint32_t level[EVENT_CATEGORIES];
+    uint32_t delivered; /* Events with a smaller number were sent in an earlier life of the link. */
+};
+
+struct cmvmi {
+    struct block block;
+    struct event_listener listener[NODE_ID_MAX + 1];
+    struct saved_event ring[EVENT_RING];
+    uint32_t event_next; /* Number of the next event. */
+
+    /* What the other blocks have told. */
+    uint32_t start_level;
+    uint32_t start_phase;
+    uint32_t president;
+    uint32_t dynamic_id;
+
+    uint32_t memory_step; /* Highest threshold of DataMemory that was reported as passed. */
+};
+
+enum cmvmi_work { CMVMI_MEMORY_TICK = 1 };
+
+static inline struct cmvmi *cmvmi_of(struct block *block)
+{
+    return (struct cmvmi *)(void *)block;
+}
+
+void cmvmi_exec_EVENT_REP(struct block *block, const struct signal *sig);
+void cmvmi_exec_EVENT_SUBSCRIBE_REQ(struct block *block, const struct signal *sig);
+
+/* Forgets the listener of a management server that is gone. */
+void cmvmi_listener_gone(struct cmvmi *cmvmi, uint32_t node);

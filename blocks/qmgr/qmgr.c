@@ -1,0 +1,128 @@
+/* qmgr.c -- creates QMGR, opens the links, runs its clocks, and checks its records. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/qmgr/qmgr_state.h"
+
+void qmgr_work_later(struct qmgr *qmgr, enum qmgr_work work, uint32_t delay_ms)
+{
+    struct continueb next = {.work = work};
+    sig_send_delayed(&qmgr->block, qmgr->block.ref, GSN_CONTINUEB, PRIO_A, &next, delay_ms);
+}
+
+static void allow_links(struct qmgr *qmgr, uint32_t type)
+{
+    const struct node_config *config = block_config(&qmgr->block);
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        if (node == config->own_node || config->node[node].type != type) continue;
+        if (qmgr->client[node].state != API_FAILING) peer_allow(&qmgr->block, node, 1);
+    }
+}
+
+/* Management servers may connect from the beginning: they see the node start, or order it to. */
+static void qmgr_exec_READ_CONFIG_REQ(struct block *block, const struct signal *sig)
+{
+    struct qmgr *qmgr = qmgr_of(block);
+    struct read_config_conf conf = {.sender_data = SIG_PAYLOAD(sig, read_config_req)->sender_data};
+    jam();
+    allow_links(qmgr, NODE_MGM);
+    qmgr_work_later(qmgr, QMGR_CLIENT_TICK, block_config(block)->heartbeat_db_api_ms);
+    sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
+}
+
+static void qmgr_exec_STTOR(struct block *block, const struct signal *sig)
+{
+    struct qmgr *qmgr = qmgr_of(block);
+    const struct sttor *req = SIG_PAYLOAD(sig, sttor);
+    ndbrequire(req->phase == 1);
+    jam();
+    allow_links(qmgr, NODE_DATA);
+    allow_links(qmgr, NODE_API);
+    qmgr->join.sttor_owed = 1;
+    qmgr->join.sttor_data = req->sender_data;
+    if (!qmgr->ring.tick_running) {
+        jam();
+        qmgr->ring.tick_running = 1;
+        qmgr_work_later(qmgr, QMGR_RING_TICK, block_config(block)->heartbeat_db_db_ms);
+    }
+    qmgr_join_begin(qmgr);
+}
+
+static void qmgr_exec_NODE_STATE_REP(struct block *block, const struct signal *sig)
+{
+    struct qmgr *qmgr = qmgr_of(block);
+    const struct node_state_rep *rep = SIG_PAYLOAD(sig, node_state_rep);
+    jam_data(rep->start_level);
+    qmgr->start_level = rep->start_level;
+    qmgr->start_phase = rep->start_phase;
+    qmgr->master = rep->master;
+    qmgr->started = rep->started;
+}
+
+static void qmgr_exec_CONTINUEB(struct block *block, const struct signal *sig)
+{
+    struct qmgr *qmgr = qmgr_of(block);
+    switch ((enum qmgr_work)SIG_PAYLOAD(sig, continueb)->work) {
+    case QMGR_JOIN_TICK: qmgr_join_tick(qmgr); return;
+    case QMGR_RING_TICK: qmgr_ring_tick(qmgr); return;
+    case QMGR_CLIENT_TICK: qmgr_client_tick(qmgr); return;
+    default: ndbrequire(!"unknown work");
+    }
+}
+
+/* DUMP 1: the state of membership. */
+static void qmgr_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
+{
+    const struct qmgr *qmgr = qmgr_of(block);
+    (void)sig;
+    jam();
+    log_info(block, "join state %u, president %u, dynamic id %u, left %u, right %u, members %u, linked %u",
+             qmgr->join.state, qmgr->join.president, qmgr->join.dynamic_id, qmgr->ring.left, qmgr->ring.right,
+             node_mask_count(&qmgr->join.members), node_mask_count(&qmgr->linked));
+}
+
+/* I-QMGR-1: a member has a place in the ring. I-QMGR-2: nobody is watched who is not a member. */
+static void qmgr_check(struct block *block)
+{
+    const struct qmgr *qmgr = qmgr_of(block);
+    if (qmgr->join.state != JOIN_MEMBER) return;
+    ndbrequire(node_mask_has(&qmgr->join.members, qmgr_own(qmgr)));
+    ndbrequire(node_mask_has(&qmgr->join.members, qmgr->join.president));
+    for (uint32_t node = node_mask_next(&qmgr->join.members, 0); node != 0;
+         node = node_mask_next(&qmgr->join.members, node))
+        ndbrequire(qmgr->peer[node].dynamic_id != 0); /* I-QMGR-1 */
+    ndbrequire(qmgr->ring.left == 0 || node_mask_has(&qmgr->join.members, qmgr->ring.left)); /* I-QMGR-2 */
+}
+
+static const struct handler qmgr_handlers[] = {
+    HANDLER(qmgr, CONTINUEB, continueb),
+    HANDLER(qmgr, LINK_UP_REP, link_rep),
+    HANDLER(qmgr, LINK_DOWN_REP, link_rep),
+    HANDLER(qmgr, READ_CONFIG_REQ, read_config_req),
+    HANDLER(qmgr, STTOR, sttor),
+    HANDLER(qmgr, NODE_STATE_REP, node_state_rep),
+    HANDLER(qmgr, CM_REGREQ, cm_regreq),
+    HANDLER(qmgr, CM_REGCONF, cm_regconf),
+    HANDLER(qmgr, CM_REGREF, cm_regref),
+    HANDLER(qmgr, CM_NODEINFOREQ, cm_nodeinforeq),
+    HANDLER(qmgr, CM_NODEINFOCONF, cm_nodeinfoconf),
+    HANDLER(qmgr, CM_NODEINFOREF, cm_nodeinforef),
+    HANDLER(qmgr, CM_ADD_REQ, cm_add_req),
+    HANDLER(qmgr, CM_ADD_CONF, cm_add_conf),
+    HANDLER(qmgr, CM_LEAVE_REP, cm_leave_rep),
+    HANDLER(qmgr, CM_HEARTBEAT, cm_heartbeat),
+    HANDLER(qmgr, API_REGREQ, api_regreq),
+    HANDLER(qmgr, API_FAILCONF, api_failconf),
+    HANDLER(qmgr, DUMP_STATE_ORD, dump_state_ord),
+};
+
+static const struct block_type qmgr_type = {
+    .name = "QMGR",
+    .block_no = BLOCK_QMGR,
+    .handlers = qmgr_handlers,
+    .handler_count = sizeof(qmgr_handlers) / sizeof(qmgr_handlers[0]),
+    .check = qmgr_check,
+};
+
+struct block *qmgr_create(struct thread *thread, uint32_t instance)
+{
+    return block_create(thread, &qmgr_type, instance, sizeof(struct qmgr));
+}

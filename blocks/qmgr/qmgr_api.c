@@ -1,0 +1,150 @@
+/* qmgr_api.c -- clients and management servers: registration, heartbeats, and the cleaning up after them. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ *   NONE --link--> LINKED --API_REGREQ--> REGISTERED
+ *    ^                \________ link down ____/
+ *    |                             v
+ *    |___ all API_FAILCONF ___ FAILING   (its links are refused meanwhile)
+ */
+#include "blocks/qmgr/qmgr_state.h"
+#include "signals/errors.h"
+
+void qmgr_client_up(struct qmgr *qmgr, uint32_t node)
+{
+    struct qmgr_client *client = &qmgr->client[node];
+    if (client->state != API_NONE) {
+        jam(); /* Opened before the order to refuse it had arrived. */
+        return;
+    }
+    jam();
+    *client = (struct qmgr_client){.state = API_LINKED};
+}
+
+static void ask_to_clean(struct qmgr *qmgr, uint32_t node)
+{
+    struct qmgr_client *client = &qmgr->client[node];
+    struct api_failreq req = {.sender_data = node, .node = node};
+    uint32_t tc_count = block_instances(&qmgr->block, BLOCK_DBTC);
+    for (uint32_t instance = 1; instance <= tc_count; instance++) {
+        node_mask_add(&client->waiting_tc, instance);
+        sig_send(&qmgr->block, qmgr_local(qmgr, BLOCK_DBTC) + instance, GSN_API_FAILREQ, PRIO_B, &req);
+    }
+    client->waiting_dict = 1;
+    client->waiting_cmvmi = 1;
+    sig_send(&qmgr->block, qmgr_local(qmgr, BLOCK_DBDICT), GSN_API_FAILREQ, PRIO_B, &req);
+    sig_send(&qmgr->block, qmgr_local(qmgr, BLOCK_CMVMI), GSN_API_FAILREQ, PRIO_B, &req);
+}
+
+void qmgr_client_down(struct qmgr *qmgr, uint32_t node)
+{
+    struct qmgr_client *client = &qmgr->client[node];
+    if (client->state == API_NONE || client->state == API_FAILING) {
+        jam();
+        return;
+    }
+    jam();
+    *client = (struct qmgr_client){.state = API_FAILING};
+    peer_allow(&qmgr->block, node, 0);
+    event_send(&qmgr->block, EVENT_COMMUNICATION_CLOSED, node);
+    ask_to_clean(qmgr, node);
+}
+
+void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig)
+{
+    struct qmgr *qmgr = qmgr_of(block);
+    const struct api_failconf *conf = SIG_PAYLOAD(sig, api_failconf);
+    uint32_t node = conf->node;
+    ndbrequire(node <= NODE_ID_MAX);
+    struct qmgr_client *client = &qmgr->client[node];
+    ndbrequire(client->state == API_FAILING);
+    uint32_t from = ref_block(sig->sender);
+    if (from == BLOCK_DBTC) node_mask_remove(&client->waiting_tc, ref_instance(sig->sender));
+    if (from == BLOCK_DBDICT) client->waiting_dict = 0;
+    if (from == BLOCK_CMVMI) client->waiting_cmvmi = 0;
+    if (!node_mask_empty(&client->waiting_tc) || client->waiting_dict || client->waiting_cmvmi) return;
+    jam();
+    *client = (struct qmgr_client){.state = API_NONE};
+    event_send(block, EVENT_COMMUNICATION_OPENED, node);
+    peer_allow(block, node, 1);
+}
+
+void qmgr_client_tick(struct qmgr *qmgr)
+{
+    qmgr_work_later(qmgr, QMGR_CLIENT_TICK, block_config(&qmgr->block)->heartbeat_db_api_ms);
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        struct qmgr_client *client = &qmgr->client[node];
+        if (client->state != API_LINKED && client->state != API_REGISTERED) continue;
+        client->missed++;
+        if (client->missed == MISSED_DEAD) {
+            jam_data(node);
+            log_warning(&qmgr->block, "node %u is declared dead: its heartbeats are missing", node);
+            event_send(&qmgr->block, EVENT_DEAD_DUE_TO_HEARTBEAT, node);
+            peer_close(&qmgr->block, node, "heartbeats missed");
+        } else if (client->missed >= MISSED_WARNING && client->missed < MISSED_DEAD) {
+            jam_data(node);
+            event_send(&qmgr->block, EVENT_MISSED_HEARTBEAT, node, client->missed - 1);
+        }
+    }
+}
+
+static void refuse(struct qmgr *qmgr, const struct signal *sig, uint32_t error)
+{
+    struct api_regref ref = {.sender_data = SIG_PAYLOAD(sig, api_regreq)->sender_data, .error = error};
+    sig_send(&qmgr->block, sig->sender, GSN_API_REGREF, PRIO_A, &ref);
+}
+
+static void first_registration(struct qmgr *qmgr, uint32_t node, const struct api_regreq *req)
+{
+    struct qmgr_client *client = &qmgr->client[node];
+    uint32_t generation = block_config(&qmgr->block)->generation;
+    client->state = API_REGISTERED;
+    client->version = req->version;
+    event_send(&qmgr->block, EVENT_CONNECTED_API_VERSION, node, req->version);
+    if (req->generation == generation) return;
+    jam();
+    log_warning(&qmgr->block, "node %u has configuration generation %u, this node %u", node, req->generation,
+                generation);
+}
+
+void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig)
+{
+    struct qmgr *qmgr = qmgr_of(block);
+    const struct api_regreq *req = SIG_PAYLOAD(sig, api_regreq);
+    const struct node_config *config = block_config(block);
+    uint32_t node = ref_node(sig->sender);
+    struct qmgr_client *client = &qmgr->client[node];
+    if (config->node[node].type != NODE_API && config->node[node].type != NODE_MGM) {
+        jam();
+        refuse(qmgr, sig, ERR_NODE_TYPE);
+        return;
+    }
+    if (NDB_VERSION_MAJOR(req->version) != NDB_VERSION_MAJOR(NDB_VERSION)) {
+        jam();
+        refuse(qmgr, sig, ERR_QMGR_UNDEFINED);
+        log_warning(block, "node %u speaks another major version (%x)", node, req->version);
+        return;
+    }
+    if (client->state == API_FAILING) {
+        jam();
+        refuse(qmgr, sig, ERR_NODE_FAILURE_HANDLING);
+        return;
+    }
+    if (client->state != API_REGISTERED) {
+        jam();
+        first_registration(qmgr, node, req);
+    }
+    client->missed = 0;
+    struct api_regconf conf = {
+        .sender_data = req->sender_data,
+        .version = NDB_VERSION,
+        .heartbeat_ms = config->heartbeat_db_api_ms,
+        .start_level = qmgr->start_level,
+        .start_phase = qmgr->start_phase,
+        .president = qmgr->master,
+        .nodegroup = config->node[config->own_node].nodegroup,
+        .tc_count = block_instances(block, BLOCK_DBTC),
+        .dynamic_id = qmgr->join.dynamic_id,
+        .started = qmgr->started,
+    };
+    sig_send(block, sig->sender, GSN_API_REGCONF, PRIO_A, &conf);
+}

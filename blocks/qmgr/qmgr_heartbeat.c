@@ -1,0 +1,73 @@
+/* qmgr_heartbeat.c -- the ring of members: each sends heartbeats to the right and watches its left neighbour. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/qmgr/qmgr_state.h"
+
+/* The member with the next greater (or, going left, smaller) dynamic id, around the ring; 0 when alone. */
+static uint32_t neighbour(const struct qmgr *qmgr, bool right)
+{
+    uint32_t own = qmgr_own(qmgr);
+    uint32_t own_id = qmgr->peer[own].dynamic_id;
+    uint32_t best = 0;
+    uint32_t best_distance = 0;
+    const struct node_mask *members = &qmgr->join.members;
+    for (uint32_t node = node_mask_next(members, 0); node != 0; node = node_mask_next(members, node)) {
+        uint32_t id = qmgr->peer[node].dynamic_id;
+        uint32_t distance = right ? id - own_id : own_id - id; /* Modulo 2^32: those behind us come last. */
+        if (node == own || (best != 0 && distance >= best_distance)) continue;
+        best = node;
+        best_distance = distance;
+    }
+    return best;
+}
+
+void qmgr_ring_update(struct qmgr *qmgr)
+{
+    uint32_t left = 0;
+    uint32_t right = 0;
+    if (qmgr->join.state == JOIN_MEMBER) {
+        jam();
+        left = neighbour(qmgr, false);
+        right = neighbour(qmgr, true);
+    }
+    if (left != qmgr->ring.left) qmgr->ring.missed = 0;
+    qmgr->ring.left = left;
+    qmgr->ring.right = right;
+}
+
+static void watch_left(struct qmgr *qmgr)
+{
+    uint32_t left = qmgr->ring.left;
+    uint32_t missed = ++qmgr->ring.missed;
+    if (missed >= MISSED_DEAD) {
+        jam();
+        event_send(&qmgr->block, EVENT_DEAD_DUE_TO_HEARTBEAT, left);
+        peer_close(&qmgr->block, left, "heartbeats missed");
+        qmgr_member_lost(qmgr, left, "its heartbeats are missing");
+    } else if (missed >= MISSED_WARNING) {
+        jam();
+        log_warning(&qmgr->block, "node %u missed heartbeat %u", left, missed - 1);
+        event_send(&qmgr->block, EVENT_MISSED_HEARTBEAT, left, missed - 1);
+    }
+}
+
+void qmgr_ring_tick(struct qmgr *qmgr)
+{
+    qmgr_work_later(qmgr, QMGR_RING_TICK, block_config(&qmgr->block)->heartbeat_db_db_ms);
+    if (qmgr->join.state != JOIN_MEMBER || qmgr->ring.broken) return;
+    if (qmgr->ring.right != 0 && !ERROR_INSERTED(&qmgr->block, 940)) {
+        struct cm_heartbeat beat = {.incarnation = qmgr->join.incarnation};
+        sig_send(&qmgr->block, block_ref(qmgr->ring.right, BLOCK_QMGR, 0), GSN_CM_HEARTBEAT, PRIO_A, &beat);
+    }
+    if (qmgr->ring.left != 0) watch_left(qmgr);
+}
+
+void qmgr_exec_CM_HEARTBEAT(struct block *block, const struct signal *sig)
+{
+    struct qmgr *qmgr = qmgr_of(block);
+    if (ref_node(sig->sender) != qmgr->ring.left ||
+        SIG_PAYLOAD(sig, cm_heartbeat)->incarnation != qmgr->join.incarnation) {
+        jam(); /* The ring has changed, or the sender is still in a left incarnation. */
+        return;
+    }
+    qmgr->ring.missed = 0;
+}

@@ -1,0 +1,189 @@
+/* qmgr_president.c -- elects the president; as president, adds one node after the other. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <string.h>
+#include "blocks/qmgr/qmgr_state.h"
+
+/* --- Which nodes make up the start? --- */
+
+struct group_count {
+    uint32_t all;
+    uint32_t here;
+};
+
+/*
+ * Without some nodes, after StartPartialTimeout: every node group must be represented, and one must be there whole.
+ * Two parts of a divided cluster cannot both fulfil that, so never do two clusters start.
+ */
+static bool partial_start(const struct qmgr *qmgr, const struct node_mask *here)
+{
+    const struct node_config *config = block_config(&qmgr->block);
+    struct group_count groups[NODE_ID_MAX + 1];
+    memset(groups, 0, sizeof(groups));
+    uint64_t waited = now_ms(&qmgr->block) - qmgr->join.election_ms;
+    if (config->start_partial_timeout_ms == 0 || waited < config->start_partial_timeout_ms) return false;
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        uint32_t group = config->node[node].nodegroup;
+        if (config->node[node].type != NODE_DATA || group > NODE_ID_MAX) continue;
+        groups[group].all++;
+        groups[group].here += node_mask_has(here, node);
+    }
+    bool whole = false;
+    for (uint32_t group = 0; group <= NODE_ID_MAX; group++) {
+        if (groups[group].all > 0 && groups[group].here == 0) return false;
+        whole |= groups[group].all > 0 && groups[group].here == groups[group].all;
+    }
+    return whole;
+}
+
+bool qmgr_start_set(const struct qmgr *qmgr, struct node_mask *expected)
+{
+    const struct node_config *config = block_config(&qmgr->block);
+    struct node_mask all;
+    memset(&all, 0, sizeof(all));
+    *expected = qmgr->linked;
+    node_mask_add(expected, config->own_node);
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        if (config->node[node].type == NODE_DATA) node_mask_add(&all, node);
+    }
+    return node_mask_equal(expected, &all) || partial_start(qmgr, expected);
+}
+
+/* --- Election. --- */
+
+static void become_president(struct qmgr *qmgr, const struct node_mask *expected)
+{
+    uint32_t own = qmgr_own(qmgr);
+    jam();
+    qmgr->join.incarnation = (uint32_t)rng_next(block_rng(&qmgr->block)) | 1u;
+    qmgr->join.president = own;
+    qmgr->join.dynamic_id = 1;
+    qmgr->join.expected = *expected;
+    memset(&qmgr->join.members, 0, sizeof(qmgr->join.members));
+    node_mask_add(&qmgr->join.members, own);
+    qmgr->peer[own] = (struct qmgr_peer){
+        .dynamic_id = 1,
+        .ldm_count = block_config(&qmgr->block)->ldm_count,
+        .tc_count = block_config(&qmgr->block)->tc_count,
+    };
+    qmgr->president.dynamic_next = 2;
+    qmgr_move(qmgr, JOIN_MEMBER);
+    log_info(&qmgr->block, "this node is president, %u nodes make up the cluster", node_mask_count(expected));
+    qmgr_ring_update(qmgr);
+    qmgr_join_check(qmgr);
+}
+
+/* The lowest node in sight becomes president when all that are needed are there and all in sight would follow it. */
+void qmgr_election(struct qmgr *qmgr)
+{
+    uint32_t own = qmgr_own(qmgr);
+    struct node_mask expected;
+    if (qmgr->join.state != JOIN_ELECTION || qmgr_candidate(qmgr) != own) return;
+    if (!qmgr_start_set(qmgr, &expected)) return;
+    for (uint32_t node = node_mask_next(&qmgr->linked, 0); node != 0; node = node_mask_next(&qmgr->linked, node)) {
+        if (qmgr->peer[node].agreed != own) return;
+    }
+    become_president(qmgr, &expected);
+}
+
+void qmgr_president_reset(struct qmgr *qmgr)
+{
+    memset(&qmgr->president, 0, sizeof(qmgr->president));
+}
+
+/* --- Adding a node. --- */
+
+static void send_add(struct qmgr *qmgr, enum cm_add_phase phase)
+{
+    uint32_t joiner = qmgr->president.joiner;
+    struct cm_add_req req = {
+        .incarnation = qmgr->join.incarnation,
+        .phase = phase,
+        .node = joiner,
+        .dynamic_id = qmgr->peer[joiner].dynamic_id,
+    };
+    qmgr->president.phase = phase;
+    qmgr->president.waiting = qmgr->join.members;
+    node_mask_add(&qmgr->president.waiting, joiner);
+    node_mask_remove(&qmgr->president.waiting, qmgr_own(qmgr));
+    signal_broadcast(&qmgr->block, &qmgr->president.waiting, BLOCK_QMGR, GSN_CM_ADD_REQ, PRIO_A, &req, sizeof(req) / 4u,
+                     NULL, 0);
+}
+
+static void begin_join(struct qmgr *qmgr, uint32_t joiner, const struct cm_regreq *req)
+{
+    jam_data(joiner);
+    qmgr->president.joiner = joiner;
+    qmgr->president.attempt = req->attempt;
+    qmgr->peer[joiner].dynamic_id = qmgr->president.dynamic_next++;
+    struct cm_regconf conf = {
+        .attempt = req->attempt,
+        .incarnation = qmgr->join.incarnation,
+        .president = qmgr_own(qmgr),
+        .dynamic_id = qmgr->peer[joiner].dynamic_id,
+        .members = qmgr->join.members,
+        .expected = qmgr->join.expected,
+    };
+    sig_send(&qmgr->block, block_ref(joiner, BLOCK_QMGR, 0), GSN_CM_REGCONF, PRIO_A, &conf);
+    send_add(qmgr, CM_ADD_PREPARE);
+}
+
+/* Why the node cannot join now, or 0. */
+static uint32_t refusal(const struct qmgr *qmgr, uint32_t node, const struct cm_regreq *req)
+{
+    if (!qmgr_is_data(qmgr, node)) return CM_REF_NOT_IN_CONFIG;
+    if (NDB_VERSION_MAJOR(req->version) != NDB_VERSION_MAJOR(NDB_VERSION)) return CM_REF_VERSION;
+    if (req->generation != block_config(&qmgr->block)->generation) return CM_REF_GENERATION;
+    if (qmgr->join.state <= JOIN_ELECTION) return CM_REF_ELECTION;
+    if (!qmgr_is_president(qmgr)) return CM_REF_NOT_PRESIDENT;
+    if (!qmgr->join.sttor_owed || !node_mask_has(&qmgr->join.expected, node)) return CM_REF_RUNNING;
+    if (qmgr->president.joiner != 0 || node_mask_has(&qmgr->join.members, node)) return CM_REF_BUSY;
+    return 0;
+}
+
+void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig)
+{
+    struct qmgr *qmgr = qmgr_of(block);
+    const struct cm_regreq *req = SIG_PAYLOAD(sig, cm_regreq);
+    uint32_t node = ref_node(sig->sender);
+    uint32_t cause = refusal(qmgr, node, req);
+    if (cause == 0) {
+        begin_join(qmgr, node, req);
+        return;
+    }
+    jam_data(cause);
+    struct cm_regref ref = {
+        .attempt = req->attempt,
+        .cause = cause,
+        .candidate = qmgr_candidate(qmgr),
+        .president = qmgr->join.president,
+    };
+    sig_send(block, sig->sender, GSN_CM_REGREF, PRIO_A, &ref);
+    if (cause == CM_REF_ELECTION && node_mask_has(&qmgr->linked, node)) {
+        jam(); /* Who asks is in election too: its candidate counts as much as an answer's. */
+        qmgr->peer[node].agreed = req->candidate;
+        qmgr_election(qmgr);
+    }
+}
+
+void qmgr_exec_CM_ADD_CONF(struct block *block, const struct signal *sig)
+{
+    struct qmgr *qmgr = qmgr_of(block);
+    const struct cm_add_conf *conf = SIG_PAYLOAD(sig, cm_add_conf);
+    if (!qmgr_is_president(qmgr) || conf->incarnation != qmgr->join.incarnation ||
+        conf->node != qmgr->president.joiner || conf->phase != qmgr->president.phase) {
+        jam();
+        return;
+    }
+    node_mask_remove(&qmgr->president.waiting, ref_node(sig->sender));
+    if (!node_mask_empty(&qmgr->president.waiting)) return;
+    if (conf->phase == CM_ADD_PREPARE) {
+        jam();
+        send_add(qmgr, CM_ADD_COMMIT);
+        return;
+    }
+    jam();
+    node_mask_add(&qmgr->join.members, qmgr->president.joiner);
+    qmgr->president.joiner = 0;
+    qmgr_ring_update(qmgr);
+    qmgr_join_check(qmgr);
+}

@@ -1,0 +1,175 @@
+/* qmgr_state.h -- QMGR's own records. Private to blocks/qmgr. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "blocks/cmvmi/event.h"
+#include "blocks/qmgr/qmgr_block.h"
+#include "signals/qmgr.h"
+#include "signals/start.h"
+
+#define MISSED_WARNING 3u /* Intervals without a heartbeat before it is told. */
+#define MISSED_DEAD    5u /* Four whole intervals were missed for sure. */
+
+#define JOIN_TICK_MS      20u   /* A joiner asks this often at first... */
+#define JOIN_TICK_SLOW_MS 200u  /* ...and this often when it has waited for long. */
+#define JOIN_TICKS_FAST   250u
+#define JOIN_TIMEOUT_MS   3000u /* A join that takes longer starts over. */
+
+/*
+ *            STTOR 1             elected, or REGCONF             COMMIT for itself
+ *   IDLE ------------> ELECTION ------------------> JOINING ----------------------> MEMBER
+ *                        ^  \_________________________________ elected ____________/  |
+ *                        |______________ a member was lost before anyone is started __|
+ */
+enum join_state { JOIN_IDLE = 0, JOIN_ELECTION, JOIN_JOINING, JOIN_MEMBER, JOIN_STATES };
+
+enum api_state { API_NONE = 0, API_LINKED, API_REGISTERED, API_FAILING };
+
+#define DOWN_SLOTS 4u
+
+/* Reports of one lost link that have come; acted on when all threads have sent theirs. */
+struct link_down {
+    uint32_t epoch;
+    uint32_t count;
+};
+
+struct qmgr_link {
+    uint32_t epoch;   /* Of the link that QMGR acts on, 0 = down. */
+    uint32_t pending; /* A newer link that waits for the end of the older one's reports. */
+    uint32_t sender_class;
+    struct link_down down[DOWN_SLOTS];
+    uint32_t down_next;
+};
+
+struct qmgr_peer { /* A data node. */
+    uint32_t dynamic_id;
+    uint32_t ldm_count;
+    uint32_t tc_count;
+    uint32_t agreed; /* Candidate that it named in its last word of this election, 0 = none. */
+};
+
+struct qmgr_client { /* An API node or management server. */
+    uint32_t state; /* enum api_state */
+    uint32_t missed;
+    uint32_t version;
+    struct node_mask waiting_tc; /* API_FAILING: TC instances that have not confirmed. */
+    uint32_t waiting_dict;
+    uint32_t waiting_cmvmi;
+};
+
+struct qmgr {
+    struct block block;
+    struct qmgr_link link[NODE_ID_MAX + 1];
+    struct qmgr_peer peer[NODE_ID_MAX + 1];
+    struct qmgr_client client[NODE_ID_MAX + 1];
+    struct node_mask linked; /* Data nodes with an open link. */
+
+    /* As a joiner and member. */
+    struct {
+        uint32_t state; /* enum join_state */
+        uint32_t attempt;
+        uint32_t incarnation;
+        uint32_t president;
+        uint32_t dynamic_id;
+        struct node_mask members;  /* Oneself included once committed. */
+        struct node_mask expected;
+        struct node_mask waiting;  /* JOINING: members whose NODEINFO has not come. */
+        uint32_t prepared;         /* JOINING: CM_ADD PREPARE has come. */
+        uint64_t since_ms;         /* When the state was entered. */
+        uint64_t election_ms;      /* When the node began to look for others: for StartPartialTimeout. */
+        uint32_t ticks;
+        uint32_t tick_running;
+        uint32_t sttor_owed; /* NDBCNTR waits for phase 1. */
+        uint32_t sttor_data;
+        uint32_t last_cause; /* Last refusal that was logged. */
+    } join;
+
+    /* As president. */
+    struct {
+        uint32_t joiner; /* Node being added, 0 = none. */
+        uint32_t attempt;
+        uint32_t phase; /* enum cm_add_phase */
+        uint32_t dynamic_next;
+        struct node_mask waiting; /* Have not answered the phase. */
+    } president;
+
+    /* Ring. */
+    struct {
+        uint32_t left;
+        uint32_t right;
+        uint32_t missed;
+        uint32_t broken; /* A member was lost and NDBCNTR decides: nobody is watched. */
+        uint32_t tick_running;
+    } ring;
+
+    /* From NDBCNTR. */
+    uint32_t start_level;
+    uint32_t start_phase;
+    uint32_t master;
+    struct node_mask started;
+};
+
+enum qmgr_work { QMGR_JOIN_TICK = 1, QMGR_RING_TICK, QMGR_CLIENT_TICK };
+
+static inline struct qmgr *qmgr_of(struct block *block)
+{
+    return (struct qmgr *)(void *)block;
+}
+static inline uint32_t qmgr_own(const struct qmgr *qmgr)
+{
+    return block_config(&qmgr->block)->own_node;
+}
+static inline uint32_t qmgr_local(const struct qmgr *qmgr, uint32_t block_no)
+{
+    return block_ref(qmgr_own(qmgr), block_no, 0);
+}
+static inline bool qmgr_is_data(const struct qmgr *qmgr, uint32_t node)
+{
+    return node <= NODE_ID_MAX && block_config(&qmgr->block)->node[node].type == NODE_DATA;
+}
+static inline bool qmgr_is_president(const struct qmgr *qmgr)
+{
+    return qmgr->join.state == JOIN_MEMBER && qmgr->join.president == qmgr_own(qmgr);
+}
+
+/* qmgr.c */
+void qmgr_work_later(struct qmgr *qmgr, enum qmgr_work work, uint32_t delay_ms);
+
+/* qmgr_link.c */
+void qmgr_exec_LINK_UP_REP(struct block *block, const struct signal *sig);
+void qmgr_exec_LINK_DOWN_REP(struct block *block, const struct signal *sig);
+
+/* qmgr_join.c: the joiner's side. */
+void qmgr_join_begin(struct qmgr *qmgr);   /* STTOR 1, first or again. */
+void qmgr_join_restart(struct qmgr *qmgr); /* Leaves what was reached and looks for the others anew. */
+void qmgr_join_look(struct qmgr *qmgr);    /* ELECTION: asks everyone in sight. */
+void qmgr_join_tick(struct qmgr *qmgr);
+void qmgr_join_check(struct qmgr *qmgr);   /* Answers NDBCNTR when all expected nodes are members. */
+void qmgr_move(struct qmgr *qmgr, enum join_state state);
+uint32_t qmgr_candidate(const struct qmgr *qmgr);
+void qmgr_member_lost(struct qmgr *qmgr, uint32_t node, const char *how);
+void qmgr_exec_CM_REGCONF(struct block *block, const struct signal *sig);
+void qmgr_exec_CM_REGREF(struct block *block, const struct signal *sig);
+void qmgr_exec_CM_NODEINFOREQ(struct block *block, const struct signal *sig);
+void qmgr_exec_CM_NODEINFOCONF(struct block *block, const struct signal *sig);
+void qmgr_exec_CM_NODEINFOREF(struct block *block, const struct signal *sig);
+void qmgr_exec_CM_ADD_REQ(struct block *block, const struct signal *sig);
+void qmgr_exec_CM_LEAVE_REP(struct block *block, const struct signal *sig);
+
+/* qmgr_president.c */
+void qmgr_election(struct qmgr *qmgr); /* Becomes president if that is this node's place. */
+bool qmgr_start_set(const struct qmgr *qmgr, struct node_mask *expected);
+void qmgr_president_reset(struct qmgr *qmgr);
+void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig);
+void qmgr_exec_CM_ADD_CONF(struct block *block, const struct signal *sig);
+
+/* qmgr_heartbeat.c */
+void qmgr_ring_update(struct qmgr *qmgr);
+void qmgr_ring_tick(struct qmgr *qmgr);
+void qmgr_exec_CM_HEARTBEAT(struct block *block, const struct signal *sig);
+
+/* qmgr_api.c */
+void qmgr_client_up(struct qmgr *qmgr, uint32_t node);
+void qmgr_client_down(struct qmgr *qmgr, uint32_t node);
+void qmgr_client_tick(struct qmgr *qmgr);
+void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig);
+void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig);
