@@ -36,6 +36,7 @@ struct node_config {
     uint32_t deadlock_timeout_ms;       /* TransactionDeadlockDetectionTimeout: longest wait for a row lock. */
     uint32_t inactive_timeout_ms;       /* TransactionInactiveTimeout: 0 = for ever. */
     uint32_t start_partial_timeout_ms;  /* StartPartialTimeout: 0 = for ever. */
+    uint32_t no_start;                  /* 1: waits for START_ORD before phase 0 (a restart with -n). */
 
     /* Limits. */
     struct arena_limits memory;

@@ -1,0 +1,171 @@
+/* dih_fragment.c -- which node keeps which fragment: node groups, fragment counts, placement, hash map. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Placement: fragment f lives in LDM instance 1 + f modulo the node's number of LDMs, that is given. Free to choose are
+ * the node group and the primary within it: always the one with the least of all so far, then the least in that
+ * LDM. For the default fragment counts that makes everything exactly even, for odd ones as even as can be.
+ */
+#include <string.h>
+#include "blocks/dbdih/dih_state.h"
+
+/* --- Node groups. --- */
+
+/* Group of each data node: as configured, or filled in id order where the configuration leaves it open. */
+static uint32_t configured_group(const struct node_config *config, uint32_t node, uint32_t *filled)
+{
+    uint32_t group = config->node[node].nodegroup;
+    if (group < NODE_GROUPS_MAX) return group;
+    if (group == NODEGROUP_NONE) return NODEGROUP_NONE;
+    return (*filled)++ / config->replicas;
+}
+
+/*
+ * Numbers the groups that have members densely from 0. With config_node.nodegroup beyond both limits (not set), nodes
+ * fill groups of `replicas` in id order.
+ */
+void dih_form_groups(struct dih *dih)
+{
+    const struct node_config *config = block_config(&dih->block);
+    uint32_t number[NODE_GROUPS_MAX]; /* 1 + dense number of a configured group. */
+    uint32_t filled = 0;
+    memset(number, 0, sizeof(number));
+    memset(dih->group, 0, sizeof(dih->group));
+    dih->groups = 0;
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        if (config->node[node].type != NODE_DATA) continue;
+        uint32_t id = configured_group(config, node, &filled);
+        if (id >= NODE_GROUPS_MAX || !node_mask_has(&dih->members, node)) continue;
+        if (number[id] == 0) number[id] = ++dih->groups;
+        struct dih_group *group = &dih->group[number[id] - 1];
+        ndbrequire(group->count < REPLICAS_MAX);
+        group->node[group->count++] = node;
+    }
+}
+
+/* --- Fragment counts. --- */
+
+static uint32_t ldm_least(const struct dih *dih)
+{
+    uint32_t least = UINT32_MAX;
+    for (uint32_t group = 0; group < dih->groups; group++) {
+        for (uint32_t i = 0; i < dih->group[group].count; i++) {
+            uint32_t count = dih->ldm_count[dih->group[group].node[i]];
+            if (count < least) least = count;
+        }
+    }
+    return least == UINT32_MAX ? 0 : least;
+}
+
+/* RP: a primary for every replica's node; RA: any replica may be read, so one per node group will do. */
+uint32_t dih_fragment_count(const struct dih *dih, int32_t balance, uint32_t wanted)
+{
+    uint32_t replicas = block_config(&dih->block)->replicas;
+    uint32_t ldm = ldm_least(dih);
+    switch (balance) {
+    case TABLE_BALANCE_SPECIFIC: return wanted;
+    case TABLE_BALANCE_FOR_RP_BY_LDM: return dih->groups * replicas * ldm;
+    case TABLE_BALANCE_FOR_RA_BY_LDM: return dih->groups * ldm;
+    case TABLE_BALANCE_FOR_RP_BY_NODE: return dih->groups * replicas;
+    case TABLE_BALANCE_FOR_RA_BY_NODE: return dih->groups;
+    case TABLE_BALANCE_FOR_RA_BY_LDM_X_2: return dih->groups * ldm * 2u;
+    case TABLE_BALANCE_FOR_RA_BY_LDM_X_3: return dih->groups * ldm * 3u;
+    case TABLE_BALANCE_FOR_RA_BY_LDM_X_4: return dih->groups * ldm * 4u;
+    default: return 0;
+    }
+}
+
+/* --- Placement. --- */
+
+static uint32_t ldm_slot(const struct dih *dih, uint32_t node, uint32_t fragment)
+{
+    return fragment % dih->ldm_count[node] % LDM_SLOTS;
+}
+
+/* Fragments of the group's first node in the LDM where this one would go. */
+static uint32_t load_in_ldm(const struct dih *dih, const struct dih_group *group, uint32_t fragment)
+{
+    return dih->replicas[group->node[0]][ldm_slot(dih, group->node[0], fragment)];
+}
+
+static struct dih_group *choose_group(struct dih *dih, uint32_t fragment)
+{
+    struct dih_group *best = &dih->group[0];
+    for (uint32_t i = 1; i < dih->groups; i++) {
+        struct dih_group *group = &dih->group[i];
+        if (group->fragments > best->fragments) continue;
+        if (group->fragments == best->fragments &&
+            load_in_ldm(dih, group, fragment) >= load_in_ldm(dih, best, fragment))
+            continue;
+        best = group;
+    }
+    return best;
+}
+
+static uint32_t choose_primary(struct dih *dih, const struct dih_group *group, uint32_t fragment)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < group->count; i++) {
+        uint32_t node = group->node[i];
+        uint32_t than = group->node[best];
+        if (dih->primaries[node] > dih->primaries[than]) continue;
+        if (dih->primaries[node] == dih->primaries[than] &&
+            dih->primaries_ldm[node][ldm_slot(dih, node, fragment)] >=
+                dih->primaries_ldm[than][ldm_slot(dih, than, fragment)])
+            continue;
+        best = i;
+    }
+    return best;
+}
+
+/* The replicas of one fragment: primary first, the others of its group in turn after it, 0 where a node is missing. */
+static void place_fragment(struct dih *dih, uint32_t fragment, uint32_t *replicas)
+{
+    struct dih_group *group = choose_group(dih, fragment);
+    uint32_t first = choose_primary(dih, group, fragment);
+    uint32_t primary = group->node[first];
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint32_t node = group->node[(first + i) % group->count];
+        replicas[i] = node;
+        dih->replicas[node][ldm_slot(dih, node, fragment)]++;
+    }
+    group->fragments++;
+    dih->primaries[primary]++;
+    dih->primaries_ldm[primary][ldm_slot(dih, primary, fragment)]++;
+}
+
+/* The number of buckets nearest to the default that the fragments divide evenly; even, as two share a word. */
+static uint32_t bucket_count(uint32_t fragments)
+{
+    uint32_t step = fragments % 2u == 0 ? fragments : fragments * 2u;
+    return step >= HASH_MAP_BUCKETS ? step : HASH_MAP_BUCKETS / step * step;
+}
+
+static uint32_t write_hash_map(uint32_t fragments, uint32_t *words)
+{
+    uint32_t buckets = bucket_count(fragments);
+    for (uint32_t bucket = 0; bucket < buckets; bucket += 2)
+        words[bucket / 2] = bucket % fragments | (bucket + 1) % fragments << 16;
+    return buckets;
+}
+
+uint32_t dih_place(struct dih *dih, uint32_t fragments)
+{
+    uint32_t replicas = block_config(&dih->block)->replicas;
+    ndbrequire(fragments > 0 && fragments <= TABLE_FRAGMENTS_MAX);
+    ndbrequire(dih->groups > 0 && replicas > 0 && replicas <= REPLICAS_MAX);
+    memset(dih->primaries, 0, sizeof(dih->primaries));
+    memset(dih->replicas, 0, sizeof(dih->replicas));
+    memset(dih->primaries_ldm, 0, sizeof(dih->primaries_ldm));
+    memset(dih->words, 0, (DISTRIBUTION_HEAD_WORDS + (size_t)fragments * replicas) * 4u);
+    for (uint32_t group = 0; group < dih->groups; group++)
+        dih->group[group].fragments = 0;
+
+    uint32_t *at = dih->words + DISTRIBUTION_HEAD_WORDS;
+    for (uint32_t fragment = 0; fragment < fragments; fragment++, at += replicas)
+        place_fragment(dih, fragment, at);
+    uint32_t buckets = write_hash_map(fragments, at);
+    dih->words[0] = fragments;
+    dih->words[1] = replicas;
+    dih->words[2] = buckets;
+    return DISTRIBUTION_HEAD_WORDS + fragments * replicas + buckets / 2u;
+}

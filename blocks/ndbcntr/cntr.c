@@ -1,0 +1,97 @@
+/* cntr.c -- creates NDBCNTR and tells the node's blocks in which state the node is. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/ndbcntr/cntr_state.h"
+
+void cntr_move(struct cntr *cntr, enum cntr_state state)
+{
+    static const uint32_t edges[CNTR_STATES] = {
+        [CNTR_CONFIG] = 1u << CNTR_WAIT_ORDER | 1u << CNTR_PHASES,
+        [CNTR_WAIT_ORDER] = 1u << CNTR_PHASES | 1u << CNTR_STOPPING,
+        [CNTR_PHASES] = 1u << CNTR_RUNNING | 1u << CNTR_STOPPING | 1u << CNTR_FAILING,
+        [CNTR_RUNNING] = 1u << CNTR_STOPPING | 1u << CNTR_FAILING,
+        [CNTR_STOPPING] = 0,
+        [CNTR_FAILING] = 0,
+    };
+    ndbrequire((edges[cntr->state] >> state & 1u) != 0);
+    jam_data(state);
+    cntr->state = state;
+}
+
+void cntr_work_later(struct cntr *cntr, enum cntr_work work, uint32_t delay_ms)
+{
+    struct continueb next = {.work = work};
+    sig_send_delayed(&cntr->block, cntr->block.ref, GSN_CONTINUEB, PRIO_A, &next, delay_ms);
+}
+
+void cntr_tell_state(struct cntr *cntr)
+{
+    struct node_state_rep rep = {
+        .start_level = cntr->level, .start_phase = cntr->phase, .master = cntr->president, .started = cntr->started};
+    uint32_t tc_count = block_instances(&cntr->block, BLOCK_DBTC);
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_QMGR), GSN_NODE_STATE_REP, PRIO_A, &rep);
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_CMVMI), GSN_NODE_STATE_REP, PRIO_A, &rep);
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_NODE_STATE_REP, PRIO_A, &rep);
+    for (uint32_t i = 1; i <= tc_count; i++)
+        sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBTC) + i, GSN_NODE_STATE_REP, PRIO_A, &rep);
+}
+
+void cntr_to_members(struct cntr *cntr, uint32_t gsn, const void *payload, uint32_t words)
+{
+    struct node_mask others = cntr->members;
+    node_mask_remove(&others, cntr_own(cntr));
+    signal_broadcast(&cntr->block, &others, BLOCK_NDBCNTR, gsn, PRIO_A, payload, words, NULL, 0);
+}
+
+static void cntr_exec_CONTINUEB(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    switch ((enum cntr_work)SIG_PAYLOAD(sig, continueb)->work) {
+    case CNTR_BEGIN: cntr_read_config(cntr); return;
+    case CNTR_STOP_TICK: cntr_stop_tick(cntr); return;
+    case CNTR_FAIL: cntr_fail(cntr); return;
+    default: ndbrequire(!"unknown work");
+    }
+}
+
+/* DUMP 13: how far the start is. */
+static void cntr_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
+{
+    const struct cntr *cntr = cntr_of(block);
+    (void)sig;
+    jam();
+    log_info(block, "state %u, level %u, phase %u, waits for %u, members %u, started %u", cntr->state, cntr->level,
+             cntr->phase, cntr->start.wait, node_mask_count(&cntr->members), node_mask_count(&cntr->started));
+}
+
+static const struct handler cntr_handlers[] = {
+    HANDLER(cntr, CONTINUEB, continueb),
+    HANDLER(cntr, READ_CONFIG_CONF, read_config_conf),
+    HANDLER(cntr, START_ORD, start_ord),
+    HANDLER(cntr, STTORRY, sttorry),
+    HANDLER(cntr, MEMBERS_REP, members_rep),
+    HANDLER(cntr, NODE_FAILREP, node_failrep),
+    HANDLER(cntr, CNTR_START_REQ, cntr_start_req),
+    HANDLER(cntr, CNTR_START_CONF, cntr_start_conf),
+    HANDLER(cntr, CNTR_WAITREP, cntr_waitrep),
+    HANDLER(cntr, CNTR_GOREP, cntr_gorep),
+    HANDLER(cntr, CNTR_STARTED_REP, cntr_started_rep),
+    HANDLER(cntr, CNTR_STOP_REP, cntr_stop_rep),
+    HANDLER(cntr, STOP_REQ, stop_req),
+    HANDLER(cntr, TC_DRAIN_CONF, tc_drain_conf),
+    HANDLER(cntr, DUMP_STATE_ORD, dump_state_ord),
+};
+
+static const struct block_type cntr_type = {
+    .name = "NDBCNTR",
+    .block_no = BLOCK_NDBCNTR,
+    .handlers = cntr_handlers,
+    .handler_count = sizeof(cntr_handlers) / sizeof(cntr_handlers[0]),
+};
+
+struct block *cntr_create(struct thread *thread, uint32_t instance)
+{
+    struct block *block = block_create(thread, &cntr_type, instance, sizeof(struct cntr));
+    struct continueb begin = {.work = CNTR_BEGIN};
+    sig_send(block, block->ref, GSN_CONTINUEB, PRIO_B, &begin);
+    return block;
+}

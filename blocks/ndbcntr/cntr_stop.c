@@ -1,0 +1,209 @@
+/* cntr_stop.c -- stops the node in good order, and decides what the loss of a node means. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A stop of all nodes: each refuses new transactions, waits for the end of its own, and leaves when all the others have
+ * come as far. So no node loses a replica under a transaction that still runs.
+ */
+#include "blocks/ndbcntr/cntr_state.h"
+#include "signals/errors.h"
+
+static void tell_stop(struct cntr *cntr)
+{
+    struct cntr_stop_rep rep = {.flags = cntr->stop.flags, .level = cntr->level};
+    cntr_to_members(cntr, GSN_CNTR_STOP_REP, &rep, sizeof(rep) / 4u);
+}
+
+static void set_level(struct cntr *cntr, enum start_level level)
+{
+    jam_data(level);
+    cntr->level = level;
+    cntr_tell_state(cntr);
+}
+
+static void drain(struct cntr *cntr)
+{
+    uint32_t tc_count = block_instances(&cntr->block, BLOCK_DBTC);
+    struct tc_drain_req req = {.sender_data = 0};
+    for (uint32_t i = 1; i <= tc_count; i++) {
+        node_mask_add(&cntr->stop.waiting_tc, i);
+        sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBTC) + i, GSN_TC_DRAIN_REQ, PRIO_B, &req);
+    }
+}
+
+static void begin_stop(struct cntr *cntr, uint32_t flags)
+{
+    cntr_move(cntr, CNTR_STOPPING);
+    cntr->stop.flags = flags;
+    cntr->stop.step = STOP_DRAIN;
+    cntr->stop.since_ms = now_ms(&cntr->block);
+    log_info(&cntr->block, "stopping, flags %u", flags);
+    event_send(&cntr->block, EVENT_STOP_STARTED, (flags & STOP_SYSTEM) != 0 ? 1u : 0u);
+    set_level(cntr, START_STOPPING_1);
+    tell_stop(cntr);
+    set_level(cntr, START_STOPPING_2);
+    if ((flags & STOP_ABORT) == 0) drain(cntr);
+    cntr_work_later(cntr, CNTR_STOP_TICK, 0);
+}
+
+/* 0, or why the node may not stop. */
+static uint32_t stop_refusal(const struct cntr *cntr, uint32_t flags)
+{
+    switch ((enum cntr_state)cntr->state) {
+    case CNTR_CONFIG: return ERR_MGM_STARTING;
+    case CNTR_FAILING: return ERR_MGM_SYSTEM_STOPPING;
+    case CNTR_STOPPING:
+        /* The order to all nodes may have come from another node first: then this one follows it already. */
+        if ((flags & STOP_SYSTEM) != 0 && (cntr->stop.flags & STOP_SYSTEM) != 0) return 0;
+        return (cntr->stop.flags & STOP_SYSTEM) != 0 ? ERR_MGM_SYSTEM_STOPPING : ERR_MGM_NODE_STOPPING;
+    case CNTR_PHASES:
+    case CNTR_RUNNING:
+        /* Without node failure handling the cluster cannot go on when any started node leaves it. */
+        if (cntr->level == START_STARTED && (flags & (STOP_SYSTEM | STOP_FORCE)) == 0)
+            return ERR_MGM_WOULD_STOP_CLUSTER;
+        return 0;
+    case CNTR_WAIT_ORDER:
+    case CNTR_STATES:
+    default: return 0;
+    }
+}
+
+void cntr_exec_STOP_REQ(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    const struct stop_req *req = SIG_PAYLOAD(sig, stop_req);
+    bool relayed = ref_node(sig->sender) == cntr_own(cntr) && req->client_ref != 0;
+    uint32_t client = relayed ? req->client_ref : sig->sender;
+    uint32_t error = stop_refusal(cntr, req->flags);
+    if (error != 0) {
+        jam_data(error);
+        struct stop_ref ref = {.sender_data = req->sender_data, .error = error};
+        sig_send(block, client, GSN_STOP_REF, PRIO_B, &ref);
+        return;
+    }
+    jam();
+    struct stop_conf conf = {.sender_data = req->sender_data};
+    sig_send(block, client, GSN_STOP_CONF, PRIO_B, &conf);
+    if (cntr->state == CNTR_STOPPING) {
+        cntr->stop.flags |= req->flags;
+        return;
+    }
+    begin_stop(cntr, req->flags);
+}
+
+void cntr_exec_TC_DRAIN_CONF(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    ndbrequire(cntr->state == CNTR_STOPPING);
+    jam();
+    node_mask_remove(&cntr->stop.waiting_tc, ref_instance(sig->sender));
+}
+
+/* Another node stops. When all nodes stop, this one does not wait for its own order: its sender may be gone. */
+void cntr_exec_CNTR_STOP_REP(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    const struct cntr_stop_rep *rep = SIG_PAYLOAD(sig, cntr_stop_rep);
+    uint32_t node = ref_node(sig->sender);
+    jam_data(node);
+    cntr->peer[node].stop_level = rep->level;
+    log_info(block, "node %u stops, level %u", node, rep->level);
+    if ((rep->flags & STOP_SYSTEM) == 0) return;
+    if (cntr->state == CNTR_PHASES || cntr->state == CNTR_RUNNING) {
+        jam();
+        begin_stop(cntr, rep->flags);
+    }
+}
+
+/* All members have come to STOPPING_4 or are gone. */
+static bool may_leave(const struct cntr *cntr)
+{
+    const struct node_mask *members = &cntr->members;
+    uint32_t own = cntr_own(cntr);
+    if ((cntr->stop.flags & STOP_SYSTEM) == 0) return true;
+    for (uint32_t node = node_mask_next(members, 0); node != 0; node = node_mask_next(members, node)) {
+        if (node == own || node_mask_has(&cntr->gone, node)) continue;
+        if (cntr->peer[node].stop_level < START_STOPPING_4) return false;
+    }
+    return true;
+}
+
+void cntr_stop_tick(struct cntr *cntr)
+{
+    uint64_t waited = now_ms(&cntr->block) - cntr->stop.since_ms;
+    switch ((enum stop_step)cntr->stop.step) {
+    case STOP_DRAIN:
+        if (!node_mask_empty(&cntr->stop.waiting_tc) && waited < DRAIN_LIMIT_MS) break;
+        jam();
+        set_level(cntr, START_STOPPING_3);
+        set_level(cntr, START_STOPPING_4);
+        tell_stop(cntr);
+        cntr->stop.step = STOP_LEAVE;
+        cntr->stop.since_ms = now_ms(&cntr->block);
+        break;
+    case STOP_LEAVE: {
+        if (!may_leave(cntr) && waited < LEAVE_LIMIT_MS) break;
+        jam();
+        /* The event's words: 1 restarting, 2 no start, 4 initial; and the signal that ended the process. */
+        uint32_t action = (cntr->stop.flags & (STOP_RESTART | STOP_NO_START | STOP_INITIAL)) >> 1;
+        event_send(&cntr->block, EVENT_STOP_COMPLETED, action, 0u);
+        cntr->stop.step = STOP_END;
+        cntr_work_later(cntr, CNTR_STOP_TICK, STOP_DELAY_MS);
+        return;
+    }
+    case STOP_END:
+        jam();
+        log_info(&cntr->block, "stopped");
+        node_stopped(&cntr->block, cntr->stop.flags);
+        return;
+    default: ndbrequire(!"unknown step");
+    }
+    cntr_work_later(cntr, CNTR_STOP_TICK, STOP_TICK_MS);
+}
+
+/* --- Lost nodes. --- */
+
+void cntr_fail(struct cntr *cntr)
+{
+    ndbrequire(cntr->state == CNTR_FAILING);
+    node_fail(EXIT_ARBIT_SHUTDOWN, __FILE__, __LINE__, "contact with a started data node was lost");
+}
+
+static void started_node_lost(struct cntr *cntr, uint32_t node)
+{
+    jam_data(node);
+    cntr->lost_node = node;
+    cntr_move(cntr, CNTR_FAILING);
+    log_error(&cntr->block, "lost contact with node %u: this node stops", node);
+    event_send(&cntr->block, EVENT_NODE_FAILREP, node, 0u);
+    set_level(cntr, START_STOPPING_2); /* Nothing new begins while the event is on its way. */
+    cntr_work_later(cntr, CNTR_FAIL, FAIL_DELAY_MS);
+}
+
+void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    const struct node_failrep *rep = SIG_PAYLOAD(sig, node_failrep);
+    uint32_t node = node_mask_next(&rep->nodes, 0);
+    switch ((enum cntr_state)cntr->state) {
+    case CNTR_STOPPING:
+        jam();
+        node_mask_add(&cntr->gone, node);
+        return;
+    case CNTR_PHASES:
+    case CNTR_RUNNING:
+        if (cntr->level == START_STARTED) {
+            jam();
+            started_node_lost(cntr, node);
+        } else if (node_mask_has(&cntr->members, node)) {
+            jam();
+            event_send(block, EVENT_NODE_FAILREP, node, 0u);
+            cntr_start_again(cntr);
+        }
+        return;
+    case CNTR_FAILING: jam(); return;
+    case CNTR_CONFIG:
+    case CNTR_WAIT_ORDER:
+    case CNTR_STATES:
+    default: ndbrequire(!"no member can be lost before the join");
+    }
+}
