@@ -91,3 +91,16 @@ bool key_equal(const struct table_def *def, const uint32_t *a, uint32_t a_words,
     }
     return true;
 }
+
+void key_def_make(struct table_def *key_def, const struct table_def *def)
+{
+    memcpy(key_def, def, sizeof *def);
+    key_def->column_count = def->key_count;
+    key_def->column_capacity = TABLE_KEY_COLUMNS_MAX;
+    key_def->heap_size = 0;
+    key_def->heap_used = 0;
+    for (uint32_t i = 0; i < def->key_count; i++) {
+        key_def->columns[i] = def->columns[def->key_columns[i]];
+        key_def->key_columns[i] = (uint16_t)i;
+    }
+}

@@ -34,3 +34,12 @@ static inline uint32_t hash_map_bucket(uint64_t partition_hash, uint32_t buckets
 /* True when two keys are equal by their columns' collations. Both have passed key_split(). */
 bool key_equal(const struct table_def *def, const uint32_t *a, uint32_t a_words, const uint32_t *b,
                uint32_t b_words);
+
+/* Memory of a definition that has only the key columns. */
+#define KEY_DEF_BYTES (sizeof(struct table_def) + TABLE_KEY_COLUMNS_MAX * sizeof(struct table_column))
+
+/*
+ * Makes, in KEY_DEF_BYTES of memory aligned to 8, a definition with only the key columns of `def`: enough for all functions
+ * of this file, and small enough to stay in the cache of whoever routes by keys. It has no names and no defaults.
+ */
+void key_def_make(struct table_def *key_def, const struct table_def *def);

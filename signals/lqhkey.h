@@ -26,6 +26,7 @@ struct lqhkeyreq {
     uint32_t row_slot;
 };
 SIGNAL_STRUCT(lqhkeyreq, 16);
+#define ROW_NOT_CHOSEN 0xFFFFFFFFu /* row_page and row_slot when there is no row yet. */
 
 /* The instance key of a fragment: its LQH has instance 1 + fragment_id modulo the node's number of LDMs. */
 static inline uint32_t fragment_instance_key(uint32_t fragment_id)
@@ -49,6 +50,7 @@ struct lqhkeyref { /* From any replica. Nothing is left at the sender. */
     uint32_t error;
     uint32_t prev_ref; /* 0: refused at the primary before any change, the transaction can go on. Else ABORT from here. */
     uint32_t prev_op;
+    /* tc_op REF_NONE: a committed read whose LQH has no link to the client; prev_ref is the client, prev_op its api_op. */
 };
 SIGNAL_STRUCT(lqhkeyref, 6);
 
@@ -71,7 +73,7 @@ struct commit_train {
     uint32_t tc_ref;
     uint32_t gci_hi;
     uint32_t gci_lo;
-    uint32_t flags; /* COMMIT_AND_COMPLETE: the only operation of its transaction: commit also completes. */
+    uint32_t flags; /* COMMIT_AND_COMPLETE: reads, and rows with one replica by configuration: commit also completes. */
 };
 SIGNAL_STRUCT(commit_train, 4);
 #define COMMIT_AND_COMPLETE 1u

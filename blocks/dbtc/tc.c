@@ -1,0 +1,184 @@
+/* tc.c -- DBTC's handler table, start, node state, and the order in which broken-off work goes on. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbtc/tc_state.h"
+
+/* Committed transactions that still complete are detached from their connect records: room for as many again. */
+#define TRANSACTIONS_PER_CONNECT 2u
+
+void tc_continue(struct tc *tc, enum tc_work work, uint32_t ref, uint32_t index, uint32_t which)
+{
+    struct tc_continueb signal = {.work = work, .ref = ref, .index = index, .which = which};
+    sig_send(&tc->block, tc->block.ref, GSN_CONTINUEB, PRIO_B, &signal);
+}
+
+void tc_continue_later(struct tc *tc, enum tc_work work, uint32_t ref, uint32_t delay_ms)
+{
+    struct tc_continueb signal = {.work = work, .ref = ref};
+    sig_send_delayed(&tc->block, tc->block.ref, GSN_CONTINUEB, PRIO_B, &signal, delay_ms);
+}
+
+/* What a peer does wrong costs it its link; what this node does wrong stops it. */
+void tc_protocol_error(struct tc *tc, uint32_t sender, const char *what)
+{
+    jam();
+    ndbrequire(ref_node(sender) != tc->own_node);
+    peer_close(&tc->block, ref_node(sender), what);
+}
+
+/* The one place where the epoch of commits is set: the epoch protocol will drive it. */
+static void tc_epoch_set(struct tc *tc, uint32_t hi, uint32_t lo)
+{
+    tc->epoch_hi = hi;
+    tc->epoch_lo = lo;
+}
+
+uint32_t tc_refuse_new(const struct tc *tc)
+{
+    if (__builtin_expect(tc->start_level == START_STARTED, 1)) return 0;
+    if (tc->start_level == START_SINGLEUSER) return ERR_SINGLE_USER_MODE;
+    if (tc->start_level < START_STARTED) return ERR_CLUSTER_UNAVAILABLE;
+    return ERR_NODE_SHUTDOWN;
+}
+
+static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *sig)
+{
+    struct tc *tc = tc_of(block);
+    const struct read_config_req *req = SIG_PAYLOAD(sig, read_config_req);
+    const struct node_config *config = block_config(block);
+    struct arena *arena = block_arena(block);
+
+    ndbrequire(tc->table == NULL);
+    jam();
+    tc->own_node = config->own_node;
+    tc->table_count = config->tables_max + 1u;
+    tc->table = arena_alloc(arena, RG_SCHEMA, tc->table_count * sizeof(struct tc_table *));
+    tc->decode_size = table_def_size_max();
+    tc->decode_memory = arena_alloc(arena, RG_SCHEMA, tc->decode_size);
+    ndbrequire(tc->table != NULL && tc->decode_memory != NULL);
+    pool_init(&tc->tables, arena, RG_SCHEMA, sizeof(struct tc_table), config->tables_max);
+    pool_init(&tc->connects, arena, RG_TRANSACTION, sizeof(struct tc_connect),
+              config->transactions_max + config->scans_max);
+    pool_init(&tc->transactions, arena, RG_TRANSACTION, sizeof(struct tc_trans),
+              TRANSACTIONS_PER_CONNECT * config->transactions_max);
+    pool_init(&tc->operations, arena, RG_TRANSACTION, sizeof(struct tc_op), config->operations_max);
+    pool_init(&tc->scans, arena, RG_TRANSACTION, sizeof(struct tc_scan), config->scans_max);
+    pool_init(&tc->frags, arena, RG_TRANSACTION, sizeof(struct tc_frag), config->frag_scans_max);
+    tc_epoch_set(tc, 1, 0);
+    tc_timer_start(tc);
+    struct read_config_conf conf = {.sender_data = req->sender_data};
+    sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
+}
+
+static void tc_exec_NODE_STATE_REP(struct block *block, const struct signal *sig)
+{
+    const struct node_state_rep *rep = SIG_PAYLOAD(sig, node_state_rep);
+    jam_data(rep->start_level);
+    tc_of(block)->start_level = rep->start_level;
+}
+
+/* Goes on with a transaction, unless it has ended or moved on meanwhile. */
+static void continue_trans(struct tc *tc, const struct tc_continueb *work)
+{
+    struct tc_trans *trans = pool_find(&tc->transactions, work->ref);
+    if (trans == NULL || trans->cursor == REF_NONE) {
+        jam(); /* The operation that was left has been refused meanwhile. */
+        return;
+    }
+    if (work->work == TC_WORK_COMMIT && trans->state == TRANS_COMMITTING) {
+        jam();
+        tc_commit_step(tc, trans);
+    } else if (work->work == TC_WORK_COMPLETE && trans->state == TRANS_COMPLETING) {
+        jam();
+        tc_complete_step(tc, trans);
+    } else if (work->work == TC_WORK_ABORT && trans->state == TRANS_ABORTING) {
+        jam();
+        tc_abort_step(tc, trans);
+    }
+}
+
+static void continue_scan(struct tc *tc, uint32_t ref)
+{
+    struct tc_scan *scan = pool_find(&tc->scans, ref);
+    if (scan == NULL || !scan->starting) {
+        jam();
+        return;
+    }
+    jam();
+    scan->starting = 0;
+    tc_scan_start_frags(tc, scan);
+}
+
+static void tc_exec_CONTINUEB(struct block *block, const struct signal *sig)
+{
+    struct tc *tc = tc_of(block);
+    const struct tc_continueb *work = SIG_PAYLOAD(sig, tc_continueb);
+
+    switch ((enum tc_work)work->work) {
+    case TC_WORK_COMMIT:
+    case TC_WORK_COMPLETE:
+    case TC_WORK_ABORT:
+        continue_trans(tc, work);
+        return;
+    case TC_WORK_SCAN:
+        continue_scan(tc, work->ref);
+        return;
+    case TC_WORK_API_FAIL:
+        tc_api_fail_step(tc, work->ref, work->index);
+        return;
+    case TC_WORK_TIMER:
+        tc_timer_step(tc, work->index, work->which);
+        return;
+    }
+    ndbrequire(false); /* No other work is ever sent. */
+}
+
+static const struct handler tc_handlers[] = {
+    HANDLER(tc, READ_CONFIG_REQ, read_config_req),
+    HANDLER(tc, NODE_STATE_REP, node_state_rep),
+    HANDLER(tc, CONTINUEB, tc_continueb),
+    HANDLER(tc, LOCAL_TABLE_ADD_REQ, local_table_add_req),
+    HANDLER(tc, LOCAL_TABLE_STATE_REQ, local_table_state_req),
+    HANDLER(tc, TCSEIZEREQ, tcseizereq),
+    HANDLER(tc, TCRELEASEREQ, tcreleasereq),
+    HANDLER(tc, TCKEYREQ, tckeyreq),
+    HANDLER(tc, TC_COMMITREQ, tc_commitreq),
+    HANDLER(tc, TCROLLBACKREQ, tcrollbackreq),
+    HANDLER(tc, LQHKEYCONF, lqhkeyconf),
+    HANDLER(tc, LQHKEYREF, lqhkeyref),
+    HANDLER(tc, COMMITTED, committed_train),
+    HANDLER(tc, COMPLETED, completed_train),
+    HANDLER(tc, ABORTED, aborted_train),
+    HANDLER(tc, SCAN_TABREQ, scan_tabreq),
+    HANDLER(tc, SCAN_NEXTREQ, scan_nextreq),
+    HANDLER(tc, SCAN_FRAGCONF, scan_fragconf),
+    HANDLER(tc, SCAN_FRAGREF, scan_fragref),
+    HANDLER(tc, API_FAILREQ, api_failreq),
+};
+
+static const struct block_type tc_type = {
+    .name = "DBTC",
+    .block_no = BLOCK_DBTC,
+    .handlers = tc_handlers,
+    .handler_count = sizeof tc_handlers / sizeof tc_handlers[0],
+    .check = tc_check,
+};
+
+struct block *tc_create(struct thread *thread, uint32_t instance)
+{
+    struct block *block = block_create(thread, &tc_type, instance, sizeof(struct tc));
+    tc_of(block)->start_level = START_NOTHING;
+    return block;
+}
+
+void tc_usage_get(const struct block *block, struct tc_usage *usage)
+{
+    const struct tc *tc = (const struct tc *)block;
+    *usage = (struct tc_usage){
+        .connects = tc->connects.in_use,
+        .transactions = tc->transactions.in_use,
+        .operations = tc->operations.in_use,
+        .scans = tc->scans.in_use,
+        .fragment_scans = tc->frags.in_use,
+        .tables = tc->tables.in_use,
+    };
+}

@@ -1,0 +1,84 @@
+/* tc_check.c -- DBTC's invariants over all records; between signals, by the simulator and before a trace. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbtc/tc_state.h"
+
+static void check_trans(struct tc *tc, const struct tc_trans *trans)
+{
+    uint32_t count = 0;
+    uint32_t preparing = 0;
+    uint32_t sent = 0;
+    uint32_t previous = REF_NONE;
+    bool cursor_seen = trans->cursor == REF_NONE;
+    for (uint32_t ref = trans->op_first; ref != REF_NONE;) {
+        const struct tc_op *op = tc_op_get(tc, ref);
+        ndbrequire(op->trans == trans->pool.ref && op->previous == previous);
+        ndbrequire(op->table_id < tc->table_count && tc->table[op->table_id] != NULL);
+        if (op->state == OP_PREPARING || op->state == OP_PREPARING_ABORT) preparing++;
+        if (op->state == OP_COMMITTING || op->state == OP_COMPLETING || op->state == OP_ABORTING) sent++;
+        if (ref == trans->cursor) cursor_seen = true;
+        count++;
+        previous = ref;
+        ref = op->next;
+    }
+    ndbrequire(cursor_seen);
+    ndbrequire(trans->op_last == previous && trans->op_count == count);
+    ndbrequire(trans->outstanding == preparing && trans->waiting == sent); /* I-TC-3 */
+    if (trans->connect != REF_NONE) ndbrequire(tc_connect_get(tc, trans->connect)->trans == trans->pool.ref);
+    else ndbrequire(trans->state == TRANS_COMPLETING); /* I-TC-5: only an answered transaction is on its own. */
+}
+
+static void check_scan(struct tc *tc, const struct tc_scan *scan)
+{
+    uint32_t count = 0;
+    for (uint32_t ref = scan->frag_first; ref != REF_NONE;) {
+        const struct tc_frag *frag = pool_find(&tc->frags, ref);
+        ndbrequire(frag != NULL && frag->scan == scan->pool.ref);
+        count++;
+        ref = frag->next;
+    }
+    ndbrequire(count == scan->frag_count && count <= scan->parallelism);
+    ndbrequire(tc_connect_get(tc, scan->connect)->scan == scan->pool.ref);
+}
+
+/* I-TC-4: a table's users are exactly the operations and scans that name it. */
+static void check_users(struct tc *tc)
+{
+    uint64_t users = 0;
+    for (uint32_t i = 0; i < tc->table_count; i++) {
+        const struct tc_table *table = tc->table[i];
+        if (table == NULL) continue;
+        ndbrequire(table->table_id == i);
+        ndbrequire(table->drop_sender == 0 || (table->state == TABLE_DROPPING && table->users > 0));
+        users += table->users;
+    }
+    ndbrequire(users == (uint64_t)tc->operations.in_use + tc->scans.in_use);
+}
+
+void tc_check(struct block *block)
+{
+    struct tc *tc = tc_of(block);
+    uint32_t operations = 0;
+    uint32_t frags = 0;
+    uint32_t connects[NODE_ID_MAX + 1] = {0};
+    if (tc->table == NULL) return; /* Not configured yet. */
+
+    for (struct tc_trans *t = pool_next(&tc->transactions, 0); t != NULL;
+         t = pool_next(&tc->transactions, pool_index(t->pool.ref))) {
+        check_trans(tc, t);
+        operations += t->op_count;
+    }
+    ndbrequire(operations == tc->operations.in_use);
+    for (struct tc_scan *s = pool_next(&tc->scans, 0); s != NULL; s = pool_next(&tc->scans, pool_index(s->pool.ref))) {
+        check_scan(tc, s);
+        frags += s->frag_count;
+    }
+    ndbrequire(frags == tc->frags.in_use);
+    for (struct tc_connect *c = pool_next(&tc->connects, 0); c != NULL;
+         c = pool_next(&tc->connects, pool_index(c->pool.ref))) {
+        ndbrequire(c->trans == REF_NONE || c->scan == REF_NONE);
+        connects[ref_node(c->owner)]++;
+    }
+    for (uint32_t node = 0; node <= NODE_ID_MAX; node++)
+        ndbrequire(connects[node] == tc->connects_of[node]);
+    check_users(tc);
+}

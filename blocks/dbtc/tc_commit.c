@@ -1,0 +1,272 @@
+/* tc_commit.c -- commits transactions: COMMIT trains, the client's answer, COMPLETE trains. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbtc/tc_state.h"
+
+#define DELAY_INSERTED_MS 50u
+
+/* --- Trains. --- */
+
+void tc_train_begin(struct tc_train *train, struct tc *tc, uint32_t gsn, const struct tc_trans *trans)
+{
+    train->block = &tc->block;
+    train->gsn = gsn;
+    train->receiver = 0;
+    train->flags = 0;
+    train->gci_hi = trans->gci_hi;
+    train->gci_lo = trans->gci_lo;
+    train->count = 0;
+}
+
+void tc_train_send(struct tc_train *train)
+{
+    if (train->count == 0) return;
+    struct section section = {
+        .words = (const uint32_t *)(const void *)train->entry, .size = train->count * TRAIN_ENTRY_WORDS};
+    struct commit_train payload = {
+        .tc_ref = train->block->ref, .gci_hi = train->gci_hi, .gci_lo = train->gci_lo, .flags = train->flags};
+    uint32_t words = train->gsn == GSN_COMMIT ? sizeof payload / 4u : sizeof(struct complete_train) / 4u;
+    signal_send(train->block, train->receiver, train->gsn, PRIO_B, &payload, words, &section, 1);
+    train->count = 0;
+}
+
+void tc_train_add(struct tc_train *train, const struct tc_op *op, uint32_t transid1, uint32_t flags)
+{
+    if (train->count == TRAIN_ENTRIES_MAX || train->receiver != op->lqh_ref || train->flags != flags)
+        tc_train_send(train);
+    train->receiver = op->lqh_ref;
+    train->flags = flags;
+    train->entry[train->count++] = (struct train_entry){.op = op->lqh_op, .tc_op = op->pool.ref, .transid1 = transid1};
+}
+
+uint32_t tc_train_count(struct tc *tc, const struct signal *sig)
+{
+    uint32_t words = sig->section[0].size;
+    if (words == 0 || words % TRAIN_ENTRY_WORDS != 0 || words > TRAIN_ENTRIES_MAX * TRAIN_ENTRY_WORDS) {
+        jam();
+        tc_protocol_error(tc, sig->sender, "malformed train");
+        return 0;
+    }
+    return words / TRAIN_ENTRY_WORDS;
+}
+
+struct tc_op *tc_train_op(struct tc *tc, const struct signal *sig, uint32_t entry, enum tc_trans_state state,
+                          enum tc_op_state op_state)
+{
+    const uint32_t *words = sig->section[0].words + (size_t)entry * TRAIN_ENTRY_WORDS;
+    struct tc_op *op = pool_find(&tc->operations, words[1]);
+    if (op != NULL && op->state == op_state) {
+        const struct tc_trans *trans = tc_trans_get(tc, op->trans);
+        if (trans->transid1 == words[2] && trans->state == state) return op;
+    }
+    jam(); /* No LQH of ours does that: from a peer that breaks the protocol. */
+    tc_protocol_error(tc, sig->sender, "train entry for an unknown operation");
+    return NULL;
+}
+
+/* --- The end of a transaction. --- */
+
+static void send_answer(struct tc *tc, const struct tc_trans *trans, const struct tc_connect *connect)
+{
+    if ((trans->flags & TRANS_COMMIT_KEY) != 0) {
+        jam();
+        struct tckeyconf conf = {.api_connect = connect->api_connect,
+                                 .transid1 = trans->transid1,
+                                 .transid2 = trans->transid2,
+                                 .flags = KEYCONF_COMMITTED,
+                                 .gci_hi = trans->gci_hi,
+                                 .gci_lo = trans->gci_lo};
+        sig_send(&tc->block, connect->owner, GSN_TCKEYCONF, PRIO_B, &conf);
+    }
+    if ((trans->flags & TRANS_COMMIT_REQ) != 0) {
+        jam();
+        struct tc_commitconf conf = {.api_connect = connect->api_connect,
+                                     .transid1 = trans->transid1,
+                                     .transid2 = trans->transid2,
+                                     .gci_hi = trans->gci_hi,
+                                     .gci_lo = trans->gci_lo};
+        sig_send(&tc->block, connect->owner, GSN_TC_COMMITCONF, PRIO_B, &conf);
+    }
+}
+
+/* Tells the client, who may use the connect record for the next transaction from now on. */
+static void answer_client(struct tc *tc, struct tc_trans *trans)
+{
+    struct tc_connect *connect = tc_connect_get(tc, trans->connect);
+    send_answer(tc, trans, connect);
+    trans->connect = REF_NONE;
+    connect->trans = REF_NONE;
+    connect->last_error = 0;
+    tc_connect_idle(tc, connect);
+}
+
+static void end_trans(struct tc *tc, struct tc_trans *trans)
+{
+    ndbrequire(trans->op_count == 0 && trans->waiting == 0 && trans->outstanding == 0); /* I-TC-3 */
+    if (trans->connect != REF_NONE) answer_client(tc, trans);
+    pool_release(&tc->transactions, trans);
+}
+
+static void complete_begin(struct tc *tc, struct tc_trans *trans)
+{
+    tc_trans_move(trans, TRANS_COMPLETING);
+    if ((trans->flags & TRANS_LATE) == 0) {
+        jam();
+        answer_client(tc, trans);
+    }
+    if (trans->op_count == 0) {
+        jam();
+        end_trans(tc, trans);
+        return;
+    }
+    trans->cursor = trans->op_first;
+    if (ERROR_INSERTED(&tc->block, 8005)) {
+        jam();
+        tc_continue_later(tc, TC_WORK_COMPLETE, trans->pool.ref, DELAY_INSERTED_MS);
+        return;
+    }
+    tc_complete_step(tc, trans);
+}
+
+static void commit_done(struct tc *tc, struct tc_trans *trans)
+{
+    if (trans->waiting == 0 && trans->cursor == REF_NONE) complete_begin(tc, trans);
+}
+
+/* --- Phases. --- */
+
+void tc_commit_begin(struct tc *tc, struct tc_trans *trans)
+{
+    ndbrequire(trans->outstanding == 0);
+    if (ERROR_INSERTED(&tc->block, 8004)) {
+        jam();
+        tc_abort_begin(tc, trans, ERR_LOCK_TIMEOUT, REF_NONE);
+        return;
+    }
+    tc_trans_move(trans, TRANS_COMMITTING);
+    trans->gci_hi = tc->epoch_hi;
+    trans->gci_lo = tc->epoch_lo;
+    trans->cursor = trans->op_first;
+    if (trans->op_count > 0 && ERROR_INSERTED(&tc->block, 8002)) {
+        jam();
+        tc_continue_later(tc, TC_WORK_COMMIT, trans->pool.ref, DELAY_INSERTED_MS);
+        return;
+    }
+    tc_commit_step(tc, trans);
+}
+
+void tc_commit_step(struct tc *tc, struct tc_trans *trans)
+{
+    struct tc_train train;
+    tc_train_begin(&train, tc, GSN_COMMIT, trans);
+    for (uint32_t i = 0; i < TC_STEP_OPS && trans->cursor != REF_NONE; i++) {
+        struct tc_op *op = tc_op_get(tc, trans->cursor);
+        tc_op_move(op, OP_COMMITTING);
+        trans->waiting++;
+        trans->cursor = op->next;
+        tc_train_add(&train, op, trans->transid1, (op->flags & OP_SINGLE_PHASE) != 0 ? COMMIT_AND_COMPLETE : 0);
+    }
+    tc_train_send(&train);
+    if (trans->cursor != REF_NONE) {
+        jam();
+        tc_continue(tc, TC_WORK_COMMIT, trans->pool.ref, 0, 0);
+        return;
+    }
+    commit_done(tc, trans);
+}
+
+void tc_complete_step(struct tc *tc, struct tc_trans *trans)
+{
+    struct tc_train train;
+    tc_train_begin(&train, tc, GSN_COMPLETE, trans);
+    for (uint32_t i = 0; i < TC_STEP_OPS && trans->cursor != REF_NONE; i++) {
+        struct tc_op *op = tc_op_get(tc, trans->cursor);
+        tc_op_move(op, OP_COMPLETING);
+        trans->waiting++;
+        trans->cursor = op->next;
+        tc_train_add(&train, op, trans->transid1, 0);
+    }
+    tc_train_send(&train);
+    if (trans->cursor != REF_NONE) {
+        jam();
+        tc_continue(tc, TC_WORK_COMPLETE, trans->pool.ref, 0, 0);
+    }
+}
+
+void tc_exec_COMMITTED(struct block *block, const struct signal *sig)
+{
+    struct tc *tc = tc_of(block);
+    uint32_t count = tc_train_count(tc, sig);
+    for (uint32_t i = 0; i < count; i++) {
+        struct tc_op *op = tc_train_op(tc, sig, i, TRANS_COMMITTING, OP_COMMITTING);
+        if (op == NULL) return;
+        struct tc_trans *trans = tc_trans_get(tc, op->trans);
+        ndbrequire(trans->waiting > 0);
+        trans->waiting--;
+        trans->active_ms = now_ms(block);
+        if ((op->flags & OP_SINGLE_PHASE) != 0)
+            tc_op_release(tc, trans, op);
+        else
+            tc_op_move(op, OP_COMMITTED);
+        commit_done(tc, trans);
+    }
+}
+
+void tc_exec_COMPLETED(struct block *block, const struct signal *sig)
+{
+    struct tc *tc = tc_of(block);
+    uint32_t count = tc_train_count(tc, sig);
+    for (uint32_t i = 0; i < count; i++) {
+        struct tc_op *op = tc_train_op(tc, sig, i, TRANS_COMPLETING, OP_COMPLETING);
+        if (op == NULL) return;
+        struct tc_trans *trans = tc_trans_get(tc, op->trans);
+        ndbrequire(trans->waiting > 0);
+        trans->waiting--;
+        trans->active_ms = now_ms(block);
+        tc_op_release(tc, trans, op);
+        if (trans->op_count == 0) end_trans(tc, trans);
+    }
+}
+
+/* --- TC_COMMITREQ. --- */
+
+static void refuse_commit(struct tc *tc, const struct signal *sig, uint32_t api_connect, uint32_t error)
+{
+    const struct tc_commitreq *req = SIG_PAYLOAD(sig, tc_commitreq);
+    struct tc_commitref ref = {
+        .api_connect = api_connect, .transid1 = req->transid1, .transid2 = req->transid2, .error = error};
+    sig_send(&tc->block, sig->sender, GSN_TC_COMMITREF, PRIO_B, &ref);
+}
+
+void tc_exec_TC_COMMITREQ(struct block *block, const struct signal *sig)
+{
+    struct tc *tc = tc_of(block);
+    const struct tc_commitreq *req = SIG_PAYLOAD(sig, tc_commitreq);
+    struct tc_connect *connect = tc_connect_find(tc, req->tc_connect, sig->sender);
+    if (connect == NULL) {
+        jam();
+        refuse_commit(tc, sig, 0, ERR_TC_INTERNAL_238);
+        return;
+    }
+    struct tc_trans *trans = connect->trans == REF_NONE ? NULL : tc_trans_get(tc, connect->trans);
+    if (trans == NULL || trans->transid1 != req->transid1 || trans->transid2 != req->transid2) {
+        /* Crossed the report that it was aborted, or was never there. */
+        bool last = req->transid1 == connect->last_transid1 && req->transid2 == connect->last_transid2;
+        jam_data(last);
+        refuse_commit(tc, sig, connect->api_connect,
+                      last && connect->last_error != 0 ? connect->last_error : ERR_TC_INTERNAL_238);
+        return;
+    }
+    if (trans->state == TRANS_ABORTING) {
+        jam(); /* The TCROLLBACKREP that comes answers this too. */
+        return;
+    }
+    if (trans->state != TRANS_STARTED || (trans->flags & TRANS_COMMIT_REQ) != 0) {
+        jam(); /* Asked twice. */
+        refuse_commit(tc, sig, connect->api_connect, ERR_TC_INTERNAL_203);
+        return;
+    }
+    jam();
+    trans->active_ms = now_ms(block);
+    trans->flags |= TRANS_COMMIT_REQ;
+    tc_batch_done(tc, trans);
+}

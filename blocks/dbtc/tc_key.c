@@ -1,0 +1,387 @@
+/* tc_key.c -- operations of transactions: from TCKEYREQ through LQHKEYREQ to the answer of the batch. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbtc/tc_state.h"
+
+#define REQUEST_KIND_MASK 0x1Fu  /* Operation and lock mode. */
+#define REQUEST_LQH_MASK  0x21Fu /* What an LQH needs: those and KEY_NOWAIT. */
+
+static const uint8_t trans_moves[TRANS_STATES] = {
+    [TRANS_STARTED] = 1u << TRANS_COMMITTING | 1u << TRANS_ABORTING,
+    [TRANS_COMMITTING] = 1u << TRANS_COMPLETING,
+    [TRANS_COMPLETING] = 0,
+    [TRANS_ABORTING] = 0,
+};
+
+static const uint8_t op_moves[OP_STATES] = {
+    [OP_PREPARING] = 1u << OP_PREPARED | 1u << OP_PREPARING_ABORT,
+    [OP_PREPARING_ABORT] = 1u << OP_ABORTING,
+    [OP_PREPARED] = 1u << OP_COMMITTING | 1u << OP_ABORTING,
+    [OP_COMMITTING] = 1u << OP_COMMITTED,
+    [OP_COMMITTED] = 1u << OP_COMPLETING,
+    [OP_COMPLETING] = 0,
+    [OP_ABORTING] = 0,
+};
+
+void tc_trans_move(struct tc_trans *trans, enum tc_trans_state state)
+{
+    jam_data(state);
+    ndbrequire((trans_moves[trans->state] >> state & 1u) != 0); /* I-TC-1 */
+    trans->state = state;
+}
+
+void tc_op_move(struct tc_op *op, enum tc_op_state state)
+{
+    ndbrequire((op_moves[op->state] >> state & 1u) != 0); /* I-TC-2 */
+    op->state = state;
+}
+
+struct tc_trans *tc_trans_get(struct tc *tc, uint32_t ref)
+{
+    struct tc_trans *trans = pool_find(&tc->transactions, ref);
+    ndbrequire(trans != NULL);
+    return trans;
+}
+
+struct tc_op *tc_op_get(struct tc *tc, uint32_t ref)
+{
+    struct tc_op *op = pool_find(&tc->operations, ref);
+    ndbrequire(op != NULL);
+    return op;
+}
+
+static void append_op(struct tc *tc, struct tc_trans *trans, struct tc_op *op)
+{
+    op->trans = trans->pool.ref;
+    op->previous = trans->op_last;
+    if (trans->op_last != REF_NONE)
+        tc_op_get(tc, trans->op_last)->next = op->pool.ref;
+    else
+        trans->op_first = op->pool.ref;
+    trans->op_last = op->pool.ref;
+    trans->op_count++;
+}
+
+void tc_op_release(struct tc *tc, struct tc_trans *trans, struct tc_op *op)
+{
+    if (trans->cursor == op->pool.ref) trans->cursor = op->next;
+    if (op->previous != REF_NONE)
+        tc_op_get(tc, op->previous)->next = op->next;
+    else
+        trans->op_first = op->next;
+    if (op->next != REF_NONE)
+        tc_op_get(tc, op->next)->previous = op->previous;
+    else
+        trans->op_last = op->previous;
+    ndbrequire(trans->op_count > 0);
+    trans->op_count--;
+    uint32_t table_id = op->table_id;
+    pool_release(&tc->operations, op);
+    tc_table_leave(tc, table_id);
+}
+
+static void send_tckeyref(struct tc *tc, uint32_t client, const struct tckeyref *ref)
+{
+    sig_send(&tc->block, client, GSN_TCKEYREF, PRIO_B, ref);
+}
+
+static struct tckeyref refused(const struct tckeyreq *req, uint32_t error)
+{
+    return (struct tckeyref){
+        .api_op = req->api_op, .transid1 = req->transid1, .transid2 = req->transid2, .error = error};
+}
+
+/* A transaction begins, or the client learns why not; what else of it is on its way is then ignored. */
+static struct tc_trans *begin_trans(struct tc *tc, struct tc_connect *connect, const struct tckeyreq *req)
+{
+    uint32_t error = tc_refuse_new(tc);
+    if (error == 0 && (connect->scan != REF_NONE || connect->releasing)) error = ERR_TC_INTERNAL_203;
+    struct tc_trans *trans = error == 0 ? pool_seize(&tc->transactions) : NULL;
+    connect->last_transid1 = req->transid1;
+    connect->last_transid2 = req->transid2;
+    connect->last_error = error != 0 ? error : ERR_TC_TRANSACTIONS;
+    if (trans == NULL) {
+        jam_data(error);
+        tc_rollback_rep(tc, connect, req->transid1, req->transid2, connect->last_error, req->api_op);
+        return NULL;
+    }
+    jam();
+    connect->trans = trans->pool.ref;
+    trans->connect = connect->pool.ref;
+    trans->transid1 = req->transid1;
+    trans->transid2 = req->transid2;
+    return trans;
+}
+
+/* The transaction of a request, begun if it says so. NULL: the request has been answered or needs no answer. */
+static struct tc_trans *trans_of_request(struct tc *tc, struct tc_connect *connect, const struct tckeyreq *req)
+{
+    if (connect->trans == REF_NONE) {
+        if ((req->request_info & KEY_START) != 0) return begin_trans(tc, connect, req);
+        if (req->transid1 == connect->last_transid1 && req->transid2 == connect->last_transid2) {
+            jam(); /* Late: the client has been told that this transaction was aborted. */
+            return NULL;
+        }
+        jam();
+        tc_rollback_rep(tc, connect, req->transid1, req->transid2, ERR_TC_INTERNAL_203, req->api_op);
+        return NULL;
+    }
+    struct tc_trans *trans = tc_trans_get(tc, connect->trans);
+    if (req->transid1 != trans->transid1 || req->transid2 != trans->transid2) {
+        jam(); /* Two transactions at a time in one record. */
+        tc_rollback_rep(tc, connect, req->transid1, req->transid2, ERR_TC_INTERNAL_203, req->api_op);
+        return NULL;
+    }
+    if (trans->state == TRANS_ABORTING) {
+        jam(); /* Late: answered by TCROLLBACKREP or TCROLLBACKCONF. */
+        return NULL;
+    }
+    if (trans->state != TRANS_STARTED) {
+        jam();
+        struct tckeyref ref = refused(req, ERR_TC_INTERNAL_203);
+        send_tckeyref(tc, connect->owner, &ref);
+        return NULL;
+    }
+    if ((req->request_info & KEY_START) != 0 || (trans->flags & (TRANS_EXECUTE | TRANS_COMMIT_REQ)) != 0) {
+        jam(); /* Started twice, or more operations before the batch has been answered. */
+        tc_abort_begin(tc, trans, ERR_TC_INTERNAL_203, req->api_op);
+        return NULL;
+    }
+    return trans;
+}
+
+static uint32_t check_request(const struct signal *sig)
+{
+    const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
+    enum key_operation operation = key_operation_of(req->request_info);
+    if (operation > OP_WRITE) return ERR_TC_INTERNAL_203;
+    if (operation == OP_READ && key_lock_mode(req->request_info) > LOCK_EXCLUSIVE) return ERR_TC_INTERNAL_203;
+    bool no_attr = sig->section_count < 2 || sig->section[1].size == 0;
+    return operation == OP_UPDATE && no_attr ? ERR_UPDATE_NO_COLUMNS : 0;
+}
+
+/* The nodes after the primary, as LQHKEYREQ carries them. A replica that cannot be reached is an error. */
+static uint32_t make_chain(const struct tc *tc, const struct tc_route *route, bool write, uint32_t *chain)
+{
+    const uint8_t *nodes = route->table->nodes + (size_t)route->fragment * REPLICAS_MAX;
+    uint32_t shift = 0;
+    *chain = 0;
+    uint32_t error = tc_link_error(tc, nodes[0]);
+    for (uint32_t i = 1; write && error == 0 && i < REPLICAS_MAX; i++) {
+        if (nodes[i] == 0) continue;
+        error = tc_link_error(tc, nodes[i]);
+        *chain |= (uint32_t)nodes[i] << shift;
+        shift += 8;
+    }
+    return error;
+}
+
+static uint32_t start_op(struct tc *tc, struct tc_trans *trans, const struct signal *sig)
+{
+    const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
+    bool write = key_operation_of(req->request_info) != OP_READ;
+    struct tc_route route;
+    uint32_t chain;
+    uint32_t error = check_request(sig);
+    if (error == 0) error = tc_route(tc, sig, &route);
+    if (error == 0) error = make_chain(tc, &route, write, &chain);
+    if (error != 0) return error;
+    if (tc_client_slow(tc, sig->sender)) return ERR_SEND_BUFFER_FULL;
+    struct tc_op *op = ERROR_INSERTED(&tc->block, 8001) ? NULL : pool_seize(&tc->operations);
+    if (op == NULL) return ERR_TC_OPERATIONS;
+
+    append_op(tc, trans, op);
+    op->state = OP_PREPARING;
+    op->table_id = req->table_id;
+    op->api_op = req->api_op;
+    if ((req->request_info & KEY_IGNORE_ERROR) != 0) op->flags |= OP_IGNORE_ERROR;
+    if (!write || route.table->replicas == 1) op->flags |= OP_SINGLE_PHASE;
+    if (write && route.table->replicas > 1 && (route.table->flags & TABLE_READ_BACKUP) != 0) trans->flags |= TRANS_LATE;
+    route.table->users++;
+    trans->outstanding++;
+    uint32_t node = route.table->nodes[(size_t)route.fragment * REPLICAS_MAX];
+    struct lqhkeyreq out = {
+        .tc_op = op->pool.ref,
+        .request_info = req->request_info & REQUEST_LQH_MASK,
+        .table_id = req->table_id,
+        .schema_version = req->schema_version,
+        .fragment_id = route.fragment,
+        .hash = route.hash,
+        .transid1 = req->transid1,
+        .transid2 = req->transid2,
+        .tc_ref = tc->block.ref,
+        .api_ref = sig->sender,
+        .api_op = req->api_op,
+        .chain = chain,
+        .row_page = ROW_NOT_CHOSEN,
+        .row_slot = ROW_NOT_CHOSEN,
+    };
+    signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(route.fragment)), GSN_LQHKEYREQ, PRIO_B,
+                &out, sizeof out / 4u, sig->section, sig->section_count);
+    return 0;
+}
+
+void tc_exec_TCKEYREQ(struct block *block, const struct signal *sig)
+{
+    struct tc *tc = tc_of(block);
+    const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
+
+    if ((req->request_info & REQUEST_KIND_MASK) == key_request_info(OP_READ, LOCK_COMMITTED, 0)) {
+        tc_read_committed(tc, sig);
+        return;
+    }
+    struct tc_connect *connect = tc_connect_find(tc, req->tc_connect, sig->sender);
+    if (connect == NULL) {
+        jam();
+        struct tckeyref ref = refused(req, ERR_TC_INTERNAL_203);
+        send_tckeyref(tc, sig->sender, &ref);
+        return;
+    }
+    struct tc_trans *trans = trans_of_request(tc, connect, req);
+    if (trans == NULL) return;
+    trans->active_ms = now_ms(block);
+    uint32_t error = start_op(tc, trans, sig);
+    if (error != 0 && (req->request_info & KEY_IGNORE_ERROR) == 0) {
+        jam_data(error);
+        tc_abort_begin(tc, trans, error, req->api_op);
+        return;
+    }
+    if (error != 0) {
+        jam_data(error);
+        struct tckeyref ref = refused(req, error);
+        send_tckeyref(tc, sig->sender, &ref);
+    }
+    if ((req->request_info & KEY_COMMIT) != 0) trans->flags |= TRANS_EXECUTE | TRANS_COMMIT_KEY;
+    if ((req->request_info & KEY_EXECUTE) != 0) trans->flags |= TRANS_EXECUTE;
+    tc_batch_done(tc, trans);
+}
+
+void tc_batch_done(struct tc *tc, struct tc_trans *trans)
+{
+    if (trans->outstanding > 0 || (trans->flags & (TRANS_EXECUTE | TRANS_COMMIT_REQ)) == 0) return;
+    if ((trans->flags & (TRANS_COMMIT_KEY | TRANS_COMMIT_REQ)) != 0) {
+        jam();
+        tc_commit_begin(tc, trans);
+        return;
+    }
+    jam();
+    trans->flags &= ~(uint32_t)TRANS_EXECUTE;
+    trans->active_ms = now_ms(&tc->block);
+    const struct tc_connect *connect = tc_connect_get(tc, trans->connect);
+    struct tckeyconf conf = {
+        .api_connect = connect->api_connect, .transid1 = trans->transid1, .transid2 = trans->transid2};
+    sig_send(&tc->block, connect->owner, GSN_TCKEYCONF, PRIO_B, &conf);
+}
+
+/* The operation that an LQH answers for; NULL for an answer that nobody waits for. */
+static struct tc_op *answered_op(struct tc *tc, uint32_t ref, uint32_t transid1, uint32_t transid2)
+{
+    struct tc_op *op = pool_find(&tc->operations, ref);
+    if (op == NULL || (op->state != OP_PREPARING && op->state != OP_PREPARING_ABORT)) return NULL;
+    const struct tc_trans *trans = tc_trans_get(tc, op->trans);
+    return trans->transid1 == transid1 && trans->transid2 == transid2 ? op : NULL;
+}
+
+void tc_exec_LQHKEYCONF(struct block *block, const struct signal *sig)
+{
+    struct tc *tc = tc_of(block);
+    const struct lqhkeyconf *conf = SIG_PAYLOAD(sig, lqhkeyconf);
+    struct tc_op *op = answered_op(tc, conf->tc_op, conf->transid1, conf->transid2);
+    if (op == NULL) {
+        jam(); /* No LQH of ours does that: from a peer that breaks the protocol. */
+        tc_protocol_error(tc, sig->sender, "LQHKEYCONF for an unknown operation");
+        return;
+    }
+    struct tc_trans *trans = tc_trans_get(tc, op->trans);
+    ndbrequire(trans->outstanding > 0); /* I-TC-3 */
+    trans->outstanding--;
+    trans->active_ms = now_ms(block);
+    op->lqh_ref = sig->sender;
+    op->lqh_op = conf->lqh_op;
+    if (op->state == OP_PREPARING) {
+        tc_op_move(op, OP_PREPARED);
+        if (trans->state == TRANS_STARTED) tc_batch_done(tc, trans);
+        return;
+    }
+    jam(); /* The abort went past this operation while it was being prepared. */
+    ndbrequire(trans->state == TRANS_ABORTING);
+    struct tc_train train;
+    tc_train_begin(&train, tc, GSN_ABORT, trans);
+    tc_op_move(op, OP_ABORTING);
+    trans->waiting++;
+    tc_train_add(&train, op, trans->transid1, 0);
+    tc_train_send(&train);
+}
+
+/* A read without record that its LQH could not answer itself, because it has no link to the client. */
+static void forward_read_refusal(struct tc *tc, const struct lqhkeyref *ref)
+{
+    uint32_t client = ref->prev_ref;
+    if ((peer_class(&tc->block, ref_node(client)) & FROM_CLIENTS) == 0) {
+        jam();
+        return;
+    }
+    jam();
+    struct tckeyref out = {
+        .api_op = ref->prev_op, .transid1 = ref->transid1, .transid2 = ref->transid2, .error = ref->error};
+    send_tckeyref(tc, client, &out);
+}
+
+/* A backup refused: what the replicas before it have done is undone along the chain, with the whole transaction. */
+static void refused_by_backup(struct tc *tc, struct tc_trans *trans, struct tc_op *op, const struct lqhkeyref *ref)
+{
+    op->lqh_ref = ref->prev_ref;
+    op->lqh_op = ref->prev_op;
+    if (trans->state == TRANS_ABORTING && op->state == OP_PREPARING_ABORT) {
+        jam();
+        struct tc_train train;
+        tc_train_begin(&train, tc, GSN_ABORT, trans);
+        tc_op_move(op, OP_ABORTING);
+        trans->waiting++;
+        tc_train_add(&train, op, trans->transid1, 0);
+        tc_train_send(&train);
+        return;
+    }
+    jam();
+    tc_op_move(op, OP_PREPARED); /* Only in the sense that ABORT can be sent for it. */
+    if (trans->state == TRANS_STARTED) tc_abort_begin(tc, trans, ref->error, op->api_op);
+}
+
+void tc_exec_LQHKEYREF(struct block *block, const struct signal *sig)
+{
+    struct tc *tc = tc_of(block);
+    const struct lqhkeyref *ref = SIG_PAYLOAD(sig, lqhkeyref);
+    if (ref->tc_op == REF_NONE) {
+        forward_read_refusal(tc, ref);
+        return;
+    }
+    struct tc_op *op = answered_op(tc, ref->tc_op, ref->transid1, ref->transid2);
+    if (op == NULL) {
+        jam();
+        tc_protocol_error(tc, sig->sender, "LQHKEYREF for an unknown operation");
+        return;
+    }
+    struct tc_trans *trans = tc_trans_get(tc, op->trans);
+    ndbrequire(trans->outstanding > 0); /* I-TC-3 */
+    trans->outstanding--;
+    trans->active_ms = now_ms(block);
+    if (ref->prev_ref != 0 && ref_block(ref->prev_ref) == BLOCK_DBLQH && ref_instance(ref->prev_ref) != 0) {
+        refused_by_backup(tc, trans, op, ref);
+        return;
+    }
+    uint32_t api_op = op->api_op;
+    bool ignore = (op->flags & OP_IGNORE_ERROR) != 0;
+    tc_op_release(tc, trans, op);
+    if (trans->state == TRANS_ABORTING) {
+        jam();
+        tc_abort_done(tc, trans);
+    } else if (ignore) {
+        jam();
+        struct tckeyref out = {
+            .api_op = api_op, .transid1 = ref->transid1, .transid2 = ref->transid2, .error = ref->error};
+        send_tckeyref(tc, tc_connect_get(tc, trans->connect)->owner, &out);
+        tc_batch_done(tc, trans);
+    } else {
+        jam();
+        tc_abort_begin(tc, trans, ref->error, api_op);
+    }
+}

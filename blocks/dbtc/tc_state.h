@@ -1,0 +1,318 @@
+/* tc_state.h -- DBTC's records, pools and states, and which file answers for what. Private to blocks/dbtc. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "blocks/dbtc/tc.h"
+#include "signals/api_reg.h"
+#include "signals/dict.h"
+#include "signals/errors.h"
+#include "signals/key.h"
+#include "signals/local_table.h"
+#include "signals/lqhkey.h"
+#include "signals/scan.h"
+#include "signals/start.h"
+
+#define TC_NODES_INLINE   192u   /* Fragments whose replicas stand in the table record itself; more take a page. */
+#define TC_STEP_OPS       64u    /* Operations of one transaction handled before others have their turn. */
+#define TC_STEP_RECORDS   64u    /* The same for walks over all records. */
+#define TC_ATTR_WORDS_MAX 12288u /* Longest ATTRINFO that is passed on: more than any row needs (TUP_ROW_WORDS_MAX). */
+#define TC_SCAN_PARALLEL  256u   /* Fragments of a scan that are read at the same time, at most. */
+
+/*
+ * A table as TC needs it: how to hash its key and where its rows live. It is used by operations and scans; the last
+ * one answers DICT's DROPPING order.
+ */
+struct tc_table {
+    struct pool_record pool;
+    uint32_t state; /* enum table_state: BUILDING, ONLINE, DROPPING */
+    uint32_t table_id;
+    uint32_t version;
+    uint32_t flags; /* enum table_flags */
+    uint32_t fragment_count;
+    uint32_t replicas;
+    uint32_t buckets;
+    uint32_t users; /* Operations and scans. */
+    uint32_t drop_sender; /* Who waits for users == 0; 0 = nobody. */
+    uint32_t drop_data;
+    uint32_t reserved;
+    uint8_t *nodes; /* REPLICAS_MAX per fragment, primary first, 0 = none: a page or nodes_inline. */
+    uint8_t nodes_inline[TC_NODES_INLINE * REPLICAS_MAX];
+    uint16_t fragment_of[HASH_MAP_BUCKETS];
+    _Alignas(8) uint8_t key_def[KEY_DEF_BYTES];
+};
+
+/* What a client seizes: a place for one transaction or one scan at a time. */
+struct tc_connect {
+    struct pool_record pool;
+    uint32_t owner;       /* Client's block reference. */
+    uint32_t api_connect; /* Its own number for this. */
+    uint32_t trans;       /* Transaction that the client can still influence, or REF_NONE. */
+    uint32_t scan;        /* Running scan, or REF_NONE. */
+    uint32_t last_transid1; /* The last transaction that ended here: what still arrives for it is known to be late. */
+    uint32_t last_transid2;
+    uint32_t last_error;    /* Why it was aborted, 0 = it was not. */
+    uint32_t releasing;     /* TCRELEASEREQ waits for the end of transaction or scan. */
+    uint32_t release_data;
+};
+
+/*
+ * STARTED --> COMMITTING --> COMPLETING --> (gone)
+ *    |                                        ^
+ *    +---------> ABORTING --------------------+
+ */
+enum tc_trans_state { TRANS_STARTED = 0, TRANS_COMMITTING, TRANS_COMPLETING, TRANS_ABORTING, TRANS_STATES };
+
+/* What the client waits for, and facts about the transaction. */
+enum tc_trans_flags {
+    TRANS_EXECUTE = 1u << 0,      /* TCKEYCONF is due. */
+    TRANS_COMMIT_KEY = 1u << 1,   /* It carries KEYCONF_COMMITTED. */
+    TRANS_COMMIT_REQ = 1u << 2,   /* TC_COMMITCONF is due. */
+    TRANS_ROLLBACK_REQ = 1u << 3, /* TCROLLBACKCONF is due. */
+    TRANS_ROLLBACK_REP = 1u << 4, /* TCROLLBACKREP is due: it was not the client who ended it. */
+    TRANS_LATE = 1u << 5,         /* The answer waits for COMPLETE: a table is read from backups too. */
+    TRANS_HANGS = 1u << 6,        /* The sanity timer has reported it. */
+    TRANS_ANSWERED = 1u << 7,
+};
+
+struct tc_trans {
+    struct pool_record pool;
+    uint32_t state;   /* enum tc_trans_state */
+    uint32_t flags;   /* enum tc_trans_flags */
+    uint32_t connect; /* Its tc_connect; REF_NONE once the client was answered. */
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t op_first;
+    uint32_t op_last;
+    uint32_t op_count;
+    uint32_t cursor;      /* Next operation that this phase has to send to, REF_NONE = sent to all. */
+    uint32_t outstanding; /* Operations whose LQHKEYCONF or LQHKEYREF has not come. */
+    uint32_t waiting;     /* Operations whose COMMITTED, COMPLETED or ABORTED has not come. */
+    uint32_t error;       /* Why it aborts. */
+    uint32_t error_op;    /* The client's operation that caused it, or 0. */
+    uint32_t gci_hi;
+    uint32_t gci_lo;
+    uint64_t active_ms; /* Last sign of life from the client or an LQH. */
+};
+
+/*
+ * PREPARING --> PREPARED --> COMMITTING --> COMMITTED --> COMPLETING --> (gone)
+ *     |             |             +---- single-phase -------------------> (gone)
+ *     v             v
+ * PREPARING_ABORT --> ABORTING --> (gone)         refused: PREPARING* --> (gone)
+ */
+enum tc_op_state { OP_PREPARING = 0, OP_PREPARING_ABORT, OP_PREPARED, OP_COMMITTING, OP_COMMITTED, OP_COMPLETING,
+                   OP_ABORTING, OP_STATES };
+
+enum tc_op_flags {
+    OP_IGNORE_ERROR = 1u << 0,
+    OP_SINGLE_PHASE = 1u << 1, /* A read, or the only replica by configuration: COMMIT_AND_COMPLETE. */
+};
+
+struct tc_op {
+    struct pool_record pool;
+    uint32_t trans;
+    uint32_t previous;
+    uint32_t next;
+    uint32_t state; /* enum tc_op_state */
+    uint32_t flags; /* enum tc_op_flags */
+    uint32_t table_id;
+    uint32_t api_op;
+    uint32_t lqh_ref; /* Last replica: where the trains start. */
+    uint32_t lqh_op;
+};
+
+enum tc_scan_state { SCAN_RUNNING = 0, SCAN_CLOSING = 1 };
+
+struct tc_scan {
+    struct pool_record pool;
+    uint32_t connect;
+    uint32_t state; /* enum tc_scan_state */
+    uint32_t answer_due; /* Closing: the client gets SCAN_TABCONF (error 0) or SCAN_TABREF. */
+    uint32_t error;
+    uint32_t api_scan;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t table_id;
+    uint32_t version;
+    uint32_t request_info;
+    uint32_t batch_rows;
+    uint32_t batch_bytes;
+    uint32_t parallelism;
+    uint32_t fragment_next; /* Not started yet from here on. */
+    uint32_t fragment_count;
+    uint32_t starting; /* A CONTINUEB that starts fragments is on its way. */
+    uint32_t frag_first;
+    uint32_t frag_count;
+    uint32_t frag_hint; /* Where the last search ended: clients name fragments in the order they got them. */
+    uint64_t active_ms;
+    uint32_t attr_words;
+    uint32_t attr[ATTR_READ_MAX];
+};
+
+/*
+ * FRAG_READING --> FRAG_DELIVERED --> FRAG_READING ...       --> (gone) when done
+ *      |  ^close wanted     |
+ *      v                    v
+ * FRAG_CLOSING <------------+                                --> (gone) when closed
+ */
+enum tc_frag_state { FRAG_READING = 0, FRAG_DELIVERED, FRAG_CLOSING };
+
+struct tc_frag {
+    struct pool_record pool;
+    uint32_t scan;
+    uint32_t previous;
+    uint32_t next;
+    uint32_t state; /* enum tc_frag_state */
+    uint32_t fragment_id;
+    uint32_t node;
+    uint32_t lqh_ref;  /* Known after the first batch. */
+    uint32_t lqh_scan; /* REF_NONE before the first batch. */
+};
+
+/* A client node that is being cleaned up after. */
+struct tc_api_fail {
+    uint32_t sender; /* QMGR; 0 = the node is not failing. */
+    uint32_t sender_data;
+};
+
+enum tc_work {
+    TC_WORK_COMMIT = 1, /* ref: transaction */
+    TC_WORK_COMPLETE,   /* ref: transaction */
+    TC_WORK_ABORT,      /* ref: transaction */
+    TC_WORK_SCAN,       /* ref: scan */
+    TC_WORK_API_FAIL,   /* ref: node, index: connect records done */
+    TC_WORK_TIMER,      /* index: records done; which: 0 transactions, 1 scans */
+};
+
+struct tc_continueb {
+    uint32_t work; /* enum tc_work */
+    uint32_t ref;
+    uint32_t index;
+    uint32_t which;
+};
+SIGNAL_STRUCT(tc_continueb, 4);
+
+/* Entries for one destination, until they are sent. Lives in the handler's frame only. */
+struct tc_train {
+    struct block *block;
+    uint32_t gsn;
+    uint32_t receiver;
+    uint32_t flags;
+    uint32_t gci_hi;
+    uint32_t gci_lo;
+    uint32_t count;
+    struct train_entry entry[TRAIN_ENTRIES_MAX];
+};
+
+struct tc {
+    struct block block;
+    uint32_t own_node;
+    uint32_t start_level; /* enum start_level, from NODE_STATE_REP. */
+    uint32_t epoch_hi;    /* The epoch that commits get; set by tc_epoch_set() only. */
+    uint32_t epoch_lo;
+    uint32_t table_count; /* Table ids are below this. */
+    struct tc_table **table;
+    struct pool tables;
+    struct pool connects;
+    struct pool transactions;
+    struct pool operations;
+    struct pool scans;
+    struct pool frags;
+    uint32_t connects_of[NODE_ID_MAX + 1]; /* Seized records by client node. */
+    struct tc_api_fail api_fail[NODE_ID_MAX + 1];
+    void *decode_memory; /* For table_def_decode(). */
+    size_t decode_size;
+};
+
+static inline struct tc *tc_of(struct block *block)
+{
+    return (struct tc *)block;
+}
+
+/* tc.c */
+void tc_continue(struct tc *tc, enum tc_work work, uint32_t ref, uint32_t index, uint32_t which);
+void tc_continue_later(struct tc *tc, enum tc_work work, uint32_t ref, uint32_t delay_ms);
+void tc_protocol_error(struct tc *tc, uint32_t sender, const char *what); /* Of a data node: a peer or ourselves. */
+uint32_t tc_refuse_new(const struct tc *tc); /* 0, or why no new work is taken in this node state. */
+
+/* tc_seize.c */
+void tc_exec_TCSEIZEREQ(struct block *block, const struct signal *sig);
+void tc_exec_TCRELEASEREQ(struct block *block, const struct signal *sig);
+struct tc_connect *tc_connect_find(struct tc *tc, uint32_t ref, uint32_t sender); /* The client's own, or NULL. */
+struct tc_connect *tc_connect_get(struct tc *tc, uint32_t ref);
+void tc_connect_idle(struct tc *tc, struct tc_connect *connect); /* Its work has ended; a waiting release follows. */
+void tc_connect_free(struct tc *tc, struct tc_connect *connect);
+
+/* tc_read.c */
+void tc_read_committed(struct tc *tc, const struct signal *sig);
+uint32_t tc_link_error(const struct tc *tc, uint32_t node); /* 0, 286 down, 1218 overloaded. */
+bool tc_client_slow(const struct tc *tc, uint32_t client);
+uint32_t tc_read_node(const struct tc *tc, const struct tc_table *table, uint32_t fragment);
+/* Everything that is checked and computed from a request's key. */
+struct tc_route {
+    struct tc_table *table;
+    uint32_t fragment;
+    uint32_t hash;
+};
+uint32_t tc_route(struct tc *tc, const struct signal *sig, struct tc_route *route);
+
+/* tc_key.c */
+void tc_exec_TCKEYREQ(struct block *block, const struct signal *sig);
+void tc_exec_LQHKEYCONF(struct block *block, const struct signal *sig);
+void tc_exec_LQHKEYREF(struct block *block, const struct signal *sig);
+struct tc_trans *tc_trans_get(struct tc *tc, uint32_t ref);
+struct tc_op *tc_op_get(struct tc *tc, uint32_t ref);
+void tc_op_release(struct tc *tc, struct tc_trans *trans, struct tc_op *op);
+void tc_batch_done(struct tc *tc, struct tc_trans *trans); /* Answers or commits when nothing is outstanding. */
+void tc_trans_move(struct tc_trans *trans, enum tc_trans_state state);
+void tc_op_move(struct tc_op *op, enum tc_op_state state);
+
+/* tc_commit.c */
+void tc_exec_TC_COMMITREQ(struct block *block, const struct signal *sig);
+void tc_exec_COMMITTED(struct block *block, const struct signal *sig);
+void tc_exec_COMPLETED(struct block *block, const struct signal *sig);
+void tc_commit_begin(struct tc *tc, struct tc_trans *trans);
+void tc_commit_step(struct tc *tc, struct tc_trans *trans);
+void tc_complete_step(struct tc *tc, struct tc_trans *trans);
+void tc_train_begin(struct tc_train *train, struct tc *tc, uint32_t gsn, const struct tc_trans *trans);
+void tc_train_add(struct tc_train *train, const struct tc_op *op, uint32_t transid1, uint32_t flags);
+void tc_train_send(struct tc_train *train);
+struct tc_op *tc_train_op(struct tc *tc, const struct signal *sig, uint32_t entry, enum tc_trans_state state,
+                          enum tc_op_state op_state);
+uint32_t tc_train_count(struct tc *tc, const struct signal *sig); /* 0 for a malformed train. */
+
+/* tc_abort.c */
+void tc_exec_TCROLLBACKREQ(struct block *block, const struct signal *sig);
+void tc_exec_ABORTED(struct block *block, const struct signal *sig);
+void tc_abort_begin(struct tc *tc, struct tc_trans *trans, uint32_t error, uint32_t api_op);
+void tc_abort_step(struct tc *tc, struct tc_trans *trans);
+void tc_abort_done(struct tc *tc, struct tc_trans *trans); /* Ends the transaction if nothing is awaited. */
+void tc_rollback_rep(struct tc *tc, const struct tc_connect *connect, uint32_t transid1, uint32_t transid2,
+                     uint32_t error, uint32_t api_op);
+
+/* tc_scan.c */
+void tc_exec_SCAN_TABREQ(struct block *block, const struct signal *sig);
+void tc_exec_SCAN_NEXTREQ(struct block *block, const struct signal *sig);
+void tc_exec_SCAN_FRAGCONF(struct block *block, const struct signal *sig);
+void tc_exec_SCAN_FRAGREF(struct block *block, const struct signal *sig);
+void tc_scan_start_frags(struct tc *tc, struct tc_scan *scan);
+void tc_scan_close(struct tc *tc, struct tc_scan *scan, uint32_t error, bool answer);
+bool tc_scan_idle(struct tc *tc, const struct tc_scan *scan); /* Only the client can move it on. */
+
+/* tc_schema.c */
+void tc_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct signal *sig);
+void tc_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct signal *sig);
+struct tc_table *tc_table_get(struct tc *tc, uint32_t table_id); /* Of an own operation or scan. */
+struct tc_table *tc_table_usable(struct tc *tc, uint32_t table_id, uint32_t version, uint32_t *error);
+void tc_table_leave(struct tc *tc, uint32_t table_id);
+
+/* tc_apifail.c */
+void tc_exec_API_FAILREQ(struct block *block, const struct signal *sig);
+void tc_api_fail_step(struct tc *tc, uint32_t node, uint32_t index);
+void tc_api_fail_check(struct tc *tc, uint32_t node);
+
+/* tc_timeout.c */
+void tc_timer_start(struct tc *tc);
+void tc_timer_step(struct tc *tc, uint32_t index, uint32_t which);
+
+/* tc_check.c */
+void tc_check(struct block *block);
