@@ -1,0 +1,342 @@
+/* bench_ndb.c -- our side of the benchmarks: one workload per run, every answer verified, prints operations per second. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <argp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <ndb/ndb.h>
+
+/*
+ * Keys are 16 bytes of text, values 32 bytes made from the key, as bench_peer.c stores them in the other systems.
+ * Modes: create, load, read (batch 1: one row per call; else ndb_read_many), write (the same), scan, txn.
+ */
+struct row {
+    char key[16];
+    char value[32];
+};
+
+struct bench {
+    const char *connect;
+    const char *mode;
+    const char *table;
+    uint32_t threads;
+    uint32_t batch;
+    uint32_t rows;
+    double seconds;
+    struct ndb_cluster_connection *connection;
+    atomic_bool stop;
+    atomic_bool go;
+    atomic_uint ready;
+};
+
+struct worker {
+    struct bench *bench;
+    uint32_t no;
+    uint64_t done;
+    uint64_t *latency_ns; /* Samples of blocking calls. */
+    uint32_t samples;
+    pthread_t thread;
+};
+
+#define SAMPLES_MAX 200000u
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static uint64_t mix(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+static void make_key(char *key, uint32_t number)
+{
+    memcpy(key, "key:000000000000", 16);
+    for (int at = 15; number > 0; number /= 10)
+        key[at--] = (char)('0' + number % 10);
+}
+
+/* A value that says which key it belongs to, so that a wrong answer is seen. */
+static void make_value(char *value, const char *key)
+{
+    memcpy(value, key, 16);
+    memcpy(value + 16, "abcdefghijklmnop", 16);
+}
+
+static void die(const char *what, const ndb_error_t *error)
+{
+    fprintf(stderr, "bench_ndb: %s: %d: %s %s\n", what, error->code, error->text, error->detail);
+    exit(1);
+}
+
+static struct ndb_record *row_record(ndb_t *ndb, const char *name)
+{
+    struct ndb_table *table = ndb_table_open(ndb, name, 0);
+    if (table == NULL) die("table", ndb_error(ndb));
+    const struct ndb_field fields[] = {NDB_FIELD(struct row, key, "k"), NDB_FIELD(struct row, value, "v")};
+    struct ndb_record *record = ndb_record_create(ndb, table, fields, 2, sizeof(struct row));
+    if (record == NULL) die("record", ndb_error(ndb));
+    ndb_table_release(table);
+    return record;
+}
+
+static void verify(const struct row *row)
+{
+    char expected[32];
+    make_value(expected, row->key);
+    if (memcmp(expected, row->value, 32) == 0) return;
+    fprintf(stderr, "bench_ndb: wrong value for %.16s: %.32s\n", row->key, row->value);
+    exit(1);
+}
+
+static void wait_for_go(struct bench *bench)
+{
+    atomic_fetch_add(&bench->ready, 1);
+    while (!atomic_load(&bench->go)) {
+        struct timespec pause = {0, 1000000};
+        nanosleep(&pause, NULL);
+    }
+}
+
+static void sample(struct worker *worker, double begin)
+{
+    if (worker->samples < SAMPLES_MAX) worker->latency_ns[worker->samples++] = (uint64_t)((now_s() - begin) * 1e9);
+}
+
+/* One batch of random rows. */
+static void one_batch(struct worker *worker, ndb_t *ndb, struct ndb_record *record, struct row *rows, int32_t *codes,
+                      uint64_t *random)
+{
+    struct bench *bench = worker->bench;
+    bool write = strcmp(bench->mode, "write") == 0;
+    for (uint32_t i = 0; i < bench->batch; i++) {
+        make_key(rows[i].key, (uint32_t)(mix(random) % bench->rows));
+        if (write) make_value(rows[i].value, rows[i].key);
+    }
+    double begin = bench->batch == 1 ? now_s() : 0;
+    int done;
+    if (bench->batch == 1) {
+        int result = write ? ndb_update_row(ndb, record, rows, 0) : ndb_read_row(ndb, record, rows, 0);
+        if (result != 0) die(bench->mode, ndb_error(ndb));
+        done = 1;
+        sample(worker, begin);
+    } else {
+        done = write ? ndb_change_many(ndb, NDB_UPDATE, record, rows, sizeof *rows, bench->batch, codes, 0)
+                     : ndb_read_many(ndb, record, rows, sizeof *rows, bench->batch, codes, 0);
+        if (done < 0) die(bench->mode, ndb_error(ndb));
+    }
+    if ((uint32_t)done != bench->batch) {
+        fprintf(stderr, "bench_ndb: %d of %u rows; first code %d\n", done, bench->batch, codes[0]);
+        exit(1);
+    }
+    for (uint32_t i = 0; !write && i < bench->batch; i++)
+        verify(&rows[i]);
+    worker->done += bench->batch;
+}
+
+/* Transactions of `batch` updates each. */
+static void one_transaction(struct worker *worker, ndb_t *ndb, struct ndb_record *record, struct row *rows,
+                            uint64_t *random)
+{
+    struct bench *bench = worker->bench;
+    struct ndb_transaction *transaction = ndb_transaction_start(ndb);
+    if (transaction == NULL) die("start", ndb_error(ndb));
+    /* Ascending keys from a random start: workers cannot deadlock. */
+    uint32_t first = (uint32_t)(mix(random) % (bench->rows - bench->batch + 1));
+    for (uint32_t i = 0; i < bench->batch; i++) {
+        make_key(rows[i].key, first + i);
+        make_value(rows[i].value, rows[i].key);
+        if (ndb_update(transaction, record, &rows[i], record, &rows[i], NULL) == NULL)
+            die("update", ndb_transaction_error(transaction));
+    }
+    if (ndb_execute(transaction, NDB_COMMIT, 0) != 0) die("commit", ndb_transaction_error(transaction));
+    ndb_transaction_close(transaction);
+    worker->done += bench->batch;
+}
+
+static void one_scan(struct worker *worker, ndb_t *ndb)
+{
+    struct bench *bench = worker->bench;
+    struct ndb_table *table = ndb_table_open(ndb, bench->table, 0);
+    uint64_t count = 0;
+    if (table == NULL || ndb_scan_count(ndb, table, &count, 60000) != 0) die("scan", ndb_error(ndb));
+    if (count != bench->rows) {
+        fprintf(stderr, "bench_ndb: scan saw %llu of %u rows\n", (unsigned long long)count, bench->rows);
+        exit(1);
+    }
+    ndb_table_release(table);
+    worker->done += count;
+}
+
+static void *worker_main(void *argument)
+{
+    struct worker *worker = argument;
+    struct bench *bench = worker->bench;
+    uint64_t random = 0xABCDEF01u + worker->no * 7919u;
+    ndb_t *ndb = ndb_open(bench->connection, "bench");
+    struct ndb_record *record = row_record(ndb, bench->table);
+    struct row *rows = calloc(bench->batch, sizeof *rows);
+    int32_t *codes = calloc(bench->batch, sizeof *codes);
+    worker->latency_ns = malloc(SAMPLES_MAX * sizeof(uint64_t));
+    wait_for_go(bench);
+    while (!atomic_load_explicit(&bench->stop, memory_order_relaxed)) {
+        if (strcmp(bench->mode, "scan") == 0)
+            one_scan(worker, ndb);
+        else if (strcmp(bench->mode, "txn") == 0)
+            one_transaction(worker, ndb, record, rows, &random);
+        else
+            one_batch(worker, ndb, record, rows, codes, &random);
+    }
+    ndb_record_release(record);
+    ndb_close(ndb);
+    free(codes);
+    free(rows);
+    return NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y ? 1 : 0;
+}
+
+static void print_latency(struct worker *workers, uint32_t count)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < count; i++)
+        total += workers[i].samples;
+    if (total == 0) return;
+    uint64_t *all = malloc(total * sizeof *all);
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(all + at, workers[i].latency_ns, workers[i].samples * sizeof *all);
+        at += workers[i].samples;
+    }
+    qsort(all, total, sizeof *all, by_value);
+    printf("p50_us %.1f\np99_us %.1f\n", (double)all[total / 2] / 1e3, (double)all[total * 99 / 100] / 1e3);
+    free(all);
+}
+
+static void run_workers(struct bench *bench)
+{
+    struct worker *workers = calloc(bench->threads, sizeof *workers);
+    for (uint32_t i = 0; i < bench->threads; i++) {
+        workers[i].bench = bench;
+        workers[i].no = i;
+        pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);
+    }
+    while (atomic_load(&bench->ready) < bench->threads) {
+        struct timespec pause = {0, 1000000};
+        nanosleep(&pause, NULL);
+    }
+    double begin = now_s();
+    atomic_store(&bench->go, true);
+    while (now_s() - begin < bench->seconds) {
+        struct timespec pause = {0, 10000000};
+        nanosleep(&pause, NULL);
+    }
+    atomic_store(&bench->stop, true);
+    uint64_t done = 0;
+    for (uint32_t i = 0; i < bench->threads; i++) {
+        pthread_join(workers[i].thread, NULL);
+        done += workers[i].done;
+    }
+    printf("ops_per_s %.0f\n", (double)done / (now_s() - begin));
+    print_latency(workers, bench->threads);
+    for (uint32_t i = 0; i < bench->threads; i++)
+        free(workers[i].latency_ns);
+    free(workers);
+}
+
+static void create_table(struct bench *bench)
+{
+    char sql[256];
+    struct ndb_sql_error where;
+    snprintf(sql, sizeof sql,
+             "CREATE TABLE IF NOT EXISTS %s (k BINARY(16) NOT NULL PRIMARY KEY, v BINARY(32) NOT NULL)", bench->table);
+    ndb_t *ndb = ndb_open(bench->connection, "bench");
+    if (ndb_table_create(ndb, sql, &where, 30000) != 0 && ndb_error(ndb)->code != 721) die("create", ndb_error(ndb));
+    ndb_close(ndb);
+}
+
+static void load(struct bench *bench)
+{
+    enum { CHUNK = 1000 };
+    static struct row rows[CHUNK];
+    static int32_t codes[CHUNK];
+    ndb_t *ndb = ndb_open(bench->connection, "bench");
+    struct ndb_record *record = row_record(ndb, bench->table);
+    double begin = now_s();
+    for (uint32_t first = 0; first < bench->rows; first += CHUNK) {
+        uint32_t count = bench->rows - first < CHUNK ? bench->rows - first : CHUNK;
+        for (uint32_t i = 0; i < count; i++) {
+            make_key(rows[i].key, first + i);
+            make_value(rows[i].value, rows[i].key);
+        }
+        int done = ndb_change_many(ndb, NDB_WRITE, record, rows, sizeof rows[0], count, codes, 60000);
+        if (done != (int)count) {
+            fprintf(stderr, "bench_ndb: loaded %d of %u, code %d\n", done, count, codes[0]);
+            exit(1);
+        }
+    }
+    printf("ops_per_s %.0f\n", (double)bench->rows / (now_s() - begin));
+    ndb_record_release(record);
+    ndb_close(ndb);
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct bench *bench = state->input;
+    switch (key) {
+    case 'c': bench->connect = argument; break;
+    case 't': bench->threads = (uint32_t)atoi(argument); break;
+    case 'b': bench->batch = (uint32_t)atoi(argument); break;
+    case 'r': bench->rows = (uint32_t)atoi(argument); break;
+    case 's': bench->seconds = atof(argument); break;
+    case 'T': bench->table = argument; break;
+    case ARGP_KEY_ARG: bench->mode = argument; break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"connect", 'c', "STRING", 0, "management server", 0},
+        {"threads", 't', "N", 0, "blocking threads (1)", 0},
+        {"batch", 'b', "N", 0, "rows per call or transaction (1)", 0},
+        {"rows", 'r', "N", 0, "rows in the table (100000)", 0},
+        {"seconds", 's', "S", 0, "length of the run (2)", 0},
+        {"table", 'T', "NAME", 0, "table (kv)", 0},
+        {0},
+    };
+    struct bench bench = {.threads = 1, .batch = 1, .rows = 100000, .seconds = 2, .mode = "read", .table = "kv"};
+    const struct argp argp = {options, parse_option, "create|load|read|write|scan|txn", NULL, NULL, NULL, NULL};
+    argp_parse(&argp, argc, argv, 0, NULL, &bench);
+    ndb_error_t error;
+    bench.connection = ndb_connection_create(bench.connect, NULL);
+    if (bench.connection == NULL || ndb_connection_connect(bench.connection, 30000) != 0 ||
+        ndb_connection_wait_until_ready(bench.connection, 30000) < 0) {
+        ndb_connection_error(bench.connection, &error);
+        die("connect", &error);
+    }
+    if (strcmp(bench.mode, "create") == 0)
+        create_table(&bench);
+    else if (strcmp(bench.mode, "load") == 0)
+        load(&bench);
+    else
+        run_workers(&bench);
+    ndb_connection_free(bench.connection);
+    return 0;
+}

@@ -1,0 +1,276 @@
+/* bench_peer.c -- the peers' side: Redis and memcached over TCP with epoll, every answer verified. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <argp.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * Each connection keeps `pipeline` requests under way: a full batch is sent, all its answers are read and compared,
+ * then the next is sent. Modes: load, read, write. With --wait each batch of writes to Redis ends in WAIT 1 0, so it counts
+ * when one replica has it.
+ */
+enum { CONNECTIONS_MAX = 256, PIPELINE_MAX = 4096, REQUEST_MAX = 160, ANSWER_MAX = 160 };
+
+struct peer {
+    const char *protocol; /* redis, memcached */
+    const char *mode;
+    uint16_t port;
+    uint32_t connections;
+    uint32_t pipeline;
+    uint32_t rows;
+    bool wait;
+    double seconds;
+};
+
+struct connection {
+    int socket;
+    uint64_t random;
+    uint32_t next_key; /* Loading. */
+    char (*keys)[16];
+    uint32_t expected; /* Answers of the batch under way. */
+    char *out;
+    size_t out_size;
+    size_t out_sent;
+    char *in;
+    size_t in_size;
+    double sent_at;
+};
+
+static uint64_t operations;
+static double *latencies;
+static uint64_t latency_count;
+#define LATENCIES_MAX 2000000u
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static uint64_t mix(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+static void die(const char *what)
+{
+    fprintf(stderr, "bench_peer: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static void make_key(char *key, uint32_t number)
+{
+    memcpy(key, "key:000000000000", 16);
+    for (int at = 15; number > 0; number /= 10)
+        key[at--] = (char)('0' + number % 10);
+}
+
+static void make_value(char *value, const char *key)
+{
+    memcpy(value, key, 16);
+    memcpy(value + 16, "abcdefghijklmnop", 16);
+}
+
+static bool is_write(const struct peer *peer)
+{
+    return strcmp(peer->mode, "read") != 0;
+}
+
+static size_t put_request(const struct peer *peer, char *to, const char *key)
+{
+    char value[32];
+    make_value(value, key);
+    bool redis = strcmp(peer->protocol, "redis") == 0;
+    if (redis && is_write(peer))
+        return (size_t)sprintf(to, "*3\r\n$3\r\nSET\r\n$16\r\n%.16s\r\n$32\r\n%.32s\r\n", key, value);
+    if (redis) return (size_t)sprintf(to, "*2\r\n$3\r\nGET\r\n$16\r\n%.16s\r\n", key);
+    if (is_write(peer)) return (size_t)sprintf(to, "set %.16s 0 0 32\r\n%.32s\r\n", key, value);
+    return (size_t)sprintf(to, "get %.16s\r\n", key);
+}
+
+/* The exact bytes that a right answer has. */
+static size_t put_answer(const struct peer *peer, char *to, const char *key)
+{
+    char value[32];
+    make_value(value, key);
+    bool redis = strcmp(peer->protocol, "redis") == 0;
+    if (is_write(peer)) return (size_t)sprintf(to, redis ? "+OK\r\n" : "STORED\r\n");
+    if (redis) return (size_t)sprintf(to, "$32\r\n%.32s\r\n", value);
+    return (size_t)sprintf(to, "VALUE %.16s 0 32\r\n%.32s\r\nEND\r\n", key, value);
+}
+
+static void make_batch(const struct peer *peer, struct connection *connection)
+{
+    uint32_t count = peer->pipeline;
+    bool load = strcmp(peer->mode, "load") == 0;
+    connection->out_size = connection->out_sent = connection->in_size = 0;
+    connection->expected = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number;
+        if (load) {
+            if (connection->next_key >= peer->rows) break;
+            number = connection->next_key;
+            connection->next_key += peer->connections;
+        } else {
+            number = (uint32_t)(mix(&connection->random) % peer->rows);
+        }
+        make_key(connection->keys[i], number);
+        connection->out_size += put_request(peer, connection->out + connection->out_size, connection->keys[i]);
+        connection->expected++;
+    }
+    if (peer->wait && connection->expected > 0)
+        connection->out_size +=
+            (size_t)sprintf(connection->out + connection->out_size, "*3\r\n$4\r\nWAIT\r\n$1\r\n1\r\n$1\r\n0\r\n");
+    connection->sent_at = now_s();
+}
+
+static void flush_out(struct connection *connection)
+{
+    while (connection->out_sent < connection->out_size) {
+        ssize_t sent =
+            write(connection->socket, connection->out + connection->out_sent, connection->out_size - connection->out_sent);
+        if (sent < 0 && errno == EAGAIN) return;
+        if (sent <= 0) die("write");
+        connection->out_sent += (size_t)sent;
+    }
+}
+
+/* True when the batch's answers are all there; compares them. */
+static bool batch_answered(const struct peer *peer, struct connection *connection)
+{
+    char answer[ANSWER_MAX];
+    size_t at = 0;
+    for (uint32_t i = 0; i < connection->expected; i++) {
+        size_t size = put_answer(peer, answer, connection->keys[i]);
+        if (connection->in_size - at < size) return false;
+        if (memcmp(connection->in + at, answer, size) != 0) {
+            fprintf(stderr, "bench_peer: wrong answer for %.16s: %.60s\n", connection->keys[i], connection->in + at);
+            exit(1);
+        }
+        at += size;
+    }
+    if (!peer->wait) return true;
+    if (connection->in_size - at < 4) return false;
+    if (memcmp(connection->in + at, ":1\r\n", 4) == 0) return true;
+    fprintf(stderr, "bench_peer: WAIT was not confirmed by the replica: %.20s\n", connection->in + at);
+    exit(1);
+}
+
+/* Reads what is there. False when a loading connection has nothing more to do. */
+static bool serve(const struct peer *peer, struct connection *connection)
+{
+    flush_out(connection);
+    ssize_t got = read(connection->socket, connection->in + connection->in_size,
+                       (size_t)PIPELINE_MAX * ANSWER_MAX - connection->in_size);
+    if (got < 0 && errno == EAGAIN) return true;
+    if (got <= 0) die("read");
+    connection->in_size += (size_t)got;
+    /* Only a read that could complete the batch is worth comparing. */
+    char answer[ANSWER_MAX];
+    size_t needed = connection->expected * put_answer(peer, answer, connection->keys[0]) + (peer->wait ? 4 : 0);
+    if (connection->in_size < needed || !batch_answered(peer, connection)) return true;
+    operations += connection->expected;
+    if (latency_count < LATENCIES_MAX) latencies[latency_count++] = now_s() - connection->sent_at;
+    make_batch(peer, connection);
+    if (connection->expected == 0) return false;
+    flush_out(connection);
+    return true;
+}
+
+static void open_connection(const struct peer *peer, struct connection *connection, uint32_t no, int epoll)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(peer->port)};
+    int yes = 1;
+    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+    connection->socket = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(connection->socket, (struct sockaddr *)&address, sizeof address) != 0) die("connect");
+    setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    fcntl(connection->socket, F_SETFL, O_NONBLOCK);
+    connection->random = 0xABCDEF01u + no * 7919u;
+    connection->next_key = no;
+    connection->keys = calloc(peer->pipeline, 16);
+    connection->out = malloc((size_t)PIPELINE_MAX * REQUEST_MAX);
+    connection->in = malloc((size_t)PIPELINE_MAX * ANSWER_MAX);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+    epoll_ctl(epoll, EPOLL_CTL_ADD, connection->socket, &event);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return x < y ? -1 : x > y ? 1 : 0;
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct peer *peer = state->input;
+    switch (key) {
+    case 'p': peer->port = (uint16_t)atoi(argument); break;
+    case 'c': peer->connections = (uint32_t)atoi(argument); break;
+    case 'P': peer->pipeline = (uint32_t)atoi(argument); break;
+    case 'r': peer->rows = (uint32_t)atoi(argument); break;
+    case 's': peer->seconds = atof(argument); break;
+    case 'w': peer->wait = true; break;
+    case ARGP_KEY_ARG:
+        if (state->arg_num == 0) peer->protocol = argument;
+        else peer->mode = argument;
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"port", 'p', "N", 0, "port", 0},         {"connections", 'c', "N", 0, "connections (1)", 0},
+        {"pipeline", 'P', "N", 0, "requests under way per connection (1)", 0},
+        {"rows", 'r', "N", 0, "rows (100000)", 0}, {"seconds", 's', "S", 0, "length (2)", 0},
+        {"wait", 'w', 0, 0, "WAIT 1 after each batch", 0}, {0},
+    };
+    struct peer peer = {.protocol = "redis", .mode = "read", .connections = 1, .pipeline = 1, .rows = 100000, .seconds = 2};
+    const struct argp argp = {options, parse_option, "redis|memcached load|read|write", NULL, NULL, NULL, NULL};
+    argp_parse(&argp, argc, argv, 0, NULL, &peer);
+    if (peer.connections > CONNECTIONS_MAX || peer.pipeline > PIPELINE_MAX) return 2;
+    static struct connection connections[CONNECTIONS_MAX];
+    latencies = malloc(LATENCIES_MAX * sizeof *latencies);
+    int epoll = epoll_create1(0);
+    for (uint32_t i = 0; i < peer.connections; i++)
+        open_connection(&peer, &connections[i], i, epoll);
+    double begin = now_s();
+    uint32_t active = 0;
+    for (uint32_t i = 0; i < peer.connections; i++) {
+        make_batch(&peer, &connections[i]);
+        if (connections[i].expected > 0) active++;
+        flush_out(&connections[i]);
+    }
+    bool load = strcmp(peer.mode, "load") == 0;
+    while (active > 0 && (load || now_s() - begin < peer.seconds)) {
+        struct epoll_event events[CONNECTIONS_MAX];
+        int count = epoll_wait(epoll, events, CONNECTIONS_MAX, 1000);
+        for (int i = 0; i < count; i++) {
+            if (!serve(&peer, events[i].data.ptr)) active--;
+        }
+    }
+    printf("ops_per_s %.0f\n", (double)operations / (now_s() - begin));
+    qsort(latencies, latency_count, sizeof *latencies, by_value);
+    if (latency_count > 0)
+        printf("p50_us %.1f\np99_us %.1f\n", latencies[latency_count / 2] * 1e6, latencies[latency_count * 99 / 100] * 1e6);
+    return 0;
+}
