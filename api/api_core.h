@@ -45,6 +45,8 @@ struct api_host {
        open link's. False: no room, nothing was taken (the request fails with 4022). May be called by any client's
        thread. */
     bool (*send)(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count);
+    /* The node has not answered registrations for too long: close the link. From the node's part only. May be NULL. */
+    void (*close)(void *context, uint32_t peer, uint32_t epoch, const char *reason);
 };
 
 struct api_config {
@@ -175,11 +177,14 @@ struct api_tx *api_tx_start(struct api_client *client); /* NULL: no memory. */
 /* Rolls back if needed (unanswered) and frees it with its operations. Its `done`, if due, does not run any more. */
 void api_tx_close(struct api_tx *tx);
 
+/* Flag besides KEY_IGNORE_ERROR and KEY_NOWAIT: only "no such row" (626) leaves the transaction alive. */
+#define API_OP_MAY_MISS (1u << 16)
+
 struct api_op_options {
     struct api_table *table; /* Must stay held until the transaction is closed. */
     enum key_operation operation;
     enum lock_mode lock;     /* Reads. */
-    uint32_t flags;          /* KEY_IGNORE_ERROR, KEY_NOWAIT */
+    uint32_t flags;          /* KEY_IGNORE_ERROR, KEY_NOWAIT, API_OP_MAY_MISS */
     /* A row came for a read: its pairs as in attr.h, without the leading word. Returns an error number for the operation, 0 = fine.
        NULL: the row is thrown away. */
     uint32_t (*row)(struct api_op *op, const uint32_t *pairs, uint32_t words);

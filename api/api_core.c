@@ -1,0 +1,262 @@
+/* api_core.c -- the node's part: links, registration with the data nodes, the border guard, routing to clients. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdlib.h>
+#include <string.h>
+#include "api/api_state.h"
+
+#define REGISTER_STARTING_MS 20u /* While the node is not started: transactions shall begin soon after it is. */
+#define MISSED_MAX           4u  /* Heartbeats without an answer until the link is closed. */
+
+struct api_core *api_core_create(const struct api_config *config, const struct api_host *host)
+{
+    struct api_core *core = calloc(1, sizeof *core);
+    if (core == NULL) return NULL;
+    if (pthread_mutex_init(&core->lock, NULL) != 0) {
+        free(core);
+        return NULL;
+    }
+    core->config = *config;
+    if (core->config.scan_buffer_words == 0) core->config.scan_buffer_words = 1u << 20;
+    core->host = *host;
+    atomic_init(&core->transid_next, config->transid_start);
+    return core;
+}
+
+void api_core_destroy(struct api_core *core)
+{
+    if (core == NULL) return;
+    for (uint32_t i = 1; i <= API_CLIENTS_MAX; i++) {
+        struct api_client *client = atomic_load(&core->clients[i]);
+        if (client == NULL) continue;
+        for (uint32_t node = 1; node <= NODE_ID_MAX; node++)
+            api_client_link_down(client, node, atomic_load(&core->node[node].epoch));
+        api_client_close(client);
+    }
+    api_dict_drop_cache(core);
+    pthread_mutex_destroy(&core->lock);
+    free(core);
+}
+
+/* ---- The border guard. ---- */
+
+struct answer_rule {
+    uint32_t gsn;
+    uint32_t words;
+    uint32_t sections;
+    bool node_part;
+};
+#define RULE(name, type, sections) {GSN_##name, sizeof(struct type) / 4u, (sections), false}
+static const struct answer_rule answer_rules[] = {
+    {GSN_API_REGCONF, sizeof(struct api_regconf) / 4u, 0, true},
+    {GSN_API_REGREF, sizeof(struct api_regref) / 4u, 0, true},
+    RULE(TRANSID_AI, transid_ai, 1),
+    RULE(TCKEYCONF, tckeyconf, 0),
+    RULE(TCKEYREF, tckeyref, 0),
+    RULE(TC_COMMITCONF, tc_commitconf, 0),
+    RULE(TC_COMMITREF, tc_commitref, 0),
+    RULE(TCROLLBACKCONF, tcrollbackconf, 0),
+    RULE(TCROLLBACKREF, tcrollbackref, 0),
+    RULE(TCROLLBACKREP, tcrollbackrep, 0),
+    RULE(TCSEIZECONF, tcseizeconf, 0),
+    RULE(TCSEIZEREF, tcseizeref, 0),
+    RULE(TCRELEASECONF, tcreleaseconf, 0),
+    RULE(TCRELEASEREF, tcreleaseref, 0),
+    RULE(SCAN_TABCONF, scan_tabconf, 1),
+    RULE(SCAN_TABREF, scan_tabref, 0),
+    RULE(CREATE_TABLE_CONF, create_table_conf, 0),
+    RULE(CREATE_TABLE_REF, create_table_ref, 0),
+    RULE(DROP_TABLE_CONF, drop_table_conf, 0),
+    RULE(DROP_TABLE_REF, drop_table_ref, 0),
+    RULE(GET_TABINFO_CONF, get_tabinfo_conf, 2),
+    RULE(GET_TABINFO_REF, get_tabinfo_ref, 0),
+    RULE(LIST_TABLES_CONF, list_tables_conf, 1),
+    RULE(LIST_TABLES_REF, list_tables_ref, 0),
+};
+#undef RULE
+
+static const struct answer_rule *answer_rule(uint32_t gsn)
+{
+    for (uint32_t i = 0; i < sizeof answer_rules / sizeof answer_rules[0]; i++) {
+        if (answer_rules[i].gsn == gsn) return &answer_rules[i];
+    }
+    return NULL;
+}
+
+uint32_t api_core_route(const struct api_core *core, uint32_t peer, const uint32_t *words)
+{
+    const struct answer_rule *rule = answer_rule(kind_gsn(words[0]));
+    if (rule == NULL) return UINT32_MAX;
+    if (kind_words(words[0]) < rule->words || kind_sections(words[0]) != rule->sections) return UINT32_MAX;
+    if (ref_node(words[2]) != peer || !node_mask_has(&core->config.data_nodes, peer)) return UINT32_MAX;
+    if (ref_node(words[1]) != core->config.own_node || ref_block(words[1]) != BLOCK_API) return UINT32_MAX;
+    if (rule->node_part) return 0;
+    /* Answers for a client that has gone are late, not forged: instance 0 never is a client's. */
+    uint32_t instance = ref_instance(words[1]);
+    return instance == 0 || instance > API_CLIENTS_MAX ? UINT32_MAX : instance;
+}
+
+/* ---- The node's part. ---- */
+
+static void register_at(struct api_core *core, uint32_t node)
+{
+    struct api_node *peer = &core->node[node];
+    struct {
+        struct signal_head head;
+        struct api_regreq req;
+    } out;
+    uint32_t words = sizeof out.req / 4u;
+
+    api_pack_head((uint32_t *)&out, GSN_API_REGREQ, block_ref(node, BLOCK_QMGR, 0),
+                  block_ref(core->config.own_node, BLOCK_API, 0), words, 0);
+    out.head.kind = signal_kind(GSN_API_REGREQ, words, 0, PRIO_A, 0);
+    out.req = (struct api_regreq){
+        .sender_data = atomic_load(&peer->epoch), .version = NDB_VERSION, .generation = core->config.generation};
+    core->host.send(core->host.context, node, atomic_load(&peer->epoch), (const uint32_t *)&out, sizeof out / 4u);
+    bool started = atomic_load(&peer->level) == START_STARTED;
+    uint32_t often = peer->heartbeat_ms - peer->heartbeat_ms / 4u; /* Earlier than asked for: a late one counts as missed. */
+    peer->register_at_ms = core->now_ms + (started || often < REGISTER_STARTING_MS ? often : REGISTER_STARTING_MS);
+}
+
+void api_core_node_up(struct api_core *core, uint32_t node, uint32_t epoch)
+{
+    if (node == 0 || node > NODE_ID_MAX || !node_mask_has(&core->config.data_nodes, node)) return;
+    struct api_node *peer = &core->node[node];
+    atomic_store(&peer->level, START_NOTHING);
+    atomic_store(&peer->epoch, epoch);
+    peer->heartbeat_ms = API_HEARTBEAT_MS;
+    peer->heard_ms = core->now_ms;
+    register_at(core, node);
+}
+
+void api_core_node_down(struct api_core *core, uint32_t node, uint32_t epoch)
+{
+    if (node == 0 || node > NODE_ID_MAX || atomic_load(&core->node[node].epoch) != epoch) return;
+    atomic_store(&core->node[node].level, START_NOTHING);
+    atomic_store(&core->node[node].epoch, 0);
+    if (atomic_load(&core->president) == node) atomic_store(&core->president, 0);
+}
+
+bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch, const uint32_t *words)
+{
+    struct signal sig;
+    struct api_node *peer = &core->node[node];
+    signal_open(&sig, words);
+    if (atomic_load(&peer->epoch) != epoch) return true;
+    if (sig.gsn == GSN_API_REGREF) { /* Not now, or not for us: asked again soon. */
+        atomic_store(&peer->level, START_NOTHING);
+        peer->heard_ms = core->now_ms;
+        return true;
+    }
+    const struct api_regconf *conf = SIG_PAYLOAD(&sig, api_regconf);
+    if (conf->sender_data != epoch) return true;
+    if (conf->heartbeat_ms >= 10 && conf->heartbeat_ms <= 3600000) peer->heartbeat_ms = conf->heartbeat_ms;
+    peer->heard_ms = core->now_ms;
+    atomic_store(&peer->tc_count, conf->tc_count == 0 || conf->tc_count > 1024 ? 1 : conf->tc_count);
+    if (conf->president <= NODE_ID_MAX && node_mask_has(&core->config.data_nodes, conf->president))
+        atomic_store(&core->president, conf->president);
+    if (conf->start_level == START_STARTED && atomic_load(&peer->level) != START_STARTED) {
+        peer->register_at_ms = core->now_ms + peer->heartbeat_ms - peer->heartbeat_ms / 4u;
+    }
+    atomic_store(&peer->level, conf->start_level);
+    return true;
+}
+
+void api_core_node_tick(struct api_core *core, uint64_t now_ms)
+{
+    core->now_ms = now_ms;
+    for (uint32_t node = node_mask_next(&core->config.data_nodes, 0); node != 0;
+         node = node_mask_next(&core->config.data_nodes, node)) {
+        struct api_node *peer = &core->node[node];
+        uint32_t epoch = atomic_load(&peer->epoch);
+        if (epoch == 0) continue;
+        if (now_ms >= peer->heard_ms + (uint64_t)MISSED_MAX * peer->heartbeat_ms + peer->heartbeat_ms) {
+            peer->heard_ms = now_ms; /* One more round for the host to close it. */
+            atomic_store(&peer->level, START_NOTHING);
+            if (core->host.close != NULL) core->host.close(core->host.context, node, epoch, "no answer to heartbeats");
+            continue;
+        }
+        if (now_ms >= peer->register_at_ms) register_at(core, node);
+    }
+}
+
+/* ---- All of it, for a host with one thread. ---- */
+
+void api_core_link_up(struct api_core *core, uint32_t peer, uint32_t epoch)
+{
+    api_core_node_up(core, peer, epoch);
+}
+
+void api_core_link_down(struct api_core *core, uint32_t peer, uint32_t epoch)
+{
+    api_core_node_down(core, peer, epoch);
+    for (uint32_t i = 1; i <= core->client_last; i++) {
+        struct api_client *client = atomic_load(&core->clients[i]);
+        if (client != NULL) api_client_link_down(client, peer, epoch);
+    }
+}
+
+bool api_core_signals(struct api_core *core, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+{
+    uint32_t at = 0;
+    bool fine = true;
+    while (at < count && fine) {
+        uint32_t extent = words[at + 3];
+        uint32_t instance = api_core_route(core, peer, words + at);
+        if (instance == UINT32_MAX) {
+            fine = false;
+        } else if (instance == 0) {
+            fine = api_core_node_signal(core, peer, epoch, words + at);
+        } else {
+            struct api_client *client = atomic_load(&core->clients[instance]);
+            if (client != NULL) api_client_signal(client, peer, epoch, words + at);
+        }
+        at += extent;
+    }
+    for (uint32_t i = 1; i <= core->client_last; i++) {
+        struct api_client *client = atomic_load(&core->clients[i]);
+        if (client != NULL) api_client_flush(client);
+    }
+    return fine;
+}
+
+void api_core_tick(struct api_core *core, uint64_t now_ms)
+{
+    api_core_node_tick(core, now_ms);
+    for (uint32_t i = 1; i <= core->client_last; i++) {
+        struct api_client *client = atomic_load(&core->clients[i]);
+        if (client != NULL) api_client_tick(client, now_ms);
+    }
+}
+
+bool api_core_node_ready(const struct api_core *core, uint32_t node)
+{
+    if (node == 0 || node > NODE_ID_MAX) return false;
+    struct api_node *peer = (struct api_node *)&core->node[node]; /* Atomic loads want no const. */
+    return atomic_load_explicit(&peer->level, memory_order_relaxed) == START_STARTED &&
+           atomic_load_explicit(&peer->epoch, memory_order_relaxed) != 0;
+}
+
+struct node_mask api_core_ready(const struct api_core *core)
+{
+    struct node_mask ready = {{0}};
+    for (uint32_t node = node_mask_next(&core->config.data_nodes, 0); node != 0;
+         node = node_mask_next(&core->config.data_nodes, node)) {
+        if (api_core_node_ready(core, node)) node_mask_add(&ready, node);
+    }
+    return ready;
+}
+
+uint32_t api_core_president(const struct api_core *core)
+{
+    return atomic_load((_Atomic uint32_t *)&core->president);
+}
+
+uint32_t api_core_own_node(const struct api_core *core)
+{
+    return core->config.own_node;
+}
+
+struct api_client *api_core_client(struct api_core *core, uint32_t instance)
+{
+    return instance == 0 || instance > API_CLIENTS_MAX ? NULL : atomic_load(&core->clients[instance]);
+}

@@ -1,0 +1,288 @@
+/* api_state.h -- private: the records of the core. Everybody else uses api_core.h. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include <pthread.h>
+#include <stdatomic.h>
+#include "api/api_core.h"
+#include "api/api_pool.h"
+#include "signals/api_reg.h"
+#include "signals/errors.h"
+
+/* What a client knows of a data node. The atomics are written by the node's part and read by all clients. */
+struct api_node {
+    _Atomic uint32_t epoch;    /* Of the open link, 0 = none. */
+    _Atomic uint32_t level;    /* enum start_level, START_NOTHING until it has confirmed the registration. */
+    _Atomic uint32_t tc_count;
+    uint32_t heartbeat_ms;
+    uint64_t register_at_ms;   /* Next API_REGREQ. */
+    uint64_t heard_ms;         /* Last API_REGCONF, or when the link came up. */
+};
+
+#define API_DICT_BUCKETS 256u
+
+struct api_core {
+    struct api_config config;
+    struct api_host host;
+    struct api_node node[NODE_ID_MAX + 1];
+    _Atomic uint32_t president;
+    _Atomic uint64_t transid_next;
+    uint64_t now_ms; /* Node's part. */
+    pthread_mutex_t lock; /* Protects clients[] while it changes, and the dictionary cache. */
+    _Atomic(struct api_client *) clients[API_CLIENTS_MAX + 1];
+    uint32_t client_last; /* Where the search for a free instance begins. */
+    struct api_table *tables[API_DICT_BUCKETS];
+};
+
+struct api_table {
+    _Atomic uint32_t references;
+    struct api_table *next; /* In the cache's bucket. */
+    struct table_def *def;
+    uint32_t fragments;
+    uint32_t replicas;
+    uint32_t buckets;
+    const uint32_t *nodes;   /* fragments * replicas */
+    const uint16_t *map;     /* buckets */
+    char name[TABLE_NAME_MAX + 8]; /* "database/def/table" */
+};
+
+/*
+ * A transaction record at a TC instance.
+ *
+ *   SEIZING --CONF--> BUSY <--> FREE (in client->free[node])
+ *   BUSY --given up--> CLEANING --ROLLBACKCONF--> FREE
+ *                               --ROLLBACKREF---> RELEASING --> gone
+ *   any --link down--> gone
+ */
+enum api_connect_state { CONNECT_SEIZING = 0, CONNECT_FREE, CONNECT_BUSY, CONNECT_CLEANING, CONNECT_RELEASING };
+
+struct api_connect {
+    struct api_record record; /* ref = api_connect, sender_data of TCSEIZEREQ. */
+    enum api_connect_state state;
+    uint32_t node;
+    uint32_t epoch;
+    uint32_t tc_ref;     /* TC instance. */
+    uint32_t tc_connect;
+    uint64_t transid;    /* In use or being cleaned. */
+    bool resend;         /* The cleaning request found no room. */
+    struct api_tx *tx;   /* Owner: one of the two, or none. */
+    struct api_scan *scan;
+    struct api_connect *next; /* Free list. */
+};
+
+enum api_op_state { OP_DEFINED = 0, OP_SENT, OP_DONE };
+
+struct api_op {
+    struct api_record record; /* ref = api_op */
+    struct api_tx *tx;
+    struct api_op *next;
+    struct api_table *table;
+    uint32_t (*row)(struct api_op *op, const uint32_t *pairs, uint32_t words);
+    void *context;
+    void *context2;
+    uint32_t at;     /* Its TCKEYREQ in tx->train. */
+    uint32_t extent;
+    uint32_t error;
+    uint32_t fragment; /* UINT32_MAX = not computed. */
+    uint8_t node;      /* Where it was sent. */
+    uint8_t state;     /* enum api_op_state */
+    uint8_t attempts;
+    bool committed_read;
+    bool wants_row;    /* A TRANSID_AI or TCKEYREF is due by itself. */
+    bool tolerant;     /* Any error leaves the transaction alive. */
+    bool may_miss;     /* 626 leaves it alive. */
+};
+
+/*
+ *   IDLE --execute--> SEIZING --> EXECUTING --> IDLE     (no commit)
+ *                                 EXECUTING --> COMMITTING --> IDLE + ended
+ *   IDLE --rollback--> ROLLING_BACK --> IDLE + ended
+ */
+enum api_tx_state { TX_IDLE = 0, TX_SEIZING, TX_EXECUTING, TX_COMMITTING, TX_ROLLING_BACK };
+
+struct api_tx {
+    struct api_client *client;
+    struct api_tx *next; /* All of the client (prev too), or free list. */
+    struct api_tx *prev;
+    enum api_tx_state state;
+    enum api_outcome outcome;
+    enum api_execute type; /* Of the execute in flight. */
+    bool started;          /* START was sent: the TC knows the transaction. */
+    bool answer_due;       /* TCKEYCONF or TC_COMMITCONF. */
+    uint32_t rows_due;     /* Operations whose own answer is due. */
+    uint32_t error;
+    struct api_op *error_op;
+    struct api_connect *connect;
+    uint32_t prefer;
+    uint64_t transid;
+    uint64_t epoch;
+    uint64_t deadline_ms;
+    struct node_mask lost;  /* Links lost since the execute began. */
+    struct api_op *first;
+    struct api_op *last;
+    struct api_op *batch;   /* First operation not yet executed, or first of the batch in flight. */
+    uint32_t *train;        /* Packed TCKEYREQs of the batch. */
+    uint32_t train_words;
+    uint32_t train_room;
+    uint32_t node;          /* Last coordinator. */
+    uint32_t walk;          /* client->walk of the last walk that saw it. */
+    uint32_t batch_error;   /* An operation's error that ends the transaction. */
+    struct api_op *batch_error_op;
+    api_tx_done done;
+    void *context;
+};
+
+struct api_chunk { /* Rows of one TRANSID_AI. */
+    struct api_chunk *next;
+    uint32_t fragment;
+    uint32_t at;
+    uint32_t words;
+    uint32_t room;
+    uint32_t data[];
+};
+
+struct api_scan_fragment {
+    uint32_t received;
+    uint32_t announced;
+};
+
+enum api_scan_state { SCAN_SEIZING = 0, SCAN_OPEN, SCAN_CLOSING, SCAN_ENDED };
+
+struct api_scan {
+    struct api_record record; /* ref = api_scan */
+    struct api_client *client;
+    struct api_scan *next;    /* Of the client. */
+    struct api_scan *prev;
+    struct api_table *table;
+    struct api_connect *connect;
+    enum api_scan_state state;
+    bool detached;   /* The application has closed it. */
+    bool waiting;    /* It was told to wait: `ready` is due, and the deadline counts. */
+    bool ended;      /* SCAN_END. */
+    bool close_resend;
+    uint32_t error;
+    uint64_t transid;
+    uint64_t deadline_ms;
+    uint32_t timeout_ms;
+    struct api_scan_options options;
+    uint32_t *attrs;
+    struct api_scan_fragment *fragments;
+    uint32_t *go_on;          /* Fragments that wait to be asked for more. */
+    uint32_t go_on_count;
+    uint64_t rows_announced;
+    uint64_t rows_received;
+    uint64_t words_waiting;
+    struct api_chunk *first;
+    struct api_chunk *last;
+};
+
+enum api_dict_kind { DICT_GET = 0, DICT_CREATE, DICT_DROP, DICT_LIST };
+
+struct api_dict_request {
+    struct api_record record; /* ref = sender_data */
+    struct api_client *client;
+    enum api_dict_kind kind;
+    uint32_t node;     /* Asked node, 0 = to be sent at retry_ms. */
+    uint32_t master;   /* From a REF 702. */
+    uint64_t retry_ms;
+    uint64_t deadline_ms;
+    uint32_t *words;   /* The request, packed, malloc'ed. */
+    uint32_t count;
+    uint32_t table_id; /* List: next id. */
+    uint32_t version;
+    char name[TABLE_NAME_MAX + 8];
+    uint32_t *list;
+    uint32_t list_words;
+    uint32_t list_room;
+    uint32_t list_count;
+    api_dict_done done;
+    void *context;
+};
+
+#define API_DEADLINE_NONE UINT64_MAX
+#define API_CHUNKS_KEPT   16u
+
+struct api_client {
+    struct api_core *core;
+    uint32_t instance;
+    uint32_t own_ref;
+    uint64_t now_ms;
+    uint64_t next_ms; /* Nothing is due before. */
+    struct api_pool ops;
+    struct api_pool connects;
+    struct api_pool scans;
+    struct api_pool dicts;
+    struct api_connect *free[NODE_ID_MAX + 1];
+    struct api_tx *transactions;
+    struct api_tx *tx_free;
+    struct api_scan *scan_list;
+    struct api_chunk *chunk_free;
+    uint32_t chunk_free_count;
+    uint32_t pending;     /* Requests that will complete. */
+    uint32_t unclean;     /* Connect records CLEANING or RELEASING, scans CLOSING. */
+    uint32_t turn;        /* Round robin of nodes and TC instances. */
+    uint32_t walk;
+    bool go_on;           /* Some scan may send SCAN_NEXTREQ. */
+    struct api_statistics statistics;
+};
+
+/* Private functions, by file. */
+
+/* api_client.c */
+void api_pack_head(uint32_t *out, uint32_t gsn, uint32_t receiver, uint32_t sender, uint32_t words, uint32_t sections);
+bool api_send(struct api_client *client, uint32_t node, const uint32_t *words, uint32_t count);
+/* A signal without sections. */
+bool api_send_small(struct api_client *client, uint32_t node, uint32_t gsn, uint32_t receiver, const void *payload,
+                    uint32_t words);
+/* A ready node: the neighbour or the next in turn; 0 = none. */
+uint32_t api_any_node(struct api_client *client);
+uint64_t api_new_transid(struct api_core *core);
+uint64_t api_deadline(struct api_client *client, uint32_t timeout_ms);
+void api_wake_at(struct api_client *client, uint64_t at_ms);
+void api_late(struct api_client *client);
+
+/* api_connect.c */
+/* A free record at `node`, or one being seized (state says which). NULL and *error. */
+struct api_connect *api_connect_get(struct api_client *client, uint32_t node, uint32_t *error);
+void api_connect_free(struct api_client *client, struct api_connect *connect);
+/* Rolls back what may be going on under `transid`, then keeps the record for others. */
+void api_connect_clean(struct api_client *client, struct api_connect *connect, uint64_t transid);
+void api_connect_drop(struct api_client *client, struct api_connect *connect);
+void api_connect_resend(struct api_client *client, struct api_connect *connect);
+void api_connect_link_down(struct api_client *client, uint32_t peer);
+void api_exec_TCSEIZECONF(struct api_client *client, const uint32_t *words);
+void api_exec_TCSEIZEREF(struct api_client *client, const uint32_t *words);
+void api_exec_TCRELEASE(struct api_client *client, const uint32_t *words);
+void api_exec_TCROLLBACKCONF(struct api_client *client, const uint32_t *words);
+void api_exec_TCROLLBACKREF(struct api_client *client, const uint32_t *words);
+
+/* api_transaction.c */
+void api_tx_seized(struct api_tx *tx, uint32_t error);
+void api_tx_rolled_back(struct api_tx *tx);
+void api_tx_link_down(struct api_client *client, uint32_t peer);
+void api_tx_connect_lost(struct api_tx *tx);
+void api_tx_expire(struct api_client *client);
+void api_tx_drop_all(struct api_client *client);
+void api_exec_TCKEYCONF(struct api_client *client, const uint32_t *words);
+void api_exec_TCKEYREF(struct api_client *client, const uint32_t *words);
+void api_exec_TC_COMMITCONF(struct api_client *client, const uint32_t *words);
+void api_exec_TC_COMMITREF(struct api_client *client, const uint32_t *words);
+void api_exec_TCROLLBACKREP(struct api_client *client, const uint32_t *words);
+void api_exec_TRANSID_AI(struct api_client *client, const uint32_t *words);
+
+/* api_scan.c */
+void api_scan_seized(struct api_scan *scan, uint32_t error);
+void api_scan_rows_in(struct api_client *client, const uint32_t *words);
+void api_scan_link_down(struct api_client *client, uint32_t peer);
+void api_scan_connect_lost(struct api_scan *scan);
+void api_scan_expire(struct api_client *client);
+void api_scan_go_on(struct api_client *client);
+void api_scan_drop_all(struct api_client *client);
+void api_exec_SCAN_TABCONF(struct api_client *client, const uint32_t *words);
+void api_exec_SCAN_TABREF(struct api_client *client, const uint32_t *words);
+
+/* api_dict.c */
+void api_dict_link_down(struct api_client *client, uint32_t peer);
+void api_dict_expire(struct api_client *client);
+void api_dict_drop_all(struct api_client *client);
+void api_dict_drop_cache(struct api_core *core);
+void api_exec_dict(struct api_client *client, uint32_t peer, const uint32_t *words);

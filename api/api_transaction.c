@@ -1,0 +1,780 @@
+/* api_transaction.c -- key operations and transactions: from execute to the one completion. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdlib.h>
+#include <string.h>
+#include "api/api_state.h"
+
+#define KEYREQ_WORDS  (SIGNAL_HEAD_WORDS + (uint32_t)sizeof(struct tckeyreq) / 4u)
+#define TRAIN_KEPT     (1u << 18) /* Words that a recycled transaction may keep. */
+#define READ_ATTEMPTS  4u         /* Nodes that a committed read is sent to before it fails. */
+
+/* ---- Life of a transaction record. ---- */
+
+struct api_tx *api_tx_start(struct api_client *client)
+{
+    struct api_tx *tx = client->tx_free;
+    uint32_t *train = NULL;
+    uint32_t room = 0;
+    if (tx != NULL) {
+        client->tx_free = tx->next;
+        train = tx->train;
+        room = tx->train_room;
+    } else {
+        tx = malloc(sizeof *tx);
+        if (tx == NULL) return NULL;
+    }
+    *tx = (struct api_tx){.client = client, .train = train, .train_room = room, .next = client->transactions};
+    tx->transid = api_new_transid(client->core);
+    if (tx->next != NULL) tx->next->prev = tx;
+    client->transactions = tx;
+    client->statistics.transactions_started++;
+    return tx;
+}
+
+/* Lets go of the coordinator's record, rolling back what was begun there. */
+static void leave_connect(struct api_tx *tx)
+{
+    struct api_connect *connect = tx->connect;
+    tx->connect = NULL;
+    if (connect == NULL) return;
+    if (tx->started || connect->state == CONNECT_SEIZING) {
+        api_connect_clean(tx->client, connect, tx->transid);
+    } else {
+        api_connect_free(tx->client, connect);
+    }
+}
+
+/* The rollback is on its way already: the record only waits for its answer. */
+static void leave_rolling_back(struct api_tx *tx)
+{
+    struct api_connect *connect = tx->connect;
+    tx->connect = NULL;
+    if (connect == NULL) return;
+    connect->tx = NULL;
+    connect->state = CONNECT_CLEANING;
+    tx->client->unclean++;
+}
+
+void api_tx_close(struct api_tx *tx)
+{
+    if (tx == NULL) return;
+    struct api_client *client = tx->client;
+    if (tx->state != TX_IDLE) client->pending--;
+    if (tx->outcome == API_ACTIVE && tx->first != NULL) client->statistics.transactions_aborted++;
+    if (tx->state == TX_ROLLING_BACK) {
+        leave_rolling_back(tx);
+    } else {
+        leave_connect(tx);
+    }
+    struct api_op *next;
+    for (struct api_op *op = tx->first; op != NULL; op = next) {
+        next = op->next;
+        api_pool_release(&client->ops, op);
+    }
+    if (tx->prev != NULL) tx->prev->next = tx->next;
+    if (tx->next != NULL) tx->next->prev = tx->prev;
+    if (client->transactions == tx) client->transactions = tx->next;
+    if (tx->train_room > TRAIN_KEPT) {
+        free(tx->train);
+        tx->train = NULL;
+        tx->train_room = 0;
+    }
+    tx->next = client->tx_free;
+    client->tx_free = tx;
+}
+
+void api_tx_drop_all(struct api_client *client)
+{
+    while (client->transactions != NULL)
+        api_tx_close(client->transactions);
+    while (client->tx_free != NULL) {
+        struct api_tx *tx = client->tx_free;
+        client->tx_free = tx->next;
+        free(tx->train);
+        free(tx);
+    }
+}
+
+/* ---- Defining operations. ---- */
+
+static bool grow_train(struct api_tx *tx, uint32_t words)
+{
+    if (words > UINT32_MAX / 8u) return false;
+    uint32_t room = tx->train_room == 0 ? 256 : tx->train_room;
+    while (room < words)
+        room *= 2;
+    uint32_t *train = realloc(tx->train, (size_t)room * 4u);
+    if (train == NULL) return false;
+    tx->train = train;
+    tx->train_room = room;
+    return true;
+}
+
+/* Two section lengths stand before the key; end moves it when there is only one section. */
+uint32_t *api_op_begin(struct api_tx *tx, uint32_t words_max)
+{
+    if (tx->state != TX_IDLE || tx->outcome != API_ACTIVE || words_max > SIGNAL_EXTENT_MAX) return NULL;
+    uint32_t need = tx->train_words + KEYREQ_WORDS + 2 + words_max + 1;
+    if (need > tx->train_room && !grow_train(tx, need)) return NULL;
+    return tx->train + tx->train_words + KEYREQ_WORDS + 2;
+}
+
+static void append_op(struct api_tx *tx, struct api_op *op)
+{
+    op->next = NULL;
+    if (tx->last != NULL) {
+        tx->last->next = op;
+    } else {
+        tx->first = op;
+    }
+    tx->last = op;
+    if (tx->batch == NULL) tx->batch = op;
+}
+
+static void pack_keyreq(struct api_tx *tx, struct api_op *op, const struct api_op_options *options, uint32_t key_words,
+                        uint32_t attr_words)
+{
+    uint32_t *out = tx->train + op->at;
+    const struct table_def *def = options->table->def;
+    uint32_t sections = attr_words == 0 ? 1 : 2;
+    uint32_t wire = options->flags & (KEY_IGNORE_ERROR | KEY_NOWAIT);
+    struct tckeyreq *req = (void *)(out + SIGNAL_HEAD_WORDS);
+
+    if ((options->flags & API_OP_MAY_MISS) != 0) wire |= KEY_IGNORE_ERROR;
+    api_pack_head(out, GSN_TCKEYREQ, 0, tx->client->own_ref, sizeof *req / 4u, sections);
+    out[3] += key_words + attr_words;
+    req->tc_connect = 0;
+    req->api_op = op->record.ref;
+    req->table_id = def->table_id;
+    req->schema_version = def->version;
+    req->request_info = key_request_info(options->operation, options->lock, wire);
+    req->transid1 = (uint32_t)tx->transid;
+    req->transid2 = (uint32_t)(tx->transid >> 32);
+    out[KEYREQ_WORDS] = key_words;
+    if (sections == 2) {
+        out[KEYREQ_WORDS + 1] = attr_words;
+    } else {
+        memmove(out + KEYREQ_WORDS + 1, out + KEYREQ_WORDS + 2, key_words * 4u);
+    }
+    op->extent = out[3];
+}
+
+struct api_op *api_op_end(struct api_tx *tx, const struct api_op_options *options, uint32_t key_words,
+                          uint32_t attr_words)
+{
+    struct api_op *op = api_pool_seize(&tx->client->ops);
+    if (op == NULL) return NULL;
+    bool read = options->operation == OP_READ;
+    op->committed_read = read && options->lock == LOCK_COMMITTED;
+    if (op->committed_read && attr_words == 0) { /* It must be answered by a row: ask for a key column. */
+        tx->train[tx->train_words + KEYREQ_WORDS + 2 + key_words] =
+            attr_header(options->table->def->key_columns[0], 0);
+        attr_words = 1;
+    }
+    op->tx = tx;
+    op->table = options->table;
+    op->row = options->row;
+    op->context = options->context;
+    op->context2 = options->context2;
+    op->at = tx->train_words;
+    op->error = 0;
+    op->fragment = UINT32_MAX;
+    op->node = 0;
+    op->state = OP_DEFINED;
+    op->attempts = 0;
+    op->wants_row = read && attr_words > 0;
+    op->tolerant = (options->flags & KEY_IGNORE_ERROR) != 0;
+    op->may_miss = (options->flags & API_OP_MAY_MISS) != 0;
+    pack_keyreq(tx, op, options, key_words, attr_words);
+    tx->train_words += op->extent;
+    append_op(tx, op);
+    tx->client->statistics.key_operations++;
+    return op;
+}
+
+/* ---- Choosing nodes. ---- */
+
+static uint32_t op_fragment(struct api_op *op)
+{
+    if (op->fragment == UINT32_MAX) {
+        const uint32_t *req = op->tx->train + op->at;
+        const uint32_t *lengths = req + KEYREQ_WORDS;
+        op->fragment = api_table_fragment_of(op->table, lengths + kind_sections(req[0]), lengths[0]);
+    }
+    return op->fragment;
+}
+
+/* The primary's node, else one with a backup, else any: every node's TC can do it, the near one saves a hop. */
+static uint32_t node_near(struct api_client *client, struct api_op *op)
+{
+    struct api_core *core = client->core;
+    uint32_t fragment = op_fragment(op);
+    for (uint32_t replica = 0; replica < op->table->replicas; replica++) {
+        uint32_t node = api_table_node(op->table, fragment, replica);
+        if (api_core_node_ready(core, node)) return node;
+    }
+    return api_any_node(client);
+}
+
+static bool replica_lost(struct api_op *op, const struct node_mask *lost)
+{
+    uint32_t fragment = op_fragment(op);
+    for (uint32_t replica = 0; replica < op->table->replicas; replica++) {
+        uint32_t node = api_table_node(op->table, fragment, replica);
+        if (node != 0 && node_mask_has(lost, node)) return true;
+    }
+    return false;
+}
+
+/* Committed reads need no record at the coordinator; spread over the instances like the fragments are. */
+static uint32_t read_receiver(struct api_client *client, struct api_op *op, uint32_t node)
+{
+    uint32_t count = atomic_load_explicit(&client->core->node[node].tc_count, memory_order_relaxed);
+    return block_ref(node, BLOCK_DBTC, count <= 1 ? 1 : 1 + op_fragment(op) % count);
+}
+
+/* ---- Completion. ---- */
+
+static void stale_table(struct api_tx *tx, struct api_op *op, uint32_t error)
+{
+    if (op == NULL) return;
+    if (error == ERR_SCHEMA_VERSION || error == ERR_TABLE_DROPPING_TC || error == ERR_UNKNOWN_TABLE_TC ||
+        error == ERR_TABLE_DROPPING || error == ERR_SCHEMA_VERSION_LQH)
+        api_dict_invalidate_table(tx->client->core, op->table);
+}
+
+static void finish(struct api_tx *tx)
+{
+    struct api_client *client = tx->client;
+    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
+        if (op->state != OP_DONE && op->error == 0) op->error = tx->outcome == API_COMMITTED ? 0 : tx->error;
+        op->state = OP_DONE;
+    }
+    if (tx->batch_error != 0 && tx->outcome == API_ACTIVE) {
+        tx->outcome = API_ABORTED;
+        tx->error = tx->batch_error;
+        tx->error_op = tx->batch_error_op;
+        leave_connect(tx);
+    }
+    if (tx->outcome == API_ACTIVE && tx->type == API_COMMIT) tx->outcome = API_COMMITTED;
+    if (tx->outcome == API_COMMITTED) client->statistics.transactions_committed++;
+    if (tx->outcome == API_ABORTED) client->statistics.transactions_aborted++;
+    if (tx->outcome == API_UNKNOWN) client->statistics.transactions_unknown++;
+    tx->state = TX_IDLE;
+    tx->batch = NULL;
+    tx->train_words = 0;
+    tx->rows_due = 0;
+    tx->answer_due = false;
+    tx->batch_error = 0;
+    client->pending--;
+    api_tx_done done = tx->done;
+    tx->done = NULL;
+    if (done != NULL) done(tx->context, tx);
+}
+
+static void fail(struct api_tx *tx, uint32_t error, enum api_outcome outcome)
+{
+    tx->error = error;
+    tx->outcome = outcome;
+    finish(tx);
+}
+
+static void check_complete(struct api_tx *tx)
+{
+    if ((tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) && !tx->answer_due && tx->rows_due == 0) finish(tx);
+}
+
+/* An operation has its own answer: `error` 0 = its row came. */
+static void op_answered(struct api_op *op, uint32_t error)
+{
+    struct api_tx *tx = op->tx;
+    op->state = OP_DONE;
+    op->error = error;
+    if (op->wants_row) tx->rows_due--;
+    if (error == 0 || op->tolerant || (op->may_miss && error == ERR_ROW_NOT_FOUND)) return;
+    stale_table(tx, op, error);
+    if (tx->batch_error == 0) {
+        tx->batch_error = error;
+        tx->batch_error_op = op;
+    }
+}
+
+/* ---- Executing. ---- */
+
+static bool is_commit_in_flight(const struct api_tx *tx)
+{
+    return tx->type == API_COMMIT && tx->answer_due;
+}
+
+static uint32_t send_error(struct api_client *client, uint32_t node)
+{
+    return atomic_load(&client->core->node[node].epoch) == 0 ? ERR_CLUSTER_UNAVAILABLE : ERR_API_SEND_BUFFER_4022;
+}
+
+/* Fills in what was not known when the operation was defined. Returns the node, 0 = none is ready. */
+static uint32_t address_op(struct api_tx *tx, struct api_op *op, uint32_t flags)
+{
+    uint32_t *out = tx->train + op->at;
+    struct tckeyreq *req = (void *)(out + SIGNAL_HEAD_WORDS);
+    uint32_t node;
+
+    if (op->committed_read) {
+        node = node_near(tx->client, op);
+        if (node == 0) return 0;
+        out[1] = read_receiver(tx->client, op, node);
+    } else {
+        node = tx->connect->node;
+        out[1] = tx->connect->tc_ref;
+        req->tc_connect = tx->connect->tc_connect;
+        req->request_info |= flags;
+    }
+    op->node = (uint8_t)node;
+    op->state = OP_SENT;
+    if (op->wants_row) tx->rows_due++;
+    return node;
+}
+
+static struct api_op *last_stateful(const struct api_tx *tx)
+{
+    struct api_op *last = NULL;
+    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
+        if (!op->committed_read) last = op;
+    }
+    return last;
+}
+
+/* Sends the train in runs of neighbours with the same destination. 0, or why not all of it could be sent. */
+static uint32_t send_train(struct api_tx *tx, const struct api_op *last)
+{
+    uint32_t run_at = 0;
+    uint32_t run_node = 0;
+    uint32_t at = 0;
+    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
+        uint32_t flags = 0;
+        if (!op->committed_read && !tx->started) flags |= KEY_START;
+        if (op == last) flags |= KEY_EXECUTE | (tx->type == API_COMMIT ? KEY_COMMIT : 0);
+        uint32_t node = address_op(tx, op, flags);
+        if (node == 0) return ERR_CLUSTER_UNAVAILABLE;
+        if (node != run_node && run_node != 0) {
+            if (!api_send(tx->client, run_node, tx->train + run_at, at - run_at)) return send_error(tx->client, run_node);
+            run_at = at;
+        }
+        run_node = node;
+        at += op->extent;
+        if (!op->committed_read) tx->started = true;
+    }
+    if (run_node != 0 && !api_send(tx->client, run_node, tx->train + run_at, at - run_at))
+        return send_error(tx->client, run_node);
+    return 0;
+}
+
+static uint32_t send_commit(struct api_tx *tx)
+{
+    struct tc_commitreq req = {.tc_connect = tx->connect->tc_connect,
+                               .transid1 = (uint32_t)tx->transid,
+                               .transid2 = (uint32_t)(tx->transid >> 32)};
+    if (!api_send_small(tx->client, tx->connect->node, GSN_TC_COMMITREQ, tx->connect->tc_ref, &req, sizeof req / 4u))
+        return send_error(tx->client, tx->connect->node);
+    tx->state = TX_COMMITTING;
+    tx->answer_due = true;
+    return 0;
+}
+
+/* The record at the coordinator is there, or not needed. An error means that the transaction can only be given up. */
+static uint32_t send_batch(struct api_tx *tx)
+{
+    struct api_op *last = last_stateful(tx);
+    bool was_started = tx->started;
+    tx->state = TX_EXECUTING;
+    tx->answer_due = last != NULL;
+    uint32_t error = send_train(tx, last);
+    if (error == 0 && last == NULL && tx->type == API_COMMIT && was_started) error = send_commit(tx);
+    return error;
+}
+
+static uint32_t begin_batch(struct api_tx *tx)
+{
+    struct api_op *first = tx->batch;
+    uint32_t error = 0;
+    while (first != NULL && first->committed_read)
+        first = first->next;
+    if (first == NULL || tx->connect != NULL) return send_batch(tx);
+    uint32_t node = api_core_node_ready(tx->client->core, tx->prefer) ? tx->prefer : node_near(tx->client, first);
+    if (node == 0) return ERR_CLUSTER_UNAVAILABLE;
+    struct api_connect *connect = api_connect_get(tx->client, node, &error);
+    if (connect == NULL) return error;
+    connect->tx = tx;
+    connect->transid = tx->transid;
+    tx->connect = connect;
+    tx->node = node;
+    if (connect->state != CONNECT_SEIZING) return send_batch(tx);
+    tx->state = TX_SEIZING;
+    return 0;
+}
+
+static uint32_t rollback(struct api_tx *tx)
+{
+    tx->state = TX_ROLLING_BACK;
+    tx->outcome = API_ABORTED;
+    if (tx->connect == NULL || !tx->started) {
+        leave_connect(tx);
+        finish(tx);
+        return 0;
+    }
+    struct tcrollbackreq req = {.tc_connect = tx->connect->tc_connect,
+                                .transid1 = (uint32_t)tx->transid,
+                                .transid2 = (uint32_t)(tx->transid >> 32)};
+    if (!api_send_small(tx->client, tx->connect->node, GSN_TCROLLBACKREQ, tx->connect->tc_ref, &req,
+                        sizeof req / 4u)) {
+        leave_connect(tx); /* Tries again by itself; nothing of the transaction will stay. */
+        finish(tx);
+    }
+    return 0;
+}
+
+uint32_t api_tx_execute(struct api_tx *tx, enum api_execute type, uint32_t timeout_ms, api_tx_done done,
+                        void *context)
+{
+    if (tx->state != TX_IDLE) return ERR_API_STATE;
+    if (type != API_NO_COMMIT && type != API_COMMIT && type != API_ROLLBACK) return ERR_PARAMETER;
+    if (tx->outcome != API_ACTIVE && !(type == API_ROLLBACK && tx->outcome == API_ABORTED))
+        return tx->error != 0 ? tx->error : ERR_TRANSACTION_COMPLETE;
+    tx->type = type;
+    tx->done = done;
+    tx->context = context;
+    tx->lost = (struct node_mask){{0}};
+    tx->client->pending++;
+    if (tx->outcome != API_ACTIVE) { /* Aborted before: nothing is left to roll back. */
+        tx->client->statistics.transactions_aborted--;
+        finish(tx);
+        return 0;
+    }
+    tx->deadline_ms = api_deadline(tx->client, timeout_ms);
+    if (type == API_ROLLBACK) return rollback(tx);
+    uint32_t error = begin_batch(tx);
+    if (error != 0) {
+        leave_connect(tx);
+        tx->done = NULL;
+        fail(tx, error, API_ABORTED);
+        return error;
+    }
+    check_complete(tx);
+    return 0;
+}
+
+void api_tx_seized(struct api_tx *tx, uint32_t error)
+{
+    if (error != 0) {
+        tx->connect = NULL;
+    } else {
+        error = send_batch(tx);
+    }
+    if (error == 0) return;
+    leave_connect(tx);
+    fail(tx, error, API_ABORTED);
+}
+
+/* ---- Answers. ---- */
+
+static uint64_t transid_of(uint32_t transid1, uint32_t transid2)
+{
+    return (uint64_t)transid2 << 32 | transid1;
+}
+
+/* The transaction that a coordinator's answer is for, or NULL: late or forged. */
+static struct api_tx *answered_tx(struct api_client *client, const uint32_t *words, uint32_t ref, uint64_t transid)
+{
+    struct api_connect *connect = api_pool_find(&client->connects, ref);
+    if (connect == NULL || connect->state != CONNECT_BUSY || connect->tx == NULL || connect->transid != transid ||
+        words[2] != connect->tc_ref) {
+        api_late(client);
+        return NULL;
+    }
+    return connect->tx;
+}
+
+static void free_connect(struct api_tx *tx)
+{
+    api_connect_free(tx->client, tx->connect);
+    tx->connect = NULL;
+}
+
+/* Everything is answered except rows that a lost node may have been about to send: they will not come any more. */
+static void give_up_lost_rows(struct api_tx *tx)
+{
+    bool any = false;
+    if (tx->answer_due || tx->rows_due == 0 || node_mask_empty(&tx->lost)) return;
+    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
+        if (op->state != OP_SENT || !op->wants_row || op->committed_read || !replica_lost(op, &tx->lost)) continue;
+        op_answered(op, ERR_READ_NODE_FAILURE);
+        any = true;
+    }
+    if (!any) return;
+    if (tx->outcome == API_COMMITTED) {
+        tx->error = ERR_COMMITTED_READS_LOST;
+    } else if (tx->batch_error == 0) {
+        tx->batch_error = ERR_READ_NODE_FAILURE;
+    }
+}
+
+static void committed(struct api_tx *tx, uint32_t gci_hi, uint32_t gci_lo)
+{
+    tx->outcome = API_COMMITTED;
+    tx->epoch = (uint64_t)gci_hi << 32 | gci_lo;
+    free_connect(tx);
+}
+
+void api_exec_TCKEYCONF(struct api_client *client, const uint32_t *words)
+{
+    const struct tckeyconf *conf = (const void *)(words + SIGNAL_HEAD_WORDS);
+    struct api_tx *tx = answered_tx(client, words, conf->api_connect, transid_of(conf->transid1, conf->transid2));
+
+    if (tx == NULL) return;
+    if (tx->state != TX_EXECUTING || !tx->answer_due) {
+        api_late(client);
+        return;
+    }
+    tx->answer_due = false;
+    if ((conf->flags & KEYCONF_COMMITTED) != 0) {
+        committed(tx, conf->gci_hi, conf->gci_lo);
+    } else if (tx->type == API_COMMIT) {
+        uint32_t error = send_commit(tx);
+        if (error != 0) {
+            leave_connect(tx);
+            fail(tx, error, API_ABORTED);
+            return;
+        }
+    }
+    give_up_lost_rows(tx);
+    check_complete(tx);
+}
+
+void api_exec_TC_COMMITCONF(struct api_client *client, const uint32_t *words)
+{
+    const struct tc_commitconf *conf = (const void *)(words + SIGNAL_HEAD_WORDS);
+    struct api_tx *tx = answered_tx(client, words, conf->api_connect, transid_of(conf->transid1, conf->transid2));
+
+    if (tx == NULL) return;
+    if (tx->state != TX_COMMITTING || !tx->answer_due) {
+        api_late(client);
+        return;
+    }
+    tx->answer_due = false;
+    committed(tx, conf->gci_hi, conf->gci_lo);
+    give_up_lost_rows(tx);
+    check_complete(tx);
+}
+
+void api_exec_TC_COMMITREF(struct api_client *client, const uint32_t *words)
+{
+    const struct tc_commitref *ref = (const void *)(words + SIGNAL_HEAD_WORDS);
+    struct api_tx *tx = answered_tx(client, words, ref->api_connect, transid_of(ref->transid1, ref->transid2));
+
+    if (tx == NULL) return;
+    if (tx->state != TX_COMMITTING || !tx->answer_due) {
+        api_late(client);
+        return;
+    }
+    free_connect(tx);
+    fail(tx, ref->error == 0 ? ERR_NODE_FAILED_ABORTED : ref->error, API_ABORTED);
+}
+
+/* The operation, when the answer is for one that waits for it. */
+static struct api_op *answered_op(struct api_client *client, uint32_t ref, uint64_t transid)
+{
+    struct api_op *op = api_pool_find(&client->ops, ref);
+    if (op == NULL || op->state != OP_SENT || op->tx->transid != transid) {
+        api_late(client);
+        return NULL;
+    }
+    return op;
+}
+
+void api_exec_TCKEYREF(struct api_client *client, const uint32_t *words)
+{
+    const struct tckeyref *ref = (const void *)(words + SIGNAL_HEAD_WORDS);
+    struct api_op *op = answered_op(client, ref->api_op, transid_of(ref->transid1, ref->transid2));
+
+    if (op == NULL) return;
+    op_answered(op, ref->error == 0 ? ERR_REPLY_4215 : ref->error);
+    check_complete(op->tx);
+}
+
+void api_exec_TRANSID_AI(struct api_client *client, const uint32_t *words)
+{
+    const struct transid_ai *ai = (const void *)(words + SIGNAL_HEAD_WORDS);
+    if ((ai->api_op & API_POOL_MARK) != 0) {
+        api_scan_rows_in(client, words);
+        return;
+    }
+    struct api_op *op = answered_op(client, ai->api_op, transid_of(ai->transid1, ai->transid2));
+    if (op == NULL) return;
+    if (!op->wants_row) {
+        api_late(client);
+        return;
+    }
+    uint32_t at = SIGNAL_HEAD_WORDS + kind_words(words[0]);
+    uint32_t size = words[at];
+    const uint32_t *row = words + at + 1;
+    uint32_t error = ERR_REPLY_4215;
+    if (ai->rows == 1 && size >= 1 && row[0] == size - 1) error = op->row == NULL ? 0 : op->row(op, row + 1, row[0]);
+    if (error == 0) client->statistics.rows_read++;
+    op_answered(op, error);
+    check_complete(op->tx);
+}
+
+void api_exec_TCROLLBACKREP(struct api_client *client, const uint32_t *words)
+{
+    const struct tcrollbackrep *rep = (const void *)(words + SIGNAL_HEAD_WORDS);
+    struct api_connect *connect = api_pool_find(&client->connects, rep->api_connect);
+    uint64_t transid = transid_of(rep->transid1, rep->transid2);
+
+    /* While a rollback of ours is on its way, its own answer counts. */
+    if (connect != NULL && connect->state == CONNECT_CLEANING && connect->transid == transid) return;
+    struct api_tx *tx = answered_tx(client, words, rep->api_connect, transid);
+    if (tx == NULL || tx->state == TX_ROLLING_BACK) return;
+    uint32_t error = rep->error == 0 ? ERR_NODE_FAILED_ABORTED : rep->error;
+    struct api_op *op = api_pool_find(&client->ops, rep->api_op);
+    if (op != NULL && op->tx == tx) {
+        tx->error_op = op;
+        op->error = error;
+        stale_table(tx, op, error);
+    }
+    free_connect(tx);
+    if (tx->state == TX_IDLE) { /* It was idle for too long, or its node goes down: the next call tells. */
+        tx->error = error;
+        tx->outcome = API_ABORTED;
+        client->statistics.transactions_aborted++;
+        return;
+    }
+    fail(tx, error, API_ABORTED);
+}
+
+void api_tx_rolled_back(struct api_tx *tx)
+{
+    tx->connect = NULL;
+    finish(tx);
+}
+
+/* ---- Lost links and lost time. ---- */
+
+/* The coordinator's link is gone and with it its record. */
+void api_tx_connect_lost(struct api_tx *tx)
+{
+    uint32_t error;
+    tx->connect = NULL;
+    switch (tx->state) {
+    case TX_IDLE:
+        tx->error = ERR_NODE_FAILED_ABORTED;
+        tx->outcome = API_ABORTED;
+        tx->client->statistics.transactions_aborted++;
+        break;
+    case TX_SEIZING: /* Nothing was sent: another node will do. */
+        error = begin_batch(tx);
+        if (error != 0) {
+            leave_connect(tx);
+            fail(tx, error, API_ABORTED);
+        }
+        break;
+    case TX_ROLLING_BACK: finish(tx); break;
+    case TX_EXECUTING:
+    case TX_COMMITTING:
+        if (is_commit_in_flight(tx)) {
+            fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
+        } else {
+            fail(tx, ERR_NODE_FAILED_ABORTED, API_ABORTED);
+        }
+        break;
+    }
+}
+
+/* Committed reads change nothing: what the lost node may have been asked is asked again elsewhere. */
+static void repeat_reads(struct api_tx *tx, uint32_t peer)
+{
+    struct node_mask lost = {{0}};
+    node_mask_add(&lost, peer);
+    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
+        if (op->state != OP_SENT || !op->committed_read) continue;
+        if (op->node != peer && !replica_lost(op, &lost)) continue;
+        uint32_t node = ++op->attempts < READ_ATTEMPTS ? node_near(tx->client, op) : 0;
+        if (node != 0) tx->train[op->at + 1] = read_receiver(tx->client, op, node);
+        if (node == 0 || !api_send(tx->client, node, tx->train + op->at, op->extent)) {
+            op_answered(op, ERR_READ_NODE_FAILURE);
+            continue;
+        }
+        op->node = (uint8_t)node;
+        tx->client->statistics.retries++;
+    }
+}
+
+/* Completions run application code that may close any transaction: after each, the walk begins again. */
+void api_tx_link_down(struct api_client *client, uint32_t peer)
+{
+    client->walk++;
+    for (struct api_tx *tx = client->transactions; tx != NULL; tx = tx->next) {
+        if (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) node_mask_add(&tx->lost, peer);
+    }
+    struct api_tx *tx = client->transactions;
+    while (tx != NULL) {
+        bool fresh = tx->walk != client->walk && (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) &&
+                     node_mask_has(&tx->lost, peer);
+        tx->walk = client->walk;
+        if (!fresh) {
+            tx = tx->next;
+            continue;
+        }
+        repeat_reads(tx, peer);
+        give_up_lost_rows(tx);
+        check_complete(tx);
+        tx = client->transactions;
+    }
+}
+
+static void expire(struct api_tx *tx)
+{
+    tx->client->statistics.timeouts++;
+    if (tx->state == TX_ROLLING_BACK) {
+        leave_rolling_back(tx);
+        fail(tx, ERR_REQUEST_TIMEOUT, API_ABORTED);
+    } else if (tx->outcome == API_COMMITTED) {
+        fail(tx, ERR_COMMITTED_READS_LOST, API_COMMITTED);
+    } else {
+        enum api_outcome outcome = tx->state != TX_SEIZING && is_commit_in_flight(tx) ? API_UNKNOWN : API_ABORTED;
+        leave_connect(tx);
+        fail(tx, ERR_REQUEST_TIMEOUT, outcome);
+    }
+}
+
+void api_tx_expire(struct api_client *client)
+{
+    struct api_tx *tx = client->transactions;
+    while (tx != NULL) {
+        if (tx->state == TX_IDLE || tx->deadline_ms > client->now_ms) {
+            tx = tx->next;
+            continue;
+        }
+        expire(tx);
+        tx = client->transactions;
+    }
+    for (tx = client->transactions; tx != NULL; tx = tx->next) {
+        if (tx->state != TX_IDLE) api_wake_at(client, tx->deadline_ms);
+    }
+}
+
+/* ---- Asking. ---- */
+
+enum api_outcome api_tx_outcome(const struct api_tx *tx) { return tx->outcome; }
+bool api_tx_in_flight(const struct api_tx *tx) { return tx->state != TX_IDLE; }
+uint32_t api_tx_error(const struct api_tx *tx) { return tx->error; }
+struct api_op *api_tx_error_op(const struct api_tx *tx) { return tx->error_op; }
+struct api_op *api_tx_first(const struct api_tx *tx) { return tx->first; }
+uint64_t api_tx_epoch(const struct api_tx *tx) { return tx->epoch; }
+uint64_t api_tx_id(const struct api_tx *tx) { return tx->transid; }
+uint32_t api_tx_node(const struct api_tx *tx) { return tx->node; }
+struct api_client *api_tx_client(const struct api_tx *tx) { return tx->client; }
+void api_tx_prefer(struct api_tx *tx, uint32_t node) { tx->prefer = node; }
+void *api_op_context(const struct api_op *op) { return op->context; }
+void *api_op_context2(const struct api_op *op) { return op->context2; }
+uint32_t api_op_error(const struct api_op *op) { return op->error; }
+struct api_op *api_op_next(const struct api_op *op) { return op->next; }
+struct api_tx *api_op_tx(const struct api_op *op) { return op->tx; }
