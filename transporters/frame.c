@@ -4,7 +4,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are used as they stand on the wire");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "words are used as they stand on the wire");
 
 uint64_t frame_hash(const void *bytes, uint32_t size, uint64_t seed)
 {
@@ -30,7 +31,8 @@ static uint64_t body_check(const uint32_t *frame, uint64_t seed)
     return XXH3_64bits_withSeed(frame + FRAME_HEAD_WORDS, 4u * (size_t)frame[1], seed ^ head);
 }
 
-void frame_seal(uint32_t *frame, enum frame_kind kind, uint32_t words, uint32_t number, uint64_t seed)
+void frame_seal(uint32_t *frame, enum frame_kind kind, uint32_t words, uint32_t number,
+                uint64_t seed)
 {
     frame[0] = FRAME_MAGIC | (uint32_t)kind;
     frame[1] = words;

@@ -31,9 +31,11 @@ const char *handshake_check(struct handshake *message)
     if (message->check_low != (uint32_t)check || message->check_high != (uint32_t)(check >> 32)) {
         return "wrong checksum of a hello";
     }
-    if (message->kind < HANDSHAKE_HELLO || message->kind > HANDSHAKE_REFUSE) return "unknown kind of hello";
+    if (message->kind < HANDSHAKE_HELLO || message->kind > HANDSHAKE_REFUSE)
+        return "unknown kind of hello";
     if (message->node == 0 || message->node > NODE_ID_MAX) return "a hello without a valid node id";
-    if (message->role < LINK_ROLE_DATA || message->role > LINK_ROLE_MGM) return "a hello without a valid role";
+    if (message->role < LINK_ROLE_DATA || message->role > LINK_ROLE_MGM)
+        return "a hello without a valid role";
     if (handshake_incarnation(message) == 0) return "a hello without incarnation";
     char text[HANDSHAKE_TEXT_BYTES];
     memcpy(text, message->text, sizeof text);

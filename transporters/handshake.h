@@ -1,4 +1,5 @@
-/* handshake.h -- the messages with which two nodes open a link: 32 words each. See docs/protocols/link.md. */
+/* handshake.h -- the messages with which two nodes open a link: 32 words each. See
+ * docs/protocols/link.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdbool.h>
@@ -9,7 +10,12 @@
 #define HANDSHAKE_TEXT_BYTES 64u
 #define LINK_EPOCH_MAX       0xFFFFFF00u
 
-enum handshake_kind { HANDSHAKE_HELLO = 1, HANDSHAKE_ACCEPT = 2, HANDSHAKE_CONFIRM = 3, HANDSHAKE_REFUSE = 4 };
+enum handshake_kind {
+    HANDSHAKE_HELLO = 1,
+    HANDSHAKE_ACCEPT = 2,
+    HANDSHAKE_CONFIRM = 3,
+    HANDSHAKE_REFUSE = 4
+};
 
 struct handshake {
     uint32_t magic;
@@ -35,12 +41,13 @@ struct handshake {
 void handshake_seal(struct handshake *message);
 
 /*
- * Checks form and checksum of what a stranger sent, not whether it is acceptable. Returns NULL or what is wrong. The
- * text is made printable.
+ * Checks form and checksum of what a stranger sent, not whether it is acceptable. Returns NULL or
+ * what is wrong. The text is made printable.
  */
 const char *handshake_check(struct handshake *message);
 
-/* Cuts and cleans text of a peer so that it may stand in a log line. Writes at most `size` bytes, zero included. */
+/* Cuts and cleans text of a peer so that it may stand in a log line. Writes at most `size` bytes,
+ * zero included. */
 void printable_copy(char *to, uint32_t size, const char *from, uint32_t from_size);
 
 static inline uint64_t handshake_cluster(const struct handshake *message)

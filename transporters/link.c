@@ -37,7 +37,8 @@ struct link *link_create(const struct link_options *options)
     if (link == NULL) return NULL;
     link->options = *options;
     if (link->options.receive_bytes == 0) link->options.receive_bytes = LINK_RECEIVE_BYTES;
-    if (link->options.receive_bytes < RECEIVE_BYTES_MIN) link->options.receive_bytes = RECEIVE_BYTES_MIN;
+    if (link->options.receive_bytes < RECEIVE_BYTES_MIN)
+        link->options.receive_bytes = RECEIVE_BYTES_MIN;
     if (link->options.handshake_ms == 0) link->options.handshake_ms = LINK_HANDSHAKE_MS;
     link->capacity = RECEIVE_BYTES_MIN;
     link->buffer = malloc(link->capacity);
@@ -57,7 +58,8 @@ void link_destroy(struct link *link)
     free(link);
 }
 
-void link_limit_send(struct link *link, uint32_t send_buffer_bytes, uint32_t overload_bytes, uint32_t reserve_bytes)
+void link_limit_send(struct link *link, uint32_t send_buffer_bytes, uint32_t overload_bytes,
+                     uint32_t reserve_bytes)
 {
     send_buffer_limit(&link->send, send_buffer_bytes, overload_bytes, reserve_bytes);
 }
@@ -101,7 +103,8 @@ static void send_handshake(struct link *link, enum handshake_kind kind, enum lin
     };
     snprintf(message.text, sizeof message.text, "%s", text);
     handshake_seal(&message);
-    if (!send_buffer_put_raw(&link->send, &message, sizeof message)) set_closing(link, "out of memory");
+    if (!send_buffer_put_raw(&link->send, &message, sizeof message))
+        set_closing(link, "out of memory");
 }
 
 static void refuse(struct link *link, enum link_refusal refusal, const char *text)
@@ -182,8 +185,10 @@ static void open_link(struct link *link)
     const struct link_options *own = &link->options;
     const struct link_peer *peer = &link->peer;
     if (!grow(link, own->receive_bytes)) return;
-    struct frame_session out = {peer->epoch, own->own_node, peer->node, own->incarnation, peer->incarnation};
-    struct frame_session in = {peer->epoch, peer->node, own->own_node, peer->incarnation, own->incarnation};
+    struct frame_session out = {peer->epoch, own->own_node, peer->node, own->incarnation,
+                                peer->incarnation};
+    struct frame_session in = {peer->epoch, peer->node, own->own_node, peer->incarnation,
+                               own->incarnation};
     link->send.seed = frame_seed(&out);
     link->receive_seed = frame_seed(&in);
     link->state = LINK_OPEN;
@@ -194,8 +199,8 @@ static void open_link(struct link *link)
 static enum link_refusal check_common(const struct link *link, const struct handshake *message)
 {
     const struct link_options *own = &link->options;
-    if (message->version < LINK_PROTOCOL_VERSION_MIN || message->version_min > LINK_PROTOCOL_VERSION ||
-        message->version_min > message->version) {
+    if (message->version < LINK_PROTOCOL_VERSION_MIN ||
+        message->version_min > LINK_PROTOCOL_VERSION || message->version_min > message->version) {
         return LINK_REFUSED_VERSION;
     }
     if (handshake_cluster(message) != own->cluster_id) return LINK_REFUSED_CLUSTER;
@@ -209,7 +214,8 @@ static void set_peer(struct link *link, const struct handshake *message)
 {
     link->peer.node = message->node;
     link->peer.role = message->role;
-    link->peer.version = message->version < LINK_PROTOCOL_VERSION ? message->version : LINK_PROTOCOL_VERSION;
+    link->peer.version =
+        message->version < LINK_PROTOCOL_VERSION ? message->version : LINK_PROTOCOL_VERSION;
     link->peer.epoch = message->epoch;
     link->peer.incarnation = handshake_incarnation(message);
 }
@@ -219,7 +225,8 @@ static void got_hello(struct link *link, const struct handshake *message)
     uint32_t epoch_last = 0;
     enum link_refusal refusal = check_common(link, message);
     if (refusal == LINK_REFUSED_VERSION) {
-        refuse(link, refusal, link_refusal_text(refusal)); /* peer.version stays 0: the answer tells ours. */
+        refuse(link, refusal,
+               link_refusal_text(refusal)); /* peer.version stays 0: the answer tells ours. */
         return;
     }
     set_peer(link, message);
@@ -239,9 +246,12 @@ static void got_accept(struct link *link, const struct handshake *message)
 {
     const struct link_options *own = &link->options;
     enum link_refusal refusal = check_common(link, message);
-    if (refusal == LINK_ACCEPTED && message->version > LINK_PROTOCOL_VERSION) refusal = LINK_REFUSED_VERSION;
-    if (refusal == LINK_ACCEPTED && own->peer != 0 && message->node != own->peer) refusal = LINK_REFUSED_UNKNOWN;
-    if (refusal == LINK_ACCEPTED && own->peer_role != LINK_ROLE_ANY && message->role != own->peer_role) {
+    if (refusal == LINK_ACCEPTED && message->version > LINK_PROTOCOL_VERSION)
+        refusal = LINK_REFUSED_VERSION;
+    if (refusal == LINK_ACCEPTED && own->peer != 0 && message->node != own->peer)
+        refusal = LINK_REFUSED_UNKNOWN;
+    if (refusal == LINK_ACCEPTED && own->peer_role != LINK_ROLE_ANY &&
+        message->role != own->peer_role) {
         refusal = LINK_REFUSED_ROLE;
     }
     if (refusal == LINK_ACCEPTED && message->epoch <= own->epoch_last) refusal = LINK_REFUSED_EPOCH;
@@ -262,7 +272,8 @@ static void got_confirm(struct link *link, const struct handshake *message)
                                      handshake_incarnation(message) != peer->incarnation)) {
         refusal = LINK_REFUSED_UNKNOWN;
     }
-    if (refusal == LINK_ACCEPTED && message->version != peer->version) refusal = LINK_REFUSED_VERSION;
+    if (refusal == LINK_ACCEPTED && message->version != peer->version)
+        refusal = LINK_REFUSED_VERSION;
     if (refusal == LINK_ACCEPTED && message->epoch != peer->epoch) refusal = LINK_REFUSED_EPOCH;
     if (refusal != LINK_ACCEPTED) {
         refuse(link, refusal, link_refusal_text(refusal));
@@ -280,7 +291,8 @@ static void got_refuse(struct link *link, const struct handshake *message)
     set_closing(link, text);
 }
 
-/* Takes one message of the handshake off the buffer. False: more bytes are needed, or the link is CLOSING. */
+/* Takes one message of the handshake off the buffer. False: more bytes are needed, or the link is
+ * CLOSING. */
 static bool handle_handshake(struct link *link)
 {
     uint32_t available = link->end - link->begin;
@@ -315,8 +327,8 @@ static bool handle_handshake(struct link *link)
 static void fail_frame(struct link *link, const char *what, uint32_t word)
 {
     char text[LINK_REASON_SIZE];
-    snprintf(text, sizeof text, "bad data from node %u: %s (frame %u, word %u)", link->peer.node, what,
-             link->frame_number + 1, word);
+    snprintf(text, sizeof text, "bad data from node %u: %s (frame %u, word %u)", link->peer.node,
+             what, link->frame_number + 1, word);
     link_close(link, text);
 }
 
@@ -390,17 +402,24 @@ bool link_received(struct link *link, uint32_t size)
     while (more) {
         switch (link->state) {
         case LINK_HELLO_SENT:
-        case LINK_HELLO_WAIT: more = handle_handshake(link); break;
-        case LINK_OPEN: more = handle_frame(link); break;
+        case LINK_HELLO_WAIT:
+            more = handle_handshake(link);
+            break;
+        case LINK_OPEN:
+            more = handle_frame(link);
+            break;
         case LINK_CLOSED:
-        case LINK_CLOSING: more = false; break;
+        case LINK_CLOSING:
+            more = false;
+            break;
         }
     }
     if (link->state == LINK_CLOSED || link->state == LINK_CLOSING) {
         link->begin = link->end = 0;
         return link->state == LINK_CLOSED;
     }
-    /* What is left is a part of one frame: to the front, so that the frame has room and is aligned. */
+    /* What is left is a part of one frame: to the front, so that the frame has room and is aligned.
+     */
     if (link->begin > 0) {
         memmove(link->buffer, link->buffer + link->begin, link->end - link->begin);
         link->end -= link->begin;
@@ -430,10 +449,16 @@ enum link_send_result link_send(struct link *link, const uint32_t *words, uint32
 {
     if (link->state != LINK_OPEN) return LINK_SEND_NOT_OPEN;
     switch (send_buffer_put(&link->send, words, count)) {
-    case SEND_BUFFER_TAKEN: break;
-    case SEND_BUFFER_FULL: return LINK_SEND_NO_ROOM;
-    case SEND_BUFFER_NO_MEMORY: link_close(link, "out of memory for the send buffer"); return LINK_SEND_NOT_OPEN;
-    case SEND_BUFFER_MALFORMED: link_close(link, "own signals are malformed"); return LINK_SEND_NOT_OPEN;
+    case SEND_BUFFER_TAKEN:
+        break;
+    case SEND_BUFFER_FULL:
+        return LINK_SEND_NO_ROOM;
+    case SEND_BUFFER_NO_MEMORY:
+        link_close(link, "out of memory for the send buffer");
+        return LINK_SEND_NOT_OPEN;
+    case SEND_BUFFER_MALFORMED:
+        link_close(link, "own signals are malformed");
+        return LINK_SEND_NOT_OPEN;
     }
     link->counted.words_sent += count;
     report_level(link);
@@ -487,11 +512,16 @@ bool link_has_output(const struct link *link)
 const char *link_state_name(enum link_state state)
 {
     switch (state) {
-    case LINK_CLOSED: return "CLOSED";
-    case LINK_HELLO_SENT: return "HELLO_SENT";
-    case LINK_HELLO_WAIT: return "HELLO_WAIT";
-    case LINK_OPEN: return "OPEN";
-    case LINK_CLOSING: return "CLOSING";
+    case LINK_CLOSED:
+        return "CLOSED";
+    case LINK_HELLO_SENT:
+        return "HELLO_SENT";
+    case LINK_HELLO_WAIT:
+        return "HELLO_WAIT";
+    case LINK_OPEN:
+        return "OPEN";
+    case LINK_CLOSING:
+        return "CLOSING";
     }
     return "?";
 }
@@ -500,17 +530,28 @@ const char *link_refusal_text(enum link_refusal refusal)
 {
     /* Each fits into the text of a handshake message. */
     switch (refusal) {
-    case LINK_ACCEPTED: return "accepted";
-    case LINK_REFUSED_VERSION: return "no common protocol version";
-    case LINK_REFUSED_CLUSTER: return "belongs to another cluster";
-    case LINK_REFUSED_NOT_ME: return "another node id was wanted here";
-    case LINK_REFUSED_UNKNOWN: return "this node id is not expected here";
-    case LINK_REFUSED_ROLE: return "this node id is configured as another kind of node";
-    case LINK_REFUSED_CONNECTED: return "this node id is connected already";
-    case LINK_REFUSED_NOT_ALLOWED: return "this node may not connect now";
-    case LINK_REFUSED_STOPPING: return "the link or its node is stopping";
-    case LINK_REFUSED_EPOCH: return "the link epoch is not newer";
-    case LINK_REFUSAL_COUNT: break;
+    case LINK_ACCEPTED:
+        return "accepted";
+    case LINK_REFUSED_VERSION:
+        return "no common protocol version";
+    case LINK_REFUSED_CLUSTER:
+        return "belongs to another cluster";
+    case LINK_REFUSED_NOT_ME:
+        return "another node id was wanted here";
+    case LINK_REFUSED_UNKNOWN:
+        return "this node id is not expected here";
+    case LINK_REFUSED_ROLE:
+        return "this node id is configured as another kind of node";
+    case LINK_REFUSED_CONNECTED:
+        return "this node id is connected already";
+    case LINK_REFUSED_NOT_ALLOWED:
+        return "this node may not connect now";
+    case LINK_REFUSED_STOPPING:
+        return "the link or its node is stopping";
+    case LINK_REFUSED_EPOCH:
+        return "the link epoch is not newer";
+    case LINK_REFUSAL_COUNT:
+        break;
     }
     return "unknown reason";
 }

@@ -1,4 +1,5 @@
-/* link.h -- one link between two nodes as a state machine without I/O: handshake, frames, send and receive buffers. */
+/* link.h -- one link between two nodes as a state machine without I/O: handshake, frames, send and
+ * receive buffers. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdbool.h>
@@ -8,17 +9,19 @@
 #include "kernel/base/signal.h"
 
 /*
- * A link takes bytes from a stream (socket, simulated network) and gives bytes to it; it opens no file, reads no
- * clock and draws no number. The same object code serves TCP and the simulator. See docs/protocols/link.md.
+ * A link takes bytes from a stream (socket, simulated network) and gives bytes to it; it opens no
+ * file, reads no clock and draws no number. The same object code serves TCP and the simulator. See
+ * docs/protocols/link.md.
  *
  *   CLOSED --start--> HELLO_SENT (connector)  --ACCEPT--------> OPEN --fail/close--> CLOSING
  *                     HELLO_WAIT (acceptor)   --HELLO,CONFIRM-> OPEN
  *
- * CLOSING is final: the owner writes what link_output() still has (a refusal or a goodbye, best effort), closes the
- * stream and destroys the link. A link delivers a prefix of what the peer sent, in order, or nothing more.
+ * CLOSING is final: the owner writes what link_output() still has (a refusal or a goodbye, best
+ * effort), closes the stream and destroys the link. A link delivers a prefix of what the peer sent,
+ * in order, or nothing more.
  *
- * Threads: a link belongs to one thread. Memory: malloc, for the link, its receive buffer and its send chunks only
- * (never more than the limits below); a failed malloc closes the link.
+ * Threads: a link belongs to one thread. Memory: malloc, for the link, its receive buffer and its
+ * send chunks only (never more than the limits below); a failed malloc closes the link.
  */
 enum link_state { LINK_CLOSED = 0, LINK_HELLO_SENT, LINK_HELLO_WAIT, LINK_OPEN, LINK_CLOSING };
 
@@ -28,13 +31,14 @@ enum link_role { LINK_ROLE_ANY = 0, LINK_ROLE_DATA = 1, LINK_ROLE_API = 2, LINK_
 /* Why a handshake is refused; goes over the wire, numbers are never reused. */
 enum link_refusal {
     LINK_ACCEPTED = 0,
-    LINK_REFUSED_VERSION = 1,     /* No common protocol version. */
-    LINK_REFUSED_CLUSTER = 2,     /* Other cluster id. */
-    LINK_REFUSED_NOT_ME = 3,      /* The caller wanted another node than this one. */
-    LINK_REFUSED_UNKNOWN = 4,     /* The caller's node id is not configured (or is our own). */
-    LINK_REFUSED_ROLE = 5,        /* The caller's role is not the configured one. */
-    LINK_REFUSED_CONNECTED = 6,   /* This node id has a live link already. */
-    LINK_REFUSED_NOT_ALLOWED = 7, /* Not now: the node is being declared dead, or is not yet admitted. Try again. */
+    LINK_REFUSED_VERSION = 1,   /* No common protocol version. */
+    LINK_REFUSED_CLUSTER = 2,   /* Other cluster id. */
+    LINK_REFUSED_NOT_ME = 3,    /* The caller wanted another node than this one. */
+    LINK_REFUSED_UNKNOWN = 4,   /* The caller's node id is not configured (or is our own). */
+    LINK_REFUSED_ROLE = 5,      /* The caller's role is not the configured one. */
+    LINK_REFUSED_CONNECTED = 6, /* This node id has a live link already. */
+    LINK_REFUSED_NOT_ALLOWED =
+        7, /* Not now: the node is being declared dead, or is not yet admitted. Try again. */
     LINK_REFUSED_STOPPING = 8,
     LINK_REFUSED_EPOCH = 9, /* The answer's epoch is not newer than the last one. */
     LINK_REFUSAL_COUNT
@@ -52,31 +56,35 @@ struct link;
 /* Who is at the other end, as its hello told and the checks confirmed. */
 struct link_peer {
     uint32_t node;
-    uint32_t role; /* enum link_role */
+    uint32_t role;    /* enum link_role */
     uint32_t version; /* Protocol version in use: the smaller of both. */
-    uint32_t epoch; /* Of this link; 0 until OPEN. Grows with each link of this pair of nodes. */
+    uint32_t epoch;   /* Of this link; 0 until OPEN. Grows with each link of this pair of nodes. */
     uint64_t incarnation; /* Of the peer's process. */
 };
 
 struct link_callbacks {
     /*
-     * Acceptor only: may this peer connect? Fills in *epoch_last (the last epoch of this pair that this process knows,
-     * 0 = none) when it accepts. Version, cluster id and wanted node were checked before. peer->epoch is what the peer
-     * proposes; the link gets the larger of that and *epoch_last + 1.
+     * Acceptor only: may this peer connect? Fills in *epoch_last (the last epoch of this pair that
+     * this process knows, 0 = none) when it accepts. Version, cluster id and wanted node were
+     * checked before. peer->epoch is what the peer proposes; the link gets the larger of that and
+     * *epoch_last + 1.
      */
-    enum link_refusal (*check)(void *context, struct link *link, const struct link_peer *peer, uint32_t *epoch_last);
+    enum link_refusal (*check)(void *context, struct link *link, const struct link_peer *peer,
+                               uint32_t *epoch_last);
 
     /* The link is OPEN; link_send() may be used, link_close() too. Comes before any signals(). */
     void (*up)(void *context, struct link *link, const struct link_peer *peer);
 
     /*
-     * `count` words of whole signals, each of which passed signal_extent_check(), in a frame whose checksum was right.
-     * They are readable until the callback returns. False closes the link. The callback may call link_send() and
-     * link_close() for this link, but not link_destroy() nor link_received().
+     * `count` words of whole signals, each of which passed signal_extent_check(), in a frame whose
+     * checksum was right. They are readable until the callback returns. False closes the link. The
+     * callback may call link_send() and link_close() for this link, but not link_destroy() nor
+     * link_received().
      */
     bool (*signals)(void *context, struct link *link, const uint32_t *words, uint32_t count);
 
-    /* The level of the send buffer changed. May be NULL. Comes from within link_send(), link_sent(). */
+    /* The level of the send buffer changed. May be NULL. Comes from within link_send(),
+     * link_sent(). */
     void (*level)(void *context, struct link *link, enum link_level level);
 };
 
@@ -88,15 +96,18 @@ struct link_options {
     uint64_t cluster_id;  /* Both ends must have the same. */
     uint64_t incarnation; /* Drawn by the host once per process; never 0. */
     bool connect;         /* True: this end opened the stream and speaks first. */
-    uint32_t peer;        /* Connector: the node that must answer. 0 = any (client that knows an address only). */
-    uint32_t peer_role;   /* Connector: the role it must have, LINK_ROLE_ANY = any. */
-    uint32_t epoch_last;  /* Connector: last epoch of this pair, 0 = none. */
+    uint32_t peer; /* Connector: the node that must answer. 0 = any (client that knows an address
+                      only). */
+    uint32_t peer_role;         /* Connector: the role it must have, LINK_ROLE_ANY = any. */
+    uint32_t epoch_last;        /* Connector: last epoch of this pair, 0 = none. */
     uint32_t send_buffer_bytes; /* 0 = LINK_SEND_BUFFER_BYTES. */
     uint32_t overload_bytes;    /* 0 = 80 % of send_buffer_bytes. */
-    uint32_t reserve_bytes;     /* Above FULL until link_send() refuses. 0 = send_buffer_bytes / 4 + one signal. */
-    uint32_t receive_bytes;     /* 0 = LINK_RECEIVE_BYTES. At least 4096. Grows to one whole frame when needed. */
-    uint32_t frame_words;       /* A frame is closed when so many words are in it. 0 = 8192 (32 KB). */
-    uint32_t handshake_ms;      /* 0 = LINK_HANDSHAKE_MS. */
+    uint32_t reserve_bytes; /* Above FULL until link_send() refuses. 0 = send_buffer_bytes / 4 + one
+                               signal. */
+    uint32_t receive_bytes; /* 0 = LINK_RECEIVE_BYTES. At least 4096. Grows to one whole frame when
+                               needed. */
+    uint32_t frame_words;   /* A frame is closed when so many words are in it. 0 = 8192 (32 KB). */
+    uint32_t handshake_ms;  /* 0 = LINK_HANDSHAKE_MS. */
 };
 
 /* Makes a link in state CLOSED. Options are copied. NULL when there is no memory. */
@@ -104,11 +115,14 @@ struct link *link_create(const struct link_options *options);
 void link_destroy(struct link *link);
 
 /*
- * Sets the send buffer's limits (as in the options, 0 = default): for an acceptor, who learns in check() which peer it is.
+ * Sets the send buffer's limits (as in the options, 0 = default): for an acceptor, who learns in
+ * check() which peer it is.
  */
-void link_limit_send(struct link *link, uint32_t send_buffer_bytes, uint32_t overload_bytes, uint32_t reserve_bytes);
+void link_limit_send(struct link *link, uint32_t send_buffer_bytes, uint32_t overload_bytes,
+                     uint32_t reserve_bytes);
 
-/* The stream is connected: a connector's hello is put into the output. `now_ms` is any monotonic clock. */
+/* The stream is connected: a connector's hello is put into the output. `now_ms` is any monotonic
+ * clock. */
 void link_start(struct link *link, uint64_t now_ms);
 
 /* Lets the handshake time out. Call now and then (e.g. each second) with the same clock. */
@@ -117,9 +131,10 @@ void link_tick(struct link *link, uint64_t now_ms);
 /* --- Receiving. --- */
 
 /*
- * Zero copy: where the next bytes of the stream go (never NULL, *size >= 1), and how many of them arrived. Between
- * the two calls the space stays valid. link_received() calls back. It returns false when the link is CLOSING: stop reading,
- * flush, close. Bytes for a link that is CLOSED or CLOSING are thrown away.
+ * Zero copy: where the next bytes of the stream go (never NULL, *size >= 1), and how many of them
+ * arrived. Between the two calls the space stays valid. link_received() calls back. It returns
+ * false when the link is CLOSING: stop reading, flush, close. Bytes for a link that is CLOSED or
+ * CLOSING are thrown away.
  */
 void *link_receive_space(struct link *link, uint32_t *size);
 bool link_received(struct link *link, uint32_t size);
@@ -134,13 +149,14 @@ void link_broken(struct link *link, const char *error);
 
 enum link_send_result {
     LINK_SENT = 0,
-    LINK_SEND_NO_ROOM,  /* Nothing was taken; buffer and reserve are full. The owner closes the link (or waits). */
+    LINK_SEND_NO_ROOM,  /* Nothing was taken; buffer and reserve are full. The owner closes the link
+                           (or waits). */
     LINK_SEND_NOT_OPEN, /* Nothing was taken. */
 };
 
 /*
- * Copies `count` words of packed whole signals into the send buffer: all or nothing. They leave with the next
- * link_output(). Signals are gathered into frames: one checksum for many.
+ * Copies `count` words of packed whole signals into the send buffer: all or nothing. They leave
+ * with the next link_output(). Signals are gathered into frames: one checksum for many.
  */
 enum link_send_result link_send(struct link *link, const uint32_t *words, uint32_t count);
 
@@ -150,8 +166,9 @@ struct link_bytes {
 };
 
 /*
- * The bytes that wait to be written, as up to `max` pieces (at most `max` frames); returns how many, 0 = nothing. They
- * stay valid and unchanged until link_sent() or link_destroy(). May be called again before all is sent.
+ * The bytes that wait to be written, as up to `max` pieces (at most `max` frames); returns how
+ * many, 0 = nothing. They stay valid and unchanged until link_sent() or link_destroy(). May be
+ * called again before all is sent.
  */
 uint32_t link_output(struct link *link, struct link_bytes *pieces, uint32_t max);
 
@@ -161,8 +178,9 @@ void link_sent(struct link *link, size_t size);
 /* --- Ending. --- */
 
 /*
- * Closes from this side, from any state: an OPEN link appends a goodbye frame with the reason, so that the peer can log
- * it; an acceptor in its handshake appends a refusal. The first reason counts.
+ * Closes from this side, from any state: an OPEN link appends a goodbye frame with the reason, so
+ * that the peer can log it; an acceptor in its handshake appends a refusal. The first reason
+ * counts.
  */
 void link_close(struct link *link, const char *reason);
 
@@ -171,7 +189,8 @@ void link_close(struct link *link, const char *reason);
 enum link_state link_state(const struct link *link);
 const struct link_peer *link_peer_of(const struct link *link); /* node = 0: not known yet. */
 const char *link_reason(const struct link *link);              /* Why CLOSING; "" before. */
-enum link_refusal link_refused(const struct link *link);       /* Why the handshake was refused, by either end. */
+enum link_refusal link_refused(
+    const struct link *link); /* Why the handshake was refused, by either end. */
 enum link_level link_send_level(const struct link *link);
 bool link_has_output(const struct link *link);
 const char *link_state_name(enum link_state state);
@@ -182,16 +201,17 @@ struct link_statistics {
     uint64_t bytes_received;
     uint64_t frames_sent;
     uint64_t frames_received;
-    uint64_t words_sent;      /* Of signals. */
+    uint64_t words_sent; /* Of signals. */
     uint64_t words_received;
-    uint64_t overload_count;  /* Times that the level rose to OVERLOAD. */
-    uint64_t send_bytes;      /* Waiting now. */
-    uint64_t send_bytes_max;  /* High-water mark. */
+    uint64_t overload_count; /* Times that the level rose to OVERLOAD. */
+    uint64_t send_bytes;     /* Waiting now. */
+    uint64_t send_bytes_max; /* High-water mark. */
 };
 void link_statistics(const struct link *link, struct link_statistics *statistics);
 
 /*
- * True when a stream that begins with these bytes is a node link: all of the first 4 (or fewer: all that are there) are
- * those of the hello. For a port that is shared with another protocol. False for size 0.
+ * True when a stream that begins with these bytes is a node link: all of the first 4 (or fewer: all
+ * that are there) are those of the hello. For a port that is shared with another protocol. False
+ * for size 0.
  */
 bool link_is_hello(const void *bytes, size_t size);

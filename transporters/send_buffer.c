@@ -7,7 +7,8 @@
 /* Two suffice while the peer reads as fast as we write: one being filled, one being written. */
 #define SPARE_CHUNKS_MAX 4u
 
-void send_buffer_limit(struct send_buffer *buffer, uint32_t bytes, uint32_t overload_bytes, uint32_t reserve_bytes)
+void send_buffer_limit(struct send_buffer *buffer, uint32_t bytes, uint32_t overload_bytes,
+                       uint32_t reserve_bytes)
 {
     uint64_t size = bytes != 0 ? bytes : LINK_SEND_BUFFER_BYTES;
     uint64_t overload = overload_bytes != 0 ? overload_bytes : size / 10 * 8;
@@ -21,9 +22,11 @@ void send_buffer_limit(struct send_buffer *buffer, uint32_t bytes, uint32_t over
 
 void send_buffer_init(struct send_buffer *buffer, const struct link_options *options)
 {
-    *buffer = (struct send_buffer){.frame_words = options->frame_words ? options->frame_words : FRAME_WORDS};
+    *buffer = (struct send_buffer){.frame_words =
+                                       options->frame_words ? options->frame_words : FRAME_WORDS};
     if (buffer->frame_words > FRAME_BODY_MAX) buffer->frame_words = FRAME_BODY_MAX;
-    send_buffer_limit(buffer, options->send_buffer_bytes, options->overload_bytes, options->reserve_bytes);
+    send_buffer_limit(buffer, options->send_buffer_bytes, options->overload_bytes,
+                      options->reserve_bytes);
 }
 
 static void free_list(struct send_chunk *chunk)
@@ -87,7 +90,8 @@ static void add_bytes(struct send_buffer *buffer, uint64_t bytes)
     if (buffer->bytes > buffer->bytes_max) buffer->bytes_max = buffer->bytes;
 }
 
-static void fill_chunk(struct send_buffer *buffer, struct send_chunk *chunk, const uint32_t *words, uint32_t count)
+static void fill_chunk(struct send_buffer *buffer, struct send_chunk *chunk, const uint32_t *words,
+                       uint32_t count)
 {
     memcpy(chunk->frame + FRAME_HEAD_WORDS + chunk->words, words, 4u * (size_t)count);
     add_bytes(buffer, 4u * (uint64_t)count + (chunk->words == 0 ? FRAME_HEAD_BYTES : 0));
@@ -102,7 +106,8 @@ static bool fitting_words(const uint32_t *words, uint32_t count, uint32_t room, 
     while (at < count) {
         if (count - at < SIGNAL_HEAD_WORDS) return false;
         uint32_t extent = words[at + 3];
-        if (extent < SIGNAL_HEAD_WORDS || extent > count - at || extent > FRAME_BODY_MAX) return false;
+        if (extent < SIGNAL_HEAD_WORDS || extent > count - at || extent > FRAME_BODY_MAX)
+            return false;
         if (extent > room - at) break;
         at += extent;
     }
@@ -111,13 +116,15 @@ static bool fitting_words(const uint32_t *words, uint32_t count, uint32_t room, 
 }
 
 /* The slow way: the words do not fit into the open frame. */
-static enum send_buffer_result put_in_pieces(struct send_buffer *buffer, const uint32_t *words, uint32_t count)
+static enum send_buffer_result put_in_pieces(struct send_buffer *buffer, const uint32_t *words,
+                                             uint32_t count)
 {
     while (count > 0) {
         struct send_chunk *chunk = buffer->tail;
         uint32_t room = chunk != NULL && chunk->bytes == 0 ? chunk->capacity - chunk->words : 0;
         uint32_t fitting = count;
-        if (count > room && !fitting_words(words, count, room, &fitting)) return SEND_BUFFER_MALFORMED;
+        if (count > room && !fitting_words(words, count, room, &fitting))
+            return SEND_BUFFER_MALFORMED;
         if (fitting == 0) {
             seal_tail(buffer);
             if (append_chunk(buffer, words[3]) == NULL) return SEND_BUFFER_NO_MEMORY;
@@ -130,9 +137,11 @@ static enum send_buffer_result put_in_pieces(struct send_buffer *buffer, const u
     return SEND_BUFFER_TAKEN;
 }
 
-enum send_buffer_result send_buffer_put(struct send_buffer *buffer, const uint32_t *words, uint32_t count)
+enum send_buffer_result send_buffer_put(struct send_buffer *buffer, const uint32_t *words,
+                                        uint32_t count)
 {
-    if (buffer->bytes + FRAME_HEAD_BYTES + 4u * (uint64_t)count > buffer->limit) return SEND_BUFFER_FULL;
+    if (buffer->bytes + FRAME_HEAD_BYTES + 4u * (uint64_t)count > buffer->limit)
+        return SEND_BUFFER_FULL;
     struct send_chunk *tail = buffer->tail;
     if (tail != NULL && tail->bytes == 0 && count <= tail->capacity - tail->words) {
         fill_chunk(buffer, tail, words, count);
@@ -168,7 +177,8 @@ void send_buffer_put_goodbye(struct send_buffer *buffer, const char *text)
 uint32_t send_buffer_output(struct send_buffer *buffer, struct link_bytes *pieces, uint32_t max)
 {
     uint32_t count = 0;
-    for (struct send_chunk *chunk = buffer->head; chunk != NULL && count < max; chunk = chunk->next) {
+    for (struct send_chunk *chunk = buffer->head; chunk != NULL && count < max;
+         chunk = chunk->next) {
         if (chunk->bytes == 0) seal_chunk(buffer, chunk, FRAME_SIGNALS);
         pieces[count].at = (const uint8_t *)chunk->frame + chunk->sent;
         pieces[count].size = chunk->bytes - chunk->sent;
@@ -208,9 +218,12 @@ void send_buffer_sent(struct send_buffer *buffer, uint64_t size)
 bool send_buffer_level_changed(struct send_buffer *buffer)
 {
     enum link_level level = buffer->level;
-    while (level < LINK_FULL && buffer->bytes >= buffer->level_at[level + 1]) level++;
+    while (level < LINK_FULL && buffer->bytes >= buffer->level_at[level + 1])
+        level++;
     /* Falls only when an eighth below the mark, so that it does not flutter. */
-    while (level > LINK_NORMAL && buffer->bytes < buffer->level_at[level] - buffer->level_at[level] / 8) level--;
+    while (level > LINK_NORMAL &&
+           buffer->bytes < buffer->level_at[level] - buffer->level_at[level] / 8)
+        level--;
     if (level == buffer->level) return false;
     if (level >= LINK_OVERLOAD && buffer->level < LINK_OVERLOAD) buffer->overload_count++;
     buffer->level = level;

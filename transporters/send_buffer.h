@@ -1,4 +1,5 @@
-/* send_buffer.h -- what waits to be written to one link: a list of frames, each one chunk of memory. */
+/* send_buffer.h -- what waits to be written to one link: a list of frames, each one chunk of
+ * memory. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdbool.h>
@@ -24,23 +25,31 @@ struct send_buffer {
     uint32_t frame_words;
     uint32_t number; /* Of the last sealed frame. */
     uint64_t seed;
-    uint64_t frames;     /* Sealed so far. */
-    uint64_t bytes;      /* Waiting. */
-    uint64_t bytes_max;  /* High-water mark. */
-    uint64_t limit;      /* Refuses beyond this. */
+    uint64_t frames;      /* Sealed so far. */
+    uint64_t bytes;       /* Waiting. */
+    uint64_t bytes_max;   /* High-water mark. */
+    uint64_t limit;       /* Refuses beyond this. */
     uint64_t level_at[4]; /* Bytes from which a level holds; [LINK_NORMAL] = 0. */
     uint64_t overload_count;
     enum link_level level;
 };
 
 void send_buffer_init(struct send_buffer *buffer, const struct link_options *options);
-void send_buffer_limit(struct send_buffer *buffer, uint32_t bytes, uint32_t overload_bytes, uint32_t reserve_bytes);
+void send_buffer_limit(struct send_buffer *buffer, uint32_t bytes, uint32_t overload_bytes,
+                       uint32_t reserve_bytes);
 void send_buffer_free(struct send_buffer *buffer);
 
-enum send_buffer_result { SEND_BUFFER_TAKEN, SEND_BUFFER_FULL, SEND_BUFFER_NO_MEMORY, SEND_BUFFER_MALFORMED };
+enum send_buffer_result {
+    SEND_BUFFER_TAKEN,
+    SEND_BUFFER_FULL,
+    SEND_BUFFER_NO_MEMORY,
+    SEND_BUFFER_MALFORMED
+};
 
-/* After NO_MEMORY and MALFORMED a prefix of whole signals may have been taken: the link must be closed. */
-enum send_buffer_result send_buffer_put(struct send_buffer *buffer, const uint32_t *words, uint32_t count);
+/* After NO_MEMORY and MALFORMED a prefix of whole signals may have been taken: the link must be
+ * closed. */
+enum send_buffer_result send_buffer_put(struct send_buffer *buffer, const uint32_t *words,
+                                        uint32_t count);
 
 /* Appends bytes that are no frame (handshake). False = no memory. */
 bool send_buffer_put_raw(struct send_buffer *buffer, const void *bytes, uint32_t size);

@@ -1,4 +1,5 @@
-/* send_queue.c -- lock-free rings from the sending threads to the one that writes to the sockets. */
+/* send_queue.c -- lock-free rings from the sending threads to the one that writes to the sockets.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "transporters/send_queue.h"
 #include <stdatomic.h>
@@ -7,8 +8,9 @@
 #include "kernel/base/signal.h"
 
 /*
- * A record is {words, peer, epoch} and the words, never wrapping: what is left before the end of the ring is skipped by a
- * record of peer 0, or is known to be skipped when it is too small for one. Positions count up for ever (64 bits); the slot is position & mask.
+ * A record is {words, peer, epoch} and the words, never wrapping: what is left before the end of
+ * the ring is skipped by a record of peer 0, or is known to be skipped when it is too small for
+ * one. Positions count up for ever (64 bits); the slot is position & mask.
  */
 #define RECORD_HEAD 3u
 #define CACHE_LINE  64
@@ -34,7 +36,8 @@ struct send_queues {
 struct send_queues *send_queues_create(uint32_t senders, uint32_t words)
 {
     uint32_t size = 64;
-    while (size < (words != 0 ? words : SEND_QUEUE_WORDS) && size < 1u << 30) size *= 2;
+    while (size < (words != 0 ? words : SEND_QUEUE_WORDS) && size < 1u << 30)
+        size *= 2;
     size_t bytes = sizeof(struct send_queues) + senders * sizeof(struct send_ring);
     struct send_queues *queues = aligned_alloc(CACHE_LINE, bytes);
     if (queues == NULL) return NULL;
@@ -54,12 +57,13 @@ struct send_queues *send_queues_create(uint32_t senders, uint32_t words)
 void send_queues_destroy(struct send_queues *queues)
 {
     if (queues == NULL) return;
-    for (uint32_t i = 0; i < queues->senders; i++) free(queues->ring[i].words);
+    for (uint32_t i = 0; i < queues->senders; i++)
+        free(queues->ring[i].words);
     free(queues);
 }
 
-bool send_queue_put(struct send_queues *queues, uint32_t sender, uint32_t peer, uint32_t epoch, const uint32_t *words,
-                    uint32_t count)
+bool send_queue_put(struct send_queues *queues, uint32_t sender, uint32_t peer, uint32_t epoch,
+                    const uint32_t *words, uint32_t count)
 {
     struct send_ring *ring = &queues->ring[sender];
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
@@ -84,7 +88,8 @@ bool send_queue_put(struct send_queues *queues, uint32_t sender, uint32_t peer, 
     return true;
 }
 
-static uint64_t drain_ring(struct send_queues *queues, struct send_ring *ring, send_queue_take *take, void *context)
+static uint64_t drain_ring(struct send_queues *queues, struct send_ring *ring,
+                           send_queue_take *take, void *context)
 {
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
@@ -97,7 +102,8 @@ static uint64_t drain_ring(struct send_queues *queues, struct send_ring *ring, s
             continue;
         }
         uint32_t count = ring->words[at];
-        take(context, ring->words[at + 1], ring->words[at + 2], ring->words + at + RECORD_HEAD, count);
+        take(context, ring->words[at + 1], ring->words[at + 2], ring->words + at + RECORD_HEAD,
+             count);
         taken += count;
         tail += RECORD_HEAD + (uint64_t)count;
         atomic_store_explicit(&ring->tail, tail, memory_order_release);
@@ -109,22 +115,24 @@ static uint64_t drain_ring(struct send_queues *queues, struct send_ring *ring, s
 uint64_t send_queues_drain(struct send_queues *queues, send_queue_take *take, void *context)
 {
     uint64_t taken = 0;
-    for (uint32_t i = 0; i < queues->senders; i++) taken += drain_ring(queues, &queues->ring[i], take, context);
+    for (uint32_t i = 0; i < queues->senders; i++)
+        taken += drain_ring(queues, &queues->ring[i], take, context);
     return taken;
 }
 
 bool send_queues_must_wake(struct send_queues *queues)
 {
-    /* Pairs with the fence in send_queues_sleep(): either we see the sleeper or it sees our words. */
-    atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&queues->sleeping, memory_order_relaxed) == 0) return false;
+    /*
+     * Both sides change the same word, so one of them comes second: either we see the sleeper or it
+     * sees our words.
+     */
+    if (atomic_fetch_or_explicit(&queues->sleeping, 0, memory_order_acq_rel) == 0) return false;
     return atomic_exchange_explicit(&queues->sleeping, 0, memory_order_acq_rel) != 0;
 }
 
 bool send_queues_sleep(struct send_queues *queues)
 {
-    atomic_store_explicit(&queues->sleeping, 1, memory_order_relaxed);
-    atomic_thread_fence(memory_order_seq_cst);
+    (void)atomic_exchange_explicit(&queues->sleeping, 1, memory_order_acq_rel);
     for (uint32_t i = 0; i < queues->senders; i++) {
         struct send_ring *ring = &queues->ring[i];
         uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
@@ -138,5 +146,5 @@ bool send_queues_sleep(struct send_queues *queues)
 
 void send_queues_awake(struct send_queues *queues)
 {
-    atomic_store_explicit(&queues->sleeping, 0, memory_order_relaxed);
+    (void)atomic_exchange_explicit(&queues->sleeping, 0, memory_order_acq_rel);
 }

@@ -1,4 +1,5 @@
-/* transporter.h -- all links of one process over TCP: listens, connects, reconnects, sends, reports. */
+/* transporter.h -- all links of one process over TCP: listens, connects, reconnects, sends,
+ * reports. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdbool.h>
@@ -7,23 +8,27 @@
 #include "transporters/link.h"
 
 /*
- * One transporter runs on one libuv loop; every function here is called on that loop's thread, and every callback comes
- * there. Other threads hand in their words through send_queue.h.
+ * One transporter runs on one libuv loop; every function here is called on that loop's thread, and
+ * every callback comes there. Other threads hand in their words through send_queue.h.
  *
- * Who connects is said per peer: data-data the higher id connects to the lower, clients (API, management) connect to
- * data nodes. The other end waits. Only peers that were set and allowed are let in.
+ * Who connects is said per peer: data-data the higher id connects to the lower, clients (API,
+ * management) connect to data nodes. The other end waits. Only peers that were set and allowed are
+ * let in.
  */
 struct transporter;
 
 struct transporter_callbacks {
-    /* The link to `peer` is open; `epoch` is larger than that of any former link between the two. */
+    /* The link to `peer` is open; `epoch` is larger than that of any former link between the two.
+     */
     void (*link_up)(void *context, uint32_t peer, uint32_t role, uint32_t epoch);
 
     /* It is gone; comes after the last signals() of that epoch, exactly once per link_up(). */
     void (*link_down)(void *context, uint32_t peer, uint32_t epoch, const char *reason);
 
-    /* Whole signals, each checked by signal_extent_check(); readable until return. False closes the link. */
-    bool (*signals)(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count);
+    /* Whole signals, each checked by signal_extent_check(); readable until return. False closes the
+     * link. */
+    bool (*signals)(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                    uint32_t count);
 
     /* The send buffer's level towards `peer` changed. May be NULL. */
     void (*level)(void *context, uint32_t peer, enum link_level level);
@@ -31,7 +36,8 @@ struct transporter_callbacks {
     /* `level` is enum log_level (1 debug .. 5 alert). Repeats are folded. May be NULL. */
     void (*log)(void *context, uint32_t level, const char *text);
 
-    /* A connection attempt of ours failed or was refused (refusal = LINK_ACCEPTED: the network failed). May be NULL. */
+    /* A connection attempt of ours failed or was refused (refusal = LINK_ACCEPTED: the network
+     * failed). May be NULL. */
     void (*refused)(void *context, uint32_t peer, enum link_refusal refusal, const char *reason);
 };
 
@@ -42,17 +48,18 @@ struct transporter_options {
     uint32_t own_node;
     uint32_t own_role; /* enum link_role */
     uint64_t cluster_id;
-    uint64_t incarnation;        /* Not 0; drawn once per process. */
-    uint32_t unnamed_max;        /* Connections whose handshake is not done. 0 = 64. */
-    uint32_t handshake_ms;       /* 0 = 5000. */
-    uint32_t reconnect_ms;       /* First pause between attempts; doubles. 0 = 10. */
-    uint32_t reconnect_max_ms;   /* 0 = 1500. */
+    uint64_t incarnation;      /* Not 0; drawn once per process. */
+    uint32_t unnamed_max;      /* Connections whose handshake is not done. 0 = 64. */
+    uint32_t handshake_ms;     /* 0 = 5000. */
+    uint32_t reconnect_ms;     /* First pause between attempts; doubles. 0 = 10. */
+    uint32_t reconnect_max_ms; /* 0 = 1500. */
 };
 
 struct transporter_peer {
     uint32_t node;
-    uint32_t role;              /* enum link_role that it must have. */
-    const char *host;           /* Where to connect: IPv4, IPv6 or a name. Copied. May be NULL when !connect. */
+    uint32_t role; /* enum link_role that it must have. */
+    const char
+        *host; /* Where to connect: IPv4, IPv6 or a name. Copied. May be NULL when !connect. */
     const char *bind_address;   /* Numeric local address for connecting, NULL = any. Copied. */
     uint16_t port;              /* 0 with connect: not known yet, no attempts until set again. */
     bool connect;               /* True: we connect. False: we wait for it. */
@@ -65,49 +72,58 @@ struct transporter_peer {
 struct transporter *transporter_create(const struct transporter_options *options);
 
 /*
- * Listens on a numeric address (NULL = all, IPv4 and IPv6) and port (0 = any free one). Returns the port, or a negative libuv error. May be
- * called several times for several addresses.
+ * Listens on a numeric address (NULL = all, IPv4 and IPv6) and port (0 = any free one). Returns the
+ * port, or a negative libuv error. May be called several times for several addresses.
  */
 int transporter_listen(struct transporter *t, const char *address, uint16_t port);
 
 /*
- * Takes over a connected stream socket on which the `size` bytes were read already (a shared port whose owner saw
- * transporter_is_hello()). The descriptor belongs to the transporter from now on, also on error. 0 or a libuv error.
+ * Takes over a connected stream socket on which the `size` bytes were read already (a shared port
+ * whose owner saw transporter_is_hello()). The descriptor belongs to the transporter from now on,
+ * also on error. 0 or a libuv error.
  */
 int transporter_adopt(struct transporter *t, uv_os_sock_t socket, const void *bytes, uint32_t size);
 bool transporter_is_hello(const void *bytes, uint32_t size);
 
-/* Configures a peer or changes it (also host and port of one that moved). An open link stays. 0 or a libuv error. */
+/* Configures a peer or changes it (also host and port of one that moved). An open link stays. 0 or
+ * a libuv error. */
 int transporter_set_peer(struct transporter *t, const struct transporter_peer *peer);
 
 /* Lets a peer in (and connects, if that is our part), or closes its link and keeps it out. */
 void transporter_allow(struct transporter *t, uint32_t peer, bool allowed);
 
 /*
- * Copies packed whole signals into the link's send buffer; they leave with transporter_flush(). Words for an epoch that
- * is not the open link's are dropped. A link whose buffer and reserve are full is closed (a signal is never left out).
+ * Copies packed whole signals into the link's send buffer; they leave with transporter_flush().
+ * Words for an epoch that is not the open link's are dropped. A link whose buffer and reserve are
+ * full is closed (a signal is never left out).
  */
-void transporter_send(struct transporter *t, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count);
+void transporter_send(struct transporter *t, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                      uint32_t count);
 
 /* Writes what waits, one system call per link. Call once per round of the loop's thread. */
 void transporter_flush(struct transporter *t);
 
-/* Closes an open link if its epoch is `epoch` (0 = whichever). link_down() follows before the next round's signals. */
+/* Closes an open link if its epoch is `epoch` (0 = whichever). link_down() follows before the next
+ * round's signals. */
 void transporter_close(struct transporter *t, uint32_t peer, uint32_t epoch, const char *reason);
 
-/* Stops or resumes reading from API and management nodes: back-pressure while the node is congested. */
+/* Stops or resumes reading from API and management nodes: back-pressure while the node is
+ * congested. */
 void transporter_pause_clients(struct transporter *t, bool paused);
 
 /* Same for one peer (tests, slow consumers). */
 void transporter_pause(struct transporter *t, uint32_t peer, bool paused);
 
-uint32_t transporter_epoch(const struct transporter *t, uint32_t peer); /* Of the open link, 0 = none. */
+uint32_t transporter_epoch(const struct transporter *t,
+                           uint32_t peer); /* Of the open link, 0 = none. */
 enum link_level transporter_level(const struct transporter *t, uint32_t peer);
-/* False when there is no open link to `peer`. `address` (size >= 64) gets the peer's address; may be NULL. */
-bool transporter_statistics(const struct transporter *t, uint32_t peer, struct link_statistics *statistics,
-                            char *address, uint32_t size);
+/* False when there is no open link to `peer`. `address` (size >= 64) gets the peer's address; may
+ * be NULL. */
+bool transporter_statistics(const struct transporter *t, uint32_t peer,
+                            struct link_statistics *statistics, char *address, uint32_t size);
 
-/* Closes listeners, attempts and links (link_down() comes for each). The loop must run on until transporter_stopped(). */
+/* Closes listeners, attempts and links (link_down() comes for each). The loop must run on until
+ * transporter_stopped(). */
 void transporter_stop(struct transporter *t);
 bool transporter_stopped(const struct transporter *t);
 

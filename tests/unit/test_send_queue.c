@@ -1,4 +1,5 @@
-/* test_send_queue.c -- the rings between threads: order, limits, wrapping, sleeping. For TSan too. */
+/* test_send_queue.c -- the rings between threads: order, limits, wrapping, sleeping. For TSan too.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <pthread.h>
 #include <setjmp.h>
@@ -20,14 +21,16 @@ struct seen {
     uint32_t wrong;
 };
 
-static void take(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+static void take(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                 uint32_t count)
 {
     struct seen *seen = context;
     if (peer == 0 || peer > SENDERS || epoch != seen->next[peer] % 1000 || count == 0) {
         seen->wrong++;
         return;
     }
-    for (uint32_t i = 0; i < count; i++) seen->wrong += words[i] != seen->next[peer] + i;
+    for (uint32_t i = 0; i < count; i++)
+        seen->wrong += words[i] != seen->next[peer] + i;
     seen->next[peer]++;
     seen->words += count;
 }
@@ -35,7 +38,8 @@ static void take(void *context, uint32_t peer, uint32_t epoch, const uint32_t *w
 static bool put(struct send_queues *queues, uint32_t sender, uint32_t number, uint32_t count)
 {
     uint32_t words[64];
-    for (uint32_t i = 0; i < count; i++) words[i] = number + i;
+    for (uint32_t i = 0; i < count; i++)
+        words[i] = number + i;
     return send_queue_put(queues, sender, sender + 1, number % 1000, words, count);
 }
 
@@ -120,7 +124,8 @@ static void sleep_until_woken(struct send_queues *queues, struct bed *bed)
 {
     if (!send_queues_sleep(queues)) return;
     pthread_mutex_lock(&bed->mutex);
-    while (!bed->woken) pthread_cond_wait(&bed->cond, &bed->mutex);
+    while (!bed->woken)
+        pthread_cond_wait(&bed->cond, &bed->mutex);
     bed->woken = false;
     pthread_mutex_unlock(&bed->mutex);
 }
@@ -139,12 +144,15 @@ static void test_threads_lose_nothing(void **state)
     }
     uint32_t done = 0;
     while (done < SENDERS) {
-        /* A sender that cannot put goes on trying, so sleeping with a full ring would be an endless wait. */
+        /* A sender that cannot put goes on trying, so sleeping with a full ring would be an endless
+         * wait. */
         if (send_queues_drain(queues, take, &seen) == 0) sleep_until_woken(queues, &bed);
         done = 0;
-        for (uint32_t i = 1; i <= SENDERS; i++) done += seen.next[i] == RECORDS ? 1 : 0;
+        for (uint32_t i = 1; i <= SENDERS; i++)
+            done += seen.next[i] == RECORDS ? 1 : 0;
     }
-    for (uint32_t i = 0; i < SENDERS; i++) pthread_join(thread[i], NULL);
+    for (uint32_t i = 0; i < SENDERS; i++)
+        pthread_join(thread[i], NULL);
     assert_int_equal(seen.wrong, 0);
     send_queues_destroy(queues);
 }

@@ -1,4 +1,5 @@
-/* tcp_connect.c -- outgoing connections: when, to which address, and again after a growing pause. */
+/* tcp_connect.c -- outgoing connections: when, to which address, and again after a growing pause.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +56,8 @@ static void connect_to(struct peer *peer, const struct sockaddr *address)
     peer->attempt = connection;
     connection->connect.data = connection;
     int error = bind_to(connection, peer->bind_address);
-    if (error == 0) error = uv_tcp_connect(&connection->connect, &connection->tcp, address, on_connected);
+    if (error == 0)
+        error = uv_tcp_connect(&connection->connect, &connection->tcp, address, on_connected);
     if (error != 0) {
         link_broken(connection->link, uv_strerror(error));
         connection_end(connection);
@@ -64,17 +66,19 @@ static void connect_to(struct peer *peer, const struct sockaddr *address)
 
 bool connect_wanted(const struct peer *peer)
 {
-    return peer->known && peer->allowed && peer->config.connect && peer->config.port != 0 && peer->live == NULL &&
-           peer->attempt == NULL && !peer->resolving && !peer->t->stopping;
+    return peer->known && peer->allowed && peer->config.connect && peer->config.port != 0 &&
+           peer->live == NULL && peer->attempt == NULL && !peer->resolving && !peer->t->stopping;
 }
 
 /* A name may have several addresses: each attempt takes the next one. */
 static const struct addrinfo *choose_address(const struct addrinfo *list, uint32_t attempts)
 {
     uint32_t count = 0;
-    for (const struct addrinfo *at = list; at != NULL; at = at->ai_next) count++;
+    for (const struct addrinfo *at = list; at != NULL; at = at->ai_next)
+        count++;
     uint32_t skip = attempts % count;
-    while (skip-- > 0) list = list->ai_next;
+    while (skip-- > 0)
+        list = list->ai_next;
     return list;
 }
 
@@ -96,8 +100,8 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
             connect_to(peer, (const struct sockaddr *)&address);
         } else {
             char text[LINK_REASON_SIZE];
-            snprintf(text, sizeof text, "the host name of node %u cannot be resolved: %s", peer->config.node,
-                     uv_strerror(status));
+            snprintf(text, sizeof text, "the host name of node %u cannot be resolved: %s",
+                     peer->config.node, uv_strerror(status));
             transporter_log(peer->t, 3, &peer->fold, text);
             connect_again_later(peer, false);
         }
@@ -116,7 +120,8 @@ static void start_attempt(struct peer *peer)
     }
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_protocol = IPPROTO_TCP};
     peer->resolve.data = peer;
-    if (uv_getaddrinfo(peer->t->options.loop, &peer->resolve, on_resolved, peer->host, NULL, &hints) == 0) {
+    if (uv_getaddrinfo(peer->t->options.loop, &peer->resolve, on_resolved, peer->host, NULL,
+                       &hints) == 0) {
         peer->resolving = true;
         peer->t->resolving++;
     } else {

@@ -6,7 +6,8 @@
 #include "transporters/tcp/tcp_state.h"
 
 #define TRY_PIECES   64u /* Frames per system call: 2 MB of full ones. */
-#define QUEUE_PIECES 8u  /* Frames handed to the loop at once: the level falls in steps of 256 KB. */
+#define QUEUE_PIECES 8u  /* Frames handed to the loop at once: the level falls in steps of 256 KB. \
+                          */
 
 struct connection *connection_create(struct transporter *t, uint32_t peer_id, bool outgoing)
 {
@@ -58,7 +59,8 @@ static void on_closed(uv_handle_t *handle)
     free(connection);
 }
 
-static uint32_t get_pieces(struct connection *connection, uv_buf_t *bufs, uint32_t max, size_t *total)
+static uint32_t get_pieces(struct connection *connection, uv_buf_t *bufs, uint32_t max,
+                           size_t *total)
 {
     struct link_bytes pieces[TRY_PIECES];
     uint32_t count = link_output(connection->link, pieces, max);
@@ -97,7 +99,8 @@ static void queue_write(struct connection *connection)
     uint32_t count = get_pieces(connection, bufs, QUEUE_PIECES, &total);
     connection->write.data = connection;
     connection->writing = total;
-    int error = uv_write(&connection->write, (uv_stream_t *)&connection->tcp, bufs, count, on_written);
+    int error =
+        uv_write(&connection->write, (uv_stream_t *)&connection->tcp, bufs, count, on_written);
     if (error != 0) {
         connection->writing = 0;
         break_link(connection, error);
@@ -135,7 +138,8 @@ static void on_space(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     *buf = uv_buf_init(space, size);
 }
 
-/* After bytes were handled: answers of the handshake leave at once, those to signals with the round's flush. */
+/* After bytes were handled: answers of the handshake leave at once, those to signals with the
+ * round's flush. */
 static void after_receiving(struct connection *connection, bool was_up)
 {
     struct link *link = connection->link;
@@ -226,7 +230,8 @@ static void report_attempt(struct connection *connection)
     snprintf(text, sizeof text, "no link to node %u yet: %s", connection->peer, reason);
     transporter_log(t, 2, &peer->fold, text);
     if (t->options.calls->refused != NULL) {
-        t->options.calls->refused(t->options.context, connection->peer, link_refused(connection->link), reason);
+        t->options.calls->refused(t->options.context, connection->peer,
+                                  link_refused(connection->link), reason);
     }
 }
 
@@ -241,8 +246,8 @@ static void report_stranger(struct connection *connection)
     int host = (int)strcspn(connection->address, ":");
     const char *colon = strrchr(connection->address, ':');
     if (colon != NULL) host = (int)(colon - connection->address);
-    snprintf(text, sizeof text, "connection of %s from %.*s was not accepted: %s", from, host, connection->address,
-             link_reason(connection->link));
+    snprintf(text, sizeof text, "connection of %s from %.*s was not accepted: %s", from, host,
+             connection->address, link_reason(connection->link));
     transporter_log(t, 3, who->node != 0 ? &t->peer[who->node].fold : &t->fold, text);
 }
 
@@ -261,7 +266,8 @@ void connection_end(struct connection *connection)
         uint64_t lived = uv_now(t->options.loop) - connection->up_ms;
         peer->live = NULL;
         connect_again_later(peer, lived >= 1000);
-        t->options.calls->link_down(t->options.context, connection->peer, connection->epoch, reason);
+        t->options.calls->link_down(t->options.context, connection->peer, connection->epoch,
+                                    reason);
     } else if (connection->outgoing) {
         connect_again_later(peer, false);
         if (!t->stopping) report_attempt(connection);

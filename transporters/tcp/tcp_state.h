@@ -1,4 +1,5 @@
-/* tcp_state.h -- the transporter's own records: peers, connections, listeners. Private to this folder. */
+/* tcp_state.h -- the transporter's own records: peers, connections, listeners. Private to this
+ * folder. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "transporters/transporter.h"
@@ -30,9 +31,9 @@ struct connection {
     uint32_t epoch; /* Once up. */
     bool outgoing;
     bool connected;
-    bool up;      /* link_up() was reported, link_down() is owed. */
+    bool up; /* link_up() was reported, link_down() is owed. */
     bool reading;
-    bool ended;   /* uv_close() was called. */
+    bool ended; /* uv_close() was called. */
     char address[ADDRESS_SIZE];
 };
 
@@ -70,13 +71,13 @@ struct transporter {
     bool timer_open;
     bool stopping;
     bool clients_paused;
-    bool reap; /* Some link is CLOSING and its end was not reported yet. */
+    bool reap;        /* Some link is CLOSING and its end was not reported yet. */
     uint32_t unnamed; /* Incoming connections whose link is not up. */
     uint32_t handles; /* Listeners and the timer: not yet closed. */
     uint32_t resolving;
     uint64_t dirty[NODE_ID_MAX / 64 + 1]; /* Peers with words to be flushed. */
-    struct rng rng; /* Jitter. */
-    struct fold fold; /* Of strangers. */
+    struct rng rng;                       /* Jitter. */
+    struct fold fold;                     /* Of strangers. */
 };
 
 /* --- tcp_connection.c --- */

@@ -1,14 +1,15 @@
-/* tcp_transporter.c -- the registry of peers: who may connect, which link is theirs, what is flushed and closed. */
+/* tcp_transporter.c -- the registry of peers: who may connect, which link is theirs, what is
+ * flushed and closed. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "transporters/tcp/tcp_state.h"
 
-#define TICK_MS       500u   /* How often handshakes are looked at. */
-#define FOLD_MS       60000u /* The same text is logged at most so often. */
-#define LOG_INFO      2u     /* enum log_level of the host. */
-#define LOG_WARNING   3u
+#define TICK_MS     500u   /* How often handshakes are looked at. */
+#define FOLD_MS     60000u /* The same text is logged at most so often. */
+#define LOG_INFO    2u     /* enum log_level of the host. */
+#define LOG_WARNING 3u
 
 static uint32_t or_default(uint32_t value, uint32_t fallback)
 {
@@ -28,7 +29,8 @@ void transporter_log(struct transporter *t, uint32_t level, struct fold *fold, c
     }
     char line[4 * LINK_REASON_SIZE];
     if (fold->repeats > 0) {
-        snprintf(line, sizeof line, "%s (and %llu more times)", fold->text, (unsigned long long)fold->repeats);
+        snprintf(line, sizeof line, "%s (and %llu more times)", fold->text,
+                 (unsigned long long)fold->repeats);
         t->options.calls->log(t->options.context, level, line);
     }
     snprintf(fold->text, sizeof fold->text, "%s", text);
@@ -39,17 +41,20 @@ void transporter_log(struct transporter *t, uint32_t level, struct fold *fold, c
 
 /* --- What links call. --- */
 
-/* What stays free above FULL. Protocols between data nodes end by themselves; a client that reads too little is cut. */
+/* What stays free above FULL. Protocols between data nodes end by themselves; a client that reads
+ * too little is cut. */
 static uint32_t reserve_of(const struct transporter *t, const struct peer *peer)
 {
     if (t->options.own_role != LINK_ROLE_DATA || peer->config.role != LINK_ROLE_DATA) return 0;
-    uint64_t reserve = 3 * (uint64_t)or_default(peer->config.send_buffer_bytes, LINK_SEND_BUFFER_BYTES);
+    uint64_t reserve =
+        3 * (uint64_t)or_default(peer->config.send_buffer_bytes, LINK_SEND_BUFFER_BYTES);
     return reserve > UINT32_MAX ? UINT32_MAX : (uint32_t)reserve;
 }
 
 static void set_limits(const struct transporter *t, const struct peer *peer, struct link *link)
 {
-    link_limit_send(link, peer->config.send_buffer_bytes, peer->config.overload_bytes, reserve_of(t, peer));
+    link_limit_send(link, peer->config.send_buffer_bytes, peer->config.overload_bytes,
+                    reserve_of(t, peer));
 }
 
 static enum link_refusal on_check(void *context, struct link *link, const struct link_peer *who,
@@ -60,7 +65,8 @@ static enum link_refusal on_check(void *context, struct link *link, const struct
     struct peer *peer = &t->peer[who->node];
     if (t->stopping) return LINK_REFUSED_STOPPING;
     if (!peer->known) return LINK_REFUSED_UNKNOWN;
-    if (peer->config.role != LINK_ROLE_ANY && peer->config.role != who->role) return LINK_REFUSED_ROLE;
+    if (peer->config.role != LINK_ROLE_ANY && peer->config.role != who->role)
+        return LINK_REFUSED_ROLE;
     if (peer->live != NULL) return LINK_REFUSED_CONNECTED;
     if (!peer->allowed) return LINK_REFUSED_NOT_ALLOWED;
     *epoch_last = peer->epoch_last;
@@ -76,7 +82,8 @@ static void on_up(void *context, struct link *link, const struct link_peer *who)
     struct transporter *t = connection->t;
     struct peer *peer = &t->peer[who->node];
     if (peer->live != NULL || !peer->allowed || t->stopping) {
-        link_close(link, peer->live != NULL ? "this node id is connected already" : "this node may not connect now");
+        link_close(link, peer->live != NULL ? "this node id is connected already"
+                                            : "this node may not connect now");
         return;
     }
     if (connection->outgoing) {
@@ -102,7 +109,8 @@ static bool on_signals(void *context, struct link *link, const uint32_t *words, 
     struct connection *connection = context;
     const struct transporter_options *options = &connection->t->options;
     if (!connection->up) return false;
-    return options->calls->signals(options->context, connection->peer, connection->epoch, words, count);
+    return options->calls->signals(options->context, connection->peer, connection->epoch, words,
+                                   count);
 }
 
 static void on_level(void *context, struct link *link, enum link_level level)
@@ -251,7 +259,8 @@ static struct connection *new_incoming(struct transporter *t)
 {
     if (t->stopping) return NULL;
     if (t->unnamed >= t->options.unnamed_max) {
-        transporter_log(t, LOG_WARNING, &t->fold, "too many connections at once that have not told their names");
+        transporter_log(t, LOG_WARNING, &t->fold,
+                        "too many connections at once that have not told their names");
         return NULL;
     }
     return connection_create(t, 0, false);
@@ -348,7 +357,8 @@ static void close_socket(struct transporter *t, uv_os_sock_t descriptor)
     uv_close((uv_handle_t *)tcp, on_refused_closed);
 }
 
-int transporter_adopt(struct transporter *t, uv_os_sock_t descriptor, const void *bytes, uint32_t size)
+int transporter_adopt(struct transporter *t, uv_os_sock_t descriptor, const void *bytes,
+                      uint32_t size)
 {
     struct connection *connection = new_incoming(t);
     if (connection == NULL) {
@@ -375,10 +385,12 @@ bool transporter_is_hello(const void *bytes, uint32_t size)
 
 int transporter_set_peer(struct transporter *t, const struct transporter_peer *config)
 {
-    if (config->node == 0 || config->node > NODE_ID_MAX || config->node == t->options.own_node) return UV_EINVAL;
+    if (config->node == 0 || config->node > NODE_ID_MAX || config->node == t->options.own_node)
+        return UV_EINVAL;
     if (config->connect && config->host == NULL) return UV_EINVAL;
     if (config->host != NULL && strlen(config->host) >= HOST_SIZE) return UV_ENAMETOOLONG;
-    if (config->bind_address != NULL && strlen(config->bind_address) >= ADDRESS_SIZE) return UV_ENAMETOOLONG;
+    if (config->bind_address != NULL && strlen(config->bind_address) >= ADDRESS_SIZE)
+        return UV_ENAMETOOLONG;
     struct peer *peer = &t->peer[config->node];
     peer->t = t;
     peer->config = *config;
@@ -418,7 +430,9 @@ void transporter_close(struct transporter *t, uint32_t id, uint32_t epoch, const
 {
     if (id == 0 || id > NODE_ID_MAX) return;
     struct connection *live = t->peer[id].live;
-    if (live == NULL || (epoch != 0 && live->epoch != epoch) || link_state(live->link) == LINK_CLOSING) return;
+    if (live == NULL || (epoch != 0 && live->epoch != epoch) ||
+        link_state(live->link) == LINK_CLOSING)
+        return;
     char text[2 * LINK_REASON_SIZE];
     snprintf(text, sizeof text, "link to node %u is closed: %s", id, reason);
     transporter_log(t, LOG_INFO, &t->peer[id].fold, text);
@@ -427,15 +441,22 @@ void transporter_close(struct transporter *t, uint32_t id, uint32_t epoch, const
 
 /* --- Sending. --- */
 
-void transporter_send(struct transporter *t, uint32_t id, uint32_t epoch, const uint32_t *words, uint32_t count)
+void transporter_send(struct transporter *t, uint32_t id, uint32_t epoch, const uint32_t *words,
+                      uint32_t count)
 {
     if (id > NODE_ID_MAX) return;
     struct connection *live = t->peer[id].live;
     if (live == NULL || live->epoch != epoch) return;
     switch (link_send(live->link, words, count)) {
-    case LINK_SENT: t->dirty[id / 64] |= 1ULL << id % 64; break;
-    case LINK_SEND_NO_ROOM: transporter_close(t, id, epoch, "its send buffer is full, it reads too slowly"); break;
-    case LINK_SEND_NOT_OPEN: transporter_end_soon(t); break;
+    case LINK_SENT:
+        t->dirty[id / 64] |= 1ULL << id % 64;
+        break;
+    case LINK_SEND_NO_ROOM:
+        transporter_close(t, id, epoch, "its send buffer is full, it reads too slowly");
+        break;
+    case LINK_SEND_NOT_OPEN:
+        transporter_end_soon(t);
+        break;
     }
 }
 
@@ -458,7 +479,8 @@ void transporter_flush(struct transporter *t)
 bool peer_paused(const struct peer *peer)
 {
     if (peer->paused) return true;
-    return peer->t->clients_paused && (peer->config.role == LINK_ROLE_API || peer->config.role == LINK_ROLE_MGM);
+    return peer->t->clients_paused &&
+           (peer->config.role == LINK_ROLE_API || peer->config.role == LINK_ROLE_MGM);
 }
 
 void transporter_pause_clients(struct transporter *t, bool paused)
@@ -490,8 +512,8 @@ enum link_level transporter_level(const struct transporter *t, uint32_t id)
     return link_send_level(t->peer[id].live->link);
 }
 
-bool transporter_statistics(const struct transporter *t, uint32_t id, struct link_statistics *statistics,
-                            char *address, uint32_t size)
+bool transporter_statistics(const struct transporter *t, uint32_t id,
+                            struct link_statistics *statistics, char *address, uint32_t size)
 {
     if (id > NODE_ID_MAX || t->peer[id].live == NULL) return false;
     link_statistics(t->peer[id].live->link, statistics);
