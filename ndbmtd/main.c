@@ -220,7 +220,6 @@ static int live(struct process *process, const struct options *options)
     }
     lock_memory(process);
     node_blocks_create(process->node);
-    node_blocks_start(process->node, process->initial, process->no_start);
     if (port_finder_start(process) != 0 || watchdog_start(process) != 0) return 1;
     int result = workers_run(process);
     process_log(process, LOG_LEVEL_INFO, "Node shutdown completed%s",

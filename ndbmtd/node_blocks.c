@@ -3,13 +3,13 @@
 #include "ndbmtd/node_blocks.h"
 #include "blocks/cmvmi/cmvmi.h"
 #include "blocks/dbacc/acc.h"
-#include "blocks/dbdict/dict.h"
-#include "blocks/dbdih/dih.h"
+#include "blocks/dbdict/dict_block.h"
+#include "blocks/dbdih/dih_block.h"
 #include "blocks/dblqh/lqh.h"
 #include "blocks/dbtc/tc.h"
 #include "blocks/dbtup/tup.h"
-#include "blocks/ndbcntr/cntr.h"
-#include "blocks/qmgr/qmgr.h"
+#include "blocks/ndbcntr/cntr_block.h"
+#include "blocks/qmgr/qmgr_block.h"
 #include "ndbmtd/layout.h"
 
 typedef struct block *create_block(struct thread *thread, uint32_t instance);
