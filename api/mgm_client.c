@@ -361,6 +361,17 @@ int ndb_mgm_restart(ndb_mgm_handle_t *handle, const uint32_t *nodes, uint32_t co
     return (int)mgm_reply_number(handle, "restarted", 0);
 }
 
+/* Waits until the server that was stopped has closed the connection. */
+static void wait_for_end(ndb_mgm_handle_t *handle)
+{
+    uint64_t deadline = mgm_now_ms() + 5000;
+
+    while (mgm_receive(handle, deadline) == 0) handle->in_used = 0;
+    if (handle->socket >= 0) (void)ndb_mgm_disconnect(handle);
+    handle->error = 0;
+    handle->error_text[0] = '\0';
+}
+
 /* Stops one other management server over a connection of its own; one that cannot be reached is down. */
 static int stop_server(const ndb_mgm_handle_t *handle, const char *host, uint32_t port)
 {
@@ -373,6 +384,7 @@ static int stop_server(const ndb_mgm_handle_t *handle, const char *host, uint32_
     other->timeout_ms = handle->timeout_ms;
     if (ndb_mgm_set_connectstring(other, address) == 0 && ndb_mgm_connect(other, 0, 0) == 0) {
         rc = mgm_call(other, other->timeout_ms, "stop all\nstop: mgm") == 0;
+        if (rc == 1) wait_for_end(other);
     }
     ndb_mgm_destroy_handle(other);
     return rc;
@@ -400,7 +412,10 @@ int ndb_mgm_shutdown(ndb_mgm_handle_t *handle)
         if (node->type != NDB_MGM_NODE_MGM || node->node_id == (uint32_t)own) continue;
         count += stop_server(handle, node->host, ports[node->node_id]);
     }
-    if (count >= 0 && mgm_call(handle, handle->timeout_ms, "stop all\nstop: mgm") == 0) count++;
+    if (count >= 0 && mgm_call(handle, handle->timeout_ms, "stop all\nstop: mgm") == 0) {
+        count++;
+        wait_for_end(handle);
+    }
     free(state);
     return count;
 }

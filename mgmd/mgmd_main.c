@@ -114,7 +114,7 @@ static void stop_all(uv_timer_t *timer)
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "Management server shuts down");
         mgmd_sessions_close(mgmd);
         mgm_link_stop(mgmd->link);
-        uv_close((uv_handle_t *)&mgmd->listener, NULL);
+        if (!uv_is_closing((uv_handle_t *)&mgmd->listener)) uv_close((uv_handle_t *)&mgmd->listener, NULL);
         uv_close((uv_handle_t *)&mgmd->timer, NULL);
         for (uint32_t i = 0; i < 2; i++) uv_close((uv_handle_t *)&mgmd->signals[i], NULL);
     }
@@ -128,6 +128,7 @@ static void stop_all(uv_timer_t *timer)
 void mgmd_exit(struct mgmd *mgmd, uint64_t delay_ms)
 {
     if (mgmd->stopping || uv_is_active((const uv_handle_t *)&mgmd->exit_timer)) return;
+    uv_close((uv_handle_t *)&mgmd->listener, NULL); /* Nobody new while the last replies leave. */
     (void)uv_timer_start(&mgmd->exit_timer, stop_all, delay_ms, 0);
 }
 

@@ -326,7 +326,11 @@ void mgmd_order_dump(struct mgmd_session *session)
         }
         ord.data[ord.count++] = (uint32_t)value;
     }
-    if (ord.count == 0 || *args != '\0' || node_mask_empty(&nodes)) {
+    if (node_mask_empty(&nodes)) {
+        mgmd_reply_error(session, self ? 5002 : 5030, "%s", ndb_mgm_error_message(self ? 5002 : 5030));
+        return;
+    }
+    if (ord.count == 0 || *args != '\0') {
         mgmd_reply_error(session, NDB_MGM_USAGE_ERROR,
                          "args is wrong (allowed: 1..24 numbers of range 0..4294967295)");
         return;

@@ -1,0 +1,353 @@
+/* ndb_mgm_execute.c -- what each command of the management console does and says. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tools/ndb_mgm_execute.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/ndb_mgm_parse.h"
+#include "tools/ndb_mgm_print.h"
+
+/* The error block: number and its text, then what the server said. */
+static int print_error(struct console *console, int failed_code)
+{
+    int code = ndb_mgm_error_code(console->handle);
+
+    (void)fprintf(console->out, "*  %5d: %s\n*        %s\n", failed_code != 0 ? failed_code : code,
+                  ndb_mgm_error_message(failed_code != 0 ? failed_code : code),
+                  ndb_mgm_error_text(console->handle));
+    return code == 0 ? 1 : code;
+}
+
+int console_connect(struct console *console)
+{
+    if (ndb_mgm_is_connected(console->handle)) return 0;
+    if (ndb_mgm_connect(console->handle, console->retries, 1) != 0) {
+        (void)fprintf(console->json ? stderr : console->out, "Unable to connect with connect string\n");
+        return print_error(console, 0);
+    }
+    if (!console->json) {
+        (void)fprintf(console->out, "Connected to management server at %s port %u (using cleartext)\n",
+                      ndb_mgm_connected_host(console->handle), ndb_mgm_connected_port(console->handle));
+    }
+    return 0;
+}
+
+static int reconnect(struct console *console, const struct console_command *command)
+{
+    if (ndb_mgm_is_connected(console->handle)) (void)ndb_mgm_disconnect(console->handle);
+    if (command->text[0] != '\0' && ndb_mgm_set_connectstring(console->handle, command->text) != 0) {
+        return print_error(console, 0);
+    }
+    return console_connect(console);
+}
+
+static int help(struct console *console, const struct console_command *command)
+{
+    if (print_help_topic(console->out, command->text)) return 0;
+    (void)fprintf(console->out, "No help for %s available\n", command->text);
+    return 1;
+}
+
+static void set_prompt(struct console *console, const struct console_command *command)
+{
+    if (command->text[0] == '\0') {
+        (void)snprintf(console->prompt, sizeof(console->prompt), CONSOLE_PROMPT);
+        (void)fprintf(console->out, "Returning to default prompt of %s\n", CONSOLE_PROMPT);
+        return;
+    }
+    (void)snprintf(console->prompt, sizeof(console->prompt), "%.126s", command->text);
+    (void)fprintf(console->out, "Prompt set to %s\n", console->prompt);
+}
+
+static void rest(uint32_t seconds)
+{
+    struct timespec pause = {.tv_sec = (time_t)seconds};
+
+    (void)nanosleep(&pause, NULL);
+}
+
+/* ---- asking ---- */
+
+static int show(struct console *console)
+{
+    struct ndb_mgm_cluster_state *state = malloc(sizeof(*state));
+    int rc = 0;
+
+    if (state == NULL) return NDB_MGM_OUT_OF_MEMORY;
+    if (ndb_mgm_get_status(console->handle, state) != 0) rc = print_error(console, 0);
+    else if (console->json) print_show_json(console->out, state);
+    else print_show(console->out, state);
+    free(state);
+    return rc;
+}
+
+static int status(struct console *console, const struct console_command *command)
+{
+    struct ndb_mgm_cluster_state *state = malloc(sizeof(*state));
+    uint32_t wanted = command->all ? 0 : command->nodes[0];
+    bool found = command->all;
+    int rc = 0;
+
+    if (state == NULL) return NDB_MGM_OUT_OF_MEMORY;
+    if (ndb_mgm_get_status(console->handle, state) != 0) {
+        rc = print_error(console, 0);
+        free(state);
+        return rc;
+    }
+    for (uint32_t i = 0; i < state->count; i++) {
+        const struct ndb_mgm_node_state *node = &state->nodes[i];
+        if (wanted != 0 ? node->node_id != wanted : node->type != NDB_MGM_NODE_NDB) continue;
+        found = true;
+        if (!console->json) print_status(console->out, node);
+    }
+    if (!found) {
+        (void)fprintf(console->out, "%u: Node not found\n", wanted);
+        rc = NDB_MGM_USAGE_ERROR;
+    } else if (console->json) {
+        print_status_json(console->out, state, wanted);
+    }
+    free(state);
+    return rc;
+}
+
+static int report_memory(struct console *console, const struct console_command *command)
+{
+    struct ndb_mgm_memory *reports = calloc(NDB_MGM_NODES_MAX, sizeof(*reports));
+    int rc = 0;
+
+    if (reports == NULL) return NDB_MGM_OUT_OF_MEMORY;
+    int count = ndb_mgm_report_memory(console->handle, command->all ? 0 : command->nodes[0], reports,
+                                      NDB_MGM_NODES_MAX);
+    if (count < 0) rc = print_error(console, 0);
+    for (int i = 0; i < count; i++) {
+        /* Asked for all, nodes that are down are not an error. */
+        if (reports[i].error != 0 && !command->all) rc = (int)reports[i].error;
+        if (!console->json && (reports[i].error == 0 || !command->all)) print_memory(console->out, &reports[i]);
+    }
+    if (count >= 0 && console->json) print_memory_json(console->out, reports, (uint32_t)count);
+    free(reports);
+    return rc;
+}
+
+/* ---- ordering ---- */
+
+static int start(struct console *console, const struct console_command *command)
+{
+    if (ndb_mgm_start(console->handle, command->nodes, command->node_count) < 0) {
+        (void)fprintf(console->out, "Start failed.\n");
+        return print_error(console, NDB_MGM_START_FAILED);
+    }
+    if (command->all) (void)fprintf(console->out, "NDB Cluster is being started.\n");
+    for (uint32_t i = 0; i < command->node_count; i++) {
+        (void)fprintf(console->out, "Database node %u is being started.\n", command->nodes[i]);
+    }
+    return 0;
+}
+
+static int stop(struct console *console, const struct console_command *command)
+{
+    int disconnect = 0;
+
+    if (command->all) (void)fprintf(console->out, "Executing STOP on all nodes.\n");
+    (void)fflush(console->out);
+    if (ndb_mgm_stop(console->handle, command->nodes, command->node_count, command->flags, &disconnect) < 0) {
+        (void)fprintf(console->out, command->all ? "NDB Cluster could not be shutdown.\n" : "Shutdown failed.\n");
+        return print_error(console, NDB_MGM_STOP_FAILED);
+    }
+    if (command->all) (void)fprintf(console->out, "NDB Cluster has shutdown.\n");
+    else if (command->node_count > 0) {
+        (void)fprintf(console->out, "Node");
+        for (uint32_t i = 0; i < command->node_count; i++) {
+            (void)fprintf(console->out, "%s %u", i == 0 ? "" : ",", command->nodes[i]);
+        }
+        (void)fprintf(console->out, command->node_count == 1 ? " has shutdown.\n" : " have shutdown.\n");
+    }
+    if (disconnect == 0) return 0;
+    (void)fprintf(console->out, "Disconnecting to allow Management Server to shutdown\n");
+    (void)ndb_mgm_disconnect(console->handle);
+    return 0;
+}
+
+static int restart(struct console *console, const struct console_command *command)
+{
+    if (command->all) {
+        (void)fprintf(console->out, "Executing RESTART on all nodes.\n"
+                                    "Starting shutdown. This may take a while. Please wait...\n");
+        (void)fflush(console->out);
+    }
+    if (ndb_mgm_restart(console->handle, command->nodes, command->node_count, command->flags, NULL) < 0) {
+        (void)fprintf(console->out, "Restart failed.\n");
+        return print_error(console, NDB_MGM_RESTART_FAILED);
+    }
+    if (command->all) (void)fprintf(console->out, "All DB nodes are being restarted.\n");
+    for (uint32_t i = 0; i < command->node_count; i++) {
+        (void)fprintf(console->out, "Node %u is being restarted\n", command->nodes[i]);
+    }
+    return 0;
+}
+
+static int shutdown_cluster(struct console *console)
+{
+    int count = ndb_mgm_shutdown(console->handle);
+
+    if (count < 0) {
+        (void)fprintf(console->out, "Shutdown of NDB Cluster node(s) failed.\n");
+        return print_error(console, NDB_MGM_STOP_FAILED);
+    }
+    (void)fprintf(console->out, "%d NDB Cluster node(s) have shutdown.\n"
+                                "Disconnecting to allow management server to shutdown.\n", count);
+    if (ndb_mgm_is_connected(console->handle)) (void)ndb_mgm_disconnect(console->handle);
+    return 0;
+}
+
+static int dump(struct console *console, const struct console_command *command)
+{
+    uint32_t node = command->all ? 0 : command->nodes[0];
+
+    (void)fprintf(console->out, "Sending dump signal with data:\n");
+    for (uint32_t i = 0; i < command->number_count; i++) {
+        bool last = i % 4 == 3 || i + 1 == command->number_count;
+        (void)fprintf(console->out, "0x%.8x%s", command->numbers[i], last ? "\n" : " ");
+    }
+    if (ndb_mgm_dump_state(console->handle, node, command->numbers, command->number_count) == 0) return 0;
+    return print_error(console, 0);
+}
+
+/* ---- cluster log ---- */
+
+static int clusterlog_info(struct console *console)
+{
+    int enabled[NDB_MGM_SEVERITIES];
+
+    if (ndb_mgm_get_logfilter(console->handle, enabled) != 0) return print_error(console, 0);
+    if (!enabled[NDB_MGM_SEVERITY_ON]) {
+        (void)fprintf(console->out, "Cluster logging is disabled.\n");
+        return 0;
+    }
+    (void)fprintf(console->out, "Severities enabled: ");
+    for (uint32_t i = 1; i < NDB_MGM_SEVERITIES; i++) {
+        if (enabled[i]) (void)fprintf(console->out, "%s ", ndb_mgm_severity_name((enum ndb_mgm_severity)i));
+    }
+    (void)fprintf(console->out, "\n");
+    return 0;
+}
+
+static int clusterlog_set(struct console *console, const struct console_command *command)
+{
+    if (command->number_count == 0) {
+        int value = ndb_mgm_set_logfilter(console->handle, NDB_MGM_SEVERITY_ON, command->enable);
+        if (value < 0) return print_error(console, 0);
+        (void)fprintf(console->out, "Cluster logging is %s.\n", value == 1 ? "enabled" : "disabled");
+        return 0;
+    }
+    for (uint32_t i = 0; i < command->number_count; i++) {
+        enum ndb_mgm_severity severity = (enum ndb_mgm_severity)command->numbers[i];
+        int value = ndb_mgm_set_logfilter(console->handle, severity, command->enable);
+        if (value < 0) return print_error(console, 0);
+        (void)fprintf(console->out, "%s %s\n", ndb_mgm_severity_name(severity),
+                      value == 1 ? "enabled" : "disabled");
+    }
+    return 0;
+}
+
+static int node_clusterlog(struct console *console, const struct console_command *command)
+{
+    uint32_t node = command->all ? 0 : command->nodes[0];
+
+    for (uint32_t i = 0; i + 1 < command->number_count; i += 2) {
+        enum ndb_mgm_category category = (enum ndb_mgm_category)command->numbers[i];
+        uint32_t level = command->numbers[i + 1];
+        if (ndb_mgm_set_cluster_loglevel(console->handle, node, category, level) != 0) {
+            return print_error(console, 0);
+        }
+        if (node == 0) {
+            (void)fprintf(console->out, "Executing CLUSTERLOG %s=%u on all nodes OK!\n",
+                          ndb_mgm_category_name(category), level);
+        } else {
+            (void)fprintf(console->out, "Executing CLUSTERLOG %s=%u on node %u OK!\n",
+                          ndb_mgm_category_name(category), level, node);
+        }
+    }
+    return 0;
+}
+
+static int run(struct console *console, const struct console_command *command)
+{
+    int rc;
+
+    switch (command->verb) {
+    case VERB_NONE: return 0;
+    case VERB_HELP: return help(console, command);
+    case VERB_CONNECT: return reconnect(console, command);
+    case VERB_SLEEP: rest(command->numbers[0]); return 0;
+    case VERB_QUIT: console->quit = true; return 0;
+    case VERB_PROMPT: set_prompt(console, command); return 0;
+    case VERB_SHOW:
+    case VERB_SHUTDOWN:
+    case VERB_CLUSTERLOG_INFO:
+    case VERB_CLUSTERLOG_SET:
+    case VERB_START:
+    case VERB_STOP:
+    case VERB_RESTART:
+    case VERB_STATUS:
+    case VERB_REPORT_MEMORY:
+    case VERB_NODE_CLUSTERLOG:
+    case VERB_DUMP: break;
+    }
+    rc = console_connect(console);
+    if (rc != 0) return rc;
+    switch (command->verb) {
+    case VERB_SHOW: return show(console);
+    case VERB_SHUTDOWN: return shutdown_cluster(console);
+    case VERB_CLUSTERLOG_INFO: return clusterlog_info(console);
+    case VERB_CLUSTERLOG_SET: return clusterlog_set(console, command);
+    case VERB_START: return start(console, command);
+    case VERB_STOP: return stop(console, command);
+    case VERB_RESTART: return restart(console, command);
+    case VERB_STATUS: return status(console, command);
+    case VERB_REPORT_MEMORY: return report_memory(console, command);
+    case VERB_NODE_CLUSTERLOG: return node_clusterlog(console, command);
+    case VERB_DUMP: return dump(console, command);
+    case VERB_NONE:
+    case VERB_HELP:
+    case VERB_CONNECT:
+    case VERB_SLEEP:
+    case VERB_QUIT:
+    case VERB_PROMPT: break;
+    }
+    return 0;
+}
+
+int console_execute(struct console *console, const char *line)
+{
+    struct console_command command;
+    char why[512];
+    int rc;
+
+    if (console_parse(line, &command, why, sizeof(why)) != 0) {
+        (void)fprintf(console->json ? stderr : console->out, "%s\n", why);
+        rc = 1;
+    } else {
+        rc = run(console, &command);
+    }
+    (void)fflush(console->out);
+    if (rc != 0) console->status = rc;
+    return rc;
+}
+
+int console_execute_all(struct console *console, const char *lines)
+{
+    char *copy = strdup(lines);
+    int rc = 0;
+
+    if (copy == NULL) return NDB_MGM_OUT_OF_MEMORY;
+    for (char *save = NULL, *line = strtok_r(copy, ";", &save); line != NULL && !console->quit;
+         line = strtok_r(NULL, ";", &save)) {
+        int one = console_execute(console, line);
+        if (one != 0) rc = one;
+    }
+    free(copy);
+    return rc;
+}

@@ -1,0 +1,27 @@
+/* ndb_mgm_execute.h -- carries out console commands over one connection. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "ndb/mgm.h"
+
+struct console {
+    ndb_mgm_handle_t *handle;
+    FILE *out;
+    bool json;
+    bool quit;
+    int retries;
+    char prompt[128];
+    int status; /* Error of the last command that failed, 0 = none. */
+};
+
+#define CONSOLE_PROMPT "ndb_mgm> "
+
+/* Executes one line. 0, or the error's number (also kept in status). */
+int console_execute(struct console *console, const char *line);
+/* Executes "a; b; c". */
+int console_execute_all(struct console *console, const char *lines);
+/* Connects if needed, and says so. 0, or the error. */
+int console_connect(struct console *console);

@@ -1,0 +1,201 @@
+/* ndb_mgm_print.c -- the console's output of SHOW, STATUS and REPORT. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tools/ndb_mgm_print.h"
+
+#include <cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool connected(const struct ndb_mgm_node_state *node)
+{
+    return node->status != NDB_MGM_STATUS_NO_CONTACT && node->status != NDB_MGM_STATUS_UNKNOWN;
+}
+
+static void version_text(uint32_t version, char *text, size_t size)
+{
+    (void)snprintf(text, size, "ndb-%u.%u.%u", version >> 16 & 255, version >> 8 & 255, version & 255);
+}
+
+static void show_node(FILE *out, const struct ndb_mgm_node_state *node)
+{
+    char version[32];
+
+    (void)fprintf(out, "id=%u", node->node_id);
+    if (!connected(node)) {
+        (void)fprintf(out, " (not connected, accepting connect from %s)\n",
+                      node->host[0] != '\0' ? node->host : "any host");
+        return;
+    }
+    version_text(node->version, version, sizeof(version));
+    if (node->address[0] != '\0') (void)fprintf(out, "\t@%s  (%s", node->address, version);
+    else (void)fprintf(out, " (%s", version);
+    if (node->type == NDB_MGM_NODE_NDB) {
+        if (node->status != NDB_MGM_STATUS_STARTED) {
+            (void)fprintf(out, ", %s", ndb_mgm_status_text(node->status));
+        }
+        if (node->node_group >= 65536) (void)fprintf(out, ", no nodegroup");
+        else (void)fprintf(out, ", Nodegroup: %u", node->node_group);
+        if (node->president) (void)fprintf(out, ", *");
+    }
+    (void)fprintf(out, ")\n");
+}
+
+static void show_type(FILE *out, const struct ndb_mgm_cluster_state *state, enum ndb_mgm_node_type type,
+                      const char *name)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < state->count; i++) count += state->nodes[i].type == type;
+    (void)fprintf(out, "[%s(%s)]\t%u node(s)\n", name, ndb_mgm_type_name(type), count);
+    for (uint32_t i = 0; i < state->count; i++) {
+        if (state->nodes[i].type == type) show_node(out, &state->nodes[i]);
+    }
+    (void)fprintf(out, "\n");
+}
+
+void print_show(FILE *out, const struct ndb_mgm_cluster_state *state)
+{
+    (void)fprintf(out, "Cluster Configuration\n---------------------\n");
+    show_type(out, state, NDB_MGM_NODE_NDB, "ndbd");
+    show_type(out, state, NDB_MGM_NODE_MGM, "ndb_mgmd");
+    show_type(out, state, NDB_MGM_NODE_API, "mysqld");
+}
+
+void print_status(FILE *out, const struct ndb_mgm_node_state *node)
+{
+    char version[32];
+
+    version_text(node->version, version, sizeof(version));
+    (void)fprintf(out, "Node %u: ", node->node_id);
+    if (!connected(node)) {
+        (void)fprintf(out, "%s\n", ndb_mgm_status_text(NDB_MGM_STATUS_NO_CONTACT));
+    } else if (node->type != NDB_MGM_NODE_NDB) {
+        (void)fprintf(out, "connected (Version %s)\n", version + 4);
+    } else {
+        (void)fprintf(out, "%s", ndb_mgm_status_text(node->status));
+        if (node->status == NDB_MGM_STATUS_STARTING) {
+            (void)fprintf(out, " (Last completed phase %u)", node->start_phase);
+        } else if (node->status == NDB_MGM_STATUS_SHUTTING_DOWN) {
+            (void)fprintf(out, " (Phase %u)", node->start_phase);
+        }
+        (void)fprintf(out, " (%s)\n", version);
+    }
+}
+
+static unsigned percent(uint64_t used, uint64_t total)
+{
+    return total == 0 ? 0 : (unsigned)(used * 100 / total);
+}
+
+void print_memory(FILE *out, const struct ndb_mgm_memory *report)
+{
+    unsigned kilobytes = report->page_size / 1024;
+    unsigned long long total = report->total;
+
+    if (report->error != 0) {
+        (void)fprintf(out, "Node %u: %s\n", report->node_id, ndb_mgm_error_message((int)report->error));
+        return;
+    }
+    (void)fprintf(out, "Node %u: Data usage is %u%%(%llu %uK pages of total %llu)\n", report->node_id,
+                  percent(report->data_used, total), (unsigned long long)report->data_used, kilobytes, total);
+    (void)fprintf(out, "Node %u: Index usage is %u%%(%llu %uK pages of total %llu)\n", report->node_id,
+                  percent(report->index_used, total), (unsigned long long)report->index_used, kilobytes, total);
+}
+
+/* ---- JSON ---- */
+
+static void print_json(FILE *out, cJSON *json)
+{
+    char *text = cJSON_Print(json);
+
+    if (text != NULL) (void)fprintf(out, "%s\n", text);
+    free(text);
+    cJSON_Delete(json);
+}
+
+static cJSON *node_json(const struct ndb_mgm_node_state *node)
+{
+    cJSON *json = cJSON_CreateObject();
+    char version[32];
+
+    version_text(node->version, version, sizeof(version));
+    (void)cJSON_AddNumberToObject(json, "id", node->node_id);
+    (void)cJSON_AddStringToObject(json, "type", ndb_mgm_type_name(node->type));
+    (void)cJSON_AddStringToObject(json, "status", ndb_mgm_status_text(node->status));
+    (void)cJSON_AddBoolToObject(json, "connected", connected(node));
+    (void)cJSON_AddStringToObject(json, "host", node->host);
+    if (!connected(node)) return json;
+    (void)cJSON_AddStringToObject(json, "address", node->address);
+    (void)cJSON_AddStringToObject(json, "version", version);
+    if (node->type != NDB_MGM_NODE_NDB) return json;
+    (void)cJSON_AddNumberToObject(json, "start_phase", node->start_phase);
+    if (node->node_group >= 65536) (void)cJSON_AddNullToObject(json, "node_group");
+    else (void)cJSON_AddNumberToObject(json, "node_group", node->node_group);
+    (void)cJSON_AddBoolToObject(json, "president", node->president);
+    (void)cJSON_AddNumberToObject(json, "connect_count", node->connect_count);
+    return json;
+}
+
+void print_show_json(FILE *out, const struct ndb_mgm_cluster_state *state)
+{
+    static const char *const names[] = {"ndbd", "mysqld", "ndb_mgmd"}; /* By type. */
+    cJSON *json = cJSON_CreateObject();
+
+    for (uint32_t type = 0; type < 3; type++) {
+        cJSON *list = cJSON_AddArrayToObject(json, names[type]);
+        for (uint32_t i = 0; i < state->count; i++) {
+            if ((uint32_t)state->nodes[i].type != type) continue;
+            (void)cJSON_AddItemToArray(list, node_json(&state->nodes[i]));
+        }
+    }
+    print_json(out, json);
+}
+
+void print_status_json(FILE *out, const struct ndb_mgm_cluster_state *state, uint32_t node)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON *list = cJSON_AddArrayToObject(json, "nodes");
+
+    for (uint32_t i = 0; i < state->count; i++) {
+        if (node != 0 ? state->nodes[i].node_id != node : state->nodes[i].type != NDB_MGM_NODE_NDB) continue;
+        (void)cJSON_AddItemToArray(list, node_json(&state->nodes[i]));
+    }
+    print_json(out, json);
+}
+
+static void add_group(cJSON *list, const struct ndb_mgm_memory_group *group, uint32_t number)
+{
+    cJSON *json = cJSON_CreateObject();
+
+    (void)cJSON_AddNumberToObject(json, "group", number);
+    (void)cJSON_AddNumberToObject(json, "used", (double)group->used);
+    (void)cJSON_AddNumberToObject(json, "max", (double)group->max);
+    (void)cJSON_AddNumberToObject(json, "reserved", (double)group->reserved);
+    (void)cJSON_AddNumberToObject(json, "high", (double)group->high);
+    (void)cJSON_AddNumberToObject(json, "failed", (double)group->failed);
+    (void)cJSON_AddItemToArray(list, json);
+}
+
+void print_memory_json(FILE *out, const struct ndb_mgm_memory *reports, uint32_t count)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON *list = cJSON_AddArrayToObject(json, "nodes");
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ndb_mgm_memory *report = &reports[i];
+        cJSON *node = cJSON_CreateObject();
+        (void)cJSON_AddNumberToObject(node, "id", report->node_id);
+        if (report->error != 0) {
+            (void)cJSON_AddNumberToObject(node, "error", report->error);
+        } else {
+            (void)cJSON_AddNumberToObject(node, "page_size", report->page_size);
+            (void)cJSON_AddNumberToObject(node, "data_pages_used", (double)report->data_used);
+            (void)cJSON_AddNumberToObject(node, "index_pages_used", (double)report->index_used);
+            (void)cJSON_AddNumberToObject(node, "pages_total", (double)report->total);
+            cJSON *groups = cJSON_AddArrayToObject(node, "groups");
+            for (uint32_t g = 0; g < report->group_count; g++) add_group(groups, &report->groups[g], g);
+        }
+        (void)cJSON_AddItemToArray(list, node);
+    }
+    print_json(out, json);
+}
