@@ -1,0 +1,293 @@
+/* tup_state.h -- private: DBTUP's instance, tables, fragments, rows, changes. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include <string.h>
+#include "blocks/dbtup/tup.h"
+#include "kernel/base/page_dir.h"
+#include "signals/attr.h"
+
+/* --- Memory of any size up to a page, by size class. --- */
+
+#define HEAP_CLASSES 10u /* 64 bytes .. 32 KB, with the pool's record head. */
+
+struct tup_heap {
+    struct pool pool[HEAP_CLASSES];
+};
+
+void tup_heap_init(struct tup_heap *heap, struct arena *arena, enum resource_group group);
+/* Zeroed memory of `size` bytes (at most PAGE_SIZE_BYTES - 8), or NULL; *ref gives it back or finds it again. */
+void *tup_heap_seize(struct tup_heap *heap, uint32_t size, uint32_t *ref);
+void *tup_heap_get(const struct tup_heap *heap, uint32_t size, uint32_t ref);
+void tup_heap_release(struct tup_heap *heap, uint32_t size, uint32_t ref);
+uint32_t tup_heap_in_use(const struct tup_heap *heap);
+
+/* --- Rows. --- */
+
+/*
+ * A row: this head, null bits, key columns, then the other fixed columns, largest alignment first, without padding;
+ * then, in tables with variable columns, the reference of the variable part. The slot's size is a multiple of 8.
+ *
+ * A free slot has bits == 0 and the links of the page's free list in `gci`.
+ */
+struct tup_row {
+    uint32_t lock;     /* DBACC's: first lock record of the row. */
+    uint32_t gci;      /* Epoch of the committed version; while ROW_CHANGED: reference of the change. */
+    uint16_t bits;     /* enum row_bits */
+    uint16_t checksum; /* Of the committed version. */
+};
+#define ROW_HEAD 12u
+static_assert(sizeof(struct tup_row) == ROW_HEAD, "a row's head has no padding");
+
+enum row_bits {
+    ROW_USED = 1,
+    ROW_CHANGED = 2,  /* A transaction has a change of this row. */
+    ROW_INSERTED = 4, /* There is no committed version. */
+};
+
+#define SLOT_END 0xFFFFu
+
+struct fixed_page {
+    uint32_t number;
+    uint32_t used;       /* Slots. */
+    uint32_t free_first; /* Slot, or SLOT_END. */
+    uint32_t next;       /* List of pages with free slots: 1 + number, 0 = none. */
+    uint32_t prev;
+    uint32_t unused[11];
+};
+#define FIXED_PAGE_HEAD 64u
+static_assert(sizeof(struct fixed_page) == FIXED_PAGE_HEAD, "slots begin on a cache line");
+
+/* --- Variable parts. --- */
+
+/*
+ * Reference: page << 12 | entry, 0 = none (entries count from 1). A variable part is: for the second and every later
+ * variable column a 16-bit offset of its value, then the values with their length prefixes; NULL takes nothing.
+ */
+#define VAR_ENTRY_BITS 12u
+#define VAR_ENTRIES    ((1u << VAR_ENTRY_BITS) - 1u)
+#define VAR_PAGES_MAX  (1u << (32u - VAR_ENTRY_BITS))
+#define VAR_CLASSES    9u /* Pages with at least 64 << class free bytes. */
+#define VAR_NO_CLASS   0xFFu
+
+struct var_page {
+    uint32_t number;
+    uint32_t entries; /* Directory entries, used or free; they grow down from the page's end. */
+    uint32_t used;    /* Entries in use. */
+    uint32_t free_entry; /* First free entry, 0 = none. */
+    uint32_t gap;        /* Offset of the contiguous free space, which ends at the directory. */
+    uint32_t free_bytes; /* All free space: the gap and the holes. */
+    uint32_t next;       /* List of the class: 1 + number. */
+    uint32_t prev;
+    uint32_t class;
+    uint32_t unused[7];
+};
+#define VAR_PAGE_HEAD 64u
+static_assert(sizeof(struct var_page) == VAR_PAGE_HEAD, "one cache line");
+
+/* --- Tables. --- */
+
+enum column_kind { COLUMN_KIND_4, COLUMN_KIND_8, COLUMN_KIND_FIXED, COLUMN_KIND_VAR };
+
+struct tup_column {
+    uint8_t kind; /* enum column_kind */
+    uint8_t plain; /* Any bytes of the right size are a value. */
+    uint8_t bytewise;
+    uint8_t nullable;
+    uint16_t size;   /* Fixed: of the value. Variable: longest. */
+    uint16_t offset; /* Fixed: from the row's start. */
+    uint16_t null_byte; /* From the row's start. */
+    uint8_t null_mask;
+    uint8_t in_key;
+    uint16_t var_index;
+    uint16_t unused;
+    struct column_format format;
+};
+
+#define SEEN_WORDS (TABLE_COLUMNS_MAX / 64u)
+
+struct tup_table {
+    struct pool_record record;
+    uint32_t table_id;
+    uint32_t column_count;
+    /* Layout. */
+    uint32_t data_size; /* Bytes in use of a slot. */
+    uint32_t row_size;  /* Bytes of a slot. */
+    uint32_t slots;     /* Per page. */
+    uint32_t slot_bits;
+    uint32_t pages_max;
+    uint32_t null_bytes;
+    uint32_t var_offset; /* Of the reference, 0 = no variable columns. */
+    uint32_t var_count;
+    uint32_t checksum; /* Rows carry one. */
+    /* Keys. */
+    uint32_t key_count;
+    uint32_t key_fixed; /* Key columns are fixed and compare by bytes. */
+    uint32_t key_single; /* And there is only one: its size. */
+    uint16_t key_columns[TABLE_KEY_COLUMNS_MAX];
+    /* Of one block of memory: */
+    struct tup_column *columns;
+    uint8_t *default_row; /* What a new row is before its columns are set. */
+    uint8_t *default_var; /* Variable part of such a row; NULL when no default is variable. */
+    uint32_t default_var_size;
+    uint32_t columns_size;
+    uint32_t columns_ref;
+    uint32_t defaults_size;
+    uint32_t defaults_ref;
+    uint64_t required[SEEN_WORDS]; /* Columns that an insert must name. */
+    uint64_t defaulted[SEEN_WORDS]; /* Columns whose default is not NULL. */
+    uint32_t frag; /* First fragment, linked by tup_frag.next. */
+};
+
+struct tup_frag {
+    struct pool_record record;
+    struct tup *tup;
+    struct tup_table *table; /* Lives longer than this. */
+    struct acc_frag *index;  /* Lives exactly as long as this. */
+    uint32_t fragment_id;
+    uint32_t next;
+    struct page_dir fixed;
+    uint32_t free_page; /* First page with free slots: 1 + number. */
+    struct page_dir var;
+    uint32_t var_list[VAR_CLASSES]; /* 1 + number. */
+    uint64_t var_bytes;
+    uint64_t rows; /* Committed. */
+    uint32_t changes; /* Open. */
+    uint32_t index_gone; /* Being dropped: the index has been. */
+};
+
+/* --- Changes. --- */
+
+#define CHANGE_INLINE 64u
+
+/*
+ * What one transaction does to one row. The committed version stays in the row; the new one is the copy. A row without
+ * committed version is changed in place. The copy is a whole row; its variable part, if it differs, is already there.
+ *
+ *   existed  exists                commit                     abort
+ *      0       1     insert        row becomes visible        row goes
+ *      0       0     ins, delete   row goes                   row goes
+ *      1       1     update        copy replaces row          copy goes
+ *      1       0     delete        row goes                   nothing
+ */
+struct tup_change {
+    struct pool_record record;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t frag;
+    uint32_t row;
+    uint32_t hash;
+    uint32_t gci;  /* Of the committed version. */
+    uint32_t operations; /* That have to commit or abort yet. */
+    uint8_t existed;
+    uint8_t exists;
+    uint8_t done;     /* Committed or aborted; waits for the other operations. */
+    uint8_t has_copy;
+    uint32_t copy;    /* Heap reference when the row does not fit in `inline_copy`. */
+    uint32_t unused;
+    uint8_t inline_copy[CHANGE_INLINE];
+};
+
+/* An ATTRINFO that has been checked. */
+struct tup_attr {
+    const uint32_t *words;
+    uint32_t size;
+    uint32_t var_seen;  /* Names a variable column. */
+    uint64_t seen[SEEN_WORDS];
+    const uint8_t *var_at[TABLE_COLUMNS_MAX]; /* New values of variable columns; valid where `seen`. */
+    uint16_t var_size[TABLE_COLUMNS_MAX];     /* 0 = NULL. */
+};
+
+struct tup {
+    struct block block;
+    struct arena *arena;
+    struct acc *acc;
+    struct pool tables;
+    struct pool frags;
+    struct pool changes;
+    struct tup_heap copies;      /* Of rows too large for the change record. */
+    struct tup_heap descriptors; /* Columns and defaults. */
+    uint8_t *scratch;            /* A page, for compaction. */
+    struct tup_attr attr;        /* Of the request being executed. */
+};
+
+struct tup_limits {
+    uint32_t tables_max;
+    uint32_t frags_max;
+    uint32_t changes_max;
+};
+
+/* Prepares everything but the block's head; also for tests. False without memory. */
+bool tup_init(struct tup *tup, struct arena *arena, struct acc *acc, const struct tup_limits *limits);
+void tup_check(struct block *block);
+
+/* --- tup_fixed.c: slots. --- */
+
+/* Takes a free slot, or exactly `wanted`. 0, 827, 889, 899. Its bits are 0, its lock word too. */
+uint32_t tup_slot_take(struct tup_frag *frag, uint32_t wanted, uint32_t *row);
+void tup_slot_free(struct tup_frag *frag, uint32_t row);
+void tup_fixed_check(const struct tup_frag *frag);
+
+/* --- tup_var.c: variable parts. --- */
+
+/* 0 without memory. Other variable parts of the page may move. */
+uint32_t tup_var_seize(struct tup_frag *frag, uint32_t size);
+void tup_var_release(struct tup_frag *frag, uint32_t ref);
+uint8_t *tup_var_get(const struct tup_frag *frag, uint32_t ref, uint32_t *size);
+void tup_var_check(const struct tup_frag *frag);
+
+/* --- tup_attr.c: checking and applying values. --- */
+
+enum attr_use { ATTR_INSERT, ATTR_UPDATE, ATTR_WRITE }; /* ATTR_WRITE: an update that may repeat the key. */
+
+/* Checks pairs into tup->attr. 0 or an error. */
+uint32_t tup_attr_parse(struct tup *tup, const struct tup_frag *frag, const struct tup_change_req *req,
+                        enum attr_use use);
+/* Size of the variable part that `base` with the parsed values over it will have. */
+uint32_t tup_attr_var_size(const struct tup *tup, const struct tup_table *table, const uint8_t *base,
+                           uint32_t base_size);
+void tup_attr_var_build(const struct tup *tup, const struct tup_table *table, const uint8_t *base,
+                        uint32_t base_size, uint8_t *to);
+/* Sets fixed columns and null bits of a row image. */
+void tup_attr_apply(const struct tup *tup, const struct tup_table *table, uint8_t *image);
+/* The value of variable column `index` in a variable part; size 0 = NULL. */
+const uint8_t *tup_var_value(const struct tup_table *table, const uint8_t *part, uint32_t part_size, uint32_t index,
+                             uint32_t *size);
+
+/* --- Shared. --- */
+
+uint16_t tup_checksum(const struct tup_frag *frag, const struct tup_row *row);
+/* The version of the row that a transaction sees, or NULL. */
+const uint8_t *tup_version(const struct tup *tup, const struct tup_frag *frag, const struct tup_row *row,
+                           uint32_t transid1, uint32_t transid2);
+uint8_t *tup_copy_of(const struct tup *tup, const struct tup_table *table, const struct tup_change *change);
+
+static inline struct tup_row *slot_at(const struct tup_table *table, void *page, uint32_t slot)
+{
+    return (struct tup_row *)(void *)((uint8_t *)page + FIXED_PAGE_HEAD + (size_t)slot * table->row_size);
+}
+
+/* A row that is known to be there. */
+static inline struct tup_row *row_at(const struct tup_frag *frag, uint32_t row)
+{
+    const struct tup_table *table = frag->table;
+    return slot_at(table, page_dir_at(&frag->fixed, row >> table->slot_bits), row & ((1u << table->slot_bits) - 1u));
+}
+
+static inline uint32_t image_var(const struct tup_table *table, const uint8_t *image)
+{
+    uint32_t ref;
+    memcpy(&ref, image + table->var_offset, sizeof ref);
+    return ref;
+}
+
+static inline void image_var_set(const struct tup_table *table, uint8_t *image, uint32_t ref)
+{
+    memcpy(image + table->var_offset, &ref, sizeof ref);
+}
+
+static inline struct tup_change *change_get(const struct tup *tup, uint32_t ref)
+{
+    struct tup_change *change = pool_find(&tup->changes, ref);
+    ndbrequire(change != NULL);
+    return change;
+}
