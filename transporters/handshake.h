@@ -1,5 +1,4 @@
-/* handshake.h -- the messages with which two nodes open a link: 32 words each. See
- * docs/protocols/link.md. */
+/* handshake.h -- the messages with which two nodes open a link, 32 words each. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdbool.h>

@@ -1,5 +1,4 @@
-/* link.h -- one link between two nodes as a state machine without I/O: handshake, frames, send and
- * receive buffers. */
+/* link.h -- one link between two nodes: a state machine without I/O. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdbool.h>

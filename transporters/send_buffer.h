@@ -1,5 +1,4 @@
-/* send_buffer.h -- what waits to be written to one link: a list of frames, each one chunk of
- * memory. */
+/* send_buffer.h -- what waits to be written to one link: a list of frames. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdbool.h>

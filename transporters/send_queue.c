@@ -1,5 +1,4 @@
-/* send_queue.c -- lock-free rings from the sending threads to the one that writes to the sockets.
- */
+/* send_queue.c -- lock-free rings from the sending threads to the writing one. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "transporters/send_queue.h"
 #include <stdatomic.h>

@@ -1,5 +1,4 @@
-/* send_queue.h -- rings through which threads hand packed signals to the thread that owns the
- * transporter. */
+/* send_queue.h -- rings of packed signals towards the thread of the transporter. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdbool.h>

@@ -1,5 +1,4 @@
-/* transporter.h -- all links of one process over TCP: listens, connects, reconnects, sends,
- * reports. */
+/* transporter.h -- all links of one process over TCP: listens, connects, sends, reports. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdbool.h>
@@ -14,6 +13,9 @@
  * Who connects is said per peer: data-data the higher id connects to the lower, clients (API,
  * management) connect to data nodes. The other end waits. Only peers that were set and allowed are
  * let in.
+ *
+ * SIGPIPE becomes blocked in the loop's thread with the first connection. A link whose host is down
+ * or asleep is not noticed here: heartbeats are the business of those above.
  */
 struct transporter;
 

@@ -1,5 +1,4 @@
-/* fuzz_frame.c -- what a stranger or a hostile node may send over a link: raw, and with right
- * checksums. */
+/* fuzz_frame.c -- what strangers and hostile nodes may send: raw, or with right checksums. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
-/* test_link.c -- the link without sockets: handshake, every chunking, every bit, limits, and
- * mutated streams. */
+/* test_link.c -- the link without sockets: every chunking, bit, refusal and limit. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,4 @@
-/* test_send_queue.c -- the rings between threads: order, limits, wrapping, sleeping. For TSan too.
- */
+/* test_send_queue.c -- the rings between threads: order, wrapping, sleeping; also for TSan. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <pthread.h>
 #include <setjmp.h>

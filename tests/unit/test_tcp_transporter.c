@@ -1,9 +1,10 @@
-/* test_tcp_transporter.c -- two transporters on one loop over real loopback sockets, and strangers.
- */
+/* test_tcp_transporter.c -- transporters on one loop, over loopback sockets, and strangers. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -242,6 +243,45 @@ static void test_reconnects_with_newer_epoch(void **state)
     end_sides(&a, &b);
 }
 
+/* Another host takes over the node id: the attempt that hangs at the old address is given up. */
+static void test_peer_moves(void **state)
+{
+    (void)state;
+    struct side a, b;
+    make_side(&a, 1, 2, LINK_ROLE_DATA);
+    make_side(&b, 2, 1, LINK_ROLE_DATA);
+    int silent = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t size = sizeof address;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(silent, (const struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(silent, 5), 0); /* Connects, and never answers. */
+    assert_int_equal(getsockname(silent, (struct sockaddr *)&address, &size), 0);
+    struct transporter_peer to_a = {.node = 1, .role = LINK_ROLE_DATA, .host = "127.0.0.1"};
+    struct transporter_peer to_b = {.node = 2, .role = LINK_ROLE_DATA, .allowed = true};
+    to_a.connect = to_a.allowed = true;
+    to_a.port = ntohs(address.sin_port);
+    assert_int_equal(transporter_set_peer(a.t, &to_b), 0);
+    assert_int_equal(transporter_set_peer(b.t, &to_a), 0);
+    int met = -1;
+    char hello[4];
+    while (met < 0) {
+        uv_run(&loop, UV_RUN_NOWAIT);
+        met = accept4(silent, NULL, NULL, SOCK_NONBLOCK);
+    }
+    while (recv(met, hello, sizeof hello, 0) < 1) uv_run(&loop, UV_RUN_NOWAIT);
+    to_a.port = (uint16_t)transporter_listen(a.t, "127.0.0.1", 0);
+    assert_int_equal(transporter_set_peer(b.t, &to_a), 0);
+    wait_up(&a, &b);
+    close(met);
+    close(silent);
+    sigset_t set;
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, NULL, &set), 0);
+    assert_int_equal(sigismember(&set, SIGPIPE),
+                     1); /* A peer that is gone does not end the process. */
+    end_sides(&a, &b);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -323,6 +363,7 @@ static void test_overload_then_close(void **state)
         uv_run(&loop, UV_RUN_NOWAIT);
     }
     assert_int_equal(a.level_max, LINK_FULL);
+    assert_int_equal(a.level, LINK_NORMAL); /* There is no buffer any more. */
     assert_non_null(strstr(a.reason, "too slowly"));
     transporter_pause(b.t, 1, false);
     while (b.downs == 0)
@@ -415,6 +456,8 @@ static void test_strangers_do_no_harm(void **state)
         uv_run(&loop, UV_RUN_NOWAIT);
     }
     assert_int_equal(closed, 6);
+    assert_true(raw_closed(quiet[0])); /* Those who waited longest. */
+    assert_false(raw_closed(quiet[69]));
     for (uint32_t i = 0; i < 70; i++)
         close(quiet[i]);
 
@@ -494,6 +537,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_million_signals_in_order),
         cmocka_unit_test(test_reconnects_with_newer_epoch),
+        cmocka_unit_test(test_peer_moves),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_wrong_arguments),
         cmocka_unit_test(test_overload_then_close),

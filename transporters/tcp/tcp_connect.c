@@ -1,5 +1,4 @@
-/* tcp_connect.c -- outgoing connections: when, to which address, and again after a growing pause.
- */
+/* tcp_connect.c -- outgoing connections: when, where to, and when again. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <string.h>

@@ -1,13 +1,16 @@
 /* tcp_connection.c -- one socket: moves bytes between it and its link. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "transporters/tcp/tcp_state.h"
 
-#define TRY_PIECES   64u /* Frames per system call: 2 MB of full ones. */
-#define QUEUE_PIECES 8u  /* Frames handed to the loop at once: the level falls in steps of 256 KB. \
-                          */
+#define TRY_PIECES 64u /* Frames per system call: 2 MB of full ones. */
+#define QUEUE_PIECES                                                                               \
+    8u /* Frames handed to the loop at once: the level falls in steps of 256 KB.                   \
+        */
 
 struct connection *connection_create(struct transporter *t, uint32_t peer_id, bool outgoing)
 {
@@ -200,12 +203,28 @@ static void note_address(struct connection *connection)
     snprintf(connection->address, sizeof connection->address, "%s:%u", name, port);
 }
 
+/*
+ * libuv writes without MSG_NOSIGNAL: a peer that is gone would end the process. Blocking the signal
+ * in the loop's thread leaves the rest of the process (a client's application) as it is.
+ */
+static void block_sigpipe(void)
+{
+    static _Thread_local bool blocked;
+    sigset_t set;
+    if (blocked) return;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    blocked = pthread_sigmask(SIG_BLOCK, &set, NULL) == 0;
+}
+
 void connection_start(struct connection *connection, const void *bytes, uint32_t size)
 {
+    block_sigpipe();
     connection->connected = true;
+    connection->started_ms = uv_now(connection->t->options.loop);
     uv_tcp_nodelay(&connection->tcp, 1);
     note_address(connection);
-    link_start(connection->link, uv_now(connection->t->options.loop));
+    link_start(connection->link, connection->started_ms);
     if (size > 0) (void)link_receive(connection->link, bytes, size);
     after_receiving(connection, false);
     transporter_arm(connection->t);
@@ -265,6 +284,9 @@ void connection_end(struct connection *connection)
         const char *reason = link_reason(connection->link);
         uint64_t lived = uv_now(t->options.loop) - connection->up_ms;
         peer->live = NULL;
+        if (t->options.calls->level != NULL && link_send_level(connection->link) != LINK_NORMAL) {
+            t->options.calls->level(t->options.context, connection->peer, LINK_NORMAL);
+        }
         connect_again_later(peer, lived >= 1000);
         t->options.calls->link_down(t->options.context, connection->peer, connection->epoch,
                                     reason);

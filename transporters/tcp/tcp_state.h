@@ -1,5 +1,4 @@
-/* tcp_state.h -- the transporter's own records: peers, connections, listeners. Private to this
- * folder. */
+/* tcp_state.h -- the transporter's own records, private to this folder. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "transporters/transporter.h"

@@ -1,12 +1,10 @@
-/* tcp_transporter.c -- the registry of peers: who may connect, which link is theirs, what is
- * flushed and closed. */
+/* tcp_transporter.c -- the registry of peers: who may connect, send, and when it ends. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "transporters/tcp/tcp_state.h"
 
-#define TICK_MS     500u   /* How often handshakes are looked at. */
 #define FOLD_MS     60000u /* The same text is logged at most so often. */
 #define LOG_INFO    2u     /* enum log_level of the host. */
 #define LOG_WARNING 3u
@@ -176,7 +174,8 @@ void transporter_arm(struct transporter *t)
         if (connect_wanted(peer) && peer->next_attempt_ms < next) next = peer->next_attempt_ms;
     }
     for (const struct connection *at = t->connections; at != NULL; at = at->next) {
-        if (!at->ended && !at->up && now + TICK_MS < next) next = now + TICK_MS;
+        uint64_t deadline = at->started_ms + t->options.handshake_ms;
+        if (!at->ended && !at->up && deadline < next) next = deadline;
     }
     if (t->reap) next = now;
     if (next == UINT64_MAX) {
@@ -254,15 +253,26 @@ void transporter_destroy(struct transporter *t)
 
 /* --- Listening. --- */
 
-/* A new incoming connection, or NULL when there are too many whose names are not known. */
+/*
+ * When too many have not told their names, the one that had the longest time for it must go: a node
+ * needs a few milliseconds, so strangers who only wait cannot keep it out.
+ */
+static void push_out_oldest(struct transporter *t)
+{
+    struct connection *oldest = NULL;
+    for (struct connection *at = t->connections; at != NULL; at = at->next) {
+        if (!at->ended && !at->up && !at->outgoing) oldest = at; /* New ones stand in front. */
+    }
+    if (oldest == NULL) return;
+    link_broken(oldest->link, "too many connections at once have not told their names");
+    connection_end(oldest);
+}
+
+/* A new incoming connection; NULL when stopping or without memory. */
 static struct connection *new_incoming(struct transporter *t)
 {
     if (t->stopping) return NULL;
-    if (t->unnamed >= t->options.unnamed_max) {
-        transporter_log(t, LOG_WARNING, &t->fold,
-                        "too many connections at once that have not told their names");
-        return NULL;
-    }
+    if (t->unnamed >= t->options.unnamed_max) push_out_oldest(t);
     return connection_create(t, 0, false);
 }
 
@@ -383,6 +393,13 @@ bool transporter_is_hello(const void *bytes, uint32_t size)
 
 /* --- Peers. --- */
 
+static void close_link(struct transporter *t, struct connection *connection, const char *reason)
+{
+    if (connection == NULL || connection->ended) return;
+    link_close(connection->link, reason);
+    transporter_end_soon(t);
+}
+
 int transporter_set_peer(struct transporter *t, const struct transporter_peer *config)
 {
     if (config->node == 0 || config->node > NODE_ID_MAX || config->node == t->options.own_node)
@@ -392,9 +409,14 @@ int transporter_set_peer(struct transporter *t, const struct transporter_peer *c
     if (config->bind_address != NULL && strlen(config->bind_address) >= ADDRESS_SIZE)
         return UV_ENAMETOOLONG;
     struct peer *peer = &t->peer[config->node];
+    const char *host = config->host != NULL ? config->host : "";
+    if (peer->attempt != NULL &&
+        (strcmp(host, peer->host) != 0 || config->port != peer->config.port)) {
+        close_link(t, peer->attempt, "the node has another address now");
+    }
     peer->t = t;
     peer->config = *config;
-    snprintf(peer->host, sizeof peer->host, "%s", config->host != NULL ? config->host : "");
+    if (host != peer->host) snprintf(peer->host, sizeof peer->host, "%s", host);
     snprintf(peer->bind_address, sizeof peer->bind_address, "%s",
              config->bind_address != NULL ? config->bind_address : "");
     peer->config.host = peer->host;
@@ -403,13 +425,6 @@ int transporter_set_peer(struct transporter *t, const struct transporter_peer *c
     peer->known = true;
     connect_now(peer);
     return 0;
-}
-
-static void close_link(struct transporter *t, struct connection *connection, const char *reason)
-{
-    if (connection == NULL || connection->ended) return;
-    link_close(connection->link, reason);
-    transporter_end_soon(t);
 }
 
 void transporter_allow(struct transporter *t, uint32_t id, bool allowed)
