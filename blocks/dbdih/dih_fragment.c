@@ -10,31 +10,34 @@
 
 /* --- Node groups. --- */
 
-/* Group of each data node: as configured, or filled in id order where the configuration leaves it open. */
-static uint32_t configured_group(const struct node_config *config, uint32_t node, uint32_t *filled)
+/* False when the configuration's groups cannot be meant: more nodes in one than there are replicas. */
+static bool groups_configured(const struct node_config *config)
 {
-    uint32_t group = config->node[node].nodegroup;
-    if (group < NODE_GROUPS_MAX) return group;
-    if (group == NODEGROUP_NONE) return NODEGROUP_NONE;
-    return (*filled)++ / config->replicas;
+    uint32_t count[NODE_GROUPS_MAX];
+    memset(count, 0, sizeof(count));
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        uint32_t group = config->node[node].nodegroup;
+        if (config->node[node].type != NODE_DATA || group == NODEGROUP_NONE) continue;
+        if (group >= NODE_GROUPS_MAX || ++count[group] > config->replicas) return false;
+    }
+    return true;
 }
 
-/*
- * Numbers the groups that have members densely from 0. With config_node.nodegroup beyond both limits (not set), nodes
- * fill groups of `replicas` in id order.
- */
+/* Numbers the groups that have members densely from 0. Where the configuration has none, nodes fill them in id order. */
 void dih_form_groups(struct dih *dih)
 {
     const struct node_config *config = block_config(&dih->block);
     uint32_t number[NODE_GROUPS_MAX]; /* 1 + dense number of a configured group. */
     uint32_t filled = 0;
+    bool configured = groups_configured(config);
     memset(number, 0, sizeof(number));
     memset(dih->group, 0, sizeof(dih->group));
     dih->groups = 0;
     for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
-        if (config->node[node].type != NODE_DATA) continue;
-        uint32_t id = configured_group(config, node, &filled);
-        if (id >= NODE_GROUPS_MAX || !node_mask_has(&dih->members, node)) continue;
+        uint32_t id = config->node[node].nodegroup;
+        if (config->node[node].type != NODE_DATA || id == NODEGROUP_NONE) continue;
+        if (!configured) id = filled++ / config->replicas;
+        if (!node_mask_has(&dih->members, node)) continue;
         if (number[id] == 0) number[id] = ++dih->groups;
         struct dih_group *group = &dih->group[number[id] - 1];
         ndbrequire(group->count < REPLICAS_MAX);

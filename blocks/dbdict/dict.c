@@ -1,0 +1,109 @@
+/* dict.c -- creates DBDICT, learns the node's state, and checks its records. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbdict/dict_state.h"
+
+static void dict_exec_READ_CONFIG_REQ(struct block *block, const struct signal *sig)
+{
+    struct read_config_conf conf = {.sender_data = SIG_PAYLOAD(sig, read_config_req)->sender_data};
+    jam();
+    dict_store_init(dict_of(block));
+    sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
+}
+
+static void dict_exec_NODE_STATE_REP(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    const struct node_state_rep *rep = SIG_PAYLOAD(sig, node_state_rep);
+    jam_data(rep->start_level);
+    dict->start_level = rep->start_level;
+    dict->master_node = rep->master;
+}
+
+static void dict_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
+{
+    jam();
+    dict_of(block)->members = SIG_PAYLOAD(sig, members_rep)->members;
+}
+
+/* A client's death does not stop its schema transaction; only the answer is not sent. */
+static void dict_exec_API_FAILREQ(struct block *block, const struct signal *sig)
+{
+    const struct api_failreq *req = SIG_PAYLOAD(sig, api_failreq);
+    struct api_failconf conf = {.sender_data = req->sender_data, .node = req->node};
+    jam();
+    dict_master_client_gone(dict_of(block), req->node);
+    sig_send(block, sig->sender, GSN_API_FAILCONF, PRIO_B, &conf);
+}
+
+/* DUMP 1228: what is going on. */
+static void dict_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
+{
+    const struct dict *dict = dict_of(block);
+    (void)sig;
+    jam();
+    log_info(block, "%u tables, %u chunks; master state %u step %u table %u; local active %u step %u table %u",
+             dict->tables, dict->chunks.in_use, dict->master.state, dict->master.step, dict->master.table_id,
+             dict->local.active, dict->local.step, dict->local.table_id);
+}
+
+void dict_usage_get(const struct block *block, struct dict_usage *usage)
+{
+    const struct dict *dict = (const struct dict *)(const void *)block;
+    usage->tables = dict->tables;
+    usage->chunks = dict->chunks.in_use;
+    usage->busy = dict->master.state != MASTER_IDLE || dict->local.active;
+}
+
+/* I-DICT-1: every table's pieces are there, and no others. I-DICT-2: the table count is right. */
+static void dict_check(struct block *block)
+{
+    struct dict *dict = dict_of(block);
+    uint32_t tables = 0;
+    uint32_t chunks = 0;
+    if (dict->table == NULL) return;
+    for (uint32_t id = 1; id < dict->table_count; id++) {
+        const struct dict_table *table = &dict->table[id];
+        if (table->state == TABLE_UNDEFINED) continue;
+        uint32_t words = table->def_words + table->distribution_words;
+        tables++;
+        chunks += (words + DICT_CHUNK_WORDS - 1) / DICT_CHUNK_WORDS;
+        ndbrequire(dict_table_by_name(dict, table->name, table->name_size) == id);
+    }
+    ndbrequire(chunks == dict->chunks.in_use); /* I-DICT-1 */
+    ndbrequire(tables == dict->tables);        /* I-DICT-2 */
+}
+
+static const struct handler dict_handlers[] = {
+    HANDLER(dict, READ_CONFIG_REQ, read_config_req),
+    HANDLER(dict, NODE_STATE_REP, node_state_rep),
+    HANDLER(dict, MEMBERS_REP, members_rep),
+    HANDLER(dict, API_FAILREQ, api_failreq),
+    HANDLER(dict, DUMP_STATE_ORD, dump_state_ord),
+    HANDLER(dict, CREATE_TABLE_REQ, create_table_req),
+    HANDLER(dict, DROP_TABLE_REQ, drop_table_req),
+    HANDLER(dict, GET_TABINFO_REQ, get_tabinfo_req),
+    HANDLER(dict, LIST_TABLES_REQ, list_tables_req),
+    HANDLER(dict, CREATE_FRAG_CONF, create_frag_conf),
+    HANDLER(dict, CREATE_FRAG_REF, create_frag_ref),
+    HANDLER(dict, SCHEMA_PREPARE_REQ, schema_prepare_req),
+    HANDLER(dict, SCHEMA_PREPARE_CONF, schema_prepare_conf),
+    HANDLER(dict, SCHEMA_PREPARE_REF, schema_prepare_ref),
+    HANDLER(dict, SCHEMA_STEP_REQ, schema_step_req),
+    HANDLER(dict, SCHEMA_STEP_CONF, schema_step_conf),
+    HANDLER(dict, LOCAL_TABLE_ADD_CONF, local_table_add_conf),
+    HANDLER(dict, LOCAL_TABLE_ADD_REF, local_table_add_ref),
+    HANDLER(dict, LOCAL_TABLE_STATE_CONF, local_table_state_conf),
+};
+
+static const struct block_type dict_type = {
+    .name = "DBDICT",
+    .block_no = BLOCK_DBDICT,
+    .handlers = dict_handlers,
+    .handler_count = sizeof(dict_handlers) / sizeof(dict_handlers[0]),
+    .check = dict_check,
+};
+
+struct block *dict_create(struct thread *thread, uint32_t instance)
+{
+    return block_create(thread, &dict_type, instance, sizeof(struct dict));
+}

@@ -1,0 +1,292 @@
+/* dict_local.c -- a node's part in a schema transaction: brings its TC and LQH instances through each round. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbdict/dict_state.h"
+#include <string.h>
+
+static uint32_t instance_ref(const struct dict *dict, uint32_t block_no, uint32_t instance)
+{
+    return block_ref(dict_own(dict), block_no, instance);
+}
+
+static struct node_mask *waiting_of(struct dict_local *local, uint32_t ref)
+{
+    ndbrequire(ref_block(ref) == BLOCK_DBTC || ref_block(ref) == BLOCK_DBLQH);
+    return ref_block(ref) == BLOCK_DBTC ? &local->waiting_tc : &local->waiting_lqh;
+}
+
+/* --- Answers to the master. --- */
+
+static void refuse_prepare(struct dict *dict, const struct signal *sig, uint32_t error)
+{
+    struct schema_prepare_ref ref = {.trans_id = SIG_PAYLOAD(sig, schema_prepare_req)->trans_id, .error = error};
+    jam_data(error);
+    sig_send(&dict->block, sig->sender, GSN_SCHEMA_PREPARE_REF, PRIO_B, &ref);
+}
+
+static void prepare_done(struct dict *dict)
+{
+    struct dict_local *local = &dict->local;
+    if (local->error != 0) {
+        jam_data(local->error);
+        struct schema_prepare_ref ref = {.trans_id = local->trans_id, .error = local->error};
+        sig_send(&dict->block, local->master_ref, GSN_SCHEMA_PREPARE_REF, PRIO_B, &ref);
+        return;
+    }
+    jam();
+    struct schema_prepare_conf conf = {.trans_id = local->trans_id};
+    sig_send(&dict->block, local->master_ref, GSN_SCHEMA_PREPARE_CONF, PRIO_B, &conf);
+}
+
+static void send_step_conf(struct dict *dict, uint32_t master_ref, uint32_t trans_id, uint32_t step)
+{
+    struct schema_step_conf conf = {.trans_id = trans_id, .step = step};
+    sig_send(&dict->block, master_ref, GSN_SCHEMA_STEP_CONF, PRIO_B, &conf);
+}
+
+/* All instances have done the round: what it means for the dictionary, and the answer. */
+static void step_done(struct dict *dict)
+{
+    struct dict_local *local = &dict->local;
+    struct dict_table *table = dict_table_at(dict, local->table_id);
+    switch ((enum schema_step)local->step) {
+    case SCHEMA_STEP_ONLINE_TC:
+        jam();
+        if (table != NULL) table->state = TABLE_ONLINE;
+        break;
+    case SCHEMA_STEP_REMOVE:
+        jam();
+        if (table != NULL) dict_store_remove(dict, local->table_id);
+        break;
+    case SCHEMA_STEP_ABORT:
+        jam();
+        if (local->operation == SCHEMA_CREATE_TABLE && table != NULL) dict_store_remove(dict, local->table_id);
+        local->active = 0;
+        break;
+    case SCHEMA_STEP_COMPLETE:
+        jam();
+        local->active = 0;
+        break;
+    case SCHEMA_STEP_ONLINE_LQH:
+    case SCHEMA_STEP_DROPPING_TC:
+    case SCHEMA_STEP_DROPPING_LQH:
+    default: jam(); break;
+    }
+    local->waits = 0;
+    send_step_conf(dict, local->master_ref, local->trans_id, local->step);
+}
+
+static void check_done(struct dict *dict)
+{
+    struct dict_local *local = &dict->local;
+    if (!node_mask_empty(&local->waiting_tc) || !node_mask_empty(&local->waiting_lqh)) return;
+    local->waits = 0;
+    if (local->step == 0) prepare_done(dict);
+    else step_done(dict);
+}
+
+/* --- PREPARE. --- */
+
+static void add_to(struct dict *dict, uint32_t block_no, struct node_mask *waiting, const struct signal *sig)
+{
+    const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
+    struct local_table_add_req add = {
+        .sender_data = req->trans_id, .table_id = req->table_id, .version = req->version};
+    uint32_t count = block_instances(&dict->block, block_no);
+    for (uint32_t i = 1; i <= count; i++) {
+        node_mask_add(waiting, i);
+        signal_send(&dict->block, instance_ref(dict, block_no, i), GSN_LOCAL_TABLE_ADD_REQ, PRIO_B, &add,
+                    sizeof(add) / 4u, sig->section, 2);
+    }
+}
+
+/* The distribution is the master's, but a peer is not trusted with lengths. */
+static bool distribution_fits(const struct section *section)
+{
+    if (section->size < DISTRIBUTION_HEAD_WORDS) return false;
+    uint32_t fragments = section->words[0];
+    uint32_t replicas = section->words[1];
+    uint32_t buckets = section->words[2];
+    if (fragments == 0 || fragments > TABLE_FRAGMENTS_MAX || replicas == 0 || replicas > REPLICAS_MAX) return false;
+    if (buckets == 0 || buckets % 2 != 0 || buckets > 2u * TABLE_FRAGMENTS_MAX) return false;
+    if (section->size != DISTRIBUTION_HEAD_WORDS + fragments * replicas + buckets / 2u) return false;
+    const uint16_t *map = (const uint16_t *)(section->words + DISTRIBUTION_HEAD_WORDS + fragments * replicas);
+    for (uint32_t i = 0; i < buckets; i++) {
+        if (map[i] >= fragments) return false;
+    }
+    return true;
+}
+
+static uint32_t prepare_create(struct dict *dict, const struct signal *sig)
+{
+    const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
+    struct table_def *def = NULL;
+    if (sig->section_count != 2 || !distribution_fits(&sig->section[1])) return ERR_TABLE_FORMAT;
+    uint32_t error = table_def_decode(sig->section[0].words, sig->section[0].size, dict->local.def_memory,
+                                      table_def_size_max(), &def);
+    if (error != 0) return error;
+    if (def->table_id != req->table_id || def->version != req->version) return ERR_TABLE_FORMAT;
+    if (req->table_id == 0 || req->table_id >= dict->table_count) return ERR_TABLE_RECORDS;
+    if (dict_table_at(dict, req->table_id) != NULL) return ERR_TABLE_EXISTS;
+    if (ERROR_INSERTED(&dict->block, 6001)) {
+        ERROR_INSERT_CLEAR(&dict->block);
+        return ERR_SCHEMA_MEMORY;
+    }
+    return dict_store_put(dict, def, &sig->section[0], &sig->section[1]);
+}
+
+static uint32_t prepare_drop(struct dict *dict, const struct schema_prepare_req *req)
+{
+    const struct dict_table *table = dict_table_at(dict, req->table_id);
+    if (table == NULL || table->state != TABLE_ONLINE) return ERR_NO_SUCH_TABLE_ID;
+    if (table->version != req->version) return ERR_SCHEMA_VERSION;
+    if (ERROR_INSERTED(&dict->block, 6002)) {
+        ERROR_INSERT_CLEAR(&dict->block);
+        return ERR_SCHEMA_OBJECT_BUSY;
+    }
+    return 0;
+}
+
+void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    struct dict_local *local = &dict->local;
+    const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
+    if (local->active || dict->table == NULL) {
+        refuse_prepare(dict, sig, ERR_SCHEMA_BUSY);
+        return;
+    }
+    void *def_memory = local->def_memory;
+    *local = (struct dict_local){
+        .active = 1,
+        .trans_id = req->trans_id,
+        .master_ref = sig->sender,
+        .operation = req->operation,
+        .table_id = req->table_id,
+        .def_memory = def_memory,
+    };
+    if (req->operation == SCHEMA_CREATE_TABLE) {
+        jam();
+        local->error = prepare_create(dict, sig);
+        if (local->error == 0) {
+            add_to(dict, BLOCK_DBLQH, &local->waiting_lqh, sig);
+            add_to(dict, BLOCK_DBTC, &local->waiting_tc, sig);
+        } else {
+            local->table_id = 0; /* Nothing is kept, so nothing is to be removed. */
+        }
+    } else {
+        jam();
+        local->error = prepare_drop(dict, req);
+    }
+    local->waits = 1;
+    check_done(dict);
+}
+
+static void added(struct dict *dict, const struct signal *sig, uint32_t table_id, uint32_t error)
+{
+    struct dict_local *local = &dict->local;
+    uint32_t instance = ref_instance(sig->sender);
+    struct node_mask *waiting = waiting_of(local, sig->sender);
+    ndbrequire(local->active && local->waits && local->step == 0 && table_id == local->table_id);
+    ndbrequire(node_mask_has(waiting, instance));
+    node_mask_remove(waiting, instance);
+    if (error == 0) {
+        jam();
+        node_mask_add(ref_block(sig->sender) == BLOCK_DBTC ? &local->added_tc : &local->added_lqh, instance);
+    } else {
+        jam_data(error);
+        local->error = error;
+    }
+    check_done(dict);
+}
+
+void dict_exec_LOCAL_TABLE_ADD_CONF(struct block *block, const struct signal *sig)
+{
+    added(dict_of(block), sig, SIG_PAYLOAD(sig, local_table_add_conf)->table_id, 0);
+}
+
+void dict_exec_LOCAL_TABLE_ADD_REF(struct block *block, const struct signal *sig)
+{
+    const struct local_table_add_ref *ref = SIG_PAYLOAD(sig, local_table_add_ref);
+    added(dict_of(block), sig, ref->table_id, ref->error != 0 ? ref->error : ERR_SCHEMA_MEMORY);
+}
+
+/* --- The other rounds. --- */
+
+static void order(struct dict *dict, uint32_t block_no, const struct node_mask *instances, uint32_t local_order)
+{
+    struct dict_local *local = &dict->local;
+    struct local_table_state_req req = {
+        .sender_data = local->trans_id, .table_id = local->table_id, .order = local_order};
+    struct node_mask *waiting = block_no == BLOCK_DBTC ? &local->waiting_tc : &local->waiting_lqh;
+    *waiting = *instances;
+    for (uint32_t i = node_mask_next(instances, 0); i != 0; i = node_mask_next(instances, i))
+        sig_send(&dict->block, instance_ref(dict, block_no, i), GSN_LOCAL_TABLE_STATE_REQ, PRIO_B, &req);
+}
+
+static struct node_mask all_instances(const struct dict *dict, uint32_t block_no)
+{
+    struct node_mask mask = {{0}};
+    uint32_t count = block_instances(&dict->block, block_no);
+    for (uint32_t i = 1; i <= count; i++)
+        node_mask_add(&mask, i);
+    return mask;
+}
+
+static void begin_step(struct dict *dict, uint32_t step)
+{
+    struct dict_local *local = &dict->local;
+    struct dict_table *table = dict_table_at(dict, local->table_id);
+    struct node_mask all_tc = all_instances(dict, BLOCK_DBTC);
+    struct node_mask all_lqh = all_instances(dict, BLOCK_DBLQH);
+    local->step = step;
+    local->waits = 1;
+    switch ((enum schema_step)step) {
+    case SCHEMA_STEP_ONLINE_LQH: order(dict, BLOCK_DBLQH, &all_lqh, LOCAL_TABLE_ONLINE); break;
+    case SCHEMA_STEP_ONLINE_TC: order(dict, BLOCK_DBTC, &all_tc, LOCAL_TABLE_ONLINE); break;
+    case SCHEMA_STEP_DROPPING_TC:
+        if (table != NULL) table->state = TABLE_DROPPING;
+        order(dict, BLOCK_DBTC, &all_tc, LOCAL_TABLE_DROPPING);
+        break;
+    case SCHEMA_STEP_DROPPING_LQH: order(dict, BLOCK_DBLQH, &all_lqh, LOCAL_TABLE_DROPPING); break;
+    case SCHEMA_STEP_REMOVE:
+        order(dict, BLOCK_DBTC, &all_tc, LOCAL_TABLE_DROP);
+        order(dict, BLOCK_DBLQH, &all_lqh, LOCAL_TABLE_DROP);
+        break;
+    case SCHEMA_STEP_ABORT:
+        order(dict, BLOCK_DBTC, &local->added_tc, LOCAL_TABLE_DROP);
+        order(dict, BLOCK_DBLQH, &local->added_lqh, LOCAL_TABLE_DROP);
+        break;
+    case SCHEMA_STEP_COMPLETE:
+    default: break;
+    }
+    check_done(dict);
+}
+
+void dict_exec_SCHEMA_STEP_REQ(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    const struct schema_step_req *req = SIG_PAYLOAD(sig, schema_step_req);
+    if (!dict->local.active || req->trans_id != dict->local.trans_id || sig->sender != dict->local.master_ref) {
+        jam(); /* It was refused here, so there is nothing to do. */
+        send_step_conf(dict, sig->sender, req->trans_id, req->step);
+        return;
+    }
+    if (dict->local.waits || req->step == 0 || req->step > SCHEMA_STEP_COMPLETE) {
+        jam();
+        peer_close(block, ref_node(sig->sender), "schema transaction out of order");
+        return;
+    }
+    begin_step(dict, req->step);
+}
+
+void dict_exec_LOCAL_TABLE_STATE_CONF(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    const struct local_table_state_conf *conf = SIG_PAYLOAD(sig, local_table_state_conf);
+    uint32_t instance = ref_instance(sig->sender);
+    struct node_mask *waiting = waiting_of(&dict->local, sig->sender);
+    ndbrequire(dict->local.active && dict->local.waits && conf->table_id == dict->local.table_id);
+    ndbrequire(node_mask_has(waiting, instance));
+    node_mask_remove(waiting, instance);
+    check_done(dict);
+}

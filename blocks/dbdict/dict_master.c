@@ -1,0 +1,295 @@
+/* dict_master.c -- the master's side of a schema transaction: one at a time, on all nodes or on none. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A client gets its answer when the change holds on all nodes; a client's death does not stop the transaction. A node's
+ * death ends the cluster in this version, so every round ends with the answers of all members.
+ */
+#include "blocks/dbdict/dict_state.h"
+
+static void master_move(struct dict_master *master, enum master_state state)
+{
+    static const uint32_t edges[MASTER_STATES] = {
+        [MASTER_IDLE] = 1u << MASTER_PLACING | 1u << MASTER_PREPARING,
+        [MASTER_PLACING] = 1u << MASTER_PREPARING | 1u << MASTER_IDLE,
+        [MASTER_PREPARING] = 1u << MASTER_STEPPING,
+        [MASTER_STEPPING] = 1u << MASTER_IDLE,
+    };
+    ndbrequire((edges[master->state] >> state & 1u) != 0);
+    jam_data(state);
+    master->state = state;
+}
+
+/* --- Answers to the client. --- */
+
+static void refuse_create(struct dict *dict, uint32_t client, uint32_t sender_data, uint32_t error, uint32_t column)
+{
+    struct create_table_ref ref = {
+        .sender_data = sender_data, .error = error, .master_node = dict->master_node, .column = column};
+    if (client != 0) sig_send(&dict->block, client, GSN_CREATE_TABLE_REF, PRIO_B, &ref);
+}
+
+static void refuse_drop(struct dict *dict, uint32_t client, uint32_t sender_data, uint32_t error)
+{
+    struct drop_table_ref ref = {.sender_data = sender_data, .error = error, .master_node = dict->master_node};
+    if (client != 0) sig_send(&dict->block, client, GSN_DROP_TABLE_REF, PRIO_B, &ref);
+}
+
+static void answer_client(struct dict *dict)
+{
+    const struct dict_master *master = &dict->master;
+    bool create = master->operation == SCHEMA_CREATE_TABLE;
+    uint32_t client = master->client_ref;
+    if (master->error != 0) {
+        jam_data(master->error);
+        if (create) refuse_create(dict, client, master->client_data, master->error, 0);
+        else refuse_drop(dict, client, master->client_data, master->error);
+        return;
+    }
+    event_send(&dict->block, create ? EVENT_CREATE_SCHEMA_OBJECT : EVENT_DROP_SCHEMA_OBJECT, master->table_id,
+               master->version, 2u, ref_node(client)); /* Object type 2: user table. */
+    if (client == 0) return;
+    if (create) {
+        jam();
+        struct create_table_conf conf = {
+            .sender_data = master->client_data, .table_id = master->table_id, .version = master->version};
+        sig_send(&dict->block, client, GSN_CREATE_TABLE_CONF, PRIO_B, &conf);
+        return;
+    }
+    jam();
+    struct drop_table_conf conf = {.sender_data = master->client_data};
+    sig_send(&dict->block, client, GSN_DROP_TABLE_CONF, PRIO_B, &conf);
+}
+
+void dict_master_client_gone(struct dict *dict, uint32_t node)
+{
+    if (ref_node(dict->master.client_ref) != node) return;
+    jam();
+    dict->master.client_ref = 0;
+}
+
+/* --- Rounds. --- */
+
+static void begin_prepare(struct dict *dict, const struct section *sections, uint32_t section_count)
+{
+    struct dict_master *master = &dict->master;
+    struct schema_prepare_req req = {
+        .trans_id = master->trans_id,
+        .operation = master->operation,
+        .table_id = master->table_id,
+        .version = master->version,
+    };
+    master_move(master, MASTER_PREPARING);
+    master->error = 0;
+    master->waiting = dict->members;
+    signal_broadcast(&dict->block, &dict->members, BLOCK_DBDICT, GSN_SCHEMA_PREPARE_REQ, PRIO_B, &req,
+                     sizeof(req) / 4u, sections, section_count);
+}
+
+static void begin_step(struct dict *dict, enum schema_step step)
+{
+    struct schema_step_req req = {.trans_id = dict->master.trans_id, .step = step};
+    jam_data(step);
+    dict->master.step = step;
+    dict->master.waiting = dict->members;
+    signal_broadcast(&dict->block, &dict->members, BLOCK_DBDICT, GSN_SCHEMA_STEP_REQ, PRIO_B, &req, sizeof(req) / 4u,
+                     NULL, 0);
+}
+
+static void prepared(struct dict *dict)
+{
+    struct dict_master *master = &dict->master;
+    if (!node_mask_empty(&master->waiting)) return;
+    master_move(master, MASTER_STEPPING);
+    if (master->error != 0) begin_step(dict, SCHEMA_STEP_ABORT);
+    else begin_step(dict, master->operation == SCHEMA_CREATE_TABLE ? SCHEMA_STEP_ONLINE_LQH : SCHEMA_STEP_DROPPING_TC);
+}
+
+/* What follows a round that all members have answered; 0 = the transaction has ended. */
+static uint32_t step_after(uint32_t step)
+{
+    switch ((enum schema_step)step) {
+    case SCHEMA_STEP_ONLINE_LQH: return SCHEMA_STEP_ONLINE_TC;
+    case SCHEMA_STEP_ONLINE_TC: return SCHEMA_STEP_COMPLETE;
+    case SCHEMA_STEP_DROPPING_TC: return SCHEMA_STEP_DROPPING_LQH;
+    case SCHEMA_STEP_DROPPING_LQH: return SCHEMA_STEP_REMOVE;
+    case SCHEMA_STEP_REMOVE: return SCHEMA_STEP_COMPLETE;
+    case SCHEMA_STEP_ABORT:
+    case SCHEMA_STEP_COMPLETE:
+    default: return 0;
+    }
+}
+
+void dict_exec_SCHEMA_PREPARE_CONF(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    if (dict->master.state != MASTER_PREPARING ||
+        SIG_PAYLOAD(sig, schema_prepare_conf)->trans_id != dict->master.trans_id) {
+        jam();
+        return;
+    }
+    node_mask_remove(&dict->master.waiting, ref_node(sig->sender));
+    prepared(dict);
+}
+
+void dict_exec_SCHEMA_PREPARE_REF(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    const struct schema_prepare_ref *ref = SIG_PAYLOAD(sig, schema_prepare_ref);
+    if (dict->master.state != MASTER_PREPARING || ref->trans_id != dict->master.trans_id) {
+        jam();
+        return;
+    }
+    jam_data(ref->error);
+    if (dict->master.error == 0) dict->master.error = ref->error != 0 ? ref->error : ERR_SCHEMA_ABORTED;
+    node_mask_remove(&dict->master.waiting, ref_node(sig->sender));
+    prepared(dict);
+}
+
+void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    const struct schema_step_conf *conf = SIG_PAYLOAD(sig, schema_step_conf);
+    struct dict_master *master = &dict->master;
+    if (master->state != MASTER_STEPPING || conf->trans_id != master->trans_id || conf->step != master->step) {
+        jam();
+        return;
+    }
+    node_mask_remove(&master->waiting, ref_node(sig->sender));
+    if (!node_mask_empty(&master->waiting)) return;
+    uint32_t next = step_after(master->step);
+    if (next != 0) {
+        begin_step(dict, (enum schema_step)next);
+        return;
+    }
+    answer_client(dict);
+    master_move(master, MASTER_IDLE);
+    master->client_ref = 0;
+}
+
+/* --- Beginnings. --- */
+
+/* 0, or why no schema transaction can begin here now. */
+static uint32_t not_possible(const struct dict *dict)
+{
+    if (dict->start_level > START_SINGLEUSER) return ERR_CLUSTER_SHUTDOWN;
+    if (dict->master_node != dict_own(dict)) return ERR_NOT_MASTER;
+    if (dict->start_level != START_STARTED || dict->master.state != MASTER_IDLE) return ERR_SCHEMA_BUSY;
+    return 0;
+}
+
+static void begin(struct dict *dict, const struct signal *sig, uint32_t operation, uint32_t sender_data)
+{
+    dict->master.trans_id = ++dict->trans_next;
+    dict->master.operation = operation;
+    dict->master.client_ref = sig->sender;
+    dict->master.client_data = sender_data;
+    dict->master.error = 0;
+}
+
+/* Reads and checks the definition; fills in the number and version that the table gets. 0 or an error. */
+static uint32_t parse_table(struct dict *dict, const struct section *words, uint32_t *column)
+{
+    struct dict_master *master = &dict->master;
+    char name[DICT_NAME_BYTES];
+    uint32_t error = table_def_decode(words->words, words->size, master->def_memory, table_def_size_max(),
+                                      &master->def);
+    if (error != 0) {
+        jam_data(error);
+        return error;
+    }
+    error = table_def_check_detail(master->def, column);
+    if (error != 0) return error;
+    table_def_internal_name(master->def, name, sizeof(name));
+    uint32_t size = 0;
+    while (name[size] != 0)
+        size++;
+    if (dict_table_by_name(dict, name, size) != 0) return ERR_TABLE_EXISTS;
+    master->table_id = dict_table_unused(dict);
+    if (master->table_id == 0) return ERR_TABLE_RECORDS;
+    jam();
+    master->version = (dict->table[master->table_id].version & 0xFFFFFFu) + 1; /* Low 24 bits: created so often. */
+    master->def->table_id = master->table_id;
+    master->def->version = master->version;
+    return 0;
+}
+
+void dict_exec_CREATE_TABLE_REQ(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    uint32_t sender_data = SIG_PAYLOAD(sig, create_table_req)->sender_data;
+    uint32_t column = UINT32_MAX;
+    uint32_t error = not_possible(dict);
+    if (error == 0) error = parse_table(dict, &sig->section[0], &column);
+    if (error != 0) {
+        jam_data(error);
+        refuse_create(dict, sig->sender, sender_data, error, column == UINT32_MAX ? 0 : column + 1);
+        return;
+    }
+    jam();
+    begin(dict, sig, SCHEMA_CREATE_TABLE, sender_data);
+    master_move(&dict->master, MASTER_PLACING);
+    const struct table_def *def = dict->master.def;
+    struct create_frag_req req = {
+        .sender_data = dict->master.trans_id,
+        .balance = (uint32_t)def->balance,
+        .fragment_count = def->fragment_count,
+    };
+    sig_send(block, block_ref(dict_own(dict), BLOCK_DBDIH, 0), GSN_CREATE_FRAG_REQ, PRIO_B, &req);
+}
+
+static void give_up_placing(struct dict *dict, uint32_t error)
+{
+    jam_data(error);
+    dict->master.error = error;
+    answer_client(dict);
+    master_move(&dict->master, MASTER_IDLE);
+    dict->master.client_ref = 0;
+}
+
+void dict_exec_CREATE_FRAG_CONF(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    struct dict_master *master = &dict->master;
+    ndbrequire(master->state == MASTER_PLACING);
+    ndbrequire(SIG_PAYLOAD(sig, create_frag_conf)->sender_data == master->trans_id);
+    master->def->fragment_count = SIG_PAYLOAD(sig, create_frag_conf)->fragment_count;
+    uint32_t words = table_def_encode(master->def, master->words, DICT_WORDS_MAX);
+    ndbrequire(words != 0);
+    if (words + sig->section[0].size > DICT_WORDS_MAX - DICT_HEAD_WORDS) {
+        jam();
+        give_up_placing(dict, ERR_DEFINITION_TOO_BIG);
+        return;
+    }
+    struct section sections[2] = {{.words = master->words, .size = words}, sig->section[0]};
+    jam();
+    begin_prepare(dict, sections, 2);
+}
+
+void dict_exec_CREATE_FRAG_REF(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    ndbrequire(dict->master.state == MASTER_PLACING);
+    give_up_placing(dict, SIG_PAYLOAD(sig, create_frag_ref)->error);
+}
+
+void dict_exec_DROP_TABLE_REQ(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    const struct drop_table_req *req = SIG_PAYLOAD(sig, drop_table_req);
+    uint32_t error = not_possible(dict);
+    if (error == 0) {
+        const struct dict_table *table = dict_table_at(dict, req->table_id);
+        if (table == NULL || table->state != TABLE_ONLINE) error = ERR_NO_SUCH_TABLE_ID;
+        else if (table->version != req->version) error = ERR_SCHEMA_VERSION;
+    }
+    if (error != 0) {
+        jam_data(error);
+        refuse_drop(dict, sig->sender, req->sender_data, error);
+        return;
+    }
+    jam();
+    begin(dict, sig, SCHEMA_DROP_TABLE, req->sender_data);
+    dict->master.table_id = req->table_id;
+    dict->master.version = req->version;
+    begin_prepare(dict, NULL, 0);
+}

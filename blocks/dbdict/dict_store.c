@@ -1,0 +1,190 @@
+/* dict_store.c -- keeps table definitions in pieces of schema memory and finds them by number and by name. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbdict/dict_state.h"
+#include <string.h>
+
+static void *schema_alloc(struct dict *dict, size_t size)
+{
+    void *memory = arena_alloc(block_arena(&dict->block), RG_SCHEMA, size);
+    if (memory == NULL) {
+        node_fail(EXIT_RESOURCE_ALLOC, __FILE__, __LINE__, "no schema memory for the table records: MaxNoOfTables");
+    }
+    return memory;
+}
+
+void dict_store_init(struct dict *dict)
+{
+    ndbrequire(dict->table == NULL);
+    dict->table_count = block_config(&dict->block)->tables_max;
+    dict->name_slots = 16;
+    while (dict->name_slots < dict->table_count)
+        dict->name_slots *= 2;
+    dict->table = schema_alloc(dict, dict->table_count * sizeof(struct dict_table));
+    dict->by_name = schema_alloc(dict, dict->name_slots * sizeof(uint32_t));
+    dict->scratch = schema_alloc(dict, DICT_WORDS_MAX * 4u);
+    dict->master.words = schema_alloc(dict, DICT_WORDS_MAX * 4u);
+    dict->master.def_memory = schema_alloc(dict, table_def_size_max());
+    dict->local.def_memory = schema_alloc(dict, table_def_size_max());
+    pool_init(&dict->chunks, block_arena(&dict->block), RG_SCHEMA, sizeof(struct dict_chunk), DICT_CHUNKS_MAX);
+}
+
+struct dict_table *dict_table_at(struct dict *dict, uint32_t table_id)
+{
+    if (table_id == 0 || table_id >= dict->table_count) return NULL;
+    struct dict_table *table = &dict->table[table_id];
+    return table->state == TABLE_UNDEFINED ? NULL : table;
+}
+
+uint32_t dict_table_unused(const struct dict *dict)
+{
+    for (uint32_t id = 1; id < dict->table_count; id++) {
+        if (dict->table[id].state == TABLE_UNDEFINED) return id;
+    }
+    return 0;
+}
+
+/* --- Names. --- */
+
+static uint32_t *name_chain(struct dict *dict, const char *name, uint32_t size)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a. */
+    for (uint32_t i = 0; i < size; i++)
+        hash = (hash ^ (uint8_t)name[i]) * 16777619u;
+    return &dict->by_name[hash & (dict->name_slots - 1)];
+}
+
+uint32_t dict_table_by_name(struct dict *dict, const char *name, uint32_t size)
+{
+    uint32_t id = *name_chain(dict, name, size);
+    while (id != 0) {
+        const struct dict_table *table = &dict->table[id];
+        if (table->name_size == size && memcmp(table->name, name, size) == 0) return id;
+        id = table->next_by_name;
+    }
+    return 0;
+}
+
+static void name_unlink(struct dict *dict, uint32_t table_id)
+{
+    struct dict_table *table = &dict->table[table_id];
+    uint32_t *link = name_chain(dict, table->name, table->name_size);
+    while (*link != table_id) {
+        ndbrequire(*link != 0);
+        link = &dict->table[*link].next_by_name;
+    }
+    *link = table->next_by_name;
+}
+
+/* --- Words in pieces. --- */
+
+static void release_chunks(struct dict *dict, uint32_t first)
+{
+    while (first != 0) {
+        struct dict_chunk *chunk = pool_find(&dict->chunks, first);
+        ndbrequire(chunk != NULL);
+        first = chunk->next;
+        pool_release(&dict->chunks, chunk);
+    }
+}
+
+/* As many pieces as `words` need, linked, empty. 0 when there is no memory for all. */
+static uint32_t seize_chunks(struct dict *dict, uint32_t words)
+{
+    uint32_t first = 0;
+    for (uint32_t have = 0; have < words; have += DICT_CHUNK_WORDS) {
+        struct dict_chunk *chunk = pool_seize(&dict->chunks);
+        if (chunk == NULL) {
+            jam();
+            release_chunks(dict, first);
+            return 0;
+        }
+        chunk->next = first;
+        first = chunk->record.ref;
+    }
+    return first;
+}
+
+/* A place in a table's words; pieces are full but for the last. */
+struct cursor {
+    struct dict_chunk *chunk;
+    uint32_t at;
+};
+
+static void cursor_step(struct dict *dict, struct cursor *cursor)
+{
+    if (cursor->at < DICT_CHUNK_WORDS) return;
+    cursor->chunk = pool_find(&dict->chunks, cursor->chunk->next);
+    cursor->at = 0;
+    ndbrequire(cursor->chunk != NULL);
+}
+
+static void write_words(struct dict *dict, struct cursor *cursor, const struct section *from)
+{
+    for (uint32_t done = 0; done < from->size;) {
+        cursor_step(dict, cursor);
+        uint32_t count = DICT_CHUNK_WORDS - cursor->at;
+        if (count > from->size - done) count = from->size - done;
+        memcpy(cursor->chunk->words + cursor->at, from->words + done, (size_t)count * 4u);
+        cursor->at += count;
+        done += count;
+    }
+}
+
+void dict_store_read(struct dict *dict, const struct dict_table *table, struct section sections[2])
+{
+    struct cursor cursor = {.chunk = pool_find(&dict->chunks, table->first_chunk)};
+    uint32_t words = table->def_words + table->distribution_words;
+    ndbrequire(cursor.chunk != NULL && words <= DICT_WORDS_MAX);
+    for (uint32_t done = 0; done < words;) {
+        cursor_step(dict, &cursor);
+        uint32_t count = DICT_CHUNK_WORDS - cursor.at;
+        if (count > words - done) count = words - done;
+        memcpy(dict->scratch + done, cursor.chunk->words + cursor.at, (size_t)count * 4u);
+        cursor.at += count;
+        done += count;
+    }
+    sections[0] = (struct section){.words = dict->scratch, .size = table->def_words};
+    sections[1] = (struct section){.words = dict->scratch + table->def_words, .size = table->distribution_words};
+}
+
+/* --- Tables. --- */
+
+uint32_t dict_store_put(struct dict *dict, const struct table_def *def, const struct section *words,
+                        const struct section *distribution)
+{
+    ndbrequire(def->table_id != 0 && def->table_id < dict->table_count);
+    struct dict_table *table = &dict->table[def->table_id];
+    ndbrequire(table->state == TABLE_UNDEFINED);
+    uint32_t first = seize_chunks(dict, words->size + distribution->size);
+    if (first == 0) return ERR_SCHEMA_MEMORY;
+    jam();
+    *table = (struct dict_table){
+        .state = TABLE_BUILDING,
+        .version = def->version,
+        .fragments = distribution->words[0],
+        .def_words = words->size,
+        .distribution_words = distribution->size,
+        .first_chunk = first,
+    };
+    struct cursor cursor = {.chunk = pool_find(&dict->chunks, first)};
+    write_words(dict, &cursor, words);
+    write_words(dict, &cursor, distribution);
+    table_def_internal_name(def, table->name, sizeof(table->name));
+    table->name_size = (uint32_t)strlen(table->name);
+    uint32_t *chain = name_chain(dict, table->name, table->name_size);
+    table->next_by_name = *chain;
+    *chain = def->table_id;
+    dict->tables++;
+    return 0;
+}
+
+void dict_store_remove(struct dict *dict, uint32_t table_id)
+{
+    struct dict_table *table = dict_table_at(dict, table_id);
+    ndbrequire(table != NULL);
+    jam_data(table_id);
+    name_unlink(dict, table_id);
+    release_chunks(dict, table->first_chunk);
+    *table = (struct dict_table){.state = TABLE_UNDEFINED, .version = table->version};
+    dict->tables--;
+}

@@ -1,0 +1,153 @@
+/* fake_workers.h -- stand-ins for DBTC and DBLQH: they answer the dictionary, NDBCNTR and QMGR as a test wishes. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "blocks/cmvmi/cmvmi.h"
+#include "blocks/dbdict/dict_block.h"
+#include "blocks/dbdih/dih_block.h"
+#include "blocks/ndbcntr/cntr_block.h"
+#include "blocks/qmgr/qmgr_block.h"
+#include "signals/api_reg.h"
+#include "signals/local_table.h"
+#include "signals/start.h"
+#include "tests/unit/fake_cluster.h"
+
+#define FAKE_TABLES 64u
+
+struct fake_worker {
+    struct block block;
+    uint32_t configured;
+    uint32_t level;
+    uint32_t state[FAKE_TABLES]; /* 0 none, 1 added, 2 online, 3 dropping. */
+    uint32_t refuse_add;         /* Error for the next LOCAL_TABLE_ADD_REQ. */
+    uint32_t api_failed;         /* Node of the last API_FAILREQ. */
+    bool hold;                   /* Keeps the answers to API_FAILREQ and TC_DRAIN_REQ back. */
+    uint32_t drains;
+    const struct fake_worker *before; /* Must have the table online before this one may. */
+    uint32_t early;                   /* How often it was not. */
+};
+
+static struct fake_worker *fake_of(struct block *block)
+{
+    return (struct fake_worker *)(void *)block;
+}
+static void fake_exec_READ_CONFIG_REQ(struct block *block, const struct signal *sig)
+{
+    struct read_config_conf conf = {.sender_data = SIG_PAYLOAD(sig, read_config_req)->sender_data};
+    fake_of(block)->configured++;
+    sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
+}
+static void fake_exec_NODE_STATE_REP(struct block *block, const struct signal *sig)
+{
+    fake_of(block)->level = SIG_PAYLOAD(sig, node_state_rep)->start_level;
+}
+static void fake_exec_API_FAILREQ(struct block *block, const struct signal *sig)
+{
+    const struct api_failreq *req = SIG_PAYLOAD(sig, api_failreq);
+    struct api_failconf conf = {.sender_data = req->sender_data, .node = req->node};
+    fake_of(block)->api_failed = req->node;
+    if (!fake_of(block)->hold) sig_send(block, sig->sender, GSN_API_FAILCONF, PRIO_B, &conf);
+}
+static void fake_exec_TC_DRAIN_REQ(struct block *block, const struct signal *sig)
+{
+    struct tc_drain_conf conf = {.sender_data = 0};
+    fake_of(block)->drains++;
+    if (!fake_of(block)->hold) sig_send(block, sig->sender, GSN_TC_DRAIN_CONF, PRIO_B, &conf);
+}
+static void fake_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct signal *sig)
+{
+    const struct local_table_add_req *req = SIG_PAYLOAD(sig, local_table_add_req);
+    struct fake_worker *fake = fake_of(block);
+    ndbrequire(req->table_id < FAKE_TABLES && fake->state[req->table_id] == 0);
+    if (fake->refuse_add != 0) {
+        struct local_table_add_ref ref = {req->sender_data, req->table_id, fake->refuse_add};
+        fake->refuse_add = 0;
+        sig_send(block, sig->sender, GSN_LOCAL_TABLE_ADD_REF, PRIO_B, &ref);
+        return;
+    }
+    fake->state[req->table_id] = 1;
+    struct local_table_add_conf conf = {req->sender_data, req->table_id};
+    sig_send(block, sig->sender, GSN_LOCAL_TABLE_ADD_CONF, PRIO_B, &conf);
+}
+static void fake_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct signal *sig)
+{
+    const struct local_table_state_req *req = SIG_PAYLOAD(sig, local_table_state_req);
+    struct fake_worker *fake = fake_of(block);
+    ndbrequire(req->table_id < FAKE_TABLES && fake->state[req->table_id] != 0);
+    if (req->order == LOCAL_TABLE_ONLINE) {
+        ndbrequire(fake->state[req->table_id] == 1);
+        if (fake->before != NULL && fake->before->state[req->table_id] != 2) fake->early++;
+        fake->state[req->table_id] = 2;
+    } else if (req->order == LOCAL_TABLE_DROPPING) {
+        ndbrequire(fake->state[req->table_id] == 2);
+        fake->state[req->table_id] = 3;
+    } else {
+        ndbrequire(fake->state[req->table_id] != 2); /* Never without DROPPING, once it was online. */
+        fake->state[req->table_id] = 0;
+    }
+    struct local_table_state_conf conf = {req->sender_data, req->table_id, req->order};
+    sig_send(block, sig->sender, GSN_LOCAL_TABLE_STATE_CONF, PRIO_B, &conf);
+}
+
+static const struct handler fake_handlers[] = {
+    HANDLER(fake, READ_CONFIG_REQ, read_config_req),
+    HANDLER(fake, NODE_STATE_REP, node_state_rep),
+    HANDLER(fake, API_FAILREQ, api_failreq),
+    HANDLER(fake, TC_DRAIN_REQ, tc_drain_req),
+    HANDLER(fake, LOCAL_TABLE_ADD_REQ, local_table_add_req),
+    HANDLER(fake, LOCAL_TABLE_STATE_REQ, local_table_state_req),
+};
+static const struct block_type fake_tc_type = {"DBTC", BLOCK_DBTC, fake_handlers, 6, NULL};
+static const struct block_type fake_lqh_type = {"DBLQH", BLOCK_DBLQH, fake_handlers, 6, NULL};
+
+static inline struct fake_worker *fake_tc(struct fake_cluster *fc, uint32_t node, uint32_t instance)
+{
+    return fake_of(node_block(fc->node[node].node, BLOCK_DBTC, instance));
+}
+static inline struct fake_worker *fake_lqh(struct fake_cluster *fc, uint32_t node, uint32_t instance)
+{
+    return fake_of(node_block(fc->node[node].node, BLOCK_DBLQH, instance));
+}
+
+/* A data node with the real management blocks and fake workers: the workers in the last thread. */
+static inline void fake_data_node(struct fake_cluster *fc, uint32_t id, const struct node_config *config)
+{
+    struct node *node = fc_create(fc, id, config);
+    if (node == NULL) abort();
+    struct thread *main_thread = node_thread(node, 0);
+    struct thread *worker = node_thread(node, config->thread_count - 1);
+    cmvmi_create(main_thread, 0);
+    qmgr_create(main_thread, 0);
+    cntr_create(main_thread, 0);
+    dih_create(main_thread, 0);
+    dict_create(main_thread, 0);
+    for (uint32_t i = 1; i <= config->tc_count; i++)
+        block_create(worker, &fake_tc_type, i, sizeof(struct fake_worker));
+    for (uint32_t i = 1; i <= config->ldm_count; i++)
+        block_create(worker, &fake_lqh_type, i, sizeof(struct fake_worker));
+}
+
+/* A configuration with `nodes` data nodes, two API nodes (6, 7) and a management server (8). */
+static inline struct node_config fake_config(uint32_t nodes, uint32_t replicas)
+{
+    struct node_config config;
+    memset(&config, 0, sizeof config);
+    node_config_defaults(&config);
+    config.replicas = replicas;
+    config.cluster_id = 1;
+    config.generation = 1;
+    config.thread_count = 2;
+    config.tc_count = 2;
+    config.ldm_count = 2;
+    config.heartbeat_db_db_ms = 100;
+    config.heartbeat_db_api_ms = 100;
+    config.tables_max = FAKE_TABLES;
+    config.overflow_segments = 8;
+    config.job_queue_words = 1u << 14;
+    config.memory.pages_max[RG_DATA] = 64;
+    for (uint32_t id = 1; id <= nodes; id++)
+        config.node[id] = (struct config_node){NODE_DATA, (id - 1) / replicas};
+    config.node[6].type = NODE_API;
+    config.node[7].type = NODE_API;
+    config.node[8].type = NODE_MGM;
+    return config;
+}
