@@ -230,7 +230,9 @@ void sim_sweep(struct sim_world *world, struct sim_process *process)
 {
     world->running = NULL;
     if (!process->alive) return;
-    if (process->stopping || process->exit.code != 0) process_end(process);
+    if (!process->stopping && process->exit.code == 0) return;
+    this_jam = &world->jam;
+    process_end(process);
 }
 
 void sim_kill(struct sim_world *world, uint32_t node)

@@ -146,6 +146,7 @@ struct sim_world {
     char text[600];
     struct sim_process *running; /* Whose code runs; where node_fail() jumps back from. */
     jmp_buf on_fail;
+    struct jam_ring jam; /* Where jams go after a node's memory is gone. */
 };
 
 /* --- sim_world.c --- */

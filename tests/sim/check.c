@@ -1,0 +1,142 @@
+/* check.c -- when all is quiet: no record is left anywhere, and all replicas are equal. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
+#include <stdlib.h>
+#include <xxhash.h>
+#include "blocks/dblqh/lqh_state.h"
+#include "blocks/dbtc/tc.h"
+#include "tests/sim/run.h"
+
+static bool tc_quiet(struct node *node, uint32_t id, uint32_t instance, char *text, uint32_t size)
+{
+    const struct block *block = node_block(node, BLOCK_DBTC, instance);
+    struct tc_usage usage;
+    tc_usage_get(block, &usage);
+    if (usage.connects + usage.transactions + usage.operations + usage.scans + usage.fragment_scans == 0) return true;
+    snprintf(text, size, "node %u TC %u still has %u connects, %u transactions, %u operations, %u scans, %u fragment scans",
+             id, instance, usage.connects, usage.transactions, usage.operations, usage.scans, usage.fragment_scans);
+    return false;
+}
+
+static bool ldm_quiet(struct node *node, uint32_t id, uint32_t instance, char *text, uint32_t size)
+{
+    struct lqh_usage usage;
+    lqh_usage_get(node_block(node, BLOCK_DBLQH, instance), &usage);
+    const struct acc *acc = (const struct acc *)(const void *)node_block(node, BLOCK_DBACC, instance);
+    const struct tup *tup = (const struct tup *)(const void *)node_block(node, BLOCK_DBTUP, instance);
+    uint32_t locks = acc_locks_in_use(acc);
+    uint32_t changes = tup_changes_open(tup);
+    if (usage.operations + usage.scans + usage.segments + locks + changes == 0) return true;
+    snprintf(text, size, "node %u LDM %u still has %u operations, %u scans, %u segments, %u locks, %u changes", id,
+             instance, usage.operations, usage.scans, usage.segments, locks, changes);
+    return false;
+}
+
+bool pools_quiet(struct run *run, char *text, uint32_t size)
+{
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+        uint32_t id = data_node_id(run, i);
+        struct node *node = sim_node(run->world, id);
+        if (node == NULL) continue;
+        for (uint32_t instance = 1; instance <= run->swarm.tc; instance++) {
+            if (!tc_quiet(node, id, instance, text, size)) return false;
+        }
+        for (uint32_t instance = 1; instance <= run->swarm.ldm; instance++) {
+            if (!ldm_quiet(node, id, instance, text, size)) return false;
+        }
+    }
+    return true;
+}
+
+void check_pools(struct run *run)
+{
+    char text[300];
+    if (!pools_quiet(run, text, sizeof text)) run_fail(run, SIM_CORRECTNESS, "%s", text);
+}
+
+/* --- Replicas. --- */
+
+/* What a fragment holds: rows with their ids and contents. */
+struct image {
+    uint32_t node;
+    uint32_t rows;
+    uint64_t hash;
+};
+
+static bool image_row(struct tup *tup, struct tup_frag *frag, uint32_t row, struct image *image)
+{
+    static const uint32_t all[1] = {ATTR_READ_ALL << 16};
+    static uint32_t out[TUP_ROW_WORDS_MAX + 2];
+    struct tup_read read = {.frag = frag, .row = row, .attr = all, .attr_words = 1};
+    uint32_t words = 0;
+    if (tup_read(tup, &read, out + 2, TUP_ROW_WORDS_MAX, &words) != 0) return false;
+    out[0] = tup_row_page(frag, row);
+    out[1] = tup_row_slot(frag, row);
+    image->hash = XXH3_64bits_withSeed(out, (words + 2u) * 4u, image->hash);
+    image->rows++;
+    return true;
+}
+
+static bool image_of(struct run *run, struct lqh *lqh, uint32_t frag_ref, struct image *image)
+{
+    struct tup *tup = (struct tup *)(void *)block_neighbour(&lqh->block, BLOCK_DBTUP);
+    struct tup_frag *frag = tup_frag_get(tup, frag_ref);
+    struct tup_scan_position position = {0, 0};
+    bool end = false;
+    while (!end) {
+        uint32_t rows[64];
+        uint32_t count = tup_scan_next(tup, frag, &position, 0, 0, rows, 64, 1000, &end);
+        for (uint32_t i = 0; i < count; i++) {
+            if (image_row(tup, frag, rows[i], image)) continue;
+            run_fail(run, SIM_CORRECTNESS, "node %u: a row of a fragment cannot be read", image->node);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The fragment's image at one node; false when it is not there. */
+static bool find_image(struct run *run, uint32_t id, uint32_t table, uint32_t fragment, struct image *image)
+{
+    struct node *node = sim_node(run->world, id);
+    if (node == NULL) return false;
+    for (uint32_t instance = 1; instance <= run->swarm.ldm; instance++) {
+        struct lqh *lqh = (struct lqh *)(void *)node_block(node, BLOCK_DBLQH, instance);
+        if (table >= lqh->table_count || lqh->table[table] == NULL) continue;
+        const struct lqh_table *record = lqh->table[table];
+        if (record->state != TABLE_ONLINE || fragment >= record->fragment_count) continue;
+        if (record->frags[fragment] == REF_NONE) continue;
+        *image = (struct image){.node = id};
+        return image_of(run, lqh, record->frags[fragment], image);
+    }
+    return false;
+}
+
+static uint32_t check_fragment(struct run *run, uint32_t table, uint32_t fragment)
+{
+    struct image first = {0};
+    uint32_t copies = 0;
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+        struct image image;
+        if (!find_image(run, data_node_id(run, i), table, fragment, &image)) continue;
+        if (copies++ == 0) first = image;
+        if (image.rows == first.rows && image.hash == first.hash) continue;
+        run_fail(run, SIM_CORRECTNESS, "table %u fragment %u: node %u has %u rows (%016llx), node %u has %u (%016llx)",
+                 table, fragment, first.node, first.rows, (unsigned long long)first.hash, image.node, image.rows,
+                 (unsigned long long)image.hash);
+    }
+    return copies;
+}
+
+void check_replicas(struct run *run)
+{
+    for (uint32_t table = 0; table < run->swarm.config.tables_max; table++) {
+        for (uint32_t fragment = 0;; fragment++) {
+            uint32_t copies = check_fragment(run, table, fragment);
+            if (copies == 0) break;
+            if (copies != run->swarm.replicas)
+                run_fail(run, SIM_CORRECTNESS, "table %u fragment %u has %u replicas instead of %u", table, fragment,
+                         copies, run->swarm.replicas);
+        }
+    }
+}

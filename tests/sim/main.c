@@ -1,0 +1,280 @@
+/* main.c -- the sim program: one seed, or many on several processes; verdicts, hashes, traces. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <argp.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "signals/gsn.h"
+#include "tests/sim/run.h"
+
+struct arguments {
+    uint64_t first;
+    uint64_t last;
+    uint32_t jobs;
+    bool hash;
+    bool quiet;
+    bool twice;
+    bool verbose;
+    uint64_t until;
+    const char *trace;
+    const char *plan;
+    const char *program;
+};
+
+enum { OPT_SEED = 's', OPT_SEEDS = 'S', OPT_JOBS = 'j', OPT_TRACE = 't', OPT_UNTIL = 'u', OPT_HASH = 'H',
+       OPT_PLAN = 'p', OPT_TWICE = 'T', OPT_VERBOSE = 'v' };
+
+static const struct argp_option options[] = {
+    {"seed", OPT_SEED, "N", 0, "Run this seed", 0},
+    {"seeds", OPT_SEEDS, "A..B", 0, "Run all of these seeds", 0},
+    {"jobs", OPT_JOBS, "N", 0, "Processes for --seeds (default 1)", 0},
+    {"trace", OPT_TRACE, "NAMES", 0, "Print signals whose name or blocks contain one of these; \"all\"", 0},
+    {"until", OPT_UNTIL, "N", 0, "Stop at the N-th executed signal", 0},
+    {"hash", OPT_HASH, NULL, 0, "Print seed and trace hash only", 0},
+    {"plan", OPT_PLAN, "FILE", 0, "Faults from this file instead of drawn ones; the file may name the seed", 0},
+    {"twice", OPT_TWICE, NULL, 0, "Run every seed twice, with other fillings of fresh memory, and compare", 0},
+    {"verbose", OPT_VERBOSE, NULL, 0, "Print the nodes' logs", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    char *end;
+    switch (key) {
+    case OPT_SEED:
+        arguments->first = arguments->last = strtoull(text, NULL, 10);
+        break;
+    case OPT_SEEDS:
+        arguments->first = strtoull(text, &end, 10);
+        if (strncmp(end, "..", 2) != 0) argp_error(state, "--seeds wants A..B");
+        arguments->last = strtoull(end + 2, NULL, 10);
+        arguments->quiet = true;
+        break;
+    case OPT_JOBS:
+        arguments->jobs = (uint32_t)strtoul(text, NULL, 10);
+        break;
+    case OPT_TRACE:
+        arguments->trace = text;
+        break;
+    case OPT_UNTIL:
+        arguments->until = strtoull(text, NULL, 10);
+        break;
+    case OPT_HASH:
+        arguments->hash = true;
+        break;
+    case OPT_PLAN:
+        arguments->plan = text;
+        break;
+    case OPT_TWICE:
+        arguments->twice = true;
+        break;
+    case OPT_VERBOSE:
+        arguments->verbose = true;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* Lines "seed N" and events as sim_plan.h describes. */
+static bool read_plan(struct arguments *arguments, struct sim_plan *plan)
+{
+    FILE *file = fopen(arguments->plan, "r");
+    char line[200];
+    if (file == NULL) {
+        perror(arguments->plan);
+        return false;
+    }
+    bool good = true;
+    for (uint32_t number = 1; good && fgets(line, sizeof line, file) != NULL; number++) {
+        unsigned long long seed;
+        line[strcspn(line, "\n")] = '\0';
+        if (sscanf(line, " seed %llu", &seed) == 1) {
+            arguments->first = arguments->last = seed;
+            continue;
+        }
+        struct sim_event event;
+        good = sim_event_parse(&event, gsn_name, line) && plan->count < SIM_EVENTS_MAX;
+        if (!good) fprintf(stderr, "%s:%u: not an event: %s\n", arguments->plan, number, line);
+        if (good && event.action != 0) plan->event[plan->count++] = event;
+    }
+    fclose(file);
+    return good;
+}
+
+static const char *verdict_name(enum sim_verdict verdict)
+{
+    switch (verdict) {
+    case SIM_CRASH:
+        return "crash";
+    case SIM_LIVENESS:
+        return "liveness";
+    case SIM_CORRECTNESS:
+        return "correctness";
+    case SIM_OK:
+        break;
+    }
+    return "ok";
+}
+
+static void print_plan(const struct run *run)
+{
+    char text[200];
+    for (uint32_t i = 0; i < run->plan.count; i++) {
+        sim_event_print(&run->plan.event[i], gsn_name, text, sizeof text);
+        printf("  %s\n", text);
+    }
+}
+
+static void print_failure(struct run *run, const struct arguments *arguments, uint64_t seed)
+{
+    char text[1000];
+    swarm_print(&run->swarm, text, sizeof text);
+    fprintf(stderr, "seed %llu: %s at %.6f s, signal %llu: %s\n", (unsigned long long)seed,
+            verdict_name(sim_verdict_of(run->world)), (double)sim_now_us(run->world) / 1e6,
+            (unsigned long long)sim_signals(run->world), sim_failure_text(run->world));
+    fprintf(stderr, "  %s\n", text);
+    report_open_requests(run);
+    fprintf(stderr, "  replay: %s --seed=%llu%s%s --verbose --trace=all\n", arguments->program,
+            (unsigned long long)seed, arguments->plan != NULL ? " --plan=" : "",
+            arguments->plan != NULL ? arguments->plan : "");
+}
+
+static void print_end(const struct run *run, uint64_t seed, double seconds)
+{
+    const struct run_figures *figures = &run->figures;
+    printf("seed %llu ok hash %016llx: %.3f s virtual, %llu signals, %llu steps, %.2f s real, %llu jobs, committed %llu, "
+           "aborted %llu, unknown %llu, rows scanned %llu, full %llu, links down %u%s\n",
+           (unsigned long long)seed, (unsigned long long)sim_hash(run->world), (double)sim_now_us(run->world) / 1e6,
+           (unsigned long long)sim_signals(run->world), (unsigned long long)sim_steps(run->world), seconds,
+           (unsigned long long)figures->jobs, (unsigned long long)figures->committed,
+           (unsigned long long)figures->aborted, (unsigned long long)figures->unknown,
+           (unsigned long long)figures->rows_scanned, (unsigned long long)figures->errors[0],
+           sim_link_downs(run->world), run->stopping_cluster ? ", cluster stopped" : "");
+}
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int run_one(const struct arguments *arguments, const struct sim_plan *plan, uint64_t seed, uint64_t *hash)
+{
+    struct run *run = calloc(1, sizeof *run);
+    char text[1000];
+    if (run == NULL) abort();
+    double begun = now_seconds();
+    run->trace = arguments->trace;
+    run->until = arguments->until;
+    run->verbose = arguments->verbose;
+    if (plan != NULL) {
+        run->plan = *plan;
+        run->plan_given = true;
+    }
+    swarm_draw(&run->swarm, seed);
+    swarm_print(&run->swarm, text, sizeof text);
+    if (!arguments->quiet && !arguments->hash) printf("seed %llu: %s\n", (unsigned long long)seed, text);
+    run_seed(run, seed);
+    int verdict = (int)sim_verdict_of(run->world);
+    *hash = sim_hash(run->world);
+    if (verdict != 0) print_failure(run, arguments, seed);
+    if (!arguments->quiet && !arguments->hash) print_plan(run);
+    if (arguments->hash) printf("%llu %016llx\n", (unsigned long long)seed, (unsigned long long)*hash);
+    else if (verdict == 0 && !arguments->quiet) print_end(run, seed, now_seconds() - begun);
+    run_free(run);
+    free(run);
+    return verdict;
+}
+
+static int run_and_compare(const struct arguments *arguments, const struct sim_plan *plan, uint64_t seed)
+{
+    uint64_t hash = 0;
+    uint64_t again = 0;
+    mallopt(M_PERTURB, 0x55);
+    int verdict = run_one(arguments, plan, seed, &hash);
+    bool twice = arguments->twice || (arguments->quiet && seed % 20 == 0);
+    if (verdict != 0 || !twice || arguments->until != 0) return verdict;
+    struct arguments silent = *arguments;
+    silent.quiet = true;
+    silent.hash = false;
+    silent.trace = NULL;
+    mallopt(M_PERTURB, 0xA3);
+    verdict = run_one(&silent, plan, seed, &again);
+    if (verdict != 0 || hash == again) return verdict;
+    fprintf(stderr, "seed %llu: correctness: two runs differ: %016llx and %016llx\n", (unsigned long long)seed,
+            (unsigned long long)hash, (unsigned long long)again);
+    return SIM_CORRECTNESS;
+}
+
+/* --- Many seeds: a process for each, so that a crash of one is only that. --- */
+
+static int exit_code_of(int status)
+{
+    if (WIFEXITED(status)) return WEXITSTATUS(status);
+    return SIM_CRASH;
+}
+
+static int run_many(const struct arguments *arguments, const struct sim_plan *plan)
+{
+    uint64_t next = arguments->first;
+    uint32_t running = 0;
+    uint32_t failures = 0;
+    int worst = 0;
+    double begun = now_seconds();
+    while (next <= arguments->last || running > 0) {
+        if (next <= arguments->last && running < arguments->jobs) {
+            fflush(NULL);
+            pid_t child = fork();
+            if (child == 0) {
+                int verdict = run_and_compare(arguments, plan, next);
+                fflush(NULL);
+                _exit(verdict);
+            }
+            if (child < 0) {
+                perror("fork");
+                return SIM_CRASH;
+            }
+            next++;
+            running++;
+            continue;
+        }
+        int status;
+        if (wait(&status) < 0) break;
+        running--;
+        int code = exit_code_of(status);
+        if (code == 0) continue;
+        if (WIFSIGNALED(status)) fprintf(stderr, "a seed ended by signal %d\n", WTERMSIG(status));
+        failures++;
+        if (worst == 0) worst = code;
+    }
+    if (!arguments->hash)
+        printf("seeds %llu..%llu: %llu run, %u failed, %.1f s\n", (unsigned long long)arguments->first,
+               (unsigned long long)arguments->last, (unsigned long long)(arguments->last - arguments->first + 1),
+               failures, now_seconds() - begun);
+    return worst;
+}
+
+int main(int argc, char **argv)
+{
+    static const char doc[] = "Runs a whole cluster in one process, deterministically from a seed.\v"
+                              "Exit status: 0 good, 127 a node crashed, 128 something was not answered in time, "
+                              "129 something is wrong.";
+    const struct argp argp = {options, parse_option, NULL, doc, NULL, NULL, NULL};
+    struct arguments arguments = {.first = 1, .last = 1, .jobs = 1, .program = argv[0]};
+    static struct sim_plan plan;
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    if (arguments.plan != NULL && !read_plan(&arguments, &plan)) return 2;
+    if (arguments.jobs == 0) arguments.jobs = 1;
+    const struct sim_plan *given = arguments.plan != NULL ? &plan : NULL;
+    if (arguments.quiet) return run_many(&arguments, given);
+    return run_and_compare(&arguments, given, arguments.first);
+}

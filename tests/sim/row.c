@@ -1,0 +1,168 @@
+/* row.c -- the tables of the workloads: their columns, their keys, and rows whose content follows from one value. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tests/sim/run.h"
+
+enum { KIND_UNSIGNED = 0, KIND_VARBINARY, KIND_TWO_COLUMNS, KIND_UTF8 };
+
+static uint64_t mixed(uint64_t value)
+{
+    return rng_splitmix(&value);
+}
+
+static void add_column(struct table_def *def, const char *name, enum column_type type, uint32_t length,
+                       uint32_t collation, uint32_t flags)
+{
+    struct table_column_options options = {
+        .name = name,
+        .name_size = (uint32_t)strlen(name),
+        .format = {.type = (uint8_t)type, .collation = (uint8_t)collation, .length = length},
+        .flags = flags,
+    };
+    if (table_def_add_column(def, &options) != 0) abort();
+}
+
+struct table_def *row_table(struct run *run, uint32_t table, const char *name)
+{
+    const struct swarm *swarm = &run->swarm;
+    size_t size = table_def_size(8, 256);
+    void *memory = calloc(1, size);
+    struct table_def *def = table_def_init(memory, size, 8);
+    if (def == NULL || table_def_set_name(def, "sim", 3, name, (uint32_t)strlen(name)) != 0) abort();
+    switch (swarm->key_kind[table]) {
+    case KIND_VARBINARY:
+        add_column(def, "k", COLUMN_VARBINARY, 20, 0, COLUMN_PRIMARY_KEY);
+        break;
+    case KIND_TWO_COLUMNS:
+        add_column(def, "k", COLUMN_UNSIGNED, 1, 0, COLUMN_PRIMARY_KEY);
+        add_column(def, "k2", COLUMN_BINARY, 6, 0, COLUMN_PRIMARY_KEY);
+        break;
+    case KIND_UTF8:
+        add_column(def, "k", COLUMN_VARCHAR, 80, COLLATION_UTF8MB4_GENERAL_CI, COLUMN_PRIMARY_KEY);
+        break;
+    default:
+        add_column(def, "k", COLUMN_UNSIGNED, 1, 0, COLUMN_PRIMARY_KEY);
+        break;
+    }
+    add_column(def, "v", COLUMN_BIGUNSIGNED, 1, 0, 0);
+    add_column(def, "f", COLUMN_UNSIGNED, 1, 0, COLUMN_NULLABLE);
+    add_column(def, "s", COLUMN_VARBINARY, 40, 0, COLUMN_NULLABLE);
+    add_column(def, "l", COLUMN_LONGVARBINARY, 4000, 0, COLUMN_NULLABLE);
+    def->flags = swarm->table_flags;
+    if (table_def_check(def) != 0) abort();
+    return def;
+}
+
+static uint32_t first_value_column(const struct run *run, uint32_t table)
+{
+    return run->swarm.key_kind[table] == KIND_TWO_COLUMNS ? 2 : 1;
+}
+
+uint32_t row_key(const struct run *run, uint32_t table, uint32_t key, struct rng *rng, uint32_t *words)
+{
+    uint8_t *bytes = (uint8_t *)words;
+    memset(words, 0, 24);
+    int used;
+    switch (run->swarm.key_kind[table]) {
+    case KIND_VARBINARY:
+        used = snprintf((char *)bytes + 1, 20, "key-%u", key);
+        bytes[0] = (uint8_t)used;
+        return words_of((uint32_t)used + 1);
+    case KIND_TWO_COLUMNS:
+        words[0] = key % 7;
+        snprintf((char *)(bytes + 4), 7, "%06u", key);
+        return 3;
+    case KIND_UTF8: /* Equal whatever the case. */
+        used = snprintf((char *)bytes + 1, 20, rng_chance(rng, 1, 2) ? "rOw%u" : "RoW%u", key);
+        bytes[0] = (uint8_t)used;
+        return words_of((uint32_t)used + 1);
+    default:
+        words[0] = key;
+        return 1;
+    }
+}
+
+static uint32_t key_of(const struct run *run, uint32_t table, const uint8_t *bytes, uint32_t size)
+{
+    char text[24] = {0};
+    if (run->swarm.key_kind[table] == KIND_UNSIGNED) return *(const uint32_t *)(const void *)bytes;
+    if (run->swarm.key_kind[table] == KIND_TWO_COLUMNS) memcpy(text, bytes, size < 20 ? size : 20);
+    else if (size > 1) memcpy(text, bytes + 1, size - 1 < 20 ? size - 1 : 20);
+    const char *digits = text;
+    while (*digits != '\0' && (*digits < '0' || *digits > '9'))
+        digits++;
+    return (uint32_t)strtoul(digits, NULL, 10);
+}
+
+/* --- Values. --- */
+
+static bool small_is_null(uint64_t value)
+{
+    return mixed(value) % 4 == 0;
+}
+
+/* Length and content of a variable column, or UINT32_MAX = NULL. */
+static uint32_t content_of(uint64_t value, uint32_t which, uint32_t max, uint8_t *bytes)
+{
+    uint64_t seed = mixed(value * 2 + which);
+    if (seed % 5 == 0) return UINT32_MAX;
+    uint32_t size = (uint32_t)(seed / 8 % (max + 1u));
+    for (uint32_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(seed >> (i % 8 * 8)) ^ (uint8_t)i;
+    return size;
+}
+
+static uint32_t put_pair(uint32_t *words, uint32_t at, uint32_t column, const void *bytes, uint32_t size)
+{
+    words[at++] = attr_header(column, size);
+    if (size == 0) return at;
+    words[at + words_of(size) - 1] = 0;
+    memcpy(words + at, bytes, size);
+    return at + words_of(size);
+}
+
+static uint32_t put_var(uint32_t *words, uint32_t at, uint32_t column, uint64_t value, uint32_t prefix, uint32_t max)
+{
+    uint8_t bytes[4096];
+    uint32_t size = content_of(value, column, max, bytes + prefix);
+    if (size == UINT32_MAX) return put_pair(words, at, column, NULL, 0);
+    bytes[0] = (uint8_t)size;
+    if (prefix == 2) bytes[1] = (uint8_t)(size >> 8);
+    return put_pair(words, at, column, bytes, size + prefix);
+}
+
+static uint32_t attrs_from(const struct run *run, uint32_t first, uint64_t value, uint32_t *words)
+{
+    uint32_t small = (uint32_t)(mixed(value) >> 32);
+    uint32_t at = put_pair(words, 0, first, &value, 8);
+    at = put_pair(words, at, first + 1, &small, small_is_null(value) ? 0 : 4);
+    at = put_var(words, at, first + 2, value, 1, 40);
+    return put_var(words, at, first + 3, value, 2, run->swarm.pad_max);
+}
+
+uint32_t row_attrs(const struct run *run, uint32_t table, uint64_t value, uint32_t *words)
+{
+    return attrs_from(run, first_value_column(run, table), value, words);
+}
+
+bool row_parse(struct run *run, uint32_t table, const uint32_t *pairs, uint32_t words, uint32_t *key,
+               uint64_t *value)
+{
+    uint32_t first = first_value_column(run, table);
+    uint32_t at = 0;
+    *value = 0;
+    for (uint32_t column = 0; column < first; column++) {
+        if (at >= words || attr_column(pairs[at]) != column) return false;
+        uint32_t size = attr_size(pairs[at]);
+        if (at + 1 + words_of(size) > words) return false;
+        if (column + 1 == first) *key = key_of(run, table, (const uint8_t *)(pairs + at + 1), size);
+        at += 1 + words_of(size);
+    }
+    if (at + 3 > words || pairs[at] != attr_header(first, 8)) return false;
+    memcpy(value, pairs + at + 1, 8);
+    uint32_t expected[ROW_WORDS_MAX];
+    uint32_t count = attrs_from(run, first, *value, expected);
+    return count == words - at && memcmp(expected, pairs + at, count * 4u) == 0;
+}

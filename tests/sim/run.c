@@ -1,0 +1,387 @@
+/* run.c -- one seed from start to end: set-up, work with faults, quiet, checks. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "signals/errors.h"
+#include "tests/sim/works.h"
+
+#define SECOND_US     1000000u
+#define START_US      (120u * SECOND_US)
+#define SETUP_TRIES   200u
+#define WORK_US       (60u * SECOND_US)  /* Then no new jobs begin. */
+#define QUIET_US      (180u * SECOND_US) /* By then all must be answered. */
+
+void run_fail(struct run *run, enum sim_verdict verdict, const char *format, ...)
+{
+    char text[500];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    sim_fail(run->world, verdict, "%s", text);
+}
+
+static bool failed(const struct run *run)
+{
+    return sim_verdict_of(run->world) != SIM_OK;
+}
+
+/* --- Requests of the driver itself, one after the other. --- */
+
+struct waiting {
+    bool done;
+    uint32_t error;
+    enum api_outcome outcome;
+    struct api_table *table;
+};
+
+static bool is_done(void *context)
+{
+    return ((struct waiting *)context)->done;
+}
+
+static void wait_for(struct run *run, struct waiting *waiting)
+{
+    if (!sim_run_until(run->world, is_done, waiting, sim_now_us(run->world) + QUIET_US) && !failed(run) &&
+        !waiting->done)
+        run_fail(run, SIM_LIVENESS, "a request of the set-up or the final check was not answered");
+}
+
+static void dict_done(void *context, const struct api_dict_result *result)
+{
+    struct waiting *waiting = context;
+    waiting->done = true;
+    waiting->error = result->error;
+    waiting->table = result->table;
+}
+
+static void tx_done(void *context, struct api_tx *tx)
+{
+    struct waiting *waiting = context;
+    waiting->done = true;
+    waiting->error = api_tx_error(tx);
+    waiting->outcome = api_tx_outcome(tx);
+}
+
+static void pause_a_while(struct run *run)
+{
+    sim_run_until(run->world, NULL, NULL, sim_now_us(run->world) + 50000);
+}
+
+static bool create_table(struct run *run, struct session *session, uint32_t table)
+{
+    for (uint32_t tries = 0; tries < SETUP_TRIES && !failed(run); tries++) {
+        struct waiting waiting = {0};
+        uint32_t error = api_dict_create(session->api, run->def[table], 60000, dict_done, &waiting);
+        if (error == 0) {
+            wait_for(run, &waiting);
+            error = waiting.error;
+        }
+        if (failed(run)) return false;
+        if (error == 0 || error == ERR_TABLE_EXISTS) return true;
+        if (!error_allowed(run, error)) {
+            run_fail(run, SIM_CORRECTNESS, "table %u cannot be created: error %u", table, error);
+            return false;
+        }
+        pause_a_while(run);
+    }
+    run_fail(run, SIM_LIVENESS, "table %u was not created", table);
+    return false;
+}
+
+static bool open_table(struct run *run, struct session *session, uint32_t table)
+{
+    char name[TABLE_NAME_MAX + 1];
+    table_def_internal_name(run->def[table], name, sizeof name);
+    for (uint32_t tries = 0; session->table[table] == NULL && tries < SETUP_TRIES && !failed(run); tries++) {
+        struct waiting waiting = {0};
+        session->table[table] = api_dict_cached(session->client->core, name);
+        if (session->table[table] != NULL) break;
+        if (api_dict_get(session->api, name, 60000, dict_done, &waiting) == 0) wait_for(run, &waiting);
+        session->table[table] = waiting.table;
+        if (waiting.table == NULL) pause_a_while(run);
+    }
+    return session->table[table] != NULL;
+}
+
+/* Executes the session's items until it has worked. */
+static bool execute_items(struct run *run, struct session *session, enum lock_mode lock)
+{
+    uint32_t last = 0;
+    for (uint32_t tries = 0; tries < SETUP_TRIES && !failed(run); tries++) {
+        struct waiting waiting = {0};
+        for (uint32_t i = 0; i < session->count; i++)
+            session->item[i].rows = 0;
+        if (session_define(session, 0, lock, 0)) {
+            last = api_tx_execute(session->tx, API_COMMIT, 60000, tx_done, &waiting);
+            if (last == 0) wait_for(run, &waiting);
+        }
+        last = last != 0 ? last : waiting.error;
+        if (session->tx != NULL) api_tx_close(session->tx);
+        session->tx = NULL;
+        if (waiting.outcome == API_COMMITTED) return true;
+        if (failed(run)) return false;
+        if (last == ERR_ROW_NOT_FOUND) return false;
+        if (!error_allowed(run, last)) {
+            run_fail(run, SIM_CORRECTNESS, "set-up or final check failed with error %u", last);
+            return false;
+        }
+        pause_a_while(run);
+    }
+    run_fail(run, SIM_LIVENESS, "set-up or final check did not succeed, last error %u", last);
+    return false;
+}
+
+static void load(struct run *run, struct session *session, uint32_t table, uint32_t rows, uint64_t value, bool unique)
+{
+    for (uint32_t row = 0; row < rows && !failed(run);) {
+        session->count = 0;
+        for (; session->count < 4 && row < rows; row++) {
+            struct item *item = session_add(session, table, row, OP_WRITE);
+            item->value = unique ? ++run->model.next_value : value;
+            if (table != TABLE_REGISTER) continue;
+            uint32_t index = reg_begin(run, REG_WRITE, row, item->value);
+            reg_finish(run, index, REG_DONE, 0);
+        }
+        execute_items(run, session, LOCK_EXCLUSIVE);
+    }
+}
+
+static void set_up(struct run *run)
+{
+    struct session *session = &run->client[0].session[0];
+    for (uint32_t table = 0; table < run->table_count; table++) {
+        if (!create_table(run, session, table) || !open_table(run, session, table)) return;
+    }
+    model_init(run);
+    run->model.bank_total = 100u * (uint64_t)run->swarm.accounts;
+    load(run, session, TABLE_BANK, run->swarm.accounts, 100, false);
+    load(run, session, TABLE_REGISTER, run->swarm.registers, 0, true);
+    load(run, session, TABLE_STATIC, run->swarm.statics, 0, true);
+    session->count = 0;
+}
+
+/* --- Phases. --- */
+
+static bool all_started(void *context)
+{
+    return cluster_started(context);
+}
+
+static bool sessions_over(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->swarm.clients; i++) {
+        for (uint32_t k = 0; run->client[i].alive && k < run->swarm.sessions; k++) {
+            if (run->client[i].session[k].state != SESSION_OVER) return false;
+        }
+    }
+    return true;
+}
+
+static bool work_over(void *context)
+{
+    const struct run *run = context;
+    return sessions_over(run) || (run->stopping_cluster && !run->stop);
+}
+
+static bool all_clean(void *context)
+{
+    const struct run *run = context;
+    if (!sessions_over(run)) return false;
+    for (uint32_t i = 0; i < run->swarm.clients; i++) {
+        for (uint32_t k = 0; run->client[i].alive && k < run->swarm.sessions; k++) {
+            const struct api_client *api = run->client[i].session[k].api;
+            if (api_client_pending(api) != 0) return false;
+            if (api_client_unclean(api) != 0 && !run->stopping_cluster) return false;
+        }
+    }
+    return true;
+}
+
+static void start_plan(struct run *run)
+{
+    if (!run->plan_given) plan_draw(&run->plan, &run->swarm, sim_rng(run->world, SIM_RNG_PLAN));
+    struct sim_plan shifted = run->plan;
+    for (uint32_t i = 0; i < shifted.count; i++) {
+        if (shifted.event[i].gsn == 0) shifted.event[i].at_us += sim_now_us(run->world);
+    }
+    sim_set_plan(run->world, &shifted);
+}
+
+static void work(struct run *run)
+{
+    start_plan(run);
+    run->tables_ready = true;
+    sim_run_until(run->world, work_over, run, sim_now_us(run->world) + WORK_US);
+    run->stop = true;
+    if (failed(run)) return;
+    sim_faults_off(run->world);
+    for (uint32_t i = 0; i < run->swarm.clients; i++)
+        client_start(&run->client[i]);
+    if (!sim_run_until(run->world, all_clean, run, sim_now_us(run->world) + QUIET_US) && !failed(run)) {
+        for (uint32_t i = 0; i < run->swarm.clients; i++) {
+            for (uint32_t k = 0; k < run->swarm.sessions; k++) {
+                const struct session *session = &run->client[i].session[k];
+                bool over = session->state == SESSION_OVER && api_client_pending(session->api) == 0 &&
+                            api_client_unclean(session->api) == 0;
+                if (over) continue;
+                run_fail(run, SIM_LIVENESS, "session %u waits since %llu us for the end of %s (pending %u, unclean %u)",
+                         session->no, (unsigned long long)session->begun_us,
+                         session->work < WORK_COUNT ? works[session->work].name : "reading a table",
+                         api_client_pending(session->api), api_client_unclean(session->api));
+            }
+        }
+        run_fail(run, SIM_LIVENESS, "not all requests were answered");
+    }
+}
+
+/* Reads a row for the final check. False: there is none. */
+static bool read_row(struct run *run, struct session *session, uint32_t table, uint32_t key, uint64_t *value)
+{
+    session->count = 0;
+    session_add(session, table, key, OP_READ);
+    if (!execute_items(run, session, LOCK_SHARED)) return false;
+    *value = session->item[0].got;
+    return true;
+}
+
+static void check_unknown_item(struct run *run, struct model_unknown *unknown, uint32_t at, bool present, uint64_t value)
+{
+    bool is_new = present == unknown->item[at].after && (!present || value == unknown->item[at].value_after);
+    bool is_old = present == unknown->item[at].before && (!present || value == unknown->item[at].value_before);
+    if (!is_new && !is_old)
+        run_fail(run, SIM_CORRECTNESS, "row %u of table %u is neither as before nor as after (value %llu)",
+                 unknown->item[at].key, unknown->item[at].table, (unsigned long long)value);
+    if (is_new && !is_old) unknown->seen_new = true;
+    if (is_old && !is_new) unknown->seen_old = true;
+    if (unknown->seen_new && unknown->seen_old)
+        run_fail(run, SIM_CORRECTNESS, "half a transaction is there: row %u of table %u is %s", unknown->item[at].key,
+                 unknown->item[at].table, is_new ? "new" : "old");
+}
+
+static void check_unknown(struct run *run, struct session *session)
+{
+    for (uint32_t i = 0; i < run->model.unknown_count; i++) {
+        struct model_unknown *unknown = &run->model.unknown[i];
+        for (uint32_t at = 0; at < unknown->count && !failed(run); at++) {
+            uint64_t value = 0;
+            bool present = read_row(run, session, unknown->item[at].table, unknown->item[at].key, &value);
+            if (!failed(run)) check_unknown_item(run, unknown, at, present, value);
+        }
+    }
+}
+
+static void check_churn_rows(struct run *run, struct session *session)
+{
+    uint32_t keys = run->swarm.churn_keys * run->swarm.clients * run->swarm.sessions;
+    for (uint32_t table = TABLE_CHURN; table < run->table_count; table++) {
+        for (uint32_t i = 0; i < keys && !failed(run); i++) {
+            const struct model_key *key = &run->model.key[table][i];
+            uint64_t value = 0;
+            if (key->state == KEY_TAINTED || (key->state == KEY_ABSENT && key->version == 0)) continue;
+            bool present = read_row(run, session, table, i, &value);
+            if (failed(run)) return;
+            if (present != (key->state == KEY_PRESENT) || (present && value != key->value))
+                run_fail(run, SIM_CORRECTNESS, "row %u of table %u: %s with value %llu, should be %s with %llu", i, table,
+                         present ? "present" : "absent", (unsigned long long)value,
+                         key->state == KEY_PRESENT ? "present" : "absent", (unsigned long long)key->value);
+        }
+    }
+}
+
+static void check_rows(struct run *run)
+{
+    struct session *session = &run->client[0].session[0];
+    uint64_t sum = 0;
+    for (uint32_t table = 0; table < run->table_count; table++) {
+        if (!open_table(run, session, table)) return;
+    }
+    for (uint32_t i = 0; i < run->swarm.accounts && !failed(run); i++) {
+        uint64_t value = 0;
+        read_row(run, session, TABLE_BANK, i, &value);
+        sum += value;
+    }
+    if (!failed(run) && sum != run->model.bank_total)
+        run_fail(run, SIM_CORRECTNESS, "the bank's total is %llu instead of %llu", (unsigned long long)sum,
+                 (unsigned long long)run->model.bank_total);
+    for (uint32_t i = 0; i < run->swarm.registers && !failed(run); i++) {
+        uint32_t index = reg_begin(run, REG_READ_LOCKED, i, 0);
+        uint64_t value = 0;
+        bool there = read_row(run, session, TABLE_REGISTER, i, &value);
+        reg_finish(run, index, there ? REG_DONE : REG_ABORTED, value);
+        if (!there && !failed(run)) run_fail(run, SIM_CORRECTNESS, "register %u is gone", i);
+    }
+    check_churn_rows(run, session);
+    check_unknown(run, session);
+}
+
+static bool quiet(void *context)
+{
+    char text[200];
+    return pools_quiet(context, text, sizeof text);
+}
+
+static void check_all(struct run *run)
+{
+    check_rows(run);
+    if (failed(run)) return;
+    reg_check(run);
+    if (failed(run)) return;
+    for (uint32_t i = 0; i < run->swarm.clients; i++)
+        client_kill(&run->client[i]);
+    sim_run_until(run->world, quiet, run, sim_now_us(run->world) + 20u * SECOND_US);
+    if (failed(run)) return;
+    check_pools(run);
+    sim_check_nodes(run->world);
+    if (!failed(run)) check_replicas(run);
+}
+
+/* All data nodes have stopped, and said so. */
+static bool all_stopped(void *context)
+{
+    const struct run *run = context;
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+        if (sim_alive(run->world, data_node_id(run, i))) return false;
+    }
+    return true;
+}
+
+static void check_stopped(struct run *run)
+{
+    sim_run_until(run->world, all_stopped, run, sim_now_us(run->world) + 60u * SECOND_US);
+    if (!failed(run) && !all_stopped(run))
+        run_fail(run, SIM_LIVENESS, "a data node lives on although the cluster has to stop");
+}
+
+void run_seed(struct run *run, uint64_t seed)
+{
+    static const char *const names[] = {"bank", "register", "static", "churn0", "churn1"};
+    if (run->swarm.seed == 0) swarm_draw(&run->swarm, seed);
+    run->table_count = TABLE_CHURN + run->swarm.churn_tables;
+    for (uint32_t table = 0; table < run->table_count; table++)
+        run->def[table] = row_table(run, table, names[table]);
+    cluster_build(run);
+    if (!sim_run_until(run->world, all_started, run, START_US)) {
+        if (!failed(run)) run_fail(run, SIM_LIVENESS, "the cluster did not start");
+        return;
+    }
+    set_up(run);
+    if (failed(run)) return;
+    work(run);
+    if (failed(run)) return;
+    if (run->stopping_cluster) check_stopped(run);
+    else check_all(run);
+}
+
+void run_free(struct run *run)
+{
+    for (uint32_t i = 0; i < run->swarm.clients; i++)
+        client_kill(&run->client[i]);
+    sim_destroy(run->world);
+    model_free(run);
+    for (uint32_t table = 0; table < TABLES_MAX; table++)
+        free(run->def[table]);
+    free(run->open);
+}

@@ -1,0 +1,228 @@
+/* run.h -- one run of the simulator: swarm vector, cluster, client processes, the model of what must be true. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "api/api_core.h"
+#include "kernel/sim/sim_world.h"
+
+#define CLIENTS_MAX  4u
+#define SESSIONS_MAX 4u
+#define TABLES_MAX   6u
+#define ITEMS_MAX    12u
+#define CLIENT_NODE  40u /* First client's node id. */
+
+enum work_no { WORK_BANK, WORK_AUDIT, WORK_REGISTER, WORK_CHURN, WORK_SCAN, WORK_SCHEMA, WORK_FILL, WORK_COUNT };
+enum fault_no { FAULT_CUT = 1, FAULT_STALL = 2, FAULT_SLOW = 4, FAULT_KILL = 8, FAULT_DATA_CUT = 16, FAULT_ALL = 31 };
+
+/* Tables: what each is for. From TABLE_CHURN on: rows that come and go. */
+enum { TABLE_BANK = 0, TABLE_REGISTER, TABLE_STATIC, TABLE_CHURN };
+
+/* Everything that is drawn about a run before it begins. */
+struct swarm {
+    uint64_t seed;
+    uint32_t data_nodes, replicas, ldm, tc;
+    bool split, tiny, small_data;
+    uint32_t id_first, id_step;
+    uint32_t clients, sessions, jobs; /* Jobs per session. */
+    uint32_t weight[WORK_COUNT];
+    uint32_t faults;
+    uint32_t accounts, registers, statics, churn_tables, churn_keys;
+    uint32_t key_kind[TABLES_MAX];
+    uint32_t table_flags;
+    uint32_t pad_max;
+    struct node_config config;
+    struct sim_options options;
+};
+void swarm_draw(struct swarm *swarm, uint64_t seed);
+void swarm_print(const struct swarm *swarm, char *text, uint32_t size);
+void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng);
+
+/* --- Model. --- */
+
+enum key_state { KEY_ABSENT = 0, KEY_PRESENT, KEY_TAINTED };
+
+/* A row of a churn table: only one session writes it. */
+struct model_key {
+    enum key_state state;
+    uint64_t value;
+    uint32_t version; /* Moves on when a change begins and when it ends. */
+    uint32_t tainted_by; /* 1 + index into unknown[]. */
+};
+
+/* A transaction whose outcome nobody told: all of its rows are old, or all are new. */
+struct model_unknown {
+    uint32_t count;
+    struct {
+        uint32_t table, key;
+        bool before, after; /* Present? */
+        uint64_t value_before, value_after;
+    } item[ITEMS_MAX];
+    bool seen_new;
+    bool seen_old; /* At the end, when nothing moves any more. */
+};
+
+enum reg_kind { REG_WRITE = 0, REG_READ_LOCKED, REG_READ_COMMITTED };
+enum reg_end { REG_OPEN = 0, REG_DONE, REG_ABORTED, REG_UNKNOWN };
+
+struct reg_event {
+    enum reg_kind kind;
+    enum reg_end end;
+    uint32_t row;
+    uint64_t value;
+    uint64_t invoked;
+    uint64_t returned;
+};
+
+struct model {
+    struct model_key *key[TABLES_MAX]; /* [churn table][key of all sessions] */
+    struct model_unknown *unknown;
+    uint32_t unknown_count, unknown_size;
+    struct reg_event *reg;
+    uint32_t reg_count, reg_size;
+    uint64_t clock;      /* Counts invocations and returns. */
+    uint64_t next_value; /* Unique markers. */
+    uint64_t bank_total;
+};
+
+/* --- Sessions. --- */
+
+struct run;
+struct client;
+
+struct item {
+    uint32_t table, key;
+    enum key_operation operation;
+    uint64_t value;  /* To be written. */
+    uint64_t got;    /* Read. */
+    uint32_t rows;   /* Read. */
+    uint32_t expect; /* Error that must come, with IGNORE_ERROR. */
+};
+
+enum session_state { SESSION_IDLE = 0, SESSION_BUSY, SESSION_OVER };
+
+struct session {
+    struct client *client;
+    struct api_client *api;
+    struct api_table *table[TABLES_MAX];
+    uint32_t no; /* Over all clients. */
+    enum session_state state;
+    uint32_t jobs_left;
+    uint64_t not_before_us;
+    /* The job under way. */
+    enum work_no work;
+    uint32_t phase;
+    uint32_t count;
+    struct item item[ITEMS_MAX];
+    bool writes; /* A commit may be on its way. */
+    bool rollback;
+    enum lock_mode lock;
+    struct api_tx *tx;
+    struct api_scan *scan;
+    struct api_table *schema_table;
+    uint64_t begun_us;
+    uint64_t invoked;
+    uint32_t reg_index;
+    uint32_t *seen;     /* Scan: how often each key was seen. */
+    uint32_t *versions; /* Scan: of the keys when it began. */
+    uint8_t *states;
+    uint64_t *values;
+    uint64_t scan_rows;
+    uint32_t fill_next; /* Rows that the fill job has inserted. */
+    bool ready_due;     /* A scan has something to look at. */
+};
+
+struct client {
+    struct run *run;
+    uint32_t node;
+    struct api_core *core;
+    bool alive;
+    struct session session[SESSIONS_MAX];
+};
+
+struct run_figures {
+    uint64_t committed, aborted, unknown, jobs, rows_scanned, errors[8];
+};
+
+struct run {
+    struct swarm swarm;
+    struct sim_world *world;
+    struct client client[CLIENTS_MAX];
+    struct model model;
+    uint32_t table_count;
+    struct table_def *def[TABLES_MAX];
+    bool tables_ready;
+    uint32_t setup_step;
+    bool stop;           /* No new jobs. */
+    bool stopping_cluster; /* A link between data nodes was cut. */
+    struct sim_plan plan;
+    bool plan_given;
+    struct run_figures figures;
+    /* Output. */
+    const char *trace;
+    bool verbose;
+    uint64_t until;
+    struct open_request *open;
+    uint32_t open_count;
+};
+
+/* Runs one seed from start to end. The verdict is in run->world until run_free(). */
+void run_seed(struct run *run, uint64_t seed);
+void run_free(struct run *run);
+void run_fail(struct run *run, enum sim_verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* cluster.c */
+void cluster_build(struct run *run);
+bool cluster_started(struct run *run);
+void client_kill(struct client *client);
+void client_start(struct client *client);
+uint32_t data_node_id(const struct run *run, uint32_t index);
+
+/* row.c: content of a row follows from its value, so that a torn or mixed row is noticed. */
+#define ROW_WORDS_MAX 2048u
+struct table_def *row_table(struct run *run, uint32_t table, const char *name);
+uint32_t row_key(const struct run *run, uint32_t table, uint32_t key, struct rng *rng, uint32_t *words);
+uint32_t row_attrs(const struct run *run, uint32_t table, uint64_t value, uint32_t *words);
+bool row_parse(struct run *run, uint32_t table, const uint32_t *pairs, uint32_t words, uint32_t *key,
+               uint64_t *value);
+
+/* session.c */
+void session_open(struct session *session);
+void session_crashed(struct session *session);
+uint64_t session_run(struct session *session, uint64_t now_us);
+void session_done(struct session *session);
+struct item *session_add(struct session *session, uint32_t table, uint32_t key, enum key_operation operation);
+bool session_define(struct session *session, uint32_t first, enum lock_mode lock, uint32_t flags);
+void session_execute(struct session *session, enum api_execute type, api_tx_done done);
+void session_retry_later(struct session *session);
+bool error_allowed(const struct run *run, uint32_t error);
+void count_outcome(struct run *run, enum api_outcome outcome);
+struct rng *work_rng(struct run *run);
+
+/* work_*.c */
+struct work {
+    const char *name;
+    void (*start)(struct session *session);
+    void (*crashed)(struct session *session); /* The client is gone, or the outcome unknown. May be NULL. */
+    void (*run)(struct session *session);     /* Called while busy, when something may have changed. May be NULL. */
+};
+extern const struct work works[WORK_COUNT];
+void setup_run(struct run *run);
+
+/* model.c */
+void model_init(struct run *run);
+void model_free(struct run *run);
+uint32_t model_unknown(struct run *run, const struct item *items, uint32_t count);
+uint32_t reg_begin(struct run *run, enum reg_kind kind, uint32_t row, uint64_t value);
+void reg_finish(struct run *run, uint32_t index, enum reg_end end, uint64_t value);
+void reg_check(struct run *run);
+
+/* check.c */
+void check_final_rows(struct run *run);
+void check_pools(struct run *run);
+bool pools_quiet(struct run *run, char *text, uint32_t size);
+void check_replicas(struct run *run);
+
+/* report.c */
+void report_observe(void *context, uint32_t node, uint32_t thread_no, const uint32_t *words);
+void report_log(void *context, uint32_t node, enum log_level level, const char *text);
+void report_open_requests(struct run *run);

@@ -1,0 +1,206 @@
+/* swarm.c -- draws topology, limits, load and faults of a run from its seed; each run leaves something out. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
+#include <string.h>
+#include "ndbmtd/layout.h"
+#include "signals/table_def.h"
+#include "tests/sim/run.h"
+
+static uint32_t between(struct rng *rng, uint32_t least, uint32_t most)
+{
+    return least + (uint32_t)rng_below(rng, most - least + 1u);
+}
+
+static void draw_topology(struct swarm *swarm, struct rng *rng)
+{
+    static const uint32_t counts[] = {1, 2, 2, 4};
+    swarm->data_nodes = counts[rng_below(rng, 4)];
+    do {
+        swarm->replicas = counts[rng_below(rng, 4)];
+    } while (swarm->replicas > swarm->data_nodes);
+    swarm->split = rng_chance(rng, 1, 2);
+    swarm->ldm = between(rng, 1, 4);
+    swarm->tc = between(rng, 1, 3);
+    swarm->id_first = between(rng, 1, 3);
+    swarm->id_step = between(rng, 1, 4);
+    swarm->clients = between(rng, 1, CLIENTS_MAX);
+    swarm->sessions = between(rng, 1, SESSIONS_MAX);
+    swarm->jobs = between(rng, 20, 120);
+}
+
+static void draw_load(struct swarm *swarm, struct rng *rng)
+{
+    for (uint32_t i = 0; i < WORK_COUNT; i++)
+        swarm->weight[i] = rng_chance(rng, 1, 3) ? 0 : between(rng, 1, 10);
+    if (swarm->weight[WORK_SCHEMA] > 2) swarm->weight[WORK_SCHEMA] = 2;
+    if (swarm->weight[WORK_FILL] > 2) swarm->weight[WORK_FILL] = 2;
+    if (swarm->weight[WORK_BANK] + swarm->weight[WORK_REGISTER] + swarm->weight[WORK_CHURN] == 0)
+        swarm->weight[WORK_CHURN] = 5;
+    swarm->accounts = between(rng, 2, 8);
+    swarm->registers = between(rng, 1, 6);
+    swarm->statics = between(rng, 1, 150);
+    swarm->churn_tables = between(rng, 1, 2);
+    swarm->churn_keys = between(rng, 4, 40);
+    for (uint32_t i = 0; i < TABLES_MAX; i++)
+        swarm->key_kind[i] = (uint32_t)rng_below(rng, 4);
+    swarm->table_flags = TABLE_FLAGS_DEFAULT;
+    if (rng_chance(rng, 1, 2)) swarm->table_flags &= ~(uint32_t)TABLE_READ_BACKUP;
+    swarm->pad_max = rng_chance(rng, 1, 4) ? between(rng, 1000, 3000) : between(rng, 0, 200);
+}
+
+static void draw_faults(struct swarm *swarm, struct rng *rng)
+{
+    swarm->faults = 0;
+    if (rng_chance(rng, 1, 3)) return; /* A quiet world. */
+    for (uint32_t fault = FAULT_CUT; fault <= FAULT_KILL; fault *= 2)
+        swarm->faults |= rng_chance(rng, 1, 2) ? fault : 0;
+    if (swarm->data_nodes > 1 && rng_chance(rng, 1, 15)) swarm->faults |= FAULT_DATA_CUT;
+}
+
+static void tiny_limits(struct node_config *config, struct rng *rng)
+{
+    config->transactions_max = between(rng, 4, 24);
+    config->operations_max = between(rng, 40, 200);
+    config->scans_max = between(rng, 2, 6);
+    config->frag_scans_max = between(rng, 8, 20);
+    config->batch_rows = between(rng, 1, 4);
+    config->batch_bytes = between(rng, 1000, 4000);
+    config->scan_step_rows = 1;
+    config->job_queue_signals = between(rng, 4, 16);
+    config->flush_words = between(rng, 1, 64);
+}
+
+static void draw_config(struct swarm *swarm, struct rng *rng)
+{
+    struct node_config *config = &swarm->config;
+    node_config_defaults(config);
+    config->replicas = swarm->replicas;
+    config->cluster_id = 77;
+    config->generation = 1;
+    config->ldm_count = swarm->ldm;
+    config->tc_count = swarm->tc;
+    config->thread_count = swarm->split ? layout_split_threads(swarm->ldm, swarm->tc) : 1;
+    config->overflow_segments = 8;
+    config->job_queue_words = 2u * SIGNAL_EXTENT_MAX;
+    config->delayed_max = 1024;
+    config->deadlock_timeout_ms = between(rng, 20, 1200);
+    if (rng_chance(rng, 1, 4)) config->inactive_timeout_ms = between(rng, 500, 3000);
+    /* Node groups in the order of the ids, as many members as there are replicas. */
+    for (uint32_t i = 0; i < swarm->data_nodes; i++)
+        config->node[swarm->id_first + i * swarm->id_step] =
+            (struct config_node){NODE_DATA, i / swarm->replicas};
+    for (uint32_t i = 0; i < CLIENTS_MAX; i++)
+        config->node[CLIENT_NODE + i].type = NODE_API;
+    swarm->tiny = rng_chance(rng, 1, 3);
+    swarm->small_data = rng_chance(rng, 1, 3);
+    if (swarm->tiny) tiny_limits(config, rng);
+    config->memory.pages_max[RG_DATA] = swarm->small_data ? 40u * swarm->ldm + between(rng, 0, 60) : 3200u;
+}
+
+static void draw_world(struct swarm *swarm, struct rng *rng)
+{
+    struct sim_options *options = &swarm->options;
+    sim_options_defaults(options);
+    options->seed = swarm->seed;
+    options->cluster_id = 77;
+    options->latency_max_us = options->latency_min_us + between(rng, 0, 2000);
+    options->chunk_percent = rng_chance(rng, 1, 3) ? 0 : between(rng, 1, 80);
+    options->stream_bytes = 4096u << rng_below(rng, 5);
+    options->budget_one_percent = between(rng, 0, 80);
+    options->budget_max = between(rng, 1, 256);
+    options->lazy_percent = rng_chance(rng, 1, 3) ? 0 : between(rng, 1, 60);
+}
+
+void swarm_draw(struct swarm *swarm, uint64_t seed)
+{
+    struct rng rng;
+    memset(swarm, 0, sizeof *swarm);
+    swarm->seed = seed;
+    rng_seed(&rng, seed * 2u + 1u);
+    draw_topology(swarm, &rng);
+    draw_load(swarm, &rng);
+    draw_faults(swarm, &rng);
+    draw_config(swarm, &rng);
+    draw_world(swarm, &rng);
+}
+
+void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
+{
+    snprintf(text, size,
+             "nodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
+             "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u latency=%u chunk=%u%% stream=%u budget=%u%%/%u lazy=%u%% "
+             "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u faults=%u",
+             swarm->data_nodes, swarm->replicas, swarm->ldm, swarm->tc, swarm->split ? "split" : "single",
+             swarm->id_first, swarm->id_step, swarm->clients, swarm->sessions, swarm->jobs, (int)swarm->tiny,
+             swarm->config.memory.pages_max[RG_DATA], swarm->pad_max, swarm->key_kind[0], swarm->key_kind[1],
+             swarm->key_kind[2], swarm->key_kind[3], swarm->table_flags, swarm->options.latency_max_us,
+             swarm->options.chunk_percent, swarm->options.stream_bytes, swarm->options.budget_one_percent,
+             swarm->options.budget_max, swarm->options.lazy_percent, swarm->weight[0], swarm->weight[1],
+             swarm->weight[2], swarm->weight[3], swarm->weight[4], swarm->weight[5], swarm->weight[6], swarm->faults);
+}
+
+static uint32_t draw_data_node(const struct swarm *swarm, struct rng *rng)
+{
+    return swarm->id_first + swarm->id_step * (uint32_t)rng_below(rng, swarm->data_nodes);
+}
+
+static void draw_event(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng, uint32_t fault, uint64_t at)
+{
+    struct sim_event *event;
+    uint32_t client = CLIENT_NODE + (uint32_t)rng_below(rng, swarm->clients);
+    uint32_t node = draw_data_node(swarm, rng);
+    uint32_t other = rng_chance(rng, 1, 2) ? client : draw_data_node(swarm, rng);
+    uint32_t length_ms = between(rng, 1, 300);
+    switch (fault) {
+    case FAULT_CUT:
+        event = sim_plan_at(plan, at, SIM_CUT);
+        if (event == NULL) return;
+        event->arg[0] = client;
+        event->arg[1] = node;
+        break;
+    case FAULT_STALL:
+        event = sim_plan_at(plan, at, SIM_STALL);
+        if (event == NULL) return;
+        event->arg[0] = node;
+        event->arg[1] = other;
+        if (rng_chance(rng, 1, 2)) {
+            event->arg[0] = other;
+            event->arg[1] = node;
+        }
+        event->arg[2] = length_ms;
+        break;
+    case FAULT_SLOW:
+        event = sim_plan_at(plan, at, SIM_SLOW);
+        if (event == NULL) return;
+        event->arg[0] = node;
+        event->arg[1] = (uint32_t)rng_below(rng, swarm->config.thread_count);
+        event->arg[2] = between(rng, 10, 2000);
+        event->arg[3] = length_ms;
+        break;
+    default:
+        event = sim_plan_at(plan, at, SIM_KILL);
+        if (event == NULL) return;
+        event->arg[0] = client;
+        event = sim_plan_at(plan, at + length_ms * 1000u, SIM_START);
+        if (event != NULL) event->arg[0] = client;
+        break;
+    }
+}
+
+void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
+{
+    plan->count = 0;
+    for (uint32_t fault = FAULT_CUT; fault <= FAULT_KILL; fault *= 2) {
+        if ((swarm->faults & fault) == 0) continue;
+        uint32_t count = between(rng, 1, 8);
+        for (uint32_t i = 0; i < count; i++)
+            draw_event(plan, swarm, rng, fault, rng_below(rng, 1500000));
+    }
+    if ((swarm->faults & FAULT_DATA_CUT) == 0) return;
+    struct sim_event *event = sim_plan_at(plan, 500000 + rng_below(rng, 1000000), SIM_CUT);
+    if (event == NULL) return;
+    uint32_t a = (uint32_t)rng_below(rng, swarm->data_nodes);
+    uint32_t b = (a + 1 + (uint32_t)rng_below(rng, swarm->data_nodes - 1)) % swarm->data_nodes;
+    event->arg[0] = swarm->id_first + swarm->id_step * a;
+    event->arg[1] = swarm->id_first + swarm->id_step * b;
+}

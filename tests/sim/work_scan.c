@@ -1,0 +1,170 @@
+/* work_scan.c -- full scans while rows come and go: what did not change meanwhile is seen exactly once. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdlib.h>
+#include <string.h>
+#include "tests/sim/works.h"
+
+#define SCAN_TIMEOUT_MS 60000u
+
+static uint32_t keys_of(const struct run *run, uint32_t table)
+{
+    if (table == TABLE_STATIC) return run->swarm.statics;
+    return run->swarm.churn_keys * run->swarm.clients * run->swarm.sessions;
+}
+
+static void snapshot(struct session *session, uint32_t table)
+{
+    struct run *run = session->client->run;
+    uint32_t keys = keys_of(run, table);
+    session->seen = calloc(keys, sizeof *session->seen);
+    session->versions = calloc(keys, sizeof *session->versions);
+    session->values = calloc(keys, sizeof *session->values);
+    if (table == TABLE_STATIC) return;
+    for (uint32_t i = 0; i < keys; i++)
+        session->versions[i] = run->model.key[table][i].version;
+}
+
+static void drop_snapshot(struct session *session)
+{
+    free(session->seen);
+    free(session->versions);
+    free(session->values);
+    session->seen = session->versions = NULL;
+    session->values = NULL;
+}
+
+static void on_ready(void *context, struct api_scan *scan)
+{
+    struct session *session = context;
+    (void)scan;
+    session->ready_due = true;
+    sim_client_wake(session->client->run->world, session->client->node);
+}
+
+void scan_start(struct session *session)
+{
+    struct run *run = session->client->run;
+    struct rng *rng = work_rng(run);
+    static const uint32_t all[] = {ATTR_READ_ALL << 16};
+    uint32_t table = rng_chance(rng, 1, 2) ? (uint32_t)TABLE_STATIC
+                                           : TABLE_CHURN + (uint32_t)rng_below(rng, run->swarm.churn_tables);
+    session->lock = rng_chance(rng, 1, 4) ? LOCK_SHARED : rng_chance(rng, 1, 6) ? LOCK_EXCLUSIVE : LOCK_COMMITTED;
+    session->rollback = session->lock == LOCK_COMMITTED && rng_chance(rng, 1, 3); /* Only count. */
+    session->phase = 0;
+    session->count = table;
+    struct api_scan_options options = {
+        .table = session->table[table],
+        .lock = session->lock,
+        .parallelism = rng_chance(rng, 1, 3) ? 1 : 0,
+        .batch_rows = rng_chance(rng, 1, 3) ? 1 + (uint32_t)rng_below(rng, 5) : 0,
+        .attrs = all,
+        .attr_words = session->rollback ? 0 : 1,
+        .ready = on_ready,
+        .context = session,
+    };
+    uint32_t error = 0;
+    session->ready_due = false;
+    session->scan_rows = 0;
+    snapshot(session, table);
+    session->scan = api_scan_start(session->api, &options, SCAN_TIMEOUT_MS, &error);
+    if (session->scan != NULL) return;
+    if (!error_allowed(run, error))
+        run_fail(run, SIM_CORRECTNESS, "session %u: scan was refused with error %u", session->no, error);
+    drop_snapshot(session);
+    session_done(session);
+}
+
+static void see_row(struct session *session, const struct api_row *row)
+{
+    struct run *run = session->client->run;
+    uint32_t key = 0;
+    uint64_t value = 0;
+    if (!row_parse(run, session->count, row->pairs, row->words, &key, &value)) {
+        run_fail(run, SIM_CORRECTNESS, "session %u: scan of table %u saw a torn row (key %u)", session->no,
+                 session->count, key);
+        return;
+    }
+    session->scan_rows++;
+    if (key >= keys_of(run, session->count)) return; /* Rows of the fill job. */
+    session->seen[key]++;
+    session->values[key] = value;
+}
+
+static void check_static(struct session *session)
+{
+    struct run *run = session->client->run;
+    uint32_t keys = keys_of(run, TABLE_STATIC);
+    uint64_t rows = session->rollback ? api_scan_rows(session->scan) : session->scan_rows;
+    if (rows != keys)
+        run_fail(run, SIM_CORRECTNESS, "session %u: scan found %llu of %u rows", session->no, (unsigned long long)rows,
+                 keys);
+    for (uint32_t i = 0; i < keys && !session->rollback; i++) {
+        if (session->seen[i] != 1)
+            run_fail(run, SIM_CORRECTNESS, "session %u: scan saw row %u %u times", session->no, i, session->seen[i]);
+    }
+}
+
+static void check_churn(struct session *session)
+{
+    struct run *run = session->client->run;
+    uint32_t stable = 0;
+    for (uint32_t i = 0; i < keys_of(run, session->count); i++) {
+        const struct model_key *key = &run->model.key[session->count][i];
+        if (key->version != session->versions[i] || key->state == KEY_TAINTED) continue;
+        uint32_t expected = key->state == KEY_PRESENT ? 1 : 0;
+        stable += expected;
+        if (session->rollback) continue;
+        if (session->seen[i] != expected || (expected == 1 && session->values[i] != key->value))
+            run_fail(run, SIM_CORRECTNESS, "session %u: scan of table %u saw row %u %u times (value %llu), not %u (%llu)",
+                     session->no, session->count, i, session->seen[i], (unsigned long long)session->values[i], expected,
+                     (unsigned long long)key->value);
+    }
+    if (session->rollback && api_scan_rows(session->scan) < stable)
+        run_fail(run, SIM_CORRECTNESS, "session %u: count of table %u gave %llu, at least %u rows are there",
+                 session->no, session->count, (unsigned long long)api_scan_rows(session->scan), stable);
+}
+
+static void scan_end(struct session *session, bool good)
+{
+    struct run *run = session->client->run;
+    run->figures.rows_scanned += session->scan_rows;
+    if (good && session->count == TABLE_STATIC) check_static(session);
+    if (good && session->count != TABLE_STATIC) check_churn(session);
+    drop_snapshot(session);
+    session_done(session);
+}
+
+void scan_run(struct session *session)
+{
+    struct run *run = session->client->run;
+    if (!session->ready_due) return;
+    for (uint32_t rows = 0; rows < 20; rows++) {
+        struct api_row row;
+        switch (api_scan_next(session->scan, &row)) {
+        case API_SCAN_ROW:
+            see_row(session, &row);
+            if (rng_chance(work_rng(run), 1, 2000)) { /* Nobody has to read to the end. */
+                scan_end(session, false);
+                return;
+            }
+            break;
+        case API_SCAN_WAIT:
+            session->ready_due = false;
+            return;
+        case API_SCAN_END:
+            scan_end(session, true);
+            return;
+        case API_SCAN_ERROR:
+            if (!error_allowed(run, api_scan_error(session->scan)))
+                run_fail(run, SIM_CORRECTNESS, "session %u: scan failed with error %u", session->no,
+                         api_scan_error(session->scan));
+            scan_end(session, false);
+            return;
+        }
+    }
+}
+
+void scan_crashed(struct session *session)
+{
+    drop_snapshot(session);
+}

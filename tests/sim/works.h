@@ -1,0 +1,27 @@
+/* works.h -- what the files of the workloads share. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "tests/sim/run.h"
+
+/* work_money.c */
+enum api_outcome outcome_of(struct session *session);
+bool still_active(struct session *session);
+void bank_start(struct session *session);
+void audit_start(struct session *session);
+void register_start(struct session *session);
+void register_crashed(struct session *session);
+
+/* work_rows.c */
+void churn_start(struct session *session);
+void churn_crashed(struct session *session);
+void fill_start(struct session *session);
+void fill_crashed(struct session *session);
+
+/* work_scan.c */
+void scan_start(struct session *session);
+void scan_run(struct session *session);
+void scan_crashed(struct session *session);
+
+/* work_schema.c */
+void schema_start(struct session *session);
+void schema_crashed(struct session *session);
