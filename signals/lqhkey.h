@@ -26,6 +26,7 @@ struct lqhkeyreq {
     uint32_t row_slot;
 };
 SIGNAL_STRUCT(lqhkeyreq, 16);
+#define LQHKEY_ATTR_WORDS_MAX 12288u /* Longest ATTRINFO: more than any row needs, and the request still fits. */
 #define ROW_NOT_CHOSEN 0xFFFFFFFFu /* row_page and row_slot when there is no row yet. */
 
 /* The instance key of a fragment: its LQH has instance 1 + fragment_id modulo the node's number of LDMs. */

@@ -1,4 +1,4 @@
-/* print.c -- prints any signal with its fields' names, from the tables in print_fields.h. */
+/* print.c -- prints any signal with its fields' names, from the tables in print_fields.def. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "signals/print.h"
 #include <inttypes.h>
@@ -24,9 +24,9 @@
             (uint16_t)(sizeof(((struct type *)0)->field) / 4u)                                     \
     }
 #define FIELDS(type, ...) static const struct signal_field type##_fields[] = {__VA_ARGS__};
-#include "signals/print_fields.h"
+#include "signals/print_fields.def"
 
-/* A signal whose struct has no line in print_fields.h does not compile here. */
+/* A signal whose struct has no line in print_fields.def does not compile here. */
 #define GSN(number, name, type, smin, smax, from, rule)                                            \
     {#name,                                                                                        \
      (number),                                                                                     \

@@ -1,0 +1,531 @@
+/* test_qmgr.c -- joining, starting, heartbeats, clients, and stopping, with 1 to 4 nodes in one process. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "signals/cntr.h"
+#include "signals/errors.h"
+#include "signals/management.h"
+#include "signals/qmgr.h"
+#include "tests/unit/fake_workers.h"
+
+#define API 6u
+#define MGM 8u
+
+static struct fake_cluster *fc;
+
+static int setup(void **state)
+{
+    (void)state;
+    fc = malloc(sizeof *fc);
+    fc_init(fc);
+    fc->verbose = getenv("FC_VERBOSE") != NULL;
+    return 0;
+}
+static int teardown(void **state)
+{
+    (void)state;
+    fc_check(fc);
+    fc_destroy(fc);
+    free(fc);
+    return 0;
+}
+
+static void start_nodes(uint32_t nodes, uint32_t replicas)
+{
+    struct node_config config = fake_config(nodes, replicas);
+    for (uint32_t id = 1; id <= nodes; id++)
+        fake_data_node(fc, id, &config);
+}
+
+static uint32_t level_of(uint32_t node)
+{
+    return fake_tc(fc, node, 1)->level;
+}
+
+static void assert_started(uint32_t nodes)
+{
+    for (uint32_t id = 1; id <= nodes; id++) {
+        assert_false(fc->node[id].dead);
+        assert_int_equal(level_of(id), START_STARTED);
+        assert_int_equal(fake_tc(fc, id, 2)->configured, 1);
+        assert_int_equal(fake_lqh(fc, id, 2)->configured, 1);
+    }
+}
+
+static struct api_regconf registered(uint32_t client, uint32_t node)
+{
+    struct api_regreq req = {.sender_data = 77, .version = NDB_VERSION, .generation = 1};
+    fc_sig_send(fc, client, block_ref(node, BLOCK_QMGR, 0), GSN_API_REGREQ, &req);
+    fc_run(fc, 2);
+    const struct signal *sig = fc_take(fc, client, GSN_API_REGCONF);
+    assert_non_null(sig);
+    return *SIG_PAYLOAD(sig, api_regconf);
+}
+
+static void test_one_node_starts(void **state)
+{
+    (void)state;
+    start_nodes(1, 1);
+    fc_run(fc, 100);
+    assert_started(1);
+}
+
+static void test_two_nodes_start_together(void **state)
+{
+    (void)state;
+    start_nodes(2, 2);
+    fc_client(fc, API, true);
+    fc_run(fc, 200);
+    assert_started(2);
+    for (uint32_t node = 1; node <= 2; node++) {
+        struct api_regconf conf = registered(API, node);
+        assert_int_equal(conf.sender_data, 77);
+        assert_int_equal(conf.start_level, START_STARTED);
+        assert_int_equal(conf.president, 1);
+        assert_int_equal(conf.tc_count, 2);
+        assert_int_equal(conf.dynamic_id, node);
+        assert_int_equal(node_mask_count(&conf.started), 2);
+    }
+}
+
+static void test_four_nodes_start_one_late(void **state)
+{
+    (void)state;
+    struct node_config config = fake_config(4, 2);
+    for (uint32_t id = 2; id <= 4; id++)
+        fake_data_node(fc, id, &config);
+    fc_run(fc, 2000);
+    for (uint32_t id = 2; id <= 4; id++)
+        assert_int_not_equal(level_of(id), START_STARTED);
+    fake_data_node(fc, 1, &config);
+    fc_run(fc, 1000);
+    assert_started(4);
+}
+
+static void test_partial_start_needs_a_whole_group(void **state)
+{
+    (void)state;
+    struct node_config config = fake_config(4, 2);
+    config.start_partial_timeout_ms = 1000;
+    fake_data_node(fc, 1, &config);
+    fake_data_node(fc, 3, &config);
+    fc_run(fc, 3000); /* Both groups are represented, but the others could be a cluster of their own. */
+    assert_int_not_equal(level_of(1), START_STARTED);
+    fake_data_node(fc, 2, &config);
+    fc_run(fc, 2000);
+    assert_int_equal(level_of(1), START_STARTED);
+    assert_int_equal(level_of(2), START_STARTED);
+    assert_int_equal(level_of(3), START_STARTED);
+    fake_data_node(fc, 4, &config); /* Too late in this version: it waits, and harms nobody. */
+    fc_run(fc, 2000);
+    assert_int_not_equal(level_of(4), START_STARTED);
+    assert_int_equal(level_of(1), START_STARTED);
+}
+
+static void test_other_generation_is_refused(void **state)
+{
+    (void)state;
+    struct node_config config = fake_config(2, 2);
+    fake_data_node(fc, 1, &config);
+    config.generation = 2;
+    fake_data_node(fc, 2, &config);
+    fc_run(fc, 2000);
+    assert_int_not_equal(level_of(1), START_STARTED);
+    assert_int_not_equal(level_of(2), START_STARTED);
+    assert_false(fc->node[1].dead || fc->node[2].dead);
+}
+
+/* Whenever a link breaks before anyone is started, the nodes join anew, and the start succeeds in the end. */
+static void test_link_breaks_while_starting(void **state)
+{
+    (void)state;
+    struct node_config config = fake_config(3, 1);
+    for (uint32_t at = 0; at < 40; at++) {
+        for (uint32_t id = 1; id <= 3; id++)
+            fake_data_node(fc, id, &config);
+        fc_run(fc, 1);
+        uint32_t a = 1 + at % 3;
+        uint32_t b = 1 + (at + 1) % 3;
+        /* Fine-grained: single rounds of nodes and links until the cut. */
+        for (uint32_t round = 0; round < at; round++) {
+            fc_links(fc);
+            for (uint32_t id = 1; id <= 3; id++)
+                fc_run_node(fc, id);
+            for (uint32_t from = 1; from <= 3; from++) {
+                for (uint32_t to = 1; to <= 3; to++)
+                    fc_deliver(fc, from, to);
+            }
+        }
+        bool anyone = level_of(1) == START_STARTED || level_of(2) == START_STARTED || level_of(3) == START_STARTED;
+        fc_cut(fc, a, b, true);
+        fc_run(fc, 1);
+        fc_cut(fc, a, b, false);
+        fc_run(fc, 5000);
+        if (!anyone) assert_started(3);
+        fc_check(fc);
+        fc_destroy(fc);
+        fc_init(fc);
+    }
+}
+
+static void test_start_with_random_cuts(void **state)
+{
+    (void)state;
+    struct node_config config = fake_config(4, 2);
+    struct rng rng;
+    rng_seed(&rng, 4711);
+    uint32_t started = 0;
+    for (uint32_t turn = 0; turn < 30; turn++) {
+        fc->seed = turn * 100;
+        for (uint32_t id = 1; id <= 4; id++)
+            fake_data_node(fc, id, &config);
+        for (uint32_t i = 0; i < 60; i++) {
+            fc_links(fc);
+            uint32_t id = 1 + (uint32_t)(rng_next(&rng) % 4);
+            fc_run_node(fc, id);
+            fc_deliver(fc, 1 + (uint32_t)(rng_next(&rng) % 4), id);
+            if (i % 10 == 0) fc->now += 7;
+            if (i % 20 == 9) fc_cut(fc, id, 1 + id % 4, true);
+            if (i % 20 == 15) fc_cut(fc, id, 1 + id % 4, false);
+        }
+        for (uint32_t a = 1; a <= 4; a++) {
+            for (uint32_t b = a + 1; b <= 4; b++)
+                fc_cut(fc, a, b, false);
+        }
+        fc_run(fc, 6000);
+        bool dead = fc->node[1].dead || fc->node[2].dead || fc->node[3].dead || fc->node[4].dead;
+        if (!dead) {
+            assert_started(4);
+            started++;
+        }
+        fc_check(fc);
+        fc_destroy(fc);
+        fc_init(fc);
+    }
+    assert_true(started > 20);
+}
+
+static void test_lost_link_stops_a_started_cluster(void **state)
+{
+    (void)state;
+    start_nodes(2, 2);
+    fc_client(fc, MGM, true);
+    fc_run(fc, 200);
+    assert_started(2);
+    struct event_subscribe_req subscribe = {.sender_data = 1};
+    for (uint32_t i = 0; i < EVENT_CATEGORIES; i++)
+        subscribe.level[i] = 15;
+    fc_sig_send(fc, MGM, block_ref(1, BLOCK_CMVMI, 0), GSN_EVENT_SUBSCRIBE_REQ, &subscribe);
+    fc_run(fc, 5);
+    fc_cut(fc, 1, 2, true);
+    fc_run(fc, 500);
+    assert_true(fc->node[1].dead && fc->node[2].dead);
+    assert_int_equal(fc->node[1].exit_code, EXIT_ARBIT_SHUTDOWN);
+    assert_int_equal(fc->node[2].exit_code, EXIT_ARBIT_SHUTDOWN);
+    bool told = false;
+    const struct signal *sig;
+    while ((sig = fc_take(fc, MGM, GSN_EVENT_REP)) != NULL) {
+        const struct event_rep *rep = SIG_PAYLOAD(sig, event_rep);
+        if (rep->type == EVENT_NODE_FAILREP && rep->data[0] == 2 && rep->node == 1) told = true;
+    }
+    assert_true(told);
+}
+
+static void test_missed_heartbeats_stop_a_started_cluster(void **state)
+{
+    (void)state;
+    start_nodes(2, 2);
+    fc_run(fc, 200);
+    assert_started(2);
+    fc_run(fc, 2000); /* With heartbeats nothing happens. */
+    assert_started(2);
+    fc->link[2][1].stalled = true; /* Node 2 is silent, the link stays. */
+    fc_run(fc, 350);
+    assert_false(fc->node[1].dead);
+    fc_run(fc, 400);
+    assert_true(fc->node[1].dead);
+    assert_int_equal(fc->node[1].exit_code, EXIT_ARBIT_SHUTDOWN);
+}
+
+static void test_error_insert_940_stops_heartbeats(void **state)
+{
+    (void)state;
+    start_nodes(2, 2);
+    fc_client(fc, MGM, true);
+    fc_run(fc, 200);
+    struct dump_state_ord dump = {.count = 3, .data = {9000, BLOCK_QMGR, 940}};
+    fc_sig_send(fc, MGM, block_ref(2, BLOCK_CMVMI, 0), GSN_DUMP_STATE_ORD, &dump);
+    fc_run(fc, 1000);
+    assert_true(fc->node[1].dead);
+    assert_int_equal(fc->node[1].exit_code, EXIT_ARBIT_SHUTDOWN);
+}
+
+/* --- Clients. --- */
+
+static void test_client_fails_and_comes_back(void **state)
+{
+    (void)state;
+    start_nodes(1, 1);
+    fc_client(fc, API, true);
+    fc_run(fc, 100);
+    registered(API, 1);
+    fake_tc(fc, 1, 2)->hold = true;
+    fc_client(fc, API, false);
+    fc_run(fc, 5);
+    assert_int_equal(fake_tc(fc, 1, 1)->api_failed, API);
+    assert_int_equal(fake_tc(fc, 1, 2)->api_failed, API);
+    fc_client(fc, API, true);
+    fc_run(fc, 20);
+    assert_int_equal(fc->link[API][1].epoch, 0); /* Not before TC 2 has cleaned up. */
+    fake_tc(fc, 1, 2)->hold = false;
+    struct api_failconf conf = {.sender_data = API, .node = API};
+    struct block *tc = &fake_tc(fc, 1, 2)->block;
+    sig_send(tc, block_ref(1, BLOCK_QMGR, 0), GSN_API_FAILCONF, PRIO_B, &conf);
+    fc_run(fc, 20);
+    assert_int_not_equal(fc->link[API][1].epoch, 0);
+    registered(API, 1);
+}
+
+static void test_silent_client_is_cut_off(void **state)
+{
+    (void)state;
+    start_nodes(1, 1);
+    fc_client(fc, API, true);
+    fc_run(fc, 100);
+    registered(API, 1);
+    for (uint32_t i = 0; i < 10; i++) {
+        fc_run(fc, 90);
+        registered(API, 1);
+    }
+    uint32_t epoch = fc->link[API][1].epoch;
+    fc_run(fc, 300);
+    assert_int_equal(fc->link[API][1].epoch, epoch);
+    assert_int_equal(fake_tc(fc, 1, 1)->api_failed, 0);
+    fc_run(fc, 400);
+    assert_int_equal(fake_tc(fc, 1, 1)->api_failed, API);
+    assert_int_not_equal(fc->link[API][1].epoch, epoch);
+}
+
+static void test_refused_registrations(void **state)
+{
+    (void)state;
+    start_nodes(1, 1);
+    fc_client(fc, API, true);
+    fc_run(fc, 100);
+    struct api_regreq req = {.sender_data = 5, .version = 0x990000, .generation = 1};
+    fc_sig_send(fc, API, block_ref(1, BLOCK_QMGR, 0), GSN_API_REGREQ, &req);
+    fc_run(fc, 2);
+    const struct signal *sig = fc_take(fc, API, GSN_API_REGREF);
+    assert_non_null(sig);
+    assert_int_equal(SIG_PAYLOAD(sig, api_regref)->sender_data, 5);
+    assert_int_not_equal(SIG_PAYLOAD(sig, api_regref)->error, 0);
+}
+
+/* What a client may not send ends its link, not the node. */
+static void test_forbidden_signals_close_the_link(void **state)
+{
+    (void)state;
+    start_nodes(1, 1);
+    static const uint32_t forbidden[] = {GSN_CM_REGREQ, GSN_CM_ADD_REQ, GSN_NODE_FAILREP, GSN_STOP_REQ,
+                                         GSN_TAMPER_ORD, GSN_API_FAILCONF, GSN_LINK_DOWN_REP, 999};
+    for (uint32_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++) {
+        for (uint32_t block_no = BLOCK_CMVMI; block_no <= BLOCK_DBDICT; block_no++) {
+            uint32_t words[25] = {0};
+            fc_client(fc, API, true);
+            fc_run(fc, 60);
+            uint32_t epoch = fc->link[API][1].epoch;
+            assert_int_not_equal(epoch, 0);
+            fc_send(fc, API, block_ref(1, block_no, 0), forbidden[i], words, 25, NULL, 0);
+            fc_run(fc, 2);
+            assert_int_not_equal(fc->link[API][1].epoch, epoch);
+            assert_false(fc->node[1].dead);
+        }
+    }
+}
+
+/* --- Stopping. --- */
+
+static uint32_t order_stop(uint32_t node, uint32_t flags)
+{
+    struct stop_req req = {.sender_data = 9, .flags = flags};
+    fc_sig_send(fc, MGM, block_ref(node, BLOCK_CMVMI, 0), GSN_STOP_REQ, &req);
+    fc_run(fc, 3);
+    const struct signal *sig = fc_take(fc, MGM, GSN_STOP_CONF);
+    if (sig != NULL) return 0;
+    sig = fc_take(fc, MGM, GSN_STOP_REF);
+    assert_non_null(sig);
+    assert_int_equal(SIG_PAYLOAD(sig, stop_ref)->sender_data, 9);
+    return SIG_PAYLOAD(sig, stop_ref)->error;
+}
+
+static void test_single_stop_is_refused(void **state)
+{
+    (void)state;
+    start_nodes(2, 2);
+    fc_client(fc, MGM, true);
+    fc_run(fc, 200);
+    assert_int_equal(order_stop(1, 0), ERR_MGM_WOULD_STOP_CLUSTER);
+    assert_int_equal(order_stop(2, STOP_RESTART), ERR_MGM_WOULD_STOP_CLUSTER);
+    fc_run(fc, 500);
+    assert_started(2);
+}
+
+static void test_system_stop(void **state)
+{
+    (void)state;
+    start_nodes(4, 2);
+    fc_client(fc, MGM, true);
+    fc_run(fc, 200);
+    fake_tc(fc, 3, 1)->hold = true; /* A transaction that runs on. */
+    for (uint32_t id = 1; id <= 4; id++)
+        assert_int_equal(order_stop(id, STOP_SYSTEM | STOP_RESTART | STOP_NO_START), 0);
+    fc_run(fc, 1000);
+    for (uint32_t id = 1; id <= 4; id++) {
+        assert_false(fc->node[id].stopped); /* Nobody leaves before the transaction has ended. */
+        assert_int_equal(fake_tc(fc, id, 1)->drains, 1);
+        assert_true(level_of(id) > START_STARTED);
+    }
+    struct tc_drain_conf conf = {0};
+    struct block *tc = &fake_tc(fc, 3, 1)->block;
+    sig_send(tc, block_ref(3, BLOCK_NDBCNTR, 0), GSN_TC_DRAIN_CONF, PRIO_B, &conf);
+    fc_run(fc, 500);
+    for (uint32_t id = 1; id <= 4; id++) {
+        assert_true(fc->node[id].stopped);
+        assert_false(fc->node[id].dead);
+        assert_int_equal(fc->node[id].stop_flags & STOP_RESTART, STOP_RESTART);
+    }
+}
+
+static void test_system_stop_spreads_and_is_bounded(void **state)
+{
+    (void)state;
+    start_nodes(2, 2);
+    fc_client(fc, MGM, true);
+    fc_run(fc, 200);
+    fake_tc(fc, 2, 1)->hold = true;
+    assert_int_equal(order_stop(1, STOP_SYSTEM), 0); /* The order to node 2 is lost. */
+    fc_run(fc, 20000);
+    assert_true(fc->node[1].stopped && fc->node[2].stopped);
+    assert_false(fc->node[1].dead || fc->node[2].dead);
+}
+
+static void test_forced_stop_ends_the_others(void **state)
+{
+    (void)state;
+    start_nodes(2, 2);
+    fc_client(fc, MGM, true);
+    fc_run(fc, 200);
+    assert_int_equal(order_stop(2, STOP_FORCE | STOP_ABORT), 0);
+    fc_run(fc, 1000);
+    assert_true(fc->node[2].stopped);
+    assert_int_equal(fc->node[1].exit_code, EXIT_ARBIT_SHUTDOWN);
+}
+
+static void test_no_start_waits_for_order(void **state)
+{
+    (void)state;
+    struct node_config config = fake_config(1, 1);
+    config.no_start = 1;
+    fake_data_node(fc, 1, &config);
+    fc_client(fc, MGM, true);
+    fc_client(fc, API, true);
+    fc_run(fc, 500);
+    assert_int_equal(level_of(1), START_CMVMI);
+    struct start_ord ord = {0};
+    fc_sig_send(fc, MGM, block_ref(1, BLOCK_CMVMI, 0), GSN_START_ORD, &ord);
+    fc_run(fc, 100);
+    assert_started(1);
+}
+
+/* --- Management. --- */
+
+static void test_status_memory_events(void **state)
+{
+    (void)state;
+    start_nodes(2, 2);
+    fc_client(fc, MGM, true);
+    fc_run(fc, 200);
+    uint32_t cmvmi = block_ref(2, BLOCK_CMVMI, 0);
+
+    struct node_status_req status = {.sender_data = 3};
+    fc_sig_send(fc, MGM, cmvmi, GSN_NODE_STATUS_REQ, &status);
+    struct memory_report_req memory = {.sender_data = 4};
+    fc_sig_send(fc, MGM, cmvmi, GSN_MEMORY_REPORT_REQ, &memory);
+    fc_run(fc, 2);
+    const struct signal *sig = fc_take(fc, MGM, GSN_NODE_STATUS_CONF);
+    assert_non_null(sig);
+    const struct node_status_conf *conf = SIG_PAYLOAD(sig, node_status_conf);
+    assert_int_equal(conf->sender_data, 3);
+    assert_int_equal(conf->start_level, START_STARTED);
+    assert_int_equal(conf->start_phase, 101);
+    assert_int_equal(conf->president, 1);
+    assert_int_equal(conf->dynamic_id, 2);
+    assert_true(node_mask_has(&conf->connected, MGM));
+    assert_false(node_mask_has(&conf->connected, 1));
+
+    sig = fc_take(fc, MGM, GSN_MEMORY_REPORT_CONF);
+    assert_non_null(sig);
+    assert_int_equal(SIG_PAYLOAD(sig, memory_report_conf)->groups, RG_COUNT);
+    assert_int_equal(sig->section[0].size, RG_COUNT * 5 + 2);
+    assert_int_equal(sig->section[0].words[RG_DATA * 5 + 1], 64); /* Pages at most. */
+
+    /* A listener that comes late still learns of the whole start, in order, and once. */
+    struct event_subscribe_req subscribe = {.sender_data = 1};
+    for (uint32_t i = 0; i < EVENT_CATEGORIES; i++)
+        subscribe.level[i] = 7;
+    fc_sig_send(fc, MGM, cmvmi, GSN_EVENT_SUBSCRIBE_REQ, &subscribe);
+    fc_sig_send(fc, MGM, cmvmi, GSN_EVENT_SUBSCRIBE_REQ, &subscribe);
+    fc_run(fc, 2);
+    uint32_t started = 0, completed = 0, phases = 0, others = 0;
+    while ((sig = fc_take(fc, MGM, GSN_EVENT_REP)) != NULL) {
+        const struct event_rep *rep = SIG_PAYLOAD(sig, event_rep);
+        assert_int_equal(rep->node, 2);
+        if (rep->type == EVENT_START_STARTED) started++;
+        else if (rep->type == EVENT_START_PHASE_COMPLETED) phases++;
+        else if (rep->type == EVENT_START_COMPLETED) completed++;
+        else if (rep->type == EVENT_CONNECTED) fail_msg("below the threshold");
+        else others++;
+        if (completed) assert_int_equal(phases, 12);
+    }
+    assert_int_equal(started, 1);
+    assert_int_equal(completed, 1);
+    assert_int_equal(others, 1); /* CM_REGCONF */
+
+    struct dump_state_ord dump = {.count = 1, .data = {1000}};
+    fc_sig_send(fc, MGM, cmvmi, GSN_DUMP_STATE_ORD, &dump);
+    static const uint32_t codes[] = {1, 13, 16, 17, 1228, 2605, 424242, 9000};
+    for (uint32_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        struct dump_state_ord any = {.count = 1, .data = {codes[i]}};
+        fc_sig_send(fc, MGM, cmvmi, GSN_DUMP_STATE_ORD, &any);
+    }
+    struct dump_state_ord bad = {.count = 0xFFFFFFFF};
+    fc_sig_send(fc, MGM, cmvmi, GSN_DUMP_STATE_ORD, &bad);
+    struct dump_state_ord no_block = {.count = 3, .data = {9000, 4000000, 1}};
+    fc_sig_send(fc, MGM, cmvmi, GSN_DUMP_STATE_ORD, &no_block);
+    fc_run(fc, 5);
+    sig = fc_take(fc, MGM, GSN_EVENT_REP);
+    assert_non_null(sig);
+    assert_int_equal(SIG_PAYLOAD(sig, event_rep)->type, EVENT_MEMORY_USAGE);
+    assert_int_equal(SIG_PAYLOAD(sig, event_rep)->data[4], 64);
+    assert_started(2);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(test_one_node_starts), T(test_two_nodes_start_together), T(test_four_nodes_start_one_late),
+        T(test_partial_start_needs_a_whole_group), T(test_other_generation_is_refused),
+        T(test_link_breaks_while_starting), T(test_start_with_random_cuts),
+        T(test_lost_link_stops_a_started_cluster), T(test_missed_heartbeats_stop_a_started_cluster),
+        T(test_error_insert_940_stops_heartbeats), T(test_client_fails_and_comes_back),
+        T(test_silent_client_is_cut_off), T(test_refused_registrations), T(test_forbidden_signals_close_the_link),
+        T(test_single_stop_is_refused), T(test_system_stop), T(test_system_stop_spreads_and_is_bounded),
+        T(test_forced_stop_ends_the_others), T(test_no_start_waits_for_order), T(test_status_memory_events),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
