@@ -1,0 +1,58 @@
+/* import.h -- the parts of ndb_import: its settings, the input file, and loading one file. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tools/csv_row.h"
+#include "tools/tool_common.h"
+
+struct import_settings {
+    struct tool tool;
+    struct csv_format format;    /* What options have set; */
+    bool field_end_set, line_end_set, quote_set, escape_set; /* the rest comes from the type. */
+    const char *input_type;      /* "csv", "tsv", NULL: by the file's name. */
+    const char *columns;         /* "a,b,@skipped", NULL: all in table order. */
+    const char *table;           /* NULL: by the file's name. */
+    const char *null_text;       /* An unquoted field like this is NULL; NULL: none. */
+    const char *rejects;         /* NULL: <table>.rej */
+    uint64_t ignore_lines;
+    uint64_t rows_max;
+    uint64_t rejects_limit;
+    uint32_t outstanding;        /* Rows on their way at a time. */
+    uint32_t temporary_max;      /* Tries of one row. */
+    uint32_t temporary_delay_ms;
+    uint32_t monitor_s;          /* Between two progress lines; 0: none. */
+    bool keep_going;             /* --continue */
+};
+
+/* ---- Input: a file as a window that always holds whole rows ---- */
+
+struct import_input {
+    int fd;
+    char *buffer;
+    size_t start, used, room; /* Unread bytes are buffer[start .. used). */
+    uint64_t bytes_read, bytes_total; /* Total 0: not known (a pipe). */
+    bool at_end;
+};
+
+/* "-" is standard input. False: errno tells. */
+bool import_input_open(struct import_input *input, const char *path);
+/* The next row; fields live until the next call. 1, 0 at the end, -1: *problem tells why not. */
+int import_input_row(struct import_input *input, const struct csv_format *format,
+                     struct csv_row *row, const char **raw, const char **problem);
+void import_input_close(struct import_input *input);
+
+/* ---- Loading ---- */
+
+struct import_totals {
+    uint64_t rows, rejected, retries, bytes;
+    double seconds;
+};
+
+/* Loads one file into `table_name` ("database/table"). TOOL_OK when every row is in the table; else
+   why not is on standard error. Totals are filled in any case. */
+int import_load(struct import_settings *settings, const char *path, const char *table_name,
+                const char *rejects_path, struct import_totals *totals);

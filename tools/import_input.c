@@ -1,0 +1,88 @@
+/* import_input.c -- reads an import's file through a window that grows to the longest row. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/import.h"
+
+#define WINDOW_START (1u << 20)
+#define WINDOW_MAX   (64u << 20) /* No row of a table is near it: a quote was left open. */
+
+bool import_input_open(struct import_input *input, const char *path)
+{
+    struct stat status;
+
+    *input = (struct import_input){.fd = STDIN_FILENO, .room = WINDOW_START};
+    if (strcmp(path, "-") != 0) input->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (input->fd < 0) return false;
+    if (fstat(input->fd, &status) != 0 || S_ISDIR(status.st_mode)) {
+        if (S_ISDIR(status.st_mode)) errno = EISDIR;
+        import_input_close(input);
+        return false;
+    }
+    if (S_ISREG(status.st_mode)) input->bytes_total = (uint64_t)status.st_size;
+    input->buffer = malloc(input->room);
+    if (input->buffer == NULL) {
+        import_input_close(input);
+        errno = ENOMEM;
+        return false;
+    }
+    return true;
+}
+
+void import_input_close(struct import_input *input)
+{
+    free(input->buffer);
+    input->buffer = NULL;
+    if (input->fd > STDIN_FILENO) (void)close(input->fd);
+    input->fd = -1;
+}
+
+/* Moves the unread bytes to the front, makes room and reads more. NULL, or what is wrong. */
+static const char *fill(struct import_input *input)
+{
+    memmove(input->buffer, input->buffer + input->start, input->used - input->start);
+    input->used -= input->start;
+    input->start = 0;
+    if (input->used == input->room) {
+        if (input->room >= WINDOW_MAX) return "a row is longer than 64 MB: is a quote left open?";
+        char *grown = realloc(input->buffer, input->room * 2);
+        if (grown == NULL) return "out of memory";
+        input->buffer = grown;
+        input->room *= 2;
+    }
+    ssize_t got;
+    do {
+        got = read(input->fd, input->buffer + input->used, input->room - input->used);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) return strerror(errno);
+    if (got == 0) input->at_end = true;
+    input->used += (size_t)got;
+    input->bytes_read += (uint64_t)got;
+    return NULL;
+}
+
+int import_input_row(struct import_input *input, const struct csv_format *format,
+                     struct csv_row *row, const char **raw, const char **problem)
+{
+    for (;;) {
+        const char *text = input->buffer + input->start;
+        int64_t step = csv_row_read(row, format, text, input->used - input->start, input->at_end);
+        if (step < 0) {
+            *problem = "out of memory";
+            return -1;
+        }
+        if (step > 0) {
+            input->start += (size_t)step;
+            *raw = text;
+            return 1;
+        }
+        if (input->at_end) return 0;
+        *problem = fill(input);
+        if (*problem != NULL) return -1;
+    }
+}

@@ -1,0 +1,528 @@
+/* import_load.c -- loads one file: rows become asynchronous inserts, many at a time. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Each row is a transaction of its own, so that a refused row takes no other with it and the reject
+ * file can name it. A row waits in a slot with its stored values and its text until its insert is
+ * answered: done, to be tried again (temporary errors), rejected, or unknown, which ends the load.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/import.h"
+
+#define POLL_MS          100u
+#define RETRY_MS_MAX     1000u
+#define PROGRESS_MS      200u
+#define ROWS_PER_LOOK    256u /* Between two looks at the clock. */
+#define SKIPPED          UINT32_MAX
+#define BAR_WIDTH        30
+
+struct slot {
+    struct load *load;
+    struct slot *next; /* In the free or in the retry list. */
+    uint8_t *row;
+    char *raw;
+    uint32_t raw_size, raw_room;
+    uint64_t number;   /* From 1, in the file. */
+    uint32_t tries;
+    uint64_t due_ms;
+};
+
+struct load {
+    const struct import_settings *settings;
+    const char *path, *rejects_path;
+    struct csv_format format;
+    struct import_input input;
+    struct csv_row csv;
+    struct ndb_table *table;
+    struct ndb_record *record;
+    uint32_t columns[CSV_FIELDS_MAX]; /* Column of each field, or SKIPPED. */
+    uint32_t column_count;
+    struct slot *slots, *free, *retry;
+    uint8_t *rows;
+    FILE *rejects;
+    struct import_totals totals;
+    uint64_t number; /* Rows read. */
+    uint64_t start_ms, progress_ms;
+    bool bar;  /* Standard error is a terminal. */
+    bool stop; /* No more input. */
+    bool failed;
+};
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* ---- Rejected rows ---- */
+
+static void write_escaped(FILE *out, const char *text, uint32_t size)
+{
+    for (uint32_t i = 0; i < size; i++) {
+        switch (text[i]) {
+        case '\t': (void)fputs("\\t", out); break;
+        case '\n': (void)fputs("\\n", out); break;
+        case '\r': (void)fputs("\\r", out); break;
+        case '\\': (void)fputs("\\\\", out); break;
+        default: (void)putc(text[i], out); break;
+        }
+    }
+}
+
+static void fail(struct load *load)
+{
+    load->stop = true;
+    load->failed = true;
+}
+
+/* One row into the reject file: number, error, message, text; TAB separated. */
+static void reject(struct load *load, uint64_t number, int32_t code, const char *message,
+                   const char *raw, uint32_t raw_size)
+{
+    const struct import_settings *settings = load->settings;
+
+    load->totals.rejected++;
+    if (load->totals.rejected == 1) {
+        (void)fprintf(stderr, "%s: row %" PRIu64 " rejected: %d: %s\n", load->path, number, code,
+                      message);
+        load->rejects = fopen(load->rejects_path, "w");
+        if (load->rejects == NULL) {
+            (void)fprintf(stderr, "%s: %s\n", load->rejects_path, strerror(errno));
+            fail(load);
+        }
+    }
+    if (load->rejects != NULL) {
+        (void)fprintf(load->rejects, "%" PRIu64 "\t%d\t", number, code);
+        write_escaped(load->rejects, message, (uint32_t)strlen(message));
+        (void)putc('\t', load->rejects);
+        write_escaped(load->rejects, raw, raw_size);
+        (void)putc('\n', load->rejects);
+    }
+    if (!settings->keep_going) load->stop = true;
+    if (load->totals.rejected > settings->rejects_limit && !load->stop) {
+        (void)fprintf(stderr, "%s: more than %" PRIu64 " rows rejected\n", load->path,
+                      settings->rejects_limit);
+        load->stop = true;
+    }
+}
+
+/* ---- Slots ---- */
+
+static bool make_slots(struct load *load)
+{
+    uint32_t count = load->settings->outstanding;
+    uint32_t row_size = ndb_record_row_size(load->record);
+
+    load->slots = calloc(count, sizeof(*load->slots));
+    load->rows = calloc(count, row_size);
+    if (load->slots == NULL || load->rows == NULL) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        load->slots[i] = (struct slot){
+            .load = load, .row = load->rows + (size_t)i * row_size, .next = load->free};
+        load->free = &load->slots[i];
+    }
+    return true;
+}
+
+static void give_back(struct slot *slot)
+{
+    slot->next = slot->load->free;
+    slot->load->free = slot;
+}
+
+static bool keep_raw(struct slot *slot, const char *raw, size_t size)
+{
+    if (slot->raw_room < size) {
+        char *grown = realloc(slot->raw, size * 2);
+        if (grown == NULL) return false;
+        slot->raw = grown;
+        slot->raw_room = (uint32_t)(size * 2);
+    }
+    memcpy(slot->raw, raw, size);
+    slot->raw_size = (uint32_t)size;
+    return true;
+}
+
+/* ---- Inserts ---- */
+
+static void reject_slot(struct slot *slot, const ndb_error_t *error)
+{
+    char message[600];
+    bool detail = error->detail != NULL && error->detail[0] != '\0';
+
+    (void)snprintf(message, sizeof(message), "%s%s%s", error->text, detail ? ": " : "",
+                   detail ? error->detail : "");
+    reject(slot->load, slot->number, error->code, message, slot->raw, slot->raw_size);
+    give_back(slot);
+}
+
+static void retry_later(struct slot *slot)
+{
+    struct load *load = slot->load;
+    uint64_t delay_ms = (uint64_t)load->settings->temporary_delay_ms * ++slot->tries;
+
+    load->totals.retries++;
+    slot->due_ms = now_ms() + (delay_ms < RETRY_MS_MAX ? delay_ms : RETRY_MS_MAX);
+    slot->next = load->retry;
+    load->retry = slot;
+}
+
+/* What becomes of a row whose insert has failed. */
+static void handle_error(struct slot *slot, const ndb_error_t *error)
+{
+    struct load *load = slot->load;
+
+    if (error->status == NDB_STATUS_TEMPORARY && slot->tries < load->settings->temporary_max) {
+        retry_later(slot);
+    } else if (error->status == NDB_STATUS_UNKNOWN) {
+        if (!load->failed) {
+            (void)fprintf(stderr, "%s: row %" PRIu64 ": may be in the table or not\n", load->path,
+                          slot->number);
+            tool_print_error(error);
+        }
+        fail(load);
+        give_back(slot);
+    } else {
+        reject_slot(slot, error);
+    }
+}
+
+static void inserted(int result, struct ndb_transaction *transaction, void *context)
+{
+    struct slot *slot = context;
+
+    if (result == 0) {
+        slot->load->totals.rows++;
+        give_back(slot);
+    } else {
+        handle_error(slot, ndb_transaction_error(transaction));
+    }
+    ndb_transaction_close(transaction);
+}
+
+static void submit(struct slot *slot)
+{
+    struct load *load = slot->load;
+    ndb_t *ndb = load->settings->tool.ndb;
+    struct ndb_transaction *transaction = ndb_transaction_start(ndb);
+
+    if (transaction == NULL) {
+        handle_error(slot, ndb_error(ndb));
+        return;
+    }
+    if (ndb_insert(transaction, load->record, slot->row, NULL) == NULL ||
+        ndb_execute_async(transaction, NDB_COMMIT, 0, inserted, slot) != 0) {
+        handle_error(slot, ndb_transaction_error(transaction));
+        ndb_transaction_close(transaction);
+    }
+}
+
+static void submit_due(struct load *load)
+{
+    struct slot *slot = load->retry;
+    uint64_t now = slot == NULL ? 0 : now_ms();
+
+    load->retry = NULL;
+    while (slot != NULL) {
+        struct slot *next = slot->next;
+        if (slot->due_ms <= now) {
+            submit(slot);
+        } else {
+            slot->next = load->retry;
+            load->retry = slot;
+        }
+        slot = next;
+    }
+}
+
+/* ---- Rows of the file ---- */
+
+static bool is_null(const struct load *load, const struct csv_field *field)
+{
+    const char *null_text = load->settings->null_text;
+
+    if (field->null) return true;
+    return null_text != NULL && !field->quoted && strlen(null_text) == field->size &&
+           memcmp(null_text, field->text, field->size) == 0;
+}
+
+/* Fields to stored values. 0, or the error's number with the field's index in *where. */
+static int convert(const struct load *load, uint8_t *row, uint32_t *where)
+{
+    for (uint32_t i = 0; i < load->column_count; i++) {
+        const struct csv_field *field = &load->csv.fields[i];
+        uint32_t column = load->columns[i];
+        if (column == SKIPPED) continue;
+        int code = is_null(load, field)
+                       ? ndb_row_set(load->record, row, column, NULL, 0)
+                       : ndb_row_parse(load->record, row, column, field->text, field->size);
+        if (code != 0) {
+            *where = i;
+            return code;
+        }
+    }
+    return 0;
+}
+
+static void reject_value(struct load *load, const char *raw, uint32_t where, int code)
+{
+    struct ndb_column_info column;
+    ndb_error_t error;
+    char message[400];
+
+    ndb_error_lookup(code, &error);
+    (void)ndb_table_column(load->table, load->columns[where], &column);
+    (void)snprintf(message, sizeof(message), "field %u, column %s: %s", where + 1, column.name,
+                   error.text);
+    reject(load, load->number, code, message, raw, (uint32_t)load->csv.raw_size);
+}
+
+static void take_row(struct load *load, const char *raw)
+{
+    char message[100];
+    uint32_t where = 0;
+    const int32_t malformed = 4313; /* The number of a value that cannot be read. */
+
+    if (load->csv.problem != NULL) {
+        reject(load, load->number, malformed, load->csv.problem, raw, (uint32_t)load->csv.raw_size);
+        return;
+    }
+    if (load->csv.count != load->column_count) {
+        (void)snprintf(message, sizeof(message), "%u fields instead of %u", load->csv.count,
+                       load->column_count);
+        reject(load, load->number, malformed, message, raw, (uint32_t)load->csv.raw_size);
+        return;
+    }
+    struct slot *slot = load->free;
+    int code = convert(load, slot->row, &where);
+    if (code != 0) {
+        reject_value(load, raw, where, code);
+        return;
+    }
+    if (!keep_raw(slot, raw, load->csv.raw_size)) {
+        (void)fprintf(stderr, "%s: out of memory\n", load->path);
+        fail(load);
+        return;
+    }
+    load->free = slot->next;
+    slot->number = load->number;
+    slot->tries = 0;
+    submit(slot);
+}
+
+/* Reads and sends rows while there are slots, at most some before the clock is looked at. */
+static void read_rows(struct load *load)
+{
+    const char *raw = NULL;
+    const char *problem = NULL;
+
+    for (uint32_t i = 0; i < ROWS_PER_LOOK && load->free != NULL && !load->stop; i++) {
+        if (load->number - load->settings->ignore_lines == load->settings->rows_max &&
+            load->number >= load->settings->ignore_lines) {
+            load->stop = true;
+            return;
+        }
+        int got = import_input_row(&load->input, &load->format, &load->csv, &raw, &problem);
+        if (got < 0) {
+            (void)fprintf(stderr, "%s: after row %" PRIu64 ": %s\n", load->path, load->number,
+                          problem);
+            fail(load);
+            return;
+        }
+        if (got == 0) {
+            load->stop = true;
+            return;
+        }
+        load->number++;
+        if (load->number > load->settings->ignore_lines) take_row(load, raw);
+    }
+}
+
+/* ---- Progress ---- */
+
+static void print_progress(struct load *load, bool last)
+{
+    uint64_t now = now_ms();
+    double seconds = (double)(now - load->start_ms) / 1000.0;
+    double speed = seconds > 0 ? (double)load->totals.rows / seconds : 0;
+
+    if (!last && now < load->progress_ms) return;
+    if (load->bar && load->input.bytes_total > 0) {
+        double part = (double)(load->input.bytes_read - (load->input.used - load->input.start)) /
+                      (double)load->input.bytes_total;
+        int filled = (int)(part * BAR_WIDTH + 0.5);
+        (void)fprintf(stderr, "\r[%.*s%*s] %3.0f%%  %" PRIu64 " rows  %.0f rows/s ", filled,
+                      "##############################", BAR_WIDTH - filled, "", part * 100,
+                      load->totals.rows, speed);
+    } else if (load->bar) {
+        (void)fprintf(stderr, "\r%" PRIu64 " rows  %.0f rows/s ", load->totals.rows, speed);
+    } else if (load->settings->monitor_s > 0 && !last) {
+        (void)fprintf(stderr, "%s: %" PRIu64 " rows, %" PRIu64 " rejected, %.0f rows/s\n",
+                      load->path, load->totals.rows, load->totals.rejected, speed);
+    }
+    if (last && load->bar) (void)fputc('\n', stderr);
+    load->progress_ms = now + (load->bar ? PROGRESS_MS : load->settings->monitor_s * 1000u);
+}
+
+/* ---- One file ---- */
+
+static bool add_column(struct load *load, const char *name)
+{
+    uint32_t column = SKIPPED;
+
+    if (load->column_count == CSV_FIELDS_MAX) {
+        (void)fprintf(stderr, "More than %u columns\n", CSV_FIELDS_MAX);
+        return false;
+    }
+    if (name[0] != '@') {
+        int found = ndb_table_find_column(load->table, name);
+        if (found < 0) {
+            (void)fprintf(stderr, "No column %s in the table\n", name);
+            return false;
+        }
+        column = (uint32_t)found;
+    }
+    load->columns[load->column_count++] = column;
+    return true;
+}
+
+/* Which field goes into which column. */
+static bool choose_columns(struct load *load)
+{
+    struct ndb_table_info info;
+    char *rest = NULL;
+    bool ok = true;
+
+    ndb_table_describe(load->table, &info);
+    if (load->settings->columns == NULL) {
+        for (uint32_t i = 0; i < info.columns; i++) load->columns[i] = i;
+        load->column_count = info.columns;
+        return true;
+    }
+    char *list = strdup(load->settings->columns);
+    if (list == NULL) return false;
+    for (char *name = strtok_r(list, ", ", &rest); name != NULL && ok;
+         name = strtok_r(NULL, ", ", &rest))
+        ok = add_column(load, name);
+    free(list);
+    return ok;
+}
+
+/* A row of the chosen columns: first the null bits, then the values one after the other. */
+static bool make_record(struct load *load)
+{
+    struct ndb_field *fields = calloc(load->column_count + 1, sizeof(*fields));
+    uint32_t offset = (load->column_count + 7) / 8;
+    uint32_t count = 0;
+
+    if (fields == NULL) return false;
+    for (uint32_t i = 0; i < load->column_count; i++) {
+        struct ndb_column_info column;
+        if (load->columns[i] == SKIPPED ||
+            ndb_table_column(load->table, load->columns[i], &column) != 0)
+            continue;
+        fields[count++] = (struct ndb_field){
+            .column_id = column.id, .offset = offset, .size = column.size,
+            .null_offset = column.nullable ? i / 8 : NDB_NOT_NULLABLE, .null_bit = i % 8};
+        offset += column.size;
+    }
+    load->record =
+        ndb_record_create(load->settings->tool.ndb, load->table, fields, count, offset);
+    free(fields);
+    if (load->record == NULL) tool_print_error(ndb_error(load->settings->tool.ndb));
+    return load->record != NULL;
+}
+
+static bool prepare(struct load *load, const char *table_name)
+{
+    load->table = ndb_table_open(load->settings->tool.ndb, table_name, 0);
+    if (load->table == NULL) {
+        (void)fprintf(stderr, "%s: ", table_name);
+        tool_print_error(ndb_error(load->settings->tool.ndb));
+        return false;
+    }
+    if (!choose_columns(load) || !make_record(load)) return false;
+    if (!import_input_open(&load->input, load->path)) {
+        (void)fprintf(stderr, "%s: %s\n", load->path, strerror(errno));
+        return false;
+    }
+    if (!make_slots(load)) {
+        (void)fprintf(stderr, "%s: out of memory\n", load->path);
+        return false;
+    }
+    return true;
+}
+
+/* Until all input is read and every row that was sent is answered. */
+static void run(struct load *load)
+{
+    ndb_t *ndb = load->settings->tool.ndb;
+
+    for (;;) {
+        submit_due(load);
+        if (!load->stop) read_rows(load);
+        uint32_t pending = ndb_pending(ndb);
+        if (pending == 0 && load->retry == NULL && load->stop) break;
+        /* With room for more rows there is no reason to wait. */
+        bool wait = load->stop || load->free == NULL;
+        if (wait && pending == 0) {
+            (void)nanosleep(&(struct timespec){.tv_nsec = 1000000L}, NULL);
+        } else if (ndb_poll(ndb, wait ? POLL_MS : 0, wait ? 1 : 0) < 0) {
+            tool_print_error(ndb_error(ndb));
+            fail(load);
+            break;
+        }
+        if (load->failed) load->retry = NULL; /* Their rows stay away; the load has failed. */
+        if (load->bar || load->settings->monitor_s > 0) print_progress(load, false);
+    }
+}
+
+static void release(struct load *load)
+{
+    for (uint32_t i = 0; load->slots != NULL && i < load->settings->outstanding; i++)
+        free(load->slots[i].raw);
+    free(load->slots);
+    free(load->rows);
+    csv_row_free(&load->csv);
+    if (load->input.buffer != NULL) import_input_close(&load->input);
+    ndb_record_release(load->record);
+    ndb_table_release(load->table);
+}
+
+int import_load(struct import_settings *settings, const char *path, const char *table_name,
+                const char *rejects_path, struct import_totals *totals)
+{
+    struct load *load = calloc(1, sizeof(*load));
+
+    *totals = (struct import_totals){0};
+    if (load == NULL) return TOOL_FAILED;
+    *load = (struct load){.settings = settings, .path = path, .rejects_path = rejects_path,
+                          .format = settings->format, .start_ms = now_ms()};
+    load->bar = isatty(STDERR_FILENO) == 1;
+    load->progress_ms = load->start_ms + (load->bar ? 0 : settings->monitor_s * 1000u);
+    if (prepare(load, table_name)) {
+        load->start_ms = now_ms();
+        run(load);
+        if (load->bar) print_progress(load, true);
+    } else {
+        load->failed = true;
+    }
+    if (load->rejects != NULL && fclose(load->rejects) != 0) {
+        (void)fprintf(stderr, "%s: %s\n", rejects_path, strerror(errno));
+        load->failed = true;
+    }
+    load->totals.bytes = load->input.bytes_read;
+    load->totals.seconds = (double)(now_ms() - load->start_ms) / 1000.0;
+    *totals = load->totals;
+    int code = load->failed || load->totals.rejected > 0 ? TOOL_FAILED : TOOL_OK;
+    release(load);
+    free(load);
+    return code;
+}

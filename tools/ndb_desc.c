@@ -1,0 +1,275 @@
+/* ndb_desc.c -- describes tables: columns, keys, fragments and where they are. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "tools/tool_common.h"
+
+#define TYPE_TEXT_MAX 200
+
+struct settings {
+    struct tool tool;
+    int first; /* Index of the first table in argv. */
+    bool partitions, nodes, context;
+};
+
+static const struct argp_option options[] = {
+    {"extra-partition-info", 'p', NULL, 0, "one line for each fragment, with its rows", 0},
+    {"extra-node-info", 'n', NULL, 0, "with -p: the nodes of each fragment, primary first", 0},
+    {"context", 'x', NULL, 0, "also print database, schema, name and id", 0},
+    {0},
+};
+
+static error_t read_option(int key, char *argument, struct argp_state *state)
+{
+    struct settings *settings = state->input;
+
+    (void)argument;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &settings->tool; return 0;
+    case 'p': settings->partitions = true; return 0;
+    case 'n': settings->nodes = true; return 0;
+    case 'x': settings->context = true; return 0;
+    case ARGP_KEY_ARGS: settings->first = state->next; return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "give at least one table"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* malloc'ed text of a default value, or NULL when there is none. */
+static char *default_text(const struct ndb_table *table, const struct ndb_column_info *column)
+{
+    if (column->default_value == NULL) return NULL;
+    uint32_t size = ndb_value_print_size(table, column->id) + 1;
+    char *text = malloc(size);
+    if (text == NULL) return NULL;
+    if (ndb_value_print(table, column->id, column->default_value, column->default_size,
+                        NDB_PRINT_QUOTE, text, size) < 0)
+        (void)snprintf(text, size, "?");
+    return text;
+}
+
+static const char *array_type(const struct ndb_column_info *column)
+{
+    static const char *const names[] = {"FIXED", "SHORT_VAR", "MEDIUM_VAR"};
+
+    return names[column->prefix_bytes <= 2 ? column->prefix_bytes : 2];
+}
+
+static void print_column(const struct ndb_table *table, const struct ndb_column_info *column)
+{
+    char type[TYPE_TEXT_MAX];
+
+    (void)ndb_column_type_text(table, column->id, type, sizeof(type));
+    const char *null = column->primary_key ? "PRIMARY KEY" : column->nullable ? "NULL" : "NOT NULL";
+    printf("%s %s %s%s AT=%s ST=MEMORY", column->name, type, null,
+           column->partition_key ? " DISTRIBUTION KEY" : "", array_type(column));
+    char *value = default_text(table, column);
+    if (value != NULL) printf(" DEFAULT %s", value);
+    free(value);
+    (void)putchar('\n');
+}
+
+static void print_options(const struct ndb_table_info *info)
+{
+    printf("Table options:%s%s%s\n", info->read_backup ? " readbackup" : "",
+           info->fully_replicated ? (info->read_backup ? ", fullyreplicated" : " fullyreplicated")
+                                  : "",
+           info->logging ? "" : (info->read_backup || info->fully_replicated ? ", nologging"
+                                                                             : " nologging"));
+}
+
+static void print_table(const struct settings *settings, const struct ndb_table *table,
+                        const struct ndb_table_info *info)
+{
+    struct ndb_column_info column;
+
+    printf("-- %s --\n", info->name);
+    if (settings->context)
+        printf("Database: %s\nSchema: def\nName: %s\nTable id: %u\n", info->database, info->name,
+               info->table_id);
+    printf("Version: %u\nFragment type: HashMapPartition\nTemporary table: no\n", info->version);
+    printf("Number of attributes: %u\nNumber of primary keys: %u\n", info->columns,
+           info->key_columns);
+    printf("Max Rows: %" PRIu64 "\nRow Checksum: %d\nRow GCI: %d\n", info->max_rows,
+           info->row_checksum, info->row_gci);
+    printf("PartitionCount: %u\nFragmentCount: %u\nPartitionBalance: %s\nReplicas: %u\n",
+           info->fragments, info->fragments, info->balance, info->replicas);
+    printf("TableStatus: Retrieved\n");
+    print_options(info);
+    printf("HashMap: DEFAULT-HASHMAP-%u-%u\n", info->hash_map_buckets, info->fragments);
+    printf("-- Attributes --\n");
+    for (uint32_t i = 0; i < info->columns; i++) {
+        if (ndb_table_column(table, i, &column) == 0) print_column(table, &column);
+    }
+    printf("-- Indexes -- \nPRIMARY KEY(");
+    const char *comma = "";
+    for (uint32_t i = 0; i < info->columns; i++) {
+        if (ndb_table_column(table, i, &column) != 0 || !column.primary_key) continue;
+        printf("%s%s", comma, column.name);
+        comma = ", ";
+    }
+    printf(") - UniqueHashIndex\n");
+}
+
+/* Counts the rows of each fragment by a scan of one key column. False: error printed. */
+static bool count_fragments(struct tool *tool, struct ndb_table *table,
+                            const struct ndb_table_info *info, uint64_t *rows)
+{
+    struct ndb_column_info column;
+    uint32_t key = 0;
+    const void *row;
+    int more;
+
+    while (key < info->columns && ndb_table_column(table, key, &column) == 0 && !column.primary_key)
+        key++;
+    struct ndb_scan *scan = ndb_scan_start_columns(tool->ndb, table, &key, 1, NULL, 0);
+    if (scan == NULL) {
+        tool_print_error(ndb_error(tool->ndb));
+        return false;
+    }
+    while ((more = ndb_scan_next(scan, &row, 0)) == 1) {
+        uint32_t fragment = ndb_scan_fragment(scan);
+        if (fragment < info->fragments) rows[fragment]++;
+    }
+    if (more < 0) tool_print_error(ndb_scan_error(scan));
+    ndb_scan_close(scan);
+    return more == 0;
+}
+
+static void print_partitions(const struct settings *settings, const struct ndb_table *table,
+                             const struct ndb_table_info *info, const uint64_t *rows)
+{
+    printf("-- Per partition info -- \nPartition\tRow count%s\n", settings->nodes ? "\tNodes" : "");
+    for (uint32_t i = 0; i < info->fragments; i++) {
+        printf("%u\t%" PRIu64, i, rows[i]);
+        for (uint32_t replica = 0; settings->nodes && replica < info->replicas; replica++) {
+            uint32_t node = ndb_table_fragment_node(table, i, replica);
+            if (node != 0) printf("%s%u", replica == 0 ? "\t" : ",", node);
+        }
+        (void)putchar('\n');
+    }
+}
+
+static cJSON *columns_json(const struct ndb_table *table, const struct ndb_table_info *info)
+{
+    cJSON *list = cJSON_CreateArray();
+
+    for (uint32_t i = 0; i < info->columns; i++) {
+        struct ndb_column_info column;
+        char type[TYPE_TEXT_MAX];
+        if (ndb_table_column(table, i, &column) != 0) continue;
+        (void)ndb_column_type_text(table, i, type, sizeof(type));
+        cJSON *object = cJSON_CreateObject();
+        cJSON_AddStringToObject(object, "name", column.name);
+        cJSON_AddStringToObject(object, "type", type);
+        cJSON_AddBoolToObject(object, "nullable", column.nullable);
+        cJSON_AddBoolToObject(object, "primary_key", column.primary_key);
+        cJSON_AddBoolToObject(object, "distribution_key", column.partition_key);
+        cJSON_AddStringToObject(object, "array_type", array_type(&column));
+        char *value = default_text(table, &column);
+        if (value != NULL) cJSON_AddStringToObject(object, "default", value);
+        free(value);
+        cJSON_AddItemToArray(list, object);
+    }
+    return list;
+}
+
+static cJSON *partitions_json(const struct ndb_table *table, const struct ndb_table_info *info,
+                              const uint64_t *rows)
+{
+    cJSON *list = cJSON_CreateArray();
+
+    for (uint32_t i = 0; i < info->fragments; i++) {
+        cJSON *object = cJSON_CreateObject();
+        cJSON *nodes = cJSON_CreateArray();
+        for (uint32_t replica = 0; replica < info->replicas; replica++) {
+            uint32_t node = ndb_table_fragment_node(table, i, replica);
+            if (node != 0) cJSON_AddItemToArray(nodes, cJSON_CreateNumber(node));
+        }
+        cJSON_AddNumberToObject(object, "partition", i);
+        cJSON_AddNumberToObject(object, "rows", (double)rows[i]);
+        cJSON_AddItemToObject(object, "nodes", nodes);
+        cJSON_AddItemToArray(list, object);
+    }
+    return list;
+}
+
+static cJSON *table_json(const struct ndb_table *table, const struct ndb_table_info *info,
+                         const uint64_t *rows)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(object, "database", info->database);
+    cJSON_AddStringToObject(object, "name", info->name);
+    cJSON_AddNumberToObject(object, "id", info->table_id);
+    cJSON_AddNumberToObject(object, "version", info->version);
+    cJSON_AddNumberToObject(object, "fragments", info->fragments);
+    cJSON_AddNumberToObject(object, "replicas", info->replicas);
+    cJSON_AddStringToObject(object, "balance", info->balance);
+    cJSON_AddBoolToObject(object, "read_backup", info->read_backup);
+    cJSON_AddBoolToObject(object, "fully_replicated", info->fully_replicated);
+    cJSON_AddBoolToObject(object, "logging", info->logging);
+    cJSON_AddNumberToObject(object, "row_size_max", info->row_size_max);
+    cJSON_AddItemToObject(object, "columns", columns_json(table, info));
+    if (rows != NULL)
+        cJSON_AddItemToObject(object, "partitions", partitions_json(table, info, rows));
+    return object;
+}
+
+static int describe(struct settings *settings, const char *name, cJSON *list)
+{
+    struct ndb_table *table = tool_open_table(&settings->tool, name);
+    struct ndb_table_info info;
+    uint64_t *rows = NULL;
+    int code = TOOL_FAILED;
+
+    if (table == NULL) {
+        printf("No such object: %s\n", name);
+        return TOOL_FAILED;
+    }
+    ndb_table_describe(table, &info);
+    if (settings->partitions) rows = calloc(info.fragments + 1, sizeof(*rows));
+    if (rows == NULL ? !settings->partitions
+                     : count_fragments(&settings->tool, table, &info, rows)) {
+        code = TOOL_OK;
+        if (settings->tool.format == TOOL_JSON) {
+            cJSON_AddItemToArray(list, table_json(table, &info, rows));
+        } else {
+            print_table(settings, table, &info);
+            if (rows != NULL) print_partitions(settings, table, &info, rows);
+            (void)putchar('\n');
+        }
+    }
+    free(rows);
+    ndb_table_release(table);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {options, read_option, "TABLE...", "Describes tables.",
+                                     children, NULL, NULL};
+    struct settings settings = {0};
+    int code = TOOL_OK;
+
+    tool_init(&settings.tool, "ndb_desc");
+    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
+    if (!tool_connect(&settings.tool)) return tool_close(&settings.tool, TOOL_FAILED);
+    cJSON *list = cJSON_CreateArray();
+    for (int i = settings.first; i < argc; i++) {
+        if (describe(&settings, argv[i], list) != TOOL_OK) code = TOOL_FAILED;
+    }
+    if (settings.tool.format == TOOL_JSON) {
+        char *text = cJSON_Print(list);
+        if (text != NULL) printf("%s\n", text);
+        free(text);
+    }
+    cJSON_Delete(list);
+    return tool_close(&settings.tool, code);
+}

@@ -1,0 +1,51 @@
+/* ndb_drop_table.c -- drops tables with their rows. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
+
+#include "tools/tool_common.h"
+
+struct settings {
+    struct tool tool;
+    int first; /* Index of the first table in argv. */
+};
+
+static error_t read_option(int key, char *argument, struct argp_state *state)
+{
+    struct settings *settings = state->input;
+
+    (void)argument;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &settings->tool; return 0;
+    case ARGP_KEY_ARGS: settings->first = state->next; return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "give at least one table"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        .parser = read_option, .args_doc = "TABLE...", .children = children,
+        .doc = "Drops tables with all their rows."};
+    struct settings settings = {0};
+
+    tool_init(&settings.tool, "ndb_drop_table");
+    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
+    if (!tool_connect(&settings.tool)) return tool_close(&settings.tool, TOOL_FAILED);
+
+    int code = TOOL_OK;
+    for (int i = settings.first; i < argc && code == TOOL_OK; i++) {
+        char name[300];
+        tool_table_name(&settings.tool, argv[i], name, sizeof(name));
+        printf("Dropping table %s...", argv[i]);
+        if (ndb_table_drop(settings.tool.ndb, name, 0) == 0) {
+            printf("OK\n");
+        } else {
+            printf("\n");
+            tool_print_error(ndb_error(settings.tool.ndb));
+            code = TOOL_FAILED;
+        }
+    }
+    return tool_close(&settings.tool, code);
+}

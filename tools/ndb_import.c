@@ -1,0 +1,293 @@
+/* ndb_import.c -- loads CSV and TSV files into tables. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/import.h"
+
+#define PATH_SIZE        4200
+#define OUTSTANDING_MAX  65536u
+#define MEGABYTE         (1024.0 * 1024.0)
+
+struct settings {
+    struct import_settings import;
+    int first; /* Index of the database in argv. */
+    uint32_t workers, batch;
+};
+
+enum {
+    KEY_FIELD_END = TOOL_KEY_OWN, KEY_QUOTE, KEY_ESCAPE, KEY_LINE_END, KEY_IGNORE, KEY_CSVOPT,
+    KEY_COLUMNS, KEY_WORKERS, KEY_BATCH, KEY_CONTINUE, KEY_REJECTS, KEY_REJECTS_LIMIT,
+    KEY_MAX_ROWS, KEY_MONITOR, KEY_TYPE, KEY_TABLE, KEY_NULL, KEY_TEMPERRORS, KEY_TEMPDELAY
+};
+
+static const struct argp_option options[] = {
+    {NULL, 0, NULL, 0, "Format of the files:", 1},
+    {"input-type", KEY_TYPE, "csv|tsv", 0,
+     "csv: comma, optional double quotes, backslash escapes; tsv: TAB, backslash escapes. Default "
+     "csv for files named *.csv, else tsv. The options below change single items.", 1},
+    {"csvopt", KEY_CSVOPT, "LETTERS", 0,
+     "c fields end with a comma, q optional double quotes, n lines end with \\n, r with \\r\\n, "
+     "d nothing else", 1},
+    {"fields-terminated-by", KEY_FIELD_END, "TEXT", 0, "\\t, \\n, \\r, \\\\, \\xHH are known", 1},
+    {"fields-optionally-enclosed-by", KEY_QUOTE, "CHAR", 0, "quote; empty: none", 1},
+    {"fields-escaped-by", KEY_ESCAPE, "CHAR", 0, "escape character; empty: none", 1},
+    {"lines-terminated-by", KEY_LINE_END, "TEXT", 0, "default \\n, in csv also \\r\\n", 1},
+    {"ignore-lines", KEY_IGNORE, "N", 0, "skip the first N rows", 1},
+    {"null", KEY_NULL, "TEXT", 0,
+     "an unquoted field of this text is NULL, too (escape and N always is; without an escape "
+     "character the default is NULL)", 1},
+    {NULL, 0, NULL, 0, "What goes where:", 2},
+    {"table", KEY_TABLE, "NAME", 0, "the table (default: the file's name without extension)", 2},
+    {"columns", KEY_COLUMNS, "A,B,...", 0,
+     "the columns of the fields, in order; @name skips a field; columns left out get their default",
+     2},
+    {"max-rows", KEY_MAX_ROWS, "N", 0, "stop after N rows", 2},
+    {NULL, 0, NULL, 0, "Errors:", 3},
+    {"continue", KEY_CONTINUE, NULL, 0, "go on after rejected rows, and with the next file", 3},
+    {"rejects", KEY_REJECTS, "FILE", 0,
+     "rejected rows: number, error, message, text (default: <table>.rej)", 3},
+    {"rejects-limit", KEY_REJECTS_LIMIT, "N", 0, "with --continue: stop after more than N", 3},
+    {"temperrors", KEY_TEMPERRORS, "N", 0, "tries of a row that meets temporary errors (100)", 3},
+    {"tempdelay", KEY_TEMPDELAY, "MS", 0, "first pause before such a row is tried again (10)", 3},
+    {NULL, 0, NULL, 0, "Speed:", 4},
+    {"db-workers", KEY_WORKERS, "N", 0, "batches on their way at a time (8)", 4},
+    {"opbatch", KEY_BATCH, "N", 0, "rows of a batch (256)", 4},
+    {"monitor", KEY_MONITOR, "SECONDS", 0,
+     "a progress line this often, 0 none (0; on a terminal there is a progress bar)", 4},
+    {0},
+};
+
+static void read_separator(const char *argument, char *out, uint32_t *size, const char *option,
+                           struct argp_state *state)
+{
+    int length = csv_separator(argument, out);
+
+    if (length < 0)
+        argp_error(state, "%s must have 1 to %d characters, not '%s'", option, CSV_SEPARATOR_MAX,
+                   argument);
+    *size = (uint32_t)length;
+}
+
+/* One character, or 0 for an empty argument. */
+static char read_character(const char *argument, const char *option, struct argp_state *state)
+{
+    char text[CSV_SEPARATOR_MAX];
+
+    if (argument[0] == '\0') return '\0';
+    if (strcmp(argument, "\\") == 0) return '\\';
+    if (csv_separator(argument, text) != 1)
+        argp_error(state, "%s must be one character or empty, not '%s'", option, argument);
+    return text[0];
+}
+
+static void read_csvopt(struct import_settings *import, const char *letters,
+                        struct argp_state *state)
+{
+    for (const char *p = letters; *p != '\0'; p++) {
+        switch (*p) {
+        case 'c':
+            read_separator(",", import->format.field_end, &import->format.field_end_size,
+                           "--csvopt", state);
+            import->field_end_set = true;
+            break;
+        case 'q':
+            import->format.quote = '"';
+            import->quote_set = true;
+            break;
+        case 'n':
+        case 'r':
+            read_separator(*p == 'n' ? "\n" : "\r\n", import->format.line_end,
+                           &import->format.line_end_size, "--csvopt", state);
+            import->line_end_set = true;
+            break;
+        case 'd': break;
+        default: argp_error(state, "--csvopt knows the letters c, d, n, q and r, not '%c'", *p);
+        }
+    }
+}
+
+/* Options of the format. False: not one of them. */
+static bool read_format_option(struct import_settings *import, int key, char *argument,
+                               struct argp_state *state)
+{
+    struct csv_format *format = &import->format;
+
+    switch (key) {
+    case KEY_TYPE:
+        if (strcmp(argument, "csv") != 0 && strcmp(argument, "tsv") != 0)
+            argp_error(state, "--input-type must be csv or tsv, not '%s'", argument);
+        import->input_type = argument;
+        return true;
+    case KEY_CSVOPT: read_csvopt(import, argument, state); return true;
+    case KEY_FIELD_END:
+        read_separator(argument, format->field_end, &format->field_end_size,
+                       "--fields-terminated-by", state);
+        import->field_end_set = true;
+        return true;
+    case KEY_LINE_END:
+        read_separator(argument, format->line_end, &format->line_end_size,
+                       "--lines-terminated-by", state);
+        import->line_end_set = true;
+        return true;
+    case KEY_QUOTE:
+        format->quote = read_character(argument, "--fields-optionally-enclosed-by", state);
+        import->quote_set = true;
+        return true;
+    case KEY_ESCAPE:
+        format->escape = read_character(argument, "--fields-escaped-by", state);
+        import->escape_set = true;
+        return true;
+    case KEY_NULL: import->null_text = argument; return true;
+    case KEY_IGNORE:
+        import->ignore_lines = tool_number(argument, 0, UINT64_MAX, "--ignore-lines", state);
+        return true;
+    default: return false;
+    }
+}
+
+static error_t read_option(int key, char *argument, struct argp_state *state)
+{
+    struct settings *settings = state->input;
+    struct import_settings *import = &settings->import;
+
+    if (read_format_option(import, key, argument, state)) return 0;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &import->tool; return 0;
+    case KEY_TABLE: import->table = argument; return 0;
+    case KEY_COLUMNS: import->columns = argument; return 0;
+    case KEY_MAX_ROWS:
+        import->rows_max = tool_number(argument, 0, UINT64_MAX, "--max-rows", state);
+        return 0;
+    case KEY_CONTINUE: import->keep_going = true; return 0;
+    case KEY_REJECTS: import->rejects = argument; return 0;
+    case KEY_REJECTS_LIMIT:
+        import->rejects_limit = tool_number(argument, 0, UINT64_MAX, "--rejects-limit", state);
+        return 0;
+    case KEY_TEMPERRORS:
+        import->temporary_max =
+            (uint32_t)tool_number(argument, 0, 1000000, "--temperrors", state);
+        return 0;
+    case KEY_TEMPDELAY:
+        import->temporary_delay_ms =
+            (uint32_t)tool_number(argument, 0, 60000, "--tempdelay", state);
+        return 0;
+    case KEY_WORKERS:
+        settings->workers = (uint32_t)tool_number(argument, 1, 128, "--db-workers", state);
+        return 0;
+    case KEY_BATCH:
+        settings->batch = (uint32_t)tool_number(argument, 1, 8192, "--opbatch", state);
+        return 0;
+    case KEY_MONITOR:
+        import->monitor_s = (uint32_t)tool_number(argument, 0, 3600, "--monitor", state);
+        return 0;
+    case ARGP_KEY_ARGS:
+        settings->first = state->next;
+        if (state->argc - state->next < 2) argp_error(state, "give a database and a file");
+        if ((import->table != NULL || import->rejects != NULL) && state->argc - state->next > 2)
+            argp_error(state, "--table and --rejects are for one file");
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "give a database and a file"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* What the options have not set comes from the type. */
+static void complete_format(struct import_settings *import, const char *path)
+{
+    struct csv_format *format = &import->format;
+    const char *dot = strrchr(path, '.');
+    bool csv = import->input_type != NULL ? strcmp(import->input_type, "csv") == 0
+                                          : dot != NULL && strcmp(dot, ".csv") == 0;
+
+    if (!import->field_end_set) {
+        format->field_end[0] = csv ? ',' : '\t';
+        format->field_end_size = 1;
+    }
+    if (!import->line_end_set) {
+        format->line_end[0] = '\n';
+        format->line_end_size = 1;
+    }
+    format->cr_optional = csv && !import->line_end_set;
+    if (!import->quote_set) format->quote = csv ? '"' : '\0';
+    if (!import->escape_set) format->escape = '\\';
+    csv_format_prepare(format);
+}
+
+/* The file's name without directories and extension. */
+static void base_name(const char *path, char *name, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash == NULL ? path : slash + 1;
+    const char *dot = strrchr(base, '.');
+
+    size_t length = dot == NULL || dot == base ? strlen(base) : (size_t)(dot - base);
+    (void)snprintf(name, size, "%.*s", (int)length, base);
+}
+
+static void print_totals(const char *database, const char *table,
+                         const struct import_totals *totals)
+{
+    double seconds = totals->seconds > 0.001 ? totals->seconds : 0.001;
+
+    printf("%s.%s: %" PRIu64 " rows imported, %" PRIu64 " rejected, %" PRIu64
+           " tried again, %.2f s, %.0f rows/s, %.1f MB/s\n",
+           database, table, totals->rows, totals->rejected, totals->retries, totals->seconds,
+           (double)totals->rows / seconds, (double)totals->bytes / MEGABYTE / seconds);
+    (void)fflush(stdout);
+}
+
+static int import_file(struct import_settings *import, const char *database, const char *path)
+{
+    char table[200];
+    char table_name[300];
+    char rejects[PATH_SIZE];
+    struct import_totals totals;
+    struct csv_format options_format = import->format;
+
+    base_name(path, table, sizeof(table));
+    if (import->table != NULL) (void)snprintf(table, sizeof(table), "%s", import->table);
+    (void)snprintf(table_name, sizeof(table_name), "%s/%s", database, table);
+    (void)snprintf(rejects, sizeof(rejects), "%s.rej", table);
+    complete_format(import, path);
+    const char *options_null = import->null_text;
+    if (import->null_text == NULL && import->format.escape == '\0') import->null_text = "NULL";
+    int code = import_load(import, path, table_name,
+                           import->rejects != NULL ? import->rejects : rejects, &totals);
+    print_totals(database, table, &totals);
+    if (totals.rejected > 0)
+        (void)fprintf(stderr, "Rejected rows are in %s\n",
+                      import->rejects != NULL ? import->rejects : rejects);
+    import->format = options_format;
+    import->null_text = options_null;
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&tool_argp, 0, "Connection:", 5}, {0}};
+    static const struct argp argp = {
+        options, read_option, "DATABASE FILE...",
+        "Loads CSV and TSV files (- is standard input) into tables. It stops at the first row that "
+        "is rejected, unless --continue is given. The exit code is 0 when all rows were imported.",
+        children, NULL, NULL};
+    struct settings settings = {
+        .import = {.rows_max = UINT64_MAX, .rejects_limit = UINT64_MAX, .temporary_max = 100,
+                   .temporary_delay_ms = 10},
+        .workers = 8, .batch = 256};
+    struct import_settings *import = &settings.import;
+    int code = TOOL_OK;
+
+    tool_init(&import->tool, "ndb_import");
+    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
+    import->outstanding = settings.workers * settings.batch;
+    if (import->outstanding > OUTSTANDING_MAX) import->outstanding = OUTSTANDING_MAX;
+    if (!tool_connect(&import->tool)) return tool_close(&import->tool, TOOL_FAILED);
+    for (int i = settings.first + 1; i < argc; i++) {
+        if (import_file(import, argv[settings.first], argv[i]) == TOOL_OK) continue;
+        code = TOOL_FAILED;
+        if (!import->keep_going) break;
+    }
+    return tool_close(&import->tool, code);
+}

@@ -1,0 +1,232 @@
+/* ndb_select_all.c -- prints the rows of a table. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/tool_common.h"
+
+#define OUTPUT_BUFFER (1u << 20)
+
+struct settings {
+    struct tool tool;
+    const char *table;
+    const char *delimiter; /* NULL: TAB, with --csv a comma. */
+    bool header, hex, csv;
+    uint64_t limit;
+    uint32_t parallelism;
+    enum ndb_lock_mode lock;
+};
+
+enum { KEY_LIMIT = TOOL_KEY_OWN, KEY_CSV };
+
+static const struct argp_option options[] = {
+    {"delimiter", 'D', "TEXT", 0, "between columns (TAB)", 0},
+    {"header", 'h', "0|1", 0, "print the column names first (1)", 0},
+    {"useHexFormat", 'x', NULL, 0, "print binary values as 0x...", 0},
+    {"limit", KEY_LIMIT, "N", 0, "stop after N rows", 0},
+    {"parallelism", 'p', "N", 0, "fragments read at a time (0: all)", 0},
+    {"lock", 'l', "0|1|2", 0, "0 committed read (default), 1 shared lock, 2 exclusive lock", 0},
+    {"csv", KEY_CSV, NULL, 0, "only rows, in the form that ndb_import reads without options", 0},
+    {0},
+};
+
+static error_t read_option(int key, char *argument, struct argp_state *state)
+{
+    static const enum ndb_lock_mode locks[] = {NDB_COMMITTED_READ, NDB_LOCK_SHARED,
+                                               NDB_LOCK_EXCLUSIVE};
+    struct settings *settings = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &settings->tool; return 0;
+    case 'D': settings->delimiter = argument; return 0;
+    case 'h': settings->header = tool_number(argument, 0, 1, "--header", state) != 0; return 0;
+    case 'x': settings->hex = true; return 0;
+    case KEY_LIMIT:
+        settings->limit = tool_number(argument, 0, UINT64_MAX, "--limit", state);
+        return 0;
+    case 'p':
+        settings->parallelism = (uint32_t)tool_number(argument, 0, 10000, "--parallelism", state);
+        return 0;
+    case 'l': settings->lock = locks[tool_number(argument, 0, 2, "--lock", state)]; return 0;
+    case KEY_CSV: settings->csv = true; return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0) argp_error(state, "only one table can be given");
+        settings->table = argument;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "give a table"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+struct output {
+    struct ndb_table *table;
+    uint32_t columns;
+    struct ndb_column_info *column;
+    char *text; /* Room for the longest value. */
+    uint32_t text_size;
+};
+
+static int output_init(struct output *output, struct ndb_table *table)
+{
+    struct ndb_table_info info;
+
+    ndb_table_describe(table, &info);
+    *output = (struct output){.table = table, .columns = info.columns};
+    output->column = calloc(info.columns, sizeof(*output->column));
+    if (output->column == NULL) return -1;
+    for (uint32_t i = 0; i < info.columns; i++) {
+        uint32_t size = ndb_value_print_size(table, i);
+        if (ndb_table_column(table, i, &output->column[i]) != 0) return -1;
+        if (size > output->text_size) output->text_size = size;
+    }
+    output->text = malloc(output->text_size + 1);
+    return output->text == NULL ? -1 : 0;
+}
+
+static void output_free(struct output *output)
+{
+    free(output->column);
+    free(output->text);
+}
+
+static bool is_text(enum ndb_column_type type)
+{
+    return type == NDB_CHAR || type == NDB_VARCHAR || type == NDB_LONGVARCHAR;
+}
+
+/* Content between quotes; quotes doubled, backslashes too. */
+static void print_csv_text(const struct ndb_column_info *column, const char *value, uint32_t size)
+{
+    const char *content = value + column->prefix_bytes;
+    uint32_t length = size - column->prefix_bytes;
+
+    if (column->type == NDB_CHAR) {
+        while (length > 0 && content[length - 1] == ' ') length--;
+    }
+    (void)putchar('"');
+    for (uint32_t i = 0; i < length; i++) {
+        if (content[i] == '"' || content[i] == '\\') (void)putchar(content[i]);
+        (void)putchar(content[i]);
+    }
+    (void)putchar('"');
+}
+
+/* False: the value cannot be printed, it is malformed. */
+static bool print_value(const struct settings *settings, const struct output *output, uint32_t id,
+                        const void *value, uint32_t size)
+{
+    const struct ndb_column_info *column = &output->column[id];
+    uint32_t flags = (settings->csv ? 0u : (uint32_t)NDB_PRINT_QUOTE) |
+                     (settings->hex ? (uint32_t)NDB_PRINT_HEX : 0u);
+
+    if (value == NULL) {
+        (void)fputs(settings->csv ? "\\N" : "[NULL]", stdout);
+        return true;
+    }
+    if (settings->csv && is_text(column->type) && size >= column->prefix_bytes) {
+        print_csv_text(column, value, size);
+        return true;
+    }
+    int length = ndb_value_print(output->table, id, value, size, flags, output->text,
+                                 output->text_size + 1);
+    if (length < 0) return false;
+    if (!settings->csv || (column->type != NDB_BINARY && column->type != NDB_VARBINARY &&
+                           column->type != NDB_LONGVARBINARY)) {
+        (void)fwrite(output->text, 1, (size_t)length, stdout);
+        return true;
+    }
+    struct ndb_column_info plain = {.type = column->type}; /* No prefix in printed text. */
+    print_csv_text(&plain, output->text, (uint32_t)length);
+    return true;
+}
+
+static void print_header(const struct settings *settings, const struct output *output)
+{
+    for (uint32_t i = 0; i < output->columns; i++)
+        printf("%s%s", i == 0 ? "" : settings->delimiter, output->column[i].name);
+    (void)putchar('\n');
+}
+
+/* 0 done, -1 with *error. Rows already printed cannot be taken back: *rows tells the caller. */
+static int print_rows(const struct settings *settings, const struct output *output, uint64_t *rows,
+                      ndb_error_t *error)
+{
+    struct ndb_scan_options scan_options = {.lock = settings->lock,
+                                            .parallelism = settings->parallelism};
+    struct ndb_scan *scan = ndb_scan_start_columns(settings->tool.ndb, output->table, NULL, 0,
+                                                   &scan_options, 0);
+    const void *row;
+    int more = 1;
+
+    if (scan == NULL) {
+        *error = *ndb_error(settings->tool.ndb);
+        return -1;
+    }
+    while (*rows < settings->limit && (more = ndb_scan_next(scan, &row, 0)) == 1) {
+        for (uint32_t i = 0; i < output->columns; i++) {
+            const void *value;
+            uint32_t size;
+            if (i > 0) (void)fputs(settings->delimiter, stdout);
+            if (ndb_scan_value(scan, i, &value, &size) != 0 ||
+                !print_value(settings, output, i, value, size)) {
+                *error = *ndb_scan_error(scan);
+                ndb_scan_close(scan);
+                return -1;
+            }
+        }
+        (void)putchar('\n');
+        (*rows)++;
+        if (ferror(stdout)) break; /* The reader has gone; tool_close reports it. */
+    }
+    if (more < 0) *error = *ndb_scan_error(scan);
+    ndb_scan_close(scan);
+    return more < 0 ? -1 : 0;
+}
+
+static int select_all(struct settings *settings)
+{
+    struct ndb_table *table = tool_open_table(&settings->tool, settings->table);
+    struct output output;
+    ndb_error_t error;
+    uint64_t rows = 0;
+    uint32_t tries = 0;
+    int result;
+
+    if (table == NULL) return TOOL_FAILED;
+    if (output_init(&output, table) != 0) {
+        (void)fprintf(stderr, "ndb_select_all: out of memory\n");
+        output_free(&output);
+        ndb_table_release(table);
+        return TOOL_FAILED;
+    }
+    if (settings->header && !settings->csv) print_header(settings, &output);
+    do {
+        result = print_rows(settings, &output, &rows, &error);
+    } while (result != 0 && rows == 0 && tool_try_again(&error, &tries));
+    if (result != 0) {
+        tool_print_error(&error);
+    } else if (!settings->csv) {
+        printf("%" PRIu64 " rows returned\n", rows);
+    }
+    output_free(&output);
+    ndb_table_release(table);
+    return result == 0 ? TOOL_OK : TOOL_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {options, read_option, "TABLE", "Prints the rows of a table.",
+                                     children, NULL, NULL};
+    static char buffer[OUTPUT_BUFFER];
+    struct settings settings = {.header = true, .limit = UINT64_MAX, .lock = NDB_COMMITTED_READ};
+
+    tool_init(&settings.tool, "ndb_select_all");
+    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
+    if (settings.delimiter == NULL) settings.delimiter = settings.csv ? "," : "\t";
+    (void)setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+    if (!tool_connect(&settings.tool)) return tool_close(&settings.tool, TOOL_FAILED);
+    return tool_close(&settings.tool, select_all(&settings));
+}

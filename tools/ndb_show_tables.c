@@ -1,0 +1,175 @@
+/* ndb_show_tables.c -- lists the tables of the cluster. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cjson/cJSON.h>
+
+#include "tools/tool_common.h"
+
+struct settings {
+    struct tool tool;
+    const char *database; /* NULL: all. */
+    const char *table;    /* NULL: all. */
+    bool fully_qualified, parsable;
+    uint32_t loops;
+};
+
+static const struct argp_option options[] = {
+    {"database", 'd', "NAME", 0, "only tables of this database (default: all)", 0},
+    {"fully-qualified", 'f', NULL, 0, "print names as database/schema/table", 0},
+    {"parsable", 'p', NULL, 0, "TAB separated, quoted, without heading", 0},
+    {"loops", 'l', "N", 0, "print N times, a second apart (1)", 0},
+    {0},
+};
+
+static error_t read_option(int key, char *argument, struct argp_state *state)
+{
+    struct settings *settings = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &settings->tool; return 0;
+    case 'd': settings->database = argument; return 0;
+    case 'f': settings->fully_qualified = true; return 0;
+    case 'p': settings->parsable = true; return 0;
+    case 'l':
+        settings->loops = (uint32_t)tool_number(argument, 1, 1000000, "--loops", state);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0) argp_error(state, "only one table can be given");
+        settings->table = argument;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char *state_name(uint32_t state)
+{
+    static const char *const names[] = {"Offline", "Offline", "Building", "Dropping",
+                                        "Online", "Backup", "Broken"};
+
+    return state < sizeof(names) / sizeof(names[0]) ? names[state] : "Unknown";
+}
+
+/* "database/def/table" in its three parts. */
+struct parts {
+    char text[132];
+    const char *database, *schema, *table;
+};
+
+static void split_name(const char *name, struct parts *parts)
+{
+    (void)snprintf(parts->text, sizeof(parts->text), "%s", name);
+    parts->database = parts->text;
+    char *first = strchr(parts->text, '/');
+    char *second = first == NULL ? NULL : strchr(first + 1, '/');
+    if (second == NULL) {
+        *parts = (struct parts){.database = "", .schema = "", .table = name};
+        return;
+    }
+    *first = '\0';
+    *second = '\0';
+    parts->schema = first + 1;
+    parts->table = second + 1;
+}
+
+static bool is_wanted(const struct settings *settings, const struct parts *parts)
+{
+    return (settings->database == NULL || strcmp(settings->database, parts->database) == 0) &&
+           (settings->table == NULL || strcmp(settings->table, parts->table) == 0);
+}
+
+static void print_text(const struct settings *settings, const struct ndb_table_entry *entry,
+                       const struct parts *parts)
+{
+    if (settings->parsable && settings->fully_qualified) {
+        printf("%u\t'UserTable'\t'%s'\t'Yes'\t'%s'\n", entry->table_id, state_name(entry->state),
+               entry->name);
+    } else if (settings->parsable) {
+        printf("%u\t'UserTable'\t'%s'\t'Yes'\t'%s'\t'%s'\t'%s'\n", entry->table_id,
+               state_name(entry->state), parts->database, parts->schema, parts->table);
+    } else if (settings->fully_qualified) {
+        printf("%-5u %-20s %-8s %-7s %s\n", entry->table_id, "UserTable", state_name(entry->state),
+               "Yes", entry->name);
+    } else {
+        printf("%-5u %-20s %-8s %-7s %-12s %-8s %s\n", entry->table_id, "UserTable",
+               state_name(entry->state), "Yes", parts->database, parts->schema, parts->table);
+    }
+}
+
+static void add_json(cJSON *list, const struct ndb_table_entry *entry, const struct parts *parts)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddNumberToObject(object, "id", entry->table_id);
+    cJSON_AddStringToObject(object, "type", "UserTable");
+    cJSON_AddStringToObject(object, "state", state_name(entry->state));
+    cJSON_AddNumberToObject(object, "version", entry->version);
+    cJSON_AddNumberToObject(object, "fragments", entry->fragments);
+    cJSON_AddStringToObject(object, "database", parts->database);
+    cJSON_AddStringToObject(object, "schema", parts->schema);
+    cJSON_AddStringToObject(object, "name", parts->table);
+    cJSON_AddItemToArray(list, object);
+}
+
+static void print_heading(const struct settings *settings)
+{
+    if (settings->parsable || settings->tool.format == TOOL_JSON) return;
+    if (settings->fully_qualified) {
+        printf("%-5s %-20s %-8s %-7s %s\n", "id", "type", "state", "logging", "name");
+    } else {
+        printf("%-5s %-20s %-8s %-7s %-12s %-8s %s\n", "id", "type", "state", "logging",
+               "database", "schema", "name");
+    }
+}
+
+static int show(const struct settings *settings)
+{
+    struct ndb_table_entry *entries = NULL;
+    uint32_t count = 0;
+
+    if (ndb_table_list(settings->tool.ndb, &entries, &count, 0) != 0) {
+        tool_print_error(ndb_error(settings->tool.ndb));
+        return TOOL_FAILED;
+    }
+    cJSON *list = cJSON_CreateArray();
+    print_heading(settings);
+    for (uint32_t i = 0; i < count; i++) {
+        struct parts parts;
+        split_name(entries[i].name, &parts);
+        if (!is_wanted(settings, &parts)) continue;
+        if (settings->tool.format == TOOL_JSON) {
+            add_json(list, &entries[i], &parts);
+        } else {
+            print_text(settings, &entries[i], &parts);
+        }
+    }
+    if (settings->tool.format == TOOL_JSON) {
+        char *text = cJSON_Print(list);
+        if (text != NULL) printf("%s\n", text);
+        free(text);
+    }
+    cJSON_Delete(list);
+    ndb_list_free(entries);
+    return TOOL_OK;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {options, read_option, "[TABLE]",
+                                     "Lists the tables of the cluster.", children, NULL, NULL};
+    struct settings settings = {.loops = 1};
+
+    tool_init(&settings.tool, "ndb_show_tables");
+    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
+    if (!tool_connect(&settings.tool)) return tool_close(&settings.tool, TOOL_FAILED);
+    int code = TOOL_OK;
+    for (uint32_t i = 0; i < settings.loops && code == TOOL_OK; i++) {
+        if (i > 0) (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+        code = show(&settings);
+    }
+    return tool_close(&settings.tool, code);
+}

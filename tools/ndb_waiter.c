@@ -1,0 +1,227 @@
+/* ndb_waiter.c -- waits until the data nodes are in a state: started, not started, no contact. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cjson/cJSON.h>
+
+#include "ndb/mgm.h"
+#include "tools/tool_common.h"
+
+#define POLL_MS        50 /* Between two looks at the cluster. */
+#define CALL_MS        5000u
+#define TIMEOUT_S_MAX  1000000u
+
+struct settings {
+    struct tool tool;
+    enum ndb_mgm_node_status wanted;
+    uint32_t timeout_s;
+    uint32_t verbose;
+    bool waited[NDB_MGM_NODES_MAX + 1]; /* --wait-nodes */
+    bool left_out[NDB_MGM_NODES_MAX + 1]; /* --nowait-nodes */
+    bool has_waited, has_left_out;
+};
+
+enum { KEY_NOT_STARTED = TOOL_KEY_OWN, KEY_SINGLE_USER, KEY_NOWAIT };
+
+static const struct argp_option options[] = {
+    {"no-contact", 'n', NULL, 0, "wait until no data node is in contact", 0},
+    {"not-started", KEY_NOT_STARTED, NULL, 0, "wait until they wait for START", 0},
+    {"single-user", KEY_SINGLE_USER, NULL, 0, "wait for single user mode", 0},
+    {"timeout", 't', "SECONDS", 0, "longest wait (120)", 0},
+    {"wait-nodes", 'w', "ID,...", 0, "wait for these nodes only", 0},
+    {"nowait-nodes", KEY_NOWAIT, "ID,...", 0, "wait for all but these nodes", 0},
+    {"verbose", 'v', "0|1|2", 0, "how much to print (1)", 0},
+    {0},
+};
+
+static void read_nodes(char *list, bool *nodes, const char *option, struct argp_state *state)
+{
+    char *rest = NULL;
+
+    for (char *one = strtok_r(list, ", ", &rest); one != NULL; one = strtok_r(NULL, ", ", &rest))
+        nodes[tool_number(one, 1, NDB_MGM_NODES_MAX, option, state)] = true;
+}
+
+static error_t read_option(int key, char *argument, struct argp_state *state)
+{
+    struct settings *settings = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &settings->tool; return 0;
+    case 'n': settings->wanted = NDB_MGM_STATUS_NO_CONTACT; return 0;
+    case KEY_NOT_STARTED: settings->wanted = NDB_MGM_STATUS_NOT_STARTED; return 0;
+    case KEY_SINGLE_USER: settings->wanted = NDB_MGM_STATUS_SINGLEUSER; return 0;
+    case 't':
+        settings->timeout_s =
+            (uint32_t)tool_number(argument, 0, TIMEOUT_S_MAX, "--timeout", state);
+        return 0;
+    case 'w':
+        settings->has_waited = true;
+        read_nodes(argument, settings->waited, "--wait-nodes", state);
+        return 0;
+    case KEY_NOWAIT:
+        settings->has_left_out = true;
+        read_nodes(argument, settings->left_out, "--nowait-nodes", state);
+        return 0;
+    case 'v':
+        settings->verbose = (uint32_t)tool_number(argument, 0, 2, "--verbose", state);
+        return 0;
+    case ARGP_KEY_ARG: argp_error(state, "takes no argument: '%s'", argument); return 0;
+    case ARGP_KEY_END:
+        if (settings->has_waited && settings->has_left_out)
+            argp_error(state, "--wait-nodes and --nowait-nodes exclude each other");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static bool is_waited_for(const struct settings *settings, const struct ndb_mgm_node_state *node)
+{
+    if (node->type != NDB_MGM_NODE_NDB || node->node_id > NDB_MGM_NODES_MAX) return false;
+    if (settings->has_waited) return settings->waited[node->node_id];
+    return !settings->left_out[node->node_id];
+}
+
+/* Prints what has changed since the last look and tells whether all are as wanted. */
+static bool look(const struct settings *settings, const struct ndb_mgm_cluster_state *cluster,
+                 enum ndb_mgm_node_status *last)
+{
+    bool all = true;
+    bool print = settings->verbose > 0 && settings->tool.format == TOOL_TEXT;
+    uint32_t waited = 0;
+
+    for (uint32_t i = 0; i < cluster->count; i++) {
+        const struct ndb_mgm_node_state *node = &cluster->nodes[i];
+        if (!is_waited_for(settings, node)) continue;
+        waited++;
+        bool done = node->status == settings->wanted;
+        if (print && last[node->node_id] != node->status) {
+            printf("Node %u: %s", node->node_id, ndb_mgm_status_name(node->status));
+            if (!done) printf(" (waiting for %s)", ndb_mgm_status_name(settings->wanted));
+            (void)putchar('\n');
+            (void)fflush(stdout);
+        }
+        last[node->node_id] = node->status;
+        all = all && done;
+    }
+    return all && waited > 0;
+}
+
+static void print_clock(const struct settings *settings)
+{
+    char text[16];
+    struct tm parts;
+    time_t now = time(NULL);
+
+    if (settings->verbose < 2 || settings->tool.format != TOOL_TEXT) return;
+    (void)strftime(text, sizeof(text), "%H:%M:%S", localtime_r(&now, &parts));
+    printf("[%s] Waiting for cluster enter state %s\n", text,
+           ndb_mgm_status_name(settings->wanted));
+    (void)fflush(stdout);
+}
+
+static void print_json(const struct ndb_mgm_cluster_state *cluster, bool reached)
+{
+    cJSON *object = cJSON_CreateObject();
+    cJSON *nodes = cJSON_AddArrayToObject(object, "nodes");
+
+    cJSON_AddBoolToObject(object, "reached", reached);
+    for (uint32_t i = 0; i < cluster->count; i++) {
+        if (cluster->nodes[i].type != NDB_MGM_NODE_NDB) continue;
+        cJSON *node = cJSON_CreateObject();
+        cJSON_AddNumberToObject(node, "id", cluster->nodes[i].node_id);
+        cJSON_AddStringToObject(node, "status", ndb_mgm_status_name(cluster->nodes[i].status));
+        cJSON_AddItemToArray(nodes, node);
+    }
+    char *text = cJSON_Print(object);
+    if (text != NULL) printf("%s\n", text);
+    free(text);
+    cJSON_Delete(object);
+}
+
+/* Waits; a lost connection is made again within the time. */
+static int wait_for_state(const struct settings *settings, ndb_mgm_handle_t *mgm)
+{
+    static struct ndb_mgm_cluster_state cluster;
+    enum ndb_mgm_node_status last[NDB_MGM_NODES_MAX + 1] = {0};
+    uint64_t end_ms = now_ms() + (uint64_t)settings->timeout_s * 1000;
+    uint64_t clock_ms = 0;
+    bool reached = false;
+
+    for (;;) {
+        if (!ndb_mgm_is_connected(mgm)) (void)ndb_mgm_connect(mgm, 0, 0);
+        if (ndb_mgm_is_connected(mgm) && ndb_mgm_get_status(mgm, &cluster) == 0) {
+            reached = look(settings, &cluster, last);
+        } else {
+            (void)ndb_mgm_disconnect(mgm);
+        }
+        if (reached || now_ms() >= end_ms) break;
+        if (now_ms() >= clock_ms) {
+            print_clock(settings);
+            clock_ms = now_ms() + 1000;
+        }
+        (void)nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
+    }
+    if (settings->tool.format == TOOL_JSON) {
+        print_json(&cluster, reached);
+    } else if (!reached) {
+        (void)fflush(stdout);
+        (void)fprintf(stderr, "Not all nodes are %s after %u s\n",
+                      ndb_mgm_status_name(settings->wanted), settings->timeout_s);
+    }
+    return reached ? TOOL_OK : TOOL_FAILED;
+}
+
+static int run(const struct settings *settings, ndb_mgm_handle_t *mgm)
+{
+    ndb_mgm_set_name(mgm, "ndb_waiter");
+    ndb_mgm_set_timeout(mgm, CALL_MS);
+    if (ndb_mgm_set_connectstring(mgm, settings->tool.connect_string) == 0) {
+        if (settings->verbose > 0 && settings->tool.format == TOOL_TEXT) {
+            const char *environment = getenv("NDB_CONNECTSTRING");
+            printf("Connecting to management server at %s\n",
+                   settings->tool.connect_string != NULL ? settings->tool.connect_string
+                   : environment != NULL                 ? environment
+                                                         : "localhost:1186");
+            (void)fflush(stdout);
+        }
+        if (ndb_mgm_connect(mgm, settings->tool.retries, settings->tool.delay_s) == 0)
+            return wait_for_state(settings, mgm);
+    }
+    (void)fprintf(stderr, "Unable to connect to management server.\n%d: %s\n",
+                  ndb_mgm_error_code(mgm), ndb_mgm_error_text(mgm));
+    return TOOL_NOT_CONNECTED;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options, read_option, NULL,
+        "Waits until all data nodes are started, or in the state that an option names.",
+        children, NULL, NULL};
+    struct settings settings = {
+        .wanted = NDB_MGM_STATUS_STARTED, .timeout_s = 120, .verbose = 1};
+
+    tool_init(&settings.tool, "ndb_waiter");
+    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
+    ndb_mgm_handle_t *mgm = ndb_mgm_create_handle();
+    if (mgm == NULL) {
+        (void)fprintf(stderr, "Out of memory.\n");
+        return tool_close(&settings.tool, TOOL_FAILED);
+    }
+    int code = run(&settings, mgm);
+    ndb_mgm_destroy_handle(mgm);
+    return tool_close(&settings.tool, code);
+}

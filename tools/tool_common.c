@@ -1,0 +1,206 @@
+/* tool_common.c -- what all client tools share: options, connecting, error lines, exit codes. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tools/tool_common.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NODE_ID_MAX      255u
+#define GRACE_MS         2000u /* For the rest, when the first data node is ready. */
+#define CONNECT_MS_MIN   1000u
+#define DATABASE_MAX     64u
+
+enum { KEY_NODE_ID = 0x800, KEY_RETRIES, KEY_DELAY, KEY_FORMAT };
+
+static const struct argp_option options[] = {
+    {"ndb-connectstring", 'c', "HOST[:PORT],...", 0,
+     "management servers (default: NDB_CONNECTSTRING in the environment, else localhost:1186)", 0},
+    {"connect-string", 0, NULL, OPTION_ALIAS, NULL, 0},
+    {"ndb-mgmd-host", 0, NULL, OPTION_ALIAS, NULL, 0},
+    {"ndb-nodeid", KEY_NODE_ID, "ID", 0, "own node id (default: any free one)", 0},
+    {"connect-retries", KEY_RETRIES, "N", 0,
+     "how often to try the management servers (12; -1: for ever)", 0},
+    {"connect-retry-delay", KEY_DELAY, "SECONDS", 0, "pause between the tries (5)", 0},
+    {"connect-delay", 0, NULL, OPTION_ALIAS, NULL, 0},
+    {"database", 'd', "NAME", 0, "database of tables named without one (" TOOL_DATABASE ")", 0},
+    {"format", KEY_FORMAT, "text|json", 0, "how to print (text)", 0},
+    {0},
+};
+
+uint64_t tool_number(const char *text, uint64_t min, uint64_t max, const char *option,
+                     struct argp_state *state)
+{
+    char *end = NULL;
+
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 0);
+    if (errno != 0 || end == text || *end != '\0' || strchr(text, '-') != NULL || value < min ||
+        value > max)
+        argp_error(state, "%s must be a number from %llu to %llu, not '%s'", option,
+                   (unsigned long long)min, (unsigned long long)max, text);
+    return value;
+}
+
+static error_t read_option(int key, char *argument, struct argp_state *state)
+{
+    struct tool *tool = state->input;
+
+    switch (key) {
+    case 'c': tool->connect_string = argument; return 0;
+    case 'd':
+        if (strlen(argument) == 0 || strlen(argument) > DATABASE_MAX)
+            argp_error(state, "--database must have 1 to %u characters", DATABASE_MAX);
+        tool->database = argument;
+        return 0;
+    case KEY_NODE_ID:
+        tool->node_id = (uint32_t)tool_number(argument, 0, NODE_ID_MAX, "--ndb-nodeid", state);
+        return 0;
+    case KEY_RETRIES:
+        tool->retries = strcmp(argument, "-1") == 0
+                            ? -1
+                            : (int)tool_number(argument, 0, 100000, "--connect-retries", state);
+        return 0;
+    case KEY_DELAY:
+        tool->delay_s =
+            (uint32_t)tool_number(argument, 0, 3600, "--connect-retry-delay", state);
+        return 0;
+    case KEY_FORMAT:
+        tool->format = strcmp(argument, "json") == 0 ? TOOL_JSON : TOOL_TEXT;
+        if (tool->format == TOOL_TEXT && strcmp(argument, "text") != 0)
+            argp_error(state, "--format must be text or json, not '%s'", argument);
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp tool_argp = {options, read_option, NULL, NULL, NULL, NULL, NULL};
+
+static void print_version(FILE *stream, struct argp_state *state)
+{
+    (void)fprintf(stream, "%s %s\n", state->name, NDB_CLIENT_VERSION_STRING);
+}
+
+void tool_init(struct tool *tool, const char *name)
+{
+    *tool = (struct tool){.name = name, .database = TOOL_DATABASE, .retries = 12, .delay_s = 5};
+    argp_err_exit_status = TOOL_USAGE;
+    argp_program_version_hook = print_version;
+}
+
+void tool_print_error(const ndb_error_t *error)
+{
+    bool detail = error->detail != NULL && error->detail[0] != '\0';
+
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "%d: %s%s%s\n", error->code, error->text, detail ? ": " : "",
+                  detail ? error->detail : "");
+}
+
+static uint32_t connect_timeout_ms(const struct tool *tool)
+{
+    if (tool->retries < 0) return NDB_NO_TIMEOUT;
+    uint64_t wait_ms = (uint64_t)tool->retries * tool->delay_s * 1000;
+    if (wait_ms < CONNECT_MS_MIN) return CONNECT_MS_MIN;
+    return wait_ms >= NDB_NO_TIMEOUT ? NDB_NO_TIMEOUT - 1 : (uint32_t)wait_ms;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* One ready node is enough to work with; the others are given a short time to follow. */
+static bool wait_for_nodes(struct tool *tool)
+{
+    uint64_t end_ms = now_ms() + TOOL_READY_MS;
+
+    do {
+        int missing = ndb_connection_wait_until_ready(tool->connection, GRACE_MS);
+        if (missing >= 0) return true;
+    } while (now_ms() < end_ms);
+    (void)fprintf(stderr, "Cluster nodes not ready in %u seconds.\n", TOOL_READY_MS / 1000);
+    return false;
+}
+
+bool tool_connect(struct tool *tool)
+{
+    struct ndb_connection_options settings = {
+        .name = tool->name, .node_id = tool->node_id, .default_timeout_ms = TOOL_TIMEOUT_MS};
+    ndb_error_t error;
+
+    tool->connection = ndb_connection_create(tool->connect_string, &settings);
+    if (tool->connection == NULL) {
+        (void)fprintf(stderr, "Out of memory.\n");
+        return false;
+    }
+    if (ndb_connection_connect(tool->connection, connect_timeout_ms(tool)) != 0) {
+        (void)fprintf(stderr, "Unable to connect to management server.\n");
+        ndb_connection_error(tool->connection, &error);
+        tool_print_error(&error);
+        return false;
+    }
+    if (!wait_for_nodes(tool)) return false;
+    tool->ndb = ndb_open(tool->connection, tool->database);
+    if (tool->ndb == NULL) {
+        ndb_connection_error(tool->connection, &error);
+        tool_print_error(&error);
+        return false;
+    }
+    return true;
+}
+
+int tool_close(struct tool *tool, int code)
+{
+    ndb_close(tool->ndb);
+    ndb_connection_free(tool->connection);
+    tool->ndb = NULL;
+    tool->connection = NULL;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        (void)fprintf(stderr, "%s: output: %s\n", tool->name, strerror(errno));
+        if (code == TOOL_OK) return TOOL_FAILED;
+    }
+    return code;
+}
+
+void tool_table_name(const struct tool *tool, const char *argument, char *name, uint32_t size)
+{
+    const char *dot = strchr(argument, '.');
+
+    if (strchr(argument, '/') != NULL) {
+        (void)snprintf(name, size, "%s", argument);
+    } else if (dot != NULL) {
+        (void)snprintf(name, size, "%.*s/%s", (int)(dot - argument), argument, dot + 1);
+    } else {
+        (void)snprintf(name, size, "%s/%s", tool->database, argument);
+    }
+}
+
+struct ndb_table *tool_open_table(struct tool *tool, const char *argument)
+{
+    char name[300];
+
+    tool_table_name(tool, argument, name, sizeof(name));
+    struct ndb_table *table = ndb_table_open(tool->ndb, name, 0);
+    if (table == NULL) {
+        (void)fflush(stdout);
+        (void)fprintf(stderr, "%s: ", name);
+        tool_print_error(ndb_error(tool->ndb));
+    }
+    return table;
+}
+
+bool tool_try_again(const ndb_error_t *error, uint32_t *tries)
+{
+    struct timespec pause = {.tv_nsec = TOOL_RETRY_MS * 1000000L};
+
+    if (error->status != NDB_STATUS_TEMPORARY || *tries >= TOOL_RETRIES) return false;
+    (*tries)++;
+    (void)nanosleep(&pause, NULL);
+    return true;
+}

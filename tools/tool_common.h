@@ -1,0 +1,59 @@
+/* tool_common.h -- what all client tools share: options, connecting, error lines, exit codes. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A tool has one `struct tool`, its own argp parser with tool_argp as child (give &tool as
+ * child_inputs[0]), and calls tool_init, argp_parse, tool_connect, ..., tool_close.
+ * Exit codes of all tools: 0 done, 1 failed, 2 wrong arguments; ndb_waiter also 3, not connected.
+ */
+#pragma once
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ndb/ndb.h"
+
+enum tool_exit { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_NOT_CONNECTED = 3 };
+
+#define TOOL_DATABASE     "TEST_DB"
+#define TOOL_TIMEOUT_MS   30000u /* For dictionary calls, and for each fetch of a scan. */
+#define TOOL_READY_MS     30000u /* Longest wait for the data nodes. */
+#define TOOL_RETRIES      100    /* Of a scan that met a temporary error, */
+#define TOOL_RETRY_MS     50     /* with this pause. */
+#define TOOL_KEY_OWN      0x1000 /* Option keys of a tool's own parser start here. */
+
+enum tool_format { TOOL_TEXT, TOOL_JSON };
+
+struct tool {
+    const char *name;     /* Also the name shown by the cluster. */
+    const char *connect_string;
+    const char *database;
+    uint32_t node_id;
+    int retries;          /* -1: for ever. */
+    uint32_t delay_s;
+    enum tool_format format;
+    struct ndb_cluster_connection *connection;
+    ndb_t *ndb;
+};
+
+/* Common options as a child parser; its input is the struct tool. */
+extern const struct argp tool_argp;
+
+/* Defaults; argp's exit code and version. Call before argp_parse. */
+void tool_init(struct tool *tool, const char *name);
+/* Connects, waits for data nodes, opens tool->ndb. False: the reason is on standard error. */
+bool tool_connect(struct tool *tool);
+/* Closes everything and gives back `code`, or 1 if standard output could not be written. */
+int tool_close(struct tool *tool, int code);
+
+/* "<code>: <message>[: detail]" on standard error. */
+void tool_print_error(const ndb_error_t *error);
+/* One number of an option; a wrong one ends the program with exit code 2. */
+uint64_t tool_number(const char *text, uint64_t min, uint64_t max, const char *option,
+                     struct argp_state *state);
+/* "table" gets the tool's database, "database/table" and "database.table" name it. Into `name`. */
+void tool_table_name(const struct tool *tool, const char *argument, char *name, uint32_t size);
+/* Opens a table of the command line or prints why not. */
+struct ndb_table *tool_open_table(struct tool *tool, const char *argument);
+/* True after a pause when a call that failed with `error` is worth trying again. */
+bool tool_try_again(const ndb_error_t *error, uint32_t *tries);
