@@ -24,8 +24,9 @@ struct lqhkeyreq {
     uint32_t prev_op;  /* Its operation record. */
     uint32_t row_page; /* Row id chosen by the primary; for backups. */
     uint32_t row_slot;
+    uint32_t tc_trans; /* TC's transaction record: with tc_ref it owns locks and changes. Transids, which clients choose, do not. */
 };
-SIGNAL_STRUCT(lqhkeyreq, 16);
+SIGNAL_STRUCT(lqhkeyreq, 17);
 #define LQHKEY_ATTR_WORDS_MAX 12288u /* Longest ATTRINFO: more than any row needs, and the request still fits. */
 #define ROW_NOT_CHOSEN 0xFFFFFFFFu /* row_page and row_slot when there is no row yet. */
 

@@ -44,8 +44,9 @@ enum lock_mode { LOCK_SHARED = 0, LOCK_EXCLUSIVE = 1, LOCK_COMMITTED = 2 };
  *                8 IGNORE_ERROR: a refused operation leaves the transaction alive
  *                9 NOWAIT: a locked row is an error (635) instead of a wait
  *
- * A committed read (OP_READ + LOCK_COMMITTED) leaves no trace in TC: tc_connect is not looked at, it never carries
- * START, EXECUTE or COMMIT, and it is answered by exactly one TRANSID_AI or TCKEYREF with its api_op, nothing else.
+ * A committed read (OP_READ + LOCK_COMMITTED) leaves no trace in TC: it never carries START, EXECUTE or COMMIT, and it is
+ * answered by exactly one TRANSID_AI or TCKEYREF with its api_op, nothing else. tc_connect may be REF_NONE; when it is the
+ * record of the running transaction `transid`, the read sees what that transaction has changed and had confirmed.
  */
 #define KEY_START        (1u << 5)
 #define KEY_EXECUTE      (1u << 6)

@@ -214,6 +214,7 @@ static uint32_t start_op(struct tc *tc, struct tc_trans *trans, const struct sig
         .chain = chain,
         .row_page = ROW_NOT_CHOSEN,
         .row_slot = ROW_NOT_CHOSEN,
+        .tc_trans = trans->pool.ref,
     };
     signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(route.fragment)), GSN_LQHKEYREQ, PRIO_B,
                 &out, sizeof out / 4u, sig->section, sig->section_count);

@@ -19,7 +19,7 @@ uint32_t tc_route(struct tc *tc, const struct signal *sig, struct tc_route *rout
     struct key_parts parts;
     error = key_split(def, key->words, key->size, &parts);
     if (error != 0) return error;
-    if (sig->section_count > 1 && sig->section[1].size > TC_ATTR_WORDS_MAX) return ERR_TUP_TOO_MUCH_DATA;
+    if (sig->section_count > 1 && sig->section[1].size > LQHKEY_ATTR_WORDS_MAX) return ERR_TUP_TOO_MUCH_DATA;
 
     uint64_t hash = key_hash(def, key->words, key->size);
     uint64_t partition = def->partition_key_count == def->key_count
@@ -69,6 +69,17 @@ static void refuse(struct tc *tc, const struct signal *sig, uint32_t error)
     sig_send(&tc->block, sig->sender, GSN_TCKEYREF, PRIO_B, &ref);
 }
 
+/* A client that names its transaction sees what that has changed. Nothing depends on it, so nothing is refused here. */
+static uint32_t own_trans(struct tc *tc, const struct signal *sig)
+{
+    const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
+    if (req->tc_connect == REF_NONE) return REF_NONE;
+    const struct tc_connect *connect = tc_connect_find(tc, req->tc_connect, sig->sender);
+    if (connect == NULL || connect->trans == REF_NONE) return REF_NONE;
+    const struct tc_trans *trans = tc_trans_get(tc, connect->trans);
+    return trans->transid1 == req->transid1 && trans->transid2 == req->transid2 ? connect->trans : REF_NONE;
+}
+
 void tc_read_committed(struct tc *tc, const struct signal *sig)
 {
     const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
@@ -101,6 +112,7 @@ void tc_read_committed(struct tc *tc, const struct signal *sig)
         .tc_ref = tc->block.ref,
         .api_ref = sig->sender,
         .api_op = req->api_op,
+        .tc_trans = own_trans(tc, sig),
     };
     signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(route.fragment)), GSN_LQHKEYREQ, PRIO_B,
                 &out, sizeof out / 4u, sig->section, 2);

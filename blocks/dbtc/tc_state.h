@@ -14,7 +14,6 @@
 #define TC_NODES_INLINE   192u   /* Fragments whose replicas stand in the table record itself; more take a page. */
 #define TC_STEP_OPS       64u    /* Operations of one transaction handled before others have their turn. */
 #define TC_STEP_RECORDS   64u    /* The same for walks over all records. */
-#define TC_ATTR_WORDS_MAX 12288u /* Longest ATTRINFO that is passed on: more than any row needs (TUP_ROW_WORDS_MAX). */
 #define TC_SCAN_PARALLEL  256u   /* Fragments of a scan that are read at the same time, at most. */
 
 /*

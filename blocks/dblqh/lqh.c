@@ -1,0 +1,182 @@
+/* lqh.c -- DBLQH's handler table, start, lock timeouts, and operations that got their lock. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dblqh/lqh_state.h"
+
+#define TICK_STEP 32u /* Waiters whose time is up, per tick. */
+
+void lqh_continue(struct lqh *lqh, enum lqh_work work, uint32_t ref)
+{
+    struct lqh_continueb signal = {.work = work, .ref = ref};
+    sig_send(&lqh->block, lqh->block.ref, GSN_CONTINUEB, PRIO_B, &signal);
+}
+
+void lqh_continue_later(struct lqh *lqh, enum lqh_work work, uint32_t ref, uint32_t delay_ms)
+{
+    struct lqh_continueb signal = {.work = work, .ref = ref};
+    sig_send_delayed(&lqh->block, lqh->block.ref, GSN_CONTINUEB, PRIO_B, &signal, delay_ms);
+}
+
+/* What a peer does wrong costs it its link; what this node does wrong stops it. */
+void lqh_protocol_error(struct lqh *lqh, uint32_t sender, const char *what)
+{
+    jam();
+    ndbrequire(ref_node(sender) != lqh->own_node);
+    peer_close(&lqh->block, ref_node(sender), what);
+}
+
+bool lqh_is_tc(uint32_t ref)
+{
+    return ref_block(ref) == BLOCK_DBTC && ref_instance(ref) != 0;
+}
+
+uint32_t lqh_client_error(const struct lqh *lqh, uint32_t api_ref)
+{
+    uint32_t node = ref_node(api_ref);
+    if ((peer_class(&lqh->block, node) & FROM_CLIENTS) == 0) return ERR_READ_NODE_FAILURE;
+    if (peer_level(&lqh->block, node) >= LINK_OVERLOAD || ERROR_INSERTED(&lqh->block, 5005)) return ERR_SEND_BUFFER_FULL;
+    return 0;
+}
+
+struct lqh_op *lqh_op_get(struct lqh *lqh, uint32_t ref)
+{
+    struct lqh_op *op = pool_find(&lqh->operations, ref);
+    ndbrequire(op != NULL);
+    return op;
+}
+
+void lqh_lock_waits(struct lqh *lqh)
+{
+    if (lqh->tick_sent) return;
+    jam();
+    lqh->tick_sent = true;
+    lqh_continue_later(lqh, LQH_WORK_LOCK_TICK, REF_NONE, LQH_LOCK_TICK_MS);
+}
+
+static void lock_tick(struct lqh *lqh)
+{
+    lqh->tick_sent = false;
+    acc_lock_tick(lqh->acc, now_ms(&lqh->block), TICK_STEP);
+    lqh_run_ready(lqh);
+    if (acc_locks_waiting(lqh->acc) > 0) lqh_lock_waits(lqh);
+}
+
+static void run_one(struct lqh *lqh, struct acc_ready *ready)
+{
+    struct lqh_op *op = lqh_op_get(lqh, ready->op);
+    if (ERROR_INSERTED(&lqh->block, 5004) && ready->error == 0) {
+        jam();
+        if (ready->lock != REF_NONE) acc_unlock(lqh->acc, ready->lock);
+        ready->lock = REF_NONE;
+        ready->error = ERR_LOCK_TIMEOUT;
+    }
+    if (op->scan != REF_NONE) {
+        jam();
+        lqh_scan_lock_ready(lqh, lqh_scan_get(lqh, op->scan), ready);
+    } else {
+        jam();
+        lqh_op_ready(lqh, op, ready);
+    }
+}
+
+void lqh_run_ready(struct lqh *lqh)
+{
+    struct acc_ready ready;
+    if (lqh->ready_sent || acc_ready_empty(lqh->acc)) return;
+    for (uint32_t i = 0; i < LQH_READY_STEP; i++) {
+        if (!acc_ready_next(lqh->acc, &ready)) return;
+        run_one(lqh, &ready);
+    }
+    if (acc_ready_empty(lqh->acc)) return;
+    jam();
+    lqh->ready_sent = true;
+    lqh_continue(lqh, LQH_WORK_READY, REF_NONE);
+}
+
+static void lqh_exec_READ_CONFIG_REQ(struct block *block, const struct signal *sig)
+{
+    struct lqh *lqh = lqh_of(block);
+    const struct read_config_req *req = SIG_PAYLOAD(sig, read_config_req);
+    const struct node_config *config = block_config(block);
+    struct arena *arena = block_arena(block);
+
+    ndbrequire(lqh->table == NULL);
+    jam();
+    lqh->own_node = config->own_node;
+    lqh->acc = (struct acc *)(void *)block_neighbour(block, BLOCK_DBACC);
+    lqh->tup = (struct tup *)(void *)block_neighbour(block, BLOCK_DBTUP);
+    ndbrequire(lqh->acc != NULL && lqh->tup != NULL);
+    lqh->table_count = config->tables_max + 1u;
+    lqh->table = arena_alloc(arena, RG_SCHEMA, lqh->table_count * sizeof(struct lqh_table *));
+    lqh->decode_size = table_def_size_max();
+    lqh->decode_memory = arena_alloc(arena, RG_SCHEMA, lqh->decode_size);
+    lqh->out = arena_alloc(arena, RG_TRANSACTION, LQH_OUT_WORDS * 4u);
+    lqh->data = arena_alloc(arena, RG_TRANSACTION, (LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX) * 4u);
+    ndbrequire(lqh->table != NULL && lqh->decode_memory != NULL && lqh->out != NULL && lqh->data != NULL);
+    pool_init(&lqh->tables, arena, RG_SCHEMA, sizeof(struct lqh_table), config->tables_max);
+    pool_init(&lqh->operations, arena, RG_TRANSACTION, sizeof(struct lqh_op), config->operations_max);
+    pool_init(&lqh->segments, arena, RG_TRANSACTION, sizeof(struct lqh_segment), config->operations_max);
+    pool_init(&lqh->scans, arena, RG_TRANSACTION, sizeof(struct lqh_scan), config->frag_scans_max);
+    pool_init(&lqh->scan_locks, arena, RG_TRANSACTION, sizeof(struct lqh_scan_locks), config->frag_scans_max);
+    struct read_config_conf conf = {.sender_data = req->sender_data};
+    sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
+}
+
+static void lqh_exec_CONTINUEB(struct block *block, const struct signal *sig)
+{
+    struct lqh *lqh = lqh_of(block);
+    const struct lqh_continueb *work = SIG_PAYLOAD(sig, lqh_continueb);
+
+    switch ((enum lqh_work)work->work) {
+    case LQH_WORK_SCAN:
+        lqh_scan_step(lqh, lqh_scan_get(lqh, work->ref));
+        return;
+    case LQH_WORK_READY:
+        lqh->ready_sent = false;
+        lqh_run_ready(lqh);
+        return;
+    case LQH_WORK_LOCK_TICK:
+        lock_tick(lqh);
+        return;
+    case LQH_WORK_TABLE:
+        lqh_table_step(lqh, work->ref);
+        return;
+    }
+    ndbrequire(false); /* No other work is ever sent. */
+}
+
+static const struct handler lqh_handlers[] = {
+    HANDLER(lqh, READ_CONFIG_REQ, read_config_req),
+    HANDLER(lqh, CONTINUEB, lqh_continueb),
+    HANDLER(lqh, LOCAL_TABLE_ADD_REQ, local_table_add_req),
+    HANDLER(lqh, LOCAL_TABLE_STATE_REQ, local_table_state_req),
+    HANDLER(lqh, LQHKEYREQ, lqhkeyreq),
+    HANDLER(lqh, COMMIT, commit_train),
+    HANDLER(lqh, COMPLETE, complete_train),
+    HANDLER(lqh, ABORT, abort_train),
+    HANDLER(lqh, SCAN_FRAGREQ, scan_fragreq),
+    HANDLER(lqh, SCAN_FRAG_NEXTREQ, scan_frag_nextreq),
+};
+
+static const struct block_type lqh_type = {
+    .name = "DBLQH",
+    .block_no = BLOCK_DBLQH,
+    .handlers = lqh_handlers,
+    .handler_count = sizeof lqh_handlers / sizeof lqh_handlers[0],
+    .check = lqh_check,
+};
+
+struct block *lqh_create(struct thread *thread, uint32_t instance)
+{
+    return block_create(thread, &lqh_type, instance, sizeof(struct lqh));
+}
+
+void lqh_usage_get(const struct block *block, struct lqh_usage *usage)
+{
+    const struct lqh *lqh = (const struct lqh *)block;
+    *usage = (struct lqh_usage){
+        .operations = lqh->operations.in_use,
+        .scans = lqh->scans.in_use,
+        .segments = lqh->segments.in_use,
+        .tables = lqh->tables.in_use,
+    };
+}

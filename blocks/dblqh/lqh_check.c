@@ -1,0 +1,76 @@
+/* lqh_check.c -- DBLQH's invariants over all records; between signals, by the simulator and before a trace. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dblqh/lqh_state.h"
+
+/* What the walks have counted. */
+struct seen {
+    uint32_t waiting;
+    uint32_t segments;
+    uint32_t changes;
+    uint32_t scan_ops;
+    uint32_t scan_locks;
+};
+
+static void check_op(struct lqh *lqh, const struct lqh_op *op, struct seen *seen)
+{
+    if (op->scan != REF_NONE) {
+        ndbrequire(lqh_scan_get(lqh, op->scan)->op == op->pool.ref);
+        seen->scan_ops++;
+        return;
+    }
+    ndbrequire(lqh_table_get(lqh, op->table_id)->users > 0); /* I-LQH-3 */
+    ndbrequire((op->state == LQH_WAITING) == (op->saved != REF_NONE));
+    if (op->state == LQH_WAITING) {
+        ndbrequire(op->change == REF_NONE);
+        seen->waiting++;
+        for (uint32_t ref = op->saved; ref != REF_NONE;) {
+            const struct lqh_segment *segment = pool_find(&lqh->segments, ref);
+            ndbrequire(segment != NULL);
+            seen->segments++;
+            ref = segment->next;
+        }
+    }
+    if (op->state == LQH_PREPARED) ndbrequire(op->lock != REF_NONE); /* I-LQH-2 */
+    if (op->state == LQH_COMMITTED) {
+        ndbrequire(op->change == REF_NONE);
+        ndbrequire(op->prev_ref != 0 || op->lock == REF_NONE); /* I-LQH-4: the primary unlocks at COMMIT. */
+    }
+    if (op->change != REF_NONE) seen->changes++;
+}
+
+static void check_scan(struct lqh *lqh, const struct lqh_scan *scan, struct seen *seen)
+{
+    ndbrequire(lqh_table_get(lqh, scan->table_id)->users > 0);
+    ndbrequire((scan->mode == LOCK_COMMITTED) == (scan->locks == REF_NONE));
+    if (scan->state == FSCAN_LOCK_WAIT) {
+        ndbrequire(lqh_op_get(lqh, scan->op)->lock != REF_NONE);
+        seen->waiting++;
+    }
+    if (scan->locks != REF_NONE) {
+        const struct lqh_scan_locks *locks = pool_find(&lqh->scan_locks, scan->locks);
+        ndbrequire(locks != NULL && locks->count <= LQH_SCAN_LOCKS);
+        seen->scan_locks++;
+    }
+}
+
+void lqh_check(struct block *block)
+{
+    struct lqh *lqh = lqh_of(block);
+    struct seen seen = {0};
+    uint64_t users = 0;
+    if (lqh->table == NULL) return; /* Not configured yet. */
+
+    for (struct lqh_op *op = pool_next(&lqh->operations, 0); op != NULL;
+         op = pool_next(&lqh->operations, pool_index(op->pool.ref)))
+        check_op(lqh, op, &seen);
+    for (struct lqh_scan *s = pool_next(&lqh->scans, 0); s != NULL; s = pool_next(&lqh->scans, pool_index(s->pool.ref)))
+        check_scan(lqh, s, &seen);
+    for (uint32_t i = 0; i < lqh->table_count; i++) {
+        if (lqh->table[i] != NULL) users += lqh->table[i]->users;
+    }
+    ndbrequire(users == (uint64_t)lqh->operations.in_use - seen.scan_ops + lqh->scans.in_use); /* I-LQH-3 */
+    ndbrequire(seen.segments == lqh->segments.in_use);
+    ndbrequire(seen.scan_locks == lqh->scan_locks.in_use && seen.scan_ops == seen.scan_locks);
+    ndbrequire(tup_changes_open(lqh->tup) <= seen.changes); /* One change per row and transaction. */
+    ndbrequire(seen.waiting == 0 || lqh->tick_sent || lqh->ready_sent); /* I-LQH-5: no wait without a timeout. */
+}

@@ -1,0 +1,324 @@
+/* lqh_scan.c -- scans of one fragment: rows in batches straight to the client, in short steps; counting. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <string.h>
+#include "blocks/dblqh/lqh_state.h"
+
+#define SLOTS_PER_ROW       8u      /* A step looks at so many slots per row it may return: half-empty pages. */
+#define COUNT_STEPS         16u     /* Counting a slot is so much cheaper than reading a row. */
+#define COUNT_BATCH_ROWS    131072u /* A count reports after so many rows, so that it can be closed in time. */
+#define BATCH_ROWS_MAX      0xFFFFu
+
+struct lqh_scan *lqh_scan_get(struct lqh *lqh, uint32_t ref)
+{
+    struct lqh_scan *scan = pool_find(&lqh->scans, ref);
+    ndbrequire(scan != NULL);
+    return scan;
+}
+
+static void scan_release(struct lqh *lqh, struct lqh_scan *scan)
+{
+    uint32_t table_id = scan->table_id;
+    lqh_scan_lock_end(lqh, scan);
+    pool_release(&lqh->scans, scan);
+    lqh_table_leave(lqh, table_id);
+}
+
+static void send_conf(struct lqh *lqh, const struct lqh_scan *scan, uint32_t rows, bool done)
+{
+    struct scan_fragconf conf = {.tc_frag = scan->tc_frag,
+                                 .transid1 = scan->transid1,
+                                 .transid2 = scan->transid2,
+                                 .lqh_scan = done ? REF_NONE : scan->pool.ref,
+                                 .rows = rows,
+                                 .flags = done ? SCAN_FRAG_DONE : 0};
+    sig_send(&lqh->block, scan->tc_ref, GSN_SCAN_FRAGCONF, PRIO_B, &conf);
+}
+
+static void send_ref(struct lqh *lqh, uint32_t tc_ref, const struct scan_fragref *ref)
+{
+    sig_send(&lqh->block, tc_ref, GSN_SCAN_FRAGREF, PRIO_B, ref);
+}
+
+static void scan_done(struct lqh *lqh, struct lqh_scan *scan)
+{
+    send_conf(lqh, scan, scan->rows, true);
+    scan_release(lqh, scan);
+}
+
+void lqh_scan_fail(struct lqh *lqh, struct lqh_scan *scan, uint32_t error)
+{
+    jam_data(error);
+    struct scan_fragref ref = {
+        .tc_frag = scan->tc_frag, .transid1 = scan->transid1, .transid2 = scan->transid2, .error = error};
+    send_ref(lqh, scan->tc_ref, &ref);
+    scan_release(lqh, scan);
+}
+
+/*
+ * The batch is full or the fragment at its end. A locking scan whose last batch has rows does not end yet: their locks
+ * stay until the client asks for more.
+ */
+void lqh_scan_deliver(struct lqh *lqh, struct lqh_scan *scan)
+{
+    if (scan->end && (scan->mode == LOCK_COMMITTED || scan->rows == 0)) {
+        jam();
+        scan_done(lqh, scan);
+        return;
+    }
+    jam();
+    scan->state = FSCAN_DELIVERED;
+    send_conf(lqh, scan, scan->rows, false);
+}
+
+void lqh_scan_send_rows(struct lqh *lqh, struct lqh_scan *scan, struct lqh_rows *rows)
+{
+    if (rows->words > 0) {
+        struct transid_ai ai = {.api_op = scan->api_scan,
+                                .transid1 = scan->transid1,
+                                .transid2 = scan->transid2,
+                                .rows = rows->count,
+                                .fragment_id = scan->fragment_id};
+        struct section section = {.words = lqh->out, .size = rows->words};
+        signal_send(&lqh->block, scan->api_ref, GSN_TRANSID_AI, PRIO_B, &ai, sizeof ai / 4u, &section, 1);
+    }
+    scan->rows += rows->count;
+    scan->words += rows->words;
+    *rows = (struct lqh_rows){0};
+}
+
+/* Puts a row behind those in lqh->out, which have not reached the batch's size. */
+uint32_t lqh_scan_read(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag, uint32_t row,
+                       struct lqh_rows *rows)
+{
+    struct tup_read read = {.frag = frag,
+                            .row = row,
+                            .transid1 = scan->tc_frag,
+                            .transid2 = lqh_scan_owner(scan),
+                            .attr = scan->attr,
+                            .attr_words = scan->attr_words};
+    uint32_t words = 0;
+    ndbrequire(rows->words + 1 + TUP_ROW_WORDS_MAX <= LQH_OUT_WORDS);
+    uint32_t error = tup_read(lqh->tup, &read, lqh->out + rows->words + 1, TUP_ROW_WORDS_MAX, &words);
+    if (error != 0) return error;
+    rows->count++;
+    if (scan->attr_words == 0) return 0;
+    lqh->out[rows->words] = words;
+    rows->words += words + 1;
+    return 0;
+}
+
+/* --- Committed reads. --- */
+
+/* Rows from `group`; returns how many of them fit into the batch, or UINT32_MAX after *error. */
+static uint32_t read_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag, const uint32_t *group,
+                           uint32_t count, struct lqh_rows *rows, uint32_t *error)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (scan->words + rows->words >= scan->batch_words) return i;
+        *error = lqh_scan_read(lqh, scan, frag, group[i], rows);
+        if (*error == ERR_ROW_NOT_FOUND) *error = 0;
+        if (*error != 0) return UINT32_MAX;
+    }
+    return count;
+}
+
+static void step_rows(struct lqh *lqh, struct lqh_scan *scan)
+{
+    struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
+    uint32_t left = scan->batch_rows - scan->rows;
+    uint32_t step = block_config(&lqh->block)->scan_step_rows;
+    uint32_t group[LQH_SCAN_GROUP];
+    struct lqh_rows rows = {0};
+    bool end = false;
+    uint32_t error = 0;
+
+    if (step > LQH_SCAN_GROUP) step = LQH_SCAN_GROUP;
+    if (step > left) step = left;
+    struct tup_scan_position before = scan->position;
+    uint32_t count = tup_scan_next(lqh->tup, frag, &scan->position, scan->tc_frag, lqh_scan_owner(scan), group, step,
+                                   step * SLOTS_PER_ROW, &end);
+    uint32_t fit = read_group(lqh, scan, frag, group, count, &rows, &error);
+    if (error != 0) {
+        jam();
+        lqh_scan_fail(lqh, scan, error);
+        return;
+    }
+    if (fit < count) {
+        jam(); /* The batch has its bytes: back to behind the last row that fitted. */
+        scan->position = before;
+        uint32_t again = tup_scan_next(lqh->tup, frag, &scan->position, scan->tc_frag, lqh_scan_owner(scan), group, fit,
+                                       step * SLOTS_PER_ROW, &end);
+        ndbrequire(again == fit);
+        end = false;
+    }
+    scan->end = end;
+    lqh_scan_send_rows(lqh, scan, &rows);
+    if (end || scan->rows >= scan->batch_rows || scan->words >= scan->batch_words)
+        lqh_scan_deliver(lqh, scan);
+    else
+        lqh_continue(lqh, LQH_WORK_SCAN, scan->pool.ref);
+}
+
+static void step_count(struct lqh *lqh, struct lqh_scan *scan)
+{
+    struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
+    uint32_t slots = block_config(&lqh->block)->scan_step_rows * COUNT_STEPS;
+    bool end = false;
+    scan->rows += tup_scan_count(lqh->tup, frag, &scan->position, scan->tc_frag, lqh_scan_owner(scan), slots, &end);
+    scan->end = end;
+    if (end || scan->rows >= COUNT_BATCH_ROWS)
+        lqh_scan_deliver(lqh, scan);
+    else
+        lqh_continue(lqh, LQH_WORK_SCAN, scan->pool.ref);
+}
+
+/* One step in state READING. */
+void lqh_scan_step(struct lqh *lqh, struct lqh_scan *scan)
+{
+    ndbrequire(scan->state == FSCAN_READING);
+    if (scan->closing) {
+        jam();
+        scan->rows = 0;
+        scan_done(lqh, scan);
+        lqh_run_ready(lqh);
+        return;
+    }
+    uint32_t error = lqh_client_error(lqh, scan->api_ref);
+    if (error == ERR_SEND_BUFFER_FULL) {
+        jam(); /* The client reads more slowly than we do. */
+        lqh_continue_later(lqh, LQH_WORK_SCAN, scan->pool.ref, LQH_HOLD_BACK_MS);
+        return;
+    }
+    if (error != 0) {
+        lqh_scan_fail(lqh, scan, ERR_NODE_FAILED_4029);
+        lqh_run_ready(lqh);
+    } else if (scan->mode != LOCK_COMMITTED) {
+        lqh_scan_lock_step(lqh, scan);
+        lqh_run_ready(lqh);
+    } else if (scan->attr_words == 0) {
+        step_count(lqh, scan);
+    } else {
+        step_rows(lqh, scan);
+    }
+}
+
+/* --- TC's requests. --- */
+
+static void batch_limits(const struct lqh *lqh, struct lqh_scan *scan, const struct scan_fragreq *req)
+{
+    const struct node_config *config = block_config(&lqh->block);
+    uint32_t rows = req->batch_rows != 0 ? req->batch_rows : config->batch_rows;
+    uint32_t words = (req->batch_bytes != 0 ? req->batch_bytes : config->batch_bytes) / 4u;
+    uint32_t rows_max = scan->mode == LOCK_COMMITTED ? BATCH_ROWS_MAX : LQH_SCAN_LOCKS;
+    scan->batch_rows = rows < rows_max ? rows : rows_max;
+    scan->batch_words = words < LQH_BATCH_WORDS_MAX ? words : LQH_BATCH_WORDS_MAX;
+    if (scan->batch_rows == 0) scan->batch_rows = 1;
+    if (scan->batch_words == 0) scan->batch_words = 1; /* One row always fits. */
+}
+
+static uint32_t new_scan(struct lqh *lqh, const struct signal *sig, struct lqh_scan **result)
+{
+    const struct scan_fragreq *req = SIG_PAYLOAD(sig, scan_fragreq);
+    uint32_t error;
+    struct lqh_table *table = lqh_table_usable(lqh, req->table_id, req->schema_version, req->fragment_id, &error);
+    if (table == NULL) return error;
+    if (sig->section[0].size > ATTR_READ_MAX) return ERR_READS_TOO_MANY;
+    struct lqh_scan *scan = ERROR_INSERTED(&lqh->block, 5006) ? NULL : pool_seize(&lqh->scans);
+    if (scan == NULL) return ERR_LQH_SCAN_RECORDS;
+    scan->state = FSCAN_READING;
+    scan->tc_ref = sig->sender;
+    scan->tc_frag = req->tc_frag;
+    scan->transid1 = req->transid1;
+    scan->transid2 = req->transid2;
+    scan->api_ref = req->api_ref;
+    scan->api_scan = req->api_scan;
+    scan->table_id = req->table_id;
+    scan->fragment_id = req->fragment_id;
+    scan->frag = table->frags[req->fragment_id];
+    scan->mode = key_lock_mode(req->request_info);
+    scan->attr_words = sig->section[0].size;
+    memcpy(scan->attr, sig->section[0].words, (size_t)scan->attr_words * 4u);
+    batch_limits(lqh, scan, req);
+    error = scan->mode == LOCK_COMMITTED ? 0 : lqh_scan_lock_begin(lqh, scan);
+    if (error != 0) {
+        pool_release(&lqh->scans, scan);
+        return error;
+    }
+    table->users++;
+    *result = scan;
+    return 0;
+}
+
+void lqh_exec_SCAN_FRAGREQ(struct block *block, const struct signal *sig)
+{
+    struct lqh *lqh = lqh_of(block);
+    const struct scan_fragreq *req = SIG_PAYLOAD(sig, scan_fragreq);
+    struct lqh_scan *scan = NULL;
+    if (!lqh_is_tc(sig->sender) || key_lock_mode(req->request_info) > LOCK_COMMITTED) {
+        lqh_protocol_error(lqh, sig->sender, "SCAN_FRAGREQ with impossible references");
+        return;
+    }
+    uint32_t error = new_scan(lqh, sig, &scan);
+    if (error != 0) {
+        jam_data(error);
+        struct scan_fragref ref = {
+            .tc_frag = req->tc_frag, .transid1 = req->transid1, .transid2 = req->transid2, .error = error};
+        send_ref(lqh, sig->sender, &ref);
+        return;
+    }
+    jam();
+    lqh_scan_step(lqh, scan);
+}
+
+static void close_scan(struct lqh *lqh, struct lqh_scan *scan)
+{
+    if (scan->state == FSCAN_READING) {
+        jam(); /* Its CONTINUEB ends it. */
+        scan->closing = 1;
+        return;
+    }
+    jam_data(scan->state);
+    scan->rows = 0;
+    scan_done(lqh, scan);
+    lqh_run_ready(lqh);
+}
+
+static void next_batch(struct lqh *lqh, struct lqh_scan *scan)
+{
+    lqh_scan_unlock_batch(lqh, scan);
+    scan->rows = 0;
+    scan->words = 0;
+    scan->state = FSCAN_READING;
+    if (lqh_table_get(lqh, scan->table_id)->state == TABLE_DROPPING) {
+        jam();
+        lqh_scan_fail(lqh, scan, ERR_TABLE_DROPPING);
+    } else if (scan->end) {
+        jam();
+        scan_done(lqh, scan);
+    } else {
+        lqh_scan_step(lqh, scan);
+    }
+    lqh_run_ready(lqh);
+}
+
+void lqh_exec_SCAN_FRAG_NEXTREQ(struct block *block, const struct signal *sig)
+{
+    struct lqh *lqh = lqh_of(block);
+    const struct scan_frag_nextreq *req = SIG_PAYLOAD(sig, scan_frag_nextreq);
+    struct lqh_scan *scan = pool_find(&lqh->scans, req->lqh_scan);
+    bool close = (req->flags & SCAN_CLOSE) != 0;
+
+    if (scan == NULL || scan->tc_ref != sig->sender || scan->tc_frag != req->tc_frag ||
+        scan->transid1 != req->transid1 || scan->transid2 != req->transid2) {
+        jam(); /* An order to close crosses the last batch or an error; nothing else may come late. */
+        if (!close) lqh_protocol_error(lqh, sig->sender, "SCAN_FRAG_NEXTREQ for an unknown scan");
+        return;
+    }
+    if (close) {
+        close_scan(lqh, scan);
+    } else if (scan->state != FSCAN_DELIVERED) {
+        lqh_protocol_error(lqh, sig->sender, "SCAN_FRAG_NEXTREQ before the batch was delivered");
+    } else {
+        next_batch(lqh, scan);
+    }
+}

@@ -1,0 +1,240 @@
+/* lqh_state.h -- DBLQH's records, pools and states, and which file answers for what. Private to blocks/dblqh. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "blocks/dblqh/lqh.h"
+#include "blocks/dbtup/tup.h"
+#include "signals/api_reg.h"
+#include "signals/dict.h"
+#include "signals/errors.h"
+#include "signals/key.h"
+#include "signals/local_table.h"
+#include "signals/lqhkey.h"
+#include "signals/scan.h"
+#include "signals/start.h"
+
+#define LQH_FRAGS_INLINE    64u     /* Fragment references in the table record itself; more take a page. */
+#define LQH_KEY_WORDS_MAX   1088u   /* TABLE_KEY_BYTES_MAX and every column's padding. */
+#define LQH_BATCH_WORDS_MAX 16384u  /* Longest batch of a scan, plus one row: 64 KB. */
+#define LQH_OUT_WORDS       (LQH_BATCH_WORDS_MAX + TUP_ROW_WORDS_MAX + 2u)
+#define LQH_SEGMENT_WORDS   61u     /* A segment record is 256 bytes. */
+#define LQH_SCAN_LOCKS      250u    /* Rows in a batch of a locking scan, at most. */
+#define LQH_SCAN_GROUP      64u     /* Row ids fetched at once. */
+#define LQH_READY_STEP      16u     /* Operations that got their lock, before others have their turn. */
+#define LQH_LOCK_TICK_MS    10u
+#define LQH_HOLD_BACK_MS    5u      /* A scan looks again so often whether the client's link has drained. */
+
+struct lqh_table {
+    struct pool_record pool;
+    uint32_t state; /* enum table_state: BUILDING, ONLINE (from the moment all fragments are made), DROPPING */
+    uint32_t table_id;
+    uint32_t version;
+    uint32_t tup_table;
+    uint32_t fragment_count;
+    uint32_t users; /* Operations and scans here. */
+    /* The order of DICT that is being carried out in steps; 0 = none. */
+    uint32_t order_sender;
+    uint32_t order_data;
+    uint32_t order;         /* 0 = adding, else LOCAL_TABLE_DROP */
+    uint32_t fragment_next; /* Adding: made up to here. */
+    uint32_t add_error;     /* Adding has failed; the steps undo it. */
+    uint32_t *frags;        /* By fragment id: TUP's reference, REF_NONE = not here. A page or frags_inline. */
+    uint32_t frags_inline[LQH_FRAGS_INLINE];
+    _Alignas(8) uint8_t key_def[KEY_DEF_BYTES];
+};
+
+/*
+ * WAITING --> PREPARED --> COMMITTED --> (gone at COMPLETE)
+ *    |           +--> (gone: ABORT, or COMMIT_AND_COMPLETE)
+ *    +--> (gone: refused)
+ */
+enum lqh_op_state { LQH_WAITING = 0, LQH_PREPARED, LQH_COMMITTED };
+
+struct lqh_op {
+    struct pool_record pool;
+    uint32_t state; /* enum lqh_op_state */
+    uint32_t scan;  /* Not an operation but a locking scan's place in lock queues: its scan. */
+    uint32_t tc_ref;
+    uint32_t tc_op;
+    uint32_t tc_trans; /* With tc_ref: whose lock and change it is. */
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t api_ref;
+    uint32_t api_op;
+    uint32_t request_info;
+    uint32_t table_id;
+    uint32_t version;
+    uint32_t fragment_id;
+    uint32_t frag; /* TUP's reference. */
+    uint32_t hash;
+    uint32_t chain;
+    uint32_t prev_ref; /* 0 at the primary. */
+    uint32_t prev_op;
+    uint32_t wanted_page; /* Backups: the row id that the primary chose. */
+    uint32_t wanted_slot;
+    uint32_t lock;   /* Held or waited for. */
+    uint32_t change; /* TUP's, for what is not a read. */
+    uint32_t saved;  /* First segment of key and attrinfo, while waiting. */
+    uint32_t key_words;
+    uint32_t attr_words;
+};
+
+/* Key and attrinfo of an operation that waits for a lock. */
+struct lqh_segment {
+    struct pool_record pool;
+    uint32_t next;
+    uint32_t words[LQH_SEGMENT_WORDS];
+};
+
+struct lqh_data {
+    const uint32_t *key;
+    const uint32_t *attr;
+    uint32_t key_words;
+    uint32_t attr_words;
+};
+
+/*
+ * READING (a CONTINUEB is on its way) --> DELIVERED --> READING ...       any --> (gone)
+ *    ^ |
+ *    | v
+ * LOCK_WAIT (an entry in a lock queue)
+ */
+enum lqh_scan_state { FSCAN_READING = 0, FSCAN_LOCK_WAIT, FSCAN_DELIVERED };
+
+struct lqh_scan {
+    struct pool_record pool;
+    uint32_t state; /* enum lqh_scan_state */
+    uint32_t closing; /* To be closed when the CONTINUEB arrives. */
+    uint32_t tc_ref;
+    uint32_t tc_frag;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t api_ref;
+    uint32_t api_scan;
+    uint32_t table_id;
+    uint32_t fragment_id;
+    uint32_t frag; /* TUP's reference. */
+    uint32_t mode; /* enum lock_mode */
+    uint32_t batch_rows;
+    uint32_t batch_words;
+    uint32_t rows;  /* In this batch, so far. */
+    uint32_t words; /* The same; sent already. */
+    uint32_t end;   /* The fragment's end was reached. */
+    uint32_t op;    /* Locking scans: stands in lock queues. */
+    uint32_t locks; /* Locking scans: the batch's locks. */
+    uint32_t wait_row;
+    struct tup_scan_position position;
+    uint32_t attr_words;
+    uint32_t attr[ATTR_READ_MAX];
+};
+
+struct lqh_scan_locks {
+    struct pool_record pool;
+    uint32_t count;
+    uint32_t lock[LQH_SCAN_LOCKS];
+};
+
+/* Rows gathered for one TRANSID_AI in lqh->out; within one handler. */
+struct lqh_rows {
+    uint32_t count;
+    uint32_t words;
+};
+
+enum lqh_work {
+    LQH_WORK_SCAN = 1,    /* ref: scan */
+    LQH_WORK_READY,       /* go on with the ready list */
+    LQH_WORK_LOCK_TICK,   /* look for lock timeouts */
+    LQH_WORK_TABLE,       /* ref: table id; the next step of DICT's order */
+};
+
+struct lqh_continueb {
+    uint32_t work; /* enum lqh_work */
+    uint32_t ref;
+};
+SIGNAL_STRUCT(lqh_continueb, 2);
+
+struct lqh {
+    struct block block;
+    uint32_t own_node;
+    struct acc *acc;
+    struct tup *tup;
+    uint32_t table_count; /* Table ids are below this. */
+    struct lqh_table **table;
+    struct pool tables;
+    struct pool operations;
+    struct pool segments;
+    struct pool scans;
+    struct pool scan_locks;
+    bool ready_sent; /* LQH_WORK_READY is on its way. */
+    bool tick_sent;  /* LQH_WORK_LOCK_TICK is. */
+    uint32_t *out;   /* LQH_OUT_WORDS: rows on their way out. */
+    uint32_t *data;  /* LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX: saved data put together again. */
+    void *decode_memory;
+    size_t decode_size;
+};
+
+/* Scans own their locks as (tc_frag, this): no transaction of that TC has the same. */
+static inline uint32_t lqh_scan_owner(const struct lqh_scan *scan)
+{
+    return scan->tc_ref | 0x00800000u; /* No block has such a number. */
+}
+
+static inline struct lqh *lqh_of(struct block *block)
+{
+    return (struct lqh *)block;
+}
+
+/* lqh.c */
+void lqh_continue(struct lqh *lqh, enum lqh_work work, uint32_t ref);
+void lqh_continue_later(struct lqh *lqh, enum lqh_work work, uint32_t ref, uint32_t delay_ms);
+void lqh_run_ready(struct lqh *lqh); /* After everything that may have freed a lock. */
+void lqh_lock_waits(struct lqh *lqh); /* There is a waiter: its timeout must be noticed. */
+void lqh_protocol_error(struct lqh *lqh, uint32_t sender, const char *what);
+uint32_t lqh_client_error(const struct lqh *lqh, uint32_t api_ref); /* 0, 1218, or 4119: no link to it. */
+bool lqh_is_tc(uint32_t ref); /* Can be sent to without harm. */
+struct lqh_op *lqh_op_get(struct lqh *lqh, uint32_t ref);
+
+/* lqh_key.c */
+void lqh_exec_LQHKEYREQ(struct block *block, const struct signal *sig);
+void lqh_op_ready(struct lqh *lqh, struct lqh_op *op, const struct acc_ready *ready);
+void lqh_op_release(struct lqh *lqh, struct lqh_op *op);
+
+/* lqh_save.c */
+bool lqh_save(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data);
+void lqh_load(struct lqh *lqh, struct lqh_op *op, struct lqh_data *data); /* Into lqh->data; frees the segments. */
+void lqh_save_drop(struct lqh *lqh, struct lqh_op *op);
+
+/* lqh_commit.c */
+void lqh_exec_COMMIT(struct block *block, const struct signal *sig);
+void lqh_exec_COMPLETE(struct block *block, const struct signal *sig);
+void lqh_exec_ABORT(struct block *block, const struct signal *sig);
+
+/* lqh_scan.c */
+void lqh_exec_SCAN_FRAGREQ(struct block *block, const struct signal *sig);
+void lqh_exec_SCAN_FRAG_NEXTREQ(struct block *block, const struct signal *sig);
+void lqh_scan_step(struct lqh *lqh, struct lqh_scan *scan);
+struct lqh_scan *lqh_scan_get(struct lqh *lqh, uint32_t ref);
+uint32_t lqh_scan_read(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag, uint32_t row,
+                       struct lqh_rows *rows);
+void lqh_scan_send_rows(struct lqh *lqh, struct lqh_scan *scan, struct lqh_rows *rows);
+void lqh_scan_deliver(struct lqh *lqh, struct lqh_scan *scan);
+void lqh_scan_fail(struct lqh *lqh, struct lqh_scan *scan, uint32_t error);
+
+/* lqh_scan_lock.c */
+uint32_t lqh_scan_lock_begin(struct lqh *lqh, struct lqh_scan *scan);
+void lqh_scan_lock_end(struct lqh *lqh, struct lqh_scan *scan);
+void lqh_scan_unlock_batch(struct lqh *lqh, struct lqh_scan *scan);
+void lqh_scan_lock_step(struct lqh *lqh, struct lqh_scan *scan);
+void lqh_scan_lock_ready(struct lqh *lqh, struct lqh_scan *scan, const struct acc_ready *ready);
+
+/* lqh_schema.c */
+void lqh_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct signal *sig);
+void lqh_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct signal *sig);
+void lqh_table_step(struct lqh *lqh, uint32_t table_id);
+void lqh_table_leave(struct lqh *lqh, uint32_t table_id);
+struct lqh_table *lqh_table_get(struct lqh *lqh, uint32_t table_id); /* Of an own operation or scan. */
+/* The table of a request that may use this fragment of it; NULL and *error. */
+struct lqh_table *lqh_table_usable(struct lqh *lqh, uint32_t table_id, uint32_t version, uint32_t fragment_id,
+                                   uint32_t *error);
+
+/* lqh_check.c */
+void lqh_check(struct block *block);
