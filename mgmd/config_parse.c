@@ -156,8 +156,9 @@ static void check_names(struct build *build, uint32_t index)
 {
     const struct ini_section *section = &build->ini.sections[index];
     const struct build_section *out = &build->sections[index];
-    const struct ini_pair *pairs = &build->ini.pairs[section->first_pair];
 
+    if (section->pair_count == 0) return; /* The table may not exist. */
+    const struct ini_pair *pairs = &build->ini.pairs[section->first_pair];
     for (uint32_t i = 0; i < section->pair_count; i++) {
         const struct config_param *param = config_param_by_name(out->kind, pairs[i].name);
         if (param == NULL) {
