@@ -142,7 +142,7 @@ static inline struct node_config fake_config(uint32_t nodes, uint32_t replicas)
     config.heartbeat_db_api_ms = 100;
     config.tables_max = FAKE_TABLES;
     config.overflow_segments = 8;
-    config.job_queue_words = 1u << 14;
+    config.job_queue_words = 1u << 17; /* The largest signal fits, even where the ring wraps. */
     config.memory.pages_max[RG_DATA] = 64;
     for (uint32_t id = 1; id <= nodes; id++)
         config.node[id] = (struct config_node){NODE_DATA, (id - 1) / replicas};

@@ -432,8 +432,9 @@ static void test_no_start_waits_for_order(void **state)
     fake_data_node(fc, 1, &config);
     fc_client(fc, MGM, true);
     fc_client(fc, API, true);
-    fc_run(fc, 500);
+    fc_run(fc, 300);
     assert_int_equal(level_of(1), START_CMVMI);
+    assert_int_equal(fc->link[API][1].epoch, 0); /* Management servers only. */
     struct start_ord ord = {0};
     fc_sig_send(fc, MGM, block_ref(1, BLOCK_CMVMI, 0), GSN_START_ORD, &ord);
     fc_run(fc, 100);
