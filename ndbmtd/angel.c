@@ -73,7 +73,10 @@ int angel_run(struct process *process)
         signal(SIGTERM, pass_on);
         signal(SIGINT, pass_on);
         int status = 0;
-        if (!wait_for_child(process, ends[0], pid, &status)) _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+        if (!wait_for_child(process, ends[0], pid, &status)) {
+            remove_pid_file(process);
+            _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+        }
         process_log(process, LOG_LEVEL_INFO, "the angel starts the data node again");
     }
 }

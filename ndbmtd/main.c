@@ -12,6 +12,7 @@
 #include "ndbmtd/node_blocks.h"
 #include "ndbmtd/process.h"
 #include "signals/gsn.h"
+#include "signals/management.h"
 #include "signals/print.h"
 
 struct options {
@@ -123,18 +124,26 @@ static int use_data_dir(struct process *process)
     return -1;
 }
 
-static void write_pid_file(const struct process *process, bool remove_it)
+static void pid_file_path(const struct process *process, char *path, size_t size)
+{
+    snprintf(path, size, "%s/ndb_%u.pid", process->data_dir, process->config.own_node);
+}
+
+static void write_pid_file(const struct process *process)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/ndb_%u.pid", process->data_dir, process->config.own_node);
-    if (remove_it) {
-        unlink(path);
-        return;
-    }
+    pid_file_path(process, path, sizeof path);
     FILE *file = fopen(path, "w");
     if (file == NULL) return;
     fprintf(file, "%d\n", (int)getpid());
     fclose(file);
+}
+
+void remove_pid_file(const struct process *process)
+{
+    char path[4096];
+    pid_file_path(process, path, sizeof path);
+    unlink(path);
 }
 
 static int open_log(struct process *process)
@@ -223,7 +232,7 @@ static int live(struct process *process, const struct options *options)
     if (port_finder_start(process) != 0 || watchdog_start(process) != 0) return 1;
     int result = workers_run(process);
     process_log(process, LOG_LEVEL_INFO, "Node shutdown completed%s",
-                process->restart_flags != 0 ? ", restarting" : "");
+                (process->restart_flags & STOP_RESTART) != 0 ? ", restarting" : "");
     angel_tell(process, 0, process->restart_flags);
     port_finder_stop(process);
     ndb_mgm_destroy_handle(process->mgm);
@@ -258,11 +267,9 @@ int main(int argc, char **argv)
     config_free((struct cluster_config *)(uintptr_t)process.cluster);
     process.cluster = NULL;
     if (options.daemon) go_to_background(&process);
-    if (!options.foreground) {
-        write_pid_file(&process, false);
-        if (angel_run(&process) != 0) return 1;
-    } else {
-        write_pid_file(&process, false);
-    }
-    return live(&process, &options);
+    write_pid_file(&process); /* Of the angel, if there is one. */
+    if (!options.foreground && angel_run(&process) != 0) return 1;
+    int result = live(&process, &options);
+    if (options.foreground) remove_pid_file(&process);
+    return result;
 }

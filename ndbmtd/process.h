@@ -99,6 +99,9 @@ _Noreturn void process_fail(struct process *process, const struct node_failure *
 const char *exit_code_text(uint32_t code);
 const char *exit_code_class(uint32_t code);
 
+/* --- main.c --- */
+void remove_pid_file(const struct process *process);
+
 /* --- watchdog.c --- */
 int watchdog_start(struct process *process);
 

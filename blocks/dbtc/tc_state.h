@@ -180,6 +180,8 @@ enum tc_work {
     TC_WORK_SCAN,       /* ref: scan */
     TC_WORK_API_FAIL,   /* ref: node, index: connect records done */
     TC_WORK_TIMER,      /* index: records done; which: 0 transactions, 1 scans */
+    TC_WORK_DRAIN,      /* looks again whether all work has ended */
+    TC_WORK_DRAIN,
 };
 
 struct tc_continueb {
@@ -210,6 +212,8 @@ struct tc {
     uint32_t epoch_lo;
     uint32_t table_count; /* Table ids are below this. */
     struct tc_table **table;
+    uint32_t drain_sender; /* NDBCNTR waits for the end of all transactions; 0 = nobody waits. */
+    uint32_t drain_data;
     struct pool tables;
     struct pool connects;
     struct pool transactions;
@@ -218,6 +222,7 @@ struct tc {
     struct pool frags;
     uint32_t connects_of[NODE_ID_MAX + 1]; /* Seized records by client node. */
     struct tc_api_fail api_fail[NODE_ID_MAX + 1];
+    uint32_t drain_ref; /* NDBCNTR that waits for the end of all work, 0 = none. */
     void *decode_memory; /* For table_def_decode(). */
     size_t decode_size;
 };
@@ -315,3 +320,11 @@ void tc_timer_step(struct tc *tc, uint32_t index, uint32_t which);
 
 /* tc_check.c */
 void tc_check(struct block *block);
+
+/* --- tc_drain.c --- */
+void tc_drain_step(struct tc *tc);
+void tc_exec_TC_DRAIN_REQ(struct block *block, const struct signal *sig);
+
+/* tc_drain.c */
+void tc_exec_TC_DRAIN_REQ(struct block *block, const struct signal *sig);
+void tc_drain_step(struct tc *tc);
