@@ -15,7 +15,7 @@ static void *schema_alloc(struct dict *dict, size_t size)
 void dict_store_init(struct dict *dict)
 {
     ndbrequire(dict->table == NULL);
-    dict->table_count = block_config(&dict->block)->tables_max;
+    dict->table_count = block_config(&dict->block)->tables_max + 1u;
     dict->name_slots = 16;
     while (dict->name_slots < dict->table_count)
         dict->name_slots *= 2;

@@ -132,9 +132,6 @@ static void tc_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case TC_WORK_TIMER:
         tc_timer_step(tc, work->index, work->which);
         return;
-    case TC_WORK_DRAIN:
-        tc_drain_step(tc);
-        return;
     }
     ndbrequire(false); /* No other work is ever sent. */
 }
@@ -160,7 +157,6 @@ static const struct handler tc_handlers[] = {
     HANDLER(tc, SCAN_FRAGCONF, scan_fragconf),
     HANDLER(tc, SCAN_FRAGREF, scan_fragref),
     HANDLER(tc, API_FAILREQ, api_failreq),
-    HANDLER(tc, TC_DRAIN_REQ, tc_drain_req),
     HANDLER(tc, TC_DRAIN_REQ, tc_drain_req),
 };
 

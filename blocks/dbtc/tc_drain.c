@@ -12,16 +12,17 @@ void tc_drain_step(struct tc *tc)
         return;
     }
     jam();
-    struct tc_drain_conf conf = {.sender_data = 0};
-    sig_send(&tc->block, tc->drain_ref, GSN_TC_DRAIN_CONF, PRIO_B, &conf);
-    tc->drain_ref = 0;
+    struct tc_drain_conf conf = {.sender_data = tc->drain_data};
+    sig_send(&tc->block, tc->drain_sender, GSN_TC_DRAIN_CONF, PRIO_B, &conf);
+    tc->drain_sender = 0;
 }
 
 void tc_exec_TC_DRAIN_REQ(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
-    ndbrequire(tc->drain_ref == 0);
+    ndbrequire(tc->drain_sender == 0);
     jam();
-    tc->drain_ref = sig->sender;
+    tc->drain_sender = sig->sender;
+    tc->drain_data = SIG_PAYLOAD(sig, tc_drain_req)->sender_data;
     tc_drain_step(tc);
 }

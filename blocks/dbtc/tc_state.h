@@ -181,7 +181,6 @@ enum tc_work {
     TC_WORK_API_FAIL,   /* ref: node, index: connect records done */
     TC_WORK_TIMER,      /* index: records done; which: 0 transactions, 1 scans */
     TC_WORK_DRAIN,      /* looks again whether all work has ended */
-    TC_WORK_DRAIN,
 };
 
 struct tc_continueb {
@@ -222,7 +221,6 @@ struct tc {
     struct pool frags;
     uint32_t connects_of[NODE_ID_MAX + 1]; /* Seized records by client node. */
     struct tc_api_fail api_fail[NODE_ID_MAX + 1];
-    uint32_t drain_ref; /* NDBCNTR that waits for the end of all work, 0 = none. */
     void *decode_memory; /* For table_def_decode(). */
     size_t decode_size;
 };
@@ -324,7 +322,3 @@ void tc_check(struct block *block);
 /* --- tc_drain.c --- */
 void tc_drain_step(struct tc *tc);
 void tc_exec_TC_DRAIN_REQ(struct block *block, const struct signal *sig);
-
-/* tc_drain.c */
-void tc_exec_TC_DRAIN_REQ(struct block *block, const struct signal *sig);
-void tc_drain_step(struct tc *tc);

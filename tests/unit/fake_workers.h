@@ -140,7 +140,7 @@ static inline struct node_config fake_config(uint32_t nodes, uint32_t replicas)
     config.ldm_count = 2;
     config.heartbeat_db_db_ms = 100;
     config.heartbeat_db_api_ms = 100;
-    config.tables_max = FAKE_TABLES;
+    config.tables_max = FAKE_TABLES - 1u;
     config.overflow_segments = 8;
     config.job_queue_words = 1u << 17; /* The largest signal fits, even where the ring wraps. */
     config.memory.pages_max[RG_DATA] = 64;

@@ -328,14 +328,14 @@ static void test_limits(void **state)
     config.tables_max = 5;
     start(1, &config);
     uint32_t id, version;
-    for (uint32_t i = 1; i < 5; i++) {
+    for (uint32_t i = 1; i <= 5; i++) {
         char name[8];
         snprintf(name, sizeof name, "t%u", i);
         assert_int_equal(create(1, make_def(name, 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version), 0);
     }
-    assert_int_equal(create(1, make_def("t5", 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version), ERR_TABLE_RECORDS);
+    assert_int_equal(create(1, make_def("more", 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version), ERR_TABLE_RECORDS);
     assert_int_equal(drop(1, 2, 1), 0);
-    assert_int_equal(create(1, make_def("t5", 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version), 0);
+    assert_int_equal(create(1, make_def("more", 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version), 0);
     assert_int_equal(id, 2);
 }
 
