@@ -284,6 +284,8 @@ bool acc_frag_drop_step(struct acc *acc, struct acc_frag *frag)
         }
         page_dir_remove(&frag->pages, first / BUCKETS_PER_PAGE);
         frag->buckets = first;
+        while (frag->mask > 0 && (first == 0 || first - 1 <= frag->mask >> 1))
+            frag->mask >>= 1;
         return false;
     }
     ndbrequire(frag->elements == 0);

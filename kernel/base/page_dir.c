@@ -94,7 +94,10 @@ void *page_dir_add(struct page_dir *dir, uint32_t max, uint32_t *number)
 void page_dir_remove(struct page_dir *dir, uint32_t number)
 {
     arena_page_release(dir->map.arena, dir->map.group, page_dir_at(dir, number));
-    dir->pages--;
+    if (--dir->pages == 0) {
+        page_dir_drop(dir); /* Nothing is left to number. */
+        return;
+    }
     if (number == dir->count - 1) {
         entry_set(dir, number, NULL);
         dir->count = number;

@@ -28,10 +28,10 @@ void *page_dir_add(struct page_dir *dir, uint32_t max, uint32_t *number);
 /* A new page under this number, which is free; NULL without memory. */
 void *page_dir_add_at(struct page_dir *dir, uint32_t number);
 
-/* Gives the page of this number back to the arena. */
+/* Gives the page of this number back to the arena; with the last page the directory's own pages go too. */
 void page_dir_remove(struct page_dir *dir, uint32_t number);
 
-/* Gives back the directory's own pages. All pages were removed. */
+/* Makes a directory without pages as new, own pages included. */
 void page_dir_drop(struct page_dir *dir);
 
 /* An entry: NULL, a page, or (odd) a hole. */
