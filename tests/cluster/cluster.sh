@@ -1,0 +1,249 @@
+# cluster.sh -- starts a cluster of real processes for one test, and ends it; sourced by the tests.
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# A test is called with the directory of the programs. Everything it makes is in $BOX; the processes
+# that it starts are ended by their pids when it exits, whatever happens. Every call of a program is
+# bounded by `run`, the whole test by TEST_DEADLINE seconds.
+set -uo pipefail
+
+BIN=${1:?usage: TEST BIN_DIR}
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+BOX=$(mktemp -d)
+DEADLINE=${TEST_DEADLINE:-150}
+PIDS=()      # All processes that were started.
+NODE_PIDS=() # By node id: the data nodes that run now.
+MGM_PID=
+CS=
+FAILED=0
+
+cleanup() {
+    local code=$?
+    trap - EXIT
+    exec 2>/dev/null
+    kill "$GUARD"
+    for pid in "${PIDS[@]:-}"; do [ -n "$pid" ] && kill -9 "$pid"; done
+    wait
+    [ "$FAILED" -eq 0 ] || [ "$code" -ne 0 ] || code=1
+    if [ "$code" -ne 0 ]; then
+        echo "--- logs ---"
+        for file in "$BOX"/node*.out "$BOX"/mgm.out "$BOX"/mgm/*cluster.log "$BOX"/node*/*error.log; do
+            [ -s "$file" ] && echo "[$file]" && tail -n 25 "$file"
+        done
+        echo "FAILED"
+    fi
+    [ -n "${KEEP_BOX:-}" ] || rm -rf "$BOX"
+    exit "$code"
+}
+(
+    sleep "$DEADLINE" &
+    trap 'kill $!' TERM
+    wait $! && kill -TERM $$
+) 2>/dev/null &
+GUARD=$!
+trap cleanup EXIT
+trap 'echo "deadline of $DEADLINE s passed"; exit 1' TERM INT
+
+say() { printf '== %s\n' "$*"; }
+
+fail() {
+    echo "FAIL: $*"
+    FAILED=1
+}
+
+die() {
+    fail "$@"
+    exit 1
+}
+
+# run COMMAND...: bounded; output and exit code are the command's.
+run() { timeout -k 5 60 "$@"; }
+
+# want CODE COMMAND...: runs it with the output in $BOX/out and $BOX/err, and checks the exit code.
+want() {
+    local code=$1 got
+    shift
+    run "$@" >"$BOX/out" 2>"$BOX/err"
+    got=$?
+    if [ "$got" -ne "$code" ]; then
+        fail "exit code $got instead of $code: $*"
+        head -n 20 "$BOX/out" "$BOX/err"
+    fi
+    return 0
+}
+
+# want_text FILE PATTERN: an extended regular expression must match a line of $BOX/out or $BOX/err.
+want_text() {
+    grep -Eq -- "$2" "$BOX/$1" && return 0
+    fail "no line matches '$2' in:"
+    head -n 40 "$BOX/$1"
+    return 0
+}
+
+free_port() {
+    local port
+    while :; do
+        port=$((20000 + RANDOM % 12000))
+        (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+    done
+    echo "$port"
+}
+
+# write_config NODES REPLICAS [LINES]: LINES go into [ndbd default].
+write_config() {
+    local nodes=$1 replicas=$2 lines=${3:-} id port
+    port=$(free_port)
+    CS=127.0.0.1:$port
+    export NDB_CONNECTSTRING=$CS
+    mkdir -p "$BOX/mgm"
+    {
+        printf '[ndbd default]\nNoOfReplicas=%s\nDataMemory=80M\nHostName=127.0.0.1\n%s\n' "$replicas" "$lines"
+        printf '[ndb_mgmd]\nNodeId=49\nHostName=127.0.0.1\nPortNumber=%s\nDataDir=%s\n' "$port" "$BOX/mgm"
+        for ((id = 1; id <= nodes; id++)); do
+            mkdir -p "$BOX/node$id"
+            printf '[ndbd]\nNodeId=%s\nDataDir=%s\n' "$id" "$BOX/node$id"
+        done
+        for ((id = 0; id < 6; id++)); do printf '[api]\nHostName=127.0.0.1\n'; done
+    } >"$BOX/config.ini"
+}
+
+start_mgm() {
+    "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm" --nodaemon "$@" \
+        >>"$BOX/mgm.out" 2>&1 &
+    MGM_PID=$!
+    PIDS+=("$MGM_PID")
+}
+
+start_node() { # id [options]
+    local id=$1
+    shift
+    "$BIN/ndbmtd" --ndb-connectstring="$CS" --ndb-nodeid="$id" --foreground --connect-delay=1 "$@" \
+        >>"$BOX/node$id.out" 2>&1 &
+    NODE_PIDS[id]=$!
+    PIDS+=("$!")
+}
+
+# start_cluster NODES REPLICAS [LINES]; another port is tried when somebody else was faster.
+start_cluster() {
+    local id try
+    for try in 1 2 3; do
+        write_config "$@"
+        start_mgm --initial
+        for _ in $(seq 100); do
+            (exec 3<>"/dev/tcp/${CS/://}") 2>/dev/null && break
+            kill -0 "$MGM_PID" 2>/dev/null || break
+            sleep 0.1
+        done
+        kill -0 "$MGM_PID" 2>/dev/null && break
+        [ "$try" -lt 3 ] || die "the management server does not start"
+    done
+    for ((id = 1; id <= $1; id++)); do start_node "$id"; done
+    want 0 "$BIN/ndb_waiter" --timeout=40
+    want_text out "Node $1: STARTED"
+    [ "$FAILED" -eq 0 ] || exit 1
+}
+
+# ended PID: waits for the process's end (30 s at most) and gives its exit code.
+ended() {
+    local pid=$1
+    for _ in $(seq 300); do
+        if ! kill -0 "$pid" 2>/dev/null; then
+            wait "$pid"
+            return $?
+        fi
+        sleep 0.1
+    done
+    fail "process $pid does not end"
+    return 255
+}
+
+# SHUTDOWN in good order: everything ends by itself, with exit code 0.
+stop_cluster() {
+    local id
+    want 0 "$BIN/ndb_mgm" -e SHUTDOWN
+    for id in "${!NODE_PIDS[@]}"; do
+        ended "${NODE_PIDS[id]}" || fail "node $id ends with exit code $?"
+        unset "NODE_PIDS[id]"
+    done
+    ended "$MGM_PID" || fail "the management server ends with exit code $?"
+}
+
+# --- Rows with everything that text can contain, in the form that ndb_select_all --csv prints. ---
+
+AWKWARD_TABLE="CREATE TABLE test.awkward (
+    id INT UNSIGNED NOT NULL, kind VARCHAR(20) NOT NULL, name VARCHAR(80) NOT NULL, note VARCHAR(500),
+    price DECIMAL(10,2), day DATE, big BIGINT, small SMALLINT NOT NULL, code CHAR(5), bits BIT(9),
+    PRIMARY KEY (id, kind))"
+
+awkward_rows() { # count [first id]
+    awk -v n="$1" -v first="${2:-1}" 'BEGIN {
+        kind[0] = "plain"; kind[1] = "comma"; kind[2] = "quote"; kind[3] = "unicode"; kind[4] = "tab"
+        kind[5] = "newline"; kind[6] = "backslash"; kind[7] = "empty"; kind[8] = "long"; kind[9] = "blank"
+        name[0] = "just text"; name[1] = "a, b,, c"; name[2] = "say \"\"hi\"\", \"\""
+        name[3] = "Ünïcødé 漢字 🎉 Жук"; name[4] = "tab\there"; name[5] = "two\nlines,\nor three\n"
+        name[6] = "C:\\\\dir\\\\N"; name[7] = ""; name[8] = "0123456789"; name[9] = "  blanks around  "
+        for (i = 0; i < 8; i++) long = long "the quick brown fox, the \"\"lazy\"\" dog; "
+        for (i = first; i < first + n; i++) {
+            k = i % 10
+            note = k == 8 ? "\"" long "\"" : (i % 3 == 0 ? "\\N" : "\"note " i "\"")
+            price = i % 7 == 0 ? "\\N" : sprintf("%s%d.%02d", i % 2 ? "-" : "", i % 100000 + 1, i % 100)
+            day = i % 11 == 0 ? "\\N" : sprintf("%04d-%02d-%02d", 1970 + i % 80, i % 12 + 1, i % 28 + 1)
+            big = i % 5 == 0 ? "-9223372036854775808" : (i % 13 == 0 ? "\\N" : "90071992547" i)
+            code = i % 4 == 0 ? "\\N" : "\"c" i % 1000 "\""
+            bits = i % 6 == 0 ? "\\N" : sprintf("0x%X", i % 512)
+            printf "%d,\"%s\",\"%s\",%s,%s,%s,%s,%d,%s,%s\n", i, kind[k], name[k], note, price, day, big,
+                i % 65536 - 32768, code, bits
+        }
+    }'
+}
+
+# load_and_compare ROWS: table, import, count, all rows back equal to the file, drop.
+load_and_compare() {
+    local rows=$1
+    say "import $rows rows and read them back"
+    want 0 "$BIN/ndb_create_table" --execute="$AWKWARD_TABLE"
+    awkward_rows "$rows" >"$BOX/awkward.csv"
+    want 0 "$BIN/ndb_import" --rejects="$BOX/awkward.rej" test "$BOX/awkward.csv"
+    cat "$BOX/out"
+    want_text out "awkward: $rows rows imported, 0 rejected"
+    want 0 "$BIN/ndb_select_count" -d test awkward
+    want_text out "^$rows records in table awkward$"
+    want 0 "$BIN/ndb_select_all" -d test --csv awkward
+    LC_ALL=C sort "$BOX/awkward.csv" >"$BOX/expected"
+    LC_ALL=C sort "$BOX/out" >"$BOX/actual"
+    if ! cmp -s "$BOX/expected" "$BOX/actual"; then
+        fail "the rows read back differ from those written"
+        diff "$BOX/expected" "$BOX/actual" | head -n 10
+    fi
+    want 0 "$BIN/ndb_select_count" -d test --lock=1 awkward
+    want_text out "^$rows records in table awkward$"
+}
+
+drop_awkward() {
+    want 0 "$BIN/ndb_drop_table" -d test awkward
+    want_text out '^Dropping table awkward\.\.\.OK$'
+    want 1 "$BIN/ndb_select_count" -d test awkward
+    want_text err '723: '
+}
+
+# The table of ./sandbox.sh with made-up packages, and the example on it.
+run_example() {
+    say "example_packages"
+    want 0 "$BIN/ndb_create_table" --execute="CREATE TABLE sandbox.package (
+        name VARCHAR(120) NOT NULL, version VARCHAR(120) NOT NULL, architecture VARCHAR(20) NOT NULL,
+        section VARCHAR(60) NOT NULL, installed_kb INT UNSIGNED NOT NULL, depends VARCHAR(4000),
+        summary VARCHAR(500), PRIMARY KEY (name, architecture))"
+    awk 'BEGIN {
+        print "libc6\t2.36\tamd64\tlibs\t12988\tlibgcc-s1\tGNU C Library: Shared libraries"
+        for (i = 0; i < 400; i++)
+            printf "pkg%d\t1.%d-2\t%s\tmisc\t%d\tlibc6 (>= 2.%d)\tpackage \"%d\"\n", i, i, i % 3 ? "amd64" : "all",
+                i * 37 % 5000, i % 40, i
+    }' >"$BOX/package.tsv"
+    want 0 "$BIN/ndb_import" --fields-escaped-by= sandbox "$BOX/package.tsv"
+    want_text out 'package: 401 rows imported, 0 rejected'
+    want 0 "$BIN/example_packages" "$CS"
+    want_text out '^Scan: 401 packages'
+    want_text out '^Lookup: libc6/amd64 is version 2.36'
+    want_text out '^All as it must be'
+    cat "$BOX/out"
+}

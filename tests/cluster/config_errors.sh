@@ -1,0 +1,44 @@
+#!/bin/bash
+# config_errors.sh -- what ndb_mgmd and ndbmtd refuse to start with, and how they say it.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+
+# refused LINE PATTERN [NODES REPLICAS]: a configuration with LINE must be refused with its place.
+refused() {
+    local lines=$1 pattern=$2 place
+    write_config "${3:-2}" "${4:-2}" "$lines"
+    want 1 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm" --initial --nodaemon
+    want_text err "$pattern"
+    place="config.ini:$(grep -nF -- "${lines:-[ndbd default]}" "$BOX/config.ini" | head -n 1 | cut -d: -f1)"
+    [ -z "$lines" ] || want_text err "$place"
+}
+
+say "config.ini"
+refused 'NoSuchParameter=1' 'NoSuchParameter'
+refused 'DataMemory=12' 'DataMemory.*1M'
+refused 'DataMemory=lots' 'DataMemory'
+refused 'HeartbeatIntervalDbDb=99999999999' 'HeartbeatIntervalDbDb'
+refused 'NoOfReplicas=5' 'NoOfReplicas.*1.*4'
+refused 'ThreadConfig=ldm={count=three}' 'ThreadConfig'
+refused '' 'NoOfReplicas|node group|multiple' 3 2
+
+say "files and options"
+want 1 "$BIN/ndb_mgmd" --config-file="$BOX/no-such.ini" --config-dir="$BOX/mgm" --initial --nodaemon
+want_text err 'no-such.ini'
+want 2 "$BIN/ndb_mgmd" --no-such-option
+want 0 "$BIN/ndb_mgmd" --version
+
+say "data nodes"
+write_config 1 1
+want 0 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
+want_text out 'DataMemory'
+start_mgm --initial
+for _ in $(seq 100); do (exec 3<>"/dev/tcp/${CS/://}") 2>/dev/null && break; sleep 0.1; done
+want 1 "$BIN/ndbmtd" --ndb-nodeid=7 --foreground --connect-retries=0
+cat "$BOX/out" >>"$BOX/err"
+want_text err '7'
+want 1 "$BIN/ndbmtd" -c "127.0.0.1:$(free_port)" --foreground --connect-retries=0
+start_node 1
+want 0 "$BIN/ndb_waiter" --timeout=40
+want 0 "$BIN/ndb_mgm" -e SHUTDOWN
+ended "${NODE_PIDS[1]}" || fail "node 1 ends with exit code $?"

@@ -1,0 +1,71 @@
+#!/bin/bash
+# console.sh -- ndb_mgm against a running cluster: what it prints, and its exit codes.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+start_cluster 2 2
+
+mgm() { want "$1" "$BIN/ndb_mgm" -e "$2"; }
+
+say "SHOW, STATUS, REPORT"
+mgm 0 SHOW
+want_text out '^Cluster Configuration$'
+want_text out '^\[ndbd\(NDB\)\]	2 node\(s\)$'
+want_text out '^id=1	@127\.0\.0\.1  \(.*, Nodegroup: 0(, \*)?\)$'
+want_text out '^id=2	@127\.0\.0\.1  \(.*, Nodegroup: 0(, \*)?\)$'
+[ "$(grep -c ', \*)' "$BOX/out")" = 1 ] || fail "exactly one node must be marked as president"
+want_text out '^\[ndb_mgmd\(MGM\)\]	1 node\(s\)$'
+want_text out '^id=49	@127\.0\.0\.1  \('
+want_text out '^\[mysqld\(API\)\]	6 node\(s\)$'
+mgm 0 'ALL STATUS'
+want_text out '^Node 1: started'
+want_text out '^Node 2: started'
+mgm 0 '2 STATUS'
+want_text out '^Node 2: started'
+mgm 0 'ALL REPORT MEMORY'
+want_text out '^Node 1: Data usage is [0-9]+%\([0-9]+ 32K pages of total [0-9]+\)$'
+want_text out '^Node 2: Index usage is '
+before=$(sed -n 's/^Node 1: Data usage is [0-9]*%(\([0-9]*\) .*/\1/p' "$BOX/out")
+load_and_compare 20000
+mgm 0 '1 REPORT MemoryUsage'
+after=$(sed -n 's/^Node 1: Data usage is [0-9]*%(\([0-9]*\) .*/\1/p' "$BOX/out")
+[ "${after:-0}" -gt "${before:-0}" ] || fail "20000 rows, but data usage goes from '$before' to '$after' pages"
+drop_awkward
+
+say "HELP, CLUSTERLOG, DUMP, PROMPT, errors"
+mgm 0 HELP
+want_text out 'SHUTDOWN'
+mgm 0 'HELP SHOW'
+want_text out 'SHOW'
+mgm 0 'CLUSTERLOG INFO'
+want_text out 'INFO.*WARNING'
+mgm 0 'CLUSTERLOG FILTER DEBUG'
+want_text out 'DEBUG (enabled|disabled)'
+mgm 0 'CLUSTERLOG OFF; CLUSTERLOG ON'
+want_text out 'disabled'
+want_text out 'enabled'
+mgm 0 '1 DUMP 1000'
+want_text out '^Sending dump signal with data:'
+want 255 "$BIN/ndb_mgm" -e 'NONSENSE'
+cat "$BOX/err" >>"$BOX/out"
+want_text out 'Invalid command: NONSENSE'
+want 255 "$BIN/ndb_mgm" -e '99 STATUS'
+cat "$BOX/err" >>"$BOX/out"
+want_text out 'Invalid node ID: 99'
+run "$BIN/ndb_mgm" -c "127.0.0.1:$(free_port)" --connect-retries=0 -e SHOW >"$BOX/out" 2>&1 &&
+    fail "exit code 0 without a management server"
+want 0 "$BIN/ndb_mgm" < <(printf 'show\nquit\n')
+want_text out '^id=1	@'
+
+say "a node's restart needs the other one: refused; all of them together work"
+run "$BIN/ndb_mgm" -e '1 STOP' >"$BOX/out" 2>&1 && fail "one node of two was stopped: $(cat "$BOX/out")"
+mgm 0 'ALL STATUS'
+want_text out '^Node 1: started'
+grep -Eq '^[0-9-]+ [0-9:]+ \[MgmtSrvr\] INFO     -- Node 1: ' "$BOX"/mgm/ndb_49_cluster.log || fail "no line of node 1 in the cluster log"
+
+say "ALL STOP, SHUTDOWN"
+mgm 0 'ALL STOP'
+want_text out 'NDB Cluster has shutdown'
+for id in 1 2; do ended "${NODE_PIDS[id]}" || fail "node $id ends with exit code $?"; done
+NODE_PIDS=()
+mgm 0 SHUTDOWN
+ended "$MGM_PID" || fail "the management server ends with exit code $?"
