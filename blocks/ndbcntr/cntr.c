@@ -49,7 +49,7 @@ static void cntr_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case CNTR_BEGIN: cntr_read_config(cntr); return;
     case CNTR_STOP_TICK: cntr_stop_tick(cntr); return;
     case CNTR_FAIL: cntr_fail(cntr); return;
-    default: ndbrequire(!"unknown work");
+    default: ndbrequire(false); /* No other work is ever sent. */
     }
 }
 

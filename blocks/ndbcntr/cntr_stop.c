@@ -155,7 +155,7 @@ void cntr_stop_tick(struct cntr *cntr)
         log_info(&cntr->block, "stopped");
         node_stopped(&cntr->block, cntr->stop.flags);
         return;
-    default: ndbrequire(!"unknown step");
+    default: ndbrequire(false); /* There are no other steps. */
     }
     cntr_work_later(cntr, CNTR_STOP_TICK, STOP_TICK_MS);
 }
@@ -204,6 +204,6 @@ void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
     case CNTR_CONFIG:
     case CNTR_WAIT_ORDER:
     case CNTR_STATES:
-    default: ndbrequire(!"no member can be lost before the join");
+    default: ndbrequire(false); /* Nobody is a member before phase 1. */
     }
 }

@@ -64,7 +64,7 @@ static void qmgr_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case QMGR_JOIN_TICK: qmgr_join_tick(qmgr); return;
     case QMGR_RING_TICK: qmgr_ring_tick(qmgr); return;
     case QMGR_CLIENT_TICK: qmgr_client_tick(qmgr); return;
-    default: ndbrequire(!"unknown work");
+    default: ndbrequire(false); /* No other work is ever sent. */
     }
 }
 
