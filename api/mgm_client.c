@@ -277,6 +277,14 @@ static void set_memory(struct ndb_mgm_memory *report, const char *field, const c
     }
 }
 
+static int by_node(const void *a, const void *b)
+{
+    const struct ndb_mgm_memory *x = a;
+    const struct ndb_mgm_memory *y = b;
+
+    return (x->node_id > y->node_id) - (x->node_id < y->node_id);
+}
+
 int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node_id, struct ndb_mgm_memory *reports,
                           uint32_t room)
 {
@@ -295,6 +303,7 @@ int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node_id, struct ndb
         }
         set_memory(&reports[at], field, mgm_pair_value(&handle->reply, i));
     }
+    qsort(reports, count, sizeof(*reports), by_node); /* They answer in any order. */
     return (int)count;
 }
 

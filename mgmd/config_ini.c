@@ -143,8 +143,9 @@ static int take_pair(void *user, const char *section, const char *name, const ch
         complain(state, "the name before the separator is missing");
         return 1;
     }
-    if (ini->pair_count == INI_PAIRS_MAX) {
-        complain(state, "there are too many lines (allowed range 1..50000)");
+    if (ini->pair_count == INI_PAIRS_MAX ||
+        ini->sections[ini->section_count - 1].pair_count == INI_SECTION_PAIRS_MAX) {
+        complain(state, "there are too many lines (allowed range 1..500 in a section, 1..50000 in all)");
         state->out_of_room = true;
         return 1;
     }

@@ -150,6 +150,16 @@ void mgm_link_address(struct mgm_link *link, uint32_t node, char *address, uint3
 
     address[0] = '\0';
     (void)transporter_statistics(link->transporter, node, &statistics, address, size);
+    /* Without the port: "10.0.0.1:1186" or "[::1]:1186". */
+    char *colon = strrchr(address, ':');
+    char *close = strchr(address, ']');
+    if (address[0] == '[' && close != NULL) {
+        *close = '\0';
+        memmove(address, address + 1, strlen(address));
+    } else if (colon != NULL && strchr(address, ':') == colon) {
+        *colon = '\0';
+    }
+    if (strncmp(address, "::ffff:", 7) == 0) memmove(address, address + 7, strlen(address + 7) + 1);
 }
 
 void mgm_link_stop(struct mgm_link *link)

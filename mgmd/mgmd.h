@@ -29,6 +29,7 @@
 #define MGMD_ANSWER_MS 30000u
 #define MGMD_STOP_MS 600000u
 #define MGMD_REQUESTS_MAX 64u
+#define MGMD_KEEP_ID_MS 2000u /* From the angel's session to its worker's. */
 
 struct mgm_link;
 struct mgmd_session;
@@ -47,6 +48,8 @@ struct mgmd_node {
     uint32_t version;
     struct node_mask clients; /* Nodes linked to this data node. */
     uint32_t holder;     /* Session that holds the id, 0 = none. */
+    bool linked_once;    /* Since the id was given. */
+    uint64_t kept_until; /* Loop time: until then only given to who asks for this id. */
     uint16_t port;       /* Where it listens; 0 = not known. */
     char address[64];
     uint8_t log_level[NDB_MGM_CATEGORIES];

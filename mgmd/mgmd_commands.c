@@ -144,7 +144,10 @@ static void reply_node(struct mgmd_session *session, const struct config_section
     const char *address = node->address;
 
     if (data) version = node->status_known ? node->version : 0;
-    if (id == mgmd->own_node) address = config_get_text(section, CFG_MGMD_HostName);
+    if (id == mgmd->own_node) {
+        address = config_get_text(section, CFG_MGMD_HostName);
+        if (address[0] == '\0' || strcasecmp(address, "localhost") == 0) address = "127.0.0.1";
+    }
     mgmd_reply(session, "node.%u.type: %s\nnode.%u.status: %s\nnode.%u.version: %u\n", id,
                ndb_mgm_type_name(type_of(section)), id, ndb_mgm_status_name(status), id, version);
     if (data) {

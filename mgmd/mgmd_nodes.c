@@ -98,6 +98,7 @@ uint32_t mgmd_alloc_id(struct mgmd *mgmd, struct mgmd_session *session, enum ndb
             if (config_get_u64(node, CFG_NDBD_Dedicated) != 0) continue;
             if (!host_matches(config_get_text(node, CFG_NDBD_HostName), host)) continue;
             fits = true;
+            if (mgmd->nodes[config_section_node(node)].kept_until > uv_now(mgmd->loop)) continue;
             if (!id_taken(mgmd, config_section_node(node))) id = config_section_node(node);
         }
         *code = fits ? NDB_MGM_ALLOCID_RETRY : NDB_MGM_ALLOCID_CONFIG_MISMATCH;
@@ -105,14 +106,28 @@ uint32_t mgmd_alloc_id(struct mgmd *mgmd, struct mgmd_session *session, enum ndb
                                            : "no [%s] slot is configured for host \"%.100s\"",
                        config_kind_name(kind), host);
     }
-    if (id != 0) mgmd->nodes[id].holder = mgmd_session_id(session);
+    if (id == 0) return 0;
+    mgmd->nodes[id].holder = mgmd_session_id(session);
+    mgmd->nodes[id].linked_once = false;
+    mgmd->nodes[id].kept_until = 0;
+    if (kind != CONFIG_NDBD) { /* A data node's comes from its link. */
+        (void)snprintf(mgmd->nodes[id].address, sizeof(mgmd->nodes[id].address), "%s",
+                       mgmd_session_address(session));
+    }
     return id;
 }
 
+/* A data node's angel asks for an id, ends its session, and its worker then asks for this id: in between it is
+ * not given to another process. Once the node was linked there is nothing to wait for. */
 void mgmd_free_ids(struct mgmd *mgmd, uint32_t session)
 {
     for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++) {
-        if (mgmd->nodes[id].holder == session) mgmd->nodes[id].holder = 0;
+        struct mgmd_node *node = &mgmd->nodes[id];
+        const struct config_section *section = config_node(mgmd->config, id);
+        if (node->holder != session) continue;
+        node->holder = 0;
+        if (section == NULL || config_section_kind(section) != CONFIG_NDBD || node->linked_once) continue;
+        node->kept_until = uv_now(mgmd->loop) + MGMD_KEEP_ID_MS;
     }
 }
 
@@ -203,6 +218,7 @@ void mgmd_node_link_up(struct mgmd *mgmd, uint32_t id)
     uint32_t data[EVENT_WORDS] = {id};
 
     node->linked = true;
+    node->linked_once = true;
     node->status_known = false;
     node->stopping = false;
     node->connect_count++;

@@ -329,12 +329,15 @@ static void node_ids_are_given_once(void **state)
     assert_int_equal(ndb_mgm_free_nodeid(other, 60), 0);
     assert_int_equal(ndb_mgm_free_nodeid(other, 60), -1);
     assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_API, 60, "10.1.2.3"), 60);
-    /* The end of a session gives its ids back. */
+    /* The end of a session gives its ids back, a data node's at first only to who asks for this one. */
     ndb_mgm_destroy_handle(server->handle);
     server->handle = connect_to(server);
     int id = -1;
-    while (id < 0) id = ndb_mgm_alloc_nodeid(other, NDB_MGM_NODE_NDB, 1, NULL);
-    assert_int_equal(id, 1);
+    while (id < 0) id = ndb_mgm_alloc_nodeid(other, NDB_MGM_NODE_API, 60, NULL);
+    assert_int_equal(id, 60);
+    assert_int_equal(ndb_mgm_alloc_nodeid(other, NDB_MGM_NODE_NDB, 0, NULL), -1);
+    assert_int_equal(ndb_mgm_error_code(other), NDB_MGM_ALLOCID_RETRY);
+    assert_int_equal(ndb_mgm_alloc_nodeid(other, NDB_MGM_NODE_NDB, 1, NULL), 1);
     ndb_mgm_destroy_handle(other);
 }
 
@@ -478,7 +481,7 @@ static void hostile_clients_do_no_harm(void **state)
     uint32_t hello[64] = {0};
     for (uint32_t magic = 0; magic < 8; magic++) {
         descriptor = raw_connect(server);
-        memcpy(hello, "NDBH\0BDN", 8);
+        memcpy(hello, "NDBL\0\0\0\1", 8);
         (void)send(descriptor, (const char *)hello + magic, sizeof(hello) - 8, MSG_NOSIGNAL);
         (void)close(descriptor);
     }
