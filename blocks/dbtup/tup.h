@@ -104,7 +104,10 @@ struct tup_changed {
  */
 uint32_t tup_insert(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
 
-/* Changes the named columns. Errors as tup_insert(), and 626 no such row, 840 NULL for NOT NULL, 897 any key column. */
+/*
+ * Changes the named columns. Errors as tup_insert(), and 626 no such row, 840 NULL for NOT NULL, 897 any key column, 896
+ * the row is damaged.
+ */
 uint32_t tup_update(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
 
 /* tup_update() if the transaction sees the row (key columns may be named as in an insert), else tup_insert(). */

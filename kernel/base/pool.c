@@ -14,6 +14,7 @@ void pool_init(struct pool *pool, struct arena *arena, enum resource_group group
         .group = group,
         .record_size = size,
         .per_page = PAGE_SIZE_BYTES / size,
+        .page_factor = ((1ull << 40) + PAGE_SIZE_BYTES / size - 1) / (PAGE_SIZE_BYTES / size),
         .max = max < POOL_INDEX_MAX ? max : POOL_INDEX_MAX,
     };
     page_map_init(&pool->pages, arena, group);
@@ -21,9 +22,11 @@ void pool_init(struct pool *pool, struct arena *arena, enum resource_group group
 
 static struct pool_record *record_at(const struct pool *pool, uint32_t index)
 {
+    /* Exact: slot < 2^24, and the factor is too large by less than per_page / 2^40 of a page, per_page <= 2^12. */
     uint32_t slot = index - 1;
-    uint8_t *page = page_map_at(&pool->pages, slot / pool->per_page);
-    return (struct pool_record *)(void *)(page + (size_t)(slot % pool->per_page) * pool->record_size);
+    uint32_t page_no = (uint32_t)(slot * pool->page_factor >> 40);
+    uint8_t *page = page_map_at(&pool->pages, page_no);
+    return (struct pool_record *)(void *)(page + (size_t)(slot - page_no * pool->per_page) * pool->record_size);
 }
 
 /* Adds one page of free records. */

@@ -26,6 +26,7 @@ struct pool {
     enum resource_group group;
     uint32_t record_size;
     uint32_t per_page;
+    uint64_t page_factor; /* 2^40 / per_page, rounded up: turns the division of an index into a multiplication. */
     uint32_t max;
     uint32_t carved; /* Records that exist, used or free. */
     uint32_t free;   /* Index of the first free record, 0 = none. */
