@@ -64,12 +64,12 @@ static uint64_t w_realtime(struct host *host)
     (void)host;
     return 0;
 }
-static void w_wake(struct host *host, uint32_t thread_no)
+static inline void w_wake(struct host *host, uint32_t thread_no)
 {
     (void)host;
     (void)thread_no;
 }
-static void w_receive(struct world *world, uint32_t client, const uint32_t *words, uint32_t count)
+static inline void w_receive(struct world *world, uint32_t client, const uint32_t *words, uint32_t count)
 {
     for (uint32_t at = 0; at < count; at += words[at + 3]) {
         assert_true(world->rx_count < RX_MAX);
@@ -82,7 +82,7 @@ static void w_receive(struct world *world, uint32_t client, const uint32_t *word
         rx->taken = false;
     }
 }
-static void w_link_send(struct host *host, uint32_t thread_no, uint32_t peer, uint32_t epoch, const uint32_t *words,
+static inline void w_link_send(struct host *host, uint32_t thread_no, uint32_t peer, uint32_t epoch, const uint32_t *words,
                         uint32_t count)
 {
     struct wnode *from = (struct wnode *)(void *)host;
@@ -97,13 +97,13 @@ static void w_link_send(struct host *host, uint32_t thread_no, uint32_t peer, ui
     memcpy(to->in[from->id] + to->in_words[from->id], words, count * 4u);
     to->in_words[from->id] += count;
 }
-static void w_link_close(struct host *host, uint32_t peer, uint32_t epoch, const char *reason)
+static inline void w_link_close(struct host *host, uint32_t peer, uint32_t epoch, const char *reason)
 {
     (void)epoch;
     (void)reason;
     ((struct wnode *)(void *)host)->world->closed_peer = peer;
 }
-static void w_link_allow(struct host *host, uint32_t peer, uint32_t allowed)
+static inline void w_link_allow(struct host *host, uint32_t peer, uint32_t allowed)
 {
     (void)host;
     (void)peer;
@@ -113,7 +113,7 @@ static uint64_t w_seed(struct host *host)
 {
     return ((struct wnode *)(void *)host)->id;
 }
-static void w_log(struct host *host, enum log_level level, const char *text)
+static inline void w_log(struct host *host, enum log_level level, const char *text)
 {
     (void)host;
     if (level >= LOG_LEVEL_ERROR) print_message("%s\n", text);
@@ -125,7 +125,7 @@ static void __attribute__((noreturn)) w_fail(struct host *host, const struct nod
     fail();
     abort();
 }
-static void w_stopped(struct host *host, uint32_t flags)
+static inline void w_stopped(struct host *host, uint32_t flags)
 {
     (void)host;
     (void)flags;
@@ -185,7 +185,7 @@ static inline struct driver *w_driver(struct world *world, uint32_t node)
 
 /* --- Running. --- */
 
-static bool w_deliver(struct world *world)
+static inline bool w_deliver(struct world *world)
 {
     bool any = false;
     for (uint32_t to = 1; to <= world->nodes; to++) {
@@ -201,7 +201,7 @@ static bool w_deliver(struct world *world)
 }
 
 /* Until nothing moves any more; time stands still. */
-static void w_run(struct world *world)
+static inline void w_run(struct world *world)
 {
     bool any = true;
     while (any) {
@@ -214,26 +214,26 @@ static void w_run(struct world *world)
     }
 }
 
-static void w_pass(struct world *world, uint32_t ms)
+static inline void w_pass(struct world *world, uint32_t ms)
 {
     for (uint64_t end = world->now + ms; world->now < end; world->now += 5)
         w_run(world);
 }
 
-static void w_self(struct world *world, uint32_t node, uint32_t block_no, uint32_t instance, uint32_t gsn,
+static inline void w_self(struct world *world, uint32_t node, uint32_t block_no, uint32_t instance, uint32_t gsn,
                    const void *payload, uint32_t words, const struct section *sections, uint32_t count)
 {
     signal_send(world->n[node].driver, block_ref(node, block_no, instance), gsn, PRIO_B, payload, words, sections, count);
 }
 
-static void w_tamper(struct world *world, uint32_t node, uint32_t block_no, uint32_t number, uint32_t extra)
+static inline void w_tamper(struct world *world, uint32_t node, uint32_t block_no, uint32_t number, uint32_t extra)
 {
     struct tamper_ord ord = {number, extra};
     w_self(world, node, block_no, 1, GSN_TAMPER_ORD, &ord, 2, NULL, 0);
     w_run(world);
 }
 
-static void w_level(struct world *world, uint32_t node, uint32_t start_level)
+static inline void w_level(struct world *world, uint32_t node, uint32_t start_level)
 {
     struct node_state_rep rep = {.start_level = start_level};
     w_self(world, node, BLOCK_DBTC, 1, GSN_NODE_STATE_REP, &rep, sizeof rep / 4u, NULL, 0);
@@ -260,7 +260,7 @@ static inline uint32_t w_locks(struct world *world, uint32_t node)
 }
 
 /* Nothing of any transaction or scan is left, on any node. */
-static void w_expect_quiet(struct world *world)
+static inline void w_expect_quiet(struct world *world)
 {
     for (uint32_t i = 1; i <= world->nodes; i++) {
         assert_int_equal(w_tc(world, i).transactions, 0);
@@ -277,7 +277,7 @@ static void w_expect_quiet(struct world *world)
 
 /* --- Building. --- */
 
-static void w_node(struct world *world, uint32_t id, void (*tune)(struct node_config *config))
+static inline void w_node(struct world *world, uint32_t id, void (*tune)(struct node_config *config))
 {
     struct wnode *n = &world->n[id];
     struct node_config config = {0};
@@ -310,7 +310,7 @@ static void w_node(struct world *world, uint32_t id, void (*tune)(struct node_co
         w_self(world, id, blocks[i], 1, GSN_READ_CONFIG_REQ, &req, 1, NULL, 0);
 }
 
-static void w_start(struct world *world, uint32_t nodes, uint32_t fragments, void (*tune)(struct node_config *config))
+static inline void w_start(struct world *world, uint32_t nodes, uint32_t fragments, void (*tune)(struct node_config *config))
 {
     memset(world, 0, sizeof *world);
     world->nodes = nodes;
@@ -332,7 +332,7 @@ static void w_start(struct world *world, uint32_t nodes, uint32_t fragments, voi
     }
 }
 
-static void w_stop(struct world *world)
+static inline void w_stop(struct world *world)
 {
     for (uint32_t i = 1; i <= world->nodes; i++) {
         node_destroy(world->n[i].node);
@@ -344,14 +344,14 @@ static void w_stop(struct world *world)
     free(world->rx);
 }
 
-static void w_order(struct world *world, uint32_t node, uint32_t block_no, uint32_t table_id, uint32_t order)
+static inline void w_order(struct world *world, uint32_t node, uint32_t block_no, uint32_t table_id, uint32_t order)
 {
     struct local_table_state_req req = {.table_id = table_id, .order = order};
     w_self(world, node, block_no, 1, GSN_LOCAL_TABLE_STATE_REQ, &req, 3, NULL, 0);
 }
 
 /* Table: k Unsigned primary key, v Unsigned nullable, t Varbinary(200) nullable. */
-static void w_table(struct world *world, uint32_t table_id, uint32_t flags)
+static inline void w_table(struct world *world, uint32_t table_id, uint32_t flags)
 {
     size_t size = table_def_size(4, 64);
     struct table_def *def = table_def_init(calloc(1, size), size, 4);
@@ -401,7 +401,7 @@ static void w_table(struct world *world, uint32_t table_id, uint32_t flags)
 
 /* --- The client. --- */
 
-static bool c_send(struct world *world, uint32_t client, uint32_t node, uint32_t gsn, const void *payload,
+static inline bool c_send(struct world *world, uint32_t client, uint32_t node, uint32_t gsn, const void *payload,
                    uint32_t words, const struct section *sections, uint32_t count)
 {
     static uint32_t extent[SIGNAL_EXTENT_MAX];
@@ -422,7 +422,7 @@ static bool c_send(struct world *world, uint32_t client, uint32_t node, uint32_t
 }
 
 /* The oldest signal of this kind that a client has got and nobody has looked at; NULL when there is none. */
-static const struct signal *c_take(struct world *world, uint32_t gsn)
+static inline const struct signal *c_take(struct world *world, uint32_t gsn)
 {
     for (uint32_t i = 0; i < world->rx_count; i++) {
         struct rx *rx = &world->rx[i];
@@ -433,7 +433,7 @@ static const struct signal *c_take(struct world *world, uint32_t gsn)
     return NULL;
 }
 
-static uint32_t c_left(struct world *world)
+static inline uint32_t c_left(struct world *world)
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < world->rx_count; i++) {
@@ -444,7 +444,7 @@ static uint32_t c_left(struct world *world)
     return left;
 }
 
-static uint32_t c_seize(struct world *world, uint32_t client, uint32_t node)
+static inline uint32_t c_seize(struct world *world, uint32_t client, uint32_t node)
 {
     struct tcseizereq req = {.sender_data = 77};
     c_send(world, client, node, GSN_TCSEIZEREQ, &req, 1, NULL, 0);
@@ -464,18 +464,18 @@ struct trx {
     uint32_t transid2;
 };
 
-static struct trx t_new(struct world *world, uint32_t client, uint32_t node)
+static inline struct trx t_new(struct world *world, uint32_t client, uint32_t node)
 {
     return (struct trx){world, client, node, c_seize(world, client, node), ++world->transid_next, client};
 }
 
 /* The same connect record, the next transaction. */
-static void t_next(struct trx *trx)
+static inline void t_next(struct trx *trx)
 {
     trx->transid1 = ++trx->world->transid_next;
 }
 
-static void t_op(struct trx *trx, uint32_t api_op, uint32_t info, uint32_t key, uint32_t value)
+static inline void t_op(struct trx *trx, uint32_t api_op, uint32_t info, uint32_t key, uint32_t value)
 {
     struct tckeyreq req = {.tc_connect = trx->connect,
                            .api_op = api_op,
@@ -494,19 +494,19 @@ static void t_op(struct trx *trx, uint32_t api_op, uint32_t info, uint32_t key, 
 #define WRITE_ALL  (KEY_START | KEY_EXECUTE | KEY_COMMIT)
 #define INFO(operation, flags) key_request_info(operation, LOCK_EXCLUSIVE, flags)
 
-static void t_commit(struct trx *trx)
+static inline void t_commit(struct trx *trx)
 {
     struct tc_commitreq req = {trx->connect, trx->transid1, trx->transid2};
     c_send(trx->world, trx->client, trx->node, GSN_TC_COMMITREQ, &req, 3, NULL, 0);
 }
 
-static void t_rollback(struct trx *trx)
+static inline void t_rollback(struct trx *trx)
 {
     struct tcrollbackreq req = {trx->connect, trx->transid1, trx->transid2};
     c_send(trx->world, trx->client, trx->node, GSN_TCROLLBACKREQ, &req, 3, NULL, 0);
 }
 
-static void t_expect_keyconf(struct trx *trx, uint32_t flags)
+static inline void t_expect_keyconf(struct trx *trx, uint32_t flags)
 {
     const struct signal *sig = c_take(trx->world, GSN_TCKEYCONF);
     assert_non_null(sig);
@@ -515,7 +515,7 @@ static void t_expect_keyconf(struct trx *trx, uint32_t flags)
     assert_int_equal(SIG_PAYLOAD(sig, tckeyconf)->api_connect, 77);
 }
 
-static void t_expect_ref(struct world *world, uint32_t api_op, uint32_t error)
+static inline void t_expect_ref(struct world *world, uint32_t api_op, uint32_t error)
 {
     const struct signal *sig = c_take(world, GSN_TCKEYREF);
     assert_non_null(sig);
@@ -523,7 +523,7 @@ static void t_expect_ref(struct world *world, uint32_t api_op, uint32_t error)
     assert_int_equal(SIG_PAYLOAD(sig, tckeyref)->api_op, api_op);
 }
 
-static void t_expect_rolled_back(struct trx *trx, uint32_t error, uint32_t api_op)
+static inline void t_expect_rolled_back(struct trx *trx, uint32_t error, uint32_t api_op)
 {
     const struct signal *sig = c_take(trx->world, GSN_TCROLLBACKREP);
     assert_non_null(sig);
@@ -532,7 +532,7 @@ static void t_expect_rolled_back(struct trx *trx, uint32_t error, uint32_t api_o
     assert_int_equal(SIG_PAYLOAD(sig, tcrollbackrep)->transid1, trx->transid1);
 }
 
-static void t_expect_value(struct world *world, uint32_t api_op, uint32_t value)
+static inline void t_expect_value(struct world *world, uint32_t api_op, uint32_t value)
 {
     const struct signal *sig = c_take(world, GSN_TRANSID_AI);
     assert_non_null(sig);
@@ -545,14 +545,14 @@ static void t_expect_value(struct world *world, uint32_t api_op, uint32_t value)
 }
 
 /* Committed reads through node `node`. */
-static void c_read(struct world *world, uint32_t node, uint32_t api_op, uint32_t key)
+static inline void c_read(struct world *world, uint32_t node, uint32_t api_op, uint32_t key)
 {
     struct trx trx = {world, CLIENT, node, 0, ++world->transid_next, CLIENT};
     t_op(&trx, api_op, key_request_info(OP_READ, LOCK_COMMITTED, 0), key, 0);
     w_run(world);
 }
 
-static void c_expect_row(struct world *world, uint32_t key, uint32_t value)
+static inline void c_expect_row(struct world *world, uint32_t key, uint32_t value)
 {
     for (uint32_t node = 1; node <= world->nodes; node++) {
         c_read(world, node, 5000 + key, key);
@@ -560,7 +560,7 @@ static void c_expect_row(struct world *world, uint32_t key, uint32_t value)
     }
 }
 
-static void c_expect_none(struct world *world, uint32_t key)
+static inline void c_expect_none(struct world *world, uint32_t key)
 {
     for (uint32_t node = 1; node <= world->nodes; node++) {
         c_read(world, node, 5000 + key, key);
@@ -569,7 +569,7 @@ static void c_expect_none(struct world *world, uint32_t key)
 }
 
 /* One row, committed. */
-static void c_insert(struct world *world, struct trx *trx, uint32_t key, uint32_t value)
+static inline void c_insert(struct world *world, struct trx *trx, uint32_t key, uint32_t value)
 {
     t_next(trx);
     t_op(trx, key, INFO(OP_INSERT, WRITE_ALL), key, value);
