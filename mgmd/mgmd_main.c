@@ -14,7 +14,7 @@
 #include "mgmd/config_parse.h"
 #include "mgmd/mgmd.h"
 
-enum { OPT_INITIAL = 1000, OPT_RELOAD, OPT_CONFIG_DIR, OPT_NODAEMON, OPT_NODEID, OPT_BIND };
+enum { OPT_INITIAL = 1000, OPT_RELOAD, OPT_CONFIG_DIR, OPT_NODAEMON, OPT_NODEID, OPT_BIND, OPT_HELP };
 
 static const struct option long_options[] = {
     {"config-file", required_argument, NULL, 'f'},
@@ -29,7 +29,7 @@ static const struct option long_options[] = {
     {"print-full-config", no_argument, NULL, 'P'},
     {"verbose", no_argument, NULL, 'v'},
     {"version", no_argument, NULL, 'V'},
-    {"help", no_argument, NULL, '?'},
+    {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0}};
 
 static void print_help(void)
@@ -54,7 +54,8 @@ static int read_options(struct mgmd_options *options, int argc, char **argv)
 {
     int64_t number;
 
-    for (int c; (c = getopt_long(argc, argv, "f:dPvV?", long_options, NULL)) != -1;) {
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, "f:dPvV", long_options, NULL)) != -1;) {
         switch (c) {
         case 'f': options->config_file = optarg; break;
         case OPT_INITIAL: options->initial = true; break;
@@ -75,9 +76,12 @@ static int read_options(struct mgmd_options *options, int argc, char **argv)
         case 'V':
             printf("ndb_mgmd %s\n", MGMD_VERSION_TEXT);
             return 1;
-        default:
+        case '?': /* Asked for with -?, or getopt's word for an option that it does not know. */
+            if (optopt != '?') return -1;
             print_help();
-            return optopt == 0 || optopt == '?' ? 1 : -1;
+            return 1;
+        case OPT_HELP:
+        default: print_help(); return 1;
         }
     }
     if (optind == argc) return 0;

@@ -1,9 +1,9 @@
 /* ndb_mgm.c -- the management console: options, line editing, history, event lines. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <editline/readline.h>
-#include <errno.h>
 #include <getopt.h>
-#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #include "tools/ndb_mgm_execute.h"
 
-enum { OPT_FORMAT = 1000, OPT_RETRIES };
+enum { OPT_FORMAT = 1000, OPT_HELP };
 
 static const struct option long_options[] = {
     {"execute", required_argument, NULL, 'e'},
@@ -23,7 +23,7 @@ static const struct option long_options[] = {
     {"prompt", required_argument, NULL, 'p'},
     {"format", required_argument, NULL, OPT_FORMAT},
     {"version", no_argument, NULL, 'V'},
-    {"help", no_argument, NULL, '?'},
+    {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0}};
 
 struct options {
@@ -32,9 +32,13 @@ struct options {
     bool done;
 };
 
-/* The line editor's callback has no context pointer. */
-static struct console *callback_console;
-static bool callback_end;
+/* Prints events while the main thread waits for a line. */
+struct event_printer {
+    pthread_t thread;
+    ndb_mgm_handle_t *listener; /* NULL: no thread. */
+    atomic_bool stop;
+    atomic_bool lost;
+};
 
 static void print_usage(void)
 {
@@ -50,7 +54,8 @@ static void print_usage(void)
 
 static int read_options(struct console *console, struct options *options, int argc, char **argv)
 {
-    for (int c; (c = getopt_long(argc, argv, "e:c:t:p:V?", long_options, NULL)) != -1;) {
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, "e:c:t:p:V", long_options, NULL)) != -1;) {
         switch (c) {
         case 'e': options->execute = optarg; break;
         case 'c': (void)snprintf(options->connectstring, sizeof(options->connectstring), "%s", optarg); break;
@@ -65,10 +70,15 @@ static int read_options(struct console *console, struct options *options, int ar
             printf("ndb_mgm ndb-1.0.0\n");
             options->done = true;
             return 0;
-        default:
+        case OPT_HELP:
             print_usage();
             options->done = true;
-            return optopt == 0 || optopt == '?' ? 0 : -1;
+            return 0;
+        default:
+            options->done = optopt == '?'; /* "-?" */
+            if (!options->done) (void)fprintf(stderr, "ndb_mgm: wrong option %s\n", argv[optind - 1]);
+            print_usage();
+            return options->done ? 0 : -1;
         }
     }
     if (argc - optind > 2) {
@@ -105,34 +115,46 @@ static ndb_mgm_handle_t *listen_events(const struct console *console)
     return listener;
 }
 
-/* Prints what came; false when the connection is gone. */
-static bool print_events(ndb_mgm_handle_t *listener)
+static void *print_events(void *argument)
 {
+    struct event_printer *printer = argument;
     struct ndb_mgm_event event;
-    int rc;
+    int rc = 0;
 
-    while ((rc = ndb_mgm_next_event(listener, &event, 0)) == 1) {
-        printf("\nNode %u: %s\n", event.source_node, event.text);
-        rl_forced_update_display();
+    while (rc >= 0 && !atomic_load(&printer->stop)) {
+        rc = ndb_mgm_next_event(printer->listener, &event, 100);
+        if (rc != 1) continue;
+        printf("Node %u: %s\n", event.source_node, event.text);
+        (void)fflush(stdout);
     }
-    return rc == 0;
+    atomic_store(&printer->lost, true);
+    return NULL;
+}
+
+static void printer_stop(struct event_printer *printer)
+{
+    if (printer->listener == NULL) return;
+    atomic_store(&printer->stop, true);
+    (void)pthread_join(printer->thread, NULL);
+    ndb_mgm_destroy_handle(printer->listener);
+    printer->listener = NULL;
+}
+
+/* Follows the console's connection: a lost listener ends, a connected console gets one. */
+static void printer_follow(struct event_printer *printer, const struct console *console)
+{
+    if (printer->listener != NULL && atomic_load(&printer->lost)) printer_stop(printer);
+    if (printer->listener != NULL || !ndb_mgm_is_connected(console->handle)) return;
+    printer->listener = listen_events(console);
+    if (printer->listener == NULL) return;
+    atomic_store(&printer->stop, false);
+    atomic_store(&printer->lost, false);
+    if (pthread_create(&printer->thread, NULL, print_events, printer) == 0) return;
+    ndb_mgm_destroy_handle(printer->listener);
+    printer->listener = NULL;
 }
 
 /* ---- reading commands ---- */
-
-static void take_line(char *line)
-{
-    if (line == NULL) {
-        callback_end = true;
-        printf("\n");
-        return;
-    }
-    if (line[0] != '\0') (void)add_history(line);
-    (void)console_execute(callback_console, line);
-    free(line);
-    if (callback_console->quit) callback_end = true;
-    else rl_set_prompt(callback_console->prompt);
-}
 
 static void history_path(char *path, size_t size)
 {
@@ -146,26 +168,20 @@ static void history_path(char *path, size_t size)
 static void run_terminal(struct console *console)
 {
     char path[1024];
-    ndb_mgm_handle_t *listener = NULL;
+    struct event_printer printer = {.listener = NULL};
+    char *line;
 
     history_path(path, sizeof(path));
     using_history();
     (void)read_history(path);
-    callback_console = console;
-    rl_callback_handler_install(console->prompt, take_line);
-    while (!callback_end) {
-        if (listener == NULL && ndb_mgm_is_connected(console->handle)) listener = listen_events(console);
-        struct pollfd entries[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
-                                    {.fd = listener == NULL ? -1 : ndb_mgm_socket(listener), .events = POLLIN}};
-        if (poll(entries, 2, -1) < 0 && errno != EINTR) break;
-        if (entries[1].revents != 0 && !print_events(listener)) {
-            ndb_mgm_destroy_handle(listener);
-            listener = NULL;
-        }
-        if (entries[0].revents != 0) rl_callback_read_char();
+    while (!console->quit && (line = readline(console->prompt)) != NULL) {
+        if (line[0] != '\0') (void)add_history(line);
+        (void)console_execute(console, line);
+        free(line);
+        printer_follow(&printer, console);
     }
-    rl_callback_handler_remove();
-    ndb_mgm_destroy_handle(listener);
+    if (!console->quit) printf("\n"); /* The end of input leaves the cursor behind the prompt. */
+    printer_stop(&printer);
     (void)write_history(path);
 }
 
