@@ -229,6 +229,7 @@ static int live(struct process *process, const struct options *options)
     }
     lock_memory(process);
     node_blocks_create(process->node);
+    workers_init(process);
     if (port_finder_start(process) != 0 || watchdog_start(process) != 0) return 1;
     int result = workers_run(process);
     process_log(process, LOG_LEVEL_INFO, "Node shutdown completed%s",

@@ -88,6 +88,8 @@ int host_os_open(struct process *process);
 void host_os_peer_port(struct process *process, uint32_t peer, uint16_t port);
 
 /* --- worker.c --- */
+/* Before any other thread of the process is started: they wake the workers. */
+void workers_init(struct process *process);
 /* Runs all threads of the node until it has stopped; returns then. The calling thread becomes the socket thread. */
 int workers_run(struct process *process);
 

@@ -184,13 +184,17 @@ static int worker_init(struct process *process, uint32_t no)
     return 0;
 }
 
-int workers_run(struct process *process)
+void workers_init(struct process *process)
 {
-    uint32_t socket_no = layout_socket_thread(&process->config);
     uv_async_init(&process->loop, &process->wake_sockets, on_wake);
     uv_timer_init(&process->loop, &process->sleep_timer);
     for (uint32_t no = 0; no < process->config.thread_count; no++)
         worker_init(process, no);
+}
+
+int workers_run(struct process *process)
+{
+    uint32_t socket_no = layout_socket_thread(&process->config);
     for (uint32_t no = 0; no < process->config.thread_count; no++) {
         struct worker *worker = &process->worker[no];
         if (no == socket_no) continue;
