@@ -17,7 +17,7 @@ allowed() {
     transporters/*) echo "transporters kernel/base" ;;
     blocks/*) echo "blocks signals kernel include/ndb" ;;
     mgmd/*) echo "mgmd include/ndb ndb signals transporters kernel/base api/mgm" ;;
-    api/*) echo "api include/ndb ndb signals transporters kernel/base mgmd/config\.h" ;;
+    api/*) echo "api include/ndb ndb signals transporters kernel/base mgmd/\(config\|message\)\.h" ;;
     ndbmtd/*) echo "ndbmtd blocks kernel signals transporters api include/ndb ndb mgmd" ;;
     tools/*) echo "tools include/ndb ndb kernel/exit_codes\.def" ;;
     servers/*) echo "servers include/ndb ndb" ;;
