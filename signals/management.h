@@ -65,13 +65,26 @@ struct memory_report_req {
 };
 SIGNAL_STRUCT(memory_report_req, 1);
 /* Section 0: per resource group 5 words: pages used, max, reserved, high, failed, in the order of enum resource_group; then
- * 2 words: pages of RG_DATA that hold rows, pages that hold hash index. */
+ * 2 words: pages of RG_DATA that hold rows, pages that hold hash index and its bookkeeping: together all pages used. */
 struct memory_report_conf {
     uint32_t sender_data;
     uint32_t page_size;
     uint32_t groups;
 };
 SIGNAL_STRUCT(memory_report_conf, 3);
+
+/* CMVMI to each TUP instance: how many pages hold rows? Asked again with `next` as position until that is 0. */
+struct ldm_memory_req {
+    uint32_t sender_data;
+    uint32_t position; /* 0 = from the beginning. */
+};
+SIGNAL_STRUCT(ldm_memory_req, 2);
+struct ldm_memory_conf {
+    uint32_t sender_data;
+    uint32_t next;
+    uint32_t row_pages; /* Of the fragments looked at in this step. */
+};
+SIGNAL_STRUCT(ldm_memory_conf, 3);
 
 /*
  * Stop or restart this node; sent to CMVMI, which hands it to NDBCNTR. Flags below. CONF when accepted (the node then goes through the stop levels and its

@@ -1,15 +1,10 @@
-/* cmvmi.c -- answers management servers: status, memory, dump orders, stop and start; reports memory use. */
+/* cmvmi.c -- answers management servers: status, dump orders, stop and start. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "signals/qmgr.h"
 #include "signals/start.h"
 #include "blocks/cmvmi/cmvmi_state.h"
 
 #define MEMORY_TICK_MS 1000u
-
-static uint32_t own_ref(const struct cmvmi *cmvmi, uint32_t block_no)
-{
-    return block_ref(block_config(&cmvmi->block)->own_node, block_no, 0);
-}
 
 static void cmvmi_exec_READ_CONFIG_REQ(struct block *block, const struct signal *sig)
 {
@@ -66,61 +61,11 @@ static void cmvmi_exec_NODE_STATUS_REQ(struct block *block, const struct signal 
     sig_send(block, sig->sender, GSN_NODE_STATUS_CONF, PRIO_B, &conf);
 }
 
-/* --- Memory. --- */
-
-static void cmvmi_exec_MEMORY_REPORT_REQ(struct block *block, const struct signal *sig)
-{
-    struct memory_report_conf conf = {
-        .sender_data = SIG_PAYLOAD(sig, memory_report_req)->sender_data,
-        .page_size = PAGE_SIZE_BYTES,
-        .groups = RG_COUNT,
-    };
-    uint32_t words[RG_COUNT * 5u + 2u];
-    jam();
-    for (uint32_t group = 0; group < RG_COUNT; group++) {
-        struct resource_usage usage = arena_usage(block_arena(block), (enum resource_group)group);
-        uint32_t *at = words + group * 5u;
-        at[0] = usage.used;
-        at[1] = usage.max;
-        at[2] = usage.reserved;
-        at[3] = usage.high;
-        at[4] = usage.failed;
-    }
-    /* Rows and hash index share their pages' group: the total is all that is known here. */
-    words[RG_COUNT * 5u] = words[RG_DATA * 5u];
-    words[RG_COUNT * 5u + 1u] = 0;
-    struct section section = {.words = words, .size = RG_COUNT * 5u + 2u};
-    signal_send(block, sig->sender, GSN_MEMORY_REPORT_CONF, PRIO_B, &conf, sizeof(conf) / 4u, &section, 1);
-}
-
-/* `change`: 0 asked for, 1 increased to, -1 decreased to. */
-static void report_data_memory(struct cmvmi *cmvmi, uint32_t change)
-{
-    struct resource_usage usage = arena_usage(block_arena(&cmvmi->block), RG_DATA);
-    event_send(&cmvmi->block, EVENT_MEMORY_USAGE, change, PAGE_SIZE_BYTES / 1024u, PAGE_SIZE_BYTES, usage.used,
-               usage.max, BLOCK_DBTUP);
-}
-
-/* Reports when DataMemory passes one of the thresholds, in either direction. */
-static void memory_tick(struct cmvmi *cmvmi)
-{
-    static const uint32_t thresholds[] = {80, 90, 95, 99, 100};
-    struct resource_usage usage = arena_usage(block_arena(&cmvmi->block), RG_DATA);
-    uint32_t step = 0;
-    for (uint32_t i = 0; i < sizeof(thresholds) / sizeof(thresholds[0]); i++) {
-        if ((uint64_t)usage.used * 100u >= (uint64_t)usage.max * thresholds[i] && usage.max > 0) step = i + 1;
-    }
-    if (step == cmvmi->memory_step) return;
-    jam_data(step);
-    report_data_memory(cmvmi, step > cmvmi->memory_step ? 1u : (uint32_t)-1);
-    cmvmi->memory_step = step;
-}
-
 static void cmvmi_exec_CONTINUEB(struct block *block, const struct signal *sig)
 {
     const struct continueb *work = SIG_PAYLOAD(sig, continueb);
     ndbrequire(work->work == CMVMI_MEMORY_TICK);
-    memory_tick(cmvmi_of(block));
+    cmvmi_memory_tick(cmvmi_of(block));
     sig_send_delayed(block, block->ref, GSN_CONTINUEB, PRIO_B, work, MEMORY_TICK_MS);
 }
 
@@ -146,13 +91,13 @@ static void dump_tamper(struct cmvmi *cmvmi, const struct dump_state_ord *ord)
     uint32_t instances = block_no < BLOCK_COUNT ? block_instances(&cmvmi->block, block_no) : 0;
     if (block_no >= BLOCK_CMVMI && block_no <= BLOCK_DBDICT) {
         jam();
-        sig_send(&cmvmi->block, own_ref(cmvmi, block_no), GSN_TAMPER_ORD, PRIO_A, &tamper);
+        sig_send(&cmvmi->block, cmvmi_local(cmvmi, block_no), GSN_TAMPER_ORD, PRIO_A, &tamper);
     } else if (instances == 0) {
         jam();
         log_warning(&cmvmi->block, "dump 9000: no block %u on this node", block_no);
     }
     for (uint32_t i = 1; i <= instances; i++)
-        sig_send(&cmvmi->block, own_ref(cmvmi, block_no) + i, GSN_TAMPER_ORD, PRIO_A, &tamper);
+        sig_send(&cmvmi->block, cmvmi_local(cmvmi, block_no) + i, GSN_TAMPER_ORD, PRIO_A, &tamper);
 }
 
 static void cmvmi_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
@@ -169,12 +114,12 @@ static void cmvmi_exec_DUMP_STATE_ORD(struct block *block, const struct signal *
     for (uint32_t i = 0; i < sizeof(dump_routes) / sizeof(dump_routes[0]); i++) {
         if (dump_routes[i].code != code) continue;
         jam();
-        sig_send(block, own_ref(cmvmi, dump_routes[i].block_no), GSN_DUMP_STATE_ORD, PRIO_B, ord);
+        sig_send(block, cmvmi_local(cmvmi, dump_routes[i].block_no), GSN_DUMP_STATE_ORD, PRIO_B, ord);
         return;
     }
     if (code == DUMP_MEMORY || code == DUMP_MEMORY_ACC) {
         jam();
-        report_data_memory(cmvmi, 0);
+        cmvmi_memory_dump(cmvmi);
     } else if (code == DUMP_EVENTS) {
         jam();
         log_info(block, "%u events so far", cmvmi->event_next);
@@ -194,13 +139,13 @@ static void cmvmi_exec_STOP_REQ(struct block *block, const struct signal *sig)
     struct stop_req req = *SIG_PAYLOAD(sig, stop_req);
     jam();
     req.client_ref = sig->sender;
-    sig_send(block, own_ref(cmvmi_of(block), BLOCK_NDBCNTR), GSN_STOP_REQ, PRIO_A, &req);
+    sig_send(block, cmvmi_local(cmvmi_of(block), BLOCK_NDBCNTR), GSN_STOP_REQ, PRIO_A, &req);
 }
 
 static void cmvmi_exec_START_ORD(struct block *block, const struct signal *sig)
 {
     jam();
-    sig_send(block, own_ref(cmvmi_of(block), BLOCK_NDBCNTR), GSN_START_ORD, PRIO_A, SIG_PAYLOAD(sig, start_ord));
+    sig_send(block, cmvmi_local(cmvmi_of(block), BLOCK_NDBCNTR), GSN_START_ORD, PRIO_A, SIG_PAYLOAD(sig, start_ord));
 }
 
 static const struct handler cmvmi_handlers[] = {
@@ -213,6 +158,7 @@ static const struct handler cmvmi_handlers[] = {
     HANDLER(cmvmi, EVENT_SUBSCRIBE_REQ, event_subscribe_req),
     HANDLER(cmvmi, NODE_STATUS_REQ, node_status_req),
     HANDLER(cmvmi, MEMORY_REPORT_REQ, memory_report_req),
+    HANDLER(cmvmi, LDM_MEMORY_CONF, ldm_memory_conf),
     HANDLER(cmvmi, DUMP_STATE_ORD, dump_state_ord),
     HANDLER(cmvmi, STOP_REQ, stop_req),
     HANDLER(cmvmi, START_ORD, start_ord),

@@ -20,6 +20,12 @@ struct event_listener {
     uint32_t delivered; /* Events with a smaller number were sent in an earlier life of the link. */
 };
 
+#define MEMORY_ASKERS 8u /* More at a time are answered with the last figures. */
+struct memory_asker {
+    uint32_t ref; /* 0: a dump order, which wants events. */
+    uint32_t sender_data;
+};
+
 struct cmvmi {
     struct block block;
     struct event_listener listener[NODE_ID_MAX + 1];
@@ -32,6 +38,16 @@ struct cmvmi {
     uint32_t president;
     uint32_t dynamic_id;
 
+    /* Who waits for the count of the pages that hold rows, which goes on. */
+    struct {
+        uint32_t running;
+        uint32_t instance; /* TUP instance that was asked. */
+        uint32_t row_pages;
+        uint32_t last_row_pages; /* Of the last complete count. */
+        uint32_t waiting;
+        struct memory_asker asker[MEMORY_ASKERS];
+    } memory;
+
     uint32_t memory_step; /* Highest threshold of DataMemory that was reported as passed. */
 };
 
@@ -42,8 +58,20 @@ static inline struct cmvmi *cmvmi_of(struct block *block)
     return (struct cmvmi *)(void *)block;
 }
 
+static inline uint32_t cmvmi_local(const struct cmvmi *cmvmi, uint32_t block_no)
+{
+    return block_ref(block_config(&cmvmi->block)->own_node, block_no, 0);
+}
+
+/* cmvmi_event.c */
 void cmvmi_exec_EVENT_REP(struct block *block, const struct signal *sig);
 void cmvmi_exec_EVENT_SUBSCRIBE_REQ(struct block *block, const struct signal *sig);
 
 /* Forgets the listener of a management server that is gone. */
 void cmvmi_listener_gone(struct cmvmi *cmvmi, uint32_t node);
+
+/* cmvmi_memory.c */
+void cmvmi_memory_tick(struct cmvmi *cmvmi); /* Reports DataMemory that passes a threshold. */
+void cmvmi_memory_dump(struct cmvmi *cmvmi); /* Reports memory as events. */
+void cmvmi_exec_MEMORY_REPORT_REQ(struct block *block, const struct signal *sig);
+void cmvmi_exec_LDM_MEMORY_CONF(struct block *block, const struct signal *sig);

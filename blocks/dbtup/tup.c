@@ -1,7 +1,10 @@
 /* tup.c -- DBTUP's instance: creation and configuration. Everything else is called directly, see tup.h. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtup/tup_state.h"
+#include "signals/management.h"
 #include "signals/start.h"
+
+#define MEMORY_STEP 64u /* Fragments looked at per LDM_MEMORY_REQ. */
 
 static void tup_exec_READ_CONFIG_REQ(struct block *block, const struct signal *sig)
 {
@@ -20,8 +23,25 @@ static void tup_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
 }
 
+/* The pages that hold rows, a few fragments at a time; the rest of the group's pages is the hash index. */
+static void tup_exec_LDM_MEMORY_REQ(struct block *block, const struct signal *sig)
+{
+    const struct tup *tup = (const struct tup *)(const void *)block;
+    const struct ldm_memory_req *req = SIG_PAYLOAD(sig, ldm_memory_req);
+    struct ldm_memory_conf conf = {.sender_data = req->sender_data, .next = req->position};
+    jam();
+    for (uint32_t i = 0; i < MEMORY_STEP; i++) {
+        const struct tup_frag *frag = pool_next(&tup->frags, conf.next);
+        conf.next = frag == NULL ? 0 : pool_index(frag->record.ref);
+        if (frag == NULL) break;
+        conf.row_pages += frag->fixed.pages + frag->var.pages;
+    }
+    sig_send(block, sig->sender, GSN_LDM_MEMORY_CONF, PRIO_B, &conf);
+}
+
 static const struct handler tup_handlers[] = {
     HANDLER(tup, READ_CONFIG_REQ, read_config_req),
+    HANDLER(tup, LDM_MEMORY_REQ, ldm_memory_req),
 };
 
 static const struct block_type tup_type = {
