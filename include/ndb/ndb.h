@@ -393,7 +393,7 @@ NDB_API const struct ndb_operation *ndb_transaction_error_operation(const struct
 NDB_API const ndb_error_t *ndb_operation_error(const struct ndb_operation *operation);
 /* 64-bit epoch of the commit (GCI in the high half), 0 before. */
 NDB_API uint64_t ndb_transaction_epoch(const struct ndb_transaction *transaction);
-/* API block << 52 | node id << 40 | counter; 0 before something was sent that takes locks. */
+/* API block << 52 | node id << 40 | counter, as other reports of the cluster show it. */
 NDB_API uint64_t ndb_transaction_id(const struct ndb_transaction *transaction);
 /* The data node that coordinates it, 0 before the first execute. */
 NDB_API uint32_t ndb_transaction_node(const struct ndb_transaction *transaction);

@@ -1,0 +1,218 @@
+/* ndb_scan.c -- full table scans as applications see them. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdlib.h>
+#include <string.h>
+#include "api/ndb_private.h"
+
+struct ndb_scan {
+    ndb_t *ndb;
+    struct ndb_scan *next;
+    struct ndb_scan *prev;
+    struct api_scan *scan;
+    struct ndb_record *record; /* Held; NULL for scans by columns. */
+    struct error_slot error;
+    struct api_row row;        /* The current one. */
+    volatile bool ready;
+    bool ended;
+    uint8_t *unpacked;         /* One row of the record. */
+};
+
+static void scan_ready(void *context, struct api_scan *scan)
+{
+    struct ndb_scan *s = context;
+    (void)scan;
+    s->ready = true;
+}
+
+static struct ndb_scan *start(ndb_t *ndb, struct api_scan_options *core, const struct ndb_scan_options *options,
+                              uint32_t timeout_ms)
+{
+    uint32_t error = 0;
+    if (options != NULL && ((uint32_t)options->lock > NDB_COMMITTED_READ || options->batch_rows > 992)) {
+        error_set(&ndb->error, ERR_PARAMETER, "lock mode, or more than 992 rows per batch");
+        return NULL;
+    }
+    struct ndb_scan *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        error_set(&ndb->error, ERR_API_MEMORY, NULL);
+        return NULL;
+    }
+    core->lock = options == NULL ? LOCK_COMMITTED : (enum lock_mode)options->lock;
+    core->parallelism = options == NULL ? 0 : options->parallelism;
+    core->batch_rows = options == NULL ? 0 : options->batch_rows;
+    core->batch_bytes = options == NULL ? 0 : options->batch_bytes;
+    core->ready = scan_ready;
+    core->context = s;
+    ndb_now(ndb);
+    s->ndb = ndb;
+    s->scan = api_scan_start(ndb->client, core, timeout_of(ndb->connection, timeout_ms), &error);
+    if (s->scan == NULL) {
+        error_set(&ndb->error, error, NULL);
+        free(s);
+        return NULL;
+    }
+    error_clear(&s->error);
+    s->next = ndb->scans;
+    if (s->next != NULL) s->next->prev = s;
+    ndb->scans = s;
+    return s;
+}
+
+struct ndb_scan *ndb_scan_start(ndb_t *ndb, const struct ndb_record *record, const struct ndb_scan_options *options,
+                                uint32_t timeout_ms)
+{
+    uint32_t attrs[ATTR_READ_MAX];
+    if (ndb == NULL) return NULL;
+    if (record == NULL) {
+        error_set(&ndb->error, ERR_RECORD_NULL, NULL);
+        return NULL;
+    }
+    struct api_scan_options core = {.table = record->table, .attrs = attrs};
+    core.attr_words = record_pack_read(record, options == NULL ? NULL : options->mask, attrs);
+    uint8_t *unpacked = calloc(1, record->row_size + 1u);
+    if (core.attr_words == 0 || unpacked == NULL) {
+        error_set(&ndb->error, unpacked == NULL ? ERR_API_MEMORY : ERR_PARAMETER, "no column wanted");
+        free(unpacked);
+        return NULL;
+    }
+    struct ndb_scan *s = start(ndb, &core, options, timeout_ms);
+    if (s == NULL) {
+        free(unpacked);
+        return NULL;
+    }
+    s->unpacked = unpacked;
+    s->record = (struct ndb_record *)(uintptr_t)record;
+    atomic_fetch_add(&s->record->references, 1);
+    return s;
+}
+
+struct ndb_scan *ndb_scan_start_columns(ndb_t *ndb, struct ndb_table *table, const uint32_t *columns, uint32_t count,
+                                        const struct ndb_scan_options *options, uint32_t timeout_ms)
+{
+    uint32_t attrs[ATTR_READ_MAX];
+    if (ndb == NULL) return NULL;
+    if (table == NULL || count > TABLE_COLUMNS_MAX || (count > 0 && columns == NULL)) {
+        error_set(&ndb->error, ERR_PARAMETER, "table or columns");
+        return NULL;
+    }
+    const struct table_def *def = api_table_def(table_core(table));
+    for (uint32_t i = 0; i < count; i++) {
+        if (columns[i] >= def->column_count) {
+            error_set(&ndb->error, ERR_NO_SUCH_COLUMN, "column number %u", columns[i]);
+            return NULL;
+        }
+        attrs[i] = attr_header(columns[i], 0);
+    }
+    if (count == 0) attrs[0] = attr_header(ATTR_READ_ALL, 0);
+    struct api_scan_options core = {
+        .table = table_core(table), .attrs = attrs, .attr_words = count == 0 ? 1 : count};
+    return start(ndb, &core, options, timeout_ms);
+}
+
+/* Waits until the core has something other than "wait". */
+static enum api_scan_step step(struct ndb_scan *s)
+{
+    enum api_scan_step result = api_scan_next(s->scan, &s->row);
+    while (result == API_SCAN_WAIT) {
+        s->ready = false;
+        ndb_wait_for(s->ndb, &s->ready, UINT64_MAX);
+        result = api_scan_next(s->scan, &s->row);
+    }
+    return result;
+}
+
+static int next_row(struct ndb_scan *s, uint32_t timeout_ms)
+{
+    if (s->ndb->callback_depth > 0) return error_set(&s->error, ERR_MISUSE_4507, "ndb_scan_next in a callback");
+    if (s->ended) return error_set(&s->error, ERR_SCAN_COMPLETE, NULL);
+    if (timeout_ms != 0) {
+        ndb_now(s->ndb);
+        api_scan_set_timeout(s->scan, timeout_ms);
+    }
+    switch (step(s)) {
+    case API_SCAN_ROW: return 1;
+    case API_SCAN_END: s->ended = true; return 0;
+    case API_SCAN_WAIT:
+    case API_SCAN_ERROR: break;
+    }
+    error_set_outcome(&s->error, api_scan_error(s->scan), false);
+    s->ndb->error = s->error;
+    s->ndb->error.error.detail = s->ndb->error.detail;
+    return -1;
+}
+
+static int unpack(struct ndb_scan *s, void *row)
+{
+    uint32_t error = record_unpack(s->record, s->row.pairs, s->row.words, row);
+    return error == 0 ? 1 : error_set(&s->error, error, NULL);
+}
+
+int ndb_scan_next(struct ndb_scan *s, const void **row, uint32_t timeout_ms)
+{
+    if (row != NULL) *row = NULL;
+    if (s == NULL) return -1;
+    int result = next_row(s, timeout_ms);
+    if (result != 1 || s->record == NULL) return result;
+    result = unpack(s, s->unpacked);
+    if (result == 1 && row != NULL) *row = s->unpacked;
+    return result;
+}
+
+int ndb_scan_next_copy(struct ndb_scan *s, void *row, uint32_t timeout_ms)
+{
+    if (s == NULL) return -1;
+    if (row == NULL || s->record == NULL) return error_set(&s->error, ERR_RECORD_NULL, NULL);
+    int result = next_row(s, timeout_ms);
+    return result == 1 ? unpack(s, row) : result;
+}
+
+int ndb_scan_value(const struct ndb_scan *s, uint32_t column, const void **value, uint32_t *size)
+{
+    if (value == NULL || size == NULL) return -1;
+    *value = NULL;
+    *size = 0;
+    if (s == NULL || s->row.pairs == NULL) return -1;
+    return pairs_find(s->row.pairs, s->row.words, column, value, size) ? 0 : -1;
+}
+
+uint32_t ndb_scan_fragment(const struct ndb_scan *s)
+{
+    return s == NULL ? 0 : s->row.fragment;
+}
+
+const ndb_error_t *ndb_scan_error(const struct ndb_scan *s)
+{
+    return s == NULL ? ndb_error(NULL) : &s->error.error;
+}
+
+void ndb_scan_close(struct ndb_scan *s)
+{
+    if (s == NULL) return;
+    api_scan_close(s->scan);
+    if (s->prev != NULL) s->prev->next = s->next;
+    if (s->next != NULL) s->next->prev = s->prev;
+    if (s->ndb->scans == s) s->ndb->scans = s->next;
+    ndb_record_release(s->record);
+    free(s->unpacked);
+    free(s);
+}
+
+void scans_drop(ndb_t *ndb)
+{
+    while (ndb->scans != NULL)
+        ndb_scan_close(ndb->scans);
+}
+
+int ndb_scan_count(ndb_t *ndb, struct ndb_table *table, uint64_t *count, uint32_t timeout_ms)
+{
+    if (ndb == NULL) return -1;
+    if (table == NULL || count == NULL) return error_set(&ndb->error, ERR_PARAMETER, "no table or no place");
+    if (ndb->callback_depth > 0) return error_set(&ndb->error, ERR_MISUSE_4507, "ndb_scan_count in a callback");
+    struct api_scan_options core = {.table = table_core(table)};
+    struct ndb_scan *s = start(ndb, &core, NULL, timeout_ms);
+    if (s == NULL) return -1;
+    int result = next_row(s, 0);
+    *count = api_scan_rows(s->scan);
+    ndb_scan_close(s);
+    return result;
+}
