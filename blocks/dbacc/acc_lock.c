@@ -224,7 +224,7 @@ uint32_t acc_lock(struct acc *acc, struct acc_frag *frag, uint32_t row, const st
 static void holder_remove(struct acc *acc, struct acc_lock *lock)
 {
     uint32_t *word = word_of(acc, lock);
-    struct acc_lock *head = acc_lock_get(acc, *word);
+    struct acc_lock *head = *word == lock->record.ref ? lock : acc_lock_get(acc, *word);
     head->holders--;
     head->exclusive -= lock->mode == LOCK_EXCLUSIVE;
     struct acc_lock *next = lock_or_null(acc, lock->next);

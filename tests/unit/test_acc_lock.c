@@ -242,6 +242,26 @@ static void test_aborted_insert(void **state)
     (void)sister;
 }
 
+/* A grant that was not fetched before its row went must not promise the row. */
+static void test_row_vanishes_after_grant(void **state)
+{
+    (void)state;
+    uint32_t row = row_make(1);
+    uint32_t key[4] = {1};
+    uint32_t x1 = lock(1, 1, row, LOCK_EXCLUSIVE);
+    uint32_t a2 = wait_for(2, 2, row, LOCK_EXCLUSIVE);
+    wait_for(2, 3, row, LOCK_EXCLUSIVE);
+    acc_unlock(world.acc, x1);
+    expect_ready(2, a2, 0);
+    struct tup_change_req req = request(&world, 2, key, 4, NULL, 0);
+    struct tup_changed changed;
+    assert_int_equal(tup_delete(world.tup, &req, &changed), 0);
+    tup_commit(world.tup, changed.change, 5);
+    expect_ready(3, REF_NONE, 0);
+    expect_idle();
+    acc_unlock(world.acc, a2);
+}
+
 static void test_leave_queue(void **state)
 {
     (void)state;
@@ -359,7 +379,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_shared_and_exclusive), TEST(test_no_overtaking), TEST(test_reentrant),   TEST(test_upgrade),
         TEST(test_sisters_stay_together), TEST(test_timeout),      TEST(test_tick_is_bounded),
-        TEST(test_row_vanishes),         TEST(test_aborted_insert), TEST(test_leave_queue), TEST(test_no_records),
+        TEST(test_row_vanishes),         TEST(test_aborted_insert), TEST(test_row_vanishes_after_grant),
+        TEST(test_leave_queue),          TEST(test_no_records),
         TEST(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
