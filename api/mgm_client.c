@@ -181,10 +181,27 @@ int ndb_mgm_get_mgmd_nodeid(ndb_mgm_handle_t *handle)
     return (int)mgm_reply_number(handle, "nodeid", -1);
 }
 
-int ndb_mgm_set_connection_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32_t node2, uint32_t port)
+static int tell_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32_t node2, uint32_t port)
 {
     return mgm_call(handle, handle->timeout_ms,
                     "set connection parameter\nnode1: %u\nnode2: %u\nparam: 406\nvalue: %u", node1, node2, port);
+}
+
+/* Each management server links to the data nodes by itself, so each has to know: the other addresses of the connect
+ * string are told over connections of their own. One that is down does not matter now. */
+int ndb_mgm_set_connection_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32_t node2, uint32_t port)
+{
+    if (tell_port(handle, node1, node2, port) != 0) return -1;
+    for (uint32_t i = 0; i < handle->target.count; i++) {
+        if (i == handle->connected) continue;
+        ndb_mgm_handle_t *other = ndb_mgm_create_handle();
+        if (other == NULL) break;
+        other->target = handle->target;
+        other->timeout_ms = handle->timeout_ms < 5000 ? handle->timeout_ms : 5000;
+        if (ndb_mgm_connect_to(other, i) == 0) (void)tell_port(other, node1, node2, port);
+        ndb_mgm_destroy_handle(other);
+    }
+    return 0;
 }
 
 int ndb_mgm_get_connection_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32_t node2)

@@ -211,7 +211,7 @@ static void order_end(struct mgmd_session *session, bool all, bool restart, uint
     for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
         request->asked++;
         node_mask_add(&request->waiting, id);
-        if (mgm_link_send(mgmd->link, id, BLOCK_NDBCNTR, GSN_STOP_REQ, PRIO_B, &req, sizeof(req) / 4) == 0) {
+        if (mgm_link_send(mgmd->link, id, BLOCK_CMVMI, GSN_STOP_REQ, PRIO_B, &req, sizeof(req) / 4) == 0) {
             continue;
         }
         node_mask_remove(&request->waiting, id);
@@ -262,7 +262,7 @@ void mgmd_order_start(struct mgmd_session *session)
     }
     for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
         if (mgmd_node_status(mgmd, id) != NDB_MGM_STATUS_NOT_STARTED) continue;
-        started += mgm_link_send(mgmd->link, id, BLOCK_NDBCNTR, GSN_START_ORD, PRIO_B, &ord,
+        started += mgm_link_send(mgmd->link, id, BLOCK_CMVMI, GSN_START_ORD, PRIO_B, &ord,
                                  sizeof(ord) / 4) == 0;
     }
     mgm_link_flush(mgmd->link);

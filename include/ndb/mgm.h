@@ -195,7 +195,8 @@ NDB_MGM_EXPORT int ndb_mgm_free_nodeid(ndb_mgm_handle_t *handle, uint32_t node_i
 /* The node id of the server itself, or -1. */
 NDB_MGM_EXPORT int ndb_mgm_get_mgmd_nodeid(ndb_mgm_handle_t *handle);
 
-/* Port on which `node1` listens for `node2` (0: for anybody). get: the port, 0 while unknown, or -1. */
+/* Port on which `node1` listens for `node2` (0: for anybody). set also tells the other servers of the connect
+ * string, as far as they answer. get: the port, 0 while unknown, or -1. */
 NDB_MGM_EXPORT int ndb_mgm_set_connection_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32_t node2,
                                                uint32_t port);
 NDB_MGM_EXPORT int ndb_mgm_get_connection_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32_t node2);
