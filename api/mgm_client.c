@@ -99,7 +99,8 @@ int ndb_mgm_error_code(const ndb_mgm_handle_t *handle)
 
 const char *ndb_mgm_error_text(const ndb_mgm_handle_t *handle)
 {
-    return handle->error_text[0] != '\0' ? handle->error_text : ndb_mgm_error_message(handle->error);
+    return handle->error_text[0] != '\0' ? handle->error_text
+                                         : ndb_mgm_error_message(handle->error);
 }
 
 /* ---- configuration and ids ---- */
@@ -126,7 +127,8 @@ int ndb_mgm_get_configuration(ndb_mgm_handle_t *handle, uint8_t **bytes, size_t 
     int64_t length = mgm_reply_number(handle, "Content-Length", -1);
     if (length < 1 || length > (int64_t)CONFIG_ENCODED_MAX * 2) {
         (void)ndb_mgm_disconnect(handle);
-        return mgm_fail(handle, NDB_MGM_ILLEGAL_SERVER_REPLY, "The configuration has no usable length");
+        return mgm_fail(handle, NDB_MGM_ILLEGAL_SERVER_REPLY,
+                        "The configuration has no usable length");
     }
     char *text = malloc((size_t)length + 2);
     if (text == NULL) {
@@ -136,7 +138,8 @@ int ndb_mgm_get_configuration(ndb_mgm_handle_t *handle, uint8_t **bytes, size_t 
     if (read_body(handle, text, (size_t)length + 2) != 0) { /* Two newlines follow. */
         free(text);
         if (handle->socket >= 0) (void)ndb_mgm_disconnect(handle);
-        return mgm_fail(handle, NDB_MGM_GET_CONFIG_FAILED, "The configuration did not arrive whole");
+        return mgm_fail(handle, NDB_MGM_GET_CONFIG_FAILED,
+                        "The configuration did not arrive whole");
     }
     *bytes = config_base64_decode(text, (size_t)length, size);
     free(text);
@@ -148,8 +151,9 @@ int ndb_mgm_get_configuration(ndb_mgm_handle_t *handle, uint8_t **bytes, size_t 
 
 int ndb_mgm_reload_config(ndb_mgm_handle_t *handle, const char *file)
 {
-    int rc = file == NULL ? mgm_call(handle, handle->timeout_ms, "reload config")
-                          : mgm_call(handle, handle->timeout_ms, "reload config\nconfig_filename: %s", file);
+    int rc = file == NULL
+                 ? mgm_call(handle, handle->timeout_ms, "reload config")
+                 : mgm_call(handle, handle->timeout_ms, "reload config\nconfig_filename: %s", file);
 
     return rc != 0 ? -1 : (int)mgm_reply_number(handle, "generation", -1);
 }
@@ -160,9 +164,10 @@ int ndb_mgm_alloc_nodeid(ndb_mgm_handle_t *handle, enum ndb_mgm_node_type type, 
     const char *type_name = ndb_mgm_type_name(type);
 
     if (type_name == NULL) return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "Unknown node type");
-    if (mgm_call(handle, handle->timeout_ms, "get nodeid\nversion: %u\nnodetype: %s\nnodeid: %u\nname: %s%s%s",
-                 1u, type_name, wanted, handle->name, host == NULL ? "" : "\nhost: ",
-                 host == NULL ? "" : host) != 0) {
+    if (mgm_call(handle, handle->timeout_ms,
+                 "get nodeid\nversion: %u\nnodetype: %s\nnodeid: %u\nname: %s%s%s", 1u, type_name,
+                 wanted, handle->name,
+                 host == NULL ? "" : "\nhost: ", host == NULL ? "" : host) != 0) {
         return -1;
     }
     int64_t id = mgm_reply_number(handle, "nodeid", -1);
@@ -184,12 +189,15 @@ int ndb_mgm_get_mgmd_nodeid(ndb_mgm_handle_t *handle)
 static int tell_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32_t node2, uint32_t port)
 {
     return mgm_call(handle, handle->timeout_ms,
-                    "set connection parameter\nnode1: %u\nnode2: %u\nparam: 406\nvalue: %u", node1, node2, port);
+                    "set connection parameter\nnode1: %u\nnode2: %u\nparam: 406\nvalue: %u", node1,
+                    node2, port);
 }
 
-/* Each management server links to the data nodes by itself, so each has to know: the other addresses of the connect
- * string are told over connections of their own. One that is down does not matter now. */
-int ndb_mgm_set_connection_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32_t node2, uint32_t port)
+/* Each management server links to the data nodes by itself, so each has to know: the other
+ * addresses of the connect string are told over connections of their own. One that is down does not
+ * matter now. */
+int ndb_mgm_set_connection_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32_t node2,
+                                uint32_t port)
 {
     if (tell_port(handle, node1, node2, port) != 0) return -1;
     for (uint32_t i = 0; i < handle->target.count; i++) {
@@ -206,8 +214,8 @@ int ndb_mgm_set_connection_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32
 
 int ndb_mgm_get_connection_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32_t node2)
 {
-    if (mgm_call(handle, handle->timeout_ms, "get connection parameter\nnode1: %u\nnode2: %u\nparam: 406",
-                 node1, node2) != 0) {
+    if (mgm_call(handle, handle->timeout_ms,
+                 "get connection parameter\nnode1: %u\nnode2: %u\nparam: 406", node1, node2) != 0) {
         return -1;
     }
     return (int)mgm_reply_number(handle, "value", 0);
@@ -238,14 +246,22 @@ static void set_field(struct ndb_mgm_node_state *node, const char *field, const 
     } else if (strcmp(field, "status") == 0) {
         name = ndb_mgm_status_number(value);
         if (name >= 0) node->status = (enum ndb_mgm_node_status)name;
-    } else if (strcmp(field, "version") == 0) node->version = (uint32_t)number;
-    else if (strcmp(field, "startphase") == 0) node->start_phase = (uint32_t)number;
-    else if (strcmp(field, "dynamic_id") == 0) node->dynamic_id = (uint32_t)number;
-    else if (strcmp(field, "node_group") == 0) node->node_group = (uint32_t)number;
-    else if (strcmp(field, "connect_count") == 0) node->connect_count = (uint32_t)number;
-    else if (strcmp(field, "president") == 0) node->president = number == 1;
-    else if (strcmp(field, "address") == 0) (void)snprintf(node->address, sizeof(node->address), "%s", value);
-    else if (strcmp(field, "host") == 0) (void)snprintf(node->host, sizeof(node->host), "%s", value);
+    } else if (strcmp(field, "version") == 0)
+        node->version = (uint32_t)number;
+    else if (strcmp(field, "startphase") == 0)
+        node->start_phase = (uint32_t)number;
+    else if (strcmp(field, "dynamic_id") == 0)
+        node->dynamic_id = (uint32_t)number;
+    else if (strcmp(field, "node_group") == 0)
+        node->node_group = (uint32_t)number;
+    else if (strcmp(field, "connect_count") == 0)
+        node->connect_count = (uint32_t)number;
+    else if (strcmp(field, "president") == 0)
+        node->president = number == 1;
+    else if (strcmp(field, "address") == 0)
+        (void)snprintf(node->address, sizeof(node->address), "%s", value);
+    else if (strcmp(field, "host") == 0)
+        (void)snprintf(node->host, sizeof(node->host), "%s", value);
 }
 
 /* "node.12.status" -> 12 and "status"; 0 when the line is none of a node. */
@@ -277,17 +293,22 @@ static void set_memory(struct ndb_mgm_memory *report, const char *field, const c
 {
     uint64_t number = strtoull(value, NULL, 10);
 
-    if (strcmp(field, "error") == 0) report->error = (uint32_t)number;
-    else if (strcmp(field, "page_size") == 0) report->page_size = (uint32_t)number;
-    else if (strcmp(field, "data_used") == 0) report->data_used = number;
-    else if (strcmp(field, "index_used") == 0) report->index_used = number;
-    else if (strcmp(field, "data_total") == 0) report->total = number;
+    if (strcmp(field, "error") == 0)
+        report->error = (uint32_t)number;
+    else if (strcmp(field, "page_size") == 0)
+        report->page_size = (uint32_t)number;
+    else if (strcmp(field, "data_used") == 0)
+        report->data_used = number;
+    else if (strcmp(field, "index_used") == 0)
+        report->index_used = number;
+    else if (strcmp(field, "data_total") == 0)
+        report->total = number;
     else if (strncmp(field, "group.", 6) == 0) {
         unsigned long group = strtoul(field + 6, NULL, 10);
         if (group >= NDB_MGM_GROUPS_MAX) return;
         struct ndb_mgm_memory_group *out = &report->groups[group];
-        if (sscanf(value, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &out->used, &out->max,
-                   &out->reserved, &out->high, &out->failed) != 5) {
+        if (sscanf(value, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &out->used,
+                   &out->max, &out->reserved, &out->high, &out->failed) != 5) {
             return;
         }
         if (group >= report->group_count) report->group_count = (uint32_t)group + 1;
@@ -302,8 +323,8 @@ static int by_node(const void *a, const void *b)
     return (x->node_id > y->node_id) - (x->node_id < y->node_id);
 }
 
-int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node_id, struct ndb_mgm_memory *reports,
-                          uint32_t room)
+int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node_id,
+                          struct ndb_mgm_memory *reports, uint32_t room)
 {
     uint32_t count = 0;
 
@@ -313,7 +334,8 @@ int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node_id, struct ndb
         uint32_t id = split_name(mgm_pair_name(&handle->reply, i), &field);
         uint32_t at = 0;
         if (id == 0) continue;
-        while (at < count && reports[at].node_id != id) at++;
+        while (at < count && reports[at].node_id != id)
+            at++;
         if (at == count) {
             if (count == room) continue;
             reports[count++] = (struct ndb_mgm_memory){.node_id = id};
@@ -326,14 +348,16 @@ int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node_id, struct ndb
 
 /* ---- orders ---- */
 
-static int list_nodes(ndb_mgm_handle_t *handle, const uint32_t *nodes, uint32_t count, char *text, size_t size)
+static int list_nodes(ndb_mgm_handle_t *handle, const uint32_t *nodes, uint32_t count, char *text,
+                      size_t size)
 {
     size_t used = 0;
 
     text[0] = '\0';
     for (uint32_t i = 0; i < count; i++) {
         used += (size_t)snprintf(text + used, size - used, "%s%u", i == 0 ? "" : ",", nodes[i]);
-        if (used + 12 > size) return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "Too many nodes are named");
+        if (used + 12 > size)
+            return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "Too many nodes are named");
     }
     return 0;
 }
@@ -392,13 +416,15 @@ static void wait_for_end(ndb_mgm_handle_t *handle)
 {
     uint64_t deadline = mgm_now_ms() + 5000;
 
-    while (mgm_receive(handle, deadline) == 0) handle->in_used = 0;
+    while (mgm_receive(handle, deadline) == 0)
+        handle->in_used = 0;
     if (handle->socket >= 0) (void)ndb_mgm_disconnect(handle);
     handle->error = 0;
     handle->error_text[0] = '\0';
 }
 
-/* Stops one other management server over a connection of its own; one that cannot be reached is down. */
+/* Stops one other management server over a connection of its own; one that cannot be reached is
+ * down. */
 static int stop_server(const ndb_mgm_handle_t *handle, const char *host, uint32_t port)
 {
     ndb_mgm_handle_t *other = ndb_mgm_create_handle();
@@ -431,7 +457,8 @@ int ndb_mgm_shutdown(ndb_mgm_handle_t *handle)
             ports[state->nodes[i].node_id] = (uint32_t)mgm_reply_number(handle, name, 0);
         }
         count = mgm_call(handle, long_wait(handle), "stop all\nstop: db") != 0
-                    ? -1 : (int)mgm_reply_number(handle, "stopped", 0);
+                    ? -1
+                    : (int)mgm_reply_number(handle, "stopped", 0);
     }
     for (uint32_t i = 0; count >= 0 && i < state->count; i++) {
         const struct ndb_mgm_node_state *node = &state->nodes[i];
@@ -446,7 +473,8 @@ int ndb_mgm_shutdown(ndb_mgm_handle_t *handle)
     return count;
 }
 
-int ndb_mgm_dump_state(ndb_mgm_handle_t *handle, uint32_t node_id, const uint32_t *args, uint32_t count)
+int ndb_mgm_dump_state(ndb_mgm_handle_t *handle, uint32_t node_id, const uint32_t *args,
+                       uint32_t count)
 {
     char list[400];
 

@@ -66,8 +66,8 @@ static int bind_local(int descriptor, int family, const struct mgm_connectstring
 }
 
 /* A connected socket or -1 with errno's text in `why`. */
-static int connect_one(const struct addrinfo *address, const struct mgm_connectstring *target, char *why,
-                       size_t size)
+static int connect_one(const struct addrinfo *address, const struct mgm_connectstring *target,
+                       char *why, size_t size)
 {
     int descriptor = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int error = 0;
@@ -80,8 +80,10 @@ static int connect_one(const struct addrinfo *address, const struct mgm_connects
         error = errno;
         if (error == EINPROGRESS) {
             int rc = wait_for(descriptor, POLLOUT, mgm_now_ms() + CONNECT_MS);
-            if (rc == 0) error = ETIMEDOUT;
-            else if (rc < 0 || getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = EIO;
+            if (rc == 0)
+                error = ETIMEDOUT;
+            else if (rc < 0 || getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) != 0)
+                error = EIO;
         }
     }
     if (error == 0) {
@@ -100,7 +102,8 @@ int ndb_mgm_connect_to(ndb_mgm_handle_t *handle, uint32_t index)
     char why[128] = "no address";
     char port[8];
 
-    if (handle->socket >= 0) return mgm_fail(handle, NDB_MGM_ALREADY_CONNECTED, "Already connected");
+    if (handle->socket >= 0)
+        return mgm_fail(handle, NDB_MGM_ALREADY_CONNECTED, "Already connected");
     if (index >= handle->target.count) {
         return mgm_fail(handle, NDB_MGM_ILLEGAL_CONNECT_STRING, "There is no address %u", index);
     }
@@ -108,14 +111,16 @@ int ndb_mgm_connect_to(ndb_mgm_handle_t *handle, uint32_t index)
     (void)snprintf(port, sizeof(port), "%u", address->port);
     int rc = getaddrinfo(address->host, port, &hints, &list);
     if (rc != 0) {
-        return mgm_fail(handle, NDB_MGM_COULD_NOT_CONNECT, "%s: %s", address->host, gai_strerror(rc));
+        return mgm_fail(handle, NDB_MGM_COULD_NOT_CONNECT, "%s: %s", address->host,
+                        gai_strerror(rc));
     }
     for (const struct addrinfo *at = list; at != NULL && handle->socket < 0; at = at->ai_next) {
         handle->socket = connect_one(at, &handle->target, why, sizeof(why));
     }
     freeaddrinfo(list);
     if (handle->socket < 0) {
-        return mgm_fail(handle, NDB_MGM_COULD_NOT_CONNECT, "%s port %u: %s", address->host, address->port, why);
+        return mgm_fail(handle, NDB_MGM_COULD_NOT_CONNECT, "%s port %u: %s", address->host,
+                        address->port, why);
     }
     handle->connected = index;
     handle->in_used = 0;
@@ -126,13 +131,15 @@ int ndb_mgm_connect_to(ndb_mgm_handle_t *handle, uint32_t index)
 
 int ndb_mgm_connect(ndb_mgm_handle_t *handle, int retries, uint32_t delay_s)
 {
-    if (handle->socket >= 0) return mgm_fail(handle, NDB_MGM_ALREADY_CONNECTED, "Already connected");
+    if (handle->socket >= 0)
+        return mgm_fail(handle, NDB_MGM_ALREADY_CONNECTED, "Already connected");
     for (int round = 0;; round++) {
         for (uint32_t i = 0; i < handle->target.count; i++) {
             if (ndb_mgm_connect_to(handle, i) == 0) return 0;
         }
         if (retries >= 0 && round >= retries) return -1;
-        struct timespec pause = {.tv_sec = (time_t)delay_s, .tv_nsec = delay_s == 0 ? 100000000 : 0};
+        struct timespec pause = {.tv_sec = (time_t)delay_s,
+                                 .tv_nsec = delay_s == 0 ? 100000000 : 0};
         (void)nanosleep(&pause, NULL);
     }
 }
@@ -149,7 +156,8 @@ static int lost(ndb_mgm_handle_t *handle, const char *what)
 {
     if (handle->socket >= 0) (void)close(handle->socket);
     handle->socket = -1;
-    return mgm_fail(handle, NDB_MGM_SERVER_NOT_CONNECTED, "Connection to management server lost: %s", what);
+    return mgm_fail(handle, NDB_MGM_SERVER_NOT_CONNECTED,
+                    "Connection to management server lost: %s", what);
 }
 
 int mgm_send(ndb_mgm_handle_t *handle, const char *bytes, size_t size)
@@ -166,7 +174,8 @@ int mgm_send(ndb_mgm_handle_t *handle, const char *bytes, size_t size)
         }
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return lost(handle, strerror(errno));
-        if (wait_for(handle->socket, POLLOUT, deadline) != 1) return lost(handle, "it does not read");
+        if (wait_for(handle->socket, POLLOUT, deadline) != 1)
+            return lost(handle, "it does not read");
     }
     return 0;
 }
@@ -175,7 +184,8 @@ int mgm_receive(ndb_mgm_handle_t *handle, uint64_t deadline_ms)
 {
     if (handle->socket < 0) return mgm_fail(handle, NDB_MGM_SERVER_NOT_CONNECTED, "Not connected");
     for (;;) {
-        ssize_t n = recv(handle->socket, handle->in + handle->in_used, sizeof(handle->in) - handle->in_used, 0);
+        ssize_t n = recv(handle->socket, handle->in + handle->in_used,
+                         sizeof(handle->in) - handle->in_used, 0);
         if (n > 0) {
             handle->in_used += (size_t)n;
             return 0;
@@ -195,8 +205,8 @@ void mgm_take(ndb_mgm_handle_t *handle, size_t size)
     memmove(handle->in, handle->in + size, handle->in_used);
 }
 
-/* Reads one message. The connection is closed when the reply does not come or makes no sense: what follows on
- * it could not be told apart from a late reply. */
+/* Reads one message. The connection is closed when the reply does not come or makes no sense: what
+ * follows on it could not be told apart from a late reply. */
 static int read_reply(ndb_mgm_handle_t *handle, uint64_t deadline_ms)
 {
     mgm_parser_reset(&handle->reply);
@@ -229,7 +239,8 @@ int mgm_call(ndb_mgm_handle_t *handle, uint64_t wait_ms, const char *format, ...
     handle->error = 0;
     handle->error_text[0] = '\0';
     if (handle->socket < 0) return mgm_fail(handle, NDB_MGM_SERVER_NOT_CONNECTED, "Not connected");
-    if (handle->listener) return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "The handle listens to events");
+    if (handle->listener)
+        return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "The handle listens to events");
     va_start(args, format);
     int length = vsnprintf(request, sizeof(request) - 2, format, args);
     va_end(args);
@@ -252,5 +263,6 @@ int64_t mgm_reply_number(const ndb_mgm_handle_t *handle, const char *name, int64
 {
     int64_t value;
 
-    return mgm_number(&handle->reply, name, INT64_MIN, INT64_MAX, missing, &value) == 0 ? value : missing;
+    return mgm_number(&handle->reply, name, INT64_MIN, INT64_MAX, missing, &value) == 0 ? value
+                                                                                        : missing;
 }

@@ -31,7 +31,8 @@ static int parse_address(const char *text, char *host, size_t host_size, uint16_
         rest = text + length;
     }
     if (length == 0 || length >= host_size) {
-        (void)snprintf(why, size, "host name is missing or too long (allowed range 1..%zu characters)",
+        (void)snprintf(why, size,
+                       "host name is missing or too long (allowed range 1..%zu characters)",
                        host_size - 1);
         return -1;
     }
@@ -44,7 +45,8 @@ static int parse_address(const char *text, char *host, size_t host_size, uint16_
     host[length] = '\0';
     if (rest[0] == '\0') return 0;
     int64_t number;
-    if (rest[0] != ':' || mgm_parse_number(rest + 1, &number) != 0 || number < 1 || number > 65535) {
+    if (rest[0] != ':' || mgm_parse_number(rest + 1, &number) != 0 || number < 1 ||
+        number > 65535) {
         (void)snprintf(why, size, "port \"%.32s\" is wrong (allowed range 1..65535)",
                        rest[0] == ':' ? rest + 1 : rest);
         return -1;
@@ -58,7 +60,8 @@ static int parse_part(const char *part, struct mgm_connectstring *out, char *why
     int64_t number;
 
     if (strncasecmp(part, "nodeid=", 7) == 0) {
-        if (mgm_parse_number(part + 7, &number) == 0 && number >= 1 && number <= NDB_MGM_NODES_MAX) {
+        if (mgm_parse_number(part + 7, &number) == 0 && number >= 1 &&
+            number <= NDB_MGM_NODES_MAX) {
             out->node_id = (uint32_t)number;
             return 0;
         }
@@ -66,11 +69,13 @@ static int parse_part(const char *part, struct mgm_connectstring *out, char *why
         return -1;
     }
     if (strncasecmp(part, "bind-address=", 13) == 0) {
-        return parse_address(part + 13, out->bind_host, sizeof(out->bind_host), &out->bind_port, why, size);
+        return parse_address(part + 13, out->bind_host, sizeof(out->bind_host), &out->bind_port,
+                             why, size);
     }
     if (strncasecmp(part, "host=", 5) == 0) part += 5;
     if (strchr(part, '=') != NULL) {
-        (void)snprintf(why, size, "\"%.64s\" is unknown (allowed: nodeid=, bind-address=, host)", part);
+        (void)snprintf(why, size, "\"%.64s\" is unknown (allowed: nodeid=, bind-address=, host)",
+                       part);
         return -1;
     }
     if (out->count == MGM_ADDRESSES_MAX) {
@@ -79,12 +84,14 @@ static int parse_part(const char *part, struct mgm_connectstring *out, char *why
     }
     struct mgm_address *address = &out->addresses[out->count];
     address->port = NDB_MGM_DEFAULT_PORT;
-    if (parse_address(part, address->host, sizeof(address->host), &address->port, why, size) != 0) return -1;
+    if (parse_address(part, address->host, sizeof(address->host), &address->port, why, size) != 0)
+        return -1;
     out->count++;
     return 0;
 }
 
-int mgm_connectstring_parse(const char *text, struct mgm_connectstring *out, char *why, size_t why_size)
+int mgm_connectstring_parse(const char *text, struct mgm_connectstring *out, char *why,
+                            size_t why_size)
 {
     *out = (struct mgm_connectstring){.count = 0};
     if (text == NULL || text[0] == '\0') text = getenv("NDB_CONNECTSTRING");

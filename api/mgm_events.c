@@ -8,7 +8,8 @@
 
 int ndb_mgm_set_logfilter(ndb_mgm_handle_t *handle, enum ndb_mgm_severity severity, int enable)
 {
-    if (mgm_call(handle, handle->timeout_ms, "set logfilter\nlevel: %d\nenable: %d", (int)severity, enable) != 0) {
+    if (mgm_call(handle, handle->timeout_ms, "set logfilter\nlevel: %d\nenable: %d", (int)severity,
+                 enable) != 0) {
         return -1;
     }
     return (int)mgm_reply_number(handle, "value", 0);
@@ -24,11 +25,12 @@ int ndb_mgm_get_logfilter(ndb_mgm_handle_t *handle, int enabled[NDB_MGM_SEVERITI
     return 0;
 }
 
-int ndb_mgm_set_cluster_loglevel(ndb_mgm_handle_t *handle, uint32_t node_id, enum ndb_mgm_category category,
-                                 uint32_t level)
+int ndb_mgm_set_cluster_loglevel(ndb_mgm_handle_t *handle, uint32_t node_id,
+                                 enum ndb_mgm_category category, uint32_t level)
 {
-    return mgm_call(handle, handle->timeout_ms, "set cluster loglevel\nnode: %u\ncategory: %d\nlevel: %u",
-                    node_id, (int)category, level);
+    return mgm_call(handle, handle->timeout_ms,
+                    "set cluster loglevel\nnode: %u\ncategory: %d\nlevel: %u", node_id,
+                    (int)category, level);
 }
 
 int ndb_mgm_get_cluster_loglevel(ndb_mgm_handle_t *handle, uint32_t levels[NDB_MGM_CATEGORIES])
@@ -52,7 +54,8 @@ int ndb_mgm_listen_events(ndb_mgm_handle_t *handle, const uint32_t levels[NDB_MG
         used += (size_t)snprintf(filter + used, sizeof(filter) - used, "%s%s=%u", i == 0 ? "" : " ",
                                  ndb_mgm_category_name(category), levels[i] > 15 ? 15 : levels[i]);
     }
-    if (mgm_call(handle, handle->timeout_ms, "listen event\nparsable: 1\nfilter: %s", filter) != 0) return -1;
+    if (mgm_call(handle, handle->timeout_ms, "listen event\nparsable: 1\nfilter: %s", filter) != 0)
+        return -1;
     handle->listener = true;
     handle->line_used = 0;
     handle->event = (struct ndb_mgm_event){.type = 0};
@@ -69,7 +72,8 @@ static bool take_line(ndb_mgm_handle_t *handle)
     line[handle->line_used] = '\0';
     handle->line_used = 0;
     if (strcmp(line, "log event reply") == 0) {
-        *event = (struct ndb_mgm_event){.category = NDB_MGM_CATEGORY_INFO, .severity = NDB_MGM_SEVERITY_INFO};
+        *event = (struct ndb_mgm_event){.category = NDB_MGM_CATEGORY_INFO,
+                                        .severity = NDB_MGM_SEVERITY_INFO};
     } else if (strncmp(line, "type=", 5) == 0) {
         event->type = (uint32_t)strtoul(line + 5, NULL, 10);
     } else if (strncmp(line, "time=", 5) == 0) {
@@ -94,12 +98,14 @@ int ndb_mgm_next_event(ndb_mgm_handle_t *handle, struct ndb_mgm_event *event, ui
 {
     uint64_t deadline = mgm_now_ms() + timeout_ms;
 
-    if (!handle->listener) return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "The handle does not listen");
+    if (!handle->listener)
+        return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "The handle does not listen");
     for (;;) {
         for (size_t i = 0; i < handle->in_used; i++) {
             if (handle->in[i] != '\n') {
                 /* The rest of a line that is too long is dropped. */
-                if (handle->line_used < MGM_LINE_MAX) handle->line[handle->line_used++] = (char)handle->in[i];
+                if (handle->line_used < MGM_LINE_MAX)
+                    handle->line[handle->line_used++] = (char)handle->in[i];
                 continue;
             }
             if (!take_line(handle)) continue;

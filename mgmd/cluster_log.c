@@ -3,9 +3,9 @@
  *
  *   2026-01-31 12:00:00 [MgmtSrvr] INFO     -- Node 1: Start phase 1 completed (initial start)
  *
- * A file that would grow beyond its limit is renamed to .1, .1 to .2 and so on. A line equal to the one
- * before it within three seconds is counted, not written. A write that fails is dropped: the log must
- * never stop the server; the loss is told when writing works again.
+ * A file that would grow beyond its limit is renamed to .1, .1 to .2 and so on. A line equal to the
+ * one before it within three seconds is counted, not written. A write that fails is dropped: the
+ * log must never stop the server; the loss is told when writing works again.
  */
 #include "mgmd/cluster_log.h"
 
@@ -87,8 +87,9 @@ static void rotate(struct log_file *file)
     (void)open_file(file);
 }
 
-struct cluster_log *cluster_log_open(const struct log_destination *destination, const char *directory,
-                                     uint32_t node, char *why, size_t why_size)
+struct cluster_log *cluster_log_open(const struct log_destination *destination,
+                                     const char *directory, uint32_t node, char *why,
+                                     size_t why_size)
 {
     struct cluster_log *log = calloc(1, sizeof(*log));
 
@@ -96,7 +97,8 @@ struct cluster_log *cluster_log_open(const struct log_destination *destination, 
         (void)snprintf(why, why_size, "out of memory");
         return NULL;
     }
-    for (uint32_t i = 0; i < NDB_MGM_SEVERITIES; i++) log->enabled[i] = i != NDB_MGM_SEVERITY_DEBUG;
+    for (uint32_t i = 0; i < NDB_MGM_SEVERITIES; i++)
+        log->enabled[i] = i != NDB_MGM_SEVERITY_DEBUG;
     for (uint32_t i = 0; i < destination->count; i++) {
         const struct log_target *target = &destination->targets[i];
         if (target->kind == LOG_TARGET_CONSOLE) log->console = true;
@@ -127,8 +129,8 @@ struct cluster_log *cluster_log_open(const struct log_destination *destination, 
 static void write_line(struct cluster_log *log, enum ndb_mgm_severity severity, uint32_t node,
                        const char *text)
 {
-    static const int syslog_levels[] = {LOG_INFO, LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERR, LOG_CRIT,
-                                        LOG_ALERT};
+    static const int syslog_levels[] = {LOG_INFO, LOG_DEBUG, LOG_INFO, LOG_WARNING,
+                                        LOG_ERR,  LOG_CRIT,  LOG_ALERT};
     char line[LOG_TEXT_MAX + 100];
     char stamp[32];
     char source[24] = "";
@@ -205,7 +207,8 @@ void cluster_log_write(struct cluster_log *log, enum ndb_mgm_severity severity, 
     }
 }
 
-void cluster_log_printf(struct cluster_log *log, enum ndb_mgm_severity severity, const char *format, ...)
+void cluster_log_printf(struct cluster_log *log, enum ndb_mgm_severity severity, const char *format,
+                        ...)
 {
     char text[LOG_TEXT_MAX + 1];
     va_list args;
@@ -224,7 +227,8 @@ void cluster_log_tick(struct cluster_log *log)
 void cluster_log_enable(struct cluster_log *log, enum ndb_mgm_severity severity, bool enable)
 {
     if (severity == NDB_MGM_SEVERITY_ALL) {
-        for (uint32_t i = 1; i < NDB_MGM_SEVERITIES; i++) log->enabled[i] = enable;
+        for (uint32_t i = 1; i < NDB_MGM_SEVERITIES; i++)
+            log->enabled[i] = enable;
     } else if ((uint32_t)severity < NDB_MGM_SEVERITIES) {
         log->enabled[severity] = enable;
     }

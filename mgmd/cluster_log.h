@@ -12,16 +12,18 @@ struct cluster_log;
 
 /* Opens the targets. Relative file names are put into `directory`, a missing one becomes
  * ndb_<node>_cluster.log. NULL with the reason in `why` when a target cannot be opened. */
-struct cluster_log *cluster_log_open(const struct log_destination *destination, const char *directory,
-                                     uint32_t node, char *why, size_t why_size);
+struct cluster_log *cluster_log_open(const struct log_destination *destination,
+                                     const char *directory, uint32_t node, char *why,
+                                     size_t why_size);
 void cluster_log_close(struct cluster_log *log);
 
-/* One line; `node` 0 is the server itself. Text is cut at 1000 characters, control characters become '?'. */
+/* One line; `node` 0 is the server itself. Text is cut at 1000 characters, control characters
+ * become '?'. */
 void cluster_log_write(struct cluster_log *log, enum ndb_mgm_severity severity, uint32_t node,
                        const char *text);
 /* printf form, of the server itself. `log` may be NULL: nothing happens. */
-void cluster_log_printf(struct cluster_log *log, enum ndb_mgm_severity severity, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void cluster_log_printf(struct cluster_log *log, enum ndb_mgm_severity severity, const char *format,
+                        ...) __attribute__((format(printf, 3, 4)));
 
 /* Severity ON is the master switch, ALL means all of them. */
 void cluster_log_enable(struct cluster_log *log, enum ndb_mgm_severity severity, bool enable);

@@ -1,4 +1,5 @@
-/* config.c -- the cluster configuration in memory: sections, values, and the table of parameters. */
+/* config.c -- the cluster configuration in memory: sections, values, and the table of parameters.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only
  *
  * A section holds one value slot for each parameter of its kind, in the order of params.def. Values
@@ -13,16 +14,16 @@
 #include <string.h>
 #include <strings.h>
 
-#define NUMBER_INT(def) (def), NULL
-#define NUMBER_INT64(def) (def), NULL
-#define NUMBER_BOOL(def) (def), NULL
-#define NUMBER_ENUM(def) (def), NULL
+#define NUMBER_INT(def)    (def), NULL
+#define NUMBER_INT64(def)  (def), NULL
+#define NUMBER_BOOL(def)   (def), NULL
+#define NUMBER_ENUM(def)   (def), NULL
 #define NUMBER_STRING(def) 0, (def)
 
 static const struct config_param params[] = {
 #define PARAM(section, id, name, type, def, min, max, unit, restart, smin, smax, help)             \
-    {CONFIG_##section, (id), CONFIG_##type, #name, NUMBER_##type(def), (min), (max), unit,         \
-     #restart, (smin), (smax), help},
+    {CONFIG_##section, (id),   CONFIG_##type, #name, NUMBER_##type(def), (min), (max), unit,       \
+     #restart,         (smin), (smax),        help},
 #include "mgmd/params.def"
 #undef PARAM
 };
@@ -82,13 +83,19 @@ const struct config_param *config_param_by_name(enum config_kind kind, const cha
 const char *config_kind_name(enum config_kind kind)
 {
     switch (kind) {
-    case CONFIG_NDBD: return "ndbd";
-    case CONFIG_API: return "mysqld";
-    case CONFIG_MGMD: return "ndb_mgmd";
-    case CONFIG_TCP: return "tcp";
-    case CONFIG_SYSTEM: return "system";
+    case CONFIG_NDBD:
+        return "ndbd";
+    case CONFIG_API:
+        return "mysqld";
+    case CONFIG_MGMD:
+        return "ndb_mgmd";
+    case CONFIG_TCP:
+        return "tcp";
+    case CONFIG_SYSTEM:
+        return "system";
     case CONFIG_NONE:
-    case CONFIG_KINDS: break;
+    case CONFIG_KINDS:
+        break;
     }
     return "unknown";
 }
@@ -102,7 +109,8 @@ static struct config_section *section_new(enum config_kind kind, uint32_t node, 
         if (params[i].kind != kind) continue;
         if (count++ == 0) first = i;
     }
-    struct config_section *section = calloc(1, sizeof(*section) + count * sizeof(struct config_value));
+    struct config_section *section =
+        calloc(1, sizeof(*section) + count * sizeof(struct config_value));
     if (section == NULL) return NULL;
     section->kind = kind;
     section->node = node;
@@ -115,7 +123,8 @@ static struct config_section *section_new(enum config_kind kind, uint32_t node, 
 static void section_free(struct config_section *section)
 {
     if (section == NULL) return;
-    for (uint32_t i = 0; i < section->count; i++) free(section->values[i].text);
+    for (uint32_t i = 0; i < section->count; i++)
+        free(section->values[i].text);
     free(section);
 }
 
@@ -136,8 +145,10 @@ struct cluster_config *config_new(void)
 void config_free(struct cluster_config *config)
 {
     if (config == NULL) return;
-    for (uint32_t i = 0; i <= CONFIG_NODES_MAX; i++) section_free(config->nodes[i]);
-    for (uint32_t i = 0; i < config->link_count; i++) section_free(config->links[i]);
+    for (uint32_t i = 0; i <= CONFIG_NODES_MAX; i++)
+        section_free(config->nodes[i]);
+    for (uint32_t i = 0; i < config->link_count; i++)
+        section_free(config->links[i]);
     free(config->links);
     section_free(config->system);
     section_free(config->tcp_default);
@@ -251,8 +262,8 @@ struct config_section *config_tcp_default(const struct cluster_config *config)
 struct config_section *config_link(const struct cluster_config *config, uint32_t node_a,
                                    uint32_t node_b)
 {
-    struct config_section *link = node_a < node_b ? link_find(config, node_a, node_b)
-                                                  : link_find(config, node_b, node_a);
+    struct config_section *link =
+        node_a < node_b ? link_find(config, node_a, node_b) : link_find(config, node_b, node_a);
 
     return link != NULL ? link : config->tcp_default;
 }
@@ -454,7 +465,8 @@ bool config_equal(const struct cluster_config *a, const struct cluster_config *b
 
 void config_report_clear(struct config_report *report)
 {
-    for (uint32_t i = 0; i < report->count; i++) free(report->lines[i]);
+    for (uint32_t i = 0; i < report->count; i++)
+        free(report->lines[i]);
     free(report->lines);
     *report = (struct config_report){.lines = NULL};
 }

@@ -11,19 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CFG_KB(n) ((uint64_t)(n) << 10)
-#define CFG_MB(n) ((uint64_t)(n) << 20)
-#define CFG_GB(n) ((uint64_t)(n) << 30)
+#define CFG_KB(n)    ((uint64_t)(n) << 10)
+#define CFG_MB(n)    ((uint64_t)(n) << 20)
+#define CFG_GB(n)    ((uint64_t)(n) << 30)
 #define CFG_RNIL_MAX 4294967039ULL /* Largest 32-bit value that is no reserved reference. */
-#define CFG_U32_MAX 4294967295ULL
+#define CFG_U32_MAX  4294967295ULL
 
-#define CONFIG_NODES_MAX 255      /* Largest node id. */
-#define CONFIG_DATA_NODES_MAX 144 /* Largest id of a data node. */
+#define CONFIG_NODES_MAX       255 /* Largest node id. */
+#define CONFIG_DATA_NODES_MAX  144 /* Largest id of a data node. */
 #define CONFIG_NODEGROUP_UNSET 65535
-#define CONFIG_NODEGROUP_NONE 65536
-#define CONFIG_NODEGROUPS_MAX 72
-#define CONFIG_ENCODED_MAX (8u << 20) /* Bytes; 255 nodes and 4096 links need about 1 MB. */
-#define CONFIG_LINKS_MAX 4096         /* [tcp] sections; all other links take the tcp defaults. */
+#define CONFIG_NODEGROUP_NONE  65536
+#define CONFIG_NODEGROUPS_MAX  72
+#define CONFIG_ENCODED_MAX     (8u << 20) /* Bytes; 255 nodes and 4096 links need about 1 MB. */
+#define CONFIG_LINKS_MAX       4096 /* [tcp] sections; all other links take the tcp defaults. */
 
 /* The numbers are written into the binary form. */
 enum config_kind {
@@ -36,7 +36,13 @@ enum config_kind {
     CONFIG_KINDS = 7
 };
 
-enum config_type { CONFIG_INT = 1, CONFIG_STRING = 2, CONFIG_INT64 = 4, CONFIG_BOOL = 5, CONFIG_ENUM = 6 };
+enum config_type {
+    CONFIG_INT = 1,
+    CONFIG_STRING = 2,
+    CONFIG_INT64 = 4,
+    CONFIG_BOOL = 5,
+    CONFIG_ENUM = 6
+};
 
 /* CFG_NDBD_DataMemory and so on: the parameter's id; valid with a section of that kind only. */
 enum config_param_id {
@@ -81,14 +87,17 @@ const char *config_kind_name(enum config_kind kind);
 struct cluster_config *config_new(void);
 void config_free(struct cluster_config *config);
 
-/* Adds a node with default values. NULL: id 0 or above 255, in use, a data node above 144, or no memory. */
+/* Adds a node with default values. NULL: id 0 or above 255, in use, a data node above 144, or no
+ * memory. */
 struct config_section *config_add_node(struct cluster_config *config, enum config_kind kind,
                                        uint32_t node_id);
-/* Adds a link with its own values (a copy of the tcp defaults). NULL: unknown or equal ends, given twice. */
+/* Adds a link with its own values (a copy of the tcp defaults). NULL: unknown or equal ends, given
+ * twice. */
 struct config_section *config_add_link(struct cluster_config *config, uint32_t node_a,
                                        uint32_t node_b);
 
-/* The node, or NULL. config_next_node: the first with an id above `after` of this kind (NONE: any). */
+/* The node, or NULL. config_next_node: the first with an id above `after` of this kind (NONE: any).
+ */
 struct config_section *config_node(const struct cluster_config *config, uint32_t node_id);
 struct config_section *config_next_node(const struct cluster_config *config, uint32_t after,
                                         enum config_kind kind);
@@ -102,8 +111,10 @@ struct config_section *config_link(const struct cluster_config *config, uint32_t
 struct config_section *config_link_at(const struct cluster_config *config, uint32_t index);
 
 enum config_kind config_section_kind(const struct config_section *section);
-uint32_t config_section_node(const struct config_section *section);  /* Node id; a link's lower id. */
-uint32_t config_section_node2(const struct config_section *section); /* A link's higher id, else 0. */
+uint32_t config_section_node(
+    const struct config_section *section); /* Node id; a link's lower id. */
+uint32_t config_section_node2(
+    const struct config_section *section); /* A link's higher id, else 0. */
 
 /* The value or its default. A parameter that this kind does not have reads as 0 or "". */
 uint64_t config_get_u64(const struct config_section *section, uint32_t param_id);
@@ -121,7 +132,8 @@ uint32_t config_line(const struct config_section *section, uint32_t param_id);
 void config_set_section_line(struct config_section *section, uint32_t line);
 uint32_t config_section_line(const struct config_section *section);
 
-/* Generation grows with each change; the cluster id is drawn once and never changes. 0: not yet given. */
+/* Generation grows with each change; the cluster id is drawn once and never changes. 0: not yet
+ * given. */
 uint32_t config_generation(const struct cluster_config *config);
 void config_set_generation(struct cluster_config *config, uint32_t generation);
 uint64_t config_cluster_id(const struct cluster_config *config);
@@ -136,7 +148,7 @@ bool config_equal(const struct cluster_config *a, const struct cluster_config *b
 struct config_report {
     char **lines;
     uint32_t count;
-    uint32_t errors; /* Number of lines that are errors; the others are warnings. */
+    uint32_t errors;  /* Number of lines that are errors; the others are warnings. */
     uint32_t dropped; /* Lines beyond CONFIG_REPORT_MAX. */
 };
 #define CONFIG_REPORT_MAX 1000
@@ -166,8 +178,7 @@ int config_set_parsed(struct config_section *section, const struct config_param 
 /* Binary form: checksummed, versioned, little-endian. Encode returns malloc'ed bytes or NULL.
  * Decode accepts any bytes: NULL with a sentence in `why` when they are no configuration. */
 uint8_t *config_encode(const struct cluster_config *config, size_t *size);
-struct cluster_config *config_decode(const uint8_t *bytes, size_t size, char *why,
-                                     size_t why_size);
+struct cluster_config *config_decode(const uint8_t *bytes, size_t size, char *why, size_t why_size);
 
 /* Base64, as used by the management protocol. Encode: malloc'ed text or NULL. Decode: malloc'ed
  * bytes, NULL for text that is no base64; white space between groups is skipped. */

@@ -18,15 +18,15 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define CONFIG_MAGIC_LOW 0x4342444eu  /* "NDBC" */
+#define CONFIG_MAGIC_LOW  0x4342444eu /* "NDBC" */
 #define CONFIG_MAGIC_HIGH 0x314e4946u /* "FIN1" */
-#define CONFIG_FORMAT 1u
-#define HEADER_WORDS 8u
-#define CHECKSUM_WORDS 2u
-#define SECTION_WORDS 4u
-#define WORDS_MAX (CONFIG_ENCODED_MAX / 4u)
-#define SECTIONS_MAX (CONFIG_NODES_MAX + CONFIG_LINKS_MAX + 2u)
-#define ENTRIES_MAX 1000u
+#define CONFIG_FORMAT     1u
+#define HEADER_WORDS      8u
+#define CHECKSUM_WORDS    2u
+#define SECTION_WORDS     4u
+#define WORDS_MAX         (CONFIG_ENCODED_MAX / 4u)
+#define SECTIONS_MAX      (CONFIG_NODES_MAX + CONFIG_LINKS_MAX + 2u)
+#define ENTRIES_MAX       1000u
 
 struct writer {
     uint32_t *words;
@@ -92,7 +92,8 @@ static void put_section(struct writer *writer, const struct config_section *sect
     uint32_t entries = 0;
     const struct config_param *params = config_params(&param_count);
 
-    for (uint32_t i = 0; i < param_count; i++) entries += params[i].kind == kind;
+    for (uint32_t i = 0; i < param_count; i++)
+        entries += params[i].kind == kind;
     put(writer, (uint32_t)kind);
     put(writer, config_section_node(section));
     put(writer, config_section_node2(section));
@@ -133,7 +134,8 @@ uint8_t *config_encode(const struct cluster_config *config, size_t *size)
          node = config_next_node(config, config_section_node(node), CONFIG_NONE)) {
         put_section(&writer, node);
     }
-    for (uint32_t i = 0; i < links; i++) put_section(&writer, config_link_at(config, i));
+    for (uint32_t i = 0; i < links; i++)
+        put_section(&writer, config_link_at(config, i));
     if (!writer.failed) {
         writer.words[3] = to_little(writer.count + CHECKSUM_WORDS);
         uint64_t sum = XXH3_64bits(writer.words, (size_t)writer.count * 4);
@@ -198,8 +200,8 @@ static bool get_entry(struct reader *reader, struct config_section *section, cha
         (void)snprintf(why, size, "%s has another type", param->name);
         return false;
     }
-    bool is_default = type == CONFIG_STRING ? strcmp(text, param->def_text) == 0
-                                            : value == param->def;
+    bool is_default =
+        type == CONFIG_STRING ? strcmp(text, param->def_text) == 0 : value == param->def;
     if (!given && is_default) return true;
     int rc = type == CONFIG_STRING ? config_set_text(section, id, text)
                                    : config_set_u64(section, id, value);
@@ -211,14 +213,19 @@ static struct config_section *section_for(struct cluster_config *config, uint32_
                                           uint32_t node, uint32_t node2)
 {
     switch (kind) {
-    case CONFIG_SYSTEM: return config_system(config);
-    case CONFIG_NDBD: return config_add_node(config, CONFIG_NDBD, node);
-    case CONFIG_API: return config_add_node(config, CONFIG_API, node);
-    case CONFIG_MGMD: return config_add_node(config, CONFIG_MGMD, node);
+    case CONFIG_SYSTEM:
+        return config_system(config);
+    case CONFIG_NDBD:
+        return config_add_node(config, CONFIG_NDBD, node);
+    case CONFIG_API:
+        return config_add_node(config, CONFIG_API, node);
+    case CONFIG_MGMD:
+        return config_add_node(config, CONFIG_MGMD, node);
     case CONFIG_TCP:
         if (node == 0 && node2 == 0) return config_tcp_default(config);
         return config_add_link(config, node, node2);
-    default: return NULL;
+    default:
+        return NULL;
     }
 }
 
@@ -277,9 +284,8 @@ struct cluster_config *config_decode(const uint8_t *bytes, size_t size, char *wh
     (void)snprintf(why, why_size, "it is cut off");
     if (!header_fits(bytes, size, why, why_size)) return NULL;
 
-    struct reader reader = {.bytes = bytes,
-                            .at = HEADER_WORDS,
-                            .words = (uint32_t)(size / 4) - CHECKSUM_WORDS};
+    struct reader reader = {
+        .bytes = bytes, .at = HEADER_WORDS, .words = (uint32_t)(size / 4) - CHECKSUM_WORDS};
     struct cluster_config *config = config_new();
     uint32_t sections = load_word(bytes + 28);
 

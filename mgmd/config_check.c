@@ -1,8 +1,8 @@
 /* config_check.c -- the rules between parameters and nodes, and what follows from them. */
 /* SPDX-License-Identifier: GPL-2.0-only
  *
- * One function per rule; each goes over the nodes it concerns and adds to the report. The rules also
- * hold for configurations that a program built (the simulator, tests): lines are then 0.
+ * One function per rule; each goes over the nodes it concerns and adds to the report. The rules
+ * also hold for configurations that a program built (the simulator, tests): lines are then 0.
  */
 #include "mgmd/config.h"
 
@@ -78,8 +78,10 @@ static void check_hosts(struct check *check)
                    "\"%.64s\" is no host name (allowed: letters, digits, . - _ :)", host);
         }
         if (host[0] == '\0') continue;
-        if (is_loopback(host)) loopback = node;
-        else real = node;
+        if (is_loopback(host))
+            loopback = node;
+        else
+            real = node;
     }
     if (loopback == NULL || real == NULL) return;
     REPORT(check, true, loopback, CFG_NDBD_HostName,
@@ -107,8 +109,8 @@ static void check_replicas(struct check *check, uint64_t *replicas)
         uint64_t mine = config_get_u64(node, CFG_NDBD_NoOfReplicas);
         if (mine == *replicas) continue;
         REPORT(check, true, node, CFG_NDBD_NoOfReplicas,
-               "%u differs from node %u (allowed: %u, the same for all data nodes)",
-               (uint32_t)mine, config_section_node(first), (uint32_t)*replicas);
+               "%u differs from node %u (allowed: %u, the same for all data nodes)", (uint32_t)mine,
+               config_section_node(first), (uint32_t)*replicas);
     }
 }
 
@@ -124,7 +126,8 @@ static void assign_groups(struct check *check, uint64_t replicas, uint32_t *memb
     {
         uint32_t group = 0;
         if (config_get_u64(node, CFG_NDBD_Nodegroup) != CONFIG_NODEGROUP_UNSET) continue;
-        while (group < CONFIG_NODEGROUPS_MAX * 2 && members[group] >= replicas) group++;
+        while (group < CONFIG_NODEGROUPS_MAX * 2 && members[group] >= replicas)
+            group++;
         if (group == CONFIG_NODEGROUPS_MAX * 2) continue; /* Reported as too many groups. */
         members[group]++;
         uint32_t line = config_section_line(node);
@@ -197,11 +200,13 @@ static bool warn_arbitrators(struct check *check, enum config_kind kind, uint32_
         *found = true;
         bool shared = false;
         FOR_NODES(data, check, CONFIG_NDBD) shared |= same_host(host_of(node), host_of(data));
-        if (!shared) safe = true;
+        if (!shared)
+            safe = true;
         else if (config_is_set(node, CFG_NDBD_HostName)) {
             REPORT(check, false, node, rank_id,
                    "arbitrator %u is on \"%s\" like a data node: losing this host may stop the "
-                   "cluster", config_section_node(node), host_of(node));
+                   "cluster",
+                   config_section_node(node), host_of(node));
         }
     }
     return safe;
@@ -356,9 +361,11 @@ static void check_heartbeat_order(struct check *check)
         }
     }
     if (zero == NULL || ranked == NULL) return;
-    REPORT(check, true, zero, CFG_NDBD_HeartbeatOrder,
-           "node %u has no rank but node %u has one (allowed range 1..65535 for all nodes, or 0 for "
-           "all)", config_section_node(zero), config_section_node(ranked));
+    REPORT(
+        check, true, zero, CFG_NDBD_HeartbeatOrder,
+        "node %u has no rank but node %u has one (allowed range 1..65535 for all nodes, or 0 for "
+        "all)",
+        config_section_node(zero), config_section_node(ranked));
 }
 
 static void check_link(struct check *check, const struct config_section *link)
@@ -387,7 +394,8 @@ static void check_links(struct check *check)
         if (config_section_kind(a) == CONFIG_API && config_section_kind(b) == CONFIG_API) {
             REPORT(check, true, link, CFG_TCP_NodeId2,
                    "nodes %u and %u are both clients (allowed: one end is a data or management "
-                   "node)", config_section_node(a), config_section_node(b));
+                   "node)",
+                   config_section_node(a), config_section_node(b));
         }
     }
 }

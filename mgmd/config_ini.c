@@ -1,9 +1,9 @@
 /* config_ini.c -- splits a configuration file into sections and pairs, with inih. */
 /* SPDX-License-Identifier: GPL-2.0-only
  *
- * inih merges sections of one name and tells no line numbers, but asks for the file line by line: the
- * reader below hands it one line each time, and so knows which line the handler is called for, and
- * where a section begins. What inih leaves unhandled was no name=value line.
+ * inih merges sections of one name and tells no line numbers, but asks for the file line by line:
+ * the reader below hands it one line each time, and so knows which line the handler is called for,
+ * and where a section begins. What inih leaves unhandled was no name=value line.
  */
 #include "mgmd/config_ini.h"
 
@@ -38,7 +38,8 @@ static char *trimmed_copy(const char *text, size_t length)
         text++;
         length--;
     }
-    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t')) length--;
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+        length--;
     return strndup(text, length);
 }
 
@@ -77,8 +78,8 @@ static void begin_section(struct ini_reader_state *state, const char *text, size
         state->out_of_room = true;
         return;
     }
-    ini->sections[ini->section_count++] = (struct ini_section){
-        .name = name, .line = state->line, .first_pair = ini->pair_count};
+    ini->sections[ini->section_count++] =
+        (struct ini_section){.name = name, .line = state->line, .first_pair = ini->pair_count};
 }
 
 /* Decides about one line: false when inih shall not see it. */
@@ -95,7 +96,8 @@ static bool accept_line(struct ini_reader_state *state, const char *text, size_t
         complain(state, "the line has a control character (allowed: text)");
         return false;
     }
-    while (*length > 0 && (text[*length - 1] == ' ' || text[*length - 1] == '\t')) --*length;
+    while (*length > 0 && (text[*length - 1] == ' ' || text[*length - 1] == '\t'))
+        --*length;
     if (*length == 0 || text[0] == ';') return false;
     if (text[0] == '[') {
         begin_section(state, text, *length);
@@ -118,7 +120,8 @@ static char *read_line(char *buffer, int size, void *stream)
     state->at = newline == NULL ? state->end : newline + 1;
     state->line++;
     if (stop > text && stop[-1] == '\r') stop--;
-    while (text < stop && (*text == ' ' || *text == '\t')) text++;
+    while (text < stop && (*text == ' ' || *text == '\t'))
+        text++;
     size_t length = (size_t)(stop - text);
     if (!accept_line(state, text, &length) || length + 2 > (size_t)size) length = 0;
     memcpy(buffer, text, length);
@@ -145,7 +148,8 @@ static int take_pair(void *user, const char *section, const char *name, const ch
     }
     if (ini->pair_count == INI_PAIRS_MAX ||
         ini->sections[ini->section_count - 1].pair_count == INI_SECTION_PAIRS_MAX) {
-        complain(state, "there are too many lines (allowed range 1..500 in a section, 1..50000 in all)");
+        complain(state,
+                 "there are too many lines (allowed range 1..500 in a section, 1..50000 in all)");
         state->out_of_room = true;
         return 1;
     }
@@ -175,14 +179,16 @@ void ini_file_read(struct ini_file *ini, const char *text, size_t length, const 
     ini_initial_alloc = ini_max_line;
     ini_use_stack = false;
     ini_allow_multiline = false;
-    ini_inline_comment_prefixes = (char *)(uintptr_t)""; /* "#" is cut off before inih sees it. */
+    ini_inline_comment_prefixes = (char *)(uintptr_t) ""; /* "#" is cut off before inih sees it. */
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) state.at += 3;
-    if (ini_parse_stream(read_line, &state, take_pair, &state) == -2) complain(&state, "out of memory");
+    if (ini_parse_stream(read_line, &state, take_pair, &state) == -2)
+        complain(&state, "out of memory");
 }
 
 void ini_file_free(struct ini_file *ini)
 {
-    for (uint32_t i = 0; i < ini->section_count; i++) free(ini->sections[i].name);
+    for (uint32_t i = 0; i < ini->section_count; i++)
+        free(ini->sections[i].name);
     for (uint32_t i = 0; i < ini->pair_count; i++) {
         free(ini->pairs[i].name);
         free(ini->pairs[i].value);

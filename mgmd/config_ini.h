@@ -8,8 +8,8 @@
 
 #include "mgmd/config.h"
 
-#define INI_SECTIONS_MAX 5000u /* Nodes, links, defaults. */
-#define INI_PAIRS_MAX 50000u
+#define INI_SECTIONS_MAX      5000u /* Nodes, links, defaults. */
+#define INI_PAIRS_MAX         50000u
 #define INI_SECTION_PAIRS_MAX 500u /* A section that sets everything has about 70. */
 
 struct ini_pair {

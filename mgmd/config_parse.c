@@ -49,7 +49,8 @@ static uint32_t distance(const char *a, const char *b)
     uint32_t row[64];
     size_t length = strlen(b);
 
-    for (uint32_t j = 0; j <= length; j++) row[j] = j;
+    for (uint32_t j = 0; j <= length; j++)
+        row[j] = j;
     for (uint32_t i = 1; a[i - 1] != '\0'; i++) {
         uint32_t corner = row[0];
         row[0] = i;
@@ -63,7 +64,8 @@ static uint32_t distance(const char *a, const char *b)
     return row[length];
 }
 
-static void complain_unknown(struct build *build, enum config_kind kind, const struct ini_pair *pair)
+static void complain_unknown(struct build *build, enum config_kind kind,
+                             const struct ini_pair *pair)
 {
     const char *section = config_kind_name(kind);
     const char *nearest = NULL;
@@ -179,7 +181,8 @@ static void check_names(struct build *build, uint32_t index)
     }
 }
 
-/* The number given as `param` in the section; 0 when it is missing (`*line` 0) or wrong (reported). */
+/* The number given as `param` in the section; 0 when it is missing (`*line` 0) or wrong (reported).
+ */
 static uint32_t find_id(struct build *build, uint32_t index, const struct config_param *param,
                         uint32_t *line)
 {
@@ -243,7 +246,8 @@ static void assign_ids(struct build *build, uint32_t *owner, const uint32_t *lin
         }
         uint32_t max = out->kind == CONFIG_NDBD ? CONFIG_DATA_NODES_MAX : CONFIG_NODES_MAX;
         uint32_t id = last + 1;
-        while (id <= max && owner[id] != 0) id++;
+        while (id <= max && owner[id] != 0)
+            id++;
         for (uint32_t low = 1; id > max && low <= last && low <= max; low++) {
             if (owner[low] == 0) id = low;
         }
@@ -303,8 +307,8 @@ static void check_default(struct build *build, uint32_t index)
 
     if (scratch == NULL) return;
     enum config_kind kind = build->sections[index].kind;
-    struct config_section *section = kind == CONFIG_TCP ? config_tcp_default(scratch)
-                                                        : config_add_node(scratch, kind, 1);
+    struct config_section *section =
+        kind == CONFIG_TCP ? config_tcp_default(scratch) : config_add_node(scratch, kind, 1);
     if (section != NULL) store_pairs(build, index, section, true);
     config_free(scratch);
 }
@@ -325,7 +329,8 @@ static struct config_section *add_link(struct build *build, uint32_t index)
     if (link == NULL) {
         COMPLAIN(build, line, "tcp", "NodeId2",
                  "the link between %u and %u cannot be added: equal ends, or given twice (allowed: "
-                 "each pair of nodes once)", in->node, in->node2);
+                 "each pair of nodes once)",
+                 in->node, in->node2);
     }
     return link;
 }
@@ -345,10 +350,14 @@ static void store_sections(struct build *build, bool links)
             if (links) store_pairs(build, i, config_tcp_default(build->config), false);
             continue;
         }
-        if (in->kind == CONFIG_SYSTEM) to = config_system(build->config);
-        else if (in->node == 0) continue;
-        else if (links) to = add_link(build, i);
-        else to = config_add_node(build->config, in->kind, in->node);
+        if (in->kind == CONFIG_SYSTEM)
+            to = config_system(build->config);
+        else if (in->node == 0)
+            continue;
+        else if (links)
+            to = add_link(build, i);
+        else
+            to = config_add_node(build->config, in->kind, in->node);
         if (to == NULL) continue;
         config_set_section_line(to, build->ini.sections[i].line);
         if (!links && defaults[in->kind] != 0) {

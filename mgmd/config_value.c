@@ -1,4 +1,5 @@
-/* config_value.c -- parameter values as people write them: numbers with suffixes, booleans, names. */
+/* config_value.c -- parameter values as people write them: numbers with suffixes, booleans, names.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "mgmd/config.h"
 
@@ -39,10 +40,23 @@ int config_number_parse(const char *text, uint64_t *value)
     }
     if (at == first) return -1;
     switch (*at) {
-    case 'k': case 'K': shift = 10; at++; break;
-    case 'm': case 'M': shift = 20; at++; break;
-    case 'g': case 'G': shift = 30; at++; break;
-    default: break;
+    case 'k':
+    case 'K':
+        shift = 10;
+        at++;
+        break;
+    case 'm':
+    case 'M':
+        shift = 20;
+        at++;
+        break;
+    case 'g':
+    case 'G':
+        shift = 30;
+        at++;
+        break;
+    default:
+        break;
     }
     if (*at != '\0' || sum > (UINT64_MAX >> shift)) return -1;
     *value = sum << shift;
@@ -65,8 +79,8 @@ void config_number_format(uint64_t value, char *text, size_t size)
 
 static int bool_parse(const char *text, uint64_t *value)
 {
-    static const char *const words[][2] = {
-        {"false", "true"}, {"no", "yes"}, {"n", "y"}, {"0", "1"}, {"f", "t"}, {"off", "on"}};
+    static const char *const words[][2] = {{"false", "true"}, {"no", "yes"}, {"n", "y"},
+                                           {"0", "1"},        {"f", "t"},    {"off", "on"}};
 
     for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         for (uint32_t j = 0; j < 2; j++) {
@@ -114,7 +128,8 @@ int config_value_parse(const struct config_param *param, const char *text, uint6
         (void)snprintf(why, why_size, "value \"%.64s\" is unknown", text);
         return -1;
     case CONFIG_INT:
-    case CONFIG_INT64: break;
+    case CONFIG_INT64:
+        break;
     }
     if (config_number_parse(text, value) != 0) {
         (void)snprintf(why, why_size, "value \"%.64s\" is not a number", text);
@@ -137,7 +152,9 @@ void config_value_range(const struct config_param *param, char *text, size_t siz
     case CONFIG_STRING:
         (void)snprintf(text, size, "allowed range 0..%" PRIu64 " characters", param->max);
         return;
-    case CONFIG_BOOL: (void)snprintf(text, size, "allowed: true, false"); return;
+    case CONFIG_BOOL:
+        (void)snprintf(text, size, "allowed: true, false");
+        return;
     case CONFIG_ENUM:
         (void)snprintf(text, size, "allowed: ");
         used = strlen(text);
@@ -148,7 +165,8 @@ void config_value_range(const struct config_param *param, char *text, size_t siz
         text[used] = '\0';
         return;
     case CONFIG_INT:
-    case CONFIG_INT64: break;
+    case CONFIG_INT64:
+        break;
     }
     if (strncmp(param->unit, "bytes", 5) == 0) {
         config_number_format(param->min, low, sizeof(low));

@@ -1,8 +1,8 @@
 /* event_text.c -- the table of events, and their texts. */
 /* SPDX-License-Identifier: GPL-2.0-only
  *
- * Types, categories, thresholds and severities are the field's. The meaning of each event's words stands
- * beside its case below.
+ * Types, categories, thresholds and severities are the field's. The meaning of each event's words
+ * stands beside its case below.
  */
 #include "mgmd/event_text.h"
 
@@ -62,13 +62,20 @@ static const char *start_type_text(uint32_t type)
 static const char *start_report_text(uint32_t type)
 {
     switch (type) {
-    case 1: return "Initial start, waiting for all nodes to connect";
-    case 2: return "Waiting until nodes connect";
-    case 3: return "Waiting before starting without the missing nodes";
-    case 0x8000: return "Initial start with nodes";
-    case 0x8001: return "Start with all nodes";
-    case 0x8002: return "Start with some of the nodes";
-    default: return "Start report";
+    case 1:
+        return "Initial start, waiting for all nodes to connect";
+    case 2:
+        return "Waiting until nodes connect";
+    case 3:
+        return "Waiting before starting without the missing nodes";
+    case 0x8000:
+        return "Initial start with nodes";
+    case 0x8001:
+        return "Start with all nodes";
+    case 0x8002:
+        return "Start with some of the nodes";
+    default:
+        return "Start report";
     }
 }
 
@@ -85,8 +92,8 @@ static void format_memory(const uint32_t data[EVENT_WORDS], char *line, size_t s
 
 static void format_version(const char *what, uint32_t version, char *line, size_t size)
 {
-    (void)snprintf(line, size, "%s (version %u.%u.%u)", what, version >> 16 & 255, version >> 8 & 255,
-                   version & 255);
+    (void)snprintf(line, size, "%s (version %u.%u.%u)", what, version >> 16 & 255,
+                   version >> 8 & 255, version & 255);
 }
 
 static void format_stop(uint32_t type, const uint32_t data[EVENT_WORDS], char *line, size_t size)
@@ -100,16 +107,22 @@ static void format_stop(uint32_t type, const uint32_t data[EVENT_WORDS], char *l
         (void)snprintf(line, size, "Node shutdown completed%s%s%s.", restart, nostart, initial);
         return;
     }
-    (void)snprintf(line, size, "Forced node shutdown completed%s%s%s. Occured during startphase %u. "
-                               "Caused by error %u.", restart, nostart, initial, data[3], data[2]);
+    (void)snprintf(line, size,
+                   "Forced node shutdown completed%s%s%s. Occured during startphase %u. "
+                   "Caused by error %u.",
+                   restart, nostart, initial, data[3], data[2]);
 }
 
 void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *text, char *line,
                   size_t size)
 {
     switch (type) {
-    case EVENT_CONNECTED: (void)snprintf(line, size, "Node %u Connected", data[0]); return;
-    case EVENT_DISCONNECTED: (void)snprintf(line, size, "Node %u Disconnected", data[0]); return;
+    case EVENT_CONNECTED:
+        (void)snprintf(line, size, "Node %u Connected", data[0]);
+        return;
+    case EVENT_DISCONNECTED:
+        (void)snprintf(line, size, "Node %u Disconnected", data[0]);
+        return;
     case EVENT_COMMUNICATION_CLOSED:
         (void)snprintf(line, size, "Communication to Node %u closed", data[0]);
         return;
@@ -120,10 +133,15 @@ void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *t
         (void)snprintf(line, size, "Node %u: API ndb-%u.%u.%u", data[0], data[1] >> 16 & 255,
                        data[1] >> 8 & 255, data[1] & 255);
         return;
-    case EVENT_START_STARTED: format_version("Start initiated", data[0], line, size); return;
-    case EVENT_START_COMPLETED: format_version("Started", data[0], line, size); return;
+    case EVENT_START_STARTED:
+        format_version("Start initiated", data[0], line, size);
+        return;
+    case EVENT_START_COMPLETED:
+        format_version("Started", data[0], line, size);
+        return;
     case EVENT_START_PHASE_COMPLETED:
-        (void)snprintf(line, size, "Start phase %u completed (%s)", data[0], start_type_text(data[1]));
+        (void)snprintf(line, size, "Start phase %u completed (%s)", data[0],
+                       start_type_text(data[1]));
         return;
     case EVENT_CM_REGCONF:
         (void)snprintf(line, size, "CM_REGCONF president = %u, own Node = %u, our dynamic id = %u",
@@ -134,14 +152,18 @@ void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *t
                        data[0], data[2]);
         return;
     case EVENT_FIND_NEIGHBOURS:
-        (void)snprintf(line, size, "We are Node %u with dynamic ID %u, our left neighbor is Node %u, "
-                                   "our right is Node %u", data[0], data[3], data[1], data[2]);
+        (void)snprintf(line, size,
+                       "We are Node %u with dynamic ID %u, our left neighbor is Node %u, "
+                       "our right is Node %u",
+                       data[0], data[3], data[1], data[2]);
         return;
     case EVENT_STOP_STARTED:
         (void)snprintf(line, size, "%s shutdown initiated", data[0] == 1 ? "Cluster" : "Node");
         return;
     case EVENT_STOP_COMPLETED:
-    case EVENT_STOP_FORCED: format_stop(type, data, line, size); return;
+    case EVENT_STOP_FORCED:
+        format_stop(type, data, line, size);
+        return;
     case EVENT_START_REPORT:
         (void)snprintf(line, size, "%s", start_report_text(data[0]));
         return;
@@ -150,11 +172,12 @@ void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *t
                        data[1]);
         return;
     case EVENT_TRANS_REPORT_COUNTERS:
-        (void)snprintf(line, size, "Trans. Count = %u, Commit Count = %u, Read Count = %u, Simple Read "
-                                   "Count = %u, Write Count = %u, AttrInfo Count = %u, Concurrent "
-                                   "Operations = %u, Abort Count = %u, Scans = %u, Range scans = %u",
-                       data[0], data[1], data[2], data[3], data[4], data[5], data[6], data[7], data[8],
-                       data[9]);
+        (void)snprintf(line, size,
+                       "Trans. Count = %u, Commit Count = %u, Read Count = %u, Simple Read "
+                       "Count = %u, Write Count = %u, AttrInfo Count = %u, Concurrent "
+                       "Operations = %u, Abort Count = %u, Scans = %u, Range scans = %u",
+                       data[0], data[1], data[2], data[3], data[4], data[5], data[6], data[7],
+                       data[8], data[9]);
         return;
     case EVENT_OPERATION_REPORT_COUNTERS:
         (void)snprintf(line, size, "Operations=%u", data[0]);
@@ -162,7 +185,9 @@ void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *t
     case EVENT_TABLE_CREATED:
         (void)snprintf(line, size, "Table with ID = %u created", data[0]);
         return;
-    case EVENT_MEMORY_USAGE: format_memory(data, line, size); return;
+    case EVENT_MEMORY_USAGE:
+        format_memory(data, line, size);
+        return;
     case EVENT_CREATE_SCHEMA_OBJECT:
     case EVENT_DROP_SCHEMA_OBJECT:
         (void)snprintf(line, size, "%s schema objectid %u version %u (node %u)",
@@ -179,9 +204,12 @@ void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *t
         (void)snprintf(line, size, "Node Sent Heartbeat to node = %u", data[0]);
         return;
     case EVENT_INFO:
-    case EVENT_WARNING: (void)snprintf(line, size, "%s", text); return;
+    case EVENT_WARNING:
+        (void)snprintf(line, size, "%s", text);
+        return;
     default:
-        (void)snprintf(line, size, "Event %u: %u %u %u %u", type, data[0], data[1], data[2], data[3]);
+        (void)snprintf(line, size, "Event %u: %u %u %u %u", type, data[0], data[1], data[2],
+                       data[3]);
         return;
     }
 }

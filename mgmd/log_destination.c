@@ -9,12 +9,13 @@
 
 #include "mgmd/config.h"
 
-#define DEFAULT_MAX_SIZE 1000000u
+#define DEFAULT_MAX_SIZE  1000000u
 #define DEFAULT_MAX_FILES 6u
-#define MAX_FILES 1000u
+#define MAX_FILES         1000u
 
-static const char facilities[] = " auth authpriv cron daemon ftp kern lpr mail news syslog user uucp "
-                                 "local0 local1 local2 local3 local4 local5 local6 local7 ";
+static const char facilities[] =
+    " auth authpriv cron daemon ftp kern lpr mail news syslog user uucp "
+    "local0 local1 local2 local3 local4 local5 local6 local7 ";
 
 static int set_file_key(struct log_target *target, const char *key, const char *value, char *why,
                         size_t size)
@@ -32,7 +33,8 @@ static int set_file_key(struct log_target *target, const char *key, const char *
     }
     if (strcasecmp(key, "maxsize") == 0) {
         if (!number_ok || number < LOG_FILE_SIZE_MIN || number > CFG_GB(1024)) {
-            (void)snprintf(why, size, "maxsize=%.32s is wrong (allowed range 4K..1024G bytes)", value);
+            (void)snprintf(why, size, "maxsize=%.32s is wrong (allowed range 4K..1024G bytes)",
+                           value);
             return -1;
         }
         target->max_size = number;
@@ -40,7 +42,8 @@ static int set_file_key(struct log_target *target, const char *key, const char *
     }
     if (strcasecmp(key, "maxfiles") == 0) {
         if (!number_ok || number < 1 || number > MAX_FILES) {
-            (void)snprintf(why, size, "maxfiles=%.32s is wrong (allowed range 1..%u)", value, MAX_FILES);
+            (void)snprintf(why, size, "maxfiles=%.32s is wrong (allowed range 1..%u)", value,
+                           MAX_FILES);
             return -1;
         }
         target->max_files = (uint32_t)number;
@@ -56,7 +59,8 @@ static int set_key(struct log_target *target, const char *key, const char *value
     char padded[20];
 
     switch (target->kind) {
-    case LOG_TARGET_FILE: return set_file_key(target, key, value, why, size);
+    case LOG_TARGET_FILE:
+        return set_file_key(target, key, value, why, size);
     case LOG_TARGET_SYSLOG:
         (void)snprintf(padded, sizeof(padded), " %.15s ", value);
         if (strcasecmp(key, "facility") != 0) {
@@ -70,7 +74,8 @@ static int set_key(struct log_target *target, const char *key, const char *value
         }
         (void)snprintf(target->facility, sizeof(target->facility), "%s", value);
         return 0;
-    case LOG_TARGET_CONSOLE: break;
+    case LOG_TARGET_CONSOLE:
+        break;
     }
     (void)snprintf(why, size, "CONSOLE takes no keys");
     return -1;

@@ -7,7 +7,7 @@
 
 enum log_target_kind { LOG_TARGET_CONSOLE, LOG_TARGET_SYSLOG, LOG_TARGET_FILE };
 
-#define LOG_TARGETS_MAX 8
+#define LOG_TARGETS_MAX   8
 #define LOG_FILE_SIZE_MIN 4096u
 
 struct log_target {

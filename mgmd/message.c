@@ -42,12 +42,14 @@ static enum mgm_parse refuse(struct mgm_parser *parser, const char *reason)
     return MGM_PARSE_ERROR;
 }
 
-/* Copies a piece of the line; its offset, or 0 when the text is full (offset 0 is the empty string). */
+/* Copies a piece of the line; its offset, or 0 when the text is full (offset 0 is the empty
+ * string). */
 static uint32_t keep(struct mgm_parser *parser, const char *from, size_t length)
 {
     uint32_t at = parser->text_used;
 
-    while (length > 0 && (from[length - 1] == ' ' || from[length - 1] == '\t')) length--;
+    while (length > 0 && (from[length - 1] == ' ' || from[length - 1] == '\t'))
+        length--;
     if (length + 1 > parser->text_max - parser->text_used) return 0;
     memcpy(parser->text + at, from, length);
     parser->text[at + length] = '\0';
@@ -79,9 +81,11 @@ static enum mgm_parse take_line(struct mgm_parser *parser)
     }
     const char *colon = memchr(line, ':', length);
     if (colon == NULL || colon == line) return refuse(parser, "line is not \"name: value\"");
-    if (parser->pair_count == parser->pairs_max) return refuse(parser, "message has too many lines");
+    if (parser->pair_count == parser->pairs_max)
+        return refuse(parser, "message has too many lines");
     const char *value = colon + 1;
-    while (value < line + length && (*value == ' ' || *value == '\t')) value++;
+    while (value < line + length && (*value == ' ' || *value == '\t'))
+        value++;
     struct mgm_pair pair = {.name = keep(parser, line, (size_t)(colon - line)),
                             .value = keep(parser, value, (size_t)(line + length - value))};
     if (pair.name == 0 || pair.value == 0) return refuse(parser, "message is too long");

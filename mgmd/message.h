@@ -1,7 +1,8 @@
 /* message.h -- the line grammar of the management protocol, for server and client. */
 /* SPDX-License-Identifier: GPL-2.0-only
  *
- * A message is a command line, `name: value` lines and an empty line. See docs/protocols/management.md.
+ * A message is a command line, `name: value` lines and an empty line. See
+ * docs/protocols/management.md.
  */
 #pragma once
 
@@ -9,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MGM_LINE_MAX 1024u
+#define MGM_LINE_MAX          1024u
 #define MGM_REQUEST_PAIRS_MAX 64u
-#define MGM_REQUEST_TEXT_MAX 16384u
-#define MGM_REPLY_PAIRS_MAX 8192u /* 255 nodes of 20 lines. */
-#define MGM_REPLY_TEXT_MAX (1u << 20)
+#define MGM_REQUEST_TEXT_MAX  16384u
+#define MGM_REPLY_PAIRS_MAX   8192u /* 255 nodes of 20 lines. */
+#define MGM_REPLY_TEXT_MAX    (1u << 20)
 
 struct mgm_pair {
     uint32_t name; /* Offsets into text. */
@@ -42,15 +43,16 @@ void mgm_parser_free(struct mgm_parser *parser);
 /* Forgets the message that was read; a half line stays. */
 void mgm_parser_reset(struct mgm_parser *parser);
 
-/* Takes bytes until one message is complete; `*consumed` says how many. ERROR: see parser->error; the stream
- * cannot be read further. */
+/* Takes bytes until one message is complete; `*consumed` says how many. ERROR: see parser->error;
+ * the stream cannot be read further. */
 enum mgm_parse mgm_parser_feed(struct mgm_parser *parser, const uint8_t *bytes, size_t size,
                                size_t *consumed);
 
 const char *mgm_command(const struct mgm_parser *parser);
 /* NULL when the message has no such name. Any case. */
 const char *mgm_value(const struct mgm_parser *parser, const char *name);
-/* `*value` is set to `missing` when there is no such name. 0, or -1: no decimal number in min..max. */
+/* `*value` is set to `missing` when there is no such name. 0, or -1: no decimal number in min..max.
+ */
 int mgm_number(const struct mgm_parser *parser, const char *name, int64_t min, int64_t max,
                int64_t missing, int64_t *value);
 const char *mgm_pair_name(const struct mgm_parser *parser, uint32_t index);

@@ -1,4 +1,5 @@
-/* mgm_link.c -- the management server's links to the data nodes: the only file that knows the transporter. */
+/* mgm_link.c -- the management server's links to the data nodes: the only file that knows the
+ * transporter. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,8 @@ static void link_log(void *context, uint32_t level, const char *text)
         NDB_MGM_SEVERITY_INFO,    NDB_MGM_SEVERITY_DEBUG, NDB_MGM_SEVERITY_INFO,
         NDB_MGM_SEVERITY_WARNING, NDB_MGM_SEVERITY_ERROR, NDB_MGM_SEVERITY_ALERT};
 
-    cluster_log_write(link->mgmd->log, level < 6 ? severities[level] : NDB_MGM_SEVERITY_INFO, 0, text);
+    cluster_log_write(link->mgmd->log, level < 6 ? severities[level] : NDB_MGM_SEVERITY_INFO, 0,
+                      text);
 }
 
 static const struct transporter_callbacks calls = {

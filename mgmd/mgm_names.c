@@ -1,4 +1,5 @@
-/* mgm_names.c -- names of categories, severities, states and errors, for server, library and console. */
+/* mgm_names.c -- names of categories, severities, states and errors, for server, library and
+ * console. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include <strings.h>
@@ -8,17 +9,17 @@
 static const char *const categories[NDB_MGM_CATEGORIES] = {
     "STARTUP", "SHUTDOWN", "STATISTICS", "CHECKPOINT", "NODERESTART", "CONNECTION", "INFO",
     "WARNING", "ERROR",    "CONGESTION", "DEBUG",      "BACKUP",      "SCHEMA"};
-static const char *const severities[] = {"ON", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL",
-                                         "ALERT", "ALL"};
+static const char *const severities[] = {"ON",    "DEBUG",    "INFO",  "WARNING",
+                                         "ERROR", "CRITICAL", "ALERT", "ALL"};
 static const char *const types[] = {"NDB", "API", "MGM"};
 static const struct {
     const char *name;
     const char *text;
-} states[] = {{"UNKNOWN", "unknown state"},       {"NO_CONTACT", "not connected"},
-              {"NOT_STARTED", "not started"},     {"STARTING", "starting"},
-              {"STARTED", "started"},             {"SHUTTING_DOWN", "shutting down"},
-              {"RESTARTING", "restarting"},       {"SINGLEUSER", "single user mode"},
-              {"RESUME", "resume mode"},          {"CONNECTED", "connected"}};
+} states[] = {{"UNKNOWN", "unknown state"},   {"NO_CONTACT", "not connected"},
+              {"NOT_STARTED", "not started"}, {"STARTING", "starting"},
+              {"STARTED", "started"},         {"SHUTTING_DOWN", "shutting down"},
+              {"RESTARTING", "restarting"},   {"SINGLEUSER", "single user mode"},
+              {"RESUME", "resume mode"},      {"CONNECTED", "connected"}};
 
 static int find(const char *const *names, int count, const char *name)
 {

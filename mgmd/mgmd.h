@@ -1,8 +1,9 @@
 /* mgmd.h -- the management server's state, shared by its files. Private. */
 /* SPDX-License-Identifier: GPL-2.0-only
  *
- * One thread, one libuv loop. mgmd_main.c starts it, mgmd_session.c talks to clients, mgmd_commands*.c answer
- * them, mgmd_nodes.c knows the nodes, mgm_link.c carries signals to data nodes.
+ * One thread, one libuv loop. mgmd_main.c starts it, mgmd_session.c talks to clients,
+ * mgmd_commands*.c answer them, mgmd_nodes.c knows the nodes, mgm_link.c carries signals to data
+ * nodes.
  */
 #pragma once
 
@@ -17,19 +18,20 @@
 #include "mgmd/message.h"
 #include "ndb/mgm.h"
 
-#define MGMD_VERSION 0x010000u /* major << 16 | minor << 8 | build */
+#define MGMD_VERSION      0x010000u /* major << 16 | minor << 8 | build */
 #define MGMD_VERSION_TEXT "ndb-1.0.0"
 
 #define MGMD_SESSIONS_MAX 256u
-#define MGMD_SESSION_IN 8192u
-#define MGMD_SESSION_OUT_MAX (4u << 20) /* Unsent bytes before a session is cut off; holds any one reply. */
+#define MGMD_SESSION_IN   8192u
+#define MGMD_SESSION_OUT_MAX                                                                       \
+    (4u << 20) /* Unsent bytes before a session is cut off; holds any one reply. */
 #define MGMD_LISTENER_OUT_MAX (1u << 20)
-#define MGMD_SESSION_IDLE_MS 600000u
-#define MGMD_TICK_MS 100u
-#define MGMD_ANSWER_MS 30000u
-#define MGMD_STOP_MS 600000u
-#define MGMD_REQUESTS_MAX 64u
-#define MGMD_KEEP_ID_MS 2000u /* From the angel's session to its worker's. */
+#define MGMD_SESSION_IDLE_MS  600000u
+#define MGMD_TICK_MS          100u
+#define MGMD_ANSWER_MS        30000u
+#define MGMD_STOP_MS          600000u
+#define MGMD_REQUESTS_MAX     64u
+#define MGMD_KEEP_ID_MS       2000u /* From the angel's session to its worker's. */
 
 struct mgm_link;
 struct mgmd_session;
@@ -47,10 +49,10 @@ struct mgmd_node {
     uint32_t dynamic_id;
     uint32_t version;
     struct node_mask clients; /* Nodes linked to this data node. */
-    uint32_t holder;     /* Session that holds the id, 0 = none. */
-    bool linked_once;    /* Since the id was given. */
-    uint64_t kept_until; /* Loop time: until then only given to who asks for this id. */
-    uint16_t port;       /* Where it listens; 0 = not known. */
+    uint32_t holder;          /* Session that holds the id, 0 = none. */
+    bool linked_once;         /* Since the id was given. */
+    uint64_t kept_until;      /* Loop time: until then only given to who asks for this id. */
+    uint16_t port;            /* Where it listens; 0 = not known. */
     char address[64];
     uint8_t log_level[NDB_MGM_CATEGORIES];
 };
@@ -114,7 +116,8 @@ struct mgmd {
 
 /* ---- mgmd_cache.c: which configuration is used ---- */
 
-/* Loads cache and file, decides, stores a new generation. 0, or -1 with messages on standard error. */
+/* Loads cache and file, decides, stores a new generation. 0, or -1 with messages on standard error.
+ */
 int mgmd_config_start(struct mgmd *mgmd);
 /* Reads the file again (`file` NULL: as started). 0, or -1 with the reason in `why`. */
 int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t why_size);
@@ -177,8 +180,8 @@ void mgmd_node_link_down(struct mgmd *mgmd, uint32_t node, const char *reason);
 bool mgmd_node_signal(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
 void mgmd_nodes_tick(struct mgmd *mgmd);
 void mgmd_nodes_subscribe(struct mgmd *mgmd);
-void mgmd_event(struct mgmd *mgmd, uint32_t type, uint32_t source, const uint32_t *data, uint32_t words,
-                const char *text);
+void mgmd_event(struct mgmd *mgmd, uint32_t type, uint32_t source, const uint32_t *data,
+                uint32_t words, const char *text);
 
 /* ---- mgm_link.c ---- */
 struct mgm_link *mgm_link_start(struct mgmd *mgmd);

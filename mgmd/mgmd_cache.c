@@ -1,4 +1,5 @@
-/* mgmd_cache.c -- decides which configuration the server uses, and keeps it in its cache directory. */
+/* mgmd_cache.c -- decides which configuration the server uses, and keeps it in its cache directory.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <dirent.h>
 #include <fcntl.h>
@@ -53,7 +54,8 @@ static int write_file(const char *path, const void *bytes, size_t size)
 
 static void cache_path(const struct mgmd *mgmd, uint32_t generation, char *path, size_t size)
 {
-    (void)snprintf(path, size, "%sndb_%u_config.bin.%u", mgmd->config_dir, mgmd->own_node, generation);
+    (void)snprintf(path, size, "%sndb_%u_config.bin.%u", mgmd->config_dir, mgmd->own_node,
+                   generation);
 }
 
 /* The newest generation below `below` of which a file exists; 0 when there is none. */
@@ -89,9 +91,11 @@ static struct cluster_config *cache_load(struct mgmd *mgmd)
             bytes == NULL ? NULL : config_decode(bytes, size, why, sizeof(why));
         free(bytes);
         if (config != NULL) return config;
-        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "Cached configuration %s is not used: %s", path,
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR,
+                           "Cached configuration %s is not used: %s", path,
                            bytes == NULL ? "it cannot be read" : why);
-        (void)fprintf(stderr, "ndb_mgmd: %s is not used: %s\n", path, bytes == NULL ? "it cannot be read" : why);
+        (void)fprintf(stderr, "ndb_mgmd: %s is not used: %s\n", path,
+                      bytes == NULL ? "it cannot be read" : why);
     }
     return NULL;
 }
@@ -122,8 +126,8 @@ static void cache_clear(struct mgmd *mgmd)
 
 /* ---- identity ---- */
 
-/* One server draws its cluster's id. Several must come to the same one without talking: from the name, or
- * from the list of nodes when there is no name. */
+/* One server draws its cluster's id. Several must come to the same one without talking: from the
+ * name, or from the list of nodes when there is no name. */
 static uint64_t make_cluster_id(const struct cluster_config *config)
 {
     const char *name = config_get_text(config_system(config), CFG_SYSTEM_Name);
@@ -163,18 +167,23 @@ static bool host_is_here(const char *host)
     char own[256] = "";
     bool found = false;
 
-    if (host[0] == '\0' || strcasecmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0) return true;
+    if (host[0] == '\0' || strcasecmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0)
+        return true;
     (void)gethostname(own, sizeof(own) - 1);
     if (strcasecmp(own, host) == 0) return true;
     if (getaddrinfo(host, NULL, &hints, &list) != 0) return false;
     if (getifaddrs(&interfaces) == 0) {
         for (const struct addrinfo *at = list; at != NULL; at = at->ai_next) {
-            for (const struct ifaddrs *own_at = interfaces; own_at != NULL; own_at = own_at->ifa_next) {
+            for (const struct ifaddrs *own_at = interfaces; own_at != NULL;
+                 own_at = own_at->ifa_next) {
                 char a[NI_MAXHOST] = "a";
                 char b[NI_MAXHOST] = "b";
-                if (own_at->ifa_addr == NULL || own_at->ifa_addr->sa_family != at->ai_family) continue;
-                (void)getnameinfo(at->ai_addr, at->ai_addrlen, a, sizeof(a), NULL, 0, NI_NUMERICHOST);
-                (void)getnameinfo(own_at->ifa_addr, at->ai_addrlen, b, sizeof(b), NULL, 0, NI_NUMERICHOST);
+                if (own_at->ifa_addr == NULL || own_at->ifa_addr->sa_family != at->ai_family)
+                    continue;
+                (void)getnameinfo(at->ai_addr, at->ai_addrlen, a, sizeof(a), NULL, 0,
+                                  NI_NUMERICHOST);
+                (void)getnameinfo(own_at->ifa_addr, at->ai_addrlen, b, sizeof(b), NULL, 0,
+                                  NI_NUMERICHOST);
                 found |= strcmp(a, b) == 0;
             }
         }
@@ -194,15 +203,17 @@ static uint32_t find_own_node(const struct mgmd *mgmd, const struct cluster_conf
          node = config_next_node(config, config_section_node(node), CONFIG_MGMD)) {
         uint32_t id = config_section_node(node);
         if (mgmd->options.node_id != 0 && id != mgmd->options.node_id) continue;
-        if (mgmd->options.node_id == 0 && !host_is_here(config_get_text(node, CFG_MGMD_HostName))) continue;
+        if (mgmd->options.node_id == 0 && !host_is_here(config_get_text(node, CFG_MGMD_HostName)))
+            continue;
         found = id;
         count++;
     }
     if (count == 1) return found;
     (void)fprintf(stderr, "ndb_mgmd: %s\n",
                   mgmd->options.node_id != 0 ? "--ndb-nodeid names no [ndb_mgmd] section"
-                  : count == 0 ? "no [ndb_mgmd] section has a HostName of this machine; use --ndb-nodeid"
-                               : "several [ndb_mgmd] sections are for this machine; use --ndb-nodeid");
+                  : count == 0
+                      ? "no [ndb_mgmd] section has a HostName of this machine; use --ndb-nodeid"
+                      : "several [ndb_mgmd] sections are for this machine; use --ndb-nodeid");
     return 0;
 }
 
@@ -213,7 +224,8 @@ static struct cluster_config *parse_and_tell(const char *file)
     struct config_report report = {.lines = NULL};
     struct cluster_config *config = config_parse_file(file, &report);
 
-    for (uint32_t i = 0; i < report.count; i++) (void)fprintf(stderr, "%s\n", report.lines[i]);
+    for (uint32_t i = 0; i < report.count; i++)
+        (void)fprintf(stderr, "%s\n", report.lines[i]);
     if (report.dropped > 0) (void)fprintf(stderr, "... and %u more lines\n", report.dropped);
     config_report_clear(&report);
     return config;
@@ -236,18 +248,20 @@ static int open_log(struct mgmd *mgmd, const struct cluster_config *config)
     set_directory(mgmd->directory, sizeof(mgmd->directory), config_get_text(own, CFG_MGMD_DataDir));
     if (log_destination_parse(config_get_text(own, CFG_MGMD_LogDestination), &destination, why,
                               sizeof(why)) == 0) {
-        mgmd->log = cluster_log_open(&destination, mgmd->directory, mgmd->own_node, why, sizeof(why));
+        mgmd->log =
+            cluster_log_open(&destination, mgmd->directory, mgmd->own_node, why, sizeof(why));
     }
     if (mgmd->log == NULL) (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
     return mgmd->log == NULL ? -1 : 0;
 }
 
 /* Gives the new configuration its generation and identity and stores it. */
-static int adopt(struct mgmd *mgmd, struct cluster_config *config, const struct cluster_config *cached,
-                 uint32_t generation)
+static int adopt(struct mgmd *mgmd, struct cluster_config *config,
+                 const struct cluster_config *cached, uint32_t generation)
 {
     config_set_generation(config, generation);
-    config_set_cluster_id(config, cached != NULL ? config_cluster_id(cached) : make_cluster_id(config));
+    config_set_cluster_id(config,
+                          cached != NULL ? config_cluster_id(cached) : make_cluster_id(config));
     if (cached != NULL && config_get_text(config_system(config), CFG_SYSTEM_Name)[0] == '\0') {
         (void)config_set_text(config_system(config), CFG_SYSTEM_Name,
                               config_get_text(config_system(cached), CFG_SYSTEM_Name));
@@ -256,7 +270,8 @@ static int adopt(struct mgmd *mgmd, struct cluster_config *config, const struct 
     return cache_store(mgmd, config);
 }
 
-/* Both exist: compare, and say which one is used. Consumes both; the winner becomes the server's. */
+/* Both exist: compare, and say which one is used. Consumes both; the winner becomes the server's.
+ */
 static int choose(struct mgmd *mgmd, struct cluster_config *file, struct cluster_config *cached)
 {
     char what[256] = "";
@@ -272,15 +287,17 @@ static int choose(struct mgmd *mgmd, struct cluster_config *file, struct cluster
         return rc;
     }
     if (config_equal(cached, file, what, sizeof(what))) {
-        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "%s is unchanged: generation %u is used",
-                           mgmd->options.config_file, config_generation(cached));
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
+                           "%s is unchanged: generation %u is used", mgmd->options.config_file,
+                           config_generation(cached));
         config_free(file);
         mgmd->config = cached;
         return 0;
     }
     uint32_t generation = config_generation(cached) + 1;
-    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING, "%s has changed and becomes generation %u (%s)",
-                       mgmd->options.config_file, generation, what);
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                       "%s has changed and becomes generation %u (%s)", mgmd->options.config_file,
+                       generation, what);
     int rc = adopt(mgmd, file, cached, generation);
     config_free(cached);
     mgmd->config = file;
@@ -302,8 +319,9 @@ static void use_config_dir(struct mgmd *mgmd, const struct cluster_config *file)
 static int start_from_cache(struct mgmd *mgmd)
 {
     if (mgmd->options.reload || mgmd->options.initial || mgmd->options.node_id == 0) {
-        (void)fprintf(stderr, "ndb_mgmd: there is no config.ini; use -f, or --config-dir and --ndb-nodeid "
-                              "to start from the cache\n");
+        (void)fprintf(stderr,
+                      "ndb_mgmd: there is no config.ini; use -f, or --config-dir and --ndb-nodeid "
+                      "to start from the cache\n");
         return -1;
     }
     mgmd->own_node = mgmd->options.node_id;
@@ -354,12 +372,14 @@ int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t wh
         return -1;
     }
     struct cluster_config *config = config_parse_file(file, &report);
-    if (config == NULL) (void)snprintf(why, why_size, "%s", report.count > 0 ? report.lines[0] : "out of memory");
+    if (config == NULL)
+        (void)snprintf(why, why_size, "%s", report.count > 0 ? report.lines[0] : "out of memory");
     config_report_clear(&report);
     if (config == NULL) return -1;
     const struct config_section *own = config_node(config, mgmd->own_node);
     if (own == NULL || config_section_kind(own) != CONFIG_MGMD) {
-        (void)snprintf(why, why_size, "%s has no [ndb_mgmd] section for node %u", file, mgmd->own_node);
+        (void)snprintf(why, why_size, "%s has no [ndb_mgmd] section for node %u", file,
+                       mgmd->own_node);
         config_free(config);
         return -1;
     }
@@ -374,8 +394,9 @@ int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t wh
     }
     config_free(mgmd->config);
     mgmd->config = config;
-    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING, "%s was reloaded and is generation %u (%s)", file,
-                       config_generation(config), what);
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                       "%s was reloaded and is generation %u (%s)", file, config_generation(config),
+                       what);
     mgm_link_update(mgmd->link);
     return 0;
 }
@@ -405,7 +426,8 @@ void mgmd_config_print(const struct cluster_config *config)
          node = config_next_node(config, config_section_node(node), CONFIG_NONE)) {
         print_section(node);
     }
-    for (uint32_t i = 0; i < config_count(config, CONFIG_TCP); i++) print_section(config_link_at(config, i));
+    for (uint32_t i = 0; i < config_count(config, CONFIG_TCP); i++)
+        print_section(config_link_at(config, i));
 }
 
 /* ---- ports ---- */
@@ -441,7 +463,8 @@ void mgmd_ports_store(const struct mgmd *mgmd)
 
     for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
         if (mgmd->nodes[id].port == 0) continue;
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%u %u\n", id, mgmd->nodes[id].port);
+        used +=
+            (size_t)snprintf(text + used, sizeof(text) - used, "%u %u\n", id, mgmd->nodes[id].port);
     }
     ports_path(mgmd, path, sizeof(path));
     if (write_file(path, text, used) != 0) {

@@ -56,16 +56,18 @@ static void get_nodeid(struct mgmd_session *session)
         type = (int)type_value;
     }
     if (type < 0) {
-        mgmd_reply_error(session, NDB_MGM_USAGE_ERROR, "nodetype is wrong (allowed: NDB, API, MGM)");
+        mgmd_reply_error(session, NDB_MGM_USAGE_ERROR,
+                         "nodetype is wrong (allowed: NDB, API, MGM)");
         return;
     }
     if (!number(session, "nodeid", 0, CONFIG_NODES_MAX, 0, &wanted)) return;
     if (host == NULL || host[0] == '\0') host = mgmd_session_address(session);
-    uint32_t id = mgmd_alloc_id(mgmd, session, (enum ndb_mgm_node_type)type, (uint32_t)wanted, host, &code,
-                                why, sizeof(why));
+    uint32_t id = mgmd_alloc_id(mgmd, session, (enum ndb_mgm_node_type)type, (uint32_t)wanted, host,
+                                &code, why, sizeof(why));
     if (id == 0) {
-        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING, "Node id for %.64s at %s refused: %s",
-                           name == NULL ? "a process" : name, mgmd_session_address(session), why);
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                           "Node id for %.64s at %s refused: %s", name == NULL ? "a process" : name,
+                           mgmd_session_address(session), why);
         mgmd_reply_error(session, code, "%s", why);
         return;
     }
@@ -140,7 +142,8 @@ static void reply_node(struct mgmd_session *session, const struct config_section
     const struct mgmd_node *node = &mgmd->nodes[id];
     enum ndb_mgm_node_status status = mgmd_node_status(mgmd, id);
     bool data = type_of(section) == NDB_MGM_NODE_NDB;
-    uint32_t version = id == mgmd->own_node || status == NDB_MGM_STATUS_CONNECTED ? MGMD_VERSION : 0;
+    uint32_t version =
+        id == mgmd->own_node || status == NDB_MGM_STATUS_CONNECTED ? MGMD_VERSION : 0;
     const char *address = node->address;
 
     if (data) version = node->status_known ? node->version : 0;
@@ -156,12 +159,13 @@ static void reply_node(struct mgmd_session *session, const struct config_section
         mgmd_reply(session,
                    "node.%u.startphase: %u\nnode.%u.dynamic_id: %u\nnode.%u.node_group: %u\n"
                    "node.%u.connect_count: %u\nnode.%u.president: %d\n",
-                   id, node->status_known ? node->start_phase : 0, id, node->dynamic_id, id, group, id,
-                   node->connect_count, id, node->status_known && node->president == id);
+                   id, node->status_known ? node->start_phase : 0, id, node->dynamic_id, id, group,
+                   id, node->connect_count, id, node->status_known && node->president == id);
     }
     if (type_of(section) == NDB_MGM_NODE_MGM) {
-        uint32_t port = id == mgmd->own_node ? mgmd->port
-                                             : (uint32_t)config_get_u64(section, CFG_MGMD_PortNumber);
+        uint32_t port = id == mgmd->own_node
+                            ? mgmd->port
+                            : (uint32_t)config_get_u64(section, CFG_MGMD_PortNumber);
         mgmd_reply(session, "node.%u.port: %u\n", id, port);
     }
     mgmd_reply(session, "node.%u.address: %s\nnode.%u.host: %s\n", id, address, id,
@@ -179,11 +183,15 @@ static void get_status(struct mgmd_session *session)
             mgmd_reply_begin(session, "Ok");
             mgmd_reply(session, "nodes: %u\n", count);
         }
-        for (struct config_section *node = config_next_node(mgmd->config, 0, CONFIG_NONE); node != NULL;
+        for (struct config_section *node = config_next_node(mgmd->config, 0, CONFIG_NONE);
+             node != NULL;
              node = config_next_node(mgmd->config, config_section_node(node), CONFIG_NONE)) {
-            if (types != NULL && strcasestr(types, ndb_mgm_type_name(type_of(node))) == NULL) continue;
-            if (pass == 0) count++;
-            else reply_node(session, node);
+            if (types != NULL && strcasestr(types, ndb_mgm_type_name(type_of(node))) == NULL)
+                continue;
+            if (pass == 0)
+                count++;
+            else
+                reply_node(session, node);
         }
     }
     mgmd_reply_end(session);
@@ -242,8 +250,10 @@ static int category_of(const char *text)
 
     if (text == NULL) return -1;
     if (mgm_parse_number(text, &value) == 0) {
-        return value >= NDB_MGM_CATEGORY_FIRST && value < NDB_MGM_CATEGORY_FIRST + NDB_MGM_CATEGORIES
-                   ? (int)value : -1;
+        return value >= NDB_MGM_CATEGORY_FIRST &&
+                       value < NDB_MGM_CATEGORY_FIRST + NDB_MGM_CATEGORIES
+                   ? (int)value
+                   : -1;
     }
     return ndb_mgm_category_number(text);
 }
@@ -258,7 +268,8 @@ static void set_cluster_loglevel(struct mgmd_session *session)
     if (!number(session, "node", 0, CONFIG_NODES_MAX, 0, &node)) return;
     if (!number(session, "level", 0, 15, 7, &level)) return;
     if (category < 0) {
-        mgmd_reply_error(session, NDB_MGM_USAGE_ERROR, "category is unknown (allowed: STARTUP ... SCHEMA)");
+        mgmd_reply_error(session, NDB_MGM_USAGE_ERROR,
+                         "category is unknown (allowed: STARTUP ... SCHEMA)");
         return;
     }
     if (node != 0 && config_node(mgmd->config, (uint32_t)node) == NULL) {
@@ -282,13 +293,15 @@ static bool parse_filter(const char *text, uint32_t *levels)
         size_t stop = strcspn(text, " ,");
         int64_t level = -1;
         char value[8];
-        if (length >= sizeof(name) || length >= stop || stop - length - 1 >= sizeof(value)) return false;
+        if (length >= sizeof(name) || length >= stop || stop - length - 1 >= sizeof(value))
+            return false;
         memcpy(name, text, length);
         name[length] = '\0';
         memcpy(value, text + length + 1, stop - length - 1);
         value[stop - length - 1] = '\0';
         int category = category_of(name);
-        if (category < 0 || mgm_parse_number(value, &level) != 0 || level < 0 || level > 15) return false;
+        if (category < 0 || mgm_parse_number(value, &level) != 0 || level < 0 || level > 15)
+            return false;
         levels[category - NDB_MGM_CATEGORY_FIRST] = (uint32_t)level;
         text += stop;
         text += strspn(text, " ,");
@@ -304,9 +317,11 @@ static void listen_event(struct mgmd_session *session)
 
     if (!number(session, "parsable", 0, 1, 0, &parsable)) return;
     if (filter == NULL) {
-        for (uint32_t i = 0; i < NDB_MGM_CATEGORIES; i++) levels[i] = 8;
+        for (uint32_t i = 0; i < NDB_MGM_CATEGORIES; i++)
+            levels[i] = 8;
     } else if (!parse_filter(filter, levels)) {
-        mgmd_reply_error(session, NDB_MGM_USAGE_ERROR, "filter is wrong (allowed: CATEGORY=0..15 ...)");
+        mgmd_reply_error(session, NDB_MGM_USAGE_ERROR,
+                         "filter is wrong (allowed: CATEGORY=0..15 ...)");
         return;
     }
     ok(session);
@@ -327,7 +342,8 @@ static void set_connection_parameter(struct mgmd_session *session)
     if (!number(session, "node2", 0, CONFIG_NODES_MAX, 0, &node2)) return;
     if (!number(session, "param", PARAM_PORT, PARAM_PORT, PARAM_PORT, &param)) return;
     if (!number(session, "value", 1, 65535, -1, &value)) return;
-    const struct config_section *node = node1 < 1 ? NULL : config_node(mgmd->config, (uint32_t)node1);
+    const struct config_section *node =
+        node1 < 1 ? NULL : config_node(mgmd->config, (uint32_t)node1);
     if (node == NULL || config_section_kind(node) != CONFIG_NDBD || value < 1) {
         mgmd_reply_error(session, NDB_MGM_USAGE_ERROR,
                          "node1 and value are needed: a data node and its port (1..65535)");
@@ -351,7 +367,8 @@ static void get_connection_parameter(struct mgmd_session *session)
 
     if (!number(session, "node1", 1, CONFIG_NODES_MAX, -1, &node1)) return;
     if (!number(session, "param", PARAM_PORT, PARAM_PORT, PARAM_PORT, &param)) return;
-    const struct config_section *node = node1 < 1 ? NULL : config_node(mgmd->config, (uint32_t)node1);
+    const struct config_section *node =
+        node1 < 1 ? NULL : config_node(mgmd->config, (uint32_t)node1);
     if (node == NULL || config_section_kind(node) != CONFIG_NDBD) {
         mgmd_reply_error(session, 5002, "node1 is needed: a data node");
         return;
@@ -391,9 +408,11 @@ static void purge_stale_sessions(struct mgmd_session *session)
     size_t used = 0;
 
     for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++) {
-        if (mgmd->nodes[id].holder == 0 || mgmd_node_status(mgmd, id) > NDB_MGM_STATUS_NO_CONTACT) continue;
+        if (mgmd->nodes[id].holder == 0 || mgmd_node_status(mgmd, id) > NDB_MGM_STATUS_NO_CONTACT)
+            continue;
         mgmd->nodes[id].holder = 0;
-        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%u", used == 0 ? "" : " ", id);
+        used +=
+            (size_t)snprintf(list + used, sizeof(list) - used, "%s%u", used == 0 ? "" : " ", id);
     }
     mgmd_reply_begin(session, "Ok");
     mgmd_reply(session, "purged: %s\n", list);

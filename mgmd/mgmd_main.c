@@ -14,7 +14,15 @@
 #include "mgmd/config_parse.h"
 #include "mgmd/mgmd.h"
 
-enum { OPT_INITIAL = 1000, OPT_RELOAD, OPT_CONFIG_DIR, OPT_NODAEMON, OPT_NODEID, OPT_BIND, OPT_HELP };
+enum {
+    OPT_INITIAL = 1000,
+    OPT_RELOAD,
+    OPT_CONFIG_DIR,
+    OPT_NODAEMON,
+    OPT_NODEID,
+    OPT_BIND,
+    OPT_HELP
+};
 
 static const struct option long_options[] = {
     {"config-file", required_argument, NULL, 'f'},
@@ -34,19 +42,20 @@ static const struct option long_options[] = {
 
 static void print_help(void)
 {
-    printf("Usage: ndb_mgmd [-f config.ini] [options]\n"
-           "The management server: reads the configuration, hands it out, keeps the cluster log.\n\n"
-           "  -f, --config-file=file   configuration file (config.ini; - reads standard input)\n"
-           "  --config-dir=dir         where the binary configuration is kept (DataDir)\n"
-           "  --ndb-nodeid=n           own node id, when several [ndb_mgmd] are for this host\n"
-           "  --bind-address=addr      listen on this address only\n"
-           "  --initial                drop the kept configurations, the file becomes generation 1\n"
-           "  --reload                 use the file, which must exist, if it differs\n"
-           "  --nodaemon               stay in the foreground\n"
-           "  -d, --daemon             run in the background (default)\n"
-           "  -P, --print-full-config  check the file, print all values, exit\n"
-           "  -v, --verbose            also print the cluster log\n"
-           "  -V, --version            print the version\n");
+    printf(
+        "Usage: ndb_mgmd [-f config.ini] [options]\n"
+        "The management server: reads the configuration, hands it out, keeps the cluster log.\n\n"
+        "  -f, --config-file=file   configuration file (config.ini; - reads standard input)\n"
+        "  --config-dir=dir         where the binary configuration is kept (DataDir)\n"
+        "  --ndb-nodeid=n           own node id, when several [ndb_mgmd] are for this host\n"
+        "  --bind-address=addr      listen on this address only\n"
+        "  --initial                drop the kept configurations, the file becomes generation 1\n"
+        "  --reload                 use the file, which must exist, if it differs\n"
+        "  --nodaemon               stay in the foreground\n"
+        "  -d, --daemon             run in the background (default)\n"
+        "  -P, --print-full-config  check the file, print all values, exit\n"
+        "  -v, --verbose            also print the cluster log\n"
+        "  -V, --version            print the version\n");
 }
 
 /* 0 go on, 1 done, -1 wrong options. */
@@ -57,15 +66,33 @@ static int read_options(struct mgmd_options *options, int argc, char **argv)
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, "f:dPvV", long_options, NULL)) != -1;) {
         switch (c) {
-        case 'f': options->config_file = optarg; break;
-        case OPT_INITIAL: options->initial = true; break;
-        case OPT_RELOAD: options->reload = true; break;
-        case OPT_CONFIG_DIR: options->config_dir = optarg; break;
-        case OPT_NODAEMON: options->nodaemon = true; break;
-        case 'd': options->nodaemon = false; break;
-        case OPT_BIND: options->bind_address = optarg; break;
-        case 'P': options->print_config = true; break;
-        case 'v': options->verbose = true; break;
+        case 'f':
+            options->config_file = optarg;
+            break;
+        case OPT_INITIAL:
+            options->initial = true;
+            break;
+        case OPT_RELOAD:
+            options->reload = true;
+            break;
+        case OPT_CONFIG_DIR:
+            options->config_dir = optarg;
+            break;
+        case OPT_NODAEMON:
+            options->nodaemon = true;
+            break;
+        case 'd':
+            options->nodaemon = false;
+            break;
+        case OPT_BIND:
+            options->bind_address = optarg;
+            break;
+        case 'P':
+            options->print_config = true;
+            break;
+        case 'v':
+            options->verbose = true;
+            break;
         case OPT_NODEID:
             if (mgm_parse_number(optarg, &number) != 0 || number < 1 || number > CONFIG_NODES_MAX) {
                 (void)fprintf(stderr, "ndb_mgmd: --ndb-nodeid is wrong (allowed range 1..255)\n");
@@ -81,7 +108,9 @@ static int read_options(struct mgmd_options *options, int argc, char **argv)
             print_help();
             return 1;
         case OPT_HELP:
-        default: print_help(); return 1;
+        default:
+            print_help();
+            return 1;
         }
     }
     if (optind == argc) return 0;
@@ -118,9 +147,11 @@ static void stop_all(uv_timer_t *timer)
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "Management server shuts down");
         mgmd_sessions_close(mgmd);
         mgm_link_stop(mgmd->link);
-        if (!uv_is_closing((uv_handle_t *)&mgmd->listener)) uv_close((uv_handle_t *)&mgmd->listener, NULL);
+        if (!uv_is_closing((uv_handle_t *)&mgmd->listener))
+            uv_close((uv_handle_t *)&mgmd->listener, NULL);
         uv_close((uv_handle_t *)&mgmd->timer, NULL);
-        for (uint32_t i = 0; i < 2; i++) uv_close((uv_handle_t *)&mgmd->signals[i], NULL);
+        for (uint32_t i = 0; i < 2; i++)
+            uv_close((uv_handle_t *)&mgmd->signals[i], NULL);
     }
     if (!mgm_link_stopped(mgmd->link)) {
         (void)uv_timer_start(&mgmd->exit_timer, stop_all, 10, 0);
@@ -160,15 +191,17 @@ static int start(struct mgmd *mgmd)
 {
     static const int numbers[] = {SIGTERM, SIGINT};
 
-    mgmd->port = (uint16_t)config_get_u64(config_node(mgmd->config, mgmd->own_node), CFG_MGMD_PortNumber);
+    mgmd->port =
+        (uint16_t)config_get_u64(config_node(mgmd->config, mgmd->own_node), CFG_MGMD_PortNumber);
     (void)signal(SIGPIPE, SIG_IGN);
     mgmd_nodes_start(mgmd);
     mgmd_ports_load(mgmd);
     int rc = mgmd_listen(mgmd);
     if (rc != 0) {
-        (void)fprintf(stderr, "ndb_mgmd: port %u cannot be used: %s\n", mgmd->port, uv_strerror(rc));
-        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "Port %u cannot be used: %s", mgmd->port,
-                           uv_strerror(rc));
+        (void)fprintf(stderr, "ndb_mgmd: port %u cannot be used: %s\n", mgmd->port,
+                      uv_strerror(rc));
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "Port %u cannot be used: %s",
+                           mgmd->port, uv_strerror(rc));
         return -1;
     }
     mgmd->link = mgm_link_start(mgmd);
@@ -220,7 +253,8 @@ static int run(struct mgmd *mgmd, int report)
         rc = start(mgmd);
     }
     if (rc == 0) {
-        if (report >= 0) detach(mgmd, report);
+        if (report >= 0)
+            detach(mgmd, report);
         else {
             printf("ndb_mgmd: node %u listens on port %u\n", mgmd->own_node, mgmd->port);
             (void)fflush(stdout);
@@ -263,7 +297,8 @@ static int print_config(struct mgmd *mgmd)
     const char *file = mgmd->options.config_file == NULL ? "config.ini" : mgmd->options.config_file;
     struct cluster_config *config = config_parse_file(file, &report);
 
-    for (uint32_t i = 0; i < report.count; i++) (void)fprintf(stderr, "%s\n", report.lines[i]);
+    for (uint32_t i = 0; i < report.count; i++)
+        (void)fprintf(stderr, "%s\n", report.lines[i]);
     config_report_clear(&report);
     if (config == NULL) return 1;
     mgmd_config_print(config);
@@ -278,9 +313,12 @@ int main(int argc, char **argv)
 
     if (mgmd == NULL) return 1;
     int rc = read_options(&mgmd->options, argc, argv);
-    if (rc != 0) status = rc < 0 ? 2 : 0;
-    else if (mgmd->options.print_config) status = print_config(mgmd);
-    else status = mgmd->options.nodaemon ? run(mgmd, -1) : run_as_daemon(mgmd);
+    if (rc != 0)
+        status = rc < 0 ? 2 : 0;
+    else if (mgmd->options.print_config)
+        status = print_config(mgmd);
+    else
+        status = mgmd->options.nodaemon ? run(mgmd, -1) : run_as_daemon(mgmd);
     free(mgmd);
     return status;
 }

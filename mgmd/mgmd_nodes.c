@@ -41,7 +41,8 @@ static bool host_matches(const char *slot, const char *host)
     if (getaddrinfo(slot, NULL, &hints, &list) != 0) return false;
     for (const struct addrinfo *at = list; at != NULL && !found; at = at->ai_next) {
         char text[NI_MAXHOST];
-        if (getnameinfo(at->ai_addr, at->ai_addrlen, text, sizeof(text), NULL, 0, NI_NUMERICHOST) == 0) {
+        if (getnameinfo(at->ai_addr, at->ai_addrlen, text, sizeof(text), NULL, 0, NI_NUMERICHOST) ==
+            0) {
             found = strcmp(text, host) == 0;
         }
     }
@@ -52,9 +53,12 @@ static bool host_matches(const char *slot, const char *host)
 static enum config_kind kind_of_type(enum ndb_mgm_node_type type)
 {
     switch (type) {
-    case NDB_MGM_NODE_NDB: return CONFIG_NDBD;
-    case NDB_MGM_NODE_API: return CONFIG_API;
-    case NDB_MGM_NODE_MGM: break;
+    case NDB_MGM_NODE_NDB:
+        return CONFIG_NDBD;
+    case NDB_MGM_NODE_API:
+        return CONFIG_API;
+    case NDB_MGM_NODE_MGM:
+        break;
     }
     return CONFIG_MGMD;
 }
@@ -66,12 +70,13 @@ static uint32_t alloc_wanted(struct mgmd *mgmd, enum config_kind kind, uint32_t 
 
     *code = NDB_MGM_ALLOCID_CONFIG_MISMATCH;
     if (node == NULL || config_section_kind(node) != kind) {
-        (void)snprintf(why, size, "node id %u is not configured as [%s]", wanted, config_kind_name(kind));
+        (void)snprintf(why, size, "node id %u is not configured as [%s]", wanted,
+                       config_kind_name(kind));
         return 0;
     }
     if (!host_matches(config_get_text(node, CFG_NDBD_HostName), host)) {
-        (void)snprintf(why, size, "node id %u belongs to host \"%.100s\", not to \"%.100s\"", wanted,
-                       config_get_text(node, CFG_NDBD_HostName), host);
+        (void)snprintf(why, size, "node id %u belongs to host \"%.100s\", not to \"%.100s\"",
+                       wanted, config_get_text(node, CFG_NDBD_HostName), host);
         return 0;
     }
     if (id_taken(mgmd, wanted)) {
@@ -102,8 +107,9 @@ uint32_t mgmd_alloc_id(struct mgmd *mgmd, struct mgmd_session *session, enum ndb
             if (!id_taken(mgmd, config_section_node(node))) id = config_section_node(node);
         }
         *code = fits ? NDB_MGM_ALLOCID_RETRY : NDB_MGM_ALLOCID_CONFIG_MISMATCH;
-        (void)snprintf(why, why_size, fits ? "no [%s] slot is free for host \"%.100s\""
-                                           : "no [%s] slot is configured for host \"%.100s\"",
+        (void)snprintf(why, why_size,
+                       fits ? "no [%s] slot is free for host \"%.100s\""
+                            : "no [%s] slot is configured for host \"%.100s\"",
                        config_kind_name(kind), host);
     }
     if (id == 0) return 0;
@@ -117,8 +123,9 @@ uint32_t mgmd_alloc_id(struct mgmd *mgmd, struct mgmd_session *session, enum ndb
     return id;
 }
 
-/* A data node's angel asks for an id, ends its session, and its worker then asks for this id: in between it is
- * not given to another process. Once the node was linked there is nothing to wait for. */
+/* A data node's angel asks for an id, ends its session, and its worker then asks for this id: in
+ * between it is not given to another process. Once the node was linked there is nothing to wait
+ * for. */
 void mgmd_free_ids(struct mgmd *mgmd, uint32_t session)
 {
     for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++) {
@@ -126,7 +133,8 @@ void mgmd_free_ids(struct mgmd *mgmd, uint32_t session)
         const struct config_section *section = config_node(mgmd->config, id);
         if (node->holder != session) continue;
         node->holder = 0;
-        if (section == NULL || config_section_kind(section) != CONFIG_NDBD || node->linked_once) continue;
+        if (section == NULL || config_section_kind(section) != CONFIG_NDBD || node->linked_once)
+            continue;
         node->kept_until = uv_now(mgmd->loop) + MGMD_KEEP_ID_MS;
     }
 }
@@ -151,15 +159,21 @@ static enum ndb_mgm_node_status data_node_status(const struct mgmd_node *node)
     if (!node->status_known) return NDB_MGM_STATUS_STARTING;
     switch (node->start_level) {
     case START_NOTHING:
-    case START_CMVMI: return NDB_MGM_STATUS_NOT_STARTED;
-    case START_STARTING: return NDB_MGM_STATUS_STARTING;
-    case START_STARTED: return NDB_MGM_STATUS_STARTED;
-    case START_SINGLEUSER: return NDB_MGM_STATUS_SINGLEUSER;
+    case START_CMVMI:
+        return NDB_MGM_STATUS_NOT_STARTED;
+    case START_STARTING:
+        return NDB_MGM_STATUS_STARTING;
+    case START_STARTED:
+        return NDB_MGM_STATUS_STARTED;
+    case START_SINGLEUSER:
+        return NDB_MGM_STATUS_SINGLEUSER;
     case START_STOPPING_1:
     case START_STOPPING_2:
     case START_STOPPING_3:
-    case START_STOPPING_4: return NDB_MGM_STATUS_SHUTTING_DOWN;
-    default: return NDB_MGM_STATUS_UNKNOWN;
+    case START_STOPPING_4:
+        return NDB_MGM_STATUS_SHUTTING_DOWN;
+    default:
+        return NDB_MGM_STATUS_UNKNOWN;
     }
 }
 
@@ -182,7 +196,8 @@ static void subscribe(struct mgmd *mgmd, uint32_t node)
 {
     struct event_subscribe_req req = {.sender_data = node};
 
-    for (uint32_t i = 0; i < NDB_MGM_CATEGORIES; i++) req.level[i] = mgmd->nodes[node].log_level[i];
+    for (uint32_t i = 0; i < NDB_MGM_CATEGORIES; i++)
+        req.level[i] = mgmd->nodes[node].log_level[i];
     mgmd_listeners_levels(mgmd, req.level);
     (void)mgm_link_send(mgmd->link, node, BLOCK_CMVMI, GSN_EVENT_SUBSCRIBE_REQ, PRIO_B, &req,
                         sizeof(req) / 4);
@@ -201,7 +216,8 @@ static void send_register(struct mgmd *mgmd, uint32_t node)
                              .version = MGMD_VERSION,
                              .generation = config_generation(mgmd->config)};
 
-    (void)mgm_link_send(mgmd->link, node, BLOCK_QMGR, GSN_API_REGREQ, PRIO_A, &req, sizeof(req) / 4);
+    (void)mgm_link_send(mgmd->link, node, BLOCK_QMGR, GSN_API_REGREQ, PRIO_A, &req,
+                        sizeof(req) / 4);
 }
 
 static void ask_status(struct mgmd *mgmd, uint32_t node)
@@ -243,7 +259,8 @@ void mgmd_node_link_down(struct mgmd *mgmd, uint32_t id, const char *reason)
     if (!mgmd->stopping) {
         mgmd_event(mgmd, EVENT_DISCONNECTED, mgmd->own_node, data, EVENT_WORDS, "");
         if (!node->stopping && reason != NULL && reason[0] != '\0') {
-            cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "Link to node %u ended: %s", id, reason);
+            cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "Link to node %u ended: %s", id,
+                               reason);
         }
     }
     mgmd_requests_link_down(mgmd, id);
@@ -263,7 +280,8 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct node_status
     node->clients = conf->connected;
 }
 
-/* Section 0: size in bytes, then the bytes. The text is cut to what fits; anything else reads as "". */
+/* Section 0: size in bytes, then the bytes. The text is cut to what fits; anything else reads as
+ * "". */
 static void take_event(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
 {
     const struct event_rep *rep = SIG_PAYLOAD(sig, event_rep);
@@ -308,7 +326,8 @@ bool mgmd_node_signal(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
         if (sig->words < sizeof(struct stop_ref) / 4) return false;
         mgmd_requests_signal(mgmd, id, sig);
         return true;
-    default: return true; /* Registration answers say nothing that the status does not. */
+    default:
+        return true; /* Registration answers say nothing that the status does not. */
     }
 }
 

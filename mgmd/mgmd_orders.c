@@ -1,8 +1,8 @@
 /* mgmd_orders.c -- commands that data nodes answer: stop, restart, start, memory, dump. */
 /* SPDX-License-Identifier: GPL-2.0-only
  *
- * A request lives from the command until all nodes have answered, ended, or the time is over; then its
- * session gets one reply. The session may be gone by then: the order goes on without it.
+ * A request lives from the command until all nodes have answered, ended, or the time is over; then
+ * its session gets one reply. The session may be gone by then: the order goes on without it.
  *
  *   stop: waiting --STOP_CONF--> leaving --link down--> done        waiting --STOP_REF--> error
  */
@@ -43,7 +43,8 @@ static void request_text(struct mgmd_request *request, const char *format, ...)
     va_start(args, format);
     int length = vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    char *text = length < 0 ? NULL : realloc(request->text, request->text_size + (size_t)length + 1);
+    char *text =
+        length < 0 ? NULL : realloc(request->text, request->text_size + (size_t)length + 1);
     if (text == NULL) return;
     memcpy(text + request->text_size, line, (size_t)length);
     request->text = text;
@@ -79,7 +80,8 @@ static void reply_now(struct mgmd_session *session, const struct mgmd_request *r
     mgmd_reply_end(session);
 }
 
-/* Ends the request when nobody is awaited any more. The record is free before the session goes on. */
+/* Ends the request when nobody is awaited any more. The record is free before the session goes on.
+ */
 static void request_finish(struct mgmd *mgmd, struct mgmd_request *request)
 {
     if (!node_mask_empty(&request->waiting) || !node_mask_empty(&request->leaving)) return;
@@ -107,8 +109,8 @@ static bool is_data_node(const struct mgmd *mgmd, uint32_t id)
 }
 
 /* The nodes of a request: "node: 1 2,3", or all data nodes. False: the error was sent. */
-static bool read_nodes(struct mgmd_session *session, bool all, bool linked_only, struct node_mask *nodes,
-                       bool *self)
+static bool read_nodes(struct mgmd_session *session, bool all, bool linked_only,
+                       struct node_mask *nodes, bool *self)
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
     const char *text = mgm_value(mgmd_session_request(session), "node");
@@ -186,7 +188,8 @@ static void order_end(struct mgmd_session *session, bool all, bool restart, uint
         if (all && types != NULL && strstr(types, "mgm") != NULL) self = true;
     }
     if (self && restart) {
-        mgmd_reply_error(session, 5002, "Node %u: a management server is stopped and started by hand",
+        mgmd_reply_error(session, 5002,
+                         "Node %u: a management server is stopped and started by hand",
                          mgmd->own_node);
         return;
     }
@@ -207,11 +210,13 @@ static void order_end(struct mgmd_session *session, bool all, bool restart, uint
     request->then_exit = self;
     request->done = self ? 1 : 0;
     struct stop_req req = {.sender_data = request->id,
-                           .flags = flags | (restart ? STOP_RESTART : 0) | (all || (whole && count > 1) ? STOP_SYSTEM : 0)};
+                           .flags = flags | (restart ? STOP_RESTART : 0) |
+                                    (all || (whole && count > 1) ? STOP_SYSTEM : 0)};
     for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
         request->asked++;
         node_mask_add(&request->waiting, id);
-        if (mgm_link_send(mgmd->link, id, BLOCK_CMVMI, GSN_STOP_REQ, PRIO_B, &req, sizeof(req) / 4) == 0) {
+        if (mgm_link_send(mgmd->link, id, BLOCK_CMVMI, GSN_STOP_REQ, PRIO_B, &req,
+                          sizeof(req) / 4) == 0) {
             continue;
         }
         node_mask_remove(&request->waiting, id);
@@ -233,14 +238,16 @@ static bool command_is_all(const struct mgmd_session *session)
 
 void mgmd_order_stop(struct mgmd_session *session)
 {
-    uint32_t flags = (flag(session, "abort") ? STOP_ABORT : 0) | (flag(session, "force") ? STOP_FORCE : 0);
+    uint32_t flags =
+        (flag(session, "abort") ? STOP_ABORT : 0) | (flag(session, "force") ? STOP_FORCE : 0);
 
     order_end(session, command_is_all(session), false, flags);
 }
 
 void mgmd_order_restart(struct mgmd_session *session)
 {
-    uint32_t flags = (flag(session, "abort") ? STOP_ABORT : 0) | (flag(session, "force") ? STOP_FORCE : 0) |
+    uint32_t flags = (flag(session, "abort") ? STOP_ABORT : 0) |
+                     (flag(session, "force") ? STOP_FORCE : 0) |
                      (flag(session, "nostart") ? STOP_NO_START : 0) |
                      (flag(session, "initialstart") ? STOP_INITIAL : 0);
 
@@ -257,7 +264,8 @@ void mgmd_order_start(struct mgmd_session *session)
 
     if (!read_nodes(session, command_is_all(session), true, &nodes, &self)) return;
     if (self || node_mask_empty(&nodes)) {
-        mgmd_reply_error(session, self ? 5002 : 5030, "%s", ndb_mgm_error_message(self ? 5002 : 5030));
+        mgmd_reply_error(session, self ? 5002 : 5030, "%s",
+                         ndb_mgm_error_message(self ? 5002 : 5030));
         return;
     }
     for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
@@ -291,7 +299,8 @@ void mgmd_order_memory(struct mgmd_session *session)
     request->kind = MGMD_REQUEST_MEMORY;
     struct memory_report_req req = {.sender_data = request->id};
     for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
-        node_mask_add(&request->waiting, id); /* Before sending: a link that breaks now answers with 5000. */
+        node_mask_add(&request->waiting,
+                      id); /* Before sending: a link that breaks now answers with 5000. */
         if (mgm_link_send(mgmd->link, id, BLOCK_CMVMI, GSN_MEMORY_REPORT_REQ, PRIO_B, &req,
                           sizeof(req) / 4) == 0) {
             continue;
@@ -327,7 +336,8 @@ void mgmd_order_dump(struct mgmd_session *session)
         ord.data[ord.count++] = (uint32_t)value;
     }
     if (node_mask_empty(&nodes)) {
-        mgmd_reply_error(session, self ? 5002 : 5030, "%s", ndb_mgm_error_message(self ? 5002 : 5030));
+        mgmd_reply_error(session, self ? 5002 : 5030, "%s",
+                         ndb_mgm_error_message(self ? 5002 : 5030));
         return;
     }
     if (ord.count == 0 || *args != '\0') {
@@ -336,7 +346,8 @@ void mgmd_order_dump(struct mgmd_session *session)
         return;
     }
     for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
-        (void)mgm_link_send(mgmd->link, id, BLOCK_CMVMI, GSN_DUMP_STATE_ORD, PRIO_B, &ord, sizeof(ord) / 4);
+        (void)mgm_link_send(mgmd->link, id, BLOCK_CMVMI, GSN_DUMP_STATE_ORD, PRIO_B, &ord,
+                            sizeof(ord) / 4);
     }
     mgm_link_flush(mgmd->link);
     mgmd_reply_begin(session, "Ok");
@@ -345,7 +356,8 @@ void mgmd_order_dump(struct mgmd_session *session)
 
 /* ---- answers ---- */
 
-static struct mgmd_request *request_find(struct mgmd *mgmd, uint32_t id, enum mgmd_request_kind kind)
+static struct mgmd_request *request_find(struct mgmd *mgmd, uint32_t id,
+                                         enum mgmd_request_kind kind)
 {
     for (uint32_t i = 0; i < MGMD_REQUESTS_MAX; i++) {
         if (mgmd->requests[i].kind == kind && mgmd->requests[i].id == id) return &mgmd->requests[i];
@@ -369,13 +381,14 @@ static void take_memory(struct mgmd *mgmd, uint32_t node, const struct signal *s
     }
     const uint32_t *words = sig->section[0].words;
     request_text(request, "node.%u.page_size: %u\n", node, conf->page_size);
-    request_text(request, "node.%u.data_total: %u\n", node, groups > RG_DATA ? words[5 * RG_DATA + 1] : 0);
-    request_text(request, "node.%u.data_used: %u\nnode.%u.index_used: %u\n", node, words[5 * groups], node,
-                 words[5 * groups + 1]);
+    request_text(request, "node.%u.data_total: %u\n", node,
+                 groups > RG_DATA ? words[5 * RG_DATA + 1] : 0);
+    request_text(request, "node.%u.data_used: %u\nnode.%u.index_used: %u\n", node,
+                 words[5 * groups], node, words[5 * groups + 1]);
     for (uint32_t i = 0; i < groups; i++) {
         const uint32_t *group = words + 5 * i; /* used, max, reserved, high, failed */
-        request_text(request, "node.%u.group.%u: %u %u %u %u %u\n", node, i, group[0], group[1], group[2],
-                     group[3], group[4]);
+        request_text(request, "node.%u.group.%u: %u %u %u %u %u\n", node, i, group[0], group[1],
+                     group[2], group[3], group[4]);
     }
     request->done++;
     request_finish(mgmd, request);
@@ -409,8 +422,10 @@ void mgmd_requests_link_down(struct mgmd *mgmd, uint32_t node)
         if (!waited && !node_mask_has(&request->leaving, node)) continue;
         node_mask_remove(&request->waiting, node);
         node_mask_remove(&request->leaving, node);
-        if (request->kind == MGMD_REQUEST_MEMORY) request_error(request, node, 5000);
-        else request->done++;
+        if (request->kind == MGMD_REQUEST_MEMORY)
+            request_error(request, node, 5000);
+        else
+            request->done++;
         /* Finished by the next tick: this may run inside a command. */
     }
 }

@@ -1,9 +1,10 @@
-/* mgmd_session.c -- text sessions of the management server: sockets, limits, replies, event streams. */
+/* mgmd_session.c -- text sessions of the management server: sockets, limits, replies, event
+ * streams. */
 /* SPDX-License-Identifier: GPL-2.0-only
  *
- * The first bytes decide what a connection is: the transporter's hello makes it a node's link, anything
- * else a text session. A session reads one request at a time; while a request waits for data nodes,
- * nothing more is read from its client.
+ * The first bytes decide what a connection is: the transporter's hello makes it a node's link,
+ * anything else a text session. A session reads one request at a time; while a request waits for
+ * data nodes, nothing more is read from its client.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -154,8 +155,8 @@ void mgmd_reply_error(struct mgmd_session *session, int code, const char *format
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    mgmd_reply(session, "%.100s reply\nresult: %d %s\nerror_code: %d\n\n", mgm_command(&session->parser),
-               code, text, code);
+    mgmd_reply(session, "%.100s reply\nresult: %d %s\nerror_code: %d\n\n",
+               mgm_command(&session->parser), code, text, code);
 }
 
 void mgmd_session_wait(struct mgmd_session *session)
@@ -175,7 +176,8 @@ static void session_work(struct mgmd_session *session)
     while (!session->waiting && !session->closing && !session->close_after_write &&
            session->in_used > 0) {
         size_t used = 0;
-        enum mgm_parse state = mgm_parser_feed(&session->parser, session->in, session->in_used, &used);
+        enum mgm_parse state =
+            mgm_parser_feed(&session->parser, session->in, session->in_used, &used);
         session->in_used -= (uint32_t)used;
         memmove(session->in, session->in + used, session->in_used);
         if (state == MGM_PARSE_MORE) continue;
@@ -215,7 +217,8 @@ static void take_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     struct mgmd_session *session = (struct mgmd_session *)(void *)handle;
 
     (void)suggested;
-    *buffer = uv_buf_init((char *)session->in + session->in_used, MGMD_SESSION_IN - session->in_used);
+    *buffer =
+        uv_buf_init((char *)session->in + session->in_used, MGMD_SESSION_IN - session->in_used);
 }
 
 static void take_bytes(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
@@ -247,12 +250,15 @@ static void take_bytes(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer
 /* Reads while there is room and no request waits. */
 static void read_on(struct mgmd_session *session)
 {
-    bool want = !session->waiting && !session->close_after_write && session->in_used < MGMD_SESSION_IN;
+    bool want =
+        !session->waiting && !session->close_after_write && session->in_used < MGMD_SESSION_IN;
 
     if (want == session->reading) return;
     session->reading = want;
-    if (want) (void)uv_read_start((uv_stream_t *)&session->tcp, take_room, take_bytes);
-    else (void)uv_read_stop((uv_stream_t *)&session->tcp);
+    if (want)
+        (void)uv_read_start((uv_stream_t *)&session->tcp, take_room, take_bytes);
+    else
+        (void)uv_read_stop((uv_stream_t *)&session->tcp);
 }
 
 static void name_peer(struct mgmd_session *session)
@@ -286,7 +292,8 @@ static void accept_one(uv_stream_t *server, int status)
     }
     (void)uv_tcp_init(mgmd->loop, &session->tcp);
     session->mgmd = mgmd;
-    while (slot < MGMD_SESSIONS_MAX && mgmd->sessions[slot] != NULL) slot++;
+    while (slot < MGMD_SESSIONS_MAX && mgmd->sessions[slot] != NULL)
+        slot++;
     if (uv_accept(server, (uv_stream_t *)&session->tcp) != 0 || slot == MGMD_SESSIONS_MAX ||
         mgmd->stopping) {
         static const char full[] = "result: 1501 too many sessions\n\n";
@@ -377,12 +384,13 @@ void mgmd_session_listen(struct mgmd_session *session, const uint32_t *levels, b
 static void send_event(struct mgmd_session *session, const struct ndb_mgm_event *event)
 {
     if (session->parsable) {
-        mgmd_reply(session,
-                   "log event reply\ntype=%u\ntime=%llu\nsource_nodeid=%u\ncategory=%s\nseverity=%s\n"
-                   "text=%s\n\n",
-                   event->type, (unsigned long long)event->time, event->source_node,
-                   ndb_mgm_category_name(event->category), ndb_mgm_severity_name(event->severity),
-                   event->text);
+        mgmd_reply(
+            session,
+            "log event reply\ntype=%u\ntime=%llu\nsource_nodeid=%u\ncategory=%s\nseverity=%s\n"
+            "text=%s\n\n",
+            event->type, (unsigned long long)event->time, event->source_node,
+            ndb_mgm_category_name(event->category), ndb_mgm_severity_name(event->severity),
+            event->text);
     } else {
         char stamp[32];
         time_t seconds = (time_t)event->time;
@@ -427,7 +435,8 @@ void mgmd_sessions_list(struct mgmd *mgmd, struct mgmd_session *to)
     }
 }
 
-/* Idle sessions end (unless they hold a node id, whose process may be busy for long); listeners get their ping. */
+/* Idle sessions end (unless they hold a node id, whose process may be busy for long); listeners get
+ * their ping. */
 void mgmd_sessions_tick(struct mgmd *mgmd)
 {
     uint64_t now = uv_now(mgmd->loop);
@@ -443,7 +452,8 @@ void mgmd_sessions_tick(struct mgmd *mgmd)
             continue;
         }
         bool holds = false;
-        for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++) holds |= mgmd->nodes[id].holder == session->id;
+        for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++)
+            holds |= mgmd->nodes[id].holder == session->id;
         if (session->waiting || holds || now - session->last_ms < MGMD_SESSION_IDLE_MS) continue;
         session_close(session);
     }

@@ -56,7 +56,8 @@ static int fail(struct scan *scan, const char *format, ...)
 
 static void skip_blanks(struct scan *scan)
 {
-    while (*scan->at == ' ' || *scan->at == '\t') scan->at++;
+    while (*scan->at == ' ' || *scan->at == '\t')
+        scan->at++;
 }
 
 static bool take(struct scan *scan, char c)
@@ -109,8 +110,7 @@ static int take_cpus(struct scan *scan, const char *name, struct thread_config_e
         uint32_t last;
         if (take_number(scan, name, 0, THREAD_CONFIG_CPU_LAST, &first) != 0) return -1;
         last = first;
-        if (take(scan, '-') &&
-            take_number(scan, name, first, THREAD_CONFIG_CPU_LAST, &last) != 0) {
+        if (take(scan, '-') && take_number(scan, name, first, THREAD_CONFIG_CPU_LAST, &last) != 0) {
             return -1;
         }
         for (uint32_t cpu = first; cpu <= last; cpu++) {
@@ -170,8 +170,10 @@ static int take_setting(struct scan *scan, struct thread_config_entry *entry)
         entry->nosend = value == 1;
         return 0;
     }
-    return fail(scan, "unknown setting %s (allowed: count, cpubind, cpubind_exclusive, cpuset, "
-                      "cpuset_exclusive, realtime, spintime, thread_prio, nosend)", name);
+    return fail(scan,
+                "unknown setting %s (allowed: count, cpubind, cpubind_exclusive, cpuset, "
+                "cpuset_exclusive, realtime, spintime, thread_prio, nosend)",
+                name);
 }
 
 static int take_entry(struct scan *scan, struct thread_config_entry *entry)
@@ -181,10 +183,13 @@ static int take_entry(struct scan *scan, struct thread_config_entry *entry)
     *entry = (struct thread_config_entry){.count = 1, .thread_prio = THREAD_PRIO_UNSET};
     if (take_word(scan, name, sizeof(name)) != 0) return -1;
     uint32_t kind = 0;
-    while (kind < THREAD_KINDS && strcasecmp(name, rules[kind].name) != 0) kind++;
+    while (kind < THREAD_KINDS && strcasecmp(name, rules[kind].name) != 0)
+        kind++;
     if (kind == THREAD_KINDS) {
-        return fail(scan, "unknown thread kind %s (allowed: main, rep, ldm, tc, recv, send, io, "
-                          "watchdog)", name);
+        return fail(scan,
+                    "unknown thread kind %s (allowed: main, rep, ldm, tc, recv, send, io, "
+                    "watchdog)",
+                    name);
     }
     entry->kind = (enum thread_kind)kind;
     if (!take(scan, '=')) return 0;

@@ -19,8 +19,8 @@ enum thread_kind {
 };
 
 #define THREAD_CONFIG_ENTRIES_MAX 32
-#define THREAD_CONFIG_CPUS_MAX 128 /* CPUs in one list. */
-#define THREAD_CONFIG_CPU_LAST 1023
+#define THREAD_CONFIG_CPUS_MAX    128 /* CPUs in one list. */
+#define THREAD_CONFIG_CPU_LAST    1023
 
 /* One entry of the text: `count` threads of one kind that share these settings. */
 struct thread_config_entry {

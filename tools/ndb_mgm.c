@@ -13,18 +13,17 @@
 
 enum { OPT_FORMAT = 1000, OPT_HELP };
 
-static const struct option long_options[] = {
-    {"execute", required_argument, NULL, 'e'},
-    {"ndb-connectstring", required_argument, NULL, 'c'},
-    {"connect-string", required_argument, NULL, 'c'},
-    {"ndb-mgmd-host", required_argument, NULL, 'c'},
-    {"try-reconnect", required_argument, NULL, 't'},
-    {"connect-retries", required_argument, NULL, 't'},
-    {"prompt", required_argument, NULL, 'p'},
-    {"format", required_argument, NULL, OPT_FORMAT},
-    {"version", no_argument, NULL, 'V'},
-    {"help", no_argument, NULL, OPT_HELP},
-    {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {{"execute", required_argument, NULL, 'e'},
+                                             {"ndb-connectstring", required_argument, NULL, 'c'},
+                                             {"connect-string", required_argument, NULL, 'c'},
+                                             {"ndb-mgmd-host", required_argument, NULL, 'c'},
+                                             {"try-reconnect", required_argument, NULL, 't'},
+                                             {"connect-retries", required_argument, NULL, 't'},
+                                             {"prompt", required_argument, NULL, 'p'},
+                                             {"format", required_argument, NULL, OPT_FORMAT},
+                                             {"version", no_argument, NULL, 'V'},
+                                             {"help", no_argument, NULL, OPT_HELP},
+                                             {NULL, 0, NULL, 0}};
 
 struct options {
     const char *execute;
@@ -44,8 +43,10 @@ static void print_usage(void)
 {
     printf("Usage: ndb_mgm [options] [hostname [port]]\n"
            "The management console.\n\n"
-           "  -c, --ndb-connectstring=s  host[:port][,host[:port]...] (NDB_CONNECTSTRING, localhost:1186)\n"
-           "  -e, --execute=commands     execute them (separated by ;) and exit with the error's number\n"
+           "  -c, --ndb-connectstring=s  host[:port][,host[:port]...] (NDB_CONNECTSTRING, "
+           "localhost:1186)\n"
+           "  -e, --execute=commands     execute them (separated by ;) and exit with the error's "
+           "number\n"
            "  -t, --try-reconnect=n      attempts to connect (12)\n"
            "  -p, --prompt=text          the prompt\n"
            "      --format=text|json     output of SHOW, STATUS and REPORT\n"
@@ -57,10 +58,18 @@ static int read_options(struct console *console, struct options *options, int ar
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, "e:c:t:p:V", long_options, NULL)) != -1;) {
         switch (c) {
-        case 'e': options->execute = optarg; break;
-        case 'c': (void)snprintf(options->connectstring, sizeof(options->connectstring), "%s", optarg); break;
-        case 't': console->retries = atoi(optarg); break;
-        case 'p': (void)snprintf(console->prompt, sizeof(console->prompt), "%s", optarg); break;
+        case 'e':
+            options->execute = optarg;
+            break;
+        case 'c':
+            (void)snprintf(options->connectstring, sizeof(options->connectstring), "%s", optarg);
+            break;
+        case 't':
+            console->retries = atoi(optarg);
+            break;
+        case 'p':
+            (void)snprintf(console->prompt, sizeof(console->prompt), "%s", optarg);
+            break;
         case OPT_FORMAT:
             console->json = strcmp(optarg, "json") == 0;
             if (console->json || strcmp(optarg, "text") == 0) break;
@@ -76,7 +85,8 @@ static int read_options(struct console *console, struct options *options, int ar
             return 0;
         default:
             options->done = optopt == '?'; /* "-?" */
-            if (!options->done) (void)fprintf(stderr, "ndb_mgm: wrong option %s\n", argv[optind - 1]);
+            if (!options->done)
+                (void)fprintf(stderr, "ndb_mgm: wrong option %s\n", argv[optind - 1]);
             print_usage();
             return options->done ? 0 : -1;
         }
@@ -86,15 +96,17 @@ static int read_options(struct console *console, struct options *options, int ar
         return -1;
     }
     if (optind < argc) {
-        (void)snprintf(options->connectstring, sizeof(options->connectstring), "%s%s%s", argv[optind],
-                       optind + 1 < argc ? ":" : "", optind + 1 < argc ? argv[optind + 1] : "");
+        (void)snprintf(options->connectstring, sizeof(options->connectstring), "%s%s%s",
+                       argv[optind], optind + 1 < argc ? ":" : "",
+                       optind + 1 < argc ? argv[optind + 1] : "");
     }
     return 0;
 }
 
 /* ---- events ---- */
 
-/* A second connection that brings start, stop and memory events. Without it the console works all the same. */
+/* A second connection that brings start, stop and memory events. Without it the console works all
+ * the same. */
 static ndb_mgm_handle_t *listen_events(const struct console *console)
 {
     uint32_t levels[NDB_MGM_CATEGORIES] = {0};
@@ -161,8 +173,10 @@ static void history_path(char *path, size_t size)
     const char *file = getenv("NDB_MGM_HISTFILE");
     const char *home = getenv("HOME");
 
-    if (file != NULL) (void)snprintf(path, size, "%s", file);
-    else (void)snprintf(path, size, "%s/.ndb_mgm_history", home == NULL ? "." : home);
+    if (file != NULL)
+        (void)snprintf(path, size, "%s", file);
+    else
+        (void)snprintf(path, size, "%s/.ndb_mgm_history", home == NULL ? "." : home);
 }
 
 static void run_terminal(struct console *console)
@@ -190,7 +204,8 @@ static void run_pipe(struct console *console)
     char *line = NULL;
     size_t room = 0;
 
-    while (!console->quit && getline(&line, &room, stdin) >= 0) (void)console_execute(console, line);
+    while (!console->quit && getline(&line, &room, stdin) >= 0)
+        (void)console_execute(console, line);
     free(line);
 }
 

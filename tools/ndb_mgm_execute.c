@@ -24,12 +24,14 @@ int console_connect(struct console *console)
 {
     if (ndb_mgm_is_connected(console->handle)) return 0;
     if (ndb_mgm_connect(console->handle, console->retries, 1) != 0) {
-        (void)fprintf(console->json ? stderr : console->out, "Unable to connect with connect string\n");
+        (void)fprintf(console->json ? stderr : console->out,
+                      "Unable to connect with connect string\n");
         return print_error(console, 0);
     }
     if (!console->json) {
-        (void)fprintf(console->out, "Connected to management server at %s port %u (using cleartext)\n",
-                      ndb_mgm_connected_host(console->handle), ndb_mgm_connected_port(console->handle));
+        (void)fprintf(
+            console->out, "Connected to management server at %s port %u (using cleartext)\n",
+            ndb_mgm_connected_host(console->handle), ndb_mgm_connected_port(console->handle));
     }
     return 0;
 }
@@ -37,7 +39,8 @@ int console_connect(struct console *console)
 static int reconnect(struct console *console, const struct console_command *command)
 {
     if (ndb_mgm_is_connected(console->handle)) (void)ndb_mgm_disconnect(console->handle);
-    if (command->text[0] != '\0' && ndb_mgm_set_connectstring(console->handle, command->text) != 0) {
+    if (command->text[0] != '\0' &&
+        ndb_mgm_set_connectstring(console->handle, command->text) != 0) {
         return print_error(console, 0);
     }
     return console_connect(console);
@@ -76,9 +79,12 @@ static int show(struct console *console)
     int rc = 0;
 
     if (state == NULL) return NDB_MGM_OUT_OF_MEMORY;
-    if (ndb_mgm_get_status(console->handle, state) != 0) rc = print_error(console, 0);
-    else if (console->json) print_show_json(console->out, state);
-    else print_show(console->out, state);
+    if (ndb_mgm_get_status(console->handle, state) != 0)
+        rc = print_error(console, 0);
+    else if (console->json)
+        print_show_json(console->out, state);
+    else
+        print_show(console->out, state);
     free(state);
     return rc;
 }
@@ -118,13 +124,14 @@ static int report_memory(struct console *console, const struct console_command *
     int rc = 0;
 
     if (reports == NULL) return NDB_MGM_OUT_OF_MEMORY;
-    int count = ndb_mgm_report_memory(console->handle, command->all ? 0 : command->nodes[0], reports,
-                                      NDB_MGM_NODES_MAX);
+    int count = ndb_mgm_report_memory(console->handle, command->all ? 0 : command->nodes[0],
+                                      reports, NDB_MGM_NODES_MAX);
     if (count < 0) rc = print_error(console, 0);
     for (int i = 0; i < count; i++) {
         /* Asked for all, nodes that are down are not an error. */
         if (reports[i].error != 0 && !command->all) rc = (int)reports[i].error;
-        if (!console->json && (reports[i].error == 0 || !command->all)) print_memory(console->out, &reports[i]);
+        if (!console->json && (reports[i].error == 0 || !command->all))
+            print_memory(console->out, &reports[i]);
     }
     if (count >= 0 && console->json) print_memory_json(console->out, reports, (uint32_t)count);
     free(reports);
@@ -152,17 +159,21 @@ static int stop(struct console *console, const struct console_command *command)
 
     if (command->all) (void)fprintf(console->out, "Executing STOP on all nodes.\n");
     (void)fflush(console->out);
-    if (ndb_mgm_stop(console->handle, command->nodes, command->node_count, command->flags, &disconnect) < 0) {
-        (void)fprintf(console->out, command->all ? "NDB Cluster could not be shutdown.\n" : "Shutdown failed.\n");
+    if (ndb_mgm_stop(console->handle, command->nodes, command->node_count, command->flags,
+                     &disconnect) < 0) {
+        (void)fprintf(console->out,
+                      command->all ? "NDB Cluster could not be shutdown.\n" : "Shutdown failed.\n");
         return print_error(console, NDB_MGM_STOP_FAILED);
     }
-    if (command->all) (void)fprintf(console->out, "NDB Cluster has shutdown.\n");
+    if (command->all)
+        (void)fprintf(console->out, "NDB Cluster has shutdown.\n");
     else if (command->node_count > 0) {
         (void)fprintf(console->out, "Node");
         for (uint32_t i = 0; i < command->node_count; i++) {
             (void)fprintf(console->out, "%s %u", i == 0 ? "" : ",", command->nodes[i]);
         }
-        (void)fprintf(console->out, command->node_count == 1 ? " has shutdown.\n" : " have shutdown.\n");
+        (void)fprintf(console->out,
+                      command->node_count == 1 ? " has shutdown.\n" : " have shutdown.\n");
     }
     if (disconnect == 0) return 0;
     (void)fprintf(console->out, "Disconnecting to allow Management Server to shutdown\n");
@@ -177,7 +188,8 @@ static int restart(struct console *console, const struct console_command *comman
                                     "Starting shutdown. This may take a while. Please wait...\n");
         (void)fflush(console->out);
     }
-    if (ndb_mgm_restart(console->handle, command->nodes, command->node_count, command->flags, NULL) < 0) {
+    if (ndb_mgm_restart(console->handle, command->nodes, command->node_count, command->flags,
+                        NULL) < 0) {
         (void)fprintf(console->out, "Restart failed.\n");
         return print_error(console, NDB_MGM_RESTART_FAILED);
     }
@@ -196,8 +208,10 @@ static int shutdown_cluster(struct console *console)
         (void)fprintf(console->out, "Shutdown of NDB Cluster node(s) failed.\n");
         return print_error(console, NDB_MGM_STOP_FAILED);
     }
-    (void)fprintf(console->out, "%d NDB Cluster node(s) have shutdown.\n"
-                                "Disconnecting to allow management server to shutdown.\n", count);
+    (void)fprintf(console->out,
+                  "%d NDB Cluster node(s) have shutdown.\n"
+                  "Disconnecting to allow management server to shutdown.\n",
+                  count);
     if (ndb_mgm_is_connected(console->handle)) (void)ndb_mgm_disconnect(console->handle);
     return 0;
 }
@@ -211,7 +225,8 @@ static int dump(struct console *console, const struct console_command *command)
         bool last = i % 4 == 3 || i + 1 == command->number_count;
         (void)fprintf(console->out, "0x%.8x%s", command->numbers[i], last ? "\n" : " ");
     }
-    if (ndb_mgm_dump_state(console->handle, node, command->numbers, command->number_count) == 0) return 0;
+    if (ndb_mgm_dump_state(console->handle, node, command->numbers, command->number_count) == 0)
+        return 0;
     return print_error(console, 0);
 }
 
@@ -228,7 +243,8 @@ static int clusterlog_info(struct console *console)
     }
     (void)fprintf(console->out, "Severities enabled: ");
     for (uint32_t i = 1; i < NDB_MGM_SEVERITIES; i++) {
-        if (enabled[i]) (void)fprintf(console->out, "%s ", ndb_mgm_severity_name((enum ndb_mgm_severity)i));
+        if (enabled[i])
+            (void)fprintf(console->out, "%s ", ndb_mgm_severity_name((enum ndb_mgm_severity)i));
     }
     (void)fprintf(console->out, "\n");
     return 0;
@@ -239,7 +255,8 @@ static int clusterlog_set(struct console *console, const struct console_command 
     if (command->number_count == 0) {
         int value = ndb_mgm_set_logfilter(console->handle, NDB_MGM_SEVERITY_ON, command->enable);
         if (value < 0) return print_error(console, 0);
-        (void)fprintf(console->out, "Cluster logging is %s.\n", value == 1 ? "enabled" : "disabled");
+        (void)fprintf(console->out, "Cluster logging is %s.\n",
+                      value == 1 ? "enabled" : "disabled");
         return 0;
     }
     for (uint32_t i = 0; i < command->number_count; i++) {
@@ -278,12 +295,21 @@ static int run(struct console *console, const struct console_command *command)
     int rc;
 
     switch (command->verb) {
-    case VERB_NONE: return 0;
-    case VERB_HELP: return help(console, command);
-    case VERB_CONNECT: return reconnect(console, command);
-    case VERB_SLEEP: rest(command->numbers[0]); return 0;
-    case VERB_QUIT: console->quit = true; return 0;
-    case VERB_PROMPT: set_prompt(console, command); return 0;
+    case VERB_NONE:
+        return 0;
+    case VERB_HELP:
+        return help(console, command);
+    case VERB_CONNECT:
+        return reconnect(console, command);
+    case VERB_SLEEP:
+        rest(command->numbers[0]);
+        return 0;
+    case VERB_QUIT:
+        console->quit = true;
+        return 0;
+    case VERB_PROMPT:
+        set_prompt(console, command);
+        return 0;
     case VERB_SHOW:
     case VERB_SHUTDOWN:
     case VERB_CLUSTERLOG_INFO:
@@ -294,28 +320,41 @@ static int run(struct console *console, const struct console_command *command)
     case VERB_STATUS:
     case VERB_REPORT_MEMORY:
     case VERB_NODE_CLUSTERLOG:
-    case VERB_DUMP: break;
+    case VERB_DUMP:
+        break;
     }
     rc = console_connect(console);
     if (rc != 0) return rc;
     switch (command->verb) {
-    case VERB_SHOW: return show(console);
-    case VERB_SHUTDOWN: return shutdown_cluster(console);
-    case VERB_CLUSTERLOG_INFO: return clusterlog_info(console);
-    case VERB_CLUSTERLOG_SET: return clusterlog_set(console, command);
-    case VERB_START: return start(console, command);
-    case VERB_STOP: return stop(console, command);
-    case VERB_RESTART: return restart(console, command);
-    case VERB_STATUS: return status(console, command);
-    case VERB_REPORT_MEMORY: return report_memory(console, command);
-    case VERB_NODE_CLUSTERLOG: return node_clusterlog(console, command);
-    case VERB_DUMP: return dump(console, command);
+    case VERB_SHOW:
+        return show(console);
+    case VERB_SHUTDOWN:
+        return shutdown_cluster(console);
+    case VERB_CLUSTERLOG_INFO:
+        return clusterlog_info(console);
+    case VERB_CLUSTERLOG_SET:
+        return clusterlog_set(console, command);
+    case VERB_START:
+        return start(console, command);
+    case VERB_STOP:
+        return stop(console, command);
+    case VERB_RESTART:
+        return restart(console, command);
+    case VERB_STATUS:
+        return status(console, command);
+    case VERB_REPORT_MEMORY:
+        return report_memory(console, command);
+    case VERB_NODE_CLUSTERLOG:
+        return node_clusterlog(console, command);
+    case VERB_DUMP:
+        return dump(console, command);
     case VERB_NONE:
     case VERB_HELP:
     case VERB_CONNECT:
     case VERB_SLEEP:
     case VERB_QUIT:
-    case VERB_PROMPT: break;
+    case VERB_PROMPT:
+        break;
     }
     return 0;
 }

@@ -10,42 +10,41 @@ static const struct {
     const char *topic;
     const char *text;
 } topics[] = {
-    {"",
-     "---------------------------------------------------------------------------\n"
-     " NDB Cluster -- Management Client -- Help\n"
-     "---------------------------------------------------------------------------\n"
-     "HELP                                   Print help text\n"
-     "HELP <command>                         Print detailed help for one of:\n"
-     "                                       SHOW STATUS START STOP RESTART SHUTDOWN\n"
-     "                                       REPORT CLUSTERLOG DUMP CONNECT PROMPT\n"
-     "                                       SLEEP QUIT\n"
-     "SHOW                                   Print information about cluster\n"
-     "SHUTDOWN                               Shutdown all processes in cluster\n"
-     "CLUSTERLOG ON [<severity>] ...         Enable Cluster logging\n"
-     "CLUSTERLOG OFF [<severity>] ...        Disable Cluster logging\n"
-     "CLUSTERLOG TOGGLE [<severity>] ...     Toggle severity filter on/off\n"
-     "CLUSTERLOG INFO                        Print cluster log information\n"
-     "<id> START                             Start data node (started with -n)\n"
-     "<id> RESTART [-n] [-i] [-a] [-f]       Restart data node\n"
-     "<id> STOP [-a] [-f]                    Stop data or management server node\n"
-     "<id> STATUS                            Print status\n"
-     "<id> CLUSTERLOG {<category>=<level>}+  Set log level for cluster log\n"
-     "<id> REPORT <report-type>              Display report\n"
-     "<id> DUMP <number> ...                 Send a debug order\n"
-     "PROMPT [<prompt-string>]               Toggle the prompt between string specified\n"
-     "                                       or default prompt if no string specified\n"
-     "CONNECT [<connectstring>]              Connect to management server (reconnect if\n"
-     "                                       already connected)\n"
-     "SLEEP <seconds>                        Wait\n"
-     "QUIT                                   Quit management client\n"
-     "\n"
-     "<id> = data node id, or ALL for all data nodes. START, STOP and RESTART take\n"
-     "several ids separated by blanks.\n"
-     "<severity> = ALERT | CRITICAL | ERROR | WARNING | INFO | DEBUG | ALL\n"
-     "<category> = STARTUP | SHUTDOWN | STATISTICS | CHECKPOINT | NODERESTART |\n"
-     "             CONNECTION | INFO | WARNING | ERROR | CONGESTION | DEBUG | BACKUP |\n"
-     "             SCHEMA\n"
-     "<level>    = 0 - 15\n"},
+    {"", "---------------------------------------------------------------------------\n"
+         " NDB Cluster -- Management Client -- Help\n"
+         "---------------------------------------------------------------------------\n"
+         "HELP                                   Print help text\n"
+         "HELP <command>                         Print detailed help for one of:\n"
+         "                                       SHOW STATUS START STOP RESTART SHUTDOWN\n"
+         "                                       REPORT CLUSTERLOG DUMP CONNECT PROMPT\n"
+         "                                       SLEEP QUIT\n"
+         "SHOW                                   Print information about cluster\n"
+         "SHUTDOWN                               Shutdown all processes in cluster\n"
+         "CLUSTERLOG ON [<severity>] ...         Enable Cluster logging\n"
+         "CLUSTERLOG OFF [<severity>] ...        Disable Cluster logging\n"
+         "CLUSTERLOG TOGGLE [<severity>] ...     Toggle severity filter on/off\n"
+         "CLUSTERLOG INFO                        Print cluster log information\n"
+         "<id> START                             Start data node (started with -n)\n"
+         "<id> RESTART [-n] [-i] [-a] [-f]       Restart data node\n"
+         "<id> STOP [-a] [-f]                    Stop data or management server node\n"
+         "<id> STATUS                            Print status\n"
+         "<id> CLUSTERLOG {<category>=<level>}+  Set log level for cluster log\n"
+         "<id> REPORT <report-type>              Display report\n"
+         "<id> DUMP <number> ...                 Send a debug order\n"
+         "PROMPT [<prompt-string>]               Toggle the prompt between string specified\n"
+         "                                       or default prompt if no string specified\n"
+         "CONNECT [<connectstring>]              Connect to management server (reconnect if\n"
+         "                                       already connected)\n"
+         "SLEEP <seconds>                        Wait\n"
+         "QUIT                                   Quit management client\n"
+         "\n"
+         "<id> = data node id, or ALL for all data nodes. START, STOP and RESTART take\n"
+         "several ids separated by blanks.\n"
+         "<severity> = ALERT | CRITICAL | ERROR | WARNING | INFO | DEBUG | ALL\n"
+         "<category> = STARTUP | SHUTDOWN | STATISTICS | CHECKPOINT | NODERESTART |\n"
+         "             CONNECTION | INFO | WARNING | ERROR | CONGESTION | DEBUG | BACKUP |\n"
+         "             SCHEMA\n"
+         "<level>    = 0 - 15\n"},
     {"SHOW",
      "SHOW  Print information about cluster\n\n"
      "Lists every configured node: connected ones with address, version, state when it is not\n"
@@ -66,18 +65,16 @@ static const struct {
      "START  Start data node\n\n"
      "<id> START         Starts a data node that was started or restarted with -n and waits\n"
      "                   (status \"not started\"). ALL START starts all of them.\n"},
-    {"STOP",
-     "STOP  Stop data or management server node\n\n"
-     "<id> STOP [-a] [-f]  Stops the node; ALL STOP stops all data nodes.\n"
-     "  -a   abort: do not wait for transactions; needed for several nodes at once\n"
-     "  -f   force: even if the cluster cannot go on without the node\n"},
-    {"RESTART",
-     "RESTART  Restart data node\n\n"
-     "<id> RESTART [-n] [-i] [-a] [-f]\n"
-     "  -n   stay in \"not started\" until <id> START\n"
-     "  -i   initial: begin with an empty file system\n"
-     "  -a   abort: do not wait for transactions\n"
-     "  -f   force: even if the cluster cannot go on without the node\n"},
+    {"STOP", "STOP  Stop data or management server node\n\n"
+             "<id> STOP [-a] [-f]  Stops the node; ALL STOP stops all data nodes.\n"
+             "  -a   abort: do not wait for transactions; needed for several nodes at once\n"
+             "  -f   force: even if the cluster cannot go on without the node\n"},
+    {"RESTART", "RESTART  Restart data node\n\n"
+                "<id> RESTART [-n] [-i] [-a] [-f]\n"
+                "  -n   stay in \"not started\" until <id> START\n"
+                "  -i   initial: begin with an empty file system\n"
+                "  -a   abort: do not wait for transactions\n"
+                "  -f   force: even if the cluster cannot go on without the node\n"},
     {"SHUTDOWN",
      "SHUTDOWN  Shutdown all processes in cluster\n\n"
      "Stops all data nodes and then all management servers. Clients are not stopped.\n"},
@@ -89,16 +86,18 @@ static const struct {
      "CLUSTERLOG  What the cluster log takes up\n\n"
      "CLUSTERLOG ON|OFF|TOGGLE [<severity>] ...   Switch severities, or without any the whole log\n"
      "CLUSTERLOG INFO                             Print which severities are enabled\n"
-     "<id> CLUSTERLOG <category>=<level> ...      Take up events of the category whose level (0-15)\n"
+     "<id> CLUSTERLOG <category>=<level> ...      Take up events of the category whose level "
+     "(0-15)\n"
      "                                            is at most this\n"},
-    {"DUMP",
-     "DUMP  Send a debug order\n\n"
-     "<id> DUMP <number> ...   At most 24 numbers; the first is the code. What it prints goes to the\n"
-     "                         node's own log.\n"},
+    {"DUMP", "DUMP  Send a debug order\n\n"
+             "<id> DUMP <number> ...   At most 24 numbers; the first is the code. What it prints "
+             "goes to the\n"
+             "                         node's own log.\n"},
     {"CONNECT",
      "CONNECT  Connect to management server\n\n"
      "CONNECT [<connectstring>]  host[:port][,host[:port]...]; without it the one in use.\n"},
-    {"PROMPT", "PROMPT  Set the prompt\n\nPROMPT [<text>]  Without text the default prompt returns.\n"},
+    {"PROMPT",
+     "PROMPT  Set the prompt\n\nPROMPT [<text>]  Without text the default prompt returns.\n"},
     {"SLEEP", "SLEEP  Wait\n\nSLEEP <seconds>  Wait so long (0-86400) before the next command.\n"},
     {"QUIT", "QUIT  Quit management client\n\nQUIT, EXIT and BYE do the same.\n"},
     {"EXIT", "QUIT  Quit management client\n\nQUIT, EXIT and BYE do the same.\n"},

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define WORDS_MAX 300u
+#define WORDS_MAX      300u
 #define LINE_MAX_BYTES 4000u
 
 struct words {
@@ -30,7 +30,8 @@ struct parse {
     size_t why_size;
 };
 
-static int refuse(struct parse *parse, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int refuse(struct parse *parse, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 static int refuse(struct parse *parse, const char *format, ...)
 {
@@ -73,7 +74,8 @@ static void rest_of_line(struct parse *parse, uint32_t index)
 
     parse->out->text[0] = '\0';
     if (index + 1 >= words->count) return;
-    (void)snprintf(parse->out->text, sizeof(parse->out->text), "%s", words->line + words->start[index + 1]);
+    (void)snprintf(parse->out->text, sizeof(parse->out->text), "%s",
+                   words->line + words->start[index + 1]);
 }
 
 static int no_more(struct parse *parse, uint32_t index, enum console_verb verb)
@@ -153,11 +155,16 @@ static int parse_flags(struct parse *parse, uint32_t index, bool restart)
         if (word[0] != '-' || word[1] == '\0') return refuse(parse, "Invalid option: %.64s", word);
         for (const char *c = word + 1; *c != '\0'; c++) {
             int letter = tolower((unsigned char)*c);
-            if (letter == 'a') parse->out->flags |= NDB_MGM_FLAG_ABORT;
-            else if (letter == 'f') parse->out->flags |= NDB_MGM_FLAG_FORCE;
-            else if (letter == 'n' && restart) parse->out->flags |= NDB_MGM_FLAG_NOSTART;
-            else if (letter == 'i' && restart) parse->out->flags |= NDB_MGM_FLAG_INITIAL;
-            else return refuse(parse, "Invalid option: %.64s", word);
+            if (letter == 'a')
+                parse->out->flags |= NDB_MGM_FLAG_ABORT;
+            else if (letter == 'f')
+                parse->out->flags |= NDB_MGM_FLAG_FORCE;
+            else if (letter == 'n' && restart)
+                parse->out->flags |= NDB_MGM_FLAG_NOSTART;
+            else if (letter == 'i' && restart)
+                parse->out->flags |= NDB_MGM_FLAG_INITIAL;
+            else
+                return refuse(parse, "Invalid option: %.64s", word);
         }
     }
     return 0;
@@ -189,13 +196,15 @@ static int parse_levels(struct parse *parse, uint32_t index)
     for (const char *c = parse->words.line + parse->words.start[index]; *c != '\0'; c++) {
         bool near_equals = used > 0 && text[used - 1] == '=';
         if (*c == '=') {
-            while (used > 0 && text[used - 1] == ' ') used--;
+            while (used > 0 && text[used - 1] == ' ')
+                used--;
         }
         if (isspace((unsigned char)*c) && near_equals) continue;
         text[used++] = isspace((unsigned char)*c) ? ' ' : *c;
     }
     text[used] = '\0';
-    for (char *save = NULL, *item = strtok_r(text, " ", &save); item != NULL; item = strtok_r(NULL, " ", &save)) {
+    for (char *save = NULL, *item = strtok_r(text, " ", &save); item != NULL;
+         item = strtok_r(NULL, " ", &save)) {
         char *equals = strchr(item, '=');
         uint32_t level;
         if (equals == NULL) return refuse(parse, "Missing category=level at \"%.64s\"", item);
@@ -242,7 +251,8 @@ static int parse_node_verb(struct parse *parse, uint32_t index)
         out->verb = VERB_RESTART;
         return parse_flags(parse, index + 1, true);
     }
-    if (out->node_count > 1) return refuse(parse, "Only START, STOP and RESTART take several node ids.");
+    if (out->node_count > 1)
+        return refuse(parse, "Only START, STOP and RESTART take several node ids.");
     if (is(parse, index, "STATUS")) return no_more(parse, index + 1, VERB_STATUS);
     if (is(parse, index, "REPORT")) return parse_report(parse, index + 1);
     if (is(parse, index, "CLUSTERLOG")) return parse_levels(parse, index + 1);
@@ -260,7 +270,8 @@ static int parse_nodes(struct parse *parse)
         if (parse->words.count == 1) return refuse_line(parse);
         return parse_node_verb(parse, 1);
     }
-    for (; index < parse->words.count && isdigit((unsigned char)parse->words.at[index][0]); index++) {
+    for (; index < parse->words.count && isdigit((unsigned char)parse->words.at[index][0]);
+         index++) {
         uint32_t id;
         if (number_of(parse->words.at[index], &id) != 0 || id < 1 || id > NDB_MGM_NODES_MAX) {
             return refuse(parse, "Invalid node ID: %.64s.", parse->words.at[index]);
@@ -279,11 +290,14 @@ static int split(struct parse *parse, const char *line)
     struct words *words = &parse->words;
     size_t length;
 
-    while (isspace((unsigned char)*line)) line++;
+    while (isspace((unsigned char)*line))
+        line++;
     length = strlen(line);
-    if (length > LINE_MAX_BYTES) return refuse(parse, "The line is too long (allowed range 0..4000)");
+    if (length > LINE_MAX_BYTES)
+        return refuse(parse, "The line is too long (allowed range 0..4000)");
     memcpy(words->copy, line, length + 1);
-    while (length > 0 && (isspace((unsigned char)words->copy[length - 1]) || words->copy[length - 1] == ';')) {
+    while (length > 0 &&
+           (isspace((unsigned char)words->copy[length - 1]) || words->copy[length - 1] == ';')) {
         words->copy[--length] = '\0';
     }
     for (size_t i = 0; i < length;) {
@@ -293,7 +307,8 @@ static int split(struct parse *parse, const char *line)
         }
         if (words->count == WORDS_MAX) return refuse(parse, "The line has too many words");
         words->start[words->count++] = (uint32_t)i;
-        while (i < length && !isspace((unsigned char)words->copy[i])) i++;
+        while (i < length && !isspace((unsigned char)words->copy[i]))
+            i++;
     }
     return 0;
 }
@@ -313,6 +328,7 @@ int console_parse(const char *line, struct console_command *command, char *why, 
         separate[end] = '\0';
     }
     if (parse.words.count == 0 || parse.words.at[0][0] == '#') return 0;
-    if (is(&parse, 0, "ALL") || isdigit((unsigned char)parse.words.at[0][0])) return parse_nodes(&parse);
+    if (is(&parse, 0, "ALL") || isdigit((unsigned char)parse.words.at[0][0]))
+        return parse_nodes(&parse);
     return parse_global(&parse);
 }

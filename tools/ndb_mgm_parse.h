@@ -32,14 +32,15 @@ enum console_verb {
 
 struct console_command {
     enum console_verb verb;
-    bool all;             /* ALL, or every node: node_count is 0. */
+    bool all; /* ALL, or every node: node_count is 0. */
     uint32_t node_count;
     uint32_t nodes[NDB_MGM_NODES_MAX];
-    uint32_t flags;       /* NDB_MGM_FLAG_ of STOP and RESTART. */
-    int enable;           /* CLUSTERLOG: 1 on, 0 off, -1 toggle. */
+    uint32_t flags; /* NDB_MGM_FLAG_ of STOP and RESTART. */
+    int enable;     /* CLUSTERLOG: 1 on, 0 off, -1 toggle. */
     uint32_t number_count;
-    uint32_t numbers[CONSOLE_NUMBERS_MAX]; /* DUMP words, SLEEP seconds, severities, category and level in turn. */
-    char text[512];       /* HELP topic, CONNECT string, PROMPT. */
+    uint32_t numbers[CONSOLE_NUMBERS_MAX]; /* DUMP words, SLEEP seconds, severities, category and
+                                              level in turn. */
+    char text[512];                        /* HELP topic, CONNECT string, PROMPT. */
 };
 
 /* 0, or -1 with what the console prints in `why` (may hold several lines, no last newline). */

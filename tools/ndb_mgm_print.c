@@ -13,7 +13,8 @@ static bool connected(const struct ndb_mgm_node_state *node)
 
 static void version_text(uint32_t version, char *text, size_t size)
 {
-    (void)snprintf(text, size, "ndb-%u.%u.%u", version >> 16 & 255, version >> 8 & 255, version & 255);
+    (void)snprintf(text, size, "ndb-%u.%u.%u", version >> 16 & 255, version >> 8 & 255,
+                   version & 255);
 }
 
 static void show_node(FILE *out, const struct ndb_mgm_node_state *node)
@@ -27,25 +28,30 @@ static void show_node(FILE *out, const struct ndb_mgm_node_state *node)
         return;
     }
     version_text(node->version, version, sizeof(version));
-    if (node->address[0] != '\0') (void)fprintf(out, "\t@%s  (%s", node->address, version);
-    else (void)fprintf(out, " (%s", version);
+    if (node->address[0] != '\0')
+        (void)fprintf(out, "\t@%s  (%s", node->address, version);
+    else
+        (void)fprintf(out, " (%s", version);
     if (node->type == NDB_MGM_NODE_NDB) {
         if (node->status != NDB_MGM_STATUS_STARTED) {
             (void)fprintf(out, ", %s", ndb_mgm_status_text(node->status));
         }
-        if (node->node_group >= 65536) (void)fprintf(out, ", no nodegroup");
-        else (void)fprintf(out, ", Nodegroup: %u", node->node_group);
+        if (node->node_group >= 65536)
+            (void)fprintf(out, ", no nodegroup");
+        else
+            (void)fprintf(out, ", Nodegroup: %u", node->node_group);
         if (node->president) (void)fprintf(out, ", *");
     }
     (void)fprintf(out, ")\n");
 }
 
-static void show_type(FILE *out, const struct ndb_mgm_cluster_state *state, enum ndb_mgm_node_type type,
-                      const char *name)
+static void show_type(FILE *out, const struct ndb_mgm_cluster_state *state,
+                      enum ndb_mgm_node_type type, const char *name)
 {
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < state->count; i++) count += state->nodes[i].type == type;
+    for (uint32_t i = 0; i < state->count; i++)
+        count += state->nodes[i].type == type;
     (void)fprintf(out, "[%s(%s)]\t%u node(s)\n", name, ndb_mgm_type_name(type), count);
     for (uint32_t i = 0; i < state->count; i++) {
         if (state->nodes[i].type == type) show_node(out, &state->nodes[i]);
@@ -93,13 +99,16 @@ void print_memory(FILE *out, const struct ndb_mgm_memory *report)
     unsigned long long total = report->total;
 
     if (report->error != 0) {
-        (void)fprintf(out, "Node %u: %s\n", report->node_id, ndb_mgm_error_message((int)report->error));
+        (void)fprintf(out, "Node %u: %s\n", report->node_id,
+                      ndb_mgm_error_message((int)report->error));
         return;
     }
-    (void)fprintf(out, "Node %u: Data usage is %u%%(%llu %uK pages of total %llu)\n", report->node_id,
-                  percent(report->data_used, total), (unsigned long long)report->data_used, kilobytes, total);
-    (void)fprintf(out, "Node %u: Index usage is %u%%(%llu %uK pages of total %llu)\n", report->node_id,
-                  percent(report->index_used, total), (unsigned long long)report->index_used, kilobytes, total);
+    (void)fprintf(out, "Node %u: Data usage is %u%%(%llu %uK pages of total %llu)\n",
+                  report->node_id, percent(report->data_used, total),
+                  (unsigned long long)report->data_used, kilobytes, total);
+    (void)fprintf(out, "Node %u: Index usage is %u%%(%llu %uK pages of total %llu)\n",
+                  report->node_id, percent(report->index_used, total),
+                  (unsigned long long)report->index_used, kilobytes, total);
 }
 
 /* ---- JSON ---- */
@@ -129,8 +138,10 @@ static cJSON *node_json(const struct ndb_mgm_node_state *node)
     (void)cJSON_AddStringToObject(json, "version", version);
     if (node->type != NDB_MGM_NODE_NDB) return json;
     (void)cJSON_AddNumberToObject(json, "start_phase", node->start_phase);
-    if (node->node_group >= 65536) (void)cJSON_AddNullToObject(json, "node_group");
-    else (void)cJSON_AddNumberToObject(json, "node_group", node->node_group);
+    if (node->node_group >= 65536)
+        (void)cJSON_AddNullToObject(json, "node_group");
+    else
+        (void)cJSON_AddNumberToObject(json, "node_group", node->node_group);
     (void)cJSON_AddBoolToObject(json, "president", node->president);
     (void)cJSON_AddNumberToObject(json, "connect_count", node->connect_count);
     return json;
@@ -157,7 +168,8 @@ void print_status_json(FILE *out, const struct ndb_mgm_cluster_state *state, uin
     cJSON *list = cJSON_AddArrayToObject(json, "nodes");
 
     for (uint32_t i = 0; i < state->count; i++) {
-        if (node != 0 ? state->nodes[i].node_id != node : state->nodes[i].type != NDB_MGM_NODE_NDB) continue;
+        if (node != 0 ? state->nodes[i].node_id != node : state->nodes[i].type != NDB_MGM_NODE_NDB)
+            continue;
         (void)cJSON_AddItemToArray(list, node_json(&state->nodes[i]));
     }
     print_json(out, json);
@@ -193,7 +205,8 @@ void print_memory_json(FILE *out, const struct ndb_mgm_memory *reports, uint32_t
             (void)cJSON_AddNumberToObject(node, "index_pages_used", (double)report->index_used);
             (void)cJSON_AddNumberToObject(node, "pages_total", (double)report->total);
             cJSON *groups = cJSON_AddArrayToObject(node, "groups");
-            for (uint32_t g = 0; g < report->group_count; g++) add_group(groups, &report->groups[g], g);
+            for (uint32_t g = 0; g < report->group_count; g++)
+                add_group(groups, &report->groups[g], g);
         }
         (void)cJSON_AddItemToArray(list, node);
     }

@@ -1,9 +1,10 @@
 /* mgm.h -- the C management API: talk to ndb_mgmd about configuration, nodes, events. */
 /* SPDX-License-Identifier: GPL-2.0-only
  *
- * A handle is one connection to one management server. It may be used by one thread at a time; different
- * handles are independent. Calls block, at most for the handle's timeout. Functions return 0 (or a count)
- * or -1; ndb_mgm_error_code() and _text() then say why. Nothing here prints, exits or raises signals.
+ * A handle is one connection to one management server. It may be used by one thread at a time;
+ * different handles are independent. Calls block, at most for the handle's timeout. Functions
+ * return 0 (or a count) or -1; ndb_mgm_error_code() and _text() then say why. Nothing here prints,
+ * exits or raises signals.
  */
 #pragma once
 
@@ -21,7 +22,7 @@ extern "C" {
 #endif
 
 #define NDB_MGM_DEFAULT_PORT 1186
-#define NDB_MGM_NODES_MAX 255
+#define NDB_MGM_NODES_MAX    255
 
 typedef struct ndb_mgm_handle ndb_mgm_handle_t;
 
@@ -87,7 +88,7 @@ enum ndb_mgm_category {
     NDB_MGM_CATEGORY_SCHEMA = 262
 };
 #define NDB_MGM_CATEGORY_FIRST 250
-#define NDB_MGM_CATEGORIES 13
+#define NDB_MGM_CATEGORIES     13
 
 struct ndb_mgm_node_state {
     uint32_t node_id;
@@ -131,8 +132,8 @@ struct ndb_mgm_memory {
 /* Flags of stop and restart. */
 #define NDB_MGM_FLAG_NOSTART 1u
 #define NDB_MGM_FLAG_INITIAL 2u
-#define NDB_MGM_FLAG_ABORT 4u
-#define NDB_MGM_FLAG_FORCE 8u
+#define NDB_MGM_FLAG_ABORT   4u
+#define NDB_MGM_FLAG_FORCE   8u
 
 struct ndb_mgm_event {
     uint32_t type;
@@ -149,8 +150,9 @@ struct ndb_mgm_event {
 NDB_MGM_EXPORT ndb_mgm_handle_t *ndb_mgm_create_handle(void);
 NDB_MGM_EXPORT void ndb_mgm_destroy_handle(ndb_mgm_handle_t *handle);
 
-/* "[nodeid=N,][bind-address=H,]host[:port][,host[:port]...]", also with ';' or blanks between the parts and
- * [addr]:port for IPv6. NULL or "": the environment's NDB_CONNECTSTRING, then localhost:1186. */
+/* "[nodeid=N,][bind-address=H,]host[:port][,host[:port]...]", also with ';' or blanks between the
+ * parts and [addr]:port for IPv6. NULL or "": the environment's NDB_CONNECTSTRING, then
+ * localhost:1186. */
 NDB_MGM_EXPORT int ndb_mgm_set_connectstring(ndb_mgm_handle_t *handle, const char *connectstring);
 
 /* Node id named in the connect string; 0 when none. */
@@ -158,7 +160,8 @@ NDB_MGM_EXPORT uint32_t ndb_mgm_configured_nodeid(const ndb_mgm_handle_t *handle
 /* Number of addresses in the connect string. */
 NDB_MGM_EXPORT uint32_t ndb_mgm_address_count(const ndb_mgm_handle_t *handle);
 
-/* Longest wait of one call in milliseconds (default 60000; stop and restart wait ten times longer). */
+/* Longest wait of one call in milliseconds (default 60000; stop and restart wait ten times longer).
+ */
 NDB_MGM_EXPORT void ndb_mgm_set_timeout(ndb_mgm_handle_t *handle, uint32_t milliseconds);
 /* Sent with get nodeid, shown in the server's log. */
 NDB_MGM_EXPORT void ndb_mgm_set_name(ndb_mgm_handle_t *handle, const char *name);
@@ -174,7 +177,8 @@ NDB_MGM_EXPORT uint16_t ndb_mgm_connected_port(const ndb_mgm_handle_t *handle);
 /* The socket, to wait on together with others; -1 when not connected. It belongs to the handle. */
 NDB_MGM_EXPORT int ndb_mgm_socket(const ndb_mgm_handle_t *handle);
 
-/* Of the last call that failed. The text includes what the server said; both live as long as the handle. */
+/* Of the last call that failed. The text includes what the server said; both live as long as the
+ * handle. */
 NDB_MGM_EXPORT int ndb_mgm_error_code(const ndb_mgm_handle_t *handle);
 NDB_MGM_EXPORT const char *ndb_mgm_error_text(const ndb_mgm_handle_t *handle);
 /* The fixed text of a code; never NULL. */
@@ -183,33 +187,39 @@ NDB_MGM_EXPORT const char *ndb_mgm_error_message(int code);
 /* ---- Configuration and node ids ---- */
 
 /* The encoded configuration (config_decode() reads it), malloc'ed: free() it. */
-NDB_MGM_EXPORT int ndb_mgm_get_configuration(ndb_mgm_handle_t *handle, uint8_t **bytes, size_t *size);
-/* Reads config.ini again on the server. The new generation, or -1. `file` NULL: the one it was started with. */
+NDB_MGM_EXPORT int ndb_mgm_get_configuration(ndb_mgm_handle_t *handle, uint8_t **bytes,
+                                             size_t *size);
+/* Reads config.ini again on the server. The new generation, or -1. `file` NULL: the one it was
+ * started with. */
 NDB_MGM_EXPORT int ndb_mgm_reload_config(ndb_mgm_handle_t *handle, const char *file);
 
-/* A node id of this type; `wanted` 0 takes any. Held until the handle disconnects, then for as long as the
- * node is linked. The id, or -1 (1103: worth trying again). `host` NULL: the address of this connection. */
+/* A node id of this type; `wanted` 0 takes any. Held until the handle disconnects, then for as long
+ * as the node is linked. The id, or -1 (1103: worth trying again). `host` NULL: the address of this
+ * connection. */
 NDB_MGM_EXPORT int ndb_mgm_alloc_nodeid(ndb_mgm_handle_t *handle, enum ndb_mgm_node_type type,
                                         uint32_t wanted, const char *host);
 NDB_MGM_EXPORT int ndb_mgm_free_nodeid(ndb_mgm_handle_t *handle, uint32_t node_id);
 /* The node id of the server itself, or -1. */
 NDB_MGM_EXPORT int ndb_mgm_get_mgmd_nodeid(ndb_mgm_handle_t *handle);
 
-/* Port on which `node1` listens for `node2` (0: for anybody). set also tells the other servers of the connect
- * string, as far as they answer. get: the port, 0 while unknown, or -1. */
-NDB_MGM_EXPORT int ndb_mgm_set_connection_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32_t node2,
-                                               uint32_t port);
-NDB_MGM_EXPORT int ndb_mgm_get_connection_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32_t node2);
+/* Port on which `node1` listens for `node2` (0: for anybody). set also tells the other servers of
+ * the connect string, as far as they answer. get: the port, 0 while unknown, or -1. */
+NDB_MGM_EXPORT int ndb_mgm_set_connection_port(ndb_mgm_handle_t *handle, uint32_t node1,
+                                               uint32_t node2, uint32_t port);
+NDB_MGM_EXPORT int ndb_mgm_get_connection_port(ndb_mgm_handle_t *handle, uint32_t node1,
+                                               uint32_t node2);
 
 /* ---- Status and orders ---- */
 
-NDB_MGM_EXPORT int ndb_mgm_get_status(ndb_mgm_handle_t *handle, struct ndb_mgm_cluster_state *state);
+NDB_MGM_EXPORT int ndb_mgm_get_status(ndb_mgm_handle_t *handle,
+                                      struct ndb_mgm_cluster_state *state);
 /* Of one data node, or of all (0). Fills at most `room` records; the number, or -1. */
 NDB_MGM_EXPORT int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node_id,
                                          struct ndb_mgm_memory *reports, uint32_t room);
 
-/* `count` 0: all data nodes. The number of nodes, or -1. `*disconnect` (may be NULL): 1 when the server itself
- * is among them and the handle should disconnect. Stop and restart return when the nodes are down. */
+/* `count` 0: all data nodes. The number of nodes, or -1. `*disconnect` (may be NULL): 1 when the
+ * server itself is among them and the handle should disconnect. Stop and restart return when the
+ * nodes are down. */
 NDB_MGM_EXPORT int ndb_mgm_start(ndb_mgm_handle_t *handle, const uint32_t *nodes, uint32_t count);
 NDB_MGM_EXPORT int ndb_mgm_stop(ndb_mgm_handle_t *handle, const uint32_t *nodes, uint32_t count,
                                 uint32_t flags, int *disconnect);
@@ -217,8 +227,8 @@ NDB_MGM_EXPORT int ndb_mgm_restart(ndb_mgm_handle_t *handle, const uint32_t *nod
                                    uint32_t flags, int *disconnect);
 /* Stops all data nodes and then the management servers. The number of nodes, or -1. */
 NDB_MGM_EXPORT int ndb_mgm_shutdown(ndb_mgm_handle_t *handle);
-NDB_MGM_EXPORT int ndb_mgm_dump_state(ndb_mgm_handle_t *handle, uint32_t node_id, const uint32_t *args,
-                                      uint32_t count);
+NDB_MGM_EXPORT int ndb_mgm_dump_state(ndb_mgm_handle_t *handle, uint32_t node_id,
+                                      const uint32_t *args, uint32_t count);
 
 /* ---- Cluster log and events ---- */
 
@@ -233,8 +243,8 @@ NDB_MGM_EXPORT int ndb_mgm_set_cluster_loglevel(ndb_mgm_handle_t *handle, uint32
 NDB_MGM_EXPORT int ndb_mgm_get_cluster_loglevel(ndb_mgm_handle_t *handle,
                                                 uint32_t levels[NDB_MGM_CATEGORIES]);
 
-/* Turns the handle into a listener: from now on only ndb_mgm_next_event() and disconnect are allowed. Levels
- * per category, -1 in all of them is nothing. */
+/* Turns the handle into a listener: from now on only ndb_mgm_next_event() and disconnect are
+ * allowed. Levels per category, -1 in all of them is nothing. */
 NDB_MGM_EXPORT int ndb_mgm_listen_events(ndb_mgm_handle_t *handle,
                                          const uint32_t levels[NDB_MGM_CATEGORIES]);
 /* 1: `event` is filled; 0: nothing within the time; -1: connection lost. */
