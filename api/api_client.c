@@ -27,6 +27,7 @@ struct api_client *api_client_open(struct api_core *core)
     struct api_client *client = calloc(1, sizeof *client);
     if (client == NULL) return NULL;
     client->core = core;
+    client->now_ms = atomic_load(&core->now_ms);
     client->next_ms = UINT64_MAX;
     api_pool_init(&client->ops, sizeof(struct api_op), 0);
     api_pool_init(&client->connects, sizeof(struct api_connect), 0);

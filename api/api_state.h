@@ -26,7 +26,7 @@ struct api_core {
     struct api_node node[NODE_ID_MAX + 1];
     _Atomic uint32_t president;
     _Atomic uint64_t transid_next;
-    uint64_t now_ms; /* Node's part. */
+    _Atomic uint64_t now_ms; /* Written by the node's part. */
     pthread_mutex_t lock; /* Protects clients[] while it changes, and the dictionary cache. */
     _Atomic(struct api_client *) clients[API_CLIENTS_MAX + 1];
     uint32_t client_last; /* Where the search for a free instance begins. */

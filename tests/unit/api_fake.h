@@ -1,0 +1,325 @@
+/* api_fake.h -- a scripted server for the client core's tests: keeps what is sent, makes answers. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include "api/api_core.h"
+#include "signals/api_reg.h"
+#include "signals/errors.h"
+
+#define OWN_NODE  50u
+#define SENT_MAX  512u
+
+/* One signal that the core has sent. */
+struct sent {
+    uint32_t peer;
+    uint32_t words[4096];
+};
+
+struct fake {
+    struct api_core *core;
+    struct api_client *client;
+    struct sent *sent;
+    uint32_t sent_count;
+    uint32_t sent_read;
+    uint32_t epoch[256];
+    uint32_t closed; /* Peer whose link the core wanted closed. */
+    bool full;       /* Refuses to send. */
+    uint64_t now;
+};
+
+static inline bool fake_send(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+{
+    struct fake *fake = context;
+    if (fake->full || fake->epoch[peer] != epoch) return false;
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        uint32_t extent = signal_extent_check(words + at, count - at);
+        assert_int_not_equal(extent, 0);
+        assert_true(extent <= 4096 && fake->sent_count < SENT_MAX);
+        struct sent *sent = &fake->sent[fake->sent_count++];
+        sent->peer = peer;
+        memcpy(sent->words, words + at, extent * 4u);
+    }
+    return true;
+}
+
+static inline void fake_close(void *context, uint32_t peer, uint32_t epoch, const char *reason)
+{
+    struct fake *fake = context;
+    (void)epoch;
+    (void)reason;
+    fake->closed = peer;
+}
+
+/* The next signal sent, which must be this one. Registrations are passed over. */
+static inline const uint32_t *fake_next(struct fake *fake, uint32_t gsn, uint32_t *peer)
+{
+    while (fake->sent_read < fake->sent_count && kind_gsn(fake->sent[fake->sent_read].words[0]) == GSN_API_REGREQ)
+        fake->sent_read++;
+    assert_true(fake->sent_read < fake->sent_count);
+    const struct sent *sent = &fake->sent[fake->sent_read++];
+    assert_int_equal(kind_gsn(sent->words[0]), gsn);
+    if (peer != NULL) *peer = sent->peer;
+    return sent->words;
+}
+
+static inline void fake_expect_nothing(struct fake *fake)
+{
+    while (fake->sent_read < fake->sent_count && kind_gsn(fake->sent[fake->sent_read].words[0]) == GSN_API_REGREQ)
+        fake->sent_read++;
+    assert_int_equal(fake->sent_read, fake->sent_count);
+    fake->sent_count = fake->sent_read = 0;
+}
+
+/* An answer from `sender`; sections one after the other, each given as words and size. */
+static inline bool fake_answer_to(struct fake *fake, uint32_t receiver, uint32_t sender, uint32_t gsn,
+                                  const void *payload, uint32_t words, uint32_t sections,
+                                  const uint32_t *const *section, const uint32_t *size)
+{
+    uint32_t total = SIGNAL_HEAD_WORDS + words + sections;
+    for (uint32_t i = 0; i < sections; i++)
+        total += size[i];
+    uint32_t *out = malloc(total * 4u);
+    out[0] = signal_kind(gsn, words, sections, PRIO_B, 0);
+    out[1] = receiver;
+    out[2] = sender;
+    out[3] = total;
+    memcpy(out + SIGNAL_HEAD_WORDS, payload, words * 4u);
+    uint32_t at = SIGNAL_HEAD_WORDS + words + sections;
+    for (uint32_t i = 0; i < sections; i++) {
+        out[SIGNAL_HEAD_WORDS + words + i] = size[i];
+        if (size[i] > 0) memcpy(out + at, section[i], size[i] * 4u);
+        at += size[i];
+    }
+    uint32_t node = ref_node(sender);
+    bool fine = api_core_signals(fake->core, node, fake->epoch[node], out, total);
+    free(out);
+    return fine;
+}
+
+#define ANSWER(fake, sender, GSN_NAME, ...)                                                                            \
+    fake_answer((fake), (sender), GSN_##GSN_NAME, &(__VA_ARGS__), sizeof(__VA_ARGS__) / 4u)
+
+static inline void fake_answer(struct fake *fake, uint32_t sender, uint32_t gsn, const void *payload, uint32_t words)
+{
+    uint32_t receiver = block_ref(OWN_NODE, BLOCK_API, api_client_instance(fake->client));
+    assert_true(fake_answer_to(fake, receiver, sender, gsn, payload, words, 0, NULL, NULL));
+}
+
+static inline void fake_answer_section(struct fake *fake, uint32_t sender, uint32_t gsn, const void *payload,
+                                       uint32_t words, const uint32_t *section, uint32_t size)
+{
+    uint32_t receiver = block_ref(OWN_NODE, BLOCK_API, api_client_instance(fake->client));
+    assert_true(fake_answer_to(fake, receiver, sender, gsn, payload, words, 1, &section, &size));
+}
+
+static inline void fake_register(struct fake *fake, uint32_t node, uint32_t level, uint32_t president)
+{
+    struct api_regconf conf = {.sender_data = fake->epoch[node],
+                               .version = NDB_VERSION,
+                               .heartbeat_ms = 1000,
+                               .start_level = level,
+                               .president = president,
+                               .tc_count = 1};
+    assert_true(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_API, 0), block_ref(node, BLOCK_QMGR, 0),
+                               GSN_API_REGCONF, &conf, sizeof conf / 4u, 0, NULL, NULL));
+}
+
+static inline void fake_link_up(struct fake *fake, uint32_t node, uint32_t epoch)
+{
+    fake->epoch[node] = epoch;
+    api_core_link_up(fake->core, node, epoch);
+}
+
+static inline void fake_link_down(struct fake *fake, uint32_t node)
+{
+    uint32_t epoch = fake->epoch[node];
+    fake->epoch[node] = 0;
+    api_core_link_down(fake->core, node, epoch);
+}
+
+/* Data nodes 1..nodes, all started, node 1 president. */
+static inline struct fake *fake_create(uint32_t nodes)
+{
+    struct fake *fake = calloc(1, sizeof *fake);
+    fake->sent = calloc(SENT_MAX, sizeof *fake->sent);
+    fake->now = 1000;
+    struct api_config config = {.own_node = OWN_NODE, .generation = 1, .transid_start = 7};
+    struct api_host host = {.context = fake, .send = fake_send, .close = fake_close};
+    for (uint32_t node = 1; node <= nodes; node++)
+        node_mask_add(&config.data_nodes, node);
+    fake->core = api_core_create(&config, &host);
+    api_core_tick(fake->core, fake->now);
+    fake->client = api_client_open(fake->core);
+    for (uint32_t node = 1; node <= nodes; node++) {
+        fake_link_up(fake, node, 10 + node);
+        fake_register(fake, node, START_STARTED, 1);
+    }
+    fake_expect_nothing(fake);
+    return fake;
+}
+
+static inline void fake_destroy(struct fake *fake)
+{
+    api_client_close(fake->client);
+    api_core_destroy(fake->core);
+    free(fake->sent);
+    free(fake);
+}
+
+static inline void fake_sleep(struct fake *fake, uint32_t ms)
+{
+    fake->now += ms;
+    api_core_tick(fake->core, fake->now);
+}
+
+/* Table test/def/t: id int unsigned key, v int unsigned; two fragments, primaries on node 1 and 2 (if there are two). */
+static inline struct table_def *fake_table_def(void)
+{
+    size_t size = table_def_size(4, 256);
+    struct table_def *def = table_def_init(malloc(size), size, 4);
+    struct table_column_options id = {.name = "id",
+                                      .name_size = 2,
+                                      .format = {.type = COLUMN_UNSIGNED, .length = 1},
+                                      .flags = COLUMN_PRIMARY_KEY};
+    struct table_column_options v = {
+        .name = "v", .name_size = 1, .format = {.type = COLUMN_UNSIGNED, .length = 1}, .flags = COLUMN_NULLABLE};
+    assert_int_equal(table_def_set_name(def, "test", 4, "t", 1), 0);
+    assert_int_equal(table_def_add_column(def, &id), 0);
+    assert_int_equal(table_def_add_column(def, &v), 0);
+    assert_int_equal(table_def_check(def), 0);
+    def->table_id = 7;
+    def->version = 3;
+    return def;
+}
+
+struct fake_dict {
+    uint32_t calls;
+    struct api_dict_result result;
+};
+
+static inline void fake_dict_done(void *context, const struct api_dict_result *result)
+{
+    struct fake_dict *dict = context;
+    dict->calls++;
+    dict->result = *result;
+}
+
+/* The GET_TABINFO_CONF for a request, from `node`. */
+static inline bool fake_answer_table(struct fake *fake, uint32_t node, const uint32_t *request, uint32_t nodes)
+{
+    struct table_def *def = fake_table_def();
+    uint32_t words[512];
+    uint32_t distribution[3 + 4 + 4] = {2, 2, 8, 1, nodes > 1 ? 2 : 0, nodes > 1 ? 2 : 1, nodes > 1 ? 1 : 0};
+    for (uint32_t i = 0; i < 4; i++)
+        distribution[7 + i] = 0u | 1u << 16;
+    const uint32_t *sections[2] = {words, distribution};
+    uint32_t sizes[2] = {table_def_encode(def, words, 512), 11};
+    struct get_tabinfo_conf conf = {
+        .sender_data = request[SIGNAL_HEAD_WORDS], .table_id = def->table_id, .version = def->version};
+    free(def);
+    return fake_answer_to(fake, request[2], block_ref(node, BLOCK_DBDICT, 0), GSN_GET_TABINFO_CONF, &conf,
+                          sizeof conf / 4u, 2, sections, sizes);
+}
+
+static inline struct api_table *fake_table(struct fake *fake, uint32_t nodes)
+{
+    struct fake_dict dict = {0};
+    uint32_t peer = 0;
+    assert_int_equal(api_dict_get(fake->client, "test/def/t", 1000, fake_dict_done, &dict), 0);
+    const uint32_t *request = fake_next(fake, GSN_GET_TABINFO_REQ, &peer);
+    assert_true(fake_answer_table(fake, peer, request, nodes));
+    assert_int_equal(dict.calls, 1);
+    assert_int_equal(dict.result.error, 0);
+    assert_non_null(dict.result.table);
+    fake_expect_nothing(fake);
+    return dict.result.table;
+}
+
+/* ---- Operations on that table. ---- */
+
+struct fake_row {
+    uint32_t calls;
+    uint32_t pairs[16];
+    uint32_t words;
+};
+
+static inline uint32_t fake_row_in(struct api_op *op, const uint32_t *pairs, uint32_t words)
+{
+    struct fake_row *row = api_op_context(op);
+    row->calls++;
+    row->words = words;
+    memcpy(row->pairs, pairs, words * 4u);
+    return 0;
+}
+
+static inline struct api_op *fake_op(struct api_tx *tx, struct api_table *table, enum key_operation operation,
+                                     enum lock_mode lock, uint32_t flags, uint32_t key, struct fake_row *row)
+{
+    struct api_op_options options = {.table = table,
+                                     .operation = operation,
+                                     .lock = lock,
+                                     .flags = flags,
+                                     .row = row == NULL ? NULL : fake_row_in,
+                                     .context = row};
+    uint32_t attrs = 0;
+    uint32_t *out = api_op_begin(tx, 8);
+    if (out == NULL) return NULL;
+    out[0] = key;
+    if (operation == OP_READ) {
+        out[1] = attr_header(1, 0);
+        attrs = 1;
+    } else if (operation != OP_DELETE) {
+        out[1] = attr_header(1, 4);
+        out[2] = 77;
+        attrs = 2;
+    }
+    return api_op_end(tx, &options, 1, attrs);
+}
+
+/* Executes with a 1000 ms deadline and counts completions in `*done`. */
+static inline void fake_done(void *context, struct api_tx *tx)
+{
+    (void)tx;
+    ++*(uint32_t *)context;
+}
+
+#define TC(node) block_ref((node), BLOCK_DBTC, 1)
+#define TCKEYREQ_OF(words) ((const struct tckeyreq *)(const void *)((words) + SIGNAL_HEAD_WORDS))
+#define TC_CONNECT_OF(node) (0x5000u + (node))
+
+/* Answers the TCSEIZEREQ that must have been sent to `node`. Returns the client's api_connect. */
+static inline uint32_t fake_seize(struct fake *fake, uint32_t node)
+{
+    uint32_t peer = 0;
+    const uint32_t *req = fake_next(fake, GSN_TCSEIZEREQ, &peer);
+    assert_int_equal(peer, node);
+    uint32_t api_connect = req[SIGNAL_HEAD_WORDS];
+    struct tcseizeconf conf = {.sender_data = api_connect, .tc_connect = TC_CONNECT_OF(node)};
+    ANSWER(fake, TC(node), TCSEIZECONF, conf);
+    return api_connect;
+}
+
+static inline void fake_keyconf(struct fake *fake, uint32_t node, uint32_t api_connect, uint64_t transid, bool committed)
+{
+    struct tckeyconf conf = {.api_connect = api_connect,
+                             .transid1 = (uint32_t)transid,
+                             .transid2 = (uint32_t)(transid >> 32),
+                             .flags = committed ? KEYCONF_COMMITTED : 0,
+                             .gci_hi = 5,
+                             .gci_lo = 6};
+    ANSWER(fake, TC(node), TCKEYCONF, conf);
+}
+
+static inline void fake_row(struct fake *fake, uint32_t node, uint32_t api_op, uint64_t transid, uint32_t value)
+{
+    struct transid_ai ai = {
+        .api_op = api_op, .transid1 = (uint32_t)transid, .transid2 = (uint32_t)(transid >> 32), .rows = 1};
+    uint32_t row[3] = {2, attr_header(1, 4), value};
+    fake_answer_section(fake, block_ref(node, BLOCK_DBLQH, 1), GSN_TRANSID_AI, &ai, sizeof ai / 4u, row, 3);
+}

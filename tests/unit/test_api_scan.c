@@ -1,0 +1,353 @@
+/* test_api_scan.c -- the client core's scans and dictionary against a scripted server. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "api_fake.h"
+
+#define SCAN_OF(words) ((const struct scan_tabreq *)(const void *)((words) + SIGNAL_HEAD_WORDS))
+
+struct scan_run {
+    uint32_t ready;
+    struct api_scan *scan;
+    uint32_t api_scan;
+    uint64_t transid;
+    uint32_t node;
+};
+
+static void on_ready(void *context, struct api_scan *scan)
+{
+    (void)scan;
+    ((struct scan_run *)context)->ready++;
+}
+
+static struct scan_run begin(struct fake *fake, struct api_table *table, enum lock_mode lock, bool count,
+                             struct scan_run *run)
+{
+    uint32_t attrs[1] = {attr_header(ATTR_READ_ALL, 0)};
+    uint32_t error = 0;
+    struct api_scan_options options = {.table = table,
+                                       .lock = lock,
+                                       .attrs = attrs,
+                                       .attr_words = count ? 0 : 1,
+                                       .ready = on_ready,
+                                       .context = run};
+    *run = (struct scan_run){0};
+    run->scan = api_scan_start(fake->client, &options, 1000, &error);
+    assert_int_equal(error, 0);
+    run->node = fake->sent[fake->sent_read].peer;
+    fake_seize(fake, run->node);
+    const uint32_t *words = fake_next(fake, GSN_SCAN_TABREQ, NULL);
+    assert_int_equal(SCAN_OF(words)->tc_connect, TC_CONNECT_OF(run->node));
+    assert_int_equal(key_lock_mode(SCAN_OF(words)->request_info), lock);
+    run->api_scan = SCAN_OF(words)->api_scan;
+    run->transid = (uint64_t)SCAN_OF(words)->transid2 << 32 | SCAN_OF(words)->transid1;
+    return *run;
+}
+
+/* `count` rows of one fragment: column 0 = first, first + 1, ... */
+static void rows(struct fake *fake, const struct scan_run *run, uint32_t node, uint32_t fragment, uint32_t first,
+                 uint32_t count)
+{
+    struct transid_ai ai = {.api_op = run->api_scan,
+                            .transid1 = (uint32_t)run->transid,
+                            .transid2 = (uint32_t)(run->transid >> 32),
+                            .rows = count,
+                            .fragment_id = fragment};
+    uint32_t section[64];
+    for (uint32_t i = 0; i < count; i++) {
+        section[3 * i] = 2;
+        section[3 * i + 1] = attr_header(0, 4);
+        section[3 * i + 2] = first + i;
+    }
+    fake_answer_section(fake, block_ref(node, BLOCK_DBLQH, 1), GSN_TRANSID_AI, &ai, sizeof ai / 4u, section, 3 * count);
+}
+
+static void conf(struct fake *fake, const struct scan_run *run, uint32_t flags, const uint32_t *entries, uint32_t words)
+{
+    struct scan_tabconf tabconf = {.api_scan = run->api_scan,
+                                   .transid1 = (uint32_t)run->transid,
+                                   .transid2 = (uint32_t)(run->transid >> 32),
+                                   .flags = flags};
+    fake_answer_section(fake, TC(run->node), GSN_SCAN_TABCONF, &tabconf, sizeof tabconf / 4u, entries, words);
+}
+
+static void idle(struct fake *fake)
+{
+    assert_int_equal(api_client_pending(fake->client), 0);
+    assert_int_equal(api_client_unclean(fake->client), 0);
+}
+
+static uint32_t take(struct scan_run *run)
+{
+    struct api_row row;
+    assert_int_equal(api_scan_next(run->scan, &row), API_SCAN_ROW);
+    assert_int_equal(row.words, 2);
+    return row.pairs[1];
+}
+
+static enum api_scan_step peek(struct scan_run *run)
+{
+    struct api_row row;
+    return api_scan_next(run->scan, &row);
+}
+
+/* Rows come before and after they are announced, the last ones after the end. */
+static void whole_scan(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct api_table *table = fake_table(fake, 2);
+    struct scan_run run;
+    begin(fake, table, LOCK_COMMITTED, false, &run);
+    assert_int_equal(peek(&run), API_SCAN_WAIT);
+    rows(fake, &run, 1, 0, 10, 2);
+    assert_int_equal(run.ready, 1);
+    assert_int_equal(take(&run), 10);
+    assert_int_equal(take(&run), 11);
+    assert_int_equal(peek(&run), API_SCAN_WAIT);
+    conf(fake, &run, 0, (const uint32_t[]){0, 2, 0}, 3);
+    const uint32_t *next = fake_next(fake, GSN_SCAN_NEXTREQ, NULL); /* Fetched ahead. */
+    assert_int_equal(next[SIGNAL_HEAD_WORDS + 5], 1);
+    assert_int_equal(next[SIGNAL_HEAD_WORDS + 6], 0);
+    conf(fake, &run, SCAN_END, (const uint32_t[]){0, 0, SCAN_FRAG_DONE, 1, 1, SCAN_FRAG_DONE}, 6);
+    assert_int_equal(peek(&run), API_SCAN_WAIT);
+    rows(fake, &run, 2, 1, 20, 1);
+    assert_int_equal(take(&run), 20);
+    assert_int_equal(peek(&run), API_SCAN_END);
+    assert_int_equal(api_scan_rows(run.scan), 3);
+    api_scan_close(run.scan);
+    fake_expect_nothing(fake);
+    idle(fake);
+    /* The coordinator's record is used again. */
+    uint32_t error = 0;
+    struct api_scan_options options = {.table = table, .ready = on_ready, .context = &run};
+    run.scan = api_scan_start(fake->client, &options, 1000, &error);
+    uint32_t gsn = kind_gsn(fake->sent[fake->sent_read].words[0]);
+    assert_true(gsn == GSN_SCAN_TABREQ || gsn == GSN_TCSEIZEREQ); /* At this node, or a new one at the other. */
+    api_scan_close(run.scan);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
+/* Locked rows are released by the next batch: it is asked for only when all were taken. */
+static void locking_scan_waits(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(1);
+    struct api_table *table = fake_table(fake, 1);
+    struct scan_run run;
+    begin(fake, table, LOCK_EXCLUSIVE, false, &run);
+    conf(fake, &run, 0, (const uint32_t[]){0, 1, 0}, 3);
+    rows(fake, &run, 1, 0, 1, 1);
+    fake_expect_nothing(fake);
+    assert_int_equal(take(&run), 1);
+    fake_expect_nothing(fake);
+    assert_int_equal(peek(&run), API_SCAN_WAIT);
+    fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
+    api_scan_close(run.scan);
+    assert_int_equal(api_client_unclean(fake->client), 1);
+    const uint32_t *close = fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
+    assert_int_equal(close[SIGNAL_HEAD_WORDS + 4], SCAN_CLOSE);
+    rows(fake, &run, 1, 0, 1, 1); /* Under way: dropped. */
+    conf(fake, &run, SCAN_END, NULL, 0);
+    idle(fake);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
+static void counts(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(1);
+    struct api_table *table = fake_table(fake, 1);
+    struct scan_run run;
+    begin(fake, table, LOCK_COMMITTED, true, &run);
+    assert_int_equal(peek(&run), API_SCAN_WAIT);
+    conf(fake, &run, 0, (const uint32_t[]){0, 1000, 0, 1, 5, SCAN_FRAG_DONE}, 6);
+    fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
+    conf(fake, &run, SCAN_END, (const uint32_t[]){0, 7, SCAN_FRAG_DONE}, 3);
+    assert_int_equal(run.ready, 1);
+    assert_int_equal(peek(&run), API_SCAN_END);
+    assert_int_equal(api_scan_rows(run.scan), 1012);
+    api_scan_close(run.scan);
+    idle(fake);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
+static void scan_errors(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 6; i++) {
+        struct fake *fake = fake_create(2);
+        struct api_table *table = fake_table(fake, 2);
+        struct scan_run run;
+        begin(fake, table, LOCK_COMMITTED, false, &run);
+        uint32_t error = 0;
+        bool closes = false;
+        assert_int_equal(peek(&run), API_SCAN_WAIT);
+        if (i == 0) { /* Refused. */
+            struct scan_tabref ref = {.api_scan = run.api_scan,
+                                      .transid1 = (uint32_t)run.transid,
+                                      .transid2 = (uint32_t)(run.transid >> 32),
+                                      .error = error = ERR_SCAN_TIMEOUT};
+            ANSWER(fake, TC(run.node), SCAN_TABREF, ref);
+        } else if (i == 1) { /* The coordinator's link goes. */
+            fake_link_down(fake, run.node);
+            error = ERR_NODE_FAILED_4029;
+        } else if (i == 2) { /* Another link goes that may have carried announced rows. */
+            conf(fake, &run, 0, (const uint32_t[]){0, 2, SCAN_FRAG_DONE}, 3);
+            fake_link_down(fake, 3 - run.node);
+            error = ERR_NODE_FAILED_4031;
+            closes = true;
+        } else if (i == 3) { /* No progress. */
+            fake_sleep(fake, 1000);
+            error = ERR_REQUEST_TIMEOUT;
+            closes = true;
+        } else if (i == 4) { /* Nonsense. */
+            conf(fake, &run, 0, (const uint32_t[]){99, 2, 0}, 3);
+            error = ERR_REPLY_4215;
+            closes = true;
+        } else { /* Rows of another transaction and of no fragment. */
+            struct scan_run other = run;
+            other.transid++;
+            rows(fake, &other, 1, 0, 1, 1);
+            assert_int_equal(run.ready, 0);
+            rows(fake, &run, 1, 99, 1, 1);
+            error = ERR_REPLY_4215;
+            closes = true;
+        }
+        assert_int_equal(run.ready, 1);
+        assert_int_equal(peek(&run), API_SCAN_ERROR);
+        assert_int_equal(api_scan_error(run.scan), error);
+        api_scan_close(run.scan);
+        if (closes) {
+            fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
+            conf(fake, &run, SCAN_END, NULL, 0);
+        }
+        idle(fake);
+        api_table_release(table);
+        fake_destroy(fake);
+    }
+}
+
+/* ---- Dictionary. ---- */
+
+static void table_is_cached(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct api_table *table = fake_table(fake, 2);
+    assert_int_equal(api_table_fragments(table), 2);
+    assert_int_equal(api_table_node(table, 1, 0), 2);
+    assert_int_equal(api_table_node(table, 2, 0), 0);
+    struct api_table *again = api_dict_cached(fake->core, "test/def/t");
+    assert_ptr_equal(again, table);
+    api_table_release(again);
+    api_dict_invalidate(fake->core, "test/def/t");
+    assert_null(api_dict_cached(fake->core, "test/def/t"));
+    assert_string_equal(api_table_def(table)->table, "t"); /* Still held. */
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
+/* Reads move to another node; a malformed answer is an error; the deadline completes what nobody answers. */
+static void reading_tables(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct fake_dict dict = {0};
+    uint32_t peer = 0;
+    assert_int_equal(api_dict_get(fake->client, "test/def/t", 1000, fake_dict_done, &dict), 0);
+    fake_next(fake, GSN_GET_TABINFO_REQ, &peer);
+    fake_link_down(fake, peer);
+    const uint32_t *request = fake_next(fake, GSN_GET_TABINFO_REQ, &peer);
+    struct get_tabinfo_conf bad = {.sender_data = request[SIGNAL_HEAD_WORDS]};
+    const uint32_t *sections[2] = {(const uint32_t[]){1, 2, 3}, (const uint32_t[]){1, 1, 1}};
+    uint32_t sizes[2] = {3, 3};
+    assert_true(fake_answer_to(fake, request[2], block_ref(peer, BLOCK_DBDICT, 0), GSN_GET_TABINFO_CONF, &bad,
+                               sizeof bad / 4u, 2, sections, sizes));
+    assert_int_equal(dict.calls, 1);
+    assert_int_equal(dict.result.error, ERR_REPLY_4215);
+    assert_int_equal(api_dict_get(fake->client, "test/def/t", 1000, fake_dict_done, &dict), 0);
+    request = fake_next(fake, GSN_GET_TABINFO_REQ, &peer);
+    struct get_tabinfo_ref ref = {.sender_data = request[SIGNAL_HEAD_WORDS], .error = ERR_NO_SUCH_TABLE};
+    ANSWER(fake, block_ref(peer, BLOCK_DBDICT, 0), GET_TABINFO_REF, ref);
+    assert_int_equal(dict.result.error, ERR_NO_SUCH_TABLE);
+    assert_int_equal(api_dict_get(fake->client, "test/def/t", 1000, fake_dict_done, &dict), 0);
+    fake_sleep(fake, 1000);
+    assert_int_equal(dict.calls, 3);
+    assert_int_equal(dict.result.error, ERR_REQUEST_TIMEOUT);
+    assert_int_equal(api_dict_get(fake->client, "", 1000, fake_dict_done, &dict), ERR_TABLE_NAME_TOO_LONG);
+    idle(fake);
+    fake_destroy(fake);
+}
+
+/* Creation goes to the president and follows a redirection; a busy schema is tried again; a lost link is unknown. */
+static void creating_tables(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(3);
+    struct table_def *def = fake_table_def();
+    struct fake_dict dict = {0};
+    uint32_t peer = 0;
+    assert_int_equal(api_dict_create(fake->client, def, 1000, fake_dict_done, &dict), 0);
+    const uint32_t *request = fake_next(fake, GSN_CREATE_TABLE_REQ, &peer);
+    assert_int_equal(peer, 1);
+    struct create_table_ref ref = {
+        .sender_data = request[SIGNAL_HEAD_WORDS], .error = ERR_NOT_MASTER, .master_node = 3};
+    ANSWER(fake, block_ref(1, BLOCK_DBDICT, 0), CREATE_TABLE_REF, ref);
+    fake_next(fake, GSN_CREATE_TABLE_REQ, &peer);
+    assert_int_equal(peer, 3);
+    ANSWER(fake, block_ref(1, BLOCK_DBDICT, 0), CREATE_TABLE_REF, ref); /* From the node that is not asked any more. */
+    ref.error = ERR_SCHEMA_BUSY;
+    ANSWER(fake, block_ref(3, BLOCK_DBDICT, 0), CREATE_TABLE_REF, ref);
+    fake_expect_nothing(fake);
+    fake_sleep(fake, 100);
+    fake_next(fake, GSN_CREATE_TABLE_REQ, &peer);
+    struct create_table_conf conf_payload = {.sender_data = ref.sender_data, .table_id = 7, .version = 1};
+    ANSWER(fake, block_ref(peer, BLOCK_DBDICT, 0), CREATE_TABLE_CONF, conf_payload);
+    assert_int_equal(dict.calls, 1);
+    assert_int_equal(dict.result.error, 0);
+    assert_int_equal(dict.result.table_id, 7);
+    assert_int_equal(api_dict_drop(fake->client, 7, 1, 1000, fake_dict_done, &dict), 0);
+    fake_next(fake, GSN_DROP_TABLE_REQ, &peer);
+    fake_link_down(fake, peer);
+    assert_int_equal(dict.calls, 2);
+    assert_int_equal(dict.result.error, ERR_CLUSTER_FAILURE);
+    idle(fake);
+    free(def);
+    fake_destroy(fake);
+}
+
+static void listing_tables(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(1);
+    struct fake_dict dict = {0};
+    uint32_t entry[6] = {7, 3, TABLE_ONLINE, 2, 3, 0x632F62u};
+    assert_int_equal(api_dict_list(fake->client, 1000, fake_dict_done, &dict), 0);
+    uint32_t ref = fake_next(fake, GSN_LIST_TABLES_REQ, NULL)[SIGNAL_HEAD_WORDS];
+    struct list_tables_conf list = {.sender_data = ref, .count = 1, .next_id = 8};
+    fake_answer_section(fake, block_ref(1, BLOCK_DBDICT, 0), GSN_LIST_TABLES_CONF, &list, 3, entry, 6);
+    assert_int_equal(fake_next(fake, GSN_LIST_TABLES_REQ, NULL)[SIGNAL_HEAD_WORDS + 1], 8);
+    list.next_id = 0;
+    fake_answer_section(fake, block_ref(1, BLOCK_DBDICT, 0), GSN_LIST_TABLES_CONF, &list, 3, entry, 6);
+    assert_int_equal(dict.calls, 1);
+    assert_int_equal(dict.result.list_count, 2);
+    assert_int_equal(api_dict_list(fake->client, 1000, fake_dict_done, &dict), 0);
+    list.sender_data = fake_next(fake, GSN_LIST_TABLES_REQ, NULL)[SIGNAL_HEAD_WORDS];
+    list.count = 2; /* More than the section holds. */
+    fake_answer_section(fake, block_ref(1, BLOCK_DBDICT, 0), GSN_LIST_TABLES_CONF, &list, 3, entry, 6);
+    assert_int_equal(dict.result.error, ERR_REPLY_4215);
+    idle(fake);
+    fake_destroy(fake);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_scan),      cmocka_unit_test(locking_scan_waits), cmocka_unit_test(counts),
+        cmocka_unit_test(scan_errors),     cmocka_unit_test(table_is_cached),    cmocka_unit_test(reading_tables),
+        cmocka_unit_test(creating_tables), cmocka_unit_test(listing_tables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,432 @@
+/* test_api_transaction.c -- the client core's transactions against a scripted server. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "api_fake.h"
+
+static uint32_t late(struct fake *fake)
+{
+    return (uint32_t)api_client_statistics(fake->client)->late_answers;
+}
+
+static void idle(struct fake *fake)
+{
+    assert_int_equal(api_client_pending(fake->client), 0);
+    assert_int_equal(api_client_unclean(fake->client), 0);
+}
+
+/* One insert that commits at once, and a second transaction on the same coordinator record. */
+static void commits(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(1);
+    struct api_table *table = fake_table(fake, 1);
+    uint32_t api_connect = 0;
+    for (uint32_t round = 0; round < 2; round++) {
+        uint32_t done = 0;
+        struct api_tx *tx = api_tx_start(fake->client);
+        assert_non_null(fake_op(tx, table, OP_INSERT, LOCK_EXCLUSIVE, 0, 42, NULL));
+        assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
+        if (round == 0) api_connect = fake_seize(fake, 1);
+        const uint32_t *words = fake_next(fake, GSN_TCKEYREQ, NULL);
+        const struct tckeyreq *req = TCKEYREQ_OF(words);
+        assert_int_equal(req->tc_connect, TC_CONNECT_OF(1));
+        assert_int_equal(req->table_id, 7);
+        assert_int_equal(req->schema_version, 3);
+        assert_int_equal(req->request_info & (KEY_START | KEY_EXECUTE | KEY_COMMIT),
+                         KEY_START | KEY_EXECUTE | KEY_COMMIT);
+        assert_int_equal(kind_sections(words[0]), 2);
+        assert_int_equal(api_tx_id(tx) >> 40, 200u << 12 | OWN_NODE);
+        fake_keyconf(fake, 1, api_connect, api_tx_id(tx), true);
+        assert_int_equal(done, 1);
+        assert_int_equal(api_tx_outcome(tx), API_COMMITTED);
+        assert_int_equal(api_tx_epoch(tx), 5ull << 32 | 6);
+        fake_keyconf(fake, 1, api_connect, api_tx_id(tx), true); /* Once more: nobody waits for it. */
+        assert_int_equal(done, 1);
+        api_tx_close(tx);
+        fake_expect_nothing(fake);
+    }
+    assert_int_equal(late(fake), 2);
+    idle(fake);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
+/* A locking read's row may come before or after the confirmation, from another node. */
+static void rows_in_any_order(void **state)
+{
+    (void)state;
+    for (uint32_t order = 0; order < 2; order++) {
+        struct fake *fake = fake_create(2);
+        struct api_table *table = fake_table(fake, 2);
+        struct fake_row row = {0};
+        uint32_t done = 0;
+        uint32_t node = 0;
+        struct api_tx *tx = api_tx_start(fake->client);
+        struct api_op *op = fake_op(tx, table, OP_READ, LOCK_EXCLUSIVE, 0, 42, &row);
+        assert_int_equal(api_tx_execute(tx, API_NO_COMMIT, 1000, fake_done, &done), 0);
+        node = api_tx_node(tx);
+        uint32_t connect = fake_seize(fake, node);
+        uint32_t ref = TCKEYREQ_OF(fake_next(fake, GSN_TCKEYREQ, NULL))->api_op;
+        if (order == 0) fake_row(fake, 3 - node, ref, api_tx_id(tx), 99);
+        fake_keyconf(fake, node, connect, api_tx_id(tx), false);
+        assert_int_equal(done, order == 0);
+        if (order == 1) fake_row(fake, 3 - node, ref, api_tx_id(tx), 99);
+        assert_int_equal(done, 1);
+        assert_int_equal(row.calls, 1);
+        assert_int_equal(row.pairs[1], 99);
+        assert_int_equal(api_op_error(op), 0);
+        assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
+        fake_next(fake, GSN_TC_COMMITREQ, NULL);
+        struct tc_commitconf conf = {.api_connect = connect,
+                                     .transid1 = (uint32_t)api_tx_id(tx),
+                                     .transid2 = (uint32_t)(api_tx_id(tx) >> 32)};
+        ANSWER(fake, TC(node), TC_COMMITCONF, conf);
+        assert_int_equal(done, 2);
+        assert_int_equal(api_tx_outcome(tx), API_COMMITTED);
+        api_tx_close(tx);
+        idle(fake);
+        api_table_release(table);
+        fake_destroy(fake);
+    }
+}
+
+/* Committed reads need no coordinator record; a missing row leaves the transaction alive. */
+static void committed_reads(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(1);
+    struct api_table *table = fake_table(fake, 1);
+    struct fake_row row[2] = {{0}};
+    uint32_t done = 0;
+    struct api_tx *tx = api_tx_start(fake->client);
+    fake_op(tx, table, OP_READ, LOCK_COMMITTED, API_OP_MAY_MISS, 1, &row[0]);
+    struct api_op *missing = fake_op(tx, table, OP_READ, LOCK_COMMITTED, API_OP_MAY_MISS, 2, &row[1]);
+    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
+    uint32_t first = TCKEYREQ_OF(fake_next(fake, GSN_TCKEYREQ, NULL))->api_op;
+    const struct tckeyreq *second = TCKEYREQ_OF(fake_next(fake, GSN_TCKEYREQ, NULL));
+    assert_int_equal(second->request_info & (KEY_START | KEY_EXECUTE | KEY_COMMIT), 0);
+    struct tckeyref ref = {.api_op = second->api_op,
+                           .transid1 = second->transid1,
+                           .transid2 = second->transid2,
+                           .error = ERR_ROW_NOT_FOUND};
+    ANSWER(fake, TC(1), TCKEYREF, ref);
+    ANSWER(fake, TC(1), TCKEYREF, ref); /* Twice: the second is late. */
+    assert_int_equal(done, 0);
+    fake_row(fake, 1, first, api_tx_id(tx) + 1, 3); /* Another transaction's: dropped. */
+    fake_row(fake, 1, first ^ 0x01000000u, api_tx_id(tx), 3); /* Another generation. */
+    assert_int_equal(row[0].calls, 0);
+    fake_row(fake, 1, first, api_tx_id(tx), 4);
+    assert_int_equal(done, 1);
+    assert_int_equal(row[0].pairs[1], 4);
+    assert_int_equal(api_op_error(missing), ERR_ROW_NOT_FOUND);
+    assert_int_equal(api_tx_outcome(tx), API_COMMITTED);
+    assert_int_equal(late(fake), 3);
+    api_tx_close(tx);
+    fake_expect_nothing(fake);
+    idle(fake);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
+static struct api_tx *begun(struct fake *fake, struct api_table *table, enum api_execute type, uint32_t *done,
+                            uint32_t *connect)
+{
+    struct api_tx *tx = api_tx_start(fake->client);
+    fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL);
+    assert_int_equal(api_tx_execute(tx, type, 1000, fake_done, done), 0);
+    *connect = fake_seize(fake, api_tx_node(tx));
+    fake_next(fake, GSN_TCKEYREQ, NULL);
+    return tx;
+}
+
+/* The coordinator aborts: the error and the operation are told, the record is used again without cleaning. */
+static void aborted_by_operation(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(1);
+    struct api_table *table = fake_table(fake, 1);
+    uint32_t done = 0;
+    uint32_t connect = 0;
+    struct api_tx *tx = begun(fake, table, API_COMMIT, &done, &connect);
+    const uint32_t *sent = fake->sent[fake->sent_read - 1].words;
+    struct tcrollbackrep rep = {.api_connect = connect,
+                                .transid1 = (uint32_t)api_tx_id(tx),
+                                .transid2 = (uint32_t)(api_tx_id(tx) >> 32),
+                                .error = ERR_SCHEMA_VERSION,
+                                .api_op = TCKEYREQ_OF(sent)->api_op};
+    ANSWER(fake, TC(1), TCROLLBACKREP, rep);
+    assert_int_equal(done, 1);
+    assert_int_equal(api_tx_outcome(tx), API_ABORTED);
+    assert_int_equal(api_tx_error(tx), ERR_SCHEMA_VERSION);
+    assert_ptr_equal(api_tx_error_op(tx), api_tx_first(tx));
+    assert_null(api_dict_cached(fake->core, "test/def/t")); /* The stale definition is forgotten. */
+    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), ERR_SCHEMA_VERSION);
+    assert_int_equal(api_tx_execute(tx, API_ROLLBACK, 1000, fake_done, &done), 0);
+    assert_int_equal(done, 2);
+    api_tx_close(tx);
+    fake_expect_nothing(fake);
+    idle(fake);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
+/* Deadline while a commit is in flight: unknown; before it: aborted. Either way the record is rolled back first. */
+static void expires(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct fake *fake = fake_create(1);
+        struct api_table *table = fake_table(fake, 1);
+        uint32_t done = 0;
+        uint32_t connect = 0;
+        struct api_tx *tx = begun(fake, table, i == 0 ? API_COMMIT : API_NO_COMMIT, &done, &connect);
+        uint64_t transid = api_tx_id(tx);
+        fake_sleep(fake, 999);
+        assert_int_equal(done, 0);
+        fake_sleep(fake, 1);
+        assert_int_equal(done, 1);
+        assert_int_equal(api_tx_error(tx), ERR_REQUEST_TIMEOUT);
+        assert_int_equal(api_tx_outcome(tx), i == 0 ? API_UNKNOWN : API_ABORTED);
+        api_tx_close(tx);
+        assert_int_equal(api_client_unclean(fake->client), 1);
+        fake_next(fake, GSN_TCROLLBACKREQ, NULL);
+        fake_keyconf(fake, 1, connect, transid, true); /* Too late. */
+        struct api_tx *other = api_tx_start(fake->client);
+        fake_op(other, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 1, NULL);
+        assert_int_equal(api_tx_execute(other, API_COMMIT, 1000, fake_done, &done), 0);
+        fake_seize(fake, 1); /* The dirty record is not used. */
+        fake_next(fake, GSN_TCKEYREQ, NULL);
+        api_tx_close(other);
+        fake_next(fake, GSN_TCROLLBACKREQ, NULL);
+        struct tcrollbackconf conf = {
+            .api_connect = connect, .transid1 = (uint32_t)transid, .transid2 = (uint32_t)(transid >> 32)};
+        ANSWER(fake, TC(1), TCROLLBACKCONF, conf);
+        assert_int_equal(api_client_unclean(fake->client), 1); /* The other one's. */
+        assert_int_equal(api_client_pending(fake->client), 0);
+        assert_int_equal(done, 1);
+        api_table_release(table);
+        fake_destroy(fake);
+    }
+}
+
+/* A refused rollback gives the record back instead of using it again. */
+static void cleaning_refused(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(1);
+    struct api_table *table = fake_table(fake, 1);
+    uint32_t done = 0;
+    uint32_t connect = 0;
+    struct api_tx *tx = begun(fake, table, API_NO_COMMIT, &done, &connect);
+    uint64_t transid = api_tx_id(tx);
+    fake->full = true; /* The rollback finds no room and is tried again. */
+    api_tx_close(tx);
+    fake_sleep(fake, 30);
+    fake->full = false;
+    fake_expect_nothing(fake);
+    fake_sleep(fake, 30);
+    fake_next(fake, GSN_TCROLLBACKREQ, NULL);
+    struct tcrollbackref ref = {
+        .api_connect = connect, .transid1 = (uint32_t)transid, .transid2 = (uint32_t)(transid >> 32), .error = 1};
+    ANSWER(fake, TC(1), TCROLLBACKREF, ref);
+    const uint32_t *release = fake_next(fake, GSN_TCRELEASEREQ, NULL);
+    assert_int_equal(release[SIGNAL_HEAD_WORDS], TC_CONNECT_OF(1));
+    struct tcreleaseconf conf = {.sender_data = connect};
+    ANSWER(fake, TC(1), TCRELEASECONF, conf);
+    idle(fake);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
+/* The coordinator's link goes in every state. */
+static void link_loss(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 5; i++) {
+        struct fake *fake = fake_create(1);
+        struct api_table *table = fake_table(fake, 1);
+        uint32_t done = 0;
+        uint32_t connect = 0;
+        struct api_tx *tx;
+        uint32_t error = ERR_NODE_FAILED_ABORTED;
+        enum api_outcome outcome = API_ABORTED;
+        if (i == 0) { /* Seizing. */
+            tx = api_tx_start(fake->client);
+            fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL);
+            assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
+            error = ERR_CLUSTER_UNAVAILABLE; /* No other node is left. */
+        } else {
+            tx = begun(fake, table, i == 2 ? API_COMMIT : API_NO_COMMIT, &done, &connect);
+        }
+        if (i == 2) {
+            error = ERR_CLUSTER_FAILURE;
+            outcome = API_UNKNOWN;
+        }
+        if (i >= 3) fake_keyconf(fake, 1, connect, api_tx_id(tx), false); /* Idle between two executes. */
+        if (i == 4) {
+            assert_int_equal(api_tx_execute(tx, API_ROLLBACK, 1000, fake_done, &done), 0);
+            error = 0;
+        }
+        uint32_t before = done;
+        fake_link_down(fake, 1);
+        assert_int_equal(done, i == 3 ? before : before + 1);
+        assert_int_equal(api_tx_error(tx), error);
+        assert_int_equal(api_tx_outcome(tx), outcome);
+        api_tx_close(tx);
+        idle(fake);
+        api_table_release(table);
+        fake_destroy(fake);
+    }
+}
+
+/* While the record is seized, another node takes over without the application noticing. */
+static void seizes_elsewhere(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct api_table *table = fake_table(fake, 2);
+    uint32_t done = 0;
+    struct api_tx *tx = api_tx_start(fake->client);
+    fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL);
+    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
+    uint32_t node = api_tx_node(tx);
+    fake_next(fake, GSN_TCSEIZEREQ, NULL);
+    fake_link_down(fake, node);
+    assert_int_equal(done, 0);
+    uint32_t connect = fake_seize(fake, 3 - node);
+    fake_next(fake, GSN_TCKEYREQ, NULL);
+    fake_keyconf(fake, 3 - node, connect, api_tx_id(tx), true);
+    assert_int_equal(done, 1);
+    assert_int_equal(api_tx_outcome(tx), API_COMMITTED);
+    api_tx_close(tx);
+    idle(fake);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
+/* Committed reads are asked again at another node; a lost row of a locking read is told. */
+static void reads_and_lost_nodes(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct api_table *table = fake_table(fake, 2);
+    struct fake_row row = {0};
+    uint32_t done = 0;
+    uint32_t peer = 0;
+    struct api_tx *tx = api_tx_start(fake->client);
+    fake_op(tx, table, OP_READ, LOCK_COMMITTED, 0, 42, &row);
+    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
+    uint32_t ref = TCKEYREQ_OF(fake_next(fake, GSN_TCKEYREQ, &peer))->api_op;
+    fake_link_down(fake, peer);
+    assert_int_equal(done, 0);
+    fake_next(fake, GSN_TCKEYREQ, &peer);
+    fake_row(fake, peer, ref, api_tx_id(tx), 1);
+    assert_int_equal(done, 1);
+    assert_int_equal(api_tx_error(tx), 0);
+    api_tx_close(tx);
+    fake_link_up(fake, 3 - peer, 77);
+    fake_register(fake, 3 - peer, START_STARTED, 1);
+    tx = api_tx_start(fake->client);
+    fake_op(tx, table, OP_READ, LOCK_SHARED, 0, 42, &row);
+    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
+    uint32_t node = api_tx_node(tx);
+    uint32_t connect = fake_seize(fake, node);
+    fake_next(fake, GSN_TCKEYREQ, NULL);
+    fake_keyconf(fake, node, connect, api_tx_id(tx), true);
+    fake_link_down(fake, 3 - node); /* A replica that may have had the row. */
+    assert_int_equal(done, 2);
+    assert_int_equal(api_tx_outcome(tx), API_COMMITTED);
+    assert_int_equal(api_tx_error(tx), ERR_COMMITTED_READS_LOST);
+    api_tx_close(tx);
+    idle(fake);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(1);
+    struct api_table *table = fake_table(fake, 1);
+    uint32_t done = 0;
+    /* No room: the transaction is aborted at once and can be tried again. */
+    struct api_tx *tx = api_tx_start(fake->client);
+    fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL);
+    fake->full = true;
+    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), ERR_API_SEND_BUFFER_4022);
+    fake->full = false;
+    assert_int_equal(error_status(ERR_API_SEND_BUFFER_4022), ERROR_STATUS_TEMPORARY);
+    api_tx_close(tx);
+    /* The coordinator has no record. */
+    tx = api_tx_start(fake->client);
+    fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL);
+    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
+    struct tcseizeref ref = {.sender_data = fake_next(fake, GSN_TCSEIZEREQ, NULL)[SIGNAL_HEAD_WORDS],
+                             .error = ERR_TC_TRANSACTIONS};
+    ANSWER(fake, TC(1), TCSEIZEREF, ref);
+    assert_int_equal(done, 1);
+    assert_int_equal(api_tx_error(tx), ERR_TC_TRANSACTIONS);
+    /* Misuse. */
+    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), ERR_TC_TRANSACTIONS);
+    assert_null(fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL));
+    api_tx_close(tx);
+    /* A node that is not started is not asked. */
+    fake_register(fake, 1, START_STOPPING_1, 1);
+    tx = api_tx_start(fake->client);
+    fake_op(tx, table, OP_READ, LOCK_COMMITTED, 0, 42, NULL);
+    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), ERR_CLUSTER_UNAVAILABLE);
+    api_tx_close(tx);
+    idle(fake);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
+/* What is no answer for a client closes the link. */
+static void forged(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(1);
+    uint32_t own = block_ref(OWN_NODE, BLOCK_API, api_client_instance(fake->client));
+    struct tckeyconf conf = {.api_connect = 0x01000001u};
+    uint32_t words = sizeof conf / 4u;
+    assert_false(fake_answer_to(fake, own, TC(1), GSN_TCKEYREQ, &conf, words, 0, NULL, NULL));
+    assert_false(fake_answer_to(fake, own, TC(1), GSN_TCKEYCONF, &conf, words - 1, 0, NULL, NULL));
+    assert_false(fake_answer_to(fake, own, TC(1), GSN_TRANSID_AI, &conf, words, 0, NULL, NULL));
+    assert_false(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_DBTC, 1), TC(1), GSN_TCKEYCONF, &conf, words, 0, NULL,
+                                NULL));
+    assert_false(fake_answer_to(fake, own, TC(9), GSN_TCKEYCONF, &conf, words, 0, NULL, NULL));
+    assert_true(fake_answer_to(fake, own, TC(1), GSN_TCKEYCONF, &conf, words, 0, NULL, NULL));
+    assert_true(fake_answer_to(fake, own + 5, TC(1), GSN_TCKEYCONF, &conf, words, 0, NULL, NULL));
+    assert_int_equal(late(fake), 1);
+    fake_destroy(fake);
+}
+
+/* A node that does not answer registrations loses its link. */
+static void heartbeats(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(1);
+    for (uint32_t i = 0; i < 12; i++) {
+        fake_sleep(fake, 400);
+        fake_register(fake, 1, START_STARTED, 1);
+    }
+    assert_int_equal(fake->closed, 0);
+    assert_true(api_core_node_ready(fake->core, 1));
+    for (uint32_t i = 0; i < 13; i++)
+        fake_sleep(fake, 400);
+    assert_int_equal(fake->closed, 1);
+    assert_false(api_core_node_ready(fake->core, 1));
+    fake_destroy(fake);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commits),          cmocka_unit_test(rows_in_any_order),
+        cmocka_unit_test(committed_reads),  cmocka_unit_test(aborted_by_operation),
+        cmocka_unit_test(expires),          cmocka_unit_test(cleaning_refused),
+        cmocka_unit_test(link_loss),        cmocka_unit_test(seizes_elsewhere),
+        cmocka_unit_test(reads_and_lost_nodes), cmocka_unit_test(refusals),
+        cmocka_unit_test(forged),           cmocka_unit_test(heartbeats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
