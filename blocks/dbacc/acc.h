@@ -55,11 +55,12 @@ struct acc_lock_req {
  * A transaction that holds a lock on the row gets another one at once if it is shared, if it holds an exclusive one, or
  * if nobody else holds one (upgrade); otherwise an upgrade waits before all other waiters. Nobody else overtakes.
  */
-uint32_t acc_lock(struct acc *acc, struct acc_frag *frag, uint32_t row, const struct acc_lock_req *req, uint32_t *lock);
+uint32_t acc_lock(struct acc *acc, struct acc_frag *frag, uint32_t row, const struct acc_lock_req *req,
+                  uint32_t *lock);
 
 /*
- * Gives back a lock, or leaves the queue, or takes back a grant that was not fetched yet. Waiters that may go on now are
- * put on the ready list. `lock` was returned by acc_lock() or by TUP and has not been reported as gone by
+ * Gives back a lock, or leaves the queue, or takes back a grant that was not fetched yet. Waiters that may go on now
+ * are put on the ready list. `lock` was returned by acc_lock() or by TUP and has not been reported as gone by
  * acc_ready_next(). A lock whose row has vanished meanwhile is still given back like any other.
  */
 void acc_unlock(struct acc *acc, uint32_t lock);

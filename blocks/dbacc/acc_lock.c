@@ -181,7 +181,8 @@ static void queue_grant(struct acc *acc, struct acc_lock *head)
     }
 }
 
-uint32_t acc_lock(struct acc *acc, struct acc_frag *frag, uint32_t row, const struct acc_lock_req *req, uint32_t *lock_ref)
+uint32_t acc_lock(struct acc *acc, struct acc_frag *frag, uint32_t row, const struct acc_lock_req *req,
+                  uint32_t *lock_ref)
 {
     uint32_t *word = tup_lock_word(frag->rows, row);
     struct acc_lock *head = lock_or_null(acc, *word);

@@ -11,7 +11,8 @@
  *
  *   row = acc_find(tup_frag_index(frag), hash, key, words)
  *   row == ROW_NONE   insert, write: tup_insert(), which also locks the new row. Else error 626.
- *   row found         acc_lock(exclusive), perhaps wait and start again; then tup_insert, tup_update, tup_write, tup_delete.
+ *   row found         acc_lock(exclusive), perhaps wait and start again; then tup_insert, tup_update, tup_write,
+ *                     tup_delete.
  *   commit            tup_commit(change), then acc_unlock(lock) when the protocol allows it.
  *   abort             tup_abort(change), then acc_unlock(lock).
  *   operation failed  nothing has changed; the lock that LQH took for it is given back with acc_unlock().
@@ -105,8 +106,8 @@ struct tup_changed {
 uint32_t tup_insert(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
 
 /*
- * Changes the named columns. Errors as tup_insert(), and 626 no such row, 840 NULL for NOT NULL, 897 any key column, 896
- * the row is damaged.
+ * Changes the named columns. Errors as tup_insert(), and 626 no such row, 840 NULL for NOT NULL, 897 any key column,
+ * 896 the row is damaged.
  */
 uint32_t tup_update(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
 
@@ -135,7 +136,8 @@ enum tup_change_kind tup_change_kind_of(struct tup *tup, uint32_t change);
 
 /* --- Scanning in row id order. --- */
 
-struct tup_scan_position { /* Zeroed = start. Survives inserts, deletes and page reuse; rows added behind it are missed. */
+/* Zeroed = start. Survives inserts, deletes and page reuse; rows added behind it are missed. */
+struct tup_scan_position {
     uint32_t page;
     uint32_t slot;
 };

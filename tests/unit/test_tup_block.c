@@ -24,15 +24,15 @@ static const struct block_type starter_type = {"DBLQH", BLOCK_DBLQH, starter_han
 static void test_configuration(void **state)
 {
     (void)state;
-    struct fake_host fake;
+    struct fake_host *fake = calloc(1, sizeof *fake); /* Too large for a stack. */
     struct node_config config = {.own_node = 1};
     node_config_defaults(&config);
     config.thread_count = 1;
     config.operations_max = 8;
     config.tables_max = 2;
     config.deadlock_timeout_ms = 300;
-    fake_host_init(&fake);
-    struct node_options options = {.host = &fake.host, .gsn_name = gsn_name};
+    fake_host_init(fake);
+    struct node_options options = {.host = &fake->host, .gsn_name = gsn_name};
     struct node *node = node_create(&config, &options);
     assert_non_null(node);
     struct thread *thread = node_thread(node, 0);
@@ -68,6 +68,7 @@ static void test_configuration(void **state)
     assert_int_equal(world_data_pages(&world), 0);
     node_destroy(node);
     free(world.def);
+    free(fake);
 }
 
 int main(void)
