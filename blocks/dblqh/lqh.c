@@ -140,6 +140,9 @@ static void lqh_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case LQH_WORK_TABLE:
         lqh_table_step(lqh, work->ref);
         return;
+    case LQH_WORK_READS:
+        lqh_reads_flush(lqh);
+        return;
     }
     ndbrequire(false); /* No other work is ever sent. */
 }

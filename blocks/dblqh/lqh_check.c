@@ -69,6 +69,7 @@ void lqh_check(struct block *block)
         if (lqh->table[i] != NULL) users += lqh->table[i]->users;
     }
     ndbrequire(users == (uint64_t)lqh->operations.in_use - seen.scan_ops + lqh->scans.in_use); /* I-LQH-3 */
+    ndbrequire(lqh->reads.executed == lqh->reads.added || lqh->reads.flush_sent); /* I-LQH-6: none is forgotten. */
     ndbrequire(seen.segments == lqh->segments.in_use);
     ndbrequire(seen.scan_locks == lqh->scan_locks.in_use && seen.scan_ops == seen.scan_locks);
     ndbrequire(tup_changes_open(lqh->tup) <= seen.changes); /* One change per row and transaction. */

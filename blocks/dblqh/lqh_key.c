@@ -1,4 +1,4 @@
-/* lqh_key.c -- key operations: committed reads at once; locking reads and writes prepared along the replica chain. */
+/* lqh_key.c -- locking reads and writes, prepared along the replica chain. Committed reads are in lqh_read.c. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
 
@@ -9,58 +9,6 @@
 static inline bool is_read(uint32_t request_info)
 {
     return key_operation_of(request_info) == OP_READ;
-}
-
-static void send_row(struct lqh *lqh, uint32_t api_ref, const struct transid_ai *ai, uint32_t words)
-{
-    struct section section = {.words = lqh->out, .size = words};
-    signal_send(&lqh->block, api_ref, GSN_TRANSID_AI, PRIO_B, ai, sizeof *ai / 4u, &section, 1);
-}
-
-/* --- Committed reads: no record, no lock, answered straight to the client. --- */
-
-static void refuse_read(struct lqh *lqh, const struct lqhkeyreq *req, uint32_t error)
-{
-    jam_data(error);
-    if (error != ERR_READ_NODE_FAILURE) {
-        struct tckeyref ref = {
-            .api_op = req->api_op, .transid1 = req->transid1, .transid2 = req->transid2, .error = error};
-        sig_send(&lqh->block, req->api_ref, GSN_TCKEYREF, PRIO_B, &ref);
-        return;
-    }
-    /* There is no link to the client from here: its TC tells it. */
-    struct lqhkeyref ref = {.tc_op = REF_NONE,
-                            .transid1 = req->transid1,
-                            .transid2 = req->transid2,
-                            .error = error,
-                            .prev_ref = req->api_ref,
-                            .prev_op = req->api_op};
-    sig_send(&lqh->block, req->tc_ref, GSN_LQHKEYREF, PRIO_B, &ref);
-}
-
-static uint32_t read_committed(struct lqh *lqh, const struct signal *sig, const struct lqh_table *table)
-{
-    const struct lqhkeyreq *req = SIG_PAYLOAD(sig, lqhkeyreq);
-    struct tup_frag *frag = tup_frag_get(lqh->tup, table->frags[req->fragment_id]);
-    uint32_t row = acc_find(tup_frag_index(frag), req->hash, sig->section[0].words, sig->section[0].size);
-    if (row == ROW_NONE) return ERR_ROW_NOT_FOUND;
-    struct tup_read read = {.frag = frag,
-                            .row = row,
-                            .transid1 = req->tc_trans, /* REF_NONE: only what is committed is seen. */
-                            .transid2 = req->tc_ref,
-                            .attr = sig->section[1].words,
-                            .attr_words = sig->section[1].size};
-    uint32_t words = 0;
-    uint32_t error = tup_read(lqh->tup, &read, lqh->out + 1, TUP_ROW_WORDS_MAX, &words);
-    if (error != 0) return error;
-    lqh->out[0] = words;
-    struct transid_ai ai = {.api_op = req->api_op,
-                            .transid1 = req->transid1,
-                            .transid2 = req->transid2,
-                            .rows = 1,
-                            .fragment_id = req->fragment_id};
-    send_row(lqh, req->api_ref, &ai, words + 1);
-    return 0;
 }
 
 /* --- What every request passes. --- */
@@ -180,7 +128,7 @@ static uint32_t do_read(struct lqh *lqh, struct lqh_op *op, const struct lqh_dat
                             .transid2 = op->transid2,
                             .rows = 1,
                             .fragment_id = op->fragment_id};
-    send_row(lqh, op->api_ref, &ai, *words + 1);
+    lqh_send_row(lqh, op->api_ref, &ai, *words + 1);
     return 0;
 }
 
@@ -368,26 +316,19 @@ void lqh_exec_LQHKEYREQ(struct block *block, const struct signal *sig)
 {
     struct lqh *lqh = lqh_of(block);
     const struct lqhkeyreq *req = SIG_PAYLOAD(sig, lqhkeyreq);
-    bool committed = req->tc_op == REF_NONE;
     uint32_t error;
     if (!references_valid(sig)) {
         lqh_protocol_error(lqh, sig->sender, "LQHKEYREQ with impossible references");
         return;
     }
-    if (committed && (error = lqh_client_error(lqh, req->api_ref)) != 0) {
-        refuse_read(lqh, req, error);
-        return;
-    }
     struct lqh_table *table =
         lqh_table_usable(lqh, req->table_id, req->schema_version, req->fragment_id, &error);
     if (table != NULL) error = check_data(lqh, sig, table);
-    if (committed && error == 0) {
-        error = sig->section_count < 2 ? ERR_READ_NO_COLUMNS : read_committed(lqh, sig, table);
-    }
-    if (committed && error != 0) refuse_read(lqh, req, error);
-    if (committed) return;
-    if (error != 0)
+    if (req->tc_op == REF_NONE) {
+        lqh_read(lqh, sig, table, error);
+    } else if (error != 0) {
         refuse_request(lqh, req, error);
-    else
+    } else {
         prepare(lqh, sig, table);
+    }
 }

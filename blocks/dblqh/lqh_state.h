@@ -19,6 +19,8 @@
 #define LQH_SEGMENT_WORDS   61u     /* A segment record is 256 bytes. */
 #define LQH_SCAN_LOCKS      250u    /* Rows in a batch of a locking scan, at most. */
 #define LQH_SCAN_GROUP      64u     /* Row ids fetched at once. */
+#define LQH_READS_PENDING   16u     /* Committed reads on their way through the memory's latency; power of two. */
+#define LQH_READ_WORDS      40u     /* Key and attrinfo of such a read; longer ones are executed at once. */
 #define LQH_READY_STEP      16u     /* Operations that got their lock, before others have their turn. */
 #define LQH_LOCK_TICK_MS    10u
 #define LQH_HOLD_BACK_MS    5u      /* A scan looks again so often whether the client's link has drained. */
@@ -139,11 +141,29 @@ struct lqh_rows {
     uint32_t words;
 };
 
+/* A committed read that has been announced to the memory and is executed a little later. */
+struct lqh_pending_read {
+    struct lqhkeyreq req;
+    uint32_t key_words;
+    uint32_t attr_words;
+    uint32_t words[LQH_READ_WORDS];
+};
+
+/* Reads are numbered as they come; number n stands in slot n modulo LQH_READS_PENDING. */
+struct lqh_reads {
+    uint32_t added;    /* So many have come, */
+    uint32_t staged;   /* the row of so many has been asked for, */
+    uint32_t executed; /* so many are done. */
+    bool flush_sent;   /* LQH_WORK_READS is on its way. */
+    struct lqh_pending_read pending[LQH_READS_PENDING];
+};
+
 enum lqh_work {
     LQH_WORK_SCAN = 1,    /* ref: scan */
     LQH_WORK_READY,       /* go on with the ready list */
     LQH_WORK_LOCK_TICK,   /* look for lock timeouts */
     LQH_WORK_TABLE,       /* ref: table id; the next step of DICT's order */
+    LQH_WORK_READS,       /* execute the pending committed reads */
 };
 
 struct lqh_continueb {
@@ -166,6 +186,7 @@ struct lqh {
     struct pool scan_locks;
     bool ready_sent; /* LQH_WORK_READY is on its way. */
     bool tick_sent;  /* LQH_WORK_LOCK_TICK is. */
+    struct lqh_reads reads;
     uint32_t *out;   /* LQH_OUT_WORDS: rows on their way out. */
     uint32_t *data;  /* LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX: saved data put together again. */
     void *decode_memory;
@@ -197,6 +218,11 @@ struct lqh_op *lqh_op_get(struct lqh *lqh, uint32_t ref);
 void lqh_exec_LQHKEYREQ(struct block *block, const struct signal *sig);
 void lqh_op_ready(struct lqh *lqh, struct lqh_op *op, const struct acc_ready *ready);
 void lqh_op_release(struct lqh *lqh, struct lqh_op *op);
+
+/* lqh_read.c */
+void lqh_read(struct lqh *lqh, const struct signal *sig, const struct lqh_table *table, uint32_t error);
+void lqh_reads_flush(struct lqh *lqh);
+void lqh_send_row(struct lqh *lqh, uint32_t api_ref, const struct transid_ai *ai, uint32_t words); /* From lqh->out. */
 
 /* lqh_save.c */
 bool lqh_save(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data);

@@ -1,0 +1,164 @@
+/* lqh_read.c -- committed reads: no record, no lock, answered straight to the client. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A read costs two cache misses, the index line and the row, which take longer than all the rest. So a read is not
+ * executed when it comes, but pending for a moment: its index line is asked for at once, its row when READS_TO_STAGE more
+ * have come, and after READS_TO_EXECUTE more it is executed and finds both. A CONTINUEB behind the signals that are
+ * queued now flushes what is left; so a read that comes alone loses one turn of the queue and nothing else. A pending read
+ * has no ties: table, fragment and client are looked at again when it is executed.
+ */
+#include "blocks/dblqh/lqh_state.h"
+
+#define READS_TO_STAGE   6u
+#define READS_TO_EXECUTE 12u
+
+static_assert(READS_TO_EXECUTE < LQH_READS_PENDING, "there is a slot for the next one");
+
+void lqh_send_row(struct lqh *lqh, uint32_t api_ref, const struct transid_ai *ai, uint32_t words)
+{
+    struct section section = {.words = lqh->out, .size = words};
+    signal_send(&lqh->block, api_ref, GSN_TRANSID_AI, PRIO_B, ai, sizeof *ai / 4u, &section, 1);
+}
+
+static void refuse_read(struct lqh *lqh, const struct lqhkeyreq *req, uint32_t error)
+{
+    jam_data(error);
+    if (error != ERR_READ_NODE_FAILURE) {
+        struct tckeyref ref = {
+            .api_op = req->api_op, .transid1 = req->transid1, .transid2 = req->transid2, .error = error};
+        sig_send(&lqh->block, req->api_ref, GSN_TCKEYREF, PRIO_B, &ref);
+        return;
+    }
+    /* There is no link to the client from here: its TC tells it. */
+    struct lqhkeyref ref = {.tc_op = REF_NONE,
+                            .transid1 = req->transid1,
+                            .transid2 = req->transid2,
+                            .error = error,
+                            .prev_ref = req->api_ref,
+                            .prev_op = req->api_op};
+    sig_send(&lqh->block, req->tc_ref, GSN_LQHKEYREF, PRIO_B, &ref);
+}
+
+static uint32_t read_row(struct lqh *lqh, const struct lqhkeyreq *req, const struct lqh_table *table,
+                         const struct lqh_data *data)
+{
+    struct tup_frag *frag = tup_frag_get(lqh->tup, table->frags[req->fragment_id]);
+    uint32_t row = acc_find(tup_frag_index(frag), req->hash, data->key, data->key_words);
+    if (row == ROW_NONE) return ERR_ROW_NOT_FOUND;
+    struct tup_read read = {.frag = frag,
+                            .row = row,
+                            .transid1 = req->tc_trans, /* REF_NONE: only what is committed is seen. */
+                            .transid2 = req->tc_ref,
+                            .attr = data->attr,
+                            .attr_words = data->attr_words};
+    uint32_t words = 0;
+    uint32_t error = tup_read(lqh->tup, &read, lqh->out + 1, TUP_ROW_WORDS_MAX, &words);
+    if (error != 0) return error;
+    lqh->out[0] = words;
+    struct transid_ai ai = {.api_op = req->api_op,
+                            .transid1 = req->transid1,
+                            .transid2 = req->transid2,
+                            .rows = 1,
+                            .fragment_id = req->fragment_id};
+    lqh_send_row(lqh, req->api_ref, &ai, words + 1);
+    return 0;
+}
+
+static void execute(struct lqh *lqh, const struct lqhkeyreq *req, const struct lqh_table *table,
+                    const struct lqh_data *data)
+{
+    uint32_t error = lqh_client_error(lqh, req->api_ref);
+    if (error == 0) error = read_row(lqh, req, table, data);
+    if (error != 0) refuse_read(lqh, req, error);
+}
+
+/* --- Pending reads. --- */
+
+static inline struct lqh_pending_read *pending_at(struct lqh *lqh, uint32_t number)
+{
+    return &lqh->reads.pending[number & (LQH_READS_PENDING - 1u)];
+}
+
+static void stage_next(struct lqh *lqh)
+{
+    const struct lqhkeyreq *req = &pending_at(lqh, lqh->reads.staged)->req;
+    uint32_t error;
+    lqh->reads.staged++;
+    const struct lqh_table *table =
+        lqh_table_usable(lqh, req->table_id, req->schema_version, req->fragment_id, &error);
+    if (table == NULL) return;
+    acc_prefetch_row(tup_frag_index(tup_frag_get(lqh->tup, table->frags[req->fragment_id])), req->hash);
+}
+
+static void execute_next(struct lqh *lqh)
+{
+    const struct lqh_pending_read *pending = pending_at(lqh, lqh->reads.executed);
+    const struct lqhkeyreq *req = &pending->req;
+    uint32_t error;
+    lqh->reads.executed++;
+    const struct lqh_table *table =
+        lqh_table_usable(lqh, req->table_id, req->schema_version, req->fragment_id, &error);
+    if (table == NULL) {
+        refuse_read(lqh, req, error);
+        return;
+    }
+    struct lqh_data data = {.key = pending->words,
+                            .attr = pending->words + pending->key_words,
+                            .key_words = pending->key_words,
+                            .attr_words = pending->attr_words};
+    execute(lqh, req, table, &data);
+}
+
+void lqh_reads_flush(struct lqh *lqh)
+{
+    struct lqh_reads *reads = &lqh->reads;
+    reads->flush_sent = false;
+    while (reads->staged != reads->added)
+        stage_next(lqh);
+    while (reads->executed != reads->added)
+        execute_next(lqh);
+}
+
+static void add_pending(struct lqh *lqh, const struct signal *sig, const struct lqh_table *table)
+{
+    struct lqh_reads *reads = &lqh->reads;
+    const struct lqhkeyreq *req = SIG_PAYLOAD(sig, lqhkeyreq);
+    struct lqh_pending_read *pending = pending_at(lqh, reads->added);
+    pending->req = *req;
+    pending->key_words = sig->section[0].size;
+    pending->attr_words = sig->section[1].size;
+    uint32_t *to = pending->words;
+    for (uint32_t i = 0; i < pending->key_words; i++)
+        *to++ = sig->section[0].words[i];
+    for (uint32_t i = 0; i < pending->attr_words; i++)
+        *to++ = sig->section[1].words[i];
+    acc_prefetch(tup_frag_index(tup_frag_get(lqh->tup, table->frags[req->fragment_id])), req->hash);
+    reads->added++;
+    if (reads->added - reads->staged > READS_TO_STAGE) stage_next(lqh);
+    if (reads->added - reads->executed > READS_TO_EXECUTE) execute_next(lqh);
+    if (reads->flush_sent) return;
+    reads->flush_sent = true;
+    lqh_continue(lqh, LQH_WORK_READS, REF_NONE);
+}
+
+/* `table` is NULL when `error` is not 0. */
+void lqh_read(struct lqh *lqh, const struct signal *sig, const struct lqh_table *table, uint32_t error)
+{
+    const struct lqhkeyreq *req = SIG_PAYLOAD(sig, lqhkeyreq);
+    uint32_t client_error = lqh_client_error(lqh, req->api_ref);
+    if (client_error != 0) error = client_error;
+    if (error == 0 && sig->section_count < 2) error = ERR_READ_NO_COLUMNS;
+    if (error != 0) {
+        refuse_read(lqh, req, error);
+        return;
+    }
+    if (sig->section[0].size + sig->section[1].size <= LQH_READ_WORDS) {
+        add_pending(lqh, sig, table);
+        return;
+    }
+    struct lqh_data data = {.key = sig->section[0].words,
+                            .attr = sig->section[1].words,
+                            .key_words = sig->section[0].size,
+                            .attr_words = sig->section[1].size};
+    execute(lqh, req, table, &data);
+}
