@@ -169,12 +169,7 @@ static bool find_ports(struct ndb_cluster_connection *connection, uint64_t *ask_
         if (!ndb_mgm_is_connected(connection->mgm) && ndb_mgm_connect(connection->mgm, 0, 0) != 0) break;
         int port = ndb_mgm_get_connection_port(connection->mgm, id, 0);
         if (port <= 0) continue;
-        while (!connection_try_poll(connection, NULL, false)) {
-            connection_wake(connection);
-            pause_ms(1);
-        }
-        io_set_port(connection, id, config_get_text(node, CFG_NDBD_HostName), (uint32_t)port);
-        connection_end_poll(connection);
+        io_set_port(connection, id, (uint32_t)port);
     }
     if (now >= *ask_ms) *ask_ms = now + PORT_ASK_MS;
     return missing;

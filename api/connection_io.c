@@ -16,6 +16,8 @@ struct connection_io {
     uint32_t port[CONFIG_NODES_MAX + 1]; /* 0 = not known. */
     bool fixed_port[CONFIG_NODES_MAX + 1];
     _Atomic bool linked[CONFIG_NODES_MAX + 1];
+    _Atomic uint32_t found_port[CONFIG_NODES_MAX + 1]; /* From the background thread, 0 = none. */
+    _Atomic bool any_found;
     bool loop_made;
     bool handles_made;
 };
@@ -156,17 +158,33 @@ bool io_needs_port(struct ndb_cluster_connection *connection, uint32_t node)
     return !io->fixed_port[node] && !io->linked[node];
 }
 
-void io_set_port(struct ndb_cluster_connection *connection, uint32_t node, const char *host, uint32_t port)
-{
-    struct connection_io *io = connection->io;
-    if (io->port[node] == port || io->linked[node]) return;
-    io->port[node] = port;
-    add_peer(io, node, host);
-}
-
 void io_wake(struct connection_io *io)
 {
     uv_async_send(&io->wake);
+}
+
+/* A poller may keep the poll right for long, so the port does not wait for it: the next round takes it. */
+void io_set_port(struct ndb_cluster_connection *connection, uint32_t node, uint32_t port)
+{
+    struct connection_io *io = connection->io;
+    atomic_store(&io->found_port[node], port);
+    atomic_store(&io->any_found, true);
+    io_wake(io);
+}
+
+static void take_ports(struct connection_io *io)
+{
+    if (!atomic_load_explicit(&io->any_found, memory_order_relaxed)) return;
+    atomic_store(&io->any_found, false);
+    const struct cluster_config *config = io->connection->config;
+    for (struct config_section *node = config_next_node(config, 0, CONFIG_NDBD); node != NULL;
+         node = config_next_node(config, config_section_node(node), CONFIG_NDBD)) {
+        uint32_t id = config_section_node(node);
+        uint32_t port = atomic_exchange(&io->found_port[id], 0);
+        if (port == 0 || port == io->port[id] || io->linked[id]) continue;
+        io->port[id] = port;
+        add_peer(io, id, config_get_text(node, CFG_NDBD_HostName));
+    }
 }
 
 bool io_overloaded(struct connection_io *io, uint32_t peer)
@@ -186,11 +204,13 @@ void io_flush(struct connection_io *io)
 
 void io_run(struct connection_io *io)
 {
+    take_ports(io);
     uv_run(&io->loop, UV_RUN_NOWAIT);
 }
 
 void io_run_waiting(struct connection_io *io, uint32_t wait_ms)
 {
+    take_ports(io);
     uv_update_time(&io->loop);
     uv_timer_start(&io->timer, on_timer, wait_ms, 0);
     uv_run(&io->loop, UV_RUN_ONCE);

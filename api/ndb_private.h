@@ -269,7 +269,7 @@ bool io_linked(struct connection_io *io, uint32_t node);
 /* connection_io.c */
 int io_create(struct ndb_cluster_connection *connection, uint64_t cluster_id, uint64_t incarnation);
 void io_destroy(struct ndb_cluster_connection *connection);
-void io_set_port(struct ndb_cluster_connection *connection, uint32_t node, const char *host, uint32_t port);
+void io_set_port(struct ndb_cluster_connection *connection, uint32_t node, uint32_t port);
 bool io_needs_port(struct ndb_cluster_connection *connection, uint32_t node);
 
 /* ndb_transaction.c */
