@@ -5,6 +5,8 @@
 #include <string.h>
 #include "kernel/sim/sim_state.h"
 
+#define WAIT_US 10u
+
 static struct sim_process *process_of(struct host *host)
 {
     return (struct sim_process *)host;
@@ -298,10 +300,15 @@ void sim_run_thread(struct sim_world *world, struct sim_thread *thread)
     if (setjmp(world->on_fail) == 0) {
         struct thread_result result = thread_run_once(real, world->now_us / 1000u, budget);
         if (result.timer_next_ms != UINT64_MAX) sim_task_at(world, &thread->task, result.timer_next_ms * 1000u);
+        world->idle_round = result.executed == 0;
     }
     sim_sweep(world, process);
     if (!process->alive) return;
-    if (thread_has_work(real)) sim_task_ready(world, &thread->task);
+    if (thread_has_work(real)) {
+        /* Nothing done although there is work: it waits for a slower thread to make room. Let time pass. */
+        if (world->idle_round) sim_task_at(world, &thread->task, world->now_us + WAIT_US);
+        else sim_task_ready(world, &thread->task);
+    }
     if (world->now_us < thread->slow_until) thread->rest_until = world->now_us + thread->rest_us;
 }
 

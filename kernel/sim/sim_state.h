@@ -145,6 +145,7 @@ struct sim_world {
     enum sim_verdict verdict;
     char text[600];
     struct sim_process *running; /* Whose code runs; where node_fail() jumps back from. */
+    bool idle_round;  /* The last round of a thread executed nothing. */
     jmp_buf on_fail;
     struct jam_ring jam; /* Where jams go after a node's memory is gone. */
 };

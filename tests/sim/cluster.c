@@ -60,7 +60,7 @@ static uint64_t client_run(void *context, uint64_t now_us)
         struct session *session = &client->session[i];
         uint64_t wanted = session_run(session, now_us);
         if (wanted < next) next = wanted;
-        if (session->state == SESSION_BUSY && session->ready_due) next = now_us;
+        if (session->state == SESSION_BUSY && session->scan != NULL && session->ready_due) next = now_us;
         uint32_t tick_ms = api_client_next_tick(session->api);
         if (tick_ms < CLIENT_TICK_US / 1000u && now_us + tick_ms * 1000u < next) next = now_us + tick_ms * 1000u;
     }

@@ -12,6 +12,8 @@
 #include "signals/gsn.h"
 #include "tests/sim/run.h"
 
+#define SEED_SECONDS 20u /* A seed takes a second or two; one that takes so long does not end. */
+
 struct arguments {
     uint64_t first;
     uint64_t last;
@@ -223,6 +225,31 @@ static int exit_code_of(int status)
     return SIM_CRASH;
 }
 
+#define JOBS_MAX 64u
+
+static struct {
+    pid_t process;
+    uint64_t seed;
+} children[JOBS_MAX];
+
+static void remember(pid_t process, uint64_t seed)
+{
+    uint32_t at = 0;
+    while (children[at].process != 0)
+        at++;
+    children[at].process = process;
+    children[at].seed = seed;
+}
+
+static uint64_t seed_of(pid_t process)
+{
+    uint32_t at = 0;
+    while (children[at].process != process)
+        at++;
+    children[at].process = 0;
+    return children[at].seed;
+}
+
 static int run_many(const struct arguments *arguments, const struct sim_plan *plan)
 {
     uint64_t next = arguments->first;
@@ -235,6 +262,7 @@ static int run_many(const struct arguments *arguments, const struct sim_plan *pl
             fflush(NULL);
             pid_t child = fork();
             if (child == 0) {
+                alarm(SEED_SECONDS);
                 int verdict = run_and_compare(arguments, plan, next);
                 fflush(NULL);
                 _exit(verdict);
@@ -243,16 +271,22 @@ static int run_many(const struct arguments *arguments, const struct sim_plan *pl
                 perror("fork");
                 return SIM_CRASH;
             }
+            remember(child, next);
             next++;
             running++;
             continue;
         }
         int status;
-        if (wait(&status) < 0) break;
+        pid_t child = wait(&status);
+        if (child < 0) break;
         running--;
+        uint64_t seed = seed_of(child);
         int code = exit_code_of(status);
         if (code == 0) continue;
-        if (WIFSIGNALED(status)) fprintf(stderr, "a seed ended by signal %d\n", WTERMSIG(status));
+        if (WIFSIGNALED(status)) {
+            fprintf(stderr, "seed %llu: ended by signal %d%s\n", (unsigned long long)seed, WTERMSIG(status),
+                    WTERMSIG(status) == SIGALRM ? " (it took too long)" : "");
+        }
         failures++;
         if (worst == 0) worst = code;
     }
@@ -274,6 +308,7 @@ int main(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     if (arguments.plan != NULL && !read_plan(&arguments, &plan)) return 2;
     if (arguments.jobs == 0) arguments.jobs = 1;
+    if (arguments.jobs > JOBS_MAX) arguments.jobs = JOBS_MAX;
     const struct sim_plan *given = arguments.plan != NULL ? &plan : NULL;
     if (arguments.quiet) return run_many(&arguments, given);
     return run_and_compare(&arguments, given, arguments.first);

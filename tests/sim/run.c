@@ -182,8 +182,14 @@ static bool sessions_over(const struct run *run)
 
 static bool work_over(void *context)
 {
-    const struct run *run = context;
-    return sessions_over(run) || (run->stopping_cluster && !run->stop);
+    struct run *run = context;
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+        if (sim_alive(run->world, data_node_id(run, i))) continue;
+        if ((run->swarm.faults & FAULT_DATA_CUT) == 0 && !run->stopping_cluster)
+            run_fail(run, SIM_CRASH, "node %u has stopped although nothing had happened", data_node_id(run, i));
+        run->stopping_cluster = true;
+    }
+    return sessions_over(run) || run->stopping_cluster;
 }
 
 static bool all_clean(void *context)

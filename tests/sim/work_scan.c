@@ -63,7 +63,7 @@ void scan_start(struct session *session)
         .context = session,
     };
     uint32_t error = 0;
-    session->ready_due = false;
+    session->ready_due = true; /* Asked once, it tells when it has something. */
     session->scan_rows = 0;
     snapshot(session, table);
     session->scan = api_scan_start(session->api, &options, SCAN_TIMEOUT_MS, &error);
