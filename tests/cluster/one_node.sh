@@ -136,4 +136,11 @@ want_text out 'exists already'
 drop_awkward
 want 0 "$BIN/ndb_drop_table" -d test t f1
 run_example
+
+say "one example for each style"
+for style in blocking async batch scan event_loop; do
+    want 0 "$BIN/example_$style" "$CS"
+    cat "$BOX/out"
+done
+want 1 "$BIN/example_packages" 127.0.0.1:x
 stop_cluster
