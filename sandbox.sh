@@ -57,7 +57,7 @@ free_port() { # The first port from $1 on that nobody listens on.
 
 # --- Processes, by the pid files that they write. ---
 
-alive() { [ -f "$1" ] && kill -0 "$(cat "$1")" 2>/dev/null; }
+alive() { [ -f "$1" ] && kill -0 "$(cat "$1" 2>/dev/null)" 2>/dev/null; }
 
 connect_string() { cat "$BOX/connectstring"; }
 
@@ -101,10 +101,6 @@ END
 }
 
 start_cluster() {
-    if running; then
-        say "The cluster is running already"
-        return
-    fi
     write_config
     say "Starting one management node and two data nodes"
     "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm" --initial
@@ -116,11 +112,24 @@ start_cluster() {
 # --- Real data: the package database of this machine. ---
 
 export_packages() {
-    # One line a package. Tabs and newlines inside fields become blanks.
-    dpkg-query -W -f='${Package}\x1f${Version}\x1f${Architecture}\x1f${Section}\x1f${Installed-Size}\x1f${Depends}\x1f${binary:Summary}\x1e' |
+    # One line a package. Tabs and newlines inside fields become blanks; a text too long ends at a blank.
+    local fs=$'\x1f' rs=$'\x1e'
+    dpkg-query -W -f="\${Package}$fs\${Version}$fs\${Architecture}$fs\${Section}$fs\${Installed-Size}$fs\${Depends}$fs\${binary:Summary}$rs" |
         tr '\t\n' '  ' | tr '\037\036' '\t\n' |
-        awk -F'\t' -v OFS='\t' 'NF == 7 { if ($5 == "") $5 = "0"; $4 = $4 == "" ? "unknown" : $4; $6 = substr($6, 1, 3900); $7 = substr($7, 1, 400); print }' \
-            >"$BOX/package.tsv"
+        LC_ALL=C awk -F'\t' -v OFS='\t' '
+            function cut(text, length_max) {
+                if (length(text) <= length_max) return text
+                text = substr(text, 1, length_max)
+                sub(/ [^ ]*$/, "", text)
+                return text
+            }
+            NF == 7 {
+                if ($4 == "") $4 = "unknown"
+                if ($5 == "") $5 = "0"
+                $6 = cut($6, 3900)
+                $7 = cut($7, 400)
+                print
+            }' >"$BOX/package.tsv"
 }
 
 load_packages() {
@@ -132,8 +141,8 @@ load_packages() {
         name VARCHAR(120) NOT NULL, version VARCHAR(120) NOT NULL, architecture VARCHAR(20) NOT NULL,
         section VARCHAR(60) NOT NULL, installed_kb INT UNSIGNED NOT NULL, depends VARCHAR(4000), summary VARCHAR(500),
         PRIMARY KEY (name, architecture))"
-    # A program's column list says which field goes where.
-    "$BIN/ndb_import" --ndb-connectstring="$connect" --fields-terminated-by='\t' --fields-escaped-by='' \
+    # No escapes are in the file; the column list says which field goes where; no dependencies are NULL.
+    "$BIN/ndb_import" --ndb-connectstring="$connect" --input-type=tsv --fields-escaped-by='' --null='' \
         --columns=name,version,architecture,section,installed_kb,depends,summary sandbox "$BOX/package.tsv"
     local rows
     rows=$(wc -l <"$BOX/package.tsv")
@@ -165,8 +174,12 @@ END
 case "${1:-}" in
 start)
     build
-    start_cluster
-    load_packages
+    if running; then
+        say "The cluster is running already"
+    else
+        start_cluster
+        load_packages
+    fi
     demo
     what_to_try
     ;;
