@@ -33,8 +33,8 @@ uint32_t lqh_client_error(const struct lqh *lqh, uint32_t api_ref)
 {
     uint32_t node = ref_node(api_ref);
     if ((peer_class(&lqh->block, node) & FROM_CLIENTS) == 0) return ERR_READ_NODE_FAILURE;
-    if (peer_level(&lqh->block, node) >= LINK_OVERLOAD || ERROR_INSERTED(&lqh->block, 5005)) return ERR_SEND_BUFFER_FULL;
-    return 0;
+    bool slow = peer_level(&lqh->block, node) >= LINK_OVERLOAD || ERROR_INSERTED(&lqh->block, 5005);
+    return slow ? ERR_SEND_BUFFER_FULL : 0;
 }
 
 struct lqh_op *lqh_op_get(struct lqh *lqh, uint32_t ref)

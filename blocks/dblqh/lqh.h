@@ -9,7 +9,7 @@
  */
 struct block *lqh_create(struct thread *thread, uint32_t instance);
 
-/* How many records a quiet instance still holds; all but tables are 0 when no transaction or scan is open. For checks. */
+/* How many records an instance holds; all but tables are 0 when no transaction or scan is open. For checks. */
 struct lqh_usage {
     uint32_t operations;
     uint32_t scans;

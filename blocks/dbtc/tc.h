@@ -4,8 +4,8 @@
 #include "kernel/block.h"
 
 /*
- * Makes the instance `instance` (1..) in `thread`. Its pools are made at READ_CONFIG_REQ. The reference that clients use
- * is block_ref(node, BLOCK_DBTC, instance). Only while the node is being built.
+ * Makes the instance `instance` (1..) in `thread`. Its pools are made at READ_CONFIG_REQ. The reference that clients
+ * use is block_ref(node, BLOCK_DBTC, instance). Only while the node is being built.
  */
 struct block *tc_create(struct thread *thread, uint32_t instance);
 

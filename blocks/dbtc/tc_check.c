@@ -23,8 +23,8 @@ static void check_trans(struct tc *tc, const struct tc_trans *trans)
     ndbrequire(cursor_seen);
     ndbrequire(trans->op_last == previous && trans->op_count == count);
     ndbrequire(trans->outstanding == preparing && trans->waiting == sent); /* I-TC-3 */
+    ndbrequire((trans->connect == REF_NONE) == (trans->state == TRANS_COMPLETING)); /* I-TC-5: answered, on its own. */
     if (trans->connect != REF_NONE) ndbrequire(tc_connect_get(tc, trans->connect)->trans == trans->pool.ref);
-    else ndbrequire(trans->state == TRANS_COMPLETING); /* I-TC-5: only an answered transaction is on its own. */
 }
 
 static void check_scan(struct tc *tc, const struct tc_scan *scan)

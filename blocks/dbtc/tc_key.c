@@ -195,7 +195,6 @@ static uint32_t start_op(struct tc *tc, struct tc_trans *trans, const struct sig
     op->api_op = req->api_op;
     if ((req->request_info & KEY_IGNORE_ERROR) != 0) op->flags |= OP_IGNORE_ERROR;
     if (!write || route.table->replicas == 1) op->flags |= OP_SINGLE_PHASE;
-    if (write && route.table->replicas > 1 && (route.table->flags & TABLE_READ_BACKUP) != 0) trans->flags |= TRANS_LATE;
     route.table->users++;
     trans->outstanding++;
     uint32_t node = route.table->nodes[(size_t)route.fragment * REPLICAS_MAX];

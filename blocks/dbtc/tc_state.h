@@ -67,9 +67,7 @@ enum tc_trans_flags {
     TRANS_COMMIT_REQ = 1u << 2,   /* TC_COMMITCONF is due. */
     TRANS_ROLLBACK_REQ = 1u << 3, /* TCROLLBACKCONF is due. */
     TRANS_ROLLBACK_REP = 1u << 4, /* TCROLLBACKREP is due: it was not the client who ended it. */
-    TRANS_LATE = 1u << 5,         /* The answer waits for COMPLETE: a table is read from backups too. */
-    TRANS_HANGS = 1u << 6,        /* The sanity timer has reported it. */
-    TRANS_ANSWERED = 1u << 7,
+    TRANS_HANGS = 1u << 5,        /* The sanity timer has reported it. */
 };
 
 struct tc_trans {
