@@ -112,24 +112,12 @@ start_cluster() {
 # --- Real data: the package database of this machine. ---
 
 export_packages() {
-    # One line a package. Tabs and newlines inside fields become blanks; a text too long ends at a blank.
-    local fs=$'\x1f' rs=$'\x1e'
-    dpkg-query -W -f="\${Package}$fs\${Version}$fs\${Architecture}$fs\${Section}$fs\${Installed-Size}$fs\${Depends}$fs\${binary:Summary}$rs" |
-        tr '\t\n' '  ' | tr '\037\036' '\t\n' |
-        LC_ALL=C awk -F'\t' -v OFS='\t' '
-            function cut(text, length_max) {
-                if (length(text) <= length_max) return text
-                text = substr(text, 1, length_max)
-                sub(/ [^ ]*$/, "", text)
-                return text
-            }
-            NF == 7 {
-                if ($4 == "") $4 = "unknown"
-                if ($5 == "") $5 = "0"
-                $6 = cut($6, 3900)
-                $7 = cut($7, 400)
-                print
-            }' >"$BOX/package.tsv"
+    # One line a package, seven fields. All of them are single-line in the package database.
+    dpkg-query -W -f='${Package}\t${Version}\t${Architecture}\t${Section}\t${Installed-Size}\t${Depends}\t${binary:Summary}\n' |
+        awk -F'\t' -v OFS='\t' 'NF == 7 && $2 != "" {
+            if ($4 == "") $4 = "unknown"
+            if ($5 == "") $5 = "0"
+            print }' >"$BOX/package.tsv"
 }
 
 load_packages() {
