@@ -4,8 +4,9 @@
 #include "signals/gsn.h"
 
 /*
- * After phase 1, to the president's NDBCNTR: may I start? CONF to all when all members have asked. A node that loses a
- * member while starting leaves the incarnation; a request of a left incarnation is not answered any more.
+ * After phase 1, to the president's NDBCNTR: may I start? CONF to all when all members have asked.
+ * A node that loses a member while starting leaves the incarnation; a request of a left incarnation
+ * is not answered any more.
  */
 struct cntr_start_req {
     uint32_t incarnation;
@@ -17,7 +18,8 @@ struct cntr_start_conf {
 };
 SIGNAL_STRUCT(cntr_start_conf, 2);
 
-/* Meeting point: "I have reached the end of phase `point`" to the president; GO to all when all members have. */
+/* Meeting point: "I have reached the end of phase `point`" to the president; GO to all when all
+ * members have. */
 struct cntr_waitrep {
     uint32_t incarnation;
     uint32_t point;
@@ -36,8 +38,8 @@ struct cntr_started_rep {
 SIGNAL_STRUCT(cntr_started_rep, 1);
 
 /*
- * To all members: the sender stops and has reached this level. With STOP_SYSTEM the receiver stops too; nobody leaves
- * before all have reached START_STOPPING_4 or the time for it is over.
+ * To all members: the sender stops and has reached this level. With STOP_SYSTEM the receiver stops
+ * too; nobody leaves before all have reached START_STOPPING_4 or the time for it is over.
  */
 struct cntr_stop_rep {
     uint32_t flags; /* STOP_... of management.h */

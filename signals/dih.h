@@ -1,4 +1,5 @@
-/* dih.h -- DBDICT asks its DBDIH for the distribution of a new table. See docs/protocols/schema.md. */
+/* dih.h -- DBDICT asks its DBDIH for the distribution of a new table. See docs/protocols/schema.md.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/gsn.h"

@@ -20,7 +20,7 @@
 
 #define F(type, field)                                                                             \
     {                                                                                              \
-        #field, (uint16_t)(offsetof(struct type, field) / 4u),                                     \
+#field, (uint16_t)(offsetof(struct type, field) / 4u),                                     \
             (uint16_t)(sizeof(((struct type *)0)->field) / 4u)                                     \
     }
 #define FIELDS(type, ...) static const struct signal_field type##_fields[] = {__VA_ARGS__};
@@ -77,7 +77,8 @@ static void put(struct out *out, const char *format, ...)
     out->used += (uint32_t)length < room ? (uint32_t)length : room;
 }
 
-/* Small numbers are counts and ids; large ones are references and masks, which read better in hex. */
+/* Small numbers are counts and ids; large ones are references and masks, which read better in hex.
+ */
 static void put_word(struct out *out, uint32_t value)
 {
     put(out, value < 0x100000u ? "%" PRIu32 : "0x%08" PRIx32, value);
@@ -91,7 +92,8 @@ static void put_field(struct out *out, const struct signal *sig, const struct si
         return;
     }
     put(out, "[");
-    for (uint32_t i = field->word; i < (uint32_t)field->word + field->words && i < sig->words; i++) {
+    for (uint32_t i = field->word; i < (uint32_t)field->word + field->words && i < sig->words;
+         i++) {
         if (i > field->word) put(out, " ");
         put_word(out, sig->payload[i]);
     }
@@ -115,7 +117,8 @@ uint32_t signal_describe(const struct signal *sig, char *text, uint32_t size)
         put_word(&out, sig->payload[i]);
     }
     for (uint32_t i = 0; i < sig->section_count; i++) {
-        put(&out, "%ssection%" PRIu32 "=%" PRIu32 "w", out.used == 0 ? "" : " ", i, sig->section[i].size);
+        put(&out, "%ssection%" PRIu32 "=%" PRIu32 "w", out.used == 0 ? "" : " ", i,
+            sig->section[i].size);
     }
     return out.used;
 }

@@ -1,4 +1,5 @@
-/* print.h -- signals as text, with the names of their fields: for traces, logs and the simulator. */
+/* print.h -- signals as text, with the names of their fields: for traces, logs and the simulator.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/gsn.h"
@@ -28,7 +29,8 @@ const struct signal_shape *signal_shape(uint32_t gsn);
 const struct signal_shape *signal_shape_at(uint32_t index);
 
 /*
- * Writes the payload as "name=value ..." and the section lengths into `text` (NUL terminated, cut at `size`). Only the
- * words that are there are printed, so a shortened payload from a trace is fine. Returns the length written.
+ * Writes the payload as "name=value ..." and the section lengths into `text` (NUL terminated, cut
+ * at `size`). Only the words that are there are printed, so a shortened payload from a trace is
+ * fine. Returns the length written.
  */
 uint32_t signal_describe(const struct signal *sig, char *text, uint32_t size);

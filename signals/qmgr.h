@@ -1,14 +1,17 @@
-/* qmgr.h -- how data nodes become members of the cluster and watch each other. See docs/protocols/membership.md. */
+/* qmgr.h -- how data nodes become members of the cluster and watch each other. See
+ * docs/protocols/membership.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/gsn.h"
 
 /*
- * All between QMGRs, priority A. `attempt` counts the sender's tries to join, `incarnation` is a random number drawn by
- * the president when it is elected: what belongs to another one is a leftover and is dropped.
+ * All between QMGRs, priority A. `attempt` counts the sender's tries to join, `incarnation` is a
+ * random number drawn by the president when it is elected: what belongs to another one is a
+ * leftover and is dropped.
  */
 
-/* A node that wants to join asks every data node that it is linked to, again and again until one says CONF. */
+/* A node that wants to join asks every data node that it is linked to, again and again until one
+ * says CONF. */
 struct cm_regreq {
     uint32_t attempt;
     uint32_t version;    /* NDB_VERSION of the sender. */
@@ -21,7 +24,7 @@ struct cm_regconf { /* From the president: the join has begun. */
     uint32_t attempt;
     uint32_t incarnation;
     uint32_t president;
-    uint32_t dynamic_id; /* The joiner's: its place in the ring. */
+    uint32_t dynamic_id;       /* The joiner's: its place in the ring. */
     struct node_mask members;  /* So far, without the joiner. */
     struct node_mask expected; /* The start is complete when all of these are members. */
 };
@@ -34,7 +37,8 @@ enum cm_ref_cause {
     CM_REF_VERSION = 4,
     CM_REF_GENERATION = 5,
     CM_REF_NOT_IN_CONFIG = 6,
-    CM_REF_RUNNING = 7, /* The cluster runs without this node; it cannot come in before the cluster's next start. */
+    CM_REF_RUNNING = 7, /* The cluster runs without this node; it cannot come in before the
+                           cluster's next start. */
 };
 struct cm_regref {
     uint32_t attempt;
@@ -61,15 +65,16 @@ struct cm_nodeinfoconf {
     uint32_t tc_count;
 };
 SIGNAL_STRUCT(cm_nodeinfoconf, 5);
-struct cm_nodeinforef { /* The receiver does not belong to this incarnation: the joiner starts over. */
+struct cm_nodeinforef { /* The receiver does not belong to this incarnation: the joiner starts over.
+                         */
     uint32_t incarnation;
     uint32_t cause;
 };
 SIGNAL_STRUCT(cm_nodeinforef, 2);
 
 /*
- * President to all members and the joiner. PREPARE: the joiner answers when it knows every member. COMMIT: from now on
- * the node is a member.
+ * President to all members and the joiner. PREPARE: the joiner answers when it knows every member.
+ * COMMIT: from now on the node is a member.
  */
 enum cm_add_phase { CM_ADD_PREPARE = 1, CM_ADD_COMMIT = 2 };
 struct cm_add_req {
@@ -92,15 +97,17 @@ struct cm_heartbeat {
 };
 SIGNAL_STRUCT(cm_heartbeat, 1);
 
-/* The sender has left this incarnation while starting and joins anew: the others treat it as a lost member. */
+/* The sender has left this incarnation while starting and joins anew: the others treat it as a lost
+ * member. */
 struct cm_leave_rep {
     uint32_t incarnation;
 };
 SIGNAL_STRUCT(cm_leave_rep, 1);
 
 /*
- * QMGR to NDBCNTR, DBDIH, DBDICT and CMVMI of its node: all expected nodes are members. Section 0: per member, in node
- * id order, MEMBER_WORDS words { node, dynamic id, LDM instances, TC instances }.
+ * QMGR to NDBCNTR, DBDIH, DBDICT and CMVMI of its node: all expected nodes are members. Section 0:
+ * per member, in node id order, MEMBER_WORDS words { node, dynamic id, LDM instances, TC instances
+ * }.
  */
 #define MEMBER_WORDS 4u
 struct members_rep {

@@ -1,12 +1,13 @@
-/* schema_trans.h -- the master's DBDICT changes the schema on all nodes, or on none. See docs/protocols/schema.md. */
+/* schema_trans.h -- the master's DBDICT changes the schema on all nodes, or on none. See
+ * docs/protocols/schema.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/gsn.h"
 
 /*
- * Master to the DBDICT of every member, itself included. CREATE: sections 0 encoded table_def, 1 distribution; the
- * table is added to all TC and LQH instances of the node, not usable yet. DROP: the table is there and not busy.
- * REF: the node keeps what it has until SCHEMA_STEP ABORT comes.
+ * Master to the DBDICT of every member, itself included. CREATE: sections 0 encoded table_def, 1
+ * distribution; the table is added to all TC and LQH instances of the node, not usable yet. DROP:
+ * the table is there and not busy. REF: the node keeps what it has until SCHEMA_STEP ABORT comes.
  */
 enum schema_operation { SCHEMA_CREATE_TABLE = 1, SCHEMA_DROP_TABLE = 2 };
 struct schema_prepare_req {
@@ -28,7 +29,8 @@ SIGNAL_STRUCT(schema_prepare_ref, 2);
 
 /*
  * One round of the transaction: to every member, the next one when all have answered.
- * Create: ONLINE_LQH, ONLINE_TC, COMPLETE.  Drop: DROPPING_TC, DROPPING_LQH, REMOVE, COMPLETE.  Either: ABORT instead.
+ * Create: ONLINE_LQH, ONLINE_TC, COMPLETE.  Drop: DROPPING_TC, DROPPING_LQH, REMOVE, COMPLETE.
+ * Either: ABORT instead.
  */
 enum schema_step {
     SCHEMA_STEP_ONLINE_LQH = 1,

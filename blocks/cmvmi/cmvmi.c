@@ -80,10 +80,12 @@ static const struct dump_route {
     uint32_t code;
     uint32_t block_no;
 } dump_routes[] = {
-    {1, BLOCK_QMGR}, {13, BLOCK_NDBCNTR}, {16, BLOCK_DBDIH}, {17, BLOCK_DBDIH}, {1228, BLOCK_DBDICT},
+    {1, BLOCK_QMGR},   {13, BLOCK_NDBCNTR},  {16, BLOCK_DBDIH},
+    {17, BLOCK_DBDIH}, {1228, BLOCK_DBDICT},
 };
 
-/* DUMP 9000 <block number> <error insert> [value]: arms all instances of the block; number 0 disarms. */
+/* DUMP 9000 <block number> <error insert> [value]: arms all instances of the block; number 0
+ * disarms. */
 static void dump_tamper(struct cmvmi *cmvmi, const struct dump_state_ord *ord)
 {
     struct tamper_ord tamper = {.number = ord->data[2], .extra = ord->count > 3 ? ord->data[3] : 0};
@@ -114,7 +116,8 @@ static void cmvmi_exec_DUMP_STATE_ORD(struct block *block, const struct signal *
     for (uint32_t i = 0; i < sizeof(dump_routes) / sizeof(dump_routes[0]); i++) {
         if (dump_routes[i].code != code) continue;
         jam();
-        sig_send(block, cmvmi_local(cmvmi, dump_routes[i].block_no), GSN_DUMP_STATE_ORD, PRIO_B, ord);
+        sig_send(block, cmvmi_local(cmvmi, dump_routes[i].block_no), GSN_DUMP_STATE_ORD, PRIO_B,
+                 ord);
         return;
     }
     if (code == DUMP_MEMORY || code == DUMP_MEMORY_ACC) {
@@ -145,7 +148,8 @@ static void cmvmi_exec_STOP_REQ(struct block *block, const struct signal *sig)
 static void cmvmi_exec_START_ORD(struct block *block, const struct signal *sig)
 {
     jam();
-    sig_send(block, cmvmi_local(cmvmi_of(block), BLOCK_NDBCNTR), GSN_START_ORD, PRIO_A, SIG_PAYLOAD(sig, start_ord));
+    sig_send(block, cmvmi_local(cmvmi_of(block), BLOCK_NDBCNTR), GSN_START_ORD, PRIO_A,
+             SIG_PAYLOAD(sig, start_ord));
 }
 
 static const struct handler cmvmi_handlers[] = {

@@ -4,12 +4,23 @@
 #include "blocks/cmvmi/cmvmi_state.h"
 
 enum category {
-    CATEGORY_STARTUP = 0, CATEGORY_SHUTDOWN, CATEGORY_STATISTICS, CATEGORY_CHECKPOINT, CATEGORY_NODERESTART,
-    CATEGORY_CONNECTION, CATEGORY_INFO, CATEGORY_WARNING, CATEGORY_ERROR, CATEGORY_CONGESTION, CATEGORY_DEBUG,
-    CATEGORY_BACKUP, CATEGORY_SCHEMA,
+    CATEGORY_STARTUP = 0,
+    CATEGORY_SHUTDOWN,
+    CATEGORY_STATISTICS,
+    CATEGORY_CHECKPOINT,
+    CATEGORY_NODERESTART,
+    CATEGORY_CONNECTION,
+    CATEGORY_INFO,
+    CATEGORY_WARNING,
+    CATEGORY_ERROR,
+    CATEGORY_CONGESTION,
+    CATEGORY_DEBUG,
+    CATEGORY_BACKUP,
+    CATEGORY_SCHEMA,
 };
 
-/* An event reaches a listener whose level for the category is at least the threshold. Numbers are the field's. */
+/* An event reaches a listener whose level for the category is at least the threshold. Numbers are
+ * the field's. */
 static const struct event_kind {
     uint32_t type;
     uint32_t category;
@@ -52,13 +63,14 @@ static const struct event_kind *kind_of(uint32_t type)
     return NULL;
 }
 
-static void deliver(struct cmvmi *cmvmi, const struct event_listener *listener, const struct saved_event *event)
+static void deliver(struct cmvmi *cmvmi, const struct event_listener *listener,
+                    const struct saved_event *event)
 {
     const struct event_kind *kind = kind_of(event->rep.type);
     if (kind == NULL || listener->level[kind->category] < kind->threshold) return;
     struct section text = {.words = event->text, .size = event->text_words};
-    signal_send(&cmvmi->block, listener->ref, GSN_EVENT_REP, PRIO_B, &event->rep, sizeof(event->rep) / 4u, &text,
-                event->text_words == 0 ? 0 : 1);
+    signal_send(&cmvmi->block, listener->ref, GSN_EVENT_REP, PRIO_B, &event->rep,
+                sizeof(event->rep) / 4u, &text, event->text_words == 0 ? 0 : 1);
 }
 
 void cmvmi_exec_EVENT_REP(struct block *block, const struct signal *sig)
@@ -82,7 +94,8 @@ void cmvmi_exec_EVENT_REP(struct block *block, const struct signal *sig)
     }
 }
 
-/* What a listener has missed since its link broke, or since the node began, comes before anything new. */
+/* What a listener has missed since its link broke, or since the node began, comes before anything
+ * new. */
 void cmvmi_exec_EVENT_SUBSCRIBE_REQ(struct block *block, const struct signal *sig)
 {
     struct cmvmi *cmvmi = cmvmi_of(block);

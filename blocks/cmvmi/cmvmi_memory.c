@@ -1,8 +1,9 @@
 /* cmvmi_memory.c -- tells how much memory is used, and by what. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rows and hash index share the pages of DataMemory. The TUP instances are asked, one after the other, how many hold
- * rows; the rest of the pages in use is index. So the two figures always add up to what the arena says.
+ * Rows and hash index share the pages of DataMemory. The TUP instances are asked, one after the
+ * other, how many hold rows; the rest of the pages in use is index. So the two figures always add
+ * up to what the arena says.
  */
 #include "blocks/cmvmi/cmvmi_state.h"
 
@@ -25,7 +26,8 @@ static void send_report(struct cmvmi *cmvmi, const struct memory_asker *asker)
     uint32_t words[RG_COUNT * 5u + 2u];
     jam();
     for (uint32_t group = 0; group < RG_COUNT; group++) {
-        struct resource_usage usage = arena_usage(block_arena(&cmvmi->block), (enum resource_group)group);
+        struct resource_usage usage =
+            arena_usage(block_arena(&cmvmi->block), (enum resource_group)group);
         uint32_t *at = words + group * 5u;
         at[0] = usage.used;
         at[1] = usage.max;
@@ -38,14 +40,17 @@ static void send_report(struct cmvmi *cmvmi, const struct memory_asker *asker)
     words[RG_COUNT * 5u] = rows;
     words[RG_COUNT * 5u + 1u] = used - rows;
     struct section section = {.words = words, .size = RG_COUNT * 5u + 2u};
-    signal_send(&cmvmi->block, asker->ref, GSN_MEMORY_REPORT_CONF, PRIO_B, &conf, sizeof(conf) / 4u, &section, 1);
+    signal_send(&cmvmi->block, asker->ref, GSN_MEMORY_REPORT_CONF, PRIO_B, &conf, sizeof(conf) / 4u,
+                &section, 1);
 }
 
-/* Words of the event: change (0 is, 1 increased to, -1 decreased to), page size twice, used, total, block. */
-static void send_usage(struct cmvmi *cmvmi, uint32_t change, uint32_t used, uint32_t total, uint32_t block_no)
+/* Words of the event: change (0 is, 1 increased to, -1 decreased to), page size twice, used, total,
+ * block. */
+static void send_usage(struct cmvmi *cmvmi, uint32_t change, uint32_t used, uint32_t total,
+                       uint32_t block_no)
 {
-    event_send(&cmvmi->block, EVENT_MEMORY_USAGE, change, PAGE_SIZE_BYTES / 1024u, PAGE_SIZE_BYTES, used, total,
-               block_no);
+    event_send(&cmvmi->block, EVENT_MEMORY_USAGE, change, PAGE_SIZE_BYTES / 1024u, PAGE_SIZE_BYTES,
+               used, total, block_no);
 }
 
 /* What one of the two does not use, the other may. */
@@ -61,14 +66,17 @@ static void send_events(struct cmvmi *cmvmi)
 
 static void answer(struct cmvmi *cmvmi, const struct memory_asker *asker)
 {
-    if (asker->ref == 0) send_events(cmvmi);
-    else send_report(cmvmi, asker);
+    if (asker->ref == 0)
+        send_events(cmvmi);
+    else
+        send_report(cmvmi, asker);
 }
 
 static void ask_ldm(struct cmvmi *cmvmi, uint32_t position)
 {
     struct ldm_memory_req req = {.sender_data = cmvmi->memory.instance, .position = position};
-    sig_send(&cmvmi->block, cmvmi_local(cmvmi, BLOCK_DBTUP) + cmvmi->memory.instance, GSN_LDM_MEMORY_REQ, PRIO_B, &req);
+    sig_send(&cmvmi->block, cmvmi_local(cmvmi, BLOCK_DBTUP) + cmvmi->memory.instance,
+             GSN_LDM_MEMORY_REQ, PRIO_B, &req);
 }
 
 /* The next TUP instance, or the answers. */
@@ -110,14 +118,16 @@ void cmvmi_exec_LDM_MEMORY_CONF(struct block *block, const struct signal *sig)
     const struct ldm_memory_conf *conf = SIG_PAYLOAD(sig, ldm_memory_conf);
     ndbrequire(cmvmi->memory.running && conf->sender_data == cmvmi->memory.instance);
     cmvmi->memory.row_pages += conf->row_pages;
-    if (conf->next != 0) ask_ldm(cmvmi, conf->next);
-    else next_ldm(cmvmi);
+    if (conf->next != 0)
+        ask_ldm(cmvmi, conf->next);
+    else
+        next_ldm(cmvmi);
 }
 
 void cmvmi_exec_MEMORY_REPORT_REQ(struct block *block, const struct signal *sig)
 {
-    struct memory_asker asker = {
-        .ref = sig->sender, .sender_data = SIG_PAYLOAD(sig, memory_report_req)->sender_data};
+    struct memory_asker asker = {.ref = sig->sender,
+                                 .sender_data = SIG_PAYLOAD(sig, memory_report_req)->sender_data};
     count_for(cmvmi_of(block), &asker);
 }
 
@@ -133,10 +143,12 @@ void cmvmi_memory_tick(struct cmvmi *cmvmi)
     struct resource_usage usage = data_usage(cmvmi);
     uint32_t step = 0;
     for (uint32_t i = 0; i < sizeof(thresholds) / sizeof(thresholds[0]); i++) {
-        if ((uint64_t)usage.used * 100u >= (uint64_t)usage.max * thresholds[i] && usage.max > 0) step = i + 1;
+        if ((uint64_t)usage.used * 100u >= (uint64_t)usage.max * thresholds[i] && usage.max > 0)
+            step = i + 1;
     }
     if (step == cmvmi->memory_step) return;
     jam_data(step);
-    send_usage(cmvmi, step > cmvmi->memory_step ? 1u : (uint32_t)-1, usage.used, usage.max, BLOCK_DBTUP);
+    send_usage(cmvmi, step > cmvmi->memory_step ? 1u : (uint32_t)-1, usage.used, usage.max,
+               BLOCK_DBTUP);
     cmvmi->memory_step = step;
 }

@@ -6,7 +6,8 @@
 static void send_event(struct block *from, const struct event_rep *rep, const struct section *text)
 {
     uint32_t cmvmi = block_ref(block_config(from)->own_node, BLOCK_CMVMI, 0);
-    signal_send(from, cmvmi, GSN_EVENT_REP, PRIO_B, rep, sizeof(*rep) / 4u, text, text == NULL ? 0 : 1);
+    signal_send(from, cmvmi, GSN_EVENT_REP, PRIO_B, rep, sizeof(*rep) / 4u, text,
+                text == NULL ? 0 : 1);
 }
 
 void event_report(struct block *from, enum event_type type, const uint32_t *data, uint32_t count)

@@ -5,7 +5,8 @@
 #include "signals/management.h"
 
 /*
- * Tells the own CMVMI; `count` words of `data` (at most 12), whose meaning is the event's. Never fails, never blocks.
+ * Tells the own CMVMI; `count` words of `data` (at most 12), whose meaning is the event's. Never
+ * fails, never blocks.
  */
 void event_report(struct block *from, enum event_type type, const uint32_t *data, uint32_t count);
 

@@ -41,9 +41,11 @@ static void dict_exec_DUMP_STATE_ORD(struct block *block, const struct signal *s
     const struct dict *dict = dict_of(block);
     (void)sig;
     jam();
-    log_info(block, "%u tables, %u chunks; master state %u step %u table %u; local active %u step %u table %u",
-             dict->tables, dict->chunks.in_use, dict->master.state, dict->master.step, dict->master.table_id,
-             dict->local.active, dict->local.step, dict->local.table_id);
+    log_info(
+        block,
+        "%u tables, %u chunks; master state %u step %u table %u; local active %u step %u table %u",
+        dict->tables, dict->chunks.in_use, dict->master.state, dict->master.step,
+        dict->master.table_id, dict->local.active, dict->local.step, dict->local.table_id);
 }
 
 void dict_usage_get(const struct block *block, struct dict_usage *usage)

@@ -6,7 +6,8 @@
 /* Makes instance 0 (the only one) on the main thread. Only while the node is being built. */
 struct block *dict_create(struct thread *thread, uint32_t instance);
 
-/* Tables that are there in whatever state, and whether a schema transaction runs here. For checks from outside. */
+/* Tables that are there in whatever state, and whether a schema transaction runs here. For checks
+ * from outside. */
 struct dict_usage {
     uint32_t tables;
     uint32_t chunks; /* Pieces of schema memory in use. */

@@ -20,7 +20,8 @@ static uint32_t table_wanted(struct dict *dict, const struct signal *sig, uint32
     }
     const struct section *name = &sig->section[0];
     *error = ERR_NO_SUCH_TABLE;
-    if (name->size == 0 || name->words[0] > TABLE_NAME_MAX || (name->words[0] + 3u) / 4u > name->size - 1) {
+    if (name->size == 0 || name->words[0] > TABLE_NAME_MAX ||
+        (name->words[0] + 3u) / 4u > name->size - 1) {
         jam();
         *error = ERR_TABLE_NAME_TOO_LONG;
         return 0;
@@ -52,7 +53,8 @@ void dict_exec_GET_TABINFO_REQ(struct block *block, const struct signal *sig)
     dict_store_read(dict, table, sections);
     struct get_tabinfo_conf conf = {
         .sender_data = req->sender_data, .table_id = table_id, .version = table->version};
-    signal_send(block, sig->sender, GSN_GET_TABINFO_CONF, PRIO_B, &conf, sizeof(conf) / 4u, sections, 2);
+    signal_send(block, sig->sender, GSN_GET_TABINFO_CONF, PRIO_B, &conf, sizeof(conf) / 4u,
+                sections, 2);
 }
 
 static uint32_t list_entry(const struct dict_table *table, uint32_t id, uint32_t *words)
@@ -94,5 +96,6 @@ void dict_exec_LIST_TABLES_REQ(struct block *block, const struct signal *sig)
         conf.count++;
     }
     struct section section = {.words = dict->scratch, .size = used};
-    signal_send(block, sig->sender, GSN_LIST_TABLES_CONF, PRIO_B, &conf, sizeof(conf) / 4u, &section, 1);
+    signal_send(block, sig->sender, GSN_LIST_TABLES_CONF, PRIO_B, &conf, sizeof(conf) / 4u,
+                &section, 1);
 }

@@ -1,4 +1,5 @@
-/* dict_local.c -- a node's part in a schema transaction: brings its TC and LQH instances through each round. */
+/* dict_local.c -- a node's part in a schema transaction: brings its TC and LQH instances through
+ * each round. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdict/dict_state.h"
 #include <string.h>
@@ -18,7 +19,8 @@ static struct node_mask *waiting_of(struct dict_local *local, uint32_t ref)
 
 static void refuse_prepare(struct dict *dict, const struct signal *sig, uint32_t error)
 {
-    struct schema_prepare_ref ref = {.trans_id = SIG_PAYLOAD(sig, schema_prepare_req)->trans_id, .error = error};
+    struct schema_prepare_ref ref = {.trans_id = SIG_PAYLOAD(sig, schema_prepare_req)->trans_id,
+                                     .error = error};
     jam_data(error);
     sig_send(&dict->block, sig->sender, GSN_SCHEMA_PREPARE_REF, PRIO_B, &ref);
 }
@@ -59,7 +61,8 @@ static void step_done(struct dict *dict)
         break;
     case SCHEMA_STEP_ABORT:
         jam();
-        if (local->operation == SCHEMA_CREATE_TABLE && table != NULL) dict_store_remove(dict, local->table_id);
+        if (local->operation == SCHEMA_CREATE_TABLE && table != NULL)
+            dict_store_remove(dict, local->table_id);
         local->active = 0;
         break;
     case SCHEMA_STEP_COMPLETE:
@@ -69,7 +72,9 @@ static void step_done(struct dict *dict)
     case SCHEMA_STEP_ONLINE_LQH:
     case SCHEMA_STEP_DROPPING_TC:
     case SCHEMA_STEP_DROPPING_LQH:
-    default: jam(); break;
+    default:
+        jam();
+        break;
     }
     local->waits = 0;
     send_step_conf(dict, local->master_ref, local->trans_id, local->step);
@@ -80,13 +85,16 @@ static void check_done(struct dict *dict)
     struct dict_local *local = &dict->local;
     if (!node_mask_empty(&local->waiting_tc) || !node_mask_empty(&local->waiting_lqh)) return;
     local->waits = 0;
-    if (local->step == 0) prepare_done(dict);
-    else step_done(dict);
+    if (local->step == 0)
+        prepare_done(dict);
+    else
+        step_done(dict);
 }
 
 /* --- PREPARE. --- */
 
-static void add_to(struct dict *dict, uint32_t block_no, struct node_mask *waiting, const struct signal *sig)
+static void add_to(struct dict *dict, uint32_t block_no, struct node_mask *waiting,
+                   const struct signal *sig)
 {
     const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
     struct local_table_add_req add = {
@@ -94,8 +102,8 @@ static void add_to(struct dict *dict, uint32_t block_no, struct node_mask *waiti
     uint32_t count = block_instances(&dict->block, block_no);
     for (uint32_t i = 1; i <= count; i++) {
         node_mask_add(waiting, i);
-        signal_send(&dict->block, instance_ref(dict, block_no, i), GSN_LOCAL_TABLE_ADD_REQ, PRIO_B, &add,
-                    sizeof(add) / 4u, sig->section, 2);
+        signal_send(&dict->block, instance_ref(dict, block_no, i), GSN_LOCAL_TABLE_ADD_REQ, PRIO_B,
+                    &add, sizeof(add) / 4u, sig->section, 2);
     }
 }
 
@@ -106,10 +114,14 @@ static bool distribution_fits(const struct section *section)
     uint32_t fragments = section->words[0];
     uint32_t replicas = section->words[1];
     uint32_t buckets = section->words[2];
-    if (fragments == 0 || fragments > TABLE_FRAGMENTS_MAX || replicas == 0 || replicas > REPLICAS_MAX) return false;
+    if (fragments == 0 || fragments > TABLE_FRAGMENTS_MAX || replicas == 0 ||
+        replicas > REPLICAS_MAX)
+        return false;
     if (buckets == 0 || buckets % 2 != 0 || buckets > 2u * TABLE_FRAGMENTS_MAX) return false;
-    if (section->size != DISTRIBUTION_HEAD_WORDS + fragments * replicas + buckets / 2u) return false;
-    const uint16_t *map = (const uint16_t *)(section->words + DISTRIBUTION_HEAD_WORDS + fragments * replicas);
+    if (section->size != DISTRIBUTION_HEAD_WORDS + fragments * replicas + buckets / 2u)
+        return false;
+    const uint16_t *map =
+        (const uint16_t *)(section->words + DISTRIBUTION_HEAD_WORDS + fragments * replicas);
     for (uint32_t i = 0; i < buckets; i++) {
         if (map[i] >= fragments) return false;
     }
@@ -121,8 +133,8 @@ static uint32_t prepare_create(struct dict *dict, const struct signal *sig)
     const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
     struct table_def *def = NULL;
     if (sig->section_count != 2 || !distribution_fits(&sig->section[1])) return ERR_TABLE_FORMAT;
-    uint32_t error = table_def_decode(sig->section[0].words, sig->section[0].size, dict->local.def_memory,
-                                      table_def_size_max(), &def);
+    uint32_t error = table_def_decode(sig->section[0].words, sig->section[0].size,
+                                      dict->local.def_memory, table_def_size_max(), &def);
     if (error != 0) return error;
     if (def->table_id != req->table_id || def->version != req->version) return ERR_TABLE_FORMAT;
     if (req->table_id == 0 || req->table_id >= dict->table_count) return ERR_TABLE_RECORDS;
@@ -191,7 +203,8 @@ static void added(struct dict *dict, const struct signal *sig, uint32_t table_id
     node_mask_remove(waiting, instance);
     if (error == 0) {
         jam();
-        node_mask_add(ref_block(sig->sender) == BLOCK_DBTC ? &local->added_tc : &local->added_lqh, instance);
+        node_mask_add(ref_block(sig->sender) == BLOCK_DBTC ? &local->added_tc : &local->added_lqh,
+                      instance);
     } else {
         jam_data(error);
         local->error = error;
@@ -212,7 +225,8 @@ void dict_exec_LOCAL_TABLE_ADD_REF(struct block *block, const struct signal *sig
 
 /* --- The other rounds. --- */
 
-static void order(struct dict *dict, uint32_t block_no, const struct node_mask *instances, uint32_t local_order)
+static void order(struct dict *dict, uint32_t block_no, const struct node_mask *instances,
+                  uint32_t local_order)
 {
     struct dict_local *local = &dict->local;
     struct local_table_state_req req = {
@@ -220,7 +234,8 @@ static void order(struct dict *dict, uint32_t block_no, const struct node_mask *
     struct node_mask *waiting = block_no == BLOCK_DBTC ? &local->waiting_tc : &local->waiting_lqh;
     *waiting = *instances;
     for (uint32_t i = node_mask_next(instances, 0); i != 0; i = node_mask_next(instances, i))
-        sig_send(&dict->block, instance_ref(dict, block_no, i), GSN_LOCAL_TABLE_STATE_REQ, PRIO_B, &req);
+        sig_send(&dict->block, instance_ref(dict, block_no, i), GSN_LOCAL_TABLE_STATE_REQ, PRIO_B,
+                 &req);
 }
 
 static struct node_mask all_instances(const struct dict *dict, uint32_t block_no)
@@ -241,13 +256,19 @@ static void begin_step(struct dict *dict, uint32_t step)
     local->step = step;
     local->waits = 1;
     switch ((enum schema_step)step) {
-    case SCHEMA_STEP_ONLINE_LQH: order(dict, BLOCK_DBLQH, &all_lqh, LOCAL_TABLE_ONLINE); break;
-    case SCHEMA_STEP_ONLINE_TC: order(dict, BLOCK_DBTC, &all_tc, LOCAL_TABLE_ONLINE); break;
+    case SCHEMA_STEP_ONLINE_LQH:
+        order(dict, BLOCK_DBLQH, &all_lqh, LOCAL_TABLE_ONLINE);
+        break;
+    case SCHEMA_STEP_ONLINE_TC:
+        order(dict, BLOCK_DBTC, &all_tc, LOCAL_TABLE_ONLINE);
+        break;
     case SCHEMA_STEP_DROPPING_TC:
         if (table != NULL) table->state = TABLE_DROPPING;
         order(dict, BLOCK_DBTC, &all_tc, LOCAL_TABLE_DROPPING);
         break;
-    case SCHEMA_STEP_DROPPING_LQH: order(dict, BLOCK_DBLQH, &all_lqh, LOCAL_TABLE_DROPPING); break;
+    case SCHEMA_STEP_DROPPING_LQH:
+        order(dict, BLOCK_DBLQH, &all_lqh, LOCAL_TABLE_DROPPING);
+        break;
     case SCHEMA_STEP_REMOVE:
         order(dict, BLOCK_DBTC, &all_tc, LOCAL_TABLE_DROP);
         order(dict, BLOCK_DBLQH, &all_lqh, LOCAL_TABLE_DROP);
@@ -257,7 +278,8 @@ static void begin_step(struct dict *dict, uint32_t step)
         order(dict, BLOCK_DBLQH, &local->added_lqh, LOCAL_TABLE_DROP);
         break;
     case SCHEMA_STEP_COMPLETE:
-    default: break;
+    default:
+        break;
     }
     check_done(dict);
 }
@@ -266,7 +288,8 @@ void dict_exec_SCHEMA_STEP_REQ(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
     const struct schema_step_req *req = SIG_PAYLOAD(sig, schema_step_req);
-    if (!dict->local.active || req->trans_id != dict->local.trans_id || sig->sender != dict->local.master_ref) {
+    if (!dict->local.active || req->trans_id != dict->local.trans_id ||
+        sig->sender != dict->local.master_ref) {
         jam(); /* It was refused here, so there is nothing to do. */
         send_step_conf(dict, sig->sender, req->trans_id, req->step);
         return;

@@ -1,8 +1,10 @@
-/* dict_master.c -- the master's side of a schema transaction: one at a time, on all nodes or on none. */
+/* dict_master.c -- the master's side of a schema transaction: one at a time, on all nodes or on
+ * none. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A client gets its answer when the change holds on all nodes; a client's death does not stop the transaction. A node's
- * death ends the cluster in this version, so every round ends with the answers of all members.
+ * A client gets its answer when the change holds on all nodes; a client's death does not stop the
+ * transaction. A node's death ends the cluster in this version, so every round ends with the
+ * answers of all members.
  */
 #include "blocks/dbdict/dict_state.h"
 
@@ -21,16 +23,20 @@ static void master_move(struct dict_master *master, enum master_state state)
 
 /* --- Answers to the client. --- */
 
-static void refuse_create(struct dict *dict, uint32_t client, uint32_t sender_data, uint32_t error, uint32_t column)
+static void refuse_create(struct dict *dict, uint32_t client, uint32_t sender_data, uint32_t error,
+                          uint32_t column)
 {
-    struct create_table_ref ref = {
-        .sender_data = sender_data, .error = error, .master_node = dict->master_node, .column = column};
+    struct create_table_ref ref = {.sender_data = sender_data,
+                                   .error = error,
+                                   .master_node = dict->master_node,
+                                   .column = column};
     if (client != 0) sig_send(&dict->block, client, GSN_CREATE_TABLE_REF, PRIO_B, &ref);
 }
 
 static void refuse_drop(struct dict *dict, uint32_t client, uint32_t sender_data, uint32_t error)
 {
-    struct drop_table_ref ref = {.sender_data = sender_data, .error = error, .master_node = dict->master_node};
+    struct drop_table_ref ref = {
+        .sender_data = sender_data, .error = error, .master_node = dict->master_node};
     if (client != 0) sig_send(&dict->block, client, GSN_DROP_TABLE_REF, PRIO_B, &ref);
 }
 
@@ -41,17 +47,21 @@ static void answer_client(struct dict *dict)
     uint32_t client = master->client_ref;
     if (master->error != 0) {
         jam_data(master->error);
-        if (create) refuse_create(dict, client, master->client_data, master->error, 0);
-        else refuse_drop(dict, client, master->client_data, master->error);
+        if (create)
+            refuse_create(dict, client, master->client_data, master->error, 0);
+        else
+            refuse_drop(dict, client, master->client_data, master->error);
         return;
     }
-    event_send(&dict->block, create ? EVENT_CREATE_SCHEMA_OBJECT : EVENT_DROP_SCHEMA_OBJECT, master->table_id,
-               master->version, 2u, ref_node(client)); /* Object type 2: user table. */
+    event_send(&dict->block, create ? EVENT_CREATE_SCHEMA_OBJECT : EVENT_DROP_SCHEMA_OBJECT,
+               master->table_id, master->version, 2u,
+               ref_node(client)); /* Object type 2: user table. */
     if (client == 0) return;
     if (create) {
         jam();
-        struct create_table_conf conf = {
-            .sender_data = master->client_data, .table_id = master->table_id, .version = master->version};
+        struct create_table_conf conf = {.sender_data = master->client_data,
+                                         .table_id = master->table_id,
+                                         .version = master->version};
         sig_send(&dict->block, client, GSN_CREATE_TABLE_CONF, PRIO_B, &conf);
         return;
     }
@@ -81,8 +91,8 @@ static void begin_prepare(struct dict *dict, const struct section *sections, uin
     master_move(master, MASTER_PREPARING);
     master->error = 0;
     master->waiting = dict->members;
-    signal_broadcast(&dict->block, &dict->members, BLOCK_DBDICT, GSN_SCHEMA_PREPARE_REQ, PRIO_B, &req,
-                     sizeof(req) / 4u, sections, section_count);
+    signal_broadcast(&dict->block, &dict->members, BLOCK_DBDICT, GSN_SCHEMA_PREPARE_REQ, PRIO_B,
+                     &req, sizeof(req) / 4u, sections, section_count);
 }
 
 static void begin_step(struct dict *dict, enum schema_step step)
@@ -91,8 +101,8 @@ static void begin_step(struct dict *dict, enum schema_step step)
     jam_data(step);
     dict->master.step = step;
     dict->master.waiting = dict->members;
-    signal_broadcast(&dict->block, &dict->members, BLOCK_DBDICT, GSN_SCHEMA_STEP_REQ, PRIO_B, &req, sizeof(req) / 4u,
-                     NULL, 0);
+    signal_broadcast(&dict->block, &dict->members, BLOCK_DBDICT, GSN_SCHEMA_STEP_REQ, PRIO_B, &req,
+                     sizeof(req) / 4u, NULL, 0);
 }
 
 static void prepared(struct dict *dict)
@@ -100,22 +110,31 @@ static void prepared(struct dict *dict)
     struct dict_master *master = &dict->master;
     if (!node_mask_empty(&master->waiting)) return;
     master_move(master, MASTER_STEPPING);
-    if (master->error != 0) begin_step(dict, SCHEMA_STEP_ABORT);
-    else begin_step(dict, master->operation == SCHEMA_CREATE_TABLE ? SCHEMA_STEP_ONLINE_LQH : SCHEMA_STEP_DROPPING_TC);
+    if (master->error != 0)
+        begin_step(dict, SCHEMA_STEP_ABORT);
+    else
+        begin_step(dict, master->operation == SCHEMA_CREATE_TABLE ? SCHEMA_STEP_ONLINE_LQH
+                                                                  : SCHEMA_STEP_DROPPING_TC);
 }
 
 /* What follows a round that all members have answered; 0 = the transaction has ended. */
 static uint32_t step_after(uint32_t step)
 {
     switch ((enum schema_step)step) {
-    case SCHEMA_STEP_ONLINE_LQH: return SCHEMA_STEP_ONLINE_TC;
-    case SCHEMA_STEP_ONLINE_TC: return SCHEMA_STEP_COMPLETE;
-    case SCHEMA_STEP_DROPPING_TC: return SCHEMA_STEP_DROPPING_LQH;
-    case SCHEMA_STEP_DROPPING_LQH: return SCHEMA_STEP_REMOVE;
-    case SCHEMA_STEP_REMOVE: return SCHEMA_STEP_COMPLETE;
+    case SCHEMA_STEP_ONLINE_LQH:
+        return SCHEMA_STEP_ONLINE_TC;
+    case SCHEMA_STEP_ONLINE_TC:
+        return SCHEMA_STEP_COMPLETE;
+    case SCHEMA_STEP_DROPPING_TC:
+        return SCHEMA_STEP_DROPPING_LQH;
+    case SCHEMA_STEP_DROPPING_LQH:
+        return SCHEMA_STEP_REMOVE;
+    case SCHEMA_STEP_REMOVE:
+        return SCHEMA_STEP_COMPLETE;
     case SCHEMA_STEP_ABORT:
     case SCHEMA_STEP_COMPLETE:
-    default: return 0;
+    default:
+        return 0;
     }
 }
 
@@ -140,7 +159,8 @@ void dict_exec_SCHEMA_PREPARE_REF(struct block *block, const struct signal *sig)
         return;
     }
     jam_data(ref->error);
-    if (dict->master.error == 0) dict->master.error = ref->error != 0 ? ref->error : ERR_SCHEMA_ABORTED;
+    if (dict->master.error == 0)
+        dict->master.error = ref->error != 0 ? ref->error : ERR_SCHEMA_ABORTED;
     node_mask_remove(&dict->master.waiting, ref_node(sig->sender));
     prepared(dict);
 }
@@ -150,7 +170,8 @@ void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig)
     struct dict *dict = dict_of(block);
     const struct schema_step_conf *conf = SIG_PAYLOAD(sig, schema_step_conf);
     struct dict_master *master = &dict->master;
-    if (master->state != MASTER_STEPPING || conf->trans_id != master->trans_id || conf->step != master->step) {
+    if (master->state != MASTER_STEPPING || conf->trans_id != master->trans_id ||
+        conf->step != master->step) {
         jam();
         return;
     }
@@ -173,11 +194,13 @@ static uint32_t not_possible(const struct dict *dict)
 {
     if (dict->start_level > START_SINGLEUSER) return ERR_CLUSTER_SHUTDOWN;
     if (dict->master_node != dict_own(dict)) return ERR_NOT_MASTER;
-    if (dict->start_level != START_STARTED || dict->master.state != MASTER_IDLE) return ERR_SCHEMA_BUSY;
+    if (dict->start_level != START_STARTED || dict->master.state != MASTER_IDLE)
+        return ERR_SCHEMA_BUSY;
     return 0;
 }
 
-static void begin(struct dict *dict, const struct signal *sig, uint32_t operation, uint32_t sender_data)
+static void begin(struct dict *dict, const struct signal *sig, uint32_t operation,
+                  uint32_t sender_data)
 {
     dict->master.trans_id = ++dict->trans_next;
     dict->master.operation = operation;
@@ -186,13 +209,14 @@ static void begin(struct dict *dict, const struct signal *sig, uint32_t operatio
     dict->master.error = 0;
 }
 
-/* Reads and checks the definition; fills in the number and version that the table gets. 0 or an error. */
+/* Reads and checks the definition; fills in the number and version that the table gets. 0 or an
+ * error. */
 static uint32_t parse_table(struct dict *dict, const struct section *words, uint32_t *column)
 {
     struct dict_master *master = &dict->master;
     char name[DICT_NAME_BYTES];
-    uint32_t error = table_def_decode(words->words, words->size, master->def_memory, table_def_size_max(),
-                                      &master->def);
+    uint32_t error = table_def_decode(words->words, words->size, master->def_memory,
+                                      table_def_size_max(), &master->def);
     if (error != 0) {
         jam_data(error);
         return error;
@@ -207,7 +231,8 @@ static uint32_t parse_table(struct dict *dict, const struct section *words, uint
     master->table_id = dict_table_unused(dict);
     if (master->table_id == 0) return ERR_TABLE_RECORDS;
     jam();
-    master->version = (dict->table[master->table_id].version & 0xFFFFFFu) + 1; /* Low 24 bits: created so often. */
+    master->version = (dict->table[master->table_id].version & 0xFFFFFFu) +
+                      1; /* Low 24 bits: created so often. */
     master->def->table_id = master->table_id;
     master->def->version = master->version;
     return 0;
@@ -279,8 +304,10 @@ void dict_exec_DROP_TABLE_REQ(struct block *block, const struct signal *sig)
     uint32_t error = not_possible(dict);
     if (error == 0) {
         const struct dict_table *table = dict_table_at(dict, req->table_id);
-        if (table == NULL || table->state != TABLE_ONLINE) error = ERR_NO_SUCH_TABLE_ID;
-        else if (table->version != req->version) error = ERR_SCHEMA_VERSION;
+        if (table == NULL || table->state != TABLE_ONLINE)
+            error = ERR_NO_SUCH_TABLE_ID;
+        else if (table->version != req->version)
+            error = ERR_SCHEMA_VERSION;
     }
     if (error != 0) {
         jam_data(error);

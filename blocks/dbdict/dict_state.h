@@ -20,14 +20,14 @@ struct dict_chunk {
     uint32_t next; /* Reference, 0 = last. */
     uint32_t words[DICT_CHUNK_WORDS];
 };
-#define DICT_CHUNKS_MAX  0x100000u         /* 1 GB: the schema memory is the limit. */
-#define DICT_WORDS_MAX   SIGNAL_EXTENT_MAX /* Definition and distribution travel in one signal. */
-#define DICT_HEAD_WORDS  32u               /* Room for the head, payload and lengths of any such signal. */
-#define DICT_LIST_WORDS  4096u             /* Of one LIST_TABLES_CONF. */
-#define DICT_NAME_BYTES  (TABLE_NAME_MAX + 4u)
+#define DICT_CHUNKS_MAX 0x100000u         /* 1 GB: the schema memory is the limit. */
+#define DICT_WORDS_MAX  SIGNAL_EXTENT_MAX /* Definition and distribution travel in one signal. */
+#define DICT_HEAD_WORDS 32u   /* Room for the head, payload and lengths of any such signal. */
+#define DICT_LIST_WORDS 4096u /* Of one LIST_TABLES_CONF. */
+#define DICT_NAME_BYTES (TABLE_NAME_MAX + 4u)
 
 struct dict_table {
-    uint32_t state; /* enum table_state */
+    uint32_t state;   /* enum table_state */
     uint32_t version; /* Also of the last table that had this number: a new one gets the next. */
     uint32_t fragments;
     uint32_t def_words;
@@ -42,7 +42,13 @@ struct dict_table {
  * The master's side of a schema transaction.
  *   IDLE -> PLACING (create: asks DIH) -> PREPARING -> STEPPING (one round after the other) -> IDLE
  */
-enum master_state { MASTER_IDLE = 0, MASTER_PLACING, MASTER_PREPARING, MASTER_STEPPING, MASTER_STATES };
+enum master_state {
+    MASTER_IDLE = 0,
+    MASTER_PLACING,
+    MASTER_PREPARING,
+    MASTER_STEPPING,
+    MASTER_STATES
+};
 
 struct dict_master {
     uint32_t state; /* enum master_state */
@@ -114,7 +120,8 @@ uint32_t dict_table_unused(const struct dict *dict); /* An id, 0: all are used. 
 uint32_t dict_store_put(struct dict *dict, const struct table_def *def, const struct section *words,
                         const struct section *distribution);
 void dict_store_remove(struct dict *dict, uint32_t table_id);
-/* Puts a table's words together in dict->scratch: sections[0] definition, sections[1] distribution. */
+/* Puts a table's words together in dict->scratch: sections[0] definition, sections[1] distribution.
+ */
 void dict_store_read(struct dict *dict, const struct dict_table *table, struct section sections[2]);
 
 /* dict_client.c */

@@ -1,4 +1,5 @@
-/* dict_store.c -- keeps table definitions in pieces of schema memory and finds them by number and by name. */
+/* dict_store.c -- keeps table definitions in pieces of schema memory and finds them by number and
+ * by name. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdict/dict_state.h"
 #include <string.h>
@@ -7,7 +8,8 @@ static void *schema_alloc(struct dict *dict, size_t size)
 {
     void *memory = arena_alloc(block_arena(&dict->block), RG_SCHEMA, size);
     if (memory == NULL) {
-        node_fail(EXIT_RESOURCE_ALLOC, __FILE__, __LINE__, "no schema memory for the table records: MaxNoOfTables");
+        node_fail(EXIT_RESOURCE_ALLOC, __FILE__, __LINE__,
+                  "no schema memory for the table records: MaxNoOfTables");
     }
     return memory;
 }
@@ -25,7 +27,8 @@ void dict_store_init(struct dict *dict)
     dict->master.words = schema_alloc(dict, DICT_WORDS_MAX * 4u);
     dict->master.def_memory = schema_alloc(dict, table_def_size_max());
     dict->local.def_memory = schema_alloc(dict, table_def_size_max());
-    pool_init(&dict->chunks, block_arena(&dict->block), RG_SCHEMA, sizeof(struct dict_chunk), DICT_CHUNKS_MAX);
+    pool_init(&dict->chunks, block_arena(&dict->block), RG_SCHEMA, sizeof(struct dict_chunk),
+              DICT_CHUNKS_MAX);
 }
 
 struct dict_table *dict_table_at(struct dict *dict, uint32_t table_id)
@@ -144,7 +147,8 @@ void dict_store_read(struct dict *dict, const struct dict_table *table, struct s
         done += count;
     }
     sections[0] = (struct section){.words = dict->scratch, .size = table->def_words};
-    sections[1] = (struct section){.words = dict->scratch + table->def_words, .size = table->distribution_words};
+    sections[1] = (struct section){.words = dict->scratch + table->def_words,
+                                   .size = table->distribution_words};
 }
 
 /* --- Tables. --- */

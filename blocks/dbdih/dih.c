@@ -1,4 +1,5 @@
-/* dih.c -- creates DBDIH, learns the members, answers the dictionary's questions about distribution. */
+/* dih.c -- creates DBDIH, learns the members, answers the dictionary's questions about
+ * distribution. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdih/dih_state.h"
 #include "signals/errors.h"
@@ -36,14 +37,16 @@ static void dih_exec_CREATE_FRAG_REQ(struct block *block, const struct signal *s
     uint32_t fragments = dih_fragment_count(dih, (int32_t)req->balance, req->fragment_count);
     if (fragments == 0 || fragments > TABLE_FRAGMENTS_MAX || ERROR_INSERTED(block, 7001)) {
         jam();
-        struct create_frag_ref ref = {.sender_data = req->sender_data, .error = ERR_TOO_MANY_FRAGMENTS};
+        struct create_frag_ref ref = {.sender_data = req->sender_data,
+                                      .error = ERR_TOO_MANY_FRAGMENTS};
         sig_send(block, sig->sender, GSN_CREATE_FRAG_REF, PRIO_B, &ref);
         return;
     }
     jam();
     struct section section = {.words = dih->words, .size = dih_place(dih, fragments)};
     struct create_frag_conf conf = {.sender_data = req->sender_data, .fragment_count = fragments};
-    signal_send(block, sig->sender, GSN_CREATE_FRAG_CONF, PRIO_B, &conf, sizeof(conf) / 4u, &section, 1);
+    signal_send(block, sig->sender, GSN_CREATE_FRAG_CONF, PRIO_B, &conf, sizeof(conf) / 4u,
+                &section, 1);
 }
 
 /* DUMP 16: node groups. */
@@ -55,7 +58,8 @@ static void dih_exec_DUMP_STATE_ORD(struct block *block, const struct signal *si
     for (uint32_t group = 0; group < dih->groups; group++) {
         for (uint32_t i = 0; i < dih->group[group].count; i++) {
             uint32_t node = dih->group[group].node[i];
-            log_info(block, "node group %u: node %u, %u LDM instances", group, node, dih->ldm_count[node]);
+            log_info(block, "node group %u: node %u, %u LDM instances", group, node,
+                     dih->ldm_count[node]);
         }
     }
 }

@@ -1,16 +1,19 @@
-/* dih_fragment.c -- which node keeps which fragment: node groups, fragment counts, placement, hash map. */
+/* dih_fragment.c -- which node keeps which fragment: node groups, fragment counts, placement, hash
+ * map. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Placement: fragment f lives in LDM instance 1 + f modulo the node's number of LDMs, that is given. Free to choose are
- * the node group and the primary within it: always the one with the least of all so far, then the least in that
- * LDM. For the default fragment counts that makes everything exactly even, for odd ones as even as can be.
+ * Placement: fragment f lives in LDM instance 1 + f modulo the node's number of LDMs, that is
+ * given. Free to choose are the node group and the primary within it: always the one with the least
+ * of all so far, then the least in that LDM. For the default fragment counts that makes everything
+ * exactly even, for odd ones as even as can be.
  */
 #include <string.h>
 #include "blocks/dbdih/dih_state.h"
 
 /* --- Node groups. --- */
 
-/* False when the configuration's groups cannot be meant: more nodes in one than there are replicas. */
+/* False when the configuration's groups cannot be meant: more nodes in one than there are replicas.
+ */
 static bool groups_configured(const struct node_config *config)
 {
     uint32_t count[NODE_GROUPS_MAX];
@@ -23,7 +26,8 @@ static bool groups_configured(const struct node_config *config)
     return true;
 }
 
-/* Numbers the groups that have members densely from 0. Where the configuration has none, nodes fill them in id order. */
+/* Numbers the groups that have members densely from 0. Where the configuration has none, nodes fill
+ * them in id order. */
 void dih_form_groups(struct dih *dih)
 {
     const struct node_config *config = block_config(&dih->block);
@@ -59,21 +63,31 @@ static uint32_t ldm_least(const struct dih *dih)
     return least == UINT32_MAX ? 0 : least;
 }
 
-/* RP: a primary for every replica's node; RA: any replica may be read, so one per node group will do. */
+/* RP: a primary for every replica's node; RA: any replica may be read, so one per node group will
+ * do. */
 uint32_t dih_fragment_count(const struct dih *dih, int32_t balance, uint32_t wanted)
 {
     uint32_t replicas = block_config(&dih->block)->replicas;
     uint32_t ldm = ldm_least(dih);
     switch (balance) {
-    case TABLE_BALANCE_SPECIFIC: return wanted;
-    case TABLE_BALANCE_FOR_RP_BY_LDM: return dih->groups * replicas * ldm;
-    case TABLE_BALANCE_FOR_RA_BY_LDM: return dih->groups * ldm;
-    case TABLE_BALANCE_FOR_RP_BY_NODE: return dih->groups * replicas;
-    case TABLE_BALANCE_FOR_RA_BY_NODE: return dih->groups;
-    case TABLE_BALANCE_FOR_RA_BY_LDM_X_2: return dih->groups * ldm * 2u;
-    case TABLE_BALANCE_FOR_RA_BY_LDM_X_3: return dih->groups * ldm * 3u;
-    case TABLE_BALANCE_FOR_RA_BY_LDM_X_4: return dih->groups * ldm * 4u;
-    default: return 0;
+    case TABLE_BALANCE_SPECIFIC:
+        return wanted;
+    case TABLE_BALANCE_FOR_RP_BY_LDM:
+        return dih->groups * replicas * ldm;
+    case TABLE_BALANCE_FOR_RA_BY_LDM:
+        return dih->groups * ldm;
+    case TABLE_BALANCE_FOR_RP_BY_NODE:
+        return dih->groups * replicas;
+    case TABLE_BALANCE_FOR_RA_BY_NODE:
+        return dih->groups;
+    case TABLE_BALANCE_FOR_RA_BY_LDM_X_2:
+        return dih->groups * ldm * 2u;
+    case TABLE_BALANCE_FOR_RA_BY_LDM_X_3:
+        return dih->groups * ldm * 3u;
+    case TABLE_BALANCE_FOR_RA_BY_LDM_X_4:
+        return dih->groups * ldm * 4u;
+    default:
+        return 0;
     }
 }
 
@@ -120,7 +134,8 @@ static uint32_t choose_primary(struct dih *dih, const struct dih_group *group, u
     return best;
 }
 
-/* The replicas of one fragment: primary first, the others of its group in turn after it, 0 where a node is missing. */
+/* The replicas of one fragment: primary first, the others of its group in turn after it, 0 where a
+ * node is missing. */
 static void place_fragment(struct dih *dih, uint32_t fragment, uint32_t *replicas)
 {
     struct dih_group *group = choose_group(dih, fragment);
@@ -136,7 +151,8 @@ static void place_fragment(struct dih *dih, uint32_t fragment, uint32_t *replica
     dih->primaries_ldm[primary][ldm_slot(dih, primary, fragment)]++;
 }
 
-/* The number of buckets nearest to the default that the fragments divide evenly; even, as two share a word. */
+/* The number of buckets nearest to the default that the fragments divide evenly; even, as two share
+ * a word. */
 static uint32_t bucket_count(uint32_t fragments)
 {
     uint32_t step = fragments % 2u == 0 ? fragments : fragments * 2u;

@@ -25,8 +25,10 @@ void cntr_work_later(struct cntr *cntr, enum cntr_work work, uint32_t delay_ms)
 
 void cntr_tell_state(struct cntr *cntr)
 {
-    struct node_state_rep rep = {
-        .start_level = cntr->level, .start_phase = cntr->phase, .master = cntr->president, .started = cntr->started};
+    struct node_state_rep rep = {.start_level = cntr->level,
+                                 .start_phase = cntr->phase,
+                                 .master = cntr->president,
+                                 .started = cntr->started};
     uint32_t tc_count = block_instances(&cntr->block, BLOCK_DBTC);
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_QMGR), GSN_NODE_STATE_REP, PRIO_A, &rep);
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_CMVMI), GSN_NODE_STATE_REP, PRIO_A, &rep);
@@ -46,10 +48,17 @@ static void cntr_exec_CONTINUEB(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
     switch ((enum cntr_work)SIG_PAYLOAD(sig, continueb)->work) {
-    case CNTR_BEGIN: cntr_read_config(cntr); return;
-    case CNTR_STOP_TICK: cntr_stop_tick(cntr); return;
-    case CNTR_FAIL: cntr_fail(cntr); return;
-    default: ndbrequire(false); /* No other work is ever sent. */
+    case CNTR_BEGIN:
+        cntr_read_config(cntr);
+        return;
+    case CNTR_STOP_TICK:
+        cntr_stop_tick(cntr);
+        return;
+    case CNTR_FAIL:
+        cntr_fail(cntr);
+        return;
+    default:
+        ndbrequire(false); /* No other work is ever sent. */
     }
 }
 
@@ -59,8 +68,9 @@ static void cntr_exec_DUMP_STATE_ORD(struct block *block, const struct signal *s
     const struct cntr *cntr = cntr_of(block);
     (void)sig;
     jam();
-    log_info(block, "state %u, level %u, phase %u, waits for %u, members %u, started %u", cntr->state, cntr->level,
-             cntr->phase, cntr->start.wait, node_mask_count(&cntr->members), node_mask_count(&cntr->started));
+    log_info(block, "state %u, level %u, phase %u, waits for %u, members %u, started %u",
+             cntr->state, cntr->level, cntr->phase, cntr->start.wait,
+             node_mask_count(&cntr->members), node_mask_count(&cntr->started));
 }
 
 static const struct handler cntr_handlers[] = {

@@ -1,4 +1,5 @@
-/* cntr_start.c -- configures the blocks, runs the start phases, waits for the other nodes where all must meet. */
+/* cntr_start.c -- configures the blocks, runs the start phases, waits for the other nodes where all
+ * must meet. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/ndbcntr/cntr_state.h"
@@ -9,8 +10,8 @@ static const struct config_block {
     uint32_t block_no;
     uint32_t single; /* Instance 0 only; else instances 1..n. */
 } config_blocks[] = {
-    {BLOCK_CMVMI, 1}, {BLOCK_DBTUP, 0}, {BLOCK_DBACC, 0}, {BLOCK_DBTC, 0}, {BLOCK_DBLQH, 0},
-    {BLOCK_DBDICT, 1}, {BLOCK_DBDIH, 1}, {BLOCK_QMGR, 1},
+    {BLOCK_CMVMI, 1}, {BLOCK_DBTUP, 0},  {BLOCK_DBACC, 0}, {BLOCK_DBTC, 0},
+    {BLOCK_DBLQH, 0}, {BLOCK_DBDICT, 1}, {BLOCK_DBDIH, 1}, {BLOCK_QMGR, 1},
 };
 #define CONFIG_BLOCKS (sizeof(config_blocks) / sizeof(config_blocks[0]))
 
@@ -40,7 +41,8 @@ static void ask_config(struct cntr *cntr)
         if (cntr->start.instance >= count) continue;
         cntr->start.instance++;
         struct read_config_req req = {.sender_data = cntr->start.block_at};
-        uint32_t receiver = cntr_local(cntr, at->block_no) + (at->single ? 0 : cntr->start.instance);
+        uint32_t receiver =
+            cntr_local(cntr, at->block_no) + (at->single ? 0 : cntr->start.instance);
         sig_send(&cntr->block, receiver, GSN_READ_CONFIG_REQ, PRIO_B, &req);
         return;
     }
@@ -78,8 +80,9 @@ void cntr_exec_START_ORD(struct block *block, const struct signal *sig)
 /* --- Phases. --- */
 
 /*
- * What happens in a phase, in this order: blocks get STTOR, then all nodes meet, then the node counts as started. A
- * phase without work passes at once; its number is kept because operators know it.
+ * What happens in a phase, in this order: blocks get STTOR, then all nodes meet, then the node
+ * counts as started. A phase without work passes at once; its number is kept because operators know
+ * it.
  */
 static const struct start_phase {
     uint32_t phase;
@@ -87,15 +90,15 @@ static const struct start_phase {
     uint32_t meet;      /* All nodes wait for each other at the end. */
     uint32_t started;   /* The end of this phase opens the node for clients. */
 } phases[] = {
-    {0, {BLOCK_NONE, BLOCK_NONE}, 0, 0}, {1, {BLOCK_QMGR, BLOCK_NONE}, POINT_START, 0},
-    {2, {BLOCK_NONE, BLOCK_NONE}, 0, 0}, {3, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
-    {4, {BLOCK_NONE, BLOCK_NONE}, 0, 0}, {5, {BLOCK_NONE, BLOCK_NONE}, 5, 0},
-    {6, {BLOCK_NONE, BLOCK_NONE}, 0, 0}, {7, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
-    {8, {BLOCK_NONE, BLOCK_NONE}, 8, 1}, {9, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
+    {0, {BLOCK_NONE, BLOCK_NONE}, 0, 0},  {1, {BLOCK_QMGR, BLOCK_NONE}, POINT_START, 0},
+    {2, {BLOCK_NONE, BLOCK_NONE}, 0, 0},  {3, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
+    {4, {BLOCK_NONE, BLOCK_NONE}, 0, 0},  {5, {BLOCK_NONE, BLOCK_NONE}, 5, 0},
+    {6, {BLOCK_NONE, BLOCK_NONE}, 0, 0},  {7, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
+    {8, {BLOCK_NONE, BLOCK_NONE}, 8, 1},  {9, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
     {50, {BLOCK_NONE, BLOCK_NONE}, 0, 0}, {101, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
 };
-#define PHASES       (sizeof(phases) / sizeof(phases[0]))
-#define PHASE_JOINS  1u /* Position in the table to which a start goes back. */
+#define PHASES      (sizeof(phases) / sizeof(phases[0]))
+#define PHASE_JOINS 1u /* Position in the table to which a start goes back. */
 
 static uint32_t president_ref(const struct cntr *cntr)
 {
@@ -145,7 +148,8 @@ static void start_completed(struct cntr *cntr)
     event_send(&cntr->block, EVENT_START_COMPLETED, NDB_VERSION);
 }
 
-/* The next block of the phase, the meeting at its end, or the next phase, until something has to be waited for. */
+/* The next block of the phase, the meeting at its end, or the next phase, until something has to be
+ * waited for. */
 static void start_next(struct cntr *cntr)
 {
     cntr->start.wait = WAIT_NOTHING;
@@ -158,9 +162,11 @@ static void start_next(struct cntr *cntr)
         }
         if (cntr->start.sttor_at < 2 && at->blocks[cntr->start.sttor_at] != BLOCK_NONE) {
             jam_data(at->phase);
-            struct sttor req = {.sender_data = at->phase, .phase = at->phase, .start_type = cntr->start.type};
+            struct sttor req = {
+                .sender_data = at->phase, .phase = at->phase, .start_type = cntr->start.type};
             cntr->start.wait = WAIT_STTORRY;
-            sig_send(&cntr->block, cntr_local(cntr, at->blocks[cntr->start.sttor_at]), GSN_STTOR, PRIO_B, &req);
+            sig_send(&cntr->block, cntr_local(cntr, at->blocks[cntr->start.sttor_at]), GSN_STTOR,
+                     PRIO_B, &req);
             cntr->start.sttor_at++;
             return;
         }
@@ -194,7 +200,8 @@ void cntr_exec_STTORRY(struct block *block, const struct signal *sig)
 void cntr_start_again(struct cntr *cntr)
 {
     ndbrequire(cntr->level == START_STARTING);
-    if (cntr->start.wait == WAIT_STTORRY && !cntr->start.again && cntr->start.phase_at > PHASE_JOINS) {
+    if (cntr->start.wait == WAIT_STTORRY && !cntr->start.again &&
+        cntr->start.phase_at > PHASE_JOINS) {
         jam();
         cntr->start.again = 1;
         return;
@@ -244,8 +251,9 @@ void cntr_exec_CNTR_GOREP(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
     const struct cntr_gorep *rep = SIG_PAYLOAD(sig, cntr_gorep);
-    if (cntr->start.wait != WAIT_GO || rep->incarnation != cntr->incarnation || cntr->state != CNTR_PHASES ||
-        ref_node(sig->sender) != cntr->president || rep->point != phases[cntr->start.phase_at].meet) {
+    if (cntr->start.wait != WAIT_GO || rep->incarnation != cntr->incarnation ||
+        cntr->state != CNTR_PHASES || ref_node(sig->sender) != cntr->president ||
+        rep->point != phases[cntr->start.phase_at].meet) {
         jam();
         return;
     }
@@ -258,7 +266,8 @@ void cntr_exec_CNTR_STARTED_REP(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
     uint32_t node = ref_node(sig->sender);
-    if (cntr->incarnation == 0 || SIG_PAYLOAD(sig, cntr_started_rep)->incarnation != cntr->incarnation ||
+    if (cntr->incarnation == 0 ||
+        SIG_PAYLOAD(sig, cntr_started_rep)->incarnation != cntr->incarnation ||
         !node_mask_has(&cntr->members, node)) {
         jam();
         return;

@@ -7,18 +7,26 @@
 #include "signals/qmgr.h"
 #include "signals/start.h"
 
-#define FAIL_DELAY_MS  100u   /* For the events to leave the node before it ends. */
-#define STOP_DELAY_MS  50u    /* The same before an orderly end. */
-#define DRAIN_LIMIT_MS 5000u  /* Longest wait for the end of the transactions. */
-#define LEAVE_LIMIT_MS 5000u  /* Longest wait for the others to get there. */
+#define FAIL_DELAY_MS  100u  /* For the events to leave the node before it ends. */
+#define STOP_DELAY_MS  50u   /* The same before an orderly end. */
+#define DRAIN_LIMIT_MS 5000u /* Longest wait for the end of the transactions. */
+#define LEAVE_LIMIT_MS 5000u /* Longest wait for the others to get there. */
 #define STOP_TICK_MS   20u
 
 /*
- *   CONFIG --all READ_CONFIG_CONF--> WAIT_ORDER --> PHASES --phase 8, GO--> PHASES (started) --> RUNNING
- *                                                     |  ^ a node is lost before anyone is started: phase 1 again
- *   any ----STOP_REQ----> STOPPING;  any ----a started node is lost----> FAILING
+ *   CONFIG --all READ_CONFIG_CONF--> WAIT_ORDER --> PHASES --phase 8, GO--> PHASES (started) -->
+ * RUNNING |  ^ a node is lost before anyone is started: phase 1 again any ----STOP_REQ---->
+ * STOPPING;  any ----a started node is lost----> FAILING
  */
-enum cntr_state { CNTR_CONFIG = 0, CNTR_WAIT_ORDER, CNTR_PHASES, CNTR_RUNNING, CNTR_STOPPING, CNTR_FAILING, CNTR_STATES };
+enum cntr_state {
+    CNTR_CONFIG = 0,
+    CNTR_WAIT_ORDER,
+    CNTR_PHASES,
+    CNTR_RUNNING,
+    CNTR_STOPPING,
+    CNTR_FAILING,
+    CNTR_STATES
+};
 
 /* What the start waits for. */
 enum cntr_wait { WAIT_NOTHING = 0, WAIT_CONFIG, WAIT_STTORRY, WAIT_START_CONF, WAIT_GO };
@@ -83,7 +91,8 @@ static inline uint32_t cntr_local(const struct cntr *cntr, uint32_t block_no)
 void cntr_move(struct cntr *cntr, enum cntr_state state);
 void cntr_tell_state(struct cntr *cntr); /* NODE_STATE_REP to all that want it. */
 void cntr_work_later(struct cntr *cntr, enum cntr_work work, uint32_t delay_ms);
-void cntr_to_members(struct cntr *cntr, uint32_t gsn, const void *payload, uint32_t words); /* Not to oneself. */
+void cntr_to_members(struct cntr *cntr, uint32_t gsn, const void *payload,
+                     uint32_t words); /* Not to oneself. */
 
 /* cntr_start.c */
 void cntr_read_config(struct cntr *cntr);
@@ -100,7 +109,8 @@ void cntr_exec_CNTR_STARTED_REP(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_START_REQ(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_WAITREP(struct block *block, const struct signal *sig);
 
-#define POINT_START 1u /* CNTR_START_REQ; waiting points are numbered by the phase that ends there. */
+#define POINT_START                                                                                \
+    1u /* CNTR_START_REQ; waiting points are numbered by the phase that ends there. */
 
 /* cntr_stop.c */
 void cntr_stop_tick(struct cntr *cntr);

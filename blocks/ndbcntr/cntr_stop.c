@@ -1,8 +1,8 @@
 /* cntr_stop.c -- stops the node in good order, and decides what the loss of a node means. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A stop of all nodes: each refuses new transactions, waits for the end of its own, and leaves when all the others have
- * come as far. So no node loses a replica under a transaction that still runs.
+ * A stop of all nodes: each refuses new transactions, waits for the end of its own, and leaves when
+ * all the others have come as far. So no node loses a replica under a transaction that still runs.
  */
 #include "blocks/ndbcntr/cntr_state.h"
 #include "signals/errors.h"
@@ -49,21 +49,27 @@ static void begin_stop(struct cntr *cntr, uint32_t flags)
 static uint32_t stop_refusal(const struct cntr *cntr, uint32_t flags)
 {
     switch ((enum cntr_state)cntr->state) {
-    case CNTR_CONFIG: return ERR_MGM_STARTING;
-    case CNTR_FAILING: return ERR_MGM_SYSTEM_STOPPING;
+    case CNTR_CONFIG:
+        return ERR_MGM_STARTING;
+    case CNTR_FAILING:
+        return ERR_MGM_SYSTEM_STOPPING;
     case CNTR_STOPPING:
-        /* The order to all nodes may have come from another node first: then this one follows it already. */
+        /* The order to all nodes may have come from another node first: then this one follows it
+         * already. */
         if ((flags & STOP_SYSTEM) != 0 && (cntr->stop.flags & STOP_SYSTEM) != 0) return 0;
-        return (cntr->stop.flags & STOP_SYSTEM) != 0 ? ERR_MGM_SYSTEM_STOPPING : ERR_MGM_NODE_STOPPING;
+        return (cntr->stop.flags & STOP_SYSTEM) != 0 ? ERR_MGM_SYSTEM_STOPPING
+                                                     : ERR_MGM_NODE_STOPPING;
     case CNTR_PHASES:
     case CNTR_RUNNING:
-        /* Without node failure handling the cluster cannot go on when any started node leaves it. */
+        /* Without node failure handling the cluster cannot go on when any started node leaves it.
+         */
         if (cntr->level == START_STARTED && (flags & (STOP_SYSTEM | STOP_FORCE)) == 0)
             return ERR_MGM_WOULD_STOP_CLUSTER;
         return 0;
     case CNTR_WAIT_ORDER:
     case CNTR_STATES:
-    default: return 0;
+    default:
+        return 0;
     }
 }
 
@@ -98,7 +104,8 @@ void cntr_exec_TC_DRAIN_CONF(struct block *block, const struct signal *sig)
     node_mask_remove(&cntr->stop.waiting_tc, ref_instance(sig->sender));
 }
 
-/* Another node stops. When all nodes stop, this one does not wait for its own order: its sender may be gone. */
+/* Another node stops. When all nodes stop, this one does not wait for its own order: its sender may
+ * be gone. */
 void cntr_exec_CNTR_STOP_REP(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
@@ -120,7 +127,8 @@ static bool may_leave(const struct cntr *cntr)
     const struct node_mask *members = &cntr->members;
     uint32_t own = cntr_own(cntr);
     if ((cntr->stop.flags & STOP_SYSTEM) == 0) return true;
-    for (uint32_t node = node_mask_next(members, 0); node != 0; node = node_mask_next(members, node)) {
+    for (uint32_t node = node_mask_next(members, 0); node != 0;
+         node = node_mask_next(members, node)) {
         if (node == own || node_mask_has(&cntr->gone, node)) continue;
         if (cntr->peer[node].stop_level < START_STOPPING_4) return false;
     }
@@ -143,7 +151,8 @@ void cntr_stop_tick(struct cntr *cntr)
     case STOP_LEAVE: {
         if (!may_leave(cntr) && waited < LEAVE_LIMIT_MS) break;
         jam();
-        /* The event's words: 1 restarting, 2 no start, 4 initial; and the signal that ended the process. */
+        /* The event's words: 1 restarting, 2 no start, 4 initial; and the signal that ended the
+         * process. */
         uint32_t action = (cntr->stop.flags & (STOP_RESTART | STOP_NO_START | STOP_INITIAL)) >> 1;
         event_send(&cntr->block, EVENT_STOP_COMPLETED, action, 0u);
         cntr->stop.step = STOP_END;
@@ -155,7 +164,8 @@ void cntr_stop_tick(struct cntr *cntr)
         log_info(&cntr->block, "stopped");
         node_stopped(&cntr->block, cntr->stop.flags);
         return;
-    default: ndbrequire(false); /* There are no other steps. */
+    default:
+        ndbrequire(false); /* There are no other steps. */
     }
     cntr_work_later(cntr, CNTR_STOP_TICK, STOP_TICK_MS);
 }
@@ -200,10 +210,13 @@ void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
             cntr_start_again(cntr);
         }
         return;
-    case CNTR_FAILING: jam(); return;
+    case CNTR_FAILING:
+        jam();
+        return;
     case CNTR_CONFIG:
     case CNTR_WAIT_ORDER:
     case CNTR_STATES:
-    default: ndbrequire(false); /* Nobody is a member before phase 1. */
+    default:
+        ndbrequire(false); /* Nobody is a member before phase 1. */
     }
 }

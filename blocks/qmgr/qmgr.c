@@ -61,10 +61,17 @@ static void qmgr_exec_CONTINUEB(struct block *block, const struct signal *sig)
 {
     struct qmgr *qmgr = qmgr_of(block);
     switch ((enum qmgr_work)SIG_PAYLOAD(sig, continueb)->work) {
-    case QMGR_JOIN_TICK: qmgr_join_tick(qmgr); return;
-    case QMGR_RING_TICK: qmgr_ring_tick(qmgr); return;
-    case QMGR_CLIENT_TICK: qmgr_client_tick(qmgr); return;
-    default: ndbrequire(false); /* No other work is ever sent. */
+    case QMGR_JOIN_TICK:
+        qmgr_join_tick(qmgr);
+        return;
+    case QMGR_RING_TICK:
+        qmgr_ring_tick(qmgr);
+        return;
+    case QMGR_CLIENT_TICK:
+        qmgr_client_tick(qmgr);
+        return;
+    default:
+        ndbrequire(false); /* No other work is ever sent. */
     }
 }
 
@@ -74,9 +81,11 @@ static void qmgr_exec_DUMP_STATE_ORD(struct block *block, const struct signal *s
     const struct qmgr *qmgr = qmgr_of(block);
     (void)sig;
     jam();
-    log_info(block, "join state %u, president %u, dynamic id %u, left %u, right %u, members %u, linked %u",
-             qmgr->join.state, qmgr->join.president, qmgr->join.dynamic_id, qmgr->ring.left, qmgr->ring.right,
-             node_mask_count(&qmgr->join.members), node_mask_count(&qmgr->linked));
+    log_info(block,
+             "join state %u, president %u, dynamic id %u, left %u, right %u, members %u, linked %u",
+             qmgr->join.state, qmgr->join.president, qmgr->join.dynamic_id, qmgr->ring.left,
+             qmgr->ring.right, node_mask_count(&qmgr->join.members),
+             node_mask_count(&qmgr->linked));
 }
 
 /* I-QMGR-1: a member has a place in the ring. I-QMGR-2: nobody is watched who is not a member. */
@@ -89,7 +98,8 @@ static void qmgr_check(struct block *block)
     for (uint32_t node = node_mask_next(&qmgr->join.members, 0); node != 0;
          node = node_mask_next(&qmgr->join.members, node))
         ndbrequire(qmgr->peer[node].dynamic_id != 0); /* I-QMGR-1 */
-    ndbrequire(qmgr->ring.left == 0 || node_mask_has(&qmgr->join.members, qmgr->ring.left)); /* I-QMGR-2 */
+    ndbrequire(qmgr->ring.left == 0 ||
+               node_mask_has(&qmgr->join.members, qmgr->ring.left)); /* I-QMGR-2 */
 }
 
 static const struct handler qmgr_handlers[] = {

@@ -1,4 +1,5 @@
-/* qmgr_api.c -- clients and management servers: registration, heartbeats, and the cleaning up after them. */
+/* qmgr_api.c -- clients and management servers: registration, heartbeats, and the cleaning up after
+ * them. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  *   NONE --link--> LINKED --API_REGREQ--> REGISTERED
@@ -27,7 +28,8 @@ static void ask_to_clean(struct qmgr *qmgr, uint32_t node)
     uint32_t tc_count = block_instances(&qmgr->block, BLOCK_DBTC);
     for (uint32_t instance = 1; instance <= tc_count; instance++) {
         node_mask_add(&client->waiting_tc, instance);
-        sig_send(&qmgr->block, qmgr_local(qmgr, BLOCK_DBTC) + instance, GSN_API_FAILREQ, PRIO_B, &req);
+        sig_send(&qmgr->block, qmgr_local(qmgr, BLOCK_DBTC) + instance, GSN_API_FAILREQ, PRIO_B,
+                 &req);
     }
     client->waiting_dict = 1;
     client->waiting_cmvmi = 1;
@@ -61,7 +63,8 @@ void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig)
     if (from == BLOCK_DBTC) node_mask_remove(&client->waiting_tc, ref_instance(sig->sender));
     if (from == BLOCK_DBDICT) client->waiting_dict = 0;
     if (from == BLOCK_CMVMI) client->waiting_cmvmi = 0;
-    if (!node_mask_empty(&client->waiting_tc) || client->waiting_dict || client->waiting_cmvmi) return;
+    if (!node_mask_empty(&client->waiting_tc) || client->waiting_dict || client->waiting_cmvmi)
+        return;
     jam();
     *client = (struct qmgr_client){.state = API_NONE};
     event_send(block, EVENT_COMMUNICATION_OPENED, node);
@@ -89,7 +92,8 @@ void qmgr_client_tick(struct qmgr *qmgr)
 
 static void refuse(struct qmgr *qmgr, const struct signal *sig, uint32_t error)
 {
-    struct api_regref ref = {.sender_data = SIG_PAYLOAD(sig, api_regreq)->sender_data, .error = error};
+    struct api_regref ref = {.sender_data = SIG_PAYLOAD(sig, api_regreq)->sender_data,
+                             .error = error};
     sig_send(&qmgr->block, sig->sender, GSN_API_REGREF, PRIO_A, &ref);
 }
 
@@ -102,8 +106,8 @@ static void first_registration(struct qmgr *qmgr, uint32_t node, const struct ap
     event_send(&qmgr->block, EVENT_CONNECTED_API_VERSION, node, req->version);
     if (req->generation == generation) return;
     jam();
-    log_warning(&qmgr->block, "node %u has configuration generation %u, this node %u", node, req->generation,
-                generation);
+    log_warning(&qmgr->block, "node %u has configuration generation %u, this node %u", node,
+                req->generation, generation);
 }
 
 void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig)

@@ -1,8 +1,10 @@
-/* qmgr_heartbeat.c -- the ring of members: each sends heartbeats to the right and watches its left neighbour. */
+/* qmgr_heartbeat.c -- the ring of members: each sends heartbeats to the right and watches its left
+ * neighbour. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/qmgr/qmgr_state.h"
 
-/* The member with the next greater (or, going left, smaller) dynamic id, around the ring; 0 when alone. */
+/* The member with the next greater (or, going left, smaller) dynamic id, around the ring; 0 when
+ * alone. */
 static uint32_t neighbour(const struct qmgr *qmgr, bool right)
 {
     uint32_t own = qmgr_own(qmgr);
@@ -10,9 +12,11 @@ static uint32_t neighbour(const struct qmgr *qmgr, bool right)
     uint32_t best = 0;
     uint32_t best_distance = 0;
     const struct node_mask *members = &qmgr->join.members;
-    for (uint32_t node = node_mask_next(members, 0); node != 0; node = node_mask_next(members, node)) {
+    for (uint32_t node = node_mask_next(members, 0); node != 0;
+         node = node_mask_next(members, node)) {
         uint32_t id = qmgr->peer[node].dynamic_id;
-        uint32_t distance = right ? id - own_id : own_id - id; /* Modulo 2^32: those behind us come last. */
+        uint32_t distance =
+            right ? id - own_id : own_id - id; /* Modulo 2^32: those behind us come last. */
         if (node == own || (best != 0 && distance >= best_distance)) continue;
         best = node;
         best_distance = distance;
@@ -56,7 +60,8 @@ void qmgr_ring_tick(struct qmgr *qmgr)
     if (qmgr->join.state != JOIN_MEMBER || qmgr->ring.broken) return;
     if (qmgr->ring.right != 0 && !ERROR_INSERTED(&qmgr->block, 940)) {
         struct cm_heartbeat beat = {.incarnation = qmgr->join.incarnation};
-        sig_send(&qmgr->block, block_ref(qmgr->ring.right, BLOCK_QMGR, 0), GSN_CM_HEARTBEAT, PRIO_A, &beat);
+        sig_send(&qmgr->block, block_ref(qmgr->ring.right, BLOCK_QMGR, 0), GSN_CM_HEARTBEAT, PRIO_A,
+                 &beat);
     }
     if (qmgr->ring.left != 0) watch_left(qmgr);
 }

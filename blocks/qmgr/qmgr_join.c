@@ -1,8 +1,10 @@
-/* qmgr_join.c -- the joiner's side: looks for the others, follows the president, becomes a member. */
+/* qmgr_join.c -- the joiner's side: looks for the others, follows the president, becomes a member.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Nothing here outlives a lost member before the cluster is started: the node leaves the incarnation, tells the
- * others, and begins again with a new attempt. Words of a left incarnation are recognised by its number.
+ * Nothing here outlives a lost member before the cluster is started: the node leaves the
+ * incarnation, tells the others, and begins again with a new attempt. Words of a left incarnation
+ * are recognised by its number.
  */
 #include <string.h>
 #include "blocks/qmgr/qmgr_state.h"
@@ -87,7 +89,8 @@ void qmgr_join_tick(struct qmgr *qmgr)
 {
     qmgr->join.ticks++;
     if (qmgr->join.state == JOIN_ELECTION) qmgr_join_look(qmgr);
-    if (qmgr->join.state == JOIN_JOINING && now_ms(&qmgr->block) - qmgr->join.since_ms > JOIN_TIMEOUT_MS) {
+    if (qmgr->join.state == JOIN_JOINING &&
+        now_ms(&qmgr->block) - qmgr->join.since_ms > JOIN_TIMEOUT_MS) {
         jam();
         log_warning(&qmgr->block, "joining takes too long, starting over");
         qmgr_join_restart(qmgr);
@@ -106,7 +109,8 @@ static void tell_members(struct qmgr *qmgr, uint32_t block_no)
     uint32_t words[DATA_NODE_ID_MAX * MEMBER_WORDS];
     struct section section = {.words = words, .size = 0};
     const struct node_mask *members = &qmgr->join.members;
-    for (uint32_t node = node_mask_next(members, 0); node != 0; node = node_mask_next(members, node)) {
+    for (uint32_t node = node_mask_next(members, 0); node != 0;
+         node = node_mask_next(members, node)) {
         const struct qmgr_peer *peer = &qmgr->peer[node];
         ndbrequire(section.size + MEMBER_WORDS <= DATA_NODE_ID_MAX * MEMBER_WORDS);
         words[section.size++] = node;
@@ -120,21 +124,23 @@ static void tell_members(struct qmgr *qmgr, uint32_t block_no)
         .dynamic_id = qmgr->join.dynamic_id,
         .members = *members,
     };
-    signal_send(&qmgr->block, qmgr_local(qmgr, block_no), GSN_MEMBERS_REP, PRIO_A, &rep, sizeof(rep) / 4u, &section,
-                1);
+    signal_send(&qmgr->block, qmgr_local(qmgr, block_no), GSN_MEMBERS_REP, PRIO_A, &rep,
+                sizeof(rep) / 4u, &section, 1);
 }
 
 void qmgr_join_check(struct qmgr *qmgr)
 {
-    if (qmgr->join.state != JOIN_MEMBER || !qmgr->join.sttor_owed || qmgr->president.joiner != 0) return;
+    if (qmgr->join.state != JOIN_MEMBER || !qmgr->join.sttor_owed || qmgr->president.joiner != 0)
+        return;
     for (uint32_t i = 0; i < NODE_MASK_WORDS; i++) {
         if ((qmgr->join.expected.word[i] & ~qmgr->join.members.word[i]) != 0) return;
     }
     jam();
     qmgr->join.sttor_owed = 0;
-    event_send(&qmgr->block, EVENT_CM_REGCONF, qmgr_own(qmgr), qmgr->join.president, qmgr->join.dynamic_id);
-    event_send(&qmgr->block, EVENT_FIND_NEIGHBOURS, qmgr_own(qmgr), qmgr->ring.left, qmgr->ring.right,
+    event_send(&qmgr->block, EVENT_CM_REGCONF, qmgr_own(qmgr), qmgr->join.president,
                qmgr->join.dynamic_id);
+    event_send(&qmgr->block, EVENT_FIND_NEIGHBOURS, qmgr_own(qmgr), qmgr->ring.left,
+               qmgr->ring.right, qmgr->join.dynamic_id);
     tell_members(qmgr, BLOCK_DBDIH);
     tell_members(qmgr, BLOCK_DBDICT);
     tell_members(qmgr, BLOCK_CMVMI);
@@ -144,8 +150,8 @@ void qmgr_join_check(struct qmgr *qmgr)
 }
 
 /*
- * A node that this one counts on is gone. While the join is under way it starts over; after that NDBCNTR decides: it
- * knows whether the cluster is started, starting or stopping.
+ * A node that this one counts on is gone. While the join is under way it starts over; after that
+ * NDBCNTR decides: it knows whether the cluster is started, starting or stopping.
  */
 void qmgr_member_lost(struct qmgr *qmgr, uint32_t node, const char *how)
 {
@@ -176,8 +182,8 @@ static void ask_node_info(struct qmgr *qmgr)
         .ldm_count = block_config(&qmgr->block)->ldm_count,
         .tc_count = block_config(&qmgr->block)->tc_count,
     };
-    signal_broadcast(&qmgr->block, &qmgr->join.waiting, BLOCK_QMGR, GSN_CM_NODEINFOREQ, PRIO_A, &req, sizeof(req) / 4u,
-                     NULL, 0);
+    signal_broadcast(&qmgr->block, &qmgr->join.waiting, BLOCK_QMGR, GSN_CM_NODEINFOREQ, PRIO_A,
+                     &req, sizeof(req) / 4u, NULL, 0);
 }
 
 void qmgr_exec_CM_REGCONF(struct block *block, const struct signal *sig)
@@ -190,15 +196,16 @@ void qmgr_exec_CM_REGCONF(struct block *block, const struct signal *sig)
         return;
     }
     struct node_mask known = conf->members;
-    bool sane = conf->president == ref_node(sig->sender) && conf->incarnation != 0 && conf->dynamic_id != 0 &&
-                node_mask_has(&conf->members, conf->president) && !node_mask_has(&conf->members, own) &&
-                node_mask_has(&conf->expected, own);
+    bool sane = conf->president == ref_node(sig->sender) && conf->incarnation != 0 &&
+                conf->dynamic_id != 0 && node_mask_has(&conf->members, conf->president) &&
+                !node_mask_has(&conf->members, own) && node_mask_has(&conf->expected, own);
     for (uint32_t i = 0; i < NODE_MASK_WORDS; i++)
         known.word[i] &= ~qmgr->linked.word[i];
     qmgr->join.incarnation = conf->incarnation;
     if (!sane || !node_mask_empty(&known)) {
         jam(); /* A member that cannot be reached: leave, so that the president knows. */
-        log_warning(block, "cannot join: the link to member %u is missing", node_mask_next(&known, 0));
+        log_warning(block, "cannot join: the link to member %u is missing",
+                    node_mask_next(&known, 0));
         qmgr_join_restart(qmgr);
         return;
     }
@@ -273,7 +280,8 @@ static void joiner_prepared(struct qmgr *qmgr)
     jam();
     struct cm_add_conf conf = {
         .incarnation = qmgr->join.incarnation, .phase = CM_ADD_PREPARE, .node = qmgr_own(qmgr)};
-    sig_send(&qmgr->block, block_ref(qmgr->join.president, BLOCK_QMGR, 0), GSN_CM_ADD_CONF, PRIO_A, &conf);
+    sig_send(&qmgr->block, block_ref(qmgr->join.president, BLOCK_QMGR, 0), GSN_CM_ADD_CONF, PRIO_A,
+             &conf);
 }
 
 void qmgr_exec_CM_NODEINFOCONF(struct block *block, const struct signal *sig)
@@ -337,7 +345,8 @@ void qmgr_exec_CM_ADD_REQ(struct block *block, const struct signal *sig)
         }
         qmgr_ring_update(qmgr);
     }
-    struct cm_add_conf conf = {.incarnation = req->incarnation, .phase = req->phase, .node = req->node};
+    struct cm_add_conf conf = {
+        .incarnation = req->incarnation, .phase = req->phase, .node = req->node};
     sig_send(block, sig->sender, GSN_CM_ADD_CONF, PRIO_A, &conf);
     qmgr_join_check(qmgr);
 }

@@ -1,10 +1,11 @@
-/* qmgr_link.c -- turns the kernel's reports about links into "this node is here" and "this node is gone". */
+/* qmgr_link.c -- turns the kernel's reports about links into "this node is here" and "this node is
+ * gone". */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/qmgr/qmgr_state.h"
 
 /*
- * A lost link is reported once per thread, behind everything that it delivered to that thread. The next link's
- * LINK_UP_REP (priority A) may overtake those reports: it then waits in `pending`.
+ * A lost link is reported once per thread, behind everything that it delivered to that thread. The
+ * next link's LINK_UP_REP (priority A) may overtake those reports: it then waits in `pending`.
  */
 static void link_up(struct qmgr *qmgr, uint32_t node)
 {

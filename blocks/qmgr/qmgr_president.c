@@ -11,8 +11,9 @@ struct group_count {
 };
 
 /*
- * Without some nodes, after StartPartialTimeout: every node group must be represented, and one must be there whole.
- * Two parts of a divided cluster cannot both fulfil that, so never do two clusters start.
+ * Without some nodes, after StartPartialTimeout: every node group must be represented, and one must
+ * be there whole. Two parts of a divided cluster cannot both fulfil that, so never do two clusters
+ * start.
  */
 static bool partial_start(const struct qmgr *qmgr, const struct node_mask *here)
 {
@@ -20,7 +21,8 @@ static bool partial_start(const struct qmgr *qmgr, const struct node_mask *here)
     struct group_count groups[NODE_ID_MAX + 1];
     memset(groups, 0, sizeof(groups));
     uint64_t waited = now_ms(&qmgr->block) - qmgr->join.election_ms;
-    if (config->start_partial_timeout_ms == 0 || waited < config->start_partial_timeout_ms) return false;
+    if (config->start_partial_timeout_ms == 0 || waited < config->start_partial_timeout_ms)
+        return false;
     for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
         uint32_t group = config->node[node].nodegroup;
         if (config->node[node].type != NODE_DATA || group > NODE_ID_MAX) continue;
@@ -67,19 +69,22 @@ static void become_president(struct qmgr *qmgr, const struct node_mask *expected
     };
     qmgr->president.dynamic_next = 2;
     qmgr_move(qmgr, JOIN_MEMBER);
-    log_info(&qmgr->block, "this node is president, %u nodes make up the cluster", node_mask_count(expected));
+    log_info(&qmgr->block, "this node is president, %u nodes make up the cluster",
+             node_mask_count(expected));
     qmgr_ring_update(qmgr);
     qmgr_join_check(qmgr);
 }
 
-/* The lowest node in sight becomes president when all that are needed are there and all in sight would follow it. */
+/* The lowest node in sight becomes president when all that are needed are there and all in sight
+ * would follow it. */
 void qmgr_election(struct qmgr *qmgr)
 {
     uint32_t own = qmgr_own(qmgr);
     struct node_mask expected;
     if (qmgr->join.state != JOIN_ELECTION || qmgr_candidate(qmgr) != own) return;
     if (!qmgr_start_set(qmgr, &expected)) return;
-    for (uint32_t node = node_mask_next(&qmgr->linked, 0); node != 0; node = node_mask_next(&qmgr->linked, node)) {
+    for (uint32_t node = node_mask_next(&qmgr->linked, 0); node != 0;
+         node = node_mask_next(&qmgr->linked, node)) {
         if (qmgr->peer[node].agreed != own) return;
     }
     become_president(qmgr, &expected);
@@ -105,8 +110,8 @@ static void send_add(struct qmgr *qmgr, enum cm_add_phase phase)
     qmgr->president.waiting = qmgr->join.members;
     node_mask_add(&qmgr->president.waiting, joiner);
     node_mask_remove(&qmgr->president.waiting, qmgr_own(qmgr));
-    signal_broadcast(&qmgr->block, &qmgr->president.waiting, BLOCK_QMGR, GSN_CM_ADD_REQ, PRIO_A, &req, sizeof(req) / 4u,
-                     NULL, 0);
+    signal_broadcast(&qmgr->block, &qmgr->president.waiting, BLOCK_QMGR, GSN_CM_ADD_REQ, PRIO_A,
+                     &req, sizeof(req) / 4u, NULL, 0);
 }
 
 static void begin_join(struct qmgr *qmgr, uint32_t joiner, const struct cm_regreq *req)

@@ -9,8 +9,8 @@
 #define MISSED_WARNING 3u /* Intervals without a heartbeat before it is told. */
 #define MISSED_DEAD    5u /* Four whole intervals were missed for sure. */
 
-#define JOIN_TICK_MS      20u   /* A joiner asks this often at first... */
-#define JOIN_TICK_SLOW_MS 200u  /* ...and this often when it has waited for long. */
+#define JOIN_TICK_MS      20u  /* A joiner asks this often at first... */
+#define JOIN_TICK_SLOW_MS 200u /* ...and this often when it has waited for long. */
 #define JOIN_TICKS_FAST   250u
 #define JOIN_TIMEOUT_MS   3000u /* A join that takes longer starts over. */
 
@@ -48,7 +48,7 @@ struct qmgr_peer { /* A data node. */
 };
 
 struct qmgr_client { /* An API node or management server. */
-    uint32_t state; /* enum api_state */
+    uint32_t state;  /* enum api_state */
     uint32_t missed;
     uint32_t version;
     struct node_mask waiting_tc; /* API_FAILING: TC instances that have not confirmed. */
@@ -70,12 +70,12 @@ struct qmgr {
         uint32_t incarnation;
         uint32_t president;
         uint32_t dynamic_id;
-        struct node_mask members;  /* Oneself included once committed. */
+        struct node_mask members; /* Oneself included once committed. */
         struct node_mask expected;
-        struct node_mask waiting;  /* JOINING: members whose NODEINFO has not come. */
-        uint32_t prepared;         /* JOINING: CM_ADD PREPARE has come. */
-        uint64_t since_ms;         /* When the state was entered. */
-        uint64_t election_ms;      /* When the node began to look for others: for StartPartialTimeout. */
+        struct node_mask waiting; /* JOINING: members whose NODEINFO has not come. */
+        uint32_t prepared;        /* JOINING: CM_ADD PREPARE has come. */
+        uint64_t since_ms;        /* When the state was entered. */
+        uint64_t election_ms; /* When the node began to look for others: for StartPartialTimeout. */
         uint32_t ticks;
         uint32_t tick_running;
         uint32_t sttor_owed; /* NDBCNTR waits for phase 1. */
@@ -139,11 +139,12 @@ void qmgr_exec_LINK_UP_REP(struct block *block, const struct signal *sig);
 void qmgr_exec_LINK_DOWN_REP(struct block *block, const struct signal *sig);
 
 /* qmgr_join.c: the joiner's side. */
-void qmgr_join_begin(struct qmgr *qmgr);   /* STTOR 1, first or again. */
-void qmgr_join_restart(struct qmgr *qmgr); /* Leaves what was reached and looks for the others anew. */
-void qmgr_join_look(struct qmgr *qmgr);    /* ELECTION: asks everyone in sight. */
+void qmgr_join_begin(struct qmgr *qmgr); /* STTOR 1, first or again. */
+void qmgr_join_restart(
+    struct qmgr *qmgr);                 /* Leaves what was reached and looks for the others anew. */
+void qmgr_join_look(struct qmgr *qmgr); /* ELECTION: asks everyone in sight. */
 void qmgr_join_tick(struct qmgr *qmgr);
-void qmgr_join_check(struct qmgr *qmgr);   /* Answers NDBCNTR when all expected nodes are members. */
+void qmgr_join_check(struct qmgr *qmgr); /* Answers NDBCNTR when all expected nodes are members. */
 void qmgr_move(struct qmgr *qmgr, enum join_state state);
 uint32_t qmgr_candidate(const struct qmgr *qmgr);
 void qmgr_member_lost(struct qmgr *qmgr, uint32_t node, const char *how);

@@ -1,8 +1,10 @@
-/* fake_cluster.h -- several nodes in one process, with links between them and clients made of plain functions. */
+/* fake_cluster.h -- several nodes in one process, with links between them and clients made of plain
+ * functions. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Time is virtual and moves only in fc_run(). Links open when both ends allow it and the test does not cut them; a link
- * that breaks loses what was on its way. Data node ids 1..FC_NODES, client ids above.
+ * Time is virtual and moves only in fc_run(). Links open when both ends allow it and the test does
+ * not cut them; a link that breaks loses what was on its way. Data node ids 1..FC_NODES, client ids
+ * above.
  */
 #pragma once
 #include <setjmp.h>
@@ -42,7 +44,7 @@ struct fc_node {
     struct fc_signal *received; /* Clients: in order. */
 };
 
-struct fc_link { /* From one node to another. */
+struct fc_link {    /* From one node to another. */
     uint32_t epoch; /* 0 = down. */
     bool cut;
     bool stalled; /* Up, but nothing arrives. */
@@ -72,7 +74,8 @@ static void fc_wake(struct host *host, uint32_t thread_no)
     (void)host;
     (void)thread_no;
 }
-static void fc_append(struct fake_cluster *fc, uint32_t from, uint32_t to, const uint32_t *words, uint32_t count)
+static void fc_append(struct fake_cluster *fc, uint32_t from, uint32_t to, const uint32_t *words,
+                      uint32_t count)
 {
     struct fc_link *link = &fc->link[from][to];
     if (link->used + count > link->size) {
@@ -82,12 +85,13 @@ static void fc_append(struct fake_cluster *fc, uint32_t from, uint32_t to, const
     memcpy(link->words + link->used, words, (size_t)count * 4u);
     link->used += count;
 }
-static void fc_link_send(struct host *host, uint32_t thread_no, uint32_t peer, uint32_t epoch, const uint32_t *words,
-                         uint32_t count)
+static void fc_link_send(struct host *host, uint32_t thread_no, uint32_t peer, uint32_t epoch,
+                         const uint32_t *words, uint32_t count)
 {
     struct fc_node *from = (struct fc_node *)host;
     (void)thread_no;
-    if (from->cluster->link[from->id][peer].epoch == epoch) fc_append(from->cluster, from->id, peer, words, count);
+    if (from->cluster->link[from->id][peer].epoch == epoch)
+        fc_append(from->cluster, from->id, peer, words, count);
 }
 static void fc_break(struct fake_cluster *fc, uint32_t a, uint32_t b)
 {
@@ -104,7 +108,8 @@ static void fc_break(struct fake_cluster *fc, uint32_t a, uint32_t b)
 static void fc_link_close(struct host *host, uint32_t peer, uint32_t epoch, const char *reason)
 {
     struct fc_node *from = (struct fc_node *)host;
-    if (from->cluster->verbose) fprintf(stderr, "node %u closes the link to %u: %s\n", from->id, peer, reason);
+    if (from->cluster->verbose)
+        fprintf(stderr, "node %u closes the link to %u: %s\n", from->id, peer, reason);
     if (from->cluster->link[from->id][peer].epoch == epoch) fc_break(from->cluster, from->id, peer);
 }
 static void fc_link_allow(struct host *host, uint32_t peer, uint32_t allowed)
@@ -112,7 +117,8 @@ static void fc_link_allow(struct host *host, uint32_t peer, uint32_t allowed)
     struct fc_node *from = (struct fc_node *)host;
     if (peer >= FC_NODES) return;
     from->allowed[peer] = allowed != 0;
-    if (!allowed && from->cluster->link[from->id][peer].epoch != 0) fc_break(from->cluster, from->id, peer);
+    if (!allowed && from->cluster->link[from->id][peer].epoch != 0)
+        fc_break(from->cluster, from->id, peer);
 }
 static uint64_t fc_seed(struct host *host)
 {
@@ -122,15 +128,18 @@ static void fc_log(struct host *host, enum log_level level, const char *text)
 {
     struct fc_node *node = (struct fc_node *)host;
     if (node->cluster->verbose)
-        fprintf(stderr, "%8lu node %u [%d] %s\n", (unsigned long)node->cluster->now, node->id, (int)level, text);
+        fprintf(stderr, "%8lu node %u [%d] %s\n", (unsigned long)node->cluster->now, node->id,
+                (int)level, text);
 }
 static void __attribute__((noreturn)) fc_fail(struct host *host, const struct node_failure *failure)
 {
     struct fc_node *node = (struct fc_node *)host;
     node->exit_code = failure->exit_code;
     node->dead = true;
-    snprintf(node->failure, sizeof node->failure, "%s:%u: %s", failure->file, failure->line, failure->text);
-    if (node->cluster->verbose) fprintf(stderr, "node %u fails %u %s\n", node->id, node->exit_code, node->failure);
+    snprintf(node->failure, sizeof node->failure, "%s:%u: %s", failure->file, failure->line,
+             failure->text);
+    if (node->cluster->verbose)
+        fprintf(stderr, "node %u fails %u %s\n", node->id, node->exit_code, node->failure);
     longjmp(node->cluster->on_fail, 1);
 }
 static void fc_stopped(struct host *host, uint32_t restart_flags)
@@ -147,14 +156,22 @@ static inline void fc_init(struct fake_cluster *fc)
         fc->node[id].id = id;
         fc->node[id].client = id >= FC_CLIENT;
         fc->node[id].host = (struct host){
-            .realtime_us = fc_realtime, .wake = fc_wake, .link_send = fc_link_send, .link_close = fc_link_close,
-            .link_allow = fc_link_allow, .seed = fc_seed, .log = fc_log, .fail = fc_fail, .stopped = fc_stopped,
+            .realtime_us = fc_realtime,
+            .wake = fc_wake,
+            .link_send = fc_link_send,
+            .link_close = fc_link_close,
+            .link_allow = fc_link_allow,
+            .seed = fc_seed,
+            .log = fc_log,
+            .fail = fc_fail,
+            .stopped = fc_stopped,
         };
     }
 }
 
 /* Makes data node `id`; the test adds its blocks. */
-static inline struct node *fc_create(struct fake_cluster *fc, uint32_t id, const struct node_config *config)
+static inline struct node *fc_create(struct fake_cluster *fc, uint32_t id,
+                                     const struct node_config *config)
 {
     struct node_config own = *config;
     own.own_node = id;
@@ -175,7 +192,8 @@ static inline void fc_client(struct fake_cluster *fc, uint32_t id, bool there)
 
 static inline bool fc_alive(const struct fake_cluster *fc, uint32_t id)
 {
-    return fc->node[id].client || (fc->node[id].node != NULL && !fc->node[id].dead && !fc->node[id].stopped);
+    return fc->node[id].client ||
+           (fc->node[id].node != NULL && !fc->node[id].dead && !fc->node[id].stopped);
 }
 
 static inline void fc_cut(struct fake_cluster *fc, uint32_t a, uint32_t b, bool cut)
@@ -194,8 +212,9 @@ static void fc_links(struct fake_cluster *fc)
     for (uint32_t a = 1; a < FC_NODES; a++) {
         for (uint32_t b = a + 1; b < FC_NODES; b++) {
             struct fc_node *ends[2] = {&fc->node[a], &fc->node[b]};
-            bool want = fc_alive(fc, a) && fc_alive(fc, b) && !(ends[0]->client && ends[1]->client) &&
-                        ends[0]->allowed[b] && ends[1]->allowed[a] && !fc->link[a][b].cut;
+            bool want = fc_alive(fc, a) && fc_alive(fc, b) &&
+                        !(ends[0]->client && ends[1]->client) && ends[0]->allowed[b] &&
+                        ends[1]->allowed[a] && !fc->link[a][b].cut;
             bool up = fc->link[a][b].epoch != 0;
             if (want == up) continue;
             if (up) {
@@ -208,7 +227,9 @@ static void fc_links(struct fake_cluster *fc)
                 if (ends[i]->client) continue;
                 uint32_t peer = ends[1 - i]->id;
                 uint32_t type = node_config_of(ends[i]->node)->node[peer].type;
-                uint32_t class_ = type == NODE_DATA ? FROM_DATA : type == NODE_MGM ? FROM_MGM : FROM_API;
+                uint32_t class_ = type == NODE_DATA  ? FROM_DATA
+                                  : type == NODE_MGM ? FROM_MGM
+                                                     : FROM_API;
                 node_link_up(ends[i]->node, 0, peer, class_, epoch);
             }
         }
@@ -276,8 +297,9 @@ static inline void fc_run(struct fake_cluster *fc, uint32_t ms)
 }
 
 /* A client sends a signal. */
-static inline void fc_send(struct fake_cluster *fc, uint32_t client, uint32_t receiver, uint32_t gsn,
-                           const void *payload, uint32_t words, const struct section *sections, uint32_t count)
+static inline void fc_send(struct fake_cluster *fc, uint32_t client, uint32_t receiver,
+                           uint32_t gsn, const void *payload, uint32_t words,
+                           const struct section *sections, uint32_t count)
 {
     uint32_t extent = SIGNAL_HEAD_WORDS + words + count;
     for (uint32_t i = 0; i < count; i++)
@@ -295,7 +317,8 @@ static inline void fc_send(struct fake_cluster *fc, uint32_t client, uint32_t re
         memcpy(at, sections[i].words, (size_t)sections[i].size * 4u);
         at += sections[i].size;
     }
-    if (fc->link[client][ref_node(receiver)].epoch != 0) fc_append(fc, client, ref_node(receiver), to, extent);
+    if (fc->link[client][ref_node(receiver)].epoch != 0)
+        fc_append(fc, client, ref_node(receiver), to, extent);
     free(to);
 }
 #define fc_sig_send(fc, client, receiver, gsn, payload)                                            \

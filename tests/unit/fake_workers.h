@@ -1,4 +1,5 @@
-/* fake_workers.h -- stand-ins for DBTC and DBLQH: they answer the dictionary, NDBCNTR and QMGR as a test wishes. */
+/* fake_workers.h -- stand-ins for DBTC and DBLQH: they answer the dictionary, NDBCNTR and QMGR as a
+ * test wishes. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "blocks/cmvmi/cmvmi.h"
@@ -81,7 +82,8 @@ static void fake_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct si
         ndbrequire(fake->state[req->table_id] == 2);
         fake->state[req->table_id] = 3;
     } else {
-        ndbrequire(fake->state[req->table_id] != 2); /* Never without DROPPING, once it was online. */
+        ndbrequire(fake->state[req->table_id] !=
+                   2); /* Never without DROPPING, once it was online. */
         fake->state[req->table_id] = 0;
     }
     struct local_table_state_conf conf = {req->sender_data, req->table_id, req->order};
@@ -103,13 +105,15 @@ static inline struct fake_worker *fake_tc(struct fake_cluster *fc, uint32_t node
 {
     return fake_of(node_block(fc->node[node].node, BLOCK_DBTC, instance));
 }
-static inline struct fake_worker *fake_lqh(struct fake_cluster *fc, uint32_t node, uint32_t instance)
+static inline struct fake_worker *fake_lqh(struct fake_cluster *fc, uint32_t node,
+                                           uint32_t instance)
 {
     return fake_of(node_block(fc->node[node].node, BLOCK_DBLQH, instance));
 }
 
 /* A data node with the real management blocks and fake workers: the workers in the last thread. */
-static inline void fake_data_node(struct fake_cluster *fc, uint32_t id, const struct node_config *config)
+static inline void fake_data_node(struct fake_cluster *fc, uint32_t id,
+                                  const struct node_config *config)
 {
     struct node *node = fc_create(fc, id, config);
     if (node == NULL) abort();

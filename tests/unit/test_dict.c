@@ -1,4 +1,5 @@
-/* test_dict.c -- tables are created and dropped on all nodes or on none; node groups and placement. */
+/* test_dict.c -- tables are created and dropped on all nodes or on none; node groups and placement.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,8 +83,9 @@ static uint32_t make_def(const char *name, uint32_t columns, int32_t balance, ui
         memset(column, 'c', sizeof column);
         snprintf(column, sizeof column, "c%u", i);
         column[strlen(column)] = '_';
-        struct table_column_options value = {
-            .name = column, .name_size = columns > 100 ? COLUMN_NAME_MAX : 8, .flags = COLUMN_NULLABLE};
+        struct table_column_options value = {.name = column,
+                                             .name_size = columns > 100 ? COLUMN_NAME_MAX : 8,
+                                             .flags = COLUMN_NULLABLE};
         value.format.type = COLUMN_VARBINARY;
         value.format.length = 20;
         assert_int_equal(table_def_add_column(def, &value), 0);
@@ -140,7 +142,8 @@ static const struct signal *tabinfo(uint32_t node, uint32_t id, const char *name
         memcpy(words + 1, name, words[0]);
         section.size = 1 + words_of(words[0]);
     }
-    fc_send(fc, API, block_ref(node, BLOCK_DBDICT, 0), GSN_GET_TABINFO_REQ, &req, 2, &section, name != NULL);
+    fc_send(fc, API, block_ref(node, BLOCK_DBDICT, 0), GSN_GET_TABINFO_REQ, &req, 2, &section,
+            name != NULL);
     run(5);
     const struct signal *sig = fc_take(fc, API, GSN_GET_TABINFO_CONF);
     if (sig != NULL) return sig;
@@ -179,11 +182,13 @@ static void test_create_get_drop(void **state)
     (void)state;
     struct node_config config = fake_config(2, 2);
     start(2, &config);
-    /* No TC may route to an LQH that does not know the table: LQHs of the other node come first as well. */
+    /* No TC may route to an LQH that does not know the table: LQHs of the other node come first as
+     * well. */
     fake_tc(fc, 1, 1)->before = fake_lqh(fc, 2, 2);
     fake_tc(fc, 2, 1)->before = fake_lqh(fc, 1, 2);
     uint32_t id = 0, version = 0;
-    assert_int_equal(create(1, make_def("t1", 3, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version), 0);
+    assert_int_equal(create(1, make_def("t1", 3, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version),
+                     0);
     assert_everywhere(id, 2);
     assert_int_equal(fake_tc(fc, 1, 1)->early + fake_tc(fc, 2, 1)->early, 0);
 
@@ -196,7 +201,8 @@ static void test_create_get_drop(void **state)
             assert_int_equal(SIG_PAYLOAD(sig, get_tabinfo_conf)->version, version);
             static uint8_t memory[400000] __attribute__((aligned(16)));
             struct table_def *def;
-            assert_int_equal(table_def_decode(sig->section[0].words, sig->section[0].size, memory, sizeof memory, &def),
+            assert_int_equal(table_def_decode(sig->section[0].words, sig->section[0].size, memory,
+                                              sizeof memory, &def),
                              0);
             assert_int_equal(def->table_id, id);
             assert_int_equal(def->version, version);
@@ -216,10 +222,12 @@ static void test_create_get_drop(void **state)
     assert_int_equal(error, ERR_NO_SUCH_TABLE_ID);
 
     uint32_t other_id, other_version;
-    assert_int_equal(create(1, make_def("t1", 3, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &other_id, &other_version),
-                     ERR_TABLE_EXISTS);
-    assert_int_equal(create(2, make_def("t2", 3, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &other_id, &other_version),
-                     ERR_NOT_MASTER);
+    assert_int_equal(
+        create(1, make_def("t1", 3, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &other_id, &other_version),
+        ERR_TABLE_EXISTS);
+    assert_int_equal(
+        create(2, make_def("t2", 3, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &other_id, &other_version),
+        ERR_NOT_MASTER);
     assert_int_equal(drop(1, id, version + 1), ERR_SCHEMA_VERSION);
     assert_int_equal(drop(2, id, version), ERR_NOT_MASTER);
     assert_int_equal(drop(1, id + 1, version), ERR_NO_SUCH_TABLE_ID);
@@ -227,7 +235,8 @@ static void test_create_get_drop(void **state)
     assert_int_equal(drop(1, id, version), 0);
     assert_nothing_left();
     assert_null(tabinfo(2, 0, "test/def/t1", &error));
-    assert_int_equal(create(1, make_def("t1", 3, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &other_version), 0);
+    assert_int_equal(
+        create(1, make_def("t1", 3, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &other_version), 0);
     assert_int_equal(other_version, version + 1); /* A client's old definition is recognised. */
     assert_int_equal(drop(1, id, other_version), 0);
     assert_nothing_left();
@@ -331,11 +340,14 @@ static void test_limits(void **state)
     for (uint32_t i = 1; i <= 5; i++) {
         char name[8];
         snprintf(name, sizeof name, "t%u", i);
-        assert_int_equal(create(1, make_def(name, 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version), 0);
+        assert_int_equal(
+            create(1, make_def(name, 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version), 0);
     }
-    assert_int_equal(create(1, make_def("more", 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version), ERR_TABLE_RECORDS);
+    assert_int_equal(create(1, make_def("more", 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version),
+                     ERR_TABLE_RECORDS);
     assert_int_equal(drop(1, 2, 1), 0);
-    assert_int_equal(create(1, make_def("more", 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version), 0);
+    assert_int_equal(create(1, make_def("more", 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version),
+                     0);
     assert_int_equal(id, 2);
 }
 
@@ -349,7 +361,8 @@ static void test_schema_memory_full(void **state)
     for (; count < 60; count++) {
         char name[8];
         snprintf(name, sizeof name, "t%u", count);
-        error = create(1, make_def(name, 300, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id[count], &version[count]);
+        error = create(1, make_def(name, 300, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id[count],
+                       &version[count]);
         if (error != 0) break;
     }
     assert_int_equal(error, ERR_SCHEMA_MEMORY);
@@ -358,7 +371,8 @@ static void test_schema_memory_full(void **state)
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(drop(1, id[i], version[i]), 0);
     assert_nothing_left();
-    assert_int_equal(create(1, make_def("t", 300, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id[0], &version[0]), 0);
+    assert_int_equal(
+        create(1, make_def("t", 300, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id[0], &version[0]), 0);
 }
 
 static void test_largest_definition(void **state)
@@ -390,7 +404,8 @@ static void test_list(void **state)
         char name[120];
         memset(name, 'n', sizeof name);
         snprintf(name, sizeof name, "t%u", i);
-        assert_int_equal(create(1, make_def(name, 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version), 0);
+        assert_int_equal(
+            create(1, make_def(name, 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version), 0);
     }
     uint32_t seen = 0;
     for (uint32_t first = 0, more = 1; more;) {
@@ -461,15 +476,18 @@ static void test_garbage(void **state)
 
 /* --- Distribution. --- */
 
-/* Reads the distribution of a new table and checks that fragments, primaries and buckets are even. */
+/* Reads the distribution of a new table and checks that fragments, primaries and buckets are even.
+ */
 static void check_even(uint32_t replicas, uint32_t ldm, int32_t balance, uint32_t expected)
 {
     static uint32_t number;
     char name[16];
     uint32_t id, version, error;
     snprintf(name, sizeof name, "d%u", ++number);
-    assert_int_equal(create(1, make_def(name, 2, balance, balance == TABLE_BALANCE_SPECIFIC ? expected : 0), &id,
-                            &version), 0);
+    assert_int_equal(
+        create(1, make_def(name, 2, balance, balance == TABLE_BALANCE_SPECIFIC ? expected : 0), &id,
+               &version),
+        0);
     const struct signal *sig = tabinfo(nodes, id, NULL, &error);
     assert_non_null(sig);
     const uint32_t *words = sig->section[1].words;
@@ -487,7 +505,7 @@ static void check_even(uint32_t replicas, uint32_t ldm, int32_t balance, uint32_
         for (uint32_t r = 0; r < replicas; r++) {
             assert_true(replica[r] >= 1 && replica[r] <= nodes);
             assert_int_equal((replica[r] - 1) / replicas, group); /* All in one node group... */
-            assert_false(once >> replica[r] & 1u);                 /* ...and on different nodes. */
+            assert_false(once >> replica[r] & 1u);                /* ...and on different nodes. */
             once |= 1u << replica[r];
             copies[replica[r]]++;
             copy_ldm[replica[r]][f % ldm]++;
@@ -499,7 +517,8 @@ static void check_even(uint32_t replicas, uint32_t ldm, int32_t balance, uint32_
         assert_in_range(primaries[n] + 1, primaries[1], primaries[1] + 2);
         assert_in_range(copies[n] + replicas, copies[1], copies[1] + 2 * replicas);
         if (expected % (nodes * ldm) != 0) continue;
-        assert_int_equal(primaries[n], primaries[1]); /* The default counts are exactly even, in each LDM too. */
+        assert_int_equal(primaries[n],
+                         primaries[1]); /* The default counts are exactly even, in each LDM too. */
         for (uint32_t l = 0; l < ldm; l++) {
             assert_int_equal(primary_ldm[n][l], expected / (nodes * ldm));
             assert_int_equal(copy_ldm[n][l], expected * replicas / (nodes * ldm));
@@ -567,9 +586,12 @@ static void test_too_big_together(void **state)
     struct node_config config = fake_config(4, 4);
     start(4, &config);
     uint32_t id, version;
-    uint32_t error = create(1, make_def("t", 512, TABLE_BALANCE_SPECIFIC, TABLE_FRAGMENTS_MAX), &id, &version);
-    if (error == 0) assert_int_equal(drop(1, id, version), 0); /* It fits after all. */
-    else assert_int_equal(error, ERR_DEFINITION_TOO_BIG);
+    uint32_t error =
+        create(1, make_def("t", 512, TABLE_BALANCE_SPECIFIC, TABLE_FRAGMENTS_MAX), &id, &version);
+    if (error == 0)
+        assert_int_equal(drop(1, id, version), 0); /* It fits after all. */
+    else
+        assert_int_equal(error, ERR_DEFINITION_TOO_BIG);
     assert_nothing_left();
 }
 
@@ -585,7 +607,8 @@ static void test_refused_while_stopping(void **state)
     fc_sig_send(fc, MGM, block_ref(1, BLOCK_CMVMI, 0), GSN_STOP_REQ, &stop);
     fc_run(fc, 5);
     uint32_t id, version, error = 0;
-    assert_int_equal(create(1, make_def("t", 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version), ERR_CLUSTER_SHUTDOWN);
+    assert_int_equal(create(1, make_def("t", 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version),
+                     ERR_CLUSTER_SHUTDOWN);
     assert_int_equal(drop(1, 1, 1), ERR_CLUSTER_SHUTDOWN);
     assert_null(tabinfo(1, 1, NULL, &error));
     assert_int_equal(error, ERR_CLUSTER_SHUTDOWN);
@@ -596,11 +619,23 @@ static void test_refused_while_stopping(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_create_get_drop), T(test_any_refusal_leaves_nothing), T(test_error_inserts), T(test_one_at_a_time),
-        T(test_client_death_does_not_stop_it), T(test_limits), T(test_schema_memory_full),
-        T(test_largest_definition), T(test_list), T(test_garbage), T(test_distribution_1_1),
-        T(test_distribution_2_2), T(test_distribution_4_2), T(test_distribution_4_4), T(test_distribution_4_1),
-        T(test_too_big_together), T(test_refused_while_stopping),
+        T(test_create_get_drop),
+        T(test_any_refusal_leaves_nothing),
+        T(test_error_inserts),
+        T(test_one_at_a_time),
+        T(test_client_death_does_not_stop_it),
+        T(test_limits),
+        T(test_schema_memory_full),
+        T(test_largest_definition),
+        T(test_list),
+        T(test_garbage),
+        T(test_distribution_1_1),
+        T(test_distribution_2_2),
+        T(test_distribution_4_2),
+        T(test_distribution_4_4),
+        T(test_distribution_4_1),
+        T(test_too_big_together),
+        T(test_refused_while_stopping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,10 +17,12 @@ static void test_fields_fill_struct(void **state)
         const struct signal_shape *shape = signal_shape_at(i);
         uint32_t next = 0;
         for (uint32_t f = 0; f < shape->field_count; f++) {
-            if (shape->fields[f].word != next) fail_msg("%s.%s: gap", shape->name, shape->fields[f].name);
+            if (shape->fields[f].word != next)
+                fail_msg("%s.%s: gap", shape->name, shape->fields[f].name);
             next += shape->fields[f].words;
         }
-        if (next != shape->words) fail_msg("%s: %u words named of %u", shape->name, next, shape->words);
+        if (next != shape->words)
+            fail_msg("%s: %u words named of %u", shape->name, next, shape->words);
     }
 }
 
@@ -52,7 +54,8 @@ static void test_each_request_has_an_answer(void **state)
         const char *name = signal_shape_at(i)->name;
         size_t length = strlen(name);
         if (length < 4 || strcmp(name + length - 3, suffixes[0]) != 0) continue;
-        if (strcmp(name, "SCAN_NEXTREQ") == 0 || strcmp(name, "SCAN_FRAG_NEXTREQ") == 0) continue; /* Trains. */
+        if (strcmp(name, "SCAN_NEXTREQ") == 0 || strcmp(name, "SCAN_FRAG_NEXTREQ") == 0)
+            continue; /* Trains. */
         char conf[64];
         memcpy(conf, name, length - 3);
         memcpy(conf + length - 3, "CONF", 5);
@@ -78,7 +81,10 @@ static void test_describe(void **state)
     assert_string_equal(text, "api_op=7 transid1=0xabcdef01");
 
     uint32_t words[6] = {1, 2, 3, 4, 5, 6};
-    struct signal longer = {.gsn = GSN_CM_HEARTBEAT, .words = 3, .payload = words, .section_count = 1,
+    struct signal longer = {.gsn = GSN_CM_HEARTBEAT,
+                            .words = 3,
+                            .payload = words,
+                            .section_count = 1,
                             .section = {{words, 6}}};
     signal_describe(&longer, text, sizeof(text));
     assert_string_equal(text, "incarnation=1 2 3 section0=6w");
@@ -106,8 +112,10 @@ static void test_describe_small_buffer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields_fill_struct),   cmocka_unit_test(test_numbers_are_unique),
-        cmocka_unit_test(test_each_request_has_an_answer), cmocka_unit_test(test_describe),
+        cmocka_unit_test(test_fields_fill_struct),
+        cmocka_unit_test(test_numbers_are_unique),
+        cmocka_unit_test(test_each_request_has_an_answer),
+        cmocka_unit_test(test_describe),
         cmocka_unit_test(test_describe_small_buffer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

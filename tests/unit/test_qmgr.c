@@ -1,4 +1,5 @@
-/* test_qmgr.c -- joining, starting, heartbeats, clients, and stopping, with 1 to 4 nodes in one process. */
+/* test_qmgr.c -- joining, starting, heartbeats, clients, and stopping, with 1 to 4 nodes in one
+ * process. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -112,7 +113,8 @@ static void test_partial_start_needs_a_whole_group(void **state)
     config.start_partial_timeout_ms = 1000;
     fake_data_node(fc, 1, &config);
     fake_data_node(fc, 3, &config);
-    fc_run(fc, 3000); /* Both groups are represented, but the others could be a cluster of their own. */
+    fc_run(fc,
+           3000); /* Both groups are represented, but the others could be a cluster of their own. */
     assert_int_not_equal(level_of(1), START_STARTED);
     fake_data_node(fc, 2, &config);
     fc_run(fc, 2000);
@@ -138,7 +140,8 @@ static void test_other_generation_is_refused(void **state)
     assert_false(fc->node[1].dead || fc->node[2].dead);
 }
 
-/* Whenever a link breaks before anyone is started, the nodes join anew, and the start succeeds in the end. */
+/* Whenever a link breaks before anyone is started, the nodes join anew, and the start succeeds in
+ * the end. */
 static void test_link_breaks_while_starting(void **state)
 {
     (void)state;
@@ -159,7 +162,8 @@ static void test_link_breaks_while_starting(void **state)
                     fc_deliver(fc, from, to);
             }
         }
-        bool anyone = level_of(1) == START_STARTED || level_of(2) == START_STARTED || level_of(3) == START_STARTED;
+        bool anyone = level_of(1) == START_STARTED || level_of(2) == START_STARTED ||
+                      level_of(3) == START_STARTED;
         fc_cut(fc, a, b, true);
         fc_run(fc, 1);
         fc_cut(fc, a, b, false);
@@ -329,8 +333,9 @@ static void test_forbidden_signals_close_the_link(void **state)
 {
     (void)state;
     start_nodes(1, 1);
-    static const uint32_t forbidden[] = {GSN_CM_REGREQ, GSN_CM_ADD_REQ, GSN_NODE_FAILREP, GSN_STOP_REQ,
-                                         GSN_TAMPER_ORD, GSN_API_FAILCONF, GSN_LINK_DOWN_REP, 999};
+    static const uint32_t forbidden[] = {
+        GSN_CM_REGREQ,  GSN_CM_ADD_REQ,   GSN_NODE_FAILREP,  GSN_STOP_REQ,
+        GSN_TAMPER_ORD, GSN_API_FAILCONF, GSN_LINK_DOWN_REP, 999};
     for (uint32_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++) {
         for (uint32_t block_no = BLOCK_CMVMI; block_no <= BLOCK_DBDICT; block_no++) {
             uint32_t words[25] = {0};
@@ -484,11 +489,16 @@ static void test_status_memory_events(void **state)
     while ((sig = fc_take(fc, MGM, GSN_EVENT_REP)) != NULL) {
         const struct event_rep *rep = SIG_PAYLOAD(sig, event_rep);
         assert_int_equal(rep->node, 2);
-        if (rep->type == EVENT_START_STARTED) started++;
-        else if (rep->type == EVENT_START_PHASE_COMPLETED) phases++;
-        else if (rep->type == EVENT_START_COMPLETED) completed++;
-        else if (rep->type == EVENT_CONNECTED) fail_msg("below the threshold");
-        else others++;
+        if (rep->type == EVENT_START_STARTED)
+            started++;
+        else if (rep->type == EVENT_START_PHASE_COMPLETED)
+            phases++;
+        else if (rep->type == EVENT_START_COMPLETED)
+            completed++;
+        else if (rep->type == EVENT_CONNECTED)
+            fail_msg("below the threshold");
+        else
+            others++;
         if (completed) assert_int_equal(phases, 12);
     }
     assert_int_equal(started, 1);
@@ -519,14 +529,26 @@ static void test_status_memory_events(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_one_node_starts), T(test_two_nodes_start_together), T(test_four_nodes_start_one_late),
-        T(test_partial_start_needs_a_whole_group), T(test_other_generation_is_refused),
-        T(test_link_breaks_while_starting), T(test_start_with_random_cuts),
-        T(test_lost_link_stops_a_started_cluster), T(test_missed_heartbeats_stop_a_started_cluster),
-        T(test_error_insert_940_stops_heartbeats), T(test_client_fails_and_comes_back),
-        T(test_silent_client_is_cut_off), T(test_refused_registrations), T(test_forbidden_signals_close_the_link),
-        T(test_single_stop_is_refused), T(test_system_stop), T(test_system_stop_spreads_and_is_bounded),
-        T(test_forced_stop_ends_the_others), T(test_no_start_waits_for_order), T(test_status_memory_events),
+        T(test_one_node_starts),
+        T(test_two_nodes_start_together),
+        T(test_four_nodes_start_one_late),
+        T(test_partial_start_needs_a_whole_group),
+        T(test_other_generation_is_refused),
+        T(test_link_breaks_while_starting),
+        T(test_start_with_random_cuts),
+        T(test_lost_link_stops_a_started_cluster),
+        T(test_missed_heartbeats_stop_a_started_cluster),
+        T(test_error_insert_940_stops_heartbeats),
+        T(test_client_fails_and_comes_back),
+        T(test_silent_client_is_cut_off),
+        T(test_refused_registrations),
+        T(test_forbidden_signals_close_the_link),
+        T(test_single_stop_is_refused),
+        T(test_system_stop),
+        T(test_system_stop_spreads_and_is_bounded),
+        T(test_forced_stop_ends_the_others),
+        T(test_no_start_waits_for_order),
+        T(test_status_memory_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
