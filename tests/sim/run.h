@@ -44,7 +44,7 @@ enum key_state { KEY_ABSENT = 0, KEY_PRESENT, KEY_TAINTED };
 struct model_key {
     enum key_state state;
     uint64_t value;
-    uint32_t version; /* Moves on when a change begins and when it ends. */
+    uint32_t version; /* Moves on when a change begins and when it ends: odd meanwhile. */
     uint32_t tainted_by; /* 1 + index into unknown[]. */
 };
 

@@ -110,7 +110,7 @@ static void check_churn(struct session *session)
     uint32_t stable = 0;
     for (uint32_t i = 0; i < keys_of(run, session->count); i++) {
         const struct model_key *key = &run->model.key[session->count][i];
-        if (key->version != session->versions[i] || key->state == KEY_TAINTED) continue;
+        if (key->version != session->versions[i] || key->version % 2 != 0 || key->state == KEY_TAINTED) continue;
         uint32_t expected = key->state == KEY_PRESENT ? 1 : 0;
         stable += expected;
         if (session->rollback) continue;
