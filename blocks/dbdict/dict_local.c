@@ -158,11 +158,22 @@ static uint32_t prepare_drop(struct dict *dict, const struct schema_prepare_req 
     return 0;
 }
 
+/* Only the master's DBDICT changes the schema; any other node that tries loses its link. */
+static bool from_master(struct dict *dict, const struct signal *sig)
+{
+    if (sig->sender == block_ref(dict->master_node, BLOCK_DBDICT, 0)) return true;
+    jam();
+    ndbrequire(ref_node(sig->sender) != dict_own(dict));
+    peer_close(&dict->block, ref_node(sig->sender), "schema transaction of a node that is not the master");
+    return false;
+}
+
 void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
     struct dict_local *local = &dict->local;
     const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
+    if (!from_master(dict, sig)) return;
     if (local->active || dict->table == NULL) {
         refuse_prepare(dict, sig, ERR_SCHEMA_BUSY);
         return;
@@ -284,17 +295,34 @@ static void begin_step(struct dict *dict, uint32_t step)
     check_done(dict);
 }
 
+/* The order of rounds in schema_trans.h; what was refused here can only be aborted. */
+static bool step_follows(const struct dict_local *local, uint32_t step)
+{
+    if (local->step == 0 && step == SCHEMA_STEP_ABORT) return true;
+    if (local->error != 0) return false;
+    switch (local->step) {
+    case 0: return step == (local->operation == SCHEMA_CREATE_TABLE ? SCHEMA_STEP_ONLINE_LQH : SCHEMA_STEP_DROPPING_TC);
+    case SCHEMA_STEP_ONLINE_LQH: return step == SCHEMA_STEP_ONLINE_TC;
+    case SCHEMA_STEP_DROPPING_TC: return step == SCHEMA_STEP_DROPPING_LQH;
+    case SCHEMA_STEP_DROPPING_LQH: return step == SCHEMA_STEP_REMOVE;
+    case SCHEMA_STEP_ONLINE_TC:
+    case SCHEMA_STEP_REMOVE: return step == SCHEMA_STEP_COMPLETE;
+    default: return false;
+    }
+}
+
 void dict_exec_SCHEMA_STEP_REQ(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
     const struct schema_step_req *req = SIG_PAYLOAD(sig, schema_step_req);
+    if (!from_master(dict, sig)) return;
     if (!dict->local.active || req->trans_id != dict->local.trans_id ||
         sig->sender != dict->local.master_ref) {
         jam(); /* It was refused here, so there is nothing to do. */
         send_step_conf(dict, sig->sender, req->trans_id, req->step);
         return;
     }
-    if (dict->local.waits || req->step == 0 || req->step > SCHEMA_STEP_COMPLETE) {
+    if (dict->local.waits || !step_follows(&dict->local, req->step)) {
         jam();
         peer_close(block, ref_node(sig->sender), "schema transaction out of order");
         return;
