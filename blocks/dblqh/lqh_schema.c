@@ -221,7 +221,9 @@ void lqh_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct signal *si
     case LOCAL_TABLE_DROP:
         jam();
         if (table == NULL) break; /* Its adding was refused here. */
-        ndbrequire(table->users == 0); /* I-LQH-3: all TCs have said that nobody uses it any more. */
+        /* I-LQH-3: all TCs have said that nobody uses it any more. An operation left is one that no TC of ours sent. */
+        if (table->users != 0)
+            node_fail(EXIT_PEER_PROTOCOL, __FILE__, __LINE__, "a node has operations on a table that is dropped");
         table->state = TABLE_DROPPING;
         table->order_sender = sig->sender;
         table->order_data = req->sender_data;
