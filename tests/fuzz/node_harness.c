@@ -305,7 +305,7 @@ static void fill_config(struct node_config *config, const struct harness_options
 {
     node_config_defaults(config);
     config->own_node = HARNESS_NODE;
-    config->replicas = options->data_peer != 0 ? 2 : 1;
+    config->replicas = 1;
     config->cluster_id = 1;
     config->generation = 1;
     config->ldm_count = options->ldm_count == 0 ? 1 : options->ldm_count;
@@ -334,7 +334,8 @@ static void fill_config(struct node_config *config, const struct harness_options
         config->memory.pages_max[RG_DATA] = 60;
     }
     config->node[HARNESS_NODE].type = NODE_DATA;
-    if (options->data_peer != 0) config->node[HARNESS_DATA].type = NODE_DATA;
+    if (options->data_peer != 0) /* Spare: the node may start without it. */
+        config->node[HARNESS_DATA] = (struct config_node){NODE_DATA, NODEGROUP_NONE};
     for (uint32_t id = HARNESS_API; id <= HARNESS_GOOD; id++)
         config->node[id].type = NODE_API;
     config->node[HARNESS_MGM].type = NODE_MGM;

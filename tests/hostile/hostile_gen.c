@@ -44,7 +44,14 @@ void gen_learn(struct gen *gen, uint32_t peer, const struct signal *sig)
     for (uint32_t i = 0; i < sig->words && i < 4; i++)
         gen->seen[gen->seen_next++ % GEN_SEEN] = sig->payload[i];
     struct gen_connect *connect = NULL;
+    const uint32_t *word = sig->payload;
     switch (sig->gsn) {
+    case GSN_LQHKEYCONF:
+        gen->op[gen->op_next++ % GEN_OPS] = (struct gen_op){sig->sender, word[3], word[0], word[1], word[2]};
+        break;
+    case GSN_SCAN_FRAGCONF:
+        gen->scan[gen->scan_next++ % GEN_OPS] = (struct gen_op){sig->sender, word[3], word[0], word[1], word[2]};
+        break;
     case GSN_TCSEIZECONF: learn_connect(gen, peer, sig); break;
     case GSN_CREATE_TABLE_CONF: {
         struct gen_table *table = &gen->table[gen->table_next++ % GEN_TABLES];
@@ -99,6 +106,11 @@ static const struct choice mgm_choices[] = {
     {GSN_TCSEIZEREQ, 1},          {GSN_CREATE_TABLE_REQ, 1},  {GSN_LIST_TABLES_REQ, 1},
 };
 
+static const struct choice data_choices[] = {
+    {GSN_LQHKEYREQ, 30},        {GSN_COMMIT, 10},  {GSN_COMPLETE, 8},           {GSN_ABORT, 6}, {GSN_SCAN_FRAGREQ, 8},
+    {GSN_SCAN_FRAG_NEXTREQ, 8}, {GSN_CM_REGREQ, 2}, {GSN_SCHEMA_PREPARE_REQ, 2}, {GSN_SCHEMA_STEP_REQ, 2},
+};
+
 static uint32_t choose(struct gen *gen, const struct choice *choices, size_t count)
 {
     uint32_t total = 0;
@@ -125,6 +137,8 @@ static uint32_t any_gsn(struct gen *gen, uint32_t sender_class)
 
 static uint32_t choose_gsn(struct gen *gen, uint32_t sender_class)
 {
+    if (sender_class == FROM_DATA && rng_chance(&gen->rng, 3, 4))
+        return choose(gen, data_choices, sizeof data_choices / sizeof data_choices[0]);
     if (sender_class == FROM_DATA || rng_chance(&gen->rng, 1, 12)) return any_gsn(gen, sender_class);
     if (sender_class == FROM_MGM) return choose(gen, mgm_choices, sizeof mgm_choices / sizeof mgm_choices[0]);
     return choose(gen, client_choices, sizeof client_choices / sizeof client_choices[0]);
@@ -187,6 +201,21 @@ static void choose_context(struct gen *gen, uint32_t peer, uint32_t gsn)
         gen->using_table = &gen->focus;
     }
     if (gen->using_table->id == 0) gen->using_table = NULL;
+}
+
+/* As a data node: which of its blocks speaks, and of which operation. */
+static void choose_op(struct gen *gen, uint32_t peer, uint32_t sender_class, uint32_t gsn)
+{
+    struct rng *rng = &gen->rng;
+    uint32_t block = BLOCK_API;
+    gen->using_op = NULL;
+    if (sender_class == FROM_DATA) block = ref_block(receiver_of(gen, gsn));
+    if (sender_class == FROM_DATA && block == BLOCK_DBLQH && rng_chance(rng, 15, 16)) block = BLOCK_DBTC;
+    gen->sender = block_ref(peer, block, block < BLOCK_DBTC ? 0 : 1);
+    if (sender_class != FROM_DATA) return;
+    if (gsn == GSN_COMMIT || gsn == GSN_COMPLETE || gsn == GSN_ABORT) gen->using_op = &gen->op[rng_below(rng, GEN_OPS)];
+    if (gsn == GSN_SCAN_FRAG_NEXTREQ) gen->using_op = &gen->scan[rng_below(rng, GEN_OPS)];
+    if (gen->using_op != NULL && gen->using_op->lqh_ref == 0) gen->using_op = NULL;
 }
 
 /* --- Damage. --- */
@@ -263,7 +292,7 @@ static void spare_good(const struct gen *gen, struct draft *draft)
         draft->payload[4] = (draft->payload[4] & ~0x18u) | LOCK_COMMITTED << 3;
     if (draft->gsn == GSN_DROP_TABLE_REQ && draft->payload[1] == gen->good_table) draft->payload[2] += 1000;
     if (draft->gsn == GSN_DUMP_STATE_ORD && draft->payload[1] == 9000) draft->payload[1] = 9001; /* Error inserts. */
-    if (draft->gsn == GSN_STOP_REQ && !gen->allow_stop) draft->gsn = GSN_NODE_STATUS_REQ;
+    if ((draft->gsn == GSN_STOP_REQ || draft->gsn == GSN_CNTR_STOP_REP) && !gen->allow_stop) draft->gsn = GSN_NODE_STATUS_REQ;
 }
 
 static uint32_t write_draft(const struct draft *draft, uint32_t *words)
@@ -318,10 +347,12 @@ uint32_t gen_signal(struct gen *gen, uint32_t peer, uint32_t sender_class, uint3
     if (gen->using_connect == NULL && sender_class != FROM_DATA && gsn >= GSN_TCRELEASEREQ && gsn <= GSN_SCAN_NEXTREQ &&
         rng_chance(rng, 3, 4))
         gsn = GSN_TCSEIZEREQ;
+    choose_op(gen, peer, sender_class, gsn);
     const struct signal_shape *shape = signal_shape(gsn);
     draft.gsn = gsn;
     draft.receiver = receiver_of(gen, gsn);
-    draft.sender = block_ref(peer, sender_class == FROM_DATA ? ref_block(receiver_of(gen, gsn)) : BLOCK_API, 1);
+    draft.sender = gen->sender;
+    if (gen->using_op != NULL && rng_chance(rng, 15, 16)) draft.receiver = gen->using_op->lqh_ref;
     draft.prio = PRIO_B;
     draft.payload_words = shape->words;
     fill_payload(gen, peer, shape, &draft);

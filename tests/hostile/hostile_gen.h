@@ -31,6 +31,16 @@ struct gen_table {
     uint32_t layout; /* Index into the layouts of hostile_values.c. */
 };
 
+/* An operation or a scan of one fragment that an LQH holds for the attacker, who speaks as a data node's DBTC. */
+struct gen_op {
+    uint32_t lqh_ref;
+    uint32_t lqh_op;
+    uint32_t tc_op;
+    uint32_t transid1;
+    uint32_t transid2;
+};
+#define GEN_OPS 16u
+
 /*
  * All that the attacker knows. `good_table`: rows of the client that behaves live there; what would be its good right to
  * do there (locks, changes, a drop) is taken out of the signals, everything else may name it.
@@ -45,11 +55,17 @@ struct gen {
     uint32_t connect_next;
     struct gen_table table[GEN_TABLES];
     uint32_t table_next;
+    struct gen_op op[GEN_OPS];
+    struct gen_op scan[GEN_OPS];
+    uint32_t op_next;
+    uint32_t scan_next;
     uint32_t seen[GEN_SEEN]; /* Words out of the node's answers. */
     uint32_t seen_next;
     uint32_t counter;
     uint32_t allow_stop; /* STOP_REQ and START_ORD may be whole. */
     /* The signal in the making. */
+    uint32_t sender;
+    const struct gen_op *using_op; /* Data nodes only. */
     const struct gen_connect *using_connect;
     const struct gen_table *using_table;
     struct gen_table focus; /* A table that is not among the learnt ones. */

@@ -61,6 +61,8 @@ uint32_t gen_field(struct gen *gen, uint32_t peer, uint32_t gsn, const char *nam
     const struct gen_connect *connect = gen->using_connect;
     const struct gen_table *table = gen->using_table;
     if (rng_chance(rng, 1, 60)) return gen_odd(gen);
+    if (gen->using_op != NULL && is(name, "transid1")) return gen->using_op->transid1;
+    if (gen->using_op != NULL && is(name, "transid2")) return gen->using_op->transid2;
     if (is(name, "tc_connect")) return connect == NULL ? some_record(gen) : connect->tc_connect;
     if (is(name, "transid1")) return connect == NULL ? gen_odd(gen) : connect->transid1;
     if (is(name, "transid2")) return connect == NULL ? gen_odd(gen) : connect->transid2;
@@ -74,6 +76,12 @@ uint32_t gen_field(struct gen *gen, uint32_t peer, uint32_t gsn, const char *nam
     if (is(name, "batch_rows") || is(name, "parallelism")) return (uint32_t)rng_below(rng, 4);
     if (is(name, "batch_bytes")) return (uint32_t)rng_below(rng, 2000);
     if (is(name, "flags")) return rng_chance(rng, 1, 4) ? 1 : 0;
+    if (gen->using_op != NULL && is(name, "lqh_scan")) return gen->using_op->lqh_op;
+    if (gen->using_op != NULL && is(name, "tc_frag")) return gen->using_op->tc_op;
+    if (is(name, "hash") && rng_chance(rng, 1, 2)) return 5; /* Rows with one hash meet each other in the index. */
+    if (is(name, "tc_ref") && rng_chance(rng, 7, 8)) return block_ref(peer, BLOCK_DBTC, 1);
+    if (is(name, "prev_ref") && rng_chance(rng, 7, 8)) return ref_block(gen->sender) == BLOCK_DBLQH ? gen->sender : 0;
+    if (is(name, "chain") && rng_chance(rng, 7, 8)) return 0;
     if (is(name, "tc_ref") || is(name, "api_ref") || is(name, "prev_ref") || is(name, "client_ref"))
         return rng_chance(rng, 1, 2) ? block_ref(peer, BLOCK_DBTC, 1) : some_ref(gen);
     if (is(name, "tc_op") || is(name, "lqh_op") || is(name, "prev_op") || is(name, "lqh_scan") || is(name, "tc_frag") ||
@@ -221,8 +229,13 @@ static uint32_t put_read(struct gen *gen, uint32_t *words)
 static uint32_t put_train(struct gen *gen, uint32_t *words)
 {
     uint32_t count = 1u + (uint32_t)rng_below(&gen->rng, rng_chance(&gen->rng, 1, 10) ? 80 : 4);
-    for (uint32_t i = 0; i < count * TRAIN_ENTRY_WORDS; i++)
-        words[i] = some_record(gen);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gen_op *op = i == 0 && gen->using_op != NULL ? gen->using_op : &gen->op[rng_below(&gen->rng, GEN_OPS)];
+        uint32_t *entry = words + i * TRAIN_ENTRY_WORDS;
+        entry[0] = rng_chance(&gen->rng, 1, 8) ? some_record(gen) : op->lqh_op;
+        entry[1] = rng_chance(&gen->rng, 1, 8) ? some_record(gen) : op->tc_op;
+        entry[2] = rng_chance(&gen->rng, 1, 8) ? gen_odd(gen) : op->transid1;
+    }
     return count * TRAIN_ENTRY_WORDS;
 }
 
