@@ -31,7 +31,7 @@ static void init_locks(struct ndb_cluster_connection *connection)
     pthread_mutex_init(&connection->poll_lock, NULL);
     pthread_mutex_init(&connection->table_lock, NULL);
     pthread_mutex_init(&connection->send_lock, &recursive); /* A send may close the link, which drops its buffer. */
-    pthread_cond_init(&connection->stop_wake, &monotonic);
+    pthread_cond_init(&connection->reserved_wake, &monotonic);
     pthread_mutexattr_destroy(&recursive);
     pthread_condattr_destroy(&monotonic);
 }
@@ -175,12 +175,9 @@ static bool find_ports(struct ndb_cluster_connection *connection, uint64_t *ask_
     return missing;
 }
 
-static bool stopped_within(struct ndb_cluster_connection *connection, uint32_t ms)
+static bool is_stopped(struct ndb_cluster_connection *connection)
 {
-    uint64_t until = now_ns() + ms * 1000000ull;
-    struct timespec end = {.tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u)};
     pthread_mutex_lock(&connection->state_lock);
-    if (!connection->stop) pthread_cond_timedwait(&connection->stop_wake, &connection->state_lock, &end);
     bool stop = connection->stop;
     pthread_mutex_unlock(&connection->state_lock);
     return stop;
@@ -191,7 +188,8 @@ static void *background(void *context)
     struct ndb_cluster_connection *connection = context;
     uint64_t ask_ms = 0;
     bool missing = true;
-    while (!stopped_within(connection, missing ? BACKGROUND_FAST_MS : BACKGROUND_MS)) {
+    while (!is_stopped(connection)) {
+        connection_serve(connection, missing ? BACKGROUND_FAST_MS : BACKGROUND_MS);
         missing = find_ports(connection, &ask_ms);
         if (!connection_try_poll(connection, NULL, false)) continue;
         connection_round(connection, 0);
@@ -269,7 +267,6 @@ void ndb_connection_free(struct ndb_cluster_connection *connection)
     if (connection->thread_runs) {
         pthread_mutex_lock(&connection->state_lock);
         connection->stop = true;
-        pthread_cond_signal(&connection->stop_wake);
         pthread_mutex_unlock(&connection->state_lock);
         pthread_join(connection->thread, NULL);
     }
@@ -283,7 +280,7 @@ void ndb_connection_free(struct ndb_cluster_connection *connection)
     pthread_mutex_destroy(&connection->poll_lock);
     pthread_mutex_destroy(&connection->table_lock);
     pthread_mutex_destroy(&connection->send_lock);
-    pthread_cond_destroy(&connection->stop_wake);
+    pthread_cond_destroy(&connection->reserved_wake);
     free(connection->connect_string);
     free(connection);
 }

@@ -6,6 +6,7 @@
  * the right over. What threads without the right have to send is buffered; the poller is woken out of its system call
  * once for many of them.
  */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,6 +18,8 @@
 #define TICK_MS         5u
 #define HAND_OVER_WORDS (256u * 1024u) /* To the transporter at a time. */
 #define SPIN_CREDIT_MAX 16
+#define CROWD           6u          /* So many in line: the background thread polls for all. */
+#define CROWD_GONE      64u         /* Rounds with few in line until it stops. */
 #define SPIN_PROBE      64u         /* Without credit every so many waits try again. */
 
 void ndb_now(ndb_t *ndb)
@@ -102,7 +105,7 @@ bool connection_try_poll(struct ndb_cluster_connection *connection, struct ndb *
 {
     bool mine = false;
     pthread_mutex_lock(&connection->poll_lock);
-    if (!connection->polling) {
+    if (!connection->polling && !connection->reserved) {
         connection->polling = true;
         connection->poller = ndb;
         mine = true;
@@ -124,7 +127,10 @@ void connection_end_poll(struct ndb_cluster_connection *connection)
     connection->polling = false;
     connection->poller = NULL;
     struct ndb *next = connection->waiters;
-    if (next != NULL) {
+    if (connection->waiter_count >= CROWD && connection->background_waits) {
+        connection->reserved = true; /* Passing the right from hand to hand would cost a switch per answer. */
+        pthread_cond_signal(&connection->reserved_wake);
+    } else if (next != NULL) {
         connection->waiters = next->next;
         atomic_fetch_sub(&connection->waiter_count, 1);
         next->in_waiters = false;
@@ -289,6 +295,39 @@ void ndb_push(ndb_t *ndb)
 {
     connection_push_all(ndb->connection);
     if (ndb->client != NULL) ndb->pushed_bytes = 0;
+}
+
+/* Who was woken shall come to the queue before it is sent: one system call for many. */
+static void let_others_queue(void)
+{
+    sched_yield();
+}
+
+void connection_serve(struct ndb_cluster_connection *connection, uint32_t wait_ms)
+{
+    uint64_t until = now_ns() + wait_ms * 1000000ull;
+    struct timespec end = {.tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u)};
+    pthread_mutex_lock(&connection->poll_lock);
+    connection->background_waits = true;
+    while (!connection->reserved) {
+        if (pthread_cond_timedwait(&connection->reserved_wake, &connection->poll_lock, &end) != 0) break;
+    }
+    bool mine = connection->reserved && !connection->polling;
+    connection->reserved = false;
+    connection->background_waits = false;
+    if (mine) {
+        connection->polling = true;
+        connection->poller = NULL;
+    }
+    pthread_mutex_unlock(&connection->poll_lock);
+    if (!mine) return;
+    for (uint32_t few = 0; few < CROWD_GONE;) {
+        uint32_t waiting = atomic_load_explicit(&connection->waiter_count, memory_order_relaxed);
+        few = waiting >= CROWD / 2 ? 0 : few + (waiting == 0 ? CROWD_GONE / 4 : 1);
+        let_others_queue();
+        connection_round(connection, ROUND_MS_MAX);
+    }
+    connection_end_poll(connection);
 }
 
 /* ---- Asynchronous calls. ---- */

@@ -183,6 +183,9 @@ struct ndb_cluster_connection {
 
     pthread_mutex_t poll_lock; /* polling, waiters. */
     bool polling;
+    bool background_waits;     /* It is in connection_serve() and would take the right at once. */
+    bool reserved;             /* Many wait: the background thread shall have the right next. */
+    pthread_cond_t reserved_wake;
     struct ndb *poller;        /* The poller's own ndb_t: its signals are handed over directly. */
     struct ndb *waiters;
     _Atomic uint32_t waiter_count;
@@ -204,7 +207,6 @@ struct ndb_cluster_connection {
 
     pthread_t thread;
     bool thread_runs;
-    pthread_cond_t stop_wake;
     bool stop;                 /* Under state_lock. */
 
     struct api_statistics closed_statistics; /* Of ndb_t that are gone; under table_lock. */
@@ -239,6 +241,8 @@ void ndb_now(ndb_t *ndb);
 /* The poll right, or false; then `ndb` (if not NULL) stands in line for it when `line` is set. */
 bool connection_try_poll(struct ndb_cluster_connection *connection, struct ndb *ndb, bool line);
 void connection_end_poll(struct ndb_cluster_connection *connection);
+/* Background thread: waits up to wait_ms for many to wait, then polls for all of them until they are few. */
+void connection_serve(struct ndb_cluster_connection *connection, uint32_t wait_ms);
 void connection_round(struct ndb_cluster_connection *connection, uint32_t wait_ms);
 void inbox_drop(struct inbox *inbox);
 
