@@ -90,8 +90,8 @@ static void reject(struct load *load, uint64_t number, int32_t code, const char 
 
     load->totals.rejected++;
     if (load->totals.rejected == 1) {
-        (void)fprintf(stderr, "%s: row %" PRIu64 " rejected: %d: %s\n", load->path, number, code,
-                      message);
+        (void)fprintf(stderr, "%s%s: row %" PRIu64 " rejected: %d: %s\n", load->bar ? "\n" : "",
+                      load->path, number, code, message);
         load->rejects = fopen(load->rejects_path, "w");
         if (load->rejects == NULL) {
             (void)fprintf(stderr, "%s: %s\n", load->rejects_path, strerror(errno));

@@ -97,7 +97,8 @@ write_config() {
     export NDB_CONNECTSTRING=$CS
     mkdir -p "$BOX/mgm"
     {
-        printf '[ndbd default]\nNoOfReplicas=%s\nDataMemory=80M\nHostName=127.0.0.1\n%s\n' "$replicas" "$lines"
+        printf '[ndbd default]\nNoOfReplicas=%s\nDataMemory=%s\nHostName=127.0.0.1\n%s\n' \
+            "$replicas" "${DATA_MEMORY:-80M}" "$lines"
         printf '[ndb_mgmd]\nNodeId=49\nHostName=127.0.0.1\nPortNumber=%s\nDataDir=%s\n' "$port" "$BOX/mgm"
         for ((id = 1; id <= nodes; id++)); do
             mkdir -p "$BOX/node$id"

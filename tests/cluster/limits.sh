@@ -1,0 +1,35 @@
+#!/bin/bash
+# limits.sh -- full DataMemory and too many transactions: errors with numbers, and work goes on after.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+
+say "DataMemory is full"
+DATA_MEMORY=4M start_cluster 2 2
+want 0 "$BIN/ndb_create_table" --execute="$AWKWARD_TABLE"
+awkward_rows 40000 >"$BOX/many.csv"
+want 1 "$BIN/ndb_import" --table=awkward --rejects="$BOX/many.rej" test "$BOX/many.csv"
+cat "$BOX/out"
+want_text err 'rejected: (827|625|826|921|1601|1602): '
+want 0 "$BIN/ndb_mgm" -e 'ALL REPORT MEMORY'
+cat "$BOX/out"
+want 0 "$BIN/ndb_select_count" -d test awkward
+rows=$(awk '{ print $1 }' "$BOX/out")
+want 0 "$BIN/ndb_select_all" -d test --csv awkward
+[ "${rows:-0}" -gt 1000 ] || fail "only '$rows' rows fit into the memory"
+want 0 "$BIN/ndb_drop_table" -d test awkward
+load_and_compare 1000
+drop_awkward
+stop_cluster
+
+say "more transactions than the cluster allows"
+start_cluster 2 2 'MaxNoOfConcurrentTransactions=64'
+want 0 "$BIN/ndb_create_table" --execute="$AWKWARD_TABLE"
+awkward_rows 3000 >"$BOX/many.csv"
+want 0 "$BIN/ndb_import" --table=awkward --rejects="$BOX/many.rej" --opbatch=128 --db-workers=8 --temperrors=10000 \
+    --tempdelay=1 test "$BOX/many.csv"
+cat "$BOX/out"
+want_text out ': 3000 rows imported, 0 rejected, '
+want 0 "$BIN/ndb_select_count" -d test awkward
+want_text out '^3000 records'
+drop_awkward
+stop_cluster
