@@ -432,6 +432,17 @@ static uint32_t rollback(struct api_tx *tx)
     return 0;
 }
 
+/* A node may not have noticed yet that its link to us is gone: the rows that it sends now get lost as well. */
+static struct node_mask unlinked_nodes(struct api_core *core)
+{
+    struct node_mask nodes = {{0}};
+    const struct node_mask *all = &core->config.data_nodes;
+    for (uint32_t node = node_mask_next(all, 0); node != 0; node = node_mask_next(all, node)) {
+        if (atomic_load(&core->node[node].epoch) == 0) node_mask_add(&nodes, node);
+    }
+    return nodes;
+}
+
 uint32_t api_tx_execute(struct api_tx *tx, enum api_execute type, uint32_t timeout_ms, api_tx_done done,
                         void *context)
 {
@@ -442,7 +453,7 @@ uint32_t api_tx_execute(struct api_tx *tx, enum api_execute type, uint32_t timeo
     tx->type = type;
     tx->done = done;
     tx->context = context;
-    tx->lost = (struct node_mask){{0}};
+    tx->lost = unlinked_nodes(tx->client->core);
     tx->client->pending++;
     if (tx->outcome != API_ACTIVE) { /* Aborted before: nothing is left to roll back. */
         tx->client->statistics.transactions_aborted--;
