@@ -46,7 +46,7 @@ build() {
     say "Building (build/bin)"
     cmake -S . -B build >build.cmake.log 2>&1 || { cat build.cmake.log; exit 1; }
     rm -f build.cmake.log
-    cmake --build build -j "$(nproc)" -- --no-print-directory -s
+    cmake --build build -j "$(nproc)" -- --no-print-directory | { grep -v 'Built target' || true; }
 }
 
 free_port() { # The first port from $1 on that nobody listens on.
