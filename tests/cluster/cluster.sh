@@ -22,7 +22,9 @@ cleanup() {
     trap - EXIT
     exec 2>/dev/null
     kill "$GUARD"
-    for pid in "${PIDS[@]:-}"; do [ -n "$pid" ] && kill -9 "$pid"; done
+    for pid in "${PIDS[@]:-}"; do # With its child, if it is an angel.
+        [ -n "$pid" ] && kill -0 "$pid" && kill -9 "$pid" $(pgrep -P "$pid")
+    done
     wait
     [ "$FAILED" -eq 0 ] || [ "$code" -ne 0 ] || code=1
     if [ "$code" -ne 0 ]; then
@@ -122,6 +124,18 @@ start_node() { # id [options]
         >>"$BOX/node$id.out" 2>&1 &
     NODE_PIDS[id]=$!
     PIDS+=("$!")
+}
+
+# The same as a daemon with its angel, whose pid is noted.
+start_daemon() { # id [options]
+    local id=$1
+    shift
+    want 0 "$BIN/ndbmtd" --ndb-connectstring="$CS" --ndb-nodeid="$id" --connect-delay=1 "$@"
+    for _ in $(seq 100); do
+        [ -s "$BOX/node$id/ndb_$id.pid" ] && break
+        sleep 0.1
+    done
+    PIDS+=("$(cat "$BOX/node$id/ndb_$id.pid")")
 }
 
 # start_cluster NODES REPLICAS [LINES]; another port is tried when somebody else was faster.

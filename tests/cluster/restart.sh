@@ -1,0 +1,62 @@
+#!/bin/bash
+# restart.sh -- orders from the console to daemons with angels; a management server that comes back.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+start_cluster 2 2
+
+# gone FILE: waits until a pid file is removed, the last thing that a daemon does.
+gone() {
+    for _ in $(seq 200); do
+        [ -e "$1" ] || return 0
+        sleep 0.1
+    done
+    fail "$1 is still there"
+}
+
+say "the management server is killed and comes back; data nodes and rows stay"
+load_and_compare 500
+kill -9 "$MGM_PID"
+wait "$MGM_PID" 2>/dev/null
+start_mgm
+want 0 "$BIN/ndb_waiter" --timeout=30
+want 0 "$BIN/ndb_select_count" -d test awkward
+want_text out '^500 records'
+drop_awkward
+stop_cluster
+
+say "daemons: ALL RESTART, ALL RESTART -n, ALL START"
+start_mgm
+start_daemon 1
+start_daemon 2
+want 0 "$BIN/ndb_waiter" --timeout=30
+want 0 "$BIN/ndb_mgm" -e 'ALL RESTART'
+want_text out 'All DB nodes are being restarted'
+want 0 "$BIN/ndb_waiter" --timeout=30
+load_and_compare 500
+want 0 "$BIN/ndb_mgm" -e 'ALL RESTART -n'
+want 0 "$BIN/ndb_waiter" --not-started --timeout=30
+want 0 "$BIN/ndb_mgm" -e 'ALL STATUS'
+want_text out '^Node 1: not started'
+want_text out '^Node 2: not started'
+want 0 "$BIN/ndb_mgm" -e 'ALL START'
+want_text out 'NDB Cluster is being started'
+want 0 "$BIN/ndb_waiter" --timeout=30
+load_and_compare 500
+
+say "a started node ends by SIGTERM: without it the other one stops, too"
+kill -TERM "$(cat "$BOX/node1/ndb_1.pid")"
+gone "$BOX/node1/ndb_1.pid"
+gone "$BOX/node2/ndb_2.pid"
+want 0 "$BIN/ndb_waiter" --no-contact --timeout=30
+
+say "daemons that wait for START"
+start_daemon 1 --nostart
+start_daemon 2 --nostart
+want 0 "$BIN/ndb_waiter" --not-started --timeout=30
+want 0 "$BIN/ndb_mgm" -e 'ALL START'
+want 0 "$BIN/ndb_waiter" --timeout=30
+want 0 "$BIN/ndb_mgm" -e SHUTDOWN
+gone "$BOX/node1/ndb_1.pid"
+gone "$BOX/node2/ndb_2.pid"
+gone "$BOX/mgm/ndb_49.pid"
+ended "$MGM_PID" || fail "the management server ends with exit code $?"
