@@ -20,7 +20,8 @@ void lqh_continue_later(struct lqh *lqh, enum lqh_work work, uint32_t ref, uint3
 void lqh_protocol_error(struct lqh *lqh, uint32_t sender, const char *what)
 {
     jam();
-    ndbrequire(ref_node(sender) != lqh->own_node);
+    /* A block of this node passed on what a peer had forged, or is wrong itself. */
+    if (ref_node(sender) == lqh->own_node) node_fail(EXIT_PEER_PROTOCOL, __FILE__, __LINE__, what);
     peer_close(&lqh->block, ref_node(sender), what);
 }
 

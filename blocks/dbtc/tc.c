@@ -21,7 +21,8 @@ void tc_continue_later(struct tc *tc, enum tc_work work, uint32_t ref, uint32_t 
 void tc_protocol_error(struct tc *tc, uint32_t sender, const char *what)
 {
     jam();
-    ndbrequire(ref_node(sender) != tc->own_node);
+    /* A block of this node passed on what a peer had forged (LQHKEYREQ along a chain), or is wrong itself. */
+    if (ref_node(sender) == tc->own_node) node_fail(EXIT_PEER_PROTOCOL, __FILE__, __LINE__, what);
     peer_close(&tc->block, ref_node(sender), what);
 }
 
