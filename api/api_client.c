@@ -47,12 +47,15 @@ void api_client_close(struct api_client *client)
     api_tx_drop_all(client);
     api_scan_drop_all(client);
     api_dict_drop_all(client);
-    /* The records at the coordinators are given back; the coordinator rolls back what is still theirs. */
+    /* The records at the coordinators are given back; the coordinator rolls back what is still
+     * theirs. */
     for (struct api_connect *connect = api_pool_next(&client->connects, 0); connect != NULL;
          connect = api_pool_next(&client->connects, connect->record.index)) {
         if (connect->state == CONNECT_SEIZING || connect->state == CONNECT_RELEASING) continue;
-        struct tcreleasereq req = {.tc_connect = connect->tc_connect, .sender_data = connect->record.ref};
-        api_send_small(client, connect->node, GSN_TCRELEASEREQ, connect->tc_ref, &req, sizeof req / 4u);
+        struct tcreleasereq req = {.tc_connect = connect->tc_connect,
+                                   .sender_data = connect->record.ref};
+        api_send_small(client, connect->node, GSN_TCRELEASEREQ, connect->tc_ref, &req,
+                       sizeof req / 4u);
     }
     pthread_mutex_lock(&client->core->lock);
     atomic_store(&client->core->clients[client->instance], NULL);
@@ -91,12 +94,14 @@ const struct api_statistics *api_client_statistics(const struct api_client *clie
 
 /* ---- Sending. ---- */
 
-void api_pack_head(uint32_t *out, uint32_t gsn, uint32_t receiver, uint32_t sender, uint32_t words, uint32_t sections)
+void api_pack_head(uint32_t *out, uint32_t gsn, uint32_t receiver, uint32_t sender, uint32_t words,
+                   uint32_t sections)
 {
     out[0] = signal_kind(gsn, words, sections, PRIO_B, 0);
     out[1] = receiver;
     out[2] = sender;
-    out[3] = SIGNAL_HEAD_WORDS + words + sections; /* Plus the sections themselves, by the caller. */
+    out[3] =
+        SIGNAL_HEAD_WORDS + words + sections; /* Plus the sections themselves, by the caller. */
 }
 
 bool api_send(struct api_client *client, uint32_t node, const uint32_t *words, uint32_t count)
@@ -109,8 +114,8 @@ bool api_send(struct api_client *client, uint32_t node, const uint32_t *words, u
     return true;
 }
 
-bool api_send_small(struct api_client *client, uint32_t node, uint32_t gsn, uint32_t receiver, const void *payload,
-                    uint32_t words)
+bool api_send_small(struct api_client *client, uint32_t node, uint32_t gsn, uint32_t receiver,
+                    const void *payload, uint32_t words)
 {
     uint32_t out[SIGNAL_HEAD_WORDS + SIGNAL_WORDS_MAX];
     api_pack_head(out, gsn, receiver, client->own_ref, words, 0);
@@ -136,7 +141,8 @@ uint32_t api_any_node(struct api_client *client)
 uint64_t api_new_transid(struct api_core *core)
 {
     uint64_t count = atomic_fetch_add_explicit(&core->transid_next, 1, memory_order_relaxed);
-    return (uint64_t)BLOCK_API << 52 | (uint64_t)core->config.own_node << 40 | (count & 0xFFFFFFFFu);
+    return (uint64_t)BLOCK_API << 52 | (uint64_t)core->config.own_node << 40 |
+           (count & 0xFFFFFFFFu);
 }
 
 /* ---- Time. ---- */
@@ -189,26 +195,56 @@ void api_late(struct api_client *client)
     client->statistics.late_answers++;
 }
 
-void api_client_signal(struct api_client *client, uint32_t peer, uint32_t epoch, const uint32_t *words)
+void api_client_signal(struct api_client *client, uint32_t peer, uint32_t epoch,
+                       const uint32_t *words)
 {
-    (void)epoch; /* Transaction ids and generations tell old from new; the link's epoch has no say. */
+    (void)
+        epoch; /* Transaction ids and generations tell old from new; the link's epoch has no say. */
     client->statistics.bytes_received += 4ull * words[3];
     switch (kind_gsn(words[0])) {
-    case GSN_TRANSID_AI: api_exec_TRANSID_AI(client, words); break;
-    case GSN_TCKEYCONF: api_exec_TCKEYCONF(client, words); break;
-    case GSN_TCKEYREF: api_exec_TCKEYREF(client, words); break;
-    case GSN_TC_COMMITCONF: api_exec_TC_COMMITCONF(client, words); break;
-    case GSN_TC_COMMITREF: api_exec_TC_COMMITREF(client, words); break;
-    case GSN_TCROLLBACKCONF: api_exec_TCROLLBACKCONF(client, words); break;
-    case GSN_TCROLLBACKREF: api_exec_TCROLLBACKREF(client, words); break;
-    case GSN_TCROLLBACKREP: api_exec_TCROLLBACKREP(client, words); break;
-    case GSN_TCSEIZECONF: api_exec_TCSEIZECONF(client, words); break;
-    case GSN_TCSEIZEREF: api_exec_TCSEIZEREF(client, words); break;
+    case GSN_TRANSID_AI:
+        api_exec_TRANSID_AI(client, words);
+        break;
+    case GSN_TCKEYCONF:
+        api_exec_TCKEYCONF(client, words);
+        break;
+    case GSN_TCKEYREF:
+        api_exec_TCKEYREF(client, words);
+        break;
+    case GSN_TC_COMMITCONF:
+        api_exec_TC_COMMITCONF(client, words);
+        break;
+    case GSN_TC_COMMITREF:
+        api_exec_TC_COMMITREF(client, words);
+        break;
+    case GSN_TCROLLBACKCONF:
+        api_exec_TCROLLBACKCONF(client, words);
+        break;
+    case GSN_TCROLLBACKREF:
+        api_exec_TCROLLBACKREF(client, words);
+        break;
+    case GSN_TCROLLBACKREP:
+        api_exec_TCROLLBACKREP(client, words);
+        break;
+    case GSN_TCSEIZECONF:
+        api_exec_TCSEIZECONF(client, words);
+        break;
+    case GSN_TCSEIZEREF:
+        api_exec_TCSEIZEREF(client, words);
+        break;
     case GSN_TCRELEASECONF:
-    case GSN_TCRELEASEREF: api_exec_TCRELEASE(client, words); break;
-    case GSN_SCAN_TABCONF: api_exec_SCAN_TABCONF(client, words); break;
-    case GSN_SCAN_TABREF: api_exec_SCAN_TABREF(client, words); break;
-    default: api_exec_dict(client, peer, words); break;
+    case GSN_TCRELEASEREF:
+        api_exec_TCRELEASE(client, words);
+        break;
+    case GSN_SCAN_TABCONF:
+        api_exec_SCAN_TABCONF(client, words);
+        break;
+    case GSN_SCAN_TABREF:
+        api_exec_SCAN_TABREF(client, words);
+        break;
+    default:
+        api_exec_dict(client, peer, words);
+        break;
     }
 }
 
@@ -219,8 +255,8 @@ void api_client_flush(struct api_client *client)
 
 void api_client_link_down(struct api_client *client, uint32_t peer, uint32_t epoch)
 {
-    (void)epoch; /* One link per peer at a time, and this comes in order. */
-    api_tx_link_down(client, peer);   /* Notes that rows may be lost, before anything completes. */
+    (void)epoch;                    /* One link per peer at a time, and this comes in order. */
+    api_tx_link_down(client, peer); /* Notes that rows may be lost, before anything completes. */
     api_scan_link_down(client, peer);
     api_connect_link_down(client, peer);
     api_dict_link_down(client, peer);

@@ -1,4 +1,5 @@
-/* api_connect.c -- a client's transaction records at the TC instances: seized, kept, cleaned, released. */
+/* api_connect.c -- a client's transaction records at the TC instances: seized, kept, cleaned,
+ * released. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "api/api_state.h"
@@ -20,7 +21,8 @@ struct api_connect *api_connect_get(struct api_client *client, uint32_t node, ui
         *error = ERR_API_MEMORY;
         return NULL;
     }
-    uint32_t instance = 1 + client->turn++ % (atomic_load(&peer->tc_count) == 0 ? 1 : atomic_load(&peer->tc_count));
+    uint32_t instance =
+        1 + client->turn++ % (atomic_load(&peer->tc_count) == 0 ? 1 : atomic_load(&peer->tc_count));
     struct api_record record = connect->record;
     *connect = (struct api_connect){.record = record,
                                     .state = CONNECT_SEIZING,
@@ -30,7 +32,8 @@ struct api_connect *api_connect_get(struct api_client *client, uint32_t node, ui
     struct tcseizereq req = {.sender_data = connect->record.ref};
     if (!api_send_small(client, node, GSN_TCSEIZEREQ, connect->tc_ref, &req, sizeof req / 4u)) {
         api_pool_release(&client->connects, connect);
-        *error = atomic_load(&peer->epoch) == 0 ? ERR_CLUSTER_UNAVAILABLE : ERR_API_SEND_BUFFER_4022;
+        *error =
+            atomic_load(&peer->epoch) == 0 ? ERR_CLUSTER_UNAVAILABLE : ERR_API_SEND_BUFFER_4022;
         return NULL;
     }
     return connect;
@@ -62,9 +65,10 @@ void api_connect_drop(struct api_client *client, struct api_connect *connect)
 
 static void send_release(struct api_client *client, struct api_connect *connect)
 {
-    struct tcreleasereq req = {.tc_connect = connect->tc_connect, .sender_data = connect->record.ref};
-    connect->resend =
-        !api_send_small(client, connect->node, GSN_TCRELEASEREQ, connect->tc_ref, &req, sizeof req / 4u);
+    struct tcreleasereq req = {.tc_connect = connect->tc_connect,
+                               .sender_data = connect->record.ref};
+    connect->resend = !api_send_small(client, connect->node, GSN_TCRELEASEREQ, connect->tc_ref,
+                                      &req, sizeof req / 4u);
     if (connect->resend) api_wake_at(client, client->now_ms + RESEND_MS);
 }
 
@@ -73,8 +77,8 @@ static void send_rollback(struct api_client *client, struct api_connect *connect
     struct tcrollbackreq req = {.tc_connect = connect->tc_connect,
                                 .transid1 = (uint32_t)connect->transid,
                                 .transid2 = (uint32_t)(connect->transid >> 32)};
-    connect->resend =
-        !api_send_small(client, connect->node, GSN_TCROLLBACKREQ, connect->tc_ref, &req, sizeof req / 4u);
+    connect->resend = !api_send_small(client, connect->node, GSN_TCROLLBACKREQ, connect->tc_ref,
+                                      &req, sizeof req / 4u);
     if (connect->resend) api_wake_at(client, client->now_ms + RESEND_MS);
 }
 
@@ -88,7 +92,8 @@ void api_connect_clean(struct api_client *client, struct api_connect *connect, u
 {
     connect->tx = NULL;
     connect->scan = NULL;
-    /* A record that is still being seized has seen nothing: it becomes free when the answer comes. */
+    /* A record that is still being seized has seen nothing: it becomes free when the answer comes.
+     */
     if (connect->state == CONNECT_SEIZING) return;
     if (!counts_as_unclean(connect)) client->unclean++;
     connect->state = CONNECT_CLEANING;
@@ -102,7 +107,8 @@ void api_connect_link_down(struct api_client *client, uint32_t peer)
     if (peer > NODE_ID_MAX) return;
     client->free[peer] = NULL;
     struct api_connect *next;
-    for (struct api_connect *connect = api_pool_next(&client->connects, 0); connect != NULL; connect = next) {
+    for (struct api_connect *connect = api_pool_next(&client->connects, 0); connect != NULL;
+         connect = next) {
         uint32_t index = connect->record.index;
         if (connect->node == peer) {
             struct api_tx *tx = connect->tx;
@@ -173,7 +179,9 @@ static struct api_connect *rolled_back(struct api_client *client, const uint32_t
 
     if (connect == NULL || connect->transid != transid || words[2] != connect->tc_ref) return NULL;
     if (connect->state == CONNECT_CLEANING) return connect;
-    if (connect->state == CONNECT_BUSY && connect->tx != NULL && connect->tx->state == TX_ROLLING_BACK) return connect;
+    if (connect->state == CONNECT_BUSY && connect->tx != NULL &&
+        connect->tx->state == TX_ROLLING_BACK)
+        return connect;
     return NULL;
 }
 
@@ -189,7 +197,8 @@ void api_exec_TCROLLBACKCONF(struct api_client *client, const uint32_t *words)
     if (tx != NULL) api_tx_rolled_back(tx);
 }
 
-/* The coordinator does not know the transaction (it ended by itself), or cannot: start with a fresh record. */
+/* The coordinator does not know the transaction (it ended by itself), or cannot: start with a fresh
+ * record. */
 void api_exec_TCROLLBACKREF(struct api_client *client, const uint32_t *words)
 {
     struct api_connect *connect = rolled_back(client, words);

@@ -1,11 +1,13 @@
-/* api_core.c -- the node's part: links, registration with the data nodes, the border guard, routing to clients. */
+/* api_core.c -- the node's part: links, registration with the data nodes, the border guard, routing
+ * to clients. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
 #include "api/api_state.h"
 
-#define REGISTER_STARTING_MS 20u /* While the node is not started: transactions shall begin soon after it is. */
-#define MISSED_MAX           4u  /* Heartbeats without an answer until the link is closed. */
+#define REGISTER_STARTING_MS                                                                       \
+    20u /* While the node is not started: transactions shall begin soon after it is. */
+#define MISSED_MAX 4u /* Heartbeats without an answer until the link is closed. */
 
 struct api_core *api_core_create(const struct api_config *config, const struct api_host *host)
 {
@@ -45,7 +47,10 @@ struct answer_rule {
     uint32_t sections;
     bool node_part;
 };
-#define RULE(name, type, sections) {GSN_##name, sizeof(struct type) / 4u, (sections), false}
+#define RULE(name, type, sections)                                                                 \
+    {                                                                                              \
+        GSN_##name, sizeof(struct type) / 4u, (sections), false                                    \
+    }
 static const struct answer_rule answer_rules[] = {
     {GSN_API_REGCONF, sizeof(struct api_regconf) / 4u, 0, true},
     {GSN_API_REGREF, sizeof(struct api_regref) / 4u, 0, true},
@@ -86,9 +91,12 @@ uint32_t api_core_route(const struct api_core *core, uint32_t peer, const uint32
 {
     const struct answer_rule *rule = answer_rule(kind_gsn(words[0]));
     if (rule == NULL) return UINT32_MAX;
-    if (kind_words(words[0]) < rule->words || kind_sections(words[0]) != rule->sections) return UINT32_MAX;
-    if (ref_node(words[2]) != peer || !node_mask_has(&core->config.data_nodes, peer)) return UINT32_MAX;
-    if (ref_node(words[1]) != core->config.own_node || ref_block(words[1]) != BLOCK_API) return UINT32_MAX;
+    if (kind_words(words[0]) < rule->words || kind_sections(words[0]) != rule->sections)
+        return UINT32_MAX;
+    if (ref_node(words[2]) != peer || !node_mask_has(&core->config.data_nodes, peer))
+        return UINT32_MAX;
+    if (ref_node(words[1]) != core->config.own_node || ref_block(words[1]) != BLOCK_API)
+        return UINT32_MAX;
     if (rule->node_part) return 0;
     /* Answers for a client that has gone are late, not forged: instance 0 never is a client's. */
     uint32_t instance = ref_instance(words[1]);
@@ -109,12 +117,17 @@ static void register_at(struct api_core *core, uint32_t node)
     api_pack_head((uint32_t *)&out, GSN_API_REGREQ, block_ref(node, BLOCK_QMGR, 0),
                   block_ref(core->config.own_node, BLOCK_API, 0), words, 0);
     out.head.kind = signal_kind(GSN_API_REGREQ, words, 0, PRIO_A, 0);
-    out.req = (struct api_regreq){
-        .sender_data = atomic_load(&peer->epoch), .version = NDB_VERSION, .generation = core->config.generation};
-    core->host.send(core->host.context, node, atomic_load(&peer->epoch), (const uint32_t *)&out, sizeof out / 4u);
+    out.req = (struct api_regreq){.sender_data = atomic_load(&peer->epoch),
+                                  .version = NDB_VERSION,
+                                  .generation = core->config.generation};
+    core->host.send(core->host.context, node, atomic_load(&peer->epoch), (const uint32_t *)&out,
+                    sizeof out / 4u);
     bool started = atomic_load(&peer->level) == START_STARTED;
-    uint32_t often = peer->heartbeat_ms - peer->heartbeat_ms / 4u; /* Earlier than asked for: a late one counts as missed. */
-    peer->register_at_ms = core->now_ms + (started || often < REGISTER_STARTING_MS ? often : REGISTER_STARTING_MS);
+    uint32_t often =
+        peer->heartbeat_ms -
+        peer->heartbeat_ms / 4u; /* Earlier than asked for: a late one counts as missed. */
+    peer->register_at_ms =
+        core->now_ms + (started || often < REGISTER_STARTING_MS ? often : REGISTER_STARTING_MS);
 }
 
 void api_core_node_up(struct api_core *core, uint32_t node, uint32_t epoch)
@@ -136,7 +149,8 @@ void api_core_node_down(struct api_core *core, uint32_t node, uint32_t epoch)
     if (atomic_load(&core->president) == node) atomic_store(&core->president, 0);
 }
 
-bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch, const uint32_t *words)
+bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
+                          const uint32_t *words)
 {
     struct signal sig;
     struct api_node *peer = &core->node[node];
@@ -149,9 +163,11 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch, 
     }
     const struct api_regconf *conf = SIG_PAYLOAD(&sig, api_regconf);
     if (conf->sender_data != epoch) return true;
-    if (conf->heartbeat_ms >= 10 && conf->heartbeat_ms <= 3600000) peer->heartbeat_ms = conf->heartbeat_ms;
+    if (conf->heartbeat_ms >= 10 && conf->heartbeat_ms <= 3600000)
+        peer->heartbeat_ms = conf->heartbeat_ms;
     peer->heard_ms = core->now_ms;
-    atomic_store(&peer->tc_count, conf->tc_count == 0 || conf->tc_count > 1024 ? 1 : conf->tc_count);
+    atomic_store(&peer->tc_count,
+                 conf->tc_count == 0 || conf->tc_count > 1024 ? 1 : conf->tc_count);
     if (conf->president <= NODE_ID_MAX && node_mask_has(&core->config.data_nodes, conf->president))
         atomic_store(&core->president, conf->president);
     if (conf->start_level == START_STARTED && atomic_load(&peer->level) != START_STARTED) {
@@ -169,10 +185,12 @@ void api_core_node_tick(struct api_core *core, uint64_t now_ms)
         struct api_node *peer = &core->node[node];
         uint32_t epoch = atomic_load(&peer->epoch);
         if (epoch == 0) continue;
-        if (now_ms >= peer->heard_ms + (uint64_t)MISSED_MAX * peer->heartbeat_ms + peer->heartbeat_ms) {
+        if (now_ms >=
+            peer->heard_ms + (uint64_t)MISSED_MAX * peer->heartbeat_ms + peer->heartbeat_ms) {
             peer->heard_ms = now_ms; /* One more round for the host to close it. */
             atomic_store(&peer->level, START_NOTHING);
-            if (core->host.close != NULL) core->host.close(core->host.context, node, epoch, "no answer to heartbeats");
+            if (core->host.close != NULL)
+                core->host.close(core->host.context, node, epoch, "no answer to heartbeats");
             continue;
         }
         if (now_ms >= peer->register_at_ms) register_at(core, node);
@@ -195,7 +213,8 @@ void api_core_link_down(struct api_core *core, uint32_t peer, uint32_t epoch)
     }
 }
 
-bool api_core_signals(struct api_core *core, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+bool api_core_signals(struct api_core *core, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                      uint32_t count)
 {
     uint32_t at = 0;
     bool fine = true;
@@ -258,5 +277,6 @@ uint32_t api_core_own_node(const struct api_core *core)
 
 struct api_client *api_core_client(struct api_core *core, uint32_t instance)
 {
-    return instance == 0 || instance > API_CLIENTS_MAX ? NULL : atomic_load(&core->clients[instance]);
+    return instance == 0 || instance > API_CLIENTS_MAX ? NULL
+                                                       : atomic_load(&core->clients[instance]);
 }

@@ -6,17 +6,29 @@
 #include "api/api_state.h"
 #include "signals/key.h"
 
-#define RETRY_MS          50u
-#define BUCKETS_MAX       23040u
-#define LIST_WORDS_MAX    (1u << 22)
-#define LIST_ENTRY_WORDS  5u /* Before the name. */
+#define RETRY_MS         50u
+#define BUCKETS_MAX      23040u
+#define LIST_WORDS_MAX   (1u << 22)
+#define LIST_ENTRY_WORDS 5u /* Before the name. */
 
 /* ---- Table objects. ---- */
 
-const struct table_def *api_table_def(const struct api_table *table) { return table->def; }
-uint32_t api_table_fragments(const struct api_table *table) { return table->fragments; }
-uint32_t api_table_replicas(const struct api_table *table) { return table->replicas; }
-uint32_t api_table_buckets(const struct api_table *table) { return table->buckets; }
+const struct table_def *api_table_def(const struct api_table *table)
+{
+    return table->def;
+}
+uint32_t api_table_fragments(const struct api_table *table)
+{
+    return table->fragments;
+}
+uint32_t api_table_replicas(const struct api_table *table)
+{
+    return table->replicas;
+}
+uint32_t api_table_buckets(const struct api_table *table)
+{
+    return table->buckets;
+}
 
 uint32_t api_table_node(const struct api_table *table, uint32_t fragment, uint32_t replica)
 {
@@ -44,7 +56,8 @@ void api_table_release(struct api_table *table)
     }
 }
 
-/* Checks a distribution section (dict.h) and copies it behind the table object. NULL: malformed, or no memory. */
+/* Checks a distribution section (dict.h) and copies it behind the table object. NULL: malformed, or
+ * no memory. */
 static struct api_table *make_table(const struct section *distribution)
 {
     const uint32_t *words = distribution->words;
@@ -52,7 +65,9 @@ static struct api_table *make_table(const struct section *distribution)
     uint32_t fragments = words[0];
     uint32_t replicas = words[1];
     uint32_t buckets = words[2];
-    if (fragments == 0 || fragments > TABLE_FRAGMENTS_MAX || replicas == 0 || replicas > REPLICAS_MAX) return NULL;
+    if (fragments == 0 || fragments > TABLE_FRAGMENTS_MAX || replicas == 0 ||
+        replicas > REPLICAS_MAX)
+        return NULL;
     if (buckets == 0 || buckets > BUCKETS_MAX) return NULL;
     uint32_t map_words = (buckets + 1) / 2;
     uint32_t need = fragments * replicas + map_words;
@@ -77,8 +92,8 @@ static struct api_table *make_table(const struct section *distribution)
     return NULL;
 }
 
-static struct api_table *decode_table(const struct section *definition, const struct section *distribution,
-                                      uint32_t *error)
+static struct api_table *decode_table(const struct section *definition,
+                                      const struct section *distribution, uint32_t *error)
 {
     struct api_table *table = make_table(distribution);
     size_t size = table_def_decode_size(definition->words, definition->size);
@@ -88,8 +103,9 @@ static struct api_table *decode_table(const struct section *definition, const st
         return NULL;
     }
     void *memory = malloc(size);
-    *error = memory == NULL ? ERR_API_MEMORY
-                            : table_def_decode(definition->words, definition->size, memory, size, &table->def);
+    *error = memory == NULL
+                 ? ERR_API_MEMORY
+                 : table_def_decode(definition->words, definition->size, memory, size, &table->def);
     if (*error != 0) {
         free(memory);
         free(table);
@@ -107,8 +123,10 @@ static struct api_table **bucket_of(struct api_core *core, const char *name)
     return &core->tables[XXH3_64bits(name, strlen(name)) % API_DICT_BUCKETS];
 }
 
-/* Takes the table (of this name; this very one if `only` is given) out of the cache. The lock is held. */
-static struct api_table *unlink_table(struct api_core *core, const char *name, const struct api_table *only)
+/* Takes the table (of this name; this very one if `only` is given) out of the cache. The lock is
+ * held. */
+static struct api_table *unlink_table(struct api_core *core, const char *name,
+                                      const struct api_table *only)
 {
     for (struct api_table **at = bucket_of(core, name); *at != NULL; at = &(*at)->next) {
         struct api_table *table = *at;
@@ -123,7 +141,8 @@ struct api_table *api_dict_cached(struct api_core *core, const char *name)
 {
     struct api_table *found = NULL;
     pthread_mutex_lock(&core->lock);
-    for (struct api_table *table = *bucket_of(core, name); table != NULL && found == NULL; table = table->next) {
+    for (struct api_table *table = *bucket_of(core, name); table != NULL && found == NULL;
+         table = table->next) {
         if (strcmp(table->name, name) == 0) found = api_table_hold(table);
     }
     pthread_mutex_unlock(&core->lock);
@@ -202,8 +221,8 @@ static void fail(struct api_dict_request *request, uint32_t error)
     complete(request, &result);
 }
 
-static struct api_dict_request *new_request(struct api_client *client, enum api_dict_kind kind, uint32_t timeout_ms,
-                                            api_dict_done done, void *context)
+static struct api_dict_request *new_request(struct api_client *client, enum api_dict_kind kind,
+                                            uint32_t timeout_ms, api_dict_done done, void *context)
 {
     struct api_dict_request *request = api_pool_seize(&client->dicts);
     if (request == NULL) return NULL;
@@ -222,7 +241,8 @@ static void retry_later(struct api_dict_request *request)
     api_wake_at(request->client, request->retry_ms);
 }
 
-/* Reads go to any node, changes to the president as far as it is known. Without a node it is tried again later. */
+/* Reads go to any node, changes to the president as far as it is known. Without a node it is tried
+ * again later. */
 static void send_request(struct api_dict_request *request)
 {
     struct api_client *client = request->client;
@@ -243,8 +263,8 @@ static void send_request(struct api_dict_request *request)
 }
 
 /* Packs a request with at most one section of which the caller has the words. False: no memory. */
-static bool pack(struct api_dict_request *request, uint32_t gsn, const uint32_t *payload, uint32_t words,
-                 const uint32_t *section, uint32_t section_words)
+static bool pack(struct api_dict_request *request, uint32_t gsn, const uint32_t *payload,
+                 uint32_t words, const uint32_t *section, uint32_t section_words)
 {
     uint32_t sections = section == NULL ? 0 : 1;
     request->count = SIGNAL_HEAD_WORDS + words + sections + section_words;
@@ -270,8 +290,8 @@ static uint32_t start(struct api_dict_request *request, bool packed)
     return 0;
 }
 
-uint32_t api_dict_get(struct api_client *client, const char *name, uint32_t timeout_ms, api_dict_done done,
-                      void *context)
+uint32_t api_dict_get(struct api_client *client, const char *name, uint32_t timeout_ms,
+                      api_dict_done done, void *context)
 {
     size_t size = strlen(name);
     uint32_t section[2 + TABLE_NAME_MAX / 4] = {0};
@@ -282,12 +302,12 @@ uint32_t api_dict_get(struct api_client *client, const char *name, uint32_t time
     section[0] = (uint32_t)size;
     memcpy(section + 1, name, size);
     memcpy(request->name, name, size + 1);
-    return start(request, pack(request, GSN_GET_TABINFO_REQ, (const uint32_t *)&req, sizeof req / 4u, section,
-                               1 + words_of((uint32_t)size)));
+    return start(request, pack(request, GSN_GET_TABINFO_REQ, (const uint32_t *)&req,
+                               sizeof req / 4u, section, 1 + words_of((uint32_t)size)));
 }
 
-uint32_t api_dict_create(struct api_client *client, const struct table_def *def, uint32_t timeout_ms,
-                         api_dict_done done, void *context)
+uint32_t api_dict_create(struct api_client *client, const struct table_def *def,
+                         uint32_t timeout_ms, api_dict_done done, void *context)
 {
     uint32_t words = table_def_words(def);
     if (words + 64 > SIGNAL_EXTENT_MAX) return ERR_DEFINITION_TOO_BIG;
@@ -300,26 +320,31 @@ uint32_t api_dict_create(struct api_client *client, const struct table_def *def,
     }
     struct create_table_req req = {.sender_data = request->record.ref};
     uint32_t used = table_def_encode(def, section, words);
-    bool packed = pack(request, GSN_CREATE_TABLE_REQ, (const uint32_t *)&req, sizeof req / 4u, section, used);
+    bool packed =
+        pack(request, GSN_CREATE_TABLE_REQ, (const uint32_t *)&req, sizeof req / 4u, section, used);
     free(section);
     return start(request, packed);
 }
 
-uint32_t api_dict_drop(struct api_client *client, uint32_t table_id, uint32_t version, uint32_t timeout_ms,
-                       api_dict_done done, void *context)
+uint32_t api_dict_drop(struct api_client *client, uint32_t table_id, uint32_t version,
+                       uint32_t timeout_ms, api_dict_done done, void *context)
 {
     struct api_dict_request *request = new_request(client, DICT_DROP, timeout_ms, done, context);
     if (request == NULL) return ERR_API_MEMORY;
-    struct drop_table_req req = {.sender_data = request->record.ref, .table_id = table_id, .version = version};
-    return start(request, pack(request, GSN_DROP_TABLE_REQ, (const uint32_t *)&req, sizeof req / 4u, NULL, 0));
+    struct drop_table_req req = {
+        .sender_data = request->record.ref, .table_id = table_id, .version = version};
+    return start(request, pack(request, GSN_DROP_TABLE_REQ, (const uint32_t *)&req, sizeof req / 4u,
+                               NULL, 0));
 }
 
-uint32_t api_dict_list(struct api_client *client, uint32_t timeout_ms, api_dict_done done, void *context)
+uint32_t api_dict_list(struct api_client *client, uint32_t timeout_ms, api_dict_done done,
+                       void *context)
 {
     struct api_dict_request *request = new_request(client, DICT_LIST, timeout_ms, done, context);
     if (request == NULL) return ERR_API_MEMORY;
     struct list_tables_req req = {.sender_data = request->record.ref};
-    return start(request, pack(request, GSN_LIST_TABLES_REQ, (const uint32_t *)&req, sizeof req / 4u, NULL, 0));
+    return start(request, pack(request, GSN_LIST_TABLES_REQ, (const uint32_t *)&req,
+                               sizeof req / 4u, NULL, 0));
 }
 
 /* ---- Answers. ---- */
@@ -347,7 +372,9 @@ static bool entries_are_whole(const struct section *section, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         if (section->size - at < LIST_ENTRY_WORDS) return false;
         uint32_t name = section->words[at + 4];
-        if (name == 0 || name > TABLE_NAME_MAX || words_of(name) > section->size - at - LIST_ENTRY_WORDS) return false;
+        if (name == 0 || name > TABLE_NAME_MAX ||
+            words_of(name) > section->size - at - LIST_ENTRY_WORDS)
+            return false;
         at += LIST_ENTRY_WORDS + words_of(name);
     }
     return at == section->size;
@@ -363,7 +390,8 @@ static bool append_list(struct api_dict_request *request, const struct section *
         request->list = list;
         request->list_room = 2 * need;
     }
-    if (section->size > 0) memcpy(request->list + request->list_words, section->words, (size_t)section->size * 4u);
+    if (section->size > 0)
+        memcpy(request->list + request->list_words, section->words, (size_t)section->size * 4u);
     request->list_words = need;
     return true;
 }
@@ -389,8 +417,9 @@ static void got_list(struct api_dict_request *request, const struct signal *sig)
         send_request(request);
         return;
     }
-    struct api_dict_result result = {
-        .list = request->list, .list_words = request->list_words, .list_count = request->list_count};
+    struct api_dict_result result = {.list = request->list,
+                                     .list_words = request->list_words,
+                                     .list_count = request->list_count};
     complete(request, &result);
 }
 

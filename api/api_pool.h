@@ -1,4 +1,5 @@
-/* api_pool.h -- records of one type, recycled, addressed by references that notice when they have gone stale. */
+/* api_pool.h -- records of one type, recycled, addressed by references that notice when they have
+ * gone stale. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdbool.h>
@@ -6,13 +7,14 @@
 #include <stdint.h>
 
 /*
- * As kernel/base/pool.h, but grown by malloc: low 23 bits index (from 1), bit 23 the pool's mark, high 8 bits
- * generation; 0 is "none". The mark keeps the references of two pools apart that come back in the same signal. Chunks
- * are never moved or given back before api_pool_drop(). One thread at a time.
+ * As kernel/base/pool.h, but grown by malloc: low 23 bits index (from 1), bit 23 the pool's mark,
+ * high 8 bits generation; 0 is "none". The mark keeps the references of two pools apart that come
+ * back in the same signal. Chunks are never moved or given back before api_pool_drop(). One thread
+ * at a time.
  */
-#define API_POOL_INDEX_MAX   0x7FFFFFu
-#define API_POOL_MARK        0x800000u
-#define API_POOL_CHUNK       128u
+#define API_POOL_INDEX_MAX 0x7FFFFFu
+#define API_POOL_MARK      0x800000u
+#define API_POOL_CHUNK     128u
 
 struct api_record { /* First member of every pooled record. */
     uint32_t ref;   /* Own reference while in use, else 0. */
@@ -39,10 +41,12 @@ bool api_pool_grow(struct api_pool *pool);
 static inline struct api_record *api_pool_at(const struct api_pool *pool, uint32_t index)
 {
     char *chunk = pool->chunks[(index - 1) / API_POOL_CHUNK];
-    return (struct api_record *)(void *)(chunk + (size_t)((index - 1) % API_POOL_CHUNK) * pool->record_size);
+    return (struct api_record *)(void *)(chunk + (size_t)((index - 1) % API_POOL_CHUNK) *
+                                                     pool->record_size);
 }
 
-/* A record whose content behind struct api_record is whatever its last user left (zero at first). NULL: no memory. */
+/* A record whose content behind struct api_record is whatever its last user left (zero at first).
+ * NULL: no memory. */
 static inline void *api_pool_seize(struct api_pool *pool)
 {
     if (pool->free == 0 && !api_pool_grow(pool)) return NULL;

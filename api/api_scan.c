@@ -1,12 +1,13 @@
-/* api_scan.c -- full table scans: batches of each fragment, counted against what the coordinator announces. */
+/* api_scan.c -- full table scans: batches of each fragment, counted against what the coordinator
+ * announces. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
 #include "api/api_state.h"
 
-#define CHUNK_ROOM_MIN   8192u  /* Words: most batches fit, so chunks can be used again. */
-#define CHUNK_ROOM_KEPT  65536u /* Words: larger ones are given back. */
-#define CLOSE_RESEND_MS  20u
+#define CHUNK_ROOM_MIN  8192u  /* Words: most batches fit, so chunks can be used again. */
+#define CHUNK_ROOM_KEPT 65536u /* Words: larger ones are given back. */
+#define CLOSE_RESEND_MS 20u
 
 /*
  *   SEIZING --> OPEN --SCAN_END, REF, link down--> ENDED
@@ -91,8 +92,9 @@ static void fail(struct api_scan *scan, uint32_t error)
 {
     if (scan->error == 0) scan->error = error;
     drop_rows(scan);
-    if (error == ERR_SCHEMA_VERSION || error == ERR_TABLE_DROPPING_TC || error == ERR_UNKNOWN_TABLE_TC ||
-        error == ERR_TABLE_DROPPING || error == ERR_SCHEMA_VERSION_LQH)
+    if (error == ERR_SCHEMA_VERSION || error == ERR_TABLE_DROPPING_TC ||
+        error == ERR_UNKNOWN_TABLE_TC || error == ERR_TABLE_DROPPING ||
+        error == ERR_SCHEMA_VERSION_LQH)
         api_dict_invalidate_table(scan->client->core, scan->table);
 }
 
@@ -103,8 +105,8 @@ static void send_close(struct api_scan *scan)
                                .transid1 = (uint32_t)scan->transid,
                                .transid2 = (uint32_t)(scan->transid >> 32),
                                .flags = SCAN_CLOSE};
-    scan->close_resend = !api_send_small(scan->client, scan->connect->node, GSN_SCAN_NEXTREQ, scan->connect->tc_ref,
-                                         &req, sizeof req / 4u);
+    scan->close_resend = !api_send_small(scan->client, scan->connect->node, GSN_SCAN_NEXTREQ,
+                                         scan->connect->tc_ref, &req, sizeof req / 4u);
     if (scan->close_resend) api_wake_at(scan->client, scan->client->now_ms + CLOSE_RESEND_MS);
 }
 
@@ -141,7 +143,8 @@ static uint32_t send_scan(struct api_scan *scan)
     out[3] += scan->options.attr_words;
     memcpy(out + SIGNAL_HEAD_WORDS, &req, sizeof req);
     out[at] = scan->options.attr_words;
-    if (scan->options.attr_words > 0) memcpy(out + at + 1, scan->attrs, scan->options.attr_words * 4u);
+    if (scan->options.attr_words > 0)
+        memcpy(out + at + 1, scan->attrs, scan->options.attr_words * 4u);
     if (!api_send(client, scan->connect->node, out, out[3])) return ERR_API_SEND_BUFFER_4022;
     scan->state = SCAN_OPEN;
     scan->connect->transid = scan->transid;
@@ -176,8 +179,8 @@ static bool prepare(struct api_scan *scan, const struct api_scan_options *option
     return true;
 }
 
-struct api_scan *api_scan_start(struct api_client *client, const struct api_scan_options *options, uint32_t timeout_ms,
-                                uint32_t *error)
+struct api_scan *api_scan_start(struct api_client *client, const struct api_scan_options *options,
+                                uint32_t timeout_ms, uint32_t *error)
 {
     if (options->attr_words > ATTR_READ_MAX) {
         *error = ERR_PARAMETER;
@@ -189,7 +192,8 @@ struct api_scan *api_scan_start(struct api_client *client, const struct api_scan
         return NULL;
     }
     struct api_record record = scan->record;
-    *scan = (struct api_scan){.record = record, .client = client, .next = client->scan_list, .options = *options};
+    *scan = (struct api_scan){
+        .record = record, .client = client, .next = client->scan_list, .options = *options};
     if (scan->next != NULL) scan->next->prev = scan;
     client->scan_list = scan;
     scan->table = api_table_hold(options->table);
@@ -218,11 +222,13 @@ void api_scan_seized(struct api_scan *scan, uint32_t error)
 
 /* ---- Answers. ---- */
 
-static struct api_scan *answered_scan(struct api_client *client, uint32_t ref, uint32_t transid1, uint32_t transid2)
+static struct api_scan *answered_scan(struct api_client *client, uint32_t ref, uint32_t transid1,
+                                      uint32_t transid2)
 {
     struct api_scan *scan = api_pool_find(&client->scans, ref);
     if (scan == NULL || scan->transid != ((uint64_t)transid2 << 32 | transid1) ||
-        (scan->state != SCAN_OPEN && !(scan->state == SCAN_ENDED && scan->ended) && scan->state != SCAN_CLOSING)) {
+        (scan->state != SCAN_OPEN && !(scan->state == SCAN_ENDED && scan->ended) &&
+         scan->state != SCAN_CLOSING)) {
         api_late(client);
         return NULL;
     }
@@ -253,7 +259,8 @@ void api_scan_rows_in(struct api_client *client, const uint32_t *words)
     struct api_scan *scan = answered_scan(client, ai->api_op, ai->transid1, ai->transid2);
 
     if (scan == NULL || scan->state == SCAN_CLOSING || scan->error != 0) return;
-    if (ai->fragment_id >= scan->table->fragments || !rows_are_whole(words + at + 1, size, ai->rows)) {
+    if (ai->fragment_id >= scan->table->fragments ||
+        !rows_are_whole(words + at + 1, size, ai->rows)) {
         fail(scan, ERR_REPLY_4215);
         close_at_server(scan);
         notify(scan);
@@ -340,7 +347,8 @@ static bool may_go_on(const struct api_scan *scan)
 {
     if (scan->state != SCAN_OPEN || scan->go_on_count == 0) return false;
     if (scan->options.attr_words == 0) return true;
-    if (scan->options.lock != LOCK_COMMITTED) return scan->first == NULL && scan->rows_received == scan->rows_announced;
+    if (scan->options.lock != LOCK_COMMITTED)
+        return scan->first == NULL && scan->rows_received == scan->rows_announced;
     return scan->words_waiting < scan->client->core->config.scan_buffer_words;
 }
 
@@ -354,7 +362,8 @@ static void send_next(struct api_scan *scan)
     uint32_t out[SIGNAL_HEAD_WORDS + sizeof req / 4u + 1 + TABLE_FRAGMENTS_MAX];
     uint32_t at = SIGNAL_HEAD_WORDS + sizeof req / 4u;
     uint32_t count = scan->go_on_count;
-    api_pack_head(out, GSN_SCAN_NEXTREQ, scan->connect->tc_ref, client->own_ref, sizeof req / 4u, 1);
+    api_pack_head(out, GSN_SCAN_NEXTREQ, scan->connect->tc_ref, client->own_ref, sizeof req / 4u,
+                  1);
     out[3] += count;
     memcpy(out + SIGNAL_HEAD_WORDS, &req, sizeof req);
     out[at] = count;
@@ -409,7 +418,8 @@ enum api_scan_step api_scan_next(struct api_scan *scan, struct api_row *row)
         return API_SCAN_ROW;
     }
     if (!scan->ended) return wait_for_more(scan);
-    if (scan->options.attr_words > 0 && scan->rows_received < scan->rows_announced) return wait_for_more(scan);
+    if (scan->options.attr_words > 0 && scan->rows_received < scan->rows_announced)
+        return wait_for_more(scan);
     return API_SCAN_END;
 }
 
@@ -430,22 +440,36 @@ void api_scan_close(struct api_scan *scan)
     if (scan->state == SCAN_ENDED) free_scan(scan);
 }
 
-uint32_t api_scan_error(const struct api_scan *scan) { return scan->error; }
-uint64_t api_scan_rows(const struct api_scan *scan) { return scan->rows_announced; }
-void *api_scan_context(const struct api_scan *scan) { return scan->options.context; }
-struct api_table *api_scan_table(const struct api_scan *scan) { return scan->table; }
+uint32_t api_scan_error(const struct api_scan *scan)
+{
+    return scan->error;
+}
+uint64_t api_scan_rows(const struct api_scan *scan)
+{
+    return scan->rows_announced;
+}
+void *api_scan_context(const struct api_scan *scan)
+{
+    return scan->options.context;
+}
+struct api_table *api_scan_table(const struct api_scan *scan)
+{
+    return scan->table;
+}
 
 /* ---- Lost links and lost time. ---- */
 
 void api_scan_connect_lost(struct api_scan *scan)
 {
     scan->connect = NULL;
-    if (scan->state == SCAN_SEIZING && begin(scan) == 0) return; /* Nothing was sent: another node does it. */
+    if (scan->state == SCAN_SEIZING && begin(scan) == 0)
+        return; /* Nothing was sent: another node does it. */
     fail(scan, ERR_NODE_FAILED_4029);
     ended(scan);
 }
 
-/* Rows that were announced and have not come may have been on the lost link. Which one cannot be told: start anew. */
+/* Rows that were announced and have not come may have been on the lost link. Which one cannot be
+ * told: start anew. */
 void api_scan_link_down(struct api_client *client, uint32_t peer)
 {
     (void)peer;
@@ -457,7 +481,8 @@ void api_scan_link_down(struct api_client *client, uint32_t peer)
             fail(scan, ERR_NODE_FAILED_4031);
             close_at_server(scan);
             notify(scan);
-            next = client->scan_list; /* The application may have closed any; this one has an error now. */
+            next = client->scan_list; /* The application may have closed any; this one has an error
+                                         now. */
         }
         scan = next;
     }

@@ -69,6 +69,9 @@ struct api_connect {
     struct api_connect *next; /* Free list. */
 };
 
+/* Words of a TCKEYREQ before its section lengths. */
+#define KEYREQ_WORDS (SIGNAL_HEAD_WORDS + (uint32_t)sizeof(struct tckeyreq) / 4u)
+
 enum api_op_state { OP_DEFINED = 0, OP_SENT, OP_DONE };
 
 struct api_op {

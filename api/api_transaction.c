@@ -1,12 +1,11 @@
-/* api_transaction.c -- key operations and transactions: from execute to the one completion. */
+/* api_transaction.c -- transactions: from execute to the one completion. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
 #include "api/api_state.h"
 
-#define KEYREQ_WORDS  (SIGNAL_HEAD_WORDS + (uint32_t)sizeof(struct tckeyreq) / 4u)
-#define TRAIN_KEPT     (1u << 18) /* Words that a recycled transaction may keep. */
-#define READ_ATTEMPTS  4u         /* Nodes that a committed read is sent to before it fails. */
+#define TRAIN_KEPT    (1u << 18) /* Words that a recycled transaction may keep. */
+#define READ_ATTEMPTS 4u         /* Nodes that a committed read is sent to before it fails. */
 
 /* ---- Life of a transaction record. ---- */
 
@@ -23,7 +22,8 @@ struct api_tx *api_tx_start(struct api_client *client)
         tx = malloc(sizeof *tx);
         if (tx == NULL) return NULL;
     }
-    *tx = (struct api_tx){.client = client, .train = train, .train_room = room, .next = client->transactions};
+    *tx = (struct api_tx){
+        .client = client, .train = train, .train_room = room, .next = client->transactions};
     tx->transid = api_new_transid(client->core);
     if (tx->next != NULL) tx->next->prev = tx;
     client->transactions = tx;
@@ -95,103 +95,6 @@ void api_tx_drop_all(struct api_client *client)
     }
 }
 
-/* ---- Defining operations. ---- */
-
-static bool grow_train(struct api_tx *tx, uint32_t words)
-{
-    if (words > UINT32_MAX / 8u) return false;
-    uint32_t room = tx->train_room == 0 ? 256 : tx->train_room;
-    while (room < words)
-        room *= 2;
-    uint32_t *train = realloc(tx->train, (size_t)room * 4u);
-    if (train == NULL) return false;
-    tx->train = train;
-    tx->train_room = room;
-    return true;
-}
-
-/* Two section lengths stand before the key; end moves it when there is only one section. */
-uint32_t *api_op_begin(struct api_tx *tx, uint32_t words_max)
-{
-    if (tx->state != TX_IDLE || tx->outcome != API_ACTIVE || words_max > SIGNAL_EXTENT_MAX) return NULL;
-    uint32_t need = tx->train_words + KEYREQ_WORDS + 2 + words_max + 1;
-    if (need > tx->train_room && !grow_train(tx, need)) return NULL;
-    return tx->train + tx->train_words + KEYREQ_WORDS + 2;
-}
-
-static void append_op(struct api_tx *tx, struct api_op *op)
-{
-    op->next = NULL;
-    if (tx->last != NULL) {
-        tx->last->next = op;
-    } else {
-        tx->first = op;
-    }
-    tx->last = op;
-    if (tx->batch == NULL) tx->batch = op;
-}
-
-static void pack_keyreq(struct api_tx *tx, struct api_op *op, const struct api_op_options *options, uint32_t key_words,
-                        uint32_t attr_words)
-{
-    uint32_t *out = tx->train + op->at;
-    const struct table_def *def = options->table->def;
-    uint32_t sections = attr_words == 0 ? 1 : 2;
-    uint32_t wire = options->flags & (KEY_IGNORE_ERROR | KEY_NOWAIT);
-    struct tckeyreq *req = (void *)(out + SIGNAL_HEAD_WORDS);
-
-    if ((options->flags & API_OP_MAY_MISS) != 0) wire |= KEY_IGNORE_ERROR;
-    api_pack_head(out, GSN_TCKEYREQ, 0, tx->client->own_ref, sizeof *req / 4u, sections);
-    out[3] += key_words + attr_words;
-    req->tc_connect = 0;
-    req->api_op = op->record.ref;
-    req->table_id = def->table_id;
-    req->schema_version = def->version;
-    req->request_info = key_request_info(options->operation, options->lock, wire);
-    req->transid1 = (uint32_t)tx->transid;
-    req->transid2 = (uint32_t)(tx->transid >> 32);
-    out[KEYREQ_WORDS] = key_words;
-    if (sections == 2) {
-        out[KEYREQ_WORDS + 1] = attr_words;
-    } else {
-        memmove(out + KEYREQ_WORDS + 1, out + KEYREQ_WORDS + 2, key_words * 4u);
-    }
-    op->extent = out[3];
-}
-
-struct api_op *api_op_end(struct api_tx *tx, const struct api_op_options *options, uint32_t key_words,
-                          uint32_t attr_words)
-{
-    struct api_op *op = api_pool_seize(&tx->client->ops);
-    if (op == NULL) return NULL;
-    bool read = options->operation == OP_READ;
-    op->committed_read = read && options->lock == LOCK_COMMITTED;
-    if (op->committed_read && attr_words == 0) { /* It must be answered by a row: ask for a key column. */
-        tx->train[tx->train_words + KEYREQ_WORDS + 2 + key_words] =
-            attr_header(options->table->def->key_columns[0], 0);
-        attr_words = 1;
-    }
-    op->tx = tx;
-    op->table = options->table;
-    op->row = options->row;
-    op->context = options->context;
-    op->context2 = options->context2;
-    op->at = tx->train_words;
-    op->error = 0;
-    op->fragment = UINT32_MAX;
-    op->node = 0;
-    op->state = OP_DEFINED;
-    op->attempts = 0;
-    op->wants_row = read && attr_words > 0;
-    op->tolerant = (options->flags & KEY_IGNORE_ERROR) != 0;
-    op->may_miss = (options->flags & API_OP_MAY_MISS) != 0;
-    pack_keyreq(tx, op, options, key_words, attr_words);
-    tx->train_words += op->extent;
-    append_op(tx, op);
-    tx->client->statistics.key_operations++;
-    return op;
-}
-
 /* ---- Choosing nodes. ---- */
 
 static uint32_t op_fragment(struct api_op *op)
@@ -199,12 +102,14 @@ static uint32_t op_fragment(struct api_op *op)
     if (op->fragment == UINT32_MAX) {
         const uint32_t *req = op->tx->train + op->at;
         const uint32_t *lengths = req + KEYREQ_WORDS;
-        op->fragment = api_table_fragment_of(op->table, lengths + kind_sections(req[0]), lengths[0]);
+        op->fragment =
+            api_table_fragment_of(op->table, lengths + kind_sections(req[0]), lengths[0]);
     }
     return op->fragment;
 }
 
-/* The primary's node, else one with a backup, else any: every node's TC can do it, the near one saves a hop. */
+/* The primary's node, else one with a backup, else any: every node's TC can do it, the near one
+ * saves a hop. */
 static uint32_t node_near(struct api_client *client, struct api_op *op)
 {
     struct api_core *core = client->core;
@@ -226,7 +131,8 @@ static bool replica_lost(struct api_op *op, const struct node_mask *lost)
     return false;
 }
 
-/* Committed reads need no record at the coordinator; spread over the instances like the fragments are. */
+/* Committed reads need no record at the coordinator; spread over the instances like the fragments
+ * are. */
 static uint32_t read_receiver(struct api_client *client, struct api_op *op, uint32_t node)
 {
     uint32_t count = atomic_load_explicit(&client->core->node[node].tc_count, memory_order_relaxed);
@@ -238,8 +144,9 @@ static uint32_t read_receiver(struct api_client *client, struct api_op *op, uint
 static void stale_table(struct api_tx *tx, struct api_op *op, uint32_t error)
 {
     if (op == NULL) return;
-    if (error == ERR_SCHEMA_VERSION || error == ERR_TABLE_DROPPING_TC || error == ERR_UNKNOWN_TABLE_TC ||
-        error == ERR_TABLE_DROPPING || error == ERR_SCHEMA_VERSION_LQH)
+    if (error == ERR_SCHEMA_VERSION || error == ERR_TABLE_DROPPING_TC ||
+        error == ERR_UNKNOWN_TABLE_TC || error == ERR_TABLE_DROPPING ||
+        error == ERR_SCHEMA_VERSION_LQH)
         api_dict_invalidate_table(tx->client->core, op->table);
 }
 
@@ -247,7 +154,8 @@ static void finish(struct api_tx *tx)
 {
     struct api_client *client = tx->client;
     for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
-        if (op->state != OP_DONE && op->error == 0) op->error = tx->outcome == API_COMMITTED ? 0 : tx->error;
+        if (op->state != OP_DONE && op->error == 0)
+            op->error = tx->outcome == API_COMMITTED ? 0 : tx->error;
         op->state = OP_DONE;
     }
     if (tx->batch_error != 0 && tx->outcome == API_ACTIVE) {
@@ -281,7 +189,9 @@ static void fail(struct api_tx *tx, uint32_t error, enum api_outcome outcome)
 
 static void check_complete(struct api_tx *tx)
 {
-    if ((tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) && !tx->answer_due && tx->rows_due == 0) finish(tx);
+    if ((tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) && !tx->answer_due &&
+        tx->rows_due == 0)
+        finish(tx);
 }
 
 /* An operation has its own answer: `error` 0 = its row came. */
@@ -308,10 +218,12 @@ static bool is_commit_in_flight(const struct api_tx *tx)
 
 static uint32_t send_error(struct api_client *client, uint32_t node)
 {
-    return atomic_load(&client->core->node[node].epoch) == 0 ? ERR_CLUSTER_UNAVAILABLE : ERR_API_SEND_BUFFER_4022;
+    return atomic_load(&client->core->node[node].epoch) == 0 ? ERR_CLUSTER_UNAVAILABLE
+                                                             : ERR_API_SEND_BUFFER_4022;
 }
 
-/* Fills in what was not known when the operation was defined. Returns the node, 0 = none is ready. */
+/* Fills in what was not known when the operation was defined. Returns the node, 0 = none is ready.
+ */
 static uint32_t address_op(struct api_tx *tx, struct api_op *op, uint32_t flags)
 {
     uint32_t *out = tx->train + op->at;
@@ -343,7 +255,8 @@ static struct api_op *last_stateful(const struct api_tx *tx)
     return last;
 }
 
-/* Sends the train in runs of neighbours with the same destination. 0, or why not all of it could be sent. */
+/* Sends the train in runs of neighbours with the same destination. 0, or why not all of it could be
+ * sent. */
 static uint32_t send_train(struct api_tx *tx, const struct api_op *last)
 {
     uint32_t run_at = 0;
@@ -356,7 +269,8 @@ static uint32_t send_train(struct api_tx *tx, const struct api_op *last)
         uint32_t node = address_op(tx, op, flags);
         if (node == 0) return ERR_CLUSTER_UNAVAILABLE;
         if (node != run_node && run_node != 0) {
-            if (!api_send(tx->client, run_node, tx->train + run_at, at - run_at)) return send_error(tx->client, run_node);
+            if (!api_send(tx->client, run_node, tx->train + run_at, at - run_at))
+                return send_error(tx->client, run_node);
             run_at = at;
         }
         run_node = node;
@@ -373,14 +287,16 @@ static uint32_t send_commit(struct api_tx *tx)
     struct tc_commitreq req = {.tc_connect = tx->connect->tc_connect,
                                .transid1 = (uint32_t)tx->transid,
                                .transid2 = (uint32_t)(tx->transid >> 32)};
-    if (!api_send_small(tx->client, tx->connect->node, GSN_TC_COMMITREQ, tx->connect->tc_ref, &req, sizeof req / 4u))
+    if (!api_send_small(tx->client, tx->connect->node, GSN_TC_COMMITREQ, tx->connect->tc_ref, &req,
+                        sizeof req / 4u))
         return send_error(tx->client, tx->connect->node);
     tx->state = TX_COMMITTING;
     tx->answer_due = true;
     return 0;
 }
 
-/* The record at the coordinator is there, or not needed. An error means that the transaction can only be given up. */
+/* The record at the coordinator is there, or not needed. An error means that the transaction can
+ * only be given up. */
 static uint32_t send_batch(struct api_tx *tx)
 {
     struct api_op *last = last_stateful(tx);
@@ -388,7 +304,8 @@ static uint32_t send_batch(struct api_tx *tx)
     tx->state = TX_EXECUTING;
     tx->answer_due = last != NULL;
     uint32_t error = send_train(tx, last);
-    if (error == 0 && last == NULL && tx->type == API_COMMIT && was_started) error = send_commit(tx);
+    if (error == 0 && last == NULL && tx->type == API_COMMIT && was_started)
+        error = send_commit(tx);
     return error;
 }
 
@@ -399,7 +316,9 @@ static uint32_t begin_batch(struct api_tx *tx)
     while (first != NULL && first->committed_read)
         first = first->next;
     if (first == NULL || tx->connect != NULL) return send_batch(tx);
-    uint32_t node = api_core_node_ready(tx->client->core, tx->prefer) ? tx->prefer : node_near(tx->client, first);
+    uint32_t node = api_core_node_ready(tx->client->core, tx->prefer)
+                        ? tx->prefer
+                        : node_near(tx->client, first);
     if (node == 0) return ERR_CLUSTER_UNAVAILABLE;
     struct api_connect *connect = api_connect_get(tx->client, node, &error);
     if (connect == NULL) return error;
@@ -432,7 +351,8 @@ static uint32_t rollback(struct api_tx *tx)
     return 0;
 }
 
-/* A node may not have noticed yet that its link to us is gone: the rows that it sends now get lost as well. */
+/* A node may not have noticed yet that its link to us is gone: the rows that it sends now get lost
+ * as well. */
 static struct node_mask unlinked_nodes(struct api_core *core)
 {
     struct node_mask nodes = {{0}};
@@ -443,8 +363,8 @@ static struct node_mask unlinked_nodes(struct api_core *core)
     return nodes;
 }
 
-uint32_t api_tx_execute(struct api_tx *tx, enum api_execute type, uint32_t timeout_ms, api_tx_done done,
-                        void *context)
+uint32_t api_tx_execute(struct api_tx *tx, enum api_execute type, uint32_t timeout_ms,
+                        api_tx_done done, void *context)
 {
     if (tx->state != TX_IDLE) return ERR_API_STATE;
     if (type != API_NO_COMMIT && type != API_COMMIT && type != API_ROLLBACK) return ERR_PARAMETER;
@@ -493,11 +413,12 @@ static uint64_t transid_of(uint32_t transid1, uint32_t transid2)
 }
 
 /* The transaction that a coordinator's answer is for, or NULL: late or forged. */
-static struct api_tx *answered_tx(struct api_client *client, const uint32_t *words, uint32_t ref, uint64_t transid)
+static struct api_tx *answered_tx(struct api_client *client, const uint32_t *words, uint32_t ref,
+                                  uint64_t transid)
 {
     struct api_connect *connect = api_pool_find(&client->connects, ref);
-    if (connect == NULL || connect->state != CONNECT_BUSY || connect->tx == NULL || connect->transid != transid ||
-        words[2] != connect->tc_ref) {
+    if (connect == NULL || connect->state != CONNECT_BUSY || connect->tx == NULL ||
+        connect->transid != transid || words[2] != connect->tc_ref) {
         api_late(client);
         return NULL;
     }
@@ -510,13 +431,16 @@ static void free_connect(struct api_tx *tx)
     tx->connect = NULL;
 }
 
-/* Everything is answered except rows that a lost node may have been about to send: they will not come any more. */
+/* Everything is answered except rows that a lost node may have been about to send: they will not
+ * come any more. */
 static void give_up_lost_rows(struct api_tx *tx)
 {
     bool any = false;
     if (tx->answer_due || tx->rows_due == 0 || node_mask_empty(&tx->lost)) return;
     for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
-        if (op->state != OP_SENT || !op->wants_row || op->committed_read || !replica_lost(op, &tx->lost)) continue;
+        if (op->state != OP_SENT || !op->wants_row || op->committed_read ||
+            !replica_lost(op, &tx->lost))
+            continue;
         op_answered(op, ERR_READ_NODE_FAILURE);
         any = true;
     }
@@ -538,7 +462,8 @@ static void committed(struct api_tx *tx, uint32_t gci_hi, uint32_t gci_lo)
 void api_exec_TCKEYCONF(struct api_client *client, const uint32_t *words)
 {
     const struct tckeyconf *conf = (const void *)(words + SIGNAL_HEAD_WORDS);
-    struct api_tx *tx = answered_tx(client, words, conf->api_connect, transid_of(conf->transid1, conf->transid2));
+    struct api_tx *tx =
+        answered_tx(client, words, conf->api_connect, transid_of(conf->transid1, conf->transid2));
 
     if (tx == NULL) return;
     if (tx->state != TX_EXECUTING || !tx->answer_due) {
@@ -563,7 +488,8 @@ void api_exec_TCKEYCONF(struct api_client *client, const uint32_t *words)
 void api_exec_TC_COMMITCONF(struct api_client *client, const uint32_t *words)
 {
     const struct tc_commitconf *conf = (const void *)(words + SIGNAL_HEAD_WORDS);
-    struct api_tx *tx = answered_tx(client, words, conf->api_connect, transid_of(conf->transid1, conf->transid2));
+    struct api_tx *tx =
+        answered_tx(client, words, conf->api_connect, transid_of(conf->transid1, conf->transid2));
 
     if (tx == NULL) return;
     if (tx->state != TX_COMMITTING || !tx->answer_due) {
@@ -579,7 +505,8 @@ void api_exec_TC_COMMITCONF(struct api_client *client, const uint32_t *words)
 void api_exec_TC_COMMITREF(struct api_client *client, const uint32_t *words)
 {
     const struct tc_commitref *ref = (const void *)(words + SIGNAL_HEAD_WORDS);
-    struct api_tx *tx = answered_tx(client, words, ref->api_connect, transid_of(ref->transid1, ref->transid2));
+    struct api_tx *tx =
+        answered_tx(client, words, ref->api_connect, transid_of(ref->transid1, ref->transid2));
 
     if (tx == NULL) return;
     if (tx->state != TX_COMMITTING || !tx->answer_due) {
@@ -628,7 +555,8 @@ void api_exec_TRANSID_AI(struct api_client *client, const uint32_t *words)
     uint32_t size = words[at];
     const uint32_t *row = words + at + 1;
     uint32_t error = ERR_REPLY_4215;
-    if (ai->rows == 1 && size >= 1 && row[0] == size - 1) error = op->row == NULL ? 0 : op->row(op, row + 1, row[0]);
+    if (ai->rows == 1 && size >= 1 && row[0] == size - 1)
+        error = op->row == NULL ? 0 : op->row(op, row + 1, row[0]);
     if (error == 0) client->statistics.rows_read++;
     op_answered(op, error);
     check_complete(op->tx);
@@ -641,7 +569,8 @@ void api_exec_TCROLLBACKREP(struct api_client *client, const uint32_t *words)
     uint64_t transid = transid_of(rep->transid1, rep->transid2);
 
     /* While a rollback of ours is on its way, its own answer counts. */
-    if (connect != NULL && connect->state == CONNECT_CLEANING && connect->transid == transid) return;
+    if (connect != NULL && connect->state == CONNECT_CLEANING && connect->transid == transid)
+        return;
     struct api_tx *tx = answered_tx(client, words, rep->api_connect, transid);
     if (tx == NULL || tx->state == TX_ROLLING_BACK) return;
     uint32_t error = rep->error == 0 ? ERR_NODE_FAILED_ABORTED : rep->error;
@@ -652,7 +581,8 @@ void api_exec_TCROLLBACKREP(struct api_client *client, const uint32_t *words)
         stale_table(tx, op, error);
     }
     free_connect(tx);
-    if (tx->state == TX_IDLE) { /* It was idle for too long, or its node goes down: the next call tells. */
+    if (tx->state ==
+        TX_IDLE) { /* It was idle for too long, or its node goes down: the next call tells. */
         tx->error = error;
         tx->outcome = API_ABORTED;
         client->statistics.transactions_aborted++;
@@ -687,7 +617,9 @@ void api_tx_connect_lost(struct api_tx *tx)
             fail(tx, error, API_ABORTED);
         }
         break;
-    case TX_ROLLING_BACK: finish(tx); break;
+    case TX_ROLLING_BACK:
+        finish(tx);
+        break;
     case TX_EXECUTING:
     case TX_COMMITTING:
         if (is_commit_in_flight(tx)) {
@@ -699,7 +631,8 @@ void api_tx_connect_lost(struct api_tx *tx)
     }
 }
 
-/* Committed reads change nothing: what the lost node may have been asked is asked again elsewhere. */
+/* Committed reads change nothing: what the lost node may have been asked is asked again elsewhere.
+ */
 static void repeat_reads(struct api_tx *tx, uint32_t peer)
 {
     struct node_mask lost = {{0}};
@@ -718,7 +651,8 @@ static void repeat_reads(struct api_tx *tx, uint32_t peer)
     }
 }
 
-/* Completions run application code that may close any transaction: after each, the walk begins again. */
+/* Completions run application code that may close any transaction: after each, the walk begins
+ * again. */
 void api_tx_link_down(struct api_client *client, uint32_t peer)
 {
     client->walk++;
@@ -727,7 +661,8 @@ void api_tx_link_down(struct api_client *client, uint32_t peer)
     }
     struct api_tx *tx = client->transactions;
     while (tx != NULL) {
-        bool fresh = tx->walk != client->walk && (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) &&
+        bool fresh = tx->walk != client->walk &&
+                     (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) &&
                      node_mask_has(&tx->lost, peer);
         tx->walk = client->walk;
         if (!fresh) {
@@ -750,7 +685,8 @@ static void expire(struct api_tx *tx)
     } else if (tx->outcome == API_COMMITTED) {
         fail(tx, ERR_COMMITTED_READS_LOST, API_COMMITTED);
     } else {
-        enum api_outcome outcome = tx->state != TX_SEIZING && is_commit_in_flight(tx) ? API_UNKNOWN : API_ABORTED;
+        enum api_outcome outcome =
+            tx->state != TX_SEIZING && is_commit_in_flight(tx) ? API_UNKNOWN : API_ABORTED;
         leave_connect(tx);
         fail(tx, ERR_REQUEST_TIMEOUT, outcome);
     }
@@ -771,21 +707,3 @@ void api_tx_expire(struct api_client *client)
         if (tx->state != TX_IDLE) api_wake_at(client, tx->deadline_ms);
     }
 }
-
-/* ---- Asking. ---- */
-
-enum api_outcome api_tx_outcome(const struct api_tx *tx) { return tx->outcome; }
-bool api_tx_in_flight(const struct api_tx *tx) { return tx->state != TX_IDLE; }
-uint32_t api_tx_error(const struct api_tx *tx) { return tx->error; }
-struct api_op *api_tx_error_op(const struct api_tx *tx) { return tx->error_op; }
-struct api_op *api_tx_first(const struct api_tx *tx) { return tx->first; }
-uint64_t api_tx_epoch(const struct api_tx *tx) { return tx->epoch; }
-uint64_t api_tx_id(const struct api_tx *tx) { return tx->transid; }
-uint32_t api_tx_node(const struct api_tx *tx) { return tx->node; }
-struct api_client *api_tx_client(const struct api_tx *tx) { return tx->client; }
-void api_tx_prefer(struct api_tx *tx, uint32_t node) { tx->prefer = node; }
-void *api_op_context(const struct api_op *op) { return op->context; }
-void *api_op_context2(const struct api_op *op) { return op->context2; }
-uint32_t api_op_error(const struct api_op *op) { return op->error; }
-struct api_op *api_op_next(const struct api_op *op) { return op->next; }
-struct api_tx *api_op_tx(const struct api_op *op) { return op->tx; }

@@ -1,4 +1,5 @@
-/* connection.c -- the life of a connection: management server, node id, configuration, the background thread. */
+/* connection.c -- the life of a connection: management server, node id, configuration, the
+ * background thread. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ static void init_locks(struct ndb_cluster_connection *connection)
     pthread_mutex_init(&connection->state_lock, NULL);
     pthread_mutex_init(&connection->poll_lock, NULL);
     pthread_mutex_init(&connection->table_lock, NULL);
-    pthread_mutex_init(&connection->send_lock, &recursive); /* A send may close the link, which drops its buffer. */
+    pthread_mutex_init(&connection->send_lock,
+                       &recursive); /* A send may close the link, which drops its buffer. */
     pthread_cond_init(&connection->reserved_wake, &monotonic);
     pthread_mutexattr_destroy(&recursive);
     pthread_condattr_destroy(&monotonic);
@@ -47,8 +49,10 @@ struct ndb_cluster_connection *ndb_connection_create(const char *connect_string,
     if (o->flush_bytes == 0) o->flush_bytes = DEFAULT_FLUSH;
     if (o->buffer_bytes == 0) o->buffer_bytes = DEFAULT_BUFFER;
     if (o->buffer_bytes < BUFFER_MIN) o->buffer_bytes = BUFFER_MIN;
-    connection->default_timeout_ms = o->default_timeout_ms == 0 ? DEFAULT_TIMEOUT_MS : o->default_timeout_ms;
-    snprintf(connection->name, sizeof connection->name, "%s", o->name == NULL ? "ndbclient" : o->name);
+    connection->default_timeout_ms =
+        o->default_timeout_ms == 0 ? DEFAULT_TIMEOUT_MS : o->default_timeout_ms;
+    snprintf(connection->name, sizeof connection->name, "%s",
+             o->name == NULL ? "ndbclient" : o->name);
     o->name = connection->name;
     connection->spin_credit = 4;
     if (connect_string != NULL) {
@@ -88,7 +92,8 @@ static int management_error(struct ndb_cluster_connection *connection, uint32_t 
     return error_set(&connection->error, code, "%s", ndb_mgm_error_text(connection->mgm));
 }
 
-/* One try: a management server, a node id, the configuration. 0, -1 = worth another try, -2 = not. */
+/* One try: a management server, a node id, the configuration. 0, -1 = worth another try, -2 = not.
+ */
 static int try_management(struct ndb_cluster_connection *connection)
 {
     ndb_mgm_handle_t *mgm = connection->mgm;
@@ -105,10 +110,12 @@ static int try_management(struct ndb_cluster_connection *connection)
     uint8_t *bytes = NULL;
     size_t size = 0;
     char why[NDB_DETAIL_SIZE] = "";
-    if (ndb_mgm_get_configuration(mgm, &bytes, &size) != 0) return management_error(connection, ERR_API_NO_MANAGEMENT);
+    if (ndb_mgm_get_configuration(mgm, &bytes, &size) != 0)
+        return management_error(connection, ERR_API_NO_MANAGEMENT);
     connection->config = config_decode(bytes, size, why, sizeof why);
     free(bytes);
-    if (connection->config == NULL) return error_set(&connection->error, ERR_API_NO_MANAGEMENT, "%s", why);
+    if (connection->config == NULL)
+        return error_set(&connection->error, ERR_API_NO_MANAGEMENT, "%s", why);
     connection->node_id = (uint32_t)node;
     return 0;
 }
@@ -138,35 +145,43 @@ static void close_link(void *context, uint32_t peer, uint32_t epoch, const char 
 static int make_core(struct ndb_cluster_connection *connection)
 {
     struct api_host host = {.context = connection, .send = connection_send, .close = close_link};
-    struct api_config config = {.own_node = connection->node_id, .generation = config_generation(connection->config)};
+    struct api_config config = {.own_node = connection->node_id,
+                                .generation = config_generation(connection->config)};
     uint64_t incarnation = 0;
-    for (struct config_section *node = config_next_node(connection->config, 0, CONFIG_NDBD); node != NULL;
+    for (struct config_section *node = config_next_node(connection->config, 0, CONFIG_NDBD);
+         node != NULL;
          node = config_next_node(connection->config, config_section_node(node), CONFIG_NDBD)) {
         node_mask_add(&config.data_nodes, config_section_node(node));
     }
     connection->data_node_count = node_mask_count(&config.data_nodes);
-    if (getrandom(&config.transid_start, sizeof config.transid_start, 0) < 0) config.transid_start = now_ns();
+    if (getrandom(&config.transid_start, sizeof config.transid_start, 0) < 0)
+        config.transid_start = now_ns();
     if (getrandom(&incarnation, sizeof incarnation, 0) < 0) incarnation = now_ns();
     connection->core = api_core_create(&config, &host);
-    if (connection->core == NULL || io_create(connection, config_cluster_id(connection->config), incarnation | 1u) != 0)
+    if (connection->core == NULL ||
+        io_create(connection, config_cluster_id(connection->config), incarnation | 1u) != 0)
         return error_set(&connection->error, ERR_API_MEMORY, NULL);
     api_core_node_tick(connection->core, now_ms());
     return 0;
 }
 
-/* ---- The background thread: links, heartbeats and ports while no application thread polls. ---- */
+/* ---- The background thread: links, heartbeats and ports while no application thread polls. ----
+ */
 
-/* Data nodes choose their ports; management servers know them. Returns whether a link is missing. */
+/* Data nodes choose their ports; management servers know them. Returns whether a link is missing.
+ */
 static bool find_ports(struct ndb_cluster_connection *connection, uint64_t *ask_ms)
 {
     bool missing = false;
     uint64_t now = now_ms();
     struct config_section *node = config_next_node(connection->config, 0, CONFIG_NDBD);
-    for (; node != NULL; node = config_next_node(connection->config, config_section_node(node), CONFIG_NDBD)) {
+    for (; node != NULL;
+         node = config_next_node(connection->config, config_section_node(node), CONFIG_NDBD)) {
         uint32_t id = config_section_node(node);
         if (!io_linked(connection->io, id)) missing = true;
         if (!io_needs_port(connection, id) || now < *ask_ms) continue;
-        if (!ndb_mgm_is_connected(connection->mgm) && ndb_mgm_connect(connection->mgm, 0, 0) != 0) break;
+        if (!ndb_mgm_is_connected(connection->mgm) && ndb_mgm_connect(connection->mgm, 0, 0) != 0)
+            break;
         int port = ndb_mgm_get_connection_port(connection->mgm, id, 0);
         if (port <= 0) continue;
         io_set_port(connection, id, (uint32_t)port);
@@ -237,7 +252,8 @@ int ndb_connection_wait_until_ready(struct ndb_cluster_connection *connection, u
     if (connection == NULL) return -1;
     pthread_mutex_lock(&connection->state_lock);
     bool connected = connection->connected;
-    if (!connected) error_set(&connection->error, ERR_API_NO_CONNECTION, "ndb_connection_connect first");
+    if (!connected)
+        error_set(&connection->error, ERR_API_NO_CONNECTION, "ndb_connection_connect first");
     pthread_mutex_unlock(&connection->state_lock);
     if (!connected) return -1;
     uint32_t wait = timeout_of(connection, timeout_ms);
@@ -304,7 +320,8 @@ uint32_t ndb_connection_ready_nodes(const struct ndb_cluster_connection *connect
     return node_mask_count(&ready);
 }
 
-uint32_t ndb_connection_next_ready_node(const struct ndb_cluster_connection *connection, uint32_t node_id)
+uint32_t ndb_connection_next_ready_node(const struct ndb_cluster_connection *connection,
+                                        uint32_t node_id)
 {
     if (connection == NULL || connection->core == NULL) return 0;
     struct node_mask ready = api_core_ready(connection->core);

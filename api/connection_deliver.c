@@ -1,4 +1,5 @@
-/* connection_deliver.c -- brings signals and broken links from the loop to each client's own thread. */
+/* connection_deliver.c -- brings signals and broken links from the loop to each client's own
+ * thread. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
@@ -6,9 +7,9 @@
 #include "api/ndb_private.h"
 
 /*
- * The poller hands its own signals over directly; those of others go into their inbox, in the order of the link, and
- * their threads are woken once per round. An entry of an inbox: number of words (0 = the link went down), peer, epoch,
- * the words.
+ * The poller hands its own signals over directly; those of others go into their inbox, in the order
+ * of the link, and their threads are woken once per round. An entry of an inbox: number of words (0
+ * = the link went down), peer, epoch, the words.
  */
 #define ENTRY_WORDS 3u
 
@@ -33,9 +34,10 @@ static bool inbox_reserve(struct inbox *inbox, uint32_t words)
     return true;
 }
 
-/* table_lock is held, so the ndb_t stays. Without memory the signals are lost and deadlines complete the requests. */
-static void put(struct ndb_cluster_connection *connection, struct ndb *ndb, uint32_t peer, uint32_t epoch,
-                const uint32_t *words, uint32_t count)
+/* table_lock is held, so the ndb_t stays. Without memory the signals are lost and deadlines
+ * complete the requests. */
+static void put(struct ndb_cluster_connection *connection, struct ndb *ndb, uint32_t peer,
+                uint32_t epoch, const uint32_t *words, uint32_t count)
 {
     pthread_mutex_lock(&ndb->lock);
     if (inbox_reserve(&ndb->inbox, ENTRY_WORDS + count)) {
@@ -68,12 +70,14 @@ void deliver_wake(struct ndb_cluster_connection *connection)
         int event_fd = ndb->event_fd;
         pthread_mutex_unlock(&ndb->lock);
         uint64_t one = 1;
-        if (event_fd >= 0 && write(event_fd, &one, sizeof one) < 0) continue; /* Full: it is readable already. */
+        if (event_fd >= 0 && write(event_fd, &one, sizeof one) < 0)
+            continue; /* Full: it is readable already. */
     }
     pthread_mutex_unlock(&connection->table_lock);
 }
 
-static void dispatch(struct ndb *ndb, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+static void dispatch(struct ndb *ndb, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                     uint32_t count)
 {
     if (count == 0) {
         api_client_link_down(ndb->client, peer, epoch);
@@ -96,11 +100,12 @@ void inbox_process(struct ndb *ndb)
     }
     pthread_mutex_unlock(&ndb->lock);
     for (uint32_t at = 0; at < full.count; at += ENTRY_WORDS + full.words[at])
-        dispatch(ndb, full.words[at + 1], full.words[at + 2], full.words + at + ENTRY_WORDS, full.words[at]);
+        dispatch(ndb, full.words[at + 1], full.words[at + 2], full.words + at + ENTRY_WORDS,
+                 full.words[at]);
 }
 
-static void deliver_run(struct ndb_cluster_connection *connection, uint32_t instance, uint32_t peer, uint32_t epoch,
-                        const uint32_t *words, uint32_t count)
+static void deliver_run(struct ndb_cluster_connection *connection, uint32_t instance, uint32_t peer,
+                        uint32_t epoch, const uint32_t *words, uint32_t count)
 {
     if (instance == 0) {
         for (uint32_t at = 0; at < count; at += words[at + 3])
@@ -118,8 +123,8 @@ static void deliver_run(struct ndb_cluster_connection *connection, uint32_t inst
     pthread_mutex_unlock(&connection->table_lock);
 }
 
-bool deliver_signals(struct ndb_cluster_connection *connection, uint32_t peer, uint32_t epoch, const uint32_t *words,
-                     uint32_t count)
+bool deliver_signals(struct ndb_cluster_connection *connection, uint32_t peer, uint32_t epoch,
+                     const uint32_t *words, uint32_t count)
 {
     uint32_t run_at = 0;
     uint32_t run_instance = UINT32_MAX;
@@ -127,14 +132,16 @@ bool deliver_signals(struct ndb_cluster_connection *connection, uint32_t peer, u
     while (at < count) {
         uint32_t instance = api_core_route(connection->core, peer, words + at);
         if (instance != run_instance) {
-            if (at > run_at) deliver_run(connection, run_instance, peer, epoch, words + run_at, at - run_at);
+            if (at > run_at)
+                deliver_run(connection, run_instance, peer, epoch, words + run_at, at - run_at);
             run_at = at;
             run_instance = instance;
         }
         if (instance == UINT32_MAX) return false;
         at += words[at + 3];
     }
-    if (at > run_at) deliver_run(connection, run_instance, peer, epoch, words + run_at, at - run_at);
+    if (at > run_at)
+        deliver_run(connection, run_instance, peer, epoch, words + run_at, at - run_at);
     return true;
 }
 

@@ -1,4 +1,5 @@
-/* connection_io.c -- the loop and the transporter of one connection. Only who has the poll right may be in here. */
+/* connection_io.c -- the loop and the transporter of one connection. Only who has the poll right
+ * may be in here. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +39,13 @@ static void on_link_down(void *context, uint32_t peer, uint32_t epoch, const cha
     io->progress++;
     io->linked[peer] = false;
     if (io->connection->options.no_reconnect) transporter_allow(io->transporter, peer, false);
-    if (!io->fixed_port[peer]) io->port[peer] = 0; /* A restarted node may listen elsewhere: ask again. */
+    if (!io->fixed_port[peer])
+        io->port[peer] = 0; /* A restarted node may listen elsewhere: ask again. */
     deliver_link_down(io->connection, peer, epoch);
 }
 
-static bool on_signals(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+static bool on_signals(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                       uint32_t count)
 {
     struct connection_io *io = context;
     io->progress++;
@@ -163,7 +166,8 @@ void io_wake(struct connection_io *io)
     uv_async_send(&io->wake);
 }
 
-/* A poller may keep the poll right for long, so the port does not wait for it: the next round takes it. */
+/* A poller may keep the poll right for long, so the port does not wait for it: the next round takes
+ * it. */
 void io_set_port(struct ndb_cluster_connection *connection, uint32_t node, uint32_t port)
 {
     struct connection_io *io = connection->io;
@@ -192,7 +196,8 @@ bool io_overloaded(struct connection_io *io, uint32_t peer)
     return transporter_level(io->transporter, peer) >= LINK_OVERLOAD;
 }
 
-void io_send(struct connection_io *io, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+void io_send(struct connection_io *io, uint32_t peer, uint32_t epoch, const uint32_t *words,
+             uint32_t count)
 {
     transporter_send(io->transporter, peer, epoch, words, count);
 }

@@ -1,10 +1,10 @@
 /* connection_poll.c -- who runs the connection's loop: the thread that waits, one at a time. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A thread that waits for an answer takes the poll right, runs the loop itself and so sends, waits and receives without
- * any other thread. Others that wait meanwhile stand in line; they are woken when something came for them, or to take
- * the right over. What threads without the right have to send is buffered; the poller is woken out of its system call
- * once for many of them.
+ * A thread that waits for an answer takes the poll right, runs the loop itself and so sends, waits
+ * and receives without any other thread. Others that wait meanwhile stand in line; they are woken
+ * when something came for them, or to take the right over. What threads without the right have to
+ * send is buffered; the poller is woken out of its system call once for many of them.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -14,13 +14,14 @@
 #include <unistd.h>
 #include "api/ndb_private.h"
 
-#define ROUND_MS_MAX    20u         /* Longest sleep of the poller: the node's part has heartbeats to send. */
+#define ROUND_MS_MAX 20u /* Longest sleep of the poller: the node's part has heartbeats to send.   \
+                          */
 #define TICK_MS         5u
 #define HAND_OVER_WORDS (256u * 1024u) /* To the transporter at a time. */
 #define SPIN_CREDIT_MAX 16
-#define CROWD           6u          /* So many in line: the background thread polls for all. */
-#define CROWD_GONE      64u         /* Rounds with few in line until it stops. */
-#define SPIN_PROBE      64u         /* Without credit every so many waits try again. */
+#define CROWD           6u  /* So many in line: the background thread polls for all. */
+#define CROWD_GONE      64u /* Rounds with few in line until it stops. */
+#define SPIN_PROBE      64u /* Without credit every so many waits try again. */
 
 void ndb_now(ndb_t *ndb)
 {
@@ -34,7 +35,8 @@ void connection_wake(struct ndb_cluster_connection *connection)
     if (atomic_load(&connection->sleeping)) io_wake(connection->io);
 }
 
-bool connection_send(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+bool connection_send(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                     uint32_t count)
 {
     struct ndb_cluster_connection *connection = context;
     struct out_buffer *out = &connection->out[peer];
@@ -77,20 +79,24 @@ static uint32_t hand_over(struct ndb_cluster_connection *connection, uint32_t pe
     return end - at;
 }
 
-/* Poller only. What a slow link does not take stays, up to the limit that connection_send() keeps. */
+/* Poller only. What a slow link does not take stays, up to the limit that connection_send() keeps.
+ */
 void connection_drain(struct ndb_cluster_connection *connection)
 {
-    if (!atomic_load_explicit(&connection->out_any, memory_order_acquire)) return; /* Read without the lock: who misses it is woken, or comes by in the next round. */
+    if (!atomic_load_explicit(&connection->out_any, memory_order_acquire))
+        return; /* Read without the lock: who misses it is woken, or comes by in the next round. */
     pthread_mutex_lock(&connection->send_lock);
     connection->out_any = false;
     for (uint32_t peer = 1; peer <= DATA_NODE_ID_MAX; peer++) {
         struct out_buffer *out = &connection->out[peer];
         uint32_t at = 0;
         if (out->count == 0) continue;
-        while (at < out->count && connection->open_epoch[peer] == out->epoch && !io_overloaded(connection->io, peer))
+        while (at < out->count && connection->open_epoch[peer] == out->epoch &&
+               !io_overloaded(connection->io, peer))
             at += hand_over(connection, peer, at);
         if (connection->open_epoch[peer] != out->epoch) at = out->count; /* Lost with its link. */
-        if (at < out->count && at > 0) memmove(out->words, out->words + at, (size_t)(out->count - at) * 4u);
+        if (at < out->count && at > 0)
+            memmove(out->words, out->words + at, (size_t)(out->count - at) * 4u);
         out->count -= at;
         if (out->count > 0) connection->out_any = true;
     }
@@ -128,7 +134,8 @@ void connection_end_poll(struct ndb_cluster_connection *connection)
     connection->poller = NULL;
     struct ndb *next = connection->waiters;
     if (connection->waiter_count >= CROWD && connection->background_waits) {
-        connection->reserved = true; /* Passing the right from hand to hand would cost a switch per answer. */
+        connection->reserved =
+            true; /* Passing the right from hand to hand would cost a switch per answer. */
         pthread_cond_signal(&connection->reserved_wake);
     } else if (next != NULL) {
         connection->waiters = next->next;
@@ -159,7 +166,8 @@ static void leave_line(struct ndb_cluster_connection *connection, struct ndb *nd
 static void sleep_in_line(struct ndb *ndb, uint32_t wait_ms)
 {
     uint64_t until = now_ns() + (uint64_t)wait_ms * 1000000u;
-    struct timespec end = {.tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u)};
+    struct timespec end = {.tv_sec = (time_t)(until / 1000000000u),
+                           .tv_nsec = (long)(until % 1000000000u)};
     pthread_mutex_lock(&ndb->lock);
     while (ndb->inbox.count == 0 && !ndb->woken) {
         if (pthread_cond_timedwait(&ndb->wake, &ndb->lock, &end) != 0) break;
@@ -173,13 +181,15 @@ static void sleep_in_line(struct ndb *ndb, uint32_t wait_ms)
 
 static bool spin_pays(struct ndb_cluster_connection *connection)
 {
-    if (connection->options.spin_us == UINT32_MAX || atomic_load_explicit(&connection->waiter_count, memory_order_relaxed) > 0)
+    if (connection->options.spin_us == UINT32_MAX ||
+        atomic_load_explicit(&connection->waiter_count, memory_order_relaxed) > 0)
         return false;
     if (connection->spin_credit > 0) return true;
     return ++connection->spin_turn % SPIN_PROBE == 0;
 }
 
-/* Looks for answers without sleeping for a short while: waking a processor costs more than most answers take. */
+/* Looks for answers without sleeping for a short while: waking a processor costs more than most
+ * answers take. */
 static bool spin(struct ndb_cluster_connection *connection, uint64_t before)
 {
     uint64_t end = now_ns() + connection->options.spin_us * 1000ull;
@@ -232,7 +242,8 @@ static uint32_t wait_of(const struct ndb *ndb, uint64_t now, uint64_t until_ms)
 }
 
 /* True when the wait is over. */
-static bool is_over(struct ndb *ndb, const volatile bool *done, uint64_t until_ms, uint32_t *wait_ms)
+static bool is_over(struct ndb *ndb, const volatile bool *done, uint64_t until_ms,
+                    uint32_t *wait_ms)
 {
     if (*done) return true;
     uint64_t now = now_ms();
@@ -306,11 +317,13 @@ static void let_others_queue(void)
 void connection_serve(struct ndb_cluster_connection *connection, uint32_t wait_ms)
 {
     uint64_t until = now_ns() + wait_ms * 1000000ull;
-    struct timespec end = {.tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u)};
+    struct timespec end = {.tv_sec = (time_t)(until / 1000000000u),
+                           .tv_nsec = (long)(until % 1000000000u)};
     pthread_mutex_lock(&connection->poll_lock);
     connection->background_waits = true;
     while (!connection->reserved) {
-        if (pthread_cond_timedwait(&connection->reserved_wake, &connection->poll_lock, &end) != 0) break;
+        if (pthread_cond_timedwait(&connection->reserved_wake, &connection->poll_lock, &end) != 0)
+            break;
     }
     bool mine = connection->reserved && !connection->polling;
     connection->reserved = false;
@@ -335,7 +348,8 @@ void connection_serve(struct ndb_cluster_connection *connection, uint32_t wait_m
 int ndb_flush(ndb_t *ndb)
 {
     if (ndb == NULL) return -1;
-    if (ndb->callback_depth > 0) return 0; /* The round that the callback runs in sends at its end. */
+    if (ndb->callback_depth > 0)
+        return 0; /* The round that the callback runs in sends at its end. */
     connection_push_all(ndb->connection);
     ndb->pushed_bytes = api_client_statistics(ndb->client)->bytes_sent;
     return 0;
@@ -344,17 +358,20 @@ int ndb_flush(ndb_t *ndb)
 int ndb_poll(ndb_t *ndb, uint32_t timeout_ms, uint32_t min_completions)
 {
     if (ndb == NULL) return -1;
-    if (ndb->callback_depth > 0) return error_set(&ndb->error, ERR_MISUSE_4507, "ndb_poll in a callback");
+    if (ndb->callback_depth > 0)
+        return error_set(&ndb->error, ERR_MISUSE_4507, "ndb_poll in a callback");
     ndb->poll_from = ndb->async_done;
     ndb->poll_min = min_completions;
     ndb->poll_done = min_completions == 0 || ndb->async_pending == 0;
     ndb_round(ndb);
     if (!ndb->poll_done && timeout_ms != 0)
-        ndb_wait_for(ndb, &ndb->poll_done, timeout_ms == NDB_NO_TIMEOUT ? UINT64_MAX : now_ms() + timeout_ms);
+        ndb_wait_for(ndb, &ndb->poll_done,
+                     timeout_ms == NDB_NO_TIMEOUT ? UINT64_MAX : now_ms() + timeout_ms);
     return (int)(ndb->async_done - ndb->poll_from);
 }
 
-/* One descriptor for both: the connection's sockets (who processes first serves all), and this ndb_t's inbox. */
+/* One descriptor for both: the connection's sockets (who processes first serves all), and this
+ * ndb_t's inbox. */
 int ndb_fd(ndb_t *ndb)
 {
     if (ndb == NULL) return -1;
@@ -379,9 +396,11 @@ int ndb_process(ndb_t *ndb)
 {
     uint64_t events;
     if (ndb == NULL) return -1;
-    if (ndb->callback_depth > 0) return error_set(&ndb->error, ERR_MISUSE_4507, "ndb_process in a callback");
+    if (ndb->callback_depth > 0)
+        return error_set(&ndb->error, ERR_MISUSE_4507, "ndb_process in a callback");
     uint32_t before = ndb->async_done;
-    if (ndb->event_fd >= 0 && read(ndb->event_fd, &events, sizeof events) < 0) events = 0; /* It was not readable. */
+    if (ndb->event_fd >= 0 && read(ndb->event_fd, &events, sizeof events) < 0)
+        events = 0; /* It was not readable. */
     ndb_round(ndb);
     return (int)(ndb->async_done - before);
 }

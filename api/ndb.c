@@ -88,7 +88,8 @@ static int check_database(const char *database)
     return size == 0 || size >= TABLE_NAME_MAX || strchr(database, '/') != NULL ? -1 : 0;
 }
 
-static void prepare(struct ndb *ndb, struct ndb_cluster_connection *connection, const char *database)
+static void prepare(struct ndb *ndb, struct ndb_cluster_connection *connection,
+                    const char *database)
 {
     pthread_condattr_t attributes;
     ndb->connection = connection;
@@ -116,8 +117,10 @@ ndb_t *ndb_open(struct ndb_cluster_connection *connection, const char *database)
 {
     if (connection == NULL) return NULL;
     if (database == NULL) database = "test";
-    if (check_database(database) != 0) return refuse(connection, ERR_TABLE_DATABASE, "bad database name");
-    if (connection->core == NULL) return refuse(connection, ERR_API_NO_CONNECTION, "ndb_connection_connect first");
+    if (check_database(database) != 0)
+        return refuse(connection, ERR_TABLE_DATABASE, "bad database name");
+    if (connection->core == NULL)
+        return refuse(connection, ERR_API_NO_CONNECTION, "ndb_connection_connect first");
     struct ndb *ndb = calloc(1, sizeof *ndb);
     if (ndb == NULL) return refuse(connection, ERR_API_MEMORY, "");
     ndb->client = api_client_open(connection->core);
@@ -214,8 +217,10 @@ void ndb_statistics(const ndb_t *ndb, struct ndb_statistics *statistics)
     statistics->wait_ns = ndb->wait_ns;
 }
 
-/* Figures of clients that are in use are read without waiting for them: each is a moment's, not one of all. */
-void ndb_connection_statistics(struct ndb_cluster_connection *connection, struct ndb_statistics *statistics)
+/* Figures of clients that are in use are read without waiting for them: each is a moment's, not one
+ * of all. */
+void ndb_connection_statistics(struct ndb_cluster_connection *connection,
+                               struct ndb_statistics *statistics)
 {
     if (connection == NULL || statistics == NULL) return;
     pthread_mutex_lock(&connection->table_lock);

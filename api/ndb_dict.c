@@ -23,7 +23,8 @@ static void fill_entries(struct dict_call *call, const struct api_dict_result *r
     for (uint32_t i = 0; i < result->list_count; i++) {
         struct ndb_table_entry *entry = &call->entries[i];
         uint32_t size = at[4] < sizeof entry->name ? at[4] : (uint32_t)sizeof entry->name - 1;
-        *entry = (struct ndb_table_entry){.table_id = at[0], .version = at[1], .state = at[2], .fragments = at[3]};
+        *entry = (struct ndb_table_entry){
+            .table_id = at[0], .version = at[1], .state = at[2], .fragments = at[3]};
         memcpy(entry->name, at + 5, size);
         at += 5 + words_of(at[4]);
     }
@@ -66,12 +67,14 @@ static int full_name(ndb_t *ndb, const char *name, char out[TABLE_NAME_MAX + 1])
     if (name != NULL && slash == NULL) {
         size = snprintf(out, TABLE_NAME_MAX + 1, "%s/def/%s", ndb->database, name);
     } else if (name != NULL && strchr(slash + 1, '/') == NULL) {
-        size = snprintf(out, TABLE_NAME_MAX + 1, "%.*s/def/%s", (int)(slash - name), name, slash + 1);
+        size =
+            snprintf(out, TABLE_NAME_MAX + 1, "%.*s/def/%s", (int)(slash - name), name, slash + 1);
     } else if (name != NULL) {
         size = snprintf(out, TABLE_NAME_MAX + 1, "%s", name);
     }
     if (size > 0 && size <= TABLE_NAME_MAX && name[0] != 0) return 0;
-    return error_set(&ndb->error, ERR_TABLE_NAME_TOO_LONG, "%.80s", name == NULL ? "no name" : name);
+    return error_set(&ndb->error, ERR_TABLE_NAME_TOO_LONG, "%.80s",
+                     name == NULL ? "no name" : name);
 }
 
 struct ndb_table *ndb_table_open(ndb_t *ndb, const char *name, uint32_t timeout_ms)
@@ -95,7 +98,8 @@ void ndb_table_release(struct ndb_table *table)
 void ndb_table_invalidate(ndb_t *ndb, const char *name)
 {
     char full[TABLE_NAME_MAX + 1];
-    if (ndb != NULL && full_name(ndb, name, full) == 0) api_dict_invalidate(ndb->connection->core, full);
+    if (ndb != NULL && full_name(ndb, name, full) == 0)
+        api_dict_invalidate(ndb->connection->core, full);
 }
 
 static int say_where(ndb_t *ndb, struct ndb_sql_error *where, const struct sql_create_error *error)
@@ -105,7 +109,8 @@ static int say_where(ndb_t *ndb, struct ndb_sql_error *where, const struct sql_c
         where->column = error->column;
         snprintf(where->message, sizeof where->message, "%.250s", error->text);
     }
-    return error_set(&ndb->error, error->code, "line %u, column %u: %.200s", error->line, error->column, error->text);
+    return error_set(&ndb->error, error->code, "line %u, column %u: %.200s", error->line,
+                     error->column, error->text);
 }
 
 int ndb_table_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where, uint32_t timeout_ms)
@@ -118,21 +123,25 @@ int ndb_table_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where, u
     if (sql == NULL) return error_set(&ndb->error, ERR_PARAMETER, "no statement");
     void *memory = malloc(table_def_size_max());
     if (memory == NULL) return error_set(&ndb->error, ERR_API_MEMORY, NULL);
-    struct sql_create_input input = {.text = sql, .text_size = strlen(sql), .database = ndb->database};
+    struct sql_create_input input = {
+        .text = sql, .text_size = strlen(sql), .database = ndb->database};
     if (sql_create_parse(&input, memory, table_def_size_max(), &parsed, &error) != 0) {
         free(memory);
         return say_where(ndb, where, &error);
     }
     char name[TABLE_NAME_MAX + 4];
     table_def_internal_name(parsed.def, name, sizeof name);
-    uint32_t code = api_dict_create(ndb->client, parsed.def, timeout_of(ndb->connection, timeout_ms), dict_done, &call);
+    uint32_t code = api_dict_create(ndb->client, parsed.def,
+                                    timeout_of(ndb->connection, timeout_ms), dict_done, &call);
     int result = finish_call(ndb, &call, code, name);
     if (result != 0 && parsed.if_not_exists && call.result.error == ERR_TABLE_EXISTS) result = 0;
     if (result != 0 && call.result.column != 0 && call.result.column <= parsed.def->column_count) {
-        const char *column = table_column_name(parsed.def, &parsed.def->columns[call.result.column - 1]);
+        const char *column =
+            table_column_name(parsed.def, &parsed.def->columns[call.result.column - 1]);
         error_set(&ndb->error, call.result.error, "%s, column %s", name, column);
     }
-    if (result != 0 && where != NULL) snprintf(where->message, sizeof where->message, "%.250s", ndb->error.error.text);
+    if (result != 0 && where != NULL)
+        snprintf(where->message, sizeof where->message, "%.250s", ndb->error.error.text);
     api_dict_invalidate(ndb->connection->core, name);
     free(memory);
     return result;
@@ -143,26 +152,30 @@ int ndb_table_drop(ndb_t *ndb, const char *name, uint32_t timeout_ms)
     char full[TABLE_NAME_MAX + 1];
     struct dict_call call = {0};
     if (!may_wait(ndb) || full_name(ndb, name, full) != 0) return -1;
-    api_dict_invalidate(ndb->connection->core, full); /* The version that is there now, not the one remembered. */
+    api_dict_invalidate(ndb->connection->core,
+                        full); /* The version that is there now, not the one remembered. */
     struct ndb_table *table = ndb_table_open(ndb, full, timeout_ms);
     if (table == NULL) return -1;
     const struct table_def *def = api_table_def(table_core(table));
-    uint32_t code = api_dict_drop(ndb->client, def->table_id, def->version, timeout_of(ndb->connection, timeout_ms),
-                                  dict_done, &call);
+    uint32_t code = api_dict_drop(ndb->client, def->table_id, def->version,
+                                  timeout_of(ndb->connection, timeout_ms), dict_done, &call);
     int result = finish_call(ndb, &call, code, full);
     ndb_table_release(table);
     api_dict_invalidate(ndb->connection->core, full);
     return result;
 }
 
-int ndb_table_list(ndb_t *ndb, struct ndb_table_entry **entries, uint32_t *count, uint32_t timeout_ms)
+int ndb_table_list(ndb_t *ndb, struct ndb_table_entry **entries, uint32_t *count,
+                   uint32_t timeout_ms)
 {
     struct dict_call call = {0};
     if (entries != NULL) *entries = NULL;
     if (count != NULL) *count = 0;
     if (!may_wait(ndb)) return -1;
-    if (entries == NULL || count == NULL) return error_set(&ndb->error, ERR_PARAMETER, "no place for the list");
-    uint32_t code = api_dict_list(ndb->client, timeout_of(ndb->connection, timeout_ms), dict_done, &call);
+    if (entries == NULL || count == NULL)
+        return error_set(&ndb->error, ERR_PARAMETER, "no place for the list");
+    uint32_t code =
+        api_dict_list(ndb->client, timeout_of(ndb->connection, timeout_ms), dict_done, &call);
     if (finish_call(ndb, &call, code, "list of tables") != 0) return -1;
     *entries = call.entries;
     *count = call.result.list_count;
@@ -254,8 +267,8 @@ uint32_t ndb_column_type_text(const struct ndb_table *table, uint32_t id, char *
     return column_format_print(&column->format, text, size);
 }
 
-int ndb_value_print(const struct ndb_table *table, uint32_t id, const void *value, uint32_t value_size, uint32_t flags,
-                    char *text, uint32_t text_size)
+int ndb_value_print(const struct ndb_table *table, uint32_t id, const void *value,
+                    uint32_t value_size, uint32_t flags, char *text, uint32_t text_size)
 {
     const struct table_column *column = column_of(table, id);
     if (column == NULL || value == NULL || text == NULL) return -1;
@@ -271,8 +284,8 @@ uint32_t ndb_value_print_size(const struct ndb_table *table, uint32_t id)
     return column == NULL ? 0 : column_print_max(&column->format);
 }
 
-int ndb_value_parse(const struct ndb_table *table, uint32_t id, const char *text, uint32_t text_size, void *value,
-                    uint32_t value_capacity, uint32_t *size)
+int ndb_value_parse(const struct ndb_table *table, uint32_t id, const char *text,
+                    uint32_t text_size, void *value, uint32_t value_capacity, uint32_t *size)
 {
     const struct table_column *column = column_of(table, id);
     if (column == NULL) return ERR_NO_SUCH_COLUMN;

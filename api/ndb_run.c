@@ -7,7 +7,7 @@
 
 #define PAUSE_FIRST_US 500u
 #define PAUSE_MAX_US   100000u
-#define MANY_AT_ONCE   256u  /* Rows of ndb_change_many that are in flight together. */
+#define MANY_AT_ONCE   256u /* Rows of ndb_change_many that are in flight together. */
 
 /* ---- One row. ---- */
 
@@ -26,7 +26,8 @@ static uint32_t row_in(struct api_op *op, const uint32_t *pairs, uint32_t words)
 }
 
 /* Packs one row's operation into `tx`. 0 or an error number. */
-static uint32_t define(struct api_tx *tx, enum ndb_operation_type type, const struct ndb_record *record, void *row)
+static uint32_t define(struct api_tx *tx, enum ndb_operation_type type,
+                       const struct ndb_record *record, void *row)
 {
     uint32_t error = 0;
     uint32_t attr_words = 0;
@@ -41,7 +42,8 @@ static uint32_t define(struct api_tx *tx, enum ndb_operation_type type, const st
         if (attr_words == UINT32_MAX) return error;
     }
     if (attr_words == 0 && type == NDB_UPDATE) return ERR_DEFINE_STATUS;
-    if (attr_words == 0 && (type == NDB_INSERT || type == NDB_WRITE)) { /* Key columns only: one is named. */
+    if (attr_words == 0 &&
+        (type == NDB_INSERT || type == NDB_WRITE)) { /* Key columns only: one is named. */
         const struct table_column *column = record->field[record->key_field[0]].column;
         uint32_t size = column_value_size(&column->format, out, key_words * 4u);
         out[key_words] = attr_header(column->id, size);
@@ -69,14 +71,16 @@ static void tx_done(void *context, struct api_tx *tx)
 static int check_call(ndb_t *ndb, const struct ndb_record *record, const void *row)
 {
     if (ndb == NULL) return -1;
-    if (record == NULL || row == NULL) return error_set(&ndb->error, ERR_RECORD_NULL, "no record or no row");
-    if (ndb->callback_depth > 0) return error_set(&ndb->error, ERR_MISUSE_4507, "a call that waits, in a callback");
+    if (record == NULL || row == NULL)
+        return error_set(&ndb->error, ERR_RECORD_NULL, "no record or no row");
+    if (ndb->callback_depth > 0)
+        return error_set(&ndb->error, ERR_MISUSE_4507, "a call that waits, in a callback");
     ndb_now(ndb);
     return 0;
 }
 
-static int one_row(ndb_t *ndb, enum ndb_operation_type type, const struct ndb_record *record, void *row,
-                   uint32_t timeout_ms)
+static int one_row(ndb_t *ndb, enum ndb_operation_type type, const struct ndb_record *record,
+                   void *row, uint32_t timeout_ms)
 {
     volatile bool done = false;
     if (check_call(ndb, record, row) != 0) return -1;
@@ -84,7 +88,8 @@ static int one_row(ndb_t *ndb, enum ndb_operation_type type, const struct ndb_re
     if (tx == NULL) return error_set(&ndb->error, ERR_API_MEMORY, NULL);
     uint32_t error = define(tx, type, record, row);
     if (error == 0)
-        error = api_tx_execute(tx, API_COMMIT, timeout_of(ndb->connection, timeout_ms), tx_done, (void *)(uintptr_t)&done);
+        error = api_tx_execute(tx, API_COMMIT, timeout_of(ndb->connection, timeout_ms), tx_done,
+                               (void *)(uintptr_t)&done);
     if (error == 0) {
         if (!done) ndb_wait_for(ndb, &done, UINT64_MAX);
         error = api_tx_error(tx);
@@ -102,12 +107,14 @@ int ndb_read_row(ndb_t *ndb, const struct ndb_record *record, void *row, uint32_
     return one_row(ndb, NDB_READ, record, row, timeout_ms);
 }
 
-int ndb_insert_row(ndb_t *ndb, const struct ndb_record *record, const void *row, uint32_t timeout_ms)
+int ndb_insert_row(ndb_t *ndb, const struct ndb_record *record, const void *row,
+                   uint32_t timeout_ms)
 {
     return one_row(ndb, NDB_INSERT, record, (void *)(uintptr_t)row, timeout_ms);
 }
 
-int ndb_update_row(ndb_t *ndb, const struct ndb_record *record, const void *row, uint32_t timeout_ms)
+int ndb_update_row(ndb_t *ndb, const struct ndb_record *record, const void *row,
+                   uint32_t timeout_ms)
 {
     return one_row(ndb, NDB_UPDATE, record, (void *)(uintptr_t)row, timeout_ms);
 }
@@ -117,7 +124,8 @@ int ndb_write_row(ndb_t *ndb, const struct ndb_record *record, const void *row, 
     return one_row(ndb, NDB_WRITE, record, (void *)(uintptr_t)row, timeout_ms);
 }
 
-int ndb_delete_row(ndb_t *ndb, const struct ndb_record *record, const void *row, uint32_t timeout_ms)
+int ndb_delete_row(ndb_t *ndb, const struct ndb_record *record, const void *row,
+                   uint32_t timeout_ms)
 {
     return one_row(ndb, NDB_DELETE, record, (void *)(uintptr_t)row, timeout_ms);
 }
@@ -130,8 +138,8 @@ static void set_code(int32_t *codes, uint32_t index, uint32_t error)
 }
 
 /* Committed reads have nothing in common but the call: one transaction record carries them all. */
-int ndb_read_many(ndb_t *ndb, const struct ndb_record *record, void *rows, uint32_t stride, uint32_t count,
-                  int32_t *codes, uint32_t timeout_ms)
+int ndb_read_many(ndb_t *ndb, const struct ndb_record *record, void *rows, uint32_t stride,
+                  uint32_t count, int32_t *codes, uint32_t timeout_ms)
 {
     volatile bool done = false;
     if (check_call(ndb, record, rows) != 0) return -1;
@@ -139,7 +147,8 @@ int ndb_read_many(ndb_t *ndb, const struct ndb_record *record, void *rows, uint3
     if (tx == NULL) return error_set(&ndb->error, ERR_API_MEMORY, NULL);
     for (uint32_t i = 0; i < count; i++)
         set_code(codes, i, define(tx, NDB_READ, record, (uint8_t *)rows + (size_t)i * stride));
-    uint32_t error = api_tx_execute(tx, API_COMMIT, timeout_of(ndb->connection, timeout_ms), tx_done, (void *)(uintptr_t)&done);
+    uint32_t error = api_tx_execute(tx, API_COMMIT, timeout_of(ndb->connection, timeout_ms),
+                                    tx_done, (void *)(uintptr_t)&done);
     if (error != 0) {
         api_tx_close(tx);
         return error_set(&ndb->error, error, NULL);
@@ -149,7 +158,8 @@ int ndb_read_many(ndb_t *ndb, const struct ndb_record *record, void *rows, uint3
     struct api_op *op = api_tx_first(tx);
     while (op != NULL) {
         /* Rows whose definition failed have no operation: the row says which one this is. */
-        size_t index = (size_t)((uint8_t *)api_op_context2(op) - (uint8_t *)rows) / (stride == 0 ? 1 : stride);
+        size_t index =
+            (size_t)((uint8_t *)api_op_context2(op) - (uint8_t *)rows) / (stride == 0 ? 1 : stride);
         set_code(codes, (uint32_t)index, api_op_error(op));
         if (api_op_error(op) == 0) good++;
         op = api_op_next(op);
@@ -174,8 +184,8 @@ static void change_done(void *context, struct api_tx *tx)
     if (--many->open == 0) many->done = true;
 }
 
-static void change_one(struct many *many, struct change *change, enum ndb_operation_type type, void *row,
-                       uint32_t timeout_ms)
+static void change_one(struct many *many, struct change *change, enum ndb_operation_type type,
+                       void *row, uint32_t timeout_ms)
 {
     struct api_tx *tx = api_tx_start(many->ndb->client);
     uint32_t error = tx == NULL ? ERR_API_MEMORY : define(tx, type, many->record, row);
@@ -190,11 +200,13 @@ static void change_one(struct many *many, struct change *change, enum ndb_operat
     api_tx_close(tx);
 }
 
-int ndb_change_many(ndb_t *ndb, enum ndb_operation_type type, const struct ndb_record *record, const void *rows,
-                    uint32_t stride, uint32_t count, int32_t *codes, uint32_t timeout_ms)
+int ndb_change_many(ndb_t *ndb, enum ndb_operation_type type, const struct ndb_record *record,
+                    const void *rows, uint32_t stride, uint32_t count, int32_t *codes,
+                    uint32_t timeout_ms)
 {
     if (check_call(ndb, record, rows) != 0) return -1;
-    if (type == NDB_READ || (uint32_t)type > NDB_WRITE) return error_set(&ndb->error, ERR_PARAMETER, "type");
+    if (type == NDB_READ || (uint32_t)type > NDB_WRITE)
+        return error_set(&ndb->error, ERR_PARAMETER, "type");
     struct many many = {.ndb = ndb, .record = record, .codes = codes};
     uint32_t group = count < MANY_AT_ONCE ? count : MANY_AT_ONCE;
     struct change *changes = calloc(group + 1u, sizeof *changes);
@@ -204,7 +216,8 @@ int ndb_change_many(ndb_t *ndb, enum ndb_operation_type type, const struct ndb_r
         many.done = false;
         for (uint32_t i = first; i < end; i++) {
             changes[i - first].index = i;
-            change_one(&many, &changes[i - first], type, (uint8_t *)(uintptr_t)rows + (size_t)i * stride,
+            change_one(&many, &changes[i - first], type,
+                       (uint8_t *)(uintptr_t)rows + (size_t)i * stride,
                        timeout_of(ndb->connection, timeout_ms));
         }
         many.done = many.open == 0; /* Some may have ended at once. */
@@ -224,33 +237,41 @@ static uint64_t random_of(ndb_t *ndb)
     return ndb->random;
 }
 
-static int attempt(ndb_t *ndb, ndb_transaction_function function, void *context, uint32_t timeout_ms)
+static int attempt(ndb_t *ndb, ndb_transaction_function function, void *context,
+                   uint32_t timeout_ms)
 {
     struct ndb_transaction *t = ndb_transaction_start(ndb);
     if (t == NULL) return -1;
     int result = function(t, context);
-    if (result == 0 && api_tx_outcome(t->tx) == API_ACTIVE) result = ndb_execute(t, NDB_COMMIT, timeout_ms);
-    if (result == 0 && api_tx_outcome(t->tx) != API_COMMITTED && api_tx_error(t->tx) != 0) result = -1;
+    if (result == 0 && api_tx_outcome(t->tx) == API_ACTIVE)
+        result = ndb_execute(t, NDB_COMMIT, timeout_ms);
+    if (result == 0 && api_tx_outcome(t->tx) != API_COMMITTED && api_tx_error(t->tx) != 0)
+        result = -1;
     if (result != 0) {
         ndb->error = t->error;
         ndb->error.error.detail = ndb->error.detail;
-        if (ndb->error.error.code == 0) error_set(&ndb->error, ERR_CALLBACK, "the function gave up");
+        if (ndb->error.error.code == 0)
+            error_set(&ndb->error, ERR_CALLBACK, "the function gave up");
     }
     ndb_transaction_close(t);
     return result;
 }
 
-int ndb_run_transaction(ndb_t *ndb, ndb_transaction_function function, void *context, uint32_t timeout_ms)
+int ndb_run_transaction(ndb_t *ndb, ndb_transaction_function function, void *context,
+                        uint32_t timeout_ms)
 {
     if (ndb == NULL) return -1;
     if (function == NULL) return error_set(&ndb->error, ERR_PARAMETER, "no function");
-    if (ndb->callback_depth > 0) return error_set(&ndb->error, ERR_MISUSE_4507, "a call that waits, in a callback");
+    if (ndb->callback_depth > 0)
+        return error_set(&ndb->error, ERR_MISUSE_4507, "a call that waits, in a callback");
     uint32_t whole_ms = timeout_of(ndb->connection, timeout_ms);
     uint64_t end_ms = whole_ms == NDB_NO_TIMEOUT ? UINT64_MAX : now_ms() + whole_ms;
     uint64_t pause_us = PAUSE_FIRST_US;
     for (;;) {
         uint64_t now = now_ms();
-        uint32_t left_ms = end_ms == UINT64_MAX ? NDB_NO_TIMEOUT : now >= end_ms ? 1 : (uint32_t)(end_ms - now);
+        uint32_t left_ms = end_ms == UINT64_MAX ? NDB_NO_TIMEOUT
+                           : now >= end_ms      ? 1
+                                                : (uint32_t)(end_ms - now);
         if (attempt(ndb, function, context, left_ms) == 0) return 0;
         uint64_t this_us = pause_us / 2 + random_of(ndb) % (pause_us / 2 + 1);
         if (ndb->error.error.status != NDB_STATUS_TEMPORARY) return -1;

@@ -11,10 +11,10 @@ struct ndb_scan {
     struct api_scan *scan;
     struct ndb_record *record; /* Held; NULL for scans by columns. */
     struct error_slot error;
-    struct api_row row;        /* The current one. */
+    struct api_row row; /* The current one. */
     volatile bool ready;
     bool ended;
-    uint8_t *unpacked;         /* One row of the record. */
+    uint8_t *unpacked; /* One row of the record. */
 };
 
 static void scan_ready(void *context, struct api_scan *scan)
@@ -24,11 +24,12 @@ static void scan_ready(void *context, struct api_scan *scan)
     s->ready = true;
 }
 
-static struct ndb_scan *start(ndb_t *ndb, struct api_scan_options *core, const struct ndb_scan_options *options,
-                              uint32_t timeout_ms)
+static struct ndb_scan *start(ndb_t *ndb, struct api_scan_options *core,
+                              const struct ndb_scan_options *options, uint32_t timeout_ms)
 {
     uint32_t error = 0;
-    if (options != NULL && ((uint32_t)options->lock > NDB_COMMITTED_READ || options->batch_rows > 992)) {
+    if (options != NULL &&
+        ((uint32_t)options->lock > NDB_COMMITTED_READ || options->batch_rows > 992)) {
         error_set(&ndb->error, ERR_PARAMETER, "lock mode, or more than 992 rows per batch");
         return NULL;
     }
@@ -58,8 +59,8 @@ static struct ndb_scan *start(ndb_t *ndb, struct api_scan_options *core, const s
     return s;
 }
 
-struct ndb_scan *ndb_scan_start(ndb_t *ndb, const struct ndb_record *record, const struct ndb_scan_options *options,
-                                uint32_t timeout_ms)
+struct ndb_scan *ndb_scan_start(ndb_t *ndb, const struct ndb_record *record,
+                                const struct ndb_scan_options *options, uint32_t timeout_ms)
 {
     uint32_t attrs[ATTR_READ_MAX];
     if (ndb == NULL) return NULL;
@@ -71,7 +72,8 @@ struct ndb_scan *ndb_scan_start(ndb_t *ndb, const struct ndb_record *record, con
     core.attr_words = record_pack_read(record, options == NULL ? NULL : options->mask, attrs);
     uint8_t *unpacked = calloc(1, record->row_size + 1u);
     if (core.attr_words == 0 || unpacked == NULL) {
-        error_set(&ndb->error, unpacked == NULL ? ERR_API_MEMORY : ERR_PARAMETER, "no column wanted");
+        error_set(&ndb->error, unpacked == NULL ? ERR_API_MEMORY : ERR_PARAMETER,
+                  "no column wanted");
         free(unpacked);
         return NULL;
     }
@@ -86,7 +88,8 @@ struct ndb_scan *ndb_scan_start(ndb_t *ndb, const struct ndb_record *record, con
     return s;
 }
 
-struct ndb_scan *ndb_scan_start_columns(ndb_t *ndb, struct ndb_table *table, const uint32_t *columns, uint32_t count,
+struct ndb_scan *ndb_scan_start_columns(ndb_t *ndb, struct ndb_table *table,
+                                        const uint32_t *columns, uint32_t count,
                                         const struct ndb_scan_options *options, uint32_t timeout_ms)
 {
     uint32_t attrs[ATTR_READ_MAX];
@@ -123,17 +126,22 @@ static enum api_scan_step step(struct ndb_scan *s)
 
 static int next_row(struct ndb_scan *s, uint32_t timeout_ms)
 {
-    if (s->ndb->callback_depth > 0) return error_set(&s->error, ERR_MISUSE_4507, "ndb_scan_next in a callback");
+    if (s->ndb->callback_depth > 0)
+        return error_set(&s->error, ERR_MISUSE_4507, "ndb_scan_next in a callback");
     if (s->ended) return error_set(&s->error, ERR_SCAN_COMPLETE, NULL);
     if (timeout_ms != 0) {
         ndb_now(s->ndb);
         api_scan_set_timeout(s->scan, timeout_ms);
     }
     switch (step(s)) {
-    case API_SCAN_ROW: return 1;
-    case API_SCAN_END: s->ended = true; return 0;
+    case API_SCAN_ROW:
+        return 1;
+    case API_SCAN_END:
+        s->ended = true;
+        return 0;
     case API_SCAN_WAIT:
-    case API_SCAN_ERROR: break;
+    case API_SCAN_ERROR:
+        break;
     }
     error_set_outcome(&s->error, api_scan_error(s->scan), false);
     s->ndb->error = s->error;
@@ -206,8 +214,10 @@ void scans_drop(ndb_t *ndb)
 int ndb_scan_count(ndb_t *ndb, struct ndb_table *table, uint64_t *count, uint32_t timeout_ms)
 {
     if (ndb == NULL) return -1;
-    if (table == NULL || count == NULL) return error_set(&ndb->error, ERR_PARAMETER, "no table or no place");
-    if (ndb->callback_depth > 0) return error_set(&ndb->error, ERR_MISUSE_4507, "ndb_scan_count in a callback");
+    if (table == NULL || count == NULL)
+        return error_set(&ndb->error, ERR_PARAMETER, "no table or no place");
+    if (ndb->callback_depth > 0)
+        return error_set(&ndb->error, ERR_MISUSE_4507, "ndb_scan_count in a callback");
     struct api_scan_options core = {.table = table_core(table)};
     struct ndb_scan *s = start(ndb, &core, NULL, timeout_ms);
     if (s == NULL) return -1;

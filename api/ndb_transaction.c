@@ -37,7 +37,8 @@ struct ndb_transaction *ndb_transaction_start(ndb_t *ndb)
 
 static void free_operation(ndb_t *ndb, struct ndb_operation *operation)
 {
-    if (operation->record != NULL) ndb_record_release((struct ndb_record *)(uintptr_t)operation->record);
+    if (operation->record != NULL)
+        ndb_record_release((struct ndb_record *)(uintptr_t)operation->record);
     api_table_release(operation->table);
     free(operation->words);
     free(operation->result);
@@ -130,7 +131,9 @@ static uint32_t *begin(struct ndb_transaction *t, uint32_t words)
     if (api_tx_in_flight(t->tx)) {
         refuse(t, ERR_API_STATE, "the transaction is being executed");
     } else if (api_tx_outcome(t->tx) != API_ACTIVE) {
-        if (t->error.error.code == 0) refuse(t, api_tx_error(t->tx) != 0 ? api_tx_error(t->tx) : ERR_TRANSACTION_COMPLETE, "");
+        if (t->error.error.code == 0)
+            refuse(t, api_tx_error(t->tx) != 0 ? api_tx_error(t->tx) : ERR_TRANSACTION_COMPLETE,
+                   "");
     } else {
         refuse(t, ERR_API_MEMORY, "");
     }
@@ -143,14 +146,17 @@ static void core_options(struct api_op_options *out, enum ndb_operation_type typ
     uint32_t flags = options == NULL ? 0 : options->flags;
     out->operation = (enum key_operation)type;
     out->lock = LOCK_EXCLUSIVE;
-    if (type == NDB_READ) out->lock = options == NULL ? LOCK_COMMITTED : (enum lock_mode)options->lock;
+    if (type == NDB_READ)
+        out->lock = options == NULL ? LOCK_COMMITTED : (enum lock_mode)options->lock;
     out->flags = 0;
     if ((flags & NDB_OP_IGNORE_ERROR) != 0) out->flags |= KEY_IGNORE_ERROR;
     if ((flags & NDB_OP_NOWAIT) != 0) out->flags |= KEY_NOWAIT;
-    if (type == NDB_READ && (flags & (NDB_OP_IGNORE_ERROR | NDB_OP_ABORT_ON_ERROR)) == 0) out->flags |= API_OP_MAY_MISS;
+    if (type == NDB_READ && (flags & (NDB_OP_IGNORE_ERROR | NDB_OP_ABORT_ON_ERROR)) == 0)
+        out->flags |= API_OP_MAY_MISS;
 }
 
-static bool options_are_valid(enum ndb_operation_type type, const struct ndb_operation_options *options)
+static bool options_are_valid(enum ndb_operation_type type,
+                              const struct ndb_operation_options *options)
 {
     uint32_t both = NDB_OP_IGNORE_ERROR | NDB_OP_ABORT_ON_ERROR;
     if (options == NULL) return true;
@@ -176,7 +182,8 @@ struct definition {
 };
 
 /* Writes both sections; *attr_words is set. Returns the key's words, 0 and *error. */
-static uint32_t write_sections(const struct definition *d, uint32_t *out, uint32_t *attr_words, uint32_t *error)
+static uint32_t write_sections(const struct definition *d, uint32_t *out, uint32_t *attr_words,
+                               uint32_t *error)
 {
     const uint8_t *mask = d->options == NULL ? NULL : d->options->mask;
     uint32_t key_words = record_pack_key(d->key_record, d->key_row, out, error);
@@ -210,12 +217,16 @@ static uint32_t name_first_key(const struct api_table *table, uint32_t *out, uin
 static struct ndb_operation *define(struct ndb_transaction *t, const struct definition *d)
 {
     if (t == NULL) return NULL;
-    if (d->key_record == NULL || d->key_row == NULL) return refuse(t, ERR_RECORD_NULL, "no key record or row");
+    if (d->key_record == NULL || d->key_row == NULL)
+        return refuse(t, ERR_RECORD_NULL, "no key record or row");
     if (d->record != NULL && d->record->table != d->key_record->table)
-        return refuse(t, ERR_RECORDS_DIFFER, "key record and record are of different table objects");
-    if (!options_are_valid(d->type, d->options)) return refuse(t, ERR_OPTIONS_4295, "flags or lock mode");
+        return refuse(t, ERR_RECORDS_DIFFER,
+                      "key record and record are of different table objects");
+    if (!options_are_valid(d->type, d->options))
+        return refuse(t, ERR_OPTIONS_4295, "flags or lock mode");
     if (t->unsealed != NULL) seal_all(t);
-    uint32_t room = 2 * d->key_record->key_words_max + 1 + (d->record == NULL ? 0 : d->record->value_words_max);
+    uint32_t room =
+        2 * d->key_record->key_words_max + 1 + (d->record == NULL ? 0 : d->record->value_words_max);
     uint32_t *out = begin(t, room);
     if (out == NULL) return NULL;
     uint32_t error = 0;
@@ -239,44 +250,48 @@ static struct ndb_operation *define(struct ndb_transaction *t, const struct defi
     operation->sealed = true;
     operation->type = d->type;
     operation->record = d->key_record;
-    atomic_fetch_add_explicit(&((struct ndb_record *)(uintptr_t)d->key_record)->references, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&((struct ndb_record *)(uintptr_t)d->key_record)->references, 1,
+                              memory_order_relaxed);
     append(t, operation);
     return operation;
 }
 
-struct ndb_operation *ndb_read(struct ndb_transaction *t, const struct ndb_record *key_record, const void *key_row,
-                               const struct ndb_record *record, void *row, const struct ndb_operation_options *options)
+struct ndb_operation *ndb_read(struct ndb_transaction *t, const struct ndb_record *key_record,
+                               const void *key_row, const struct ndb_record *record, void *row,
+                               const struct ndb_operation_options *options)
 {
     struct definition d = {NDB_READ, key_record, key_row, record, NULL, row, options};
-    if (t != NULL && record != NULL && row == NULL) return refuse(t, ERR_PARAMETER, "no row to read into");
+    if (t != NULL && record != NULL && row == NULL)
+        return refuse(t, ERR_PARAMETER, "no row to read into");
     return define(t, &d);
 }
 
-struct ndb_operation *ndb_insert(struct ndb_transaction *t, const struct ndb_record *record, const void *row,
-                                 const struct ndb_operation_options *options)
+struct ndb_operation *ndb_insert(struct ndb_transaction *t, const struct ndb_record *record,
+                                 const void *row, const struct ndb_operation_options *options)
 {
     struct definition d = {NDB_INSERT, record, row, record, row, NULL, options};
     return define(t, &d);
 }
 
-struct ndb_operation *ndb_update(struct ndb_transaction *t, const struct ndb_record *key_record, const void *key_row,
-                                 const struct ndb_record *record, const void *row,
-                                 const struct ndb_operation_options *options)
+struct ndb_operation *ndb_update(struct ndb_transaction *t, const struct ndb_record *key_record,
+                                 const void *key_row, const struct ndb_record *record,
+                                 const void *row, const struct ndb_operation_options *options)
 {
     struct definition d = {NDB_UPDATE, key_record, key_row, record, row, NULL, options};
-    if (t != NULL && (record == NULL || row == NULL)) return refuse(t, ERR_RECORD_NULL, "no values to update");
+    if (t != NULL && (record == NULL || row == NULL))
+        return refuse(t, ERR_RECORD_NULL, "no values to update");
     return define(t, &d);
 }
 
-struct ndb_operation *ndb_write(struct ndb_transaction *t, const struct ndb_record *record, const void *row,
-                                const struct ndb_operation_options *options)
+struct ndb_operation *ndb_write(struct ndb_transaction *t, const struct ndb_record *record,
+                                const void *row, const struct ndb_operation_options *options)
 {
     struct definition d = {NDB_WRITE, record, row, record, row, NULL, options};
     return define(t, &d);
 }
 
-struct ndb_operation *ndb_delete(struct ndb_transaction *t, const struct ndb_record *key_record, const void *key_row,
-                                 const struct ndb_operation_options *options)
+struct ndb_operation *ndb_delete(struct ndb_transaction *t, const struct ndb_record *key_record,
+                                 const void *key_row, const struct ndb_operation_options *options)
 {
     struct definition d = {NDB_DELETE, key_record, key_row, NULL, NULL, NULL, options};
     return define(t, &d);
@@ -285,10 +300,12 @@ struct ndb_operation *ndb_delete(struct ndb_transaction *t, const struct ndb_rec
 /* ---- Defining column by column. ---- */
 
 struct ndb_operation *ndb_operation_define(struct ndb_transaction *t, struct ndb_table *table,
-                                           enum ndb_operation_type type, const struct ndb_operation_options *options)
+                                           enum ndb_operation_type type,
+                                           const struct ndb_operation_options *options)
 {
     if (t == NULL) return NULL;
-    if (table == NULL || (uint32_t)type > NDB_WRITE) return refuse(t, ERR_PARAMETER, "table or type of operation");
+    if (table == NULL || (uint32_t)type > NDB_WRITE)
+        return refuse(t, ERR_PARAMETER, "table or type of operation");
     if (!options_are_valid(type, options)) return refuse(t, ERR_OPTIONS_4295, "flags or lock mode");
     if (t->unsealed != NULL) seal_all(t);
     if (begin(t, 0) == NULL) return NULL;
@@ -323,10 +340,12 @@ static int set_failed(struct ndb_operation *operation, uint32_t code)
     return error_set(&operation->error, code, NULL);
 }
 
-int ndb_operation_set(struct ndb_operation *operation, uint32_t column, const void *value, uint32_t size)
+int ndb_operation_set(struct ndb_operation *operation, uint32_t column, const void *value,
+                      uint32_t size)
 {
     if (operation == NULL) return -1;
-    if (operation->sealed || operation->table == NULL) return set_failed(operation, ERR_DEFINE_STATUS);
+    if (operation->sealed || operation->table == NULL)
+        return set_failed(operation, ERR_DEFINE_STATUS);
     const struct table_def *def = api_table_def(operation->table);
     if (column >= def->column_count) return set_failed(operation, ERR_NO_SUCH_COLUMN);
     const struct table_column *target = &def->columns[column];
@@ -337,7 +356,8 @@ int ndb_operation_set(struct ndb_operation *operation, uint32_t column, const vo
         return set_failed(operation, ERR_SET_ON_READ);
     if (pairs_find(operation->words, operation->word_count, column, &old, &old_size))
         return set_failed(operation, key ? ERR_KEY_TWICE : ERR_RECORD_4289);
-    if (value == NULL && (target->flags & COLUMN_NULLABLE) == 0) return set_failed(operation, ERR_NULL_TO_NOT_NULL);
+    if (value == NULL && (target->flags & COLUMN_NULLABLE) == 0)
+        return set_failed(operation, ERR_NULL_TO_NOT_NULL);
     uint32_t code = value == NULL ? 0 : column_check(&target->format, value, size);
     if (code != 0) return set_failed(operation, code);
     if (value == NULL) size = 0;
@@ -352,7 +372,8 @@ int ndb_operation_set(struct ndb_operation *operation, uint32_t column, const vo
     return 0;
 }
 
-int ndb_operation_set_by_name(struct ndb_operation *operation, const char *column, const void *value, uint32_t size)
+int ndb_operation_set_by_name(struct ndb_operation *operation, const char *column,
+                              const void *value, uint32_t size)
 {
     if (operation == NULL) return -1;
     if (operation->table == NULL || column == NULL) return set_failed(operation, ERR_DEFINE_STATUS);
@@ -366,9 +387,11 @@ int ndb_operation_set_by_name(struct ndb_operation *operation, const char *colum
 int ndb_operation_get(struct ndb_operation *operation, uint32_t column)
 {
     if (operation == NULL) return -1;
-    if (operation->sealed || operation->table == NULL) return set_failed(operation, ERR_DEFINE_STATUS);
+    if (operation->sealed || operation->table == NULL)
+        return set_failed(operation, ERR_DEFINE_STATUS);
     if (operation->type != NDB_READ) return set_failed(operation, ERR_READ_NOT_ALLOWED);
-    if (column >= api_table_def(operation->table)->column_count) return set_failed(operation, ERR_NO_SUCH_COLUMN);
+    if (column >= api_table_def(operation->table)->column_count)
+        return set_failed(operation, ERR_NO_SUCH_COLUMN);
     if (operation->result_words == ATTR_READ_MAX) return set_failed(operation, ERR_READ_TOO_MUCH);
     if (operation->result == NULL) operation->result = malloc(ATTR_READ_MAX * 4u);
     if (operation->result == NULL) return set_failed(operation, ERR_API_MEMORY);
@@ -376,12 +399,14 @@ int ndb_operation_get(struct ndb_operation *operation, uint32_t column)
     return 0;
 }
 
-int ndb_operation_value(const struct ndb_operation *operation, uint32_t column, const void **value, uint32_t *size)
+int ndb_operation_value(const struct ndb_operation *operation, uint32_t column, const void **value,
+                        uint32_t *size)
 {
     if (value == NULL || size == NULL) return -1;
     *value = NULL;
     *size = 0;
-    if (operation == NULL || operation->op == NULL || operation->result == NULL || api_op_error(operation->op) != 0)
+    if (operation == NULL || operation->op == NULL || operation->result == NULL ||
+        api_op_error(operation->op) != 0)
         return -1;
     return pairs_find(operation->result, operation->result_words, column, value, size) ? 0 : -1;
 }
@@ -397,7 +422,8 @@ static uint32_t columns_in(struct api_op *op, const uint32_t *pairs, uint32_t wo
     return 0;
 }
 
-/* Key columns in table order, then the other pairs. Returns the key's words, 0: a key column is missing. */
+/* Key columns in table order, then the other pairs. Returns the key's words, 0: a key column is
+ * missing. */
 static uint32_t gather(const struct ndb_operation *operation, uint32_t *out, uint32_t *attr_words)
 {
     const struct table_def *def = api_table_def(operation->table);
@@ -405,12 +431,15 @@ static uint32_t gather(const struct ndb_operation *operation, uint32_t *out, uin
     uint32_t size;
     uint32_t at = 0;
     for (uint32_t i = 0; i < def->key_count; i++) {
-        if (!pairs_find(operation->words, operation->word_count, def->key_columns[i], &value, &size)) return 0;
+        if (!pairs_find(operation->words, operation->word_count, def->key_columns[i], &value,
+                        &size))
+            return 0;
         memcpy(out + at, value, words_of(size) * 4u);
         at += words_of(size);
     }
     uint32_t key_words = at;
-    for (uint32_t i = 0; i < operation->word_count; i += 1 + words_of(attr_size(operation->words[i]))) {
+    for (uint32_t i = 0; i < operation->word_count;
+         i += 1 + words_of(attr_size(operation->words[i]))) {
         uint32_t words = 1 + words_of(attr_size(operation->words[i]));
         if (def->columns[attr_column(operation->words[i])].key_index != COLUMN_NOT_IN_KEY) continue;
         memcpy(out + at, operation->words + i, words * 4u);
@@ -446,13 +475,15 @@ static uint32_t seal(struct ndb_operation *operation)
 
 static void seal_all(struct ndb_transaction *t)
 {
-    for (struct ndb_operation *operation = t->unsealed; operation != NULL; operation = operation->next) {
+    for (struct ndb_operation *operation = t->unsealed; operation != NULL;
+         operation = operation->next) {
         if (operation->sealed) continue;
         uint32_t error = seal(operation);
         operation->sealed = true;
         if (error != 0) operation->define_error = error;
     }
-    for (struct ndb_operation *operation = t->unsealed; operation != NULL; operation = operation->next) {
+    for (struct ndb_operation *operation = t->unsealed; operation != NULL;
+         operation = operation->next) {
         if (operation->define_error != 0 && t->error.error.code == 0)
             error_set(&t->error, operation->define_error, "an operation is not complete");
     }
@@ -486,14 +517,16 @@ static void executed(void *context, struct api_tx *tx)
     t->in_flight_async = false;
     ndb->async_pending--;
     ndb->async_done++;
-    if (ndb->async_done - ndb->poll_from >= ndb->poll_min || ndb->async_pending == 0) ndb->poll_done = true;
+    if (ndb->async_done - ndb->poll_from >= ndb->poll_min || ndb->async_pending == 0)
+        ndb->poll_done = true;
     int result = result_of(t);
     ndb->callback_depth++;
     callback(result, t, t->context);
     ndb->callback_depth--;
 }
 
-/* Seals what is open and asks the core. 0 or the error's number, also in the transaction's error. */
+/* Seals what is open and asks the core. 0 or the error's number, also in the transaction's error.
+ */
 static uint32_t start(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t timeout_ms)
 {
     ndb_t *ndb = t->ndb;
@@ -504,9 +537,11 @@ static uint32_t start(struct ndb_transaction *t, enum ndb_execute_type type, uin
     }
     if (t->unsealed != NULL) seal_all(t);
     if (t->error.error.code != 0 && type != NDB_ROLLBACK && api_tx_outcome(t->tx) == API_ACTIVE)
-        return (uint32_t)t->error.error.code; /* An operation could not be defined: nothing of the batch is sent. */
+        return (uint32_t)t->error.error
+            .code; /* An operation could not be defined: nothing of the batch is sent. */
     t->done = false;
-    uint32_t error = api_tx_execute(t->tx, (enum api_execute)type, timeout_of(ndb->connection, timeout_ms), executed, t);
+    uint32_t error = api_tx_execute(t->tx, (enum api_execute)type,
+                                    timeout_of(ndb->connection, timeout_ms), executed, t);
     if (error != 0) error_set_outcome(&t->error, error, false);
     return error;
 }
@@ -514,7 +549,8 @@ static uint32_t start(struct ndb_transaction *t, enum ndb_execute_type type, uin
 int ndb_execute(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t timeout_ms)
 {
     if (t == NULL) return -1;
-    if (t->ndb->callback_depth > 0) return error_set(&t->error, ERR_MISUSE_4507, "ndb_execute in a callback");
+    if (t->ndb->callback_depth > 0)
+        return error_set(&t->error, ERR_MISUSE_4507, "ndb_execute in a callback");
     t->callback = NULL;
     uint32_t error = start(t, type, timeout_ms);
     if (error != 0) {
@@ -531,7 +567,8 @@ int ndb_execute_async(struct ndb_transaction *t, enum ndb_execute_type type, uin
 {
     if (t == NULL) return -1;
     if (callback == NULL) return error_set(&t->error, ERR_NO_CALLBACK, NULL);
-    if (api_tx_in_flight(t->tx)) return error_set(&t->error, ERR_API_STATE, "the transaction is being executed");
+    if (api_tx_in_flight(t->tx))
+        return error_set(&t->error, ERR_API_STATE, "the transaction is being executed");
     t->callback = callback;
     t->context = context;
     t->in_flight_async = true;
@@ -572,13 +609,26 @@ const struct ndb_operation *ndb_transaction_error_operation(const struct ndb_tra
 {
     if (t == NULL) return NULL;
     const struct api_op *op = api_tx_error_op(t->tx);
-    for (const struct ndb_operation *operation = t->first; operation != NULL; operation = operation->next) {
+    for (const struct ndb_operation *operation = t->first; operation != NULL;
+         operation = operation->next) {
         if (operation->define_error != 0 || (op != NULL && operation->op == op)) return operation;
     }
     return NULL;
 }
 
-uint64_t ndb_transaction_epoch(const struct ndb_transaction *t) { return t == NULL ? 0 : api_tx_epoch(t->tx); }
-uint64_t ndb_transaction_id(const struct ndb_transaction *t) { return t == NULL ? 0 : api_tx_id(t->tx); }
-uint32_t ndb_transaction_node(const struct ndb_transaction *t) { return t == NULL ? 0 : api_tx_node(t->tx); }
-uint32_t ndb_pending(const ndb_t *ndb) { return ndb == NULL ? 0 : ndb->async_pending; }
+uint64_t ndb_transaction_epoch(const struct ndb_transaction *t)
+{
+    return t == NULL ? 0 : api_tx_epoch(t->tx);
+}
+uint64_t ndb_transaction_id(const struct ndb_transaction *t)
+{
+    return t == NULL ? 0 : api_tx_id(t->tx);
+}
+uint32_t ndb_transaction_node(const struct ndb_transaction *t)
+{
+    return t == NULL ? 0 : api_tx_node(t->tx);
+}
+uint32_t ndb_pending(const ndb_t *ndb)
+{
+    return ndb == NULL ? 0 : ndb->async_pending;
+}

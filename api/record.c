@@ -6,10 +6,12 @@
 
 /* ---- Making records. ---- */
 
-static uint32_t find_column(const struct table_def *def, const struct ndb_field *field, uint32_t *id)
+static uint32_t find_column(const struct table_def *def, const struct ndb_field *field,
+                            uint32_t *id)
 {
     if (field->column != NULL) {
-        const struct table_column *column = table_def_find(def, field->column, (uint32_t)strlen(field->column));
+        const struct table_column *column =
+            table_def_find(def, field->column, (uint32_t)strlen(field->column));
         if (column == NULL) return ERR_NO_SUCH_COLUMN;
         *id = column->id;
         return 0;
@@ -27,20 +29,23 @@ static bool may_be_string(const struct table_column *column)
     case COLUMN_VARCHAR:
     case COLUMN_VARBINARY:
     case COLUMN_LONGVARCHAR:
-    case COLUMN_LONGVARBINARY: return true;
-    default: return false;
+    case COLUMN_LONGVARBINARY:
+        return true;
+    default:
+        return false;
     }
 }
 
-static uint32_t compile_field(const struct table_column *column, const struct ndb_field *from, uint32_t row_size,
-                              struct record_field *to)
+static uint32_t compile_field(const struct table_column *column, const struct ndb_field *from,
+                              uint32_t row_size, struct record_field *to)
 {
     bool string = (from->flags & NDB_FIELD_CSTRING) != 0;
     uint32_t size = from->size == 0 && !string ? column->size_max : from->size;
     if (string && (!may_be_string(column) || size == 0)) return ERR_VALUE_LENGTH;
     if (!string && size < column->size_max) return ERR_VALUE_LENGTH;
     if (from->offset > row_size || size > row_size - from->offset) return ERR_RECORD_4291;
-    if (from->null_offset != NDB_NOT_NULLABLE && (from->null_offset >= row_size || from->null_bit > 7))
+    if (from->null_offset != NDB_NOT_NULLABLE &&
+        (from->null_offset >= row_size || from->null_bit > 7))
         return ERR_RECORD_4291;
     bool nullable = (column->flags & COLUMN_NULLABLE) != 0;
     *to = (struct record_field){
@@ -80,16 +85,19 @@ static void finish_record(struct ndb_record *record, const struct table_def *def
     }
 }
 
-struct ndb_record *ndb_record_create(ndb_t *ndb, struct ndb_table *table, const struct ndb_field *fields,
-                                     uint32_t count, uint32_t row_size)
+struct ndb_record *ndb_record_create(ndb_t *ndb, struct ndb_table *table,
+                                     const struct ndb_field *fields, uint32_t count,
+                                     uint32_t row_size)
 {
     if (ndb == NULL) return NULL;
     if (table == NULL || fields == NULL || count == 0 || count > TABLE_COLUMNS_MAX) {
-        error_set(&ndb->error, ERR_PARAMETER, "a record needs a table and 1 to %d fields", TABLE_COLUMNS_MAX);
+        error_set(&ndb->error, ERR_PARAMETER, "a record needs a table and 1 to %d fields",
+                  TABLE_COLUMNS_MAX);
         return NULL;
     }
     const struct table_def *def = api_table_def(table_core(table));
-    struct ndb_record *record = calloc(1, sizeof *record + def->column_count * sizeof record->field[0]);
+    struct ndb_record *record =
+        calloc(1, sizeof *record + def->column_count * sizeof record->field[0]);
     if (record == NULL) {
         error_set(&ndb->error, ERR_API_MEMORY, NULL);
         return NULL;
@@ -102,9 +110,11 @@ struct ndb_record *ndb_record_create(ndb_t *ndb, struct ndb_table *table, const 
         uint32_t id = 0;
         uint32_t code = find_column(def, &fields[i], &id);
         if (code == 0 && record->by_column[id] != RECORD_NO_FIELD) code = ERR_RECORD_4289;
-        if (code == 0) code = compile_field(&def->columns[id], &fields[i], row_size, &record->field[id]);
+        if (code == 0)
+            code = compile_field(&def->columns[id], &fields[i], row_size, &record->field[id]);
         if (code != 0) {
-            error_set(&ndb->error, code, "field %u (%s)", i, fields[i].column == NULL ? "by id" : fields[i].column);
+            error_set(&ndb->error, code, "field %u (%s)", i,
+                      fields[i].column == NULL ? "by id" : fields[i].column);
             free(record);
             return NULL;
         }
@@ -128,16 +138,21 @@ struct ndb_record *ndb_record_create_default(ndb_t *ndb, struct ndb_table *table
     uint32_t at = (def->null_count + 7u) / 8u;
     for (uint32_t i = 0; i < def->column_count; i++) {
         const struct table_column *column = &def->columns[i];
-        uint32_t align = column->array != COLUMN_FIXED ? 1 : column->size_max % 8 == 0 ? 8 : column->size_max % 4 == 0 ? 4 : 1;
+        uint32_t align = column->array != COLUMN_FIXED ? 1
+                         : column->size_max % 8 == 0   ? 8
+                         : column->size_max % 4 == 0   ? 4
+                                                       : 1;
         at = (at + align - 1) & ~(align - 1);
-        fields[i] = (struct ndb_field){.column_id = i, .offset = at, .null_offset = NDB_NOT_NULLABLE};
+        fields[i] =
+            (struct ndb_field){.column_id = i, .offset = at, .null_offset = NDB_NOT_NULLABLE};
         if ((column->flags & COLUMN_NULLABLE) != 0) {
             fields[i].null_offset = column->null_index / 8u;
             fields[i].null_bit = column->null_index % 8u;
         }
         at += column->size_max;
     }
-    struct ndb_record *record = ndb_record_create(ndb, table, fields, def->column_count, (at + 7u) & ~7u);
+    struct ndb_record *record =
+        ndb_record_create(ndb, table, fields, def->column_count, (at + 7u) & ~7u);
     free(fields);
     return record;
 }
@@ -156,7 +171,9 @@ uint32_t ndb_record_row_size(const struct ndb_record *record)
 
 static const struct record_field *field_of(const struct ndb_record *record, uint32_t column)
 {
-    if (record == NULL || column >= TABLE_COLUMNS_MAX || record->by_column[column] == RECORD_NO_FIELD) return NULL;
+    if (record == NULL || column >= TABLE_COLUMNS_MAX ||
+        record->by_column[column] == RECORD_NO_FIELD)
+        return NULL;
     return &record->field[record->by_column[column]];
 }
 
@@ -181,7 +198,8 @@ static uint32_t string_length(const struct record_field *field, const uint8_t *m
     return end == NULL ? field->size : (uint32_t)(end - member);
 }
 
-/* Writes the stored form of a member and pads it with zero bytes to words. Returns its size, 0 = does not fit. */
+/* Writes the stored form of a member and pads it with zero bytes to words. Returns its size, 0 =
+ * does not fit. */
 static uint32_t store_member(const struct record_field *field, const uint8_t *row, uint32_t *out)
 {
     const uint8_t *member = row + field->offset;
@@ -216,7 +234,8 @@ static uint32_t store_member(const struct record_field *field, const uint8_t *ro
     return size;
 }
 
-static bool stored_size_is_right(const struct record_field *field, const uint8_t *value, uint32_t size)
+static bool stored_size_is_right(const struct record_field *field, const uint8_t *value,
+                                 uint32_t size)
 {
     if (field->prefix == 0) return size == field->size_max;
     if (size < field->prefix || size > field->size_max) return false;
@@ -225,7 +244,8 @@ static bool stored_size_is_right(const struct record_field *field, const uint8_t
 }
 
 /* A stored value into its member. 0 or an error number. */
-static uint32_t load_member(const struct record_field *field, const uint8_t *value, uint32_t size, uint8_t *row)
+static uint32_t load_member(const struct record_field *field, const uint8_t *value, uint32_t size,
+                            uint8_t *row)
 {
     uint8_t *member = row + field->offset;
     if (!stored_size_is_right(field, value, size)) return ERR_REPLY_4212;
@@ -245,7 +265,8 @@ static uint32_t load_member(const struct record_field *field, const uint8_t *val
 
 static bool member_is_null(const struct record_field *field, const uint8_t *row)
 {
-    return field->null_offset != NDB_NOT_NULLABLE && (row[field->null_offset] & field->null_mask) != 0;
+    return field->null_offset != NDB_NOT_NULLABLE &&
+           (row[field->null_offset] & field->null_mask) != 0;
 }
 
 /* False: this row cannot say NULL. */
@@ -255,14 +276,15 @@ static bool set_null(const struct record_field *field, uint8_t *row, bool null)
     if (null) {
         row[field->null_offset] = (uint8_t)(row[field->null_offset] | field->null_mask);
     } else {
-        row[field->null_offset] = (uint8_t)(row[field->null_offset] & ~field->null_mask);
+        row[field->null_offset] = (uint8_t)(row[field->null_offset] & (uint8_t)~field->null_mask);
     }
     return true;
 }
 
 /* ---- Sections. ---- */
 
-uint32_t record_pack_key(const struct ndb_record *record, const void *row, uint32_t *out, uint32_t *error)
+uint32_t record_pack_key(const struct ndb_record *record, const void *row, uint32_t *out,
+                         uint32_t *error)
 {
     uint32_t at = 0;
     uint32_t keys = api_table_def(record->table)->key_count;
@@ -283,11 +305,11 @@ uint32_t record_pack_key(const struct ndb_record *record, const void *row, uint3
 
 static bool masked(const uint8_t *mask, uint32_t column)
 {
-    return mask == NULL || (mask[column / 8u] >> (column % 8u) & 1u) != 0;
+    return mask == NULL || ((uint32_t)mask[column / 8u] >> (column % 8u) & 1u) != 0;
 }
 
-uint32_t record_pack_values(const struct ndb_record *record, const void *row, const uint8_t *mask, uint32_t *out,
-                            uint32_t *error)
+uint32_t record_pack_values(const struct ndb_record *record, const void *row, const uint8_t *mask,
+                            uint32_t *out, uint32_t *error)
 {
     uint32_t at = 0;
     for (uint32_t i = 0; i < record->count; i++) {
@@ -325,8 +347,10 @@ uint32_t record_pack_read(const struct ndb_record *record, const uint8_t *mask, 
     return at;
 }
 
-/* Answers come in the order asked for, which is field order: the next field nearly always is the right one. */
-uint32_t record_unpack(const struct ndb_record *record, const uint32_t *pairs, uint32_t words, void *row)
+/* Answers come in the order asked for, which is field order: the next field nearly always is the
+ * right one. */
+uint32_t record_unpack(const struct ndb_record *record, const uint32_t *pairs, uint32_t words,
+                       void *row)
 {
     uint32_t at = 0;
     uint32_t next = 0;
@@ -336,7 +360,8 @@ uint32_t record_unpack(const struct ndb_record *record, const uint32_t *pairs, u
         uint32_t value_words = words_of(size);
         if (value_words > words - at - 1) return ERR_REPLY_4215;
         if (next >= record->count || record->field[next].id != column) {
-            if (column >= TABLE_COLUMNS_MAX || record->by_column[column] == RECORD_NO_FIELD) return ERR_REPLY_4213;
+            if (column >= TABLE_COLUMNS_MAX || record->by_column[column] == RECORD_NO_FIELD)
+                return ERR_REPLY_4213;
             next = record->by_column[column];
         }
         const struct record_field *field = &record->field[next++];
@@ -350,7 +375,8 @@ uint32_t record_unpack(const struct ndb_record *record, const uint32_t *pairs, u
     return 0;
 }
 
-bool pairs_find(const uint32_t *pairs, uint32_t words, uint32_t column, const void **value, uint32_t *size)
+bool pairs_find(const uint32_t *pairs, uint32_t words, uint32_t column, const void **value,
+                uint32_t *size)
 {
     uint32_t at = 0;
     while (at < words) {
@@ -368,7 +394,8 @@ bool pairs_find(const uint32_t *pairs, uint32_t words, uint32_t column, const vo
 
 /* ---- Values in rows, for programs that learn the table at run time. ---- */
 
-int ndb_row_set(const struct ndb_record *record, void *row, uint32_t column, const void *value, uint32_t size)
+int ndb_row_set(const struct ndb_record *record, void *row, uint32_t column, const void *value,
+                uint32_t size)
 {
     const struct record_field *field = field_of(record, column);
     if (field == NULL) return ERR_NO_SUCH_COLUMN;
@@ -379,7 +406,8 @@ int ndb_row_set(const struct ndb_record *record, void *row, uint32_t column, con
     return (int)(error != 0 ? error : load_member(field, value, size, row));
 }
 
-int ndb_row_parse(const struct ndb_record *record, void *row, uint32_t column, const char *text, uint32_t text_size)
+int ndb_row_parse(const struct ndb_record *record, void *row, uint32_t column, const char *text,
+                  uint32_t text_size)
 {
     const struct record_field *field = field_of(record, column);
     uint32_t size = 0;
@@ -388,14 +416,17 @@ int ndb_row_parse(const struct ndb_record *record, void *row, uint32_t column, c
     if (!set_null(field, row, false)) return ERR_NULL_TO_NOT_NULL;
     if (!field->string) {
         uint8_t *member = (uint8_t *)row + field->offset;
-        return (int)column_parse(&field->column->format, text, text_size, member, field->size, &size);
+        return (int)column_parse(&field->column->format, text, text_size, member, field->size,
+                                 &size);
     }
     uint32_t stored[COLUMN_BYTES_MAX / 4 + 2];
-    uint32_t error = column_parse(&field->column->format, text, text_size, stored, sizeof stored, &size);
+    uint32_t error =
+        column_parse(&field->column->format, text, text_size, stored, sizeof stored, &size);
     return (int)(error != 0 ? error : load_member(field, (const uint8_t *)stored, size, row));
 }
 
-int ndb_row_get(const struct ndb_record *record, const void *row, uint32_t column, const void **value, uint32_t *size)
+int ndb_row_get(const struct ndb_record *record, const void *row, uint32_t column,
+                const void **value, uint32_t *size)
 {
     const struct record_field *field = field_of(record, column);
     if (field == NULL) return ERR_NO_SUCH_COLUMN;

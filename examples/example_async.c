@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "examples/example_common.h"
 
-#define ROWS    1000u
-#define WINDOW  100u /* In flight at most. */
+#define ROWS   1000u
+#define WINDOW 100u /* In flight at most. */
 
 struct work {
     uint32_t good;
@@ -17,7 +17,8 @@ static void written(int result, struct ndb_transaction *t, void *context)
         work->good++;
     } else {
         work->bad++;
-        fprintf(stderr, "error %d: %s\n", ndb_transaction_error(t)->code, ndb_transaction_error(t)->text);
+        fprintf(stderr, "error %d: %s\n", ndb_transaction_error(t)->code,
+                ndb_transaction_error(t)->text);
     }
     ndb_transaction_close(t);
 }
@@ -33,9 +34,12 @@ int main(int argc, char **argv)
         row.id = 10000 + i;
         row.balance = i;
         /* The row is copied here: one variable serves for all. */
-        if (t == NULL || ndb_write(t, e.record, &row, NULL) == NULL) fail("define", ndb_transaction_error(t));
-        if (ndb_execute_async(t, NDB_COMMIT, 0, written, &work) != 0) fail("execute", ndb_transaction_error(t));
-        if (ndb_pending(e.ndb) >= WINDOW && ndb_poll(e.ndb, 10000, WINDOW / 2) < 0) fail("poll", ndb_error(e.ndb));
+        if (t == NULL || ndb_write(t, e.record, &row, NULL) == NULL)
+            fail("define", ndb_transaction_error(t));
+        if (ndb_execute_async(t, NDB_COMMIT, 0, written, &work) != 0)
+            fail("execute", ndb_transaction_error(t));
+        if (ndb_pending(e.ndb) >= WINDOW && ndb_poll(e.ndb, 10000, WINDOW / 2) < 0)
+            fail("poll", ndb_error(e.ndb));
     }
     while (ndb_pending(e.ndb) > 0) {
         if (ndb_poll(e.ndb, 10000, ndb_pending(e.ndb)) < 0) fail("poll", ndb_error(e.ndb));

@@ -28,7 +28,9 @@ int main(int argc, char **argv)
     good = ndb_read_many(e.ndb, e.record, rows, sizeof rows[0], ROWS, codes, 0);
     if (good < 0) fail("read", ndb_error(e.ndb));
     for (uint32_t i = 0; i < ROWS; i++) {
-        if (codes[i] != 0 || rows[i].balance != 2 * (int64_t)i || strcmp(rows[i].owner, "batch") != 0) return 1;
+        if (codes[i] != 0 || rows[i].balance != 2 * (int64_t)i ||
+            strcmp(rows[i].owner, "batch") != 0)
+            return 1;
     }
     printf("%d rows written and read\n", good);
 

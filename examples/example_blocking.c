@@ -1,4 +1,5 @@
-/* example_blocking.c -- single rows, and a transfer of money as a transaction that is tried again when it must be. */
+/* example_blocking.c -- single rows, and a transfer of money as a transaction that is tried again
+ * when it must be. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "examples/example_common.h"
 
@@ -9,14 +10,16 @@ struct transfer {
     int64_t amount;
 };
 
-/* Reads both accounts with locks, changes and commits them. Run again by the library after temporary errors. */
+/* Reads both accounts with locks, changes and commits them. Run again by the library after
+ * temporary errors. */
 static int transfer(struct ndb_transaction *t, void *context)
 {
     struct transfer *job = context;
     const struct ndb_record *record = job->e->record;
     struct account a = {.id = job->from};
     struct account b = {.id = job->to};
-    struct ndb_operation_options locked = {.lock = NDB_LOCK_EXCLUSIVE, .flags = NDB_OP_ABORT_ON_ERROR};
+    struct ndb_operation_options locked = {.lock = NDB_LOCK_EXCLUSIVE,
+                                           .flags = NDB_OP_ABORT_ON_ERROR};
 
     if (ndb_read(t, record, &a, record, &a, &locked) == NULL) return -1;
     if (ndb_read(t, record, &b, record, &b, &locked) == NULL) return -1;
@@ -41,9 +44,11 @@ int main(int argc, char **argv)
     if (ndb_run_transaction(e.ndb, transfer, &job, 5000) != 0) fail("transfer", ndb_error(e.ndb));
     if (ndb_read_row(e.ndb, e.record, &ann, 0) != 0) fail("read", ndb_error(e.ndb));
     if (ndb_read_row(e.ndb, e.record, &bob, 0) != 0) fail("read", ndb_error(e.ndb));
-    printf("%s %lld, %s %lld\n", ann.owner, (long long)ann.balance, bob.owner, (long long)bob.balance);
+    printf("%s %lld, %s %lld\n", ann.owner, (long long)ann.balance, bob.owner,
+           (long long)bob.balance);
     if (ann.balance != 70 || bob.balance != 80) return 1;
-    if (ndb_read_row(e.ndb, e.record, &missing, 0) == 0 || ndb_error(e.ndb)->classification != NDB_CLASS_NO_DATA)
+    if (ndb_read_row(e.ndb, e.record, &missing, 0) == 0 ||
+        ndb_error(e.ndb)->classification != NDB_CLASS_NO_DATA)
         return 1;
     if (ndb_delete_row(e.ndb, e.record, &bob, 0) != 0) fail("delete", ndb_error(e.ndb));
     example_close(&e);

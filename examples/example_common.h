@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One row of table `accounts`. Members hold the columns' stored values; owner is a C string for our convenience. */
+/* One row of table `accounts`. Members hold the columns' stored values; owner is a C string for our
+ * convenience. */
 struct account {
     uint32_t id;
     int64_t balance;
@@ -38,15 +39,17 @@ static inline struct example example_open(int argc, char **argv)
     struct example e = {0};
     ndb_error_t error;
     e.connection = ndb_connection_create(argc > 1 ? argv[1] : NULL, NULL);
-    if (ndb_connection_connect(e.connection, 30000) != 0 || ndb_connection_wait_until_ready(e.connection, 30000) < 0) {
+    if (ndb_connection_connect(e.connection, 30000) != 0 ||
+        ndb_connection_wait_until_ready(e.connection, 30000) < 0) {
         ndb_connection_error(e.connection, &error);
         fail("connect", &error);
     }
     e.ndb = ndb_open(e.connection, "example");
-    if (ndb_table_create(e.ndb,
-                         "CREATE TABLE IF NOT EXISTS accounts (id INT UNSIGNED NOT NULL PRIMARY KEY, "
-                         "balance BIGINT NOT NULL, owner VARCHAR(32) CHARACTER SET utf8mb4)",
-                         NULL, 0) != 0)
+    if (ndb_table_create(
+            e.ndb,
+            "CREATE TABLE IF NOT EXISTS accounts (id INT UNSIGNED NOT NULL PRIMARY KEY, "
+            "balance BIGINT NOT NULL, owner VARCHAR(32) CHARACTER SET utf8mb4)",
+            NULL, 0) != 0)
         fail("create table", ndb_error(e.ndb));
     e.table = ndb_table_open(e.ndb, "accounts", 0);
     if (e.table == NULL) fail("open table", ndb_error(e.ndb));

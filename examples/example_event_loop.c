@@ -1,4 +1,5 @@
-/* example_event_loop.c -- the library inside the application's own event loop: here poll(2) with a timer. */
+/* example_event_loop.c -- the library inside the application's own event loop: here poll(2) with a
+ * timer. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <poll.h>
 #include "examples/example_common.h"
@@ -59,7 +60,8 @@ int main(int argc, char **argv)
             ndb_execute_async(t, NDB_COMMIT, 0, written, item) != 0)
             fail("execute", ndb_transaction_error(t));
     }
-    /* Any loop will do: wait for the descriptor, at most as long as the library says, then let it work. */
+    /* Any loop will do: wait for the descriptor, at most as long as the library says, then let it
+     * work. */
     struct pollfd waiting = {.fd = ndb_fd(e.ndb), .events = POLLIN};
     ndb_process(e.ndb); /* Sends what was queued above. */
     while (app.done < ROWS) {

@@ -15,7 +15,9 @@ int main(int argc, char **argv)
 
     for (uint32_t i = 0; i < ROWS; i++)
         rows[i] = (struct account){.id = 40000 + i, .balance = 1, .owner = "scan"};
-    if (ndb_change_many(e.ndb, NDB_WRITE, e.record, rows, sizeof rows[0], ROWS, NULL, 0) != (int)ROWS) return 1;
+    if (ndb_change_many(e.ndb, NDB_WRITE, e.record, rows, sizeof rows[0], ROWS, NULL, 0) !=
+        (int)ROWS)
+        return 1;
 
     if (ndb_scan_count(e.ndb, e.table, &count, 0) != 0) fail("count", ndb_error(e.ndb));
 
@@ -39,7 +41,8 @@ int main(int argc, char **argv)
         uint32_t size;
         char text[256];
         if (ndb_scan_value(scan, column, &value, &size) != 0) return 1;
-        if (value != NULL && ndb_value_print(e.table, column, value, size, 0, text, sizeof text) >= 0)
+        if (value != NULL &&
+            ndb_value_print(e.table, column, value, size, 0, text, sizeof text) >= 0)
             printf("owner %s\n", text);
     }
     ndb_scan_close(scan); /* Before its end: the cluster is told. */

@@ -1,4 +1,5 @@
-/* api_fake.h -- a scripted server for the client core's tests: keeps what is sent, makes answers. */
+/* api_fake.h -- a scripted server for the client core's tests: keeps what is sent, makes answers.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <setjmp.h>
@@ -12,8 +13,8 @@
 #include "signals/api_reg.h"
 #include "signals/errors.h"
 
-#define OWN_NODE  50u
-#define SENT_MAX  512u
+#define OWN_NODE 50u
+#define SENT_MAX 512u
 
 /* One signal that the core has sent. */
 struct sent {
@@ -33,7 +34,8 @@ struct fake {
     uint64_t now;
 };
 
-static inline bool fake_send(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+static inline bool fake_send(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                             uint32_t count)
 {
     struct fake *fake = context;
     if (fake->full || fake->epoch[peer] != epoch) return false;
@@ -59,7 +61,8 @@ static inline void fake_close(void *context, uint32_t peer, uint32_t epoch, cons
 /* The next signal sent, which must be this one. Registrations are passed over. */
 static inline const uint32_t *fake_next(struct fake *fake, uint32_t gsn, uint32_t *peer)
 {
-    while (fake->sent_read < fake->sent_count && kind_gsn(fake->sent[fake->sent_read].words[0]) == GSN_API_REGREQ)
+    while (fake->sent_read < fake->sent_count &&
+           kind_gsn(fake->sent[fake->sent_read].words[0]) == GSN_API_REGREQ)
         fake->sent_read++;
     assert_true(fake->sent_read < fake->sent_count);
     const struct sent *sent = &fake->sent[fake->sent_read++];
@@ -70,16 +73,18 @@ static inline const uint32_t *fake_next(struct fake *fake, uint32_t gsn, uint32_
 
 static inline void fake_expect_nothing(struct fake *fake)
 {
-    while (fake->sent_read < fake->sent_count && kind_gsn(fake->sent[fake->sent_read].words[0]) == GSN_API_REGREQ)
+    while (fake->sent_read < fake->sent_count &&
+           kind_gsn(fake->sent[fake->sent_read].words[0]) == GSN_API_REGREQ)
         fake->sent_read++;
     assert_int_equal(fake->sent_read, fake->sent_count);
     fake->sent_count = fake->sent_read = 0;
 }
 
 /* An answer from `sender`; sections one after the other, each given as words and size. */
-static inline bool fake_answer_to(struct fake *fake, uint32_t receiver, uint32_t sender, uint32_t gsn,
-                                  const void *payload, uint32_t words, uint32_t sections,
-                                  const uint32_t *const *section, const uint32_t *size)
+static inline bool fake_answer_to(struct fake *fake, uint32_t receiver, uint32_t sender,
+                                  uint32_t gsn, const void *payload, uint32_t words,
+                                  uint32_t sections, const uint32_t *const *section,
+                                  const uint32_t *size)
 {
     uint32_t total = SIGNAL_HEAD_WORDS + words + sections;
     for (uint32_t i = 0; i < sections; i++)
@@ -102,23 +107,26 @@ static inline bool fake_answer_to(struct fake *fake, uint32_t receiver, uint32_t
     return fine;
 }
 
-#define ANSWER(fake, sender, GSN_NAME, ...)                                                                            \
+#define ANSWER(fake, sender, GSN_NAME, ...)                                                        \
     fake_answer((fake), (sender), GSN_##GSN_NAME, &(__VA_ARGS__), sizeof(__VA_ARGS__) / 4u)
 
-static inline void fake_answer(struct fake *fake, uint32_t sender, uint32_t gsn, const void *payload, uint32_t words)
+static inline void fake_answer(struct fake *fake, uint32_t sender, uint32_t gsn,
+                               const void *payload, uint32_t words)
 {
     uint32_t receiver = block_ref(OWN_NODE, BLOCK_API, api_client_instance(fake->client));
     assert_true(fake_answer_to(fake, receiver, sender, gsn, payload, words, 0, NULL, NULL));
 }
 
-static inline void fake_answer_section(struct fake *fake, uint32_t sender, uint32_t gsn, const void *payload,
-                                       uint32_t words, const uint32_t *section, uint32_t size)
+static inline void fake_answer_section(struct fake *fake, uint32_t sender, uint32_t gsn,
+                                       const void *payload, uint32_t words, const uint32_t *section,
+                                       uint32_t size)
 {
     uint32_t receiver = block_ref(OWN_NODE, BLOCK_API, api_client_instance(fake->client));
     assert_true(fake_answer_to(fake, receiver, sender, gsn, payload, words, 1, &section, &size));
 }
 
-static inline void fake_register(struct fake *fake, uint32_t node, uint32_t level, uint32_t president)
+static inline void fake_register(struct fake *fake, uint32_t node, uint32_t level,
+                                 uint32_t president)
 {
     struct api_regconf conf = {.sender_data = fake->epoch[node],
                                .version = NDB_VERSION,
@@ -126,8 +134,9 @@ static inline void fake_register(struct fake *fake, uint32_t node, uint32_t leve
                                .start_level = level,
                                .president = president,
                                .tc_count = 1};
-    assert_true(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_API, 0), block_ref(node, BLOCK_QMGR, 0),
-                               GSN_API_REGCONF, &conf, sizeof conf / 4u, 0, NULL, NULL));
+    assert_true(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_API, 0),
+                               block_ref(node, BLOCK_QMGR, 0), GSN_API_REGCONF, &conf,
+                               sizeof conf / 4u, 0, NULL, NULL));
 }
 
 static inline void fake_link_up(struct fake *fake, uint32_t node, uint32_t epoch)
@@ -178,7 +187,8 @@ static inline void fake_sleep(struct fake *fake, uint32_t ms)
     api_core_tick(fake->core, fake->now);
 }
 
-/* Table test/def/t: id int unsigned key, v int unsigned; two fragments, primaries on node 1 and 2 (if there are two). */
+/* Table test/def/t: id int unsigned key, v int unsigned; two fragments, primaries on node 1 and 2
+ * (if there are two). */
 static inline struct table_def *fake_table_def(void)
 {
     size_t size = table_def_size(4, 256);
@@ -187,8 +197,10 @@ static inline struct table_def *fake_table_def(void)
                                       .name_size = 2,
                                       .format = {.type = COLUMN_UNSIGNED, .length = 1},
                                       .flags = COLUMN_PRIMARY_KEY};
-    struct table_column_options v = {
-        .name = "v", .name_size = 1, .format = {.type = COLUMN_UNSIGNED, .length = 1}, .flags = COLUMN_NULLABLE};
+    struct table_column_options v = {.name = "v",
+                                     .name_size = 1,
+                                     .format = {.type = COLUMN_UNSIGNED, .length = 1},
+                                     .flags = COLUMN_NULLABLE};
     assert_int_equal(table_def_set_name(def, "test", 4, "t", 1), 0);
     assert_int_equal(table_def_add_column(def, &id), 0);
     assert_int_equal(table_def_add_column(def, &v), 0);
@@ -211,20 +223,23 @@ static inline void fake_dict_done(void *context, const struct api_dict_result *r
 }
 
 /* The GET_TABINFO_CONF for a request, from `node`. */
-static inline bool fake_answer_table(struct fake *fake, uint32_t node, const uint32_t *request, uint32_t nodes)
+static inline bool fake_answer_table(struct fake *fake, uint32_t node, const uint32_t *request,
+                                     uint32_t nodes)
 {
     struct table_def *def = fake_table_def();
     uint32_t words[512];
-    uint32_t distribution[3 + 4 + 4] = {2, 2, 8, 1, nodes > 1 ? 2 : 0, nodes > 1 ? 2 : 1, nodes > 1 ? 1 : 0};
+    uint32_t distribution[3 + 4 + 4] = {
+        2, 2, 8, 1, nodes > 1 ? 2 : 0, nodes > 1 ? 2 : 1, nodes > 1 ? 1 : 0};
     for (uint32_t i = 0; i < 4; i++)
         distribution[7 + i] = 0u | 1u << 16;
     const uint32_t *sections[2] = {words, distribution};
     uint32_t sizes[2] = {table_def_encode(def, words, 512), 11};
-    struct get_tabinfo_conf conf = {
-        .sender_data = request[SIGNAL_HEAD_WORDS], .table_id = def->table_id, .version = def->version};
+    struct get_tabinfo_conf conf = {.sender_data = request[SIGNAL_HEAD_WORDS],
+                                    .table_id = def->table_id,
+                                    .version = def->version};
     free(def);
-    return fake_answer_to(fake, request[2], block_ref(node, BLOCK_DBDICT, 0), GSN_GET_TABINFO_CONF, &conf,
-                          sizeof conf / 4u, 2, sections, sizes);
+    return fake_answer_to(fake, request[2], block_ref(node, BLOCK_DBDICT, 0), GSN_GET_TABINFO_CONF,
+                          &conf, sizeof conf / 4u, 2, sections, sizes);
 }
 
 static inline struct api_table *fake_table(struct fake *fake, uint32_t nodes)
@@ -258,8 +273,9 @@ static inline uint32_t fake_row_in(struct api_op *op, const uint32_t *pairs, uin
     return 0;
 }
 
-static inline struct api_op *fake_op(struct api_tx *tx, struct api_table *table, enum key_operation operation,
-                                     enum lock_mode lock, uint32_t flags, uint32_t key, struct fake_row *row)
+static inline struct api_op *fake_op(struct api_tx *tx, struct api_table *table,
+                                     enum key_operation operation, enum lock_mode lock,
+                                     uint32_t flags, uint32_t key, struct fake_row *row)
 {
     struct api_op_options options = {.table = table,
                                      .operation = operation,
@@ -289,8 +305,8 @@ static inline void fake_done(void *context, struct api_tx *tx)
     ++*(uint32_t *)context;
 }
 
-#define TC(node) block_ref((node), BLOCK_DBTC, 1)
-#define TCKEYREQ_OF(words) ((const struct tckeyreq *)(const void *)((words) + SIGNAL_HEAD_WORDS))
+#define TC(node)            block_ref((node), BLOCK_DBTC, 1)
+#define TCKEYREQ_OF(words)  ((const struct tckeyreq *)(const void *)((words) + SIGNAL_HEAD_WORDS))
 #define TC_CONNECT_OF(node) (0x5000u + (node))
 
 /* Answers the TCSEIZEREQ that must have been sent to `node`. Returns the client's api_connect. */
@@ -305,7 +321,8 @@ static inline uint32_t fake_seize(struct fake *fake, uint32_t node)
     return api_connect;
 }
 
-static inline void fake_keyconf(struct fake *fake, uint32_t node, uint32_t api_connect, uint64_t transid, bool committed)
+static inline void fake_keyconf(struct fake *fake, uint32_t node, uint32_t api_connect,
+                                uint64_t transid, bool committed)
 {
     struct tckeyconf conf = {.api_connect = api_connect,
                              .transid1 = (uint32_t)transid,
@@ -316,10 +333,14 @@ static inline void fake_keyconf(struct fake *fake, uint32_t node, uint32_t api_c
     ANSWER(fake, TC(node), TCKEYCONF, conf);
 }
 
-static inline void fake_row(struct fake *fake, uint32_t node, uint32_t api_op, uint64_t transid, uint32_t value)
+static inline void fake_row(struct fake *fake, uint32_t node, uint32_t api_op, uint64_t transid,
+                            uint32_t value)
 {
-    struct transid_ai ai = {
-        .api_op = api_op, .transid1 = (uint32_t)transid, .transid2 = (uint32_t)(transid >> 32), .rows = 1};
+    struct transid_ai ai = {.api_op = api_op,
+                            .transid1 = (uint32_t)transid,
+                            .transid2 = (uint32_t)(transid >> 32),
+                            .rows = 1};
     uint32_t row[3] = {2, attr_header(1, 4), value};
-    fake_answer_section(fake, block_ref(node, BLOCK_DBLQH, 1), GSN_TRANSID_AI, &ai, sizeof ai / 4u, row, 3);
+    fake_answer_section(fake, block_ref(node, BLOCK_DBLQH, 1), GSN_TRANSID_AI, &ai, sizeof ai / 4u,
+                        row, 3);
 }

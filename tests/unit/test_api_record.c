@@ -9,13 +9,20 @@ static struct table_def *make_def(void)
     size_t size = table_def_size(8, 1024);
     struct table_def *def = table_def_init(malloc(size), size, 8);
     const struct table_column_options columns[] = {
-        {.name = "id", .format = {.type = COLUMN_BIGUNSIGNED, .length = 1}, .flags = COLUMN_PRIMARY_KEY},
-        {.name = "tag", .format = {.type = COLUMN_VARBINARY, .length = 10}, .flags = COLUMN_PRIMARY_KEY},
-        {.name = "small", .format = {.type = COLUMN_MEDIUMINT, .length = 1}, .flags = COLUMN_NULLABLE},
+        {.name = "id",
+         .format = {.type = COLUMN_BIGUNSIGNED, .length = 1},
+         .flags = COLUMN_PRIMARY_KEY},
+        {.name = "tag",
+         .format = {.type = COLUMN_VARBINARY, .length = 10},
+         .flags = COLUMN_PRIMARY_KEY},
+        {.name = "small",
+         .format = {.type = COLUMN_MEDIUMINT, .length = 1},
+         .flags = COLUMN_NULLABLE},
         {.name = "text",
          .format = {.type = COLUMN_LONGVARCHAR, .collation = COLLATION_BINARY, .length = 300},
          .flags = COLUMN_NULLABLE},
-        {.name = "fixed", .format = {.type = COLUMN_CHAR, .collation = COLLATION_BINARY, .length = 6}},
+        {.name = "fixed",
+         .format = {.type = COLUMN_CHAR, .collation = COLLATION_BINARY, .length = 6}},
     };
     assert_int_equal(table_def_set_name(def, "test", 4, "r", 1), 0);
     for (uint32_t i = 0; i < 5; i++) {
@@ -47,9 +54,10 @@ static int open_table(void **state)
     const uint32_t *request = fake_next(s->fake, GSN_GET_TABINFO_REQ, NULL);
     const uint32_t *sections[2] = {words, distribution};
     uint32_t sizes[2] = {table_def_encode(def, words, 512), 5};
-    struct get_tabinfo_conf conf = {.sender_data = request[SIGNAL_HEAD_WORDS], .table_id = 9, .version = 1};
-    assert_true(fake_answer_to(s->fake, request[2], block_ref(1, BLOCK_DBDICT, 0), GSN_GET_TABINFO_CONF, &conf, 3, 2,
-                               sections, sizes));
+    struct get_tabinfo_conf conf = {
+        .sender_data = request[SIGNAL_HEAD_WORDS], .table_id = 9, .version = 1};
+    assert_true(fake_answer_to(s->fake, request[2], block_ref(1, BLOCK_DBDICT, 0),
+                               GSN_GET_TABINFO_CONF, &conf, 3, 2, sections, sizes));
     assert_int_equal(dict.result.error, 0);
     s->table = (struct ndb_table *)(void *)dict.result.table;
     free(def);
@@ -68,7 +76,7 @@ static int close_table(void **state)
 
 struct row {
     uint64_t id;
-    char tag[11];  /* String. */
+    char tag[11]; /* String. */
     uint8_t small[3];
     uint8_t text[302];
     char fixed[7]; /* String. */
@@ -86,7 +94,8 @@ static const struct ndb_field row_fields[] = {
 static void round_trip(void **state)
 {
     struct setup *s = *state;
-    struct ndb_record *record = ndb_record_create(&s->ndb, s->table, row_fields, 5, sizeof(struct row));
+    struct ndb_record *record =
+        ndb_record_create(&s->ndb, s->table, row_fields, 5, sizeof(struct row));
     assert_non_null(record);
     struct row in = {.id = 0x1122334455667788u, .tag = "ab", .small = {1, 2, 3}, .fixed = "xyz"};
     struct row out = {0};
@@ -155,7 +164,8 @@ static void bad_records(void **state)
 static void hostile_rows(void **state)
 {
     struct setup *s = *state;
-    struct ndb_record *record = ndb_record_create(&s->ndb, s->table, row_fields, 5, sizeof(struct row));
+    struct ndb_record *record =
+        ndb_record_create(&s->ndb, s->table, row_fields, 5, sizeof(struct row));
     struct row *row = malloc(sizeof *row); /* Exactly, so that a sanitizer sees a byte too many. */
     memset(row, 0, sizeof *row);
     const uint32_t unknown[1] = {attr_header(77, 0)};

@@ -18,8 +18,8 @@ static void on_ready(void *context, struct api_scan *scan)
     ((struct scan_run *)context)->ready++;
 }
 
-static struct scan_run begin(struct fake *fake, struct api_table *table, enum lock_mode lock, bool count,
-                             struct scan_run *run)
+static struct scan_run begin(struct fake *fake, struct api_table *table, enum lock_mode lock,
+                             bool count, struct scan_run *run)
 {
     uint32_t attrs[1] = {attr_header(ATTR_READ_ALL, 0)};
     uint32_t error = 0;
@@ -43,8 +43,8 @@ static struct scan_run begin(struct fake *fake, struct api_table *table, enum lo
 }
 
 /* `count` rows of one fragment: column 0 = first, first + 1, ... */
-static void rows(struct fake *fake, const struct scan_run *run, uint32_t node, uint32_t fragment, uint32_t first,
-                 uint32_t count)
+static void rows(struct fake *fake, const struct scan_run *run, uint32_t node, uint32_t fragment,
+                 uint32_t first, uint32_t count)
 {
     struct transid_ai ai = {.api_op = run->api_scan,
                             .transid1 = (uint32_t)run->transid,
@@ -57,16 +57,19 @@ static void rows(struct fake *fake, const struct scan_run *run, uint32_t node, u
         section[3 * i + 1] = attr_header(0, 4);
         section[3 * i + 2] = first + i;
     }
-    fake_answer_section(fake, block_ref(node, BLOCK_DBLQH, 1), GSN_TRANSID_AI, &ai, sizeof ai / 4u, section, 3 * count);
+    fake_answer_section(fake, block_ref(node, BLOCK_DBLQH, 1), GSN_TRANSID_AI, &ai, sizeof ai / 4u,
+                        section, 3 * count);
 }
 
-static void conf(struct fake *fake, const struct scan_run *run, uint32_t flags, const uint32_t *entries, uint32_t words)
+static void conf(struct fake *fake, const struct scan_run *run, uint32_t flags,
+                 const uint32_t *entries, uint32_t words)
 {
     struct scan_tabconf tabconf = {.api_scan = run->api_scan,
                                    .transid1 = (uint32_t)run->transid,
                                    .transid2 = (uint32_t)(run->transid >> 32),
                                    .flags = flags};
-    fake_answer_section(fake, TC(run->node), GSN_SCAN_TABCONF, &tabconf, sizeof tabconf / 4u, entries, words);
+    fake_answer_section(fake, TC(run->node), GSN_SCAN_TABCONF, &tabconf, sizeof tabconf / 4u,
+                        entries, words);
 }
 
 static void idle(struct fake *fake)
@@ -121,7 +124,8 @@ static void whole_scan(void **state)
     struct api_scan_options options = {.table = table, .ready = on_ready, .context = &run};
     run.scan = api_scan_start(fake->client, &options, 1000, &error);
     uint32_t gsn = kind_gsn(fake->sent[fake->sent_read].words[0]);
-    assert_true(gsn == GSN_SCAN_TABREQ || gsn == GSN_TCSEIZEREQ); /* At this node, or a new one at the other. */
+    assert_true(gsn == GSN_SCAN_TABREQ ||
+                gsn == GSN_TCSEIZEREQ); /* At this node, or a new one at the other. */
     api_scan_close(run.scan);
     api_table_release(table);
     fake_destroy(fake);
@@ -249,7 +253,8 @@ static void table_is_cached(void **state)
     fake_destroy(fake);
 }
 
-/* Reads move to another node; a malformed answer is an error; the deadline completes what nobody answers. */
+/* Reads move to another node; a malformed answer is an error; the deadline completes what nobody
+ * answers. */
 static void reading_tables(void **state)
 {
     (void)state;
@@ -263,25 +268,28 @@ static void reading_tables(void **state)
     struct get_tabinfo_conf bad = {.sender_data = request[SIGNAL_HEAD_WORDS]};
     const uint32_t *sections[2] = {(const uint32_t[]){1, 2, 3}, (const uint32_t[]){1, 1, 1}};
     uint32_t sizes[2] = {3, 3};
-    assert_true(fake_answer_to(fake, request[2], block_ref(peer, BLOCK_DBDICT, 0), GSN_GET_TABINFO_CONF, &bad,
-                               sizeof bad / 4u, 2, sections, sizes));
+    assert_true(fake_answer_to(fake, request[2], block_ref(peer, BLOCK_DBDICT, 0),
+                               GSN_GET_TABINFO_CONF, &bad, sizeof bad / 4u, 2, sections, sizes));
     assert_int_equal(dict.calls, 1);
     assert_int_equal(dict.result.error, ERR_REPLY_4215);
     assert_int_equal(api_dict_get(fake->client, "test/def/t", 1000, fake_dict_done, &dict), 0);
     request = fake_next(fake, GSN_GET_TABINFO_REQ, &peer);
-    struct get_tabinfo_ref ref = {.sender_data = request[SIGNAL_HEAD_WORDS], .error = ERR_NO_SUCH_TABLE};
+    struct get_tabinfo_ref ref = {.sender_data = request[SIGNAL_HEAD_WORDS],
+                                  .error = ERR_NO_SUCH_TABLE};
     ANSWER(fake, block_ref(peer, BLOCK_DBDICT, 0), GET_TABINFO_REF, ref);
     assert_int_equal(dict.result.error, ERR_NO_SUCH_TABLE);
     assert_int_equal(api_dict_get(fake->client, "test/def/t", 1000, fake_dict_done, &dict), 0);
     fake_sleep(fake, 1000);
     assert_int_equal(dict.calls, 3);
     assert_int_equal(dict.result.error, ERR_REQUEST_TIMEOUT);
-    assert_int_equal(api_dict_get(fake->client, "", 1000, fake_dict_done, &dict), ERR_TABLE_NAME_TOO_LONG);
+    assert_int_equal(api_dict_get(fake->client, "", 1000, fake_dict_done, &dict),
+                     ERR_TABLE_NAME_TOO_LONG);
     idle(fake);
     fake_destroy(fake);
 }
 
-/* Creation goes to the president and follows a redirection; a busy schema is tried again; a lost link is unknown. */
+/* Creation goes to the president and follows a redirection; a busy schema is tried again; a lost
+ * link is unknown. */
 static void creating_tables(void **state)
 {
     (void)state;
@@ -297,13 +305,15 @@ static void creating_tables(void **state)
     ANSWER(fake, block_ref(1, BLOCK_DBDICT, 0), CREATE_TABLE_REF, ref);
     fake_next(fake, GSN_CREATE_TABLE_REQ, &peer);
     assert_int_equal(peer, 3);
-    ANSWER(fake, block_ref(1, BLOCK_DBDICT, 0), CREATE_TABLE_REF, ref); /* From the node that is not asked any more. */
+    ANSWER(fake, block_ref(1, BLOCK_DBDICT, 0), CREATE_TABLE_REF,
+           ref); /* From the node that is not asked any more. */
     ref.error = ERR_SCHEMA_BUSY;
     ANSWER(fake, block_ref(3, BLOCK_DBDICT, 0), CREATE_TABLE_REF, ref);
     fake_expect_nothing(fake);
     fake_sleep(fake, 100);
     fake_next(fake, GSN_CREATE_TABLE_REQ, &peer);
-    struct create_table_conf conf_payload = {.sender_data = ref.sender_data, .table_id = 7, .version = 1};
+    struct create_table_conf conf_payload = {
+        .sender_data = ref.sender_data, .table_id = 7, .version = 1};
     ANSWER(fake, block_ref(peer, BLOCK_DBDICT, 0), CREATE_TABLE_CONF, conf_payload);
     assert_int_equal(dict.calls, 1);
     assert_int_equal(dict.result.error, 0);
@@ -327,16 +337,19 @@ static void listing_tables(void **state)
     assert_int_equal(api_dict_list(fake->client, 1000, fake_dict_done, &dict), 0);
     uint32_t ref = fake_next(fake, GSN_LIST_TABLES_REQ, NULL)[SIGNAL_HEAD_WORDS];
     struct list_tables_conf list = {.sender_data = ref, .count = 1, .next_id = 8};
-    fake_answer_section(fake, block_ref(1, BLOCK_DBDICT, 0), GSN_LIST_TABLES_CONF, &list, 3, entry, 6);
+    fake_answer_section(fake, block_ref(1, BLOCK_DBDICT, 0), GSN_LIST_TABLES_CONF, &list, 3, entry,
+                        6);
     assert_int_equal(fake_next(fake, GSN_LIST_TABLES_REQ, NULL)[SIGNAL_HEAD_WORDS + 1], 8);
     list.next_id = 0;
-    fake_answer_section(fake, block_ref(1, BLOCK_DBDICT, 0), GSN_LIST_TABLES_CONF, &list, 3, entry, 6);
+    fake_answer_section(fake, block_ref(1, BLOCK_DBDICT, 0), GSN_LIST_TABLES_CONF, &list, 3, entry,
+                        6);
     assert_int_equal(dict.calls, 1);
     assert_int_equal(dict.result.list_count, 2);
     assert_int_equal(api_dict_list(fake->client, 1000, fake_dict_done, &dict), 0);
     list.sender_data = fake_next(fake, GSN_LIST_TABLES_REQ, NULL)[SIGNAL_HEAD_WORDS];
     list.count = 2; /* More than the section holds. */
-    fake_answer_section(fake, block_ref(1, BLOCK_DBDICT, 0), GSN_LIST_TABLES_CONF, &list, 3, entry, 6);
+    fake_answer_section(fake, block_ref(1, BLOCK_DBDICT, 0), GSN_LIST_TABLES_CONF, &list, 3, entry,
+                        6);
     assert_int_equal(dict.result.error, ERR_REPLY_4215);
     idle(fake);
     fake_destroy(fake);
@@ -345,8 +358,9 @@ static void listing_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_scan),      cmocka_unit_test(locking_scan_waits), cmocka_unit_test(counts),
-        cmocka_unit_test(scan_errors),     cmocka_unit_test(table_is_cached),    cmocka_unit_test(reading_tables),
+        cmocka_unit_test(whole_scan),      cmocka_unit_test(locking_scan_waits),
+        cmocka_unit_test(counts),          cmocka_unit_test(scan_errors),
+        cmocka_unit_test(table_is_cached), cmocka_unit_test(reading_tables),
         cmocka_unit_test(creating_tables), cmocka_unit_test(listing_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

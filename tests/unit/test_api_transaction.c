@@ -39,7 +39,8 @@ static void commits(void **state)
         assert_int_equal(done, 1);
         assert_int_equal(api_tx_outcome(tx), API_COMMITTED);
         assert_int_equal(api_tx_epoch(tx), 5ull << 32 | 6);
-        fake_keyconf(fake, 1, api_connect, api_tx_id(tx), true); /* Once more: nobody waits for it. */
+        fake_keyconf(fake, 1, api_connect, api_tx_id(tx),
+                     true); /* Once more: nobody waits for it. */
         assert_int_equal(done, 1);
         api_tx_close(tx);
         fake_expect_nothing(fake);
@@ -99,7 +100,8 @@ static void committed_reads(void **state)
     uint32_t done = 0;
     struct api_tx *tx = api_tx_start(fake->client);
     fake_op(tx, table, OP_READ, LOCK_COMMITTED, API_OP_MAY_MISS, 1, &row[0]);
-    struct api_op *missing = fake_op(tx, table, OP_READ, LOCK_COMMITTED, API_OP_MAY_MISS, 2, &row[1]);
+    struct api_op *missing =
+        fake_op(tx, table, OP_READ, LOCK_COMMITTED, API_OP_MAY_MISS, 2, &row[1]);
     assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
     uint32_t first = TCKEYREQ_OF(fake_next(fake, GSN_TCKEYREQ, NULL))->api_op;
     const struct tckeyreq *second = TCKEYREQ_OF(fake_next(fake, GSN_TCKEYREQ, NULL));
@@ -111,7 +113,7 @@ static void committed_reads(void **state)
     ANSWER(fake, TC(1), TCKEYREF, ref);
     ANSWER(fake, TC(1), TCKEYREF, ref); /* Twice: the second is late. */
     assert_int_equal(done, 0);
-    fake_row(fake, 1, first, api_tx_id(tx) + 1, 3); /* Another transaction's: dropped. */
+    fake_row(fake, 1, first, api_tx_id(tx) + 1, 3);           /* Another transaction's: dropped. */
     fake_row(fake, 1, first ^ 0x01000000u, api_tx_id(tx), 3); /* Another generation. */
     assert_int_equal(row[0].calls, 0);
     fake_row(fake, 1, first, api_tx_id(tx), 4);
@@ -127,8 +129,8 @@ static void committed_reads(void **state)
     fake_destroy(fake);
 }
 
-static struct api_tx *begun(struct fake *fake, struct api_table *table, enum api_execute type, uint32_t *done,
-                            uint32_t *connect)
+static struct api_tx *begun(struct fake *fake, struct api_table *table, enum api_execute type,
+                            uint32_t *done, uint32_t *connect)
 {
     struct api_tx *tx = api_tx_start(fake->client);
     fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL);
@@ -138,7 +140,8 @@ static struct api_tx *begun(struct fake *fake, struct api_table *table, enum api
     return tx;
 }
 
-/* The coordinator aborts: the error and the operation are told, the record is used again without cleaning. */
+/* The coordinator aborts: the error and the operation are told, the record is used again without
+ * cleaning. */
 static void aborted_by_operation(void **state)
 {
     (void)state;
@@ -169,7 +172,8 @@ static void aborted_by_operation(void **state)
     fake_destroy(fake);
 }
 
-/* Deadline while a commit is in flight: unknown; before it: aborted. Either way the record is rolled back first. */
+/* Deadline while a commit is in flight: unknown; before it: aborted. Either way the record is
+ * rolled back first. */
 static void expires(void **state)
 {
     (void)state;
@@ -178,7 +182,8 @@ static void expires(void **state)
         struct api_table *table = fake_table(fake, 1);
         uint32_t done = 0;
         uint32_t connect = 0;
-        struct api_tx *tx = begun(fake, table, i == 0 ? API_COMMIT : API_NO_COMMIT, &done, &connect);
+        struct api_tx *tx =
+            begun(fake, table, i == 0 ? API_COMMIT : API_NO_COMMIT, &done, &connect);
         uint64_t transid = api_tx_id(tx);
         fake_sleep(fake, 999);
         assert_int_equal(done, 0);
@@ -197,8 +202,9 @@ static void expires(void **state)
         fake_next(fake, GSN_TCKEYREQ, NULL);
         api_tx_close(other);
         fake_next(fake, GSN_TCROLLBACKREQ, NULL);
-        struct tcrollbackconf conf = {
-            .api_connect = connect, .transid1 = (uint32_t)transid, .transid2 = (uint32_t)(transid >> 32)};
+        struct tcrollbackconf conf = {.api_connect = connect,
+                                      .transid1 = (uint32_t)transid,
+                                      .transid2 = (uint32_t)(transid >> 32)};
         ANSWER(fake, TC(1), TCROLLBACKCONF, conf);
         assert_int_equal(api_client_unclean(fake->client), 1); /* The other one's. */
         assert_int_equal(api_client_pending(fake->client), 0);
@@ -225,8 +231,10 @@ static void cleaning_refused(void **state)
     fake_expect_nothing(fake);
     fake_sleep(fake, 30);
     fake_next(fake, GSN_TCROLLBACKREQ, NULL);
-    struct tcrollbackref ref = {
-        .api_connect = connect, .transid1 = (uint32_t)transid, .transid2 = (uint32_t)(transid >> 32), .error = 1};
+    struct tcrollbackref ref = {.api_connect = connect,
+                                .transid1 = (uint32_t)transid,
+                                .transid2 = (uint32_t)(transid >> 32),
+                                .error = 1};
     ANSWER(fake, TC(1), TCROLLBACKREF, ref);
     const uint32_t *release = fake_next(fake, GSN_TCRELEASEREQ, NULL);
     assert_int_equal(release[SIGNAL_HEAD_WORDS], TC_CONNECT_OF(1));
@@ -261,7 +269,8 @@ static void link_loss(void **state)
             error = ERR_CLUSTER_FAILURE;
             outcome = API_UNKNOWN;
         }
-        if (i >= 3) fake_keyconf(fake, 1, connect, api_tx_id(tx), false); /* Idle between two executes. */
+        if (i >= 3)
+            fake_keyconf(fake, 1, connect, api_tx_id(tx), false); /* Idle between two executes. */
         if (i == 4) {
             assert_int_equal(api_tx_execute(tx, API_ROLLBACK, 1000, fake_done, &done), 0);
             error = 0;
@@ -352,7 +361,8 @@ static void refusals(void **state)
     struct api_tx *tx = api_tx_start(fake->client);
     fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL);
     fake->full = true;
-    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), ERR_API_SEND_BUFFER_4022);
+    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done),
+                     ERR_API_SEND_BUFFER_4022);
     fake->full = false;
     assert_int_equal(error_status(ERR_API_SEND_BUFFER_4022), ERROR_STATUS_TEMPORARY);
     api_tx_close(tx);
@@ -360,7 +370,8 @@ static void refusals(void **state)
     tx = api_tx_start(fake->client);
     fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL);
     assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
-    struct tcseizeref ref = {.sender_data = fake_next(fake, GSN_TCSEIZEREQ, NULL)[SIGNAL_HEAD_WORDS],
+    struct tcseizeref ref = {.sender_data =
+                                 fake_next(fake, GSN_TCSEIZEREQ, NULL)[SIGNAL_HEAD_WORDS],
                              .error = ERR_TC_TRANSACTIONS};
     ANSWER(fake, TC(1), TCSEIZEREF, ref);
     assert_int_equal(done, 1);
@@ -373,7 +384,8 @@ static void refusals(void **state)
     fake_register(fake, 1, START_STOPPING_1, 1);
     tx = api_tx_start(fake->client);
     fake_op(tx, table, OP_READ, LOCK_COMMITTED, 0, 42, NULL);
-    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), ERR_CLUSTER_UNAVAILABLE);
+    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done),
+                     ERR_CLUSTER_UNAVAILABLE);
     api_tx_close(tx);
     idle(fake);
     api_table_release(table);
@@ -391,8 +403,8 @@ static void forged(void **state)
     assert_false(fake_answer_to(fake, own, TC(1), GSN_TCKEYREQ, &conf, words, 0, NULL, NULL));
     assert_false(fake_answer_to(fake, own, TC(1), GSN_TCKEYCONF, &conf, words - 1, 0, NULL, NULL));
     assert_false(fake_answer_to(fake, own, TC(1), GSN_TRANSID_AI, &conf, words, 0, NULL, NULL));
-    assert_false(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_DBTC, 1), TC(1), GSN_TCKEYCONF, &conf, words, 0, NULL,
-                                NULL));
+    assert_false(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_DBTC, 1), TC(1), GSN_TCKEYCONF,
+                                &conf, words, 0, NULL, NULL));
     assert_false(fake_answer_to(fake, own, TC(9), GSN_TCKEYCONF, &conf, words, 0, NULL, NULL));
     assert_true(fake_answer_to(fake, own, TC(1), GSN_TCKEYCONF, &conf, words, 0, NULL, NULL));
     assert_true(fake_answer_to(fake, own + 5, TC(1), GSN_TCKEYCONF, &conf, words, 0, NULL, NULL));
@@ -421,12 +433,18 @@ static void heartbeats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commits),          cmocka_unit_test(rows_in_any_order),
-        cmocka_unit_test(committed_reads),  cmocka_unit_test(aborted_by_operation),
-        cmocka_unit_test(expires),          cmocka_unit_test(cleaning_refused),
-        cmocka_unit_test(link_loss),        cmocka_unit_test(seizes_elsewhere),
-        cmocka_unit_test(reads_and_lost_nodes), cmocka_unit_test(refusals),
-        cmocka_unit_test(forged),           cmocka_unit_test(heartbeats),
+        cmocka_unit_test(commits),
+        cmocka_unit_test(rows_in_any_order),
+        cmocka_unit_test(committed_reads),
+        cmocka_unit_test(aborted_by_operation),
+        cmocka_unit_test(expires),
+        cmocka_unit_test(cleaning_refused),
+        cmocka_unit_test(link_loss),
+        cmocka_unit_test(seizes_elsewhere),
+        cmocka_unit_test(reads_and_lost_nodes),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(forged),
+        cmocka_unit_test(heartbeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
