@@ -223,6 +223,10 @@ void sim_apply(struct sim_world *world, const struct sim_event *event)
 void sim_faults_off(struct sim_world *world)
 {
     world->faults_off = true;
+    for (uint32_t i = 0; i < world->plan.count; i++) { /* What was armed is disarmed. */
+        const struct sim_event *event = &world->plan.event[i];
+        if (event->action == SIM_INSERT) sim_insert(world, event->arg[0], event->arg[1], 0, 0);
+    }
     world->plan.count = 0;
     sim_plan_refresh(world);
     world->options.latency_min_us = 1;

@@ -185,7 +185,7 @@ static int run_one(const struct arguments *arguments, const struct sim_plan *pla
     swarm_draw(&run->swarm, seed);
     swarm_print(&run->swarm, text, sizeof text);
     if (!arguments->quiet && !arguments->hash) printf("seed %llu: %s\n", (unsigned long long)seed, text);
-    run_seed(run, seed);
+    run_seed(run);
     int verdict = (int)sim_verdict_of(run->world);
     *hash = sim_hash(run->world);
     if (verdict != 0) print_failure(run, arguments, seed);

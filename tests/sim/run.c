@@ -35,6 +35,8 @@ struct waiting {
     uint32_t error;
     enum api_outcome outcome;
     struct api_table *table;
+    uint32_t table_id;
+    uint32_t version;
 };
 
 static bool is_done(void *context)
@@ -55,6 +57,8 @@ static void dict_done(void *context, const struct api_dict_result *result)
     waiting->done = true;
     waiting->error = result->error;
     waiting->table = result->table;
+    waiting->table_id = result->table_id;
+    waiting->version = result->version;
 }
 
 static void tx_done(void *context, struct api_tx *tx)
@@ -361,20 +365,72 @@ static void check_stopped(struct run *run)
         run_fail(run, SIM_LIVENESS, "a data node lives on although the cluster has to stop");
 }
 
-void run_seed(struct run *run, uint64_t seed)
+bool run_start(struct run *run)
 {
     static const char *const names[] = {"bank", "register", "static", "churn0", "churn1"};
-    if (run->swarm.seed == 0) swarm_draw(&run->swarm, seed);
     run->table_count = TABLE_CHURN + run->swarm.churn_tables;
     for (uint32_t table = 0; table < run->table_count; table++)
         run->def[table] = row_table(run, table, names[table]);
     cluster_build(run);
     if (!sim_run_until(run->world, all_started, run, START_US)) {
         if (!failed(run)) run_fail(run, SIM_LIVENESS, "the cluster did not start");
-        return;
+        return false;
     }
     set_up(run);
-    if (failed(run)) return;
+    return !failed(run);
+}
+
+/* One try of the session's items as one transaction; for scenarios. */
+uint32_t run_try(struct run *run, struct session *session, enum lock_mode lock, enum api_outcome *outcome)
+{
+    struct waiting waiting = {0};
+    uint32_t error = ERR_API_MEMORY;
+    if (session_define(session, 0, lock, 0)) {
+        error = api_tx_execute(session->tx, API_COMMIT, 60000, tx_done, &waiting);
+        if (error == 0) wait_for(run, &waiting);
+        if (error == 0) error = waiting.error;
+    } else if (session->tx != NULL) {
+        error = api_tx_error(session->tx);
+    }
+    if (session->tx != NULL) api_tx_close(session->tx);
+    session->tx = NULL;
+    *outcome = waiting.outcome;
+    return error;
+}
+
+/* One try to create and to drop a table. */
+uint32_t run_try_schema(struct run *run, struct session *session, const struct table_def *def)
+{
+    struct waiting waiting = {0};
+    uint32_t error = api_dict_create(session->api, def, 60000, dict_done, &waiting);
+    if (error != 0) return error;
+    wait_for(run, &waiting);
+    if (waiting.error != 0 || failed(run)) return waiting.error;
+    uint32_t id = waiting.table_id;
+    uint32_t version = waiting.version;
+    for (uint32_t tries = 0; tries < SETUP_TRIES && !failed(run); tries++) {
+        waiting = (struct waiting){0};
+        error = api_dict_drop(session->api, id, version, 60000, dict_done, &waiting);
+        if (error == 0) wait_for(run, &waiting);
+        if (error == 0 && waiting.error == 0) return 0;
+    }
+    return waiting.error;
+}
+
+/* After the scenario: everybody leaves, and nothing is left of them. */
+void run_end(struct run *run)
+{
+    for (uint32_t i = 0; i < run->swarm.clients; i++)
+        client_kill(&run->client[i]);
+    sim_run_until(run->world, quiet, run, sim_now_us(run->world) + 20u * SECOND_US);
+    check_pools(run);
+    sim_check_nodes(run->world);
+    if (!failed(run)) check_replicas(run);
+}
+
+void run_seed(struct run *run)
+{
+    if (!run_start(run)) return;
     work(run);
     if (failed(run)) return;
     if (run->stopping_cluster) check_stopped(run);

@@ -11,7 +11,8 @@
 #define CLIENT_NODE  40u /* First client's node id. */
 
 enum work_no { WORK_BANK, WORK_AUDIT, WORK_REGISTER, WORK_CHURN, WORK_SCAN, WORK_SCHEMA, WORK_FILL, WORK_COUNT };
-enum fault_no { FAULT_CUT = 1, FAULT_STALL = 2, FAULT_SLOW = 4, FAULT_KILL = 8, FAULT_DATA_CUT = 16, FAULT_ALL = 31 };
+enum fault_no { FAULT_CUT = 1, FAULT_STALL = 2, FAULT_SLOW = 4, FAULT_KILL = 8, FAULT_DATA_CUT = 16,
+                FAULT_INSERT = 32 };
 
 /* Tables: what each is for. From TABLE_CHURN on: rows that come and go. */
 enum { TABLE_BANK = 0, TABLE_REGISTER, TABLE_STATIC, TABLE_CHURN };
@@ -160,12 +161,19 @@ struct run {
     const char *trace;
     bool verbose;
     uint64_t until;
+    void (*hook)(struct run *run, const uint32_t *words); /* Scenarios: every executed signal. */
+    void *hook_context;
     struct open_request *open;
     uint32_t open_count;
 };
 
-/* Runs one seed from start to end. The verdict is in run->world until run_free(). */
-void run_seed(struct run *run, uint64_t seed);
+/* Runs the drawn swarm from start to end. The verdict is in run->world until run_free(). */
+void run_seed(struct run *run);
+/* In parts, for scenarios: the cluster with its tables; single requests; the checks when all have left. */
+bool run_start(struct run *run);
+uint32_t run_try(struct run *run, struct session *session, enum lock_mode lock, enum api_outcome *outcome);
+uint32_t run_try_schema(struct run *run, struct session *session, const struct table_def *def);
+void run_end(struct run *run);
 void run_free(struct run *run);
 void run_fail(struct run *run, enum sim_verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

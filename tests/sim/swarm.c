@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "ndbmtd/layout.h"
+#include "signals/errors.h"
 #include "signals/table_def.h"
 #include "tests/sim/run.h"
 
@@ -54,6 +55,7 @@ static void draw_faults(struct swarm *swarm, struct rng *rng)
     if (rng_chance(rng, 1, 3)) return; /* A quiet world. */
     for (uint32_t fault = FAULT_CUT; fault <= FAULT_KILL; fault *= 2)
         swarm->faults |= rng_chance(rng, 1, 2) ? fault : 0;
+    swarm->faults |= rng_chance(rng, 1, 3) ? FAULT_INSERT : 0;
     if (swarm->data_nodes > 1 && rng_chance(rng, 1, 15)) swarm->faults |= FAULT_DATA_CUT;
 }
 
@@ -187,6 +189,28 @@ static void draw_event(struct sim_plan *plan, const struct swarm *swarm, struct 
     }
 }
 
+/* Points that may fire at any time and only mean a temporary error or a delay: armed, and disarmed later. */
+static void draw_insert(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
+{
+    static const uint32_t inserts[][2] = {
+        {BLOCK_DBTC, 8001},  {BLOCK_DBTC, 8002},  {BLOCK_DBTC, 8003},  {BLOCK_DBTC, 8004},
+        {BLOCK_DBTC, 8005},  {BLOCK_DBLQH, 5001}, {BLOCK_DBLQH, 5002}, {BLOCK_DBLQH, 5003},
+        {BLOCK_DBLQH, 5004}, {BLOCK_DBLQH, 5005}, {BLOCK_DBLQH, 5006}, {BLOCK_DBLQH, 5007},
+    };
+    const uint32_t *insert = inserts[rng_below(rng, sizeof inserts / sizeof inserts[0])];
+    uint64_t at = rng_below(rng, 1500000);
+    uint32_t node = draw_data_node(swarm, rng);
+    uint32_t length_us = between(rng, 1, 100000);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct sim_event *event = sim_plan_at(plan, at + i * length_us, SIM_INSERT);
+        if (event == NULL) return;
+        event->arg[0] = node;
+        event->arg[1] = insert[0];
+        event->arg[2] = i == 0 ? insert[1] : 0;
+        event->arg[3] = ERR_LQH_RESOURCE_414;
+    }
+}
+
 void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
 {
     plan->count = 0;
@@ -196,6 +220,9 @@ void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng
         for (uint32_t i = 0; i < count; i++)
             draw_event(plan, swarm, rng, fault, rng_below(rng, 1500000));
     }
+    uint32_t inserts = (swarm->faults & FAULT_INSERT) == 0 ? 0 : between(rng, 1, 8);
+    for (uint32_t i = 0; i < inserts; i++)
+        draw_insert(plan, swarm, rng);
     if ((swarm->faults & FAULT_DATA_CUT) == 0) return;
     struct sim_event *event = sim_plan_at(plan, 500000 + rng_below(rng, 1000000), SIM_CUT);
     if (event == NULL) return;

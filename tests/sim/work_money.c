@@ -21,6 +21,12 @@ bool still_active(struct session *session)
     return api_tx_outcome(session->tx) == API_ACTIVE && api_tx_error(session->tx) == 0;
 }
 
+/* Committed, but rows that were read got lost with a link. */
+bool rows_lost(struct session *session)
+{
+    return api_tx_error(session->tx) == ERR_COMMITTED_READS_LOST;
+}
+
 static void need_rows(struct session *session)
 {
     for (uint32_t i = 0; i < session->count; i++) {
@@ -86,7 +92,7 @@ static void audited(void *context, struct api_tx *tx)
     struct session *session = context;
     struct run *run = session->client->run;
     (void)tx;
-    if (still_active(session) || api_tx_outcome(session->tx) == API_COMMITTED) {
+    if ((still_active(session) || api_tx_outcome(session->tx) == API_COMMITTED) && !rows_lost(session)) {
         uint64_t sum = 0;
         need_rows(session);
         for (uint32_t i = 0; i < session->count; i++)
@@ -132,7 +138,10 @@ static void register_done(void *context, struct api_tx *tx)
     enum api_outcome outcome = outcome_of(session);
     count_outcome(run, outcome);
     enum reg_end end = outcome == API_COMMITTED ? REG_DONE : outcome == API_ABORTED ? REG_ABORTED : REG_UNKNOWN;
-    if (end == REG_DONE && item->operation == OP_READ) need_rows(session);
+    if (end == REG_DONE && item->operation == OP_READ) {
+        if (rows_lost(session)) end = REG_ABORTED;
+        else need_rows(session);
+    }
     reg_finish(run, session->reg_index, end, item->got);
     session_done(session);
 }

@@ -6,6 +6,7 @@
 /* work_money.c */
 enum api_outcome outcome_of(struct session *session);
 bool still_active(struct session *session);
+bool rows_lost(struct session *session);
 void bank_start(struct session *session);
 void audit_start(struct session *session);
 void register_start(struct session *session);
