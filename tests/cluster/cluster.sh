@@ -153,6 +153,8 @@ start_cluster() {
         [ "$try" -lt 3 ] || die "the management server does not start"
     done
     for ((id = 1; id <= $1; id++)); do start_node "$id"; done
+    sleep 0.2
+    for id in "${NODE_PIDS[@]}"; do kill -0 "$id" 2>/dev/null || die "a data node does not start"; done
     want 0 "$BIN/ndb_waiter" --timeout=40
     want_text out "Node $1: STARTED"
     [ "$FAILED" -eq 0 ] || exit 1
