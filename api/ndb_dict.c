@@ -299,3 +299,31 @@ int ndb_value_check(const struct ndb_table *table, uint32_t id, const void *valu
     if (column == NULL) return ERR_NO_SUCH_COLUMN;
     return (int)column_check(&column->format, value, size);
 }
+
+/* The end of a statement: its semicolon, but not one in quotes or comments. */
+static const char *semicolon_after(const char *text)
+{
+    const char *p = text;
+
+    while (*p != '\0' && *p != ';') {
+        if (*p == '\'' || *p == '"' || *p == '`') {
+            char quote = *p++;
+            while (*p != '\0' && *p != quote) p += (*p == '\\' && p[1] != '\0') ? 2 : 1;
+            if (*p != '\0') p++;
+        } else if (*p == '#' || (p[0] == '-' && p[1] == '-')) {
+            p += strcspn(p, "\n");
+        } else if (p[0] == '/' && p[1] == '*') {
+            const char *end = strstr(p + 2, "*/");
+            p = end == NULL ? p + strlen(p) : end + 2;
+        } else {
+            p++;
+        }
+    }
+    return *p == ';' ? p + 1 : p;
+}
+
+const char *ndb_sql_statement_end(const char *sql)
+{
+    if (sql == NULL || sql_create_at_end(sql, strlen(sql))) return NULL;
+    return semicolon_after(sql);
+}

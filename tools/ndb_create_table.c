@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/sql_create.h"
 #include "tools/tool_common.h"
 
 #define FILE_SIZE_MAX (16u << 20) /* Far more than all tables of a cluster; catches a wrong file. */
@@ -65,28 +64,6 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* The end of a statement: its semicolon, but not one in quotes or comments. */
-static const char *statement_end(const char *text)
-{
-    const char *p = text;
-
-    while (*p != '\0' && *p != ';') {
-        if (*p == '\'' || *p == '"' || *p == '`') {
-            char quote = *p++;
-            while (*p != '\0' && *p != quote) p += (*p == '\\' && p[1] != '\0') ? 2 : 1;
-            if (*p != '\0') p++;
-        } else if (*p == '#' || (p[0] == '-' && p[1] == '-')) {
-            p += strcspn(p, "\n");
-        } else if (p[0] == '/' && p[1] == '*') {
-            const char *end = strstr(p + 2, "*/");
-            p = end == NULL ? p + strlen(p) : end + 2;
-        } else {
-            p++;
-        }
-    }
-    return *p == ';' ? p + 1 : p;
-}
-
 /* The line of the whole text that is meant, with a caret under the column. */
 static void show_position(const char *all, const char *statement, const struct ndb_sql_error *where)
 {
@@ -135,8 +112,8 @@ static int create_all(struct tool *tool, const char *text)
     const char *next = text;
     uint32_t created = 0;
 
-    while (!sql_create_at_end(next, strlen(next))) {
-        const char *end = statement_end(next);
+    const char *end;
+    while ((end = ndb_sql_statement_end(next)) != NULL) {
         if (create(tool, text, next, (size_t)(end - next)) != TOOL_OK) return TOOL_FAILED;
         created++;
         next = end;

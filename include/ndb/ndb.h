@@ -216,6 +216,9 @@ struct ndb_sql_error {
 /* Executes one CREATE TABLE statement. A table name without database gets the ndb_t's. `where` may be NULL; else it
    tells what is wrong with the statement. Errors: 721 exists already, 4xxx wrong definition. Own thread. */
 NDB_API int ndb_table_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where, uint32_t timeout_ms);
+/* Where the first statement of `sql` ends: behind its semicolon (quotes and comments are seen), or at the end of the text.
+   NULL when only blanks and comments are left. For programs that read files of statements. Any thread. */
+NDB_API const char *ndb_sql_statement_end(const char *sql);
 /* Drops the table with its rows. Own thread. */
 NDB_API int ndb_table_drop(ndb_t *ndb, const char *name, uint32_t timeout_ms);
 
