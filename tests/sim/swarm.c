@@ -26,7 +26,7 @@ static void draw_topology(struct swarm *swarm, struct rng *rng)
     swarm->id_step = between(rng, 1, 4);
     swarm->clients = between(rng, 1, CLIENTS_MAX);
     swarm->sessions = between(rng, 1, SESSIONS_MAX);
-    swarm->jobs = between(rng, 20, 120);
+    swarm->jobs = rng_chance(rng, 1, 3) ? between(rng, 200, 600) : between(rng, 20, 200);
 }
 
 static void draw_load(struct swarm *swarm, struct rng *rng)
@@ -96,7 +96,12 @@ static void draw_config(struct swarm *swarm, struct rng *rng)
     swarm->tiny = rng_chance(rng, 1, 3);
     swarm->small_data = rng_chance(rng, 1, 3);
     if (swarm->tiny) tiny_limits(config, rng);
-    config->memory.pages_max[RG_DATA] = swarm->small_data ? 40u * swarm->ldm + between(rng, 0, 60) : 3200u;
+    config->memory.pages_max[RG_DATA] = 3200;
+    if (!swarm->small_data) return;
+    /* Each fragment of each table takes three pages or so, whatever its rows. */
+    config->memory.pages_max[RG_DATA] = 20u * swarm->ldm * swarm->replicas + between(rng, 40, 120);
+    swarm->pad_max = between(rng, 1500, 3500);
+    swarm->weight[WORK_FILL] = between(rng, 1, 5);
 }
 
 static void draw_world(struct swarm *swarm, struct rng *rng)
@@ -190,7 +195,7 @@ static void draw_event(struct sim_plan *plan, const struct swarm *swarm, struct 
 }
 
 /* Points that may fire at any time and only mean a temporary error or a delay: armed, and disarmed later. */
-static void draw_insert(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
+static void draw_insert(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng, uint32_t span_us)
 {
     static const uint32_t inserts[][2] = {
         {BLOCK_DBTC, 8001},  {BLOCK_DBTC, 8002},  {BLOCK_DBTC, 8003},  {BLOCK_DBTC, 8004},
@@ -198,7 +203,7 @@ static void draw_insert(struct sim_plan *plan, const struct swarm *swarm, struct
         {BLOCK_DBLQH, 5004}, {BLOCK_DBLQH, 5005}, {BLOCK_DBLQH, 5006}, {BLOCK_DBLQH, 5007},
     };
     const uint32_t *insert = inserts[rng_below(rng, sizeof inserts / sizeof inserts[0])];
-    uint64_t at = rng_below(rng, 1500000);
+    uint64_t at = rng_below(rng, span_us);
     uint32_t node = draw_data_node(swarm, rng);
     uint32_t length_us = between(rng, 1, 100000);
     for (uint32_t i = 0; i < 2; i++) {
@@ -214,15 +219,16 @@ static void draw_insert(struct sim_plan *plan, const struct swarm *swarm, struct
 void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
 {
     plan->count = 0;
+    uint32_t span_us = between(rng, 1, 6) * 500000u;
     for (uint32_t fault = FAULT_CUT; fault <= FAULT_KILL; fault *= 2) {
         if ((swarm->faults & fault) == 0) continue;
-        uint32_t count = between(rng, 1, 8);
+        uint32_t count = between(rng, 1, 15);
         for (uint32_t i = 0; i < count; i++)
-            draw_event(plan, swarm, rng, fault, rng_below(rng, 1500000));
+            draw_event(plan, swarm, rng, fault, rng_below(rng, span_us));
     }
     uint32_t inserts = (swarm->faults & FAULT_INSERT) == 0 ? 0 : between(rng, 1, 8);
     for (uint32_t i = 0; i < inserts; i++)
-        draw_insert(plan, swarm, rng);
+        draw_insert(plan, swarm, rng, span_us);
     if ((swarm->faults & FAULT_DATA_CUT) == 0) return;
     struct sim_event *event = sim_plan_at(plan, 500000 + rng_below(rng, 1000000), SIM_CUT);
     if (event == NULL) return;

@@ -4,6 +4,7 @@
 #include "tests/sim/works.h"
 
 #define FILL_BATCH 6u
+#define FILL_MOST  3000u
 #define FILL_FIRST 1000000u /* Keys of the fill job: behind all others. */
 
 static struct model_key *key_of(struct session *session, const struct item *item)
@@ -172,7 +173,7 @@ static void fill_done(void *context, struct api_tx *tx)
     count_outcome(run, outcome);
     if (phase == 0) {
         if (outcome == API_COMMITTED) session->fill_next += FILL_BATCH;
-        if (outcome != API_COMMITTED || session->fill_next >= (run->swarm.small_data ? 600u : 60u)) session->phase = 1;
+        if (outcome != API_COMMITTED || session->fill_next >= (run->swarm.small_data ? FILL_MOST : 60u)) session->phase = 1;
         const struct error_entry *entry = error_get(error);
         if (entry->class == ERROR_CLASS_IS) run->figures.errors[0]++;
         if (outcome == API_UNKNOWN) session->fill_next += FILL_BATCH; /* Deleted too, if they are there. */
@@ -194,7 +195,7 @@ static void fill_done(void *context, struct api_tx *tx)
 static void fill_next(struct session *session)
 {
     struct run *run = session->client->run;
-    uint32_t first = FILL_FIRST + session->no * 1000u;
+    uint32_t first = FILL_FIRST + session->no * 10000u;
     session->count = 0;
     uint32_t from = session->phase == 0 ? session->fill_next : session->fill_next - FILL_BATCH;
     for (uint32_t i = 0; i < FILL_BATCH; i++) {
