@@ -39,7 +39,7 @@ unit_tests() {
 
 sanitizer() {
     build -DSAN="$variant" -DCMAKE_BUILD_TYPE=RelWithDebInfo
-    export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:strict_string_checks=1
+    export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0
     export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
     export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
     unit_tests
