@@ -16,6 +16,9 @@ void node_config_defaults(struct node_config *config)
     config->deadlock_timeout_ms = 1200;
     config->inactive_timeout_ms = 0;
     config->start_partial_timeout_ms = 30000;
+    config->epoch_ms = 100;
+    config->gci_ms = 2000;
+    config->diskless = 1;
     config->memory.pages_max[RG_DATA] = 98 * PAGES_PER_MB;
     config->memory.pages_max[RG_TRANSACTION] = 64 * PAGES_PER_MB;
     config->memory.pages_max[RG_SEND_BUFFER] = 32 * PAGES_PER_MB;

@@ -25,6 +25,8 @@ struct node_config {
     uint32_t generation; /* Of the configuration. */
     struct config_node node[NODE_ID_MAX + 1];
 
+    uint32_t diskless;   /* 1: no files; all rows are gone when the cluster stops. */
+
     /* Layout. */
     uint32_t thread_count;
     uint32_t ldm_count;
@@ -35,6 +37,8 @@ struct node_config {
     uint32_t heartbeat_db_api_ms;
     uint32_t deadlock_timeout_ms;       /* TransactionDeadlockDetectionTimeout: longest wait for a row lock. */
     uint32_t inactive_timeout_ms;       /* TransactionInactiveTimeout: 0 = for ever. */
+    uint32_t epoch_ms;                  /* TimeBetweenEpochs: between micro-epochs. */
+    uint32_t gci_ms;                    /* TimeBetweenGlobalCheckpoints. */
     uint32_t start_partial_timeout_ms;  /* StartPartialTimeout: 0 = for ever. */
     uint32_t no_start;                  /* 1: waits for START_ORD before phase 0 (a restart with -n). */
 
