@@ -190,8 +190,8 @@ static void choose_context(struct gen *gen, uint32_t peer, uint32_t gsn)
     for (uint32_t tries = 0; tries < 20; tries++) {
         struct gen_connect *connect = &gen->connect[rng_below(rng, GEN_CONNECTS)];
         if (connect->executing != 0 && ++connect->executing > PATIENCE) next_transaction(gen, connect);
-        if (connect->tc_ref == 0 || (connect->owner != peer && !rng_chance(rng, 1, 40))) continue;
-        if (!suits(gen, connect, gsn) && !rng_chance(rng, 1, 80)) continue;
+        if (connect->tc_ref == 0 || (connect->owner != peer && !rng_chance(rng, 1, 300))) continue;
+        if (!suits(gen, connect, gsn) && !rng_chance(rng, 1, 500)) continue;
         gen->using_connect = connect;
         break;
     }
@@ -363,7 +363,7 @@ uint32_t gen_signal(struct gen *gen, uint32_t peer, uint32_t sender_class, uint3
     }
     for (uint32_t i = 0; i < draft.sections; i++)
         draft.size[i] = gen_section(gen, gsn, i, draft.payload, draft.section[i]);
-    if (rng_chance(rng, 1, 4)) damage(gen, &draft);
+    if (rng_chance(rng, 1, 8)) damage(gen, &draft);
     spare_good(gen, &draft);
     note_sent(gen, &draft);
     uint32_t count = write_draft(&draft, words);

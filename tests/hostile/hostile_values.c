@@ -60,7 +60,7 @@ uint32_t gen_field(struct gen *gen, uint32_t peer, uint32_t gsn, const char *nam
     struct rng *rng = &gen->rng;
     const struct gen_connect *connect = gen->using_connect;
     const struct gen_table *table = gen->using_table;
-    if (rng_chance(rng, 1, 60)) return gen_odd(gen);
+    if (rng_chance(rng, 1, 150)) return gen_odd(gen);
     if (gen->using_op != NULL && is(name, "transid1")) return gen->using_op->transid1;
     if (gen->using_op != NULL && is(name, "transid2")) return gen->using_op->transid2;
     if (is(name, "tc_connect")) return connect == NULL ? some_record(gen) : connect->tc_connect;
