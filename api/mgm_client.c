@@ -473,6 +473,16 @@ int ndb_mgm_shutdown(ndb_mgm_handle_t *handle)
     return count;
 }
 
+int ndb_mgm_report_stop(ndb_mgm_handle_t *handle, uint32_t node_id, uint32_t action,
+                        uint32_t signal_number, uint32_t exit_code, uint32_t start_phase,
+                        const char *text)
+{
+    return mgm_call(handle, handle->timeout_ms,
+                    "report stop\nnode: %u\naction: %u\nsignal: %u\nerror: %u\nstartphase: %u\n"
+                    "text: %s",
+                    node_id, action, signal_number, exit_code, start_phase, text);
+}
+
 int ndb_mgm_dump_state(ndb_mgm_handle_t *handle, uint32_t node_id, const uint32_t *args,
                        uint32_t count)
 {

@@ -104,6 +104,12 @@ void peer_allow(struct block *block, uint32_t node, uint32_t allowed)
     host->link_allow(host, node, allowed);
 }
 
+void node_started(struct block *block)
+{
+    struct host *host = block->node->options.host;
+    if (host->started != NULL) host->started(host);
+}
+
 void node_stopped(struct block *block, uint32_t restart_flags)
 {
     struct host *host = block->node->options.host;

@@ -45,6 +45,15 @@ struct block_type {
     void (*check)(struct block *block);
 };
 
+/*
+ * A look at a signal that waits some places further on in the queue (`words`: its extent), so that the memory has what its
+ * handler will need when its turn comes: cache misses of several signals overlap. Called twice, first far ahead
+ * (AHEAD_FAR), then near. May prefetch, and must have no other effect. The border guard has not seen the signal yet:
+ * it is well-formed, but GSN, lengths and references may be anything.
+ */
+enum block_ahead_stage { AHEAD_FAR, AHEAD_NEAR };
+typedef void block_ahead(const struct block *block, const uint32_t *words, enum block_ahead_stage stage);
+
 /* The head of every block instance's struct. */
 struct block {
     struct thread *thread;
@@ -54,6 +63,7 @@ struct block {
     uint32_t ref;
     uint32_t error_insert; /* Armed number, 0 = none. */
     uint32_t error_extra;
+    block_ahead *ahead; /* NULL = none. */
 };
 
 /*
@@ -111,6 +121,9 @@ uint32_t peer_epoch(const struct block *block, uint32_t node);
 /* Which class of sender a connected node is; 0 when it is not connected. */
 uint32_t peer_class(const struct block *block, uint32_t node);
 
+/* Tells the host that the node has started. */
+void node_started(struct block *block);
+
 /* Ends this node in good order: its work is done. The host ends (and perhaps restarts) the process. Returns. */
 void node_stopped(struct block *block, uint32_t restart_flags);
 
@@ -119,6 +132,12 @@ void peer_close(struct block *block, uint32_t node, const char *reason);
 
 /* Lets the transporter connect to `node` (or, with 0, closes and keeps it closed). */
 void peer_allow(struct block *block, uint32_t node, uint32_t allowed);
+
+/*
+ * Hands a file operation to the host; IO_DONE_REP with request->tag comes when it is done. For NDBFS alone. The request and
+ * the memory of its pieces stay untouched until then.
+ */
+void io_submit(struct block *block, struct io_request *request);
 
 /* --- Failing and logging. --- */
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdint.h>
+#include "kernel/io_request.h"
 
 enum log_level { LOG_LEVEL_DEBUG = 1, LOG_LEVEL_INFO, LOG_LEVEL_WARNING, LOG_LEVEL_ERROR, LOG_LEVEL_ALERT };
 
@@ -35,6 +36,12 @@ struct host {
     /* Opens or forbids links to a peer: QMGR decides who may speak. Any thread. */
     void (*link_allow)(struct host *host, uint32_t peer, uint32_t allowed);
 
+    /*
+     * Takes over a file operation (kernel/io_request.h) and answers with node_io_done(), from any thread. Never blocks.
+     * NULL: this host has no files.
+     */
+    void (*io_submit)(struct host *host, struct io_request *request);
+
     /* A random number that seeds a thread's generator. Called once per thread, when the node is made. */
     uint64_t (*seed)(struct host *host);
 
@@ -42,6 +49,9 @@ struct host {
 
     /* The node stops: writes traces and ends the process, or drops the simulated node. Does not return. */
     void (*fail)(struct host *host, const struct node_failure *failure) __attribute__((noreturn));
+
+    /* The node has passed its last start phase. May be NULL. */
+    void (*started)(struct host *host);
 
     /* An orderly stop: the node's work is done, the process may end with this restart wish. Returns. */
     void (*stopped)(struct host *host, uint32_t restart_flags);

@@ -96,7 +96,8 @@ static void format_version(const char *what, uint32_t version, char *line, size_
                    version >> 8 & 255, version & 255);
 }
 
-static void format_stop(uint32_t type, const uint32_t data[EVENT_WORDS], char *line, size_t size)
+static void format_stop(uint32_t type, const uint32_t data[EVENT_WORDS], const char *text,
+                        char *line, size_t size)
 {
     /* action bits (1 restart, 2 no start, 4 initial), signal, error, start phase. */
     const char *restart = data[0] & 1 ? ", restarting" : "";
@@ -107,10 +108,15 @@ static void format_stop(uint32_t type, const uint32_t data[EVENT_WORDS], char *l
         (void)snprintf(line, size, "Node shutdown completed%s%s%s.", restart, nostart, initial);
         return;
     }
-    (void)snprintf(line, size,
-                   "Forced node shutdown completed%s%s%s. Occured during startphase %u. "
-                   "Caused by error %u.",
-                   restart, nostart, initial, data[3], data[2]);
+    char phase[48] = "";
+    char number[48] = "";
+    if (data[3] != 255) {
+        (void)snprintf(phase, sizeof(phase), " Occured during startphase %u.", data[3]);
+    }
+    if (data[1] != 0) (void)snprintf(number, sizeof(number), " Initiated by signal %u.", data[1]);
+    (void)snprintf(line, size, "Forced node shutdown completed%s%s%s.%s%s Caused by error %u%s%s.",
+                   restart, nostart, initial, phase, number, data[2], text[0] == '\0' ? "" : ": ",
+                   text);
 }
 
 void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *text, char *line,
@@ -162,7 +168,7 @@ void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *t
         return;
     case EVENT_STOP_COMPLETED:
     case EVENT_STOP_FORCED:
-        format_stop(type, data, line, size);
+        format_stop(type, data, text, line, size);
         return;
     case EVENT_START_REPORT:
         (void)snprintf(line, size, "%s", start_report_text(data[0]));

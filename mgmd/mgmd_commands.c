@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "mgmd/mgmd.h"
+#include "signals/management.h"
 
 #define PARAM_PORT 406 /* The link parameter that names the listening port. */
 
@@ -419,6 +420,30 @@ static void purge_stale_sessions(struct mgmd_session *session)
     mgmd_reply_end(session);
 }
 
+/* A data node that failed cannot tell of its end over its link: its angel does, here. */
+static void report_stop(struct mgmd_session *session)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+    const char *text = mgm_value(mgmd_session_request(session), "text");
+    int64_t node;
+    int64_t word[4];
+
+    if (!number(session, "node", 1, CONFIG_DATA_NODES_MAX, 0, &node)) return;
+    if (!number(session, "action", 0, 7, 0, &word[0])) return;
+    if (!number(session, "signal", 0, 255, 0, &word[1])) return;
+    if (!number(session, "error", 0, UINT32_MAX, 0, &word[2])) return;
+    if (!number(session, "startphase", 0, 255, 255, &word[3])) return;
+    const struct config_section *section =
+        node == 0 ? NULL : config_node(mgmd->config, (uint32_t)node);
+    if (section == NULL || config_section_kind(section) != CONFIG_NDBD) {
+        mgmd_reply_error(session, NDB_MGM_USAGE_ERROR, "node is needed: a data node");
+        return;
+    }
+    uint32_t data[4] = {(uint32_t)word[0], (uint32_t)word[1], (uint32_t)word[2], (uint32_t)word[3]};
+    mgmd_event(mgmd, EVENT_STOP_FORCED, (uint32_t)node, data, 4, text == NULL ? "" : text);
+    ok(session);
+}
+
 static void bye(struct mgmd_session *session)
 {
     mgmd_session_end(session);
@@ -454,6 +479,7 @@ static const struct command commands[] = {
     {"list sessions", list_sessions},
     {"check connection", ok},
     {"purge stale sessions", purge_stale_sessions},
+    {"report stop", report_stop},
     {"bye", bye},
     {"end session", bye},
 };

@@ -1,81 +1,168 @@
 /* angel.c -- the process that stands by the data node and starts it again when it should be. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "ndbmtd/process.h"
 #include "signals/management.h"
 
-/* What the child says when it ends. Nothing: it was killed. */
-struct last_words {
-    uint32_t exit_code;
-    uint32_t restart_flags;
-    uint32_t stop_on_error;
-};
-
+/*
+ * The child writes its words into a pipe: when it knows its configuration, when the node has started, and when it ends.
+ * The last ones count. Without words at the end it was killed, or it ended before there was a node. The angel in turn
+ * holds the child's life: when the angel dies, the kernel sends the child SIGTERM and it stops in good order, so that
+ * nobody has to look for a data node without a pid file.
+ */
 static volatile sig_atomic_t child_pid; /* For the signal handler of the angel. */
+static volatile sig_atomic_t asked_to_stop;
 
 /* A signal to the angel is meant for the node. */
 static void pass_on(int number)
 {
+    asked_to_stop = number;
     if (child_pid > 0) kill((pid_t)child_pid, number);
 }
 
-void angel_tell(struct process *process, uint32_t exit_code, uint32_t restart_flags)
+static void tell(struct process *process)
 {
     if (process->angel_pipe < 0) return;
-    uint32_t stop_on_error = 1;
-    if (process->cluster != NULL) {
-        const struct config_section *own = config_node(process->cluster, process->config.own_node);
-        if (own != NULL) stop_on_error = (uint32_t)config_get_u64(own, CFG_NDBD_StopOnError);
-    }
-    struct last_words words = {exit_code, restart_flags, stop_on_error};
-    if (write(process->angel_pipe, &words, sizeof words) != (ssize_t)sizeof words) return; /* Nobody listens. */
+    ssize_t sent = write(process->angel_pipe, &process->words, sizeof process->words);
+    (void)sent; /* An angel that is gone has no use for it. */
 }
 
-/* Waits for the child's end. True when it should live again. */
-static bool wait_for_child(struct process *process, int from_child, pid_t pid, int *status)
+void angel_tell_settings(struct process *process)
 {
-    struct last_words words;
-    bool told = read(from_child, &words, sizeof words) == (ssize_t)sizeof words;
+    const struct config_section *own = config_node(process->cluster, process->config.own_node);
+    process->words = (struct angel_words){
+        .stop_on_error = (uint32_t)config_get_u64(own, CFG_NDBD_StopOnError),
+        .start_retries = (uint32_t)config_get_u64(own, CFG_NDBD_MaxStartFailRetries),
+        .retry_delay_s = (uint32_t)config_get_u64(own, CFG_NDBD_StartFailRetryDelay),
+    };
+    tell(process);
+}
+
+void angel_tell_started(struct process *process)
+{
+    process->words.started = 1;
+    tell(process);
+}
+
+void angel_tell_end(struct process *process, uint32_t exit_code, uint32_t restart_flags)
+{
+    process->words.ended = 1;
+    process->words.exit_code = exit_code;
+    process->words.restart_flags = restart_flags;
+    tell(process);
+}
+
+/* Listens until the child's end; true when it said how it ended. */
+static bool listen_to(struct process *process, int from_child)
+{
+    struct angel_words words;
+    process->words.ended = 0;
+    process->words.started = 0;
+    for (;;) {
+        ssize_t size = read(from_child, &words, sizeof words);
+        if (size < 0 && errno == EINTR) continue;
+        if (size != (ssize_t)sizeof words) break;
+        process->words = words;
+    }
     close(from_child);
-    while (waitpid(pid, status, 0) < 0) {
+    return process->words.ended != 0;
+}
+
+static int wait_for(pid_t pid)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
-    if (told && words.exit_code == 0) {
-        process->no_start = (words.restart_flags & STOP_NO_START) != 0;
-        process->initial = (words.restart_flags & STOP_INITIAL) != 0;
-        return (words.restart_flags & STOP_RESTART) != 0;
+    child_pid = 0;
+    return status;
+}
+
+/* After a failure: whether the node is started again. */
+static bool try_again(struct process *process, uint32_t *failed_starts)
+{
+    const struct angel_words *words = &process->words;
+    if (words->stop_on_error != 0 || asked_to_stop != 0) return false;
+    *failed_starts = words->started != 0 ? 0 : *failed_starts + 1;
+    if (words->start_retries == 0 || *failed_starts <= words->start_retries) return true;
+    process_log(process, LOG_LEVEL_ALERT, "the data node failed %u starts one after the other: MaxStartFailRetries=%u",
+                *failed_starts, words->start_retries);
+    return false;
+}
+
+enum verdict { LIVE_AGAIN, END_WELL, END_FAILED };
+
+static enum verdict judge(struct process *process, bool told, int status, uint32_t *failed_starts)
+{
+    const struct angel_words *words = &process->words;
+    uint32_t number = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
+    if (told && words->exit_code == 0) {
+        process->no_start = (words->restart_flags & STOP_NO_START) != 0;
+        process->initial = (words->restart_flags & STOP_INITIAL) != 0;
+        *failed_starts = 0;
+        return (words->restart_flags & STOP_RESTART) != 0 && asked_to_stop == 0 ? LIVE_AGAIN : END_WELL;
     }
-    if (WIFSIGNALED(*status)) {
-        process_log(process, LOG_LEVEL_ALERT, "the data node was ended by signal %d (%s): %s", WTERMSIG(*status),
-                    strsignal(WTERMSIG(*status)), exit_code_text(EXIT_OS_SIGNAL));
+    if (number != 0 && asked_to_stop == (sig_atomic_t)number) { /* It came before the node could catch it. */
+        process_log(process, LOG_LEVEL_INFO, "Received signal %u while the node began: it has ended", number);
+        return END_WELL;
     }
-    return told && words.stop_on_error == 0;
+    if (number != 0) {
+        process_log(process, LOG_LEVEL_ALERT, "the data node was ended by signal %u (%s): %s", number,
+                    strsignal((int)number), exit_code_text(EXIT_OS_SIGNAL));
+    }
+    bool again = try_again(process, failed_starts);
+    if (told || number != 0)
+        process_report_failure(process, again ? STOP_RESTART : 0, number, told ? words->exit_code : EXIT_OS_SIGNAL);
+    return again ? LIVE_AGAIN : END_FAILED;
+}
+
+/* In the child: the angel's end ends it, too. */
+static void become_child(struct process *process, pid_t angel, int pipe_end, const sigset_t *signals)
+{
+    process->angel_pipe = pipe_end;
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != angel) _exit(EXIT_FAILURE); /* It died before the line above. */
+    sigprocmask(SIG_SETMASK, signals, NULL);
 }
 
 int angel_run(struct process *process)
 {
+    pid_t angel = getpid();
+    uint32_t failed_starts = 0;
+    sigset_t ours;
+    sigset_t before;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGTERM);
+    sigaddset(&ours, SIGINT);
     for (;;) {
         int ends[2];
+        sigprocmask(SIG_BLOCK, &ours, &before); /* Until child_pid is known. */
         if (pipe(ends) != 0) return -1;
         pid_t pid = fork();
         if (pid < 0) return -1;
         if (pid == 0) {
             close(ends[0]);
-            process->angel_pipe = ends[1];
-            signal(SIGTERM, SIG_DFL);
-            signal(SIGINT, SIG_DFL);
+            become_child(process, angel, ends[1], &before);
             return 0;
         }
         close(ends[1]);
         child_pid = pid;
         signal(SIGTERM, pass_on);
         signal(SIGINT, pass_on);
-        int status = 0;
-        if (!wait_for_child(process, ends[0], pid, &status)) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        bool told = listen_to(process, ends[0]);
+        enum verdict verdict = judge(process, told, wait_for(pid), &failed_starts);
+        if (verdict == LIVE_AGAIN && failed_starts > 0) sleep(process->words.retry_delay_s); /* A signal ends it. */
+        if (verdict != LIVE_AGAIN || asked_to_stop != 0) {
             remove_pid_file(process);
-            _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+            _exit(verdict == END_FAILED ? EXIT_FAILURE : EXIT_SUCCESS);
         }
         process_log(process, LOG_LEVEL_INFO, "the angel starts the data node again");
     }

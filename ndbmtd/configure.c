@@ -71,6 +71,17 @@ static void configure_limits(struct node_config *config, const struct config_sec
     config->frag_scans_max = 65536;
 }
 
+/* The machine's CPUs, unless the configuration gives the layout another number to start from. */
+static uint32_t cpus_to_use(const struct config_section *own)
+{
+    uint32_t cpus = (uint32_t)config_get_u64(own, CFG_NDBD_NumCPUs);
+    uint32_t threads = (uint32_t)config_get_u64(own, CFG_NDBD_MaxNoOfExecutionThreads);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    if (config_is_set(own, CFG_NDBD_MaxNoOfExecutionThreads) && threads != 0) return threads;
+    if (config_get_u64(own, CFG_NDBD_AutomaticThreadConfig) == 0) return 1;
+    return cpus != 0 ? cpus : online > 0 ? (uint32_t)online : 1;
+}
+
 int configure_node(struct process *process, char *why, size_t why_size)
 {
     struct node_config *config = &process->config;
@@ -79,6 +90,8 @@ int configure_node(struct process *process, char *why, size_t why_size)
         snprintf(why, why_size, "node %u is not a data node of the configuration", config->own_node);
         return -1;
     }
+    /* Nothing stays of the configuration that the angel read. */
+    *config = (struct node_config){.own_node = config->own_node};
     node_config_defaults(config);
     config->cluster_id = config_cluster_id(process->cluster);
     config->generation = config_generation(process->cluster);
@@ -92,10 +105,14 @@ int configure_node(struct process *process, char *why, size_t why_size)
     configure_memory(process, own);
     configure_nodes(process);
     configure_limits(config, own);
-    uint32_t cpus = (uint32_t)config_get_u64(own, CFG_NDBD_NumCPUs);
-    if (cpus == 0) cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     process->spin_ns = config_is_set(own, CFG_NDBD_SchedulerSpinTimer)
                            ? config_get_u64(own, CFG_NDBD_SchedulerSpinTimer) * 1000u
                            : 50000u;
-    return layout_from_text(config, config_get_text(own, CFG_NDBD_ThreadConfig), cpus, why, why_size);
+    process->traces_kept = (uint32_t)config_get_u64(own, CFG_NDBD_MaxNoOfSavedMessages);
+    if (process->traces_kept == 0) process->traces_kept = 1; /* The last failure is always told. */
+    char reason[200];
+    if (layout_from_text(config, config_get_text(own, CFG_NDBD_ThreadConfig), cpus_to_use(own), reason, sizeof reason) == 0)
+        return 0;
+    snprintf(why, why_size, "ThreadConfig: %s", reason);
+    return -1;
 }

@@ -1,13 +1,16 @@
 /* failure.c -- the node's log, and what a failing node leaves behind: error log entry and a trace file per thread. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include "ndbmtd/process.h"
+#include "signals/management.h"
 
-#define TRACES_KEPT 25u /* MaxNoOfSavedMessages: trace numbers go round. */
+#define ERROR_LOG_MAX (256u * 1024u) /* Bytes of the error log that are kept; an entry has about 700. */
+#define FAIL_SECONDS  30u            /* A failure that cannot be written down by then ends the process all the same. */
 
 struct exit_text {
     uint32_t code;
@@ -41,6 +44,13 @@ const char *exit_code_class(uint32_t code)
     return found != NULL ? found->klass : "internal";
 }
 
+/* Base names are unique in the source. */
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
 static void timestamp(char *text, size_t size)
 {
     time_t now = time(NULL);
@@ -67,6 +77,9 @@ void process_log(struct process *process, enum log_level level, const char *form
 }
 
 static FILE *open_in_data_dir(struct process *process, const char *mode, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static FILE *open_in_data_dir(struct process *process, const char *mode, const char *format, ...)
 {
     char name[128];
     char path[4096];
@@ -78,7 +91,7 @@ static FILE *open_in_data_dir(struct process *process, const char *mode, const c
     return fopen(path, mode);
 }
 
-/* Trace numbers count up over the lives of a node and start again after TRACES_KEPT. */
+/* Trace numbers count up over the lives of a node and start again after `traces_kept`. */
 static uint32_t next_trace_no(struct process *process)
 {
     uint32_t no = 0;
@@ -87,7 +100,7 @@ static uint32_t next_trace_no(struct process *process)
         if (fscanf(file, "%u", &no) != 1) no = 0;
         fclose(file);
     }
-    no = no % TRACES_KEPT + 1;
+    no = no % process->traces_kept + 1;
     file = open_in_data_dir(process, "w", "trace.log.next");
     if (file != NULL) {
         fprintf(file, "%u\n", no);
@@ -101,9 +114,25 @@ static void put_to_file(void *context, const char *text, uint32_t size)
     fwrite(text, 1, size, context);
 }
 
+static void remove_from_data_dir(struct process *process, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void remove_from_data_dir(struct process *process, const char *format, ...)
+{
+    char name[128];
+    char path[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    snprintf(path, sizeof path, "%s/ndb_%u_%s", process->data_dir, process->config.own_node, name);
+    unlink(path);
+}
+
 static void write_traces(struct process *process, uint32_t trace_no)
 {
-    for (uint32_t no = 0; process->node != NULL && no < process->config.thread_count; no++) {
+    uint32_t threads = process->node != NULL ? process->config.thread_count : 0;
+    for (uint32_t no = 0; no < threads; no++) {
         FILE *file = no == 0 ? open_in_data_dir(process, "w", "trace.log.%u", trace_no)
                              : open_in_data_dir(process, "w", "trace.log.%u_t%u", trace_no, no);
         if (file == NULL) continue;
@@ -112,33 +141,123 @@ static void write_traces(struct process *process, uint32_t trace_no)
         thread_trace(node_thread(process->node, no), put_to_file, file);
         fclose(file);
     }
+    for (uint32_t no = threads == 0 ? 1 : threads; no < THREADS_MAX; no++) /* Of a former life with more threads. */
+        remove_from_data_dir(process, "trace.log.%u_t%u", trace_no, no);
+}
+
+/* Where the last `entries` entries of the error log begin. */
+static const char *last_entries(const char *text, size_t size, uint32_t entries)
+{
+    static const char mark[] = "***EOM***\n\n";
+    const size_t mark_size = sizeof mark - 1;
+    uint32_t found = 0;
+    for (size_t at = size; at >= mark_size; at--) {
+        if (memcmp(text + at - mark_size, mark, mark_size) == 0 && found++ == entries) return text + at;
+    }
+    return text;
+}
+
+/* Drops the oldest entries, so that with one more there are `traces_kept`. */
+static void shorten_error_log(struct process *process)
+{
+    static char text[ERROR_LOG_MAX];
+    FILE *file = open_in_data_dir(process, "r", "error.log");
+    if (file == NULL) return;
+    fseek(file, 0, SEEK_END);
+    long all = ftell(file);
+    fseek(file, all > (long)sizeof text ? all - (long)sizeof text : 0, SEEK_SET);
+    size_t size = fread(text, 1, sizeof text, file);
+    fclose(file);
+    const char *keep = last_entries(text, size, process->traces_kept - 1);
+    if (keep == text && all <= (long)sizeof text) return;
+    file = open_in_data_dir(process, "w", "error.log");
+    if (file == NULL) return;
+    fwrite(keep, 1, (size_t)(text + size - keep), file);
+    fclose(file);
 }
 
 static void write_error_log(struct process *process, const struct node_failure *failure, uint32_t trace_no)
 {
     char when[32];
+    shorten_error_log(process);
     FILE *file = open_in_data_dir(process, "a", "error.log");
     if (file == NULL) return;
     timestamp(when, sizeof when);
     fprintf(file,
             "Time: %s\nStatus: %s error\nMessage: %s\nError: %u\nError data: %s\nError object: %s (Line: %u)\n"
-            "Program: ndbmtd\nPid: %d thr: %u\nTrace file name: ndb_%u_trace.log.%u\n***EOM***\n\n",
+            "Program: ndbmtd\nPid: %d thr: %u\nVersion: %s\nTrace file name: ndb_%u_trace.log.%u\n"
+            "Trace file path: %s/ndb_%u_trace.log.%u",
             when, exit_code_class(failure->exit_code), exit_code_text(failure->exit_code), failure->exit_code,
-            failure->text, failure->file, failure->line, (int)getpid(), failure->thread_no, process->config.own_node,
-            trace_no);
+            failure->text, base_name(failure->file), failure->line, (int)getpid(), failure->thread_no, NDB_VERSION_TEXT,
+            process->config.own_node, trace_no, process->data_dir, process->config.own_node, trace_no);
+    if (process->config.thread_count > 1) fprintf(file, " [t1..t%u]", process->config.thread_count - 1);
+    fprintf(file, "\n***EOM***\n\n");
     fclose(file);
 }
+
+void process_report_failure(struct process *process, uint32_t restart_flags, uint32_t number, uint32_t exit_code)
+{
+    char text[512];
+    ndb_mgm_handle_t *mgm = ndb_mgm_create_handle();
+    if (mgm == NULL) return;
+    snprintf(text, sizeof text, "'%s (%s)'", exit_code_text(exit_code), exit_code_class(exit_code));
+    ndb_mgm_set_timeout(mgm, 2000);
+    if (ndb_mgm_set_connectstring(mgm, process->connect_string) == 0 && ndb_mgm_connect(mgm, 0, 0) == 0) {
+        uint32_t action = (restart_flags & (STOP_RESTART | STOP_NO_START | STOP_INITIAL)) >> 1;
+        ndb_mgm_report_stop(mgm, process->config.own_node, action, number, exit_code,
+                            process->words.started != 0 ? 255u : 0u, text);
+    }
+    ndb_mgm_destroy_handle(mgm);
+}
+
+static _Thread_local bool failing; /* This thread is the one that tells. */
 
 _Noreturn void process_fail(struct process *process, const struct node_failure *failure)
 {
     pthread_mutex_lock(&process->fail_lock); /* The first failure tells; others wait here for the end. */
+    failing = true;
+    signal(SIGALRM, SIG_DFL);
+    alarm(FAIL_SECONDS);
     uint32_t trace_no = next_trace_no(process);
     write_error_log(process, failure, trace_no);
     write_traces(process, trace_no);
     process_log(process, LOG_LEVEL_ALERT,
                 "Forced node shutdown completed. Caused by error %u: '%s (%s)'. %s, line %u: %s. Trace: ndb_%u_trace.log.%u",
                 failure->exit_code, exit_code_text(failure->exit_code), exit_code_class(failure->exit_code),
-                failure->file, failure->line, failure->text, process->config.own_node, trace_no);
-    angel_tell(process, failure->exit_code, 0);
-    _exit(1);
+                base_name(failure->file), failure->line, failure->text, process->config.own_node, trace_no);
+    angel_tell_end(process, failure->exit_code, 0);
+    if (process->angel_pipe < 0) process_report_failure(process, 0, 0, failure->exit_code);
+    _exit(EXIT_FAILURE);
+}
+
+/* --- Faults. --- */
+
+static struct process *faulting; /* A signal handler has no other way to its process. */
+
+/*
+ * Much of what follows may not be called in a signal handler when the fault was inside malloc or stdio. Then the alarm
+ * ends the process, and the angel tells of that; without the attempt there would never be a trace.
+ */
+static void on_fault(int number)
+{
+    char text[64];
+    if (failing) _exit(EXIT_FAILURE); /* A fault while telling of the first one. */
+    snprintf(text, sizeof text, "signal %d (%s)", number, strsignal(number));
+    struct node_failure failure = {.exit_code = EXIT_OS_SIGNAL, .file = __FILE__, .line = __LINE__, .text = text};
+    process_fail(faulting, &failure);
+}
+
+void process_catch_faults(struct process *process)
+{
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* These have handlers that tell more. */
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+    struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_NODEFER};
+    faulting = process;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaction(numbers[i], &action, NULL);
+#else
+    (void)process;
+    (void)on_fault;
+    (void)faulting;
+#endif
 }

@@ -78,8 +78,9 @@ static void host_link_send(struct host *host, uint32_t thread_no, uint32_t peer,
         transporter_send(process->transporter, peer, epoch, words, count);
         return;
     }
-    /* The socket thread never waits for anybody, so a full ring empties. */
+    /* The socket thread never waits for anybody, so a full ring empties; until it has left its loop. */
     while (!send_queue_put(process->send_queues, thread_no, peer, epoch, words, count)) {
+        if (atomic_load(&process->stopping) != 0) return;
         uv_async_send(&process->wake_sockets);
         sched_yield();
     }
@@ -265,6 +266,11 @@ static void __attribute__((noreturn)) host_fail(struct host *host, const struct 
     process_fail((struct process *)host, failure);
 }
 
+static void host_started(struct host *host)
+{
+    angel_tell_started((struct process *)host);
+}
+
 static void host_stopped(struct host *host, uint32_t restart_flags)
 {
     struct process *process = (struct process *)host;
@@ -286,6 +292,7 @@ void host_os_init(struct process *process)
         .seed = host_seed,
         .log = host_log,
         .fail = host_fail,
+        .started = host_started,
         .stopped = host_stopped,
     };
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include "mgmd/thread_config.h"
 
+static_assert(2u + LDM_COUNT_MAX + TC_COUNT_MAX + 1u <= THREADS_MAX, "the largest layout fits a node");
+
 enum { THREAD_MAIN = 0, THREAD_REP = 1, THREAD_LDM_FIRST = 2 };
 
 uint32_t layout_split_threads(uint32_t ldm_count, uint32_t tc_count)

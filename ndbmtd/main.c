@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,7 +64,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 'd': options->daemon = true; break;
     case KEY_NODAEMON: options->daemon = false; break;
     case KEY_FOREGROUND: options->daemon = false; options->foreground = true; break;
-    case KEY_RETRIES: options->retries = atoi(argument); break;
+    case KEY_RETRIES:
+        options->retries = strcmp(argument, "-1") == 0 ? -1 : (int)number_or_die(argument, INT32_MAX, state);
+        break;
     case KEY_DELAY: options->delay_s = number_or_die(argument, 3600, state); break;
     case ARGP_KEY_ARG:
         if (options->connect_string != NULL) return ARGP_ERR_UNKNOWN;
@@ -74,10 +77,14 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-const char *argp_program_version = "ndbmtd ndb-1.0.0";
+const char *argp_program_version = "ndbmtd " NDB_VERSION_TEXT;
+
+/* How long to wait for a node id that a former life seems to hold, in tenths of a second. */
+#define ID_WAIT_FIRST   50  /* At the terminal: most likely another process has it. */
+#define ID_WAIT_RESTART 300 /* The angel's next child: the former life is gone, the others learn of it soon. */
 
 /* Connects to a management server, gets (or confirms) the node id and the configuration. Messages go to stderr or the log. */
-static int fetch_configuration(struct process *process, const struct options *options, uint32_t wanted)
+static int fetch_configuration(struct process *process, const struct options *options, uint32_t wanted, int id_wait)
 {
     ndb_mgm_handle_t *mgm = ndb_mgm_create_handle();
     if (mgm == NULL) return -1;
@@ -90,13 +97,13 @@ static int fetch_configuration(struct process *process, const struct options *op
     }
     if (wanted == 0) wanted = ndb_mgm_configured_nodeid(mgm);
     int node_id = ndb_mgm_alloc_nodeid(mgm, NDB_MGM_NODE_NDB, wanted, NULL);
-    /* 1103: our former life still holds the id. It is gone soon. */
-    for (int again = 0; node_id < 0 && again < 300 && ndb_mgm_error_code(mgm) == NDB_MGM_ALLOCID_RETRY; again++) {
+    for (int again = 0; node_id < 0 && again < id_wait && ndb_mgm_error_code(mgm) == NDB_MGM_ALLOCID_RETRY; again++) {
         usleep(100000);
         node_id = ndb_mgm_alloc_nodeid(mgm, NDB_MGM_NODE_NDB, wanted, NULL);
     }
     if (node_id < 0) {
-        process_log(process, LOG_LEVEL_ERROR, "No node id: %s", ndb_mgm_error_text(mgm));
+        process_log(process, LOG_LEVEL_ERROR, "No node id from the management server at %s port %u: %s",
+                    ndb_mgm_connected_host(mgm), ndb_mgm_connected_port(mgm), ndb_mgm_error_text(mgm));
         return -1;
     }
     process->config.own_node = (uint32_t)node_id;
@@ -116,7 +123,10 @@ static int fetch_configuration(struct process *process, const struct options *op
 static int use_data_dir(struct process *process)
 {
     const struct config_section *own = config_node(process->cluster, process->config.own_node);
-    process->data_dir = strdup(config_get_text(own, CFG_NDBD_DataDir));
+    char *name = strdup(config_get_text(own, CFG_NDBD_DataDir));
+    for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
+        name[end - 1] = '\0';
+    process->data_dir = name;
     struct stat status;
     if (stat(process->data_dir, &status) == 0 && S_ISDIR(status.st_mode)) return 0;
     if (mkdir(process->data_dir, 0750) == 0) return 0;
@@ -129,14 +139,33 @@ static void pid_file_path(const struct process *process, char *path, size_t size
     snprintf(path, size, "%s/ndb_%u.pid", process->data_dir, process->config.own_node);
 }
 
-static void write_pid_file(const struct process *process)
+/*
+ * The lock tells a living owner from a file that was left behind; it passes on to children and ends with the last of
+ * them. So no two nodes ever share a DataDir, whatever the management servers think.
+ */
+static int open_pid_file(struct process *process)
 {
     char path[4096];
+    char text[16] = "";
     pid_file_path(process, path, sizeof path);
-    FILE *file = fopen(path, "w");
-    if (file == NULL) return;
-    fprintf(file, "%d\n", (int)getpid());
-    fclose(file);
+    process->pid_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+    if (process->pid_file < 0) {
+        process_log(process, LOG_LEVEL_ERROR, "%s: %s", path, strerror(errno));
+        return -1;
+    }
+    if (flock(process->pid_file, LOCK_EX | LOCK_NB) == 0) return 0;
+    if (read(process->pid_file, text, sizeof text - 1) < 1) text[0] = '\0';
+    process_log(process, LOG_LEVEL_ERROR, "%s is in use: node %u runs already (process %d)", path,
+                process->config.own_node, atoi(text));
+    return -1;
+}
+
+static void write_pid_file(struct process *process)
+{
+    char text[16];
+    int length = snprintf(text, sizeof text, "%d\n", (int)getpid());
+    if (ftruncate(process->pid_file, 0) == 0 && pwrite(process->pid_file, text, (size_t)length, 0) == length) return;
+    process_log(process, LOG_LEVEL_WARNING, "the pid file cannot be written: %s", strerror(errno));
 }
 
 void remove_pid_file(const struct process *process)
@@ -159,14 +188,25 @@ static int open_log(struct process *process)
     return 0;
 }
 
+/* The terminal gets its prompt back when the pid file stands. */
 static void go_to_background(struct process *process)
 {
+    int ends[2];
+    char done;
     printf("Angel connected to the management server, allocated nodeid: %u\n", process->config.own_node);
     fflush(stdout);
+    if (pipe(ends) != 0) exit(1);
     pid_t pid = fork();
     if (pid < 0) exit(1);
-    if (pid > 0) _exit(0);
+    if (pid > 0) {
+        close(ends[1]);
+        _exit(read(ends[0], &done, 1) == 1 ? 0 : 1);
+    }
     setsid();
+    write_pid_file(process);
+    close(ends[0]);
+    if (write(ends[1], "+", 1) != 1) exit(1);
+    close(ends[1]);
     int null = open("/dev/null", O_RDWR);
     dup2(null, 0);
     dup2(fileno(process->log), 1);
@@ -179,8 +219,7 @@ static void on_terminate(uv_signal_t *handle, int number)
 {
     struct process *process = handle->data;
     process_log(process, LOG_LEVEL_INFO, "Received signal %d: the node stops", number);
-    process->restart_flags = 0;
-    atomic_store(&process->stopping, 1);
+    process->host.stopped(&process->host, 0);
 }
 
 static void lock_memory(struct process *process)
@@ -195,7 +234,7 @@ static int make_node(struct process *process)
 {
     char why[256];
     if (configure_node(process, why, sizeof why) != 0) {
-        process_log(process, LOG_LEVEL_ERROR, "ThreadConfig: %s", why);
+        process_log(process, LOG_LEVEL_ERROR, "%s", why);
         return -1;
     }
     struct node_options options = {.host = &process->host, .gsn_name = gsn_name, .describe = signal_describe};
@@ -217,7 +256,9 @@ static int live(struct process *process, const struct options *options)
 {
     process->start_ns = process_now_ns();
     uv_signal_t terminate[2];
-    if (fetch_configuration(process, options, process->config.own_node) != 0) return 1;
+    if (fetch_configuration(process, options, process->config.own_node, ID_WAIT_RESTART) != 0) return 1;
+    angel_tell_settings(process);
+    process_catch_faults(process);
     if (make_node(process) != 0) return 1;
     uv_loop_init(&process->loop);
     if (host_os_open(process) != 0) return 1;
@@ -232,12 +273,16 @@ static int live(struct process *process, const struct options *options)
     workers_init(process);
     if (port_finder_start(process) != 0 || watchdog_start(process) != 0) return 1;
     int result = workers_run(process);
+    if (result != 0) {
+        process_log(process, LOG_LEVEL_ERROR, "a thread could not be started: %s", strerror(errno));
+        return 1;
+    }
     process_log(process, LOG_LEVEL_INFO, "Node shutdown completed%s",
                 (process->restart_flags & STOP_RESTART) != 0 ? ", restarting" : "");
-    angel_tell(process, 0, process->restart_flags);
+    angel_tell_end(process, 0, process->restart_flags);
     port_finder_stop(process);
     ndb_mgm_destroy_handle(process->mgm);
-    return result == 0 ? 0 : 1;
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -254,21 +299,31 @@ int main(int argc, char **argv)
     pthread_mutex_init(&process.port_lock, NULL);
     pthread_cond_init(&process.port_changed, NULL);
     process.angel_pipe = -1;
+    process.pid_file = -1;
     process.data_dir = ".";
     process.initial = options.initial;
     process.no_start = options.no_start;
+    process.connect_string = options.connect_string;
     host_os_init(&process);
     signal(SIGPIPE, SIG_IGN);
 
     /* The first look at the configuration happens in sight of the user; its errors go to the terminal. */
-    if (fetch_configuration(&process, &options, options.node_id) != 0) return 1;
-    if (use_data_dir(&process) != 0) return 1;
+    char why[256];
+    if (fetch_configuration(&process, &options, options.node_id, ID_WAIT_FIRST) != 0) return 1;
+    if (configure_node(&process, why, sizeof why) != 0) {
+        process_log(&process, LOG_LEVEL_ERROR, "%s", why);
+        return 1;
+    }
+    angel_tell_settings(&process); /* No pipe yet: what the angel does when its first child dies at once. */
+    if (use_data_dir(&process) != 0 || open_pid_file(&process) != 0) return 1;
     if (options.daemon && open_log(&process) != 0) return 1;
     ndb_mgm_destroy_handle(process.mgm); /* Frees the node id: the working process takes it. */
     config_free((struct cluster_config *)(uintptr_t)process.cluster);
     process.cluster = NULL;
-    if (options.daemon) go_to_background(&process);
-    write_pid_file(&process); /* Of the angel, if there is one. */
+    if (options.daemon)
+        go_to_background(&process);
+    else
+        write_pid_file(&process); /* Of the angel, if there is one. */
     if (!options.foreground && angel_run(&process) != 0) return 1;
     int result = live(&process, &options);
     if (options.foreground) remove_pid_file(&process);

@@ -11,6 +11,10 @@
 #include "transporters/send_queue.h"
 #include "transporters/transporter.h"
 
+#define SLEEP_MAX_MS 1000u /* A thread without work looks up so often: the watchdog's proof of life. */
+
+#define NDB_VERSION_TEXT "ndb-1.0.0"
+
 /* An execution thread as the operating system sees it. */
 struct worker {
     struct process *process;
@@ -23,6 +27,17 @@ struct worker {
     bool signalled;
     uint64_t idle_since_ns; /* When the thread last had work. */
     uint64_t gap_ns;        /* Smoothed length of idle gaps: spinning pays only when they are short. */
+};
+
+/* What the child says to its angel; see angel.c. */
+struct angel_words {
+    uint32_t ended; /* The node has ended by itself, with this exit code and this wish. */
+    uint32_t exit_code;
+    uint32_t restart_flags; /* STOP_RESTART... of signals/management.h */
+    uint32_t started;       /* It had passed its last start phase. */
+    uint32_t stop_on_error;
+    uint32_t start_retries; /* MaxStartFailRetries; 0 = no limit. */
+    uint32_t retry_delay_s;
 };
 
 struct process {
@@ -56,21 +71,25 @@ struct process {
     uint64_t start_ns;
     atomic_uint stopping;   /* The node has stopped in good order: leave the loops. */
     uint32_t restart_flags; /* STOP_RESTART... of signals/management.h */
-    int angel_pipe;         /* Tells the angel why this process ends; -1 without angel. */
+    struct angel_words words; /* Child: said last. Angel: heard last. */
+    int angel_pipe;           /* To the angel; -1 without one. */
     bool no_start;
     bool initial;
 
     const char *data_dir;
-    FILE *log;
+    FILE *log;    /* NULL: the terminal. */
+    int pid_file; /* Held locked while this process or a child of it lives; -1 before. */
     pthread_mutex_t log_lock;
     pthread_mutex_t fail_lock;
 
     /* Management. */
+    const char *connect_string; /* NULL: the environment's, or the default. */
     ndb_mgm_handle_t *mgm;
     pthread_t port_finder;
     pthread_mutex_t port_lock;
     pthread_cond_t port_changed;
     bool port_stop;
+    uint32_t traces_kept; /* MaxNoOfSavedMessages: error log entries and sets of trace files. */
 };
 
 /* Monotonic nanoseconds. */
@@ -96,8 +115,16 @@ int workers_run(struct process *process);
 /* --- failure.c --- */
 void process_log(struct process *process, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Leaves error log entry and traces, tells angel and cluster log, ends the process. Any thread; the first one counts. */
 _Noreturn void process_fail(struct process *process, const struct node_failure *failure);
-/* "class" and text of an exit code; a sentence for unknown codes. */
+/* From now on a fault in this process (SIGSEGV and the like) is a failure of the node, with traces. */
+void process_catch_faults(struct process *process);
+/*
+ * Tells the cluster log that the node has ended with `exit_code`, by the operating system's signal `number` (0 none).
+ * Best effort, bounded by seconds: the management server may be gone.
+ */
+void process_report_failure(struct process *process, uint32_t restart_flags, uint32_t number, uint32_t exit_code);
+/* Class and text of an exit code; a sentence for unknown codes. */
 const char *exit_code_text(uint32_t code);
 const char *exit_code_class(uint32_t code);
 
@@ -118,8 +145,11 @@ void port_finder_stop(struct process *process);
 /* --- angel.c --- */
 /*
  * Forks the process that does the work and stands by it: returns in the child (0) and ends the parent when there is
- * nothing left to restart. `pid_file` holds the angel's pid.
+ * nothing left to restart, with exit code 0 after an orderly end. -1: no process could be made. The pid file is the
+ * angel's.
  */
 int angel_run(struct process *process);
-/* Child: tells the angel how this life ended. */
-void angel_tell(struct process *process, uint32_t exit_code, uint32_t restart_flags);
+/* Child, without effect when there is no angel: what to do after a failure; the node has started; how this life ended. */
+void angel_tell_settings(struct process *process);
+void angel_tell_started(struct process *process);
+void angel_tell_end(struct process *process, uint32_t exit_code, uint32_t restart_flags);

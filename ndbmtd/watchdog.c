@@ -1,16 +1,19 @@
 /* watchdog.c -- reports a thread that does not finish its round, and stops the node when it never does. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <unistd.h>
+#include <time.h>
 #include "ndbmtd/process.h"
 
-/* A thread stuck for one interval is reported, for this many the node is stopped. */
-#define STUCK_LIMIT 3u
+/* A thread stuck for one interval is reported; after this many reports the node is stopped. */
+#define WARNINGS_MAX 4u
 
 struct watchdog {
     struct process *process;
     uint32_t interval_ms;
+    uint32_t sleep_checks; /* A sleeping thread may stay away from so many checks: it wakes once a second. */
+    bool kill_at_once;     /* WatchDogImmediateKill. */
     uint64_t rounds[THREADS_MAX];
     uint32_t stuck[THREADS_MAX];
+    uint32_t away[THREADS_MAX]; /* Checks that found the thread asleep. */
 };
 
 static void put_to_log(void *context, const char *text, uint32_t size)
@@ -18,27 +21,43 @@ static void put_to_log(void *context, const char *text, uint32_t size)
     fwrite(text, 1, size, context);
 }
 
+static void warn(struct watchdog *watchdog, uint32_t no)
+{
+    struct process *process = watchdog->process;
+    FILE *to = process->log != NULL ? process->log : stderr;
+    process_log(process, LOG_LEVEL_WARNING, "Watchdog: thread %u (%s) has not moved for %u ms; its trail follows", no,
+                layout_role_name(layout_role(&process->config, no)), watchdog->stuck[no] * watchdog->interval_ms);
+    thread_trace(process->worker[no].thread, put_to_log, to);
+    fflush(to);
+}
+
 static void look_at(struct watchdog *watchdog, uint32_t no)
 {
     struct process *process = watchdog->process;
     struct worker *worker = &process->worker[no];
     uint64_t rounds = thread_rounds(worker->thread);
-    if (rounds != watchdog->rounds[no] || atomic_load(&worker->sleeping) != 0) {
+    if (rounds != watchdog->rounds[no]) {
         watchdog->rounds[no] = rounds;
         watchdog->stuck[no] = 0;
+        watchdog->away[no] = 0;
+        return;
+    }
+    /* The socket thread also counts as sleeping while a callback runs: asleep is no excuse for ever. */
+    if (atomic_load(&worker->sleeping) != 0 && watchdog->away[no] < watchdog->sleep_checks) {
+        watchdog->away[no]++;
         return;
     }
     watchdog->stuck[no]++;
-    process_log(process, LOG_LEVEL_WARNING, "Watchdog: thread %u (%s) has not moved for %u ms; its trail follows", no,
-                layout_role_name(layout_role(&process->config, no)), watchdog->stuck[no] * watchdog->interval_ms);
-    if (process->log != NULL) thread_trace(worker->thread, put_to_log, process->log);
-    if (watchdog->stuck[no] < STUCK_LIMIT) return;
+    warn(watchdog, no);
+    if (watchdog->stuck[no] < WARNINGS_MAX && !watchdog->kill_at_once) return;
+    char text[64];
+    snprintf(text, sizeof text, "thread %u (%s) is stuck", no, layout_role_name(layout_role(&process->config, no)));
     struct node_failure failure = {
         .exit_code = EXIT_WATCHDOG,
         .thread_no = no,
         .file = __FILE__,
         .line = __LINE__,
-        .text = "a thread is stuck",
+        .text = text,
     };
     process_fail(process, &failure);
 }
@@ -46,16 +65,19 @@ static void look_at(struct watchdog *watchdog, uint32_t no)
 static void *watchdog_main(void *argument)
 {
     static struct watchdog watchdog; /* One process has one node, hence one watchdog. */
-    watchdog.process = argument;
-    watchdog.interval_ms =
-        (uint32_t)config_get_u64(config_node(watchdog.process->cluster, watchdog.process->config.own_node),
-                                 CFG_NDBD_TimeBetweenWatchDogCheck);
-    while (atomic_load(&watchdog.process->stopping) == 0) {
-        usleep(watchdog.interval_ms * 1000u);
-        for (uint32_t no = 0; no < watchdog.process->config.thread_count; no++)
+    struct process *process = argument;
+    const struct config_section *own = config_node(process->cluster, process->config.own_node);
+    watchdog.process = process;
+    watchdog.interval_ms = (uint32_t)config_get_u64(own, CFG_NDBD_TimeBetweenWatchDogCheck);
+    watchdog.sleep_checks = 2u * SLEEP_MAX_MS / watchdog.interval_ms + 1u;
+    watchdog.kill_at_once = config_get_u64(own, CFG_NDBD_WatchDogImmediateKill) != 0;
+    for (;;) {
+        struct timespec pause = {watchdog.interval_ms / 1000u, (long)(watchdog.interval_ms % 1000u) * 1000000L};
+        nanosleep(&pause, NULL);
+        if (atomic_load(&process->stopping) != 0) return NULL;
+        for (uint32_t no = 0; no < process->config.thread_count; no++)
             look_at(&watchdog, no);
     }
-    return NULL;
 }
 
 int watchdog_start(struct process *process)

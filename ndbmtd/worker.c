@@ -10,7 +10,6 @@
  * gaps it has seen lately are shorter than its spin time, so a busy node answers fast and an idle one is quiet.
  */
 #define SPIN_DEFAULT_NS 50000u
-#define SLEEP_MAX_MS    1000u /* Also the watchdog's proof of life. */
 
 static void work_came(struct worker *worker, uint64_t now)
 {

@@ -40,6 +40,20 @@ static void cmvmi_exec_API_FAILREQ(struct block *block, const struct signal *sig
     sig_send(block, sig->sender, GSN_API_FAILCONF, PRIO_B, &conf);
 }
 
+/* Ways to see what a failing node leaves behind: a check that fails, and a handler that does not end
+ * in time. Here, because this signal comes ten times a second and from outside. */
+static void fail_on_purpose(struct block *block)
+{
+    uint32_t insert = block->error_insert;
+    uint64_t rounds = (uint64_t)block->error_extra * 1000000u;
+    if (insert == 0) return;
+    jam_data(insert);
+    ERROR_INSERT_CLEAR(block);
+    ndbrequire(insert != 9999);
+    for (volatile uint64_t i = 0; insert == 9998 && i < rounds; i++)
+        jam();
+}
+
 static void cmvmi_exec_NODE_STATUS_REQ(struct block *block, const struct signal *sig)
 {
     struct cmvmi *cmvmi = cmvmi_of(block);
@@ -55,6 +69,7 @@ static void cmvmi_exec_NODE_STATUS_REQ(struct block *block, const struct signal 
         .version = NDB_VERSION,
     };
     jam();
+    fail_on_purpose(block);
     for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
         if ((peer_class(block, node) & FROM_CLIENTS) != 0) node_mask_add(&conf.connected, node);
     }
@@ -69,7 +84,7 @@ static void cmvmi_exec_CONTINUEB(struct block *block, const struct signal *sig)
     sig_send_delayed(block, block->ref, GSN_CONTINUEB, PRIO_B, work, MEMORY_TICK_MS);
 }
 
-/* --- Dump orders: code -> block. The codes are listed in README.md. --- */
+/* --- Dump orders: code -> block. The codes are listed in docs/protocols/management.md. --- */
 
 #define DUMP_MEMORY     1000u
 #define DUMP_MEMORY_ACC 1001u

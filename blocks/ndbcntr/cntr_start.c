@@ -146,6 +146,7 @@ static void start_completed(struct cntr *cntr)
     cntr_move(cntr, CNTR_RUNNING);
     log_info(&cntr->block, "started");
     event_send(&cntr->block, EVENT_START_COMPLETED, NDB_VERSION);
+    node_started(&cntr->block);
 }
 
 /* The next block of the phase, the meeting at its end, or the next phase, until something has to be

@@ -1,0 +1,85 @@
+#!/bin/bash
+# process_failure.sh -- a node that fails on purpose: what it leaves behind, and whether it comes back.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+
+FAIL='1 DUMP 9000 1 9999' # Block 1 is CMVMI; error insert 9999 fails a check.
+
+# until_true SECONDS COMMAND...: asks again and again.
+until_true() {
+    local tries=$(($1 * 10))
+    shift
+    while ! "$@" >/dev/null 2>&1; do
+        [ $((tries -= 1)) -gt 0 ] || return 1
+        sleep 0.1
+    done
+}
+
+say "StopOnError=1, split threads: error log, a trace per thread, the reason in both logs, exit code"
+start_cluster 1 1 'ThreadConfig=main,rep,ldm={count=2},tc={count=1},recv'
+load_and_compare 500
+want 0 "$BIN/ndb_mgm" -e "$FAIL"
+ended "${NODE_PIDS[1]}"
+[ $? -eq 1 ] || fail "the exit code of a failed node is not 1"
+cp "$BOX/node1/ndb_1_error.log" "$BOX/out"
+want_text out '^Status: internal error$'
+want_text out '^Message: An internal check failed; report this with the trace files'
+want_text out '^Error: 2341$'
+want_text out '^Error data: insert != 9999$'
+want_text out '^Error object: cmvmi\.c \(Line: [0-9]+\)$'
+want_text out '^Trace file name: ndb_1_trace\.log\.1$'
+want_text out '\[t1\.\.t5\]$'
+for suffix in '' _t1 _t2 _t3 _t4 _t5; do
+    cp "$BOX/node1/ndb_1_trace.log.1$suffix" "$BOX/out" || fail "no trace file for thread '$suffix'"
+    want_text out '^thread [0-9] \((main|rep|ldm|tc|recv)\): last signals, newest first$'
+    [ "$suffix" = _t5 ] && continue # It only owns sockets.
+    want_text out '^-- signal -0: [A-Z_]+ \([0-9]+\) prio [AB], to block [0-9]+/[0-9]+, from node [0-9]+'
+    want_text out '^   [a-z_]+=[0-9x]+'
+    want_text out '^    jam: [a-z_]+\.[ch]:[0-9]+'
+done
+cp "$BOX/node1/ndb_1_trace.log.1_t1" "$BOX/out" # The thread that failed: this was its last signal.
+want_text out '^-- signal -0: NODE_STATUS_REQ'
+want_text out '^   sender_data=[0-9]+'
+want_text out 'jam: .*cmvmi\.c'
+cp "$BOX/node1.out" "$BOX/out"
+want_text out 'ALERT .*Caused by error 2341: .An internal check failed; report this .*cmvmi\.c, line [0-9]+: insert != 9999'
+until_true 5 grep -q 'Forced node shutdown' "$BOX"/mgm/*cluster.log
+cp "$BOX"/mgm/ndb_49_cluster.log "$BOX/out"
+want_text out 'ALERT +-- Node 1: Forced node shutdown completed\. Caused by error 2341: .An internal check failed'
+[ -e "$BOX/node1/ndb_1.pid" ] && ! kill -0 "$(cat "$BOX/node1/ndb_1.pid")" 2>/dev/null || fail "pid file"
+unset 'NODE_PIDS[1]'
+stop_cluster
+
+say "StopOnError=0: the angel starts the node again, every time; logs and traces stay bounded"
+write_config 1 1 $'StopOnError=0\nMaxNoOfSavedMessages=2'
+start_mgm --initial
+start_daemon 1
+want 0 "$BIN/ndb_waiter" --timeout=30
+for _ in 1 2 3; do
+    load_and_compare 200
+    times=$(grep -c 'Forced node shutdown' "$BOX"/mgm/ndb_49_cluster.log)
+    want 0 "$BIN/ndb_mgm" -e "$FAIL"
+    until_true 10 eval '[ "$(grep -c "Forced node shutdown" "$BOX"/mgm/ndb_49_cluster.log)" -gt "$times" ]' ||
+        fail "the cluster log does not tell of the failure"
+    want 0 "$BIN/ndb_waiter" --timeout=30
+done
+cp "$BOX"/mgm/ndb_49_cluster.log "$BOX/out"
+want_text out 'Node 1: Forced node shutdown completed, restarting\. Caused by error 2341'
+[ "$(grep -c '^Error: 2341$' "$BOX/node1/ndb_1_error.log")" -eq 2 ] || fail "the error log does not keep 2 entries"
+[ "$(find "$BOX/node1" -name 'ndb_1_trace.log.[0-9]*' | wc -l)" -eq 2 ] || fail "not the traces of 2 failures"
+[ "$(cat "$BOX/node1/ndb_1_trace.log.next")" = 2 ] || fail "trace numbers do not go round" # 1 above, then 2, 1, 2.
+
+say "a fault in the worker leaves an error log entry, too; kill -9 is told by the angel"
+angel=$(cat "$BOX/node1/ndb_1.pid")
+kill -SEGV "$(pgrep -P "$angel")"
+until_true 10 grep -q '^Error: 6000$' "$BOX/node1/ndb_1_error.log" || fail "no error log entry of the fault"
+want 0 "$BIN/ndb_waiter" --timeout=30
+kill -9 "$(pgrep -P "$angel")"
+until_true 10 grep -q 'ended by signal 9 (Killed)' "$BOX/node1/ndb_1_out.log" || fail "the angel does not tell of signal 9"
+until_true 10 grep -q 'restarting. Initiated by signal 9. Caused by error 6000' "$BOX"/mgm/ndb_49_cluster.log ||
+    fail "the cluster log does not tell of signal 9"
+want 0 "$BIN/ndb_waiter" --timeout=30
+load_and_compare 200
+want 0 "$BIN/ndb_mgm" -e SHUTDOWN
+until_true 20 eval '! kill -0 "$angel"' || fail "the angel stays after SHUTDOWN"
+ended "$MGM_PID" || fail "the management server ends with exit code $?"
