@@ -10,6 +10,9 @@ _Thread_local struct thread *this_thread;
 
 /* Signals from one queue before the next queue has its turn. */
 #define VISIT_SIGNALS 75u
+/* How many signals ahead a block is asked to prefetch for: a cache miss lasts about as long as one or two signals. */
+#define AHEAD_FAR_SIGNALS  8u
+#define AHEAD_NEAR_SIGNALS 4u
 /* A signals in a row before B signals and sockets are looked at again, should blocks keep sending them to each other. */
 #define PRIORITY_A_ROW 1024u
 
@@ -58,14 +61,48 @@ static bool self_has_priority_a(const struct thread *thread)
     return queue->tail != queue->read;
 }
 
+/* A place in a queue some records ahead of the one that is executed. */
+struct ahead {
+    uint64_t at;   /* The next record to look at. */
+    uint32_t lead; /* Records looked at that have not been executed. */
+    uint32_t far;  /* Most of them. */
+};
+
+static void look_at(const struct thread *thread, const uint32_t *words, enum block_ahead_stage stage)
+{
+    const struct block *block = node_lookup(thread->node, words[1]);
+    if (block != NULL && block->ahead != NULL) block->ahead(block, words, stage);
+}
+
+static inline void look_ahead(const struct thread *thread, const struct job_queue *queue, struct ahead *ahead,
+                              enum block_ahead_stage stage)
+{
+    while (ahead->lead < ahead->far && ahead->at != queue->published_seen) {
+        const uint32_t *record = queue->ring + (ahead->at & (queue->size - 1));
+        if (record[0] == 0) {
+            ahead->at += queue->size - (ahead->at & (queue->size - 1));
+            continue;
+        }
+        look_at(thread, record + RECORD_HEAD_WORDS, stage);
+        ahead->at += record[0];
+        ahead->lead++;
+    }
+}
+
 /* One queue's turn: like run_queue(), but an A signal that a handler sent to its own thread runs right after it. */
 static uint32_t visit(struct thread *thread, struct job_queue *queue, uint32_t limit)
 {
     uint32_t count = 0;
     const uint32_t *record;
+    struct ahead far = {queue->read, 0, AHEAD_FAR_SIGNALS};
+    struct ahead near = {queue->read, 0, AHEAD_NEAR_SIGNALS};
     while (count < limit && (record = job_queue_peek(queue)) != NULL) {
+        look_ahead(thread, queue, &far, AHEAD_FAR);
+        look_ahead(thread, queue, &near, AHEAD_NEAR);
         dispatch(thread, record);
         job_queue_next(queue, record);
+        far.lead--;
+        near.lead--;
         count++;
         if (self_has_priority_a(thread)) count += run_priority_a(thread);
     }
@@ -108,6 +145,7 @@ struct thread_result thread_run_once(struct thread *thread, uint64_t now, uint32
     if (now > thread->now) thread->now = now;
     thread->trace_id = 0;
 
+    thread_take_io(thread);
     run_timers(thread);
     result.executed = run_priority_a(thread);
     result.executed += run_priority_b(thread, throttled(thread, budget));
@@ -125,6 +163,7 @@ struct thread_result thread_run_once(struct thread *thread, uint64_t now, uint32
 
 bool thread_has_work(const struct thread *thread)
 {
+    if (atomic_load_explicit(&thread->io_done, memory_order_relaxed) != NULL) return true;
     for (uint32_t other = 0; other < thread->node->config.thread_count; other++) {
         for (uint32_t prio = PRIO_B; prio <= PRIO_A; prio++) {
             const struct job_queue *out = thread->out[prio][other];

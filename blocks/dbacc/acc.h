@@ -90,6 +90,9 @@ uint32_t acc_lock_tick(struct acc *acc, uint64_t now_ms, uint32_t max);
 uint32_t acc_locks_in_use(const struct acc *acc);
 uint32_t acc_locks_waiting(const struct acc *acc);
 
+/* Asks the memory for a lock record that is used a little later; the reference may be stale. */
+void acc_prefetch_lock(const struct acc *acc, uint32_t lock);
+
 /* --- Only for TUP, which keeps rows and index together. --- */
 
 /* A new empty index over the rows of `rows`. NULL when there is no memory (error 625). */

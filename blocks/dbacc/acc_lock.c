@@ -346,3 +346,8 @@ uint32_t acc_locks_waiting(const struct acc *acc)
 {
     return acc->waiting_count;
 }
+
+void acc_prefetch_lock(const struct acc *acc, uint32_t lock)
+{
+    pool_prefetch(&acc->locks, lock);
+}

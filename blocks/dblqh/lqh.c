@@ -171,7 +171,9 @@ static const struct block_type lqh_type = {
 
 struct block *lqh_create(struct thread *thread, uint32_t instance)
 {
-    return block_create(thread, &lqh_type, instance, sizeof(struct lqh));
+    struct block *block = block_create(thread, &lqh_type, instance, sizeof(struct lqh));
+    block->ahead = lqh_ahead;
+    return block;
 }
 
 void lqh_usage_get(const struct block *block, struct lqh_usage *usage)

@@ -262,5 +262,8 @@ struct lqh_table *lqh_table_get(struct lqh *lqh, uint32_t table_id); /* Of an ow
 struct lqh_table *lqh_table_usable(struct lqh *lqh, uint32_t table_id, uint32_t version, uint32_t fragment_id,
                                    uint32_t *error);
 
+/* lqh_ahead.c */
+block_ahead lqh_ahead;
+
 /* lqh_check.c */
 void lqh_check(struct block *block);

@@ -172,6 +172,7 @@ static const struct block_type tc_type = {
 struct block *tc_create(struct thread *thread, uint32_t instance)
 {
     struct block *block = block_create(thread, &tc_type, instance, sizeof(struct tc));
+    block->ahead = tc_ahead;
     tc_of(block)->start_level = START_NOTHING;
     return block;
 }

@@ -314,6 +314,9 @@ void tc_api_fail_check(struct tc *tc, uint32_t node);
 void tc_timer_start(struct tc *tc);
 void tc_timer_step(struct tc *tc, uint32_t index, uint32_t which);
 
+/* tc_ahead.c */
+block_ahead tc_ahead;
+
 /* tc_check.c */
 void tc_check(struct block *block);
 

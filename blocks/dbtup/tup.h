@@ -171,6 +171,9 @@ struct tup_frag_figures {
 void tup_frag_figures_get(const struct tup_frag *frag, struct tup_frag_figures *figures);
 uint32_t tup_changes_open(const struct tup *tup);
 
+/* Asks the memory for a change record that is used a little later; the reference may be stale. */
+void tup_prefetch_change(const struct tup *tup, uint32_t change);
+
 /* --- Only for ACC. --- */
 
 /* Does this row (committed or not) have that key? */

@@ -150,7 +150,14 @@ uint32_t *tup_lock_word(const struct tup_frag *frag, uint32_t row)
 
 void tup_prefetch(const struct tup_frag *frag, uint32_t row)
 {
-    __builtin_prefetch(row_at(frag, row));
+    const uint8_t *bytes = (const uint8_t *)row_at(frag, row);
+    __builtin_prefetch(bytes);
+    if (((uintptr_t)bytes & 63u) + frag->table->data_size > 64u) __builtin_prefetch(bytes + 64);
+}
+
+void tup_prefetch_change(const struct tup *tup, uint32_t change)
+{
+    pool_prefetch(&tup->changes, change);
 }
 
 static void page_check(const struct tup_frag *frag, struct fixed_page *page)

@@ -11,6 +11,8 @@
  * In the simulator the order in which threads take pages is part of the schedule, hence deterministic; addresses are
  * not, and nothing may depend on them.
  */
+#define HUGE_PAGES_FROM ((size_t)256u << 20) /* Small arenas would be rounded up too much. */
+
 struct free_page {
     struct free_page *next;
 };
@@ -49,6 +51,10 @@ struct arena *arena_create(const struct arena_limits *limits)
     size_t size = head + (size_t)(pages + 1) * PAGE_SIZE_BYTES;
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return NULL;
+#ifdef MADV_HUGEPAGE
+    /* Records and rows are touched at random: with small pages most of that misses the TLB. Only advice. */
+    if (size >= HUGE_PAGES_FROM) madvise(memory, size, MADV_HUGEPAGE);
+#endif
 
     struct arena *arena = memory; /* Fresh pages of the system are zero. */
     uintptr_t first = ((uintptr_t)memory + head + PAGE_SIZE_BYTES - 1) & ~((uintptr_t)PAGE_SIZE_BYTES - 1);
@@ -136,6 +142,23 @@ void *arena_alloc(struct arena *arena, enum resource_group group, size_t size)
 out:
     arena_unlock(arena);
     return memory;
+}
+
+uint32_t arena_page_no(const struct arena *arena, const void *memory)
+{
+    uintptr_t at = (uintptr_t)memory - (uintptr_t)arena->base;
+    if ((uintptr_t)memory < (uintptr_t)arena->base || at >= arena->size) return ARENA_NOWHERE;
+    return (uint32_t)(at / PAGE_SIZE_BYTES);
+}
+
+void *arena_at(struct arena *arena, uint32_t page_no, uint32_t offset, uint64_t size)
+{
+    arena_lock(arena);
+    uint64_t carved = arena->carved;
+    arena_unlock(arena);
+    uint64_t begin = (uint64_t)page_no * PAGE_SIZE_BYTES + offset;
+    if (offset >= PAGE_SIZE_BYTES || begin > carved || size > carved - begin) return NULL;
+    return arena->base + begin;
 }
 
 struct resource_usage arena_usage(const struct arena *arena, enum resource_group group)

@@ -20,15 +20,6 @@ void pool_init(struct pool *pool, struct arena *arena, enum resource_group group
     page_map_init(&pool->pages, arena, group);
 }
 
-static struct pool_record *record_at(const struct pool *pool, uint32_t index)
-{
-    /* Exact: slot < 2^24, and the factor is too large by less than per_page / 2^40 of a page, per_page <= 2^12. */
-    uint32_t slot = index - 1;
-    uint32_t page_no = (uint32_t)(slot * pool->page_factor >> 40);
-    uint8_t *page = page_map_at(&pool->pages, page_no);
-    return (struct pool_record *)(void *)(page + (size_t)(slot - page_no * pool->per_page) * pool->record_size);
-}
-
 /* Adds one page of free records. */
 static bool pool_grow(struct pool *pool)
 {
@@ -65,7 +56,7 @@ void *pool_seize(struct pool *pool)
         return NULL;
     }
     uint32_t index = pool->free;
-    struct pool_record *record = record_at(pool, index);
+    struct pool_record *record = pool_record_at(pool, index);
     uint32_t generation = record->next_free >> 24;
     pool->free = record->next_free & POOL_INDEX_MAX;
     memset(record, 0, pool->record_size);
@@ -87,18 +78,10 @@ void pool_release(struct pool *pool, void *record_memory)
     pool->in_use--;
 }
 
-void *pool_find(const struct pool *pool, uint32_t ref)
-{
-    uint32_t index = pool_index(ref);
-    if (index == 0 || index > pool->carved) return NULL;
-    struct pool_record *record = record_at(pool, index);
-    return record->ref == ref ? record : NULL;
-}
-
 void *pool_next(const struct pool *pool, uint32_t index)
 {
     while (index < pool->carved) {
-        struct pool_record *record = record_at(pool, ++index);
+        struct pool_record *record = pool_record_at(pool, ++index);
         if (record->ref != 0) return record;
     }
     return NULL;

@@ -46,9 +46,6 @@ void *pool_seize(struct pool *pool);
 /* Releases a record got from pool_seize(). Its memory is poisoned. */
 void pool_release(struct pool *pool, void *record);
 
-/* The record of a reference that may be stale or forged; NULL when it is. */
-void *pool_find(const struct pool *pool, uint32_t ref);
-
 /* The first record in use with an index greater than `index`, or NULL; for walks that break off and go on. */
 void *pool_next(const struct pool *pool, uint32_t index);
 
@@ -58,4 +55,33 @@ void pool_drop(struct pool *pool);
 static inline uint32_t pool_index(uint32_t ref)
 {
     return ref & POOL_INDEX_MAX;
+}
+
+/* The record of an index that has been carved. For the pool's own functions. */
+static inline struct pool_record *pool_record_at(const struct pool *pool, uint32_t index)
+{
+    /* Exact: slot < 2^24, and the factor is too large by less than per_page / 2^40 of a page, per_page <= 2^12. */
+    uint32_t slot = index - 1;
+    uint32_t page_no = (uint32_t)(slot * pool->page_factor >> 40);
+    uint8_t *page = page_map_at(&pool->pages, page_no);
+    return (struct pool_record *)(void *)(page + (size_t)(slot - page_no * pool->per_page) * pool->record_size);
+}
+
+/* The record of a reference that may be stale or forged; NULL when it is. */
+static inline void *pool_find(const struct pool *pool, uint32_t ref)
+{
+    uint32_t index = pool_index(ref);
+    if (index - 1u >= pool->carved) return NULL;
+    struct pool_record *record = pool_record_at(pool, index);
+    return record->ref == ref ? record : NULL;
+}
+
+/* Asks the memory for the record of a reference that may be stale or forged; it is used a little later. */
+static inline void pool_prefetch(const struct pool *pool, uint32_t ref)
+{
+    uint32_t index = pool_index(ref);
+    if (index - 1u >= pool->carved) return;
+    const uint8_t *record = (const uint8_t *)pool_record_at(pool, index);
+    __builtin_prefetch(record);
+    if (pool->record_size > 64) __builtin_prefetch(record + 64);
 }

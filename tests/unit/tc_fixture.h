@@ -290,7 +290,15 @@ static inline void w_node(struct world *world, uint32_t id, void (*tune)(struct 
         config.node[i].type = NODE_DATA;
     config.node[CLIENT].type = config.node[CLIENT_TWO].type = NODE_API;
     if (tune != NULL) tune(&config);
-    n->host = (struct host){w_realtime, w_wake, w_link_send, w_link_close, w_link_allow, w_seed, w_log, w_fail, w_stopped};
+    n->host = (struct host){.realtime_us = w_realtime,
+                            .wake = w_wake,
+                            .link_send = w_link_send,
+                            .link_close = w_link_close,
+                            .link_allow = w_link_allow,
+                            .seed = w_seed,
+                            .log = w_log,
+                            .fail = w_fail,
+                            .stopped = w_stopped};
     n->world = world;
     n->id = id;
     for (uint32_t i = 1; i <= W_NODES; i++)

@@ -1,0 +1,31 @@
+/* tc_ahead.c -- fetches the records of operations whose answers wait in the queue. Changes nothing. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbtc/tc_state.h"
+
+#define AHEAD_ENTRIES 4u /* Of a train. */
+
+static void ahead_op(const struct tc *tc, uint32_t ref, enum block_ahead_stage stage)
+{
+    if (stage == AHEAD_FAR) {
+        pool_prefetch(&tc->operations, ref);
+        return;
+    }
+    const struct tc_op *op = pool_find(&tc->operations, ref);
+    if (op != NULL) pool_prefetch(&tc->transactions, op->trans);
+}
+
+/* What is in the signal has not been checked. */
+void tc_ahead(const struct block *block, const uint32_t *words, enum block_ahead_stage stage)
+{
+    const struct tc *tc = (const struct tc *)block;
+    uint32_t gsn = kind_gsn(words[0]);
+    struct signal sig;
+    if (gsn == GSN_LQHKEYCONF && kind_words(words[0]) == sizeof(struct lqhkeyconf) / 4u) {
+        ahead_op(tc, words[SIGNAL_HEAD_WORDS], stage); /* tc_op comes first. */
+        return;
+    }
+    if ((gsn != GSN_COMMITTED && gsn != GSN_COMPLETED) || kind_sections(words[0]) != 1) return;
+    signal_open(&sig, words);
+    for (uint32_t i = 0; i < AHEAD_ENTRIES && (i + 1) * TRAIN_ENTRY_WORDS <= sig.section[0].size; i++)
+        ahead_op(tc, sig.section[0].words[i * TRAIN_ENTRY_WORDS + 1], stage);
+}
