@@ -17,6 +17,7 @@ build_dir=${3:?build directory}
 seconds=${4:-60}
 jobs=$(nproc)
 dir=$build_dir/variant-$variant
+targets=() # None: all.
 
 build() { # options of cmake
     mkdir -p "$dir"
@@ -25,7 +26,7 @@ build() { # options of cmake
         echo "$variant: configuring failed"
         exit 1
     }
-    ninja -C "$dir" -j "$jobs" >"$dir/build.log" 2>&1 || {
+    ninja -C "$dir" -j "$jobs" "${targets[@]}" >"$dir/build.log" 2>&1 || {
         grep -B 2 -A 20 'FAILED' "$dir/build.log" | head -n 60
         echo "$variant: the build failed"
         exit 1
@@ -46,7 +47,6 @@ sanitizer() {
     "$dir/bin/sim" --seeds=1..50 --jobs="$jobs" || exit 1
 }
 
-# Tests that start other programs or have a long run of their own are called with fewer rounds by their environment.
 memcheck() {
     local failed=0 list test
     list=$(cd "$build_dir" && ctest -N -L '^unit$' | sed -n 's/^ *Test *#[0-9]*: //p')
@@ -69,6 +69,7 @@ memcheck() {
 # Each target starts from an empty corpus, or from what former runs have found.
 fuzz() {
     local failed=0 target name
+    mapfile -t targets < <(sed -n 's/^ndb_fuzz(\([a-z_]*\) .*/\1/p' "$source_dir/tests/fuzz/CMakeLists.txt")
     build -DFUZZ=ON -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo
     for target in "$dir"/bin/fuzz_*; do
         name=$(basename "$target")
