@@ -7,7 +7,9 @@
  */
 #include "blocks/dblqh/lqh_state.h"
 
-#define AHEAD_ENTRIES 4u /* Of a train: the handler asks for the others. */
+/* Of a train; while it handles one entry the handler asks for those so far behind. */
+#define FAR_ENTRIES  8u
+#define NEAR_ENTRIES 4u
 
 static void ahead_request(const struct lqh *lqh, const struct lqhkeyreq *req, enum block_ahead_stage stage)
 {
@@ -32,7 +34,17 @@ static void ahead_op(const struct lqh *lqh, uint32_t ref, enum block_ahead_stage
     const struct lqh_op *op = pool_find(&lqh->operations, ref);
     if (op == NULL) return;
     acc_prefetch_lock(lqh->acc, op->lock);
+    if (op->change == REF_NONE) return;
     tup_prefetch_change(lqh->tup, op->change);
+    if (op->state == LQH_PREPARED) tup_prefetch(tup_frag_get(lqh->tup, op->frag), op->row);
+}
+
+void lqh_ahead_train(const struct lqh *lqh, const struct signal *sig, uint32_t entry)
+{
+    uint32_t count = sig->section[0].size / TRAIN_ENTRY_WORDS;
+    const uint32_t *words = sig->section[0].words;
+    if (entry + FAR_ENTRIES < count) ahead_op(lqh, words[(entry + FAR_ENTRIES) * TRAIN_ENTRY_WORDS], AHEAD_FAR);
+    if (entry + NEAR_ENTRIES < count) ahead_op(lqh, words[(entry + NEAR_ENTRIES) * TRAIN_ENTRY_WORDS], AHEAD_NEAR);
 }
 
 void lqh_ahead(const struct block *block, const uint32_t *words, enum block_ahead_stage stage)
@@ -46,6 +58,7 @@ void lqh_ahead(const struct block *block, const uint32_t *words, enum block_ahea
     }
     if ((gsn != GSN_COMMIT && gsn != GSN_COMPLETE) || kind_sections(words[0]) != 1) return;
     signal_open(&sig, words);
-    for (uint32_t i = 0; i < AHEAD_ENTRIES && (i + 1) * TRAIN_ENTRY_WORDS <= sig.section[0].size; i++)
+    uint32_t entries = stage == AHEAD_FAR ? FAR_ENTRIES : NEAR_ENTRIES;
+    for (uint32_t i = 0; i < entries && (i + 1) * TRAIN_ENTRY_WORDS <= sig.section[0].size; i++)
         ahead_op(lqh, sig.section[0].words[i * TRAIN_ENTRY_WORDS], stage);
 }

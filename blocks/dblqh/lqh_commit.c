@@ -110,6 +110,7 @@ void lqh_exec_COMMIT(struct block *block, const struct signal *sig)
     trains.done.payload[0] = commit->gci_hi;
     trains.done.payload[1] = commit->gci_lo;
     for (uint32_t i = 0; i < count; i++) {
+        lqh_ahead_train(lqh, sig, i);
         struct lqh_op *op = train_op(lqh, sig, i, LQH_PREPARED);
         if (op == NULL) break;
         commit_op(lqh, op, commit);
@@ -132,6 +133,7 @@ void lqh_exec_COMPLETE(struct block *block, const struct signal *sig)
 
     trains_begin(&trains, lqh, sig, GSN_COMPLETED);
     for (uint32_t i = 0; i < count; i++) {
+        lqh_ahead_train(lqh, sig, i);
         struct lqh_op *op = train_op(lqh, sig, i, LQH_COMMITTED);
         if (op == NULL) break;
         unlock(lqh, op);
@@ -151,6 +153,7 @@ void lqh_exec_ABORT(struct block *block, const struct signal *sig)
 
     trains_begin(&trains, lqh, sig, GSN_ABORTED);
     for (uint32_t i = 0; i < count; i++) {
+        lqh_ahead_train(lqh, sig, i);
         struct lqh_op *op = train_op(lqh, sig, i, LQH_PREPARED);
         if (op == NULL) break;
         if (op->change != REF_NONE) tup_abort(lqh->tup, op->change);

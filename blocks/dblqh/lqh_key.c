@@ -200,6 +200,7 @@ static void execute_locked(struct lqh *lqh, struct lqh_op *op, const struct lqh_
         return;
     }
     op->state = LQH_PREPARED;
+    op->row = row;
     if ((op->chain & CHAIN_NEXT) != 0)
         pass_on(lqh, op, data, frag, row);
     else

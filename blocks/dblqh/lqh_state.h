@@ -73,6 +73,7 @@ struct lqh_op {
     uint32_t prev_op;
     uint32_t wanted_page; /* Backups: the row id that the primary chose. */
     uint32_t wanted_slot;
+    uint32_t row;    /* PREPARED: of the change. */
     uint32_t lock;   /* Held or waited for. */
     uint32_t change; /* TUP's, for what is not a read. */
     uint32_t saved;  /* First segment of key and attrinfo, while waiting. */
@@ -264,6 +265,7 @@ struct lqh_table *lqh_table_usable(struct lqh *lqh, uint32_t table_id, uint32_t 
 
 /* lqh_ahead.c */
 block_ahead lqh_ahead;
+void lqh_ahead_train(const struct lqh *lqh, const struct signal *sig, uint32_t entry); /* For the entries behind. */
 
 /* lqh_check.c */
 void lqh_check(struct block *block);

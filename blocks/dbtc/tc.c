@@ -126,6 +126,9 @@ static void tc_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case TC_WORK_API_FAIL:
         tc_api_fail_step(tc, work->ref, work->index);
         return;
+    case TC_WORK_TRAINS:
+        tc_trains_flush(tc);
+        return;
     case TC_WORK_DRAIN:
         jam();
         tc_drain_step(tc_of(block));

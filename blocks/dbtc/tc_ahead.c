@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 
-#define AHEAD_ENTRIES 4u /* Of a train. */
+/* Of a train; while it handles one entry the handler asks for those so far behind. */
+#define FAR_ENTRIES  8u
+#define NEAR_ENTRIES 4u
 
 static void ahead_op(const struct tc *tc, uint32_t ref, enum block_ahead_stage stage)
 {
@@ -12,6 +14,14 @@ static void ahead_op(const struct tc *tc, uint32_t ref, enum block_ahead_stage s
     }
     const struct tc_op *op = pool_find(&tc->operations, ref);
     if (op != NULL) pool_prefetch(&tc->transactions, op->trans);
+}
+
+void tc_ahead_train(const struct tc *tc, const struct signal *sig, uint32_t entry)
+{
+    uint32_t count = sig->section[0].size / TRAIN_ENTRY_WORDS;
+    const uint32_t *words = sig->section[0].words + 1;
+    if (entry + FAR_ENTRIES < count) ahead_op(tc, words[(entry + FAR_ENTRIES) * TRAIN_ENTRY_WORDS], AHEAD_FAR);
+    if (entry + NEAR_ENTRIES < count) ahead_op(tc, words[(entry + NEAR_ENTRIES) * TRAIN_ENTRY_WORDS], AHEAD_NEAR);
 }
 
 /* What is in the signal has not been checked. */
@@ -26,6 +36,7 @@ void tc_ahead(const struct block *block, const uint32_t *words, enum block_ahead
     }
     if ((gsn != GSN_COMMITTED && gsn != GSN_COMPLETED) || kind_sections(words[0]) != 1) return;
     signal_open(&sig, words);
-    for (uint32_t i = 0; i < AHEAD_ENTRIES && (i + 1) * TRAIN_ENTRY_WORDS <= sig.section[0].size; i++)
+    uint32_t entries = stage == AHEAD_FAR ? FAR_ENTRIES : NEAR_ENTRIES;
+    for (uint32_t i = 0; i < entries && (i + 1) * TRAIN_ENTRY_WORDS <= sig.section[0].size; i++)
         ahead_op(tc, sig.section[0].words[i * TRAIN_ENTRY_WORDS + 1], stage);
 }

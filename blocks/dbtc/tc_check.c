@@ -80,5 +80,7 @@ void tc_check(struct block *block)
     }
     for (uint32_t node = 0; node <= NODE_ID_MAX; node++)
         ndbrequire(connects[node] == tc->connects_of[node]);
+    for (uint32_t i = 0; i < TC_TRAINS; i++)
+        ndbrequire(tc->trains[i].count == 0 || tc->trains_sent); /* I-TC-6 */
     check_users(tc);
 }

@@ -38,6 +38,49 @@ void tc_train_add(struct tc_train *train, const struct tc_op *op, uint32_t trans
     train->entry[train->count++] = (struct train_entry){.op = op->lqh_op, .tc_op = op->pool.ref, .transid1 = transid1};
 }
 
+/*
+ * COMMIT and COMPLETE of many transactions share trains: an entry waits until a train is full, or until what is queued for
+ * this thread now has been executed. A transaction that comes alone loses one turn of the queue.
+ */
+static struct tc_train *train_of(struct tc *tc, uint32_t gsn, uint32_t receiver, uint32_t flags,
+                                 const struct tc_trans *trans)
+{
+    struct tc_train *free = NULL;
+    for (uint32_t i = 0; i < TC_TRAINS; i++) {
+        struct tc_train *train = &tc->trains[i];
+        if (train->count == 0)
+            free = free == NULL ? train : free;
+        else if (train->receiver == receiver && train->gsn == gsn && train->flags == flags &&
+                 train->gci_lo == trans->gci_lo && train->gci_hi == trans->gci_hi)
+            return train;
+    }
+    if (free == NULL) {
+        jam();
+        free = &tc->trains[tc->train_turn++ % TC_TRAINS];
+        tc_train_send(free);
+    }
+    tc_train_begin(free, tc, gsn, trans);
+    return free;
+}
+
+static void train_collect(struct tc *tc, uint32_t gsn, const struct tc_trans *trans, const struct tc_op *op,
+                          uint32_t flags)
+{
+    struct tc_train *train = train_of(tc, gsn, op->lqh_ref, flags, trans);
+    tc_train_add(train, op, trans->transid1, flags);
+    if (train->count == TRAIN_ENTRIES_MAX) tc_train_send(train);
+    if (tc->trains_sent) return;
+    tc->trains_sent = true;
+    tc_continue(tc, TC_WORK_TRAINS, REF_NONE, 0, 0);
+}
+
+void tc_trains_flush(struct tc *tc)
+{
+    tc->trains_sent = false;
+    for (uint32_t i = 0; i < TC_TRAINS; i++)
+        tc_train_send(&tc->trains[i]);
+}
+
 uint32_t tc_train_count(struct tc *tc, const struct signal *sig)
 {
     uint32_t words = sig->section[0].size;
@@ -157,16 +200,13 @@ void tc_commit_begin(struct tc *tc, struct tc_trans *trans)
 
 void tc_commit_step(struct tc *tc, struct tc_trans *trans)
 {
-    struct tc_train train;
-    tc_train_begin(&train, tc, GSN_COMMIT, trans);
     for (uint32_t i = 0; i < TC_STEP_OPS && trans->cursor != REF_NONE; i++) {
         struct tc_op *op = tc_op_get(tc, trans->cursor);
         tc_op_move(op, OP_COMMITTING);
         trans->waiting++;
         trans->cursor = op->next;
-        tc_train_add(&train, op, trans->transid1, (op->flags & OP_SINGLE_PHASE) != 0 ? COMMIT_AND_COMPLETE : 0);
+        train_collect(tc, GSN_COMMIT, trans, op, (op->flags & OP_SINGLE_PHASE) != 0 ? COMMIT_AND_COMPLETE : 0);
     }
-    tc_train_send(&train);
     if (trans->cursor != REF_NONE) {
         jam();
         tc_continue(tc, TC_WORK_COMMIT, trans->pool.ref, 0, 0);
@@ -177,16 +217,13 @@ void tc_commit_step(struct tc *tc, struct tc_trans *trans)
 
 void tc_complete_step(struct tc *tc, struct tc_trans *trans)
 {
-    struct tc_train train;
-    tc_train_begin(&train, tc, GSN_COMPLETE, trans);
     for (uint32_t i = 0; i < TC_STEP_OPS && trans->cursor != REF_NONE; i++) {
         struct tc_op *op = tc_op_get(tc, trans->cursor);
         tc_op_move(op, OP_COMPLETING);
         trans->waiting++;
         trans->cursor = op->next;
-        tc_train_add(&train, op, trans->transid1, 0);
+        train_collect(tc, GSN_COMPLETE, trans, op, 0);
     }
-    tc_train_send(&train);
     if (trans->cursor != REF_NONE) {
         jam();
         tc_continue(tc, TC_WORK_COMPLETE, trans->pool.ref, 0, 0);
@@ -198,6 +235,7 @@ void tc_exec_COMMITTED(struct block *block, const struct signal *sig)
     struct tc *tc = tc_of(block);
     uint32_t count = tc_train_count(tc, sig);
     for (uint32_t i = 0; i < count; i++) {
+        tc_ahead_train(tc, sig, i);
         struct tc_op *op = tc_train_op(tc, sig, i, TRANS_COMMITTING, OP_COMMITTING);
         if (op == NULL) return;
         struct tc_trans *trans = tc_trans_get(tc, op->trans);
@@ -217,6 +255,7 @@ void tc_exec_COMPLETED(struct block *block, const struct signal *sig)
     struct tc *tc = tc_of(block);
     uint32_t count = tc_train_count(tc, sig);
     for (uint32_t i = 0; i < count; i++) {
+        tc_ahead_train(tc, sig, i);
         struct tc_op *op = tc_train_op(tc, sig, i, TRANS_COMPLETING, OP_COMPLETING);
         if (op == NULL) return;
         struct tc_trans *trans = tc_trans_get(tc, op->trans);

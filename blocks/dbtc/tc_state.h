@@ -14,6 +14,7 @@
 #define TC_NODES_INLINE   192u   /* Fragments whose replicas stand in the table record itself; more take a page. */
 #define TC_STEP_OPS       64u    /* Operations of one transaction handled before others have their turn. */
 #define TC_STEP_RECORDS   64u    /* The same for walks over all records. */
+#define TC_TRAINS         8u     /* Trains being collected at the same time: two per LQH. */
 #define TC_SCAN_PARALLEL  256u   /* Fragments of a scan that are read at the same time, at most. */
 
 /*
@@ -178,6 +179,7 @@ enum tc_work {
     TC_WORK_SCAN,       /* ref: scan */
     TC_WORK_API_FAIL,   /* ref: node, index: connect records done */
     TC_WORK_TIMER,      /* index: records done; which: 0 transactions, 1 scans */
+    TC_WORK_TRAINS,     /* sends the trains that have been collected */
     TC_WORK_DRAIN,      /* looks again whether all work has ended */
 };
 
@@ -189,7 +191,7 @@ struct tc_continueb {
 };
 SIGNAL_STRUCT(tc_continueb, 4);
 
-/* Entries for one destination, until they are sent. Lives in the handler's frame only. */
+/* Entries for one destination, until they are sent. */
 struct tc_train {
     struct block *block;
     uint32_t gsn;
@@ -219,6 +221,9 @@ struct tc {
     struct pool frags;
     uint32_t connects_of[NODE_ID_MAX + 1]; /* Seized records by client node. */
     struct tc_api_fail api_fail[NODE_ID_MAX + 1];
+    struct tc_train trains[TC_TRAINS]; /* COMMIT and COMPLETE, being collected; count 0: free. */
+    uint32_t train_turn;               /* Which one leaves when all are in use. */
+    bool trains_sent;                  /* TC_WORK_TRAINS is on its way. */
     void *decode_memory; /* For table_def_decode(). */
     size_t decode_size;
 };
@@ -276,6 +281,7 @@ void tc_complete_step(struct tc *tc, struct tc_trans *trans);
 void tc_train_begin(struct tc_train *train, struct tc *tc, uint32_t gsn, const struct tc_trans *trans);
 void tc_train_add(struct tc_train *train, const struct tc_op *op, uint32_t transid1, uint32_t flags);
 void tc_train_send(struct tc_train *train);
+void tc_trains_flush(struct tc *tc);
 struct tc_op *tc_train_op(struct tc *tc, const struct signal *sig, uint32_t entry, enum tc_trans_state state,
                           enum tc_op_state op_state);
 uint32_t tc_train_count(struct tc *tc, const struct signal *sig); /* 0 for a malformed train. */
@@ -316,6 +322,7 @@ void tc_timer_step(struct tc *tc, uint32_t index, uint32_t which);
 
 /* tc_ahead.c */
 block_ahead tc_ahead;
+void tc_ahead_train(const struct tc *tc, const struct signal *sig, uint32_t entry); /* For the entries behind. */
 
 /* tc_check.c */
 void tc_check(struct block *block);

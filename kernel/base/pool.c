@@ -61,6 +61,7 @@ void *pool_seize(struct pool *pool)
     pool->free = record->next_free & POOL_INDEX_MAX;
     memset(record, 0, pool->record_size);
     record->ref = index | generation << 24;
+    if (pool->free != 0) pool_prefetch(pool, pool->free); /* Whoever seizes one seizes more. */
     pool->in_use++;
     if (pool->in_use > pool->high) pool->high = pool->in_use;
     return record;
