@@ -10,7 +10,7 @@
 #define SECOND_US     1000000u
 #define START_US      (120u * SECOND_US)
 #define SETUP_TRIES   200u
-#define WORK_US       (60u * SECOND_US)  /* Then no new jobs begin. */
+#define WORK_US       (20u * SECOND_US)  /* Then no new jobs begin. */
 #define QUIET_US      (180u * SECOND_US) /* By then all must be answered. */
 
 void run_fail(struct run *run, enum sim_verdict verdict, const char *format, ...)
