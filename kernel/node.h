@@ -51,6 +51,9 @@ void node_link_level(struct node *node, uint32_t peer, enum link_level level);
 /* True when the node's queues are full enough that links to clients should not be read for the moment. Any thread. */
 bool node_congested(const struct node *node);
 
+/* A file operation that io_submit() took over is done; its block gets IO_DONE_REP. Any thread, also the block's own. */
+void node_io_done(struct node *node, struct io_request *request);
+
 /* --- Running. --- */
 
 struct thread_result {

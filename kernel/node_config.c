@@ -32,6 +32,9 @@ void node_config_defaults(struct node_config *config)
     config->batch_rows = 256;
     config->batch_bytes = 16384;
     config->scan_step_rows = 64;
+    config->open_files_max = 1024;
+    config->file_requests_max = 2048;
+    config->file_queue_max = 128;
     config->job_queue_words = JOB_QUEUE_WORDS_DEFAULT;
     config->job_queue_signals = JOB_QUEUE_SIGNALS_DEFAULT;
     config->overflow_segments = OVERFLOW_SEGMENTS_DEFAULT;

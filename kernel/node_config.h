@@ -53,6 +53,10 @@ struct node_config {
     uint32_t batch_bytes;          /* BatchByteSize. */
     uint32_t scan_step_rows;       /* Rows a scan handles before it lets others run. */
 
+    uint32_t open_files_max;    /* MaxNoOfOpenFiles. */
+    uint32_t file_requests_max; /* File operations under way or waiting, of all files. */
+    uint32_t file_queue_max;    /* The same of one file. */
+
     uint32_t job_queue_words;      /* Ring between two threads, per priority; power of two. */
     uint32_t job_queue_signals;    /* More signals than this in a ring go to the overflow segments. */
     uint32_t overflow_segments;    /* Per thread; each holds SIGNAL_EXTENT_MAX words at least. */

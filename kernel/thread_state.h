@@ -37,6 +37,7 @@ struct thread {
     uint32_t turn; /* Sending thread whose B queue is visited first. */
     struct trace_entry trace[TRACE_SIGNALS];
     uint32_t trace_next;
+    _Atomic(struct io_request *) io_done; /* File operations that the host has finished, newest first. */
     atomic_uint crowded; /* Its queues are filling up. */
     atomic_ullong rounds;
     atomic_ullong signals;
@@ -87,6 +88,9 @@ static inline struct block *node_lookup(const struct node *node, uint32_t ref)
 /* Room in the queue from thread `from` to thread `to`; stops the node when there is none. */
 uint32_t *thread_put(struct thread *from, uint32_t to, enum signal_priority prio, uint32_t extent, uint32_t peer,
                      uint32_t epoch);
+
+/* Turns finished file operations into signals for their blocks. */
+void thread_take_io(struct thread *thread);
 
 /* Makes everything sent visible: queues of other threads, link buffers. */
 void thread_flush(struct thread *thread);

@@ -9,6 +9,7 @@
 #include "signals/cntr.h"
 #include "signals/dict.h"
 #include "signals/dih.h"
+#include "signals/fs.h"
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
 #include "signals/management.h"

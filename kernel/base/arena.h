@@ -58,6 +58,16 @@ void arena_page_release(struct arena *arena, enum resource_group group, void *pa
  */
 void *arena_alloc(struct arena *arena, enum resource_group group, size_t size);
 
+/*
+ * A name without pointers for memory of the arena, for signals of this node: number of the 32 KB page and the byte within it.
+ * ARENA_NOWHERE when `memory` is not the arena's.
+ */
+#define ARENA_NOWHERE UINT32_MAX
+uint32_t arena_page_no(const struct arena *arena, const void *memory);
+
+/* The memory of such a name; NULL unless all `size` bytes have been handed out by this arena. Thread-safe. */
+void *arena_at(struct arena *arena, uint32_t page_no, uint32_t offset, uint64_t size);
+
 /* The figures of one group. Thread-safe. */
 struct resource_usage arena_usage(const struct arena *arena, enum resource_group group);
 

@@ -10,6 +10,7 @@ enum kernel_gsn {
     GSN_LINK_UP_REP = 2,   /* Kernel -> QMGR, A: a link to a peer is open. */
     GSN_LINK_DOWN_REP = 3, /* Kernel -> QMGR, B: behind everything that the link delivered; one per thread. */
     GSN_TAMPER_ORD = 4,    /* Arms (or with 0 disarms) the error insert of the receiving block. */
+    GSN_IO_DONE_REP = 5,   /* Kernel -> NDBFS, A: the host has finished a file operation. */
 };
 
 /* Two reports make one: QMGR acts on a lost link when `threads` reports of the same epoch have come. */
@@ -20,6 +21,14 @@ struct link_rep {
     uint32_t threads;      /* How many LINK_DOWN_REP come in all. */
 };
 SIGNAL_STRUCT(link_rep, 4);
+
+struct io_done_rep {
+    uint32_t tag;   /* Of the io_request. */
+    uint32_t op;    /* The rest is for traces. */
+    uint32_t error;
+    uint32_t done;
+};
+SIGNAL_STRUCT(io_done_rep, 4);
 
 struct tamper_ord {
     uint32_t number; /* From kernel/error_inserts.def; 0 = off. */
