@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include <unistd.h>
+#include "kernel/base/pool.h"
 #include "ndbmtd/process.h"
 
 static uint32_t pages(uint64_t bytes)
@@ -15,6 +16,13 @@ static uint64_t machine_memory(void)
     return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static bool same_host(const char *one, const char *other)
+{
+    bool one_local = strcmp(one, "localhost") == 0 || strncmp(one, "127.", 4) == 0;
+    bool other_local = strcmp(other, "localhost") == 0 || strncmp(other, "127.", 4) == 0;
+    return (one_local && other_local) || strcmp(one, other) == 0;
+}
+
 /* Data nodes configured on the same host share its memory. */
 static uint32_t nodes_on_host(const struct process *process)
 {
@@ -23,7 +31,7 @@ static uint32_t nodes_on_host(const struct process *process)
     uint32_t count = 0;
     for (const struct config_section *node = config_next_node(process->cluster, 0, CONFIG_NDBD); node != NULL;
          node = config_next_node(process->cluster, config_section_node(node), CONFIG_NDBD))
-        count += strcmp(config_get_text(node, CFG_NDBD_HostName), host) == 0 ? 1u : 0u;
+        count += same_host(config_get_text(node, CFG_NDBD_HostName), host) ? 1u : 0u;
     return count == 0 ? 1 : count;
 }
 
@@ -59,14 +67,21 @@ static void configure_nodes(struct process *process)
     }
 }
 
+/* Blocks add such limits up for pools of at most POOL_INDEX_MAX records: no sum may wrap, or be more than an index has. */
+static uint32_t records(const struct config_section *own, uint32_t parameter)
+{
+    uint64_t wanted = config_get_u64(own, parameter);
+    return wanted < POOL_INDEX_MAX / 4u ? (uint32_t)wanted : POOL_INDEX_MAX / 4u;
+}
+
 static void configure_limits(struct node_config *config, const struct config_section *own)
 {
-    config->transactions_max = (uint32_t)config_get_u64(own, CFG_NDBD_MaxNoOfConcurrentTransactions);
-    config->scans_max = (uint32_t)config_get_u64(own, CFG_NDBD_MaxNoOfConcurrentScans);
-    config->tables_max = (uint32_t)config_get_u64(own, CFG_NDBD_MaxNoOfTables);
+    config->transactions_max = records(own, CFG_NDBD_MaxNoOfConcurrentTransactions);
+    config->scans_max = records(own, CFG_NDBD_MaxNoOfConcurrentScans);
+    config->tables_max = records(own, CFG_NDBD_MaxNoOfTables);
     /* Operation records come from transaction memory; the parameter is a lid only when somebody sets it. */
     config->operations_max = config_is_set(own, CFG_NDBD_MaxNoOfConcurrentOperations)
-                                 ? (uint32_t)config_get_u64(own, CFG_NDBD_MaxNoOfConcurrentOperations)
+                                 ? records(own, CFG_NDBD_MaxNoOfConcurrentOperations)
                                  : 4u * 1024u * 1024u;
     config->frag_scans_max = 65536;
 }

@@ -77,7 +77,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-const char *argp_program_version = "ndbmtd " NDB_VERSION_TEXT;
+__attribute__((visibility("default"))) const char *argp_program_version = "ndbmtd " NDB_VERSION_TEXT;
 
 /* How long to wait for a node id that a former life seems to hold, in tenths of a second. */
 #define ID_WAIT_FIRST   50  /* At the terminal: most likely another process has it. */

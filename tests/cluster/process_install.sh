@@ -1,0 +1,64 @@
+#!/bin/bash
+# process_install.sh -- an application is built against an installation with nothing but pkg-config, shared and static.
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Usage: process_install.sh BIN_DIR SOURCE_DIR BUILD_DIR
+SOURCE=${2:?usage: process_install.sh BIN_DIR SOURCE_DIR BUILD_DIR}
+BUILD=${3:?usage: process_install.sh BIN_DIR SOURCE_DIR BUILD_DIR}
+source "$(dirname "$0")/cluster.sh"
+
+prefix=$BOX/installed
+say "cmake --install"
+want 0 cmake --install "$BUILD" --prefix "$prefix"
+for program in ndbmtd ndb_mgmd ndb_mgm ndb_import ndb_desc ndb_select_all ndb_select_count ndb_show_tables ndb_drop_table \
+    ndb_waiter ndb_perror ndb_create_table; do
+    [ -x "$prefix/bin/$program" ] || fail "$program is not installed"
+done
+for header in ndb.h mgm.h; do
+    [ -f "$prefix/include/ndb/$header" ] || fail "ndb/$header is not installed"
+done
+pkg_config=$(find "$prefix" -name ndbclient.pc)
+[ -n "$pkg_config" ] || die "no ndbclient.pc is installed"
+PKG_CONFIG_PATH=$(dirname "$pkg_config")
+export PKG_CONFIG_PATH
+library_dir=$(pkg-config --variable=libdir ndbclient)
+want 0 pkg-config --modversion ndbclient
+want_text out '^[0-9]+\.[0-9]+\.[0-9]+$'
+[ "$library_dir" -ef "$(dirname "$PKG_CONFIG_PATH")" ] || fail "the pc file names $library_dir"
+
+say "an example without the source tree: shared and static"
+mkdir -p "$BOX/application/examples"
+cp "$SOURCE"/examples/example_common.h "$BOX/application/examples/"
+cp "$SOURCE"/examples/example_batch.c "$BOX/application/"
+cd "$BOX/application" || die "no directory"
+# shellcheck disable=SC2046
+want 0 cc -std=c11 -Wall -Wextra -Werror -I. -o shared example_batch.c $(pkg-config --cflags --libs ndbclient)
+# shellcheck disable=SC2046
+want 0 cc -std=c11 -Wall -Wextra -Werror -I. -o static example_batch.c $(pkg-config --cflags ndbclient) \
+    -Wl,-Bstatic -lndbclient -L"$library_dir" -Wl,-Bdynamic $(pkg-config --static --libs ndbclient | sed 's/-lndbclient//')
+if command -v c++ >/dev/null; then # The headers are for C++ programs, too.
+    printf '#include <ndb/ndb.h>\n#include <ndb/mgm.h>\nint main() { return ndb_version() == 0 || ndb_mgm_error_message(1010) == nullptr; }\n' >cpp.cc
+    # shellcheck disable=SC2046
+    want 0 c++ -Wall -Wextra -Werror -o cpp cpp.cc $(pkg-config --cflags --libs ndbclient)
+    want 0 env LD_LIBRARY_PATH="$library_dir" ./cpp
+fi
+[ "$FAILED" -eq 0 ] || exit 1
+want 0 env LD_LIBRARY_PATH="$library_dir" ldd ./shared
+want_text out "libndbclient\.so\.[0-9]+ => $library_dir"
+want 0 ldd ./static
+grep libndbclient "$BOX/out" && fail "the static program needs libndbclient.so"
+nm -D --defined-only "$library_dir/libndbclient.so" | awk '$3 !~ /^ndb_/ { print $3 }' >"$BOX/symbols"
+[ -s "$BOX/symbols" ] && fail "libndbclient.so shows foreign symbols: $(head -n 5 "$BOX/symbols" | tr '\n' ' ')"
+
+say "both run against a cluster of the installed programs"
+BIN=$prefix/bin
+export LD_LIBRARY_PATH=$library_dir
+start_cluster 1 1
+want 0 ./shared "$CS"
+want_text out '^ok$'
+want 0 "$BIN/ndb_drop_table" -d test accounts
+unset LD_LIBRARY_PATH
+want 0 ./static "$CS"
+want_text out '^ok$'
+want 0 "$BIN/ndb_select_count" -d test accounts
+stop_cluster

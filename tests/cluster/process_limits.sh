@@ -1,0 +1,88 @@
+#!/bin/bash
+# process_limits.sh -- every limit of a node reached from outside: the right error, no harm to others, and work after it.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+client() { # CODE MODE FIRST COUNT [BATCH]
+    want "$@"
+    cat "$BOX/out"
+}
+
+say "DataMemory: permanent errors of class 'insufficient space'; deleting rows makes room again, many times"
+DATA_MEMORY=6M start_cluster 1 1
+for round in 1 2 3; do
+    client 3 "$BIN/limits_client" load 0 100000
+    want_text out '^error (625|826|827|921|1601|1602): [0-9]+ Insufficient space, permanent$'
+    [ "$(grep -c '^error' "$BOX/out")" -le 2 ] || fail "more kinds of errors than expected"
+    grep -E '^error' "$BOX/out" | grep -vq 'permanent' && fail "an error that is not permanent"
+    good=$(sed -nE 's/^load: good=([0-9]+) .*/\1/p' "$BOX/out")
+    [ "$good" -gt 20000 ] || fail "only $good rows of 100 bytes in 6 MB"
+    [ "$round" -eq 1 ] && first_good=$good
+    [ "$good" -ge $((first_good * 95 / 100)) ] || fail "round $round has room for $good rows, the first had $first_good"
+    want 0 "$BIN/ndb_mgm" -e 'ALL REPORT MEMORY'
+    want_text out 'Node 1: Data usage is (8|9|10)[0-9]'
+    want 0 "$BIN/limits_client" scan 0 "$good" # Exactly the rows that were acknowledged, with their values.
+    want 0 "$BIN/ndb_mgm" -e '1 STATUS'
+    want_text out 'Node 1: started'
+    want 3 "$BIN/limits_client" delete 0 100000 # The rows that did not fit are error 626.
+    want_text out "^delete: good=$good bad=$((100000 - good)) "
+    want_text out '^error 626: '
+    client 0 "$BIN/limits_client" load 0 10000
+    want 0 "$BIN/limits_client" verify 0 10000
+    want 0 "$BIN/limits_client" delete 0 10000
+done
+stop_cluster
+
+say "MaxNoOfConcurrentTransactions: a temporary error, and room when others have ended"
+start_cluster 1 1 'MaxNoOfConcurrentTransactions=64'
+client 3 "$BIN/limits_client" open 0 200
+want_text out '^error (219|4006|1218|233|217): [0-9]+ Temporary Resource error, temporary$'
+[ "$(grep -c '^error' "$BOX/out")" -eq 1 ] || fail "more than one kind of error"
+good=$(sed -nE 's/^open: good=([0-9]+) .*/\1/p' "$BOX/out")
+# Transactions that complete after their commit have records of their own, which open ones may take, too.
+[ "$good" -ge 64 ] && [ "$good" -le 128 ] || fail "$good transactions could be open"
+client 0 "$BIN/limits_client" open 0 "$good"
+client 0 "$BIN/limits_client" absent 0 200 32
+client 0 "$BIN/limits_client" load 0 1000 32
+stop_cluster
+
+say "TransactionMemory and MaxNoOfConcurrentOperations: temporary errors for large transactions"
+for limit in TransactionMemory=1M $'MaxNoOfConcurrentTransactions=64\nMaxNoOfConcurrentOperations=64'; do
+    start_cluster 1 1 "$limit"
+    client 3 "$BIN/limits_client" big 0 30000
+    want_text out '^error (233|234|217|218|219|414|418|419|1217|1218|296): 1 (Temporary Resource error|Overload error), temporary$'
+    client 0 "$BIN/limits_client" absent 0 2000 32
+    client 0 "$BIN/limits_client" load 0 2000 16
+    client 0 "$BIN/limits_client" verify 0 2000 16
+    stop_cluster
+done
+
+say "SendBufferMemory, with a client that stops reading: others do not notice"
+start_cluster 1 1 $'TotalSendBufferMemory=1M\n[tcp default]\nSendBufferMemory=256K'
+client 0 "$BIN/limits_client" load 0 20000
+"$BIN/limits_client" read 0 20000 4000 >"$BOX/stopped.out" 2>&1 &
+stopped=$!
+PIDS+=("$stopped")
+"$BIN/limits_client" read 10000 10000 4000 >"$BOX/stopped2.out" 2>&1 &
+stopped2=$!
+PIDS+=("$stopped2")
+until want 0 "$BIN/ndb_mgm" -e SHOW && grep -Eq '^id=3.*@' "$BOX/out"; do sleep 0.05; done # Both are connected.
+for _ in 1 2 3; do
+    kill -STOP "$stopped" "$stopped2"
+    client 0 "$BIN/limits_client" verify 0 20000
+    client 0 "$BIN/limits_client" scan 0 20000
+    kill -CONT "$stopped" "$stopped2"
+    client 0 "$BIN/limits_client" load 0 5000
+done
+for pid in "$stopped" "$stopped2"; do
+    kill -0 "$pid" 2>/dev/null || fail "the client that was stopped has ended: $(cat "$BOX"/stopped*.out)"
+    kill -9 "$pid"
+done
+want 0 "$BIN/ndb_mgm" -e '1 STATUS'
+want_text out 'Node 1: started'
+client 0 "$BIN/limits_client" verify 0 20000
+stop_cluster
+
+say "the largest numbers that the configuration allows do not need memory before they are used"
+start_cluster 1 1 $'MaxNoOfConcurrentTransactions=4294967039\nMaxNoOfConcurrentOperations=4294967039\nMaxNoOfTables=20320\nMaxNoOfConcurrentScans=500'
+client 0 "$BIN/limits_client" load 0 1000
+stop_cluster

@@ -1,0 +1,171 @@
+/* test_configure.c -- what the cluster's configuration becomes for a node's kernel: memory, nodes, limits, threads. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "mgmd/config_parse.h"
+#include "ndbmtd/process.h"
+
+#define PAGES_PER_MB 32u
+
+static struct process *process;
+static char why[256];
+
+/* Configures node `id` from [ndbd default] lines `defaults` and the sections `nodes`. */
+static int configure(const char *defaults, const char *nodes, uint32_t id)
+{
+    char text[4096];
+    struct config_report report = {.lines = NULL};
+    int length = snprintf(text, sizeof text, "[ndbd default]\nNoOfReplicas=1\n%s\n[ndb_mgmd]\nNodeId=49\n%s\n[api]\nNodeId=60\n",
+                          defaults, nodes);
+    config_free((struct cluster_config *)(uintptr_t)process->cluster);
+    process->cluster = config_parse_text(text, (size_t)length, "c.ini", &report);
+    for (uint32_t i = 0; i < report.errors; i++)
+        print_error("%s\n", report.lines[i]);
+    config_report_clear(&report);
+    assert_non_null(process->cluster);
+    process->config.own_node = id;
+    why[0] = '\0';
+    return configure_node(process, why, sizeof why);
+}
+
+static void memory_as_configured(void **unused)
+{
+    const uint32_t *pages = process->config.memory.pages_max;
+    (void)unused;
+    assert_int_equal(configure("DataMemory=80M\nTransactionMemory=12M\nSharedGlobalMemory=40M\nTotalSendBufferMemory=3M",
+                               "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(pages[RG_DATA], 80 * PAGES_PER_MB);
+    assert_int_equal(pages[RG_TRANSACTION], 12 * PAGES_PER_MB);
+    assert_int_equal(pages[RG_SCHEMA], 40 * PAGES_PER_MB);
+    assert_int_equal(pages[RG_SEND_BUFFER], 3 * PAGES_PER_MB);
+
+    /* TransactionMemory is computed from DataMemory; a begun page counts. */
+    assert_int_equal(configure("DataMemory=160M", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(pages[RG_TRANSACTION], (64 + 10) * PAGES_PER_MB);
+    assert_int_equal(configure("DataMemory=1048577", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(pages[RG_DATA], PAGES_PER_MB + 1);
+
+    /* The largest allowed one still has a page number. */
+    assert_int_equal(configure("DataMemory=16384G\nTransactionMemory=16384G", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(pages[RG_DATA], 16384u * 1024u * PAGES_PER_MB);
+}
+
+static void automatic_memory_is_shared_by_the_nodes_of_a_host(void **unused)
+{
+    static const char four[] = "HostName=10.0.0.9\n[ndbd]\nNodeId=1\nHostName=10.0.0.1\n[ndbd]\nNodeId=2\nHostName=10.0.0.1\n"
+                               "[ndbd]\nNodeId=3\nHostName=10.0.0.3\n[ndbd]\nNodeId=4\nHostName=10.0.0.1\nDataMemory=5M\n";
+    static const char loopback[] = "[ndbd]\nNodeId=1\nHostName=127.0.0.1\n[ndbd]\nNodeId=2\nHostName=localhost\n";
+    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t share = machine / 10 * 6;
+    const uint32_t *pages = process->config.memory.pages_max;
+    (void)unused;
+    assert_int_equal(configure("", "[ndbd]\nNodeId=1", 1), 0);
+    assert_in_range(pages[RG_DATA], share / PAGE_SIZE_BYTES, share / PAGE_SIZE_BYTES + 1);
+    assert_int_equal(configure("", four, 1), 0);
+    assert_in_range(pages[RG_DATA], share / 3 / PAGE_SIZE_BYTES, share / 3 / PAGE_SIZE_BYTES + 1);
+    assert_int_equal(configure("", four, 2), 0);
+    assert_in_range(pages[RG_DATA], share / 3 / PAGE_SIZE_BYTES, share / 3 / PAGE_SIZE_BYTES + 1);
+    assert_int_equal(configure("", four, 3), 0);
+    assert_in_range(pages[RG_DATA], share / PAGE_SIZE_BYTES, share / PAGE_SIZE_BYTES + 1);
+    assert_int_equal(configure("", four, 4), 0);
+    assert_int_equal(pages[RG_DATA], 5 * PAGES_PER_MB);
+    assert_int_equal(configure("", loopback, 2), 0);
+    assert_in_range(pages[RG_DATA], share / 2 / PAGE_SIZE_BYTES, share / 2 / PAGE_SIZE_BYTES + 1);
+    /* All together leaves the machine something. */
+    assert_true(share + share / 16 < machine);
+}
+
+static void nodes_and_groups(void **unused)
+{
+    const struct config_node *node = process->config.node;
+    (void)unused;
+    assert_int_equal(configure("", "[ndbd]\nNodeId=1\nNodegroup=0\n[ndbd]\nNodeId=2\nNodegroup=1\n", 2), 0);
+    assert_int_equal(process->config.own_node, 2);
+    assert_int_equal(node[1].type, NODE_DATA);
+    assert_int_equal(node[1].nodegroup, 0);
+    assert_int_equal(node[2].nodegroup, 1);
+    assert_int_equal(node[49].type, NODE_MGM);
+    assert_int_equal(node[60].type, NODE_API);
+    assert_int_equal(node[3].type, NODE_NONE);
+
+    /* A node that is no longer there is forgotten: a restarted process configures itself anew. */
+    assert_int_equal(configure("", "[ndbd]\nNodeId=2\n", 2), 0);
+    assert_int_equal(node[1].type, NODE_NONE);
+    assert_int_equal(process->config.own_node, 2);
+
+    assert_int_equal(configure("", "[ndbd]\nNodeId=2\n", 3), -1);
+    assert_string_equal(why, "node 3 is not a data node of the configuration");
+    assert_int_equal(configure("", "[ndbd]\nNodeId=2\n", 60), -1);
+    assert_string_equal(why, "node 60 is not a data node of the configuration");
+}
+
+static void limits_and_times(void **unused)
+{
+    const struct node_config *config = &process->config;
+    (void)unused;
+    assert_int_equal(configure("MaxNoOfConcurrentTransactions=64\nMaxNoOfConcurrentScans=7\nMaxNoOfTables=20\n"
+                               "MaxNoOfConcurrentOperations=500\nHeartbeatIntervalDbDb=100\nHeartbeatIntervalDbApi=200\n"
+                               "TransactionDeadlockDetectionTimeout=300\nTransactionInactiveTimeout=400\n"
+                               "StartPartialTimeout=0\nSchedulerSpinTimer=10\nMaxNoOfSavedMessages=3",
+                               "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(config->transactions_max, 64);
+    assert_int_equal(config->scans_max, 7);
+    assert_int_equal(config->tables_max, 20);
+    assert_int_equal(config->operations_max, 500);
+    assert_int_equal(config->heartbeat_db_db_ms, 100);
+    assert_int_equal(config->heartbeat_db_api_ms, 200);
+    assert_int_equal(config->deadlock_timeout_ms, 300);
+    assert_int_equal(config->inactive_timeout_ms, 400);
+    assert_int_equal(config->start_partial_timeout_ms, 0);
+    assert_int_equal(process->spin_ns, 10000);
+    assert_int_equal(process->traces_kept, 3);
+
+    /* The largest allowed numbers do not wrap when pools are made of them. */
+    assert_int_equal(configure("MaxNoOfConcurrentTransactions=4294967039\nMaxNoOfConcurrentOperations=4294967039",
+                               "[ndbd]\nNodeId=1", 1), 0);
+    assert_in_range(config->transactions_max, 1000000, UINT32_MAX / 4);
+    assert_in_range(config->operations_max, 1000000, UINT32_MAX / 4);
+
+    /* Operations are bounded by transaction memory alone, unless somebody sets a lid. */
+    assert_int_equal(configure("MaxNoOfSavedMessages=0", "[ndbd]\nNodeId=1", 1), 0);
+    assert_true(config->operations_max > 1000000);
+    assert_int_equal(process->traces_kept, 1);
+}
+
+static void threads(void **unused)
+{
+    const struct node_config *config = &process->config;
+    (void)unused;
+    assert_int_equal(configure("NumCPUs=8", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(config->thread_count, 9);
+    assert_int_equal(configure("NumCPUs=8\nAutomaticThreadConfig=0", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(config->thread_count, 1);
+    assert_int_equal(configure("MaxNoOfExecutionThreads=4\nAutomaticThreadConfig=0", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(config->ldm_count, 2);
+    assert_int_equal(configure("NumCPUs=8\nThreadConfig=ldm={count=3},recv", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(config->ldm_count, 3);
+    assert_int_equal(configure("ThreadConfig=ldm={count=30}", "[ndbd]\nNodeId=1", 1), -1);
+    assert_string_equal(why, "ThreadConfig: ldm count 0..24 and tc count 0..24 are allowed");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_as_configured),
+        cmocka_unit_test(automatic_memory_is_shared_by_the_nodes_of_a_host),
+        cmocka_unit_test(nodes_and_groups),
+        cmocka_unit_test(limits_and_times),
+        cmocka_unit_test(threads),
+    };
+    process = calloc(1, sizeof *process);
+    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    config_free((struct cluster_config *)(uintptr_t)process->cluster);
+    free(process);
+    return result;
+}
