@@ -34,6 +34,14 @@ static bool inbox_reserve(struct inbox *inbox, uint32_t words)
     return true;
 }
 
+static uint32_t signals_in(const uint32_t *words, uint32_t count)
+{
+    uint32_t signals = 0;
+    for (uint32_t at = 0; at < count; at += words[at + 3])
+        signals++;
+    return signals;
+}
+
 /* table_lock is held, so the ndb_t stays. Without memory the signals are lost and deadlines
  * complete the requests. */
 static void put(struct ndb_cluster_connection *connection, struct ndb *ndb, uint32_t peer,
@@ -47,6 +55,7 @@ static void put(struct ndb_cluster_connection *connection, struct ndb *ndb, uint
         out[2] = epoch;
         if (count > 0) memcpy(out + ENTRY_WORDS, words, (size_t)count * 4u);
         ndb->inbox.count += ENTRY_WORDS + count;
+        ndb->inbox.signals += count == 0 ? UINT16_MAX : signals_in(words, count);
     }
     pthread_mutex_unlock(&ndb->lock);
     if (ndb->dirty) return;
@@ -56,23 +65,51 @@ static void put(struct ndb_cluster_connection *connection, struct ndb *ndb, uint
     atomic_store_explicit(&connection->dirty_any, true, memory_order_relaxed);
 }
 
-void deliver_wake(struct ndb_cluster_connection *connection)
+bool deliver_waits(struct ndb_cluster_connection *connection)
 {
-    if (!atomic_load_explicit(&connection->dirty_any, memory_order_relaxed)) return;
-    atomic_store_explicit(&connection->dirty_any, false, memory_order_relaxed);
+    return atomic_load_explicit(&connection->dirty_any, memory_order_relaxed);
+}
+
+/* The ndb_t's lock is not held while it is woken: it would run into it. */
+static void wake_one(struct ndb *ndb)
+{
+    uint64_t one = 1;
+    pthread_cond_signal(&ndb->wake);
+    pthread_mutex_lock(&ndb->lock);
+    int event_fd = ndb->event_fd;
+    pthread_mutex_unlock(&ndb->lock);
+    if (event_fd >= 0 && write(event_fd, &one, sizeof one) < 0)
+        return; /* Full: it is readable already. */
+}
+
+static bool worth_waking(struct ndb *ndb)
+{
+    uint32_t expects = atomic_load_explicit(&ndb->expects, memory_order_relaxed);
+    if (expects <= 1) return true;
+    pthread_mutex_lock(&ndb->lock);
+    bool enough = ndb->inbox.signals >= expects || ndb->event_fd >= 0;
+    pthread_mutex_unlock(&ndb->lock);
+    return enough;
+}
+
+void deliver_wake(struct ndb_cluster_connection *connection, bool all)
+{
+    if (!deliver_waits(connection)) return;
     pthread_mutex_lock(&connection->table_lock);
+    struct ndb *later = NULL;
     while (connection->dirty != NULL) {
         struct ndb *ndb = connection->dirty;
         connection->dirty = ndb->next_dirty;
+        if (!all && !worth_waking(ndb)) {
+            ndb->next_dirty = later;
+            later = ndb;
+            continue;
+        }
         ndb->dirty = false;
-        pthread_mutex_lock(&ndb->lock);
-        pthread_cond_signal(&ndb->wake);
-        int event_fd = ndb->event_fd;
-        pthread_mutex_unlock(&ndb->lock);
-        uint64_t one = 1;
-        if (event_fd >= 0 && write(event_fd, &one, sizeof one) < 0)
-            continue; /* Full: it is readable already. */
+        wake_one(ndb);
     }
+    connection->dirty = later;
+    atomic_store_explicit(&connection->dirty_any, later != NULL, memory_order_relaxed);
     pthread_mutex_unlock(&connection->table_lock);
 }
 
@@ -83,8 +120,12 @@ static void dispatch(struct ndb *ndb, uint32_t peer, uint32_t epoch, const uint3
         api_client_link_down(ndb->client, peer, epoch);
         return;
     }
-    for (uint32_t at = 0; at < count; at += words[at + 3])
+    uint32_t expects = atomic_load_explicit(&ndb->expects, memory_order_relaxed);
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
         api_client_signal(ndb->client, peer, epoch, words + at);
+        expects -= expects > 0;
+    }
+    atomic_store_explicit(&ndb->expects, expects, memory_order_relaxed);
     api_client_flush(ndb->client);
 }
 
@@ -95,7 +136,7 @@ void inbox_process(struct ndb *ndb)
     struct inbox full = ndb->inbox;
     if (full.count != 0) {
         ndb->inbox = ndb->spare;
-        ndb->inbox.count = 0;
+        ndb->inbox.count = ndb->inbox.signals = 0;
         ndb->spare = full;
     }
     pthread_mutex_unlock(&ndb->lock);

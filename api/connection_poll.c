@@ -128,7 +128,7 @@ bool connection_try_poll(struct ndb_cluster_connection *connection, struct ndb *
 /* Somebody who waits is woken to go on; it takes the right if nobody was faster. */
 void connection_end_poll(struct ndb_cluster_connection *connection)
 {
-    deliver_wake(connection);
+    deliver_wake(connection, true);
     pthread_mutex_lock(&connection->poll_lock);
     connection->polling = false;
     connection->poller = NULL;
@@ -213,6 +213,16 @@ static void sleep_in_loop(struct ndb_cluster_connection *connection, uint32_t wa
     atomic_store(&connection->sleeping, false);
 }
 
+/* Some threads have got a part of their answers. True when more came; else they are woken for what they have. */
+static bool more_to_read(struct ndb_cluster_connection *connection, uint64_t before)
+{
+    if (!deliver_waits(connection)) return false;
+    io_run(connection->io);
+    if (io_progress(connection->io) != before) return true;
+    deliver_wake(connection, true);
+    return false;
+}
+
 void connection_round(struct ndb_cluster_connection *connection, uint32_t wait_ms)
 {
     struct connection_io *io = connection->io;
@@ -221,6 +231,8 @@ void connection_round(struct ndb_cluster_connection *connection, uint32_t wait_m
     connection_drain(connection);
     if (wait_ms == 0) {
         io_run(io);
+    } else if (more_to_read(connection, before)) {
+        /* Goes on reading before anybody is woken for a part of his answers. */
     } else if (!spin_pays(connection) || !spin(connection, before)) {
         sleep_in_loop(connection, wait_ms);
     }
@@ -230,7 +242,7 @@ void connection_round(struct ndb_cluster_connection *connection, uint32_t wait_m
         api_core_node_tick(connection->core, now);
     }
     connection_drain(connection); /* What completions and ticks have caused. */
-    deliver_wake(connection);
+    deliver_wake(connection, wait_ms == 0);
 }
 
 static uint32_t wait_of(const struct ndb *ndb, uint64_t now, uint64_t until_ms)

@@ -117,6 +117,7 @@ struct ndb_transaction {
 struct inbox {
     uint32_t *words;
     uint32_t count;
+    uint32_t signals; /* In it; a broken link counts as many. */
     uint32_t room;
 };
 
@@ -147,6 +148,7 @@ struct ndb {
     pthread_cond_t wake;
     struct inbox inbox;
     struct inbox spare;
+    atomic_uint expects; /* Answers without which waking the thread is of no use to it; 0 or 1: any. */
     bool in_waiters; /* Under the connection's poll_lock. */
     bool woken;
     bool dirty;      /* In the poller's list of those to wake; under the connection's table_lock. */
@@ -255,7 +257,9 @@ bool deliver_signals(struct ndb_cluster_connection *connection, uint32_t peer, u
                      uint32_t count);
 void deliver_link_up(struct ndb_cluster_connection *connection, uint32_t peer, uint32_t epoch);
 void deliver_link_down(struct ndb_cluster_connection *connection, uint32_t peer, uint32_t epoch);
-void deliver_wake(struct ndb_cluster_connection *connection);
+/* Wakes those who have got all that they expect, or, with `all`, whoever has got anything. */
+void deliver_wake(struct ndb_cluster_connection *connection, bool all);
+bool deliver_waits(struct ndb_cluster_connection *connection); /* Somebody has got something and sleeps. */
 void inbox_process(struct ndb *ndb);
 
 /* connection_io.c */

@@ -153,7 +153,11 @@ int ndb_read_many(ndb_t *ndb, const struct ndb_record *record, void *rows, uint3
         api_tx_close(tx);
         return error_set(&ndb->error, error, NULL);
     }
-    if (!done) ndb_wait_for(ndb, &done, UINT64_MAX);
+    if (!done) {
+        atomic_store_explicit(&ndb->expects, count, memory_order_relaxed);
+        ndb_wait_for(ndb, &done, UINT64_MAX);
+        atomic_store_explicit(&ndb->expects, 0, memory_order_relaxed);
+    }
     int good = 0;
     struct api_op *op = api_tx_first(tx);
     while (op != NULL) {
@@ -221,8 +225,10 @@ int ndb_change_many(ndb_t *ndb, enum ndb_operation_type type, const struct ndb_r
                        timeout_of(ndb->connection, timeout_ms));
         }
         many.done = many.open == 0; /* Some may have ended at once. */
+        atomic_store_explicit(&ndb->expects, many.open, memory_order_relaxed);
         if (!many.done) ndb_wait_for(ndb, &many.done, UINT64_MAX);
     }
+    atomic_store_explicit(&ndb->expects, 0, memory_order_relaxed);
     free(changes);
     return (int)many.good;
 }
