@@ -6,6 +6,7 @@ struct lines {
     bool on;
     uint32_t count;
     char text[64][80];
+    uint64_t at_us[64];
 };
 
 static const char *who(const struct run *run, uint32_t ref, char *text)
@@ -30,7 +31,14 @@ static void note(struct run *run, const uint32_t *words)
     const char *sender = who(run, words[2], from);
     const char *receiver = who(run, words[1], to);
     if (sender == NULL || receiver == NULL) return;
-    snprintf(lines->text[lines->count++], 80, "%s -> %s: %s", sender, receiver, gsn_name(gsn));
+    /* What reaches two nodes at the same moment has no order; the client's answer is shown first. */
+    uint32_t at = lines->count++;
+    for (; ref_block(words[1]) == BLOCK_API && at > 0 && lines->at_us[at - 1] == sim_now_us(run->world); at--) {
+        memcpy(lines->text[at], lines->text[at - 1], sizeof lines->text[at]);
+        lines->at_us[at] = lines->at_us[at - 1];
+    }
+    lines->at_us[at] = sim_now_us(run->world);
+    snprintf(lines->text[at], 80, "%s -> %s: %s", sender, receiver, gsn_name(gsn));
 }
 
 /* The block ```one_write of the page. */
