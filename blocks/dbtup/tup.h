@@ -134,6 +134,43 @@ void tup_abort(struct tup *tup, uint32_t change);
 enum tup_change_kind { TUP_INSERTED = 1, TUP_UPDATED = 2, TUP_DELETED = 3, TUP_NOTHING = 4 };
 enum tup_change_kind tup_change_kind_of(struct tup *tup, uint32_t change);
 
+/*
+ * What the redo log writes for one operation, called before its tup_commit(): an inserted row's columns, all of them in
+ * table order; an updated one's whose bytes change; none of a deleted one. TUP_NOTHING: another operation on the row has
+ * committed the change already, or there is nothing to say. `out_max` is at least TUP_ROW_WORDS_MAX.
+ */
+struct tup_change_pairs {
+    uint32_t row;
+    uint32_t hash;
+    uint32_t words; /* Written to `out`. */
+};
+enum tup_change_kind tup_change_pairs(struct tup *tup, uint32_t change, uint32_t *out, uint32_t out_max,
+                                      struct tup_change_pairs *pairs);
+
+/* More words than any change needs whose key and values have so many; see tup_change_pairs(). */
+uint32_t tup_change_words_max(const struct tup_frag *frag, uint32_t key_words, uint32_t attr_words);
+
+/* --- Restoring rows from files, by row id, while the fragment has no changes and no locks. --- */
+
+struct tup_restore_req {
+    struct tup_frag *frag;
+    const struct table_def *key_def; /* Of the table; key_def_make() is enough. */
+    uint32_t row;                    /* Any number. */
+    uint32_t gci;                    /* High half, of the version. */
+    const uint32_t *attr;            /* Pairs, unchecked; for tup_restore_put() all columns in table order. */
+    uint32_t attr_words;
+};
+
+/*
+ * Each may be repeated. Errors, with nothing changed: 827, 625, 633 no room; 899 the table can have no such row; all that
+ * a malformed or impossible value can give (829, 839, 840, 897, ERR_VALUE_*).
+ * put: the row is there afterwards, as given, whatever was in its place. update: changes these columns if there is a row.
+ * delete: there is no row afterwards. While restoring, two rows may have one key until the log has been replayed.
+ */
+uint32_t tup_restore_put(struct tup *tup, const struct tup_restore_req *req);
+uint32_t tup_restore_update(struct tup *tup, const struct tup_restore_req *req);
+uint32_t tup_restore_delete(struct tup *tup, const struct tup_restore_req *req);
+
 /* --- Scanning in row id order. --- */
 
 /* Zeroed = start. Survives inserts, deletes and page reuse; rows added behind it are missed. */

@@ -67,8 +67,8 @@ static void key_apply(const struct tup_table *table, const uint32_t *key, uint32
 }
 
 /* A new row's image from defaults, key and values; its variable part is `var`. */
-static void image_fill(const struct tup *tup, const struct tup_frag *frag, const struct tup_change_req *req,
-                       uint8_t *image, uint32_t var)
+void tup_image_fill(const struct tup *tup, const struct tup_frag *frag, const struct tup_change_req *req,
+                    uint8_t *image, uint32_t var)
 {
     const struct tup_table *table = frag->table;
     memcpy(image + ROW_HEAD, table->default_row + ROW_HEAD, table->data_size - ROW_HEAD);
@@ -83,7 +83,7 @@ static void image_fill(const struct tup *tup, const struct tup_frag *frag, const
 }
 
 /* Room for a new row's variable part. False without memory. */
-static bool new_var_seize(const struct tup *tup, struct tup_frag *frag, uint32_t *var)
+bool tup_new_var_seize(const struct tup *tup, struct tup_frag *frag, uint32_t *var)
 {
     const struct tup_table *table = frag->table;
     *var = 0;
@@ -109,8 +109,8 @@ static uint32_t insert_new(struct tup *tup, const struct tup_change_req *req, st
     row->bits = ROW_USED | ROW_CHANGED | ROW_INSERTED;
     row->gci = change->record.ref;
     error = ERR_NO_MEMORY_DATA;
-    if (!new_var_seize(tup, frag, &var)) goto no_var;
-    image_fill(tup, frag, req, (uint8_t *)row, var);
+    if (!tup_new_var_seize(tup, frag, &var)) goto no_var;
+    tup_image_fill(tup, frag, req, (uint8_t *)row, var);
     error = acc_insert(tup->acc, frag->index, req->hash, row_id);
     if (error != 0) goto no_index;
     const struct acc_lock_req lock_req = {
@@ -154,14 +154,14 @@ static uint32_t insert_again(struct tup *tup, const struct tup_change_req *req, 
     uint32_t var;
     uint32_t error = tup_attr_parse(tup, frag, req, ATTR_INSERT);
     if (error != 0) return error;
-    if (!new_var_seize(tup, frag, &var)) return ERR_NO_MEMORY_DATA;
+    if (!tup_new_var_seize(tup, frag, &var)) return ERR_NO_MEMORY_DATA;
     if (!copy_make(tup, table, change, row)) {
         if (var != 0) tup_var_release(frag, var);
         return ERR_COPY_MEMORY;
     }
     uint8_t *image = change->has_copy ? tup_copy_of(tup, table, change) : (uint8_t *)row;
     if (table->var_offset != 0) var_replace(frag, change, row, image_var(table, image), var, image);
-    image_fill(tup, frag, req, image, var);
+    tup_image_fill(tup, frag, req, image, var);
     change->exists = 1;
     return 0;
 }
@@ -190,7 +190,7 @@ uint32_t tup_insert(struct tup *tup, const struct tup_change_req *req, struct tu
 }
 
 /* New variable part for an update of `image`. False without memory. */
-static bool update_var_seize(const struct tup *tup, struct tup_frag *frag, const uint8_t *image, uint32_t *var)
+bool tup_update_var_seize(const struct tup *tup, struct tup_frag *frag, const uint8_t *image, uint32_t *var)
 {
     const struct tup_table *table = frag->table;
     uint32_t base_size = 0;
@@ -229,7 +229,7 @@ static uint32_t update(struct tup *tup, const struct tup_change_req *req, enum a
     uint8_t *image = change->has_copy ? tup_copy_of(tup, table, change) : (uint8_t *)row;
     error = ERR_NO_MEMORY_DATA;
     if (tup->attr.var_seen) {
-        if (!update_var_seize(tup, frag, image, &var)) goto out;
+        if (!tup_update_var_seize(tup, frag, image, &var)) goto out;
         var_replace(frag, change, row, image_var(table, image), var, image);
     }
     tup_attr_apply(tup, table, image);
@@ -317,7 +317,7 @@ static void copy_install(const struct tup *tup, struct tup_frag *frag, const str
     memcpy((uint8_t *)row + ROW_HEAD, copy + ROW_HEAD, table->data_size - ROW_HEAD);
 }
 
-static void row_settle(const struct tup_frag *frag, struct tup_row *row, uint32_t gci)
+void tup_row_settle(const struct tup_frag *frag, struct tup_row *row, uint32_t gci)
 {
     row->bits = ROW_USED;
     row->gci = gci;
@@ -340,7 +340,7 @@ void tup_commit(struct tup *tup, uint32_t ref, uint32_t gci)
             jam();
             if (change->has_copy) copy_install(tup, frag, change, row);
             frag->rows += !change->existed;
-            row_settle(frag, row, gci);
+            tup_row_settle(frag, row, gci);
         } else {
             jam();
             frag->rows -= change->existed;
@@ -374,6 +374,25 @@ enum tup_change_kind tup_change_kind_of(struct tup *tup, uint32_t ref)
     const struct tup_change *change = change_get(tup, ref);
     if (change->existed) return change->exists ? TUP_UPDATED : TUP_DELETED;
     return change->exists ? TUP_INSERTED : TUP_NOTHING;
+}
+
+enum tup_change_kind tup_change_pairs(struct tup *tup, uint32_t ref, uint32_t *out, uint32_t out_max,
+                                      struct tup_change_pairs *pairs)
+{
+    const struct tup_change *change = change_get(tup, ref);
+    const struct tup_frag *frag = tup_frag_get(tup, change->frag);
+    const uint8_t *row = (const uint8_t *)row_at(frag, change->row);
+    enum tup_change_kind kind = change->done ? TUP_NOTHING : tup_change_kind_of(tup, ref);
+    *pairs = (struct tup_change_pairs){.row = change->row, .hash = change->hash};
+    if (kind == TUP_UPDATED) {
+        const uint8_t *copy = tup_copy_of(tup, frag->table, change);
+        if (tup_pairs_changed(frag, row, copy, out, out_max, &pairs->words)) return kind;
+        jam(); /* Deleted and inserted with other bytes of an equal key: a whole new row in the old place. */
+        row = copy;
+        kind = TUP_INSERTED;
+    }
+    if (kind == TUP_INSERTED) tup_pairs_all(frag, row, out, out_max, &pairs->words);
+    return kind;
 }
 
 uint32_t tup_changes_open(const struct tup *tup)

@@ -110,6 +110,51 @@ uint32_t tup_read(struct tup *tup, const struct tup_read *read, uint32_t *out_wo
     return 0;
 }
 
+void tup_pairs_all(const struct tup_frag *frag, const uint8_t *image, uint32_t *out_words, uint32_t out_max,
+                   uint32_t *words)
+{
+    struct read_out out = {out_words, out_words + out_max};
+    ndbrequire(read_all(frag, image, &out) == 0);
+    *words = (uint32_t)(out.at - out_words);
+}
+
+static bool var_column_equal(const struct tup_frag *frag, const struct tup_column *column, const uint8_t *a,
+                             const uint8_t *b)
+{
+    uint32_t a_size = 0;
+    uint32_t b_size = 0;
+    uint32_t a_ref = image_var(frag->table, a);
+    uint32_t b_ref = image_var(frag->table, b);
+    if (a_ref == b_ref) return true;
+    const uint8_t *a_part = a_ref != 0 ? tup_var_get(frag, a_ref, &a_size) : NULL;
+    const uint8_t *b_part = b_ref != 0 ? tup_var_get(frag, b_ref, &b_size) : NULL;
+    a_part = tup_var_value(frag->table, a_part, a_size, column->var_index, &a_size);
+    b_part = tup_var_value(frag->table, b_part, b_size, column->var_index, &b_size);
+    return a_size == b_size && (a_size == 0 || memcmp(a_part, b_part, a_size) == 0);
+}
+
+static bool column_equal(const struct tup_frag *frag, const struct tup_column *column, const uint8_t *a,
+                         const uint8_t *b)
+{
+    if (column->nullable && ((a[column->null_byte] ^ b[column->null_byte]) & column->null_mask) != 0) return false;
+    if (column->kind == COLUMN_KIND_VAR) return var_column_equal(frag, column, a, b);
+    return memcmp(a + column->offset, b + column->offset, column->size) == 0; /* NULLs are zeros. */
+}
+
+bool tup_pairs_changed(const struct tup_frag *frag, const uint8_t *from, const uint8_t *to, uint32_t *out_words,
+                       uint32_t out_max, uint32_t *words)
+{
+    struct read_out out = {out_words, out_words + out_max};
+    for (uint32_t id = 0; id < frag->table->column_count; id++) {
+        const struct tup_column *column = &frag->table->columns[id];
+        if (column_equal(frag, column, from, to)) continue;
+        if (column->in_key) return false;
+        ndbrequire(put_column(frag, to, id, &out));
+    }
+    *words = (uint32_t)(out.at - out_words);
+    return true;
+}
+
 /* A key column's value in a row image. */
 static const uint8_t *key_value(const struct tup_frag *frag, const uint8_t *image, uint32_t id, uint32_t *size)
 {

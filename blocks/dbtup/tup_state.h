@@ -253,6 +253,26 @@ void tup_attr_apply(const struct tup *tup, const struct tup_table *table, uint8_
 const uint8_t *tup_var_value(const struct tup_table *table, const uint8_t *part, uint32_t part_size, uint32_t index,
                              uint32_t *size);
 
+/* --- tup_change.c: parts of a change that restoring rows needs too. --- */
+
+/* A new row's image from defaults, key and parsed values; its variable part is `var`. */
+void tup_image_fill(const struct tup *tup, const struct tup_frag *frag, const struct tup_change_req *req,
+                    uint8_t *image, uint32_t var);
+/* Room for a new row's variable part (*var, 0 = needs none). False without memory. */
+bool tup_new_var_seize(const struct tup *tup, struct tup_frag *frag, uint32_t *var);
+/* A new variable part for `image` with the parsed values over it. False without memory. */
+bool tup_update_var_seize(const struct tup *tup, struct tup_frag *frag, const uint8_t *image, uint32_t *var);
+/* The row is a committed one. */
+void tup_row_settle(const struct tup_frag *frag, struct tup_row *row, uint32_t gci);
+
+/* --- tup_read.c: images as pairs; the caller's room is enough for any row. --- */
+
+void tup_pairs_all(const struct tup_frag *frag, const uint8_t *image, uint32_t *out, uint32_t out_max,
+                   uint32_t *words);
+/* Columns whose bytes in `to` are others than in `from`. False when a key column is among them. */
+bool tup_pairs_changed(const struct tup_frag *frag, const uint8_t *from, const uint8_t *to, uint32_t *out,
+                       uint32_t out_max, uint32_t *words);
+
 /* --- Shared. --- */
 
 uint16_t tup_checksum(const struct tup_frag *frag, const struct tup_row *row);
