@@ -15,6 +15,7 @@ static void tup_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
         .tables_max = config->tables_max,
         .frags_max = config->tables_max * 256u, /* Fragments of a table on one LDM; memory is taken when needed. */
         .changes_max = config->operations_max,
+        .checkpoints = config->diskless == 0,
     };
     jam();
     ndbrequire(acc != NULL);

@@ -171,6 +171,43 @@ uint32_t tup_restore_put(struct tup *tup, const struct tup_restore_req *req);
 uint32_t tup_restore_update(struct tup *tup, const struct tup_restore_req *req);
 uint32_t tup_restore_delete(struct tup *tup, const struct tup_restore_req *req);
 
+/* --- Checkpoints: the pages of rows that have changed, and their committed rows, in row id order. --- */
+
+#define TUP_CHECKPOINT_CLASSES 8u  /* `which` 0..7: changed pages, and every eighth page beginning with that one. */
+#define TUP_CHECKPOINT_ALL     255u
+
+struct tup_checkpoint {
+    uint32_t which;
+    uint32_t pages; /* Numbers below this: those that existed at the beginning. */
+    uint32_t next;
+    uint32_t page;  /* The one being read. */
+    uint32_t slot;
+};
+enum tup_checkpoint_step { TUP_CHECKPOINT_PAGE = 1, TUP_CHECKPOINT_LATER, TUP_CHECKPOINT_END };
+void tup_checkpoint_begin(const struct tup_frag *frag, struct tup_checkpoint *at, uint32_t which);
+
+/*
+ * Goes to the next page to be written (PAGE) and takes its mark away: what changes from now on marks it again. A page that
+ * has become empty counts as well. LATER: bounded work is done, call again.
+ */
+enum tup_checkpoint_step tup_checkpoint_page(struct tup *tup, struct tup_frag *frag, struct tup_checkpoint *at);
+
+/*
+ * The next committed row of that page as pairs, all columns in table order; 0 = no more. The page may change or go between
+ * the calls. `out_max` is at least TUP_ROW_WORDS_MAX.
+ */
+struct tup_checkpoint_row {
+    uint32_t slot;
+    uint32_t gci;
+    uint32_t damaged; /* Its checksum is wrong. */
+};
+uint32_t tup_checkpoint_row(struct tup *tup, const struct tup_frag *frag, struct tup_checkpoint *at, uint32_t *out,
+                            uint32_t out_max, struct tup_checkpoint_row *found);
+
+/* Restore: the pages below `pages` are as the files have them; this one (any number) is not. */
+void tup_checkpoint_clear(struct tup_frag *frag, uint32_t pages);
+void tup_checkpoint_mark(struct tup_frag *frag, uint32_t page);
+
 /* --- Scanning in row id order. --- */
 
 /* Zeroed = start. Survives inserts, deletes and page reuse; rows added behind it are missed. */

@@ -336,6 +336,7 @@ void tup_commit(struct tup *tup, uint32_t ref, uint32_t gci)
     struct tup_frag *frag = tup_frag_get(tup, change->frag);
     if (!change->done) {
         struct tup_row *row = row_at(frag, change->row);
+        tup_mark_row(frag, change->row);
         if (change->exists) {
             jam();
             if (change->has_copy) copy_install(tup, frag, change, row);

@@ -71,6 +71,15 @@ static uint32_t slot_use(struct tup_frag *frag, struct fixed_page *page, uint32_
     return page->number << frag->table->slot_bits | slot;
 }
 
+/* A page just made cannot be used without room for its mark. */
+static bool mark_reserve(struct tup_frag *frag, uint32_t number)
+{
+    if (tup_marks_reserve(frag, number)) return true;
+    jam();
+    page_dir_remove(&frag->fixed, number);
+    return false;
+}
+
 static uint32_t slot_take_wanted(struct tup_frag *frag, uint32_t wanted, uint32_t *row)
 {
     const struct tup_table *table = frag->table;
@@ -81,7 +90,7 @@ static uint32_t slot_take_wanted(struct tup_frag *frag, uint32_t wanted, uint32_
     if (page == NULL) {
         jam();
         page = page_dir_add_at(&frag->fixed, number);
-        if (page == NULL) return ERR_NO_MEMORY_DATA;
+        if (page == NULL || !mark_reserve(frag, number)) return ERR_NO_MEMORY_DATA;
         page_format(frag, page, number);
     }
     if (slot_at(table, page, slot)->bits != 0) return ERR_ROW_ID_TAKEN;
@@ -98,6 +107,7 @@ uint32_t tup_slot_take(struct tup_frag *frag, uint32_t wanted, uint32_t *row)
         uint32_t number;
         struct fixed_page *page = page_dir_add(&frag->fixed, frag->table->pages_max, &number);
         if (page == NULL) return number >= frag->table->pages_max ? ERR_FIXED_REFERENCE_MAX : ERR_NO_MEMORY_DATA;
+        if (!mark_reserve(frag, number)) return ERR_NO_MEMORY_DATA;
         page_format(frag, page, number);
     }
     struct fixed_page *page = page_at(frag, frag->free_page - 1);

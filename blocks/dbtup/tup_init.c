@@ -5,6 +5,7 @@
 bool tup_init(struct tup *tup, struct arena *arena, struct acc *acc, const struct tup_limits *limits)
 {
     tup->acc = acc;
+    tup->checkpoints = limits->checkpoints;
     tup->scratch = arena_alloc(arena, RG_NODE, PAGE_SIZE_BYTES);
     if (tup->scratch == NULL) return false;
     tup->arena = arena;

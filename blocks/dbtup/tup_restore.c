@@ -60,6 +60,7 @@ static void row_drop(struct tup *tup, const struct tup_restore_req *req, const s
     acc_remove(tup->acc, frag->index, (uint32_t)key_hash(req->key_def, key.word, key.words), req->row);
     uint32_t var = frag->table->var_offset != 0 ? image_var(frag->table, (const uint8_t *)row) : 0;
     if (var != 0) tup_var_release(frag, var);
+    tup_mark_row(frag, req->row);
     tup_slot_free(frag, req->row);
     frag->rows--;
 }
@@ -74,6 +75,7 @@ static uint32_t row_replace(struct tup *tup, const struct tup_restore_req *req, 
     if (old != 0) tup_var_release(frag, old);
     tup_image_fill(tup, frag, parsed, (uint8_t *)row, var);
     tup_row_settle(frag, row, req->gci);
+    tup_mark_row(frag, req->row);
     return 0;
 }
 
@@ -100,6 +102,7 @@ static uint32_t row_add(struct tup *tup, const struct tup_restore_req *req, cons
     }
     tup_image_fill(tup, frag, parsed, (uint8_t *)row, var);
     tup_row_settle(frag, row, req->gci);
+    tup_mark_row(frag, req->row);
     frag->rows++;
     return 0;
 }
@@ -145,6 +148,7 @@ uint32_t tup_restore_update(struct tup *tup, const struct tup_restore_req *req)
     }
     tup_attr_apply(tup, frag->table, image);
     tup_row_settle(frag, row, req->gci);
+    tup_mark_row(frag, req->row);
     return 0;
 }
 

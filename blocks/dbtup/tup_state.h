@@ -138,6 +138,11 @@ struct tup_table {
     uint32_t frag; /* First fragment, linked by tup_frag.next. */
 };
 
+/* Marks of pages that have changed since a checkpoint: a bit per page number. */
+#define MARKS_INLINE   128u                    /* Numbers below this in the fragment itself: 4 MB of rows. */
+#define MARKS_PER_PAGE (PAGE_SIZE_BYTES * 8u)  /* The others in pages made when they are first needed. */
+#define MARK_PAGES     (PAGE_DIR_MAX / MARKS_PER_PAGE)
+
 struct tup_frag {
     struct pool_record record;
     struct tup *tup;
@@ -153,6 +158,8 @@ struct tup_frag {
     uint64_t rows; /* Committed. */
     uint32_t changes; /* Open. */
     uint32_t index_gone; /* Being dropped: the index has been. */
+    uint64_t marks_inline[MARKS_INLINE / 64u];
+    uint64_t *marks[MARK_PAGES];
 };
 
 /* --- Changes. --- */
@@ -206,6 +213,7 @@ struct tup {
     struct pool changes;
     struct tup_heap copies;      /* Of rows too large for the change record. */
     struct tup_heap descriptors; /* Columns and defaults. */
+    bool checkpoints;            /* Changed pages are marked. */
     uint8_t *scratch;            /* A page, for compaction. */
     struct tup_attr attr;        /* Of the request being executed. */
 };
@@ -214,6 +222,7 @@ struct tup_limits {
     uint32_t tables_max;
     uint32_t frags_max;
     uint32_t changes_max;
+    bool checkpoints;
 };
 
 /* Prepares everything but the block's head; also for tests. False without memory. */
@@ -226,6 +235,11 @@ void tup_check(struct block *block);
 uint32_t tup_slot_take(struct tup_frag *frag, uint32_t wanted, uint32_t *row);
 void tup_slot_free(struct tup_frag *frag, uint32_t row);
 void tup_fixed_check(const struct tup_frag *frag);
+
+/* --- tup_checkpoint.c: marks of changed pages. --- */
+
+bool tup_marks_reserve(struct tup_frag *frag, uint32_t number); /* Room for the mark of a new page; false without memory. */
+void tup_marks_drop(struct tup_frag *frag);
 
 /* --- tup_var.c: variable parts. --- */
 
@@ -291,6 +305,26 @@ static inline struct tup_row *row_at(const struct tup_frag *frag, uint32_t row)
 {
     const struct tup_table *table = frag->table;
     return slot_at(table, page_dir_at(&frag->fixed, row >> table->slot_bits), row & ((1u << table->slot_bits) - 1u));
+}
+
+/* The word with the mark of a page; NULL when it has no room, then nobody wants marks. */
+static inline uint64_t *tup_marks_of(struct tup_frag *frag, uint32_t number)
+{
+    if (number < MARKS_INLINE) return &frag->marks_inline[number / 64u];
+    uint64_t *page = frag->marks[number / MARKS_PER_PAGE];
+    return page == NULL ? NULL : &page[number % MARKS_PER_PAGE / 64u];
+}
+
+/* The committed rows of this page have changed. */
+static inline void tup_mark_page(struct tup_frag *frag, uint32_t number)
+{
+    uint64_t *word = tup_marks_of(frag, number);
+    if (word != NULL) *word |= 1ull << (number & 63u);
+}
+
+static inline void tup_mark_row(struct tup_frag *frag, uint32_t row)
+{
+    tup_mark_page(frag, row >> frag->table->slot_bits);
 }
 
 static inline uint32_t image_var(const struct tup_table *table, const uint8_t *image)

@@ -220,6 +220,7 @@ static bool frag_drop_step(struct tup *tup, struct tup_frag *frag)
         return false;
     }
     if (!pages_drop(&frag->fixed) || !pages_drop(&frag->var)) return false;
+    tup_marks_drop(frag);
     pool_release(&tup->frags, frag);
     return true;
 }
