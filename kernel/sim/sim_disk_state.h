@@ -1,6 +1,7 @@
 /* sim_disk_state.h -- the records of a simulated disk. Private to kernel/sim/sim_disk*.c. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
+#include <stddef.h>
 #include "kernel/sim/sim_disk.h"
 
 struct sim_image {

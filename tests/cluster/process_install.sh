@@ -52,13 +52,12 @@ nm -D --defined-only "$library_dir/libndbclient.so" | awk '$3 !~ /^ndb_/ { print
 
 say "both run against a cluster of the installed programs"
 BIN=$prefix/bin
-export LD_LIBRARY_PATH=$library_dir
 start_cluster 1 1
-want 0 ./shared "$CS"
+want 0 env LD_LIBRARY_PATH="$library_dir" ./shared "$CS"
 want_text out '^ok$'
-want 0 "$BIN/ndb_drop_table" -d test accounts
-unset LD_LIBRARY_PATH
+want 0 "$BIN/ndb_drop_table" -d example accounts
 want 0 ./static "$CS"
 want_text out '^ok$'
-want 0 "$BIN/ndb_select_count" -d test accounts
+want 0 "$BIN/ndb_select_count" -d example accounts
+want_text out '^500 records'
 stop_cluster
