@@ -29,7 +29,8 @@ static void pass_on(int number)
 static void tell(struct process *process)
 {
     if (process->angel_pipe < 0) return;
-    ssize_t sent = write(process->angel_pipe, &process->words, sizeof process->words);
+    struct angel_words words = process->words;
+    ssize_t sent = write(process->angel_pipe, &words, sizeof words);
     (void)sent; /* An angel that is gone has no use for it. */
 }
 

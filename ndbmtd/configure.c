@@ -125,8 +125,10 @@ int configure_node(struct process *process, char *why, size_t why_size)
                            : 50000u;
     process->traces_kept = (uint32_t)config_get_u64(own, CFG_NDBD_MaxNoOfSavedMessages);
     if (process->traces_kept == 0) process->traces_kept = 1; /* The last failure is always told. */
+    process->realtime = config_get_u64(own, CFG_NDBD_RealtimeScheduler) != 0;
     char reason[200];
-    if (layout_from_text(config, config_get_text(own, CFG_NDBD_ThreadConfig), cpus_to_use(own), reason, sizeof reason) == 0)
+    if (layout_from_text(config, config_get_text(own, CFG_NDBD_ThreadConfig), cpus_to_use(own), reason, sizeof reason) == 0 &&
+        thread_config_parse(config_get_text(own, CFG_NDBD_ThreadConfig), &process->threads, reason, sizeof reason) == 0)
         return 0;
     snprintf(why, why_size, "ThreadConfig: %s", reason);
     return -1;

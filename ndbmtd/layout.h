@@ -6,7 +6,8 @@
 /*
  * Two layouts. One thread runs every block and polls the sockets (1 or 2 CPUs: a signal never waits for a wake-up). Or
  * they are split:  0 main | 1 rep | ldm ... | tc ... | recv (last; it also writes to the sockets).
- * No block knows the map; it is data here.
+ * No block knows the map; it is data here. A ThreadConfig may name send, io and watchdog threads: the recv thread does the
+ * work of all send threads, so their number has no effect, nor has nosend.
  */
 enum thread_role { ROLE_ALL, ROLE_MAIN, ROLE_REP, ROLE_LDM, ROLE_TC, ROLE_RECV };
 

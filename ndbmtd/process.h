@@ -7,6 +7,7 @@
 #include "include/ndb/mgm.h"
 #include "kernel/node.h"
 #include "mgmd/config.h"
+#include "mgmd/thread_config.h"
 #include "ndbmtd/layout.h"
 #include "transporters/send_queue.h"
 #include "transporters/transporter.h"
@@ -26,6 +27,7 @@ struct worker {
     pthread_cond_t wakeup;
     bool signalled;
     uint64_t idle_since_ns; /* When the thread last had work. */
+    uint64_t spin_ns;       /* How long it may look for work before it sleeps. */
     uint64_t gap_ns;        /* Smoothed length of idle gaps: spinning pays only when they are short. */
 };
 
@@ -52,6 +54,7 @@ struct process {
     uv_async_t wake_sockets;
     uv_timer_t sleep_timer;
     struct transporter *transporter;
+    struct io_threads *io; /* NULL: the node has no files. */
     struct send_queues *send_queues; /* From the other threads; NULL with one thread. */
     bool paused;
     uint16_t port;
@@ -67,7 +70,9 @@ struct process {
     } wish[NODE_ID_MAX + 1];
     atomic_uint wishes;
 
-    uint64_t spin_ns;
+    struct thread_config threads; /* ThreadConfig, for places and priorities. */
+    bool realtime;                /* RealtimeScheduler. */
+    uint64_t spin_ns;             /* SchedulerSpinTimer; ThreadConfig may say otherwise for a thread. */
     uint64_t start_ns;
     atomic_uint stopping;   /* The node has stopped in good order: leave the loops. */
     uint32_t restart_flags; /* STOP_RESTART... of signals/management.h */
@@ -112,6 +117,14 @@ void workers_init(struct process *process);
 /* Runs all threads of the node until it has stopped; returns then. The calling thread becomes the socket thread. */
 int workers_run(struct process *process);
 
+/* --- thread_place.c --- */
+/* Binds the calling thread, number `no`, to its CPUs, sets its priority and its spin time. What the system refuses is a
+ * warning in the log: the node works without. */
+void thread_place(struct process *process, uint32_t no);
+/* The entry of ThreadConfig for a thread and, in `index`, its number among the entry's threads; NULL: none. */
+const struct thread_config_entry *thread_place_entry(const struct thread_config *threads, const struct node_config *config,
+                                                     uint32_t no, uint32_t *index);
+
 /* --- failure.c --- */
 void process_log(struct process *process, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -127,6 +140,12 @@ void process_report_failure(struct process *process, uint32_t restart_flags, uin
 /* Class and text of an exit code; a sentence for unknown codes. */
 const char *exit_code_text(uint32_t code);
 const char *exit_code_class(uint32_t code);
+
+/* --- files.c --- */
+/* Opens the node's file system directory and gives the host its I/O threads. 0, or -1 with a message logged. */
+int files_open(struct process *process);
+/* Carries out what is under way. After workers_run(). */
+void files_close(struct process *process);
 
 /* --- main.c --- */
 void remove_pid_file(const struct process *process);

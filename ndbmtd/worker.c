@@ -23,7 +23,7 @@ static void work_came(struct worker *worker, uint64_t now)
 /* Is it worth looking again at once? */
 static bool may_spin(struct worker *worker, uint64_t now)
 {
-    uint64_t limit = worker->process->spin_ns;
+    uint64_t limit = worker->spin_ns;
     if (worker->idle_since_ns == 0) worker->idle_since_ns = now;
     return limit > 0 && worker->gap_ns < limit && now - worker->idle_since_ns < limit;
 }
@@ -63,6 +63,7 @@ static void *worker_main(void *argument)
 {
     struct worker *worker = argument;
     struct process *process = worker->process;
+    thread_place(process, worker->no);
     while (atomic_load_explicit(&process->stopping, memory_order_relaxed) == 0) {
         struct thread_result round =
             thread_run_once(worker->thread, process_now_ms(process), ROUND_BUDGET_DEFAULT);
@@ -143,6 +144,7 @@ static bool socket_round(struct worker *worker, struct thread_result *round)
 static void sockets_main(struct worker *worker)
 {
     struct process *process = worker->process;
+    thread_place(process, worker->no);
     while (atomic_load_explicit(&process->stopping, memory_order_relaxed) == 0) {
         struct thread_result round;
         bool busy = socket_round(worker, &round);

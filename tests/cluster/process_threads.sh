@@ -65,3 +65,17 @@ if [ -n "${NIGHT:-}" ]; then
     work
     stop_cluster
 fi
+
+say "ThreadConfig's places, priorities and spin times"
+cpu=$(taskset -pc $$ | sed -E 's/.*: ([0-9]+).*/\1/') # One that this process may use.
+start_cluster 1 1 "ThreadConfig=main={cpubind=$cpu,thread_prio=4},rep,ldm={count=2,cpuset=$cpu,spintime=0},tc,recv={cpubind=1023}"
+threads() { # NAME: directories of the node's threads of this name
+    grep -lx "$1" /proc/"${NODE_PIDS[1]}"/task/*/comm | xargs -n 1 dirname
+}
+for name in ndb_main0 ndb_ldm2 ndb_ldm3; do
+    [ "$(awk '/^Cpus_allowed_list/ { print $2 }' "$(threads "$name")/status")" = "$cpu" ] || fail "$name is not bound to CPU $cpu"
+done
+[ "$(awk '{ sub(/^.*\) /, ""); print $17 }' "$(threads ndb_main0)/stat")" = 4 ] || fail "thread_prio=4 is not nice value 4"
+grep -q 'thread 5 (recv): the CPUs of ThreadConfig: Invalid argument' "$BOX/node1.out" || fail "no warning for a CPU that is not there"
+load_and_compare 500
+stop_cluster
