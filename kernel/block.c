@@ -17,12 +17,15 @@ static void block_register(struct block *block, uint32_t instance)
         slot->type = block->type;
         slot->instance = arena_alloc(node->arena, RG_NODE, INSTANCES_MAX * sizeof(struct block *));
         slot->handler_index = arena_alloc(node->arena, RG_NODE, GSN_TABLE);
-        ndbrequire(slot->instance != NULL && slot->handler_index != NULL);
+        slot->thread_no = arena_alloc(node->arena, RG_NODE, INSTANCES_MAX);
+        ndbrequire(slot->instance != NULL && slot->handler_index != NULL && slot->thread_no != NULL);
+        memset(slot->thread_no, THREAD_NONE, INSTANCES_MAX);
         for (uint32_t i = 0; i < block->type->handler_count; i++)
             slot->handler_index[block->type->handlers[i].gsn] = (uint8_t)(i + 1);
     }
     ndbrequire(instance < INSTANCES_MAX && slot->instance[instance] == NULL);
     slot->instance[instance] = block;
+    slot->thread_no[instance] = (uint8_t)block->thread->no;
     if (instance > slot->count) slot->count = instance;
     block->handler_index = slot->handler_index;
 }

@@ -32,17 +32,19 @@ struct overflow_pool {
 };
 
 struct job_queue {
-    /* Written by the producer. */
-    _Alignas(64) atomic_ullong published; /* Words up to here may be read. */
-    uint64_t tail;                        /* Words written, published or not. */
+    /* Each word that the other side looks at has a cache line of its own: a waiting reader must not slow the writer. */
+    _Alignas(64) atomic_ullong published; /* By the producer: words up to here may be read. */
+    _Alignas(64) atomic_ullong head;      /* By the consumer: words read and done with. */
+    atomic_ullong takes;                  /* The same for records. */
+    /* The producer's own. */
+    _Alignas(64) uint64_t tail; /* Words written, published or not. */
+    uint32_t waiting;           /* Records put since the last publishing. */
     uint64_t head_seen;                   /* The consumer's position when last looked at. */
     uint64_t puts;                        /* Records in the ring so far. */
     struct overflow_segment *overflow_first;
     struct overflow_segment *overflow_last;
-    /* Written by the consumer. */
-    _Alignas(64) atomic_ullong head; /* Words read and done with. */
-    atomic_ullong takes;             /* Records read and done with. */
-    uint64_t read;                   /* Position of the next record; head follows at job_queue_done(). */
+    /* The consumer's own. */
+    _Alignas(64) uint64_t read; /* Position of the next record; head follows at job_queue_done(). */
     uint64_t read_count;
     uint64_t published_seen;
     /* Constant. */
@@ -64,6 +66,7 @@ void job_queue_refill(struct job_queue *queue);
 /* Makes what was put visible to the consumer. True when there was something new. Producer only. */
 static inline bool job_queue_publish(struct job_queue *queue)
 {
+    queue->waiting = 0;
     if (queue->overflow_first != NULL) job_queue_refill(queue);
     if (atomic_load_explicit(&queue->published, memory_order_relaxed) == queue->tail) return false;
     atomic_store_explicit(&queue->published, queue->tail, memory_order_release);

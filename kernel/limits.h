@@ -8,6 +8,7 @@
 #define OVERFLOW_SEGMENTS_DEFAULT 64u                      /* 64 x 512 KB per thread: room for what is admitted. */
 #define OVERFLOW_SEGMENT_WORDS    (2u * SIGNAL_EXTENT_MAX)
 #define DELAYED_DEFAULT           4096u /* Timers are per block, not per transaction. */
+#define FLUSH_SIGNALS             16u   /* Signals to another thread that become visible together, at most. */
 #define FLUSH_WORDS_DEFAULT       4096u /* 16 KB: a good size for one system call, see speed.md 1.1. */
 #define LINK_BUFFER_WORDS         8192u /* One page per thread and link; larger signals go through a scratch run. */
 #define ROUND_BUDGET_DEFAULT      512u  /* B signals per round, before sockets are looked at again. */

@@ -37,7 +37,14 @@ static inline void write_extent(uint32_t *to, const struct outgoing *out)
 uint32_t *thread_put(struct thread *from, uint32_t to, enum signal_priority prio, uint32_t extent, uint32_t peer,
                      uint32_t epoch)
 {
-    uint32_t *room = job_queue_reserve(from->out[prio][to], extent, peer, epoch);
+    struct job_queue *queue = from->out[prio][to];
+    if (to != from->no && queue->waiting++ == FLUSH_SIGNALS) {
+        /* The other thread begins while this one goes on. */
+        struct host *host = from->node->options.host;
+        if (job_queue_publish(queue)) host->wake(host, to);
+        queue->waiting = 1;
+    }
+    uint32_t *room = job_queue_reserve(queue, extent, peer, epoch);
     if (room == NULL) node_fail(EXIT_JOB_BUFFER_FULL, __FILE__, __LINE__, "job queue and its overflow are full");
     return room;
 }
@@ -110,9 +117,9 @@ void signal_send(struct block *from, uint32_t receiver, uint32_t gsn, enum signa
         send_remote(thread, peer, &out);
         return;
     }
-    struct block *to = node_lookup(thread->node, receiver);
-    ndbrequire(to != NULL);
-    write_extent(thread_put(thread, to->thread->no, prio, out.extent, 0, 0), &out);
+    uint32_t to = node_thread_of(thread->node, receiver);
+    ndbrequire(to != THREAD_NONE);
+    write_extent(thread_put(thread, to, prio, out.extent, 0, 0), &out);
 }
 
 void signal_send_delayed(struct block *from, uint32_t receiver, uint32_t gsn, enum signal_priority prio,

@@ -47,6 +47,7 @@ struct block_slot {
     const struct block_type *type;
     uint8_t *handler_index;
     struct block **instance; /* [0..count] */
+    uint8_t *thread_no;      /* Of each: senders of other threads shall not touch what the block writes. */
     uint32_t count;          /* Highest instance. */
 };
 
@@ -71,18 +72,36 @@ struct node {
 
 extern _Thread_local struct thread *this_thread;
 
-/* The instance that a reference of this node means, or NULL. Worker instances wrap: see fragment_instance_key(). */
+#define INSTANCE_NONE UINT32_MAX
+
+/* The instance that a reference of this node means. Worker instances wrap: see fragment_instance_key(). */
+static inline uint32_t slot_instance(const struct block_slot *slot, uint32_t ref)
+{
+    uint32_t instance = ref_instance(ref);
+    if (slot->instance == NULL) return INSTANCE_NONE;
+    if (instance <= slot->count) return instance;
+    return slot->count == 0 ? INSTANCE_NONE : (instance - 1) % slot->count + 1;
+}
+
 static inline struct block *node_lookup(const struct node *node, uint32_t ref)
 {
     uint32_t block_no = ref_block(ref);
     if (block_no >= BLOCK_COUNT) return NULL;
     const struct block_slot *slot = &node->block[block_no];
-    uint32_t instance = ref_instance(ref);
-    if (instance > slot->count) {
-        if (slot->count == 0) return NULL;
-        instance = (instance - 1) % slot->count + 1;
-    }
-    return slot->instance == NULL ? NULL : slot->instance[instance];
+    uint32_t instance = slot_instance(slot, ref);
+    return instance == INSTANCE_NONE ? NULL : slot->instance[instance];
+}
+
+#define THREAD_NONE 0xFFu
+
+/* Which thread runs that instance; THREAD_NONE: there is none. */
+static inline uint32_t node_thread_of(const struct node *node, uint32_t ref)
+{
+    uint32_t block_no = ref_block(ref);
+    if (block_no >= BLOCK_COUNT) return THREAD_NONE;
+    const struct block_slot *slot = &node->block[block_no];
+    uint32_t instance = slot_instance(slot, ref);
+    return instance == INSTANCE_NONE ? THREAD_NONE : slot->thread_no[instance];
 }
 
 /* Room in the queue from thread `from` to thread `to`; stops the node when there is none. */
