@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 
 BOX=$PWD/sandbox
 BIN=$PWD/build/bin
-PACKAGES="build-essential cmake pkg-config libuv1-dev libxxhash-dev libinih-dev libedit-dev libcjson-dev libcmocka-dev"
+PACKAGES="build-essential cmake pkg-config libuv1-dev libxxhash-dev libzstd-dev libinih-dev libedit-dev libcjson-dev libcmocka-dev"
 TEST_PACKAGES="clang libclang-rt-14-dev valgrind"
 
 usage() {

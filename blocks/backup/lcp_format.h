@@ -1,0 +1,204 @@
+/* lcp_format.h -- how checkpoint files look, byte by byte: making and checking their parts. Knows no block. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * docs/protocols/checkpoint.md has the picture. All numbers are little-endian words. Functions are pure: they touch nothing
+ * but their arguments, so tools and tests use them as the blocks do.
+ */
+#define LCP_FORMAT     1u
+#define LCP_ALIGN      4096u  /* File sizes and writes are multiples of it. */
+#define LCP_RAW_TARGET 24576u /* A block is closed when so many bytes of rows are in it, */
+#define LCP_RAW_MAX    65536u /* which with the longest row on top are no more than this. */
+#define LCP_FILES_MAX  8u     /* After eight checkpoints every page has been written again. */
+#define LCP_NAME_MAX   64u
+
+#define LCP_DATA_MAGIC  0x4450434Cu /* "LCPD" */
+#define LCP_BLOCK_MAGIC 0x4250434Cu /* "LCPB" */
+#define LCP_CTL_MAGIC   0x4350434Cu /* "LCPC" */
+
+/* Whose rows a file holds. */
+struct lcp_ident {
+    uint32_t cluster_lo;
+    uint32_t cluster_hi;
+    uint32_t node;
+    uint32_t table;
+    uint32_t version;
+    uint32_t fragment;
+};
+
+/* What can be wrong; text in lcp_fault_text(). */
+enum lcp_fault {
+    LCP_GOOD = 0,
+    LCP_NO_MAGIC,
+    LCP_NEWER_FORMAT,
+    LCP_CHECKSUM,
+    LCP_OTHER_CLUSTER,
+    LCP_OTHER_NODE,
+    LCP_OTHER_TABLE, /* Another table, version of it, or fragment. */
+    LCP_OTHER_FILE,  /* A file or part of one in the place of another. */
+    LCP_ORDER,       /* Blocks or pages in the wrong order. */
+    LCP_SIZE,        /* Impossible sizes within. */
+    LCP_TRUNCATED,
+    LCP_TAIL,        /* Something stands behind the end. */
+    LCP_COMPRESSION,
+    LCP_COUNTS,      /* Sums of rows, pages or blocks differ. */
+    LCP_ROW,         /* The table can have no such row. */
+    LCP_MISSING,     /* No such file. */
+    LCP_FAULT_COUNT
+};
+const char *lcp_fault_text(enum lcp_fault fault);
+
+/* --- Data files: a head, blocks, the last of which holds the totals; zeros up to a multiple of LCP_ALIGN. --- */
+
+struct lcp_data_head {
+    uint32_t magic;
+    uint32_t sum_lo; /* Of all that follows in the head. */
+    uint32_t sum_hi;
+    uint32_t format;
+    struct lcp_ident ident;
+    uint32_t seq;   /* Of the file; its name has it too. */
+    uint32_t which; /* Pages written: changed ones and every eighth from this one on; 255: all. */
+    uint32_t start_gci;
+    uint32_t lcp_id;
+    uint32_t unused[18];
+};
+#define LCP_DATA_HEAD 128u
+static_assert(sizeof(struct lcp_data_head) == LCP_DATA_HEAD, "no padding");
+
+enum lcp_block_kind { LCP_BLOCK_PLAIN = 1, LCP_BLOCK_ZSTD = 2, LCP_BLOCK_END = 3 };
+
+struct lcp_block_head {
+    uint32_t magic;
+    uint32_t sum_lo; /* Of all that follows, with the sum of the file's head as seed. */
+    uint32_t sum_hi;
+    uint32_t number; /* 1, 2, ... */
+    uint32_t kind;   /* enum lcp_block_kind */
+    uint32_t size;   /* Bytes that follow this head. */
+    uint32_t raw;    /* Bytes when decompressed. */
+    uint32_t rows;
+};
+#define LCP_BLOCK_HEAD 32u
+static_assert(sizeof(struct lcp_block_head) == LCP_BLOCK_HEAD, "no padding");
+
+struct lcp_totals {
+    uint32_t blocks; /* With this one. */
+    uint32_t pages;
+    uint32_t rows_lo;
+    uint32_t rows_hi;
+};
+#define LCP_TOTALS 16u
+
+/*
+ * Rows in a block:
+ *
+ *   31  30  29          24 23                       0
+ *  +------+---+-----------+--------------------------+
+ *  |   1  | C |     0     |       page number        |   the rows that follow are of this page; C: more of it
+ *  +------+---+-----------+--------------------------+
+ *  |   2  |  words of pairs (14) |     slot (16)     |   then the GCI, then the pairs
+ *  +------+----------------------+-------------------+
+ */
+static inline uint32_t lcp_page_word(uint32_t page, bool more)
+{
+    return 1u << 30 | (more ? 1u << 29 : 0u) | page;
+}
+static inline uint32_t lcp_row_word(uint32_t slot, uint32_t words)
+{
+    return 2u << 30 | words << 16 | slot;
+}
+
+/* Fills a head from its other fields. Returns the sum: the blocks' seed, and the digest to begin with. */
+uint64_t lcp_data_head_seal(struct lcp_data_head *head);
+/* `ident` and `seq` as expected; NULL, 0: any. */
+enum lcp_fault lcp_data_head_check(const struct lcp_data_head *head, const struct lcp_ident *ident, uint32_t seq);
+uint64_t lcp_data_head_sum(const struct lcp_data_head *head);
+
+/* The bytes stand behind the head, head->size of them. Returns the sum. */
+uint64_t lcp_block_seal(struct lcp_block_head *head, uint64_t seed);
+/* Sizes and order; before the content is there. */
+enum lcp_fault lcp_block_head_check(const struct lcp_block_head *head, uint32_t number);
+enum lcp_fault lcp_block_check(const struct lcp_block_head *head, uint64_t seed, uint64_t *sum);
+
+/* The digest of a file after one more part with this sum. */
+uint64_t lcp_digest(uint64_t digest, uint64_t sum);
+
+/* One row or page after the other. */
+struct lcp_cursor {
+    const uint32_t *at;
+    const uint32_t *end;
+    int64_t page; /* -1 before the file's first. */
+    uint32_t slot_next; /* Slots come in order. */
+    uint32_t pages;
+    uint64_t rows;
+};
+struct lcp_item {
+    bool is_page;
+    uint32_t page;
+    uint32_t slot;
+    uint32_t gci;
+    uint32_t words;
+    const uint32_t *pairs;
+};
+/* False at the end of the block, or with *fault. The cursor goes on with the next block's words. */
+bool lcp_cursor_next(struct lcp_cursor *cursor, struct lcp_item *item, enum lcp_fault *fault);
+
+/* --- Control files: what makes one state of a fragment. Two per fragment, written in turn, one LCP_ALIGN each. --- */
+
+struct lcp_ctl_file {
+    uint32_t seq;
+    uint32_t which;
+    uint32_t start_gci;
+    uint32_t blocks;
+    uint32_t pages;
+    uint32_t rows_lo;
+    uint32_t rows_hi;
+    uint32_t bytes_lo; /* Without the zeros at the end. */
+    uint32_t bytes_hi;
+    uint32_t digest_lo;
+    uint32_t digest_hi;
+    uint32_t unused;
+};
+static_assert(sizeof(struct lcp_ctl_file) == 48, "no padding");
+
+struct lcp_ctl {
+    uint32_t magic;
+    uint32_t sum_lo; /* Of all that follows, up to LCP_ALIGN. */
+    uint32_t sum_hi;
+    uint32_t format;
+    struct lcp_ident ident;
+    uint32_t slot;      /* 0 or 1, as in the name. */
+    uint32_t seq;       /* Of the newest file: the state's number. */
+    uint32_t lcp_id;    /* Round of checkpoints. */
+    uint32_t start_gci; /* The log from this one on repairs the state. */
+    uint32_t end_gci;   /* Usable once this one is durable. */
+    uint32_t pages;     /* Numbers below this are in the state; in older files there may be others. */
+    uint32_t file_count;
+    struct lcp_ctl_file file[LCP_FILES_MAX]; /* Oldest first. */
+    uint32_t unused[911];
+};
+static_assert(sizeof(struct lcp_ctl) == LCP_ALIGN, "one aligned write");
+
+void lcp_ctl_seal(struct lcp_ctl *ctl);
+/* `ident` may be NULL: any. */
+enum lcp_fault lcp_ctl_check(const struct lcp_ctl *ctl, const struct lcp_ident *ident, uint32_t slot);
+
+/* --- Names. --- */
+
+#define LCP_DIRECTORY "LCP"
+void lcp_data_name(char name[LCP_NAME_MAX], uint32_t table, uint32_t fragment, uint32_t seq);
+void lcp_ctl_name(char name[LCP_NAME_MAX], uint32_t table, uint32_t fragment, uint32_t slot);
+/* The parts of a name without its directory; *seq is the slot of a control file. False: another kind of file. */
+bool lcp_name_parse(const char *name, uint32_t *table, uint32_t *fragment, uint32_t *seq, bool *is_ctl);
+
+static inline uint64_t lcp_u64(uint32_t lo, uint32_t hi)
+{
+    return (uint64_t)hi << 32 | lo;
+}
+static inline uint64_t lcp_align(uint64_t bytes)
+{
+    return (bytes + LCP_ALIGN - 1u) & ~(uint64_t)(LCP_ALIGN - 1u);
+}
