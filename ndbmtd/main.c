@@ -269,10 +269,12 @@ static int live(struct process *process, const struct options *options)
         uv_unref((uv_handle_t *)&terminate[i]);
     }
     lock_memory(process);
+    if (files_open(process) != 0) return 1;
     node_blocks_create(process->node);
     workers_init(process);
     if (port_finder_start(process) != 0 || watchdog_start(process) != 0) return 1;
     int result = workers_run(process);
+    files_close(process);
     if (result != 0) {
         process_log(process, LOG_LEVEL_ERROR, "a thread could not be started: %s", strerror(errno));
         return 1;

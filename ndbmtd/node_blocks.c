@@ -9,6 +9,7 @@
 #include "blocks/dbtc/tc.h"
 #include "blocks/dbtup/tup.h"
 #include "blocks/ndbcntr/cntr_block.h"
+#include "blocks/ndbfs/fs_block.h"
 #include "blocks/qmgr/qmgr_block.h"
 #include "ndbmtd/layout.h"
 
@@ -25,6 +26,7 @@ static const struct wiring wirings[] = {
     {BLOCK_CMVMI, cmvmi_create, ONCE},   {BLOCK_DBTUP, tup_create, PER_LDM}, {BLOCK_DBACC, acc_create, PER_LDM},
     {BLOCK_DBLQH, lqh_create, PER_LDM},  {BLOCK_DBTC, tc_create, PER_TC},    {BLOCK_DBDICT, dict_create, ONCE},
     {BLOCK_DBDIH, dih_create, ONCE},     {BLOCK_QMGR, qmgr_create, ONCE},    {BLOCK_NDBCNTR, cntr_create, ONCE},
+    {BLOCK_NDBFS, fs_create, ONCE},
 };
 
 static void create_one(struct node *node, const struct wiring *wiring, uint32_t instance)

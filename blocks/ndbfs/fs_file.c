@@ -198,7 +198,9 @@ static void resize(struct block *block, const struct signal *sig, uint32_t op, u
     struct fs_file *file = find_file(ndbfs, sig, FS_WRITE);
     struct fs_request *request = file == NULL ? NULL : fs_request_make(ndbfs, sig, file);
     if (request == NULL) return;
-    if (size > FS_SIZE_MAX || (flags & ~(uint32_t)FS_ZERO) != 0 || (op == IO_PREALLOCATE && size == 0)) {
+    bool misaligned = (file->flags & FS_DIRECT) != 0 && size % FS_ALIGN != 0;
+    bool nothing = op == IO_PREALLOCATE && size == 0;
+    if (size > FS_SIZE_MAX || (flags & ~(uint32_t)FS_ZERO) != 0 || misaligned || nothing) {
         jam();
         fs_answer_ref(ndbfs, request, file->name, ERR_FILE_PARAMETER, 0);
         fs_request_free(ndbfs, request);

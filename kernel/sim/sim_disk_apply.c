@@ -136,8 +136,9 @@ static void apply_list(struct sim_disk *disk, struct io_request *request)
 {
     size_t prefix = request->name[0] == 0 ? 0 : strlen(request->name) + 1;
     uint8_t *to = request->piece[0].memory;
-    if (prefix > 0 && disk_find(disk, request->name) == NULL) {
-        fail(request, IO_MISSING);
+    const struct sim_name *directory = disk_find(disk, request->name);
+    if (prefix > 0 && (directory == NULL || directory->inode != NULL)) {
+        fail(request, directory == NULL ? IO_MISSING : IO_BAD_PATH);
         return;
     }
     for (uint32_t i = 0; i < disk->name_count; i++) {

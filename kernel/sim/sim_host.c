@@ -76,6 +76,13 @@ static void host_link_allow(struct host *host, uint32_t peer, uint32_t allowed)
     sim_net_allow(process_of(host), peer, allowed != 0);
 }
 
+static void host_io_submit(struct host *host, struct io_request *request)
+{
+    struct sim_process *process = process_of(host);
+    sim_disk_submit(process->disk, request, process->world->now_us);
+    sim_task_at(process->world, &process->disk_task, sim_disk_next(process->disk));
+}
+
 static uint64_t host_seed(struct host *host)
 {
     return rng_next(&process_of(host)->rng);
@@ -126,6 +133,7 @@ static struct sim_process *process_new(struct sim_world *world, uint32_t id, uin
         .link_send = host_link_send,
         .link_close = host_link_close,
         .link_allow = host_link_allow,
+        .io_submit = host_io_submit,
         .seed = host_seed,
         .log = host_log,
         .fail = host_fail,
@@ -186,6 +194,15 @@ static void process_begin(struct sim_process *process)
         sim_task_ready(world, &process->threads[no].task);
 }
 
+static void disk_begin(struct sim_process *process)
+{
+    struct sim_disk_options options = process->world->options.disk;
+    uint64_t seed = process->world->options.seed ^ ((uint64_t)process->id << 32 | 0xD15Cu);
+    options.seed = rng_splitmix(&seed);
+    process->disk = sim_disk_create(&options);
+    sim_task_add(process->world, &process->disk_task, TASK_DISK, process);
+}
+
 void sim_add_data(struct sim_world *world, const struct sim_data_options *options)
 {
     struct sim_process *process = process_new(world, options->config->own_node, LINK_ROLE_DATA);
@@ -199,6 +216,7 @@ void sim_add_data(struct sim_world *world, const struct sim_data_options *option
         thread->no = no;
         sim_task_add(world, &thread->task, TASK_THREAD, thread);
     }
+    disk_begin(process);
     process_begin(process);
     sim_routes_add(world, process);
 }
@@ -224,6 +242,8 @@ static void process_end(struct sim_process *process)
     }
     for (uint32_t no = 0; no < process->config.thread_count; no++)
         sim_task_off(world, &process->threads[no].task);
+    sim_task_off(world, &process->disk_task);
+    sim_disk_detach(process->disk); /* Before the memory goes that its requests name. */
     node_destroy(process->node);
     process->node = NULL;
 }
@@ -242,6 +262,27 @@ void sim_kill(struct sim_world *world, uint32_t node)
     if (sim_alive(world, node)) process_end(world->process[node]);
 }
 
+struct sim_disk *sim_disk_of(struct sim_world *world, uint32_t node)
+{
+    return node < SIM_NODES && world->process[node] != NULL ? world->process[node]->disk : NULL;
+}
+
+void sim_power_cut(struct sim_world *world, uint32_t node, uint32_t fates_allowed)
+{
+    struct sim_disk *disk = sim_disk_of(world, node);
+    if (disk == NULL) return;
+    world->process[node]->power_at = 0;
+    sim_kill(world, node);
+    sim_disk_crash(disk, fates_allowed);
+}
+
+void sim_power_cut_at(struct sim_world *world, uint32_t node, uint64_t operation)
+{
+    const struct sim_disk *disk = sim_disk_of(world, node);
+    if (disk == NULL) return;
+    world->process[node]->power_at = operation == 0 ? 0 : sim_disk_operations(disk) + operation;
+}
+
 bool sim_restart(struct sim_world *world, uint32_t node)
 {
     struct sim_process *process = node < SIM_NODES ? world->process[node] : NULL;
@@ -254,6 +295,7 @@ bool sim_restart(struct sim_world *world, uint32_t node)
 void sim_process_free(struct sim_process *process)
 {
     if (process->node != NULL) node_destroy(process->node);
+    sim_disk_destroy(process->disk);
     free(process->threads);
     free(process);
 }
@@ -320,6 +362,22 @@ void sim_run_client(struct sim_world *world, struct sim_process *process)
         sim_task_ready(world, &process->task);
     else if (next != SIM_NEVER)
         sim_task_at(world, &process->task, next);
+}
+
+/* One answer of the disk at a time: other things may happen between two of them. */
+void sim_run_disk(struct sim_world *world, struct sim_process *process)
+{
+    if (!process->alive) return;
+    struct io_request *request = sim_disk_take(process->disk, world->now_us);
+    const char *violation = sim_disk_violation(process->disk);
+    if (violation != NULL) sim_fail(world, SIM_CORRECTNESS, "node %u, files: %s", process->id, violation);
+    if (process->power_at != 0 && sim_disk_operations(process->disk) >= process->power_at) {
+        sim_power_cut(world, process->id, FATES_ALL);
+        return;
+    }
+    if (request != NULL) node_io_done(process->node, request);
+    uint64_t next = sim_disk_next(process->disk);
+    if (next != SIM_NEVER) sim_task_at(world, &process->disk_task, next);
 }
 
 void sim_client_wake(struct sim_world *world, uint32_t node)

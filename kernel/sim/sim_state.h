@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <setjmp.h>
+#include "kernel/sim/sim_disk.h"
 #include "kernel/sim/sim_world.h"
 #include "kernel/sim/sim_trace.h"
 #include "transporters/link.h"
@@ -11,7 +12,7 @@
 #define SIM_HOLDS    8u
 
 /* Something that can be drawn. Tasks live as long as the world. */
-enum sim_task_kind { TASK_THREAD = 0, TASK_CLIENT, TASK_DELIVER, TASK_END, TASK_ROUTE };
+enum sim_task_kind { TASK_THREAD = 0, TASK_CLIENT, TASK_DELIVER, TASK_END, TASK_ROUTE, TASK_DISK };
 
 struct sim_task {
     enum sim_task_kind kind;
@@ -45,6 +46,9 @@ struct sim_process {
     struct node *node;
     struct sim_thread *threads;
     struct sim_exit exit;
+    struct sim_disk *disk;     /* Data nodes: outlives the process. */
+    struct sim_task disk_task;
+    uint64_t power_at;         /* Power goes with this file operation; 0 = never. */
     struct sim_task task; /* Clients. */
     const struct sim_client_calls *calls;
     void *context;
@@ -162,6 +166,7 @@ void sim_plan_refresh(struct sim_world *world);
 /* --- sim_host.c --- */
 void sim_run_thread(struct sim_world *world, struct sim_thread *thread);
 void sim_run_client(struct sim_world *world, struct sim_process *process);
+void sim_run_disk(struct sim_world *world, struct sim_process *process);
 void sim_process_free(struct sim_process *process);
 void sim_node_touched(struct sim_process *process); /* Its link thread has got something to do. */
 void sim_seen(struct sim_process *process, uint32_t thread_no, const uint32_t *words);

@@ -24,6 +24,7 @@ void sim_options_defaults(struct sim_options *options)
     options->budget_one_percent = 50;
     options->budget_max = 64;
     options->lazy_percent = 20;
+    sim_disk_defaults(&options->disk);
 }
 
 struct sim_world *sim_create(const struct sim_options *options)
@@ -242,6 +243,8 @@ void sim_faults_off(struct sim_world *world)
         if (process == NULL || process->threads == NULL) continue;
         for (uint32_t no = 0; no < process->config.thread_count; no++)
             process->threads[no].slow_until = process->threads[no].rest_until = 0;
+        sim_disk_calm(process->disk);
+        sim_task_ready(world, &process->disk_task); /* What was stalled is due. */
     }
 }
 
@@ -264,6 +267,9 @@ static void run(struct sim_world *world, struct sim_task *task)
         break;
     case TASK_ROUTE:
         sim_run_route(world, task->owner);
+        break;
+    case TASK_DISK:
+        sim_run_disk(world, task->owner);
         break;
     }
 }

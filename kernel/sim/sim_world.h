@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/node.h"
+#include "kernel/sim/sim_disk.h"
 #include "kernel/sim/sim_plan.h"
 
 /*
@@ -34,6 +35,7 @@ struct sim_options {
     uint32_t budget_one_percent; /* Rounds of a thread that may execute one B signal only. */
     uint32_t budget_max;         /* Of the others. */
     uint32_t lazy_percent;       /* Tasks that are passed over half of the time. */
+    struct sim_disk_options disk; /* Of each data node; its seed comes from the world's. */
     const char *(*gsn_name)(uint32_t gsn);
     uint32_t (*describe)(const struct signal *sig, char *text, uint32_t size);
     /* Every executed signal, before it is executed; node and thread where. May be NULL. */
@@ -76,6 +78,18 @@ void sim_add_client(struct sim_world *world, uint32_t node, const struct sim_cli
 
 /* The process ends at this moment: links break, memory is gone (a client's own state is the caller's affair). */
 void sim_kill(struct sim_world *world, uint32_t node);
+
+/*
+ * The machine of a data node loses power: as sim_kill() (when it is alive), and what its disk had not made durable gets a
+ * fate each of `fates_allowed` (kernel/sim/sim_disk.h). sim_kill() alone keeps what was written.
+ */
+void sim_power_cut(struct sim_world *world, uint32_t node, uint32_t fates_allowed);
+
+/* The same right after the `operation`-th file operation from now (1 = the next), before the node hears of it; 0 = never. */
+void sim_power_cut_at(struct sim_world *world, uint32_t node, uint64_t operation);
+
+/* A data node's disk, alive or not; NULL for other nodes. It lives as long as the world. */
+struct sim_disk *sim_disk_of(struct sim_world *world, uint32_t node);
 
 /* Starts a process that was killed or has ended: a new life with empty memory. */
 bool sim_restart(struct sim_world *world, uint32_t node);

@@ -6,6 +6,7 @@
 #include "blocks/dbdict/dict_block.h"
 #include "blocks/dbdih/dih_block.h"
 #include "blocks/ndbcntr/cntr_block.h"
+#include "blocks/ndbfs/fs_block.h"
 #include "blocks/qmgr/qmgr_block.h"
 #include "signals/api_reg.h"
 #include "signals/local_table.h"
@@ -121,6 +122,7 @@ static inline void fake_data_node(struct fake_cluster *fc, uint32_t id,
     struct thread *worker = node_thread(node, config->thread_count - 1);
     cmvmi_create(main_thread, 0);
     qmgr_create(main_thread, 0);
+    fs_create(main_thread, 0);
     cntr_create(main_thread, 0);
     dih_create(main_thread, 0);
     dict_create(main_thread, 0);
