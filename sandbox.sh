@@ -57,7 +57,8 @@ free_port() { # The first port from $1 on that nobody listens on.
 
 # --- Processes, by the pid files that they write. ---
 
-alive() { [ -f "$1" ] && kill -0 "$(cat "$1" 2>/dev/null)" 2>/dev/null; }
+# A number in an old file may belong to somebody else by now, so the program is compared too.
+alive() { [ -s "$1" ] && [[ "$(readlink "/proc/$(cat "$1")/exe")" == "$BIN"/* ]]; }
 
 connect_string() { cat "$BOX/connectstring"; }
 
