@@ -68,7 +68,7 @@ void dispatch(struct thread *thread, const uint32_t *record)
     const uint32_t *words = record + RECORD_HEAD_WORDS;
     uint32_t sender_class = FROM_SELF;
 
-    if (peer != 0) {
+    if (peer != 0) { /* I-KERNEL-2 */
         if (atomic_load_explicit(&node->link[peer].receiving, memory_order_relaxed) != epoch) return;
         sender_class = atomic_load_explicit(&node->link[peer].class_, memory_order_relaxed);
     }
@@ -96,7 +96,7 @@ void dispatch(struct thread *thread, const uint32_t *record)
         return;
     }
     const struct handler *handler = &block->type->handlers[index - 1];
-    const char *why = misfit(handler, &sig, sender_class);
+    const char *why = misfit(handler, &sig, sender_class); /* I-KERNEL-1 */
     if (why != NULL) {
         refuse(thread, peer, epoch, &sig, why);
         return;

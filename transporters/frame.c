@@ -51,7 +51,7 @@ const char *frame_check_head(const uint32_t *frame, uint32_t number, uint64_t se
     uint32_t kind = frame[0] & 0xFFu;
     if (kind != FRAME_SIGNALS && kind != FRAME_GOODBYE) return "unknown kind of frame";
     if (frame[1] == 0 || frame[1] > FRAME_BODY_MAX) return "frame of an impossible length";
-    if (frame[2] != number) return "frame out of order";
+    if (frame[2] != number) return "frame out of order"; /* I-LINK-2 */
     *words = frame[1];
     return NULL;
 }

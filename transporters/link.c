@@ -238,7 +238,7 @@ static void got_hello(struct link *link, const struct handshake *message)
         refuse(link, refusal, link_refusal_text(refusal));
         return;
     }
-    if (link->peer.epoch <= epoch_last) link->peer.epoch = epoch_last + 1;
+    if (link->peer.epoch <= epoch_last) link->peer.epoch = epoch_last + 1; /* I-LINK-3 */
     send_handshake(link, HANDSHAKE_ACCEPT, LINK_ACCEPTED, "");
 }
 
@@ -254,7 +254,8 @@ static void got_accept(struct link *link, const struct handshake *message)
         message->role != own->peer_role) {
         refusal = LINK_REFUSED_ROLE;
     }
-    if (refusal == LINK_ACCEPTED && message->epoch <= own->epoch_last) refusal = LINK_REFUSED_EPOCH;
+    if (refusal == LINK_ACCEPTED && message->epoch <= own->epoch_last)
+        refusal = LINK_REFUSED_EPOCH; /* I-LINK-3 */
     if (refusal != LINK_ACCEPTED) {
         refuse(link, refusal, link_refusal_text(refusal));
         return;

@@ -210,7 +210,7 @@ static void added(struct dict *dict, const struct signal *sig, uint32_t table_id
     uint32_t instance = ref_instance(sig->sender);
     struct node_mask *waiting = waiting_of(local, sig->sender);
     ndbrequire(local->active && local->waits && local->step == 0 && table_id == local->table_id);
-    ndbrequire(node_mask_has(waiting, instance));
+    ndbrequire(node_mask_has(waiting, instance)); /* I-DICT-4 */
     node_mask_remove(waiting, instance);
     if (error == 0) {
         jam();

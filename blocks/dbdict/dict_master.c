@@ -16,7 +16,7 @@ static void master_move(struct dict_master *master, enum master_state state)
         [MASTER_PREPARING] = 1u << MASTER_STEPPING,
         [MASTER_STEPPING] = 1u << MASTER_IDLE,
     };
-    ndbrequire((edges[master->state] >> state & 1u) != 0);
+    ndbrequire((edges[master->state] >> state & 1u) != 0); /* I-DICT-3 */
     jam_data(state);
     master->state = state;
 }

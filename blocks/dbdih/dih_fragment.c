@@ -171,7 +171,7 @@ uint32_t dih_place(struct dih *dih, uint32_t fragments)
 {
     uint32_t replicas = block_config(&dih->block)->replicas;
     ndbrequire(fragments > 0 && fragments <= TABLE_FRAGMENTS_MAX);
-    ndbrequire(dih->groups > 0 && replicas > 0 && replicas <= REPLICAS_MAX);
+    ndbrequire(dih->groups > 0 && replicas > 0 && replicas <= REPLICAS_MAX); /* I-DIH-1 */
     memset(dih->primaries, 0, sizeof(dih->primaries));
     memset(dih->replicas, 0, sizeof(dih->replicas));
     memset(dih->primaries_ldm, 0, sizeof(dih->primaries_ldm));

@@ -36,8 +36,8 @@ static struct tup_change *change_find(const struct tup *tup, const struct tup_ch
     ndbrequire((row->bits & ROW_USED) != 0);
     if ((row->bits & ROW_CHANGED) == 0) return NULL;
     struct tup_change *change = change_get(tup, row->gci);
-    ndbrequire(change->transid1 == req->transid1);
-    ndbrequire(change->transid2 == req->transid2);
+    ndbrequire(change->transid1 == req->transid1); /* I-TUP-2 */
+    ndbrequire(change->transid2 == req->transid2); /* I-TUP-2 */
     ndbrequire(!change->done);
     return change;
 }

@@ -192,7 +192,7 @@ static void page_check(const struct tup_frag *frag, struct fixed_page *page)
         prev = slot;
         slot = row->gci & 0xFFFFu;
     }
-    ndbrequire(used + free_slots == table->slots);
+    ndbrequire(used + free_slots == table->slots); /* I-TUP-5 */
 }
 
 void tup_fixed_check(const struct tup_frag *frag)
@@ -215,5 +215,5 @@ void tup_fixed_check(const struct tup_frag *frag)
         prev = at;
         with_free--;
     }
-    ndbrequire(with_free == 0);
+    ndbrequire(with_free == 0); /* I-TUP-5 */
 }

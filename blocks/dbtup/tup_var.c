@@ -181,7 +181,7 @@ static uint64_t page_check(struct var_page *page)
         ndbrequire(++free_entries <= page->entries);
     }
     ndbrequire(used == page->used);
-    ndbrequire(used + free_entries == page->entries);
+    ndbrequire(used + free_entries == page->entries); /* I-TUP-5 */
     ndbrequire(bytes + page->free_bytes == directory_start(page) - VAR_PAGE_HEAD);
     ndbrequire(page->gap <= directory_start(page));
     ndbrequire(page->class == class_of(page->free_bytes));
@@ -199,7 +199,7 @@ void tup_var_check(const struct tup_frag *frag)
         bytes += page_check(page);
         listed += page->class != VAR_NO_CLASS;
     }
-    ndbrequire(bytes == frag->var_bytes);
+    ndbrequire(bytes == frag->var_bytes); /* I-TUP-4 */
     for (uint32_t class = 0; class < VAR_CLASSES; class++) {
         for (uint32_t at = frag->var_list[class]; at != 0; at = page_at(frag, at - 1)->next) {
             ndbrequire(page_at(frag, at - 1)->class == class);

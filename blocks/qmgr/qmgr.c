@@ -93,7 +93,7 @@ static void qmgr_check(struct block *block)
 {
     const struct qmgr *qmgr = qmgr_of(block);
     if (qmgr->join.state != JOIN_MEMBER) return;
-    ndbrequire(node_mask_has(&qmgr->join.members, qmgr_own(qmgr)));
+    ndbrequire(node_mask_has(&qmgr->join.members, qmgr_own(qmgr))); /* I-QMGR-3 */
     ndbrequire(node_mask_has(&qmgr->join.members, qmgr->join.president));
     for (uint32_t node = node_mask_next(&qmgr->join.members, 0); node != 0;
          node = node_mask_next(&qmgr->join.members, node))

@@ -58,7 +58,7 @@ void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig)
     uint32_t node = conf->node;
     ndbrequire(node <= NODE_ID_MAX);
     struct qmgr_client *client = &qmgr->client[node];
-    ndbrequire(client->state == API_FAILING);
+    ndbrequire(client->state == API_FAILING); /* I-QMGR-4 */
     uint32_t from = ref_block(sig->sender);
     if (from == BLOCK_DBTC) node_mask_remove(&client->waiting_tc, ref_instance(sig->sender));
     if (from == BLOCK_DBDICT) client->waiting_dict = 0;

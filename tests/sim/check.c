@@ -48,6 +48,7 @@ bool pools_quiet(struct run *run, char *text, uint32_t size)
     return true;
 }
 
+/* I-SIM-5 */
 void check_pools(struct run *run)
 {
     char text[300];
@@ -128,6 +129,7 @@ static uint32_t check_fragment(struct run *run, uint32_t table, uint32_t fragmen
     return copies;
 }
 
+/* I-SIM-4 */
 void check_replicas(struct run *run)
 {
     for (uint32_t table = 0; table < run->swarm.config.tables_max; table++) {

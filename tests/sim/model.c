@@ -93,7 +93,7 @@ static bool visible(const struct reg_event *event)
     return event->kind == REG_WRITE && event->end != REG_ABORTED;
 }
 
-/* A committed read may come from any replica: it must not be older than what was acknowledged before it began. */
+/* I-SIM-2: a committed read may come from any replica: it must not be older than what was acknowledged before it began. */
 static void check_committed_read(struct run *run, const struct reg_event *read, const struct reg_event *write)
 {
     const struct model *model = &run->model;

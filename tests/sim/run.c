@@ -266,7 +266,7 @@ static void check_unknown_item(struct run *run, struct model_unknown *unknown, u
                  unknown->item[at].key, unknown->item[at].table, (unsigned long long)value);
     if (is_new && !is_old) unknown->seen_new = true;
     if (is_old && !is_new) unknown->seen_old = true;
-    if (unknown->seen_new && unknown->seen_old)
+    if (unknown->seen_new && unknown->seen_old) /* I-SIM-1 */
         run_fail(run, SIM_CORRECTNESS, "half a transaction is there: row %u of table %u is %s", unknown->item[at].key,
                  unknown->item[at].table, is_new ? "new" : "old");
 }

@@ -97,7 +97,7 @@ static void audited(void *context, struct api_tx *tx)
         need_rows(session);
         for (uint32_t i = 0; i < session->count; i++)
             sum += session->item[i].got;
-        if (sum != run->model.bank_total)
+        if (sum != run->model.bank_total) /* I-SIM-3 */
             run_fail(run, SIM_CORRECTNESS, "session %u: the bank's total is %llu instead of %llu", session->no,
                      (unsigned long long)sum, (unsigned long long)run->model.bank_total);
     } else {
