@@ -16,15 +16,16 @@ static void put_text(const struct writer *writer, const char *text)
     writer->put(writer->context, text, (uint32_t)strlen(text));
 }
 
-/* The jams from position `from` up to `to`, as far as the ring still has them. */
-static void put_jams(const struct thread *thread, uint32_t from, uint32_t to, const struct writer *writer)
+/* The jams from position `from` up to `to`, as far as the ring still had them. */
+static void put_jams(const struct jam_ring *jam, uint32_t from, uint32_t to, const struct writer *writer)
 {
     char text[256];
     uint32_t on_line = 0;
     if (to - from > JAM_RING) from = to - JAM_RING;
     for (uint32_t at = from; at != to; at++) {
-        if (thread->jam.next - at > JAM_RING) continue; /* Overwritten since. */
-        const struct jam_site *site = thread->jam.at[at & (JAM_RING - 1)];
+        if (jam->next - at > JAM_RING) continue; /* Overwritten. */
+        const struct jam_site *site = jam->at[at & (JAM_RING - 1)];
+        if (site == NULL) continue; /* Not yet there when the copy was made. */
         const char *file = strrchr(site->file, '/');
         snprintf(text, sizeof text, "%s%s:%u", on_line == 0 ? "    jam: " : " ", file != NULL ? file + 1 : site->file,
                  site->line);
@@ -70,12 +71,14 @@ static void put_signal(const struct thread *thread, const struct trace_entry *en
 void thread_trace(const struct thread *thread, trace_put *put, void *context)
 {
     struct writer writer = {put, context};
+    /* A copy: the thread that is looked at may be looping, and its trail is what one wants to see then. */
+    struct jam_ring jam = thread->jam;
     uint32_t available = thread->trace_next < TRACE_SIGNALS ? thread->trace_next : TRACE_SIGNALS;
-    uint32_t jam_end = thread->jam.next;
+    uint32_t jam_end = jam.next;
     for (uint32_t back = 1; back <= available; back++) {
         const struct trace_entry *entry = &thread->trace[(thread->trace_next - back) & (TRACE_SIGNALS - 1)];
         put_signal(thread, entry, back - 1, &writer);
-        put_jams(thread, entry->jam_at, jam_end, &writer);
+        put_jams(&jam, entry->jam_at, jam_end, &writer);
         jam_end = entry->jam_at;
     }
 }

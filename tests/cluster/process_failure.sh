@@ -83,3 +83,28 @@ load_and_compare 200
 want 0 "$BIN/ndb_mgm" -e SHUTDOWN
 until_true 20 eval '! kill -0 "$angel"' || fail "the angel stays after SHUTDOWN"
 ended "$MGM_PID" || fail "the management server ends with exit code $?"
+
+say "StopOnError=0 and a node that cannot start: MaxStartFailRetries bounds the angel's patience"
+write_config 1 1 # A management server whose only use is to have the port.
+taken=${CS#*:}
+mkdir "$BOX/taken"
+sed "s#$BOX/mgm\$#$BOX/taken#" "$BOX/config.ini" >"$BOX/taken/config.ini"
+"$BIN/ndb_mgmd" --config-file="$BOX/taken/config.ini" --config-dir="$BOX/taken" --nodaemon --initial >"$BOX/taken/out" 2>&1 &
+other_mgm=$!
+PIDS+=("$other_mgm")
+until_true 10 eval '(exec 3<>"/dev/tcp/127.0.0.1/$taken")' || die "the port is not taken"
+write_config 1 1 "StopOnError=0
+MaxStartFailRetries=2
+ServerPort=$taken"
+start_mgm --initial
+until_true 10 eval '(exec 3<>"/dev/tcp/${CS/://}")' || die "the management server does not start"
+: >"$BOX/node1/ndb_1_out.log"
+want 0 "$BIN/ndbmtd" --ndb-nodeid=1
+until_true 20 eval '! [ -e "$BOX/node1/ndb_1.pid" ]' || fail "the angel tries for ever"
+cp "$BOX/node1/ndb_1_out.log" "$BOX/out"
+[ "$(grep -c 'cannot listen on 127.0.0.1 port' "$BOX/out")" -eq 3 ] || fail "not three starts"
+want_text out 'ALERT +-- the data node failed 3 starts one after the other: MaxStartFailRetries=2'
+want 0 "$BIN/ndb_mgm" -e SHOW
+want_text out 'id=1 \(not connected'
+kill "$MGM_PID" "$other_mgm"
+ended "$MGM_PID" || fail "the management server ends with exit code $?"
