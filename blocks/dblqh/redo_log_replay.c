@@ -1,0 +1,312 @@
+/* redo_log_replay.c -- a restart's way through the log: from the oldest page needed to the last one that continues it. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where the log ends is where the next page is not there: lost, torn, or of an earlier lap. That is the normal end after a
+ * crash, for what was not synced. It is damage when the page is known to have been durable: a page behind it says so (each
+ * names the last durable page of its time), or the caller knows its number. So the whole rest of the ring is looked at.
+ */
+#include "blocks/dblqh/redo_log.h"
+
+#define CHUNK_BLOCKS 256u
+#define STEP_RECORDS 64u
+
+static uint64_t min64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void damaged(struct redo_log *log, enum redo_fault fault, uint64_t position, uint32_t error)
+{
+    const struct redo_damage damage = {.fault = fault, .file = redo_file_at(log, position),
+                                       .block = redo_block_at(log, position), .error = error};
+    jam_data(fault);
+    log->io->damaged(log->context, &damage);
+}
+
+/* --- Where to begin. --- */
+
+static void head_read(struct redo_log *log)
+{
+    uint32_t blocks = (uint32_t)min64(REDO_PAGE_BLOCKS, log->config.file_blocks);
+    log->busy = true;
+    log->io->read(log->context, log->file_next, 0, log->config.buffer, blocks);
+}
+
+void redo_replay(struct redo_log *log, const struct redo_replay *replay)
+{
+    ndbrequire(log->state == REDO_OPENED);
+    ndbrequire(replay->ended_count <= REDO_ENDED_MAX);
+    log->replay = *replay;
+    log->state = REDO_HEADS;
+    log->file_next = 0;
+    redo_reader_init(&log->reader);
+    head_read(log);
+}
+
+static void chunk_read(struct redo_log *log, uint64_t from)
+{
+    uint64_t blocks = min64(CHUNK_BLOCKS, log->config.buffer_blocks);
+    blocks = min64(blocks, log->config.file_blocks - redo_block_at(log, from));
+    blocks = min64(blocks, log->tail + redo_capacity(log) - from);
+    ndbrequire(blocks > 0);
+    log->chunk = from;
+    log->chunk_end = from + blocks;
+    log->busy = true;
+    log->io->read(log->context, redo_file_at(log, from), redo_block_at(log, from), log->config.buffer,
+                  (uint32_t)blocks);
+}
+
+static uint32_t newest_file(const struct redo_log *log)
+{
+    uint32_t newest = 0;
+    for (uint32_t file = 1; file < log->config.files; file++) {
+        if (log->file[file].lsn > log->file[newest].lsn) newest = file;
+    }
+    return newest;
+}
+
+/* The newest file before which no record is needed. */
+static void start_choose(struct redo_log *log)
+{
+    uint32_t files = log->config.files;
+    uint32_t newest = newest_file(log);
+    uint32_t start = newest;
+    log->chain = (struct redo_chain){.lsn = 0};
+    while (log->file[start].lsn > 1u && log->file[start].gci_before >= log->replay.start_gci) {
+        uint32_t before = (start + files - 1u) % files;
+        if (log->file[before].lsn == 0 || log->file[before].lsn >= log->file[start].lsn) {
+            damaged(log, REDO_LOST_START, (uint64_t)before * log->config.file_blocks, 0);
+            return;
+        }
+        start = before;
+    }
+    if (log->file[start].lsn > 0) {
+        jam();
+        log->chain.lsn = log->file[start].lsn - 1u;
+        log->chain.check = log->file[start].prev;
+        log->gci_max = log->file[start].gci_before;
+    } else {
+        start = 0; /* Nothing was ever written; or the only page is damaged, which shows. */
+    }
+    log->tail = log->at = log->page_at = (uint64_t)start * log->config.file_blocks;
+    log->end_estimate = ((newest + files - start) % files + 1u) * log->config.file_blocks;
+    log->state = REDO_READING;
+    chunk_read(log, log->at);
+}
+
+/* A good page that cannot be here without a file being a foreign one. */
+static bool foreign(enum redo_fault fault)
+{
+    return fault >= REDO_OTHER_CLUSTER && fault <= REDO_OTHER_PLACE;
+}
+
+static void head_done(struct redo_log *log)
+{
+    const struct redo_page_head *head = (const struct redo_page_head *)(const void *)log->config.buffer;
+    uint64_t position = (uint64_t)log->file_next * log->config.file_blocks;
+    const struct redo_place place = redo_place_at(log, position);
+    uint32_t words = (uint32_t)min64(REDO_PAGE_BLOCKS, log->config.file_blocks) * REDO_BLOCK_WORDS;
+    enum redo_fault fault = redo_page_verify(log->config.buffer, words, &place);
+    if (foreign(fault) || fault == REDO_OTHER_VERSION) {
+        damaged(log, fault, position, 0);
+        return;
+    }
+    log->file[log->file_next] = (struct redo_file){.lsn = 0};
+    if (fault == REDO_GOOD) {
+        log->file[log->file_next] = (struct redo_file){.lsn = redo_lsn(head), .gci_before = head->gci_before,
+                                                       .prev = head->prev_lo | (uint64_t)head->prev_hi << 32};
+    }
+    if (++log->file_next < log->config.files)
+        head_read(log);
+    else
+        start_choose(log);
+}
+
+/* --- Records. --- */
+
+static bool happened(const struct redo_log *log, const struct redo_record *record)
+{
+    const struct redo_replay *replay = &log->replay;
+    if (record->gci_hi > replay->restart_gci) return false;
+    for (uint32_t i = 0; i < replay->ended_count; i++) {
+        if (replay->ended[i].incarnation == log->chain.incarnation && record->gci_hi > replay->ended[i].gci) return false;
+    }
+    return true;
+}
+
+/* False: the log is damaged, and nothing may be done any more. */
+static bool record_take(struct redo_log *log, const struct redo_record *record)
+{
+    if (record->gci_hi < log->replay.start_gci || !happened(log, record)) {
+        log->skipped++;
+        return true;
+    }
+    uint32_t error = log->io->apply(log->context, record);
+    if (error != 0) {
+        damaged(log, REDO_BAD_RECORD, log->page_at, error);
+        return false;
+    }
+    log->applied++;
+    return true;
+}
+
+static void join(struct redo_log *log)
+{
+    log->made = log->written = log->synced = log->save = log->at;
+    log->lsn = log->lsn_written = log->lsn_synced = log->chain.lsn;
+    log->check = log->chain.check;
+    log->incarnation = log->replay.incarnation;
+    log->proved = false;
+    log->state = REDO_JOINING;
+    /* Pages that only the system's memory has would make a hole when it fails later. */
+    log->busy = true;
+    log->io->sync(log->context, redo_file_at(log, log->at > log->tail ? log->at - 1u : log->at));
+}
+
+static void look_on(struct redo_log *log)
+{
+    if (log->look >= log->tail + redo_capacity(log)) {
+        join(log);
+        return;
+    }
+    log->state = REDO_LOOKING;
+    chunk_read(log, log->look);
+}
+
+static void log_ends(struct redo_log *log, enum redo_fault fault)
+{
+    struct redo_record record;
+    bool cut = redo_reader_unfinished(&log->reader, &record) && happened(log, &record);
+    jam_data(fault);
+    log->end_fault = fault;
+    if (cut || log->replay.lsn_known > log->chain.lsn) {
+        damaged(log, fault, log->at, 0);
+        return;
+    }
+    log->look = log->at;
+    look_on(log);
+}
+
+/* Takes the page at `at`. False when there is nothing more to be done in this step. */
+static bool page_take(struct redo_log *log)
+{
+    if (log->at == log->chunk_end) {
+        log->io->progress(log->context,
+                          (uint32_t)min64((log->at - log->tail) * 100u / log->end_estimate, 99u));
+        if (log->at == log->tail + redo_capacity(log)) {
+            log_ends(log, REDO_NOT_NEXT); /* The whole ring is in use. */
+            return false;
+        }
+        log->state = REDO_READING;
+        chunk_read(log, log->at);
+        return false;
+    }
+    const uint32_t *page = log->config.buffer + (size_t)(log->at - log->chunk) * REDO_BLOCK_WORDS;
+    const struct redo_page_head *head = (const struct redo_page_head *)(const void *)page;
+    const struct redo_place place = redo_place_at(log, log->at);
+    enum redo_fault fault = redo_page_verify(page, (uint32_t)(log->chunk_end - log->at) * REDO_BLOCK_WORDS, &place);
+    if (fault == REDO_CUT && redo_block_at(log, log->chunk_end) != 0 && log->at > log->chunk) {
+        log->state = REDO_READING;
+        chunk_read(log, log->at);
+        return false;
+    }
+    if (fault == REDO_GOOD && !redo_chain_next(&log->chain, head)) fault = REDO_NOT_NEXT;
+    if (fault != REDO_GOOD) {
+        log_ends(log, fault);
+        return false;
+    }
+    if (head->incarnation >= log->replay.incarnation) {
+        damaged(log, REDO_NOT_NEXT, log->at, 0); /* Written by a start that the system files know nothing of. */
+        return false;
+    }
+    if (!redo_reader_page(&log->reader, page)) {
+        damaged(log, REDO_BAD_RECORD, log->at, 0);
+        return false;
+    }
+    if (redo_block_at(log, log->at) == 0) {
+        log->file[place.file] = (struct redo_file){.lsn = redo_lsn(head), .gci_before = head->gci_before,
+                                                   .prev = head->prev_lo | (uint64_t)head->prev_hi << 32};
+    }
+    log->gci_max = head->gci_max;
+    log->page_at = log->at;
+    log->at += redo_blocks(head->words);
+    log->page_open = true;
+    return true;
+}
+
+void redo_step(struct redo_log *log)
+{
+    ndbrequire(log->state == REDO_APPLYING);
+    for (uint32_t i = 0; i < STEP_RECORDS; i++) {
+        struct redo_record record;
+        if (!log->page_open && !page_take(log)) return;
+        int more = redo_reader_next(&log->reader, &record);
+        if (more < 0) {
+            damaged(log, REDO_BAD_RECORD, log->page_at, 0);
+            return;
+        }
+        if (more == 0)
+            log->page_open = false;
+        else if (!record_take(log, &record))
+            return;
+    }
+    log->io->again(log->context);
+}
+
+/* --- Behind the end. --- */
+
+static bool proves_more(const struct redo_log *log, uint64_t position)
+{
+    const uint32_t *page = log->config.buffer + (size_t)(position - log->chunk) * REDO_BLOCK_WORDS;
+    const struct redo_page_head *head = (const struct redo_page_head *)(const void *)page;
+    const struct redo_place place = redo_place_at(log, position);
+    if (head->magic != REDO_MAGIC || redo_lsn(head) <= log->chain.lsn) return false;
+    /* No file was begun before the one before it was durable to its end. */
+    bool later_file = redo_file_at(log, position) != redo_file_at(log, log->at);
+    if (!later_file && redo_synced(head) <= log->chain.lsn) return false;
+    return redo_page_verify(page, (uint32_t)(log->chunk_end - position) * REDO_BLOCK_WORDS, &place) == REDO_GOOD;
+}
+
+static void look_done(struct redo_log *log)
+{
+    for (uint64_t position = log->chunk; position < log->chunk_end; position++) {
+        if (!proves_more(log, position)) continue;
+        damaged(log, log->end_fault, log->at, 0);
+        return;
+    }
+    /* A page that reaches over the chunk's end is seen whole in the next one. */
+    bool file_end = redo_block_at(log, log->chunk_end) == 0;
+    uint64_t blocks = log->chunk_end - log->chunk;
+    log->look = file_end || blocks <= REDO_PAGE_BLOCKS ? log->chunk_end : log->chunk_end - (REDO_PAGE_BLOCKS - 1u);
+    if (log->chunk_end == log->tail + redo_capacity(log)) log->look = log->chunk_end;
+    look_on(log);
+}
+
+void redo_replay_done(struct redo_log *log)
+{
+    switch (log->state) {
+    case REDO_HEADS:
+        head_done(log);
+        return;
+    case REDO_READING:
+        log->state = REDO_APPLYING;
+        redo_step(log);
+        return;
+    case REDO_LOOKING:
+        look_done(log);
+        return;
+    case REDO_JOINING:
+        jam();
+        log->state = REDO_RUNNING;
+        log->io->progress(log->context, 100);
+        log->io->replayed(log->context);
+        return;
+    case REDO_CLOSED:
+    case REDO_OPENING:
+    case REDO_OPENED:
+    case REDO_APPLYING:
+    case REDO_RUNNING:
+        break;
+    }
+    ndbrequire(false); /* redo_done() knows the states. */
+}

@@ -1,0 +1,547 @@
+/* test_redo_log.c -- a tiny redo log on a disk that loses, tears and garbles what was not synced: nothing saved is lost. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "blocks/dblqh/redo_log.h"
+#include "kernel/base/rng.h"
+
+#define FILES         4u
+#define FILE_BLOCKS   16u
+#define BUFFER_BLOCKS 32u
+#define FILE_BYTES    (FILE_BLOCKS * REDO_BLOCK_BYTES)
+#define WRITES_MAX    64u
+#define ENTRIES_MAX   200000u
+#define SECTOR        512u
+
+enum fate { KEPT, LOST, TORN, GARBAGE, FATES };
+enum request { NONE, OPEN, READ, WRITE, SYNC };
+
+struct unsynced {
+    uint32_t file;
+    uint32_t offset;
+    uint32_t size;
+    uint8_t bytes[FILE_BYTES];
+};
+
+struct entry {
+    uint32_t gci;
+    uint32_t incarnation;
+    uint32_t row;
+    uint32_t words;
+};
+
+static struct world {
+    uint8_t disk[FILES][FILE_BYTES];
+    struct unsynced writes[WRITES_MAX];
+    uint32_t write_count;
+    /* The request under way. */
+    enum request request;
+    uint32_t file;
+    uint32_t block;
+    uint32_t blocks;
+    uint32_t *to;
+    const uint32_t *from;
+    bool sync;
+    uint32_t operations; /* Requests answered so far: crash points. */
+    /* The log's life. */
+    struct redo_log log;
+    bool opened;
+    bool again;
+    bool replayed;
+    bool damaged;
+    struct redo_damage damage;
+    /* The model. */
+    struct entry entries[ENTRIES_MAX];
+    uint32_t count;
+    uint32_t first;   /* Entries before this are older than the tail. */
+    uint32_t expect;  /* Replay: next entry that must come. */
+    uint32_t gci;     /* Current. */
+    uint32_t saved;   /* Declared durable. */
+    uint32_t start;   /* Checkpoints' start GCI. */
+    uint32_t saving;  /* GCI of the save under way, 0 = none. */
+    uint64_t target;
+    uint32_t incarnation;
+    struct redo_replay replay;
+} *w;
+
+static uint32_t buffer[BUFFER_BLOCKS * REDO_BLOCK_WORDS];
+static struct rng rng;
+
+/* --- The disk. --- */
+
+static void io_open(void *context, uint32_t file, bool create)
+{
+    (void)context;
+    w->request = OPEN;
+    w->file = file;
+    if (create) memset(w->disk[file], 0, FILE_BYTES);
+}
+
+static void io_read(void *context, uint32_t file, uint32_t block, uint32_t *to, uint32_t blocks)
+{
+    (void)context;
+    assert_int_equal(w->request, NONE);
+    assert_true(block + blocks <= FILE_BLOCKS && file < FILES);
+    w->request = READ;
+    w->file = file;
+    w->block = block;
+    w->to = to;
+    w->blocks = blocks;
+}
+
+static void io_write(void *context, uint32_t file, uint32_t block, const uint32_t *from, uint32_t blocks, bool sync)
+{
+    (void)context;
+    assert_int_equal(w->request, NONE);
+    assert_true(block + blocks <= FILE_BLOCKS && file < FILES);
+    w->request = WRITE;
+    w->file = file;
+    w->block = block;
+    w->from = from;
+    w->blocks = blocks;
+    w->sync = sync;
+}
+
+static void io_sync(void *context, uint32_t file)
+{
+    (void)context;
+    assert_int_equal(w->request, NONE);
+    w->request = SYNC;
+    w->file = file;
+}
+
+static void disk_sync(uint32_t file)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < w->write_count; i++) {
+        struct unsynced *write = &w->writes[i];
+        if (write->file == file)
+            memcpy(w->disk[file] + write->offset, write->bytes, write->size);
+        else if (kept++ != i)
+            w->writes[kept - 1u] = *write;
+    }
+    w->write_count = kept;
+}
+
+static void disk_read(void)
+{
+    uint32_t offset = w->block * REDO_BLOCK_BYTES;
+    uint32_t size = w->blocks * REDO_BLOCK_BYTES;
+    static uint8_t image[FILE_BYTES];
+    memcpy(image, w->disk[w->file], FILE_BYTES);
+    for (uint32_t i = 0; i < w->write_count; i++) {
+        if (w->writes[i].file == w->file) memcpy(image + w->writes[i].offset, w->writes[i].bytes, w->writes[i].size);
+    }
+    memcpy(w->to, image + offset, size);
+}
+
+/* Answers the request under way. */
+static void disk_answer(void)
+{
+    enum request request = w->request;
+    if (request == NONE) return;
+    w->request = NONE;
+    w->operations++;
+    if (request == READ) disk_read();
+    if (request == WRITE) {
+        assert_true(w->write_count < WRITES_MAX);
+        struct unsynced *write = &w->writes[w->write_count++];
+        write->file = w->file;
+        write->offset = w->block * REDO_BLOCK_BYTES;
+        write->size = w->blocks * REDO_BLOCK_BYTES;
+        memcpy(write->bytes, w->from, write->size);
+    }
+    if (request == SYNC || (request == WRITE && w->sync)) disk_sync(w->file);
+    redo_done(&w->log, request == OPEN ? FILE_BLOCKS : 0);
+}
+
+/* The power fails: each unsynced write, also the one under way, meets a fate of `fates` or one at random. */
+static void disk_crash(uint32_t fates, bool enumerated)
+{
+    if (w->request == WRITE && w->write_count < WRITES_MAX) {
+        struct unsynced *write = &w->writes[w->write_count++];
+        write->file = w->file;
+        write->offset = w->block * REDO_BLOCK_BYTES;
+        write->size = w->blocks * REDO_BLOCK_BYTES;
+        memcpy(write->bytes, w->from, write->size);
+    }
+    for (uint32_t i = 0; i < w->write_count; i++) {
+        const struct unsynced *write = &w->writes[i];
+        for (uint32_t at = 0, fate = (uint32_t)rng_below(&rng, FATES); at < write->size; at += SECTOR) {
+            uint8_t *sector = w->disk[write->file] + write->offset + at;
+            /* Blocks of one long write are independent, too. */
+            if (at % REDO_BLOCK_BYTES == 0 && rng_below(&rng, 4) == 0) fate = (uint32_t)rng_below(&rng, FATES);
+            if (enumerated) fate = fates >> 2u * (i % 16u) & 3u;
+            if (fate == KEPT || (fate == TORN && rng_below(&rng, 2) != 0))
+                memcpy(sector, write->bytes + at, SECTOR);
+            else if (fate == GARBAGE)
+                for (uint32_t b = 0; b < SECTOR; b++)
+                    sector[b] = (uint8_t)rng_next(&rng);
+        }
+    }
+    w->write_count = 0;
+    w->request = NONE;
+}
+
+/* --- Reports. --- */
+
+static void io_opened(void *context)
+{
+    (void)context;
+    w->opened = true;
+}
+
+static void io_progress(void *context, uint32_t percent)
+{
+    (void)context;
+    assert_true(percent <= 100);
+}
+
+static uint32_t row_word(uint32_t row, uint32_t at)
+{
+    return row * 2654435761u + at;
+}
+
+static uint32_t apply(void *context, const struct redo_record *record)
+{
+    (void)context;
+    while (w->expect < w->count && w->entries[w->expect].gci < w->start)
+        w->expect++;
+    assert_true(w->expect < w->count);
+    const struct entry *entry = &w->entries[w->expect++];
+    assert_int_equal(record->row, entry->row);
+    assert_int_equal(record->gci_hi, entry->gci);
+    assert_int_equal(record->pair_words, entry->words);
+    for (uint32_t at = 0; at < entry->words; at += 2)
+        assert_int_equal(record->pairs[at + 1], row_word(entry->row, at));
+    return 0;
+}
+
+static void io_again(void *context)
+{
+    (void)context;
+    w->again = true;
+}
+
+static void io_replayed(void *context)
+{
+    (void)context;
+    w->replayed = true;
+}
+
+static void io_synced(void *context)
+{
+    (void)context;
+    if (w->saving != 0 && redo_durable(&w->log) >= w->target) {
+        w->saved = w->saving;
+        w->saving = 0;
+    }
+}
+
+static void io_damaged(void *context, const struct redo_damage *damage)
+{
+    (void)context;
+    w->damaged = true;
+    w->damage = *damage;
+}
+
+static const struct redo_io io = {io_open,  io_read,  io_write,    io_sync,   io_opened, io_progress,
+                                  apply,    io_again, io_replayed, io_synced, io_damaged};
+
+/* --- Life. --- */
+
+static void log_init(void)
+{
+    const struct redo_config config = {.cluster = 77, .node = 2, .part = 1, .files = FILES, .file_blocks = FILE_BLOCKS,
+                                       .buffer = buffer, .buffer_blocks = BUFFER_BLOCKS};
+    redo_init(&w->log, &config, &io, NULL);
+    w->opened = w->again = w->replayed = w->damaged = false;
+    w->request = NONE;
+    w->saving = 0;
+}
+
+static void settle(void)
+{
+    while (!w->damaged && (w->request != NONE || w->again)) {
+        if (w->again) {
+            w->again = false;
+            redo_step(&w->log);
+        } else {
+            disk_answer();
+        }
+    }
+}
+
+static void world_begin(uint64_t seed)
+{
+    if (w == NULL) w = malloc(sizeof *w);
+    memset(w, 0, sizeof *w);
+    rng_seed(&rng, seed);
+    log_init();
+    redo_open(&w->log, true);
+    settle();
+    assert_true(w->opened);
+    w->incarnation = 1;
+    w->gci = 1;
+    redo_begin(&w->log, 1);
+}
+
+static bool append(void)
+{
+    static uint32_t pairs[REDO_RECORD_WORDS_MAX];
+    uint32_t words = rng_below(&rng, 20) == 0 ? (uint32_t)rng_below(&rng, 3000) * 2u : (uint32_t)rng_below(&rng, 60) * 2u;
+    uint32_t row = w->count;
+    if (redo_room(&w->log, words + REDO_RECORD_HEAD) >= REDO_WAIT || w->count == ENTRIES_MAX) return false;
+    for (uint32_t at = 0; at < words; at += 2) {
+        pairs[at] = 4;
+        pairs[at + 1] = row_word(row, at);
+    }
+    const struct redo_record record = {.kind = REDO_UPDATE, .table_id = 3, .fragment_id = 1, .version = 1, .row = row,
+                                       .gci_hi = w->gci, .pair_words = words, .pairs = pairs};
+    redo_reserve(&w->log, words + REDO_RECORD_HEAD);
+    assert_true(redo_append(&w->log, &record));
+    redo_release(&w->log, words + REDO_RECORD_HEAD);
+    w->entries[w->count++] =
+        (struct entry){.gci = w->gci, .incarnation = w->incarnation, .row = row, .words = words};
+    return true;
+}
+
+static void save(void)
+{
+    if (w->saving != 0) return;
+    uint32_t gci = w->gci++;
+    w->target = redo_save(&w->log);
+    if (redo_durable(&w->log) >= w->target)
+        w->saved = gci;
+    else
+        w->saving = gci;
+}
+
+static void live(void)
+{
+    switch (rng_below(&rng, 10)) {
+    case 0:
+    case 1:
+        save();
+        break;
+    case 2:
+        /* Checkpoints have come up to somewhere. */
+        if (w->saved > w->start && rng_below(&rng, 2) == 0) {
+            w->start += (uint32_t)rng_below(&rng, w->saved - w->start + 1u);
+            redo_tail(&w->log, w->start);
+        }
+        break;
+    case 3:
+    case 4:
+    case 5:
+        disk_answer();
+        break;
+    default:
+        append();
+        break;
+    }
+    redo_check_state(&w->log);
+}
+
+/* The node starts again from what the disk has. Returns false when the log is reported as damaged. */
+static bool restart(void)
+{
+    if (w->saved < w->start) w->start = w->saved; /* No checkpoint yet: from the beginning. */
+    log_init();
+    redo_open(&w->log, false);
+    settle();
+    /* What was not saved never happened. */
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (w->entries[i].gci <= w->saved) w->entries[kept++] = w->entries[i];
+    }
+    w->count = kept;
+    w->expect = 0;
+    struct redo_replay *replay = &w->replay;
+    if (replay->ended_count == REDO_ENDED_MAX) {
+        memmove(replay->ended, replay->ended + 1, sizeof replay->ended - sizeof replay->ended[0]);
+        replay->ended_count--;
+    }
+    replay->ended[replay->ended_count++] = (struct redo_ended){.incarnation = w->incarnation, .gci = w->saved};
+    replay->start_gci = w->start;
+    replay->restart_gci = w->saved;
+    replay->incarnation = ++w->incarnation;
+    redo_replay(&w->log, replay);
+    settle();
+    if (w->damaged) return false;
+    assert_true(w->replayed);
+    while (w->expect < w->count && w->entries[w->expect].gci < w->start)
+        w->expect++;
+    assert_int_equal(w->expect, w->count); /* All of it has come. */
+    w->gci = w->saved + 1u;
+    redo_check_state(&w->log);
+    return true;
+}
+
+static void test_crashes(void **state)
+{
+    (void)state;
+    uint64_t laps = 0;
+    for (uint32_t seed = 0; seed < 60; seed++) {
+        world_begin(seed);
+        for (uint32_t round = 0; round < 40; round++) {
+            for (uint32_t n = (uint32_t)rng_below(&rng, 400); n > 0; n--)
+                live();
+            disk_crash(0, false);
+            if (!restart()) fail_msg("seed %u round %u: %s in file %u block %u", seed, round,
+                                     redo_fault_name(w->damage.fault), w->damage.file, w->damage.block);
+            if (rng_below(&rng, 5) == 0) { /* Again at once, or in the middle of the restart. */
+                disk_crash(0, false);
+                assert_true(restart());
+            }
+        }
+        laps += w->log.lsn;
+    }
+    assert_true(laps > 60u * FILES * FILE_BLOCKS);
+}
+
+/* A short life, stopped after each of its file operations, with all fates of up to five unsynced writes. */
+static void test_every_crash_point(void **state)
+{
+    (void)state;
+    for (uint32_t point = FILES;; point++) {
+        uint32_t writes = 1;
+        for (uint32_t fates = 0; fates < 1u << 2u * (writes < 5u ? writes : 5u); fates++) {
+            world_begin(4711);
+            for (uint32_t i = 0; i < 260 && w->operations < point; i++)
+                live();
+            if (w->operations < point) return;
+            writes = w->write_count + (w->request == WRITE);
+            rng_seed(&rng, point * 1024u + fates);
+            disk_crash(fates, true);
+            assert_true(restart());
+        }
+    }
+}
+
+static void lead_a_life(uint32_t seed)
+{
+    world_begin(seed);
+    for (uint32_t i = 0; i < 600; i++)
+        live();
+    while (w->saving != 0)
+        disk_answer();
+    settle();
+    save();
+    settle();
+    save(); /* Finds nothing new: the proof of the last page. */
+    settle();
+    save();
+    settle();
+}
+
+/* Any flipped bit is found, or was in nothing that is needed. */
+static void test_rot(void **state)
+{
+    (void)state;
+    uint32_t found = 0;
+    static uint8_t disk[FILES][FILE_BYTES];
+    for (uint32_t seed = 0; seed < 40; seed++) {
+        lead_a_life(seed);
+        memcpy(disk, w->disk, sizeof disk);
+        const struct world *before = malloc(sizeof *before);
+        memcpy((void *)(uintptr_t)before, w, sizeof *before);
+        for (uint32_t round = 0; round < 60; round++) {
+            uint32_t file = (uint32_t)rng_below(&rng, FILES);
+            uint32_t offset = (uint32_t)rng_below(&rng, FILE_BYTES);
+            if (rng_below(&rng, 3) == 0) offset &= ~(REDO_BLOCK_BYTES - 1u) | 127u; /* Heads. */
+            memcpy(w, before, sizeof *w);
+            rng_seed(&rng, seed * 1000u + round);
+            switch (round % 4u) {
+            case 0: w->disk[file][offset] ^= 1; break;
+            case 1: memset(w->disk[file] + (offset & ~511u), 0, 512); break;
+            case 2: /* With a whole file its proofs go: the system file knows how far the log went. */
+                memset(w->disk[file], 0, FILE_BYTES);
+                w->replay.lsn_known = w->log.lsn_synced;
+                break;
+            default: memcpy(w->disk[file], w->disk[(file + 1u) % FILES], FILE_BYTES); break;
+            }
+            if (!restart()) {
+                found++;
+                assert_int_not_equal(w->damage.fault, REDO_GOOD);
+            }
+        }
+        free((void *)(uintptr_t)before);
+    }
+    assert_true(found > 500);
+}
+
+static void test_foreign_files(void **state)
+{
+    (void)state;
+    lead_a_life(1);
+    w->log.config.node = 2;
+    const struct redo_config config = {.cluster = 77, .node = 3, .part = 1, .files = FILES, .file_blocks = FILE_BLOCKS,
+                                       .buffer = buffer, .buffer_blocks = BUFFER_BLOCKS};
+    redo_init(&w->log, &config, &io, NULL);
+    redo_open(&w->log, false);
+    settle();
+    redo_replay(&w->log, &w->replay);
+    settle();
+    assert_true(w->damaged);
+    assert_int_equal(w->damage.fault, REDO_OTHER_NODE);
+}
+
+/* Without checkpoints the log fills up: it says so before a commit can fail, and goes on when the tail moves. */
+static void test_full(void **state)
+{
+    (void)state;
+    world_begin(3);
+    uint32_t slow = 0;
+    for (uint32_t i = 0; i < 3000; i++) {
+        enum redo_room room = redo_room(&w->log, 5000);
+        slow += room == REDO_SLOW;
+        if (room == REDO_FULL && redo_room(&w->log, 100) == REDO_FULL) break;
+        append();
+        if (i % 7u == 0) save();
+        settle();
+    }
+    assert_int_equal(redo_room(&w->log, 100), REDO_FULL);
+    assert_true(slow > 0 && redo_fill(&w->log) >= 75u);
+    uint32_t count = w->count;
+    assert_false(append());
+    save();
+    settle();
+    w->start = w->saved;
+    redo_tail(&w->log, w->start);
+    assert_int_equal(redo_room(&w->log, 5000), REDO_ROOM);
+    assert_true(append());
+    assert_int_equal(w->count, count + 1u);
+    save();
+    settle();
+    disk_crash(0, false);
+    assert_true(restart());
+}
+
+static void test_idle_log_is_quiet(void **state)
+{
+    (void)state;
+    lead_a_life(9);
+    uint64_t bytes = w->log.bytes_written;
+    for (uint32_t i = 0; i < 100; i++) {
+        save();
+        settle();
+    }
+    assert_true(w->log.bytes_written == bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_crashes),       cmocka_unit_test(test_every_crash_point),
+        cmocka_unit_test(test_rot),           cmocka_unit_test(test_foreign_files),
+        cmocka_unit_test(test_full),          cmocka_unit_test(test_idle_log_is_quiet),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    free(w);
+    return failed;
+}
