@@ -44,14 +44,13 @@ static void cmvmi_exec_API_FAILREQ(struct block *block, const struct signal *sig
  * in time. Here, because this signal comes ten times a second and from outside. */
 static void fail_on_purpose(struct block *block)
 {
-    uint32_t insert = block->error_insert;
-    uint64_t rounds = (uint64_t)block->error_extra * 1000000u;
-    if (insert == 0) return;
-    jam_data(insert);
-    ERROR_INSERT_CLEAR(block);
-    ndbrequire(insert != 9999);
-    for (volatile uint64_t i = 0; insert == 9998 && i < rounds; i++)
-        jam();
+    ndbrequire(!ERROR_INSERTED(block, 9999)); /* On purpose. */
+    if (ERROR_INSERTED(block, 9998)) {
+        uint64_t rounds = (uint64_t)block->error_extra * 1000000u;
+        ERROR_INSERT_CLEAR(block);
+        for (volatile uint64_t i = 0; i < rounds; i++)
+            jam();
+    }
 }
 
 static void cmvmi_exec_NODE_STATUS_REQ(struct block *block, const struct signal *sig)

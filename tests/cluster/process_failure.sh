@@ -25,7 +25,7 @@ cp "$BOX/node1/ndb_1_error.log" "$BOX/out"
 want_text out '^Status: internal error$'
 want_text out '^Message: An internal check failed; report this with the trace files'
 want_text out '^Error: 2341$'
-want_text out '^Error data: insert != 9999$'
+want_text out '^Error data: !ERROR_INSERTED\(block, 9999\)$'
 want_text out '^Error object: cmvmi\.c \(Line: [0-9]+\)$'
 want_text out '^Trace file name: ndb_1_trace\.log\.1$'
 want_text out '\[t1\.\.t5\]$'
@@ -42,7 +42,7 @@ want_text out '^-- signal -0: NODE_STATUS_REQ'
 want_text out '^   sender_data=[0-9]+'
 want_text out 'jam: .*cmvmi\.c'
 cp "$BOX/node1.out" "$BOX/out"
-want_text out 'ALERT .*Caused by error 2341: .An internal check failed; report this .*cmvmi\.c, line [0-9]+: insert != 9999'
+want_text out 'ALERT .*Caused by error 2341: .An internal check failed; report this .*cmvmi\.c, line [0-9]+: !ERROR_INSERTED\(block, 9999\)'
 until_true 5 grep -q 'Forced node shutdown' "$BOX"/mgm/*cluster.log
 cp "$BOX"/mgm/ndb_49_cluster.log "$BOX/out"
 want_text out 'ALERT +-- Node 1: Forced node shutdown completed\. Caused by error 2341: .An internal check failed'
