@@ -204,9 +204,13 @@ struct tup_checkpoint_row {
 uint32_t tup_checkpoint_row(struct tup *tup, const struct tup_frag *frag, struct tup_checkpoint *at, uint32_t *out,
                             uint32_t out_max, struct tup_checkpoint_row *found);
 
-/* Restore: the pages below `pages` are as the files have them; this one (any number) is not. */
+/* Restore: the pages below `pages` are as the files have them. */
 void tup_checkpoint_clear(struct tup_frag *frag, uint32_t pages);
-void tup_checkpoint_mark(struct tup_frag *frag, uint32_t page);
+/* Marks the page; *first: it was not. 0, or 827: no memory for its mark, 899: no such page. */
+uint32_t tup_checkpoint_cover(struct tup_frag *frag, uint32_t page, bool *first);
+
+/* Newest GCI of all commits here, those that deleted rows included; 0 = none since the node started. */
+uint32_t tup_checkpoint_gci(const struct tup_frag *frag);
 
 /* --- Scanning in row id order. --- */
 

@@ -337,6 +337,7 @@ void tup_commit(struct tup *tup, uint32_t ref, uint32_t gci)
     if (!change->done) {
         struct tup_row *row = row_at(frag, change->row);
         tup_mark_row(frag, change->row);
+        if (gci > frag->gci_newest) frag->gci_newest = gci;
         if (change->exists) {
             jam();
             if (change->has_copy) copy_install(tup, frag, change, row);

@@ -5,6 +5,7 @@
  * the checkpoint has to tell so. The first numbers' marks stand in the fragment; a page of marks covers 8 GB of rows.
  */
 #include "blocks/dbtup/tup_state.h"
+#include "signals/errors.h"
 
 #define STEP_WORDS 64u /* Of marks looked at before others have their turn: 4096 pages. */
 
@@ -48,9 +49,19 @@ void tup_checkpoint_clear(struct tup_frag *frag, uint32_t pages)
     }
 }
 
-void tup_checkpoint_mark(struct tup_frag *frag, uint32_t page)
+uint32_t tup_checkpoint_cover(struct tup_frag *frag, uint32_t page, bool *first)
 {
-    if (page < PAGE_DIR_MAX) tup_mark_page(frag, page);
+    if (page >= PAGE_DIR_MAX) return ERR_ROW_ID_TAKEN;
+    if (!tup_marks_reserve(frag, page)) return ERR_NO_MEMORY_DATA;
+    const uint64_t *word = tup_marks_of(frag, page);
+    *first = word == NULL || (*word >> (page & 63u) & 1u) == 0;
+    tup_mark_page(frag, page);
+    return 0;
+}
+
+uint32_t tup_checkpoint_gci(const struct tup_frag *frag)
+{
+    return frag->gci_newest;
 }
 
 void tup_checkpoint_begin(const struct tup_frag *frag, struct tup_checkpoint *at, uint32_t which)

@@ -158,6 +158,7 @@ struct tup_frag {
     uint64_t rows; /* Committed. */
     uint32_t changes; /* Open. */
     uint32_t index_gone; /* Being dropped: the index has been. */
+    uint32_t gci_newest; /* Of all that was committed here. */
     uint64_t marks_inline[MARKS_INLINE / 64u];
     uint64_t *marks[MARK_PAGES];
 };

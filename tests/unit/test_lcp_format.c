@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "blocks/backup/lcp_stream.h"
+#include "formats/lcp_stream.h"
 #include "kernel/base/rng.h"
 
 #define FILE_MAX (4u << 20)
@@ -241,6 +241,7 @@ static void ctl_fill(struct lcp_ctl *ctl)
     ctl->ident = ident;
     ctl->slot = 1;
     ctl->seq = 9;
+    ctl->number = 5;
     ctl->file_count = 3;
     for (uint32_t i = 0; i < 3; i++)
         ctl->file[i].seq = 7 + i;

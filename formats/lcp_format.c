@@ -1,6 +1,6 @@
 /* lcp_format.c -- makes and checks heads, blocks, rows, control files and names of checkpoints. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "blocks/backup/lcp_format.h"
+#include "formats/lcp_format.h"
 #include <stddef.h>
 #include <string.h>
 #include <xxhash.h>
@@ -122,7 +122,7 @@ bool lcp_cursor_next(struct lcp_cursor *cursor, struct lcp_item *item, enum lcp_
             cursor->slot_next = 0;
             cursor->pages++;
         }
-        *item = (struct lcp_item){.is_page = true, .page = page};
+        *item = (struct lcp_item){.is_page = true, .more = more, .page = page};
         *fault = LCP_GOOD;
         return true;
     }
@@ -159,7 +159,7 @@ enum lcp_fault lcp_ctl_check(const struct lcp_ctl *ctl, const struct lcp_ident *
     if (ctl->format != LCP_FORMAT) return LCP_NEWER_FORMAT;
     enum lcp_fault fault = ident_check(&ctl->ident, ident);
     if (fault != LCP_GOOD) return fault;
-    if (ctl->slot != slot) return LCP_OTHER_FILE;
+    if (ctl->slot != slot || ctl->number % 2u != slot) return LCP_OTHER_FILE;
     if (ctl->file_count == 0 || ctl->file_count > LCP_FILES_MAX) return LCP_SIZE;
     for (uint32_t i = 0; i < ctl->file_count; i++) {
         if (ctl->file[i].seq != ctl->seq - (ctl->file_count - 1u - i)) return LCP_ORDER;

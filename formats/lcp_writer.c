@@ -3,7 +3,7 @@
 #define ZSTD_STATIC_LINKING_ONLY /* States in memory that we bring. */
 #include <string.h>
 #include <zstd.h>
-#include "blocks/backup/lcp_stream.h"
+#include "formats/lcp_stream.h"
 
 #define ZIP_LEVEL 1
 

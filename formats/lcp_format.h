@@ -137,6 +137,7 @@ struct lcp_cursor {
 };
 struct lcp_item {
     bool is_page;
+    bool more; /* The page goes on from the block before. */
     uint32_t page;
     uint32_t slot;
     uint32_t gci;
@@ -171,14 +172,15 @@ struct lcp_ctl {
     uint32_t format;
     struct lcp_ident ident;
     uint32_t slot;      /* 0 or 1, as in the name. */
-    uint32_t seq;       /* Of the newest file: the state's number. */
+    uint32_t seq;       /* Of the newest file. */
     uint32_t lcp_id;    /* Round of checkpoints. */
     uint32_t start_gci; /* The log from this one on repairs the state. */
     uint32_t end_gci;   /* Usable once this one is durable. */
     uint32_t pages;     /* Numbers below this are in the state; in older files there may be others. */
+    uint32_t number;    /* Of the control file: the greater one of the two is newer; its slot is number % 2. */
     uint32_t file_count;
     struct lcp_ctl_file file[LCP_FILES_MAX]; /* Oldest first. */
-    uint32_t unused[911];
+    uint32_t unused[910];
 };
 static_assert(sizeof(struct lcp_ctl) == LCP_ALIGN, "one aligned write");
 

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stddef.h>
-#include "blocks/backup/lcp_format.h"
+#include "formats/lcp_format.h"
 
 /* --- Writing. The caller brings all memory; bytes come out in a buffer that it writes away. --- */
 

@@ -1,0 +1,24 @@
+/* backup_rows.h -- the rows of one fragment into a checkpoint's data file, a few at a time. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "formats/lcp_stream.h"
+#include "blocks/dbtup/tup.h"
+
+struct backup_rows {
+    struct tup_checkpoint at;
+    bool in_page;
+};
+
+enum backup_rows_step {
+    BACKUP_ROWS_MORE = 1, /* The budget is used up. */
+    BACKUP_ROWS_FULL,     /* lcp_writer_flush() first. */
+    BACKUP_ROWS_END,
+    BACKUP_ROWS_DAMAGED,  /* A row's checksum is wrong: memory or a bug has changed it. */
+};
+
+/* `which`: tup_checkpoint_begin(). */
+void backup_rows_begin(struct backup_rows *rows, const struct tup_frag *frag, uint32_t which);
+
+/* Writes up to `budget` rows and pages. */
+enum backup_rows_step backup_rows_step(struct tup *tup, struct tup_frag *frag, struct backup_rows *rows,
+                                       struct lcp_writer *writer, uint32_t budget);

@@ -1,0 +1,26 @@
+/* restore_rows.h -- rows of a checkpoint's data files into a fragment, newest file first. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "formats/lcp_stream.h"
+#include "blocks/dbtup/tup.h"
+
+/*
+ * The newest file that has a page wins: the fragment's own marks of changed pages tell which pages have come already; they
+ * are cleared at the end. Pages from `pages` on are not in the state; they stay marked, so that the next checkpoint writes
+ * them, should they exist again by then.
+ */
+struct restore_rows {
+    struct tup *tup;
+    struct tup_frag *frag;
+    const struct table_def *key_def;
+    uint32_t pages;
+    bool skip;      /* The page being read has come from a newer file. */
+    uint64_t rows;  /* Put so far. */
+    uint32_t error; /* Why a row could not be put; with LCP_ROW. */
+};
+
+/* Puts up to `budget` rows of the block that the reader has opened. *done: the block has been walked. */
+enum lcp_fault restore_rows_step(struct restore_rows *rows, struct lcp_cursor *cursor, uint32_t budget, bool *done);
+
+/* After the last file. */
+void restore_rows_end(struct restore_rows *rows);
