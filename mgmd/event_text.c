@@ -20,6 +20,8 @@ static const struct event_kind kinds[] = {
     {EVENT_COMMUNICATION_CLOSED, "CommunicationClosed", C(CONNECTION), 8, S(INFO)},
     {EVENT_COMMUNICATION_OPENED, "CommunicationOpened", C(CONNECTION), 8, S(INFO)},
     {EVENT_CONNECTED_API_VERSION, "ConnectedApiVersion", C(CONNECTION), 8, S(INFO)},
+    {EVENT_GLOBAL_CHECKPOINT_STARTED, "GlobalCheckpointStarted", C(CHECKPOINT), 9, S(INFO)},
+    {EVENT_GLOBAL_CHECKPOINT_COMPLETED, "GlobalCheckpointCompleted", C(CHECKPOINT), 10, S(INFO)},
     {EVENT_START_STARTED, "NDBStartStarted", C(STARTUP), 1, S(INFO)},
     {EVENT_START_COMPLETED, "NDBStartCompleted", C(STARTUP), 1, S(INFO)},
     {EVENT_START_PHASE_COMPLETED, "StartPhaseCompleted", C(STARTUP), 4, S(INFO)},
@@ -138,6 +140,12 @@ void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *t
     case EVENT_CONNECTED_API_VERSION:
         (void)snprintf(line, size, "Node %u: API ndb-%u.%u.%u", data[0], data[1] >> 16 & 255,
                        data[1] >> 8 & 255, data[1] & 255);
+        return;
+    case EVENT_GLOBAL_CHECKPOINT_STARTED:
+        (void)snprintf(line, size, "Global checkpoint %u started", data[0]);
+        return;
+    case EVENT_GLOBAL_CHECKPOINT_COMPLETED:
+        (void)snprintf(line, size, "Global checkpoint %u completed", data[0]);
         return;
     case EVENT_START_STARTED:
         format_version("Start initiated", data[0], line, size);

@@ -10,6 +10,7 @@
 #include "signals/dict.h"
 #include "signals/dih.h"
 #include "signals/fs.h"
+#include "signals/gcp.h"
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
 #include "signals/management.h"

@@ -95,7 +95,8 @@ static const struct dump_route {
     uint32_t block_no;
 } dump_routes[] = {
     {1, BLOCK_QMGR},   {13, BLOCK_NDBCNTR},  {16, BLOCK_DBDIH},
-    {17, BLOCK_DBDIH}, {1228, BLOCK_DBDICT},
+    {17, BLOCK_DBDIH}, {1228, BLOCK_DBDICT}, {7110, BLOCK_DBDIH},
+    {7111, BLOCK_DBDIH},
 };
 
 /* DUMP 9000 <block number> <error insert> [value]: arms all instances of the block; number 0

@@ -1,14 +1,40 @@
-/* dih.c -- creates DBDIH, learns the members, answers the dictionary's questions about
- * distribution. */
+/* dih.c -- creates DBDIH, learns the members, answers the dictionary's questions about distribution,
+ * hands the epoch protocol its start, its timers and its losses. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdih/dih_state.h"
 #include "signals/errors.h"
 #include "signals/management.h"
 
+#define MONITOR_MS 1000u
+#define DUMP_EPOCH 7110u /* A new micro-epoch now. */
+#define DUMP_GCI   7111u /* Close the GCI now. */
+
+void dih_work_later(struct dih *dih, enum dih_work work, uint32_t data, uint32_t delay_ms)
+{
+    struct dih_continueb next = {.work = work, .data = data};
+    sig_send_delayed(&dih->block, dih->block.ref, GSN_CONTINUEB, PRIO_A, &next, delay_ms);
+}
+
+/* What a peer does wrong costs it its link; what this node does wrong stops it. */
+void dih_protocol_error(struct dih *dih, uint32_t sender, const char *what)
+{
+    jam();
+    if (ref_node(sender) == dih_own(dih))
+        node_fail(EXIT_PEER_PROTOCOL, __FILE__, __LINE__, what);
+    peer_close(&dih->block, ref_node(sender), what);
+}
+
+void dih_sttorry(struct dih *dih, uint32_t sender, uint32_t phase)
+{
+    struct sttorry conf = {.sender_data = phase, .phase = phase};
+    sig_send(&dih->block, sender, GSN_STTORRY, PRIO_B, &conf);
+}
+
 static void dih_exec_READ_CONFIG_REQ(struct block *block, const struct signal *sig)
 {
     struct read_config_conf conf = {.sender_data = SIG_PAYLOAD(sig, read_config_req)->sender_data};
     jam();
+    dih_work_later(dih_of(block), DIH_WORK_MONITOR, 0, MONITOR_MS);
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
 }
 
@@ -19,6 +45,10 @@ static void dih_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
     const struct section *list = &sig->section[0];
     ndbrequire(list->size % MEMBER_WORDS == 0);
     jam();
+    gcp_master_stop(dih);
+    gcp_node_reset(dih);
+    dih->incarnation = rep->incarnation;
+    dih->president = rep->president;
     dih->members = rep->members;
     for (uint32_t at = 0; at < list->size; at += MEMBER_WORDS) {
         uint32_t node = list->words[at];
@@ -28,6 +58,54 @@ static void dih_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
     }
     dih_form_groups(dih);
     log_info(block, "%u node groups", dih->groups);
+}
+
+/* Phase 2: the system files. Phase 6: the president's DIH begins to number epochs; the first one is everywhere before any
+ * node opens its TCs. */
+static void dih_exec_STTOR(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    const struct sttor *req = SIG_PAYLOAD(sig, sttor);
+    if (req->phase == 2 && !dih_diskless(dih)) {
+        jam();
+        sysfile_read(dih, sig->sender, req->sender_data);
+        return;
+    }
+    if (req->phase == 6 && !dih_diskless(dih)) sysfile_begin(dih);
+    if (req->phase == 6 && dih->president == dih_own(dih)) {
+        jam();
+        gcp_master_begin(dih, sig->sender, req->sender_data);
+        return;
+    }
+    jam();
+    dih_sttorry(dih, sig->sender, req->phase);
+}
+
+/* What the loss means is NDBCNTR's to decide; epochs need all members. */
+static void dih_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    (void)sig;
+    jam();
+    gcp_master_stop(dih);
+}
+
+static void dih_exec_CONTINUEB(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    const struct dih_continueb *work = SIG_PAYLOAD(sig, dih_continueb);
+    switch ((enum dih_work)work->work) {
+    case DIH_WORK_EPOCH:
+        gcp_master_tick(dih, work->data);
+        return;
+    case DIH_WORK_MONITOR:
+        gcp_master_monitor(dih);
+        gcp_node_monitor(dih);
+        dih_work_later(dih, DIH_WORK_MONITOR, 0, MONITOR_MS);
+        return;
+    default:
+        ndbrequire(false); /* No other work is ever sent. */
+    }
 }
 
 static void dih_exec_CREATE_FRAG_REQ(struct block *block, const struct signal *sig)
@@ -49,25 +127,67 @@ static void dih_exec_CREATE_FRAG_REQ(struct block *block, const struct signal *s
                 &section, 1);
 }
 
-/* DUMP 16: node groups. */
-static void dih_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
+static void dump_groups(const struct dih *dih)
 {
-    const struct dih *dih = dih_of(block);
-    (void)sig;
-    jam();
     for (uint32_t group = 0; group < dih->groups; group++) {
         for (uint32_t i = 0; i < dih->group[group].count; i++) {
             uint32_t node = dih->group[group].node[i];
-            log_info(block, "node group %u: node %u, %u LDM instances", group, node,
+            log_info(&dih->block, "node group %u: node %u, %u LDM instances", group, node,
                      dih->ldm_count[node]);
         }
     }
+}
+
+/* DUMP 16: node groups. 7110, 7111: a new epoch or GCI at once; also tells where the protocol is. */
+static void dih_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    const struct gcp_node *node = &dih->gcp_node;
+    uint32_t code = SIG_PAYLOAD(sig, dump_state_ord)->data[0];
+    jam_data(code);
+    if (code != DUMP_EPOCH && code != DUMP_GCI) {
+        dump_groups(dih);
+        return;
+    }
+    log_info(block, "epoch %u/%u, complete %u/%u, durable %u; node state %u, master state %u, save %u",
+             node->gci_hi, node->gci_lo, node->complete_hi, node->complete_lo, node->durable,
+             node->state, dih->gcp_master.state, dih->gcp_master.save_state);
+    gcp_node_close(dih, code == DUMP_GCI ? node->gci_hi : 0);
 }
 
 static const struct handler dih_handlers[] = {
     HANDLER(dih, READ_CONFIG_REQ, read_config_req),
     HANDLER(dih, MEMBERS_REP, members_rep),
     HANDLER(dih, CREATE_FRAG_REQ, create_frag_req),
+    HANDLER(dih, STTOR, sttor),
+    HANDLER(dih, NODE_FAILREP, node_failrep),
+    HANDLER(dih, CONTINUEB, dih_continueb),
+    HANDLER(dih, GCP_PREPARE, gcp_prepare),
+    HANDLER(dih, GCP_PREPARECONF, gcp_prepareconf),
+    HANDLER(dih, GCP_COMMIT, gcp_commit),
+    HANDLER(dih, GCP_NODEFINISH, gcp_nodefinish),
+    HANDLER(dih, EPOCH_COMPLETE_REP, epoch_complete_rep),
+    HANDLER(dih, GCP_NODE_SAVEREQ, gcp_node_savereq),
+    HANDLER(dih, GCP_NODE_SAVECONF, gcp_node_saveconf),
+    HANDLER(dih, GCP_NODE_SAVEREF, gcp_node_saveref),
+    HANDLER(dih, COPY_GCIREQ, copy_gcireq),
+    HANDLER(dih, COPY_GCICONF, copy_gciconf),
+    HANDLER(dih, GCP_NODE_DURABLE_REP, gcp_node_durable_rep),
+    HANDLER(dih, GCP_CLOSE_ORD, gcp_close_ord),
+    HANDLER(dih, GCP_HOLD_CONF, gcp_hold_conf),
+    HANDLER(dih, TC_EPOCH_CONF, tc_epoch_conf),
+    HANDLER(dih, GCP_SAVECONF, gcp_saveconf),
+    HANDLER(dih, GCP_SAVEREF, gcp_saveref),
+    HANDLER(dih, GCP_FORCE_ORD, gcp_force_ord),
+    HANDLER(dih, GCP_FLUSH_REQ, gcp_flush_req),
+    HANDLER(dih, SYSFILE_INFO_REQ, sysfile_info_req),
+    HANDLER(dih, SYSFILE_START_REQ, sysfile_start_req),
+    HANDLER(dih, FSOPENCONF, fsopenconf),
+    HANDLER(dih, FSOPENREF, fs_ref),
+    HANDLER(dih, FSREADCONF, fs_io_conf),
+    HANDLER(dih, FSREADREF, fs_ref),
+    HANDLER(dih, FSWRITECONF, fs_io_conf),
+    HANDLER(dih, FSWRITEREF, fs_ref),
     HANDLER(dih, DUMP_STATE_ORD, dump_state_ord),
 };
 

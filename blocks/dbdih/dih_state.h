@@ -2,9 +2,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "blocks/dbdih/dih_block.h"
+#include "blocks/ndbfs/file_header.h"
 #include "signals/attr.h"
 #include "signals/dict.h"
 #include "signals/dih.h"
+#include "signals/fs.h"
+#include "signals/gcp.h"
 #include "signals/qmgr.h"
 #include "signals/start.h"
 #include "signals/table_def.h"
@@ -20,8 +23,134 @@ struct dih_group {
     uint32_t fragments;          /* While a table is placed. */
 };
 
+/*
+ * OFF --STTOR phase 6 at the president--> PREPARING --all PREPARECONF--> COMMITTING --all NODEFINISH--> IDLE
+ *  ^ a member is lost                         ^----------------------- timer, or asked -----------------'
+ */
+enum gcp_master_state { GCP_OFF = 0, GCP_IDLE, GCP_PREPARING, GCP_COMMITTING };
+enum gcp_save_state { SAVE_IDLE = 0, SAVE_LOGS, SAVE_SYSFILES };
+
+/* The president's part. */
+struct gcp_master {
+    uint32_t state;   /* enum gcp_master_state */
+    uint32_t serial;  /* Of the timer that counts; older ones are dropped. */
+    uint32_t gci_hi;  /* The newest epoch that all nodes have. */
+    uint32_t gci_lo;
+    uint32_t next_hi; /* PREPARING, COMMITTING: the one that they get. */
+    uint32_t next_lo;
+    uint32_t force;   /* GCIs up to this are to be closed without waiting for the timer. */
+    bool epoch_now;   /* The next micro-epoch too. */
+    struct node_mask waiting;
+    uint64_t phase_ms; /* Since when it waits. */
+    uint64_t gci_ms;   /* When the newest GCI began. */
+    uint32_t warned;   /* Seconds after which the wait was reported last. */
+    uint32_t save_state; /* enum gcp_save_state */
+    uint32_t save_gci;
+    uint64_t save_ms;
+    uint32_t save_warned;
+    struct node_mask save_waiting;
+    uint32_t durable;
+    uint32_t sttor_owed; /* NDBCNTR waits for the first epoch: its reference. */
+    uint32_t sttor_data;
+};
+
+/*
+ * IDLE --GCP_PREPARE--> HOLDING --all TCs--> HELD --GCP_COMMIT--> FINISHING --all TCs--> IDLE
+ */
+enum gcp_node_state { GCPN_IDLE = 0, GCPN_HOLDING, GCPN_HELD, GCPN_FINISHING };
+
+/* What every node does. */
+struct gcp_node {
+    uint32_t state; /* enum gcp_node_state */
+    uint32_t serial; /* sender_data of the requests to the own TCs. */
+    uint32_t gci_hi; /* Epoch of the own TCs. */
+    uint32_t gci_lo;
+    uint32_t next_hi;
+    uint32_t next_lo;
+    uint32_t complete_hi;
+    uint32_t complete_lo;
+    struct node_mask waiting; /* TC instances. */
+    uint64_t phase_ms;
+    uint32_t warned;
+    uint32_t save_gci; /* Being saved, 0 = none. */
+    struct node_mask save_waiting; /* LQH instances. */
+    uint64_t save_ms;
+    uint32_t save_warned;
+    uint32_t copy_gci; /* Goes into the system file, 0 = none. */
+    uint32_t durable;
+    uint32_t flush_sender; /* NDBCNTR waits for the durability of flush_gci; 0 = nobody. */
+    uint32_t flush_data;
+    uint32_t flush_gci;
+};
+
+/* --- The system file: one block of FS_ALIGN bytes, twice. A file_header, then this, and at the end a checksum of it. --- */
+
+#define SYSFILE_ENDED_MAX 64u
+#define SYSFILE_COPIES    2u
+#define SYSFILE_HASH_AT   (FS_ALIGN - 8u)
+
+struct sysfile_ended {
+    uint32_t incarnation;
+    uint32_t gci; /* At which it ended: what is above was lost. */
+};
+
+struct sysfile {
+    uint32_t incarnation; /* How often the cluster has been started. */
+    uint32_t gci;         /* Newest restorable. */
+    uint32_t ended_count;
+    struct sysfile_ended ended[SYSFILE_ENDED_MAX]; /* Oldest first. */
+    uint8_t nodegroup[NODE_ID_MAX + 1];            /* Dense numbers; SYSFILE_NO_GROUP = none. */
+};
+#define SYSFILE_NO_GROUP 255u
+static_assert(sizeof(struct sysfile) + FILE_HEADER_BYTES <= SYSFILE_HASH_AT, "the checksum stands at the block's end");
+
+/* CLOSED -> OPENING 0 -> READING 0 -> OPENING 1 -> READING 1 -> READY <-> WRITING */
+enum sysfile_state { SYSFILE_CLOSED = 0, SYSFILE_OPENING, SYSFILE_READING, SYSFILE_READY, SYSFILE_WRITING };
+enum sysfile_found { SYSFILE_NONE = 0, SYSFILE_GOOD, SYSFILE_BAD };
+
+struct dih_sysfile {
+    uint32_t state; /* enum sysfile_state */
+    uint32_t copy;  /* Which is being opened, read, written. */
+    uint32_t file[SYSFILE_COPIES];
+    uint32_t found[SYSFILE_COPIES]; /* enum sysfile_found */
+    uint64_t sequence; /* Of the newest write: the copy with the greater one counts. */
+    uint32_t has_data;
+    uint32_t writes; /* Still to be done. */
+    bool started;    /* This incarnation stands in it. */
+    uint32_t start_sender; /* SYSFILE_START_REQ waits; 0 = nobody. */
+    uint32_t start_data;
+    uint32_t sttor_sender;
+    uint32_t sttor_data;
+    uint8_t *buffer; /* A page. */
+    struct sysfile now;
+};
+
+/* A wait of the epoch protocol that has lasted `ms` is reported after GCP_LATE_S seconds, and then after twice the time. */
+#define GCP_LATE_S 4u
+static inline bool gcp_late(uint64_t ms, uint32_t *warned)
+{
+    uint32_t limit_s = *warned == 0 ? GCP_LATE_S : *warned * 2u;
+    if (ms < limit_s * 1000u) return false;
+    *warned = limit_s;
+    return true;
+}
+
+enum dih_work { DIH_WORK_EPOCH = 1, DIH_WORK_MONITOR };
+
+struct dih_continueb {
+    uint32_t work; /* enum dih_work */
+    uint32_t data;
+};
+SIGNAL_STRUCT(dih_continueb, 2);
+
 struct dih {
     struct block block;
+    uint32_t incarnation; /* QMGR's; 0 = no member. */
+    uint32_t president;
+    uint32_t restart_gci; /* The newest GCI of the data that the cluster started with. */
+    struct gcp_master gcp_master;
+    struct gcp_node gcp_node;
+    struct dih_sysfile sysfile;
     struct node_mask members;
     uint32_t ldm_count[NODE_ID_MAX + 1];
     uint32_t groups;
@@ -44,3 +173,64 @@ void dih_form_groups(struct dih *dih);
 uint32_t dih_fragment_count(const struct dih *dih, int32_t balance,
                             uint32_t wanted);            /* 0 = impossible. */
 uint32_t dih_place(struct dih *dih, uint32_t fragments); /* Fills dih->words, returns how many. */
+
+static inline uint32_t dih_own(const struct dih *dih)
+{
+    return block_config(&dih->block)->own_node;
+}
+static inline uint32_t dih_local(const struct dih *dih, uint32_t block_no)
+{
+    return block_ref(dih_own(dih), block_no, 0);
+}
+static inline bool dih_diskless(const struct dih *dih)
+{
+    return block_config(&dih->block)->diskless != 0;
+}
+
+/* dih.c */
+void dih_work_later(struct dih *dih, enum dih_work work, uint32_t data, uint32_t delay_ms);
+void dih_protocol_error(struct dih *dih, uint32_t sender, const char *what);
+void dih_sttorry(struct dih *dih, uint32_t sender, uint32_t phase);
+
+/* dih_gcp_master.c */
+void gcp_master_begin(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data);
+void gcp_master_stop(struct dih *dih); /* A member is lost, or all join anew. */
+void gcp_master_tick(struct dih *dih, uint32_t serial);
+void gcp_master_monitor(struct dih *dih);
+void dih_exec_GCP_PREPARECONF(struct block *block, const struct signal *sig);
+void dih_exec_GCP_NODEFINISH(struct block *block, const struct signal *sig);
+void dih_exec_GCP_NODE_SAVECONF(struct block *block, const struct signal *sig);
+void dih_exec_GCP_NODE_SAVEREF(struct block *block, const struct signal *sig);
+void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig);
+void dih_exec_GCP_CLOSE_ORD(struct block *block, const struct signal *sig);
+
+/* dih_gcp_node.c */
+void gcp_node_reset(struct dih *dih);
+void gcp_node_monitor(struct dih *dih);
+void gcp_node_close(struct dih *dih, uint32_t gci); /* Asks the master; 0: for a micro-epoch. */
+void gcp_node_copied(struct dih *dih);              /* The system file has copy_gci. */
+void dih_exec_GCP_PREPARE(struct block *block, const struct signal *sig);
+void dih_exec_GCP_COMMIT(struct block *block, const struct signal *sig);
+void dih_exec_EPOCH_COMPLETE_REP(struct block *block, const struct signal *sig);
+void dih_exec_GCP_NODE_SAVEREQ(struct block *block, const struct signal *sig);
+void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig);
+void dih_exec_GCP_NODE_DURABLE_REP(struct block *block, const struct signal *sig);
+void dih_exec_GCP_HOLD_CONF(struct block *block, const struct signal *sig);
+void dih_exec_TC_EPOCH_CONF(struct block *block, const struct signal *sig);
+void dih_exec_GCP_SAVECONF(struct block *block, const struct signal *sig);
+void dih_exec_GCP_SAVEREF(struct block *block, const struct signal *sig);
+void dih_exec_GCP_FORCE_ORD(struct block *block, const struct signal *sig);
+void dih_exec_GCP_FLUSH_REQ(struct block *block, const struct signal *sig);
+
+/* dih_sysfile.c */
+void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data);
+void sysfile_begin(struct dih *dih); /* Where nobody has sent SYSFILE_START_REQ: goes on with the node's own numbers. */
+void sysfile_copy(struct dih *dih);  /* Writes gcp_node.copy_gci. */
+void dih_exec_FSOPENCONF(struct block *block, const struct signal *sig);
+void dih_exec_FSREADCONF(struct block *block, const struct signal *sig);
+void dih_exec_FSWRITECONF(struct block *block, const struct signal *sig);
+void dih_exec_FSOPENREF(struct block *block, const struct signal *sig);
+void dih_exec_FSREADREF(struct block *block, const struct signal *sig);
+void dih_exec_FSWRITEREF(struct block *block, const struct signal *sig);
+void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig);
+void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig);

@@ -1,6 +1,7 @@
 /* lqh.c -- DBLQH's handler table, start, lock timeouts, and operations that got their lock. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
+#include "signals/gcp.h"
 
 #define TICK_STEP 32u /* Waiters whose time is up, per tick. */
 
@@ -148,6 +149,21 @@ static void lqh_exec_CONTINUEB(struct block *block, const struct signal *sig)
     ndbrequire(false); /* No other work is ever sent. */
 }
 
+/* Nothing is logged here: nothing waits for a disk. */
+static void lqh_exec_GCP_SAVEREQ(struct block *block, const struct signal *sig)
+{
+    const struct gcp_savereq *req = SIG_PAYLOAD(sig, gcp_savereq);
+    struct gcp_saveconf conf = {.sender_data = req->sender_data, .gci = req->gci};
+    jam();
+    sig_send(block, sig->sender, GSN_GCP_SAVECONF, PRIO_A, &conf);
+}
+
+static void lqh_exec_GCP_DURABLE_REP(struct block *block, const struct signal *sig)
+{
+    (void)block;
+    jam_data(SIG_PAYLOAD(sig, gcp_durable_rep)->gci);
+}
+
 static const struct handler lqh_handlers[] = {
     HANDLER(lqh, READ_CONFIG_REQ, read_config_req),
     HANDLER(lqh, CONTINUEB, lqh_continueb),
@@ -159,6 +175,8 @@ static const struct handler lqh_handlers[] = {
     HANDLER(lqh, ABORT, abort_train),
     HANDLER(lqh, SCAN_FRAGREQ, scan_fragreq),
     HANDLER(lqh, SCAN_FRAG_NEXTREQ, scan_frag_nextreq),
+    HANDLER(lqh, GCP_SAVEREQ, gcp_savereq),
+    HANDLER(lqh, GCP_DURABLE_REP, gcp_durable_rep),
 };
 
 static const struct block_type lqh_type = {

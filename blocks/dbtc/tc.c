@@ -26,13 +26,6 @@ void tc_protocol_error(struct tc *tc, uint32_t sender, const char *what)
     peer_close(&tc->block, ref_node(sender), what);
 }
 
-/* The one place where the epoch of commits is set: the epoch protocol will drive it. */
-static void tc_epoch_set(struct tc *tc, uint32_t hi, uint32_t lo)
-{
-    tc->epoch_hi = hi;
-    tc->epoch_lo = lo;
-}
-
 uint32_t tc_refuse_new(const struct tc *tc)
 {
     if (__builtin_expect(tc->start_level == START_STARTED, 1)) return 0;
@@ -64,7 +57,7 @@ static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
     pool_init(&tc->operations, arena, RG_TRANSACTION, sizeof(struct tc_op), config->operations_max);
     pool_init(&tc->scans, arena, RG_TRANSACTION, sizeof(struct tc_scan), config->scans_max);
     pool_init(&tc->frags, arena, RG_TRANSACTION, sizeof(struct tc_frag), config->frag_scans_max);
-    tc_epoch_set(tc, 1, 0);
+    tc->epoch_hi = 1; /* Before the first word of DIH. */
     tc_timer_start(tc);
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
@@ -129,6 +122,9 @@ static void tc_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case TC_WORK_TRAINS:
         tc_trains_flush(tc);
         return;
+    case TC_WORK_RELEASE:
+        tc_epoch_release(tc);
+        return;
     case TC_WORK_DRAIN:
         jam();
         tc_drain_step(tc_of(block));
@@ -162,6 +158,9 @@ static const struct handler tc_handlers[] = {
     HANDLER(tc, SCAN_FRAGREF, scan_fragref),
     HANDLER(tc, API_FAILREQ, api_failreq),
     HANDLER(tc, TC_DRAIN_REQ, tc_drain_req),
+    HANDLER(tc, GCP_HOLD_REQ, gcp_hold_req),
+    HANDLER(tc, TC_EPOCH_REQ, tc_epoch_req),
+    HANDLER(tc, GCP_DURABLE_REP, gcp_durable_rep),
 };
 
 static const struct block_type tc_type = {

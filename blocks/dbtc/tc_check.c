@@ -40,6 +40,31 @@ static void check_scan(struct tc *tc, const struct tc_scan *scan)
     ndbrequire(tc_connect_get(tc, scan->connect)->scan == scan->pool.ref);
 }
 
+/* I-GCP-2: a transaction that commits is counted under its epoch, or waits in the queue. */
+static void check_epochs(struct tc *tc)
+{
+    uint32_t committing = 0;
+    uint32_t committing_old = 0;
+    uint32_t held = 0;
+    for (const struct tc_trans *t = pool_next(&tc->transactions, 0); t != NULL;
+         t = pool_next(&tc->transactions, pool_index(t->pool.ref))) {
+        if (t->state != TRANS_COMMITTING) continue;
+        if (t->gci_hi == 0)
+            held++;
+        else if (t->gci_hi == tc->epoch_hi && t->gci_lo == tc->epoch_lo)
+            committing++;
+        else
+            committing_old++;
+    }
+    ndbrequire(committing == tc->epoch.committing && committing_old == tc->epoch.committing_old);
+    for (uint32_t ref = tc->epoch.held_first; ref != REF_NONE; held--) {
+        const struct tc_trans *trans = tc_trans_get(tc, ref);
+        ndbrequire(held > 0 && trans->state == TRANS_COMMITTING && trans->gci_hi == 0);
+        ref = trans->held_next;
+    }
+    ndbrequire(held == 0);
+}
+
 /* I-TC-4: a table's users are exactly the operations and scans that name it. */
 static void check_users(struct tc *tc)
 {
@@ -68,6 +93,7 @@ void tc_check(struct block *block)
         operations += t->op_count;
     }
     ndbrequire(operations == tc->operations.in_use);
+    check_epochs(tc);
     for (struct tc_scan *s = pool_next(&tc->scans, 0); s != NULL; s = pool_next(&tc->scans, pool_index(s->pool.ref))) {
         check_scan(tc, s);
         frags += s->frag_count;

@@ -156,6 +156,7 @@ static void end_trans(struct tc *tc, struct tc_trans *trans)
 static void complete_begin(struct tc *tc, struct tc_trans *trans)
 {
     tc_trans_move(trans, TRANS_COMPLETING);
+    tc_epoch_leave(tc, trans);
     answer_client(tc, trans);
     if (trans->op_count == 0) {
         jam();
@@ -187,9 +188,17 @@ void tc_commit_begin(struct tc *tc, struct tc_trans *trans)
         return;
     }
     tc_trans_move(trans, TRANS_COMMITTING);
-    trans->gci_hi = tc->epoch_hi;
-    trans->gci_lo = tc->epoch_lo;
     trans->cursor = trans->op_first;
+    if (__builtin_expect(tc->epoch.hold, 0)) {
+        tc_epoch_hold(tc, trans);
+        return;
+    }
+    tc_commit_start(tc, trans);
+}
+
+void tc_commit_start(struct tc *tc, struct tc_trans *trans)
+{
+    tc_epoch_enter(tc, trans);
     if (trans->op_count > 0 && ERROR_INSERTED(&tc->block, 8002)) {
         jam();
         tc_continue_later(tc, TC_WORK_COMMIT, trans->pool.ref, DELAY_INSERTED_MS);

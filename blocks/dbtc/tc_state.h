@@ -5,6 +5,7 @@
 #include "signals/api_reg.h"
 #include "signals/dict.h"
 #include "signals/errors.h"
+#include "signals/gcp.h"
 #include "signals/key.h"
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
@@ -88,6 +89,7 @@ struct tc_trans {
     uint32_t error_op;    /* The client's operation that caused it, or 0. */
     uint32_t gci_hi;
     uint32_t gci_lo;
+    uint32_t held_next; /* Held back: the next one in the queue. */
     uint64_t active_ms; /* Last sign of life from the client or an LQH. */
 };
 
@@ -180,6 +182,7 @@ enum tc_work {
     TC_WORK_API_FAIL,   /* ref: node, index: connect records done */
     TC_WORK_TIMER,      /* index: records done; which: 0 transactions, 1 scans */
     TC_WORK_TRAINS,     /* sends the trains that have been collected */
+    TC_WORK_RELEASE,    /* begins with the commits that were held back */
     TC_WORK_DRAIN,      /* looks again whether all work has ended */
 };
 
@@ -203,12 +206,26 @@ struct tc_train {
     struct train_entry entry[TRAIN_ENTRIES_MAX];
 };
 
+/* Commits by epoch. An older one than the last ended before the newest could begin. */
+struct tc_epoch {
+    bool hold;               /* Commits wait for the next epoch. */
+    bool releasing;          /* TC_WORK_RELEASE is on its way. */
+    uint32_t held_first;     /* Queue of those that wait. */
+    uint32_t held_last;
+    uint32_t committing;     /* Transactions of this epoch that not all replicas have committed. */
+    uint32_t committing_old; /* Of the one before. */
+    uint32_t answer_sender;  /* DIH waits for committing_old == 0; 0 = nobody. */
+    uint32_t answer_data;
+    uint32_t durable;        /* Newest durable GCI. */
+};
+
 struct tc {
     struct block block;
     uint32_t own_node;
     uint32_t start_level; /* enum start_level, from NODE_STATE_REP. */
-    uint32_t epoch_hi;    /* The epoch that commits get; set by tc_epoch_set() only. */
+    uint32_t epoch_hi;    /* The epoch that commits get. */
     uint32_t epoch_lo;
+    struct tc_epoch epoch;
     uint32_t table_count; /* Table ids are below this. */
     struct tc_table **table;
     uint32_t drain_sender; /* NDBCNTR waits for the end of all transactions; 0 = nobody waits. */
@@ -276,6 +293,7 @@ void tc_exec_TC_COMMITREQ(struct block *block, const struct signal *sig);
 void tc_exec_COMMITTED(struct block *block, const struct signal *sig);
 void tc_exec_COMPLETED(struct block *block, const struct signal *sig);
 void tc_commit_begin(struct tc *tc, struct tc_trans *trans);
+void tc_commit_start(struct tc *tc, struct tc_trans *trans); /* Now, with the current epoch. */
 void tc_commit_step(struct tc *tc, struct tc_trans *trans);
 void tc_complete_step(struct tc *tc, struct tc_trans *trans);
 void tc_train_begin(struct tc_train *train, struct tc *tc, uint32_t gsn, const struct tc_trans *trans);
@@ -285,6 +303,32 @@ void tc_trains_flush(struct tc *tc);
 struct tc_op *tc_train_op(struct tc *tc, const struct signal *sig, uint32_t entry, enum tc_trans_state state,
                           enum tc_op_state op_state);
 uint32_t tc_train_count(struct tc *tc, const struct signal *sig); /* 0 for a malformed train. */
+
+/* tc_epoch.c */
+void tc_epoch_hold(struct tc *tc, struct tc_trans *trans); /* Until the next epoch. */
+void tc_epoch_release(struct tc *tc);
+void tc_epoch_old_done(struct tc *tc);
+void tc_exec_GCP_HOLD_REQ(struct block *block, const struct signal *sig);
+void tc_exec_TC_EPOCH_REQ(struct block *block, const struct signal *sig);
+void tc_exec_GCP_DURABLE_REP(struct block *block, const struct signal *sig);
+
+/* A transaction begins to commit, in the current epoch. */
+static inline void tc_epoch_enter(struct tc *tc, struct tc_trans *trans)
+{
+    trans->gci_hi = tc->epoch_hi;
+    trans->gci_lo = tc->epoch_lo;
+    tc->epoch.committing++;
+}
+
+/* All replicas have committed it. */
+static inline void tc_epoch_leave(struct tc *tc, const struct tc_trans *trans)
+{
+    if (trans->gci_lo == tc->epoch_lo && trans->gci_hi == tc->epoch_hi) {
+        tc->epoch.committing--;
+        return;
+    }
+    if (--tc->epoch.committing_old == 0) tc_epoch_old_done(tc);
+}
 
 /* tc_abort.c */
 void tc_exec_TCROLLBACKREQ(struct block *block, const struct signal *sig);

@@ -88,6 +88,7 @@ static const struct handler cntr_handlers[] = {
     HANDLER(cntr, CNTR_STOP_REP, cntr_stop_rep),
     HANDLER(cntr, STOP_REQ, stop_req),
     HANDLER(cntr, TC_DRAIN_CONF, tc_drain_conf),
+    HANDLER(cntr, GCP_FLUSH_CONF, gcp_flush_conf),
     HANDLER(cntr, DUMP_STATE_ORD, dump_state_ord),
 };
 

@@ -91,9 +91,9 @@ static const struct start_phase {
     uint32_t started;   /* The end of this phase opens the node for clients. */
 } phases[] = {
     {0, {BLOCK_NONE, BLOCK_NONE}, 0, 0},  {1, {BLOCK_QMGR, BLOCK_NONE}, POINT_START, 0},
-    {2, {BLOCK_NONE, BLOCK_NONE}, 0, 0},  {3, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
+    {2, {BLOCK_DBDIH, BLOCK_NONE}, 0, 0},  {3, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
     {4, {BLOCK_NONE, BLOCK_NONE}, 0, 0},  {5, {BLOCK_NONE, BLOCK_NONE}, 5, 0},
-    {6, {BLOCK_NONE, BLOCK_NONE}, 0, 0},  {7, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
+    {6, {BLOCK_DBDIH, BLOCK_NONE}, 0, 0},  {7, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
     {8, {BLOCK_NONE, BLOCK_NONE}, 8, 1},  {9, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
     {50, {BLOCK_NONE, BLOCK_NONE}, 0, 0}, {101, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
 };

@@ -4,6 +4,7 @@
 #include "blocks/cmvmi/event.h"
 #include "blocks/ndbcntr/cntr_block.h"
 #include "signals/cntr.h"
+#include "signals/gcp.h"
 #include "signals/qmgr.h"
 #include "signals/start.h"
 
@@ -11,6 +12,7 @@
 #define STOP_DELAY_MS  50u   /* The same before an orderly end. */
 #define DRAIN_LIMIT_MS 5000u /* Longest wait for the end of the transactions. */
 #define LEAVE_LIMIT_MS 5000u /* Longest wait for the others to get there. */
+#define FLUSH_LIMIT_MS 30000u /* Longest wait until what is committed is durable. */
 #define STOP_TICK_MS   20u
 
 /*
@@ -31,7 +33,7 @@ enum cntr_state {
 /* What the start waits for. */
 enum cntr_wait { WAIT_NOTHING = 0, WAIT_CONFIG, WAIT_STTORRY, WAIT_START_CONF, WAIT_GO };
 
-enum stop_step { STOP_DRAIN = 1, STOP_LEAVE, STOP_END };
+enum stop_step { STOP_DRAIN = 1, STOP_FLUSH, STOP_LEAVE, STOP_END };
 
 struct cntr_peer {
     uint32_t incarnation; /* For the master: of its last word... */
@@ -67,6 +69,7 @@ struct cntr {
         uint32_t flags;
         uint64_t since_ms;
         struct node_mask waiting_tc;
+        uint32_t flushing; /* DIH has not said that all is durable. */
     } stop;
 
     uint32_t lost_node; /* FAILING: whose loss ends this node. */
@@ -116,6 +119,7 @@ void cntr_exec_CNTR_WAITREP(struct block *block, const struct signal *sig);
 void cntr_stop_tick(struct cntr *cntr);
 void cntr_fail(struct cntr *cntr);
 void cntr_exec_STOP_REQ(struct block *block, const struct signal *sig);
+void cntr_exec_GCP_FLUSH_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_TC_DRAIN_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_STOP_REP(struct block *block, const struct signal *sig);
 void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig);

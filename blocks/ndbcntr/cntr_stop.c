@@ -104,6 +104,25 @@ void cntr_exec_TC_DRAIN_CONF(struct block *block, const struct signal *sig)
     node_mask_remove(&cntr->stop.waiting_tc, ref_instance(sig->sender));
 }
 
+/* What was committed shall be there after the next start. Not where epochs do not run: the node was never started, an order
+ * to stop at once, or a lost member. */
+static void flush(struct cntr *cntr)
+{
+    struct gcp_flush_req req = {.sender_data = 0};
+    bool epochs = node_mask_has(&cntr->started, cntr_own(cntr)) && node_mask_empty(&cntr->gone);
+    if ((cntr->stop.flags & STOP_ABORT) != 0 || !epochs) return;
+    jam();
+    cntr->stop.flushing = 1;
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDIH), GSN_GCP_FLUSH_REQ, PRIO_A, &req);
+}
+
+void cntr_exec_GCP_FLUSH_CONF(struct block *block, const struct signal *sig)
+{
+    (void)sig;
+    jam();
+    cntr_of(block)->stop.flushing = 0;
+}
+
 /* Another node stops. When all nodes stop, this one does not wait for its own order: its sender may
  * be gone. */
 void cntr_exec_CNTR_STOP_REP(struct block *block, const struct signal *sig)
@@ -142,6 +161,14 @@ void cntr_stop_tick(struct cntr *cntr)
     case STOP_DRAIN:
         if (!node_mask_empty(&cntr->stop.waiting_tc) && waited < DRAIN_LIMIT_MS) break;
         jam();
+        cntr->stop.step = STOP_FLUSH;
+        cntr->stop.since_ms = now_ms(&cntr->block);
+        flush(cntr);
+        break;
+    case STOP_FLUSH:
+        if (cntr->stop.flushing && waited < FLUSH_LIMIT_MS) break;
+        jam();
+        if (cntr->stop.flushing) log_warning(&cntr->block, "the last commits are not durable");
         set_level(cntr, START_STOPPING_3);
         set_level(cntr, START_STOPPING_4);
         tell_stop(cntr);
@@ -198,6 +225,7 @@ void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
     case CNTR_STOPPING:
         jam();
         node_mask_add(&cntr->gone, node);
+        cntr->stop.flushing = 0; /* Without it no epoch ends any more. */
         return;
     case CNTR_PHASES:
     case CNTR_RUNNING:

@@ -168,6 +168,7 @@ void qmgr_member_lost(struct qmgr *qmgr, uint32_t node, const char *how)
     qmgr->ring.broken = 1;
     struct node_failrep rep = {.failure_no = 0};
     node_mask_add(&rep.nodes, node);
+    sig_send(&qmgr->block, qmgr_local(qmgr, BLOCK_DBDIH), GSN_NODE_FAILREP, PRIO_A, &rep);
     sig_send(&qmgr->block, qmgr_local(qmgr, BLOCK_NDBCNTR), GSN_NODE_FAILREP, PRIO_A, &rep);
 }
 

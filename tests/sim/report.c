@@ -126,8 +126,8 @@ static void print_signal(struct run *run, uint32_t thread_no, const uint32_t *wo
 void report_observe(void *context, uint32_t node, uint32_t thread_no, const uint32_t *words)
 {
     struct run *run = context;
-    (void)node;
     follow(run, words);
+    epochs_observe(run, node, words);
     if (run->hook != NULL) run->hook(run, words);
     if (run->trace != NULL && wanted(run->trace, words)) print_signal(run, thread_no, words);
     if (run->until != 0 && sim_signals(run->world) >= run->until)

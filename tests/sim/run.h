@@ -117,6 +117,9 @@ struct session {
     bool rollback;
     enum lock_mode lock;
     struct api_tx *tx;
+    bool commits; /* The execute under way asks for the commit, */
+    uint64_t epoch_floor; /* and this was the newest epoch that any client knew of. */
+    api_tx_done done;
     struct api_scan *scan;
     struct api_table *schema_table;
     uint64_t begun_us;
@@ -143,7 +146,21 @@ struct run_figures {
     uint64_t committed, aborted, unknown, jobs, rows_scanned, errors[8];
 };
 
+#define EPOCH_ROWS_BITS 14
+struct row_epoch {
+    uint64_t key;
+    uint64_t epoch;
+};
+
+struct epochs {
+    uint64_t acked; /* Newest that a client was told. */
+    uint64_t begun; /* Over all nodes. */
+    uint64_t node[NODE_ID_MAX + 1];
+    struct row_epoch row[1u << EPOCH_ROWS_BITS];
+};
+
 struct run {
+    struct epochs epochs;
     struct swarm swarm;
     struct sim_world *world;
     struct client client[CLIENTS_MAX];
@@ -229,6 +246,11 @@ void check_final_rows(struct run *run);
 void check_pools(struct run *run);
 bool pools_quiet(struct run *run, char *text, uint32_t size);
 void check_replicas(struct run *run);
+
+/* epochs.c */
+void epochs_begin(struct session *session, enum api_execute type, api_tx_done done);
+void epochs_executed(void *context, struct api_tx *tx); /* Passes on to `done`. */
+void epochs_observe(struct run *run, uint32_t node, const uint32_t *words);
 
 /* report.c */
 void report_observe(void *context, uint32_t node, uint32_t thread_no, const uint32_t *words);

@@ -9,6 +9,7 @@
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/qmgr/qmgr_block.h"
 #include "signals/api_reg.h"
+#include "signals/gcp.h"
 #include "signals/local_table.h"
 #include "signals/start.h"
 #include "tests/unit/fake_cluster.h"
@@ -22,6 +23,15 @@ struct fake_worker {
     uint32_t state[FAKE_TABLES]; /* 0 none, 1 added, 2 online, 3 dropping. */
     uint32_t refuse_add;         /* Error for the next LOCAL_TABLE_ADD_REQ. */
     uint32_t api_failed;         /* Node of the last API_FAILREQ. */
+    bool held;                   /* Between GCP_HOLD_REQ and TC_EPOCH_REQ. */
+    bool hold_epochs;            /* Keeps the answer to TC_EPOCH_REQ back. */
+    bool hold_save;              /* The same for GCP_SAVEREQ. */
+    uint32_t gci_hi;
+    uint32_t gci_lo;
+    uint32_t epochs;
+    uint32_t saved;   /* Newest GCI of GCP_SAVEREQ. */
+    uint32_t durable; /* Of GCP_DURABLE_REP. */
+    uint32_t save_error;
     bool hold;                   /* Keeps the answers to API_FAILREQ and TC_DRAIN_REQ back. */
     uint32_t drains;
     const struct fake_worker *before; /* Must have the table online before this one may. */
@@ -54,6 +64,40 @@ static void fake_exec_TC_DRAIN_REQ(struct block *block, const struct signal *sig
     struct tc_drain_conf conf = {.sender_data = 0};
     fake_of(block)->drains++;
     if (!fake_of(block)->hold) sig_send(block, sig->sender, GSN_TC_DRAIN_CONF, PRIO_B, &conf);
+}
+static void fake_exec_GCP_HOLD_REQ(struct block *block, const struct signal *sig)
+{
+    struct gcp_hold_conf conf = {.sender_data = SIG_PAYLOAD(sig, gcp_hold_req)->sender_data};
+    fake_of(block)->held = true;
+    sig_send(block, sig->sender, GSN_GCP_HOLD_CONF, PRIO_A, &conf);
+}
+static void fake_exec_TC_EPOCH_REQ(struct block *block, const struct signal *sig)
+{
+    struct fake_worker *fake = fake_of(block);
+    const struct tc_epoch_req *req = SIG_PAYLOAD(sig, tc_epoch_req);
+    struct tc_epoch_conf conf = {.sender_data = req->sender_data};
+    ndbrequire(fake->held);
+    fake->held = false;
+    fake->gci_hi = req->gci_hi;
+    fake->gci_lo = req->gci_lo;
+    fake->epochs++;
+    if (!fake->hold_epochs) sig_send(block, sig->sender, GSN_TC_EPOCH_CONF, PRIO_A, &conf);
+}
+static void fake_exec_GCP_SAVEREQ(struct block *block, const struct signal *sig)
+{
+    struct fake_worker *fake = fake_of(block);
+    const struct gcp_savereq *req = SIG_PAYLOAD(sig, gcp_savereq);
+    struct gcp_saveconf conf = {.sender_data = req->sender_data, .gci = req->gci};
+    struct gcp_saveref ref = {req->sender_data, req->gci, fake->save_error, 5};
+    fake->saved = req->gci;
+    if (fake->save_error != 0)
+        sig_send(block, sig->sender, GSN_GCP_SAVEREF, PRIO_A, &ref);
+    else if (!fake->hold_save)
+        sig_send(block, sig->sender, GSN_GCP_SAVECONF, PRIO_A, &conf);
+}
+static void fake_exec_GCP_DURABLE_REP(struct block *block, const struct signal *sig)
+{
+    fake_of(block)->durable = SIG_PAYLOAD(sig, gcp_durable_rep)->gci;
 }
 static void fake_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct signal *sig)
 {
@@ -98,9 +142,14 @@ static const struct handler fake_handlers[] = {
     HANDLER(fake, TC_DRAIN_REQ, tc_drain_req),
     HANDLER(fake, LOCAL_TABLE_ADD_REQ, local_table_add_req),
     HANDLER(fake, LOCAL_TABLE_STATE_REQ, local_table_state_req),
+    HANDLER(fake, GCP_HOLD_REQ, gcp_hold_req),
+    HANDLER(fake, TC_EPOCH_REQ, tc_epoch_req),
+    HANDLER(fake, GCP_SAVEREQ, gcp_savereq),
+    HANDLER(fake, GCP_DURABLE_REP, gcp_durable_rep),
 };
-static const struct block_type fake_tc_type = {"DBTC", BLOCK_DBTC, fake_handlers, 6, NULL};
-static const struct block_type fake_lqh_type = {"DBLQH", BLOCK_DBLQH, fake_handlers, 6, NULL};
+#define FAKE_HANDLERS (sizeof fake_handlers / sizeof fake_handlers[0])
+static const struct block_type fake_tc_type = {"DBTC", BLOCK_DBTC, fake_handlers, FAKE_HANDLERS, NULL};
+static const struct block_type fake_lqh_type = {"DBLQH", BLOCK_DBLQH, fake_handlers, FAKE_HANDLERS, NULL};
 
 static inline struct fake_worker *fake_tc(struct fake_cluster *fc, uint32_t node, uint32_t instance)
 {

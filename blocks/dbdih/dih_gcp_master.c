@@ -1,0 +1,289 @@
+/* dih_gcp_master.c -- the president's DIH: numbers epochs, drives them through prepare and commit, and makes GCIs durable. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One epoch change at a time, and one GCI being saved at a time; micro-epochs go on while a GCI is saved. The states stand
+ * in dih_state.h, the sequence in docs/protocols/gcp.md.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "blocks/cmvmi/event.h"
+#include "blocks/dbdih/dih_state.h"
+
+static void to_all(struct dih *dih, uint32_t gsn, const void *payload, uint32_t words)
+{
+    signal_broadcast(&dih->block, &dih->members, BLOCK_DBDIH, gsn, PRIO_A, payload, words, NULL, 0);
+}
+
+static void wait_for_all(struct dih *dih, enum gcp_master_state state)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    jam_data(state);
+    master->state = state;
+    master->waiting = dih->members;
+    master->phase_ms = now_ms(&dih->block);
+    master->warned = 0;
+}
+
+/* --- Epochs. --- */
+
+static bool may_close(const struct dih *dih)
+{
+    return dih_diskless(dih) || dih->gcp_master.save_state == SAVE_IDLE;
+}
+
+static void begin_epoch(struct dih *dih)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    uint64_t age_ms = now_ms(&dih->block) - master->gci_ms;
+    bool due = age_ms >= block_config(&dih->block)->gci_ms || master->force >= master->gci_hi;
+    ndbrequire(master->state == GCP_IDLE);
+    if (due && may_close(dih)) {
+        jam();
+        ndbrequire(master->gci_hi < UINT32_MAX);
+        master->next_hi = master->gci_hi + 1;
+        master->next_lo = 0;
+        master->gci_ms = now_ms(&dih->block);
+    } else {
+        jam();
+        master->next_hi = master->gci_hi;
+        master->next_lo = master->gci_lo + 1;
+    }
+    master->epoch_now = false;
+    struct gcp_prepare req = {
+        .incarnation = dih->incarnation, .gci_hi = master->next_hi, .gci_lo = master->next_lo};
+    wait_for_all(dih, GCP_PREPARING);
+    to_all(dih, GSN_GCP_PREPARE, &req, sizeof(req) / 4u);
+}
+
+/* Somebody waits: do not wait for the timer. */
+static void begin_if_wanted(struct dih *dih)
+{
+    const struct gcp_master *master = &dih->gcp_master;
+    if (master->state != GCP_IDLE) return;
+    if (master->epoch_now || (master->force >= master->gci_hi && may_close(dih))) begin_epoch(dih);
+}
+
+/* An answer of the phase under way; true when it was the last. */
+static bool answered(struct dih *dih, const struct signal *sig, enum gcp_master_state state)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    const struct gcp_prepareconf *conf = SIG_PAYLOAD(sig, gcp_prepareconf); /* All answers begin like this. */
+    uint32_t node = ref_node(sig->sender);
+    if (conf->incarnation != dih->incarnation || master->state == GCP_OFF) {
+        jam(); /* Of a former life of the cluster. */
+        return false;
+    }
+    if (master->state != state || conf->gci_hi != master->next_hi ||
+        conf->gci_lo != master->next_lo || !node_mask_has(&master->waiting, node)) {
+        dih_protocol_error(dih, sig->sender, "answer to an epoch that was not asked for");
+        return false;
+    }
+    node_mask_remove(&master->waiting, node);
+    return node_mask_empty(&master->waiting);
+}
+
+void dih_exec_GCP_PREPARECONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    if (!answered(dih, sig, GCP_PREPARING)) return;
+    const struct gcp_master *master = &dih->gcp_master;
+    struct gcp_commit req = {
+        .incarnation = dih->incarnation, .gci_hi = master->next_hi, .gci_lo = master->next_lo};
+    wait_for_all(dih, GCP_COMMITTING);
+    to_all(dih, GSN_GCP_COMMIT, &req, sizeof(req) / 4u);
+}
+
+static void begin_save(struct dih *dih, uint32_t gci)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    ndbrequire(master->save_state == SAVE_IDLE && gci > master->durable); /* I-GCP-4 */
+    jam_data(gci);
+    master->save_state = SAVE_LOGS;
+    master->save_gci = gci;
+    master->save_waiting = dih->members;
+    master->save_ms = now_ms(&dih->block);
+    master->save_warned = 0;
+    event_send(&dih->block, EVENT_GLOBAL_CHECKPOINT_STARTED, gci);
+    struct gcp_node_savereq req = {.incarnation = dih->incarnation, .gci = gci};
+    to_all(dih, GSN_GCP_NODE_SAVEREQ, &req, sizeof(req) / 4u);
+}
+
+void dih_exec_GCP_NODEFINISH(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct gcp_master *master = &dih->gcp_master;
+    if (!answered(dih, sig, GCP_COMMITTING)) return;
+    uint32_t old_hi = master->gci_hi;
+    struct epoch_complete_rep rep = {
+        .incarnation = dih->incarnation, .gci_hi = old_hi, .gci_lo = master->gci_lo};
+    jam();
+    master->gci_hi = master->next_hi;
+    master->gci_lo = master->next_lo;
+    master->state = GCP_IDLE;
+    to_all(dih, GSN_EPOCH_COMPLETE_REP, &rep, sizeof(rep) / 4u);
+    if (master->gci_hi > old_hi && !dih_diskless(dih)) begin_save(dih, old_hi);
+    if (master->sttor_owed != 0) {
+        jam();
+        dih_sttorry(dih, master->sttor_owed, master->sttor_data);
+        master->sttor_owed = 0;
+    }
+    begin_if_wanted(dih);
+}
+
+void dih_exec_GCP_CLOSE_ORD(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct gcp_master *master = &dih->gcp_master;
+    const struct gcp_close_ord *ord = SIG_PAYLOAD(sig, gcp_close_ord);
+    if (ord->incarnation != dih->incarnation || master->state == GCP_OFF) {
+        jam();
+        return;
+    }
+    jam_data(ord->gci);
+    uint32_t newest = master->state == GCP_COMMITTING ? master->next_hi : master->gci_hi;
+    if (ord->gci > newest) {
+        dih_protocol_error(dih, sig->sender, "order to close a GCI that has not begun");
+        return;
+    }
+    if (ord->gci == 0) master->epoch_now = true;
+    if (ord->gci > master->force) master->force = ord->gci;
+    begin_if_wanted(dih);
+}
+
+/* --- Saving. --- */
+
+static bool saved(struct dih *dih, const struct signal *sig, enum gcp_save_state state)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    const struct gcp_node_saveconf *conf = SIG_PAYLOAD(sig, gcp_node_saveconf);
+    uint32_t node = ref_node(sig->sender);
+    if (conf->incarnation != dih->incarnation || master->state == GCP_OFF) {
+        jam();
+        return false;
+    }
+    if (master->save_state != state || conf->gci != master->save_gci ||
+        !node_mask_has(&master->save_waiting, node)) {
+        dih_protocol_error(dih, sig->sender, "answer to a GCI that is not being saved");
+        return false;
+    }
+    node_mask_remove(&master->save_waiting, node);
+    return node_mask_empty(&master->save_waiting);
+}
+
+void dih_exec_GCP_NODE_SAVECONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct gcp_master *master = &dih->gcp_master;
+    if (!saved(dih, sig, SAVE_LOGS)) return;
+    jam();
+    master->save_state = SAVE_SYSFILES;
+    master->save_waiting = dih->members;
+    struct copy_gcireq req = {.incarnation = dih->incarnation, .gci = master->save_gci};
+    to_all(dih, GSN_COPY_GCIREQ, &req, sizeof(req) / 4u);
+}
+
+/* The node that says so stops by itself; what follows is the business of its loss. */
+void dih_exec_GCP_NODE_SAVEREF(struct block *block, const struct signal *sig)
+{
+    const struct gcp_node_saveref *ref = SIG_PAYLOAD(sig, gcp_node_saveref);
+    jam();
+    log_warning(block, "node %u cannot save GCI %u, error %u", ref_node(sig->sender), ref->gci,
+                ref->error);
+}
+
+void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct gcp_master *master = &dih->gcp_master;
+    if (!saved(dih, sig, SAVE_SYSFILES)) return;
+    jam();
+    master->durable = master->save_gci;
+    master->save_state = SAVE_IDLE;
+    struct gcp_node_durable_rep rep = {.incarnation = dih->incarnation, .gci = master->durable};
+    to_all(dih, GSN_GCP_NODE_DURABLE_REP, &rep, sizeof(rep) / 4u);
+    event_send(&dih->block, EVENT_GLOBAL_CHECKPOINT_COMPLETED, master->durable);
+    begin_if_wanted(dih);
+}
+
+/* --- Begin, end, timer. --- */
+
+static uint32_t tick_ms(const struct dih *dih)
+{
+    const struct node_config *config = block_config(&dih->block);
+    uint32_t ms = config->epoch_ms != 0 ? config->epoch_ms : config->gci_ms;
+    return ms == 0 ? 1 : ms;
+}
+
+void gcp_master_begin(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    uint32_t serial = master->serial;
+    memset(master, 0, sizeof(*master));
+    master->serial = serial + 1;
+    master->state = GCP_IDLE;
+    master->gci_hi = dih->restart_gci + 1;
+    master->gci_ms = now_ms(&dih->block);
+    master->durable = dih->restart_gci;
+    master->sttor_owed = sttor_sender;
+    master->sttor_data = sttor_data;
+    log_info(&dih->block, "epochs begin with GCI %u", master->gci_hi);
+    begin_epoch(dih);
+    dih_work_later(dih, DIH_WORK_EPOCH, master->serial, tick_ms(dih));
+}
+
+void gcp_master_stop(struct dih *dih)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    jam_data(master->state);
+    master->state = GCP_OFF;
+    if (master->sttor_owed != 0) {
+        jam();
+        dih_sttorry(dih, master->sttor_owed, master->sttor_data);
+        master->sttor_owed = 0;
+    }
+}
+
+void gcp_master_tick(struct dih *dih, uint32_t serial)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    if (master->state == GCP_OFF || serial != master->serial) {
+        jam();
+        return;
+    }
+    if (master->state == GCP_IDLE) begin_epoch(dih);
+    dih_work_later(dih, DIH_WORK_EPOCH, serial, tick_ms(dih));
+}
+
+/* --- Monitor. --- */
+
+static void report_late(struct dih *dih, const struct node_mask *waiting, const char *what,
+                        uint32_t gci_hi, uint32_t gci_lo, uint64_t ms)
+{
+    char text[EVENT_TEXT_MAX];
+    for (uint32_t node = node_mask_next(waiting, 0); node != 0; node = node_mask_next(waiting, node)) {
+        (void)snprintf(text, sizeof(text), "epoch %u/%u: node %u is late: %s for %u ms", gci_hi, gci_lo,
+                       node, what, (uint32_t)ms);
+        log_warning(&dih->block, "%s", text);
+        event_text(&dih->block, EVENT_WARNING, text);
+    }
+}
+
+void gcp_master_monitor(struct dih *dih)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    uint64_t now = now_ms(&dih->block);
+    if (master->state == GCP_OFF) return;
+    if (master->state != GCP_IDLE && gcp_late(now - master->phase_ms, &master->warned)) {
+        jam();
+        const char *what = master->state == GCP_PREPARING ? "has not held its commits back"
+                                                          : "has transactions that do not end";
+        report_late(dih, &master->waiting, what, master->next_hi, master->next_lo,
+                    now - master->phase_ms);
+    }
+    if (master->save_state != SAVE_IDLE && gcp_late(now - master->save_ms, &master->save_warned)) {
+        jam();
+        const char *what = master->save_state == SAVE_LOGS ? "has not written its log"
+                                                           : "has not written its system file";
+        report_late(dih, &master->save_waiting, what, master->save_gci, 0, now - master->save_ms);
+    }
+}

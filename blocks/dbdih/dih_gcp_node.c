@@ -1,0 +1,298 @@
+/* dih_gcp_node.c -- every node's DIH: carries the master's epochs to its TCs and GCIs to its logs, and answers for them. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <string.h>
+#include "blocks/dbdih/dih_state.h"
+
+void gcp_node_reset(struct dih *dih)
+{
+    struct gcp_node *node = &dih->gcp_node;
+    uint32_t serial = node->serial;
+    memset(node, 0, sizeof(*node));
+    node->serial = serial + 1; /* What TCs and LQHs still answer is not asked for any more. */
+}
+
+static void to_master(struct dih *dih, uint32_t gsn, const void *payload, uint32_t words)
+{
+    signal_send(&dih->block, block_ref(dih->president, BLOCK_DBDIH, 0), gsn, PRIO_A, payload, words, NULL,
+                0);
+}
+
+/* True for a word of the president in this life of the cluster; what else comes is dropped. */
+static bool from_master(const struct dih *dih, const struct signal *sig)
+{
+    bool good = ref_node(sig->sender) == dih->president && dih->incarnation != 0 &&
+                sig->payload[0] == dih->incarnation;
+    jam_data(good);
+    return good;
+}
+
+/* --- To the instances of a block on this node, and their answers. --- */
+
+static void to_instances(struct dih *dih, uint32_t block_no, uint32_t gsn, const void *payload, uint32_t words)
+{
+    uint32_t count = block_instances(&dih->block, block_no);
+    for (uint32_t i = 1; i <= count; i++)
+        signal_send(&dih->block, dih_local(dih, block_no) + i, gsn, PRIO_A, payload, words, NULL, 0);
+}
+
+static struct node_mask instances(const struct dih *dih, uint32_t block_no)
+{
+    struct node_mask mask;
+    memset(&mask, 0, sizeof(mask));
+    for (uint32_t i = 1; i <= block_instances(&dih->block, block_no); i++)
+        node_mask_add(&mask, i);
+    return mask;
+}
+
+static void node_move(struct dih *dih, enum gcp_node_state state)
+{
+    jam_data(state);
+    dih->gcp_node.state = state;
+    dih->gcp_node.phase_ms = now_ms(&dih->block);
+    dih->gcp_node.warned = 0;
+}
+
+/* --- Epochs. --- */
+
+void dih_exec_GCP_PREPARE(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct gcp_node *node = &dih->gcp_node;
+    const struct gcp_prepare *req = SIG_PAYLOAD(sig, gcp_prepare);
+    if (!from_master(dih, sig)) return;
+    bool newer = req->gci_hi > node->gci_hi || (req->gci_hi == node->gci_hi && req->gci_lo > node->gci_lo);
+    if (node->state != GCPN_IDLE || !newer) {
+        dih_protocol_error(dih, sig->sender, "epoch out of its order"); /* I-GCP-1 */
+        return;
+    }
+    node->next_hi = req->gci_hi;
+    node->next_lo = req->gci_lo;
+    node_move(dih, GCPN_HOLDING);
+    node->waiting = instances(dih, BLOCK_DBTC);
+    struct gcp_hold_req hold = {.sender_data = ++node->serial};
+    to_instances(dih, BLOCK_DBTC, GSN_GCP_HOLD_REQ, &hold, sizeof(hold) / 4u);
+}
+
+/* An answer of an own TC to the request under way; true when it was the last. */
+static bool tc_answered(struct dih *dih, const struct signal *sig)
+{
+    struct gcp_node *node = &dih->gcp_node;
+    if (sig->payload[0] != node->serial) {
+        jam(); /* All have joined anew meanwhile. */
+        return false;
+    }
+    ndbrequire(node_mask_has(&node->waiting, ref_instance(sig->sender)));
+    node_mask_remove(&node->waiting, ref_instance(sig->sender));
+    return node_mask_empty(&node->waiting);
+}
+
+void dih_exec_GCP_HOLD_CONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct gcp_node *node = &dih->gcp_node;
+    if (!tc_answered(dih, sig)) return;
+    ndbrequire(node->state == GCPN_HOLDING);
+    node_move(dih, GCPN_HELD);
+    struct gcp_prepareconf conf = {
+        .incarnation = dih->incarnation, .gci_hi = node->next_hi, .gci_lo = node->next_lo};
+    to_master(dih, GSN_GCP_PREPARECONF, &conf, sizeof(conf) / 4u);
+}
+
+void dih_exec_GCP_COMMIT(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct gcp_node *node = &dih->gcp_node;
+    const struct gcp_commit *req = SIG_PAYLOAD(sig, gcp_commit);
+    if (!from_master(dih, sig)) return;
+    if (node->state != GCPN_HELD || req->gci_hi != node->next_hi || req->gci_lo != node->next_lo) {
+        dih_protocol_error(dih, sig->sender, "commit of an epoch that was not prepared");
+        return;
+    }
+    node->gci_hi = req->gci_hi;
+    node->gci_lo = req->gci_lo;
+    node_move(dih, GCPN_FINISHING);
+    node->waiting = instances(dih, BLOCK_DBTC);
+    struct tc_epoch_req epoch = {
+        .sender_data = ++node->serial, .gci_hi = node->gci_hi, .gci_lo = node->gci_lo};
+    to_instances(dih, BLOCK_DBTC, GSN_TC_EPOCH_REQ, &epoch, sizeof(epoch) / 4u);
+}
+
+void dih_exec_TC_EPOCH_CONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct gcp_node *node = &dih->gcp_node;
+    if (!tc_answered(dih, sig)) return;
+    ndbrequire(node->state == GCPN_FINISHING);
+    node_move(dih, GCPN_IDLE);
+    struct gcp_nodefinish conf = {
+        .incarnation = dih->incarnation, .gci_hi = node->gci_hi, .gci_lo = node->gci_lo};
+    to_master(dih, GSN_GCP_NODEFINISH, &conf, sizeof(conf) / 4u);
+}
+
+void dih_exec_EPOCH_COMPLETE_REP(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    const struct epoch_complete_rep *rep = SIG_PAYLOAD(sig, epoch_complete_rep);
+    if (!from_master(dih, sig)) return;
+    dih->gcp_node.complete_hi = rep->gci_hi;
+    dih->gcp_node.complete_lo = rep->gci_lo;
+}
+
+/* --- Making a GCI durable. --- */
+
+void dih_exec_GCP_NODE_SAVEREQ(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct gcp_node *node = &dih->gcp_node;
+    const struct gcp_node_savereq *req = SIG_PAYLOAD(sig, gcp_node_savereq);
+    if (!from_master(dih, sig)) return;
+    if (dih_diskless(dih) || node->save_gci != 0 || node->copy_gci != 0 || req->gci <= node->durable ||
+        req->gci >= node->gci_hi) {
+        dih_protocol_error(dih, sig->sender, "GCI to save out of its order"); /* I-GCP-4 */
+        return;
+    }
+    node->save_gci = req->gci;
+    node->save_waiting = instances(dih, BLOCK_DBLQH);
+    node->save_ms = now_ms(block);
+    node->save_warned = 0;
+    struct gcp_savereq save = {.sender_data = dih->incarnation, .gci = req->gci};
+    to_instances(dih, BLOCK_DBLQH, GSN_GCP_SAVEREQ, &save, sizeof(save) / 4u);
+}
+
+void dih_exec_GCP_SAVECONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct gcp_node *node = &dih->gcp_node;
+    const struct gcp_saveconf *conf = SIG_PAYLOAD(sig, gcp_saveconf);
+    uint32_t instance = ref_instance(sig->sender);
+    if (conf->sender_data != dih->incarnation || conf->gci != node->save_gci) {
+        jam(); /* Asked before all joined anew. */
+        return;
+    }
+    ndbrequire(node_mask_has(&node->save_waiting, instance));
+    node_mask_remove(&node->save_waiting, instance);
+    if (!node_mask_empty(&node->save_waiting)) return;
+    jam();
+    struct gcp_node_saveconf out = {.incarnation = dih->incarnation, .gci = node->save_gci};
+    node->save_gci = 0;
+    to_master(dih, GSN_GCP_NODE_SAVECONF, &out, sizeof(out) / 4u);
+}
+
+/* What may be lost cannot be declared durable: the node stops, and says why. */
+void dih_exec_GCP_SAVEREF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    const struct gcp_saveref *ref = SIG_PAYLOAD(sig, gcp_saveref);
+    struct gcp_node_saveref out = {
+        .incarnation = dih->incarnation, .gci = ref->gci, .error = ref->error};
+    jam_data(ref->error);
+    log_error(block, "LQH %u cannot save GCI %u: error %u, system's error %u", ref_instance(sig->sender),
+              ref->gci, ref->error, ref->os_error);
+    to_master(dih, GSN_GCP_NODE_SAVEREF, &out, sizeof(out) / 4u);
+    node_fail(EXIT_GCP_SAVE, __FILE__, __LINE__, "the redo log could not be written");
+}
+
+void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct gcp_node *node = &dih->gcp_node;
+    const struct copy_gcireq *req = SIG_PAYLOAD(sig, copy_gcireq);
+    if (!from_master(dih, sig)) return;
+    if (dih_diskless(dih) || node->save_gci != 0 || node->copy_gci != 0 || req->gci <= node->durable ||
+        req->gci >= node->gci_hi || req->gci <= dih->sysfile.now.gci) {
+        dih_protocol_error(dih, sig->sender, "GCI for the system file out of its order");
+        return;
+    }
+    node->copy_gci = req->gci;
+    sysfile_copy(dih);
+}
+
+void gcp_node_copied(struct dih *dih)
+{
+    struct gcp_node *node = &dih->gcp_node;
+    struct copy_gciconf conf = {.incarnation = dih->incarnation, .gci = node->copy_gci};
+    if (node->copy_gci == 0) return;
+    jam();
+    node->copy_gci = 0;
+    to_master(dih, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
+}
+
+static void flush_done(struct dih *dih)
+{
+    struct gcp_node *node = &dih->gcp_node;
+    struct gcp_flush_conf conf = {.sender_data = node->flush_data};
+    jam();
+    sig_send(&dih->block, node->flush_sender, GSN_GCP_FLUSH_CONF, PRIO_A, &conf);
+    node->flush_sender = 0;
+}
+
+void dih_exec_GCP_NODE_DURABLE_REP(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct gcp_node *node = &dih->gcp_node;
+    const struct gcp_node_durable_rep *rep = SIG_PAYLOAD(sig, gcp_node_durable_rep);
+    if (!from_master(dih, sig)) return;
+    if (rep->gci <= node->durable || rep->gci >= node->gci_hi) {
+        dih_protocol_error(dih, sig->sender, "durable GCI out of its order");
+        return;
+    }
+    node->durable = rep->gci;
+    struct gcp_durable_rep out = {.gci = rep->gci};
+    to_instances(dih, BLOCK_DBTC, GSN_GCP_DURABLE_REP, &out, sizeof(out) / 4u);
+    to_instances(dih, BLOCK_DBLQH, GSN_GCP_DURABLE_REP, &out, sizeof(out) / 4u);
+    if (node->flush_sender != 0 && node->flush_gci <= node->durable) flush_done(dih);
+}
+
+/* --- Somebody waits for durability. --- */
+
+void gcp_node_close(struct dih *dih, uint32_t gci)
+{
+    struct gcp_close_ord ord = {.incarnation = dih->incarnation, .gci = gci};
+    if (dih->incarnation == 0) return;
+    jam_data(gci);
+    to_master(dih, GSN_GCP_CLOSE_ORD, &ord, sizeof(ord) / 4u);
+}
+
+void dih_exec_GCP_FORCE_ORD(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    gcp_node_close(dih, SIG_PAYLOAD(sig, gcp_force_ord)->gci);
+}
+
+void dih_exec_GCP_FLUSH_REQ(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct gcp_node *node = &dih->gcp_node;
+    ndbrequire(node->flush_sender == 0);
+    node->flush_sender = sig->sender;
+    node->flush_data = SIG_PAYLOAD(sig, gcp_flush_req)->sender_data;
+    node->flush_gci = node->gci_hi;
+    if (dih_diskless(dih) || node->gci_hi == 0) {
+        jam();
+        flush_done(dih);
+        return;
+    }
+    jam();
+    gcp_node_close(dih, node->flush_gci);
+}
+
+/* --- Monitor: the master names the node, the node names the instance. --- */
+
+void gcp_node_monitor(struct dih *dih)
+{
+    struct gcp_node *node = &dih->gcp_node;
+    uint64_t now = now_ms(&dih->block);
+    bool tc_due = node->state == GCPN_HOLDING || node->state == GCPN_FINISHING;
+    if (tc_due && gcp_late(now - node->phase_ms, &node->warned)) {
+        jam();
+        for (uint32_t i = node_mask_next(&node->waiting, 0); i != 0; i = node_mask_next(&node->waiting, i))
+            log_warning(&dih->block, "epoch %u/%u: TC %u is late: %s", node->next_hi, node->next_lo, i,
+                        node->state == GCPN_HOLDING ? "does not answer" : "has transactions that do not end");
+    }
+    if (node->save_gci != 0 && gcp_late(now - node->save_ms, &node->save_warned)) {
+        jam();
+        const struct node_mask *waiting = &node->save_waiting;
+        for (uint32_t i = node_mask_next(waiting, 0); i != 0; i = node_mask_next(waiting, i))
+            log_warning(&dih->block, "GCI %u: LQH %u is late with its log", node->save_gci, i);
+    }
+}

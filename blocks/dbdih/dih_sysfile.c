@@ -1,0 +1,346 @@
+/* dih_sysfile.c -- the node's system file: which GCI is durable, in which incarnation of the cluster. Two copies, in turn. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A write goes to the copy that is older, and is synced: the other one stays whole whatever happens meanwhile. A copy that is
+ * damaged while the other is good is what a crash during a write leaves behind; that write was never declared durable. Both
+ * copies are written before a start of the cluster counts, so two damaged copies, or a damaged and an empty one after that,
+ * are never the work of one crash.
+ */
+#include <string.h>
+#include <xxhash.h>
+#include "blocks/dbdih/dih_state.h"
+#include "blocks/ndbfs/fs_client.h"
+
+static const char *const copy_names[SYSFILE_COPIES] = {"D1/sysfile.0", "D1/sysfile.1"};
+
+static void open_copy(struct dih *dih, uint32_t copy)
+{
+    dih->sysfile.copy = copy;
+    dih->sysfile.state = SYSFILE_OPENING;
+    fs_open(&dih->block, copy, copy_names[copy], FS_READ | FS_WRITE | FS_CREATE | FS_DIRECT);
+}
+
+void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data)
+{
+    struct dih_sysfile *sys = &dih->sysfile;
+    if (sys->state == SYSFILE_READY) {
+        jam(); /* All join anew; what was read or written since is the newest. */
+        sys->started = false;
+        dih_sttorry(dih, sttor_sender, sttor_data);
+        return;
+    }
+    if (sys->state == SYSFILE_WRITING) {
+        jam();
+        sys->started = false;
+        sys->sttor_sender = sttor_sender; /* Answered when the write is done. */
+        sys->sttor_data = sttor_data;
+        return;
+    }
+    ndbrequire(sys->state == SYSFILE_CLOSED);
+    jam();
+    sys->sttor_sender = sttor_sender;
+    sys->sttor_data = sttor_data;
+    sys->buffer = arena_page(block_arena(&dih->block), RG_NODE);
+    ndbrequire(sys->buffer != NULL);
+    open_copy(dih, 0);
+}
+
+static void answer_sttor(struct dih *dih)
+{
+    struct dih_sysfile *sys = &dih->sysfile;
+    if (sys->sttor_sender == 0) return;
+    dih_sttorry(dih, sys->sttor_sender, sys->sttor_data);
+    sys->sttor_sender = 0;
+}
+
+/* --- Reading. --- */
+
+static uint8_t *block_of_copy(const struct dih_sysfile *sys, uint32_t copy)
+{
+    return sys->buffer + (size_t)copy * FS_ALIGN;
+}
+
+static struct file_expected expected(const struct dih *dih, uint32_t copy)
+{
+    const struct node_config *config = block_config(&dih->block);
+    return (struct file_expected){.kind = FILE_KIND_SYSTEM,
+                                  .node = config->own_node,
+                                  .cluster_id = config->cluster_id,
+                                  .instance = copy};
+}
+
+static bool content_good(const uint8_t *block, struct sysfile *content)
+{
+    uint64_t hash;
+    memcpy(&hash, block + SYSFILE_HASH_AT, sizeof(hash));
+    memcpy(content, block + FILE_HEADER_BYTES, sizeof(*content));
+    return XXH3_64bits(block, SYSFILE_HASH_AT) == hash && content->ended_count <= SYSFILE_ENDED_MAX;
+}
+
+/* A file of somebody else is not used, and not overwritten either. */
+static void refuse_foreign(struct dih *dih, uint32_t copy, enum file_verdict verdict, const char *why)
+{
+    if (verdict == FILE_GOOD || verdict == FILE_NOT_OURS || verdict == FILE_DAMAGED) return;
+    jam_data(verdict);
+    log_error(&dih->block, "%s is refused: %s", copy_names[copy], why);
+    node_fail(EXIT_SYSFILE_FOREIGN, __FILE__, __LINE__, "the system file is not this node's");
+}
+
+static enum sysfile_found look_at(struct dih *dih, uint32_t copy, uint32_t bytes, uint64_t *sequence,
+                                  struct sysfile *content)
+{
+    const uint8_t *block = block_of_copy(&dih->sysfile, copy);
+    struct file_expected want = expected(dih, copy);
+    struct file_header header;
+    char why[200];
+    if (bytes == 0) return SYSFILE_NONE;
+    enum file_verdict verdict = file_header_check(block, bytes, &want, &header, why, sizeof(why));
+    refuse_foreign(dih, copy, verdict, why);
+    if (verdict == FILE_GOOD && bytes == FS_ALIGN && content_good(block, content)) {
+        jam();
+        *sequence = header.sequence;
+        return SYSFILE_GOOD;
+    }
+    jam();
+    log_warning(&dih->block, "%s is damaged: %s", copy_names[copy],
+                verdict == FILE_GOOD ? "its content does not have its checksum" : why);
+    return SYSFILE_BAD;
+}
+
+static void all_read(struct dih *dih)
+{
+    struct dih_sysfile *sys = &dih->sysfile;
+    bool good = sys->found[0] == SYSFILE_GOOD || sys->found[1] == SYSFILE_GOOD;
+    sys->state = SYSFILE_READY;
+    if (!good && sys->found[0] == SYSFILE_BAD && sys->found[1] == SYSFILE_BAD) {
+        jam();
+        log_error(&dih->block, "%s and %s are damaged", copy_names[0], copy_names[1]);
+        node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "both system files are damaged");
+    }
+    if (good) {
+        jam();
+        sys->has_data = 1;
+        log_info(&dih->block, "the node has data of incarnation %u up to GCI %u", sys->now.incarnation,
+                 sys->now.gci);
+    }
+    answer_sttor(dih);
+}
+
+void dih_exec_FSOPENCONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct dih_sysfile *sys = &dih->sysfile;
+    const struct fsopenconf *conf = SIG_PAYLOAD(sig, fsopenconf);
+    ndbrequire(sys->state == SYSFILE_OPENING && conf->sender_data == sys->copy);
+    jam();
+    sys->file[sys->copy] = conf->file;
+    sys->state = SYSFILE_READING;
+    struct fs_piece piece = fs_piece_of(block, block_of_copy(sys, sys->copy), FS_ALIGN);
+    fs_read(block, sys->copy, conf->file, 0, &piece, 1, FS_PARTIAL);
+}
+
+void dih_exec_FSREADCONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct dih_sysfile *sys = &dih->sysfile;
+    const struct fs_io_conf *conf = SIG_PAYLOAD(sig, fs_io_conf);
+    struct sysfile content;
+    uint64_t sequence = 0;
+    ndbrequire(sys->state == SYSFILE_READING && conf->sender_data == sys->copy);
+    jam();
+    sys->found[sys->copy] = look_at(dih, sys->copy, conf->bytes, &sequence, &content);
+    if (sys->found[sys->copy] == SYSFILE_GOOD && sequence > sys->sequence) {
+        jam();
+        sys->sequence = sequence;
+        sys->now = content;
+    }
+    if (sys->copy + 1 < SYSFILE_COPIES) {
+        open_copy(dih, sys->copy + 1);
+        return;
+    }
+    all_read(dih);
+}
+
+/* --- Writing. --- */
+
+static void fill_groups(const struct dih *dih, struct sysfile *content)
+{
+    memset(content->nodegroup, SYSFILE_NO_GROUP, sizeof(content->nodegroup));
+    for (uint32_t group = 0; group < dih->groups && group < SYSFILE_NO_GROUP; group++) {
+        for (uint32_t i = 0; i < dih->group[group].count; i++)
+            content->nodegroup[dih->group[group].node[i]] = (uint8_t)group;
+    }
+}
+
+/* Sequences alternate between the copies, so the next one goes over the older. */
+static void write_next(struct dih *dih)
+{
+    struct dih_sysfile *sys = &dih->sysfile;
+    uint64_t sequence = ++sys->sequence;
+    uint32_t copy = (uint32_t)(sequence % SYSFILE_COPIES);
+    uint8_t *block = block_of_copy(sys, copy);
+    struct file_expected self = expected(dih, copy);
+    struct file_header header = {.kind = self.kind,
+                                 .node = self.node,
+                                 .cluster_id = self.cluster_id,
+                                 .instance = self.instance,
+                                 .sequence = sequence,
+                                 .page_bytes = FS_ALIGN};
+    ndbrequire(sys->state == SYSFILE_READY || sys->state == SYSFILE_WRITING);
+    sys->state = SYSFILE_WRITING;
+    sys->copy = copy;
+    file_header_seal(&header);
+    memset(block, 0, FS_ALIGN);
+    memcpy(block, &header, sizeof(header));
+    memcpy(block + FILE_HEADER_BYTES, &sys->now, sizeof(sys->now));
+    uint64_t hash = XXH3_64bits(block, SYSFILE_HASH_AT);
+    memcpy(block + SYSFILE_HASH_AT, &hash, sizeof(hash));
+    struct fs_piece piece = fs_piece_of(&dih->block, block, FS_ALIGN);
+    fs_write(&dih->block, copy, sys->file[copy], 0, &piece, 1, FS_SYNC);
+}
+
+static void want_writes(struct dih *dih, uint32_t writes)
+{
+    struct dih_sysfile *sys = &dih->sysfile;
+    bool writing = sys->state == SYSFILE_WRITING;
+    if (writing) writes++; /* What is on its way has the former content. */
+    if (sys->writes < writes) sys->writes = writes;
+    if (!writing) write_next(dih);
+}
+
+static void all_written(struct dih *dih)
+{
+    struct dih_sysfile *sys = &dih->sysfile;
+    struct sysfile_start_conf conf = {.sender_data = sys->start_data};
+    sys->state = SYSFILE_READY;
+    answer_sttor(dih);
+    if (sys->start_sender != 0) {
+        jam();
+        sig_send(&dih->block, sys->start_sender, GSN_SYSFILE_START_CONF, PRIO_A, &conf);
+        sys->start_sender = 0;
+    }
+    gcp_node_copied(dih);
+}
+
+void dih_exec_FSWRITECONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct dih_sysfile *sys = &dih->sysfile;
+    const struct fs_io_conf *conf = SIG_PAYLOAD(sig, fs_io_conf);
+    ndbrequire(sys->state == SYSFILE_WRITING && conf->sender_data == sys->copy);
+    ndbrequire(conf->bytes == FS_ALIGN && sys->writes > 0);
+    jam();
+    sys->has_data = 1;
+    if (--sys->writes > 0) {
+        write_next(dih);
+        return;
+    }
+    all_written(dih);
+}
+
+/* --- The cluster starts; a GCI is durable. --- */
+
+static void begin_incarnation(struct dih *dih, uint32_t gci, uint32_t incarnation)
+{
+    struct dih_sysfile *sys = &dih->sysfile;
+    struct sysfile *now = &sys->now;
+    if (now->incarnation != 0) {
+        jam();
+        if (now->ended_count == SYSFILE_ENDED_MAX) {
+            memmove(now->ended, now->ended + 1, (SYSFILE_ENDED_MAX - 1u) * sizeof(now->ended[0]));
+            now->ended_count--;
+        }
+        now->ended[now->ended_count++] = (struct sysfile_ended){now->incarnation, gci};
+    }
+    now->incarnation = incarnation;
+    now->gci = gci;
+    fill_groups(dih, now);
+    dih->restart_gci = gci;
+    sys->started = true;
+    want_writes(dih, SYSFILE_COPIES);
+}
+
+void sysfile_begin(struct dih *dih)
+{
+    const struct sysfile *now = &dih->sysfile.now;
+    if (dih->sysfile.started) return;
+    jam();
+    begin_incarnation(dih, now->gci, now->incarnation + 1);
+}
+
+void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct dih_sysfile *sys = &dih->sysfile;
+    const struct sysfile_start_req *req = SIG_PAYLOAD(sig, sysfile_start_req);
+    struct sysfile_start_conf conf = {.sender_data = req->sender_data};
+    if (dih_diskless(dih)) {
+        jam();
+        sig_send(block, sig->sender, GSN_SYSFILE_START_CONF, PRIO_A, &conf);
+        return;
+    }
+    ndbrequire(sys->state >= SYSFILE_READY && sys->start_sender == 0);
+    ndbrequire(req->incarnation > sys->now.incarnation); /* I-GCP-5 */
+    jam();
+    sys->start_sender = sig->sender;
+    sys->start_data = req->sender_data;
+    if (sig->section_count == 1) {
+        jam(); /* The newest node's list counts. */
+        uint32_t count = sig->section[0].size / 2u;
+        ndbrequire(sig->section[0].size % 2u == 0 && count <= SYSFILE_ENDED_MAX);
+        memset(sys->now.ended, 0, sizeof(sys->now.ended));
+        memcpy(sys->now.ended, sig->section[0].words, (size_t)count * sizeof(sys->now.ended[0]));
+        sys->now.ended_count = count;
+        sys->now.incarnation = 0; /* Its end stands in that list. */
+    }
+    begin_incarnation(dih, req->gci, req->incarnation);
+}
+
+void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig)
+{
+    const struct dih_sysfile *sys = &dih_of(block)->sysfile;
+    jam();
+    struct sysfile_info_conf conf = {.sender_data = SIG_PAYLOAD(sig, sysfile_info_req)->sender_data,
+                                     .has_data = sys->has_data,
+                                     .gci = sys->now.gci,
+                                     .incarnation = sys->now.incarnation};
+    sig_send(block, sig->sender, GSN_SYSFILE_INFO_CONF, PRIO_A, &conf);
+}
+
+void sysfile_copy(struct dih *dih)
+{
+    struct dih_sysfile *sys = &dih->sysfile;
+    ndbrequire(dih->gcp_node.copy_gci > sys->now.gci); /* I-GCP-4 */
+    sys->now.gci = dih->gcp_node.copy_gci;
+    want_writes(dih, 1);
+}
+
+/* --- Errors: without its system file the node cannot go on. --- */
+
+static _Noreturn void file_failed(struct block *block, const struct signal *sig, const char *what)
+{
+    const struct fs_ref *ref = SIG_PAYLOAD(sig, fs_ref);
+    char name[FS_NAME_BYTES + 1];
+    fs_ref_name(sig, name);
+    log_error(block, "%s cannot be %s: error %u, system's error %u", name[0] != 0 ? name : "D1/sysfile", what,
+              ref->error, ref->os_error);
+    node_fail(EXIT_SYSFILE_IO, __FILE__, __LINE__, "the system file could not be used");
+}
+
+void dih_exec_FSOPENREF(struct block *block, const struct signal *sig)
+{
+    jam();
+    file_failed(block, sig, "opened");
+}
+
+void dih_exec_FSREADREF(struct block *block, const struct signal *sig)
+{
+    jam();
+    file_failed(block, sig, "read");
+}
+
+void dih_exec_FSWRITEREF(struct block *block, const struct signal *sig)
+{
+    jam();
+    file_failed(block, sig, "written");
+}

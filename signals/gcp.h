@@ -1,0 +1,214 @@
+/* gcp.h -- epochs and global checkpoints: DIH's master, the DIHs, and TC, LQH, NDBCNTR of each node. See docs/protocols/gcp.md. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "signals/gsn.h"
+
+/*
+ * epoch = gci_hi << 32 | gci_lo. `incarnation` is QMGR's: words of another one are leftovers and are dropped. Priority A
+ * throughout: commits are held back meanwhile.
+ */
+
+/* --- Between the master's DIH and all DIHs, its own included. --- */
+
+/* A new epoch is near: no transaction of the node begins to commit until GCP_COMMIT. */
+struct gcp_prepare {
+    uint32_t incarnation;
+    uint32_t gci_hi;
+    uint32_t gci_lo;
+};
+SIGNAL_STRUCT(gcp_prepare, 3);
+struct gcp_prepareconf {
+    uint32_t incarnation;
+    uint32_t gci_hi;
+    uint32_t gci_lo;
+};
+SIGNAL_STRUCT(gcp_prepareconf, 3);
+
+/* From now on commits have this epoch. Answered by GCP_NODEFINISH when no older one is under way. */
+struct gcp_commit {
+    uint32_t incarnation;
+    uint32_t gci_hi;
+    uint32_t gci_lo;
+};
+SIGNAL_STRUCT(gcp_commit, 3);
+struct gcp_nodefinish {
+    uint32_t incarnation;
+    uint32_t gci_hi; /* As in GCP_COMMIT: everything older is finished. */
+    uint32_t gci_lo;
+};
+SIGNAL_STRUCT(gcp_nodefinish, 3);
+
+/* Everything of this epoch and of those before it is committed on all replicas. */
+struct epoch_complete_rep {
+    uint32_t incarnation;
+    uint32_t gci_hi;
+    uint32_t gci_lo;
+};
+SIGNAL_STRUCT(epoch_complete_rep, 3);
+
+/* `gci` is complete: bring it to disk in all redo logs of the node. */
+struct gcp_node_savereq {
+    uint32_t incarnation;
+    uint32_t gci;
+};
+SIGNAL_STRUCT(gcp_node_savereq, 2);
+struct gcp_node_saveconf {
+    uint32_t incarnation;
+    uint32_t gci;
+};
+SIGNAL_STRUCT(gcp_node_saveconf, 2);
+struct gcp_node_saveref { /* The node stops: the others see it go. */
+    uint32_t incarnation;
+    uint32_t gci;
+    uint32_t error;
+};
+SIGNAL_STRUCT(gcp_node_saveref, 3);
+
+/* All logs have it: write it into the system file. */
+struct copy_gcireq {
+    uint32_t incarnation;
+    uint32_t gci;
+};
+SIGNAL_STRUCT(copy_gcireq, 2);
+struct copy_gciconf {
+    uint32_t incarnation;
+    uint32_t gci;
+};
+SIGNAL_STRUCT(copy_gciconf, 2);
+
+/* All system files say so: `gci` and all before it survive the loss of the whole cluster. */
+struct gcp_node_durable_rep {
+    uint32_t incarnation;
+    uint32_t gci;
+};
+SIGNAL_STRUCT(gcp_node_durable_rep, 2);
+
+/* To the master: somebody waits for `gci` to become durable; do not wait for the timer. */
+struct gcp_close_ord {
+    uint32_t incarnation;
+    uint32_t gci;
+};
+SIGNAL_STRUCT(gcp_close_ord, 2);
+
+/* --- DIH and the TC instances of its node. --- */
+
+/* Hold commits back from now on. */
+struct gcp_hold_req {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(gcp_hold_req, 1);
+struct gcp_hold_conf {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(gcp_hold_conf, 1);
+
+/* Go on with this epoch. CONF when all transactions that began to commit in older ones have committed on all replicas. */
+struct tc_epoch_req {
+    uint32_t sender_data;
+    uint32_t gci_hi;
+    uint32_t gci_lo;
+};
+SIGNAL_STRUCT(tc_epoch_req, 3);
+struct tc_epoch_conf {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(tc_epoch_conf, 1);
+
+/* TC to DIH: transactions wait for the durability of `gci`. Once per GCI and TC. */
+struct gcp_force_ord {
+    uint32_t gci;
+};
+SIGNAL_STRUCT(gcp_force_ord, 1);
+
+/* --- DIH and the LQH instances of its node. --- */
+
+/*
+ * All commits with gci_hi <= gci have been executed here. CONF when their log records are on disk. An LQH that logs nothing
+ * answers at once.
+ */
+struct gcp_savereq {
+    uint32_t sender_data; /* Returned unchanged. */
+    uint32_t gci;
+};
+SIGNAL_STRUCT(gcp_savereq, 2);
+struct gcp_saveconf {
+    uint32_t sender_data;
+    uint32_t gci;
+};
+SIGNAL_STRUCT(gcp_saveconf, 2);
+struct gcp_saveref { /* A write or sync failed: the node stops. */
+    uint32_t sender_data;
+    uint32_t gci;
+    uint32_t error;    /* errors.def, 28xx */
+    uint32_t os_error;
+};
+SIGNAL_STRUCT(gcp_saveref, 4);
+
+/* DIH to all TC and LQH instances of its node: this GCI and all before it are durable on all nodes. */
+struct gcp_durable_rep {
+    uint32_t gci;
+};
+SIGNAL_STRUCT(gcp_durable_rep, 1);
+
+/* --- DIH and NDBCNTR of its node. --- */
+
+/* An orderly stop: all that is committed so far shall be durable. CONF at once in a diskless cluster. */
+struct gcp_flush_req {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(gcp_flush_req, 1);
+struct gcp_flush_conf {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(gcp_flush_conf, 1);
+
+/* What the node's system files say; after start phase 2. */
+struct sysfile_info_req {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(sysfile_info_req, 1);
+struct sysfile_info_conf {
+    uint32_t sender_data;
+    uint32_t has_data;    /* 0: no system file: the node starts initially. */
+    uint32_t gci;         /* Newest restorable. */
+    uint32_t incarnation; /* Of the data: how often the cluster has been started. */
+};
+SIGNAL_STRUCT(sysfile_info_conf, 4);
+
+/*
+ * The cluster starts: at `gci` (0: with nothing), as `incarnation`, which is greater than those of all nodes. Section 0 (when
+ * this node lacks them): pairs { incarnation, GCI at which it ended } of former incarnations, oldest first. CONF when the
+ * system file says so.
+ */
+struct sysfile_start_req {
+    uint32_t sender_data;
+    uint32_t gci;
+    uint32_t incarnation;
+};
+SIGNAL_STRUCT(sysfile_start_req, 3);
+struct sysfile_start_conf {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(sysfile_start_conf, 1);
+
+/* --- Clients and TC. --- */
+
+/* CONF when the epoch is durable, at once or later; one at a time per client block and TC. */
+struct wait_durable_req {
+    uint32_t sender_data;
+    uint32_t gci_hi;
+    uint32_t gci_lo;
+    uint32_t timeout_ms; /* 0: answered at once, one way or the other. */
+};
+SIGNAL_STRUCT(wait_durable_req, 4);
+struct wait_durable_conf {
+    uint32_t sender_data;
+    uint32_t gci; /* Newest durable one. */
+};
+SIGNAL_STRUCT(wait_durable_conf, 2);
+struct wait_durable_ref {
+    uint32_t sender_data;
+    uint32_t error;
+    uint32_t gci; /* Newest durable one. */
+};
+SIGNAL_STRUCT(wait_durable_ref, 3);

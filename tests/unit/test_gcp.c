@@ -1,0 +1,462 @@
+/* test_gcp.c -- epochs and global checkpoints over several nodes in one process: numbers, order, files, losses. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "blocks/dbdih/dih_state.h"
+#include "blocks/cmvmi/event.h"
+#include "signals/errors.h"
+#include "tests/unit/fake_workers.h"
+
+#define API 6u
+#define MGM 8u
+
+/* --- A disk that survives its node: two files of one block. --- */
+
+struct disk_file {
+    uint8_t bytes[FS_ALIGN];
+    uint32_t size;
+    uint32_t writes;
+};
+static struct disk_file disk[FC_NODES][SYSFILE_COPIES];
+static uint32_t handle_copy[FC_NODES][64];
+static uint32_t disk_error; /* enum io_error of the next writes. */
+static bool disk_hold;      /* Writes are not answered. */
+
+static void disk_submit(struct host *host, struct io_request *request)
+{
+    struct fc_node *node = (struct fc_node *)host;
+    request->error = request->os_error = request->more = 0;
+    request->done = 0;
+    assert_true(request->file < 64);
+    if (request->op == IO_OPEN)
+        handle_copy[node->id][request->file] = (uint32_t)(request->name[strlen(request->name) - 1] - '0');
+    struct disk_file *file = &disk[node->id][handle_copy[node->id][request->file] % SYSFILE_COPIES];
+    if (request->op == IO_OPEN) request->done = file->size;
+    if (request->op == IO_READ) {
+        memcpy(request->piece[0].memory, file->bytes, file->size);
+        request->done = file->size;
+    }
+    if (request->op == IO_WRITE) {
+        assert_int_equal(request->piece_count, 1);
+        assert_int_equal(request->piece[0].size, FS_ALIGN);
+        assert_int_not_equal(request->flags & IO_THEN_SYNC, 0);
+        if (disk_hold) return;
+        request->error = disk_error;
+        if (disk_error == 0) {
+            memcpy(file->bytes, request->piece[0].memory, FS_ALIGN);
+            file->size = FS_ALIGN;
+            file->writes++;
+            request->done = FS_ALIGN;
+        }
+    }
+    node_io_done(node->node, request);
+}
+
+/* --- The cluster. --- */
+
+static struct fake_cluster *fc;
+
+static int setup(void **state)
+{
+    (void)state;
+    fc = malloc(sizeof *fc);
+    fc_init(fc);
+    fc->verbose = getenv("FC_VERBOSE") != NULL;
+    memset(disk, 0, sizeof disk);
+    disk_error = 0;
+    disk_hold = false;
+    return 0;
+}
+static int teardown(void **state)
+{
+    (void)state;
+    fc_check(fc);
+    fc_destroy(fc);
+    free(fc);
+    return 0;
+}
+
+static void start_with(uint32_t nodes, uint32_t replicas, bool files, uint64_t cluster_id)
+{
+    struct node_config config = fake_config(nodes, replicas);
+    config.diskless = !files;
+    config.cluster_id = cluster_id;
+    for (uint32_t id = 1; id <= nodes; id++) {
+        fc->node[id].host.io_submit = disk_submit;
+        fake_data_node(fc, id, &config);
+    }
+}
+static void start(uint32_t nodes, bool files)
+{
+    start_with(nodes, nodes, files, 1);
+    fc_run(fc, 300);
+    for (uint32_t id = 1; id <= nodes; id++)
+        assert_int_equal(fake_tc(fc, id, 1)->level, START_STARTED);
+}
+/* All processes end at once; what is on disk stays. */
+static void end_all(void)
+{
+    fc_destroy(fc);
+    fc_init(fc);
+    fc->verbose = getenv("FC_VERBOSE") != NULL;
+}
+static struct dih *dih_at(uint32_t node)
+{
+    return dih_of(node_block(fc->node[node].node, BLOCK_DBDIH, 0));
+}
+static void order(uint32_t node, uint32_t code)
+{
+    struct dump_state_ord ord = {.count = 1, .data = {code}};
+    fc_sig_send(fc, MGM, block_ref(node, BLOCK_CMVMI, 0), GSN_DUMP_STATE_ORD, &ord);
+    fc_run(fc, 3);
+}
+
+/* --- Epochs. --- */
+
+static void test_epochs_advance_everywhere(void **state)
+{
+    (void)state;
+    start(4, false);
+    uint32_t before = fake_tc(fc, 1, 1)->epochs;
+    fc_run(fc, 1000);
+    uint32_t after = fake_tc(fc, 1, 1)->epochs;
+    assert_in_range(after - before, 9, 11);
+    for (uint32_t id = 1; id <= 4; id++) {
+        for (uint32_t tc = 1; tc <= 2; tc++) {
+            assert_int_equal(fake_tc(fc, id, tc)->gci_hi, dih_at(1)->gcp_master.gci_hi);
+            assert_int_equal(fake_tc(fc, id, tc)->gci_lo, dih_at(1)->gcp_master.gci_lo);
+            assert_false(fake_tc(fc, id, tc)->held);
+        }
+        assert_int_equal(dih_at(id)->gcp_node.complete_lo, dih_at(1)->gcp_master.gci_lo - 1);
+        assert_int_equal(fake_lqh(fc, id, 1)->saved, 0);
+    }
+    fc_run(fc, 4000);
+    assert_in_range(fake_tc(fc, 3, 2)->gci_hi, 3, 4);
+}
+
+static void test_first_epoch_before_anyone_is_started(void **state)
+{
+    (void)state;
+    start_with(2, 2, false, 1);
+    while (fake_tc(fc, 1, 1)->level != START_STARTED && fc->now < 1000)
+        fc_run(fc, 1);
+    assert_int_equal(fake_tc(fc, 1, 1)->level, START_STARTED);
+    for (uint32_t id = 1; id <= 2; id++)
+        assert_int_not_equal(fake_tc(fc, id, 1)->gci_hi, 0);
+}
+
+static void test_dump_orders_an_epoch_and_a_gci(void **state)
+{
+    (void)state;
+    start(2, false);
+    fc_client(fc, MGM, true);
+    fc_run(fc, 20);
+    uint32_t gci = fake_tc(fc, 1, 1)->gci_hi;
+    for (uint32_t before = fake_tc(fc, 1, 1)->epochs; fake_tc(fc, 1, 1)->epochs == before;)
+        fc_run(fc, 1); /* The timer's next one is far. */
+    uint32_t epochs = fake_tc(fc, 1, 1)->epochs;
+    order(2, 7110);
+    assert_int_equal(fake_tc(fc, 1, 1)->epochs, epochs + 1);
+    assert_int_equal(fake_tc(fc, 1, 1)->gci_hi, gci);
+    order(2, 7111);
+    assert_int_equal(fake_tc(fc, 2, 2)->gci_hi, gci + 1);
+    assert_int_equal(fake_tc(fc, 2, 2)->gci_lo, 0);
+}
+
+static bool warned_of(const char *what)
+{
+    const struct signal *sig;
+    while ((sig = fc_take(fc, MGM, GSN_EVENT_REP)) != NULL) {
+        if (SIG_PAYLOAD(sig, event_rep)->type != EVENT_WARNING || sig->section_count == 0) continue;
+        char text[EVENT_TEXT_MAX + 1] = {0};
+        memcpy(text, sig->section[0].words + 1, sig->section[0].words[0]);
+        if (strstr(text, what) != NULL) return true;
+    }
+    return false;
+}
+
+static void test_late_node_is_named(void **state)
+{
+    (void)state;
+    start(2, false);
+    fake_tc(fc, 2, 2)->hold_epochs = true;
+    fc_run(fc, 1000);
+    uint32_t epochs = fake_tc(fc, 1, 1)->epochs;
+    fc_run(fc, 6000);
+    fc_client(fc, MGM, true);
+    fc_run(fc, 10);
+    struct event_subscribe_req subscribe = {.sender_data = 1};
+    for (uint32_t i = 0; i < EVENT_CATEGORIES; i++)
+        subscribe.level[i] = 15;
+    fc_sig_send(fc, MGM, block_ref(1, BLOCK_CMVMI, 0), GSN_EVENT_SUBSCRIBE_REQ, &subscribe);
+    fc_run(fc, 2);
+    assert_true(warned_of("node 2 is late"));
+    assert_false(warned_of("node 1 is late"));
+    assert_int_equal(fake_tc(fc, 1, 1)->epochs, epochs); /* No epoch begins before the last one is complete. */
+    assert_int_equal(node_mask_next(&dih_at(2)->gcp_node.waiting, 0), 2);
+}
+
+/* --- Files. --- */
+
+static void test_gcis_become_durable(void **state)
+{
+    (void)state;
+    start(2, true);
+    fc_run(fc, 5000);
+    uint32_t durable = dih_at(1)->gcp_master.durable;
+    assert_in_range(durable, 2, 3);
+    for (uint32_t id = 1; id <= 2; id++) {
+        for (uint32_t i = 1; i <= 2; i++) {
+            assert_int_equal(fake_tc(fc, id, i)->durable, durable);
+            assert_int_equal(fake_lqh(fc, id, i)->durable, durable);
+            assert_int_equal(fake_lqh(fc, id, i)->saved, durable);
+        }
+        assert_int_equal(dih_at(id)->sysfile.now.gci, durable);
+        assert_int_equal(disk[id][0].writes + disk[id][1].writes, durable + 2);
+    }
+}
+
+static void test_not_durable_before_all_have_it(void **state)
+{
+    (void)state;
+    start(2, true);
+    fake_lqh(fc, 2, 2)->hold_save = true;
+    fc_run(fc, 5000);
+    assert_int_equal(fake_tc(fc, 1, 1)->durable, 0);
+    assert_int_equal(fake_lqh(fc, 1, 1)->saved, 1);
+    assert_int_equal(fake_tc(fc, 1, 1)->gci_hi, 2); /* The next GCI waits, micro-epochs go on. */
+    assert_in_range(fake_tc(fc, 1, 1)->gci_lo, 10, 40);
+    for (uint32_t id = 1; id <= 2; id++)
+        assert_int_equal(dih_at(id)->sysfile.now.gci, 0);
+}
+
+static void test_not_durable_before_the_system_files(void **state)
+{
+    (void)state;
+    start(2, true);
+    disk_hold = true;
+    fc_run(fc, 5000);
+    assert_int_equal(fake_lqh(fc, 1, 1)->saved, 1);
+    assert_int_equal(fake_tc(fc, 1, 1)->durable, 0);
+    assert_int_equal(fake_tc(fc, 2, 1)->durable, 0);
+}
+
+static void test_asked_gci_is_closed_at_once(void **state)
+{
+    (void)state;
+    start(2, true);
+    fc_run(fc, 30);
+    uint32_t gci = dih_at(2)->gcp_node.gci_hi;
+    gcp_node_close(dih_at(2), gci);
+    fc_run(fc, 2);
+    assert_int_equal(fake_tc(fc, 2, 1)->durable, gci);
+    /* What is asked for while a GCI is saved shares the next one. */
+    fake_lqh(fc, 1, 1)->hold_save = true;
+    gcp_node_close(dih_at(2), gci + 1);
+    fc_run(fc, 2);
+    for (uint32_t i = 0; i < 5; i++) {
+        gcp_node_close(dih_at(1 + i % 2), gci + 2);
+        fc_run(fc, 1);
+    }
+    assert_int_equal(dih_at(1)->gcp_master.gci_hi, gci + 2);
+    fake_lqh(fc, 1, 1)->hold_save = false;
+    struct gcp_saveconf conf = {.sender_data = dih_at(1)->incarnation, .gci = gci + 1};
+    sig_send(node_block(fc->node[1].node, BLOCK_DBLQH, 1), block_ref(1, BLOCK_DBDIH, 0), GSN_GCP_SAVECONF, PRIO_A,
+             &conf);
+    fc_run(fc, 5);
+    assert_int_equal(fake_tc(fc, 2, 1)->durable, gci + 2);
+    assert_int_equal(dih_at(1)->gcp_master.gci_hi, gci + 3);
+}
+
+static void test_numbers_go_on_after_a_restart(void **state)
+{
+    (void)state;
+    start(2, true);
+    fc_run(fc, 7000);
+    uint32_t durable = dih_at(1)->gcp_master.durable;
+    assert_int_equal(dih_at(1)->sysfile.now.incarnation, 1);
+    end_all();
+    start(2, true);
+    for (uint32_t id = 1; id <= 2; id++) {
+        const struct sysfile *now = &dih_at(id)->sysfile.now;
+        assert_int_equal(dih_at(id)->sysfile.has_data, 1);
+        assert_int_equal(now->incarnation, 2);
+        assert_int_equal(now->gci, durable);
+        assert_int_equal(now->ended_count, 1);
+        assert_int_equal(now->ended[0].incarnation, 1);
+        assert_int_equal(now->ended[0].gci, durable);
+        assert_int_equal(now->nodegroup[id], 0);
+        assert_int_equal(now->nodegroup[5], SYSFILE_NO_GROUP);
+        assert_int_equal(fake_tc(fc, id, 1)->gci_hi, durable + 1);
+    }
+    fc_run(fc, 3000);
+    assert_int_equal(fake_tc(fc, 1, 1)->durable, durable + 1);
+}
+
+static void test_orderly_stop_makes_all_durable(void **state)
+{
+    (void)state;
+    start(2, true);
+    fc_client(fc, MGM, true);
+    fc_run(fc, 1000);
+    uint32_t gci = fake_tc(fc, 1, 1)->gci_hi;
+    assert_int_equal(fake_tc(fc, 1, 1)->durable, 0);
+    struct stop_req req = {.flags = STOP_SYSTEM};
+    fc_sig_send(fc, MGM, block_ref(1, BLOCK_CMVMI, 0), GSN_STOP_REQ, &req);
+    fc_run(fc, 500);
+    for (uint32_t id = 1; id <= 2; id++) {
+        assert_true(fc->node[id].stopped);
+        assert_true(dih_at(id)->sysfile.now.gci >= gci);
+    }
+}
+
+/* --- Damage. --- */
+
+static void test_torn_copy_is_left_aside(void **state)
+{
+    (void)state;
+    start(1, true);
+    fc_run(fc, 9000);
+    uint32_t durable = dih_at(1)->gcp_master.durable;
+    uint32_t newest = (uint32_t)(dih_at(1)->sysfile.sequence % SYSFILE_COPIES);
+    end_all();
+    memset(disk[1][newest].bytes + 512, 0xA5, 512); /* The last write was torn: it was never declared. */
+    start(1, true);
+    assert_int_equal(dih_at(1)->sysfile.now.gci, durable - 1);
+    assert_int_equal(dih_at(1)->sysfile.found[newest], SYSFILE_BAD);
+}
+
+static void test_every_flipped_byte_is_seen(void **state)
+{
+    (void)state;
+    start(1, true);
+    fc_run(fc, 3000);
+    struct disk_file good[SYSFILE_COPIES];
+    memcpy(good, disk[1], sizeof good);
+    for (uint32_t at = 0; at < FS_ALIGN; at += 97) {
+        end_all();
+        memcpy(disk[1], good, sizeof good);
+        disk[1][0].bytes[at] ^= 0x10;
+        disk[1][1].bytes[at] ^= 0x10;
+        start_with(1, 1, true, 1);
+        fc_run(fc, 100);
+        assert_true(fc->node[1].dead);
+        assert_int_equal(fc->node[1].exit_code, EXIT_SYSFILE_DAMAGED);
+    }
+}
+
+static void test_foreign_files_are_refused(void **state)
+{
+    (void)state;
+    start(2, true);
+    struct disk_file kept[2][SYSFILE_COPIES];
+    memcpy(kept, &disk[1], sizeof kept);
+    end_all();
+    memcpy(disk[2], kept[0], sizeof kept[0]); /* Node 2 got node 1's directory. */
+    start_with(2, 2, true, 1);
+    fc_run(fc, 300);
+    assert_int_equal(fc->node[2].exit_code, EXIT_SYSFILE_FOREIGN);
+    end_all();
+    memcpy(&disk[1], kept, sizeof kept);
+    start_with(2, 2, true, 2); /* Another cluster's. */
+    fc_run(fc, 300);
+    assert_int_equal(fc->node[1].exit_code, EXIT_SYSFILE_FOREIGN);
+    assert_memory_equal(&disk[1], kept, sizeof kept); /* And nothing was written over it. */
+}
+
+static void test_swapped_copies_are_refused(void **state)
+{
+    (void)state;
+    start(1, true);
+    end_all();
+    struct disk_file first = disk[1][0];
+    disk[1][0] = disk[1][1];
+    disk[1][1] = first;
+    start_with(1, 1, true, 1);
+    fc_run(fc, 100);
+    assert_int_equal(fc->node[1].exit_code, EXIT_SYSFILE_FOREIGN);
+}
+
+static void test_errors_stop_the_node_by_name(void **state)
+{
+    (void)state;
+    start(1, true);
+    fake_lqh(fc, 1, 2)->save_error = ERR_FILE_IO_FAILED;
+    fc_run(fc, 3000);
+    assert_int_equal(fc->node[1].exit_code, EXIT_GCP_SAVE);
+    end_all();
+    start(1, true);
+    disk_error = IO_FULL;
+    fc_run(fc, 3000);
+    assert_int_equal(fc->node[1].exit_code, EXIT_SYSFILE_IO);
+}
+
+/* --- Peers that do not keep to the protocol. --- */
+
+static uint32_t tamper_gsn;
+static uint32_t tamper_word;
+static uint32_t tamper_value;
+
+static void tamper(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words, uint32_t count)
+{
+    (void)from;
+    (void)to;
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        if (kind_gsn(words[at]) != tamper_gsn) continue;
+        words[at + SIGNAL_HEAD_WORDS + tamper_word] += tamper_value;
+        cluster->tamper = NULL;
+        return;
+    }
+}
+
+static void test_a_forged_word_costs_the_link(void **state)
+{
+    (void)state;
+    static const uint32_t gsns[] = {GSN_GCP_PREPARE,      GSN_GCP_PREPARECONF,   GSN_GCP_COMMIT,
+                                    GSN_GCP_NODEFINISH,   GSN_GCP_NODE_SAVEREQ,  GSN_GCP_NODE_SAVECONF,
+                                    GSN_COPY_GCIREQ,      GSN_COPY_GCICONF,      GSN_GCP_NODE_DURABLE_REP};
+    for (uint32_t i = 0; i < sizeof gsns / sizeof gsns[0]; i++) {
+        for (uint32_t sign = 0; sign < 2; sign++) {
+            start(2, true);
+            tamper_gsn = gsns[i];
+            tamper_word = 1;
+            tamper_value = sign == 0 ? 100 : UINT32_MAX;
+            fc->tamper = tamper;
+            fc_run(fc, 6000);
+            assert_null(fc->tamper); /* It has come by. */
+            for (uint32_t id = 1; id <= 2; id++) {
+                if (!fc->node[id].dead) continue;
+                assert_int_not_equal(fc->node[id].exit_code, EXIT_NDBREQUIRE);
+            }
+            end_all();
+            memset(disk, 0, sizeof disk);
+        }
+    }
+    start(1, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_epochs_advance_everywhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_first_epoch_before_anyone_is_started, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_dump_orders_an_epoch_and_a_gci, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_late_node_is_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_gcis_become_durable, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_not_durable_before_all_have_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_not_durable_before_the_system_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_asked_gci_is_closed_at_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_numbers_go_on_after_a_restart, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_orderly_stop_makes_all_durable, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_torn_copy_is_left_aside, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_every_flipped_byte_is_seen, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_foreign_files_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_swapped_copies_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_errors_stop_the_node_by_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_forged_word_costs_the_link, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
