@@ -1,0 +1,163 @@
+/* backup_state.h -- BACKUP's records and states, and which file answers for what. Private to blocks/backup. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include <string.h>
+#include "blocks/backup/backup.h"
+#include "blocks/backup/backup_rows.h"
+#include "blocks/dblqh/lqh_frags.h"
+#include "blocks/ndbfs/fs_client.h"
+#include "signals/lcp.h"
+#include "signals/start.h"
+
+#define BACKUP_STEP_ROWS  48u     /* Rows and pages before others have their turn. */
+#define BACKUP_WRITE      131072u /* Bytes of a write, at least; all but a file's last. */
+#define BACKUP_BUFFER     229376u /* BACKUP_WRITE, what one step adds, and the part below LCP_ALIGN that stays. */
+#define BACKUP_BUFFERS    2u
+#define BACKUP_PAUSE_MS   2u
+#define BACKUP_SPEED_MIN  (20u * 1024u) /* Bytes per millisecond and node while the log has room, */
+#define BACKUP_SPEED_MAX  (400u * 1024u) /* and when it is half full. */
+#define BACKUP_FILL_FAST  50u           /* Percent of the log. */
+
+static_assert(BACKUP_WRITE + LCP_OUT_ROOM + 2u * LCP_ALIGN <= BACKUP_BUFFER, "a step fits behind an almost full write");
+
+/* What is known of a fragment's files. */
+struct backup_frag {
+    struct pool_record pool;
+    uint32_t table_id;
+    uint32_t version;
+    uint32_t fragment_id;
+    uint32_t next; /* Of the table. */
+    uint32_t number; /* Of its newest control file; 0 = has none. */
+    uint32_t seq;
+    uint32_t pages;
+    uint32_t start_gci;
+    uint32_t end_gci;
+    uint32_t gci_seen; /* TUP's newest GCI when the newest file was begun. */
+    uint32_t file_count;
+    struct lcp_ctl_file file[LCP_FILES_MAX];
+    uint32_t remove_first; /* Data files from this one to before the first of `file` are not needed; 0 = none. */
+    bool full;    /* Marks have been lost: the next file has all pages. */
+    bool dropped; /* All files go, then the record. */
+};
+
+/*
+ * IDLE --LCP_PART_REQ--> FINDING <-> { OPENING -> SCANNING -> CLOSING -> CTL_OPENING -> CTL_WRITING -> CTL_CLOSING }
+ *   ^                       `--end--> WRITTEN --LCP_USABLE_REQ--> CLEANING --+
+ *   +<-----------------------------------------------------------------------+
+ * After a failure SCANNING or CLOSING goes to DISCARDING (the file is removed), then to FINDING. A table that is dropped
+ * while IDLE starts CLEANING as well.
+ */
+enum backup_state {
+    BACKUP_IDLE = 0,
+    BACKUP_FINDING,
+    BACKUP_OPENING,
+    BACKUP_SCANNING,
+    BACKUP_CLOSING,
+    BACKUP_CTL_OPENING,
+    BACKUP_CTL_WRITING,
+    BACKUP_CTL_CLOSING,
+    BACKUP_DISCARDING,
+    BACKUP_WRITTEN,
+    BACKUP_CLEANING,
+};
+
+/* sender_data of requests to NDBFS: what was asked, and for a write its buffer. */
+enum backup_ask { ASK_OPEN = 1, ASK_WRITE = 16, ASK_CLOSE = 32, ASK_CTL_OPEN, ASK_CTL_WRITE, ASK_CTL_CLOSE, ASK_DISCARD, ASK_CLEAN };
+
+struct backup_round {
+    uint32_t sender; /* DIH; 0 = no round. */
+    uint32_t lcp_id;
+    uint32_t start_gci;
+    uint32_t end_gci;
+    uint32_t fragments;
+    uint32_t failed;
+    uint32_t error;
+    uint64_t bytes;
+    struct lqh_frag_position at;
+};
+
+/* The fragment being written. */
+struct backup_current {
+    uint32_t frag; /* Record. */
+    uint32_t tup_frag;
+    struct backup_rows rows;
+    struct lcp_writer writer;
+    struct lcp_data_head head;
+    uint32_t gci_seen;
+    uint32_t pages;
+    uint32_t file; /* NDBFS's handle, 0 = none. */
+    uint64_t offset;
+    uint32_t buffer; /* Being filled. */
+    bool busy[BACKUP_BUFFERS];
+    bool ended;   /* The last write has been given. */
+    bool waiting; /* The scan waits for a buffer. */
+    bool dropped; /* The table goes: TUP's fragment is not touched any more. */
+    uint32_t error;
+};
+
+struct backup_cleaning {
+    uint32_t frag;  /* Index of the record being looked at; 0 = before the first. */
+    uint32_t step;  /* Files of it removed so far. */
+    uint32_t asker; /* DIH waits for LCP_USABLE_CONF; 0 = nobody. */
+};
+
+struct backup {
+    struct block block;
+    struct tup *tup; /* NULL: diskless. */
+    struct block *lqh;
+    uint32_t state; /* enum backup_state */
+    uint32_t serial; /* Of the CONTINUEB that counts. */
+    struct pool frags;
+    uint32_t *table; /* By table id: first record. */
+    uint32_t table_count;
+    struct backup_round round;
+    struct backup_current now;
+    struct backup_cleaning cleaning;
+    struct lcp_part_req next_round; /* Came while CLEANING. */
+    uint32_t next_sender;
+    bool drops; /* Records wait for being cleaned. */
+    uint8_t *buffer[BACKUP_BUFFERS];
+    struct lcp_ctl *ctl;
+    void *zip;
+    uint32_t *raw;
+    /* Speed. */
+    uint32_t log_fill;
+    int64_t tokens; /* Bytes that may be written now. */
+    uint64_t tokens_ms;
+};
+
+struct backup_continueb {
+    uint32_t work; /* Unused: there is one kind. */
+    uint32_t serial;
+};
+SIGNAL_STRUCT(backup_continueb, 2);
+
+static inline struct backup *backup_of(struct block *block)
+{
+    return (struct backup *)(void *)block;
+}
+
+/* backup.c */
+void backup_continue(struct backup *backup, uint32_t delay_ms);
+struct backup_frag *backup_frag_get(struct backup *backup, uint32_t ref);
+struct backup_frag *backup_frag_find(struct backup *backup, uint32_t table_id, uint32_t fragment_id);
+void backup_frag_release(struct backup *backup, struct backup_frag *frag);
+void backup_find(struct backup *backup);
+void backup_round_begin(struct backup *backup, uint32_t sender, const struct lcp_part_req *req);
+void backup_failed(struct backup *backup, uint32_t error); /* The fragment at hand; goes on with the next one. */
+
+/* backup_file.c */
+void backup_file_begin(struct backup *backup, struct backup_frag *frag, const struct lqh_frag *info);
+void backup_file_opened(struct backup *backup, uint32_t file);
+void backup_file_step(struct backup *backup);
+void backup_file_written(struct backup *backup, uint32_t buffer);
+void backup_file_closed(struct backup *backup);
+void backup_ctl_begin(struct backup *backup);
+void backup_ctl_opened(struct backup *backup, uint32_t file);
+void backup_ctl_written(struct backup *backup);
+void backup_ctl_closed(struct backup *backup);
+void backup_file_error(struct backup *backup, uint32_t ask, uint32_t error);
+
+/* backup_clean.c */
+void backup_clean_begin(struct backup *backup);
+void backup_clean_step(struct backup *backup);

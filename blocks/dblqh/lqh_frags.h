@@ -1,0 +1,27 @@
+/* lqh_frags.h -- DBLQH's fragments for BACKUP and RESTORE of its instance group. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "kernel/block.h"
+
+struct table_def;
+
+struct lqh_frag {
+    uint32_t table_id;
+    uint32_t version;
+    uint32_t fragment_id;
+    uint32_t tup_frag;               /* TUP's reference. */
+    const struct table_def *key_def; /* For key_hash(); valid within the handler. */
+};
+
+/* Zeroed = the first one. */
+struct lqh_frag_position {
+    uint32_t table_id;
+    uint32_t fragment_id;
+};
+enum lqh_frag_step { LQH_FRAG_FOUND = 1, LQH_FRAG_LATER, LQH_FRAG_END };
+
+/* The next fragment of a complete table that is not being dropped. LATER: bounded work is done, call again. */
+enum lqh_frag_step lqh_frag_next(const struct block *lqh, struct lqh_frag_position *position, struct lqh_frag *frag);
+
+/* A fragment that is here, whatever its table's state; false when it is not. */
+bool lqh_frag_get(const struct block *lqh, uint32_t table_id, uint32_t fragment_id, struct lqh_frag *frag);

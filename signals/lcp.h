@@ -1,0 +1,114 @@
+/* lcp.h -- local checkpoints: DIH's master, the DIHs, and BACKUP, RESTORE, LQH of each LDM. See docs/protocols/checkpoint.md. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "signals/gsn.h"
+
+/* --- Between the master's DIH and all DIHs, its own included. Priority B. `incarnation` is QMGR's. --- */
+
+/* To the master: a log fills up, or has grown by enough; or an operator wants it. */
+struct lcp_wanted_ord {
+    uint32_t incarnation;
+    uint32_t reason; /* enum lcp_reason */
+};
+SIGNAL_STRUCT(lcp_wanted_ord, 2);
+enum lcp_reason { LCP_BY_GROWTH = 1, LCP_BY_FILL = 2, LCP_BY_OPERATOR = 3 };
+
+/* Checkpoint all fragments. CONF when the node's checkpoints are usable and its logs' tails have moved. */
+struct lcp_node_req {
+    uint32_t incarnation;
+    uint32_t lcp_id;
+};
+SIGNAL_STRUCT(lcp_node_req, 2);
+struct lcp_node_conf {
+    uint32_t incarnation;
+    uint32_t lcp_id;
+    uint32_t fragments;
+    uint32_t failed; /* Fragments that keep their former checkpoint. */
+    uint32_t error;  /* Of the first one that failed. */
+    uint32_t kbytes; /* Written. */
+};
+SIGNAL_STRUCT(lcp_node_conf, 6);
+
+/* --- DIH and the BACKUP instances of its node. --- */
+
+/* Checkpoint all fragments of the LDM. CONF when all files have been written. */
+struct lcp_part_req {
+    uint32_t lcp_id;
+    uint32_t start_gci; /* All commits of older GCIs have been executed here. */
+};
+SIGNAL_STRUCT(lcp_part_req, 2);
+struct lcp_part_conf {
+    uint32_t lcp_id;
+    uint32_t end_gci;   /* The checkpoints are usable once this one is durable. */
+    uint32_t fragments;
+    uint32_t failed;
+    uint32_t error;
+    uint32_t kbytes;
+};
+SIGNAL_STRUCT(lcp_part_conf, 6);
+
+/* It is durable: what has been replaced goes. CONF when it has gone. */
+struct lcp_usable_req {
+    uint32_t lcp_id;
+};
+SIGNAL_STRUCT(lcp_usable_req, 1);
+struct lcp_usable_conf {
+    uint32_t lcp_id;
+    uint32_t tail_gci; /* 0: a fragment has failed, the tail stays. */
+};
+SIGNAL_STRUCT(lcp_usable_conf, 2);
+
+/* --- LQH and BACKUP of one LDM. --- */
+
+/* BACKUP to LQH: no fragment needs log records of older GCIs any more. */
+struct lcp_tail_ord {
+    uint32_t gci;
+};
+SIGNAL_STRUCT(lcp_tail_ord, 1);
+
+/* LQH to its BACKUP and to DIH of its node, when it has changed, about once a second. */
+struct lcp_log_rep {
+    uint32_t fill;   /* Percent. */
+    uint32_t kbytes; /* Written since the node started; wraps. */
+};
+SIGNAL_STRUCT(lcp_log_rep, 2);
+
+/* --- LQH and RESTORE of one LDM: one request at a time. --- */
+
+/* Reads the newest checkpoint of an empty fragment that is usable at `gci`. */
+struct restore_frag_req {
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t version;
+    uint32_t fragment_id;
+    uint32_t gci; /* At which the cluster starts. */
+};
+SIGNAL_STRUCT(restore_frag_req, 5);
+struct restore_frag_conf {
+    uint32_t sender_data;
+    uint32_t found;     /* 0: there is none; the log must have everything since the table was made. */
+    uint32_t start_gci; /* The log's records from this GCI on are needed. */
+    uint32_t rows_lo;
+    uint32_t rows_hi;
+    uint32_t kbytes;
+};
+SIGNAL_STRUCT(restore_frag_conf, 6);
+struct restore_frag_ref { /* Section 0: the file's name, as in an FS REF. */
+    uint32_t sender_data;
+    uint32_t error; /* errors.def: 2819 damage, or what the file system or DBTUP said. */
+    uint32_t fault; /* enum lcp_fault; for the log. */
+    uint32_t offset_lo;
+    uint32_t offset_hi;
+};
+SIGNAL_STRUCT(restore_frag_ref, 5);
+
+/* All fragments have been restored: removes this LDM's files that belong to none. */
+struct restore_end_req {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(restore_end_req, 1);
+struct restore_end_conf {
+    uint32_t sender_data;
+    uint32_t removed;
+};
+SIGNAL_STRUCT(restore_end_conf, 2);
