@@ -190,25 +190,3 @@ struct sysfile_start_conf {
     uint32_t sender_data;
 };
 SIGNAL_STRUCT(sysfile_start_conf, 1);
-
-/* --- Clients and TC. --- */
-
-/* CONF when the epoch is durable, at once or later; one at a time per client block and TC. */
-struct wait_durable_req {
-    uint32_t sender_data;
-    uint32_t gci_hi;
-    uint32_t gci_lo;
-    uint32_t timeout_ms; /* 0: answered at once, one way or the other. */
-};
-SIGNAL_STRUCT(wait_durable_req, 4);
-struct wait_durable_conf {
-    uint32_t sender_data;
-    uint32_t gci; /* Newest durable one. */
-};
-SIGNAL_STRUCT(wait_durable_conf, 2);
-struct wait_durable_ref {
-    uint32_t sender_data;
-    uint32_t error;
-    uint32_t gci; /* Newest durable one. */
-};
-SIGNAL_STRUCT(wait_durable_ref, 3);

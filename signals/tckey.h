@@ -43,6 +43,7 @@ enum lock_mode { LOCK_SHARED = 0, LOCK_EXCLUSIVE = 1, LOCK_COMMITTED = 2 };
  *                6 EXECUTE: last of a batch, wants a TCKEYCONF   7 COMMIT: and commit when the batch has succeeded
  *                8 IGNORE_ERROR: a refused operation leaves the transaction alive
  *                9 NOWAIT: a locked row is an error (635) instead of a wait
+ *                10 DURABLE, with COMMIT: the answer waits until the commit's GCI is durable on all nodes
  *
  * A committed read (OP_READ + LOCK_COMMITTED) leaves no trace in TC: it never carries START, EXECUTE or COMMIT, and it is
  * answered by exactly one TRANSID_AI or TCKEYREF with its api_op, nothing else. tc_connect may be REF_NONE; when it is the
@@ -53,6 +54,7 @@ enum lock_mode { LOCK_SHARED = 0, LOCK_EXCLUSIVE = 1, LOCK_COMMITTED = 2 };
 #define KEY_COMMIT       (1u << 7)
 #define KEY_IGNORE_ERROR (1u << 8)
 #define KEY_NOWAIT       (1u << 9)
+#define KEY_DURABLE      (1u << 10)
 
 static inline uint32_t key_request_info(enum key_operation operation, enum lock_mode mode, uint32_t flags)
 {
@@ -87,12 +89,13 @@ struct tckeyconf {
     uint32_t api_connect;
     uint32_t transid1;
     uint32_t transid2;
-    uint32_t flags; /* KEYCONF_COMMITTED */
+    uint32_t flags; /* KEYCONF_COMMITTED, KEYCONF_DURABLE */
     uint32_t gci_hi;
     uint32_t gci_lo;
 };
 SIGNAL_STRUCT(tckeyconf, 6);
 #define KEYCONF_COMMITTED 1u
+#define KEYCONF_DURABLE   2u /* The level that the commit has reached: on disk, not only in the memory of all replicas. */
 
 /* One operation was refused. Without IGNORE_ERROR a TCROLLBACKREP for the transaction comes instead of this. */
 struct tckeyref {
@@ -107,16 +110,19 @@ struct tc_commitreq {
     uint32_t tc_connect;
     uint32_t transid1;
     uint32_t transid2;
+    uint32_t flags; /* COMMIT_DURABLE: as KEY_DURABLE. */
 };
-SIGNAL_STRUCT(tc_commitreq, 3);
+SIGNAL_STRUCT(tc_commitreq, 4);
+#define COMMIT_DURABLE 1u
 struct tc_commitconf {
     uint32_t api_connect;
     uint32_t transid1;
     uint32_t transid2;
     uint32_t gci_hi;
     uint32_t gci_lo;
+    uint32_t flags; /* KEYCONF_DURABLE */
 };
-SIGNAL_STRUCT(tc_commitconf, 5);
+SIGNAL_STRUCT(tc_commitconf, 6);
 struct tc_commitref { /* Not committed; the transaction is gone. */
     uint32_t api_connect;
     uint32_t transid1;
