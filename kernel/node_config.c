@@ -32,6 +32,10 @@ void node_config_defaults(struct node_config *config)
     config->batch_rows = 256;
     config->batch_bytes = 16384;
     config->scan_step_rows = 64;
+    config->redo_files = 16;
+    config->redo_file_bytes = 16u * 1024u * 1024u;
+    config->redo_buffer_bytes = 8u * 1024u * 1024u;
+    config->redo_zero = 1;
     config->open_files_max = 1024;
     config->file_requests_max = 2048;
     config->file_queue_max = 128;

@@ -53,6 +53,11 @@ struct node_config {
     uint32_t batch_bytes;          /* BatchByteSize. */
     uint32_t scan_step_rows;       /* Rows a scan handles before it lets others run. */
 
+    uint32_t redo_files;        /* NoOfFragmentLogFiles: per LDM instance; 3..256. */
+    uint32_t redo_file_bytes;   /* FragmentLogFileSize: a multiple of 4096. */
+    uint32_t redo_buffer_bytes; /* RedoBuffer: per LDM instance; a multiple of 4096. */
+    uint32_t redo_zero;         /* InitFragmentLogFiles: 1 = full, 0 = sparse. */
+
     uint32_t open_files_max;    /* MaxNoOfOpenFiles. */
     uint32_t file_requests_max; /* File operations under way or waiting, of all files. */
     uint32_t file_queue_max;    /* The same of one file. */

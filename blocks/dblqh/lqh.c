@@ -1,7 +1,9 @@
 /* lqh.c -- DBLQH's handler table, start, lock timeouts, and operations that got their lock. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
+#include "signals/fs.h"
 #include "signals/gcp.h"
+#include "signals/redo.h"
 
 #define TICK_STEP 32u /* Waiters whose time is up, per tick. */
 
@@ -119,6 +121,7 @@ static void lqh_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     pool_init(&lqh->segments, arena, RG_TRANSACTION, sizeof(struct lqh_segment), config->operations_max);
     pool_init(&lqh->scans, arena, RG_TRANSACTION, sizeof(struct lqh_scan), config->frag_scans_max);
     pool_init(&lqh->scan_locks, arena, RG_TRANSACTION, sizeof(struct lqh_scan_locks), config->frag_scans_max);
+    lqh_redo_init(lqh);
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
 }
@@ -145,17 +148,14 @@ static void lqh_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case LQH_WORK_READS:
         lqh_reads_flush(lqh);
         return;
+    case LQH_WORK_REDO_REPLAY:
+        lqh_redo_step(lqh);
+        return;
+    case LQH_WORK_REDO_DELAY:
+        lqh_redo_delay_tick(lqh);
+        return;
     }
     ndbrequire(false); /* No other work is ever sent. */
-}
-
-/* Nothing is logged here: nothing waits for a disk. */
-static void lqh_exec_GCP_SAVEREQ(struct block *block, const struct signal *sig)
-{
-    const struct gcp_savereq *req = SIG_PAYLOAD(sig, gcp_savereq);
-    struct gcp_saveconf conf = {.sender_data = req->sender_data, .gci = req->gci};
-    jam();
-    sig_send(block, sig->sender, GSN_GCP_SAVECONF, PRIO_A, &conf);
 }
 
 static void lqh_exec_GCP_DURABLE_REP(struct block *block, const struct signal *sig)
@@ -177,6 +177,20 @@ static const struct handler lqh_handlers[] = {
     HANDLER(lqh, SCAN_FRAG_NEXTREQ, scan_frag_nextreq),
     HANDLER(lqh, GCP_SAVEREQ, gcp_savereq),
     HANDLER(lqh, GCP_DURABLE_REP, gcp_durable_rep),
+    HANDLER(lqh, REDO_OPEN_REQ, redo_open_req),
+    HANDLER(lqh, REDO_START_REQ, redo_start_req),
+    HANDLER(lqh, REDO_TAIL_ORD, redo_tail_ord),
+    HANDLER(lqh, REDO_STATUS_REQ, redo_status_req),
+    HANDLER(lqh, FSOPENCONF, fsopenconf),
+    HANDLER(lqh, FSOPENREF, fs_ref),
+    HANDLER(lqh, FSPREALLOCATECONF, fs_conf),
+    HANDLER(lqh, FSPREALLOCATEREF, fs_ref),
+    HANDLER(lqh, FSREADCONF, fs_io_conf),
+    HANDLER(lqh, FSREADREF, fs_ref),
+    HANDLER(lqh, FSWRITECONF, fs_io_conf),
+    HANDLER(lqh, FSWRITEREF, fs_ref),
+    HANDLER(lqh, FSSYNCCONF, fs_conf),
+    HANDLER(lqh, FSSYNCREF, fs_ref),
 };
 
 static const struct block_type lqh_type = {

@@ -19,10 +19,11 @@ static void check_op(struct lqh *lqh, const struct lqh_op *op, struct seen *seen
         return;
     }
     ndbrequire(lqh_table_get(lqh, op->table_id)->users > 0); /* I-LQH-3 */
-    ndbrequire((op->state == LQH_WAITING) == (op->saved != REF_NONE));
-    if (op->state == LQH_WAITING) {
+    bool holds_data = op->state == LQH_WAITING || op->state == LQH_DELAYED;
+    ndbrequire(holds_data == (op->saved != REF_NONE));
+    if (holds_data) {
         ndbrequire(op->change == REF_NONE);
-        seen->waiting++;
+        seen->waiting += op->state == LQH_WAITING;
         for (uint32_t ref = op->saved; ref != REF_NONE;) {
             const struct lqh_segment *segment = pool_find(&lqh->segments, ref);
             ndbrequire(segment != NULL);
@@ -70,6 +71,7 @@ void lqh_check(struct block *block)
     }
     ndbrequire(users == (uint64_t)lqh->operations.in_use - seen.scan_ops + lqh->scans.in_use); /* I-LQH-3 */
     ndbrequire(lqh->reads.executed == lqh->reads.added || lqh->reads.flush_sent); /* I-LQH-6: none is forgotten. */
+    lqh_redo_check(lqh);
     ndbrequire(seen.segments == lqh->segments.in_use);
     ndbrequire(seen.scan_locks == lqh->scan_locks.in_use && seen.scan_ops == seen.scan_locks);
     ndbrequire(tup_changes_open(lqh->tup) <= seen.changes); /* One change per row and transaction. */

@@ -91,7 +91,10 @@ static void unlock(struct lqh *lqh, struct lqh_op *op)
  */
 static void commit_op(struct lqh *lqh, struct lqh_op *op, const struct commit_train *commit)
 {
-    if (op->change != REF_NONE) tup_commit(lqh->tup, op->change, commit->gci_hi);
+    if (op->change != REF_NONE) {
+        if (lqh->redo != NULL) lqh_redo_commit(lqh, op, commit);
+        tup_commit(lqh->tup, op->change, commit->gci_hi);
+    }
     op->change = REF_NONE;
     op->state = LQH_COMMITTED;
     if (op->prev_ref == 0) unlock(lqh, op);

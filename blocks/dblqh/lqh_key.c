@@ -50,6 +50,7 @@ static void refuse_request(struct lqh *lqh, const struct lqhkeyreq *req, uint32_
 void lqh_op_release(struct lqh *lqh, struct lqh_op *op)
 {
     ndbrequire(op->saved == REF_NONE);
+    if (op->redo_words != 0) lqh_redo_leave(lqh, op);
     uint32_t table_id = op->table_id;
     pool_release(&lqh->operations, op);
     lqh_table_leave(lqh, table_id);
@@ -258,6 +259,20 @@ void lqh_op_ready(struct lqh *lqh, struct lqh_op *op, const struct acc_ready *re
     execute(lqh, op, &data);
 }
 
+void lqh_op_undelay(struct lqh *lqh, struct lqh_op *op, uint32_t error)
+{
+    struct lqh_data data;
+    ndbrequire(op->state == LQH_DELAYED);
+    op->state = LQH_WAITING;
+    lqh_load(lqh, op, &data);
+    if (error != 0) {
+        jam();
+        refuse_op(lqh, op, error);
+        return;
+    }
+    execute(lqh, op, &data);
+}
+
 static uint32_t check_inserts(struct lqh *lqh, const struct lqhkeyreq *req)
 {
     if (__builtin_expect(lqh->block.error_insert == 0, 1)) return 0;
@@ -309,8 +324,13 @@ static void prepare(struct lqh *lqh, const struct signal *sig, struct lqh_table 
         data.attr = sig->section[1].words;
         data.attr_words = sig->section[1].size;
     }
-    execute(lqh, op, &data);
-    lqh_run_ready(lqh);
+    error = lqh->redo != NULL ? lqh_redo_admit(lqh, op, &data) : 0;
+    if (error == 0) {
+        execute(lqh, op, &data);
+        lqh_run_ready(lqh);
+    } else if (error != LQH_HELD_BACK) {
+        refuse_op(lqh, op, error);
+    }
 }
 
 void lqh_exec_LQHKEYREQ(struct block *block, const struct signal *sig)

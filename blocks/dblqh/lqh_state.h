@@ -48,8 +48,9 @@ struct lqh_table {
  * WAITING --> PREPARED --> COMMITTED --> (gone at COMPLETE)
  *    |           +--> (gone: ABORT, or COMMIT_AND_COMPLETE)
  *    +--> (gone: refused)
+ * DELAYED (the redo log fills up) --> WAITING, PREPARED, (gone: refused)
  */
-enum lqh_op_state { LQH_WAITING = 0, LQH_PREPARED, LQH_COMMITTED };
+enum lqh_op_state { LQH_WAITING = 0, LQH_PREPARED, LQH_COMMITTED, LQH_DELAYED };
 
 struct lqh_op {
     struct pool_record pool;
@@ -79,6 +80,8 @@ struct lqh_op {
     uint32_t saved;  /* First segment of key and attrinfo, while waiting. */
     uint32_t key_words;
     uint32_t attr_words;
+    uint32_t redo_words; /* Reserved in the redo log until COMMIT. */
+    uint32_t delay_next; /* DELAYED: who came behind. */
 };
 
 /* Key and attrinfo of an operation that waits for a lock. */
@@ -165,6 +168,8 @@ enum lqh_work {
     LQH_WORK_LOCK_TICK,   /* look for lock timeouts */
     LQH_WORK_TABLE,       /* ref: table id; the next step of DICT's order */
     LQH_WORK_READS,       /* execute the pending committed reads */
+    LQH_WORK_REDO_REPLAY, /* replay some records more */
+    LQH_WORK_REDO_DELAY,  /* let some operations pass that were held back */
 };
 
 struct lqh_continueb {
@@ -192,6 +197,7 @@ struct lqh {
     uint32_t *data;  /* LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX: saved data put together again. */
     void *decode_memory;
     size_t decode_size;
+    struct lqh_redo *redo; /* NULL: diskless. */
 };
 
 /* Scans own their locks as (tc_frag, this): no transaction of that TC has the same. */
@@ -218,6 +224,7 @@ struct lqh_op *lqh_op_get(struct lqh *lqh, uint32_t ref);
 /* lqh_key.c */
 void lqh_exec_LQHKEYREQ(struct block *block, const struct signal *sig);
 void lqh_op_ready(struct lqh *lqh, struct lqh_op *op, const struct acc_ready *ready);
+void lqh_op_undelay(struct lqh *lqh, struct lqh_op *op, uint32_t error); /* Goes on, or is refused. */
 void lqh_op_release(struct lqh *lqh, struct lqh_op *op);
 
 /* lqh_read.c */
@@ -267,5 +274,34 @@ struct lqh_table *lqh_table_usable(struct lqh *lqh, uint32_t table_id, uint32_t 
 block_ahead lqh_ahead;
 void lqh_ahead_train(const struct lqh *lqh, const struct signal *sig, uint32_t entry); /* For the entries behind. */
 
+/* lqh_redo.c; but for the handlers and lqh_redo_tail(), only when there is a log. */
+#define LQH_HELD_BACK 0xFFFFFFFFu /* Not an error. */
+void lqh_redo_init(struct lqh *lqh);
+uint32_t lqh_redo_admit(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data);
+void lqh_redo_commit(struct lqh *lqh, struct lqh_op *op, const struct commit_train *commit); /* Before tup_commit(). */
+void lqh_redo_leave(struct lqh *lqh, struct lqh_op *op);
+void lqh_redo_tail(struct lqh *lqh, uint32_t gci);
+void lqh_redo_step(struct lqh *lqh);
+void lqh_redo_delay_tick(struct lqh *lqh);
+void lqh_redo_check(struct lqh *lqh);
+void lqh_exec_GCP_SAVEREQ(struct block *block, const struct signal *sig);
+void lqh_exec_REDO_OPEN_REQ(struct block *block, const struct signal *sig);
+void lqh_exec_REDO_START_REQ(struct block *block, const struct signal *sig);
+void lqh_exec_REDO_TAIL_ORD(struct block *block, const struct signal *sig);
+void lqh_exec_REDO_STATUS_REQ(struct block *block, const struct signal *sig);
+void lqh_exec_FSOPENCONF(struct block *block, const struct signal *sig);
+void lqh_exec_FSOPENREF(struct block *block, const struct signal *sig);
+void lqh_exec_FSPREALLOCATECONF(struct block *block, const struct signal *sig);
+void lqh_exec_FSPREALLOCATEREF(struct block *block, const struct signal *sig);
+void lqh_exec_FSREADCONF(struct block *block, const struct signal *sig);
+void lqh_exec_FSREADREF(struct block *block, const struct signal *sig);
+void lqh_exec_FSWRITECONF(struct block *block, const struct signal *sig);
+void lqh_exec_FSWRITEREF(struct block *block, const struct signal *sig);
+void lqh_exec_FSSYNCCONF(struct block *block, const struct signal *sig);
+void lqh_exec_FSSYNCREF(struct block *block, const struct signal *sig);
+
 /* lqh_check.c */
 void lqh_check(struct block *block);
+
+/* lqh_dump.c */
+void lqh_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig);
