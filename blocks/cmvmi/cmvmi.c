@@ -96,8 +96,19 @@ static const struct dump_route {
 } dump_routes[] = {
     {1, BLOCK_QMGR},   {13, BLOCK_NDBCNTR},  {16, BLOCK_DBDIH},
     {17, BLOCK_DBDIH}, {1228, BLOCK_DBDICT}, {7110, BLOCK_DBDIH},
-    {7111, BLOCK_DBDIH},
+    {7111, BLOCK_DBDIH}, {2300, BLOCK_DBLQH}, {2353, BLOCK_DBLQH},
+    {2500, BLOCK_DBTC},  {2555, BLOCK_DBTC},
 };
+
+/* To the block that has but one instance, or to all instances. */
+static void dump_to(struct cmvmi *cmvmi, uint32_t block_no, const struct dump_state_ord *ord)
+{
+    bool single = block_no != BLOCK_DBTC && block_no != BLOCK_DBLQH;
+    uint32_t first = single ? 0 : 1;
+    uint32_t last = single ? 0 : block_instances(&cmvmi->block, block_no);
+    for (uint32_t i = first; i <= last; i++)
+        sig_send(&cmvmi->block, cmvmi_local(cmvmi, block_no) + i, GSN_DUMP_STATE_ORD, PRIO_B, ord);
+}
 
 /* DUMP 9000 <block number> <error insert> [value]: arms all instances of the block; number 0
  * disarms. */
@@ -131,8 +142,7 @@ static void cmvmi_exec_DUMP_STATE_ORD(struct block *block, const struct signal *
     for (uint32_t i = 0; i < sizeof(dump_routes) / sizeof(dump_routes[0]); i++) {
         if (dump_routes[i].code != code) continue;
         jam();
-        sig_send(block, cmvmi_local(cmvmi, dump_routes[i].block_no), GSN_DUMP_STATE_ORD, PRIO_B,
-                 ord);
+        dump_to(cmvmi, dump_routes[i].block_no, ord);
         return;
     }
     if (code == DUMP_MEMORY || code == DUMP_MEMORY_ACC) {

@@ -3,6 +3,7 @@
 #include "blocks/dblqh/lqh_state.h"
 #include "signals/fs.h"
 #include "signals/gcp.h"
+#include "signals/management.h"
 #include "signals/redo.h"
 
 #define TICK_STEP 32u /* Waiters whose time is up, per tick. */
@@ -175,6 +176,7 @@ static const struct handler lqh_handlers[] = {
     HANDLER(lqh, ABORT, abort_train),
     HANDLER(lqh, SCAN_FRAGREQ, scan_fragreq),
     HANDLER(lqh, SCAN_FRAG_NEXTREQ, scan_frag_nextreq),
+    HANDLER(lqh, DUMP_STATE_ORD, dump_state_ord),
     HANDLER(lqh, GCP_SAVEREQ, gcp_savereq),
     HANDLER(lqh, GCP_DURABLE_REP, gcp_durable_rep),
     HANDLER(lqh, REDO_OPEN_REQ, redo_open_req),

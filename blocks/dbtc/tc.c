@@ -1,6 +1,7 @@
 /* tc.c -- DBTC's handler table, start, node state, and the order in which broken-off work goes on. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "signals/management.h"
 
 /* Committed transactions that still complete are detached from their connect records: room for as many again. */
 #define TRANSACTIONS_PER_CONNECT 2u
@@ -161,6 +162,7 @@ static const struct handler tc_handlers[] = {
     HANDLER(tc, GCP_HOLD_REQ, gcp_hold_req),
     HANDLER(tc, TC_EPOCH_REQ, tc_epoch_req),
     HANDLER(tc, GCP_DURABLE_REP, gcp_durable_rep),
+    HANDLER(tc, DUMP_STATE_ORD, dump_state_ord),
 };
 
 static const struct block_type tc_type = {

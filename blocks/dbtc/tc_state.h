@@ -371,6 +371,9 @@ void tc_ahead_train(const struct tc *tc, const struct signal *sig, uint32_t entr
 /* tc_check.c */
 void tc_check(struct block *block);
 
+/* tc_dump.c */
+void tc_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig);
+
 /* --- tc_drain.c --- */
 void tc_drain_step(struct tc *tc);
 void tc_exec_TC_DRAIN_REQ(struct block *block, const struct signal *sig);

@@ -43,6 +43,11 @@ want_text out 'DEBUG (enabled|disabled)'
 mgm 0 'CLUSTERLOG OFF; CLUSTERLOG ON'
 want_text out 'disabled'
 want_text out 'enabled'
+mgm 0 '1 DUMP 2555; 1 DUMP 2353; 1 DUMP 2500; 1 DUMP 2300'
+mgm 0 '1 STATUS' # Its answer comes after the dump orders.
+for text in 'DBTC.*pool operations: 0 in use' 'DBLQH.*pool operations: 0 in use' 'transactions shown' 'operations shown'; do
+    grep -Eq "$text" "$BOX"/node1.out "$BOX"/node1/*.log 2>/dev/null || fail "no line '$text' in the log of node 1"
+done
 mgm 0 '1 DUMP 1000'
 want_text out '^Sending dump signal with data:'
 mgm 1 NONSENSE
