@@ -34,8 +34,6 @@ static const struct argp_option options[] = {
 
 static error_t read_option(int key, char *argument, struct argp_state *state)
 {
-    static const enum ndb_lock_mode locks[] = {NDB_COMMITTED_READ, NDB_LOCK_SHARED,
-                                               NDB_LOCK_EXCLUSIVE};
     struct settings *settings = state->input;
 
     switch (key) {
@@ -49,7 +47,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case 'p':
         settings->parallelism = (uint32_t)tool_number(argument, 0, 10000, "--parallelism", state);
         return 0;
-    case 'l': settings->lock = locks[tool_number(argument, 0, 2, "--lock", state)]; return 0;
+    case 'l': settings->lock = tool_lock_mode(argument, state); return 0;
     case KEY_CSV: settings->csv = true; return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0) argp_error(state, "only one table can be given");

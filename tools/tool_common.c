@@ -44,6 +44,12 @@ uint64_t tool_number(const char *text, uint64_t min, uint64_t max, const char *o
     return value;
 }
 
+enum ndb_lock_mode tool_lock_mode(const char *text, struct argp_state *state)
+{
+    static const enum ndb_lock_mode modes[] = {NDB_COMMITTED_READ, NDB_LOCK_SHARED, NDB_LOCK_EXCLUSIVE};
+    return modes[tool_number(text, 0, 2, "--lock", state)];
+}
+
 static error_t read_option(int key, char *argument, struct argp_state *state)
 {
     struct tool *tool = state->input;

@@ -51,6 +51,8 @@ void tool_print_error(const ndb_error_t *error);
 /* One number of an option; a wrong one ends the program with exit code 2. */
 uint64_t tool_number(const char *text, uint64_t min, uint64_t max, const char *option,
                      struct argp_state *state);
+/* The lock mode that --lock=0|1|2 names; a wrong one ends the program likewise. */
+enum ndb_lock_mode tool_lock_mode(const char *text, struct argp_state *state);
 /* "table" gets the tool's database, "database/table" and "database.table" name it. Into `name`. */
 void tool_table_name(const struct tool *tool, const char *argument, char *name, uint32_t size);
 /* Opens a table of the command line or prints why not. */

@@ -12,12 +12,11 @@
 #include "signals/management.h"
 #include "signals/schema_trans.h"
 #include "signals/table_def.h"
-#include "tests/unit/fake_workers.h"
+#include "tests/unit/fake_fixture.h"
 
 #define API 6u
 #define MGM 8u
 
-static struct fake_cluster *fc;
 static uint32_t nodes;
 
 static void start(uint32_t count, const struct node_config *config)
@@ -31,23 +30,6 @@ static void start(uint32_t count, const struct node_config *config)
     for (uint32_t id = 1; id <= count; id++)
         assert_int_equal(fake_tc(fc, id, 1)->level, START_STARTED);
     fc_client(fc, MGM, false);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    fc = malloc(sizeof *fc);
-    fc_init(fc);
-    fc->verbose = getenv("FC_VERBOSE") != NULL;
-    return 0;
-}
-static int teardown(void **state)
-{
-    (void)state;
-    fc_check(fc);
-    fc_destroy(fc);
-    free(fc);
-    return 0;
 }
 
 /* Client heartbeats, so that time may pass. */

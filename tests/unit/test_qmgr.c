@@ -10,29 +10,10 @@
 #include "signals/errors.h"
 #include "signals/management.h"
 #include "signals/qmgr.h"
-#include "tests/unit/fake_workers.h"
+#include "tests/unit/fake_fixture.h"
 
 #define API 6u
 #define MGM 8u
-
-static struct fake_cluster *fc;
-
-static int setup(void **state)
-{
-    (void)state;
-    fc = malloc(sizeof *fc);
-    fc_init(fc);
-    fc->verbose = getenv("FC_VERBOSE") != NULL;
-    return 0;
-}
-static int teardown(void **state)
-{
-    (void)state;
-    fc_check(fc);
-    fc_destroy(fc);
-    free(fc);
-    return 0;
-}
 
 static void start_nodes(uint32_t nodes, uint32_t replicas)
 {
