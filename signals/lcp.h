@@ -58,21 +58,6 @@ struct lcp_usable_conf {
 };
 SIGNAL_STRUCT(lcp_usable_conf, 2);
 
-/* --- LQH and BACKUP of one LDM. --- */
-
-/* BACKUP to LQH: no fragment needs log records of older GCIs any more. */
-struct lcp_tail_ord {
-    uint32_t gci;
-};
-SIGNAL_STRUCT(lcp_tail_ord, 1);
-
-/* LQH to its BACKUP and to DIH of its node, when it has changed, about once a second. */
-struct lcp_log_rep {
-    uint32_t fill;   /* Percent. */
-    uint32_t kbytes; /* Written since the node started; wraps. */
-};
-SIGNAL_STRUCT(lcp_log_rep, 2);
-
 /* --- LQH and RESTORE of one LDM: one request at a time. --- */
 
 /* Reads the newest checkpoint of an empty fragment that is usable at `gci`. */

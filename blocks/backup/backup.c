@@ -233,9 +233,9 @@ static void backup_exec_LCP_USABLE_REQ(struct block *block, const struct signal 
     backup_clean_begin(backup);
 }
 
-static void backup_exec_LCP_LOG_REP(struct block *block, const struct signal *sig)
+static void backup_exec_REDO_STATUS_CONF(struct block *block, const struct signal *sig)
 {
-    backup_of(block)->log_fill = SIG_PAYLOAD(sig, lcp_log_rep)->fill;
+    backup_of(block)->log_fill = SIG_PAYLOAD(sig, redo_status_conf)->fill;
 }
 
 static void backup_exec_CONTINUEB(struct block *block, const struct signal *sig)
@@ -330,7 +330,7 @@ static void backup_exec_FSREMOVEREF(struct block *block, const struct signal *si
 static const struct handler backup_handlers[] = {
     HANDLER(backup, READ_CONFIG_REQ, read_config_req), HANDLER(backup, CONTINUEB, backup_continueb),
     HANDLER(backup, LCP_PART_REQ, lcp_part_req),       HANDLER(backup, LCP_USABLE_REQ, lcp_usable_req),
-    HANDLER(backup, LCP_LOG_REP, lcp_log_rep),         HANDLER(backup, FSOPENCONF, fsopenconf),
+    HANDLER(backup, REDO_STATUS_CONF, redo_status_conf), HANDLER(backup, FSOPENCONF, fsopenconf),
     HANDLER(backup, FSOPENREF, fs_ref),                HANDLER(backup, FSWRITECONF, fs_io_conf),
     HANDLER(backup, FSWRITEREF, fs_ref),               HANDLER(backup, FSCLOSECONF, fs_conf),
     HANDLER(backup, FSCLOSEREF, fs_ref),               HANDLER(backup, FSREMOVECONF, fs_conf),

@@ -57,8 +57,8 @@ static void cleaned(struct backup *backup)
         jam();
         round->sender = 0;
         if (conf.tail_gci != 0) {
-            struct lcp_tail_ord tail = {.gci = conf.tail_gci};
-            sig_send(&backup->block, backup->lqh->ref, GSN_LCP_TAIL_ORD, PRIO_B, &tail);
+            struct redo_tail_ord tail = {.gci = conf.tail_gci};
+            sig_send(&backup->block, backup->lqh->ref, GSN_REDO_TAIL_ORD, PRIO_B, &tail);
         }
         sig_send(&backup->block, asker, GSN_LCP_USABLE_CONF, PRIO_B, &conf);
     }

@@ -118,6 +118,11 @@ static uint32_t speed(const struct backup *backup)
 static bool tokens_left(struct backup *backup)
 {
     uint64_t now = now_ms(&backup->block);
+    if (now - backup->log_asked_ms >= BACKUP_ASK_LOG_MS) {
+        struct redo_status_req req = {.sender_data = 0};
+        backup->log_asked_ms = now;
+        sig_send(&backup->block, backup->lqh->ref, GSN_REDO_STATUS_REQ, PRIO_B, &req);
+    }
     int64_t most = 4 * (int64_t)BACKUP_WRITE;
     uint64_t elapsed = now - backup->tokens_ms;
     backup->tokens += (int64_t)((elapsed < 1000u ? elapsed : 1000u) * speed(backup));

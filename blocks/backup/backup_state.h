@@ -7,6 +7,7 @@
 #include "blocks/dblqh/lqh_frags.h"
 #include "blocks/ndbfs/fs_client.h"
 #include "signals/lcp.h"
+#include "signals/redo.h"
 #include "signals/start.h"
 
 #define BACKUP_STEP_ROWS  48u     /* Rows and pages before others have their turn. */
@@ -14,6 +15,7 @@
 #define BACKUP_BUFFER     229376u /* BACKUP_WRITE, what one step adds, and the part below LCP_ALIGN that stays. */
 #define BACKUP_BUFFERS    2u
 #define BACKUP_PAUSE_MS   2u
+#define BACKUP_ASK_LOG_MS 100u
 #define BACKUP_SPEED_MIN  (20u * 1024u) /* Bytes per millisecond and node while the log has room, */
 #define BACKUP_SPEED_MAX  (400u * 1024u) /* and when it is half full. */
 #define BACKUP_FILL_FAST  50u           /* Percent of the log. */
@@ -121,7 +123,8 @@ struct backup {
     void *zip;
     uint32_t *raw;
     /* Speed. */
-    uint32_t log_fill;
+    uint32_t log_fill; /* Percent; asked for now and then. */
+    uint64_t log_asked_ms;
     int64_t tokens; /* Bytes that may be written now. */
     uint64_t tokens_ms;
 };
