@@ -164,7 +164,8 @@ uint32_t api_dict_list(struct api_client *client, uint32_t timeout_ms, api_dict_
 
 /* ---- Transactions ---------------------------------------------------------------------------------------------- */
 
-enum api_execute { API_NO_COMMIT = 1, API_COMMIT = 2, API_ROLLBACK = 3 };
+/* API_COMMIT_DURABLE: answered when the commit survives the loss of the whole cluster. */
+enum api_execute { API_NO_COMMIT = 1, API_COMMIT = 2, API_ROLLBACK = 3, API_COMMIT_DURABLE = 4 };
 
 enum api_outcome {
     API_ACTIVE = 0,  /* Not ended; operations may be defined when nothing is in flight. */
@@ -221,6 +222,7 @@ uint32_t api_tx_error(const struct api_tx *tx);           /* What ended it, 0 = 
 struct api_op *api_tx_error_op(const struct api_tx *tx);  /* NULL = no single operation. */
 struct api_op *api_tx_first(const struct api_tx *tx);
 uint64_t api_tx_epoch(const struct api_tx *tx);
+bool api_tx_durable(const struct api_tx *tx); /* Committed, and known to be on disk on all replicas. */
 uint64_t api_tx_id(const struct api_tx *tx);
 uint32_t api_tx_node(const struct api_tx *tx);
 struct api_client *api_tx_client(const struct api_tx *tx);

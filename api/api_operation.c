@@ -127,6 +127,10 @@ uint64_t api_tx_epoch(const struct api_tx *tx)
 {
     return tx->epoch;
 }
+bool api_tx_durable(const struct api_tx *tx)
+{
+    return tx->durable;
+}
 uint64_t api_tx_id(const struct api_tx *tx)
 {
     return tx->transid;

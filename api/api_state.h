@@ -118,6 +118,8 @@ struct api_tx {
     uint32_t prefer;
     uint64_t transid;
     uint64_t epoch;
+    bool want_durable;
+    bool durable;          /* The level that the commit has reached. */
     uint64_t deadline_ms;
     struct node_mask lost;  /* Links lost since the execute began. */
     struct api_op *first;

@@ -255,6 +255,12 @@ static struct api_op *last_stateful(const struct api_tx *tx)
     return last;
 }
 
+static uint32_t commit_flags(const struct api_tx *tx)
+{
+    if (tx->type != API_COMMIT) return 0;
+    return KEY_COMMIT | (tx->want_durable ? KEY_DURABLE : 0);
+}
+
 /* Sends the train in runs of neighbours with the same destination. 0, or why not all of it could be
  * sent. */
 static uint32_t send_train(struct api_tx *tx, const struct api_op *last)
@@ -265,7 +271,7 @@ static uint32_t send_train(struct api_tx *tx, const struct api_op *last)
     for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
         uint32_t flags = 0;
         if (!op->committed_read && !tx->started) flags |= KEY_START;
-        if (op == last) flags |= KEY_EXECUTE | (tx->type == API_COMMIT ? KEY_COMMIT : 0);
+        if (op == last) flags |= KEY_EXECUTE | commit_flags(tx);
         uint32_t node = address_op(tx, op, flags);
         if (node == 0) return ERR_CLUSTER_UNAVAILABLE;
         if (node != run_node && run_node != 0) {
@@ -286,7 +292,8 @@ static uint32_t send_commit(struct api_tx *tx)
 {
     struct tc_commitreq req = {.tc_connect = tx->connect->tc_connect,
                                .transid1 = (uint32_t)tx->transid,
-                               .transid2 = (uint32_t)(tx->transid >> 32)};
+                               .transid2 = (uint32_t)(tx->transid >> 32),
+                               .flags = tx->want_durable ? COMMIT_DURABLE : 0};
     if (!api_send_small(tx->client, tx->connect->node, GSN_TC_COMMITREQ, tx->connect->tc_ref, &req,
                         sizeof req / 4u))
         return send_error(tx->client, tx->connect->node);
@@ -367,10 +374,13 @@ uint32_t api_tx_execute(struct api_tx *tx, enum api_execute type, uint32_t timeo
                         api_tx_done done, void *context)
 {
     if (tx->state != TX_IDLE) return ERR_API_STATE;
+    bool durable = type == API_COMMIT_DURABLE;
+    if (durable) type = API_COMMIT;
     if (type != API_NO_COMMIT && type != API_COMMIT && type != API_ROLLBACK) return ERR_PARAMETER;
     if (tx->outcome != API_ACTIVE && !(type == API_ROLLBACK && tx->outcome == API_ABORTED))
         return tx->error != 0 ? tx->error : ERR_TRANSACTION_COMPLETE;
     tx->type = type;
+    tx->want_durable = durable;
     tx->done = done;
     tx->context = context;
     tx->lost = unlinked_nodes(tx->client->core);
@@ -452,8 +462,9 @@ static void give_up_lost_rows(struct api_tx *tx)
     }
 }
 
-static void committed(struct api_tx *tx, uint32_t gci_hi, uint32_t gci_lo)
+static void committed(struct api_tx *tx, uint32_t gci_hi, uint32_t gci_lo, uint32_t flags)
 {
+    tx->durable = (flags & KEYCONF_DURABLE) != 0;
     tx->outcome = API_COMMITTED;
     tx->epoch = (uint64_t)gci_hi << 32 | gci_lo;
     free_connect(tx);
@@ -472,7 +483,7 @@ void api_exec_TCKEYCONF(struct api_client *client, const uint32_t *words)
     }
     tx->answer_due = false;
     if ((conf->flags & KEYCONF_COMMITTED) != 0) {
-        committed(tx, conf->gci_hi, conf->gci_lo);
+        committed(tx, conf->gci_hi, conf->gci_lo, conf->flags);
     } else if (tx->type == API_COMMIT) {
         uint32_t error = send_commit(tx);
         if (error != 0) {
@@ -497,7 +508,7 @@ void api_exec_TC_COMMITCONF(struct api_client *client, const uint32_t *words)
         return;
     }
     tx->answer_due = false;
-    committed(tx, conf->gci_hi, conf->gci_lo);
+    committed(tx, conf->gci_hi, conf->gci_lo, conf->flags);
     give_up_lost_rows(tx);
     check_complete(tx);
 }

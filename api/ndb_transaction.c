@@ -620,6 +620,10 @@ uint64_t ndb_transaction_epoch(const struct ndb_transaction *t)
 {
     return t == NULL ? 0 : api_tx_epoch(t->tx);
 }
+int ndb_transaction_durable(const struct ndb_transaction *t)
+{
+    return t != NULL && api_tx_durable(t->tx);
+}
 uint64_t ndb_transaction_id(const struct ndb_transaction *t)
 {
     return t == NULL ? 0 : api_tx_id(t->tx);

@@ -126,6 +126,9 @@ static void tc_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case TC_WORK_RELEASE:
         tc_epoch_release(tc);
         return;
+    case TC_WORK_DURABLE:
+        tc_durable_step(tc, work->which);
+        return;
     case TC_WORK_DRAIN:
         jam();
         tc_drain_step(tc_of(block));

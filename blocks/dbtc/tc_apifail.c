@@ -25,6 +25,8 @@ static void end_connect(struct tc *tc, struct tc_connect *connect)
         struct tc_scan *scan = pool_find(&tc->scans, connect->scan);
         ndbrequire(scan != NULL);
         tc_scan_close(tc, scan, 0, false);
+    } else if (connect->durable_gci != 0) {
+        jam(); /* When its GCI is durable. */
     } else {
         jam();
         tc_connect_free(tc, connect);

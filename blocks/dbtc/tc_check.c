@@ -99,11 +99,15 @@ void tc_check(struct block *block)
         frags += s->frag_count;
     }
     ndbrequire(frags == tc->frags.in_use);
+    uint32_t waiting = 0;
     for (struct tc_connect *c = pool_next(&tc->connects, 0); c != NULL;
          c = pool_next(&tc->connects, pool_index(c->pool.ref))) {
         ndbrequire(c->trans == REF_NONE || c->scan == REF_NONE);
+        ndbrequire(c->durable_gci == 0 || (c->trans == REF_NONE && c->scan == REF_NONE));
+        if (c->durable_gci != 0) waiting++;
         connects[ref_node(c->owner)]++;
     }
+    ndbrequire(waiting == tc->epoch.waiting);
     for (uint32_t node = 0; node <= NODE_ID_MAX; node++)
         ndbrequire(connects[node] == tc->connects_of[node]);
     for (uint32_t i = 0; i < TC_TRAINS; i++)

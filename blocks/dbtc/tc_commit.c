@@ -108,25 +108,26 @@ struct tc_op *tc_train_op(struct tc *tc, const struct signal *sig, uint32_t entr
 
 /* --- The end of a transaction. --- */
 
-static void send_answer(struct tc *tc, const struct tc_trans *trans, const struct tc_connect *connect)
+void tc_commit_answer(struct tc *tc, const struct tc_connect *connect, const struct tc_committed *committed)
 {
-    if ((trans->flags & TRANS_COMMIT_KEY) != 0) {
+    if ((committed->flags & TRANS_COMMIT_KEY) != 0) {
         jam();
         struct tckeyconf conf = {.api_connect = connect->api_connect,
-                                 .transid1 = trans->transid1,
-                                 .transid2 = trans->transid2,
-                                 .flags = KEYCONF_COMMITTED,
-                                 .gci_hi = trans->gci_hi,
-                                 .gci_lo = trans->gci_lo};
+                                 .transid1 = committed->transid1,
+                                 .transid2 = committed->transid2,
+                                 .flags = KEYCONF_COMMITTED | committed->level,
+                                 .gci_hi = committed->gci_hi,
+                                 .gci_lo = committed->gci_lo};
         sig_send(&tc->block, connect->owner, GSN_TCKEYCONF, PRIO_B, &conf);
     }
-    if ((trans->flags & TRANS_COMMIT_REQ) != 0) {
+    if ((committed->flags & TRANS_COMMIT_REQ) != 0) {
         jam();
         struct tc_commitconf conf = {.api_connect = connect->api_connect,
-                                     .transid1 = trans->transid1,
-                                     .transid2 = trans->transid2,
-                                     .gci_hi = trans->gci_hi,
-                                     .gci_lo = trans->gci_lo};
+                                     .transid1 = committed->transid1,
+                                     .transid2 = committed->transid2,
+                                     .gci_hi = committed->gci_hi,
+                                     .gci_lo = committed->gci_lo,
+                                     .flags = committed->level};
         sig_send(&tc->block, connect->owner, GSN_TC_COMMITCONF, PRIO_B, &conf);
     }
 }
@@ -139,10 +140,20 @@ static void send_answer(struct tc *tc, const struct tc_trans *trans, const struc
 static void answer_client(struct tc *tc, struct tc_trans *trans)
 {
     struct tc_connect *connect = tc_connect_get(tc, trans->connect);
-    send_answer(tc, trans, connect);
     trans->connect = REF_NONE;
     connect->trans = REF_NONE;
     connect->last_error = 0;
+    if ((trans->flags & TRANS_DURABLE) != 0) {
+        jam();
+        tc_durable_wait(tc, connect, trans);
+        return;
+    }
+    struct tc_committed committed = {.flags = trans->flags,
+                                     .transid1 = trans->transid1,
+                                     .transid2 = trans->transid2,
+                                     .gci_hi = trans->gci_hi,
+                                     .gci_lo = trans->gci_lo};
+    tc_commit_answer(tc, connect, &committed);
     tc_connect_idle(tc, connect);
 }
 
@@ -316,6 +327,15 @@ void tc_exec_TC_COMMITREQ(struct block *block, const struct signal *sig)
     }
     jam();
     trans->active_ms = now_ms(block);
+    if ((req->flags & COMMIT_DURABLE) != 0) {
+        uint32_t error = tc_durable_error(tc);
+        if (error != 0) {
+            jam();
+            tc_abort_begin(tc, trans, error, REF_NONE); /* TCROLLBACKREP answers. */
+            return;
+        }
+        trans->flags |= TRANS_DURABLE;
+    }
     trans->flags |= TRANS_COMMIT_REQ;
     tc_batch_done(tc, trans);
 }

@@ -83,10 +83,3 @@ void tc_exec_TC_EPOCH_REQ(struct block *block, const struct signal *sig)
     }
     if (!epoch->releasing) tc_epoch_release(tc);
 }
-
-void tc_exec_GCP_DURABLE_REP(struct block *block, const struct signal *sig)
-{
-    struct tc *tc = tc_of(block);
-    jam();
-    tc->epoch.durable = SIG_PAYLOAD(sig, gcp_durable_rep)->gci;
-}

@@ -94,7 +94,7 @@ static struct tckeyref refused(const struct tckeyreq *req, uint32_t error)
 static struct tc_trans *begin_trans(struct tc *tc, struct tc_connect *connect, const struct tckeyreq *req)
 {
     uint32_t error = tc_refuse_new(tc);
-    if (error == 0 && (connect->scan != REF_NONE || connect->releasing)) error = ERR_TC_INTERNAL_203;
+    if (error == 0 && (connect->scan != REF_NONE || connect->releasing || connect->durable_gci != 0)) error = ERR_TC_INTERNAL_203;
     struct tc_trans *trans = error == 0 ? pool_seize(&tc->transactions) : NULL;
     connect->last_transid1 = req->transid1;
     connect->last_transid2 = req->transid2;
@@ -239,7 +239,14 @@ void tc_exec_TCKEYREQ(struct block *block, const struct signal *sig)
     struct tc_trans *trans = trans_of_request(tc, connect, req);
     if (trans == NULL) return;
     trans->active_ms = now_ms(block);
-    uint32_t error = start_op(tc, trans, sig);
+    bool durable = (req->request_info & KEY_DURABLE) != 0;
+    uint32_t error = durable ? tc_durable_error(tc) : 0;
+    if (error != 0) {
+        jam();
+        tc_abort_begin(tc, trans, error, req->api_op);
+        return;
+    }
+    error = start_op(tc, trans, sig);
     if (error != 0 && (req->request_info & KEY_IGNORE_ERROR) == 0) {
         jam_data(error);
         tc_abort_begin(tc, trans, error, req->api_op);
@@ -251,6 +258,7 @@ void tc_exec_TCKEYREQ(struct block *block, const struct signal *sig)
         send_tckeyref(tc, sig->sender, &ref);
     }
     if ((req->request_info & KEY_COMMIT) != 0) trans->flags |= TRANS_EXECUTE | TRANS_COMMIT_KEY;
+    if (durable) trans->flags |= TRANS_DURABLE;
     if ((req->request_info & KEY_EXECUTE) != 0) trans->flags |= TRANS_EXECUTE;
     tc_batch_done(tc, trans);
 }

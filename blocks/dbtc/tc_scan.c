@@ -196,7 +196,8 @@ static uint32_t check_scan(struct tc *tc, const struct signal *sig, struct tc_co
     const struct scan_tabreq *req = SIG_PAYLOAD(sig, scan_tabreq);
     uint32_t error = tc_refuse_new(tc);
     if (error != 0) return error;
-    if (connect->trans != REF_NONE || connect->scan != REF_NONE || connect->releasing) return ERR_TC_INTERNAL_203;
+    if (connect->trans != REF_NONE || connect->scan != REF_NONE || connect->releasing || connect->durable_gci != 0)
+        return ERR_TC_INTERNAL_203;
     if (key_lock_mode(req->request_info) > LOCK_COMMITTED) return ERR_TC_INTERNAL_203;
     if (sig->section[0].size > ATTR_READ_MAX) return ERR_READS_TOO_MANY;
     return tc_client_slow(tc, sig->sender) ? ERR_SEND_BUFFER_FULL : 0;

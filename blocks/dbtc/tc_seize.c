@@ -41,7 +41,7 @@ void tc_exec_TCSEIZEREQ(struct block *block, const struct signal *sig)
 void tc_connect_free(struct tc *tc, struct tc_connect *connect)
 {
     uint32_t node = ref_node(connect->owner);
-    ndbrequire(connect->trans == REF_NONE && connect->scan == REF_NONE);
+    ndbrequire(connect->trans == REF_NONE && connect->scan == REF_NONE && connect->durable_gci == 0);
     ndbrequire(tc->connects_of[node] > 0);
     tc->connects_of[node]--;
     pool_release(&tc->connects, connect);
@@ -84,6 +84,8 @@ void tc_exec_TCRELEASEREQ(struct block *block, const struct signal *sig)
         struct tc_scan *scan = pool_find(&tc->scans, connect->scan);
         ndbrequire(scan != NULL);
         tc_scan_close(tc, scan, 0, false);
+    } else if (connect->durable_gci != 0) {
+        jam(); /* When the client has been answered. */
     } else {
         jam();
         tc_connect_idle(tc, connect);

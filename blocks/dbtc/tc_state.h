@@ -53,6 +53,10 @@ struct tc_connect {
     uint32_t last_error;    /* Why it was aborted, 0 = it was not. */
     uint32_t releasing;     /* TCRELEASEREQ waits for the end of transaction or scan. */
     uint32_t release_data;
+    uint32_t durable_gci;   /* A committed transaction waits to become durable; 0 = none. */
+    uint32_t durable_lo;
+    uint32_t durable_flags; /* enum tc_trans_flags: which answer is due. */
+    uint32_t durable_next;  /* The next one that waits. */
 };
 
 /*
@@ -69,6 +73,7 @@ enum tc_trans_flags {
     TRANS_COMMIT_REQ = 1u << 2,   /* TC_COMMITCONF is due. */
     TRANS_ROLLBACK_REQ = 1u << 3, /* TCROLLBACKCONF is due. */
     TRANS_ROLLBACK_REP = 1u << 4, /* TCROLLBACKREP is due: it was not the client who ended it. */
+    TRANS_DURABLE = 1u << 6,      /* The answer waits for the commit's GCI. */
     TRANS_HANGS = 1u << 5,        /* The sanity timer has reported it. */
 };
 
@@ -183,6 +188,7 @@ enum tc_work {
     TC_WORK_TIMER,      /* index: records done; which: 0 transactions, 1 scans */
     TC_WORK_TRAINS,     /* sends the trains that have been collected */
     TC_WORK_RELEASE,    /* begins with the commits that were held back */
+    TC_WORK_DURABLE,    /* which: list; answers those whose GCI is durable */
     TC_WORK_DRAIN,      /* looks again whether all work has ended */
 };
 
@@ -206,6 +212,16 @@ struct tc_train {
     struct train_entry entry[TRAIN_ENTRIES_MAX];
 };
 
+/* What a client is told about a commit. */
+struct tc_committed {
+    uint32_t flags; /* enum tc_trans_flags: which answers are due. */
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t gci_hi;
+    uint32_t gci_lo;
+    uint32_t level; /* KEYCONF_DURABLE, or 0 */
+};
+
 /* Commits by epoch. An older one than the last ended before the newest could begin. */
 struct tc_epoch {
     bool hold;               /* Commits wait for the next epoch. */
@@ -217,6 +233,12 @@ struct tc_epoch {
     uint32_t answer_sender;  /* DIH waits for committing_old == 0; 0 = nobody. */
     uint32_t answer_data;
     uint32_t durable;        /* Newest durable GCI. */
+    uint32_t forced;         /* DIH was asked to close GCIs up to this. */
+    uint32_t waiting;        /* Connects in the lists below. */
+    struct {
+        uint32_t first;
+        uint32_t last;
+    } wait[2]; /* By gci & 1: only two GCIs in a row can be waited for. */
 };
 
 struct tc {
@@ -294,6 +316,7 @@ void tc_exec_COMMITTED(struct block *block, const struct signal *sig);
 void tc_exec_COMPLETED(struct block *block, const struct signal *sig);
 void tc_commit_begin(struct tc *tc, struct tc_trans *trans);
 void tc_commit_start(struct tc *tc, struct tc_trans *trans); /* Now, with the current epoch. */
+void tc_commit_answer(struct tc *tc, const struct tc_connect *connect, const struct tc_committed *committed);
 void tc_commit_step(struct tc *tc, struct tc_trans *trans);
 void tc_complete_step(struct tc *tc, struct tc_trans *trans);
 void tc_train_begin(struct tc_train *train, struct tc *tc, uint32_t gsn, const struct tc_trans *trans);
@@ -311,6 +334,11 @@ void tc_epoch_old_done(struct tc *tc);
 void tc_exec_GCP_HOLD_REQ(struct block *block, const struct signal *sig);
 void tc_exec_TC_EPOCH_REQ(struct block *block, const struct signal *sig);
 void tc_exec_GCP_DURABLE_REP(struct block *block, const struct signal *sig);
+
+/* tc_durable.c */
+uint32_t tc_durable_error(const struct tc *tc); /* 0, or why nothing can become durable. */
+void tc_durable_wait(struct tc *tc, struct tc_connect *connect, const struct tc_trans *trans);
+void tc_durable_step(struct tc *tc, uint32_t list);
 
 /* A transaction begins to commit, in the current epoch. */
 static inline void tc_epoch_enter(struct tc *tc, struct tc_trans *trans)

@@ -325,7 +325,9 @@ enum ndb_lock_mode {
     NDB_COMMITTED_READ = 2 /* No lock; sees the newest committed row, and not what this transaction has changed. */
 };
 
-enum ndb_execute_type { NDB_NO_COMMIT = 1, NDB_COMMIT = 2, NDB_ROLLBACK = 3 };
+/* NDB_COMMIT: answered when all replicas have the commit in memory. NDB_COMMIT_DURABLE: when it is on their disks too, so that it
+   survives the loss of the whole cluster; commits that wait at the same time share the writes. */
+enum ndb_execute_type { NDB_NO_COMMIT = 1, NDB_COMMIT = 2, NDB_ROLLBACK = 3, NDB_COMMIT_DURABLE = 4 };
 
 enum ndb_operation_flags {
     NDB_OP_IGNORE_ERROR = 1,   /* A refused operation leaves the transaction alive. The default of reads. */
@@ -396,6 +398,8 @@ NDB_API const struct ndb_operation *ndb_transaction_error_operation(const struct
 NDB_API const ndb_error_t *ndb_operation_error(const struct ndb_operation *operation);
 /* 64-bit epoch of the commit (GCI in the high half), 0 before. */
 NDB_API uint64_t ndb_transaction_epoch(const struct ndb_transaction *transaction);
+/* 1: the commit is known to be on the disks of all replicas; 0: in their memory only, or not committed. */
+NDB_API int ndb_transaction_durable(const struct ndb_transaction *transaction);
 /* API block << 52 | node id << 40 | counter, as other reports of the cluster show it. */
 NDB_API uint64_t ndb_transaction_id(const struct ndb_transaction *transaction);
 /* The data node that coordinates it, 0 before the first execute. */

@@ -1,6 +1,7 @@
 /* epochs.c -- what must hold of epochs: per node, per row, per transaction, and between what clients saw one after the other. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
+#include "blocks/dbdih/dih_state.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/dbtc/tc_state.h"
 #include "signals/gcp.h"
@@ -16,8 +17,26 @@ static uint64_t epoch_of(uint32_t hi, uint32_t lo)
 void epochs_begin(struct session *session, enum api_execute type, api_tx_done done)
 {
     session->done = done;
-    session->commits = type == API_COMMIT;
+    session->commits = type == API_COMMIT || type == API_COMMIT_DURABLE;
+    session->durable = type == API_COMMIT_DURABLE;
     session->epoch_floor = session->client->run->epochs.acked;
+}
+
+/* A commit that asked for the disk is answered when every system file says that its GCI is restorable. */
+static void check_durable(struct run *run, const struct session *session, const struct api_tx *tx)
+{
+    uint32_t gci = (uint32_t)(api_tx_epoch(tx) >> 32);
+    bool durable = api_tx_durable(tx);
+    for (uint32_t i = 0; durable && i < run->swarm.data_nodes; i++) {
+        struct node *node = sim_node(run->world, data_node_id(run, i));
+        if (node == NULL) continue;
+        const struct dih *dih = (const struct dih *)(const void *)node_block(node, BLOCK_DBDIH, 0);
+        durable = dih->sysfile.now.gci >= gci;
+    }
+    run->epochs.durable++;
+    if (!durable)
+        run_fail(run, SIM_CORRECTNESS, "session %u: a commit of GCI %u is not durable as it was asked to be", session->no,
+                 gci);
 }
 
 void epochs_executed(void *context, struct api_tx *tx)
@@ -31,6 +50,7 @@ void epochs_executed(void *context, struct api_tx *tx)
             run_fail(run, SIM_CORRECTNESS, "session %u: a transaction has epoch %llx after one of %llx was answered",
                      session->no, (unsigned long long)epoch, (unsigned long long)session->epoch_floor);
         if (epoch > run->epochs.acked) run->epochs.acked = epoch;
+        if (session->durable && session->writes) check_durable(run, session, tx);
     }
     session->done(session, tx);
 }

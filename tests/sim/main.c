@@ -22,6 +22,7 @@ struct arguments {
     bool quiet;
     bool twice;
     bool verbose;
+    bool disk;
     uint64_t until;
     const char *trace;
     const char *plan;
@@ -29,7 +30,7 @@ struct arguments {
 };
 
 enum { OPT_SEED = 's', OPT_SEEDS = 'S', OPT_JOBS = 'j', OPT_TRACE = 't', OPT_UNTIL = 'u', OPT_HASH = 'H',
-       OPT_PLAN = 'p', OPT_TWICE = 'T', OPT_VERBOSE = 'v' };
+       OPT_PLAN = 'p', OPT_TWICE = 'T', OPT_VERBOSE = 'v', OPT_DISK = 'd' };
 
 static const struct argp_option options[] = {
     {"seed", OPT_SEED, "N", 0, "Run this seed", 0},
@@ -40,6 +41,7 @@ static const struct argp_option options[] = {
     {"hash", OPT_HASH, NULL, 0, "Print seed and trace hash only", 0},
     {"plan", OPT_PLAN, "FILE", 0, "Faults from this file instead of drawn ones; the file may name the seed", 0},
     {"twice", OPT_TWICE, NULL, 0, "Run every seed twice, with other fillings of fresh memory, and compare", 0},
+    {"disk", OPT_DISK, NULL, 0, "The nodes have files; some commits ask for durability", 0},
     {"verbose", OPT_VERBOSE, NULL, 0, "Print the nodes' logs", 0},
     {0},
 };
@@ -75,6 +77,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         break;
     case OPT_TWICE:
         arguments->twice = true;
+        break;
+    case OPT_DISK:
+        arguments->disk = true;
         break;
     case OPT_VERBOSE:
         arguments->verbose = true;
@@ -183,6 +188,10 @@ static int run_one(const struct arguments *arguments, const struct sim_plan *pla
         run->plan_given = true;
     }
     swarm_draw(&run->swarm, seed);
+    if (arguments->disk) {
+        run->swarm.disk = true;
+        run->swarm.config.diskless = 0;
+    }
     swarm_print(&run->swarm, text, sizeof text);
     if (!arguments->quiet && !arguments->hash) printf("seed %llu: %s\n", (unsigned long long)seed, text);
     run_seed(run);

@@ -22,6 +22,7 @@ struct swarm {
     uint64_t seed;
     uint32_t data_nodes, replicas, ldm, tc;
     bool split, tiny, small_data;
+    bool disk; /* The nodes have files; some commits ask for durability. */
     uint32_t id_first, id_step;
     uint32_t clients, sessions, jobs; /* Jobs per session. */
     uint32_t weight[WORK_COUNT];
@@ -117,6 +118,7 @@ struct session {
     bool rollback;
     enum lock_mode lock;
     struct api_tx *tx;
+    bool durable; /* The execute under way asks for the disk. */
     bool commits; /* The execute under way asks for the commit, */
     uint64_t epoch_floor; /* and this was the newest epoch that any client knew of. */
     api_tx_done done;
@@ -155,6 +157,7 @@ struct row_epoch {
 struct epochs {
     uint64_t acked; /* Newest that a client was told. */
     uint64_t begun; /* Over all nodes. */
+    uint64_t durable; /* Commits that were answered as durable. */
     uint64_t node[NODE_ID_MAX + 1];
     struct row_epoch row[1u << EPOCH_ROWS_BITS];
 };

@@ -232,6 +232,7 @@ void session_execute(struct session *session, enum api_execute type, api_tx_done
     struct run *run = session->client->run;
     uint32_t timeout = SESSION_TIMEOUT_MS;
     if (rng_chance(work_rng(run), 1, 50)) timeout = 1 + (uint32_t)rng_below(work_rng(run), 30);
+    if (run->swarm.disk && type == API_COMMIT && rng_chance(work_rng(run), 1, 4)) type = API_COMMIT_DURABLE;
     epochs_begin(session, type, done);
     uint32_t error = api_tx_execute(session->tx, type, timeout, epochs_executed, session);
     if (error == 0) return;

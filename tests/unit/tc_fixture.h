@@ -504,8 +504,8 @@ static inline void t_op(struct trx *trx, uint32_t api_op, uint32_t info, uint32_
 
 static inline void t_commit(struct trx *trx)
 {
-    struct tc_commitreq req = {trx->connect, trx->transid1, trx->transid2};
-    c_send(trx->world, trx->client, trx->node, GSN_TC_COMMITREQ, &req, 3, NULL, 0);
+    struct tc_commitreq req = {.tc_connect = trx->connect, .transid1 = trx->transid1, .transid2 = trx->transid2};
+    c_send(trx->world, trx->client, trx->node, GSN_TC_COMMITREQ, &req, sizeof req / 4u, NULL, 0);
 }
 
 static inline void t_rollback(struct trx *trx)

@@ -1,0 +1,260 @@
+/* test_tc_epoch.c -- TC's part of the epoch protocol: commits held back, counted, and answered when they are durable. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "signals/gcp.h"
+#include "tests/unit/tc_fixture.h"
+
+static struct world w;
+static struct trx trx;
+
+/* Stands for DIH. */
+struct dih_stub {
+    struct block block;
+    uint32_t holds;    /* GCP_HOLD_CONF */
+    uint32_t finished; /* TC_EPOCH_CONF */
+    uint32_t forced;   /* Of GCP_FORCE_ORD. */
+    uint32_t forces;
+};
+static struct dih_stub *stub;
+
+static void stub_exec_GCP_HOLD_CONF(struct block *block, const struct signal *sig)
+{
+    (void)sig;
+    ((struct dih_stub *)(void *)block)->holds++;
+}
+static void stub_exec_TC_EPOCH_CONF(struct block *block, const struct signal *sig)
+{
+    (void)sig;
+    ((struct dih_stub *)(void *)block)->finished++;
+}
+static void stub_exec_GCP_FORCE_ORD(struct block *block, const struct signal *sig)
+{
+    struct dih_stub *self = (struct dih_stub *)(void *)block;
+    self->forced = SIG_PAYLOAD(sig, gcp_force_ord)->gci;
+    self->forces++;
+}
+static const struct handler stub_handlers[] = {
+    HANDLER(stub, GCP_HOLD_CONF, gcp_hold_conf),
+    HANDLER(stub, TC_EPOCH_CONF, tc_epoch_conf),
+    HANDLER(stub, GCP_FORCE_ORD, gcp_force_ord),
+};
+static const struct block_type stub_type = {"DBDIH", BLOCK_DBDIH, stub_handlers, 3, NULL};
+
+/* `files`: only TC is told so, there is no disk here. */
+static void begin(bool files)
+{
+    w_start(&w, 1, 2, NULL);
+    if (files) ((struct node_config *)(uintptr_t)node_config_of(w.n[1].node))->diskless = 0;
+    stub = (struct dih_stub *)(void *)block_create(node_thread(w.n[1].node, 0), &stub_type, 0, sizeof(struct dih_stub));
+    w_table(&w, 1, 0);
+    trx = t_new(&w, CLIENT, 1);
+}
+static int setup(void **state)
+{
+    (void)state;
+    begin(false);
+    return 0;
+}
+static int setup_files(void **state)
+{
+    (void)state;
+    begin(true);
+    return 0;
+}
+static int teardown(void **state)
+{
+    (void)state;
+    node_check(w.n[1].node);
+    assert_int_equal(c_left(&w), 0);
+    w_stop(&w);
+    return 0;
+}
+
+#define TO_TC(gsn, signal)                                                                         \
+    do {                                                                                           \
+        sig_send(&stub->block, block_ref(1, BLOCK_DBTC, 1), gsn, PRIO_A, signal);                  \
+        w_run(&w);                                                                                 \
+    } while (0)
+
+static void hold(void)
+{
+    struct gcp_hold_req req = {.sender_data = 1};
+    TO_TC(GSN_GCP_HOLD_REQ, &req);
+}
+static void epoch(uint32_t hi, uint32_t lo)
+{
+    struct tc_epoch_req req = {.sender_data = 2, .gci_hi = hi, .gci_lo = lo};
+    TO_TC(GSN_TC_EPOCH_REQ, &req);
+}
+static void durable(uint32_t gci)
+{
+    struct gcp_durable_rep rep = {.gci = gci};
+    TO_TC(GSN_GCP_DURABLE_REP, &rep);
+}
+static void write_row(struct trx *t, uint32_t key, uint32_t flags)
+{
+    t_next(t);
+    t_op(t, key, INFO(OP_WRITE, flags), key, key);
+    w_run(&w);
+}
+static struct tckeyconf keyconf(void)
+{
+    const struct signal *sig = c_take(&w, GSN_TCKEYCONF);
+    assert_non_null(sig);
+    return *SIG_PAYLOAD(sig, tckeyconf);
+}
+
+static void test_commits_wait_for_the_next_epoch(void **state)
+{
+    (void)state;
+    write_row(&trx, 1, WRITE_ALL);
+    assert_int_equal(keyconf().gci_hi, 1);
+    hold();
+    assert_int_equal(stub->holds, 1);
+    struct trx other[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        other[i] = t_new(&w, CLIENT, 1);
+        write_row(&other[i], 10 + i, WRITE_ALL);
+    }
+    assert_null(c_take(&w, GSN_TCKEYCONF));
+    node_check(w.n[1].node);
+    epoch(4, 2);
+    assert_int_equal(stub->finished, 1); /* Nothing of the old epoch was under way. */
+    for (uint32_t i = 0; i < 3; i++) {
+        struct tckeyconf conf = keyconf();
+        assert_int_equal(conf.transid1, other[i].transid1); /* In order. */
+        assert_int_equal(conf.gci_hi, 4);
+        assert_int_equal(conf.gci_lo, 2);
+    }
+    c_expect_row(&w, 11, 11);
+}
+
+static void test_epoch_ends_when_its_commits_have_ended(void **state)
+{
+    (void)state;
+    node_block(w.n[1].node, BLOCK_DBTC, 1)->error_insert = 8002; /* COMMIT 50 ms late. */
+    write_row(&trx, 1, WRITE_ALL);
+    hold();
+    epoch(1, 1);
+    assert_int_equal(stub->holds, 1);
+    assert_int_equal(stub->finished, 0);
+    node_check(w.n[1].node);
+    node_block(w.n[1].node, BLOCK_DBTC, 1)->error_insert = 0;
+    w.now += 60;
+    w_run(&w);
+    assert_int_equal(stub->finished, 1);
+    assert_int_equal(keyconf().gci_lo, 0); /* It keeps the epoch in which it began to commit. */
+}
+
+static void test_held_commit_outlives_its_client(void **state)
+{
+    (void)state;
+    hold();
+    write_row(&trx, 1, WRITE_ALL);
+    struct api_failreq req = {.sender_data = 1, .node = CLIENT};
+    w_self(&w, 1, BLOCK_DBTC, 1, GSN_API_FAILREQ, &req, 2, NULL, 0);
+    w_run(&w);
+    assert_int_equal(w_driver(&w, 1)->api_failed, 0);
+    epoch(2, 0);
+    assert_int_equal(w_driver(&w, 1)->api_failed, 1);
+    assert_int_equal(keyconf().gci_hi, 2);
+    c_expect_row(&w, 1, 1);
+}
+
+static void test_durable_answer_waits_for_its_gci(void **state)
+{
+    (void)state;
+    struct trx other = t_new(&w, CLIENT, 1);
+    write_row(&trx, 1, WRITE_ALL | KEY_DURABLE);
+    assert_null(c_take(&w, GSN_TCKEYCONF));
+    assert_int_equal(stub->forced, 1);
+    c_expect_row(&w, 1, 1); /* Committed, and no lock is left. */
+    write_row(&other, 2, WRITE_ALL);
+    assert_int_equal(keyconf().flags, KEYCONF_COMMITTED); /* Who does not ask does not wait. */
+    write_row(&other, 1, KEY_START | KEY_EXECUTE);
+    t_expect_keyconf(&other, 0);
+    struct tc_commitreq req = {other.connect, other.transid1, other.transid2, COMMIT_DURABLE};
+    c_send(&w, CLIENT, 1, GSN_TC_COMMITREQ, &req, sizeof req / 4u, NULL, 0);
+    w_run(&w);
+    assert_null(c_take(&w, GSN_TC_COMMITCONF));
+    assert_int_equal(stub->forces, 1); /* Once per GCI. */
+    hold();
+    epoch(2, 0);
+    struct trx later = t_new(&w, CLIENT, 1);
+    write_row(&later, 3, WRITE_ALL | KEY_DURABLE);
+    node_check(w.n[1].node);
+    durable(1);
+    struct tckeyconf conf = keyconf();
+    assert_int_equal(conf.transid1, trx.transid1);
+    assert_int_equal(conf.flags, KEYCONF_COMMITTED | KEYCONF_DURABLE);
+    assert_int_equal(conf.gci_hi, 1);
+    const struct signal *sig = c_take(&w, GSN_TC_COMMITCONF);
+    assert_non_null(sig);
+    assert_int_equal(SIG_PAYLOAD(sig, tc_commitconf)->flags, KEYCONF_DURABLE);
+    assert_null(c_take(&w, GSN_TCKEYCONF));
+    hold();
+    epoch(3, 0);
+    durable(2);
+    assert_int_equal(keyconf().gci_hi, 2);
+    write_row(&trx, 4, WRITE_ALL); /* The record can be used again. */
+    assert_int_equal(keyconf().gci_hi, 3);
+}
+
+static void test_many_wait_and_some_go(void **state)
+{
+    (void)state;
+    struct trx many[150];
+    for (uint32_t i = 0; i < 150; i++) {
+        many[i] = t_new(&w, i % 2 == 0 ? CLIENT : CLIENT_TWO, 1);
+        write_row(&many[i], 100 + i, WRITE_ALL | KEY_DURABLE);
+    }
+    /* While it waits the record is taken, and it is released only after the answer. */
+    t_next(&many[0]);
+    t_op(&many[0], 7, INFO(OP_INSERT, WRITE_ALL), 7, 7);
+    w_run(&w);
+    t_expect_rolled_back(&many[0], ERR_TC_INTERNAL_203, 7);
+    struct tcreleasereq release = {.tc_connect = many[2].connect, .sender_data = 5};
+    c_send(&w, CLIENT, 1, GSN_TCRELEASEREQ, &release, 2, NULL, 0);
+    struct api_failreq req = {.sender_data = 1, .node = CLIENT_TWO};
+    w_self(&w, 1, BLOCK_DBTC, 1, GSN_API_FAILREQ, &req, 2, NULL, 0);
+    w_run(&w);
+    assert_null(c_take(&w, GSN_TCRELEASECONF));
+    assert_int_equal(w_driver(&w, 1)->api_failed, 0);
+    hold();
+    epoch(2, 0);
+    durable(1);
+    uint32_t confs = 0;
+    while (c_take(&w, GSN_TCKEYCONF) != NULL)
+        confs++;
+    assert_int_equal(confs, 150);
+    assert_non_null(c_take(&w, GSN_TCRELEASECONF));
+    assert_int_equal(w_driver(&w, 1)->api_failed, 1);
+}
+
+static void test_without_files_nothing_is_durable(void **state)
+{
+    (void)state;
+    write_row(&trx, 1, WRITE_ALL | KEY_DURABLE);
+    t_expect_rolled_back(&trx, ERR_NO_FILES_NOT_DURABLE, 1);
+    write_row(&trx, 2, KEY_START | KEY_EXECUTE);
+    t_expect_keyconf(&trx, 0);
+    struct tc_commitreq req = {trx.connect, trx.transid1, trx.transid2, COMMIT_DURABLE};
+    c_send(&w, CLIENT, 1, GSN_TC_COMMITREQ, &req, sizeof req / 4u, NULL, 0);
+    w_run(&w);
+    t_expect_rolled_back(&trx, ERR_NO_FILES_NOT_DURABLE, 0);
+    c_expect_none(&w, 1);
+    c_expect_none(&w, 2);
+    assert_int_equal(stub->forces, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_commits_wait_for_the_next_epoch, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_epoch_ends_when_its_commits_have_ended, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_held_commit_outlives_its_client, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_durable_answer_waits_for_its_gci, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_many_wait_and_some_go, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_without_files_nothing_is_durable, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
