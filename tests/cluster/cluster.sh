@@ -17,27 +17,19 @@ MGM_PID=
 CS=
 FAILED=0
 
-# ours PID...: those that still run one of the cluster's programs. The number of a process that has ended may be
+# ours PID...: prints those that still run one of the cluster's programs. The number of a process that has ended may be
 # another's by now.
 ours() {
     local pid
     for pid in "$@"; do
-        case "$(tr '\0' ' ' <"/proc/$pid/cmdline")" in
-        */ndbmtd\ * | */ndb_* | */bench_* | */example_* | */*_client\ *) echo "$pid" ;;
+        case "$(readlink "/proc/$pid/exe")" in
+        "$(readlink -f "$BIN")"/*) echo "$pid" ;;
         esac
     done 2>/dev/null
 }
 
-# Is this process still one of ours? A number may have gone to somebody else since.
-ours() {
-    case "$(readlink "/proc/${1:-0}/exe")" in
-    "$(readlink -f "$BIN")"/*) return 0 ;;
-    esac
-    return 1
-}
-
 cleanup() {
-    local code=$? pid child pid
+    local code=$? pid
     trap - EXIT
     exec 2>/dev/null
     kill "$GUARD"
