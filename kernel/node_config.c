@@ -18,6 +18,7 @@ void node_config_defaults(struct node_config *config)
     config->start_partial_timeout_ms = 30000;
     config->epoch_ms = 100;
     config->gci_ms = 2000;
+    config->lcp_growth_log2 = 20;
     config->diskless = 1;
     config->memory.pages_max[RG_DATA] = 98 * PAGES_PER_MB;
     config->memory.pages_max[RG_TRANSACTION] = 64 * PAGES_PER_MB;

@@ -39,6 +39,7 @@ struct node_config {
     uint32_t inactive_timeout_ms;       /* TransactionInactiveTimeout: 0 = for ever. */
     uint32_t epoch_ms;                  /* TimeBetweenEpochs: between micro-epochs. */
     uint32_t gci_ms;                    /* TimeBetweenGlobalCheckpoints. */
+    uint32_t lcp_growth_log2;           /* TimeBetweenLocalCheckpoints: 4-byte words of log, as a power of two. */
     uint32_t start_partial_timeout_ms;  /* StartPartialTimeout: 0 = for ever. */
     uint32_t no_start;                  /* 1: waits for START_ORD before phase 0 (a restart with -n). */
 

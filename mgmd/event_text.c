@@ -22,6 +22,8 @@ static const struct event_kind kinds[] = {
     {EVENT_CONNECTED_API_VERSION, "ConnectedApiVersion", C(CONNECTION), 8, S(INFO)},
     {EVENT_GLOBAL_CHECKPOINT_STARTED, "GlobalCheckpointStarted", C(CHECKPOINT), 9, S(INFO)},
     {EVENT_GLOBAL_CHECKPOINT_COMPLETED, "GlobalCheckpointCompleted", C(CHECKPOINT), 10, S(INFO)},
+    {EVENT_LOCAL_CHECKPOINT_STARTED, "LocalCheckpointStarted", C(CHECKPOINT), 7, S(INFO)},
+    {EVENT_LOCAL_CHECKPOINT_COMPLETED, "LocalCheckpointCompleted", C(CHECKPOINT), 8, S(INFO)},
     {EVENT_START_STARTED, "NDBStartStarted", C(STARTUP), 1, S(INFO)},
     {EVENT_START_COMPLETED, "NDBStartCompleted", C(STARTUP), 1, S(INFO)},
     {EVENT_START_PHASE_COMPLETED, "StartPhaseCompleted", C(STARTUP), 4, S(INFO)},
@@ -146,6 +148,13 @@ void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *t
         return;
     case EVENT_GLOBAL_CHECKPOINT_COMPLETED:
         (void)snprintf(line, size, "Global checkpoint %u completed", data[0]);
+        return;
+    case EVENT_LOCAL_CHECKPOINT_STARTED:
+        (void)snprintf(line, size, "Local checkpoint %u started. Keep GCI = %u oldest restorable GCI = %u", data[0],
+                       data[1], data[2]);
+        return;
+    case EVENT_LOCAL_CHECKPOINT_COMPLETED:
+        (void)snprintf(line, size, "Local checkpoint %u completed", data[0]);
         return;
     case EVENT_START_STARTED:
         format_version("Start initiated", data[0], line, size);

@@ -4,8 +4,10 @@
 #include "blocks/dbdih/dih_state.h"
 #include "signals/errors.h"
 #include "signals/management.h"
+#include "signals/redo.h"
 
 #define MONITOR_MS 1000u
+#define DUMP_LCP   7099u /* A local checkpoint now. */
 #define DUMP_EPOCH 7110u /* A new micro-epoch now. */
 #define DUMP_GCI   7111u /* Close the GCI now. */
 
@@ -46,6 +48,7 @@ static void dih_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
     ndbrequire(list->size % MEMBER_WORDS == 0);
     jam();
     gcp_master_stop(dih);
+    lcp_master_stop(dih);
     gcp_node_reset(dih);
     dih->incarnation = rep->incarnation;
     dih->president = rep->president;
@@ -88,6 +91,7 @@ static void dih_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
     (void)sig;
     jam();
     gcp_master_stop(dih);
+    lcp_master_stop(dih);
 }
 
 static void dih_exec_CONTINUEB(struct block *block, const struct signal *sig)
@@ -101,6 +105,7 @@ static void dih_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case DIH_WORK_MONITOR:
         gcp_master_monitor(dih);
         gcp_node_monitor(dih);
+        lcp_node_monitor(dih);
         dih_work_later(dih, DIH_WORK_MONITOR, 0, MONITOR_MS);
         return;
     default:
@@ -138,13 +143,17 @@ static void dump_groups(const struct dih *dih)
     }
 }
 
-/* DUMP 16: node groups. 7110, 7111: a new epoch or GCI at once; also tells where the protocol is. */
+/* DUMP 16: node groups. 7099: a local checkpoint at once. 7110, 7111: a new epoch or GCI at once; also tells where the protocol is. */
 static void dih_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
     const struct gcp_node *node = &dih->gcp_node;
     uint32_t code = SIG_PAYLOAD(sig, dump_state_ord)->data[0];
     jam_data(code);
+    if (code == DUMP_LCP) {
+        lcp_node_want(dih, LCP_BY_OPERATOR);
+        return;
+    }
     if (code != DUMP_EPOCH && code != DUMP_GCI) {
         dump_groups(dih);
         return;
@@ -182,6 +191,12 @@ static const struct handler dih_handlers[] = {
     HANDLER(dih, GCP_FLUSH_REQ, gcp_flush_req),
     HANDLER(dih, SYSFILE_INFO_REQ, sysfile_info_req),
     HANDLER(dih, SYSFILE_START_REQ, sysfile_start_req),
+    HANDLER(dih, LCP_WANTED_ORD, lcp_wanted_ord),
+    HANDLER(dih, LCP_NODE_REQ, lcp_node_req),
+    HANDLER(dih, LCP_NODE_CONF, lcp_node_conf),
+    HANDLER(dih, LCP_PART_CONF, lcp_part_conf),
+    HANDLER(dih, LCP_USABLE_CONF, lcp_usable_conf),
+    HANDLER(dih, REDO_STATUS_CONF, redo_status_conf),
     HANDLER(dih, FSOPENCONF, fsopenconf),
     HANDLER(dih, FSOPENREF, fs_ref),
     HANDLER(dih, FSREADCONF, fs_io_conf),

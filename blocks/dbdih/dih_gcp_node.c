@@ -241,6 +241,7 @@ void dih_exec_GCP_NODE_DURABLE_REP(struct block *block, const struct signal *sig
     to_instances(dih, BLOCK_DBTC, GSN_GCP_DURABLE_REP, &out, sizeof(out) / 4u);
     to_instances(dih, BLOCK_DBLQH, GSN_GCP_DURABLE_REP, &out, sizeof(out) / 4u);
     if (node->flush_sender != 0 && node->flush_gci <= node->durable) flush_done(dih);
+    lcp_node_durable(dih);
 }
 
 /* --- Somebody waits for durability. --- */

@@ -8,6 +8,7 @@
 #include "signals/dih.h"
 #include "signals/fs.h"
 #include "signals/gcp.h"
+#include "signals/lcp.h"
 #include "signals/qmgr.h"
 #include "signals/start.h"
 #include "signals/table_def.h"
@@ -125,6 +126,40 @@ struct dih_sysfile {
     struct sysfile now;
 };
 
+/* --- Local checkpoints. --- */
+
+/* The president's part. A round is one for the whole cluster. */
+struct lcp_master {
+    uint32_t lcp_id; /* Under way; 0 = none. */
+    uint32_t wanted; /* enum lcp_reason: another one afterwards. */
+    struct node_mask waiting;
+    uint64_t begin_ms;
+    uint32_t fragments;
+    uint32_t failed;
+    uint32_t kbytes;
+};
+
+/*
+ * IDLE --LCP_NODE_REQ--> WRITING --all BACKUPs--> DURABLE_WAIT --end GCI is durable--> CLEANING --all BACKUPs--> IDLE
+ */
+enum lcp_node_state { LCPN_IDLE = 0, LCPN_WRITING, LCPN_DURABLE_WAIT, LCPN_CLEANING };
+
+/* What every node does. */
+struct lcp_node {
+    uint32_t state; /* enum lcp_node_state */
+    uint32_t master; /* Whose round it is: its DIH. */
+    struct lcp_node_conf result;
+    uint32_t end_gci;
+    struct node_mask waiting; /* BACKUP instances. */
+    uint32_t next_master; /* A round that comes afterwards; 0 = none. */
+    struct lcp_node_req next;
+    /* The logs' figures of the last second. */
+    uint32_t fill;
+    uint64_t bytes_sum;
+    uint64_t bytes;
+    uint64_t bytes_then; /* When the last round began. */
+};
+
 /* A wait of the epoch protocol that has lasted `ms` is reported after GCP_LATE_S seconds, and then after twice the time. */
 #define GCP_LATE_S 4u
 static inline bool gcp_late(uint64_t ms, uint32_t *warned)
@@ -150,6 +185,8 @@ struct dih {
     uint32_t restart_gci; /* The newest GCI of the data that the cluster started with. */
     struct gcp_master gcp_master;
     struct gcp_node gcp_node;
+    struct lcp_master lcp_master;
+    struct lcp_node lcp_node;
     struct dih_sysfile sysfile;
     struct node_mask members;
     uint32_t ldm_count[NODE_ID_MAX + 1];
@@ -221,6 +258,20 @@ void dih_exec_GCP_SAVECONF(struct block *block, const struct signal *sig);
 void dih_exec_GCP_SAVEREF(struct block *block, const struct signal *sig);
 void dih_exec_GCP_FORCE_ORD(struct block *block, const struct signal *sig);
 void dih_exec_GCP_FLUSH_REQ(struct block *block, const struct signal *sig);
+
+/* dih_lcp_master.c */
+void lcp_master_stop(struct dih *dih);
+void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig);
+void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig);
+
+/* dih_lcp_node.c */
+void lcp_node_want(struct dih *dih, uint32_t reason); /* Asks the master for a round: enum lcp_reason. */
+void lcp_node_durable(struct dih *dih);               /* gcp_node.durable has moved. */
+void lcp_node_monitor(struct dih *dih);
+void dih_exec_LCP_NODE_REQ(struct block *block, const struct signal *sig);
+void dih_exec_LCP_PART_CONF(struct block *block, const struct signal *sig);
+void dih_exec_LCP_USABLE_CONF(struct block *block, const struct signal *sig);
+void dih_exec_REDO_STATUS_CONF(struct block *block, const struct signal *sig);
 
 /* dih_sysfile.c */
 void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data);

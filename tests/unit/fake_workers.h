@@ -10,6 +10,7 @@
 #include "blocks/qmgr/qmgr_block.h"
 #include "signals/api_reg.h"
 #include "signals/gcp.h"
+#include "signals/redo.h"
 #include "signals/local_table.h"
 #include "signals/start.h"
 #include "tests/unit/fake_cluster.h"
@@ -83,6 +84,12 @@ static void fake_exec_TC_EPOCH_REQ(struct block *block, const struct signal *sig
     fake->epochs++;
     if (!fake->hold_epochs) sig_send(block, sig->sender, GSN_TC_EPOCH_CONF, PRIO_A, &conf);
 }
+/* A log that stays empty. */
+static void fake_exec_REDO_STATUS_REQ(struct block *block, const struct signal *sig)
+{
+    struct redo_status_conf conf = {.sender_data = SIG_PAYLOAD(sig, redo_status_req)->sender_data};
+    sig_send(block, sig->sender, GSN_REDO_STATUS_CONF, PRIO_B, &conf);
+}
 static void fake_exec_GCP_SAVEREQ(struct block *block, const struct signal *sig)
 {
     struct fake_worker *fake = fake_of(block);
@@ -145,6 +152,7 @@ static const struct handler fake_handlers[] = {
     HANDLER(fake, GCP_HOLD_REQ, gcp_hold_req),
     HANDLER(fake, TC_EPOCH_REQ, tc_epoch_req),
     HANDLER(fake, GCP_SAVEREQ, gcp_savereq),
+    HANDLER(fake, REDO_STATUS_REQ, redo_status_req),
     HANDLER(fake, GCP_DURABLE_REP, gcp_durable_rep),
 };
 #define FAKE_HANDLERS (sizeof fake_handlers / sizeof fake_handlers[0])

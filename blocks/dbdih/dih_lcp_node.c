@@ -1,0 +1,147 @@
+/* dih_lcp_node.c -- a node's part of a round of local checkpoints; looks after the fill of its logs. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbdih/dih_state.h"
+#include "signals/redo.h"
+
+#define LCP_FILL_PERCENT   25u /* Of a log: a checkpoint is due. */
+#define LCP_GROWTH_PERCENT 5u  /* By growth only when there is something to be freed. */
+
+static void to_ldms(struct dih *dih, uint32_t block_no, uint32_t gsn, const void *payload, uint32_t words)
+{
+    uint32_t count = block_instances(&dih->block, block_no);
+    for (uint32_t instance = 1; instance <= count; instance++)
+        signal_send(&dih->block, block_ref(dih_own(dih), block_no, instance), gsn, PRIO_B, payload, words, NULL, 0);
+}
+
+static void wait_for_ldms(struct dih *dih)
+{
+    struct lcp_node *node = &dih->lcp_node;
+    uint32_t count = block_instances(&dih->block, BLOCK_BACKUP);
+    for (uint32_t instance = 1; instance <= count; instance++)
+        node_mask_add(&node->waiting, instance);
+}
+
+/* --- The round. --- */
+
+static void round_begin(struct dih *dih, uint32_t master, const struct lcp_node_req *req)
+{
+    struct lcp_node *node = &dih->lcp_node;
+    jam();
+    node->state = LCPN_WRITING;
+    node->master = master;
+    node->result = (struct lcp_node_conf){.incarnation = req->incarnation, .lcp_id = req->lcp_id};
+    node->end_gci = 0;
+    wait_for_ldms(dih);
+    node->bytes_then = node->bytes;
+    /* Commits of this GCI may still come, of older ones not. */
+    struct lcp_part_req part = {.lcp_id = req->lcp_id, .start_gci = dih->gcp_node.complete_hi};
+    to_ldms(dih, BLOCK_BACKUP, GSN_LCP_PART_REQ, &part, sizeof(part) / 4u);
+}
+
+void dih_exec_LCP_NODE_REQ(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct lcp_node *node = &dih->lcp_node;
+    const struct lcp_node_req *req = SIG_PAYLOAD(sig, lcp_node_req);
+    if (req->incarnation != dih->incarnation || ref_node(sig->sender) != dih->president) return; /* A leftover. */
+    if (dih_diskless(dih) || dih->gcp_node.complete_hi == 0) {
+        dih_protocol_error(dih, sig->sender, "a checkpoint of a node without files");
+        return;
+    }
+    if (node->state != LCPN_IDLE) {
+        jam(); /* The round of a former president goes to its end first. */
+        node->next = *req;
+        node->next_master = sig->sender;
+        return;
+    }
+    round_begin(dih, sig->sender, req);
+}
+
+void dih_exec_LCP_PART_CONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct lcp_node *node = &dih->lcp_node;
+    struct lcp_node_conf *result = &node->result;
+    const struct lcp_part_conf *conf = SIG_PAYLOAD(sig, lcp_part_conf);
+    ndbrequire(node->state == LCPN_WRITING);
+    ndbrequire(conf->lcp_id == result->lcp_id);
+    ndbrequire(node_mask_has(&node->waiting, ref_instance(sig->sender)));
+    node_mask_remove(&node->waiting, ref_instance(sig->sender));
+    if (conf->end_gci > node->end_gci) node->end_gci = conf->end_gci;
+    result->fragments += conf->fragments;
+    result->failed += conf->failed;
+    result->kbytes += conf->kbytes;
+    if (result->error == 0) result->error = conf->error;
+    if (!node_mask_empty(&node->waiting)) return;
+    jam();
+    node->state = LCPN_DURABLE_WAIT;
+    if (node->end_gci > dih->gcp_node.durable) gcp_node_close(dih, node->end_gci);
+    lcp_node_durable(dih);
+}
+
+/* The durable GCI has moved: are the new checkpoints usable? */
+void lcp_node_durable(struct dih *dih)
+{
+    struct lcp_node *node = &dih->lcp_node;
+    if (node->state != LCPN_DURABLE_WAIT || node->end_gci > dih->gcp_node.durable) return;
+    struct lcp_usable_req req = {.lcp_id = node->result.lcp_id};
+    jam();
+    node->state = LCPN_CLEANING;
+    wait_for_ldms(dih);
+    to_ldms(dih, BLOCK_BACKUP, GSN_LCP_USABLE_REQ, &req, sizeof(req) / 4u);
+}
+
+void dih_exec_LCP_USABLE_CONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct lcp_node *node = &dih->lcp_node;
+    ndbrequire(node->state == LCPN_CLEANING);
+    ndbrequire(node_mask_has(&node->waiting, ref_instance(sig->sender)));
+    node_mask_remove(&node->waiting, ref_instance(sig->sender));
+    if (!node_mask_empty(&node->waiting)) return;
+    jam();
+    node->state = LCPN_IDLE;
+    if (node->result.incarnation == dih->incarnation)
+        sig_send(block, node->master, GSN_LCP_NODE_CONF, PRIO_B, &node->result);
+    if (node->next_master == 0) return;
+    uint32_t master = node->next_master;
+    node->next_master = 0;
+    if (node->next.incarnation == dih->incarnation) round_begin(dih, master, &node->next);
+}
+
+/* --- When is one due? --- */
+
+void lcp_node_want(struct dih *dih, uint32_t reason)
+{
+    struct lcp_wanted_ord ord = {.incarnation = dih->incarnation, .reason = reason};
+    if (dih->president == 0 || dih_diskless(dih)) return;
+    jam_data(reason);
+    sig_send(&dih->block, block_ref(dih->president, BLOCK_DBDIH, 0), GSN_LCP_WANTED_ORD, PRIO_B, &ord);
+}
+
+/* Every second: judges the answers of the last one, asks again. Costs nothing while nothing is written. */
+void lcp_node_monitor(struct dih *dih)
+{
+    struct lcp_node *node = &dih->lcp_node;
+    if (dih_diskless(dih) || dih->gcp_node.complete_hi == 0) return;
+    uint64_t limit = (uint64_t)4u << block_config(&dih->block)->lcp_growth_log2;
+    node->bytes = node->bytes_sum;
+    if (node->state == LCPN_IDLE && node->bytes > node->bytes_then) {
+        if (node->fill >= LCP_FILL_PERCENT)
+            lcp_node_want(dih, LCP_BY_FILL);
+        else if (node->fill >= LCP_GROWTH_PERCENT && node->bytes - node->bytes_then >= limit)
+            lcp_node_want(dih, LCP_BY_GROWTH);
+    }
+    node->bytes_sum = 0;
+    node->fill = 0;
+    struct redo_status_req req = {.sender_data = 0};
+    to_ldms(dih, BLOCK_DBLQH, GSN_REDO_STATUS_REQ, &req, sizeof(req) / 4u);
+}
+
+void dih_exec_REDO_STATUS_CONF(struct block *block, const struct signal *sig)
+{
+    struct lcp_node *node = &dih_of(block)->lcp_node;
+    const struct redo_status_conf *conf = SIG_PAYLOAD(sig, redo_status_conf);
+    if (conf->fill > node->fill) node->fill = conf->fill;
+    node->bytes_sum += conf->bytes_lo | (uint64_t)conf->bytes_hi << 32;
+}
