@@ -1,21 +1,26 @@
-/* api_core.h -- the client library without input and output: what the simulator drives and the shell wraps. */
+/* api_core.h -- the client library without input and output: what the simulator drives and the
+ * shell wraps. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Inputs are links going up and down, signals, the time, and the application's requests; outputs are packed signals for
- * a peer (struct api_host) and completion callbacks. Nothing here opens a socket, reads a clock or sleeps.
+ * Inputs are links going up and down, signals, the time, and the application's requests; outputs
+ * are packed signals for a peer (struct api_host) and completion callbacks. Nothing here opens a
+ * socket, reads a clock or sleeps.
  *
- * A core is one API node. It knows the data nodes and the dictionary cache, and has clients (one per thread of the
- * application; an ndb_t). A client owns its transactions, scans and connect records, and the instance of the signals'
- * receiver names it: so each client may be driven by another thread, as long as its calls, its signals and its ticks
- * come one at a time. What clients share (node table, dictionary cache) is atomic or locked.
+ * A core is one API node. It knows the data nodes and the dictionary cache, and has clients (one
+ * per thread of the application; an ndb_t). A client owns its transactions, scans and connect
+ * records, and the instance of the signals' receiver names it: so each client may be driven by
+ * another thread, as long as its calls, its signals and its ticks come one at a time. What clients
+ * share (node table, dictionary cache) is atomic or locked.
  *
  * Rules
- * - Every request (something with a `done` callback) that was accepted gets exactly one completion: by an answer, by
- *   its deadline or by the loss of a link; never from within the call that made it, except where it says so.
+ * - Every request (something with a `done` callback) that was accepted gets exactly one completion:
+ * by an answer, by its deadline or by the loss of a link; never from within the call that made it,
+ * except where it says so.
  * - Callbacks may make new requests and close what they got. They may not close the client.
- * - Answers are matched by record reference and transaction id; what does not match is dropped and counted.
- * - A transaction given up (deadline, close) is rolled back at its coordinator before the coordinator's record is used
- *   again.
+ * - Answers are matched by record reference and transaction id; what does not match is dropped and
+ * counted.
+ * - A transaction given up (deadline, close) is rolled back at its coordinator before the
+ * coordinator's record is used again.
  */
 #pragma once
 #include <stdbool.h>
@@ -34,31 +39,35 @@ struct api_tx;
 struct api_op;
 struct api_scan;
 
-#define API_CLIENTS_MAX    4711u /* Per node: "Ndb objects" of the field. */
-#define API_NO_TIMEOUT     UINT32_MAX
-#define API_OPS_MAX        0xFFFFFFu
-#define API_HEARTBEAT_MS   1500u /* Until a data node has said how often. */
+#define API_CLIENTS_MAX  4711u /* Per node: "Ndb objects" of the field. */
+#define API_NO_TIMEOUT   UINT32_MAX
+#define API_OPS_MAX      0xFFFFFFu
+#define API_HEARTBEAT_MS 1500u /* Until a data node has said how often. */
 
 struct api_host {
     void *context;
-    /* Whole packed signals for a data node, in order; copied or sent before it returns. Dropped when `epoch` is not the
-       open link's. False: no room, nothing was taken (the request fails with 4022). May be called by any client's
-       thread. */
-    bool (*send)(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count);
-    /* The node has not answered registrations for too long: close the link. From the node's part only. May be NULL. */
+    /* Whole packed signals for a data node, in order; copied or sent before it returns. Dropped
+       when `epoch` is not the open link's. False: no room, nothing was taken (the request fails
+       with 4022). May be called by any client's thread. */
+    bool (*send)(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                 uint32_t count);
+    /* The node has not answered registrations for too long: close the link. From the node's part
+     * only. May be NULL. */
     void (*close)(void *context, uint32_t peer, uint32_t epoch, const char *reason);
 };
 
 struct api_config {
     uint32_t own_node;
-    uint32_t generation;         /* Of the configuration. */
-    uint64_t transid_start;      /* Random start of the transaction counter (low 32 bits are used). */
+    uint32_t generation;    /* Of the configuration. */
+    uint64_t transid_start; /* Random start of the transaction counter (low 32 bits are used). */
     struct node_mask data_nodes; /* All configured data nodes. */
-    uint32_t neighbour;          /* Data node preferred when there is no hint, 0 = none (round robin). */
-    uint32_t scan_buffer_words;  /* Per scan: fetches ahead while less than this waits. 0 = 1M words. */
+    uint32_t neighbour; /* Data node preferred when there is no hint, 0 = none (round robin). */
+    uint32_t
+        scan_buffer_words; /* Per scan: fetches ahead while less than this waits. 0 = 1M words. */
 };
 
-/* ---- Core: the node -------------------------------------------------------------------------------------------- */
+/* ---- Core: the node
+ * -------------------------------------------------------------------------------------------- */
 
 /* NULL when memory is out. The host struct is copied. */
 struct api_core *api_core_create(const struct api_config *config, const struct api_host *host);
@@ -66,29 +75,32 @@ struct api_core *api_core_create(const struct api_config *config, const struct a
 void api_core_destroy(struct api_core *core);
 
 /*
- * The four inputs, for a host with one thread (the simulator): they reach the core and every client. Signals are whole and
- * checked by signal_extent_check(). False: the peer sent what is no answer to a client (wrong sender, unknown number,
- * wrong length): close the link.
+ * The four inputs, for a host with one thread (the simulator): they reach the core and every
+ * client. Signals are whole and checked by signal_extent_check(). False: the peer sent what is no
+ * answer to a client (wrong sender, unknown number, wrong length): close the link.
  */
 void api_core_link_up(struct api_core *core, uint32_t peer, uint32_t epoch);
 void api_core_link_down(struct api_core *core, uint32_t peer, uint32_t epoch);
-bool api_core_signals(struct api_core *core, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count);
+bool api_core_signals(struct api_core *core, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                      uint32_t count);
 void api_core_tick(struct api_core *core, uint64_t now_ms);
 
 /*
- * The same in parts, for a host with threads: first the node's part (one thread at a time), then each client's part by
- * its own thread, in the order in which things came over the link.
+ * The same in parts, for a host with threads: first the node's part (one thread at a time), then
+ * each client's part by its own thread, in the order in which things came over the link.
  */
 void api_core_node_up(struct api_core *core, uint32_t peer, uint32_t epoch);
 void api_core_node_down(struct api_core *core, uint32_t peer, uint32_t epoch);
-bool api_core_node_signal(struct api_core *core, uint32_t peer, uint32_t epoch, const uint32_t *words);
+bool api_core_node_signal(struct api_core *core, uint32_t peer, uint32_t epoch,
+                          const uint32_t *words);
 void api_core_node_tick(struct api_core *core, uint64_t now_ms);
-/* Checks one whole signal from `peer`: is it an answer for a client, long enough, from that node? Returns the instance
-   it is for (0 = the node's part), or UINT32_MAX = close the link. */
+/* Checks one whole signal from `peer`: is it an answer for a client, long enough, from that node?
+   Returns the instance it is for (0 = the node's part), or UINT32_MAX = close the link. */
 uint32_t api_core_route(const struct api_core *core, uint32_t peer, const uint32_t *words);
 
 void api_client_link_down(struct api_client *client, uint32_t peer, uint32_t epoch);
-void api_client_signal(struct api_client *client, uint32_t peer, uint32_t epoch, const uint32_t *words);
+void api_client_signal(struct api_client *client, uint32_t peer, uint32_t epoch,
+                       const uint32_t *words);
 /* After a group of signals: sends what they caused (next batches of scans). */
 void api_client_flush(struct api_client *client);
 void api_client_tick(struct api_client *client, uint64_t now_ms);
@@ -101,26 +113,33 @@ bool api_core_node_ready(const struct api_core *core, uint32_t node);
 uint32_t api_core_president(const struct api_core *core);
 uint32_t api_core_own_node(const struct api_core *core);
 
-/* ---- Clients --------------------------------------------------------------------------------------------------- */
+/* ---- Clients
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 /* NULL: API_CLIENTS_MAX are open, or no memory. Any thread. */
 struct api_client *api_client_open(struct api_core *core);
-/* Rolls back and closes everything without waiting: callbacks that have not run will not. Late answers are dropped. */
+/* Rolls back and closes everything without waiting: callbacks that have not run will not. Late
+ * answers are dropped. */
 void api_client_close(struct api_client *client);
 uint32_t api_client_instance(const struct api_client *client);
 struct api_client *api_core_client(struct api_core *core, uint32_t instance); /* NULL = none. */
-/* Requests that have not completed, and coordinator records that are not yet clean. Both 0: idle. */
+/* Requests that have not completed, and coordinator records that are not yet clean. Both 0: idle.
+ */
 uint32_t api_client_pending(const struct api_client *client);
 uint32_t api_client_unclean(const struct api_client *client);
 
 struct api_statistics {
-    uint64_t transactions_started, transactions_committed, transactions_aborted, transactions_unknown;
+    uint64_t transactions_started, transactions_committed, transactions_aborted,
+        transactions_unknown;
     uint64_t key_operations, rows_read, scans, scan_batches, dictionary_requests;
     uint64_t retries, timeouts, late_answers, bytes_sent, bytes_received;
 };
 const struct api_statistics *api_client_statistics(const struct api_client *client);
 
-/* ---- Dictionary ------------------------------------------------------------------------------------------------ */
+/* ---- Dictionary
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* A table as it was when read; never changes. Shared by reference count. */
 const struct table_def *api_table_def(const struct api_table *table);
@@ -136,11 +155,12 @@ void api_table_release(struct api_table *table);
 struct api_dict_result {
     uint32_t error;
     uint32_t master_node;
-    uint32_t column;          /* Creation: 1 + column that the error is about, 0 = none. */
-    struct api_table *table;  /* api_dict_get: yours to release. */
+    uint32_t column;         /* Creation: 1 + column that the error is about, 0 = none. */
+    struct api_table *table; /* api_dict_get: yours to release. */
     uint32_t table_id;
     uint32_t version;
-    const uint32_t *list;     /* api_dict_list: entries as in LIST_TABLES_CONF, all of them; valid in the callback. */
+    const uint32_t *list; /* api_dict_list: entries as in LIST_TABLES_CONF, all of them; valid in
+                             the callback. */
     uint32_t list_words;
     uint32_t list_count;
 };
@@ -152,84 +172,93 @@ void api_dict_invalidate(struct api_core *core, const char *name);
 /* Forget this very definition: what errors 241, 283, 284, 1226 and 1227 do by themselves. */
 void api_dict_invalidate_table(struct api_core *core, const struct api_table *table);
 
-/* Requests: 0 = accepted, else the error number and `done` will not run. Reads are tried at another node when their
-   node fails; creation and drop go to the president (and follow 702). */
-uint32_t api_dict_get(struct api_client *client, const char *name, uint32_t timeout_ms, api_dict_done done,
-                      void *context);
-uint32_t api_dict_create(struct api_client *client, const struct table_def *def, uint32_t timeout_ms,
-                         api_dict_done done, void *context);
-uint32_t api_dict_drop(struct api_client *client, uint32_t table_id, uint32_t version, uint32_t timeout_ms,
-                       api_dict_done done, void *context);
-uint32_t api_dict_list(struct api_client *client, uint32_t timeout_ms, api_dict_done done, void *context);
+/* Requests: 0 = accepted, else the error number and `done` will not run. Reads are tried at another
+   node when their node fails; creation and drop go to the president (and follow 702). */
+uint32_t api_dict_get(struct api_client *client, const char *name, uint32_t timeout_ms,
+                      api_dict_done done, void *context);
+uint32_t api_dict_create(struct api_client *client, const struct table_def *def,
+                         uint32_t timeout_ms, api_dict_done done, void *context);
+uint32_t api_dict_drop(struct api_client *client, uint32_t table_id, uint32_t version,
+                       uint32_t timeout_ms, api_dict_done done, void *context);
+uint32_t api_dict_list(struct api_client *client, uint32_t timeout_ms, api_dict_done done,
+                       void *context);
 
-/* ---- Transactions ---------------------------------------------------------------------------------------------- */
+/* ---- Transactions
+ * ---------------------------------------------------------------------------------------------- */
 
 /* API_COMMIT_DURABLE: answered when the commit survives the loss of the whole cluster. */
 enum api_execute { API_NO_COMMIT = 1, API_COMMIT = 2, API_ROLLBACK = 3, API_COMMIT_DURABLE = 4 };
 
 enum api_outcome {
-    API_ACTIVE = 0,  /* Not ended; operations may be defined when nothing is in flight. */
+    API_ACTIVE = 0, /* Not ended; operations may be defined when nothing is in flight. */
     API_COMMITTED,
-    API_ABORTED,     /* By request or by error: nothing of it is there. */
-    API_UNKNOWN      /* A commit was in flight when the link or the time was lost. */
+    API_ABORTED, /* By request or by error: nothing of it is there. */
+    API_UNKNOWN  /* A commit was in flight when the link or the time was lost. */
 };
 
 struct api_tx *api_tx_start(struct api_client *client); /* NULL: no memory. */
-/* Rolls back if needed (unanswered) and frees it with its operations. Its `done`, if due, does not run any more. */
+/* Rolls back if needed (unanswered) and frees it with its operations. Its `done`, if due, does not
+ * run any more. */
 void api_tx_close(struct api_tx *tx);
 
-/* Flag besides KEY_IGNORE_ERROR and KEY_NOWAIT: only "no such row" (626) leaves the transaction alive. */
+/* Flag besides KEY_IGNORE_ERROR and KEY_NOWAIT: only "no such row" (626) leaves the transaction
+ * alive. */
 #define API_OP_MAY_MISS (1u << 16)
 
 struct api_op_options {
     struct api_table *table; /* Must stay held until the transaction is closed. */
     enum key_operation operation;
-    enum lock_mode lock;     /* Reads. */
-    uint32_t flags;          /* KEY_IGNORE_ERROR, KEY_NOWAIT, API_OP_MAY_MISS */
-    /* A row came for a read: its pairs as in attr.h, without the leading word. Returns an error number for the operation, 0 = fine.
-       NULL: the row is thrown away. */
+    enum lock_mode lock; /* Reads. */
+    uint32_t flags;      /* KEY_IGNORE_ERROR, KEY_NOWAIT, API_OP_MAY_MISS */
+    /* A row came for a read: its pairs as in attr.h, without the leading word. Returns an error
+       number for the operation, 0 = fine. NULL: the row is thrown away. */
     uint32_t (*row)(struct api_op *op, const uint32_t *pairs, uint32_t words);
-    void *context;  /* For the owner of `row`: api_op_context(), api_op_context2(). */
+    void *context; /* For the owner of `row`: api_op_context(), api_op_context2(). */
     void *context2;
 };
 
 /*
- * Defines an operation. KEY and ATTRINFO sections are written by the caller where begin says (room for words_max
- * words, key first, ATTRINFO right behind it); end takes the operation over. NULL from begin: transaction ended or in
- * flight, or no memory: see api_tx_error(). No other call on the transaction may stand between the two.
+ * Defines an operation. KEY and ATTRINFO sections are written by the caller where begin says (room
+ * for words_max words, key first, ATTRINFO right behind it); end takes the operation over. NULL
+ * from begin: transaction ended or in flight, or no memory: see api_tx_error(). No other call on
+ * the transaction may stand between the two.
  */
 uint32_t *api_op_begin(struct api_tx *tx, uint32_t words_max);
-struct api_op *api_op_end(struct api_tx *tx, const struct api_op_options *options, uint32_t key_words,
-                          uint32_t attr_words);
+struct api_op *api_op_end(struct api_tx *tx, const struct api_op_options *options,
+                          uint32_t key_words, uint32_t attr_words);
 
 void *api_op_context(const struct api_op *op);
 void *api_op_context2(const struct api_op *op);
-uint32_t api_op_error(const struct api_op *op);   /* 0, or why it was refused; 626 = no such row. */
+uint32_t api_op_error(const struct api_op *op); /* 0, or why it was refused; 626 = no such row. */
 struct api_op *api_op_next(const struct api_op *op); /* In order of definition. */
 struct api_tx *api_op_tx(const struct api_op *op);
 
 typedef void (*api_tx_done)(void *context, struct api_tx *tx);
 /*
- * Sends the operations defined since the last execute. `done` runs when all answers are there. Returns 0, or an error number when nothing
- * was sent (`done` does not run). When there is nothing to wait for, `done` runs before this returns.
+ * Sends the operations defined since the last execute. `done` runs when all answers are there.
+ * Returns 0, or an error number when nothing was sent (`done` does not run). When there is nothing
+ * to wait for, `done` runs before this returns.
  */
-uint32_t api_tx_execute(struct api_tx *tx, enum api_execute type, uint32_t timeout_ms, api_tx_done done,
-                        void *context);
+uint32_t api_tx_execute(struct api_tx *tx, enum api_execute type, uint32_t timeout_ms,
+                        api_tx_done done, void *context);
 
 enum api_outcome api_tx_outcome(const struct api_tx *tx);
 bool api_tx_in_flight(const struct api_tx *tx);
-uint32_t api_tx_error(const struct api_tx *tx);           /* What ended it, 0 = nothing. */
-struct api_op *api_tx_error_op(const struct api_tx *tx);  /* NULL = no single operation. */
+uint32_t api_tx_error(const struct api_tx *tx);          /* What ended it, 0 = nothing. */
+struct api_op *api_tx_error_op(const struct api_tx *tx); /* NULL = no single operation. */
 struct api_op *api_tx_first(const struct api_tx *tx);
 uint64_t api_tx_epoch(const struct api_tx *tx);
-bool api_tx_durable(const struct api_tx *tx); /* Committed, and known to be on disk on all replicas. */
+bool api_tx_durable(
+    const struct api_tx *tx); /* Committed, and known to be on disk on all replicas. */
 uint64_t api_tx_id(const struct api_tx *tx);
 uint32_t api_tx_node(const struct api_tx *tx);
 struct api_client *api_tx_client(const struct api_tx *tx);
 /* Names the coordinator's node before the first execute (tests); 0 = choose by key. */
 void api_tx_prefer(struct api_tx *tx, uint32_t node);
 
-/* ---- Scans ------------------------------------------------------------------------------------------------------- */
+/* ---- Scans
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 struct api_scan_options {
     struct api_table *table;
@@ -239,7 +268,8 @@ struct api_scan_options {
     uint32_t batch_bytes;
     const uint32_t *attrs; /* ATTRINFO section; count 0 = only count rows. */
     uint32_t attr_words;
-    /* Something changed: rows, end or error. At most once until api_scan_next() has returned API_SCAN_WAIT. */
+    /* Something changed: rows, end or error. At most once until api_scan_next() has returned
+     * API_SCAN_WAIT. */
     void (*ready)(void *context, struct api_scan *scan);
     void *context;
 };
@@ -259,8 +289,10 @@ enum api_scan_step api_scan_next(struct api_scan *scan, struct api_row *row);
 /* A new longest wait, from now. */
 void api_scan_set_timeout(struct api_scan *scan, uint32_t timeout_ms);
 uint32_t api_scan_error(const struct api_scan *scan);
-uint64_t api_scan_rows(const struct api_scan *scan); /* Announced by the cluster so far; all of them at the end. */
+uint64_t api_scan_rows(
+    const struct api_scan *scan); /* Announced by the cluster so far; all of them at the end. */
 void *api_scan_context(const struct api_scan *scan);
 struct api_table *api_scan_table(const struct api_scan *scan);
-/* Ends it, also before its end, without waiting: the server is told, the record is freed when it has answered. */
+/* Ends it, also before its end, without waiting: the server is told, the record is freed when it
+ * has answered. */
 void api_scan_close(struct api_scan *scan);

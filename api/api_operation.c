@@ -1,4 +1,5 @@
-/* api_operation.c -- key operations: packed into their transaction's train when they are defined. */
+/* api_operation.c -- key operations: packed into their transaction's train when they are defined.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>

@@ -8,14 +8,16 @@
 #include "signals/api_reg.h"
 #include "signals/errors.h"
 
-/* What a client knows of a data node. The atomics are written by the node's part and read by all clients. */
+/* What a client knows of a data node. The atomics are written by the node's part and read by all
+ * clients. */
 struct api_node {
-    _Atomic uint32_t epoch;    /* Of the open link, 0 = none. */
-    _Atomic uint32_t level;    /* enum start_level, START_NOTHING until it has confirmed the registration. */
+    _Atomic uint32_t epoch; /* Of the open link, 0 = none. */
+    _Atomic uint32_t
+        level; /* enum start_level, START_NOTHING until it has confirmed the registration. */
     _Atomic uint32_t tc_count;
     uint32_t heartbeat_ms;
-    uint64_t register_at_ms;   /* Next API_REGREQ. */
-    uint64_t heard_ms;         /* Last API_REGCONF, or when the link came up. */
+    uint64_t register_at_ms; /* Next API_REGREQ. */
+    uint64_t heard_ms;       /* Last API_REGCONF, or when the link came up. */
 };
 
 #define API_DICT_BUCKETS 256u
@@ -27,7 +29,7 @@ struct api_core {
     _Atomic uint32_t president;
     _Atomic uint64_t transid_next;
     _Atomic uint64_t now_ms; /* Written by the node's part. */
-    pthread_mutex_t lock; /* Protects clients[] while it changes, and the dictionary cache. */
+    pthread_mutex_t lock;    /* Protects clients[] while it changes, and the dictionary cache. */
     _Atomic(struct api_client *) clients[API_CLIENTS_MAX + 1];
     uint32_t client_last; /* Where the search for a free instance begins. */
     struct api_table *tables[API_DICT_BUCKETS];
@@ -40,8 +42,8 @@ struct api_table {
     uint32_t fragments;
     uint32_t replicas;
     uint32_t buckets;
-    const uint32_t *nodes;   /* fragments * replicas */
-    const uint16_t *map;     /* buckets */
+    const uint32_t *nodes;         /* fragments * replicas */
+    const uint16_t *map;           /* buckets */
     char name[TABLE_NAME_MAX + 8]; /* "database/def/table" */
 };
 
@@ -53,18 +55,24 @@ struct api_table {
  *                               --ROLLBACKREF---> RELEASING --> gone
  *   any --link down--> gone
  */
-enum api_connect_state { CONNECT_SEIZING = 0, CONNECT_FREE, CONNECT_BUSY, CONNECT_CLEANING, CONNECT_RELEASING };
+enum api_connect_state {
+    CONNECT_SEIZING = 0,
+    CONNECT_FREE,
+    CONNECT_BUSY,
+    CONNECT_CLEANING,
+    CONNECT_RELEASING
+};
 
 struct api_connect {
     struct api_record record; /* ref = api_connect, sender_data of TCSEIZEREQ. */
     enum api_connect_state state;
     uint32_t node;
     uint32_t epoch;
-    uint32_t tc_ref;     /* TC instance. */
+    uint32_t tc_ref; /* TC instance. */
     uint32_t tc_connect;
-    uint64_t transid;    /* In use or being cleaned. */
-    bool resend;         /* The cleaning request found no room. */
-    struct api_tx *tx;   /* Owner: one of the two, or none. */
+    uint64_t transid;  /* In use or being cleaned. */
+    bool resend;       /* The cleaning request found no room. */
+    struct api_tx *tx; /* Owner: one of the two, or none. */
     struct api_scan *scan;
     struct api_connect *next; /* Free list. */
 };
@@ -82,7 +90,7 @@ struct api_op {
     uint32_t (*row)(struct api_op *op, const uint32_t *pairs, uint32_t words);
     void *context;
     void *context2;
-    uint32_t at;     /* Its TCKEYREQ in tx->train. */
+    uint32_t at; /* Its TCKEYREQ in tx->train. */
     uint32_t extent;
     uint32_t error;
     uint32_t fragment; /* UINT32_MAX = not computed. */
@@ -90,9 +98,9 @@ struct api_op {
     uint8_t state;     /* enum api_op_state */
     uint8_t attempts;
     bool committed_read;
-    bool wants_row;    /* A TRANSID_AI or TCKEYREF is due by itself. */
-    bool tolerant;     /* Any error leaves the transaction alive. */
-    bool may_miss;     /* 626 leaves it alive. */
+    bool wants_row; /* A TRANSID_AI or TCKEYREF is due by itself. */
+    bool tolerant;  /* Any error leaves the transaction alive. */
+    bool may_miss;  /* 626 leaves it alive. */
 };
 
 /*
@@ -119,18 +127,18 @@ struct api_tx {
     uint64_t transid;
     uint64_t epoch;
     bool want_durable;
-    bool durable;          /* The level that the commit has reached. */
+    bool durable; /* The level that the commit has reached. */
     uint64_t deadline_ms;
-    struct node_mask lost;  /* Links lost since the execute began. */
+    struct node_mask lost; /* Links lost since the execute began. */
     struct api_op *first;
     struct api_op *last;
-    struct api_op *batch;   /* First operation not yet executed, or first of the batch in flight. */
-    uint32_t *train;        /* Packed TCKEYREQs of the batch. */
+    struct api_op *batch; /* First operation not yet executed, or first of the batch in flight. */
+    uint32_t *train;      /* Packed TCKEYREQs of the batch. */
     uint32_t train_words;
     uint32_t train_room;
-    uint32_t node;          /* Last coordinator. */
-    uint32_t walk;          /* client->walk of the last walk that saw it. */
-    uint32_t batch_error;   /* An operation's error that ends the transaction. */
+    uint32_t node;        /* Last coordinator. */
+    uint32_t walk;        /* client->walk of the last walk that saw it. */
+    uint32_t batch_error; /* An operation's error that ends the transaction. */
     struct api_op *batch_error_op;
     api_tx_done done;
     void *context;
@@ -155,14 +163,14 @@ enum api_scan_state { SCAN_SEIZING = 0, SCAN_OPEN, SCAN_CLOSING, SCAN_ENDED };
 struct api_scan {
     struct api_record record; /* ref = api_scan */
     struct api_client *client;
-    struct api_scan *next;    /* Of the client. */
+    struct api_scan *next; /* Of the client. */
     struct api_scan *prev;
     struct api_table *table;
     struct api_connect *connect;
     enum api_scan_state state;
-    bool detached;   /* The application has closed it. */
-    bool waiting;    /* It was told to wait: `ready` is due, and the deadline counts. */
-    bool ended;      /* SCAN_END. */
+    bool detached; /* The application has closed it. */
+    bool waiting;  /* It was told to wait: `ready` is due, and the deadline counts. */
+    bool ended;    /* SCAN_END. */
     bool close_resend;
     uint32_t error;
     uint64_t transid;
@@ -171,7 +179,7 @@ struct api_scan {
     struct api_scan_options options;
     uint32_t *attrs;
     struct api_scan_fragment *fragments;
-    uint32_t *go_on;          /* Fragments that wait to be asked for more. */
+    uint32_t *go_on; /* Fragments that wait to be asked for more. */
     uint32_t go_on_count;
     uint64_t rows_announced;
     uint64_t rows_received;
@@ -186,11 +194,11 @@ struct api_dict_request {
     struct api_record record; /* ref = sender_data */
     struct api_client *client;
     enum api_dict_kind kind;
-    uint32_t node;     /* Asked node, 0 = to be sent at retry_ms. */
-    uint32_t master;   /* From a REF 702. */
+    uint32_t node;   /* Asked node, 0 = to be sent at retry_ms. */
+    uint32_t master; /* From a REF 702. */
     uint64_t retry_ms;
     uint64_t deadline_ms;
-    uint32_t *words;   /* The request, packed, malloc'ed. */
+    uint32_t *words; /* The request, packed, malloc'ed. */
     uint32_t count;
     uint32_t table_id; /* List: next id. */
     uint32_t version;
@@ -222,22 +230,23 @@ struct api_client {
     struct api_scan *scan_list;
     struct api_chunk *chunk_free;
     uint32_t chunk_free_count;
-    uint32_t pending;     /* Requests that will complete. */
-    uint32_t unclean;     /* Connect records CLEANING or RELEASING, scans CLOSING. */
-    uint32_t turn;        /* Round robin of nodes and TC instances. */
+    uint32_t pending; /* Requests that will complete. */
+    uint32_t unclean; /* Connect records CLEANING or RELEASING, scans CLOSING. */
+    uint32_t turn;    /* Round robin of nodes and TC instances. */
     uint32_t walk;
-    bool go_on;           /* Some scan may send SCAN_NEXTREQ. */
+    bool go_on; /* Some scan may send SCAN_NEXTREQ. */
     struct api_statistics statistics;
 };
 
 /* Private functions, by file. */
 
 /* api_client.c */
-void api_pack_head(uint32_t *out, uint32_t gsn, uint32_t receiver, uint32_t sender, uint32_t words, uint32_t sections);
+void api_pack_head(uint32_t *out, uint32_t gsn, uint32_t receiver, uint32_t sender, uint32_t words,
+                   uint32_t sections);
 bool api_send(struct api_client *client, uint32_t node, const uint32_t *words, uint32_t count);
 /* A signal without sections. */
-bool api_send_small(struct api_client *client, uint32_t node, uint32_t gsn, uint32_t receiver, const void *payload,
-                    uint32_t words);
+bool api_send_small(struct api_client *client, uint32_t node, uint32_t gsn, uint32_t receiver,
+                    const void *payload, uint32_t words);
 /* A ready node: the neighbour or the next in turn; 0 = none. */
 uint32_t api_any_node(struct api_client *client);
 uint64_t api_new_transid(struct api_core *core);

@@ -14,8 +14,9 @@
 #include <unistd.h>
 #include "api/ndb_private.h"
 
-#define ROUND_MS_MAX 20u /* Longest sleep of the poller: the node's part has heartbeats to send.   \
-                          */
+#define ROUND_MS_MAX                                                                               \
+    20u /* Longest sleep of the poller: the node's part has heartbeats to send.                    \
+         */
 #define TICK_MS         5u
 #define HAND_OVER_WORDS (256u * 1024u) /* To the transporter at a time. */
 #define SPIN_CREDIT_MAX 16
@@ -213,7 +214,8 @@ static void sleep_in_loop(struct ndb_cluster_connection *connection, uint32_t wa
     atomic_store(&connection->sleeping, false);
 }
 
-/* Some threads have got a part of their answers. True when more came; else they are woken for what they have. */
+/* Some threads have got a part of their answers. True when more came; else they are woken for what
+ * they have. */
 static bool more_to_read(struct ndb_cluster_connection *connection, uint64_t before)
 {
     if (!deliver_waits(connection)) return false;

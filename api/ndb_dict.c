@@ -308,7 +308,8 @@ static const char *semicolon_after(const char *text)
     while (*p != '\0' && *p != ';') {
         if (*p == '\'' || *p == '"' || *p == '`') {
             char quote = *p++;
-            while (*p != '\0' && *p != quote) p += (*p == '\\' && p[1] != '\0') ? 2 : 1;
+            while (*p != '\0' && *p != quote)
+                p += (*p == '\\' && p[1] != '\0') ? 2 : 1;
             if (*p != '\0') p++;
         } else if (*p == '#' || (p[0] == '-' && p[1] == '-')) {
             p += strcspn(p, "\n");

@@ -20,7 +20,8 @@ struct error_slot {
 };
 
 /* Fills a slot; `format` NULL = no detail. Always returns -1. */
-int error_set(struct error_slot *slot, uint32_t code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int error_set(struct error_slot *slot, uint32_t code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void error_clear(struct error_slot *slot);
 /* 4012 is of unknown outcome only where a commit was in flight; elsewhere nothing has happened. */
 void error_set_outcome(struct error_slot *slot, uint32_t code, bool unknown);
@@ -35,10 +36,10 @@ struct record_field {
     uint32_t null_offset; /* NDB_NOT_NULLABLE = none. */
     uint32_t size_max;    /* Of the stored value. */
     uint8_t null_mask;
-    uint8_t prefix;       /* Length bytes of the stored value. */
-    bool string;          /* NDB_FIELD_CSTRING */
-    uint8_t pad;          /* Of a fixed string: blank or zero. */
-    bool fixed_words;     /* A fixed, plain value of whole words. */
+    uint8_t prefix;   /* Length bytes of the stored value. */
+    bool string;      /* NDB_FIELD_CSTRING */
+    uint8_t pad;      /* Of a fixed string: blank or zero. */
+    bool fixed_words; /* A fixed, plain value of whole words. */
 };
 
 #define RECORD_NO_FIELD UINT16_MAX
@@ -58,17 +59,22 @@ struct ndb_record {
     struct record_field field[];            /* In column order. */
 };
 
-/* KEY section of the row: words written, 0 and *error when a key column is missing or does not fit. */
-uint32_t record_pack_key(const struct ndb_record *record, const void *row, uint32_t *out, uint32_t *error);
+/* KEY section of the row: words written, 0 and *error when a key column is missing or does not fit.
+ */
+uint32_t record_pack_key(const struct ndb_record *record, const void *row, uint32_t *out,
+                         uint32_t *error);
 /* ATTRINFO of a write without the key columns. Words written; UINT32_MAX and *error. */
-uint32_t record_pack_values(const struct ndb_record *record, const void *row, const uint8_t *mask, uint32_t *out,
-                            uint32_t *error);
+uint32_t record_pack_values(const struct ndb_record *record, const void *row, const uint8_t *mask,
+                            uint32_t *out, uint32_t *error);
 /* ATTRINFO of a read. */
 uint32_t record_pack_read(const struct ndb_record *record, const uint8_t *mask, uint32_t *out);
 /* A row's pairs into the application's row. 0 or an error number. */
-uint32_t record_unpack(const struct ndb_record *record, const uint32_t *pairs, uint32_t words, void *row);
-/* A column among pairs: false when it is not there or they are malformed. NULL value: *value NULL. */
-bool pairs_find(const uint32_t *pairs, uint32_t words, uint32_t column, const void **value, uint32_t *size);
+uint32_t record_unpack(const struct ndb_record *record, const uint32_t *pairs, uint32_t words,
+                       void *row);
+/* A column among pairs: false when it is not there or they are malformed. NULL value: *value NULL.
+ */
+bool pairs_find(const uint32_t *pairs, uint32_t words, uint32_t column, const void **value,
+                uint32_t *size);
 /* A table's definition behind the public handle. */
 static inline struct api_table *table_core(const struct ndb_table *table)
 {
@@ -85,12 +91,12 @@ struct ndb_operation {
     void *row;
     struct error_slot error;
     /* By column: what was set or named so far, and the values that came. */
-    struct api_table *table;         /* Held; NULL for record operations. */
+    struct api_table *table; /* Held; NULL for record operations. */
     enum ndb_operation_type type;
     struct ndb_operation_options options;
-    bool sealed;                     /* Handed to the core. */
+    bool sealed; /* Handed to the core. */
     uint32_t define_error;
-    uint32_t *words;                 /* Pairs set, or headers of columns to read. */
+    uint32_t *words; /* Pairs set, or headers of columns to read. */
     uint32_t word_count;
     uint32_t word_room;
     uint32_t *result;
@@ -106,7 +112,7 @@ struct ndb_transaction {
     struct ndb_operation *last;
     struct ndb_operation *unsealed; /* First operation by column that is not handed over. */
     struct error_slot error;
-    bool waiting;   /* A blocking execute. */
+    bool waiting; /* A blocking execute. */
     bool done;
     uint32_t execute_type;
     ndb_callback callback;
@@ -133,7 +139,7 @@ struct ndb {
     struct ndb_operation *operation_free;
     struct ndb_scan *scans;
     uint32_t async_pending;
-    uint32_t async_done; /* Callbacks run so far. */
+    uint32_t async_done;   /* Callbacks run so far. */
     uint64_t pushed_bytes; /* Of the client's bytes_sent: handed to the loop. */
     uint32_t poll_from;    /* ndb_poll: async_done when it began, and how many it waits for. */
     uint32_t poll_min;
@@ -148,10 +154,11 @@ struct ndb {
     pthread_cond_t wake;
     struct inbox inbox;
     struct inbox spare;
-    atomic_uint expects; /* Answers without which waking the thread is of no use to it; 0 or 1: any. */
+    atomic_uint
+        expects;     /* Answers without which waking the thread is of no use to it; 0 or 1: any. */
     bool in_waiters; /* Under the connection's poll_lock. */
     bool woken;
-    bool dirty;      /* In the poller's list of those to wake; under the connection's table_lock. */
+    bool dirty; /* In the poller's list of those to wake; under the connection's table_lock. */
     struct ndb *next_dirty;
     int event_fd;
     int epoll_fd;
@@ -185,31 +192,31 @@ struct ndb_cluster_connection {
 
     pthread_mutex_t poll_lock; /* polling, waiters. */
     bool polling;
-    bool background_waits;     /* It is in connection_serve() and would take the right at once. */
-    bool reserved;             /* Many wait: the background thread shall have the right next. */
+    bool background_waits; /* It is in connection_serve() and would take the right at once. */
+    bool reserved;         /* Many wait: the background thread shall have the right next. */
     pthread_cond_t reserved_wake;
-    struct ndb *poller;        /* The poller's own ndb_t: its signals are handed over directly. */
+    struct ndb *poller; /* The poller's own ndb_t: its signals are handed over directly. */
     struct ndb *waiters;
     _Atomic uint32_t waiter_count;
-    _Atomic bool sleeping;     /* The poller is, or is about to be, in a system call. */
+    _Atomic bool sleeping; /* The poller is, or is about to be, in a system call. */
 
     pthread_mutex_t table_lock; /* ndbs[], while signals are delivered. */
     struct ndb *ndbs[API_CLIENTS_MAX + 1];
     uint32_t ndb_high;
-    struct ndb *dirty;         /* Those to wake at the end of the round. */
+    struct ndb *dirty; /* Those to wake at the end of the round. */
     _Atomic bool dirty_any;
 
     pthread_mutex_t send_lock; /* out[], open_epoch[] */
     struct out_buffer out[NODE_ID_MAX + 1];
-    int32_t spin_credit;       /* Poller only: spinning has paid lately. */
+    int32_t spin_credit; /* Poller only: spinning has paid lately. */
     uint32_t spin_turn;
-    uint64_t tick_ms;          /* Poller only: last tick of the node's part. */
+    uint64_t tick_ms; /* Poller only: last tick of the node's part. */
     uint32_t open_epoch[NODE_ID_MAX + 1];
     _Atomic bool out_any;
 
     pthread_t thread;
     bool thread_runs;
-    bool stop;                 /* Under state_lock. */
+    bool stop; /* Under state_lock. */
 
     struct api_statistics closed_statistics; /* Of ndb_t that are gone; under table_lock. */
     uint64_t closed_waits;
@@ -225,14 +232,17 @@ static inline uint64_t now_ms(void)
 }
 
 /* Milliseconds of a call's timeout argument. */
-static inline uint32_t timeout_of(const struct ndb_cluster_connection *connection, uint32_t timeout_ms)
+static inline uint32_t timeout_of(const struct ndb_cluster_connection *connection,
+                                  uint32_t timeout_ms)
 {
     return timeout_ms == 0 ? connection->default_timeout_ms : timeout_ms;
 }
 
 /* connection_poll.c */
-bool connection_send(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count);
-/* Runs until *done is true. Deadlines belong to the requests; this has none of its own unless until_ms is given. */
+bool connection_send(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                     uint32_t count);
+/* Runs until *done is true. Deadlines belong to the requests; this has none of its own unless
+ * until_ms is given. */
 void ndb_wait_for(ndb_t *ndb, const volatile bool *done, uint64_t until_ms);
 /* One round without waiting: sends, receives, runs completions. */
 void ndb_round(ndb_t *ndb);
@@ -243,7 +253,8 @@ void ndb_now(ndb_t *ndb);
 /* The poll right, or false; then `ndb` (if not NULL) stands in line for it when `line` is set. */
 bool connection_try_poll(struct ndb_cluster_connection *connection, struct ndb *ndb, bool line);
 void connection_end_poll(struct ndb_cluster_connection *connection);
-/* Background thread: waits up to wait_ms for many to wait, then polls for all of them until they are few. */
+/* Background thread: waits up to wait_ms for many to wait, then polls for all of them until they
+ * are few. */
 void connection_serve(struct ndb_cluster_connection *connection, uint32_t wait_ms);
 void connection_round(struct ndb_cluster_connection *connection, uint32_t wait_ms);
 void inbox_drop(struct inbox *inbox);
@@ -252,21 +263,25 @@ void connection_drain(struct ndb_cluster_connection *connection);
 void connection_wake(struct ndb_cluster_connection *connection);
 void connection_push_all(struct ndb_cluster_connection *connection);
 
-/* connection_deliver.c: the transporter's callbacks bring signals and broken links to the clients. */
-bool deliver_signals(struct ndb_cluster_connection *connection, uint32_t peer, uint32_t epoch, const uint32_t *words,
-                     uint32_t count);
+/* connection_deliver.c: the transporter's callbacks bring signals and broken links to the clients.
+ */
+bool deliver_signals(struct ndb_cluster_connection *connection, uint32_t peer, uint32_t epoch,
+                     const uint32_t *words, uint32_t count);
 void deliver_link_up(struct ndb_cluster_connection *connection, uint32_t peer, uint32_t epoch);
 void deliver_link_down(struct ndb_cluster_connection *connection, uint32_t peer, uint32_t epoch);
 /* Wakes those who have got all that they expect, or, with `all`, whoever has got anything. */
 void deliver_wake(struct ndb_cluster_connection *connection, bool all);
-bool deliver_waits(struct ndb_cluster_connection *connection); /* Somebody has got something and sleeps. */
+bool deliver_waits(
+    struct ndb_cluster_connection *connection); /* Somebody has got something and sleeps. */
 void inbox_process(struct ndb *ndb);
 
 /* connection_io.c */
 void io_wake(struct connection_io *io);
-/* Who has the poll right only: sends buffered words, runs the loop, says how much has happened so far. */
+/* Who has the poll right only: sends buffered words, runs the loop, says how much has happened so
+ * far. */
 bool io_overloaded(struct connection_io *io, uint32_t peer);
-void io_send(struct connection_io *io, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count);
+void io_send(struct connection_io *io, uint32_t peer, uint32_t epoch, const uint32_t *words,
+             uint32_t count);
 void io_flush(struct connection_io *io);
 void io_run(struct connection_io *io);
 void io_run_waiting(struct connection_io *io, uint32_t wait_ms);

@@ -17,7 +17,7 @@
 #include "signals/errors.h"
 
 enum {
-    WORD_SHOWN_MAX = 60,          /* of an offending word */
+    WORD_SHOWN_MAX = 60, /* of an offending word */
     LITERAL_MAX = 2 * COLUMN_BYTES_MAX + 16,
     DECIMAL_DIGITS_DEFAULT = 10
 };
@@ -113,8 +113,7 @@ static void next(struct parser *p)
 
 static bool accept_word(struct parser *p, const char *word)
 {
-    if (!sql_token_is(&p->token, word))
-        return false;
+    if (!sql_token_is(&p->token, word)) return false;
     next(p);
     return true;
 }
@@ -126,8 +125,7 @@ static bool at_char(const struct parser *p, char c)
 
 static bool accept_char(struct parser *p, char c)
 {
-    if (!at_char(p, c))
-        return false;
+    if (!at_char(p, c)) return false;
     next(p);
     return true;
 }
@@ -161,12 +159,10 @@ static bool need_number(struct parser *p, uint64_t max, uint64_t *number)
 
     snprintf(what, sizeof(what), "a whole number up to %llu", (unsigned long long)max);
     *number = 0;
-    if (p->token.kind != SQL_NUMBER)
-        return expected(p, what);
+    if (p->token.kind != SQL_NUMBER) return expected(p, what);
     for (size_t i = 0; i < p->token.size; i++) {
         uint64_t digit = (uint64_t)(unsigned char)p->token.start[i] - '0';
-        if (digit > 9 || *number > (max - digit) / 10 || digit > max)
-            return expected(p, what);
+        if (digit > 9 || *number > (max - digit) / 10 || digit > max) return expected(p, what);
         *number = *number * 10 + digit;
     }
     next(p);
@@ -187,8 +183,7 @@ static struct column *find_column(struct parser *p, const struct sql_token *name
     size_t size = sql_token_text(name, text, sizeof(text));
 
     for (uint32_t i = 0; size != SIZE_MAX && i < p->column_count; i++) {
-        if (same_text(&p->columns[i].name, text, size))
-            return &p->columns[i];
+        if (same_text(&p->columns[i].name, text, size)) return &p->columns[i];
     }
     return NULL;
 }
@@ -198,13 +193,10 @@ static bool read_key_list(struct parser *p, uint32_t flag, bool may_be_empty)
 {
     struct sql_token name;
 
-    if (!need_char(p, '('))
-        return false;
-    if (may_be_empty && accept_char(p, ')'))
-        return true;
+    if (!need_char(p, '(')) return false;
+    if (may_be_empty && accept_char(p, ')')) return true;
     do {
-        if (!need_name(p, &name, "a column name"))
-            return false;
+        if (!need_name(p, &name, "a column name")) return false;
         struct column *column = find_column(p, &name);
         if (column == NULL)
             return fail_at(p, &name, ERR_NO_SUCH_COLUMN, "the table has no such column");
@@ -217,8 +209,7 @@ static bool read_key_list(struct parser *p, uint32_t flag, bool may_be_empty)
 
 static bool key_begins(struct parser *p, const struct sql_token *token)
 {
-    if (p->key_written)
-        return fail_at(p, token, ERR_KEY_BAD, "a table has one primary key only");
+    if (p->key_written) return fail_at(p, token, ERR_KEY_BAD, "a table has one primary key only");
     p->key_written = true;
     return true;
 }
@@ -242,8 +233,7 @@ static bool read_collation(struct parser *p, bool is_set, uint8_t *collation)
             *collation = COLLATION_UTF8MB4_GENERAL_CI;
         return true;
     }
-    enum collation found =
-        size == SIZE_MAX ? COLLATION_NONE : collation_find(text, (uint32_t)size);
+    enum collation found = size == SIZE_MAX ? COLLATION_NONE : collation_find(text, (uint32_t)size);
     if (found == COLLATION_NONE || (is_set && found != COLLATION_BINARY))
         return fail_at(p, &name, ERR_CHARSET_UNSUPPORTED,
                        is_set ? "expected character set utf8mb4 or binary"
@@ -256,12 +246,10 @@ static bool read_collation(struct parser *p, bool is_set, uint8_t *collation)
 static bool read_character_set(struct parser *p, uint8_t *collation, bool *done)
 {
     *done = true;
-    if (accept_word(p, "CHARSET"))
-        return read_collation(p, true, collation);
+    if (accept_word(p, "CHARSET")) return read_collation(p, true, collation);
     if (accept_word(p, "CHARACTER"))
         return need_word(p, "SET") && read_collation(p, true, collation);
-    if (accept_word(p, "COLLATE"))
-        return read_collation(p, false, collation);
+    if (accept_word(p, "COLLATE")) return read_collation(p, false, collation);
     *done = false;
     return true;
 }
@@ -277,29 +265,23 @@ static bool read_numbers(struct parser *p, const struct sql_type *type, struct c
         return type->numbers != SQL_LENGTH_NEEDED || expected(p, "'(' and a length");
     next(p);
     if (is_length) {
-        if (!need_number(p, COLUMN_BYTES_MAX, &number))
-            return false;
+        if (!need_number(p, COLUMN_BYTES_MAX, &number)) return false;
         format->length = (uint32_t)number;
     } else if (type->numbers == SQL_FRACTION) {
-        if (!need_number(p, COLUMN_FRACTION_DIGITS_MAX, &number))
-            return false;
+        if (!need_number(p, COLUMN_FRACTION_DIGITS_MAX, &number)) return false;
         format->precision = (uint8_t)number;
     } else if (type->numbers == SQL_DECIMAL_DIGITS) {
-        if (!need_number(p, COLUMN_DECIMAL_PRECISION_MAX, &number))
-            return false;
+        if (!need_number(p, COLUMN_DECIMAL_PRECISION_MAX, &number)) return false;
         format->precision = (uint8_t)number;
         if (accept_char(p, ',')) {
-            if (!need_number(p, COLUMN_DECIMAL_SCALE_MAX, &number))
-                return false;
+            if (!need_number(p, COLUMN_DECIMAL_SCALE_MAX, &number)) return false;
             format->scale = (uint8_t)number;
         }
     } else { /* A display width, or the digits of a float. */
-        if (!need_number(p, 255, &number))
-            return false;
+        if (!need_number(p, 255, &number)) return false;
         if (type->numbers == SQL_FLOAT_DIGITS && number > 53)
             return expected(p, "at most 53 binary digits before it");
-        if (type->numbers == SQL_FLOAT_DIGITS && number > 24)
-            format->type = COLUMN_DOUBLE;
+        if (type->numbers == SQL_FLOAT_DIGITS && number > 24) format->type = COLUMN_DOUBLE;
     }
     return need_char(p, ')');
 }
@@ -309,25 +291,21 @@ static bool read_type(struct parser *p, struct column *column)
     const struct sql_token word = p->token;
     const struct sql_type *type = sql_type_find(&word);
 
-    if (type == NULL)
-        return expected(p, "a column type");
+    if (type == NULL) return expected(p, "a column type");
     if (type->type == COLUMN_UNDEFINED)
         return fail_at(p, &word, ERR_COLUMN_TYPE_UNSUPPORTED,
                        "this type is not stored by this system, use varbinary or varchar");
     next(p);
     column->format = (struct column_format){.type = type->type, .length = 1};
-    if (type->type == COLUMN_DECIMAL)
-        column->format.precision = DECIMAL_DIGITS_DEFAULT;
-    if (sql_token_is(&word, "DOUBLE"))
-        accept_word(p, "PRECISION");
+    if (type->type == COLUMN_DECIMAL) column->format.precision = DECIMAL_DIGITS_DEFAULT;
+    if (sql_token_is(&word, "DOUBLE")) accept_word(p, "PRECISION");
     if (type->type == COLUMN_CHAR && accept_word(p, "VARYING")) {
         static const struct sql_token varchar = {
             .kind = SQL_WORD, .start = "VARCHAR", .size = 7, .body = "VARCHAR", .body_size = 7};
         type = sql_type_find(&varchar);
         column->format.type = type->type;
     }
-    if (!read_numbers(p, type, column))
-        return false;
+    if (!read_numbers(p, type, column)) return false;
     if (sql_token_is(&p->token, "UNSIGNED")) {
         if (type->unsigned_type == COLUMN_UNDEFINED)
             return fail_at(p, &p->token, ERR_BAD_REQUEST, "this type cannot be UNSIGNED");
@@ -344,8 +322,7 @@ static bool read_default(struct parser *p, struct column *column)
     if (at_char(p, '-') || at_char(p, '+')) {
         column->negative = at_char(p, '-');
         next(p);
-        if (p->token.kind != SQL_NUMBER)
-            return expected(p, "a number after the sign");
+        if (p->token.kind != SQL_NUMBER) return expected(p, "a number after the sign");
     }
     bool word = sql_token_is(&p->token, "NULL") || sql_token_is(&p->token, "TRUE") ||
                 sql_token_is(&p->token, "FALSE");
@@ -364,8 +341,7 @@ static bool read_property(struct parser *p, struct column *column, bool *done)
 
     *done = true;
     if (accept_word(p, "NOT")) {
-        if (!need_word(p, "NULL"))
-            return false;
+        if (!need_word(p, "NULL")) return false;
         column->flags &= ~(uint32_t)COLUMN_NULLABLE;
         return true;
     }
@@ -374,8 +350,7 @@ static bool read_property(struct parser *p, struct column *column, bool *done)
         column->null_written = true;
         return true;
     }
-    if (accept_word(p, "DEFAULT"))
-        return read_default(p, column);
+    if (accept_word(p, "DEFAULT")) return read_default(p, column);
     if (accept_word(p, "PRIMARY")) {
         column->flags |= COLUMN_PRIMARY_KEY;
         return need_word(p, "KEY") && key_begins(p, &word);
@@ -390,8 +365,7 @@ static bool read_property(struct parser *p, struct column *column, bool *done)
         sql_token_is(&word, "REFERENCES") || sql_token_is(&word, "GENERATED"))
         return fail_at(p, &word, ERR_NOT_IMPLEMENTED, "this column property does not exist here");
     bool is_set;
-    if (!read_character_set(p, &column->format.collation, &is_set))
-        return false;
+    if (!read_character_set(p, &column->format.collation, &is_set)) return false;
     if (is_set && !column_is_char(column->format.type))
         return fail_at(p, &word, ERR_COLLATION_ON_NUMBER, "only char types have a character set");
     *done = is_set;
@@ -403,8 +377,7 @@ static bool read_column(struct parser *p)
     struct sql_token name;
     bool more = true;
 
-    if (!need_name(p, &name, "a column name or PRIMARY KEY"))
-        return false;
+    if (!need_name(p, &name, "a column name or PRIMARY KEY")) return false;
     if (find_column(p, &name) != NULL)
         return fail_at(p, &name, ERR_COLUMN_REPEATED, "this column exists already");
     if (p->column_count == TABLE_COLUMNS_MAX)
@@ -413,12 +386,10 @@ static bool read_column(struct parser *p)
     memset(column, 0, sizeof(*column));
     column->name = name;
     column->flags = COLUMN_NULLABLE;
-    if (!read_type(p, column))
-        return false;
+    if (!read_type(p, column)) return false;
     p->column_count++;
     while (more) {
-        if (!read_property(p, column, &more))
-            return false;
+        if (!read_property(p, column, &more)) return false;
     }
     return true;
 }
@@ -428,12 +399,9 @@ static bool read_element(struct parser *p)
     const struct sql_token word = p->token;
 
     if (accept_word(p, "PRIMARY")) {
-        if (!need_word(p, "KEY") || !key_begins(p, &word))
-            return false;
-        if (accept_word(p, "USING") && !need_word(p, "HASH"))
-            return false;
-        if (!read_key_list(p, COLUMN_PRIMARY_KEY, false))
-            return false;
+        if (!need_word(p, "KEY") || !key_begins(p, &word)) return false;
+        if (accept_word(p, "USING") && !need_word(p, "HASH")) return false;
+        if (!read_key_list(p, COLUMN_PRIMARY_KEY, false)) return false;
         return !accept_word(p, "USING") || need_word(p, "HASH");
     }
     if (sql_token_is(&word, "UNIQUE") || sql_token_is(&word, "INDEX") ||
@@ -447,10 +415,8 @@ static bool read_element(struct parser *p)
 
 static bool read_name(struct parser *p)
 {
-    if (!need_name(p, &p->table, "a table name"))
-        return false;
-    if (!accept_char(p, '.'))
-        return true;
+    if (!need_name(p, &p->table, "a table name")) return false;
+    if (!accept_char(p, '.')) return true;
     p->database = p->table;
     return need_name(p, &p->table, "a table name after the dot");
 }
@@ -500,20 +466,17 @@ static bool read_comment(struct parser *p)
     if (size == SIZE_MAX)
         return fail_at(p, &string, ERR_DEFINITION_TOO_BIG, "the comment is too long");
     const char *at = strstr(p->literal, "NDB_TABLE=");
-    if (at == NULL)
-        return true;
+    if (at == NULL) return true;
     at += strlen("NDB_TABLE=");
     for (;;) {
         size_t length = strcspn(at, ", \n\t");
         const char *equals = memchr(at, '=', length);
         size_t key_size = equals != NULL ? (size_t)(equals - at) : length;
         const char *value = equals != NULL ? equals + 1 : at + length;
-        if (!read_table_option(p, &string, at, key_size, value,
-                               length - (size_t)(value - at)))
+        if (!read_table_option(p, &string, at, key_size, value, length - (size_t)(value - at)))
             return false;
         at += length;
-        if (*at != ',')
-            return true;
+        if (*at != ',') return true;
         at++;
     }
 }
@@ -525,11 +488,9 @@ static bool read_partitioning(struct parser *p)
     if (!need_word(p, "BY") || !(accept_word(p, "KEY") || expected(p, "KEY (columns)")) ||
         !read_key_list(p, COLUMN_PARTITION_KEY, true))
         return false;
-    if (!accept_word(p, "PARTITIONS"))
-        return true;
+    if (!accept_word(p, "PARTITIONS")) return true;
     const struct sql_token token = p->token;
-    if (!need_number(p, TABLE_FRAGMENTS_MAX, &count))
-        return false;
+    if (!need_number(p, TABLE_FRAGMENTS_MAX, &count)) return false;
     if (count == 0)
         return fail_at(p, &token, ERR_FRAGMENT_COUNT, "expected at least one partition");
     p->fragment_count = (uint32_t)count;
@@ -549,13 +510,10 @@ static bool read_option(struct parser *p, bool *done)
         accept_char(p, '=');
         return need_number(p, UINT64_MAX, &p->max_rows);
     }
-    if (accept_word(p, "COMMENT"))
-        return read_comment(p);
-    if (accept_word(p, "PARTITION"))
-        return read_partitioning(p);
+    if (accept_word(p, "COMMENT")) return read_comment(p);
+    if (accept_word(p, "PARTITION")) return read_partitioning(p);
     bool was_default = accept_word(p, "DEFAULT");
-    if (!read_character_set(p, &p->collation, done))
-        return false;
+    if (!read_character_set(p, &p->collation, done)) return false;
     return *done || !was_default || expected(p, "CHARSET, CHARACTER SET or COLLATE");
 }
 
@@ -564,26 +522,19 @@ static bool read_statement(struct parser *p, bool *if_not_exists)
     bool more = true;
 
     next(p);
-    if (!need_word(p, "CREATE") || !need_word(p, "TABLE"))
-        return false;
+    if (!need_word(p, "CREATE") || !need_word(p, "TABLE")) return false;
     if (accept_word(p, "IF")) {
-        if (!need_word(p, "NOT") || !need_word(p, "EXISTS"))
-            return false;
+        if (!need_word(p, "NOT") || !need_word(p, "EXISTS")) return false;
         *if_not_exists = true;
     }
-    if (!read_name(p) || !need_char(p, '('))
-        return false;
+    if (!read_name(p) || !need_char(p, '(')) return false;
     do {
-        if (!read_element(p))
-            return false;
+        if (!read_element(p)) return false;
     } while (accept_char(p, ','));
-    if (!accept_char(p, ')'))
-        return expected(p, "',' or ')' or a column property");
+    if (!accept_char(p, ')')) return expected(p, "',' or ')' or a column property");
     while (more) {
-        if (!read_option(p, &more))
-            return false;
-        if (more)
-            accept_char(p, ',');
+        if (!read_option(p, &more)) return false;
+        if (more) accept_char(p, ',');
     }
     return p->token.kind == SQL_END || at_char(p, ';') || expected(p, "a table option or ';'");
 }
@@ -612,8 +563,7 @@ static size_t default_text(struct parser *p, const struct column *column)
         p->literal[0] = sql_token_is(token, "TRUE") ? '1' : '0';
         return 1;
     }
-    if (column->negative)
-        p->literal[used++] = '-';
+    if (column->negative) p->literal[used++] = '-';
     if (token->kind == SQL_HEX) {
         p->literal[used++] = '0';
         p->literal[used++] = 'x';
@@ -634,12 +584,11 @@ static bool finish_default(struct parser *p, struct column *column, uint32_t *si
         return true;
     }
     size_t length = default_text(p, column);
-    uint32_t error = length == SIZE_MAX ? ERR_VALUE_TOO_LONG
-                                        : column_parse(&column->format, p->literal,
-                                                       (uint32_t)length, p->value,
-                                                       sizeof(p->value), size);
-    if (error == ERR_NONE)
-        return true;
+    uint32_t error = length == SIZE_MAX
+                         ? ERR_VALUE_TOO_LONG
+                         : column_parse(&column->format, p->literal, (uint32_t)length, p->value,
+                                        sizeof(p->value), size);
+    if (error == ERR_NONE) return true;
     snprintf(what, sizeof(what), "bad default: %s", error_get(error)->text);
     return fail_at(p, token, error, what);
 }
@@ -652,12 +601,10 @@ static bool finish_column(struct parser *p, struct column *column, struct table_
 
     finish_format(p, &column->format);
     uint32_t error = column_format_check(&column->format);
-    if (error != ERR_NONE)
-        return fail_at(p, &column->name, error, error_get(error)->text);
+    if (error != ERR_NONE) return fail_at(p, &column->name, error, error_get(error)->text);
     if ((column->flags & COLUMN_PRIMARY_KEY) != 0 && !column->null_written)
         column->flags &= ~(uint32_t)COLUMN_NULLABLE;
-    if (!finish_default(p, column, &size))
-        return false;
+    if (!finish_default(p, column, &size)) return false;
     bool has_default =
         column->default_value.kind != SQL_END && !sql_token_is(&column->default_value, "NULL");
     const struct table_column_options options = {
@@ -689,8 +636,8 @@ static bool finish_name(struct parser *p, struct table_def *def)
     size_t table_size = sql_token_text(&p->table, table, sizeof(table));
     uint32_t error = ERR_TABLE_NAME_TOO_LONG;
     if (database_size <= TABLE_NAME_MAX && table_size <= TABLE_NAME_MAX)
-        error = table_def_set_name(def, database, (uint32_t)database_size, table,
-                                   (uint32_t)table_size);
+        error =
+            table_def_set_name(def, database, (uint32_t)database_size, table, (uint32_t)table_size);
     return error == ERR_NONE || fail_at(p, &p->table, error, error_get(error)->text);
 }
 
@@ -698,8 +645,7 @@ static bool finish(struct parser *p, struct table_def *def)
 {
     uint32_t bad_column;
 
-    if (!finish_name(p, def))
-        return false;
+    if (!finish_name(p, def)) return false;
     if (!p->key_written)
         return fail_at(p, &p->table, ERR_PRIMARY_KEY_MISSING,
                        "the table needs a primary key: add PRIMARY KEY (column, ...)");
@@ -707,16 +653,14 @@ static bool finish(struct parser *p, struct table_def *def)
         return fail_at(p, &p->table, ERR_FRAGMENT_COUNT,
                        "give either PARTITIONS or PARTITION_BALANCE");
     for (uint32_t i = 0; i < p->column_count; i++) {
-        if (!finish_column(p, &p->columns[i], def))
-            return false;
+        if (!finish_column(p, &p->columns[i], def)) return false;
     }
     def->flags = p->table_flags;
     def->balance = p->fragment_count != 0 ? TABLE_BALANCE_SPECIFIC : p->balance;
     def->fragment_count = p->fragment_count;
     def->max_rows = p->max_rows;
     uint32_t error = table_def_check_detail(def, &bad_column);
-    if (error == ERR_NONE)
-        return true;
+    if (error == ERR_NONE) return true;
     return fail_at(p, bad_column < p->column_count ? &p->columns[bad_column].name : &p->table,
                    error, error_get(error)->text);
 }
@@ -734,11 +678,9 @@ uint32_t sql_create_parse(const struct sql_create_input *input, void *memory, si
     memset(result, 0, sizeof(*result));
     memset(error, 0, sizeof(*error));
     struct table_def *def = table_def_init(memory, memory_size, TABLE_COLUMNS_MAX);
-    if (def == NULL)
-        return simple_error(error, ERR_BUFFER_SMALL);
+    if (def == NULL) return simple_error(error, ERR_BUFFER_SMALL);
     struct parser *p = calloc(1, sizeof(*p)); /* Too large for a thread's stack. */
-    if (p == NULL)
-        return simple_error(error, ERR_API_MEMORY);
+    if (p == NULL) return simple_error(error, ERR_API_MEMORY);
     p->input = input;
     p->error = error;
     p->lexer = (struct sql_lexer){input->text, input->text + input->text_size};

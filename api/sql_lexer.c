@@ -49,8 +49,7 @@ static bool skip_blanks(struct sql_lexer *lexer)
         } else if (c == '/' && second == '*') {
             const char *from = lexer->at + 2;
             const char *star = memmem(from, (size_t)(lexer->end - from), "*/", 2);
-            if (star == NULL)
-                return false;
+            if (star == NULL) return false;
             lexer->at = star + 2;
         } else {
             return true;
@@ -64,12 +63,10 @@ static bool skip_quoted(struct sql_lexer *lexer, char quote)
 {
     for (lexer->at++; lexer->at < lexer->end; lexer->at++) {
         if (*lexer->at == '\\' && quote != '`') {
-            if (++lexer->at == lexer->end)
-                return false;
+            if (++lexer->at == lexer->end) return false;
         } else if (*lexer->at == quote) {
             lexer->at++;
-            if (peek(lexer, 0) != quote)
-                return true;
+            if (peek(lexer, 0) != quote) return true;
         }
     }
     return false;
@@ -110,8 +107,9 @@ static void read_prefixed(struct sql_lexer *lexer, struct sql_token *token)
     while (bits ? peek(lexer, 0) == '0' || peek(lexer, 0) == '1' : is_hex_digit(peek(lexer, 0)))
         lexer->at++;
     if (peek(lexer, 0) != '\'') {
-        bad(lexer, token, bits ? "bit literal with something other than 0 and 1"
-                               : "hex literal with something other than hex digits");
+        bad(lexer, token,
+            bits ? "bit literal with something other than 0 and 1"
+                 : "hex literal with something other than hex digits");
         return;
     }
     lexer->at++;
@@ -130,8 +128,7 @@ static void read_number(struct sql_lexer *lexer, struct sql_token *token)
     } else {
         while (is_digit(peek(lexer, 0)))
             lexer->at++;
-        if (peek(lexer, 0) == '.')
-            lexer->at++;
+        if (peek(lexer, 0) == '.') lexer->at++;
         while (is_digit(peek(lexer, 0)))
             lexer->at++;
         char sign = peek(lexer, 1);
@@ -162,8 +159,7 @@ struct sql_token sql_lexer_next(struct sql_lexer *lexer)
         lexer->at = lexer->end;
         return token;
     }
-    if (lexer->at == lexer->end)
-        return token;
+    if (lexer->at == lexer->end) return token;
     char c = *lexer->at;
     if (c == '`' || c == '"' || c == '\'') {
         read_quoted(lexer, &token);
@@ -180,20 +176,17 @@ struct sql_token sql_lexer_next(struct sql_lexer *lexer)
         lexer->at++;
         token.kind = SQL_PUNCTUATION;
         finish(lexer, &token, 0, 0);
-        if ((unsigned char)c < ' ' || c == 0x7F)
-            bad(lexer, &token, "control character");
+        if ((unsigned char)c < ' ' || c == 0x7F) bad(lexer, &token, "control character");
     }
     return token;
 }
 
 bool sql_token_is(const struct sql_token *token, const char *word)
 {
-    if (token->kind != SQL_WORD || strlen(word) != token->size)
-        return false;
+    if (token->kind != SQL_WORD || strlen(word) != token->size) return false;
     for (size_t i = 0; i < token->size; i++) {
         char c = token->start[i];
-        if ((c >= 'a' && c <= 'z' ? (char)(c - 32) : c) != word[i])
-            return false;
+        if ((c >= 'a' && c <= 'z' ? (char)(c - 32) : c) != word[i]) return false;
     }
     return true;
 }
@@ -220,8 +213,7 @@ static char escaped(char c)
 
 size_t sql_token_text(const struct sql_token *token, char *out, size_t out_size)
 {
-    bool quoted = token->kind == SQL_NAME || token->kind == SQL_DOUBLE ||
-                  token->kind == SQL_STRING;
+    bool quoted = token->kind == SQL_NAME || token->kind == SQL_DOUBLE || token->kind == SQL_STRING;
     char quote = quoted ? *token->start : 0;
     size_t used = 0;
 
@@ -233,12 +225,10 @@ size_t sql_token_text(const struct sql_token *token, char *out, size_t out_size)
             else if (c == '\\' && quote != '`')
                 c = escaped(token->body[++i]);
         }
-        if (used + 1 >= out_size)
-            return SIZE_MAX;
+        if (used + 1 >= out_size) return SIZE_MAX;
         out[used++] = c;
     }
-    if (out_size == 0)
-        return SIZE_MAX;
+    if (out_size == 0) return SIZE_MAX;
     out[used] = 0;
     return used;
 }

@@ -60,8 +60,7 @@ static const struct sql_type types[] = {
 const struct sql_type *sql_type_find(const struct sql_token *token)
 {
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (sql_token_is(token, types[i].word))
-            return &types[i];
+        if (sql_token_is(token, types[i].word)) return &types[i];
     }
     return NULL;
 }

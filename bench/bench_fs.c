@@ -1,4 +1,5 @@
-/* bench_fs.c -- log syncs per second: growing through the page cache against preallocated and direct. */
+/* bench_fs.c -- log syncs per second: growing through the page cache against preallocated and
+ * direct. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <pthread.h>
 #include <stdbool.h>
@@ -11,8 +12,8 @@
 
 /*
  * usage: bench_fs [DIRECTORY [SECONDS]]
- * Each write is 4 KB with a sync behind it, one at a time, as a redo log with one waiting transaction does it; all through
- * the node's own I/O threads. Last line: the ratio.
+ * Each write is 4 KB with a sync behind it, one at a time, as a redo log with one waiting
+ * transaction does it; all through the node's own I/O threads. Last line: the ratio.
  */
 #define WRITE_BYTES 4096u
 #define FILE_BYTES  (64u * 1024u * 1024u)
@@ -50,7 +51,8 @@ static void run(struct io_threads *io, struct waiter *waiter, struct io_request 
         pthread_cond_wait(&waiter->wakeup, &waiter->lock);
     pthread_mutex_unlock(&waiter->lock);
     if (request->error == IO_GOOD) return;
-    fprintf(stderr, "%s: %s (%s)\n", io_op_name(request->op), io_error_name(request->error), strerror((int)request->os_error));
+    fprintf(stderr, "%s: %s (%s)\n", io_op_name(request->op), io_error_name(request->error),
+            strerror((int)request->os_error));
     exit(1);
 }
 
@@ -75,11 +77,13 @@ struct mode {
 };
 
 /* Writes with a sync each per second. */
-static double measure(struct io_threads *io, struct waiter *waiter, const struct mode *mode, double seconds, uint8_t *bytes)
+static double measure(struct io_threads *io, struct waiter *waiter, const struct mode *mode,
+                      double seconds, uint8_t *bytes)
 {
     static double took[1000000];
     uint32_t count = 0;
-    struct io_request request = {.op = IO_OPEN, .flags = IO_READABLE | IO_WRITABLE | IO_CREATE | IO_EMPTY | mode->flags};
+    struct io_request request = {
+        .op = IO_OPEN, .flags = IO_READABLE | IO_WRITABLE | IO_CREATE | IO_EMPTY | mode->flags};
     snprintf(request.name, sizeof request.name, "bench.log");
     run(io, waiter, &request);
     if (mode->preallocated) {
@@ -107,8 +111,8 @@ static double measure(struct io_threads *io, struct waiter *waiter, const struct
     run(io, waiter, &request);
     qsort(took, count, sizeof took[0], by_size);
     double rate = count / (last - begin);
-    printf("%-24s %8.0f syncs/s   p50 %6.0f us   p99 %6.0f us\n", mode->name, rate, took[count / 2] * 1e6,
-           took[count - 1 - count / 100] * 1e6);
+    printf("%-24s %8.0f syncs/s   p50 %6.0f us   p99 %6.0f us\n", mode->name, rate,
+           took[count / 2] * 1e6, took[count - 1 - count / 100] * 1e6);
     return rate;
 }
 

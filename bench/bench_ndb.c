@@ -1,4 +1,5 @@
-/* bench_ndb.c -- our side of the benchmarks: one workload per run, every answer verified, prints operations per second. */
+/* bench_ndb.c -- our side of the benchmarks: one workload per run, every answer verified, prints
+ * operations per second. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <argp.h>
 #include <pthread.h>
@@ -10,8 +11,9 @@
 #include <ndb/ndb.h>
 
 /*
- * Keys are 16 bytes of text, values 32 bytes made from the key, as bench_peer.c stores them in the other systems.
- * Modes: create, load, read (batch 1: one row per call; else ndb_read_many), write (the same), scan, txn.
+ * Keys are 16 bytes of text, values 32 bytes made from the key, as bench_peer.c stores them in the
+ * other systems. Modes: create, load, read (batch 1: one row per call; else ndb_read_many), write
+ * (the same), scan, txn.
  */
 struct row {
     char key[16];
@@ -82,7 +84,8 @@ static struct ndb_record *row_record(ndb_t *ndb, const char *name)
 {
     struct ndb_table *table = ndb_table_open(ndb, name, 0);
     if (table == NULL) die("table", ndb_error(ndb));
-    const struct ndb_field fields[] = {NDB_FIELD(struct row, key, "k"), NDB_FIELD(struct row, value, "v")};
+    const struct ndb_field fields[] = {NDB_FIELD(struct row, key, "k"),
+                                       NDB_FIELD(struct row, value, "v")};
     struct ndb_record *record = ndb_record_create(ndb, table, fields, 2, sizeof(struct row));
     if (record == NULL) die("record", ndb_error(ndb));
     ndb_table_release(table);
@@ -109,12 +112,13 @@ static void wait_for_go(struct bench *bench)
 
 static void sample(struct worker *worker, double begin)
 {
-    if (worker->samples < SAMPLES_MAX) worker->latency_ns[worker->samples++] = (uint64_t)((now_s() - begin) * 1e9);
+    if (worker->samples < SAMPLES_MAX)
+        worker->latency_ns[worker->samples++] = (uint64_t)((now_s() - begin) * 1e9);
 }
 
 /* One batch of random rows. */
-static void one_batch(struct worker *worker, ndb_t *ndb, struct ndb_record *record, struct row *rows, int32_t *codes,
-                      uint64_t *random)
+static void one_batch(struct worker *worker, ndb_t *ndb, struct ndb_record *record,
+                      struct row *rows, int32_t *codes, uint64_t *random)
 {
     struct bench *bench = worker->bench;
     bool write = strcmp(bench->mode, "write") == 0;
@@ -125,12 +129,14 @@ static void one_batch(struct worker *worker, ndb_t *ndb, struct ndb_record *reco
     double begin = bench->batch == 1 ? now_s() : 0;
     int done;
     if (bench->batch == 1) {
-        int result = write ? ndb_update_row(ndb, record, rows, 0) : ndb_read_row(ndb, record, rows, 0);
+        int result =
+            write ? ndb_update_row(ndb, record, rows, 0) : ndb_read_row(ndb, record, rows, 0);
         if (result != 0) die(bench->mode, ndb_error(ndb));
         done = 1;
         sample(worker, begin);
     } else {
-        done = write ? ndb_change_many(ndb, NDB_UPDATE, record, rows, sizeof *rows, bench->batch, codes, 0)
+        done = write ? ndb_change_many(ndb, NDB_UPDATE, record, rows, sizeof *rows, bench->batch,
+                                       codes, 0)
                      : ndb_read_many(ndb, record, rows, sizeof *rows, bench->batch, codes, 0);
         if (done < 0) die(bench->mode, ndb_error(ndb));
     }
@@ -144,8 +150,8 @@ static void one_batch(struct worker *worker, ndb_t *ndb, struct ndb_record *reco
 }
 
 /* Transactions of `batch` updates each. */
-static void one_transaction(struct worker *worker, ndb_t *ndb, struct ndb_record *record, struct row *rows,
-                            uint64_t *random)
+static void one_transaction(struct worker *worker, ndb_t *ndb, struct ndb_record *record,
+                            struct row *rows, uint64_t *random)
 {
     struct bench *bench = worker->bench;
     struct ndb_transaction *transaction = ndb_transaction_start(ndb);
@@ -158,7 +164,8 @@ static void one_transaction(struct worker *worker, ndb_t *ndb, struct ndb_record
         if (ndb_update(transaction, record, &rows[i], record, &rows[i], NULL) == NULL)
             die("update", ndb_transaction_error(transaction));
     }
-    if (ndb_execute(transaction, NDB_COMMIT, 0) != 0) die("commit", ndb_transaction_error(transaction));
+    if (ndb_execute(transaction, NDB_COMMIT, 0) != 0)
+        die("commit", ndb_transaction_error(transaction));
     ndb_transaction_close(transaction);
     worker->done += bench->batch;
 }
@@ -168,9 +175,11 @@ static void one_scan(struct worker *worker, ndb_t *ndb)
     struct bench *bench = worker->bench;
     struct ndb_table *table = ndb_table_open(ndb, bench->table, 0);
     uint64_t count = 0;
-    if (table == NULL || ndb_scan_count(ndb, table, &count, 60000) != 0) die("scan", ndb_error(ndb));
+    if (table == NULL || ndb_scan_count(ndb, table, &count, 60000) != 0)
+        die("scan", ndb_error(ndb));
     if (count != bench->rows) {
-        fprintf(stderr, "bench_ndb: scan saw %llu of %u rows\n", (unsigned long long)count, bench->rows);
+        fprintf(stderr, "bench_ndb: scan saw %llu of %u rows\n", (unsigned long long)count,
+                bench->rows);
         exit(1);
     }
     ndb_table_release(table);
@@ -223,7 +232,8 @@ static void print_latency(struct worker *workers, uint32_t count)
         at += workers[i].samples;
     }
     qsort(all, total, sizeof *all, by_value);
-    printf("p50_us %.1f\np99_us %.1f\n", (double)all[total / 2] / 1e3, (double)all[total * 99 / 100] / 1e3);
+    printf("p50_us %.1f\np99_us %.1f\n", (double)all[total / 2] / 1e3,
+           (double)all[total * 99 / 100] / 1e3);
     free(all);
 }
 
@@ -262,10 +272,13 @@ static void create_table(struct bench *bench)
 {
     char sql[256];
     struct ndb_sql_error where;
-    snprintf(sql, sizeof sql,
-             "CREATE TABLE IF NOT EXISTS %s (k BINARY(16) NOT NULL PRIMARY KEY, v BINARY(32) NOT NULL)", bench->table);
+    snprintf(
+        sql, sizeof sql,
+        "CREATE TABLE IF NOT EXISTS %s (k BINARY(16) NOT NULL PRIMARY KEY, v BINARY(32) NOT NULL)",
+        bench->table);
     ndb_t *ndb = ndb_open(bench->connection, "bench");
-    if (ndb_table_create(ndb, sql, &where, 30000) != 0 && ndb_error(ndb)->code != 721) die("create", ndb_error(ndb));
+    if (ndb_table_create(ndb, sql, &where, 30000) != 0 && ndb_error(ndb)->code != 721)
+        die("create", ndb_error(ndb));
     ndb_close(ndb);
 }
 
@@ -283,7 +296,8 @@ static void load(struct bench *bench)
             make_key(rows[i].key, first + i);
             make_value(rows[i].value, rows[i].key);
         }
-        int done = ndb_change_many(ndb, NDB_WRITE, record, rows, sizeof rows[0], count, codes, 60000);
+        int done =
+            ndb_change_many(ndb, NDB_WRITE, record, rows, sizeof rows[0], count, codes, 60000);
         if (done != (int)count) {
             fprintf(stderr, "bench_ndb: loaded %d of %u, code %d\n", done, count, codes[0]);
             exit(1);
@@ -298,14 +312,29 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct bench *bench = state->input;
     switch (key) {
-    case 'c': bench->connect = argument; break;
-    case 't': bench->threads = (uint32_t)atoi(argument); break;
-    case 'b': bench->batch = (uint32_t)atoi(argument); break;
-    case 'r': bench->rows = (uint32_t)atoi(argument); break;
-    case 's': bench->seconds = atof(argument); break;
-    case 'T': bench->table = argument; break;
-    case ARGP_KEY_ARG: bench->mode = argument; break;
-    default: return ARGP_ERR_UNKNOWN;
+    case 'c':
+        bench->connect = argument;
+        break;
+    case 't':
+        bench->threads = (uint32_t)atoi(argument);
+        break;
+    case 'b':
+        bench->batch = (uint32_t)atoi(argument);
+        break;
+    case 'r':
+        bench->rows = (uint32_t)atoi(argument);
+        break;
+    case 's':
+        bench->seconds = atof(argument);
+        break;
+    case 'T':
+        bench->table = argument;
+        break;
+    case ARGP_KEY_ARG:
+        bench->mode = argument;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
@@ -321,8 +350,10 @@ int main(int argc, char **argv)
         {"table", 'T', "NAME", 0, "table (kv)", 0},
         {0},
     };
-    struct bench bench = {.threads = 1, .batch = 1, .rows = 100000, .seconds = 2, .mode = "read", .table = "kv"};
-    const struct argp argp = {options, parse_option, "create|load|read|write|scan|txn", NULL, NULL, NULL, NULL};
+    struct bench bench = {
+        .threads = 1, .batch = 1, .rows = 100000, .seconds = 2, .mode = "read", .table = "kv"};
+    const struct argp argp = {options, parse_option, "create|load|read|write|scan|txn", NULL, NULL,
+                              NULL,    NULL};
     argp_parse(&argp, argc, argv, 0, NULL, &bench);
     ndb_error_t error;
     bench.connection = ndb_connection_create(bench.connect, NULL);

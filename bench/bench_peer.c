@@ -1,4 +1,5 @@
-/* bench_peer.c -- the peers' side: Redis and memcached over TCP with epoll, every answer verified. */
+/* bench_peer.c -- the peers' side: Redis and memcached over TCP with epoll, every answer verified.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <argp.h>
 #include <arpa/inet.h>
@@ -16,9 +17,9 @@
 #include <unistd.h>
 
 /*
- * Each connection keeps `pipeline` requests under way: a full batch is sent, all its answers are read and compared,
- * then the next is sent. Modes: load, read, write. With --wait each batch of writes to Redis ends in WAIT 1 0, so it counts
- * when one replica has it.
+ * Each connection keeps `pipeline` requests under way: a full batch is sent, all its answers are
+ * read and compared, then the next is sent. Modes: load, read, write. With --wait each batch of
+ * writes to Redis ends in WAIT 1 0, so it counts when one replica has it.
  */
 enum { CONNECTIONS_MAX = 256, PIPELINE_MAX = 4096, REQUEST_MAX = 160, ANSWER_MAX = 160 };
 
@@ -97,7 +98,8 @@ static size_t put_request(const struct peer *peer, char *to, const char *key)
     make_value(value, key);
     bool redis = strcmp(peer->protocol, "redis") == 0;
     if (redis && is_write(peer))
-        return (size_t)sprintf(to, "*3\r\n$3\r\nSET\r\n$16\r\n%.16s\r\n$32\r\n%.32s\r\n", key, value);
+        return (size_t)sprintf(to, "*3\r\n$3\r\nSET\r\n$16\r\n%.16s\r\n$32\r\n%.32s\r\n", key,
+                               value);
     if (redis) return (size_t)sprintf(to, "*2\r\n$3\r\nGET\r\n$16\r\n%.16s\r\n", key);
     if (is_write(peer)) return (size_t)sprintf(to, "set %.16s 0 0 32\r\n%.32s\r\n", key, value);
     return (size_t)sprintf(to, "get %.16s\r\n", key);
@@ -130,20 +132,21 @@ static void make_batch(const struct peer *peer, struct connection *connection)
             number = (uint32_t)(mix(&connection->random) % peer->rows);
         }
         make_key(connection->keys[i], number);
-        connection->out_size += put_request(peer, connection->out + connection->out_size, connection->keys[i]);
+        connection->out_size +=
+            put_request(peer, connection->out + connection->out_size, connection->keys[i]);
         connection->expected++;
     }
     if (peer->wait && connection->expected > 0)
-        connection->out_size +=
-            (size_t)sprintf(connection->out + connection->out_size, "*3\r\n$4\r\nWAIT\r\n$1\r\n1\r\n$1\r\n0\r\n");
+        connection->out_size += (size_t)sprintf(connection->out + connection->out_size,
+                                                "*3\r\n$4\r\nWAIT\r\n$1\r\n1\r\n$1\r\n0\r\n");
     connection->sent_at = now_s();
 }
 
 static void flush_out(struct connection *connection)
 {
     while (connection->out_sent < connection->out_size) {
-        ssize_t sent =
-            write(connection->socket, connection->out + connection->out_sent, connection->out_size - connection->out_sent);
+        ssize_t sent = write(connection->socket, connection->out + connection->out_sent,
+                             connection->out_size - connection->out_sent);
         if (sent < 0 && errno == EAGAIN) return;
         if (sent <= 0) die("write");
         connection->out_sent += (size_t)sent;
@@ -159,7 +162,8 @@ static bool batch_answered(const struct peer *peer, struct connection *connectio
         size_t size = put_answer(peer, answer, connection->keys[i]);
         if (connection->in_size - at < size) return false;
         if (memcmp(connection->in + at, answer, size) != 0) {
-            fprintf(stderr, "bench_peer: wrong answer for %.16s: %.60s\n", connection->keys[i], connection->in + at);
+            fprintf(stderr, "bench_peer: wrong answer for %.16s: %.60s\n", connection->keys[i],
+                    connection->in + at);
             exit(1);
         }
         at += size;
@@ -167,7 +171,8 @@ static bool batch_answered(const struct peer *peer, struct connection *connectio
     if (!peer->wait) return true;
     if (connection->in_size - at < 4) return false;
     if (memcmp(connection->in + at, ":1\r\n", 4) == 0) return true;
-    fprintf(stderr, "bench_peer: WAIT was not confirmed by the replica: %.20s\n", connection->in + at);
+    fprintf(stderr, "bench_peer: WAIT was not confirmed by the replica: %.20s\n",
+            connection->in + at);
     exit(1);
 }
 
@@ -182,7 +187,8 @@ static bool serve(const struct peer *peer, struct connection *connection)
     connection->in_size += (size_t)got;
     /* Only a read that could complete the batch is worth comparing. */
     char answer[ANSWER_MAX];
-    size_t needed = connection->expected * put_answer(peer, answer, connection->keys[0]) + (peer->wait ? 4 : 0);
+    size_t needed =
+        connection->expected * put_answer(peer, answer, connection->keys[0]) + (peer->wait ? 4 : 0);
     if (connection->in_size < needed || !batch_answered(peer, connection)) return true;
     operations += connection->expected;
     if (latency_count < LATENCIES_MAX) latencies[latency_count++] = now_s() - connection->sent_at;
@@ -192,13 +198,15 @@ static bool serve(const struct peer *peer, struct connection *connection)
     return true;
 }
 
-static void open_connection(const struct peer *peer, struct connection *connection, uint32_t no, int epoll)
+static void open_connection(const struct peer *peer, struct connection *connection, uint32_t no,
+                            int epoll)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(peer->port)};
     int yes = 1;
     inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
     connection->socket = socket(AF_INET, SOCK_STREAM, 0);
-    if (connect(connection->socket, (struct sockaddr *)&address, sizeof address) != 0) die("connect");
+    if (connect(connection->socket, (struct sockaddr *)&address, sizeof address) != 0)
+        die("connect");
     setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     fcntl(connection->socket, F_SETFL, O_NONBLOCK);
     connection->random = 0xABCDEF01u + no * 7919u;
@@ -221,17 +229,32 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct peer *peer = state->input;
     switch (key) {
-    case 'p': peer->port = (uint16_t)atoi(argument); break;
-    case 'c': peer->connections = (uint32_t)atoi(argument); break;
-    case 'P': peer->pipeline = (uint32_t)atoi(argument); break;
-    case 'r': peer->rows = (uint32_t)atoi(argument); break;
-    case 's': peer->seconds = atof(argument); break;
-    case 'w': peer->wait = true; break;
-    case ARGP_KEY_ARG:
-        if (state->arg_num == 0) peer->protocol = argument;
-        else peer->mode = argument;
+    case 'p':
+        peer->port = (uint16_t)atoi(argument);
         break;
-    default: return ARGP_ERR_UNKNOWN;
+    case 'c':
+        peer->connections = (uint32_t)atoi(argument);
+        break;
+    case 'P':
+        peer->pipeline = (uint32_t)atoi(argument);
+        break;
+    case 'r':
+        peer->rows = (uint32_t)atoi(argument);
+        break;
+    case 's':
+        peer->seconds = atof(argument);
+        break;
+    case 'w':
+        peer->wait = true;
+        break;
+    case ARGP_KEY_ARG:
+        if (state->arg_num == 0)
+            peer->protocol = argument;
+        else
+            peer->mode = argument;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
@@ -239,13 +262,22 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 int main(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"port", 'p', "N", 0, "port", 0},         {"connections", 'c', "N", 0, "connections (1)", 0},
+        {"port", 'p', "N", 0, "port", 0},
+        {"connections", 'c', "N", 0, "connections (1)", 0},
         {"pipeline", 'P', "N", 0, "requests under way per connection (1)", 0},
-        {"rows", 'r', "N", 0, "rows (100000)", 0}, {"seconds", 's', "S", 0, "length (2)", 0},
-        {"wait", 'w', 0, 0, "WAIT 1 after each batch", 0}, {0},
+        {"rows", 'r', "N", 0, "rows (100000)", 0},
+        {"seconds", 's', "S", 0, "length (2)", 0},
+        {"wait", 'w', 0, 0, "WAIT 1 after each batch", 0},
+        {0},
     };
-    struct peer peer = {.protocol = "redis", .mode = "read", .connections = 1, .pipeline = 1, .rows = 100000, .seconds = 2};
-    const struct argp argp = {options, parse_option, "redis|memcached load|read|write", NULL, NULL, NULL, NULL};
+    struct peer peer = {.protocol = "redis",
+                        .mode = "read",
+                        .connections = 1,
+                        .pipeline = 1,
+                        .rows = 100000,
+                        .seconds = 2};
+    const struct argp argp = {options, parse_option, "redis|memcached load|read|write", NULL, NULL,
+                              NULL,    NULL};
     argp_parse(&argp, argc, argv, 0, NULL, &peer);
     if (peer.connections > CONNECTIONS_MAX || peer.pipeline > PIPELINE_MAX) return 2;
     static struct connection connections[CONNECTIONS_MAX];
@@ -271,6 +303,7 @@ int main(int argc, char **argv)
     printf("ops_per_s %.0f\n", (double)operations / (now_s() - begin));
     qsort(latencies, latency_count, sizeof *latencies, by_value);
     if (latency_count > 0)
-        printf("p50_us %.1f\np99_us %.1f\n", latencies[latency_count / 2] * 1e6, latencies[latency_count * 99 / 100] * 1e6);
+        printf("p50_us %.1f\np99_us %.1f\n", latencies[latency_count / 2] * 1e6,
+               latencies[latency_count * 99 / 100] * 1e6);
     return 0;
 }

@@ -1,8 +1,10 @@
-/* bench_rows.c -- what rows cost in one LDM: nanoseconds per insert, lookup, update, scanned row; bytes per row. */
+/* bench_rows.c -- what rows cost in one LDM: nanoseconds per insert, lookup, update, scanned row;
+ * bytes per row. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * bench_rows [rows]: binary(16) key, binary(32) value. "warm" looks up the same few rows, "random" all of them, "batch"
- * all of them with the two prefetch stages that LQH uses for a batch of operations.
+ * bench_rows [rows]: binary(16) key, binary(32) value. "warm" looks up the same few rows, "random"
+ * all of them, "batch" all of them with the two prefetch stages that LQH uses for a batch of
+ * operations.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,11 +64,14 @@ static void bench_start(struct bench *bench)
     if (!tup_init(bench->tup, bench->arena, bench->acc, &tup_limits)) abort();
     size_t size = table_def_size(8, 4096);
     bench->def = table_def_init(malloc(size), size, 8);
-    const struct table_column_options key = {.name = "k", .name_size = 1, .flags = COLUMN_PRIMARY_KEY,
+    const struct table_column_options key = {.name = "k",
+                                             .name_size = 1,
+                                             .flags = COLUMN_PRIMARY_KEY,
                                              .format = {.type = COLUMN_BINARY, .length = 16}};
-    const struct table_column_options value = {.name = "v", .name_size = 1,
-                                               .format = {.type = COLUMN_BINARY, .length = 32}};
-    if (table_def_set_name(bench->def, "d", 1, "t", 1) != 0 || table_def_add_column(bench->def, &key) != 0 ||
+    const struct table_column_options value = {
+        .name = "v", .name_size = 1, .format = {.type = COLUMN_BINARY, .length = 32}};
+    if (table_def_set_name(bench->def, "d", 1, "t", 1) != 0 ||
+        table_def_add_column(bench->def, &key) != 0 ||
         table_def_add_column(bench->def, &value) != 0 || table_def_check(bench->def) != 0)
         abort();
     uint32_t table;
@@ -85,8 +90,15 @@ static void write_row(struct bench *bench, uint32_t number, uint32_t generation)
     uint32_t lock;
     key_make(number, key);
     uint32_t hash = (uint32_t)key_hash(bench->def, key, 4);
-    struct tup_change_req req = {.frag = bench->frag, .wanted = ROW_NONE, .hash = hash, .transid1 = 1, .transid2 = 2,
-                                 .key = key, .key_words = 4, .attr = attr, .attr_words = 9};
+    struct tup_change_req req = {.frag = bench->frag,
+                                 .wanted = ROW_NONE,
+                                 .hash = hash,
+                                 .transid1 = 1,
+                                 .transid2 = 2,
+                                 .key = key,
+                                 .key_words = 4,
+                                 .attr = attr,
+                                 .attr_words = 9};
     req.row = acc_find(bench->index, hash, key, 4);
     if (req.row == ROW_NONE) {
         if (tup_insert(bench->tup, &req, &changed) != 0) abort();
@@ -156,7 +168,8 @@ static void scan_rows(struct bench *bench, bool read_too)
         for (uint32_t i = 0; i < n; i++) {
             uint32_t out[32];
             uint32_t words;
-            const struct tup_read read = {.frag = bench->frag, .row = rows[i], .attr = attr, .attr_words = 1};
+            const struct tup_read read = {
+                .frag = bench->frag, .row = rows[i], .attr = attr, .attr_words = 1};
             if (tup_read(bench->tup, &read, out, 32, &words) != 0) abort();
             bench->sum += out[1];
         }
@@ -203,7 +216,8 @@ int main(int argc, char **argv)
     start = now_ns();
     scan_rows(&bench, true);
     report("scan, read all columns", start, rows);
-    printf("%-34s %8.1f bytes (row %u, key+value 48)\n", "memory per row", bytes, bench.frag->table->row_size);
+    printf("%-34s %8.1f bytes (row %u, key+value 48)\n", "memory per row", bytes,
+           bench.frag->table->row_size);
     printf("checksum of results %llu\n", (unsigned long long)bench.sum);
     arena_destroy(bench.arena);
     free(bench.acc);

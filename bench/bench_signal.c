@@ -9,8 +9,9 @@
 #include "kernel/node.h"
 
 /*
- * `one`: two blocks of one thread send each other a signal of 7 words, 100 under way. `two`: the blocks live in two
- * threads, each on a CPU of its own; 16 signals share a flush, and so many are under way that neither waits for the other.
+ * `one`: two blocks of one thread send each other a signal of 7 words, 100 under way. `two`: the
+ * blocks live in two threads, each on a CPU of its own; 16 signals share a flush, and so many are
+ * under way that neither waits for the other.
  */
 #define WINDOW_S    0.0005
 #define WINDOWS_MAX 100000u
@@ -78,7 +79,8 @@ static double seconds(void)
 
 static volatile int stop;
 
-/* The CPU number `no`, if there are so many: two threads on one CPU would only wait for each other. */
+/* The CPU number `no`, if there are so many: two threads on one CPU would only wait for each other.
+ */
 static void pin(uint32_t no)
 {
     cpu_set_t all;
@@ -108,7 +110,8 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y ? 1 : 0;
 }
 
-/* The median over short windows: when the machine does something else for a while, that window is an outlier. */
+/* The median over short windows: when the machine does something else for a while, that window is
+ * an outlier. */
 static double run_windows(struct thread *thread, const struct hopper *a, double run_s)
 {
     static double ns[WINDOWS_MAX];
@@ -131,14 +134,16 @@ static double run_windows(struct thread *thread, const struct hopper *a, double 
 
 static double measure(uint32_t threads, uint32_t under_way, double run_s)
 {
-    struct host host = {.wake = no_wake, .seed = one_seed, .fail = (__typeof__(host.fail))bench_fail};
+    struct host host = {
+        .wake = no_wake, .seed = one_seed, .fail = (__typeof__(host.fail))bench_fail};
     struct node_config config = {.own_node = 1};
     node_config_defaults(&config);
     config.thread_count = threads;
     struct node_options options = {.host = &host, .gsn_name = no_name};
     struct node *node = node_create(&config, &options);
     struct hopper *a = (struct hopper *)block_create(node_thread(node, 0), &type_a, 1, sizeof *a);
-    struct hopper *b = (struct hopper *)block_create(node_thread(node, threads - 1), &type_b, 1, sizeof *b);
+    struct hopper *b =
+        (struct hopper *)block_create(node_thread(node, threads - 1), &type_b, 1, sizeof *b);
     a->to = b->block.ref;
     b->to = a->block.ref;
     struct hop first;

@@ -33,9 +33,12 @@ static const struct ndb_field package_fields[] = {
     NDB_FIELD_STRING(struct package, architecture, "architecture"),
     NDB_FIELD_STRING(struct package, version, "version"),
     NDB_FIELD(struct package, installed_kb, "installed_kb"),
-    {.column = "summary", .offset = offsetof(struct package, summary),
+    {.column = "summary",
+     .offset = offsetof(struct package, summary),
      .size = sizeof(((struct package *)0)->summary),
-     .null_offset = offsetof(struct package, nulls), .null_bit = 0, .flags = NDB_FIELD_CSTRING},
+     .null_offset = offsetof(struct package, nulls),
+     .null_bit = 0,
+     .flags = NDB_FIELD_CSTRING},
 };
 
 /* What an update writes: the key and the column to change. */
@@ -98,11 +101,10 @@ static int connect_cluster(struct tour *tour, const char *connect_string)
     tour->package = ndb_record_create(tour->ndb, tour->table, package_fields,
                                       sizeof(package_fields) / sizeof(package_fields[0]),
                                       sizeof(struct package));
-    tour->size = ndb_record_create(tour->ndb, tour->table, size_fields,
-                                   sizeof(size_fields) / sizeof(size_fields[0]),
-                                   sizeof(struct package));
-    if (tour->package == NULL || tour->size == NULL)
-        return failed("record", ndb_error(tour->ndb));
+    tour->size =
+        ndb_record_create(tour->ndb, tour->table, size_fields,
+                          sizeof(size_fields) / sizeof(size_fields[0]), sizeof(struct package));
+    if (tour->package == NULL || tour->size == NULL) return failed("record", ndb_error(tour->ndb));
     printf("Connected as node %u; %u data nodes are ready.\n",
            ndb_connection_node_id(tour->connection), ndb_connection_ready_nodes(tour->connection));
     return 0;
@@ -124,7 +126,8 @@ static void note_biggest(struct tour *tour, const struct package *package)
 {
     uint32_t place = tour->biggest_count;
 
-    while (place > 0 && tour->biggest[place - 1].installed_kb < package->installed_kb) place--;
+    while (place > 0 && tour->biggest[place - 1].installed_kb < package->installed_kb)
+        place--;
     if (place == BIGGEST) return;
     if (tour->biggest_count < BIGGEST) tour->biggest_count++;
     for (uint32_t i = tour->biggest_count - 1; i > place; i--)
@@ -137,7 +140,8 @@ static void note_key(struct tour *tour, const struct package *package)
 {
     if (tour->rows % tour->key_step != 0) return;
     if (tour->key_count == KEYS_MAX) {
-        for (uint32_t i = 0; i < KEYS_MAX / 2; i++) tour->keys[i] = tour->keys[2 * i];
+        for (uint32_t i = 0; i < KEYS_MAX / 2; i++)
+            tour->keys[i] = tour->keys[2 * i];
         tour->key_count = KEYS_MAX / 2;
         tour->key_step *= 2;
     }

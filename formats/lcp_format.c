@@ -38,9 +38,11 @@ static uint64_t sum_of(const void *part, uint32_t size, uint64_t seed)
 static enum lcp_fault ident_check(const struct lcp_ident *have, const struct lcp_ident *want)
 {
     if (want == NULL) return LCP_GOOD;
-    if (have->cluster_lo != want->cluster_lo || have->cluster_hi != want->cluster_hi) return LCP_OTHER_CLUSTER;
+    if (have->cluster_lo != want->cluster_lo || have->cluster_hi != want->cluster_hi)
+        return LCP_OTHER_CLUSTER;
     if (have->node != want->node) return LCP_OTHER_NODE;
-    if (have->table != want->table || have->version != want->version || have->fragment != want->fragment)
+    if (have->table != want->table || have->version != want->version ||
+        have->fragment != want->fragment)
         return LCP_OTHER_TABLE;
     return LCP_GOOD;
 }
@@ -62,7 +64,8 @@ uint64_t lcp_data_head_sum(const struct lcp_data_head *head)
     return lcp_u64(head->sum_lo, head->sum_hi);
 }
 
-enum lcp_fault lcp_data_head_check(const struct lcp_data_head *head, const struct lcp_ident *ident, uint32_t seq)
+enum lcp_fault lcp_data_head_check(const struct lcp_data_head *head, const struct lcp_ident *ident,
+                                   uint32_t seq)
 {
     if (head->magic != LCP_DATA_MAGIC) return LCP_NO_MAGIC;
     if (sum_of(head, sizeof *head, 0) != lcp_data_head_sum(head)) return LCP_CHECKSUM;
@@ -84,14 +87,19 @@ uint64_t lcp_block_seal(struct lcp_block_head *head, uint64_t seed)
 enum lcp_fault lcp_block_head_check(const struct lcp_block_head *head, uint32_t number)
 {
     if (head->magic != LCP_BLOCK_MAGIC) return LCP_NO_MAGIC;
-    if (head->size > LCP_RAW_MAX || head->raw > LCP_RAW_MAX || head->size == 0 || head->raw % 4u != 0)
+    if (head->size > LCP_RAW_MAX || head->raw > LCP_RAW_MAX || head->size == 0 ||
+        head->raw % 4u != 0)
         return LCP_SIZE;
     if (head->number != number) return LCP_ORDER;
     switch (head->kind) {
-    case LCP_BLOCK_PLAIN: return head->size == head->raw ? LCP_GOOD : LCP_SIZE;
-    case LCP_BLOCK_ZSTD: return head->size < head->raw ? LCP_GOOD : LCP_SIZE;
-    case LCP_BLOCK_END: return head->size == LCP_TOTALS && head->raw == LCP_TOTALS ? LCP_GOOD : LCP_SIZE;
-    default: return LCP_SIZE;
+    case LCP_BLOCK_PLAIN:
+        return head->size == head->raw ? LCP_GOOD : LCP_SIZE;
+    case LCP_BLOCK_ZSTD:
+        return head->size < head->raw ? LCP_GOOD : LCP_SIZE;
+    case LCP_BLOCK_END:
+        return head->size == LCP_TOTALS && head->raw == LCP_TOTALS ? LCP_GOOD : LCP_SIZE;
+    default:
+        return LCP_SIZE;
     }
 }
 
@@ -128,7 +136,8 @@ bool lcp_cursor_next(struct lcp_cursor *cursor, struct lcp_item *item, enum lcp_
     }
     *fault = LCP_SIZE;
     if (word >> 30 != 2 || cursor->at == cursor->end) return false;
-    *item = (struct lcp_item){.slot = word & 0xFFFFu, .words = word >> 16 & 0x3FFFu, .gci = *cursor->at++};
+    *item = (struct lcp_item){
+        .slot = word & 0xFFFFu, .words = word >> 16 & 0x3FFFu, .gci = *cursor->at++};
     if (item->words > (uint64_t)(cursor->end - cursor->at)) return false;
     *fault = LCP_ORDER;
     if (cursor->page < 0 || item->slot < cursor->slot_next) return false;
@@ -152,7 +161,8 @@ void lcp_ctl_seal(struct lcp_ctl *ctl)
     ctl->sum_hi = (uint32_t)(sum >> 32);
 }
 
-enum lcp_fault lcp_ctl_check(const struct lcp_ctl *ctl, const struct lcp_ident *ident, uint32_t slot)
+enum lcp_fault lcp_ctl_check(const struct lcp_ctl *ctl, const struct lcp_ident *ident,
+                             uint32_t slot)
 {
     if (ctl->magic != LCP_CTL_MAGIC) return LCP_NO_MAGIC;
     if (sum_of(ctl, sizeof *ctl, 0) != lcp_u64(ctl->sum_lo, ctl->sum_hi)) return LCP_CHECKSUM;
@@ -224,10 +234,12 @@ static bool take_number(const char **at, uint32_t *number)
     return *at > begin && value <= UINT32_MAX;
 }
 
-bool lcp_name_parse(const char *name, uint32_t *table, uint32_t *fragment, uint32_t *seq, bool *is_ctl)
+bool lcp_name_parse(const char *name, uint32_t *table, uint32_t *fragment, uint32_t *seq,
+                    bool *is_ctl)
 {
     if (!take_text(&name, "T") || !take_number(&name, table)) return false;
-    if (!take_text(&name, "F") || !take_number(&name, fragment) || !take_text(&name, ".")) return false;
+    if (!take_text(&name, "F") || !take_number(&name, fragment) || !take_text(&name, "."))
+        return false;
     *is_ctl = take_text(&name, "ctl");
     if (!take_number(&name, seq)) return false;
     if (!*is_ctl && !take_text(&name, ".data")) return false;

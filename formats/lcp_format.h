@@ -1,4 +1,5 @@
-/* lcp_format.h -- how checkpoint files look, byte by byte: making and checking their parts. Knows no block. */
+/* lcp_format.h -- how checkpoint files look, byte by byte: making and checking their parts. Knows
+ * no block. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <assert.h>
@@ -6,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * docs/protocols/checkpoint.md has the picture. All numbers are little-endian words. Functions are pure: they touch nothing
- * but their arguments, so tools and tests use them as the blocks do.
+ * docs/protocols/checkpoint.md has the picture. All numbers are little-endian words. Functions are
+ * pure: they touch nothing but their arguments, so tools and tests use them as the blocks do.
  */
 #define LCP_FORMAT     1u
 #define LCP_ALIGN      4096u  /* File sizes and writes are multiples of it. */
@@ -43,16 +44,17 @@ enum lcp_fault {
     LCP_ORDER,       /* Blocks or pages in the wrong order. */
     LCP_SIZE,        /* Impossible sizes within. */
     LCP_TRUNCATED,
-    LCP_TAIL,        /* Something stands behind the end. */
+    LCP_TAIL, /* Something stands behind the end. */
     LCP_COMPRESSION,
-    LCP_COUNTS,      /* Sums of rows, pages or blocks differ. */
-    LCP_ROW,         /* The table can have no such row. */
-    LCP_MISSING,     /* No such file. */
+    LCP_COUNTS,  /* Sums of rows, pages or blocks differ. */
+    LCP_ROW,     /* The table can have no such row. */
+    LCP_MISSING, /* No such file. */
     LCP_FAULT_COUNT
 };
 const char *lcp_fault_text(enum lcp_fault fault);
 
-/* --- Data files: a head, blocks, the last of which holds the totals; zeros up to a multiple of LCP_ALIGN. --- */
+/* --- Data files: a head, blocks, the last of which holds the totals; zeros up to a multiple of
+ * LCP_ALIGN. --- */
 
 struct lcp_data_head {
     uint32_t magic;
@@ -97,7 +99,8 @@ struct lcp_totals {
  *
  *   31  30  29          24 23                       0
  *  +------+---+-----------+--------------------------+
- *  |   1  | C |     0     |       page number        |   the rows that follow are of this page; C: more of it
+ *  |   1  | C |     0     |       page number        |   the rows that follow are of this page; C:
+ * more of it
  *  +------+---+-----------+--------------------------+
  *  |   2  |  words of pairs (14) |     slot (16)     |   then the GCI, then the pairs
  *  +------+----------------------+-------------------+
@@ -111,10 +114,12 @@ static inline uint32_t lcp_row_word(uint32_t slot, uint32_t words)
     return 2u << 30 | words << 16 | slot;
 }
 
-/* Fills a head from its other fields. Returns the sum: the blocks' seed, and the digest to begin with. */
+/* Fills a head from its other fields. Returns the sum: the blocks' seed, and the digest to begin
+ * with. */
 uint64_t lcp_data_head_seal(struct lcp_data_head *head);
 /* `ident` and `seq` as expected; NULL, 0: any. */
-enum lcp_fault lcp_data_head_check(const struct lcp_data_head *head, const struct lcp_ident *ident, uint32_t seq);
+enum lcp_fault lcp_data_head_check(const struct lcp_data_head *head, const struct lcp_ident *ident,
+                                   uint32_t seq);
 uint64_t lcp_data_head_sum(const struct lcp_data_head *head);
 
 /* The bytes stand behind the head, head->size of them. Returns the sum. */
@@ -130,7 +135,7 @@ uint64_t lcp_digest(uint64_t digest, uint64_t sum);
 struct lcp_cursor {
     const uint32_t *at;
     const uint32_t *end;
-    int64_t page; /* -1 before the file's first. */
+    int64_t page;       /* -1 before the file's first. */
     uint32_t slot_next; /* Slots come in order. */
     uint32_t pages;
     uint64_t rows;
@@ -147,7 +152,8 @@ struct lcp_item {
 /* False at the end of the block, or with *fault. The cursor goes on with the next block's words. */
 bool lcp_cursor_next(struct lcp_cursor *cursor, struct lcp_item *item, enum lcp_fault *fault);
 
-/* --- Control files: what makes one state of a fragment. Two per fragment, written in turn, one LCP_ALIGN each. --- */
+/* --- Control files: what makes one state of a fragment. Two per fragment, written in turn, one
+ * LCP_ALIGN each. --- */
 
 struct lcp_ctl_file {
     uint32_t seq;
@@ -176,8 +182,9 @@ struct lcp_ctl {
     uint32_t lcp_id;    /* Round of checkpoints. */
     uint32_t start_gci; /* The log from this one on repairs the state. */
     uint32_t end_gci;   /* Usable once this one is durable. */
-    uint32_t pages;     /* Numbers below this are in the state; in older files there may be others. */
-    uint32_t number;    /* Of the control file: the greater one of the two is newer; its slot is number % 2. */
+    uint32_t pages;  /* Numbers below this are in the state; in older files there may be others. */
+    uint32_t number; /* Of the control file: the greater one of the two is newer; its slot is number
+                        % 2. */
     uint32_t file_count;
     struct lcp_ctl_file file[LCP_FILES_MAX]; /* Oldest first. */
     uint32_t unused[910];
@@ -186,15 +193,18 @@ static_assert(sizeof(struct lcp_ctl) == LCP_ALIGN, "one aligned write");
 
 void lcp_ctl_seal(struct lcp_ctl *ctl);
 /* `ident` may be NULL: any. */
-enum lcp_fault lcp_ctl_check(const struct lcp_ctl *ctl, const struct lcp_ident *ident, uint32_t slot);
+enum lcp_fault lcp_ctl_check(const struct lcp_ctl *ctl, const struct lcp_ident *ident,
+                             uint32_t slot);
 
 /* --- Names. --- */
 
 #define LCP_DIRECTORY "LCP"
 void lcp_data_name(char name[LCP_NAME_MAX], uint32_t table, uint32_t fragment, uint32_t seq);
 void lcp_ctl_name(char name[LCP_NAME_MAX], uint32_t table, uint32_t fragment, uint32_t slot);
-/* The parts of a name without its directory; *seq is the slot of a control file. False: another kind of file. */
-bool lcp_name_parse(const char *name, uint32_t *table, uint32_t *fragment, uint32_t *seq, bool *is_ctl);
+/* The parts of a name without its directory; *seq is the slot of a control file. False: another
+ * kind of file. */
+bool lcp_name_parse(const char *name, uint32_t *table, uint32_t *fragment, uint32_t *seq,
+                    bool *is_ctl);
 
 static inline uint64_t lcp_u64(uint32_t lo, uint32_t hi)
 {

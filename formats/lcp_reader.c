@@ -1,4 +1,5 @@
-/* lcp_reader.c -- takes the bytes of a data file as they come, and lets out only rows that have been checked. */
+/* lcp_reader.c -- takes the bytes of a data file as they come, and lets out only rows that have
+ * been checked. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #define ZSTD_STATIC_LINKING_ONLY /* States in memory that we bring. */
 #include <string.h>
@@ -49,8 +50,8 @@ static void part_next(struct lcp_reader *reader, uint32_t state, uint32_t need)
 static enum lcp_fault head_take(struct lcp_reader *reader)
 {
     memcpy(&reader->head, reader->part, sizeof reader->head);
-    enum lcp_fault fault =
-        lcp_data_head_check(&reader->head, reader->ident, reader->expect == NULL ? 0 : reader->expect->seq);
+    enum lcp_fault fault = lcp_data_head_check(&reader->head, reader->ident,
+                                               reader->expect == NULL ? 0 : reader->expect->seq);
     if (fault != LCP_GOOD) return fault;
     reader->seed = lcp_data_head_sum(&reader->head);
     reader->digest = lcp_digest(0, reader->seed);
@@ -62,7 +63,8 @@ static enum lcp_fault totals_check(const struct lcp_reader *reader, const struct
 {
     const struct lcp_ctl_file *expect = reader->expect;
     uint64_t rows = lcp_u64(totals->rows_lo, totals->rows_hi);
-    if (totals->blocks != reader->blocks || totals->pages != reader->cursor.pages || rows != reader->cursor.rows)
+    if (totals->blocks != reader->blocks || totals->pages != reader->cursor.pages ||
+        rows != reader->cursor.rows)
         return LCP_COUNTS;
     if (expect == NULL) return LCP_GOOD;
     if (lcp_u64(expect->digest_lo, expect->digest_hi) != reader->digest) return LCP_OTHER_FILE;
@@ -95,7 +97,8 @@ static enum lcp_fault block_take(struct lcp_reader *reader, bool *end)
         return fault;
     }
     if (head->kind == LCP_BLOCK_ZSTD) {
-        size_t size = ZSTD_decompressDCtx(reader->unzip, reader->raw, LCP_RAW_MAX, bytes, head->size);
+        size_t size =
+            ZSTD_decompressDCtx(reader->unzip, reader->raw, LCP_RAW_MAX, bytes, head->size);
         if (ZSTD_isError(size) || size != head->raw) return LCP_COMPRESSION;
     } else {
         memcpy(reader->raw, bytes, head->raw);
@@ -126,7 +129,8 @@ static enum lcp_fault block_head_take(struct lcp_reader *reader)
     return fault;
 }
 
-static enum lcp_read_event zeros_take(struct lcp_reader *reader, const uint8_t **bytes, uint32_t *size)
+static enum lcp_read_event zeros_take(struct lcp_reader *reader, const uint8_t **bytes,
+                                      uint32_t *size)
 {
     for (; *size > 0; (*bytes)++, (*size)--) {
         if (**bytes != 0 || reader->offset % LCP_ALIGN == 0) return broken(reader, LCP_TAIL);
@@ -135,7 +139,8 @@ static enum lcp_read_event zeros_take(struct lcp_reader *reader, const uint8_t *
     return LCP_READ_MORE;
 }
 
-enum lcp_read_event lcp_reader_next(struct lcp_reader *reader, const uint8_t **bytes, uint32_t *size)
+enum lcp_read_event lcp_reader_next(struct lcp_reader *reader, const uint8_t **bytes,
+                                    uint32_t *size)
 {
     enum lcp_fault fault = LCP_GOOD;
     bool end = false;
@@ -154,9 +159,15 @@ enum lcp_read_event lcp_reader_next(struct lcp_reader *reader, const uint8_t **b
         *size -= step;
         if (reader->part_size < reader->part_need) break;
         switch (reader->state) {
-        case READ_HEAD: fault = head_take(reader); break;
-        case READ_BLOCK_HEAD: fault = block_head_take(reader); break;
-        default: fault = block_take(reader, &end); break;
+        case READ_HEAD:
+            fault = head_take(reader);
+            break;
+        case READ_BLOCK_HEAD:
+            fault = block_head_take(reader);
+            break;
+        default:
+            fault = block_take(reader, &end);
+            break;
         }
         if (fault != LCP_GOOD) return broken(reader, fault);
         if (end) return LCP_READ_END;

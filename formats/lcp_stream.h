@@ -1,4 +1,5 @@
-/* lcp_stream.h -- rows into the bytes of a checkpoint's data file, and back, piece by piece. Knows no block. */
+/* lcp_stream.h -- rows into the bytes of a checkpoint's data file, and back, piece by piece. Knows
+ * no block. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stddef.h>
@@ -7,16 +8,18 @@
 /* --- Writing. The caller brings all memory; bytes come out in a buffer that it writes away. --- */
 
 #define LCP_ROW_WORDS_MAX 9216u /* Longest row as pairs. */
-#define LCP_OUT_ROOM (LCP_BLOCK_HEAD + LCP_RAW_MAX + 1024u) /* What one call adds to the buffer at most. */
+#define LCP_OUT_ROOM                                                                               \
+    (LCP_BLOCK_HEAD + LCP_RAW_MAX + 1024u) /* What one call adds to the buffer at most. */
 
 struct lcp_writer {
-    void *zip;        /* The compressor's state. */
-    uint32_t *raw;    /* LCP_RAW_MAX bytes. */
+    void *zip;     /* The compressor's state. */
+    uint32_t *raw; /* LCP_RAW_MAX bytes. */
     uint32_t raw_words;
-    uint8_t *out;     /* Bytes not yet taken; the caller may move them to another buffer between calls. */
+    uint8_t
+        *out; /* Bytes not yet taken; the caller may move them to another buffer between calls. */
     uint32_t out_size;
     uint32_t page;
-    bool page_named;  /* The block being filled has named the page. */
+    bool page_named; /* The block being filled has named the page. */
     uint32_t block_rows;
     uint64_t seed;
     /* So far: */
@@ -34,7 +37,8 @@ void *lcp_zip_init(void *memory, size_t size);
 
 void lcp_writer_begin(struct lcp_writer *writer, struct lcp_data_head *head);
 void lcp_writer_page(struct lcp_writer *writer, uint32_t page);
-/* Where the pairs of the next row go: room for LCP_ROW_WORDS_MAX words. Then lcp_writer_row() with how many they are. */
+/* Where the pairs of the next row go: room for LCP_ROW_WORDS_MAX words. Then lcp_writer_row() with
+ * how many they are. */
 uint32_t *lcp_writer_room(struct lcp_writer *writer);
 void lcp_writer_row(struct lcp_writer *writer, uint32_t slot, uint32_t gci, uint32_t words);
 /* The block is full: lcp_writer_flush() before the next page or row. */
@@ -44,7 +48,8 @@ void lcp_writer_flush(struct lcp_writer *writer);
 /* After the last flush: totals, zeros up to LCP_ALIGN of the file. */
 void lcp_writer_end(struct lcp_writer *writer);
 /* What the control file says of it, after lcp_writer_end(). */
-struct lcp_ctl_file lcp_writer_result(const struct lcp_writer *writer, const struct lcp_data_head *head);
+struct lcp_ctl_file lcp_writer_result(const struct lcp_writer *writer,
+                                      const struct lcp_data_head *head);
 
 /* --- Reading. --- */
 
@@ -82,7 +87,9 @@ void *lcp_unzip_init(void *memory, size_t size);
 
 /* reader->unzip, part, raw, ident, expect are set. */
 void lcp_reader_begin(struct lcp_reader *reader);
-/* Takes bytes from *bytes, *size up to the next event. After ROWS, walk the cursor to its end before the next call. */
-enum lcp_read_event lcp_reader_next(struct lcp_reader *reader, const uint8_t **bytes, uint32_t *size);
+/* Takes bytes from *bytes, *size up to the next event. After ROWS, walk the cursor to its end
+ * before the next call. */
+enum lcp_read_event lcp_reader_next(struct lcp_reader *reader, const uint8_t **bytes,
+                                    uint32_t *size);
 /* The file has no more bytes: LCP_GOOD if that is right. */
 enum lcp_fault lcp_reader_finish(const struct lcp_reader *reader);

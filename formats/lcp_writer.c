@@ -7,7 +7,8 @@
 
 #define ZIP_LEVEL 1
 
-static_assert(LCP_RAW_TARGET + 4u * (LCP_ROW_WORDS_MAX + 4u) <= LCP_RAW_MAX, "the longest row ends a block");
+static_assert(LCP_RAW_TARGET + 4u * (LCP_ROW_WORDS_MAX + 4u) <= LCP_RAW_MAX,
+              "the longest row ends a block");
 
 size_t lcp_zip_size(void)
 {
@@ -17,7 +18,9 @@ size_t lcp_zip_size(void)
 void *lcp_zip_init(void *memory, size_t size)
 {
     ZSTD_CCtx *zip = ZSTD_initStaticCCtx(memory, size);
-    if (zip == NULL || ZSTD_isError(ZSTD_CCtx_setParameter(zip, ZSTD_c_compressionLevel, ZIP_LEVEL))) return NULL;
+    if (zip == NULL ||
+        ZSTD_isError(ZSTD_CCtx_setParameter(zip, ZSTD_c_compressionLevel, ZIP_LEVEL)))
+        return NULL;
     return zip;
 }
 
@@ -72,10 +75,14 @@ bool lcp_writer_full(const struct lcp_writer *writer)
 }
 
 /* Seals the block whose bytes stand behind its head in `out`. */
-static void block_close(struct lcp_writer *writer, enum lcp_block_kind kind, uint32_t size, uint32_t raw)
+static void block_close(struct lcp_writer *writer, enum lcp_block_kind kind, uint32_t size,
+                        uint32_t raw)
 {
-    struct lcp_block_head head = {
-        .number = ++writer->blocks, .kind = kind, .size = size, .raw = raw, .rows = writer->block_rows};
+    struct lcp_block_head head = {.number = ++writer->blocks,
+                                  .kind = kind,
+                                  .size = size,
+                                  .raw = raw,
+                                  .rows = writer->block_rows};
     uint8_t *at = writer->out + writer->out_size;
     memcpy(at, &head, sizeof head);
     uint64_t sum = lcp_block_seal((struct lcp_block_head *)(void *)at, writer->seed);
@@ -118,7 +125,8 @@ void lcp_writer_end(struct lcp_writer *writer)
     writer->out_size += zeros;
 }
 
-struct lcp_ctl_file lcp_writer_result(const struct lcp_writer *writer, const struct lcp_data_head *head)
+struct lcp_ctl_file lcp_writer_result(const struct lcp_writer *writer,
+                                      const struct lcp_data_head *head)
 {
     return (struct lcp_ctl_file){
         .seq = head->seq,

@@ -7,7 +7,8 @@
 
 #define RECORD_TAG 0xD5u
 
-static_assert(sizeof(struct redo_page_head) == REDO_PAGE_HEAD * 4u, "the page's head has no padding");
+static_assert(sizeof(struct redo_page_head) == REDO_PAGE_HEAD * 4u,
+              "the page's head has no padding");
 
 static const char *const fault_names[REDO_FAULT_COUNT] = {
     [REDO_GOOD] = "good",
@@ -63,25 +64,30 @@ static enum redo_fault no_page(const uint32_t *page, uint32_t words)
     return REDO_EMPTY;
 }
 
-static enum redo_fault place_check(const struct redo_page_head *head, const struct redo_place *place)
+static enum redo_fault place_check(const struct redo_page_head *head,
+                                   const struct redo_place *place)
 {
     if (place->node != 0) {
-        if ((head->cluster_lo | (uint64_t)head->cluster_hi << 32) != place->cluster) return REDO_OTHER_CLUSTER;
+        if ((head->cluster_lo | (uint64_t)head->cluster_hi << 32) != place->cluster)
+            return REDO_OTHER_CLUSTER;
         if (head->node != place->node) return REDO_OTHER_NODE;
         if (head->part != place->part) return REDO_OTHER_PART;
-        if (head->files != place->files || head->file_blocks != place->file_blocks) return REDO_OTHER_SHAPE;
+        if (head->files != place->files || head->file_blocks != place->file_blocks)
+            return REDO_OTHER_SHAPE;
     }
     return head->file == place->file && head->block == place->block ? REDO_GOOD : REDO_OTHER_PLACE;
 }
 
-enum redo_fault redo_page_verify(const uint32_t *page, uint32_t words, const struct redo_place *place)
+enum redo_fault redo_page_verify(const uint32_t *page, uint32_t words,
+                                 const struct redo_place *place)
 {
     struct redo_page_head head;
     if (words < REDO_BLOCK_WORDS) return REDO_CUT;
     memcpy(&head, page, sizeof head);
     if (head.magic != REDO_MAGIC) return no_page(page, words);
     if (head.words < REDO_PAGE_HEAD || head.words > REDO_PAGE_WORDS) return REDO_MALFORMED;
-    if (head.first != 0 && (head.first < REDO_PAGE_HEAD || head.first >= head.words)) return REDO_MALFORMED;
+    if (head.first != 0 && (head.first < REDO_PAGE_HEAD || head.first >= head.words))
+        return REDO_MALFORMED;
     uint32_t blocks = redo_blocks(head.words);
     if (blocks * REDO_BLOCK_WORDS > words) return REDO_CUT;
     if (page_check(page, blocks) != redo_check(&head)) return REDO_BAD_CHECK;
@@ -92,7 +98,8 @@ enum redo_fault redo_page_verify(const uint32_t *page, uint32_t words, const str
 
 struct redo_chain redo_chain_at(const struct redo_page_head *head)
 {
-    return (struct redo_chain){.lsn = redo_lsn(head), .check = redo_check(head), .incarnation = head->incarnation};
+    return (struct redo_chain){
+        .lsn = redo_lsn(head), .check = redo_check(head), .incarnation = head->incarnation};
 }
 
 bool redo_chain_next(struct redo_chain *chain, const struct redo_page_head *head)
@@ -167,7 +174,8 @@ bool redo_reader_page(struct redo_reader *reader, const uint32_t *page)
 {
     struct redo_page_head head;
     memcpy(&head, page, sizeof head);
-    if (reader->started && head.incarnation != reader->incarnation) reader->have = 0; /* It was never finished. */
+    if (reader->started && head.incarnation != reader->incarnation)
+        reader->have = 0; /* It was never finished. */
     bool skip = !reader->started;
     reader->started = reader->started || head.first != 0;
     reader->incarnation = head.incarnation;

@@ -1,38 +1,41 @@
-/* redo_format.h -- pages and records of the redo log: encoding and checking, without I/O. See docs/protocols/redo.md. */
+/* redo_format.h -- pages and records of the redo log: encoding and checking, without I/O. See
+ * docs/protocols/redo.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 /*
- * A log part is a ring of files of equal size, counted in blocks of 4 KB. A page takes 1 to 8 blocks: as many as its words
- * need, never across a file's end. A page that has been written is never written again before its file's next lap, so a
- * torn write can hurt nothing that was durable before. Records follow one another without gaps, over the ends of pages.
+ * A log part is a ring of files of equal size, counted in blocks of 4 KB. A page takes 1 to 8
+ * blocks: as many as its words need, never across a file's end. A page that has been written is
+ * never written again before its file's next lap, so a torn write can hurt nothing that was durable
+ * before. Records follow one another without gaps, over the ends of pages.
  */
-#define REDO_MAGIC             0x4F444552u /* "REDO" */
-#define REDO_VERSION           1u
-#define REDO_BLOCK_BYTES       4096u
-#define REDO_BLOCK_WORDS       (REDO_BLOCK_BYTES / 4u)
-#define REDO_PAGE_BLOCKS       8u
-#define REDO_PAGE_WORDS        (REDO_PAGE_BLOCKS * REDO_BLOCK_WORDS)
-#define REDO_PAGE_HEAD         24u /* Words. */
-#define REDO_RECORD_HEAD       7u  /* Words. */
-#define REDO_RECORD_WORDS_MAX  9300u
-#define REDO_FILES_MAX         256u
+#define REDO_MAGIC            0x4F444552u /* "REDO" */
+#define REDO_VERSION          1u
+#define REDO_BLOCK_BYTES      4096u
+#define REDO_BLOCK_WORDS      (REDO_BLOCK_BYTES / 4u)
+#define REDO_PAGE_BLOCKS      8u
+#define REDO_PAGE_WORDS       (REDO_PAGE_BLOCKS * REDO_BLOCK_WORDS)
+#define REDO_PAGE_HEAD        24u /* Words. */
+#define REDO_RECORD_HEAD      7u  /* Words. */
+#define REDO_RECORD_WORDS_MAX 9300u
+#define REDO_FILES_MAX        256u
 
 /* In file and memory: little-endian words. */
 struct redo_page_head {
     uint32_t magic;
     uint32_t version;
-    uint32_t check_lo; /* XXH3-64 of what follows the head to the last block's end; seed: XXH3-64 of the head with zeros here. */
+    uint32_t check_lo; /* XXH3-64 of what follows the head to the last block's end; seed: XXH3-64 of
+                          the head with zeros here. */
     uint32_t check_hi;
     uint32_t cluster_lo;
     uint32_t cluster_hi;
     uint32_t node;
     uint32_t part;
-    uint32_t files;       /* Shape of the ring: */
+    uint32_t files; /* Shape of the ring: */
     uint32_t file_blocks;
-    uint32_t file;        /* Where this page stands. */
+    uint32_t file; /* Where this page stands. */
     uint32_t block;
     uint32_t incarnation; /* Of the cluster: one more with each start. */
     uint32_t words;       /* In use, this head included; the rest of the last block is zero. */
@@ -41,30 +44,30 @@ struct redo_page_head {
     uint32_t gci_max;     /* and before its end. */
     uint32_t lsn_lo;      /* Page number over all laps, from 1. */
     uint32_t lsn_hi;
-    uint32_t prev_lo;     /* Check of the page before; 0 at the very first one. */
+    uint32_t prev_lo; /* Check of the page before; 0 at the very first one. */
     uint32_t prev_hi;
-    uint32_t synced_lo;   /* This page number and all below were durable when this page was made. */
+    uint32_t synced_lo; /* This page number and all below were durable when this page was made. */
     uint32_t synced_hi;
     uint32_t unused;
 };
 
 enum redo_fault {
     REDO_GOOD = 0,
-    REDO_EMPTY,         /* Nothing was ever written here: zeros. */
-    REDO_NO_PAGE,       /* No page begins here. */
+    REDO_EMPTY,   /* Nothing was ever written here: zeros. */
+    REDO_NO_PAGE, /* No page begins here. */
     REDO_OTHER_VERSION,
-    REDO_MALFORMED,     /* Its figures contradict each other. */
-    REDO_CUT,           /* The page is longer than the words given. */
+    REDO_MALFORMED, /* Its figures contradict each other. */
+    REDO_CUT,       /* The page is longer than the words given. */
     REDO_BAD_CHECK,
     REDO_OTHER_CLUSTER,
     REDO_OTHER_NODE,
     REDO_OTHER_PART,
-    REDO_OTHER_SHAPE,   /* Number or size of files has been changed. */
-    REDO_OTHER_PLACE,   /* A page that belongs to another file or offset. */
-    REDO_NOT_NEXT,      /* A good page, but not the one that follows. */
+    REDO_OTHER_SHAPE, /* Number or size of files has been changed. */
+    REDO_OTHER_PLACE, /* A page that belongs to another file or offset. */
+    REDO_NOT_NEXT,    /* A good page, but not the one that follows. */
     REDO_BAD_RECORD,
-    REDO_LOST_START,    /* The log does not reach back to where it is needed from. */
-    REDO_BAD_SIZE,      /* The file's size is another one. */
+    REDO_LOST_START, /* The log does not reach back to where it is needed from. */
+    REDO_BAD_SIZE,   /* The file's size is another one. */
     REDO_FAULT_COUNT
 };
 const char *redo_fault_name(enum redo_fault fault);
@@ -97,14 +100,16 @@ struct redo_place {
     uint32_t block;
 };
 
-/* Clears the rest of the last block, fills magic, version and check. The head's other words and the records are there. */
+/* Clears the rest of the last block, fills magic, version and check. The head's other words and the
+ * records are there. */
 void redo_page_seal(uint32_t *page);
 
 /*
- * Looks at a page of which `words` words are given: first whether it is whole, then whether it belongs here. REDO_CUT when
- * it may be good but more words are needed.
+ * Looks at a page of which `words` words are given: first whether it is whole, then whether it
+ * belongs here. REDO_CUT when it may be good but more words are needed.
  */
-enum redo_fault redo_page_verify(const uint32_t *page, uint32_t words, const struct redo_place *place);
+enum redo_fault redo_page_verify(const uint32_t *page, uint32_t words,
+                                 const struct redo_place *place);
 
 /* The page before. */
 struct redo_chain {
@@ -145,23 +150,25 @@ struct redo_record {
 
 /* Writes the record's REDO_RECORD_HEAD words; the pairs follow them. */
 void redo_record_head_put(const struct redo_record *record, uint32_t *out);
-/* Opens a record of `words` words; false when it is malformed. Its pairs point into `from`; they lie within it. */
+/* Opens a record of `words` words; false when it is malformed. Its pairs point into `from`; they
+ * lie within it. */
 bool redo_record_open(const uint32_t *from, uint32_t words, struct redo_record *record);
 
 /* Takes records out of pages that follow one another, whether they cross pages or not. */
 struct redo_reader {
     const uint32_t *page;
-    uint32_t at;          /* Next word of the page. */
+    uint32_t at; /* Next word of the page. */
     uint32_t end;
     uint32_t incarnation;
-    uint32_t started;     /* The beginning of a record has been seen. */
-    uint32_t have;        /* Words of an unfinished record in `buffer`. */
+    uint32_t started; /* The beginning of a record has been seen. */
+    uint32_t have;    /* Words of an unfinished record in `buffer`. */
     uint32_t buffer[REDO_RECORD_WORDS_MAX];
 };
 void redo_reader_init(struct redo_reader *reader);
 /*
- * Goes on with a page that has been verified and is the next one (or the first one: the end of a record that began before
- * is skipped). It stays in place until redo_reader_next() has said 0. False: its records do not fit to the page before.
+ * Goes on with a page that has been verified and is the next one (or the first one: the end of a
+ * record that began before is skipped). It stays in place until redo_reader_next() has said 0.
+ * False: its records do not fit to the page before.
  */
 bool redo_reader_page(struct redo_reader *reader, const uint32_t *page);
 /* 1: *record is the next one, valid until the next call. 0: the page has no more. -1: malformed. */

@@ -18,7 +18,8 @@ static void block_register(struct block *block, uint32_t instance)
         slot->instance = arena_alloc(node->arena, RG_NODE, INSTANCES_MAX * sizeof(struct block *));
         slot->handler_index = arena_alloc(node->arena, RG_NODE, GSN_TABLE);
         slot->thread_no = arena_alloc(node->arena, RG_NODE, INSTANCES_MAX);
-        ndbrequire(slot->instance != NULL && slot->handler_index != NULL && slot->thread_no != NULL);
+        ndbrequire(slot->instance != NULL && slot->handler_index != NULL &&
+                   slot->thread_no != NULL);
         memset(slot->thread_no, THREAD_NONE, INSTANCES_MAX);
         for (uint32_t i = 0; i < block->type->handler_count; i++)
             slot->handler_index[block->type->handlers[i].gsn] = (uint8_t)(i + 1);
@@ -30,7 +31,8 @@ static void block_register(struct block *block, uint32_t instance)
     block->handler_index = slot->handler_index;
 }
 
-struct block *block_create(struct thread *thread, const struct block_type *type, uint32_t instance, size_t size)
+struct block *block_create(struct thread *thread, const struct block_type *type, uint32_t instance,
+                           size_t size)
 {
     struct block *block = arena_alloc(thread->node->arena, RG_NODE, size);
     this_thread = thread;
@@ -128,8 +130,11 @@ _Noreturn void node_fail(uint32_t exit_code, const char *file, uint32_t line, co
         abort();
     }
     struct host *host = this_thread->node->options.host;
-    struct node_failure failure = {
-        .exit_code = exit_code, .thread_no = this_thread->no, .file = file, .line = line, .text = text};
+    struct node_failure failure = {.exit_code = exit_code,
+                                   .thread_no = this_thread->no,
+                                   .file = file,
+                                   .line = line,
+                                   .text = text};
     host->fail(host, &failure);
 }
 

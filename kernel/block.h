@@ -13,7 +13,8 @@ struct block;
 struct node;
 struct thread;
 
-/* One line of a block's handler table: the border guard checks all of it before the handler runs. */
+/* One line of a block's handler table: the border guard checks all of it before the handler runs.
+ */
 struct handler {
     uint16_t gsn;
     uint8_t words_min;
@@ -24,8 +25,8 @@ struct handler {
 };
 
 /*
- * HANDLER(lqh, LQHKEYREQ, lqhkeyreq): GSN, function lqh_exec_LQHKEYREQ, payload struct. Sections and senders come from
- * signals/gsn.def.
+ * HANDLER(lqh, LQHKEYREQ, lqhkeyreq): GSN, function lqh_exec_LQHKEYREQ, payload struct. Sections
+ * and senders come from signals/gsn.def.
  */
 #define HANDLER(prefix, name, type)                                                                \
     {                                                                                              \
@@ -46,13 +47,15 @@ struct block_type {
 };
 
 /*
- * A look at a signal that waits some places further on in the queue (`words`: its extent), so that the memory has what its
- * handler will need when its turn comes: cache misses of several signals overlap. Called twice, first far ahead
- * (AHEAD_FAR), then near. May prefetch, and must have no other effect. The border guard has not seen the signal yet:
- * it is well-formed, but GSN, lengths and references may be anything.
+ * A look at a signal that waits some places further on in the queue (`words`: its extent), so that
+ * the memory has what its handler will need when its turn comes: cache misses of several signals
+ * overlap. Called twice, first far ahead (AHEAD_FAR), then near. May prefetch, and must have no
+ * other effect. The border guard has not seen the signal yet: it is well-formed, but GSN, lengths
+ * and references may be anything.
  */
 enum block_ahead_stage { AHEAD_FAR, AHEAD_NEAR };
-typedef void block_ahead(const struct block *block, const uint32_t *words, enum block_ahead_stage stage);
+typedef void block_ahead(const struct block *block, const uint32_t *words,
+                         enum block_ahead_stage stage);
 
 /* The head of every block instance's struct. */
 struct block {
@@ -67,30 +70,36 @@ struct block {
 };
 
 /*
- * Makes a block instance of `size` bytes (a struct whose first member is struct block), zeroed, in the memory of the
- * thread's node, and registers it under (type->block_no, instance). Only while the node is being built.
+ * Makes a block instance of `size` bytes (a struct whose first member is struct block), zeroed, in
+ * the memory of the thread's node, and registers it under (type->block_no, instance). Only while
+ * the node is being built.
  */
-struct block *block_create(struct thread *thread, const struct block_type *type, uint32_t instance, size_t size);
+struct block *block_create(struct thread *thread, const struct block_type *type, uint32_t instance,
+                           size_t size);
 
-/* --- Sending. Payload and sections are copied. Never fails: what cannot be delivered is a link that is down. --- */
+/* --- Sending. Payload and sections are copied. Never fails: what cannot be delivered is a link
+ * that is down. --- */
 
 void signal_send(struct block *from, uint32_t receiver, uint32_t gsn, enum signal_priority prio,
-                 const void *payload, uint32_t words, const struct section *sections, uint32_t section_count);
+                 const void *payload, uint32_t words, const struct section *sections,
+                 uint32_t section_count);
 
 /* Sends `payload` (a pointer to a signal struct) without sections. */
 #define sig_send(from, receiver, gsn, prio, payload)                                               \
     signal_send(from, receiver, gsn, prio, payload, sizeof(*(payload)) / 4u, NULL, 0)
 
 /* The same after at least `delay_ms`; own node only, no sections. */
-void signal_send_delayed(struct block *from, uint32_t receiver, uint32_t gsn, enum signal_priority prio,
-                         const void *payload, uint32_t words, uint32_t delay_ms);
+void signal_send_delayed(struct block *from, uint32_t receiver, uint32_t gsn,
+                         enum signal_priority prio, const void *payload, uint32_t words,
+                         uint32_t delay_ms);
 
 #define sig_send_delayed(from, receiver, gsn, prio, payload, delay_ms)                             \
     signal_send_delayed(from, receiver, gsn, prio, payload, sizeof(*(payload)) / 4u, delay_ms)
 
-/* To instance 0 of `block_no` on every node of `mask`. Not atomic: a crash may leave any subset of receivers. */
-void signal_broadcast(struct block *from, const struct node_mask *mask, uint32_t block_no, uint32_t gsn,
-                      enum signal_priority prio, const void *payload, uint32_t words,
+/* To instance 0 of `block_no` on every node of `mask`. Not atomic: a crash may leave any subset of
+ * receivers. */
+void signal_broadcast(struct block *from, const struct node_mask *mask, uint32_t block_no,
+                      uint32_t gsn, enum signal_priority prio, const void *payload, uint32_t words,
                       const struct section *sections, uint32_t section_count);
 
 /* --- What a block may know of the world. --- */
@@ -104,7 +113,8 @@ struct rng *block_rng(struct block *block);
 const struct node_config *block_config(const struct block *block);
 struct arena *block_arena(const struct block *block);
 
-/* This node's own instance of a neighbour in the same thread (instance group); NULL when it is not there. */
+/* This node's own instance of a neighbour in the same thread (instance group); NULL when it is not
+ * there. */
 struct block *block_neighbour(const struct block *block, uint32_t block_no);
 
 /* How many instances a block has on this node (not counting instance 0). */
@@ -124,7 +134,8 @@ uint32_t peer_class(const struct block *block, uint32_t node);
 /* Tells the host that the node has started. */
 void node_started(struct block *block);
 
-/* Ends this node in good order: its work is done. The host ends (and perhaps restarts) the process. Returns. */
+/* Ends this node in good order: its work is done. The host ends (and perhaps restarts) the process.
+ * Returns. */
 void node_stopped(struct block *block, uint32_t restart_flags);
 
 /* Closes the link to a node that broke a protocol. */
@@ -134,8 +145,8 @@ void peer_close(struct block *block, uint32_t node, const char *reason);
 void peer_allow(struct block *block, uint32_t node, uint32_t allowed);
 
 /*
- * Hands a file operation to the host; IO_DONE_REP with request->tag comes when it is done. For NDBFS alone. The request and
- * the memory of its pieces stay untouched until then.
+ * Hands a file operation to the host; IO_DONE_REP with request->tag comes when it is done. For
+ * NDBFS alone. The request and the memory of its pieces stay untouched until then.
  */
 void io_submit(struct block *block, struct io_request *request);
 
@@ -151,7 +162,8 @@ enum exit_code {
 _Noreturn void node_fail(uint32_t exit_code, const char *file, uint32_t line, const char *text);
 
 /*
- * An assumption about kernel state. Always on. Nothing that a client or a peer can send may reach it.
+ * An assumption about kernel state. Always on. Nothing that a client or a peer can send may reach
+ * it.
  */
 #define ndbrequire(cond)                                                                           \
     do {                                                                                           \

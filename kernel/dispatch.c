@@ -5,13 +5,14 @@
 #include <string.h>
 
 /* A signal that may not be: from outside its link is closed, from inside the node stops. */
-static void refuse(struct thread *thread, uint32_t peer, uint32_t epoch, const struct signal *sig, const char *why)
+static void refuse(struct thread *thread, uint32_t peer, uint32_t epoch, const struct signal *sig,
+                   const char *why)
 {
     struct node *node = thread->node;
     char text[160];
     snprintf(text, sizeof text, "%s: signal %s (%u) from node %u block %u to block %u", why,
-             node->options.gsn_name(sig->gsn), sig->gsn, ref_node(sig->sender), ref_block(sig->sender),
-             ref_block(sig->receiver));
+             node->options.gsn_name(sig->gsn), sig->gsn, ref_node(sig->sender),
+             ref_block(sig->sender), ref_block(sig->receiver));
     if (peer == 0) node_fail(EXIT_ILLEGAL_SIGNAL, __FILE__, __LINE__, text);
     uint32_t expected = epoch;
     /* The first violation ends the link; what it delivered after that is not looked at. */
@@ -31,8 +32,8 @@ static void trace(struct thread *thread, const uint32_t *words)
 }
 
 /*
- * LINK_DOWN_REP travels through the B queue of every thread, behind all that the link delivered to it; each thread
- * passes it on to QMGR, which acts when all have done so.
+ * LINK_DOWN_REP travels through the B queue of every thread, behind all that the link delivered to
+ * it; each thread passes it on to QMGR, which acts when all have done so.
  */
 static void forward_link_down(struct thread *thread, const uint32_t *words)
 {
@@ -51,7 +52,8 @@ static void tamper(struct block *block, const struct signal *sig)
     block->error_extra = ord->extra;
 }
 
-static const char *misfit(const struct handler *handler, const struct signal *sig, uint32_t sender_class)
+static const char *misfit(const struct handler *handler, const struct signal *sig,
+                          uint32_t sender_class)
 {
     if ((handler->senders & sender_class) == 0) return "sender may not send this";
     if (sig->words < handler->words_min) return "payload too short";
@@ -69,7 +71,8 @@ void dispatch(struct thread *thread, const uint32_t *record)
     uint32_t sender_class = FROM_SELF;
 
     if (peer != 0) { /* I-KERNEL-2 */
-        if (atomic_load_explicit(&node->link[peer].receiving, memory_order_relaxed) != epoch) return;
+        if (atomic_load_explicit(&node->link[peer].receiving, memory_order_relaxed) != epoch)
+            return;
         sender_class = atomic_load_explicit(&node->link[peer].class_, memory_order_relaxed);
     }
     struct signal sig;

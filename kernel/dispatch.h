@@ -1,4 +1,5 @@
-/* dispatch.h -- the border guard: checks a record against the handler table, traces it, runs the handler. */
+/* dispatch.h -- the border guard: checks a record against the handler table, traces it, runs the
+ * handler. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/thread_state.h"

@@ -4,7 +4,13 @@
 #include <stdint.h>
 #include "kernel/io_request.h"
 
-enum log_level { LOG_LEVEL_DEBUG = 1, LOG_LEVEL_INFO, LOG_LEVEL_WARNING, LOG_LEVEL_ERROR, LOG_LEVEL_ALERT };
+enum log_level {
+    LOG_LEVEL_DEBUG = 1,
+    LOG_LEVEL_INFO,
+    LOG_LEVEL_WARNING,
+    LOG_LEVEL_ERROR,
+    LOG_LEVEL_ALERT
+};
 
 /* Why a node stopped, as node_fail() tells it. */
 struct node_failure {
@@ -23,12 +29,13 @@ struct host {
     void (*wake)(struct host *host, uint32_t thread_no);
 
     /*
-     * Hands `count` words of packed whole signals for node `peer` to the transporter, which copies them. `epoch` is the
-     * link epoch for which they were packed: words for a former life of the link are dropped. Called by the thread
-     * `thread_no` only, so each pair of nodes keeps one order per sending thread.
+     * Hands `count` words of packed whole signals for node `peer` to the transporter, which copies
+     * them. `epoch` is the link epoch for which they were packed: words for a former life of the
+     * link are dropped. Called by the thread `thread_no` only, so each pair of nodes keeps one
+     * order per sending thread.
      */
-    void (*link_send)(struct host *host, uint32_t thread_no, uint32_t peer, uint32_t epoch, const uint32_t *words,
-                      uint32_t count);
+    void (*link_send)(struct host *host, uint32_t thread_no, uint32_t peer, uint32_t epoch,
+                      const uint32_t *words, uint32_t count);
 
     /* Closes the link because of what the peer sent; `reason` is logged once. Any thread. */
     void (*link_close)(struct host *host, uint32_t peer, uint32_t epoch, const char *reason);
@@ -37,22 +44,25 @@ struct host {
     void (*link_allow)(struct host *host, uint32_t peer, uint32_t allowed);
 
     /*
-     * Takes over a file operation (kernel/io_request.h) and answers with node_io_done(), from any thread. Never blocks.
-     * NULL: this host has no files.
+     * Takes over a file operation (kernel/io_request.h) and answers with node_io_done(), from any
+     * thread. Never blocks. NULL: this host has no files.
      */
     void (*io_submit)(struct host *host, struct io_request *request);
 
-    /* A random number that seeds a thread's generator. Called once per thread, when the node is made. */
+    /* A random number that seeds a thread's generator. Called once per thread, when the node is
+     * made. */
     uint64_t (*seed)(struct host *host);
 
     void (*log)(struct host *host, enum log_level level, const char *text);
 
-    /* The node stops: writes traces and ends the process, or drops the simulated node. Does not return. */
+    /* The node stops: writes traces and ends the process, or drops the simulated node. Does not
+     * return. */
     void (*fail)(struct host *host, const struct node_failure *failure) __attribute__((noreturn));
 
     /* The node has passed its last start phase. May be NULL. */
     void (*started)(struct host *host);
 
-    /* An orderly stop: the node's work is done, the process may end with this restart wish. Returns. */
+    /* An orderly stop: the node's work is done, the process may end with this restart wish.
+     * Returns. */
     void (*stopped)(struct host *host, uint32_t restart_flags);
 };

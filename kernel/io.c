@@ -6,7 +6,8 @@
 const char *io_op_name(uint32_t op)
 {
     static const char *const names[IO_OP_COUNT] = {
-        "none", "open", "close", "read", "write", "sync", "truncate", "preallocate", "rename", "remove", "list",
+        "none",     "open",        "close",  "read",   "write", "sync",
+        "truncate", "preallocate", "rename", "remove", "list",
     };
     return op < IO_OP_COUNT ? names[op] : "unknown";
 }
@@ -14,9 +15,9 @@ const char *io_op_name(uint32_t op)
 const char *io_error_name(uint32_t error)
 {
     static const char *const names[IO_ERROR_COUNT] = {
-        "no error",           "disk full",         "quota exceeded",      "file too large",
-        "input/output error", "read-only",         "permission denied",   "no such file or directory",
-        "exists already",     "not a proper path", "too few resources",   "no file system",
+        "no error",           "disk full",         "quota exceeded",    "file too large",
+        "input/output error", "read-only",         "permission denied", "no such file or directory",
+        "exists already",     "not a proper path", "too few resources", "no file system",
         "unknown error",
     };
     return error < IO_ERROR_COUNT ? names[error] : "unknown error";
@@ -24,7 +25,8 @@ const char *io_error_name(uint32_t error)
 
 static uint32_t name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
 }
 
 uint32_t io_name_valid(const char *name, uint32_t root)
@@ -69,7 +71,8 @@ void io_submit(struct block *block, struct io_request *request)
     host->io_submit(host, request);
 }
 
-/* A stack for many producers; its one consumer takes all of it at once, so no word of it is ever reused too early. */
+/* A stack for many producers; its one consumer takes all of it at once, so no word of it is ever
+ * reused too early. */
 void node_io_done(struct node *node, struct io_request *request)
 {
     struct block *block = node_lookup(node, request->receiver);
@@ -77,8 +80,8 @@ void node_io_done(struct node *node, struct io_request *request)
     struct io_request *top = atomic_load_explicit(&thread->io_done, memory_order_relaxed);
     do {
         request->next = top;
-    } while (!atomic_compare_exchange_weak_explicit(&thread->io_done, &top, request, memory_order_release,
-                                                    memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(&thread->io_done, &top, request,
+                                                    memory_order_release, memory_order_relaxed));
     struct host *host = node->options.host;
     if (top == NULL && this_thread != thread) host->wake(host, thread->no);
 }
@@ -99,12 +102,16 @@ static struct io_request *reversed(struct io_request *top)
 void thread_take_io(struct thread *thread)
 {
     if (atomic_load_explicit(&thread->io_done, memory_order_relaxed) == NULL) return;
-    struct io_request *request = reversed(atomic_exchange_explicit(&thread->io_done, NULL, memory_order_acquire));
+    struct io_request *request =
+        reversed(atomic_exchange_explicit(&thread->io_done, NULL, memory_order_acquire));
     const uint32_t words = sizeof(struct io_done_rep) / 4u;
     while (request != NULL) {
-        struct io_request *next = request->next; /* The request is the block's again when it gets the signal. */
-        struct io_done_rep rep = {
-            .tag = request->tag, .op = request->op, .error = request->error, .done = (uint32_t)request->done};
+        struct io_request *next =
+            request->next; /* The request is the block's again when it gets the signal. */
+        struct io_done_rep rep = {.tag = request->tag,
+                                  .op = request->op,
+                                  .error = request->error,
+                                  .done = (uint32_t)request->done};
         uint32_t *room = thread_put(thread, thread->no, PRIO_A, SIGNAL_HEAD_WORDS + words, 0, 0);
         room[0] = signal_kind(GSN_IO_DONE_REP, words, 0, PRIO_A, 0);
         room[1] = request->receiver;

@@ -4,35 +4,40 @@
 #include <stdint.h>
 
 /*
- * NDBFS fills a request and hands it over by io_submit(); until node_io_done() it belongs to the host, with the memory
- * that its pieces name. The host carries requests out side by side and in any order; what must not overlap is not
- * submitted together. Paths are relative to the node's file system directory: components of [A-Za-z0-9_.-], none of
- * which begins with a dot, joined by '/'.
+ * NDBFS fills a request and hands it over by io_submit(); until node_io_done() it belongs to the
+ * host, with the memory that its pieces name. The host carries requests out side by side and in any
+ * order; what must not overlap is not submitted together. Paths are relative to the node's file
+ * system directory: components of [A-Za-z0-9_.-], none of which begins with a dot, joined by '/'.
  */
 enum io_op {
     IO_NONE = 0,
-    IO_OPEN,        /* name, flags -> handle `file` (chosen by NDBFS), done = size; durable when it was created. */
-    IO_CLOSE,       /* file */
-    IO_READ,        /* file, offset, pieces -> done = bytes; less than asked only at the end of the file. */
-    IO_WRITE,       /* file, offset, pieces, IO_THEN_SYNC -> done = bytes: all or an error. */
-    IO_SYNC,        /* file: all completed writes and the size are durable afterwards. */
+    IO_OPEN,  /* name, flags -> handle `file` (chosen by NDBFS), done = size; durable when it was
+                 created. */
+    IO_CLOSE, /* file */
+    IO_READ,  /* file, offset, pieces -> done = bytes; less than asked only at the end of the file.
+               */
+    IO_WRITE, /* file, offset, pieces, IO_THEN_SYNC -> done = bytes: all or an error. */
+    IO_SYNC,  /* file: all completed writes and the size are durable afterwards. */
     IO_TRUNCATE,    /* file, size; durable after a sync. */
-    IO_PREALLOCATE, /* file, offset, size, IO_ZERO: room for these bytes, the file reaches to their end. */
+    IO_PREALLOCATE, /* file, offset, size, IO_ZERO: room for these bytes, the file reaches to their
+                       end. */
     IO_RENAME,      /* name, new_name, IO_REPLACE: durable. Files only. */
-    IO_REMOVE,      /* name, IO_TREE: durable. One step of a tree: more = 1 when there is a next one. */
-    IO_LIST,        /* name = directory, new_name = begin behind this entry, piece[0] -> done = bytes, more. */
+    IO_REMOVE, /* name, IO_TREE: durable. One step of a tree: more = 1 when there is a next one. */
+    IO_LIST,   /* name = directory, new_name = begin behind this entry, piece[0] -> done = bytes,
+                  more. */
     IO_OP_COUNT
 };
 
 enum io_flags {
     IO_READABLE = 1,
     IO_WRITABLE = 2,
-    IO_CREATE = 4,     /* Make the file, and missing directories above it, when it is not there. */
-    IO_EXCLUSIVE = 8,  /* With IO_CREATE: it must not be there. */
-    IO_EMPTY = 16,     /* Throw away what is in it. */
-    IO_DIRECT = 32,    /* Past the page cache where the file system can; everything is IO_ALIGN aligned. */
+    IO_CREATE = 4,    /* Make the file, and missing directories above it, when it is not there. */
+    IO_EXCLUSIVE = 8, /* With IO_CREATE: it must not be there. */
+    IO_EMPTY = 16,    /* Throw away what is in it. */
+    IO_DIRECT =
+        32, /* Past the page cache where the file system can; everything is IO_ALIGN aligned. */
     IO_THEN_SYNC = 64,
-    IO_ZERO = 128,     /* Write the zeros, so that later writes find the blocks mapped. */
+    IO_ZERO = 128, /* Write the zeros, so that later writes find the blocks mapped. */
     IO_REPLACE = 256,
     IO_TREE = 512,
 };
@@ -59,8 +64,9 @@ enum io_error {
 #define IO_DEPTH_MAX  8u    /* Directories below the root. */
 #define IO_PIECES_MAX 16u   /* Pieces of memory in one request. */
 #define IO_ALIGN      4096u /* Memory, offset and size with IO_DIRECT: the largest sector in use. */
-#define IO_LIST_BYTES 28672u /* An answer's entries; with the signal's head below its largest extent. */
-#define IO_TREE_STEP  64u   /* Entries removed in one step of a tree. */
+#define IO_LIST_BYTES                                                                              \
+    28672u               /* An answer's entries; with the signal's head below its largest extent. */
+#define IO_TREE_STEP 64u /* Entries removed in one step of a tree. */
 
 struct io_piece {
     uint8_t *memory;
@@ -100,7 +106,8 @@ struct io_request {
 const char *io_op_name(uint32_t op);
 const char *io_error_name(uint32_t error);
 
-/* True when `name` may be used as a path: see above. The empty name (the root) only when `root` is set. */
+/* True when `name` may be used as a path: see above. The empty name (the root) only when `root` is
+ * set. */
 uint32_t io_name_valid(const char *name, uint32_t root);
 
 /* Bytes of all pieces. */

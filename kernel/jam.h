@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 /*
- * Each jam() is a static site in the linker section `jam_sites`, so the sites of the whole program can be listed: the
- * simulator marks the ones reached and uses them as its coverage map.
+ * Each jam() is a static site in the linker section `jam_sites`, so the sites of the whole program
+ * can be listed: the simulator marks the ones reached and uses them as its coverage map.
  */
 struct jam_site {
     const char *file;
@@ -21,13 +21,14 @@ struct jam_ring {
     uint32_t next;
 };
 
-/* The ring of the thread that runs now. Set by thread_run_once(); also valid outside of it (a spare ring). */
+/* The ring of the thread that runs now. Set by thread_run_once(); also valid outside of it (a spare
+ * ring). */
 extern _Thread_local struct jam_ring *this_jam;
 
 #define JAM_HERE_(value)                                                                           \
     do {                                                                                           \
-        static const struct jam_site jam_here __attribute__((section("jam_sites"), used)) = {      \
-            __FILE__, __LINE__, 0};                                                                \
+        static const struct jam_site jam_here                                                      \
+            __attribute__((section("jam_sites"), used)) = {__FILE__, __LINE__, 0};                 \
         uint32_t jam_at = this_jam->next++ & (JAM_RING - 1);                                       \
         this_jam->at[jam_at] = &jam_here;                                                          \
         value;                                                                                     \

@@ -3,7 +3,8 @@
 #include "kernel/job_queue.h"
 #include <string.h>
 
-/* Room in the ring for a record of `need` words without wrapping, or NULL. Skips the ring's end when it must. */
+/* Room in the ring for a record of `need` words without wrapping, or NULL. Skips the ring's end
+ * when it must. */
 static uint32_t *ring_room(struct job_queue *queue, uint32_t need)
 {
     uint32_t at = (uint32_t)(queue->tail & (queue->size - 1));
@@ -13,7 +14,8 @@ static uint32_t *ring_room(struct job_queue *queue, uint32_t need)
         if (queue->tail + skip + need - queue->head_seen > queue->size) return NULL;
     }
     if (queue->signals_max != UINT32_MAX &&
-        queue->puts - atomic_load_explicit(&queue->takes, memory_order_relaxed) >= queue->signals_max)
+        queue->puts - atomic_load_explicit(&queue->takes, memory_order_relaxed) >=
+            queue->signals_max)
         return NULL;
     if (skip > 0) {
         queue->ring[at] = 0;

@@ -1,4 +1,5 @@
-/* job_queue.h -- signals from one thread to one thread: a lock-free ring with an overflow on the sender's side. */
+/* job_queue.h -- signals from one thread to one thread: a lock-free ring with an overflow on the
+ * sender's side. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdatomic.h>
@@ -6,13 +7,14 @@
 #include "kernel/base/signal.h"
 
 /*
- * A record is three words { words of the record, peer node, link epoch } and the signal's extent. Peer 0 is this node.
- * A record never wraps: a size of 0 sends the reader to the start of the ring.
+ * A record is three words { words of the record, peer node, link epoch } and the signal's extent.
+ * Peer 0 is this node. A record never wraps: a size of 0 sends the reader to the start of the ring.
  *
- * Single producer, single consumer. What the producer puts becomes visible at job_queue_publish(), so many signals
- * share one release store (and one wake-up). When the ring is full, records go to the producer's overflow segments and
- * follow into the ring, in order, as the consumer makes room; so a put never blocks and two threads that fill each
- * other's queues cannot deadlock. What bounds the overflow is admission: see thread_run_once() and node_congested().
+ * Single producer, single consumer. What the producer puts becomes visible at job_queue_publish(),
+ * so many signals share one release store (and one wake-up). When the ring is full, records go to
+ * the producer's overflow segments and follow into the ring, in order, as the consumer makes room;
+ * so a put never blocks and two threads that fill each other's queues cannot deadlock. What bounds
+ * the overflow is admission: see thread_run_once() and node_congested().
  */
 #define RECORD_HEAD_WORDS 3u
 
@@ -32,15 +34,16 @@ struct overflow_pool {
 };
 
 struct job_queue {
-    /* Each word that the other side looks at has a cache line of its own: a waiting reader must not slow the writer. */
+    /* Each word that the other side looks at has a cache line of its own: a waiting reader must not
+     * slow the writer. */
     _Alignas(64) atomic_ullong published; /* By the producer: words up to here may be read. */
     _Alignas(64) atomic_ullong head;      /* By the consumer: words read and done with. */
     atomic_ullong takes;                  /* The same for records. */
     /* The producer's own. */
     _Alignas(64) uint64_t tail; /* Words written, published or not. */
     uint32_t waiting;           /* Records put since the last publishing. */
-    uint64_t head_seen;                   /* The consumer's position when last looked at. */
-    uint64_t puts;                        /* Records in the ring so far. */
+    uint64_t head_seen;         /* The consumer's position when last looked at. */
+    uint64_t puts;              /* Records in the ring so far. */
     struct overflow_segment *overflow_first;
     struct overflow_segment *overflow_last;
     /* The consumer's own. */
@@ -55,10 +58,11 @@ struct job_queue {
 };
 
 /*
- * Room for one record of `extent` words, its head filled in; returns where the extent goes. NULL when ring and overflow
- * are full. Producer only.
+ * Room for one record of `extent` words, its head filled in; returns where the extent goes. NULL
+ * when ring and overflow are full. Producer only.
  */
-uint32_t *job_queue_reserve(struct job_queue *queue, uint32_t extent, uint32_t peer, uint32_t epoch);
+uint32_t *job_queue_reserve(struct job_queue *queue, uint32_t extent, uint32_t peer,
+                            uint32_t epoch);
 
 /* Moves overflowed records into the ring as far as they fit. Producer only. */
 void job_queue_refill(struct job_queue *queue);
@@ -83,7 +87,8 @@ static inline const uint32_t *job_queue_peek(struct job_queue *queue)
         }
         const uint32_t *record = queue->ring + (queue->read & (queue->size - 1));
         if (record[0] != 0) return record;
-        queue->read += queue->size - (queue->read & (queue->size - 1)); /* The rest of the ring is unused. */
+        queue->read +=
+            queue->size - (queue->read & (queue->size - 1)); /* The rest of the ring is unused. */
     }
 }
 
@@ -114,7 +119,8 @@ static inline bool job_queue_crowded(struct job_queue *queue)
     return queue->tail - atomic_load_explicit(&queue->head, memory_order_relaxed) > queue->size / 4;
 }
 
-/* For a queue of a thread to itself, when everything was read: starts again at the ring's beginning, which is cached. */
+/* For a queue of a thread to itself, when everything was read: starts again at the ring's
+ * beginning, which is cached. */
 static inline void job_queue_rewind(struct job_queue *queue)
 {
     if (queue->read != queue->tail || queue->overflow_first != NULL) return;

@@ -1,4 +1,5 @@
-/* node.c -- builds a node from its configuration, keeps its links, and takes in what they deliver. */
+/* node.c -- builds a node from its configuration, keeps its links, and takes in what they deliver.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "kernel/thread_state.h"
@@ -14,12 +15,16 @@ static void size_kernel_groups(struct node_config *config)
     uint32_t threads = config->thread_count;
     uint32_t queue = pages_for(sizeof(struct job_queue)) + pages_for(config->job_queue_words * 4u);
     uint32_t segment = pages_for(sizeof(struct overflow_segment) + OVERFLOW_SEGMENT_WORDS * 4u);
-    uint32_t delayed = pages_for(config->delayed_max * (sizeof(struct delayed) + DELAYED_WORDS * 4u + 4u)) + 3u;
+    uint32_t delayed =
+        pages_for(config->delayed_max * (sizeof(struct delayed) + DELAYED_WORDS * 4u + 4u)) + 3u;
     config->memory.pages_max[RG_JOB_BUFFER] =
         threads * threads * 2u * queue + threads * (config->overflow_segments * segment + delayed);
-    config->memory.pages_max[RG_NODE] += threads * pages_for(sizeof(struct thread)) + pages_for(sizeof(struct node)) + 1u;
+    config->memory.pages_max[RG_NODE] +=
+        threads * pages_for(sizeof(struct thread)) + pages_for(sizeof(struct node)) + 1u;
     /* Each LDM's redo log: its buffer, and a few pages for the log itself. */
-    if (!config->diskless) config->memory.pages_max[RG_NODE] += config->ldm_count * (pages_for(config->redo_buffer_bytes) + 4u);
+    if (!config->diskless)
+        config->memory.pages_max[RG_NODE] +=
+            config->ldm_count * (pages_for(config->redo_buffer_bytes) + 4u);
     config->memory.pages_max[RG_SEND_BUFFER] += config->thread_count * (NODE_ID_MAX + 1u);
 }
 
@@ -51,7 +56,8 @@ static bool create_queue(struct node *node, struct thread *from, struct thread *
 {
     struct job_queue *queue = arena_alloc(node->arena, RG_JOB_BUFFER, sizeof *queue);
     if (queue == NULL) return false;
-    queue->ring = arena_alloc(node->arena, RG_JOB_BUFFER, (size_t)node->config.job_queue_words * 4u);
+    queue->ring =
+        arena_alloc(node->arena, RG_JOB_BUFFER, (size_t)node->config.job_queue_words * 4u);
     if (queue->ring == NULL) return false;
     queue->size = node->config.job_queue_words;
     queue->signals_max = node->config.job_queue_signals;
@@ -155,7 +161,8 @@ static void put_link_rep(struct thread *from, struct thread *to, uint32_t receiv
     memcpy(room + SIGNAL_HEAD_WORDS, rep, sizeof *rep);
 }
 
-void node_link_up(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t sender_class, uint32_t epoch)
+void node_link_up(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t sender_class,
+                  uint32_t epoch)
 {
     struct link_state *link = &node->link[peer];
     atomic_store(&link->class_, sender_class);
@@ -176,8 +183,9 @@ void node_link_down(struct node *node, uint32_t thread_no, uint32_t peer, uint32
     atomic_store(&link->sending, 0);
     struct link_rep rep = {peer, epoch, atomic_load(&link->class_), node->config.thread_count};
     for (uint32_t to = 0; to < node->config.thread_count; to++) {
-        put_link_rep(node->thread[thread_no], node->thread[to], block_ref(node->config.own_node, BLOCK_NONE, to),
-                     GSN_LINK_DOWN_REP, PRIO_B, &rep);
+        put_link_rep(node->thread[thread_no], node->thread[to],
+                     block_ref(node->config.own_node, BLOCK_NONE, to), GSN_LINK_DOWN_REP, PRIO_B,
+                     &rep);
     }
 }
 
@@ -192,11 +200,12 @@ static void refuse_delivery(struct node *node, uint32_t peer, uint32_t epoch, co
     node->options.host->link_close(node->options.host, peer, epoch, why);
 }
 
-bool node_deliver(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t epoch, const uint32_t *words,
-                  uint32_t count)
+bool node_deliver(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t epoch,
+                  const uint32_t *words, uint32_t count)
 {
     struct thread *from = node->thread[thread_no];
-    if (atomic_load_explicit(&node->link[peer].receiving, memory_order_relaxed) != epoch) return false;
+    if (atomic_load_explicit(&node->link[peer].receiving, memory_order_relaxed) != epoch)
+        return false;
     this_thread = from; /* For node_fail(), should the queues be full. */
     for (uint32_t at = 0; at < count; at += words[at + 3]) {
         const uint32_t *extent = words + at;
@@ -209,7 +218,8 @@ bool node_deliver(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t
             refuse_delivery(node, peer, epoch, "signal whose sender is not the node of the link");
             return false;
         }
-        uint32_t *room = thread_put(from, block->thread->no, kind_prio(extent[0]), extent[3], peer, epoch);
+        uint32_t *room =
+            thread_put(from, block->thread->no, kind_prio(extent[0]), extent[3], peer, epoch);
         memcpy(room, extent, (size_t)extent[3] * 4u);
     }
     this_thread = NULL;
@@ -219,7 +229,8 @@ bool node_deliver(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t
 bool node_congested(const struct node *node)
 {
     for (uint32_t no = 0; no < node->config.thread_count; no++) {
-        if (atomic_load_explicit(&node->thread[no]->crowded, memory_order_relaxed) != 0) return true;
+        if (atomic_load_explicit(&node->thread[no]->crowded, memory_order_relaxed) != 0)
+            return true;
     }
     return false;
 }

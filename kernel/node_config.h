@@ -15,8 +15,8 @@ struct config_node {
 };
 
 /*
- * Read-only after node_create(). Every limit is a value, not a constant, so that the simulator runs the same object
- * code with tiny ones. Times in milliseconds.
+ * Read-only after node_create(). Every limit is a value, not a constant, so that the simulator runs
+ * the same object code with tiny ones. Times in milliseconds.
  */
 struct node_config {
     uint32_t own_node;
@@ -25,7 +25,7 @@ struct node_config {
     uint32_t generation; /* Of the configuration. */
     struct config_node node[NODE_ID_MAX + 1];
 
-    uint32_t diskless;   /* 1: no files; all rows are gone when the cluster stops. */
+    uint32_t diskless; /* 1: no files; all rows are gone when the cluster stops. */
 
     /* Layout. */
     uint32_t thread_count;
@@ -35,24 +35,26 @@ struct node_config {
     /* Times. */
     uint32_t heartbeat_db_db_ms;
     uint32_t heartbeat_db_api_ms;
-    uint32_t deadlock_timeout_ms;       /* TransactionDeadlockDetectionTimeout: longest wait for a row lock. */
-    uint32_t inactive_timeout_ms;       /* TransactionInactiveTimeout: 0 = for ever. */
-    uint32_t epoch_ms;                  /* TimeBetweenEpochs: between micro-epochs. */
-    uint32_t gci_ms;                    /* TimeBetweenGlobalCheckpoints. */
-    uint32_t lcp_growth_log2;           /* TimeBetweenLocalCheckpoints: 4-byte words of log, as a power of two. */
-    uint32_t start_partial_timeout_ms;  /* StartPartialTimeout: 0 = for ever. */
-    uint32_t no_start;                  /* 1: waits for START_ORD before phase 0 (a restart with -n). */
+    uint32_t
+        deadlock_timeout_ms; /* TransactionDeadlockDetectionTimeout: longest wait for a row lock. */
+    uint32_t inactive_timeout_ms; /* TransactionInactiveTimeout: 0 = for ever. */
+    uint32_t epoch_ms;            /* TimeBetweenEpochs: between micro-epochs. */
+    uint32_t gci_ms;              /* TimeBetweenGlobalCheckpoints. */
+    uint32_t
+        lcp_growth_log2; /* TimeBetweenLocalCheckpoints: 4-byte words of log, as a power of two. */
+    uint32_t start_partial_timeout_ms; /* StartPartialTimeout: 0 = for ever. */
+    uint32_t no_start; /* 1: waits for START_ORD before phase 0 (a restart with -n). */
 
     /* Limits. */
     struct arena_limits memory;
-    uint32_t transactions_max;     /* Per TC instance. */
-    uint32_t operations_max;       /* Per TC instance and per LDM instance. */
-    uint32_t scans_max;            /* Per TC instance. */
-    uint32_t frag_scans_max;       /* Per LDM instance. */
+    uint32_t transactions_max; /* Per TC instance. */
+    uint32_t operations_max;   /* Per TC instance and per LDM instance. */
+    uint32_t scans_max;        /* Per TC instance. */
+    uint32_t frag_scans_max;   /* Per LDM instance. */
     uint32_t tables_max;
-    uint32_t batch_rows;           /* BatchSize: rows per fragment and batch. */
-    uint32_t batch_bytes;          /* BatchByteSize. */
-    uint32_t scan_step_rows;       /* Rows a scan handles before it lets others run. */
+    uint32_t batch_rows;     /* BatchSize: rows per fragment and batch. */
+    uint32_t batch_bytes;    /* BatchByteSize. */
+    uint32_t scan_step_rows; /* Rows a scan handles before it lets others run. */
 
     uint32_t redo_files;        /* NoOfFragmentLogFiles: per LDM instance; 3..256. */
     uint32_t redo_file_bytes;   /* FragmentLogFileSize: a multiple of 4096. */
@@ -63,11 +65,11 @@ struct node_config {
     uint32_t file_requests_max; /* File operations under way or waiting, of all files. */
     uint32_t file_queue_max;    /* The same of one file. */
 
-    uint32_t job_queue_words;      /* Ring between two threads, per priority; power of two. */
-    uint32_t job_queue_signals;    /* More signals than this in a ring go to the overflow segments. */
-    uint32_t overflow_segments;    /* Per thread; each holds SIGNAL_EXTENT_MAX words at least. */
-    uint32_t delayed_max;          /* Delayed signals per thread. */
-    uint32_t flush_words;          /* A link's words are handed to the transporter when so many wait. */
+    uint32_t job_queue_words;   /* Ring between two threads, per priority; power of two. */
+    uint32_t job_queue_signals; /* More signals than this in a ring go to the overflow segments. */
+    uint32_t overflow_segments; /* Per thread; each holds SIGNAL_EXTENT_MAX words at least. */
+    uint32_t delayed_max;       /* Delayed signals per thread. */
+    uint32_t flush_words; /* A link's words are handed to the transporter when so many wait. */
 };
 
 /* Fills in defaults for everything but own_node, node[] and cluster_id. */

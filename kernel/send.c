@@ -1,4 +1,5 @@
-/* send.c -- takes a signal from a block to a job queue of this node or to the words waiting for a link. */
+/* send.c -- takes a signal from a block to a job queue of this node or to the words waiting for a
+ * link. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "kernel/thread_state.h"
@@ -34,8 +35,8 @@ static inline void write_extent(uint32_t *to, const struct outgoing *out)
     }
 }
 
-uint32_t *thread_put(struct thread *from, uint32_t to, enum signal_priority prio, uint32_t extent, uint32_t peer,
-                     uint32_t epoch)
+uint32_t *thread_put(struct thread *from, uint32_t to, enum signal_priority prio, uint32_t extent,
+                     uint32_t peer, uint32_t epoch)
 {
     struct job_queue *queue = from->out[prio][to];
     if (to != from->no && queue->waiting++ == FLUSH_SIGNALS) {
@@ -45,7 +46,8 @@ uint32_t *thread_put(struct thread *from, uint32_t to, enum signal_priority prio
         queue->waiting = 1;
     }
     uint32_t *room = job_queue_reserve(queue, extent, peer, epoch);
-    if (room == NULL) node_fail(EXIT_JOB_BUFFER_FULL, __FILE__, __LINE__, "job queue and its overflow are full");
+    if (room == NULL)
+        node_fail(EXIT_JOB_BUFFER_FULL, __FILE__, __LINE__, "job queue and its overflow are full");
     return room;
 }
 
@@ -53,16 +55,21 @@ static void hand_over(struct thread *thread, uint32_t peer)
 {
     struct link_buffer *link = &thread->link[peer];
     struct host *host = thread->node->options.host;
-    if (link->used > 0) host->link_send(host, thread->no, peer, link->epoch, link->words, link->used);
+    if (link->used > 0)
+        host->link_send(host, thread->no, peer, link->epoch, link->words, link->used);
     link->used = 0;
 }
 
-/* A signal that does not fit into a page: its words go to the transporter at once, behind what waits. */
-static void send_large(struct thread *thread, uint32_t peer, uint32_t epoch, const struct outgoing *out)
+/* A signal that does not fit into a page: its words go to the transporter at once, behind what
+ * waits. */
+static void send_large(struct thread *thread, uint32_t peer, uint32_t epoch,
+                       const struct outgoing *out)
 {
     hand_over(thread, peer);
-    struct overflow_segment *scratch = thread->overflow.free; /* Borrowed: nothing else runs meanwhile. */
-    if (scratch == NULL) node_fail(EXIT_JOB_BUFFER_FULL, __FILE__, __LINE__, "no memory for a large signal");
+    struct overflow_segment *scratch =
+        thread->overflow.free; /* Borrowed: nothing else runs meanwhile. */
+    if (scratch == NULL)
+        node_fail(EXIT_JOB_BUFFER_FULL, __FILE__, __LINE__, "no memory for a large signal");
     write_extent(scratch->words, out);
     struct host *host = thread->node->options.host;
     host->link_send(host, thread->no, peer, epoch, scratch->words, out->extent);
@@ -72,7 +79,8 @@ static void send_remote(struct thread *thread, uint32_t peer, const struct outgo
 {
     struct node *node = thread->node;
     uint32_t epoch = atomic_load_explicit(&node->link[peer].sending, memory_order_relaxed);
-    if (epoch == 0) return; /* The link is down: whoever waits for an answer learns that from QMGR. */
+    if (epoch == 0)
+        return; /* The link is down: whoever waits for an answer learns that from QMGR. */
     struct link_buffer *link = &thread->link[peer];
     if (link->words == NULL) link->words = arena_page(node->arena, RG_SEND_BUFFER);
     if (link->epoch != epoch) {
@@ -88,7 +96,8 @@ static void send_remote(struct thread *thread, uint32_t peer, const struct outgo
         uint32_t i = 0;
         while (i < thread->link_dirty_count && thread->link_dirty[i] != peer)
             i++;
-        if (i == thread->link_dirty_count) thread->link_dirty[thread->link_dirty_count++] = (uint8_t)peer;
+        if (i == thread->link_dirty_count)
+            thread->link_dirty[thread->link_dirty_count++] = (uint8_t)peer;
     }
     write_extent(link->words + link->used, out);
     link->used += out->extent;
@@ -96,7 +105,8 @@ static void send_remote(struct thread *thread, uint32_t peer, const struct outgo
 }
 
 void signal_send(struct block *from, uint32_t receiver, uint32_t gsn, enum signal_priority prio,
-                 const void *payload, uint32_t words, const struct section *sections, uint32_t section_count)
+                 const void *payload, uint32_t words, const struct section *sections,
+                 uint32_t section_count)
 {
     struct thread *thread = from->thread;
     struct outgoing out = {
@@ -122,13 +132,15 @@ void signal_send(struct block *from, uint32_t receiver, uint32_t gsn, enum signa
     write_extent(thread_put(thread, to, prio, out.extent, 0, 0), &out);
 }
 
-void signal_send_delayed(struct block *from, uint32_t receiver, uint32_t gsn, enum signal_priority prio,
-                         const void *payload, uint32_t words, uint32_t delay_ms)
+void signal_send_delayed(struct block *from, uint32_t receiver, uint32_t gsn,
+                         enum signal_priority prio, const void *payload, uint32_t words,
+                         uint32_t delay_ms)
 {
     struct thread *thread = from->thread;
     ndbrequire(words <= SIGNAL_WORDS_MAX && ref_node(receiver) == thread->node->config.own_node);
     uint32_t *room = time_queue_add(&thread->delayed, thread->now + delay_ms);
-    if (room == NULL) node_fail(EXIT_TIME_QUEUE_FULL, __FILE__, __LINE__, "too many delayed signals");
+    if (room == NULL)
+        node_fail(EXIT_TIME_QUEUE_FULL, __FILE__, __LINE__, "too many delayed signals");
     struct outgoing out = {
         .kind = signal_kind(gsn, words, 0, prio, thread->trace_id),
         .receiver = receiver,
@@ -140,12 +152,13 @@ void signal_send_delayed(struct block *from, uint32_t receiver, uint32_t gsn, en
     write_extent(room, &out);
 }
 
-void signal_broadcast(struct block *from, const struct node_mask *mask, uint32_t block_no, uint32_t gsn,
-                      enum signal_priority prio, const void *payload, uint32_t words,
+void signal_broadcast(struct block *from, const struct node_mask *mask, uint32_t block_no,
+                      uint32_t gsn, enum signal_priority prio, const void *payload, uint32_t words,
                       const struct section *sections, uint32_t section_count)
 {
     for (uint32_t node = node_mask_next(mask, 0); node != 0; node = node_mask_next(mask, node))
-        signal_send(from, block_ref(node, block_no, 0), gsn, prio, payload, words, sections, section_count);
+        signal_send(from, block_ref(node, block_no, 0), gsn, prio, payload, words, sections,
+                    section_count);
 }
 
 void thread_flush(struct thread *thread)

@@ -3,17 +3,20 @@
 #include <string.h>
 #include "kernel/dispatch.h"
 
-/* Outside of any node's thread (while a node is built, in unit tests) jams go to a ring that nobody reads. */
+/* Outside of any node's thread (while a node is built, in unit tests) jams go to a ring that nobody
+ * reads. */
 static struct jam_ring spare_jam;
 _Thread_local struct jam_ring *this_jam = &spare_jam;
 _Thread_local struct thread *this_thread;
 
 /* Signals from one queue before the next queue has its turn. */
 #define VISIT_SIGNALS 75u
-/* How many signals ahead a block is asked to prefetch for: a cache miss lasts about as long as one or two signals. */
+/* How many signals ahead a block is asked to prefetch for: a cache miss lasts about as long as one
+ * or two signals. */
 #define AHEAD_FAR_SIGNALS  8u
 #define AHEAD_NEAR_SIGNALS 4u
-/* A signals in a row before B signals and sockets are looked at again, should blocks keep sending them to each other. */
+/* A signals in a row before B signals and sockets are looked at again, should blocks keep sending
+ * them to each other. */
 #define PRIORITY_A_ROW 1024u
 
 /* Due delayed signals enter the thread's own queue of the priority that their sender gave. */
@@ -68,14 +71,15 @@ struct ahead {
     uint32_t far;  /* Most of them. */
 };
 
-static void look_at(const struct thread *thread, const uint32_t *words, enum block_ahead_stage stage)
+static void look_at(const struct thread *thread, const uint32_t *words,
+                    enum block_ahead_stage stage)
 {
     const struct block *block = node_lookup(thread->node, words[1]);
     if (block != NULL && block->ahead != NULL) block->ahead(block, words, stage);
 }
 
-static inline void look_ahead(const struct thread *thread, const struct job_queue *queue, struct ahead *ahead,
-                              enum block_ahead_stage stage)
+static inline void look_ahead(const struct thread *thread, const struct job_queue *queue,
+                              struct ahead *ahead, enum block_ahead_stage stage)
 {
     while (ahead->lead < ahead->far && ahead->at != queue->published_seen) {
         const uint32_t *record = queue->ring + (ahead->at & (queue->size - 1));
@@ -89,7 +93,8 @@ static inline void look_ahead(const struct thread *thread, const struct job_queu
     }
 }
 
-/* One queue's turn: like run_queue(), but an A signal that a handler sent to its own thread runs right after it. */
+/* One queue's turn: like run_queue(), but an A signal that a handler sent to its own thread runs
+ * right after it. */
 static uint32_t visit(struct thread *thread, struct job_queue *queue, uint32_t limit)
 {
     uint32_t count = 0;
@@ -121,14 +126,16 @@ static uint32_t run_priority_b(struct thread *thread, uint32_t budget)
         thread->turn = from + 1 == threads ? 0 : from + 1;
         if (from == thread->no) job_queue_publish(thread->out[PRIO_B][from]);
         uint32_t left = budget - executed;
-        uint32_t done = visit(thread, thread->in[PRIO_B][from], left < VISIT_SIGNALS ? left : VISIT_SIGNALS);
+        uint32_t done =
+            visit(thread, thread->in[PRIO_B][from], left < VISIT_SIGNALS ? left : VISIT_SIGNALS);
         idle = done == 0 ? idle + 1 : 0;
         executed += done;
     }
     return executed;
 }
 
-/* The last link of bounded work: who sends faster than others read executes one signal a round, and so goes on slowly. */
+/* The last link of bounded work: who sends faster than others read executes one signal a round, and
+ * so goes on slowly. */
 static uint32_t throttled(const struct thread *thread, uint32_t budget)
 {
     for (uint32_t to = 0; to < thread->node->config.thread_count; to++) {
@@ -155,7 +162,8 @@ struct thread_result thread_run_once(struct thread *thread, uint64_t now, uint32
 
     result.timer_next_ms = time_queue_next(&thread->delayed);
     atomic_fetch_add_explicit(&thread->rounds, 1, memory_order_relaxed);
-    if (result.executed > 0) atomic_fetch_add_explicit(&thread->signals, result.executed, memory_order_relaxed);
+    if (result.executed > 0)
+        atomic_fetch_add_explicit(&thread->signals, result.executed, memory_order_relaxed);
     this_jam = &spare_jam;
     this_thread = NULL;
     return result;
@@ -168,7 +176,8 @@ bool thread_has_work(const struct thread *thread)
         for (uint32_t prio = PRIO_B; prio <= PRIO_A; prio++) {
             const struct job_queue *out = thread->out[prio][other];
             if (out->overflow_first != NULL) return true;
-            if (out->tail != atomic_load_explicit(&out->published, memory_order_relaxed)) return true;
+            if (out->tail != atomic_load_explicit(&out->published, memory_order_relaxed))
+                return true;
             if (job_queue_ready(thread->in[prio][other])) return true;
         }
     }

@@ -24,7 +24,7 @@ struct thread {
     struct jam_ring jam;
     struct node *node;
     uint32_t no;
-    uint32_t trace_id;  /* Of the signal that is executed; inherited by what it sends. */
+    uint32_t trace_id; /* Of the signal that is executed; inherited by what it sends. */
     uint64_t now;
     struct rng rng;
     struct job_queue *in[2][THREADS_MAX];  /* By priority and sending thread. */
@@ -32,12 +32,14 @@ struct thread {
     struct time_queue delayed;
     struct overflow_pool overflow;
     struct link_buffer link[NODE_ID_MAX + 1];
-    uint8_t link_dirty[NODE_ID_MAX + 1]; /* Peers with words in link[], in order of their first word. */
+    uint8_t
+        link_dirty[NODE_ID_MAX + 1]; /* Peers with words in link[], in order of their first word. */
     uint32_t link_dirty_count;
     uint32_t turn; /* Sending thread whose B queue is visited first. */
     struct trace_entry trace[TRACE_SIGNALS];
     uint32_t trace_next;
-    _Atomic(struct io_request *) io_done; /* File operations that the host has finished, newest first. */
+    _Atomic(struct io_request *)
+        io_done;         /* File operations that the host has finished, newest first. */
     atomic_uint crowded; /* Its queues are filling up. */
     atomic_ullong rounds;
     atomic_ullong signals;
@@ -47,8 +49,9 @@ struct block_slot {
     const struct block_type *type;
     uint8_t *handler_index;
     struct block **instance; /* [0..count] */
-    uint8_t *thread_no;      /* Of each: senders of other threads shall not touch what the block writes. */
-    uint32_t count;          /* Highest instance. */
+    uint8_t
+        *thread_no; /* Of each: senders of other threads shall not touch what the block writes. */
+    uint32_t count; /* Highest instance. */
 };
 
 /* What all threads know of a link. Written by the thread that owns it. */
@@ -74,7 +77,8 @@ extern _Thread_local struct thread *this_thread;
 
 #define INSTANCE_NONE UINT32_MAX
 
-/* The instance that a reference of this node means. Worker instances wrap: see fragment_instance_key(). */
+/* The instance that a reference of this node means. Worker instances wrap: see
+ * fragment_instance_key(). */
 static inline uint32_t slot_instance(const struct block_slot *slot, uint32_t ref)
 {
     uint32_t instance = ref_instance(ref);
@@ -105,8 +109,8 @@ static inline uint32_t node_thread_of(const struct node *node, uint32_t ref)
 }
 
 /* Room in the queue from thread `from` to thread `to`; stops the node when there is none. */
-uint32_t *thread_put(struct thread *from, uint32_t to, enum signal_priority prio, uint32_t extent, uint32_t peer,
-                     uint32_t epoch);
+uint32_t *thread_put(struct thread *from, uint32_t to, enum signal_priority prio, uint32_t extent,
+                     uint32_t peer, uint32_t epoch);
 
 /* Turns finished file operations into signals for their blocks. */
 void thread_take_io(struct thread *thread);

@@ -43,7 +43,8 @@ const uint32_t *time_queue_take(struct time_queue *queue, uint64_t now_ms)
     for (;;) {
         uint32_t child = 2 * at + 1;
         if (child >= queue->count) break;
-        if (child + 1 < queue->count && earlier(&queue->heap[child + 1], &queue->heap[child])) child++;
+        if (child + 1 < queue->count && earlier(&queue->heap[child + 1], &queue->heap[child]))
+            child++;
         if (!earlier(&queue->heap[child], &last)) break;
         queue->heap[at] = queue->heap[child];
         at = child;

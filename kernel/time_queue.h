@@ -1,4 +1,5 @@
-/* time_queue.h -- delayed signals of one thread: a binary heap by due time, equal times in insertion order. */
+/* time_queue.h -- delayed signals of one thread: a binary heap by due time, equal times in
+ * insertion order. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/base/arena.h"
@@ -27,7 +28,8 @@ bool time_queue_init(struct time_queue *queue, struct arena *arena, uint32_t max
 /* Room for one signal (head and payload) due at `due_ms`; NULL when the queue is full. */
 uint32_t *time_queue_add(struct time_queue *queue, uint64_t due_ms);
 
-/* The words of a signal that is due at `now_ms`, removed from the queue; valid until the next add. NULL: none is due. */
+/* The words of a signal that is due at `now_ms`, removed from the queue; valid until the next add.
+ * NULL: none is due. */
 const uint32_t *time_queue_take(struct time_queue *queue, uint64_t now_ms);
 
 /* When the next signal is due, UINT64_MAX when there is none. */

@@ -150,8 +150,9 @@ void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *t
         (void)snprintf(line, size, "Global checkpoint %u completed", data[0]);
         return;
     case EVENT_LOCAL_CHECKPOINT_STARTED:
-        (void)snprintf(line, size, "Local checkpoint %u started. Keep GCI = %u oldest restorable GCI = %u", data[0],
-                       data[1], data[2]);
+        (void)snprintf(line, size,
+                       "Local checkpoint %u started. Keep GCI = %u oldest restorable GCI = %u",
+                       data[0], data[1], data[2]);
         return;
     case EVENT_LOCAL_CHECKPOINT_COMPLETED:
         (void)snprintf(line, size, "Local checkpoint %u completed", data[0]);

@@ -11,10 +11,11 @@
 #include "signals/management.h"
 
 /*
- * The child writes its words into a pipe: when it knows its configuration, when the node has started, and when it ends.
- * The last ones count. Without words at the end it was killed, or it ended before there was a node. The angel in turn
- * holds the child's life: when the angel dies, the kernel sends the child SIGTERM and it stops in good order, so that
- * nobody has to look for a data node without a pid file.
+ * The child writes its words into a pipe: when it knows its configuration, when the node has
+ * started, and when it ends. The last ones count. Without words at the end it was killed, or it
+ * ended before there was a node. The angel in turn holds the child's life: when the angel dies, the
+ * kernel sends the child SIGTERM and it stops in good order, so that nobody has to look for a data
+ * node without a pid file.
  */
 static volatile sig_atomic_t child_pid; /* For the signal handler of the angel. */
 static volatile sig_atomic_t asked_to_stop;
@@ -91,7 +92,8 @@ static bool try_again(struct process *process, uint32_t *failed_starts)
     if (words->stop_on_error != 0 || asked_to_stop != 0) return false;
     *failed_starts = words->started != 0 ? 0 : *failed_starts + 1;
     if (words->start_retries == 0 || *failed_starts <= words->start_retries) return true;
-    process_log(process, LOG_LEVEL_ALERT, "the data node failed %u starts one after the other: MaxStartFailRetries=%u",
+    process_log(process, LOG_LEVEL_ALERT,
+                "the data node failed %u starts one after the other: MaxStartFailRetries=%u",
                 *failed_starts, words->start_retries);
     return false;
 }
@@ -106,24 +108,29 @@ static enum verdict judge(struct process *process, bool told, int status, uint32
         process->no_start = (words->restart_flags & STOP_NO_START) != 0;
         process->initial = (words->restart_flags & STOP_INITIAL) != 0;
         *failed_starts = 0;
-        return (words->restart_flags & STOP_RESTART) != 0 && asked_to_stop == 0 ? LIVE_AGAIN : END_WELL;
+        return (words->restart_flags & STOP_RESTART) != 0 && asked_to_stop == 0 ? LIVE_AGAIN
+                                                                                : END_WELL;
     }
-    if (number != 0 && asked_to_stop == (sig_atomic_t)number) { /* It came before the node could catch it. */
-        process_log(process, LOG_LEVEL_INFO, "Received signal %u while the node began: it has ended", number);
+    if (number != 0 &&
+        asked_to_stop == (sig_atomic_t)number) { /* It came before the node could catch it. */
+        process_log(process, LOG_LEVEL_INFO,
+                    "Received signal %u while the node began: it has ended", number);
         return END_WELL;
     }
     if (number != 0) {
-        process_log(process, LOG_LEVEL_ALERT, "the data node was ended by signal %u (%s): %s", number,
-                    strsignal((int)number), exit_code_text(EXIT_OS_SIGNAL));
+        process_log(process, LOG_LEVEL_ALERT, "the data node was ended by signal %u (%s): %s",
+                    number, strsignal((int)number), exit_code_text(EXIT_OS_SIGNAL));
     }
     bool again = try_again(process, failed_starts);
     if (told || number != 0)
-        process_report_failure(process, again ? STOP_RESTART : 0, number, told ? words->exit_code : EXIT_OS_SIGNAL);
+        process_report_failure(process, again ? STOP_RESTART : 0, number,
+                               told ? words->exit_code : EXIT_OS_SIGNAL);
     return again ? LIVE_AGAIN : END_FAILED;
 }
 
 /* In the child: the angel's end ends it, too. */
-static void become_child(struct process *process, pid_t angel, int pipe_end, const sigset_t *signals)
+static void become_child(struct process *process, pid_t angel, int pipe_end,
+                         const sigset_t *signals)
 {
     process->angel_pipe = pipe_end;
     signal(SIGTERM, SIG_DFL);
@@ -160,7 +167,8 @@ int angel_run(struct process *process)
         sigprocmask(SIG_SETMASK, &before, NULL);
         bool told = listen_to(process, ends[0]);
         enum verdict verdict = judge(process, told, wait_for(pid), &failed_starts);
-        if (verdict == LIVE_AGAIN && failed_starts > 0) sleep(process->words.retry_delay_s); /* A signal ends it. */
+        if (verdict == LIVE_AGAIN && failed_starts > 0)
+            sleep(process->words.retry_delay_s); /* A signal ends it. */
         if (verdict != LIVE_AGAIN || asked_to_stop != 0) {
             remove_pid_file(process);
             _exit(verdict == END_FAILED ? EXIT_FAILURE : EXIT_SUCCESS);

@@ -29,7 +29,8 @@ static uint32_t nodes_on_host(const struct process *process)
     const struct config_section *own = config_node(process->cluster, process->config.own_node);
     const char *host = config_get_text(own, CFG_NDBD_HostName);
     uint32_t count = 0;
-    for (const struct config_section *node = config_next_node(process->cluster, 0, CONFIG_NDBD); node != NULL;
+    for (const struct config_section *node = config_next_node(process->cluster, 0, CONFIG_NDBD);
+         node != NULL;
          node = config_next_node(process->cluster, config_section_node(node), CONFIG_NDBD))
         count += same_host(config_get_text(node, CFG_NDBD_HostName), host) ? 1u : 0u;
     return count == 0 ? 1 : count;
@@ -57,7 +58,8 @@ static void configure_memory(struct process *process, const struct config_sectio
 
 static void configure_nodes(struct process *process)
 {
-    for (const struct config_section *node = config_next_node(process->cluster, 0, CONFIG_NONE); node != NULL;
+    for (const struct config_section *node = config_next_node(process->cluster, 0, CONFIG_NONE);
+         node != NULL;
          node = config_next_node(process->cluster, config_section_node(node), CONFIG_NONE)) {
         struct config_node *to = &process->config.node[config_section_node(node)];
         enum config_kind kind = config_section_kind(node);
@@ -67,7 +69,8 @@ static void configure_nodes(struct process *process)
     }
 }
 
-/* Blocks add such limits up for pools of at most POOL_INDEX_MAX records: no sum may wrap, or be more than an index has. */
+/* Blocks add such limits up for pools of at most POOL_INDEX_MAX records: no sum may wrap, or be
+ * more than an index has. */
 static uint32_t records(const struct config_section *own, uint32_t parameter)
 {
     uint64_t wanted = config_get_u64(own, parameter);
@@ -79,7 +82,8 @@ static void configure_limits(struct node_config *config, const struct config_sec
     config->transactions_max = records(own, CFG_NDBD_MaxNoOfConcurrentTransactions);
     config->scans_max = records(own, CFG_NDBD_MaxNoOfConcurrentScans);
     config->tables_max = records(own, CFG_NDBD_MaxNoOfTables);
-    /* Operation records come from transaction memory; the parameter is a lid only when somebody sets it. */
+    /* Operation records come from transaction memory; the parameter is a lid only when somebody
+     * sets it. */
     config->operations_max = config_is_set(own, CFG_NDBD_MaxNoOfConcurrentOperations)
                                  ? records(own, CFG_NDBD_MaxNoOfConcurrentOperations)
                                  : 4u * 1024u * 1024u;
@@ -102,7 +106,8 @@ int configure_node(struct process *process, char *why, size_t why_size)
     struct node_config *config = &process->config;
     const struct config_section *own = config_node(process->cluster, config->own_node);
     if (own == NULL || config_section_kind(own) != CONFIG_NDBD) {
-        snprintf(why, why_size, "node %u is not a data node of the configuration", config->own_node);
+        snprintf(why, why_size, "node %u is not a data node of the configuration",
+                 config->own_node);
         return -1;
     }
     /* Nothing stays of the configuration that the angel read. */
@@ -114,8 +119,10 @@ int configure_node(struct process *process, char *why, size_t why_size)
     config->replicas = (uint32_t)config_get_u64(own, CFG_NDBD_NoOfReplicas);
     config->heartbeat_db_db_ms = (uint32_t)config_get_u64(own, CFG_NDBD_HeartbeatIntervalDbDb);
     config->heartbeat_db_api_ms = (uint32_t)config_get_u64(own, CFG_NDBD_HeartbeatIntervalDbApi);
-    config->deadlock_timeout_ms = (uint32_t)config_get_u64(own, CFG_NDBD_TransactionDeadlockDetectionTimeout);
-    config->inactive_timeout_ms = (uint32_t)config_get_u64(own, CFG_NDBD_TransactionInactiveTimeout);
+    config->deadlock_timeout_ms =
+        (uint32_t)config_get_u64(own, CFG_NDBD_TransactionDeadlockDetectionTimeout);
+    config->inactive_timeout_ms =
+        (uint32_t)config_get_u64(own, CFG_NDBD_TransactionInactiveTimeout);
     config->start_partial_timeout_ms = (uint32_t)config_get_u64(own, CFG_NDBD_StartPartialTimeout);
     configure_memory(process, own);
     configure_nodes(process);
@@ -127,8 +134,10 @@ int configure_node(struct process *process, char *why, size_t why_size)
     if (process->traces_kept == 0) process->traces_kept = 1; /* The last failure is always told. */
     process->realtime = config_get_u64(own, CFG_NDBD_RealtimeScheduler) != 0;
     char reason[200];
-    if (layout_from_text(config, config_get_text(own, CFG_NDBD_ThreadConfig), cpus_to_use(own), reason, sizeof reason) == 0 &&
-        thread_config_parse(config_get_text(own, CFG_NDBD_ThreadConfig), &process->threads, reason, sizeof reason) == 0)
+    if (layout_from_text(config, config_get_text(own, CFG_NDBD_ThreadConfig), cpus_to_use(own),
+                         reason, sizeof reason) == 0 &&
+        thread_config_parse(config_get_text(own, CFG_NDBD_ThreadConfig), &process->threads, reason,
+                            sizeof reason) == 0)
         return 0;
     snprintf(why, why_size, "ThreadConfig: %s", reason);
     return -1;

@@ -1,4 +1,5 @@
-/* failure.c -- the node's log, and what a failing node leaves behind: error log entry and a trace file per thread. */
+/* failure.c -- the node's log, and what a failing node leaves behind: error log entry and a trace
+ * file per thread. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <signal.h>
 #include <stdarg.h>
@@ -9,8 +10,10 @@
 #include "ndbmtd/process.h"
 #include "signals/management.h"
 
-#define ERROR_LOG_MAX (256u * 1024u) /* Bytes of the error log that are kept; an entry has about 700. */
-#define FAIL_SECONDS  30u            /* A failure that cannot be written down by then ends the process all the same. */
+#define ERROR_LOG_MAX                                                                              \
+    (256u * 1024u) /* Bytes of the error log that are kept; an entry has about 700. */
+#define FAIL_SECONDS                                                                               \
+    30u /* A failure that cannot be written down by then ends the process all the same. */
 
 struct exit_text {
     uint32_t code;
@@ -141,7 +144,8 @@ static void write_traces(struct process *process, uint32_t trace_no)
         thread_trace(node_thread(process->node, no), put_to_file, file);
         fclose(file);
     }
-    for (uint32_t no = threads == 0 ? 1 : threads; no < THREADS_MAX; no++) /* Of a former life with more threads. */
+    for (uint32_t no = threads == 0 ? 1 : threads; no < THREADS_MAX;
+         no++) /* Of a former life with more threads. */
         remove_from_data_dir(process, "trace.log.%u_t%u", trace_no, no);
 }
 
@@ -152,7 +156,8 @@ static const char *last_entries(const char *text, size_t size, uint32_t entries)
     const size_t mark_size = sizeof mark - 1;
     uint32_t found = 0;
     for (size_t at = size; at >= mark_size; at--) {
-        if (memcmp(text + at - mark_size, mark, mark_size) == 0 && found++ == entries) return text + at;
+        if (memcmp(text + at - mark_size, mark, mark_size) == 0 && found++ == entries)
+            return text + at;
     }
     return text;
 }
@@ -176,7 +181,8 @@ static void shorten_error_log(struct process *process)
     fclose(file);
 }
 
-static void write_error_log(struct process *process, const struct node_failure *failure, uint32_t trace_no)
+static void write_error_log(struct process *process, const struct node_failure *failure,
+                            uint32_t trace_no)
 {
     char when[32];
     shorten_error_log(process);
@@ -184,25 +190,30 @@ static void write_error_log(struct process *process, const struct node_failure *
     if (file == NULL) return;
     timestamp(when, sizeof when);
     fprintf(file,
-            "Time: %s\nStatus: %s error\nMessage: %s\nError: %u\nError data: %s\nError object: %s (Line: %u)\n"
+            "Time: %s\nStatus: %s error\nMessage: %s\nError: %u\nError data: %s\nError object: %s "
+            "(Line: %u)\n"
             "Program: ndbmtd\nPid: %d thr: %u\nVersion: %s\nTrace file name: ndb_%u_trace.log.%u\n"
             "Trace file path: %s/ndb_%u_trace.log.%u",
-            when, exit_code_class(failure->exit_code), exit_code_text(failure->exit_code), failure->exit_code,
-            failure->text, base_name(failure->file), failure->line, (int)getpid(), failure->thread_no, NDB_VERSION_TEXT,
-            process->config.own_node, trace_no, process->data_dir, process->config.own_node, trace_no);
-    if (process->config.thread_count > 1) fprintf(file, " [t1..t%u]", process->config.thread_count - 1);
+            when, exit_code_class(failure->exit_code), exit_code_text(failure->exit_code),
+            failure->exit_code, failure->text, base_name(failure->file), failure->line,
+            (int)getpid(), failure->thread_no, NDB_VERSION_TEXT, process->config.own_node, trace_no,
+            process->data_dir, process->config.own_node, trace_no);
+    if (process->config.thread_count > 1)
+        fprintf(file, " [t1..t%u]", process->config.thread_count - 1);
     fprintf(file, "\n***EOM***\n\n");
     fclose(file);
 }
 
-void process_report_failure(struct process *process, uint32_t restart_flags, uint32_t number, uint32_t exit_code)
+void process_report_failure(struct process *process, uint32_t restart_flags, uint32_t number,
+                            uint32_t exit_code)
 {
     char text[512];
     ndb_mgm_handle_t *mgm = ndb_mgm_create_handle();
     if (mgm == NULL) return;
     snprintf(text, sizeof text, "'%s (%s)'", exit_code_text(exit_code), exit_code_class(exit_code));
     ndb_mgm_set_timeout(mgm, 2000);
-    if (ndb_mgm_set_connectstring(mgm, process->connect_string) == 0 && ndb_mgm_connect(mgm, 0, 0) == 0) {
+    if (ndb_mgm_set_connectstring(mgm, process->connect_string) == 0 &&
+        ndb_mgm_connect(mgm, 0, 0) == 0) {
         uint32_t action = (restart_flags & (STOP_RESTART | STOP_NO_START | STOP_INITIAL)) >> 1;
         ndb_mgm_report_stop(mgm, process->config.own_node, action, number, exit_code,
                             process->words.started != 0 ? 255u : 0u, text);
@@ -214,7 +225,8 @@ static _Thread_local bool failing; /* This thread is the one that tells. */
 
 _Noreturn void process_fail(struct process *process, const struct node_failure *failure)
 {
-    pthread_mutex_lock(&process->fail_lock); /* The first failure tells; others wait here for the end. */
+    pthread_mutex_lock(
+        &process->fail_lock); /* The first failure tells; others wait here for the end. */
     failing = true;
     signal(SIGALRM, SIG_DFL);
     alarm(FAIL_SECONDS);
@@ -222,9 +234,11 @@ _Noreturn void process_fail(struct process *process, const struct node_failure *
     write_error_log(process, failure, trace_no);
     write_traces(process, trace_no);
     process_log(process, LOG_LEVEL_ALERT,
-                "Forced node shutdown completed. Caused by error %u: '%s (%s)'. %s, line %u: %s. Trace: ndb_%u_trace.log.%u",
-                failure->exit_code, exit_code_text(failure->exit_code), exit_code_class(failure->exit_code),
-                base_name(failure->file), failure->line, failure->text, process->config.own_node, trace_no);
+                "Forced node shutdown completed. Caused by error %u: '%s (%s)'. %s, line %u: %s. "
+                "Trace: ndb_%u_trace.log.%u",
+                failure->exit_code, exit_code_text(failure->exit_code),
+                exit_code_class(failure->exit_code), base_name(failure->file), failure->line,
+                failure->text, process->config.own_node, trace_no);
     angel_tell_end(process, failure->exit_code, 0);
     if (process->angel_pipe < 0) process_report_failure(process, 0, 0, failure->exit_code);
     _exit(EXIT_FAILURE);
@@ -235,21 +249,24 @@ _Noreturn void process_fail(struct process *process, const struct node_failure *
 static struct process *faulting; /* A signal handler has no other way to its process. */
 
 /*
- * Much of what follows may not be called in a signal handler when the fault was inside malloc or stdio. Then the alarm
- * ends the process, and the angel tells of that; without the attempt there would never be a trace.
+ * Much of what follows may not be called in a signal handler when the fault was inside malloc or
+ * stdio. Then the alarm ends the process, and the angel tells of that; without the attempt there
+ * would never be a trace.
  */
 static void on_fault(int number)
 {
     char text[64];
     if (failing) _exit(EXIT_FAILURE); /* A fault while telling of the first one. */
     snprintf(text, sizeof text, "signal %d (%s)", number, strsignal(number));
-    struct node_failure failure = {.exit_code = EXIT_OS_SIGNAL, .file = __FILE__, .line = __LINE__, .text = text};
+    struct node_failure failure = {
+        .exit_code = EXIT_OS_SIGNAL, .file = __FILE__, .line = __LINE__, .text = text};
     process_fail(faulting, &failure);
 }
 
 void process_catch_faults(struct process *process)
 {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* These have handlers that tell more. */
+#if !defined(__SANITIZE_ADDRESS__) &&                                                              \
+    !defined(__SANITIZE_THREAD__) /* These have handlers that tell more. */
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
     struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_NODEFER};
     faulting = process;

@@ -30,7 +30,8 @@ static uint64_t random_number(void)
 {
     uint64_t number = 0;
     while (number == 0) {
-        if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) number = process_now_ns();
+        if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+            number = process_now_ns();
     }
     return number;
 }
@@ -50,7 +51,8 @@ static void wake_sockets(struct process *process)
 {
     struct worker *worker = &process->worker[layout_socket_thread(&process->config)];
     atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&worker->sleeping, memory_order_relaxed) != 0) uv_async_send(&process->wake_sockets);
+    if (atomic_load_explicit(&worker->sleeping, memory_order_relaxed) != 0)
+        uv_async_send(&process->wake_sockets);
 }
 
 static void host_wake(struct host *host, uint32_t thread_no)
@@ -61,7 +63,8 @@ static void host_wake(struct host *host, uint32_t thread_no)
         return;
     }
     struct worker *worker = &process->worker[thread_no];
-    /* Pairs with the fence in worker.c: either we see that it sleeps, or it sees what we have sent. */
+    /* Pairs with the fence in worker.c: either we see that it sleeps, or it sees what we have sent.
+     */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&worker->sleeping, memory_order_relaxed) == 0) return;
     pthread_mutex_lock(&worker->lock);
@@ -70,15 +73,16 @@ static void host_wake(struct host *host, uint32_t thread_no)
     pthread_mutex_unlock(&worker->lock);
 }
 
-static void host_link_send(struct host *host, uint32_t thread_no, uint32_t peer, uint32_t epoch, const uint32_t *words,
-                           uint32_t count)
+static void host_link_send(struct host *host, uint32_t thread_no, uint32_t peer, uint32_t epoch,
+                           const uint32_t *words, uint32_t count)
 {
     struct process *process = (struct process *)host;
     if (is_socket_thread(process, thread_no)) {
         transporter_send(process->transporter, peer, epoch, words, count);
         return;
     }
-    /* The socket thread never waits for anybody, so a full ring empties; until it has left its loop. */
+    /* The socket thread never waits for anybody, so a full ring empties; until it has left its
+     * loop. */
     while (!send_queue_put(process->send_queues, thread_no, peer, epoch, words, count)) {
         if (atomic_load(&process->stopping) != 0) return;
         uv_async_send(&process->wake_sockets);
@@ -151,7 +155,8 @@ static uint32_t class_of_role(uint32_t role)
 static void on_link_up(void *context, uint32_t peer, uint32_t role, uint32_t epoch)
 {
     struct process *process = context;
-    node_link_up(process->node, layout_socket_thread(&process->config), peer, class_of_role(role), epoch);
+    node_link_up(process->node, layout_socket_thread(&process->config), peer, class_of_role(role),
+                 epoch);
 }
 
 static void on_link_down(void *context, uint32_t peer, uint32_t epoch, const char *reason)
@@ -161,10 +166,12 @@ static void on_link_down(void *context, uint32_t peer, uint32_t epoch, const cha
     node_link_down(process->node, layout_socket_thread(&process->config), peer, epoch);
 }
 
-static bool on_signals(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+static bool on_signals(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                       uint32_t count)
 {
     struct process *process = context;
-    return node_deliver(process->node, layout_socket_thread(&process->config), peer, epoch, words, count);
+    return node_deliver(process->node, layout_socket_thread(&process->config), peer, epoch, words,
+                        count);
 }
 
 static void on_level(void *context, uint32_t peer, enum link_level level)
@@ -192,14 +199,17 @@ static uint32_t role_of_kind(enum config_kind kind)
     return kind == CONFIG_MGMD ? LINK_ROLE_MGM : LINK_ROLE_API;
 }
 
-/* The higher data node id connects to the lower; clients and management servers connect to data nodes. */
+/* The higher data node id connects to the lower; clients and management servers connect to data
+ * nodes. */
 static void set_peer(struct process *process, uint32_t node, uint16_t port)
 {
     const struct config_section *section = config_node(process->cluster, node);
-    const struct config_section *link = config_link(process->cluster, process->config.own_node, node);
+    const struct config_section *link =
+        config_link(process->cluster, process->config.own_node, node);
     enum config_kind kind = config_section_kind(section);
     bool connect = kind == CONFIG_NDBD && node < process->config.own_node;
-    uint16_t server_port = kind == CONFIG_NDBD ? (uint16_t)config_get_u64(section, CFG_NDBD_ServerPort) : 0;
+    uint16_t server_port =
+        kind == CONFIG_NDBD ? (uint16_t)config_get_u64(section, CFG_NDBD_ServerPort) : 0;
     struct transporter_peer peer = {
         .node = node,
         .role = role_of_kind(kind),
@@ -220,13 +230,15 @@ static int listen_somewhere(struct process *process)
     uint16_t port = (uint16_t)config_get_u64(own, CFG_NDBD_ServerPort);
     const char *name = config_get_text(own, CFG_NDBD_HostName);
     bool any = config_get_u64(own, CFG_NDBD_TcpBind_INADDR_ANY) != 0;
-    /* A numeric or loopback HostName is the address to listen on; a name may stand for several, so all are taken. */
+    /* A numeric or loopback HostName is the address to listen on; a name may stand for several, so
+     * all are taken. */
     const char *address = NULL;
-    if (!any && (strcmp(name, "localhost") == 0 || strncmp(name, "127.", 4) == 0)) address = "127.0.0.1";
+    if (!any && (strcmp(name, "localhost") == 0 || strncmp(name, "127.", 4) == 0))
+        address = "127.0.0.1";
     int bound = transporter_listen(process->transporter, address, port);
     if (bound < 0) {
-        process_log(process, LOG_LEVEL_ERROR, "cannot listen on %s port %u: %s", address != NULL ? address : "any address",
-                    port, uv_strerror(bound));
+        process_log(process, LOG_LEVEL_ERROR, "cannot listen on %s port %u: %s",
+                    address != NULL ? address : "any address", port, uv_strerror(bound));
         return -1;
     }
     process->port = (uint16_t)bound;
@@ -247,9 +259,11 @@ int host_os_open(struct process *process)
     process->transporter = transporter_create(&options);
     if (process->transporter == NULL) return -1;
     if (listen_somewhere(process) != 0) return -1;
-    for (const struct config_section *node = config_next_node(process->cluster, 0, CONFIG_NONE); node != NULL;
+    for (const struct config_section *node = config_next_node(process->cluster, 0, CONFIG_NONE);
+         node != NULL;
          node = config_next_node(process->cluster, config_section_node(node), CONFIG_NONE)) {
-        if (config_section_node(node) != process->config.own_node) set_peer(process, config_section_node(node), 0);
+        if (config_section_node(node) != process->config.own_node)
+            set_peer(process, config_section_node(node), 0);
     }
     return 0;
 }
@@ -261,7 +275,8 @@ static void host_log(struct host *host, enum log_level level, const char *text)
     process_log((struct process *)host, level, "%s", text);
 }
 
-static void __attribute__((noreturn)) host_fail(struct host *host, const struct node_failure *failure)
+static void __attribute__((noreturn))
+host_fail(struct host *host, const struct node_failure *failure)
 {
     process_fail((struct process *)host, failure);
 }

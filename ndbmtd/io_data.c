@@ -39,7 +39,8 @@ void io_do_read(struct io_threads *io, struct io_request *request)
             return;
         }
         request->done += (uint64_t)got;
-        if (got == 0 || (file->direct && (uint64_t)got % IO_ALIGN != 0)) return; /* The end of the file. */
+        if (got == 0 || (file->direct && (uint64_t)got % IO_ALIGN != 0))
+            return; /* The end of the file. */
     }
 }
 
@@ -91,10 +92,12 @@ void io_do_truncate(struct io_threads *io, struct io_request *request)
 }
 
 /* Zeros in `from`..`end`; nothing that was in the file before is touched. */
-static void write_zeros(struct io_threads *io, struct io_request *request, uint64_t from, uint64_t end)
+static void write_zeros(struct io_threads *io, struct io_request *request, uint64_t from,
+                        uint64_t end)
 {
     int fd = io->file[request->file].fd;
-    from = (from + IO_ALIGN - 1) / IO_ALIGN * IO_ALIGN; /* What is before has been zeroed by the file's growth. */
+    from = (from + IO_ALIGN - 1) / IO_ALIGN *
+           IO_ALIGN; /* What is before has been zeroed by the file's growth. */
     while (from < end) {
         size_t size = end - from < IO_ZERO_BYTES ? (size_t)(end - from) : IO_ZERO_BYTES;
         ssize_t put = pwrite(fd, io->zeros, size, (off_t)from);
@@ -127,7 +130,8 @@ void io_do_preallocate(struct io_threads *io, struct io_request *request)
         return;
     }
     if (unknown) {
-        io_tell_once(io, &io->told_zeros, "the file system cannot reserve space; zeros are written instead", file->name);
+        io_tell_once(io, &io->told_zeros,
+                     "the file system cannot reserve space; zeros are written instead", file->name);
         if (end > size && ftruncate(file->fd, (off_t)end) != 0) {
             io_fail(request, errno);
             return;

@@ -73,7 +73,8 @@ static void use_direct(struct io_threads *io, struct io_file *file)
     int flags = fcntl(file->fd, F_GETFL);
     file->direct = flags >= 0 && fcntl(file->fd, F_SETFL, flags | O_DIRECT) == 0;
     if (!file->direct)
-        io_tell_once(io, &io->told_direct, "the file system has no direct I/O; the page cache is used", file->name);
+        io_tell_once(io, &io->told_direct,
+                     "the file system has no direct I/O; the page cache is used", file->name);
 }
 
 static int prepare(struct io_threads *io, struct io_file *file, struct io_request *request)
@@ -104,7 +105,8 @@ void io_do_open(struct io_threads *io, struct io_request *request)
     file->direct = false;
     memcpy(file->name, request->name, sizeof file->name);
     int number = file->fd < 0 ? errno : 0;
-    if (number == 0 && created && fsync(parent) != 0) number = errno; /* Its name lasts as long as its content. */
+    if (number == 0 && created && fsync(parent) != 0)
+        number = errno; /* Its name lasts as long as its content. */
     if (number == 0) number = prepare(io, file, request);
     close(parent);
     if (number == 0) return;
@@ -125,7 +127,8 @@ void io_do_close(struct io_threads *io, struct io_request *request)
 static int must_be_file(int parent, const char *leaf, bool may_miss)
 {
     struct stat status;
-    if (fstatat(parent, leaf, &status, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT && may_miss ? 0 : errno;
+    if (fstatat(parent, leaf, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT && may_miss ? 0 : errno;
     return S_ISREG(status.st_mode) ? 0 : EISDIR;
 }
 
@@ -151,7 +154,8 @@ void io_do_rename(struct io_threads *io, struct io_request *request)
     if (from < 0) number = errno;
     int to = number == 0 ? io_parent(io, request->new_name, false, &new_leaf) : -1;
     if (number == 0 && to < 0) number = errno;
-    if (number == 0) number = rename_between(from, leaf, to, new_leaf, (request->flags & IO_REPLACE) != 0);
+    if (number == 0)
+        number = rename_between(from, leaf, to, new_leaf, (request->flags & IO_REPLACE) != 0);
     /* The new name first: at no moment is the file without one. */
     if (number == 0 && fsync(to) != 0) number = errno;
     if (number == 0 && fsync(from) != 0) number = errno;
@@ -163,7 +167,8 @@ void io_do_rename(struct io_threads *io, struct io_request *request)
 static int remove_one(int parent, const char *leaf, struct io_request *request)
 {
     struct stat status;
-    if (fstatat(parent, leaf, &status, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT ? 0 : errno;
+    if (fstatat(parent, leaf, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : errno;
     if (S_ISDIR(status.st_mode)) {
         if ((request->flags & IO_TREE) == 0) return EISDIR;
         return io_tree_step(parent, leaf, request);
@@ -179,7 +184,8 @@ void io_do_remove(struct io_threads *io, struct io_request *request)
         if (errno != ENOENT) io_fail(request, errno); /* What is below nothing is gone. */
         return;
     }
-    int number = leaf[0] == 0 ? io_tree_step(parent, "", request) : remove_one(parent, leaf, request);
+    int number =
+        leaf[0] == 0 ? io_tree_step(parent, "", request) : remove_one(parent, leaf, request);
     if (number == 0 && request->more == 0 && fsync(parent) != 0) number = errno;
     close(parent);
     if (number != 0) io_fail(request, number);
@@ -226,7 +232,9 @@ static void put_entry(int fd, const char *name, struct io_request *request)
     if (fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return; /* Gone since. */
     struct io_entry entry = {
         .words = (uint32_t)sizeof entry / 4u + (length + 3u) / 4u,
-        .kind = S_ISREG(status.st_mode) ? IO_ENTRY_FILE : S_ISDIR(status.st_mode) ? IO_ENTRY_DIRECTORY : IO_ENTRY_OTHER,
+        .kind = S_ISREG(status.st_mode)   ? IO_ENTRY_FILE
+                : S_ISDIR(status.st_mode) ? IO_ENTRY_DIRECTORY
+                                          : IO_ENTRY_OTHER,
         .name_size = length,
     };
     if (entry.kind == IO_ENTRY_FILE) {

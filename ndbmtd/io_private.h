@@ -51,11 +51,12 @@ void io_do_remove(struct io_threads *io, struct io_request *request);
 void io_do_list(struct io_threads *io, struct io_request *request);
 
 /*
- * Opens the directory above the last component of `path`, which *leaf then names, without following links; makes missing
- * ones when `make` is set. A descriptor to close, or -1 with errno.
+ * Opens the directory above the last component of `path`, which *leaf then names, without following
+ * links; makes missing ones when `make` is set. A descriptor to close, or -1 with errno.
  */
 int io_parent(const struct io_threads *io, const char *path, bool make, const char **leaf);
 
 /* --- io_tree.c --- */
-/* Removes up to IO_TREE_STEP entries at and below `name` of the directory `parent`; name "" = all below it. */
+/* Removes up to IO_TREE_STEP entries at and below `name` of the directory `parent`; name "" = all
+ * below it. */
 int io_tree_step(int parent, const char *name, struct io_request *request);

@@ -19,11 +19,16 @@ static const struct errno_meaning {
     int number;
     enum io_error error;
 } meanings[] = {
-    {ENOSPC, IO_FULL},         {EDQUOT, IO_QUOTA},        {EFBIG, IO_TOO_LARGE},   {EIO, IO_DEVICE},
-    {ENXIO, IO_DEVICE},        {ENODEV, IO_DEVICE},       {EROFS, IO_READ_ONLY},   {EACCES, IO_DENIED},
-    {EPERM, IO_DENIED},        {ENOENT, IO_MISSING},      {EEXIST, IO_EXISTS},     {ENOTEMPTY, IO_EXISTS},
-    {ENOTDIR, IO_BAD_PATH},    {EISDIR, IO_BAD_PATH},     {ELOOP, IO_BAD_PATH},    {ENAMETOOLONG, IO_BAD_PATH},
-    {EMFILE, IO_NO_RESOURCES}, {ENFILE, IO_NO_RESOURCES}, {ENOMEM, IO_NO_RESOURCES},
+    {ENOSPC, IO_FULL},         {EDQUOT, IO_QUOTA},
+    {EFBIG, IO_TOO_LARGE},     {EIO, IO_DEVICE},
+    {ENXIO, IO_DEVICE},        {ENODEV, IO_DEVICE},
+    {EROFS, IO_READ_ONLY},     {EACCES, IO_DENIED},
+    {EPERM, IO_DENIED},        {ENOENT, IO_MISSING},
+    {EEXIST, IO_EXISTS},       {ENOTEMPTY, IO_EXISTS},
+    {ENOTDIR, IO_BAD_PATH},    {EISDIR, IO_BAD_PATH},
+    {ELOOP, IO_BAD_PATH},      {ENAMETOOLONG, IO_BAD_PATH},
+    {EMFILE, IO_NO_RESOURCES}, {ENFILE, IO_NO_RESOURCES},
+    {ENOMEM, IO_NO_RESOURCES},
 };
 
 void io_fail(struct io_request *request, int number)
@@ -45,7 +50,8 @@ void io_tell_once(struct io_threads *io, atomic_uint *told, const char *format, 
 
 static bool has_file(uint32_t op)
 {
-    return op == IO_CLOSE || op == IO_READ || op == IO_WRITE || op == IO_SYNC || op == IO_TRUNCATE || op == IO_PREALLOCATE;
+    return op == IO_CLOSE || op == IO_READ || op == IO_WRITE || op == IO_SYNC ||
+           op == IO_TRUNCATE || op == IO_PREALLOCATE;
 }
 
 static bool meets_fault(struct io_threads *io, struct io_request *request)
@@ -61,13 +67,14 @@ static bool meets_fault(struct io_threads *io, struct io_request *request)
 static void carry_out(struct io_threads *io, struct io_request *request)
 {
     static void (*const operations[IO_OP_COUNT])(struct io_threads *, struct io_request *) = {
-        [IO_OPEN] = io_do_open,         [IO_CLOSE] = io_do_close,
-        [IO_READ] = io_do_read,         [IO_WRITE] = io_do_write,
-        [IO_SYNC] = io_do_sync,         [IO_TRUNCATE] = io_do_truncate,
-        [IO_RENAME] = io_do_rename,     [IO_PREALLOCATE] = io_do_preallocate,
-        [IO_REMOVE] = io_do_remove,     [IO_LIST] = io_do_list,
+        [IO_OPEN] = io_do_open,     [IO_CLOSE] = io_do_close,
+        [IO_READ] = io_do_read,     [IO_WRITE] = io_do_write,
+        [IO_SYNC] = io_do_sync,     [IO_TRUNCATE] = io_do_truncate,
+        [IO_RENAME] = io_do_rename, [IO_PREALLOCATE] = io_do_preallocate,
+        [IO_REMOVE] = io_do_remove, [IO_LIST] = io_do_list,
     };
-    if (request->op >= IO_OP_COUNT || operations[request->op] == NULL || request->file > io->options.files_max) {
+    if (request->op >= IO_OP_COUNT || operations[request->op] == NULL ||
+        request->file > io->options.files_max) {
         io_fail(request, EINVAL);
         return;
     }
@@ -117,7 +124,8 @@ static int lock_directory(int fd)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0) return 0;
-        if (errno != EWOULDBLOCK) return 0; /* The file system knows no locks: then there is none. */
+        if (errno != EWOULDBLOCK)
+            return 0; /* The file system knows no locks: then there is none. */
         struct timespec pause = {.tv_nsec = 100000000L};
         nanosleep(&pause, NULL);
     }
@@ -128,16 +136,19 @@ static int open_directory(struct io_threads *io, char *why, size_t why_size)
 {
     const char *path = io->options.directory;
     if (mkdir(path, 0750) != 0 && errno != EEXIST) {
-        snprintf(why, why_size, "%s cannot be made: %s; check FileSystemPath", path, strerror(errno));
+        snprintf(why, why_size, "%s cannot be made: %s; check FileSystemPath", path,
+                 strerror(errno));
         return -1;
     }
     io->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (io->root < 0) {
-        snprintf(why, why_size, "%s cannot be opened: %s; check FileSystemPath", path, strerror(errno));
+        snprintf(why, why_size, "%s cannot be opened: %s; check FileSystemPath", path,
+                 strerror(errno));
         return -1;
     }
     if (faccessat(io->root, ".", R_OK | W_OK | X_OK, 0) != 0) {
-        snprintf(why, why_size, "%s cannot be written: %s; check FileSystemPath", path, strerror(errno));
+        snprintf(why, why_size, "%s cannot be written: %s; check FileSystemPath", path,
+                 strerror(errno));
         return -1;
     }
     if (lock_directory(io->root) != 0) {
@@ -190,7 +201,8 @@ struct io_threads *io_threads_create(const struct io_options *options, char *why
     io->zeros = zeros;
     for (uint32_t i = 0; i <= options->files_max; i++)
         io->file[i].fd = -1;
-    signal(SIGXFSZ, SIG_IGN); /* A limit on file sizes is an error of the write, not the end of the node. */
+    signal(SIGXFSZ,
+           SIG_IGN); /* A limit on file sizes is an error of the write, not the end of the node. */
     if (open_directory(io, why, why_size) != 0) goto out;
     if (start_threads(io) == 0) return io;
     snprintf(why, why_size, "no thread for files can be started: %s", strerror(errno));

@@ -1,30 +1,34 @@
-/* io_threads.h -- the node's files on the operating system: a few threads that carry out NDBFS' requests. */
+/* io_threads.h -- the node's files on the operating system: a few threads that carry out NDBFS'
+ * requests. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stddef.h>
 #include "kernel/host.h"
 
 /*
- * Own threads rather than libuv's: its pool answers on the thread that owns the sockets (one more hop for each log write),
- * and it knows neither openat() below a directory, nor O_DIRECT with its alignment, nor fallocate().
+ * Own threads rather than libuv's: its pool answers on the thread that owns the sockets (one more
+ * hop for each log write), and it knows neither openat() below a directory, nor O_DIRECT with its
+ * alignment, nor fallocate().
  *
- * All paths are below one directory, which is opened once; no symbolic link below it is followed. The directory is locked
- * against a second process.
+ * All paths are below one directory, which is opened once; no symbolic link below it is followed.
+ * The directory is locked against a second process.
  */
 struct io_options {
     const char *directory; /* Made when it is missing; its parent must be there. */
     uint32_t threads;      /* 0 = default. */
     uint32_t files_max;    /* Handles are 0..files_max. */
-    void (*done)(void *context, struct io_request *request); /* From an I/O thread. */
+    void (*done)(void *context, struct io_request *request);            /* From an I/O thread. */
     void (*log)(void *context, enum log_level level, const char *text); /* Any thread. */
     void *context;
-    /* Tests: an errno that this operation meets instead of being carried out, 0 = none. May be NULL. */
+    /* Tests: an errno that this operation meets instead of being carried out, 0 = none. May be
+     * NULL. */
     int (*fault)(void *context, enum io_op op, const char *name);
 };
 
 struct io_threads;
 
-/* Opens and locks the directory, starts the threads. NULL with a sentence in `why`. SIGXFSZ is ignored from then on. */
+/* Opens and locks the directory, starts the threads. NULL with a sentence in `why`. SIGXFSZ is
+ * ignored from then on. */
 struct io_threads *io_threads_create(const struct io_options *options, char *why, size_t why_size);
 
 /* Takes over a request. Any thread; never blocks for long. */

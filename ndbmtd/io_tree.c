@@ -1,4 +1,5 @@
-/* io_tree.c -- removes a directory with all that is in it, a bounded number of entries at a time. */
+/* io_tree.c -- removes a directory with all that is in it, a bounded number of entries at a time.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <dirent.h>
 #include <errno.h>
@@ -36,7 +37,8 @@ static int push(struct level *levels, uint32_t *depth, int parent, const char *n
 static bool skipped(const char *name, bool root)
 {
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return true;
-    return root && !io_name_valid(name, 0); /* lost+found and its like stay where the file system put them. */
+    return root && !io_name_valid(
+                       name, 0); /* lost+found and its like stay where the file system put them. */
 }
 
 static bool is_directory(int fd, const char *name)
@@ -45,8 +47,10 @@ static bool is_directory(int fd, const char *name)
     return fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Goes down into the first directory it meets, removes files on the way, and an emptied directory when it comes back. */
-static int walk(struct level *levels, uint32_t *depth, int parent, struct io_request *request, bool keep_top)
+/* Goes down into the first directory it meets, removes files on the way, and an emptied directory
+ * when it comes back. */
+static int walk(struct level *levels, uint32_t *depth, int parent, struct io_request *request,
+                bool keep_top)
 {
     while (*depth > 0) {
         struct level *level = &levels[*depth - 1];

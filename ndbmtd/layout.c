@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include "mgmd/thread_config.h"
 
-static_assert(2u + LDM_COUNT_MAX + TC_COUNT_MAX + 1u <= THREADS_MAX, "the largest layout fits a node");
+static_assert(2u + LDM_COUNT_MAX + TC_COUNT_MAX + 1u <= THREADS_MAX,
+              "the largest layout fits a node");
 
 enum { THREAD_MAIN = 0, THREAD_REP = 1, THREAD_LDM_FIRST = 2 };
 
@@ -70,7 +71,8 @@ void layout_automatic(struct node_config *config, uint32_t cpus)
     config->thread_count = layout_split_threads(config->ldm_count, config->tc_count);
 }
 
-int layout_from_text(struct node_config *config, const char *text, uint32_t cpus, char *why, size_t why_size)
+int layout_from_text(struct node_config *config, const char *text, uint32_t cpus, char *why,
+                     size_t why_size)
 {
     if (text == NULL || text[0] == '\0') {
         layout_automatic(config, cpus);
@@ -82,7 +84,8 @@ int layout_from_text(struct node_config *config, const char *text, uint32_t cpus
     uint32_t tc = threads.counts[THREAD_KIND_TC];
     uint32_t recv = threads.counts[THREAD_KIND_RECV];
     if (ldm > LDM_COUNT_MAX || tc > TC_COUNT_MAX) {
-        snprintf(why, why_size, "ldm count 0..%u and tc count 0..%u are allowed", LDM_COUNT_MAX, TC_COUNT_MAX);
+        snprintf(why, why_size, "ldm count 0..%u and tc count 0..%u are allowed", LDM_COUNT_MAX,
+                 TC_COUNT_MAX);
         return -1;
     }
     if (recv > 1) {

@@ -1,13 +1,15 @@
-/* layout.h -- how many threads a node has, what each is for, and which block instance lives where. */
+/* layout.h -- how many threads a node has, what each is for, and which block instance lives where.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/node.h"
 
 /*
- * Two layouts. One thread runs every block and polls the sockets (1 or 2 CPUs: a signal never waits for a wake-up). Or
- * they are split:  0 main | 1 rep | ldm ... | tc ... | recv (last; it also writes to the sockets).
- * No block knows the map; it is data here. A ThreadConfig may name send, io and watchdog threads: the recv thread does the
- * work of all send threads, so their number has no effect, nor has nosend.
+ * Two layouts. One thread runs every block and polls the sockets (1 or 2 CPUs: a signal never waits
+ * for a wake-up). Or they are split:  0 main | 1 rep | ldm ... | tc ... | recv (last; it also
+ * writes to the sockets). No block knows the map; it is data here. A ThreadConfig may name send, io
+ * and watchdog threads: the recv thread does the work of all send threads, so their number has no
+ * effect, nor has nosend.
  */
 enum thread_role { ROLE_ALL, ROLE_MAIN, ROLE_REP, ROLE_LDM, ROLE_TC, ROLE_RECV };
 
@@ -30,7 +32,8 @@ uint32_t layout_thread_of(const struct node_config *config, uint32_t block_no, u
 void layout_automatic(struct node_config *config, uint32_t cpus);
 
 /*
- * The same from a ThreadConfig text, as `ldm={count=4},tc={count=2},main,rep,recv`. 0, or -1 with what is wrong and what
- * is allowed in `why`. An empty text means layout_automatic().
+ * The same from a ThreadConfig text, as `ldm={count=4},tc={count=2},main,rep,recv`. 0, or -1 with
+ * what is wrong and what is allowed in `why`. An empty text means layout_automatic().
  */
-int layout_from_text(struct node_config *config, const char *text, uint32_t cpus, char *why, size_t why_size);
+int layout_from_text(struct node_config *config, const char *text, uint32_t cpus, char *why,
+                     size_t why_size);

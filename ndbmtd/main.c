@@ -38,7 +38,8 @@ static const struct argp_option option_table[] = {
     {"daemon", 'd', 0, 0, "Go to the background (default)", 0},
     {"nodaemon", KEY_NODAEMON, 0, 0, "Stay in the foreground", 0},
     {"foreground", KEY_FOREGROUND, 0, 0, "Stay in the foreground, without angel process", 0},
-    {"connect-retries", KEY_RETRIES, "N", 0, "Tries to reach the management server, -1 = for ever (12)", 0},
+    {"connect-retries", KEY_RETRIES, "N", 0,
+     "Tries to reach the management server, -1 = for ever (12)", 0},
     {"connect-delay", KEY_DELAY, "S", 0, "Seconds between tries (5)", 0},
     {0},
 };
@@ -57,34 +58,57 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
     switch (key) {
-    case 'c': options->connect_string = argument; break;
-    case KEY_NODE_ID: options->node_id = number_or_die(argument, DATA_NODE_ID_MAX, state); break;
-    case KEY_INITIAL: options->initial = true; break;
-    case 'n': options->no_start = true; break;
-    case 'd': options->daemon = true; break;
-    case KEY_NODAEMON: options->daemon = false; break;
-    case KEY_FOREGROUND: options->daemon = false; options->foreground = true; break;
-    case KEY_RETRIES:
-        options->retries = strcmp(argument, "-1") == 0 ? -1 : (int)number_or_die(argument, INT32_MAX, state);
+    case 'c':
+        options->connect_string = argument;
         break;
-    case KEY_DELAY: options->delay_s = number_or_die(argument, 3600, state); break;
+    case KEY_NODE_ID:
+        options->node_id = number_or_die(argument, DATA_NODE_ID_MAX, state);
+        break;
+    case KEY_INITIAL:
+        options->initial = true;
+        break;
+    case 'n':
+        options->no_start = true;
+        break;
+    case 'd':
+        options->daemon = true;
+        break;
+    case KEY_NODAEMON:
+        options->daemon = false;
+        break;
+    case KEY_FOREGROUND:
+        options->daemon = false;
+        options->foreground = true;
+        break;
+    case KEY_RETRIES:
+        options->retries =
+            strcmp(argument, "-1") == 0 ? -1 : (int)number_or_die(argument, INT32_MAX, state);
+        break;
+    case KEY_DELAY:
+        options->delay_s = number_or_die(argument, 3600, state);
+        break;
     case ARGP_KEY_ARG:
         if (options->connect_string != NULL) return ARGP_ERR_UNKNOWN;
         options->connect_string = argument;
         break;
-    default: return ARGP_ERR_UNKNOWN;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
 
-__attribute__((visibility("default"))) const char *argp_program_version = "ndbmtd " NDB_VERSION_TEXT;
+__attribute__((visibility("default"))) const char *argp_program_version =
+    "ndbmtd " NDB_VERSION_TEXT;
 
 /* How long to wait for a node id that a former life seems to hold, in tenths of a second. */
-#define ID_WAIT_FIRST   50  /* At the terminal: most likely another process has it. */
-#define ID_WAIT_RESTART 300 /* The angel's next child: the former life is gone, the others learn of it soon. */
+#define ID_WAIT_FIRST 50 /* At the terminal: most likely another process has it. */
+#define ID_WAIT_RESTART                                                                            \
+    300 /* The angel's next child: the former life is gone, the others learn of it soon. */
 
-/* Connects to a management server, gets (or confirms) the node id and the configuration. Messages go to stderr or the log. */
-static int fetch_configuration(struct process *process, const struct options *options, uint32_t wanted, int id_wait)
+/* Connects to a management server, gets (or confirms) the node id and the configuration. Messages
+ * go to stderr or the log. */
+static int fetch_configuration(struct process *process, const struct options *options,
+                               uint32_t wanted, int id_wait)
 {
     ndb_mgm_handle_t *mgm = ndb_mgm_create_handle();
     if (mgm == NULL) return -1;
@@ -92,18 +116,22 @@ static int fetch_configuration(struct process *process, const struct options *op
     ndb_mgm_set_name(mgm, "ndbmtd");
     if (ndb_mgm_set_connectstring(mgm, options->connect_string) != 0 ||
         ndb_mgm_connect(mgm, options->retries, options->delay_s) != 0) {
-        process_log(process, LOG_LEVEL_ERROR, "Could not connect to a management server: %s", ndb_mgm_error_text(mgm));
+        process_log(process, LOG_LEVEL_ERROR, "Could not connect to a management server: %s",
+                    ndb_mgm_error_text(mgm));
         return -1;
     }
     if (wanted == 0) wanted = ndb_mgm_configured_nodeid(mgm);
     int node_id = ndb_mgm_alloc_nodeid(mgm, NDB_MGM_NODE_NDB, wanted, NULL);
-    for (int again = 0; node_id < 0 && again < id_wait && ndb_mgm_error_code(mgm) == NDB_MGM_ALLOCID_RETRY; again++) {
+    for (int again = 0;
+         node_id < 0 && again < id_wait && ndb_mgm_error_code(mgm) == NDB_MGM_ALLOCID_RETRY;
+         again++) {
         usleep(100000);
         node_id = ndb_mgm_alloc_nodeid(mgm, NDB_MGM_NODE_NDB, wanted, NULL);
     }
     if (node_id < 0) {
-        process_log(process, LOG_LEVEL_ERROR, "No node id from the management server at %s port %u: %s",
-                    ndb_mgm_connected_host(mgm), ndb_mgm_connected_port(mgm), ndb_mgm_error_text(mgm));
+        process_log(
+            process, LOG_LEVEL_ERROR, "No node id from the management server at %s port %u: %s",
+            ndb_mgm_connected_host(mgm), ndb_mgm_connected_port(mgm), ndb_mgm_error_text(mgm));
         return -1;
     }
     process->config.own_node = (uint32_t)node_id;
@@ -116,7 +144,8 @@ static int fetch_configuration(struct process *process, const struct options *op
     }
     process->cluster = config_decode(bytes, size, why, sizeof why);
     free(bytes);
-    if (process->cluster == NULL) process_log(process, LOG_LEVEL_ERROR, "The configuration is damaged: %s", why);
+    if (process->cluster == NULL)
+        process_log(process, LOG_LEVEL_ERROR, "The configuration is damaged: %s", why);
     return process->cluster == NULL ? -1 : 0;
 }
 
@@ -140,8 +169,9 @@ static void pid_file_path(const struct process *process, char *path, size_t size
 }
 
 /*
- * The lock tells a living owner from a file that was left behind; it passes on to children and ends with the last of
- * them. So no two nodes ever share a DataDir, whatever the management servers think.
+ * The lock tells a living owner from a file that was left behind; it passes on to children and ends
+ * with the last of them. So no two nodes ever share a DataDir, whatever the management servers
+ * think.
  */
 static int open_pid_file(struct process *process)
 {
@@ -164,7 +194,9 @@ static void write_pid_file(struct process *process)
 {
     char text[16];
     int length = snprintf(text, sizeof text, "%d\n", (int)getpid());
-    if (ftruncate(process->pid_file, 0) == 0 && pwrite(process->pid_file, text, (size_t)length, 0) == length) return;
+    if (ftruncate(process->pid_file, 0) == 0 &&
+        pwrite(process->pid_file, text, (size_t)length, 0) == length)
+        return;
     process_log(process, LOG_LEVEL_WARNING, "the pid file cannot be written: %s", strerror(errno));
 }
 
@@ -193,7 +225,8 @@ static void go_to_background(struct process *process)
 {
     int ends[2];
     char done;
-    printf("Angel connected to the management server, allocated nodeid: %u\n", process->config.own_node);
+    printf("Angel connected to the management server, allocated nodeid: %u\n",
+           process->config.own_node);
     fflush(stdout);
     if (pipe(ends) != 0) exit(1);
     pid_t pid = fork();
@@ -237,7 +270,8 @@ static int make_node(struct process *process)
         process_log(process, LOG_LEVEL_ERROR, "%s", why);
         return -1;
     }
-    struct node_options options = {.host = &process->host, .gsn_name = gsn_name, .describe = signal_describe};
+    struct node_options options = {
+        .host = &process->host, .gsn_name = gsn_name, .describe = signal_describe};
     process->node = node_create(&process->config, &options);
     if (process->node == NULL) {
         process_log(process, LOG_LEVEL_ERROR, "%s", exit_code_text(EXIT_MEMALLOC));
@@ -256,7 +290,8 @@ static int live(struct process *process, const struct options *options)
 {
     process->start_ns = process_now_ns();
     uv_signal_t terminate[2];
-    if (fetch_configuration(process, options, process->config.own_node, ID_WAIT_RESTART) != 0) return 1;
+    if (fetch_configuration(process, options, process->config.own_node, ID_WAIT_RESTART) != 0)
+        return 1;
     angel_tell_settings(process);
     process_catch_faults(process);
     if (make_node(process) != 0) return 1;
@@ -291,8 +326,13 @@ int main(int argc, char **argv)
 {
     static struct process process; /* Large; zeroed. */
     struct options options = {.daemon = true, .retries = 12, .delay_s = 5};
-    const struct argp argp = {option_table, parse_option, "[CONNECT-STRING]",
-                              "The data node: keeps rows in memory and runs transactions on them.", NULL, NULL, NULL};
+    const struct argp argp = {option_table,
+                              parse_option,
+                              "[CONNECT-STRING]",
+                              "The data node: keeps rows in memory and runs transactions on them.",
+                              NULL,
+                              NULL,
+                              NULL};
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0) return 2;
 
     pthread_mutex_init(&process.wish_lock, NULL);
@@ -309,14 +349,16 @@ int main(int argc, char **argv)
     host_os_init(&process);
     signal(SIGPIPE, SIG_IGN);
 
-    /* The first look at the configuration happens in sight of the user; its errors go to the terminal. */
+    /* The first look at the configuration happens in sight of the user; its errors go to the
+     * terminal. */
     char why[256];
     if (fetch_configuration(&process, &options, options.node_id, ID_WAIT_FIRST) != 0) return 1;
     if (configure_node(&process, why, sizeof why) != 0) {
         process_log(&process, LOG_LEVEL_ERROR, "%s", why);
         return 1;
     }
-    angel_tell_settings(&process); /* No pipe yet: what the angel does when its first child dies at once. */
+    angel_tell_settings(
+        &process); /* No pipe yet: what the angel does when its first child dies at once. */
     if (use_data_dir(&process) != 0 || open_pid_file(&process) != 0) return 1;
     if (options.daemon && open_log(&process) != 0) return 1;
     ndb_mgm_destroy_handle(process.mgm); /* Frees the node id: the working process takes it. */

@@ -23,13 +23,15 @@ struct wiring {
     enum { ONCE, PER_LDM, PER_TC } count;
 };
 
-/* In the order in which READ_CONFIG_REQ reaches them: ACC and TUP before the LQH that calls them. */
+/* In the order in which READ_CONFIG_REQ reaches them: ACC and TUP before the LQH that calls them.
+ */
 static const struct wiring wirings[] = {
-    {BLOCK_CMVMI, cmvmi_create, ONCE},   {BLOCK_DBTUP, tup_create, PER_LDM}, {BLOCK_DBACC, acc_create, PER_LDM},
-    {BLOCK_DBLQH, lqh_create, PER_LDM},  {BLOCK_DBTC, tc_create, PER_TC},    {BLOCK_DBDICT, dict_create, ONCE},
-    {BLOCK_DBDIH, dih_create, ONCE},     {BLOCK_QMGR, qmgr_create, ONCE},    {BLOCK_NDBCNTR, cntr_create, ONCE},
-    {BLOCK_NDBFS, fs_create, ONCE},     {BLOCK_BACKUP, backup_create, PER_LDM},
-    {BLOCK_RESTORE, restore_create, PER_LDM},
+    {BLOCK_CMVMI, cmvmi_create, ONCE},      {BLOCK_DBTUP, tup_create, PER_LDM},
+    {BLOCK_DBACC, acc_create, PER_LDM},     {BLOCK_DBLQH, lqh_create, PER_LDM},
+    {BLOCK_DBTC, tc_create, PER_TC},        {BLOCK_DBDICT, dict_create, ONCE},
+    {BLOCK_DBDIH, dih_create, ONCE},        {BLOCK_QMGR, qmgr_create, ONCE},
+    {BLOCK_NDBCNTR, cntr_create, ONCE},     {BLOCK_NDBFS, fs_create, ONCE},
+    {BLOCK_BACKUP, backup_create, PER_LDM}, {BLOCK_RESTORE, restore_create, PER_LDM},
 };
 
 static void create_one(struct node *node, const struct wiring *wiring, uint32_t instance)
@@ -45,7 +47,9 @@ void node_blocks_create(struct node *node)
     for (size_t i = 0; i < sizeof wirings / sizeof wirings[0]; i++) {
         const struct wiring *wiring = &wirings[i];
         if (wiring->count == ONCE) create_one(node, wiring, 0);
-        uint32_t instances = wiring->count == PER_LDM ? config->ldm_count : wiring->count == PER_TC ? config->tc_count : 0;
+        uint32_t instances = wiring->count == PER_LDM  ? config->ldm_count
+                             : wiring->count == PER_TC ? config->tc_count
+                                                       : 0;
         for (uint32_t instance = 1; instance <= instances; instance++)
             create_one(node, wiring, instance);
     }

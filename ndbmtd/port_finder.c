@@ -1,11 +1,13 @@
-/* port_finder.c -- tells the management server our port, and asks it for the ports of the nodes we connect to. */
+/* port_finder.c -- tells the management server our port, and asks it for the ports of the nodes we
+ * connect to. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <time.h>
 #include "ndbmtd/process.h"
 
 /*
- * A data node without ServerPort listens on any free port and says so to the management server. Those that connect to it
- * ask there. A restarted node has another port, so asking never ends; it becomes slow when all ports are known.
+ * A data node without ServerPort listens on any free port and says so to the management server.
+ * Those that connect to it ask there. A restarted node has another port, so asking never ends; it
+ * becomes slow when all ports are known.
  */
 #define ASK_OFTEN_MS  50u
 #define ASK_SELDOM_MS 1000u
@@ -21,7 +23,8 @@ static bool wait_ms(struct process *process, uint32_t milliseconds)
         until.tv_nsec -= 1000000000L;
     }
     pthread_mutex_lock(&process->port_lock);
-    if (!process->port_stop) pthread_cond_timedwait(&process->port_changed, &process->port_lock, &until);
+    if (!process->port_stop)
+        pthread_cond_timedwait(&process->port_changed, &process->port_lock, &until);
     bool stop = process->port_stop;
     pthread_mutex_unlock(&process->port_lock);
     return !stop;
@@ -66,7 +69,8 @@ static void *port_finder_main(void *argument)
 
 int port_finder_start(struct process *process)
 {
-    if (ndb_mgm_set_connection_port(process->mgm, process->config.own_node, 0, process->port) != 0) {
+    if (ndb_mgm_set_connection_port(process->mgm, process->config.own_node, 0, process->port) !=
+        0) {
         process_log(process, LOG_LEVEL_WARNING, "the management server did not take our port: %s",
                     ndb_mgm_error_text(process->mgm));
     }

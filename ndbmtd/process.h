@@ -1,4 +1,5 @@
-/* process.h -- one data node as an operating system process: its node, threads, sockets and files. Private to ndbmtd/. */
+/* process.h -- one data node as an operating system process: its node, threads, sockets and files.
+ * Private to ndbmtd/. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <pthread.h>
@@ -12,7 +13,8 @@
 #include "transporters/send_queue.h"
 #include "transporters/transporter.h"
 
-#define SLEEP_MAX_MS 1000u /* A thread without work looks up so often: the watchdog's proof of life. */
+#define SLEEP_MAX_MS                                                                               \
+    1000u /* A thread without work looks up so often: the watchdog's proof of life. */
 
 #define NDB_VERSION_TEXT "ndb-1.0.0"
 
@@ -22,13 +24,14 @@ struct worker {
     struct thread *thread;
     uint32_t no;
     pthread_t os_thread;
-    atomic_uint sleeping; /* Set before the last look at the queues; a sender that sees it wakes the thread. */
+    atomic_uint sleeping; /* Set before the last look at the queues; a sender that sees it wakes the
+                             thread. */
     pthread_mutex_t lock;
     pthread_cond_t wakeup;
     bool signalled;
     uint64_t idle_since_ns; /* When the thread last had work. */
     uint64_t spin_ns;       /* How long it may look for work before it sleeps. */
-    uint64_t gap_ns;        /* Smoothed length of idle gaps: spinning pays only when they are short. */
+    uint64_t gap_ns; /* Smoothed length of idle gaps: spinning pays only when they are short. */
 };
 
 /* What the child says to its angel; see angel.c. */
@@ -54,7 +57,7 @@ struct process {
     uv_async_t wake_sockets;
     uv_timer_t sleep_timer;
     struct transporter *transporter;
-    struct io_threads *io; /* NULL: the node has no files. */
+    struct io_threads *io;           /* NULL: the node has no files. */
     struct send_queues *send_queues; /* From the other threads; NULL with one thread. */
     bool paused;
     uint16_t port;
@@ -72,10 +75,10 @@ struct process {
 
     struct thread_config threads; /* ThreadConfig, for places and priorities. */
     bool realtime;                /* RealtimeScheduler. */
-    uint64_t spin_ns;             /* SchedulerSpinTimer; ThreadConfig may say otherwise for a thread. */
+    uint64_t spin_ns; /* SchedulerSpinTimer; ThreadConfig may say otherwise for a thread. */
     uint64_t start_ns;
-    atomic_uint stopping;   /* The node has stopped in good order: leave the loops. */
-    uint32_t restart_flags; /* STOP_RESTART... of signals/management.h */
+    atomic_uint stopping;     /* The node has stopped in good order: leave the loops. */
+    uint32_t restart_flags;   /* STOP_RESTART... of signals/management.h */
     struct angel_words words; /* Child: said last. Angel: heard last. */
     int angel_pipe;           /* To the angel; -1 without one. */
     bool no_start;
@@ -114,35 +117,42 @@ void host_os_peer_port(struct process *process, uint32_t peer, uint16_t port);
 /* --- worker.c --- */
 /* Before any other thread of the process is started: they wake the workers. */
 void workers_init(struct process *process);
-/* Runs all threads of the node until it has stopped; returns then. The calling thread becomes the socket thread. */
+/* Runs all threads of the node until it has stopped; returns then. The calling thread becomes the
+ * socket thread. */
 int workers_run(struct process *process);
 
 /* --- thread_place.c --- */
-/* Binds the calling thread, number `no`, to its CPUs, sets its priority and its spin time. What the system refuses is a
- * warning in the log: the node works without. */
+/* Binds the calling thread, number `no`, to its CPUs, sets its priority and its spin time. What the
+ * system refuses is a warning in the log: the node works without. */
 void thread_place(struct process *process, uint32_t no);
-/* The entry of ThreadConfig for a thread and, in `index`, its number among the entry's threads; NULL: none. */
-const struct thread_config_entry *thread_place_entry(const struct thread_config *threads, const struct node_config *config,
-                                                     uint32_t no, uint32_t *index);
+/* The entry of ThreadConfig for a thread and, in `index`, its number among the entry's threads;
+ * NULL: none. */
+const struct thread_config_entry *thread_place_entry(const struct thread_config *threads,
+                                                     const struct node_config *config, uint32_t no,
+                                                     uint32_t *index);
 
 /* --- failure.c --- */
 void process_log(struct process *process, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Leaves error log entry and traces, tells angel and cluster log, ends the process. Any thread; the first one counts. */
+/* Leaves error log entry and traces, tells angel and cluster log, ends the process. Any thread; the
+ * first one counts. */
 _Noreturn void process_fail(struct process *process, const struct node_failure *failure);
-/* From now on a fault in this process (SIGSEGV and the like) is a failure of the node, with traces. */
+/* From now on a fault in this process (SIGSEGV and the like) is a failure of the node, with traces.
+ */
 void process_catch_faults(struct process *process);
 /*
- * Tells the cluster log that the node has ended with `exit_code`, by the operating system's signal `number` (0 none).
- * Best effort, bounded by seconds: the management server may be gone.
+ * Tells the cluster log that the node has ended with `exit_code`, by the operating system's signal
+ * `number` (0 none). Best effort, bounded by seconds: the management server may be gone.
  */
-void process_report_failure(struct process *process, uint32_t restart_flags, uint32_t number, uint32_t exit_code);
+void process_report_failure(struct process *process, uint32_t restart_flags, uint32_t number,
+                            uint32_t exit_code);
 /* Class and text of an exit code; a sentence for unknown codes. */
 const char *exit_code_text(uint32_t code);
 const char *exit_code_class(uint32_t code);
 
 /* --- files.c --- */
-/* Opens the node's file system directory and gives the host its I/O threads. 0, or -1 with a message logged. */
+/* Opens the node's file system directory and gives the host its I/O threads. 0, or -1 with a
+ * message logged. */
 int files_open(struct process *process);
 /* Carries out what is under way. After workers_run(). */
 void files_close(struct process *process);
@@ -163,12 +173,13 @@ void port_finder_stop(struct process *process);
 
 /* --- angel.c --- */
 /*
- * Forks the process that does the work and stands by it: returns in the child (0) and ends the parent when there is
- * nothing left to restart, with exit code 0 after an orderly end. -1: no process could be made. The pid file is the
- * angel's.
+ * Forks the process that does the work and stands by it: returns in the child (0) and ends the
+ * parent when there is nothing left to restart, with exit code 0 after an orderly end. -1: no
+ * process could be made. The pid file is the angel's.
  */
 int angel_run(struct process *process);
-/* Child, without effect when there is no angel: what to do after a failure; the node has started; how this life ended. */
+/* Child, without effect when there is no angel: what to do after a failure; the node has started;
+ * how this life ended. */
 void angel_tell_settings(struct process *process);
 void angel_tell_started(struct process *process);
 void angel_tell_end(struct process *process, uint32_t exit_code, uint32_t restart_flags);

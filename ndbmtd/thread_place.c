@@ -1,4 +1,5 @@
-/* thread_place.c -- gives a thread the CPUs, priority and spin time that ThreadConfig names for it. */
+/* thread_place.c -- gives a thread the CPUs, priority and spin time that ThreadConfig names for it.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <errno.h>
 #include <sched.h>
@@ -13,18 +14,26 @@ static enum thread_kind kind_of(const struct node_config *config, uint32_t no, u
 {
     *index = 0;
     switch (layout_role(config, no)) {
-    case ROLE_MAIN: return THREAD_KIND_MAIN;
-    case ROLE_REP: return THREAD_KIND_REP;
-    case ROLE_LDM: *index = no - layout_thread_of(config, BLOCK_DBLQH, 1); return THREAD_KIND_LDM;
-    case ROLE_TC: *index = no - layout_thread_of(config, BLOCK_DBTC, 1); return THREAD_KIND_TC;
+    case ROLE_MAIN:
+        return THREAD_KIND_MAIN;
+    case ROLE_REP:
+        return THREAD_KIND_REP;
+    case ROLE_LDM:
+        *index = no - layout_thread_of(config, BLOCK_DBLQH, 1);
+        return THREAD_KIND_LDM;
+    case ROLE_TC:
+        *index = no - layout_thread_of(config, BLOCK_DBTC, 1);
+        return THREAD_KIND_TC;
     case ROLE_ALL: /* As recv: it owns the sockets. */
-    case ROLE_RECV: break;
+    case ROLE_RECV:
+        break;
     }
     return THREAD_KIND_RECV;
 }
 
-const struct thread_config_entry *thread_place_entry(const struct thread_config *threads, const struct node_config *config,
-                                                     uint32_t no, uint32_t *index)
+const struct thread_config_entry *thread_place_entry(const struct thread_config *threads,
+                                                     const struct node_config *config, uint32_t no,
+                                                     uint32_t *index)
 {
     enum thread_kind kind = kind_of(config, no, index);
     for (uint32_t i = 0; i < threads->entry_count; i++) {
@@ -36,9 +45,10 @@ const struct thread_config_entry *thread_place_entry(const struct thread_config 
     return NULL;
 }
 
-/* True when `cpus` is where the thread has to run; without a list of its own that is where no other one is alone. */
-static bool wanted_cpus(const struct thread_config *threads, const struct thread_config_entry *entry, uint32_t index,
-                        cpu_set_t *cpus)
+/* True when `cpus` is where the thread has to run; without a list of its own that is where no other
+ * one is alone. */
+static bool wanted_cpus(const struct thread_config *threads,
+                        const struct thread_config_entry *entry, uint32_t index, cpu_set_t *cpus)
 {
     CPU_ZERO(cpus);
     if (entry != NULL && entry->cpu_count > 0) {
@@ -69,16 +79,22 @@ void thread_place(struct process *process, uint32_t no)
 {
     uint32_t index = 0;
     cpu_set_t cpus;
-    const struct thread_config_entry *entry = thread_place_entry(&process->threads, &process->config, no, &index);
-    if (wanted_cpus(&process->threads, entry, index, &cpus) && sched_setaffinity(0, sizeof cpus, &cpus) != 0)
+    const struct thread_config_entry *entry =
+        thread_place_entry(&process->threads, &process->config, no, &index);
+    if (wanted_cpus(&process->threads, entry, index, &cpus) &&
+        sched_setaffinity(0, sizeof cpus, &cpus) != 0)
         complain(process, no, "the CPUs of ThreadConfig");
     if (process->realtime || (entry != NULL && entry->realtime)) {
         struct sched_param parameter = {.sched_priority = 1};
         if (sched_setscheduler(0, SCHED_RR, &parameter) != 0) complain(process, no, "realtime");
     } else if (entry != NULL && entry->thread_prio != THREAD_PRIO_UNSET) {
-        int nice_value = entry->thread_prio == 0 ? 19 : 20 - 4 * (int)entry->thread_prio; /* 5 is the usual priority. */
-        if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice_value) != 0) complain(process, no, "thread_prio");
+        int nice_value = entry->thread_prio == 0
+                             ? 19
+                             : 20 - 4 * (int)entry->thread_prio; /* 5 is the usual priority. */
+        if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice_value) != 0)
+            complain(process, no, "thread_prio");
     }
-    process->worker[no].spin_ns =
-        entry != NULL && entry->spintime_set ? (uint64_t)entry->spintime_us * 1000u : process->spin_ns;
+    process->worker[no].spin_ns = entry != NULL && entry->spintime_set
+                                      ? (uint64_t)entry->spintime_us * 1000u
+                                      : process->spin_ns;
 }

@@ -1,4 +1,5 @@
-/* watchdog.c -- reports a thread that does not finish its round, and stops the node when it never does. */
+/* watchdog.c -- reports a thread that does not finish its round, and stops the node when it never
+ * does. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <time.h>
 #include "ndbmtd/process.h"
@@ -9,7 +10,8 @@
 struct watchdog {
     struct process *process;
     uint32_t interval_ms;
-    uint32_t sleep_checks; /* A sleeping thread may stay away from so many checks: it wakes once a second. */
+    uint32_t sleep_checks; /* A sleeping thread may stay away from so many checks: it wakes once a
+                              second. */
     bool kill_at_once;     /* WatchDogImmediateKill. */
     uint64_t rounds[THREADS_MAX];
     uint32_t stuck[THREADS_MAX];
@@ -25,8 +27,10 @@ static void warn(struct watchdog *watchdog, uint32_t no)
 {
     struct process *process = watchdog->process;
     FILE *to = process->log != NULL ? process->log : stderr;
-    process_log(process, LOG_LEVEL_WARNING, "Watchdog: thread %u (%s) has not moved for %u ms; its trail follows", no,
-                layout_role_name(layout_role(&process->config, no)), watchdog->stuck[no] * watchdog->interval_ms);
+    process_log(process, LOG_LEVEL_WARNING,
+                "Watchdog: thread %u (%s) has not moved for %u ms; its trail follows", no,
+                layout_role_name(layout_role(&process->config, no)),
+                watchdog->stuck[no] * watchdog->interval_ms);
     thread_trace(process->worker[no].thread, put_to_log, to);
     fflush(to);
 }
@@ -42,7 +46,8 @@ static void look_at(struct watchdog *watchdog, uint32_t no)
         watchdog->away[no] = 0;
         return;
     }
-    /* The socket thread also counts as sleeping while a callback runs: asleep is no excuse for ever. */
+    /* The socket thread also counts as sleeping while a callback runs: asleep is no excuse for
+     * ever. */
     if (atomic_load(&worker->sleeping) != 0 && watchdog->away[no] < watchdog->sleep_checks) {
         watchdog->away[no]++;
         return;
@@ -51,7 +56,8 @@ static void look_at(struct watchdog *watchdog, uint32_t no)
     warn(watchdog, no);
     if (watchdog->stuck[no] < WARNINGS_MAX && !watchdog->kill_at_once) return;
     char text[64];
-    snprintf(text, sizeof text, "thread %u (%s) is stuck", no, layout_role_name(layout_role(&process->config, no)));
+    snprintf(text, sizeof text, "thread %u (%s) is stuck", no,
+             layout_role_name(layout_role(&process->config, no)));
     struct node_failure failure = {
         .exit_code = EXIT_WATCHDOG,
         .thread_no = no,
@@ -72,7 +78,8 @@ static void *watchdog_main(void *argument)
     watchdog.sleep_checks = 2u * SLEEP_MAX_MS / watchdog.interval_ms + 1u;
     watchdog.kill_at_once = config_get_u64(own, CFG_NDBD_WatchDogImmediateKill) != 0;
     for (;;) {
-        struct timespec pause = {watchdog.interval_ms / 1000u, (long)(watchdog.interval_ms % 1000u) * 1000000L};
+        struct timespec pause = {watchdog.interval_ms / 1000u,
+                                 (long)(watchdog.interval_ms % 1000u) * 1000000L};
         nanosleep(&pause, NULL);
         if (atomic_load(&process->stopping) != 0) return NULL;
         for (uint32_t no = 0; no < process->config.thread_count; no++)

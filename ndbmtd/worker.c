@@ -1,4 +1,5 @@
-/* worker.c -- the endless loops around thread_run_once(), and when a thread spins, sleeps and wakes. */
+/* worker.c -- the endless loops around thread_run_once(), and when a thread spins, sleeps and
+ * wakes. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <sched.h>
 #include <time.h>
@@ -6,8 +7,9 @@
 #include "ndbmtd/process.h"
 
 /*
- * Sleeping costs the next sender 10-20 us for the wake-up; spinning costs a CPU. A thread spins only while the idle
- * gaps it has seen lately are shorter than its spin time, so a busy node answers fast and an idle one is quiet.
+ * Sleeping costs the next sender 10-20 us for the wake-up; spinning costs a CPU. A thread spins
+ * only while the idle gaps it has seen lately are shorter than its spin time, so a busy node
+ * answers fast and an idle one is quiet.
  */
 #define SPIN_DEFAULT_NS 50000u
 
@@ -42,7 +44,8 @@ static void worker_sleep(struct worker *worker, uint64_t milliseconds)
     struct timespec until;
     atomic_store_explicit(&worker->sleeping, 1, memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst); /* Pairs with host_wake(). */
-    if (!thread_has_work(worker->thread) && atomic_load(&worker->process->stopping) == 0 && milliseconds > 0) {
+    if (!thread_has_work(worker->thread) && atomic_load(&worker->process->stopping) == 0 &&
+        milliseconds > 0) {
         clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_sec += (time_t)(milliseconds / 1000u);
         until.tv_nsec += (long)(milliseconds % 1000u) * 1000000L;
@@ -51,7 +54,8 @@ static void worker_sleep(struct worker *worker, uint64_t milliseconds)
             until.tv_nsec -= 1000000000L;
         }
         pthread_mutex_lock(&worker->lock);
-        while (!worker->signalled && pthread_cond_timedwait(&worker->wakeup, &worker->lock, &until) == 0) {
+        while (!worker->signalled &&
+               pthread_cond_timedwait(&worker->wakeup, &worker->lock, &until) == 0) {
         }
         worker->signalled = false;
         pthread_mutex_unlock(&worker->lock);
@@ -90,7 +94,8 @@ static void on_sleep_timer(uv_timer_t *timer)
     (void)timer;
 }
 
-static void take_words(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+static void take_words(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                       uint32_t count)
 {
     transporter_send(((struct process *)context)->transporter, peer, epoch, words, count);
 }
@@ -127,7 +132,8 @@ static void sockets_sleep(struct worker *worker, uint64_t milliseconds)
     atomic_store_explicit(&worker->sleeping, 0, memory_order_relaxed);
 }
 
-/* One round: blocks, then words to the sockets, then what the sockets have. True when there was anything to do. */
+/* One round: blocks, then words to the sockets, then what the sockets have. True when there was
+ * anything to do. */
 static bool socket_round(struct worker *worker, struct thread_result *round)
 {
     struct process *process = worker->process;
@@ -201,7 +207,8 @@ int workers_run(struct process *process)
         if (no == socket_no) continue;
         if (pthread_create(&worker->os_thread, NULL, worker_main, worker) != 0) return -1;
         char name[16];
-        snprintf(name, sizeof name, "ndb_%s%u", layout_role_name(layout_role(&process->config, no)), no);
+        snprintf(name, sizeof name, "ndb_%s%u", layout_role_name(layout_role(&process->config, no)),
+                 no);
         pthread_setname_np(worker->os_thread, name);
     }
     process->worker[socket_no].os_thread = pthread_self();

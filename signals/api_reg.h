@@ -1,13 +1,15 @@
-/* api_reg.h -- clients and management servers register with QMGR; the same pair is their heartbeat. See docs/protocols/membership.md. */
+/* api_reg.h -- clients and management servers register with QMGR; the same pair is their heartbeat.
+ * See docs/protocols/membership.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/gsn.h"
 
 /* major << 16 | minor << 8 | build. Nodes of one major version understand each other. */
-#define NDB_VERSION            0x010000u
-#define NDB_VERSION_MAJOR(v)   ((v) >> 16)
+#define NDB_VERSION          0x010000u
+#define NDB_VERSION_MAJOR(v) ((v) >> 16)
 
-/* Every HeartbeatIntervalDbApi or more often, from the client to every data node that it is linked to. Prio A. */
+/* Every HeartbeatIntervalDbApi or more often, from the client to every data node that it is linked
+ * to. Prio A. */
 struct api_regreq {
     uint32_t sender_data;
     uint32_t version;    /* NDB_VERSION of the client. */
@@ -15,18 +17,27 @@ struct api_regreq {
 };
 SIGNAL_STRUCT(api_regreq, 3);
 
-enum start_level { START_NOTHING = 0, START_CMVMI = 1, START_STARTING = 2, START_STARTED = 3, START_SINGLEUSER = 4,
-                   START_STOPPING_1 = 5, START_STOPPING_2 = 6, START_STOPPING_3 = 7, START_STOPPING_4 = 8 };
+enum start_level {
+    START_NOTHING = 0,
+    START_CMVMI = 1,
+    START_STARTING = 2,
+    START_STARTED = 3,
+    START_SINGLEUSER = 4,
+    START_STOPPING_1 = 5,
+    START_STOPPING_2 = 6,
+    START_STOPPING_3 = 7,
+    START_STOPPING_4 = 8
+};
 
 struct api_regconf {
     uint32_t sender_data;
     uint32_t version;
-    uint32_t heartbeat_ms;  /* Register this often. */
-    uint32_t start_level;   /* enum start_level: transactions are accepted in START_STARTED. */
-    uint32_t start_phase;   /* Last completed. */
-    uint32_t president;     /* Node id of the president (schema changes go there), 0 = none yet. */
+    uint32_t heartbeat_ms; /* Register this often. */
+    uint32_t start_level;  /* enum start_level: transactions are accepted in START_STARTED. */
+    uint32_t start_phase;  /* Last completed. */
+    uint32_t president;    /* Node id of the president (schema changes go there), 0 = none yet. */
     uint32_t nodegroup;
-    uint32_t tc_count;      /* TC instances 1..tc_count. */
+    uint32_t tc_count; /* TC instances 1..tc_count. */
     uint32_t dynamic_id;
     struct node_mask started; /* Data nodes that the sender knows to be started. */
 };

@@ -4,14 +4,16 @@
 #include <stdint.h>
 
 /*
- * KEY section: the values of the primary key columns in table order, each padded with zero bytes to whole words. A
- * fixed column takes its size; a variable one carries its 1- or 2-byte length first, as its stored value does.
+ * KEY section: the values of the primary key columns in table order, each padded with zero bytes to
+ * whole words. A fixed column takes its size; a variable one carries its 1- or 2-byte length first,
+ * as its stored value does.
  *
- * ATTRINFO section of a write: pairs of an attribute header and the value, padded to whole words. Byte size 0 in a
- * header means NULL (a variable column that is empty still has its length bytes, so sizes never are 0 otherwise).
+ * ATTRINFO section of a write: pairs of an attribute header and the value, padded to whole words.
+ * Byte size 0 in a header means NULL (a variable column that is empty still has its length bytes,
+ * so sizes never are 0 otherwise).
  *
- * ATTRINFO section of a read: attribute headers (size 0) of the columns wanted, in the order wanted, at most
- * ATTR_READ_MAX; or one header with id ATTR_READ_ALL: every column in table order.
+ * ATTRINFO section of a read: attribute headers (size 0) of the columns wanted, in the order
+ * wanted, at most ATTR_READ_MAX; or one header with id ATTR_READ_ALL: every column in table order.
  *
  * Row in TRANSID_AI: one word with the number of words that follow, then pairs as in a write.
  */
@@ -39,5 +41,6 @@ static inline uint32_t words_of(uint32_t bytes)
     return (bytes + 3u) / 4u;
 }
 
-/* Partitions: hash of the partition key -> bucket -> partition. The default map is round robin over the partitions. */
+/* Partitions: hash of the partition key -> bucket -> partition. The default map is round robin over
+ * the partitions. */
 #define HASH_MAP_BUCKETS 3840u

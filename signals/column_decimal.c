@@ -14,8 +14,8 @@ enum { GROUP_DIGITS = 9 };
 
 static const uint8_t group_bytes[GROUP_DIGITS + 1] = {0, 1, 1, 2, 2, 3, 3, 4, 4, 4};
 
-static const uint32_t powers[GROUP_DIGITS + 1] = {
-    1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
+static const uint32_t powers[GROUP_DIGITS + 1] = {1,      10,      100,      1000,      10000,
+                                                  100000, 1000000, 10000000, 100000000, 1000000000};
 
 static bool format_valid(const struct column_format *format)
 {
@@ -29,8 +29,7 @@ static uint32_t part_size(uint32_t digits)
 
 uint32_t decimal_size(const struct column_format *format)
 {
-    if (!format_valid(format))
-        return 0;
+    if (!format_valid(format)) return 0;
     return part_size(format->precision - format->scale) + part_size(format->scale);
 }
 
@@ -41,14 +40,12 @@ static uint32_t split_groups(const struct column_format *format, uint8_t groups[
     uint32_t fraction = format->scale;
     uint32_t count = 0;
 
-    if (whole % GROUP_DIGITS != 0)
-        groups[count++] = (uint8_t)(whole % GROUP_DIGITS);
+    if (whole % GROUP_DIGITS != 0) groups[count++] = (uint8_t)(whole % GROUP_DIGITS);
     for (uint32_t i = 0; i < whole / GROUP_DIGITS; i++)
         groups[count++] = GROUP_DIGITS;
     for (uint32_t i = 0; i < fraction / GROUP_DIGITS; i++)
         groups[count++] = GROUP_DIGITS;
-    if (fraction % GROUP_DIGITS != 0)
-        groups[count++] = (uint8_t)(fraction % GROUP_DIGITS);
+    if (fraction % GROUP_DIGITS != 0) groups[count++] = (uint8_t)(fraction % GROUP_DIGITS);
     return count;
 }
 
@@ -69,7 +66,7 @@ static void encode(const struct column_format *format, const char *digits, bool 
     }
     out[0] ^= 0x80;
     for (uint8_t *p = out; negative && p < at; p++)
-        *p = (uint8_t)~*p;
+        *p = (uint8_t) ~*p;
 }
 
 /* The opposite. False when a group holds more than its digits can. */
@@ -88,8 +85,7 @@ static bool decode(const struct column_format *format, const uint8_t *bytes, cha
     uint32_t count = split_groups(format, groups);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t value = (uint32_t)load_be(at, group_bytes[groups[i]]);
-        if (value >= powers[groups[i]])
-            return false;
+        if (value >= powers[groups[i]]) return false;
         for (uint32_t k = groups[i]; k > 0; k--)
             *digits++ = (char)('0' + value / powers[k - 1] % 10);
         at += group_bytes[groups[i]];
@@ -109,11 +105,10 @@ bool decimal_check(const struct column_format *format, const uint8_t *bytes)
     char digits[COLUMN_DECIMAL_PRECISION_MAX];
     bool negative;
 
-    if (decimal_size(format) == 0 || !decode(format, bytes, digits, &negative))
-        return false;
+    if (decimal_size(format) == 0 || !decode(format, bytes, digits, &negative)) return false;
     /* There is one zero, and no sign on an unsigned number. */
-    return !negative || (format->type != COLUMN_DECIMALUNSIGNED &&
-                         !is_zero(digits, format->precision));
+    return !negative ||
+           (format->type != COLUMN_DECIMALUNSIGNED && !is_zero(digits, format->precision));
 }
 
 /* Adds one to the last digit; false when it does not fit. */
@@ -160,18 +155,15 @@ uint32_t decimal_parse(const struct column_format *format, const char *text, uin
         text++;
         before--;
     }
-    if (before > whole)
-        return ERR_VALUE_OUT_OF_RANGE;
+    if (before > whole) return ERR_VALUE_OUT_OF_RANGE;
     memset(digits, '0', sizeof(digits));
     memcpy(digits + whole - before, text, before);
     memcpy(digits + whole, fraction, after < format->scale ? after : format->scale);
     if (after > format->scale && fraction[format->scale] >= '5' &&
         !round_up(digits, format->precision))
         return ERR_VALUE_OUT_OF_RANGE;
-    if (is_zero(digits, format->precision))
-        negative = false;
-    if (negative && format->type == COLUMN_DECIMALUNSIGNED)
-        return ERR_VALUE_OUT_OF_RANGE;
+    if (is_zero(digits, format->precision)) negative = false;
+    if (negative && format->type == COLUMN_DECIMALUNSIGNED) return ERR_VALUE_OUT_OF_RANGE;
     encode(format, digits, negative, out);
     return ERR_NONE;
 }
@@ -185,14 +177,11 @@ uint32_t decimal_print(const struct column_format *format, const uint8_t *bytes,
     uint32_t length = 0;
     bool negative;
 
-    if (!decode(format, bytes, digits, &negative))
-        return UINT32_MAX;
+    if (!decode(format, bytes, digits, &negative)) return UINT32_MAX;
     while (skip < whole && digits[skip] == '0')
         skip++;
-    if (negative)
-        out[length++] = '-';
-    if (skip == whole)
-        out[length++] = '0';
+    if (negative) out[length++] = '-';
+    if (skip == whole) out[length++] = '0';
     memcpy(out + length, digits + skip, whole - skip);
     length += whole - skip;
     if (format->scale > 0) {

@@ -77,8 +77,7 @@ uint32_t column_fold(uint32_t code_point)
 {
     if (code_point < 0x80)
         return code_point >= 'a' && code_point <= 'z' ? code_point - 32 : code_point;
-    if (code_point >= LATIN_FIRST && code_point < LATIN_END)
-        return latin[code_point - LATIN_FIRST];
+    if (code_point >= LATIN_FIRST && code_point < LATIN_END) return latin[code_point - LATIN_FIRST];
     if (code_point >= GREEK_FIRST && code_point < CYRILLIC_END)
         return greek_cyrillic[code_point - GREEK_FIRST];
     return code_point;
@@ -92,8 +91,7 @@ static uint32_t decode(const uint8_t *bytes, uint32_t size)
     uint32_t code_point = bytes[0] & (0x7Fu >> size);
 
     for (uint32_t i = 1; i < size; i++) {
-        if ((bytes[i] & 0xC0) != 0x80)
-            return CODE_POINT_BAD;
+        if ((bytes[i] & 0xC0) != 0x80) return CODE_POINT_BAD;
         code_point = code_point << 6 | (bytes[i] & 0x3Fu);
     }
     if (code_point < smallest[size] || code_point > 0x10FFFF ||
@@ -112,8 +110,7 @@ uint32_t utf8_next(const uint8_t **at, const uint8_t *end)
         (*at)++;
         return first;
     }
-    if (size != 0 && (uint64_t)(end - *at) >= size)
-        code_point = decode(*at, size);
+    if (size != 0 && (uint64_t)(end - *at) >= size) code_point = decode(*at, size);
     *at += code_point == CODE_POINT_BAD ? 1 : size;
     return code_point == CODE_POINT_BAD ? CODE_POINT_BAD + (uint32_t)first : code_point;
 }
@@ -148,8 +145,7 @@ bool utf8_check(const uint8_t *bytes, uint32_t size, uint32_t *characters)
 
     *characters = 0;
     while (bytes < end) {
-        if (utf8_next(&bytes, end) >= CODE_POINT_BAD)
-            return false;
+        if (utf8_next(&bytes, end) >= CODE_POINT_BAD) return false;
         (*characters)++;
     }
     return true;

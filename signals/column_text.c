@@ -34,18 +34,15 @@ static uint32_t parse_integer(const struct column_format *format, const char *te
         limit = (limit >> 1) + (negative ? 1 : 0);
     else if (negative)
         limit = 0;
-    if (i == size)
-        return ERR_VALUE_INVALID;
+    if (i == size) return ERR_VALUE_INVALID;
     for (; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return ERR_VALUE_INVALID;
+        if (text[i] < '0' || text[i] > '9') return ERR_VALUE_INVALID;
         uint64_t digit = (uint64_t)(text[i] - '0');
         overflow = overflow || value > (limit - (digit > limit ? limit : digit)) / 10 ||
                    value * 10 + digit > limit;
         value = overflow ? 0 : value * 10 + digit;
     }
-    if (overflow)
-        return ERR_VALUE_OUT_OF_RANGE;
+    if (overflow) return ERR_VALUE_OUT_OF_RANGE;
     store_le(out->bytes, bytes, negative ? 0 - value : value);
     out->size = bytes;
     return ERR_NONE;
@@ -58,11 +55,9 @@ static uint32_t parse_float(const struct column_format *format, const char *text
     char *end;
 
     /* Only plain decimal spellings: strtod would also take blanks, hex, inf and nan. */
-    if (size == 0 || size >= sizeof(copy))
-        return ERR_VALUE_INVALID;
+    if (size == 0 || size >= sizeof(copy)) return ERR_VALUE_INVALID;
     for (uint32_t i = 0; i < size; i++) {
-        if (text[i] == 0 || strchr("0123456789+-.eE", text[i]) == NULL)
-            return ERR_VALUE_INVALID;
+        if (text[i] == 0 || strchr("0123456789+-.eE", text[i]) == NULL) return ERR_VALUE_INVALID;
     }
     memcpy(copy, text, size);
     copy[size] = 0;
@@ -79,8 +74,7 @@ static uint32_t parse_float(const struct column_format *format, const char *text
         store_le(out->bytes, 8, bits);
         out->size = 8;
     }
-    if (end != copy + size)
-        return ERR_VALUE_INVALID;
+    if (end != copy + size) return ERR_VALUE_INVALID;
     /* Too large a number came out as infinity. */
     return column_check(format, out->bytes, out->size) == ERR_NONE ? ERR_NONE
                                                                    : ERR_VALUE_OUT_OF_RANGE;
@@ -88,23 +82,18 @@ static uint32_t parse_float(const struct column_format *format, const char *text
 
 static uint32_t hex_digit(char c)
 {
-    if (c >= '0' && c <= '9')
-        return (uint32_t)(c - '0');
-    if (c >= 'a' && c <= 'f')
-        return (uint32_t)(c - 'a' + 10);
-    if (c >= 'A' && c <= 'F')
-        return (uint32_t)(c - 'A' + 10);
+    if (c >= '0' && c <= '9') return (uint32_t)(c - '0');
+    if (c >= 'a' && c <= 'f') return (uint32_t)(c - 'a' + 10);
+    if (c >= 'A' && c <= 'F') return (uint32_t)(c - 'A' + 10);
     return 16;
 }
 
 /* 0x... */
 static bool is_hex(const char *text, uint32_t size)
 {
-    if (size < 3 || text[0] != '0' || (text[1] != 'x' && text[1] != 'X'))
-        return false;
+    if (size < 3 || text[0] != '0' || (text[1] != 'x' && text[1] != 'X')) return false;
     for (uint32_t i = 2; i < size; i++) {
-        if (hex_digit(text[i]) > 15)
-            return false;
+        if (hex_digit(text[i]) > 15) return false;
     }
     return true;
 }
@@ -121,10 +110,8 @@ static uint32_t parse_string(const struct column_format *format, const char *tex
         while (length > format->length && text[length - 1] == ' ')
             length--; /* Blanks beyond the end are padding. */
     }
-    if (length > format->length)
-        return ERR_VALUE_TOO_LONG;
-    if (out->capacity < (prefix != 0 ? prefix + length : format->length))
-        return ERR_BUFFER_SMALL;
+    if (length > format->length) return ERR_VALUE_TOO_LONG;
+    if (out->capacity < (prefix != 0 ? prefix + length : format->length)) return ERR_BUFFER_SMALL;
     for (uint32_t i = 0; i < length; i++)
         content[i] = hex ? (uint8_t)(hex_digit(text[2 + 2 * i]) << 4 | hex_digit(text[3 + 2 * i]))
                          : (uint8_t)text[i];
@@ -142,8 +129,7 @@ static uint32_t parse_string(const struct column_format *format, const char *tex
 /* Sets bit `position` counted from the lowest; false when the column has no such bit. */
 static bool set_bit(const struct column_format *format, uint64_t position, struct output *out)
 {
-    if (position >= format->length)
-        return false;
+    if (position >= format->length) return false;
     out->bytes[position / 8] |= (uint8_t)(1u << position % 8);
     return true;
 }
@@ -152,12 +138,10 @@ static bool set_bit(const struct column_format *format, uint64_t position, struc
 static uint32_t parse_bit_digits(const struct column_format *format, const char *text,
                                  uint32_t size, uint32_t bits, struct output *out)
 {
-    if (size == 0)
-        return ERR_VALUE_INVALID;
+    if (size == 0) return ERR_VALUE_INVALID;
     for (uint32_t i = 0; i < size; i++) {
         uint32_t digit = hex_digit(text[size - 1 - i]);
-        if (digit >= 1u << bits)
-            return ERR_VALUE_INVALID;
+        if (digit >= 1u << bits) return ERR_VALUE_INVALID;
         for (uint32_t k = 0; k < bits; k++) {
             if ((digit >> k & 1) != 0 && !set_bit(format, (uint64_t)i * bits + k, out))
                 return ERR_VALUE_OUT_OF_RANGE;
@@ -193,8 +177,7 @@ static uint32_t parse_bit(const struct column_format *format, const char *text, 
     }
     if (size > 3 && text[0] == 'b' && text[1] == '\'' && text[size - 1] == '\'')
         return parse_bit_digits(format, text + 2, size - 3, 1, out);
-    if (is_hex(text, size))
-        return parse_bit_digits(format, text + 2, size - 2, 4, out);
+    if (is_hex(text, size)) return parse_bit_digits(format, text + 2, size - 2, 4, out);
     return parse_bit_number(format, text, size, out);
 }
 
@@ -205,8 +188,7 @@ uint32_t column_parse(const struct column_format *format, const char *text, uint
     uint32_t error = column_format_check(format);
 
     *size = 0;
-    if (error != ERR_NONE)
-        return error;
+    if (error != ERR_NONE) return error;
     if (column_array(format) == COLUMN_FIXED && out_size < column_size_max(format))
         return ERR_BUFFER_SMALL;
     if (column_is_integer(format->type)) {
@@ -224,8 +206,7 @@ uint32_t column_parse(const struct column_format *format, const char *text, uint
     } else {
         error = parse_string(format, text, text_size, &output);
     }
-    if (error == ERR_NONE)
-        *size = output.size;
+    if (error == ERR_NONE) *size = output.size;
     return error;
 }
 
@@ -286,8 +267,7 @@ static void print_float(const struct column_format *format, const uint8_t *bytes
         for (int digits = 6; digits <= 9; digits++) {
             snprintf(number, sizeof(number), "%.*g", digits, (double)value);
             float back = strtof(number, NULL);
-            if (memcmp(&back, &value, sizeof(value)) == 0)
-                break;
+            if (memcmp(&back, &value, sizeof(value)) == 0) break;
         }
     } else {
         uint64_t bits = load_le(bytes, 8);
@@ -296,8 +276,7 @@ static void print_float(const struct column_format *format, const uint8_t *bytes
         for (int digits = 15; digits <= 17; digits++) {
             snprintf(number, sizeof(number), "%.*g", digits, value);
             double back = strtod(number, NULL);
-            if (memcmp(&back, &value, sizeof(value)) == 0)
-                break;
+            if (memcmp(&back, &value, sizeof(value)) == 0) break;
         }
     }
     put_string(t, number);
@@ -317,8 +296,7 @@ static bool is_printable(const uint8_t *bytes, uint32_t size, bool utf8)
     uint32_t characters;
 
     for (uint32_t i = 0; i < size; i++) {
-        if (bytes[i] < 0x20 || bytes[i] == 0x7F || (bytes[i] >= 0x80 && !utf8))
-            return false;
+        if (bytes[i] < 0x20 || bytes[i] == 0x7F || (bytes[i] >= 0x80 && !utf8)) return false;
     }
     return !utf8 || utf8_check(bytes, size, &characters);
 }
@@ -330,24 +308,22 @@ static void print_string(const struct column_format *format, uint32_t flags, con
     uint32_t length = column_content(format, bytes, size, &content);
     bool is_char = column_is_char(format->type);
     uint8_t padding = is_char ? ' ' : 0;
-    bool cut = column_array(format) == COLUMN_FIXED ||
-               (is_char && format->collation != COLLATION_BINARY);
+    bool cut =
+        column_array(format) == COLUMN_FIXED || (is_char && format->collation != COLLATION_BINARY);
 
     while (cut && length > 0 && content[length - 1] == padding)
         length--;
     /* Text that looks like hex would be read back as hex. */
-    bool hex = !is_printable(content, length, is_char) ||
-               (!is_char && ((flags & COLUMN_PRINT_HEX) != 0 ||
-                             is_hex((const char *)content, length)));
+    bool hex =
+        !is_printable(content, length, is_char) ||
+        (!is_char && ((flags & COLUMN_PRINT_HEX) != 0 || is_hex((const char *)content, length)));
     if (hex && length > 0) {
         print_hex(content, length, t);
         return;
     }
-    if ((flags & COLUMN_PRINT_QUOTE) != 0)
-        put_char(t, '"');
+    if ((flags & COLUMN_PRINT_QUOTE) != 0) put_char(t, '"');
     put_bytes(t, content, length);
-    if ((flags & COLUMN_PRINT_QUOTE) != 0)
-        put_char(t, '"');
+    if ((flags & COLUMN_PRINT_QUOTE) != 0) put_char(t, '"');
 }
 
 static void print_bit(uint32_t flags, const uint8_t *bytes, uint32_t size, struct text *t)
@@ -405,11 +381,9 @@ uint32_t column_print(const struct column_format *format, uint32_t flags, const 
     } else {
         print_string(format, flags, bytes, size, &t);
     }
-    if (length == UINT32_MAX)
-        return UINT32_MAX;
+    if (length == UINT32_MAX) return UINT32_MAX;
     put_bytes(&t, buffer, length);
-    if (t.full)
-        return UINT32_MAX;
+    if (t.full) return UINT32_MAX;
     *t.at = 0;
     return (uint32_t)(t.at - out);
 }

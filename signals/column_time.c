@@ -48,19 +48,17 @@ static uint32_t days_in_month(uint32_t year, uint32_t month)
 
 static bool date_valid(const struct moment *m)
 {
-    if (m->year == 0 && m->month == 0 && m->day == 0)
-        return true;
+    if (m->year == 0 && m->month == 0 && m->day == 0) return true;
     return m->year <= 9999 && m->month >= 1 && m->month <= 12 && m->day >= 1 &&
            m->day <= days_in_month(m->year, m->month);
 }
 
 static bool clock_valid(const struct moment *m, uint32_t hours_max)
 {
-    if (m->hour > hours_max || m->minute > 59 || m->second > 59 || m->micro > 999999)
-        return false;
+    if (m->hour > hours_max || m->minute > 59 || m->second > 59 || m->micro > 999999) return false;
     /* The longest time is 838:59:59.000000. */
-    return hours_max != TIME_HOURS_MAX || m->hour < hours_max || m->minute < 59 ||
-           m->second < 59 || m->micro == 0;
+    return hours_max != TIME_HOURS_MAX || m->hour < hours_max || m->minute < 59 || m->second < 59 ||
+           m->micro == 0;
 }
 
 static bool is_clock(uint32_t type)
@@ -77,10 +75,8 @@ static bool moment_valid(const struct column_format *format, const struct moment
 {
     if (format->type == COLUMN_YEAR)
         return m->year == 0 || (m->year > YEAR_BASE && m->year <= YEAR_BASE + 255);
-    if (m->micro % digit_units[format->precision] != 0)
-        return false;
-    if (is_timestamp(format->type))
-        return m->micro <= 999999;
+    if (m->micro % digit_units[format->precision] != 0) return false;
+    if (is_timestamp(format->type)) return m->micro <= 999999;
     if (is_clock(format->type))
         return clock_valid(m, TIME_HOURS_MAX) &&
                (!m->negative || (m->hour | m->minute | m->second | m->micro) != 0);
@@ -132,8 +128,7 @@ static bool unpack_datetime2(uint64_t stored, uint32_t fraction_bytes, struct mo
 {
     uint64_t whole = stored >> (8 * fraction_bytes);
 
-    if (whole < DATETIME2_OFFSET)
-        return false;
+    if (whole < DATETIME2_OFFSET) return false;
     whole -= DATETIME2_OFFSET;
     unpack_clock(whole & 0x1FFFF, m);
     m->day = (uint32_t)(whole >> 17 & 31);
@@ -150,8 +145,7 @@ static bool unpack(const struct column_format *format, const uint8_t *bytes, str
     uint64_t value;
 
     memset(m, 0, sizeof(*m));
-    if (format->precision > COLUMN_FRACTION_DIGITS_MAX)
-        return false;
+    if (format->precision > COLUMN_FRACTION_DIGITS_MAX) return false;
     switch (format->type) {
     case COLUMN_YEAR:
         m->year = bytes[0] != 0 ? YEAR_BASE + (uint32_t)bytes[0] : 0;
@@ -177,8 +171,7 @@ static bool unpack(const struct column_format *format, const uint8_t *bytes, str
         unpack_time2(load_be(bytes, 3 + fraction_bytes), fraction_bytes, m);
         break;
     case COLUMN_DATETIME2:
-        if (!unpack_datetime2(load_be(bytes, 5 + fraction_bytes), fraction_bytes, m))
-            return false;
+        if (!unpack_datetime2(load_be(bytes, 5 + fraction_bytes), fraction_bytes, m)) return false;
         break;
     case COLUMN_TIMESTAMP2:
         m->epoch_seconds = (uint32_t)load_be(bytes, 4);
@@ -187,8 +180,7 @@ static bool unpack(const struct column_format *format, const uint8_t *bytes, str
     default:
         return false;
     }
-    if (m->micro > 999999)
-        return false;
+    if (m->micro > 999999) return false;
     m->micro *= fraction_units[fraction_bytes] % 1000000; /* No fraction: stays 0. */
     return moment_valid(format, m);
 }
@@ -251,8 +243,7 @@ struct reader {
 
 static bool read_char(struct reader *r, char wanted)
 {
-    if (r->at == r->end || *r->at != wanted)
-        return false;
+    if (r->at == r->end || *r->at != wanted) return false;
     r->at++;
     return true;
 }
@@ -280,8 +271,7 @@ static bool read_fraction(struct reader *r, uint32_t precision, uint32_t *micro,
 
     *micro = 0;
     *carry = false;
-    if (!read_char(r, '.'))
-        return true;
+    if (!read_char(r, '.')) return true;
     for (; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++) {
         tenth_micros += unit * (uint64_t)(*r->at - '0');
         unit /= 10;
@@ -294,8 +284,8 @@ static bool read_fraction(struct reader *r, uint32_t precision, uint32_t *micro,
 
 static bool read_date(struct reader *r, struct moment *m)
 {
-    return read_number(r, 4, 4, &m->year) && read_char(r, '-') &&
-           read_number(r, 1, 2, &m->month) && read_char(r, '-') && read_number(r, 1, 2, &m->day);
+    return read_number(r, 4, 4, &m->year) && read_char(r, '-') && read_number(r, 1, 2, &m->month) &&
+           read_char(r, '-') && read_number(r, 1, 2, &m->day);
 }
 
 static bool read_clock(struct reader *r, uint32_t hour_digits, struct moment *m)
@@ -308,20 +298,15 @@ static bool read_clock(struct reader *r, uint32_t hour_digits, struct moment *m)
 /* Adds the second that rounding of the fraction made. */
 static void add_second(struct moment *m, bool has_date)
 {
-    if (++m->second < 60)
-        return;
+    if (++m->second < 60) return;
     m->second = 0;
-    if (++m->minute < 60)
-        return;
+    if (++m->minute < 60) return;
     m->minute = 0;
-    if (++m->hour < 24 || !has_date)
-        return;
+    if (++m->hour < 24 || !has_date) return;
     m->hour = 0;
-    if (m->month == 0 || ++m->day <= days_in_month(m->year, m->month))
-        return;
+    if (m->month == 0 || ++m->day <= days_in_month(m->year, m->month)) return;
     m->day = 1;
-    if (++m->month <= 12)
-        return;
+    if (++m->month <= 12) return;
     m->month = 1;
     m->year++;
 }
@@ -336,17 +321,14 @@ static uint32_t parse_date_time(struct reader *r, uint32_t precision, struct mom
 {
     bool carry = false;
 
-    if (!read_date(r, m))
-        return ERR_VALUE_INVALID;
+    if (!read_date(r, m)) return ERR_VALUE_INVALID;
     if (read_char(r, '/') || read_char(r, ' ') || read_char(r, 'T')) {
         if (!is_digit_at(r) || !read_clock(r, 2, m) ||
             !read_fraction(r, precision, &m->micro, &carry))
             return ERR_VALUE_INVALID;
     }
-    if (!date_valid(m) || !clock_valid(m, 23))
-        return ERR_VALUE_OUT_OF_RANGE;
-    if (carry)
-        add_second(m, true);
+    if (!date_valid(m) || !clock_valid(m, 23)) return ERR_VALUE_OUT_OF_RANGE;
+    if (carry) add_second(m, true);
     return ERR_NONE;
 }
 
@@ -369,10 +351,8 @@ static uint32_t parse_timestamp(struct reader *r, uint32_t precision, struct mom
 
     if (memchr(r->at, '-', (size_t)(r->end - r->at)) != NULL) {
         uint32_t error = parse_date_time(r, precision, m);
-        if (error != ERR_NONE)
-            return error;
-        if (m->month != 0 && (m->year < 1970 || m->year > 2106))
-            return ERR_VALUE_OUT_OF_RANGE;
+        if (error != ERR_NONE) return error;
+        if (m->month != 0 && (m->year < 1970 || m->year > 2106)) return ERR_VALUE_OUT_OF_RANGE;
         uint64_t seconds = m->month != 0 ? days_since_epoch(m) * 86400ull : 0;
         seconds += m->hour * 3600ull + m->minute * 60ull + m->second;
         m->epoch_seconds = (uint32_t)seconds;
@@ -380,14 +360,10 @@ static uint32_t parse_timestamp(struct reader *r, uint32_t precision, struct mom
         bool fits = m->month != 0 ? seconds <= UINT32_MAX : seconds == 0 && m->micro == 0;
         return fits ? ERR_NONE : ERR_VALUE_OUT_OF_RANGE;
     }
-    if (!is_digit_at(r))
-        return ERR_VALUE_INVALID;
-    if (!read_number(r, 1, 12, &m->epoch_seconds))
-        return ERR_VALUE_OUT_OF_RANGE;
-    if (!read_fraction(r, precision, &m->micro, &carry))
-        return ERR_VALUE_INVALID;
-    if (carry && m->epoch_seconds == UINT32_MAX)
-        return ERR_VALUE_OUT_OF_RANGE;
+    if (!is_digit_at(r)) return ERR_VALUE_INVALID;
+    if (!read_number(r, 1, 12, &m->epoch_seconds)) return ERR_VALUE_OUT_OF_RANGE;
+    if (!read_fraction(r, precision, &m->micro, &carry)) return ERR_VALUE_INVALID;
+    if (carry && m->epoch_seconds == UINT32_MAX) return ERR_VALUE_OUT_OF_RANGE;
     m->epoch_seconds += carry;
     return ERR_NONE;
 }
@@ -399,12 +375,9 @@ static uint32_t parse_clock(struct reader *r, uint32_t precision, struct moment 
     m->negative = read_char(r, '-');
     if (!read_clock(r, 3, m) || !read_fraction(r, precision, &m->micro, &carry))
         return ERR_VALUE_INVALID;
-    if (m->minute > 59 || m->second > 59)
-        return ERR_VALUE_OUT_OF_RANGE;
-    if (carry)
-        add_second(m, false);
-    if ((m->hour | m->minute | m->second | m->micro) == 0)
-        m->negative = false;
+    if (m->minute > 59 || m->second > 59) return ERR_VALUE_OUT_OF_RANGE;
+    if (carry) add_second(m, false);
+    if ((m->hour | m->minute | m->second | m->micro) == 0) m->negative = false;
     return ERR_NONE;
 }
 
@@ -415,8 +388,7 @@ uint32_t time_parse(const struct column_format *format, const char *text, uint32
     struct moment m = {0};
     uint32_t error = ERR_NONE;
 
-    if (text_size == 0)
-        return ERR_VALUE_INVALID;
+    if (text_size == 0) return ERR_VALUE_INVALID;
     if (format->type == COLUMN_YEAR)
         error = read_number(&r, 1, 4, &m.year) ? ERR_NONE : ERR_VALUE_INVALID;
     else if (format->type == COLUMN_DATE)
@@ -427,12 +399,9 @@ uint32_t time_parse(const struct column_format *format, const char *text, uint32
         error = parse_timestamp(&r, format->precision, &m);
     else
         error = parse_date_time(&r, format->precision, &m);
-    if (error != ERR_NONE)
-        return error;
-    if (r.at != r.end)
-        return ERR_VALUE_INVALID;
-    if (!moment_valid(format, &m))
-        return ERR_VALUE_OUT_OF_RANGE;
+    if (error != ERR_NONE) return error;
+    if (r.at != r.end) return ERR_VALUE_INVALID;
+    if (!moment_valid(format, &m)) return ERR_VALUE_OUT_OF_RANGE;
     pack(format, &m, out);
     return ERR_NONE;
 }
@@ -461,8 +430,7 @@ uint32_t time_print(const struct column_format *format, const uint8_t *bytes,
 {
     struct moment m;
 
-    if (!unpack(format, bytes, &m))
-        return UINT32_MAX;
+    if (!unpack(format, bytes, &m)) return UINT32_MAX;
     uint32_t length = print_whole(format, &m, out);
     if (format->precision > 0)
         length += (uint32_t)snprintf(out + length, TIME_TEXT_MAX - length, ".%0*u",

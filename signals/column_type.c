@@ -93,13 +93,13 @@ static const uint8_t kinds[COLUMN_TYPE_COUNT] = {
 
 /* Bytes of the types whose size does not depend on the column; 0 for the others. */
 static const uint8_t plain_sizes[COLUMN_TYPE_COUNT] = {
-    [COLUMN_TINYINT] = 1,    [COLUMN_TINYUNSIGNED] = 1,   [COLUMN_SMALLINT] = 2,
-    [COLUMN_SMALLUNSIGNED] = 2, [COLUMN_MEDIUMINT] = 3,   [COLUMN_MEDIUMUNSIGNED] = 3,
-    [COLUMN_INT] = 4,        [COLUMN_UNSIGNED] = 4,       [COLUMN_BIGINT] = 8,
-    [COLUMN_BIGUNSIGNED] = 8, [COLUMN_FLOAT] = 4,         [COLUMN_DOUBLE] = 8,
-    [COLUMN_DATETIME] = 8,   [COLUMN_DATE] = 3,           [COLUMN_TIME] = 3,
-    [COLUMN_YEAR] = 1,       [COLUMN_TIMESTAMP] = 4,      [COLUMN_TIME2] = 3,
-    [COLUMN_DATETIME2] = 5,  [COLUMN_TIMESTAMP2] = 4,
+    [COLUMN_TINYINT] = 1,       [COLUMN_TINYUNSIGNED] = 1, [COLUMN_SMALLINT] = 2,
+    [COLUMN_SMALLUNSIGNED] = 2, [COLUMN_MEDIUMINT] = 3,    [COLUMN_MEDIUMUNSIGNED] = 3,
+    [COLUMN_INT] = 4,           [COLUMN_UNSIGNED] = 4,     [COLUMN_BIGINT] = 8,
+    [COLUMN_BIGUNSIGNED] = 8,   [COLUMN_FLOAT] = 4,        [COLUMN_DOUBLE] = 8,
+    [COLUMN_DATETIME] = 8,      [COLUMN_DATE] = 3,         [COLUMN_TIME] = 3,
+    [COLUMN_YEAR] = 1,          [COLUMN_TIMESTAMP] = 4,    [COLUMN_TIME2] = 3,
+    [COLUMN_DATETIME2] = 5,     [COLUMN_TIMESTAMP2] = 4,
 };
 
 static enum kind kind_of(uint32_t type)
@@ -136,13 +136,11 @@ enum collation collation_find(const char *name, uint32_t name_size)
     for (uint32_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         const char *known = collation_name(all[i]);
         uint32_t same = 0;
-        if (strlen(known) != name_size)
-            continue;
-        while (same < name_size && column_fold((uint8_t)name[same]) ==
-                                       column_fold((uint8_t)known[same]))
+        if (strlen(known) != name_size) continue;
+        while (same < name_size &&
+               column_fold((uint8_t)name[same]) == column_fold((uint8_t)known[same]))
             same++;
-        if (same == name_size)
-            return all[i];
+        if (same == name_size) return all[i];
     }
     return COLLATION_NONE;
 }
@@ -248,8 +246,7 @@ static uint32_t check_string_format(const struct column_format *format)
 {
     if (format->precision != 0 || format->scale != 0 || format->length == 0)
         return ERR_COLUMN_ARRAY_SIZE;
-    if (format->length > COLUMN_BYTES_MAX)
-        return ERR_COLUMN_TOO_BIG;
+    if (format->length > COLUMN_BYTES_MAX) return ERR_COLUMN_TOO_BIG;
     if (column_array(format) == COLUMN_SHORT_VAR && format->length > COLUMN_SHORT_VAR_BYTES_MAX)
         return ERR_COLUMN_TOO_BIG;
     return format->length % column_char_size(format) == 0 ? ERR_NONE : ERR_COLUMN_ARRAY_SIZE;
@@ -259,25 +256,18 @@ uint32_t column_format_check(const struct column_format *format)
 {
     enum kind kind = kind_of(format->type);
 
-    if (kind == KIND_NONE)
-        return ERR_COLUMN_TYPE_UNSUPPORTED;
-    if (kind != KIND_TEXT && format->collation != COLLATION_NONE)
-        return ERR_COLLATION_ON_NUMBER;
+    if (kind == KIND_NONE) return ERR_COLUMN_TYPE_UNSUPPORTED;
+    if (kind != KIND_TEXT && format->collation != COLLATION_NONE) return ERR_COLLATION_ON_NUMBER;
     if (kind == KIND_TEXT &&
         (format->collation == COLLATION_NONE || collation_name(format->collation) == NULL))
         return ERR_CHARSET_UNSUPPORTED;
-    if (kind == KIND_DECIMAL)
-        return check_decimal_format(format);
-    if (kind == KIND_TEXT || kind == KIND_BYTES)
-        return check_string_format(format);
-    if (format->scale != 0)
-        return ERR_COLUMN_ARRAY_SIZE;
+    if (kind == KIND_DECIMAL) return check_decimal_format(format);
+    if (kind == KIND_TEXT || kind == KIND_BYTES) return check_string_format(format);
+    if (format->scale != 0) return ERR_COLUMN_ARRAY_SIZE;
     if (format->precision > (kind == KIND_TIME_BE ? COLUMN_FRACTION_DIGITS_MAX : 0))
         return ERR_COLUMN_ARRAY_SIZE;
-    if (kind != KIND_BIT)
-        return format->length == 1 ? ERR_NONE : ERR_COLUMN_ARRAY_SIZE;
-    if (format->length > COLUMN_BITS_MAX)
-        return ERR_BITS_TOO_MANY;
+    if (kind != KIND_BIT) return format->length == 1 ? ERR_NONE : ERR_COLUMN_ARRAY_SIZE;
+    if (format->length > COLUMN_BITS_MAX) return ERR_BITS_TOO_MANY;
     return format->length > 0 ? ERR_NONE : ERR_COLUMN_ARRAY_SIZE;
 }
 
@@ -313,8 +303,7 @@ uint32_t column_format_print(const struct column_format *format, char *out, uint
         length = snprintf(text, sizeof(text), "%s", name);
         break;
     }
-    if (out_size == 0)
-        return 0;
+    if (out_size == 0) return 0;
     uint32_t cut = (uint32_t)length < out_size ? (uint32_t)length : out_size - 1;
     memcpy(out, text, cut);
     out[cut] = 0;
@@ -330,11 +319,9 @@ uint32_t column_value_size(const struct column_format *format, const void *bytes
     if (prefix == 0) {
         size = size_unchecked(format);
     } else {
-        if (available < prefix)
-            return 0;
+        if (available < prefix) return 0;
         uint32_t length = (uint32_t)load_le(bytes, prefix);
-        if (length > format->length)
-            return 0;
+        if (length > format->length) return 0;
         size = prefix + length;
     }
     return size <= available ? size : 0;
@@ -345,8 +332,7 @@ uint32_t column_content(const struct column_format *format, const void *bytes, u
 {
     uint32_t prefix = column_prefix_size(format);
 
-    if (size < prefix)
-        prefix = size;
+    if (size < prefix) prefix = size;
     *content = (const uint8_t *)bytes + prefix;
     return size - prefix;
 }
@@ -370,12 +356,10 @@ static uint32_t check_text(const struct column_format *format, const uint8_t *by
     uint32_t length = column_content(format, bytes, size, &content);
     uint32_t characters;
 
-    if (!is_utf8(format))
-        return ERR_NONE;
+    if (!is_utf8(format)) return ERR_NONE;
     if (format->type == COLUMN_CHAR)
         length = without_blanks(content, length); /* The padding may be more than n characters. */
-    if (!utf8_check(content, length, &characters))
-        return ERR_STRING_INVALID;
+    if (!utf8_check(content, length, &characters)) return ERR_STRING_INVALID;
     return characters <= format->length / 4 ? ERR_NONE : ERR_VALUE_LENGTH;
 }
 
@@ -399,8 +383,7 @@ uint32_t column_check(const struct column_format *format, const void *bytes, uin
 {
     bool valid = true;
 
-    if (!is_well_formed(format, bytes, size))
-        return ERR_VALUE_LENGTH;
+    if (!is_well_formed(format, bytes, size)) return ERR_VALUE_LENGTH;
     switch (kind_of(format->type)) {
     case KIND_TEXT:
         return check_text(format, bytes, size);
@@ -474,15 +457,12 @@ static uint32_t text_form(const struct column_format *format, const uint8_t *byt
 uint32_t column_hash_form(const struct column_format *format, const void *bytes, uint32_t size,
                           void *out, uint32_t out_size)
 {
-    if (size > out_size || !is_well_formed(format, bytes, size))
-        return 0;
-    if (is_utf8(format))
-        return text_form(format, bytes, size, out);
+    if (size > out_size || !is_well_formed(format, bytes, size)) return 0;
+    if (is_utf8(format)) return text_form(format, bytes, size, out);
     memcpy(out, bytes, size);
     if (kind_of(format->type) == KIND_FLOAT) {
         uint64_t sign = 1ull << (8 * size - 1);
-        if (load_le(bytes, size) == sign)
-            memset(out, 0, size); /* -0.0 equals 0.0 */
+        if (load_le(bytes, size) == sign) memset(out, 0, size); /* -0.0 equals 0.0 */
     }
     return size;
 }
@@ -492,8 +472,7 @@ static uint64_t float_key(uint64_t bits, uint32_t size)
 {
     uint64_t sign = 1ull << (8 * size - 1);
 
-    if (bits == sign)
-        bits = 0;
+    if (bits == sign) bits = 0;
     return (bits & sign) != 0 ? ~bits & (sign | (sign - 1)) : bits | sign;
 }
 
@@ -502,8 +481,7 @@ static uint64_t number_key(const struct column_format *format, const uint8_t *by
 {
     uint64_t value = load_le(bytes, size);
 
-    if (kind_of(format->type) == KIND_FLOAT)
-        return float_key(value, size);
+    if (kind_of(format->type) == KIND_FLOAT) return float_key(value, size);
     if (integer_is_signed(format->type) || format->type == COLUMN_TIME)
         return value ^ 1ull << (8 * size - 1);
     return value;
@@ -514,8 +492,7 @@ static int compare_bytes(const uint8_t *a, uint32_t a_size, const uint8_t *b, ui
     uint32_t shorter = a_size < b_size ? a_size : b_size;
     int order = shorter != 0 ? memcmp(a, b, shorter) : 0;
 
-    if (order != 0)
-        return order < 0 ? -1 : 1;
+    if (order != 0) return order < 0 ? -1 : 1;
     return a_size == b_size ? 0 : a_size < b_size ? -1 : 1;
 }
 
@@ -529,8 +506,7 @@ static int compare_text(const struct column_format *format, const uint8_t *a, ui
     while (a < a_end || b < b_end) {
         uint32_t a_char = a < a_end ? next_folded(format, &a, a_end) : ' ';
         uint32_t b_char = b < b_end ? next_folded(format, &b, b_end) : ' ';
-        if (a_char != b_char)
-            return a_char < b_char ? -1 : 1;
+        if (a_char != b_char) return a_char < b_char ? -1 : 1;
     }
     return 0;
 }
@@ -538,8 +514,7 @@ static int compare_text(const struct column_format *format, const uint8_t *a, ui
 static int compare_bits(const uint8_t *a, const uint8_t *b, uint32_t size)
 {
     for (uint32_t i = size; i > 0; i--) {
-        if (a[i - 1] != b[i - 1])
-            return a[i - 1] < b[i - 1] ? -1 : 1;
+        if (a[i - 1] != b[i - 1]) return a[i - 1] < b[i - 1] ? -1 : 1;
     }
     return 0;
 }
@@ -566,8 +541,7 @@ int column_compare(const struct column_format *format, const void *a, uint32_t a
     case KIND_BYTES:
         a_size = column_content(format, a, a_size, &a_content);
         b_size = column_content(format, b, b_size, &b_content);
-        if (is_utf8(format))
-            return compare_text(format, a_content, a_size, b_content, b_size);
+        if (is_utf8(format)) return compare_text(format, a_content, a_size, b_content, b_size);
         return compare_bytes(a_content, a_size, b_content, b_size);
     case KIND_DECIMAL:
     case KIND_TIME_BE:
@@ -602,8 +576,7 @@ uint64_t column_sort_prefix(const struct column_format *format, const void *byte
 {
     const uint8_t *content;
 
-    if (!is_well_formed(format, bytes, size))
-        return bytes_prefix(bytes, size, 0);
+    if (!is_well_formed(format, bytes, size)) return bytes_prefix(bytes, size, 0);
     switch (kind_of(format->type)) {
     case KIND_INTEGER:
     case KIND_FLOAT:

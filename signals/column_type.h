@@ -85,12 +85,12 @@ enum column_array {
 };
 
 enum column_limits {
-    COLUMN_BYTES_MAX = 30000,        /* = longest row */
+    COLUMN_BYTES_MAX = 30000, /* = longest row */
     COLUMN_SHORT_VAR_BYTES_MAX = 255,
     COLUMN_BITS_MAX = 4096,
     COLUMN_DECIMAL_PRECISION_MAX = 65,
     COLUMN_DECIMAL_SCALE_MAX = 30,
-    COLUMN_DECIMAL_BYTES_MAX = 36,   /* 65 digits split as badly as possible */
+    COLUMN_DECIMAL_BYTES_MAX = 36, /* 65 digits split as badly as possible */
     COLUMN_FRACTION_DIGITS_MAX = 6
 };
 
@@ -173,9 +173,9 @@ uint32_t column_parse(const struct column_format *format, const char *text, uint
 
 /* Option bits of column_print. */
 enum column_print_flags {
-    COLUMN_PRINT_QUOTE = 1,  /* char and binary types between double quotes, as tools show them */
-    COLUMN_PRINT_HEX = 2,    /* binary types always as 0x... */
-    COLUMN_PRINT_BIT_H = 4   /* bit as H'0x... , the form of the dictionary tools */
+    COLUMN_PRINT_QUOTE = 1, /* char and binary types between double quotes, as tools show them */
+    COLUMN_PRINT_HEX = 2,   /* binary types always as 0x... */
+    COLUMN_PRINT_BIT_H = 4  /* bit as H'0x... , the form of the dictionary tools */
 };
 
 /* Longest text that column_print can write for this format, with NUL. */

@@ -3,7 +3,8 @@
 #pragma once
 #include "signals/gsn.h"
 
-/* To the master's DBDICT; another answers REF 702 with master_node. Section 0: encoded table_def. */
+/* To the master's DBDICT; another answers REF 702 with master_node. Section 0: encoded table_def.
+ */
 struct create_table_req {
     uint32_t sender_data;
 };
@@ -40,8 +41,9 @@ struct drop_table_ref {
 SIGNAL_STRUCT(drop_table_ref, 3);
 
 /*
- * By name (section 0: size in bytes, then "database/def/table" padded to words) or by id (no section). Any started node.
- * CONF sections: 0 encoded table_def (with id, version), 1 distribution (see struct distribution).
+ * By name (section 0: size in bytes, then "database/def/table" padded to words) or by id (no
+ * section). Any started node. CONF sections: 0 encoded table_def (with id, version), 1 distribution
+ * (see struct distribution).
  */
 struct get_tabinfo_req {
     uint32_t sender_data;
@@ -61,9 +63,9 @@ struct get_tabinfo_ref {
 SIGNAL_STRUCT(get_tabinfo_ref, 2);
 
 /*
- * Distribution section: word 0 fragment count F, word 1 replicas R, word 2 hash map buckets B; then F * R words with the
- * node of each fragment's replicas (primary first, 0 = none), then B/2 words: for each bucket its fragment in 16 bits,
- * low half first.
+ * Distribution section: word 0 fragment count F, word 1 replicas R, word 2 hash map buckets B; then
+ * F * R words with the node of each fragment's replicas (primary first, 0 = none), then B/2 words:
+ * for each bucket its fragment in 16 bits, low half first.
  */
 #define DISTRIBUTION_HEAD_WORDS 3u
 
@@ -73,7 +75,8 @@ struct list_tables_req {
     uint32_t first_id;
 };
 SIGNAL_STRUCT(list_tables_req, 2);
-/* Section 0, per table: id, version, state (enum table_state), fragment count, name size in bytes, name padded to words. */
+/* Section 0, per table: id, version, state (enum table_state), fragment count, name size in bytes,
+ * name padded to words. */
 struct list_tables_conf {
     uint32_t sender_data;
     uint32_t count;
@@ -85,4 +88,10 @@ struct list_tables_ref {
     uint32_t error;
 };
 SIGNAL_STRUCT(list_tables_ref, 2);
-enum table_state { TABLE_UNDEFINED = 0, TABLE_OFFLINE = 1, TABLE_BUILDING = 2, TABLE_DROPPING = 3, TABLE_ONLINE = 4 };
+enum table_state {
+    TABLE_UNDEFINED = 0,
+    TABLE_OFFLINE = 1,
+    TABLE_BUILDING = 2,
+    TABLE_DROPPING = 3,
+    TABLE_ONLINE = 4
+};

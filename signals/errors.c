@@ -19,8 +19,7 @@ struct class_entry {
 };
 
 static const struct class_entry classes[ERROR_CLASS_COUNT] = {
-#define NDB_ERROR_CLASS(code, number, status, name)                                                \
-    [number] = {#code, name, ERROR_STATUS_##status},
+#define NDB_ERROR_CLASS(code, number, status, name) [number] = {#code, name, ERROR_STATUS_##status},
 #include "ndb/error_classes.def"
 #undef NDB_ERROR_CLASS
 };
@@ -49,8 +48,7 @@ const struct error_entry *error_find(uint32_t number)
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (entries[middle].number == number)
-            return &entries[middle];
+        if (entries[middle].number == number) return &entries[middle];
         if (entries[middle].number < number)
             low = middle + 1;
         else
@@ -68,7 +66,7 @@ const struct error_entry *error_get(uint32_t number)
 
 static const struct class_entry *class_entry(enum error_class class)
 {
-    return &classes[(uint32_t)class < ERROR_CLASS_COUNT ? class : ERROR_CLASS_UE];
+    return &classes[(uint32_t) class < ERROR_CLASS_COUNT ? class : ERROR_CLASS_UE];
 }
 
 enum error_status error_status_of_class(enum error_class class)

@@ -52,6 +52,6 @@ uint32_t error_count(void);
 
 enum error_status error_status_of_class(enum error_class class);
 enum error_status error_status(uint32_t number);
-const char *error_class_code(enum error_class class);   /* "TR" */
-const char *error_class_name(enum error_class class);   /* "Temporary Resource error" */
+const char *error_class_code(enum error_class class);    /* "TR" */
+const char *error_class_name(enum error_class class);    /* "Temporary Resource error" */
 const char *error_status_name(enum error_status status); /* "Temporary error" */

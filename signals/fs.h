@@ -1,12 +1,14 @@
-/* fs.h -- files: any block to the NDBFS of its node, and the answers. See docs/protocols/files.md. */
+/* fs.h -- files: any block to the NDBFS of its node, and the answers. See docs/protocols/files.md.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/gsn.h"
 
 /*
- * Requests by any priority, answers by priority A. Sections with a name: its size in bytes, then the bytes padded to words.
- * Sections with pieces: struct fs_piece each. The memory that pieces name is NDBFS's until the answer: the block neither
- * reads nor writes it, nor gives it back. 64-bit numbers are split into lo and hi.
+ * Requests by any priority, answers by priority A. Sections with a name: its size in bytes, then
+ * the bytes padded to words. Sections with pieces: struct fs_piece each. The memory that pieces
+ * name is NDBFS's until the answer: the block neither reads nor writes it, nor gives it back.
+ * 64-bit numbers are split into lo and hi.
  */
 enum fs_flags {
     FS_READ = 1,
@@ -14,11 +16,14 @@ enum fs_flags {
     FS_CREATE = 4,    /* Open: make the file, and directories above it, when it is missing. */
     FS_EXCLUSIVE = 8, /* With FS_CREATE: error when it is there. */
     FS_EMPTY = 16,    /* Open: throw away the content. */
-    FS_DIRECT = 32,   /* Open: past the page cache; offsets, sizes and memory in multiples of FS_ALIGN. */
-    FS_SYNC = 64,     /* Write, append: CONF when this and all writes answered or given before are durable. */
-    FS_ZERO = 128,    /* Preallocate: write zeros, so that later syncs are fast from the first lap on. */
-    FS_REPLACE = 256, /* Rename: over an existing file. */
-    FS_TREE = 512,    /* Remove: a directory with all that is in it. */
+    FS_DIRECT =
+        32, /* Open: past the page cache; offsets, sizes and memory in multiples of FS_ALIGN. */
+    FS_SYNC =
+        64, /* Write, append: CONF when this and all writes answered or given before are durable. */
+    FS_ZERO =
+        128, /* Preallocate: write zeros, so that later syncs are fast from the first lap on. */
+    FS_REPLACE = 256,  /* Rename: over an existing file. */
+    FS_TREE = 512,     /* Remove: a directory with all that is in it. */
     FS_PARTIAL = 1024, /* Read: fewer bytes at the end of the file are no error. */
 };
 
@@ -26,16 +31,20 @@ enum fs_flags {
 #define FS_NAME_BYTES 95u
 #define FS_NAME_WORDS (1u + (FS_NAME_BYTES + 3u) / 4u)
 #define FS_PIECES_MAX 16u
-#define FS_BYTES_MAX  (8u * 1024u * 1024u) /* Of one read or write: one request does not block the others for long. */
+#define FS_BYTES_MAX                                                                               \
+    (8u * 1024u * 1024u) /* Of one read or write: one request does not block the others for long.  \
+                          */
 
-/* A run of the node's arena: see arena_page_no(). It may reach over several pages that were allocated in one piece. */
+/* A run of the node's arena: see arena_page_no(). It may reach over several pages that were
+ * allocated in one piece. */
 struct fs_piece {
     uint32_t page;
     uint32_t offset;
     uint32_t bytes;
 };
 
-/* Section 0: name. A name is open once at a time; its opener alone may use the file. What was created is durable at CONF. */
+/* Section 0: name. A name is open once at a time; its opener alone may use the file. What was
+ * created is durable at CONF. */
 struct fsopenreq {
     uint32_t sender_data;
     uint32_t flags;
@@ -50,7 +59,8 @@ struct fsopenconf {
 };
 SIGNAL_STRUCT(fsopenconf, 5);
 
-/* Waits for all requests of the file that came before; those that come after are refused. Makes nothing durable. */
+/* Waits for all requests of the file that came before; those that come after are refused. Makes
+ * nothing durable. */
 struct fsclosereq {
     uint32_t sender_data;
     uint32_t file;
@@ -106,7 +116,8 @@ struct fstruncatereq {
 };
 SIGNAL_STRUCT(fstruncatereq, 4);
 
-/* Gets room on the disk for bytes 0..size-1; what was not written reads as zeros. Never makes the file shorter. */
+/* Gets room on the disk for bytes 0..size-1; what was not written reads as zeros. Never makes the
+ * file shorter. */
 struct fspreallocatereq {
     uint32_t sender_data;
     uint32_t file;
@@ -116,14 +127,16 @@ struct fspreallocatereq {
 };
 SIGNAL_STRUCT(fspreallocatereq, 5);
 
-/* Section 0: old name, 1: new name. Neither may be open. Durable and atomic; the content is not synced by it. */
+/* Section 0: old name, 1: new name. Neither may be open. Durable and atomic; the content is not
+ * synced by it. */
 struct fsrenamereq {
     uint32_t sender_data;
     uint32_t flags; /* FS_REPLACE */
 };
 SIGNAL_STRUCT(fsrenamereq, 2);
 
-/* Section 0: name; nothing at or below it may be open. Durable. What is not there is removed: CONF. */
+/* Section 0: name; nothing at or below it may be open. Durable. What is not there is removed: CONF.
+ */
 struct fsremovereq {
     uint32_t sender_data;
     uint32_t flags; /* FS_TREE; the empty name then empties the whole file system. */
@@ -135,7 +148,8 @@ struct fslistreq {
     uint32_t sender_data;
 };
 SIGNAL_STRUCT(fslistreq, 1);
-/* Section 0: `count` times struct fs_entry and the name's bytes padded to words, in order of names. */
+/* Section 0: `count` times struct fs_entry and the name's bytes padded to words, in order of names.
+ */
 struct fslistconf {
     uint32_t sender_data;
     uint32_t count;
@@ -158,7 +172,8 @@ struct fs_conf {
 };
 SIGNAL_STRUCT(fs_conf, 2);
 
-/* Any request. Section 0: the file's name, for the log (empty when the request named no file that is open). */
+/* Any request. Section 0: the file's name, for the log (empty when the request named no file that
+ * is open). */
 struct fs_ref {
     uint32_t sender_data;
     uint32_t file;
@@ -168,6 +183,7 @@ struct fs_ref {
 };
 SIGNAL_STRUCT(fs_ref, 5);
 enum fs_ref_flags {
-    FS_REF_BROKEN = 1, /* The file lost data it should have kept: every further request but close is refused. */
+    FS_REF_BROKEN =
+        1, /* The file lost data it should have kept: every further request but close is refused. */
     FS_REF_BEHIND = 2, /* Not tried: a write given before it failed. */
 };

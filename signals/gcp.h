@@ -1,11 +1,12 @@
-/* gcp.h -- epochs and global checkpoints: DIH's master, the DIHs, and TC, LQH, NDBCNTR of each node. See docs/protocols/gcp.md. */
+/* gcp.h -- epochs and global checkpoints: DIH's master, the DIHs, and TC, LQH, NDBCNTR of each
+ * node. See docs/protocols/gcp.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/gsn.h"
 
 /*
- * epoch = gci_hi << 32 | gci_lo. `incarnation` is QMGR's: words of another one are leftovers and are dropped. Priority A
- * throughout: commits are held back meanwhile.
+ * epoch = gci_hi << 32 | gci_lo. `incarnation` is QMGR's: words of another one are leftovers and
+ * are dropped. Priority A throughout: commits are held back meanwhile.
  */
 
 /* --- Between the master's DIH and all DIHs, its own included. --- */
@@ -24,7 +25,8 @@ struct gcp_prepareconf {
 };
 SIGNAL_STRUCT(gcp_prepareconf, 3);
 
-/* From now on commits have this epoch. Answered by GCP_NODEFINISH when no older one is under way. */
+/* From now on commits have this epoch. Answered by GCP_NODEFINISH when no older one is under way.
+ */
 struct gcp_commit {
     uint32_t incarnation;
     uint32_t gci_hi;
@@ -102,7 +104,8 @@ struct gcp_hold_conf {
 };
 SIGNAL_STRUCT(gcp_hold_conf, 1);
 
-/* Go on with this epoch. CONF when all transactions that began to commit in older ones have committed on all replicas. */
+/* Go on with this epoch. CONF when all transactions that began to commit in older ones have
+ * committed on all replicas. */
 struct tc_epoch_req {
     uint32_t sender_data;
     uint32_t gci_hi;
@@ -123,8 +126,8 @@ SIGNAL_STRUCT(gcp_force_ord, 1);
 /* --- DIH and the LQH instances of its node. --- */
 
 /*
- * All commits with gci_hi <= gci have been executed here. CONF when their log records are on disk. An LQH that logs nothing
- * answers at once.
+ * All commits with gci_hi <= gci have been executed here. CONF when their log records are on disk.
+ * An LQH that logs nothing answers at once.
  */
 struct gcp_savereq {
     uint32_t sender_data; /* Returned unchanged. */
@@ -139,12 +142,13 @@ SIGNAL_STRUCT(gcp_saveconf, 2);
 struct gcp_saveref { /* A write or sync failed: the node stops. */
     uint32_t sender_data;
     uint32_t gci;
-    uint32_t error;    /* errors.def, 28xx */
+    uint32_t error; /* errors.def, 28xx */
     uint32_t os_error;
 };
 SIGNAL_STRUCT(gcp_saveref, 4);
 
-/* DIH to all TC and LQH instances of its node: this GCI and all before it are durable on all nodes. */
+/* DIH to all TC and LQH instances of its node: this GCI and all before it are durable on all nodes.
+ */
 struct gcp_durable_rep {
     uint32_t gci;
 };
@@ -152,7 +156,8 @@ SIGNAL_STRUCT(gcp_durable_rep, 1);
 
 /* --- DIH and NDBCNTR of its node. --- */
 
-/* An orderly stop: all that is committed so far shall be durable. CONF at once in a diskless cluster. */
+/* An orderly stop: all that is committed so far shall be durable. CONF at once in a diskless
+ * cluster. */
 struct gcp_flush_req {
     uint32_t sender_data;
 };
@@ -176,9 +181,9 @@ struct sysfile_info_conf {
 SIGNAL_STRUCT(sysfile_info_conf, 4);
 
 /*
- * The cluster starts: at `gci` (0: with nothing), as `incarnation`, which is greater than those of all nodes. Section 0 (when
- * this node lacks them): pairs { incarnation, GCI at which it ended } of former incarnations, oldest first. CONF when the
- * system file says so.
+ * The cluster starts: at `gci` (0: with nothing), as `incarnation`, which is greater than those of
+ * all nodes. Section 0 (when this node lacks them): pairs { incarnation, GCI at which it ended } of
+ * former incarnations, oldest first. CONF when the system file says so.
  */
 struct sysfile_start_req {
     uint32_t sender_data;

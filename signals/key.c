@@ -6,7 +6,8 @@
 #include "signals/errors.h"
 
 /* Finds the parts; values are only measured, not checked. */
-static bool key_measure(const struct table_def *def, const uint32_t *key, uint32_t words, struct key_parts *parts)
+static bool key_measure(const struct table_def *def, const uint32_t *key, uint32_t words,
+                        struct key_parts *parts)
 {
     uint32_t at = 0;
     for (uint32_t i = 0; i < def->key_count; i++) {
@@ -22,7 +23,8 @@ static bool key_measure(const struct table_def *def, const uint32_t *key, uint32
     return at == words;
 }
 
-uint32_t key_split(const struct table_def *def, const uint32_t *key, uint32_t words, struct key_parts *parts)
+uint32_t key_split(const struct table_def *def, const uint32_t *key, uint32_t words,
+                   struct key_parts *parts)
 {
     if (!key_measure(def, key, words, parts)) return ERR_KEY_LENGTH;
     for (uint32_t i = 0; i < def->key_count; i++) {
@@ -38,7 +40,8 @@ uint32_t key_split(const struct table_def *def, const uint32_t *key, uint32_t wo
 }
 
 /* The canonical form of key column values, concatenated; only the partitioning ones when asked. */
-static uint64_t hash_columns(const struct table_def *def, const uint32_t *key, uint32_t words, bool partition_only)
+static uint64_t hash_columns(const struct table_def *def, const uint32_t *key, uint32_t words,
+                             bool partition_only)
 {
     struct key_parts parts;
     uint32_t form[TABLE_KEY_BYTES_MAX / 4 + TABLE_KEY_COLUMNS_MAX];
@@ -57,7 +60,8 @@ static uint64_t hash_columns(const struct table_def *def, const uint32_t *key, u
     return XXH3_64bits(out, at);
 }
 
-/* Keys whose bytes decide are hashed where they stand: their canonical form is the section itself. */
+/* Keys whose bytes decide are hashed where they stand: their canonical form is the section itself.
+ */
 static bool key_bytewise(const struct table_def *def)
 {
     for (uint32_t i = 0; i < def->key_count; i++) {
@@ -87,7 +91,8 @@ bool key_equal(const struct table_def *def, const uint32_t *a, uint32_t a_words,
     if (!key_measure(def, a, a_words, &pa) || !key_measure(def, b, b_words, &pb)) return false;
     for (uint32_t i = 0; i < def->key_count; i++) {
         const struct column_format *format = &def->columns[def->key_columns[i]].format;
-        if (column_compare(format, pa.bytes[i], pa.size[i], pb.bytes[i], pb.size[i]) != 0) return false;
+        if (column_compare(format, pa.bytes[i], pa.size[i], pb.bytes[i], pb.size[i]) != 0)
+            return false;
     }
     return true;
 }

@@ -1,4 +1,5 @@
-/* key.h -- the KEY section: checking, hashing, finding its columns. Shared by client, TC, LQH, so that all agree. */
+/* key.h -- the KEY section: checking, hashing, finding its columns. Shared by client, TC, LQH, so
+ * that all agree. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/attr.h"
@@ -11,18 +12,20 @@ struct key_parts {
 };
 
 /*
- * Splits a KEY section of `words` words and checks every value of it (lengths, character sets, padding).
- * 0, or the error code; ERR_KEY_LENGTH for a section that is too short or too long.
+ * Splits a KEY section of `words` words and checks every value of it (lengths, character sets,
+ * padding). 0, or the error code; ERR_KEY_LENGTH for a section that is too short or too long.
  */
-uint32_t key_split(const struct table_def *def, const uint32_t *key, uint32_t words, struct key_parts *parts);
+uint32_t key_split(const struct table_def *def, const uint32_t *key, uint32_t words,
+                   struct key_parts *parts);
 
 /*
- * XXH3-64 of the key in its canonical form (column_hash_form), seed 0: equal keys hash equally whatever their bytes.
- * Low half: bucket in the hash index. `key` must have passed key_split().
+ * XXH3-64 of the key in its canonical form (column_hash_form), seed 0: equal keys hash equally
+ * whatever their bytes. Low half: bucket in the hash index. `key` must have passed key_split().
  */
 uint64_t key_hash(const struct table_def *def, const uint32_t *key, uint32_t words);
 
-/* The same over the partition key columns only. Equal to key_hash() when all key columns partition. */
+/* The same over the partition key columns only. Equal to key_hash() when all key columns partition.
+ */
 uint64_t key_partition_hash(const struct table_def *def, const uint32_t *key, uint32_t words);
 
 /* The hash map bucket of a partition hash: its high half modulo the number of buckets. */
@@ -36,10 +39,12 @@ bool key_equal(const struct table_def *def, const uint32_t *a, uint32_t a_words,
                uint32_t b_words);
 
 /* Memory of a definition that has only the key columns. */
-#define KEY_DEF_BYTES (sizeof(struct table_def) + TABLE_KEY_COLUMNS_MAX * sizeof(struct table_column))
+#define KEY_DEF_BYTES                                                                              \
+    (sizeof(struct table_def) + TABLE_KEY_COLUMNS_MAX * sizeof(struct table_column))
 
 /*
- * Makes, in KEY_DEF_BYTES of memory aligned to 8, a definition with only the key columns of `def`: enough for all functions
- * of this file, and small enough to stay in the cache of whoever routes by keys. It has no names and no defaults.
+ * Makes, in KEY_DEF_BYTES of memory aligned to 8, a definition with only the key columns of `def`:
+ * enough for all functions of this file, and small enough to stay in the cache of whoever routes by
+ * keys. It has no names and no defaults.
  */
 void key_def_make(struct table_def *key_def, const struct table_def *def);

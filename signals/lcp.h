@@ -1,9 +1,11 @@
-/* lcp.h -- local checkpoints: DIH's master, the DIHs, and BACKUP, RESTORE, LQH of each LDM. See docs/protocols/checkpoint.md. */
+/* lcp.h -- local checkpoints: DIH's master, the DIHs, and BACKUP, RESTORE, LQH of each LDM. See
+ * docs/protocols/checkpoint.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/gsn.h"
 
-/* --- Between the master's DIH and all DIHs, its own included. Priority B. `incarnation` is QMGR's. --- */
+/* --- Between the master's DIH and all DIHs, its own included. Priority B. `incarnation` is QMGR's.
+ * --- */
 
 /* To the master: a log fills up, or has grown by enough; or an operator wants it. */
 struct lcp_wanted_ord {
@@ -13,7 +15,8 @@ struct lcp_wanted_ord {
 SIGNAL_STRUCT(lcp_wanted_ord, 2);
 enum lcp_reason { LCP_BY_GROWTH = 1, LCP_BY_FILL = 2, LCP_BY_OPERATOR = 3 };
 
-/* Checkpoint all fragments. CONF when the node's checkpoints are usable and its logs' tails have moved. */
+/* Checkpoint all fragments. CONF when the node's checkpoints are usable and its logs' tails have
+ * moved. */
 struct lcp_node_req {
     uint32_t incarnation;
     uint32_t lcp_id;
@@ -39,7 +42,7 @@ struct lcp_part_req {
 SIGNAL_STRUCT(lcp_part_req, 2);
 struct lcp_part_conf {
     uint32_t lcp_id;
-    uint32_t end_gci;   /* The checkpoints are usable once this one is durable. */
+    uint32_t end_gci; /* The checkpoints are usable once this one is durable. */
     uint32_t fragments;
     uint32_t failed;
     uint32_t error;
@@ -71,7 +74,7 @@ struct restore_frag_req {
 SIGNAL_STRUCT(restore_frag_req, 5);
 struct restore_frag_conf {
     uint32_t sender_data;
-    uint32_t found;     /* 0: there is none; the log must have everything since the table was made. */
+    uint32_t found; /* 0: there is none; the log must have everything since the table was made. */
     uint32_t start_gci; /* The log's records from this GCI on are needed. */
     uint32_t rows_lo;
     uint32_t rows_hi;

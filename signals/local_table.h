@@ -1,12 +1,13 @@
-/* local_table.h -- DBDICT tells the TC and LQH instances of its node about tables. See docs/protocols/schema.md. */
+/* local_table.h -- DBDICT tells the TC and LQH instances of its node about tables. See
+ * docs/protocols/schema.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/gsn.h"
 
 /*
- * To every TC and every LQH instance. Sections: 0 encoded table_def, 1 distribution (dict.h). TC learns where rows live;
- * an LQH makes the fragments whose instance key is its own and of which its node holds a replica. The table is not
- * usable before LOCAL_TABLE_ONLINE. REF: nothing is left.
+ * To every TC and every LQH instance. Sections: 0 encoded table_def, 1 distribution (dict.h). TC
+ * learns where rows live; an LQH makes the fragments whose instance key is its own and of which its
+ * node holds a replica. The table is not usable before LOCAL_TABLE_ONLINE. REF: nothing is left.
  */
 struct local_table_add_req {
     uint32_t sender_data;
@@ -27,9 +28,10 @@ struct local_table_add_ref {
 SIGNAL_STRUCT(local_table_add_ref, 3);
 
 /*
- * ONLINE: operations are accepted. DROPPING: new operations and scans get 283 (TC) and 1226 (LQH); TC answers when no
- * transaction or scan of its own uses the table any more. DROP (after all nodes are DROPPING): memory is given
- * back, in steps; CONF when nothing is left. Also ends a table that was added but never came online.
+ * ONLINE: operations are accepted. DROPPING: new operations and scans get 283 (TC) and 1226 (LQH);
+ * TC answers when no transaction or scan of its own uses the table any more. DROP (after all nodes
+ * are DROPPING): memory is given back, in steps; CONF when nothing is left. Also ends a table that
+ * was added but never came online.
  */
 enum local_table_order { LOCAL_TABLE_ONLINE = 1, LOCAL_TABLE_DROPPING = 2, LOCAL_TABLE_DROP = 3 };
 struct local_table_state_req {

@@ -1,11 +1,12 @@
-/* lqhkey.h -- prepare, commit, complete, abort between DBTC and the DBLQHs of a row's replicas. See docs/protocols/transaction.md. */
+/* lqhkey.h -- prepare, commit, complete, abort between DBTC and the DBLQHs of a row's replicas. See
+ * docs/protocols/transaction.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/tckey.h"
 
 /*
- * The primary executes, then passes the request (with the row id it chose and prev_* set to itself) to the next node of
- * the chain; the last answers TC with LQHKEYCONF. Sections as TCKEYREQ.
+ * The primary executes, then passes the request (with the row id it chose and prev_* set to itself)
+ * to the next node of the chain; the last answers TC with LQHKEYCONF. Sections as TCKEYREQ.
  */
 struct lqhkeyreq {
     uint32_t tc_op;        /* Reference of TC's operation record; REF_NONE for a committed read. */
@@ -19,18 +20,22 @@ struct lqhkeyreq {
     uint32_t tc_ref;
     uint32_t api_ref; /* Gets TRANSID_AI; a committed read's TCKEYREF too. */
     uint32_t api_op;
-    uint32_t chain;    /* Bits 0-7, 8-15, 16-23: nodes still to be visited, next first, 0 = no more. 24-31: replica no, primary = 0. */
+    uint32_t chain;    /* Bits 0-7, 8-15, 16-23: nodes still to be visited, next first, 0 = no more.
+                          24-31: replica no, primary = 0. */
     uint32_t prev_ref; /* LQH instance of the previous replica; 0 at the primary. */
     uint32_t prev_op;  /* Its operation record. */
     uint32_t row_page; /* Row id chosen by the primary; for backups. */
     uint32_t row_slot;
-    uint32_t tc_trans; /* TC's transaction record: with tc_ref it owns locks and changes. Transids, which clients choose, do not. */
+    uint32_t tc_trans; /* TC's transaction record: with tc_ref it owns locks and changes. Transids,
+                          which clients choose, do not. */
 };
 SIGNAL_STRUCT(lqhkeyreq, 17);
-#define LQHKEY_ATTR_WORDS_MAX 12288u /* Longest ATTRINFO: more than any row needs, and the request still fits. */
+#define LQHKEY_ATTR_WORDS_MAX                                                                      \
+    12288u /* Longest ATTRINFO: more than any row needs, and the request still fits. */
 #define ROW_NOT_CHOSEN 0xFFFFFFFFu /* row_page and row_slot when there is no row yet. */
 
-/* The instance key of a fragment: its LQH has instance 1 + fragment_id modulo the node's number of LDMs. */
+/* The instance key of a fragment: its LQH has instance 1 + fragment_id modulo the node's number of
+ * LDMs. */
 static inline uint32_t fragment_instance_key(uint32_t fragment_id)
 {
     return 1u + fragment_id % 0xFF00u;
@@ -50,17 +55,20 @@ struct lqhkeyref { /* From any replica. Nothing is left at the sender. */
     uint32_t transid1;
     uint32_t transid2;
     uint32_t error;
-    uint32_t prev_ref; /* 0: refused at the primary before any change, the transaction can go on. Else ABORT from here. */
+    uint32_t prev_ref; /* 0: refused at the primary before any change, the transaction can go on.
+                          Else ABORT from here. */
     uint32_t prev_op;
-    /* tc_op REF_NONE: a committed read whose LQH has no link to the client; prev_ref is the client, prev_op its api_op. */
+    /* tc_op REF_NONE: a committed read whose LQH has no link to the client; prev_ref is the client,
+     * prev_op its api_op. */
 };
 SIGNAL_STRUCT(lqhkeyref, 6);
 
 /*
- * Trains: one signal for many operations of the same destination. Section 0: entries of TRAIN_ENTRY_WORDS words
- * { reference of the receiver's record, reference of TC's record, transid1 }. At most TRAIN_ENTRIES_MAX.
- * COMMIT, COMPLETE and ABORT start at the last replica; each passes on to its previous one; the primary answers TC
- * with COMMITTED, COMPLETED, ABORTED whose first entry word is 0.
+ * Trains: one signal for many operations of the same destination. Section 0: entries of
+ * TRAIN_ENTRY_WORDS words { reference of the receiver's record, reference of TC's record, transid1
+ * }. At most TRAIN_ENTRIES_MAX. COMMIT, COMPLETE and ABORT start at the last replica; each passes
+ * on to its previous one; the primary answers TC with COMMITTED, COMPLETED, ABORTED whose first
+ * entry word is 0.
  */
 #define TRAIN_ENTRY_WORDS 3u
 #define TRAIN_ENTRIES_MAX 64u
@@ -75,7 +83,8 @@ struct commit_train {
     uint32_t tc_ref;
     uint32_t gci_hi;
     uint32_t gci_lo;
-    uint32_t flags; /* COMMIT_AND_COMPLETE: reads, and rows with one replica by configuration: commit also completes. */
+    uint32_t flags; /* COMMIT_AND_COMPLETE: reads, and rows with one replica by configuration:
+                       commit also completes. */
 };
 SIGNAL_STRUCT(commit_train, 4);
 #define COMMIT_AND_COMPLETE 1u

@@ -1,12 +1,14 @@
-/* management.h -- management servers and CMVMI: events, status, memory, dump, stop. See docs/protocols/start.md. */
+/* management.h -- management servers and CMVMI: events, status, memory, dump, stop. See
+ * docs/protocols/start.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/api_reg.h"
 
 /*
- * A block to its own CMVMI, and CMVMI to each subscriber whose threshold it passes. Type numbers and the meaning of
- * the words are those of the field's event list; texts are made by the management server. Section 0: free text of
- * InfoEvent and WarningEvent (size in bytes, then the bytes padded to words).
+ * A block to its own CMVMI, and CMVMI to each subscriber whose threshold it passes. Type numbers
+ * and the meaning of the words are those of the field's event list; texts are made by the
+ * management server. Section 0: free text of InfoEvent and WarningEvent (size in bytes, then the
+ * bytes padded to words).
  */
 struct event_rep {
     uint32_t type;
@@ -15,18 +17,41 @@ struct event_rep {
 };
 SIGNAL_STRUCT(event_rep, 14);
 enum event_type {
-    EVENT_CONNECTED = 0, EVENT_DISCONNECTED = 1, EVENT_COMMUNICATION_CLOSED = 2, EVENT_COMMUNICATION_OPENED = 3,
-    EVENT_GLOBAL_CHECKPOINT_STARTED = 4, EVENT_GLOBAL_CHECKPOINT_COMPLETED = 5,
-    EVENT_LOCAL_CHECKPOINT_STARTED = 6, EVENT_LOCAL_CHECKPOINT_COMPLETED = 7,
-    EVENT_START_STARTED = 10, EVENT_START_COMPLETED = 11, EVENT_START_PHASE_COMPLETED = 13, EVENT_CM_REGCONF = 14,
-    EVENT_CM_REGREF = 15, EVENT_FIND_NEIGHBOURS = 16, EVENT_STOP_STARTED = 17, EVENT_NODE_FAILREP = 28,
-    EVENT_TRANS_REPORT_COUNTERS = 35, EVENT_OPERATION_REPORT_COUNTERS = 36, EVENT_TABLE_CREATED = 37,
-    EVENT_MISSED_HEARTBEAT = 44, EVENT_DEAD_DUE_TO_HEARTBEAT = 45, EVENT_WARNING = 46, EVENT_SENT_HEARTBEAT = 47,
-    EVENT_INFO = 49, EVENT_MEMORY_USAGE = 50, EVENT_CONNECTED_API_VERSION = 51, EVENT_STOP_COMPLETED = 53,
-    EVENT_STOP_FORCED = 59, EVENT_START_REPORT = 60, EVENT_CREATE_SCHEMA_OBJECT = 74, EVENT_DROP_SCHEMA_OBJECT = 76,
+    EVENT_CONNECTED = 0,
+    EVENT_DISCONNECTED = 1,
+    EVENT_COMMUNICATION_CLOSED = 2,
+    EVENT_COMMUNICATION_OPENED = 3,
+    EVENT_GLOBAL_CHECKPOINT_STARTED = 4,
+    EVENT_GLOBAL_CHECKPOINT_COMPLETED = 5,
+    EVENT_LOCAL_CHECKPOINT_STARTED = 6,
+    EVENT_LOCAL_CHECKPOINT_COMPLETED = 7,
+    EVENT_START_STARTED = 10,
+    EVENT_START_COMPLETED = 11,
+    EVENT_START_PHASE_COMPLETED = 13,
+    EVENT_CM_REGCONF = 14,
+    EVENT_CM_REGREF = 15,
+    EVENT_FIND_NEIGHBOURS = 16,
+    EVENT_STOP_STARTED = 17,
+    EVENT_NODE_FAILREP = 28,
+    EVENT_TRANS_REPORT_COUNTERS = 35,
+    EVENT_OPERATION_REPORT_COUNTERS = 36,
+    EVENT_TABLE_CREATED = 37,
+    EVENT_MISSED_HEARTBEAT = 44,
+    EVENT_DEAD_DUE_TO_HEARTBEAT = 45,
+    EVENT_WARNING = 46,
+    EVENT_SENT_HEARTBEAT = 47,
+    EVENT_INFO = 49,
+    EVENT_MEMORY_USAGE = 50,
+    EVENT_CONNECTED_API_VERSION = 51,
+    EVENT_STOP_COMPLETED = 53,
+    EVENT_STOP_FORCED = 59,
+    EVENT_START_REPORT = 60,
+    EVENT_CREATE_SCHEMA_OBJECT = 74,
+    EVENT_DROP_SCHEMA_OBJECT = 76,
 };
 
-/* Threshold per category 250..262 (nibbles are enough for 0..15, words are simpler). Replaces the former wish. */
+/* Threshold per category 250..262 (nibbles are enough for 0..15, words are simpler). Replaces the
+ * former wish. */
 #define EVENT_CATEGORIES 13u
 struct event_subscribe_req {
     uint32_t sender_data;
@@ -38,7 +63,8 @@ struct event_subscribe_conf {
 };
 SIGNAL_STRUCT(event_subscribe_conf, 1);
 
-/* Debug orders: data[0] is the code, the rest its arguments. CMVMI hands it to the block that owns the code. */
+/* Debug orders: data[0] is the code, the rest its arguments. CMVMI hands it to the block that owns
+ * the code. */
 struct dump_state_ord {
     uint32_t count;
     uint32_t data[24];
@@ -66,8 +92,9 @@ struct memory_report_req {
     uint32_t sender_data;
 };
 SIGNAL_STRUCT(memory_report_req, 1);
-/* Section 0: per resource group 5 words: pages used, max, reserved, high, failed, in the order of enum resource_group; then
- * 2 words: pages of RG_DATA that hold rows, pages that hold hash index and its bookkeeping: together all pages used. */
+/* Section 0: per resource group 5 words: pages used, max, reserved, high, failed, in the order of
+ * enum resource_group; then 2 words: pages of RG_DATA that hold rows, pages that hold hash index
+ * and its bookkeeping: together all pages used. */
 struct memory_report_conf {
     uint32_t sender_data;
     uint32_t page_size;
@@ -75,7 +102,8 @@ struct memory_report_conf {
 };
 SIGNAL_STRUCT(memory_report_conf, 3);
 
-/* CMVMI to each TUP instance: how many pages hold rows? Asked again with `next` as position until that is 0. */
+/* CMVMI to each TUP instance: how many pages hold rows? Asked again with `next` as position until
+ * that is 0. */
 struct ldm_memory_req {
     uint32_t sender_data;
     uint32_t position; /* 0 = from the beginning. */
@@ -89,8 +117,9 @@ struct ldm_memory_conf {
 SIGNAL_STRUCT(ldm_memory_conf, 3);
 
 /*
- * Stop or restart this node; sent to CMVMI, which hands it to NDBCNTR. Flags below. CONF when accepted (the node then goes through the stop levels and its
- * process ends); REF with 5027, 5028, 5063 ... when refused.
+ * Stop or restart this node; sent to CMVMI, which hands it to NDBCNTR. Flags below. CONF when
+ * accepted (the node then goes through the stop levels and its process ends); REF with 5027, 5028,
+ * 5063 ... when refused.
  */
 struct stop_req {
     uint32_t sender_data;
@@ -100,8 +129,8 @@ struct stop_req {
 SIGNAL_STRUCT(stop_req, 3);
 #define STOP_SYSTEM   1u /* All data nodes are stopping: the last of a node group may go too. */
 #define STOP_RESTART  2u
-#define STOP_NO_START 4u /* -n */
-#define STOP_INITIAL  8u /* -i */
+#define STOP_NO_START 4u  /* -n */
+#define STOP_INITIAL  8u  /* -i */
 #define STOP_ABORT    16u /* -a: do not wait for transactions. */
 #define STOP_FORCE    32u /* -f: even if the cluster cannot go on without the node. */
 struct stop_conf {

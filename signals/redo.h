@@ -1,11 +1,12 @@
-/* redo.h -- the redo log of each LQH instance: opened, replayed, freed; asked for its figures. See docs/protocols/redo.md. */
+/* redo.h -- the redo log of each LQH instance: opened, replayed, freed; asked for its figures. See
+ * docs/protocols/redo.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/gsn.h"
 
 /*
- * From a block of the own node, priority B. There are no REFs: a log that cannot be opened or replayed stops the node with
- * the file's name. A diskless LQH answers at once.
+ * From a block of the own node, priority B. There are no REFs: a log that cannot be opened or
+ * replayed stops the node with the file's name. A diskless LQH answers at once.
  */
 
 /* Makes the files anew, or opens those that are there. */
@@ -21,9 +22,10 @@ struct redo_open_conf {
 SIGNAL_STRUCT(redo_open_conf, 2);
 
 /*
- * After REDO_OPEN_CONF, with all tables made and all checkpoints read: replays records with start_gci <= GCI <=
- * restart_gci, then goes on as `incarnation`. Section 0 (may be missing): pairs { former incarnation, GCI at which it
- * ended }, the newest 64, the one that ends at restart_gci among them. A log just made has nothing to replay: CONF at once.
+ * After REDO_OPEN_CONF, with all tables made and all checkpoints read: replays records with
+ * start_gci <= GCI <= restart_gci, then goes on as `incarnation`. Section 0 (may be missing): pairs
+ * { former incarnation, GCI at which it ended }, the newest 64, the one that ends at restart_gci
+ * among them. A log just made has nothing to replay: CONF at once.
  */
 struct redo_start_req {
     uint32_t sender_data;
@@ -43,7 +45,8 @@ struct redo_start_conf {
 };
 SIGNAL_STRUCT(redo_start_conf, 5);
 
-/* Records of older GCIs are not needed any more: all fragments of this LQH have checkpoints that are usable. */
+/* Records of older GCIs are not needed any more: all fragments of this LQH have checkpoints that
+ * are usable. */
 struct redo_tail_ord {
     uint32_t gci;
 };
@@ -55,9 +58,9 @@ struct redo_status_req {
 SIGNAL_STRUCT(redo_status_req, 1);
 struct redo_status_conf {
     uint32_t sender_data;
-    uint32_t state;       /* enum redo_state of blocks/dblqh/redo_log.h; 0 = closed, or diskless. */
-    uint32_t percent;     /* Of opening or replaying. */
-    uint32_t fill;        /* Percent of the files. */
+    uint32_t state;   /* enum redo_state of blocks/dblqh/redo_log.h; 0 = closed, or diskless. */
+    uint32_t percent; /* Of opening or replaying. */
+    uint32_t fill;    /* Percent of the files. */
     uint32_t files;
     uint32_t file_blocks; /* Of 4 KB. */
     uint32_t head_file;

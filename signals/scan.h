@@ -1,11 +1,13 @@
-/* scan.h -- full table scans: client - DBTC - DBLQH of each fragment. See docs/protocols/scan.md. */
+/* scan.h -- full table scans: client - DBTC - DBLQH of each fragment. See docs/protocols/scan.md.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/tckey.h"
 
 /*
- * request_info: 3-4 lock_mode. An empty ATTRINFO section means "count": rows are counted in SCAN_TABCONF, none is sent.
- * Answered by SCAN_TABCONF or SCAN_TABREF. The scan uses a seized TC record of its own (tc_connect).
+ * request_info: 3-4 lock_mode. An empty ATTRINFO section means "count": rows are counted in
+ * SCAN_TABCONF, none is sent. Answered by SCAN_TABCONF or SCAN_TABREF. The scan uses a seized TC
+ * record of its own (tc_connect).
  */
 struct scan_tabreq {
     uint32_t tc_connect;
@@ -22,9 +24,10 @@ struct scan_tabreq {
 SIGNAL_STRUCT(scan_tabreq, 10);
 
 /*
- * Some fragments have delivered a batch. Section 0: entries { fragment_id, rows, flags }. Without FRAG_DONE a
- * fragment waits to be named in SCAN_NEXTREQ. SCAN_END: all fragments are done, the scan is closed at the server.
- * The client counts each fragment's rows in TRANSID_AI: they may come later than this signal.
+ * Some fragments have delivered a batch. Section 0: entries { fragment_id, rows, flags }. Without
+ * FRAG_DONE a fragment waits to be named in SCAN_NEXTREQ. SCAN_END: all fragments are done, the
+ * scan is closed at the server. The client counts each fragment's rows in TRANSID_AI: they may come
+ * later than this signal.
  */
 struct scan_tabconf {
     uint32_t api_scan;
@@ -33,9 +36,9 @@ struct scan_tabconf {
     uint32_t flags;
 };
 SIGNAL_STRUCT(scan_tabconf, 4);
-#define SCAN_END             1u
+#define SCAN_END              1u
 #define SCAN_FRAG_ENTRY_WORDS 3u
-#define SCAN_FRAG_DONE       1u
+#define SCAN_FRAG_DONE        1u
 
 struct scan_tabref { /* The scan is closed at the server. */
     uint32_t api_scan;
@@ -45,7 +48,8 @@ struct scan_tabref { /* The scan is closed at the server. */
 };
 SIGNAL_STRUCT(scan_tabref, 4);
 
-/* Section 0: fragment ids to go on with. With SCAN_CLOSE no section: the scan ends, answered by SCAN_TABCONF with SCAN_END. */
+/* Section 0: fragment ids to go on with. With SCAN_CLOSE no section: the scan ends, answered by
+ * SCAN_TABCONF with SCAN_END. */
 struct scan_nextreq {
     uint32_t tc_connect;
     uint32_t api_scan;

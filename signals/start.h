@@ -1,9 +1,11 @@
-/* start.h -- how NDBCNTR starts the blocks of its node, and how they learn of failures and of the node's state. */
+/* start.h -- how NDBCNTR starts the blocks of its node, and how they learn of failures and of the
+ * node's state. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/gsn.h"
 
-/* To every registered block instance once, first of all: pools and tables are made here, from block_config(). */
+/* To every registered block instance once, first of all: pools and tables are made here, from
+ * block_config(). */
 struct read_config_req {
     uint32_t sender_data;
 };
@@ -14,8 +16,9 @@ struct read_config_conf {
 SIGNAL_STRUCT(read_config_conf, 1);
 
 /*
- * A start phase begins; the block answers when its part is done. Only to blocks that have something to do in it (the
- * table is in ndbcntr). When a node is lost before anyone is started, the phases from 1 on come again.
+ * A start phase begins; the block answers when its part is done. Only to blocks that have something
+ * to do in it (the table is in ndbcntr). When a node is lost before anyone is started, the phases
+ * from 1 on come again.
  */
 struct sttor {
     uint32_t sender_data;
@@ -28,20 +31,26 @@ struct sttorry {
     uint32_t phase;
 };
 SIGNAL_STRUCT(sttorry, 2);
-enum start_type { START_INITIAL = 0, START_SYSTEM_RESTART = 1, START_NODE_RESTART = 2, START_INITIAL_NODE_RESTART = 3 };
+enum start_type {
+    START_INITIAL = 0,
+    START_SYSTEM_RESTART = 1,
+    START_NODE_RESTART = 2,
+    START_INITIAL_NODE_RESTART = 3
+};
 
 /* NDBCNTR to QMGR, CMVMI, DICT and every TC instance: the node's state has changed. Priority A. */
 struct node_state_rep {
-    uint32_t start_level; /* enum start_level of api_reg.h. */
-    uint32_t start_phase; /* Last completed. */
-    uint32_t master;      /* President's node id, 0 = none yet. */
+    uint32_t start_level;     /* enum start_level of api_reg.h. */
+    uint32_t start_phase;     /* Last completed. */
+    uint32_t master;          /* President's node id, 0 = none yet. */
     struct node_mask started; /* Data nodes known to be started, this one included. */
 };
 SIGNAL_STRUCT(node_state_rep, 11);
 
 /*
- * NDBCNTR to every TC instance when the node stops (its level is START_STOPPING_2 then: new transactions are refused).
- * CONF when no transaction and no scan is left in the instance; NDBCNTR does not wait for ever.
+ * NDBCNTR to every TC instance when the node stops (its level is START_STOPPING_2 then: new
+ * transactions are refused). CONF when no transaction and no scan is left in the instance; NDBCNTR
+ * does not wait for ever.
  */
 struct tc_drain_req {
     uint32_t sender_data;
@@ -53,8 +62,9 @@ struct tc_drain_conf {
 SIGNAL_STRUCT(tc_drain_conf, 1);
 
 /*
- * QMGR to every TC instance, DICT and CMVMI: the client node is gone (link down or heartbeats missed). They end all that
- * belongs to it: transactions aborted, scans closed, records freed; then CONF. The node may register again after that.
+ * QMGR to every TC instance, DICT and CMVMI: the client node is gone (link down or heartbeats
+ * missed). They end all that belongs to it: transactions aborted, scans closed, records freed; then
+ * CONF. The node may register again after that.
  */
 struct api_failreq {
     uint32_t sender_data;

@@ -25,7 +25,7 @@ enum {
 };
 
 static const char *const balance_names[] = {
-    "SPECIFIC",       "FOR_RP_BY_LDM",      "FOR_RA_BY_LDM",      "FOR_RP_BY_NODE",
+    "SPECIFIC",       "FOR_RP_BY_LDM",     "FOR_RA_BY_LDM",     "FOR_RP_BY_NODE",
     "FOR_RA_BY_NODE", "FOR_RA_BY_LDM_X_2", "FOR_RA_BY_LDM_X_3", "FOR_RA_BY_LDM_X_4",
 };
 
@@ -105,11 +105,9 @@ uint32_t table_def_add_column(struct table_def *def, const struct table_column_o
 {
     if (options->name_size == 0 || options->name_size > COLUMN_NAME_MAX)
         return ERR_COLUMN_NAME_TOO_LONG;
-    if (def->column_count >= def->column_capacity)
-        return ERR_TOO_MANY_COLUMNS;
+    if (def->column_count >= def->column_capacity) return ERR_TOO_MANY_COLUMNS;
     uint32_t default_size = options->default_value != NULL ? options->default_size : 0;
-    if (default_size > COLUMN_BYTES_MAX)
-        return ERR_DEFAULT_LENGTH;
+    if (default_size > COLUMN_BYTES_MAX) return ERR_DEFAULT_LENGTH;
     if (options->name_size + 1 + default_size > def->heap_size - def->heap_used)
         return ERR_DEFINITION_TOO_BIG;
 
@@ -139,8 +137,7 @@ const void *table_column_default(const struct table_def *def, const struct table
                                  uint32_t *size)
 {
     *size = column->default_size;
-    if ((column->flags & COLUMN_HAS_DEFAULT) == 0)
-        return NULL;
+    if ((column->flags & COLUMN_HAS_DEFAULT) == 0) return NULL;
     return heap_of(def) + column->default_offset;
 }
 
@@ -150,8 +147,7 @@ static bool same_name(const char *a, const char *b, uint32_t size)
     for (uint32_t i = 0; i < size; i++) {
         uint8_t x = (uint8_t)a[i];
         uint8_t y = (uint8_t)b[i];
-        if (x != y && (x >= 0x80 || y >= 0x80 || column_fold(x) != column_fold(y)))
-            return false;
+        if (x != y && (x >= 0x80 || y >= 0x80 || column_fold(x) != column_fold(y))) return false;
     }
     return true;
 }
@@ -176,8 +172,7 @@ const struct table_column *table_def_find(const struct table_def *def, const cha
 
 bool table_column_partitions(const struct table_def *def, const struct table_column *column)
 {
-    if ((column->flags & COLUMN_PRIMARY_KEY) == 0)
-        return false;
+    if ((column->flags & COLUMN_PRIMARY_KEY) == 0) return false;
     /* All key columns choose the partition when none, or every one, is named. */
     return (column->flags & COLUMN_PARTITION_KEY) != 0 ||
            def->partition_key_count == def->key_count;
@@ -188,8 +183,7 @@ void table_def_internal_name(const struct table_def *def, char *out, uint32_t ou
     const char *parts[3] = {def->database, "/def/", def->table};
     uint32_t used = 0;
 
-    if (out_size == 0)
-        return;
+    if (out_size == 0) return;
     for (uint32_t i = 0; i < 3; i++) {
         for (const char *c = parts[i]; *c != 0 && used + 1 < out_size; c++)
             out[used++] = *c;
@@ -199,8 +193,7 @@ void table_def_internal_name(const struct table_def *def, char *out, uint32_t ou
 
 const char *table_balance_name(int32_t balance)
 {
-    if (balance > TABLE_BALANCE_SPECIFIC || balance < TABLE_BALANCE_FOR_RA_BY_LDM_X_4)
-        return NULL;
+    if (balance > TABLE_BALANCE_SPECIFIC || balance < TABLE_BALANCE_FOR_RA_BY_LDM_X_4) return NULL;
     return balance_names[-1 - balance];
 }
 
@@ -222,26 +215,21 @@ static bool name_valid(const char *name, uint32_t size)
     uint32_t characters;
 
     for (uint32_t i = 0; i < size; i++) {
-        if ((uint8_t)name[i] < 0x20 || name[i] == 0x7F || name[i] == '/')
-            return false;
+        if ((uint8_t)name[i] < 0x20 || name[i] == 0x7F || name[i] == '/') return false;
     }
     return utf8_check((const uint8_t *)name, size, &characters);
 }
 
 static uint32_t check_table(const struct table_def *def)
 {
-    if (def->database_size == 0 || def->table_size == 0)
-        return ERR_TABLE_NAME_TOO_LONG;
+    if (def->database_size == 0 || def->table_size == 0) return ERR_TABLE_NAME_TOO_LONG;
     if (!name_valid(def->database, def->database_size) || !name_valid(def->table, def->table_size))
         return ERR_TABLE_NAME_CHARACTER;
     if (def->column_count == 0 || def->column_count > TABLE_COLUMNS_MAX)
         return ERR_TOO_MANY_COLUMNS;
-    if ((def->flags & ~(uint32_t)TABLE_FLAGS_ALL) != 0)
-        return ERR_TABLE_FLAGS;
-    if (table_balance_name(def->balance) == NULL)
-        return ERR_BALANCE_BAD;
-    if (def->fragment_count > TABLE_FRAGMENTS_MAX)
-        return ERR_TOO_MANY_FRAGMENTS;
+    if ((def->flags & ~(uint32_t)TABLE_FLAGS_ALL) != 0) return ERR_TABLE_FLAGS;
+    if (table_balance_name(def->balance) == NULL) return ERR_BALANCE_BAD;
+    if (def->fragment_count > TABLE_FRAGMENTS_MAX) return ERR_TOO_MANY_FRAGMENTS;
     if (def->balance == TABLE_BALANCE_SPECIFIC && def->fragment_count == 0)
         return ERR_FRAGMENT_COUNT;
     return ERR_NONE;
@@ -252,10 +240,8 @@ static uint32_t check_default(const struct table_def *def, const struct table_co
     uint32_t size;
     const void *value = table_column_default(def, column, &size);
 
-    if (value == NULL)
-        return size == 0 ? ERR_NONE : ERR_DEFAULT_LENGTH;
-    if ((column->flags & COLUMN_PRIMARY_KEY) != 0)
-        return ERR_KEY_DEFAULT;
+    if (value == NULL) return size == 0 ? ERR_NONE : ERR_DEFAULT_LENGTH;
+    if ((column->flags & COLUMN_PRIMARY_KEY) != 0) return ERR_KEY_DEFAULT;
     uint32_t error = column_check(&column->format, value, size);
     return error == ERR_VALUE_LENGTH ? ERR_DEFAULT_LENGTH : error;
 }
@@ -267,14 +253,11 @@ static uint32_t check_column(const struct table_def *def, const struct table_col
 
     if (column->name_size == 0 || column->name_size > COLUMN_NAME_MAX)
         return ERR_COLUMN_NAME_TOO_LONG;
-    if (!name_valid(name, column->name_size))
-        return ERR_TABLE_NAME_CHARACTER;
+    if (!name_valid(name, column->name_size)) return ERR_TABLE_NAME_CHARACTER;
     if (find_before(def, name, column->name_size, (uint32_t)(column - def->columns)) != NULL)
         return ERR_COLUMN_REPEATED;
-    if (error != ERR_NONE)
-        return error;
-    if ((column->flags & ~(uint32_t)COLUMN_FLAGS_ALL) != 0)
-        return ERR_COLUMN_FLAGS;
+    if (error != ERR_NONE) return error;
+    if ((column->flags & ~(uint32_t)COLUMN_FLAGS_ALL) != 0) return ERR_COLUMN_FLAGS;
     if ((column->flags & COLUMN_PRIMARY_KEY) != 0 && (column->flags & COLUMN_NULLABLE) != 0)
         return ERR_KEY_NULLABLE;
     if ((column->flags & COLUMN_PARTITION_KEY) != 0 && (column->flags & COLUMN_PRIMARY_KEY) == 0)
@@ -292,22 +275,18 @@ static uint32_t place_column(struct table_def *def, uint32_t id)
     column->size_max = column_size_max(&column->format);
     column->null_index = def->null_count;
     column->key_index = COLUMN_NOT_IN_KEY;
-    if ((column->flags & COLUMN_NULLABLE) != 0)
-        def->null_count++;
+    if ((column->flags & COLUMN_NULLABLE) != 0) def->null_count++;
     if (column->array == COLUMN_FIXED)
         def->fixed_size += column->size_max;
     else
         def->var_count++;
     def->row_size_max += column->size_max;
-    if ((column->flags & COLUMN_PRIMARY_KEY) == 0)
-        return ERR_NONE;
-    if (def->key_count == TABLE_KEY_COLUMNS_MAX)
-        return ERR_KEY_LENGTH;
+    if ((column->flags & COLUMN_PRIMARY_KEY) == 0) return ERR_NONE;
+    if (def->key_count == TABLE_KEY_COLUMNS_MAX) return ERR_KEY_LENGTH;
     column->key_index = def->key_count;
     def->key_columns[def->key_count++] = (uint16_t)id;
     def->key_size_max += column->size_max;
-    if ((column->flags & COLUMN_PARTITION_KEY) != 0)
-        def->partition_key_count++;
+    if ((column->flags & COLUMN_PARTITION_KEY) != 0) def->partition_key_count++;
     return def->key_size_max <= TABLE_KEY_BYTES_MAX ? ERR_NONE : ERR_KEY_LENGTH;
 }
 
@@ -329,22 +308,18 @@ uint32_t table_def_check_detail(struct table_def *def, uint32_t *column)
 
     *column = UINT32_MAX;
     clear_derived(def);
-    if (error != ERR_NONE)
-        return error;
+    if (error != ERR_NONE) return error;
     for (uint32_t id = 0; id < def->column_count; id++) {
         error = check_column(def, &def->columns[id]);
-        if (error == ERR_NONE)
-            error = place_column(def, id);
+        if (error == ERR_NONE) error = place_column(def, id);
         if (error != ERR_NONE) {
             *column = id;
             return error;
         }
     }
     def->row_size_max += (def->null_count + 31u) / 32 * 4;
-    if (def->key_count == 0)
-        return ERR_PRIMARY_KEY_MISSING;
-    if (def->partition_key_count == 0)
-        def->partition_key_count = def->key_count;
+    if (def->key_count == 0) return ERR_PRIMARY_KEY_MISSING;
+    if (def->partition_key_count == 0) def->partition_key_count = def->key_count;
     return def->row_size_max <= TABLE_ROW_BYTES_MAX ? ERR_NONE : ERR_ROW_TOO_BIG;
 }
 
@@ -397,8 +372,7 @@ uint32_t table_def_encode(const struct table_def *def, uint32_t *words, uint32_t
         (uint32_t)def->database_size | (uint32_t)def->table_size << 16,
     };
 
-    if (count > words_max)
-        return 0;
+    if (count > words_max) return 0;
     memcpy(words, header, sizeof(header));
     uint32_t *at = put_string(words + HEADER_WORDS, def->database, def->database_size);
     at = put_string(at, def->table, def->table_size);
@@ -459,8 +433,7 @@ static struct column_sizes take_sizes(struct word_reader *reader)
     uint32_t word = take_word(reader);
     struct column_sizes sizes = {word & 0xFF, word >> 8 & 0xFF, word >> 16};
 
-    if (sizes.name == 0 || sizes.name > COLUMN_NAME_MAX ||
-        sizes.default_value > COLUMN_BYTES_MAX ||
+    if (sizes.name == 0 || sizes.name > COLUMN_NAME_MAX || sizes.default_value > COLUMN_BYTES_MAX ||
         ((sizes.flags & COLUMN_HAS_DEFAULT) == 0 && sizes.default_value != 0))
         reader->bad = true;
     return sizes;
@@ -477,8 +450,7 @@ static uint64_t measure(struct word_reader *reader, uint32_t column_count, uint3
         take_word(reader);
         take_word(reader);
         struct column_sizes sizes = take_sizes(reader);
-        if (reader->bad)
-            break;
+        if (reader->bad) break;
         take_string(reader, sizes.name, NULL, 0);
         take_string(reader, sizes.default_value, NULL, 0);
         heap += sizes.name + 1 + sizes.default_value;
@@ -493,8 +465,7 @@ size_t table_def_decode_size(const uint32_t *words, uint32_t word_count)
         return 0;
     struct word_reader reader = {words + HEADER_WORDS, words + word_count, false};
     uint64_t heap = measure(&reader, words[7], words[10]);
-    if (reader.bad || reader.at != reader.end || heap > TABLE_HEAP_MAX)
-        return 0;
+    if (reader.bad || reader.at != reader.end || heap > TABLE_HEAP_MAX) return 0;
     return table_def_size(words[7], (uint32_t)heap);
 }
 
@@ -513,21 +484,18 @@ static uint32_t decode_column(struct word_reader *reader, struct table_def *def)
     };
     struct column_sizes sizes = take_sizes(reader);
     take_string(reader, sizes.name, name, sizeof(name));
-    if (reader->bad)
-        return ERR_TABLE_FORMAT;
+    if (reader->bad) return ERR_TABLE_FORMAT;
     options.name = name;
     options.name_size = sizes.name;
     options.flags = sizes.flags;
     uint32_t error = table_def_add_column(def, &options);
-    if (error != ERR_NONE || (sizes.flags & COLUMN_HAS_DEFAULT) == 0)
-        return error;
+    if (error != ERR_NONE || (sizes.flags & COLUMN_HAS_DEFAULT) == 0) return error;
 
     /* The default goes straight into the heap: it may be too long for a buffer on the stack. */
     struct table_column *column = &def->columns[def->column_count - 1];
     take_string(reader, sizes.default_value, heap_of(def) + def->heap_used,
                 def->heap_size - def->heap_used);
-    if (reader->bad)
-        return ERR_TABLE_FORMAT;
+    if (reader->bad) return ERR_TABLE_FORMAT;
     column->flags |= COLUMN_HAS_DEFAULT;
     column->default_offset = def->heap_used;
     column->default_size = (uint16_t)sizes.default_value;
@@ -542,8 +510,7 @@ static uint32_t decode_names(struct word_reader *reader, uint32_t sizes, struct 
 
     take_string(reader, sizes & 0xFFFF, database, sizeof(database));
     take_string(reader, sizes >> 16, table, sizeof(table));
-    if (reader->bad)
-        return ERR_TABLE_NAME_TOO_LONG;
+    if (reader->bad) return ERR_TABLE_NAME_TOO_LONG;
     return table_def_set_name(def, database, sizes & 0xFFFF, table, sizes >> 16);
 }
 
@@ -553,17 +520,14 @@ uint32_t table_def_decode(const uint32_t *words, uint32_t word_count, void *memo
     size_t needed = table_def_decode_size(words, word_count);
 
     *def = NULL;
-    if (needed == 0)
-        return ERR_TABLE_FORMAT;
-    if (needed > memory_size)
-        return ERR_BUFFER_SMALL;
+    if (needed == 0) return ERR_TABLE_FORMAT;
+    if (needed > memory_size) return ERR_BUFFER_SMALL;
     struct table_def *result = table_def_init(memory, needed, words[7]);
     struct word_reader reader = {words + HEADER_WORDS, words + word_count, false};
     uint32_t error = decode_names(&reader, words[10], result);
     for (uint32_t i = 0; error == ERR_NONE && i < words[7]; i++)
         error = decode_column(&reader, result);
-    if (error != ERR_NONE)
-        return error;
+    if (error != ERR_NONE) return error;
     result->table_id = words[2];
     result->version = words[3];
     result->flags = words[4];
@@ -571,7 +535,6 @@ uint32_t table_def_decode(const uint32_t *words, uint32_t word_count, void *memo
     result->fragment_count = words[6];
     result->max_rows = (uint64_t)words[9] << 32 | words[8];
     error = table_def_check(result);
-    if (error == ERR_NONE)
-        *def = result;
+    if (error == ERR_NONE) *def = result;
     return error;
 }

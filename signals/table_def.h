@@ -63,8 +63,8 @@ enum { COLUMN_NOT_IN_KEY = 0xFFFF };
 
 struct table_column {
     struct column_format format;
-    uint32_t flags;        /* enum column_flags */
-    uint32_t name_offset;  /* heap */
+    uint32_t flags;          /* enum column_flags */
+    uint32_t name_offset;    /* heap */
     uint32_t default_offset; /* heap */
     uint16_t name_size;
     uint16_t default_size; /* stored form, 0 without COLUMN_HAS_DEFAULT */
@@ -123,7 +123,7 @@ struct table_column_options {
     const char *name; /* name_size bytes, copied */
     uint32_t name_size;
     struct column_format format;
-    uint32_t flags; /* COLUMN_HAS_DEFAULT is set by default_value != NULL */
+    uint32_t flags;            /* COLUMN_HAS_DEFAULT is set by default_value != NULL */
     const void *default_value; /* stored form, copied */
     uint32_t default_size;
 };

@@ -1,10 +1,12 @@
-/* tckey.h -- transactions and key operations between a client and DBTC. See docs/protocols/transaction.md. */
+/* tckey.h -- transactions and key operations between a client and DBTC. See
+ * docs/protocols/transaction.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/attr.h"
 #include "signals/gsn.h"
 
-/* A transaction record in one TC instance, kept by the client for many transactions after each other. Prio B. */
+/* A transaction record in one TC instance, kept by the client for many transactions after each
+ * other. Prio B. */
 struct tcseizereq {
     uint32_t sender_data; /* Client's, returned in every answer as api_connect. */
 };
@@ -39,15 +41,16 @@ enum key_operation { OP_READ = 0, OP_UPDATE = 1, OP_INSERT = 2, OP_DELETE = 3, O
 enum lock_mode { LOCK_SHARED = 0, LOCK_EXCLUSIVE = 1, LOCK_COMMITTED = 2 };
 
 /*
- * request_info:  0-2 key_operation   3-4 lock_mode (reads)   5 START: first stateful operation of a transaction
- *                6 EXECUTE: last of a batch, wants a TCKEYCONF   7 COMMIT: and commit when the batch has succeeded
- *                8 IGNORE_ERROR: a refused operation leaves the transaction alive
- *                9 NOWAIT: a locked row is an error (635) instead of a wait
- *                10 DURABLE, with COMMIT: the answer waits until the commit's GCI is durable on all nodes
+ * request_info:  0-2 key_operation   3-4 lock_mode (reads)   5 START: first stateful operation of a
+ * transaction 6 EXECUTE: last of a batch, wants a TCKEYCONF   7 COMMIT: and commit when the batch
+ * has succeeded 8 IGNORE_ERROR: a refused operation leaves the transaction alive 9 NOWAIT: a locked
+ * row is an error (635) instead of a wait 10 DURABLE, with COMMIT: the answer waits until the
+ * commit's GCI is durable on all nodes
  *
- * A committed read (OP_READ + LOCK_COMMITTED) leaves no trace in TC: it never carries START, EXECUTE or COMMIT, and it is
- * answered by exactly one TRANSID_AI or TCKEYREF with its api_op, nothing else. tc_connect may be REF_NONE; when it is the
- * record of the running transaction `transid`, the read sees what that transaction has changed and had confirmed.
+ * A committed read (OP_READ + LOCK_COMMITTED) leaves no trace in TC: it never carries START,
+ * EXECUTE or COMMIT, and it is answered by exactly one TRANSID_AI or TCKEYREF with its api_op,
+ * nothing else. tc_connect may be REF_NONE; when it is the record of the running transaction
+ * `transid`, the read sees what that transaction has changed and had confirmed.
  */
 #define KEY_START        (1u << 5)
 #define KEY_EXECUTE      (1u << 6)
@@ -56,7 +59,8 @@ enum lock_mode { LOCK_SHARED = 0, LOCK_EXCLUSIVE = 1, LOCK_COMMITTED = 2 };
 #define KEY_NOWAIT       (1u << 9)
 #define KEY_DURABLE      (1u << 10)
 
-static inline uint32_t key_request_info(enum key_operation operation, enum lock_mode mode, uint32_t flags)
+static inline uint32_t key_request_info(enum key_operation operation, enum lock_mode mode,
+                                        uint32_t flags)
 {
     return (uint32_t)operation | (uint32_t)mode << 3 | flags;
 }
@@ -69,7 +73,8 @@ static inline enum lock_mode key_lock_mode(uint32_t request_info)
     return (enum lock_mode)(request_info >> 3 & 3u);
 }
 
-/* Sections: 0 KEY, 1 ATTRINFO (absent for delete, and for a locking read that wants no columns). Prio B. */
+/* Sections: 0 KEY, 1 ATTRINFO (absent for delete, and for a locking read that wants no columns).
+ * Prio B. */
 struct tckeyreq {
     uint32_t tc_connect;
     uint32_t api_op; /* Client's, returned in TRANSID_AI and TCKEYREF. */
@@ -82,8 +87,9 @@ struct tckeyreq {
 SIGNAL_STRUCT(tckeyreq, 7);
 
 /*
- * One per EXECUTE (success, or with IGNORE_ERROR after the single TCKEYREFs): all stateful operations sent since START
- * are done. Rows of locking reads come in TRANSID_AI, from other nodes perhaps later than this.
+ * One per EXECUTE (success, or with IGNORE_ERROR after the single TCKEYREFs): all stateful
+ * operations sent since START are done. Rows of locking reads come in TRANSID_AI, from other nodes
+ * perhaps later than this.
  */
 struct tckeyconf {
     uint32_t api_connect;
@@ -95,9 +101,12 @@ struct tckeyconf {
 };
 SIGNAL_STRUCT(tckeyconf, 6);
 #define KEYCONF_COMMITTED 1u
-#define KEYCONF_DURABLE   2u /* The level that the commit has reached: on disk, not only in the memory of all replicas. */
+#define KEYCONF_DURABLE                                                                            \
+    2u /* The level that the commit has reached: on disk, not only in the memory of all replicas.  \
+        */
 
-/* One operation was refused. Without IGNORE_ERROR a TCROLLBACKREP for the transaction comes instead of this. */
+/* One operation was refused. Without IGNORE_ERROR a TCROLLBACKREP for the transaction comes instead
+ * of this. */
 struct tckeyref {
     uint32_t api_op;
     uint32_t transid1;
@@ -151,7 +160,8 @@ struct tcrollbackref {
 };
 SIGNAL_STRUCT(tcrollbackref, 4);
 
-/* TC has aborted the transaction and freed everything; nothing of it is left. Answers the pending EXECUTE or COMMIT too. */
+/* TC has aborted the transaction and freed everything; nothing of it is left. Answers the pending
+ * EXECUTE or COMMIT too. */
 struct tcrollbackrep {
     uint32_t api_connect;
     uint32_t transid1;
@@ -161,7 +171,8 @@ struct tcrollbackrep {
 };
 SIGNAL_STRUCT(tcrollbackrep, 5);
 
-/* Rows, straight from LQH to the client: one for a key read; many of one fragment for a scan. Section 0: rows (attr.h). */
+/* Rows, straight from LQH to the client: one for a key read; many of one fragment for a scan.
+ * Section 0: rows (attr.h). */
 struct transid_ai {
     uint32_t api_op; /* Key operation's api_op, or the scan's api_scan. */
     uint32_t transid1;

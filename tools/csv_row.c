@@ -56,13 +56,20 @@ static bool ends_line(struct cursor *cursor, const char *p)
 static char unescape(char c)
 {
     switch (c) {
-    case '0': return '\0';
-    case 'b': return '\b';
-    case 'n': return '\n';
-    case 'r': return '\r';
-    case 't': return '\t';
-    case 'Z': return '\x1A';
-    default: return c;
+    case '0':
+        return '\0';
+    case 'b':
+        return '\b';
+    case 'n':
+        return '\n';
+    case 'r':
+        return '\r';
+    case 't':
+        return '\t';
+    case 'Z':
+        return '\x1A';
+    default:
+        return c;
     }
 }
 
@@ -139,7 +146,8 @@ static void read_unquoted(struct cursor *cursor, struct csv_field *field)
     const char *p = start;
 
     for (;; p++) {
-        while (p < cursor->end && format->stop[(uint8_t)*p] == 0) p++;
+        while (p < cursor->end && format->stop[(uint8_t)*p] == 0)
+            p++;
         if (p == cursor->end) break;
         if (format->escape != 0 && *p == format->escape) {
             read_slowly(cursor, field); /* From the start again; such fields are few. */
@@ -161,8 +169,8 @@ static void drop_cr(struct csv_row *row, const char *text)
 {
     struct csv_field *field = &row->fields[row->count - 1];
 
-    if (row->raw_size > 0 && text[row->raw_size - 1] == '\r' && !field->quoted &&
-        field->size > 0 && field->text[field->size - 1] == '\r')
+    if (row->raw_size > 0 && text[row->raw_size - 1] == '\r' && !field->quoted && field->size > 0 &&
+        field->text[field->size - 1] == '\r')
         field->size--;
 }
 

@@ -23,9 +23,9 @@ struct csv_format {
     char field_end[CSV_SEPARATOR_MAX]; /* At least one byte. */
     char line_end[CSV_SEPARATOR_MAX];
     uint32_t field_end_size, line_end_size;
-    char quote;       /* 0: none */
-    char escape;      /* 0: none */
-    bool cr_optional; /* A carriage return before line_end belongs to it. */
+    char quote;        /* 0: none */
+    char escape;       /* 0: none */
+    bool cr_optional;  /* A carriage return before line_end belongs to it. */
     uint8_t stop[256]; /* Made by csv_format_prepare: bytes at which an unquoted field may end. */
 };
 

@@ -11,21 +11,21 @@
 
 struct import_settings {
     struct tool tool;
-    struct csv_format format;    /* What options have set; */
+    struct csv_format format;                                /* What options have set; */
     bool field_end_set, line_end_set, quote_set, escape_set; /* the rest comes from the type. */
-    const char *input_type;      /* "csv", "tsv", NULL: by the file's name. */
-    const char *columns;         /* "a,b,@skipped", NULL: all in table order. */
-    const char *table;           /* NULL: by the file's name. */
-    const char *null_text;       /* An unquoted field like this is NULL; NULL: none. */
-    const char *rejects;         /* NULL: <table>.rej */
+    const char *input_type; /* "csv", "tsv", NULL: by the file's name. */
+    const char *columns;    /* "a,b,@skipped", NULL: all in table order. */
+    const char *table;      /* NULL: by the file's name. */
+    const char *null_text;  /* An unquoted field like this is NULL; NULL: none. */
+    const char *rejects;    /* NULL: <table>.rej */
     uint64_t ignore_lines;
     uint64_t rows_max;
     uint64_t rejects_limit;
-    uint32_t outstanding;        /* Rows on their way at a time. */
-    uint32_t temporary_max;      /* Tries of one row. */
+    uint32_t outstanding;   /* Rows on their way at a time. */
+    uint32_t temporary_max; /* Tries of one row. */
     uint32_t temporary_delay_ms;
-    uint32_t monitor_s;          /* Between two progress lines; 0: none. */
-    bool keep_going;             /* --continue */
+    uint32_t monitor_s; /* Between two progress lines; 0: none. */
+    bool keep_going;    /* --continue */
 };
 
 /* ---- Input: a file as a window that always holds whole rows ---- */
@@ -33,7 +33,7 @@ struct import_settings {
 struct import_input {
     int fd;
     char *buffer;
-    size_t start, used, room; /* Unread bytes are buffer[start .. used). */
+    size_t start, used, room;         /* Unread bytes are buffer[start .. used). */
     uint64_t bytes_read, bytes_total; /* Total 0: not known (a pipe). */
     bool at_end;
 };

@@ -14,12 +14,12 @@
 
 #include "tools/import.h"
 
-#define POLL_MS          100u
-#define RETRY_MS_MAX     1000u
-#define PROGRESS_MS      200u
-#define ROWS_PER_LOOK    256u /* Between two looks at the clock. */
-#define SKIPPED          UINT32_MAX
-#define BAR_WIDTH        30
+#define POLL_MS       100u
+#define RETRY_MS_MAX  1000u
+#define PROGRESS_MS   200u
+#define ROWS_PER_LOOK 256u /* Between two looks at the clock. */
+#define SKIPPED       UINT32_MAX
+#define BAR_WIDTH     30
 
 struct slot {
     struct load *load;
@@ -27,7 +27,7 @@ struct slot {
     uint8_t *row;
     char *raw;
     uint32_t raw_size, raw_room;
-    uint64_t number;   /* From 1, in the file. */
+    uint64_t number; /* From 1, in the file. */
     uint32_t tries;
     uint64_t due_ms;
 };
@@ -67,11 +67,21 @@ static void write_escaped(FILE *out, const char *text, uint32_t size)
 {
     for (uint32_t i = 0; i < size; i++) {
         switch (text[i]) {
-        case '\t': (void)fputs("\\t", out); break;
-        case '\n': (void)fputs("\\n", out); break;
-        case '\r': (void)fputs("\\r", out); break;
-        case '\\': (void)fputs("\\\\", out); break;
-        default: (void)putc(text[i], out); break;
+        case '\t':
+            (void)fputs("\\t", out);
+            break;
+        case '\n':
+            (void)fputs("\\n", out);
+            break;
+        case '\r':
+            (void)fputs("\\r", out);
+            break;
+        case '\\':
+            (void)fputs("\\\\", out);
+            break;
+        default:
+            (void)putc(text[i], out);
+            break;
         }
     }
 }
@@ -402,7 +412,8 @@ static bool choose_columns(struct load *load)
 
     ndb_table_describe(load->table, &info);
     if (load->settings->columns == NULL) {
-        for (uint32_t i = 0; i < info.columns; i++) load->columns[i] = i;
+        for (uint32_t i = 0; i < info.columns; i++)
+            load->columns[i] = i;
         load->column_count = info.columns;
         return true;
     }
@@ -428,13 +439,15 @@ static bool make_record(struct load *load)
         if (load->columns[i] == SKIPPED ||
             ndb_table_column(load->table, load->columns[i], &column) != 0)
             continue;
-        fields[count++] = (struct ndb_field){
-            .column_id = column.id, .offset = offset, .size = column.size,
-            .null_offset = column.nullable ? i / 8 : NDB_NOT_NULLABLE, .null_bit = i % 8};
+        fields[count++] =
+            (struct ndb_field){.column_id = column.id,
+                               .offset = offset,
+                               .size = column.size,
+                               .null_offset = column.nullable ? i / 8 : NDB_NOT_NULLABLE,
+                               .null_bit = i % 8};
         offset += column.size;
     }
-    load->record =
-        ndb_record_create(load->settings->tool.ndb, load->table, fields, count, offset);
+    load->record = ndb_record_create(load->settings->tool.ndb, load->table, fields, count, offset);
     free(fields);
     if (load->record == NULL) tool_print_error(ndb_error(load->settings->tool.ndb));
     return load->record != NULL;
@@ -503,8 +516,11 @@ int import_load(struct import_settings *settings, const char *path, const char *
 
     *totals = (struct import_totals){0};
     if (load == NULL) return TOOL_FAILED;
-    *load = (struct load){.settings = settings, .path = path, .rejects_path = rejects_path,
-                          .format = settings->format, .start_ms = now_ms()};
+    *load = (struct load){.settings = settings,
+                          .path = path,
+                          .rejects_path = rejects_path,
+                          .format = settings->format,
+                          .start_ms = now_ms()};
     load->bar = isatty(STDERR_FILENO) == 1;
     load->progress_ms = load->start_ms + (load->bar ? 0 : settings->monitor_s * 1000u);
     if (prepare(load, table_name)) {

@@ -7,7 +7,8 @@
 
 #include "tools/tool_common.h"
 
-#define FILE_SIZE_MAX (16u << 20) /* Far more than all tables of a cluster; catches a wrong file. */
+#define FILE_SIZE_MAX (16u << 20) /* Far more than all tables of a cluster; catches a wrong file.  \
+                                   */
 
 struct settings {
     struct tool tool;
@@ -25,8 +26,12 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     struct settings *settings = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &settings->tool; return 0;
-    case 'e': settings->execute = argument; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &settings->tool;
+        return 0;
+    case 'e':
+        settings->execute = argument;
+        return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0) argp_error(state, "only one file can be given");
         settings->file = argument;
@@ -35,7 +40,8 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         if ((settings->execute == NULL) == (settings->file == NULL))
             argp_error(state, "give either --execute or a file");
         return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -70,7 +76,8 @@ static void show_position(const char *all, const char *statement, const struct n
     const char *start = statement;
     uint32_t line = 1;
 
-    for (const char *p = all; p < statement; p++) line += *p == '\n';
+    for (const char *p = all; p < statement; p++)
+        line += *p == '\n';
     for (uint32_t i = 1; i < where->line && *start != '\0'; i++) {
         start += strcspn(start, "\n");
         start += *start == '\n';
@@ -130,10 +137,14 @@ int main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        options, read_option, "[FILE]",
+        options,
+        read_option,
+        "[FILE]",
         "Executes the CREATE TABLE statements of --execute or of a file (- is standard input), "
         "separated by semicolons. It stops at the first one that is refused.",
-        children, NULL, NULL};
+        children,
+        NULL,
+        NULL};
     struct settings settings = {0};
 
     tool_init(&settings.tool, "ndb_create_table");

@@ -30,13 +30,26 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
 
     (void)argument;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &settings->tool; return 0;
-    case 'p': settings->partitions = true; return 0;
-    case 'n': settings->nodes = true; return 0;
-    case 'x': settings->context = true; return 0;
-    case ARGP_KEY_ARGS: settings->first = state->next; return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "give at least one table"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &settings->tool;
+        return 0;
+    case 'p':
+        settings->partitions = true;
+        return 0;
+    case 'n':
+        settings->nodes = true;
+        return 0;
+    case 'x':
+        settings->context = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        settings->first = state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "give at least one table");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -79,8 +92,9 @@ static void print_options(const struct ndb_table_info *info)
     printf("Table options:%s%s%s\n", info->read_backup ? " readbackup" : "",
            info->fully_replicated ? (info->read_backup ? ", fullyreplicated" : " fullyreplicated")
                                   : "",
-           info->logging ? "" : (info->read_backup || info->fully_replicated ? ", nologging"
-                                                                             : " nologging"));
+           info->logging
+               ? ""
+               : (info->read_backup || info->fully_replicated ? ", nologging" : " nologging"));
 }
 
 static void print_table(const struct settings *settings, const struct ndb_table *table,
@@ -253,8 +267,8 @@ static int describe(struct settings *settings, const char *name, cJSON *list)
 int main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {options, read_option, "TABLE...", "Describes tables.",
-                                     children, NULL, NULL};
+    static const struct argp argp = {options,  read_option, "TABLE...", "Describes tables.",
+                                     children, NULL,        NULL};
     struct settings settings = {0};
     int code = TOOL_OK;
 

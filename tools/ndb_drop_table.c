@@ -15,19 +15,27 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
 
     (void)argument;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &settings->tool; return 0;
-    case ARGP_KEY_ARGS: settings->first = state->next; return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "give at least one table"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &settings->tool;
+        return 0;
+    case ARGP_KEY_ARGS:
+        settings->first = state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "give at least one table");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
 int main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        .parser = read_option, .args_doc = "TABLE...", .children = children,
-        .doc = "Drops tables with all their rows."};
+    static const struct argp argp = {.parser = read_option,
+                                     .args_doc = "TABLE...",
+                                     .children = children,
+                                     .doc = "Drops tables with all their rows."};
     struct settings settings = {0};
 
     tool_init(&settings.tool, "ndb_drop_table");

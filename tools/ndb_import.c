@@ -6,9 +6,9 @@
 
 #include "tools/import.h"
 
-#define PATH_SIZE        4200
-#define OUTSTANDING_MAX  65536u
-#define MEGABYTE         (1024.0 * 1024.0)
+#define PATH_SIZE       4200
+#define OUTSTANDING_MAX 65536u
+#define MEGABYTE        (1024.0 * 1024.0)
 
 struct settings {
     struct import_settings import;
@@ -17,19 +17,37 @@ struct settings {
 };
 
 enum {
-    KEY_FIELD_END = TOOL_KEY_OWN, KEY_QUOTE, KEY_ESCAPE, KEY_LINE_END, KEY_IGNORE, KEY_CSVOPT,
-    KEY_COLUMNS, KEY_WORKERS, KEY_BATCH, KEY_CONTINUE, KEY_REJECTS, KEY_REJECTS_LIMIT,
-    KEY_MAX_ROWS, KEY_MONITOR, KEY_TYPE, KEY_TABLE, KEY_NULL, KEY_TEMPERRORS, KEY_TEMPDELAY
+    KEY_FIELD_END = TOOL_KEY_OWN,
+    KEY_QUOTE,
+    KEY_ESCAPE,
+    KEY_LINE_END,
+    KEY_IGNORE,
+    KEY_CSVOPT,
+    KEY_COLUMNS,
+    KEY_WORKERS,
+    KEY_BATCH,
+    KEY_CONTINUE,
+    KEY_REJECTS,
+    KEY_REJECTS_LIMIT,
+    KEY_MAX_ROWS,
+    KEY_MONITOR,
+    KEY_TYPE,
+    KEY_TABLE,
+    KEY_NULL,
+    KEY_TEMPERRORS,
+    KEY_TEMPDELAY
 };
 
 static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "Format of the files:", 1},
     {"input-type", KEY_TYPE, "csv|tsv", 0,
      "csv: comma, optional double quotes, backslash escapes; tsv: TAB, backslash escapes. Default "
-     "csv for files named *.csv, else tsv. The options below change single items.", 1},
+     "csv for files named *.csv, else tsv. The options below change single items.",
+     1},
     {"csvopt", KEY_CSVOPT, "LETTERS", 0,
      "c fields end with a comma, q optional double quotes, n lines end with \\n, r with \\r\\n, "
-     "d nothing else", 1},
+     "d nothing else",
+     1},
     {"fields-terminated-by", KEY_FIELD_END, "TEXT", 0, "\\t, \\n, \\r, \\\\, \\xHH are known", 1},
     {"fields-optionally-enclosed-by", KEY_QUOTE, "CHAR", 0, "quote; empty: none", 1},
     {"fields-escaped-by", KEY_ESCAPE, "CHAR", 0, "escape character; empty: none", 1},
@@ -37,7 +55,8 @@ static const struct argp_option options[] = {
     {"ignore-lines", KEY_IGNORE, "N", 0, "skip the first N rows", 1},
     {"null", KEY_NULL, "TEXT", 0,
      "an unquoted field of this text is NULL, too (escape and N always is; without an escape "
-     "character the default is NULL)", 1},
+     "character the default is NULL)",
+     1},
     {NULL, 0, NULL, 0, "What goes where:", 2},
     {"table", KEY_TABLE, "NAME", 0, "the table (default: the file's name without extension)", 2},
     {"columns", KEY_COLUMNS, "A,B,...", 0,
@@ -102,8 +121,10 @@ static void read_csvopt(struct import_settings *import, const char *letters,
                            &import->format.line_end_size, "--csvopt", state);
             import->line_end_set = true;
             break;
-        case 'd': break;
-        default: argp_error(state, "--csvopt knows the letters c, d, n, q and r, not '%c'", *p);
+        case 'd':
+            break;
+        default:
+            argp_error(state, "--csvopt knows the letters c, d, n, q and r, not '%c'", *p);
         }
     }
 }
@@ -120,15 +141,17 @@ static bool read_format_option(struct import_settings *import, int key, char *ar
             argp_error(state, "--input-type must be csv or tsv, not '%s'", argument);
         import->input_type = argument;
         return true;
-    case KEY_CSVOPT: read_csvopt(import, argument, state); return true;
+    case KEY_CSVOPT:
+        read_csvopt(import, argument, state);
+        return true;
     case KEY_FIELD_END:
         read_separator(argument, format->field_end, &format->field_end_size,
                        "--fields-terminated-by", state);
         import->field_end_set = true;
         return true;
     case KEY_LINE_END:
-        read_separator(argument, format->line_end, &format->line_end_size,
-                       "--lines-terminated-by", state);
+        read_separator(argument, format->line_end, &format->line_end_size, "--lines-terminated-by",
+                       state);
         import->line_end_set = true;
         return true;
     case KEY_QUOTE:
@@ -139,11 +162,14 @@ static bool read_format_option(struct import_settings *import, int key, char *ar
         format->escape = read_character(argument, "--fields-escaped-by", state);
         import->escape_set = true;
         return true;
-    case KEY_NULL: import->null_text = argument; return true;
+    case KEY_NULL:
+        import->null_text = argument;
+        return true;
     case KEY_IGNORE:
         import->ignore_lines = tool_number(argument, 0, UINT64_MAX, "--ignore-lines", state);
         return true;
-    default: return false;
+    default:
+        return false;
     }
 }
 
@@ -154,20 +180,29 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
 
     if (read_format_option(import, key, argument, state)) return 0;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &import->tool; return 0;
-    case KEY_TABLE: import->table = argument; return 0;
-    case KEY_COLUMNS: import->columns = argument; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &import->tool;
+        return 0;
+    case KEY_TABLE:
+        import->table = argument;
+        return 0;
+    case KEY_COLUMNS:
+        import->columns = argument;
+        return 0;
     case KEY_MAX_ROWS:
         import->rows_max = tool_number(argument, 0, UINT64_MAX, "--max-rows", state);
         return 0;
-    case KEY_CONTINUE: import->keep_going = true; return 0;
-    case KEY_REJECTS: import->rejects = argument; return 0;
+    case KEY_CONTINUE:
+        import->keep_going = true;
+        return 0;
+    case KEY_REJECTS:
+        import->rejects = argument;
+        return 0;
     case KEY_REJECTS_LIMIT:
         import->rejects_limit = tool_number(argument, 0, UINT64_MAX, "--rejects-limit", state);
         return 0;
     case KEY_TEMPERRORS:
-        import->temporary_max =
-            (uint32_t)tool_number(argument, 0, 1000000, "--temperrors", state);
+        import->temporary_max = (uint32_t)tool_number(argument, 0, 1000000, "--temperrors", state);
         return 0;
     case KEY_TEMPDELAY:
         import->temporary_delay_ms =
@@ -188,8 +223,11 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         if ((import->table != NULL || import->rejects != NULL) && state->argc - state->next > 2)
             argp_error(state, "--table and --rejects are for one file");
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "give a database and a file"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "give a database and a file");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -268,14 +306,20 @@ int main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&tool_argp, 0, "Connection:", 5}, {0}};
     static const struct argp argp = {
-        options, read_option, "DATABASE FILE...",
+        options,
+        read_option,
+        "DATABASE FILE...",
         "Loads CSV and TSV files (- is standard input) into tables. It stops at the first row that "
         "is rejected, unless --continue is given. The exit code is 0 when all rows were imported.",
-        children, NULL, NULL};
-    struct settings settings = {
-        .import = {.rows_max = UINT64_MAX, .rejects_limit = UINT64_MAX, .temporary_max = 100,
-                   .temporary_delay_ms = 10},
-        .workers = 8, .batch = 256};
+        children,
+        NULL,
+        NULL};
+    struct settings settings = {.import = {.rows_max = UINT64_MAX,
+                                           .rejects_limit = UINT64_MAX,
+                                           .temporary_max = 100,
+                                           .temporary_delay_ms = 10},
+                                .workers = 8,
+                                .batch = 256};
     struct import_settings *import = &settings.import;
     int code = TOOL_OK;
 

@@ -33,49 +33,64 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct reader *reader = state->input;
     switch (key) {
-    case KEY_CHECK: reader->check = true; return 0;
-    case KEY_RECORDS: reader->records = true; return 0;
+    case KEY_CHECK:
+        reader->check = true;
+        return 0;
+    case KEY_RECORDS:
+        reader->records = true;
+        return 0;
     case KEY_FORMAT:
         reader->json = strcmp(arg, "json") == 0;
-        if (!reader->json && strcmp(arg, "text") != 0) argp_error(state, "--format is text or json");
+        if (!reader->json && strcmp(arg, "text") != 0)
+            argp_error(state, "--format is text or json");
         return 0;
     case ARGP_KEY_ARGS:
         reader->files = state->argv + state->next;
         reader->file_count = state->argc - state->next;
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_usage(state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_NO_ARGS:
+        argp_usage(state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
-static void print_page(const struct reader *reader, const char *name, const struct redo_page_head *head, bool next)
+static void print_page(const struct reader *reader, const char *name,
+                       const struct redo_page_head *head, bool next)
 {
     if (reader->check) return;
-    const char *form =
-        reader->json ? "{\"page\":{\"file\":\"%s\",\"block\":%u,\"lsn\":%llu,\"incarnation\":%u,\"words\":%u,\"first\":%u,"
-                       "\"gci_before\":%u,\"gci_max\":%u,\"synced\":%llu,\"continues\":%s}}\n"
-                     : "%s block %u: page %llu, incarnation %u, %u words, first record at %u, GCI %u..%u, durable up to "
-                       "page %llu, continues: %s\n";
-    printf(form, name, head->block, (unsigned long long)redo_lsn(head), head->incarnation, head->words, head->first,
-           head->gci_before, head->gci_max, (unsigned long long)redo_synced(head), next ? "true" : "false");
+    const char *form = reader->json
+                           ? "{\"page\":{\"file\":\"%s\",\"block\":%u,\"lsn\":%llu,\"incarnation\":"
+                             "%u,\"words\":%u,\"first\":%u,"
+                             "\"gci_before\":%u,\"gci_max\":%u,\"synced\":%llu,\"continues\":%s}}\n"
+                           : "%s block %u: page %llu, incarnation %u, %u words, first record at "
+                             "%u, GCI %u..%u, durable up to "
+                             "page %llu, continues: %s\n";
+    printf(form, name, head->block, (unsigned long long)redo_lsn(head), head->incarnation,
+           head->words, head->first, head->gci_before, head->gci_max,
+           (unsigned long long)redo_synced(head), next ? "true" : "false");
 }
 
 static void print_record(const struct reader *reader, const struct redo_record *record)
 {
-    static const char *const kinds[] = {[REDO_INSERT] = "insert", [REDO_UPDATE] = "update", [REDO_DELETE] = "delete"};
-    const char *form = reader->json
-                           ? "{\"record\":{\"kind\":\"%s\",\"table\":%u,\"version\":%u,\"fragment\":%u,\"gci\":%u,"
-                             "\"epoch_low\":%u,\"row\":%u,\"hash\":%u,\"words\":%u}}\n"
-                           : "    %s table %u version %u fragment %u, epoch %u/%u, row %u, hash %u, %u words\n";
-    printf(form, kinds[record->kind], record->table_id, record->version, record->fragment_id, record->gci_hi,
-           record->gci_lo, record->row, record->hash, record->pair_words);
+    static const char *const kinds[] = {
+        [REDO_INSERT] = "insert", [REDO_UPDATE] = "update", [REDO_DELETE] = "delete"};
+    const char *form =
+        reader->json
+            ? "{\"record\":{\"kind\":\"%s\",\"table\":%u,\"version\":%u,\"fragment\":%u,\"gci\":%u,"
+              "\"epoch_low\":%u,\"row\":%u,\"hash\":%u,\"words\":%u}}\n"
+            : "    %s table %u version %u fragment %u, epoch %u/%u, row %u, hash %u, %u words\n";
+    printf(form, kinds[record->kind], record->table_id, record->version, record->fragment_id,
+           record->gci_hi, record->gci_lo, record->row, record->hash, record->pair_words);
 }
 
 static void print_fault(struct reader *reader, const char *name, uint32_t block, const char *what)
 {
     reader->faults++;
-    printf(reader->json ? "{\"damage\":{\"file\":\"%s\",\"offset\":%llu,\"kind\":\"%s\"}}\n" : "%s offset %llu: %s\n", name,
-           (unsigned long long)block * REDO_BLOCK_BYTES, what);
+    printf(reader->json ? "{\"damage\":{\"file\":\"%s\",\"offset\":%llu,\"kind\":\"%s\"}}\n"
+                        : "%s offset %llu: %s\n",
+           name, (unsigned long long)block * REDO_BLOCK_BYTES, what);
 }
 
 /* False: the records of the page are malformed. */
@@ -91,7 +106,8 @@ static bool read_records(struct reader *reader, struct redo_reader *records, con
     return more == 0;
 }
 
-static void read_pages(struct reader *reader, const char *name, const uint32_t *words, uint32_t blocks)
+static void read_pages(struct reader *reader, const char *name, const uint32_t *words,
+                       uint32_t blocks)
 {
     static struct redo_reader records;
     struct redo_chain chain = {.lsn = 0};
@@ -103,7 +119,8 @@ static void read_pages(struct reader *reader, const char *name, const uint32_t *
         const struct redo_place place = {.file = head.file, .block = block};
         enum redo_fault fault = redo_page_verify(page, (blocks - block) * REDO_BLOCK_WORDS, &place);
         if (fault != REDO_GOOD) {
-            /* A page that begins damaged is told once, not for each of its blocks; former laps leave halves behind. */
+            /* A page that begins damaged is told once, not for each of its blocks; former laps
+             * leave halves behind. */
             if (fault != REDO_EMPTY && fault != REDO_NO_PAGE && !in_damage)
                 print_fault(reader, name, block, redo_fault_name(fault));
             in_damage = fault != REDO_EMPTY;
@@ -144,7 +161,8 @@ static bool read_file(struct reader *reader, const char *name)
         fprintf(stderr, "%s: could not be read\n", name);
     } else {
         if ((unsigned long)size % REDO_BLOCK_BYTES != 0)
-            print_fault(reader, name, (uint32_t)((unsigned long)size / REDO_BLOCK_BYTES), "file is cut off");
+            print_fault(reader, name, (uint32_t)((unsigned long)size / REDO_BLOCK_BYTES),
+                        "file is cut off");
         read_pages(reader, name, words, (uint32_t)((unsigned long)size / REDO_BLOCK_BYTES));
     }
     free(words);
@@ -154,18 +172,25 @@ static bool read_file(struct reader *reader, const char *name)
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
-        options, parse, "FILE...",
-        "Prints and verifies files of the redo log (REDO/part<n>/file<n> of a data node). Give the files of a part in "
-        "their order. After a crash the last page may be damaged: it was not durable.\vExit code 0: all pages are good; "
+        options,
+        parse,
+        "FILE...",
+        "Prints and verifies files of the redo log (REDO/part<n>/file<n> of a data node). Give the "
+        "files of a part in "
+        "their order. After a crash the last page may be damaged: it was not durable.\vExit code "
+        "0: all pages are good; "
         "1: damaged pages, or a file could not be read; 2: wrong arguments.",
-        NULL, NULL, NULL};
+        NULL,
+        NULL,
+        NULL};
     struct reader reader = {0};
     bool good = true;
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, &reader);
     for (int i = 0; i < reader.file_count; i++)
         good = read_file(&reader, reader.files[i]) && good;
-    printf(reader.json ? "{\"sum\":{\"pages\":%u,\"records\":%llu,\"damaged\":%u}}\n" : "%u pages, %llu records, %u damaged\n",
+    printf(reader.json ? "{\"sum\":{\"pages\":%u,\"records\":%llu,\"damaged\":%u}}\n"
+                       : "%u pages, %llu records, %u damaged\n",
            reader.pages, (unsigned long long)reader.record_count, reader.faults);
     if (fflush(stdout) != 0) return 1;
     return good && reader.faults == 0 ? 0 : 1;

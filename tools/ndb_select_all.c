@@ -37,24 +37,39 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     struct settings *settings = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &settings->tool; return 0;
-    case 'D': settings->delimiter = argument; return 0;
-    case 'h': settings->header = tool_number(argument, 0, 1, "--header", state) != 0; return 0;
-    case 'x': settings->hex = true; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &settings->tool;
+        return 0;
+    case 'D':
+        settings->delimiter = argument;
+        return 0;
+    case 'h':
+        settings->header = tool_number(argument, 0, 1, "--header", state) != 0;
+        return 0;
+    case 'x':
+        settings->hex = true;
+        return 0;
     case KEY_LIMIT:
         settings->limit = tool_number(argument, 0, UINT64_MAX, "--limit", state);
         return 0;
     case 'p':
         settings->parallelism = (uint32_t)tool_number(argument, 0, 10000, "--parallelism", state);
         return 0;
-    case 'l': settings->lock = tool_lock_mode(argument, state); return 0;
-    case KEY_CSV: settings->csv = true; return 0;
+    case 'l':
+        settings->lock = tool_lock_mode(argument, state);
+        return 0;
+    case KEY_CSV:
+        settings->csv = true;
+        return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0) argp_error(state, "only one table can be given");
         settings->table = argument;
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "give a table"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "give a table");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -101,7 +116,8 @@ static void print_csv_text(const struct ndb_column_info *column, const char *val
     uint32_t length = size - column->prefix_bytes;
 
     if (column->type == NDB_CHAR) {
-        while (length > 0 && content[length - 1] == ' ') length--;
+        while (length > 0 && content[length - 1] == ' ')
+            length--;
     }
     (void)putchar('"');
     for (uint32_t i = 0; i < length; i++) {
@@ -127,8 +143,8 @@ static bool print_value(const struct settings *settings, const struct output *ou
         print_csv_text(column, value, size);
         return true;
     }
-    int length = ndb_value_print(output->table, id, value, size, flags, output->text,
-                                 output->text_size + 1);
+    int length =
+        ndb_value_print(output->table, id, value, size, flags, output->text, output->text_size + 1);
     if (length < 0) return false;
     if (!settings->csv || (column->type != NDB_BINARY && column->type != NDB_VARBINARY &&
                            column->type != NDB_LONGVARBINARY)) {
@@ -153,8 +169,8 @@ static int print_rows(const struct settings *settings, const struct output *outp
 {
     struct ndb_scan_options scan_options = {.lock = settings->lock,
                                             .parallelism = settings->parallelism};
-    struct ndb_scan *scan = ndb_scan_start_columns(settings->tool.ndb, output->table, NULL, 0,
-                                                   &scan_options, 0);
+    struct ndb_scan *scan =
+        ndb_scan_start_columns(settings->tool.ndb, output->table, NULL, 0, &scan_options, 0);
     const void *row;
     int more = 1;
 
@@ -216,8 +232,8 @@ static int select_all(struct settings *settings)
 int main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {options, read_option, "TABLE", "Prints the rows of a table.",
-                                     children, NULL, NULL};
+    static const struct argp argp = {options,  read_option, "TABLE", "Prints the rows of a table.",
+                                     children, NULL,        NULL};
     static char buffer[OUTPUT_BUFFER];
     struct settings settings = {.header = true, .limit = UINT64_MAX, .lock = NDB_COMMITTED_READ};
 

@@ -26,14 +26,23 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     struct settings *settings = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &settings->tool; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &settings->tool;
+        return 0;
     case 'p':
         settings->parallelism = (uint32_t)tool_number(argument, 0, 10000, "--parallelism", state);
         return 0;
-    case 'l': settings->lock = tool_lock_mode(argument, state); return 0;
-    case ARGP_KEY_ARGS: settings->first = state->next; return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "give at least one table"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    case 'l':
+        settings->lock = tool_lock_mode(argument, state);
+        return 0;
+    case ARGP_KEY_ARGS:
+        settings->first = state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "give at least one table");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -58,7 +67,8 @@ static int count_locked(const struct settings *settings, struct ndb_table *table
     }
     const void *row;
     int more;
-    for (*rows = 0; (more = ndb_scan_next(scan, &row, 0)) == 1;) (*rows)++;
+    for (*rows = 0; (more = ndb_scan_next(scan, &row, 0)) == 1;)
+        (*rows)++;
     if (more < 0) *error = *ndb_scan_error(scan);
     ndb_scan_close(scan);
     return more;
@@ -114,8 +124,8 @@ static int count_all(struct settings *settings, int argc, char **argv, cJSON *li
 int main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {options, read_option, "TABLE...",
-                                     "Counts the rows of tables.", children, NULL, NULL};
+    static const struct argp argp = {
+        options, read_option, "TABLE...", "Counts the rows of tables.", children, NULL, NULL};
     struct settings settings = {.lock = NDB_COMMITTED_READ};
 
     tool_init(&settings.tool, "ndb_select_count");

@@ -30,10 +30,18 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     struct settings *settings = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &settings->tool; return 0;
-    case 'd': settings->database = argument; return 0;
-    case 'f': settings->fully_qualified = true; return 0;
-    case 'p': settings->parsable = true; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &settings->tool;
+        return 0;
+    case 'd':
+        settings->database = argument;
+        return 0;
+    case 'f':
+        settings->fully_qualified = true;
+        return 0;
+    case 'p':
+        settings->parsable = true;
+        return 0;
     case 'l':
         settings->loops = (uint32_t)tool_number(argument, 1, 1000000, "--loops", state);
         return 0;
@@ -41,14 +49,15 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         if (state->arg_num > 0) argp_error(state, "only one table can be given");
         settings->table = argument;
         return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
 static const char *state_name(uint32_t state)
 {
     static const char *const names[] = {"Offline", "Offline", "Building", "Dropping",
-                                        "Online", "Backup", "Broken"};
+                                        "Online",  "Backup",  "Broken"};
 
     return state < sizeof(names) / sizeof(names[0]) ? names[state] : "Unknown";
 }
@@ -120,8 +129,8 @@ static void print_heading(const struct settings *settings)
     if (settings->fully_qualified) {
         printf("%-5s %-20s %-8s %-7s %s\n", "id", "type", "state", "logging", "name");
     } else {
-        printf("%-5s %-20s %-8s %-7s %-12s %-8s %s\n", "id", "type", "state", "logging",
-               "database", "schema", "name");
+        printf("%-5s %-20s %-8s %-7s %-12s %-8s %s\n", "id", "type", "state", "logging", "database",
+               "schema", "name");
     }
 }
 
@@ -159,8 +168,8 @@ static int show(const struct settings *settings)
 int main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {options, read_option, "[TABLE]",
-                                     "Lists the tables of the cluster.", children, NULL, NULL};
+    static const struct argp argp = {
+        options, read_option, "[TABLE]", "Lists the tables of the cluster.", children, NULL, NULL};
     struct settings settings = {.loops = 1};
 
     tool_init(&settings.tool, "ndb_show_tables");

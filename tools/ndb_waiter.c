@@ -10,16 +10,16 @@
 #include "ndb/mgm.h"
 #include "tools/tool_common.h"
 
-#define POLL_MS        50 /* Between two looks at the cluster. */
-#define CALL_MS        5000u
-#define TIMEOUT_S_MAX  1000000u
+#define POLL_MS       50 /* Between two looks at the cluster. */
+#define CALL_MS       5000u
+#define TIMEOUT_S_MAX 1000000u
 
 struct settings {
     struct tool tool;
     enum ndb_mgm_node_status wanted;
     uint32_t timeout_s;
     uint32_t verbose;
-    bool waited[NDB_MGM_NODES_MAX + 1]; /* --wait-nodes */
+    bool waited[NDB_MGM_NODES_MAX + 1];   /* --wait-nodes */
     bool left_out[NDB_MGM_NODES_MAX + 1]; /* --nowait-nodes */
     bool has_waited, has_left_out;
 };
@@ -50,13 +50,20 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     struct settings *settings = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &settings->tool; return 0;
-    case 'n': settings->wanted = NDB_MGM_STATUS_NO_CONTACT; return 0;
-    case KEY_NOT_STARTED: settings->wanted = NDB_MGM_STATUS_NOT_STARTED; return 0;
-    case KEY_SINGLE_USER: settings->wanted = NDB_MGM_STATUS_SINGLEUSER; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &settings->tool;
+        return 0;
+    case 'n':
+        settings->wanted = NDB_MGM_STATUS_NO_CONTACT;
+        return 0;
+    case KEY_NOT_STARTED:
+        settings->wanted = NDB_MGM_STATUS_NOT_STARTED;
+        return 0;
+    case KEY_SINGLE_USER:
+        settings->wanted = NDB_MGM_STATUS_SINGLEUSER;
+        return 0;
     case 't':
-        settings->timeout_s =
-            (uint32_t)tool_number(argument, 0, TIMEOUT_S_MAX, "--timeout", state);
+        settings->timeout_s = (uint32_t)tool_number(argument, 0, TIMEOUT_S_MAX, "--timeout", state);
         return 0;
     case 'w':
         settings->has_waited = true;
@@ -69,12 +76,15 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case 'v':
         settings->verbose = (uint32_t)tool_number(argument, 0, 2, "--verbose", state);
         return 0;
-    case ARGP_KEY_ARG: argp_error(state, "takes no argument: '%s'", argument); return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "takes no argument: '%s'", argument);
+        return 0;
     case ARGP_KEY_END:
         if (settings->has_waited && settings->has_left_out)
             argp_error(state, "--wait-nodes and --nowait-nodes exclude each other");
         return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -208,11 +218,11 @@ int main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        options, read_option, NULL,
-        "Waits until all data nodes are started, or in the state that an option names.",
-        children, NULL, NULL};
-    struct settings settings = {
-        .wanted = NDB_MGM_STATUS_STARTED, .timeout_s = 120, .verbose = 1};
+        options,  read_option,
+        NULL,     "Waits until all data nodes are started, or in the state that an option names.",
+        children, NULL,
+        NULL};
+    struct settings settings = {.wanted = NDB_MGM_STATUS_STARTED, .timeout_s = 120, .verbose = 1};
 
     tool_init(&settings.tool, "ndb_waiter");
     if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-#define NODE_ID_MAX      255u
-#define GRACE_MS         2000u /* For the rest, when the first data node is ready. */
-#define CONNECT_MS_MIN   1000u
-#define DATABASE_MAX     64u
+#define NODE_ID_MAX    255u
+#define GRACE_MS       2000u /* For the rest, when the first data node is ready. */
+#define CONNECT_MS_MIN 1000u
+#define DATABASE_MAX   64u
 
 enum { KEY_NODE_ID = 0x800, KEY_RETRIES, KEY_DELAY, KEY_FORMAT };
 
@@ -46,7 +46,8 @@ uint64_t tool_number(const char *text, uint64_t min, uint64_t max, const char *o
 
 enum ndb_lock_mode tool_lock_mode(const char *text, struct argp_state *state)
 {
-    static const enum ndb_lock_mode modes[] = {NDB_COMMITTED_READ, NDB_LOCK_SHARED, NDB_LOCK_EXCLUSIVE};
+    static const enum ndb_lock_mode modes[] = {NDB_COMMITTED_READ, NDB_LOCK_SHARED,
+                                               NDB_LOCK_EXCLUSIVE};
     return modes[tool_number(text, 0, 2, "--lock", state)];
 }
 
@@ -55,7 +56,9 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     struct tool *tool = state->input;
 
     switch (key) {
-    case 'c': tool->connect_string = argument; return 0;
+    case 'c':
+        tool->connect_string = argument;
+        return 0;
     case 'd':
         if (strlen(argument) == 0 || strlen(argument) > DATABASE_MAX)
             argp_error(state, "--database must have 1 to %u characters", DATABASE_MAX);
@@ -70,15 +73,15 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
                             : (int)tool_number(argument, 0, 100000, "--connect-retries", state);
         return 0;
     case KEY_DELAY:
-        tool->delay_s =
-            (uint32_t)tool_number(argument, 0, 3600, "--connect-retry-delay", state);
+        tool->delay_s = (uint32_t)tool_number(argument, 0, 3600, "--connect-retry-delay", state);
         return 0;
     case KEY_FORMAT:
         tool->format = strcmp(argument, "json") == 0 ? TOOL_JSON : TOOL_TEXT;
         if (tool->format == TOOL_TEXT && strcmp(argument, "text") != 0)
             argp_error(state, "--format must be text or json, not '%s'", argument);
         return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 

@@ -15,21 +15,21 @@
 
 enum tool_exit { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_NOT_CONNECTED = 3 };
 
-#define TOOL_DATABASE     "TEST_DB"
-#define TOOL_TIMEOUT_MS   30000u /* For dictionary calls, and for each fetch of a scan. */
-#define TOOL_READY_MS     30000u /* Longest wait for the data nodes. */
-#define TOOL_RETRIES      100    /* Of a scan that met a temporary error, */
-#define TOOL_RETRY_MS     50     /* with this pause. */
-#define TOOL_KEY_OWN      0x1000 /* Option keys of a tool's own parser start here. */
+#define TOOL_DATABASE   "TEST_DB"
+#define TOOL_TIMEOUT_MS 30000u /* For dictionary calls, and for each fetch of a scan. */
+#define TOOL_READY_MS   30000u /* Longest wait for the data nodes. */
+#define TOOL_RETRIES    100    /* Of a scan that met a temporary error, */
+#define TOOL_RETRY_MS   50     /* with this pause. */
+#define TOOL_KEY_OWN    0x1000 /* Option keys of a tool's own parser start here. */
 
 enum tool_format { TOOL_TEXT, TOOL_JSON };
 
 struct tool {
-    const char *name;     /* Also the name shown by the cluster. */
+    const char *name; /* Also the name shown by the cluster. */
     const char *connect_string;
     const char *database;
     uint32_t node_id;
-    int retries;          /* -1: for ever. */
+    int retries; /* -1: for ever. */
     uint32_t delay_s;
     enum tool_format format;
     struct ndb_cluster_connection *connection;

@@ -1,4 +1,5 @@
-/* backup.c -- creates BACKUP, walks the fragments of a round, answers DIH, hands NDBFS's answers on. */
+/* backup.c -- creates BACKUP, walks the fragments of a round, answers DIH, hands NDBFS's answers
+ * on. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/backup/backup_state.h"
 #include "signals/errors.h"
@@ -23,7 +24,8 @@ struct backup_frag *backup_frag_find(struct backup *backup, uint32_t table_id, u
     return NULL;
 }
 
-static struct backup_frag *frag_add(struct backup *backup, uint32_t table_id, uint32_t version, uint32_t fragment_id)
+static struct backup_frag *frag_add(struct backup *backup, uint32_t table_id, uint32_t version,
+                                    uint32_t fragment_id)
 {
     struct backup_frag *frag = table_id < backup->table_count ? pool_seize(&backup->frags) : NULL;
     if (frag == NULL) return NULL;
@@ -44,7 +46,8 @@ void backup_frag_release(struct backup *backup, struct backup_frag *frag)
     pool_release(&backup->frags, frag);
 }
 
-struct lcp_ident backup_ident(const struct block *block, uint32_t table_id, uint32_t version, uint32_t fragment_id)
+struct lcp_ident backup_ident(const struct block *block, uint32_t table_id, uint32_t version,
+                              uint32_t fragment_id)
 {
     const struct node_config *config = block_config(block);
     return (struct lcp_ident){.cluster_lo = (uint32_t)config->cluster_id,
@@ -72,12 +75,14 @@ bool backup_frag_restored(struct block *block, const struct lcp_ctl *ctl)
     return true;
 }
 
-bool backup_knows_file(struct block *block, uint32_t table_id, uint32_t fragment_id, uint32_t seq, bool is_ctl)
+bool backup_knows_file(struct block *block, uint32_t table_id, uint32_t fragment_id, uint32_t seq,
+                       bool is_ctl)
 {
     const struct backup_frag *frag = backup_frag_find(backup_of(block), table_id, fragment_id);
     if (frag == NULL || frag->number == 0) return false;
     if (is_ctl) return true;
-    return frag->file_count > 0 && seq >= frag->file[0].seq && seq <= frag->file[frag->file_count - 1u].seq;
+    return frag->file_count > 0 && seq >= frag->file[0].seq &&
+           seq <= frag->file[frag->file_count - 1u].seq;
 }
 
 void backup_table_dropped(struct block *block, uint32_t table_id)
@@ -109,7 +114,8 @@ void backup_round_begin(struct backup *backup, uint32_t sender, const struct lcp
 {
     ndbrequire(backup->state == BACKUP_IDLE); /* DIH has one round at a time. */
     jam();
-    backup->round = (struct backup_round){.sender = sender, .lcp_id = req->lcp_id, .start_gci = req->start_gci};
+    backup->round =
+        (struct backup_round){.sender = sender, .lcp_id = req->lcp_id, .start_gci = req->start_gci};
     backup->tokens = 0;
     backup->tokens_ms = now_ms(&backup->block);
     backup->state = BACKUP_FINDING;
@@ -190,7 +196,8 @@ static bool memory_make(struct backup *backup)
     pool_init(&backup->frags, arena, RG_SCHEMA, sizeof(struct backup_frag), POOL_INDEX_MAX);
     if (zip == NULL || backup->buffer[0] == NULL || backup->buffer[1] == NULL) return false;
     backup->zip = lcp_zip_init(zip, lcp_zip_size());
-    return backup->zip != NULL && backup->raw != NULL && backup->ctl != NULL && backup->table != NULL;
+    return backup->zip != NULL && backup->raw != NULL && backup->ctl != NULL &&
+           backup->table != NULL;
 }
 
 static void backup_exec_READ_CONFIG_REQ(struct block *block, const struct signal *sig)
@@ -200,7 +207,8 @@ static void backup_exec_READ_CONFIG_REQ(struct block *block, const struct signal
     jam();
     if (block_config(block)->diskless == 0) {
         if (!memory_make(backup))
-            node_fail(EXIT_RESOURCE_ALLOC, __FILE__, __LINE__, "no memory for the checkpoint writer");
+            node_fail(EXIT_RESOURCE_ALLOC, __FILE__, __LINE__,
+                      "no memory for the checkpoint writer");
         backup->tup = (struct tup *)(void *)block_neighbour(block, BLOCK_DBTUP);
         backup->lqh = block_neighbour(block, BLOCK_DBLQH);
         ndbrequire(backup->tup != NULL);
@@ -243,9 +251,15 @@ static void backup_exec_CONTINUEB(struct block *block, const struct signal *sig)
     struct backup *backup = backup_of(block);
     if (SIG_PAYLOAD(sig, backup_continueb)->serial != backup->serial) return;
     switch ((enum backup_state)backup->state) {
-    case BACKUP_FINDING: backup_find(backup); return;
-    case BACKUP_SCANNING: backup_file_step(backup); return;
-    case BACKUP_CLEANING: backup_clean_step(backup); return;
+    case BACKUP_FINDING:
+        backup_find(backup);
+        return;
+    case BACKUP_SCANNING:
+        backup_file_step(backup);
+        return;
+    case BACKUP_CLEANING:
+        backup_clean_step(backup);
+        return;
     case BACKUP_IDLE:
     case BACKUP_OPENING:
     case BACKUP_CLOSING:
@@ -306,7 +320,8 @@ static void ref_take(struct block *block, const struct signal *sig)
     const struct fs_ref *ref = SIG_PAYLOAD(sig, fs_ref);
     char name[FS_NAME_BYTES + 1];
     fs_ref_name(sig, name);
-    log_warning(block, "checkpoint file %s: error %u, system's error %u", name, ref->error, ref->os_error);
+    log_warning(block, "checkpoint file %s: error %u, system's error %u", name, ref->error,
+                ref->os_error);
     backup_file_error(backup_of(block), ref->sender_data, ref->error);
 }
 
@@ -328,12 +343,18 @@ static void backup_exec_FSREMOVEREF(struct block *block, const struct signal *si
 }
 
 static const struct handler backup_handlers[] = {
-    HANDLER(backup, READ_CONFIG_REQ, read_config_req), HANDLER(backup, CONTINUEB, backup_continueb),
-    HANDLER(backup, LCP_PART_REQ, lcp_part_req),       HANDLER(backup, LCP_USABLE_REQ, lcp_usable_req),
-    HANDLER(backup, REDO_STATUS_CONF, redo_status_conf), HANDLER(backup, FSOPENCONF, fsopenconf),
-    HANDLER(backup, FSOPENREF, fs_ref),                HANDLER(backup, FSWRITECONF, fs_io_conf),
-    HANDLER(backup, FSWRITEREF, fs_ref),               HANDLER(backup, FSCLOSECONF, fs_conf),
-    HANDLER(backup, FSCLOSEREF, fs_ref),               HANDLER(backup, FSREMOVECONF, fs_conf),
+    HANDLER(backup, READ_CONFIG_REQ, read_config_req),
+    HANDLER(backup, CONTINUEB, backup_continueb),
+    HANDLER(backup, LCP_PART_REQ, lcp_part_req),
+    HANDLER(backup, LCP_USABLE_REQ, lcp_usable_req),
+    HANDLER(backup, REDO_STATUS_CONF, redo_status_conf),
+    HANDLER(backup, FSOPENCONF, fsopenconf),
+    HANDLER(backup, FSOPENREF, fs_ref),
+    HANDLER(backup, FSWRITECONF, fs_io_conf),
+    HANDLER(backup, FSWRITEREF, fs_ref),
+    HANDLER(backup, FSCLOSECONF, fs_conf),
+    HANDLER(backup, FSCLOSEREF, fs_ref),
+    HANDLER(backup, FSREMOVECONF, fs_conf),
     HANDLER(backup, FSREMOVEREF, fs_ref),
 };
 

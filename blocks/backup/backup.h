@@ -1,20 +1,27 @@
-/* backup.h -- BACKUP: writes the local checkpoints of one LDM. Signals in signals/lcp.h; plain calls for its neighbours. */
+/* backup.h -- BACKUP: writes the local checkpoints of one LDM. Signals in signals/lcp.h; plain
+ * calls for its neighbours. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "formats/lcp_format.h"
 #include "kernel/block.h"
 
-/* Makes instance 1.. in its LDM's thread. Only while the node is being built; idle for ever in a diskless node. */
+/* Makes instance 1.. in its LDM's thread. Only while the node is being built; idle for ever in a
+ * diskless node. */
 struct block *backup_create(struct thread *thread, uint32_t instance);
 
-/* LQH, when a table is dropped and before its memory is given back: nothing of it is read any more, its files go. */
+/* LQH, when a table is dropped and before its memory is given back: nothing of it is read any more,
+ * its files go. */
 void backup_table_dropped(struct block *block, uint32_t table_id);
 
-/* RESTORE: the fragment has this state; the next checkpoint goes on from it. False without memory. */
+/* RESTORE: the fragment has this state; the next checkpoint goes on from it. False without memory.
+ */
 bool backup_frag_restored(struct block *block, const struct lcp_ctl *ctl);
 
-/* RESTORE: a file that belongs to a fragment's state. `seq`: of a data file, or the slot of a control file. */
-bool backup_knows_file(struct block *block, uint32_t table_id, uint32_t fragment_id, uint32_t seq, bool is_ctl);
+/* RESTORE: a file that belongs to a fragment's state. `seq`: of a data file, or the slot of a
+ * control file. */
+bool backup_knows_file(struct block *block, uint32_t table_id, uint32_t fragment_id, uint32_t seq,
+                       bool is_ctl);
 
 /* The names of this node's files of a fragment. */
-struct lcp_ident backup_ident(const struct block *block, uint32_t table_id, uint32_t version, uint32_t fragment_id);
+struct lcp_ident backup_ident(const struct block *block, uint32_t table_id, uint32_t version,
+                              uint32_t fragment_id);

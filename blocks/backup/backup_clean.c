@@ -1,4 +1,5 @@
-/* backup_clean.c -- removes files that no state needs any more: superseded ones, and those of dropped tables. */
+/* backup_clean.c -- removes files that no state needs any more: superseded ones, and those of
+ * dropped tables. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/backup/backup_state.h"
 
@@ -15,9 +16,9 @@ void backup_clean_begin(struct backup *backup)
 }
 
 /*
- * The name of the record's next file to remove; false when none is left. A dropped one loses its control files first, so that
- * a crash in between leaves no state without its files; then all data files that it can have, one that was just being
- * written too.
+ * The name of the record's next file to remove; false when none is left. A dropped one loses its
+ * control files first, so that a crash in between leaves no state without its files; then all data
+ * files that it can have, one that was just being written too.
  */
 static bool file_next(struct backup *backup, struct backup_frag *frag, char name[LCP_NAME_MAX])
 {
@@ -32,7 +33,8 @@ static bool file_next(struct backup *backup, struct backup_frag *frag, char name
         if (first == 0) first = frag->file_count > 0 ? frag->file[0].seq : frag->seq + 1u;
         if (first + step > frag->seq + 1u) return false;
     } else {
-        /* Only what is behind the usable state: a round has ended, and all that it wrote is usable. */
+        /* Only what is behind the usable state: a round has ended, and all that it wrote is usable.
+         */
         if (first == 0 || backup->cleaning.asker == 0) return false;
         if (frag->file_count == 0 || first + step >= frag->file[0].seq) return false;
     }
@@ -53,7 +55,8 @@ static void cleaned(struct backup *backup)
     }
     backup->state = BACKUP_IDLE;
     if (asker != 0) {
-        struct lcp_usable_conf conf = {.lcp_id = round->lcp_id, .tail_gci = round->failed == 0 ? round->start_gci : 0};
+        struct lcp_usable_conf conf = {.lcp_id = round->lcp_id,
+                                       .tail_gci = round->failed == 0 ? round->start_gci : 0};
         jam();
         round->sender = 0;
         if (conf.tail_gci != 0) {
@@ -78,7 +81,8 @@ void backup_clean_step(struct backup *backup)
     char name[LCP_NAME_MAX];
     ndbrequire(backup->state == BACKUP_CLEANING);
     for (uint32_t looked = 0; looked < CLEAN_STEP; looked++) {
-        /* While files of a record are being removed, it is the one behind which the next one stands. */
+        /* While files of a record are being removed, it is the one behind which the next one
+         * stands. */
         struct backup_frag *frag = pool_next(&backup->frags, cleaning->frag);
         if (frag == NULL) {
             cleaned(backup);

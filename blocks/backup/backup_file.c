@@ -1,11 +1,13 @@
-/* backup_file.c -- one fragment: its rows into a data file, then the control file that makes it count. */
+/* backup_file.c -- one fragment: its rows into a data file, then the control file that makes it
+ * count. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/backup/backup_state.h"
 #include "signals/errors.h"
 
 /* --- The data file. --- */
 
-static bool unchanged(const struct backup *backup, const struct backup_frag *frag, const struct tup_frag *tup_frag)
+static bool unchanged(const struct backup *backup, const struct backup_frag *frag,
+                      const struct tup_frag *tup_frag)
 {
     uint32_t newest = tup_checkpoint_gci(tup_frag);
     (void)backup;
@@ -21,7 +23,8 @@ void backup_file_begin(struct backup *backup, struct backup_frag *frag, const st
     *now = (struct backup_current){.frag = frag->pool.ref, .tup_frag = info->tup_frag};
     now->gci_seen = tup_checkpoint_gci(tup_frag);
     if (unchanged(backup, frag, tup_frag)) {
-        jam(); /* The same files will do, the log before this round is not needed: that is worth a control file. */
+        jam(); /* The same files will do, the log before this round is not needed: that is worth a
+                  control file. */
         now->pages = frag->pages;
         backup_ctl_begin(backup);
         return;
@@ -45,14 +48,16 @@ void backup_file_opened(struct backup *backup, uint32_t file)
     struct backup_current *now = &backup->now;
     ndbrequire(backup->state == BACKUP_OPENING);
     now->file = file;
-    now->writer = (struct lcp_writer){.zip = backup->zip, .raw = backup->raw, .out = backup->buffer[0]};
+    now->writer =
+        (struct lcp_writer){.zip = backup->zip, .raw = backup->raw, .out = backup->buffer[0]};
     lcp_writer_begin(&now->writer, &now->head);
     backup->state = BACKUP_SCANNING;
     if (now->dropped) {
         backup_file_step(backup);
         return;
     }
-    /* Marks are taken away from here on: until the control file is written, they are lost when something fails. */
+    /* Marks are taken away from here on: until the control file is written, they are lost when
+     * something fails. */
     backup_frag_get(backup, now->frag)->full = true;
     backup_rows_begin(&now->rows, tup_frag_get(backup->tup, now->tup_frag), now->head.which);
     now->pages = now->rows.at.pages;
@@ -70,7 +75,8 @@ static void close_file(struct backup *backup)
     fs_close(&backup->block, ASK_CLOSE, backup->now.file);
 }
 
-/* Gives the filled buffer to NDBFS and goes on in the other one, which is free unless it is the file's last write. */
+/* Gives the filled buffer to NDBFS and goes on in the other one, which is free unless it is the
+ * file's last write. */
 static void buffer_write(struct backup *backup, bool last)
 {
     struct backup_current *now = &backup->now;
@@ -86,7 +92,8 @@ static void buffer_write(struct backup *backup, bool last)
         memcpy(backup->buffer[other], backup->buffer[now->buffer] + bytes, rest);
     }
     now->busy[now->buffer] = true;
-    fs_write(&backup->block, ASK_WRITE + now->buffer, now->file, now->offset, &piece, 1, last ? FS_SYNC : 0);
+    fs_write(&backup->block, ASK_WRITE + now->buffer, now->file, now->offset, &piece, 1,
+             last ? FS_SYNC : 0);
     now->offset += bytes;
     backup->tokens -= bytes;
     backup->round.bytes += bytes;
@@ -110,11 +117,13 @@ static void scan_ended(struct backup *backup)
 static uint32_t speed(const struct backup *backup)
 {
     uint32_t fill = backup->log_fill < BACKUP_FILL_FAST ? backup->log_fill : BACKUP_FILL_FAST;
-    uint32_t node = BACKUP_SPEED_MIN + (BACKUP_SPEED_MAX - BACKUP_SPEED_MIN) / BACKUP_FILL_FAST * fill;
+    uint32_t node =
+        BACKUP_SPEED_MIN + (BACKUP_SPEED_MAX - BACKUP_SPEED_MIN) / BACKUP_FILL_FAST * fill;
     return node / block_config(&backup->block)->ldm_count + 1u;
 }
 
-/* May the scan go on? The credit of a pause is limited, so that a wait is not followed by a burst. */
+/* May the scan go on? The credit of a pause is limited, so that a wait is not followed by a burst.
+ */
 static bool tokens_left(struct backup *backup)
 {
     uint64_t now = now_ms(&backup->block);
@@ -154,11 +163,17 @@ void backup_file_step(struct backup *backup)
     }
     struct tup_frag *frag = tup_frag_get(backup->tup, now->tup_frag);
     switch (backup_rows_step(backup->tup, frag, &now->rows, writer, BACKUP_STEP_ROWS)) {
-    case BACKUP_ROWS_MORE: break;
-    case BACKUP_ROWS_FULL: lcp_writer_flush(writer); break;
-    case BACKUP_ROWS_END: scan_ended(backup); return;
+    case BACKUP_ROWS_MORE:
+        break;
+    case BACKUP_ROWS_FULL:
+        lcp_writer_flush(writer);
+        break;
+    case BACKUP_ROWS_END:
+        scan_ended(backup);
+        return;
     case BACKUP_ROWS_DAMAGED:
-        log_error(&backup->block, "table %u, fragment %u: a row in memory does not match its checksum",
+        log_error(&backup->block,
+                  "table %u, fragment %u: a row in memory does not match its checksum",
                   now->head.ident.table, now->head.ident.fragment);
         now->error = ERR_CHECKSUM;
         break;
@@ -293,7 +308,8 @@ void backup_ctl_closed(struct backup *backup)
     backup_continue(backup, 0);
 }
 
-/* --- What went wrong. The former checkpoint stays; the next round tries with a new file and all pages. --- */
+/* --- What went wrong. The former checkpoint stays; the next round tries with a new file and all
+ * pages. --- */
 
 void backup_file_error(struct backup *backup, uint32_t ask, uint32_t error)
 {
@@ -312,7 +328,8 @@ void backup_file_error(struct backup *backup, uint32_t ask, uint32_t error)
     case ASK_CTL_CLOSE:
         ctl_failed(backup);
         return;
-    case ASK_CTL_WRITE: /* Whatever the slot holds now: the next control file has the same number, hence the same slot. */
+    case ASK_CTL_WRITE: /* Whatever the slot holds now: the next control file has the same number,
+                           hence the same slot. */
         backup_ctl_written(backup);
         return;
     case ASK_CLEAN: /* It stays; RESTORE removes it at the next start. */

@@ -10,8 +10,9 @@ void backup_rows_begin(struct backup_rows *rows, const struct tup_frag *frag, ui
     tup_checkpoint_begin(frag, &rows->at, which);
 }
 
-enum backup_rows_step backup_rows_step(struct tup *tup, struct tup_frag *frag, struct backup_rows *rows,
-                                       struct lcp_writer *writer, uint32_t budget)
+enum backup_rows_step backup_rows_step(struct tup *tup, struct tup_frag *frag,
+                                       struct backup_rows *rows, struct lcp_writer *writer,
+                                       uint32_t budget)
 {
     for (; budget > 0; budget--) {
         struct tup_checkpoint_row row;

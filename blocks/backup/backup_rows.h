@@ -13,12 +13,13 @@ enum backup_rows_step {
     BACKUP_ROWS_MORE = 1, /* The budget is used up. */
     BACKUP_ROWS_FULL,     /* lcp_writer_flush() first. */
     BACKUP_ROWS_END,
-    BACKUP_ROWS_DAMAGED,  /* A row's checksum is wrong: memory or a bug has changed it. */
+    BACKUP_ROWS_DAMAGED, /* A row's checksum is wrong: memory or a bug has changed it. */
 };
 
 /* `which`: tup_checkpoint_begin(). */
 void backup_rows_begin(struct backup_rows *rows, const struct tup_frag *frag, uint32_t which);
 
 /* Writes up to `budget` rows and pages. */
-enum backup_rows_step backup_rows_step(struct tup *tup, struct tup_frag *frag, struct backup_rows *rows,
-                                       struct lcp_writer *writer, uint32_t budget);
+enum backup_rows_step backup_rows_step(struct tup *tup, struct tup_frag *frag,
+                                       struct backup_rows *rows, struct lcp_writer *writer,
+                                       uint32_t budget);

@@ -1,4 +1,5 @@
-/* backup_state.h -- BACKUP's records and states, and which file answers for what. Private to blocks/backup. */
+/* backup_state.h -- BACKUP's records and states, and which file answers for what. Private to
+ * blocks/backup. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <string.h>
@@ -10,17 +11,20 @@
 #include "signals/redo.h"
 #include "signals/start.h"
 
-#define BACKUP_STEP_ROWS  48u     /* Rows and pages before others have their turn. */
-#define BACKUP_WRITE      131072u /* Bytes of a write, at least; all but a file's last. */
-#define BACKUP_BUFFER     229376u /* BACKUP_WRITE, what one step adds, and the part below LCP_ALIGN that stays. */
+#define BACKUP_STEP_ROWS 48u     /* Rows and pages before others have their turn. */
+#define BACKUP_WRITE     131072u /* Bytes of a write, at least; all but a file's last. */
+#define BACKUP_BUFFER                                                                              \
+    229376u /* BACKUP_WRITE, what one step adds, and the part below LCP_ALIGN that stays. */
 #define BACKUP_BUFFERS    2u
 #define BACKUP_PAUSE_MS   2u
 #define BACKUP_ASK_LOG_MS 100u
-#define BACKUP_SPEED_MIN  (20u * 1024u) /* Bytes per millisecond and node while the log has room, */
-#define BACKUP_SPEED_MAX  (400u * 1024u) /* and when it is half full. */
-#define BACKUP_FILL_FAST  50u           /* Percent of the log. */
+#define BACKUP_SPEED_MIN  (20u * 1024u) /* Bytes per millisecond and node while the log has room,  \
+                                         */
+#define BACKUP_SPEED_MAX (400u * 1024u) /* and when it is half full. */
+#define BACKUP_FILL_FAST 50u            /* Percent of the log. */
 
-static_assert(BACKUP_WRITE + LCP_OUT_ROOM + 2u * LCP_ALIGN <= BACKUP_BUFFER, "a step fits behind an almost full write");
+static_assert(BACKUP_WRITE + LCP_OUT_ROOM + 2u * LCP_ALIGN <= BACKUP_BUFFER,
+              "a step fits behind an almost full write");
 
 /* What is known of a fragment's files. */
 struct backup_frag {
@@ -28,7 +32,7 @@ struct backup_frag {
     uint32_t table_id;
     uint32_t version;
     uint32_t fragment_id;
-    uint32_t next; /* Of the table. */
+    uint32_t next;   /* Of the table. */
     uint32_t number; /* Of its newest control file; 0 = has none. */
     uint32_t seq;
     uint32_t pages;
@@ -37,17 +41,18 @@ struct backup_frag {
     uint32_t gci_seen; /* TUP's newest GCI when the newest file was begun. */
     uint32_t file_count;
     struct lcp_ctl_file file[LCP_FILES_MAX];
-    uint32_t remove_first; /* Data files from this one to before the first of `file` are not needed; 0 = none. */
-    bool full;    /* Marks have been lost: the next file has all pages. */
-    bool dropped; /* All files go, then the record. */
+    uint32_t remove_first; /* Data files from this one to before the first of `file` are not needed;
+                              0 = none. */
+    bool full;             /* Marks have been lost: the next file has all pages. */
+    bool dropped;          /* All files go, then the record. */
 };
 
 /*
- * IDLE --LCP_PART_REQ--> FINDING <-> { OPENING -> SCANNING -> CLOSING -> CTL_OPENING -> CTL_WRITING -> CTL_CLOSING }
- *   ^                       `--end--> WRITTEN --LCP_USABLE_REQ--> CLEANING --+
+ * IDLE --LCP_PART_REQ--> FINDING <-> { OPENING -> SCANNING -> CLOSING -> CTL_OPENING -> CTL_WRITING
+ * -> CTL_CLOSING } ^                       `--end--> WRITTEN --LCP_USABLE_REQ--> CLEANING --+
  *   +<-----------------------------------------------------------------------+
- * After a failure SCANNING or CLOSING goes to DISCARDING (the file is removed), then to FINDING. A table that is dropped
- * while IDLE starts CLEANING as well.
+ * After a failure SCANNING or CLOSING goes to DISCARDING (the file is removed), then to FINDING. A
+ * table that is dropped while IDLE starts CLEANING as well.
  */
 enum backup_state {
     BACKUP_IDLE = 0,
@@ -64,7 +69,16 @@ enum backup_state {
 };
 
 /* sender_data of requests to NDBFS: what was asked, and for a write its buffer. */
-enum backup_ask { ASK_OPEN = 1, ASK_WRITE = 16, ASK_CLOSE = 32, ASK_CTL_OPEN, ASK_CTL_WRITE, ASK_CTL_CLOSE, ASK_DISCARD, ASK_CLEAN };
+enum backup_ask {
+    ASK_OPEN = 1,
+    ASK_WRITE = 16,
+    ASK_CLOSE = 32,
+    ASK_CTL_OPEN,
+    ASK_CTL_WRITE,
+    ASK_CTL_CLOSE,
+    ASK_DISCARD,
+    ASK_CLEAN
+};
 
 struct backup_round {
     uint32_t sender; /* DIH; 0 = no round. */
@@ -107,7 +121,7 @@ struct backup {
     struct block block;
     struct tup *tup; /* NULL: diskless. */
     struct block *lqh;
-    uint32_t state; /* enum backup_state */
+    uint32_t state;  /* enum backup_state */
     uint32_t serial; /* Of the CONTINUEB that counts. */
     struct pool frags;
     uint32_t *table; /* By table id: first record. */
@@ -143,14 +157,17 @@ static inline struct backup *backup_of(struct block *block)
 /* backup.c */
 void backup_continue(struct backup *backup, uint32_t delay_ms);
 struct backup_frag *backup_frag_get(struct backup *backup, uint32_t ref);
-struct backup_frag *backup_frag_find(struct backup *backup, uint32_t table_id, uint32_t fragment_id);
+struct backup_frag *backup_frag_find(struct backup *backup, uint32_t table_id,
+                                     uint32_t fragment_id);
 void backup_frag_release(struct backup *backup, struct backup_frag *frag);
 void backup_find(struct backup *backup);
 void backup_round_begin(struct backup *backup, uint32_t sender, const struct lcp_part_req *req);
-void backup_failed(struct backup *backup, uint32_t error); /* The fragment at hand; goes on with the next one. */
+void backup_failed(struct backup *backup,
+                   uint32_t error); /* The fragment at hand; goes on with the next one. */
 
 /* backup_file.c */
-void backup_file_begin(struct backup *backup, struct backup_frag *frag, const struct lqh_frag *info);
+void backup_file_begin(struct backup *backup, struct backup_frag *frag,
+                       const struct lqh_frag *info);
 void backup_file_opened(struct backup *backup, uint32_t file);
 void backup_file_step(struct backup *backup);
 void backup_file_written(struct backup *backup, uint32_t buffer);

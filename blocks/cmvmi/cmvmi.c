@@ -40,8 +40,8 @@ static void cmvmi_exec_API_FAILREQ(struct block *block, const struct signal *sig
     sig_send(block, sig->sender, GSN_API_FAILCONF, PRIO_B, &conf);
 }
 
-/* Ways to see what a failing node leaves behind: a check that fails, and a handler that does not end
- * in time. Here, because this signal comes ten times a second and from outside. */
+/* Ways to see what a failing node leaves behind: a check that fails, and a handler that does not
+ * end in time. Here, because this signal comes ten times a second and from outside. */
 static void fail_on_purpose(struct block *block)
 {
     ndbrequire(!ERROR_INSERTED(block, 9999)); /* On purpose. */
@@ -94,10 +94,9 @@ static const struct dump_route {
     uint32_t code;
     uint32_t block_no;
 } dump_routes[] = {
-    {1, BLOCK_QMGR},   {13, BLOCK_NDBCNTR},  {16, BLOCK_DBDIH},
-    {17, BLOCK_DBDIH}, {1228, BLOCK_DBDICT}, {7110, BLOCK_DBDIH},
-    {7111, BLOCK_DBDIH}, {2300, BLOCK_DBLQH}, {2353, BLOCK_DBLQH},
-    {2500, BLOCK_DBTC},  {2555, BLOCK_DBTC},
+    {1, BLOCK_QMGR},      {13, BLOCK_NDBCNTR}, {16, BLOCK_DBDIH},   {17, BLOCK_DBDIH},
+    {1228, BLOCK_DBDICT}, {7110, BLOCK_DBDIH}, {7111, BLOCK_DBDIH}, {2300, BLOCK_DBLQH},
+    {2353, BLOCK_DBLQH},  {2500, BLOCK_DBTC},  {2555, BLOCK_DBTC},
 };
 
 /* To the block that has but one instance, or to all instances. */

@@ -1,4 +1,5 @@
-/* acc.c -- DBACC's instance: creation and configuration. Everything else is called directly, see acc.h. */
+/* acc.c -- DBACC's instance: creation and configuration. Everything else is called directly, see
+ * acc.h. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbacc/acc_state.h"
 #include "signals/start.h"

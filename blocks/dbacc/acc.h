@@ -1,16 +1,18 @@
-/* acc.h -- DBACC: hash index from key hash to row id, and row locks. Plain calls inside one LDM instance group. */
+/* acc.h -- DBACC: hash index from key hash to row id, and row locks. Plain calls inside one LDM
+ * instance group. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/block.h"
 #include "signals/tckey.h"
 
 /*
- * The neighbour's handle is block_neighbour(block, BLOCK_DBACC), cast to struct acc *. Nothing here is thread-safe:
- * only blocks of the same instance group, hence of the same thread, may call. Nothing here sends signals, calls back
- * into LQH, or recurses.
+ * The neighbour's handle is block_neighbour(block, BLOCK_DBACC), cast to struct acc *. Nothing here
+ * is thread-safe: only blocks of the same instance group, hence of the same thread, may call.
+ * Nothing here sends signals, calls back into LQH, or recurses.
  */
 struct acc;
-struct acc_frag; /* The index of one fragment; made by tup_frag_create(), found by tup_frag_index(). */
+struct acc_frag; /* The index of one fragment; made by tup_frag_create(), found by tup_frag_index().
+                  */
 struct tup_frag;
 struct tup;
 
@@ -22,12 +24,15 @@ struct block *acc_create(struct thread *thread, uint32_t instance);
 /* --- Index. --- */
 
 /*
- * The row with this key, or ROW_NONE. Rows inserted by a transaction that has not committed are found too; TUP decides
- * who sees them. `hash` is the low half of key_hash(); `key` (key_words words) has passed key_split().
+ * The row with this key, or ROW_NONE. Rows inserted by a transaction that has not committed are
+ * found too; TUP decides who sees them. `hash` is the low half of key_hash(); `key` (key_words
+ * words) has passed key_split().
  */
-uint32_t acc_find(const struct acc_frag *frag, uint32_t hash, const uint32_t *key, uint32_t key_words);
+uint32_t acc_find(const struct acc_frag *frag, uint32_t hash, const uint32_t *key,
+                  uint32_t key_words);
 
-/* Fetches the cache line that acc_find() will look at. Call it for the operations of a batch before executing them. */
+/* Fetches the cache line that acc_find() will look at. Call it for the operations of a batch before
+ * executing them. */
 void acc_prefetch(const struct acc_frag *frag, uint32_t hash);
 
 /* The second stage: looks into that line and fetches the row that probably has the key. */
@@ -49,40 +54,44 @@ struct acc_lock_req {
 /*
  * Locks an existing row. Returns
  *   0         the lock is held; *lock is its reference, to be given to acc_unlock() once
- *   ACC_WAIT  the operation stands in the row's queue; *lock is the place in the queue. The operation comes back
- *             through acc_ready_next(), or leaves by acc_unlock(*lock)
- *   635       nowait and not free;  1217 no lock record. *lock is REF_NONE, nothing has changed.
- * A transaction that holds a lock on the row gets another one at once if it is shared, if it holds an exclusive one, or
- * if nobody else holds one (upgrade); otherwise an upgrade waits before all other waiters. Nobody else overtakes.
+ *   ACC_WAIT  the operation stands in the row's queue; *lock is the place in the queue. The
+ * operation comes back through acc_ready_next(), or leaves by acc_unlock(*lock) 635       nowait
+ * and not free;  1217 no lock record. *lock is REF_NONE, nothing has changed. A transaction that
+ * holds a lock on the row gets another one at once if it is shared, if it holds an exclusive one,
+ * or if nobody else holds one (upgrade); otherwise an upgrade waits before all other waiters.
+ * Nobody else overtakes.
  */
-uint32_t acc_lock(struct acc *acc, struct acc_frag *frag, uint32_t row, const struct acc_lock_req *req,
-                  uint32_t *lock);
+uint32_t acc_lock(struct acc *acc, struct acc_frag *frag, uint32_t row,
+                  const struct acc_lock_req *req, uint32_t *lock);
 
 /*
- * Gives back a lock, or leaves the queue, or takes back a grant that was not fetched yet. Waiters that may go on now
- * are put on the ready list. `lock` was returned by acc_lock() or by TUP and has not been reported as gone by
- * acc_ready_next(). A lock whose row has vanished meanwhile is still given back like any other.
+ * Gives back a lock, or leaves the queue, or takes back a grant that was not fetched yet. Waiters
+ * that may go on now are put on the ready list. `lock` was returned by acc_lock() or by TUP and has
+ * not been reported as gone by acc_ready_next(). A lock whose row has vanished meanwhile is still
+ * given back like any other.
  */
 void acc_unlock(struct acc *acc, uint32_t lock);
 
 /* An operation that need not wait any longer. */
 struct acc_ready {
     uint32_t op;
-    uint32_t lock;  /* Held now, the same reference as before; or REF_NONE: the place in the queue is gone. */
+    uint32_t lock; /* Held now, the same reference as before; or REF_NONE: the place in the queue is
+                      gone. */
     uint32_t error; /* 0, or 266 (waited too long; lock is REF_NONE). */
 };
 
 /*
- * Takes the next operation from the ready list, in the order in which they became ready; false when it is empty. With
- * error 0 the operation is executed again from acc_find() on: with a lock the row is still there (acc_lock() is not
- * called again); without one the row has vanished. LQH drains the list after everything that unlocks, commits, aborts.
+ * Takes the next operation from the ready list, in the order in which they became ready; false when
+ * it is empty. With error 0 the operation is executed again from acc_find() on: with a lock the row
+ * is still there (acc_lock() is not called again); without one the row has vanished. LQH drains the
+ * list after everything that unlocks, commits, aborts.
  */
 bool acc_ready_next(struct acc *acc, struct acc_ready *ready);
 bool acc_ready_empty(const struct acc *acc);
 
 /*
- * Moves waiters that have waited for deadlock_timeout_ms to the ready list with error 266; at most `max` of them.
- * Returns how many. Call it every 10 ms or so.
+ * Moves waiters that have waited for deadlock_timeout_ms to the ready list with error 266; at most
+ * `max` of them. Returns how many. Call it every 10 ms or so.
  */
 uint32_t acc_lock_tick(struct acc *acc, uint64_t now_ms, uint32_t max);
 
@@ -103,10 +112,12 @@ bool acc_frag_drop_step(struct acc *acc, struct acc_frag *frag);
 uint32_t acc_insert(struct acc *acc, struct acc_frag *frag, uint32_t hash, uint32_t row);
 /* Removes the element of (hash, row), which is there. */
 void acc_remove(struct acc *acc, struct acc_frag *frag, uint32_t hash, uint32_t row);
-/* The row is about to be freed: its holders keep their references, its waiters become ready in order. */
+/* The row is about to be freed: its holders keep their references, its waiters become ready in
+ * order. */
 void acc_row_gone(struct acc *acc, struct acc_frag *frag, uint32_t row);
 /* Calls visit(context, hash, row) for every element, bucket by bucket. For checks. */
-void acc_frag_walk(const struct acc_frag *frag, void (*visit)(void *context, uint32_t hash, uint32_t row),
-                   void *context);
+void acc_frag_walk(const struct acc_frag *frag,
+                   void (*visit)(void *context, uint32_t hash, uint32_t row), void *context);
 uint64_t acc_frag_elements(const struct acc_frag *frag);
-uint32_t acc_frag_pages(const struct acc_frag *frag); /* Of 32 KB; shared overflow pages are not counted. */
+uint32_t acc_frag_pages(
+    const struct acc_frag *frag); /* Of 32 KB; shared overflow pages are not counted. */

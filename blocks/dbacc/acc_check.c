@@ -1,10 +1,11 @@
 /* acc_check.c -- the invariants of index and locks. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * I-ACC-1 Every row that exists is in its fragment's index exactly once (tup_check checks it from the rows' side).
- * I-ACC-2 An element stands in the chain of its hash; chains are compact and no longer than CHAIN_MAX.
- * I-ACC-3 A row's holders are all shared, or all of one transaction; the first one knows their number.
- * I-ACC-4 The first waiter of a row cannot be granted beside its holders.
+ * I-ACC-1 Every row that exists is in its fragment's index exactly once (tup_check checks it from
+ * the rows' side). I-ACC-2 An element stands in the chain of its hash; chains are compact and no
+ * longer than CHAIN_MAX. I-ACC-3 A row's holders are all shared, or all of one transaction; the
+ * first one knows their number. I-ACC-4 The first waiter of a row cannot be granted beside its
+ * holders.
  */
 #include "blocks/dbacc/acc_state.h"
 

@@ -1,13 +1,16 @@
-/* acc_index.c -- linear hashing from key hash to row id: one bucket is split or joined per insert or delete. */
+/* acc_index.c -- linear hashing from key hash to row id: one bucket is split or joined per insert
+ * or delete. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Buckets are numbered; a hash belongs to bucket (hash & mask), or, when that is not made yet, to the one of which it
- * will be split off, (hash & mask / 2). The next bucket to be made is always number `buckets`.
+ * Buckets are numbered; a hash belongs to bucket (hash & mask), or, when that is not made yet, to
+ * the one of which it will be split off, (hash & mask / 2). The next bucket to be made is always
+ * number `buckets`.
  */
 #include "blocks/dbacc/acc_state.h"
 #include "signals/errors.h"
 
-/* The elements of one or two chains on their way into others, and the overflow buckets that are free meanwhile. */
+/* The elements of one or two chains on their way into others, and the overflow buckets that are
+ * free meanwhile. */
 struct chain_copy {
     uint32_t count;
     uint32_t spare_count;
@@ -25,7 +28,8 @@ static inline uint32_t bucket_match(const struct acc_bucket *bucket, uint32_t ha
     return match & ((1u << bucket->count) - 1u);
 }
 
-uint32_t acc_find(const struct acc_frag *frag, uint32_t hash, const uint32_t *key, uint32_t key_words)
+uint32_t acc_find(const struct acc_frag *frag, uint32_t hash, const uint32_t *key,
+                  uint32_t key_words)
 {
     if (frag->buckets == 0) return ROW_NONE;
     const struct acc_bucket *bucket = acc_bucket_at(frag, acc_bucket_of(frag, hash));
@@ -72,7 +76,8 @@ static void chain_gather(struct acc *acc, struct acc_bucket *bucket, struct chai
 }
 
 /* Appends one element at the chain's end `*last`, with a spare bucket when that is full. */
-static void chain_put(struct acc *acc, struct acc_bucket **last, struct chain_copy *copy, uint32_t hash, uint32_t row)
+static void chain_put(struct acc *acc, struct acc_bucket **last, struct chain_copy *copy,
+                      uint32_t hash, uint32_t row)
 {
     struct acc_bucket *bucket = *last;
     if (bucket->count == BUCKET_ELEMENTS) {
@@ -98,7 +103,8 @@ static void spares_release(struct acc *acc, const struct chain_copy *copy)
 static bool bucket_add(struct acc_frag *frag)
 {
     uint32_t number = frag->buckets;
-    if (number % BUCKETS_PER_PAGE == 0 && page_dir_add_at(&frag->pages, number / BUCKETS_PER_PAGE) == NULL)
+    if (number % BUCKETS_PER_PAGE == 0 &&
+        page_dir_add_at(&frag->pages, number / BUCKETS_PER_PAGE) == NULL)
         return false;
     struct acc_bucket *bucket = acc_bucket_at(frag, number);
     bucket->count = 0;
@@ -117,8 +123,9 @@ static void bucket_remove(struct acc_frag *frag)
 }
 
 /*
- * Adds a bucket and moves to it what belongs there. Two compact chains need at most as many overflow buckets as the
- * one they came from, so the only memory needed is the new bucket's; without it the index stays fuller for a while.
+ * Adds a bucket and moves to it what belongs there. Two compact chains need at most as many
+ * overflow buckets as the one they came from, so the only memory needed is the new bucket's;
+ * without it the index stays fuller for a while.
  */
 static void index_grow(struct acc *acc, struct acc_frag *frag)
 {
@@ -133,11 +140,13 @@ static void index_grow(struct acc *acc, struct acc_frag *frag)
     copy.count = copy.spare_count = 0;
     chain_gather(acc, from, &copy);
     for (uint32_t i = 0; i < copy.count; i++)
-        chain_put(acc, (copy.hash[i] & frag->mask) == number ? &to : &from, &copy, copy.hash[i], copy.row[i]);
+        chain_put(acc, (copy.hash[i] & frag->mask) == number ? &to : &from, &copy, copy.hash[i],
+                  copy.row[i]);
     spares_release(acc, &copy);
 }
 
-static uint32_t chain_count(const struct acc *acc, const struct acc_bucket *bucket, uint32_t *buckets)
+static uint32_t chain_count(const struct acc *acc, const struct acc_bucket *bucket,
+                            uint32_t *buckets)
 {
     uint32_t count = bucket->count;
     *buckets = 0;
@@ -149,7 +158,8 @@ static uint32_t chain_count(const struct acc *acc, const struct acc_bucket *buck
     return count;
 }
 
-/* Joins the last bucket with the one it was split off. Without the overflow bucket this may need, it waits. */
+/* Joins the last bucket with the one it was split off. Without the overflow bucket this may need,
+ * it waits. */
 static void index_shrink(struct acc *acc, struct acc_frag *frag)
 {
     struct chain_copy copy;
@@ -202,8 +212,8 @@ uint32_t acc_insert(struct acc *acc, struct acc_frag *frag, uint32_t hash, uint3
 }
 
 /* Where the element stands; it is there. */
-static struct acc_bucket *element_find(struct acc *acc, struct acc_frag *frag, uint32_t hash, uint32_t row,
-                                       uint32_t *place)
+static struct acc_bucket *element_find(struct acc *acc, struct acc_frag *frag, uint32_t hash,
+                                       uint32_t row, uint32_t *place)
 {
     ndbrequire(frag->buckets > 0);
     struct acc_bucket *bucket = acc_bucket_at(frag, acc_bucket_of(frag, hash));
@@ -232,7 +242,8 @@ void acc_remove(struct acc *acc, struct acc_frag *frag, uint32_t hash, uint32_t 
     hole->row[place] = last->row[last->count];
     frag->elements--;
     if (last->count == 0) {
-        /* The bucket before `last` is known unless the hole itself is the last of a longer chain. */
+        /* The bucket before `last` is known unless the hole itself is the last of a longer chain.
+         */
         if (before == NULL) {
             struct acc_bucket *at = acc_bucket_at(frag, acc_bucket_of(frag, hash));
             while (at != last) {
@@ -294,8 +305,8 @@ bool acc_frag_drop_step(struct acc *acc, struct acc_frag *frag)
     return true;
 }
 
-void acc_frag_walk(const struct acc_frag *frag, void (*visit)(void *context, uint32_t hash, uint32_t row),
-                   void *context)
+void acc_frag_walk(const struct acc_frag *frag,
+                   void (*visit)(void *context, uint32_t hash, uint32_t row), void *context)
 {
     for (uint32_t number = 0; number < frag->buckets; number++) {
         const struct acc_bucket *bucket = acc_bucket_at(frag, number);

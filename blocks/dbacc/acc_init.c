@@ -1,4 +1,5 @@
-/* acc_init.c -- prepares DBACC's pools. Apart from the block itself, so that the core runs without a node. */
+/* acc_init.c -- prepares DBACC's pools. Apart from the block itself, so that the core runs without
+ * a node. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbacc/acc_state.h"
 

@@ -1,9 +1,9 @@
 /* acc_lock.c -- row locks: holders, waiters in arrival order, the ready list, timeouts. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Order in a row's queue: upgrades first, then by arrival; but an operation of a transaction that already waits here
- * stands right behind its sister, since it could only deadlock with whoever came between. Nobody overtakes by being
- * shared. Deadlocks end by timeout.
+ * Order in a row's queue: upgrades first, then by arrival; but an operation of a transaction that
+ * already waits here stands right behind its sister, since it could only deadlock with whoever came
+ * between. Nobody overtakes by being shared. Deadlocks end by timeout.
  *
  *          acc_lock                    row gone, timeout
  *   FREE ---------> WAITING --------------------------> GONE --(fetched)--> FREE
@@ -13,7 +13,8 @@
 #include "blocks/dbacc/acc_state.h"
 #include "signals/errors.h"
 
-/* How far back in a queue the sisters of an operation are looked for: those of a batch arrive together. */
+/* How far back in a queue the sisters of an operation are looked for: those of a batch arrive
+ * together. */
 #define SISTER_SEARCH 64u
 
 static struct acc_lock *lock_or_null(const struct acc *acc, uint32_t ref)
@@ -70,7 +71,8 @@ static void ready_remove(struct acc *acc, struct acc_lock *lock)
 
 /* --- A row's queue; `head` is the row's first holder. --- */
 
-static void queue_insert(struct acc *acc, struct acc_lock *head, struct acc_lock *lock, struct acc_lock *after)
+static void queue_insert(struct acc *acc, struct acc_lock *head, struct acc_lock *lock,
+                         struct acc_lock *after)
 {
     uint32_t ref = lock->record.ref;
     uint32_t next = after != NULL ? after->next : head->wait_first;
@@ -143,16 +145,19 @@ static void head_make(struct acc_lock *lock, uint32_t *word)
 }
 
 /* Does anybody else hold a lock here? Ends at the first one found. */
-static bool others_hold(const struct acc *acc, const struct acc_lock *head, uint32_t transid1, uint32_t transid2)
+static bool others_hold(const struct acc *acc, const struct acc_lock *head, uint32_t transid1,
+                        uint32_t transid2)
 {
-    if (head->exclusive > 0) return !same_owner(head, transid1, transid2); /* All holders are one transaction. */
+    if (head->exclusive > 0)
+        return !same_owner(head, transid1, transid2); /* All holders are one transaction. */
     for (const struct acc_lock *at = head; at != NULL; at = lock_or_null(acc, at->next)) {
         if (!same_owner(at, transid1, transid2)) return true;
     }
     return false;
 }
 
-static bool holds(const struct acc *acc, const struct acc_lock *head, uint32_t transid1, uint32_t transid2)
+static bool holds(const struct acc *acc, const struct acc_lock *head, uint32_t transid1,
+                  uint32_t transid2)
 {
     if (head->exclusive > 0) return same_owner(head, transid1, transid2);
     for (const struct acc_lock *at = head; at != NULL; at = lock_or_null(acc, at->next)) {
@@ -162,8 +167,8 @@ static bool holds(const struct acc *acc, const struct acc_lock *head, uint32_t t
 }
 
 /* May this request be granted beside the present holders? Waiters are not considered. */
-static bool compatible(const struct acc *acc, const struct acc_lock *head, enum lock_mode mode, uint32_t transid1,
-                       uint32_t transid2)
+static bool compatible(const struct acc *acc, const struct acc_lock *head, enum lock_mode mode,
+                       uint32_t transid1, uint32_t transid2)
 {
     if (mode == LOCK_SHARED && head->exclusive == 0) return true;
     return !others_hold(acc, head, transid1, transid2);
@@ -181,8 +186,8 @@ static void queue_grant(struct acc *acc, struct acc_lock *head)
     }
 }
 
-uint32_t acc_lock(struct acc *acc, struct acc_frag *frag, uint32_t row, const struct acc_lock_req *req,
-                  uint32_t *lock_ref)
+uint32_t acc_lock(struct acc *acc, struct acc_frag *frag, uint32_t row,
+                  const struct acc_lock_req *req, uint32_t *lock_ref)
 {
     uint32_t *word = tup_lock_word(frag->rows, row);
     struct acc_lock *head = lock_or_null(acc, *word);

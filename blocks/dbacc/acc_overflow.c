@@ -1,4 +1,5 @@
-/* acc_overflow.c -- overflow buckets: pages shared by all fragments of the instance, given back when empty. */
+/* acc_overflow.c -- overflow buckets: pages shared by all fragments of the instance, given back
+ * when empty. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbacc/acc_state.h"
 
@@ -43,7 +44,8 @@ uint32_t acc_overflow_seize(struct acc *acc)
     }
     struct overflow_head *head = head_at(acc, acc->overflow_page - 1);
     uint32_t place = head->free;
-    struct acc_bucket *bucket = (struct acc_bucket *)(void *)head + (place != 0 ? place : head->carved);
+    struct acc_bucket *bucket =
+        (struct acc_bucket *)(void *)head + (place != 0 ? place : head->carved);
     if (place != 0) {
         head->free = bucket->overflow;
     } else {

@@ -6,19 +6,22 @@
 #include "kernel/base/page_dir.h"
 
 /*
- * A bucket is one cache line: hashes together, so that a miss compares seven words and is done. When it is full the
- * chain goes on in overflow buckets of the same shape. A chain is compact: only its last bucket has free places.
+ * A bucket is one cache line: hashes together, so that a miss compares seven words and is done.
+ * When it is full the chain goes on in overflow buckets of the same shape. A chain is compact: only
+ * its last bucket has free places.
  */
 #define BUCKET_ELEMENTS  7u
 #define BUCKETS_PER_PAGE (PAGE_SIZE_BYTES / 64u)
-#define CHAIN_MAX        32u /* Overflow buckets of a chain: bounds every operation. Only equal hashes get so far. */
-#define CHAIN_ELEMENTS   ((CHAIN_MAX + 1u) * BUCKET_ELEMENTS)
+#define CHAIN_MAX                                                                                  \
+    32u /* Overflow buckets of a chain: bounds every operation. Only equal hashes get so far. */
+#define CHAIN_ELEMENTS ((CHAIN_MAX + 1u) * BUCKET_ELEMENTS)
 
 struct acc_bucket {
     uint32_t hash[BUCKET_ELEMENTS];
     uint32_t count; /* Elements in this bucket. */
     uint32_t row[BUCKET_ELEMENTS];
-    uint32_t overflow; /* Next bucket of the chain: page << 9 | place, 0 = none (place 0 is the page's head). */
+    uint32_t overflow; /* Next bucket of the chain: page << 9 | place, 0 = none (place 0 is the
+                          page's head). */
 };
 static_assert(sizeof(struct acc_bucket) == 64, "a bucket is a cache line");
 
@@ -34,7 +37,8 @@ struct overflow_head {
 };
 static_assert(sizeof(struct overflow_head) == 64, "the head takes the place of a bucket");
 
-/* Load: elements per bucket, times two. 5.5 of 7 = 79 %; shrinking at 3.5 leaves room before growing again. */
+/* Load: elements per bucket, times two. 5.5 of 7 = 79 %; shrinking at 3.5 leaves room before
+ * growing again. */
 #define LOAD_GROW   11u
 #define LOAD_SHRINK 7u
 
@@ -61,7 +65,8 @@ enum lock_state {
  *                        |
  *                        +-> first waiter -> waiter -> ...  (next, prev), oldest first
  *
- * Holders belong to one transaction, or are all shared. The fields under "first holder" are valid there only.
+ * Holders belong to one transaction, or are all shared. The fields under "first holder" are valid
+ * there only.
  */
 struct acc_lock {
     struct pool_record record;
@@ -96,7 +101,8 @@ struct acc {
     struct block block;
     struct arena *arena;
     struct pool frags;
-    /* Overflow buckets of all fragments, so that a small fragment needs no page of its own for them. */
+    /* Overflow buckets of all fragments, so that a small fragment needs no page of its own for
+     * them. */
     struct page_dir overflow;
     uint32_t overflow_page; /* 1 + number of the first page with free places. */
     uint32_t overflow_used;

@@ -164,7 +164,8 @@ static bool from_master(struct dict *dict, const struct signal *sig)
     if (sig->sender == block_ref(dict->master_node, BLOCK_DBDICT, 0)) return true;
     jam();
     ndbrequire(ref_node(sig->sender) != dict_own(dict));
-    peer_close(&dict->block, ref_node(sig->sender), "schema transaction of a node that is not the master");
+    peer_close(&dict->block, ref_node(sig->sender),
+               "schema transaction of a node that is not the master");
     return false;
 }
 
@@ -301,13 +302,20 @@ static bool step_follows(const struct dict_local *local, uint32_t step)
     if (local->step == 0 && step == SCHEMA_STEP_ABORT) return true;
     if (local->error != 0) return false;
     switch (local->step) {
-    case 0: return step == (local->operation == SCHEMA_CREATE_TABLE ? SCHEMA_STEP_ONLINE_LQH : SCHEMA_STEP_DROPPING_TC);
-    case SCHEMA_STEP_ONLINE_LQH: return step == SCHEMA_STEP_ONLINE_TC;
-    case SCHEMA_STEP_DROPPING_TC: return step == SCHEMA_STEP_DROPPING_LQH;
-    case SCHEMA_STEP_DROPPING_LQH: return step == SCHEMA_STEP_REMOVE;
+    case 0:
+        return step == (local->operation == SCHEMA_CREATE_TABLE ? SCHEMA_STEP_ONLINE_LQH
+                                                                : SCHEMA_STEP_DROPPING_TC);
+    case SCHEMA_STEP_ONLINE_LQH:
+        return step == SCHEMA_STEP_ONLINE_TC;
+    case SCHEMA_STEP_DROPPING_TC:
+        return step == SCHEMA_STEP_DROPPING_LQH;
+    case SCHEMA_STEP_DROPPING_LQH:
+        return step == SCHEMA_STEP_REMOVE;
     case SCHEMA_STEP_ONLINE_TC:
-    case SCHEMA_STEP_REMOVE: return step == SCHEMA_STEP_COMPLETE;
-    default: return false;
+    case SCHEMA_STEP_REMOVE:
+        return step == SCHEMA_STEP_COMPLETE;
+    default:
+        return false;
     }
 }
 

@@ -1,5 +1,5 @@
-/* dih.c -- creates DBDIH, learns the members, answers the dictionary's questions about distribution,
- * hands the epoch protocol its start, its timers and its losses. */
+/* dih.c -- creates DBDIH, learns the members, answers the dictionary's questions about
+ * distribution, hands the epoch protocol its start, its timers and its losses. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdih/dih_state.h"
 #include "signals/errors.h"
@@ -21,8 +21,7 @@ void dih_work_later(struct dih *dih, enum dih_work work, uint32_t data, uint32_t
 void dih_protocol_error(struct dih *dih, uint32_t sender, const char *what)
 {
     jam();
-    if (ref_node(sender) == dih_own(dih))
-        node_fail(EXIT_PEER_PROTOCOL, __FILE__, __LINE__, what);
+    if (ref_node(sender) == dih_own(dih)) node_fail(EXIT_PEER_PROTOCOL, __FILE__, __LINE__, what);
     peer_close(&dih->block, ref_node(sender), what);
 }
 
@@ -63,8 +62,8 @@ static void dih_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
     log_info(block, "%u node groups", dih->groups);
 }
 
-/* Phase 2: the system files. Phase 6: the president's DIH begins to number epochs; the first one is everywhere before any
- * node opens its TCs. */
+/* Phase 2: the system files. Phase 6: the president's DIH begins to number epochs; the first one is
+ * everywhere before any node opens its TCs. */
 static void dih_exec_STTOR(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
@@ -143,7 +142,8 @@ static void dump_groups(const struct dih *dih)
     }
 }
 
-/* DUMP 16: node groups. 7099: a local checkpoint at once. 7110, 7111: a new epoch or GCI at once; also tells where the protocol is. */
+/* DUMP 16: node groups. 7099: a local checkpoint at once. 7110, 7111: a new epoch or GCI at once;
+ * also tells where the protocol is. */
 static void dih_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
@@ -158,7 +158,8 @@ static void dih_exec_DUMP_STATE_ORD(struct block *block, const struct signal *si
         dump_groups(dih);
         return;
     }
-    log_info(block, "epoch %u/%u, complete %u/%u, durable %u; node state %u, master state %u, save %u",
+    log_info(block,
+             "epoch %u/%u, complete %u/%u, durable %u; node state %u, master state %u, save %u",
              node->gci_hi, node->gci_lo, node->complete_hi, node->complete_lo, node->durable,
              node->state, dih->gcp_master.state, dih->gcp_master.save_state);
     gcp_node_close(dih, code == DUMP_GCI ? node->gci_hi : 0);

@@ -1,8 +1,9 @@
-/* dih_gcp_master.c -- the president's DIH: numbers epochs, drives them through prepare and commit, and makes GCIs durable. */
+/* dih_gcp_master.c -- the president's DIH: numbers epochs, drives them through prepare and commit,
+ * and makes GCIs durable. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One epoch change at a time, and one GCI being saved at a time; micro-epochs go on while a GCI is saved. The states stand
- * in dih_state.h, the sequence in docs/protocols/gcp.md.
+ * One epoch change at a time, and one GCI being saved at a time; micro-epochs go on while a GCI is
+ * saved. The states stand in dih_state.h, the sequence in docs/protocols/gcp.md.
  */
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +68,8 @@ static void begin_if_wanted(struct dih *dih)
 static bool answered(struct dih *dih, const struct signal *sig, enum gcp_master_state state)
 {
     struct gcp_master *master = &dih->gcp_master;
-    const struct gcp_prepareconf *conf = SIG_PAYLOAD(sig, gcp_prepareconf); /* All answers begin like this. */
+    const struct gcp_prepareconf *conf =
+        SIG_PAYLOAD(sig, gcp_prepareconf); /* All answers begin like this. */
     uint32_t node = ref_node(sig->sender);
     if (conf->incarnation != dih->incarnation || master->state == GCP_OFF) {
         jam(); /* Of a former life of the cluster. */
@@ -260,9 +262,10 @@ static void report_late(struct dih *dih, const struct node_mask *waiting, const 
                         uint32_t gci_hi, uint32_t gci_lo, uint64_t ms)
 {
     char text[EVENT_TEXT_MAX];
-    for (uint32_t node = node_mask_next(waiting, 0); node != 0; node = node_mask_next(waiting, node)) {
-        (void)snprintf(text, sizeof(text), "epoch %u/%u: node %u is late: %s for %u ms", gci_hi, gci_lo,
-                       node, what, (uint32_t)ms);
+    for (uint32_t node = node_mask_next(waiting, 0); node != 0;
+         node = node_mask_next(waiting, node)) {
+        (void)snprintf(text, sizeof(text), "epoch %u/%u: node %u is late: %s for %u ms", gci_hi,
+                       gci_lo, node, what, (uint32_t)ms);
         log_warning(&dih->block, "%s", text);
         event_text(&dih->block, EVENT_WARNING, text);
     }

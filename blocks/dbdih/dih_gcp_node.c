@@ -1,4 +1,5 @@
-/* dih_gcp_node.c -- every node's DIH: carries the master's epochs to its TCs and GCIs to its logs, and answers for them. */
+/* dih_gcp_node.c -- every node's DIH: carries the master's epochs to its TCs and GCIs to its logs,
+ * and answers for them. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dbdih/dih_state.h"
@@ -13,8 +14,8 @@ void gcp_node_reset(struct dih *dih)
 
 static void to_master(struct dih *dih, uint32_t gsn, const void *payload, uint32_t words)
 {
-    signal_send(&dih->block, block_ref(dih->president, BLOCK_DBDIH, 0), gsn, PRIO_A, payload, words, NULL,
-                0);
+    signal_send(&dih->block, block_ref(dih->president, BLOCK_DBDIH, 0), gsn, PRIO_A, payload, words,
+                NULL, 0);
 }
 
 /* True for a word of the president in this life of the cluster; what else comes is dropped. */
@@ -28,11 +29,13 @@ static bool from_master(const struct dih *dih, const struct signal *sig)
 
 /* --- To the instances of a block on this node, and their answers. --- */
 
-static void to_instances(struct dih *dih, uint32_t block_no, uint32_t gsn, const void *payload, uint32_t words)
+static void to_instances(struct dih *dih, uint32_t block_no, uint32_t gsn, const void *payload,
+                         uint32_t words)
 {
     uint32_t count = block_instances(&dih->block, block_no);
     for (uint32_t i = 1; i <= count; i++)
-        signal_send(&dih->block, dih_local(dih, block_no) + i, gsn, PRIO_A, payload, words, NULL, 0);
+        signal_send(&dih->block, dih_local(dih, block_no) + i, gsn, PRIO_A, payload, words, NULL,
+                    0);
 }
 
 static struct node_mask instances(const struct dih *dih, uint32_t block_no)
@@ -60,7 +63,8 @@ void dih_exec_GCP_PREPARE(struct block *block, const struct signal *sig)
     struct gcp_node *node = &dih->gcp_node;
     const struct gcp_prepare *req = SIG_PAYLOAD(sig, gcp_prepare);
     if (!from_master(dih, sig)) return;
-    bool newer = req->gci_hi > node->gci_hi || (req->gci_hi == node->gci_hi && req->gci_lo > node->gci_lo);
+    bool newer =
+        req->gci_hi > node->gci_hi || (req->gci_hi == node->gci_hi && req->gci_lo > node->gci_lo);
     if (node->state != GCPN_IDLE || !newer) {
         dih_protocol_error(dih, sig->sender, "epoch out of its order"); /* I-GCP-1 */
         return;
@@ -146,8 +150,8 @@ void dih_exec_GCP_NODE_SAVEREQ(struct block *block, const struct signal *sig)
     struct gcp_node *node = &dih->gcp_node;
     const struct gcp_node_savereq *req = SIG_PAYLOAD(sig, gcp_node_savereq);
     if (!from_master(dih, sig)) return;
-    if (dih_diskless(dih) || node->save_gci != 0 || node->copy_gci != 0 || req->gci <= node->durable ||
-        req->gci >= node->gci_hi) {
+    if (dih_diskless(dih) || node->save_gci != 0 || node->copy_gci != 0 ||
+        req->gci <= node->durable || req->gci >= node->gci_hi) {
         dih_protocol_error(dih, sig->sender, "GCI to save out of its order"); /* I-GCP-4 */
         return;
     }
@@ -186,8 +190,8 @@ void dih_exec_GCP_SAVEREF(struct block *block, const struct signal *sig)
     struct gcp_node_saveref out = {
         .incarnation = dih->incarnation, .gci = ref->gci, .error = ref->error};
     jam_data(ref->error);
-    log_error(block, "LQH %u cannot save GCI %u: error %u, system's error %u", ref_instance(sig->sender),
-              ref->gci, ref->error, ref->os_error);
+    log_error(block, "LQH %u cannot save GCI %u: error %u, system's error %u",
+              ref_instance(sig->sender), ref->gci, ref->error, ref->os_error);
     to_master(dih, GSN_GCP_NODE_SAVEREF, &out, sizeof(out) / 4u);
     node_fail(EXIT_GCP_SAVE, __FILE__, __LINE__, "the redo log could not be written");
 }
@@ -198,8 +202,8 @@ void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
     struct gcp_node *node = &dih->gcp_node;
     const struct copy_gcireq *req = SIG_PAYLOAD(sig, copy_gcireq);
     if (!from_master(dih, sig)) return;
-    if (dih_diskless(dih) || node->save_gci != 0 || node->copy_gci != 0 || req->gci <= node->durable ||
-        req->gci >= node->gci_hi || req->gci <= dih->sysfile.now.gci) {
+    if (dih_diskless(dih) || node->save_gci != 0 || node->copy_gci != 0 ||
+        req->gci <= node->durable || req->gci >= node->gci_hi || req->gci <= dih->sysfile.now.gci) {
         dih_protocol_error(dih, sig->sender, "GCI for the system file out of its order");
         return;
     }
@@ -286,9 +290,12 @@ void gcp_node_monitor(struct dih *dih)
     bool tc_due = node->state == GCPN_HOLDING || node->state == GCPN_FINISHING;
     if (tc_due && gcp_late(now - node->phase_ms, &node->warned)) {
         jam();
-        for (uint32_t i = node_mask_next(&node->waiting, 0); i != 0; i = node_mask_next(&node->waiting, i))
-            log_warning(&dih->block, "epoch %u/%u: TC %u is late: %s", node->next_hi, node->next_lo, i,
-                        node->state == GCPN_HOLDING ? "does not answer" : "has transactions that do not end");
+        for (uint32_t i = node_mask_next(&node->waiting, 0); i != 0;
+             i = node_mask_next(&node->waiting, i))
+            log_warning(&dih->block, "epoch %u/%u: TC %u is late: %s", node->next_hi, node->next_lo,
+                        i,
+                        node->state == GCPN_HOLDING ? "does not answer"
+                                                    : "has transactions that do not end");
     }
     if (node->save_gci != 0 && gcp_late(now - node->save_ms, &node->save_warned)) {
         jam();

@@ -1,9 +1,11 @@
-/* dih_lcp_master.c -- the president starts a round of local checkpoints on all nodes, and knows when it has ended. */
+/* dih_lcp_master.c -- the president starts a round of local checkpoints on all nodes, and knows
+ * when it has ended. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/cmvmi/event.h"
 #include "blocks/dbdih/dih_state.h"
 
-/* A member is lost, or all join anew: what the nodes still answer belongs to a former incarnation. */
+/* A member is lost, or all join anew: what the nodes still answer belongs to a former incarnation.
+ */
 void lcp_master_stop(struct dih *dih)
 {
     dih->lcp_master = (struct lcp_master){.lcp_id = 0};
@@ -22,8 +24,8 @@ static void round_start(struct dih *dih, uint32_t reason)
     event_send(&dih->block, EVENT_LOCAL_CHECKPOINT_STARTED, master->lcp_id, dih->gcp_node.durable,
                dih->gcp_node.durable);
     struct lcp_node_req req = {.incarnation = dih->incarnation, .lcp_id = master->lcp_id};
-    signal_broadcast(&dih->block, &dih->members, BLOCK_DBDIH, GSN_LCP_NODE_REQ, PRIO_B, &req, sizeof(req) / 4u,
-                     NULL, 0);
+    signal_broadcast(&dih->block, &dih->members, BLOCK_DBDIH, GSN_LCP_NODE_REQ, PRIO_B, &req,
+                     sizeof(req) / 4u, NULL, 0);
 }
 
 void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig)
@@ -36,7 +38,9 @@ void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig)
         dih_protocol_error(dih, sig->sender, "a checkpoint is wanted for no reason");
         return;
     }
-    if (dih->president != dih_own(dih) || dih->gcp_master.state == GCP_OFF || dih->gcp_node.complete_hi == 0) return;
+    if (dih->president != dih_own(dih) || dih->gcp_master.state == GCP_OFF ||
+        dih->gcp_node.complete_hi == 0)
+        return;
     if (master->lcp_id != 0) {
         jam(); /* Logs are asked about again when this one has ended; an operator's wish is kept. */
         if (ord->reason == LCP_BY_OPERATOR) master->wanted = ord->reason;
@@ -51,7 +55,9 @@ void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig)
     struct lcp_master *master = &dih->lcp_master;
     const struct lcp_node_conf *conf = SIG_PAYLOAD(sig, lcp_node_conf);
     uint32_t node = ref_node(sig->sender);
-    if (conf->incarnation != dih->incarnation || master->lcp_id == 0 || conf->lcp_id != master->lcp_id) return;
+    if (conf->incarnation != dih->incarnation || master->lcp_id == 0 ||
+        conf->lcp_id != master->lcp_id)
+        return;
     if (!node_mask_has(&master->waiting, node)) {
         dih_protocol_error(dih, sig->sender, "a checkpoint has ended twice");
         return;
@@ -62,11 +68,13 @@ void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig)
     master->failed += conf->failed;
     master->kbytes += conf->kbytes;
     if (conf->failed > 0)
-        log_warning(block, "local checkpoint %u: %u fragments of node %u keep their former one, error %u",
+        log_warning(block,
+                    "local checkpoint %u: %u fragments of node %u keep their former one, error %u",
                     conf->lcp_id, conf->failed, node, conf->error);
     if (!node_mask_empty(&master->waiting)) return;
-    log_info(block, "local checkpoint %u has ended: %u fragment replicas, %u failed, %u KB, %u ms", master->lcp_id,
-             master->fragments, master->failed, master->kbytes, (uint32_t)(now_ms(block) - master->begin_ms));
+    log_info(block, "local checkpoint %u has ended: %u fragment replicas, %u failed, %u KB, %u ms",
+             master->lcp_id, master->fragments, master->failed, master->kbytes,
+             (uint32_t)(now_ms(block) - master->begin_ms));
     event_send(block, EVENT_LOCAL_CHECKPOINT_COMPLETED, master->lcp_id);
     uint32_t wanted = master->wanted;
     lcp_master_stop(dih);

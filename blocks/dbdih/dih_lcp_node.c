@@ -1,4 +1,5 @@
-/* dih_lcp_node.c -- a node's part of a round of local checkpoints; looks after the fill of its logs. */
+/* dih_lcp_node.c -- a node's part of a round of local checkpoints; looks after the fill of its
+ * logs. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdih/dih_state.h"
 #include "signals/redo.h"
@@ -6,11 +7,13 @@
 #define LCP_FILL_PERCENT   25u /* Of a log: a checkpoint is due. */
 #define LCP_GROWTH_PERCENT 5u  /* By growth only when there is something to be freed. */
 
-static void to_ldms(struct dih *dih, uint32_t block_no, uint32_t gsn, const void *payload, uint32_t words)
+static void to_ldms(struct dih *dih, uint32_t block_no, uint32_t gsn, const void *payload,
+                    uint32_t words)
 {
     uint32_t count = block_instances(&dih->block, block_no);
     for (uint32_t instance = 1; instance <= count; instance++)
-        signal_send(&dih->block, block_ref(dih_own(dih), block_no, instance), gsn, PRIO_B, payload, words, NULL, 0);
+        signal_send(&dih->block, block_ref(dih_own(dih), block_no, instance), gsn, PRIO_B, payload,
+                    words, NULL, 0);
 }
 
 static void wait_for_ldms(struct dih *dih)
@@ -43,7 +46,8 @@ void dih_exec_LCP_NODE_REQ(struct block *block, const struct signal *sig)
     struct dih *dih = dih_of(block);
     struct lcp_node *node = &dih->lcp_node;
     const struct lcp_node_req *req = SIG_PAYLOAD(sig, lcp_node_req);
-    if (req->incarnation != dih->incarnation || ref_node(sig->sender) != dih->president) return; /* A leftover. */
+    if (req->incarnation != dih->incarnation || ref_node(sig->sender) != dih->president)
+        return; /* A leftover. */
     if (dih_diskless(dih) || dih->gcp_node.complete_hi == 0) {
         dih_protocol_error(dih, sig->sender, "a checkpoint of a node without files");
         return;
@@ -116,10 +120,12 @@ void lcp_node_want(struct dih *dih, uint32_t reason)
     struct lcp_wanted_ord ord = {.incarnation = dih->incarnation, .reason = reason};
     if (dih->president == 0 || dih_diskless(dih)) return;
     jam_data(reason);
-    sig_send(&dih->block, block_ref(dih->president, BLOCK_DBDIH, 0), GSN_LCP_WANTED_ORD, PRIO_B, &ord);
+    sig_send(&dih->block, block_ref(dih->president, BLOCK_DBDIH, 0), GSN_LCP_WANTED_ORD, PRIO_B,
+             &ord);
 }
 
-/* Every second: judges the answers of the last one, asks again. Costs nothing while nothing is written. */
+/* Every second: judges the answers of the last one, asks again. Costs nothing while nothing is
+ * written. */
 void lcp_node_monitor(struct dih *dih)
 {
     struct lcp_node *node = &dih->lcp_node;

@@ -25,26 +25,27 @@ struct dih_group {
 };
 
 /*
- * OFF --STTOR phase 6 at the president--> PREPARING --all PREPARECONF--> COMMITTING --all NODEFINISH--> IDLE
- *  ^ a member is lost                         ^----------------------- timer, or asked -----------------'
+ * OFF --STTOR phase 6 at the president--> PREPARING --all PREPARECONF--> COMMITTING --all
+ * NODEFINISH--> IDLE ^ a member is lost                         ^----------------------- timer, or
+ * asked -----------------'
  */
 enum gcp_master_state { GCP_OFF = 0, GCP_IDLE, GCP_PREPARING, GCP_COMMITTING };
 enum gcp_save_state { SAVE_IDLE = 0, SAVE_LOGS, SAVE_SYSFILES };
 
 /* The president's part. */
 struct gcp_master {
-    uint32_t state;   /* enum gcp_master_state */
-    uint32_t serial;  /* Of the timer that counts; older ones are dropped. */
-    uint32_t gci_hi;  /* The newest epoch that all nodes have. */
+    uint32_t state;  /* enum gcp_master_state */
+    uint32_t serial; /* Of the timer that counts; older ones are dropped. */
+    uint32_t gci_hi; /* The newest epoch that all nodes have. */
     uint32_t gci_lo;
     uint32_t next_hi; /* PREPARING, COMMITTING: the one that they get. */
     uint32_t next_lo;
-    uint32_t force;   /* GCIs up to this are to be closed without waiting for the timer. */
-    bool epoch_now;   /* The next micro-epoch too. */
+    uint32_t force; /* GCIs up to this are to be closed without waiting for the timer. */
+    bool epoch_now; /* The next micro-epoch too. */
     struct node_mask waiting;
-    uint64_t phase_ms; /* Since when it waits. */
-    uint64_t gci_ms;   /* When the newest GCI began. */
-    uint32_t warned;   /* Seconds after which the wait was reported last. */
+    uint64_t phase_ms;   /* Since when it waits. */
+    uint64_t gci_ms;     /* When the newest GCI began. */
+    uint32_t warned;     /* Seconds after which the wait was reported last. */
     uint32_t save_state; /* enum gcp_save_state */
     uint32_t save_gci;
     uint64_t save_ms;
@@ -62,7 +63,7 @@ enum gcp_node_state { GCPN_IDLE = 0, GCPN_HOLDING, GCPN_HELD, GCPN_FINISHING };
 
 /* What every node does. */
 struct gcp_node {
-    uint32_t state; /* enum gcp_node_state */
+    uint32_t state;  /* enum gcp_node_state */
     uint32_t serial; /* sender_data of the requests to the own TCs. */
     uint32_t gci_hi; /* Epoch of the own TCs. */
     uint32_t gci_lo;
@@ -73,7 +74,7 @@ struct gcp_node {
     struct node_mask waiting; /* TC instances. */
     uint64_t phase_ms;
     uint32_t warned;
-    uint32_t save_gci; /* Being saved, 0 = none. */
+    uint32_t save_gci;             /* Being saved, 0 = none. */
     struct node_mask save_waiting; /* LQH instances. */
     uint64_t save_ms;
     uint32_t save_warned;
@@ -84,7 +85,8 @@ struct gcp_node {
     uint32_t flush_gci;
 };
 
-/* --- The system file: one block of FS_ALIGN bytes, twice. A file_header, then this, and at the end a checksum of it. --- */
+/* --- The system file: one block of FS_ALIGN bytes, twice. A file_header, then this, and at the end
+ * a checksum of it. --- */
 
 #define SYSFILE_ENDED_MAX 64u
 #define SYSFILE_COPIES    2u
@@ -103,10 +105,17 @@ struct sysfile {
     uint8_t nodegroup[NODE_ID_MAX + 1];            /* Dense numbers; SYSFILE_NO_GROUP = none. */
 };
 #define SYSFILE_NO_GROUP 255u
-static_assert(sizeof(struct sysfile) + FILE_HEADER_BYTES <= SYSFILE_HASH_AT, "the checksum stands at the block's end");
+static_assert(sizeof(struct sysfile) + FILE_HEADER_BYTES <= SYSFILE_HASH_AT,
+              "the checksum stands at the block's end");
 
 /* CLOSED -> OPENING 0 -> READING 0 -> OPENING 1 -> READING 1 -> READY <-> WRITING */
-enum sysfile_state { SYSFILE_CLOSED = 0, SYSFILE_OPENING, SYSFILE_READING, SYSFILE_READY, SYSFILE_WRITING };
+enum sysfile_state {
+    SYSFILE_CLOSED = 0,
+    SYSFILE_OPENING,
+    SYSFILE_READING,
+    SYSFILE_READY,
+    SYSFILE_WRITING
+};
 enum sysfile_found { SYSFILE_NONE = 0, SYSFILE_GOOD, SYSFILE_BAD };
 
 struct dih_sysfile {
@@ -114,10 +123,10 @@ struct dih_sysfile {
     uint32_t copy;  /* Which is being opened, read, written. */
     uint32_t file[SYSFILE_COPIES];
     uint32_t found[SYSFILE_COPIES]; /* enum sysfile_found */
-    uint64_t sequence; /* Of the newest write: the copy with the greater one counts. */
+    uint64_t sequence;              /* Of the newest write: the copy with the greater one counts. */
     uint32_t has_data;
-    uint32_t writes; /* Still to be done. */
-    bool started;    /* This incarnation stands in it. */
+    uint32_t writes;       /* Still to be done. */
+    bool started;          /* This incarnation stands in it. */
     uint32_t start_sender; /* SYSFILE_START_REQ waits; 0 = nobody. */
     uint32_t start_data;
     uint32_t sttor_sender;
@@ -140,18 +149,19 @@ struct lcp_master {
 };
 
 /*
- * IDLE --LCP_NODE_REQ--> WRITING --all BACKUPs--> DURABLE_WAIT --end GCI is durable--> CLEANING --all BACKUPs--> IDLE
+ * IDLE --LCP_NODE_REQ--> WRITING --all BACKUPs--> DURABLE_WAIT --end GCI is durable--> CLEANING
+ * --all BACKUPs--> IDLE
  */
 enum lcp_node_state { LCPN_IDLE = 0, LCPN_WRITING, LCPN_DURABLE_WAIT, LCPN_CLEANING };
 
 /* What every node does. */
 struct lcp_node {
-    uint32_t state; /* enum lcp_node_state */
+    uint32_t state;  /* enum lcp_node_state */
     uint32_t master; /* Whose round it is: its DIH. */
     struct lcp_node_conf result;
     uint32_t end_gci;
     struct node_mask waiting; /* BACKUP instances. */
-    uint32_t next_master; /* A round that comes afterwards; 0 = none. */
+    uint32_t next_master;     /* A round that comes afterwards; 0 = none. */
     struct lcp_node_req next;
     /* The logs' figures of the last second. */
     uint32_t fill;
@@ -160,7 +170,8 @@ struct lcp_node {
     uint64_t bytes_then; /* When the last round began. */
 };
 
-/* A wait of the epoch protocol that has lasted `ms` is reported after GCP_LATE_S seconds, and then after twice the time. */
+/* A wait of the epoch protocol that has lasted `ms` is reported after GCP_LATE_S seconds, and then
+ * after twice the time. */
 #define GCP_LATE_S 4u
 static inline bool gcp_late(uint64_t ms, uint32_t *warned)
 {
@@ -265,8 +276,9 @@ void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig);
 void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig);
 
 /* dih_lcp_node.c */
-void lcp_node_want(struct dih *dih, uint32_t reason); /* Asks the master for a round: enum lcp_reason. */
-void lcp_node_durable(struct dih *dih);               /* gcp_node.durable has moved. */
+void lcp_node_want(struct dih *dih,
+                   uint32_t reason);    /* Asks the master for a round: enum lcp_reason. */
+void lcp_node_durable(struct dih *dih); /* gcp_node.durable has moved. */
 void lcp_node_monitor(struct dih *dih);
 void dih_exec_LCP_NODE_REQ(struct block *block, const struct signal *sig);
 void dih_exec_LCP_PART_CONF(struct block *block, const struct signal *sig);
@@ -275,7 +287,8 @@ void dih_exec_REDO_STATUS_CONF(struct block *block, const struct signal *sig);
 
 /* dih_sysfile.c */
 void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data);
-void sysfile_begin(struct dih *dih); /* Where nobody has sent SYSFILE_START_REQ: goes on with the node's own numbers. */
+void sysfile_begin(struct dih *dih); /* Where nobody has sent SYSFILE_START_REQ: goes on with the
+                                        node's own numbers. */
 void sysfile_copy(struct dih *dih);  /* Writes gcp_node.copy_gci. */
 void dih_exec_FSOPENCONF(struct block *block, const struct signal *sig);
 void dih_exec_FSREADCONF(struct block *block, const struct signal *sig);

@@ -1,10 +1,12 @@
-/* dih_sysfile.c -- the node's system file: which GCI is durable, in which incarnation of the cluster. Two copies, in turn. */
+/* dih_sysfile.c -- the node's system file: which GCI is durable, in which incarnation of the
+ * cluster. Two copies, in turn. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A write goes to the copy that is older, and is synced: the other one stays whole whatever happens meanwhile. A copy that is
- * damaged while the other is good is what a crash during a write leaves behind; that write was never declared durable. Both
- * copies are written before a start of the cluster counts, so two damaged copies, or a damaged and an empty one after that,
- * are never the work of one crash.
+ * A write goes to the copy that is older, and is synced: the other one stays whole whatever happens
+ * meanwhile. A copy that is damaged while the other is good is what a crash during a write leaves
+ * behind; that write was never declared durable. Both copies are written before a start of the
+ * cluster counts, so two damaged copies, or a damaged and an empty one after that, are never the
+ * work of one crash.
  */
 #include <string.h>
 #include <xxhash.h>
@@ -78,7 +80,8 @@ static bool content_good(const uint8_t *block, struct sysfile *content)
 }
 
 /* A file of somebody else is not used, and not overwritten either. */
-static void refuse_foreign(struct dih *dih, uint32_t copy, enum file_verdict verdict, const char *why)
+static void refuse_foreign(struct dih *dih, uint32_t copy, enum file_verdict verdict,
+                           const char *why)
 {
     if (verdict == FILE_GOOD || verdict == FILE_NOT_OURS || verdict == FILE_DAMAGED) return;
     jam_data(verdict);
@@ -86,8 +89,8 @@ static void refuse_foreign(struct dih *dih, uint32_t copy, enum file_verdict ver
     node_fail(EXIT_SYSFILE_FOREIGN, __FILE__, __LINE__, "the system file is not this node's");
 }
 
-static enum sysfile_found look_at(struct dih *dih, uint32_t copy, uint32_t bytes, uint64_t *sequence,
-                                  struct sysfile *content)
+static enum sysfile_found look_at(struct dih *dih, uint32_t copy, uint32_t bytes,
+                                  uint64_t *sequence, struct sysfile *content)
 {
     const uint8_t *block = block_of_copy(&dih->sysfile, copy);
     struct file_expected want = expected(dih, copy);
@@ -120,8 +123,8 @@ static void all_read(struct dih *dih)
     if (good) {
         jam();
         sys->has_data = 1;
-        log_info(&dih->block, "the node has data of incarnation %u up to GCI %u", sys->now.incarnation,
-                 sys->now.gci);
+        log_info(&dih->block, "the node has data of incarnation %u up to GCI %u",
+                 sys->now.incarnation, sys->now.gci);
     }
     answer_sttor(dih);
 }
@@ -322,8 +325,8 @@ static _Noreturn void file_failed(struct block *block, const struct signal *sig,
     const struct fs_ref *ref = SIG_PAYLOAD(sig, fs_ref);
     char name[FS_NAME_BYTES + 1];
     fs_ref_name(sig, name);
-    log_error(block, "%s cannot be %s: error %u, system's error %u", name[0] != 0 ? name : "D1/sysfile", what,
-              ref->error, ref->os_error);
+    log_error(block, "%s cannot be %s: error %u, system's error %u",
+              name[0] != 0 ? name : "D1/sysfile", what, ref->error, ref->os_error);
     node_fail(EXIT_SYSFILE_IO, __FILE__, __LINE__, "the system file could not be used");
 }
 

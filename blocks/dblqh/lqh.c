@@ -115,13 +115,18 @@ static void lqh_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     lqh->decode_size = table_def_size_max();
     lqh->decode_memory = arena_alloc(arena, RG_SCHEMA, lqh->decode_size);
     lqh->out = arena_alloc(arena, RG_TRANSACTION, LQH_OUT_WORDS * 4u);
-    lqh->data = arena_alloc(arena, RG_TRANSACTION, (LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX) * 4u);
-    ndbrequire(lqh->table != NULL && lqh->decode_memory != NULL && lqh->out != NULL && lqh->data != NULL);
+    lqh->data =
+        arena_alloc(arena, RG_TRANSACTION, (LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX) * 4u);
+    ndbrequire(lqh->table != NULL && lqh->decode_memory != NULL && lqh->out != NULL &&
+               lqh->data != NULL);
     pool_init(&lqh->tables, arena, RG_SCHEMA, sizeof(struct lqh_table), config->tables_max);
-    pool_init(&lqh->operations, arena, RG_TRANSACTION, sizeof(struct lqh_op), config->operations_max);
-    pool_init(&lqh->segments, arena, RG_TRANSACTION, sizeof(struct lqh_segment), config->operations_max);
+    pool_init(&lqh->operations, arena, RG_TRANSACTION, sizeof(struct lqh_op),
+              config->operations_max);
+    pool_init(&lqh->segments, arena, RG_TRANSACTION, sizeof(struct lqh_segment),
+              config->operations_max);
     pool_init(&lqh->scans, arena, RG_TRANSACTION, sizeof(struct lqh_scan), config->frag_scans_max);
-    pool_init(&lqh->scan_locks, arena, RG_TRANSACTION, sizeof(struct lqh_scan_locks), config->frag_scans_max);
+    pool_init(&lqh->scan_locks, arena, RG_TRANSACTION, sizeof(struct lqh_scan_locks),
+              config->frag_scans_max);
     lqh_redo_init(lqh);
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);

@@ -4,12 +4,13 @@
 #include "kernel/block.h"
 
 /*
- * Makes the instance `instance` (1..) in `thread`; DBACC and DBTUP of the same number must be made in the same thread
- * before READ_CONFIG_REQ. Only while the node is being built.
+ * Makes the instance `instance` (1..) in `thread`; DBACC and DBTUP of the same number must be made
+ * in the same thread before READ_CONFIG_REQ. Only while the node is being built.
  */
 struct block *lqh_create(struct thread *thread, uint32_t instance);
 
-/* How many records an instance holds; all but tables are 0 when no transaction or scan is open. For checks. */
+/* How many records an instance holds; all but tables are 0 when no transaction or scan is open. For
+ * checks. */
 struct lqh_usage {
     uint32_t operations;
     uint32_t scans;

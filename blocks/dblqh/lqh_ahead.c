@@ -1,9 +1,10 @@
 /* lqh_ahead.c -- fetches what signals that wait in the queue will need. Changes nothing. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An operation costs three cache misses: index line, row, and the records it left behind. Far ahead the first of a chain
- * of misses is asked for, near ahead what it points to. Nothing here has been checked: a signal from a peer may be nonsense,
- * so every reference is looked up as a stale one would be. Committed reads have their own way, see lqh_read.c.
+ * An operation costs three cache misses: index line, row, and the records it left behind. Far ahead
+ * the first of a chain of misses is asked for, near ahead what it points to. Nothing here has been
+ * checked: a signal from a peer may be nonsense, so every reference is looked up as a stale one
+ * would be. Committed reads have their own way, see lqh_read.c.
  */
 #include "blocks/dblqh/lqh_state.h"
 
@@ -11,11 +12,13 @@
 #define FAR_ENTRIES  8u
 #define NEAR_ENTRIES 4u
 
-static void ahead_request(const struct lqh *lqh, const struct lqhkeyreq *req, enum block_ahead_stage stage)
+static void ahead_request(const struct lqh *lqh, const struct lqhkeyreq *req,
+                          enum block_ahead_stage stage)
 {
     if (req->tc_op == REF_NONE || req->table_id >= lqh->table_count) return;
     const struct lqh_table *table = lqh->table[req->table_id];
-    if (table == NULL || table->state != TABLE_ONLINE || req->fragment_id >= table->fragment_count) return;
+    if (table == NULL || table->state != TABLE_ONLINE || req->fragment_id >= table->fragment_count)
+        return;
     uint32_t ref = table->frags[req->fragment_id];
     if (ref == REF_NONE) return;
     const struct acc_frag *index = tup_frag_index(tup_frag_get(lqh->tup, ref));
@@ -43,8 +46,10 @@ void lqh_ahead_train(const struct lqh *lqh, const struct signal *sig, uint32_t e
 {
     uint32_t count = sig->section[0].size / TRAIN_ENTRY_WORDS;
     const uint32_t *words = sig->section[0].words;
-    if (entry + FAR_ENTRIES < count) ahead_op(lqh, words[(entry + FAR_ENTRIES) * TRAIN_ENTRY_WORDS], AHEAD_FAR);
-    if (entry + NEAR_ENTRIES < count) ahead_op(lqh, words[(entry + NEAR_ENTRIES) * TRAIN_ENTRY_WORDS], AHEAD_NEAR);
+    if (entry + FAR_ENTRIES < count)
+        ahead_op(lqh, words[(entry + FAR_ENTRIES) * TRAIN_ENTRY_WORDS], AHEAD_FAR);
+    if (entry + NEAR_ENTRIES < count)
+        ahead_op(lqh, words[(entry + NEAR_ENTRIES) * TRAIN_ENTRY_WORDS], AHEAD_NEAR);
 }
 
 void lqh_ahead(const struct block *block, const uint32_t *words, enum block_ahead_stage stage)
@@ -53,7 +58,8 @@ void lqh_ahead(const struct block *block, const uint32_t *words, enum block_ahea
     uint32_t gsn = kind_gsn(words[0]);
     struct signal sig;
     if (gsn == GSN_LQHKEYREQ && kind_words(words[0]) == sizeof(struct lqhkeyreq) / 4u) {
-        ahead_request(lqh, (const struct lqhkeyreq *)(const void *)(words + SIGNAL_HEAD_WORDS), stage);
+        ahead_request(lqh, (const struct lqhkeyreq *)(const void *)(words + SIGNAL_HEAD_WORDS),
+                      stage);
         return;
     }
     if ((gsn != GSN_COMMIT && gsn != GSN_COMPLETE) || kind_sections(words[0]) != 1) return;

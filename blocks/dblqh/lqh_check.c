@@ -1,4 +1,5 @@
-/* lqh_check.c -- DBLQH's invariants over all records; between signals, by the simulator and before a trace. */
+/* lqh_check.c -- DBLQH's invariants over all records; between signals, by the simulator and before
+ * a trace. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
 
@@ -34,7 +35,8 @@ static void check_op(struct lqh *lqh, const struct lqh_op *op, struct seen *seen
     if (op->state == LQH_PREPARED) ndbrequire(op->lock != REF_NONE); /* I-LQH-2 */
     if (op->state == LQH_COMMITTED) {
         ndbrequire(op->change == REF_NONE);
-        ndbrequire(op->prev_ref != 0 || op->lock == REF_NONE); /* I-LQH-4: the primary unlocks at COMMIT. */
+        ndbrequire(op->prev_ref != 0 ||
+                   op->lock == REF_NONE); /* I-LQH-4: the primary unlocks at COMMIT. */
     }
     if (op->change != REF_NONE) seen->changes++;
 }
@@ -64,16 +66,21 @@ void lqh_check(struct block *block)
     for (struct lqh_op *op = pool_next(&lqh->operations, 0); op != NULL;
          op = pool_next(&lqh->operations, pool_index(op->pool.ref)))
         check_op(lqh, op, &seen);
-    for (struct lqh_scan *s = pool_next(&lqh->scans, 0); s != NULL; s = pool_next(&lqh->scans, pool_index(s->pool.ref)))
+    for (struct lqh_scan *s = pool_next(&lqh->scans, 0); s != NULL;
+         s = pool_next(&lqh->scans, pool_index(s->pool.ref)))
         check_scan(lqh, s, &seen);
     for (uint32_t i = 0; i < lqh->table_count; i++) {
         if (lqh->table[i] != NULL) users += lqh->table[i]->users;
     }
-    ndbrequire(users == (uint64_t)lqh->operations.in_use - seen.scan_ops + lqh->scans.in_use); /* I-LQH-3 */
-    ndbrequire(lqh->reads.executed == lqh->reads.added || lqh->reads.flush_sent); /* I-LQH-6: none is forgotten. */
+    ndbrequire(users ==
+               (uint64_t)lqh->operations.in_use - seen.scan_ops + lqh->scans.in_use); /* I-LQH-3 */
+    ndbrequire(lqh->reads.executed == lqh->reads.added ||
+               lqh->reads.flush_sent); /* I-LQH-6: none is forgotten. */
     lqh_redo_check(lqh);
     ndbrequire(seen.segments == lqh->segments.in_use);
     ndbrequire(seen.scan_locks == lqh->scan_locks.in_use && seen.scan_ops == seen.scan_locks);
-    ndbrequire(tup_changes_open(lqh->tup) <= seen.changes); /* One change per row and transaction. */
-    ndbrequire(seen.waiting == 0 || lqh->tick_sent || lqh->ready_sent); /* I-LQH-5: no wait without a timeout. */
+    ndbrequire(tup_changes_open(lqh->tup) <=
+               seen.changes); /* One change per row and transaction. */
+    ndbrequire(seen.waiting == 0 || lqh->tick_sent ||
+               lqh->ready_sent); /* I-LQH-5: no wait without a timeout. */
 }

@@ -1,4 +1,5 @@
-/* lqh_commit.c -- COMMIT, COMPLETE and ABORT trains: from the last replica back to the primary, which tells TC. */
+/* lqh_commit.c -- COMMIT, COMPLETE and ABORT trains: from the last replica back to the primary,
+ * which tells TC. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
 
@@ -16,17 +17,20 @@ struct train {
 static void train_send(struct train *train)
 {
     if (train->count == 0) return;
-    struct section section = {
-        .words = (const uint32_t *)(const void *)train->entry, .size = train->count * TRAIN_ENTRY_WORDS};
-    signal_send(train->block, train->receiver, train->gsn, PRIO_B, train->payload, train->payload_words, &section, 1);
+    struct section section = {.words = (const uint32_t *)(const void *)train->entry,
+                              .size = train->count * TRAIN_ENTRY_WORDS};
+    signal_send(train->block, train->receiver, train->gsn, PRIO_B, train->payload,
+                train->payload_words, &section, 1);
     train->count = 0;
 }
 
-static void train_add(struct train *train, uint32_t receiver, uint32_t op, const struct lqh_op *from)
+static void train_add(struct train *train, uint32_t receiver, uint32_t op,
+                      const struct lqh_op *from)
 {
     if (train->receiver != receiver || train->count == TRAIN_ENTRIES_MAX) train_send(train);
     train->receiver = receiver;
-    train->entry[train->count++] = (struct train_entry){.op = op, .tc_op = from->tc_op, .transid1 = from->transid1};
+    train->entry[train->count++] =
+        (struct train_entry){.op = op, .tc_op = from->tc_op, .transid1 = from->transid1};
 }
 
 /* A train goes on to the replica before (`back`), or, from the primary, to TC (`done`). */
@@ -35,7 +39,8 @@ struct trains {
     struct train done;
 };
 
-static void trains_begin(struct trains *trains, struct lqh *lqh, const struct signal *sig, uint32_t gsn_done)
+static void trains_begin(struct trains *trains, struct lqh *lqh, const struct signal *sig,
+                         uint32_t gsn_done)
 {
     trains->back.block = trains->done.block = &lqh->block;
     trains->back.count = trains->done.count = 0;
@@ -60,14 +65,16 @@ static void trains_add(struct trains *trains, const struct lqh_op *op)
 static uint32_t train_count(struct lqh *lqh, const struct signal *sig)
 {
     uint32_t words = sig->section[0].size;
-    if (words == 0 || words % TRAIN_ENTRY_WORDS != 0 || words > TRAIN_ENTRIES_MAX * TRAIN_ENTRY_WORDS) {
+    if (words == 0 || words % TRAIN_ENTRY_WORDS != 0 ||
+        words > TRAIN_ENTRIES_MAX * TRAIN_ENTRY_WORDS) {
         lqh_protocol_error(lqh, sig->sender, "malformed train");
         return 0;
     }
     return words / TRAIN_ENTRY_WORDS;
 }
 
-static struct lqh_op *train_op(struct lqh *lqh, const struct signal *sig, uint32_t entry, enum lqh_op_state state)
+static struct lqh_op *train_op(struct lqh *lqh, const struct signal *sig, uint32_t entry,
+                               enum lqh_op_state state)
 {
     const uint32_t *words = sig->section[0].words + (size_t)entry * TRAIN_ENTRY_WORDS;
     struct lqh_op *op = pool_find(&lqh->operations, words[0]);
@@ -86,8 +93,9 @@ static void unlock(struct lqh *lqh, struct lqh_op *op)
 }
 
 /*
- * The primary is the last to commit: then every replica has, so others may have the row. A backup keeps its lock until
- * COMPLETE: the next writer of the row comes through the primary, and must not overtake this one here.
+ * The primary is the last to commit: then every replica has, so others may have the row. A backup
+ * keeps its lock until COMPLETE: the next writer of the row comes through the primary, and must not
+ * overtake this one here.
  */
 static void commit_op(struct lqh *lqh, struct lqh_op *op, const struct commit_train *commit)
 {

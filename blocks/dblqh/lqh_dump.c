@@ -10,20 +10,23 @@
 
 static void dump_pool(const struct lqh *lqh, const char *name, const struct pool *pool)
 {
-    log_info(&lqh->block, "pool %s: %u in use, at most %u so far, %u allowed, %u refused", name, pool->in_use, pool->high,
-             pool->max, pool->failed);
+    log_info(&lqh->block, "pool %s: %u in use, at most %u so far, %u allowed, %u refused", name,
+             pool->in_use, pool->high, pool->max, pool->failed);
 }
 
 static void dump_operations(const struct lqh *lqh)
 {
-    static const char *const names[] = {[LQH_WAITING] = "WAITING", [LQH_PREPARED] = "PREPARED",
-                                        [LQH_COMMITTED] = "COMMITTED"};
+    static const char *const names[] = {
+        [LQH_WAITING] = "WAITING", [LQH_PREPARED] = "PREPARED", [LQH_COMMITTED] = "COMMITTED"};
     uint32_t shown = 0;
-    for (const struct lqh_op *op = pool_next(&lqh->operations, 0); op != NULL && shown < OPERATIONS_SHOWN;
+    for (const struct lqh_op *op = pool_next(&lqh->operations, 0);
+         op != NULL && shown < OPERATIONS_SHOWN;
          op = pool_next(&lqh->operations, pool_index(op->pool.ref)), shown++) {
-        log_info(&lqh->block, "operation of transaction 0x%08x.%08x %s%s: table %u fragment %u, TC %u of node %u",
-                 op->transid1, op->transid2, op->scan != REF_NONE ? "scan " : "", names[op->state], op->table_id,
-                 op->fragment_id, ref_instance(op->tc_ref), ref_node(op->tc_ref));
+        log_info(
+            &lqh->block,
+            "operation of transaction 0x%08x.%08x %s%s: table %u fragment %u, TC %u of node %u",
+            op->transid1, op->transid2, op->scan != REF_NONE ? "scan " : "", names[op->state],
+            op->table_id, op->fragment_id, ref_instance(op->tc_ref), ref_node(op->tc_ref));
     }
     log_info(&lqh->block, "%u of %u operations shown; %u row locks, %u rows being changed", shown,
              lqh->operations.in_use, acc_locks_in_use(lqh->acc), tup_changes_open(lqh->tup));

@@ -16,7 +16,8 @@ static struct lqh_frag frag_of(const struct lqh_table *table, uint32_t fragment_
     };
 }
 
-enum lqh_frag_step lqh_frag_next(const struct block *block, struct lqh_frag_position *position, struct lqh_frag *frag)
+enum lqh_frag_step lqh_frag_next(const struct block *block, struct lqh_frag_position *position,
+                                 struct lqh_frag *frag)
 {
     const struct lqh *lqh = (const struct lqh *)block;
     for (uint32_t step = 0; step < WALK_STEP; step++) {
@@ -36,11 +37,14 @@ enum lqh_frag_step lqh_frag_next(const struct block *block, struct lqh_frag_posi
     return LQH_FRAG_LATER;
 }
 
-bool lqh_frag_get(const struct block *block, uint32_t table_id, uint32_t fragment_id, struct lqh_frag *frag)
+bool lqh_frag_get(const struct block *block, uint32_t table_id, uint32_t fragment_id,
+                  struct lqh_frag *frag)
 {
     const struct lqh *lqh = (const struct lqh *)block;
     const struct lqh_table *table = table_id < lqh->table_count ? lqh->table[table_id] : NULL;
-    if (table == NULL || fragment_id >= table->fragment_count || fragment_id >= table->fragment_next) return false;
+    if (table == NULL || fragment_id >= table->fragment_count ||
+        fragment_id >= table->fragment_next)
+        return false;
     if (table->frags[fragment_id] == REF_NONE) return false;
     *frag = frag_of(table, fragment_id);
     return true;

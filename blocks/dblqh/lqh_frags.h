@@ -20,8 +20,11 @@ struct lqh_frag_position {
 };
 enum lqh_frag_step { LQH_FRAG_FOUND = 1, LQH_FRAG_LATER, LQH_FRAG_END };
 
-/* The next fragment of a complete table that is not being dropped. LATER: bounded work is done, call again. */
-enum lqh_frag_step lqh_frag_next(const struct block *lqh, struct lqh_frag_position *position, struct lqh_frag *frag);
+/* The next fragment of a complete table that is not being dropped. LATER: bounded work is done,
+ * call again. */
+enum lqh_frag_step lqh_frag_next(const struct block *lqh, struct lqh_frag_position *position,
+                                 struct lqh_frag *frag);
 
 /* A fragment that is here, whatever its table's state; false when it is not. */
-bool lqh_frag_get(const struct block *lqh, uint32_t table_id, uint32_t fragment_id, struct lqh_frag *frag);
+bool lqh_frag_get(const struct block *lqh, uint32_t table_id, uint32_t fragment_id,
+                  struct lqh_frag *frag);

@@ -1,4 +1,5 @@
-/* lqh_key.c -- locking reads and writes, prepared along the replica chain. Committed reads are in lqh_read.c. */
+/* lqh_key.c -- locking reads and writes, prepared along the replica chain. Committed reads are in
+ * lqh_read.c. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
 
@@ -14,7 +15,8 @@ static inline bool is_read(uint32_t request_info)
 /* --- What every request passes. --- */
 
 /* TC has checked the key; the checks of another node's TC are not relied on. */
-static uint32_t check_data(const struct lqh *lqh, const struct signal *sig, const struct lqh_table *table)
+static uint32_t check_data(const struct lqh *lqh, const struct signal *sig,
+                           const struct lqh_table *table)
 {
     uint32_t attr_words = sig->section_count > 1 ? sig->section[1].size : 0;
     if (attr_words > LQHKEY_ATTR_WORDS_MAX) return ERR_TUP_TOO_MUCH_DATA;
@@ -30,7 +32,8 @@ static bool references_valid(const struct signal *sig)
     const struct lqhkeyreq *req = SIG_PAYLOAD(sig, lqhkeyreq);
     if (!lqh_is_tc(req->tc_ref) || key_operation_of(req->request_info) > OP_WRITE) return false;
     if (req->prev_ref == 0) return req->tc_ref == sig->sender;
-    return req->prev_ref == sig->sender && ref_block(sig->sender) == BLOCK_DBLQH && ref_instance(sig->sender) != 0;
+    return req->prev_ref == sig->sender && ref_block(sig->sender) == BLOCK_DBLQH &&
+           ref_instance(sig->sender) != 0;
 }
 
 static void refuse_request(struct lqh *lqh, const struct lqhkeyreq *req, uint32_t error)
@@ -81,9 +84,10 @@ static void confirm(struct lqh *lqh, const struct lqh_op *op, uint32_t read_word
     sig_send(&lqh->block, op->tc_ref, GSN_LQHKEYCONF, PRIO_B, &conf);
 }
 
-/* A wait at a backup is only for the COMPLETE of the transaction before, so NOWAIT means the primary alone. */
-static void pass_on(struct lqh *lqh, const struct lqh_op *op, const struct lqh_data *data, const struct tup_frag *frag,
-                    uint32_t row)
+/* A wait at a backup is only for the COMPLETE of the transaction before, so NOWAIT means the
+ * primary alone. */
+static void pass_on(struct lqh *lqh, const struct lqh_op *op, const struct lqh_data *data,
+                    const struct tup_frag *frag, uint32_t row)
 {
     uint32_t replica_no = (op->chain >> CHAIN_REPLICA_NO) + 1;
     struct lqhkeyreq req = {
@@ -105,14 +109,16 @@ static void pass_on(struct lqh *lqh, const struct lqh_op *op, const struct lqh_d
         .row_slot = tup_row_slot(frag, row),
         .tc_trans = op->tc_trans,
     };
-    const struct section section[2] = {{data->key, data->key_words}, {data->attr, data->attr_words}};
-    uint32_t receiver = block_ref(op->chain & CHAIN_NEXT, BLOCK_DBLQH, fragment_instance_key(op->fragment_id));
+    const struct section section[2] = {{data->key, data->key_words},
+                                       {data->attr, data->attr_words}};
+    uint32_t receiver =
+        block_ref(op->chain & CHAIN_NEXT, BLOCK_DBLQH, fragment_instance_key(op->fragment_id));
     signal_send(&lqh->block, receiver, GSN_LQHKEYREQ, PRIO_B, &req, sizeof req / 4u, section,
                 data->attr_words > 0 ? 2 : 1);
 }
 
-static uint32_t do_read(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data, struct tup_frag *frag,
-                        uint32_t row, uint32_t *words)
+static uint32_t do_read(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
+                        struct tup_frag *frag, uint32_t row, uint32_t *words)
 {
     struct tup_read read = {.frag = frag,
                             .row = row,
@@ -133,8 +139,8 @@ static uint32_t do_read(struct lqh *lqh, struct lqh_op *op, const struct lqh_dat
     return 0;
 }
 
-static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data, struct tup_frag *frag,
-                          uint32_t *row)
+static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
+                          struct tup_frag *frag, uint32_t *row)
 {
     struct tup_change_req req = {
         .frag = frag,
@@ -153,7 +159,8 @@ static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_d
     if (op->prev_ref != 0) {
         req.wanted = tup_row_id(frag, op->wanted_page, op->wanted_slot);
         /* Replicas keep rows in the same places: anything else means that they have gone apart. */
-        if (req.wanted == ROW_NONE || (*row != ROW_NONE && *row != req.wanted)) return ERR_ROW_ID_TAKEN;
+        if (req.wanted == ROW_NONE || (*row != ROW_NONE && *row != req.wanted))
+            return ERR_ROW_ID_TAKEN;
     }
     uint32_t error;
     switch (key_operation_of(op->request_info)) {
@@ -184,8 +191,8 @@ static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_d
 }
 
 /* The row is locked, or does not exist. */
-static void execute_locked(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data, struct tup_frag *frag,
-                           uint32_t row)
+static void execute_locked(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
+                           struct tup_frag *frag, uint32_t row)
 {
     uint32_t words = 0;
     uint32_t error;
@@ -224,7 +231,8 @@ static void execute(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *d
 {
     struct tup_frag *frag = tup_frag_get(lqh->tup, op->frag);
     uint32_t row = acc_find(tup_frag_index(frag), op->hash, data->key, data->key_words);
-    ndbrequire(op->lock == REF_NONE || row != ROW_NONE); /* I-LQH-1: a locked row does not vanish. */
+    ndbrequire(op->lock == REF_NONE ||
+               row != ROW_NONE); /* I-LQH-1: a locked row does not vanish. */
     if (row == ROW_NONE || op->lock != REF_NONE) {
         execute_locked(lqh, op, data, frag, row);
         return;
@@ -286,7 +294,8 @@ static uint32_t check_chain(const struct lqh *lqh, uint32_t chain)
 {
     uint32_t next = chain & CHAIN_NEXT;
     if (next == 0) return 0;
-    if (next == lqh->own_node || peer_class(&lqh->block, next) != FROM_DATA) return ERR_NODE_FAILURE;
+    if (next == lqh->own_node || peer_class(&lqh->block, next) != FROM_DATA)
+        return ERR_NODE_FAILURE;
     return peer_level(&lqh->block, next) >= LINK_OVERLOAD ? ERR_SEND_BUFFER_FULL : 0;
 }
 

@@ -1,11 +1,12 @@
 /* lqh_read.c -- committed reads: no record, no lock, answered straight to the client. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A read costs two cache misses, the index line and the row, which take longer than all the rest. So a read is not
- * executed when it comes, but pending for a moment: its index line is asked for at once, its row when READS_TO_STAGE more
- * have come, and after READS_TO_EXECUTE more it is executed and finds both. A CONTINUEB behind the signals that are
- * queued now flushes what is left; so a read that comes alone loses one turn of the queue and nothing else. A pending read
- * has no ties: table, fragment and client are looked at again when it is executed.
+ * A read costs two cache misses, the index line and the row, which take longer than all the rest.
+ * So a read is not executed when it comes, but pending for a moment: its index line is asked for at
+ * once, its row when READS_TO_STAGE more have come, and after READS_TO_EXECUTE more it is executed
+ * and finds both. A CONTINUEB behind the signals that are queued now flushes what is left; so a
+ * read that comes alone loses one turn of the queue and nothing else. A pending read has no ties:
+ * table, fragment and client are looked at again when it is executed.
  */
 #include "blocks/dblqh/lqh_state.h"
 
@@ -24,8 +25,10 @@ static void refuse_read(struct lqh *lqh, const struct lqhkeyreq *req, uint32_t e
 {
     jam_data(error);
     if (error != ERR_READ_NODE_FAILURE) {
-        struct tckeyref ref = {
-            .api_op = req->api_op, .transid1 = req->transid1, .transid2 = req->transid2, .error = error};
+        struct tckeyref ref = {.api_op = req->api_op,
+                               .transid1 = req->transid1,
+                               .transid2 = req->transid2,
+                               .error = error};
         sig_send(&lqh->block, req->api_ref, GSN_TCKEYREF, PRIO_B, &ref);
         return;
     }
@@ -39,15 +42,16 @@ static void refuse_read(struct lqh *lqh, const struct lqhkeyreq *req, uint32_t e
     sig_send(&lqh->block, req->tc_ref, GSN_LQHKEYREF, PRIO_B, &ref);
 }
 
-static uint32_t read_row(struct lqh *lqh, const struct lqhkeyreq *req, const struct lqh_table *table,
-                         const struct lqh_data *data)
+static uint32_t read_row(struct lqh *lqh, const struct lqhkeyreq *req,
+                         const struct lqh_table *table, const struct lqh_data *data)
 {
     struct tup_frag *frag = tup_frag_get(lqh->tup, table->frags[req->fragment_id]);
     uint32_t row = acc_find(tup_frag_index(frag), req->hash, data->key, data->key_words);
     if (row == ROW_NONE) return ERR_ROW_NOT_FOUND;
     struct tup_read read = {.frag = frag,
                             .row = row,
-                            .transid1 = req->tc_trans, /* REF_NONE: only what is committed is seen. */
+                            .transid1 =
+                                req->tc_trans, /* REF_NONE: only what is committed is seen. */
                             .transid2 = req->tc_ref,
                             .attr = data->attr,
                             .attr_words = data->attr_words};
@@ -87,7 +91,8 @@ static void stage_next(struct lqh *lqh)
     const struct lqh_table *table =
         lqh_table_usable(lqh, req->table_id, req->schema_version, req->fragment_id, &error);
     if (table == NULL) return;
-    acc_prefetch_row(tup_frag_index(tup_frag_get(lqh->tup, table->frags[req->fragment_id])), req->hash);
+    acc_prefetch_row(tup_frag_index(tup_frag_get(lqh->tup, table->frags[req->fragment_id])),
+                     req->hash);
 }
 
 static void execute_next(struct lqh *lqh)
@@ -142,7 +147,8 @@ static void add_pending(struct lqh *lqh, const struct signal *sig, const struct 
 }
 
 /* `table` is NULL when `error` is not 0. */
-void lqh_read(struct lqh *lqh, const struct signal *sig, const struct lqh_table *table, uint32_t error)
+void lqh_read(struct lqh *lqh, const struct signal *sig, const struct lqh_table *table,
+              uint32_t error)
 {
     const struct lqhkeyreq *req = SIG_PAYLOAD(sig, lqhkeyreq);
     uint32_t client_error = lqh_client_error(lqh, req->api_ref);

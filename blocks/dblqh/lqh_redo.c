@@ -1,4 +1,5 @@
-/* lqh_redo.c -- DBLQH and its redo log: files at NDBFS, orders from outside, global checkpoints, replay into rows. */
+/* lqh_redo.c -- DBLQH and its redo log: files at NDBFS, orders from outside, global checkpoints,
+ * replay into rows. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include "blocks/dblqh/lqh_redo.h"
@@ -11,7 +12,8 @@
 static_assert((int)TUP_INSERTED == (int)REDO_INSERT, "one numbering");
 static_assert((int)TUP_UPDATED == (int)REDO_UPDATE, "one numbering");
 static_assert((int)TUP_DELETED == (int)REDO_DELETE, "one numbering");
-static_assert(TUP_ROW_WORDS_MAX + REDO_RECORD_HEAD <= REDO_RECORD_WORDS_MAX, "a record holds any row");
+static_assert(TUP_ROW_WORDS_MAX + REDO_RECORD_HEAD <= REDO_RECORD_WORDS_MAX,
+              "a record holds any row");
 
 static uint32_t fs_data(uint32_t file)
 {
@@ -36,22 +38,25 @@ static void io_open(void *context, uint32_t file, bool create)
     char name[FS_NAME_BYTES + 1];
     file_name(lqh, file, name, sizeof name);
     lqh->redo->open_file = file;
-    fs_open(&lqh->block, fs_data(file), name, create ? FILE_FLAGS | FS_CREATE | FS_EMPTY : FILE_FLAGS);
+    fs_open(&lqh->block, fs_data(file), name,
+            create ? FILE_FLAGS | FS_CREATE | FS_EMPTY : FILE_FLAGS);
 }
 
 static void io_read(void *context, uint32_t file, uint32_t block, uint32_t *to, uint32_t blocks)
 {
     struct lqh *lqh = context;
     const struct fs_piece piece = fs_piece_of(&lqh->block, to, blocks * REDO_BLOCK_BYTES);
-    fs_read(&lqh->block, fs_data(file), lqh->redo->fs_file[file], (uint64_t)block * REDO_BLOCK_BYTES, &piece, 1, 0);
+    fs_read(&lqh->block, fs_data(file), lqh->redo->fs_file[file],
+            (uint64_t)block * REDO_BLOCK_BYTES, &piece, 1, 0);
 }
 
-static void io_write(void *context, uint32_t file, uint32_t block, const uint32_t *from, uint32_t blocks, bool sync)
+static void io_write(void *context, uint32_t file, uint32_t block, const uint32_t *from,
+                     uint32_t blocks, bool sync)
 {
     struct lqh *lqh = context;
     const struct fs_piece piece = fs_piece_of(&lqh->block, from, blocks * REDO_BLOCK_BYTES);
-    fs_write(&lqh->block, fs_data(file), lqh->redo->fs_file[file], (uint64_t)block * REDO_BLOCK_BYTES, &piece, 1,
-             sync ? FS_SYNC : 0);
+    fs_write(&lqh->block, fs_data(file), lqh->redo->fs_file[file],
+             (uint64_t)block * REDO_BLOCK_BYTES, &piece, 1, sync ? FS_SYNC : 0);
 }
 
 static void io_sync(void *context, uint32_t file)
@@ -67,7 +72,8 @@ static void io_opened(void *context)
     struct lqh *lqh = context;
     struct lqh_redo *redo = lqh->redo;
     const uint64_t bytes = redo_capacity(&redo->log) * REDO_BLOCK_BYTES;
-    struct redo_open_conf conf = {.sender_data = redo->order_data, .megabytes = (uint32_t)(bytes >> 20)};
+    struct redo_open_conf conf = {.sender_data = redo->order_data,
+                                  .megabytes = (uint32_t)(bytes >> 20)};
     uint32_t receiver = redo->order_sender;
     redo->order_sender = 0;
     sig_send(&lqh->block, receiver, GSN_REDO_OPEN_CONF, PRIO_B, &conf);
@@ -80,7 +86,9 @@ static void io_progress(void *context, uint32_t percent)
     redo->percent = percent;
     if (percent < 100u && percent < redo->percent_logged + 10u) return;
     redo->percent_logged = percent < 100u ? percent : 0;
-    const char *what = redo->log.state != REDO_OPENING ? "replayed" : redo->created ? "made" : "opened";
+    const char *what = redo->log.state != REDO_OPENING ? "replayed"
+                       : redo->created                 ? "made"
+                                                       : "opened";
     log_info(&lqh->block, "redo log part %u: %u %% %s", part_no(lqh), percent, what);
 }
 
@@ -88,9 +96,13 @@ static void io_progress(void *context, uint32_t percent)
 static uint32_t io_apply(void *context, const struct redo_record *record)
 {
     struct lqh *lqh = context;
-    struct lqh_table *table = record->table_id < lqh->table_count ? lqh->table[record->table_id] : NULL;
-    if (table == NULL || table->version != record->version || table->state == TABLE_BUILDING) return 0;
-    if (record->fragment_id >= table->fragment_count || table->frags[record->fragment_id] == REF_NONE) return 0;
+    struct lqh_table *table =
+        record->table_id < lqh->table_count ? lqh->table[record->table_id] : NULL;
+    if (table == NULL || table->version != record->version || table->state == TABLE_BUILDING)
+        return 0;
+    if (record->fragment_id >= table->fragment_count ||
+        table->frags[record->fragment_id] == REF_NONE)
+        return 0;
     const struct tup_restore_req req = {
         .frag = tup_frag_get(lqh->tup, table->frags[record->fragment_id]),
         .key_def = (const struct table_def *)(const void *)table->key_def,
@@ -100,9 +112,12 @@ static uint32_t io_apply(void *context, const struct redo_record *record)
         .attr_words = record->pair_words,
     };
     switch ((enum redo_kind)record->kind) {
-    case REDO_INSERT: return tup_restore_put(lqh->tup, &req);
-    case REDO_UPDATE: return tup_restore_update(lqh->tup, &req);
-    case REDO_DELETE: return tup_restore_delete(lqh->tup, &req);
+    case REDO_INSERT:
+        return tup_restore_put(lqh->tup, &req);
+    case REDO_UPDATE:
+        return tup_restore_update(lqh->tup, &req);
+    case REDO_DELETE:
+        return tup_restore_delete(lqh->tup, &req);
     }
     return ERR_DATA_CORRUPT;
 }
@@ -161,7 +176,8 @@ static uint32_t exit_of(enum redo_fault fault)
     case REDO_OTHER_CLUSTER:
     case REDO_OTHER_NODE:
     case REDO_OTHER_PART:
-    case REDO_OTHER_SHAPE: return EXIT_REDO_FOREIGN;
+    case REDO_OTHER_SHAPE:
+        return EXIT_REDO_FOREIGN;
     case REDO_GOOD:
     case REDO_EMPTY:
     case REDO_NO_PAGE:
@@ -173,7 +189,8 @@ static uint32_t exit_of(enum redo_fault fault)
     case REDO_BAD_RECORD:
     case REDO_LOST_START:
     case REDO_BAD_SIZE:
-    case REDO_FAULT_COUNT: break;
+    case REDO_FAULT_COUNT:
+        break;
     }
     return EXIT_REDO_DAMAGED;
 }
@@ -187,7 +204,8 @@ _Noreturn static void io_damaged(void *context, const struct redo_damage *damage
     file_name(lqh, damage->file, name, sizeof name);
     if (damage->error != 0) snprintf(why, sizeof why, " (error %u)", damage->error);
     snprintf(text, sizeof lqh->redo->text, "redo log, %s, offset %llu: %s%s", name,
-             (unsigned long long)damage->block * REDO_BLOCK_BYTES, redo_fault_name(damage->fault), why);
+             (unsigned long long)damage->block * REDO_BLOCK_BYTES, redo_fault_name(damage->fault),
+             why);
     node_fail(exit_of(damage->fault), __FILE__, __LINE__, text);
 }
 
@@ -229,8 +247,10 @@ void lqh_exec_FSPREALLOCATECONF(struct block *block, const struct signal *sig)
 {
     (void)sig;
     jam();
-    /* The file's size is durable with the first sync behind it: before anything that is in the file counts. */
-    fs_sync(block, fs_data(lqh_of(block)->redo->open_file), lqh_of(block)->redo->fs_file[lqh_of(block)->redo->open_file]);
+    /* The file's size is durable with the first sync behind it: before anything that is in the file
+     * counts. */
+    fs_sync(block, fs_data(lqh_of(block)->redo->open_file),
+            lqh_of(block)->redo->fs_file[lqh_of(block)->redo->open_file]);
 }
 
 void lqh_exec_FSSYNCCONF(struct block *block, const struct signal *sig)
@@ -257,15 +277,17 @@ void lqh_exec_FSWRITECONF(struct block *block, const struct signal *sig)
     io_conf(block, sig);
 }
 
-/* No file of the log can be done without, and a failed sync must never be taken for a success later. */
+/* No file of the log can be done without, and a failed sync must never be taken for a success
+ * later. */
 static void io_ref(struct block *block, const struct signal *sig, const char *what)
 {
     struct lqh *lqh = lqh_of(block);
     const struct fs_ref *ref = SIG_PAYLOAD(sig, fs_ref);
     char name[FS_NAME_BYTES + 1];
     file_name(lqh, ref->sender_data, name, sizeof name);
-    snprintf(lqh->redo->text, sizeof lqh->redo->text, "redo log, %s: %s failed: error %u, %s (system error %u)", name, what,
-             ref->error, error_get(ref->error)->text, ref->os_error);
+    snprintf(lqh->redo->text, sizeof lqh->redo->text,
+             "redo log, %s: %s failed: error %u, %s (system error %u)", name, what, ref->error,
+             error_get(ref->error)->text, ref->os_error);
     bool gone = ref->error == ERR_FILE_MISSING || ref->error == ERR_FILE_SHORT_READ;
     node_fail(gone ? EXIT_REDO_DAMAGED : EXIT_REDO_IO, __FILE__, __LINE__, lqh->redo->text);
 }
@@ -303,7 +325,8 @@ void lqh_redo_init(struct lqh *lqh)
     struct arena *arena = block_arena(&lqh->block);
     if (config->diskless) return;
     lqh->redo = arena_alloc(arena, RG_NODE, sizeof *lqh->redo);
-    uint8_t *buffer = arena_alloc(arena, RG_NODE, (size_t)config->redo_buffer_bytes + REDO_BLOCK_BYTES);
+    uint8_t *buffer =
+        arena_alloc(arena, RG_NODE, (size_t)config->redo_buffer_bytes + REDO_BLOCK_BYTES);
     ndbrequire(lqh->redo != NULL && buffer != NULL);
     buffer += (REDO_BLOCK_BYTES - (uintptr_t)buffer % REDO_BLOCK_BYTES) % REDO_BLOCK_BYTES;
     const struct redo_config redo_config = {
@@ -347,8 +370,8 @@ static void replay_start(struct lqh *lqh, const struct signal *sig)
     uint32_t words = sig->section_count > 0 ? sig->section[0].size : 0;
     ndbrequire(words % 2u == 0 && words / 2u <= REDO_ENDED_MAX);
     for (uint32_t at = 0; at < words; at += 2u) {
-        replay.ended[replay.ended_count++] =
-            (struct redo_ended){.incarnation = sig->section[0].words[at], .gci = sig->section[0].words[at + 1u]};
+        replay.ended[replay.ended_count++] = (struct redo_ended){
+            .incarnation = sig->section[0].words[at], .gci = sig->section[0].words[at + 1u]};
     }
     redo_replay(&lqh->redo->log, &replay);
 }

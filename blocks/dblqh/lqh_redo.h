@@ -1,4 +1,5 @@
-/* lqh_redo.h -- the redo log inside DBLQH: its files at NDBFS, operations held back, saves under way. */
+/* lqh_redo.h -- the redo log inside DBLQH: its files at NDBFS, operations held back, saves under
+ * way. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "blocks/dblqh/redo_log.h"
@@ -37,5 +38,5 @@ struct lqh_redo {
     uint32_t delayed;
     bool delay_sent;
     uint64_t moved_ms; /* When one of them last left. */
-    char text[256]; /* Last words. */
+    char text[256];    /* Last words. */
 };

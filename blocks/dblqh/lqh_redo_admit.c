@@ -1,4 +1,5 @@
-/* lqh_redo_admit.c -- operations and the redo log: room at prepare, back-pressure, the record at COMMIT. */
+/* lqh_redo_admit.c -- operations and the redo log: room at prepare, back-pressure, the record at
+ * COMMIT. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
@@ -6,7 +7,8 @@
 void lqh_redo_commit(struct lqh *lqh, struct lqh_op *op, const struct commit_train *commit)
 {
     struct tup_change_pairs pairs;
-    enum tup_change_kind kind = tup_change_pairs(lqh->tup, op->change, lqh->out, TUP_ROW_WORDS_MAX, &pairs);
+    enum tup_change_kind kind =
+        tup_change_pairs(lqh->tup, op->change, lqh->out, TUP_ROW_WORDS_MAX, &pairs);
     if (kind != TUP_NOTHING) {
         const struct redo_record record = {
             .kind = kind,
@@ -21,7 +23,8 @@ void lqh_redo_commit(struct lqh *lqh, struct lqh_op *op, const struct commit_tra
             .pairs = lqh->out,
         };
         if (!redo_append(&lqh->redo->log, &record))
-            node_fail(EXIT_REDO_FULL, __FILE__, __LINE__, "no room in the redo log for a prepared operation");
+            node_fail(EXIT_REDO_FULL, __FILE__, __LINE__,
+                      "no room in the redo log for a prepared operation");
     }
     lqh_redo_leave(lqh, op);
 }
@@ -34,10 +37,12 @@ void lqh_redo_leave(struct lqh *lqh, struct lqh_op *op)
 }
 
 /* What the operation's record may need at commit. */
-static uint32_t words_of_op(struct lqh *lqh, const struct lqh_op *op, uint32_t key_words, uint32_t attr_words)
+static uint32_t words_of_op(struct lqh *lqh, const struct lqh_op *op, uint32_t key_words,
+                            uint32_t attr_words)
 {
     if (key_operation_of(op->request_info) == OP_DELETE) return REDO_RECORD_HEAD;
-    return REDO_RECORD_HEAD + tup_change_words_max(tup_frag_get(lqh->tup, op->frag), key_words, attr_words);
+    return REDO_RECORD_HEAD +
+           tup_change_words_max(tup_frag_get(lqh->tup, op->frag), key_words, attr_words);
 }
 
 static void delay_tick_send(struct lqh *lqh)
@@ -64,8 +69,9 @@ static void delay_add(struct lqh *lqh, struct lqh_op *op)
 }
 
 /*
- * 0: go on. An error: refuse. LQH_HELD_BACK: it comes back later. Once one is held back all that come after it are, so that
- * operations on a row keep their order; reads with locks too, which may be of rows that those write.
+ * 0: go on. An error: refuse. LQH_HELD_BACK: it comes back later. Once one is held back all that
+ * come after it are, so that operations on a row keep their order; reads with locks too, which may
+ * be of rows that those write.
  */
 uint32_t lqh_redo_admit(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data)
 {
@@ -100,8 +106,10 @@ static bool delay_leave(struct lqh *lqh, struct lqh_op *op)
     if (key_operation_of(op->request_info) != OP_READ) {
         uint32_t words = words_of_op(lqh, op, op->key_words, op->attr_words);
         enum redo_room room = redo_room(&redo->log, words);
-        /* What is prepared may fill the memory by itself, and never be committed without those that wait here. */
-        bool stuck = now_ms(&lqh->block) - redo->moved_ms > block_config(&lqh->block)->deadlock_timeout_ms;
+        /* What is prepared may fill the memory by itself, and never be committed without those that
+         * wait here. */
+        bool stuck =
+            now_ms(&lqh->block) - redo->moved_ms > block_config(&lqh->block)->deadlock_timeout_ms;
         if (room == REDO_WAIT && !stuck) return false;
         if (room == REDO_WAIT) {
             jam();
@@ -141,6 +149,7 @@ void lqh_redo_check(struct lqh *lqh)
     const struct lqh_redo *redo = lqh->redo;
     if (redo == NULL) return;
     redo_check_state(&redo->log);
-    ndbrequire(redo->delayed == 0 || redo->delay_sent); /* I-LQH-7: who is held back has a turn to come. */
+    ndbrequire(redo->delayed == 0 ||
+               redo->delay_sent); /* I-LQH-7: who is held back has a turn to come. */
     ndbrequire(redo->save_count == 0 || redo->log.busy);
 }

@@ -21,7 +21,8 @@ void lqh_save_drop(struct lqh *lqh, struct lqh_op *op)
 
 static struct lqh_segment *append(struct lqh *lqh, struct lqh_op *op, struct lqh_segment *last)
 {
-    struct lqh_segment *segment = ERROR_INSERTED(&lqh->block, 5007) ? NULL : pool_seize(&lqh->segments);
+    struct lqh_segment *segment =
+        ERROR_INSERTED(&lqh->block, 5007) ? NULL : pool_seize(&lqh->segments);
     if (segment == NULL) return NULL;
     if (last == NULL)
         op->saved = segment->pool.ref;

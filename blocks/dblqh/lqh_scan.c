@@ -1,12 +1,15 @@
-/* lqh_scan.c -- scans of one fragment: rows in batches straight to the client, in short steps; counting. */
+/* lqh_scan.c -- scans of one fragment: rows in batches straight to the client, in short steps;
+ * counting. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
 
-#define SLOTS_PER_ROW       8u      /* A step looks at so many slots per row it may return: half-empty pages. */
-#define COUNT_STEPS         16u     /* Counting a slot is so much cheaper than reading a row. */
-#define COUNT_BATCH_ROWS    131072u /* A count reports after so many rows, so that it can be closed in time. */
-#define BATCH_ROWS_MAX      0xFFFFu
+#define SLOTS_PER_ROW                                                                              \
+    8u                  /* A step looks at so many slots per row it may return: half-empty pages. */
+#define COUNT_STEPS 16u /* Counting a slot is so much cheaper than reading a row. */
+#define COUNT_BATCH_ROWS                                                                           \
+    131072u /* A count reports after so many rows, so that it can be closed in time. */
+#define BATCH_ROWS_MAX 0xFFFFu
 
 struct lqh_scan *lqh_scan_get(struct lqh *lqh, uint32_t ref)
 {
@@ -48,15 +51,17 @@ static void scan_done(struct lqh *lqh, struct lqh_scan *scan)
 void lqh_scan_fail(struct lqh *lqh, struct lqh_scan *scan, uint32_t error)
 {
     jam_data(error);
-    struct scan_fragref ref = {
-        .tc_frag = scan->tc_frag, .transid1 = scan->transid1, .transid2 = scan->transid2, .error = error};
+    struct scan_fragref ref = {.tc_frag = scan->tc_frag,
+                               .transid1 = scan->transid1,
+                               .transid2 = scan->transid2,
+                               .error = error};
     send_ref(lqh, scan->tc_ref, &ref);
     scan_release(lqh, scan);
 }
 
 /*
- * The batch is full or the fragment at its end. A locking scan whose last batch has rows does not end yet: their locks
- * stay until the client asks for more.
+ * The batch is full or the fragment at its end. A locking scan whose last batch has rows does not
+ * end yet: their locks stay until the client asks for more.
  */
 void lqh_scan_deliver(struct lqh *lqh, struct lqh_scan *scan)
 {
@@ -79,7 +84,8 @@ void lqh_scan_send_rows(struct lqh *lqh, struct lqh_scan *scan, struct lqh_rows 
                                 .rows = rows->count,
                                 .fragment_id = scan->fragment_id};
         struct section section = {.words = lqh->out, .size = rows->words};
-        signal_send(&lqh->block, scan->api_ref, GSN_TRANSID_AI, PRIO_B, &ai, sizeof ai / 4u, &section, 1);
+        signal_send(&lqh->block, scan->api_ref, GSN_TRANSID_AI, PRIO_B, &ai, sizeof ai / 4u,
+                    &section, 1);
     }
     scan->rows += rows->count;
     scan->words += rows->words;
@@ -98,7 +104,8 @@ uint32_t lqh_scan_read(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *
                             .attr_words = scan->attr_words};
     uint32_t words = 0;
     ndbrequire(rows->words + 1 + TUP_ROW_WORDS_MAX <= LQH_OUT_WORDS);
-    uint32_t error = tup_read(lqh->tup, &read, lqh->out + rows->words + 1, TUP_ROW_WORDS_MAX, &words);
+    uint32_t error =
+        tup_read(lqh->tup, &read, lqh->out + rows->words + 1, TUP_ROW_WORDS_MAX, &words);
     if (error != 0) return error;
     rows->count++;
     if (scan->attr_words == 0) return 0;
@@ -110,8 +117,9 @@ uint32_t lqh_scan_read(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *
 /* --- Committed reads. --- */
 
 /* Rows from `group`; returns how many of them fit into the batch, or UINT32_MAX after *error. */
-static uint32_t read_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag, const uint32_t *group,
-                           uint32_t count, struct lqh_rows *rows, uint32_t *error)
+static uint32_t read_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
+                           const uint32_t *group, uint32_t count, struct lqh_rows *rows,
+                           uint32_t *error)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (scan->words + rows->words >= scan->batch_words) return i;
@@ -135,8 +143,8 @@ static void step_rows(struct lqh *lqh, struct lqh_scan *scan)
     if (step > LQH_SCAN_GROUP) step = LQH_SCAN_GROUP;
     if (step > left) step = left;
     struct tup_scan_position before = scan->position;
-    uint32_t count = tup_scan_next(lqh->tup, frag, &scan->position, scan->tc_frag, lqh_scan_owner(scan), group, step,
-                                   step * SLOTS_PER_ROW, &end);
+    uint32_t count = tup_scan_next(lqh->tup, frag, &scan->position, scan->tc_frag,
+                                   lqh_scan_owner(scan), group, step, step * SLOTS_PER_ROW, &end);
     uint32_t fit = read_group(lqh, scan, frag, group, count, &rows, &error);
     if (error != 0) {
         jam();
@@ -146,8 +154,9 @@ static void step_rows(struct lqh *lqh, struct lqh_scan *scan)
     if (fit < count) {
         jam(); /* The batch has its bytes: back to behind the last row that fitted. */
         scan->position = before;
-        uint32_t again = tup_scan_next(lqh->tup, frag, &scan->position, scan->tc_frag, lqh_scan_owner(scan), group, fit,
-                                       step * SLOTS_PER_ROW, &end);
+        uint32_t again =
+            tup_scan_next(lqh->tup, frag, &scan->position, scan->tc_frag, lqh_scan_owner(scan),
+                          group, fit, step * SLOTS_PER_ROW, &end);
         ndbrequire(again == fit);
         end = false;
     }
@@ -164,7 +173,8 @@ static void step_count(struct lqh *lqh, struct lqh_scan *scan)
     struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
     uint32_t slots = block_config(&lqh->block)->scan_step_rows * COUNT_STEPS;
     bool end = false;
-    scan->rows += tup_scan_count(lqh->tup, frag, &scan->position, scan->tc_frag, lqh_scan_owner(scan), slots, &end);
+    scan->rows += tup_scan_count(lqh->tup, frag, &scan->position, scan->tc_frag,
+                                 lqh_scan_owner(scan), slots, &end);
     scan->end = end;
     if (end || scan->rows >= COUNT_BATCH_ROWS)
         lqh_scan_deliver(lqh, scan);
@@ -204,7 +214,8 @@ void lqh_scan_step(struct lqh *lqh, struct lqh_scan *scan)
 
 /* --- TC's requests. --- */
 
-static void batch_limits(const struct lqh *lqh, struct lqh_scan *scan, const struct scan_fragreq *req)
+static void batch_limits(const struct lqh *lqh, struct lqh_scan *scan,
+                         const struct scan_fragreq *req)
 {
     const struct node_config *config = block_config(&lqh->block);
     uint32_t rows = req->batch_rows != 0 ? req->batch_rows : config->batch_rows;
@@ -220,7 +231,8 @@ static uint32_t new_scan(struct lqh *lqh, const struct signal *sig, struct lqh_s
 {
     const struct scan_fragreq *req = SIG_PAYLOAD(sig, scan_fragreq);
     uint32_t error;
-    struct lqh_table *table = lqh_table_usable(lqh, req->table_id, req->schema_version, req->fragment_id, &error);
+    struct lqh_table *table =
+        lqh_table_usable(lqh, req->table_id, req->schema_version, req->fragment_id, &error);
     if (table == NULL) return error;
     if (sig->section[0].size > ATTR_READ_MAX) return ERR_READS_TOO_MANY;
     struct lqh_scan *scan = ERROR_INSERTED(&lqh->block, 5006) ? NULL : pool_seize(&lqh->scans);
@@ -261,8 +273,10 @@ void lqh_exec_SCAN_FRAGREQ(struct block *block, const struct signal *sig)
     uint32_t error = new_scan(lqh, sig, &scan);
     if (error != 0) {
         jam_data(error);
-        struct scan_fragref ref = {
-            .tc_frag = req->tc_frag, .transid1 = req->transid1, .transid2 = req->transid2, .error = error};
+        struct scan_fragref ref = {.tc_frag = req->tc_frag,
+                                   .transid1 = req->transid1,
+                                   .transid2 = req->transid2,
+                                   .error = error};
         send_ref(lqh, sig->sender, &ref);
         return;
     }
@@ -310,7 +324,8 @@ void lqh_exec_SCAN_FRAG_NEXTREQ(struct block *block, const struct signal *sig)
 
     if (scan == NULL || scan->tc_ref != sig->sender || scan->tc_frag != req->tc_frag ||
         scan->transid1 != req->transid1 || scan->transid2 != req->transid2) {
-        jam(); /* An order to close crosses the last batch or an error; nothing else may come late. */
+        jam(); /* An order to close crosses the last batch or an error; nothing else may come late.
+                */
         if (!close) lqh_protocol_error(lqh, sig->sender, "SCAN_FRAG_NEXTREQ for an unknown scan");
         return;
     }

@@ -1,4 +1,5 @@
-/* lqh_scan_lock.c -- locking scans: each row is locked before it is read; a locked one is waited for. */
+/* lqh_scan_lock.c -- locking scans: each row is locked before it is read; a locked one is waited
+ * for. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
 
@@ -11,7 +12,8 @@ static struct lqh_scan_locks *locks_get(struct lqh *lqh, const struct lqh_scan *
     return locks;
 }
 
-/* A locking scan needs an operation record, which stands in lock queues for it, and a place for the batch's locks. */
+/* A locking scan needs an operation record, which stands in lock queues for it, and a place for the
+ * batch's locks. */
 uint32_t lqh_scan_lock_begin(struct lqh *lqh, struct lqh_scan *scan)
 {
     struct lqh_op *op = pool_seize(&lqh->operations);
@@ -49,11 +51,14 @@ void lqh_scan_lock_end(struct lqh *lqh, struct lqh_scan *scan)
     scan->op = REF_NONE;
 }
 
-/* The row is locked by `lock`: read it, or give the lock back when the row is not there for this transaction. */
-static uint32_t take_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag, uint32_t row, uint32_t lock,
-                         struct lqh_rows *rows)
+/* The row is locked by `lock`: read it, or give the lock back when the row is not there for this
+ * transaction. */
+static uint32_t take_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
+                         uint32_t row, uint32_t lock, struct lqh_rows *rows)
 {
-    uint32_t error = tup_row_alive(lqh->tup, frag, row, scan->tc_frag, lqh_scan_owner(scan)) ? 0 : ERR_ROW_NOT_FOUND;
+    uint32_t error = tup_row_alive(lqh->tup, frag, row, scan->tc_frag, lqh_scan_owner(scan))
+                         ? 0
+                         : ERR_ROW_NOT_FOUND;
     if (error == 0) error = lqh_scan_read(lqh, scan, frag, row, rows);
     if (error != 0) {
         acc_unlock(lqh->acc, lock);
@@ -65,7 +70,8 @@ static uint32_t take_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag
     return 0;
 }
 
-static uint32_t lock_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag, uint32_t row, uint32_t *lock)
+static uint32_t lock_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
+                         uint32_t row, uint32_t *lock)
 {
     struct acc_lock_req req = {.transid1 = scan->tc_frag,
                                .transid2 = lqh_scan_owner(scan),
@@ -77,12 +83,13 @@ static uint32_t lock_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag
 
 static bool batch_full(const struct lqh_scan *scan, const struct lqh_rows *rows)
 {
-    return scan->rows + rows->count >= scan->batch_rows || scan->words + rows->words >= scan->batch_words;
+    return scan->rows + rows->count >= scan->batch_rows ||
+           scan->words + rows->words >= scan->batch_words;
 }
 
 /* Locks and reads one row. 0, ACC_WAIT, or an error. */
-static uint32_t step_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag, uint32_t row,
-                         struct lqh_rows *rows)
+static uint32_t step_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
+                         uint32_t row, struct lqh_rows *rows)
 {
     uint32_t lock;
     uint32_t result = lock_row(lqh, scan, frag, row, &lock);
@@ -104,8 +111,8 @@ void lqh_scan_lock_step(struct lqh *lqh, struct lqh_scan *scan)
 
     for (uint32_t i = 0; i < step && result == 0 && !end && !batch_full(scan, &rows); i++) {
         uint32_t row;
-        uint32_t count = tup_scan_next(lqh->tup, frag, &scan->position, scan->tc_frag, lqh_scan_owner(scan), &row, 1,
-                                       SLOTS_PER_ROW, &end);
+        uint32_t count = tup_scan_next(lqh->tup, frag, &scan->position, scan->tc_frag,
+                                       lqh_scan_owner(scan), &row, 1, SLOTS_PER_ROW, &end);
         if (count > 0) result = step_row(lqh, scan, frag, row, &rows);
     }
     if (result == ACC_WAIT) end = false; /* The row waited for comes first. */
@@ -137,7 +144,8 @@ void lqh_scan_lock_ready(struct lqh *lqh, struct lqh_scan *scan, const struct ac
     scan->state = FSCAN_READING;
     if (error == 0 && ready->lock != REF_NONE) {
         jam();
-        error = take_row(lqh, scan, tup_frag_get(lqh->tup, scan->frag), scan->wait_row, ready->lock, &rows);
+        error = take_row(lqh, scan, tup_frag_get(lqh->tup, scan->frag), scan->wait_row, ready->lock,
+                         &rows);
     }
     if (error != 0) {
         lqh_scan_fail(lqh, scan, error);

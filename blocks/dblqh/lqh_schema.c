@@ -17,11 +17,12 @@ struct lqh_table *lqh_table_get(struct lqh *lqh, uint32_t table_id)
 }
 
 /*
- * A table can be used here as soon as it is complete: TC, which hears of ONLINE on its own, is the gate. Else the first
- * operation after a create could find an LQH on another node that has not heard yet.
+ * A table can be used here as soon as it is complete: TC, which hears of ONLINE on its own, is the
+ * gate. Else the first operation after a create could find an LQH on another node that has not
+ * heard yet.
  */
-struct lqh_table *lqh_table_usable(struct lqh *lqh, uint32_t table_id, uint32_t version, uint32_t fragment_id,
-                                   uint32_t *error)
+struct lqh_table *lqh_table_usable(struct lqh *lqh, uint32_t table_id, uint32_t version,
+                                   uint32_t fragment_id, uint32_t *error)
 {
     struct lqh_table *table = table_id < lqh->table_count ? lqh->table[table_id] : NULL;
     *error = 0;
@@ -54,12 +55,14 @@ static bool has_replica(const struct lqh *lqh, const uint32_t *nodes, uint32_t r
 }
 
 /* Marks the fragments that this instance is going to make. */
-static uint32_t take_distribution(struct lqh *lqh, struct lqh_table *table, const struct section *section)
+static uint32_t take_distribution(struct lqh *lqh, struct lqh_table *table,
+                                  const struct section *section)
 {
     if (section->size < DISTRIBUTION_HEAD_WORDS) return ERR_TABLE_FORMAT;
     uint32_t fragments = section->words[0];
     uint32_t replicas = section->words[1];
-    if (fragments == 0 || fragments > TABLE_FRAGMENTS_MAX || replicas == 0 || replicas > REPLICAS_MAX) {
+    if (fragments == 0 || fragments > TABLE_FRAGMENTS_MAX || replicas == 0 ||
+        replicas > REPLICAS_MAX) {
         return ERR_TABLE_FORMAT;
     }
     if (section->size < DISTRIBUTION_HEAD_WORDS + fragments * replicas) return ERR_TABLE_FORMAT;
@@ -94,8 +97,8 @@ static uint32_t add_table(struct lqh *lqh, const struct signal *sig, struct lqh_
     struct table_def *def;
     if (req->table_id >= lqh->table_count) return ERR_TABLE_RECORDS;
     if (lqh->table[req->table_id] != NULL) return ERR_TABLE_EXISTS;
-    uint32_t error = table_def_decode(sig->section[0].words, sig->section[0].size, lqh->decode_memory,
-                                      lqh->decode_size, &def);
+    uint32_t error = table_def_decode(sig->section[0].words, sig->section[0].size,
+                                      lqh->decode_memory, lqh->decode_size, &def);
     if (error != 0) return error;
     struct lqh_table *table = pool_seize(&lqh->tables);
     if (table == NULL) return ERR_TABLE_RECORDS;
@@ -162,7 +165,8 @@ static void add_step(struct lqh *lqh, struct lqh_table *table)
     }
     jam();
     table->state = TABLE_ONLINE;
-    struct local_table_add_conf conf = {.sender_data = table->order_data, .table_id = table->table_id};
+    struct local_table_add_conf conf = {.sender_data = table->order_data,
+                                        .table_id = table->table_id};
     uint32_t receiver = table->order_sender;
     table->order_sender = 0;
     sig_send(&lqh->block, receiver, GSN_LOCAL_TABLE_ADD_CONF, PRIO_B, &conf);
@@ -178,7 +182,8 @@ static void dropped(struct lqh *lqh, struct lqh_table *table)
     uint32_t add_error = table->add_error;
     free_table(lqh, table);
     if (add_error != 0) {
-        struct local_table_add_ref ref = {.sender_data = sender_data, .table_id = table_id, .error = add_error};
+        struct local_table_add_ref ref = {
+            .sender_data = sender_data, .table_id = table_id, .error = add_error};
         send_add_ref(lqh, receiver, &ref);
         return;
     }
@@ -209,7 +214,8 @@ void lqh_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct signal *si
     const struct local_table_state_req *req = SIG_PAYLOAD(sig, local_table_state_req);
     struct lqh_table *table = req->table_id < lqh->table_count ? lqh->table[req->table_id] : NULL;
 
-    ndbrequire(table == NULL || table->order_sender == 0); /* DICT waits for the answer to each order. */
+    ndbrequire(table == NULL ||
+               table->order_sender == 0); /* DICT waits for the answer to each order. */
     switch ((enum local_table_order)req->order) {
     case LOCAL_TABLE_ONLINE:
         jam();
@@ -222,9 +228,11 @@ void lqh_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct signal *si
     case LOCAL_TABLE_DROP:
         jam();
         if (table == NULL) break; /* Its adding was refused here. */
-        /* I-LQH-3: all TCs have said that nobody uses it any more. An operation left is one that no TC of ours sent. */
+        /* I-LQH-3: all TCs have said that nobody uses it any more. An operation left is one that no
+         * TC of ours sent. */
         if (table->users != 0)
-            node_fail(EXIT_PEER_PROTOCOL, __FILE__, __LINE__, "a node has operations on a table that is dropped");
+            node_fail(EXIT_PEER_PROTOCOL, __FILE__, __LINE__,
+                      "a node has operations on a table that is dropped");
         table->state = TABLE_DROPPING;
         table->order_sender = sig->sender;
         table->order_data = req->sender_data;

@@ -1,4 +1,5 @@
-/* lqh_state.h -- DBLQH's records, pools and states, and which file answers for what. Private to blocks/dblqh. */
+/* lqh_state.h -- DBLQH's records, pools and states, and which file answers for what. Private to
+ * blocks/dblqh. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "blocks/dblqh/lqh.h"
@@ -12,22 +13,27 @@
 #include "signals/scan.h"
 #include "signals/start.h"
 
-#define LQH_FRAGS_INLINE    64u     /* Fragment references in the table record itself; more take a page. */
-#define LQH_KEY_WORDS_MAX   1088u   /* TABLE_KEY_BYTES_MAX and every column's padding. */
-#define LQH_BATCH_WORDS_MAX 16384u  /* Longest batch of a scan, plus one row: 64 KB. */
+#define LQH_FRAGS_INLINE 64u /* Fragment references in the table record itself; more take a page.  \
+                              */
+#define LQH_KEY_WORDS_MAX   1088u  /* TABLE_KEY_BYTES_MAX and every column's padding. */
+#define LQH_BATCH_WORDS_MAX 16384u /* Longest batch of a scan, plus one row: 64 KB. */
 #define LQH_OUT_WORDS       (LQH_BATCH_WORDS_MAX + TUP_ROW_WORDS_MAX + 2u)
-#define LQH_SEGMENT_WORDS   61u     /* A segment record is 256 bytes. */
-#define LQH_SCAN_LOCKS      250u    /* Rows in a batch of a locking scan, at most. */
-#define LQH_SCAN_GROUP      64u     /* Row ids fetched at once. */
-#define LQH_READS_PENDING   16u     /* Committed reads on their way through the memory's latency; power of two. */
-#define LQH_READ_WORDS      40u     /* Key and attrinfo of such a read; longer ones are executed at once. */
-#define LQH_READY_STEP      16u     /* Operations that got their lock, before others have their turn. */
-#define LQH_LOCK_TICK_MS    10u
-#define LQH_HOLD_BACK_MS    5u      /* A scan looks again so often whether the client's link has drained. */
+#define LQH_SEGMENT_WORDS   61u  /* A segment record is 256 bytes. */
+#define LQH_SCAN_LOCKS      250u /* Rows in a batch of a locking scan, at most. */
+#define LQH_SCAN_GROUP      64u  /* Row ids fetched at once. */
+#define LQH_READS_PENDING                                                                          \
+    16u /* Committed reads on their way through the memory's latency; power of two. */
+#define LQH_READ_WORDS 40u   /* Key and attrinfo of such a read; longer ones are executed at once. \
+                              */
+#define LQH_READY_STEP   16u /* Operations that got their lock, before others have their turn. */
+#define LQH_LOCK_TICK_MS 10u
+#define LQH_HOLD_BACK_MS 5u /* A scan looks again so often whether the client's link has drained.  \
+                             */
 
 struct lqh_table {
     struct pool_record pool;
-    uint32_t state; /* enum table_state: BUILDING, ONLINE (from the moment all fragments are made), DROPPING */
+    uint32_t state; /* enum table_state: BUILDING, ONLINE (from the moment all fragments are made),
+                       DROPPING */
     uint32_t table_id;
     uint32_t version;
     uint32_t tup_table;
@@ -39,7 +45,8 @@ struct lqh_table {
     uint32_t order;         /* 0 = adding, else LOCAL_TABLE_DROP */
     uint32_t fragment_next; /* Adding: made up to here. */
     uint32_t add_error;     /* Adding has failed; the steps undo it. */
-    uint32_t *frags;        /* By fragment id: TUP's reference, REF_NONE = not here. A page or frags_inline. */
+    uint32_t
+        *frags; /* By fragment id: TUP's reference, REF_NONE = not here. A page or frags_inline. */
     uint32_t frags_inline[LQH_FRAGS_INLINE];
     _Alignas(8) uint8_t key_def[KEY_DEF_BYTES];
 };
@@ -108,7 +115,7 @@ enum lqh_scan_state { FSCAN_READING = 0, FSCAN_LOCK_WAIT, FSCAN_DELIVERED };
 
 struct lqh_scan {
     struct pool_record pool;
-    uint32_t state; /* enum lqh_scan_state */
+    uint32_t state;   /* enum lqh_scan_state */
     uint32_t closing; /* To be closed when the CONTINUEB arrives. */
     uint32_t tc_ref;
     uint32_t tc_frag;
@@ -193,8 +200,8 @@ struct lqh {
     bool ready_sent; /* LQH_WORK_READY is on its way. */
     bool tick_sent;  /* LQH_WORK_LOCK_TICK is. */
     struct lqh_reads reads;
-    uint32_t *out;   /* LQH_OUT_WORDS: rows on their way out. */
-    uint32_t *data;  /* LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX: saved data put together again. */
+    uint32_t *out;  /* LQH_OUT_WORDS: rows on their way out. */
+    uint32_t *data; /* LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX: saved data put together again. */
     void *decode_memory;
     size_t decode_size;
     struct lqh_redo *redo; /* NULL: diskless. */
@@ -214,27 +221,32 @@ static inline struct lqh *lqh_of(struct block *block)
 /* lqh.c */
 void lqh_continue(struct lqh *lqh, enum lqh_work work, uint32_t ref);
 void lqh_continue_later(struct lqh *lqh, enum lqh_work work, uint32_t ref, uint32_t delay_ms);
-void lqh_run_ready(struct lqh *lqh); /* After everything that may have freed a lock. */
+void lqh_run_ready(struct lqh *lqh);  /* After everything that may have freed a lock. */
 void lqh_lock_waits(struct lqh *lqh); /* There is a waiter: its timeout must be noticed. */
 void lqh_protocol_error(struct lqh *lqh, uint32_t sender, const char *what);
-uint32_t lqh_client_error(const struct lqh *lqh, uint32_t api_ref); /* 0, 1218, or 4119: no link to it. */
-bool lqh_is_tc(uint32_t ref); /* Can be sent to without harm. */
+uint32_t lqh_client_error(const struct lqh *lqh,
+                          uint32_t api_ref); /* 0, 1218, or 4119: no link to it. */
+bool lqh_is_tc(uint32_t ref);                /* Can be sent to without harm. */
 struct lqh_op *lqh_op_get(struct lqh *lqh, uint32_t ref);
 
 /* lqh_key.c */
 void lqh_exec_LQHKEYREQ(struct block *block, const struct signal *sig);
 void lqh_op_ready(struct lqh *lqh, struct lqh_op *op, const struct acc_ready *ready);
-void lqh_op_undelay(struct lqh *lqh, struct lqh_op *op, uint32_t error); /* Goes on, or is refused. */
+void lqh_op_undelay(struct lqh *lqh, struct lqh_op *op,
+                    uint32_t error); /* Goes on, or is refused. */
 void lqh_op_release(struct lqh *lqh, struct lqh_op *op);
 
 /* lqh_read.c */
-void lqh_read(struct lqh *lqh, const struct signal *sig, const struct lqh_table *table, uint32_t error);
+void lqh_read(struct lqh *lqh, const struct signal *sig, const struct lqh_table *table,
+              uint32_t error);
 void lqh_reads_flush(struct lqh *lqh);
-void lqh_send_row(struct lqh *lqh, uint32_t api_ref, const struct transid_ai *ai, uint32_t words); /* From lqh->out. */
+void lqh_send_row(struct lqh *lqh, uint32_t api_ref, const struct transid_ai *ai,
+                  uint32_t words); /* From lqh->out. */
 
 /* lqh_save.c */
 bool lqh_save(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data);
-void lqh_load(struct lqh *lqh, struct lqh_op *op, struct lqh_data *data); /* Into lqh->data; frees the segments. */
+void lqh_load(struct lqh *lqh, struct lqh_op *op,
+              struct lqh_data *data); /* Into lqh->data; frees the segments. */
 void lqh_save_drop(struct lqh *lqh, struct lqh_op *op);
 
 /* lqh_commit.c */
@@ -265,20 +277,23 @@ void lqh_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct signal *sig)
 void lqh_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct signal *sig);
 void lqh_table_step(struct lqh *lqh, uint32_t table_id);
 void lqh_table_leave(struct lqh *lqh, uint32_t table_id);
-struct lqh_table *lqh_table_get(struct lqh *lqh, uint32_t table_id); /* Of an own operation or scan. */
+struct lqh_table *lqh_table_get(struct lqh *lqh,
+                                uint32_t table_id); /* Of an own operation or scan. */
 /* The table of a request that may use this fragment of it; NULL and *error. */
-struct lqh_table *lqh_table_usable(struct lqh *lqh, uint32_t table_id, uint32_t version, uint32_t fragment_id,
-                                   uint32_t *error);
+struct lqh_table *lqh_table_usable(struct lqh *lqh, uint32_t table_id, uint32_t version,
+                                   uint32_t fragment_id, uint32_t *error);
 
 /* lqh_ahead.c */
 block_ahead lqh_ahead;
-void lqh_ahead_train(const struct lqh *lqh, const struct signal *sig, uint32_t entry); /* For the entries behind. */
+void lqh_ahead_train(const struct lqh *lqh, const struct signal *sig,
+                     uint32_t entry); /* For the entries behind. */
 
 /* lqh_redo.c; but for the handlers and lqh_redo_tail(), only when there is a log. */
 #define LQH_HELD_BACK 0xFFFFFFFFu /* Not an error. */
 void lqh_redo_init(struct lqh *lqh);
 uint32_t lqh_redo_admit(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data);
-void lqh_redo_commit(struct lqh *lqh, struct lqh_op *op, const struct commit_train *commit); /* Before tup_commit(). */
+void lqh_redo_commit(struct lqh *lqh, struct lqh_op *op,
+                     const struct commit_train *commit); /* Before tup_commit(). */
 void lqh_redo_leave(struct lqh *lqh, struct lqh_op *op);
 void lqh_redo_tail(struct lqh *lqh, uint32_t gci);
 void lqh_redo_step(struct lqh *lqh);

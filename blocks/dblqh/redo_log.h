@@ -1,18 +1,20 @@
-/* redo_log.h -- one part of the redo log: a ring of files behind a ring of memory. Knows files only by struct redo_io. */
+/* redo_log.h -- one part of the redo log: a ring of files behind a ring of memory. Knows files only
+ * by struct redo_io. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "formats/redo_format.h"
 #include "kernel/block.h"
 
 /*
- * Positions are blocks counted over all laps: position % file_blocks is the block, position / file_blocks % files the file,
- * position % buffer_blocks the place in memory.
+ * Positions are blocks counted over all laps: position % file_blocks is the block, position /
+ * file_blocks % files the file, position % buffer_blocks the place in memory.
  *
  *   tail                    synced   written      made   (page being filled)
  *    |----- needed ------------|--------|----------|=====>                free
  *
  * CLOSED -> OPENING -> OPENED -> RUNNING                                  a new log
- *                        +-> HEADS -> READING <-> APPLYING -> LOOKING -> JOINING -> RUNNING      a restart
+ *                        +-> HEADS -> READING <-> APPLYING -> LOOKING -> JOINING -> RUNNING      a
+ * restart
  */
 enum redo_state {
     REDO_CLOSED = 0,
@@ -34,26 +36,30 @@ struct redo_damage {
     uint32_t error; /* REDO_BAD_RECORD: what redo_io.apply said, or 0. */
 };
 
-/* The world, as the log sees it. One request at a time; redo_done() answers it, never from within the call. */
+/* The world, as the log sees it. One request at a time; redo_done() answers it, never from within
+ * the call. */
 struct redo_io {
     void (*open)(void *context, uint32_t file, bool create); /* Answer: the file's blocks. */
     void (*read)(void *context, uint32_t file, uint32_t block, uint32_t *to, uint32_t blocks);
     /* With `sync`: this and everything written to the file before is durable with the answer. */
-    void (*write)(void *context, uint32_t file, uint32_t block, const uint32_t *from, uint32_t blocks, bool sync);
+    void (*write)(void *context, uint32_t file, uint32_t block, const uint32_t *from,
+                  uint32_t blocks, bool sync);
     void (*sync)(void *context, uint32_t file);
     /* Reports. */
     void (*opened)(void *context);
     void (*progress)(void *context, uint32_t percent); /* Of opening or replaying. */
-    uint32_t (*apply)(void *context, const struct redo_record *record); /* 0, or an error that stops the node. */
-    void (*again)(void *context);    /* Call redo_step() soon. */
-    void (*replayed)(void *context); /* The log is running. */
-    void (*synced)(void *context);   /* redo_durable() has moved. */
+    uint32_t (*apply)(void *context,
+                      const struct redo_record *record); /* 0, or an error that stops the node. */
+    void (*again)(void *context);                        /* Call redo_step() soon. */
+    void (*replayed)(void *context);                     /* The log is running. */
+    void (*synced)(void *context);                       /* redo_durable() has moved. */
     void (*damaged)(void *context, const struct redo_damage *damage); /* The log goes no further. */
 };
 
 #define REDO_ENDED_MAX 64u
 
-/* A former incarnation of the cluster: what it wrote beyond the GCI at which it ended never happened. */
+/* A former incarnation of the cluster: what it wrote beyond the GCI at which it ended never
+ * happened. */
 struct redo_ended {
     uint32_t incarnation;
     uint32_t gci;
@@ -63,7 +69,8 @@ struct redo_replay {
     uint32_t start_gci;   /* Records of older GCIs are in all checkpoints. */
     uint32_t restart_gci; /* Records of newer ones never happened. */
     uint32_t incarnation; /* The new one. */
-    uint64_t lsn_known;   /* This page and all before are known to have been durable; 0 = not known. */
+    uint64_t
+        lsn_known; /* This page and all before are known to have been durable; 0 = not known. */
     uint32_t ended_count;
     struct redo_ended ended[REDO_ENDED_MAX];
 };
@@ -117,12 +124,12 @@ struct redo_log {
     /* Replay. */
     struct redo_replay replay;
     struct redo_chain chain;
-    uint64_t at;        /* Behind the last page taken. */
-    uint64_t page_at;   /* That page. */
-    uint64_t look;      /* LOOKING: from here. */
-    uint64_t chunk;     /* The buffer holds blocks from here */
-    uint64_t chunk_end; /* to here. */
-    bool page_open;     /* The reader is in the middle of that page. */
+    uint64_t at;               /* Behind the last page taken. */
+    uint64_t page_at;          /* That page. */
+    uint64_t look;             /* LOOKING: from here. */
+    uint64_t chunk;            /* The buffer holds blocks from here */
+    uint64_t chunk_end;        /* to here. */
+    bool page_open;            /* The reader is in the middle of that page. */
     enum redo_fault end_fault; /* Why the log ends at `at`. */
     uint32_t end_estimate;     /* Blocks from the tail. */
     /* Figures. */
@@ -137,7 +144,8 @@ struct redo_log {
 /* --- redo_log_open.c --- */
 
 /* Prepares a log; `config` must be in range: at least 3 files, a buffer of at least 32 blocks. */
-void redo_init(struct redo_log *log, const struct redo_config *config, const struct redo_io *io, void *context);
+void redo_init(struct redo_log *log, const struct redo_config *config, const struct redo_io *io,
+               void *context);
 /* Makes the files anew, or opens those that are there. redo_io.opened follows. */
 void redo_open(struct redo_log *log, bool create);
 /* A new log starts to run. */
@@ -162,7 +170,8 @@ void redo_reserve(struct redo_log *log, uint32_t words);
 void redo_release(struct redo_log *log, uint32_t words);
 /* Appends a record for which room is reserved. False when the log is full nevertheless. */
 bool redo_append(struct redo_log *log, const struct redo_record *record);
-/* Starts to make durable all that has been appended: it is when redo_durable() has reached the result. */
+/* Starts to make durable all that has been appended: it is when redo_durable() has reached the
+ * result. */
 uint64_t redo_save(struct redo_log *log);
 uint64_t redo_durable(const struct redo_log *log);
 /* Fill of the files in percent, promises included. */
@@ -197,7 +206,11 @@ static inline uint32_t *redo_memory_at(const struct redo_log *log, uint64_t posi
 static inline struct redo_place redo_place_at(const struct redo_log *log, uint64_t position)
 {
     const struct redo_config *config = &log->config;
-    return (struct redo_place){.cluster = config->cluster, .node = config->node, .part = config->part,
-                               .files = config->files, .file_blocks = config->file_blocks,
-                               .file = redo_file_at(log, position), .block = redo_block_at(log, position)};
+    return (struct redo_place){.cluster = config->cluster,
+                               .node = config->node,
+                               .part = config->part,
+                               .files = config->files,
+                               .file_blocks = config->file_blocks,
+                               .file = redo_file_at(log, position),
+                               .block = redo_block_at(log, position)};
 }

@@ -1,13 +1,16 @@
-/* redo_log_open.c -- the files of a log part: made, opened, and freed at the tail; answers of the file system. */
+/* redo_log_open.c -- the files of a log part: made, opened, and freed at the tail; answers of the
+ * file system. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/redo_log.h"
 #include <string.h>
 
-void redo_init(struct redo_log *log, const struct redo_config *config, const struct redo_io *io, void *context)
+void redo_init(struct redo_log *log, const struct redo_config *config, const struct redo_io *io,
+               void *context)
 {
     memset(log, 0, sizeof *log);
     ndbrequire(config->files >= 3 && config->files <= REDO_FILES_MAX);
-    ndbrequire(config->file_blocks >= REDO_PAGE_BLOCKS && config->buffer_blocks >= 4u * REDO_PAGE_BLOCKS);
+    ndbrequire(config->file_blocks >= REDO_PAGE_BLOCKS &&
+               config->buffer_blocks >= 4u * REDO_PAGE_BLOCKS);
     log->config = *config;
     log->io = io;
     log->context = context;
@@ -27,8 +30,10 @@ static void file_opened(struct redo_log *log, uint64_t blocks)
 {
     jam();
     if (blocks != log->config.file_blocks) {
-        const struct redo_damage damage = {.fault = REDO_BAD_SIZE, .file = log->file_next,
-                                           .block = (uint32_t)(blocks < UINT32_MAX ? blocks : UINT32_MAX)};
+        const struct redo_damage damage = {
+            .fault = REDO_BAD_SIZE,
+            .file = log->file_next,
+            .block = (uint32_t)(blocks < UINT32_MAX ? blocks : UINT32_MAX)};
         log->io->damaged(log->context, &damage);
         return;
     }
@@ -75,13 +80,15 @@ void redo_done(struct redo_log *log, uint64_t result)
     ndbrequire(false); /* In no other state a request is under way. */
 }
 
-/* A whole file is free when nothing that began in it or before it is needed: the next file's first page knows. */
+/* A whole file is free when nothing that began in it or before it is needed: the next file's first
+ * page knows. */
 void redo_tail(struct redo_log *log, uint32_t gci)
 {
     if (log->state != REDO_RUNNING) return;
     for (;;) {
         uint64_t next = (log->tail / log->config.file_blocks + 1u) * log->config.file_blocks;
-        if (next >= log->synced) return; /* The next file's first page is not there to be found yet. */
+        if (next >= log->synced)
+            return; /* The next file's first page is not there to be found yet. */
         if (log->file[redo_file_at(log, next)].gci_before >= gci) return;
         jam();
         log->tail = next;

@@ -1,9 +1,11 @@
-/* redo_log_replay.c -- a restart's way through the log: from the oldest page needed to the last one that continues it. */
+/* redo_log_replay.c -- a restart's way through the log: from the oldest page needed to the last one
+ * that continues it. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the log ends is where the next page is not there: lost, torn, or of an earlier lap. That is the normal end after a
- * crash, for what was not synced. It is damage when the page is known to have been durable: a page behind it says so (each
- * names the last durable page of its time), or the caller knows its number. So the whole rest of the ring is looked at.
+ * Where the log ends is where the next page is not there: lost, torn, or of an earlier lap. That is
+ * the normal end after a crash, for what was not synced. It is damage when the page is known to
+ * have been durable: a page behind it says so (each names the last durable page of its time), or
+ * the caller knows its number. So the whole rest of the ring is looked at.
  */
 #include "blocks/dblqh/redo_log.h"
 
@@ -17,8 +19,10 @@ static uint64_t min64(uint64_t a, uint64_t b)
 
 static void damaged(struct redo_log *log, enum redo_fault fault, uint64_t position, uint32_t error)
 {
-    const struct redo_damage damage = {.fault = fault, .file = redo_file_at(log, position),
-                                       .block = redo_block_at(log, position), .error = error};
+    const struct redo_damage damage = {.fault = fault,
+                                       .file = redo_file_at(log, position),
+                                       .block = redo_block_at(log, position),
+                                       .error = error};
     jam_data(fault);
     log->io->damaged(log->context, &damage);
 }
@@ -52,8 +56,8 @@ static void chunk_read(struct redo_log *log, uint64_t from)
     log->chunk = from;
     log->chunk_end = from + blocks;
     log->busy = true;
-    log->io->read(log->context, redo_file_at(log, from), redo_block_at(log, from), log->config.buffer,
-                  (uint32_t)blocks);
+    log->io->read(log->context, redo_file_at(log, from), redo_block_at(log, from),
+                  log->config.buffer, (uint32_t)blocks);
 }
 
 static uint32_t newest_file(const struct redo_log *log)
@@ -102,7 +106,8 @@ static bool foreign(enum redo_fault fault)
 
 static void head_done(struct redo_log *log)
 {
-    const struct redo_page_head *head = (const struct redo_page_head *)(const void *)log->config.buffer;
+    const struct redo_page_head *head =
+        (const struct redo_page_head *)(const void *)log->config.buffer;
     uint64_t position = (uint64_t)log->file_next * log->config.file_blocks;
     const struct redo_place place = redo_place_at(log, position);
     uint32_t words = (uint32_t)min64(REDO_PAGE_BLOCKS, log->config.file_blocks) * REDO_BLOCK_WORDS;
@@ -113,8 +118,10 @@ static void head_done(struct redo_log *log)
     }
     log->file[log->file_next] = (struct redo_file){.lsn = 0};
     if (fault == REDO_GOOD) {
-        log->file[log->file_next] = (struct redo_file){.lsn = redo_lsn(head), .gci_before = head->gci_before,
-                                                       .prev = head->prev_lo | (uint64_t)head->prev_hi << 32};
+        log->file[log->file_next] =
+            (struct redo_file){.lsn = redo_lsn(head),
+                               .gci_before = head->gci_before,
+                               .prev = head->prev_lo | (uint64_t)head->prev_hi << 32};
     }
     if (++log->file_next < log->config.files)
         head_read(log);
@@ -129,7 +136,9 @@ static bool happened(const struct redo_log *log, const struct redo_record *recor
     const struct redo_replay *replay = &log->replay;
     if (record->gci_hi > replay->restart_gci) return false;
     for (uint32_t i = 0; i < replay->ended_count; i++) {
-        if (replay->ended[i].incarnation == log->chain.incarnation && record->gci_hi > replay->ended[i].gci) return false;
+        if (replay->ended[i].incarnation == log->chain.incarnation &&
+            record->gci_hi > replay->ended[i].gci)
+            return false;
     }
     return true;
 }
@@ -204,7 +213,8 @@ static bool page_take(struct redo_log *log)
     const uint32_t *page = log->config.buffer + (size_t)(log->at - log->chunk) * REDO_BLOCK_WORDS;
     const struct redo_page_head *head = (const struct redo_page_head *)(const void *)page;
     const struct redo_place place = redo_place_at(log, log->at);
-    enum redo_fault fault = redo_page_verify(page, (uint32_t)(log->chunk_end - log->at) * REDO_BLOCK_WORDS, &place);
+    enum redo_fault fault =
+        redo_page_verify(page, (uint32_t)(log->chunk_end - log->at) * REDO_BLOCK_WORDS, &place);
     if (fault == REDO_CUT && redo_block_at(log, log->chunk_end) != 0 && log->at > log->chunk) {
         log->state = REDO_READING;
         chunk_read(log, log->at);
@@ -216,7 +226,8 @@ static bool page_take(struct redo_log *log)
         return false;
     }
     if (head->incarnation >= log->replay.incarnation) {
-        damaged(log, REDO_NOT_NEXT, log->at, 0); /* Written by a start that the system files know nothing of. */
+        damaged(log, REDO_NOT_NEXT, log->at,
+                0); /* Written by a start that the system files know nothing of. */
         return false;
     }
     if (!redo_reader_page(&log->reader, page)) {
@@ -224,8 +235,10 @@ static bool page_take(struct redo_log *log)
         return false;
     }
     if (redo_block_at(log, log->at) == 0) {
-        log->file[place.file] = (struct redo_file){.lsn = redo_lsn(head), .gci_before = head->gci_before,
-                                                   .prev = head->prev_lo | (uint64_t)head->prev_hi << 32};
+        log->file[place.file] =
+            (struct redo_file){.lsn = redo_lsn(head),
+                               .gci_before = head->gci_before,
+                               .prev = head->prev_lo | (uint64_t)head->prev_hi << 32};
     }
     log->gci_max = head->gci_max;
     log->page_at = log->at;
@@ -264,7 +277,8 @@ static bool proves_more(const struct redo_log *log, uint64_t position)
     /* No file was begun before the one before it was durable to its end. */
     bool later_file = redo_file_at(log, position) != redo_file_at(log, log->at);
     if (!later_file && redo_synced(head) <= log->chain.lsn) return false;
-    return redo_page_verify(page, (uint32_t)(log->chunk_end - position) * REDO_BLOCK_WORDS, &place) == REDO_GOOD;
+    return redo_page_verify(page, (uint32_t)(log->chunk_end - position) * REDO_BLOCK_WORDS,
+                            &place) == REDO_GOOD;
 }
 
 static void look_done(struct redo_log *log)
@@ -277,7 +291,8 @@ static void look_done(struct redo_log *log)
     /* A page that reaches over the chunk's end is seen whole in the next one. */
     bool file_end = redo_block_at(log, log->chunk_end) == 0;
     uint64_t blocks = log->chunk_end - log->chunk;
-    log->look = file_end || blocks <= REDO_PAGE_BLOCKS ? log->chunk_end : log->chunk_end - (REDO_PAGE_BLOCKS - 1u);
+    log->look = file_end || blocks <= REDO_PAGE_BLOCKS ? log->chunk_end
+                                                       : log->chunk_end - (REDO_PAGE_BLOCKS - 1u);
     if (log->chunk_end == log->tail + redo_capacity(log)) log->look = log->chunk_end;
     look_on(log);
 }

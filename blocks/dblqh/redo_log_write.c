@@ -1,11 +1,13 @@
-/* redo_log_write.c -- records into pages, pages into large writes, group sync; how much room there is. */
+/* redo_log_write.c -- records into pages, pages into large writes, group sync; how much room there
+ * is. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/redo_log.h"
 #include <string.h>
 
 #define WRITE_BLOCKS_MAX 2048u /* 8 MB: the file system's longest request. */
 #define SLOW_PERCENT     75u
-#define PAGE_CONTENT     (REDO_BLOCK_WORDS - REDO_PAGE_HEAD) /* Of the shortest page: the worst case. */
+#define PAGE_CONTENT     (REDO_BLOCK_WORDS - REDO_PAGE_HEAD) /* Of the shortest page: the worst case. \
+                                                              */
 
 static uint64_t min64(uint64_t a, uint64_t b)
 {
@@ -26,9 +28,10 @@ static uint64_t end_of(const struct redo_log *log)
 }
 
 /*
- * Each save that finds something closes a page and may waste most of a block; what is prepared can be spread over as many
- * saves as there are operations. An eighth of the log is kept for that at most: only what stays prepared over more saves
- * than that, in a log that is full and is not freed meanwhile, meets less.
+ * Each save that finds something closes a page and may waste most of a block; what is prepared can
+ * be spread over as many saves as there are operations. An eighth of the log is kept for that at
+ * most: only what stays prepared over more saves than that, in a log that is full and is not freed
+ * meanwhile, meets less.
  */
 static uint64_t blocks_for(const struct redo_log *log, uint64_t words, uint32_t ops)
 {
@@ -42,8 +45,10 @@ enum redo_room redo_room(const struct redo_log *log, uint32_t words)
     uint64_t all = log->reserved_words + words;
     if (end - log->tail + blocks_for(log, all, log->reserved_ops + 1u) > capacity) return REDO_FULL;
     /* Memory: what is not written yet, what is promised, and a page cut short at either end. */
-    if (end - log->written + all / PAGE_CONTENT + 2u * REDO_PAGE_BLOCKS > log->config.buffer_blocks) return REDO_WAIT;
-    return (end - log->tail + all / PAGE_CONTENT) * 100u >= capacity * SLOW_PERCENT ? REDO_SLOW : REDO_ROOM;
+    if (end - log->written + all / PAGE_CONTENT + 2u * REDO_PAGE_BLOCKS > log->config.buffer_blocks)
+        return REDO_WAIT;
+    return (end - log->tail + all / PAGE_CONTENT) * 100u >= capacity * SLOW_PERCENT ? REDO_SLOW
+                                                                                    : REDO_ROOM;
 }
 
 void redo_reserve(struct redo_log *log, uint32_t words)
@@ -99,8 +104,8 @@ static bool page_begin(struct redo_log *log)
     };
     if (block == 0) {
         jam();
-        log->file[redo_file_at(log, log->made)] =
-            (struct redo_file){.lsn = log->lsn + 1u, .prev = log->check, .gci_before = log->gci_max};
+        log->file[redo_file_at(log, log->made)] = (struct redo_file){
+            .lsn = log->lsn + 1u, .prev = log->check, .gci_before = log->gci_max};
     }
     return true;
 }
@@ -163,12 +168,13 @@ static void write_run(struct redo_log *log)
     uint64_t end = log->written + blocks;
     log->writing = end;
     /* A file is left only when all of it is durable: a sync of the next one does not reach it. */
-    log->writing_sync = (log->save > log->synced && end >= log->save) || block + blocks == config->file_blocks;
+    log->writing_sync =
+        (log->save > log->synced && end >= log->save) || block + blocks == config->file_blocks;
     log->lsn_writing = end == log->made ? log->lsn : 0;
     log->busy = true;
     log->bytes_written += blocks * REDO_BLOCK_BYTES;
-    log->io->write(log->context, redo_file_at(log, log->written), block, redo_memory_at(log, log->written),
-                   (uint32_t)blocks, log->writing_sync);
+    log->io->write(log->context, redo_file_at(log, log->written), block,
+                   redo_memory_at(log, log->written), (uint32_t)blocks, log->writing_sync);
 }
 
 void redo_push(struct redo_log *log)
@@ -205,8 +211,9 @@ void redo_written(struct redo_log *log)
 /* --- Making durable. --- */
 
 /*
- * A save that finds nothing new writes one empty page, once: it says that those before were durable. So a last page that
- * rots while the log is idle is noticed at the next start, although no record follows it.
+ * A save that finds nothing new writes one empty page, once: it says that those before were
+ * durable. So a last page that rots while the log is idle is noticed at the next start, although no
+ * record follows it.
  */
 static void prove(struct redo_log *log)
 {

@@ -1,9 +1,11 @@
-/* tc.c -- DBTC's handler table, start, node state, and the order in which broken-off work goes on. */
+/* tc.c -- DBTC's handler table, start, node state, and the order in which broken-off work goes on.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 #include "signals/management.h"
 
-/* Committed transactions that still complete are detached from their connect records: room for as many again. */
+/* Committed transactions that still complete are detached from their connect records: room for as
+ * many again. */
 #define TRANSACTIONS_PER_CONNECT 2u
 
 void tc_continue(struct tc *tc, enum tc_work work, uint32_t ref, uint32_t index, uint32_t which)
@@ -22,7 +24,8 @@ void tc_continue_later(struct tc *tc, enum tc_work work, uint32_t ref, uint32_t 
 void tc_protocol_error(struct tc *tc, uint32_t sender, const char *what)
 {
     jam();
-    /* A block of this node passed on what a peer had forged (LQHKEYREQ along a chain), or is wrong itself. */
+    /* A block of this node passed on what a peer had forged (LQHKEYREQ along a chain), or is wrong
+     * itself. */
     if (ref_node(sender) == tc->own_node) node_fail(EXIT_PEER_PROTOCOL, __FILE__, __LINE__, what);
     peer_close(&tc->block, ref_node(sender), what);
 }

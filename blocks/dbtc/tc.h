@@ -4,12 +4,14 @@
 #include "kernel/block.h"
 
 /*
- * Makes the instance `instance` (1..) in `thread`. Its pools are made at READ_CONFIG_REQ. The reference that clients
- * use is block_ref(node, BLOCK_DBTC, instance). Only while the node is being built.
+ * Makes the instance `instance` (1..) in `thread`. Its pools are made at READ_CONFIG_REQ. The
+ * reference that clients use is block_ref(node, BLOCK_DBTC, instance). Only while the node is being
+ * built.
  */
 struct block *tc_create(struct thread *thread, uint32_t instance);
 
-/* How many records a quiet instance still holds; all 0 when every client has released what it had. For checks. */
+/* How many records a quiet instance still holds; all 0 when every client has released what it had.
+ * For checks. */
 struct tc_usage {
     uint32_t connects;
     uint32_t transactions;

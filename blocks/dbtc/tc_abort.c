@@ -1,9 +1,10 @@
-/* tc_abort.c -- rolls transactions back: at the client's wish, after an error, after the client's death. */
+/* tc_abort.c -- rolls transactions back: at the client's wish, after an error, after the client's
+ * death. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 
-void tc_rollback_rep(struct tc *tc, const struct tc_connect *connect, uint32_t transid1, uint32_t transid2,
-                     uint32_t error, uint32_t api_op)
+void tc_rollback_rep(struct tc *tc, const struct tc_connect *connect, uint32_t transid1,
+                     uint32_t transid2, uint32_t error, uint32_t api_op)
 {
     struct tcrollbackrep rep = {.api_connect = connect->api_connect,
                                 .transid1 = transid1,
@@ -13,9 +14,11 @@ void tc_rollback_rep(struct tc *tc, const struct tc_connect *connect, uint32_t t
     sig_send(&tc->block, connect->owner, GSN_TCROLLBACKREP, PRIO_B, &rep);
 }
 
-static void rollback_conf(struct tc *tc, const struct tc_connect *connect, uint32_t transid1, uint32_t transid2)
+static void rollback_conf(struct tc *tc, const struct tc_connect *connect, uint32_t transid1,
+                          uint32_t transid2)
 {
-    struct tcrollbackconf conf = {.api_connect = connect->api_connect, .transid1 = transid1, .transid2 = transid2};
+    struct tcrollbackconf conf = {
+        .api_connect = connect->api_connect, .transid1 = transid1, .transid2 = transid2};
     sig_send(&tc->block, connect->owner, GSN_TCROLLBACKCONF, PRIO_B, &conf);
 }
 
@@ -32,8 +35,9 @@ void tc_abort_begin(struct tc *tc, struct tc_trans *trans, uint32_t error, uint3
 }
 
 /*
- * Sends ABORT for what is prepared. What is still being prepared cannot be reached yet: its place in the chain is known
- * when it is confirmed, at the latest after the lock timeout; it is aborted then.
+ * Sends ABORT for what is prepared. What is still being prepared cannot be reached yet: its place
+ * in the chain is known when it is confirmed, at the latest after the lock timeout; it is aborted
+ * then.
  */
 void tc_abort_step(struct tc *tc, struct tc_trans *trans)
 {
@@ -62,13 +66,16 @@ void tc_abort_step(struct tc *tc, struct tc_trans *trans)
 void tc_abort_done(struct tc *tc, struct tc_trans *trans)
 {
     if (trans->op_count > 0) return;
-    ndbrequire(trans->waiting == 0 && trans->outstanding == 0 && trans->cursor == REF_NONE); /* I-TC-3 */
+    ndbrequire(trans->waiting == 0 && trans->outstanding == 0 &&
+               trans->cursor == REF_NONE); /* I-TC-3 */
     struct tc_connect *connect = tc_connect_get(tc, trans->connect);
     connect->trans = REF_NONE;
     connect->last_error = trans->error != 0 ? trans->error : ERR_TRANSACTION_4600;
     if ((trans->flags & TRANS_ROLLBACK_REP) != 0)
-        tc_rollback_rep(tc, connect, trans->transid1, trans->transid2, trans->error, trans->error_op);
-    if ((trans->flags & TRANS_ROLLBACK_REQ) != 0) rollback_conf(tc, connect, trans->transid1, trans->transid2);
+        tc_rollback_rep(tc, connect, trans->transid1, trans->transid2, trans->error,
+                        trans->error_op);
+    if ((trans->flags & TRANS_ROLLBACK_REQ) != 0)
+        rollback_conf(tc, connect, trans->transid1, trans->transid2);
     pool_release(&tc->transactions, trans);
     jam();
     tc_connect_idle(tc, connect);
@@ -111,9 +118,10 @@ void tc_exec_TCROLLBACKREQ(struct block *block, const struct signal *sig)
         return;
     }
     if (connect->trans == REF_NONE) {
-        /* It was aborted before (the report crosses this request), or it never began: nothing of it is left. */
-        bool committed = req->transid1 == connect->last_transid1 && req->transid2 == connect->last_transid2 &&
-                         connect->last_error == 0;
+        /* It was aborted before (the report crosses this request), or it never began: nothing of it
+         * is left. */
+        bool committed = req->transid1 == connect->last_transid1 &&
+                         req->transid2 == connect->last_transid2 && connect->last_error == 0;
         jam_data(committed);
         if (committed)
             refuse_rollback(tc, sig, connect->api_connect);

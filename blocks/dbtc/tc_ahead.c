@@ -1,4 +1,5 @@
-/* tc_ahead.c -- fetches the records of operations whose answers wait in the queue. Changes nothing. */
+/* tc_ahead.c -- fetches the records of operations whose answers wait in the queue. Changes nothing.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 
@@ -20,8 +21,10 @@ void tc_ahead_train(const struct tc *tc, const struct signal *sig, uint32_t entr
 {
     uint32_t count = sig->section[0].size / TRAIN_ENTRY_WORDS;
     const uint32_t *words = sig->section[0].words + 1;
-    if (entry + FAR_ENTRIES < count) ahead_op(tc, words[(entry + FAR_ENTRIES) * TRAIN_ENTRY_WORDS], AHEAD_FAR);
-    if (entry + NEAR_ENTRIES < count) ahead_op(tc, words[(entry + NEAR_ENTRIES) * TRAIN_ENTRY_WORDS], AHEAD_NEAR);
+    if (entry + FAR_ENTRIES < count)
+        ahead_op(tc, words[(entry + FAR_ENTRIES) * TRAIN_ENTRY_WORDS], AHEAD_FAR);
+    if (entry + NEAR_ENTRIES < count)
+        ahead_op(tc, words[(entry + NEAR_ENTRIES) * TRAIN_ENTRY_WORDS], AHEAD_NEAR);
 }
 
 /* What is in the signal has not been checked. */

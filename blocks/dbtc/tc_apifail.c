@@ -1,4 +1,5 @@
-/* tc_apifail.c -- cleans up after a client node: aborts its transactions, closes its scans, frees its records. */
+/* tc_apifail.c -- cleans up after a client node: aborts its transactions, closes its scans, frees
+ * its records. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 
@@ -8,12 +9,14 @@ void tc_exec_API_FAILREQ(struct block *block, const struct signal *sig)
     const struct api_failreq *req = SIG_PAYLOAD(sig, api_failreq);
 
     ndbrequire(req->node <= NODE_ID_MAX && tc->api_fail[req->node].sender == 0);
-    tc->api_fail[req->node] = (struct tc_api_fail){.sender = sig->sender, .sender_data = req->sender_data};
+    tc->api_fail[req->node] =
+        (struct tc_api_fail){.sender = sig->sender, .sender_data = req->sender_data};
     jam_data(req->node);
     tc_api_fail_step(tc, req->node, 0);
 }
 
-/* Idle records go at once; the others when their transaction or scan has ended (tc_connect_idle). */
+/* Idle records go at once; the others when their transaction or scan has ended (tc_connect_idle).
+ */
 static void end_connect(struct tc *tc, struct tc_connect *connect)
 {
     if (connect->trans != REF_NONE) {
@@ -35,7 +38,8 @@ static void end_connect(struct tc *tc, struct tc_connect *connect)
 
 void tc_api_fail_step(struct tc *tc, uint32_t node, uint32_t index)
 {
-    if (tc->api_fail[node].sender == 0) return; /* Its last record went before this walk was through. */
+    if (tc->api_fail[node].sender == 0)
+        return; /* Its last record went before this walk was through. */
     for (uint32_t i = 0; i < TC_STEP_RECORDS; i++) {
         struct tc_connect *connect = pool_next(&tc->connects, index);
         if (connect == NULL) {

@@ -1,4 +1,5 @@
-/* tc_check.c -- DBTC's invariants over all records; between signals, by the simulator and before a trace. */
+/* tc_check.c -- DBTC's invariants over all records; between signals, by the simulator and before a
+ * trace. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 
@@ -14,7 +15,8 @@ static void check_trans(struct tc *tc, const struct tc_trans *trans)
         ndbrequire(op->trans == trans->pool.ref && op->previous == previous);
         ndbrequire(op->table_id < tc->table_count && tc->table[op->table_id] != NULL);
         if (op->state == OP_PREPARING || op->state == OP_PREPARING_ABORT) preparing++;
-        if (op->state == OP_COMMITTING || op->state == OP_COMPLETING || op->state == OP_ABORTING) sent++;
+        if (op->state == OP_COMMITTING || op->state == OP_COMPLETING || op->state == OP_ABORTING)
+            sent++;
         if (ref == trans->cursor) cursor_seen = true;
         count++;
         previous = ref;
@@ -23,8 +25,10 @@ static void check_trans(struct tc *tc, const struct tc_trans *trans)
     ndbrequire(cursor_seen);
     ndbrequire(trans->op_last == previous && trans->op_count == count);
     ndbrequire(trans->outstanding == preparing && trans->waiting == sent); /* I-TC-3 */
-    ndbrequire((trans->connect == REF_NONE) == (trans->state == TRANS_COMPLETING)); /* I-TC-5: answered, on its own. */
-    if (trans->connect != REF_NONE) ndbrequire(tc_connect_get(tc, trans->connect)->trans == trans->pool.ref);
+    ndbrequire((trans->connect == REF_NONE) ==
+               (trans->state == TRANS_COMPLETING)); /* I-TC-5: answered, on its own. */
+    if (trans->connect != REF_NONE)
+        ndbrequire(tc_connect_get(tc, trans->connect)->trans == trans->pool.ref);
 }
 
 static void check_scan(struct tc *tc, const struct tc_scan *scan)
@@ -94,7 +98,8 @@ void tc_check(struct block *block)
     }
     ndbrequire(operations == tc->operations.in_use);
     check_epochs(tc);
-    for (struct tc_scan *s = pool_next(&tc->scans, 0); s != NULL; s = pool_next(&tc->scans, pool_index(s->pool.ref))) {
+    for (struct tc_scan *s = pool_next(&tc->scans, 0); s != NULL;
+         s = pool_next(&tc->scans, pool_index(s->pool.ref))) {
         check_scan(tc, s);
         frags += s->frag_count;
     }

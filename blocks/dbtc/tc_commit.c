@@ -6,7 +6,8 @@
 
 /* --- Trains. --- */
 
-void tc_train_begin(struct tc_train *train, struct tc *tc, uint32_t gsn, const struct tc_trans *trans)
+void tc_train_begin(struct tc_train *train, struct tc *tc, uint32_t gsn,
+                    const struct tc_trans *trans)
 {
     train->block = &tc->block;
     train->gsn = gsn;
@@ -20,27 +21,33 @@ void tc_train_begin(struct tc_train *train, struct tc *tc, uint32_t gsn, const s
 void tc_train_send(struct tc_train *train)
 {
     if (train->count == 0) return;
-    struct section section = {
-        .words = (const uint32_t *)(const void *)train->entry, .size = train->count * TRAIN_ENTRY_WORDS};
-    struct commit_train payload = {
-        .tc_ref = train->block->ref, .gci_hi = train->gci_hi, .gci_lo = train->gci_lo, .flags = train->flags};
-    uint32_t words = train->gsn == GSN_COMMIT ? sizeof payload / 4u : sizeof(struct complete_train) / 4u;
+    struct section section = {.words = (const uint32_t *)(const void *)train->entry,
+                              .size = train->count * TRAIN_ENTRY_WORDS};
+    struct commit_train payload = {.tc_ref = train->block->ref,
+                                   .gci_hi = train->gci_hi,
+                                   .gci_lo = train->gci_lo,
+                                   .flags = train->flags};
+    uint32_t words =
+        train->gsn == GSN_COMMIT ? sizeof payload / 4u : sizeof(struct complete_train) / 4u;
     signal_send(train->block, train->receiver, train->gsn, PRIO_B, &payload, words, &section, 1);
     train->count = 0;
 }
 
 void tc_train_add(struct tc_train *train, const struct tc_op *op, uint32_t transid1, uint32_t flags)
 {
-    if (train->count == TRAIN_ENTRIES_MAX || train->receiver != op->lqh_ref || train->flags != flags)
+    if (train->count == TRAIN_ENTRIES_MAX || train->receiver != op->lqh_ref ||
+        train->flags != flags)
         tc_train_send(train);
     train->receiver = op->lqh_ref;
     train->flags = flags;
-    train->entry[train->count++] = (struct train_entry){.op = op->lqh_op, .tc_op = op->pool.ref, .transid1 = transid1};
+    train->entry[train->count++] =
+        (struct train_entry){.op = op->lqh_op, .tc_op = op->pool.ref, .transid1 = transid1};
 }
 
 /*
- * COMMIT and COMPLETE of many transactions share trains: an entry waits until a train is full, or until what is queued for
- * this thread now has been executed. A transaction that comes alone loses one turn of the queue.
+ * COMMIT and COMPLETE of many transactions share trains: an entry waits until a train is full, or
+ * until what is queued for this thread now has been executed. A transaction that comes alone loses
+ * one turn of the queue.
  */
 static struct tc_train *train_of(struct tc *tc, uint32_t gsn, uint32_t receiver, uint32_t flags,
                                  const struct tc_trans *trans)
@@ -63,8 +70,8 @@ static struct tc_train *train_of(struct tc *tc, uint32_t gsn, uint32_t receiver,
     return free;
 }
 
-static void train_collect(struct tc *tc, uint32_t gsn, const struct tc_trans *trans, const struct tc_op *op,
-                          uint32_t flags)
+static void train_collect(struct tc *tc, uint32_t gsn, const struct tc_trans *trans,
+                          const struct tc_op *op, uint32_t flags)
 {
     struct tc_train *train = train_of(tc, gsn, op->lqh_ref, flags, trans);
     tc_train_add(train, op, trans->transid1, flags);
@@ -84,7 +91,8 @@ void tc_trains_flush(struct tc *tc)
 uint32_t tc_train_count(struct tc *tc, const struct signal *sig)
 {
     uint32_t words = sig->section[0].size;
-    if (words == 0 || words % TRAIN_ENTRY_WORDS != 0 || words > TRAIN_ENTRIES_MAX * TRAIN_ENTRY_WORDS) {
+    if (words == 0 || words % TRAIN_ENTRY_WORDS != 0 ||
+        words > TRAIN_ENTRIES_MAX * TRAIN_ENTRY_WORDS) {
         jam();
         tc_protocol_error(tc, sig->sender, "malformed train");
         return 0;
@@ -92,8 +100,8 @@ uint32_t tc_train_count(struct tc *tc, const struct signal *sig)
     return words / TRAIN_ENTRY_WORDS;
 }
 
-struct tc_op *tc_train_op(struct tc *tc, const struct signal *sig, uint32_t entry, enum tc_trans_state state,
-                          enum tc_op_state op_state)
+struct tc_op *tc_train_op(struct tc *tc, const struct signal *sig, uint32_t entry,
+                          enum tc_trans_state state, enum tc_op_state op_state)
 {
     const uint32_t *words = sig->section[0].words + (size_t)entry * TRAIN_ENTRY_WORDS;
     struct tc_op *op = pool_find(&tc->operations, words[1]);
@@ -108,7 +116,8 @@ struct tc_op *tc_train_op(struct tc *tc, const struct signal *sig, uint32_t entr
 
 /* --- The end of a transaction. --- */
 
-void tc_commit_answer(struct tc *tc, const struct tc_connect *connect, const struct tc_committed *committed)
+void tc_commit_answer(struct tc *tc, const struct tc_connect *connect,
+                      const struct tc_committed *committed)
 {
     if ((committed->flags & TRANS_COMMIT_KEY) != 0) {
         jam();
@@ -133,9 +142,9 @@ void tc_commit_answer(struct tc *tc, const struct tc_connect *connect, const str
 }
 
 /*
- * All primaries have committed, and each is the last of its chain to do so: whichever replica is read from now on has the
- * rows. So the answer need not wait for COMPLETE even when a table is read from backups. The client may use the connect
- * record for its next transaction from now on.
+ * All primaries have committed, and each is the last of its chain to do so: whichever replica is
+ * read from now on has the rows. So the answer need not wait for COMPLETE even when a table is read
+ * from backups. The client may use the connect record for its next transaction from now on.
  */
 static void answer_client(struct tc *tc, struct tc_trans *trans)
 {
@@ -160,7 +169,7 @@ static void answer_client(struct tc *tc, struct tc_trans *trans)
 static void end_trans(struct tc *tc, struct tc_trans *trans)
 {
     ndbrequire(trans->op_count == 0 && trans->waiting == 0 && trans->outstanding == 0); /* I-TC-3 */
-    ndbrequire(trans->connect == REF_NONE); /* I-TC-5 */
+    ndbrequire(trans->connect == REF_NONE);                                             /* I-TC-5 */
     pool_release(&tc->transactions, trans);
 }
 
@@ -225,7 +234,8 @@ void tc_commit_step(struct tc *tc, struct tc_trans *trans)
         tc_op_move(op, OP_COMMITTING);
         trans->waiting++;
         trans->cursor = op->next;
-        train_collect(tc, GSN_COMMIT, trans, op, (op->flags & OP_SINGLE_PHASE) != 0 ? COMMIT_AND_COMPLETE : 0);
+        train_collect(tc, GSN_COMMIT, trans, op,
+                      (op->flags & OP_SINGLE_PHASE) != 0 ? COMMIT_AND_COMPLETE : 0);
     }
     if (trans->cursor != REF_NONE) {
         jam();
@@ -289,11 +299,14 @@ void tc_exec_COMPLETED(struct block *block, const struct signal *sig)
 
 /* --- TC_COMMITREQ. --- */
 
-static void refuse_commit(struct tc *tc, const struct signal *sig, uint32_t api_connect, uint32_t error)
+static void refuse_commit(struct tc *tc, const struct signal *sig, uint32_t api_connect,
+                          uint32_t error)
 {
     const struct tc_commitreq *req = SIG_PAYLOAD(sig, tc_commitreq);
-    struct tc_commitref ref = {
-        .api_connect = api_connect, .transid1 = req->transid1, .transid2 = req->transid2, .error = error};
+    struct tc_commitref ref = {.api_connect = api_connect,
+                               .transid1 = req->transid1,
+                               .transid2 = req->transid2,
+                               .error = error};
     sig_send(&tc->block, sig->sender, GSN_TC_COMMITREF, PRIO_B, &ref);
 }
 
@@ -310,7 +323,8 @@ void tc_exec_TC_COMMITREQ(struct block *block, const struct signal *sig)
     struct tc_trans *trans = connect->trans == REF_NONE ? NULL : tc_trans_get(tc, connect->trans);
     if (trans == NULL || trans->transid1 != req->transid1 || trans->transid2 != req->transid2) {
         /* Crossed the report that it was aborted, or was never there. */
-        bool last = req->transid1 == connect->last_transid1 && req->transid2 == connect->last_transid2;
+        bool last =
+            req->transid1 == connect->last_transid1 && req->transid2 == connect->last_transid2;
         jam_data(last);
         refuse_commit(tc, sig, connect->api_connect,
                       last && connect->last_error != 0 ? connect->last_error : ERR_TC_INTERNAL_238);

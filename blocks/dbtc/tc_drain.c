@@ -1,4 +1,5 @@
-/* tc_drain.c -- tells NDBCNTR, when the node stops, that no transaction and no scan is left here. */
+/* tc_drain.c -- tells NDBCNTR, when the node stops, that no transaction and no scan is left here.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 

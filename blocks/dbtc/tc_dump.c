@@ -10,21 +10,28 @@
 
 static void dump_pool(const struct tc *tc, const char *name, const struct pool *pool)
 {
-    log_info(&tc->block, "pool %s: %u in use, at most %u so far, %u allowed, %u refused", name, pool->in_use, pool->high,
-             pool->max, pool->failed);
+    log_info(&tc->block, "pool %s: %u in use, at most %u so far, %u allowed, %u refused", name,
+             pool->in_use, pool->high, pool->max, pool->failed);
 }
 
 static void dump_transactions(const struct tc *tc)
 {
-    static const char *const names[TRANS_STATES] = {"STARTED", "COMMITTING", "COMPLETING", "ABORTING"};
+    static const char *const names[TRANS_STATES] = {"STARTED", "COMMITTING", "COMPLETING",
+                                                    "ABORTING"};
     uint32_t shown = 0;
-    for (const struct tc_trans *t = pool_next(&tc->transactions, 0); t != NULL && shown < TRANSACTIONS_SHOWN;
+    for (const struct tc_trans *t = pool_next(&tc->transactions, 0);
+         t != NULL && shown < TRANSACTIONS_SHOWN;
          t = pool_next(&tc->transactions, pool_index(t->pool.ref)), shown++) {
-        log_info(&tc->block, "transaction 0x%08x.%08x %s: %u operations, %u not prepared, %u not answered, error %u",
-                 t->transid1, t->transid2, names[t->state], t->op_count, t->outstanding, t->waiting, t->error);
+        log_info(
+            &tc->block,
+            "transaction 0x%08x.%08x %s: %u operations, %u not prepared, %u not answered, error %u",
+            t->transid1, t->transid2, names[t->state], t->op_count, t->outstanding, t->waiting,
+            t->error);
     }
-    log_info(&tc->block, "%u of %u transactions shown; epoch %u/%u, %u commits in it, %u in the one before", shown,
-             tc->transactions.in_use, tc->epoch_hi, tc->epoch_lo, tc->epoch.committing, tc->epoch.committing_old);
+    log_info(&tc->block,
+             "%u of %u transactions shown; epoch %u/%u, %u commits in it, %u in the one before",
+             shown, tc->transactions.in_use, tc->epoch_hi, tc->epoch_lo, tc->epoch.committing,
+             tc->epoch.committing_old);
 }
 
 void tc_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)

@@ -1,9 +1,10 @@
-/* tc_durable.c -- commits that are to survive the loss of the whole cluster: their answers wait for their GCI. */
+/* tc_durable.c -- commits that are to survive the loss of the whole cluster: their answers wait for
+ * their GCI. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The transaction itself goes on to its end; only the connect record waits, with what the client is to be told. DIH is asked
- * once per GCI to close it; all that commit until it is closed share it. While GCI g is saved, g + 1 cannot be closed, so only
- * two GCIs in a row are ever waited for.
+ * The transaction itself goes on to its end; only the connect record waits, with what the client is
+ * to be told. DIH is asked once per GCI to close it; all that commit until it is closed share it.
+ * While GCI g is saved, g + 1 cannot be closed, so only two GCIs in a row are ever waited for.
  */
 #include "blocks/dbtc/tc_state.h"
 

@@ -1,9 +1,11 @@
-/* tc_epoch.c -- the epochs of commits: held back for a moment when a new one begins, counted until all replicas have them. */
+/* tc_epoch.c -- the epochs of commits: held back for a moment when a new one begins, counted until
+ * all replicas have them. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Between GCP_HOLD_REQ and TC_EPOCH_REQ, a round trip between the nodes, no transaction begins to commit: when the first one
- * gets the new epoch anywhere, nobody begins with the old one any more. So a transaction never has an older epoch than one
- * that was answered before it began to commit. Those under way go on, and are counted.
+ * Between GCP_HOLD_REQ and TC_EPOCH_REQ, a round trip between the nodes, no transaction begins to
+ * commit: when the first one gets the new epoch anywhere, nobody begins with the old one any more.
+ * So a transaction never has an older epoch than one that was answered before it began to commit.
+ * Those under way go on, and are counted.
  */
 #include "blocks/dbtc/tc_state.h"
 
@@ -66,10 +68,12 @@ void tc_exec_TC_EPOCH_REQ(struct block *block, const struct signal *sig)
     struct tc *tc = tc_of(block);
     struct tc_epoch *epoch = &tc->epoch;
     const struct tc_epoch_req *req = SIG_PAYLOAD(sig, tc_epoch_req);
-    bool newer = req->gci_hi > tc->epoch_hi || (req->gci_hi == tc->epoch_hi && req->gci_lo > tc->epoch_lo);
+    bool newer =
+        req->gci_hi > tc->epoch_hi || (req->gci_hi == tc->epoch_hi && req->gci_lo > tc->epoch_lo);
     ndbrequire(epoch->hold && req->gci_hi != 0);
     ndbrequire(epoch->committing_old == 0 && epoch->answer_sender == 0); /* I-GCP-3 */
-    ndbrequire(newer || tc->start_level < START_STARTED);                /* I-GCP-1; before the start all may join anew. */
+    ndbrequire(newer ||
+               tc->start_level < START_STARTED); /* I-GCP-1; before the start all may join anew. */
     epoch->committing_old = epoch->committing;
     epoch->committing = 0;
     tc->epoch_hi = req->gci_hi;

@@ -1,4 +1,5 @@
-/* tc_key.c -- operations of transactions: from TCKEYREQ through LQHKEYREQ to the answer of the batch. */
+/* tc_key.c -- operations of transactions: from TCKEYREQ through LQHKEYREQ to the answer of the
+ * batch. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 
@@ -86,22 +87,29 @@ static void send_tckeyref(struct tc *tc, uint32_t client, const struct tckeyref 
 
 static struct tckeyref refused(const struct tckeyreq *req, uint32_t error)
 {
-    return (struct tckeyref){
-        .api_op = req->api_op, .transid1 = req->transid1, .transid2 = req->transid2, .error = error};
+    return (struct tckeyref){.api_op = req->api_op,
+                             .transid1 = req->transid1,
+                             .transid2 = req->transid2,
+                             .error = error};
 }
 
-/* A transaction begins, or the client learns why not; what else of it is on its way is then ignored. */
-static struct tc_trans *begin_trans(struct tc *tc, struct tc_connect *connect, const struct tckeyreq *req)
+/* A transaction begins, or the client learns why not; what else of it is on its way is then
+ * ignored. */
+static struct tc_trans *begin_trans(struct tc *tc, struct tc_connect *connect,
+                                    const struct tckeyreq *req)
 {
     uint32_t error = tc_refuse_new(tc);
-    if (error == 0 && (connect->scan != REF_NONE || connect->releasing || connect->durable_gci != 0)) error = ERR_TC_INTERNAL_203;
+    if (error == 0 &&
+        (connect->scan != REF_NONE || connect->releasing || connect->durable_gci != 0))
+        error = ERR_TC_INTERNAL_203;
     struct tc_trans *trans = error == 0 ? pool_seize(&tc->transactions) : NULL;
     connect->last_transid1 = req->transid1;
     connect->last_transid2 = req->transid2;
     connect->last_error = error != 0 ? error : ERR_TC_TRANSACTIONS;
     if (trans == NULL) {
         jam_data(error);
-        tc_rollback_rep(tc, connect, req->transid1, req->transid2, connect->last_error, req->api_op);
+        tc_rollback_rep(tc, connect, req->transid1, req->transid2, connect->last_error,
+                        req->api_op);
         return NULL;
     }
     jam();
@@ -112,8 +120,10 @@ static struct tc_trans *begin_trans(struct tc *tc, struct tc_connect *connect, c
     return trans;
 }
 
-/* The transaction of a request, begun if it says so. NULL: the request has been answered or needs no answer. */
-static struct tc_trans *trans_of_request(struct tc *tc, struct tc_connect *connect, const struct tckeyreq *req)
+/* The transaction of a request, begun if it says so. NULL: the request has been answered or needs
+ * no answer. */
+static struct tc_trans *trans_of_request(struct tc *tc, struct tc_connect *connect,
+                                         const struct tckeyreq *req)
 {
     if (connect->trans == REF_NONE) {
         if ((req->request_info & KEY_START) != 0) return begin_trans(tc, connect, req);
@@ -122,13 +132,15 @@ static struct tc_trans *trans_of_request(struct tc *tc, struct tc_connect *conne
             return NULL;
         }
         jam();
-        tc_rollback_rep(tc, connect, req->transid1, req->transid2, ERR_TC_INTERNAL_203, req->api_op);
+        tc_rollback_rep(tc, connect, req->transid1, req->transid2, ERR_TC_INTERNAL_203,
+                        req->api_op);
         return NULL;
     }
     struct tc_trans *trans = tc_trans_get(tc, connect->trans);
     if (req->transid1 != trans->transid1 || req->transid2 != trans->transid2) {
         jam(); /* Two transactions at a time in one record. */
-        tc_rollback_rep(tc, connect, req->transid1, req->transid2, ERR_TC_INTERNAL_203, req->api_op);
+        tc_rollback_rep(tc, connect, req->transid1, req->transid2, ERR_TC_INTERNAL_203,
+                        req->api_op);
         return NULL;
     }
     if (trans->state == TRANS_ABORTING) {
@@ -141,7 +153,8 @@ static struct tc_trans *trans_of_request(struct tc *tc, struct tc_connect *conne
         send_tckeyref(tc, connect->owner, &ref);
         return NULL;
     }
-    if ((req->request_info & KEY_START) != 0 || (trans->flags & (TRANS_EXECUTE | TRANS_COMMIT_REQ)) != 0) {
+    if ((req->request_info & KEY_START) != 0 ||
+        (trans->flags & (TRANS_EXECUTE | TRANS_COMMIT_REQ)) != 0) {
         jam(); /* Started twice, or more operations before the batch has been answered. */
         tc_abort_begin(tc, trans, ERR_TC_INTERNAL_203, req->api_op);
         return NULL;
@@ -154,13 +167,16 @@ static uint32_t check_request(const struct signal *sig)
     const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
     enum key_operation operation = key_operation_of(req->request_info);
     if (operation > OP_WRITE) return ERR_TC_INTERNAL_203;
-    if (operation == OP_READ && key_lock_mode(req->request_info) > LOCK_EXCLUSIVE) return ERR_TC_INTERNAL_203;
+    if (operation == OP_READ && key_lock_mode(req->request_info) > LOCK_EXCLUSIVE)
+        return ERR_TC_INTERNAL_203;
     bool no_attr = sig->section_count < 2 || sig->section[1].size == 0;
     return operation == OP_UPDATE && no_attr ? ERR_UPDATE_NO_COLUMNS : 0;
 }
 
-/* The nodes after the primary, as LQHKEYREQ carries them. A replica that cannot be reached is an error. */
-static uint32_t make_chain(const struct tc *tc, const struct tc_route *route, bool write, uint32_t *chain)
+/* The nodes after the primary, as LQHKEYREQ carries them. A replica that cannot be reached is an
+ * error. */
+static uint32_t make_chain(const struct tc *tc, const struct tc_route *route, bool write,
+                           uint32_t *chain)
 {
     const uint8_t *nodes = route->table->nodes + (size_t)route->fragment * REPLICAS_MAX;
     uint32_t shift = 0;
@@ -215,8 +231,8 @@ static uint32_t start_op(struct tc *tc, struct tc_trans *trans, const struct sig
         .row_slot = ROW_NOT_CHOSEN,
         .tc_trans = trans->pool.ref,
     };
-    signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(route.fragment)), GSN_LQHKEYREQ, PRIO_B,
-                &out, sizeof out / 4u, sig->section, sig->section_count);
+    signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(route.fragment)),
+                GSN_LQHKEYREQ, PRIO_B, &out, sizeof out / 4u, sig->section, sig->section_count);
     return 0;
 }
 
@@ -275,8 +291,9 @@ void tc_batch_done(struct tc *tc, struct tc_trans *trans)
     trans->flags &= ~(uint32_t)TRANS_EXECUTE;
     trans->active_ms = now_ms(&tc->block);
     const struct tc_connect *connect = tc_connect_get(tc, trans->connect);
-    struct tckeyconf conf = {
-        .api_connect = connect->api_connect, .transid1 = trans->transid1, .transid2 = trans->transid2};
+    struct tckeyconf conf = {.api_connect = connect->api_connect,
+                             .transid1 = trans->transid1,
+                             .transid2 = trans->transid2};
     sig_send(&tc->block, connect->owner, GSN_TCKEYCONF, PRIO_B, &conf);
 }
 
@@ -320,7 +337,8 @@ void tc_exec_LQHKEYCONF(struct block *block, const struct signal *sig)
     tc_train_send(&train);
 }
 
-/* A read without record that its LQH could not answer itself, because it has no link to the client. */
+/* A read without record that its LQH could not answer itself, because it has no link to the client.
+ */
 static void forward_read_refusal(struct tc *tc, const struct lqhkeyref *ref)
 {
     uint32_t client = ref->prev_ref;
@@ -329,13 +347,17 @@ static void forward_read_refusal(struct tc *tc, const struct lqhkeyref *ref)
         return;
     }
     jam();
-    struct tckeyref out = {
-        .api_op = ref->prev_op, .transid1 = ref->transid1, .transid2 = ref->transid2, .error = ref->error};
+    struct tckeyref out = {.api_op = ref->prev_op,
+                           .transid1 = ref->transid1,
+                           .transid2 = ref->transid2,
+                           .error = ref->error};
     send_tckeyref(tc, client, &out);
 }
 
-/* A backup refused: what the replicas before it have done is undone along the chain, with the whole transaction. */
-static void refused_by_backup(struct tc *tc, struct tc_trans *trans, struct tc_op *op, const struct lqhkeyref *ref)
+/* A backup refused: what the replicas before it have done is undone along the chain, with the whole
+ * transaction. */
+static void refused_by_backup(struct tc *tc, struct tc_trans *trans, struct tc_op *op,
+                              const struct lqhkeyref *ref)
 {
     op->lqh_ref = ref->prev_ref;
     op->lqh_op = ref->prev_op;
@@ -372,7 +394,8 @@ void tc_exec_LQHKEYREF(struct block *block, const struct signal *sig)
     ndbrequire(trans->outstanding > 0); /* I-TC-3 */
     trans->outstanding--;
     trans->active_ms = now_ms(block);
-    if (ref->prev_ref != 0 && ref_block(ref->prev_ref) == BLOCK_DBLQH && ref_instance(ref->prev_ref) != 0) {
+    if (ref->prev_ref != 0 && ref_block(ref->prev_ref) == BLOCK_DBLQH &&
+        ref_instance(ref->prev_ref) != 0) {
         refused_by_backup(tc, trans, op, ref);
         return;
     }
@@ -384,8 +407,10 @@ void tc_exec_LQHKEYREF(struct block *block, const struct signal *sig)
         tc_abort_done(tc, trans);
     } else if (ignore) {
         jam();
-        struct tckeyref out = {
-            .api_op = api_op, .transid1 = ref->transid1, .transid2 = ref->transid2, .error = ref->error};
+        struct tckeyref out = {.api_op = api_op,
+                               .transid1 = ref->transid1,
+                               .transid2 = ref->transid2,
+                               .error = ref->error};
         send_tckeyref(tc, tc_connect_get(tc, trans->connect)->owner, &out);
         tc_batch_done(tc, trans);
     } else {

@@ -1,4 +1,5 @@
-/* tc_read.c -- finds the way of a key to its replicas; committed reads, which leave no trace here. */
+/* tc_read.c -- finds the way of a key to its replicas; committed reads, which leave no trace here.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 
@@ -19,15 +20,17 @@ uint32_t tc_route(struct tc *tc, const struct signal *sig, struct tc_route *rout
     struct key_parts parts;
     error = key_split(def, key->words, key->size, &parts);
     if (error != 0) return error;
-    if (sig->section_count > 1 && sig->section[1].size > LQHKEY_ATTR_WORDS_MAX) return ERR_TUP_TOO_MUCH_DATA;
+    if (sig->section_count > 1 && sig->section[1].size > LQHKEY_ATTR_WORDS_MAX)
+        return ERR_TUP_TOO_MUCH_DATA;
 
     uint64_t hash = key_hash(def, key->words, key->size);
     uint64_t partition = def->partition_key_count == def->key_count
                              ? hash
                              : key_partition_hash(def, key->words, key->size);
     /* The usual size is a constant here, so that the compiler needs no division. */
-    uint32_t bucket = table->buckets == HASH_MAP_BUCKETS ? hash_map_bucket(partition, HASH_MAP_BUCKETS)
-                                                         : hash_map_bucket(partition, table->buckets);
+    uint32_t bucket = table->buckets == HASH_MAP_BUCKETS
+                          ? hash_map_bucket(partition, HASH_MAP_BUCKETS)
+                          : hash_map_bucket(partition, table->buckets);
     route->table = table;
     route->fragment = table->fragment_of[bucket];
     route->hash = (uint32_t)hash;
@@ -47,7 +50,8 @@ bool tc_client_slow(const struct tc *tc, uint32_t client)
     return peer_level(&tc->block, ref_node(client)) >= LINK_OVERLOAD;
 }
 
-/* The replica for a committed read: the own node's when the table allows it, else the primary, else one that is up. */
+/* The replica for a committed read: the own node's when the table allows it, else the primary, else
+ * one that is up. */
 uint32_t tc_read_node(const struct tc *tc, const struct tc_table *table, uint32_t fragment)
 {
     const uint8_t *nodes = table->nodes + (size_t)fragment * REPLICAS_MAX;
@@ -64,12 +68,15 @@ uint32_t tc_read_node(const struct tc *tc, const struct tc_table *table, uint32_
 static void refuse(struct tc *tc, const struct signal *sig, uint32_t error)
 {
     const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
-    struct tckeyref ref = {
-        .api_op = req->api_op, .transid1 = req->transid1, .transid2 = req->transid2, .error = error};
+    struct tckeyref ref = {.api_op = req->api_op,
+                           .transid1 = req->transid1,
+                           .transid2 = req->transid2,
+                           .error = error};
     sig_send(&tc->block, sig->sender, GSN_TCKEYREF, PRIO_B, &ref);
 }
 
-/* A client that names its transaction sees what that has changed. Nothing depends on it, so nothing is refused here. */
+/* A client that names its transaction sees what that has changed. Nothing depends on it, so nothing
+ * is refused here. */
 static uint32_t own_trans(struct tc *tc, const struct signal *sig)
 {
     const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
@@ -77,7 +84,8 @@ static uint32_t own_trans(struct tc *tc, const struct signal *sig)
     const struct tc_connect *connect = tc_connect_find(tc, req->tc_connect, sig->sender);
     if (connect == NULL || connect->trans == REF_NONE) return REF_NONE;
     const struct tc_trans *trans = tc_trans_get(tc, connect->trans);
-    return trans->transid1 == req->transid1 && trans->transid2 == req->transid2 ? connect->trans : REF_NONE;
+    return trans->transid1 == req->transid1 && trans->transid2 == req->transid2 ? connect->trans
+                                                                                : REF_NONE;
 }
 
 void tc_read_committed(struct tc *tc, const struct signal *sig)
@@ -85,7 +93,8 @@ void tc_read_committed(struct tc *tc, const struct signal *sig)
     const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
     struct tc_route route;
     uint32_t error = tc_refuse_new(tc);
-    if (error == 0 && (sig->section_count < 2 || sig->section[1].size == 0)) error = ERR_READ_NO_COLUMNS;
+    if (error == 0 && (sig->section_count < 2 || sig->section[1].size == 0))
+        error = ERR_READ_NO_COLUMNS;
     if (error == 0) error = tc_route(tc, sig, &route);
     if (error == 0 && tc_client_slow(tc, sig->sender)) error = ERR_SEND_BUFFER_FULL;
     if (error != 0) {
@@ -114,6 +123,6 @@ void tc_read_committed(struct tc *tc, const struct signal *sig)
         .api_op = req->api_op,
         .tc_trans = own_trans(tc, sig),
     };
-    signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(route.fragment)), GSN_LQHKEYREQ, PRIO_B,
-                &out, sizeof out / 4u, sig->section, 2);
+    signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(route.fragment)),
+                GSN_LQHKEYREQ, PRIO_B, &out, sizeof out / 4u, sig->section, 2);
 }

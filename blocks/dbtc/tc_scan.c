@@ -1,4 +1,5 @@
-/* tc_scan.c -- scans: one SCAN_FRAGREQ per fragment, so many at a time, and what the client hears of them. */
+/* tc_scan.c -- scans: one SCAN_FRAGREQ per fragment, so many at a time, and what the client hears
+ * of them. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
@@ -47,15 +48,18 @@ static void send_tabref(struct tc *tc, uint32_t client, const struct scan_tabref
 }
 
 /* One entry, or none with `entry` NULL. */
-static void send_tabconf(struct tc *tc, const struct tc_scan *scan, const uint32_t *entry, uint32_t flags)
+static void send_tabconf(struct tc *tc, const struct tc_scan *scan, const uint32_t *entry,
+                         uint32_t flags)
 {
     static const uint32_t nothing[1];
     struct section section = {.words = nothing, .size = 0};
     if (entry != NULL) section = (struct section){.words = entry, .size = SCAN_FRAG_ENTRY_WORDS};
-    struct scan_tabconf conf = {
-        .api_scan = scan->api_scan, .transid1 = scan->transid1, .transid2 = scan->transid2, .flags = flags};
-    signal_send(&tc->block, tc_connect_get(tc, scan->connect)->owner, GSN_SCAN_TABCONF, PRIO_B, &conf,
-                sizeof conf / 4u, &section, 1);
+    struct scan_tabconf conf = {.api_scan = scan->api_scan,
+                                .transid1 = scan->transid1,
+                                .transid2 = scan->transid2,
+                                .flags = flags};
+    signal_send(&tc->block, tc_connect_get(tc, scan->connect)->owner, GSN_SCAN_TABCONF, PRIO_B,
+                &conf, sizeof conf / 4u, &section, 1);
 }
 
 /* Nothing of the scan is left at any LQH. */
@@ -90,7 +94,8 @@ static void closed(struct tc *tc, struct tc_scan *scan)
 
 /* --- Fragments. --- */
 
-static void send_next(struct tc *tc, const struct tc_scan *scan, const struct tc_frag *frag, uint32_t flags)
+static void send_next(struct tc *tc, const struct tc_scan *scan, const struct tc_frag *frag,
+                      uint32_t flags)
 {
     struct scan_frag_nextreq req = {.lqh_scan = frag->lqh_scan,
                                     .tc_frag = frag->pool.ref,
@@ -100,7 +105,8 @@ static void send_next(struct tc *tc, const struct tc_scan *scan, const struct tc
     sig_send(&tc->block, frag->lqh_ref, GSN_SCAN_FRAG_NEXTREQ, PRIO_B, &req);
 }
 
-/* Its first batch may take a while: a fragment whose scan record is not known yet is closed when it has answered. */
+/* Its first batch may take a while: a fragment whose scan record is not known yet is closed when it
+ * has answered. */
 static void frag_close(struct tc *tc, const struct tc_scan *scan, struct tc_frag *frag)
 {
     if (frag->state == FRAG_CLOSING || frag->lqh_scan == REF_NONE) return;
@@ -127,12 +133,14 @@ void tc_scan_close(struct tc *tc, struct tc_scan *scan, uint32_t error, bool ans
     closed(tc, scan);
 }
 
-/* The primary, if it is up: it has the locks, and a scan is fast because it is spread over all nodes. */
+/* The primary, if it is up: it has the locks, and a scan is fast because it is spread over all
+ * nodes. */
 static uint32_t scan_node(const struct tc *tc, const struct tc_scan *scan, uint32_t fragment)
 {
     const struct tc_table *table = tc->table[scan->table_id];
     uint32_t primary = table->nodes[(size_t)fragment * REPLICAS_MAX];
-    if (key_lock_mode(scan->request_info) != LOCK_COMMITTED || tc_link_error(tc, primary) != ERR_NODE_FAILURE) {
+    if (key_lock_mode(scan->request_info) != LOCK_COMMITTED ||
+        tc_link_error(tc, primary) != ERR_NODE_FAILURE) {
         return primary;
     }
     return tc_read_node(tc, table, fragment);
@@ -165,8 +173,8 @@ static uint32_t start_frag(struct tc *tc, struct tc_scan *scan)
         .api_scan = scan->api_scan,
     };
     struct section attr = {.words = scan->attr, .size = scan->attr_words};
-    signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(fragment)), GSN_SCAN_FRAGREQ, PRIO_B,
-                &req, sizeof req / 4u, &attr, 1);
+    signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(fragment)),
+                GSN_SCAN_FRAGREQ, PRIO_B, &req, sizeof req / 4u, &attr, 1);
     return 0;
 }
 
@@ -174,12 +182,14 @@ void tc_scan_start_frags(struct tc *tc, struct tc_scan *scan)
 {
     if (scan->state == SCAN_CLOSING) return;
     for (uint32_t i = 0; i < START_STEP; i++) {
-        if (scan->fragment_next == scan->fragment_count || scan->frag_count == scan->parallelism) return;
+        if (scan->fragment_next == scan->fragment_count || scan->frag_count == scan->parallelism)
+            return;
         uint32_t error = start_frag(tc, scan);
         if (error == 0) continue;
         jam_data(error);
         /* Fewer at a time will do when records are short, as long as there is one. */
-        if (error != ERR_SCAN_FRAGMENT_RECORDS || scan->frag_count == 0) tc_scan_close(tc, scan, error, true);
+        if (error != ERR_SCAN_FRAGMENT_RECORDS || scan->frag_count == 0)
+            tc_scan_close(tc, scan, error, true);
         return;
     }
     if (!scan->starting) {
@@ -196,14 +206,16 @@ static uint32_t check_scan(struct tc *tc, const struct signal *sig, struct tc_co
     const struct scan_tabreq *req = SIG_PAYLOAD(sig, scan_tabreq);
     uint32_t error = tc_refuse_new(tc);
     if (error != 0) return error;
-    if (connect->trans != REF_NONE || connect->scan != REF_NONE || connect->releasing || connect->durable_gci != 0)
+    if (connect->trans != REF_NONE || connect->scan != REF_NONE || connect->releasing ||
+        connect->durable_gci != 0)
         return ERR_TC_INTERNAL_203;
     if (key_lock_mode(req->request_info) > LOCK_COMMITTED) return ERR_TC_INTERNAL_203;
     if (sig->section[0].size > ATTR_READ_MAX) return ERR_READS_TOO_MANY;
     return tc_client_slow(tc, sig->sender) ? ERR_SEND_BUFFER_FULL : 0;
 }
 
-static struct tc_scan *new_scan(struct tc *tc, const struct signal *sig, struct tc_connect *connect, uint32_t *error)
+static struct tc_scan *new_scan(struct tc *tc, const struct signal *sig, struct tc_connect *connect,
+                                uint32_t *error)
 {
     const struct scan_tabreq *req = SIG_PAYLOAD(sig, scan_tabreq);
     *error = check_scan(tc, sig, connect);
@@ -231,7 +243,8 @@ static struct tc_scan *new_scan(struct tc *tc, const struct signal *sig, struct 
     scan->batch_bytes = req->batch_bytes;
     scan->fragment_count = table->fragment_count;
     scan->parallelism = TC_SCAN_PARALLEL;
-    if (req->parallelism != 0 && req->parallelism < TC_SCAN_PARALLEL) scan->parallelism = req->parallelism;
+    if (req->parallelism != 0 && req->parallelism < TC_SCAN_PARALLEL)
+        scan->parallelism = req->parallelism;
     scan->attr_words = sig->section[0].size;
     memcpy(scan->attr, sig->section[0].words, (size_t)scan->attr_words * 4u);
     return scan;
@@ -246,8 +259,10 @@ void tc_exec_SCAN_TABREQ(struct block *block, const struct signal *sig)
     struct tc_scan *scan = connect == NULL ? NULL : new_scan(tc, sig, connect, &error);
     if (scan == NULL) {
         jam_data(error);
-        struct scan_tabref ref = {
-            .api_scan = req->api_scan, .transid1 = req->transid1, .transid2 = req->transid2, .error = error};
+        struct scan_tabref ref = {.api_scan = req->api_scan,
+                                  .transid1 = req->transid1,
+                                  .transid2 = req->transid2,
+                                  .error = error};
         send_tabref(tc, sig->sender, &ref);
         return;
     }
@@ -256,7 +271,8 @@ void tc_exec_SCAN_TABREQ(struct block *block, const struct signal *sig)
     tc_scan_start_frags(tc, scan);
 }
 
-/* Clients go on with fragments in the order in which they heard of them: the search begins where the last one ended. */
+/* Clients go on with fragments in the order in which they heard of them: the search begins where
+ * the last one ended. */
 static struct tc_frag *frag_of_fragment(struct tc *tc, struct tc_scan *scan, uint32_t fragment_id)
 {
     uint32_t ref = scan->frag_hint != REF_NONE ? scan->frag_hint : scan->frag_first;
@@ -296,11 +312,13 @@ void tc_exec_SCAN_NEXTREQ(struct block *block, const struct signal *sig)
     struct tc *tc = tc_of(block);
     const struct scan_nextreq *req = SIG_PAYLOAD(sig, scan_nextreq);
     struct tc_connect *connect = tc_connect_find(tc, req->tc_connect, sig->sender);
-    struct tc_scan *scan = connect == NULL || connect->scan == REF_NONE ? NULL : scan_get(tc, connect->scan);
+    struct tc_scan *scan =
+        connect == NULL || connect->scan == REF_NONE ? NULL : scan_get(tc, connect->scan);
 
     if (scan == NULL || scan->transid1 != req->transid1 || scan->transid2 != req->transid2 ||
         scan->api_scan != req->api_scan) {
-        if (connect != NULL && req->transid1 == connect->last_transid1 && req->transid2 == connect->last_transid2) {
+        if (connect != NULL && req->transid1 == connect->last_transid1 &&
+            req->transid2 == connect->last_transid2) {
             jam(); /* Crosses the signal that told the client of the end. */
             return;
         }
@@ -325,8 +343,8 @@ void tc_exec_SCAN_NEXTREQ(struct block *block, const struct signal *sig)
 
 /* --- The LQHs' answers. --- */
 
-static struct tc_frag *answered_frag(struct tc *tc, const struct signal *sig, uint32_t ref, uint32_t transid1,
-                                     uint32_t transid2)
+static struct tc_frag *answered_frag(struct tc *tc, const struct signal *sig, uint32_t ref,
+                                     uint32_t transid1, uint32_t transid2)
 {
     struct tc_frag *frag = pool_find(&tc->frags, ref);
     if (frag != NULL && frag->node == ref_node(sig->sender)) {

@@ -1,4 +1,5 @@
-/* tc_schema.c -- TC's copy of the tables: how keys hash and where fragments live. DICT orders, TC follows. */
+/* tc_schema.c -- TC's copy of the tables: how keys hash and where fragments live. DICT orders, TC
+ * follows. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
@@ -9,10 +10,13 @@ struct tc_table *tc_table_get(struct tc *tc, uint32_t table_id)
     return tc->table[table_id];
 }
 
-struct tc_table *tc_table_usable(struct tc *tc, uint32_t table_id, uint32_t version, uint32_t *error)
+struct tc_table *tc_table_usable(struct tc *tc, uint32_t table_id, uint32_t version,
+                                 uint32_t *error)
 {
     struct tc_table *table = table_id < tc->table_count ? tc->table[table_id] : NULL;
-    if (__builtin_expect(table != NULL && table->state == TABLE_ONLINE && table->version == version, 1)) return table;
+    if (__builtin_expect(table != NULL && table->state == TABLE_ONLINE && table->version == version,
+                         1))
+        return table;
     if (table == NULL || table->state == TABLE_BUILDING)
         *error = ERR_UNKNOWN_TABLE_TC;
     else
@@ -20,18 +24,22 @@ struct tc_table *tc_table_usable(struct tc *tc, uint32_t table_id, uint32_t vers
     return NULL;
 }
 
-/* Copies the distribution section. The dictionary made it; what does not fit is refused, not believed. */
-static uint32_t take_distribution(struct tc *tc, struct tc_table *table, const struct section *section)
+/* Copies the distribution section. The dictionary made it; what does not fit is refused, not
+ * believed. */
+static uint32_t take_distribution(struct tc *tc, struct tc_table *table,
+                                  const struct section *section)
 {
     if (section->size < DISTRIBUTION_HEAD_WORDS) return ERR_TABLE_FORMAT;
     uint32_t fragments = section->words[0];
     uint32_t replicas = section->words[1];
     uint32_t buckets = section->words[2];
-    if (fragments == 0 || fragments > TABLE_FRAGMENTS_MAX || replicas == 0 || replicas > REPLICAS_MAX) {
+    if (fragments == 0 || fragments > TABLE_FRAGMENTS_MAX || replicas == 0 ||
+        replicas > REPLICAS_MAX) {
         return ERR_TABLE_FORMAT;
     }
     if (buckets == 0 || buckets > HASH_MAP_BUCKETS) return ERR_TABLE_FORMAT;
-    if (section->size != DISTRIBUTION_HEAD_WORDS + fragments * replicas + (buckets + 1) / 2) return ERR_TABLE_FORMAT;
+    if (section->size != DISTRIBUTION_HEAD_WORDS + fragments * replicas + (buckets + 1) / 2)
+        return ERR_TABLE_FORMAT;
 
     table->fragment_count = fragments;
     table->replicas = replicas;
@@ -72,8 +80,8 @@ static uint32_t add_table(struct tc *tc, const struct signal *sig)
     struct table_def *def;
     if (req->table_id >= tc->table_count) return ERR_TABLE_RECORDS;
     if (tc->table[req->table_id] != NULL) return ERR_TABLE_EXISTS;
-    uint32_t error = table_def_decode(sig->section[0].words, sig->section[0].size, tc->decode_memory, tc->decode_size,
-                                      &def);
+    uint32_t error = table_def_decode(sig->section[0].words, sig->section[0].size,
+                                      tc->decode_memory, tc->decode_size, &def);
     if (error != 0) return error;
     struct tc_table *table = pool_seize(&tc->tables);
     if (table == NULL) return ERR_TABLE_RECORDS;
@@ -106,9 +114,11 @@ void tc_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct signal *sig)
     sig_send(block, sig->sender, GSN_LOCAL_TABLE_ADD_CONF, PRIO_B, &conf);
 }
 
-static void state_conf(struct tc *tc, uint32_t receiver, uint32_t sender_data, uint32_t table_id, uint32_t order)
+static void state_conf(struct tc *tc, uint32_t receiver, uint32_t sender_data, uint32_t table_id,
+                       uint32_t order)
 {
-    struct local_table_state_conf conf = {.sender_data = sender_data, .table_id = table_id, .order = order};
+    struct local_table_state_conf conf = {
+        .sender_data = sender_data, .table_id = table_id, .order = order};
     sig_send(&tc->block, receiver, GSN_LOCAL_TABLE_STATE_CONF, PRIO_B, &conf);
 }
 

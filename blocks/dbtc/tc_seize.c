@@ -1,4 +1,5 @@
-/* tc_seize.c -- connect records: what a client seizes, uses for one transaction after the other, and releases. */
+/* tc_seize.c -- connect records: what a client seizes, uses for one transaction after the other,
+ * and releases. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 
@@ -26,7 +27,8 @@ void tc_exec_TCSEIZEREQ(struct block *block, const struct signal *sig)
     struct tc_connect *connect = error == 0 ? pool_seize(&tc->connects) : NULL;
     if (connect == NULL) {
         jam_data(error);
-        struct tcseizeref ref = {.sender_data = req->sender_data, .error = error != 0 ? error : ERR_TC_TRANSACTIONS};
+        struct tcseizeref ref = {.sender_data = req->sender_data,
+                                 .error = error != 0 ? error : ERR_TC_TRANSACTIONS};
         sig_send(block, sig->sender, GSN_TCSEIZEREF, PRIO_B, &ref);
         return;
     }
@@ -41,14 +43,16 @@ void tc_exec_TCSEIZEREQ(struct block *block, const struct signal *sig)
 void tc_connect_free(struct tc *tc, struct tc_connect *connect)
 {
     uint32_t node = ref_node(connect->owner);
-    ndbrequire(connect->trans == REF_NONE && connect->scan == REF_NONE && connect->durable_gci == 0);
+    ndbrequire(connect->trans == REF_NONE && connect->scan == REF_NONE &&
+               connect->durable_gci == 0);
     ndbrequire(tc->connects_of[node] > 0);
     tc->connects_of[node]--;
     pool_release(&tc->connects, connect);
     tc_api_fail_check(tc, node);
 }
 
-/* Transaction or scan have ended: a client that wanted to release the record, or is gone, has it released now. */
+/* Transaction or scan have ended: a client that wanted to release the record, or is gone, has it
+ * released now. */
 void tc_connect_idle(struct tc *tc, struct tc_connect *connect)
 {
     bool gone = tc->api_fail[ref_node(connect->owner)].sender != 0;

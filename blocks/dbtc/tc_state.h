@@ -1,4 +1,5 @@
-/* tc_state.h -- DBTC's records, pools and states, and which file answers for what. Private to blocks/dbtc. */
+/* tc_state.h -- DBTC's records, pools and states, and which file answers for what. Private to
+ * blocks/dbtc. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "blocks/dbtc/tc.h"
@@ -12,15 +13,16 @@
 #include "signals/scan.h"
 #include "signals/start.h"
 
-#define TC_NODES_INLINE   192u   /* Fragments whose replicas stand in the table record itself; more take a page. */
-#define TC_STEP_OPS       64u    /* Operations of one transaction handled before others have their turn. */
-#define TC_STEP_RECORDS   64u    /* The same for walks over all records. */
-#define TC_TRAINS         8u     /* Trains being collected at the same time: two per LQH. */
-#define TC_SCAN_PARALLEL  256u   /* Fragments of a scan that are read at the same time, at most. */
+#define TC_NODES_INLINE                                                                            \
+    192u /* Fragments whose replicas stand in the table record itself; more take a page. */
+#define TC_STEP_OPS      64u /* Operations of one transaction handled before others have their turn. */
+#define TC_STEP_RECORDS  64u  /* The same for walks over all records. */
+#define TC_TRAINS        8u   /* Trains being collected at the same time: two per LQH. */
+#define TC_SCAN_PARALLEL 256u /* Fragments of a scan that are read at the same time, at most. */
 
 /*
- * A table as TC needs it: how to hash its key and where its rows live. It is used by operations and scans; the last
- * one answers DICT's DROPPING order.
+ * A table as TC needs it: how to hash its key and where its rows live. It is used by operations and
+ * scans; the last one answers DICT's DROPPING order.
  */
 struct tc_table {
     struct pool_record pool;
@@ -31,11 +33,12 @@ struct tc_table {
     uint32_t fragment_count;
     uint32_t replicas;
     uint32_t buckets;
-    uint32_t users; /* Operations and scans. */
+    uint32_t users;       /* Operations and scans. */
     uint32_t drop_sender; /* Who waits for users == 0; 0 = nobody. */
     uint32_t drop_data;
     uint32_t reserved;
-    uint8_t *nodes; /* REPLICAS_MAX per fragment, primary first, 0 = none: a page or nodes_inline. */
+    uint8_t
+        *nodes; /* REPLICAS_MAX per fragment, primary first, 0 = none: a page or nodes_inline. */
     uint8_t nodes_inline[TC_NODES_INLINE * REPLICAS_MAX];
     uint16_t fragment_of[HASH_MAP_BUCKETS];
     _Alignas(8) uint8_t key_def[KEY_DEF_BYTES];
@@ -44,16 +47,17 @@ struct tc_table {
 /* What a client seizes: a place for one transaction or one scan at a time. */
 struct tc_connect {
     struct pool_record pool;
-    uint32_t owner;       /* Client's block reference. */
-    uint32_t api_connect; /* Its own number for this. */
-    uint32_t trans;       /* Transaction that the client can still influence, or REF_NONE. */
-    uint32_t scan;        /* Running scan, or REF_NONE. */
-    uint32_t last_transid1; /* The last transaction that ended here: what still arrives for it is known to be late. */
+    uint32_t owner;         /* Client's block reference. */
+    uint32_t api_connect;   /* Its own number for this. */
+    uint32_t trans;         /* Transaction that the client can still influence, or REF_NONE. */
+    uint32_t scan;          /* Running scan, or REF_NONE. */
+    uint32_t last_transid1; /* The last transaction that ended here: what still arrives for it is
+                               known to be late. */
     uint32_t last_transid2;
-    uint32_t last_error;    /* Why it was aborted, 0 = it was not. */
-    uint32_t releasing;     /* TCRELEASEREQ waits for the end of transaction or scan. */
+    uint32_t last_error; /* Why it was aborted, 0 = it was not. */
+    uint32_t releasing;  /* TCRELEASEREQ waits for the end of transaction or scan. */
     uint32_t release_data;
-    uint32_t durable_gci;   /* A committed transaction waits to become durable; 0 = none. */
+    uint32_t durable_gci; /* A committed transaction waits to become durable; 0 = none. */
     uint32_t durable_lo;
     uint32_t durable_flags; /* enum tc_trans_flags: which answer is due. */
     uint32_t durable_next;  /* The next one that waits. */
@@ -64,7 +68,13 @@ struct tc_connect {
  *    |                                        ^
  *    +---------> ABORTING --------------------+
  */
-enum tc_trans_state { TRANS_STARTED = 0, TRANS_COMMITTING, TRANS_COMPLETING, TRANS_ABORTING, TRANS_STATES };
+enum tc_trans_state {
+    TRANS_STARTED = 0,
+    TRANS_COMMITTING,
+    TRANS_COMPLETING,
+    TRANS_ABORTING,
+    TRANS_STATES
+};
 
 /* What the client waits for, and facts about the transaction. */
 enum tc_trans_flags {
@@ -87,7 +97,7 @@ struct tc_trans {
     uint32_t op_first;
     uint32_t op_last;
     uint32_t op_count;
-    uint32_t cursor;      /* Next operation that this phase has to send to, REF_NONE = sent to all. */
+    uint32_t cursor; /* Next operation that this phase has to send to, REF_NONE = sent to all. */
     uint32_t outstanding; /* Operations whose LQHKEYCONF or LQHKEYREF has not come. */
     uint32_t waiting;     /* Operations whose COMMITTED, COMPLETED or ABORTED has not come. */
     uint32_t error;       /* Why it aborts. */
@@ -104,12 +114,21 @@ struct tc_trans {
  *     v             v
  * PREPARING_ABORT --> ABORTING --> (gone)         refused: PREPARING* --> (gone)
  */
-enum tc_op_state { OP_PREPARING = 0, OP_PREPARING_ABORT, OP_PREPARED, OP_COMMITTING, OP_COMMITTED, OP_COMPLETING,
-                   OP_ABORTING, OP_STATES };
+enum tc_op_state {
+    OP_PREPARING = 0,
+    OP_PREPARING_ABORT,
+    OP_PREPARED,
+    OP_COMMITTING,
+    OP_COMMITTED,
+    OP_COMPLETING,
+    OP_ABORTING,
+    OP_STATES
+};
 
 enum tc_op_flags {
     OP_IGNORE_ERROR = 1u << 0,
-    OP_SINGLE_PHASE = 1u << 1, /* A read, or the only replica by configuration: COMMIT_AND_COMPLETE. */
+    OP_SINGLE_PHASE =
+        1u << 1, /* A read, or the only replica by configuration: COMMIT_AND_COMPLETE. */
 };
 
 struct tc_op {
@@ -130,7 +149,7 @@ enum tc_scan_state { SCAN_RUNNING = 0, SCAN_CLOSING = 1 };
 struct tc_scan {
     struct pool_record pool;
     uint32_t connect;
-    uint32_t state; /* enum tc_scan_state */
+    uint32_t state;      /* enum tc_scan_state */
     uint32_t answer_due; /* Closing: the client gets SCAN_TABCONF (error 0) or SCAN_TABREF. */
     uint32_t error;
     uint32_t api_scan;
@@ -147,7 +166,8 @@ struct tc_scan {
     uint32_t starting; /* A CONTINUEB that starts fragments is on its way. */
     uint32_t frag_first;
     uint32_t frag_count;
-    uint32_t frag_hint; /* Where the last search ended: clients name fragments in the order they got them. */
+    uint32_t frag_hint; /* Where the last search ended: clients name fragments in the order they got
+                           them. */
     uint64_t active_ms;
     uint32_t attr_words;
     uint32_t attr[ATTR_READ_MAX];
@@ -224,17 +244,17 @@ struct tc_committed {
 
 /* Commits by epoch. An older one than the last ended before the newest could begin. */
 struct tc_epoch {
-    bool hold;               /* Commits wait for the next epoch. */
-    bool releasing;          /* TC_WORK_RELEASE is on its way. */
-    uint32_t held_first;     /* Queue of those that wait. */
+    bool hold;           /* Commits wait for the next epoch. */
+    bool releasing;      /* TC_WORK_RELEASE is on its way. */
+    uint32_t held_first; /* Queue of those that wait. */
     uint32_t held_last;
     uint32_t committing;     /* Transactions of this epoch that not all replicas have committed. */
     uint32_t committing_old; /* Of the one before. */
     uint32_t answer_sender;  /* DIH waits for committing_old == 0; 0 = nobody. */
     uint32_t answer_data;
-    uint32_t durable;        /* Newest durable GCI. */
-    uint32_t forced;         /* DIH was asked to close GCIs up to this. */
-    uint32_t waiting;        /* Connects in the lists below. */
+    uint32_t durable; /* Newest durable GCI. */
+    uint32_t forced;  /* DIH was asked to close GCIs up to this. */
+    uint32_t waiting; /* Connects in the lists below. */
     struct {
         uint32_t first;
         uint32_t last;
@@ -263,7 +283,7 @@ struct tc {
     struct tc_train trains[TC_TRAINS]; /* COMMIT and COMPLETE, being collected; count 0: free. */
     uint32_t train_turn;               /* Which one leaves when all are in use. */
     bool trains_sent;                  /* TC_WORK_TRAINS is on its way. */
-    void *decode_memory; /* For table_def_decode(). */
+    void *decode_memory;               /* For table_def_decode(). */
     size_t decode_size;
 };
 
@@ -275,15 +295,19 @@ static inline struct tc *tc_of(struct block *block)
 /* tc.c */
 void tc_continue(struct tc *tc, enum tc_work work, uint32_t ref, uint32_t index, uint32_t which);
 void tc_continue_later(struct tc *tc, enum tc_work work, uint32_t ref, uint32_t delay_ms);
-void tc_protocol_error(struct tc *tc, uint32_t sender, const char *what); /* Of a data node: a peer or ourselves. */
-uint32_t tc_refuse_new(const struct tc *tc); /* 0, or why no new work is taken in this node state. */
+void tc_protocol_error(struct tc *tc, uint32_t sender,
+                       const char *what); /* Of a data node: a peer or ourselves. */
+uint32_t tc_refuse_new(
+    const struct tc *tc); /* 0, or why no new work is taken in this node state. */
 
 /* tc_seize.c */
 void tc_exec_TCSEIZEREQ(struct block *block, const struct signal *sig);
 void tc_exec_TCRELEASEREQ(struct block *block, const struct signal *sig);
-struct tc_connect *tc_connect_find(struct tc *tc, uint32_t ref, uint32_t sender); /* The client's own, or NULL. */
+struct tc_connect *tc_connect_find(struct tc *tc, uint32_t ref,
+                                   uint32_t sender); /* The client's own, or NULL. */
 struct tc_connect *tc_connect_get(struct tc *tc, uint32_t ref);
-void tc_connect_idle(struct tc *tc, struct tc_connect *connect); /* Its work has ended; a waiting release follows. */
+void tc_connect_idle(
+    struct tc *tc, struct tc_connect *connect); /* Its work has ended; a waiting release follows. */
 void tc_connect_free(struct tc *tc, struct tc_connect *connect);
 
 /* tc_read.c */
@@ -306,7 +330,8 @@ void tc_exec_LQHKEYREF(struct block *block, const struct signal *sig);
 struct tc_trans *tc_trans_get(struct tc *tc, uint32_t ref);
 struct tc_op *tc_op_get(struct tc *tc, uint32_t ref);
 void tc_op_release(struct tc *tc, struct tc_trans *trans, struct tc_op *op);
-void tc_batch_done(struct tc *tc, struct tc_trans *trans); /* Answers or commits when nothing is outstanding. */
+void tc_batch_done(struct tc *tc,
+                   struct tc_trans *trans); /* Answers or commits when nothing is outstanding. */
 void tc_trans_move(struct tc_trans *trans, enum tc_trans_state state);
 void tc_op_move(struct tc_op *op, enum tc_op_state state);
 
@@ -316,15 +341,18 @@ void tc_exec_COMMITTED(struct block *block, const struct signal *sig);
 void tc_exec_COMPLETED(struct block *block, const struct signal *sig);
 void tc_commit_begin(struct tc *tc, struct tc_trans *trans);
 void tc_commit_start(struct tc *tc, struct tc_trans *trans); /* Now, with the current epoch. */
-void tc_commit_answer(struct tc *tc, const struct tc_connect *connect, const struct tc_committed *committed);
+void tc_commit_answer(struct tc *tc, const struct tc_connect *connect,
+                      const struct tc_committed *committed);
 void tc_commit_step(struct tc *tc, struct tc_trans *trans);
 void tc_complete_step(struct tc *tc, struct tc_trans *trans);
-void tc_train_begin(struct tc_train *train, struct tc *tc, uint32_t gsn, const struct tc_trans *trans);
-void tc_train_add(struct tc_train *train, const struct tc_op *op, uint32_t transid1, uint32_t flags);
+void tc_train_begin(struct tc_train *train, struct tc *tc, uint32_t gsn,
+                    const struct tc_trans *trans);
+void tc_train_add(struct tc_train *train, const struct tc_op *op, uint32_t transid1,
+                  uint32_t flags);
 void tc_train_send(struct tc_train *train);
 void tc_trains_flush(struct tc *tc);
-struct tc_op *tc_train_op(struct tc *tc, const struct signal *sig, uint32_t entry, enum tc_trans_state state,
-                          enum tc_op_state op_state);
+struct tc_op *tc_train_op(struct tc *tc, const struct signal *sig, uint32_t entry,
+                          enum tc_trans_state state, enum tc_op_state op_state);
 uint32_t tc_train_count(struct tc *tc, const struct signal *sig); /* 0 for a malformed train. */
 
 /* tc_epoch.c */
@@ -363,9 +391,10 @@ void tc_exec_TCROLLBACKREQ(struct block *block, const struct signal *sig);
 void tc_exec_ABORTED(struct block *block, const struct signal *sig);
 void tc_abort_begin(struct tc *tc, struct tc_trans *trans, uint32_t error, uint32_t api_op);
 void tc_abort_step(struct tc *tc, struct tc_trans *trans);
-void tc_abort_done(struct tc *tc, struct tc_trans *trans); /* Ends the transaction if nothing is awaited. */
-void tc_rollback_rep(struct tc *tc, const struct tc_connect *connect, uint32_t transid1, uint32_t transid2,
-                     uint32_t error, uint32_t api_op);
+void tc_abort_done(struct tc *tc,
+                   struct tc_trans *trans); /* Ends the transaction if nothing is awaited. */
+void tc_rollback_rep(struct tc *tc, const struct tc_connect *connect, uint32_t transid1,
+                     uint32_t transid2, uint32_t error, uint32_t api_op);
 
 /* tc_scan.c */
 void tc_exec_SCAN_TABREQ(struct block *block, const struct signal *sig);
@@ -380,7 +409,8 @@ bool tc_scan_idle(struct tc *tc, const struct tc_scan *scan); /* Only the client
 void tc_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct signal *sig);
 void tc_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct signal *sig);
 struct tc_table *tc_table_get(struct tc *tc, uint32_t table_id); /* Of an own operation or scan. */
-struct tc_table *tc_table_usable(struct tc *tc, uint32_t table_id, uint32_t version, uint32_t *error);
+struct tc_table *tc_table_usable(struct tc *tc, uint32_t table_id, uint32_t version,
+                                 uint32_t *error);
 void tc_table_leave(struct tc *tc, uint32_t table_id);
 
 /* tc_apifail.c */
@@ -394,7 +424,8 @@ void tc_timer_step(struct tc *tc, uint32_t index, uint32_t which);
 
 /* tc_ahead.c */
 block_ahead tc_ahead;
-void tc_ahead_train(const struct tc *tc, const struct signal *sig, uint32_t entry); /* For the entries behind. */
+void tc_ahead_train(const struct tc *tc, const struct signal *sig,
+                    uint32_t entry); /* For the entries behind. */
 
 /* tc_check.c */
 void tc_check(struct block *block);

@@ -1,12 +1,14 @@
-/* tc_timeout.c -- one slow walk over all records: clients that left a transaction or scan lying, and what hangs. */
+/* tc_timeout.c -- one slow walk over all records: clients that left a transaction or scan lying,
+ * and what hangs. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 
-#define TICK_MIN_MS  10u
-#define TICK_MAX_MS  500u
-#define TICK_PARTS   4u     /* A timeout is noticed after at most 1/4 more of it. */
-#define HANGS_MIN_MS 10000u /* Sanity: a transaction in which nothing moves for so long is reported once. */
-#define HANGS_LOCKS  8u     /* ... or for so many lock timeouts, if that is longer. */
+#define TICK_MIN_MS 10u
+#define TICK_MAX_MS 500u
+#define TICK_PARTS  4u /* A timeout is noticed after at most 1/4 more of it. */
+#define HANGS_MIN_MS                                                                               \
+    10000u /* Sanity: a transaction in which nothing moves for so long is reported once. */
+#define HANGS_LOCKS 8u /* ... or for so many lock timeouts, if that is longer. */
 
 enum { WALK_TRANSACTIONS = 0, WALK_SCANS = 1 };
 
@@ -33,20 +35,25 @@ static void look_at_trans(struct tc *tc, struct tc_trans *trans, const struct no
         tc_abort_begin(tc, trans, ERR_LOCK_TIMEOUT, REF_NONE);
         return;
     }
-    /* Every LQH answers within the lock timeout, or its node is lost and this one stops: only an error gets here. */
+    /* Every LQH answers within the lock timeout, or its node is lost and this one stops: only an
+     * error gets here. */
     uint64_t limit_ms = (uint64_t)HANGS_LOCKS * config->deadlock_timeout_ms;
     if (limit_ms < HANGS_MIN_MS) limit_ms = HANGS_MIN_MS;
     if (quiet_ms <= limit_ms || (trans->flags & TRANS_HANGS) != 0) return;
     jam();
     trans->flags |= TRANS_HANGS;
-    log_warning(&tc->block, "transaction %08x %08x hangs: state %u, %u operations, %u outstanding, %u waiting",
-                trans->transid1, trans->transid2, trans->state, trans->op_count, trans->outstanding, trans->waiting);
+    log_warning(&tc->block,
+                "transaction %08x %08x hangs: state %u, %u operations, %u outstanding, %u waiting",
+                trans->transid1, trans->transid2, trans->state, trans->op_count, trans->outstanding,
+                trans->waiting);
 }
 
 static void look_at_scan(struct tc *tc, struct tc_scan *scan, const struct node_config *config)
 {
     if (config->inactive_timeout_ms == 0) return;
-    if (now_ms(&tc->block) - scan->active_ms <= config->inactive_timeout_ms || !tc_scan_idle(tc, scan)) return;
+    if (now_ms(&tc->block) - scan->active_ms <= config->inactive_timeout_ms ||
+        !tc_scan_idle(tc, scan))
+        return;
     jam();
     tc_scan_close(tc, scan, ERR_SCAN_WAIT_TIMEOUT, true);
 }

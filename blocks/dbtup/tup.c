@@ -1,4 +1,5 @@
-/* tup.c -- DBTUP's instance: creation and configuration. Everything else is called directly, see tup.h. */
+/* tup.c -- DBTUP's instance: creation and configuration. Everything else is called directly, see
+ * tup.h. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtup/tup_state.h"
 #include "signals/management.h"
@@ -13,7 +14,8 @@ static void tup_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     struct acc *acc = (struct acc *)(void *)block_neighbour(block, BLOCK_DBACC);
     const struct tup_limits limits = {
         .tables_max = config->tables_max,
-        .frags_max = config->tables_max * 256u, /* Fragments of a table on one LDM; memory is taken when needed. */
+        .frags_max = config->tables_max *
+                     256u, /* Fragments of a table on one LDM; memory is taken when needed. */
         .changes_max = config->operations_max,
         .checkpoints = config->diskless == 0,
     };
@@ -24,7 +26,8 @@ static void tup_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
 }
 
-/* The pages that hold rows, a few fragments at a time; the rest of the group's pages is the hash index. */
+/* The pages that hold rows, a few fragments at a time; the rest of the group's pages is the hash
+ * index. */
 static void tup_exec_LDM_MEMORY_REQ(struct block *block, const struct signal *sig)
 {
     const struct tup *tup = (const struct tup *)(const void *)block;

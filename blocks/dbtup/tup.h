@@ -1,42 +1,48 @@
-/* tup.h -- DBTUP: the rows of fragments and their changes. Plain calls inside one LDM instance group. */
+/* tup.h -- DBTUP: the rows of fragments and their changes. Plain calls inside one LDM instance
+ * group. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "blocks/dbacc/acc.h"
 #include "signals/table_def.h"
 
 /*
- * The neighbour's handle is block_neighbour(block, BLOCK_DBTUP), cast to struct tup *. Not thread-safe, as acc.h.
+ * The neighbour's handle is block_neighbour(block, BLOCK_DBTUP), cast to struct tup *. Not
+ * thread-safe, as acc.h.
  *
  * The life of a write in LQH:
  *
  *   row = acc_find(tup_frag_index(frag), hash, key, words)
  *   row == ROW_NONE   insert, write: tup_insert(), which also locks the new row. Else error 626.
- *   row found         acc_lock(exclusive), perhaps wait and start again; then tup_insert, tup_update, tup_write,
- *                     tup_delete.
- *   commit            tup_commit(change), then acc_unlock(lock) when the protocol allows it.
- *   abort             tup_abort(change), then acc_unlock(lock).
- *   operation failed  nothing has changed; the lock that LQH took for it is given back with acc_unlock().
+ *   row found         acc_lock(exclusive), perhaps wait and start again; then tup_insert,
+ * tup_update, tup_write, tup_delete. commit            tup_commit(change), then acc_unlock(lock)
+ * when the protocol allows it. abort             tup_abort(change), then acc_unlock(lock).
+ *   operation failed  nothing has changed; the lock that LQH took for it is given back with
+ * acc_unlock().
  */
 struct tup;
-struct tup_frag; /* Rows and index of one fragment. Handlers look it up by its reference and do not keep the pointer. */
+struct tup_frag; /* Rows and index of one fragment. Handlers look it up by its reference and do not
+                    keep the pointer. */
 
 struct block *tup_create(struct thread *thread, uint32_t instance);
 
 /* --- Tables and fragments. --- */
 
-/* Makes the table's descriptor; `def` was checked and is not needed afterwards. 0 or 826; *table is its reference. */
+/* Makes the table's descriptor; `def` was checked and is not needed afterwards. 0 or 826; *table is
+ * its reference. */
 uint32_t tup_table_create(struct tup *tup, const struct table_def *def, uint32_t *table);
 
-/* Adds an empty fragment with its index. 0 or 830; *frag is its reference. Fragment ids are the caller's business. */
+/* Adds an empty fragment with its index. 0 or 830; *frag is its reference. Fragment ids are the
+ * caller's business. */
 uint32_t tup_frag_create(struct tup *tup, uint32_t table, uint32_t fragment_id, uint32_t *frag);
 
 /*
- * Gives back a bounded part of the table's memory (all fragments, then the descriptor); true when nothing is left. The
- * table has no open changes and no locks, and is not used between the steps.
+ * Gives back a bounded part of the table's memory (all fragments, then the descriptor); true when
+ * nothing is left. The table has no open changes and no locks, and is not used between the steps.
  */
 bool tup_table_drop_step(struct tup *tup, uint32_t table);
 
-/* The fragment of a reference from tup_frag_create(). The pointer may be used until the handler returns. */
+/* The fragment of a reference from tup_frag_create(). The pointer may be used until the handler
+ * returns. */
 struct tup_frag *tup_frag_get(struct tup *tup, uint32_t frag);
 
 /* Its index, for acc_find() and acc_lock(). */
@@ -56,21 +62,26 @@ uint32_t tup_row_id(const struct tup_frag *frag, uint32_t page, uint32_t slot);
 
 struct tup_read {
     struct tup_frag *frag;
-    uint32_t row; /* From acc_find() or a scan, in this handler or under a lock. */
+    uint32_t row;      /* From acc_find() or a scan, in this handler or under a lock. */
     uint32_t transid1; /* Whose own changes are seen. Others' are not: the committed version is. */
     uint32_t transid2;
-    const uint32_t *attr; /* ATTRINFO of a read (attr.h); may be empty: no output, but 626 when there is no row. */
+    const uint32_t *attr; /* ATTRINFO of a read (attr.h); may be empty: no output, but 626 when
+                             there is no row. */
     uint32_t attr_words;
 };
 
 /*
- * Writes the columns asked for as pairs (attr.h, without the leading count). 0 and *words; or 626 (no row for this
- * transaction), 829 (malformed request, unknown column), 880 (more than out_max words or ATTR_READ_MAX columns).
+ * Writes the columns asked for as pairs (attr.h, without the leading count). 0 and *words; or 626
+ * (no row for this transaction), 829 (malformed request, unknown column), 880 (more than out_max
+ * words or ATTR_READ_MAX columns).
  */
-uint32_t tup_read(struct tup *tup, const struct tup_read *read, uint32_t *out, uint32_t out_max, uint32_t *words);
+uint32_t tup_read(struct tup *tup, const struct tup_read *read, uint32_t *out, uint32_t out_max,
+                  uint32_t *words);
 
-/* Primary key of a row that tup_read() would find, as a KEY section. Returns its words, 0 if they exceed out_max. */
-uint32_t tup_read_key(struct tup *tup, const struct tup_read *read, uint32_t *out, uint32_t out_max);
+/* Primary key of a row that tup_read() would find, as a KEY section. Returns its words, 0 if they
+ * exceed out_max. */
+uint32_t tup_read_key(struct tup *tup, const struct tup_read *read, uint32_t *out,
+                      uint32_t out_max);
 
 /* GCI (high half) of the row's committed version; 0 when it has none. */
 uint32_t tup_row_gci(struct tup *tup, const struct tup_frag *frag, uint32_t row);
@@ -79,7 +90,8 @@ uint32_t tup_row_gci(struct tup *tup, const struct tup_frag *frag, uint32_t row)
 
 struct tup_change_req {
     struct tup_frag *frag;
-    uint32_t row;    /* From acc_find(), exclusively locked by this transaction; or ROW_NONE (insert, write). */
+    uint32_t row; /* From acc_find(), exclusively locked by this transaction; or ROW_NONE (insert,
+                     write). */
     uint32_t wanted; /* New rows on a backup: the row id that the primary chose. Else ROW_NONE. */
     uint32_t hash;   /* Low half of key_hash(). */
     uint32_t transid1;
@@ -92,60 +104,67 @@ struct tup_change_req {
 };
 
 struct tup_changed {
-    uint32_t change; /* One per row and transaction, counted: each operation commits or aborts it once. */
+    uint32_t change; /* One per row and transaction, counted: each operation commits or aborts it
+                        once. */
     uint32_t row;    /* Of the new or the changed row: what goes to the backups. */
-    uint32_t lock;   /* New rows (row was ROW_NONE): the exclusive lock of this operation. Else REF_NONE. */
+    uint32_t lock;   /* New rows (row was ROW_NONE): the exclusive lock of this operation. Else
+                        REF_NONE. */
 };
 
 /*
- * Columns that are not named take their default, else NULL. With a row: it must have been deleted by the same
- * transaction. Errors: 630 row exists; 827, 625, 633, 889 no room for the row; 899 `wanted` is taken; 1217, 921 no
- * record; 839 NOT NULL column without value; 829 unknown column or malformed pairs; 823 too much; 897 a key column
- * whose value is not the key's; ERR_VALUE_* of column_check().
+ * Columns that are not named take their default, else NULL. With a row: it must have been deleted
+ * by the same transaction. Errors: 630 row exists; 827, 625, 633, 889 no room for the row; 899
+ * `wanted` is taken; 1217, 921 no record; 839 NOT NULL column without value; 829 unknown column or
+ * malformed pairs; 823 too much; 897 a key column whose value is not the key's; ERR_VALUE_* of
+ * column_check().
  */
 uint32_t tup_insert(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
 
 /*
- * Changes the named columns. Errors as tup_insert(), and 626 no such row, 840 NULL for NOT NULL, 897 any key column,
- * 896 the row is damaged.
+ * Changes the named columns. Errors as tup_insert(), and 626 no such row, 840 NULL for NOT NULL,
+ * 897 any key column, 896 the row is damaged.
  */
 uint32_t tup_update(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
 
-/* tup_update() if the transaction sees the row (key columns may be named as in an insert), else tup_insert(). */
+/* tup_update() if the transaction sees the row (key columns may be named as in an insert), else
+ * tup_insert(). */
 uint32_t tup_write(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
 
 /* Errors: 626, 1217. `attr` is not looked at. */
 uint32_t tup_delete(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
 
 /*
- * Commits one operation: the first one of a change makes the transaction's final version the committed one with epoch
- * `gci` (high half), the others only give back their count. Never fails. A row that is gone for good leaves the index,
- * its waiters become ready (acc_ready_next), its slot is free. Locks stay with their operations.
+ * Commits one operation: the first one of a change makes the transaction's final version the
+ * committed one with epoch `gci` (high half), the others only give back their count. Never fails. A
+ * row that is gone for good leaves the index, its waiters become ready (acc_ready_next), its slot
+ * is free. Locks stay with their operations.
  */
 void tup_commit(struct tup *tup, uint32_t change, uint32_t gci);
 
 /*
- * Aborts one operation: the first one of a change restores the committed version. So all operations of the
- * transaction on that row are to be aborted; single ones cannot be.
+ * Aborts one operation: the first one of a change restores the committed version. So all operations
+ * of the transaction on that row are to be aborted; single ones cannot be.
  */
 void tup_abort(struct tup *tup, uint32_t change);
 
-/* What the committed change does to the row; for the redo log and subscribers. Before tup_commit(). */
+/* What the committed change does to the row; for the redo log and subscribers. Before tup_commit().
+ */
 enum tup_change_kind { TUP_INSERTED = 1, TUP_UPDATED = 2, TUP_DELETED = 3, TUP_NOTHING = 4 };
 enum tup_change_kind tup_change_kind_of(struct tup *tup, uint32_t change);
 
 /*
- * What the redo log writes for one operation, called before its tup_commit(): an inserted row's columns, all of them in
- * table order; an updated one's whose bytes change; none of a deleted one. TUP_NOTHING: another operation on the row has
- * committed the change already, or there is nothing to say. `out_max` is at least TUP_ROW_WORDS_MAX.
+ * What the redo log writes for one operation, called before its tup_commit(): an inserted row's
+ * columns, all of them in table order; an updated one's whose bytes change; none of a deleted one.
+ * TUP_NOTHING: another operation on the row has committed the change already, or there is nothing
+ * to say. `out_max` is at least TUP_ROW_WORDS_MAX.
  */
 struct tup_change_pairs {
     uint32_t row;
     uint32_t hash;
     uint32_t words; /* Written to `out`. */
 };
-enum tup_change_kind tup_change_pairs(struct tup *tup, uint32_t change, uint32_t *out, uint32_t out_max,
-                                      struct tup_change_pairs *pairs);
+enum tup_change_kind tup_change_pairs(struct tup *tup, uint32_t change, uint32_t *out,
+                                      uint32_t out_max, struct tup_change_pairs *pairs);
 
 /* More words than any change needs whose key and values have so many; see tup_change_pairs(). */
 uint32_t tup_change_words_max(const struct tup_frag *frag, uint32_t key_words, uint32_t attr_words);
@@ -157,59 +176,65 @@ struct tup_restore_req {
     const struct table_def *key_def; /* Of the table; key_def_make() is enough. */
     uint32_t row;                    /* Any number. */
     uint32_t gci;                    /* High half, of the version. */
-    const uint32_t *attr;            /* Pairs, unchecked; for tup_restore_put() all columns in table order. */
+    const uint32_t *attr; /* Pairs, unchecked; for tup_restore_put() all columns in table order. */
     uint32_t attr_words;
 };
 
 /*
- * Each may be repeated. Errors, with nothing changed: 827, 625, 633 no room; 899 the table can have no such row; all that
- * a malformed or impossible value can give (829, 839, 840, 897, ERR_VALUE_*).
- * put: the row is there afterwards, as given, whatever was in its place. update: changes these columns if there is a row.
- * delete: there is no row afterwards. While restoring, two rows may have one key until the log has been replayed.
+ * Each may be repeated. Errors, with nothing changed: 827, 625, 633 no room; 899 the table can have
+ * no such row; all that a malformed or impossible value can give (829, 839, 840, 897, ERR_VALUE_*).
+ * put: the row is there afterwards, as given, whatever was in its place. update: changes these
+ * columns if there is a row. delete: there is no row afterwards. While restoring, two rows may have
+ * one key until the log has been replayed.
  */
 uint32_t tup_restore_put(struct tup *tup, const struct tup_restore_req *req);
 uint32_t tup_restore_update(struct tup *tup, const struct tup_restore_req *req);
 uint32_t tup_restore_delete(struct tup *tup, const struct tup_restore_req *req);
 
-/* --- Checkpoints: the pages of rows that have changed, and their committed rows, in row id order. --- */
+/* --- Checkpoints: the pages of rows that have changed, and their committed rows, in row id order.
+ * --- */
 
-#define TUP_CHECKPOINT_CLASSES 8u  /* `which` 0..7: changed pages, and every eighth page beginning with that one. */
-#define TUP_CHECKPOINT_ALL     255u
+#define TUP_CHECKPOINT_CLASSES                                                                     \
+    8u /* `which` 0..7: changed pages, and every eighth page beginning with that one. */
+#define TUP_CHECKPOINT_ALL 255u
 
 struct tup_checkpoint {
     uint32_t which;
     uint32_t pages; /* Numbers below this: those that existed at the beginning. */
     uint32_t next;
-    uint32_t page;  /* The one being read. */
+    uint32_t page; /* The one being read. */
     uint32_t slot;
 };
 enum tup_checkpoint_step { TUP_CHECKPOINT_PAGE = 1, TUP_CHECKPOINT_LATER, TUP_CHECKPOINT_END };
 void tup_checkpoint_begin(const struct tup_frag *frag, struct tup_checkpoint *at, uint32_t which);
 
 /*
- * Goes to the next page to be written (PAGE) and takes its mark away: what changes from now on marks it again. A page that
- * has become empty counts as well. LATER: bounded work is done, call again.
+ * Goes to the next page to be written (PAGE) and takes its mark away: what changes from now on
+ * marks it again. A page that has become empty counts as well. LATER: bounded work is done, call
+ * again.
  */
-enum tup_checkpoint_step tup_checkpoint_page(struct tup *tup, struct tup_frag *frag, struct tup_checkpoint *at);
+enum tup_checkpoint_step tup_checkpoint_page(struct tup *tup, struct tup_frag *frag,
+                                             struct tup_checkpoint *at);
 
 /*
- * The next committed row of that page as pairs, all columns in table order; 0 = no more. The page may change or go between
- * the calls. `out_max` is at least TUP_ROW_WORDS_MAX.
+ * The next committed row of that page as pairs, all columns in table order; 0 = no more. The page
+ * may change or go between the calls. `out_max` is at least TUP_ROW_WORDS_MAX.
  */
 struct tup_checkpoint_row {
     uint32_t slot;
     uint32_t gci;
     uint32_t damaged; /* Its checksum is wrong. */
 };
-uint32_t tup_checkpoint_row(struct tup *tup, const struct tup_frag *frag, struct tup_checkpoint *at, uint32_t *out,
-                            uint32_t out_max, struct tup_checkpoint_row *found);
+uint32_t tup_checkpoint_row(struct tup *tup, const struct tup_frag *frag, struct tup_checkpoint *at,
+                            uint32_t *out, uint32_t out_max, struct tup_checkpoint_row *found);
 
 /* Restore: the pages below `pages` are as the files have them. */
 void tup_checkpoint_clear(struct tup_frag *frag, uint32_t pages);
 /* Marks the page; *first: it was not. 0, or 827: no memory for its mark, 899: no such page. */
 uint32_t tup_checkpoint_cover(struct tup_frag *frag, uint32_t page, bool *first);
 
-/* Newest GCI of all commits here, those that deleted rows included; 0 = none since the node started. */
+/* Newest GCI of all commits here, those that deleted rows included; 0 = none since the node
+ * started. */
 uint32_t tup_checkpoint_gci(const struct tup_frag *frag);
 
 /* --- Scanning in row id order. --- */
@@ -221,19 +246,23 @@ struct tup_scan_position {
 };
 
 /*
- * Up to `max` row ids that exist for this transaction, from the position on, which moves behind them. Looks at no more
- * than about `budget` slots. Returns how many; *end is set when the fragment's end is reached. Rows returned are being
- * prefetched; read them in this handler, or lock them and look again (tup_row_alive).
+ * Up to `max` row ids that exist for this transaction, from the position on, which moves behind
+ * them. Looks at no more than about `budget` slots. Returns how many; *end is set when the
+ * fragment's end is reached. Rows returned are being prefetched; read them in this handler, or lock
+ * them and look again (tup_row_alive).
  */
-uint32_t tup_scan_next(struct tup *tup, const struct tup_frag *frag, struct tup_scan_position *position,
-                       uint32_t transid1, uint32_t transid2, uint32_t *rows, uint32_t max, uint32_t budget, bool *end);
+uint32_t tup_scan_next(struct tup *tup, const struct tup_frag *frag,
+                       struct tup_scan_position *position, uint32_t transid1, uint32_t transid2,
+                       uint32_t *rows, uint32_t max, uint32_t budget, bool *end);
 
 /* The same for counting: how many rows, without their ids. */
-uint32_t tup_scan_count(struct tup *tup, const struct tup_frag *frag, struct tup_scan_position *position,
-                        uint32_t transid1, uint32_t transid2, uint32_t budget, bool *end);
+uint32_t tup_scan_count(struct tup *tup, const struct tup_frag *frag,
+                        struct tup_scan_position *position, uint32_t transid1, uint32_t transid2,
+                        uint32_t budget, bool *end);
 
 /* Does a row id from earlier still name a row that this transaction sees? Any number is safe. */
-bool tup_row_alive(struct tup *tup, const struct tup_frag *frag, uint32_t row, uint32_t transid1, uint32_t transid2);
+bool tup_row_alive(struct tup *tup, const struct tup_frag *frag, uint32_t row, uint32_t transid1,
+                   uint32_t transid2);
 
 /* --- Figures. --- */
 
@@ -255,7 +284,8 @@ void tup_prefetch_change(const struct tup *tup, uint32_t change);
 /* --- Only for ACC. --- */
 
 /* Does this row (committed or not) have that key? */
-bool tup_key_equal(const struct tup_frag *frag, uint32_t row, const uint32_t *key, uint32_t key_words);
+bool tup_key_equal(const struct tup_frag *frag, uint32_t row, const uint32_t *key,
+                   uint32_t key_words);
 /* The row's lock word: the reference of its first lock record, REF_NONE = not locked. */
 uint32_t *tup_lock_word(const struct tup_frag *frag, uint32_t row);
 void tup_prefetch(const struct tup_frag *frag, uint32_t row);

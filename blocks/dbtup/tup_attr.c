@@ -9,13 +9,14 @@ static bool seen(const struct tup_attr *attr, uint32_t column)
 }
 
 /* Finds the value of key column `column` in a KEY section that has been checked. */
-static const uint8_t *key_part(const struct tup_table *table, const struct tup_change_req *req, uint32_t column,
-                               uint32_t *size)
+static const uint8_t *key_part(const struct tup_table *table, const struct tup_change_req *req,
+                               uint32_t column, uint32_t *size)
 {
     uint32_t at = 0;
     for (uint32_t i = 0; i < table->key_count; i++) {
         const uint8_t *bytes = (const uint8_t *)(req->key + at);
-        *size = column_value_size(&table->columns[table->key_columns[i]].format, bytes, (req->key_words - at) * 4u);
+        *size = column_value_size(&table->columns[table->key_columns[i]].format, bytes,
+                                  (req->key_words - at) * 4u);
         if (table->key_columns[i] == column) return bytes;
         at += words_of(*size);
     }
@@ -24,17 +25,19 @@ static const uint8_t *key_part(const struct tup_table *table, const struct tup_c
 }
 
 /* A key column may be named where it says nothing new. */
-static uint32_t key_value_check(const struct tup_table *table, const struct tup_change_req *req, uint32_t column,
-                                const uint8_t *value, uint32_t value_size)
+static uint32_t key_value_check(const struct tup_table *table, const struct tup_change_req *req,
+                                uint32_t column, const uint8_t *value, uint32_t value_size)
 {
     uint32_t size;
     const uint8_t *key = key_part(table, req, column, &size);
     if (key == NULL) return ERR_KEY_UPDATE;
-    return column_compare(&table->columns[column].format, key, size, value, value_size) == 0 ? 0 : ERR_KEY_UPDATE;
+    return column_compare(&table->columns[column].format, key, size, value, value_size) == 0
+               ? 0
+               : ERR_KEY_UPDATE;
 }
 
-static uint32_t value_check(const struct tup_table *table, const struct tup_change_req *req, uint32_t id,
-                            const uint8_t *value, uint32_t size, enum attr_use use)
+static uint32_t value_check(const struct tup_table *table, const struct tup_change_req *req,
+                            uint32_t id, const uint8_t *value, uint32_t size, enum attr_use use)
 {
     const struct tup_column *column = &table->columns[id];
     if (column->in_key && use == ATTR_UPDATE) return ERR_KEY_UPDATE;
@@ -52,8 +55,8 @@ static uint32_t value_check(const struct tup_table *table, const struct tup_chan
     return column->in_key ? key_value_check(table, req, id, value, size) : 0;
 }
 
-uint32_t tup_attr_parse(struct tup *tup, const struct tup_frag *frag, const struct tup_change_req *req,
-                        enum attr_use use)
+uint32_t tup_attr_parse(struct tup *tup, const struct tup_frag *frag,
+                        const struct tup_change_req *req, enum attr_use use)
 {
     const struct tup_table *table = frag->table;
     struct tup_attr *attr = &tup->attr;
@@ -66,7 +69,8 @@ uint32_t tup_attr_parse(struct tup *tup, const struct tup_frag *frag, const stru
         uint32_t id = attr_column(req->attr[at]);
         uint32_t size = attr_size(req->attr[at]);
         const uint8_t *value = (const uint8_t *)(req->attr + at + 1u);
-        if (id >= table->column_count || words_of(size) > req->attr_words - at - 1u) return ERR_DATA_CORRUPT;
+        if (id >= table->column_count || words_of(size) > req->attr_words - at - 1u)
+            return ERR_DATA_CORRUPT;
         uint32_t error = value_check(table, req, id, value, size, use);
         if (error != 0) return error;
         at += 1u + words_of(size);
@@ -100,8 +104,8 @@ uint32_t tup_attr_parse(struct tup *tup, const struct tup_frag *frag, const stru
     return 0;
 }
 
-const uint8_t *tup_var_value(const struct tup_table *table, const uint8_t *part, uint32_t part_size, uint32_t index,
-                             uint32_t *size)
+const uint8_t *tup_var_value(const struct tup_table *table, const uint8_t *part, uint32_t part_size,
+                             uint32_t index, uint32_t *size)
 {
     uint16_t from = (uint16_t)(2u * (table->var_count - 1u));
     uint16_t to = (uint16_t)part_size;
@@ -113,8 +117,8 @@ const uint8_t *tup_var_value(const struct tup_table *table, const uint8_t *part,
     return part + from;
 }
 
-uint32_t tup_attr_var_size(const struct tup *tup, const struct tup_table *table, const uint8_t *base,
-                           uint32_t base_size)
+uint32_t tup_attr_var_size(const struct tup *tup, const struct tup_table *table,
+                           const uint8_t *base, uint32_t base_size)
 {
     uint32_t total = 0;
     for (uint32_t id = 0; id < table->column_count; id++) {
@@ -146,7 +150,8 @@ void tup_attr_var_build(const struct tup *tup, const struct tup_table *table, co
         } else {
             value = tup_var_value(table, base, base_size, column->var_index, &size);
         }
-        if (column->var_index > 0) memcpy(to + 2u * (column->var_index - 1u), &offset, sizeof offset);
+        if (column->var_index > 0)
+            memcpy(to + 2u * (column->var_index - 1u), &offset, sizeof offset);
         if (size > 0) memcpy(to + at, value, size);
         at += size;
     }
@@ -168,10 +173,17 @@ void tup_attr_apply(const struct tup *tup, const struct tup_table *table, uint8_
         }
         if (column->nullable) image[column->null_byte] &= (uint8_t)~column->null_mask;
         switch ((enum column_kind)column->kind) {
-        case COLUMN_KIND_4: memcpy(image + column->offset, value, 4); break;
-        case COLUMN_KIND_8: memcpy(image + column->offset, value, 8); break;
-        case COLUMN_KIND_FIXED: memcpy(image + column->offset, value, column->size); break;
-        case COLUMN_KIND_VAR: break; /* Stands in the variable part. */
+        case COLUMN_KIND_4:
+            memcpy(image + column->offset, value, 4);
+            break;
+        case COLUMN_KIND_8:
+            memcpy(image + column->offset, value, 8);
+            break;
+        case COLUMN_KIND_FIXED:
+            memcpy(image + column->offset, value, column->size);
+            break;
+        case COLUMN_KIND_VAR:
+            break; /* Stands in the variable part. */
         }
     }
 }

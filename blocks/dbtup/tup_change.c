@@ -1,8 +1,9 @@
 /* tup_change.c -- insert, update, write, delete: prepared completely, or not at all. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Every operation first checks, then gets what can fail (change record, copy, slot, variable part, index element, lock)
- * and only then changes anything that would have to be undone by more than giving that back.
+ * Every operation first checks, then gets what can fail (change record, copy, slot, variable part,
+ * index element, lock) and only then changes anything that would have to be undone by more than
+ * giving that back.
  */
 #include "blocks/dbtup/tup_state.h"
 #include "signals/errors.h"
@@ -15,7 +16,8 @@ static void change_release(struct tup *tup, struct tup_frag *frag, struct tup_ch
     pool_release(&tup->changes, change);
 }
 
-static struct tup_change *change_create(struct tup *tup, const struct tup_change_req *req, uint32_t existed)
+static struct tup_change *change_create(struct tup *tup, const struct tup_change_req *req,
+                                        uint32_t existed)
 {
     struct tup_change *change = pool_seize(&tup->changes);
     if (change == NULL) return NULL;
@@ -29,7 +31,8 @@ static struct tup_change *change_create(struct tup *tup, const struct tup_change
     return change;
 }
 
-/* The transaction's change of the row so far, or NULL. It holds the row's lock, so nobody else has one. */
+/* The transaction's change of the row so far, or NULL. It holds the row's lock, so nobody else has
+ * one. */
 static struct tup_change *change_find(const struct tup *tup, const struct tup_change_req *req,
                                       const struct tup_row *row)
 {
@@ -42,7 +45,8 @@ static struct tup_change *change_find(const struct tup *tup, const struct tup_ch
     return change;
 }
 
-/* Gives the change its copy of the committed row, if it needs one and has none. False without memory. */
+/* Gives the change its copy of the committed row, if it needs one and has none. False without
+ * memory. */
 static bool copy_make(struct tup *tup, const struct tup_table *table, struct tup_change *change,
                       const struct tup_row *row)
 {
@@ -55,7 +59,8 @@ static bool copy_make(struct tup *tup, const struct tup_table *table, struct tup
     return true;
 }
 
-static void key_apply(const struct tup_table *table, const uint32_t *key, uint32_t key_words, uint8_t *image)
+static void key_apply(const struct tup_table *table, const uint32_t *key, uint32_t key_words,
+                      uint8_t *image)
 {
     uint32_t at = 0;
     for (uint32_t i = 0; i < table->key_count; i++) {
@@ -67,8 +72,8 @@ static void key_apply(const struct tup_table *table, const uint32_t *key, uint32
 }
 
 /* A new row's image from defaults, key and values; its variable part is `var`. */
-void tup_image_fill(const struct tup *tup, const struct tup_frag *frag, const struct tup_change_req *req,
-                    uint8_t *image, uint32_t var)
+void tup_image_fill(const struct tup *tup, const struct tup_frag *frag,
+                    const struct tup_change_req *req, uint8_t *image, uint32_t var)
 {
     const struct tup_table *table = frag->table;
     memcpy(image + ROW_HEAD, table->default_row + ROW_HEAD, table->data_size - ROW_HEAD);
@@ -94,7 +99,8 @@ bool tup_new_var_seize(const struct tup *tup, struct tup_frag *frag, uint32_t *v
     return *var != 0;
 }
 
-static uint32_t insert_new(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed)
+static uint32_t insert_new(struct tup *tup, const struct tup_change_req *req,
+                           struct tup_changed *changed)
 {
     struct tup_frag *frag = req->frag;
     uint32_t row_id;
@@ -113,8 +119,11 @@ static uint32_t insert_new(struct tup *tup, const struct tup_change_req *req, st
     tup_image_fill(tup, frag, req, (uint8_t *)row, var);
     error = acc_insert(tup->acc, frag->index, req->hash, row_id);
     if (error != 0) goto no_index;
-    const struct acc_lock_req lock_req = {
-        .transid1 = req->transid1, .transid2 = req->transid2, .op = req->op, .mode = LOCK_EXCLUSIVE, .nowait = true};
+    const struct acc_lock_req lock_req = {.transid1 = req->transid1,
+                                          .transid2 = req->transid2,
+                                          .op = req->op,
+                                          .mode = LOCK_EXCLUSIVE,
+                                          .nowait = true};
     error = acc_lock(tup->acc, frag->index, row_id, &lock_req, &changed->lock);
     if (error != 0) goto no_lock;
     change->row = row_id;
@@ -135,9 +144,10 @@ no_slot:
     return error;
 }
 
-/* Sets the variable part of the version being made; the one it had goes, unless it is the committed one. */
-static void var_replace(struct tup_frag *frag, const struct tup_change *change, const struct tup_row *row,
-                        uint32_t old, uint32_t var, uint8_t *image)
+/* Sets the variable part of the version being made; the one it had goes, unless it is the committed
+ * one. */
+static void var_replace(struct tup_frag *frag, const struct tup_change *change,
+                        const struct tup_row *row, uint32_t old, uint32_t var, uint8_t *image)
 {
     const struct tup_table *table = frag->table;
     uint32_t committed = change->existed ? image_var(table, (const uint8_t *)row) : 0;
@@ -146,8 +156,8 @@ static void var_replace(struct tup_frag *frag, const struct tup_change *change, 
 }
 
 /* Insert after delete in one transaction. */
-static uint32_t insert_again(struct tup *tup, const struct tup_change_req *req, struct tup_change *change,
-                             struct tup_row *row)
+static uint32_t insert_again(struct tup *tup, const struct tup_change_req *req,
+                             struct tup_change *change, struct tup_row *row)
 {
     struct tup_frag *frag = req->frag;
     const struct tup_table *table = frag->table;
@@ -166,7 +176,8 @@ static uint32_t insert_again(struct tup *tup, const struct tup_change_req *req, 
     return 0;
 }
 
-static void changed_set(const struct tup_change_req *req, struct tup_change *change, struct tup_changed *changed)
+static void changed_set(const struct tup_change_req *req, struct tup_change *change,
+                        struct tup_changed *changed)
 {
     change->operations++;
     changed->row = req->row;
@@ -190,7 +201,8 @@ uint32_t tup_insert(struct tup *tup, const struct tup_change_req *req, struct tu
 }
 
 /* New variable part for an update of `image`. False without memory. */
-bool tup_update_var_seize(const struct tup *tup, struct tup_frag *frag, const uint8_t *image, uint32_t *var)
+bool tup_update_var_seize(const struct tup *tup, struct tup_frag *frag, const uint8_t *image,
+                          uint32_t *var)
 {
     const struct tup_table *table = frag->table;
     uint32_t base_size = 0;
@@ -283,8 +295,8 @@ uint32_t tup_delete(struct tup *tup, const struct tup_change_req *req, struct tu
 /* --- Commit and abort. --- */
 
 /* The variable part of the copy, if it is another one than the row's. */
-static void copy_var_release(const struct tup *tup, struct tup_frag *frag, const struct tup_change *change,
-                             const struct tup_row *row)
+static void copy_var_release(const struct tup *tup, struct tup_frag *frag,
+                             const struct tup_change *change, const struct tup_row *row)
 {
     const struct tup_table *table = frag->table;
     if (!change->has_copy || table->var_offset == 0) return;
@@ -292,7 +304,8 @@ static void copy_var_release(const struct tup *tup, struct tup_frag *frag, const
     if (var != 0 && var != image_var(table, (const uint8_t *)row)) tup_var_release(frag, var);
 }
 
-static void row_remove(struct tup *tup, struct tup_frag *frag, const struct tup_change *change, struct tup_row *row)
+static void row_remove(struct tup *tup, struct tup_frag *frag, const struct tup_change *change,
+                       struct tup_row *row)
 {
     acc_remove(tup->acc, frag->index, change->hash, change->row);
     acc_row_gone(tup->acc, frag->index, change->row);
@@ -305,8 +318,8 @@ static void row_remove(struct tup *tup, struct tup_frag *frag, const struct tup_
 }
 
 /* The copy becomes the committed version. */
-static void copy_install(const struct tup *tup, struct tup_frag *frag, const struct tup_change *change,
-                         struct tup_row *row)
+static void copy_install(const struct tup *tup, struct tup_frag *frag,
+                         const struct tup_change *change, struct tup_row *row)
 {
     const struct tup_table *table = frag->table;
     const uint8_t *copy = tup_copy_of(tup, table, change);
@@ -378,8 +391,8 @@ enum tup_change_kind tup_change_kind_of(struct tup *tup, uint32_t ref)
     return change->exists ? TUP_INSERTED : TUP_NOTHING;
 }
 
-enum tup_change_kind tup_change_pairs(struct tup *tup, uint32_t ref, uint32_t *out, uint32_t out_max,
-                                      struct tup_change_pairs *pairs)
+enum tup_change_kind tup_change_pairs(struct tup *tup, uint32_t ref, uint32_t *out,
+                                      uint32_t out_max, struct tup_change_pairs *pairs)
 {
     const struct tup_change *change = change_get(tup, ref);
     const struct tup_frag *frag = tup_frag_get(tup, change->frag);
@@ -389,7 +402,8 @@ enum tup_change_kind tup_change_pairs(struct tup *tup, uint32_t ref, uint32_t *o
     if (kind == TUP_UPDATED) {
         const uint8_t *copy = tup_copy_of(tup, frag->table, change);
         if (tup_pairs_changed(frag, row, copy, out, out_max, &pairs->words)) return kind;
-        jam(); /* Deleted and inserted with other bytes of an equal key: a whole new row in the old place. */
+        jam(); /* Deleted and inserted with other bytes of an equal key: a whole new row in the old
+                  place. */
         row = copy;
         kind = TUP_INSERTED;
     }

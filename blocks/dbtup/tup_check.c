@@ -1,9 +1,9 @@
 /* tup_check.c -- the invariants of rows, changes and pages. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * I-TUP-1 Every slot in use is in the fragment's index exactly once, under the hash its change or insert gave.
- * I-TUP-2 A row with ROW_CHANGED names an open change, which names the row; no other row does.
- * I-TUP-3 The number of committed rows is kept; a committed row's checksum is right.
+ * I-TUP-1 Every slot in use is in the fragment's index exactly once, under the hash its change or
+ * insert gave. I-TUP-2 A row with ROW_CHANGED names an open change, which names the row; no other
+ * row does. I-TUP-3 The number of committed rows is kept; a committed row's checksum is right.
  * I-TUP-4 Every variable part belongs to one row or one copy.
  */
 #include "blocks/dbtup/tup_state.h"
@@ -18,7 +18,8 @@ struct frag_sum {
     uint32_t changes;
 };
 
-/* An element's slot is in use; that no slot has two follows from the equal numbers and the key check of DBACC. */
+/* An element's slot is in use; that no slot has two follows from the equal numbers and the key
+ * check of DBACC. */
 static void element_visit(void *context, uint32_t hash, uint32_t row_id)
 {
     struct frag_sum *sum = context;
@@ -85,7 +86,7 @@ static void frag_check(const struct tup *tup, const struct tup_frag *frag)
     acc_frag_walk(frag->index, element_visit, &sum);
     ndbrequire(sum.elements == sum.rows); /* I-TUP-1 */
     ndbrequire(acc_frag_elements(frag->index) == sum.rows);
-    ndbrequire(sum.committed == frag->rows);     /* I-TUP-3 */
+    ndbrequire(sum.committed == frag->rows);      /* I-TUP-3 */
     ndbrequire(sum.var_bytes == frag->var_bytes); /* I-TUP-4 */
     ndbrequire(sum.changes <= frag->changes);
 }

@@ -1,8 +1,10 @@
-/* tup_checkpoint.c -- which pages of rows have changed since a checkpoint wrote them; their committed rows. */
+/* tup_checkpoint.c -- which pages of rows have changed since a checkpoint wrote them; their
+ * committed rows. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A mark is a bit per page number. It belongs to the number, not to the page: a page that has become empty is gone, and
- * the checkpoint has to tell so. The first numbers' marks stand in the fragment; a page of marks covers 8 GB of rows.
+ * A mark is a bit per page number. It belongs to the number, not to the page: a page that has
+ * become empty is gone, and the checkpoint has to tell so. The first numbers' marks stand in the
+ * fragment; a page of marks covers 8 GB of rows.
  */
 #include "blocks/dbtup/tup_state.h"
 #include "signals/errors.h"
@@ -77,7 +79,8 @@ static uint64_t wanted(struct tup_frag *frag, const struct tup_checkpoint *at, u
     return (word == NULL ? 0 : *word) | 0x0101010101010101u << at->which;
 }
 
-enum tup_checkpoint_step tup_checkpoint_page(struct tup *tup, struct tup_frag *frag, struct tup_checkpoint *at)
+enum tup_checkpoint_step tup_checkpoint_page(struct tup *tup, struct tup_frag *frag,
+                                             struct tup_checkpoint *at)
 {
     (void)tup;
     for (uint32_t step = 0; step < STEP_WORDS && at->next < at->pages; step++) {
@@ -89,8 +92,11 @@ enum tup_checkpoint_step tup_checkpoint_page(struct tup *tup, struct tup_frag *f
             if (number >= at->pages) break;
             uint64_t *word = tup_marks_of(frag, number);
             bool marked = word != NULL && (*word >> (number & 63u) & 1u) != 0;
-            if (!marked && page_dir_find(&frag->fixed, number) == NULL) continue; /* Was empty at the last one too. */
-            if (marked) *word &= ~(1ull << (number & 63u)); /* Changes from now on are for the next checkpoint. */
+            if (!marked && page_dir_find(&frag->fixed, number) == NULL)
+                continue; /* Was empty at the last one too. */
+            if (marked)
+                *word &= ~(
+                    1ull << (number & 63u)); /* Changes from now on are for the next checkpoint. */
             at->page = number;
             at->slot = 0;
             at->next = number + 1u;
@@ -101,8 +107,8 @@ enum tup_checkpoint_step tup_checkpoint_page(struct tup *tup, struct tup_frag *f
     return at->next >= at->pages ? TUP_CHECKPOINT_END : TUP_CHECKPOINT_LATER;
 }
 
-uint32_t tup_checkpoint_row(struct tup *tup, const struct tup_frag *frag, struct tup_checkpoint *at, uint32_t *out,
-                            uint32_t out_max, struct tup_checkpoint_row *found)
+uint32_t tup_checkpoint_row(struct tup *tup, const struct tup_frag *frag, struct tup_checkpoint *at,
+                            uint32_t *out, uint32_t out_max, struct tup_checkpoint_row *found)
 {
     const struct tup_table *table = frag->table;
     void *page = page_dir_find(&frag->fixed, at->page);

@@ -8,7 +8,8 @@ static struct fixed_page *page_at(const struct tup_frag *frag, uint32_t number)
     return page_dir_at(&frag->fixed, number);
 }
 
-/* Free slots of a page are linked both ways: next in the low half of `gci`, previous in the high half. */
+/* Free slots of a page are linked both ways: next in the low half of `gci`, previous in the high
+ * half. */
 static uint32_t links(uint32_t next, uint32_t prev)
 {
     return next | prev << 16;
@@ -44,7 +45,8 @@ static void page_format(struct tup_frag *frag, struct fixed_page *page, uint32_t
     list_add(frag, page);
 }
 
-static void slot_unlink(const struct tup_table *table, struct fixed_page *page, const struct tup_row *row)
+static void slot_unlink(const struct tup_table *table, struct fixed_page *page,
+                        const struct tup_row *row)
 {
     uint32_t next = row->gci & 0xFFFFu;
     uint32_t prev = row->gci >> 16;
@@ -106,7 +108,8 @@ uint32_t tup_slot_take(struct tup_frag *frag, uint32_t wanted, uint32_t *row)
         jam();
         uint32_t number;
         struct fixed_page *page = page_dir_add(&frag->fixed, frag->table->pages_max, &number);
-        if (page == NULL) return number >= frag->table->pages_max ? ERR_FIXED_REFERENCE_MAX : ERR_NO_MEMORY_DATA;
+        if (page == NULL)
+            return number >= frag->table->pages_max ? ERR_FIXED_REFERENCE_MAX : ERR_NO_MEMORY_DATA;
         if (!mark_reserve(frag, number)) return ERR_NO_MEMORY_DATA;
         page_format(frag, page, number);
     }

@@ -15,7 +15,7 @@ static uint32_t class_of(uint32_t size)
     uint32_t need = size + (uint32_t)sizeof(struct pool_record);
     uint32_t class = 0;
     while (HEAP_SMALLEST << class < need)
-        class++;
+        class ++;
     ndbrequire(class < HEAP_CLASSES);
     return class;
 }

@@ -1,8 +1,10 @@
-/* tup_init.c -- prepares DBTUP's pools. Apart from the block itself, so that the core runs without a node. */
+/* tup_init.c -- prepares DBTUP's pools. Apart from the block itself, so that the core runs without
+ * a node. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtup/tup_state.h"
 
-bool tup_init(struct tup *tup, struct arena *arena, struct acc *acc, const struct tup_limits *limits)
+bool tup_init(struct tup *tup, struct arena *arena, struct acc *acc,
+              const struct tup_limits *limits)
 {
     tup->acc = acc;
     tup->checkpoints = limits->checkpoints;

@@ -3,7 +3,8 @@
 #include "blocks/dbtup/tup_state.h"
 #include "signals/errors.h"
 
-uint8_t *tup_copy_of(const struct tup *tup, const struct tup_table *table, const struct tup_change *change)
+uint8_t *tup_copy_of(const struct tup *tup, const struct tup_table *table,
+                     const struct tup_change *change)
 {
     if (table->row_size <= CHANGE_INLINE) return (uint8_t *)(uintptr_t)change->inline_copy;
     return tup_heap_get(&tup->copies, table->row_size, change->copy);
@@ -17,8 +18,8 @@ static const uint8_t *version_of(const struct tup *tup, const struct tup_table *
     return change->has_copy ? tup_copy_of(tup, table, change) : (const uint8_t *)row;
 }
 
-const uint8_t *tup_version(const struct tup *tup, const struct tup_frag *frag, const struct tup_row *row,
-                           uint32_t transid1, uint32_t transid2)
+const uint8_t *tup_version(const struct tup *tup, const struct tup_frag *frag,
+                           const struct tup_row *row, uint32_t transid1, uint32_t transid2)
 {
     if (__builtin_expect(row->bits == ROW_USED, 1)) return (const uint8_t *)row;
     if ((row->bits & ROW_USED) == 0) return NULL;
@@ -47,7 +48,8 @@ static bool put_value(struct read_out *out, uint32_t id, const uint8_t *value, u
     return true;
 }
 
-static inline bool put_column(const struct tup_frag *frag, const uint8_t *image, uint32_t id, struct read_out *out)
+static inline bool put_column(const struct tup_frag *frag, const uint8_t *image, uint32_t id,
+                              struct read_out *out)
 {
     const struct tup_table *table = frag->table;
     const struct tup_column *column = &table->columns[id];
@@ -87,10 +89,12 @@ static uint32_t read_all(const struct tup_frag *frag, const uint8_t *image, stru
     return 0;
 }
 
-uint32_t tup_read(struct tup *tup, const struct tup_read *read, uint32_t *out_words, uint32_t out_max, uint32_t *words)
+uint32_t tup_read(struct tup *tup, const struct tup_read *read, uint32_t *out_words,
+                  uint32_t out_max, uint32_t *words)
 {
     const struct tup_frag *frag = read->frag;
-    const uint8_t *image = tup_version(tup, frag, row_at(frag, read->row), read->transid1, read->transid2);
+    const uint8_t *image =
+        tup_version(tup, frag, row_at(frag, read->row), read->transid1, read->transid2);
     struct read_out out = {out_words, out_words + out_max};
     *words = 0;
     if (image == NULL) return ERR_ROW_NOT_FOUND;
@@ -110,16 +114,16 @@ uint32_t tup_read(struct tup *tup, const struct tup_read *read, uint32_t *out_wo
     return 0;
 }
 
-void tup_pairs_all(const struct tup_frag *frag, const uint8_t *image, uint32_t *out_words, uint32_t out_max,
-                   uint32_t *words)
+void tup_pairs_all(const struct tup_frag *frag, const uint8_t *image, uint32_t *out_words,
+                   uint32_t out_max, uint32_t *words)
 {
     struct read_out out = {out_words, out_words + out_max};
     ndbrequire(read_all(frag, image, &out) == 0);
     *words = (uint32_t)(out.at - out_words);
 }
 
-static bool var_column_equal(const struct tup_frag *frag, const struct tup_column *column, const uint8_t *a,
-                             const uint8_t *b)
+static bool var_column_equal(const struct tup_frag *frag, const struct tup_column *column,
+                             const uint8_t *a, const uint8_t *b)
 {
     uint32_t a_size = 0;
     uint32_t b_size = 0;
@@ -133,16 +137,18 @@ static bool var_column_equal(const struct tup_frag *frag, const struct tup_colum
     return a_size == b_size && (a_size == 0 || memcmp(a_part, b_part, a_size) == 0);
 }
 
-static bool column_equal(const struct tup_frag *frag, const struct tup_column *column, const uint8_t *a,
-                         const uint8_t *b)
+static bool column_equal(const struct tup_frag *frag, const struct tup_column *column,
+                         const uint8_t *a, const uint8_t *b)
 {
-    if (column->nullable && ((a[column->null_byte] ^ b[column->null_byte]) & column->null_mask) != 0) return false;
+    if (column->nullable &&
+        ((a[column->null_byte] ^ b[column->null_byte]) & column->null_mask) != 0)
+        return false;
     if (column->kind == COLUMN_KIND_VAR) return var_column_equal(frag, column, a, b);
     return memcmp(a + column->offset, b + column->offset, column->size) == 0; /* NULLs are zeros. */
 }
 
-bool tup_pairs_changed(const struct tup_frag *frag, const uint8_t *from, const uint8_t *to, uint32_t *out_words,
-                       uint32_t out_max, uint32_t *words)
+bool tup_pairs_changed(const struct tup_frag *frag, const uint8_t *from, const uint8_t *to,
+                       uint32_t *out_words, uint32_t out_max, uint32_t *words)
 {
     struct read_out out = {out_words, out_words + out_max};
     for (uint32_t id = 0; id < frag->table->column_count; id++) {
@@ -156,7 +162,8 @@ bool tup_pairs_changed(const struct tup_frag *frag, const uint8_t *from, const u
 }
 
 /* A key column's value in a row image. */
-static const uint8_t *key_value(const struct tup_frag *frag, const uint8_t *image, uint32_t id, uint32_t *size)
+static const uint8_t *key_value(const struct tup_frag *frag, const uint8_t *image, uint32_t id,
+                                uint32_t *size)
 {
     const struct tup_table *table = frag->table;
     const struct tup_column *column = &table->columns[id];
@@ -172,7 +179,8 @@ static const uint8_t *key_value(const struct tup_frag *frag, const uint8_t *imag
 uint32_t tup_read_key(struct tup *tup, const struct tup_read *read, uint32_t *out, uint32_t out_max)
 {
     const struct tup_frag *frag = read->frag;
-    const uint8_t *image = tup_version(tup, frag, row_at(frag, read->row), read->transid1, read->transid2);
+    const uint8_t *image =
+        tup_version(tup, frag, row_at(frag, read->row), read->transid1, read->transid2);
     uint32_t at = 0;
     if (image == NULL) return 0;
     for (uint32_t i = 0; i < frag->table->key_count; i++) {
@@ -186,7 +194,8 @@ uint32_t tup_read_key(struct tup *tup, const struct tup_read *read, uint32_t *ou
     return at;
 }
 
-static bool key_equal_any(const struct tup_frag *frag, const uint8_t *image, const uint32_t *key, uint32_t key_words)
+static bool key_equal_any(const struct tup_frag *frag, const uint8_t *image, const uint32_t *key,
+                          uint32_t key_words)
 {
     const struct tup_table *table = frag->table;
     uint32_t at = 0;
@@ -207,18 +216,24 @@ static bool key_equal_any(const struct tup_frag *frag, const uint8_t *image, con
     return true;
 }
 
-bool tup_key_equal(const struct tup_frag *frag, uint32_t row_id, const uint32_t *key, uint32_t key_words)
+bool tup_key_equal(const struct tup_frag *frag, uint32_t row_id, const uint32_t *key,
+                   uint32_t key_words)
 {
     const struct tup_table *table = frag->table;
     /* The key never changes while the row is there, so the version in the row will do. */
     const uint8_t *image = (const uint8_t *)row_at(frag, row_id);
     const uint8_t *own = image + ROW_HEAD + table->null_bytes;
     switch (table->key_single) { /* Constant sizes become a few instructions. */
-    case 0: break;
-    case 4: return memcmp(own, key, 4) == 0;
-    case 8: return memcmp(own, key, 8) == 0;
-    case 16: return memcmp(own, key, 16) == 0;
-    default: return memcmp(own, key, table->key_single) == 0;
+    case 0:
+        break;
+    case 4:
+        return memcmp(own, key, 4) == 0;
+    case 8:
+        return memcmp(own, key, 8) == 0;
+    case 16:
+        return memcmp(own, key, 16) == 0;
+    default:
+        return memcmp(own, key, table->key_single) == 0;
     }
     if (!table->key_fixed) return key_equal_any(frag, image, key, key_words);
     uint32_t at = 0;

@@ -1,10 +1,12 @@
-/* tup_restore.c -- puts, changes and removes rows by row id: for checkpoint files and the redo log's replay. */
+/* tup_restore.c -- puts, changes and removes rows by row id: for checkpoint files and the redo
+ * log's replay. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtup/tup_state.h"
 #include "signals/errors.h"
 #include "signals/key.h"
 
-#define KEY_WORDS_MAX (TABLE_KEY_BYTES_MAX / 4u + 2u * TABLE_KEY_COLUMNS_MAX) /* With every column's padding. */
+#define KEY_WORDS_MAX                                                                              \
+    (TABLE_KEY_BYTES_MAX / 4u + 2u * TABLE_KEY_COLUMNS_MAX) /* With every column's padding. */
 
 struct restore_key {
     uint32_t words;
@@ -12,7 +14,8 @@ struct restore_key {
 };
 
 /* The key columns of all columns in table order, as a KEY section. */
-static uint32_t key_collect(const struct tup_table *table, const struct tup_restore_req *req, struct restore_key *key)
+static uint32_t key_collect(const struct tup_table *table, const struct tup_restore_req *req,
+                            struct restore_key *key)
 {
     uint32_t found = 0;
     key->words = 0;
@@ -32,7 +35,10 @@ static uint32_t key_collect(const struct tup_table *table, const struct tup_rest
 
 static struct tup_change_req parse_request(const struct tup_restore_req *req)
 {
-    return (struct tup_change_req){.frag = req->frag, .row = req->row, .wanted = req->row, .attr = req->attr,
+    return (struct tup_change_req){.frag = req->frag,
+                                   .row = req->row,
+                                   .wanted = req->row,
+                                   .attr = req->attr,
                                    .attr_words = req->attr_words};
 }
 
@@ -57,7 +63,8 @@ static void row_drop(struct tup *tup, const struct tup_restore_req *req, const s
     const struct tup_read read = {.frag = frag, .row = req->row};
     key.words = tup_read_key(tup, &read, key.word, KEY_WORDS_MAX);
     ndbrequire(key.words > 0);
-    acc_remove(tup->acc, frag->index, (uint32_t)key_hash(req->key_def, key.word, key.words), req->row);
+    acc_remove(tup->acc, frag->index, (uint32_t)key_hash(req->key_def, key.word, key.words),
+               req->row);
     uint32_t var = frag->table->var_offset != 0 ? image_var(frag->table, (const uint8_t *)row) : 0;
     if (var != 0) tup_var_release(frag, var);
     tup_mark_row(frag, req->row);
@@ -65,8 +72,8 @@ static void row_drop(struct tup *tup, const struct tup_restore_req *req, const s
     frag->rows--;
 }
 
-static uint32_t row_replace(struct tup *tup, const struct tup_restore_req *req, const struct tup_change_req *parsed,
-                            struct tup_row *row)
+static uint32_t row_replace(struct tup *tup, const struct tup_restore_req *req,
+                            const struct tup_change_req *parsed, struct tup_row *row)
 {
     struct tup_frag *frag = req->frag;
     uint32_t var;
@@ -79,8 +86,8 @@ static uint32_t row_replace(struct tup *tup, const struct tup_restore_req *req, 
     return 0;
 }
 
-static uint32_t row_add(struct tup *tup, const struct tup_restore_req *req, const struct tup_change_req *parsed,
-                        uint32_t hash)
+static uint32_t row_add(struct tup *tup, const struct tup_restore_req *req,
+                        const struct tup_change_req *parsed, uint32_t hash)
 {
     struct tup_frag *frag = req->frag;
     uint32_t row_id;

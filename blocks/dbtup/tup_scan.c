@@ -5,8 +5,9 @@
 #define PREFETCH_AHEAD 8u /* Slots. */
 
 /* What the two kinds of scan share: `rows` is NULL for counting. */
-static uint32_t scan(const struct tup *tup, const struct tup_frag *frag, struct tup_scan_position *position,
-                     const uint32_t transid[2], uint32_t *rows, uint32_t max, uint32_t budget, bool *end)
+static uint32_t scan(const struct tup *tup, const struct tup_frag *frag,
+                     struct tup_scan_position *position, const uint32_t transid[2], uint32_t *rows,
+                     uint32_t max, uint32_t budget, bool *end)
 {
     const struct tup_table *table = frag->table;
     uint32_t found = 0;
@@ -25,12 +26,15 @@ static uint32_t scan(const struct tup *tup, const struct tup_frag *frag, struct 
         }
         uint32_t first = position->page << table->slot_bits;
         uint32_t slot = position->slot;
-        uint32_t last = slot < table->slots && budget < table->slots - slot ? slot + budget : table->slots;
+        uint32_t last =
+            slot < table->slots && budget < table->slots - slot ? slot + budget : table->slots;
         uint32_t looked = slot;
         for (; slot < last && found < max; slot++) {
             const struct tup_row *row = slot_at(table, page, slot);
             __builtin_prefetch((const uint8_t *)row + (size_t)PREFETCH_AHEAD * table->row_size);
-            if (row->bits != ROW_USED && tup_version(tup, frag, row, transid[0], transid[1]) == NULL) continue;
+            if (row->bits != ROW_USED &&
+                tup_version(tup, frag, row, transid[0], transid[1]) == NULL)
+                continue;
             if (rows != NULL) rows[found] = first | slot;
             found++;
         }
@@ -45,21 +49,24 @@ static uint32_t scan(const struct tup *tup, const struct tup_frag *frag, struct 
     return found;
 }
 
-uint32_t tup_scan_next(struct tup *tup, const struct tup_frag *frag, struct tup_scan_position *position,
-                       uint32_t transid1, uint32_t transid2, uint32_t *rows, uint32_t max, uint32_t budget, bool *end)
+uint32_t tup_scan_next(struct tup *tup, const struct tup_frag *frag,
+                       struct tup_scan_position *position, uint32_t transid1, uint32_t transid2,
+                       uint32_t *rows, uint32_t max, uint32_t budget, bool *end)
 {
     const uint32_t transid[2] = {transid1, transid2};
     return scan(tup, frag, position, transid, rows, max, budget, end);
 }
 
-uint32_t tup_scan_count(struct tup *tup, const struct tup_frag *frag, struct tup_scan_position *position,
-                        uint32_t transid1, uint32_t transid2, uint32_t budget, bool *end)
+uint32_t tup_scan_count(struct tup *tup, const struct tup_frag *frag,
+                        struct tup_scan_position *position, uint32_t transid1, uint32_t transid2,
+                        uint32_t budget, bool *end)
 {
     const uint32_t transid[2] = {transid1, transid2};
     return scan(tup, frag, position, transid, NULL, UINT32_MAX, budget, end);
 }
 
-bool tup_row_alive(struct tup *tup, const struct tup_frag *frag, uint32_t row_id, uint32_t transid1, uint32_t transid2)
+bool tup_row_alive(struct tup *tup, const struct tup_frag *frag, uint32_t row_id, uint32_t transid1,
+                   uint32_t transid2)
 {
     const struct tup_table *table = frag->table;
     uint32_t slot = tup_row_slot(frag, row_id);

@@ -15,7 +15,8 @@ struct tup_heap {
 };
 
 void tup_heap_init(struct tup_heap *heap, struct arena *arena, enum resource_group group);
-/* Zeroed memory of `size` bytes (at most PAGE_SIZE_BYTES - 8), or NULL; *ref gives it back or finds it again. */
+/* Zeroed memory of `size` bytes (at most PAGE_SIZE_BYTES - 8), or NULL; *ref gives it back or finds
+ * it again. */
 void *tup_heap_seize(struct tup_heap *heap, uint32_t size, uint32_t *ref);
 void *tup_heap_get(const struct tup_heap *heap, uint32_t size, uint32_t ref);
 void tup_heap_release(struct tup_heap *heap, uint32_t size, uint32_t ref);
@@ -24,15 +25,16 @@ uint32_t tup_heap_in_use(const struct tup_heap *heap);
 /* --- Rows. --- */
 
 /*
- * A row: this head, null bits, key columns, then the other fixed columns, largest alignment first, without padding;
- * then, in tables with variable columns, the reference of the variable part. The slot's size is a multiple of 8.
+ * A row: this head, null bits, key columns, then the other fixed columns, largest alignment first,
+ * without padding; then, in tables with variable columns, the reference of the variable part. The
+ * slot's size is a multiple of 8.
  *
  * A free slot has bits == 0 and the links of the page's free list in `gci`.
  */
 struct tup_row {
-    uint32_t lock;     /* DBACC's: first lock record of the row. */
-    uint32_t gci;      /* Epoch of the committed version; while ROW_CHANGED: reference of the change. */
-    uint16_t bits;     /* enum row_bits */
+    uint32_t lock; /* DBACC's: first lock record of the row. */
+    uint32_t gci;  /* Epoch of the committed version; while ROW_CHANGED: reference of the change. */
+    uint16_t bits; /* enum row_bits */
     uint16_t checksum; /* Of the committed version. */
 };
 #define ROW_HEAD 12u
@@ -60,8 +62,9 @@ static_assert(sizeof(struct fixed_page) == FIXED_PAGE_HEAD, "slots begin on a ca
 /* --- Variable parts. --- */
 
 /*
- * Reference: page << 12 | entry, 0 = none (entries count from 1). A variable part is: for the second and every later
- * variable column a 16-bit offset of its value, then the values with their length prefixes; NULL takes nothing.
+ * Reference: page << 12 | entry, 0 = none (entries count from 1). A variable part is: for the
+ * second and every later variable column a 16-bit offset of its value, then the values with their
+ * length prefixes; NULL takes nothing.
  */
 #define VAR_ENTRY_BITS 12u
 #define VAR_ENTRIES    ((1u << VAR_ENTRY_BITS) - 1u)
@@ -71,8 +74,8 @@ static_assert(sizeof(struct fixed_page) == FIXED_PAGE_HEAD, "slots begin on a ca
 
 struct var_page {
     uint32_t number;
-    uint32_t entries; /* Directory entries, used or free; they grow down from the page's end. */
-    uint32_t used;    /* Entries in use. */
+    uint32_t entries;    /* Directory entries, used or free; they grow down from the page's end. */
+    uint32_t used;       /* Entries in use. */
     uint32_t free_entry; /* First free entry, 0 = none. */
     uint32_t gap;        /* Offset of the contiguous free space, which ends at the directory. */
     uint32_t free_bytes; /* All free space: the gap and the holes. */
@@ -89,12 +92,12 @@ static_assert(sizeof(struct var_page) == VAR_PAGE_HEAD, "one cache line");
 enum column_kind { COLUMN_KIND_4, COLUMN_KIND_8, COLUMN_KIND_FIXED, COLUMN_KIND_VAR };
 
 struct tup_column {
-    uint8_t kind; /* enum column_kind */
+    uint8_t kind;  /* enum column_kind */
     uint8_t plain; /* Any bytes of the right size are a value. */
     uint8_t bytewise;
     uint8_t nullable;
-    uint16_t size;   /* Fixed: of the value. Variable: longest. */
-    uint16_t offset; /* Fixed: from the row's start. */
+    uint16_t size;      /* Fixed: of the value. Variable: longest. */
+    uint16_t offset;    /* Fixed: from the row's start. */
     uint16_t null_byte; /* From the row's start. */
     uint8_t null_mask;
     uint8_t in_key;
@@ -121,7 +124,7 @@ struct tup_table {
     uint32_t checksum; /* Rows carry one. */
     /* Keys. */
     uint32_t key_count;
-    uint32_t key_fixed; /* Key columns are fixed and compare by bytes. */
+    uint32_t key_fixed;  /* Key columns are fixed and compare by bytes. */
     uint32_t key_single; /* And there is only one: its size. */
     uint16_t key_columns[TABLE_KEY_COLUMNS_MAX];
     /* Of one block of memory: */
@@ -133,15 +136,16 @@ struct tup_table {
     uint32_t columns_ref;
     uint32_t defaults_size;
     uint32_t defaults_ref;
-    uint64_t required[SEEN_WORDS]; /* Columns that an insert must name. */
+    uint64_t required[SEEN_WORDS];  /* Columns that an insert must name. */
     uint64_t defaulted[SEEN_WORDS]; /* Columns whose default is not NULL. */
-    uint32_t frag; /* First fragment, linked by tup_frag.next. */
+    uint32_t frag;                  /* First fragment, linked by tup_frag.next. */
 };
 
 /* Marks of pages that have changed since a checkpoint: a bit per page number. */
-#define MARKS_INLINE   128u                    /* Numbers below this in the fragment itself: 4 MB of rows. */
-#define MARKS_PER_PAGE (PAGE_SIZE_BYTES * 8u)  /* The others in pages made when they are first needed. */
-#define MARK_PAGES     (PAGE_DIR_MAX / MARKS_PER_PAGE)
+#define MARKS_INLINE 128u /* Numbers below this in the fragment itself: 4 MB of rows. */
+#define MARKS_PER_PAGE                                                                             \
+    (PAGE_SIZE_BYTES * 8u) /* The others in pages made when they are first needed. */
+#define MARK_PAGES (PAGE_DIR_MAX / MARKS_PER_PAGE)
 
 struct tup_frag {
     struct pool_record record;
@@ -155,8 +159,8 @@ struct tup_frag {
     struct page_dir var;
     uint32_t var_list[VAR_CLASSES]; /* 1 + number. */
     uint64_t var_bytes;
-    uint64_t rows; /* Committed. */
-    uint32_t changes; /* Open. */
+    uint64_t rows;       /* Committed. */
+    uint32_t changes;    /* Open. */
     uint32_t index_gone; /* Being dropped: the index has been. */
     uint32_t gci_newest; /* Of all that was committed here. */
     uint64_t marks_inline[MARKS_INLINE / 64u];
@@ -168,8 +172,9 @@ struct tup_frag {
 #define CHANGE_INLINE 64u
 
 /*
- * What one transaction does to one row. The committed version stays in the row; the new one is the copy. A row without
- * committed version is changed in place. The copy is a whole row; its variable part, if it differs, is already there.
+ * What one transaction does to one row. The committed version stays in the row; the new one is the
+ * copy. A row without committed version is changed in place. The copy is a whole row; its variable
+ * part, if it differs, is already there.
  *
  *   existed  exists                commit                     abort
  *      0       1     insert        row becomes visible        row goes
@@ -184,13 +189,13 @@ struct tup_change {
     uint32_t frag;
     uint32_t row;
     uint32_t hash;
-    uint32_t gci;  /* Of the committed version. */
+    uint32_t gci;        /* Of the committed version. */
     uint32_t operations; /* That have to commit or abort yet. */
     uint8_t existed;
     uint8_t exists;
-    uint8_t done;     /* Committed or aborted; waits for the other operations. */
+    uint8_t done; /* Committed or aborted; waits for the other operations. */
     uint8_t has_copy;
-    uint32_t copy;    /* Heap reference when the row does not fit in `inline_copy`. */
+    uint32_t copy; /* Heap reference when the row does not fit in `inline_copy`. */
     uint32_t unused;
     uint8_t inline_copy[CHANGE_INLINE];
 };
@@ -199,10 +204,11 @@ struct tup_change {
 struct tup_attr {
     const uint32_t *words;
     uint32_t size;
-    uint32_t var_seen;  /* Names a variable column. */
+    uint32_t var_seen; /* Names a variable column. */
     uint64_t seen[SEEN_WORDS];
-    const uint8_t *var_at[TABLE_COLUMNS_MAX]; /* New values of variable columns; valid where `seen`. */
-    uint16_t var_size[TABLE_COLUMNS_MAX];     /* 0 = NULL. */
+    const uint8_t
+        *var_at[TABLE_COLUMNS_MAX];       /* New values of variable columns; valid where `seen`. */
+    uint16_t var_size[TABLE_COLUMNS_MAX]; /* 0 = NULL. */
 };
 
 struct tup {
@@ -227,7 +233,8 @@ struct tup_limits {
 };
 
 /* Prepares everything but the block's head; also for tests. False without memory. */
-bool tup_init(struct tup *tup, struct arena *arena, struct acc *acc, const struct tup_limits *limits);
+bool tup_init(struct tup *tup, struct arena *arena, struct acc *acc,
+              const struct tup_limits *limits);
 void tup_check(struct block *block);
 
 /* --- tup_fixed.c: slots. --- */
@@ -239,7 +246,9 @@ void tup_fixed_check(const struct tup_frag *frag);
 
 /* --- tup_checkpoint.c: marks of changed pages. --- */
 
-bool tup_marks_reserve(struct tup_frag *frag, uint32_t number); /* Room for the mark of a new page; false without memory. */
+bool tup_marks_reserve(
+    struct tup_frag *frag,
+    uint32_t number); /* Room for the mark of a new page; false without memory. */
 void tup_marks_drop(struct tup_frag *frag);
 
 /* --- tup_var.c: variable parts. --- */
@@ -252,60 +261,68 @@ void tup_var_check(const struct tup_frag *frag);
 
 /* --- tup_attr.c: checking and applying values. --- */
 
-enum attr_use { ATTR_INSERT, ATTR_UPDATE, ATTR_WRITE }; /* ATTR_WRITE: an update that may repeat the key. */
+enum attr_use {
+    ATTR_INSERT,
+    ATTR_UPDATE,
+    ATTR_WRITE
+}; /* ATTR_WRITE: an update that may repeat the key. */
 
 /* Checks pairs into tup->attr. 0 or an error. */
-uint32_t tup_attr_parse(struct tup *tup, const struct tup_frag *frag, const struct tup_change_req *req,
-                        enum attr_use use);
+uint32_t tup_attr_parse(struct tup *tup, const struct tup_frag *frag,
+                        const struct tup_change_req *req, enum attr_use use);
 /* Size of the variable part that `base` with the parsed values over it will have. */
-uint32_t tup_attr_var_size(const struct tup *tup, const struct tup_table *table, const uint8_t *base,
-                           uint32_t base_size);
+uint32_t tup_attr_var_size(const struct tup *tup, const struct tup_table *table,
+                           const uint8_t *base, uint32_t base_size);
 void tup_attr_var_build(const struct tup *tup, const struct tup_table *table, const uint8_t *base,
                         uint32_t base_size, uint8_t *to);
 /* Sets fixed columns and null bits of a row image. */
 void tup_attr_apply(const struct tup *tup, const struct tup_table *table, uint8_t *image);
 /* The value of variable column `index` in a variable part; size 0 = NULL. */
-const uint8_t *tup_var_value(const struct tup_table *table, const uint8_t *part, uint32_t part_size, uint32_t index,
-                             uint32_t *size);
+const uint8_t *tup_var_value(const struct tup_table *table, const uint8_t *part, uint32_t part_size,
+                             uint32_t index, uint32_t *size);
 
 /* --- tup_change.c: parts of a change that restoring rows needs too. --- */
 
 /* A new row's image from defaults, key and parsed values; its variable part is `var`. */
-void tup_image_fill(const struct tup *tup, const struct tup_frag *frag, const struct tup_change_req *req,
-                    uint8_t *image, uint32_t var);
+void tup_image_fill(const struct tup *tup, const struct tup_frag *frag,
+                    const struct tup_change_req *req, uint8_t *image, uint32_t var);
 /* Room for a new row's variable part (*var, 0 = needs none). False without memory. */
 bool tup_new_var_seize(const struct tup *tup, struct tup_frag *frag, uint32_t *var);
 /* A new variable part for `image` with the parsed values over it. False without memory. */
-bool tup_update_var_seize(const struct tup *tup, struct tup_frag *frag, const uint8_t *image, uint32_t *var);
+bool tup_update_var_seize(const struct tup *tup, struct tup_frag *frag, const uint8_t *image,
+                          uint32_t *var);
 /* The row is a committed one. */
 void tup_row_settle(const struct tup_frag *frag, struct tup_row *row, uint32_t gci);
 
 /* --- tup_read.c: images as pairs; the caller's room is enough for any row. --- */
 
-void tup_pairs_all(const struct tup_frag *frag, const uint8_t *image, uint32_t *out, uint32_t out_max,
-                   uint32_t *words);
+void tup_pairs_all(const struct tup_frag *frag, const uint8_t *image, uint32_t *out,
+                   uint32_t out_max, uint32_t *words);
 /* Columns whose bytes in `to` are others than in `from`. False when a key column is among them. */
-bool tup_pairs_changed(const struct tup_frag *frag, const uint8_t *from, const uint8_t *to, uint32_t *out,
-                       uint32_t out_max, uint32_t *words);
+bool tup_pairs_changed(const struct tup_frag *frag, const uint8_t *from, const uint8_t *to,
+                       uint32_t *out, uint32_t out_max, uint32_t *words);
 
 /* --- Shared. --- */
 
 uint16_t tup_checksum(const struct tup_frag *frag, const struct tup_row *row);
 /* The version of the row that a transaction sees, or NULL. */
-const uint8_t *tup_version(const struct tup *tup, const struct tup_frag *frag, const struct tup_row *row,
-                           uint32_t transid1, uint32_t transid2);
-uint8_t *tup_copy_of(const struct tup *tup, const struct tup_table *table, const struct tup_change *change);
+const uint8_t *tup_version(const struct tup *tup, const struct tup_frag *frag,
+                           const struct tup_row *row, uint32_t transid1, uint32_t transid2);
+uint8_t *tup_copy_of(const struct tup *tup, const struct tup_table *table,
+                     const struct tup_change *change);
 
 static inline struct tup_row *slot_at(const struct tup_table *table, void *page, uint32_t slot)
 {
-    return (struct tup_row *)(void *)((uint8_t *)page + FIXED_PAGE_HEAD + (size_t)slot * table->row_size);
+    return (struct tup_row *)(void *)((uint8_t *)page + FIXED_PAGE_HEAD +
+                                      (size_t)slot * table->row_size);
 }
 
 /* A row that is known to be there. */
 static inline struct tup_row *row_at(const struct tup_frag *frag, uint32_t row)
 {
     const struct tup_table *table = frag->table;
-    return slot_at(table, page_dir_at(&frag->fixed, row >> table->slot_bits), row & ((1u << table->slot_bits) - 1u));
+    return slot_at(table, page_dir_at(&frag->fixed, row >> table->slot_bits),
+                   row & ((1u << table->slot_bits) - 1u));
 }
 
 /* The word with the mark of a page; NULL when it has no room, then nobody wants marks. */

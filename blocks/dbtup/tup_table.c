@@ -11,7 +11,8 @@ static bool any_bytes(const struct column_format *format)
     return column_is_integer(format->type) || format->type == COLUMN_BINARY;
 }
 
-/* Fixed columns stand in this order; the natural alignment of each is kept where it costs nothing. */
+/* Fixed columns stand in this order; the natural alignment of each is kept where it costs nothing.
+ */
 static uint32_t rank_of(const struct tup_column *column)
 {
     if (column->in_key) return 0;
@@ -21,7 +22,8 @@ static uint32_t rank_of(const struct tup_column *column)
 }
 #define RANKS 5u
 
-static void column_init(struct tup_column *column, const struct table_column *from, uint32_t *var_count)
+static void column_init(struct tup_column *column, const struct table_column *from,
+                        uint32_t *var_count)
 {
     *column = (struct tup_column){
         .plain = any_bytes(&from->format),
@@ -67,7 +69,8 @@ static void layout(struct tup_table *table, const struct table_def *def)
     table->slots = (PAGE_SIZE_BYTES - FIXED_PAGE_HEAD) / table->row_size;
     while (1u << table->slot_bits < table->slots)
         table->slot_bits++;
-    uint32_t pages = UINT32_MAX >> table->slot_bits; /* One less than there are: ROW_NONE is no row id. */
+    uint32_t pages =
+        UINT32_MAX >> table->slot_bits; /* One less than there are: ROW_NONE is no row id. */
     table->pages_max = pages < PAGE_DIR_MAX - 1u ? pages : PAGE_DIR_MAX - 1u;
 }
 
@@ -80,14 +83,16 @@ static void key_init(struct tup_table *table, const struct table_def *def)
         table->key_columns[i] = def->key_columns[i];
         if (column->kind == COLUMN_KIND_VAR || !column->bytewise) table->key_fixed = 0;
     }
-    if (table->key_fixed && table->key_count == 1) table->key_single = table->columns[table->key_columns[0]].size;
+    if (table->key_fixed && table->key_count == 1)
+        table->key_single = table->columns[table->key_columns[0]].size;
 }
 
 static uint32_t default_var_bytes(const struct tup_table *table, const struct table_def *def)
 {
     uint32_t bytes = 0;
     for (uint32_t i = 0; i < def->column_count; i++) {
-        if (table->columns[i].kind == COLUMN_KIND_VAR && (def->columns[i].flags & COLUMN_HAS_DEFAULT) != 0)
+        if (table->columns[i].kind == COLUMN_KIND_VAR &&
+            (def->columns[i].flags & COLUMN_HAS_DEFAULT) != 0)
             bytes += def->columns[i].default_size;
     }
     return bytes == 0 ? 0 : bytes + 2u * (table->var_count - 1u);
@@ -138,7 +143,8 @@ uint32_t tup_table_create(struct tup *tup, const struct table_def *def, uint32_t
     table->default_var_size = default_var_bytes(table, def);
     /* Row and variable part in one piece: the longest row is 30,000 bytes in all. */
     table->defaults_size = table->row_size + table->default_var_size;
-    table->default_row = tup_heap_seize(&tup->descriptors, table->defaults_size, &table->defaults_ref);
+    table->default_row =
+        tup_heap_seize(&tup->descriptors, table->defaults_size, &table->defaults_ref);
     if (table->default_row == NULL) goto no_defaults;
     if (table->default_var_size > 0) table->default_var = table->default_row + table->row_size;
     defaults_init(table, def);
@@ -159,7 +165,8 @@ static struct tup_table *table_get(const struct tup *tup, uint32_t ref)
     return table;
 }
 
-uint32_t tup_frag_create(struct tup *tup, uint32_t table_ref, uint32_t fragment_id, uint32_t *frag_ref)
+uint32_t tup_frag_create(struct tup *tup, uint32_t table_ref, uint32_t fragment_id,
+                         uint32_t *frag_ref)
 {
     struct tup_table *table = table_get(tup, table_ref);
     struct tup_frag *frag = pool_seize(&tup->frags);
@@ -200,10 +207,10 @@ static bool pages_drop(struct page_dir *dir)
     uint32_t number = dir->count;
     for (uint32_t i = 0; i < DROP_PAGES && number > 0; i++) {
         number--;
-        if (page_dir_find(dir, number) != NULL)
-            page_dir_remove(dir, number);
+        if (page_dir_find(dir, number) != NULL) page_dir_remove(dir, number);
     }
-    /* The directory ends at the last page itself, unless holes or jumped numbers are there: they are skipped. */
+    /* The directory ends at the last page itself, unless holes or jumped numbers are there: they
+     * are skipped. */
     if (dir->pages > 0) {
         if (dir->count > number) dir->count = number;
         return false;

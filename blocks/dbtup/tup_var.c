@@ -1,11 +1,13 @@
-/* tup_var.c -- variable parts of rows in slotted pages: free space by class, compaction inside a page. */
+/* tup_var.c -- variable parts of rows in slotted pages: free space by class, compaction inside a
+ * page. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  *   +------+----------------------------+---------- gap ----------+-----------------+
  *   | head | parts and holes            |                         | directory  2  1 |
  *   +------+----------------------------+-------------------------+-----------------+
  *
- * A directory entry is offset << 16 | size; a free one has offset 0 and the number of the next free entry as size.
+ * A directory entry is offset << 16 | size; a free one has offset 0 and the number of the next free
+ * entry as size.
  */
 #include "blocks/dbtup/tup_state.h"
 
@@ -57,7 +59,8 @@ static void list_update(struct tup_frag *frag, struct var_page *page)
     frag->var_list[class] = page->number + 1;
 }
 
-/* Bytes that a new part of `size` takes from the page; more than a page when it has no entry left. */
+/* Bytes that a new part of `size` takes from the page; more than a page when it has no entry left.
+ */
 static uint32_t need_of(const struct var_page *page, uint32_t size)
 {
     if (page->free_entry != 0) return size;
@@ -68,7 +71,7 @@ static struct var_page *page_find(const struct tup_frag *frag, uint32_t size)
 {
     uint32_t class = 0;
     while (class < VAR_CLASSES && 64u << class < size + 4u)
-        class++;
+        class ++;
     /* Of the class below, some pages fit: they are the better filled ones. */
     uint32_t at = class > 0 ? frag->var_list[class - 1] : 0;
     for (uint32_t i = 0; i < VAR_TRIES && at != 0; i++) {
@@ -76,7 +79,7 @@ static struct var_page *page_find(const struct tup_frag *frag, uint32_t size)
         if (need_of(page, size) <= page->free_bytes) return page;
         at = page->next;
     }
-    for (; class < VAR_CLASSES; class++) {
+    for (; class < VAR_CLASSES; class ++) {
         at = frag->var_list[class];
         for (uint32_t i = 0; i < VAR_TRIES && at != 0; i++) {
             struct var_page *page = page_at(frag, at - 1);
@@ -114,8 +117,10 @@ uint32_t tup_var_seize(struct tup_frag *frag, uint32_t size)
         uint32_t number;
         page = page_dir_add(&frag->var, VAR_PAGES_MAX, &number);
         if (page == NULL) return 0;
-        *page = (struct var_page){.number = number, .gap = VAR_PAGE_HEAD,
-                                  .free_bytes = PAGE_SIZE_BYTES - VAR_PAGE_HEAD, .class = VAR_NO_CLASS};
+        *page = (struct var_page){.number = number,
+                                  .gap = VAR_PAGE_HEAD,
+                                  .free_bytes = PAGE_SIZE_BYTES - VAR_PAGE_HEAD,
+                                  .class = VAR_NO_CLASS};
     }
     uint32_t need = need_of(page, size);
     if (directory_start(page) - page->gap < need) page_compact(frag, page);
@@ -200,7 +205,7 @@ void tup_var_check(const struct tup_frag *frag)
         listed += page->class != VAR_NO_CLASS;
     }
     ndbrequire(bytes == frag->var_bytes); /* I-TUP-4 */
-    for (uint32_t class = 0; class < VAR_CLASSES; class++) {
+    for (uint32_t class = 0; class < VAR_CLASSES; class ++) {
         for (uint32_t at = frag->var_list[class]; at != 0; at = page_at(frag, at - 1)->next) {
             ndbrequire(page_at(frag, at - 1)->class == class);
             ndbrequire(listed > 0);

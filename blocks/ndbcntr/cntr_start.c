@@ -10,8 +10,9 @@ static const struct config_block {
     uint32_t block_no;
     uint32_t single; /* Instance 0 only; else instances 1..n. */
 } config_blocks[] = {
-    {BLOCK_CMVMI, 1}, {BLOCK_NDBFS, 1}, {BLOCK_DBTUP, 0},  {BLOCK_DBACC, 0}, {BLOCK_DBTC, 0},
-    {BLOCK_DBLQH, 0}, {BLOCK_BACKUP, 0}, {BLOCK_RESTORE, 0}, {BLOCK_DBDICT, 1}, {BLOCK_DBDIH, 1}, {BLOCK_QMGR, 1},
+    {BLOCK_CMVMI, 1},  {BLOCK_NDBFS, 1}, {BLOCK_DBTUP, 0},  {BLOCK_DBACC, 0},
+    {BLOCK_DBTC, 0},   {BLOCK_DBLQH, 0}, {BLOCK_BACKUP, 0}, {BLOCK_RESTORE, 0},
+    {BLOCK_DBDICT, 1}, {BLOCK_DBDIH, 1}, {BLOCK_QMGR, 1},
 };
 #define CONFIG_BLOCKS (sizeof(config_blocks) / sizeof(config_blocks[0]))
 
@@ -91,9 +92,9 @@ static const struct start_phase {
     uint32_t started;   /* The end of this phase opens the node for clients. */
 } phases[] = {
     {0, {BLOCK_NONE, BLOCK_NONE}, 0, 0},  {1, {BLOCK_QMGR, BLOCK_NONE}, POINT_START, 0},
-    {2, {BLOCK_DBDIH, BLOCK_NONE}, 0, 0},  {3, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
+    {2, {BLOCK_DBDIH, BLOCK_NONE}, 0, 0}, {3, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
     {4, {BLOCK_NONE, BLOCK_NONE}, 0, 0},  {5, {BLOCK_NONE, BLOCK_NONE}, 5, 0},
-    {6, {BLOCK_DBDIH, BLOCK_NONE}, 0, 0},  {7, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
+    {6, {BLOCK_DBDIH, BLOCK_NONE}, 0, 0}, {7, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
     {8, {BLOCK_NONE, BLOCK_NONE}, 8, 1},  {9, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
     {50, {BLOCK_NONE, BLOCK_NONE}, 0, 0}, {101, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
 };

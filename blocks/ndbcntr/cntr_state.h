@@ -8,10 +8,10 @@
 #include "signals/qmgr.h"
 #include "signals/start.h"
 
-#define FAIL_DELAY_MS  100u  /* For the events to leave the node before it ends. */
-#define STOP_DELAY_MS  50u   /* The same before an orderly end. */
-#define DRAIN_LIMIT_MS 5000u /* Longest wait for the end of the transactions. */
-#define LEAVE_LIMIT_MS 5000u /* Longest wait for the others to get there. */
+#define FAIL_DELAY_MS  100u   /* For the events to leave the node before it ends. */
+#define STOP_DELAY_MS  50u    /* The same before an orderly end. */
+#define DRAIN_LIMIT_MS 5000u  /* Longest wait for the end of the transactions. */
+#define LEAVE_LIMIT_MS 5000u  /* Longest wait for the others to get there. */
 #define FLUSH_LIMIT_MS 30000u /* Longest wait until what is committed is durable. */
 #define STOP_TICK_MS   20u
 

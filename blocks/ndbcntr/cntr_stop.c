@@ -104,8 +104,8 @@ void cntr_exec_TC_DRAIN_CONF(struct block *block, const struct signal *sig)
     node_mask_remove(&cntr->stop.waiting_tc, ref_instance(sig->sender));
 }
 
-/* What was committed shall be there after the next start. Not where epochs do not run: the node was never started, an order
- * to stop at once, or a lost member. */
+/* What was committed shall be there after the next start. Not where epochs do not run: the node was
+ * never started, an order to stop at once, or a lost member. */
 static void flush(struct cntr *cntr)
 {
     struct gcp_flush_req req = {.sender_data = 0};

@@ -8,8 +8,9 @@
 const char *file_kind_name(uint32_t kind)
 {
     static const char *const names[FILE_KIND_COUNT] = {
-        "unknown file",     "system file", "redo log",   "checkpoint control file", "checkpoint",
-        "schema file",      "schema log",  "data file",  "undo log",                "backup",
+        "unknown file", "system file", "redo log",   "checkpoint control file",
+        "checkpoint",   "schema file", "schema log", "data file",
+        "undo log",     "backup",
     };
     return kind < FILE_KIND_COUNT ? names[kind] : names[0];
 }
@@ -27,8 +28,8 @@ void file_header_seal(struct file_header *header)
     header->checksum = checksum_of(header);
 }
 
-static enum file_verdict compare(const struct file_header *header, const struct file_expected *expected, char *why,
-                                 size_t why_size)
+static enum file_verdict compare(const struct file_header *header,
+                                 const struct file_expected *expected, char *why, size_t why_size)
 {
     if (header->cluster_id != expected->cluster_id) {
         snprintf(why, why_size, "it belongs to another cluster (%llu, this one is %llu)",
@@ -36,7 +37,8 @@ static enum file_verdict compare(const struct file_header *header, const struct 
         return FILE_OTHER_CLUSTER;
     }
     if (header->node != expected->node) {
-        snprintf(why, why_size, "it belongs to node %u, this is node %u", header->node, expected->node);
+        snprintf(why, why_size, "it belongs to node %u, this is node %u", header->node,
+                 expected->node);
         return FILE_OTHER_NODE;
     }
     if (header->kind != expected->kind) {
@@ -45,18 +47,19 @@ static enum file_verdict compare(const struct file_header *header, const struct 
         return FILE_OTHER_KIND;
     }
     if (header->instance != expected->instance || header->instance2 != expected->instance2) {
-        snprintf(why, why_size, "it is %s %u.%u, expected was %u.%u", file_kind_name(header->kind), header->instance,
-                 header->instance2, expected->instance, expected->instance2);
+        snprintf(why, why_size, "it is %s %u.%u, expected was %u.%u", file_kind_name(header->kind),
+                 header->instance, header->instance2, expected->instance, expected->instance2);
         return FILE_OTHER_KIND;
     }
     return FILE_GOOD;
 }
 
 /*
- * Magic and checksum come before the fields: damage must not be told as "another cluster". They keep their place in every
- * later format, so that a newer file is known as such.
+ * Magic and checksum come before the fields: damage must not be told as "another cluster". They
+ * keep their place in every later format, so that a newer file is known as such.
  */
-enum file_verdict file_header_check(const void *bytes, size_t size, const struct file_expected *expected,
+enum file_verdict file_header_check(const void *bytes, size_t size,
+                                    const struct file_expected *expected,
                                     struct file_header *header, char *why, size_t why_size)
 {
     struct file_header found;
@@ -68,7 +71,8 @@ enum file_verdict file_header_check(const void *bytes, size_t size, const struct
     }
     memcpy(&found, bytes, sizeof(found));
     if (found.magic != FILE_HEADER_MAGIC) {
-        snprintf(why, why_size, "it does not begin as a file of a data node (first word 0x%08x)", found.magic);
+        snprintf(why, why_size, "it does not begin as a file of a data node (first word 0x%08x)",
+                 found.magic);
         return FILE_NOT_OURS;
     }
     if (found.checksum != checksum_of(&found) || found.version == 0) {
@@ -77,8 +81,8 @@ enum file_verdict file_header_check(const void *bytes, size_t size, const struct
         return FILE_DAMAGED;
     }
     if (found.version > FILE_HEADER_VERSION) {
-        snprintf(why, why_size, "it has format version %u, this program knows %u and older", found.version,
-                 FILE_HEADER_VERSION);
+        snprintf(why, why_size, "it has format version %u, this program knows %u and older",
+                 found.version, FILE_HEADER_VERSION);
         return FILE_TOO_NEW;
     }
     enum file_verdict verdict = compare(&found, expected, why, why_size);

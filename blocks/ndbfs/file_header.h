@@ -1,4 +1,5 @@
-/* file_header.h -- the first bytes of every file of a data node: whose it is, what it is, and whether it is whole. */
+/* file_header.h -- the first bytes of every file of a data node: whose it is, what it is, and
+ * whether it is whole. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdbool.h>
@@ -6,9 +7,10 @@
 #include <stdint.h>
 
 /*
- * 64 bytes, little-endian words. It fills the beginning of a file's first page; the rest of that page is the kind's own
- * affair, with a checksum of its own. `sequence` tells two files of the same name apart (lap of a log, number of a
- * checkpoint): a stale copy does not pass for the current one. These 64 bytes keep their layout in all later formats.
+ * 64 bytes, little-endian words. It fills the beginning of a file's first page; the rest of that
+ * page is the kind's own affair, with a checksum of its own. `sequence` tells two files of the same
+ * name apart (lap of a log, number of a checkpoint): a stale copy does not pass for the current
+ * one. These 64 bytes keep their layout in all later formats.
  */
 #define FILE_HEADER_MAGIC   0x4642444Eu /* "NDBF" */
 #define FILE_HEADER_VERSION 1u          /* Newest format that this program writes and reads. */
@@ -34,11 +36,12 @@ struct file_header {
     uint32_t node; /* Whose file it is. */
     uint64_t cluster_id;
     uint64_t sequence;
-    uint32_t instance;     /* Log part, fragment...: the kind's number, so that swapped files are seen. */
+    uint32_t
+        instance; /* Log part, fragment...: the kind's number, so that swapped files are seen. */
     uint32_t instance2;
-    uint32_t page_bytes;   /* Unit of the rest of the file; 0 = none. */
-    uint32_t reserved[3];  /* 0 */
-    uint64_t checksum;     /* XXH3 of all before. */
+    uint32_t page_bytes;  /* Unit of the rest of the file; 0 = none. */
+    uint32_t reserved[3]; /* 0 */
+    uint64_t checksum;    /* XXH3 of all before. */
 };
 _Static_assert(sizeof(struct file_header) == FILE_HEADER_BYTES, "the layout on disk");
 
@@ -56,19 +59,21 @@ void file_header_seal(struct file_header *header);
 
 enum file_verdict {
     FILE_GOOD = 0,
-    FILE_NOT_OURS,      /* No header of this kind of program at all. */
-    FILE_DAMAGED,       /* Checksum or fields that cannot be. */
-    FILE_TOO_NEW,       /* Written by a newer program. */
+    FILE_NOT_OURS, /* No header of this kind of program at all. */
+    FILE_DAMAGED,  /* Checksum or fields that cannot be. */
+    FILE_TOO_NEW,  /* Written by a newer program. */
     FILE_OTHER_CLUSTER,
     FILE_OTHER_NODE,
-    FILE_OTHER_KIND,    /* Another kind of file or instance under this name: files were swapped. */
+    FILE_OTHER_KIND, /* Another kind of file or instance under this name: files were swapped. */
 };
 
 /*
- * Looks at the first `size` bytes of a file. Anything but FILE_GOOD is told in `why` (a sentence without the file's name),
- * and nothing of the file may be used. `header` gets the content when it is FILE_GOOD.
+ * Looks at the first `size` bytes of a file. Anything but FILE_GOOD is told in `why` (a sentence
+ * without the file's name), and nothing of the file may be used. `header` gets the content when it
+ * is FILE_GOOD.
  */
-enum file_verdict file_header_check(const void *bytes, size_t size, const struct file_expected *expected,
+enum file_verdict file_header_check(const void *bytes, size_t size,
+                                    const struct file_expected *expected,
                                     struct file_header *header, char *why, size_t why_size);
 
 /* "redo log", ... for messages. */

@@ -2,8 +2,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/ndbfs/fs_state.h"
 
-static_assert(FS_ALIGN == IO_ALIGN && FS_PIECES_MAX == IO_PIECES_MAX && FS_NAME_BYTES + 1 == IO_NAME_MAX, "one host");
-static_assert(sizeof(struct fs_entry) == sizeof(struct io_entry), "the host's list is the answer's section");
+static_assert(FS_ALIGN == IO_ALIGN && FS_PIECES_MAX == IO_PIECES_MAX &&
+                  FS_NAME_BYTES + 1 == IO_NAME_MAX,
+              "one host");
+static_assert(sizeof(struct fs_entry) == sizeof(struct io_entry),
+              "the host's list is the answer's section");
 static_assert(sizeof(struct fs_request) * 8 < PAGE_SIZE_BYTES, "a page holds some records");
 
 static void fs_exec_READ_CONFIG_REQ(struct block *block, const struct signal *sig)
@@ -12,8 +15,10 @@ static void fs_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
     const struct node_config *config = block_config(block);
     struct read_config_conf conf = {.sender_data = SIG_PAYLOAD(sig, read_config_req)->sender_data};
     jam();
-    pool_init(&ndbfs->files, block_arena(block), RG_NODE, sizeof(struct fs_file), config->open_files_max);
-    pool_init(&ndbfs->requests, block_arena(block), RG_NODE, sizeof(struct fs_request), config->file_requests_max);
+    pool_init(&ndbfs->files, block_arena(block), RG_NODE, sizeof(struct fs_file),
+              config->open_files_max);
+    pool_init(&ndbfs->requests, block_arena(block), RG_NODE, sizeof(struct fs_request),
+              config->file_requests_max);
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
 }
 

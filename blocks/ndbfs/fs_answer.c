@@ -4,12 +4,17 @@
 #include "blocks/ndbfs/fs_state.h"
 
 /* CONF and REF of a request have the next two numbers. */
-static_assert(GSN_FSOPENREF == GSN_FSOPENREQ + 2 && GSN_FSCLOSEREF == GSN_FSCLOSEREQ + 2, "numbers in a row");
-static_assert(GSN_FSREADREF == GSN_FSREADREQ + 2 && GSN_FSWRITEREF == GSN_FSWRITEREQ + 2, "numbers in a row");
-static_assert(GSN_FSAPPENDREF == GSN_FSAPPENDREQ + 2 && GSN_FSSYNCREF == GSN_FSSYNCREQ + 2, "numbers in a row");
-static_assert(GSN_FSTRUNCATEREF == GSN_FSTRUNCATEREQ + 2 && GSN_FSRENAMEREF == GSN_FSRENAMEREQ + 2, "numbers in a row");
+static_assert(GSN_FSOPENREF == GSN_FSOPENREQ + 2 && GSN_FSCLOSEREF == GSN_FSCLOSEREQ + 2,
+              "numbers in a row");
+static_assert(GSN_FSREADREF == GSN_FSREADREQ + 2 && GSN_FSWRITEREF == GSN_FSWRITEREQ + 2,
+              "numbers in a row");
+static_assert(GSN_FSAPPENDREF == GSN_FSAPPENDREQ + 2 && GSN_FSSYNCREF == GSN_FSSYNCREQ + 2,
+              "numbers in a row");
+static_assert(GSN_FSTRUNCATEREF == GSN_FSTRUNCATEREQ + 2 && GSN_FSRENAMEREF == GSN_FSRENAMEREQ + 2,
+              "numbers in a row");
 static_assert(GSN_FSPREALLOCATEREF == GSN_FSPREALLOCATEREQ + 2, "numbers in a row");
-static_assert(GSN_FSREMOVEREF == GSN_FSREMOVEREQ + 2 && GSN_FSLISTREF == GSN_FSLISTREQ + 2, "numbers in a row");
+static_assert(GSN_FSREMOVEREF == GSN_FSREMOVEREQ + 2 && GSN_FSLISTREF == GSN_FSLISTREQ + 2,
+              "numbers in a row");
 
 uint32_t fs_error_number(uint32_t io_error)
 {
@@ -32,12 +37,14 @@ uint32_t fs_error_number(uint32_t io_error)
 
 /* --- Records and queues. --- */
 
-struct fs_request *fs_request_make(struct ndbfs *ndbfs, const struct signal *sig, struct fs_file *file)
+struct fs_request *fs_request_make(struct ndbfs *ndbfs, const struct signal *sig,
+                                   struct fs_file *file)
 {
     struct fs_request *request = pool_seize(&ndbfs->requests);
     if (request == NULL) {
         jam();
-        fs_refuse(ndbfs, sig, file == NULL ? 0 : file->record.ref, file == NULL ? NULL : file->name, ERR_FILE_RESOURCES, 0);
+        fs_refuse(ndbfs, sig, file == NULL ? 0 : file->record.ref, file == NULL ? NULL : file->name,
+                  ERR_FILE_RESOURCES, 0);
         return NULL;
     }
     request->gsn = sig->gsn;
@@ -50,7 +57,8 @@ struct fs_request *fs_request_make(struct ndbfs *ndbfs, const struct signal *sig
 
 void fs_request_free(struct ndbfs *ndbfs, struct fs_request *request)
 {
-    if (request->page != NULL) arena_page_release(block_arena(&ndbfs->block), RG_NODE, request->page);
+    if (request->page != NULL)
+        arena_page_release(block_arena(&ndbfs->block), RG_NODE, request->page);
     pool_release(&ndbfs->requests, request);
 }
 
@@ -108,22 +116,25 @@ static struct section name_section(const char *name, uint32_t *words)
 
 /* --- Answers. --- */
 
-static void send_ref(struct ndbfs *ndbfs, uint32_t receiver, uint32_t gsn, const struct fs_ref *ref, const char *name)
+static void send_ref(struct ndbfs *ndbfs, uint32_t receiver, uint32_t gsn, const struct fs_ref *ref,
+                     const char *name)
 {
     uint32_t words[FS_NAME_WORDS];
     struct section section = name_section(name, words);
     signal_send(&ndbfs->block, receiver, gsn, PRIO_A, ref, sizeof(*ref) / 4u, &section, 1);
 }
 
-void fs_refuse(struct ndbfs *ndbfs, const struct signal *sig, uint32_t file, const char *name, uint32_t error,
-               uint32_t flags)
+void fs_refuse(struct ndbfs *ndbfs, const struct signal *sig, uint32_t file, const char *name,
+               uint32_t error, uint32_t flags)
 {
-    struct fs_ref ref = {.sender_data = sig->payload[0], .file = file, .error = error, .flags = flags};
+    struct fs_ref ref = {
+        .sender_data = sig->payload[0], .file = file, .error = error, .flags = flags};
     jam_data(error);
     send_ref(ndbfs, sig->sender, sig->gsn + 2u, &ref, name);
 }
 
-void fs_answer_ref(struct ndbfs *ndbfs, const struct fs_request *request, const char *name, uint32_t error, uint32_t flags)
+void fs_answer_ref(struct ndbfs *ndbfs, const struct fs_request *request, const char *name,
+                   uint32_t error, uint32_t flags)
 {
     struct fs_ref ref = {
         .sender_data = request->sender_data,
@@ -159,7 +170,8 @@ static void answer_open(struct ndbfs *ndbfs, const struct fs_request *request)
     sig_send(&ndbfs->block, request->sender, GSN_FSOPENCONF, PRIO_A, &conf);
 }
 
-/* The host's entries are the section; they are counted here, so that nothing outside of the page is believed. */
+/* The host's entries are the section; they are counted here, so that nothing outside of the page is
+ * believed. */
 static void answer_list(struct ndbfs *ndbfs, const struct fs_request *request)
 {
     struct fslistconf conf = {.sender_data = request->sender_data, .more = request->io.more};
@@ -169,7 +181,8 @@ static void answer_list(struct ndbfs *ndbfs, const struct fs_request *request)
         ndbrequire(section.words[at] >= sizeof(struct fs_entry) / 4u);
         conf.count++;
     }
-    signal_send(&ndbfs->block, request->sender, GSN_FSLISTCONF, PRIO_A, &conf, sizeof(conf) / 4u, &section, 1);
+    signal_send(&ndbfs->block, request->sender, GSN_FSLISTCONF, PRIO_A, &conf, sizeof(conf) / 4u,
+                &section, 1);
 }
 
 void fs_answer_conf(struct ndbfs *ndbfs, const struct fs_request *request)

@@ -1,4 +1,5 @@
-/* fs_block.h -- NDBFS, the node's files: signals in signals/fs.h, helpers for requesters in fs_client.h. */
+/* fs_block.h -- NDBFS, the node's files: signals in signals/fs.h, helpers for requesters in
+ * fs_client.h. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/block.h"

@@ -3,7 +3,8 @@
 #include <string.h>
 #include "blocks/ndbfs/fs_state.h"
 
-static uint32_t check_queue(const struct ndbfs *ndbfs, const struct fs_queue *queue, const struct fs_file *file)
+static uint32_t check_queue(const struct ndbfs *ndbfs, const struct fs_queue *queue,
+                            const struct fs_file *file)
 {
     uint32_t count = 0;
     uint32_t last = REF_NONE;
@@ -32,7 +33,7 @@ static void check_running(const struct ndbfs *ndbfs, const struct fs_file *file)
             free_to_run &= !conflict;
             before = other->next;
         }
-        ndbrequire(!waiting || request->state == REQUEST_WAITING);              /* I-FS-2: no overtaking */
+        ndbrequire(!waiting || request->state == REQUEST_WAITING); /* I-FS-2: no overtaking */
         ndbrequire(waiting || !free_to_run || request->state == REQUEST_RUNNING); /* I-FS-3 */
         waiting |= request->state == REQUEST_WAITING;
         ref = request->next;
@@ -42,7 +43,8 @@ static void check_running(const struct ndbfs *ndbfs, const struct fs_file *file)
 static void check_file(const struct ndbfs *ndbfs, const struct fs_file *file)
 {
     ndbrequire(file->state >= FILE_OPENING && file->state <= FILE_CLOSING);
-    ndbrequire(file->state != FILE_CLOSING || fs_request_get(ndbfs, file->queue.last)->gsn == GSN_FSCLOSEREQ);
+    ndbrequire(file->state != FILE_CLOSING ||
+               fs_request_get(ndbfs, file->queue.last)->gsn == GSN_FSCLOSEREQ);
     ndbrequire(file->state != FILE_OPENING || file->queue.count == 0);
     ndbrequire(io_name_valid(file->name, 0) != 0);
     check_running(ndbfs, file);

@@ -11,7 +11,8 @@ static uint32_t fs_ref_of(const struct block *from)
 struct fs_piece fs_piece_of(const struct block *from, const void *memory, uint32_t bytes)
 {
     struct fs_piece piece = {.page = arena_page_no(block_arena(from), memory), .bytes = bytes};
-    piece.offset = (uint32_t)((uintptr_t)memory % PAGE_SIZE_BYTES); /* Pages are aligned to their size. */
+    piece.offset =
+        (uint32_t)((uintptr_t)memory % PAGE_SIZE_BYTES); /* Pages are aligned to their size. */
     ndbrequire(piece.page != ARENA_NOWHERE);
     return piece;
 }
@@ -48,8 +49,8 @@ void fs_close(struct block *from, uint32_t sender_data, uint32_t file)
     SEND(GSN_FSCLOSEREQ, req, NULL, 0);
 }
 
-void fs_read(struct block *from, uint32_t sender_data, uint32_t file, uint64_t offset, const struct fs_piece *pieces,
-             uint32_t count, uint32_t flags)
+void fs_read(struct block *from, uint32_t sender_data, uint32_t file, uint64_t offset,
+             const struct fs_piece *pieces, uint32_t count, uint32_t flags)
 {
     struct section section = piece_section(pieces, count);
     struct fsreadreq req = {.sender_data = sender_data,
@@ -60,8 +61,8 @@ void fs_read(struct block *from, uint32_t sender_data, uint32_t file, uint64_t o
     SEND(GSN_FSREADREQ, req, &section, 1);
 }
 
-void fs_write(struct block *from, uint32_t sender_data, uint32_t file, uint64_t offset, const struct fs_piece *pieces,
-              uint32_t count, uint32_t flags)
+void fs_write(struct block *from, uint32_t sender_data, uint32_t file, uint64_t offset,
+              const struct fs_piece *pieces, uint32_t count, uint32_t flags)
 {
     struct section section = piece_section(pieces, count);
     struct fswritereq req = {.sender_data = sender_data,
@@ -72,8 +73,8 @@ void fs_write(struct block *from, uint32_t sender_data, uint32_t file, uint64_t 
     SEND(GSN_FSWRITEREQ, req, &section, 1);
 }
 
-void fs_append(struct block *from, uint32_t sender_data, uint32_t file, const struct fs_piece *pieces, uint32_t count,
-               uint32_t flags)
+void fs_append(struct block *from, uint32_t sender_data, uint32_t file,
+               const struct fs_piece *pieces, uint32_t count, uint32_t flags)
 {
     struct section section = piece_section(pieces, count);
     struct fsappendreq req = {.sender_data = sender_data, .file = file, .flags = flags};
@@ -88,12 +89,15 @@ void fs_sync(struct block *from, uint32_t sender_data, uint32_t file)
 
 void fs_truncate(struct block *from, uint32_t sender_data, uint32_t file, uint64_t size)
 {
-    struct fstruncatereq req = {
-        .sender_data = sender_data, .file = file, .size_lo = (uint32_t)size, .size_hi = (uint32_t)(size >> 32)};
+    struct fstruncatereq req = {.sender_data = sender_data,
+                                .file = file,
+                                .size_lo = (uint32_t)size,
+                                .size_hi = (uint32_t)(size >> 32)};
     SEND(GSN_FSTRUNCATEREQ, req, NULL, 0);
 }
 
-void fs_preallocate(struct block *from, uint32_t sender_data, uint32_t file, uint64_t size, uint32_t flags)
+void fs_preallocate(struct block *from, uint32_t sender_data, uint32_t file, uint64_t size,
+                    uint32_t flags)
 {
     struct fspreallocatereq req = {.sender_data = sender_data,
                                    .file = file,
@@ -103,7 +107,8 @@ void fs_preallocate(struct block *from, uint32_t sender_data, uint32_t file, uin
     SEND(GSN_FSPREALLOCATEREQ, req, NULL, 0);
 }
 
-void fs_rename(struct block *from, uint32_t sender_data, const char *name, const char *new_name, uint32_t flags)
+void fs_rename(struct block *from, uint32_t sender_data, const char *name, const char *new_name,
+               uint32_t flags)
 {
     uint32_t words[2][FS_NAME_WORDS];
     struct section sections[2] = {name_section(name, words[0]), name_section(new_name, words[1])};

@@ -1,4 +1,5 @@
-/* fs_file.c -- requests about an open file: which may run together, and what follows when one fails. */
+/* fs_file.c -- requests about an open file: which may run together, and what follows when one
+ * fails. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/ndbfs/fs_state.h"
 
@@ -15,7 +16,8 @@ static bool writes(const struct fs_request *request)
 /* The file's size or existence hangs on these: nothing runs beside them. */
 static bool exclusive(const struct fs_request *request)
 {
-    return request->gsn == GSN_FSCLOSEREQ || request->gsn == GSN_FSTRUNCATEREQ || request->gsn == GSN_FSPREALLOCATEREQ;
+    return request->gsn == GSN_FSCLOSEREQ || request->gsn == GSN_FSTRUNCATEREQ ||
+           request->gsn == GSN_FSPREALLOCATEREQ;
 }
 
 static bool syncs(const struct fs_request *request)
@@ -31,17 +33,20 @@ static bool ranges_meet(const struct fs_request *a, const struct fs_request *b)
 bool fs_conflict(const struct fs_request *first, const struct fs_request *second)
 {
     if (exclusive(first) || exclusive(second)) return true;
-    if (syncs(second) && (writes(first) || syncs(first))) return true; /* It makes durable what was given before. */
+    if (syncs(second) && (writes(first) || syncs(first)))
+        return true; /* It makes durable what was given before. */
     if (first->gsn == GSN_FSSYNCREQ || second->gsn == GSN_FSSYNCREQ) return false;
     if (!writes(first) && !writes(second)) return false;
-    /* An append knows its place when it starts: behind all writes that were given before, and reads go around it. */
+    /* An append knows its place when it starts: behind all writes that were given before, and reads
+     * go around it. */
     if (second->gsn == GSN_FSAPPENDREQ) return writes(first);
     if (first->gsn == GSN_FSAPPENDREQ && writes(second)) return true;
     return ranges_meet(first, second);
 }
 
 /* Requests are not overtaken: the first that has to wait holds back the rest. */
-static bool must_wait(const struct ndbfs *ndbfs, const struct fs_file *file, const struct fs_request *request)
+static bool must_wait(const struct ndbfs *ndbfs, const struct fs_file *file,
+                      const struct fs_request *request)
 {
     const struct fs_request *before = fs_request_get(ndbfs, file->queue.first);
     for (; before != request; before = fs_request_next(ndbfs, before)) {
@@ -74,7 +79,8 @@ static bool start_request(struct ndbfs *ndbfs, struct fs_file *file, struct fs_r
 
 static void schedule(struct ndbfs *ndbfs, struct fs_file *file)
 {
-    struct fs_request *request = file->queue.first == REF_NONE ? NULL : fs_request_get(ndbfs, file->queue.first);
+    struct fs_request *request =
+        file->queue.first == REF_NONE ? NULL : fs_request_get(ndbfs, file->queue.first);
     while (request != NULL) {
         struct fs_request *next = fs_request_next(ndbfs, request);
         if (request->state == REQUEST_WAITING) {
@@ -88,7 +94,8 @@ static void schedule(struct ndbfs *ndbfs, struct fs_file *file)
 /* --- Requests. --- */
 
 /* The open file that the sender means, or NULL with the REF sent. */
-static struct fs_file *find_file(struct ndbfs *ndbfs, const struct signal *sig, uint32_t flags_needed)
+static struct fs_file *find_file(struct ndbfs *ndbfs, const struct signal *sig,
+                                 uint32_t flags_needed)
 {
     uint32_t ref = sig->payload[1];
     struct fs_file *file = pool_find(&ndbfs->files, ref);
@@ -107,7 +114,8 @@ static struct fs_file *find_file(struct ndbfs *ndbfs, const struct signal *sig, 
         fs_refuse(ndbfs, sig, ref, file->name, ERR_FILE_PARAMETER, 0);
         return NULL;
     }
-    if (file->queue.count >= block_config(&ndbfs->block)->file_queue_max && sig->gsn != GSN_FSCLOSEREQ) {
+    if (file->queue.count >= block_config(&ndbfs->block)->file_queue_max &&
+        sig->gsn != GSN_FSCLOSEREQ) {
         jam();
         fs_refuse(ndbfs, sig, ref, file->name, ERR_FILE_RESOURCES, 0);
         return NULL;
@@ -115,7 +123,8 @@ static struct fs_file *find_file(struct ndbfs *ndbfs, const struct signal *sig, 
     return file;
 }
 
-static void enter(struct ndbfs *ndbfs, struct fs_file *file, struct fs_request *request, uint32_t op)
+static void enter(struct ndbfs *ndbfs, struct fs_file *file, struct fs_request *request,
+                  uint32_t op)
 {
     request->io.op = op;
     request->io.file = pool_index(file->record.ref);
@@ -124,8 +133,8 @@ static void enter(struct ndbfs *ndbfs, struct fs_file *file, struct fs_request *
 }
 
 /* The pieces' memory; false when they name none, or not as this file needs it. */
-static bool read_pieces(struct ndbfs *ndbfs, const struct fs_file *file, const struct section *section,
-                        struct fs_request *request)
+static bool read_pieces(struct ndbfs *ndbfs, const struct fs_file *file,
+                        const struct section *section, struct fs_request *request)
 {
     const struct fs_piece *pieces = (const struct fs_piece *)(const void *)section->words;
     uint32_t count = section->size / 3u;
@@ -133,19 +142,22 @@ static bool read_pieces(struct ndbfs *ndbfs, const struct fs_file *file, const s
     uint64_t align = (file->flags & FS_DIRECT) != 0 ? FS_ALIGN : 1;
     if (count == 0 || section->size % 3u != 0 || count > FS_PIECES_MAX) return false;
     for (uint32_t i = 0; i < count; i++) {
-        void *memory = arena_at(block_arena(&ndbfs->block), pieces[i].page, pieces[i].offset, pieces[i].bytes);
+        void *memory =
+            arena_at(block_arena(&ndbfs->block), pieces[i].page, pieces[i].offset, pieces[i].bytes);
         if (memory == NULL || pieces[i].bytes == 0) return false;
         if (pieces[i].offset % align != 0 || pieces[i].bytes % align != 0) return false;
         request->io.piece[i] = (struct io_piece){.memory = memory, .size = pieces[i].bytes};
         bytes += pieces[i].bytes;
     }
-    if (bytes > FS_BYTES_MAX || request->io.offset % align != 0 || request->io.offset > FS_SIZE_MAX) return false;
+    if (bytes > FS_BYTES_MAX || request->io.offset % align != 0 || request->io.offset > FS_SIZE_MAX)
+        return false;
     request->io.piece_count = count;
     request->bytes = (uint32_t)bytes;
     return true;
 }
 
-static void transfer(struct block *block, const struct signal *sig, uint32_t op, uint64_t offset, uint32_t flags_allowed)
+static void transfer(struct block *block, const struct signal *sig, uint32_t op, uint64_t offset,
+                     uint32_t flags_allowed)
 {
     struct ndbfs *ndbfs = fs_of(block);
     struct fs_file *file = find_file(ndbfs, sig, op == IO_READ ? FS_READ : FS_WRITE);
@@ -153,7 +165,8 @@ static void transfer(struct block *block, const struct signal *sig, uint32_t op,
     if (request == NULL) return;
     request->flags = sig->payload[2];
     request->io.offset = offset;
-    if (!read_pieces(ndbfs, file, &sig->section[0], request) || (request->flags & ~flags_allowed) != 0) {
+    if (!read_pieces(ndbfs, file, &sig->section[0], request) ||
+        (request->flags & ~flags_allowed) != 0) {
         jam();
         fs_answer_ref(ndbfs, request, file->name, ERR_FILE_PARAMETER, 0);
         fs_request_free(ndbfs, request);
@@ -192,7 +205,8 @@ void fs_exec_FSSYNCREQ(struct block *block, const struct signal *sig)
 }
 
 /* Truncate and preallocate. */
-static void resize(struct block *block, const struct signal *sig, uint32_t op, uint64_t size, uint32_t flags)
+static void resize(struct block *block, const struct signal *sig, uint32_t op, uint64_t size,
+                   uint32_t flags)
 {
     struct ndbfs *ndbfs = fs_of(block);
     struct fs_file *file = find_file(ndbfs, sig, FS_WRITE);
@@ -239,10 +253,11 @@ void fs_exec_FSCLOSEREQ(struct block *block, const struct signal *sig)
 /* --- The host's answers. --- */
 
 /*
- * Those who gave a change while an earlier one was failing did so in ignorance: a sync must not say "durable", nor an
- * append leave a hole. Of a broken file nothing but the close is left.
+ * Those who gave a change while an earlier one was failing did so in ignorance: a sync must not say
+ * "durable", nor an append leave a hole. Of a broken file nothing but the close is left.
  */
-static void refuse_behind(struct ndbfs *ndbfs, struct fs_file *file, const struct fs_request *failed, uint32_t error)
+static void refuse_behind(struct ndbfs *ndbfs, struct fs_file *file,
+                          const struct fs_request *failed, uint32_t error)
 {
     uint32_t flags = FS_REF_BEHIND | (file->broken != 0 ? FS_REF_BROKEN : 0u);
     struct fs_request *request = fs_request_next(ndbfs, failed);
@@ -258,21 +273,25 @@ static void refuse_behind(struct ndbfs *ndbfs, struct fs_file *file, const struc
     }
 }
 
-static void log_failure(struct ndbfs *ndbfs, struct fs_file *file, const struct fs_request *request, uint32_t error)
+static void log_failure(struct ndbfs *ndbfs, struct fs_file *file, const struct fs_request *request,
+                        uint32_t error)
 {
     if (file->logged == error) return;
     file->logged = error;
-    log_warning(&ndbfs->block, "%s of file %s at offset %llu failed: error %u, %s (%u)%s", io_op_name(request->io.op),
-                file->name, (unsigned long long)request->io.offset, error,
-                request->io.error == IO_GOOD ? "the file ends before" : io_error_name(request->io.error),
-                request->io.os_error, file->broken != 0 ? "; nothing more is written to it" : "");
+    log_warning(
+        &ndbfs->block, "%s of file %s at offset %llu failed: error %u, %s (%u)%s",
+        io_op_name(request->io.op), file->name, (unsigned long long)request->io.offset, error,
+        request->io.error == IO_GOOD ? "the file ends before" : io_error_name(request->io.error),
+        request->io.os_error, file->broken != 0 ? "; nothing more is written to it" : "");
 }
 
-/* A sync that failed says nothing about what is on the disk, and neither does a second one that succeeds. */
+/* A sync that failed says nothing about what is on the disk, and neither does a second one that
+ * succeeds. */
 static bool breaks(const struct fs_request *request)
 {
     if (request->gsn == GSN_FSSYNCREQ) return true;
-    if (writes(request) && request->io.more != 0) return true; /* It failed in the sync behind it. */
+    if (writes(request) && request->io.more != 0)
+        return true; /* It failed in the sync behind it. */
     return changes(request) && request->io.error == IO_DEVICE;
 }
 
@@ -296,7 +315,8 @@ static void close_done(struct ndbfs *ndbfs, struct fs_file *file, struct fs_requ
     pool_release(&ndbfs->files, file);
 }
 
-static void failed(struct ndbfs *ndbfs, struct fs_file *file, struct fs_request *request, uint32_t error)
+static void failed(struct ndbfs *ndbfs, struct fs_file *file, struct fs_request *request,
+                   uint32_t error)
 {
     if (breaks(request) && file->broken == 0) {
         jam();
@@ -318,8 +338,10 @@ static void new_size(struct fs_file *file, const struct fs_request *request)
     }
 }
 
-/* Syncs that wait right behind one that succeeded have no write before them that it does not cover. */
-static void answer_syncs_behind(struct ndbfs *ndbfs, struct fs_file *file, const struct fs_request *done)
+/* Syncs that wait right behind one that succeeded have no write before them that it does not cover.
+ */
+static void answer_syncs_behind(struct ndbfs *ndbfs, struct fs_file *file,
+                                const struct fs_request *done)
 {
     struct fs_request *request = fs_request_next(ndbfs, done);
     while (request != NULL && request->gsn == GSN_FSSYNCREQ && request->state == REQUEST_WAITING) {
@@ -358,7 +380,8 @@ void fs_file_done(struct ndbfs *ndbfs, struct fs_request *request)
         schedule(ndbfs, file);
         return;
     }
-    if (request->gsn == GSN_FSREADREQ && request->io.done < request->bytes && (request->flags & FS_PARTIAL) == 0) {
+    if (request->gsn == GSN_FSREADREQ && request->io.done < request->bytes &&
+        (request->flags & FS_PARTIAL) == 0) {
         jam();
         failed(ndbfs, file, request, ERR_FILE_SHORT_READ);
         schedule(ndbfs, file);

@@ -1,4 +1,5 @@
-/* fs_name.c -- requests about names: open, rename, remove, list; names that overlap are served in the order given. */
+/* fs_name.c -- requests about names: open, rename, remove, list; names that overlap are served in
+ * the order given. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/ndbfs/fs_state.h"
@@ -166,14 +167,16 @@ static bool must_wait(const struct ndbfs *ndbfs, const struct fs_request *reques
     return false;
 }
 
-/* A refusal may let others run that were looked at before: they overlapped with it, so they stand behind it. */
+/* A refusal may let others run that were looked at before: they overlapped with it, so they stand
+ * behind it. */
 static void schedule(struct ndbfs *ndbfs)
 {
     struct fs_request *request =
         ndbfs->names.first == REF_NONE ? NULL : fs_request_get(ndbfs, ndbfs->names.first);
     while (request != NULL) {
         struct fs_request *next = fs_request_next(ndbfs, request);
-        if (request->state == REQUEST_WAITING && !must_wait(ndbfs, request)) start_name(ndbfs, request);
+        if (request->state == REQUEST_WAITING && !must_wait(ndbfs, request))
+            start_name(ndbfs, request);
         request = next;
     }
 }
@@ -181,8 +184,8 @@ static void schedule(struct ndbfs *ndbfs)
 /* --- Requests. --- */
 
 /* Common to all four: record, name, flags; NULL with the REF sent when something is wrong. */
-static struct fs_request *begin(struct ndbfs *ndbfs, const struct signal *sig, uint32_t op, uint32_t flags,
-                                uint32_t flags_allowed)
+static struct fs_request *begin(struct ndbfs *ndbfs, const struct signal *sig, uint32_t op,
+                                uint32_t flags, uint32_t flags_allowed)
 {
     if (ndbfs->names.count >= block_config(&ndbfs->block)->file_queue_max) {
         jam();
@@ -227,8 +230,8 @@ void fs_exec_FSOPENREQ(struct block *block, const struct signal *sig)
         uint32_t fs;
         uint32_t io;
     } flags[] = {
-        {FS_READ, IO_READABLE}, {FS_WRITE, IO_WRITABLE}, {FS_CREATE, IO_CREATE},
-        {FS_EXCLUSIVE, IO_EXCLUSIVE}, {FS_EMPTY, IO_EMPTY}, {FS_DIRECT, IO_DIRECT},
+        {FS_READ, IO_READABLE},       {FS_WRITE, IO_WRITABLE}, {FS_CREATE, IO_CREATE},
+        {FS_EXCLUSIVE, IO_EXCLUSIVE}, {FS_EMPTY, IO_EMPTY},    {FS_DIRECT, IO_DIRECT},
     };
     struct ndbfs *ndbfs = fs_of(block);
     uint32_t asked = SIG_PAYLOAD(sig, fsopenreq)->flags;
@@ -306,7 +309,8 @@ static void open_done(struct ndbfs *ndbfs, struct fs_request *request)
 
 static bool is_common(uint32_t error)
 {
-    return error == IO_MISSING || error == IO_EXISTS; /* A normal answer to a question: not for the log. */
+    return error == IO_MISSING ||
+           error == IO_EXISTS; /* A normal answer to a question: not for the log. */
 }
 
 void fs_name_done(struct ndbfs *ndbfs, struct fs_request *request)
@@ -316,8 +320,9 @@ void fs_name_done(struct ndbfs *ndbfs, struct fs_request *request)
         uint32_t error = fs_error_number(request->io.error);
         jam_data(error);
         if (!is_common(request->io.error))
-            log_warning(&ndbfs->block, "%s of %s failed: error %u, %s (%u)", io_op_name(request->io.op),
-                        request->io.name, error, io_error_name(request->io.error), request->io.os_error);
+            log_warning(&ndbfs->block, "%s of %s failed: error %u, %s (%u)",
+                        io_op_name(request->io.op), request->io.name, error,
+                        io_error_name(request->io.error), request->io.os_error);
         fs_answer_ref(ndbfs, request, request->io.name, error, 0);
     } else if (request->gsn == GSN_FSREMOVEREQ && request->io.more != 0) {
         jam(); /* The next step of a tree; others have had their turn. */

@@ -6,11 +6,13 @@
 #include "signals/fs.h"
 #include "signals/start.h"
 
-#define FS_STEP_BYTES (16u * 1024u * 1024u) /* Of a preallocation: a stop need not wait for more than this. */
-#define FS_BROKEN_MAX 16u                   /* Names of broken files that were closed. */
+#define FS_STEP_BYTES                                                                              \
+    (16u * 1024u * 1024u) /* Of a preallocation: a stop need not wait for more than this. */
+#define FS_BROKEN_MAX 16u /* Names of broken files that were closed. */
 #define FS_SIZE_MAX   (1ull << 60)
 
-/* A request waits in the queue of its file, or among the names, and is handed to the host when nothing forbids it. */
+/* A request waits in the queue of its file, or among the names, and is handed to the host when
+ * nothing forbids it. */
 enum fs_request_state { REQUEST_WAITING = 0, REQUEST_RUNNING };
 
 struct fs_request {
@@ -34,7 +36,8 @@ struct fs_queue {
     uint32_t count;
 };
 
-/*   OPENING --host--> OPEN --FSCLOSEREQ--> CLOSING --host--> (free)      OPENING --error--> (free)   */
+/*   OPENING --host--> OPEN --FSCLOSEREQ--> CLOSING --host--> (free)      OPENING --error--> (free)
+ */
 enum fs_file_state { FILE_OPENING = 1, FILE_OPEN, FILE_CLOSING };
 
 struct fs_file {
@@ -68,7 +71,8 @@ static inline struct fs_request *fs_request_get(const struct ndbfs *ndbfs, uint3
     ndbrequire(request != NULL);
     return request;
 }
-static inline struct fs_request *fs_request_next(const struct ndbfs *ndbfs, const struct fs_request *request)
+static inline struct fs_request *fs_request_next(const struct ndbfs *ndbfs,
+                                                 const struct fs_request *request)
 {
     return request->next == REF_NONE ? NULL : fs_request_get(ndbfs, request->next);
 }
@@ -82,15 +86,17 @@ static inline struct fs_file *fs_file_get(const struct ndbfs *ndbfs, uint32_t re
 /* fs_answer.c */
 uint32_t fs_error_number(uint32_t io_error); /* errors.def of enum io_error. */
 /* A record for the signal's request, waiting nowhere yet; NULL when it was refused with 2814. */
-struct fs_request *fs_request_make(struct ndbfs *ndbfs, const struct signal *sig, struct fs_file *file);
+struct fs_request *fs_request_make(struct ndbfs *ndbfs, const struct signal *sig,
+                                   struct fs_file *file);
 void fs_request_free(struct ndbfs *ndbfs, struct fs_request *request);
 void fs_queue_add(struct ndbfs *ndbfs, struct fs_queue *queue, struct fs_request *request);
 void fs_queue_remove(struct ndbfs *ndbfs, struct fs_queue *queue, struct fs_request *request);
 /* A REF for a request that got no record. `name` may be NULL. */
-void fs_refuse(struct ndbfs *ndbfs, const struct signal *sig, uint32_t file, const char *name, uint32_t error,
-               uint32_t flags);
+void fs_refuse(struct ndbfs *ndbfs, const struct signal *sig, uint32_t file, const char *name,
+               uint32_t error, uint32_t flags);
 /* The answer to a request, from its io part. The record stays. */
-void fs_answer_ref(struct ndbfs *ndbfs, const struct fs_request *request, const char *name, uint32_t error, uint32_t flags);
+void fs_answer_ref(struct ndbfs *ndbfs, const struct fs_request *request, const char *name,
+                   uint32_t error, uint32_t flags);
 void fs_answer_conf(struct ndbfs *ndbfs, const struct fs_request *request);
 void fs_start(struct ndbfs *ndbfs, struct fs_request *request);
 /* Copies the name of a section; false when it is none. */
@@ -111,7 +117,8 @@ bool fs_conflict(const struct fs_request *first, const struct fs_request *second
 /* fs_name.c */
 void fs_name_done(struct ndbfs *ndbfs, struct fs_request *request);
 void fs_name_broken(struct ndbfs *ndbfs, const char *name);
-bool fs_names_overlap(const char *a, const char *b); /* Equal, or one is a directory above the other. */
+bool fs_names_overlap(const char *a,
+                      const char *b); /* Equal, or one is a directory above the other. */
 void fs_exec_FSOPENREQ(struct block *block, const struct signal *sig);
 void fs_exec_FSRENAMEREQ(struct block *block, const struct signal *sig);
 void fs_exec_FSREMOVEREQ(struct block *block, const struct signal *sig);

@@ -3,7 +3,8 @@
 #include "blocks/restore/restore_state.h"
 #include "signals/errors.h"
 
-void restore_fail(struct restore *restore, const char *name, uint32_t error, enum lcp_fault fault, uint64_t offset)
+void restore_fail(struct restore *restore, const char *name, uint32_t error, enum lcp_fault fault,
+                  uint64_t offset)
 {
     if (restore->failure.error != 0) return; /* The first one counts. */
     restore->failure = (struct restore_failure){.error = error, .fault = fault, .offset = offset};
@@ -25,7 +26,8 @@ static void send_ref(struct restore *restore)
     struct section section = {.words = words, .size = 1u + (size + 3u) / 4u};
     log_error(&restore->block, "checkpoint file %s, byte %llu: error %u, %s", failure->name,
               (unsigned long long)failure->offset, failure->error, lcp_fault_text(failure->fault));
-    signal_send(&restore->block, restore->sender, GSN_RESTORE_FRAG_REF, PRIO_B, &ref, sizeof ref / 4u, &section, 1);
+    signal_send(&restore->block, restore->sender, GSN_RESTORE_FRAG_REF, PRIO_B, &ref,
+                sizeof ref / 4u, &section, 1);
 }
 
 void restore_done(struct restore *restore)
@@ -77,7 +79,8 @@ static void restore_exec_READ_CONFIG_REQ(struct block *block, const struct signa
     jam();
     if (block_config(block)->diskless == 0) {
         if (!memory_make(restore))
-            node_fail(EXIT_RESOURCE_ALLOC, __FILE__, __LINE__, "no memory for the checkpoint reader");
+            node_fail(EXIT_RESOURCE_ALLOC, __FILE__, __LINE__,
+                      "no memory for the checkpoint reader");
         restore->tup = (struct tup *)(void *)block_neighbour(block, BLOCK_DBTUP);
         restore->lqh = block_neighbour(block, BLOCK_DBLQH);
         restore->backup = block_neighbour(block, BLOCK_BACKUP);
@@ -120,7 +123,8 @@ static void restore_exec_RESTORE_END_REQ(struct block *block, const struct signa
 
 void restore_frag_look_up(struct restore *restore)
 {
-    ndbrequire(lqh_frag_get(restore->lqh, restore->req.table_id, restore->req.fragment_id, &restore->frag));
+    ndbrequire(lqh_frag_get(restore->lqh, restore->req.table_id, restore->req.fragment_id,
+                            &restore->frag));
     restore->rows.frag = tup_frag_get(restore->tup, restore->frag.tup_frag);
     restore->rows.key_def = restore->frag.key_def;
     restore->rows.pages = restore->chosen->pages;
@@ -190,7 +194,8 @@ static void ref_take(struct block *block, const struct signal *sig)
     uint32_t ask = ref->sender_data;
     jam_data(ask);
     if (ask == ASK_LIST || ask == ASK_SWEEP) {
-        restore->more = ask == ASK_SWEEP && restore->more; /* No directory, or it stays: the next start tries again. */
+        restore->more = ask == ASK_SWEEP &&
+                        restore->more; /* No directory, or it stays: the next start tries again. */
         restore_sweep_again(restore);
     } else if (ask < ASK_OPEN) {
         restore_ctl_error(restore, ask, ref->error);
@@ -221,13 +226,20 @@ static void restore_exec_FSLISTREF(struct block *block, const struct signal *sig
 }
 
 static const struct handler restore_handlers[] = {
-    HANDLER(restore, READ_CONFIG_REQ, read_config_req), HANDLER(restore, CONTINUEB, restore_continueb),
-    HANDLER(restore, RESTORE_FRAG_REQ, restore_frag_req), HANDLER(restore, RESTORE_END_REQ, restore_end_req),
-    HANDLER(restore, FSOPENCONF, fsopenconf),           HANDLER(restore, FSOPENREF, fs_ref),
-    HANDLER(restore, FSREADCONF, fs_io_conf),           HANDLER(restore, FSREADREF, fs_ref),
-    HANDLER(restore, FSCLOSECONF, fs_conf),             HANDLER(restore, FSCLOSEREF, fs_ref),
-    HANDLER(restore, FSREMOVECONF, fs_conf),            HANDLER(restore, FSREMOVEREF, fs_ref),
-    HANDLER(restore, FSLISTCONF, fslistconf),           HANDLER(restore, FSLISTREF, fs_ref),
+    HANDLER(restore, READ_CONFIG_REQ, read_config_req),
+    HANDLER(restore, CONTINUEB, restore_continueb),
+    HANDLER(restore, RESTORE_FRAG_REQ, restore_frag_req),
+    HANDLER(restore, RESTORE_END_REQ, restore_end_req),
+    HANDLER(restore, FSOPENCONF, fsopenconf),
+    HANDLER(restore, FSOPENREF, fs_ref),
+    HANDLER(restore, FSREADCONF, fs_io_conf),
+    HANDLER(restore, FSREADREF, fs_ref),
+    HANDLER(restore, FSCLOSECONF, fs_conf),
+    HANDLER(restore, FSCLOSEREF, fs_ref),
+    HANDLER(restore, FSREMOVECONF, fs_conf),
+    HANDLER(restore, FSREMOVEREF, fs_ref),
+    HANDLER(restore, FSLISTCONF, fslistconf),
+    HANDLER(restore, FSLISTREF, fs_ref),
 };
 
 static const struct block_type restore_type = {

@@ -1,4 +1,5 @@
-/* restore.h -- RESTORE: reads the local checkpoints of one LDM when the cluster starts. Signals in signals/lcp.h. */
+/* restore.h -- RESTORE: reads the local checkpoints of one LDM when the cluster starts. Signals in
+ * signals/lcp.h. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/block.h"

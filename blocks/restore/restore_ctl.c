@@ -57,7 +57,8 @@ static void slot_judge(struct restore *restore)
         slot_note(restore, ERR_CHECKPOINT_DAMAGED, fault);
     } else {
         jam(); /* One that ended later than the cluster did has rows that were lost. */
-        restore->found[restore->slot] = ctl->end_gci <= restore->req.gci ? CTL_USABLE : CTL_UNUSABLE;
+        restore->found[restore->slot] =
+            ctl->end_gci <= restore->req.gci ? CTL_USABLE : CTL_UNUSABLE;
     }
 }
 
@@ -98,16 +99,19 @@ static void remove_next(struct restore *restore)
 }
 
 /*
- * Control files are written in turn, each only when the one before has become usable. So of two that are there one is
- * usable; a lone one that is not is of the fragment's first checkpoint, which never came to count.
+ * Control files are written in turn, each only when the one before has become usable. So of two
+ * that are there one is usable; a lone one that is not is of the fragment's first checkpoint, which
+ * never came to count.
  */
 static void choose(struct restore *restore)
 {
     uint32_t first_bad = restore->found[0] == CTL_UNREADABLE ? 0u : 1u;
-    uint32_t bad = (restore->found[0] == CTL_UNREADABLE ? 1u : 0u) + (restore->found[1] == CTL_UNREADABLE ? 1u : 0u);
+    uint32_t bad = (restore->found[0] == CTL_UNREADABLE ? 1u : 0u) +
+                   (restore->found[1] == CTL_UNREADABLE ? 1u : 0u);
     for (uint32_t slot = 0; slot < 2u; slot++) {
         const struct restore_failure *failure = &restore->ctl_failure[slot];
-        bool fatal = failure->error != 0 && (failure->error != ERR_CHECKPOINT_DAMAGED || foreign(failure->fault));
+        bool fatal = failure->error != 0 &&
+                     (failure->error != ERR_CHECKPOINT_DAMAGED || foreign(failure->fault));
         if (fatal) {
             restore->failure = *failure;
             restore_done(restore);
@@ -124,7 +128,8 @@ static void choose(struct restore *restore)
         if (bad > 0) {
             restore->failure = restore->ctl_failure[first_bad];
         } else {
-            restore->failure = (struct restore_failure){.error = ERR_CHECKPOINT_DAMAGED, .fault = LCP_MISSING};
+            restore->failure =
+                (struct restore_failure){.error = ERR_CHECKPOINT_DAMAGED, .fault = LCP_MISSING};
             lcp_ctl_name(restore->failure.name, restore->req.table_id, restore->req.fragment_id, 0);
         }
         restore_done(restore);

@@ -1,4 +1,5 @@
-/* restore_file.c -- the data files of the chosen state, newest first: read ahead, checked, put into the fragment. */
+/* restore_file.c -- the data files of the chosen state, newest first: read ahead, checked, put into
+ * the fragment. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/restore/restore_state.h"
 #include "signals/errors.h"
@@ -34,7 +35,8 @@ void restore_file_begin(struct restore *restore)
     fs_open(&restore->block, ASK_OPEN, name, FS_READ | FS_DIRECT);
 }
 
-static void fail_here(struct restore *restore, uint32_t error, enum lcp_fault fault, uint64_t offset)
+static void fail_here(struct restore *restore, uint32_t error, enum lcp_fault fault,
+                      uint64_t offset)
 {
     char name[LCP_NAME_MAX];
     data_name(restore, name);
@@ -86,7 +88,8 @@ void restore_file_opened(struct restore *restore, uint32_t file, uint64_t size)
     uint64_t right = lcp_align(lcp_u64(expect->bytes_lo, expect->bytes_hi));
     if (size != right) {
         jam();
-        fail_here(restore, ERR_CHECKPOINT_DAMAGED, size < right ? LCP_TRUNCATED : LCP_TAIL, size < right ? size : right);
+        fail_here(restore, ERR_CHECKPOINT_DAMAGED, size < right ? LCP_TRUNCATED : LCP_TAIL,
+                  size < right ? size : right);
         file_close(restore);
         return;
     }
@@ -112,7 +115,8 @@ void restore_file_read(struct restore *restore, uint32_t buffer, uint32_t bytes)
 static bool walk(struct restore *restore)
 {
     bool done;
-    enum lcp_fault fault = restore_rows_step(&restore->rows, &restore->reader.cursor, RESTORE_STEP_ROWS, &done);
+    enum lcp_fault fault =
+        restore_rows_step(&restore->rows, &restore->reader.cursor, RESTORE_STEP_ROWS, &done);
     if (fault != LCP_GOOD) {
         uint32_t error = fault == LCP_ROW ? restore->rows.error : ERR_CHECKPOINT_DAMAGED;
         fail_here(restore, error, fault, restore->reader.offset);
@@ -155,8 +159,12 @@ void restore_file_step(struct restore *restore)
         restore->walking = true;
         continue_later(restore);
         return;
-    case LCP_READ_END: continue_later(restore); return;
-    case LCP_READ_MORE: buffer_used_up(restore); return;
+    case LCP_READ_END:
+        continue_later(restore);
+        return;
+    case LCP_READ_MORE:
+        buffer_used_up(restore);
+        return;
     case LCP_READ_FAULT:
         jam();
         fail_here(restore, ERR_CHECKPOINT_DAMAGED, restore->reader.fault, restore->reader.offset);
@@ -181,7 +189,8 @@ void restore_file_error(struct restore *restore, uint32_t ask, uint32_t error)
     if (ask == ASK_OPEN) {
         jam();
         bool missing = error == ERR_FILE_MISSING;
-        fail_here(restore, missing ? ERR_CHECKPOINT_DAMAGED : error, missing ? LCP_MISSING : LCP_GOOD, 0);
+        fail_here(restore, missing ? ERR_CHECKPOINT_DAMAGED : error,
+                  missing ? LCP_MISSING : LCP_GOOD, 0);
         restore_done(restore);
         return;
     }

@@ -26,7 +26,8 @@ static uint32_t row_put(struct restore_rows *rows, const struct lcp_item *item)
     return tup_restore_put(rows->tup, &req);
 }
 
-enum lcp_fault restore_rows_step(struct restore_rows *rows, struct lcp_cursor *cursor, uint32_t budget, bool *done)
+enum lcp_fault restore_rows_step(struct restore_rows *rows, struct lcp_cursor *cursor,
+                                 uint32_t budget, bool *done)
 {
     struct lcp_item item;
     enum lcp_fault fault;

@@ -5,9 +5,9 @@
 #include "blocks/dbtup/tup.h"
 
 /*
- * The newest file that has a page wins: the fragment's own marks of changed pages tell which pages have come already; they
- * are cleared at the end. Pages from `pages` on are not in the state; they stay marked, so that the next checkpoint writes
- * them, should they exist again by then.
+ * The newest file that has a page wins: the fragment's own marks of changed pages tell which pages
+ * have come already; they are cleared at the end. Pages from `pages` on are not in the state; they
+ * stay marked, so that the next checkpoint writes them, should they exist again by then.
  */
 struct restore_rows {
     struct tup *tup;
@@ -19,8 +19,10 @@ struct restore_rows {
     uint32_t error; /* Why a row could not be put; with LCP_ROW. */
 };
 
-/* Puts up to `budget` rows of the block that the reader has opened. *done: the block has been walked. */
-enum lcp_fault restore_rows_step(struct restore_rows *rows, struct lcp_cursor *cursor, uint32_t budget, bool *done);
+/* Puts up to `budget` rows of the block that the reader has opened. *done: the block has been
+ * walked. */
+enum lcp_fault restore_rows_step(struct restore_rows *rows, struct lcp_cursor *cursor,
+                                 uint32_t budget, bool *done);
 
 /* After the last file. */
 void restore_rows_end(struct restore_rows *rows);

@@ -15,8 +15,10 @@
 #define RESTORE_BUFFERS   2u
 
 /*
- * IDLE --RESTORE_FRAG_REQ--> CTL_OPENING <-> CTL_READING <-> CTL_CLOSING (both control files) --> REMOVING (the unusable one)
- *   --> { OPENING -> ROWS -> CLOSING } (newest data file first) --> IDLE      IDLE --RESTORE_END_REQ--> LISTING <-> SWEEPING --> IDLE
+ * IDLE --RESTORE_FRAG_REQ--> CTL_OPENING <-> CTL_READING <-> CTL_CLOSING (both control files) -->
+ * REMOVING (the unusable one)
+ *   --> { OPENING -> ROWS -> CLOSING } (newest data file first) --> IDLE      IDLE
+ * --RESTORE_END_REQ--> LISTING <-> SWEEPING --> IDLE
  */
 enum restore_state {
     RESTORE_IDLE = 0,
@@ -32,7 +34,17 @@ enum restore_state {
 };
 
 /* sender_data of requests to NDBFS. */
-enum restore_ask { ASK_CTL_OPEN = 1, ASK_CTL_READ, ASK_CTL_CLOSE, ASK_REMOVE, ASK_OPEN, ASK_CLOSE, ASK_LIST, ASK_SWEEP, ASK_READ = 16 };
+enum restore_ask {
+    ASK_CTL_OPEN = 1,
+    ASK_CTL_READ,
+    ASK_CTL_CLOSE,
+    ASK_REMOVE,
+    ASK_OPEN,
+    ASK_CLOSE,
+    ASK_LIST,
+    ASK_SWEEP,
+    ASK_READ = 16
+};
 
 enum restore_found { CTL_ABSENT = 0, CTL_UNREADABLE, CTL_FORMER, CTL_UNUSABLE, CTL_USABLE };
 
@@ -55,7 +67,7 @@ struct restore {
     struct lcp_ident ident;
     /* Control files. */
     uint32_t slot;
-    uint32_t file; /* NDBFS's handle. */
+    uint32_t file;     /* NDBFS's handle. */
     uint32_t found[2]; /* enum restore_found */
     struct lcp_ctl *ctl[2];
     struct restore_failure ctl_failure[2];
@@ -64,8 +76,8 @@ struct restore {
     /* Data files. */
     uint32_t file_next; /* Files still to be read: the newest of them is the next. */
     uint64_t size;
-    uint64_t asked;     /* Bytes of the file that have been asked for. */
-    uint64_t eaten;     /* And used up. */
+    uint64_t asked; /* Bytes of the file that have been asked for. */
+    uint64_t eaten; /* And used up. */
     uint8_t *buffer[RESTORE_BUFFERS];
     uint32_t filled[RESTORE_BUFFERS]; /* Bytes; 0 = being read, or free. */
     bool reading[RESTORE_BUFFERS];
@@ -96,7 +108,8 @@ static inline struct restore *restore_of(struct block *block)
 /* restore.c */
 void restore_frag_look_up(struct restore *restore); /* Pointers live no longer than a handler. */
 void restore_done(struct restore *restore); /* CONF, or REF when restore->failure says so. */
-void restore_fail(struct restore *restore, const char *name, uint32_t error, enum lcp_fault fault, uint64_t offset);
+void restore_fail(struct restore *restore, const char *name, uint32_t error, enum lcp_fault fault,
+                  uint64_t offset);
 
 /* restore_ctl.c */
 void restore_ctl_begin(struct restore *restore);

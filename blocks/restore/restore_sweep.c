@@ -1,4 +1,5 @@
-/* restore_sweep.c -- after all fragments have been restored: removes files that a crash has left over. */
+/* restore_sweep.c -- after all fragments have been restored: removes files that a crash has left
+ * over. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/restore/restore_state.h"
 #include "signals/lqhkey.h"
@@ -6,7 +7,8 @@
 void restore_sweep_begin(struct restore *restore)
 {
     restore->state = RESTORE_LISTING;
-    fs_list(&restore->block, ASK_LIST, LCP_DIRECTORY, restore->last[0] == '\0' ? NULL : restore->last);
+    fs_list(&restore->block, ASK_LIST, LCP_DIRECTORY,
+            restore->last[0] == '\0' ? NULL : restore->last);
 }
 
 /* Files of this LDM's fragments that belong to no state. Names that are not ours are left alone. */
@@ -18,7 +20,9 @@ static bool is_left_over(struct restore *restore, const char *name)
     bool is_ctl;
     uint32_t instances = block_instances(&restore->block, BLOCK_DBLQH);
     if (!lcp_name_parse(name, &table_id, &fragment_id, &seq, &is_ctl)) return false;
-    if ((fragment_instance_key(fragment_id) - 1u) % instances + 1u != ref_instance(restore->block.ref)) return false;
+    if ((fragment_instance_key(fragment_id) - 1u) % instances + 1u !=
+        ref_instance(restore->block.ref))
+        return false;
     return !backup_knows_file(restore->backup, table_id, fragment_id, seq, is_ctl);
 }
 

@@ -227,9 +227,10 @@ NDB_MGM_EXPORT int ndb_mgm_restart(ndb_mgm_handle_t *handle, const uint32_t *nod
                                    uint32_t flags, int *disconnect);
 /* Stops all data nodes and then the management servers. The number of nodes, or -1. */
 NDB_MGM_EXPORT int ndb_mgm_shutdown(ndb_mgm_handle_t *handle);
-/* For a data node's angel: the process of node `node_id` has ended by a failure. `action`: 1 restarting, 2 no start,
- * 4 initial; the operating system's signal or 0; the exit code; the start phase, 255 when it was started; the exit
- * code's text. Goes to the cluster log and to listeners. */
+/* For a data node's angel: the process of node `node_id` has ended by a failure. `action`: 1
+ * restarting, 2 no start, 4 initial; the operating system's signal or 0; the exit code; the start
+ * phase, 255 when it was started; the exit code's text. Goes to the cluster log and to listeners.
+ */
 NDB_MGM_EXPORT int ndb_mgm_report_stop(ndb_mgm_handle_t *handle, uint32_t node_id, uint32_t action,
                                        uint32_t signal_number, uint32_t exit_code,
                                        uint32_t start_phase, const char *text);

@@ -4,18 +4,20 @@
  * Link with -lndbclient (pkg-config ndbclient). Conventions of the whole interface:
  *
  * Results   int functions return 0, or -1 with an error to be read from the object (ndb_error(),
- *           ndb_transaction_error(), ...); pointer functions return NULL instead of -1. Nothing here aborts the
- *           program: a wrong argument is an error 4xxx like any other. NULL objects are accepted by all *_free,
+ *           ndb_transaction_error(), ...); pointer functions return NULL instead of -1. Nothing
+ * here aborts the program: a wrong argument is an error 4xxx like any other. NULL objects are
+ * accepted by all *_free,
  *           *_close and *_release functions.
- * Time      every call that waits takes timeout_ms: 0 = the connection's default (10 s unless set otherwise),
- *           NDB_NO_TIMEOUT = for ever. When it expires the call fails with 4012; whether a commit happened is then
- *           unknown (status NDB_STATUS_UNKNOWN), anything else has not happened.
- * Threads   "any thread": may be called at any time from any thread. "own thread": the object and everything made
- *           from it must be used by one thread at a time. A connection is for all threads; an ndb_t, its
- *           transactions, operations and scans belong to one thread; tables and records are shared freely.
- * Memory    objects belong to the library until their close function. Rows belong to the application; a row given to
- *           a write is copied when the operation is defined, a row given to a read is filled when it is executed.
- * Values    stand in rows in their stored form, see NDB_FIELD below.
+ * Time      every call that waits takes timeout_ms: 0 = the connection's default (10 s unless set
+ * otherwise), NDB_NO_TIMEOUT = for ever. When it expires the call fails with 4012; whether a commit
+ * happened is then unknown (status NDB_STATUS_UNKNOWN), anything else has not happened. Threads
+ * "any thread": may be called at any time from any thread. "own thread": the object and everything
+ * made from it must be used by one thread at a time. A connection is for all threads; an ndb_t, its
+ *           transactions, operations and scans belong to one thread; tables and records are shared
+ * freely. Memory    objects belong to the library until their close function. Rows belong to the
+ * application; a row given to a write is copied when the operation is defined, a row given to a
+ * read is filled when it is executed. Values    stand in rows in their stored form, see NDB_FIELD
+ * below.
  */
 #pragma once
 
@@ -32,7 +34,7 @@ extern "C" {
 #define NDB_CLIENT_VERSION_MAJOR 1
 #define NDB_CLIENT_VERSION_MINOR 0
 #define NDB_CLIENT_VERSION_PATCH 0
-#define NDB_CLIENT_VERSION                                                                                             \
+#define NDB_CLIENT_VERSION                                                                         \
     ((NDB_CLIENT_VERSION_MAJOR << 16) | (NDB_CLIENT_VERSION_MINOR << 8) | NDB_CLIENT_VERSION_PATCH)
 #define NDB_CLIENT_VERSION_STRING "1.0.0"
 
@@ -50,11 +52,14 @@ struct ndb_transaction;
 struct ndb_operation;
 struct ndb_scan;
 
-/* ---- Errors -------------------------------------------------------------------------------------------------- */
+/* ---- Errors
+ * --------------------------------------------------------------------------------------------------
+ */
 
 enum ndb_error_status {
     NDB_STATUS_SUCCESS = 0,
-    NDB_STATUS_TEMPORARY = 1, /* Nothing has happened; the same transaction may succeed when it is tried again. */
+    NDB_STATUS_TEMPORARY =
+        1, /* Nothing has happened; the same transaction may succeed when it is tried again. */
     NDB_STATUS_PERMANENT = 2, /* Nothing has happened, and trying again will not help. */
     NDB_STATUS_UNKNOWN = 3    /* The transaction may have been committed or not. */
 };
@@ -62,7 +67,7 @@ enum ndb_error_status {
 enum ndb_error_class {
     NDB_CLASS_NONE = 0,
     NDB_CLASS_APPLICATION = 1,
-    NDB_CLASS_NO_DATA = 2, /* 626: no such row. */
+    NDB_CLASS_NO_DATA = 2,    /* 626: no such row. */
     NDB_CLASS_CONSTRAINT = 3, /* 630: the row exists already, ... */
     NDB_CLASS_SCHEMA = 4,
     NDB_CLASS_USER = 5,
@@ -87,42 +92,48 @@ typedef struct ndb_error {
     enum ndb_error_class classification;
     const char *class_name; /* "Temporary Resource error"; a constant. */
     const char *text;       /* One sentence; a constant. */
-    const char *detail;     /* "" or what exactly, valid as long as the object it came from is not used again. */
+    const char *detail; /* "" or what exactly, valid as long as the object it came from is not used
+                           again. */
 } ndb_error_t;
 
 /* Fills `error` for a number. Any thread. */
 NDB_API void ndb_error_lookup(int32_t code, ndb_error_t *error);
 
-/* ---- Connection ---------------------------------------------------------------------------------------------- */
+/* ---- Connection
+ * ---------------------------------------------------------------------------------------------- */
 
 struct ndb_connection_options {
     const char *name;            /* Shown by the cluster; NULL = "ndbclient". */
     uint32_t node_id;            /* Ask for this node id; 0 = any free one. */
     uint32_t default_timeout_ms; /* For calls with timeout 0; 0 = 10000. */
     uint32_t spin_us;            /* Longest wait without sleep; 0 = 50, UINT32_MAX = never spin. */
-    uint32_t flush_bytes;        /* Asynchronous requests are sent when so many bytes wait; 0 = 32768. */
-    uint32_t buffer_bytes;       /* Requests not yet sent, per data node: more is error 4022; 0 = 8 MB. */
-    bool no_reconnect;           /* Do not come back by itself after all links were lost. */
+    uint32_t flush_bytes;  /* Asynchronous requests are sent when so many bytes wait; 0 = 32768. */
+    uint32_t buffer_bytes; /* Requests not yet sent, per data node: more is error 4022; 0 = 8 MB. */
+    bool no_reconnect;     /* Do not come back by itself after all links were lost. */
 };
 
 /*
- * Makes a connection object; no input or output yet. connect_string: "host[:port][,host[:port]...][,nodeid=N]" of
- * the management servers; NULL = the environment's NDB_CONNECTSTRING, else localhost:1186. options NULL = defaults.
- * NULL only when memory is out; a malformed string is reported by ndb_connection_connect. Any thread.
+ * Makes a connection object; no input or output yet. connect_string:
+ * "host[:port][,host[:port]...][,nodeid=N]" of the management servers; NULL = the environment's
+ * NDB_CONNECTSTRING, else localhost:1186. options NULL = defaults. NULL only when memory is out; a
+ * malformed string is reported by ndb_connection_connect. Any thread.
  */
-NDB_API struct ndb_cluster_connection *ndb_connection_create(const char *connect_string,
-                                                             const struct ndb_connection_options *options);
+NDB_API struct ndb_cluster_connection *ndb_connection_create(
+    const char *connect_string, const struct ndb_connection_options *options);
 
-/* Gets node id and configuration from a management server and starts connecting to the data nodes. Tries until the
-   time is up. Errors: 4269 no management server, 4118 malformed connect string, 1701 .. 1705 node id refused. */
+/* Gets node id and configuration from a management server and starts connecting to the data nodes.
+   Tries until the time is up. Errors: 4269 no management server, 4118 malformed connect string,
+   1701 .. 1705 node id refused. */
 NDB_API int ndb_connection_connect(struct ndb_cluster_connection *connection, uint32_t timeout_ms);
 
-/* Waits until data nodes accept transactions. Returns the number of configured data nodes that are not yet started:
-   0 = all are ready, > 0 = time is up but some are, -1 = none (error 4009). Any thread. */
-NDB_API int ndb_connection_wait_until_ready(struct ndb_cluster_connection *connection, uint32_t timeout_ms);
+/* Waits until data nodes accept transactions. Returns the number of configured data nodes that are
+   not yet started: 0 = all are ready, > 0 = time is up but some are, -1 = none (error 4009). Any
+   thread. */
+NDB_API int ndb_connection_wait_until_ready(struct ndb_cluster_connection *connection,
+                                            uint32_t timeout_ms);
 
-/* Closes all links and frees the connection. Every ndb_t must be closed before; those that are not are closed here.
-   Tables and records may be released later. */
+/* Closes all links and frees the connection. Every ndb_t must be closed before; those that are not
+   are closed here. Tables and records may be released later. */
 NDB_API void ndb_connection_free(struct ndb_cluster_connection *connection);
 
 /* Copies the last error of a connection call made by any thread. */
@@ -134,26 +145,30 @@ NDB_API uint32_t ndb_connection_node_id(const struct ndb_cluster_connection *con
 NDB_API uint32_t ndb_connection_data_nodes(const struct ndb_cluster_connection *connection);
 NDB_API uint32_t ndb_connection_ready_nodes(const struct ndb_cluster_connection *connection);
 /* The ready data node with the next higher id, 0 = no more; start with 0. Any thread. */
-NDB_API uint32_t ndb_connection_next_ready_node(const struct ndb_cluster_connection *connection, uint32_t node_id);
+NDB_API uint32_t ndb_connection_next_ready_node(const struct ndb_cluster_connection *connection,
+                                                uint32_t node_id);
 
 struct ndb_statistics {
     uint64_t transactions_started, transactions_committed, transactions_aborted;
-    uint64_t transactions_unknown; /* Outcome not known. */
+    uint64_t transactions_unknown;      /* Outcome not known. */
     uint64_t key_operations, rows_read; /* Rows by key and by scan. */
     uint64_t scans, scan_batches;
     uint64_t dictionary_requests;
-    uint64_t retries;             /* By ndb_run_transaction and transparent ones. */
+    uint64_t retries; /* By ndb_run_transaction and transparent ones. */
     uint64_t timeouts;
-    uint64_t late_answers;        /* Dropped: late, foreign or forged. */
+    uint64_t late_answers; /* Dropped: late, foreign or forged. */
     uint64_t bytes_sent, bytes_received, sends, polls;
-    uint64_t waits, wait_ns;      /* Blocking calls that waited, and how long in all. */
+    uint64_t waits, wait_ns; /* Blocking calls that waited, and how long in all. */
 };
 /* Sum over all ndb_t of the connection, closed ones too. Any thread. */
-NDB_API void ndb_connection_statistics(struct ndb_cluster_connection *connection, struct ndb_statistics *statistics);
+NDB_API void ndb_connection_statistics(struct ndb_cluster_connection *connection,
+                                       struct ndb_statistics *statistics);
 
-/* ---- ndb_t: one thread's access -------------------------------------------------------------------------------- */
+/* ---- ndb_t: one thread's access
+ * -------------------------------------------------------------------------------- */
 
-/* database is put before table names without one; NULL = "test". At most 4711 per connection (4105). Any thread. */
+/* database is put before table names without one; NULL = "test". At most 4711 per connection
+ * (4105). Any thread. */
 NDB_API ndb_t *ndb_open(struct ndb_cluster_connection *connection, const char *database);
 /* Rolls back and closes what is still open. Own thread. */
 NDB_API void ndb_close(ndb_t *ndb);
@@ -162,27 +177,53 @@ NDB_API const ndb_error_t *ndb_error(const ndb_t *ndb);
 /* This ndb_t only. Own thread. */
 NDB_API void ndb_statistics(const ndb_t *ndb, struct ndb_statistics *statistics);
 
-/* ---- Dictionary ------------------------------------------------------------------------------------------------ */
+/* ---- Dictionary
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* Numbers are those of the dictionary. */
 enum ndb_column_type {
-    NDB_TINYINT = 1, NDB_TINYUNSIGNED = 2, NDB_SMALLINT = 3, NDB_SMALLUNSIGNED = 4, NDB_MEDIUMINT = 5,
-    NDB_MEDIUMUNSIGNED = 6, NDB_INT = 7, NDB_UNSIGNED = 8, NDB_BIGINT = 9, NDB_BIGUNSIGNED = 10, NDB_FLOAT = 11,
-    NDB_DOUBLE = 12, NDB_CHAR = 14, NDB_VARCHAR = 15, NDB_BINARY = 16, NDB_VARBINARY = 17, NDB_DATETIME = 18,
-    NDB_DATE = 19, NDB_BIT = 22, NDB_LONGVARCHAR = 23, NDB_LONGVARBINARY = 24, NDB_TIME = 25, NDB_YEAR = 26,
-    NDB_TIMESTAMP = 27, NDB_DECIMAL = 29, NDB_DECIMALUNSIGNED = 30, NDB_TIME2 = 31, NDB_DATETIME2 = 32,
+    NDB_TINYINT = 1,
+    NDB_TINYUNSIGNED = 2,
+    NDB_SMALLINT = 3,
+    NDB_SMALLUNSIGNED = 4,
+    NDB_MEDIUMINT = 5,
+    NDB_MEDIUMUNSIGNED = 6,
+    NDB_INT = 7,
+    NDB_UNSIGNED = 8,
+    NDB_BIGINT = 9,
+    NDB_BIGUNSIGNED = 10,
+    NDB_FLOAT = 11,
+    NDB_DOUBLE = 12,
+    NDB_CHAR = 14,
+    NDB_VARCHAR = 15,
+    NDB_BINARY = 16,
+    NDB_VARBINARY = 17,
+    NDB_DATETIME = 18,
+    NDB_DATE = 19,
+    NDB_BIT = 22,
+    NDB_LONGVARCHAR = 23,
+    NDB_LONGVARBINARY = 24,
+    NDB_TIME = 25,
+    NDB_YEAR = 26,
+    NDB_TIMESTAMP = 27,
+    NDB_DECIMAL = 29,
+    NDB_DECIMALUNSIGNED = 30,
+    NDB_TIME2 = 31,
+    NDB_DATETIME2 = 32,
     NDB_TIMESTAMP2 = 33
 };
 
 struct ndb_column_info {
-    const char *name;          /* Lives as long as the table object. */
+    const char *name; /* Lives as long as the table object. */
     uint32_t id;
     enum ndb_column_type type;
-    const char *collation;     /* "utf8mb4_bin", ...; "" when the type has none. */
-    uint32_t length;           /* Char and binary types: bytes; bit: bits; others 1. */
-    uint32_t precision, scale; /* Decimals; precision of time2, datetime2, timestamp2: fraction digits. */
-    uint32_t prefix_bytes;     /* 0 fixed size; 1 or 2 length bytes before the content. */
-    uint32_t size;             /* Bytes of the longest stored value, prefix included. */
+    const char *collation; /* "utf8mb4_bin", ...; "" when the type has none. */
+    uint32_t length;       /* Char and binary types: bytes; bit: bits; others 1. */
+    uint32_t precision,
+        scale; /* Decimals; precision of time2, datetime2, timestamp2: fraction digits. */
+    uint32_t prefix_bytes; /* 0 fixed size; 1 or 2 length bytes before the content. */
+    uint32_t size;         /* Bytes of the longest stored value, prefix included. */
     bool nullable, primary_key, partition_key;
     const void *default_value; /* Stored form, or NULL. */
     uint32_t default_size;
@@ -200,8 +241,8 @@ struct ndb_table_info {
 };
 
 /*
- * The table by name: "table", "database/table" or "database/def/table". From the connection's cache, or from the
- * cluster. Release each one. Errors: 723 no such table. Own thread of `ndb`.
+ * The table by name: "table", "database/table" or "database/def/table". From the connection's
+ * cache, or from the cluster. Release each one. Errors: 723 no such table. Own thread of `ndb`.
  */
 NDB_API struct ndb_table *ndb_table_open(ndb_t *ndb, const char *name, uint32_t timeout_ms);
 /* Any thread. Records keep their table alive by themselves. */
@@ -213,11 +254,14 @@ struct ndb_sql_error {
     uint32_t line, column; /* From 1; 0 = no position. */
     char message[256];
 };
-/* Executes one CREATE TABLE statement. A table name without database gets the ndb_t's. `where` may be NULL; else it
-   tells what is wrong with the statement. Errors: 721 exists already, 4xxx wrong definition. Own thread. */
-NDB_API int ndb_table_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where, uint32_t timeout_ms);
-/* Where the first statement of `sql` ends: behind its semicolon (quotes and comments are seen), or at the end of the text.
-   NULL when only blanks and comments are left. For programs that read files of statements. Any thread. */
+/* Executes one CREATE TABLE statement. A table name without database gets the ndb_t's. `where` may
+   be NULL; else it tells what is wrong with the statement. Errors: 721 exists already, 4xxx wrong
+   definition. Own thread. */
+NDB_API int ndb_table_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where,
+                             uint32_t timeout_ms);
+/* Where the first statement of `sql` ends: behind its semicolon (quotes and comments are seen), or
+   at the end of the text. NULL when only blanks and comments are left. For programs that read files
+   of statements. Any thread. */
 NDB_API const char *ndb_sql_statement_end(const char *sql);
 /* Drops the table with its rows. Own thread. */
 NDB_API int ndb_table_drop(ndb_t *ndb, const char *name, uint32_t timeout_ms);
@@ -228,270 +272,350 @@ struct ndb_table_entry {
     char name[132]; /* "database/def/table" */
 };
 /* All tables in id order; *entries is one block for ndb_list_free. Own thread. */
-NDB_API int ndb_table_list(ndb_t *ndb, struct ndb_table_entry **entries, uint32_t *count, uint32_t timeout_ms);
+NDB_API int ndb_table_list(ndb_t *ndb, struct ndb_table_entry **entries, uint32_t *count,
+                           uint32_t timeout_ms);
 NDB_API void ndb_list_free(struct ndb_table_entry *entries);
 
 /* Any thread. */
 NDB_API void ndb_table_describe(const struct ndb_table *table, struct ndb_table_info *info);
 /* -1 when there is no such column. Any thread. */
-NDB_API int ndb_table_column(const struct ndb_table *table, uint32_t id, struct ndb_column_info *info);
+NDB_API int ndb_table_column(const struct ndb_table *table, uint32_t id,
+                             struct ndb_column_info *info);
 /* The column's id by name (ASCII case ignored), or -1. Any thread. */
 NDB_API int ndb_table_find_column(const struct ndb_table *table, const char *name);
-/* The node that stores replica number `replica` (0 = primary when it was read) of a fragment; 0 = none. Any thread. */
-NDB_API uint32_t ndb_table_fragment_node(const struct ndb_table *table, uint32_t fragment, uint32_t replica);
+/* The node that stores replica number `replica` (0 = primary when it was read) of a fragment; 0 =
+ * none. Any thread. */
+NDB_API uint32_t ndb_table_fragment_node(const struct ndb_table *table, uint32_t fragment,
+                                         uint32_t replica);
 /* "Varchar(20;utf8mb4_bin)". Returns the length without NUL. Any thread. */
-NDB_API uint32_t ndb_column_type_text(const struct ndb_table *table, uint32_t id, char *text, uint32_t size);
+NDB_API uint32_t ndb_column_type_text(const struct ndb_table *table, uint32_t id, char *text,
+                                      uint32_t size);
 
 enum ndb_print_flags {
     NDB_PRINT_QUOTE = 1, /* Character and binary values between double quotes. */
     NDB_PRINT_HEX = 2    /* Binary values always as 0x... */
 };
-/* A stored value as text and a NUL. Returns the length, or -1: buffer too small (4278) or malformed. Any thread. */
-NDB_API int ndb_value_print(const struct ndb_table *table, uint32_t column, const void *value, uint32_t value_size,
-                            uint32_t flags, char *text, uint32_t text_size);
+/* A stored value as text and a NUL. Returns the length, or -1: buffer too small (4278) or
+ * malformed. Any thread. */
+NDB_API int ndb_value_print(const struct ndb_table *table, uint32_t column, const void *value,
+                            uint32_t value_size, uint32_t flags, char *text, uint32_t text_size);
 /* Buffer that is always large enough for ndb_value_print of this column. Any thread. */
 NDB_API uint32_t ndb_value_print_size(const struct ndb_table *table, uint32_t column);
-/* Text to a stored value; *size is set. Returns 0 or the error's number (4216, 4313, 4314, 4279, 4278). Any thread. */
-NDB_API int ndb_value_parse(const struct ndb_table *table, uint32_t column, const char *text, uint32_t text_size,
-                            void *value, uint32_t value_capacity, uint32_t *size);
+/* Text to a stored value; *size is set. Returns 0 or the error's number (4216, 4313, 4314, 4279,
+ * 4278). Any thread. */
+NDB_API int ndb_value_parse(const struct ndb_table *table, uint32_t column, const char *text,
+                            uint32_t text_size, void *value, uint32_t value_capacity,
+                            uint32_t *size);
 /* Is this a value of the column? 0 or the error's number. Any thread. */
-NDB_API int ndb_value_check(const struct ndb_table *table, uint32_t column, const void *value, uint32_t size);
+NDB_API int ndb_value_check(const struct ndb_table *table, uint32_t column, const void *value,
+                            uint32_t size);
 
-/* ---- Records: where columns stand in the application's rows ---------------------------------------------------- */
+/* ---- Records: where columns stand in the application's rows
+ * ---------------------------------------------------- */
 
 /*
  * A row is any struct. A member holds the stored form of its column:
  *   integers, float, double    the C type of that size (little endian); medium integers are 3 bytes
- *   char(n), binary(n)         char[n], padded with blanks / zero bytes; decimals, dates, bits: uint8_t[size]
- *   varchar, varbinary         1 length byte (2 bytes little endian for the long ones), then the content; the member
- *                              has room for prefix + length bytes (struct { uint8_t length; char data[20]; })
- * With NDB_FIELD_CSTRING a char, varchar or binary column stands in a char[] member as a NUL-terminated string
- * instead: the library adds and removes prefix or padding; member_size bounds it (4216 when a value does not fit).
+ *   char(n), binary(n)         char[n], padded with blanks / zero bytes; decimals, dates, bits:
+ * uint8_t[size] varchar, varbinary         1 length byte (2 bytes little endian for the long ones),
+ * then the content; the member has room for prefix + length bytes (struct { uint8_t length; char
+ * data[20]; }) With NDB_FIELD_CSTRING a char, varchar or binary column stands in a char[] member as
+ * a NUL-terminated string instead: the library adds and removes prefix or padding; member_size
+ * bounds it (4216 when a value does not fit).
  */
-#define NDB_NOT_NULLABLE UINT32_MAX
+#define NDB_NOT_NULLABLE  UINT32_MAX
 #define NDB_FIELD_CSTRING 1u
 
 struct ndb_field {
-    const char *column;      /* Name; NULL: column_id. */
+    const char *column; /* Name; NULL: column_id. */
     uint32_t column_id;
-    uint32_t offset;         /* Of the member in the row. */
-    uint32_t size;           /* Of the member; 0 = the column's (cannot be 0 with NDB_FIELD_CSTRING). */
-    uint32_t null_offset;    /* Byte that holds the null bit, NDB_NOT_NULLABLE = no null bit. A nullable column without
-                                one cannot be NULL in this row: reading a NULL is error 4203. */
-    uint32_t null_bit;       /* 0..7; the bit is set when the value is NULL. */
-    uint32_t flags;          /* NDB_FIELD_CSTRING */
+    uint32_t offset; /* Of the member in the row. */
+    uint32_t size;   /* Of the member; 0 = the column's (cannot be 0 with NDB_FIELD_CSTRING). */
+    uint32_t null_offset; /* Byte that holds the null bit, NDB_NOT_NULLABLE = no null bit. A
+                             nullable column without one cannot be NULL in this row: reading a NULL
+                             is error 4203. */
+    uint32_t null_bit;    /* 0..7; the bit is set when the value is NULL. */
+    uint32_t flags;       /* NDB_FIELD_CSTRING */
 };
 
 /* A column and the member that holds it. */
-#define NDB_FIELD(type, member, column_name)                                                                           \
-    {.column = (column_name), .offset = (uint32_t)offsetof(type, member),                                              \
-     .size = (uint32_t)sizeof(((type *)0)->member), .null_offset = NDB_NOT_NULLABLE}
-/* The same for a nullable column: its null bit is bit `bit` of byte array or integer member `null_member`. */
-#define NDB_FIELD_NULL(type, member, column_name, null_member, bit)                                                    \
-    {.column = (column_name), .offset = (uint32_t)offsetof(type, member),                                              \
-     .size = (uint32_t)sizeof(((type *)0)->member),                                                                    \
-     .null_offset = (uint32_t)offsetof(type, null_member) + (bit) / 8u, .null_bit = (bit) % 8u}
-#define NDB_FIELD_STRING(type, member, column_name)                                                                    \
-    {.column = (column_name), .offset = (uint32_t)offsetof(type, member),                                              \
-     .size = (uint32_t)sizeof(((type *)0)->member), .null_offset = NDB_NOT_NULLABLE, .flags = NDB_FIELD_CSTRING}
+#define NDB_FIELD(type, member, column_name)                                                       \
+    {                                                                                              \
+        .column = (column_name), .offset = (uint32_t)offsetof(type, member),                       \
+        .size = (uint32_t)sizeof(((type *)0)->member), .null_offset = NDB_NOT_NULLABLE             \
+    }
+/* The same for a nullable column: its null bit is bit `bit` of byte array or integer member
+ * `null_member`. */
+#define NDB_FIELD_NULL(type, member, column_name, null_member, bit)                                \
+    {                                                                                              \
+        .column = (column_name), .offset = (uint32_t)offsetof(type, member),                       \
+        .size = (uint32_t)sizeof(((type *)0)->member),                                             \
+        .null_offset = (uint32_t)offsetof(type, null_member) + (bit) / 8u, .null_bit = (bit) % 8u  \
+    }
+#define NDB_FIELD_STRING(type, member, column_name)                                                \
+    {                                                                                              \
+        .column = (column_name), .offset = (uint32_t)offsetof(type, member),                       \
+        .size = (uint32_t)sizeof(((type *)0)->member), .null_offset = NDB_NOT_NULLABLE,            \
+        .flags = NDB_FIELD_CSTRING                                                                 \
+    }
 
 /*
- * Compiles a mapping. `row_size` = sizeof the row. Errors (in ndb_error(ndb)): 4004 no such column, 4289 column given
- * twice, 4209 member too small, 4291 outside the row. Own thread of `ndb`; the record itself is for any thread.
+ * Compiles a mapping. `row_size` = sizeof the row. Errors (in ndb_error(ndb)): 4004 no such column,
+ * 4289 column given twice, 4209 member too small, 4291 outside the row. Own thread of `ndb`; the
+ * record itself is for any thread.
  */
-NDB_API struct ndb_record *ndb_record_create(ndb_t *ndb, struct ndb_table *table, const struct ndb_field *fields,
-                                             uint32_t count, uint32_t row_size);
-/* A record of all columns with offsets chosen by the library: see ndb_record_row_size, ndb_record_field. */
+NDB_API struct ndb_record *ndb_record_create(ndb_t *ndb, struct ndb_table *table,
+                                             const struct ndb_field *fields, uint32_t count,
+                                             uint32_t row_size);
+/* A record of all columns with offsets chosen by the library: see ndb_record_row_size,
+ * ndb_record_field. */
 NDB_API struct ndb_record *ndb_record_create_default(ndb_t *ndb, struct ndb_table *table);
 /* Any thread, when no operation uses it any more. */
 NDB_API void ndb_record_release(struct ndb_record *record);
 /* Any thread. */
 NDB_API uint32_t ndb_record_row_size(const struct ndb_record *record);
 /* -1 when the record does not have the column. Any thread. */
-NDB_API int ndb_record_field(const struct ndb_record *record, uint32_t column, struct ndb_field *field);
-/* Puts a stored value (or NULL: value NULL) into a row / text through ndb_value_parse. 0 or the error's number. */
-NDB_API int ndb_row_set(const struct ndb_record *record, void *row, uint32_t column, const void *value, uint32_t size);
-NDB_API int ndb_row_parse(const struct ndb_record *record, void *row, uint32_t column, const char *text,
-                          uint32_t text_size);
-/* The stored value in a row; *value NULL when it is NULL. 0 or the error's number. Not for NDB_FIELD_CSTRING. */
-NDB_API int ndb_row_get(const struct ndb_record *record, const void *row, uint32_t column, const void **value,
-                        uint32_t *size);
+NDB_API int ndb_record_field(const struct ndb_record *record, uint32_t column,
+                             struct ndb_field *field);
+/* Puts a stored value (or NULL: value NULL) into a row / text through ndb_value_parse. 0 or the
+ * error's number. */
+NDB_API int ndb_row_set(const struct ndb_record *record, void *row, uint32_t column,
+                        const void *value, uint32_t size);
+NDB_API int ndb_row_parse(const struct ndb_record *record, void *row, uint32_t column,
+                          const char *text, uint32_t text_size);
+/* The stored value in a row; *value NULL when it is NULL. 0 or the error's number. Not for
+ * NDB_FIELD_CSTRING. */
+NDB_API int ndb_row_get(const struct ndb_record *record, const void *row, uint32_t column,
+                        const void **value, uint32_t *size);
 
-/* ---- Transactions ---------------------------------------------------------------------------------------------- */
+/* ---- Transactions
+ * ---------------------------------------------------------------------------------------------- */
 
 enum ndb_lock_mode {
     NDB_LOCK_SHARED = 0,
     NDB_LOCK_EXCLUSIVE = 1,
-    NDB_COMMITTED_READ = 2 /* No lock; sees the newest committed row, and not what this transaction has changed. */
+    NDB_COMMITTED_READ =
+        2 /* No lock; sees the newest committed row, and not what this transaction has changed. */
 };
 
-/* NDB_COMMIT: answered when all replicas have the commit in memory. NDB_COMMIT_DURABLE: when it is on their disks too, so that it
-   survives the loss of the whole cluster; commits that wait at the same time share the writes. */
-enum ndb_execute_type { NDB_NO_COMMIT = 1, NDB_COMMIT = 2, NDB_ROLLBACK = 3, NDB_COMMIT_DURABLE = 4 };
+/* NDB_COMMIT: answered when all replicas have the commit in memory. NDB_COMMIT_DURABLE: when it is
+   on their disks too, so that it survives the loss of the whole cluster; commits that wait at the
+   same time share the writes. */
+enum ndb_execute_type {
+    NDB_NO_COMMIT = 1,
+    NDB_COMMIT = 2,
+    NDB_ROLLBACK = 3,
+    NDB_COMMIT_DURABLE = 4
+};
 
 enum ndb_operation_flags {
-    NDB_OP_IGNORE_ERROR = 1,   /* A refused operation leaves the transaction alive. The default of reads. */
-    NDB_OP_ABORT_ON_ERROR = 2, /* A refused operation aborts the transaction. The default of all others. */
-    NDB_OP_NOWAIT = 4          /* A locked row is error 635 at once. */
+    NDB_OP_IGNORE_ERROR =
+        1, /* A refused operation leaves the transaction alive. The default of reads. */
+    NDB_OP_ABORT_ON_ERROR =
+        2,            /* A refused operation aborts the transaction. The default of all others. */
+    NDB_OP_NOWAIT = 4 /* A locked row is error 635 at once. */
 };
 
 struct ndb_operation_options {
     enum ndb_lock_mode lock; /* Reads only. Options NULL = NDB_COMMITTED_READ. */
     uint32_t flags;          /* enum ndb_operation_flags */
-    const uint8_t *mask;     /* Columns wanted or set: bit (id % 8) of byte (id / 8). NULL = all of the record. Key
-                                columns are always part of a write's key. */
+    const uint8_t *mask; /* Columns wanted or set: bit (id % 8) of byte (id / 8). NULL = all of the
+                            record. Key columns are always part of a write's key. */
 };
 
-/* Begins a transaction; nothing is sent. Its node is chosen by the key of its first operation. Own thread. */
+/* Begins a transaction; nothing is sent. Its node is chosen by the key of its first operation. Own
+ * thread. */
 NDB_API struct ndb_transaction *ndb_transaction_start(ndb_t *ndb);
-/* Rolls back what is not committed (without waiting for it) and frees the transaction and its operations. */
+/* Rolls back what is not committed (without waiting for it) and frees the transaction and its
+ * operations. */
 NDB_API void ndb_transaction_close(struct ndb_transaction *transaction);
 
 /*
- * Define one operation; it is sent by the next execute. The key is taken from key_row by key_record, which has all
- * primary key columns. Reads fill `row` by `record` (may be NULL: only lock the row); with the same record and row for
- * both, the key members are the key. Writes take all columns of record (but see mask). Result: the operation, which
- * lives until the transaction is closed, or NULL with the error in ndb_transaction_error(). Own thread.
+ * Define one operation; it is sent by the next execute. The key is taken from key_row by
+ * key_record, which has all primary key columns. Reads fill `row` by `record` (may be NULL: only
+ * lock the row); with the same record and row for both, the key members are the key. Writes take
+ * all columns of record (but see mask). Result: the operation, which lives until the transaction is
+ * closed, or NULL with the error in ndb_transaction_error(). Own thread.
  */
-NDB_API struct ndb_operation *ndb_read(struct ndb_transaction *transaction, const struct ndb_record *key_record,
-                                       const void *key_row, const struct ndb_record *record, void *row,
+NDB_API struct ndb_operation *ndb_read(struct ndb_transaction *transaction,
+                                       const struct ndb_record *key_record, const void *key_row,
+                                       const struct ndb_record *record, void *row,
                                        const struct ndb_operation_options *options);
-/* Columns that are not in the record get their default or NULL (4106 if neither exists). 630: row exists. */
-NDB_API struct ndb_operation *ndb_insert(struct ndb_transaction *transaction, const struct ndb_record *record,
-                                         const void *row, const struct ndb_operation_options *options);
+/* Columns that are not in the record get their default or NULL (4106 if neither exists). 630: row
+ * exists. */
+NDB_API struct ndb_operation *ndb_insert(struct ndb_transaction *transaction,
+                                         const struct ndb_record *record, const void *row,
+                                         const struct ndb_operation_options *options);
 /* 626: no such row. */
-NDB_API struct ndb_operation *ndb_update(struct ndb_transaction *transaction, const struct ndb_record *key_record,
-                                         const void *key_row, const struct ndb_record *record, const void *row,
+NDB_API struct ndb_operation *ndb_update(struct ndb_transaction *transaction,
+                                         const struct ndb_record *key_record, const void *key_row,
+                                         const struct ndb_record *record, const void *row,
                                          const struct ndb_operation_options *options);
 /* Inserts the row, or updates the given columns if it exists. */
-NDB_API struct ndb_operation *ndb_write(struct ndb_transaction *transaction, const struct ndb_record *record,
-                                        const void *row, const struct ndb_operation_options *options);
+NDB_API struct ndb_operation *ndb_write(struct ndb_transaction *transaction,
+                                        const struct ndb_record *record, const void *row,
+                                        const struct ndb_operation_options *options);
 /* 626: no such row. */
-NDB_API struct ndb_operation *ndb_delete(struct ndb_transaction *transaction, const struct ndb_record *key_record,
-                                         const void *key_row, const struct ndb_operation_options *options);
+NDB_API struct ndb_operation *ndb_delete(struct ndb_transaction *transaction,
+                                         const struct ndb_record *key_record, const void *key_row,
+                                         const struct ndb_operation_options *options);
 
-enum ndb_operation_type { NDB_READ = 0, NDB_UPDATE = 1, NDB_INSERT = 2, NDB_DELETE = 3, NDB_WRITE = 4 };
+enum ndb_operation_type {
+    NDB_READ = 0,
+    NDB_UPDATE = 1,
+    NDB_INSERT = 2,
+    NDB_DELETE = 3,
+    NDB_WRITE = 4
+};
 
-/* The same column by column, for programs that learn the table at run time: set all key columns and, for writes, the
-   values; for reads name the columns wanted. Values are in stored form, copied; value NULL = NULL. Own thread. */
-NDB_API struct ndb_operation *ndb_operation_define(struct ndb_transaction *transaction, struct ndb_table *table,
+/* The same column by column, for programs that learn the table at run time: set all key columns
+   and, for writes, the values; for reads name the columns wanted. Values are in stored form,
+   copied; value NULL = NULL. Own thread. */
+NDB_API struct ndb_operation *ndb_operation_define(struct ndb_transaction *transaction,
+                                                   struct ndb_table *table,
                                                    enum ndb_operation_type type,
                                                    const struct ndb_operation_options *options);
-NDB_API int ndb_operation_set(struct ndb_operation *operation, uint32_t column, const void *value, uint32_t size);
-NDB_API int ndb_operation_set_by_name(struct ndb_operation *operation, const char *column, const void *value,
-                                      uint32_t size);
+NDB_API int ndb_operation_set(struct ndb_operation *operation, uint32_t column, const void *value,
+                              uint32_t size);
+NDB_API int ndb_operation_set_by_name(struct ndb_operation *operation, const char *column,
+                                      const void *value, uint32_t size);
 NDB_API int ndb_operation_get(struct ndb_operation *operation, uint32_t column);
-/* After execute: the value of a column named by ndb_operation_get; *value NULL when it is NULL. Valid until the
-   transaction is closed. */
-NDB_API int ndb_operation_value(const struct ndb_operation *operation, uint32_t column, const void **value,
-                                uint32_t *size);
+/* After execute: the value of a column named by ndb_operation_get; *value NULL when it is NULL.
+   Valid until the transaction is closed. */
+NDB_API int ndb_operation_value(const struct ndb_operation *operation, uint32_t column,
+                                const void **value, uint32_t *size);
 
-/* Sends the operations defined since the last execute and waits for all answers. 0: done (and committed, if asked
-   for); single operations may still have an error when it did not abort: ndb_operation_error. -1: the transaction is
-   aborted, or its outcome is unknown; see ndb_transaction_error. Own thread. */
-NDB_API int ndb_execute(struct ndb_transaction *transaction, enum ndb_execute_type type, uint32_t timeout_ms);
+/* Sends the operations defined since the last execute and waits for all answers. 0: done (and
+   committed, if asked for); single operations may still have an error when it did not abort:
+   ndb_operation_error. -1: the transaction is aborted, or its outcome is unknown; see
+   ndb_transaction_error. Own thread. */
+NDB_API int ndb_execute(struct ndb_transaction *transaction, enum ndb_execute_type type,
+                        uint32_t timeout_ms);
 
 /* Never NULL; code 0 when there was no error. */
 NDB_API const ndb_error_t *ndb_transaction_error(const struct ndb_transaction *transaction);
 /* The operation that aborted the transaction, or NULL. */
-NDB_API const struct ndb_operation *ndb_transaction_error_operation(const struct ndb_transaction *transaction);
+NDB_API const struct ndb_operation *ndb_transaction_error_operation(
+    const struct ndb_transaction *transaction);
 NDB_API const ndb_error_t *ndb_operation_error(const struct ndb_operation *operation);
 /* 64-bit epoch of the commit (GCI in the high half), 0 before. */
 NDB_API uint64_t ndb_transaction_epoch(const struct ndb_transaction *transaction);
-/* 1: the commit is known to be on the disks of all replicas; 0: in their memory only, or not committed. */
+/* 1: the commit is known to be on the disks of all replicas; 0: in their memory only, or not
+ * committed. */
 NDB_API int ndb_transaction_durable(const struct ndb_transaction *transaction);
 /* API block << 52 | node id << 40 | counter, as other reports of the cluster show it. */
 NDB_API uint64_t ndb_transaction_id(const struct ndb_transaction *transaction);
 /* The data node that coordinates it, 0 before the first execute. */
 NDB_API uint32_t ndb_transaction_node(const struct ndb_transaction *transaction);
 
-/* ---- Short forms ------------------------------------------------------------------------------------------------ */
-
-/* One row, one transaction each, committed; options as above. 0, or -1 with ndb_error(ndb). The row's key members say
-   which row; `record` has all key columns. Own thread. */
-NDB_API int ndb_read_row(ndb_t *ndb, const struct ndb_record *record, void *row, uint32_t timeout_ms);
-NDB_API int ndb_insert_row(ndb_t *ndb, const struct ndb_record *record, const void *row, uint32_t timeout_ms);
-NDB_API int ndb_update_row(ndb_t *ndb, const struct ndb_record *record, const void *row, uint32_t timeout_ms);
-NDB_API int ndb_write_row(ndb_t *ndb, const struct ndb_record *record, const void *row, uint32_t timeout_ms);
-NDB_API int ndb_delete_row(ndb_t *ndb, const struct ndb_record *record, const void *row, uint32_t timeout_ms);
-
-/*
- * Many independent rows in one call: `count` rows of `stride` bytes. Reads are committed reads; writes are one
- * transaction per row (each row commits or fails alone). codes[i] (may be NULL) gets each row's error number, 0 = done.
- * Returns the number of rows without error, or -1 when nothing could be sent (ndb_error). Own thread.
+/* ---- Short forms
+ * ------------------------------------------------------------------------------------------------
  */
-NDB_API int ndb_read_many(ndb_t *ndb, const struct ndb_record *record, void *rows, uint32_t stride, uint32_t count,
-                          int32_t *codes, uint32_t timeout_ms);
-NDB_API int ndb_change_many(ndb_t *ndb, enum ndb_operation_type type, const struct ndb_record *record,
-                            const void *rows, uint32_t stride, uint32_t count, int32_t *codes, uint32_t timeout_ms);
+
+/* One row, one transaction each, committed; options as above. 0, or -1 with ndb_error(ndb). The
+   row's key members say which row; `record` has all key columns. Own thread. */
+NDB_API int ndb_read_row(ndb_t *ndb, const struct ndb_record *record, void *row,
+                         uint32_t timeout_ms);
+NDB_API int ndb_insert_row(ndb_t *ndb, const struct ndb_record *record, const void *row,
+                           uint32_t timeout_ms);
+NDB_API int ndb_update_row(ndb_t *ndb, const struct ndb_record *record, const void *row,
+                           uint32_t timeout_ms);
+NDB_API int ndb_write_row(ndb_t *ndb, const struct ndb_record *record, const void *row,
+                          uint32_t timeout_ms);
+NDB_API int ndb_delete_row(ndb_t *ndb, const struct ndb_record *record, const void *row,
+                           uint32_t timeout_ms);
 
 /*
- * Runs fn(transaction, context) in a new transaction and again in another one, after a random and growing pause,
- * whenever it failed with a temporary error, until it succeeds or the time is up. fn defines and executes; it returns
- * 0, or -1 to give up. If it has not committed, a commit follows. 0, or -1 with ndb_error(ndb): an unknown outcome is
- * never tried again. Own thread.
+ * Many independent rows in one call: `count` rows of `stride` bytes. Reads are committed reads;
+ * writes are one transaction per row (each row commits or fails alone). codes[i] (may be NULL) gets
+ * each row's error number, 0 = done. Returns the number of rows without error, or -1 when nothing
+ * could be sent (ndb_error). Own thread.
+ */
+NDB_API int ndb_read_many(ndb_t *ndb, const struct ndb_record *record, void *rows, uint32_t stride,
+                          uint32_t count, int32_t *codes, uint32_t timeout_ms);
+NDB_API int ndb_change_many(ndb_t *ndb, enum ndb_operation_type type,
+                            const struct ndb_record *record, const void *rows, uint32_t stride,
+                            uint32_t count, int32_t *codes, uint32_t timeout_ms);
+
+/*
+ * Runs fn(transaction, context) in a new transaction and again in another one, after a random and
+ * growing pause, whenever it failed with a temporary error, until it succeeds or the time is up. fn
+ * defines and executes; it returns 0, or -1 to give up. If it has not committed, a commit follows.
+ * 0, or -1 with ndb_error(ndb): an unknown outcome is never tried again. Own thread.
  */
 typedef int (*ndb_transaction_function)(struct ndb_transaction *transaction, void *context);
-NDB_API int ndb_run_transaction(ndb_t *ndb, ndb_transaction_function function, void *context, uint32_t timeout_ms);
+NDB_API int ndb_run_transaction(ndb_t *ndb, ndb_transaction_function function, void *context,
+                                uint32_t timeout_ms);
 
-/* ---- Asynchronous calls ------------------------------------------------------------------------------------------ */
+/* ---- Asynchronous calls
+ * ------------------------------------------------------------------------------------------ */
 
-/* result 0 or -1, as ndb_execute would return. Runs inside ndb_poll, ndb_process or any waiting call on the same
-   ndb_t. It may define, execute asynchronously and close; calls that wait are refused in it (4507). */
+/* result 0 or -1, as ndb_execute would return. Runs inside ndb_poll, ndb_process or any waiting
+   call on the same ndb_t. It may define, execute asynchronously and close; calls that wait are
+   refused in it (4507). */
 typedef void (*ndb_callback)(int result, struct ndb_transaction *transaction, void *context);
 
-/* Queues the operations defined so far; they are sent when flush_bytes wait, by ndb_flush, or by the next call that
-   waits. -1: refused at once, the callback will not run. Own thread. */
-NDB_API int ndb_execute_async(struct ndb_transaction *transaction, enum ndb_execute_type type, uint32_t timeout_ms,
-                              ndb_callback callback, void *context);
+/* Queues the operations defined so far; they are sent when flush_bytes wait, by ndb_flush, or by
+   the next call that waits. -1: refused at once, the callback will not run. Own thread. */
+NDB_API int ndb_execute_async(struct ndb_transaction *transaction, enum ndb_execute_type type,
+                              uint32_t timeout_ms, ndb_callback callback, void *context);
 /* Sends what is queued. Own thread. */
 NDB_API int ndb_flush(ndb_t *ndb);
-/* Sends what is queued, waits until at least min_completions callbacks have run (0: does not wait) or the time is up.
-   Returns how many ran, -1 on error. Here timeout_ms 0 does not wait. Own thread. */
+/* Sends what is queued, waits until at least min_completions callbacks have run (0: does not wait)
+   or the time is up. Returns how many ran, -1 on error. Here timeout_ms 0 does not wait. Own
+   thread. */
 NDB_API int ndb_poll(ndb_t *ndb, uint32_t timeout_ms, uint32_t min_completions);
 /* Asynchronous transactions that have not completed. Own thread. */
 NDB_API uint32_t ndb_pending(const ndb_t *ndb);
 
-/* A descriptor that is readable when ndb_process has work; for poll, epoll, libuv in the application's loop. Belongs
-   to the ndb_t. -1: no descriptor left. Own thread. */
+/* A descriptor that is readable when ndb_process has work; for poll, epoll, libuv in the
+   application's loop. Belongs to the ndb_t. -1: no descriptor left. Own thread. */
 NDB_API int ndb_fd(ndb_t *ndb);
-/* Moves data and runs callbacks without waiting. Call it when ndb_fd is readable, after queueing, and at least every
-   ndb_process_timeout milliseconds (for deadlines). Returns how many callbacks ran. Own thread. */
+/* Moves data and runs callbacks without waiting. Call it when ndb_fd is readable, after queueing,
+   and at least every ndb_process_timeout milliseconds (for deadlines). Returns how many callbacks
+   ran. Own thread. */
 NDB_API int ndb_process(ndb_t *ndb);
 NDB_API uint32_t ndb_process_timeout(const ndb_t *ndb);
 
-/* ---- Scans --------------------------------------------------------------------------------------------------------- */
+/* ---- Scans
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 struct ndb_scan_options {
-    enum ndb_lock_mode lock;      /* Options NULL = NDB_COMMITTED_READ. Rows of locking scans stay locked until the
-                                     next batch is fetched. */
-    uint32_t parallelism;         /* Fragments at a time, 0 = all. */
-    uint32_t batch_rows;          /* Per fragment, 0 = the cluster's default; at most 992. */
-    uint32_t batch_bytes;         /* Per fragment, 0 = the cluster's default. */
-    const uint8_t *mask;          /* Columns of the record wanted, as in ndb_operation_options. */
+    enum ndb_lock_mode lock; /* Options NULL = NDB_COMMITTED_READ. Rows of locking scans stay locked
+                                until the next batch is fetched. */
+    uint32_t parallelism;    /* Fragments at a time, 0 = all. */
+    uint32_t batch_rows;     /* Per fragment, 0 = the cluster's default; at most 992. */
+    uint32_t batch_bytes;    /* Per fragment, 0 = the cluster's default. */
+    const uint8_t *mask;     /* Columns of the record wanted, as in ndb_operation_options. */
 };
 
 /* Begins a full table scan that maps rows by `record`. Own thread. */
 NDB_API struct ndb_scan *ndb_scan_start(ndb_t *ndb, const struct ndb_record *record,
-                                        const struct ndb_scan_options *options, uint32_t timeout_ms);
+                                        const struct ndb_scan_options *options,
+                                        uint32_t timeout_ms);
 /* The same for a list of column ids (count 0: all columns): values are read by ndb_scan_value. */
-NDB_API struct ndb_scan *ndb_scan_start_columns(ndb_t *ndb, struct ndb_table *table, const uint32_t *columns,
-                                                uint32_t count, const struct ndb_scan_options *options,
+NDB_API struct ndb_scan *ndb_scan_start_columns(ndb_t *ndb, struct ndb_table *table,
+                                                const uint32_t *columns, uint32_t count,
+                                                const struct ndb_scan_options *options,
                                                 uint32_t timeout_ms);
-/* 1: *row is the next row, laid out as the record says, valid until the next call on this scan (*row is NULL for scans
-   by columns). 0: end. -1: error. `timeout_ms` bounds this call; a scan whose wait expires is closed. Own thread. */
+/* 1: *row is the next row, laid out as the record says, valid until the next call on this scan
+   (*row is NULL for scans by columns). 0: end. -1: error. `timeout_ms` bounds this call; a scan
+   whose wait expires is closed. Own thread. */
 NDB_API int ndb_scan_next(struct ndb_scan *scan, const void **row, uint32_t timeout_ms);
 /* The same into the application's memory (record's row size). */
 NDB_API int ndb_scan_next_copy(struct ndb_scan *scan, void *row, uint32_t timeout_ms);
 /* A column of the current row, without copying; *value NULL when it is NULL. */
-NDB_API int ndb_scan_value(const struct ndb_scan *scan, uint32_t column, const void **value, uint32_t *size);
+NDB_API int ndb_scan_value(const struct ndb_scan *scan, uint32_t column, const void **value,
+                           uint32_t *size);
 /* The fragment that the current row came from. */
 NDB_API uint32_t ndb_scan_fragment(const struct ndb_scan *scan);
 NDB_API const ndb_error_t *ndb_scan_error(const struct ndb_scan *scan);
 /* Ends the scan (also before its end; without waiting for the cluster) and frees it. */
 NDB_API void ndb_scan_close(struct ndb_scan *scan);
 /* Counts the rows of a table without fetching them. 0 or -1 with ndb_error(ndb). Own thread. */
-NDB_API int ndb_scan_count(ndb_t *ndb, struct ndb_table *table, uint64_t *count, uint32_t timeout_ms);
+NDB_API int ndb_scan_count(ndb_t *ndb, struct ndb_table *table, uint64_t *count,
+                           uint32_t timeout_ms);
 
 #ifdef __cplusplus
 }

@@ -5,11 +5,12 @@
 #include <unistd.h>
 
 /*
- * One spinning flag guards the free list and the counters. A page is asked for once per some hundred rows, so threads
- * hardly ever meet here, and the flag is held for a handful of instructions.
+ * One spinning flag guards the free list and the counters. A page is asked for once per some
+ * hundred rows, so threads hardly ever meet here, and the flag is held for a handful of
+ * instructions.
  *
- * In the simulator the order in which threads take pages is part of the schedule, hence deterministic; addresses are
- * not, and nothing may depend on them.
+ * In the simulator the order in which threads take pages is part of the schedule, hence
+ * deterministic; addresses are not, and nothing may depend on them.
  */
 #define HUGE_PAGES_FROM ((size_t)256u << 20) /* Small arenas would be rounded up too much. */
 
@@ -49,15 +50,18 @@ struct arena *arena_create(const struct arena_limits *limits)
         pages += limits->pages_max[g];
     size_t head = (sizeof(struct arena) + 4095u) & ~(size_t)4095u;
     size_t size = head + (size_t)(pages + 1) * PAGE_SIZE_BYTES;
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return NULL;
 #ifdef MADV_HUGEPAGE
-    /* Records and rows are touched at random: with small pages most of that misses the TLB. Only advice. */
+    /* Records and rows are touched at random: with small pages most of that misses the TLB. Only
+     * advice. */
     if (size >= HUGE_PAGES_FROM) madvise(memory, size, MADV_HUGEPAGE);
 #endif
 
     struct arena *arena = memory; /* Fresh pages of the system are zero. */
-    uintptr_t first = ((uintptr_t)memory + head + PAGE_SIZE_BYTES - 1) & ~((uintptr_t)PAGE_SIZE_BYTES - 1);
+    uintptr_t first =
+        ((uintptr_t)memory + head + PAGE_SIZE_BYTES - 1) & ~((uintptr_t)PAGE_SIZE_BYTES - 1);
     arena->base = (uint8_t *)first;
     arena->size = size;
     arena->pages_total = (uint32_t)pages;
@@ -131,7 +135,8 @@ void *arena_alloc(struct arena *arena, enum resource_group group, size_t size)
     }
     size_t pages = (rounded + PAGE_SIZE_BYTES - 1) / PAGE_SIZE_BYTES;
     if (!group_take(arena, group, (uint32_t)pages)) goto out;
-    /* A fresh run: it was never used, so the system has zeroed it. The longer rest serves the next small piece. */
+    /* A fresh run: it was never used, so the system has zeroed it. The longer rest serves the next
+     * small piece. */
     memory = arena->base + arena->carved;
     arena->carved += pages * PAGE_SIZE_BYTES;
     size_t rest = pages * PAGE_SIZE_BYTES - rounded;
@@ -173,9 +178,9 @@ struct resource_usage arena_usage(const struct arena *arena, enum resource_group
 const char *resource_group_name(enum resource_group group)
 {
     static const char *const names[RG_COUNT] = {
-        [RG_DATA] = "DATA_MEMORY",        [RG_TRANSACTION] = "TRANSACTION_MEMORY",
-        [RG_JOB_BUFFER] = "JOBBUFFER",    [RG_SEND_BUFFER] = "TRANSPORTER_BUFFERS",
-        [RG_SCHEMA] = "SCHEMA_MEMORY",    [RG_NODE] = "NODE",
+        [RG_DATA] = "DATA_MEMORY",     [RG_TRANSACTION] = "TRANSACTION_MEMORY",
+        [RG_JOB_BUFFER] = "JOBBUFFER", [RG_SEND_BUFFER] = "TRANSPORTER_BUFFERS",
+        [RG_SCHEMA] = "SCHEMA_MEMORY", [RG_NODE] = "NODE",
     };
     return group < RG_COUNT ? names[group] : "UNKNOWN";
 }

@@ -11,12 +11,12 @@
 
 /* Who uses memory. Shown as ndbinfo.resources does; names in resource_group_name(). */
 enum resource_group {
-    RG_DATA = 0,     /* Rows and hash indexes: DataMemory. */
-    RG_TRANSACTION,  /* Operation, transaction, lock, scan records, row copies: TransactionMemory. */
-    RG_JOB_BUFFER,   /* Signals between threads, delayed signals. */
-    RG_SEND_BUFFER,  /* Bytes waiting for a link. */
-    RG_SCHEMA,       /* Dictionary and distribution. */
-    RG_NODE,         /* Blocks, threads, tables of the kernel itself. */
+    RG_DATA = 0,    /* Rows and hash indexes: DataMemory. */
+    RG_TRANSACTION, /* Operation, transaction, lock, scan records, row copies: TransactionMemory. */
+    RG_JOB_BUFFER,  /* Signals between threads, delayed signals. */
+    RG_SEND_BUFFER, /* Bytes waiting for a link. */
+    RG_SCHEMA,      /* Dictionary and distribution. */
+    RG_NODE,        /* Blocks, threads, tables of the kernel itself. */
     RG_COUNT
 };
 
@@ -36,8 +36,9 @@ struct arena_limits {
 };
 
 /*
- * Creates an arena whose groups may use as much as `limits` says. Address space is reserved at once, memory is touched
- * when a page is first handed out. Returns NULL when the system refuses the address space.
+ * Creates an arena whose groups may use as much as `limits` says. Address space is reserved at
+ * once, memory is touched when a page is first handed out. Returns NULL when the system refuses the
+ * address space.
  */
 struct arena *arena_create(const struct arena_limits *limits);
 
@@ -45,7 +46,8 @@ struct arena *arena_create(const struct arena_limits *limits);
 void arena_destroy(struct arena *arena);
 
 /*
- * One page of 32 KB for `group`, or NULL when the group is at its maximum. The content is undefined. Thread-safe.
+ * One page of 32 KB for `group`, or NULL when the group is at its maximum. The content is
+ * undefined. Thread-safe.
  */
 void *arena_page(struct arena *arena, enum resource_group group);
 
@@ -53,19 +55,20 @@ void *arena_page(struct arena *arena, enum resource_group group);
 void arena_page_release(struct arena *arena, enum resource_group group, void *page);
 
 /*
- * `size` bytes, zeroed, aligned to 64, that live as long as the arena: for what is made once, when a node is created.
- * NULL when the group is at its maximum. Thread-safe.
+ * `size` bytes, zeroed, aligned to 64, that live as long as the arena: for what is made once, when
+ * a node is created. NULL when the group is at its maximum. Thread-safe.
  */
 void *arena_alloc(struct arena *arena, enum resource_group group, size_t size);
 
 /*
- * A name without pointers for memory of the arena, for signals of this node: number of the 32 KB page and the byte within it.
- * ARENA_NOWHERE when `memory` is not the arena's.
+ * A name without pointers for memory of the arena, for signals of this node: number of the 32 KB
+ * page and the byte within it. ARENA_NOWHERE when `memory` is not the arena's.
  */
 #define ARENA_NOWHERE UINT32_MAX
 uint32_t arena_page_no(const struct arena *arena, const void *memory);
 
-/* The memory of such a name; NULL unless all `size` bytes have been handed out by this arena. Thread-safe. */
+/* The memory of such a name; NULL unless all `size` bytes have been handed out by this arena.
+ * Thread-safe. */
 void *arena_at(struct arena *arena, uint32_t page_no, uint32_t offset, uint64_t size);
 
 /* The figures of one group. Thread-safe. */

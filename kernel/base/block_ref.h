@@ -11,8 +11,9 @@
  *   |   node   |  block   |    instance    |
  *   +----------+----------+----------------+
  *
- * Node 0 means "no node" and reference 0 "nobody". Instance 0 of a block with several instances on one node is the
- * one that speaks for all of them (it lives in the main thread); worker instances count from 1.
+ * Node 0 means "no node" and reference 0 "nobody". Instance 0 of a block with several instances on
+ * one node is the one that speaks for all of them (it lives in the main thread); worker instances
+ * count from 1.
  */
 #define NODE_ID_MAX      255u
 #define DATA_NODE_ID_MAX 144u

@@ -6,14 +6,16 @@
 
 /* Numbers below 16 of signals/gsn.def are the kernel's. */
 enum kernel_gsn {
-    GSN_CONTINUEB = 1,     /* A block to itself: go on with work that was broken off. */
-    GSN_LINK_UP_REP = 2,   /* Kernel -> QMGR, A: a link to a peer is open. */
-    GSN_LINK_DOWN_REP = 3, /* Kernel -> QMGR, B: behind everything that the link delivered; one per thread. */
-    GSN_TAMPER_ORD = 4,    /* Arms (or with 0 disarms) the error insert of the receiving block. */
-    GSN_IO_DONE_REP = 5,   /* Kernel -> NDBFS, A: the host has finished a file operation. */
+    GSN_CONTINUEB = 1,   /* A block to itself: go on with work that was broken off. */
+    GSN_LINK_UP_REP = 2, /* Kernel -> QMGR, A: a link to a peer is open. */
+    GSN_LINK_DOWN_REP =
+        3, /* Kernel -> QMGR, B: behind everything that the link delivered; one per thread. */
+    GSN_TAMPER_ORD = 4,  /* Arms (or with 0 disarms) the error insert of the receiving block. */
+    GSN_IO_DONE_REP = 5, /* Kernel -> NDBFS, A: the host has finished a file operation. */
 };
 
-/* Two reports make one: QMGR acts on a lost link when `threads` reports of the same epoch have come. */
+/* Two reports make one: QMGR acts on a lost link when `threads` reports of the same epoch have
+ * come. */
 struct link_rep {
     uint32_t node;
     uint32_t epoch;
@@ -23,8 +25,8 @@ struct link_rep {
 SIGNAL_STRUCT(link_rep, 4);
 
 struct io_done_rep {
-    uint32_t tag;   /* Of the io_request. */
-    uint32_t op;    /* The rest is for traces. */
+    uint32_t tag; /* Of the io_request. */
+    uint32_t op;  /* The rest is for traces. */
     uint32_t error;
     uint32_t done;
 };

@@ -53,7 +53,8 @@ static void hole_unlink(struct page_dir *dir, const void *entry)
         entry_set(dir, prev - 1, hole_entry(next, hole_prev(page_dir_entry(dir, prev - 1))));
     else
         dir->hole = next;
-    if (next != 0) entry_set(dir, next - 1, hole_entry(hole_next(page_dir_entry(dir, next - 1)), prev));
+    if (next != 0)
+        entry_set(dir, next - 1, hole_entry(hole_next(page_dir_entry(dir, next - 1)), prev));
 }
 
 void *page_dir_add_at(struct page_dir *dir, uint32_t number)
@@ -75,7 +76,8 @@ void *page_dir_add_at(struct page_dir *dir, uint32_t number)
     return page;
 }
 
-/* A number that was jumped over and never used, or `count`. Looks at few entries: the rest is for the next call. */
+/* A number that was jumped over and never used, or `count`. Looks at few entries: the rest is for
+ * the next call. */
 static uint32_t unlinked_find(struct page_dir *dir)
 {
     for (uint32_t i = 0; i < UNLINKED_STEP && dir->unlinked < dir->count; i++) {
@@ -105,7 +107,8 @@ void page_dir_remove(struct page_dir *dir, uint32_t number)
         return;
     }
     uint32_t next = dir->hole;
-    if (next != 0) entry_set(dir, next - 1, hole_entry(hole_next(page_dir_entry(dir, next - 1)), number + 1));
+    if (next != 0)
+        entry_set(dir, next - 1, hole_entry(hole_next(page_dir_entry(dir, next - 1)), number + 1));
     entry_set(dir, number, hole_entry(next, 0));
     dir->hole = number + 1;
 }

@@ -1,12 +1,14 @@
-/* page_dir.h -- numbered pages of one owner, with holes: cheap when small, O(1) to add, take and remove a number. */
+/* page_dir.h -- numbered pages of one owner, with holes: cheap when small, O(1) to add, take and
+ * remove a number. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/base/page_map.h"
 
 /*
- * The first pages stand in the struct itself, so that a small fragment costs no directory pages; the others in a
- * page_map. A number whose page was removed is a hole: holes are linked through their own entries, so that a replica
- * can take exactly the number that the primary chose. Not thread-safe.
+ * The first pages stand in the struct itself, so that a small fragment costs no directory pages;
+ * the others in a page_map. A number whose page was removed is a hole: holes are linked through
+ * their own entries, so that a replica can take exactly the number that the primary chose. Not
+ * thread-safe.
  */
 #define PAGE_DIR_INLINE 16u
 #define PAGE_DIR_MAX    (1u << 24) /* Numbers are below this: the links of holes have 24 bits. */
@@ -16,19 +18,22 @@ struct page_dir {
     uint32_t count;      /* Numbers in use or holes are below this. */
     uint32_t pages;      /* In use. */
     uint32_t hole;       /* 1 + first linked hole, 0 = none. */
-    uint32_t unlinked;   /* Numbers below `count` that were jumped over are not linked; none is below this. */
+    uint32_t unlinked; /* Numbers below `count` that were jumped over are not linked; none is below
+                          this. */
     void *first[PAGE_DIR_INLINE];
 };
 
 void page_dir_init(struct page_dir *dir, struct arena *arena, enum resource_group group);
 
-/* A new page under a free number below `max`; NULL without memory or number. The content is undefined. */
+/* A new page under a free number below `max`; NULL without memory or number. The content is
+ * undefined. */
 void *page_dir_add(struct page_dir *dir, uint32_t max, uint32_t *number);
 
 /* A new page under this number, which is free; NULL without memory. */
 void *page_dir_add_at(struct page_dir *dir, uint32_t number);
 
-/* Gives the page of this number back to the arena; with the last page the directory's own pages go too. */
+/* Gives the page of this number back to the arena; with the last page the directory's own pages go
+ * too. */
 void page_dir_remove(struct page_dir *dir, uint32_t number);
 
 /* Makes a directory without pages as new, own pages included. */

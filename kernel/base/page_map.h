@@ -4,8 +4,8 @@
 #include "kernel/base/arena.h"
 
 /*
- * Two levels of 4096 pointers: up to 16 million pages (512 GB) per map, and 32 KB of overhead for the first 128 MB.
- * Not thread-safe: a map belongs to one block instance.
+ * Two levels of 4096 pointers: up to 16 million pages (512 GB) per map, and 32 KB of overhead for
+ * the first 128 MB. Not thread-safe: a map belongs to one block instance.
  */
 #define PAGE_MAP_FAN_OUT (PAGE_SIZE_BYTES / sizeof(void *))
 #define PAGE_MAP_MAX     (PAGE_MAP_FAN_OUT * PAGE_MAP_FAN_OUT)
@@ -19,7 +19,8 @@ struct page_map {
 /* Prepares an empty map whose own pages come from `group`. */
 void page_map_init(struct page_map *map, struct arena *arena, enum resource_group group);
 
-/* Sets the page of `number` (NULL clears it). False when there is no memory for the map's own pages. */
+/* Sets the page of `number` (NULL clears it). False when there is no memory for the map's own
+ * pages. */
 bool page_map_set(struct page_map *map, uint32_t number, void *page);
 
 /* Gives back the map's own pages (not the mapped ones). */

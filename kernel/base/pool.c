@@ -5,8 +5,8 @@
 
 #define POISON 0xF5
 
-void pool_init(struct pool *pool, struct arena *arena, enum resource_group group, uint32_t record_size,
-               uint32_t max)
+void pool_init(struct pool *pool, struct arena *arena, enum resource_group group,
+               uint32_t record_size, uint32_t max)
 {
     uint32_t size = (record_size + 7u) & ~7u;
     *pool = (struct pool){
@@ -72,7 +72,8 @@ void pool_release(struct pool *pool, void *record_memory)
     struct pool_record *record = record_memory;
     uint32_t index = pool_index(record->ref);
     uint32_t generation = (record->ref >> 24) + 1u;
-    memset((uint8_t *)record_memory + sizeof *record, POISON, pool->record_size - sizeof *record); /* I-KERNEL-5 */
+    memset((uint8_t *)record_memory + sizeof *record, POISON,
+           pool->record_size - sizeof *record); /* I-KERNEL-5 */
     record->ref = 0;
     record->next_free = pool->free | generation << 24;
     pool->free = index;

@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Algorithm: D. Blackman, S. Vigna, "Scrambled linear pseudorandom number generators" (2018). Not for secrets. */
+/* Algorithm: D. Blackman, S. Vigna, "Scrambled linear pseudorandom number generators" (2018). Not
+ * for secrets. */
 struct rng {
     uint64_t s[4];
 };

@@ -1,4 +1,5 @@
-/* signal.h -- the shape of a signal: in a job queue, in a frame on the wire, and as a handler sees it. */
+/* signal.h -- the shape of a signal: in a job queue, in a frame on the wire, and as a handler sees
+ * it. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <assert.h>
@@ -7,18 +8,18 @@
 #include "kernel/base/block_ref.h"
 
 /*
- * Every signal, in memory and on the wire, is one contiguous run of 32-bit little-endian words (an "extent"):
+ * Every signal, in memory and on the wire, is one contiguous run of 32-bit little-endian words (an
+ * "extent"):
  *
- *   word 0   kind: gsn (bits 0-15), payload words (16-20), sections (21-22), priority (23), trace (24-31)
- *   word 1   receiver reference
- *   word 2   sender reference
- *   word 3   extent: number of words of the whole signal, this head included
+ *   word 0   kind: gsn (bits 0-15), payload words (16-20), sections (21-22), priority (23), trace
+ * (24-31) word 1   receiver reference word 2   sender reference word 3   extent: number of words of
+ * the whole signal, this head included
  *   ...      payload, 0..25 words
  *   ...      one word per section: its length in words
  *   ...      the sections, one after the other
  *
- * Sections stand inline: a handler may read them until it returns and copies what it keeps. So nobody can leak or
- * double-free one, and a queue, a frame and a trace need one memcpy each.
+ * Sections stand inline: a handler may read them until it returns and copies what it keeps. So
+ * nobody can leak or double-free one, and a queue, a frame and a trace need one memcpy each.
  */
 #define SIGNAL_WORDS_MAX    25u
 #define SIGNAL_SECTIONS_MAX 3u
@@ -45,7 +46,8 @@ struct signal_head {
     uint32_t extent;
 };
 
-static inline uint32_t signal_kind(uint32_t gsn, uint32_t words, uint32_t sections, uint32_t prio, uint32_t trace)
+static inline uint32_t signal_kind(uint32_t gsn, uint32_t words, uint32_t sections, uint32_t prio,
+                                   uint32_t trace)
 {
     return gsn | words << 16 | sections << 21 | prio << 23 | trace << 24;
 }
@@ -95,9 +97,10 @@ struct signal {
     static_assert(_Alignof(struct type) == 4, #type " must consist of 32-bit words")
 
 /*
- * Checks that the words at `words` begin with one well-formed signal that ends within `available` words: head, payload
- * and section lengths agree. Returns its extent in words, or 0 when it is malformed or incomplete.
- * Every signal that comes from a socket passes here before anything else looks at it.
+ * Checks that the words at `words` begin with one well-formed signal that ends within `available`
+ * words: head, payload and section lengths agree. Returns its extent in words, or 0 when it is
+ * malformed or incomplete. Every signal that comes from a socket passes here before anything else
+ * looks at it.
  */
 static inline uint32_t signal_extent_check(const uint32_t *words, uint32_t available)
 {

@@ -137,7 +137,8 @@ static uint64_t memory_hash(const struct io_request *request)
     return hash;
 }
 
-/* Exponential with integers: the mean times the number of coin tosses until the first head, and a part of the next. */
+/* Exponential with integers: the mean times the number of coin tosses until the first head, and a
+ * part of the next. */
 static uint64_t latency(struct sim_disk *disk)
 {
     const struct sim_disk_options *options = &disk->options;
@@ -145,7 +146,8 @@ static uint64_t latency(struct sim_disk *disk)
     uint64_t drawn = rng_next(&disk->rng);
     uint64_t rounds = drawn == 0 ? 63 : (uint64_t)__builtin_ctzll(drawn);
     uint64_t mean = options->latency_mean_us;
-    uint64_t us = options->latency_min_us + rounds * mean * 7 / 10 + rng_below(&disk->rng, mean * 7 / 10 + 1);
+    uint64_t us =
+        options->latency_min_us + rounds * mean * 7 / 10 + rng_below(&disk->rng, mean * 7 / 10 + 1);
     if (rng_chance(&disk->rng, options->stall_per_10000, 10000)) us += options->stall_us;
     return us;
 }
@@ -161,21 +163,27 @@ static void watch_conflicts(struct sim_disk *disk, const struct io_request *requ
         const struct io_request *other = disk->pending[i].request;
         if (on_names(other->op) || other->file != request->file) continue;
         bool writes = request->op == IO_WRITE || other->op == IO_WRITE;
-        bool data = (request->op == IO_READ || request->op == IO_WRITE) && (other->op == IO_READ || other->op == IO_WRITE);
-        bool meet = request->offset < other->offset + io_bytes(other) && other->offset < request->offset + io_bytes(request);
-        if (data && writes && meet) disk->violation = "a write overlaps with another request under way";
-        if (request->op == IO_CLOSE || other->op == IO_CLOSE) disk->violation = "a file is closed while requests are under way";
+        bool data = (request->op == IO_READ || request->op == IO_WRITE) &&
+                    (other->op == IO_READ || other->op == IO_WRITE);
+        bool meet = request->offset < other->offset + io_bytes(other) &&
+                    other->offset < request->offset + io_bytes(request);
+        if (data && writes && meet)
+            disk->violation = "a write overlaps with another request under way";
+        if (request->op == IO_CLOSE || other->op == IO_CLOSE)
+            disk->violation = "a file is closed while requests are under way";
     }
 }
 
 void sim_disk_submit(struct sim_disk *disk, struct io_request *request, uint64_t now_us)
 {
-    disk->pending = disk_grow(disk->pending, disk->pending_count, &disk->pending_room, sizeof *disk->pending);
+    disk->pending =
+        disk_grow(disk->pending, disk->pending_count, &disk->pending_room, sizeof *disk->pending);
     struct sim_pending *pending = &disk->pending[disk->pending_count];
     memset(pending, 0, sizeof *pending);
     pending->request = request;
     if (!on_names(request->op)) {
-        if (request->file >= disk->open_room || disk->open[request->file] == NULL) abort(); /* NDBFS' mistake. */
+        if (request->file >= disk->open_room || disk->open[request->file] == NULL)
+            abort(); /* NDBFS' mistake. */
         pending->inode = disk->open[request->file];
         watch_conflicts(disk, request);
     }
@@ -238,7 +246,9 @@ const char *sim_disk_violation(const struct sim_disk *disk)
 static void half_done(struct sim_disk *disk, struct sim_pending *pending)
 {
     struct io_request copy = *pending->request;
-    if (copy.op == IO_LIST || copy.op == IO_READ || copy.op == IO_CLOSE || rng_chance(&disk->rng, 1, 2)) return;
+    if (copy.op == IO_LIST || copy.op == IO_READ || copy.op == IO_CLOSE ||
+        rng_chance(&disk->rng, 1, 2))
+        return;
     copy.flags &= ~(uint32_t)IO_THEN_SYNC;
     if (copy.op == IO_WRITE && rng_chance(&disk->rng, 1, 4)) {
         inode_write(pending->inode, copy.offset, &copy, rng_below(&disk->rng, io_bytes(&copy) + 1));
@@ -253,7 +263,8 @@ static void half_done(struct sim_disk *disk, struct sim_pending *pending)
 
 void sim_disk_detach(struct sim_disk *disk)
 {
-    for (uint32_t pass = 0; pass < 2; pass++) { /* Open files first: those that make names drop the handles. */
+    for (uint32_t pass = 0; pass < 2;
+         pass++) { /* Open files first: those that make names drop the handles. */
         for (uint32_t i = 0; i < disk->pending_count; i++) {
             if ((disk->pending[i].inode == NULL) == (pass == 1)) half_done(disk, &disk->pending[i]);
         }
@@ -297,12 +308,14 @@ void sim_disk_crash_exact(struct sim_disk *disk, const uint8_t *fates, uint32_t 
         struct sim_inode *inode = disk->name[i].inode;
         if (inode == NULL) continue;
         for (uint32_t change = 0; change < inode->change_count; change++, at++)
-            inode_change(inode, change, at < count ? (enum sim_fate)fates[at] : FATE_LOST, &disk->rng);
+            inode_change(inode, change, at < count ? (enum sim_fate)fates[at] : FATE_LOST,
+                         &disk->rng);
         inode_settle(inode, true);
     }
 }
 
-static struct sim_inode *copy_of(const struct sim_disk *disk, const struct sim_disk *copy, const struct sim_inode *inode)
+static struct sim_inode *copy_of(const struct sim_disk *disk, const struct sim_disk *copy,
+                                 const struct sim_inode *inode)
 {
     for (uint32_t i = 0; i < disk->name_count; i++) {
         if (disk->name[i].inode == inode && inode != NULL) return copy->name[i].inode;
@@ -328,7 +341,8 @@ struct sim_disk *sim_disk_clone(const struct sim_disk *disk)
         const struct sim_pending *pending = &disk->pending[i];
         struct sim_inode *inode = copy_of(disk, copy, pending->inode);
         if (inode != NULL && pending->request->op == IO_WRITE)
-            inode_write(inode, pending->request->offset, pending->request, io_bytes(pending->request));
+            inode_write(inode, pending->request->offset, pending->request,
+                        io_bytes(pending->request));
     }
     return copy;
 }
@@ -348,8 +362,8 @@ uint64_t sim_disk_used(const struct sim_disk *disk)
     return used;
 }
 
-void sim_disk_fail(struct sim_disk *disk, enum io_op op, const char *prefix, enum io_error error, uint32_t skip,
-                   uint32_t count)
+void sim_disk_fail(struct sim_disk *disk, enum io_op op, const char *prefix, enum io_error error,
+                   uint32_t skip, uint32_t count)
 {
     for (uint32_t i = 0; i < SIM_RULES; i++) {
         struct sim_rule *rule = &disk->rule[i];
@@ -399,7 +413,8 @@ bool sim_disk_rot_any(struct sim_disk *disk)
     return false;
 }
 
-bool sim_disk_misdirect(struct sim_disk *disk, const char *path, const char *victim, uint64_t offset)
+bool sim_disk_misdirect(struct sim_disk *disk, const char *path, const char *victim,
+                        uint64_t offset)
 {
     const struct sim_name *from = disk_find(disk, path);
     const struct sim_name *to = disk_find(disk, victim);
@@ -430,7 +445,8 @@ bool sim_disk_exists(const struct sim_disk *disk, const char *name)
     return disk_find(disk, name) != NULL;
 }
 
-uint64_t sim_disk_content(const struct sim_disk *disk, const char *path, bool durable, const uint8_t **bytes)
+uint64_t sim_disk_content(const struct sim_disk *disk, const char *path, bool durable,
+                          const uint8_t **bytes)
 {
     const struct sim_name *name = disk_find(disk, path);
     *bytes = NULL;

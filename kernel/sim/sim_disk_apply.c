@@ -33,7 +33,8 @@ static enum io_error parents(struct sim_disk *disk, const char *path, bool make)
     return IO_GOOD;
 }
 
-static void handle_set(struct sim_disk *disk, uint32_t handle, struct sim_inode *inode, const char *name)
+static void handle_set(struct sim_disk *disk, uint32_t handle, struct sim_inode *inode,
+                       const char *name)
 {
     while (handle >= disk->open_room) {
         uint32_t room = disk->open_room == 0 ? 64 : disk->open_room * 2;
@@ -66,7 +67,8 @@ static void apply_open(struct sim_disk *disk, struct io_request *request)
         fail(request, IO_MISSING);
     } else {
         if (name == NULL) name = disk_add(disk, request->name, inode_new());
-        if ((request->flags & IO_EMPTY) != 0 && name->inode->now.size > 0) inode_resize(name->inode, 0);
+        if ((request->flags & IO_EMPTY) != 0 && name->inode->now.size > 0)
+            inode_resize(name->inode, 0);
         handle_set(disk, request->file, name->inode, request->name);
         request->done = name->inode->now.size;
     }
@@ -101,7 +103,8 @@ static void apply_rename(struct sim_disk *disk, struct io_request *request)
     }
 }
 
-/* Up to a step's worth of what is below, deepest names last in order, so from the end; then the directory itself. */
+/* Up to a step's worth of what is below, deepest names last in order, so from the end; then the
+ * directory itself. */
 static void remove_tree(struct sim_disk *disk, struct io_request *request)
 {
     uint32_t removed = 0;
@@ -168,8 +171,8 @@ static void apply_list(struct sim_disk *disk, struct io_request *request)
 /* --- Data. --- */
 
 /* What is under a bad sector stays good: overlays can be switched off. */
-void disk_read_through(const struct sim_disk *disk, const struct sim_inode *inode, uint64_t offset, uint8_t *to,
-                       uint64_t size)
+void disk_read_through(const struct sim_disk *disk, const struct sim_inode *inode, uint64_t offset,
+                       uint8_t *to, uint64_t size)
 {
     if (size == 0) return;
     memcpy(to, inode->now.bytes + offset, size);
@@ -199,18 +202,21 @@ static void apply_read(struct sim_disk *disk, struct io_request *request, struct
     }
 }
 
-static void heal(struct sim_disk *disk, const struct sim_inode *inode, uint64_t offset, uint64_t size)
+static void heal(struct sim_disk *disk, const struct sim_inode *inode, uint64_t offset,
+                 uint64_t size)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < disk->overlay_count; i++) {
         const struct sim_overlay *overlay = &disk->overlay[i];
-        bool hit = overlay->inode == inode && overlay->offset < offset + size && offset < overlay->offset + SIM_SECTOR;
+        bool hit = overlay->inode == inode && overlay->offset < offset + size &&
+                   offset < overlay->offset + SIM_SECTOR;
         if (!hit) disk->overlay[kept++] = *overlay;
     }
     disk->overlay_count = kept;
 }
 
-static void cover(struct sim_disk *disk, struct sim_inode *inode, uint64_t offset, const uint8_t *bytes)
+static void cover(struct sim_disk *disk, struct sim_inode *inode, uint64_t offset,
+                  const uint8_t *bytes)
 {
     if (disk->overlay_count == SIM_OVERLAYS) return;
     struct sim_overlay *overlay = &disk->overlay[disk->overlay_count++];
@@ -220,12 +226,14 @@ static void cover(struct sim_disk *disk, struct sim_inode *inode, uint64_t offse
     memcpy(overlay->bytes, bytes, SIM_SECTOR);
 }
 
-/* The target's whole sectors show what they had; the victim's show what was meant for the target. */
-static void misdirect(struct sim_disk *disk, struct sim_inode *inode, uint64_t offset, uint64_t size,
-                      const struct sim_image *before)
+/* The target's whole sectors show what they had; the victim's show what was meant for the target.
+ */
+static void misdirect(struct sim_disk *disk, struct sim_inode *inode, uint64_t offset,
+                      uint64_t size, const struct sim_image *before)
 {
     uint64_t victim_at = disk->misdirect_at;
-    for (uint64_t at = (offset + SIM_SECTOR - 1) / SIM_SECTOR * SIM_SECTOR; at + SIM_SECTOR <= offset + size; at += SIM_SECTOR) {
+    for (uint64_t at = (offset + SIM_SECTOR - 1) / SIM_SECTOR * SIM_SECTOR;
+         at + SIM_SECTOR <= offset + size; at += SIM_SECTOR) {
         uint8_t old[SIM_SECTOR] = {0};
         if (at < before->size) {
             uint64_t there = before->size - at < SIM_SECTOR ? before->size - at : SIM_SECTOR;
@@ -252,8 +260,10 @@ static bool has_room(const struct sim_disk *disk, const struct sim_inode *inode,
     return end <= inode->now.size || end - inode->now.size <= room_left(disk);
 }
 
-/* A sync that fails has written some of the changes, and the system believes from then on that all are clean. */
-static void fail_sync(struct sim_disk *disk, struct sim_inode *inode, struct io_request *request, enum io_error error)
+/* A sync that fails has written some of the changes, and the system believes from then on that all
+ * are clean. */
+static void fail_sync(struct sim_disk *disk, struct sim_inode *inode, struct io_request *request,
+                      enum io_error error)
 {
     for (uint32_t i = 0; i < inode->change_count; i++)
         inode_change(inode, i, rng_chance(&disk->rng, 1, 2) ? FATE_KEPT : FATE_LOST, &disk->rng);
@@ -266,7 +276,9 @@ static enum io_error drawn_error(struct sim_disk *disk, uint32_t op, const char 
 {
     for (uint32_t i = 0; i < SIM_RULES; i++) {
         struct sim_rule *rule = &disk->rule[i];
-        if (rule->count == 0 || rule->op != op || strncmp(name, rule->prefix, strlen(rule->prefix)) != 0) continue;
+        if (rule->count == 0 || rule->op != op ||
+            strncmp(name, rule->prefix, strlen(rule->prefix)) != 0)
+            continue;
         if (rule->skip > 0) {
             rule->skip--;
             continue;
@@ -293,7 +305,8 @@ static void apply_write(struct sim_disk *disk, struct io_request *request, struc
     uint64_t size = io_bytes(request);
     if (!has_room(disk, inode, request->offset + size)) {
         uint64_t most = inode->now.size + room_left(disk);
-        inode_write(inode, request->offset, request, most > request->offset ? most - request->offset : 0);
+        inode_write(inode, request->offset, request,
+                    most > request->offset ? most - request->offset : 0);
         fail(request, IO_FULL);
         return;
     }
@@ -308,7 +321,8 @@ static void apply_write(struct sim_disk *disk, struct io_request *request, struc
     if ((request->flags & IO_THEN_SYNC) != 0) apply_sync(disk, request, inode);
 }
 
-static void apply_preallocate(struct sim_disk *disk, struct io_request *request, struct sim_inode *inode)
+static void apply_preallocate(struct sim_disk *disk, struct io_request *request,
+                              struct sim_inode *inode)
 {
     uint64_t end = request->offset + request->size;
     if (!has_room(disk, inode, end))
@@ -324,7 +338,8 @@ void disk_apply(struct sim_disk *disk, struct io_request *request, struct sim_in
     if (request->op != IO_SYNC) {
         enum io_error error = drawn_error(disk, request->op, name);
         if (error != IO_GOOD && request->op == IO_WRITE) { /* Some of it may have been written. */
-            inode_write(inode, request->offset, request, rng_below(&disk->rng, io_bytes(request) + 1));
+            inode_write(inode, request->offset, request,
+                        rng_below(&disk->rng, io_bytes(request) + 1));
         }
         if (error != IO_GOOD) {
             fail(request, error);
@@ -333,16 +348,38 @@ void disk_apply(struct sim_disk *disk, struct io_request *request, struct sim_in
         }
     }
     switch (request->op) {
-    case IO_OPEN: apply_open(disk, request); break;
-    case IO_CLOSE: apply_close(disk, request); break;
-    case IO_READ: apply_read(disk, request, inode); break;
-    case IO_WRITE: apply_write(disk, request, inode); break;
-    case IO_SYNC: apply_sync(disk, request, inode); break;
-    case IO_TRUNCATE: inode_resize(inode, request->size); break;
-    case IO_PREALLOCATE: apply_preallocate(disk, request, inode); break;
-    case IO_RENAME: apply_rename(disk, request); break;
-    case IO_REMOVE: apply_remove(disk, request); break;
-    case IO_LIST: apply_list(disk, request); break;
-    default: fail(request, IO_OTHER); break;
+    case IO_OPEN:
+        apply_open(disk, request);
+        break;
+    case IO_CLOSE:
+        apply_close(disk, request);
+        break;
+    case IO_READ:
+        apply_read(disk, request, inode);
+        break;
+    case IO_WRITE:
+        apply_write(disk, request, inode);
+        break;
+    case IO_SYNC:
+        apply_sync(disk, request, inode);
+        break;
+    case IO_TRUNCATE:
+        inode_resize(inode, request->size);
+        break;
+    case IO_PREALLOCATE:
+        apply_preallocate(disk, request, inode);
+        break;
+    case IO_RENAME:
+        apply_rename(disk, request);
+        break;
+    case IO_REMOVE:
+        apply_remove(disk, request);
+        break;
+    case IO_LIST:
+        apply_list(disk, request);
+        break;
+    default:
+        fail(request, IO_OTHER);
+        break;
     }
 }

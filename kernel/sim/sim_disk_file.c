@@ -1,4 +1,5 @@
-/* sim_disk_file.c -- a file's two images and the changes between them; what a crash makes of each change. */
+/* sim_disk_file.c -- a file's two images and the changes between them; what a crash makes of each
+ * change. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
@@ -48,14 +49,16 @@ void image_put(struct sim_image *image, uint64_t offset, const void *bytes, uint
 
 static struct sim_change *change_add(struct sim_inode *inode)
 {
-    inode->change = disk_grow(inode->change, inode->change_count, &inode->change_room, sizeof *inode->change);
+    inode->change =
+        disk_grow(inode->change, inode->change_count, &inode->change_room, sizeof *inode->change);
     struct sim_change *change = &inode->change[inode->change_count++];
     memset(change, 0, sizeof *change);
     return change;
 }
 
 /* The first `size` bytes of the request's memory. */
-void inode_write(struct sim_inode *inode, uint64_t offset, const struct io_request *request, uint64_t size)
+void inode_write(struct sim_inode *inode, uint64_t offset, const struct io_request *request,
+                 uint64_t size)
 {
     if (size == 0) return;
     struct sim_change *change = change_add(inode);

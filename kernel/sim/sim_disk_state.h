@@ -98,13 +98,16 @@ struct sim_inode *inode_copy(const struct sim_inode *from);
 void inode_free(struct sim_inode *inode);
 void image_resize(struct sim_image *image, uint64_t size);
 void image_put(struct sim_image *image, uint64_t offset, const void *bytes, uint64_t size);
-void inode_write(struct sim_inode *inode, uint64_t offset, const struct io_request *request, uint64_t size);
+void inode_write(struct sim_inode *inode, uint64_t offset, const struct io_request *request,
+                 uint64_t size);
 void inode_resize(struct sim_inode *inode, uint64_t size);
 void inode_sync(struct sim_inode *inode);
-void inode_change(struct sim_inode *inode, uint32_t index, enum sim_fate fate, struct rng *rng); /* Applies one to durable. */
-void inode_settle(struct sim_inode *inode, bool to_durable); /* Forgets the changes; what is readable becomes durable's. */
+void inode_change(struct sim_inode *inode, uint32_t index, enum sim_fate fate,
+                  struct rng *rng); /* Applies one to durable. */
+void inode_settle(struct sim_inode *inode,
+                  bool to_durable); /* Forgets the changes; what is readable becomes durable's. */
 
 /* --- sim_disk_apply.c: what each operation does. --- */
 void disk_apply(struct sim_disk *disk, struct io_request *request, struct sim_inode *inode);
-void disk_read_through(const struct sim_disk *disk, const struct sim_inode *inode, uint64_t offset, uint8_t *to,
-                       uint64_t size);
+void disk_read_through(const struct sim_disk *disk, const struct sim_inode *inode, uint64_t offset,
+                       uint8_t *to, uint64_t size);

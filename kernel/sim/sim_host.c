@@ -1,4 +1,5 @@
-/* sim_host.c -- processes: what a node may ask of the world, its threads' rounds, its end and its next life. */
+/* sim_host.c -- processes: what a node may ask of the world, its threads' rounds, its end and its
+ * next life. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,7 +96,8 @@ static void host_log(struct host *host, enum log_level level, const char *text)
     if (options->log != NULL) options->log(options->context, process->id, level, text);
 }
 
-static void __attribute__((noreturn)) host_fail(struct host *host, const struct node_failure *failure)
+static void __attribute__((noreturn))
+host_fail(struct host *host, const struct node_failure *failure)
 {
     struct sim_process *process = process_of(host);
     struct sim_world *world = process->world;
@@ -106,8 +108,9 @@ static void __attribute__((noreturn)) host_fail(struct host *host, const struct 
     bool announced = world->options.announced != NULL &&
                      world->options.announced(world->options.context, process->id, failure);
     if (!announced) {
-        sim_fail(world, SIM_CRASH, "node %u thread %u stopped with code %u at %s:%u: %s", process->id,
-                 failure->thread_no, failure->exit_code, failure->file, failure->line, failure->text);
+        sim_fail(world, SIM_CRASH, "node %u thread %u stopped with code %u at %s:%u: %s",
+                 process->id, failure->thread_no, failure->exit_code, failure->file, failure->line,
+                 failure->text);
     }
     if (world->running != process) abort(); /* A node must not run behind the world's back. */
     longjmp(world->on_fail, 1);
@@ -125,7 +128,8 @@ static void host_stopped(struct host *host, uint32_t restart_flags)
 
 static struct sim_process *process_new(struct sim_world *world, uint32_t id, uint32_t role)
 {
-    if (id == 0 || id >= SIM_NODES || world->process[id] != NULL) abort(); /* The caller's mistake. */
+    if (id == 0 || id >= SIM_NODES || world->process[id] != NULL)
+        abort(); /* The caller's mistake. */
     struct sim_process *process = sim_alloc(sizeof *process);
     process->host = (struct host){
         .realtime_us = host_realtime_us,
@@ -159,7 +163,8 @@ void sim_seen(struct sim_process *process, uint32_t thread_no, const uint32_t *w
     uint32_t gsn = kind_gsn(words[0]);
     sim_trace_add(&world->trace, world->now_us, process->id, thread_no, words);
     if (gsn < GSN_TABLE && world->plan_gsn[gsn] != 0) sim_plan_signal(world, gsn, process->id);
-    if (world->options.observe != NULL) world->options.observe(world->options.context, process->id, thread_no, words);
+    if (world->options.observe != NULL)
+        world->options.observe(world->options.context, process->id, thread_no, words);
 }
 
 static void node_begin(struct sim_process *process)
@@ -221,7 +226,8 @@ void sim_add_data(struct sim_world *world, const struct sim_data_options *option
     sim_routes_add(world, process);
 }
 
-void sim_add_client(struct sim_world *world, uint32_t node, const struct sim_client_calls *calls, void *context)
+void sim_add_client(struct sim_world *world, uint32_t node, const struct sim_client_calls *calls,
+                    void *context)
 {
     struct sim_process *process = process_new(world, node, LINK_ROLE_API);
     process->calls = calls;
@@ -341,15 +347,19 @@ void sim_run_thread(struct sim_world *world, struct sim_thread *thread)
     world->running = process;
     if (setjmp(world->on_fail) == 0) {
         struct thread_result result = thread_run_once(real, world->now_us / 1000u, budget);
-        if (result.timer_next_ms != UINT64_MAX) sim_task_at(world, &thread->task, result.timer_next_ms * 1000u);
+        if (result.timer_next_ms != UINT64_MAX)
+            sim_task_at(world, &thread->task, result.timer_next_ms * 1000u);
         world->idle_round = result.executed == 0;
     }
     sim_sweep(world, process);
     if (!process->alive) return;
     if (thread_has_work(real)) {
-        /* Nothing done although there is work: it waits for a slower thread to make room. Let time pass. */
-        if (world->idle_round) sim_task_at(world, &thread->task, world->now_us + WAIT_US);
-        else sim_task_ready(world, &thread->task);
+        /* Nothing done although there is work: it waits for a slower thread to make room. Let time
+         * pass. */
+        if (world->idle_round)
+            sim_task_at(world, &thread->task, world->now_us + WAIT_US);
+        else
+            sim_task_ready(world, &thread->task);
     }
     if (world->now_us < thread->slow_until) thread->rest_until = world->now_us + thread->rest_us;
 }
@@ -370,7 +380,8 @@ void sim_run_disk(struct sim_world *world, struct sim_process *process)
     if (!process->alive) return;
     struct io_request *request = sim_disk_take(process->disk, world->now_us);
     const char *violation = sim_disk_violation(process->disk);
-    if (violation != NULL) sim_fail(world, SIM_CORRECTNESS, "node %u, files: %s", process->id, violation);
+    if (violation != NULL)
+        sim_fail(world, SIM_CORRECTNESS, "node %u, files: %s", process->id, violation);
     if (process->power_at != 0 && sim_disk_operations(process->disk) >= process->power_at) {
         sim_power_cut(world, process->id, FATES_ALL);
         return;
@@ -385,8 +396,8 @@ void sim_client_wake(struct sim_world *world, uint32_t node)
     if (sim_alive(world, node)) sim_task_ready(world, &world->process[node]->task);
 }
 
-bool sim_client_send(struct sim_world *world, uint32_t from, uint32_t peer, uint32_t epoch, const uint32_t *words,
-                     uint32_t count)
+bool sim_client_send(struct sim_world *world, uint32_t from, uint32_t peer, uint32_t epoch,
+                     const uint32_t *words, uint32_t count)
 {
     return sim_net_send(world->process[from], peer, epoch, words, count);
 }
@@ -412,15 +423,18 @@ void sim_check_nodes(struct sim_world *world)
 
 /* --- Faults inside a node, and holds. --- */
 
-void sim_slow(struct sim_world *world, uint32_t node, uint32_t thread_no, uint64_t gap_us, uint64_t for_us)
+void sim_slow(struct sim_world *world, uint32_t node, uint32_t thread_no, uint64_t gap_us,
+              uint64_t for_us)
 {
-    if (sim_node(world, node) == NULL || thread_no >= world->process[node]->config.thread_count) return;
+    if (sim_node(world, node) == NULL || thread_no >= world->process[node]->config.thread_count)
+        return;
     struct sim_thread *thread = &world->process[node]->threads[thread_no];
     thread->rest_us = gap_us;
     thread->slow_until = world->now_us + for_us;
 }
 
-void sim_insert(struct sim_world *world, uint32_t node, uint32_t block_no, uint32_t number, uint32_t extra)
+void sim_insert(struct sim_world *world, uint32_t node, uint32_t block_no, uint32_t number,
+                uint32_t extra)
 {
     struct node *target = sim_node(world, node);
     if (target == NULL) return;

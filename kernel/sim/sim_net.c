@@ -1,11 +1,12 @@
-/* sim_net.c -- the network: byte streams with latency, chunks, stalls and cuts between two real link objects. */
+/* sim_net.c -- the network: byte streams with latency, chunks, stalls and cuts between two real
+ * link objects. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
 #include "kernel/sim/sim_state.h"
 
-#define RETRY_FIRST_US  10000u
-#define RETRY_LAST_US   1500000u
+#define RETRY_FIRST_US    10000u
+#define RETRY_LAST_US     1500000u
 #define HANDSHAKE_TICK_US 500000u
 
 static struct sim_pair *pair_of(struct sim_process *process, uint32_t peer)
@@ -27,12 +28,14 @@ static uint64_t latency(struct sim_world *world)
 
 /* --- What a link calls back. --- */
 
-static enum link_refusal on_check(void *context, struct link *link, const struct link_peer *peer, uint32_t *epoch_last)
+static enum link_refusal on_check(void *context, struct link *link, const struct link_peer *peer,
+                                  uint32_t *epoch_last)
 {
     struct sim_end *end = context;
     struct sim_world *world = end->process->world;
     (void)link;
-    if (peer->node == 0 || peer->node >= SIM_NODES || world->process[peer->node] == NULL) return LINK_REFUSED_UNKNOWN;
+    if (peer->node == 0 || peer->node >= SIM_NODES || world->process[peer->node] == NULL)
+        return LINK_REFUSED_UNKNOWN;
     struct sim_pair *pair = pair_of(end->process, peer->node);
     if (peer->role != world->process[peer->node]->role) return LINK_REFUSED_ROLE;
     if (pair->end != NULL) return LINK_REFUSED_CONNECTED;
@@ -65,11 +68,13 @@ static void on_up(void *context, struct link *link, const struct link_peer *peer
         sim_task_ready(process->world, &process->task);
         return;
     }
-    node_link_up(process->node, process->data.link_thread, peer->node, class_of_role(peer->role), peer->epoch);
+    node_link_up(process->node, process->data.link_thread, peer->node, class_of_role(peer->role),
+                 peer->epoch);
     sim_node_touched(process);
 }
 
-static bool client_signals(struct sim_process *process, struct sim_end *end, const uint32_t *words, uint32_t count)
+static bool client_signals(struct sim_process *process, struct sim_end *end, const uint32_t *words,
+                           uint32_t count)
 {
     for (uint32_t at = 0; at < count; at += words[at + 3])
         sim_seen(process, 0, words + at);
@@ -84,7 +89,8 @@ static bool on_signals(void *context, struct link *link, const uint32_t *words, 
     struct sim_process *process = end->process;
     (void)link;
     if (process->calls != NULL) return client_signals(process, end, words, count);
-    bool good = node_deliver(process->node, process->data.link_thread, end->peer, end->epoch, words, count);
+    bool good =
+        node_deliver(process->node, process->data.link_thread, end->peer, end->epoch, words, count);
     sim_node_touched(process);
     return good;
 }
@@ -117,7 +123,8 @@ static void push_segment(struct sim_world *world, struct sim_stream *stream)
     if (arrive < stream->last_arrive) arrive = stream->last_arrive;
     stream->last_arrive = arrive;
     if (stream->segment_count == SIM_SEGMENTS) {
-        struct sim_segment *last = &stream->segment[(stream->segment_first + SIM_SEGMENTS - 1) % SIM_SEGMENTS];
+        struct sim_segment *last =
+            &stream->segment[(stream->segment_first + SIM_SEGMENTS - 1) % SIM_SEGMENTS];
         *last = (struct sim_segment){arrive, stream->tail};
     } else {
         uint32_t at = (stream->segment_first + stream->segment_count++) % SIM_SEGMENTS;
@@ -126,7 +133,8 @@ static void push_segment(struct sim_world *world, struct sim_stream *stream)
     sim_task_at(world, &stream->task, arrive);
 }
 
-static void write_bytes(struct sim_world *world, struct sim_stream *stream, const void *bytes, uint64_t size)
+static void write_bytes(struct sim_world *world, struct sim_stream *stream, const void *bytes,
+                        uint64_t size)
 {
     uint64_t mask = world->options.stream_bytes - 1;
     const uint8_t *from = bytes;
@@ -156,7 +164,8 @@ static void write_output(struct sim_end *end)
         uint32_t count = link_output(end->link, piece, 8);
         uint64_t taken = 0;
         for (uint32_t i = 0; i < count && room_of(world, stream) > 0; i++) {
-            uint64_t size = piece[i].size < room_of(world, stream) ? piece[i].size : room_of(world, stream);
+            uint64_t size =
+                piece[i].size < room_of(world, stream) ? piece[i].size : room_of(world, stream);
             write_bytes(world, stream, piece[i].at, size);
             taken += size;
         }
@@ -180,7 +189,8 @@ static uint64_t arrived(struct sim_world *world, struct sim_stream *stream)
     return stream->arrived - stream->head;
 }
 
-/* The sender is gone or the line is cut: a random prefix of what is under way arrives, then the end. */
+/* The sender is gone or the line is cut: a random prefix of what is under way arrives, then the
+ * end. */
 static void truncate(struct sim_world *world, struct sim_stream *stream)
 {
     if (stream->ended) return;
@@ -233,7 +243,8 @@ static void end_close(struct sim_end *end, bool flush)
         push_segment(world, out);
     }
     uint32_t epoch = end->epoch;
-    if (end->peer != 0 && pair_of(process, end->peer)->end == end) pair_of(process, end->peer)->end = NULL;
+    if (end->peer != 0 && pair_of(process, end->peer)->end == end)
+        pair_of(process, end->peer)->end = NULL;
     end->epoch = 0;
     link_destroy(end->link);
     end->link = NULL;
@@ -284,7 +295,9 @@ static uint64_t draw_chunk(struct sim_world *world, uint64_t available)
 {
     uint64_t drawn = rng_next(net_rng(world));
     if ((uint32_t)(drawn % 100u) >= world->options.chunk_percent) return available;
-    uint64_t most = (drawn >> 8 & 3u) == 0 && available > 16 ? 16 : available; /* Now and then a few bytes only. */
+    uint64_t most = (drawn >> 8 & 3u) == 0 && available > 16
+                        ? 16
+                        : available; /* Now and then a few bytes only. */
     return 1u + (drawn >> 16) % most;
 }
 
@@ -327,7 +340,8 @@ static void deliver(struct sim_world *world, struct sim_stream *stream, uint64_t
 static bool paused(const struct sim_end *to)
 {
     return to->process->node != NULL && to->peer != 0 && to->epoch != 0 &&
-           to->process->world->process[to->peer]->role != LINK_ROLE_DATA && node_congested(to->process->node);
+           to->process->world->process[to->peer]->role != LINK_ROLE_DATA &&
+           node_congested(to->process->node);
 }
 
 void sim_run_stream(struct sim_world *world, struct sim_stream *stream)
@@ -454,7 +468,8 @@ void sim_routes_add(struct sim_world *world, struct sim_process *process)
 
 /* --- What processes ask for. --- */
 
-bool sim_net_send(struct sim_process *process, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+bool sim_net_send(struct sim_process *process, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                  uint32_t count)
 {
     struct sim_end *end = peer < SIM_NODES ? pair_of(process, peer)->end : NULL;
     if (end == NULL || end->epoch != epoch) return false;
@@ -497,8 +512,10 @@ void sim_net_kill(struct sim_process *process)
         for (uint32_t side = 0; side < 2 && conn->used; side++) {
             struct sim_end *end = &conn->end[side];
             if (end->process != process || end->link == NULL) continue;
-            if (process->exit.stopped) write_output(end); /* An orderly end writes what it still has. */
-            else truncate(world, &conn->stream[side]);
+            if (process->exit.stopped)
+                write_output(end); /* An orderly end writes what it still has. */
+            else
+                truncate(world, &conn->stream[side]);
             end_close(end, false);
         }
     }

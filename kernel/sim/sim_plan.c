@@ -21,11 +21,13 @@ struct sim_event *sim_plan_at(struct sim_plan *plan, uint64_t at_us, enum sim_ac
     return event;
 }
 
-uint32_t sim_event_print(const struct sim_event *event, const char *(*gsn_name)(uint32_t), char *text, uint32_t size)
+uint32_t sim_event_print(const struct sim_event *event, const char *(*gsn_name)(uint32_t),
+                         char *text, uint32_t size)
 {
     int used;
     if (event->gsn != 0) {
-        used = snprintf(text, size, "before %u %s %u ", event->nth, gsn_name(event->gsn), event->node);
+        used =
+            snprintf(text, size, "before %u %s %u ", event->nth, gsn_name(event->gsn), event->node);
     } else {
         used = snprintf(text, size, "at %u.%06u ", (uint32_t)(event->at_us / 1000000u),
                         (uint32_t)(event->at_us % 1000000u));
@@ -94,9 +96,11 @@ bool sim_event_parse(struct sim_event *event, const char *(*gsn_name)(uint32_t),
     if (sscanf(line, " %31s%n", word, &used) != 1 || word[0] == '#') return true;
     line += used;
     if (strcmp(word, "at") == 0) {
-        if (sscanf(line, " %31s%n", word, &used) != 1 || !parse_seconds(word, &event->at_us)) return false;
+        if (sscanf(line, " %31s%n", word, &used) != 1 || !parse_seconds(word, &event->at_us))
+            return false;
     } else if (strcmp(word, "before") == 0) {
-        if (sscanf(line, " %u %63s %u%n", &event->nth, name, &event->node, &used) != 3) return false;
+        if (sscanf(line, " %u %63s %u%n", &event->nth, name, &event->node, &used) != 3)
+            return false;
         event->gsn = gsn_of(gsn_name, name);
         if (event->gsn == 0 || event->nth == 0) return false;
     } else {

@@ -1,4 +1,5 @@
-/* sim_plan.h -- faults as a value: when which one happens. Drawn once from the seed, or read from a file. */
+/* sim_plan.h -- faults as a value: when which one happens. Drawn once from the seed, or read from a
+ * file. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdbool.h>
@@ -18,16 +19,24 @@
  *   start NODE           it begins a new life
  *   insert NODE BLOCK NUMBER EXTRA   arms an error insert (block: its number)
  */
-enum sim_action { SIM_CUT = 1, SIM_STALL, SIM_SLOW, SIM_KILL, SIM_START, SIM_INSERT, SIM_ACTION_COUNT };
+enum sim_action {
+    SIM_CUT = 1,
+    SIM_STALL,
+    SIM_SLOW,
+    SIM_KILL,
+    SIM_START,
+    SIM_INSERT,
+    SIM_ACTION_COUNT
+};
 
 #define SIM_ARGS       4u
 #define SIM_EVENTS_MAX 128u
 
 struct sim_event {
-    uint64_t at_us;  /* Trigger by time when gsn is 0. */
+    uint64_t at_us; /* Trigger by time when gsn is 0. */
     uint32_t gsn;
-    uint32_t node;   /* Where the signal is executed. */
-    uint32_t nth;    /* From 1. */
+    uint32_t node; /* Where the signal is executed. */
+    uint32_t nth;  /* From 1. */
     enum sim_action action;
     uint32_t arg[SIM_ARGS];
 };
@@ -37,11 +46,13 @@ struct sim_plan {
     struct sim_event event[SIM_EVENTS_MAX];
 };
 
-/* Adds an event by time; the rest of the fields is the caller's to fill in. NULL when the plan is full. */
+/* Adds an event by time; the rest of the fields is the caller's to fill in. NULL when the plan is
+ * full. */
 struct sim_event *sim_plan_at(struct sim_plan *plan, uint64_t at_us, enum sim_action action);
 
 /* One line of text for an event. Returns its length. */
-uint32_t sim_event_print(const struct sim_event *event, const char *(*gsn_name)(uint32_t), char *text, uint32_t size);
+uint32_t sim_event_print(const struct sim_event *event, const char *(*gsn_name)(uint32_t),
+                         char *text, uint32_t size);
 
 /* Reads one line. False when it is malformed; an empty line or comment gives action 0. */
 bool sim_event_parse(struct sim_event *event, const char *(*gsn_name)(uint32_t), const char *line);

@@ -16,8 +16,8 @@ enum sim_task_kind { TASK_THREAD = 0, TASK_CLIENT, TASK_DELIVER, TASK_END, TASK_
 
 struct sim_task {
     enum sim_task_kind kind;
-    uint32_t id;      /* Index into task[] and wake_at[]. */
-    uint32_t ready;   /* 1 + index into ready[], 0 = not there. */
+    uint32_t id;    /* Index into task[] and wake_at[]. */
+    uint32_t ready; /* 1 + index into ready[], 0 = not there. */
     bool lazy;
     void *owner;
 };
@@ -35,10 +35,10 @@ struct sim_thread {
 struct sim_process {
     struct host host; /* First: the node's own door to the world. */
     struct sim_world *world;
-    uint32_t id;      /* 0 = unused. */
-    uint32_t role;    /* enum link_role */
+    uint32_t id;   /* 0 = unused. */
+    uint32_t role; /* enum link_role */
     bool alive;
-    bool stopping;    /* An orderly stop was asked for; the process ends after this round. */
+    bool stopping; /* An orderly stop was asked for; the process ends after this round. */
     uint64_t incarnation;
     struct rng rng;
     struct node_config config;
@@ -46,9 +46,9 @@ struct sim_process {
     struct node *node;
     struct sim_thread *threads;
     struct sim_exit exit;
-    struct sim_disk *disk;     /* Data nodes: outlives the process. */
+    struct sim_disk *disk; /* Data nodes: outlives the process. */
     struct sim_task disk_task;
-    uint64_t power_at;         /* Power goes with this file operation; 0 = never. */
+    uint64_t power_at;    /* Power goes with this file operation; 0 = never. */
     struct sim_task task; /* Clients. */
     const struct sim_client_calls *calls;
     void *context;
@@ -81,8 +81,8 @@ struct sim_end {
     struct sim_conn *conn;
     uint32_t side;
     struct sim_process *process;
-    uint32_t peer;  /* As the link itself found out; 0 before. */
-    uint32_t epoch; /* 0 until it is up, and again when it was reported down. */
+    uint32_t peer;     /* As the link itself found out; 0 before. */
+    uint32_t epoch;    /* 0 until it is up, and again when it was reported down. */
     struct link *link; /* NULL: closed. */
 };
 
@@ -140,24 +140,27 @@ struct sim_world {
     struct sim_held held[SIM_HOLDS];
     struct sim_trace trace;
     struct sim_plan plan;
-    uint32_t plan_seen[SIM_EVENTS_MAX]; /* Occurrences so far; UINT32_MAX = the event has happened. */
+    uint32_t
+        plan_seen[SIM_EVENTS_MAX]; /* Occurrences so far; UINT32_MAX = the event has happened. */
     uint64_t plan_next_us;
-    uint32_t plan_due;  /* A signal trigger fired: apply after this round. */
+    uint32_t plan_due; /* A signal trigger fired: apply after this round. */
     uint8_t plan_gsn[GSN_TABLE];
     bool faults_off;
     uint32_t link_downs;
     enum sim_verdict verdict;
     char text[600];
     struct sim_process *running; /* Whose code runs; where node_fail() jumps back from. */
-    bool idle_round;  /* The last round of a thread executed nothing. */
+    bool idle_round;             /* The last round of a thread executed nothing. */
     jmp_buf on_fail;
     struct jam_ring jam; /* Where jams go after a node's memory is gone. */
 };
 
 /* --- sim_world.c --- */
-void sim_task_add(struct sim_world *world, struct sim_task *task, enum sim_task_kind kind, void *owner);
+void sim_task_add(struct sim_world *world, struct sim_task *task, enum sim_task_kind kind,
+                  void *owner);
 void sim_task_ready(struct sim_world *world, struct sim_task *task);
-void sim_task_at(struct sim_world *world, struct sim_task *task, uint64_t at_us); /* Ready then, at the latest. */
+void sim_task_at(struct sim_world *world, struct sim_task *task,
+                 uint64_t at_us); /* Ready then, at the latest. */
 void sim_task_off(struct sim_world *world, struct sim_task *task);
 void *sim_alloc(size_t size); /* Zeroed; ends the program when there is none. */
 void sim_plan_signal(struct sim_world *world, uint32_t gsn, uint32_t node);
@@ -170,7 +173,8 @@ void sim_run_disk(struct sim_world *world, struct sim_process *process);
 void sim_process_free(struct sim_process *process);
 void sim_node_touched(struct sim_process *process); /* Its link thread has got something to do. */
 void sim_seen(struct sim_process *process, uint32_t thread_no, const uint32_t *words);
-void sim_sweep(struct sim_world *world, struct sim_process *process); /* Ends a process that stopped or failed. */
+void sim_sweep(struct sim_world *world,
+               struct sim_process *process); /* Ends a process that stopped or failed. */
 
 /* --- sim_net.c --- */
 void sim_routes_add(struct sim_world *world, struct sim_process *process);
@@ -179,7 +183,8 @@ void sim_run_end(struct sim_world *world, struct sim_end *end);
 void sim_run_stream(struct sim_world *world, struct sim_stream *stream);
 void sim_net_kill(struct sim_process *process);
 void sim_net_revive(struct sim_process *process);
-bool sim_net_send(struct sim_process *process, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count);
+bool sim_net_send(struct sim_process *process, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                  uint32_t count);
 void sim_net_close(struct sim_process *process, uint32_t peer, uint32_t epoch, const char *reason);
 void sim_net_allow(struct sim_process *process, uint32_t peer, bool allowed);
 void sim_net_free(struct sim_world *world);

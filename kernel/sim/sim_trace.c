@@ -1,4 +1,5 @@
-/* sim_trace.c -- XXH3 over time, node, thread, references, payload and sections of every executed signal. */
+/* sim_trace.c -- XXH3 over time, node, thread, references, payload and sections of every executed
+ * signal. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "kernel/sim/sim_trace.h"
 #include <stdlib.h>
@@ -18,7 +19,8 @@ void sim_trace_free(struct sim_trace *trace)
     trace->state = NULL;
 }
 
-void sim_trace_add(struct sim_trace *trace, uint64_t now_us, uint32_t node, uint32_t thread_no, const uint32_t *words)
+void sim_trace_add(struct sim_trace *trace, uint64_t now_us, uint32_t node, uint32_t thread_no,
+                   const uint32_t *words)
 {
     uint32_t head[4] = {(uint32_t)now_us, (uint32_t)(now_us >> 32), node, thread_no};
     XXH3_64bits_update(trace->state, head, sizeof head);

@@ -14,6 +14,7 @@ void sim_trace_init(struct sim_trace *trace);
 void sim_trace_free(struct sim_trace *trace);
 
 /* Adds one executed signal: when, where, and all its words. */
-void sim_trace_add(struct sim_trace *trace, uint64_t now_us, uint32_t node, uint32_t thread_no, const uint32_t *words);
+void sim_trace_add(struct sim_trace *trace, uint64_t now_us, uint32_t node, uint32_t thread_no,
+                   const uint32_t *words);
 
 uint64_t sim_trace_hash(const struct sim_trace *trace);

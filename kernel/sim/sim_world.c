@@ -1,4 +1,5 @@
-/* sim_world.c -- the scheduler: draws what runs next, moves the clock when nothing can, applies the plan. */
+/* sim_world.c -- the scheduler: draws what runs next, moves the clock when nothing can, applies the
+ * plan. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdarg.h>
 #include <stdio.h>
@@ -60,7 +61,8 @@ void sim_destroy(struct sim_world *world)
 
 /* --- Tasks. --- */
 
-void sim_task_add(struct sim_world *world, struct sim_task *task, enum sim_task_kind kind, void *owner)
+void sim_task_add(struct sim_world *world, struct sim_task *task, enum sim_task_kind kind,
+                  void *owner)
 {
     if (world->task_count == world->task_size) {
         world->task_size = world->task_size == 0 ? 64 : world->task_size * 2;
@@ -108,7 +110,8 @@ void sim_task_off(struct sim_world *world, struct sim_task *task)
     world->wake_at[task->id] = SIM_NEVER;
 }
 
-/* A lazy task is passed over half of the time while others can run: so some threads and links fall far behind. */
+/* A lazy task is passed over half of the time while others can run: so some threads and links fall
+ * far behind. */
 static struct sim_task *draw(struct sim_world *world)
 {
     struct rng *rng = &world->rng[SIM_RNG_SCHEDULER];
@@ -168,7 +171,8 @@ void sim_plan_signal(struct sim_world *world, uint32_t gsn, uint32_t node)
     for (uint32_t i = 0; i < world->plan.count; i++) {
         const struct sim_event *event = &world->plan.event[i];
         if (world->plan_seen[i] == UINT32_MAX || event->gsn != gsn || event->node != node) continue;
-        if (world->plan_seen[i] < event->nth && ++world->plan_seen[i] == event->nth) world->plan_due++;
+        if (world->plan_seen[i] < event->nth && ++world->plan_seen[i] == event->nth)
+            world->plan_due++;
     }
 }
 
@@ -287,7 +291,8 @@ bool sim_step(struct sim_world *world)
     return world->verdict == SIM_OK;
 }
 
-bool sim_run_until(struct sim_world *world, bool (*done)(void *context), void *context, uint64_t until_us)
+bool sim_run_until(struct sim_world *world, bool (*done)(void *context), void *context,
+                   uint64_t until_us)
 {
     uint64_t looked = 0;
     while (world->now_us < until_us) {

@@ -1,15 +1,16 @@
-/* limits_client.c -- fills a cluster up to its limits and says which errors it met. For the tests of this folder. */
+/* limits_client.c -- fills a cluster up to its limits and says which errors it met. For the tests
+ * of this folder. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * limits_client MODE FIRST COUNT [BATCH]     NDB_CONNECTSTRING names the cluster; rows have 16 + 84 bytes.
- *   load, verify, delete   rows FIRST..FIRST+COUNT-1, BATCH per call; every value is checked
+ * limits_client MODE FIRST COUNT [BATCH]     NDB_CONNECTSTRING names the cluster; rows have 16 + 84
+ * bytes. load, verify, delete   rows FIRST..FIRST+COUNT-1, BATCH per call; every value is checked
  *   absent                 none of these rows exists
  *   scan                   a full scan, every value checked; COUNT rows are expected
- *   open                   COUNT transactions with one insert each are held open at the same time, then rolled back
- *   big                    one transaction with COUNT inserts, then rollback
- *   read                   reads rows FIRST..FIRST+COUNT-1 for ever, BATCH per call
- * Prints one line "MODE: good=N bad=N seconds=S rate=R" and one "error CODE: N CLASS, STATUS" per number met. Exit code 0
- * when there was no error, 3 when there were errors, 1 when something is wrong.
+ *   open                   COUNT transactions with one insert each are held open at the same time,
+ * then rolled back big                    one transaction with COUNT inserts, then rollback read
+ * reads rows FIRST..FIRST+COUNT-1 for ever, BATCH per call Prints one line "MODE: good=N bad=N
+ * seconds=S rate=R" and one "error CODE: N CLASS, STATUS" per number met. Exit code 0 when there
+ * was no error, 3 when there were errors, 1 when something is wrong.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +106,8 @@ static void open_client(struct client *client)
     }
     client->ndb = ndb_open(client->connection, "test");
     if (ndb_table_create(client->ndb,
-                         "CREATE TABLE IF NOT EXISTS limits (k BINARY(16) NOT NULL PRIMARY KEY, v BINARY(84) NOT NULL)",
+                         "CREATE TABLE IF NOT EXISTS limits (k BINARY(16) NOT NULL PRIMARY KEY, v "
+                         "BINARY(84) NOT NULL)",
                          NULL, 0) != 0)
         die("create table", ndb_error(client->ndb));
     client->table = ndb_table_open(client->ndb, "limits", 0);
@@ -123,7 +125,8 @@ static void close_client(struct client *client)
 }
 
 /* Many rows in calls of `batch`. `expected`: the code that counts as good. */
-static void run_batches(struct client *client, const char *mode, uint64_t first, uint64_t count, uint32_t batch)
+static void run_batches(struct client *client, const char *mode, uint64_t first, uint64_t count,
+                        uint32_t batch)
 {
     static struct row rows[BATCH_MAX];
     static int32_t codes[BATCH_MAX];
@@ -134,17 +137,18 @@ static void run_batches(struct client *client, const char *mode, uint64_t first,
         uint32_t n = count - at < batch ? (uint32_t)(count - at) : batch;
         for (uint32_t i = 0; i < n; i++)
             row_make(&rows[i], first + at + i, load);
-        int result = load || delete
-                         ? ndb_change_many(client->ndb, load ? NDB_WRITE : NDB_DELETE, client->record, rows,
-                                           sizeof rows[0], n, codes, 0)
-                         : ndb_read_many(client->ndb, client->record, rows, sizeof rows[0], n, codes, 0);
+        int result =
+            load || delete
+                ? ndb_change_many(client->ndb, load ? NDB_WRITE : NDB_DELETE, client->record, rows,
+                                  sizeof rows[0], n, codes, 0)
+                : ndb_read_many(client->ndb, client->record, rows, sizeof rows[0], n, codes, 0);
         if (result < 0) die(mode, ndb_error(client->ndb));
         for (uint32_t i = 0; i < n; i++) {
             if (codes[i] != wanted) {
                 count_error(client, codes[i]);
                 continue;
             }
-            if (!load && !delete && wanted == 0) check_row(&rows[i], first + at + i);
+            if (!load && !delete &&wanted == 0) check_row(&rows[i], first + at + i);
             client->good++;
         }
     }
@@ -170,7 +174,8 @@ static void run_scan(struct client *client, uint64_t count)
     if (result < 0) die("scan", ndb_scan_error(scan));
     ndb_scan_close(scan);
     if (client->good == count) return;
-    fprintf(stderr, "%llu rows instead of %llu\n", (unsigned long long)client->good, (unsigned long long)count);
+    fprintf(stderr, "%llu rows instead of %llu\n", (unsigned long long)client->good,
+            (unsigned long long)count);
     exit(1);
 }
 
@@ -214,14 +219,15 @@ static void run_big(struct client *client, uint64_t first, uint64_t count)
 
 static int report(const struct client *client, const char *mode, double seconds)
 {
-    printf("%s: good=%llu bad=%llu seconds=%.2f rate=%.0f\n", mode, (unsigned long long)client->good,
-           (unsigned long long)client->bad, seconds, (double)(client->good + client->bad) / seconds);
+    printf("%s: good=%llu bad=%llu seconds=%.2f rate=%.0f\n", mode,
+           (unsigned long long)client->good, (unsigned long long)client->bad, seconds,
+           (double)(client->good + client->bad) / seconds);
     for (uint32_t i = 0; i < CODES_MAX && client->errors[i].count != 0; i++) {
         static const char *const statuses[] = {"success", "temporary", "permanent", "unknown"};
         ndb_error_t error;
         ndb_error_lookup(client->errors[i].code, &error);
-        printf("error %d: %llu %s, %s\n", error.code, (unsigned long long)client->errors[i].count, error.class_name,
-               statuses[error.status]);
+        printf("error %d: %llu %s, %s\n", error.code, (unsigned long long)client->errors[i].count,
+               error.class_name, statuses[error.status]);
     }
     return client->bad == 0 ? 0 : 3;
 }
@@ -230,7 +236,8 @@ int main(int argc, char **argv)
 {
     struct client client = {0};
     if (argc < 4) {
-        fprintf(stderr, "usage: limits_client load|verify|delete|absent|scan|open|big|read FIRST COUNT [BATCH]\n");
+        fprintf(stderr, "usage: limits_client load|verify|delete|absent|scan|open|big|read FIRST "
+                        "COUNT [BATCH]\n");
         return 2;
     }
     const char *mode = argv[1];

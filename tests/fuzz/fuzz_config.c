@@ -1,4 +1,5 @@
-/* fuzz_config.c -- any bytes as a config.ini: refused with errors, or a configuration that survives its binary form. */
+/* fuzz_config.c -- any bytes as a config.ini: refused with errors, or a configuration that survives
+ * its binary form. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* fuzz_config_binary.c -- any bytes as an encoded configuration; the header is made right, so that the rest is reached. */
+/* fuzz_config_binary.c -- any bytes as an encoded configuration; the header is made right, so that
+ * the rest is reached. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* fuzz_signals.c -- every signal's validator: whole signals made of arbitrary bytes, to a node with all its blocks. */
+/* fuzz_signals.c -- every signal's validator: whole signals made of arbitrary bytes, to a node with
+ * all its blocks. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +12,10 @@
 #include "tests/hostile/hostile_gen.h"
 
 /*
- * Input: signals one after the other: { sender and receiver, signal, payload words given, sections } then payload words and
- * per section a length byte and its words. What is missing at the end is zero. Words below 256 are tiny numbers, so the
- * fuzzer finds references to the table and the transaction record that wait for it.
+ * Input: signals one after the other: { sender and receiver, signal, payload words given, sections
+ * } then payload words and per section a length byte and its words. What is missing at the end is
+ * zero. Words below 256 are tiny numbers, so the fuzzer finds references to the table and the
+ * transaction record that wait for it.
  */
 struct input {
     const uint8_t *at;
@@ -40,7 +42,8 @@ static uint32_t take_word(struct input *input)
     return word;
 }
 
-/* A table and a transaction record of the attacker's own, as numbers that an input can name: both begin at 1. */
+/* A table and a transaction record of the attacker's own, as numbers that an input can name: both
+ * begin at 1. */
 static void prepare(void)
 {
     static uint32_t words[4000];
@@ -48,11 +51,12 @@ static void prepare(void)
     struct tcseizereq seize = {.sender_data = 1};
     for (uint32_t layout = 0; layout < GEN_LAYOUTS; layout++) {
         struct section section = {words, gen_table_words(layout, 0, words, 4000)};
-        harness_send(harness, HARNESS_API, block_ref(HARNESS_NODE, BLOCK_DBDICT, 0), GSN_CREATE_TABLE_REQ, &create, 1,
-                     &section, 1);
+        harness_send(harness, HARNESS_API, block_ref(HARNESS_NODE, BLOCK_DBDICT, 0),
+                     GSN_CREATE_TABLE_REQ, &create, 1, &section, 1);
         harness_run(harness, 5);
     }
-    harness_sig(harness, HARNESS_API, block_ref(HARNESS_NODE, BLOCK_DBTC, 1), GSN_TCSEIZEREQ, &seize);
+    harness_sig(harness, HARNESS_API, block_ref(HARNESS_NODE, BLOCK_DBTC, 1), GSN_TCSEIZEREQ,
+                &seize);
     harness_run(harness, 1);
 }
 
@@ -89,8 +93,8 @@ static void one_signal(struct input *input)
     uint32_t block = 1u + (who >> 2) % 13u;
     if (shape->gsn == GSN_DUMP_STATE_ORD && payload[1] == 9000) return; /* Arms error inserts. */
     harness_up(harness, peer);
-    harness_send(harness, peer, block_ref(HARNESS_NODE, block, block >= BLOCK_DBTC ? 1 : 0), shape->gsn, payload, count,
-                 sections, section_count);
+    harness_send(harness, peer, block_ref(HARNESS_NODE, block, block >= BLOCK_DBTC ? 1 : 0),
+                 shape->gsn, payload, count, sections, section_count);
     if ((who & 1u) != 0) harness_run(harness, 0);
 }
 
@@ -106,9 +110,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (harness_failure_of(harness)->failed || !harness_check(harness)) abort();
     if (harness_stopped(harness)) make_harness();
     if (runs % 20u != 0) return 0;
-    for (uint32_t ms = 0; ms < 500; ms += 20) { /* The silent ones are declared dead, and cleaned up after. */
+    for (uint32_t ms = 0; ms < 500;
+         ms += 20) { /* The silent ones are declared dead, and cleaned up after. */
         struct api_regreq req = {.version = NDB_VERSION, .generation = 1};
-        harness_sig(harness, HARNESS_GOOD, block_ref(HARNESS_NODE, BLOCK_QMGR, 0), GSN_API_REGREQ, &req);
+        harness_sig(harness, HARNESS_GOOD, block_ref(HARNESS_NODE, BLOCK_QMGR, 0), GSN_API_REGREQ,
+                    &req);
         harness_run(harness, 20);
     }
     harness_up(harness, HARNESS_API);

@@ -18,12 +18,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     uint32_t code = sql_create_parse(&input, memory, table_def_size_max(), &result, &error);
     /* An error says where and what; a success is a definition that checks out. */
-    if (code != error.code || (code == 0) != (result.def != NULL))
-        abort();
-    if (code != 0 && (error.line == 0 || error.column == 0 || error.text[0] == 0))
-        abort();
-    if (code == 0 && (result.consumed > size || table_def_check(result.def) != 0))
-        abort();
+    if (code != error.code || (code == 0) != (result.def != NULL)) abort();
+    if (code != 0 && (error.line == 0 || error.column == 0 || error.text[0] == 0)) abort();
+    if (code == 0 && (result.consumed > size || table_def_check(result.def) != 0)) abort();
     free(memory);
     return 0;
 }

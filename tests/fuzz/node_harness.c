@@ -14,10 +14,10 @@
 #include "signals/api_reg.h"
 #include "signals/print.h"
 
-#define START_MS      3000u
-#define UP_MS         2000u
-#define HEARTBEAT_MS  100u
-#define ROUNDS_MAX    200000u
+#define START_MS       3000u
+#define UP_MS          2000u
+#define HEARTBEAT_MS   100u
+#define ROUNDS_MAX     200000u
 #define SEND_WORDS_MAX (SIGNAL_EXTENT_MAX + 64u)
 
 struct harness_peer {
@@ -118,16 +118,18 @@ static void put_trace(void *context, const char *text, uint32_t size)
     *left -= size;
 }
 
-static void __attribute__((noreturn)) host_fail(struct host *host, const struct node_failure *failure)
+static void __attribute__((noreturn))
+host_fail(struct host *host, const struct node_failure *failure)
 {
     struct harness *harness = (struct harness *)(void *)host;
     harness->failure.failed = true;
     harness->failure.exit_code = failure->exit_code;
-    snprintf(harness->failure.text, sizeof harness->failure.text, "%s:%u: %s", failure->file, failure->line,
-             failure->text);
+    snprintf(harness->failure.text, sizeof harness->failure.text, "%s:%u: %s", failure->file,
+             failure->line, failure->text);
     if (harness->options.keep_quiet == 0) {
         size_t left = 6000;
-        fprintf(stderr, "node failed, exit code %u: %s\n", failure->exit_code, harness->failure.text);
+        fprintf(stderr, "node failed, exit code %u: %s\n", failure->exit_code,
+                harness->failure.text);
         thread_trace(node_thread(harness->node, failure->thread_no), put_trace, &left);
     }
     longjmp(harness->on_fail, 1);
@@ -189,12 +191,15 @@ bool harness_up(struct harness *harness, uint32_t peer_no)
     uint64_t end = harness->now + UP_MS;
     close_links(harness);
     if (peer->up) return true;
-    /* What the node has to end first (a former link's clean-up) it does before it allows the next one. */
+    /* What the node has to end first (a former link's clean-up) it does before it allows the next
+     * one. */
     do {
         harness_run(harness, 1);
     } while (harness_alive(harness) && !peer->allowed && harness->now < end);
     if (!harness_alive(harness) || !peer->allowed || setjmp(harness->on_fail) != 0) return false;
-    uint32_t sender_class = peer->type == NODE_DATA ? FROM_DATA : peer->type == NODE_MGM ? FROM_MGM : FROM_API;
+    uint32_t sender_class = peer->type == NODE_DATA  ? FROM_DATA
+                            : peer->type == NODE_MGM ? FROM_MGM
+                                                     : FROM_API;
     peer->epoch = ++harness->epoch_next;
     peer->up = true;
     node_link_up(harness->node, harness->link_thread, peer_no, sender_class, peer->epoch);
@@ -224,8 +229,9 @@ bool harness_words(struct harness *harness, uint32_t peer_no, const uint32_t *wo
     return node_deliver(harness->node, harness->link_thread, peer_no, peer->epoch, words, count);
 }
 
-bool harness_send(struct harness *harness, uint32_t peer, uint32_t receiver, uint32_t gsn, const void *payload,
-                  uint32_t words, const struct section *sections, uint32_t section_count)
+bool harness_send(struct harness *harness, uint32_t peer, uint32_t receiver, uint32_t gsn,
+                  const void *payload, uint32_t words, const struct section *sections,
+                  uint32_t section_count)
 {
     uint32_t *to = harness->scratch;
     uint32_t extent = SIGNAL_HEAD_WORDS + words + section_count;
@@ -261,7 +267,8 @@ static bool take_answers(struct harness *harness)
             signal_open(&sig, words + at);
             if (sig.gsn == GSN_API_REGCONF)
                 peer->started = SIG_PAYLOAD(&sig, api_regconf)->start_level == START_STARTED;
-            if (harness->options.received != NULL) harness->options.received(harness->options.context, i, &sig);
+            if (harness->options.received != NULL)
+                harness->options.received(harness->options.context, i, &sig);
         }
         free(words);
     }
@@ -276,7 +283,8 @@ static bool run_threads(struct harness *harness)
     if (setjmp(harness->on_fail) != 0) return false;
     for (uint32_t i = 0; i < node_config_of(harness->node)->thread_count; i++) {
         struct thread *thread = node_thread(harness->node, i);
-        if (thread_run_once(thread, harness->now, 128).executed > 0 || thread_has_work(thread)) worked = true;
+        if (thread_run_once(thread, harness->now, 128).executed > 0 || thread_has_work(thread))
+            worked = true;
     }
     return worked;
 }
@@ -291,7 +299,8 @@ void harness_run(struct harness *harness, uint32_t ms)
             close_links(harness);
             if (rounds < ROUNDS_MAX) continue;
             harness->failure.failed = true;
-            snprintf(harness->failure.text, sizeof harness->failure.text, "the node never comes to rest");
+            snprintf(harness->failure.text, sizeof harness->failure.text,
+                     "the node never comes to rest");
             return;
         }
         if (passed >= ms) return;
@@ -346,7 +355,8 @@ static bool start(struct harness *harness)
     struct api_regreq req = {.version = NDB_VERSION, .generation = 1};
     if (!harness_up(harness, HARNESS_GOOD)) return false;
     for (uint32_t ms = 0; ms < START_MS && harness_alive(harness); ms += 10) {
-        harness_sig(harness, HARNESS_GOOD, block_ref(HARNESS_NODE, BLOCK_QMGR, 0), GSN_API_REGREQ, &req);
+        harness_sig(harness, HARNESS_GOOD, block_ref(HARNESS_NODE, BLOCK_QMGR, 0), GSN_API_REGREQ,
+                    &req);
         harness_run(harness, 10);
         if (harness->peer[HARNESS_GOOD].started) return true;
     }
@@ -376,7 +386,8 @@ struct harness *harness_create(const struct harness_options *options)
     for (uint32_t i = 0; i < HARNESS_PEERS; i++)
         harness->peer[i].type = config.node[i].type;
     harness->link_thread = layout_socket_thread(&config);
-    struct node_options node_options = {.host = &harness->host, .gsn_name = gsn_name, .describe = signal_describe};
+    struct node_options node_options = {
+        .host = &harness->host, .gsn_name = gsn_name, .describe = signal_describe};
     harness->node = node_create(&config, &node_options);
     if (harness->node == NULL) {
         free(harness);
@@ -426,8 +437,10 @@ void harness_usage_get(struct harness *harness, struct harness_usage *usage)
         usage->operations += lqh.operations;
         usage->scans += lqh.scans;
         usage->segments += lqh.segments;
-        usage->locks += acc_locks_in_use((const struct acc *)(const void *)node_block(harness->node, BLOCK_DBACC, i));
-        usage->changes += tup_changes_open((const struct tup *)(const void *)node_block(harness->node, BLOCK_DBTUP, i));
+        usage->locks += acc_locks_in_use(
+            (const struct acc *)(const void *)node_block(harness->node, BLOCK_DBACC, i));
+        usage->changes += tup_changes_open(
+            (const struct tup *)(const void *)node_block(harness->node, BLOCK_DBTUP, i));
     }
     struct dict_usage dict;
     dict_usage_get(node_block(harness->node, BLOCK_DBDICT, 0), &dict);

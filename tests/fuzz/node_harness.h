@@ -1,4 +1,5 @@
-/* node_harness.h -- one real data node in this process, with links that a test speaks on word by word. */
+/* node_harness.h -- one real data node in this process, with links that a test speaks on word by
+ * word. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <setjmp.h>
@@ -6,7 +7,8 @@
 #include "kernel/node.h"
 
 /*
- * The node is node 1 with all its blocks; time is virtual and moves only in harness_run(). Nothing here is thread-safe.
+ * The node is node 1 with all its blocks; time is virtual and moves only in harness_run(). Nothing
+ * here is thread-safe.
  */
 #define HARNESS_NODE  1u
 #define HARNESS_DATA  2u /* A configured data node that never ran: its link may speak as one. */
@@ -22,9 +24,9 @@ struct harness_options {
     uint32_t split_threads; /* 0: one thread; else one per role. */
     uint32_t ldm_count;
     uint32_t tc_count;
-    uint32_t tiny;      /* Pools so small that everything runs out. */
-    uint32_t data_peer; /* Node 2 is configured as well; the node starts without it. */
-    uint32_t verbose;   /* The node's log goes to stderr. */
+    uint32_t tiny;       /* Pools so small that everything runs out. */
+    uint32_t data_peer;  /* Node 2 is configured as well; the node starts without it. */
+    uint32_t verbose;    /* The node's log goes to stderr. */
     uint32_t keep_quiet; /* A failure is not printed (tests of failures). */
     /* Every signal that the node sends, while the harness runs. May be NULL. */
     void (*received)(void *context, uint32_t peer, const struct signal *sig);
@@ -41,7 +43,8 @@ struct harness_failure {
 struct harness *harness_create(const struct harness_options *options);
 void harness_destroy(struct harness *harness);
 
-/* Opens the link of a peer; waits (in virtual time) until the node allows it. False: it does not. */
+/* Opens the link of a peer; waits (in virtual time) until the node allows it. False: it does not.
+ */
 bool harness_up(struct harness *harness, uint32_t peer);
 /* Closes it from the peer's side. */
 void harness_down(struct harness *harness, uint32_t peer);
@@ -51,14 +54,15 @@ bool harness_is_up(const struct harness *harness, uint32_t peer);
 const char *harness_close_reason(const struct harness *harness, uint32_t peer);
 
 /*
- * Words as they come off a link behind a good checksum. What is not a run of whole signals closes the link, as the
- * transporter does. True when the node took them.
+ * Words as they come off a link behind a good checksum. What is not a run of whole signals closes
+ * the link, as the transporter does. True when the node took them.
  */
 bool harness_words(struct harness *harness, uint32_t peer, const uint32_t *words, uint32_t count);
 
 /* A well-formed signal; the sender is block `sender_block`, instance 1 of the peer. */
-bool harness_send(struct harness *harness, uint32_t peer, uint32_t receiver, uint32_t gsn, const void *payload,
-                  uint32_t words, const struct section *sections, uint32_t section_count);
+bool harness_send(struct harness *harness, uint32_t peer, uint32_t receiver, uint32_t gsn,
+                  const void *payload, uint32_t words, const struct section *sections,
+                  uint32_t section_count);
 #define harness_sig(harness, peer, receiver, gsn, payload)                                         \
     harness_send(harness, peer, receiver, gsn, payload, sizeof(*(payload)) / 4u, NULL, 0)
 

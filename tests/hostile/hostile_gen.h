@@ -1,4 +1,5 @@
-/* hostile_gen.h -- makes signals that a careless or malicious peer might send: nearly right, from a seed. */
+/* hostile_gen.h -- makes signals that a careless or malicious peer might send: nearly right, from a
+ * seed. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/base/rng.h"
@@ -31,7 +32,8 @@ struct gen_table {
     uint32_t layout; /* Index into the layouts of hostile_values.c. */
 };
 
-/* An operation or a scan of one fragment that an LQH holds for the attacker, who speaks as a data node's DBTC. */
+/* An operation or a scan of one fragment that an LQH holds for the attacker, who speaks as a data
+ * node's DBTC. */
 struct gen_op {
     uint32_t lqh_ref;
     uint32_t lqh_op;
@@ -42,8 +44,9 @@ struct gen_op {
 #define GEN_OPS 16u
 
 /*
- * All that the attacker knows. `good_table`: rows of the client that behaves live there; what would be its good right to
- * do there (locks, changes, a drop) is taken out of the signals, everything else may name it.
+ * All that the attacker knows. `good_table`: rows of the client that behaves live there; what would
+ * be its good right to do there (locks, changes, a drop) is taken out of the signals, everything
+ * else may name it.
  */
 struct gen {
     struct rng rng;
@@ -81,12 +84,14 @@ void gen_learn(struct gen *gen, uint32_t peer, const struct signal *sig);
 /* The peer's link was lost: what it had is gone, though its references will be tried again. */
 void gen_forget(struct gen *gen, uint32_t peer);
 
-/* Writes one signal of `peer`, whose class is `sender_class`, to `words`; returns how many words (up to GEN_WORDS_MAX). */
+/* Writes one signal of `peer`, whose class is `sender_class`, to `words`; returns how many words
+ * (up to GEN_WORDS_MAX). */
 uint32_t gen_signal(struct gen *gen, uint32_t peer, uint32_t sender_class, uint32_t *words);
 
 /* hostile_values.c: contents of payload fields and sections. */
 uint32_t gen_field(struct gen *gen, uint32_t peer, uint32_t gsn, const char *name);
-uint32_t gen_section(struct gen *gen, uint32_t gsn, uint32_t number, const uint32_t *payload, uint32_t *words);
+uint32_t gen_section(struct gen *gen, uint32_t gsn, uint32_t number, const uint32_t *payload,
+                     uint32_t *words);
 uint32_t gen_odd(struct gen *gen); /* A number that breaks things. */
 /* The encoded definition of one of the layouts, under a name made from `number`. */
 uint32_t gen_table_words(uint32_t layout, uint32_t number, uint32_t *words, uint32_t words_max);

@@ -1,11 +1,12 @@
-/* hostile_members.c -- two nodes of one cluster; what one sends to the other is damaged on the way. */
+/* hostile_members.c -- two nodes of one cluster; what one sends to the other is damaged on the way.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * hostile_members [--episodes=N] [--seed=S] [--keep-on] [--verbose]
  *
- * Data nodes trust each other more than clients, and a checksum guards the wire; so a wrong word means a node that is
- * wrong itself. It may cost the link or the nodes, but only by an exit with a name: never a failed check, never memory
- * that is not the node's own (which the sanitizers see).
+ * Data nodes trust each other more than clients, and a checksum guards the wire; so a wrong word
+ * means a node that is wrong itself. It may cost the link or the nodes, but only by an exit with a
+ * name: never a failed check, never memory that is not the node's own (which the sanitizers see).
  */
 #include "ndbmtd/node_blocks.h"
 #include "signals/api_reg.h"
@@ -13,7 +14,7 @@
 #include "tests/hostile/hostile_gen.h"
 #include "tests/unit/fake_cluster.h"
 
-#define API 6u
+#define API             6u
 #define EPISODE_SIGNALS 400u
 
 struct members {
@@ -22,30 +23,39 @@ struct members {
     uint64_t answers[256];
     uint64_t damages;
     uint64_t exits;
-    uint32_t armed; /* So many damages are left in this episode. */
+    uint32_t armed;      /* So many damages are left in this episode. */
     uint32_t damaged[8]; /* The beginning of the last damaged signal. */
 };
 
-/* Payload and section contents only: lengths and references to blocks are the border guard's affair, tested elsewhere. */
+/* Payload and section contents only: lengths and references to blocks are the border guard's
+ * affair, tested elsewhere. */
 static void damage_signal(struct members *members, uint32_t *words)
 {
     struct rng *rng = &members->gen.rng;
     uint32_t payload = kind_words(words[0]);
     uint32_t lengths = SIGNAL_HEAD_WORDS + payload + kind_sections(words[0]);
     uint32_t at = SIGNAL_HEAD_WORDS + (uint32_t)rng_below(rng, payload);
-    if (words[3] > lengths && rng_chance(rng, 1, 3)) at = lengths + (uint32_t)rng_below(rng, words[3] - lengths);
+    if (words[3] > lengths && rng_chance(rng, 1, 3))
+        at = lengths + (uint32_t)rng_below(rng, words[3] - lengths);
     if (at >= words[3]) return;
     switch (rng_below(rng, 3)) {
-    case 0: words[at] ^= 1u << rng_below(rng, 32); break;
-    case 1: words[at] += rng_chance(rng, 1, 2) ? 1u : UINT32_MAX; break;
-    default: words[at] = gen_odd(&members->gen); break;
+    case 0:
+        words[at] ^= 1u << rng_below(rng, 32);
+        break;
+    case 1:
+        words[at] += rng_chance(rng, 1, 2) ? 1u : UINT32_MAX;
+        break;
+    default:
+        words[at] = gen_odd(&members->gen);
+        break;
     }
     members->armed--;
     members->damages++;
     memcpy(members->damaged, words, sizeof members->damaged);
 }
 
-static void tamper(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words, uint32_t count)
+static void tamper(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
+                   uint32_t count)
 {
     struct members *members = (struct members *)(void *)cluster;
     if (from >= FC_CLIENT || to >= FC_CLIENT) return;
@@ -101,9 +111,13 @@ static void client_sends(struct members *members)
     uint32_t node = 1u + (uint32_t)rng_below(&members->gen.rng, 2);
     for (uint32_t tries = 0; tries < 20; tries++) {
         uint32_t count = gen_signal(&members->gen, API, FROM_API, words);
-        if (signal_extent_check(words, count) != count || ref_node(words[1]) != 1u || ref_node(words[2]) != API) continue;
-        if (members->gen.using_connect == NULL) words[1] = block_ref(node, ref_block(words[1]), ref_instance(words[1]));
-        if (fc->link[API][ref_node(words[1])].epoch != 0) fc_append(fc, API, ref_node(words[1]), words, count);
+        if (signal_extent_check(words, count) != count || ref_node(words[1]) != 1u ||
+            ref_node(words[2]) != API)
+            continue;
+        if (members->gen.using_connect == NULL)
+            words[1] = block_ref(node, ref_block(words[1]), ref_instance(words[1]));
+        if (fc->link[API][ref_node(words[1])].epoch != 0)
+            fc_append(fc, API, ref_node(words[1]), words, count);
         return;
     }
 }
@@ -149,9 +163,11 @@ static bool episode(struct members *members, uint64_t seed, bool verbose)
         right = false;
         fprintf(stderr, "FAILED: node %u: %s\n", id, fc->node[id].failure);
         fprintf(stderr, "last damage: %s to %08x from %08x, extent %u, %08x %08x %08x %08x\n",
-                gsn_name(kind_gsn(members->damaged[0])), members->damaged[1], members->damaged[2], members->damaged[3],
-                members->damaged[4], members->damaged[5], members->damaged[6], members->damaged[7]);
-        fprintf(stderr, "repeat: hostile_members --episodes=1 --seed=%llu\n", (unsigned long long)seed);
+                gsn_name(kind_gsn(members->damaged[0])), members->damaged[1], members->damaged[2],
+                members->damaged[3], members->damaged[4], members->damaged[5], members->damaged[6],
+                members->damaged[7]);
+        fprintf(stderr, "repeat: hostile_members --episodes=1 --seed=%llu\n",
+                (unsigned long long)seed);
     }
     fc_destroy(fc);
     return right;
@@ -166,10 +182,15 @@ int main(int argc, char **argv)
     bool keep_on = false;
     unsigned long long wrong = 0;
     for (int i = 1; i < argc; i++) {
-        if (sscanf(argv[i], "--episodes=%llu", &episodes) == 1 || sscanf(argv[i], "--seed=%llu", &seed) == 1) continue;
-        if (strcmp(argv[i], "--verbose") == 0) verbose = true;
-        else if (strcmp(argv[i], "--keep-on") == 0) keep_on = true;
-        else return 2;
+        if (sscanf(argv[i], "--episodes=%llu", &episodes) == 1 ||
+            sscanf(argv[i], "--seed=%llu", &seed) == 1)
+            continue;
+        if (strcmp(argv[i], "--verbose") == 0)
+            verbose = true;
+        else if (strcmp(argv[i], "--keep-on") == 0)
+            keep_on = true;
+        else
+            return 2;
     }
     for (unsigned long long i = 0; i < episodes; i++) {
         if (episode(&members, seed + i, verbose)) continue;
@@ -177,9 +198,11 @@ int main(int argc, char **argv)
         if (!keep_on) return 1;
     }
     for (uint32_t i = 0; verbose && i < 256; i++) {
-        if (members.answers[i] > 0) printf("%8llu %s\n", (unsigned long long)members.answers[i], gsn_name(i));
+        if (members.answers[i] > 0)
+            printf("%8llu %s\n", (unsigned long long)members.answers[i], gsn_name(i));
     }
-    printf("%llu episodes, %llu damaged signals, %llu exits of nodes, %llu episodes with a failed check\n", episodes,
-           (unsigned long long)members.damages, (unsigned long long)members.exits, wrong);
+    printf("%llu episodes, %llu damaged signals, %llu exits of nodes, %llu episodes with a failed "
+           "check\n",
+           episodes, (unsigned long long)members.damages, (unsigned long long)members.exits, wrong);
     return wrong == 0 ? 0 : 1;
 }

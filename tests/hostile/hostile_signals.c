@@ -1,11 +1,13 @@
-/* hostile_signals.c -- attacks a node with seeded signals of all classes of senders while a good client works. */
+/* hostile_signals.c -- attacks a node with seeded signals of all classes of senders while a good
+ * client works. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * hostile_signals [--signals=N] [--seed=S] [--episodes=E] [--senders=clients|data] [--verbose]
  *
- * Each episode makes a node and attacks it with EPISODE_SIGNALS signals from two API nodes and a management server (or
- * from a data node). After each batch: the node lives, the good client is served; after each round the attackers' links
- * are cut, and nothing of theirs may be left. Exit status 1 and a line that repeats the episode when that does not hold.
+ * Each episode makes a node and attacks it with EPISODE_SIGNALS signals from two API nodes and a
+ * management server (or from a data node). After each batch: the node lives, the good client is
+ * served; after each round the attackers' links are cut, and nothing of theirs may be left. Exit
+ * status 1 and a line that repeats the episode when that does not hold.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +45,7 @@ struct attack {
     uint64_t sent;
     uint64_t answers[256]; /* By signal: shows that the attack gets somewhere. */
     uint64_t errors[1024]; /* Refused operations by error number. */
-    uint32_t last[64]; /* The beginning of the last signal. */
+    uint32_t last[64];     /* The beginning of the last signal. */
     char why[400];
 };
 
@@ -64,7 +66,8 @@ static void received(void *context, uint32_t peer, const struct signal *sig)
     if (peer != HARNESS_GOOD) {
         if (sig->gsn < 256) attack->answers[sig->gsn]++;
         if (sig->gsn == GSN_TCKEYREF && sig->payload[3] < 1024) attack->errors[sig->payload[3]]++;
-        if (sig->gsn == GSN_TCROLLBACKREP && sig->payload[3] < 1024) attack->errors[sig->payload[3]]++;
+        if (sig->gsn == GSN_TCROLLBACKREP && sig->payload[3] < 1024)
+            attack->errors[sig->payload[3]]++;
         gen_learn(&attack->gen, peer, sig);
         return;
     }
@@ -77,7 +80,8 @@ static void received(void *context, uint32_t peer, const struct signal *sig)
 static void heartbeat(struct attack *attack, uint32_t peer)
 {
     struct api_regreq req = {.version = NDB_VERSION, .generation = 1};
-    harness_sig(attack->harness, peer, block_ref(HARNESS_NODE, BLOCK_QMGR, 0), GSN_API_REGREQ, &req);
+    harness_sig(attack->harness, peer, block_ref(HARNESS_NODE, BLOCK_QMGR, 0), GSN_API_REGREQ,
+                &req);
 }
 
 static void pass_time(struct attack *attack, uint32_t ms)
@@ -98,16 +102,18 @@ static bool wait_answer(struct attack *attack)
     return false;
 }
 
-static bool ask(struct attack *attack, uint32_t receiver, uint32_t gsn, const void *payload, uint32_t words,
-                const struct section *sections, uint32_t count)
+static bool ask(struct attack *attack, uint32_t receiver, uint32_t gsn, const void *payload,
+                uint32_t words, const struct section *sections, uint32_t count)
 {
     attack->good.answered = false;
-    if (!harness_send(attack->harness, HARNESS_GOOD, receiver, gsn, payload, words, sections, count))
+    if (!harness_send(attack->harness, HARNESS_GOOD, receiver, gsn, payload, words, sections,
+                      count))
         return failed(attack, "the good client's link was closed");
     return wait_answer(attack) ? true : failed(attack, "the good client is not answered");
 }
 
-/* One operation, committed by itself. Returns the error, 0 = done; UINT32_MAX = no answer that fits. */
+/* One operation, committed by itself. Returns the error, 0 = done; UINT32_MAX = no answer that
+ * fits. */
 static uint32_t operate(struct attack *attack, enum key_operation operation, uint32_t key)
 {
     struct good *good = &attack->good;
@@ -121,19 +127,23 @@ static uint32_t operate(struct attack *attack, enum key_operation operation, uin
         .table_id = attack->gen.good_table,
         .schema_version = attack->gen.good_version,
         .request_info = read ? key_request_info(OP_READ, LOCK_COMMITTED, 0)
-                             : key_request_info(operation, LOCK_EXCLUSIVE, KEY_START | KEY_EXECUTE | KEY_COMMIT),
+                             : key_request_info(operation, LOCK_EXCLUSIVE,
+                                                KEY_START | KEY_EXECUTE | KEY_COMMIT),
         .transid1 = ++good->transid,
         .transid2 = 77,
     };
     struct gen_connect *known = &attack->gen.connect[GEN_GOOD_CONNECT];
-    *known = (struct gen_connect){good->tc_ref, good->tc_connect, HARNESS_GOOD, good->transid, 77, 0, 1, 0, 0};
-    if (!ask(attack, good->tc_ref, GSN_TCKEYREQ, &req, sizeof req / 4u, sections, operation == OP_DELETE ? 1 : 2))
+    *known = (struct gen_connect){
+        good->tc_ref, good->tc_connect, HARNESS_GOOD, good->transid, 77, 0, 1, 0, 0};
+    if (!ask(attack, good->tc_ref, GSN_TCKEYREQ, &req, sizeof req / 4u, sections,
+             operation == OP_DELETE ? 1 : 2))
         return UINT32_MAX;
     if (good->gsn == GSN_TRANSID_AI && read && good->words[0] == key) return 0;
     if (good->gsn == GSN_TCKEYCONF && !read && good->words[1] == good->transid) return 0;
     if (good->gsn == GSN_TCKEYREF && good->words[0] == key) return good->words[3];
     if (good->gsn == GSN_TCROLLBACKREP && good->words[1] == good->transid) return good->words[3];
-    snprintf(attack->why, sizeof attack->why, "the good client got signal %u instead of its answer", good->gsn);
+    snprintf(attack->why, sizeof attack->why, "the good client got signal %u instead of its answer",
+             good->gsn);
     return UINT32_MAX;
 }
 
@@ -143,8 +153,11 @@ static bool accept_error(struct attack *attack, const char *what, uint32_t error
     if (error == 0) return true;
     if (error == UINT32_MAX) return false;
     const struct error_entry *entry = error_get(error);
-    if ((!calm || attack->gen.allow_stop != 0) && (error_status(error) == ERROR_STATUS_TEMPORARY || error == 827u)) return true;
-    snprintf(attack->why, sizeof attack->why, "the good client's %s gets error %u: %s", what, error, entry->text);
+    if ((!calm || attack->gen.allow_stop != 0) &&
+        (error_status(error) == ERROR_STATUS_TEMPORARY || error == 827u))
+        return true;
+    snprintf(attack->why, sizeof attack->why, "the good client's %s gets error %u: %s", what, error,
+             entry->text);
     return false;
 }
 
@@ -161,7 +174,8 @@ static bool served(struct attack *attack, bool calm)
         if (error == 0) return true;
         pass_time(attack, 20);
     }
-    return true; /* Short of records all the time; the row is found and deleted by nobody, which is no harm. */
+    return true; /* Short of records all the time; the row is found and deleted by nobody, which is
+                    no harm. */
 }
 
 static bool good_begins(struct attack *attack)
@@ -170,7 +184,8 @@ static bool good_begins(struct attack *attack)
     struct good *good = &attack->good;
     struct create_table_req create = {.sender_data = 0};
     struct section section = {words, gen_table_words(0, 9999, words, 4000)};
-    if (!ask(attack, block_ref(HARNESS_NODE, BLOCK_DBDICT, 0), GSN_CREATE_TABLE_REQ, &create, 1, &section, 1))
+    if (!ask(attack, block_ref(HARNESS_NODE, BLOCK_DBDICT, 0), GSN_CREATE_TABLE_REQ, &create, 1,
+             &section, 1))
         return false;
     if (good->gsn != GSN_CREATE_TABLE_CONF) return failed(attack, "no table for the good client");
     attack->gen.good_table = good->words[1];
@@ -178,7 +193,8 @@ static bool good_begins(struct attack *attack)
     struct tcseizereq seize = {.sender_data = 1};
     good->tc_ref = block_ref(HARNESS_NODE, BLOCK_DBTC, 1);
     if (!ask(attack, good->tc_ref, GSN_TCSEIZEREQ, &seize, 1, NULL, 0)) return false;
-    if (good->gsn != GSN_TCSEIZECONF) return failed(attack, "no transaction record for the good client");
+    if (good->gsn != GSN_TCSEIZECONF)
+        return failed(attack, "no transaction record for the good client");
     good->tc_connect = good->words[1];
     return accept_error(attack, "first insert", operate(attack, OP_INSERT, GOOD_KEY), true);
 }
@@ -204,9 +220,11 @@ static bool attack_up(struct attack *attack, uint32_t peer)
 static bool attack_once(struct attack *attack)
 {
     static uint32_t words[SIGNAL_EXTENT_MAX + 32000];
-    static const uint32_t clients[] = {HARNESS_API, HARNESS_API, HARNESS_API, HARNESS_API + 1, HARNESS_MGM};
+    static const uint32_t clients[] = {HARNESS_API, HARNESS_API, HARNESS_API, HARNESS_API + 1,
+                                       HARNESS_MGM};
     struct rng *rng = &attack->gen.rng;
-    uint32_t peer = attack->data && rng_chance(rng, 3, 4) ? HARNESS_DATA : clients[rng_below(rng, 5)];
+    uint32_t peer =
+        attack->data && rng_chance(rng, 3, 4) ? HARNESS_DATA : clients[rng_below(rng, 5)];
     if (!attack_up(attack, peer)) return false;
     uint32_t count = gen_signal(&attack->gen, peer, class_of(peer), words);
     memcpy(attack->last, words, sizeof attack->last);
@@ -230,15 +248,18 @@ static bool all_gone(struct attack *attack)
         pass_time(attack, 20);
         if (!harness_alive(attack->harness)) return true;
         harness_usage_get(attack->harness, &usage);
-        if (usage.connects == 1 && usage.transactions + usage.operations + usage.scans + usage.segments + usage.locks +
-                                           usage.changes + usage.schema_busy == 0)
+        if (usage.connects == 1 && usage.transactions + usage.operations + usage.scans +
+                                           usage.segments + usage.locks + usage.changes +
+                                           usage.schema_busy ==
+                                       0)
             return true;
     }
     snprintf(attack->why, sizeof attack->why,
-             "left behind: %u connects (1 is right), %u transactions, %u operations, %u scans, %u segments, %u locks, "
+             "left behind: %u connects (1 is right), %u transactions, %u operations, %u scans, %u "
+             "segments, %u locks, "
              "%u changes, %u schema transactions",
-             usage.connects, usage.transactions, usage.operations, usage.scans, usage.segments, usage.locks,
-             usage.changes, usage.schema_busy);
+             usage.connects, usage.transactions, usage.operations, usage.scans, usage.segments,
+             usage.locks, usage.changes, usage.schema_busy);
     return false;
 }
 
@@ -249,19 +270,23 @@ static bool attack_round(struct attack *attack)
         if (i % BATCH_SIGNALS != BATCH_SIGNALS - 1u || attack->data) continue;
         pass_time(attack, 1);
         if (harness_stopped(attack->harness)) return true;
-        if (!harness_check(attack->harness) || !served(attack, false)) return harness_stopped(attack->harness);
+        if (!harness_check(attack->harness) || !served(attack, false))
+            return harness_stopped(attack->harness);
     }
     harness_run(attack->harness, 1);
     if (!harness_alive(attack->harness) || attack->data) return true;
-    if (!all_gone(attack) || !harness_alive(attack->harness)) return harness_stopped(attack->harness);
+    if (!all_gone(attack) || !harness_alive(attack->harness))
+        return harness_stopped(attack->harness);
     return harness_check(attack->harness) && served(attack, true);
 }
 
-/* A peer that is trusted as a data node may bring the node down, but only in a way that has a name. */
+/* A peer that is trusted as a data node may bring the node down, but only in a way that has a name.
+ */
 static bool named_exit(const struct attack *attack)
 {
     const struct harness_failure *failure = harness_failure_of(attack->harness);
-    return attack->data && failure->failed && failure->exit_code != EXIT_NDBREQUIRE && failure->exit_code != 0;
+    return attack->data && failure->failed && failure->exit_code != EXIT_NDBREQUIRE &&
+           failure->exit_code != 0;
 }
 
 static void report(const struct attack *attack, const char *options)
@@ -276,9 +301,11 @@ static void report(const struct attack *attack, const char *options)
     sig.words = head <= 64 ? kind_words(attack->last[0]) : 0;
     sig.payload = attack->last + SIGNAL_HEAD_WORDS;
     signal_describe(&sig, text, sizeof text);
-    fprintf(stderr, "after %llu signals; the last: %s to %08x from %08x: %s\n", (unsigned long long)attack->sent,
-            gsn_name(sig.gsn), attack->last[1], attack->last[2], text);
-    fprintf(stderr, "repeat: %s --seed=%llu --episodes=1 %s\n", program, (unsigned long long)attack->seed, options);
+    fprintf(stderr, "after %llu signals; the last: %s to %08x from %08x: %s\n",
+            (unsigned long long)attack->sent, gsn_name(sig.gsn), attack->last[1], attack->last[2],
+            text);
+    fprintf(stderr, "repeat: %s --seed=%llu --episodes=1 %s\n", program,
+            (unsigned long long)attack->seed, options);
 }
 
 static bool episode(struct attack *attack, bool verbose, const char *options_text)
@@ -325,27 +352,35 @@ int main(int argc, char **argv)
     program = argv[0];
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 1; i < argc; i++) {
-        if (sscanf(argv[i], "--signals=%llu", &signals) == 1 || sscanf(argv[i], "--seed=%llu", &seed) == 1 ||
-            sscanf(argv[i], "--episodes=%llu", &episodes) == 1 || sscanf(argv[i], "--senders=%15s", senders) == 1)
+        if (sscanf(argv[i], "--signals=%llu", &signals) == 1 ||
+            sscanf(argv[i], "--seed=%llu", &seed) == 1 ||
+            sscanf(argv[i], "--episodes=%llu", &episodes) == 1 ||
+            sscanf(argv[i], "--senders=%15s", senders) == 1)
             continue;
         if (strcmp(argv[i], "--verbose") == 0) {
             verbose = true;
             continue;
         }
-        fprintf(stderr, "usage: %s [--signals=N] [--seed=S] [--episodes=E] [--senders=clients|data] [--verbose]\n", program);
+        fprintf(stderr,
+                "usage: %s [--signals=N] [--seed=S] [--episodes=E] [--senders=clients|data] "
+                "[--verbose]\n",
+                program);
         return 2;
     }
     attack.data = strcmp(senders, "data") == 0;
     const char *options_text = attack.data ? "--senders=data" : "";
     unsigned long long done = 0;
-    for (attack.seed = seed; episodes == 0 ? attack.sent < signals : done < episodes; attack.seed++, done++) {
+    for (attack.seed = seed; episodes == 0 ? attack.sent < signals : done < episodes;
+         attack.seed++, done++) {
         if (!episode(&attack, verbose, options_text)) return 1;
     }
     for (uint32_t i = 0; verbose && i < 256; i++) {
-        if (attack.answers[i] > 0) printf("%8llu %s\n", (unsigned long long)attack.answers[i], gsn_name(i));
+        if (attack.answers[i] > 0)
+            printf("%8llu %s\n", (unsigned long long)attack.answers[i], gsn_name(i));
     }
     for (uint32_t i = 0; verbose && i < 1024; i++) {
-        if (attack.errors[i] > 0) printf("%8llu error %u\n", (unsigned long long)attack.errors[i], i);
+        if (attack.errors[i] > 0)
+            printf("%8llu error %u\n", (unsigned long long)attack.errors[i], i);
     }
     printf("%llu signals from %s in %llu episodes: the node lived, the good client was served\n",
            (unsigned long long)attack.sent, senders, done);

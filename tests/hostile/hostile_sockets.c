@@ -1,11 +1,13 @@
-/* hostile_sockets.c -- attacks the ports of a running cluster with bytes that begin right and go wrong. */
+/* hostile_sockets.c -- attacks the ports of a running cluster with bytes that begin right and go
+ * wrong. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * hostile_sockets CONNECT_STRING NODE_PID MGM_PID [ATTACKS] [SEED]
  *
- * One data node and one management server run; hostile_sockets.sh starts them. The attackers are API nodes of the
- * configuration (and strangers); a good client in a thread of its own reads and writes all the while and must see no
- * error. At the end both processes live, and have about the memory and the descriptors that they had near the beginning.
+ * One data node and one management server run; hostile_sockets.sh starts them. The attackers are
+ * API nodes of the configuration (and strangers); a good client in a thread of its own reads and
+ * writes all the while and must see no error. At the end both processes live, and have about the
+ * memory and the descriptors that they had near the beginning.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -29,12 +31,12 @@
 #include "transporters/handshake.h"
 #include "transporters/link.h"
 
-#define DATA_NODE      1u
-#define ATTACKERS      3u
-#define FLOOD          150u
-#define FLOOD_EVERY    150u
+#define DATA_NODE        1u
+#define ATTACKERS        3u
+#define FLOOD            150u
+#define FLOOD_EVERY      150u
 #define MEMORY_GROWTH_KB (48u * 1024u)
-#define GOOD_TABLE     1u /* The first table of a new cluster. */
+#define GOOD_TABLE       1u /* The first table of a new cluster. */
 
 struct attack {
     struct gen gen;
@@ -59,7 +61,8 @@ struct row {
     uint32_t value;
 };
 
-static const struct ndb_field row_fields[] = {NDB_FIELD(struct row, id, "id"), NDB_FIELD(struct row, value, "value")};
+static const struct ndb_field row_fields[] = {NDB_FIELD(struct row, id, "id"),
+                                              NDB_FIELD(struct row, value, "value")};
 
 struct good {
     const char *connect_string;
@@ -71,12 +74,14 @@ struct good {
 
 static int good_failed(struct good *good, const char *what, const ndb_error_t *error)
 {
-    snprintf(good->why, sizeof good->why, "%s: error %d: %s %s", what, error->code, error->text, error->detail);
+    snprintf(good->why, sizeof good->why, "%s: error %d: %s %s", what, error->code, error->text,
+             error->detail);
     atomic_store(&good->ready, -1);
     return -1;
 }
 
-static int good_round(struct good *good, ndb_t *ndb, const struct ndb_record *record, uint32_t number)
+static int good_round(struct good *good, ndb_t *ndb, const struct ndb_record *record,
+                      uint32_t number)
 {
     struct row row = {.id = number % 1000u, .value = number};
     struct row back = {.id = row.id};
@@ -98,7 +103,8 @@ static void *good_thread(void *context)
     struct good *good = context;
     ndb_error_t error;
     struct ndb_cluster_connection *connection = ndb_connection_create(good->connect_string, NULL);
-    if (ndb_connection_connect(connection, 30000) != 0 || ndb_connection_wait_until_ready(connection, 30000) < 0) {
+    if (ndb_connection_connect(connection, 30000) != 0 ||
+        ndb_connection_wait_until_ready(connection, 30000) < 0) {
         ndb_connection_error(connection, &error);
         good_failed(good, "connect", &error);
         return NULL;
@@ -106,8 +112,10 @@ static void *good_thread(void *context)
     ndb_t *ndb = ndb_open(connection, "good");
     struct ndb_table *table = NULL;
     struct ndb_record *record = NULL;
-    if (ndb_table_create(ndb, "CREATE TABLE good (id INT UNSIGNED NOT NULL PRIMARY KEY, value INT UNSIGNED NOT NULL)",
-                         NULL, 0) != 0 ||
+    if (ndb_table_create(
+            ndb,
+            "CREATE TABLE good (id INT UNSIGNED NOT NULL PRIMARY KEY, value INT UNSIGNED NOT NULL)",
+            NULL, 0) != 0 ||
         (table = ndb_table_open(ndb, "good", 0)) == NULL ||
         (record = ndb_record_create(ndb, table, row_fields, 2, sizeof(struct row))) == NULL) {
         good_failed(good, "table", ndb_error(ndb));
@@ -147,7 +155,8 @@ static int open_socket(uint16_t port)
     return fd;
 }
 
-/* False when the other end has closed. What the receiver does not take within a second is dropped. */
+/* False when the other end has closed. What the receiver does not take within a second is dropped.
+ */
 static bool put_bytes(int fd, const void *bytes, size_t size)
 {
     const uint8_t *at = bytes;
@@ -182,10 +191,18 @@ static uint32_t mutate(struct rng *rng, uint8_t *bytes, uint32_t size, uint32_t 
         uint32_t at = (uint32_t)rng_below(rng, rng_chance(rng, 1, 2) && size > 32u ? 32u : size);
         switch (rng_below(rng, 6)) {
         case 0:
-        case 1: bytes[at] ^= (uint8_t)(1u << rng_below(rng, 8)); break;
-        case 2: bytes[at] = (uint8_t)rng_next(rng); break;
-        case 3: size = at + 1u; break;
-        case 4: memset(bytes + at, rng_chance(rng, 1, 2) ? 0xFF : 0, size - at < 8u ? size - at : 8u); break;
+        case 1:
+            bytes[at] ^= (uint8_t)(1u << rng_below(rng, 8));
+            break;
+        case 2:
+            bytes[at] = (uint8_t)rng_next(rng);
+            break;
+        case 3:
+            size = at + 1u;
+            break;
+        case 4:
+            memset(bytes + at, rng_chance(rng, 1, 2) ? 0xFF : 0, size - at < 8u ? size - at : 8u);
+            break;
         default:
             if (size + 16u <= room) {
                 memmove(bytes + at + 16u, bytes + at, size - at);
@@ -227,7 +244,8 @@ static bool on_signals(void *context, struct link *link, const uint32_t *words, 
     return true;
 }
 
-/* Writes what the link has; each piece may be damaged, one in `odds` (0 = none). False: the connection is over. */
+/* Writes what the link has; each piece may be damaged, one in `odds` (0 = none). False: the
+ * connection is over. */
 static bool flush_link(struct session *session, uint32_t odds)
 {
     static uint8_t copy[1u << 19];
@@ -275,9 +293,12 @@ static void speak(struct session *session, uint32_t odds)
     for (uint32_t i = 0; i < count; i++) {
         uint32_t size = gen_signal(&attack->gen, attack->node[session->who], FROM_API, words);
         attack->sent++;
-        if (signal_extent_check(words, size) == size && link_send(session->link, words, size) != LINK_SENT) return;
+        if (signal_extent_check(words, size) == size &&
+            link_send(session->link, words, size) != LINK_SENT)
+            return;
         bool flush = rng_chance(&attack->gen.rng, 1, 4);
-        if (flush && (!flush_link(session, odds) || !read_link(session, rng_chance(&attack->gen.rng, 1, 2) ? 2 : 0)))
+        if (flush && (!flush_link(session, odds) ||
+                      !read_link(session, rng_chance(&attack->gen.rng, 1, 2) ? 2 : 0)))
             return;
     }
     /* What was sent is to be executed before the connection goes, most of the time. */
@@ -311,7 +332,8 @@ static void link_session(struct attack *attack, uint32_t hello_odds, uint32_t fr
     struct link_options options = {
         .calls = &calls,
         .context = &session,
-        .own_node = rng_chance(rng, 1, 40) ? (uint32_t)rng_below(rng, 256) : attack->node[session.who],
+        .own_node =
+            rng_chance(rng, 1, 40) ? (uint32_t)rng_below(rng, 256) : attack->node[session.who],
         .own_role = rng_chance(rng, 1, 40) ? LINK_ROLE_MGM : LINK_ROLE_API,
         .cluster_id = attack->cluster_id ^ (rng_chance(rng, 1, 40) ? 1u : 0u),
         .incarnation = attack->incarnation + session.who,
@@ -329,7 +351,8 @@ static void link_session(struct attack *attack, uint32_t hello_odds, uint32_t fr
         (rng_chance(rng, 1, 10) || register_client(&session)))
         speak(&session, frame_odds);
     if (getenv("HOSTILE_VERBOSE") != NULL && session.link != NULL)
-        printf("node %u: %s, %s\n", options.own_node, link_state_name(link_state(session.link)), link_reason(session.link));
+        printf("node %u: %s, %s\n", options.own_node, link_state_name(link_state(session.link)),
+               link_reason(session.link));
     link_destroy(session.link);
     close(session.fd);
 }
@@ -358,10 +381,17 @@ static void garbage(struct attack *attack, uint16_t port)
 static void management(struct attack *attack)
 {
     static const char *const commands[] = {
-        "get version\n\n", "get status\n\n", "get config\nversion: 65536\nnodetype: 0\n\n",
-        "get nodeid\nversion: 65536\nnodetype: 1\nnodeid: 55\nuser: x\npassword: y\npublic key: z\n\n",
-        "get connection parameter\nnode1: 1\nnode2: 50\nparam: 403\n\n", "listen event\nfilter: 15 1\n\n",
-        "get info clusterlog\n\n", "transporter connect\n\n", "get mgmd nodeid\n\n", "check connection\n\n",
+        "get version\n\n",
+        "get status\n\n",
+        "get config\nversion: 65536\nnodetype: 0\n\n",
+        "get nodeid\nversion: 65536\nnodetype: 1\nnodeid: 55\nuser: x\npassword: y\npublic key: "
+        "z\n\n",
+        "get connection parameter\nnode1: 1\nnode2: 50\nparam: 403\n\n",
+        "listen event\nfilter: 15 1\n\n",
+        "get info clusterlog\n\n",
+        "transporter connect\n\n",
+        "get mgmd nodeid\n\n",
+        "check connection\n\n",
     };
     uint8_t bytes[4096];
     struct rng *rng = &attack->gen.rng;
@@ -392,9 +422,11 @@ static void flood(struct attack *attack)
         close(attack->flood[i]);
     attack->flood_count = 0;
     while (attack->flood_count < FLOOD) {
-        int fd = open_socket(rng_chance(&attack->gen.rng, 1, 4) ? attack->mgm_port : attack->data_port);
+        int fd =
+            open_socket(rng_chance(&attack->gen.rng, 1, 4) ? attack->mgm_port : attack->data_port);
         if (fd < 0) break;
-        if (rng_chance(&attack->gen.rng, 1, 2)) put_bytes(fd, "NDBLslow", 4 + rng_below(&attack->gen.rng, 5));
+        if (rng_chance(&attack->gen.rng, 1, 2))
+            put_bytes(fd, "NDBLslow", 4 + rng_below(&attack->gen.rng, 5));
         attack->sent++;
         attack->flood[attack->flood_count++] = fd;
     }
@@ -405,13 +437,25 @@ static void attack_once(struct attack *attack)
     if (attack->sessions++ % FLOOD_EVERY == 20) flood(attack);
     switch (rng_below(&attack->gen.rng, 12)) {
     case 0:
-    case 1: link_session(attack, 1, 0); break;
-    case 2: garbage(attack, attack->data_port); break;
-    case 3: garbage(attack, attack->mgm_port); break;
-    case 4: management(attack); break;
+    case 1:
+        link_session(attack, 1, 0);
+        break;
+    case 2:
+        garbage(attack, attack->data_port);
+        break;
+    case 3:
+        garbage(attack, attack->mgm_port);
+        break;
+    case 4:
+        management(attack);
+        break;
     case 5:
-    case 6: link_session(attack, 0, 3); break;
-    default: link_session(attack, 0, 0); break;
+    case 6:
+        link_session(attack, 0, 3);
+        break;
+    default:
+        link_session(attack, 0, 0);
+        break;
     }
 }
 
@@ -457,8 +501,8 @@ static bool same_as_before(const struct process *process)
         poll(NULL, 0, 100);
     uint32_t kb = resident_kb(process->pid);
     uint32_t open_now = descriptors(process->pid);
-    printf("%s: %u KB, was %u; %u descriptors, were %u\n", process->name, kb, process->resident_kb, open_now,
-           process->descriptors);
+    printf("%s: %u KB, was %u; %u descriptors, were %u\n", process->name, kb, process->resident_kb,
+           open_now, process->descriptors);
     if (kb == 0 || open_now == 0) return false; /* It is gone. */
     return open_now <= process->descriptors + 2u && kb <= process->resident_kb + MEMORY_GROWTH_KB;
 }
@@ -469,7 +513,8 @@ static int learn_cluster(struct attack *attack, const char *connect_string)
     size_t size = 0;
     char why[200] = "";
     ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
-    if (ndb_mgm_set_connectstring(handle, connect_string) != 0 || ndb_mgm_connect(handle, 5, 1) != 0 ||
+    if (ndb_mgm_set_connectstring(handle, connect_string) != 0 ||
+        ndb_mgm_connect(handle, 5, 1) != 0 ||
         ndb_mgm_get_configuration(handle, &bytes, &size) != 0) {
         fprintf(stderr, "%s\n", ndb_mgm_error_text(handle));
         return -1;
@@ -519,7 +564,8 @@ int main(int argc, char **argv)
         poll(NULL, 0, 10);
     if (atomic_load(&good.ready) > 0 && learn_cluster(&attack, argv[1]) != 0) return 1;
 
-    /* The first attacks fill pools and buffers that stay; what is used after them is the measure. */
+    /* The first attacks fill pools and buffers that stay; what is used after them is the measure.
+     */
     uint64_t warm = attacks / 10u;
     while (attack.sent < attacks && atomic_load(&good.ready) > 0) {
         attack_once(&attack);
@@ -541,9 +587,11 @@ int main(int argc, char **argv)
     bool served = atomic_load(&good.ready) > 0 && atomic_load(&good.rounds) >= rounds + 20u;
     atomic_store(&good.stop, 1);
     pthread_join(thread, NULL);
-    printf("%llu attacks in %llu sessions, %llu past the handshake, %llu answers; the good client did %llu rounds\n",
-           (unsigned long long)attack.sent, (unsigned long long)attack.sessions, (unsigned long long)attack.opened,
-           (unsigned long long)attack.answered, (unsigned long long)atomic_load(&good.rounds));
+    printf("%llu attacks in %llu sessions, %llu past the handshake, %llu answers; the good client "
+           "did %llu rounds\n",
+           (unsigned long long)attack.sent, (unsigned long long)attack.sessions,
+           (unsigned long long)attack.opened, (unsigned long long)attack.answered,
+           (unsigned long long)atomic_load(&good.rounds));
     if (!served) printf("FAILED: the good client was harmed: %s\n", good.why);
     bool same = same_as_before(&processes[0]);
     same &= same_as_before(&processes[1]);

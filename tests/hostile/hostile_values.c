@@ -1,4 +1,5 @@
-/* hostile_values.c -- payload fields by their names, and sections by what the receiver expects in them. */
+/* hostile_values.c -- payload fields by their names, and sections by what the receiver expects in
+ * them. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <string.h>
@@ -9,13 +10,19 @@
 
 uint32_t gen_odd(struct gen *gen)
 {
-    static const uint32_t odd[] = {0, 1, 2, 3, 0xFFFFFFFFu, 0xFFFFFFFEu, 0x80000000u, 0x7FFFFFFFu, 0xFFFFu, 0x10000u,
-                                   0xFFFFFFu, 0x1000001u, 24, 25, 26, 255, 256, 8160, 20320, 3840};
+    static const uint32_t odd[] = {0,           1,           2,           3,       0xFFFFFFFFu,
+                                   0xFFFFFFFEu, 0x80000000u, 0x7FFFFFFFu, 0xFFFFu, 0x10000u,
+                                   0xFFFFFFu,   0x1000001u,  24,          25,      26,
+                                   255,         256,         8160,        20320,   3840};
     switch (rng_below(&gen->rng, 4)) {
-    case 0: return (uint32_t)rng_next(&gen->rng);
-    case 1: return gen->seen[rng_below(&gen->rng, GEN_SEEN)];
-    case 2: return 1u << rng_below(&gen->rng, 32);
-    default: return odd[rng_below(&gen->rng, sizeof odd / sizeof odd[0])];
+    case 0:
+        return (uint32_t)rng_next(&gen->rng);
+    case 1:
+        return gen->seen[rng_below(&gen->rng, GEN_SEEN)];
+    case 2:
+        return 1u << rng_below(&gen->rng, 32);
+    default:
+        return odd[rng_below(&gen->rng, sizeof odd / sizeof odd[0])];
     }
 }
 
@@ -37,8 +44,9 @@ static uint32_t some_request_info(struct gen *gen, uint32_t gsn)
     struct rng *rng = &gen->rng;
     uint32_t mode = (uint32_t)rng_below(rng, 3) << 3;
     if (gsn == GSN_SCAN_TABREQ || gsn == GSN_SCAN_FRAGREQ) return mode;
-    static const uint32_t operations[] = {OP_READ,   OP_READ,  OP_READ,  OP_UPDATE, OP_INSERT, OP_INSERT,
-                                          OP_INSERT, OP_WRITE, OP_WRITE, OP_UPDATE, OP_DELETE};
+    static const uint32_t operations[] = {OP_READ,   OP_READ,   OP_READ,   OP_UPDATE,
+                                          OP_INSERT, OP_INSERT, OP_INSERT, OP_WRITE,
+                                          OP_WRITE,  OP_UPDATE, OP_DELETE};
     uint32_t info = operations[rng_below(rng, sizeof operations / sizeof operations[0])] | mode;
     const struct gen_connect *connect = gen->using_connect;
     if (gsn == GSN_LQHKEYREQ) return info | (rng_chance(rng, 1, 3) ? KEY_NOWAIT : 0);
@@ -66,7 +74,8 @@ uint32_t gen_field(struct gen *gen, uint32_t peer, uint32_t gsn, const char *nam
     if (is(name, "tc_connect")) return connect == NULL ? some_record(gen) : connect->tc_connect;
     if (is(name, "transid1")) return connect == NULL ? gen_odd(gen) : connect->transid1;
     if (is(name, "transid2")) return connect == NULL ? gen_odd(gen) : connect->transid2;
-    if (is(name, "api_scan") && connect != NULL && gsn == GSN_SCAN_NEXTREQ) return connect->api_scan;
+    if (is(name, "api_scan") && connect != NULL && gsn == GSN_SCAN_NEXTREQ)
+        return connect->api_scan;
     if (is(name, "table_id")) return table == NULL ? (uint32_t)rng_below(rng, 26) : table->id;
     if (is(name, "schema_version") || (is(name, "version") && gsn == GSN_DROP_TABLE_REQ))
         return table == NULL ? (uint32_t)rng_below(rng, 4) : table->version;
@@ -78,22 +87,26 @@ uint32_t gen_field(struct gen *gen, uint32_t peer, uint32_t gsn, const char *nam
     if (is(name, "flags")) return rng_chance(rng, 1, 4) ? 1 : 0;
     if (gen->using_op != NULL && is(name, "lqh_scan")) return gen->using_op->lqh_op;
     if (gen->using_op != NULL && is(name, "tc_frag")) return gen->using_op->tc_op;
-    if (is(name, "hash") && rng_chance(rng, 1, 2)) return 5; /* Rows with one hash meet each other in the index. */
+    if (is(name, "hash") && rng_chance(rng, 1, 2))
+        return 5; /* Rows with one hash meet each other in the index. */
     if (is(name, "tc_ref") && rng_chance(rng, 7, 8)) return block_ref(peer, BLOCK_DBTC, 1);
-    if (is(name, "prev_ref") && rng_chance(rng, 7, 8)) return ref_block(gen->sender) == BLOCK_DBLQH ? gen->sender : 0;
+    if (is(name, "prev_ref") && rng_chance(rng, 7, 8))
+        return ref_block(gen->sender) == BLOCK_DBLQH ? gen->sender : 0;
     if (is(name, "chain") && rng_chance(rng, 7, 8)) return 0;
     if (is(name, "tc_ref") || is(name, "api_ref") || is(name, "prev_ref") || is(name, "client_ref"))
         return rng_chance(rng, 1, 2) ? block_ref(peer, BLOCK_DBTC, 1) : some_ref(gen);
-    if (is(name, "tc_op") || is(name, "lqh_op") || is(name, "prev_op") || is(name, "lqh_scan") || is(name, "tc_frag") ||
-        is(name, "tc_trans"))
+    if (is(name, "tc_op") || is(name, "lqh_op") || is(name, "prev_op") || is(name, "lqh_scan") ||
+        is(name, "tc_frag") || is(name, "tc_trans"))
         return some_record(gen);
     if (is(name, "node") || is(name, "president") || is(name, "candidate") || is(name, "master"))
         return (uint32_t)rng_below(rng, 10);
-    if (is(name, "phase") || is(name, "step") || is(name, "operation") || is(name, "cause") || is(name, "point") ||
-        is(name, "order") || is(name, "trans_id") || is(name, "dynamic_id") || is(name, "attempt"))
+    if (is(name, "phase") || is(name, "step") || is(name, "operation") || is(name, "cause") ||
+        is(name, "point") || is(name, "order") || is(name, "trans_id") || is(name, "dynamic_id") ||
+        is(name, "attempt"))
         return (uint32_t)rng_below(rng, 9);
     if (is(name, "incarnation")) return gen->seen[rng_below(rng, GEN_SEEN)];
-    if (is(name, "sender_data") || is(name, "api_op") || is(name, "api_scan") || is(name, "api_connect"))
+    if (is(name, "sender_data") || is(name, "api_op") || is(name, "api_scan") ||
+        is(name, "api_connect"))
         return ++gen->counter;
     return rng_chance(rng, 1, 2) ? (uint32_t)rng_below(rng, 8) : gen_odd(gen);
 }
@@ -111,12 +124,19 @@ struct gen_column {
 #define KEY COLUMN_PRIMARY_KEY
 #define NUL COLUMN_NULLABLE
 static const struct gen_column layouts[GEN_LAYOUTS][7] = {
-    {{"k", COLUMN_UNSIGNED, 1, 0, KEY}, {"v", COLUMN_VARBINARY, 100, 0, NUL}, {"n", COLUMN_BIGINT, 1, 0, NUL}},
-    {{"k", COLUMN_VARCHAR, 12, COLLATION_UTF8MB4_GENERAL_CI, KEY}, {"j", COLUMN_INT, 1, 0, KEY},
-     {"c", COLUMN_CHAR, 20, COLLATION_UTF8MB4_BIN, NUL}, {"b", COLUMN_BIT, 9, 0, NUL}, {"d", COLUMN_DATE, 1, 0, NUL},
+    {{"k", COLUMN_UNSIGNED, 1, 0, KEY},
+     {"v", COLUMN_VARBINARY, 100, 0, NUL},
+     {"n", COLUMN_BIGINT, 1, 0, NUL}},
+    {{"k", COLUMN_VARCHAR, 12, COLLATION_UTF8MB4_GENERAL_CI, KEY},
+     {"j", COLUMN_INT, 1, 0, KEY},
+     {"c", COLUMN_CHAR, 20, COLLATION_UTF8MB4_BIN, NUL},
+     {"b", COLUMN_BIT, 9, 0, NUL},
+     {"d", COLUMN_DATE, 1, 0, NUL},
      {"t", COLUMN_TINYUNSIGNED, 1, 0, 0}},
-    {{"a", COLUMN_BINARY, 7, 0, KEY}, {"l", COLUMN_LONGVARBINARY, 14000, 0, NUL}, {"m", COLUMN_LONGVARCHAR, 3000,
-     COLLATION_BINARY, 0}, {"f", COLUMN_DOUBLE, 1, 0, NUL}},
+    {{"a", COLUMN_BINARY, 7, 0, KEY},
+     {"l", COLUMN_LONGVARBINARY, 14000, 0, NUL},
+     {"m", COLUMN_LONGVARCHAR, 3000, COLLATION_BINARY, 0},
+     {"f", COLUMN_DOUBLE, 1, 0, NUL}},
 };
 #undef KEY
 #undef NUL
@@ -130,7 +150,8 @@ uint32_t gen_table_words(uint32_t layout, uint32_t number, uint32_t *words, uint
     snprintf(name, sizeof name, "t%u_%u", layout, number);
     table_def_set_name(def, "hostile", 7, name, (uint32_t)strlen(name));
     for (const struct gen_column *column = layouts[layout]; column->name != NULL; column++) {
-        struct table_column_options options = {.name = column->name, .name_size = 1, .flags = column->flags};
+        struct table_column_options options = {
+            .name = column->name, .name_size = 1, .flags = column->flags};
         options.format.type = (uint8_t)column->type;
         options.format.length = column->length;
         options.format.collation = (uint8_t)column->collation;
@@ -140,7 +161,8 @@ uint32_t gen_table_words(uint32_t layout, uint32_t number, uint32_t *words, uint
     return table_def_encode(def, words, words_max);
 }
 
-/* A value of a column: bytes that are mostly legal, few enough different keys that rows are met again. */
+/* A value of a column: bytes that are mostly legal, few enough different keys that rows are met
+ * again. */
 static uint32_t put_value(struct gen *gen, const struct gen_column *column, uint8_t *to)
 {
     struct rng *rng = &gen->rng;
@@ -149,13 +171,25 @@ static uint32_t put_value(struct gen *gen, const struct gen_column *column, uint
     uint32_t fill = (uint32_t)rng_below(rng, key ? 16 : 256);
     switch (column->type) {
     case COLUMN_UNSIGNED:
-    case COLUMN_INT: size = 4; break;
+    case COLUMN_INT:
+        size = 4;
+        break;
     case COLUMN_BIGINT:
-    case COLUMN_DOUBLE: size = 8; break;
-    case COLUMN_DATE: size = 3; break;
-    case COLUMN_TINYUNSIGNED: size = 1; break;
-    case COLUMN_BIT: size = 4; break;
-    case COLUMN_BINARY: size = column->length; break;
+    case COLUMN_DOUBLE:
+        size = 8;
+        break;
+    case COLUMN_DATE:
+        size = 3;
+        break;
+    case COLUMN_TINYUNSIGNED:
+        size = 1;
+        break;
+    case COLUMN_BIT:
+        size = 4;
+        break;
+    case COLUMN_BINARY:
+        size = column->length;
+        break;
     case COLUMN_CHAR:
         size = column->length;
         memset(to, ' ', size);
@@ -198,7 +232,8 @@ static uint32_t put_write(struct gen *gen, uint32_t layout, uint32_t *words)
     struct rng *rng = &gen->rng;
     uint32_t at = 0;
     uint32_t number = 0;
-    for (const struct gen_column *column = layouts[layout]; column->name != NULL; column++, number++) {
+    for (const struct gen_column *column = layouts[layout]; column->name != NULL;
+         column++, number++) {
         if ((column->flags & COLUMN_PRIMARY_KEY) != 0 && !rng_chance(rng, 1, 30)) continue;
         if (rng_chance(rng, 1, 5)) continue;
         static uint8_t bytes[16384 + 8];
@@ -230,7 +265,9 @@ static uint32_t put_train(struct gen *gen, uint32_t *words)
 {
     uint32_t count = 1u + (uint32_t)rng_below(&gen->rng, rng_chance(&gen->rng, 1, 10) ? 80 : 4);
     for (uint32_t i = 0; i < count; i++) {
-        const struct gen_op *op = i == 0 && gen->using_op != NULL ? gen->using_op : &gen->op[rng_below(&gen->rng, GEN_OPS)];
+        const struct gen_op *op = i == 0 && gen->using_op != NULL
+                                      ? gen->using_op
+                                      : &gen->op[rng_below(&gen->rng, GEN_OPS)];
         uint32_t *entry = words + i * TRAIN_ENTRY_WORDS;
         entry[0] = rng_chance(&gen->rng, 1, 8) ? some_record(gen) : op->lqh_op;
         entry[1] = rng_chance(&gen->rng, 1, 8) ? some_record(gen) : op->tc_op;
@@ -250,7 +287,8 @@ static uint32_t put_noise(struct gen *gen, uint32_t *words)
 static uint32_t put_name(struct gen *gen, uint32_t *words)
 {
     char name[64];
-    snprintf(name, sizeof name, "hostile/def/t%u_%u", (uint32_t)rng_below(&gen->rng, 3), (uint32_t)rng_below(&gen->rng, 9));
+    snprintf(name, sizeof name, "hostile/def/t%u_%u", (uint32_t)rng_below(&gen->rng, 3),
+             (uint32_t)rng_below(&gen->rng, 9));
     uint32_t size = (uint32_t)strlen(name);
     memset(words, 0, sizeof name + 4);
     words[0] = rng_chance(&gen->rng, 1, 20) ? gen_odd(gen) : size;
@@ -258,20 +296,25 @@ static uint32_t put_name(struct gen *gen, uint32_t *words)
     return 1 + words_of(size);
 }
 
-uint32_t gen_section(struct gen *gen, uint32_t gsn, uint32_t number, const uint32_t *payload, uint32_t *words)
+uint32_t gen_section(struct gen *gen, uint32_t gsn, uint32_t number, const uint32_t *payload,
+                     uint32_t *words)
 {
-    uint32_t layout = gen->using_table == NULL ? (uint32_t)rng_below(&gen->rng, GEN_LAYOUTS) : gen->using_table->layout;
+    uint32_t layout = gen->using_table == NULL ? (uint32_t)rng_below(&gen->rng, GEN_LAYOUTS)
+                                               : gen->using_table->layout;
     if (rng_chance(&gen->rng, 1, 40)) return put_noise(gen, words);
     switch (gsn) {
     case GSN_TCKEYREQ:
     case GSN_LQHKEYREQ: {
-        uint32_t info = gsn == GSN_TCKEYREQ ? ((const struct tckeyreq *)(const void *)payload)->request_info
-                                            : ((const struct lqhkeyreq *)(const void *)payload)->request_info;
+        uint32_t info = gsn == GSN_TCKEYREQ
+                            ? ((const struct tckeyreq *)(const void *)payload)->request_info
+                            : ((const struct lqhkeyreq *)(const void *)payload)->request_info;
         if (number == 0) return put_key(gen, layout, words);
-        return key_operation_of(info) == OP_READ ? put_read(gen, words) : put_write(gen, layout, words);
+        return key_operation_of(info) == OP_READ ? put_read(gen, words)
+                                                 : put_write(gen, layout, words);
     }
     case GSN_SCAN_TABREQ:
-    case GSN_SCAN_FRAGREQ: return rng_chance(&gen->rng, 1, 4) ? 0 : put_read(gen, words);
+    case GSN_SCAN_FRAGREQ:
+        return rng_chance(&gen->rng, 1, 4) ? 0 : put_read(gen, words);
     case GSN_SCAN_NEXTREQ: {
         uint32_t count = (uint32_t)rng_below(&gen->rng, 5);
         for (uint32_t i = 0; i < count; i++)
@@ -280,15 +323,19 @@ uint32_t gen_section(struct gen *gen, uint32_t gsn, uint32_t number, const uint3
     }
     case GSN_CREATE_TABLE_REQ:
     case GSN_SCHEMA_PREPARE_REQ:
-        if (number == 0) return gen_table_words(layout, (uint32_t)rng_below(&gen->rng, 9), words, 4000);
+        if (number == 0)
+            return gen_table_words(layout, (uint32_t)rng_below(&gen->rng, 9), words, 4000);
         return put_noise(gen, words);
-    case GSN_GET_TABINFO_REQ: return put_name(gen, words);
+    case GSN_GET_TABINFO_REQ:
+        return put_name(gen, words);
     case GSN_COMMIT:
     case GSN_COMMITTED:
     case GSN_COMPLETE:
     case GSN_COMPLETED:
     case GSN_ABORT:
-    case GSN_ABORTED: return put_train(gen, words);
-    default: return put_noise(gen, words);
+    case GSN_ABORTED:
+        return put_train(gen, words);
+    default:
+        return put_noise(gen, words);
     }
 }

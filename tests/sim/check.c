@@ -12,9 +12,15 @@ static bool tc_quiet(struct node *node, uint32_t id, uint32_t instance, char *te
     const struct block *block = node_block(node, BLOCK_DBTC, instance);
     struct tc_usage usage;
     tc_usage_get(block, &usage);
-    if (usage.connects + usage.transactions + usage.operations + usage.scans + usage.fragment_scans == 0) return true;
-    snprintf(text, size, "node %u TC %u still has %u connects, %u transactions, %u operations, %u scans, %u fragment scans",
-             id, instance, usage.connects, usage.transactions, usage.operations, usage.scans, usage.fragment_scans);
+    if (usage.connects + usage.transactions + usage.operations + usage.scans +
+            usage.fragment_scans ==
+        0)
+        return true;
+    snprintf(text, size,
+             "node %u TC %u still has %u connects, %u transactions, %u operations, %u scans, %u "
+             "fragment scans",
+             id, instance, usage.connects, usage.transactions, usage.operations, usage.scans,
+             usage.fragment_scans);
     return false;
 }
 
@@ -22,13 +28,16 @@ static bool ldm_quiet(struct node *node, uint32_t id, uint32_t instance, char *t
 {
     struct lqh_usage usage;
     lqh_usage_get(node_block(node, BLOCK_DBLQH, instance), &usage);
-    const struct acc *acc = (const struct acc *)(const void *)node_block(node, BLOCK_DBACC, instance);
-    const struct tup *tup = (const struct tup *)(const void *)node_block(node, BLOCK_DBTUP, instance);
+    const struct acc *acc =
+        (const struct acc *)(const void *)node_block(node, BLOCK_DBACC, instance);
+    const struct tup *tup =
+        (const struct tup *)(const void *)node_block(node, BLOCK_DBTUP, instance);
     uint32_t locks = acc_locks_in_use(acc);
     uint32_t changes = tup_changes_open(tup);
     if (usage.operations + usage.scans + usage.segments + locks + changes == 0) return true;
-    snprintf(text, size, "node %u LDM %u still has %u operations, %u scans, %u segments, %u locks, %u changes", id,
-             instance, usage.operations, usage.scans, usage.segments, locks, changes);
+    snprintf(text, size,
+             "node %u LDM %u still has %u operations, %u scans, %u segments, %u locks, %u changes",
+             id, instance, usage.operations, usage.scans, usage.segments, locks, changes);
     return false;
 }
 
@@ -89,7 +98,8 @@ static bool image_of(struct run *run, struct lqh *lqh, uint32_t frag_ref, struct
         uint32_t count = tup_scan_next(tup, frag, &position, 0, 0, rows, 64, 1000, &end);
         for (uint32_t i = 0; i < count; i++) {
             if (image_row(tup, frag, rows[i], image)) continue;
-            run_fail(run, SIM_CORRECTNESS, "node %u: a row of a fragment cannot be read", image->node);
+            run_fail(run, SIM_CORRECTNESS, "node %u: a row of a fragment cannot be read",
+                     image->node);
             return false;
         }
     }
@@ -97,7 +107,8 @@ static bool image_of(struct run *run, struct lqh *lqh, uint32_t frag_ref, struct
 }
 
 /* The fragment's image at one node; false when it is not there. */
-static bool find_image(struct run *run, uint32_t id, uint32_t table, uint32_t fragment, struct image *image)
+static bool find_image(struct run *run, uint32_t id, uint32_t table, uint32_t fragment,
+                       struct image *image)
 {
     struct node *node = sim_node(run->world, id);
     if (node == NULL) return false;
@@ -122,9 +133,10 @@ static uint32_t check_fragment(struct run *run, uint32_t table, uint32_t fragmen
         if (!find_image(run, data_node_id(run, i), table, fragment, &image)) continue;
         if (copies++ == 0) first = image;
         if (image.rows == first.rows && image.hash == first.hash) continue;
-        run_fail(run, SIM_CORRECTNESS, "table %u fragment %u: node %u has %u rows (%016llx), node %u has %u (%016llx)",
-                 table, fragment, first.node, first.rows, (unsigned long long)first.hash, image.node, image.rows,
-                 (unsigned long long)image.hash);
+        run_fail(run, SIM_CORRECTNESS,
+                 "table %u fragment %u: node %u has %u rows (%016llx), node %u has %u (%016llx)",
+                 table, fragment, first.node, first.rows, (unsigned long long)first.hash,
+                 image.node, image.rows, (unsigned long long)image.hash);
     }
     return copies;
 }
@@ -137,8 +149,8 @@ void check_replicas(struct run *run)
             uint32_t copies = check_fragment(run, table, fragment);
             if (copies == 0) break;
             if (copies != run->swarm.replicas)
-                run_fail(run, SIM_CORRECTNESS, "table %u fragment %u has %u replicas instead of %u", table, fragment,
-                         copies, run->swarm.replicas);
+                run_fail(run, SIM_CORRECTNESS, "table %u fragment %u has %u replicas instead of %u",
+                         table, fragment, copies, run->swarm.replicas);
         }
     }
 }

@@ -1,4 +1,5 @@
-/* cluster.c -- builds the simulated cluster: data nodes with their real blocks, clients with the real library core. */
+/* cluster.c -- builds the simulated cluster: data nodes with their real blocks, clients with the
+ * real library core. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@ uint32_t data_node_id(const struct run *run, uint32_t index)
 
 /* --- A client's process. --- */
 
-static bool client_send(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+static bool client_send(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                        uint32_t count)
 {
     struct client *client = context;
     return sim_client_send(client->run->world, client->node, peer, epoch, words, count);
@@ -40,13 +42,14 @@ static void on_link_down(void *context, uint32_t peer, uint32_t epoch)
     api_core_link_down(((struct client *)context)->core, peer, epoch);
 }
 
-static bool on_signals(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+static bool on_signals(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                       uint32_t count)
 {
     struct client *client = context;
     bool good = api_core_signals(client->core, peer, epoch, words, count);
     if (!good)
-        run_fail(client->run, SIM_CORRECTNESS, "client %u refuses signal %u of node %u", client->node,
-                 kind_gsn(words[0]), peer);
+        run_fail(client->run, SIM_CORRECTNESS, "client %u refuses signal %u of node %u",
+                 client->node, kind_gsn(words[0]), peer);
     return good;
 }
 
@@ -60,9 +63,11 @@ static uint64_t client_run(void *context, uint64_t now_us)
         struct session *session = &client->session[i];
         uint64_t wanted = session_run(session, now_us);
         if (wanted < next) next = wanted;
-        if (session->state == SESSION_BUSY && session->scan != NULL && session->ready_due) next = now_us;
+        if (session->state == SESSION_BUSY && session->scan != NULL && session->ready_due)
+            next = now_us;
         uint32_t tick_ms = api_client_next_tick(session->api);
-        if (tick_ms < CLIENT_TICK_US / 1000u && now_us + tick_ms * 1000u < next) next = now_us + tick_ms * 1000u;
+        if (tick_ms < CLIENT_TICK_US / 1000u && now_us + tick_ms * 1000u < next)
+            next = now_us + tick_ms * 1000u;
     }
     return next <= now_us ? now_us + 1 : next;
 }
@@ -129,8 +134,10 @@ static void on_action(void *context, const struct sim_event *event)
     uint32_t node = event->arg[0];
     if (node >= CLIENT_NODE && node < CLIENT_NODE + run->swarm.clients) {
         struct client *client = &run->client[node - CLIENT_NODE];
-        if (event->action == SIM_KILL) client_kill(client);
-        else client_start(client);
+        if (event->action == SIM_KILL)
+            client_kill(client);
+        else
+            client_start(client);
     } else if (event->action == SIM_KILL) {
         run->stopping_cluster = true;
         sim_kill(run->world, node);
@@ -147,7 +154,8 @@ static bool is_announced(void *context, uint32_t node, const struct node_failure
     }
     if (!run->stopping_cluster && (run->swarm.faults & FAULT_DATA_CUT) == 0) return false;
     run->stopping_cluster = true;
-    return failure->exit_code == EXIT_ARBIT_SHUTDOWN || failure->exit_code == EXIT_OTHER_NODE_FAILED ||
+    return failure->exit_code == EXIT_ARBIT_SHUTDOWN ||
+           failure->exit_code == EXIT_OTHER_NODE_FAILED ||
            failure->exit_code == EXIT_SYSTEM_ERROR || failure->exit_code == EXIT_DECLARED_DEAD;
 }
 

@@ -1,4 +1,5 @@
-/* epochs.c -- what must hold of epochs: per node, per row, per transaction, and between what clients saw one after the other. */
+/* epochs.c -- what must hold of epochs: per node, per row, per transaction, and between what
+ * clients saw one after the other. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dbdih/dih_state.h"
@@ -22,7 +23,8 @@ void epochs_begin(struct session *session, enum api_execute type, api_tx_done do
     session->epoch_floor = session->client->run->epochs.acked;
 }
 
-/* A commit that asked for the disk is answered when every system file says that its GCI is restorable. */
+/* A commit that asked for the disk is answered when every system file says that its GCI is
+ * restorable. */
 static void check_durable(struct run *run, const struct session *session, const struct api_tx *tx)
 {
     uint32_t gci = (uint32_t)(api_tx_epoch(tx) >> 32);
@@ -35,7 +37,8 @@ static void check_durable(struct run *run, const struct session *session, const 
     }
     run->epochs.durable++;
     if (!durable)
-        run_fail(run, SIM_CORRECTNESS, "session %u: a commit of GCI %u is not durable as it was asked to be", session->no,
+        run_fail(run, SIM_CORRECTNESS,
+                 "session %u: a commit of GCI %u is not durable as it was asked to be", session->no,
                  gci);
 }
 
@@ -47,8 +50,10 @@ void epochs_executed(void *context, struct api_tx *tx)
         uint64_t epoch = api_tx_epoch(tx);
         bool missing = epoch == 0 && session->writes;
         if (missing || (epoch != 0 && epoch < session->epoch_floor))
-            run_fail(run, SIM_CORRECTNESS, "session %u: a transaction has epoch %llx after one of %llx was answered",
-                     session->no, (unsigned long long)epoch, (unsigned long long)session->epoch_floor);
+            run_fail(run, SIM_CORRECTNESS,
+                     "session %u: a transaction has epoch %llx after one of %llx was answered",
+                     session->no, (unsigned long long)epoch,
+                     (unsigned long long)session->epoch_floor);
         if (epoch > run->epochs.acked) run->epochs.acked = epoch;
         if (session->durable && session->writes) check_durable(run, session, tx);
     }
@@ -62,8 +67,8 @@ static void node_epoch(struct run *run, uint32_t node, const struct gcp_commit *
     uint64_t *last = &run->epochs.node[node];
     uint64_t epoch = epoch_of(commit->gci_hi, commit->gci_lo);
     if (epoch <= *last)
-        run_fail(run, SIM_CORRECTNESS, "node %u: epoch %llx after %llx", node, (unsigned long long)epoch,
-                 (unsigned long long)*last);
+        run_fail(run, SIM_CORRECTNESS, "node %u: epoch %llx after %llx", node,
+                 (unsigned long long)epoch, (unsigned long long)*last);
     *last = epoch;
     run->epochs.begun++;
 }
@@ -73,28 +78,32 @@ static void node_epoch(struct run *run, uint32_t node, const struct gcp_commit *
 static void row_epoch(struct run *run, uint32_t node, const struct lqh_op *op, uint64_t epoch)
 {
     if (op->change == REF_NONE) return;
-    uint64_t key = (uint64_t)op->hash << 32 ^ (uint64_t)op->table_id << 20 ^ (uint64_t)op->fragment_id << 8 ^ node;
+    uint64_t key = (uint64_t)op->hash << 32 ^ (uint64_t)op->table_id << 20 ^
+                   (uint64_t)op->fragment_id << 8 ^ node;
     struct row_epoch *row = &run->epochs.row[(key * 0x9E3779B97F4A7C15u) >> (64 - EPOCH_ROWS_BITS)];
     if (row->key == key && epoch < row->epoch)
-        run_fail(run, SIM_CORRECTNESS, "node %u: a row of table %u gets epoch %llx after %llx", node, op->table_id,
-                 (unsigned long long)epoch, (unsigned long long)row->epoch);
+        run_fail(run, SIM_CORRECTNESS, "node %u: a row of table %u gets epoch %llx after %llx",
+                 node, op->table_id, (unsigned long long)epoch, (unsigned long long)row->epoch);
     row->key = key;
     row->epoch = epoch;
 }
 
-static void one_commit(struct run *run, uint32_t node, struct lqh *lqh, const struct commit_train *commit,
-                       const uint32_t *entry)
+static void one_commit(struct run *run, uint32_t node, struct lqh *lqh,
+                       const struct commit_train *commit, const uint32_t *entry)
 {
     uint64_t epoch = epoch_of(commit->gci_hi, commit->gci_lo);
     struct node *tc_node = sim_node(run->world, ref_node(commit->tc_ref));
     struct lqh_op *op = pool_find(&lqh->operations, entry[0]);
     if (op == NULL || tc_node == NULL) return;
     row_epoch(run, node, op, epoch);
-    struct tc *tc = (struct tc *)(void *)node_block(tc_node, BLOCK_DBTC, ref_instance(commit->tc_ref));
+    struct tc *tc =
+        (struct tc *)(void *)node_block(tc_node, BLOCK_DBTC, ref_instance(commit->tc_ref));
     const struct tc_op *tc_op = pool_find(&tc->operations, entry[1]);
-    const struct tc_trans *trans = tc_op == NULL ? NULL : pool_find(&tc->transactions, tc_op->trans);
+    const struct tc_trans *trans =
+        tc_op == NULL ? NULL : pool_find(&tc->transactions, tc_op->trans);
     if (trans == NULL || epoch == epoch_of(trans->gci_hi, trans->gci_lo)) return;
-    run_fail(run, SIM_CORRECTNESS, "node %u: a row of a transaction of epoch %llx is committed with %llx", node,
+    run_fail(run, SIM_CORRECTNESS,
+             "node %u: a row of a transaction of epoch %llx is committed with %llx", node,
              (unsigned long long)epoch_of(trans->gci_hi, trans->gci_lo), (unsigned long long)epoch);
 }
 
@@ -104,7 +113,8 @@ static void commit_train(struct run *run, uint32_t node, const uint32_t *words)
     struct node *data_node = sim_node(run->world, node);
     signal_open(&sig, words);
     if (data_node == NULL || sig.section_count != 1) return;
-    struct lqh *lqh = (struct lqh *)(void *)node_block(data_node, BLOCK_DBLQH, ref_instance(sig.receiver));
+    struct lqh *lqh =
+        (struct lqh *)(void *)node_block(data_node, BLOCK_DBLQH, ref_instance(sig.receiver));
     if (lqh == NULL) return;
     for (uint32_t at = 0; at + TRAIN_ENTRY_WORDS <= sig.section[0].size; at += TRAIN_ENTRY_WORDS)
         one_commit(run, node, lqh, SIG_PAYLOAD(&sig, commit_train), sig.section[0].words + at);

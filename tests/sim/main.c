@@ -12,7 +12,9 @@
 #include "signals/gsn.h"
 #include "tests/sim/run.h"
 
-#define SEED_SECONDS 300u /* A seed takes a second or two, a minute under a sanitizer; one that takes longer does not end. */
+#define SEED_SECONDS                                                                               \
+    300u /* A seed takes a second or two, a minute under a sanitizer; one that takes longer does   \
+            not end. */
 
 struct arguments {
     uint64_t first;
@@ -29,18 +31,31 @@ struct arguments {
     const char *program;
 };
 
-enum { OPT_SEED = 's', OPT_SEEDS = 'S', OPT_JOBS = 'j', OPT_TRACE = 't', OPT_UNTIL = 'u', OPT_HASH = 'H',
-       OPT_PLAN = 'p', OPT_TWICE = 'T', OPT_VERBOSE = 'v', OPT_DISK = 'd' };
+enum {
+    OPT_SEED = 's',
+    OPT_SEEDS = 'S',
+    OPT_JOBS = 'j',
+    OPT_TRACE = 't',
+    OPT_UNTIL = 'u',
+    OPT_HASH = 'H',
+    OPT_PLAN = 'p',
+    OPT_TWICE = 'T',
+    OPT_VERBOSE = 'v',
+    OPT_DISK = 'd'
+};
 
 static const struct argp_option options[] = {
     {"seed", OPT_SEED, "N", 0, "Run this seed", 0},
     {"seeds", OPT_SEEDS, "A..B", 0, "Run all of these seeds", 0},
     {"jobs", OPT_JOBS, "N", 0, "Processes for --seeds (default 1)", 0},
-    {"trace", OPT_TRACE, "NAMES", 0, "Print signals whose name or blocks contain one of these; \"all\"", 0},
+    {"trace", OPT_TRACE, "NAMES", 0,
+     "Print signals whose name or blocks contain one of these; \"all\"", 0},
     {"until", OPT_UNTIL, "N", 0, "Stop at the N-th executed signal", 0},
     {"hash", OPT_HASH, NULL, 0, "Print seed and trace hash only", 0},
-    {"plan", OPT_PLAN, "FILE", 0, "Faults from this file instead of drawn ones; the file may name the seed", 0},
-    {"twice", OPT_TWICE, NULL, 0, "Run every seed twice, with other fillings of fresh memory, and compare", 0},
+    {"plan", OPT_PLAN, "FILE", 0,
+     "Faults from this file instead of drawn ones; the file may name the seed", 0},
+    {"twice", OPT_TWICE, NULL, 0,
+     "Run every seed twice, with other fillings of fresh memory, and compare", 0},
     {"disk", OPT_DISK, NULL, 0, "The nodes have files; some commits ask for durability", 0},
     {"verbose", OPT_VERBOSE, NULL, 0, "Print the nodes' logs", 0},
     {0},
@@ -157,14 +172,16 @@ static void print_failure(struct run *run, const struct arguments *arguments, ui
 static void print_end(const struct run *run, uint64_t seed, double seconds)
 {
     const struct run_figures *figures = &run->figures;
-    printf("seed %llu ok hash %016llx: %.3f s virtual, %llu signals, %llu steps, %.2f s real, %llu jobs, committed %llu, "
+    printf("seed %llu ok hash %016llx: %.3f s virtual, %llu signals, %llu steps, %.2f s real, %llu "
+           "jobs, committed %llu, "
            "aborted %llu, unknown %llu, rows scanned %llu, full %llu, links down %u%s\n",
-           (unsigned long long)seed, (unsigned long long)sim_hash(run->world), (double)sim_now_us(run->world) / 1e6,
-           (unsigned long long)sim_signals(run->world), (unsigned long long)sim_steps(run->world), seconds,
-           (unsigned long long)figures->jobs, (unsigned long long)figures->committed,
-           (unsigned long long)figures->aborted, (unsigned long long)figures->unknown,
-           (unsigned long long)figures->rows_scanned, (unsigned long long)figures->errors[0],
-           sim_link_downs(run->world), run->stopping_cluster ? ", cluster stopped" : "");
+           (unsigned long long)seed, (unsigned long long)sim_hash(run->world),
+           (double)sim_now_us(run->world) / 1e6, (unsigned long long)sim_signals(run->world),
+           (unsigned long long)sim_steps(run->world), seconds, (unsigned long long)figures->jobs,
+           (unsigned long long)figures->committed, (unsigned long long)figures->aborted,
+           (unsigned long long)figures->unknown, (unsigned long long)figures->rows_scanned,
+           (unsigned long long)figures->errors[0], sim_link_downs(run->world),
+           run->stopping_cluster ? ", cluster stopped" : "");
 }
 
 static double now_seconds(void)
@@ -174,7 +191,8 @@ static double now_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static int run_one(const struct arguments *arguments, const struct sim_plan *plan, uint64_t seed, uint64_t *hash)
+static int run_one(const struct arguments *arguments, const struct sim_plan *plan, uint64_t seed,
+                   uint64_t *hash)
 {
     struct run *run = calloc(1, sizeof *run);
     char text[1000];
@@ -193,20 +211,24 @@ static int run_one(const struct arguments *arguments, const struct sim_plan *pla
         run->swarm.config.diskless = 0;
     }
     swarm_print(&run->swarm, text, sizeof text);
-    if (!arguments->quiet && !arguments->hash) printf("seed %llu: %s\n", (unsigned long long)seed, text);
+    if (!arguments->quiet && !arguments->hash)
+        printf("seed %llu: %s\n", (unsigned long long)seed, text);
     run_seed(run);
     int verdict = (int)sim_verdict_of(run->world);
     *hash = sim_hash(run->world);
     if (verdict != 0) print_failure(run, arguments, seed);
     if (!arguments->quiet && !arguments->hash) print_plan(run);
-    if (arguments->hash) printf("%llu %016llx\n", (unsigned long long)seed, (unsigned long long)*hash);
-    else if (verdict == 0 && !arguments->quiet) print_end(run, seed, now_seconds() - begun);
+    if (arguments->hash)
+        printf("%llu %016llx\n", (unsigned long long)seed, (unsigned long long)*hash);
+    else if (verdict == 0 && !arguments->quiet)
+        print_end(run, seed, now_seconds() - begun);
     run_free(run);
     free(run);
     return verdict;
 }
 
-static int run_and_compare(const struct arguments *arguments, const struct sim_plan *plan, uint64_t seed)
+static int run_and_compare(const struct arguments *arguments, const struct sim_plan *plan,
+                           uint64_t seed)
 {
     uint64_t hash = 0;
     uint64_t again = 0;
@@ -221,8 +243,8 @@ static int run_and_compare(const struct arguments *arguments, const struct sim_p
     mallopt(M_PERTURB, 0xA3);
     verdict = run_one(&silent, plan, seed, &again);
     if (verdict != 0 || hash == again) return verdict;
-    fprintf(stderr, "seed %llu: correctness: two runs differ: %016llx and %016llx\n", (unsigned long long)seed,
-            (unsigned long long)hash, (unsigned long long)again);
+    fprintf(stderr, "seed %llu: correctness: two runs differ: %016llx and %016llx\n",
+            (unsigned long long)seed, (unsigned long long)hash, (unsigned long long)again);
     return SIM_CORRECTNESS;
 }
 
@@ -293,24 +315,26 @@ static int run_many(const struct arguments *arguments, const struct sim_plan *pl
         int code = exit_code_of(status);
         if (code == 0) continue;
         if (WIFSIGNALED(status)) {
-            fprintf(stderr, "seed %llu: ended by signal %d%s\n", (unsigned long long)seed, WTERMSIG(status),
-                    WTERMSIG(status) == SIGALRM ? " (it took too long)" : "");
+            fprintf(stderr, "seed %llu: ended by signal %d%s\n", (unsigned long long)seed,
+                    WTERMSIG(status), WTERMSIG(status) == SIGALRM ? " (it took too long)" : "");
         }
         failures++;
         if (worst == 0) worst = code;
     }
     if (!arguments->hash)
-        printf("seeds %llu..%llu: %llu run, %u failed, %.1f s\n", (unsigned long long)arguments->first,
-               (unsigned long long)arguments->last, (unsigned long long)(arguments->last - arguments->first + 1),
-               failures, now_seconds() - begun);
+        printf("seeds %llu..%llu: %llu run, %u failed, %.1f s\n",
+               (unsigned long long)arguments->first, (unsigned long long)arguments->last,
+               (unsigned long long)(arguments->last - arguments->first + 1), failures,
+               now_seconds() - begun);
     return worst;
 }
 
 int main(int argc, char **argv)
 {
-    static const char doc[] = "Runs a whole cluster in one process, deterministically from a seed.\v"
-                              "Exit status: 0 good, 127 a node crashed, 128 something was not answered in time, "
-                              "129 something is wrong.";
+    static const char doc[] =
+        "Runs a whole cluster in one process, deterministically from a seed.\v"
+        "Exit status: 0 good, 127 a node crashed, 128 something was not answered in time, "
+        "129 something is wrong.";
     const struct argp argp = {options, parse_option, NULL, doc, NULL, NULL, NULL};
     struct arguments arguments = {.first = 1, .last = 1, .jobs = 1, .program = argv[0]};
     static struct sim_plan plan;

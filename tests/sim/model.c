@@ -1,4 +1,5 @@
-/* model.c -- what must be true: rows of the churn tables, unknown outcomes, and the registers' histories. */
+/* model.c -- what must be true: rows of the churn tables, unknown outcomes, and the registers'
+ * histories. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
@@ -93,15 +94,19 @@ static bool visible(const struct reg_event *event)
     return event->kind == REG_WRITE && event->end != REG_ABORTED;
 }
 
-/* I-SIM-2: a committed read may come from any replica: it must not be older than what was acknowledged before it began. */
-static void check_committed_read(struct run *run, const struct reg_event *read, const struct reg_event *write)
+/* I-SIM-2: a committed read may come from any replica: it must not be older than what was
+ * acknowledged before it began. */
+static void check_committed_read(struct run *run, const struct reg_event *read,
+                                 const struct reg_event *write)
 {
     const struct model *model = &run->model;
     for (uint32_t i = 0; i < model->reg_count; i++) {
         const struct reg_event *other = &model->reg[i];
-        if (!visible(other) || other->row != read->row || other == write || other->end != REG_DONE) continue;
+        if (!visible(other) || other->row != read->row || other == write || other->end != REG_DONE)
+            continue;
         if (other->returned < read->invoked && write_returned(write) < other->invoked) {
-            run_fail(run, SIM_CORRECTNESS, "register %u: a committed read saw %llu, which %llu had replaced before",
+            run_fail(run, SIM_CORRECTNESS,
+                     "register %u: a committed read saw %llu, which %llu had replaced before",
                      read->row, (unsigned long long)read->value, (unsigned long long)other->value);
         }
     }
@@ -131,8 +136,8 @@ static struct zone zone_of(const struct model *model, const struct reg_event *wr
 }
 
 /*
- * Values are unique, so a history is linearizable exactly when no two forward zones overlap and no backward zone lies
- * inside a forward one (Gibbons and Korach).
+ * Values are unique, so a history is linearizable exactly when no two forward zones overlap and no
+ * backward zone lies inside a forward one (Gibbons and Korach).
  */
 static void check_row(struct run *run, uint32_t row)
 {
@@ -149,11 +154,13 @@ static void check_row(struct run *run, uint32_t row)
         if (zones[a].first_end >= zones[a].last_begin) continue; /* Not a forward zone. */
         for (uint32_t b = 0; b < count; b++) {
             bool forward = zones[b].first_end < zones[b].last_begin;
-            bool overlap = zones[b].first_end < zones[a].last_begin && zones[a].first_end < zones[b].last_begin;
-            bool inside = zones[b].last_begin > zones[a].first_end && zones[b].first_end < zones[a].last_begin;
+            bool overlap = zones[b].first_end < zones[a].last_begin &&
+                           zones[a].first_end < zones[b].last_begin;
+            bool inside = zones[b].last_begin > zones[a].first_end &&
+                          zones[b].first_end < zones[a].last_begin;
             if (a == b || !(forward ? overlap : inside)) continue;
-            run_fail(run, SIM_CORRECTNESS, "register %u is not linearizable: values %llu and %llu", row,
-                     (unsigned long long)zones[a].value, (unsigned long long)zones[b].value);
+            run_fail(run, SIM_CORRECTNESS, "register %u is not linearizable: values %llu and %llu",
+                     row, (unsigned long long)zones[a].value, (unsigned long long)zones[b].value);
         }
     }
     free(zones);
@@ -168,8 +175,10 @@ void reg_check(struct run *run)
         const struct reg_event *write = write_of(model, read->row, read->value);
         if (write == NULL || write->end == REG_ABORTED || write->invoked > read->returned) {
             run_fail(run, SIM_CORRECTNESS, "register %u: a read saw %llu, which was %s", read->row,
-                     (unsigned long long)read->value, write == NULL ? "never written"
-                     : write->end == REG_ABORTED ? "aborted" : "not yet written");
+                     (unsigned long long)read->value,
+                     write == NULL               ? "never written"
+                     : write->end == REG_ABORTED ? "aborted"
+                                                 : "not yet written");
             return;
         }
         if (read->kind == REG_READ_COMMITTED) check_committed_read(run, read, write);

@@ -1,4 +1,5 @@
-/* report.c -- what a person sees of a run: filtered traces, the nodes' logs, requests without an answer. */
+/* report.c -- what a person sees of a run: filtered traces, the nodes' logs, requests without an
+ * answer. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <ctype.h>
 #include <stdio.h>
@@ -17,8 +18,8 @@ struct open_request {
 
 static const char *block_name(uint32_t ref)
 {
-    static const char *const names[] = {"NONE",  "CMVMI", "QMGR",  "NDBCNTR", "DBDIH", "DBDICT",
-                                        "DBTC",  "DBLQH", "DBACC", "DBTUP",   "DBTUX", "NDBFS"};
+    static const char *const names[] = {"NONE", "CMVMI", "QMGR",  "NDBCNTR", "DBDIH", "DBDICT",
+                                        "DBTC", "DBLQH", "DBACC", "DBTUP",   "DBTUX", "NDBFS"};
     uint32_t block = ref_block(ref);
     if (block == BLOCK_API) return "API";
     if (block == BLOCK_MGM) return "MGM";
@@ -33,7 +34,7 @@ static bool is_request(uint32_t gsn)
 #define GSN_KERNEL(number, name, type, smin, smax, from, rule)
 #define RULE_REQ(number, from)                                                                     \
     case number:                                                                                   \
-        return ((from) & FROM_CLIENTS) == 0;
+        return ((from)&FROM_CLIENTS) == 0;
 #define RULE_CONF(number, from)
 #define RULE_REF(number, from)
 #define RULE_REP(number, from)
@@ -77,8 +78,9 @@ void report_open_requests(struct run *run)
     for (uint32_t i = 0; i < run->open_count && i < 40; i++) {
         const struct open_request *open = &run->open[i];
         fprintf(stderr, "  since %.6f s: node %u %s/%u waits for node %u %s/%u to answer %s %u\n",
-                (double)open->at_us / 1e6, ref_node(open->from), block_name(open->from), ref_instance(open->from),
-                ref_node(open->to), block_name(open->to), ref_instance(open->to), gsn_name(open->gsn), open->data);
+                (double)open->at_us / 1e6, ref_node(open->from), block_name(open->from),
+                ref_instance(open->from), ref_node(open->to), block_name(open->to),
+                ref_instance(open->to), gsn_name(open->gsn), open->data);
     }
 }
 
@@ -103,7 +105,8 @@ static bool wanted(const char *filter, const uint32_t *words)
         size_t size = strcspn(part, ",");
         if (size == 3 && strncmp(part, "all", 3) == 0) return true;
         if (size > 0 && (contains(gsn_name(kind_gsn(words[0])), part, size) ||
-                         contains(block_name(words[1]), part, size) || contains(block_name(words[2]), part, size)))
+                         contains(block_name(words[1]), part, size) ||
+                         contains(block_name(words[2]), part, size)))
             return true;
         part += size;
         if (*part == ',') part++;
@@ -117,8 +120,9 @@ static void print_signal(struct run *run, uint32_t thread_no, const uint32_t *wo
     struct signal sig;
     signal_open(&sig, words);
     signal_describe(&sig, text, sizeof text);
-    printf("%8llu %.6f %u.%u %s: %u %s/%u -> %u %s/%u  %s\n", (unsigned long long)sim_signals(run->world),
-           (double)sim_now_us(run->world) / 1e6, ref_node(words[1]), thread_no, gsn_name(sig.gsn), ref_node(words[2]),
+    printf("%8llu %.6f %u.%u %s: %u %s/%u -> %u %s/%u  %s\n",
+           (unsigned long long)sim_signals(run->world), (double)sim_now_us(run->world) / 1e6,
+           ref_node(words[1]), thread_no, gsn_name(sig.gsn), ref_node(words[2]),
            block_name(words[2]), ref_instance(words[2]), ref_node(words[1]), block_name(words[1]),
            ref_instance(words[1]), text);
 }
@@ -131,12 +135,14 @@ void report_observe(void *context, uint32_t node, uint32_t thread_no, const uint
     if (run->hook != NULL) run->hook(run, words);
     if (run->trace != NULL && wanted(run->trace, words)) print_signal(run, thread_no, words);
     if (run->until != 0 && sim_signals(run->world) >= run->until)
-        run_fail(run, SIM_LIVENESS, "stopped at signal %llu as asked", (unsigned long long)run->until);
+        run_fail(run, SIM_LIVENESS, "stopped at signal %llu as asked",
+                 (unsigned long long)run->until);
 }
 
 void report_log(void *context, uint32_t node, enum log_level level, const char *text)
 {
     const struct run *run = context;
     if (!run->verbose) return;
-    printf("         %.6f node %u [%d] %s\n", (double)sim_now_us(run->world) / 1e6, node, (int)level, text);
+    printf("         %.6f node %u [%d] %s\n", (double)sim_now_us(run->world) / 1e6, node,
+           (int)level, text);
 }

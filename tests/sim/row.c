@@ -1,4 +1,5 @@
-/* row.c -- the tables of the workloads: their columns, their keys, and rows whose content follows from one value. */
+/* row.c -- the tables of the workloads: their columns, their keys, and rows whose content follows
+ * from one value. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +13,8 @@ static uint64_t mixed(uint64_t value)
     return rng_splitmix(&value);
 }
 
-static void add_column(struct table_def *def, const char *name, enum column_type type, uint32_t length,
-                       uint32_t collation, uint32_t flags)
+static void add_column(struct table_def *def, const char *name, enum column_type type,
+                       uint32_t length, uint32_t collation, uint32_t flags)
 {
     struct table_column_options options = {
         .name = name,
@@ -30,7 +31,8 @@ struct table_def *row_table(struct run *run, uint32_t table, const char *name)
     size_t size = table_def_size(8, 256);
     void *memory = calloc(1, size);
     struct table_def *def = table_def_init(memory, size, 8);
-    if (def == NULL || table_def_set_name(def, "sim", 3, name, (uint32_t)strlen(name)) != 0) abort();
+    if (def == NULL || table_def_set_name(def, "sim", 3, name, (uint32_t)strlen(name)) != 0)
+        abort();
     switch (swarm->key_kind[table]) {
     case KIND_VARBINARY:
         add_column(def, "k", COLUMN_VARBINARY, 20, 0, COLUMN_PRIMARY_KEY);
@@ -60,7 +62,8 @@ static uint32_t first_value_column(const struct run *run, uint32_t table)
     return run->swarm.key_kind[table] == KIND_TWO_COLUMNS ? 2 : 1;
 }
 
-uint32_t row_key(const struct run *run, uint32_t table, uint32_t key, struct rng *rng, uint32_t *words)
+uint32_t row_key(const struct run *run, uint32_t table, uint32_t key, struct rng *rng,
+                 uint32_t *words)
 {
     uint8_t *bytes = (uint8_t *)words;
     memset(words, 0, 24);
@@ -88,8 +91,10 @@ static uint32_t key_of(const struct run *run, uint32_t table, const uint8_t *byt
 {
     char text[24] = {0};
     if (run->swarm.key_kind[table] == KIND_UNSIGNED) return *(const uint32_t *)(const void *)bytes;
-    if (run->swarm.key_kind[table] == KIND_TWO_COLUMNS) memcpy(text, bytes, size < 20 ? size : 20);
-    else if (size > 1) memcpy(text, bytes + 1, size - 1 < 20 ? size - 1 : 20);
+    if (run->swarm.key_kind[table] == KIND_TWO_COLUMNS)
+        memcpy(text, bytes, size < 20 ? size : 20);
+    else if (size > 1)
+        memcpy(text, bytes + 1, size - 1 < 20 ? size - 1 : 20);
     const char *digits = text;
     while (*digits != '\0' && (*digits < '0' || *digits > '9'))
         digits++;
@@ -114,7 +119,8 @@ static uint32_t content_of(uint64_t value, uint32_t which, uint32_t max, uint8_t
     return size;
 }
 
-static uint32_t put_pair(uint32_t *words, uint32_t at, uint32_t column, const void *bytes, uint32_t size)
+static uint32_t put_pair(uint32_t *words, uint32_t at, uint32_t column, const void *bytes,
+                         uint32_t size)
 {
     words[at++] = attr_header(column, size);
     if (size == 0) return at;
@@ -123,7 +129,8 @@ static uint32_t put_pair(uint32_t *words, uint32_t at, uint32_t column, const vo
     return at + words_of(size);
 }
 
-static uint32_t put_var(uint32_t *words, uint32_t at, uint32_t column, uint64_t value, uint32_t prefix, uint32_t max)
+static uint32_t put_var(uint32_t *words, uint32_t at, uint32_t column, uint64_t value,
+                        uint32_t prefix, uint32_t max)
 {
     uint8_t bytes[4096];
     uint32_t size = content_of(value, column, max, bytes + prefix);
@@ -147,8 +154,8 @@ uint32_t row_attrs(const struct run *run, uint32_t table, uint64_t value, uint32
     return attrs_from(run, first_value_column(run, table), value, words);
 }
 
-bool row_parse(struct run *run, uint32_t table, const uint32_t *pairs, uint32_t words, uint32_t *key,
-               uint64_t *value)
+bool row_parse(struct run *run, uint32_t table, const uint32_t *pairs, uint32_t words,
+               uint32_t *key, uint64_t *value)
 {
     uint32_t first = first_value_column(run, table);
     uint32_t at = 0;

@@ -7,11 +7,11 @@
 #include "signals/errors.h"
 #include "tests/sim/works.h"
 
-#define SECOND_US     1000000u
-#define START_US      (120u * SECOND_US)
-#define SETUP_TRIES   200u
-#define WORK_US       (20u * SECOND_US)  /* Then no new jobs begin. */
-#define QUIET_US      (180u * SECOND_US) /* By then all must be answered. */
+#define SECOND_US   1000000u
+#define START_US    (120u * SECOND_US)
+#define SETUP_TRIES 200u
+#define WORK_US     (20u * SECOND_US)  /* Then no new jobs begin. */
+#define QUIET_US    (180u * SECOND_US) /* By then all must be answered. */
 
 void run_fail(struct run *run, enum sim_verdict verdict, const char *format, ...)
 {
@@ -46,8 +46,8 @@ static bool is_done(void *context)
 
 static void wait_for(struct run *run, struct waiting *waiting)
 {
-    if (!sim_run_until(run->world, is_done, waiting, sim_now_us(run->world) + QUIET_US) && !failed(run) &&
-        !waiting->done)
+    if (!sim_run_until(run->world, is_done, waiting, sim_now_us(run->world) + QUIET_US) &&
+        !failed(run) && !waiting->done)
         run_fail(run, SIM_LIVENESS, "a request of the set-up or the final check was not answered");
 }
 
@@ -99,11 +99,13 @@ static bool open_table(struct run *run, struct session *session, uint32_t table)
 {
     char name[TABLE_NAME_MAX + 1];
     table_def_internal_name(run->def[table], name, sizeof name);
-    for (uint32_t tries = 0; session->table[table] == NULL && tries < SETUP_TRIES && !failed(run); tries++) {
+    for (uint32_t tries = 0; session->table[table] == NULL && tries < SETUP_TRIES && !failed(run);
+         tries++) {
         struct waiting waiting = {0};
         session->table[table] = api_dict_cached(session->client->core, name);
         if (session->table[table] != NULL) break;
-        if (api_dict_get(session->api, name, 60000, dict_done, &waiting) == 0) wait_for(run, &waiting);
+        if (api_dict_get(session->api, name, 60000, dict_done, &waiting) == 0)
+            wait_for(run, &waiting);
         session->table[table] = waiting.table;
         if (waiting.table == NULL) pause_a_while(run);
     }
@@ -138,7 +140,8 @@ static bool execute_items(struct run *run, struct session *session, enum lock_mo
     return false;
 }
 
-static void load(struct run *run, struct session *session, uint32_t table, uint32_t rows, uint64_t value, bool unique)
+static void load(struct run *run, struct session *session, uint32_t table, uint32_t rows,
+                 uint64_t value, bool unique)
 {
     for (uint32_t row = 0; row < rows && !failed(run);) {
         session->count = 0;
@@ -190,7 +193,8 @@ static bool work_over(void *context)
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         if (sim_alive(run->world, data_node_id(run, i))) continue;
         if ((run->swarm.faults & FAULT_DATA_CUT) == 0 && !run->stopping_cluster)
-            run_fail(run, SIM_CRASH, "node %u has stopped although nothing had happened", data_node_id(run, i));
+            run_fail(run, SIM_CRASH, "node %u has stopped although nothing had happened",
+                     data_node_id(run, i));
         run->stopping_cluster = true;
     }
     return sessions_over(run) || run->stopping_cluster;
@@ -230,17 +234,21 @@ static void work(struct run *run)
     sim_faults_off(run->world);
     for (uint32_t i = 0; i < run->swarm.clients; i++)
         client_start(&run->client[i]);
-    if (!sim_run_until(run->world, all_clean, run, sim_now_us(run->world) + QUIET_US) && !failed(run)) {
+    if (!sim_run_until(run->world, all_clean, run, sim_now_us(run->world) + QUIET_US) &&
+        !failed(run)) {
         for (uint32_t i = 0; i < run->swarm.clients; i++) {
             for (uint32_t k = 0; k < run->swarm.sessions; k++) {
                 const struct session *session = &run->client[i].session[k];
-                bool over = session->state == SESSION_OVER && api_client_pending(session->api) == 0 &&
+                bool over = session->state == SESSION_OVER &&
+                            api_client_pending(session->api) == 0 &&
                             api_client_unclean(session->api) == 0;
                 if (over) continue;
-                run_fail(run, SIM_LIVENESS, "session %u waits since %llu us for the end of %s (pending %u, unclean %u)",
-                         session->no, (unsigned long long)session->begun_us,
-                         session->work < WORK_COUNT ? works[session->work].name : "reading a table",
-                         api_client_pending(session->api), api_client_unclean(session->api));
+                run_fail(
+                    run, SIM_LIVENESS,
+                    "session %u waits since %llu us for the end of %s (pending %u, unclean %u)",
+                    session->no, (unsigned long long)session->begun_us,
+                    session->work < WORK_COUNT ? works[session->work].name : "reading a table",
+                    api_client_pending(session->api), api_client_unclean(session->api));
             }
         }
         run_fail(run, SIM_LIVENESS, "not all requests were answered");
@@ -248,7 +256,8 @@ static void work(struct run *run)
 }
 
 /* Reads a row for the final check. False: there is none. */
-static bool read_row(struct run *run, struct session *session, uint32_t table, uint32_t key, uint64_t *value)
+static bool read_row(struct run *run, struct session *session, uint32_t table, uint32_t key,
+                     uint64_t *value)
 {
     session->count = 0;
     session_add(session, table, key, OP_READ);
@@ -257,18 +266,22 @@ static bool read_row(struct run *run, struct session *session, uint32_t table, u
     return true;
 }
 
-static void check_unknown_item(struct run *run, struct model_unknown *unknown, uint32_t at, bool present, uint64_t value)
+static void check_unknown_item(struct run *run, struct model_unknown *unknown, uint32_t at,
+                               bool present, uint64_t value)
 {
-    bool is_new = present == unknown->item[at].after && (!present || value == unknown->item[at].value_after);
-    bool is_old = present == unknown->item[at].before && (!present || value == unknown->item[at].value_before);
+    bool is_new =
+        present == unknown->item[at].after && (!present || value == unknown->item[at].value_after);
+    bool is_old = present == unknown->item[at].before &&
+                  (!present || value == unknown->item[at].value_before);
     if (!is_new && !is_old)
-        run_fail(run, SIM_CORRECTNESS, "row %u of table %u is neither as before nor as after (value %llu)",
+        run_fail(run, SIM_CORRECTNESS,
+                 "row %u of table %u is neither as before nor as after (value %llu)",
                  unknown->item[at].key, unknown->item[at].table, (unsigned long long)value);
     if (is_new && !is_old) unknown->seen_new = true;
     if (is_old && !is_new) unknown->seen_old = true;
     if (unknown->seen_new && unknown->seen_old) /* I-SIM-1 */
-        run_fail(run, SIM_CORRECTNESS, "half a transaction is there: row %u of table %u is %s", unknown->item[at].key,
-                 unknown->item[at].table, is_new ? "new" : "old");
+        run_fail(run, SIM_CORRECTNESS, "half a transaction is there: row %u of table %u is %s",
+                 unknown->item[at].key, unknown->item[at].table, is_new ? "new" : "old");
 }
 
 static void check_unknown(struct run *run, struct session *session)
@@ -277,7 +290,8 @@ static void check_unknown(struct run *run, struct session *session)
         struct model_unknown *unknown = &run->model.unknown[i];
         for (uint32_t at = 0; at < unknown->count && !failed(run); at++) {
             uint64_t value = 0;
-            bool present = read_row(run, session, unknown->item[at].table, unknown->item[at].key, &value);
+            bool present =
+                read_row(run, session, unknown->item[at].table, unknown->item[at].key, &value);
             if (!failed(run)) check_unknown_item(run, unknown, at, present, value);
         }
     }
@@ -290,13 +304,16 @@ static void check_churn_rows(struct run *run, struct session *session)
         for (uint32_t i = 0; i < keys && !failed(run); i++) {
             const struct model_key *key = &run->model.key[table][i];
             uint64_t value = 0;
-            if (key->state == KEY_TAINTED || (key->state == KEY_ABSENT && key->version == 0)) continue;
+            if (key->state == KEY_TAINTED || (key->state == KEY_ABSENT && key->version == 0))
+                continue;
             bool present = read_row(run, session, table, i, &value);
             if (failed(run)) return;
             if (present != (key->state == KEY_PRESENT) || (present && value != key->value))
-                run_fail(run, SIM_CORRECTNESS, "row %u of table %u: %s with value %llu, should be %s with %llu", i, table,
+                run_fail(run, SIM_CORRECTNESS,
+                         "row %u of table %u: %s with value %llu, should be %s with %llu", i, table,
                          present ? "present" : "absent", (unsigned long long)value,
-                         key->state == KEY_PRESENT ? "present" : "absent", (unsigned long long)key->value);
+                         key->state == KEY_PRESENT ? "present" : "absent",
+                         (unsigned long long)key->value);
         }
     }
 }
@@ -314,8 +331,8 @@ static void check_rows(struct run *run)
         sum += value;
     }
     if (!failed(run) && sum != run->model.bank_total)
-        run_fail(run, SIM_CORRECTNESS, "the bank's total is %llu instead of %llu", (unsigned long long)sum,
-                 (unsigned long long)run->model.bank_total);
+        run_fail(run, SIM_CORRECTNESS, "the bank's total is %llu instead of %llu",
+                 (unsigned long long)sum, (unsigned long long)run->model.bank_total);
     for (uint32_t i = 0; i < run->swarm.registers && !failed(run); i++) {
         uint32_t index = reg_begin(run, REG_READ_LOCKED, i, 0);
         uint64_t value = 0;
@@ -384,7 +401,8 @@ bool run_start(struct run *run)
 }
 
 /* One try of the session's items as one transaction; for scenarios. */
-uint32_t run_try(struct run *run, struct session *session, enum lock_mode lock, enum api_outcome *outcome)
+uint32_t run_try(struct run *run, struct session *session, enum lock_mode lock,
+                 enum api_outcome *outcome)
 {
     struct waiting waiting = {0};
     uint32_t error = ERR_API_MEMORY;
@@ -436,8 +454,10 @@ void run_seed(struct run *run)
     if (!run_start(run)) return;
     work(run);
     if (failed(run)) return;
-    if (run->stopping_cluster) check_stopped(run);
-    else check_all(run);
+    if (run->stopping_cluster)
+        check_stopped(run);
+    else
+        check_all(run);
 }
 
 void run_free(struct run *run)

@@ -1,4 +1,5 @@
-/* run.h -- one run of the simulator: swarm vector, cluster, client processes, the model of what must be true. */
+/* run.h -- one run of the simulator: swarm vector, cluster, client processes, the model of what
+ * must be true. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "api/api_core.h"
@@ -10,9 +11,24 @@
 #define ITEMS_MAX    12u
 #define CLIENT_NODE  40u /* First client's node id. */
 
-enum work_no { WORK_BANK, WORK_AUDIT, WORK_REGISTER, WORK_CHURN, WORK_SCAN, WORK_SCHEMA, WORK_FILL, WORK_COUNT };
-enum fault_no { FAULT_CUT = 1, FAULT_STALL = 2, FAULT_SLOW = 4, FAULT_KILL = 8, FAULT_DATA_CUT = 16,
-                FAULT_INSERT = 32 };
+enum work_no {
+    WORK_BANK,
+    WORK_AUDIT,
+    WORK_REGISTER,
+    WORK_CHURN,
+    WORK_SCAN,
+    WORK_SCHEMA,
+    WORK_FILL,
+    WORK_COUNT
+};
+enum fault_no {
+    FAULT_CUT = 1,
+    FAULT_STALL = 2,
+    FAULT_SLOW = 4,
+    FAULT_KILL = 8,
+    FAULT_DATA_CUT = 16,
+    FAULT_INSERT = 32
+};
 
 /* Tables: what each is for. From TABLE_CHURN on: rows that come and go. */
 enum { TABLE_BANK = 0, TABLE_REGISTER, TABLE_STATIC, TABLE_CHURN };
@@ -46,7 +62,7 @@ enum key_state { KEY_ABSENT = 0, KEY_PRESENT, KEY_TAINTED };
 struct model_key {
     enum key_state state;
     uint64_t value;
-    uint32_t version; /* Moves on when a change begins and when it ends: odd meanwhile. */
+    uint32_t version;    /* Moves on when a change begins and when it ends: odd meanwhile. */
     uint32_t tainted_by; /* 1 + index into unknown[]. */
 };
 
@@ -118,8 +134,8 @@ struct session {
     bool rollback;
     enum lock_mode lock;
     struct api_tx *tx;
-    bool durable; /* The execute under way asks for the disk. */
-    bool commits; /* The execute under way asks for the commit, */
+    bool durable;         /* The execute under way asks for the disk. */
+    bool commits;         /* The execute under way asks for the commit, */
     uint64_t epoch_floor; /* and this was the newest epoch that any client knew of. */
     api_tx_done done;
     struct api_scan *scan;
@@ -155,8 +171,8 @@ struct row_epoch {
 };
 
 struct epochs {
-    uint64_t acked; /* Newest that a client was told. */
-    uint64_t begun; /* Over all nodes. */
+    uint64_t acked;   /* Newest that a client was told. */
+    uint64_t begun;   /* Over all nodes. */
     uint64_t durable; /* Commits that were answered as durable. */
     uint64_t node[NODE_ID_MAX + 1];
     struct row_epoch row[1u << EPOCH_ROWS_BITS];
@@ -172,7 +188,7 @@ struct run {
     struct table_def *def[TABLES_MAX];
     bool tables_ready;
     uint32_t setup_step;
-    bool stop;           /* No new jobs. */
+    bool stop;             /* No new jobs. */
     bool stopping_cluster; /* A link between data nodes was cut. */
     struct sim_plan plan;
     bool plan_given;
@@ -189,9 +205,11 @@ struct run {
 
 /* Runs the drawn swarm from start to end. The verdict is in run->world until run_free(). */
 void run_seed(struct run *run);
-/* In parts, for scenarios: the cluster with its tables; single requests; the checks when all have left. */
+/* In parts, for scenarios: the cluster with its tables; single requests; the checks when all have
+ * left. */
 bool run_start(struct run *run);
-uint32_t run_try(struct run *run, struct session *session, enum lock_mode lock, enum api_outcome *outcome);
+uint32_t run_try(struct run *run, struct session *session, enum lock_mode lock,
+                 enum api_outcome *outcome);
 uint32_t run_try_schema(struct run *run, struct session *session, const struct table_def *def);
 void run_end(struct run *run);
 void run_free(struct run *run);
@@ -208,17 +226,19 @@ uint32_t data_node_id(const struct run *run, uint32_t index);
 /* row.c: content of a row follows from its value, so that a torn or mixed row is noticed. */
 #define ROW_WORDS_MAX 2048u
 struct table_def *row_table(struct run *run, uint32_t table, const char *name);
-uint32_t row_key(const struct run *run, uint32_t table, uint32_t key, struct rng *rng, uint32_t *words);
+uint32_t row_key(const struct run *run, uint32_t table, uint32_t key, struct rng *rng,
+                 uint32_t *words);
 uint32_t row_attrs(const struct run *run, uint32_t table, uint64_t value, uint32_t *words);
-bool row_parse(struct run *run, uint32_t table, const uint32_t *pairs, uint32_t words, uint32_t *key,
-               uint64_t *value);
+bool row_parse(struct run *run, uint32_t table, const uint32_t *pairs, uint32_t words,
+               uint32_t *key, uint64_t *value);
 
 /* session.c */
 void session_open(struct session *session);
 void session_crashed(struct session *session);
 uint64_t session_run(struct session *session, uint64_t now_us);
 void session_done(struct session *session);
-struct item *session_add(struct session *session, uint32_t table, uint32_t key, enum key_operation operation);
+struct item *session_add(struct session *session, uint32_t table, uint32_t key,
+                         enum key_operation operation);
 bool session_define(struct session *session, uint32_t first, enum lock_mode lock, uint32_t flags);
 void session_execute(struct session *session, enum api_execute type, api_tx_done done);
 void session_retry_later(struct session *session);
@@ -230,8 +250,10 @@ struct rng *work_rng(struct run *run);
 struct work {
     const char *name;
     void (*start)(struct session *session);
-    void (*crashed)(struct session *session); /* The client is gone, or the outcome unknown. May be NULL. */
-    void (*run)(struct session *session);     /* Called while busy, when something may have changed. May be NULL. */
+    void (*crashed)(
+        struct session *session); /* The client is gone, or the outcome unknown. May be NULL. */
+    void (*run)(struct session *
+                    session); /* Called while busy, when something may have changed. May be NULL. */
 };
 extern const struct work works[WORK_COUNT];
 void setup_run(struct run *run);

@@ -1,9 +1,11 @@
-/* scenario_exhaustion.c -- full memory and full pools: an error, no harm, and all works again afterwards. */
+/* scenario_exhaustion.c -- full memory and full pools: an error, no harm, and all works again
+ * afterwards. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/sim/scenario.h"
 #include "blocks/dblqh/lqh_state.h"
 
-static uint32_t put(struct run *run, struct session *session, uint32_t first, enum key_operation operation)
+static uint32_t put(struct run *run, struct session *session, uint32_t first,
+                    enum key_operation operation)
 {
     enum api_outcome outcome;
     session->count = 0;
@@ -15,7 +17,8 @@ static uint32_t put(struct run *run, struct session *session, uint32_t first, en
     return error;
 }
 
-/* Rows until DataMemory is full, all of them deleted, and the same number again: freed memory is usable memory. */
+/* Rows until DataMemory is full, all of them deleted, and the same number again: freed memory is
+ * usable memory. */
 static void test_data_memory(void **state)
 {
     (void)state;
@@ -45,8 +48,10 @@ static void refuse_next(struct run *run, uint32_t pool_no, uint32_t n)
 {
     for (uint32_t node = 1; node <= 2; node++) {
         for (uint32_t instance = 1; instance <= run->swarm.ldm; instance++) {
-            struct lqh *lqh = (struct lqh *)(void *)node_block(sim_node(run->world, node), BLOCK_DBLQH, instance);
-            struct pool *pools[] = {&lqh->operations, &lqh->segments, &lqh->scans, &lqh->scan_locks};
+            struct lqh *lqh =
+                (struct lqh *)(void *)node_block(sim_node(run->world, node), BLOCK_DBLQH, instance);
+            struct pool *pools[] = {&lqh->operations, &lqh->segments, &lqh->scans,
+                                    &lqh->scan_locks};
             pools[pool_no]->fail_next = n;
         }
     }
@@ -73,7 +78,8 @@ static void test_lqh_pools(void **state)
     scenario_end(run);
 }
 
-/* More transactions than TC has records: a temporary error, and room again when the others have ended. */
+/* More transactions than TC has records: a temporary error, and room again when the others have
+ * ended. */
 static void test_transactions(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* scenario_inserts.c -- every error insert armed once, and a held signal: all is answered, nothing is left behind. */
+/* scenario_inserts.c -- every error insert armed once, and a held signal: all is answered, nothing
+ * is left behind. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/sim/scenario.h"
 
@@ -51,8 +52,12 @@ static int64_t scan_all(struct run *run, struct session *session, enum lock_mode
     bool ready = false;
     uint32_t error = 0;
     int64_t rows = 0;
-    struct api_scan_options options = {.table = session->table[TABLE_STATIC], .lock = lock, .attrs = all,
-                                       .attr_words = 1, .ready = on_ready, .context = &ready};
+    struct api_scan_options options = {.table = session->table[TABLE_STATIC],
+                                       .lock = lock,
+                                       .attrs = all,
+                                       .attr_words = 1,
+                                       .ready = on_ready,
+                                       .context = &ready};
     struct api_scan *scan = api_scan_start(session->api, &options, 10000, &error);
     if (scan == NULL) return -1;
     for (;;) {
@@ -61,7 +66,8 @@ static int64_t scan_all(struct run *run, struct session *session, enum lock_mode
         if (step == API_SCAN_ROW) rows++;
         if (step == API_SCAN_WAIT) {
             ready = false;
-            assert_true(sim_run_until(run->world, is_true, &ready, sim_now_us(run->world) + 30000000u));
+            assert_true(
+                sim_run_until(run->world, is_true, &ready, sim_now_us(run->world) + 30000000u));
         }
         if (step == API_SCAN_ERROR) rows = -1;
         if (step == API_SCAN_ERROR || step == API_SCAN_END) break;
@@ -104,7 +110,8 @@ static void test_each_insert(void **state)
     }
 }
 
-/* A node without heartbeats is declared dead, and its cluster, which has no take-over, stops and says why. */
+/* A node without heartbeats is declared dead, and its cluster, which has no take-over, stops and
+ * says why. */
 static void test_no_heartbeats(void **state)
 {
     (void)state;

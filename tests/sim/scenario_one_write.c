@@ -1,4 +1,5 @@
-/* scenario_one_write.c -- the messages of one replicated write are those that docs/protocols/transaction.md shows. */
+/* scenario_one_write.c -- the messages of one replicated write are those that
+ * docs/protocols/transaction.md shows. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/sim/scenario.h"
 
@@ -26,14 +27,18 @@ static void note(struct run *run, const uint32_t *words)
     char from[16];
     char to[16];
     uint32_t gsn = kind_gsn(words[0]);
-    if (!lines->on || lines->count == 64 || gsn == GSN_API_REGREQ || gsn == GSN_API_REGCONF || gsn == GSN_CONTINUEB)
+    if (!lines->on || lines->count == 64 || gsn == GSN_API_REGREQ || gsn == GSN_API_REGCONF ||
+        gsn == GSN_CONTINUEB)
         return;
     const char *sender = who(run, words[2], from);
     const char *receiver = who(run, words[1], to);
     if (sender == NULL || receiver == NULL) return;
-    /* What reaches two nodes at the same moment has no order; the client's answer is shown first. */
+    /* What reaches two nodes at the same moment has no order; the client's answer is shown first.
+     */
     uint32_t at = lines->count++;
-    for (; ref_block(words[1]) == BLOCK_API && at > 0 && lines->at_us[at - 1] == sim_now_us(run->world); at--) {
+    for (; ref_block(words[1]) == BLOCK_API && at > 0 &&
+           lines->at_us[at - 1] == sim_now_us(run->world);
+         at--) {
         memcpy(lines->text[at], lines->text[at - 1], sizeof lines->text[at]);
         lines->at_us[at] = lines->at_us[at - 1];
     }
@@ -78,7 +83,8 @@ static void test_one_write(void **state)
     enum api_outcome outcome;
     session->count = 0;
     session_add(session, TABLE_STATIC, 0, OP_UPDATE)->value = 4711;
-    assert_int_equal(run_try(run, session, LOCK_EXCLUSIVE, &outcome), 0); /* Seizes the connect record. */
+    assert_int_equal(run_try(run, session, LOCK_EXCLUSIVE, &outcome),
+                     0); /* Seizes the connect record. */
     sim_run_until(run->world, NULL, NULL, sim_now_us(run->world) + 20000);
     session->count = 0;
     session_add(session, TABLE_STATIC, 0, OP_UPDATE)->value = 4712;

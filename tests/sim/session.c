@@ -1,11 +1,13 @@
-/* session.c -- one application thread: jobs one after the other, through the client library's core. */
+/* session.c -- one application thread: jobs one after the other, through the client library's core.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
 #include "signals/errors.h"
 #include "tests/sim/run.h"
 
-#define SESSION_TIMEOUT_MS 60000u /* Every answer comes long before; what does not is a failure of liveness. */
+#define SESSION_TIMEOUT_MS                                                                         \
+    60000u /* Every answer comes long before; what does not is a failure of liveness. */
 
 struct rng *work_rng(struct run *run)
 {
@@ -43,8 +45,8 @@ static void got_table(void *context, const struct api_dict_result *result)
         return;
     }
     if (!error_allowed(run, result->error))
-        run_fail(run, SIM_CORRECTNESS, "session %u: table %u cannot be read, error %u", session->no, session->phase,
-                 result->error);
+        run_fail(run, SIM_CORRECTNESS, "session %u: table %u cannot be read, error %u", session->no,
+                 session->phase, result->error);
     session_retry_later(session);
 }
 
@@ -89,7 +91,8 @@ void session_retry_later(struct session *session)
 /* The process is gone with all that it had: what it did not hear is not known. */
 void session_crashed(struct session *session)
 {
-    if (session->state == SESSION_BUSY && session->work < WORK_COUNT && works[session->work].crashed != NULL)
+    if (session->state == SESSION_BUSY && session->work < WORK_COUNT &&
+        works[session->work].crashed != NULL)
         works[session->work].crashed(session);
     session->tx = NULL;
     session->scan = NULL;
@@ -146,7 +149,8 @@ uint64_t session_run(struct session *session, uint64_t now_us)
 {
     struct run *run = session->client->run;
     if (session->state == SESSION_BUSY) {
-        if (session->work < WORK_COUNT && works[session->work].run != NULL) works[session->work].run(session);
+        if (session->work < WORK_COUNT && works[session->work].run != NULL)
+            works[session->work].run(session);
         return UINT64_MAX;
     }
     if (session->state == SESSION_OVER || !run->tables_ready) return UINT64_MAX;
@@ -155,14 +159,16 @@ uint64_t session_run(struct session *session, uint64_t now_us)
         return UINT64_MAX;
     }
     if (now_us < session->not_before_us) return session->not_before_us;
-    if (!fetch_tables(session)) return session->not_before_us > now_us ? session->not_before_us : UINT64_MAX;
+    if (!fetch_tables(session))
+        return session->not_before_us > now_us ? session->not_before_us : UINT64_MAX;
     begin_job(session);
     return session->state == SESSION_IDLE ? now_us + 100 : UINT64_MAX;
 }
 
 /* --- Transactions. --- */
 
-struct item *session_add(struct session *session, uint32_t table, uint32_t key, enum key_operation operation)
+struct item *session_add(struct session *session, uint32_t table, uint32_t key,
+                         enum key_operation operation)
 {
     struct item *item = &session->item[session->count++];
     memset(item, 0, sizeof *item);
@@ -179,14 +185,16 @@ static uint32_t on_row(struct api_op *op, const uint32_t *pairs, uint32_t words)
     struct run *run = session->client->run;
     uint32_t key = 0;
     if (!row_parse(run, item->table, pairs, words, &key, &item->got) || key != item->key) {
-        run_fail(run, SIM_CORRECTNESS, "session %u: row %u of table %u is torn (key %u, value %llu)", session->no,
+        run_fail(run, SIM_CORRECTNESS,
+                 "session %u: row %u of table %u is torn (key %u, value %llu)", session->no,
                  item->key, item->table, key, (unsigned long long)item->got);
     }
     item->rows++;
     return 0;
 }
 
-static bool define_item(struct session *session, struct item *item, enum lock_mode lock, uint32_t flags)
+static bool define_item(struct session *session, struct item *item, enum lock_mode lock,
+                        uint32_t flags)
 {
     struct run *run = session->client->run;
     uint32_t *words = api_op_begin(session->tx, ROW_WORDS_MAX);
@@ -212,7 +220,8 @@ static bool define_item(struct session *session, struct item *item, enum lock_mo
     return api_op_end(session->tx, &options, key_words, attr_words) != NULL;
 }
 
-/* Defines the items from `first` on in the session's transaction. False: the library refused; the job is over. */
+/* Defines the items from `first` on in the session's transaction. False: the library refused; the
+ * job is over. */
 bool session_define(struct session *session, uint32_t first, enum lock_mode lock, uint32_t flags)
 {
     struct run *run = session->client->run;
@@ -223,7 +232,8 @@ bool session_define(struct session *session, uint32_t first, enum lock_mode lock
     if (good) return true;
     uint32_t error = session->tx == NULL ? 0 : api_tx_error(session->tx);
     if (error != 0 && !error_allowed(run, error))
-        run_fail(run, SIM_CORRECTNESS, "session %u: an operation was refused with error %u", session->no, error);
+        run_fail(run, SIM_CORRECTNESS, "session %u: an operation was refused with error %u",
+                 session->no, error);
     return false;
 }
 
@@ -232,11 +242,13 @@ void session_execute(struct session *session, enum api_execute type, api_tx_done
     struct run *run = session->client->run;
     uint32_t timeout = SESSION_TIMEOUT_MS;
     if (rng_chance(work_rng(run), 1, 50)) timeout = 1 + (uint32_t)rng_below(work_rng(run), 30);
-    if (run->swarm.disk && type == API_COMMIT && rng_chance(work_rng(run), 1, 4)) type = API_COMMIT_DURABLE;
+    if (run->swarm.disk && type == API_COMMIT && rng_chance(work_rng(run), 1, 4))
+        type = API_COMMIT_DURABLE;
     epochs_begin(session, type, done);
     uint32_t error = api_tx_execute(session->tx, type, timeout, epochs_executed, session);
     if (error == 0) return;
     if (!error_allowed(run, error))
-        run_fail(run, SIM_CORRECTNESS, "session %u: execute was refused with error %u", session->no, error);
+        run_fail(run, SIM_CORRECTNESS, "session %u: execute was refused with error %u", session->no,
+                 error);
     done(session, session->tx);
 }

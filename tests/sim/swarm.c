@@ -1,4 +1,5 @@
-/* swarm.c -- draws topology, limits, load and faults of a run from its seed; each run leaves something out. */
+/* swarm.c -- draws topology, limits, load and faults of a run from its seed; each run leaves
+ * something out. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <string.h>
@@ -135,15 +136,19 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
 {
     snprintf(text, size,
              "nodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
-             "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u latency=%u chunk=%u%% stream=%u budget=%u%%/%u lazy=%u%% "
+             "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u latency=%u chunk=%u%% stream=%u "
+             "budget=%u%%/%u lazy=%u%% "
              "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u faults=%u",
-             swarm->data_nodes, swarm->replicas, swarm->ldm, swarm->tc, swarm->split ? "split" : "single",
-             swarm->id_first, swarm->id_step, swarm->clients, swarm->sessions, swarm->jobs, (int)swarm->tiny,
-             swarm->config.memory.pages_max[RG_DATA], swarm->pad_max, swarm->key_kind[0], swarm->key_kind[1],
-             swarm->key_kind[2], swarm->key_kind[3], swarm->table_flags, swarm->options.latency_max_us,
-             swarm->options.chunk_percent, swarm->options.stream_bytes, swarm->options.budget_one_percent,
-             swarm->options.budget_max, swarm->options.lazy_percent, swarm->weight[0], swarm->weight[1],
-             swarm->weight[2], swarm->weight[3], swarm->weight[4], swarm->weight[5], swarm->weight[6], swarm->faults);
+             swarm->data_nodes, swarm->replicas, swarm->ldm, swarm->tc,
+             swarm->split ? "split" : "single", swarm->id_first, swarm->id_step, swarm->clients,
+             swarm->sessions, swarm->jobs, (int)swarm->tiny,
+             swarm->config.memory.pages_max[RG_DATA], swarm->pad_max, swarm->key_kind[0],
+             swarm->key_kind[1], swarm->key_kind[2], swarm->key_kind[3], swarm->table_flags,
+             swarm->options.latency_max_us, swarm->options.chunk_percent,
+             swarm->options.stream_bytes, swarm->options.budget_one_percent,
+             swarm->options.budget_max, swarm->options.lazy_percent, swarm->weight[0],
+             swarm->weight[1], swarm->weight[2], swarm->weight[3], swarm->weight[4],
+             swarm->weight[5], swarm->weight[6], swarm->faults);
 }
 
 static uint32_t draw_data_node(const struct swarm *swarm, struct rng *rng)
@@ -151,7 +156,8 @@ static uint32_t draw_data_node(const struct swarm *swarm, struct rng *rng)
     return swarm->id_first + swarm->id_step * (uint32_t)rng_below(rng, swarm->data_nodes);
 }
 
-static void draw_event(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng, uint32_t fault, uint64_t at)
+static void draw_event(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
+                       uint32_t fault, uint64_t at)
 {
     struct sim_event *event;
     uint32_t client = CLIENT_NODE + (uint32_t)rng_below(rng, swarm->clients);
@@ -194,8 +200,10 @@ static void draw_event(struct sim_plan *plan, const struct swarm *swarm, struct 
     }
 }
 
-/* Points that may fire at any time and only mean a temporary error or a delay: armed, and disarmed later. */
-static void draw_insert(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng, uint32_t span_us)
+/* Points that may fire at any time and only mean a temporary error or a delay: armed, and disarmed
+ * later. */
+static void draw_insert(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
+                        uint32_t span_us)
 {
     static const uint32_t inserts[][2] = {
         {BLOCK_DBTC, 8001},  {BLOCK_DBTC, 8002},  {BLOCK_DBTC, 8003},  {BLOCK_DBTC, 8004},

@@ -1,4 +1,5 @@
-/* work_money.c -- bank transfers and audits, and single-row registers: locks, conflicts, deadlocks. */
+/* work_money.c -- bank transfers and audits, and single-row registers: locks, conflicts, deadlocks.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "signals/errors.h"
 #include "tests/sim/works.h"
@@ -10,7 +11,8 @@ enum api_outcome outcome_of(struct session *session)
     enum api_outcome outcome = session->tx == NULL ? API_ABORTED : api_tx_outcome(session->tx);
     uint32_t error = session->tx == NULL ? 0 : api_tx_error(session->tx);
     if (outcome == API_ACTIVE) outcome = API_ABORTED;
-    if (outcome != API_COMMITTED && error != 0 && !error_allowed(run, error) && error != session->phase)
+    if (outcome != API_COMMITTED && error != 0 && !error_allowed(run, error) &&
+        error != session->phase)
         run_fail(run, SIM_CORRECTNESS, "session %u: %s failed with error %u", session->no,
                  works[session->work].name, error);
     return outcome;
@@ -32,8 +34,9 @@ static void need_rows(struct session *session)
     for (uint32_t i = 0; i < session->count; i++) {
         const struct item *item = &session->item[i];
         if (item->operation == OP_READ && item->rows != 1)
-            run_fail(session->client->run, SIM_CORRECTNESS, "session %u: row %u of table %u came %u times", session->no,
-                     item->key, item->table, item->rows);
+            run_fail(session->client->run, SIM_CORRECTNESS,
+                     "session %u: row %u of table %u came %u times", session->no, item->key,
+                     item->table, item->rows);
     }
 }
 
@@ -92,14 +95,16 @@ static void audited(void *context, struct api_tx *tx)
     struct session *session = context;
     struct run *run = session->client->run;
     (void)tx;
-    if ((still_active(session) || api_tx_outcome(session->tx) == API_COMMITTED) && !rows_lost(session)) {
+    if ((still_active(session) || api_tx_outcome(session->tx) == API_COMMITTED) &&
+        !rows_lost(session)) {
         uint64_t sum = 0;
         need_rows(session);
         for (uint32_t i = 0; i < session->count; i++)
             sum += session->item[i].got;
         if (sum != run->model.bank_total) /* I-SIM-3 */
-            run_fail(run, SIM_CORRECTNESS, "session %u: the bank's total is %llu instead of %llu", session->no,
-                     (unsigned long long)sum, (unsigned long long)run->model.bank_total);
+            run_fail(run, SIM_CORRECTNESS, "session %u: the bank's total is %llu instead of %llu",
+                     session->no, (unsigned long long)sum,
+                     (unsigned long long)run->model.bank_total);
     } else {
         outcome_of(session);
     }
@@ -129,7 +134,8 @@ static void register_done(void *context, struct api_tx *tx)
     const struct item *item = &session->item[0];
     (void)tx;
     if (session->lock == LOCK_COMMITTED) {
-        bool good = item->rows == 1 && (still_active(session) || api_tx_outcome(session->tx) == API_COMMITTED);
+        bool good = item->rows == 1 &&
+                    (still_active(session) || api_tx_outcome(session->tx) == API_COMMITTED);
         reg_finish(run, session->reg_index, good ? REG_DONE : REG_ABORTED, item->got);
         if (!good) outcome_of(session);
         session_done(session);
@@ -137,10 +143,14 @@ static void register_done(void *context, struct api_tx *tx)
     }
     enum api_outcome outcome = outcome_of(session);
     count_outcome(run, outcome);
-    enum reg_end end = outcome == API_COMMITTED ? REG_DONE : outcome == API_ABORTED ? REG_ABORTED : REG_UNKNOWN;
+    enum reg_end end = outcome == API_COMMITTED ? REG_DONE
+                       : outcome == API_ABORTED ? REG_ABORTED
+                                                : REG_UNKNOWN;
     if (end == REG_DONE && item->operation == OP_READ) {
-        if (rows_lost(session)) end = REG_ABORTED;
-        else need_rows(session);
+        if (rows_lost(session))
+            end = REG_ABORTED;
+        else
+            need_rows(session);
     }
     reg_finish(run, session->reg_index, end, item->got);
     session_done(session);
@@ -155,7 +165,9 @@ void register_start(struct session *session)
     session->lock = write ? LOCK_EXCLUSIVE : (enum lock_mode)rng_below(rng, 3);
     struct item *item = session_add(session, TABLE_REGISTER, row, write ? OP_UPDATE : OP_READ);
     if (write) item->value = ++run->model.next_value;
-    enum reg_kind kind = write ? REG_WRITE : session->lock == LOCK_COMMITTED ? REG_READ_COMMITTED : REG_READ_LOCKED;
+    enum reg_kind kind = write                             ? REG_WRITE
+                         : session->lock == LOCK_COMMITTED ? REG_READ_COMMITTED
+                                                           : REG_READ_LOCKED;
     session->reg_index = reg_begin(run, kind, row, item->value);
     if (!session_define(session, 0, session->lock, 0)) {
         reg_finish(run, session->reg_index, REG_ABORTED, 0);

@@ -1,4 +1,5 @@
-/* work_rows.c -- rows that come and go, several tables at once, and a table that grows until memory is full. */
+/* work_rows.c -- rows that come and go, several tables at once, and a table that grows until memory
+ * is full. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "signals/errors.h"
 #include "tests/sim/works.h"
@@ -44,12 +45,15 @@ static void check_items(struct session *session)
         const struct item *item = &session->item[i];
         uint32_t error = api_op_error(op);
         if (error != item->expect && !error_allowed(run, error == 0 ? item->expect : error)) {
-            run_fail(run, SIM_CORRECTNESS, "session %u: operation %u on row %u of table %u gave %u instead of %u",
+            run_fail(run, SIM_CORRECTNESS,
+                     "session %u: operation %u on row %u of table %u gave %u instead of %u",
                      session->no, item->operation, item->key, item->table, error, item->expect);
         }
-        if (item->operation != OP_READ || error != 0 || (item->rows == 0 && rows_lost(session))) continue;
+        if (item->operation != OP_READ || error != 0 || (item->rows == 0 && rows_lost(session)))
+            continue;
         if (item->rows != 1 || item->got != key_of(session, item)->value)
-            run_fail(run, SIM_CORRECTNESS, "session %u: row %u of table %u has %llu (%u rows) instead of %llu",
+            run_fail(run, SIM_CORRECTNESS,
+                     "session %u: row %u of table %u has %llu (%u rows) instead of %llu",
                      session->no, item->key, item->table, (unsigned long long)item->got, item->rows,
                      (unsigned long long)key_of(session, item)->value);
     }
@@ -64,7 +68,8 @@ static void churn_done(void *context, struct api_tx *tx)
     count_outcome(run, outcome);
     if (outcome == API_COMMITTED) {
         if (session->phase != 0)
-            run_fail(run, SIM_CORRECTNESS, "session %u: a transaction that had to fail with %u was committed",
+            run_fail(run, SIM_CORRECTNESS,
+                     "session %u: a transaction that had to fail with %u was committed",
                      session->no, session->phase);
         check_items(session);
         apply_all(session);
@@ -120,7 +125,9 @@ static void half_way(void *context, struct api_tx *tx)
         churn_done(context, tx);
         return;
     }
-    session_execute(session, rng_chance(work_rng(session->client->run), 1, 8) ? API_ROLLBACK : API_COMMIT, churn_done);
+    session_execute(session,
+                    rng_chance(work_rng(session->client->run), 1, 8) ? API_ROLLBACK : API_COMMIT,
+                    churn_done);
 }
 
 void churn_start(struct session *session)
@@ -130,8 +137,10 @@ void churn_start(struct session *session)
     uint32_t wanted = 1 + (uint32_t)rng_below(rng, 6);
     for (uint32_t tries = 0; tries < wanted * 2 && session->count < wanted; tries++) {
         uint32_t table = TABLE_CHURN + (uint32_t)rng_below(rng, run->swarm.churn_tables);
-        uint32_t key = session->no * run->swarm.churn_keys + (uint32_t)rng_below(rng, run->swarm.churn_keys);
-        if (run->model.key[table][key].state == KEY_TAINTED || already(session, table, key)) continue;
+        uint32_t key =
+            session->no * run->swarm.churn_keys + (uint32_t)rng_below(rng, run->swarm.churn_keys);
+        if (run->model.key[table][key].state == KEY_TAINTED || already(session, table, key))
+            continue;
         draw_operation(session, session_add(session, table, key, OP_READ), rng);
     }
     if (session->count == 0) {
@@ -173,10 +182,13 @@ static void fill_done(void *context, struct api_tx *tx)
     count_outcome(run, outcome);
     if (phase == 0) {
         if (outcome == API_COMMITTED) session->fill_next += FILL_BATCH;
-        if (outcome != API_COMMITTED || session->fill_next >= (run->swarm.small_data ? FILL_MOST : 60u)) session->phase = 1;
+        if (outcome != API_COMMITTED ||
+            session->fill_next >= (run->swarm.small_data ? FILL_MOST : 60u))
+            session->phase = 1;
         const struct error_entry *entry = error_get(error);
         if (entry->class == ERROR_CLASS_IS) run->figures.errors[0]++;
-        if (outcome == API_UNKNOWN) session->fill_next += FILL_BATCH; /* Deleted too, if they are there. */
+        if (outcome == API_UNKNOWN)
+            session->fill_next += FILL_BATCH; /* Deleted too, if they are there. */
     } else if (outcome == API_COMMITTED) {
         session->fill_next -= session->fill_next < FILL_BATCH ? session->fill_next : FILL_BATCH;
     } else {
@@ -199,8 +211,8 @@ static void fill_next(struct session *session)
     session->count = 0;
     uint32_t from = session->phase == 0 ? session->fill_next : session->fill_next - FILL_BATCH;
     for (uint32_t i = 0; i < FILL_BATCH; i++) {
-        struct item *item =
-            session_add(session, TABLE_CHURN, first + from + i, session->phase == 0 ? OP_WRITE : OP_DELETE);
+        struct item *item = session_add(session, TABLE_CHURN, first + from + i,
+                                        session->phase == 0 ? OP_WRITE : OP_DELETE);
         item->value = ++run->model.next_value;
         if (session->phase == 1) item->expect = ERR_ROW_NOT_FOUND; /* May be refused. */
     }

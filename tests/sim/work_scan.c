@@ -1,4 +1,5 @@
-/* work_scan.c -- full scans while rows come and go: what did not change meanwhile is seen exactly once. */
+/* work_scan.c -- full scans while rows come and go: what did not change meanwhile is seen exactly
+ * once. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
@@ -46,9 +47,12 @@ void scan_start(struct session *session)
     struct run *run = session->client->run;
     struct rng *rng = work_rng(run);
     static const uint32_t all[] = {ATTR_READ_ALL << 16};
-    uint32_t table = rng_chance(rng, 1, 2) ? (uint32_t)TABLE_STATIC
-                                           : TABLE_CHURN + (uint32_t)rng_below(rng, run->swarm.churn_tables);
-    session->lock = rng_chance(rng, 1, 4) ? LOCK_SHARED : rng_chance(rng, 1, 6) ? LOCK_EXCLUSIVE : LOCK_COMMITTED;
+    uint32_t table = rng_chance(rng, 1, 2)
+                         ? (uint32_t)TABLE_STATIC
+                         : TABLE_CHURN + (uint32_t)rng_below(rng, run->swarm.churn_tables);
+    session->lock = rng_chance(rng, 1, 4)   ? LOCK_SHARED
+                    : rng_chance(rng, 1, 6) ? LOCK_EXCLUSIVE
+                                            : LOCK_COMMITTED;
     session->rollback = session->lock == LOCK_COMMITTED && rng_chance(rng, 1, 3); /* Only count. */
     session->phase = 0;
     session->count = table;
@@ -69,7 +73,8 @@ void scan_start(struct session *session)
     session->scan = api_scan_start(session->api, &options, SCAN_TIMEOUT_MS, &error);
     if (session->scan != NULL) return;
     if (!error_allowed(run, error))
-        run_fail(run, SIM_CORRECTNESS, "session %u: scan was refused with error %u", session->no, error);
+        run_fail(run, SIM_CORRECTNESS, "session %u: scan was refused with error %u", session->no,
+                 error);
     drop_snapshot(session);
     session_done(session);
 }
@@ -80,8 +85,8 @@ static void see_row(struct session *session, const struct api_row *row)
     uint32_t key = 0;
     uint64_t value = 0;
     if (!row_parse(run, session->count, row->pairs, row->words, &key, &value)) {
-        run_fail(run, SIM_CORRECTNESS, "session %u: scan of table %u saw a torn row (key %u)", session->no,
-                 session->count, key);
+        run_fail(run, SIM_CORRECTNESS, "session %u: scan of table %u saw a torn row (key %u)",
+                 session->no, session->count, key);
         return;
     }
     session->scan_rows++;
@@ -96,11 +101,12 @@ static void check_static(struct session *session)
     uint32_t keys = keys_of(run, TABLE_STATIC);
     uint64_t rows = session->rollback ? api_scan_rows(session->scan) : session->scan_rows;
     if (rows != keys)
-        run_fail(run, SIM_CORRECTNESS, "session %u: scan found %llu of %u rows", session->no, (unsigned long long)rows,
-                 keys);
+        run_fail(run, SIM_CORRECTNESS, "session %u: scan found %llu of %u rows", session->no,
+                 (unsigned long long)rows, keys);
     for (uint32_t i = 0; i < keys && !session->rollback; i++) {
         if (session->seen[i] != 1)
-            run_fail(run, SIM_CORRECTNESS, "session %u: scan saw row %u %u times", session->no, i, session->seen[i]);
+            run_fail(run, SIM_CORRECTNESS, "session %u: scan saw row %u %u times", session->no, i,
+                     session->seen[i]);
     }
 }
 
@@ -110,18 +116,23 @@ static void check_churn(struct session *session)
     uint32_t stable = 0;
     for (uint32_t i = 0; i < keys_of(run, session->count); i++) {
         const struct model_key *key = &run->model.key[session->count][i];
-        if (key->version != session->versions[i] || key->version % 2 != 0 || key->state == KEY_TAINTED) continue;
+        if (key->version != session->versions[i] || key->version % 2 != 0 ||
+            key->state == KEY_TAINTED)
+            continue;
         uint32_t expected = key->state == KEY_PRESENT ? 1 : 0;
         stable += expected;
         if (session->rollback) continue;
         if (session->seen[i] != expected || (expected == 1 && session->values[i] != key->value))
-            run_fail(run, SIM_CORRECTNESS, "session %u: scan of table %u saw row %u %u times (value %llu), not %u (%llu)",
-                     session->no, session->count, i, session->seen[i], (unsigned long long)session->values[i], expected,
+            run_fail(run, SIM_CORRECTNESS,
+                     "session %u: scan of table %u saw row %u %u times (value %llu), not %u (%llu)",
+                     session->no, session->count, i, session->seen[i],
+                     (unsigned long long)session->values[i], expected,
                      (unsigned long long)key->value);
     }
     if (session->rollback && api_scan_rows(session->scan) < stable)
-        run_fail(run, SIM_CORRECTNESS, "session %u: count of table %u gave %llu, at least %u rows are there",
-                 session->no, session->count, (unsigned long long)api_scan_rows(session->scan), stable);
+        run_fail(run, SIM_CORRECTNESS,
+                 "session %u: count of table %u gave %llu, at least %u rows are there", session->no,
+                 session->count, (unsigned long long)api_scan_rows(session->scan), stable);
 }
 
 static void scan_end(struct session *session, bool good)

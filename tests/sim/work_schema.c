@@ -19,8 +19,8 @@ static void give_up(struct session *session, uint32_t error)
 {
     struct run *run = session->client->run;
     if (error != 0 && !error_allowed(run, error) && error != ERR_TABLE_NO_PAGES)
-        run_fail(run, SIM_CORRECTNESS, "session %u: schema step %u failed with error %u", session->no, session->phase,
-                 error);
+        run_fail(run, SIM_CORRECTNESS, "session %u: schema step %u failed with error %u",
+                 session->no, session->phase, error);
     session->phase = error;
     if (session->table[SCHEMA_TABLE] != NULL) api_table_release(session->table[SCHEMA_TABLE]);
     session->table[SCHEMA_TABLE] = NULL;
@@ -36,7 +36,8 @@ static void dict_done(void *context, const struct api_dict_result *result)
     if (session->phase == STEP_GONE) {
         if (result->error == 0) {
             api_table_release(result->table);
-            run_fail(run, SIM_CORRECTNESS, "session %u: a dropped table is still there", session->no);
+            run_fail(run, SIM_CORRECTNESS, "session %u: a dropped table is still there",
+                     session->no);
         }
         give_up(session, result->error == ERR_NO_SUCH_TABLE ? 0 : result->error);
         return;
@@ -55,7 +56,8 @@ static void filled(void *context, struct api_tx *tx)
     struct session *session = context;
     uint32_t error = api_tx_outcome(tx) == API_COMMITTED ? 0 : api_tx_error(tx);
     if (error != 0 && !error_allowed(session->client->run, error))
-        run_fail(session->client->run, SIM_CORRECTNESS, "session %u: rows of a new table: error %u", session->no, error);
+        run_fail(session->client->run, SIM_CORRECTNESS, "session %u: rows of a new table: error %u",
+                 session->no, error);
     api_tx_close(session->tx);
     session->tx = NULL;
     session->phase++; /* It is dropped with or without rows. */
@@ -93,7 +95,8 @@ static void next_step(struct session *session)
         return;
     case STEP_DROP: {
         const struct table_def *def = api_table_def(session->table[SCHEMA_TABLE]);
-        error = api_dict_drop(session->api, def->table_id, def->version, SCHEMA_TIMEOUT_MS, dict_done, session);
+        error = api_dict_drop(session->api, def->table_id, def->version, SCHEMA_TIMEOUT_MS,
+                              dict_done, session);
         break;
     }
     default:

@@ -62,8 +62,10 @@ struct fake_cluster {
     uint64_t seed;
     jmp_buf on_fail;
     uint32_t verbose;
-    /* May change what is about to arrive at a data node; the words stay whole signals. NULL: nobody does. */
-    void (*tamper)(struct fake_cluster *fc, uint32_t from, uint32_t to, uint32_t *words, uint32_t count);
+    /* May change what is about to arrive at a data node; the words stay whole signals. NULL: nobody
+     * does. */
+    void (*tamper)(struct fake_cluster *fc, uint32_t from, uint32_t to, uint32_t *words,
+                   uint32_t count);
 };
 
 static uint64_t fc_realtime(struct host *host)
@@ -263,7 +265,8 @@ static bool fc_deliver(struct fake_cluster *fc, uint32_t from, uint32_t to)
             fc_keep(&fc->node[to], from, words + at);
     } else if (fc_alive(fc, to)) {
         if (fc->tamper != NULL) fc->tamper(fc, from, to, words, used);
-        if (setjmp(fc->on_fail) == 0) node_deliver(fc->node[to].node, 0, from, link->epoch, words, used);
+        if (setjmp(fc->on_fail) == 0)
+            node_deliver(fc->node[to].node, 0, from, link->epoch, words, used);
     }
     free(words);
     return true;

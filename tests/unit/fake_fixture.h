@@ -1,4 +1,5 @@
-/* fake_fixture.h -- one fake cluster per test: setup and teardown; FC_VERBOSE in the environment shows the logs. */
+/* fake_fixture.h -- one fake cluster per test: setup and teardown; FC_VERBOSE in the environment
+ * shows the logs. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "tests/unit/fake_workers.h"

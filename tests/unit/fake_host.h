@@ -37,8 +37,8 @@ static void fake_wake(struct host *host, uint32_t thread_no)
     (void)thread_no;
 }
 
-static void fake_link_send(struct host *host, uint32_t thread_no, uint32_t peer, uint32_t epoch, const uint32_t *words,
-                           uint32_t count)
+static void fake_link_send(struct host *host, uint32_t thread_no, uint32_t peer, uint32_t epoch,
+                           const uint32_t *words, uint32_t count)
 {
     struct fake_host *fake = (struct fake_host *)host;
     (void)thread_no;
@@ -74,7 +74,8 @@ static void fake_log(struct host *host, enum log_level level, const char *text)
     if (((struct fake_host *)host)->verbose != 0) fprintf(stderr, "%d %s\n", (int)level, text);
 }
 
-static void __attribute__((noreturn)) fake_fail(struct host *host, const struct node_failure *failure)
+static void __attribute__((noreturn))
+fake_fail(struct host *host, const struct node_failure *failure)
 {
     struct fake_host *fake = (struct fake_host *)host;
     fake->failure = *failure;

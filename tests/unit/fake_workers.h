@@ -33,7 +33,7 @@ struct fake_worker {
     uint32_t saved;   /* Newest GCI of GCP_SAVEREQ. */
     uint32_t durable; /* Of GCP_DURABLE_REP. */
     uint32_t save_error;
-    bool hold;                   /* Keeps the answers to API_FAILREQ and TC_DRAIN_REQ back. */
+    bool hold; /* Keeps the answers to API_FAILREQ and TC_DRAIN_REQ back. */
     uint32_t drains;
     const struct fake_worker *before; /* Must have the table online before this one may. */
     uint32_t early;                   /* How often it was not. */
@@ -156,8 +156,10 @@ static const struct handler fake_handlers[] = {
     HANDLER(fake, GCP_DURABLE_REP, gcp_durable_rep),
 };
 #define FAKE_HANDLERS (sizeof fake_handlers / sizeof fake_handlers[0])
-static const struct block_type fake_tc_type = {"DBTC", BLOCK_DBTC, fake_handlers, FAKE_HANDLERS, NULL};
-static const struct block_type fake_lqh_type = {"DBLQH", BLOCK_DBLQH, fake_handlers, FAKE_HANDLERS, NULL};
+static const struct block_type fake_tc_type = {"DBTC", BLOCK_DBTC, fake_handlers, FAKE_HANDLERS,
+                                               NULL};
+static const struct block_type fake_lqh_type = {"DBLQH", BLOCK_DBLQH, fake_handlers, FAKE_HANDLERS,
+                                                NULL};
 
 static inline struct fake_worker *fake_tc(struct fake_cluster *fc, uint32_t node, uint32_t instance)
 {

@@ -1,4 +1,5 @@
-/* tc_fixture.h -- one or two data nodes with TC, LQH, ACC and TUP only, and clients made of plain functions. */
+/* tc_fixture.h -- one or two data nodes with TC, LQH, ACC and TUP only, and clients made of plain
+ * functions. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <setjmp.h>
@@ -40,7 +41,7 @@ struct wnode {
     struct world *world;
     uint32_t id;
     struct node *node;
-    struct block *driver; /* Stands for DICT, QMGR and NDBCNTR. */
+    struct block *driver;      /* Stands for DICT, QMGR and NDBCNTR. */
     uint32_t *in[W_NODES + 1]; /* Words on their way to this node, by sender. */
     uint32_t in_words[W_NODES + 1];
 };
@@ -69,7 +70,8 @@ static inline void w_wake(struct host *host, uint32_t thread_no)
     (void)host;
     (void)thread_no;
 }
-static inline void w_receive(struct world *world, uint32_t client, const uint32_t *words, uint32_t count)
+static inline void w_receive(struct world *world, uint32_t client, const uint32_t *words,
+                             uint32_t count)
 {
     for (uint32_t at = 0; at < count; at += words[at + 3]) {
         assert_true(world->rx_count < RX_MAX);
@@ -82,8 +84,8 @@ static inline void w_receive(struct world *world, uint32_t client, const uint32_
         rx->taken = false;
     }
 }
-static inline void w_link_send(struct host *host, uint32_t thread_no, uint32_t peer, uint32_t epoch, const uint32_t *words,
-                        uint32_t count)
+static inline void w_link_send(struct host *host, uint32_t thread_no, uint32_t peer, uint32_t epoch,
+                               const uint32_t *words, uint32_t count)
 {
     struct wnode *from = (struct wnode *)(void *)host;
     (void)thread_no;
@@ -97,7 +99,8 @@ static inline void w_link_send(struct host *host, uint32_t thread_no, uint32_t p
     memcpy(to->in[from->id] + to->in_words[from->id], words, count * 4u);
     to->in_words[from->id] += count;
 }
-static inline void w_link_close(struct host *host, uint32_t peer, uint32_t epoch, const char *reason)
+static inline void w_link_close(struct host *host, uint32_t peer, uint32_t epoch,
+                                const char *reason)
 {
     (void)epoch;
     (void)reason;
@@ -120,8 +123,8 @@ static inline void w_log(struct host *host, enum log_level level, const char *te
 }
 static void __attribute__((noreturn)) w_fail(struct host *host, const struct node_failure *failure)
 {
-    print_error("node %u failed: %s:%u %s\n", ((struct wnode *)(void *)host)->id, failure->file, failure->line,
-                failure->text);
+    print_error("node %u failed: %s:%u %s\n", ((struct wnode *)(void *)host)->id, failure->file,
+                failure->line, failure->text);
     fail();
     abort();
 }
@@ -139,11 +142,11 @@ static const char *w_gsn_name(uint32_t gsn)
 
 struct driver {
     struct block block;
-    uint32_t confs;       /* READ_CONFIG_CONF */
-    uint32_t added;       /* LOCAL_TABLE_ADD_CONF */
-    uint32_t add_error;   /* LOCAL_TABLE_ADD_REF */
-    uint32_t states[4];   /* LOCAL_TABLE_STATE_CONF by order */
-    uint32_t api_failed;  /* API_FAILCONF */
+    uint32_t confs;      /* READ_CONFIG_CONF */
+    uint32_t added;      /* LOCAL_TABLE_ADD_CONF */
+    uint32_t add_error;  /* LOCAL_TABLE_ADD_REF */
+    uint32_t states[4];  /* LOCAL_TABLE_STATE_CONF by order */
+    uint32_t api_failed; /* API_FAILCONF */
 };
 
 static void driver_exec_READ_CONFIG_CONF(struct block *block, const struct signal *sig)
@@ -193,7 +196,8 @@ static inline bool w_deliver(struct world *world)
             uint32_t count = world->n[to].in_words[from];
             if (count == 0) continue;
             world->n[to].in_words[from] = 0;
-            assert_true(node_deliver(world->n[to].node, 0, from, EPOCH, world->n[to].in[from], count));
+            assert_true(
+                node_deliver(world->n[to].node, 0, from, EPOCH, world->n[to].in[from], count));
             any = true;
         }
     }
@@ -208,7 +212,8 @@ static inline void w_run(struct world *world)
         any = w_deliver(world);
         for (uint32_t i = 1; i <= world->nodes; i++) {
             struct thread *thread = node_thread(world->n[i].node, 0);
-            if (thread_run_once(thread, world->now, 512).executed > 0 || thread_has_work(thread)) any = true;
+            if (thread_run_once(thread, world->now, 512).executed > 0 || thread_has_work(thread))
+                any = true;
             node_check(world->n[i].node);
         }
     }
@@ -220,13 +225,16 @@ static inline void w_pass(struct world *world, uint32_t ms)
         w_run(world);
 }
 
-static inline void w_self(struct world *world, uint32_t node, uint32_t block_no, uint32_t instance, uint32_t gsn,
-                   const void *payload, uint32_t words, const struct section *sections, uint32_t count)
+static inline void w_self(struct world *world, uint32_t node, uint32_t block_no, uint32_t instance,
+                          uint32_t gsn, const void *payload, uint32_t words,
+                          const struct section *sections, uint32_t count)
 {
-    signal_send(world->n[node].driver, block_ref(node, block_no, instance), gsn, PRIO_B, payload, words, sections, count);
+    signal_send(world->n[node].driver, block_ref(node, block_no, instance), gsn, PRIO_B, payload,
+                words, sections, count);
 }
 
-static inline void w_tamper(struct world *world, uint32_t node, uint32_t block_no, uint32_t number, uint32_t extra)
+static inline void w_tamper(struct world *world, uint32_t node, uint32_t block_no, uint32_t number,
+                            uint32_t extra)
 {
     struct tamper_ord ord = {number, extra};
     w_self(world, node, block_no, 1, GSN_TAMPER_ORD, &ord, 2, NULL, 0);
@@ -271,13 +279,16 @@ static inline void w_expect_quiet(struct world *world)
         assert_int_equal(w_lqh(world, i).scans, 0);
         assert_int_equal(w_lqh(world, i).segments, 0);
         assert_int_equal(w_locks(world, i), 0);
-        assert_int_equal(tup_changes_open((struct tup *)(void *)node_block(world->n[i].node, BLOCK_DBTUP, 1)), 0);
+        assert_int_equal(
+            tup_changes_open((struct tup *)(void *)node_block(world->n[i].node, BLOCK_DBTUP, 1)),
+            0);
     }
 }
 
 /* --- Building. --- */
 
-static inline void w_node(struct world *world, uint32_t id, void (*tune)(struct node_config *config))
+static inline void w_node(struct world *world, uint32_t id,
+                          void (*tune)(struct node_config *config))
 {
     struct wnode *n = &world->n[id];
     struct node_config config = {0};
@@ -318,7 +329,8 @@ static inline void w_node(struct world *world, uint32_t id, void (*tune)(struct 
         w_self(world, id, blocks[i], 1, GSN_READ_CONFIG_REQ, &req, 1, NULL, 0);
 }
 
-static inline void w_start(struct world *world, uint32_t nodes, uint32_t fragments, void (*tune)(struct node_config *config))
+static inline void w_start(struct world *world, uint32_t nodes, uint32_t fragments,
+                           void (*tune)(struct node_config *config))
 {
     memset(world, 0, sizeof *world);
     world->nodes = nodes;
@@ -352,7 +364,8 @@ static inline void w_stop(struct world *world)
     free(world->rx);
 }
 
-static inline void w_order(struct world *world, uint32_t node, uint32_t block_no, uint32_t table_id, uint32_t order)
+static inline void w_order(struct world *world, uint32_t node, uint32_t block_no, uint32_t table_id,
+                           uint32_t order)
 {
     struct local_table_state_req req = {.table_id = table_id, .order = order};
     w_self(world, node, block_no, 1, GSN_LOCAL_TABLE_STATE_REQ, &req, 3, NULL, 0);
@@ -364,9 +377,18 @@ static inline void w_table(struct world *world, uint32_t table_id, uint32_t flag
     size_t size = table_def_size(4, 64);
     struct table_def *def = table_def_init(calloc(1, size), size, 4);
     static const struct table_column_options columns[] = {
-        {.name = "k", .name_size = 1, .format = {.type = COLUMN_UNSIGNED, .length = 1}, .flags = COLUMN_PRIMARY_KEY},
-        {.name = "v", .name_size = 1, .format = {.type = COLUMN_UNSIGNED, .length = 1}, .flags = COLUMN_NULLABLE},
-        {.name = "t", .name_size = 1, .format = {.type = COLUMN_VARBINARY, .length = 200}, .flags = COLUMN_NULLABLE},
+        {.name = "k",
+         .name_size = 1,
+         .format = {.type = COLUMN_UNSIGNED, .length = 1},
+         .flags = COLUMN_PRIMARY_KEY},
+        {.name = "v",
+         .name_size = 1,
+         .format = {.type = COLUMN_UNSIGNED, .length = 1},
+         .flags = COLUMN_NULLABLE},
+        {.name = "t",
+         .name_size = 1,
+         .format = {.type = COLUMN_VARBINARY, .length = 200},
+         .flags = COLUMN_NULLABLE},
     };
     assert_int_equal(table_def_set_name(def, "d", 1, "t", 1), 0);
     for (uint32_t i = 0; i < 3; i++)
@@ -409,8 +431,9 @@ static inline void w_table(struct world *world, uint32_t table_id, uint32_t flag
 
 /* --- The client. --- */
 
-static inline bool c_send(struct world *world, uint32_t client, uint32_t node, uint32_t gsn, const void *payload,
-                   uint32_t words, const struct section *sections, uint32_t count)
+static inline bool c_send(struct world *world, uint32_t client, uint32_t node, uint32_t gsn,
+                          const void *payload, uint32_t words, const struct section *sections,
+                          uint32_t count)
 {
     static uint32_t extent[SIGNAL_EXTENT_MAX];
     uint32_t at = SIGNAL_HEAD_WORDS;
@@ -429,7 +452,8 @@ static inline bool c_send(struct world *world, uint32_t client, uint32_t node, u
     return node_deliver(world->n[node].node, 0, client, EPOCH, extent, at);
 }
 
-/* The oldest signal of this kind that a client has got and nobody has looked at; NULL when there is none. */
+/* The oldest signal of this kind that a client has got and nobody has looked at; NULL when there is
+ * none. */
 static inline const struct signal *c_take(struct world *world, uint32_t gsn)
 {
     for (uint32_t i = 0; i < world->rx_count; i++) {
@@ -474,7 +498,8 @@ struct trx {
 
 static inline struct trx t_new(struct world *world, uint32_t client, uint32_t node)
 {
-    return (struct trx){world, client, node, c_seize(world, client, node), ++world->transid_next, client};
+    return (struct trx){world, client, node, c_seize(world, client, node), ++world->transid_next,
+                        client};
 }
 
 /* The same connect record, the next transaction. */
@@ -483,7 +508,8 @@ static inline void t_next(struct trx *trx)
     trx->transid1 = ++trx->world->transid_next;
 }
 
-static inline void t_op(struct trx *trx, uint32_t api_op, uint32_t info, uint32_t key, uint32_t value)
+static inline void t_op(struct trx *trx, uint32_t api_op, uint32_t info, uint32_t key,
+                        uint32_t value)
 {
     struct tckeyreq req = {.tc_connect = trx->connect,
                            .api_op = api_op,
@@ -495,16 +521,17 @@ static inline void t_op(struct trx *trx, uint32_t api_op, uint32_t info, uint32_
     const uint32_t attr[2] = {attr_header(1, key_operation_of(info) == OP_READ ? 0 : 4), value};
     uint32_t attr_words = key_operation_of(info) == OP_READ ? 1 : 2;
     const struct section sections[2] = {{&key, 1}, {attr, attr_words}};
-    assert_true(c_send(trx->world, trx->client, trx->node, GSN_TCKEYREQ, &req, sizeof req / 4u, sections,
-                       key_operation_of(info) == OP_DELETE ? 1 : 2));
+    assert_true(c_send(trx->world, trx->client, trx->node, GSN_TCKEYREQ, &req, sizeof req / 4u,
+                       sections, key_operation_of(info) == OP_DELETE ? 1 : 2));
 }
 
-#define WRITE_ALL  (KEY_START | KEY_EXECUTE | KEY_COMMIT)
+#define WRITE_ALL              (KEY_START | KEY_EXECUTE | KEY_COMMIT)
 #define INFO(operation, flags) key_request_info(operation, LOCK_EXCLUSIVE, flags)
 
 static inline void t_commit(struct trx *trx)
 {
-    struct tc_commitreq req = {.tc_connect = trx->connect, .transid1 = trx->transid1, .transid2 = trx->transid2};
+    struct tc_commitreq req = {
+        .tc_connect = trx->connect, .transid1 = trx->transid1, .transid2 = trx->transid2};
     c_send(trx->world, trx->client, trx->node, GSN_TC_COMMITREQ, &req, sizeof req / 4u, NULL, 0);
 }
 

@@ -1,4 +1,5 @@
-/* test_acc_index.c -- the hash index: random inserts and removals, equal hashes, exhausted memory. */
+/* test_acc_index.c -- the hash index: random inserts and removals, equal hashes, exhausted memory.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/tup_fixture.h"
 
@@ -141,8 +142,9 @@ static void test_no_memory(void **state)
             count++;
         acc_check(&small.acc->block);
         assert_int_equal(acc_frag_elements(small.index), count);
-        assert_int_equal(acc_insert(small.acc, small.index, 1, 1) == 0 ? ERR_INDEX_MEMORY
-                                                                      : acc_insert(small.acc, small.index, 1, 1),
+        assert_int_equal(acc_insert(small.acc, small.index, 1, 1) == 0
+                             ? ERR_INDEX_MEMORY
+                             : acc_insert(small.acc, small.index, 1, 1),
                          ERR_INDEX_MEMORY);
         if (acc_frag_elements(small.index) > count) acc_remove(small.acc, small.index, 1, 1);
         if (pages > 1) assert_true(count > 2000);

@@ -81,7 +81,8 @@ static void test_shared_and_exclusive(void **state)
     uint32_t refused;
     uint32_t s1 = lock(1, 1, row, LOCK_SHARED);
     uint32_t s2 = lock(2, 2, row, LOCK_SHARED);
-    assert_int_equal(lock_row(&world, 3, 3, row, LOCK_EXCLUSIVE, true, 0, &refused), ERR_NOWAIT_LOCK);
+    assert_int_equal(lock_row(&world, 3, 3, row, LOCK_EXCLUSIVE, true, 0, &refused),
+                     ERR_NOWAIT_LOCK);
     assert_int_equal(refused, REF_NONE);
     uint32_t x3 = wait_for(3, 3, row, LOCK_EXCLUSIVE);
     acc_unlock(world.acc, s1);
@@ -98,7 +99,8 @@ static void test_no_overtaking(void **state)
     uint32_t row = row_make(1);
     uint32_t s1 = lock(1, 1, row, LOCK_SHARED);
     uint32_t x2 = wait_for(2, 2, row, LOCK_EXCLUSIVE);
-    uint32_t s3 = wait_for(3, 3, row, LOCK_SHARED); /* Compatible with the holder, but came after the writer. */
+    uint32_t s3 = wait_for(
+        3, 3, row, LOCK_SHARED); /* Compatible with the holder, but came after the writer. */
     uint32_t s4 = wait_for(4, 4, row, LOCK_SHARED);
     uint32_t x5 = wait_for(5, 5, row, LOCK_EXCLUSIVE);
     uint32_t s6 = wait_for(6, 6, row, LOCK_SHARED);
@@ -143,7 +145,8 @@ static void test_upgrade(void **state)
     acc_unlock(world.acc, x1);
     uint32_t s2 = lock(2, 3, row, LOCK_SHARED);
     uint32_t x3 = wait_for(3, 4, row, LOCK_EXCLUSIVE);
-    uint32_t up = wait_for(1, 5, row, LOCK_EXCLUSIVE); /* Before transaction 3, which waits for 1 itself. */
+    uint32_t up =
+        wait_for(1, 5, row, LOCK_EXCLUSIVE); /* Before transaction 3, which waits for 1 itself. */
     acc_unlock(world.acc, s2);
     expect_ready(5, up, 0);
     expect_idle();
@@ -161,7 +164,8 @@ static void test_sisters_stay_together(void **state)
     uint32_t x1 = lock(1, 1, row, LOCK_EXCLUSIVE);
     uint32_t a2 = wait_for(2, 2, row, LOCK_EXCLUSIVE);
     uint32_t a3 = wait_for(3, 3, row, LOCK_EXCLUSIVE);
-    uint32_t b2 = wait_for(2, 4, row, LOCK_EXCLUSIVE); /* Behind 3 it would wait for ever: 3 waits for a2. */
+    uint32_t b2 =
+        wait_for(2, 4, row, LOCK_EXCLUSIVE); /* Behind 3 it would wait for ever: 3 waits for a2. */
     acc_unlock(world.acc, x1);
     expect_ready(2, a2, 0);
     expect_ready(4, b2, 0);
@@ -315,7 +319,9 @@ static void holders_check(const struct random_op *op)
 {
     for (uint32_t a = 0; a < RANDOM_OPS; a++) {
         for (uint32_t b = 0; b < RANDOM_OPS; b++) {
-            if (a == b || !op[a].held || !op[b].held || op[a].row != op[b].row || op[a].trans == op[b].trans) continue;
+            if (a == b || !op[a].held || !op[b].held || op[a].row != op[b].row ||
+                op[a].trans == op[b].trans)
+                continue;
             assert_true(op[a].mode == LOCK_SHARED && op[b].mode == LOCK_SHARED);
         }
     }
@@ -354,7 +360,8 @@ static void test_random(void **state)
             at->row = row[rng_below(&rng, RANDOM_ROWS)];
             at->trans = 1 + (uint32_t)rng_below(&rng, RANDOM_TRANS);
             at->mode = rng_chance(&rng, 1, 2) ? LOCK_SHARED : LOCK_EXCLUSIVE;
-            uint32_t result = lock_row(&world, at->trans, (uint32_t)(at - op), at->row, at->mode, nowait, step, &at->ref);
+            uint32_t result = lock_row(&world, at->trans, (uint32_t)(at - op), at->row, at->mode,
+                                       nowait, step, &at->ref);
             at->held = result == 0;
             if (nowait) assert_int_not_equal(result, ACC_WAIT);
             if (result == ERR_NOWAIT_LOCK) assert_int_equal(at->ref, REF_NONE);
@@ -377,10 +384,18 @@ static void test_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_shared_and_exclusive), TEST(test_no_overtaking), TEST(test_reentrant),   TEST(test_upgrade),
-        TEST(test_sisters_stay_together), TEST(test_timeout),      TEST(test_tick_is_bounded),
-        TEST(test_row_vanishes),         TEST(test_aborted_insert), TEST(test_row_vanishes_after_grant),
-        TEST(test_leave_queue),          TEST(test_no_records),
+        TEST(test_shared_and_exclusive),
+        TEST(test_no_overtaking),
+        TEST(test_reentrant),
+        TEST(test_upgrade),
+        TEST(test_sisters_stay_together),
+        TEST(test_timeout),
+        TEST(test_tick_is_bounded),
+        TEST(test_row_vanishes),
+        TEST(test_aborted_insert),
+        TEST(test_row_vanishes_after_grant),
+        TEST(test_leave_queue),
+        TEST(test_no_records),
         TEST(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,11 +12,22 @@
 #include "signals/column_type.h"
 #include "signals/errors.h"
 
-#define PLAIN(t)       {.type = COLUMN_##t, .length = 1}
-#define FRACTION(t, p) {.type = COLUMN_##t, .precision = (p), .length = 1}
-#define DEC(t, p, s)   {.type = COLUMN_##t, .precision = (p), .scale = (s), .length = 1}
+#define PLAIN(t)                                                                                   \
+    {                                                                                              \
+        .type = COLUMN_##t, .length = 1                                                            \
+    }
+#define FRACTION(t, p)                                                                             \
+    {                                                                                              \
+        .type = COLUMN_##t, .precision = (p), .length = 1                                          \
+    }
+#define DEC(t, p, s)                                                                               \
+    {                                                                                              \
+        .type = COLUMN_##t, .precision = (p), .scale = (s), .length = 1                            \
+    }
 #define STRING(t, n, c)                                                                            \
-    {.type = COLUMN_##t, .collation = COLLATION_##c, .length = (n)}
+    {                                                                                              \
+        .type = COLUMN_##t, .collation = COLLATION_##c, .length = (n)                              \
+    }
 
 struct text_case {
     struct column_format format;
@@ -89,8 +100,8 @@ static const struct text_case text_cases[] = {
     {DEC(DECIMAL, 5, 5), "1", NULL, ERR_VALUE_OUT_OF_RANGE},
     {DEC(DECIMAL, 65, 30), "-99999999999999999999999999999999999.999999999999999999999999999999",
      NULL, 0},
-    {DEC(DECIMAL, 65, 0), "12345678901234567890123456789012345678901234567890123456789012345",
-     NULL, 0},
+    {DEC(DECIMAL, 65, 0), "12345678901234567890123456789012345678901234567890123456789012345", NULL,
+     0},
     {DEC(DECIMALUNSIGNED, 4, 2), "99.99", NULL, 0},
     {DEC(DECIMALUNSIGNED, 4, 2), "-0.01", NULL, ERR_VALUE_OUT_OF_RANGE},
     {DEC(DECIMALUNSIGNED, 4, 2), "-0.00", "0.00", 0},
@@ -125,8 +136,7 @@ static const struct text_case text_cases[] = {
     {STRING(BIT, 33, NONE), "0x200000000", NULL, ERR_VALUE_OUT_OF_RANGE},
     {STRING(BIT, 64, NONE), "18446744073709551615", "0xFFFFFFFFFFFFFFFF", 0},
     {STRING(BIT, 64, NONE), "0", "0x0", 0},
-    {STRING(BIT, 4096, NONE), "H'0x1000000000000000000000001",
-     "0x1000000000000000000000001", 0},
+    {STRING(BIT, 4096, NONE), "H'0x1000000000000000000000001", "0x1000000000000000000000001", 0},
     {PLAIN(DATE), "2024-02-29", NULL, 0},
     {PLAIN(DATE), "2023-02-29", NULL, ERR_VALUE_OUT_OF_RANGE},
     {PLAIN(DATE), "1900-02-29", NULL, ERR_VALUE_OUT_OF_RANGE},
@@ -202,14 +212,13 @@ static void test_text_round_trip(void **state)
         assert_true(max > 0);
         uint32_t error =
             column_parse(&c->format, c->text, (uint32_t)strlen(c->text), value, max, &size);
-        if (error != c->error)
-            print_message("case %zu: %s\n", i, c->text);
+        if (error != c->error) print_message("case %zu: %s\n", i, c->text);
         assert_int_equal(error, c->error);
         if (error == ERR_NONE) {
             assert_int_equal(column_check(&c->format, value, size), ERR_NONE);
             assert_int_equal(column_value_size(&c->format, value, size), size);
-            uint32_t length = column_print(&c->format, 0, value, size, text,
-                                           column_print_max(&c->format));
+            uint32_t length =
+                column_print(&c->format, 0, value, size, text, column_print_max(&c->format));
             assert_int_not_equal(length, UINT32_MAX);
             assert_string_equal(text, c->printed != NULL ? c->printed : c->text);
             /* One byte less for the text is refused, not overrun. */
@@ -276,7 +285,7 @@ static void test_check_refuses(void **state)
         {STRING(CHAR, 4, UTF8MB4_BIN), {'a', 'b', ' ', ' '}, 4, ERR_VALUE_LENGTH},
         {STRING(BIT, 5, NONE), {0x20, 0, 0, 0}, 4, ERR_VALUE_INVALID},
         {PLAIN(DATE), {0, 0, 0x0F}, 3, ERR_VALUE_INVALID},
-        {PLAIN(TIME), {0x60, 0, 0}, 3, ERR_VALUE_INVALID}, /* 96 seconds */
+        {PLAIN(TIME), {0x60, 0, 0}, 3, ERR_VALUE_INVALID},           /* 96 seconds */
         {FRACTION(TIME2, 1), {0x80, 0, 0, 5}, 4, ERR_VALUE_INVALID}, /* two digits used */
         {FRACTION(TIME2, 2), {0x80, 0, 0, 100}, 4, ERR_VALUE_INVALID},
         {FRACTION(DATETIME2, 0), {0x7F, 0, 0, 0, 0}, 5, ERR_VALUE_INVALID},
@@ -347,12 +356,16 @@ static const struct order_case order_cases[] = {
     {PLAIN(BIGUNSIGNED), {"0", "9223372036854775808", "18446744073709551615"}, 0},
     {PLAIN(FLOAT), {"-1e38", "-1.5", "-1e-40", "-0", "0", "1e-40", "1", "1e38"}, 1u << 4},
     {PLAIN(DOUBLE), {"-1e308", "-1", "-0", "0", "1e-310", "2"}, 1u << 3},
-    {DEC(DECIMAL, 20, 5), {"-99999999999", "-10.5", "-10.49999", "-1", "0", "0.00001", "1", "9",
-                           "10", "999999999999"}, 0},
+    {DEC(DECIMAL, 20, 5),
+     {"-99999999999", "-10.5", "-10.49999", "-1", "0", "0.00001", "1", "9", "10", "999999999999"},
+     0},
     {STRING(CHAR, 16, UTF8MB4_BIN), {"", "A", "AA", "a", "ab", "\xC3\xA9"}, 0},
     {STRING(VARCHAR, 40, UTF8MB4_BIN), {"a\tb", "a", "a  ", "a!", "b"}, 1u << 2},
     {STRING(VARCHAR, 40, UTF8MB4_GENERAL_CI),
-     {"", " ", "a", "A ", "\xC3\xA9t\xC3\xA9", "ETE", "stra\xC3\x9F" "e", "STRASE", "z", "Z"},
+     {"", " ", "a", "A ", "\xC3\xA9t\xC3\xA9", "ETE",
+      "stra\xC3\x9F"
+      "e",
+      "STRASE", "z", "Z"},
      1u << 1 | 1u << 3 | 1u << 5 | 1u << 7 | 1u << 9},
     {STRING(LONGVARCHAR, 400, UTF8MB4_GENERAL_CI),
      {"\xCE\xA3\xCE\xAF\xCF\x83\xCF\x85\xCF\x86\xCE\xBF\xCF\x82",
@@ -369,8 +382,9 @@ static const struct order_case order_cases[] = {
     {PLAIN(TIME), {"-838:59:59", "-00:00:01", "00:00:00", "00:01:00", "838:59:59"}, 0},
     {PLAIN(DATETIME), {"0000-00-00", "1999-12-31/23:59:59", "2000-01-01"}, 0},
     {PLAIN(TIMESTAMP), {"0", "1", "2147483648", "4294967295"}, 0},
-    {FRACTION(TIME2, 3), {"-838:59:59", "-00:00:00.2", "-00:00:00.1", "00:00:00", "00:00:00.1",
-                          "00:00:01"}, 0},
+    {FRACTION(TIME2, 3),
+     {"-838:59:59", "-00:00:00.2", "-00:00:00.1", "00:00:00", "00:00:00.1", "00:00:01"},
+     0},
     {FRACTION(DATETIME2, 6), {"0000-00-00", "1999-12-31 23:59:59.999999", "2000-01-01"}, 0},
     {FRACTION(TIMESTAMP2, 2), {"0", "0.01", "1", "4294967295.99"}, 0},
 };
@@ -399,8 +413,7 @@ static void compare_pair(const struct column_format *format, const char *a, cons
     assert_int_equal(column_compare(format, va, sa, fa, na), 0);
     assert_int_equal(column_hash_form(format, fa, na, vb, column_size_max(format)), na);
     assert_memory_equal(fa, vb, na);
-    if (column_is_bytewise(format))
-        assert_int_equal(sa == sb && memcmp(va, fa, sa) != 0, 0);
+    if (column_is_bytewise(format)) assert_int_equal(sa == sb && memcmp(va, fa, sa) != 0, 0);
 }
 
 static void test_order_and_forms(void **state)
@@ -461,8 +474,8 @@ static void test_any_bytes_are_safe(void **state)
 
     (void)state;
     for (int round = 0; round < 100000; round++) {
-        const struct order_case *o = &order_cases[(uint32_t)round %
-                                                  (sizeof(order_cases) / sizeof(order_cases[0]))];
+        const struct order_case *o =
+            &order_cases[(uint32_t)round % (sizeof(order_cases) / sizeof(order_cases[0]))];
         uint32_t max = column_size_max(&o->format);
         random = random * 1664525 + 1013904223;
         uint32_t size = (random >> 8) % (max + 2);
@@ -479,10 +492,9 @@ static void test_any_bytes_are_safe(void **state)
         }
         uint8_t *exact = realloc(value, size > 0 ? size : 1);
         uint32_t error = column_check(&o->format, exact, size);
-        uint32_t printed = column_print(&o->format, 0, exact, size, text,
-                                        column_print_max(&o->format));
-        if (error == ERR_NONE)
-            assert_int_not_equal(printed, UINT32_MAX);
+        uint32_t printed =
+            column_print(&o->format, 0, exact, size, text, column_print_max(&o->format));
+        if (error == ERR_NONE) assert_int_not_equal(printed, UINT32_MAX);
         column_hash_form(&o->format, exact, size, form, max);
         column_compare(&o->format, exact, size, exact, size);
         column_sort_prefix(&o->format, exact, size);
@@ -530,9 +542,9 @@ static void test_errors_list(void **state)
         assert_true(strlen(entry->text) > 5);
         assert_int_equal(error_status(entry->number), statuses[entry->class]);
     }
-    for (uint32_t class = 0; class < ERROR_CLASS_COUNT; class++) {
-        assert_int_equal(error_status_of_class((enum error_class)class), statuses[class]);
-        assert_int_equal(strlen(error_class_code((enum error_class)class)), 2);
+    for (uint32_t class = 0; class < ERROR_CLASS_COUNT; class ++) {
+        assert_int_equal(error_status_of_class((enum error_class) class), statuses[class]);
+        assert_int_equal(strlen(error_class_code((enum error_class) class)), 2);
     }
     assert_null(error_find(6000));
     assert_null(error_at(error_count()));

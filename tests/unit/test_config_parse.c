@@ -39,7 +39,8 @@ static struct cluster_config *parse(const char *text)
     struct config_report report = {.lines = NULL};
     struct cluster_config *config = config_parse_text(text, strlen(text), "c.ini", &report);
 
-    for (uint32_t i = 0; i < report.errors; i++) print_error("%s\n", report.lines[i]);
+    for (uint32_t i = 0; i < report.errors; i++)
+        print_error("%s\n", report.lines[i]);
     config_report_clear(&report);
     return config;
 }
@@ -103,9 +104,10 @@ static void warnings_do_not_refuse(void **unused)
     assert_non_null(config);
     assert_int_equal(report.errors, 0);
     assert_int_equal(report.count, 2);
-    assert_string_equal(report.lines[0],
-                        "c.ini:6: warning: [ndbd] Nodegroup: nodes 2 and 3 of node group 0 are both "
-                        "on \"a.example\": losing this host stops the cluster");
+    assert_string_equal(
+        report.lines[0],
+        "c.ini:6: warning: [ndbd] Nodegroup: nodes 2 and 3 of node group 0 are both "
+        "on \"a.example\": losing this host stops the cluster");
     config_report_clear(&report);
     config_free(config);
 }
@@ -165,7 +167,8 @@ static void every_cut_and_flip_is_refused(void **unused)
 
 static void base64_refuses_what_it_is_not(void **unused)
 {
-    static const char *const bad[] = {"A", "AAA", "A===", "AA=A", "AAAA====", "AA*A", "====", "AAA=AAAA"};
+    static const char *const bad[] = {"A",        "AAA",  "A===", "AA=A",
+                                      "AAAA====", "AA*A", "====", "AAA=AAAA"};
     size_t size;
 
     (void)unused;
@@ -233,7 +236,8 @@ static void thread_layouts_are_read(void **unused)
     assert_int_equal(threads.counts[THREAD_KIND_TC], 0);
     assert_int_equal(thread_config_parse(" main = { cpubind = 0 } , ldm={count=4,cpubind=1-3,7,"
                                          "spintime=50},tc={count=2,cpuset=5,6}, ldm ",
-                                         &threads, why, sizeof(why)), 0);
+                                         &threads, why, sizeof(why)),
+                     0);
     assert_int_equal(threads.entry_count, 4);
     assert_int_equal(threads.counts[THREAD_KIND_LDM], 5);
     assert_int_equal(threads.entries[1].cpu_count, 4);
@@ -241,8 +245,10 @@ static void thread_layouts_are_read(void **unused)
     assert_int_equal(threads.entries[1].spintime_us, 50);
     assert_true(threads.entries[1].cpu_each);
     assert_false(threads.entries[2].cpu_each);
-    assert_int_equal(thread_config_parse("main={count=0},ldm={count=0},recv={count=1},rep={count=0}",
-                                         &threads, why, sizeof(why)), 0);
+    assert_int_equal(
+        thread_config_parse("main={count=0},ldm={count=0},recv={count=1},rep={count=0}", &threads,
+                            why, sizeof(why)),
+        0);
     assert_int_equal(threads.counts[THREAD_KIND_LDM], 0);
 }
 
@@ -258,7 +264,9 @@ static void log_destinations_are_read(void **unused)
     assert_int_equal(destination.targets[0].max_size, 1000000);
     assert_int_equal(destination.targets[0].max_files, 6);
     assert_int_equal(log_destination_parse("CONSOLE;SYSLOG:facility=local3;FILE:filename=a.log,"
-                                           "maxsize=2M,maxfiles=3", &destination, why, sizeof(why)), 0);
+                                           "maxsize=2M,maxfiles=3",
+                                           &destination, why, sizeof(why)),
+                     0);
     assert_int_equal(destination.count, 3);
     assert_string_equal(destination.targets[1].facility, "local3");
     assert_string_equal(destination.targets[2].filename, "a.log");
@@ -271,7 +279,8 @@ static void the_example_is_good(void **unused)
     struct cluster_config *config = config_parse_file(CONFIG_EXAMPLE, &report);
 
     (void)unused;
-    for (uint32_t i = 0; i < report.errors; i++) print_error("%s\n", report.lines[i]);
+    for (uint32_t i = 0; i < report.errors; i++)
+        print_error("%s\n", report.lines[i]);
     assert_non_null(config);
     assert_int_equal(config_count(config, CONFIG_NDBD), 2);
     assert_int_equal(config_count(config, CONFIG_MGMD), 2);

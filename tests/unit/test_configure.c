@@ -1,4 +1,5 @@
-/* test_configure.c -- what the cluster's configuration becomes for a node's kernel: memory, nodes, limits, threads. */
+/* test_configure.c -- what the cluster's configuration becomes for a node's kernel: memory, nodes,
+ * limits, threads. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,8 +22,10 @@ static int configure(const char *defaults, const char *nodes, uint32_t id)
 {
     char text[4096];
     struct config_report report = {.lines = NULL};
-    int length = snprintf(text, sizeof text, "[ndbd default]\nNoOfReplicas=1\n%s\n[ndb_mgmd]\nNodeId=49\n%s\n[api]\nNodeId=60\n",
-                          defaults, nodes);
+    int length = snprintf(
+        text, sizeof text,
+        "[ndbd default]\nNoOfReplicas=1\n%s\n[ndb_mgmd]\nNodeId=49\n%s\n[api]\nNodeId=60\n",
+        defaults, nodes);
     config_free((struct cluster_config *)(uintptr_t)process->cluster);
     process->cluster = config_parse_text(text, (size_t)length, "c.ini", &report);
     for (uint32_t i = 0; i < report.errors; i++)
@@ -38,8 +41,10 @@ static void memory_as_configured(void **unused)
 {
     const uint32_t *pages = process->config.memory.pages_max;
     (void)unused;
-    assert_int_equal(configure("DataMemory=80M\nTransactionMemory=12M\nSharedGlobalMemory=40M\nTotalSendBufferMemory=3M",
-                               "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(configure("DataMemory=80M\nTransactionMemory=12M\nSharedGlobalMemory="
+                               "40M\nTotalSendBufferMemory=3M",
+                               "[ndbd]\nNodeId=1", 1),
+                     0);
     assert_int_equal(pages[RG_DATA], 80 * PAGES_PER_MB);
     assert_int_equal(pages[RG_TRANSACTION], 12 * PAGES_PER_MB);
     assert_int_equal(pages[RG_SCHEMA], 40 * PAGES_PER_MB);
@@ -52,15 +57,19 @@ static void memory_as_configured(void **unused)
     assert_int_equal(pages[RG_DATA], PAGES_PER_MB + 1);
 
     /* The largest allowed one still has a page number. */
-    assert_int_equal(configure("DataMemory=16384G\nTransactionMemory=16384G", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(
+        configure("DataMemory=16384G\nTransactionMemory=16384G", "[ndbd]\nNodeId=1", 1), 0);
     assert_int_equal(pages[RG_DATA], 16384u * 1024u * PAGES_PER_MB);
 }
 
 static void automatic_memory_is_shared_by_the_nodes_of_a_host(void **unused)
 {
-    static const char four[] = "HostName=10.0.0.9\n[ndbd]\nNodeId=1\nHostName=10.0.0.1\n[ndbd]\nNodeId=2\nHostName=10.0.0.1\n"
-                               "[ndbd]\nNodeId=3\nHostName=10.0.0.3\n[ndbd]\nNodeId=4\nHostName=10.0.0.1\nDataMemory=5M\n";
-    static const char loopback[] = "[ndbd]\nNodeId=1\nHostName=127.0.0.1\n[ndbd]\nNodeId=2\nHostName=localhost\n";
+    static const char four[] =
+        "HostName=10.0.0.9\n[ndbd]\nNodeId=1\nHostName=10.0.0.1\n[ndbd]\nNodeId=2\nHostName=10.0.0."
+        "1\n"
+        "[ndbd]\nNodeId=3\nHostName=10.0.0.3\n[ndbd]\nNodeId=4\nHostName=10.0.0.1\nDataMemory=5M\n";
+    static const char loopback[] =
+        "[ndbd]\nNodeId=1\nHostName=127.0.0.1\n[ndbd]\nNodeId=2\nHostName=localhost\n";
     uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t share = machine / 10 * 6;
     const uint32_t *pages = process->config.memory.pages_max;
@@ -85,7 +94,8 @@ static void nodes_and_groups(void **unused)
 {
     const struct config_node *node = process->config.node;
     (void)unused;
-    assert_int_equal(configure("", "[ndbd]\nNodeId=1\nNodegroup=0\n[ndbd]\nNodeId=2\nNodegroup=1\n", 2), 0);
+    assert_int_equal(
+        configure("", "[ndbd]\nNodeId=1\nNodegroup=0\n[ndbd]\nNodeId=2\nNodegroup=1\n", 2), 0);
     assert_int_equal(process->config.own_node, 2);
     assert_int_equal(node[1].type, NODE_DATA);
     assert_int_equal(node[1].nodegroup, 0);
@@ -109,11 +119,14 @@ static void limits_and_times(void **unused)
 {
     const struct node_config *config = &process->config;
     (void)unused;
-    assert_int_equal(configure("MaxNoOfConcurrentTransactions=64\nMaxNoOfConcurrentScans=7\nMaxNoOfTables=20\n"
-                               "MaxNoOfConcurrentOperations=500\nHeartbeatIntervalDbDb=100\nHeartbeatIntervalDbApi=200\n"
-                               "TransactionDeadlockDetectionTimeout=300\nTransactionInactiveTimeout=400\n"
-                               "StartPartialTimeout=0\nSchedulerSpinTimer=10\nMaxNoOfSavedMessages=3",
-                               "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(
+        configure("MaxNoOfConcurrentTransactions=64\nMaxNoOfConcurrentScans=7\nMaxNoOfTables=20\n"
+                  "MaxNoOfConcurrentOperations=500\nHeartbeatIntervalDbDb="
+                  "100\nHeartbeatIntervalDbApi=200\n"
+                  "TransactionDeadlockDetectionTimeout=300\nTransactionInactiveTimeout=400\n"
+                  "StartPartialTimeout=0\nSchedulerSpinTimer=10\nMaxNoOfSavedMessages=3",
+                  "[ndbd]\nNodeId=1", 1),
+        0);
     assert_int_equal(config->transactions_max, 64);
     assert_int_equal(config->scans_max, 7);
     assert_int_equal(config->tables_max, 20);
@@ -127,8 +140,11 @@ static void limits_and_times(void **unused)
     assert_int_equal(process->traces_kept, 3);
 
     /* The largest allowed numbers do not wrap when pools are made of them. */
-    assert_int_equal(configure("MaxNoOfConcurrentTransactions=4294967039\nMaxNoOfConcurrentOperations=4294967039",
-                               "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(
+        configure(
+            "MaxNoOfConcurrentTransactions=4294967039\nMaxNoOfConcurrentOperations=4294967039",
+            "[ndbd]\nNodeId=1", 1),
+        0);
     assert_in_range(config->transactions_max, 1000000, UINT32_MAX / 4);
     assert_in_range(config->operations_max, 1000000, UINT32_MAX / 4);
 
@@ -146,9 +162,11 @@ static void threads(void **unused)
     assert_int_equal(config->thread_count, 9);
     assert_int_equal(configure("NumCPUs=8\nAutomaticThreadConfig=0", "[ndbd]\nNodeId=1", 1), 0);
     assert_int_equal(config->thread_count, 1);
-    assert_int_equal(configure("MaxNoOfExecutionThreads=4\nAutomaticThreadConfig=0", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(
+        configure("MaxNoOfExecutionThreads=4\nAutomaticThreadConfig=0", "[ndbd]\nNodeId=1", 1), 0);
     assert_int_equal(config->ldm_count, 2);
-    assert_int_equal(configure("NumCPUs=8\nThreadConfig=ldm={count=3},recv", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(configure("NumCPUs=8\nThreadConfig=ldm={count=3},recv", "[ndbd]\nNodeId=1", 1),
+                     0);
     assert_int_equal(config->ldm_count, 3);
     assert_int_equal(configure("ThreadConfig=ldm={count=30}", "[ndbd]\nNodeId=1", 1), -1);
     assert_string_equal(why, "ThreadConfig: ldm count 0..24 and tc count 0..24 are allowed");

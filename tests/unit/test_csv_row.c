@@ -14,8 +14,12 @@
 
 static struct csv_format csv_format(void)
 {
-    struct csv_format format = {.field_end = ",", .field_end_size = 1, .line_end = "\n",
-                                .line_end_size = 1, .quote = '"', .escape = '\\',
+    struct csv_format format = {.field_end = ",",
+                                .field_end_size = 1,
+                                .line_end = "\n",
+                                .line_end_size = 1,
+                                .quote = '"',
+                                .escape = '\\',
                                 .cr_optional = true};
     csv_format_prepare(&format);
     return format;
@@ -23,8 +27,11 @@ static struct csv_format csv_format(void)
 
 static struct csv_format tsv_format(void)
 {
-    struct csv_format format = {.field_end = "\t", .field_end_size = 1, .line_end = "\n",
-                                .line_end_size = 1, .escape = '\\'};
+    struct csv_format format = {.field_end = "\t",
+                                .field_end_size = 1,
+                                .line_end = "\n",
+                                .line_end_size = 1,
+                                .escape = '\\'};
     csv_format_prepare(&format);
     return format;
 }
@@ -131,8 +138,11 @@ static void test_carriage_return(void **state)
 
 static void test_long_separators(void **state)
 {
-    struct csv_format format = {.field_end = "||", .field_end_size = 2, .line_end = "<>\n",
-                                .line_end_size = 3, .quote = '\''};
+    struct csv_format format = {.field_end = "||",
+                                .field_end_size = 2,
+                                .line_end = "<>\n",
+                                .line_end_size = 3,
+                                .quote = '\''};
 
     (void)state;
     csv_format_prepare(&format);
@@ -209,8 +219,8 @@ static void test_separator_option(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain), cmocka_unit_test(test_quotes),
-        cmocka_unit_test(test_escapes), cmocka_unit_test(test_carriage_return),
+        cmocka_unit_test(test_plain),           cmocka_unit_test(test_quotes),
+        cmocka_unit_test(test_escapes),         cmocka_unit_test(test_carriage_return),
         cmocka_unit_test(test_long_separators), cmocka_unit_test(test_every_prefix),
         cmocka_unit_test(test_too_many_fields), cmocka_unit_test(test_separator_option)};
 

@@ -1,4 +1,5 @@
-/* test_gcp.c -- epochs and global checkpoints over several nodes in one process: numbers, order, files, losses. */
+/* test_gcp.c -- epochs and global checkpoints over several nodes in one process: numbers, order,
+ * files, losses. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +33,8 @@ static void disk_submit(struct host *host, struct io_request *request)
     request->done = 0;
     assert_true(request->file < 64);
     if (request->op == IO_OPEN)
-        handle_copy[node->id][request->file] = (uint32_t)(request->name[strlen(request->name) - 1] - '0');
+        handle_copy[node->id][request->file] =
+            (uint32_t)(request->name[strlen(request->name) - 1] - '0');
     struct disk_file *file = &disk[node->id][handle_copy[node->id][request->file] % SYSFILE_COPIES];
     if (request->op == IO_OPEN) request->done = file->size;
     if (request->op == IO_READ) {
@@ -195,7 +197,8 @@ static void test_late_node_is_named(void **state)
     fc_run(fc, 2);
     assert_true(warned_of("node 2 is late"));
     assert_false(warned_of("node 1 is late"));
-    assert_int_equal(fake_tc(fc, 1, 1)->epochs, epochs); /* No epoch begins before the last one is complete. */
+    assert_int_equal(fake_tc(fc, 1, 1)->epochs,
+                     epochs); /* No epoch begins before the last one is complete. */
     assert_int_equal(node_mask_next(&dih_at(2)->gcp_node.waiting, 0), 2);
 }
 
@@ -264,8 +267,8 @@ static void test_asked_gci_is_closed_at_once(void **state)
     assert_int_equal(dih_at(1)->gcp_master.gci_hi, gci + 2);
     fake_lqh(fc, 1, 1)->hold_save = false;
     struct gcp_saveconf conf = {.sender_data = dih_at(1)->incarnation, .gci = gci + 1};
-    sig_send(node_block(fc->node[1].node, BLOCK_DBLQH, 1), block_ref(1, BLOCK_DBDIH, 0), GSN_GCP_SAVECONF, PRIO_A,
-             &conf);
+    sig_send(node_block(fc->node[1].node, BLOCK_DBLQH, 1), block_ref(1, BLOCK_DBDIH, 0),
+             GSN_GCP_SAVECONF, PRIO_A, &conf);
     fc_run(fc, 5);
     assert_int_equal(fake_tc(fc, 2, 1)->durable, gci + 2);
     assert_int_equal(dih_at(1)->gcp_master.gci_hi, gci + 3);
@@ -323,7 +326,8 @@ static void test_torn_copy_is_left_aside(void **state)
     uint32_t durable = dih_at(1)->gcp_master.durable;
     uint32_t newest = (uint32_t)(dih_at(1)->sysfile.sequence % SYSFILE_COPIES);
     end_all();
-    memset(disk[1][newest].bytes + 512, 0xA5, 512); /* The last write was torn: it was never declared. */
+    memset(disk[1][newest].bytes + 512, 0xA5,
+           512); /* The last write was torn: it was never declared. */
     start(1, true);
     assert_int_equal(dih_at(1)->sysfile.now.gci, durable - 1);
     assert_int_equal(dih_at(1)->sysfile.found[newest], SYSFILE_BAD);
@@ -400,7 +404,8 @@ static uint32_t tamper_gsn;
 static uint32_t tamper_word;
 static uint32_t tamper_value;
 
-static void tamper(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words, uint32_t count)
+static void tamper(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
+                   uint32_t count)
 {
     (void)from;
     (void)to;
@@ -415,9 +420,10 @@ static void tamper(struct fake_cluster *cluster, uint32_t from, uint32_t to, uin
 static void test_a_forged_word_costs_the_link(void **state)
 {
     (void)state;
-    static const uint32_t gsns[] = {GSN_GCP_PREPARE,      GSN_GCP_PREPARECONF,   GSN_GCP_COMMIT,
-                                    GSN_GCP_NODEFINISH,   GSN_GCP_NODE_SAVEREQ,  GSN_GCP_NODE_SAVECONF,
-                                    GSN_COPY_GCIREQ,      GSN_COPY_GCICONF,      GSN_GCP_NODE_DURABLE_REP};
+    static const uint32_t gsns[] = {
+        GSN_GCP_PREPARE,    GSN_GCP_PREPARECONF,  GSN_GCP_COMMIT,
+        GSN_GCP_NODEFINISH, GSN_GCP_NODE_SAVEREQ, GSN_GCP_NODE_SAVECONF,
+        GSN_COPY_GCIREQ,    GSN_COPY_GCICONF,     GSN_GCP_NODE_DURABLE_REP};
     for (uint32_t i = 0; i < sizeof gsns / sizeof gsns[0]; i++) {
         for (uint32_t sign = 0; sign < 2; sign++) {
             start(2, true);

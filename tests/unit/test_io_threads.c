@@ -1,4 +1,5 @@
-/* test_io_threads.c -- the real files: data, sizes, names, confinement, limits of the system, many at a time. */
+/* test_io_threads.c -- the real files: data, sizes, names, confinement, limits of the system, many
+ * at a time. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <errno.h>
 #include <fcntl.h>
@@ -104,7 +105,8 @@ static struct io_request named(uint32_t op, const char *name, uint32_t flags)
     return request;
 }
 
-static uint32_t open_file(struct fixture *fixture, uint32_t handle, const char *name, uint32_t flags)
+static uint32_t open_file(struct fixture *fixture, uint32_t handle, const char *name,
+                          uint32_t flags)
 {
     struct io_request request = named(IO_OPEN, name, flags);
     request.file = handle;
@@ -117,7 +119,8 @@ static uint32_t close_file(struct fixture *fixture, uint32_t handle)
     return run(fixture, &request);
 }
 
-static struct io_request data_request(uint32_t op, uint32_t handle, uint64_t offset, void *bytes, uint32_t size)
+static struct io_request data_request(uint32_t op, uint32_t handle, uint64_t offset, void *bytes,
+                                      uint32_t size)
 {
     struct io_request request = {.op = op, .file = handle, .offset = offset, .piece_count = 1};
     request.piece[0] = (struct io_piece){.memory = bytes, .size = size};
@@ -162,7 +165,8 @@ static void test_data(void **state)
     for (uint32_t direct = 0; direct < 2; direct++) {
         uint32_t flags = MAKE | (direct != 0 ? IO_DIRECT : 0u);
         memset(bytes, (int)('a' + direct), 65536);
-        assert_int_equal(open_file(fixture, 1, direct != 0 ? "D1/D2/direct" : "D1/plain", flags), IO_GOOD);
+        assert_int_equal(open_file(fixture, 1, direct != 0 ? "D1/D2/direct" : "D1/plain", flags),
+                         IO_GOOD);
         struct io_request write = data_request(IO_WRITE, 1, 4096, bytes, 8192);
         write.piece[1] = (struct io_piece){.memory = bytes + 8192, .size = 4096};
         write.piece_count = 2;
@@ -174,7 +178,8 @@ static void test_data(void **state)
         assert_int_equal(read.done, 16384); /* The file ends there. */
         assert_int_equal(back[4095], 0);
         assert_memory_equal(back + 4096, bytes, 12288);
-        struct io_request room = {.op = IO_PREALLOCATE, .file = 1, .size = 3u * 1024u * 1024u, .flags = IO_ZERO};
+        struct io_request room = {
+            .op = IO_PREALLOCATE, .file = 1, .size = 3u * 1024u * 1024u, .flags = IO_ZERO};
         assert_int_equal(run(fixture, &room), IO_GOOD);
         assert_int_equal(run(fixture, &read), IO_GOOD);
         assert_int_equal(read.done, 65536);
@@ -187,7 +192,8 @@ static void test_data(void **state)
         assert_int_equal(run(fixture, &read), IO_GOOD);
         assert_int_equal(read.done, 8192);
         assert_int_equal(close_file(fixture, 1), IO_GOOD);
-        struct io_request again = named(IO_OPEN, direct != 0 ? "D1/D2/direct" : "D1/plain", RW | IO_EMPTY);
+        struct io_request again =
+            named(IO_OPEN, direct != 0 ? "D1/D2/direct" : "D1/plain", RW | IO_EMPTY);
         again.file = 1;
         assert_int_equal(run(fixture, &again), IO_GOOD);
         assert_int_equal(again.done, 0);
@@ -305,14 +311,9 @@ static void test_errors_of_the_system(void **state)
     static const struct {
         int number;
         uint32_t error;
-    } map[] = {{ENOSPC, IO_FULL},
-               {EDQUOT, IO_QUOTA},
-               {EIO, IO_DEVICE},
-               {EROFS, IO_READ_ONLY},
-               {EACCES, IO_DENIED},
-               {EMFILE, IO_NO_RESOURCES},
-               {EFBIG, IO_TOO_LARGE},
-               {EBADMSG, IO_OTHER}};
+    } map[] = {{ENOSPC, IO_FULL},     {EDQUOT, IO_QUOTA},  {EIO, IO_DEVICE},
+               {EROFS, IO_READ_ONLY}, {EACCES, IO_DENIED}, {EMFILE, IO_NO_RESOURCES},
+               {EFBIG, IO_TOO_LARGE}, {EBADMSG, IO_OTHER}};
     char bytes[] = "text";
     assert_int_equal(open_file(fixture, 1, "e", MAKE), IO_GOOD);
     for (uint32_t i = 0; i < sizeof map / sizeof map[0]; i++) {
@@ -355,7 +356,8 @@ static void test_size_limit(void **state)
     free(bytes);
 }
 
-/* On a file system of 1 MB, where the test may make one: the disk is full, and good again when there is room. */
+/* On a file system of 1 MB, where the test may make one: the disk is full, and good again when
+ * there is room. */
 static void test_full_disk(void **state)
 {
     struct fixture *fixture = *state;
@@ -381,7 +383,8 @@ static void test_full_disk(void **state)
         assert_int_equal(remove_tree(fixture, "", &steps), IO_GOOD);
         free(bytes);
         io_threads_stop(fixture->io);
-        assert_int_equal(mount("tmpfs", fixture->directory, "tmpfs", MS_REMOUNT | MS_RDONLY, "size=1m"), 0);
+        assert_int_equal(
+            mount("tmpfs", fixture->directory, "tmpfs", MS_REMOUNT | MS_RDONLY, "size=1m"), 0);
         assert_null(start(fixture, why, sizeof why)); /* Read-only: told at the start. */
         assert_non_null(strstr(why, "FileSystemPath"));
         assert_int_equal(umount(fixture->directory), 0);
@@ -416,7 +419,8 @@ static void test_one_process_only(void **state)
     assert_non_null(strstr(why, "in use"));
 }
 
-/* Many at a time over several files, also past the number of threads; what is submitted before the stop is done. */
+/* Many at a time over several files, also past the number of threads; what is submitted before the
+ * stop is done. */
 static void test_many(void **state)
 {
     struct fixture *fixture = *state;
@@ -460,9 +464,16 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_data),       TEST(test_names),     TEST(test_list_and_trees),       TEST(test_confinement),
-        TEST(test_size_limit), TEST(test_full_disk), TEST(test_errors_of_the_system), TEST(test_start),
-        TEST(test_many),       TEST(test_one_process_only),
+        TEST(test_data),
+        TEST(test_names),
+        TEST(test_list_and_trees),
+        TEST(test_confinement),
+        TEST(test_size_limit),
+        TEST(test_full_disk),
+        TEST(test_errors_of_the_system),
+        TEST(test_start),
+        TEST(test_many),
+        TEST(test_one_process_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_kernel.c -- queues, priorities, timers, the border guard, overflow and failure of a node with toy blocks. */
+/* test_kernel.c -- queues, priorities, timers, the border guard, overflow and failure of a node
+ * with toy blocks. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,14 +16,14 @@ struct toy_word {
     uint32_t hops;
 };
 SIGNAL_STRUCT(toy_word, 2);
-#define GSN_TOY_B         500
-#define GSN_TOY_NODES     501
-#define TOY_B_SECTIONS_MIN 0
-#define TOY_B_SECTIONS_MAX 1
-#define TOY_B_FROM        FROM_ANY
+#define GSN_TOY_B              500
+#define GSN_TOY_NODES          501
+#define TOY_B_SECTIONS_MIN     0
+#define TOY_B_SECTIONS_MAX     1
+#define TOY_B_FROM             FROM_ANY
 #define TOY_NODES_SECTIONS_MIN 0
 #define TOY_NODES_SECTIONS_MAX 0
-#define TOY_NODES_FROM    FROM_NODES
+#define TOY_NODES_FROM         FROM_NODES
 
 struct toy {
     struct block block;
@@ -100,9 +101,10 @@ static struct world *world_make(uint32_t threads, uint32_t queue_signals)
     struct node_options options = {.host = &world->fake.host, .gsn_name = toy_gsn_name};
     world->node = node_create(&config, &options);
     assert_non_null(world->node);
-    world->first = (struct toy *)block_create(node_thread(world->node, 0), &toy_type, 0, sizeof(struct toy));
-    world->second =
-        (struct toy *)block_create(node_thread(world->node, threads - 1), &toy_type_2, 1, sizeof(struct toy));
+    world->first =
+        (struct toy *)block_create(node_thread(world->node, 0), &toy_type, 0, sizeof(struct toy));
+    world->second = (struct toy *)block_create(node_thread(world->node, threads - 1), &toy_type_2,
+                                               1, sizeof(struct toy));
     world->first->next_ref = world->second->block.ref;
     world->second->next_ref = world->first->block.ref;
     world->first->fan_out = world->second->fan_out = 1;
@@ -125,7 +127,8 @@ static void run_all(struct world *world, uint64_t now)
     } while (executed > 0);
 }
 
-static uint32_t make_signal(uint32_t *words, uint32_t gsn, uint32_t receiver, uint32_t sender, uint32_t value, uint32_t hops)
+static uint32_t make_signal(uint32_t *words, uint32_t gsn, uint32_t receiver, uint32_t sender,
+                            uint32_t value, uint32_t hops)
 {
     words[0] = signal_kind(gsn, 2, 0, PRIO_B, 7);
     words[1] = receiver;
@@ -172,7 +175,8 @@ static void delayed_in_due_then_insertion_order(void **state)
     struct block *from = &world->first->block;
     for (uint32_t i = 0; i < 5; i++) {
         struct toy_word word = {i, 0};
-        sig_send_delayed(from, world->second->block.ref, GSN_TOY_B, PRIO_B, &word, i == 0 ? 20 : 10);
+        sig_send_delayed(from, world->second->block.ref, GSN_TOY_B, PRIO_B, &word,
+                         i == 0 ? 20 : 10);
     }
     run_all(world, 9);
     assert_int_equal(world->second->count, 0);
@@ -198,14 +202,16 @@ static void too_many_delayed_stop_the_node(void **state)
         extern _Thread_local struct thread *this_thread;
         this_thread = node_thread(world->node, 0);
         for (;; sent++)
-            sig_send_delayed(&world->first->block, world->second->block.ref, GSN_TOY_B, PRIO_B, &word, 5);
+            sig_send_delayed(&world->first->block, world->second->block.ref, GSN_TOY_B, PRIO_B,
+                             &word, 5);
     }
     assert_int_equal(sent, 16);
     assert_int_equal(world->fake.failure.exit_code, EXIT_TIME_QUEUE_FULL);
     world_drop(world);
 }
 
-/* Two threads that flood each other through queues of 8 signals: nothing is lost, nothing deadlocks. */
+/* Two threads that flood each other through queues of 8 signals: nothing is lost, nothing
+ * deadlocks. */
 static void overflow_keeps_order_and_everything(void **state)
 {
     (void)state;
@@ -229,7 +235,8 @@ static void large_sections_arrive(void **state)
     struct section section = {big, 60000};
     for (uint32_t i = 0; i < 20; i++) { /* More than the ring holds. */
         struct toy_word word = {i, 0};
-        signal_send(&world->first->block, world->second->block.ref, GSN_TOY_B, PRIO_B, &word, 2, &section, 1);
+        signal_send(&world->first->block, world->second->block.ref, GSN_TOY_B, PRIO_B, &word, 2,
+                    &section, 1);
     }
     run_all(world, 1);
     assert_int_equal(world->second->count, 20);
@@ -276,7 +283,12 @@ static void border_guard(void **state)
     make_signal(words, GSN_TOY_B, qmgr, block_ref(9, BLOCK_API, 1), 1, 0);
     assert_false(node_deliver(world->node, 0, 9, 3, words, count));
 
-    struct { uint32_t gsn; uint32_t receiver; uint32_t kind_words; const char *reason; } bad[] = {
+    struct {
+        uint32_t gsn;
+        uint32_t receiver;
+        uint32_t kind_words;
+        const char *reason;
+    } bad[] = {
         {GSN_TOY_NODES, qmgr, 2, "may not send"},
         {GSN_TOY_B, qmgr, 1, "too short"},
         {777, qmgr, 2, "does not take"},
@@ -309,7 +321,8 @@ static void old_epoch_is_dropped_and_link_down_comes_last(void **state)
     uint32_t words[8];
     node_link_up(world->node, 1, 2, FROM_DATA, 1);
     run_all(world, 1);
-    uint32_t count = make_signal(words, GSN_TOY_B, world->second->block.ref, block_ref(2, BLOCK_QMGR, 0), 1, 0);
+    uint32_t count =
+        make_signal(words, GSN_TOY_B, world->second->block.ref, block_ref(2, BLOCK_QMGR, 0), 1, 0);
     assert_true(node_deliver(world->node, 1, 2, 1, words, count));
     node_link_down(world->node, 1, 2, 1);
     /* Thread 2 has the signal and the report; QMGR must not know all before thread 2 has run. */
@@ -325,7 +338,8 @@ static void old_epoch_is_dropped_and_link_down_comes_last(void **state)
     node_link_up(world->node, 1, 2, FROM_DATA, 2);
     assert_true(node_deliver(world->node, 1, 2, 2, words, count));
     node_link_down(world->node, 1, 2, 2);
-    node_link_up(world->node, 1, 2, FROM_DATA, 3); /* Back before anyone looked: words of epoch 2 are dead. */
+    node_link_up(world->node, 1, 2, FROM_DATA,
+                 3); /* Back before anyone looked: words of epoch 2 are dead. */
     run_all(world, 1);
     assert_int_equal(world->second->count, 1);
     world_drop(world);

@@ -1,4 +1,5 @@
-/* test_layout.c -- which threads a node has, and where its blocks live, from CPUs and from ThreadConfig texts. */
+/* test_layout.c -- which threads a node has, and where its blocks live, from CPUs and from
+ * ThreadConfig texts. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +9,9 @@
 #include <string.h>
 #include "ndbmtd/layout.h"
 
-static const uint32_t all_blocks[] = {BLOCK_CMVMI, BLOCK_QMGR,  BLOCK_NDBCNTR, BLOCK_DBDIH, BLOCK_DBDICT,
-                                      BLOCK_DBTC,  BLOCK_DBLQH, BLOCK_DBACC,   BLOCK_DBTUP};
+static const uint32_t all_blocks[] = {BLOCK_CMVMI, BLOCK_QMGR,   BLOCK_NDBCNTR,
+                                      BLOCK_DBDIH, BLOCK_DBDICT, BLOCK_DBTC,
+                                      BLOCK_DBLQH, BLOCK_DBACC,  BLOCK_DBTUP};
 
 static uint32_t instances_of(const struct node_config *config, uint32_t block_no)
 {
@@ -18,7 +20,8 @@ static uint32_t instances_of(const struct node_config *config, uint32_t block_no
     return per_ldm ? config->ldm_count : 0;
 }
 
-/* What must hold for every layout: each instance has a thread of its role, each LDM and TC thread one instance. */
+/* What must hold for every layout: each instance has a thread of its role, each LDM and TC thread
+ * one instance. */
 static void check_map(const struct node_config *config)
 {
     assert_in_range(config->thread_count, 1, THREADS_MAX);
@@ -57,8 +60,8 @@ static void automatic_layouts(void **unused)
 {
     static const struct {
         uint32_t cpus, threads, ldm, tc;
-    } cases[] = {{0, 1, 1, 1},  {1, 1, 1, 1},   {2, 1, 1, 1},    {3, 5, 1, 1},    {4, 6, 2, 1},
-                 {8, 9, 4, 2},  {16, 15, 8, 4}, {64, 43, 24, 16}, {1024, 51, 24, 24}};
+    } cases[] = {{0, 1, 1, 1}, {1, 1, 1, 1},   {2, 1, 1, 1},     {3, 5, 1, 1},      {4, 6, 2, 1},
+                 {8, 9, 4, 2}, {16, 15, 8, 4}, {64, 43, 24, 16}, {1024, 51, 24, 24}};
     (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct node_config config = {.own_node = 1};
@@ -75,8 +78,10 @@ static void every_size_has_a_whole_map(void **unused)
     (void)unused;
     for (uint32_t ldm = 1; ldm <= LDM_COUNT_MAX; ldm++) {
         for (uint32_t tc = 1; tc <= TC_COUNT_MAX; tc++) {
-            struct node_config config = {
-                .own_node = 1, .thread_count = layout_split_threads(ldm, tc), .ldm_count = ldm, .tc_count = tc};
+            struct node_config config = {.own_node = 1,
+                                         .thread_count = layout_split_threads(ldm, tc),
+                                         .ldm_count = ldm,
+                                         .tc_count = tc};
             check_map(&config);
         }
     }
@@ -97,7 +102,8 @@ static void thread_config_texts(void **unused)
         {"main,rep,ldm={count=24},tc={count=24},recv", 51, 24, 24},
         {"ldm={count=0},tc={count=3},recv", 7, 1, 3},
         {"main,ldm={count=0},recv", 1, 1, 1},
-        {"main={cpubind=0},ldm={count=2,cpubind=1-2},recv={spintime=100},send={count=1},io", 6, 2, 1},
+        {"main={cpubind=0},ldm={count=2,cpubind=1-2},recv={spintime=100},send={count=1},io", 6, 2,
+         1},
     };
     (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -134,7 +140,8 @@ static void wrong_texts_say_what_is_allowed(void **unused)
         struct node_config config = {.own_node = 1};
         char why[200] = "";
         assert_int_equal(layout_from_text(&config, cases[i].text, 2, why, sizeof why), -1);
-        if (strstr(why, cases[i].why) == NULL) fail_msg("%s: '%s' does not say '%s'", cases[i].text, why, cases[i].why);
+        if (strstr(why, cases[i].why) == NULL)
+            fail_msg("%s: '%s' does not say '%s'", cases[i].text, why, cases[i].why);
     }
 }
 
@@ -153,10 +160,8 @@ static void roles_have_names(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(automatic_layouts),
-        cmocka_unit_test(every_size_has_a_whole_map),
-        cmocka_unit_test(thread_config_texts),
-        cmocka_unit_test(wrong_texts_say_what_is_allowed),
+        cmocka_unit_test(automatic_layouts),   cmocka_unit_test(every_size_has_a_whole_map),
+        cmocka_unit_test(thread_config_texts), cmocka_unit_test(wrong_texts_say_what_is_allowed),
         cmocka_unit_test(roles_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

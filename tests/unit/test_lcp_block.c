@@ -1,4 +1,5 @@
-/* test_lcp_block.c -- BACKUP and RESTORE in a node with a simulated disk: rounds, power cuts, errors, damage. */
+/* test_lcp_block.c -- BACKUP and RESTORE in a node with a simulated disk: rounds, power cuts,
+ * errors, damage. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/tup_fixture.h"
 #include "blocks/backup/backup.h"
@@ -40,20 +41,27 @@ static struct fake *fake_of(const struct block *block)
     return (struct fake *)(uintptr_t)block;
 }
 
-bool lqh_frag_get(const struct block *lqh, uint32_t table_id, uint32_t fragment_id, struct lqh_frag *frag)
+bool lqh_frag_get(const struct block *lqh, uint32_t table_id, uint32_t fragment_id,
+                  struct lqh_frag *frag)
 {
     const struct fake *fake = fake_of(lqh);
-    if (!fake->there || table_id != TABLE || fragment_id % 2u != 0 || fragment_id / 2u >= FRAGS) return false;
-    *frag = (struct lqh_frag){.table_id = table_id, .version = fake->version, .fragment_id = fragment_id,
-                              .tup_frag = fake->tup_frag[fragment_id / 2u], .key_def = def};
+    if (!fake->there || table_id != TABLE || fragment_id % 2u != 0 || fragment_id / 2u >= FRAGS)
+        return false;
+    *frag = (struct lqh_frag){.table_id = table_id,
+                              .version = fake->version,
+                              .fragment_id = fragment_id,
+                              .tup_frag = fake->tup_frag[fragment_id / 2u],
+                              .key_def = def};
     return true;
 }
 
-enum lqh_frag_step lqh_frag_next(const struct block *lqh, struct lqh_frag_position *position, struct lqh_frag *frag)
+enum lqh_frag_step lqh_frag_next(const struct block *lqh, struct lqh_frag_position *position,
+                                 struct lqh_frag *frag)
 {
     if (position->table_id < TABLE) *position = (struct lqh_frag_position){.table_id = TABLE};
     while (position->fragment_id < 2u * FRAGS) {
-        if (lqh_frag_get(lqh, position->table_id, position->fragment_id++, frag)) return LQH_FRAG_FOUND;
+        if (lqh_frag_get(lqh, position->table_id, position->fragment_id++, frag))
+            return LQH_FRAG_FOUND;
     }
     return LQH_FRAG_END;
 }
@@ -86,32 +94,49 @@ static void exec_answer(struct block *block, const struct signal *sig)
     struct fake *fake = fake_of(block);
     fake->answers++;
     switch (sig->gsn) {
-    case GSN_LCP_PART_CONF: fake->part = *SIG_PAYLOAD(sig, lcp_part_conf); break;
-    case GSN_LCP_USABLE_CONF: fake->usable = *SIG_PAYLOAD(sig, lcp_usable_conf); break;
+    case GSN_LCP_PART_CONF:
+        fake->part = *SIG_PAYLOAD(sig, lcp_part_conf);
+        break;
+    case GSN_LCP_USABLE_CONF:
+        fake->usable = *SIG_PAYLOAD(sig, lcp_usable_conf);
+        break;
     case GSN_RESTORE_FRAG_CONF:
         fake->found = SIG_PAYLOAD(sig, restore_frag_conf)->found;
         fake->start_gci = SIG_PAYLOAD(sig, restore_frag_conf)->start_gci;
         break;
-    case GSN_RESTORE_FRAG_REF: fake->ref = *SIG_PAYLOAD(sig, restore_frag_ref); break;
-    default: fake->removed = SIG_PAYLOAD(sig, restore_end_conf)->removed; break;
+    case GSN_RESTORE_FRAG_REF:
+        fake->ref = *SIG_PAYLOAD(sig, restore_frag_ref);
+        break;
+    default:
+        fake->removed = SIG_PAYLOAD(sig, restore_end_conf)->removed;
+        break;
     }
 }
 
-#define FAKE(name, type, exec) {GSN_##name, sizeof(struct type) / 4u, 0, 1, FROM_SELF, exec}
+#define FAKE(name, type, exec)                                                                     \
+    {                                                                                              \
+        GSN_##name, sizeof(struct type) / 4u, 0, 1, FROM_SELF, exec                                \
+    }
 static const struct handler handlers[] = {
-    FAKE(READ_CONFIG_CONF, read_config_conf, exec_nothing), {GSN_CONTINUEB, 1, 0, 0, FROM_SELF, exec_tick},
-    FAKE(REDO_TAIL_ORD, redo_tail_ord, exec_tail), FAKE(REDO_STATUS_REQ, redo_status_req, exec_status),
-    FAKE(LCP_PART_CONF, lcp_part_conf, exec_answer), FAKE(LCP_USABLE_CONF, lcp_usable_conf, exec_answer),
-    FAKE(RESTORE_FRAG_CONF, restore_frag_conf, exec_answer), FAKE(RESTORE_FRAG_REF, restore_frag_ref, exec_answer),
+    FAKE(READ_CONFIG_CONF, read_config_conf, exec_nothing),
+    {GSN_CONTINUEB, 1, 0, 0, FROM_SELF, exec_tick},
+    FAKE(REDO_TAIL_ORD, redo_tail_ord, exec_tail),
+    FAKE(REDO_STATUS_REQ, redo_status_req, exec_status),
+    FAKE(LCP_PART_CONF, lcp_part_conf, exec_answer),
+    FAKE(LCP_USABLE_CONF, lcp_usable_conf, exec_answer),
+    FAKE(RESTORE_FRAG_CONF, restore_frag_conf, exec_answer),
+    FAKE(RESTORE_FRAG_REF, restore_frag_ref, exec_answer),
     FAKE(RESTORE_END_CONF, restore_end_conf, exec_answer),
 };
-static const struct block_type fake_type = {"DBLQH", BLOCK_DBLQH, handlers, sizeof handlers / sizeof handlers[0], NULL};
+static const struct block_type fake_type = {"DBLQH", BLOCK_DBLQH, handlers,
+                                            sizeof handlers / sizeof handlers[0], NULL};
 
 static void build(struct node *node)
 {
     struct thread *thread = node_thread(node, 0);
     struct read_config_req req = {.sender_data = 1};
-    static const uint32_t order[] = {BLOCK_NDBFS, BLOCK_DBTUP, BLOCK_DBACC, BLOCK_BACKUP, BLOCK_RESTORE};
+    static const uint32_t order[] = {BLOCK_NDBFS, BLOCK_DBTUP, BLOCK_DBACC, BLOCK_BACKUP,
+                                     BLOCK_RESTORE};
     fs_create(thread, 0);
     tup_create(thread, 1);
     acc_create(thread, 1);
@@ -121,7 +146,8 @@ static void build(struct node *node)
     uint32_t tick = 1;
     signal_send_delayed(lqh, lqh->ref, GSN_CONTINUEB, PRIO_B, &tick, 1, 1);
     for (uint32_t i = 0; i < sizeof order / sizeof order[0]; i++)
-        sig_send(lqh, block_ref(1, order[i], order[i] == BLOCK_NDBFS ? 0 : 1), GSN_READ_CONFIG_REQ, PRIO_B, &req);
+        sig_send(lqh, block_ref(1, order[i], order[i] == BLOCK_NDBFS ? 0 : 1), GSN_READ_CONFIG_REQ,
+                 PRIO_B, &req);
 }
 
 static bool expect_stop;
@@ -205,9 +231,11 @@ static void rig_start(uint64_t seed)
     struct sim_data_options data = {.config = &config, .build = build};
     sim_add_data(world, &data);
     def = def_start();
-    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1}, COLUMN_PRIMARY_KEY, NULL, 0);
+    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1},
+               COLUMN_PRIMARY_KEY, NULL, 0);
     column_add(def, "b", (struct column_format){.type = COLUMN_BINARY, .length = WIDE}, 0, NULL, 0);
-    column_add(def, "w", (struct column_format){.type = COLUMN_VARBINARY, .length = 100}, COLUMN_NULLABLE, NULL, 0);
+    column_add(def, "w", (struct column_format){.type = COLUMN_VARBINARY, .length = 100},
+               COLUMN_NULLABLE, NULL, 0);
     assert_int_equal(table_def_check(def), 0);
     gci = 10;
     lcp_id = 0;
@@ -236,15 +264,20 @@ static void log_change(struct rows_world *rows, uint32_t index, uint32_t change)
 {
     uint32_t pairs[TUP_ROW_WORDS_MAX];
     struct tup_change_pairs found;
-    enum tup_change_kind kind = tup_change_pairs(rows->tup, change, pairs, TUP_ROW_WORDS_MAX, &found);
+    enum tup_change_kind kind =
+        tup_change_pairs(rows->tup, change, pairs, TUP_ROW_WORDS_MAX, &found);
     if (kind == TUP_NOTHING) return;
     if (entry_count == entry_max) {
         entry_max = entry_max == 0 ? 1024 : entry_max * 2u;
         entries = realloc(entries, entry_max * sizeof *entries);
         assert_non_null(entries);
     }
-    entries[entry_count] = (struct log_entry){.kind = kind, .frag = index, .row = found.row, .gci = gci,
-                                              .words = found.words, .pairs = malloc(found.words * 4u + 4u)};
+    entries[entry_count] = (struct log_entry){.kind = kind,
+                                              .frag = index,
+                                              .row = found.row,
+                                              .gci = gci,
+                                              .words = found.words,
+                                              .pairs = malloc(found.words * 4u + 4u)};
     memcpy(entries[entry_count++].pairs, pairs, found.words * 4u);
 }
 
@@ -266,8 +299,10 @@ static void change_key(uint32_t index, uint32_t key, bool remove)
         at += words_of(size);
     }
     struct tup_change_req req = request(&rows, 1, &key, 1, pairs, at);
-    if (req.row != ROW_NONE) assert_int_equal(lock_row(&rows, 1, 1, req.row, LOCK_EXCLUSIVE, true, 0, &lock), 0);
-    uint32_t error = remove ? tup_delete(rows.tup, &req, &changed) : tup_write(rows.tup, &req, &changed);
+    if (req.row != ROW_NONE)
+        assert_int_equal(lock_row(&rows, 1, 1, req.row, LOCK_EXCLUSIVE, true, 0, &lock), 0);
+    uint32_t error =
+        remove ? tup_delete(rows.tup, &req, &changed) : tup_write(rows.tup, &req, &changed);
     if (error != 0) {
         assert_int_equal(error, ERR_ROW_NOT_FOUND);
         return;
@@ -281,9 +316,11 @@ static void change_some(uint32_t count)
 {
     for (; count > 0; count--) {
         if (rng_chance(&rng, 1, 20)) gci++;
-        change_key((uint32_t)rng_below(&rng, FRAGS - 1u), (uint32_t)rng_below(&rng, KEYS), rng_chance(&rng, 1, 3));
+        change_key((uint32_t)rng_below(&rng, FRAGS - 1u), (uint32_t)rng_below(&rng, KEYS),
+                   rng_chance(&rng, 1, 3));
     }
-    if (rng_chance(&rng, 1, 10)) change_key(FRAGS - 1u, (uint32_t)rng_below(&rng, 5), false); /* A quiet one. */
+    if (rng_chance(&rng, 1, 10))
+        change_key(FRAGS - 1u, (uint32_t)rng_below(&rng, 5), false); /* A quiet one. */
 }
 
 /* Until the next answer, with or without changes meanwhile. False: the node is gone. */
@@ -327,8 +364,11 @@ static bool checkpoint(bool busy)
 /* Reads one fragment's checkpoint. 0, or the error. */
 static uint32_t restore_one(uint32_t index, uint32_t restart_gci)
 {
-    struct restore_frag_req req = {.sender_data = 9, .table_id = TABLE, .version = fake()->version,
-                                   .fragment_id = 2u * index, .gci = restart_gci};
+    struct restore_frag_req req = {.sender_data = 9,
+                                   .table_id = TABLE,
+                                   .version = fake()->version,
+                                   .fragment_id = 2u * index,
+                                   .gci = restart_gci};
     uint32_t answers = fake()->answers;
     fake()->ref.error = 0;
     sig_send(&fake()->block, block_ref(1, BLOCK_RESTORE, 1), GSN_RESTORE_FRAG_REQ, PRIO_B, &req);
@@ -350,8 +390,12 @@ static void replay(uint32_t index, uint32_t start_gci, uint32_t restart_gci)
     struct rows_world rows = rows_of(index);
     for (uint32_t i = 0; i < entry_count; i++) {
         const struct log_entry *entry = &entries[i];
-        struct tup_restore_req req = {.frag = rows.frag, .key_def = def, .row = entry->row, .gci = entry->gci,
-                                      .attr = entry->pairs, .attr_words = entry->words};
+        struct tup_restore_req req = {.frag = rows.frag,
+                                      .key_def = def,
+                                      .row = entry->row,
+                                      .gci = entry->gci,
+                                      .attr = entry->pairs,
+                                      .attr_words = entry->words};
         if (entry->frag != index || entry->gci < start_gci || entry->gci > restart_gci) continue;
         if (entry->kind == TUP_INSERTED)
             assert_int_equal(tup_restore_put(rows.tup, &req), 0);
@@ -379,8 +423,12 @@ static void compare(uint32_t index, uint32_t restart_gci)
     model.index = tup_frag_index(model.frag);
     for (uint32_t i = 0; i < entry_count; i++) {
         const struct log_entry *entry = &entries[i];
-        struct tup_restore_req req = {.frag = model.frag, .key_def = def, .row = entry->row, .gci = entry->gci,
-                                      .attr = entry->pairs, .attr_words = entry->words};
+        struct tup_restore_req req = {.frag = model.frag,
+                                      .key_def = def,
+                                      .row = entry->row,
+                                      .gci = entry->gci,
+                                      .attr = entry->pairs,
+                                      .attr_words = entry->words};
         if (entry->frag != index || entry->gci > restart_gci) continue;
         uint32_t error = entry->kind == TUP_INSERTED  ? tup_restore_put(model.tup, &req)
                          : entry->kind == TUP_UPDATED ? tup_restore_update(model.tup, &req)
@@ -398,7 +446,8 @@ static void compare(uint32_t index, uint32_t restart_gci)
         assert_int_equal(tup_read(rows.tup, &read, right, ROW_BUFFER, &words[1]), 0);
         assert_int_equal(words[0], words[1]);
         assert_memory_equal(left, right, words[0] * 4u);
-        assert_int_equal(tup_row_gci(model.tup, model.frag, row), tup_row_gci(rows.tup, rows.frag, row));
+        assert_int_equal(tup_row_gci(model.tup, model.frag, row),
+                         tup_row_gci(rows.tup, rows.frag, row));
     }
     model.def = NULL;
     world_stop(&model);
@@ -527,8 +576,8 @@ static void test_errors(void **state)
         uint32_t tail = fake()->tail;
         change_some(100);
         gci++;
-        sim_disk_fail(sim_disk_of(world, 1), ops[seed % 4u], seed % 8u < 4u ? "LCP/T5F0." : "LCP/", IO_FULL,
-                      (uint32_t)rng_below(&rng, 3), 1);
+        sim_disk_fail(sim_disk_of(world, 1), ops[seed % 4u], seed % 8u < 4u ? "LCP/T5F0." : "LCP/",
+                      IO_FULL, (uint32_t)rng_below(&rng, 3), 1);
         assert_true(checkpoint(true));
         if (fake()->part.failed > 0) {
             assert_int_not_equal(fake()->part.error, 0);
@@ -629,8 +678,9 @@ static void test_drop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounds), cmocka_unit_test(test_unchanged), cmocka_unit_test(test_power_cuts),
-        cmocka_unit_test(test_errors), cmocka_unit_test(test_damage),    cmocka_unit_test(test_drop),
+        cmocka_unit_test(test_rounds),     cmocka_unit_test(test_unchanged),
+        cmocka_unit_test(test_power_cuts), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_damage),     cmocka_unit_test(test_drop),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     free(entries);

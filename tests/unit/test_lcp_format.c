@@ -1,4 +1,5 @@
-/* test_lcp_format.c -- checkpoint files: written and read back; every flipped bit and every cut is noticed. */
+/* test_lcp_format.c -- checkpoint files: written and read back; every flipped bit and every cut is
+ * noticed. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,12 +65,13 @@ static uint32_t row_words(uint32_t page, uint32_t row, uint32_t longest)
     return (page * 31u + row * 7u) % longest;
 }
 
-static void write_file(struct machine *m, struct lcp_file *file, uint32_t seq, uint32_t pages, uint32_t rows,
-                       uint32_t longest, uint64_t noise)
+static void write_file(struct machine *m, struct lcp_file *file, uint32_t seq, uint32_t pages,
+                       uint32_t rows, uint32_t longest, uint64_t noise)
 {
     struct rng rng;
     rng_seed(&rng, noise);
-    file->head = (struct lcp_data_head){.ident = ident, .seq = seq, .which = 255, .start_gci = 9, .lcp_id = seq};
+    file->head = (struct lcp_data_head){
+        .ident = ident, .seq = seq, .which = 255, .start_gci = 9, .lcp_id = seq};
     m->writer.out = m->out;
     lcp_writer_begin(&m->writer, &file->head);
     for (uint32_t p = 0; p < pages; p++) {
@@ -94,8 +96,8 @@ static void write_file(struct machine *m, struct lcp_file *file, uint32_t seq, u
 }
 
 /* Reads `size` bytes in pieces; LCP_GOOD and how many rows, or what is wrong. */
-static enum lcp_fault read_file(struct machine *m, const uint8_t *bytes, uint32_t size, uint32_t piece,
-                                const struct lcp_ctl_file *expect, uint64_t *rows)
+static enum lcp_fault read_file(struct machine *m, const uint8_t *bytes, uint32_t size,
+                                uint32_t piece, const struct lcp_ctl_file *expect, uint64_t *rows)
 {
     struct lcp_item item;
     enum lcp_fault fault;
@@ -125,14 +127,15 @@ static void test_round_trip(void **state)
     static const struct {
         uint32_t pages, rows, longest;
         uint64_t noise;
-    } cases[] = {{0, 0, 1, 0}, {1, 0, 1, 0}, {5, 100, 20, 0}, {40, 200, 60, 0}, {40, 60, 60, 5}, {2, 20, 9216, 0},
-                 {2, 10, 9216, 7}};
+    } cases[] = {{0, 0, 1, 0},    {1, 0, 1, 0},     {5, 100, 20, 0}, {40, 200, 60, 0},
+                 {40, 60, 60, 5}, {2, 20, 9216, 0}, {2, 10, 9216, 7}};
     for (uint32_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct lcp_file file;
         uint64_t rows;
         write_file(m, &file, 5, cases[c].pages, cases[c].rows, cases[c].longest, cases[c].noise);
         for (uint32_t piece = 1; piece <= file.size; piece = piece * 37u + 1u) {
-            assert_int_equal(read_file(m, file.bytes, file.size, piece, &file.result, &rows), LCP_GOOD);
+            assert_int_equal(read_file(m, file.bytes, file.size, piece, &file.result, &rows),
+                             LCP_GOOD);
             assert_int_equal(rows, (uint64_t)cases[c].pages * cases[c].rows);
         }
         free(file.bytes);
@@ -184,7 +187,8 @@ static void test_every_flip_is_noticed(void **state)
     for (uint32_t at = 0; at < file.size; at++) {
         uint8_t bit = (uint8_t)(1u << (at * 5u + at / 8u) % 8u);
         file.bytes[at] ^= bit;
-        assert_int_not_equal(read_file(m, file.bytes, file.size, 65536, &file.result, &rows), LCP_GOOD);
+        assert_int_not_equal(read_file(m, file.bytes, file.size, 65536, &file.result, &rows),
+                             LCP_GOOD);
         file.bytes[at] ^= bit;
     }
     assert_int_equal(read_file(m, file.bytes, file.size, 65536, &file.result, &rows), LCP_GOOD);
@@ -202,12 +206,14 @@ static void test_every_cut_is_noticed(void **state)
     uint8_t *longer = calloc(1, file.size + LCP_ALIGN);
     memcpy(longer, file.bytes, file.size);
     assert_int_equal(read_file(m, longer, file.size + 1u, 65536, &file.result, &rows), LCP_TAIL);
-    assert_int_equal(read_file(m, longer, file.size + LCP_ALIGN, 65536, &file.result, &rows), LCP_TAIL);
+    assert_int_equal(read_file(m, longer, file.size + LCP_ALIGN, 65536, &file.result, &rows),
+                     LCP_TAIL);
     free(longer);
     free(file.bytes);
 }
 
-/* Blocks, heads and whole files in places where others belong, all with right checksums of their own. */
+/* Blocks, heads and whole files in places where others belong, all with right checksums of their
+ * own. */
 static void test_swaps_are_noticed(void **state)
 {
     struct machine *m = *state;
@@ -227,7 +233,9 @@ static void test_swaps_are_noticed(void **state)
         struct lcp_data_head head = b.head;
         ((uint32_t *)(void *)&head.ident)[field]++;
         lcp_data_head_seal(&head);
-        enum lcp_fault expect = field < 2 ? LCP_OTHER_CLUSTER : field == 2 ? LCP_OTHER_NODE : LCP_OTHER_TABLE;
+        enum lcp_fault expect = field < 2    ? LCP_OTHER_CLUSTER
+                                : field == 2 ? LCP_OTHER_NODE
+                                             : LCP_OTHER_TABLE;
         assert_int_equal(lcp_data_head_check(&head, &ident, 6), expect);
     }
     free(a.bytes);
@@ -313,8 +321,20 @@ static void test_names(void **state)
     assert_int_equal(fragment, 17);
     assert_int_equal(seq, 1);
     assert_true(is_ctl);
-    static const char *const others[] = {"", "T", "T1", "T1F", "T1F2", "T1F2.", "T1F2.3", "T1F2.3.dat", "T1F2.3.datax",
-                                         "T1F2.ctl", "T1F2.ctl2", "T1F2.ctl0x", "T4294967296F1.ctl0", "X1F2.ctl0"};
+    static const char *const others[] = {"",
+                                         "T",
+                                         "T1",
+                                         "T1F",
+                                         "T1F2",
+                                         "T1F2.",
+                                         "T1F2.3",
+                                         "T1F2.3.dat",
+                                         "T1F2.3.datax",
+                                         "T1F2.ctl",
+                                         "T1F2.ctl2",
+                                         "T1F2.ctl0x",
+                                         "T4294967296F1.ctl0",
+                                         "X1F2.ctl0"};
     for (uint32_t i = 0; i < sizeof others / sizeof others[0]; i++)
         assert_false(lcp_name_parse(others[i], &table, &fragment, &seq, &is_ctl));
 }

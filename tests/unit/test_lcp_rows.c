@@ -1,14 +1,15 @@
-/* test_lcp_rows.c -- chains of checkpoints taken while rows change, read back, the log replayed: equal to the rows. */
+/* test_lcp_rows.c -- chains of checkpoints taken while rows change, read back, the log replayed:
+ * equal to the rows. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/tup_fixture.h"
 #include "blocks/backup/backup_rows.h"
 #include "blocks/restore/restore_rows.h"
 
-#define KEYS     900u
-#define WIDE     1500u /* Bytes that make a row so large that there are many pages. */
-#define ROUNDS   40u
-#define LCPS     14u
-#define FILE_MAX (16u << 20)
+#define KEYS       900u
+#define WIDE       1500u /* Bytes that make a row so large that there are many pages. */
+#define ROUNDS     40u
+#define LCPS       14u
+#define FILE_MAX   (16u << 20)
 #define ROW_BUFFER 1024u
 
 struct log_entry {
@@ -49,10 +50,13 @@ static void world_open(struct rows_world *world)
     world_start(world, 2048, 256);
     world->tup->checkpoints = true;
     struct table_def *def = def_start();
-    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1}, COLUMN_PRIMARY_KEY, NULL, 0);
-    column_add(def, "a", (struct column_format){.type = COLUMN_INT, .length = 1}, COLUMN_NULLABLE, NULL, 0);
+    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1},
+               COLUMN_PRIMARY_KEY, NULL, 0);
+    column_add(def, "a", (struct column_format){.type = COLUMN_INT, .length = 1}, COLUMN_NULLABLE,
+               NULL, 0);
     column_add(def, "b", (struct column_format){.type = COLUMN_BINARY, .length = WIDE}, 0, NULL, 0);
-    column_add(def, "w", (struct column_format){.type = COLUMN_VARBINARY, .length = 200}, COLUMN_NULLABLE, NULL, 0);
+    column_add(def, "w", (struct column_format){.type = COLUMN_VARBINARY, .length = 200},
+               COLUMN_NULLABLE, NULL, 0);
     world_table(world, def);
 }
 
@@ -77,7 +81,8 @@ static void log_change(uint32_t change)
 {
     uint32_t pairs[TUP_ROW_WORDS_MAX];
     struct tup_change_pairs found;
-    enum tup_change_kind kind = tup_change_pairs(live.tup, change, pairs, TUP_ROW_WORDS_MAX, &found);
+    enum tup_change_kind kind =
+        tup_change_pairs(live.tup, change, pairs, TUP_ROW_WORDS_MAX, &found);
     if (kind == TUP_NOTHING) return;
     if (entry_count == entry_max) {
         entry_max = entry_max == 0 ? 1024 : entry_max * 2u;
@@ -85,7 +90,10 @@ static void log_change(uint32_t change)
         assert_non_null(entries);
     }
     struct log_entry *entry = &entries[entry_count++];
-    *entry = (struct log_entry){.kind = kind, .row = found.row, .gci = gci, .words = found.words,
+    *entry = (struct log_entry){.kind = kind,
+                                .row = found.row,
+                                .gci = gci,
+                                .words = found.words,
                                 .pairs = malloc(found.words * 4u + 4u)};
     memcpy(entry->pairs, pairs, found.words * 4u);
 }
@@ -103,8 +111,10 @@ static void change_key(uint32_t key, bool remove, bool commit)
     struct tup_changed changed;
     uint32_t lock = REF_NONE;
     struct tup_change_req req = request(&live, 1, &key, 1, pairs, make_pairs(pairs));
-    if (req.row != ROW_NONE) assert_int_equal(lock_row(&live, 1, 1, req.row, LOCK_EXCLUSIVE, true, 0, &lock), 0);
-    uint32_t error = remove ? tup_delete(live.tup, &req, &changed) : tup_write(live.tup, &req, &changed);
+    if (req.row != ROW_NONE)
+        assert_int_equal(lock_row(&live, 1, 1, req.row, LOCK_EXCLUSIVE, true, 0, &lock), 0);
+    uint32_t error =
+        remove ? tup_delete(live.tup, &req, &changed) : tup_write(live.tup, &req, &changed);
     if (error != 0) {
         assert_int_equal(error, ERR_ROW_NOT_FOUND);
         return;
@@ -118,7 +128,8 @@ static void change_key(uint32_t key, bool remove, bool commit)
     acc_unlock(live.acc, lock != REF_NONE ? lock : changed.lock);
 }
 
-/* Single changes, and now and then a run of keys is written or deleted, so that pages come and go. */
+/* Single changes, and now and then a run of keys is written or deleted, so that pages come and go.
+ */
 static void change_something(void)
 {
     uint32_t key = (uint32_t)rng_below(&rng, KEYS);
@@ -144,20 +155,23 @@ static void chain_cut(uint32_t keep)
     chain.count = keep;
 }
 
-/* A checkpoint with changes between its steps. False: given up in the middle, as after a crash or a full disk. */
+/* A checkpoint with changes between its steps. False: given up in the middle, as after a crash or a
+ * full disk. */
 static bool checkpoint(bool full)
 {
     struct lcp_writer writer = {.zip = zip, .raw = raw_write, .out = out};
     struct backup_rows rows;
     full = full || chain.count == 0;
-    struct lcp_data_head head = {.seq = chain.seq + 1u, .start_gci = gci,
-                                 .which = full ? TUP_CHECKPOINT_ALL : (chain.seq + 1u) % TUP_CHECKPOINT_CLASSES};
+    struct lcp_data_head head = {.seq = chain.seq + 1u,
+                                 .start_gci = gci,
+                                 .which = full ? TUP_CHECKPOINT_ALL
+                                               : (chain.seq + 1u) % TUP_CHECKPOINT_CLASSES};
     lcp_writer_begin(&writer, &head);
     backup_rows_begin(&rows, live.frag, head.which);
     bool give_up = rng_chance(&rng, 1, 6);
     for (;;) {
-        enum backup_rows_step step =
-            backup_rows_step(live.tup, live.frag, &rows, &writer, 1u + (uint32_t)rng_below(&rng, 60));
+        enum backup_rows_step step = backup_rows_step(live.tup, live.frag, &rows, &writer,
+                                                      1u + (uint32_t)rng_below(&rng, 60));
         assert_int_not_equal(step, BACKUP_ROWS_DAMAGED);
         if (step == BACKUP_ROWS_FULL) lcp_writer_flush(&writer);
         if (step == BACKUP_ROWS_END) break;
@@ -184,7 +198,8 @@ static bool checkpoint(bool full)
 
 static void restore_file(struct restore_rows *rows, uint32_t index)
 {
-    struct lcp_reader reader = {.unzip = unzip, .part = part, .raw = raw_read, .expect = &chain.file[index]};
+    struct lcp_reader reader = {
+        .unzip = unzip, .part = part, .raw = raw_read, .expect = &chain.file[index]};
     const uint8_t *from = chain.bytes[index];
     uint32_t left = chain.size[index];
     enum lcp_read_event event;
@@ -203,8 +218,12 @@ static void replay(struct rows_world *world)
 {
     for (uint32_t i = 0; i < entry_count; i++) {
         const struct log_entry *entry = &entries[i];
-        struct tup_restore_req req = {.frag = world->frag, .key_def = world->def, .row = entry->row, .gci = entry->gci,
-                                      .attr = entry->pairs, .attr_words = entry->words};
+        struct tup_restore_req req = {.frag = world->frag,
+                                      .key_def = world->def,
+                                      .row = entry->row,
+                                      .gci = entry->gci,
+                                      .attr = entry->pairs,
+                                      .attr_words = entry->words};
         if (entry->gci < chain.start_gci) continue;
         if (entry->kind == TUP_INSERTED)
             assert_int_equal(tup_restore_put(world->tup, &req), 0);
@@ -253,7 +272,8 @@ static void restart(void)
 {
     struct rows_world again;
     world_open(&again);
-    struct restore_rows rows = {.tup = again.tup, .frag = again.frag, .key_def = again.def, .pages = chain.pages};
+    struct restore_rows rows = {
+        .tup = again.tup, .frag = again.frag, .key_def = again.def, .pages = chain.pages};
     for (uint32_t i = chain.count; i-- > 0;)
         restore_file(&rows, i);
     restore_rows_end(&rows);
@@ -296,7 +316,8 @@ static void test_chains(void **state)
     assert_true(restarts > ROUNDS);
 }
 
-/* More pages than have their marks in the fragment: none is forgotten, an unchanged table writes an eighth. */
+/* More pages than have their marks in the fragment: none is forgotten, an unchanged table writes an
+ * eighth. */
 static void test_many_pages(void **state)
 {
     (void)state;
@@ -311,7 +332,8 @@ static void test_many_pages(void **state)
     uint32_t pages = 0;
     tup_checkpoint_begin(live.frag, &at, TUP_CHECKPOINT_ALL);
     assert_true(at.pages > 2u * MARKS_INLINE - 70u);
-    for (enum tup_checkpoint_step step; (step = tup_checkpoint_page(live.tup, live.frag, &at)) != TUP_CHECKPOINT_END;)
+    for (enum tup_checkpoint_step step;
+         (step = tup_checkpoint_page(live.tup, live.frag, &at)) != TUP_CHECKPOINT_END;)
         pages += step == TUP_CHECKPOINT_PAGE;
     assert_int_equal(pages, at.pages);
     uint32_t key = 3990;
@@ -321,7 +343,8 @@ static void test_many_pages(void **state)
     uint32_t all = at.pages;
     pages = 0;
     tup_checkpoint_begin(live.frag, &at, (changed + 1u) % TUP_CHECKPOINT_CLASSES);
-    for (enum tup_checkpoint_step step; (step = tup_checkpoint_page(live.tup, live.frag, &at)) != TUP_CHECKPOINT_END;) {
+    for (enum tup_checkpoint_step step;
+         (step = tup_checkpoint_page(live.tup, live.frag, &at)) != TUP_CHECKPOINT_END;) {
         if (step != TUP_CHECKPOINT_PAGE) continue;
         pages++;
         seen = seen || at.page == changed;
@@ -365,6 +388,7 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chains), cmocka_unit_test(test_many_pages)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chains),
+                                       cmocka_unit_test(test_many_pages)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

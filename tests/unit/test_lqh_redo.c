@@ -1,4 +1,5 @@
-/* test_lqh_redo.c -- one LQH with its redo log on the simulated disk: power cuts, full log, failing disk, damaged files. */
+/* test_lqh_redo.c -- one LQH with its redo log on the simulated disk: power cuts, full log, failing
+ * disk, damaged files. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,8 +42,8 @@ static struct {
     uint32_t gci;
     uint32_t saved;
     uint32_t incarnation;
-    uint32_t value[KEYS];         /* Committed. */
-    uint32_t value_saving[KEYS];  /* When the save began. */
+    uint32_t value[KEYS];        /* Committed. */
+    uint32_t value_saving[KEYS]; /* When the save began. */
     uint32_t value_saved[KEYS];
     uint32_t serial;
     uint32_t ended[2 * REDO_ENDED_MAX];
@@ -57,8 +58,10 @@ static struct driver *driver_of(struct block *block)
 static void exec_count(struct block *block, const struct signal *sig)
 {
     driver_of(block)->answers[sig->gsn]++;
-    if (sig->gsn == GSN_REDO_STATUS_CONF) driver_of(block)->status = *SIG_PAYLOAD(sig, redo_status_conf);
-    if (sig->gsn == GSN_REDO_START_CONF) driver_of(block)->start = *SIG_PAYLOAD(sig, redo_start_conf);
+    if (sig->gsn == GSN_REDO_STATUS_CONF)
+        driver_of(block)->status = *SIG_PAYLOAD(sig, redo_status_conf);
+    if (sig->gsn == GSN_REDO_START_CONF)
+        driver_of(block)->start = *SIG_PAYLOAD(sig, redo_start_conf);
     if (sig->gsn == GSN_GCP_SAVECONF) {
         t.saved = SIG_PAYLOAD(sig, gcp_saveconf)->gci;
         memcpy(t.value_saved, t.value_saving, sizeof t.value);
@@ -73,11 +76,14 @@ static void exec_tick(struct block *block, const struct signal *sig)
 static void exec_prepared(struct block *block, const struct signal *sig)
 {
     const struct lqhkeyconf *conf = SIG_PAYLOAD(sig, lqhkeyconf);
-    const struct train_entry entry = {.op = conf->lqh_op, .tc_op = conf->tc_op, .transid1 = conf->transid1};
+    const struct train_entry entry = {
+        .op = conf->lqh_op, .tc_op = conf->tc_op, .transid1 = conf->transid1};
     const struct section section = {(const uint32_t *)(const void *)&entry, TRAIN_ENTRY_WORDS};
-    const struct commit_train commit = {.tc_ref = block->ref, .gci_hi = t.gci, .flags = COMMIT_AND_COMPLETE};
+    const struct commit_train commit = {
+        .tc_ref = block->ref, .gci_hi = t.gci, .flags = COMMIT_AND_COMPLETE};
     driver_of(block)->answers[sig->gsn]++;
-    t.value[conf->tc_op - 1u] = driver_of(block)->next_value[conf->tc_op - 1u]; /* COMMIT never fails. */
+    t.value[conf->tc_op - 1u] =
+        driver_of(block)->next_value[conf->tc_op - 1u]; /* COMMIT never fails. */
     signal_send(block, sig->sender, GSN_COMMIT, PRIO_B, &commit, sizeof commit / 4u, &section, 1);
 }
 
@@ -100,7 +106,10 @@ static void exec_committed(struct block *block, const struct signal *sig)
     }
 }
 
-#define COUNTED(name, type) {GSN_##name, sizeof(struct type) / 4u, 0, 1, FROM_SELF, exec_count}
+#define COUNTED(name, type)                                                                        \
+    {                                                                                              \
+        GSN_##name, sizeof(struct type) / 4u, 0, 1, FROM_SELF, exec_count                          \
+    }
 static const struct handler handlers[] = {
     {GSN_CONTINUEB, 1, 0, 0, FROM_SELF, exec_tick},
     {GSN_LQHKEYCONF, 5, 0, 0, FROM_SELF, exec_prepared},
@@ -113,7 +122,8 @@ static const struct handler handlers[] = {
     COUNTED(REDO_STATUS_CONF, redo_status_conf),
     COUNTED(GCP_SAVECONF, gcp_saveconf),
 };
-static const struct block_type driver_type = {"DRIVER", BLOCK_DBTC, handlers, sizeof handlers / sizeof handlers[0], NULL};
+static const struct block_type driver_type = {"DRIVER", BLOCK_DBTC, handlers,
+                                              sizeof handlers / sizeof handlers[0], NULL};
 
 static void build(struct node *node)
 {
@@ -127,7 +137,8 @@ static void build(struct node *node)
     lqh_create(thread, 1);
     struct block *block = block_create(thread, &driver_type, 1, sizeof(struct driver));
     for (uint32_t i = 0; i < 4; i++)
-        sig_send(block, block_ref(1, blocks[i], blocks[i] == BLOCK_NDBFS ? 0 : 1), GSN_READ_CONFIG_REQ, PRIO_B, &req);
+        sig_send(block, block_ref(1, blocks[i], blocks[i] == BLOCK_NDBFS ? 0 : 1),
+                 GSN_READ_CONFIG_REQ, PRIO_B, &req);
     signal_send_delayed(block, block->ref, GSN_CONTINUEB, PRIO_B, &tick, 1, 1);
 }
 
@@ -142,9 +153,18 @@ static bool announced(void *context, uint32_t node, const struct node_failure *f
 static void make_def(void)
 {
     static const struct table_column_options columns[] = {
-        {.name = "k", .name_size = 1, .format = {.type = COLUMN_UNSIGNED, .length = 1}, .flags = COLUMN_PRIMARY_KEY},
-        {.name = "v", .name_size = 1, .format = {.type = COLUMN_UNSIGNED, .length = 1}, .flags = COLUMN_NULLABLE},
-        {.name = "t", .name_size = 1, .format = {.type = COLUMN_VARBINARY, .length = 200}, .flags = COLUMN_NULLABLE},
+        {.name = "k",
+         .name_size = 1,
+         .format = {.type = COLUMN_UNSIGNED, .length = 1},
+         .flags = COLUMN_PRIMARY_KEY},
+        {.name = "v",
+         .name_size = 1,
+         .format = {.type = COLUMN_UNSIGNED, .length = 1},
+         .flags = COLUMN_NULLABLE},
+        {.name = "t",
+         .name_size = 1,
+         .format = {.type = COLUMN_VARBINARY, .length = 200},
+         .flags = COLUMN_NULLABLE},
     };
     size_t size = table_def_size(4, 64);
     t.def = table_def_init(calloc(1, size), size, 4);
@@ -238,12 +258,14 @@ static bool node_begin(bool create)
     sig_send(&driver()->block, lqh_ref(), GSN_REDO_OPEN_REQ, PRIO_B, &open);
     if (!wait_for(GSN_REDO_OPEN_CONF, 1)) return false;
     struct local_table_add_req add = {.table_id = TABLE, .version = 1};
-    const struct section sections[2] = {{words, table_def_encode(t.def, words, 4096)}, {all, 4 + HASH_MAP_BUCKETS / 2}};
+    const struct section sections[2] = {{words, table_def_encode(t.def, words, 4096)},
+                                        {all, 4 + HASH_MAP_BUCKETS / 2}};
     signal_send(&driver()->block, lqh_ref(), GSN_LOCAL_TABLE_ADD_REQ, PRIO_B, &add, 3, sections, 2);
     if (!wait_for(GSN_LOCAL_TABLE_ADD_CONF, 1)) return false;
     struct redo_start_req start = {.restart_gci = t.saved, .incarnation = t.incarnation};
     const struct section ended = {t.ended, t.ended_count * 2u};
-    signal_send(&driver()->block, lqh_ref(), GSN_REDO_START_REQ, PRIO_B, &start, sizeof start / 4u, &ended, 1);
+    signal_send(&driver()->block, lqh_ref(), GSN_REDO_START_REQ, PRIO_B, &start, sizeof start / 4u,
+                &ended, 1);
     return wait_for(GSN_REDO_START_CONF, 1);
 }
 
@@ -276,15 +298,22 @@ static void operation(uint32_t key)
     if (me->busy[key]) return;
     bool remove = t.value[key] != 0 && rng_below(&t.rng, 4) == 0;
     uint32_t value = ALIVE + ++t.serial;
-    struct lqhkeyreq req = {.tc_op = key + 1u, .request_info = remove ? OP_DELETE : OP_WRITE, .table_id = TABLE,
-                            .schema_version = 1, .hash = (uint32_t)key_hash(t.def, &key, 1), .transid1 = t.serial,
-                            .tc_ref = me->block.ref, .row_page = ROW_NOT_CHOSEN, .row_slot = ROW_NOT_CHOSEN,
+    struct lqhkeyreq req = {.tc_op = key + 1u,
+                            .request_info = remove ? OP_DELETE : OP_WRITE,
+                            .table_id = TABLE,
+                            .schema_version = 1,
+                            .hash = (uint32_t)key_hash(t.def, &key, 1),
+                            .transid1 = t.serial,
+                            .tc_ref = me->block.ref,
+                            .row_page = ROW_NOT_CHOSEN,
+                            .row_slot = ROW_NOT_CHOSEN,
                             .tc_trans = t.serial};
     const struct section sections[2] = {{&key, 1}, {attr, value_words(value, attr)}};
     me->busy[key] = 1;
     me->next_value[key] = remove ? 0 : value;
     me->open++;
-    signal_send(&me->block, lqh_ref(), GSN_LQHKEYREQ, PRIO_B, &req, sizeof req / 4u, sections, remove ? 1 : 2);
+    signal_send(&me->block, lqh_ref(), GSN_LQHKEYREQ, PRIO_B, &req, sizeof req / 4u, sections,
+                remove ? 1 : 2);
 }
 
 static void finish(void)
@@ -297,7 +326,8 @@ static void finish(void)
 static void save(bool wait)
 {
     finish();
-    if (!alive() || !wait_for(GSN_GCP_SAVECONF, driver()->saves)) return; /* One after the other, as DIH. */
+    if (!alive() || !wait_for(GSN_GCP_SAVECONF, driver()->saves))
+        return; /* One after the other, as DIH. */
     struct gcp_savereq req = {.gci = t.gci++};
     memcpy(t.value_saving, t.value, sizeof t.value);
     driver()->saves++;
@@ -391,7 +421,8 @@ static void test_full_log_refuses_and_recovers(void **state)
     world_drop();
 }
 
-/* ENOSPC while files are made, EIO while they are read, written, synced: the node stops, and names file and error. */
+/* ENOSPC while files are made, EIO while they are read, written, synced: the node stops, and names
+ * file and error. */
 static void test_failing_disk_stops_the_node(void **state)
 {
     (void)state;
@@ -451,7 +482,8 @@ static void test_cost_of_a_record(void **state)
     assert_true(node_begin(true));
     struct lqh *lqh = lqh_of(node_block(sim_node(t.world, 1), BLOCK_DBLQH, 1));
     struct redo_log *log = &lqh->redo->log;
-    const struct redo_record record = {.kind = REDO_UPDATE, .gci_hi = 5, .pair_words = 26, .pairs = pairs};
+    const struct redo_record record = {
+        .kind = REDO_UPDATE, .gci_hi = 5, .pair_words = 26, .pairs = pairs};
     pairs[0] = attr_header(1, 100);
     uint32_t count = 0;
     double ns = 0;
@@ -461,13 +493,15 @@ static void test_cost_of_a_record(void **state)
         for (uint32_t i = 0; i < 1000; i++)
             count += redo_append(log, &record);
         clock_gettime(CLOCK_MONOTONIC, &to);
-        if (lap > 0) ns += (double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec);
+        if (lap > 0)
+            ns += (double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec);
         target = redo_save(log);
         for (uint32_t i = 0; i < 1000 && redo_durable(log) < target; i++)
             run_us(500);
     }
     assert_int_equal(count, 200000);
-    print_message("a record of 100 bytes: %.1f ns, sealing and write requests included; %.1f bytes on disk each\n",
+    print_message("a record of 100 bytes: %.1f ns, sealing and write requests included; %.1f bytes "
+                  "on disk each\n",
                   ns / 199000.0, (double)log->bytes_written / count);
     sim_kill(t.world, 1);
     world_drop();

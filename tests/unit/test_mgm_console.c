@@ -48,7 +48,8 @@ static void verbs_are_read(void **unused)
         {"1 2 3 start", VERB_START, false, 3, 0},
         {"1 2 stop -a -f", VERB_STOP, false, 2, NDB_MGM_FLAG_ABORT | NDB_MGM_FLAG_FORCE},
         {"all restart -n -i", VERB_RESTART, true, 0, NDB_MGM_FLAG_NOSTART | NDB_MGM_FLAG_INITIAL},
-        {"2 RESTART -nia", VERB_RESTART, false, 1, NDB_MGM_FLAG_NOSTART | NDB_MGM_FLAG_INITIAL | NDB_MGM_FLAG_ABORT},
+        {"2 RESTART -nia", VERB_RESTART, false, 1,
+         NDB_MGM_FLAG_NOSTART | NDB_MGM_FLAG_INITIAL | NDB_MGM_FLAG_ABORT},
         {"1 clusterlog startup=3", VERB_NODE_CLUSTERLOG, false, 1, 0},
         {"all clusterlog startup = 3 info=15", VERB_NODE_CLUSTERLOG, true, 0, 0},
         {"1 dump 7099", VERB_DUMP, false, 1, 0},
@@ -79,7 +80,8 @@ static void arguments_are_read(void **unused)
     assert_string_equal(command.text, "h1:1, h2");
     assert_int_equal(console_parse("HELP cluster log", &command, why, sizeof(why)), 0);
     assert_string_equal(command.text, "cluster log");
-    assert_int_equal(console_parse("3 clusterlog STARTUP = 3  info=15", &command, why, sizeof(why)), 0);
+    assert_int_equal(console_parse("3 clusterlog STARTUP = 3  info=15", &command, why, sizeof(why)),
+                     0);
     assert_int_equal(command.number_count, 4);
     assert_int_equal(command.numbers[0], NDB_MGM_CATEGORY_STARTUP);
     assert_int_equal(command.numbers[1], 3);
@@ -152,47 +154,60 @@ static void show_reads_as_in_the_field(void **unused)
 
     (void)unused;
     state->count = 5;
-    state->nodes[0] = (struct ndb_mgm_node_state){.node_id = 1, .type = NDB_MGM_NODE_NDB,
-        .status = NDB_MGM_STATUS_STARTED, .version = 0x010000, .president = 1, .address = "10.0.0.1"};
-    state->nodes[1] = (struct ndb_mgm_node_state){.node_id = 2, .type = NDB_MGM_NODE_NDB,
-        .status = NDB_MGM_STATUS_STARTING, .version = 0x010000, .start_phase = 4, .address = "10.0.0.2"};
-    state->nodes[2] = (struct ndb_mgm_node_state){.node_id = 3, .type = NDB_MGM_NODE_NDB,
-        .status = NDB_MGM_STATUS_NO_CONTACT, .node_group = 65536, .host = "db3"};
-    state->nodes[3] = (struct ndb_mgm_node_state){.node_id = 49, .type = NDB_MGM_NODE_MGM,
-        .status = NDB_MGM_STATUS_CONNECTED, .version = 0x010000, .address = "10.0.0.1"};
-    state->nodes[4] = (struct ndb_mgm_node_state){.node_id = 60, .type = NDB_MGM_NODE_API,
-        .status = NDB_MGM_STATUS_NO_CONTACT};
+    state->nodes[0] = (struct ndb_mgm_node_state){.node_id = 1,
+                                                  .type = NDB_MGM_NODE_NDB,
+                                                  .status = NDB_MGM_STATUS_STARTED,
+                                                  .version = 0x010000,
+                                                  .president = 1,
+                                                  .address = "10.0.0.1"};
+    state->nodes[1] = (struct ndb_mgm_node_state){.node_id = 2,
+                                                  .type = NDB_MGM_NODE_NDB,
+                                                  .status = NDB_MGM_STATUS_STARTING,
+                                                  .version = 0x010000,
+                                                  .start_phase = 4,
+                                                  .address = "10.0.0.2"};
+    state->nodes[2] = (struct ndb_mgm_node_state){.node_id = 3,
+                                                  .type = NDB_MGM_NODE_NDB,
+                                                  .status = NDB_MGM_STATUS_NO_CONTACT,
+                                                  .node_group = 65536,
+                                                  .host = "db3"};
+    state->nodes[3] = (struct ndb_mgm_node_state){.node_id = 49,
+                                                  .type = NDB_MGM_NODE_MGM,
+                                                  .status = NDB_MGM_STATUS_CONNECTED,
+                                                  .version = 0x010000,
+                                                  .address = "10.0.0.1"};
+    state->nodes[4] = (struct ndb_mgm_node_state){
+        .node_id = 60, .type = NDB_MGM_NODE_API, .status = NDB_MGM_STATUS_NO_CONTACT};
     FILE *out = open_memstream(&text, &size);
     print_show(out, state);
     print_status(out, &state->nodes[1]);
     print_status(out, &state->nodes[2]);
     print_status(out, &state->nodes[3]);
     (void)fclose(out);
-    assert_string_equal(text,
-        "Cluster Configuration\n"
-        "---------------------\n"
-        "[ndbd(NDB)]\t3 node(s)\n"
-        "id=1\t@10.0.0.1  (ndb-1.0.0, Nodegroup: 0, *)\n"
-        "id=2\t@10.0.0.2  (ndb-1.0.0, starting, Nodegroup: 0)\n"
-        "id=3 (not connected, accepting connect from db3)\n"
-        "\n"
-        "[ndb_mgmd(MGM)]\t1 node(s)\n"
-        "id=49\t@10.0.0.1  (ndb-1.0.0)\n"
-        "\n"
-        "[mysqld(API)]\t1 node(s)\n"
-        "id=60 (not connected, accepting connect from any host)\n"
-        "\n"
-        "Node 2: starting (Last completed phase 4) (ndb-1.0.0)\n"
-        "Node 3: not connected\n"
-        "Node 49: connected (Version 1.0.0)\n");
+    assert_string_equal(text, "Cluster Configuration\n"
+                              "---------------------\n"
+                              "[ndbd(NDB)]\t3 node(s)\n"
+                              "id=1\t@10.0.0.1  (ndb-1.0.0, Nodegroup: 0, *)\n"
+                              "id=2\t@10.0.0.2  (ndb-1.0.0, starting, Nodegroup: 0)\n"
+                              "id=3 (not connected, accepting connect from db3)\n"
+                              "\n"
+                              "[ndb_mgmd(MGM)]\t1 node(s)\n"
+                              "id=49\t@10.0.0.1  (ndb-1.0.0)\n"
+                              "\n"
+                              "[mysqld(API)]\t1 node(s)\n"
+                              "id=60 (not connected, accepting connect from any host)\n"
+                              "\n"
+                              "Node 2: starting (Last completed phase 4) (ndb-1.0.0)\n"
+                              "Node 3: not connected\n"
+                              "Node 49: connected (Version 1.0.0)\n");
     free(text);
     free(state);
 }
 
 static void memory_reads_as_in_the_field(void **unused)
 {
-    struct ndb_mgm_memory report = {.node_id = 1, .page_size = 32768, .data_used = 313, .index_used = 31,
-                                    .total = 3136};
+    struct ndb_mgm_memory report = {
+        .node_id = 1, .page_size = 32768, .data_used = 313, .index_used = 31, .total = 3136};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -207,14 +222,16 @@ static void memory_reads_as_in_the_field(void **unused)
 
 static void each_help_topic_exists(void **unused)
 {
-    static const char *const topics[] = {"", "show", "STATUS", "start", "stop", "restart", "shutdown", "report",
-                                         "clusterlog", "dump", "connect", "prompt", "sleep", "quit", "help"};
+    static const char *const topics[] = {"",        "show",     "STATUS", "start",      "stop",
+                                         "restart", "shutdown", "report", "clusterlog", "dump",
+                                         "connect", "prompt",   "sleep",  "quit",       "help"};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
 
     (void)unused;
-    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++) assert_true(print_help_topic(out, topics[i]));
+    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
+        assert_true(print_help_topic(out, topics[i]));
     assert_false(print_help_topic(out, "nonsense"));
     (void)fclose(out);
     free(text);

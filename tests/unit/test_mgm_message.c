@@ -75,7 +75,8 @@ static void wrong_messages_are_refused(void **unused)
         {"a\n: x\n\n", "line is not \"name: value\""},
         {"a\x01\n\n", "control character in a line"},
         {"a\na:1\na:2\na:3\na:4\na:5\n\n", "message has too many lines"},
-        {"a\na:0123456789012345678901234567890123456789012345678901234567890123\n\n", "message is too long"},
+        {"a\na:0123456789012345678901234567890123456789012345678901234567890123\n\n",
+         "message is too long"},
     };
     struct mgm_parser parser;
     size_t used;
@@ -107,7 +108,8 @@ static void random_bytes_never_crash(void **unused)
         uint8_t bytes[300];
         size_t at = 0;
         assert_int_equal(mgm_parser_init(&parser, 8, 128), 0);
-        for (size_t i = 0; i < sizeof(bytes); i++) bytes[i] = (uint8_t)letters[rng_below(&rng, sizeof(letters))];
+        for (size_t i = 0; i < sizeof(bytes); i++)
+            bytes[i] = (uint8_t)letters[rng_below(&rng, sizeof(letters))];
         while (at < sizeof(bytes)) {
             size_t used = 0;
             enum mgm_parse state = mgm_parser_feed(&parser, bytes + at, sizeof(bytes) - at, &used);
@@ -131,8 +133,10 @@ static void connect_strings_are_read(void **unused)
     assert_int_equal(target.count, 1);
     assert_string_equal(target.addresses[0].host, "localhost");
     assert_int_equal(target.addresses[0].port, 1186);
-    assert_int_equal(mgm_connectstring_parse("nodeid=5,bind-address=10.0.0.1:99,a.b,c:1187;[::1]:1188 fe80::1",
-                                             &target, why, sizeof(why)), 0);
+    assert_int_equal(
+        mgm_connectstring_parse("nodeid=5,bind-address=10.0.0.1:99,a.b,c:1187;[::1]:1188 fe80::1",
+                                &target, why, sizeof(why)),
+        0);
     assert_int_equal(target.node_id, 5);
     assert_string_equal(target.bind_host, "10.0.0.1");
     assert_int_equal(target.bind_port, 99);
@@ -149,9 +153,10 @@ static void connect_strings_are_read(void **unused)
 
 static void wrong_connect_strings_are_refused(void **unused)
 {
-    static const char *const wrong[] = {"nodeid=0", "nodeid=256", "nodeid=x", "a:0", "a:65536", "a:b", "a:",
-                                        ":1186",    "[::1",       "[]:1",     "x=y", "a b!c",   "bind-address=",
-                                        "[::1]x"};
+    static const char *const wrong[] = {"nodeid=0",      "nodeid=256", "nodeid=x", "a:0",
+                                        "a:65536",       "a:b",        "a:",       ":1186",
+                                        "[::1",          "[]:1",       "x=y",      "a b!c",
+                                        "bind-address=", "[::1]x"};
     struct mgm_connectstring target;
     char why[256];
 
@@ -173,10 +178,12 @@ static void names_go_both_ways(void **unused)
         assert_int_equal(ndb_mgm_category_number(ndb_mgm_category_name(category)), category);
     }
     for (int i = 0; i <= NDB_MGM_SEVERITY_ALL; i++) {
-        assert_int_equal(ndb_mgm_severity_number(ndb_mgm_severity_name((enum ndb_mgm_severity)i)), i);
+        assert_int_equal(ndb_mgm_severity_number(ndb_mgm_severity_name((enum ndb_mgm_severity)i)),
+                         i);
     }
     for (int i = 0; i <= NDB_MGM_STATUS_CONNECTED; i++) {
-        assert_int_equal(ndb_mgm_status_number(ndb_mgm_status_name((enum ndb_mgm_node_status)i)), i);
+        assert_int_equal(ndb_mgm_status_number(ndb_mgm_status_name((enum ndb_mgm_node_status)i)),
+                         i);
     }
     assert_int_equal(ndb_mgm_category_number("NONSENSE"), -1);
     assert_null(ndb_mgm_category_name((enum ndb_mgm_category)7));
@@ -200,7 +207,8 @@ static void events_read_as_in_the_field(void **unused)
     assert_string_equal(line, "hello");
     assert_int_equal(event_kind(EVENT_DISCONNECTED)->severity, NDB_MGM_SEVERITY_ALERT);
     assert_int_equal(event_kind(9999)->category, NDB_MGM_CATEGORY_INFO);
-    for (uint32_t type = 0; type < 100; type++) event_format(type, data, "", line, 16);
+    for (uint32_t type = 0; type < 100; type++)
+        event_format(type, data, "", line, 16);
 }
 
 int main(void)

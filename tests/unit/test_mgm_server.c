@@ -1,4 +1,5 @@
-/* test_mgm_server.c -- a real ndb_mgmd over the C management API, with data nodes that only answer signals. */
+/* test_mgm_server.c -- a real ndb_mgmd over the C management API, with data nodes that only answer
+ * signals. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,12 +47,14 @@ static void write_config(const struct server *server, const char *extra)
                   "[ndb_mgmd]\nNodeId=49\nHostName=localhost\nPortNumber=0\nDataDir=%s\n"
                   "LogDestination=FILE:filename=c.log,maxsize=4K,maxfiles=2\n"
                   "[ndbd default]\nDataDir=%s\n%s[ndbd]\nNodeId=1\n[ndbd]\nNodeId=2\n"
-                  "[mysqld]\nNodeId=60\n[mysqld]\nNodeId=61\nDedicated=1\n[mysqld]\nNodeId=62\nHostName=127.0.0.9\n",
+                  "[mysqld]\nNodeId=60\n[mysqld]\nNodeId=61\nDedicated=1\n[mysqld]\nNodeId="
+                  "62\nHostName=127.0.0.9\n",
                   server->directory, server->directory, extra);
     assert_int_equal(fclose(out), 0);
 }
 
-/* Starts it and reads the port from its first line. Returns the exit status when it ends at once, else -1. */
+/* Starts it and reads the port from its first line. Returns the exit status when it ends at once,
+ * else -1. */
 static int launch(struct server *server, const char *option)
 {
     char path[128];
@@ -161,11 +164,13 @@ struct fake_node {
     uint32_t level;
 };
 
-static void fake_answer(struct fake_node *fake, uint32_t epoch, const struct signal *sig, uint32_t gsn,
-                        const void *payload, uint32_t words, const uint32_t *section, uint32_t size)
+static void fake_answer(struct fake_node *fake, uint32_t epoch, const struct signal *sig,
+                        uint32_t gsn, const void *payload, uint32_t words, const uint32_t *section,
+                        uint32_t size)
 {
     uint32_t signal[200] = {signal_kind(gsn, words, size > 0, PRIO_B, 0), sig->sender,
-                            block_ref(fake->node, BLOCK_CMVMI, 0), SIGNAL_HEAD_WORDS + words + (size > 0) + size};
+                            block_ref(fake->node, BLOCK_CMVMI, 0),
+                            SIGNAL_HEAD_WORDS + words + (size > 0) + size};
 
     memcpy(signal + SIGNAL_HEAD_WORDS, payload, 4 * (size_t)words);
     if (size > 0) {
@@ -178,12 +183,17 @@ static void fake_answer(struct fake_node *fake, uint32_t epoch, const struct sig
 static void fake_signal(struct fake_node *fake, uint32_t epoch, const struct signal *sig)
 {
     if (sig->gsn == GSN_NODE_STATUS_REQ) {
-        struct node_status_conf conf = {.sender_data = fake->node, .start_level = fake->level, .start_phase = 101,
-                                        .president = 1, .dynamic_id = fake->node, .version = 0x010000};
+        struct node_status_conf conf = {.sender_data = fake->node,
+                                        .start_level = fake->level,
+                                        .start_phase = 101,
+                                        .president = 1,
+                                        .dynamic_id = fake->node,
+                                        .version = 0x010000};
         node_mask_add(&conf.connected, 60);
         fake_answer(fake, epoch, sig, GSN_NODE_STATUS_CONF, &conf, sizeof(conf) / 4, NULL, 0);
     } else if (sig->gsn == GSN_MEMORY_REPORT_REQ) {
-        struct memory_report_conf conf = {.sender_data = sig->payload[0], .page_size = 32768, .groups = 2};
+        struct memory_report_conf conf = {
+            .sender_data = sig->payload[0], .page_size = 32768, .groups = 2};
         uint32_t section[12] = {50, 400, 400, 60, 0, 1, 2, 3, 4, 5, ROWS_PAGES, 10};
         fake_answer(fake, epoch, sig, GSN_MEMORY_REPORT_CONF, &conf, sizeof(conf) / 4, section, 12);
     } else if (sig->gsn == GSN_STOP_REQ && fake->node == 1 &&
@@ -202,13 +212,15 @@ static void fake_signal(struct fake_node *fake, uint32_t epoch, const struct sig
         struct event_rep rep = {.type = EVENT_INFO, .node = fake->node};
         uint32_t section[4] = {11, 0, 0, 0};
         char text[12];
-        (void)snprintf(text, sizeof(text), "dumped %04u", SIG_PAYLOAD(sig, dump_state_ord)->data[0] % 10000);
+        (void)snprintf(text, sizeof(text), "dumped %04u",
+                       SIG_PAYLOAD(sig, dump_state_ord)->data[0] % 10000);
         memcpy(section + 1, text, 12);
         fake_answer(fake, epoch, sig, GSN_EVENT_REP, &rep, sizeof(rep) / 4, section, 4);
     }
 }
 
-static bool fake_signals(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words, uint32_t count)
+static bool fake_signals(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                         uint32_t count)
 {
     struct fake_node *fake = context;
 
@@ -244,8 +256,8 @@ static void fake_down(void *context, uint32_t peer, uint32_t epoch, const char *
 
 static int run_fake(const struct server *server, uint32_t node, uint32_t level)
 {
-    static const struct transporter_callbacks calls = {.link_up = fake_up, .link_down = fake_down,
-                                                       .signals = fake_signals};
+    static const struct transporter_callbacks calls = {
+        .link_up = fake_up, .link_down = fake_down, .signals = fake_signals};
     struct fake_node fake = {.node = node, .level = level};
     ndb_mgm_handle_t *handle = connect_to(server);
     uint8_t *bytes;
@@ -257,8 +269,12 @@ static int run_fake(const struct server *server, uint32_t node, uint32_t level)
     struct cluster_config *config = config_decode(bytes, size, why, sizeof(why));
     if (config == NULL) return 3;
     (void)uv_loop_init(&fake.loop);
-    struct transporter_options options = {.loop = &fake.loop, .calls = &calls, .context = &fake, .own_node = node,
-                                          .own_role = LINK_ROLE_DATA, .cluster_id = config_cluster_id(config),
+    struct transporter_options options = {.loop = &fake.loop,
+                                          .calls = &calls,
+                                          .context = &fake,
+                                          .own_node = node,
+                                          .own_role = LINK_ROLE_DATA,
+                                          .cluster_id = config_cluster_id(config),
                                           .incarnation = (uint64_t)getpid()};
     fake.transporter = transporter_create(&options);
     struct transporter_peer peer = {.node = 49, .role = LINK_ROLE_MGM, .allowed = true};
@@ -281,7 +297,8 @@ static pid_t start_fake(const struct server *server, uint32_t node, uint32_t lev
     return pid;
 }
 
-/* Asks until the node has this status. Every question waits for an answer, so this needs no pause. */
+/* Asks until the node has this status. Every question waits for an answer, so this needs no pause.
+ */
 static void await_status(struct server *server, uint32_t node, enum ndb_mgm_node_status status)
 {
     struct ndb_mgm_cluster_state *state = malloc(sizeof(*state));
@@ -329,11 +346,13 @@ static void node_ids_are_given_once(void **state)
     assert_int_equal(ndb_mgm_free_nodeid(other, 60), 0);
     assert_int_equal(ndb_mgm_free_nodeid(other, 60), -1);
     assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_API, 60, "10.1.2.3"), 60);
-    /* The end of a session gives its ids back, a data node's at first only to who asks for this one. */
+    /* The end of a session gives its ids back, a data node's at first only to who asks for this
+     * one. */
     ndb_mgm_destroy_handle(server->handle);
     server->handle = connect_to(server);
     int id = -1;
-    while (id < 0) id = ndb_mgm_alloc_nodeid(other, NDB_MGM_NODE_API, 60, NULL);
+    while (id < 0)
+        id = ndb_mgm_alloc_nodeid(other, NDB_MGM_NODE_API, 60, NULL);
     assert_int_equal(id, 60);
     assert_int_equal(ndb_mgm_alloc_nodeid(other, NDB_MGM_NODE_NDB, 0, NULL), -1);
     assert_int_equal(ndb_mgm_error_code(other), NDB_MGM_ALLOCID_RETRY);
@@ -374,10 +393,12 @@ static void generations_follow_the_file(void **state)
     assert_true(file_exists(server, "ndb_49_config.bin.2"));
     write_config(server, "DataMemory=lots\n");
     assert_int_equal(ndb_mgm_reload_config(server->handle, NULL), -1);
-    assert_non_null(strstr(ndb_mgm_error_text(server->handle), "[ndbd] DataMemory: value \"lots\" is not a number"));
+    assert_non_null(strstr(ndb_mgm_error_text(server->handle),
+                           "[ndbd] DataMemory: value \"lots\" is not a number"));
     stop_server(server);
     assert_false(file_exists(server, "ndb_49.pid"));
-    assert_int_equal(launch(server, NULL), 1); /* A wrong file is refused, the cache is not used in its place. */
+    assert_int_equal(launch(server, NULL),
+                     1); /* A wrong file is refused, the cache is not used in its place. */
     write_config(server, "DataMemory=65M\n");
     assert_int_equal(launch(server, "--reload"), -1);
     server->handle = connect_to(server);
@@ -410,11 +431,13 @@ static void the_log_has_filters_and_rotates(void **state)
     assert_int_equal(enabled[NDB_MGM_SEVERITY_INFO], 1);
     assert_int_equal(ndb_mgm_set_logfilter(server->handle, NDB_MGM_SEVERITY_DEBUG, -1), 1);
     assert_int_equal(ndb_mgm_set_logfilter(server->handle, NDB_MGM_SEVERITY_DEBUG, 5), -1);
-    assert_int_equal(ndb_mgm_set_cluster_loglevel(server->handle, 49, NDB_MGM_CATEGORY_BACKUP, 3), 0);
+    assert_int_equal(ndb_mgm_set_cluster_loglevel(server->handle, 49, NDB_MGM_CATEGORY_BACKUP, 3),
+                     0);
     assert_int_equal(ndb_mgm_get_cluster_loglevel(server->handle, levels), 0);
     assert_int_equal(levels[NDB_MGM_CATEGORY_BACKUP - NDB_MGM_CATEGORY_FIRST], 3);
     assert_int_equal(levels[NDB_MGM_CATEGORY_ERROR - NDB_MGM_CATEGORY_FIRST], 15);
-    assert_int_equal(ndb_mgm_set_cluster_loglevel(server->handle, 7, NDB_MGM_CATEGORY_BACKUP, 3), -1);
+    assert_int_equal(ndb_mgm_set_cluster_loglevel(server->handle, 7, NDB_MGM_CATEGORY_BACKUP, 3),
+                     -1);
     /* Each of these writes a line; 4 KB are full after some forty. */
     for (uint32_t i = 0; i < 200; i++) {
         char name[32];
@@ -431,7 +454,8 @@ static void the_log_has_filters_and_rotates(void **state)
 
 static int raw_connect(const struct server *server)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(server->port),
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons(server->port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int descriptor = socket(AF_INET, SOCK_STREAM, 0);
 
@@ -444,7 +468,8 @@ static void raw_read_all(int descriptor, char *text, size_t size)
 {
     size_t used = 0;
 
-    for (ssize_t n; (n = recv(descriptor, text + used, size - 1 - used, 0)) > 0;) used += (size_t)n;
+    for (ssize_t n; (n = recv(descriptor, text + used, size - 1 - used, 0)) > 0;)
+        used += (size_t)n;
     text[used] = '\0';
     (void)close(descriptor);
 }
@@ -462,21 +487,25 @@ static void hostile_clients_do_no_harm(void **state)
     descriptor = raw_connect(server);
     (void)send(descriptor, "get status\nno colon here\n\n", 26, MSG_NOSIGNAL);
     raw_read_all(descriptor, text, sizeof(text));
-    assert_string_equal(text, "get status reply\nresult: 5001 line is not \"name: value\"\nerror_code: 5001\n\n");
+    assert_string_equal(
+        text, "get status reply\nresult: 5001 line is not \"name: value\"\nerror_code: 5001\n\n");
     descriptor = raw_connect(server);
     (void)send(descriptor, "fly away\n\nbye\n\n", 15, MSG_NOSIGNAL);
     raw_read_all(descriptor, text, sizeof(text));
-    assert_string_equal(text, "fly away reply\nresult: 5001 unknown command \"fly away\"\nerror_code: 5001\n\n");
+    assert_string_equal(
+        text, "fly away reply\nresult: 5001 unknown command \"fly away\"\nerror_code: 5001\n\n");
     for (uint32_t i = 0; i < 50; i++) { /* Ended in the middle of whatever. */
         descriptor = raw_connect(server);
         (void)send(descriptor, "get config\n\nget status\n\nget sta", i % 32, MSG_NOSIGNAL);
         (void)close(descriptor);
     }
     int many[300];
-    for (uint32_t i = 0; i < 300; i++) many[i] = raw_connect(server);
+    for (uint32_t i = 0; i < 300; i++)
+        many[i] = raw_connect(server);
     raw_read_all(many[299], text, sizeof(text));
     assert_string_equal(text, "result: 1501 too many sessions\n\n");
-    for (uint32_t i = 0; i < 299; i++) (void)close(many[i]);
+    for (uint32_t i = 0; i < 299; i++)
+        (void)close(many[i]);
     /* A hello of the node link that is none. */
     uint32_t hello[64] = {0};
     for (uint32_t magic = 0; magic < 8; magic++) {
@@ -508,7 +537,8 @@ static void data_nodes_are_linked_and_ordered(void **state)
     assert_int_equal(cluster->nodes[0].version, 0x010000);
     assert_int_equal(cluster->nodes[0].node_group, 0);
     assert_int_equal(cluster->nodes[1].president, 0);
-    assert_int_equal(cluster->nodes[3].status, NDB_MGM_STATUS_CONNECTED); /* 60: the data nodes say so. */
+    assert_int_equal(cluster->nodes[3].status,
+                     NDB_MGM_STATUS_CONNECTED); /* 60: the data nodes say so. */
     assert_int_equal(cluster->nodes[4].status, NDB_MGM_STATUS_NO_CONTACT);
     assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_API, 60, NULL), -1);
     assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_NDB, 1, NULL), -1);
@@ -573,9 +603,12 @@ static void a_dead_data_node_answers_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_SERVER(node_ids_are_given_once),        WITH_SERVER(the_configuration_arrives),
-        WITH_SERVER(generations_follow_the_file),    WITH_SERVER(the_log_has_filters_and_rotates),
-        WITH_SERVER(hostile_clients_do_no_harm),     WITH_SERVER(data_nodes_are_linked_and_ordered),
+        WITH_SERVER(node_ids_are_given_once),
+        WITH_SERVER(the_configuration_arrives),
+        WITH_SERVER(generations_follow_the_file),
+        WITH_SERVER(the_log_has_filters_and_rotates),
+        WITH_SERVER(hostile_clients_do_no_harm),
+        WITH_SERVER(data_nodes_are_linked_and_ordered),
         WITH_SERVER(a_dead_data_node_answers_nothing),
     };
     (void)signal(SIGPIPE, SIG_IGN);

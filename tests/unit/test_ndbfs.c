@@ -1,4 +1,5 @@
-/* test_ndbfs.c -- NDBFS on the simulated disk: order, limits, every error, crashes against a model; file headers. */
+/* test_ndbfs.c -- NDBFS on the simulated disk: order, limits, every error, crashes against a model;
+ * file headers. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,19 +87,38 @@ static void exec_tick(struct block *block, const struct signal *sig)
     signal_send_delayed(block, block->ref, GSN_CONTINUEB, PRIO_B, sig->payload, 1, 1);
 }
 
-#define ANSWER(name, type) {GSN_##name, sizeof(struct type) / 4u, 0, 1, FROM_SELF, exec_answer}
+#define ANSWER(name, type)                                                                         \
+    {                                                                                              \
+        GSN_##name, sizeof(struct type) / 4u, 0, 1, FROM_SELF, exec_answer                         \
+    }
 static const struct handler handlers[] = {
     {GSN_READ_CONFIG_CONF, 1, 0, 0, FROM_SELF, exec_config},
     {GSN_CONTINUEB, 1, 0, 0, FROM_SELF, exec_tick},
-    ANSWER(FSOPENCONF, fsopenconf), ANSWER(FSOPENREF, fs_ref), ANSWER(FSCLOSECONF, fs_conf), ANSWER(FSCLOSEREF, fs_ref),
-    ANSWER(FSREADCONF, fs_io_conf), ANSWER(FSREADREF, fs_ref), ANSWER(FSWRITECONF, fs_io_conf),
-    ANSWER(FSWRITEREF, fs_ref), ANSWER(FSAPPENDCONF, fs_io_conf), ANSWER(FSAPPENDREF, fs_ref),
-    ANSWER(FSSYNCCONF, fs_conf), ANSWER(FSSYNCREF, fs_ref), ANSWER(FSTRUNCATECONF, fs_conf),
-    ANSWER(FSTRUNCATEREF, fs_ref), ANSWER(FSPREALLOCATECONF, fs_conf), ANSWER(FSPREALLOCATEREF, fs_ref),
-    ANSWER(FSRENAMECONF, fs_conf), ANSWER(FSRENAMEREF, fs_ref), ANSWER(FSREMOVECONF, fs_conf),
-    ANSWER(FSREMOVEREF, fs_ref), ANSWER(FSLISTCONF, fslistconf), ANSWER(FSLISTREF, fs_ref),
+    ANSWER(FSOPENCONF, fsopenconf),
+    ANSWER(FSOPENREF, fs_ref),
+    ANSWER(FSCLOSECONF, fs_conf),
+    ANSWER(FSCLOSEREF, fs_ref),
+    ANSWER(FSREADCONF, fs_io_conf),
+    ANSWER(FSREADREF, fs_ref),
+    ANSWER(FSWRITECONF, fs_io_conf),
+    ANSWER(FSWRITEREF, fs_ref),
+    ANSWER(FSAPPENDCONF, fs_io_conf),
+    ANSWER(FSAPPENDREF, fs_ref),
+    ANSWER(FSSYNCCONF, fs_conf),
+    ANSWER(FSSYNCREF, fs_ref),
+    ANSWER(FSTRUNCATECONF, fs_conf),
+    ANSWER(FSTRUNCATEREF, fs_ref),
+    ANSWER(FSPREALLOCATECONF, fs_conf),
+    ANSWER(FSPREALLOCATEREF, fs_ref),
+    ANSWER(FSRENAMECONF, fs_conf),
+    ANSWER(FSRENAMEREF, fs_ref),
+    ANSWER(FSREMOVECONF, fs_conf),
+    ANSWER(FSREMOVEREF, fs_ref),
+    ANSWER(FSLISTCONF, fslistconf),
+    ANSWER(FSLISTREF, fs_ref),
 };
-static const struct block_type asker_type = {"ASKER", BLOCK_BACKUP, handlers, sizeof handlers / sizeof handlers[0], NULL};
+static const struct block_type asker_type = {"ASKER", BLOCK_BACKUP, handlers,
+                                             sizeof handlers / sizeof handlers[0], NULL};
 
 /* NDBFS in the first thread, the asker in the last one. */
 static void build(struct node *node)
@@ -107,7 +127,8 @@ static void build(struct node *node)
     uint32_t tick = 1;
     struct read_config_req req = {.sender_data = 1};
     fs_create(node_thread(node, 0), 0);
-    struct block *block = block_create(node_thread(node, config->thread_count - 1), &asker_type, 0, sizeof(struct asker));
+    struct block *block = block_create(node_thread(node, config->thread_count - 1), &asker_type, 0,
+                                       sizeof(struct asker));
     struct asker *asker = asker_of(block);
     for (uint32_t i = 0; i < PAGES; i++)
         asker->page[i] = arena_page(node_arena(node), RG_DATA);
@@ -195,21 +216,24 @@ static uint32_t open_good(struct rig *rig, const char *name, uint32_t flags)
     return answer->file;
 }
 
-static uint32_t give_write(struct rig *rig, uint32_t file, uint64_t offset, uint8_t *memory, uint32_t bytes, uint32_t flags)
+static uint32_t give_write(struct rig *rig, uint32_t file, uint64_t offset, uint8_t *memory,
+                           uint32_t bytes, uint32_t flags)
 {
     struct fs_piece piece = fs_piece_of(&asker(rig)->block, memory, bytes);
     fs_write(&asker(rig)->block, rig->next, file, offset, &piece, 1, flags);
     return rig->next++;
 }
 
-static uint32_t give_read(struct rig *rig, uint32_t file, uint64_t offset, uint8_t *memory, uint32_t bytes, uint32_t flags)
+static uint32_t give_read(struct rig *rig, uint32_t file, uint64_t offset, uint8_t *memory,
+                          uint32_t bytes, uint32_t flags)
 {
     struct fs_piece piece = fs_piece_of(&asker(rig)->block, memory, bytes);
     fs_read(&asker(rig)->block, rig->next, file, offset, &piece, 1, flags);
     return rig->next++;
 }
 
-static uint32_t give_append(struct rig *rig, uint32_t file, uint8_t *memory, uint32_t bytes, uint32_t flags)
+static uint32_t give_append(struct rig *rig, uint32_t file, uint8_t *memory, uint32_t bytes,
+                            uint32_t flags)
 {
     struct fs_piece piece = fs_piece_of(&asker(rig)->block, memory, bytes);
     fs_append(&asker(rig)->block, rig->next, file, &piece, 1, flags);
@@ -228,7 +252,8 @@ static uint32_t give_close(struct rig *rig, uint32_t file)
     return rig->next++;
 }
 
-static void expect(struct rig *rig, uint32_t sender_data, uint32_t gsn, uint32_t error, uint32_t flags)
+static void expect(struct rig *rig, uint32_t sender_data, uint32_t gsn, uint32_t error,
+                   uint32_t flags)
 {
     const struct answer *answer = wait_for(rig, sender_data);
     assert_int_equal(answer->gsn, gsn);
@@ -260,7 +285,8 @@ static void test_life_of_a_file(void **state)
         expect(&rig, give_read(&rig, file, 490, me->page[2], 160, 0), GSN_FSREADCONF, 0, 0);
         assert_int_equal(me->page[2][9], 'a');
         assert_int_equal(me->page[2][10], 'b');
-        expect(&rig, give_read(&rig, file, 600, me->page[2], 51, 0), GSN_FSREADREF, ERR_FILE_SHORT_READ, 0);
+        expect(&rig, give_read(&rig, file, 600, me->page[2], 51, 0), GSN_FSREADREF,
+               ERR_FILE_SHORT_READ, 0);
         answer = wait_for(&rig, give_read(&rig, file, 600, me->page[2], 51, FS_PARTIAL));
         assert_int_equal(answer->bytes, 50);
         fs_preallocate(&me->block, rig.next, file, 40u << 20, FS_ZERO); /* In three steps. */
@@ -272,7 +298,8 @@ static void test_life_of_a_file(void **state)
         expect(&rig, give_sync(&rig, file), GSN_FSSYNCCONF, 0, 0);
         assert_int_equal(sim_disk_unsynced(rig.disk), 0);
         expect(&rig, give_close(&rig, file), GSN_FSCLOSECONF, 0, 0);
-        expect(&rig, give_sync(&rig, file), GSN_FSSYNCREF, ERR_FILE_PARAMETER, 0); /* A stale reference. */
+        expect(&rig, give_sync(&rig, file), GSN_FSSYNCREF, ERR_FILE_PARAMETER,
+               0); /* A stale reference. */
         fs_rename(&me->block, rig.next, "D1/log.1", "D1/log.2", 0);
         expect(&rig, rig.next++, GSN_FSRENAMECONF, 0, 0);
         answer = open_wait(&rig, "D1/log.1", FS_READ);
@@ -297,7 +324,17 @@ static void test_wrong_requests(void **state)
     struct rig rig = rig_make(5, 2, 64);
     run_us(&rig, 2000);
     struct asker *me = asker(&rig);
-    static const char *const bad[] = {"", "/a", "a/", "a//b", "..", "a/../b", ".a", "a/.b", "a b", "a\n", "a/b/c/d/e/f/g/h/i/j",
+    static const char *const bad[] = {"",
+                                      "/a",
+                                      "a/",
+                                      "a//b",
+                                      "..",
+                                      "a/../b",
+                                      ".a",
+                                      "a/.b",
+                                      "a b",
+                                      "a\n",
+                                      "a/b/c/d/e/f/g/h/i/j",
                                       "\xC3\xA4"};
     for (uint32_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(open_wait(&rig, bad[i], FRESH)->error, ERR_FILE_PATH);
@@ -315,11 +352,16 @@ static void test_wrong_requests(void **state)
     assert_int_equal(open_wait(&rig, "a", FS_READ)->error, ERR_FILE_ALREADY_OPEN);
     fs_remove(&me->block, rig.next, "a", 0);
     expect(&rig, rig.next++, GSN_FSREMOVEREF, ERR_FILE_ALREADY_OPEN, 0);
-    expect(&rig, give_write(&rig, file, 512, me->page[0], 4096, 0), GSN_FSWRITEREF, ERR_FILE_PARAMETER, 0);
-    expect(&rig, give_write(&rig, file, 0, me->page[0] + 8, 4096, 0), GSN_FSWRITEREF, ERR_FILE_PARAMETER, 0);
-    expect(&rig, give_write(&rig, file, 0, me->page[0], 4000, 0), GSN_FSWRITEREF, ERR_FILE_PARAMETER, 0);
-    expect(&rig, give_write(&rig, file, 0, me->page[0], 4096, FS_PARTIAL), GSN_FSWRITEREF, ERR_FILE_PARAMETER, 0);
-    expect(&rig, give_write(&rig, file + 1, 0, me->page[0], 4096, 0), GSN_FSWRITEREF, ERR_FILE_PARAMETER, 0);
+    expect(&rig, give_write(&rig, file, 512, me->page[0], 4096, 0), GSN_FSWRITEREF,
+           ERR_FILE_PARAMETER, 0);
+    expect(&rig, give_write(&rig, file, 0, me->page[0] + 8, 4096, 0), GSN_FSWRITEREF,
+           ERR_FILE_PARAMETER, 0);
+    expect(&rig, give_write(&rig, file, 0, me->page[0], 4000, 0), GSN_FSWRITEREF,
+           ERR_FILE_PARAMETER, 0);
+    expect(&rig, give_write(&rig, file, 0, me->page[0], 4096, FS_PARTIAL), GSN_FSWRITEREF,
+           ERR_FILE_PARAMETER, 0);
+    expect(&rig, give_write(&rig, file + 1, 0, me->page[0], 4096, 0), GSN_FSWRITEREF,
+           ERR_FILE_PARAMETER, 0);
     struct fs_piece outside = {.page = 0x00FFFFFF, .offset = 0, .bytes = 4096};
     fs_write(&me->block, rig.next, file, 0, &outside, 1, 0);
     expect(&rig, rig.next++, GSN_FSWRITEREF, ERR_FILE_PARAMETER, 0);
@@ -332,7 +374,8 @@ static void test_wrong_requests(void **state)
     uint32_t reader = open_good(&rig, "b", FRESH);
     expect(&rig, give_close(&rig, reader), GSN_FSCLOSECONF, 0, 0);
     reader = open_good(&rig, "b", FS_READ);
-    expect(&rig, give_write(&rig, reader, 0, me->page[0], 10, 0), GSN_FSWRITEREF, ERR_FILE_PARAMETER, 0);
+    expect(&rig, give_write(&rig, reader, 0, me->page[0], 10, 0), GSN_FSWRITEREF,
+           ERR_FILE_PARAMETER, 0);
     assert_int_equal(open_wait(&rig, "b/c", FRESH)->error, ERR_FILE_ALREADY_OPEN);
     open_good(&rig, "c", FRESH);
     open_good(&rig, "d", FRESH);
@@ -340,7 +383,8 @@ static void test_wrong_requests(void **state)
     rig_drop(&rig);
 }
 
-/* The disk holds still: queues fill, and the answers are the defined ones; then all comes in order. */
+/* The disk holds still: queues fill, and the answers are the defined ones; then all comes in order.
+ */
 static void test_limits_and_close(void **state)
 {
     (void)state;
@@ -377,11 +421,13 @@ static void test_limits_and_close(void **state)
     for (uint32_t i = 0; i < 8; i++)
         assert_int_equal(me->answer[names + i].error, ERR_FILE_MISSING);
 
-    /* Close with requests outstanding: all of them are carried out first; what comes behind is refused. */
+    /* Close with requests outstanding: all of them are carried out first; what comes behind is
+     * refused. */
     sim_disk_stall(rig.disk, sim_now_us(rig.world) + 20000);
     first = rig.next;
     for (uint32_t i = 0; i < 10; i++)
-        give_write(&rig, file, i * 50, me->page[i], 100, 0); /* Each overlaps with the one before. */
+        give_write(&rig, file, i * 50, me->page[i], 100,
+                   0); /* Each overlaps with the one before. */
     uint32_t closing = give_close(&rig, file);
     uint32_t behind = give_write(&rig, file, 0, me->page[20], 100, 0);
     expect(&rig, behind, GSN_FSWRITEREF, ERR_FILE_PARAMETER, 0);
@@ -430,7 +476,8 @@ static void test_broken_file(void **state)
         struct asker *me = asker(&rig);
         uint32_t file = open_good(&rig, "s", FRESH);
         uint32_t first = rig.next;
-        sim_disk_fail(rig.disk, how == 2 ? IO_WRITE : IO_SYNC, "s", how == 1 ? IO_FULL : IO_DEVICE, 0, 1);
+        sim_disk_fail(rig.disk, how == 2 ? IO_WRITE : IO_SYNC, "s", how == 1 ? IO_FULL : IO_DEVICE,
+                      0, 1);
         uint32_t error = how == 1 ? (uint32_t)ERR_DISK_FULL : (uint32_t)ERR_FILE_IO_FAILED;
         if (how == 0) {
             expect(&rig, give_write(&rig, file, 0, me->page[0], 1000, 0), GSN_FSWRITECONF, 0, 0);
@@ -443,8 +490,10 @@ static void test_broken_file(void **state)
             expect(&rig, behind, GSN_FSSYNCREF, error, FS_REF_BROKEN | FS_REF_BEHIND);
         }
         expect(&rig, give_sync(&rig, file), GSN_FSSYNCREF, error, FS_REF_BROKEN);
-        expect(&rig, give_write(&rig, file, 0, me->page[0], 1000, 0), GSN_FSWRITEREF, error, FS_REF_BROKEN);
-        expect(&rig, give_read(&rig, file, 0, me->page[1], 10, 0), GSN_FSREADREF, error, FS_REF_BROKEN);
+        expect(&rig, give_write(&rig, file, 0, me->page[0], 1000, 0), GSN_FSWRITEREF, error,
+               FS_REF_BROKEN);
+        expect(&rig, give_read(&rig, file, 0, me->page[1], 10, 0), GSN_FSREADREF, error,
+               FS_REF_BROKEN);
         expect(&rig, give_close(&rig, file), GSN_FSCLOSECONF, 0, 0);
         /* Neither by opening it anew, nor under another name; only by beginning anew. */
         assert_int_equal(open_wait(&rig, "s", FS_READ)->flags, FS_REF_BROKEN);
@@ -464,10 +513,12 @@ static void test_each_error(void **state)
     static const struct {
         enum io_error io;
         uint32_t error;
-    } map[] = {{IO_FULL, ERR_DISK_FULL},         {IO_QUOTA, ERR_DISK_FULL},        {IO_TOO_LARGE, ERR_DISK_FULL},
-               {IO_DEVICE, ERR_FILE_IO_FAILED},  {IO_READ_ONLY, ERR_FILE_READ_ONLY}, {IO_DENIED, ERR_FILE_PERMISSION},
-               {IO_MISSING, ERR_FILE_MISSING},   {IO_EXISTS, ERR_FILE_EXISTS},     {IO_BAD_PATH, ERR_FILE_PATH},
-               {IO_NO_RESOURCES, ERR_FILE_RESOURCES}, {IO_OTHER, ERR_FILE_UNKNOWN}};
+    } map[] = {{IO_FULL, ERR_DISK_FULL},           {IO_QUOTA, ERR_DISK_FULL},
+               {IO_TOO_LARGE, ERR_DISK_FULL},      {IO_DEVICE, ERR_FILE_IO_FAILED},
+               {IO_READ_ONLY, ERR_FILE_READ_ONLY}, {IO_DENIED, ERR_FILE_PERMISSION},
+               {IO_MISSING, ERR_FILE_MISSING},     {IO_EXISTS, ERR_FILE_EXISTS},
+               {IO_BAD_PATH, ERR_FILE_PATH},       {IO_NO_RESOURCES, ERR_FILE_RESOURCES},
+               {IO_OTHER, ERR_FILE_UNKNOWN}};
     struct rig rig = rig_make(20, 2, 64);
     run_us(&rig, 2000);
     struct asker *me = asker(&rig);
@@ -485,18 +536,21 @@ static void test_each_error(void **state)
         expect(&rig, rig.next++, GSN_FSLISTREF, map[i].error, 0);
         uint32_t file = open_good(&rig, "f", FRESH | FS_EMPTY);
         sim_disk_fail(rig.disk, IO_READ, "f", map[i].io, 0, 1);
-        expect(&rig, give_read(&rig, file, 0, me->page[0], 10, FS_PARTIAL), GSN_FSREADREF, map[i].error, 0);
+        expect(&rig, give_read(&rig, file, 0, me->page[0], 10, FS_PARTIAL), GSN_FSREADREF,
+               map[i].error, 0);
         expect(&rig, give_read(&rig, file, 0, me->page[0], 10, FS_PARTIAL), GSN_FSREADCONF, 0, 0);
         sim_disk_fail(rig.disk, IO_TRUNCATE, "f", map[i].io, 0, 1);
         fs_truncate(&me->block, rig.next, file, 10);
-        expect(&rig, rig.next++, GSN_FSTRUNCATEREF, map[i].error, map[i].io == IO_DEVICE ? FS_REF_BROKEN : 0);
+        expect(&rig, rig.next++, GSN_FSTRUNCATEREF, map[i].error,
+               map[i].io == IO_DEVICE ? FS_REF_BROKEN : 0);
         sim_disk_fail(rig.disk, IO_CLOSE, "f", map[i].io, 0, 1);
         expect(&rig, give_close(&rig, file), GSN_FSCLOSEREF, map[i].error, FS_REF_BROKEN);
     }
     rig_drop(&rig);
 }
 
-/* --- Names and a tree larger than a step; names that overlap are served in order, others are not held up. --- */
+/* --- Names and a tree larger than a step; names that overlap are served in order, others are not
+ * held up. --- */
 
 static void test_name_order(void **state)
 {
@@ -542,7 +596,8 @@ static bool legal(const struct write_note *notes, uint32_t count, const uint8_t 
     bool uniform = true;
     for (uint32_t i = 1; i < SIM_SECTOR; i++)
         uniform &= sector[i] == sector[0];
-    /* From the newest back: each that is not durable may have left anything; the newest durable one is the floor. */
+    /* From the newest back: each that is not durable may have left anything; the newest durable one
+     * is the floor. */
     for (uint32_t i = count; i > 0; i--) {
         const struct write_note *note = &notes[i - 1];
         if (s < note->first || s >= note->first + note->count) continue;
@@ -587,7 +642,8 @@ static void crash_round(struct rig *rig, struct rng *rng)
             note->syncs = rng_chance(rng, 1, 8);
             uint8_t *page = me->page[count];
             memset(page, note->stamp, note->count * SIM_SECTOR);
-            give_write(rig, file, note->first * SIM_SECTOR, page, note->count * SIM_SECTOR, note->syncs ? FS_SYNC : 0);
+            give_write(rig, file, note->first * SIM_SECTOR, page, note->count * SIM_SECTOR,
+                       note->syncs ? FS_SYNC : 0);
         }
         if (rng_chance(rng, 1, 3)) run_us(rig, rng_below(rng, 1000));
         if (sim_alive(rig->world, 1)) mark_durable(rig, notes, count);
@@ -626,7 +682,8 @@ static void test_power_cuts(void **state)
     }
 }
 
-/* The cut after every single operation of a short script; each time the new file is there whole, or the old one is. */
+/* The cut after every single operation of a short script; each time the new file is there whole, or
+ * the old one is. */
 static void test_every_operation(void **state)
 {
     (void)state;
@@ -653,7 +710,8 @@ static void test_every_operation(void **state)
             if (step == 2) fs_sync(&me->block, asked, me->answer[asked - 2].file);
             if (step == 3) fs_close(&me->block, asked, me->answer[asked - 3].file);
             if (step == 4) fs_rename(&me->block, asked, "S/sys.new", "S/sys", FS_REPLACE);
-            for (uint32_t i = 0; i < 200 && sim_alive(rig.world, 1) && me->answer[asked].gsn == 0; i++)
+            for (uint32_t i = 0; i < 200 && sim_alive(rig.world, 1) && me->answer[asked].gsn == 0;
+                 i++)
                 run_us(&rig, 500);
             if (step == 4 && sim_alive(rig.world, 1)) renamed = 1;
         }
@@ -697,18 +755,23 @@ static void test_kill_keeps(void **state)
 static void test_file_header(void **state)
 {
     (void)state;
-    struct file_expected expected = {.kind = FILE_KIND_REDO, .node = 3, .cluster_id = 77, .instance = 2};
-    struct file_header header = {.kind = FILE_KIND_REDO, .node = 3, .cluster_id = 77, .instance = 2, .sequence = 12};
+    struct file_expected expected = {
+        .kind = FILE_KIND_REDO, .node = 3, .cluster_id = 77, .instance = 2};
+    struct file_header header = {
+        .kind = FILE_KIND_REDO, .node = 3, .cluster_id = 77, .instance = 2, .sequence = 12};
     struct file_header found;
     char why[200];
     file_header_seal(&header);
-    assert_int_equal(file_header_check(&header, sizeof header, &expected, &found, why, sizeof why), FILE_GOOD);
+    assert_int_equal(file_header_check(&header, sizeof header, &expected, &found, why, sizeof why),
+                     FILE_GOOD);
     assert_int_equal(found.sequence, 12);
-    assert_int_equal(file_header_check(&header, 63, &expected, &found, why, sizeof why), FILE_DAMAGED);
+    assert_int_equal(file_header_check(&header, 63, &expected, &found, why, sizeof why),
+                     FILE_DAMAGED);
     for (uint32_t bit = 0; bit < sizeof header * 8; bit++) { /* Each flipped bit is seen. */
         struct file_header bad = header;
         ((uint8_t *)&bad)[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        enum file_verdict verdict = file_header_check(&bad, sizeof bad, &expected, &found, why, sizeof why);
+        enum file_verdict verdict =
+            file_header_check(&bad, sizeof bad, &expected, &found, why, sizeof why);
         assert_int_equal(verdict, bit < 32 ? FILE_NOT_OURS : FILE_DAMAGED);
         assert_true(strlen(why) > 10);
     }
@@ -716,8 +779,10 @@ static void test_file_header(void **state)
         uint32_t field;
         enum file_verdict verdict;
         const char *says;
-    } wrong[] = {{0, FILE_OTHER_CLUSTER, "another cluster"}, {1, FILE_OTHER_NODE, "node 4"},
-                 {2, FILE_OTHER_KIND, "schema file"},        {3, FILE_OTHER_KIND, "expected was 2.0"}};
+    } wrong[] = {{0, FILE_OTHER_CLUSTER, "another cluster"},
+                 {1, FILE_OTHER_NODE, "node 4"},
+                 {2, FILE_OTHER_KIND, "schema file"},
+                 {3, FILE_OTHER_KIND, "expected was 2.0"}};
     for (uint32_t i = 0; i < 4; i++) {
         struct file_header other = header;
         if (wrong[i].field == 0) other.cluster_id = 78;
@@ -725,12 +790,15 @@ static void test_file_header(void **state)
         if (wrong[i].field == 2) other.kind = FILE_KIND_SCHEMA;
         if (wrong[i].field == 3) other.instance = 5;
         file_header_seal(&other);
-        assert_int_equal(file_header_check(&other, sizeof other, &expected, &found, why, sizeof why), wrong[i].verdict);
+        assert_int_equal(
+            file_header_check(&other, sizeof other, &expected, &found, why, sizeof why),
+            wrong[i].verdict);
         assert_non_null(strstr(why, wrong[i].says));
         assert_int_equal(found.magic, 0);
     }
     uint8_t zeros[64] = {0};
-    assert_int_equal(file_header_check(zeros, sizeof zeros, &expected, &found, why, sizeof why), FILE_NOT_OURS);
+    assert_int_equal(file_header_check(zeros, sizeof zeros, &expected, &found, why, sizeof why),
+                     FILE_NOT_OURS);
 }
 
 int main(void)

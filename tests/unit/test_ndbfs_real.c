@@ -1,4 +1,5 @@
-/* test_ndbfs_real.c -- NDBFS over the real I/O threads: answers cross from their threads into the block's. */
+/* test_ndbfs_real.c -- NDBFS over the real I/O threads: answers cross from their threads into the
+ * block's. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <pthread.h>
 #include <setjmp.h>
@@ -19,7 +20,8 @@
 #define APPENDS 200u
 #define OVER    8u /* Files that are written at the same time. */
 
-/* Opens its files, appends to each, reads all back, closes: the next step begins when all answers of one are there. */
+/* Opens its files, appends to each, reads all back, closes: the next step begins when all answers
+ * of one are there. */
 struct asker {
     struct block block;
     uint8_t *page[OVER];
@@ -75,7 +77,8 @@ static void exec_answer(struct block *block, const struct signal *sig)
 {
     struct asker *asker = (struct asker *)(void *)block;
     if (sig->section_count != 0) asker->refused++;
-    if (sig->gsn == GSN_FSOPENCONF) asker->file[sig->payload[0]] = SIG_PAYLOAD(sig, fsopenconf)->file;
+    if (sig->gsn == GSN_FSOPENCONF)
+        asker->file[sig->payload[0]] = SIG_PAYLOAD(sig, fsopenconf)->file;
     ndbrequire(asker->left > 0);
     if (--asker->left == 0) ask(asker);
 }
@@ -86,13 +89,27 @@ static void exec_config(struct block *block, const struct signal *sig)
     ask((struct asker *)(void *)block);
 }
 
-#define ANSWER(name) {GSN_##name, 2, 0, 1, FROM_SELF, exec_answer}
+#define ANSWER(name)                                                                               \
+    {                                                                                              \
+        GSN_##name, 2, 0, 1, FROM_SELF, exec_answer                                                \
+    }
 static const struct handler handlers[] = {
     {GSN_READ_CONFIG_CONF, 1, 0, 0, FROM_SELF, exec_config},
-    ANSWER(FSOPENCONF), ANSWER(FSOPENREF), ANSWER(FSAPPENDCONF), ANSWER(FSAPPENDREF), ANSWER(FSSYNCCONF), ANSWER(FSSYNCREF),
-    ANSWER(FSREADCONF), ANSWER(FSREADREF), ANSWER(FSCLOSECONF), ANSWER(FSCLOSEREF), ANSWER(FSREMOVECONF), ANSWER(FSREMOVEREF),
+    ANSWER(FSOPENCONF),
+    ANSWER(FSOPENREF),
+    ANSWER(FSAPPENDCONF),
+    ANSWER(FSAPPENDREF),
+    ANSWER(FSSYNCCONF),
+    ANSWER(FSSYNCREF),
+    ANSWER(FSREADCONF),
+    ANSWER(FSREADREF),
+    ANSWER(FSCLOSECONF),
+    ANSWER(FSCLOSEREF),
+    ANSWER(FSREMOVECONF),
+    ANSWER(FSREMOVEREF),
 };
-static const struct block_type asker_type = {"ASKER", BLOCK_BACKUP, handlers, sizeof handlers / sizeof handlers[0], NULL};
+static const struct block_type asker_type = {"ASKER", BLOCK_BACKUP, handlers,
+                                             sizeof handlers / sizeof handlers[0], NULL};
 
 struct rig {
     struct fake_host fake; /* First. */
@@ -158,7 +175,8 @@ static void test_through_the_threads(void **state)
     rig->node = node_create(&config, &node_options);
     struct thread *thread = node_thread(rig->node, 0);
     fs_create(thread, 0);
-    struct asker *asker = (struct asker *)(void *)block_create(thread, &asker_type, 0, sizeof *asker);
+    struct asker *asker =
+        (struct asker *)(void *)block_create(thread, &asker_type, 0, sizeof *asker);
     for (uint32_t i = 0; i < OVER; i++) {
         asker->page[i] = arena_page(node_arena(rig->node), RG_DATA);
         memset(asker->page[i], (int)i + 1, 4096);

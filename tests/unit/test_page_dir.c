@@ -41,7 +41,8 @@ static void test_random(void **state)
             used++;
         } else if (grow && used < NUMBERS / 2) {
             void *added = page_dir_add(&dir, NUMBERS, &number);
-            if (added == NULL) continue; /* All numbers up to the highest are looked at bit by bit. */
+            if (added == NULL)
+                continue; /* All numbers up to the highest are looked at bit by bit. */
             assert_null(page[number]);
             page[number] = added;
             used++;
@@ -66,7 +67,8 @@ static void test_jump_leaves_nothing_behind(void **state)
     struct page_dir dir;
     uint32_t number;
     page_dir_init(&dir, arena, RG_DATA);
-    assert_non_null(page_dir_add_at(&dir, 200)); /* As a replica would, when the primary's first pages are gone. */
+    assert_non_null(page_dir_add_at(
+        &dir, 200)); /* As a replica would, when the primary's first pages are gone. */
     for (uint32_t i = 0; i < 200; i++) {
         assert_non_null(page_dir_add(&dir, 1000, &number));
         assert_int_equal(number, i);

@@ -1,4 +1,5 @@
-/* test_pool.c -- arena, page map and typed pools: limits, stale references, memory back at baseline. */
+/* test_pool.c -- arena, page map and typed pools: limits, stale references, memory back at
+ * baseline. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,7 +146,8 @@ static void random_use_against_a_model(void **state)
         in_use += refs[i] != 0 ? 1u : 0u;
     assert_int_equal(pool.in_use, in_use);
     uint32_t walked = 0;
-    for (struct thing *thing = pool_next(&pool, 0); thing != NULL; thing = pool_next(&pool, pool_index(thing->record.ref)))
+    for (struct thing *thing = pool_next(&pool, 0); thing != NULL;
+         thing = pool_next(&pool, pool_index(thing->record.ref)))
         walked++;
     assert_int_equal(walked, in_use);
     pool_drop(&pool);
@@ -156,8 +158,10 @@ static void random_use_against_a_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pages_stop_at_the_limit),   cmocka_unit_test(small_pieces_are_zero_and_apart),
-        cmocka_unit_test(stale_references_find_nothing), cmocka_unit_test(limits_and_failures),
+        cmocka_unit_test(pages_stop_at_the_limit),
+        cmocka_unit_test(small_pieces_are_zero_and_apart),
+        cmocka_unit_test(stale_references_find_nothing),
+        cmocka_unit_test(limits_and_failures),
         cmocka_unit_test(random_use_against_a_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

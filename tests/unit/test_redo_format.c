@@ -1,4 +1,5 @@
-/* test_redo_format.c -- redo pages and records: every flipped bit, every cut, records over the ends of pages. */
+/* test_redo_format.c -- redo pages and records: every flipped bit, every cut, records over the ends
+ * of pages. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +13,13 @@
 #define PAGES 12u
 
 static uint32_t pages[PAGES][REDO_PAGE_WORDS];
-static const struct redo_place place0 = {
-    .cluster = 0x1234567890u, .node = 3, .part = 2, .files = 4, .file_blocks = 512, .file = 1, .block = 8};
+static const struct redo_place place0 = {.cluster = 0x1234567890u,
+                                         .node = 3,
+                                         .part = 2,
+                                         .files = 4,
+                                         .file_blocks = 512,
+                                         .file = 1,
+                                         .block = 8};
 
 static struct redo_page_head *head_of(uint32_t page)
 {
@@ -23,9 +29,18 @@ static struct redo_page_head *head_of(uint32_t page)
 static void page_begin(uint32_t page)
 {
     memset(pages[page], 0xA5, sizeof pages[page]);
-    *head_of(page) = (struct redo_page_head){
-        .cluster_lo = 0x34567890u, .cluster_hi = 0x12, .node = 3, .part = 2, .files = 4, .file_blocks = 512, .file = 1,
-        .block = 8u + page * 8u, .incarnation = 5, .words = REDO_PAGE_HEAD, .lsn_lo = 100u + page, .gci_max = 7};
+    *head_of(page) = (struct redo_page_head){.cluster_lo = 0x34567890u,
+                                             .cluster_hi = 0x12,
+                                             .node = 3,
+                                             .part = 2,
+                                             .files = 4,
+                                             .file_blocks = 512,
+                                             .file = 1,
+                                             .block = 8u + page * 8u,
+                                             .incarnation = 5,
+                                             .words = REDO_PAGE_HEAD,
+                                             .lsn_lo = 100u + page,
+                                             .gci_max = 7};
 }
 
 static struct redo_place place_of(uint32_t page)
@@ -144,21 +159,29 @@ static void test_records_over_pages(void **state)
         uint32_t written = 0;
         uint32_t page = 0;
         rng_seed(&rng, seed);
-        uint32_t size = REDO_PAGE_HEAD + 1u + (uint32_t)rng_below(&rng, REDO_PAGE_WORDS - REDO_PAGE_HEAD);
+        uint32_t size =
+            REDO_PAGE_HEAD + 1u + (uint32_t)rng_below(&rng, REDO_PAGE_WORDS - REDO_PAGE_HEAD);
         page_begin(0);
         while (page < PAGES && written < 4096) {
-            uint32_t pairs = rng_below(&rng, 4) == 0 ? (uint32_t)rng_below(&rng, 9200) : (uint32_t)rng_below(&rng, 30);
-            const struct redo_record record = {.kind = REDO_INSERT, .table_id = 65535, .fragment_id = 8159,
-                                               .gci_hi = written, .row = ~written, .pair_words = pairs};
+            uint32_t pairs = rng_below(&rng, 4) == 0 ? (uint32_t)rng_below(&rng, 9200)
+                                                     : (uint32_t)rng_below(&rng, 30);
+            const struct redo_record record = {.kind = REDO_INSERT,
+                                               .table_id = 65535,
+                                               .fragment_id = 8159,
+                                               .gci_hi = written,
+                                               .row = ~written,
+                                               .pair_words = pairs};
             redo_record_head_put(&record, words);
             memset(words + REDO_RECORD_HEAD, 0, pairs * 4u); /* Pairs of NULLs. */
             uint32_t all = REDO_RECORD_HEAD + pairs;
             for (uint32_t at = 0; at < all && page < PAGES; at++) {
-                if (at == 0 && head_of(page)->first == 0) head_of(page)->first = head_of(page)->words;
+                if (at == 0 && head_of(page)->first == 0)
+                    head_of(page)->first = head_of(page)->words;
                 pages[page][head_of(page)->words++] = words[at];
                 if (head_of(page)->words < size) continue;
                 page_close(page++);
-                size = REDO_PAGE_HEAD + 1u + (uint32_t)rng_below(&rng, REDO_PAGE_WORDS - REDO_PAGE_HEAD);
+                size = REDO_PAGE_HEAD + 1u +
+                       (uint32_t)rng_below(&rng, REDO_PAGE_WORDS - REDO_PAGE_HEAD);
                 if (page < PAGES) page_begin(page);
             }
             if (page < PAGES) lengths[written++] = all;
@@ -174,7 +197,8 @@ static void test_records_over_pages(void **state)
             while ((more = redo_reader_next(&reader, &record)) == 1) {
                 if (found == UINT32_MAX) found = record.gci_hi;
                 assert_int_equal(record.gci_hi, found);
-                if (found < written) assert_int_equal(record.pair_words + REDO_RECORD_HEAD, lengths[found]);
+                if (found < written)
+                    assert_int_equal(record.pair_words + REDO_RECORD_HEAD, lengths[found]);
                 assert_int_equal(record.row, ~found);
                 found++;
             }
@@ -199,9 +223,11 @@ static void test_garbage_records(void **state)
             page_begin(page);
             head_of(page)->words = REDO_PAGE_HEAD + (uint32_t)rng_below(&rng, 200);
             for (uint32_t at = REDO_PAGE_HEAD; at < head_of(page)->words; at++)
-                pages[page][at] = rng_below(&rng, 3) == 0 ? 0xD5010000u | (uint32_t)rng_below(&rng, 40)
-                                                          : (uint32_t)rng_below(&rng, 8);
-            head_of(page)->first = rng_below(&rng, 2) != 0 ? REDO_PAGE_HEAD : (uint32_t)rng_below(&rng, 200);
+                pages[page][at] = rng_below(&rng, 3) == 0
+                                      ? 0xD5010000u | (uint32_t)rng_below(&rng, 40)
+                                      : (uint32_t)rng_below(&rng, 8);
+            head_of(page)->first =
+                rng_below(&rng, 2) != 0 ? REDO_PAGE_HEAD : (uint32_t)rng_below(&rng, 200);
             page_close(page);
             struct redo_place place = place_of(page);
             if (redo_page_verify(pages[page], REDO_PAGE_WORDS, &place) != REDO_GOOD) break;

@@ -1,4 +1,5 @@
-/* test_redo_log.c -- a tiny redo log on a disk that loses, tears and garbles what was not synced: nothing saved is lost. */
+/* test_redo_log.c -- a tiny redo log on a disk that loses, tears and garbles what was not synced:
+ * nothing saved is lost. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,16 +58,16 @@ static struct world {
     /* The model. */
     struct entry entries[ENTRIES_MAX];
     uint32_t count;
-    uint32_t first;   /* Entries before this are older than the tail. */
-    uint32_t expect;  /* Replay: next entry that must come. */
-    uint32_t gci;     /* Current. */
-    uint32_t saved;   /* Declared durable. */
-    uint32_t start;   /* Checkpoints' start GCI. */
-    uint32_t saving;  /* GCI of the save under way, 0 = none. */
+    uint32_t first;  /* Entries before this are older than the tail. */
+    uint32_t expect; /* Replay: next entry that must come. */
+    uint32_t gci;    /* Current. */
+    uint32_t saved;  /* Declared durable. */
+    uint32_t start;  /* Checkpoints' start GCI. */
+    uint32_t saving; /* GCI of the save under way, 0 = none. */
     uint64_t target;
     uint32_t incarnation;
     struct redo_replay replay;
-} *w;
+} * w;
 
 static uint32_t buffer[BUFFER_BLOCKS * REDO_BLOCK_WORDS];
 static struct rng rng;
@@ -93,7 +94,8 @@ static void io_read(void *context, uint32_t file, uint32_t block, uint32_t *to, 
     w->blocks = blocks;
 }
 
-static void io_write(void *context, uint32_t file, uint32_t block, const uint32_t *from, uint32_t blocks, bool sync)
+static void io_write(void *context, uint32_t file, uint32_t block, const uint32_t *from,
+                     uint32_t blocks, bool sync)
 {
     (void)context;
     assert_int_equal(w->request, NONE);
@@ -134,7 +136,8 @@ static void disk_read(void)
     static uint8_t image[FILE_BYTES];
     memcpy(image, w->disk[w->file], FILE_BYTES);
     for (uint32_t i = 0; i < w->write_count; i++) {
-        if (w->writes[i].file == w->file) memcpy(image + w->writes[i].offset, w->writes[i].bytes, w->writes[i].size);
+        if (w->writes[i].file == w->file)
+            memcpy(image + w->writes[i].offset, w->writes[i].bytes, w->writes[i].size);
     }
     memcpy(w->to, image + offset, size);
 }
@@ -159,7 +162,8 @@ static void disk_answer(void)
     redo_done(&w->log, request == OPEN ? FILE_BLOCKS : 0);
 }
 
-/* The power fails: each unsynced write, also the one under way, meets a fate of `fates` or one at random. */
+/* The power fails: each unsynced write, also the one under way, meets a fate of `fates` or one at
+ * random. */
 static void disk_crash(uint32_t fates, bool enumerated)
 {
     if (w->request == WRITE && w->write_count < WRITES_MAX) {
@@ -171,10 +175,12 @@ static void disk_crash(uint32_t fates, bool enumerated)
     }
     for (uint32_t i = 0; i < w->write_count; i++) {
         const struct unsynced *write = &w->writes[i];
-        for (uint32_t at = 0, fate = (uint32_t)rng_below(&rng, FATES); at < write->size; at += SECTOR) {
+        for (uint32_t at = 0, fate = (uint32_t)rng_below(&rng, FATES); at < write->size;
+             at += SECTOR) {
             uint8_t *sector = w->disk[write->file] + write->offset + at;
             /* Blocks of one long write are independent, too. */
-            if (at % REDO_BLOCK_BYTES == 0 && rng_below(&rng, 4) == 0) fate = (uint32_t)rng_below(&rng, FATES);
+            if (at % REDO_BLOCK_BYTES == 0 && rng_below(&rng, 4) == 0)
+                fate = (uint32_t)rng_below(&rng, FATES);
             if (enumerated) fate = fates >> 2u * (i % 16u) & 3u;
             if (fate == KEPT || (fate == TORN && rng_below(&rng, 2) != 0))
                 memcpy(sector, write->bytes + at, SECTOR);
@@ -249,15 +255,20 @@ static void io_damaged(void *context, const struct redo_damage *damage)
     w->damage = *damage;
 }
 
-static const struct redo_io io = {io_open,  io_read,  io_write,    io_sync,   io_opened, io_progress,
-                                  apply,    io_again, io_replayed, io_synced, io_damaged};
+static const struct redo_io io = {io_open, io_read,  io_write,    io_sync,   io_opened, io_progress,
+                                  apply,   io_again, io_replayed, io_synced, io_damaged};
 
 /* --- Life. --- */
 
 static void log_init(void)
 {
-    const struct redo_config config = {.cluster = 77, .node = 2, .part = 1, .files = FILES, .file_blocks = FILE_BLOCKS,
-                                       .buffer = buffer, .buffer_blocks = BUFFER_BLOCKS};
+    const struct redo_config config = {.cluster = 77,
+                                       .node = 2,
+                                       .part = 1,
+                                       .files = FILES,
+                                       .file_blocks = FILE_BLOCKS,
+                                       .buffer = buffer,
+                                       .buffer_blocks = BUFFER_BLOCKS};
     redo_init(&w->log, &config, &io, NULL);
     w->opened = w->again = w->replayed = w->damaged = false;
     w->request = NONE;
@@ -293,15 +304,23 @@ static void world_begin(uint64_t seed)
 static bool append(void)
 {
     static uint32_t pairs[REDO_RECORD_WORDS_MAX];
-    uint32_t words = rng_below(&rng, 20) == 0 ? (uint32_t)rng_below(&rng, 3000) * 2u : (uint32_t)rng_below(&rng, 60) * 2u;
+    uint32_t words = rng_below(&rng, 20) == 0 ? (uint32_t)rng_below(&rng, 3000) * 2u
+                                              : (uint32_t)rng_below(&rng, 60) * 2u;
     uint32_t row = w->count;
-    if (redo_room(&w->log, words + REDO_RECORD_HEAD) >= REDO_WAIT || w->count == ENTRIES_MAX) return false;
+    if (redo_room(&w->log, words + REDO_RECORD_HEAD) >= REDO_WAIT || w->count == ENTRIES_MAX)
+        return false;
     for (uint32_t at = 0; at < words; at += 2) {
         pairs[at] = 4;
         pairs[at + 1] = row_word(row, at);
     }
-    const struct redo_record record = {.kind = REDO_UPDATE, .table_id = 3, .fragment_id = 1, .version = 1, .row = row,
-                                       .gci_hi = w->gci, .pair_words = words, .pairs = pairs};
+    const struct redo_record record = {.kind = REDO_UPDATE,
+                                       .table_id = 3,
+                                       .fragment_id = 1,
+                                       .version = 1,
+                                       .row = row,
+                                       .gci_hi = w->gci,
+                                       .pair_words = words,
+                                       .pairs = pairs};
     redo_reserve(&w->log, words + REDO_RECORD_HEAD);
     assert_true(redo_append(&w->log, &record));
     redo_release(&w->log, words + REDO_RECORD_HEAD);
@@ -347,7 +366,8 @@ static void live(void)
     redo_check_state(&w->log);
 }
 
-/* The node starts again from what the disk has. Returns false when the log is reported as damaged. */
+/* The node starts again from what the disk has. Returns false when the log is reported as damaged.
+ */
 static bool restart(void)
 {
     if (w->saved < w->start) w->start = w->saved; /* No checkpoint yet: from the beginning. */
@@ -366,7 +386,8 @@ static bool restart(void)
         memmove(replay->ended, replay->ended + 1, sizeof replay->ended - sizeof replay->ended[0]);
         replay->ended_count--;
     }
-    replay->ended[replay->ended_count++] = (struct redo_ended){.incarnation = w->incarnation, .gci = w->saved};
+    replay->ended[replay->ended_count++] =
+        (struct redo_ended){.incarnation = w->incarnation, .gci = w->saved};
     replay->start_gci = w->start;
     replay->restart_gci = w->saved;
     replay->incarnation = ++w->incarnation;
@@ -392,8 +413,9 @@ static void test_crashes(void **state)
             for (uint32_t n = (uint32_t)rng_below(&rng, 400); n > 0; n--)
                 live();
             disk_crash(0, false);
-            if (!restart()) fail_msg("seed %u round %u: %s in file %u block %u", seed, round,
-                                     redo_fault_name(w->damage.fault), w->damage.file, w->damage.block);
+            if (!restart())
+                fail_msg("seed %u round %u: %s in file %u block %u", seed, round,
+                         redo_fault_name(w->damage.fault), w->damage.file, w->damage.block);
             if (rng_below(&rng, 5) == 0) { /* Again at once, or in the middle of the restart. */
                 disk_crash(0, false);
                 assert_true(restart());
@@ -404,7 +426,8 @@ static void test_crashes(void **state)
     assert_true(laps > 60u * FILES * FILE_BLOCKS);
 }
 
-/* A short life, stopped after each of its file operations, with all fates of up to five unsynced writes. */
+/* A short life, stopped after each of its file operations, with all fates of up to five unsynced
+ * writes. */
 static void test_every_crash_point(void **state)
 {
     (void)state;
@@ -457,13 +480,20 @@ static void test_rot(void **state)
             memcpy(w, before, sizeof *w);
             rng_seed(&rng, seed * 1000u + round);
             switch (round % 4u) {
-            case 0: w->disk[file][offset] ^= 1; break;
-            case 1: memset(w->disk[file] + (offset & ~511u), 0, 512); break;
-            case 2: /* With a whole file its proofs go: the system file knows how far the log went. */
+            case 0:
+                w->disk[file][offset] ^= 1;
+                break;
+            case 1:
+                memset(w->disk[file] + (offset & ~511u), 0, 512);
+                break;
+            case 2: /* With a whole file its proofs go: the system file knows how far the log went.
+                     */
                 memset(w->disk[file], 0, FILE_BYTES);
                 w->replay.lsn_known = w->log.lsn_synced;
                 break;
-            default: memcpy(w->disk[file], w->disk[(file + 1u) % FILES], FILE_BYTES); break;
+            default:
+                memcpy(w->disk[file], w->disk[(file + 1u) % FILES], FILE_BYTES);
+                break;
             }
             if (!restart()) {
                 found++;
@@ -480,8 +510,13 @@ static void test_foreign_files(void **state)
     (void)state;
     lead_a_life(1);
     w->log.config.node = 2;
-    const struct redo_config config = {.cluster = 77, .node = 3, .part = 1, .files = FILES, .file_blocks = FILE_BLOCKS,
-                                       .buffer = buffer, .buffer_blocks = BUFFER_BLOCKS};
+    const struct redo_config config = {.cluster = 77,
+                                       .node = 3,
+                                       .part = 1,
+                                       .files = FILES,
+                                       .file_blocks = FILE_BLOCKS,
+                                       .buffer = buffer,
+                                       .buffer_blocks = BUFFER_BLOCKS};
     redo_init(&w->log, &config, &io, NULL);
     redo_open(&w->log, false);
     settle();
@@ -491,7 +526,8 @@ static void test_foreign_files(void **state)
     assert_int_equal(w->damage.fault, REDO_OTHER_NODE);
 }
 
-/* Without checkpoints the log fills up: it says so before a commit can fail, and goes on when the tail moves. */
+/* Without checkpoints the log fills up: it says so before a commit can fail, and goes on when the
+ * tail moves. */
 static void test_full(void **state)
 {
     (void)state;
@@ -537,9 +573,9 @@ static void test_idle_log_is_quiet(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_crashes),       cmocka_unit_test(test_every_crash_point),
-        cmocka_unit_test(test_rot),           cmocka_unit_test(test_foreign_files),
-        cmocka_unit_test(test_full),          cmocka_unit_test(test_idle_log_is_quiet),
+        cmocka_unit_test(test_crashes), cmocka_unit_test(test_every_crash_point),
+        cmocka_unit_test(test_rot),     cmocka_unit_test(test_foreign_files),
+        cmocka_unit_test(test_full),    cmocka_unit_test(test_idle_log_is_quiet),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(w);

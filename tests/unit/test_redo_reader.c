@@ -1,4 +1,5 @@
-/* test_redo_reader.c -- ndb_redo_log_reader on a file of three pages: good, with a flipped bit, cut off. */
+/* test_redo_reader.c -- ndb_redo_log_reader on a file of three pages: good, with a flipped bit, cut
+ * off. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,10 +17,12 @@ static char directory[] = "/tmp/ndb_redo_XXXXXX";
 static char name[64];
 static char output[65536];
 
-/* Three pages: 2 blocks, 1 block, 1 block; one record of each kind, the first one over a page's end. */
+/* Three pages: 2 blocks, 1 block, 1 block; one record of each kind, the first one over a page's
+ * end. */
 static void make_file(void)
 {
-    static const uint32_t page_words[3] = {REDO_PAGE_HEAD + 1500u, REDO_PAGE_HEAD + 600u, REDO_PAGE_HEAD + 7u};
+    static const uint32_t page_words[3] = {REDO_PAGE_HEAD + 1500u, REDO_PAGE_HEAD + 600u,
+                                           REDO_PAGE_HEAD + 7u};
     static const uint32_t first[3] = {REDO_PAGE_HEAD, REDO_PAGE_HEAD + 593u, REDO_PAGE_HEAD};
     static uint32_t stream[3000];
     uint32_t at = 0;
@@ -39,8 +42,15 @@ static void make_file(void)
     for (uint32_t i = 0; i < 3; i++) {
         uint32_t *page = words + (size_t)block * REDO_BLOCK_WORDS;
         struct redo_page_head *head = (struct redo_page_head *)(void *)page;
-        *head = (struct redo_page_head){.node = 1, .files = 3, .file_blocks = 16, .block = block, .incarnation = 1,
-                                        .words = page_words[i], .first = first[i], .gci_max = 43, .lsn_lo = 1u + i};
+        *head = (struct redo_page_head){.node = 1,
+                                        .files = 3,
+                                        .file_blocks = 16,
+                                        .block = block,
+                                        .incarnation = 1,
+                                        .words = page_words[i],
+                                        .first = first[i],
+                                        .gci_max = 43,
+                                        .lsn_lo = 1u + i};
         if (before != NULL) {
             head->prev_lo = before->check_lo;
             head->prev_hi = before->check_hi;

@@ -1,4 +1,5 @@
-/* test_sim_disk.c -- the simulated disk: what is durable, what a crash may leave, faults, enumeration. */
+/* test_sim_disk.c -- the simulated disk: what is durable, what a crash may leave, faults,
+ * enumeration. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,20 +47,24 @@ static uint32_t open_file(struct sim_disk *disk, uint32_t handle, const char *na
     return run(disk, &request);
 }
 
-static struct io_request data_request(uint32_t op, uint32_t handle, uint64_t offset, void *bytes, uint32_t size)
+static struct io_request data_request(uint32_t op, uint32_t handle, uint64_t offset, void *bytes,
+                                      uint32_t size)
 {
     struct io_request request = {.op = op, .file = handle, .offset = offset, .piece_count = 1};
     request.piece[0] = (struct io_piece){.memory = bytes, .size = size};
     return request;
 }
 
-static uint32_t write_at(struct sim_disk *disk, uint32_t handle, uint64_t offset, const void *bytes, uint32_t size)
+static uint32_t write_at(struct sim_disk *disk, uint32_t handle, uint64_t offset, const void *bytes,
+                         uint32_t size)
 {
-    struct io_request request = data_request(IO_WRITE, handle, offset, (void *)(uintptr_t)bytes, size);
+    struct io_request request =
+        data_request(IO_WRITE, handle, offset, (void *)(uintptr_t)bytes, size);
     return run(disk, &request);
 }
 
-static uint32_t read_at(struct sim_disk *disk, uint32_t handle, uint64_t offset, void *bytes, uint32_t size, uint64_t *done)
+static uint32_t read_at(struct sim_disk *disk, uint32_t handle, uint64_t offset, void *bytes,
+                        uint32_t size, uint64_t *done)
 {
     struct io_request request = data_request(IO_READ, handle, offset, bytes, size);
     uint32_t error = run(disk, &request);
@@ -97,7 +102,8 @@ static void test_write_sync_crash(void **state)
     sim_disk_destroy(disk);
 }
 
-/* After a crash each sector is as it was durable, as one of the unsynced writes left it, or garbage where one was. */
+/* After a crash each sector is as it was durable, as one of the unsynced writes left it, or garbage
+ * where one was. */
 #define SECTORS 8u
 struct model {
     uint8_t durable[SECTORS];
@@ -105,7 +111,8 @@ struct model {
     uint32_t candidates[SECTORS];
 };
 
-static void check_sector(const struct model *model, uint32_t sector, const uint8_t *bytes, uint32_t fates)
+static void check_sector(const struct model *model, uint32_t sector, const uint8_t *bytes,
+                         uint32_t fates)
 {
     bool uniform = true;
     for (uint32_t i = 1; i < SIM_SECTOR; i++)
@@ -119,7 +126,8 @@ static void check_sector(const struct model *model, uint32_t sector, const uint8
 
 static void random_run(uint64_t seed)
 {
-    static const uint32_t fate_sets[] = {1u << FATE_KEPT, 1u << FATE_LOST, FATES_ALL, 1u << FATE_LOST | 1u << FATE_TORN};
+    static const uint32_t fate_sets[] = {1u << FATE_KEPT, 1u << FATE_LOST, FATES_ALL,
+                                         1u << FATE_LOST | 1u << FATE_TORN};
     struct sim_disk *disk = disk_make(seed);
     struct rng rng;
     struct model model = {{0}, {{0}}, {0}};
@@ -133,13 +141,15 @@ static void random_run(uint64_t seed)
         uint32_t first = (uint32_t)rng_below(&rng, SECTORS);
         uint32_t count = 1 + (uint32_t)rng_below(&rng, SECTORS - first);
         memset(buffer, stamp, sizeof buffer);
-        assert_int_equal(write_at(disk, 3, first * SIM_SECTOR, buffer, count * SIM_SECTOR), IO_GOOD);
+        assert_int_equal(write_at(disk, 3, first * SIM_SECTOR, buffer, count * SIM_SECTOR),
+                         IO_GOOD);
         for (uint32_t s = first; s < first + count; s++)
             model.candidate[s][model.candidates[s]++] = stamp;
         if (rng_chance(&rng, 1, 4)) {
             assert_int_equal(sync_file(disk, 3), IO_GOOD);
             for (uint32_t s = 0; s < SECTORS; s++) {
-                if (model.candidates[s] > 0) model.durable[s] = model.candidate[s][model.candidates[s] - 1];
+                if (model.candidates[s] > 0)
+                    model.durable[s] = model.candidate[s][model.candidates[s] - 1];
                 model.candidates[s] = 0;
             }
         }
@@ -219,7 +229,8 @@ static void test_full_and_failing(void **state)
     assert_int_equal(write_at(disk, 1, 0, block, 512), IO_GOOD);
     sim_disk_fail(disk, IO_SYNC, "", IO_DEVICE, 0, 1);
     assert_int_equal(sync_file(disk, 1), IO_DEVICE);
-    assert_int_equal(sim_disk_unsynced(disk), 0); /* The system takes them for clean: a second sync saves nothing. */
+    assert_int_equal(sim_disk_unsynced(disk),
+                     0); /* The system takes them for clean: a second sync saves nothing. */
     sim_disk_destroy(disk);
 }
 
@@ -336,9 +347,9 @@ static void test_watches_the_caller(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_write_sync_crash), cmocka_unit_test(test_random_crashes),
-        cmocka_unit_test(test_enumeration),      cmocka_unit_test(test_full_and_failing),
-        cmocka_unit_test(test_overlays),         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_write_sync_crash),   cmocka_unit_test(test_random_crashes),
+        cmocka_unit_test(test_enumeration),        cmocka_unit_test(test_full_and_failing),
+        cmocka_unit_test(test_overlays),           cmocka_unit_test(test_names),
         cmocka_unit_test(test_watches_the_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* test_sim_world.c -- the simulated world with a toy block: order, cuts, holds, failures, equal hashes, plans. */
+/* test_sim_world.c -- the simulated world with a toy block: order, cuts, holds, failures, equal
+ * hashes, plans. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,8 @@ struct count {
     uint32_t filler[6];
 };
 
-/* Sends numbers to every peer that is linked; what comes must count up from 0 for each life of the link. */
+/* Sends numbers to every peer that is linked; what comes must count up from 0 for each life of the
+ * link. */
 struct toy {
     struct block block;
     uint32_t epoch[SIM_NODES];
@@ -41,7 +43,8 @@ static void toy_exec_LINK_DOWN_REP(struct block *block, const struct signal *sig
 {
     struct toy *toy = (struct toy *)block;
     const struct link_rep *rep = SIG_PAYLOAD(sig, link_rep);
-    if (++toy->reports % rep->threads != 0) return; /* Each thread says so, behind all that the link delivered to it. */
+    if (++toy->reports % rep->threads != 0)
+        return; /* Each thread says so, behind all that the link delivered to it. */
     if (toy->epoch[rep->node] == rep->epoch) toy->epoch[rep->node] = 0;
     toy->downs++;
 }
@@ -82,7 +85,8 @@ static void build(struct node *node)
 {
     uint32_t zero = 0;
     uint32_t thread_no = node_config_of(node)->thread_count - 1;
-    struct block *block = block_create(node_thread(node, thread_no), &toy_type, 0, sizeof(struct toy));
+    struct block *block =
+        block_create(node_thread(node, thread_no), &toy_type, 0, sizeof(struct toy));
     signal_send_delayed(block, block->ref, GSN_CONTINUEB, PRIO_B, &zero, 1, 1);
 }
 
@@ -145,7 +149,8 @@ static void test_equal_hash(void **state)
     assert_true(hash_of(1) != hash_of(2));
 }
 
-/* However often the link breaks, what arrives is a prefix of what was sent (the toy's ndbrequire), and both learn of it. */
+/* However often the link breaks, what arrives is a prefix of what was sent (the toy's ndbrequire),
+ * and both learn of it. */
 static void test_cut_and_reconnect(void **state)
 {
     (void)state;
@@ -225,10 +230,18 @@ static void test_hold(void **state)
 static void test_plan(void **state)
 {
     (void)state;
-    static const char *const good[] = {"at 0.050000 cut 1 2", "before 3 COUNT 1 cut 1 2", "at 12.407000 stall 1 2 30",
-                                       "at 1.000000 insert 1 6 8001 0", "at 1.000000 kill 9"};
-    static const char *const bad[] = {"at", "at x cut 1 2", "at 1 cut 1", "at 1 cat 1 2", "before 0 COUNT 1 cut 1 2",
-                                      "before 1 NONE 1 cut 1 2", "at 1 kill 9 9", "when 1 kill 9", "at 1.0000000 kill 9"};
+    static const char *const good[] = {"at 0.050000 cut 1 2", "before 3 COUNT 1 cut 1 2",
+                                       "at 12.407000 stall 1 2 30", "at 1.000000 insert 1 6 8001 0",
+                                       "at 1.000000 kill 9"};
+    static const char *const bad[] = {"at",
+                                      "at x cut 1 2",
+                                      "at 1 cut 1",
+                                      "at 1 cat 1 2",
+                                      "before 0 COUNT 1 cut 1 2",
+                                      "before 1 NONE 1 cut 1 2",
+                                      "at 1 kill 9 9",
+                                      "when 1 kill 9",
+                                      "at 1.0000000 kill 9"};
     struct sim_event event;
     char text[200];
     for (uint32_t i = 0; i < sizeof good / sizeof good[0]; i++) {
@@ -256,9 +269,12 @@ static void test_plan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal_hash),       cmocka_unit_test(test_cut_and_reconnect),
-        cmocka_unit_test(test_kill_and_restart), cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_hold),             cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_equal_hash),
+        cmocka_unit_test(test_cut_and_reconnect),
+        cmocka_unit_test(test_kill_and_restart),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,8 +31,7 @@ static struct table_def *good(const char *text)
 {
     void *memory = malloc(table_def_size_max());
 
-    if (parse(text, memory) != ERR_NONE)
-        print_message("%s\n", error.text);
+    if (parse(text, memory) != ERR_NONE) print_message("%s\n", error.text);
     assert_int_equal(error.code, ERR_NONE);
     assert_non_null(result.def);
     return result.def;
@@ -103,21 +102,39 @@ static void test_type_spellings(void **state)
         const char *sql;
         const char *type;
     } cases[] = {
-        {"tinyint(1)", "Tinyint"}, {"TINYINT UNSIGNED", "Tinyunsigned"}, {"smallint", "Smallint"},
-        {"smallint unsigned", "Smallunsigned"}, {"mediumint", "Mediumint"},
-        {"mediumint(9) unsigned", "Mediumunsigned"}, {"INTEGER", "Int"},
-        {"int(11) unsigned", "Unsigned"}, {"bigint signed", "Bigint"}, {"float", "Float"},
-        {"float(24)", "Float"}, {"float(25)", "Double"}, {"double precision", "Double"},
-        {"real", "Double"}, {"decimal", "Decimal(10,0)"}, {"numeric(5)", "Decimal(5,0)"},
-        {"dec(65,30) unsigned", "Decimalunsigned(65,30)"}, {"char", "Char(1;utf8mb4_general_ci)"},
+        {"tinyint(1)", "Tinyint"},
+        {"TINYINT UNSIGNED", "Tinyunsigned"},
+        {"smallint", "Smallint"},
+        {"smallint unsigned", "Smallunsigned"},
+        {"mediumint", "Mediumint"},
+        {"mediumint(9) unsigned", "Mediumunsigned"},
+        {"INTEGER", "Int"},
+        {"int(11) unsigned", "Unsigned"},
+        {"bigint signed", "Bigint"},
+        {"float", "Float"},
+        {"float(24)", "Float"},
+        {"float(25)", "Double"},
+        {"double precision", "Double"},
+        {"real", "Double"},
+        {"decimal", "Decimal(10,0)"},
+        {"numeric(5)", "Decimal(5,0)"},
+        {"dec(65,30) unsigned", "Decimalunsigned(65,30)"},
+        {"char", "Char(1;utf8mb4_general_ci)"},
         {"character(3)", "Char(3;utf8mb4_general_ci)"},
         {"character varying(10)", "Varchar(10;utf8mb4_general_ci)"},
         {"varchar(255) charset binary", "Varchar(255;binary)"},
         {"varchar(256) collate binary", "Longvarchar(256;binary)"},
-        {"binary", "Binary(1)"}, {"varbinary(255)", "Varbinary(255)"},
-        {"varbinary(256)", "Longvarbinary(256)"}, {"bit", "Bit(1)"}, {"bit(64)", "Bit(64)"},
-        {"date", "Date"}, {"year(4)", "Year"}, {"time", "Time2(0)"}, {"time(6)", "Time2(6)"},
-        {"datetime", "Datetime2(0)"}, {"timestamp(3)", "Timestamp2(3)"},
+        {"binary", "Binary(1)"},
+        {"varbinary(255)", "Varbinary(255)"},
+        {"varbinary(256)", "Longvarbinary(256)"},
+        {"bit", "Bit(1)"},
+        {"bit(64)", "Bit(64)"},
+        {"date", "Date"},
+        {"year(4)", "Year"},
+        {"time", "Time2(0)"},
+        {"time(6)", "Time2(6)"},
+        {"datetime", "Datetime2(0)"},
+        {"timestamp(3)", "Timestamp2(3)"},
     };
     char text[200], type[80];
 

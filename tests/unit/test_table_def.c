@@ -12,14 +12,19 @@
 #include "signals/errors.h"
 #include "signals/table_def.h"
 
-#define PLAIN(t) {.type = COLUMN_##t, .length = 1}
+#define PLAIN(t)                                                                                   \
+    {                                                                                              \
+        .type = COLUMN_##t, .length = 1                                                            \
+    }
 #define UTF8(t, n)                                                                                 \
-    {.type = COLUMN_##t, .collation = COLLATION_UTF8MB4_GENERAL_CI, .length = (n)}
+    {                                                                                              \
+        .type = COLUMN_##t, .collation = COLLATION_UTF8MB4_GENERAL_CI, .length = (n)               \
+    }
 
 static struct table_def *new_def(void)
 {
-    struct table_def *def = table_def_init(malloc(table_def_size_max()), table_def_size_max(),
-                                           TABLE_COLUMNS_MAX);
+    struct table_def *def =
+        table_def_init(malloc(table_def_size_max()), table_def_size_max(), TABLE_COLUMNS_MAX);
 
     assert_non_null(def);
     assert_int_equal(table_def_set_name(def, "db", 2, "t1", 2), ERR_NONE);
@@ -44,13 +49,15 @@ static struct table_def *sample(void)
     struct table_def *def = new_def();
 
     assert_int_equal(add(def, "name", (struct column_format)UTF8(VARCHAR, 80),
-                         COLUMN_PRIMARY_KEY | COLUMN_PARTITION_KEY, NULL, 0), 0);
-    assert_int_equal(add(def, "n", (struct column_format)PLAIN(INT), COLUMN_NULLABLE,
-                         "\1\0\0\0", 4), 0);
-    assert_int_equal(add(def, "id", (struct column_format)PLAIN(UNSIGNED), COLUMN_PRIMARY_KEY,
-                         NULL, 0), 0);
-    assert_int_equal(add(def, "note", (struct column_format)UTF8(LONGVARCHAR, 1200),
-                         COLUMN_NULLABLE, "\0\0", 2), 0);
+                         COLUMN_PRIMARY_KEY | COLUMN_PARTITION_KEY, NULL, 0),
+                     0);
+    assert_int_equal(
+        add(def, "n", (struct column_format)PLAIN(INT), COLUMN_NULLABLE, "\1\0\0\0", 4), 0);
+    assert_int_equal(
+        add(def, "id", (struct column_format)PLAIN(UNSIGNED), COLUMN_PRIMARY_KEY, NULL, 0), 0);
+    assert_int_equal(
+        add(def, "note", (struct column_format)UTF8(LONGVARCHAR, 1200), COLUMN_NULLABLE, "\0\0", 2),
+        0);
     def->table_id = 17;
     def->version = 3;
     def->max_rows = 0x123456789Aull;
@@ -154,7 +161,8 @@ static void test_largest_definition(void **state)
         name[0] = (char)('a' + i % 23);
         name[1] = (char)('a' + i / 23);
         assert_int_equal(add(def, name, (struct column_format)PLAIN(BIGINT),
-                             i == 0 ? COLUMN_PRIMARY_KEY : 0, i == 0 ? NULL : "12345678", 8), 0);
+                             i == 0 ? COLUMN_PRIMARY_KEY : 0, i == 0 ? NULL : "12345678", 8),
+                         0);
     }
     assert_int_equal(add(def, "one_more", (struct column_format)PLAIN(INT), 0, NULL, 0),
                      ERR_TOO_MANY_COLUMNS);
@@ -181,10 +189,8 @@ static void test_truncated_words(void **state)
     for (uint32_t length = 0; length < count; length++) {
         for (int fix_length = 0; fix_length < 2; fix_length++) {
             uint32_t *cut = malloc(length > 0 ? length * 4 : 1);
-            if (length > 0)
-                memcpy(cut, words, length * 4);
-            if (fix_length != 0 && length > 1)
-                cut[1] = length; /* Gets past the first check. */
+            if (length > 0) memcpy(cut, words, length * 4);
+            if (fix_length != 0 && length > 1) cut[1] = length; /* Gets past the first check. */
             assert_int_equal(table_def_decode(cut, length, memory, table_def_size_max(), &back),
                              ERR_TABLE_FORMAT);
             assert_null(back);
@@ -261,12 +267,15 @@ static void test_refused_columns(void **state)
         {UTF8(CHAR, 4), "x", 0, "\xFF   ", 4, ERR_STRING_INVALID},
         {UTF8(CHAR, 5), "x", 0, NULL, 0, ERR_COLUMN_ARRAY_SIZE},
         {UTF8(VARCHAR, 256), "x", 0, NULL, 0, ERR_COLUMN_TOO_BIG},
-        {{.type = COLUMN_CHAR, .collation = 8, .length = 4}, "x", 0, NULL, 0,
+        {{.type = COLUMN_CHAR, .collation = 8, .length = 4},
+         "x",
+         0,
+         NULL,
+         0,
          ERR_CHARSET_UNSUPPORTED},
         {{.type = COLUMN_BIT, .length = 5000}, "x", 0, NULL, 0, ERR_BITS_TOO_MANY},
         {{.type = COLUMN_BINARY, .length = 4000}, "x", COLUMN_PRIMARY_KEY, NULL, 0, ERR_NONE},
-        {{.type = COLUMN_BINARY, .length = 4009}, "x", COLUMN_PRIMARY_KEY, NULL, 0,
-         ERR_KEY_LENGTH},
+        {{.type = COLUMN_BINARY, .length = 4009}, "x", COLUMN_PRIMARY_KEY, NULL, 0, ERR_KEY_LENGTH},
         {PLAIN(INT), "x", 0x40, NULL, 0, ERR_COLUMN_FLAGS},
         {PLAIN(INT), "a/b", 0, NULL, 0, ERR_TABLE_NAME_CHARACTER},
         {PLAIN(INT), "a\n", 0, NULL, 0, ERR_TABLE_NAME_CHARACTER},
@@ -276,8 +285,9 @@ static void test_refused_columns(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct table_def *def = sample();
         uint32_t column;
-        assert_int_equal(add(def, cases[i].name, cases[i].format, cases[i].flags, cases[i].value,
-                             cases[i].size), 0);
+        assert_int_equal(
+            add(def, cases[i].name, cases[i].format, cases[i].flags, cases[i].value, cases[i].size),
+            0);
         assert_int_equal(table_def_check_detail(def, &column), cases[i].error);
         assert_int_equal(column, cases[i].error == ERR_NONE ? UINT32_MAX : 4);
         free(def);
@@ -334,8 +344,8 @@ static void test_key_columns_limit(void **state)
     (void)state;
     for (int i = 0; i < TABLE_KEY_COLUMNS_MAX; i++) {
         snprintf(name, sizeof(name), "k%d", i);
-        assert_int_equal(add(def, name, (struct column_format)PLAIN(INT), COLUMN_PRIMARY_KEY,
-                             NULL, 0), 0);
+        assert_int_equal(
+            add(def, name, (struct column_format)PLAIN(INT), COLUMN_PRIMARY_KEY, NULL, 0), 0);
     }
     assert_int_equal(table_def_check(def), ERR_NONE);
     assert_int_equal(def->partition_key_count, TABLE_KEY_COLUMNS_MAX);
@@ -356,8 +366,9 @@ static void test_small_memory(void **state)
     assert_null(table_def_init(memory, size, 2));
     assert_null(table_def_init(memory, size, TABLE_COLUMNS_MAX + 1));
     def = table_def_init(memory, size, 1);
-    assert_int_equal(add(def, "a_name_longer_than_that", (struct column_format)PLAIN(INT), 0, NULL,
-                         0), ERR_DEFINITION_TOO_BIG);
+    assert_int_equal(
+        add(def, "a_name_longer_than_that", (struct column_format)PLAIN(INT), 0, NULL, 0),
+        ERR_DEFINITION_TOO_BIG);
     assert_int_equal(add(def, "short", (struct column_format)PLAIN(INT), 0, NULL, 0), 0);
     assert_int_equal(add(def, "b", (struct column_format)PLAIN(INT), 0, NULL, 0),
                      ERR_TOO_MANY_COLUMNS);
@@ -383,11 +394,11 @@ static void test_balance_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_derived_fields),   cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_derived_fields),     cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_largest_definition), cmocka_unit_test(test_truncated_words),
-        cmocka_unit_test(test_flipped_bytes),    cmocka_unit_test(test_refused_columns),
-        cmocka_unit_test(test_refused_tables),   cmocka_unit_test(test_key_columns_limit),
-        cmocka_unit_test(test_small_memory),     cmocka_unit_test(test_balance_names),
+        cmocka_unit_test(test_flipped_bytes),      cmocka_unit_test(test_refused_columns),
+        cmocka_unit_test(test_refused_tables),     cmocka_unit_test(test_key_columns_limit),
+        cmocka_unit_test(test_small_memory),       cmocka_unit_test(test_balance_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

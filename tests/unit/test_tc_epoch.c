@@ -1,4 +1,5 @@
-/* test_tc_epoch.c -- TC's part of the epoch protocol: commits held back, counted, and answered when they are durable. */
+/* test_tc_epoch.c -- TC's part of the epoch protocol: commits held back, counted, and answered when
+ * they are durable. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "signals/gcp.h"
 #include "tests/unit/tc_fixture.h"
@@ -44,7 +45,8 @@ static void begin(bool files)
 {
     w_start(&w, 1, 2, NULL);
     if (files) ((struct node_config *)(uintptr_t)node_config_of(w.n[1].node))->diskless = 0;
-    stub = (struct dih_stub *)(void *)block_create(node_thread(w.n[1].node, 0), &stub_type, 0, sizeof(struct dih_stub));
+    stub = (struct dih_stub *)(void *)block_create(node_thread(w.n[1].node, 0), &stub_type, 0,
+                                                   sizeof(struct dih_stub));
     w_table(&w, 1, 0);
     trx = t_new(&w, CLIENT, 1);
 }
@@ -250,9 +252,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_commits_wait_for_the_next_epoch, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_epoch_ends_when_its_commits_have_ended, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_epoch_ends_when_its_commits_have_ended, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_held_commit_outlives_its_client, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_durable_answer_waits_for_its_gci, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_durable_answer_waits_for_its_gci, setup_files,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_many_wait_and_some_go, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_without_files_nothing_is_durable, setup, teardown),
     };

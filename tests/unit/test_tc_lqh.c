@@ -1,4 +1,5 @@
-/* test_tc_lqh.c -- transactions through TC and LQH of one and of two data nodes, as a client sees them. */
+/* test_tc_lqh.c -- transactions through TC and LQH of one and of two data nodes, as a client sees
+ * them. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/tc_fixture.h"
 
@@ -97,7 +98,8 @@ static void test_batches(void **state)
         t_op(&t, i, INFO(OP_UPDATE, i == 99 ? KEY_EXECUTE : 0), i, i + 1000);
     t_op(&t, 7, INFO(OP_DELETE, KEY_EXECUTE), 7, 0);
     w_run(&w);
-    t_expect_rolled_back(&t, ERR_TC_INTERNAL_203, 7); /* An operation before the batch was answered. */
+    t_expect_rolled_back(&t, ERR_TC_INTERNAL_203,
+                         7); /* An operation before the batch was answered. */
     c_expect_none(&w, 5);
 
     t_next(&t);
@@ -264,8 +266,10 @@ static void test_inserts(void **state)
         uint32_t error;
         uint32_t api_op;
     } refusals[] = {
-        {BLOCK_DBTC, 8001, 0, ERR_TC_OPERATIONS, 1},   {BLOCK_DBTC, 8003, 0, ERR_SEND_BUFFER_FULL, 1},
-        {BLOCK_DBTC, 8004, 0, ERR_LOCK_TIMEOUT, 0},    {BLOCK_DBLQH, 5001, 827, 827, 1},
+        {BLOCK_DBTC, 8001, 0, ERR_TC_OPERATIONS, 1},
+        {BLOCK_DBTC, 8003, 0, ERR_SEND_BUFFER_FULL, 1},
+        {BLOCK_DBTC, 8004, 0, ERR_LOCK_TIMEOUT, 0},
+        {BLOCK_DBLQH, 5001, 827, 827, 1},
         {BLOCK_DBLQH, 5003, 0, ERR_LQH_OPERATIONS, 1},
     };
     (void)state;
@@ -350,7 +354,8 @@ static void test_forged(void **state)
     w_run(&w);
     assert_non_null(c_take(&w, GSN_TCRELEASEREF));
 
-    other.transid1 = t.transid1; /* The same transaction id in another record: must not share the lock. */
+    other.transid1 =
+        t.transid1; /* The same transaction id in another record: must not share the lock. */
     other.transid2 = t.transid2;
     t_op(&other, 3, INFO(OP_WRITE, WRITE_ALL | KEY_NOWAIT), 1, 3);
     w_run(&w);
@@ -452,15 +457,19 @@ static void test_exhausted(void **state)
     struct tcseizereq seize = {0};
     c_send(&w, CLIENT, 1, GSN_TCSEIZEREQ, &seize, 1, NULL, 0);
     w_run(&w);
-    assert_int_equal(SIG_PAYLOAD(c_take(&w, GSN_TCSEIZEREF), tcseizeref)->error, ERR_TC_TRANSACTIONS);
+    assert_int_equal(SIG_PAYLOAD(c_take(&w, GSN_TCSEIZEREF), tcseizeref)->error,
+                     ERR_TC_TRANSACTIONS);
 
     for (uint32_t i = 0; i < 9; i++)
-        t_op(&t[0], i, INFO(OP_INSERT, (i == 0 ? KEY_START : 0) | (i == 8 ? KEY_EXECUTE : 0)), i, i);
+        t_op(&t[0], i, INFO(OP_INSERT, (i == 0 ? KEY_START : 0) | (i == 8 ? KEY_EXECUTE : 0)), i,
+             i);
     w_run(&w);
     t_expect_rolled_back(&t[0], ERR_TC_OPERATIONS, 8);
     w_expect_quiet(&w);
     for (uint32_t i = 0; i < 8; i++) /* As many as there are records. */
-        t_op(&t[1], i, INFO(OP_INSERT, (i == 0 ? KEY_START : 0) | (i == 7 ? KEY_EXECUTE | KEY_COMMIT : 0)), i, i);
+        t_op(&t[1], i,
+             INFO(OP_INSERT, (i == 0 ? KEY_START : 0) | (i == 7 ? KEY_EXECUTE | KEY_COMMIT : 0)), i,
+             i);
     w_run(&w);
     t_expect_keyconf(&t[1], KEYCONF_COMMITTED);
     c_expect_row(&w, 7, 7);
@@ -538,7 +547,9 @@ static void test_backup_refuses(void **state)
         w_tamper(&w, 2, BLOCK_DBLQH, 5002, 827);
         t_next(&t);
         for (uint32_t key = 1; key < 20; key++)
-            t_op(&t, key, INFO(OP_WRITE, flags | (key == 1 ? KEY_START : 0) | (key == 19 ? KEY_EXECUTE : 0)), key, 99);
+            t_op(&t, key,
+                 INFO(OP_WRITE, flags | (key == 1 ? KEY_START : 0) | (key == 19 ? KEY_EXECUTE : 0)),
+                 key, 99);
         w_run(&w);
         const struct signal *sig = c_take(&w, GSN_TCROLLBACKREP);
         assert_non_null(sig);
@@ -551,13 +562,17 @@ static void test_backup_refuses(void **state)
     }
     t_next(&t);
     for (uint32_t key = 1; key < 20; key++)
-        t_op(&t, key, INFO(OP_WRITE, (key == 1 ? KEY_START : 0) | (key == 19 ? KEY_EXECUTE | KEY_COMMIT : 0)), key, 99);
+        t_op(
+            &t, key,
+            INFO(OP_WRITE, (key == 1 ? KEY_START : 0) | (key == 19 ? KEY_EXECUTE | KEY_COMMIT : 0)),
+            key, 99);
     w_run(&w);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
     c_expect_row(&w, 5, 99);
 }
 
-/* The answer is there before COMPLETE, the backup's lock until then; the next writer gets through all the same. */
+/* The answer is there before COMPLETE, the backup's lock until then; the next writer gets through
+ * all the same. */
 static void test_early_answer(void **state)
 {
     struct trx t = t_new(&w, CLIENT, 1);
@@ -582,7 +597,8 @@ static void test_early_answer(void **state)
     c_expect_row(&w, 1, 12);
 }
 
-/* The client has no link to the node that has the row: its TC tells it. A replica that is down: an error, no silence. */
+/* The client has no link to the node that has the row: its TC tells it. A replica that is down: an
+ * error, no silence. */
 static void test_links_down(void **state)
 {
     struct trx t = t_new(&w, CLIENT, 1);
@@ -625,17 +641,25 @@ static void test_links_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ONE(test_operations), TWO(test_operations),
-        ONE(test_batches), TWO(test_batches),
-        ONE(test_ignore_error), TWO(test_ignore_error),
-        ONE(test_lock_wait), TWO(test_lock_wait),
-        ONE(test_deadlock), TWO(test_deadlock),
-        ONE(test_api_failure), TWO(test_api_failure),
+        ONE(test_operations),
+        TWO(test_operations),
+        ONE(test_batches),
+        TWO(test_batches),
+        ONE(test_ignore_error),
+        TWO(test_ignore_error),
+        ONE(test_lock_wait),
+        TWO(test_lock_wait),
+        ONE(test_deadlock),
+        TWO(test_deadlock),
+        ONE(test_api_failure),
+        TWO(test_api_failure),
         TWO(test_inserts),
-        ONE(test_forged), TWO(test_forged),
+        ONE(test_forged),
+        TWO(test_forged),
         ONE(test_states),
         cmocka_unit_test_setup_teardown(test_exhausted, start_few, stop),
-        ONE(test_drop), TWO(test_drop),
+        ONE(test_drop),
+        TWO(test_drop),
         TWO(test_backup_refuses),
         cmocka_unit_test_setup_teardown(test_backup_refuses, start_two_primary, stop),
         cmocka_unit_test_setup_teardown(test_operations, start_two_primary, stop),

@@ -1,4 +1,5 @@
-/* test_tc_scan.c -- scans through TC and LQH: batches, counting, locks, closing, errors, back-pressure. */
+/* test_tc_scan.c -- scans through TC and LQH: batches, counting, locks, closing, errors,
+ * back-pressure. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/tc_fixture.h"
 
@@ -11,8 +12,10 @@ static void fill(struct world *world)
 {
     struct trx t = t_new(world, CLIENT, 1);
     for (uint32_t key = 0; key < ROWS; key++)
-        t_op(&t, key, INFO(OP_INSERT, (key == 0 ? KEY_START : 0) | (key == ROWS - 1 ? KEY_EXECUTE | KEY_COMMIT : 0)), key,
-             key);
+        t_op(&t, key,
+             INFO(OP_INSERT,
+                  (key == 0 ? KEY_START : 0) | (key == ROWS - 1 ? KEY_EXECUTE | KEY_COMMIT : 0)),
+             key, key);
     w_run(world);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
 }
@@ -63,8 +66,8 @@ static int stop(void **state)
 
 struct scan {
     struct trx trx;
-    uint32_t told;  /* Rows of SCAN_TABCONFs. */
-    uint32_t got;   /* Rows of TRANSID_AIs. */
+    uint32_t told; /* Rows of SCAN_TABCONFs. */
+    uint32_t got;  /* Rows of TRANSID_AIs. */
     uint32_t confs;
     uint32_t batch_max; /* Most rows of one batch. */
     uint32_t error;
@@ -168,10 +171,11 @@ static void s_finish(struct scan *scan)
 static void test_all_rows(void **state)
 {
     static const struct scan_options options[] = {
-        {LOCK_COMMITTED, 0, 0, 0, false}, {LOCK_COMMITTED, 1, 0, 0, false},  {LOCK_COMMITTED, 7, 0, 2, false},
-        {LOCK_COMMITTED, 0, 40, 1, false}, {LOCK_COMMITTED, 0, 1, 0, false}, {LOCK_SHARED, 0, 0, 0, false},
-        {LOCK_EXCLUSIVE, 5, 0, 3, false},  {LOCK_EXCLUSIVE, 0, 60, 1, false}, {LOCK_COMMITTED, 0, 0, 0, true},
-        {LOCK_SHARED, 10, 0, 0, true},
+        {LOCK_COMMITTED, 0, 0, 0, false}, {LOCK_COMMITTED, 1, 0, 0, false},
+        {LOCK_COMMITTED, 7, 0, 2, false}, {LOCK_COMMITTED, 0, 40, 1, false},
+        {LOCK_COMMITTED, 0, 1, 0, false}, {LOCK_SHARED, 0, 0, 0, false},
+        {LOCK_EXCLUSIVE, 5, 0, 3, false}, {LOCK_EXCLUSIVE, 0, 60, 1, false},
+        {LOCK_COMMITTED, 0, 0, 0, true},  {LOCK_SHARED, 10, 0, 0, true},
     };
     (void)state;
     for (uint32_t i = 0; i < sizeof options / sizeof options[0]; i++) {
@@ -188,7 +192,8 @@ static void test_all_rows(void **state)
 /* Closed with batches on their way, and closed twice. */
 static void test_close(void **state)
 {
-    static const struct scan_options options[] = {{LOCK_COMMITTED, 3, 0, 0, false}, {LOCK_EXCLUSIVE, 3, 0, 0, false}};
+    static const struct scan_options options[] = {{LOCK_COMMITTED, 3, 0, 0, false},
+                                                  {LOCK_EXCLUSIVE, 3, 0, 0, false}};
     (void)state;
     for (uint32_t i = 0; i < 2; i++) {
         struct scan scan = s_open(&w, CLIENT, &options[i]);
@@ -211,7 +216,8 @@ static void test_close(void **state)
     }
 }
 
-/* Rows that a transaction has locked are waited for; the scan's own locks keep others out until the next batch. */
+/* Rows that a transaction has locked are waited for; the scan's own locks keep others out until the
+ * next batch. */
 static void test_locking(void **state)
 {
     static const struct scan_options options = {LOCK_EXCLUSIVE, 0, 0, 0, false};
@@ -270,7 +276,8 @@ static void test_refused(void **state)
 
     struct scan good = s_open(&w, CLIENT, &options);
     struct scan twice = good; /* A second scan, and a transaction, in the same record. */
-    struct scan_tabreq req = {.tc_connect = good.trx.connect, .api_scan = 601, .table_id = 1, .schema_version = 1};
+    struct scan_tabreq req = {
+        .tc_connect = good.trx.connect, .api_scan = 601, .table_id = 1, .schema_version = 1};
     const uint32_t attr[1] = {attr_header(0, 0)};
     const struct section section = {attr, 1};
     c_send(&w, CLIENT, 1, GSN_SCAN_TABREQ, &req, sizeof req / 4u, &section, 1);
@@ -278,7 +285,8 @@ static void test_refused(void **state)
     t_op(&twice.trx, 1, INFO(OP_READ, WRITE_ALL), 1, 0);
     w_run(&w);
     t_expect_rolled_back(&twice.trx, ERR_TC_INTERNAL_203, 1);
-    assert_int_equal(SIG_PAYLOAD(c_take(&w, GSN_SCAN_TABREF), scan_tabref)->error, ERR_TC_INTERNAL_203);
+    assert_int_equal(SIG_PAYLOAD(c_take(&w, GSN_SCAN_TABREF), scan_tabref)->error,
+                     ERR_TC_INTERNAL_203);
     s_collect(&good);
     good.more[0] = 77; /* A fragment that does not exist: the scan ends. */
     s_next(&good, 0);
@@ -306,7 +314,8 @@ static void test_back_pressure(void **state)
 
 static void test_api_failure(void **state)
 {
-    static const struct scan_options options[] = {{LOCK_COMMITTED, 3, 0, 0, false}, {LOCK_EXCLUSIVE, 3, 0, 0, false}};
+    static const struct scan_options options[] = {{LOCK_COMMITTED, 3, 0, 0, false},
+                                                  {LOCK_EXCLUSIVE, 3, 0, 0, false}};
     (void)state;
     for (uint32_t i = 0; i < 2; i++) {
         s_open(&w, CLIENT_TWO, &options[i]);
@@ -376,13 +385,20 @@ static void test_tiny_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ONE(test_all_rows), TWO(test_all_rows),
-        ONE(test_close), TWO(test_close),
-        ONE(test_locking), TWO(test_locking),
-        ONE(test_refused), TWO(test_refused),
-        ONE(test_back_pressure), TWO(test_back_pressure),
-        ONE(test_api_failure), TWO(test_api_failure),
-        ONE(test_drop), TWO(test_drop),
+        ONE(test_all_rows),
+        TWO(test_all_rows),
+        ONE(test_close),
+        TWO(test_close),
+        ONE(test_locking),
+        TWO(test_locking),
+        ONE(test_refused),
+        TWO(test_refused),
+        ONE(test_back_pressure),
+        TWO(test_back_pressure),
+        ONE(test_api_failure),
+        TWO(test_api_failure),
+        ONE(test_drop),
+        TWO(test_drop),
         cmocka_unit_test_setup_teardown(test_all_rows, start_tiny, stop),
         cmocka_unit_test_setup_teardown(test_tiny_limits, start_tiny, stop),
     };

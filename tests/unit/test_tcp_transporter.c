@@ -269,7 +269,8 @@ static void test_peer_moves(void **state)
         uv_run(&loop, UV_RUN_NOWAIT);
         met = accept4(silent, NULL, NULL, SOCK_NONBLOCK);
     }
-    while (recv(met, hello, sizeof hello, 0) < 1) uv_run(&loop, UV_RUN_NOWAIT);
+    while (recv(met, hello, sizeof hello, 0) < 1)
+        uv_run(&loop, UV_RUN_NOWAIT);
     to_a.port = (uint16_t)transporter_listen(a.t, "127.0.0.1", 0);
     assert_int_equal(transporter_set_peer(b.t, &to_a), 0);
     wait_up(&a, &b);

@@ -18,7 +18,8 @@ static void starter_exec_READ_CONFIG_CONF(struct block *block, const struct sign
     starter->answers[starter->count++] = conf->sender_data;
 }
 
-static const struct handler starter_handlers[] = {HANDLER(starter, READ_CONFIG_CONF, read_config_conf)};
+static const struct handler starter_handlers[] = {
+    HANDLER(starter, READ_CONFIG_CONF, read_config_conf)};
 static const struct block_type starter_type = {"DBLQH", BLOCK_DBLQH, starter_handlers, 1, NULL};
 
 static void test_configuration(void **state)
@@ -36,7 +37,8 @@ static void test_configuration(void **state)
     struct node *node = node_create(&config, &options);
     assert_non_null(node);
     struct thread *thread = node_thread(node, 0);
-    struct starter *starter = (struct starter *)block_create(thread, &starter_type, 1, sizeof *starter);
+    struct starter *starter =
+        (struct starter *)block_create(thread, &starter_type, 1, sizeof *starter);
     struct acc *acc = (struct acc *)(void *)acc_create(thread, 1);
     struct tup *tup = (struct tup *)(void *)tup_create(thread, 1);
     node_check(node); /* Before anything is configured, too. */

@@ -1,13 +1,16 @@
-/* test_tup_memory.c -- memory that ends at any point: an error, nothing changed, everything given back. */
+/* test_tup_memory.c -- memory that ends at any point: an error, nothing changed, everything given
+ * back. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/tup_fixture.h"
 
 static struct table_def *def_var(void)
 {
     struct table_def *def = def_start();
-    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1}, COLUMN_PRIMARY_KEY, NULL, 0);
+    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1},
+               COLUMN_PRIMARY_KEY, NULL, 0);
     column_add(def, "f", (struct column_format){.type = COLUMN_BINARY, .length = 100}, 0, NULL, 0);
-    column_add(def, "v", (struct column_format){.type = COLUMN_LONGVARBINARY, .length = 9000}, COLUMN_NULLABLE, NULL, 0);
+    column_add(def, "v", (struct column_format){.type = COLUMN_LONGVARBINARY, .length = 9000},
+               COLUMN_NULLABLE, NULL, 0);
     return def;
 }
 
@@ -40,9 +43,15 @@ static struct step step_do(struct rows_world *world, uint32_t key, uint32_t kind
         if (step.error != 0) return step;
     }
     switch (kind) {
-    case 0: step.error = tup_insert(world->tup, &req, &step.changed); break;
-    case 1: step.error = tup_update(world->tup, &req, &step.changed); break;
-    default: step.error = tup_delete(world->tup, &req, &step.changed); break;
+    case 0:
+        step.error = tup_insert(world->tup, &req, &step.changed);
+        break;
+    case 1:
+        step.error = tup_update(world->tup, &req, &step.changed);
+        break;
+    default:
+        step.error = tup_delete(world->tup, &req, &step.changed);
+        break;
     }
     if (step.error != 0 && step.lock != REF_NONE) acc_unlock(world->acc, step.lock);
     if (step.error == 0 && step.lock == REF_NONE) step.lock = step.changed.lock;
@@ -57,8 +66,8 @@ static void step_commit(struct rows_world *world, const struct step *step)
 
 static bool is_memory_error(uint32_t error)
 {
-    return error == ERR_NO_MEMORY_DATA || error == ERR_INDEX_MEMORY || error == ERR_LQH_OPERATIONS ||
-           error == ERR_COPY_MEMORY;
+    return error == ERR_NO_MEMORY_DATA || error == ERR_INDEX_MEMORY ||
+           error == ERR_LQH_OPERATIONS || error == ERR_COPY_MEMORY;
 }
 
 /* Inserts until memory ends, updates all, deletes all, with every size of memory. */
@@ -96,7 +105,8 @@ static void test_every_page(void **state)
             step_commit(&world, &step);
         }
         world_check(&world);
-        assert_int_equal(world_data_pages(&world), 0); /* Deleting all gives all back, before the drop. */
+        assert_int_equal(world_data_pages(&world),
+                         0); /* Deleting all gives all back, before the drop. */
         world_drop(&world);
         assert_int_equal(world_data_pages(&world), 0);
         world_stop(&world);
@@ -115,8 +125,11 @@ struct figures {
 
 static struct figures figures_of(const struct rows_world *world)
 {
-    return (struct figures){acc_locks_in_use(world->acc), tup_changes_open(world->tup),
-                            tup_heap_in_use(&world->tup->copies), world_data_pages(world), world->frag->var_bytes,
+    return (struct figures){acc_locks_in_use(world->acc),
+                            tup_changes_open(world->tup),
+                            tup_heap_in_use(&world->tup->copies),
+                            world_data_pages(world),
+                            world->frag->var_bytes,
                             acc_frag_elements(world->index)};
 }
 
@@ -292,8 +305,9 @@ static void test_var_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_page),    cmocka_unit_test(test_every_record), cmocka_unit_test(test_table_records),
-        cmocka_unit_test(test_drop_full),     cmocka_unit_test(test_var_parts),
+        cmocka_unit_test(test_every_page),    cmocka_unit_test(test_every_record),
+        cmocka_unit_test(test_table_records), cmocka_unit_test(test_drop_full),
+        cmocka_unit_test(test_var_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_tup_model.c -- random transactions on rows, compared with a simple model after every step. */
+/* test_tup_model.c -- random transactions on rows, compared with a simple model after every step.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/tup_fixture.h"
 
@@ -46,21 +47,26 @@ static const uint8_t default_c[] = {5, 'h', 'e', 'l', 'l', 'o'};
 static struct table_def *def_model(bool ci_key)
 {
     struct table_def *def = def_start();
-    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1}, COLUMN_PRIMARY_KEY, NULL, 0);
+    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1},
+               COLUMN_PRIMARY_KEY, NULL, 0);
     if (ci_key)
         column_add(def, "k2",
-                   (struct column_format){.type = COLUMN_VARCHAR, .collation = COLLATION_UTF8MB4_GENERAL_CI,
+                   (struct column_format){.type = COLUMN_VARCHAR,
+                                          .collation = COLLATION_UTF8MB4_GENERAL_CI,
                                           .length = 48},
                    COLUMN_PRIMARY_KEY, NULL, 0);
     else
-        column_add(def, "k2", (struct column_format){.type = COLUMN_BINARY, .length = 7}, COLUMN_PRIMARY_KEY, NULL, 0);
-    column_add(def, "a", (struct column_format){.type = COLUMN_INT, .length = 1}, COLUMN_NULLABLE, NULL, 0);
+        column_add(def, "k2", (struct column_format){.type = COLUMN_BINARY, .length = 7},
+                   COLUMN_PRIMARY_KEY, NULL, 0);
+    column_add(def, "a", (struct column_format){.type = COLUMN_INT, .length = 1}, COLUMN_NULLABLE,
+               NULL, 0);
     column_add(def, "b", (struct column_format){.type = COLUMN_BINARY, .length = 13}, 0, NULL, 0);
-    column_add(def, "c", (struct column_format){.type = COLUMN_VARBINARY, .length = 200}, COLUMN_NULLABLE, default_c,
-               sizeof default_c);
-    column_add(def, "d", (struct column_format){.type = COLUMN_LONGVARBINARY, .length = 3000}, COLUMN_NULLABLE, NULL,
-               0);
-    column_add(def, "e", (struct column_format){.type = COLUMN_BIGUNSIGNED, .length = 1}, 0, &default_e, 8);
+    column_add(def, "c", (struct column_format){.type = COLUMN_VARBINARY, .length = 200},
+               COLUMN_NULLABLE, default_c, sizeof default_c);
+    column_add(def, "d", (struct column_format){.type = COLUMN_LONGVARBINARY, .length = 3000},
+               COLUMN_NULLABLE, NULL, 0);
+    column_add(def, "e", (struct column_format){.type = COLUMN_BIGUNSIGNED, .length = 1}, 0,
+               &default_e, 8);
     return def;
 }
 
@@ -71,8 +77,12 @@ static uint32_t value_of(uint32_t column, uint32_t seed, uint8_t *out)
     uint32_t size = 0;
     if (seed == 0) return 0;
     switch (column) {
-    case COL_A: size = 4; break;
-    case COL_B: size = 13; break;
+    case COL_A:
+        size = 4;
+        break;
+    case COL_B:
+        size = 13;
+        break;
     case COL_E:
         if (seed == SEED_DEFAULT) {
             memcpy(out, &default_e, 8);
@@ -87,8 +97,11 @@ static uint32_t value_of(uint32_t column, uint32_t seed, uint8_t *out)
         }
         size = 1 + seed % 201;
         break;
-    case COL_D: size = 2 + (seed % 5 == 0 ? seed % 3001 : seed % 100); break;
-    default: fail();
+    case COL_D:
+        size = 2 + (seed % 5 == 0 ? seed % 3001 : seed % 100);
+        break;
+    default:
+        fail();
     }
     for (uint32_t i = 0; i < size; i++)
         out[i] = (uint8_t)rng_splitmix(&state);
@@ -138,8 +151,12 @@ static void read_check(struct model *model, uint32_t key, uint32_t trans)
         assert_false(want->exists);
         return;
     }
-    const struct tup_read read = {
-        .frag = model->world.frag, .row = row_id, .transid1 = trans + 1, .transid2 = 77, .attr = all, .attr_words = 1};
+    const struct tup_read read = {.frag = model->world.frag,
+                                  .row = row_id,
+                                  .transid1 = trans + 1,
+                                  .transid2 = 77,
+                                  .attr = all,
+                                  .attr_words = 1};
     uint32_t error = tup_read(model->world.tup, &read, out, TUP_ROW_WORDS_MAX, &got);
     if (!want->exists) {
         assert_int_equal(error, ERR_ROW_NOT_FOUND);
@@ -226,7 +243,8 @@ static void op_random(struct model *model, uint32_t trans, uint32_t key)
     uint32_t error = 0;
     if (t->ops == OPS_MAX) return;
     if (req.row != ROW_NONE) {
-        error = lock_row(world, trans + 1, 5, req.row, kind == OP_READ ? LOCK_SHARED : LOCK_EXCLUSIVE, true, 0, &lock);
+        error = lock_row(world, trans + 1, 5, req.row,
+                         kind == OP_READ ? LOCK_SHARED : LOCK_EXCLUSIVE, true, 0, &lock);
         if (error != 0) {
             assert_int_equal(error, ERR_NOWAIT_LOCK);
             return;
@@ -247,10 +265,19 @@ static void op_random(struct model *model, uint32_t trans, uint32_t key)
         read_check(model, key, trans);
         to = own;
         break;
-    case OP_INSERT: error = tup_insert(world->tup, &req, &changed); break;
-    case OP_UPDATE: error = tup_update(world->tup, &req, &changed); break;
-    case OP_DELETE: error = tup_delete(world->tup, &req, &changed); break;
-    default: expect = 0; error = tup_write(world->tup, &req, &changed); break;
+    case OP_INSERT:
+        error = tup_insert(world->tup, &req, &changed);
+        break;
+    case OP_UPDATE:
+        error = tup_update(world->tup, &req, &changed);
+        break;
+    case OP_DELETE:
+        error = tup_delete(world->tup, &req, &changed);
+        break;
+    default:
+        expect = 0;
+        error = tup_write(world->tup, &req, &changed);
+        break;
     }
     if (kind != OP_READ) assert_int_equal(error, expect);
     if (error != 0) {
@@ -282,7 +309,8 @@ static void scan_check(struct model *model, uint32_t trans)
     uint32_t last = 0;
     while (!end) {
         uint32_t rows[7];
-        uint32_t n = tup_scan_next(model->world.tup, model->world.frag, &position, trans + 1, 77, rows, 7, 5, &end);
+        uint32_t n = tup_scan_next(model->world.tup, model->world.frag, &position, trans + 1, 77,
+                                   rows, 7, 5, &end);
         for (uint32_t i = 0; i < n; i++) {
             assert_true(found == 0 || rows[i] > last);
             assert_true(tup_row_alive(model->world.tup, model->world.frag, rows[i], trans + 1, 77));
@@ -292,7 +320,8 @@ static void scan_check(struct model *model, uint32_t trans)
     }
     position = (struct tup_scan_position){0, 0};
     for (end = false; !end;)
-        counted += tup_scan_count(model->world.tup, model->world.frag, &position, trans + 1, 77, 11, &end);
+        counted +=
+            tup_scan_count(model->world.tup, model->world.frag, &position, trans + 1, 77, 11, &end);
     for (uint32_t key = 0; key < KEYS; key++) {
         const struct row_model *row = &model->row[key];
         want += (row->owner == trans + 1 ? &row->own : &row->committed)->exists;

@@ -1,4 +1,5 @@
-/* test_tup_restore.c -- changes as the redo log sees them, replayed over a fuzzy picture of the rows: equal afterwards. */
+/* test_tup_restore.c -- changes as the redo log sees them, replayed over a fuzzy picture of the
+ * rows: equal afterwards. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/tup_fixture.h"
 
@@ -21,16 +22,21 @@ static struct log_entry entries[OPS];
 static uint32_t entry_count;
 static struct rng rng;
 
-/* k Char key of a collation that takes 'a' and 'A' for equal, a Int null, v Varbinary default, w Varbinary null. */
+/* k Char key of a collation that takes 'a' and 'A' for equal, a Int null, v Varbinary default, w
+ * Varbinary null. */
 static struct table_def *def_here(void)
 {
     static const uint8_t default_v[] = {2, 'x', 'y'};
     struct table_def *def = def_start();
-    column_add(def, "a", (struct column_format){.type = COLUMN_INT, .length = 1}, COLUMN_NULLABLE, NULL, 0);
-    const struct column_format key = {.type = COLUMN_CHAR, .collation = COLLATION_UTF8MB4_GENERAL_CI, .length = 16};
+    column_add(def, "a", (struct column_format){.type = COLUMN_INT, .length = 1}, COLUMN_NULLABLE,
+               NULL, 0);
+    const struct column_format key = {
+        .type = COLUMN_CHAR, .collation = COLLATION_UTF8MB4_GENERAL_CI, .length = 16};
     column_add(def, "k", key, COLUMN_PRIMARY_KEY, NULL, 0);
-    column_add(def, "v", (struct column_format){.type = COLUMN_VARBINARY, .length = 10}, 0, default_v, 3);
-    column_add(def, "w", (struct column_format){.type = COLUMN_VARBINARY, .length = 200}, COLUMN_NULLABLE, NULL, 0);
+    column_add(def, "v", (struct column_format){.type = COLUMN_VARBINARY, .length = 10}, 0,
+               default_v, 3);
+    column_add(def, "w", (struct column_format){.type = COLUMN_VARBINARY, .length = 200},
+               COLUMN_NULLABLE, NULL, 0);
     return def;
 }
 
@@ -84,7 +90,8 @@ static void transaction(uint32_t gci)
         uint32_t lock = REF_NONE;
         uint32_t words = make_key(number, key);
         struct tup_change_req req = request(&from, 1, key, words, attr, make_pairs(attr));
-        if (req.row != ROW_NONE) assert_int_equal(lock_row(&from, 1, 1, req.row, LOCK_EXCLUSIVE, true, 0, &lock), 0);
+        if (req.row != ROW_NONE)
+            assert_int_equal(lock_row(&from, 1, 1, req.row, LOCK_EXCLUSIVE, true, 0, &lock), 0);
         uint32_t error = rng_below(&rng, 3) == 0 ? tup_delete(from.tup, &req, &changed)
                                                  : tup_write(from.tup, &req, &changed);
         if (error != 0) {
@@ -99,13 +106,15 @@ static void transaction(uint32_t gci)
     for (uint32_t i = 0; i < count; i++) {
         struct tup_change_pairs pairs;
         uint32_t out[TUP_ROW_WORDS_MAX];
-        enum tup_change_kind kind = tup_change_pairs(from.tup, changes[i], out, TUP_ROW_WORDS_MAX, &pairs);
+        enum tup_change_kind kind =
+            tup_change_pairs(from.tup, changes[i], out, TUP_ROW_WORDS_MAX, &pairs);
         if (abort_it) {
             tup_abort(from.tup, changes[i]);
         } else {
             if (kind != TUP_NOTHING) {
                 struct log_entry *entry = &entries[entry_count++];
-                *entry = (struct log_entry){.kind = kind, .row = pairs.row, .gci = gci, .words = pairs.words};
+                *entry = (struct log_entry){
+                    .kind = kind, .row = pairs.row, .gci = gci, .words = pairs.words};
                 assert_true(pairs.words <= tup_change_words_max(from.frag, 4, 0) + 96u);
                 memcpy(entry->pairs, out, pairs.words * 4u);
             }
@@ -131,15 +140,23 @@ static void copy_row(uint32_t row)
     uint32_t out[96];
     uint32_t words = read_row(&from, row, out);
     if (words == 0) return;
-    struct tup_restore_req req = {.frag = to.frag, .key_def = to.def, .row = row, .gci = out[0], .attr = out + 1,
+    struct tup_restore_req req = {.frag = to.frag,
+                                  .key_def = to.def,
+                                  .row = row,
+                                  .gci = out[0],
+                                  .attr = out + 1,
                                   .attr_words = words - 1u};
     assert_int_equal(tup_restore_put(to.tup, &req), 0);
 }
 
 static void replay(const struct log_entry *entry)
 {
-    struct tup_restore_req req = {.frag = to.frag, .key_def = to.def, .row = entry->row, .gci = entry->gci,
-                                  .attr = entry->pairs, .attr_words = entry->words};
+    struct tup_restore_req req = {.frag = to.frag,
+                                  .key_def = to.def,
+                                  .row = entry->row,
+                                  .gci = entry->gci,
+                                  .attr = entry->pairs,
+                                  .attr_words = entry->words};
     if (entry->kind == TUP_INSERTED)
         assert_int_equal(tup_restore_put(to.tup, &req), 0);
     else if (entry->kind == TUP_UPDATED)
@@ -216,10 +233,16 @@ static void test_nonsense_is_refused(void **state)
         uint32_t attr[24];
         uint32_t words = 1u + (uint32_t)rng_below(&rng, 24);
         for (uint32_t at = 0; at < words; at++)
-            attr[at] = rng_below(&rng, 2) != 0 ? attr_header((uint32_t)rng_below(&rng, 5), (uint32_t)rng_below(&rng, 20))
+            attr[at] = rng_below(&rng, 2) != 0 ? attr_header((uint32_t)rng_below(&rng, 5),
+                                                             (uint32_t)rng_below(&rng, 20))
                                                : (uint32_t)rng_below(&rng, UINT32_MAX);
-        struct tup_restore_req req = {.frag = to.frag, .key_def = to.def, .gci = 1, .attr = attr, .attr_words = words,
-                                      .row = (uint32_t)rng_below(&rng, 2) != 0 ? (uint32_t)rng_below(&rng, UINT32_MAX) : 3};
+        struct tup_restore_req req = {
+            .frag = to.frag,
+            .key_def = to.def,
+            .gci = 1,
+            .attr = attr,
+            .attr_words = words,
+            .row = (uint32_t)rng_below(&rng, 2) != 0 ? (uint32_t)rng_below(&rng, UINT32_MAX) : 3};
         tup_restore_update(to.tup, &req);
         tup_restore_put(to.tup, &req);
         if (i % 1000u == 0) tup_restore_delete(to.tup, &req);

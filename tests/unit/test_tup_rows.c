@@ -1,21 +1,29 @@
-/* test_tup_rows.c -- rows one by one: what is refused, what is seen by whom, row ids, scans, layouts. */
+/* test_tup_rows.c -- rows one by one: what is refused, what is seen by whom, row ids, scans,
+ * layouts. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/tup_fixture.h"
 
 static struct rows_world world;
 static uint32_t words[64];
 
-/* Columns: 0 k Unsigned key, 1 a Int null, 2 b Char(4) not null, 3 v Varbinary(10) not null default, 4 w Varbinary null */
+/* Columns: 0 k Unsigned key, 1 a Int null, 2 b Char(4) not null, 3 v Varbinary(10) not null
+ * default, 4 w Varbinary null */
 static struct table_def *def_mixed(void)
 {
     static const uint8_t default_v[] = {2, 'x', 'y'};
     struct table_def *def = def_start();
-    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1}, COLUMN_PRIMARY_KEY, NULL, 0);
-    column_add(def, "a", (struct column_format){.type = COLUMN_INT, .length = 1}, COLUMN_NULLABLE, NULL, 0);
-    column_add(def, "b", (struct column_format){.type = COLUMN_CHAR, .collation = COLLATION_UTF8MB4_BIN, .length = 4},
+    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1},
+               COLUMN_PRIMARY_KEY, NULL, 0);
+    column_add(def, "a", (struct column_format){.type = COLUMN_INT, .length = 1}, COLUMN_NULLABLE,
+               NULL, 0);
+    column_add(def, "b",
+               (struct column_format){
+                   .type = COLUMN_CHAR, .collation = COLLATION_UTF8MB4_BIN, .length = 4},
                0, NULL, 0);
-    column_add(def, "v", (struct column_format){.type = COLUMN_VARBINARY, .length = 10}, 0, default_v, 3);
-    column_add(def, "w", (struct column_format){.type = COLUMN_VARBINARY, .length = 255}, COLUMN_NULLABLE, NULL, 0);
+    column_add(def, "v", (struct column_format){.type = COLUMN_VARBINARY, .length = 10}, 0,
+               default_v, 3);
+    column_add(def, "w", (struct column_format){.type = COLUMN_VARBINARY, .length = 255},
+               COLUMN_NULLABLE, NULL, 0);
     return def;
 }
 
@@ -41,19 +49,29 @@ static int teardown(void **state)
 
 enum call { INSERT, UPDATE, WRITE, DELETE };
 
-static uint32_t do_call(enum call call, uint32_t trans, uint32_t key, const uint32_t *attr, uint32_t attr_words,
-                        uint32_t wanted, struct tup_changed *changed, uint32_t *lock)
+static uint32_t do_call(enum call call, uint32_t trans, uint32_t key, const uint32_t *attr,
+                        uint32_t attr_words, uint32_t wanted, struct tup_changed *changed,
+                        uint32_t *lock)
 {
     struct tup_change_req req = request(&world, trans, &key, 1, attr, attr_words);
     uint32_t error = 0;
     req.wanted = wanted;
     *lock = REF_NONE;
-    if (req.row != ROW_NONE) assert_int_equal(lock_row(&world, trans, 1, req.row, LOCK_EXCLUSIVE, true, 0, lock), 0);
+    if (req.row != ROW_NONE)
+        assert_int_equal(lock_row(&world, trans, 1, req.row, LOCK_EXCLUSIVE, true, 0, lock), 0);
     switch (call) {
-    case INSERT: error = tup_insert(world.tup, &req, changed); break;
-    case UPDATE: error = tup_update(world.tup, &req, changed); break;
-    case WRITE: error = tup_write(world.tup, &req, changed); break;
-    case DELETE: error = tup_delete(world.tup, &req, changed); break;
+    case INSERT:
+        error = tup_insert(world.tup, &req, changed);
+        break;
+    case UPDATE:
+        error = tup_update(world.tup, &req, changed);
+        break;
+    case WRITE:
+        error = tup_write(world.tup, &req, changed);
+        break;
+    case DELETE:
+        error = tup_delete(world.tup, &req, changed);
+        break;
     }
     if (error != 0) {
         assert_int_equal(changed->change, REF_NONE);
@@ -76,11 +94,15 @@ static uint32_t once(enum call call, uint32_t key, const uint32_t *attr, uint32_
     return 0;
 }
 
-static uint32_t read_row(uint32_t trans, uint32_t key, const uint32_t *attr, uint32_t attr_words, uint32_t max,
-                         uint32_t *got)
+static uint32_t read_row(uint32_t trans, uint32_t key, const uint32_t *attr, uint32_t attr_words,
+                         uint32_t max, uint32_t *got)
 {
-    struct tup_read read = {.frag = world.frag, .row = world_find(&world, &key, 1), .transid1 = trans, .transid2 = 77,
-                            .attr = attr, .attr_words = attr_words};
+    struct tup_read read = {.frag = world.frag,
+                            .row = world_find(&world, &key, 1),
+                            .transid1 = trans,
+                            .transid2 = 77,
+                            .attr = attr,
+                            .attr_words = attr_words};
     *got = 0;
     if (read.row == ROW_NONE) return ERR_ROW_NOT_FOUND;
     return tup_read(world.tup, &read, words, max, got);
@@ -119,8 +141,9 @@ static void test_defaults(void **state)
     attr_ab(attr, 5);
     assert_int_equal(once(INSERT, 1, attr + 2, 2), 0);
     assert_int_equal(read_row(9, 1, all, 1, 64, &got), 0);
-    const uint32_t want[] = {attr_header(0, 4), 1, attr_header(1, 0), attr_header(2, 4), 0x20202061,
-                             attr_header(3, 3), 0x797802, attr_header(4, 0)};
+    const uint32_t want[] = {
+        attr_header(0, 4), 1,        attr_header(1, 0), attr_header(2, 4), 0x20202061,
+        attr_header(3, 3), 0x797802, attr_header(4, 0)};
     assert_int_equal(got, 8);
     assert_memory_equal(words, want, sizeof want);
     assert_int_equal(tup_row_gci(world.tup, world.frag, world_find(&world, &want[1], 1)), 7);
@@ -141,14 +164,14 @@ static void test_refused_columns(void **state)
         uint32_t size;
         uint32_t error;
     } cases[] = {
-        {{attr_header(5, 4), 1}, 2, ERR_DATA_CORRUPT},              /* No such column. */
+        {{attr_header(5, 4), 1}, 2, ERR_DATA_CORRUPT}, /* No such column. */
         {{attr_header(ATTR_READ_ALL, 0)}, 1, ERR_DATA_CORRUPT},
-        {{attr_header(1, 4)}, 1, ERR_DATA_CORRUPT},                 /* Value is cut off. */
+        {{attr_header(1, 4)}, 1, ERR_DATA_CORRUPT}, /* Value is cut off. */
         {{attr_header(1, 8), 1, 2}, 3, ERR_VALUE_LENGTH},
         {{attr_header(1, 3), 1}, 2, ERR_VALUE_LENGTH},
         {{attr_header(2, 0)}, 1, ERR_NULL_FOR_NOT_NULL_UPDATE},
         {{attr_header(2, 4), 0xFFFFFFFF}, 2, ERR_STRING_INVALID},
-        {{attr_header(3, 3), 0x797803}, 2, ERR_VALUE_LENGTH},       /* Prefix says three. */
+        {{attr_header(3, 3), 0x797803}, 2, ERR_VALUE_LENGTH}, /* Prefix says three. */
         {{attr_header(3, 12), 11, 0}, 3, ERR_DATA_CORRUPT},
         {{attr_header(0, 4), 1}, 2, ERR_KEY_UPDATE},
     };
@@ -285,7 +308,8 @@ static void test_row_ids(void **state)
     tup_commit(world.tup, changed.change, 1);
     acc_unlock(world.acc, lock);
     assert_int_equal(do_call(INSERT, 1, 2, attr, 4, wanted, &changed, &lock), ERR_ROW_ID_TAKEN);
-    assert_int_equal(do_call(INSERT, 1, 2, attr, 4, ROW_NONE - 1, &changed, &lock), ERR_ROW_ID_TAKEN);
+    assert_int_equal(do_call(INSERT, 1, 2, attr, 4, ROW_NONE - 1, &changed, &lock),
+                     ERR_ROW_ID_TAKEN);
     world_check(&world);
     for (uint32_t key = 10; key < 10 + slots - 1; key++) /* The rest of page 3. */
         assert_int_equal(once(INSERT, key, attr, 4), 0);
@@ -294,7 +318,8 @@ static void test_row_ids(void **state)
     assert_int_equal(figures.rows, slots);
     assert_int_equal(once(INSERT, 5, attr, 4), 0);
     uint32_t key = 5;
-    assert_int_equal(tup_row_page(world.frag, world_find(&world, &key, 1)), 0); /* Numbers jumped over are used. */
+    assert_int_equal(tup_row_page(world.frag, world_find(&world, &key, 1)),
+                     0); /* Numbers jumped over are used. */
     assert_int_equal(once(DELETE, 1, NULL, 0), 0);
     assert_int_equal(do_call(INSERT, 1, 2, attr, 4, wanted, &changed, &lock), 0);
     tup_abort(world.tup, changed.change);
@@ -315,7 +340,8 @@ static void test_scan_survives_changes(void **state)
     uint32_t next_delete = 4999;
     while (!end) {
         found += tup_scan_next(world.tup, world.frag, &position, 9, 9, rows, 16, 100, &end);
-        if (found < 4000) assert_int_equal(once(DELETE, next_delete--, NULL, 0), 0); /* Ahead of the scan. */
+        if (found < 4000)
+            assert_int_equal(once(DELETE, next_delete--, NULL, 0), 0); /* Ahead of the scan. */
     }
     assert_int_equal(found, 5000 - (4999 - next_delete));
     assert_false(tup_row_alive(world.tup, world.frag, 0xFFFFFFFE, 9, 9));
@@ -323,7 +349,8 @@ static void test_scan_survives_changes(void **state)
     /* An empty fragment, and one of which only a late page is left. */
     for (uint32_t key = 0; key <= next_delete; key++)
         assert_int_equal(once(DELETE, key, NULL, 0), 0);
-    assert_int_equal(tup_scan_next(world.tup, world.frag, &(struct tup_scan_position){0, 0}, 9, 9, rows, 16, 100, &end),
+    assert_int_equal(tup_scan_next(world.tup, world.frag, &(struct tup_scan_position){0, 0}, 9, 9,
+                                   rows, 16, 100, &end),
                      0);
     assert_true(end);
 }
@@ -375,7 +402,8 @@ static void layout_run(struct table_def *def, uint32_t key_words)
         assert_int_equal(tup_insert(wide.tup, &req, &changed), 0);
         tup_commit(wide.tup, changed.change, 1);
         acc_unlock(wide.acc, changed.lock);
-        struct tup_read read = {.frag = wide.frag, .row = changed.row, .attr = all, .attr_words = 1};
+        struct tup_read read = {
+            .frag = wide.frag, .row = changed.row, .attr = all, .attr_words = 1};
         assert_int_equal(tup_read(wide.tup, &read, out, TUP_ROW_WORDS_MAX, &got), 0);
         /* What was read can be written back. */
         req = request(&wide, 2, key, key_words, out, got);
@@ -402,7 +430,8 @@ static void test_smallest_row(void **state)
 {
     (void)state;
     struct table_def *def = def_start();
-    column_add(def, "k", (struct column_format){.type = COLUMN_TINYUNSIGNED, .length = 1}, COLUMN_PRIMARY_KEY, NULL, 0);
+    column_add(def, "k", (struct column_format){.type = COLUMN_TINYUNSIGNED, .length = 1},
+               COLUMN_PRIMARY_KEY, NULL, 0);
     layout_run(def, 1);
 }
 
@@ -412,15 +441,19 @@ static void test_largest_row(void **state)
     static uint8_t value[30000];
     struct table_def *def = def_start();
     memset(value, 0x5A, sizeof value);
-    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1}, COLUMN_PRIMARY_KEY, NULL, 0);
-    column_add(def, "f", (struct column_format){.type = COLUMN_BINARY, .length = 29996}, 0, value, 29996);
+    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1},
+               COLUMN_PRIMARY_KEY, NULL, 0);
+    column_add(def, "f", (struct column_format){.type = COLUMN_BINARY, .length = 29996}, 0, value,
+               29996);
     layout_run(def, 1);
 
     def = def_start();
     value[0] = (uint8_t)(29900 & 0xFF);
     value[1] = (uint8_t)(29900 >> 8);
-    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1}, COLUMN_PRIMARY_KEY, NULL, 0);
-    column_add(def, "v", (struct column_format){.type = COLUMN_LONGVARBINARY, .length = 29990}, 0, value, 29902);
+    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1},
+               COLUMN_PRIMARY_KEY, NULL, 0);
+    column_add(def, "v", (struct column_format){.type = COLUMN_LONGVARBINARY, .length = 29990}, 0,
+               value, 29902);
     layout_run(def, 1);
 }
 
@@ -429,14 +462,17 @@ static void test_many_columns(void **state)
     (void)state;
     struct table_def *def = def_start();
     const uint8_t value[] = {3, 'a', 'b', 'c'};
-    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1}, COLUMN_PRIMARY_KEY, NULL, 0);
+    column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1},
+               COLUMN_PRIMARY_KEY, NULL, 0);
     for (uint32_t i = 1; i < TABLE_COLUMNS_MAX; i++) {
         const char name[] = {'c', (char)('a' + i / 26), (char)('a' + i % 26), 0};
         if (i % 3 == 0)
-            column_add(def, name, (struct column_format){.type = COLUMN_VARBINARY, .length = 20}, COLUMN_NULLABLE,
-                       i % 2 ? value : NULL, i % 2 ? sizeof value : 0);
+            column_add(def, name, (struct column_format){.type = COLUMN_VARBINARY, .length = 20},
+                       COLUMN_NULLABLE, i % 2 ? value : NULL, i % 2 ? sizeof value : 0);
         else
-            column_add(def, name, (struct column_format){.type = i % 3 == 1 ? COLUMN_SMALLINT : COLUMN_BIGINT, .length = 1},
+            column_add(def, name,
+                       (struct column_format){.type = i % 3 == 1 ? COLUMN_SMALLINT : COLUMN_BIGINT,
+                                              .length = 1},
                        COLUMN_NULLABLE, NULL, 0);
     }
     layout_run(def, 1);
@@ -448,8 +484,10 @@ static void test_wide_key(void **state)
     struct table_def *def = def_start();
     for (uint32_t i = 0; i < 32; i++) {
         const char name[] = {'k', (char)('A' + i), 0};
-        column_add(def, name, (struct column_format){.type = i % 2 ? COLUMN_BINARY : COLUMN_UNSIGNED,
-                                                     .length = i % 2 ? 9 : 1}, COLUMN_PRIMARY_KEY, NULL, 0);
+        column_add(def, name,
+                   (struct column_format){.type = i % 2 ? COLUMN_BINARY : COLUMN_UNSIGNED,
+                                          .length = i % 2 ? 9 : 1},
+                   COLUMN_PRIMARY_KEY, NULL, 0);
     }
     layout_run(def, 16 + 16 * 3);
 }
@@ -459,11 +497,18 @@ static void test_wide_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_defaults),          TEST(test_refused_columns), TEST(test_refused_reads),
-        TEST(test_visibility),        TEST(test_insert_and_delete), TEST(test_row_ids),
-        TEST(test_scan_survives_changes), TEST(test_damage_is_noticed),
-        cmocka_unit_test(test_memory_target), cmocka_unit_test(test_smallest_row),
-        cmocka_unit_test(test_largest_row),   cmocka_unit_test(test_many_columns),
+        TEST(test_defaults),
+        TEST(test_refused_columns),
+        TEST(test_refused_reads),
+        TEST(test_visibility),
+        TEST(test_insert_and_delete),
+        TEST(test_row_ids),
+        TEST(test_scan_survives_changes),
+        TEST(test_damage_is_noticed),
+        cmocka_unit_test(test_memory_target),
+        cmocka_unit_test(test_smallest_row),
+        cmocka_unit_test(test_largest_row),
+        cmocka_unit_test(test_many_columns),
         cmocka_unit_test(test_wide_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* tup_fixture.h -- DBACC and DBTUP without a node: an arena, the two instances, tables to play with. */
+/* tup_fixture.h -- DBACC and DBTUP without a node: an arena, the two instances, tables to play
+ * with. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <setjmp.h>
@@ -23,10 +24,12 @@ struct rows_world {
     struct acc_frag *index;
 };
 
-static inline void world_start(struct rows_world *world, uint32_t data_pages, uint32_t transaction_pages)
+static inline void world_start(struct rows_world *world, uint32_t data_pages,
+                               uint32_t transaction_pages)
 {
     struct arena_limits limits = {0};
-    const struct tup_limits tup_limits = {.tables_max = 64, .frags_max = 64, .changes_max = 1u << 22};
+    const struct tup_limits tup_limits = {
+        .tables_max = 64, .frags_max = 64, .changes_max = 1u << 22};
     limits.pages_max[RG_DATA] = data_pages;
     limits.pages_max[RG_TRANSACTION] = transaction_pages;
     limits.pages_max[RG_SCHEMA] = 256;
@@ -59,11 +62,15 @@ static inline void world_stop(struct rows_world *world)
     free(world->def);
 }
 
-static inline void column_add(struct table_def *def, const char *name, struct column_format format, uint32_t flags,
-                              const void *value, uint32_t size)
+static inline void column_add(struct table_def *def, const char *name, struct column_format format,
+                              uint32_t flags, const void *value, uint32_t size)
 {
-    const struct table_column_options options = {.name = name, .name_size = (uint32_t)strlen(name), .format = format,
-                                                 .flags = flags, .default_value = value, .default_size = size};
+    const struct table_column_options options = {.name = name,
+                                                 .name_size = (uint32_t)strlen(name),
+                                                 .format = format,
+                                                 .flags = flags,
+                                                 .default_value = value,
+                                                 .default_size = size};
     assert_int_equal(table_def_add_column(def, &options), 0);
 }
 
@@ -97,7 +104,8 @@ static inline void world_drop(struct rows_world *world)
 static inline struct table_def *def_plain(void)
 {
     struct table_def *def = def_start();
-    column_add(def, "k", (struct column_format){.type = COLUMN_BINARY, .length = 16}, COLUMN_PRIMARY_KEY, NULL, 0);
+    column_add(def, "k", (struct column_format){.type = COLUMN_BINARY, .length = 16},
+               COLUMN_PRIMARY_KEY, NULL, 0);
     column_add(def, "v", (struct column_format){.type = COLUMN_BINARY, .length = 32}, 0, NULL, 0);
     return def;
 }
@@ -107,23 +115,33 @@ static inline uint32_t hash_of(const struct rows_world *world, const uint32_t *k
     return (uint32_t)key_hash(world->def, key, words);
 }
 
-static inline uint32_t world_find(const struct rows_world *world, const uint32_t *key, uint32_t words)
+static inline uint32_t world_find(const struct rows_world *world, const uint32_t *key,
+                                  uint32_t words)
 {
     return acc_find(world->index, hash_of(world, key, words), key, words);
 }
 
 /* A request about this key by transaction (trans, 77). */
-static inline struct tup_change_req request(const struct rows_world *world, uint32_t trans, const uint32_t *key,
-                                            uint32_t words, const uint32_t *attr, uint32_t attr_words)
+static inline struct tup_change_req request(const struct rows_world *world, uint32_t trans,
+                                            const uint32_t *key, uint32_t words,
+                                            const uint32_t *attr, uint32_t attr_words)
 {
-    return (struct tup_change_req){
-        .frag = world->frag, .row = world_find(world, key, words), .wanted = ROW_NONE,
-        .hash = hash_of(world, key, words), .transid1 = trans, .transid2 = 77, .op = trans, .key = key,
-        .key_words = words, .attr = attr, .attr_words = attr_words};
+    return (struct tup_change_req){.frag = world->frag,
+                                   .row = world_find(world, key, words),
+                                   .wanted = ROW_NONE,
+                                   .hash = hash_of(world, key, words),
+                                   .transid1 = trans,
+                                   .transid2 = 77,
+                                   .op = trans,
+                                   .key = key,
+                                   .key_words = words,
+                                   .attr = attr,
+                                   .attr_words = attr_words};
 }
 
-static inline uint32_t lock_row(const struct rows_world *world, uint32_t trans, uint32_t op, uint32_t row,
-                                enum lock_mode mode, bool nowait, uint64_t now, uint32_t *lock)
+static inline uint32_t lock_row(const struct rows_world *world, uint32_t trans, uint32_t op,
+                                uint32_t row, enum lock_mode mode, bool nowait, uint64_t now,
+                                uint32_t *lock)
 {
     const struct acc_lock_req req = {
         .transid1 = trans, .transid2 = 77, .op = op, .mode = mode, .nowait = nowait, .now_ms = now};
