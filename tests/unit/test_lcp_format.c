@@ -3,8 +3,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "formats/lcp_stream.h"
 #include "kernel/base/rng.h"
@@ -301,6 +303,47 @@ static void test_random_rows(void **state)
     }
 }
 
+static int run_tool(const char *path)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "%s --rows %s >/dev/null", NDB_LCP_READER, path);
+    return system(command);
+}
+
+static void put_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_tool(void **state)
+{
+    struct machine *m = *state;
+    struct lcp_file file;
+    struct lcp_ctl ctl;
+    char directory[] = "/tmp/test_lcp_XXXXXX";
+    char path[128];
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/T7F4.5.data", directory);
+    assert_int_not_equal(run_tool(path), 0);
+    write_file(m, &file, 5, 12, 100, 30, 0);
+    put_file(path, file.bytes, file.size);
+    assert_int_equal(run_tool(path), 0);
+    file.bytes[file.size / 2u] ^= 4;
+    put_file(path, file.bytes, file.size);
+    assert_int_not_equal(run_tool(path), 0);
+    ctl_fill(&ctl);
+    put_file(path, &ctl, sizeof ctl);
+    assert_int_equal(run_tool(path), 0);
+    put_file(path, &ctl, sizeof ctl - 1u);
+    assert_int_not_equal(run_tool(path), 0);
+    unlink(path);
+    rmdir(directory);
+    free(file.bytes);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -349,6 +392,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_swaps_are_noticed, setup, teardown),
         cmocka_unit_test(test_ctl),
         cmocka_unit_test(test_random_rows),
+        cmocka_unit_test_setup_teardown(test_tool, setup, teardown),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
