@@ -56,7 +56,10 @@ static const struct argp_option options[] = {
      "Faults from this file instead of drawn ones; the file may name the seed", 0},
     {"twice", OPT_TWICE, NULL, 0,
      "Run every seed twice, with other fillings of fresh memory, and compare", 0},
-    {"disk", OPT_DISK, NULL, 0, "The nodes have files; some commits ask for durability", 0},
+    {"disk", OPT_DISK, NULL, 0,
+     "The nodes have files, some commits ask for durability (ends at the first log write until "
+     "system restart opens the logs)",
+     0},
     {"verbose", OPT_VERBOSE, NULL, 0, "Print the nodes' logs", 0},
     {0},
 };
