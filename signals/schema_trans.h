@@ -29,8 +29,10 @@ SIGNAL_STRUCT(schema_prepare_ref, 2);
 
 /*
  * One round of the transaction: to every member, the next one when all have answered.
- * Create: ONLINE_LQH, ONLINE_TC, COMPLETE.  Drop: DROPPING_TC, DROPPING_LQH, REMOVE, COMPLETE.
- * Either: ABORT instead.
+ * Create: WRITE, ONLINE_LQH, ONLINE_TC, COMPLETE.
+ * Drop: DROPPING_TC, DROPPING_LQH, WRITE, REMOVE, COMPLETE.  Either: ABORT instead, after the
+ * prepare round. WRITE: the node's schema file has the table (create) or has it no longer (drop);
+ * a node without files answers at once, one that cannot write stops.
  */
 enum schema_step {
     SCHEMA_STEP_ONLINE_LQH = 1,
@@ -40,6 +42,7 @@ enum schema_step {
     SCHEMA_STEP_REMOVE = 5,
     SCHEMA_STEP_ABORT = 6,
     SCHEMA_STEP_COMPLETE = 7,
+    SCHEMA_STEP_WRITE = 8,
 };
 struct schema_step_req {
     uint32_t trans_id;
@@ -51,3 +54,67 @@ struct schema_step_conf {
     uint32_t step;
 };
 SIGNAL_STRUCT(schema_step_conf, 2);
+
+/* NDBCNTR asks its DBDICT after phase 0 what the schema files held. The sequence grows by one with
+ * each change of the schema, on all nodes alike; has_data 0: there is none. */
+struct schema_info_req {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(schema_info_req, 1);
+struct schema_info_conf {
+    uint32_t sender_data;
+    uint32_t has_data;
+    uint32_t sequence_lo;
+    uint32_t sequence_hi;
+};
+SIGNAL_STRUCT(schema_info_conf, 4);
+
+/*
+ * NDBCNTR to its DBDICT: make the schema that the cluster starts with. START_INITIAL: an empty one
+ * is written. Otherwise that of source_node, which has the highest sequence: copied from there
+ * unless the node's own has that sequence, and written; then all tables are added to the TC and LQH
+ * instances. CONF: they have them, not usable yet. What cannot be done stops the node.
+ */
+struct schema_restart_req {
+    uint32_t sender_data;
+    uint32_t start_type; /* enum start_type */
+    uint32_t source_node;
+    uint32_t sequence_lo;
+    uint32_t sequence_hi;
+};
+SIGNAL_STRUCT(schema_restart_req, 5);
+struct schema_restart_conf {
+    uint32_t sender_data;
+    uint32_t tables;
+};
+SIGNAL_STRUCT(schema_restart_conf, 2);
+
+/*
+ * DBDICT to that of the source node: the first table number from table_id on that is used or has
+ * been. CONF: table_id 0 is the end. Sections: 0 encoded table_def, 1 distribution; none for a
+ * number that is not used and only keeps its version (state TABLE_UNDEFINED). The sequence is the
+ * source's; 0: it has no schema to give.
+ */
+struct schema_copy_req {
+    uint32_t table_id;
+};
+SIGNAL_STRUCT(schema_copy_req, 1);
+struct schema_copy_conf {
+    uint32_t table_id;
+    uint32_t version;
+    uint32_t state; /* enum table_state: TABLE_ONLINE or TABLE_UNDEFINED */
+    uint32_t sequence_lo;
+    uint32_t sequence_hi;
+};
+SIGNAL_STRUCT(schema_copy_conf, 5);
+
+/* NDBCNTR to its DBDICT after the recovery: the tables are usable, for all LQH instances before the
+ * first TC. */
+struct schema_online_req {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(schema_online_req, 1);
+struct schema_online_conf {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(schema_online_conf, 1);

@@ -72,6 +72,7 @@ static void step_done(struct dict *dict)
     case SCHEMA_STEP_ONLINE_LQH:
     case SCHEMA_STEP_DROPPING_TC:
     case SCHEMA_STEP_DROPPING_LQH:
+    case SCHEMA_STEP_WRITE:
     default:
         jam();
         break;
@@ -290,6 +291,7 @@ static void begin_step(struct dict *dict, uint32_t step)
         order(dict, BLOCK_DBLQH, &local->added_lqh, LOCAL_TABLE_DROP);
         break;
     case SCHEMA_STEP_COMPLETE:
+    case SCHEMA_STEP_WRITE:
     default:
         break;
     }

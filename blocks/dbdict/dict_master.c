@@ -133,6 +133,7 @@ static uint32_t step_after(uint32_t step)
         return SCHEMA_STEP_COMPLETE;
     case SCHEMA_STEP_ABORT:
     case SCHEMA_STEP_COMPLETE:
+    case SCHEMA_STEP_WRITE:
     default:
         return 0;
     }
