@@ -15,11 +15,13 @@ static uint32_t between(struct rng *rng, uint32_t least, uint32_t most)
 
 static void draw_topology(struct swarm *swarm, struct rng *rng)
 {
-    static const uint32_t counts[] = {1, 2, 2, 4};
-    swarm->data_nodes = counts[rng_below(rng, 4)];
-    do {
-        swarm->replicas = counts[rng_below(rng, 4)];
-    } while (swarm->replicas > swarm->data_nodes);
+    static const struct {
+        uint32_t nodes, replicas;
+    } shapes[] = {{1, 1}, {1, 1}, {2, 1}, {2, 2}, {2, 2}, {2, 2}, {4, 1},
+                  {4, 2}, {4, 2}, {4, 4}, {3, 3}, {3, 3}, {6, 3}};
+    uint64_t shape = rng_below(rng, sizeof shapes / sizeof shapes[0]);
+    swarm->data_nodes = shapes[shape].nodes;
+    swarm->replicas = shapes[shape].replicas;
     swarm->split = rng_chance(rng, 1, 2);
     swarm->ldm = between(rng, 1, 4);
     swarm->tc = between(rng, 1, 3);
