@@ -75,3 +75,41 @@ struct redo_status_conf {
     uint32_t bytes_hi;
 };
 SIGNAL_STRUCT(redo_status_conf, 16);
+
+/*
+ * The whole way back of an LQH instance: checkpoints of all its fragments, then the log. From
+ * NDBCNTR, after REDO_OPEN_CONF and when all tables are made; at an initial start too (restart_gci
+ * 0, nothing to do). Section 0 (may be missing): as in REDO_START_REQ. No REF: what is damaged or
+ * missing stops the node with the file's name. A diskless LQH answers at once.
+ */
+struct recover_req {
+    uint32_t sender_data;
+    uint32_t restart_gci;
+    uint32_t incarnation;
+    uint32_t lsn_lo; /* Log page known to have been durable; 0 = not known. */
+    uint32_t lsn_hi;
+};
+SIGNAL_STRUCT(recover_req, 5);
+struct recover_conf {
+    uint32_t sender_data;
+    uint32_t fragments; /* Of which a checkpoint was read. */
+    uint32_t rows_lo;   /* Read from checkpoints. */
+    uint32_t rows_hi;
+    uint32_t kbytes;     /* The same; compressed. */
+    uint32_t applied_lo; /* Records of the log. */
+    uint32_t applied_hi;
+    uint32_t skipped_lo; /* Older than any checkpoint, or never happened. */
+    uint32_t skipped_hi;
+    uint32_t restore_ms;
+    uint32_t replay_ms;
+};
+SIGNAL_STRUCT(recover_conf, 11);
+
+/* Meanwhile to the same, at most a few per second. */
+enum recover_step { RECOVER_CHECKPOINTS = 1, RECOVER_LOG = 2 };
+struct recover_rep {
+    uint32_t sender_data;
+    uint32_t step;    /* enum recover_step */
+    uint32_t percent; /* Of the step, by bytes. */
+};
+SIGNAL_STRUCT(recover_rep, 3);
