@@ -4,9 +4,9 @@
 #include "blocks/dbtc/tc_state.h"
 #include "signals/management.h"
 
-/* Committed transactions that still complete are detached from their connect records: room for as
- * many again. */
-#define TRANSACTIONS_PER_CONNECT 2u
+/* Transactions whose client was answered still complete: room for as many of them again, which the
+ * active ones cannot take. */
+#define ROOM_TO_COMPLETE 2u
 
 void tc_continue(struct tc *tc, enum tc_work work, uint32_t ref, uint32_t index, uint32_t which)
 {
@@ -57,7 +57,8 @@ static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
     pool_init(&tc->connects, arena, RG_TRANSACTION, sizeof(struct tc_connect),
               config->transactions_max + config->scans_max);
     pool_init(&tc->transactions, arena, RG_TRANSACTION, sizeof(struct tc_trans),
-              TRANSACTIONS_PER_CONNECT * config->transactions_max);
+              ROOM_TO_COMPLETE * config->transactions_max);
+    tc->active_max = config->transactions_max;
     pool_init(&tc->operations, arena, RG_TRANSACTION, sizeof(struct tc_op), config->operations_max);
     pool_init(&tc->scans, arena, RG_TRANSACTION, sizeof(struct tc_scan), config->scans_max);
     pool_init(&tc->frags, arena, RG_TRANSACTION, sizeof(struct tc_frag), config->frag_scans_max);

@@ -87,6 +87,7 @@ void tc_check(struct block *block)
 {
     struct tc *tc = tc_of(block);
     uint32_t operations = 0;
+    uint32_t completing = 0;
     uint32_t frags = 0;
     uint32_t connects[NODE_ID_MAX + 1] = {0};
     if (tc->table == NULL) return; /* Not configured yet. */
@@ -95,8 +96,10 @@ void tc_check(struct block *block)
          t = pool_next(&tc->transactions, pool_index(t->pool.ref))) {
         check_trans(tc, t);
         operations += t->op_count;
+        if (t->state == TRANS_COMPLETING) completing++;
     }
-    ndbrequire(operations == tc->operations.in_use);
+    ndbrequire(operations == tc->operations.in_use && completing == tc->completing);
+    ndbrequire(tc->transactions.in_use - completing <= tc->active_max); /* I-TC-7 */
     check_epochs(tc);
     for (struct tc_scan *s = pool_next(&tc->scans, 0); s != NULL;
          s = pool_next(&tc->scans, pool_index(s->pool.ref))) {

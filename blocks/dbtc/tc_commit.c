@@ -169,13 +169,15 @@ static void answer_client(struct tc *tc, struct tc_trans *trans)
 static void end_trans(struct tc *tc, struct tc_trans *trans)
 {
     ndbrequire(trans->op_count == 0 && trans->waiting == 0 && trans->outstanding == 0); /* I-TC-3 */
-    ndbrequire(trans->connect == REF_NONE);                                             /* I-TC-5 */
+    ndbrequire(trans->connect == REF_NONE && tc->completing > 0);                       /* I-TC-5 */
+    tc->completing--;
     pool_release(&tc->transactions, trans);
 }
 
 static void complete_begin(struct tc *tc, struct tc_trans *trans)
 {
     tc_trans_move(trans, TRANS_COMPLETING);
+    tc->completing++;
     tc_epoch_leave(tc, trans);
     answer_client(tc, trans);
     if (trans->op_count == 0) {

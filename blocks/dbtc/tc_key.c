@@ -93,6 +93,18 @@ static struct tckeyref refused(const struct tckeyreq *req, uint32_t error)
                              .error = error};
 }
 
+/* The active ones have their own limit; that too many still complete is another error. */
+static struct tc_trans *seize_trans(struct tc *tc, uint32_t *error)
+{
+    uint32_t in_use = tc->transactions.in_use;
+    struct tc_trans *trans = NULL;
+    if (in_use - tc->completing < tc->active_max) trans = pool_seize(&tc->transactions);
+    if (trans != NULL) return trans;
+    jam();
+    *error = in_use == tc->transactions.max ? ERR_COMPLETE_RECORDS : ERR_TC_TRANSACTIONS;
+    return NULL;
+}
+
 /* A transaction begins, or the client learns why not; what else of it is on its way is then
  * ignored. */
 static struct tc_trans *begin_trans(struct tc *tc, struct tc_connect *connect,
@@ -102,14 +114,13 @@ static struct tc_trans *begin_trans(struct tc *tc, struct tc_connect *connect,
     if (error == 0 &&
         (connect->scan != REF_NONE || connect->releasing || connect->durable_gci != 0))
         error = ERR_TC_INTERNAL_203;
-    struct tc_trans *trans = error == 0 ? pool_seize(&tc->transactions) : NULL;
+    struct tc_trans *trans = error == 0 ? seize_trans(tc, &error) : NULL;
     connect->last_transid1 = req->transid1;
     connect->last_transid2 = req->transid2;
-    connect->last_error = error != 0 ? error : ERR_TC_TRANSACTIONS;
+    connect->last_error = error;
     if (trans == NULL) {
         jam_data(error);
-        tc_rollback_rep(tc, connect, req->transid1, req->transid2, connect->last_error,
-                        req->api_op);
+        tc_rollback_rep(tc, connect, req->transid1, req->transid2, error, req->api_op);
         return NULL;
     }
     jam();

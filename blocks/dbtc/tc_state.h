@@ -275,6 +275,8 @@ struct tc {
     struct pool tables;
     struct pool connects;
     struct pool transactions;
+    uint32_t active_max; /* MaxNoOfConcurrentTransactions; as many again may complete. */
+    uint32_t completing; /* Transactions whose clients were answered. */
     struct pool operations;
     struct pool scans;
     struct pool frags;

@@ -448,6 +448,14 @@ static int start_few(void **state)
     return 0;
 }
 
+static int start_few_two(void **state)
+{
+    (void)state;
+    w_start(&w, 2, FRAGMENTS, few_records);
+    w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
+    return 0;
+}
+
 static void test_exhausted(void **state)
 {
     struct trx t[5];
@@ -494,6 +502,47 @@ static void test_exhausted(void **state)
     w_run(&w);
     assert_int_equal(SIG_PAYLOAD(c_take(&w, GSN_TCRELEASECONF), tcreleaseconf)->sender_data, 8);
     assert_int_equal(w_tc(&w, 1).connects, 4);
+}
+
+/* MaxNoOfConcurrentTransactions is exactly that many active ones; those that complete have room of
+ * their own. */
+static void test_active_limit(void **state)
+{
+    struct trx t[5];
+    (void)state;
+    for (uint32_t i = 0; i < 5; i++)
+        t[i] = t_new(&w, CLIENT, 1);
+    for (uint32_t i = 0; i < 4; i++)
+        t_op(&t[i], i, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), i, i);
+    t_op(&t[4], 9, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), 9, 9);
+    w_run(&w);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_non_null(c_take(&w, GSN_TCKEYCONF));
+    t_expect_rolled_back(&t[4], ERR_TC_TRANSACTIONS, 9);
+
+    w_tamper(&w, 1, BLOCK_DBTC, 8005, 0); /* COMPLETE is late. */
+    for (uint32_t i = 0; i < 4; i++)
+        t_commit(&t[i]);
+    w_run(&w);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_non_null(c_take(&w, GSN_TC_COMMITCONF));
+        t_next(&t[i]);
+        t_op(&t[i], i, INFO(OP_WRITE, WRITE_ALL), 10 + i, i);
+    }
+    w_run(&w);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_non_null(c_take(&w, GSN_TCKEYCONF));
+    assert_int_equal(w_tc(&w, 1).transactions, 8);
+    t_next(&t[4]);
+    t_op(&t[4], 9, INFO(OP_INSERT, WRITE_ALL), 9, 9);
+    w_run(&w);
+    t_expect_rolled_back(&t[4], ERR_COMPLETE_RECORDS, 9);
+    w_pass(&w, 100);
+    w_tamper(&w, 1, BLOCK_DBTC, 0, 0);
+    t_next(&t[4]);
+    t_op(&t[4], 9, INFO(OP_INSERT, WRITE_ALL), 9, 9);
+    w_run(&w);
+    t_expect_keyconf(&t[4], KEYCONF_COMMITTED);
 }
 
 /* A table is dropped while a transaction uses it. */
@@ -658,6 +707,7 @@ int main(void)
         TWO(test_forged),
         ONE(test_states),
         cmocka_unit_test_setup_teardown(test_exhausted, start_few, stop),
+        cmocka_unit_test_setup_teardown(test_active_limit, start_few_two, stop),
         ONE(test_drop),
         TWO(test_drop),
         TWO(test_backup_refuses),
