@@ -10,13 +10,44 @@
  */
 struct cntr_start_req {
     uint32_t incarnation;
+    uint32_t flags;            /* enum cntr_start_flag */
+    uint32_t has_data;         /* The rest says what the node has on disk; 0: nothing. */
+    uint32_t gci;              /* Newest restorable. */
+    uint32_t data_incarnation; /* Of the data: how often the cluster has been started. */
+    uint32_t ldm_count;        /* Of the data; without data the configured one. */
+    uint32_t schema_lo;        /* Sequence of the dictionary's newest image, 0 = none. */
+    uint32_t schema_hi;
+    struct node_mask members; /* Nodes that took part in that incarnation. */
 };
-SIGNAL_STRUCT(cntr_start_req, 1);
+SIGNAL_STRUCT(cntr_start_req, 16); /* Section 0: pairs { former incarnation, GCI at its end }. */
+enum cntr_start_flag { CNTR_START_INITIAL = 1, CNTR_START_ACCEPT_LOSS = 2 };
 struct cntr_start_conf {
     uint32_t incarnation;
-    uint32_t start_type; /* enum start_type */
+    uint32_t start_type;       /* enum start_type */
+    uint32_t gci;              /* The cluster comes back with what this GCI had; 0 = empty. */
+    uint32_t data_incarnation; /* New, greater than all before. */
+    uint32_t schema_node;      /* Who has the newest image of the dictionary; 0 = nobody. */
+    uint32_t schema_lo;
+    uint32_t schema_hi;
 };
-SIGNAL_STRUCT(cntr_start_conf, 2);
+SIGNAL_STRUCT(cntr_start_conf, 7); /* Section 0: as above, the newest node's and its own end. */
+
+/* The node cannot start with this data; it stops and says what the operator is to do. */
+enum cntr_start_ref_reason {
+    CNTR_REF_STALE = 1,     /* Others have gone on without this node. */
+    CNTR_REF_NO_DATA = 2,   /* It is empty, others have data. */
+    CNTR_REF_LDM = 3,       /* Its data was written with another number of LDM instances. */
+    CNTR_REF_LAST_COPY = 4, /* --initial would destroy the last copy of a node group. */
+    CNTR_REF_NO_COPY = 5    /* `node`'s node group has no copy among those that have come. */
+};
+struct cntr_start_ref {
+    uint32_t incarnation;
+    uint32_t reason; /* enum cntr_start_ref_reason */
+    uint32_t node;   /* Whose data counts; NO_COPY: a node whose data is missing. */
+    uint32_t gci;    /* Of that data. */
+    uint32_t data_incarnation;
+};
+SIGNAL_STRUCT(cntr_start_ref, 5);
 
 /* Meeting point: "I have reached the end of phase `point`" to the president; GO to all when all
  * members have. */

@@ -137,8 +137,10 @@ SIGNAL_STRUCT(gcp_savereq, 2);
 struct gcp_saveconf {
     uint32_t sender_data;
     uint32_t gci;
+    uint32_t lsn_lo; /* Last page of the log that is durable; 0 = nothing is logged. */
+    uint32_t lsn_hi;
 };
-SIGNAL_STRUCT(gcp_saveconf, 2);
+SIGNAL_STRUCT(gcp_saveconf, 4);
 struct gcp_saveref { /* A write or sync failed: the node stops. */
     uint32_t sender_data;
     uint32_t gci;
@@ -167,18 +169,24 @@ struct gcp_flush_conf {
 };
 SIGNAL_STRUCT(gcp_flush_conf, 1);
 
-/* What the node's system files say; after start phase 2. */
+/*
+ * What the node's system files say; after start phase 0. With data two sections: 0 the pairs of
+ * former incarnations as below, 1 per LDM instance { lsn_lo, lsn_hi } of its log's last page known
+ * to be durable.
+ */
 struct sysfile_info_req {
     uint32_t sender_data;
 };
 SIGNAL_STRUCT(sysfile_info_req, 1);
 struct sysfile_info_conf {
     uint32_t sender_data;
-    uint32_t has_data;    /* 0: no system file: the node starts initially. */
-    uint32_t gci;         /* Newest restorable. */
-    uint32_t incarnation; /* Of the data: how often the cluster has been started. */
+    uint32_t has_data;        /* 0: no system file: the node starts initially. */
+    uint32_t gci;             /* Newest restorable. */
+    uint32_t incarnation;     /* Of the data: how often the cluster has been started. */
+    uint32_t ldm_count;       /* LDM instances that wrote the data. */
+    struct node_mask members; /* Nodes that took part in that incarnation. */
 };
-SIGNAL_STRUCT(sysfile_info_conf, 4);
+SIGNAL_STRUCT(sysfile_info_conf, 13);
 
 /*
  * The cluster starts: at `gci` (0: with nothing), as `incarnation`, which is greater than those of

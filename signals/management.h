@@ -85,8 +85,10 @@ struct node_status_conf {
     uint32_t dynamic_id;
     uint32_t version;
     struct node_mask connected; /* Clients and management servers linked to this node. */
+    uint32_t start_percent;     /* As in NODE_STATE_REP. */
+    uint32_t start_left_s;
 };
-SIGNAL_STRUCT(node_status_conf, 16);
+SIGNAL_STRUCT(node_status_conf, 18);
 
 struct memory_report_req {
     uint32_t sender_data;
@@ -115,6 +117,61 @@ struct ldm_memory_conf {
     uint32_t row_pages; /* Of the fragments looked at in this step. */
 };
 SIGNAL_STRUCT(ldm_memory_conf, 3);
+
+/*
+ * How full redo logs and how old checkpoints are: a management server to CMVMI, which asks its LQHs
+ * (REDO_STATUS_REQ) and its DIH. Section 0 of the CONF: per log part DISK_REPORT_WORDS words, those
+ * of redo_status_conf without sender_data; missing in a diskless node.
+ */
+struct disk_report_req {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(disk_report_req, 1);
+#define DISK_REPORT_WORDS 15u
+struct disk_report_conf {
+    uint32_t sender_data;
+    uint32_t diskless;
+    uint32_t parts;
+    uint32_t gci;       /* Commits have this one now. */
+    uint32_t durable;   /* Newest that survives the loss of the cluster. */
+    uint32_t lcp_state; /* enum lcp_report_state */
+    uint32_t lcp_id;    /* Under way; 0 = none. */
+    uint32_t lcp_ms;    /* For so long. */
+    uint32_t last_id;   /* Completed; 0 = none since the node started. */
+    uint32_t last_age_ms;
+    uint32_t last_ms; /* How long it took. */
+    uint32_t last_fragments;
+    uint32_t last_failed;
+    uint32_t last_kbytes;
+};
+SIGNAL_STRUCT(disk_report_conf, 14);
+enum lcp_report_state {
+    LCP_REPORT_IDLE = 0,
+    LCP_REPORT_WRITING,
+    LCP_REPORT_WAITING, /* For its last GCI to become durable. */
+    LCP_REPORT_CLEANING /* Replaced files are removed. */
+};
+
+/* CMVMI to its DIH. */
+struct lcp_status_req {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(lcp_status_req, 1);
+struct lcp_status_conf { /* As in disk_report_conf. */
+    uint32_t sender_data;
+    uint32_t gci;
+    uint32_t durable;
+    uint32_t lcp_state;
+    uint32_t lcp_id;
+    uint32_t lcp_ms;
+    uint32_t last_id;
+    uint32_t last_age_ms;
+    uint32_t last_ms;
+    uint32_t last_fragments;
+    uint32_t last_failed;
+    uint32_t last_kbytes;
+};
+SIGNAL_STRUCT(lcp_status_conf, 12);
 
 /*
  * Stop or restart this node; sent to CMVMI, which hands it to NDBCNTR. Flags below. CONF when

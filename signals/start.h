@@ -44,8 +44,11 @@ struct node_state_rep {
     uint32_t start_phase;     /* Last completed. */
     uint32_t master;          /* President's node id, 0 = none yet. */
     struct node_mask started; /* Data nodes known to be started, this one included. */
+    uint32_t start_type;      /* enum start_type; known from phase 2 on. */
+    uint32_t start_percent;   /* Of reading the data back (phase 4); 100 afterwards. */
+    uint32_t start_left_s;    /* Seconds that this will take, estimated; 0 = not known. */
 };
-SIGNAL_STRUCT(node_state_rep, 11);
+SIGNAL_STRUCT(node_state_rep, 14);
 
 /*
  * NDBCNTR to every TC instance when the node stops (its level is START_STOPPING_2 then: new

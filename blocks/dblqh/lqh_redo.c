@@ -152,6 +152,16 @@ static void io_replayed(void *context)
     start_conf(lqh, receiver, lqh->redo->order_data);
 }
 
+static struct gcp_saveconf save_conf(const struct lqh_redo *redo, uint32_t sender_data,
+                                     uint32_t gci)
+{
+    uint64_t lsn = redo != NULL && redo->log.state == REDO_RUNNING ? redo->log.lsn_synced : 0;
+    return (struct gcp_saveconf){.sender_data = sender_data,
+                                 .gci = gci,
+                                 .lsn_lo = (uint32_t)lsn,
+                                 .lsn_hi = (uint32_t)(lsn >> 32)};
+}
+
 static void io_synced(void *context)
 {
     struct lqh *lqh = context;
@@ -163,7 +173,7 @@ static void io_synced(void *context)
             redo->save[left++] = *save;
             continue;
         }
-        struct gcp_saveconf conf = {.sender_data = save->sender_data, .gci = save->gci};
+        struct gcp_saveconf conf = save_conf(redo, save->sender_data, save->gci);
         sig_send(&lqh->block, save->sender, GSN_GCP_SAVECONF, PRIO_A, &conf);
     }
     redo->save_count = left;
@@ -451,7 +461,7 @@ void lqh_exec_GCP_SAVEREQ(struct block *block, const struct signal *sig)
     if (running) target = redo_save(&redo->log);
     if (!running || target <= redo_durable(&redo->log)) {
         jam(); /* Nothing is logged here, or nothing new. */
-        struct gcp_saveconf conf = {.sender_data = req->sender_data, .gci = req->gci};
+        struct gcp_saveconf conf = save_conf(redo, req->sender_data, req->gci);
         sig_send(block, sig->sender, GSN_GCP_SAVECONF, PRIO_A, &conf);
         return;
     }
