@@ -21,8 +21,13 @@ static void cmvmi_exec_NODE_STATE_REP(struct block *block, const struct signal *
     const struct node_state_rep *rep = SIG_PAYLOAD(sig, node_state_rep);
     jam_data(rep->start_level);
     cmvmi->start_level = rep->start_level;
+    cmvmi->start_type = rep->start_type;
+    cmvmi->start_percent = rep->start_percent;
+    cmvmi->start_left_s = rep->start_left_s;
     cmvmi->start_phase = rep->start_phase;
     cmvmi->president = rep->master;
+    cmvmi->start_percent = rep->start_percent;
+    cmvmi->start_left_s = rep->start_left_s;
 }
 
 static void cmvmi_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
@@ -61,11 +66,13 @@ static void cmvmi_exec_NODE_STATUS_REQ(struct block *block, const struct signal 
         .sender_data = SIG_PAYLOAD(sig, node_status_req)->sender_data,
         .start_level = cmvmi->start_level,
         .start_phase = cmvmi->start_phase,
-        .start_type = START_INITIAL,
+        .start_type = cmvmi->start_type,
         .nodegroup = config->node[config->own_node].nodegroup,
         .president = cmvmi->president,
         .dynamic_id = cmvmi->dynamic_id,
         .version = NDB_VERSION,
+        .start_percent = cmvmi->start_percent,
+        .start_left_s = cmvmi->start_left_s,
     };
     jam();
     fail_on_purpose(block);
@@ -95,8 +102,8 @@ static const struct dump_route {
     uint32_t block_no;
 } dump_routes[] = {
     {1, BLOCK_QMGR},      {13, BLOCK_NDBCNTR}, {16, BLOCK_DBDIH},   {17, BLOCK_DBDIH},
-    {1228, BLOCK_DBDICT}, {7110, BLOCK_DBDIH}, {7111, BLOCK_DBDIH}, {2300, BLOCK_DBLQH},
-    {2353, BLOCK_DBLQH},  {2500, BLOCK_DBTC},  {2555, BLOCK_DBTC},
+    {1228, BLOCK_DBDICT}, {7099, BLOCK_DBDIH}, {7110, BLOCK_DBDIH}, {7111, BLOCK_DBDIH},
+    {2300, BLOCK_DBLQH},  {2353, BLOCK_DBLQH}, {2500, BLOCK_DBTC},  {2555, BLOCK_DBTC},
 };
 
 /* To the block that has but one instance, or to all instances. */
@@ -187,6 +194,9 @@ static const struct handler cmvmi_handlers[] = {
     HANDLER(cmvmi, NODE_STATUS_REQ, node_status_req),
     HANDLER(cmvmi, MEMORY_REPORT_REQ, memory_report_req),
     HANDLER(cmvmi, LDM_MEMORY_CONF, ldm_memory_conf),
+    HANDLER(cmvmi, DISK_REPORT_REQ, disk_report_req),
+    HANDLER(cmvmi, REDO_STATUS_CONF, redo_status_conf),
+    HANDLER(cmvmi, LCP_STATUS_CONF, lcp_status_conf),
     HANDLER(cmvmi, DUMP_STATE_ORD, dump_state_ord),
     HANDLER(cmvmi, STOP_REQ, stop_req),
     HANDLER(cmvmi, START_ORD, start_ord),

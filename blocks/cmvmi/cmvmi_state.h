@@ -3,6 +3,7 @@
 #pragma once
 #include "blocks/cmvmi/cmvmi.h"
 #include "blocks/cmvmi/event.h"
+#include "signals/redo.h"
 
 #define EVENT_RING       128u /* Kept for listeners that come late; a start makes about 30. */
 #define EVENT_TEXT_WORDS (1u + EVENT_TEXT_MAX / 4u)
@@ -20,6 +21,13 @@ struct event_listener {
     uint32_t delivered; /* Events with a smaller number were sent in an earlier life of the link. */
 };
 
+#define DISK_PARTS_MAX 64u /* Log parts that a report tells of. */
+#define DISK_ASKERS    8u  /* More at a time get the last figures. */
+struct disk_asker {
+    uint32_t ref;
+    uint32_t sender_data;
+};
+
 #define MEMORY_ASKERS 8u /* More at a time are answered with the last figures. */
 struct memory_asker {
     uint32_t ref; /* 0: a dump order, which wants events. */
@@ -34,6 +42,9 @@ struct cmvmi {
 
     /* What the other blocks have told. */
     uint32_t start_level;
+    uint32_t start_type;
+    uint32_t start_percent; /* Of reading the data back... */
+    uint32_t start_left_s;  /* ...and how long it still takes. */
     uint32_t start_phase;
     uint32_t president;
     uint32_t dynamic_id;
@@ -47,6 +58,17 @@ struct cmvmi {
         uint32_t waiting;
         struct memory_asker asker[MEMORY_ASKERS];
     } memory;
+
+    /* The same for redo logs and checkpoints. */
+    struct {
+        uint32_t running;
+        uint32_t serial; /* Of the questions; answers to older ones are dropped. */
+        uint32_t expected;
+        uint32_t waiting;
+        struct disk_asker asker[DISK_ASKERS];
+        struct lcp_status_conf lcp;
+        uint32_t words[DISK_PARTS_MAX * DISK_REPORT_WORDS];
+    } disk;
 
     uint32_t memory_step; /* Highest threshold of DataMemory that was reported as passed. */
 };
@@ -75,3 +97,8 @@ void cmvmi_memory_tick(struct cmvmi *cmvmi); /* Reports DataMemory that passes a
 void cmvmi_memory_dump(struct cmvmi *cmvmi); /* Reports memory as events. */
 void cmvmi_exec_MEMORY_REPORT_REQ(struct block *block, const struct signal *sig);
 void cmvmi_exec_LDM_MEMORY_CONF(struct block *block, const struct signal *sig);
+
+/* cmvmi_disk.c */
+void cmvmi_exec_DISK_REPORT_REQ(struct block *block, const struct signal *sig);
+void cmvmi_exec_REDO_STATUS_CONF(struct block *block, const struct signal *sig);
+void cmvmi_exec_LCP_STATUS_CONF(struct block *block, const struct signal *sig);

@@ -2,6 +2,7 @@
  * logs. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdih/dih_state.h"
+#include "signals/management.h"
 #include "signals/redo.h"
 
 #define LCP_FILL_PERCENT   25u /* Of a log: a checkpoint is due. */
@@ -34,6 +35,7 @@ static void round_begin(struct dih *dih, uint32_t master, const struct lcp_node_
     node->master = master;
     node->result = (struct lcp_node_conf){.incarnation = req->incarnation, .lcp_id = req->lcp_id};
     node->end_gci = 0;
+    node->begin_ms = now_ms(&dih->block);
     wait_for_ldms(dih);
     node->bytes_then = node->bytes;
     /* Commits of this GCI may still come, of older ones not. */
@@ -105,6 +107,9 @@ void dih_exec_LCP_USABLE_CONF(struct block *block, const struct signal *sig)
     if (!node_mask_empty(&node->waiting)) return;
     jam();
     node->state = LCPN_IDLE;
+    node->last = node->result;
+    node->last_ms = now_ms(block);
+    node->last_duration_ms = (uint32_t)(node->last_ms - node->begin_ms);
     if (node->result.incarnation == dih->incarnation)
         sig_send(block, node->master, GSN_LCP_NODE_CONF, PRIO_B, &node->result);
     if (node->next_master == 0) return;
@@ -150,4 +155,36 @@ void dih_exec_REDO_STATUS_CONF(struct block *block, const struct signal *sig)
     const struct redo_status_conf *conf = SIG_PAYLOAD(sig, redo_status_conf);
     if (conf->fill > node->fill) node->fill = conf->fill;
     node->bytes_sum += conf->bytes_lo | (uint64_t)conf->bytes_hi << 32;
+}
+
+/* --- For operators. --- */
+
+static_assert((uint32_t)LCPN_IDLE == LCP_REPORT_IDLE &&
+                  (uint32_t)LCPN_WRITING == LCP_REPORT_WRITING &&
+                  (uint32_t)LCPN_DURABLE_WAIT == LCP_REPORT_WAITING &&
+                  (uint32_t)LCPN_CLEANING == LCP_REPORT_CLEANING,
+              "states are reported as they are");
+
+void dih_exec_LCP_STATUS_REQ(struct block *block, const struct signal *sig)
+{
+    const struct dih *dih = dih_of(block);
+    const struct lcp_node *node = &dih->lcp_node;
+    uint64_t now = now_ms(block);
+    bool running = node->state != LCPN_IDLE;
+    struct lcp_status_conf conf = {
+        .sender_data = SIG_PAYLOAD(sig, lcp_status_req)->sender_data,
+        .gci = dih->gcp_node.gci_hi,
+        .durable = dih->gcp_node.durable,
+        .lcp_state = node->state,
+        .lcp_id = running ? node->result.lcp_id : 0,
+        .lcp_ms = running ? (uint32_t)(now - node->begin_ms) : 0,
+        .last_id = node->last.lcp_id,
+        .last_age_ms = node->last.lcp_id != 0 ? (uint32_t)(now - node->last_ms) : 0,
+        .last_ms = node->last_duration_ms,
+        .last_fragments = node->last.fragments,
+        .last_failed = node->last.failed,
+        .last_kbytes = node->last.kbytes,
+    };
+    jam();
+    sig_send(block, sig->sender, GSN_LCP_STATUS_CONF, PRIO_B, &conf);
 }

@@ -168,6 +168,11 @@ struct lcp_node {
     uint64_t bytes_sum;
     uint64_t bytes;
     uint64_t bytes_then; /* When the last round began. */
+    /* For reports. */
+    uint64_t begin_ms;
+    uint64_t last_ms;          /* When the last one was completed, */
+    uint32_t last_duration_ms; /* and how long it took. */
+    struct lcp_node_conf last; /* lcp_id 0 = none since the start. */
 };
 
 /* A wait of the epoch protocol that has lasted `ms` is reported after GCP_LATE_S seconds, and then
@@ -284,6 +289,7 @@ void dih_exec_LCP_NODE_REQ(struct block *block, const struct signal *sig);
 void dih_exec_LCP_PART_CONF(struct block *block, const struct signal *sig);
 void dih_exec_LCP_USABLE_CONF(struct block *block, const struct signal *sig);
 void dih_exec_REDO_STATUS_CONF(struct block *block, const struct signal *sig);
+void dih_exec_LCP_STATUS_REQ(struct block *block, const struct signal *sig);
 
 /* dih_sysfile.c */
 void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data);

@@ -441,7 +441,20 @@ static void test_status_memory_events(void **state)
     fc_sig_send(fc, MGM, cmvmi, GSN_NODE_STATUS_REQ, &status);
     struct memory_report_req memory = {.sender_data = 4};
     fc_sig_send(fc, MGM, cmvmi, GSN_MEMORY_REPORT_REQ, &memory);
-    fc_run(fc, 2);
+    struct disk_report_req disk = {.sender_data = 5};
+    for (uint32_t i = 0; i < 10; i++) { /* More than wait at a time. */
+        fc_sig_send(fc, MGM, cmvmi, GSN_DISK_REPORT_REQ, &disk);
+    }
+    fc_run(fc, 3);
+    for (uint32_t i = 0; i < 10; i++) {
+        const struct signal *report = fc_take(fc, MGM, GSN_DISK_REPORT_CONF);
+        assert_non_null(report);
+        assert_int_equal(report->section_count, 0);
+        assert_int_equal(SIG_PAYLOAD(report, disk_report_conf)->sender_data, 5);
+        assert_int_equal(SIG_PAYLOAD(report, disk_report_conf)->diskless, 1);
+        assert_int_equal(SIG_PAYLOAD(report, disk_report_conf)->parts, 0);
+        assert_int_equal(SIG_PAYLOAD(report, disk_report_conf)->last_id, 0);
+    }
     const struct signal *sig = fc_take(fc, MGM, GSN_NODE_STATUS_CONF);
     assert_non_null(sig);
     const struct node_status_conf *conf = SIG_PAYLOAD(sig, node_status_conf);
