@@ -9,6 +9,7 @@
 #include "signals/cntr.h"
 #include "signals/dict.h"
 #include "signals/dih.h"
+#include "signals/durable.h"
 #include "signals/fs.h"
 #include "signals/gcp.h"
 #include "signals/lcp.h"

@@ -61,6 +61,7 @@ static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
     tc->active_max = config->transactions_max;
     pool_init(&tc->operations, arena, RG_TRANSACTION, sizeof(struct tc_op), config->operations_max);
     pool_init(&tc->scans, arena, RG_TRANSACTION, sizeof(struct tc_scan), config->scans_max);
+    pool_init(&tc->waits, arena, RG_TRANSACTION, sizeof(struct tc_wait), TC_WAITS_MAX);
     pool_init(&tc->frags, arena, RG_TRANSACTION, sizeof(struct tc_frag), config->frag_scans_max);
     tc->epoch_hi = 1; /* Before the first word of DIH. */
     tc_timer_start(tc);
@@ -133,6 +134,9 @@ static void tc_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case TC_WORK_DURABLE:
         tc_durable_step(tc, work->which);
         return;
+    case TC_WORK_WAIT:
+        tc_wait_step(tc, work->index);
+        return;
     case TC_WORK_DRAIN:
         jam();
         tc_drain_step(tc_of(block));
@@ -168,6 +172,7 @@ static const struct handler tc_handlers[] = {
     HANDLER(tc, TC_DRAIN_REQ, tc_drain_req),
     HANDLER(tc, GCP_HOLD_REQ, gcp_hold_req),
     HANDLER(tc, TC_EPOCH_REQ, tc_epoch_req),
+    HANDLER(tc, WAIT_DURABLE_REQ, wait_durable_req),
     HANDLER(tc, GCP_DURABLE_REP, gcp_durable_rep),
     HANDLER(tc, DUMP_STATE_ORD, dump_state_ord),
 };

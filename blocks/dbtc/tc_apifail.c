@@ -12,6 +12,7 @@ void tc_exec_API_FAILREQ(struct block *block, const struct signal *sig)
     tc->api_fail[req->node] =
         (struct tc_api_fail){.sender = sig->sender, .sender_data = req->sender_data};
     jam_data(req->node);
+    tc_wait_walk(tc);
     tc_api_fail_step(tc, req->node, 0);
 }
 
@@ -57,7 +58,7 @@ void tc_api_fail_step(struct tc *tc, uint32_t node, uint32_t index)
 void tc_api_fail_check(struct tc *tc, uint32_t node)
 {
     struct tc_api_fail *fail = &tc->api_fail[node];
-    if (fail->sender == 0 || tc->connects_of[node] > 0) return;
+    if (fail->sender == 0 || tc->connects_of[node] > 0 || tc->waits_of[node] > 0) return;
     jam_data(node);
     struct api_failconf conf = {.sender_data = fail->sender_data, .node = node};
     uint32_t receiver = fail->sender;

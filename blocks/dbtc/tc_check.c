@@ -90,6 +90,7 @@ void tc_check(struct block *block)
     uint32_t completing = 0;
     uint32_t frags = 0;
     uint32_t connects[NODE_ID_MAX + 1] = {0};
+    uint32_t waits[NODE_ID_MAX + 1] = {0};
     if (tc->table == NULL) return; /* Not configured yet. */
 
     for (struct tc_trans *t = pool_next(&tc->transactions, 0); t != NULL;
@@ -116,8 +117,11 @@ void tc_check(struct block *block)
         connects[ref_node(c->owner)]++;
     }
     ndbrequire(waiting == tc->epoch.waiting);
+    for (const struct tc_wait *t = pool_next(&tc->waits, 0); t != NULL;
+         t = pool_next(&tc->waits, pool_index(t->pool.ref)))
+        waits[ref_node(t->owner)]++;
     for (uint32_t node = 0; node <= NODE_ID_MAX; node++)
-        ndbrequire(connects[node] == tc->connects_of[node]);
+        ndbrequire(connects[node] == tc->connects_of[node] && waits[node] == tc->waits_of[node]);
     for (uint32_t i = 0; i < TC_TRAINS; i++)
         ndbrequire(tc->trains[i].count == 0 || tc->trains_sent); /* I-TC-6 */
     check_users(tc);

@@ -8,7 +8,8 @@
 /* New work is refused since NODE_STATE_REP, so the counts only fall. */
 void tc_drain_step(struct tc *tc)
 {
-    if (tc->transactions.in_use > 0 || tc->scans.in_use > 0 || tc->epoch.waiting > 0) {
+    if (tc->transactions.in_use > 0 || tc->scans.in_use > 0 || tc->epoch.waiting > 0 ||
+        tc->waits.in_use > 0) {
         tc_continue_later(tc, TC_WORK_DRAIN, 0, DRAIN_TICK_MS);
         return;
     }

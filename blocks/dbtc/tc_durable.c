@@ -13,7 +13,7 @@ uint32_t tc_durable_error(const struct tc *tc)
     return block_config(&tc->block)->diskless != 0 ? ERR_NO_FILES_NOT_DURABLE : 0;
 }
 
-static void ask_dih(struct tc *tc, uint32_t gci)
+void tc_durable_force(struct tc *tc, uint32_t gci)
 {
     if (tc->epoch.forced >= gci) return;
     jam();
@@ -39,7 +39,7 @@ void tc_durable_wait(struct tc *tc, struct tc_connect *connect, const struct tc_
         tc->epoch.wait[list].first = connect->pool.ref;
     tc->epoch.wait[list].last = connect->pool.ref;
     tc->epoch.waiting++;
-    ask_dih(tc, trans->gci_hi);
+    tc_durable_force(tc, trans->gci_hi);
 }
 
 static void now_durable(struct tc *tc, struct tc_connect *connect)
@@ -81,4 +81,5 @@ void tc_exec_GCP_DURABLE_REP(struct block *block, const struct signal *sig)
     jam();
     tc->epoch.durable = gci;
     tc_durable_step(tc, gci & 1u);
+    tc_wait_walk(tc);
 }

@@ -74,6 +74,9 @@ void tc_exec_TC_EPOCH_REQ(struct block *block, const struct signal *sig)
     ndbrequire(epoch->committing_old == 0 && epoch->answer_sender == 0); /* I-GCP-3 */
     ndbrequire(newer ||
                tc->start_level < START_STARTED); /* I-GCP-1; before the start all may join anew. */
+    /* Every GCI begins with micro-epoch 0, but the life of a cluster with 1: all that was before is
+     * what the start has restored. */
+    if (req->gci_hi != tc->epoch_hi && req->gci_lo != 0) epoch->durable = req->gci_hi - 1;
     epoch->committing_old = epoch->committing;
     epoch->committing = 0;
     tc->epoch_hi = req->gci_hi;
@@ -86,4 +89,5 @@ void tc_exec_TC_EPOCH_REQ(struct block *block, const struct signal *sig)
         answer_dih(tc);
     }
     if (!epoch->releasing) tc_epoch_release(tc);
+    tc_wait_walk(tc);
 }

@@ -5,6 +5,7 @@
 #include "blocks/dbtc/tc.h"
 #include "signals/api_reg.h"
 #include "signals/dict.h"
+#include "signals/durable.h"
 #include "signals/errors.h"
 #include "signals/gcp.h"
 #include "signals/key.h"
@@ -16,9 +17,10 @@
 #define TC_NODES_INLINE                                                                            \
     192u /* Fragments whose replicas stand in the table record itself; more take a page. */
 #define TC_STEP_OPS      64u /* Operations of one transaction handled before others have their turn. */
-#define TC_STEP_RECORDS  64u  /* The same for walks over all records. */
-#define TC_TRAINS        8u   /* Trains being collected at the same time: two per LQH. */
-#define TC_SCAN_PARALLEL 256u /* Fragments of a scan that are read at the same time, at most. */
+#define TC_STEP_RECORDS  64u   /* The same for walks over all records. */
+#define TC_TRAINS        8u    /* Trains being collected at the same time: two per LQH. */
+#define TC_WAITS_MAX     8192u /* Clients' waits for durability; a node has 4711 client objects. */
+#define TC_SCAN_PARALLEL 256u  /* Fragments of a scan that are read at the same time, at most. */
 
 /*
  * A table as TC needs it: how to hash its key and where its rows live. It is used by operations and
@@ -193,6 +195,14 @@ struct tc_frag {
     uint32_t lqh_scan; /* REF_NONE before the first batch. */
 };
 
+/* A client that waits until a GCI is durable. */
+struct tc_wait {
+    struct pool_record pool;
+    uint32_t owner; /* Client's block reference. */
+    uint32_t sender_data;
+    uint32_t gci;
+};
+
 /* A client node that is being cleaned up after. */
 struct tc_api_fail {
     uint32_t sender; /* QMGR; 0 = the node is not failing. */
@@ -209,6 +219,7 @@ enum tc_work {
     TC_WORK_TRAINS,     /* sends the trains that have been collected */
     TC_WORK_RELEASE,    /* begins with the commits that were held back */
     TC_WORK_DURABLE,    /* which: list; answers those whose GCI is durable */
+    TC_WORK_WAIT,       /* index: waits done */
     TC_WORK_DRAIN,      /* looks again whether all work has ended */
 };
 
@@ -280,7 +291,11 @@ struct tc {
     struct pool operations;
     struct pool scans;
     struct pool frags;
+    struct pool waits;
+    bool wait_walks;                       /* A walk over the waits is under way. */
+    bool wait_again;                       /* Another one is to follow. */
     uint32_t connects_of[NODE_ID_MAX + 1]; /* Seized records by client node. */
+    uint32_t waits_of[NODE_ID_MAX + 1];
     struct tc_api_fail api_fail[NODE_ID_MAX + 1];
     struct tc_train trains[TC_TRAINS]; /* COMMIT and COMPLETE, being collected; count 0: free. */
     uint32_t train_turn;               /* Which one leaves when all are in use. */
@@ -369,6 +384,12 @@ void tc_exec_GCP_DURABLE_REP(struct block *block, const struct signal *sig);
 uint32_t tc_durable_error(const struct tc *tc); /* 0, or why nothing can become durable. */
 void tc_durable_wait(struct tc *tc, struct tc_connect *connect, const struct tc_trans *trans);
 void tc_durable_step(struct tc *tc, uint32_t list);
+void tc_durable_force(struct tc *tc, uint32_t gci); /* Close it now, not by the timer. */
+
+/* tc_wait.c */
+void tc_exec_WAIT_DURABLE_REQ(struct block *block, const struct signal *sig);
+void tc_wait_walk(struct tc *tc);
+void tc_wait_step(struct tc *tc, uint32_t index);
 
 /* A transaction begins to commit, in the current epoch. */
 static inline void tc_epoch_enter(struct tc *tc, struct tc_trans *trans)

@@ -1,6 +1,7 @@
 /* test_tc_epoch.c -- TC's part of the epoch protocol: commits held back, counted, and answered when
  * they are durable. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "signals/durable.h"
 #include "signals/gcp.h"
 #include "tests/unit/tc_fixture.h"
 
@@ -248,6 +249,150 @@ static void test_without_files_nothing_is_durable(void **state)
     assert_int_equal(stub->forces, 0);
 }
 
+/* --- Waiting for an epoch. --- */
+
+static void ask(uint32_t client, uint32_t data, uint32_t hi, uint32_t lo)
+{
+    struct wait_durable_req req = {.sender_data = data, .gci_hi = hi, .gci_lo = lo};
+    c_send(&w, client, 1, GSN_WAIT_DURABLE_REQ, &req, sizeof req / 4u, NULL, 0);
+    w_run(&w);
+    node_check(w.n[1].node);
+}
+static void expect_durable(uint32_t data, uint32_t gci)
+{
+    const struct signal *sig = c_take(&w, GSN_WAIT_DURABLE_CONF);
+    assert_non_null(sig);
+    assert_int_equal(SIG_PAYLOAD(sig, wait_durable_conf)->sender_data, data);
+    assert_int_equal(SIG_PAYLOAD(sig, wait_durable_conf)->durable_gci, gci);
+}
+static void expect_refused(uint32_t data, uint32_t error)
+{
+    const struct signal *sig = c_take(&w, GSN_WAIT_DURABLE_REF);
+    assert_non_null(sig);
+    assert_int_equal(SIG_PAYLOAD(sig, wait_durable_ref)->sender_data, data);
+    assert_int_equal(SIG_PAYLOAD(sig, wait_durable_ref)->error, error);
+}
+
+static void test_wait_for_an_epoch(void **state)
+{
+    (void)state;
+    ask(CLIENT, 1, 1, 0);
+    ask(CLIENT_TWO, 2, 1, 0);
+    assert_null(c_take(&w, GSN_WAIT_DURABLE_CONF));
+    assert_int_equal(stub->forced, 1); /* The GCI does not wait for the timer. */
+    assert_int_equal(stub->forces, 1);
+    hold();
+    epoch(2, 0);
+    ask(CLIENT, 3, 2, 0);
+    assert_int_equal(stub->forced, 2);
+    durable(1);
+    expect_durable(1, 1);
+    expect_durable(2, 1);
+    assert_null(c_take(&w, GSN_WAIT_DURABLE_CONF));
+    ask(CLIENT, 4, 1, 7); /* Known to be durable: answered at once. */
+    expect_durable(4, 1);
+    ask(CLIENT, 5, 0, 0);
+    expect_durable(5, 1);
+    hold();
+    epoch(3, 0);
+    durable(2);
+    expect_durable(3, 2);
+}
+
+static void test_wait_for_the_future(void **state)
+{
+    (void)state;
+    ask(CLIENT, 1, 2, 0);
+    expect_refused(1, ERR_EPOCH_IN_FUTURE);
+    ask(CLIENT, 2, 1, 1);
+    expect_refused(2, ERR_EPOCH_IN_FUTURE);
+    ask(CLIENT, 3, UINT32_MAX, UINT32_MAX);
+    expect_refused(3, ERR_EPOCH_IN_FUTURE);
+    assert_int_equal(stub->forces, 0);
+    /* Another node may have the next epoch a moment earlier, but not the one after it. */
+    hold();
+    ask(CLIENT, 4, 2, 0);
+    ask(CLIENT, 5, 3, 0);
+    expect_refused(5, ERR_EPOCH_IN_FUTURE);
+    assert_int_equal(stub->forces, 0); /* DIH knows nothing of it yet. */
+    epoch(2, 0);
+    assert_int_equal(stub->forced, 2);
+    hold();
+    ask(CLIENT, 6, 3, 0);
+    epoch(2, 1); /* It was no GCI that was near. */
+    expect_refused(6, ERR_EPOCH_IN_FUTURE);
+    hold();
+    epoch(3, 0);
+    durable(1);
+    assert_null(c_take(&w, GSN_WAIT_DURABLE_CONF));
+    durable(2);
+    expect_durable(4, 2);
+}
+
+static void test_what_the_start_restored_is_durable(void **state)
+{
+    (void)state;
+    hold();
+    epoch(8, 1); /* The first one after a restart at GCI 7. */
+    ask(CLIENT, 1, 7, 3);
+    expect_durable(1, 7);
+    ask(CLIENT, 2, 8, 1);
+    assert_null(c_take(&w, GSN_WAIT_DURABLE_CONF));
+    hold();
+    epoch(9, 0);
+    durable(8);
+    expect_durable(2, 8);
+}
+
+static void test_waits_of_a_lost_client(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 200; i++)
+        ask(i % 2 == 0 ? CLIENT : CLIENT_TWO, i, 1, 0);
+    struct api_failreq req = {.sender_data = 1, .node = CLIENT_TWO};
+    w_self(&w, 1, BLOCK_DBTC, 1, GSN_API_FAILREQ, &req, 2, NULL, 0);
+    w_run(&w);
+    assert_int_equal(w_driver(&w, 1)->api_failed, 1); /* At once: nothing was changed. */
+    assert_null(c_take(&w, GSN_WAIT_DURABLE_CONF));
+    hold();
+    epoch(2, 0);
+    durable(1);
+    for (uint32_t i = 0; i < 100; i++)
+        expect_durable(2 * i, 1);
+    assert_null(c_take(&w, GSN_WAIT_DURABLE_CONF));
+}
+
+static void test_too_many_waits(void **state)
+{
+    (void)state;
+    uint32_t refused = 0;
+    uint32_t confirmed = 0;
+    for (uint32_t i = 0; i < 8200; i++) {
+        struct wait_durable_req wait = {.sender_data = i, .gci_hi = 1, .gci_lo = 0};
+        c_send(&w, CLIENT, 1, GSN_WAIT_DURABLE_REQ, &wait, sizeof wait / 4u, NULL, 0);
+        w_run(&w);
+        const struct signal *sig = c_take(&w, GSN_WAIT_DURABLE_REF);
+        if (sig == NULL) continue;
+        assert_int_equal(SIG_PAYLOAD(sig, wait_durable_ref)->error, ERR_TC_RESOURCE_217);
+        refused++;
+    }
+    assert_int_equal(refused, 8);
+    hold();
+    epoch(2, 0);
+    durable(1);
+    while (c_take(&w, GSN_WAIT_DURABLE_CONF) != NULL)
+        confirmed++;
+    assert_int_equal(confirmed, 8192);
+}
+
+static void test_no_waits_without_files(void **state)
+{
+    (void)state;
+    ask(CLIENT, 1, 1, 0);
+    expect_refused(1, ERR_NO_FILES_NOT_DURABLE);
+    assert_int_equal(stub->forces, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +404,13 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_many_wait_and_some_go, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_without_files_nothing_is_durable, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wait_for_an_epoch, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_wait_for_the_future, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_what_the_start_restored_is_durable, setup_files,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_waits_of_a_lost_client, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_too_many_waits, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_no_waits_without_files, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,23 @@
+/* durable.h -- a client asks a TC to be told when an epoch is durable. See docs/protocols/gcp.md.
+ */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "signals/gsn.h"
+
+/* Any TC instance of any data node may be asked: durability belongs to the whole cluster. */
+struct wait_durable_req {
+    uint32_t sender_data;
+    uint32_t gci_hi; /* An epoch that a commit has returned. */
+    uint32_t gci_lo;
+};
+SIGNAL_STRUCT(wait_durable_req, 3);
+struct wait_durable_conf {
+    uint32_t sender_data;
+    uint32_t durable_gci; /* Everything up to this GCI survives the loss of the whole cluster. */
+};
+SIGNAL_STRUCT(wait_durable_conf, 2);
+struct wait_durable_ref {
+    uint32_t sender_data;
+    uint32_t error; /* 217 no record, 246 no files, 247 no such epoch yet, or the node's state. */
+};
+SIGNAL_STRUCT(wait_durable_ref, 2);
