@@ -21,10 +21,11 @@ static void size_kernel_groups(struct node_config *config)
         threads * threads * 2u * queue + threads * (config->overflow_segments * segment + delayed);
     config->memory.pages_max[RG_NODE] +=
         threads * pages_for(sizeof(struct thread)) + pages_for(sizeof(struct node)) + 1u;
-    /* Each LDM's redo log: its buffer, and a few pages for the log itself. */
+    /* Each LDM's redo log, its buffer and a few pages for the log itself; and its checkpoints. */
     if (!config->diskless)
         config->memory.pages_max[RG_NODE] +=
-            config->ldm_count * (pages_for(config->redo_buffer_bytes) + 4u);
+            config->ldm_count * (pages_for(config->redo_buffer_bytes) + 4u +
+                                 pages_for(LDM_CHECKPOINT_BYTES + config->tables_max * 4u));
     config->memory.pages_max[RG_SEND_BUFFER] += config->thread_count * (NODE_ID_MAX + 1u);
 }
 

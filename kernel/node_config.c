@@ -19,6 +19,8 @@ void node_config_defaults(struct node_config *config)
     config->epoch_ms = 100;
     config->gci_ms = 2000;
     config->lcp_growth_log2 = 20;
+    config->lcp_speed_min_kb = 20u * 1024u;
+    config->lcp_speed_max_kb = 400u * 1024u;
     config->diskless = 1;
     config->memory.pages_max[RG_DATA] = 98 * PAGES_PER_MB;
     config->memory.pages_max[RG_TRANSACTION] = 64 * PAGES_PER_MB;

@@ -42,6 +42,10 @@ struct node_config {
     uint32_t gci_ms;              /* TimeBetweenGlobalCheckpoints. */
     uint32_t
         lcp_growth_log2; /* TimeBetweenLocalCheckpoints: 4-byte words of log, as a power of two. */
+    /* Speed of checkpoints, KB per second and node: while the log has room, when it is half full.
+     */
+    uint32_t lcp_speed_min_kb;         /* MinDiskWriteSpeed */
+    uint32_t lcp_speed_max_kb;         /* MaxDiskWriteSpeed */
     uint32_t start_partial_timeout_ms; /* StartPartialTimeout: 0 = for ever. */
     uint32_t no_start; /* 1: waits for START_ORD before phase 0 (a restart with -n). */
 

@@ -18,10 +18,7 @@
 #define BACKUP_BUFFERS    2u
 #define BACKUP_PAUSE_MS   2u
 #define BACKUP_ASK_LOG_MS 100u
-#define BACKUP_SPEED_MIN  (20u * 1024u) /* Bytes per millisecond and node while the log has room,  \
-                                         */
-#define BACKUP_SPEED_MAX (400u * 1024u) /* and when it is half full. */
-#define BACKUP_FILL_FAST 50u            /* Percent of the log. */
+#define BACKUP_FILL_FAST  50u /* Percent of the log: full speed. */
 
 static_assert(BACKUP_WRITE + LCP_OUT_ROOM + 2u * LCP_ALIGN <= BACKUP_BUFFER,
               "a step fits behind an almost full write");
