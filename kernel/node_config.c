@@ -1,7 +1,40 @@
 /* node_config.c -- defaults of a node's limits and times. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "kernel/node_config.h"
+#include <string.h>
 #include "kernel/limits.h"
+
+/* More nodes in a group than there are replicas: it cannot be meant. */
+static bool groups_configured(const struct node_config *config)
+{
+    uint32_t count[NODE_ID_MAX + 1];
+    memset(count, 0, sizeof(count));
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        uint32_t group = config->node[node].nodegroup;
+        if (config->node[node].type != NODE_DATA || group == NODEGROUP_NONE) continue;
+        if (group > NODE_ID_MAX || ++count[group] > config->replicas) return false;
+    }
+    return true;
+}
+
+uint32_t node_config_groups(const struct node_config *config, uint32_t group_of[NODE_ID_MAX + 1])
+{
+    uint32_t number[NODE_ID_MAX + 1]; /* 1 + dense number of a configured group. */
+    uint32_t groups = 0;
+    uint32_t filled = 0;
+    bool configured = groups_configured(config);
+    memset(number, 0, sizeof(number));
+    group_of[0] = NODEGROUP_NONE;
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        uint32_t id = config->node[node].nodegroup;
+        group_of[node] = NODEGROUP_NONE;
+        if (config->node[node].type != NODE_DATA || id == NODEGROUP_NONE) continue;
+        if (!configured) id = filled++ / config->replicas;
+        if (number[id] == 0) number[id] = ++groups;
+        group_of[node] = number[id] - 1;
+    }
+    return groups;
+}
 
 #define PAGES_PER_MB (1024u * 1024u / PAGE_SIZE_BYTES)
 

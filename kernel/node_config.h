@@ -25,7 +25,9 @@ struct node_config {
     uint32_t generation; /* Of the configuration. */
     struct config_node node[NODE_ID_MAX + 1];
 
-    uint32_t diskless; /* 1: no files; all rows are gone when the cluster stops. */
+    uint32_t diskless;         /* 1: no files; all rows are gone when the cluster stops. */
+    uint32_t initial_start;    /* --initial: the node's files are removed before it starts. */
+    uint32_t accept_data_loss; /* --i-accept-data-loss: also if they are a node group's last. */
 
     /* Layout. */
     uint32_t thread_count;
@@ -44,9 +46,11 @@ struct node_config {
         lcp_growth_log2; /* TimeBetweenLocalCheckpoints: 4-byte words of log, as a power of two. */
     /* Speed of checkpoints, KB per second and node: while the log has room, when it is half full.
      */
-    uint32_t lcp_speed_min_kb;         /* MinDiskWriteSpeed */
-    uint32_t lcp_speed_max_kb;         /* MaxDiskWriteSpeed */
-    uint32_t start_partial_timeout_ms; /* StartPartialTimeout: 0 = for ever. */
+    uint32_t lcp_speed_min_kb;             /* MinDiskWriteSpeed */
+    uint32_t lcp_speed_max_kb;             /* MaxDiskWriteSpeed */
+    uint32_t start_partial_timeout_ms;     /* StartPartialTimeout: 0 = for ever. */
+    uint32_t start_partitioned_timeout_ms; /* StartPartitionedTimeout: 0 = for ever. */
+    uint32_t start_failure_timeout_ms;     /* StartFailureTimeout: 0 = never. */
     uint32_t no_start; /* 1: waits for START_ORD before phase 0 (a restart with -n). */
 
     /* Limits. */
@@ -78,3 +82,11 @@ struct node_config {
 
 /* Fills in defaults for everything but own_node, node[] and cluster_id. */
 void node_config_defaults(struct node_config *config);
+
+/*
+ * The node groups of all configured data nodes, present or not: group_of[node] becomes a number
+ * from 0 on without gaps, NODEGROUP_NONE for a spare node and for what is no data node. Returns
+ * their number. Where the configuration's groups have more nodes than there are replicas, nodes
+ * fill groups in id order.
+ */
+uint32_t node_config_groups(const struct node_config *config, uint32_t group_of[NODE_ID_MAX + 1]);
