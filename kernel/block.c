@@ -46,6 +46,23 @@ struct block *block_create(struct thread *thread, const struct block_type *type,
     return block;
 }
 
+struct pool *block_pool_at(struct block *block, uint32_t number)
+{
+    if (number >= block->pool_count) return NULL;
+    return (struct pool *)(void *)((uint8_t *)block + block->pools[number].offset);
+}
+
+void block_tamper(struct block *block, uint32_t number, uint32_t extra)
+{
+    block->error_insert = number;
+    block->error_extra = extra;
+    for (uint32_t i = 0; i < block->pool_count; i++)
+        block_pool_at(block, i)->fail_next = 0;
+    if (!ERROR_INSERTED(block, 9997)) return;
+    struct pool *pool = block_pool_at(block, extra >> 16);
+    if (pool != NULL) pool->fail_next = extra & 0xFFFFu;
+}
+
 uint64_t now_ms(const struct block *block)
 {
     return block->thread->now;

@@ -46,6 +46,18 @@ struct block_type {
     void (*check)(struct block *block);
 };
 
+/* A pool in a block instance's struct, so that tests can name it, look at it and have it refuse. */
+struct block_pool {
+    const char *name;
+    size_t offset;
+};
+
+/* BLOCK_POOL(tc, operations): struct, member. */
+#define BLOCK_POOL(type, member)                                                                   \
+    {                                                                                              \
+#member, offsetof(struct type, member)                                                     \
+    }
+
 /*
  * A look at a signal that waits some places further on in the queue (`words`: its extent), so that
  * the memory has what its handler will need when its turn comes: cache misses of several signals
@@ -66,7 +78,9 @@ struct block {
     uint32_t ref;
     uint32_t error_insert; /* Armed number, 0 = none. */
     uint32_t error_extra;
-    block_ahead *ahead; /* NULL = none. */
+    block_ahead *ahead;             /* NULL = none. */
+    const struct block_pool *pools; /* All pools of the instance. */
+    uint32_t pool_count;
 };
 
 /*
@@ -172,6 +186,12 @@ _Noreturn void node_fail(uint32_t exit_code, const char *file, uint32_t line, co
 
 /* True when the error insert `number` (kernel/error_inserts.def) is armed in this block. */
 #define ERROR_INSERTED(block_, number) __builtin_expect((block_)->error_insert == (number), 0)
+
+/* Arms an error insert of an instance, or with number 0 disarms it. Between its signals only. */
+void block_tamper(struct block *block, uint32_t number, uint32_t extra);
+
+/* The pool of that number in the instance's table, or NULL. For checks and tests. */
+struct pool *block_pool_at(struct block *block, uint32_t number);
 
 /* Disarms the block's error insert: for inserts that fire once. */
 #define ERROR_INSERT_CLEAR(block_) ((block_)->error_insert = 0)

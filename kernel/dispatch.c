@@ -48,8 +48,7 @@ static void forward_link_down(struct thread *thread, const uint32_t *words)
 static void tamper(struct block *block, const struct signal *sig)
 {
     const struct tamper_ord *ord = SIG_PAYLOAD(sig, tamper_ord);
-    block->error_insert = ord->number;
-    block->error_extra = ord->extra;
+    block_tamper(block, ord->number, ord->extra);
 }
 
 static const char *misfit(const struct handler *handler, const struct signal *sig,

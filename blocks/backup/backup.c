@@ -365,7 +365,14 @@ static const struct block_type backup_type = {
     .handler_count = sizeof(backup_handlers) / sizeof(backup_handlers[0]),
 };
 
+static const struct block_pool backup_pools[] = {
+    BLOCK_POOL(backup, frags),
+};
+
 struct block *backup_create(struct thread *thread, uint32_t instance)
 {
-    return block_create(thread, &backup_type, instance, sizeof(struct backup));
+    struct block *block = block_create(thread, &backup_type, instance, sizeof(struct backup));
+    block->pools = backup_pools;
+    block->pool_count = sizeof backup_pools / sizeof backup_pools[0];
+    return block;
 }

@@ -28,7 +28,15 @@ static const struct block_type acc_type = {
     .check = acc_check,
 };
 
+static const struct block_pool acc_pools[] = {
+    BLOCK_POOL(acc, frags),
+    BLOCK_POOL(acc, locks),
+};
+
 struct block *acc_create(struct thread *thread, uint32_t instance)
 {
-    return block_create(thread, &acc_type, instance, sizeof(struct acc));
+    struct block *block = block_create(thread, &acc_type, instance, sizeof(struct acc));
+    block->pools = acc_pools;
+    block->pool_count = sizeof acc_pools / sizeof acc_pools[0];
+    return block;
 }

@@ -105,7 +105,14 @@ static const struct block_type dict_type = {
     .check = dict_check,
 };
 
+static const struct block_pool dict_pools[] = {
+    BLOCK_POOL(dict, chunks),
+};
+
 struct block *dict_create(struct thread *thread, uint32_t instance)
 {
-    return block_create(thread, &dict_type, instance, sizeof(struct dict));
+    struct block *block = block_create(thread, &dict_type, instance, sizeof(struct dict));
+    block->pools = dict_pools;
+    block->pool_count = sizeof dict_pools / sizeof dict_pools[0];
+    return block;
 }

@@ -208,10 +208,17 @@ static const struct block_type lqh_type = {
     .check = lqh_check,
 };
 
+static const struct block_pool lqh_pools[] = {
+    BLOCK_POOL(lqh, tables), BLOCK_POOL(lqh, operations), BLOCK_POOL(lqh, segments),
+    BLOCK_POOL(lqh, scans),  BLOCK_POOL(lqh, scan_locks),
+};
+
 struct block *lqh_create(struct thread *thread, uint32_t instance)
 {
     struct block *block = block_create(thread, &lqh_type, instance, sizeof(struct lqh));
     block->ahead = lqh_ahead;
+    block->pools = lqh_pools;
+    block->pool_count = sizeof lqh_pools / sizeof lqh_pools[0];
     return block;
 }
 

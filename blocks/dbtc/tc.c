@@ -185,10 +185,18 @@ static const struct block_type tc_type = {
     .check = tc_check,
 };
 
+static const struct block_pool tc_pools[] = {
+    BLOCK_POOL(tc, tables),     BLOCK_POOL(tc, connects), BLOCK_POOL(tc, transactions),
+    BLOCK_POOL(tc, operations), BLOCK_POOL(tc, scans),    BLOCK_POOL(tc, frags),
+    BLOCK_POOL(tc, waits),
+};
+
 struct block *tc_create(struct thread *thread, uint32_t instance)
 {
     struct block *block = block_create(thread, &tc_type, instance, sizeof(struct tc));
     block->ahead = tc_ahead;
+    block->pools = tc_pools;
+    block->pool_count = sizeof tc_pools / sizeof tc_pools[0];
     tc_of(block)->start_level = START_NOTHING;
     return block;
 }

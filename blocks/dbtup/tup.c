@@ -56,7 +56,39 @@ static const struct block_type tup_type = {
     .check = tup_check,
 };
 
+static const struct block_pool tup_pools[] = {
+    BLOCK_POOL(tup, tables),
+    BLOCK_POOL(tup, frags),
+    BLOCK_POOL(tup, changes),
+    BLOCK_POOL(tup, copies.pool[0]),
+    BLOCK_POOL(tup, copies.pool[1]),
+    BLOCK_POOL(tup, copies.pool[2]),
+    BLOCK_POOL(tup, copies.pool[3]),
+    BLOCK_POOL(tup, copies.pool[4]),
+    BLOCK_POOL(tup, copies.pool[5]),
+    BLOCK_POOL(tup, copies.pool[6]),
+    BLOCK_POOL(tup, copies.pool[7]),
+    BLOCK_POOL(tup, copies.pool[8]),
+    BLOCK_POOL(tup, copies.pool[9]),
+    BLOCK_POOL(tup, descriptors.pool[0]),
+    BLOCK_POOL(tup, descriptors.pool[1]),
+    BLOCK_POOL(tup, descriptors.pool[2]),
+    BLOCK_POOL(tup, descriptors.pool[3]),
+    BLOCK_POOL(tup, descriptors.pool[4]),
+    BLOCK_POOL(tup, descriptors.pool[5]),
+    BLOCK_POOL(tup, descriptors.pool[6]),
+    BLOCK_POOL(tup, descriptors.pool[7]),
+    BLOCK_POOL(tup, descriptors.pool[8]),
+    BLOCK_POOL(tup, descriptors.pool[9]),
+};
+
+static_assert(sizeof tup_pools / sizeof tup_pools[0] == 3 + 2 * HEAP_CLASSES,
+              "pools of both heaps");
+
 struct block *tup_create(struct thread *thread, uint32_t instance)
 {
-    return block_create(thread, &tup_type, instance, sizeof(struct tup));
+    struct block *block = block_create(thread, &tup_type, instance, sizeof(struct tup));
+    block->pools = tup_pools;
+    block->pool_count = sizeof tup_pools / sizeof tup_pools[0];
+    return block;
 }

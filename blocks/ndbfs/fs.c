@@ -61,7 +61,15 @@ static const struct block_type fs_type = {
     .check = fs_check,
 };
 
+static const struct block_pool ndbfs_pools[] = {
+    BLOCK_POOL(ndbfs, files),
+    BLOCK_POOL(ndbfs, requests),
+};
+
 struct block *fs_create(struct thread *thread, uint32_t instance)
 {
-    return block_create(thread, &fs_type, instance, sizeof(struct ndbfs));
+    struct block *block = block_create(thread, &fs_type, instance, sizeof(struct ndbfs));
+    block->pools = ndbfs_pools;
+    block->pool_count = sizeof ndbfs_pools / sizeof ndbfs_pools[0];
+    return block;
 }

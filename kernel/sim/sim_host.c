@@ -440,9 +440,7 @@ void sim_insert(struct sim_world *world, uint32_t node, uint32_t block_no, uint3
     if (target == NULL) return;
     for (uint32_t instance = 0; instance <= 64; instance++) {
         struct block *block = node_block(target, block_no, instance);
-        if (block == NULL) continue;
-        block->error_insert = number;
-        block->error_extra = extra;
+        if (block != NULL) block_tamper(block, number, extra);
     }
 }
 

@@ -80,6 +80,13 @@ for number in $(grep -rohE 'ERROR_INSERTED\([^,]*, *[0-9]+\)' blocks kernel 2>/d
     grep -qE "^ERROR_INSERT\($number," kernel/error_inserts.def || law "error insert $number is not in the register"
 done
 
+# Every pool of a block stands in its table of pools: a test can have it refuse.
+for pool in $(grep -rohE '^    struct pool [a-z_]+;' blocks | sed -E 's/.* ([a-z_]+);/\1/' | sort -u); do
+    members=$(grep -rhE "^    struct pool $pool;" blocks | wc -l)
+    listed=$(grep -rhE "BLOCK_POOL\([a-z]+, $pool\)" blocks | wc -l)
+    [ "$members" -eq "$listed" ] || law "$listed of $members pools called $pool stand in their block's table of pools"
+done
+
 # REQ, CONF, REF: a request has its confirmation.
 for request in $(grep -ohE '^GSN\([0-9]+, [A-Z_0-9]+REQ, .*, REQ\)' signals/gsn.def | sed -E 's/^GSN\([0-9]+, ([A-Z_0-9]+)REQ,.*/\1/'); do
     grep -qE "^GSN\([0-9]+, ${request}CONF," signals/gsn.def || law "${request}REQ has no ${request}CONF"
