@@ -250,6 +250,10 @@ static void set_field(struct ndb_mgm_node_state *node, const char *field, const 
         node->version = (uint32_t)number;
     else if (strcmp(field, "startphase") == 0)
         node->start_phase = (uint32_t)number;
+    else if (strcmp(field, "start_percent") == 0)
+        node->start_percent = (uint32_t)number;
+    else if (strcmp(field, "start_left") == 0)
+        node->start_left_s = (uint32_t)number;
     else if (strcmp(field, "dynamic_id") == 0)
         node->dynamic_id = (uint32_t)number;
     else if (strcmp(field, "node_group") == 0)
@@ -343,6 +347,82 @@ int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node_id,
         set_memory(&reports[at], field, mgm_pair_value(&handle->reply, i));
     }
     qsort(reports, count, sizeof(*reports), by_node); /* They answer in any order. */
+    return (int)count;
+}
+
+static void set_log_part(struct ndb_mgm_disk *report, const char *field, const char *value)
+{
+    unsigned long number = strtoul(field + 5, NULL, 10);
+    struct ndb_mgm_log_part part;
+
+    if (number >= NDB_MGM_LOG_PARTS_MAX) return;
+    if (sscanf(value,
+               "%" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32
+               " %" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+               &part.state, &part.percent, &part.fill, &part.files, &part.file_kb, &part.head_file,
+               &part.head_mb, &part.tail_file, &part.delayed, &part.lsn, &part.records,
+               &part.bytes) != 12) {
+        return;
+    }
+    report->parts[number] = part;
+    if (number >= report->part_count) report->part_count = (uint32_t)number + 1;
+}
+
+static void set_disk(struct ndb_mgm_disk *report, const char *field, const char *value)
+{
+    uint32_t number = (uint32_t)strtoul(value, NULL, 10);
+    uint32_t state;
+
+    if (strcmp(field, "error") == 0)
+        report->error = number;
+    else if (strcmp(field, "diskless") == 0)
+        report->diskless = number;
+    else if (strcmp(field, "gci") == 0)
+        report->gci = number;
+    else if (strcmp(field, "durable") == 0)
+        report->durable = number;
+    else if (strcmp(field, "lcp") == 0) {
+        if (sscanf(value, "%" SCNu32 " %" SCNu32 " %" SCNu32, &state, &report->lcp_id,
+                   &report->lcp_ms) == 3 &&
+            state <= NDB_MGM_LCP_CLEANING)
+            report->lcp_state = (enum ndb_mgm_lcp_state)state;
+    } else if (strcmp(field, "last") == 0) {
+        (void)sscanf(value, "%" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32,
+                     &report->last_id, &report->last_age_ms, &report->last_ms,
+                     &report->last_fragments, &report->last_failed, &report->last_kbytes);
+    } else if (strncmp(field, "part.", 5) == 0) {
+        set_log_part(report, field, value);
+    }
+}
+
+static int disk_by_node(const void *a, const void *b)
+{
+    const struct ndb_mgm_disk *x = a;
+    const struct ndb_mgm_disk *y = b;
+
+    return (x->node_id > y->node_id) - (x->node_id < y->node_id);
+}
+
+int ndb_mgm_report_disk(ndb_mgm_handle_t *handle, uint32_t node_id, struct ndb_mgm_disk *reports,
+                        uint32_t room)
+{
+    uint32_t count = 0;
+
+    if (mgm_call(handle, handle->timeout_ms, "report disk\nnode: %u", node_id) != 0) return -1;
+    for (uint32_t i = 0; i < handle->reply.pair_count; i++) {
+        const char *field;
+        uint32_t id = split_name(mgm_pair_name(&handle->reply, i), &field);
+        uint32_t at = 0;
+        if (id == 0) continue;
+        while (at < count && reports[at].node_id != id)
+            at++;
+        if (at == count) {
+            if (count == room) continue;
+            reports[count++] = (struct ndb_mgm_disk){.node_id = id};
+        }
+        set_disk(&reports[at], field, mgm_pair_value(&handle->reply, i));
+    }
+    qsort(reports, count, sizeof(*reports), disk_by_node); /* They answer in any order. */
     return (int)count;
 }
 

@@ -44,6 +44,8 @@ struct mgmd_node {
     uint32_t connect_count;
     uint32_t start_level;
     uint32_t start_phase;
+    uint32_t start_percent;
+    uint32_t start_left_s;
     uint32_t nodegroup;
     uint32_t president;
     uint32_t dynamic_id;
@@ -57,7 +59,12 @@ struct mgmd_node {
     uint8_t log_level[NDB_MGM_CATEGORIES];
 };
 
-enum mgmd_request_kind { MGMD_REQUEST_NONE, MGMD_REQUEST_MEMORY, MGMD_REQUEST_STOP };
+enum mgmd_request_kind {
+    MGMD_REQUEST_NONE,
+    MGMD_REQUEST_MEMORY,
+    MGMD_REQUEST_DISK,
+    MGMD_REQUEST_STOP
+};
 
 /* An order to data nodes whose answers are awaited on behalf of a session. */
 struct mgmd_request {
@@ -161,6 +168,7 @@ void mgmd_order_stop(struct mgmd_session *session);
 void mgmd_order_restart(struct mgmd_session *session);
 void mgmd_order_start(struct mgmd_session *session);
 void mgmd_order_memory(struct mgmd_session *session);
+void mgmd_order_disk(struct mgmd_session *session);
 void mgmd_order_dump(struct mgmd_session *session);
 /* Answers and link losses move the requests on. */
 void mgmd_requests_signal(struct mgmd *mgmd, uint32_t node, const struct signal *sig);

@@ -162,6 +162,9 @@ static void reply_node(struct mgmd_session *session, const struct config_section
                    "node.%u.connect_count: %u\nnode.%u.president: %d\n",
                    id, node->status_known ? node->start_phase : 0, id, node->dynamic_id, id, group,
                    id, node->connect_count, id, node->status_known && node->president == id);
+        mgmd_reply(session, "node.%u.start_percent: %u\nnode.%u.start_left: %u\n", id,
+                   node->status_known ? node->start_percent : 0, id,
+                   node->status_known ? node->start_left_s : 0);
     }
     if (type_of(section) == NDB_MGM_NODE_MGM) {
         uint32_t port = id == mgmd->own_node
@@ -458,6 +461,7 @@ static const struct command commands[] = {
     {"reload config", reload_config},
     {"get status", get_status},
     {"report memory", mgmd_order_memory},
+    {"report disk", mgmd_order_disk},
     {"stop", mgmd_order_stop},
     {"stop v2", mgmd_order_stop},
     {"stop all", mgmd_order_stop},

@@ -273,6 +273,8 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct node_status
     node->status_known = true;
     node->start_level = conf->start_level;
     node->start_phase = conf->start_phase;
+    node->start_percent = conf->start_percent;
+    node->start_left_s = conf->start_left_s;
     node->nodegroup = conf->nodegroup;
     node->president = conf->president;
     node->dynamic_id = conf->dynamic_id;
@@ -316,6 +318,10 @@ bool mgmd_node_signal(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
         return true;
     case GSN_MEMORY_REPORT_CONF:
         if (sig->words < sizeof(struct memory_report_conf) / 4) return false;
+        mgmd_requests_signal(mgmd, id, sig);
+        return true;
+    case GSN_DISK_REPORT_CONF:
+        if (sig->words < sizeof(struct disk_report_conf) / 4) return false;
         mgmd_requests_signal(mgmd, id, sig);
         return true;
     case GSN_STOP_CONF:

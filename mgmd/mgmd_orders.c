@@ -1,4 +1,4 @@
-/* mgmd_orders.c -- commands that data nodes answer: stop, restart, start, memory, dump. */
+/* mgmd_orders.c -- commands that data nodes answer: stop, restart, start, reports, dump. */
 /* SPDX-License-Identifier: GPL-2.0-only
  *
  * A request lives from the command until all nodes have answered, ended, or the time is over; then
@@ -6,6 +6,7 @@
  *
  *   stop: waiting --STOP_CONF--> leaving --link down--> done        waiting --STOP_REF--> error
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "kernel/base/arena.h"
 #include "mgmd/mgmd.h"
 #include "signals/management.h"
+#include "signals/redo.h"
 
 static struct mgmd_request *request_new(struct mgmd_session *session, uint64_t wait_ms)
 {
@@ -51,9 +53,14 @@ static void request_text(struct mgmd_request *request, const char *format, ...)
     request->text_size += (size_t)length;
 }
 
+static bool is_report(const struct mgmd_request *request)
+{
+    return request->kind == MGMD_REQUEST_MEMORY || request->kind == MGMD_REQUEST_DISK;
+}
+
 static void request_error(struct mgmd_request *request, uint32_t node, uint32_t error)
 {
-    if (request->kind == MGMD_REQUEST_MEMORY) {
+    if (is_report(request)) {
         request_text(request, "node.%u.error: %u\n", node, error);
         request->done++;
     } else if (request->error == 0) {
@@ -70,7 +77,7 @@ static void reply_now(struct mgmd_session *session, const struct mgmd_request *r
         return;
     }
     mgmd_reply_begin(session, "Ok");
-    if (request->kind == MGMD_REQUEST_MEMORY) {
+    if (is_report(request)) {
         mgmd_reply(session, "nodes: %u\n", request->done);
     } else {
         mgmd_reply(session, "%s: %u\ndisconnect: %d\n", request->restart ? "restarted" : "stopped",
@@ -283,7 +290,8 @@ void mgmd_order_start(struct mgmd_session *session)
     mgmd_reply_end(session);
 }
 
-void mgmd_order_memory(struct mgmd_session *session)
+/* Asks data nodes with a request that consists of sender_data alone. */
+static void order_report(struct mgmd_session *session, enum mgmd_request_kind kind, uint32_t gsn)
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
     struct node_mask nodes;
@@ -296,19 +304,25 @@ void mgmd_order_memory(struct mgmd_session *session)
     }
     struct mgmd_request *request = request_new(session, MGMD_ANSWER_MS);
     if (request == NULL) return;
-    request->kind = MGMD_REQUEST_MEMORY;
-    struct memory_report_req req = {.sender_data = request->id};
+    request->kind = kind;
     for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
         node_mask_add(&request->waiting,
                       id); /* Before sending: a link that breaks now answers with 5000. */
-        if (mgm_link_send(mgmd->link, id, BLOCK_CMVMI, GSN_MEMORY_REPORT_REQ, PRIO_B, &req,
-                          sizeof(req) / 4) == 0) {
-            continue;
-        }
+        if (mgm_link_send(mgmd->link, id, BLOCK_CMVMI, gsn, PRIO_B, &request->id, 1) == 0) continue;
         node_mask_remove(&request->waiting, id);
         request_error(request, id, 5000);
     }
     request_go(session);
+}
+
+void mgmd_order_memory(struct mgmd_session *session)
+{
+    order_report(session, MGMD_REQUEST_MEMORY, GSN_MEMORY_REPORT_REQ);
+}
+
+void mgmd_order_disk(struct mgmd_session *session)
+{
+    order_report(session, MGMD_REQUEST_DISK, GSN_DISK_REPORT_REQ);
 }
 
 void mgmd_order_dump(struct mgmd_session *session)
@@ -394,10 +408,70 @@ static void take_memory(struct mgmd *mgmd, uint32_t node, const struct signal *s
     request_finish(mgmd, request);
 }
 
+static uint64_t long_of(uint32_t low, uint32_t high)
+{
+    return low | (uint64_t)high << 32;
+}
+
+/* state percent fill files file_kb head_file head_mb tail_file delayed lsn records bytes */
+static void part_line(struct mgmd_request *request, uint32_t node, uint32_t part,
+                      const struct redo_status_conf *conf)
+{
+    request_text(
+        request,
+        "node.%u.part.%u: %u %u %u %u %u %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", node,
+        part, conf->state, conf->percent, conf->fill, conf->files, conf->file_blocks * 4,
+        conf->head_file, conf->head_block / 256, conf->tail_file, conf->delayed,
+        long_of(conf->lsn_lo, conf->lsn_hi), long_of(conf->records_lo, conf->records_hi),
+        long_of(conf->bytes_lo, conf->bytes_hi));
+}
+
+static void disk_lines(struct mgmd_request *request, uint32_t node,
+                       const struct disk_report_conf *conf)
+{
+    request_text(request, "node.%u.diskless: %u\nnode.%u.gci: %u\nnode.%u.durable: %u\n", node,
+                 conf->diskless, node, conf->gci, node, conf->durable);
+    request_text(request, "node.%u.lcp: %u %u %u\n", node, conf->lcp_state, conf->lcp_id,
+                 conf->lcp_ms);
+    request_text(request, "node.%u.last: %u %u %u %u %u %u\n", node, conf->last_id,
+                 conf->last_age_ms, conf->last_ms, conf->last_fragments, conf->last_failed,
+                 conf->last_kbytes);
+}
+
+static void take_disk(struct mgmd *mgmd, uint32_t node, const struct signal *sig)
+{
+    const struct disk_report_conf *conf = SIG_PAYLOAD(sig, disk_report_conf);
+    struct mgmd_request *request = request_find(mgmd, conf->sender_data, MGMD_REQUEST_DISK);
+    uint32_t parts = conf->parts;
+
+    if (request == NULL || !node_mask_has(&request->waiting, node)) return;
+    node_mask_remove(&request->waiting, node);
+    if (parts > NDB_MGM_LOG_PARTS_MAX ||
+        (parts > 0 &&
+         (sig->section_count != 1 || sig->section[0].size < (size_t)parts * DISK_REPORT_WORDS))) {
+        request_error(request, node, 5005);
+        request_finish(mgmd, request);
+        return;
+    }
+    disk_lines(request, node, conf);
+    for (uint32_t i = 0; i < parts; i++) {
+        struct redo_status_conf part = {.sender_data = 0};
+        memcpy((uint32_t *)&part + 1, sig->section[0].words + (size_t)i * DISK_REPORT_WORDS,
+               4 * DISK_REPORT_WORDS);
+        part_line(request, node, i, &part);
+    }
+    request->done++;
+    request_finish(mgmd, request);
+}
+
 void mgmd_requests_signal(struct mgmd *mgmd, uint32_t node, const struct signal *sig)
 {
     if (sig->gsn == GSN_MEMORY_REPORT_CONF) {
         take_memory(mgmd, node, sig);
+        return;
+    }
+    if (sig->gsn == GSN_DISK_REPORT_CONF) {
+        take_disk(mgmd, node, sig);
         return;
     }
     /* STOP_CONF and STOP_REF begin with sender_data. */
@@ -422,7 +496,7 @@ void mgmd_requests_link_down(struct mgmd *mgmd, uint32_t node)
         if (!waited && !node_mask_has(&request->leaving, node)) continue;
         node_mask_remove(&request->waiting, node);
         node_mask_remove(&request->leaving, node);
-        if (request->kind == MGMD_REQUEST_MEMORY)
+        if (is_report(request))
             request_error(request, node, 5000);
         else
             request->done++;

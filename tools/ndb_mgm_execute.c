@@ -138,6 +138,28 @@ static int report_memory(struct console *console, const struct console_command *
     return rc;
 }
 
+static int report_disk(struct console *console, const struct console_command *command)
+{
+    struct ndb_mgm_disk *reports = calloc(NDB_MGM_NODES_MAX, sizeof(*reports));
+    int rc = 0;
+
+    if (reports == NULL) return NDB_MGM_OUT_OF_MEMORY;
+    int count = ndb_mgm_report_disk(console->handle, command->all ? 0 : command->nodes[0], reports,
+                                    NDB_MGM_NODES_MAX);
+    if (count < 0) rc = print_error(console, 0);
+    for (int i = 0; i < count; i++) {
+        if (reports[i].error != 0 && !command->all) rc = (int)reports[i].error;
+        if (console->json || (reports[i].error != 0 && command->all)) continue;
+        if (command->verb == VERB_REPORT_REDO)
+            print_redo(console->out, &reports[i]);
+        else
+            print_checkpoint(console->out, &reports[i]);
+    }
+    if (count >= 0 && console->json) print_disk_json(console->out, reports, (uint32_t)count);
+    free(reports);
+    return rc;
+}
+
 /* ---- ordering ---- */
 
 static int start(struct console *console, const struct console_command *command)
@@ -307,6 +329,9 @@ static int run(struct console *console, const struct console_command *command)
     case VERB_QUIT:
         console->quit = true;
         return 0;
+    case VERB_REPORT_LIST:
+        (void)print_help_topic(console->out, "REPORT");
+        return 0;
     case VERB_PROMPT:
         set_prompt(console, command);
         return 0;
@@ -319,6 +344,8 @@ static int run(struct console *console, const struct console_command *command)
     case VERB_RESTART:
     case VERB_STATUS:
     case VERB_REPORT_MEMORY:
+    case VERB_REPORT_REDO:
+    case VERB_REPORT_CHECKPOINT:
     case VERB_NODE_CLUSTERLOG:
     case VERB_DUMP:
         break;
@@ -344,6 +371,9 @@ static int run(struct console *console, const struct console_command *command)
         return status(console, command);
     case VERB_REPORT_MEMORY:
         return report_memory(console, command);
+    case VERB_REPORT_REDO:
+    case VERB_REPORT_CHECKPOINT:
+        return report_disk(console, command);
     case VERB_NODE_CLUSTERLOG:
         return node_clusterlog(console, command);
     case VERB_DUMP:
@@ -354,6 +384,7 @@ static int run(struct console *console, const struct console_command *command)
     case VERB_SLEEP:
     case VERB_QUIT:
     case VERB_PROMPT:
+    case VERB_REPORT_LIST:
         break;
     }
     return 0;

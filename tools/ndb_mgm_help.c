@@ -55,7 +55,9 @@ static const struct {
      "<id> STATUS        Displays the state of one node, ALL STATUS of all data nodes:\n"
      "  not connected    the management server has no contact with it\n"
      "  not started      it waits for <id> START\n"
-     "  starting         with the last completed start phase\n"
+     "  starting         with the last completed start phase; while it reads its data back, how "
+     "much\n"
+     "                   of it and the seconds left\n"
      "  started          it serves transactions\n"
      "  shutting down    it has been ordered to stop\n"
      "Start phases: 1 clear files (--initial)  2 connect, heartbeats  3 arbitrator  4 internal\n"
@@ -80,8 +82,15 @@ static const struct {
      "Stops all data nodes and then all management servers. Clients are not stopped.\n"},
     {"REPORT",
      "REPORT  Display report\n\n"
-     "<id> REPORT MemoryUsage   Pages of DataMemory in use, for rows and for hash indexes. The\n"
-     "                          type may be shortened: ALL REPORT MEMORY.\n"},
+     "<id> REPORT                    This list.\n"
+     "<id> REPORT MemoryUsage        Pages of DataMemory in use, for rows and for hash indexes.\n"
+     "<id> REPORT RedoLog            Per log part: how full, files and their size, where it is "
+     "written,\n"
+     "                               last durable page, operations that wait for room.\n"
+     "<id> REPORT CheckpointStatus   Durable global checkpoint; the last local checkpoint: when, "
+     "how\n"
+     "                               long, fragments, KB; and the one that runs.\n"
+     "Types may be shortened: ALL REPORT MEMORY, ALL REPORT REDO, ALL REPORT CHECKPOINT.\n"},
     {"CLUSTERLOG",
      "CLUSTERLOG  What the cluster log takes up\n\n"
      "CLUSTERLOG ON|OFF|TOGGLE [<severity>] ...   Switch severities, or without any the whole log\n"
@@ -89,10 +98,20 @@ static const struct {
      "<id> CLUSTERLOG <category>=<level> ...      Take up events of the category whose level "
      "(0-15)\n"
      "                                            is at most this\n"},
-    {"DUMP", "DUMP  Send a debug order\n\n"
-             "<id> DUMP <number> ...   At most 24 numbers; the first is the code. What it prints "
-             "goes to the\n"
-             "                         node's own log.\n"},
+    {"DUMP",
+     "DUMP  Send a debug order\n\n"
+     "<id> DUMP <number> ...   At most 24 numbers; the first is the code. What it prints "
+     "goes to the\n"
+     "                         node's own log.\n"
+     "  1 13 16 17 1228        state of membership, start, node groups, dictionary\n"
+     "  1000                   memory usage, also to the cluster log\n"
+     "  2300 2353              operations and pools of the LDM instances\n"
+     "  2500 2555              transactions and pools of the coordinators\n"
+     "  2605                   number of events so far\n"
+     "  7099                   a local checkpoint now\n"
+     "  7110                   the next micro-epoch now\n"
+     "  7111                   close the GCI now: what is committed becomes durable\n"
+     "  9000 b n [x]           error insert n in block number b (docs/protocols/start.md)\n"},
     {"CONNECT",
      "CONNECT  Connect to management server\n\n"
      "CONNECT [<connectstring>]  host[:port][,host[:port]...]; without it the one in use.\n"},

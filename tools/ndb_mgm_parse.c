@@ -170,17 +170,28 @@ static int parse_flags(struct parse *parse, uint32_t index, bool restart)
     return 0;
 }
 
+/* A type may be shortened as far as it stays one. */
 static int parse_report(struct parse *parse, uint32_t index)
 {
+    static const struct {
+        const char *name;
+        enum console_verb verb;
+    } types[] = {{"MemoryUsage", VERB_REPORT_MEMORY},
+                 {"RedoLog", VERB_REPORT_REDO},
+                 {"CheckpointStatus", VERB_REPORT_CHECKPOINT}};
     const char *type = index < parse->words.count ? parse->words.at[index] : "";
     size_t length = strlen(type);
 
-    if (length == 0) return refuse(parse, "Expected report type (allowed: MemoryUsage)");
-    if (parse->words.count != index + 1 || strncasecmp(type, "MemoryUsage", length) != 0) {
-        return refuse(parse, "Unknown report type: %.64s (allowed: MemoryUsage)", type);
+    if (length == 0) return no_more(parse, index, VERB_REPORT_LIST);
+    for (uint32_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (parse->words.count != index + 1 || strncasecmp(type, types[i].name, length) != 0)
+            continue;
+        parse->out->verb = types[i].verb;
+        return 0;
     }
-    parse->out->verb = VERB_REPORT_MEMORY;
-    return 0;
+    return refuse(parse,
+                  "Unknown report type: %.64s (allowed: MemoryUsage, RedoLog, CheckpointStatus)",
+                  type);
 }
 
 /* category=level ...; the pairs go to numbers[]. Blanks around '=' are allowed. */

@@ -3,6 +3,7 @@
 #include "tools/ndb_mgm_print.h"
 
 #include <cJSON.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,15 @@ void print_show(FILE *out, const struct ndb_mgm_cluster_state *state)
     show_type(out, state, NDB_MGM_NODE_API, "mysqld");
 }
 
+/* Only while data is being read back there is something to tell. */
+static void print_progress(FILE *out, const struct ndb_mgm_node_state *node)
+{
+    if (node->start_percent == 0 || node->start_percent >= 100) return;
+    (void)fprintf(out, " (%u%% of the data read back", node->start_percent);
+    if (node->start_left_s != 0) (void)fprintf(out, ", %u s left", node->start_left_s);
+    (void)fprintf(out, ")");
+}
+
 void print_status(FILE *out, const struct ndb_mgm_node_state *node)
 {
     char version[32];
@@ -81,6 +91,7 @@ void print_status(FILE *out, const struct ndb_mgm_node_state *node)
         (void)fprintf(out, "%s", ndb_mgm_status_text(node->status));
         if (node->status == NDB_MGM_STATUS_STARTING) {
             (void)fprintf(out, " (Last completed phase %u)", node->start_phase);
+            print_progress(out, node);
         } else if (node->status == NDB_MGM_STATUS_SHUTTING_DOWN) {
             (void)fprintf(out, " (Phase %u)", node->start_phase);
         }
@@ -111,6 +122,71 @@ void print_memory(FILE *out, const struct ndb_mgm_memory *report)
                   (unsigned long long)report->index_used, kilobytes, total);
 }
 
+/* ---- files ---- */
+
+static const char *log_state_text(uint32_t state)
+{
+    return state == 0 ? "closed" : state <= 2 ? "opening" : state <= 7 ? "replaying" : "running";
+}
+
+/* True when there is more to say of the node. */
+static bool print_disk_head(FILE *out, const struct ndb_mgm_disk *report, const char *what)
+{
+    if (report->error != 0) {
+        (void)fprintf(out, "Node %u: %s\n", report->node_id,
+                      ndb_mgm_error_message((int)report->error));
+        return false;
+    }
+    if (report->diskless == 0) return true;
+    (void)fprintf(out, "Node %u: no %s, the node is diskless\n", report->node_id, what);
+    return false;
+}
+
+void print_redo(FILE *out, const struct ndb_mgm_disk *report)
+{
+    if (!print_disk_head(out, report, "redo log")) return;
+    for (uint32_t i = 0; i < report->part_count; i++) {
+        const struct ndb_mgm_log_part *part = &report->parts[i];
+        const char *state = log_state_text(part->state);
+        (void)fprintf(out, "Node %u: Redo log part %u is %s", report->node_id, i + 1, state);
+        if (part->state > 0 && part->state < 8) (void)fprintf(out, " (%u%%)", part->percent);
+        (void)fprintf(out, ", %u%% full: %u files of %u MB, head file %u at %u MB, tail file %u\n",
+                      part->fill, part->files, part->file_kb / 1024, part->head_file, part->head_mb,
+                      part->tail_file);
+        (void)fprintf(out,
+                      " #Records: %" PRIu64 " Data: %" PRIu64 " bytes Durable page: %" PRIu64
+                      " Delayed operations: %u\n",
+                      part->records, part->bytes, part->lsn, part->delayed);
+    }
+}
+
+void print_checkpoint(FILE *out, const struct ndb_mgm_disk *report)
+{
+    static const char *const states[] = {"", "being written", "waiting for its last GCI",
+                                         "removing replaced files"};
+
+    if (!print_disk_head(out, report, "checkpoints")) return;
+    (void)fprintf(out, "Node %u: Global checkpoint %u is durable, %u runs\n", report->node_id,
+                  report->durable, report->gci);
+    if (report->last_id == 0) {
+        (void)fprintf(out, "Node %u: No local checkpoint since the node started\n",
+                      report->node_id);
+    } else {
+        (void)fprintf(
+            out,
+            "Node %u: Local checkpoint %u completed %u s ago, took %u.%u s, %u fragments, "
+            "%u KB",
+            report->node_id, report->last_id, report->last_age_ms / 1000, report->last_ms / 1000,
+            report->last_ms % 1000 / 100, report->last_fragments, report->last_kbytes);
+        if (report->last_failed != 0) (void)fprintf(out, ", %u failed", report->last_failed);
+        (void)fprintf(out, "\n");
+    }
+    if (report->lcp_id == 0) return;
+    (void)fprintf(out, "Node %u: Local checkpoint %u is running for %u.%u s: %s\n", report->node_id,
+                  report->lcp_id, report->lcp_ms / 1000, report->lcp_ms % 1000 / 100,
+                  states[report->lcp_state]);
+}
+
 /* ---- JSON ---- */
 
 static void print_json(FILE *out, cJSON *json)
@@ -138,6 +214,10 @@ static cJSON *node_json(const struct ndb_mgm_node_state *node)
     (void)cJSON_AddStringToObject(json, "version", version);
     if (node->type != NDB_MGM_NODE_NDB) return json;
     (void)cJSON_AddNumberToObject(json, "start_phase", node->start_phase);
+    if (node->status == NDB_MGM_STATUS_STARTING) {
+        (void)cJSON_AddNumberToObject(json, "start_percent", node->start_percent);
+        (void)cJSON_AddNumberToObject(json, "start_left_s", node->start_left_s);
+    }
     if (node->node_group >= 65536)
         (void)cJSON_AddNullToObject(json, "node_group");
     else
@@ -207,6 +287,70 @@ void print_memory_json(FILE *out, const struct ndb_mgm_memory *reports, uint32_t
             cJSON *groups = cJSON_AddArrayToObject(node, "groups");
             for (uint32_t g = 0; g < report->group_count; g++)
                 add_group(groups, &report->groups[g], g);
+        }
+        (void)cJSON_AddItemToArray(list, node);
+    }
+    print_json(out, json);
+}
+
+static cJSON *log_part_json(const struct ndb_mgm_log_part *part, uint32_t number)
+{
+    cJSON *json = cJSON_CreateObject();
+
+    (void)cJSON_AddNumberToObject(json, "part", number);
+    (void)cJSON_AddStringToObject(json, "state", log_state_text(part->state));
+    (void)cJSON_AddNumberToObject(json, "percent", part->percent);
+    (void)cJSON_AddNumberToObject(json, "fill_percent", part->fill);
+    (void)cJSON_AddNumberToObject(json, "files", part->files);
+    (void)cJSON_AddNumberToObject(json, "file_kb", part->file_kb);
+    (void)cJSON_AddNumberToObject(json, "head_file", part->head_file);
+    (void)cJSON_AddNumberToObject(json, "head_mb", part->head_mb);
+    (void)cJSON_AddNumberToObject(json, "tail_file", part->tail_file);
+    (void)cJSON_AddNumberToObject(json, "delayed_operations", part->delayed);
+    (void)cJSON_AddNumberToObject(json, "durable_page", (double)part->lsn);
+    (void)cJSON_AddNumberToObject(json, "records", (double)part->records);
+    (void)cJSON_AddNumberToObject(json, "bytes", (double)part->bytes);
+    return json;
+}
+
+static void add_checkpoints(cJSON *node, const struct ndb_mgm_disk *report)
+{
+    static const char *const states[] = {"idle", "writing", "waiting", "cleaning"};
+
+    (void)cJSON_AddNumberToObject(node, "gci", report->gci);
+    (void)cJSON_AddNumberToObject(node, "durable_gci", report->durable);
+    (void)cJSON_AddStringToObject(node, "lcp_state", states[report->lcp_state]);
+    if (report->lcp_id != 0) {
+        (void)cJSON_AddNumberToObject(node, "lcp_id", report->lcp_id);
+        (void)cJSON_AddNumberToObject(node, "lcp_ms", report->lcp_ms);
+    }
+    if (report->last_id == 0) return;
+    cJSON *last = cJSON_AddObjectToObject(node, "last_lcp");
+    (void)cJSON_AddNumberToObject(last, "id", report->last_id);
+    (void)cJSON_AddNumberToObject(last, "age_ms", report->last_age_ms);
+    (void)cJSON_AddNumberToObject(last, "ms", report->last_ms);
+    (void)cJSON_AddNumberToObject(last, "fragments", report->last_fragments);
+    (void)cJSON_AddNumberToObject(last, "failed", report->last_failed);
+    (void)cJSON_AddNumberToObject(last, "kbytes", report->last_kbytes);
+}
+
+void print_disk_json(FILE *out, const struct ndb_mgm_disk *reports, uint32_t count)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON *list = cJSON_AddArrayToObject(json, "nodes");
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ndb_mgm_disk *report = &reports[i];
+        cJSON *node = cJSON_CreateObject();
+        (void)cJSON_AddNumberToObject(node, "id", report->node_id);
+        if (report->error != 0) {
+            (void)cJSON_AddNumberToObject(node, "error", report->error);
+        } else {
+            (void)cJSON_AddBoolToObject(node, "diskless", report->diskless != 0);
+            add_checkpoints(node, report);
+            cJSON *parts = cJSON_AddArrayToObject(node, "log_parts");
+            for (uint32_t p = 0; p < report->part_count; p++)
+                (void)cJSON_AddItemToArray(parts, log_part_json(&report->parts[p], p + 1));
         }
         (void)cJSON_AddItemToArray(list, node);
     }

@@ -26,8 +26,6 @@ static void cmvmi_exec_NODE_STATE_REP(struct block *block, const struct signal *
     cmvmi->start_left_s = rep->start_left_s;
     cmvmi->start_phase = rep->start_phase;
     cmvmi->president = rep->master;
-    cmvmi->start_percent = rep->start_percent;
-    cmvmi->start_left_s = rep->start_left_s;
 }
 
 static void cmvmi_exec_MEMBERS_REP(struct block *block, const struct signal *sig)

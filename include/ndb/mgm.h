@@ -99,6 +99,8 @@ struct ndb_mgm_node_state {
     uint32_t node_group;    /* 65536: none. */
     uint32_t version;       /* major << 16 | minor << 8 | build; 0 while unknown. */
     uint32_t connect_count; /* Times that it connected to this server. */
+    uint32_t start_percent; /* While it starts: how much of its data has been read back. */
+    uint32_t start_left_s;  /* Seconds that this will take, estimated; 0 = not known. */
     int president;          /* 1: this data node leads. */
     char address[64];       /* Of the connected process; empty when unknown. */
     char host[256];         /* From the configuration; empty: any. */
@@ -127,6 +129,49 @@ struct ndb_mgm_memory {
     uint64_t total;      /* Pages of DataMemory. */
     uint32_t group_count;
     struct ndb_mgm_memory_group groups[NDB_MGM_GROUPS_MAX];
+};
+
+/* One part of a node's redo log. */
+struct ndb_mgm_log_part {
+    uint32_t state;   /* 0 closed, 1-2 being opened, 3-7 being replayed, 8 running. */
+    uint32_t percent; /* Of opening or replaying. */
+    uint32_t fill;    /* Percent of the files that checkpoints have not freed yet. */
+    uint32_t files;
+    uint32_t file_kb;
+    uint32_t head_file; /* Being written, */
+    uint32_t head_mb;   /* and where. */
+    uint32_t tail_file; /* The oldest that is needed. */
+    uint32_t delayed;   /* Operations held back until there is room. */
+    uint64_t lsn;       /* Last page that is durable. */
+    uint64_t records;   /* Since the node started. */
+    uint64_t bytes;
+};
+
+enum ndb_mgm_lcp_state {
+    NDB_MGM_LCP_IDLE = 0,
+    NDB_MGM_LCP_WRITING = 1,
+    NDB_MGM_LCP_WAITING = 2, /* Written; until its last GCI is durable. */
+    NDB_MGM_LCP_CLEANING = 3 /* Replaced files are removed. */
+};
+
+#define NDB_MGM_LOG_PARTS_MAX 64
+struct ndb_mgm_disk {
+    uint32_t node_id;
+    uint32_t error;    /* 0, or why this node did not answer (5000, 5005). */
+    uint32_t diskless; /* 1: the node keeps nothing on disk. */
+    uint32_t gci;      /* Commits have this one now. */
+    uint32_t durable;  /* Newest that survives the loss of the whole cluster. */
+    enum ndb_mgm_lcp_state lcp_state;
+    uint32_t lcp_id;  /* Local checkpoint under way, 0 = none. */
+    uint32_t lcp_ms;  /* For so long. */
+    uint32_t last_id; /* The last one, 0 = none since the node started. */
+    uint32_t last_age_ms;
+    uint32_t last_ms; /* How long it took. */
+    uint32_t last_fragments;
+    uint32_t last_failed; /* Fragments that keep their former checkpoint. */
+    uint32_t last_kbytes; /* Written. */
+    uint32_t part_count;
+    struct ndb_mgm_log_part parts[NDB_MGM_LOG_PARTS_MAX];
 };
 
 /* Flags of stop and restart. */
@@ -216,6 +261,9 @@ NDB_MGM_EXPORT int ndb_mgm_get_status(ndb_mgm_handle_t *handle,
 /* Of one data node, or of all (0). Fills at most `room` records; the number, or -1. */
 NDB_MGM_EXPORT int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node_id,
                                          struct ndb_mgm_memory *reports, uint32_t room);
+/* The same for redo logs and local checkpoints. */
+NDB_MGM_EXPORT int ndb_mgm_report_disk(ndb_mgm_handle_t *handle, uint32_t node_id,
+                                       struct ndb_mgm_disk *reports, uint32_t room);
 
 /* `count` 0: all data nodes. The number of nodes, or -1. `*disconnect` (may be NULL): 1 when the
  * server itself is among them and the handle should disconnect. Stop and restart return when the

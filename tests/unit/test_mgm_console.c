@@ -44,6 +44,12 @@ static void verbs_are_read(void **unused)
         {"all report memory", VERB_REPORT_MEMORY, true, 0, 0},
         {"1 report MemoryUsage", VERB_REPORT_MEMORY, false, 1, 0},
         {"1 report m", VERB_REPORT_MEMORY, false, 1, 0},
+        {"all report", VERB_REPORT_LIST, true, 0, 0},
+        {"all report redo", VERB_REPORT_REDO, true, 0, 0},
+        {"2 report RedoLog", VERB_REPORT_REDO, false, 1, 0},
+        {"all report checkpoint", VERB_REPORT_CHECKPOINT, true, 0, 0},
+        {"1 report CHECKPOINTSTATUS", VERB_REPORT_CHECKPOINT, false, 1, 0},
+        {"clusterlog filter", VERB_CLUSTERLOG_SET, false, 0, 0},
         {"all start", VERB_START, true, 0, 0},
         {"1 2 3 start", VERB_START, false, 3, 0},
         {"1 2 stop -a -f", VERB_STOP, false, 2, NDB_MGM_FLAG_ABORT | NDB_MGM_FLAG_FORCE},
@@ -89,6 +95,9 @@ static void arguments_are_read(void **unused)
     assert_int_equal(console_parse("clusterlog filter error", &command, why, sizeof(why)), 0);
     assert_int_equal(command.enable, -1);
     assert_int_equal(command.numbers[0], NDB_MGM_SEVERITY_ERROR);
+    assert_int_equal(console_parse("clusterlog filter", &command, why, sizeof(why)), 0);
+    assert_int_equal(command.enable, -1); /* The master switch, the other way. */
+    assert_int_equal(command.number_count, 0);
     assert_int_equal(console_parse("1 dump 4294967295", &command, why, sizeof(why)), 0);
     assert_true(command.numbers[0] == UINT32_MAX);
 }
@@ -128,8 +137,10 @@ static void wrong_lines_are_refused(void **unused)
         {"1 clusterlog startup", "Missing category=level at \"startup\""},
         {"1 clusterlog startup=16", "Invalid level: 16 (allowed range 0..15)"},
         {"1 clusterlog startup=", "Invalid level:  (allowed range 0..15)"},
-        {"1 report", "Expected report type (allowed: MemoryUsage)"},
-        {"1 report weather", "Unknown report type: weather (allowed: MemoryUsage)"},
+        {"1 report weather",
+         "Unknown report type: weather (allowed: MemoryUsage, RedoLog, CheckpointStatus)"},
+        {"1 report redo now",
+         "Unknown report type: redo (allowed: MemoryUsage, RedoLog, CheckpointStatus)"},
         {"1 dump", "Expected argument (1..24 numbers)"},
         {"1 dump x", "Illegal value in argument to DUMP: x"},
         {"1 dump 4294967296", "Illegal value in argument to DUMP: 4294967296"},
@@ -181,6 +192,12 @@ static void show_reads_as_in_the_field(void **unused)
     FILE *out = open_memstream(&text, &size);
     print_show(out, state);
     print_status(out, &state->nodes[1]);
+    state->nodes[1].start_percent = 45;
+    print_status(out, &state->nodes[1]);
+    state->nodes[1].start_left_s = 12;
+    print_status(out, &state->nodes[1]);
+    state->nodes[1].start_percent = 100;
+    print_status(out, &state->nodes[1]);
     print_status(out, &state->nodes[2]);
     print_status(out, &state->nodes[3]);
     (void)fclose(out);
@@ -197,6 +214,11 @@ static void show_reads_as_in_the_field(void **unused)
                               "[mysqld(API)]\t1 node(s)\n"
                               "id=60 (not connected, accepting connect from any host)\n"
                               "\n"
+                              "Node 2: starting (Last completed phase 4) (ndb-1.0.0)\n"
+                              "Node 2: starting (Last completed phase 4) (45% of the data read "
+                              "back) (ndb-1.0.0)\n"
+                              "Node 2: starting (Last completed phase 4) (45% of the data read "
+                              "back, 12 s left) (ndb-1.0.0)\n"
                               "Node 2: starting (Last completed phase 4) (ndb-1.0.0)\n"
                               "Node 3: not connected\n"
                               "Node 49: connected (Version 1.0.0)\n");
@@ -218,6 +240,73 @@ static void memory_reads_as_in_the_field(void **unused)
     assert_string_equal(text, "Node 1: Data usage is 9%(313 32K pages of total 3136)\n"
                               "Node 1: Index usage is 0%(31 32K pages of total 3136)\n");
     free(text);
+}
+
+/* What `print` writes of one report must be `expected`. */
+static void prints(void (*print)(FILE *, const struct ndb_mgm_disk *),
+                   const struct ndb_mgm_disk *report, const char *expected)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    print(out, report);
+    (void)fclose(out);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void files_are_reported(void **unused)
+{
+    struct ndb_mgm_disk report = {.node_id = 2,
+                                  .gci = 71,
+                                  .durable = 70,
+                                  .last_id = 60,
+                                  .last_age_ms = 12345,
+                                  .last_ms = 1990,
+                                  .last_fragments = 8,
+                                  .last_kbytes = 4096,
+                                  .part_count = 1};
+
+    (void)unused;
+    report.parts[0] = (struct ndb_mgm_log_part){.state = 8,
+                                                .percent = 100,
+                                                .fill = 12,
+                                                .files = 16,
+                                                .file_kb = 16384,
+                                                .head_file = 3,
+                                                .head_mb = 7,
+                                                .tail_file = 1,
+                                                .delayed = 5,
+                                                .lsn = 1000000000001u,
+                                                .records = 42,
+                                                .bytes = 8192};
+    prints(print_redo, &report,
+           "Node 2: Redo log part 1 is running, 12% full: 16 files of 16 MB, head file 3 at 7 MB, "
+           "tail file 1\n"
+           " #Records: 42 Data: 8192 bytes Durable page: 1000000000001 Delayed operations: 5\n");
+    prints(print_checkpoint, &report,
+           "Node 2: Global checkpoint 70 is durable, 71 runs\n"
+           "Node 2: Local checkpoint 60 completed 12 s ago, took 1.9 s, 8 fragments, 4096 KB\n");
+    report.last_id = 0;
+    report.lcp_id = 70;
+    report.lcp_ms = 2500;
+    report.lcp_state = NDB_MGM_LCP_WAITING;
+    prints(print_checkpoint, &report,
+           "Node 2: Global checkpoint 70 is durable, 71 runs\n"
+           "Node 2: No local checkpoint since the node started\n"
+           "Node 2: Local checkpoint 70 is running for 2.5 s: waiting for its last GCI\n");
+    report.parts[0].state = 5;
+    report.parts[0].percent = 33;
+    prints(print_redo, &report,
+           "Node 2: Redo log part 1 is replaying (33%), 12% full: 16 files of 16 MB, head file 3 "
+           "at 7 MB, tail file 1\n"
+           " #Records: 42 Data: 8192 bytes Durable page: 1000000000001 Delayed operations: 5\n");
+    report.diskless = 1;
+    prints(print_redo, &report, "Node 2: no redo log, the node is diskless\n");
+    prints(print_checkpoint, &report, "Node 2: no checkpoints, the node is diskless\n");
+    report.error = 5000;
+    prints(print_redo, &report, "Node 2: No contact with the process\n");
 }
 
 static void each_help_topic_exists(void **unused)
@@ -245,6 +334,7 @@ int main(void)
         cmocka_unit_test(wrong_lines_are_refused),
         cmocka_unit_test(show_reads_as_in_the_field),
         cmocka_unit_test(memory_reads_as_in_the_field),
+        cmocka_unit_test(files_are_reported),
         cmocka_unit_test(each_help_topic_exists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

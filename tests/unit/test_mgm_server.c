@@ -188,7 +188,9 @@ static void fake_signal(struct fake_node *fake, uint32_t epoch, const struct sig
                                         .start_phase = 101,
                                         .president = 1,
                                         .dynamic_id = fake->node,
-                                        .version = 0x010000};
+                                        .version = 0x010000,
+                                        .start_percent = 45,
+                                        .start_left_s = 12};
         node_mask_add(&conf.connected, 60);
         fake_answer(fake, epoch, sig, GSN_NODE_STATUS_CONF, &conf, sizeof(conf) / 4, NULL, 0);
     } else if (sig->gsn == GSN_MEMORY_REPORT_REQ) {
@@ -196,6 +198,26 @@ static void fake_signal(struct fake_node *fake, uint32_t epoch, const struct sig
             .sender_data = sig->payload[0], .page_size = 32768, .groups = 2};
         uint32_t section[12] = {50, 400, 400, 60, 0, 1, 2, 3, 4, 5, ROWS_PAGES, 10};
         fake_answer(fake, epoch, sig, GSN_MEMORY_REPORT_CONF, &conf, sizeof(conf) / 4, section, 12);
+    } else if (sig->gsn == GSN_DISK_REPORT_REQ) {
+        struct disk_report_conf conf = {.sender_data = sig->payload[0],
+                                        .parts = 2,
+                                        .gci = 71,
+                                        .durable = 70,
+                                        .lcp_state = LCP_REPORT_WRITING,
+                                        .lcp_id = 69,
+                                        .lcp_ms = 1500,
+                                        .last_id = 60,
+                                        .last_age_ms = 20000,
+                                        .last_ms = 3000,
+                                        .last_fragments = 8,
+                                        .last_failed = 1,
+                                        .last_kbytes = 4096};
+        uint32_t section[2 * DISK_REPORT_WORDS];
+        for (uint32_t i = 0; i < 2 * DISK_REPORT_WORDS; i++)
+            section[i] = i + 1;
+        /* A node that is not started tells less than it says. */
+        fake_answer(fake, epoch, sig, GSN_DISK_REPORT_CONF, &conf, sizeof(conf) / 4, section,
+                    fake->level == START_CMVMI ? 3 : 2 * DISK_REPORT_WORDS);
     } else if (sig->gsn == GSN_STOP_REQ && fake->node == 1 &&
                (SIG_PAYLOAD(sig, stop_req)->flags & (STOP_SYSTEM | STOP_FORCE)) == 0) {
         struct stop_ref ref = {.sender_data = sig->payload[0], .error = 5028};
@@ -431,6 +453,12 @@ static void the_log_has_filters_and_rotates(void **state)
     assert_int_equal(enabled[NDB_MGM_SEVERITY_INFO], 1);
     assert_int_equal(ndb_mgm_set_logfilter(server->handle, NDB_MGM_SEVERITY_DEBUG, -1), 1);
     assert_int_equal(ndb_mgm_set_logfilter(server->handle, NDB_MGM_SEVERITY_DEBUG, 5), -1);
+    /* CLUSTERLOG FILTER without a severity: the whole log, the other way; the severities stay. */
+    assert_int_equal(ndb_mgm_set_logfilter(server->handle, NDB_MGM_SEVERITY_ON, -1), 0);
+    assert_int_equal(ndb_mgm_get_logfilter(server->handle, enabled), 0);
+    assert_int_equal(enabled[NDB_MGM_SEVERITY_ON], 0);
+    assert_int_equal(enabled[NDB_MGM_SEVERITY_INFO], 1);
+    assert_int_equal(ndb_mgm_set_logfilter(server->handle, NDB_MGM_SEVERITY_ON, -1), 1);
     assert_int_equal(ndb_mgm_set_cluster_loglevel(server->handle, 49, NDB_MGM_CATEGORY_BACKUP, 3),
                      0);
     assert_int_equal(ndb_mgm_get_cluster_loglevel(server->handle, levels), 0);
@@ -519,6 +547,37 @@ static void hostile_clients_do_no_harm(void **state)
     free(cluster);
 }
 
+/* Node 1 answers, node 2 (not started) answers with less than it announces. */
+static void files_are_reported(struct server *server)
+{
+    struct ndb_mgm_disk *reports = calloc(4, sizeof(*reports));
+
+    assert_int_equal(ndb_mgm_report_disk(server->handle, 0, reports, 4), 2);
+    assert_int_equal(reports[0].node_id, 1);
+    assert_int_equal(reports[0].error, 0);
+    assert_int_equal(reports[0].gci, 71);
+    assert_int_equal(reports[0].durable, 70);
+    assert_int_equal(reports[0].lcp_state, NDB_MGM_LCP_WRITING);
+    assert_int_equal(reports[0].lcp_id, 69);
+    assert_int_equal(reports[0].lcp_ms, 1500);
+    assert_int_equal(reports[0].last_id, 60);
+    assert_int_equal(reports[0].last_age_ms, 20000);
+    assert_int_equal(reports[0].last_failed, 1);
+    assert_int_equal(reports[0].last_kbytes, 4096);
+    assert_int_equal(reports[0].part_count, 2);
+    assert_int_equal(reports[0].parts[0].state, 1); /* Words 1, 2, 3 ... of the answer. */
+    assert_int_equal(reports[0].parts[0].fill, 3);
+    assert_int_equal(reports[0].parts[0].file_kb, 20);
+    assert_int_equal(reports[0].parts[0].delayed, 9);
+    assert_true(reports[0].parts[0].lsn == (11ull << 32 | 10));
+    assert_true(reports[0].parts[1].bytes == (30ull << 32 | 29));
+    assert_int_equal(reports[1].node_id, 2);
+    assert_int_equal(reports[1].error, 5005);
+    assert_int_equal(ndb_mgm_report_disk(server->handle, 7, reports, 4), -1);
+    assert_int_equal(ndb_mgm_error_code(server->handle), 5002);
+    free(reports);
+}
+
 static void data_nodes_are_linked_and_ordered(void **state)
 {
     struct server *server = *state;
@@ -537,12 +596,15 @@ static void data_nodes_are_linked_and_ordered(void **state)
     assert_int_equal(cluster->nodes[0].version, 0x010000);
     assert_int_equal(cluster->nodes[0].node_group, 0);
     assert_int_equal(cluster->nodes[1].president, 0);
+    assert_int_equal(cluster->nodes[1].start_percent, 45);
+    assert_int_equal(cluster->nodes[1].start_left_s, 12);
     assert_int_equal(cluster->nodes[3].status,
                      NDB_MGM_STATUS_CONNECTED); /* 60: the data nodes say so. */
     assert_int_equal(cluster->nodes[4].status, NDB_MGM_STATUS_NO_CONTACT);
     assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_API, 60, NULL), -1);
     assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_NDB, 1, NULL), -1);
 
+    files_are_reported(server);
     assert_int_equal(ndb_mgm_start(server->handle, &both[1], 1), 1);
     await_status(server, 2, NDB_MGM_STATUS_STARTED);
     assert_int_equal(ndb_mgm_report_memory(server->handle, 0, reports, 4), 2);
