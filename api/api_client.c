@@ -33,6 +33,8 @@ struct api_client *api_client_open(struct api_core *core)
     api_pool_init(&client->connects, sizeof(struct api_connect), 0);
     api_pool_init(&client->scans, sizeof(struct api_scan), API_POOL_MARK);
     api_pool_init(&client->dicts, sizeof(struct api_dict_request), 0);
+    api_pool_init(&client->durables, sizeof(struct api_durable), 0);
+    client->life = atomic_load(&core->life);
     if (take_instance(core, client) == 0) {
         free(client);
         return NULL;
@@ -47,6 +49,7 @@ void api_client_close(struct api_client *client)
     api_tx_drop_all(client);
     api_scan_drop_all(client);
     api_dict_drop_all(client);
+    api_durable_drop_all(client);
     /* The records at the coordinators are given back; the coordinator rolls back what is still
      * theirs. */
     for (struct api_connect *connect = api_pool_next(&client->connects, 0); connect != NULL;
@@ -69,6 +72,7 @@ void api_client_close(struct api_client *client)
     api_pool_drop(&client->connects);
     api_pool_drop(&client->scans);
     api_pool_drop(&client->dicts);
+    api_pool_drop(&client->durables);
     free(client);
 }
 
@@ -176,6 +180,7 @@ void api_client_tick(struct api_client *client, uint64_t now_ms)
     api_tx_expire(client);
     api_scan_expire(client);
     api_dict_expire(client);
+    api_durable_expire(client);
     if (client->unclean > 0) resend_cleaning(client);
     api_client_flush(client);
 }
@@ -242,6 +247,12 @@ void api_client_signal(struct api_client *client, uint32_t peer, uint32_t epoch,
     case GSN_SCAN_TABREF:
         api_exec_SCAN_TABREF(client, words);
         break;
+    case GSN_WAIT_DURABLE_CONF:
+        api_exec_WAIT_DURABLE_CONF(client, peer, words);
+        break;
+    case GSN_WAIT_DURABLE_REF:
+        api_exec_WAIT_DURABLE_REF(client, peer, words);
+        break;
     default:
         api_exec_dict(client, peer, words);
         break;
@@ -260,5 +271,6 @@ void api_client_link_down(struct api_client *client, uint32_t peer, uint32_t epo
     api_scan_link_down(client, peer);
     api_connect_link_down(client, peer);
     api_dict_link_down(client, peer);
+    api_durable_link_down(client, peer);
     api_client_flush(client);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/api_state.h"
+#include "signals/durable.h"
 
 #define REGISTER_STARTING_MS                                                                       \
     20u /* While the node is not started: transactions shall begin soon after it is. */
@@ -68,6 +69,8 @@ static const struct answer_rule answer_rules[] = {
     RULE(TCRELEASEREF, tcreleaseref, 0),
     RULE(SCAN_TABCONF, scan_tabconf, 1),
     RULE(SCAN_TABREF, scan_tabref, 0),
+    RULE(WAIT_DURABLE_CONF, wait_durable_conf, 0),
+    RULE(WAIT_DURABLE_REF, wait_durable_ref, 0),
     RULE(CREATE_TABLE_CONF, create_table_conf, 0),
     RULE(CREATE_TABLE_REF, create_table_ref, 0),
     RULE(DROP_TABLE_CONF, drop_table_conf, 0),
@@ -147,6 +150,7 @@ void api_core_node_down(struct api_core *core, uint32_t node, uint32_t epoch)
     atomic_store(&core->node[node].level, START_NOTHING);
     atomic_store(&core->node[node].epoch, 0);
     if (atomic_load(&core->president) == node) atomic_store(&core->president, 0);
+    api_epoch_link_down(core);
 }
 
 bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,

@@ -256,6 +256,21 @@ struct api_client *api_tx_client(const struct api_tx *tx);
 /* Names the coordinator's node before the first execute (tests); 0 = choose by key. */
 void api_tx_prefer(struct api_tx *tx, uint32_t node);
 
+/* ---- Durability
+ * ------------------------------------------------------------------------------------------------
+ */
+
+typedef void (*api_durable_done)(void *context, uint32_t error);
+/*
+ * Waits until everything up to `epoch` survives the loss of the whole cluster. 0 = accepted, else
+ * the error number and `done` will not run. Another node is asked when one is lost; when all were
+ * lost since the epoch was seen, nobody knows what has become of it: 4009.
+ */
+uint32_t api_wait_durable(struct api_client *client, uint64_t epoch, uint32_t timeout_ms,
+                          api_durable_done done, void *context);
+/* Known without asking. */
+bool api_epoch_is_durable(const struct api_client *client, uint64_t epoch);
+
 /* ---- Scans
  * -------------------------------------------------------------------------------------------------------
  */

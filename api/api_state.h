@@ -28,8 +28,12 @@ struct api_core {
     struct api_node node[NODE_ID_MAX + 1];
     _Atomic uint32_t president;
     _Atomic uint64_t transid_next;
-    _Atomic uint64_t now_ms; /* Written by the node's part. */
-    pthread_mutex_t lock;    /* Protects clients[] while it changes, and the dictionary cache. */
+    _Atomic uint64_t now_ms;        /* Written by the node's part. */
+    _Atomic uint32_t life;          /* How often the last data node was lost. */
+    _Atomic uint64_t epoch_seen;    /* Highest epoch of a commit. */
+    _Atomic uint64_t epoch_lost;    /* What epoch_seen was at the last such loss. */
+    _Atomic uint64_t epoch_durable; /* Known to be durable up to here. */
+    pthread_mutex_t lock; /* Protects clients[] while it changes, and the dictionary cache. */
     _Atomic(struct api_client *) clients[API_CLIENTS_MAX + 1];
     uint32_t client_last; /* Where the search for a free instance begins. */
     struct api_table *tables[API_DICT_BUCKETS];
@@ -211,6 +215,17 @@ struct api_dict_request {
     void *context;
 };
 
+struct api_durable {          /* A wait for an epoch. */
+    struct api_record record; /* ref = sender_data */
+    struct api_client *client;
+    uint64_t epoch;
+    uint32_t node; /* Asked node, 0 = to be sent at retry_ms. */
+    uint64_t retry_ms;
+    uint64_t deadline_ms;
+    api_durable_done done;
+    void *context;
+};
+
 #define API_DEADLINE_NONE UINT64_MAX
 #define API_CHUNKS_KEPT   16u
 
@@ -224,6 +239,8 @@ struct api_client {
     struct api_pool connects;
     struct api_pool scans;
     struct api_pool dicts;
+    struct api_pool durables;
+    uint32_t life; /* Of the core, as far as its links' ends have come here. */
     struct api_connect *free[NODE_ID_MAX + 1];
     struct api_tx *transactions;
     struct api_tx *tx_free;
@@ -293,6 +310,15 @@ void api_scan_go_on(struct api_client *client);
 void api_scan_drop_all(struct api_client *client);
 void api_exec_SCAN_TABCONF(struct api_client *client, const uint32_t *words);
 void api_exec_SCAN_TABREF(struct api_client *client, const uint32_t *words);
+
+/* api_durable.c */
+void api_epoch_seen(struct api_client *client, uint64_t epoch, bool durable);
+void api_epoch_link_down(struct api_core *core); /* Of the node's part. */
+void api_durable_link_down(struct api_client *client, uint32_t peer);
+void api_durable_expire(struct api_client *client);
+void api_durable_drop_all(struct api_client *client);
+void api_exec_WAIT_DURABLE_CONF(struct api_client *client, uint32_t peer, const uint32_t *words);
+void api_exec_WAIT_DURABLE_REF(struct api_client *client, uint32_t peer, const uint32_t *words);
 
 /* api_dict.c */
 void api_dict_link_down(struct api_client *client, uint32_t peer);

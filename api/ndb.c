@@ -174,6 +174,7 @@ void ndb_close(ndb_t *ndb)
     ndb_now(ndb);
     scans_drop(ndb);
     transactions_drop(ndb);
+    durable_waits_drop(ndb);
     leave_connection(ndb);
     api_client_close(ndb->client);
     ndb_push(ndb);

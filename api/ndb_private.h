@@ -138,6 +138,7 @@ struct ndb {
     struct ndb_transaction *transaction_free;
     struct ndb_operation *operation_free;
     struct ndb_scan *scans;
+    struct ndb_durable_wait *durable_waits;
     uint32_t async_pending;
     uint32_t async_done;   /* Callbacks run so far. */
     uint64_t pushed_bytes; /* Of the client's bytes_sent: handed to the loop. */
@@ -297,5 +298,7 @@ bool io_needs_port(struct ndb_cluster_connection *connection, uint32_t node);
 
 /* ndb_transaction.c */
 void transactions_drop(ndb_t *ndb);
+/* ndb_durable.c */
+void durable_waits_drop(ndb_t *ndb);
 /* ndb_scan.c */
 void scans_drop(ndb_t *ndb);

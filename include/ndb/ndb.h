@@ -498,15 +498,45 @@ NDB_API const ndb_error_t *ndb_transaction_error(const struct ndb_transaction *t
 NDB_API const struct ndb_operation *ndb_transaction_error_operation(
     const struct ndb_transaction *transaction);
 NDB_API const ndb_error_t *ndb_operation_error(const struct ndb_operation *operation);
-/* 64-bit epoch of the commit (GCI in the high half), 0 before. */
+/*
+ * 64-bit epoch of the commit (GCI in the high half), 0 before, and after a transaction that only
+ * read. Epochs order all commits of the cluster: one that was asked for after another was answered
+ * has no smaller epoch. The numbers belong to one life of the cluster: after the loss of all its
+ * data nodes those that were not durable may be given again.
+ */
 NDB_API uint64_t ndb_transaction_epoch(const struct ndb_transaction *transaction);
-/* 1: the commit is known to be on the disks of all replicas; 0: in their memory only, or not
- * committed. */
+/* The level that the answer of the commit has reached. 1: the commit is known to be on the disks of
+   all replicas; 0: in their memory only (ndb_wait_durable tells when that has changed), or not
+   committed. */
 NDB_API int ndb_transaction_durable(const struct ndb_transaction *transaction);
 /* API block << 52 | node id << 40 | counter, as other reports of the cluster show it. */
 NDB_API uint64_t ndb_transaction_id(const struct ndb_transaction *transaction);
 /* The data node that coordinates it, 0 before the first execute. */
 NDB_API uint32_t ndb_transaction_node(const struct ndb_transaction *transaction);
+
+/* ---- Durability of commits made before
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/*
+ * Waits until `epoch` and all before it are on the disks of all replicas: then every commit with
+ * such an epoch, whoever made it, survives the loss of the whole cluster. The cluster is told to
+ * hurry, so many commits in memory and one wait cost about one commit to disk. `epoch` comes from
+ * ndb_transaction_epoch(), of any connection. 0, or -1 with ndb_error(ndb): 246 the cluster has no
+ * files, 247 no such epoch has begun, 4012 the time is up (nothing is lost, it may be asked again),
+ * 4009 this connection has lost all data nodes since it saw the epoch, so that nobody can say
+ * whether that commit was among those that came back. Own thread.
+ */
+NDB_API int ndb_wait_durable(ndb_t *ndb, uint64_t epoch, uint32_t timeout_ms);
+
+/* result 0, or -1 with *error, which lives as long as the call. Rules as for ndb_callback. */
+typedef void (*ndb_durable_callback)(int result, uint64_t epoch, const ndb_error_t *error,
+                                     void *context);
+/* The same without waiting; counts as one completion for ndb_poll and in ndb_pending. -1: refused
+   at once, the callback will not run. It does not run either when `ndb` is closed before. Own
+   thread. */
+NDB_API int ndb_wait_durable_async(ndb_t *ndb, uint64_t epoch, uint32_t timeout_ms,
+                                   ndb_durable_callback callback, void *context);
 
 /* ---- Short forms
  * ------------------------------------------------------------------------------------------------
@@ -565,7 +595,7 @@ NDB_API int ndb_flush(ndb_t *ndb);
    or the time is up. Returns how many ran, -1 on error. Here timeout_ms 0 does not wait. Own
    thread. */
 NDB_API int ndb_poll(ndb_t *ndb, uint32_t timeout_ms, uint32_t min_completions);
-/* Asynchronous transactions that have not completed. Own thread. */
+/* Asynchronous transactions and waits that have not completed. Own thread. */
 NDB_API uint32_t ndb_pending(const ndb_t *ndb);
 
 /* A descriptor that is readable when ndb_process has work; for poll, epoll, libuv in the

@@ -138,7 +138,7 @@ want 0 "$BIN/ndb_drop_table" -d test t f1
 run_example
 
 say "one example for each style"
-for style in blocking async batch scan event_loop; do
+for style in blocking async batch scan event_loop durable; do
     want 0 "$BIN/example_$style" "$CS"
     cat "$BOX/out"
 done

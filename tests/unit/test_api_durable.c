@@ -1,0 +1,216 @@
+/* test_api_durable.c -- the client core's waits for durability against a scripted server. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "api_fake.h"
+#include "signals/durable.h"
+
+struct waited {
+    uint32_t calls;
+    uint32_t error;
+};
+
+static void on_done(void *context, uint32_t error)
+{
+    struct waited *waited = context;
+    waited->calls++;
+    waited->error = error;
+}
+
+#define EPOCH (5ull << 32 | 6)
+
+/* The request's sender_data; *peer is who was asked. */
+static uint32_t asked(struct fake *fake, uint32_t *peer)
+{
+    const uint32_t *words = fake_next(fake, GSN_WAIT_DURABLE_REQ, peer);
+    const struct wait_durable_req *req = (const void *)(words + SIGNAL_HEAD_WORDS);
+    assert_int_equal(req->gci_hi, 5);
+    assert_int_equal(req->gci_lo, 6);
+    assert_int_equal(words[1], TC(*peer));
+    return req->sender_data;
+}
+
+static void confirm(struct fake *fake, uint32_t peer, uint32_t data, uint32_t gci)
+{
+    struct wait_durable_conf conf = {.sender_data = data, .durable_gci = gci};
+    ANSWER(fake, TC(peer), WAIT_DURABLE_CONF, conf);
+}
+
+static void deny(struct fake *fake, uint32_t peer, uint32_t data, uint32_t error)
+{
+    struct wait_durable_ref ref = {.sender_data = data, .error = error};
+    ANSWER(fake, TC(peer), WAIT_DURABLE_REF, ref);
+}
+
+/* A commit in {5, 6}, so that the core has seen that epoch. */
+static void commit(struct fake *fake, uint32_t node)
+{
+    struct api_table *table = fake_table(fake, 1);
+    uint32_t done = 0;
+    struct api_tx *tx = api_tx_start(fake->client);
+    api_tx_prefer(tx, node);
+    fake_op(tx, table, OP_INSERT, LOCK_EXCLUSIVE, 0, 42, NULL);
+    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
+    uint32_t connect = fake_seize(fake, node);
+    fake_next(fake, GSN_TCKEYREQ, NULL);
+    fake_keyconf(fake, node, connect, api_tx_id(tx), true);
+    assert_int_equal(api_tx_epoch(tx), EPOCH);
+    assert_false(api_tx_durable(tx));
+    api_tx_close(tx);
+    api_table_release(table);
+    fake_expect_nothing(fake);
+}
+
+static void waits(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(1);
+    struct waited waited = {0};
+    uint32_t peer;
+    assert_int_equal(api_wait_durable(fake->client, 0, 1000, on_done, &waited), ERR_PARAMETER);
+    assert_int_equal(api_wait_durable(fake->client, EPOCH, 1000, on_done, &waited), 0);
+    uint32_t data = asked(fake, &peer);
+    confirm(fake, 1, data ^ 0x01000000u, 9); /* Another generation. */
+    assert_int_equal(waited.calls, 0);
+    assert_false(api_epoch_is_durable(fake->client, EPOCH));
+    confirm(fake, 1, data, 5);
+    confirm(fake, 1, data, 5); /* Twice. */
+    assert_int_equal(waited.calls, 1);
+    assert_int_equal(waited.error, 0);
+    assert_int_equal(api_client_statistics(fake->client)->late_answers, 2);
+    assert_true(api_epoch_is_durable(fake->client, 5ull << 32 | UINT32_MAX));
+    assert_false(api_epoch_is_durable(fake->client, 6ull << 32));
+    assert_int_equal(api_client_pending(fake->client), 0);
+    fake_destroy(fake);
+}
+
+static void answers_that_make_no_sense(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(1);
+    struct waited waited = {0};
+    uint32_t peer;
+    assert_int_equal(api_wait_durable(fake->client, EPOCH, 1000, on_done, &waited), 0);
+    confirm(fake, 1, asked(fake, &peer), 4); /* An older one than was asked for. */
+    assert_int_equal(waited.error, ERR_REPLY_4215);
+    assert_int_equal(api_wait_durable(fake->client, EPOCH, 1000, on_done, &waited), 0);
+    deny(fake, 1, asked(fake, &peer), 0);
+    assert_int_equal(waited.error, ERR_REPLY_4215);
+    assert_int_equal(api_wait_durable(fake->client, EPOCH, 1000, on_done, &waited), 0);
+    deny(fake, 1, asked(fake, &peer), ERR_NO_FILES_NOT_DURABLE);
+    assert_int_equal(waited.error, ERR_NO_FILES_NOT_DURABLE);
+    assert_int_equal(waited.calls, 3);
+    assert_false(api_epoch_is_durable(fake->client, EPOCH));
+    fake_destroy(fake);
+}
+
+static void another_node_is_asked(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct waited waited = {0};
+    uint32_t first;
+    uint32_t second;
+    commit(fake, 1);
+    assert_int_equal(api_wait_durable(fake->client, EPOCH, 1000, on_done, &waited), 0);
+    uint32_t data = asked(fake, &first);
+    fake_link_down(fake, first);
+    assert_int_equal(waited.calls, 0);
+    assert_int_equal(asked(fake, &second), data);
+    assert_int_equal(second, 3 - first);
+    deny(fake, second, data, ERR_NODE_SHUTDOWN); /* Temporary: it is asked again a little later. */
+    fake_expect_nothing(fake);
+    assert_int_equal(waited.calls, 0);
+    fake_sleep(fake, 25);
+    assert_int_equal(asked(fake, &second), data);
+    confirm(fake, second, data, 6);
+    assert_int_equal(waited.calls, 1);
+    assert_int_equal(waited.error, 0);
+    fake_destroy(fake);
+}
+
+/* Who has lost all nodes does not know what the numbers of a cluster that came back mean. */
+static void a_lost_cluster_keeps_no_promise(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct waited waited = {0};
+    uint32_t peer;
+    commit(fake, 1);
+    assert_int_equal(api_wait_durable(fake->client, EPOCH, 1000, on_done, &waited), 0);
+    fake_link_down(fake, 1);
+    assert_int_equal(waited.calls, 0);
+    fake_link_down(fake, 2);
+    assert_int_equal(waited.calls, 1);
+    assert_int_equal(waited.error, ERR_CLUSTER_FAILURE);
+    fake_link_up(fake, 1, 21);
+    fake_register(fake, 1, START_STARTED, 1);
+    assert_int_equal(api_wait_durable(fake->client, EPOCH, 1000, on_done, &waited),
+                     ERR_CLUSTER_FAILURE);
+    /* A later epoch can only be of the new life. */
+    fake->sent_count = fake->sent_read = 0;
+    assert_int_equal(api_wait_durable(fake->client, 7ull << 32, 1000, on_done, &waited), 0);
+    const uint32_t *words = fake_next(fake, GSN_WAIT_DURABLE_REQ, &peer);
+    confirm(fake, 1, words[SIGNAL_HEAD_WORDS], 7);
+    assert_int_equal(waited.calls, 2);
+    assert_int_equal(waited.error, 0);
+    fake_destroy(fake);
+}
+
+/* One node stays: it is the same cluster, however often the other one goes. */
+static void a_node_that_comes_back_changes_nothing(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct waited waited = {0};
+    uint32_t peer;
+    commit(fake, 1);
+    fake_link_down(fake, 1);
+    fake_link_up(fake, 1, 21);
+    fake_register(fake, 1, START_STARTED, 1);
+    fake_link_down(fake, 2);
+    fake->sent_count = fake->sent_read = 0;
+    assert_int_equal(api_wait_durable(fake->client, EPOCH, 1000, on_done, &waited), 0);
+    confirm(fake, 1, asked(fake, &peer), 5);
+    assert_int_equal(waited.error, 0);
+    assert_int_equal(waited.calls, 1);
+    fake_destroy(fake);
+}
+
+static void deadlines(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(1);
+    struct waited waited[2] = {{0}};
+    uint32_t peer;
+    assert_int_equal(api_wait_durable(fake->client, EPOCH, 100, on_done, &waited[0]), 0);
+    uint32_t data = asked(fake, &peer);
+    assert_true(api_client_next_tick(fake->client) <= 100);
+    fake_sleep(fake, 99);
+    assert_int_equal(waited[0].calls, 0);
+    fake_sleep(fake, 1);
+    assert_int_equal(waited[0].calls, 1);
+    assert_int_equal(waited[0].error, ERR_REQUEST_TIMEOUT);
+    confirm(fake, 1, data, 5);
+    assert_int_equal(waited[0].calls, 1);
+    /* No room in the send buffer: tried again; and a client that closes waits for nothing. */
+    fake->full = true;
+    assert_int_equal(
+        api_wait_durable(fake->client, 9ull << 32, API_NO_TIMEOUT, on_done, &waited[1]), 0);
+    fake->full = false;
+    fake_sleep(fake, 30);
+    fake_next(fake, GSN_WAIT_DURABLE_REQ, NULL);
+    fake_destroy(fake);
+    assert_int_equal(waited[1].calls, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits),
+        cmocka_unit_test(answers_that_make_no_sense),
+        cmocka_unit_test(another_node_is_asked),
+        cmocka_unit_test(a_lost_cluster_keeps_no_promise),
+        cmocka_unit_test(a_node_that_comes_back_changes_nothing),
+        cmocka_unit_test(deadlines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
