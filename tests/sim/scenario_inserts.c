@@ -190,7 +190,7 @@ static void refuse_each(struct run *run, uint32_t block_no, uint32_t number, con
     try_everything(run, session, true);
     assert_true(met == 0 || errors > 0);
     bool elsewhere = strchr(name, '[') != NULL      /* By size: test_tup_memory. */
-                     || strcmp(name, "waits") == 0; /* Only with files. */
+                     || strcmp(name, "waits") == 0; /* Only with files: test_tc_epoch. */
     assert_true(met > 0 || elsewhere);
 }
 

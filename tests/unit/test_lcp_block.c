@@ -595,6 +595,33 @@ static void test_errors(void **state)
     }
 }
 
+/* No record for the n-th fragment: its checkpoint fails, the others count, the next round has all;
+ * a restart without one fails and says so. */
+static void test_no_record(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n <= FRAGS; n++) {
+        rig_start(300 + n);
+        change_some(300);
+        sim_insert(world, 1, BLOCK_BACKUP, 9997, n);
+        assert_true(checkpoint(false));
+        assert_int_equal(fake()->part.failed, 1);
+        assert_int_equal(fake()->part.error, ERR_TABLE_RECORDS);
+        assert_int_equal(fake()->tail, 0);
+        assert_true(checkpoint(true));
+        assert_int_equal(fake()->part.failed, 0);
+        sim_power_cut(world, 1, FATES_ALL);
+        assert_true(sim_restart(world, 1));
+        table_make(1);
+        sim_insert(world, 1, BLOCK_BACKUP, 9997, n);
+        for (uint32_t i = 0; i < FRAGS; i++)
+            assert_int_equal(restore_one(i, gci), i + 1 == n ? ERR_TABLE_RECORDS : 0);
+        sim_power_cut(world, 1, FATES_ALL);
+        start_again(gci);
+        rig_stop();
+    }
+}
+
 static void test_damage(void **state)
 {
     (void)state;
@@ -681,6 +708,7 @@ int main(void)
         cmocka_unit_test(test_rounds),     cmocka_unit_test(test_unchanged),
         cmocka_unit_test(test_power_cuts), cmocka_unit_test(test_errors),
         cmocka_unit_test(test_damage),     cmocka_unit_test(test_drop),
+        cmocka_unit_test(test_no_record),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     free(entries);

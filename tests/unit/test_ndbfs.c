@@ -383,6 +383,39 @@ static void test_wrong_requests(void **state)
     rig_drop(&rig);
 }
 
+/* The n-th record of each pool is refused: that request gets an error, the others go on, nothing is
+ * left. */
+static void test_no_records(void **state)
+{
+    (void)state;
+    static const uint32_t numbers[] = {ERR_FILE_MAX_OPEN, ERR_FILE_RESOURCES};
+    struct rig rig = rig_make(9, 1, 16);
+    run_us(&rig, 2000);
+    struct asker *me = asker(&rig);
+    struct block *fs = node_block(sim_node(rig.world, 1), BLOCK_NDBFS, 0);
+    for (uint32_t number = 0; number < 2; number++) {
+        for (uint32_t n = 1; n <= 6; n++) {
+            uint32_t refused = 0;
+            block_tamper(fs, 9997, number << 16 | n);
+            for (uint32_t i = 0; i < 2; i++) { /* Six requests, two files. */
+                const struct answer *opened = open_wait(&rig, i == 0 ? "one" : "two", FRESH);
+                refused += opened->error == numbers[number];
+                if (opened->error != 0) continue;
+                uint32_t write = give_write(&rig, opened->file, 0, me->page[0], 100, 0);
+                refused += wait_for(&rig, write)->error == numbers[number];
+                uint32_t close = give_close(&rig, opened->file);
+                if (wait_for(&rig, close)->error == 0) continue;
+                refused++;
+                expect(&rig, give_close(&rig, opened->file), GSN_FSCLOSECONF, 0, 0);
+            }
+            assert_int_equal(refused, number == 0 ? n <= 2 : 1);
+            block_tamper(fs, 0, 0);
+            assert_int_equal(block_pool_at(fs, 0)->in_use + block_pool_at(fs, 1)->in_use, 0);
+        }
+    }
+    rig_drop(&rig);
+}
+
 /* The disk holds still: queues fill, and the answers are the defined ones; then all comes in order.
  */
 static void test_limits_and_close(void **state)
@@ -809,7 +842,7 @@ int main(void)
         cmocka_unit_test(test_broken_file),      cmocka_unit_test(test_each_error),
         cmocka_unit_test(test_name_order),       cmocka_unit_test(test_power_cuts),
         cmocka_unit_test(test_every_operation),  cmocka_unit_test(test_kill_keeps),
-        cmocka_unit_test(test_file_header),
+        cmocka_unit_test(test_file_header),      cmocka_unit_test(test_no_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
