@@ -177,6 +177,34 @@ enum lcp_fault lcp_ctl_check(const struct lcp_ctl *ctl, const struct lcp_ident *
     return LCP_GOOD;
 }
 
+/* --- Lists. --- */
+
+void lcp_part_seal(struct lcp_part *part)
+{
+    part->magic = LCP_PART_MAGIC;
+    part->format = LCP_FORMAT;
+    uint64_t sum = sum_of(part, sizeof *part, 0);
+    part->sum_lo = (uint32_t)sum;
+    part->sum_hi = (uint32_t)(sum >> 32);
+}
+
+enum lcp_fault lcp_part_check(const struct lcp_part *part, const struct lcp_ident *ident,
+                              uint32_t instance, uint32_t slot, uint32_t block)
+{
+    if (part->magic != LCP_PART_MAGIC) return LCP_NO_MAGIC;
+    if (sum_of(part, sizeof *part, 0) != lcp_u64(part->sum_lo, part->sum_hi)) return LCP_CHECKSUM;
+    if (part->format != LCP_FORMAT) return LCP_NEWER_FORMAT;
+    if (ident != NULL &&
+        (part->cluster_lo != ident->cluster_lo || part->cluster_hi != ident->cluster_hi))
+        return LCP_OTHER_CLUSTER;
+    if (ident != NULL && part->node != ident->node) return LCP_OTHER_NODE;
+    if (instance != 0 && part->instance != instance) return LCP_OTHER_FILE;
+    if (part->slot != slot || part->number % 2u != slot) return LCP_OTHER_FILE;
+    if (part->block != block) return LCP_ORDER;
+    if (part->blocks <= block || part->count > LCP_PART_ENTRIES) return LCP_SIZE;
+    return LCP_GOOD;
+}
+
 /* --- Names: LCP/T<table>F<fragment>.<seq>.data, LCP/T<table>F<fragment>.ctl<slot>. --- */
 
 static char *put_text(char *at, const char *text)
@@ -214,6 +242,12 @@ void lcp_data_name(char name[LCP_NAME_MAX], uint32_t table, uint32_t fragment, u
 void lcp_ctl_name(char name[LCP_NAME_MAX], uint32_t table, uint32_t fragment, uint32_t slot)
 {
     *put_number(put_text(put_fragment(name, table, fragment), ".ctl"), slot) = '\0';
+}
+
+void lcp_part_name(char name[LCP_NAME_MAX], uint32_t instance, uint32_t slot)
+{
+    char *at = put_number(put_text(name, LCP_DIRECTORY "/part"), instance - 1u);
+    *put_number(put_text(at, ".ctl"), slot) = '\0';
 }
 
 static bool take_text(const char **at, const char *text)

@@ -20,6 +20,7 @@
 #define LCP_DATA_MAGIC  0x4450434Cu /* "LCPD" */
 #define LCP_BLOCK_MAGIC 0x4250434Cu /* "LCPB" */
 #define LCP_CTL_MAGIC   0x4350434Cu /* "LCPC" */
+#define LCP_PART_MAGIC  0x5050434Cu /* "LCPP" */
 
 /* Whose rows a file holds. */
 struct lcp_ident {
@@ -187,7 +188,8 @@ struct lcp_ctl {
                         % 2. */
     uint32_t file_count;
     struct lcp_ctl_file file[LCP_FILES_MAX]; /* Oldest first. */
-    uint32_t unused[910];
+    uint32_t part; /* Number of the LDM's newest list when this was written; 0 = there was none. */
+    uint32_t unused[909];
 };
 static_assert(sizeof(struct lcp_ctl) == LCP_ALIGN, "one aligned write");
 
@@ -196,11 +198,53 @@ void lcp_ctl_seal(struct lcp_ctl *ctl);
 enum lcp_fault lcp_ctl_check(const struct lcp_ctl *ctl, const struct lcp_ident *ident,
                              uint32_t slot);
 
+/* --- Lists: which fragments of an LDM have a usable checkpoint, and how far back the log goes for
+ * those that have none. Two per LDM, written in turn, in blocks of LCP_ALIGN. --- */
+
+struct lcp_part_entry {
+    uint32_t place; /* Table (16-31), fragment (0-15). */
+    uint32_t version;
+    uint32_t number; /* Of the control file: this one, or a newer one, must be there. */
+    uint32_t kbytes; /* Of the fragment's data files. */
+};
+#define LCP_PART_ENTRIES 252u
+struct lcp_part {
+    uint32_t magic;
+    uint32_t sum_lo; /* Of all that follows, up to LCP_ALIGN. */
+    uint32_t sum_hi;
+    uint32_t format;
+    uint32_t cluster_lo;
+    uint32_t cluster_hi;
+    uint32_t node;
+    uint32_t instance;
+    uint32_t slot;     /* 0 or 1, as in the name. */
+    uint32_t number;   /* The greater one of the two is newer; its slot is number % 2. */
+    uint32_t lcp_id;   /* The round that ended. */
+    uint32_t tail_gci; /* Fragments that are not listed have no records of older GCIs. */
+    uint32_t block;    /* 0, 1, ... */
+    uint32_t blocks;
+    uint32_t count; /* Entries in this block. */
+    uint32_t unused;
+    struct lcp_part_entry entry[LCP_PART_ENTRIES];
+};
+static_assert(sizeof(struct lcp_part) == LCP_ALIGN, "one aligned block");
+
+void lcp_part_seal(struct lcp_part *part);
+/* `ident` (its cluster and node) may be NULL, `instance` 0: any. */
+enum lcp_fault lcp_part_check(const struct lcp_part *part, const struct lcp_ident *ident,
+                              uint32_t instance, uint32_t slot, uint32_t block);
+
+static inline uint32_t lcp_place(uint32_t table, uint32_t fragment)
+{
+    return table << 16 | fragment;
+}
+
 /* --- Names. --- */
 
 #define LCP_DIRECTORY "LCP"
 void lcp_data_name(char name[LCP_NAME_MAX], uint32_t table, uint32_t fragment, uint32_t seq);
 void lcp_ctl_name(char name[LCP_NAME_MAX], uint32_t table, uint32_t fragment, uint32_t slot);
+void lcp_part_name(char name[LCP_NAME_MAX], uint32_t instance, uint32_t slot);
 /* The parts of a name without its directory; *seq is the slot of a control file. False: another
  * kind of file. */
 bool lcp_name_parse(const char *name, uint32_t *table, uint32_t *fragment, uint32_t *seq,

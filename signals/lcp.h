@@ -74,8 +74,8 @@ struct restore_frag_req {
 SIGNAL_STRUCT(restore_frag_req, 5);
 struct restore_frag_conf {
     uint32_t sender_data;
-    uint32_t found; /* 0: there is none; the log must have everything since the table was made. */
-    uint32_t start_gci; /* The log's records from this GCI on are needed. */
+    uint32_t found;     /* 0: there has never been one. */
+    uint32_t start_gci; /* The log's records from this GCI on are needed, all of them. */
     uint32_t rows_lo;
     uint32_t rows_hi;
     uint32_t kbytes;

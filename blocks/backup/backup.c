@@ -24,7 +24,7 @@ struct backup_frag *backup_frag_find(struct backup *backup, uint32_t table_id, u
     return NULL;
 }
 
-static struct backup_frag *frag_add(struct backup *backup, uint32_t table_id, uint32_t version,
+struct backup_frag *backup_frag_add(struct backup *backup, uint32_t table_id, uint32_t version,
                                     uint32_t fragment_id)
 {
     struct backup_frag *frag = table_id < backup->table_count ? pool_seize(&backup->frags) : NULL;
@@ -61,9 +61,11 @@ struct lcp_ident backup_ident(const struct block *block, uint32_t table_id, uint
 bool backup_frag_restored(struct block *block, const struct lcp_ctl *ctl)
 {
     struct backup *backup = backup_of(block);
-    struct backup_frag *frag =
-        frag_add(backup, ctl->ident.table, ctl->ident.version, ctl->ident.fragment);
+    struct backup_frag *frag = backup_frag_find(backup, ctl->ident.table, ctl->ident.fragment);
+    if (frag == NULL)
+        frag = backup_frag_add(backup, ctl->ident.table, ctl->ident.version, ctl->ident.fragment);
     if (frag == NULL) return false;
+    frag->version = ctl->ident.version;
     frag->number = ctl->number;
     frag->seq = ctl->seq;
     frag->pages = ctl->pages;
@@ -157,7 +159,7 @@ void backup_find(struct backup *backup)
         backup_clean_begin(backup);
         return;
     }
-    if (frag == NULL) frag = frag_add(backup, info.table_id, info.version, info.fragment_id);
+    if (frag == NULL) frag = backup_frag_add(backup, info.table_id, info.version, info.fragment_id);
     backup->round.fragments++;
     if (frag == NULL) {
         backup->now.dropped = false;
@@ -238,7 +240,7 @@ static void backup_exec_LCP_USABLE_REQ(struct block *block, const struct signal 
     ndbrequire(SIG_PAYLOAD(sig, lcp_usable_req)->lcp_id == backup->round.lcp_id);
     jam();
     backup->cleaning.asker = sig->sender;
-    backup_clean_begin(backup);
+    backup_part_begin(backup);
 }
 
 static void backup_exec_REDO_STATUS_CONF(struct block *block, const struct signal *sig)
@@ -268,6 +270,9 @@ static void backup_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case BACKUP_CTL_CLOSING:
     case BACKUP_DISCARDING:
     case BACKUP_WRITTEN:
+    case BACKUP_PART_OPENING:
+    case BACKUP_PART_WRITING:
+    case BACKUP_PART_CLOSING:
         return; /* Left over. */
     }
     ndbrequire(false);
@@ -280,6 +285,8 @@ static void backup_exec_FSOPENCONF(struct block *block, const struct signal *sig
     jam_data(conf->sender_data);
     if (conf->sender_data == ASK_OPEN)
         backup_file_opened(backup, conf->file);
+    else if (conf->sender_data == ASK_PART_OPEN)
+        backup_part_opened(backup, conf->file);
     else
         backup_ctl_opened(backup, conf->file);
 }
@@ -291,6 +298,8 @@ static void backup_exec_FSWRITECONF(struct block *block, const struct signal *si
     jam_data(ask);
     if (ask == ASK_CTL_WRITE)
         backup_ctl_written(backup);
+    else if (ask == ASK_PART_WRITE)
+        backup_part_written(backup);
     else
         backup_file_written(backup, ask - ASK_WRITE);
 }
@@ -298,9 +307,12 @@ static void backup_exec_FSWRITECONF(struct block *block, const struct signal *si
 static void backup_exec_FSCLOSECONF(struct block *block, const struct signal *sig)
 {
     struct backup *backup = backup_of(block);
-    jam();
-    if (SIG_PAYLOAD(sig, fs_conf)->sender_data == ASK_CLOSE)
+    uint32_t ask = SIG_PAYLOAD(sig, fs_conf)->sender_data;
+    jam_data(ask);
+    if (ask == ASK_CLOSE)
         backup_file_closed(backup);
+    else if (ask == ASK_PART_CLOSE)
+        backup_part_closed(backup);
     else
         backup_ctl_closed(backup);
 }
@@ -322,7 +334,10 @@ static void ref_take(struct block *block, const struct signal *sig)
     fs_ref_name(sig, name);
     log_warning(block, "checkpoint file %s: error %u, system's error %u", name, ref->error,
                 ref->os_error);
-    backup_file_error(backup_of(block), ref->sender_data, ref->error);
+    if (ref->sender_data >= ASK_PART_OPEN)
+        backup_part_error(backup_of(block), ref->sender_data, ref->error);
+    else
+        backup_file_error(backup_of(block), ref->sender_data, ref->error);
 }
 
 static void backup_exec_FSOPENREF(struct block *block, const struct signal *sig)

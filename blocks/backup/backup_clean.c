@@ -75,6 +75,14 @@ static void cleaned(struct backup *backup)
     if (backup->drops) backup_clean_begin(backup);
 }
 
+/* The list could not be written: superseded files and the log's tail stay. */
+void backup_part_failed(struct backup *backup)
+{
+    jam();
+    backup->round.failed++;
+    cleaned(backup);
+}
+
 void backup_clean_step(struct backup *backup)
 {
     struct backup_cleaning *cleaning = &backup->cleaning;

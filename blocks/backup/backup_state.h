@@ -40,14 +40,17 @@ struct backup_frag {
     struct lcp_ctl_file file[LCP_FILES_MAX];
     uint32_t remove_first; /* Data files from this one to before the first of `file` are not needed;
                               0 = none. */
-    bool full;             /* Marks have been lost: the next file has all pages. */
-    bool dropped;          /* All files go, then the record. */
+    uint32_t listed; /* While restoring: number of the control file that must be there; 0 = none. */
+    uint32_t listed_kbytes;
+    bool full;    /* Marks have been lost: the next file has all pages. */
+    bool dropped; /* All files go, then the record. */
 };
 
 /*
  * IDLE --LCP_PART_REQ--> FINDING <-> { OPENING -> SCANNING -> CLOSING -> CTL_OPENING -> CTL_WRITING
- * -> CTL_CLOSING } ^                       `--end--> WRITTEN --LCP_USABLE_REQ--> CLEANING --+
- *   +<-----------------------------------------------------------------------+
+ * -> CTL_CLOSING } ^    `--end--> WRITTEN --LCP_USABLE_REQ--> PART_OPENING -> PART_WRITING ->
+ *   |                                           PART_CLOSING -> CLEANING --+
+ *   +<----------------------------------------------------------------------+
  * After a failure SCANNING or CLOSING goes to DISCARDING (the file is removed), then to FINDING. A
  * table that is dropped while IDLE starts CLEANING as well.
  */
@@ -62,6 +65,9 @@ enum backup_state {
     BACKUP_CTL_CLOSING,
     BACKUP_DISCARDING,
     BACKUP_WRITTEN,
+    BACKUP_PART_OPENING,
+    BACKUP_PART_WRITING,
+    BACKUP_PART_CLOSING,
     BACKUP_CLEANING,
 };
 
@@ -74,7 +80,10 @@ enum backup_ask {
     ASK_CTL_WRITE,
     ASK_CTL_CLOSE,
     ASK_DISCARD,
-    ASK_CLEAN
+    ASK_CLEAN,
+    ASK_PART_OPEN,
+    ASK_PART_WRITE,
+    ASK_PART_CLOSE
 };
 
 struct backup_round {
@@ -114,6 +123,19 @@ struct backup_cleaning {
     uint32_t asker; /* DIH waits for LCP_USABLE_CONF; 0 = nobody. */
 };
 
+/* The LDM's list of fragments with a usable checkpoint. */
+struct backup_part {
+    uint32_t number;   /* Of the newest durable one; 0 = there is none. */
+    uint32_t tail_gci; /* In it. */
+    uint32_t tail_new; /* In the one being written. */
+    uint32_t blocks;
+    uint32_t block; /* Filled up to here. */
+    uint32_t frag;  /* Index of the last record written. */
+    uint32_t file;
+    uint32_t error;
+    uint64_t kbytes; /* Of the one that was read. */
+};
+
 struct backup {
     struct block block;
     struct tup *tup; /* NULL: diskless. */
@@ -126,6 +148,7 @@ struct backup {
     struct backup_round round;
     struct backup_current now;
     struct backup_cleaning cleaning;
+    struct backup_part part;
     struct lcp_part_req next_round; /* Came while CLEANING. */
     uint32_t next_sender;
     bool drops; /* Records wait for being cleaned. */
@@ -156,6 +179,8 @@ void backup_continue(struct backup *backup, uint32_t delay_ms);
 struct backup_frag *backup_frag_get(struct backup *backup, uint32_t ref);
 struct backup_frag *backup_frag_find(struct backup *backup, uint32_t table_id,
                                      uint32_t fragment_id);
+struct backup_frag *backup_frag_add(struct backup *backup, uint32_t table_id, uint32_t version,
+                                    uint32_t fragment_id);
 void backup_frag_release(struct backup *backup, struct backup_frag *frag);
 void backup_find(struct backup *backup);
 void backup_round_begin(struct backup *backup, uint32_t sender, const struct lcp_part_req *req);
@@ -175,6 +200,14 @@ void backup_ctl_written(struct backup *backup);
 void backup_ctl_closed(struct backup *backup);
 void backup_file_error(struct backup *backup, uint32_t ask, uint32_t error);
 
+/* backup_part.c */
+void backup_part_begin(struct backup *backup);
+void backup_part_opened(struct backup *backup, uint32_t file);
+void backup_part_written(struct backup *backup);
+void backup_part_closed(struct backup *backup);
+void backup_part_error(struct backup *backup, uint32_t ask, uint32_t error);
+
 /* backup_clean.c */
+void backup_part_failed(struct backup *backup); /* Nothing may go. */
 void backup_clean_begin(struct backup *backup);
 void backup_clean_step(struct backup *backup);

@@ -38,7 +38,8 @@ void restore_done(struct restore *restore)
         send_ref(restore);
         return;
     }
-    struct restore_frag_conf conf = {.sender_data = restore->req.sender_data};
+    struct restore_frag_conf conf = {.sender_data = restore->req.sender_data,
+                                     .start_gci = restore->tail_gci};
     if (restore->chosen != NULL) {
         jam();
         conf.found = 1;
@@ -105,6 +106,27 @@ static void restore_exec_RESTORE_FRAG_REQ(struct block *block, const struct sign
     restore->failure = (struct restore_failure){.error = 0};
     restore->bytes = 0;
     restore->rows = (struct restore_rows){.tup = restore->tup};
+    restore->ending = false;
+    if (restore->lists_read)
+        restore_go(restore);
+    else
+        restore_part_begin(restore);
+}
+
+void restore_go(struct restore *restore)
+{
+    if (restore->ending) {
+        backup_restore_ended(restore->backup);
+        restore->last[0] = '\0';
+        restore_sweep_begin(restore);
+        return;
+    }
+    if (restore->failure.error != 0) {
+        restore->chosen = NULL;
+        restore->lists_read = false; /* Nobody goes on from here; who asks again is told again. */
+        restore_done(restore);
+        return;
+    }
     restore_ctl_begin(restore);
 }
 
@@ -117,8 +139,12 @@ static void restore_exec_RESTORE_END_REQ(struct block *block, const struct signa
     restore->sender = sig->sender;
     restore->end_data = SIG_PAYLOAD(sig, restore_end_req)->sender_data;
     restore->removed = 0;
-    restore->last[0] = '\0';
-    restore_sweep_begin(restore);
+    restore->failure.error = 0;
+    restore->ending = true;
+    if (restore->lists_read)
+        restore_go(restore);
+    else
+        restore_part_begin(restore);
 }
 
 void restore_frag_look_up(struct restore *restore)
@@ -147,6 +173,8 @@ static void restore_exec_FSOPENCONF(struct block *block, const struct signal *si
     jam_data(conf->sender_data);
     if (conf->sender_data == ASK_CTL_OPEN)
         restore_ctl_opened(restore, conf->file, size);
+    else if (conf->sender_data == ASK_PART_OPEN)
+        restore_part_opened(restore, conf->file, size);
     else
         restore_file_opened(restore, conf->file, size);
 }
@@ -158,6 +186,8 @@ static void restore_exec_FSREADCONF(struct block *block, const struct signal *si
     jam_data(conf->sender_data);
     if (conf->sender_data == ASK_CTL_READ)
         restore_ctl_read(restore);
+    else if (conf->sender_data == ASK_PART_READ)
+        restore_part_read(restore, conf->bytes);
     else
         restore_file_read(restore, conf->sender_data - ASK_READ, conf->bytes);
 }
@@ -165,9 +195,12 @@ static void restore_exec_FSREADCONF(struct block *block, const struct signal *si
 static void restore_exec_FSCLOSECONF(struct block *block, const struct signal *sig)
 {
     struct restore *restore = restore_of(block);
-    jam();
-    if (SIG_PAYLOAD(sig, fs_conf)->sender_data == ASK_CTL_CLOSE)
+    uint32_t ask = SIG_PAYLOAD(sig, fs_conf)->sender_data;
+    jam_data(ask);
+    if (ask == ASK_CTL_CLOSE)
         restore_ctl_closed(restore);
+    else if (ask == ASK_PART_CLOSE)
+        restore_part_closed(restore);
     else
         restore_file_closed(restore);
 }
@@ -193,7 +226,9 @@ static void ref_take(struct block *block, const struct signal *sig)
     const struct fs_ref *ref = SIG_PAYLOAD(sig, fs_ref);
     uint32_t ask = ref->sender_data;
     jam_data(ask);
-    if (ask == ASK_LIST || ask == ASK_SWEEP) {
+    if (ask >= ASK_PART_OPEN) {
+        restore_part_error(restore, ask, ref->error);
+    } else if (ask == ASK_LIST || ask == ASK_SWEEP) {
         restore->more = ask == ASK_SWEEP &&
                         restore->more; /* No directory, or it stays: the next start tries again. */
         restore_sweep_again(restore);

@@ -98,6 +98,31 @@ static void remove_next(struct restore *restore)
     restore_file_begin(restore);
 }
 
+/* The lists name a control file that is not there, or the control file a list that is not. */
+static bool listed_missing(struct restore *restore)
+{
+    const struct restore_frag_req *req = &restore->req;
+    uint32_t listed =
+        backup_frag_listed(restore->backup, req->table_id, req->version, req->fragment_id);
+    struct restore_failure *failure = &restore->failure;
+    if (restore->chosen != NULL && restore->chosen->part > restore->list_number) {
+        jam();
+        *failure = (struct restore_failure){.error = ERR_CHECKPOINT_DAMAGED, .fault = LCP_MISSING};
+        lcp_part_name(failure->name, ref_instance(restore->block.ref), restore->chosen->part % 2u);
+        return true;
+    }
+    if (listed == 0 || (restore->chosen != NULL && restore->chosen->number >= listed)) return false;
+    jam();
+    uint32_t slot = listed % 2u;
+    *failure = restore->ctl_failure[slot];
+    if (failure->error != 0) return true;
+    bool absent = restore->found[slot] == CTL_ABSENT;
+    *failure = (struct restore_failure){.error = ERR_CHECKPOINT_DAMAGED,
+                                        .fault = absent ? LCP_MISSING : LCP_OTHER_FILE};
+    lcp_ctl_name(failure->name, req->table_id, req->fragment_id, slot);
+    return true;
+}
+
 /*
  * Control files are written in turn, each only when the one before has become usable. So of two
  * that are there one is usable; a lone one that is not is of the fragment's first checkpoint, which
@@ -120,6 +145,10 @@ static void choose(struct restore *restore)
         if (restore->found[slot] != CTL_USABLE) continue;
         if (restore->chosen == NULL || restore->ctl[slot]->number > restore->chosen->number)
             restore->chosen = restore->ctl[slot];
+    }
+    if (listed_missing(restore)) {
+        restore_done(restore);
+        return;
     }
     bool absent = restore->found[0] == CTL_ABSENT || restore->found[1] == CTL_ABSENT;
     bool former = restore->found[0] == CTL_FORMER || restore->found[1] == CTL_FORMER;

@@ -15,6 +15,8 @@
 #define RESTORE_BUFFERS   2u
 
 /*
+ * The first request: IDLE -> { PART_OPENING -> PART_READING -> PART_CLOSING } (both lists) -> as
+ * the others:
  * IDLE --RESTORE_FRAG_REQ--> CTL_OPENING <-> CTL_READING <-> CTL_CLOSING (both control files) -->
  * REMOVING (the unusable one)
  *   --> { OPENING -> ROWS -> CLOSING } (newest data file first) --> IDLE      IDLE
@@ -31,6 +33,9 @@ enum restore_state {
     RESTORE_CLOSING,
     RESTORE_LISTING,
     RESTORE_SWEEPING,
+    RESTORE_PART_OPENING,
+    RESTORE_PART_READING,
+    RESTORE_PART_CLOSING,
 };
 
 /* sender_data of requests to NDBFS. */
@@ -43,10 +48,19 @@ enum restore_ask {
     ASK_CLOSE,
     ASK_LIST,
     ASK_SWEEP,
-    ASK_READ = 16
+    ASK_READ = 16,
+    ASK_PART_OPEN = 32,
+    ASK_PART_READ,
+    ASK_PART_CLOSE
 };
 
 enum restore_found { CTL_ABSENT = 0, CTL_UNREADABLE, CTL_FORMER, CTL_UNUSABLE, CTL_USABLE };
+
+struct restore_part {
+    uint32_t found; /* enum restore_found */
+    uint32_t number;
+    uint32_t tail_gci;
+};
 
 struct restore_failure {
     uint32_t error; /* 0 = none. */
@@ -65,7 +79,13 @@ struct restore {
     struct restore_frag_req req;
     struct lqh_frag frag;
     struct lcp_ident ident;
-    /* Control files. */
+    /* The LDM's lists. */
+    bool lists_read;
+    bool ending; /* RESTORE_END_REQ came, else RESTORE_FRAG_REQ. */
+    struct restore_part part[2];
+    uint32_t list_number;
+    uint32_t tail_gci;
+    /* Control files, or lists. */
     uint32_t slot;
     uint32_t file;     /* NDBFS's handle. */
     uint32_t found[2]; /* enum restore_found */
@@ -110,6 +130,15 @@ void restore_frag_look_up(struct restore *restore); /* Pointers live no longer t
 void restore_done(struct restore *restore); /* CONF, or REF when restore->failure says so. */
 void restore_fail(struct restore *restore, const char *name, uint32_t error, enum lcp_fault fault,
                   uint64_t offset);
+
+void restore_go(struct restore *restore); /* The lists have been read. */
+
+/* restore_part.c */
+void restore_part_begin(struct restore *restore);
+void restore_part_opened(struct restore *restore, uint32_t file, uint64_t size);
+void restore_part_read(struct restore *restore, uint32_t bytes);
+void restore_part_closed(struct restore *restore);
+void restore_part_error(struct restore *restore, uint32_t ask, uint32_t error);
 
 /* restore_ctl.c */
 void restore_ctl_begin(struct restore *restore);

@@ -5,6 +5,7 @@
 #include "blocks/backup/backup.h"
 #include "blocks/dblqh/lqh_frags.h"
 #include "blocks/ndbfs/fs_block.h"
+#include "blocks/ndbfs/fs_client.h"
 #include "blocks/restore/restore.h"
 #include "kernel/sim/sim_world.h"
 #include "signals/lcp.h"
@@ -31,6 +32,7 @@ struct fake {
     uint32_t found;
     uint32_t start_gci;
     struct restore_frag_ref ref;
+    char ref_name[FS_NAME_BYTES + 1];
     uint32_t removed;
 };
 
@@ -106,6 +108,7 @@ static void exec_answer(struct block *block, const struct signal *sig)
         break;
     case GSN_RESTORE_FRAG_REF:
         fake->ref = *SIG_PAYLOAD(sig, restore_frag_ref);
+        fs_ref_name(sig, fake->ref_name);
         break;
     default:
         fake->removed = SIG_PAYLOAD(sig, restore_end_conf)->removed;
@@ -473,7 +476,7 @@ static void start_again(uint32_t restart_gci)
     table_make(1);
     for (uint32_t i = 0; i < FRAGS; i++) {
         assert_int_equal(restore_one(i, restart_gci), 0);
-        replay(i, fake()->found ? fake()->start_gci : 0, restart_gci);
+        replay(i, fake()->start_gci, restart_gci);
         compare(i, restart_gci);
     }
     sweep();
@@ -596,7 +599,7 @@ static void test_errors(void **state)
 }
 
 /* No record for the n-th fragment: its checkpoint fails, the others count, the next round has all;
- * a restart without one fails and says so. */
+ * a restart without one, for the n-th entry of the list, fails and says so. */
 static void test_no_record(void **state)
 {
     (void)state;
@@ -615,7 +618,7 @@ static void test_no_record(void **state)
         table_make(1);
         sim_insert(world, 1, BLOCK_BACKUP, 9997, n);
         for (uint32_t i = 0; i < FRAGS; i++)
-            assert_int_equal(restore_one(i, gci), i + 1 == n ? ERR_TABLE_RECORDS : 0);
+            assert_int_equal(restore_one(i, gci), i == 0 ? ERR_TABLE_RECORDS : 0);
         sim_power_cut(world, 1, FATES_ALL);
         start_again(gci);
         rig_stop();
@@ -656,6 +659,84 @@ static void test_damage(void **state)
     rig_stop();
 }
 
+/* One file is gone, or its content is. False: there was no such file. */
+static bool without(const char *name, bool empty, uint32_t *reported)
+{
+    struct sim_disk *disk = sim_disk_of(world, 1);
+    uint8_t good = 0;
+    uint32_t error = 0;
+    if (!sim_disk_exists(disk, name)) return false;
+    if (empty) {
+        const uint8_t *bytes;
+        assert_true(sim_disk_content(disk, name, true, &bytes) > 0);
+        good = bytes[0];
+        assert_true(sim_disk_poke(disk, name, 0, good ^ 1u));
+    } else {
+        sim_disk_fail(disk, IO_OPEN, name, IO_MISSING, 0, 1000);
+    }
+    assert_true(sim_restart(world, 1));
+    table_make(1);
+    for (uint32_t i = 0; i < FRAGS && error == 0; i++) {
+        error = restore_one(i, gci);
+        if (error != 0) break;
+        replay(i, fake()->start_gci, gci);
+        compare(i, gci);
+    }
+    assert_true(error == 0 || error == ERR_CHECKPOINT_DAMAGED);
+    if (error != 0) assert_string_equal(fake()->ref_name, name);
+    *reported += error != 0 ? 1u : 0u;
+    sim_power_cut(world, 1, 0);
+    if (empty) sim_disk_poke(disk, name, 0, good); /* What is not needed may have been removed. */
+    sim_disk_calm(disk);
+    return true;
+}
+
+/* Any file that is lost is named, unless nothing of it is needed: never is anything of a table
+ * missing silently. */
+static void test_missing_files(void **state)
+{
+    (void)state;
+    for (uint32_t rounds = 1; rounds <= 4; rounds++) {
+        uint32_t files = 0;
+        uint32_t reported = 0;
+        rig_start(400 + rounds);
+        change_some(500);
+        for (uint32_t i = 0; i < rounds; i++) {
+            assert_true(checkpoint(false));
+            gci++;
+            change_some(100);
+        }
+        sim_power_cut(world, 1, 0);
+        for (uint32_t i = 0; i < 2u * FRAGS; i += 2u) {
+            char name[LCP_NAME_MAX];
+            uint32_t before = reported;
+            for (uint32_t seq = 1; seq <= rounds; seq++) {
+                lcp_data_name(name, TABLE, i, seq);
+                files += without(name, false, &reported) ? 1u : 0u;
+            }
+            assert_true(reported == before + files || i > 0); /* All that are there are needed. */
+            for (uint32_t slot = 0; slot < 4u; slot++) {
+                lcp_ctl_name(name, TABLE, i, slot % 2u);
+                before = reported;
+                bool there = without(name, slot >= 2u, &reported);
+                if (there && slot % 2u == rounds % 2u) assert_int_equal(reported, before + 1u);
+            }
+        }
+        for (uint32_t slot = 0; slot < 2u; slot++) {
+            char name[LCP_NAME_MAX];
+            uint32_t before = reported;
+            lcp_part_name(name, 1, slot);
+            assert_true(without(name, true, &reported));
+            assert_int_equal(reported, before); /* One of two damaged: what a crash leaves. */
+            assert_true(without(name, false, &reported));
+            /* Behind the first round, the one with number 1 may not have been followed yet. */
+            assert_int_equal(reported, before + (rounds == 1u && slot == 0 ? 0u : 1u));
+        }
+        start_again(gci);
+        rig_stop();
+    }
+}
+
 /* A table is dropped while it is being written, another one takes its number. */
 static void test_drop(void **state)
 {
@@ -681,7 +762,8 @@ static void test_drop(void **state)
             assert_true(round_usable(false));
         }
         run(3000000);
-        assert_int_equal(sim_disk_used(sim_disk_of(world, 1)), 0);
+        /* All but the two lists, where there are any. */
+        assert_int_equal(sim_disk_used(sim_disk_of(world, 1)), 2u * LCP_ALIGN);
         for (uint32_t i = 0; i < entry_count; i++)
             free(entries[i].pairs);
         entry_count = 0;
@@ -707,8 +789,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rounds),     cmocka_unit_test(test_unchanged),
         cmocka_unit_test(test_power_cuts), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_damage),     cmocka_unit_test(test_drop),
-        cmocka_unit_test(test_no_record),
+        cmocka_unit_test(test_damage),     cmocka_unit_test(test_missing_files),
+        cmocka_unit_test(test_drop),       cmocka_unit_test(test_no_record),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     free(entries);
