@@ -425,6 +425,28 @@ bool sim_disk_misdirect(struct sim_disk *disk, const char *path, const char *vic
     return true;
 }
 
+/* A file that has content, drawn; NULL when there is none. */
+static const struct sim_name *any_file(struct sim_disk *disk)
+{
+    for (uint32_t tries = 0; tries < 64 && disk->name_count > 0; tries++) {
+        const struct sim_name *name = &disk->name[rng_below(&disk->rng, disk->name_count)];
+        if (name->inode != NULL && name->inode->now.size >= SIM_SECTOR) return name;
+    }
+    return NULL;
+}
+
+bool sim_disk_misdirect_any(struct sim_disk *disk)
+{
+    const struct sim_name *from = any_file(disk);
+    const struct sim_name *to = any_file(disk);
+    if (from == NULL || to == NULL) return false;
+    disk->misdirect_from = from->inode;
+    disk->misdirect_to = to->inode;
+    disk->misdirect_at =
+        rng_below(&disk->rng, to->inode->now.size / SIM_SECTOR) * (uint64_t)SIM_SECTOR;
+    return true;
+}
+
 void sim_disk_overlays(struct sim_disk *disk, bool on)
 {
     disk->overlays_off = !on;

@@ -84,6 +84,7 @@ bool sim_disk_rot_any(struct sim_disk *disk); /* The same at a drawn place. */
 /* The next write of the file lands on the sectors at `offset` of file `victim` instead. */
 bool sim_disk_misdirect(struct sim_disk *disk, const char *name, const char *victim,
                         uint64_t offset);
+bool sim_disk_misdirect_any(struct sim_disk *disk); /* Both drawn. */
 void sim_disk_overlays(struct sim_disk *disk, bool on);
 
 /* No more drawn errors, stalls and overlays, a limit on space no more: for the phase in which all

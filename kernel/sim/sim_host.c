@@ -374,6 +374,18 @@ void sim_run_client(struct sim_world *world, struct sim_process *process)
         sim_task_at(world, &process->task, next);
 }
 
+static void power_goes(struct sim_world *world, struct sim_process *process)
+{
+    struct sim_event event = {.action = SIM_POWER, .arg = {0, process->power_ms}};
+    bool all = process->power_all && world->options.action != NULL;
+    process->power_at = 0;
+    process->power_all = false;
+    if (all)
+        world->options.action(world->options.context, &event);
+    else
+        sim_power_cut(world, process->id, FATES_ALL);
+}
+
 /* One answer of the disk at a time: other things may happen between two of them. */
 void sim_run_disk(struct sim_world *world, struct sim_process *process)
 {
@@ -383,7 +395,7 @@ void sim_run_disk(struct sim_world *world, struct sim_process *process)
     if (violation != NULL)
         sim_fail(world, SIM_CORRECTNESS, "node %u, files: %s", process->id, violation);
     if (process->power_at != 0 && sim_disk_operations(process->disk) >= process->power_at) {
-        sim_power_cut(world, process->id, FATES_ALL);
+        power_goes(world, process);
         return;
     }
     if (request != NULL) node_io_done(process->node, request);

@@ -9,8 +9,20 @@ static const struct {
     const char *name;
     uint32_t args;
 } actions[SIM_ACTION_COUNT] = {
-    [SIM_CUT] = {"cut", 2},   [SIM_STALL] = {"stall", 3}, [SIM_SLOW] = {"slow", 4},
-    [SIM_KILL] = {"kill", 1}, [SIM_START] = {"start", 1}, [SIM_INSERT] = {"insert", 4},
+    [SIM_CUT] = {"cut", 2},
+    [SIM_STALL] = {"stall", 3},
+    [SIM_SLOW] = {"slow", 4},
+    [SIM_KILL] = {"kill", 1},
+    [SIM_START] = {"start", 1},
+    [SIM_INSERT] = {"insert", 4},
+    [SIM_POWER] = {"power", 2},
+    [SIM_POWER_OP] = {"powerop", 3},
+    [SIM_HALT] = {"halt", 2},
+    [SIM_DISK_FULL] = {"full", 2},
+    [SIM_DISK_ERROR] = {"ioerror", 4},
+    [SIM_DISK_ROT] = {"rot", 2},
+    [SIM_DISK_MISDIRECT] = {"misdirect", 1},
+    [SIM_DISK_STALL] = {"diskstall", 2},
 };
 
 struct sim_event *sim_plan_at(struct sim_plan *plan, uint64_t at_us, enum sim_action action)

@@ -18,6 +18,15 @@
  *   kill NODE            the process ends (a client, or a data node)
  *   start NODE           it begins a new life
  *   insert NODE BLOCK NUMBER EXTRA   arms an error insert (block: its number)
+ *   power NODE MS        the power goes: what was not synced is lost, torn or garbage; NODE 0: of
+ *                        all data nodes at one instant. They begin new lives within MS
+ *   powerop NODE OP MS   the same of all, right after the node's OP-th file operation from now
+ *   halt NODE MS         the process ends, its machine lives: what was written stays. NODE 0: all
+ *   full NODE KB         its disk takes only so much more; 0 = no limit
+ *   ioerror NODE OP SKIP COUNT   file operations (enum io_op) fail, COUNT after SKIP good ones
+ *   rot NODE COUNT       so many bits flip in its files
+ *   misdirect NODE       the next write of one of its files lands in another place
+ *   diskstall NODE MS    no file operation is answered for so long
  */
 enum sim_action {
     SIM_CUT = 1,
@@ -26,6 +35,14 @@ enum sim_action {
     SIM_KILL,
     SIM_START,
     SIM_INSERT,
+    SIM_POWER,
+    SIM_POWER_OP,
+    SIM_HALT,
+    SIM_DISK_FULL,
+    SIM_DISK_ERROR,
+    SIM_DISK_ROT,
+    SIM_DISK_MISDIRECT,
+    SIM_DISK_STALL,
     SIM_ACTION_COUNT
 };
 

@@ -49,6 +49,8 @@ struct sim_process {
     struct sim_disk *disk; /* Data nodes: outlives the process. */
     struct sim_task disk_task;
     uint64_t power_at;    /* Power goes with this file operation; 0 = never. */
+    bool power_all;       /* Then that of all data nodes, */
+    uint32_t power_ms;    /* for so long at most. */
     struct sim_task task; /* Clients. */
     const struct sim_client_calls *calls;
     void *context;

@@ -194,6 +194,38 @@ static void apply_plan(struct sim_world *world)
     sim_plan_refresh(world);
 }
 
+/* A process begins or ends. Clients' processes are the caller's, and so is what comes after. */
+static void apply_life(struct sim_world *world, const struct sim_event *event)
+{
+    if (world->options.action != NULL)
+        world->options.action(world->options.context, event);
+    else if (event->action == SIM_START)
+        sim_restart(world, event->arg[0]);
+    else if (event->action == SIM_POWER)
+        sim_power_cut(world, event->arg[0], FATES_ALL);
+    else
+        sim_kill(world, event->arg[0]);
+}
+
+static void apply_disk(struct sim_world *world, const struct sim_event *event)
+{
+    const uint32_t *arg = event->arg;
+    struct sim_disk *disk = sim_disk_of(world, arg[0]);
+    if (disk == NULL) return;
+    if (event->action == SIM_DISK_FULL)
+        sim_disk_set_capacity(disk,
+                              arg[1] == 0 ? 0 : sim_disk_used(disk) + (uint64_t)arg[1] * 1024u);
+    if (event->action == SIM_DISK_ERROR && arg[1] < IO_OP_COUNT)
+        sim_disk_fail(disk, (enum io_op)arg[1], "", IO_DEVICE, arg[2], arg[3]);
+    for (uint32_t i = 0; event->action == SIM_DISK_ROT && i < arg[1]; i++)
+        sim_disk_rot_any(disk);
+    if (event->action == SIM_DISK_MISDIRECT) sim_disk_misdirect_any(disk);
+    if (event->action == SIM_DISK_STALL) {
+        sim_disk_stall(disk, world->now_us + (uint64_t)arg[1] * 1000u);
+        sim_task_ready(world, &world->process[arg[0]]->disk_task);
+    }
+}
+
 void sim_apply(struct sim_world *world, const struct sim_event *event)
 {
     const uint32_t *arg = event->arg;
@@ -212,13 +244,24 @@ void sim_apply(struct sim_world *world, const struct sim_event *event)
         sim_insert(world, arg[0], arg[1], arg[2], arg[3]);
         break;
     case SIM_KILL:
+    case SIM_HALT:
     case SIM_START:
-        if (world->options.action != NULL)
-            world->options.action(world->options.context, event);
-        else if (event->action == SIM_KILL)
-            sim_kill(world, arg[0]);
-        else
-            sim_restart(world, arg[0]);
+    case SIM_POWER:
+        apply_life(world, event);
+        break;
+    case SIM_POWER_OP:
+        sim_power_cut_at(world, arg[0], arg[1]);
+        if (arg[0] < SIM_NODES && world->process[arg[0]] != NULL) {
+            world->process[arg[0]]->power_all = true;
+            world->process[arg[0]]->power_ms = arg[2];
+        }
+        break;
+    case SIM_DISK_FULL:
+    case SIM_DISK_ERROR:
+    case SIM_DISK_ROT:
+    case SIM_DISK_MISDIRECT:
+    case SIM_DISK_STALL:
+        apply_disk(world, event);
         break;
     case SIM_ACTION_COUNT:
         break;

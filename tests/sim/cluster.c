@@ -134,13 +134,13 @@ static void on_action(void *context, const struct sim_event *event)
     uint32_t node = event->arg[0];
     if (node >= CLIENT_NODE && node < CLIENT_NODE + run->swarm.clients) {
         struct client *client = &run->client[node - CLIENT_NODE];
+        if (run->durability.verifying) return; /* The check goes through it. */
         if (event->action == SIM_KILL)
             client_kill(client);
         else
             client_start(client);
-    } else if (event->action == SIM_KILL) {
-        run->stopping_cluster = true;
-        sim_kill(run->world, node);
+    } else if (event->action != SIM_START) {
+        lives_action(run, event);
     }
 }
 
@@ -148,6 +148,7 @@ static bool is_announced(void *context, uint32_t node, const struct node_failure
 {
     struct run *run = context;
     (void)node;
+    if (run->swarm.disk) return lives_announced(run, failure->exit_code);
     if (failure->exit_code == EXIT_ERROR_INSERT) {
         run->stopping_cluster = true;
         return true;
@@ -193,11 +194,16 @@ void cluster_build(struct run *run)
     }
 }
 
+bool client_ready(const struct run *run, const struct client *client)
+{
+    struct node_mask ready = api_core_ready(client->core);
+    return node_mask_count(&ready) == run->swarm.data_nodes;
+}
+
 bool cluster_started(struct run *run)
 {
     for (uint32_t i = 0; i < run->swarm.clients; i++) {
-        struct node_mask ready = api_core_ready(run->client[i].core);
-        if (node_mask_count(&ready) != run->swarm.data_nodes) return false;
+        if (!client_ready(run, &run->client[i])) return false;
     }
     return true;
 }

@@ -36,6 +36,7 @@ static void check_durable(struct run *run, const struct session *session, const 
         durable = dih->sysfile.now.gci >= gci;
     }
     run->epochs.durable++;
+    if (gci > run->durability.promised && durable) run->durability.promised = gci;
     if (!durable)
         run_fail(run, SIM_CORRECTNESS,
                  "session %u: a commit of GCI %u is not durable as it was asked to be", session->no,
@@ -120,9 +121,19 @@ static void commit_train(struct run *run, uint32_t node, const uint32_t *words)
         one_commit(run, node, lqh, SIG_PAYLOAD(&sig, commit_train), sig.section[0].words + at);
 }
 
+/* GCIs behind it are used once more. */
+void epochs_restart(struct run *run, uint32_t gci)
+{
+    memset(run->epochs.row, 0, sizeof run->epochs.row);
+    run->epochs.acked = epoch_of(gci, UINT32_MAX);
+}
+
 void epochs_observe(struct run *run, uint32_t node, const uint32_t *words)
 {
     switch (kind_gsn(words[0])) {
+    case GSN_CNTR_START_CONF:
+        memset(run->epochs.row, 0, sizeof run->epochs.row);
+        return;
     case GSN_MEMBERS_REP:
         run->epochs.node[node] = 0; /* Joined anew: nobody was started. */
         return;

@@ -209,10 +209,7 @@ static int run_one(const struct arguments *arguments, const struct sim_plan *pla
         run->plan_given = true;
     }
     swarm_draw(&run->swarm, seed);
-    if (arguments->disk) {
-        run->swarm.disk = true;
-        run->swarm.config.diskless = 0;
-    }
+    if (arguments->disk) swarm_draw_disk(&run->swarm);
     swarm_print(&run->swarm, text, sizeof text);
     if (!arguments->quiet && !arguments->hash)
         printf("seed %llu: %s\n", (unsigned long long)seed, text);

@@ -12,19 +12,25 @@ void model_init(struct run *run)
     uint32_t keys = swarm->churn_keys * swarm->clients * swarm->sessions;
     for (uint32_t table = TABLE_CHURN; table < run->table_count; table++)
         model->key[table] = calloc(keys, sizeof(struct model_key));
+    model->statics = calloc(swarm->statics + 1u, sizeof *model->statics);
     model->next_value = 1000000;
 }
 
 void model_free(struct run *run)
 {
-    for (uint32_t table = 0; table < TABLES_MAX; table++)
+    uint32_t keys = run->swarm.churn_keys * run->swarm.clients * run->swarm.sessions;
+    for (uint32_t table = 0; table < TABLES_MAX; table++) {
+        for (uint32_t i = 0; run->model.key[table] != NULL && i < keys; i++)
+            free(run->model.key[table][i].past);
         free(run->model.key[table]);
+    }
+    free(run->model.statics);
     free(run->model.unknown);
     free(run->model.reg);
 }
 
 /* The outcome of a transaction on churn rows is not known: its rows are not written any more. */
-uint32_t model_unknown(struct run *run, const struct item *items, uint32_t count)
+uint32_t model_unknown(struct run *run, const struct item *items, uint32_t count, uint64_t floor)
 {
     struct model *model = &run->model;
     if (model->unknown_count == model->unknown_size) {
@@ -34,6 +40,7 @@ uint32_t model_unknown(struct run *run, const struct item *items, uint32_t count
     }
     struct model_unknown *unknown = &model->unknown[model->unknown_count++];
     memset(unknown, 0, sizeof *unknown);
+    unknown->floor = floor;
     for (uint32_t i = 0; i < count; i++) {
         if (items[i].operation == OP_READ || items[i].expect != 0) continue;
         struct model_key *key = &model->key[items[i].table][items[i].key];

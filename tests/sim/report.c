@@ -132,6 +132,7 @@ void report_observe(void *context, uint32_t node, uint32_t thread_no, const uint
     struct run *run = context;
     follow(run, words);
     epochs_observe(run, node, words);
+    lives_observe(run, words);
     if (run->hook != NULL) run->hook(run, words);
     if (run->trace != NULL && wanted(run->trace, words)) print_signal(run, thread_no, words);
     if (run->until != 0 && sim_signals(run->world) >= run->until)

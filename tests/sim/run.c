@@ -28,6 +28,27 @@ static bool failed(const struct run *run)
     return sim_verdict_of(run->world) != SIM_OK;
 }
 
+/* --- The world, with somebody who starts data nodes again that have ended. --- */
+
+struct watched {
+    struct run *run;
+    bool (*done)(void *context);
+    void *context;
+};
+
+static bool watch(void *context)
+{
+    const struct watched *watched = context;
+    lives_watch(watched->run);
+    return watched->done != NULL && watched->done(watched->context);
+}
+
+bool run_until(struct run *run, bool (*done)(void *context), void *context, uint64_t until_us)
+{
+    struct watched watched = {run, done, context};
+    return sim_run_until(run->world, watch, &watched, until_us);
+}
+
 /* --- Requests of the driver itself, one after the other. --- */
 
 struct waiting {
@@ -46,8 +67,8 @@ static bool is_done(void *context)
 
 static void wait_for(struct run *run, struct waiting *waiting)
 {
-    if (!sim_run_until(run->world, is_done, waiting, sim_now_us(run->world) + QUIET_US) &&
-        !failed(run) && !waiting->done)
+    if (!run_until(run, is_done, waiting, sim_now_us(run->world) + QUIET_US) && !failed(run) &&
+        !waiting->done)
         run_fail(run, SIM_LIVENESS, "a request of the set-up or the final check was not answered");
 }
 
@@ -71,7 +92,7 @@ static void tx_done(void *context, struct api_tx *tx)
 
 static void pause_a_while(struct run *run)
 {
-    sim_run_until(run->world, NULL, NULL, sim_now_us(run->world) + 50000);
+    run_until(run, NULL, NULL, sim_now_us(run->world) + 50000);
 }
 
 static bool create_table(struct run *run, struct session *session, uint32_t table)
@@ -95,12 +116,18 @@ static bool create_table(struct run *run, struct session *session, uint32_t tabl
     return false;
 }
 
-static bool open_table(struct run *run, struct session *session, uint32_t table)
+/* The driver goes on trying. */
+static bool goes_on(const struct run *run, uint32_t tries)
+{
+    if (run->durability.verifying && durability_lost(run)) return false;
+    return tries < SETUP_TRIES && !failed(run);
+}
+
+bool run_open_table(struct run *run, struct session *session, uint32_t table)
 {
     char name[TABLE_NAME_MAX + 1];
     table_def_internal_name(run->def[table], name, sizeof name);
-    for (uint32_t tries = 0; session->table[table] == NULL && tries < SETUP_TRIES && !failed(run);
-         tries++) {
+    for (uint32_t tries = 0; session->table[table] == NULL && goes_on(run, tries); tries++) {
         struct waiting waiting = {0};
         session->table[table] = api_dict_cached(session->client->core, name);
         if (session->table[table] != NULL) break;
@@ -112,6 +139,76 @@ static bool open_table(struct run *run, struct session *session, uint32_t table)
     return session->table[table] != NULL;
 }
 
+bool run_open_schema(struct run *run, struct session *session, uint32_t slot, bool *there)
+{
+    for (uint32_t tries = 0; goes_on(run, tries); tries++) {
+        struct waiting waiting = {0};
+        uint32_t error = api_dict_get(session->api, run->schema_name, 60000, dict_done, &waiting);
+        if (error == 0) {
+            wait_for(run, &waiting);
+            error = waiting.error;
+        }
+        session->table[slot] = waiting.table;
+        *there = waiting.table != NULL;
+        if (error == 0 || error == ERR_NO_SUCH_TABLE) return !failed(run);
+        pause_a_while(run);
+    }
+    return false;
+}
+
+bool run_drop(struct run *run, struct session *session, uint32_t table_id, uint32_t version)
+{
+    for (uint32_t tries = 0; goes_on(run, tries); tries++) {
+        struct waiting waiting = {0};
+        uint32_t error = api_dict_drop(session->api, table_id, version, 60000, dict_done, &waiting);
+        if (error == 0) {
+            wait_for(run, &waiting);
+            error = waiting.error;
+        }
+        if (error == 0 ||
+            (tries > 0 && (error == ERR_NO_SUCH_TABLE || error == ERR_SCHEMA_VERSION)))
+            return !failed(run);
+        if (!error_allowed(run, error)) {
+            run_fail(run, SIM_CORRECTNESS, "table %s cannot be dropped: error %u", run->schema_name,
+                     error);
+            return false;
+        }
+        pause_a_while(run);
+    }
+    return false;
+}
+
+/* One try to read the session's items with committed reads; missing rows are an answer. */
+static bool read_once(struct run *run, struct session *session)
+{
+    struct waiting waiting = {0};
+    bool good = false;
+    for (uint32_t i = 0; i < session->count; i++)
+        session->item[i].rows = 0;
+    if (session_define(session, 0, LOCK_SHARED, 0) &&
+        api_tx_execute(session->tx, API_COMMIT, 60000, tx_done, &waiting) == 0) {
+        wait_for(run, &waiting);
+        good = waiting.outcome == API_COMMITTED && waiting.error == 0 && !failed(run);
+        struct api_op *op = api_tx_first(session->tx);
+        for (; good && op != NULL; op = api_op_next(op))
+            good = api_op_error(op) == 0 || api_op_error(op) == ERR_ROW_NOT_FOUND;
+    }
+    if (session->tx != NULL) api_tx_close(session->tx);
+    session->tx = NULL;
+    return good;
+}
+
+bool run_read(struct run *run, struct session *session)
+{
+    for (uint32_t tries = 0; goes_on(run, tries); tries++) {
+        if (read_once(run, session)) return true;
+        pause_a_while(run);
+    }
+    if (!run->durability.verifying || !durability_lost(run))
+        run_fail(run, SIM_LIVENESS, "rows cannot be read after a restart");
+    return false;
+}
+
 /* Executes the session's items until it has worked. */
 static bool execute_items(struct run *run, struct session *session, enum lock_mode lock)
 {
@@ -121,7 +218,8 @@ static bool execute_items(struct run *run, struct session *session, enum lock_mo
         for (uint32_t i = 0; i < session->count; i++)
             session->item[i].rows = 0;
         if (session_define(session, 0, lock, 0)) {
-            last = api_tx_execute(session->tx, API_COMMIT, 60000, tx_done, &waiting);
+            enum api_execute type = run->set_up_durable ? API_COMMIT_DURABLE : API_COMMIT;
+            last = api_tx_execute(session->tx, type, 60000, tx_done, &waiting);
             if (last == 0) wait_for(run, &waiting);
         }
         last = last != 0 ? last : waiting.error;
@@ -148,6 +246,7 @@ static void load(struct run *run, struct session *session, uint32_t table, uint3
         for (; session->count < 4 && row < rows; row++) {
             struct item *item = session_add(session, table, row, OP_WRITE);
             item->value = unique ? ++run->model.next_value : value;
+            if (table == TABLE_STATIC) run->model.statics[row] = item->value;
             if (table != TABLE_REGISTER) continue;
             uint32_t index = reg_begin(run, REG_WRITE, row, item->value);
             reg_finish(run, index, REG_DONE, 0);
@@ -160,13 +259,18 @@ static void set_up(struct run *run)
 {
     struct session *session = &run->client[0].session[0];
     for (uint32_t table = 0; table < run->table_count; table++) {
-        if (!create_table(run, session, table) || !open_table(run, session, table)) return;
+        if (!create_table(run, session, table) || !run_open_table(run, session, table)) return;
     }
     model_init(run);
     run->model.bank_total = 100u * (uint64_t)run->swarm.accounts;
     load(run, session, TABLE_BANK, run->swarm.accounts, 100, false);
     load(run, session, TABLE_REGISTER, run->swarm.registers, 0, true);
     load(run, session, TABLE_STATIC, run->swarm.statics, 0, true);
+    if (run->swarm.disk) { /* All of this is there whatever happens. */
+        run->set_up_durable = true;
+        load(run, session, TABLE_BANK, 1, 100, false);
+        run->set_up_durable = false;
+    }
     session->count = 0;
 }
 
@@ -190,6 +294,7 @@ static bool sessions_over(const struct run *run)
 static bool work_over(void *context)
 {
     struct run *run = context;
+    if (run->durability.down || run->durability.damaged) return true;
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         if (sim_alive(run->world, data_node_id(run, i))) continue;
         if ((run->swarm.faults & FAULT_DATA_CUT) == 0 && !run->stopping_cluster)
@@ -224,18 +329,33 @@ static void start_plan(struct run *run)
     sim_set_plan(run->world, &shifted);
 }
 
+/* A run with files has at least one loss of the cluster. */
+static void last_loss(struct run *run)
+{
+    const struct sim_event power = {.action = SIM_POWER, .arg = {0, 200}};
+    if (!run->swarm.disk || failed(run) || run->durability.losses > 0 || run->plan_given) return;
+    lives_action(run, &power);
+    durability_check(run);
+}
+
 static void work(struct run *run)
 {
     start_plan(run);
     run->tables_ready = true;
-    sim_run_until(run->world, work_over, run, sim_now_us(run->world) + WORK_US);
+    uint64_t until = sim_now_us(run->world) + WORK_US;
+    do {
+        if (run->durability.down) durability_check(run);
+        if (!failed(run)) run_until(run, work_over, run, until);
+    } while (run->durability.down && !run->durability.damaged && !failed(run));
+    last_loss(run);
     run->stop = true;
-    if (failed(run)) return;
+    if (failed(run) || run->durability.damaged) return;
     sim_faults_off(run->world);
     for (uint32_t i = 0; i < run->swarm.clients; i++)
         client_start(&run->client[i]);
-    if (!sim_run_until(run->world, all_clean, run, sim_now_us(run->world) + QUIET_US) &&
-        !failed(run)) {
+    durability_check(run);
+    if (failed(run) || run->durability.damaged) return;
+    if (!run_until(run, all_clean, run, sim_now_us(run->world) + QUIET_US) && !failed(run)) {
         for (uint32_t i = 0; i < run->swarm.clients; i++) {
             for (uint32_t k = 0; k < run->swarm.sessions; k++) {
                 const struct session *session = &run->client[i].session[k];
@@ -323,7 +443,7 @@ static void check_rows(struct run *run)
     struct session *session = &run->client[0].session[0];
     uint64_t sum = 0;
     for (uint32_t table = 0; table < run->table_count; table++) {
-        if (!open_table(run, session, table)) return;
+        if (!run_open_table(run, session, table)) return;
     }
     for (uint32_t i = 0; i < run->swarm.accounts && !failed(run); i++) {
         uint64_t value = 0;
@@ -361,7 +481,7 @@ static void check_all(struct run *run)
     if (failed(run)) return;
     for (uint32_t i = 0; i < run->swarm.clients; i++)
         client_kill(&run->client[i]);
-    sim_run_until(run->world, quiet, run, sim_now_us(run->world) + 20u * SECOND_US);
+    run_until(run, quiet, run, sim_now_us(run->world) + 20u * SECOND_US);
     if (failed(run)) return;
     check_pools(run);
     sim_check_nodes(run->world);
@@ -380,7 +500,7 @@ static bool all_stopped(void *context)
 
 static void check_stopped(struct run *run)
 {
-    sim_run_until(run->world, all_stopped, run, sim_now_us(run->world) + 60u * SECOND_US);
+    run_until(run, all_stopped, run, sim_now_us(run->world) + 60u * SECOND_US);
     if (!failed(run) && !all_stopped(run))
         run_fail(run, SIM_LIVENESS, "a data node lives on although the cluster has to stop");
 }
@@ -392,7 +512,7 @@ bool run_start(struct run *run)
     for (uint32_t table = 0; table < run->table_count; table++)
         run->def[table] = row_table(run, table, names[table]);
     cluster_build(run);
-    if (!sim_run_until(run->world, all_started, run, START_US)) {
+    if (!run_until(run, all_started, run, START_US)) {
         if (!failed(run)) run_fail(run, SIM_LIVENESS, "the cluster did not start");
         return false;
     }
@@ -443,7 +563,7 @@ void run_end(struct run *run)
 {
     for (uint32_t i = 0; i < run->swarm.clients; i++)
         client_kill(&run->client[i]);
-    sim_run_until(run->world, quiet, run, sim_now_us(run->world) + 20u * SECOND_US);
+    run_until(run, quiet, run, sim_now_us(run->world) + 20u * SECOND_US);
     check_pools(run);
     sim_check_nodes(run->world);
     if (!failed(run)) check_replicas(run);
@@ -454,6 +574,7 @@ void run_seed(struct run *run)
     if (!run_start(run)) return;
     work(run);
     if (failed(run)) return;
+    if (run->durability.damaged) return;
     if (run->stopping_cluster)
         check_stopped(run);
     else

@@ -27,7 +27,9 @@ enum fault_no {
     FAULT_SLOW = 4,
     FAULT_KILL = 8,
     FAULT_DATA_CUT = 16,
-    FAULT_INSERT = 32
+    FAULT_INSERT = 32,
+    FAULT_DISK_ERROR = 64,  /* With files: full disks, I/O errors; */
+    FAULT_DISK_DAMAGE = 128 /* flipped bits, writes in the wrong place. */
 };
 
 /* Tables: what each is for. From TABLE_CHURN on: rows that come and go. */
@@ -51,6 +53,7 @@ struct swarm {
     struct sim_options options;
 };
 void swarm_draw(struct swarm *swarm, uint64_t seed);
+void swarm_draw_disk(struct swarm *swarm); /* After swarm_draw(): with files. */
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size);
 void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng);
 
@@ -58,17 +61,30 @@ void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng
 
 enum key_state { KEY_ABSENT = 0, KEY_PRESENT, KEY_TAINTED };
 
+/* What a commit made of a row. */
+struct model_past {
+    uint64_t epoch;
+    enum key_state state;
+    uint64_t value;
+};
+
 /* A row of a churn table: only one session writes it. */
 struct model_key {
     enum key_state state;
     uint64_t value;
     uint32_t version;    /* Moves on when a change begins and when it ends: odd meanwhile. */
     uint32_t tainted_by; /* 1 + index into unknown[]. */
+    /* With files: as it was when the cluster came back last, and all commits since. */
+    enum key_state base_state;
+    uint64_t base_value;
+    struct model_past *past;
+    uint32_t past_count, past_size;
 };
 
 /* A transaction whose outcome nobody told: all of its rows are old, or all are new. */
 struct model_unknown {
     uint32_t count;
+    uint64_t floor; /* If it was committed, then with this epoch or a later one. */
     struct {
         uint32_t table, key;
         bool before, after; /* Present? */
@@ -88,6 +104,19 @@ struct reg_event {
     uint64_t value;
     uint64_t invoked;
     uint64_t returned;
+    uint64_t epoch; /* Of a write; when its outcome is unknown, the least that it may have. */
+};
+
+/* A table that a session makes, fills and drops. */
+#define SCHEMA_MODELS 64u
+#define SCHEMA_ROWS   4u
+enum schema_state { SCHEMA_CREATING = 0, SCHEMA_CREATED, SCHEMA_DROPPING };
+enum schema_filled { FILLED_NOT = 0, FILLED_DONE, FILLED_UNKNOWN };
+struct model_schema {
+    uint32_t session, number; /* Its name. */
+    enum schema_state state;
+    enum schema_filled filled;
+    uint64_t epoch; /* Of its rows; the least possible one when that is unknown. */
 };
 
 struct model {
@@ -99,6 +128,24 @@ struct model {
     uint64_t clock;      /* Counts invocations and returns. */
     uint64_t next_value; /* Unique markers. */
     uint64_t bank_total;
+    uint64_t *statics;
+    struct model_schema schema[SCHEMA_MODELS];
+    uint32_t schema_count;
+};
+
+/* Losses of the whole cluster: lives.c, durability.c. */
+struct durability {
+    bool down;      /* Lost; nothing new begins until it is back and checked. */
+    bool verifying; /* It is being checked. */
+    bool damaged;   /* A node has stopped and named the damaged file: the run ends. */
+    uint64_t down_us;
+    uint64_t again_us;                  /* A node that has ended begins anew within this time. */
+    uint64_t start_us[NODE_ID_MAX + 1]; /* By index of the node; 0 = not ended yet. */
+    uint32_t declared;                  /* Newest GCI that a node said was durable. */
+    uint32_t promised;                  /* Newest GCI of a commit that was answered as durable. */
+    uint32_t recovered; /* GCI with which the cluster came back; UINT32_MAX = not yet. */
+    uint32_t losses, starts, restarts;
+    uint32_t checking; /* losses + starts when the check began. */
 };
 
 /* --- Sessions. --- */
@@ -149,6 +196,7 @@ struct session {
     uint64_t *values;
     uint64_t scan_rows;
     uint32_t fill_next; /* Rows that the fill job has inserted. */
+    uint32_t fill_high; /* The most of them that there ever were. */
     bool ready_due;     /* A scan has something to look at. */
 };
 
@@ -180,6 +228,9 @@ struct epochs {
 
 struct run {
     struct epochs epochs;
+    struct durability durability;
+    char schema_name[64];
+    bool set_up_durable; /* The driver's next commits wait for the disk. */
     struct swarm swarm;
     struct sim_world *world;
     struct client client[CLIENTS_MAX];
@@ -213,12 +264,21 @@ uint32_t run_try(struct run *run, struct session *session, enum lock_mode lock,
 uint32_t run_try_schema(struct run *run, struct session *session, const struct table_def *def);
 void run_end(struct run *run);
 void run_free(struct run *run);
+/* For the driver's own requests: reads the session's items (which may be missing); opens a table;
+ * drops one. False: not to be had now. */
+bool run_read(struct run *run, struct session *session);
+bool run_open_table(struct run *run, struct session *session, uint32_t table);
+bool run_open_schema(struct run *run, struct session *session, uint32_t slot, bool *there);
+bool run_drop(struct run *run, struct session *session, uint32_t table_id, uint32_t version);
+/* sim_run_until() with data nodes starting again that have ended. */
+bool run_until(struct run *run, bool (*done)(void *context), void *context, uint64_t until_us);
 void run_fail(struct run *run, enum sim_verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* cluster.c */
 void cluster_build(struct run *run);
 bool cluster_started(struct run *run);
+bool client_ready(const struct run *run, const struct client *client);
 void client_kill(struct client *client);
 void client_start(struct client *client);
 uint32_t data_node_id(const struct run *run, uint32_t index);
@@ -261,10 +321,25 @@ void setup_run(struct run *run);
 /* model.c */
 void model_init(struct run *run);
 void model_free(struct run *run);
-uint32_t model_unknown(struct run *run, const struct item *items, uint32_t count);
+uint32_t model_unknown(struct run *run, const struct item *items, uint32_t count, uint64_t floor);
 uint32_t reg_begin(struct run *run, enum reg_kind kind, uint32_t row, uint64_t value);
 void reg_finish(struct run *run, uint32_t index, enum reg_end end, uint64_t value);
 void reg_check(struct run *run);
+
+/* lives.c */
+void lives_action(struct run *run, const struct sim_event *event);
+bool lives_announced(struct run *run, uint32_t code);
+void lives_watch(struct run *run);
+void lives_observe(struct run *run, const uint32_t *words);
+
+/* durability.c */
+void past_add(struct run *run, uint32_t table, uint32_t index, uint64_t epoch);
+void durability_check(struct run *run);
+bool durability_lost(const struct run *run); /* What the check under way read is worth nothing. */
+struct model_schema *schema_begin(struct run *run, uint32_t session, uint32_t number);
+struct model_schema *schema_find(struct run *run, uint32_t session, uint32_t number);
+void schema_forget(struct run *run, const struct model_schema *schema);
+void schema_name(uint32_t session, uint32_t number, struct run *run); /* Into run->schema_name. */
 
 /* check.c */
 void check_final_rows(struct run *run);
@@ -275,6 +350,7 @@ void check_replicas(struct run *run);
 /* epochs.c */
 void epochs_begin(struct session *session, enum api_execute type, api_tx_done done);
 void epochs_executed(void *context, struct api_tx *tx); /* Passes on to `done`. */
+void epochs_restart(struct run *run, uint32_t gci);     /* The cluster is back with this GCI. */
 void epochs_observe(struct run *run, uint32_t node, const uint32_t *words);
 
 /* report.c */

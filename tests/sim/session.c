@@ -158,6 +158,7 @@ uint64_t session_run(struct session *session, uint64_t now_us)
         session->state = SESSION_OVER;
         return UINT64_MAX;
     }
+    if (run->durability.down) return now_us + 20000u;
     if (now_us < session->not_before_us) return session->not_before_us;
     if (!fetch_tables(session))
         return session->not_before_us > now_us ? session->not_before_us : UINT64_MAX;

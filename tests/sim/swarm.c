@@ -121,6 +121,37 @@ static void draw_world(struct swarm *swarm, struct rng *rng)
     options->lazy_percent = rng_chance(rng, 1, 3) ? 0 : between(rng, 1, 60);
 }
 
+/* Small logs that wrap, small buffers, frequent GCIs and checkpoints, slow disks; small clusters
+ * and short runs. */
+void swarm_draw_disk(struct swarm *swarm)
+{
+    struct rng rng;
+    struct node_config *config = &swarm->config;
+    struct sim_disk_options *disk = &swarm->options.disk;
+    rng_seed(&rng, swarm->seed * 2u + 0xD15C0000u);
+    swarm->disk = true;
+    if (swarm->clients > 2) swarm->clients = 2;
+    if (swarm->sessions > 3) swarm->sessions = 3;
+    swarm->jobs = between(&rng, 10, 80);
+    if (swarm->churn_keys > 12) swarm->churn_keys = 12;
+    if (swarm->statics > 20) swarm->statics = 20;
+    swarm->faults &= ~(uint32_t)(FAULT_DATA_CUT | FAULT_INSERT);
+    if (rng_chance(&rng, 1, 5)) swarm->faults |= FAULT_DISK_ERROR;
+    if (rng_chance(&rng, 1, 8)) swarm->faults |= FAULT_DISK_DAMAGE;
+    config->diskless = 0;
+    config->redo_files = between(&rng, 3, 5);
+    config->redo_file_bytes = 4096u * between(&rng, 16, 48);
+    config->redo_buffer_bytes = 4096u * between(&rng, 32, 64);
+    config->redo_zero = (uint32_t)rng_below(&rng, 2);
+    config->gci_ms = between(&rng, 20, 600);
+    config->epoch_ms = between(&rng, 10, 100);
+    config->lcp_growth_log2 = between(&rng, 6, 16);
+    disk->latency_min_us = between(&rng, 1, 100);
+    disk->latency_mean_us = between(&rng, 1, 1500);
+    disk->stall_per_10000 = rng_chance(&rng, 1, 2) ? 0 : between(&rng, 1, 40);
+    disk->stall_us = between(&rng, 1000, 300000);
+}
+
 void swarm_draw(struct swarm *swarm, uint64_t seed)
 {
     struct rng rng;
@@ -226,6 +257,107 @@ static void draw_insert(struct sim_plan *plan, const struct swarm *swarm, struct
     }
 }
 
+static struct sim_event *event_add(struct sim_plan *plan, uint64_t at, enum sim_action action,
+                                   uint32_t arg0, uint32_t arg1, uint32_t arg2, uint32_t arg3)
+{
+    struct sim_event *event = sim_plan_at(plan, at, action);
+    static struct sim_event none;
+    if (event == NULL) return &none;
+    event->arg[0] = arg0;
+    event->arg[1] = arg1;
+    event->arg[2] = arg2;
+    event->arg[3] = arg3;
+    return event;
+}
+
+/* Where in a protocol the power goes. */
+static void draw_position(struct sim_event *event, const struct swarm *swarm, struct rng *rng)
+{
+    static const uint32_t places[] = {
+        GSN_COMMIT,
+        GSN_COMMIT,
+        GSN_LQHKEYREQ,
+        GSN_COMPLETE,
+        GSN_GCP_PREPARE,
+        GSN_GCP_COMMIT,
+        GSN_GCP_NODE_SAVEREQ,
+        GSN_GCP_SAVEREQ,
+        GSN_GCP_SAVECONF,
+        GSN_COPY_GCIREQ,
+        GSN_COPY_GCICONF,
+        GSN_GCP_NODE_DURABLE_REP,
+        GSN_LCP_NODE_REQ,
+        GSN_LCP_PART_REQ,
+        GSN_LCP_PART_CONF,
+        GSN_LCP_USABLE_REQ,
+        GSN_SCHEMA_STEP_REQ,
+        GSN_IO_DONE_REP,
+        GSN_CNTR_START_CONF,
+        GSN_REDO_OPEN_REQ,
+        GSN_SCHEMA_RESTART_REQ,
+        GSN_RECOVER_REQ,
+        GSN_SYSFILE_START_REQ,
+        GSN_SCHEMA_ONLINE_REQ,
+    };
+    event->gsn = places[rng_below(rng, sizeof places / sizeof places[0])];
+    event->node = draw_data_node(swarm, rng);
+    event->nth = 1u + (uint32_t)rng_below(rng, 1u << rng_below(rng, 9));
+}
+
+static void draw_loss(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
+                      uint64_t at)
+{
+    uint32_t node = rng_chance(rng, 2, 3) ? 0 : draw_data_node(swarm, rng);
+    uint32_t pause_ms = rng_chance(rng, 1, 2) ? between(rng, 0, 20) : between(rng, 0, 1500);
+    uint64_t kind = rng_below(rng, 8);
+    struct sim_event *event;
+    if (kind == 0) {
+        event_add(plan, at, SIM_POWER_OP, draw_data_node(swarm, rng), between(rng, 1, 200),
+                  pause_ms, 0);
+        return;
+    }
+    event = event_add(plan, at, kind < 6 ? SIM_POWER : SIM_HALT, node, pause_ms, 0, 0);
+    if (rng_chance(rng, 1, 2)) draw_position(event, swarm, rng);
+}
+
+static void draw_disk_fault(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
+                            uint64_t at)
+{
+    static const enum io_op ops[] = {IO_OPEN, IO_READ, IO_WRITE, IO_SYNC, IO_REMOVE};
+    uint32_t node = draw_data_node(swarm, rng);
+    switch (rng_below(rng, 3)) {
+    case 0:
+        event_add(plan, at, SIM_DISK_FULL, node, between(rng, 1, 300), 0, 0);
+        event_add(plan, at + between(rng, 1, 500) * 1000u, SIM_DISK_FULL, node, 0, 0, 0);
+        break;
+    case 1:
+        event_add(plan, at, SIM_DISK_ERROR, node, (uint32_t)ops[rng_below(rng, 5)],
+                  between(rng, 0, 30), between(rng, 1, 2));
+        break;
+    default:
+        event_add(plan, at, SIM_DISK_STALL, node, between(rng, 1, 800), 0, 0);
+        break;
+    }
+}
+
+static void draw_disk_plan(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
+                           uint32_t span_us)
+{
+    uint32_t losses = between(rng, 1, 4);
+    for (uint32_t i = 0; i < losses; i++)
+        draw_loss(plan, swarm, rng, rng_below(rng, span_us));
+    uint32_t faults = (swarm->faults & FAULT_DISK_ERROR) == 0 ? 0 : between(rng, 1, 4);
+    for (uint32_t i = 0; i < faults; i++)
+        draw_disk_fault(plan, swarm, rng, rng_below(rng, span_us));
+    if ((swarm->faults & FAULT_DISK_DAMAGE) == 0) return;
+    faults = between(rng, 1, 3);
+    for (uint32_t i = 0; i < faults; i++) {
+        bool rot = rng_chance(rng, 2, 3);
+        event_add(plan, rng_below(rng, span_us), rot ? SIM_DISK_ROT : SIM_DISK_MISDIRECT,
+                  draw_data_node(swarm, rng), between(rng, 1, 3), 0, 0);
+    }
+}
+
 void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
 {
     plan->count = 0;
@@ -239,6 +371,7 @@ void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng
     uint32_t inserts = (swarm->faults & FAULT_INSERT) == 0 ? 0 : between(rng, 1, 8);
     for (uint32_t i = 0; i < inserts; i++)
         draw_insert(plan, swarm, rng, span_us);
+    if (swarm->disk) draw_disk_plan(plan, swarm, rng, span_us);
     if ((swarm->faults & FAULT_DATA_CUT) == 0) return;
     struct sim_event *event = sim_plan_at(plan, 500000 + rng_below(rng, 1000000), SIM_CUT);
     if (event == NULL) return;

@@ -153,6 +153,9 @@ static void register_done(void *context, struct api_tx *tx)
             need_rows(session);
     }
     reg_finish(run, session->reg_index, end, item->got);
+    if (item->operation == OP_UPDATE)
+        run->model.reg[session->reg_index].epoch =
+            end == REG_DONE ? api_tx_epoch(session->tx) : session->epoch_floor;
     session_done(session);
 }
 
@@ -181,4 +184,5 @@ void register_crashed(struct session *session)
 {
     bool write = session->item[0].operation == OP_UPDATE;
     reg_finish(session->client->run, session->reg_index, write ? REG_UNKNOWN : REG_ABORTED, 0);
+    session->client->run->model.reg[session->reg_index].epoch = session->epoch_floor;
 }

@@ -25,7 +25,7 @@ static void touch_all(struct session *session)
     }
 }
 
-static void apply_all(struct session *session)
+static void apply_all(struct session *session, uint64_t epoch)
 {
     for (uint32_t i = 0; i < session->count; i++) {
         const struct item *item = &session->item[i];
@@ -33,6 +33,7 @@ static void apply_all(struct session *session)
         struct model_key *key = key_of(session, item);
         key->state = item->operation == OP_DELETE ? KEY_ABSENT : KEY_PRESENT;
         key->value = item->value;
+        past_add(session->client->run, item->table, item->key, epoch);
     }
 }
 
@@ -63,7 +64,6 @@ static void churn_done(void *context, struct api_tx *tx)
 {
     struct session *session = context;
     struct run *run = session->client->run;
-    (void)tx;
     enum api_outcome outcome = outcome_of(session);
     count_outcome(run, outcome);
     if (outcome == API_COMMITTED) {
@@ -72,10 +72,10 @@ static void churn_done(void *context, struct api_tx *tx)
                      "session %u: a transaction that had to fail with %u was committed",
                      session->no, session->phase);
         check_items(session);
-        apply_all(session);
+        apply_all(session, api_tx_epoch(tx));
     }
     if (outcome == API_UNKNOWN)
-        model_unknown(run, session->item, session->count);
+        model_unknown(run, session->item, session->count, session->epoch_floor);
     else
         touch_all(session);
     session_done(session);
@@ -84,7 +84,7 @@ static void churn_done(void *context, struct api_tx *tx)
 void churn_crashed(struct session *session)
 {
     if (session->writes)
-        model_unknown(session->client->run, session->item, session->count);
+        model_unknown(session->client->run, session->item, session->count, session->epoch_floor);
     else
         touch_all(session);
 }
@@ -195,7 +195,8 @@ static void fill_done(void *context, struct api_tx *tx)
         session_done(session); /* The next fill job goes on. */
         return;
     }
-    if (session->phase == 1 && session->fill_next == 0) {
+    if (session->fill_next > session->fill_high) session->fill_high = session->fill_next;
+    if ((session->phase == 1 && session->fill_next == 0) || run->durability.down) {
         session_done(session);
         return;
     }
@@ -232,4 +233,5 @@ void fill_start(struct session *session)
 void fill_crashed(struct session *session)
 {
     if (session->phase == 0) session->fill_next += FILL_BATCH;
+    if (session->fill_next > session->fill_high) session->fill_high = session->fill_next;
 }

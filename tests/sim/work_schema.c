@@ -15,6 +15,31 @@ static void table_name(const struct session *session, char *name, uint32_t size)
     snprintf(name, size, "sim/def/x%u_%u", session->no, (uint32_t)session->invoked);
 }
 
+void schema_name(uint32_t session, uint32_t number, struct run *run)
+{
+    snprintf(run->schema_name, sizeof run->schema_name, "sim/def/x%u_%u", session, number);
+}
+
+/* What a restart must find of the session's table. */
+static struct model_schema *model_of(struct session *session)
+{
+    return schema_find(session->client->run, session->no, (uint32_t)session->invoked);
+}
+
+static void model_state(struct session *session, enum schema_state state)
+{
+    struct model_schema *schema = model_of(session);
+    if (schema != NULL) schema->state = state;
+}
+
+static void model_filled(struct session *session, enum schema_filled filled, uint64_t epoch)
+{
+    struct model_schema *schema = model_of(session);
+    if (schema == NULL) return;
+    schema->filled = filled;
+    schema->epoch = epoch;
+}
+
 static void give_up(struct session *session, uint32_t error)
 {
     struct run *run = session->client->run;
@@ -39,6 +64,7 @@ static void dict_done(void *context, const struct api_dict_result *result)
             run_fail(run, SIM_CORRECTNESS, "session %u: a dropped table is still there",
                      session->no);
         }
+        if (result->error == ERR_NO_SUCH_TABLE) schema_forget(run, model_of(session));
         give_up(session, result->error == ERR_NO_SUCH_TABLE ? 0 : result->error);
         return;
     }
@@ -46,6 +72,7 @@ static void dict_done(void *context, const struct api_dict_result *result)
         give_up(session, result->error);
         return;
     }
+    if (session->phase == STEP_CREATE) model_state(session, SCHEMA_CREATED);
     if (session->phase == STEP_GET) session->table[SCHEMA_TABLE] = result->table;
     session->phase++;
     next_step(session);
@@ -58,6 +85,10 @@ static void filled(void *context, struct api_tx *tx)
     if (error != 0 && !error_allowed(session->client->run, error))
         run_fail(session->client->run, SIM_CORRECTNESS, "session %u: rows of a new table: error %u",
                  session->no, error);
+    if (api_tx_outcome(tx) == API_COMMITTED)
+        model_filled(session, FILLED_DONE, api_tx_epoch(tx));
+    else if (api_tx_outcome(tx) != API_UNKNOWN)
+        model_filled(session, FILLED_NOT, 0);
     api_tx_close(session->tx);
     session->tx = NULL;
     session->phase++; /* It is dropped with or without rows. */
@@ -74,6 +105,7 @@ static void fill(struct session *session)
         give_up(session, 0);
         return;
     }
+    model_filled(session, FILLED_UNKNOWN, run->epochs.acked);
     session_execute(session, API_COMMIT, filled);
 }
 
@@ -82,6 +114,10 @@ static void next_step(struct session *session)
     struct run *run = session->client->run;
     char name[64];
     uint32_t error = 0;
+    if (run->durability.down) {
+        give_up(session, 0);
+        return;
+    }
     table_name(session, name, sizeof name);
     switch (session->phase) {
     case STEP_CREATE: {
@@ -94,6 +130,7 @@ static void next_step(struct session *session)
         fill(session);
         return;
     case STEP_DROP: {
+        model_state(session, SCHEMA_DROPPING);
         const struct table_def *def = api_table_def(session->table[SCHEMA_TABLE]);
         error = api_dict_drop(session->api, def->table_id, def->version, SCHEMA_TIMEOUT_MS,
                               dict_done, session);
@@ -110,6 +147,11 @@ void schema_start(struct session *session)
 {
     session->invoked = ++session->client->run->model.next_value;
     session->phase = STEP_CREATE;
+    if (session->client->run->swarm.disk &&
+        schema_begin(session->client->run, session->no, (uint32_t)session->invoked) == NULL) {
+        session_done(session);
+        return;
+    }
     next_step(session);
 }
 

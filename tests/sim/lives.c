@@ -1,0 +1,151 @@
+/* lives.c -- data nodes that end and begin again: power cuts, killed processes, nodes that stop by
+ * themselves and are started anew. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <string.h>
+#include "signals/cntr.h"
+#include "signals/gcp.h"
+#include "signals/start.h"
+#include "tests/sim/run.h"
+
+#define ANGEL_US 300000u /* A process that has ended begins a new life within this time. */
+
+/* Something happened that ends the cluster: no new jobs until it is back and has been checked. */
+static void cluster_lost(struct run *run)
+{
+    struct durability *d = &run->durability;
+    if (d->down) return;
+    d->down = true;
+    d->losses++;
+    d->down_us = sim_now_us(run->world);
+    d->recovered = UINT32_MAX;
+    d->again_us = ANGEL_US;
+}
+
+/* The plan ends data nodes. */
+void lives_action(struct run *run, const struct sim_event *event)
+{
+    if (!run->swarm.disk) {
+        run->stopping_cluster = true;
+        for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+            uint32_t id = data_node_id(run, i);
+            if (event->arg[0] == 0 || event->arg[0] == id) sim_kill(run->world, id);
+        }
+        return;
+    }
+    cluster_lost(run);
+    if (event->action != SIM_KILL) run->durability.again_us = 1000u * (event->arg[1] + 1u);
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+        uint32_t id = data_node_id(run, i);
+        if (event->arg[0] != 0 && event->arg[0] != id) continue;
+        if (event->action == SIM_POWER)
+            sim_power_cut(run->world, id, FATES_ALL);
+        else
+            sim_kill(run->world, id);
+        run->durability.start_us[i] = 0;
+    }
+}
+
+static const char *class_of(uint32_t code)
+{
+    switch (code) {
+#define EXIT_CODE(number, name, class, text)                                                       \
+    case number:                                                                                   \
+        return class;
+#include "kernel/exit_codes.def"
+#undef EXIT_CODE
+    default:
+        return "";
+    }
+}
+
+static bool faulty(const struct run *run, uint32_t actions)
+{
+    for (uint32_t i = 0; i < run->plan.count; i++) {
+        if ((actions & 1u << run->plan.event[i].action) != 0) return true;
+    }
+    return false;
+}
+
+#define FAULTS_ERROR  (1u << SIM_DISK_FULL | 1u << SIM_DISK_ERROR)
+#define FAULTS_DAMAGE (1u << SIM_DISK_ROT | 1u << SIM_DISK_MISDIRECT)
+
+/* A node with files stops by itself: what may be its reason? */
+bool lives_announced(struct run *run, uint32_t code)
+{
+    const char *class = class_of(code);
+    bool errors = faulty(run, FAULTS_ERROR);
+    bool damage = faulty(run, FAULTS_DAMAGE);
+    bool good = false;
+    if (strcmp(class, "arbitration") == 0 || strcmp(class, "restart") == 0 ||
+        code == EXIT_SYSTEM_ERROR)
+        good = run->durability.down;
+    else if (strcmp(class, "damage") == 0)
+        good = damage || (errors && code == EXIT_REDO_DAMAGED);
+    else if (strcmp(class, "resource") == 0)
+        good = errors && code != EXIT_SEND_BUFFER_FULL && code != EXIT_REDO_FULL;
+    if (good && strcmp(class, "damage") == 0) run->durability.damaged = true;
+    if (good) cluster_lost(run);
+    return good;
+}
+
+/* Called again and again: starts what has ended. */
+void lives_watch(struct run *run)
+{
+    struct durability *d = &run->durability;
+    uint64_t now = sim_now_us(run->world);
+    if (!run->swarm.disk || d->damaged) return;
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+        uint32_t id = data_node_id(run, i);
+        if (sim_alive(run->world, id)) continue;
+        if (sim_exit_of(run->world, id)->stopped && !d->down) cluster_lost(run);
+        if (d->start_us[i] == 0) {
+            d->start_us[i] = now + 1 + rng_below(sim_rng(run->world, SIM_RNG_PLAN), d->again_us);
+        } else if (d->start_us[i] <= now) {
+            d->start_us[i] = 0;
+            d->starts++;
+            sim_restart(run->world, id);
+        }
+    }
+}
+
+/* --- What the nodes say about durable GCIs. --- */
+
+static void decided(struct run *run, const struct cntr_start_conf *conf)
+{
+    struct durability *d = &run->durability;
+    if (!d->down) return; /* The first start. */
+    if (conf->start_type != START_SYSTEM_RESTART) {
+        run_fail(run, SIM_CORRECTNESS, "the cluster begins anew although it has data");
+        return;
+    }
+    uint32_t newest = d->declared > d->promised ? d->declared : d->promised;
+    if (conf->gci < newest) /* I-SIM-6 */
+        run_fail(run, SIM_CORRECTNESS,
+                 "the cluster comes back with GCI %u although %u was declared durable", conf->gci,
+                 newest);
+    if (conf->gci < d->recovered) d->recovered = conf->gci;
+}
+
+static void declared(struct run *run, uint32_t gci)
+{
+    if (gci > run->durability.declared) run->durability.declared = gci;
+}
+
+void lives_observe(struct run *run, const uint32_t *words)
+{
+    const void *payload = words + SIGNAL_HEAD_WORDS;
+    if (!run->swarm.disk) return;
+    switch (kind_gsn(words[0])) {
+    case GSN_CNTR_START_CONF:
+        decided(run, payload);
+        return;
+    case GSN_GCP_NODE_DURABLE_REP:
+        declared(run, ((const struct gcp_node_durable_rep *)payload)->gci);
+        return;
+    case GSN_GCP_DURABLE_REP:
+        declared(run, ((const struct gcp_durable_rep *)payload)->gci);
+        return;
+    default:
+        return;
+    }
+}
