@@ -316,6 +316,74 @@ static void check_stop_on_error(struct check *check)
     }
 }
 
+/* They stand in the table because the field has them; nothing here asks for them yet. */
+static const uint32_t without_effect[] = {
+    CFG_NDBD_LocationDomainId,
+    CFG_NDBD_LongMessageBuffer,
+    CFG_NDBD_MaxNoOfAttributes,
+    CFG_NDBD_DefaultHashmapSize,
+    CFG_NDBD_PartitionsPerNode,
+    CFG_NDBD_ClassicFragmentation,
+    CFG_NDBD_BatchSizePerLocalScan,
+    CFG_NDBD_MaxParallelScansPerFragment,
+    CFG_NDBD_TimeBetweenInactiveTransactionAbortCheck,
+    CFG_NDBD_ApiFailureHandlingTimeout,
+    CFG_NDBD_ConnectCheckIntervalDelay,
+    CFG_NDBD_KeepAliveSendInterval,
+    CFG_NDBD_ArbitrationTimeout,
+    CFG_NDBD_Arbitration,
+    CFG_NDBD_StartNoNodegroupTimeout,
+    CFG_NDBD_TimeBetweenWatchDogCheckInitial,
+    CFG_NDBD_LogLevelStartup,
+    CFG_NDBD_LogLevelShutdown,
+    CFG_NDBD_LogLevelStatistic,
+    CFG_NDBD_LogLevelNodeRestart,
+    CFG_NDBD_LogLevelConnection,
+    CFG_NDBD_LogLevelInfo,
+    CFG_NDBD_LogLevelError,
+    CFG_NDBD_LogLevelCongestion,
+    CFG_NDBD_LogLevelSchema,
+    CFG_NDBD_MemReportFrequency,
+    CFG_NDBD_StartupStatusReportFrequency,
+    CFG_NDBD_EventLogBufferSize,
+    CFG_NDBD_ExtraSendBufferMemory,
+};
+
+static void warn_without_effect(struct check *check)
+{
+    for (uint32_t i = 0; i < sizeof(without_effect) / sizeof(without_effect[0]); i++) {
+        uint32_t told = 0; /* A default's line is told once, not for each node. */
+        FOR_NODES(node, check, CONFIG_NDBD)
+        {
+            uint32_t line = config_line(node, without_effect[i]);
+            if (!config_is_set(node, without_effect[i]) || (line != 0 && line == told)) continue;
+            told = line;
+            REPORT(check, false, node, without_effect[i], "it has no effect in this version");
+        }
+    }
+}
+
+/* Files of odd sizes cannot be written past the page cache. */
+static void check_redo(struct check *check)
+{
+    FOR_NODES(node, check, CONFIG_NDBD)
+    {
+        uint64_t bytes = config_get_u64(node, CFG_NDBD_FragmentLogFileSize);
+        if (bytes % 4096 != 0) {
+            REPORT(check, true, node, CFG_NDBD_FragmentLogFileSize,
+                   "%llu is no multiple of 4096 (allowed: whole pages, range 4M..1G bytes)",
+                   (unsigned long long)bytes);
+        }
+        if (!config_is_set(node, CFG_NDBD_MinDiskWriteSpeed) ||
+            !config_is_set(node, CFG_NDBD_MaxDiskWriteSpeed) ||
+            config_get_u64(node, CFG_NDBD_MinDiskWriteSpeed) <=
+                config_get_u64(node, CFG_NDBD_MaxDiskWriteSpeed))
+            continue;
+        REPORT(check, true, node, CFG_NDBD_MinDiskWriteSpeed,
+               "it is above MaxDiskWriteSpeed (allowed range 1M..MaxDiskWriteSpeed)");
+    }
+}
+
 static void check_threads(struct check *check)
 {
     FOR_NODES(node, check, CONFIG_NDBD)
@@ -446,6 +514,8 @@ int config_check(struct cluster_config *config, const char *file, struct config_
     check_ports(&check);
     check_transactions(&check);
     check_stop_on_error(&check);
+    check_redo(&check);
+    warn_without_effect(&check);
     check_threads(&check);
     check_heartbeat_order(&check);
     check_links(&check);

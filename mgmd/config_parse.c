@@ -98,6 +98,35 @@ static void complain_unknown(struct build *build, enum config_kind kind,
     }
 }
 
+struct foreign {
+    enum config_kind kind;
+    const char *name;
+    bool refused;
+    const char *reason;
+};
+
+/* True when the name is none of this system's but known: told with the reason. */
+static bool complain_foreign(struct build *build, enum config_kind kind,
+                             const struct ini_pair *pair)
+{
+#define FOREIGN(section, name, refused, reason) {CONFIG_##section, #name, (refused) != 0, (reason)},
+    static const struct foreign foreigns[] = {
+#include "mgmd/params_foreign.def"
+    };
+#undef FOREIGN
+
+    for (uint32_t i = 0; i < sizeof(foreigns) / sizeof(foreigns[0]); i++) {
+        const struct foreign *foreign = &foreigns[i];
+        if (foreign->kind != kind || strcasecmp(foreign->name, pair->name) != 0) continue;
+        config_report_add(build->report, foreign->refused, build->file, pair->line,
+                          config_kind_name(kind), foreign->name,
+                          foreign->refused ? "it is not supported: %s" : "it has no effect: %s",
+                          foreign->reason);
+        return true;
+    }
+    return false;
+}
+
 static enum config_kind kind_of(const char *name, size_t length)
 {
     static const struct {
@@ -164,7 +193,8 @@ static void check_names(struct build *build, uint32_t index)
     for (uint32_t i = 0; i < section->pair_count; i++) {
         const struct config_param *param = config_param_by_name(out->kind, pairs[i].name);
         if (param == NULL) {
-            complain_unknown(build, out->kind, &pairs[i]);
+            if (!complain_foreign(build, out->kind, &pairs[i]))
+                complain_unknown(build, out->kind, &pairs[i]);
             continue;
         }
         for (uint32_t j = 0; j < i; j++) {

@@ -10,6 +10,8 @@
 #include "ndbmtd/process.h"
 #include "signals/management.h"
 
+#define TEMPORARY_PAUSE_S 1u /* Time for the others to end, too. */
+
 /*
  * The child writes its words into a pipe: when it knows its configuration, when the node has
  * started, and when it ends. The last ones count. Without words at the end it was killed, or it
@@ -85,12 +87,33 @@ static int wait_for(pid_t pid)
     return status;
 }
 
-/* After a failure: whether the node is started again. */
-static bool try_again(struct process *process, uint32_t *failed_starts)
+/*
+ * Nothing is wrong with the node: another one was lost while all of them started, and the start
+ * begins again from the first phase, in a new process. Whoever started the nodes wants a cluster,
+ * in whatever order they came up and however often one of them had to begin anew.
+ */
+static bool is_temporary(const struct angel_words *words)
+{
+    return words->started == 0 &&
+           (words->exit_code == EXIT_OTHER_NODE_FAILED || words->exit_code == EXIT_NODE_NOT_DEAD);
+}
+
+/* After a failure: whether the node is started again, and after how many seconds. */
+static bool try_again(struct process *process, bool told, uint32_t *failed_starts,
+                      uint32_t *pause_s)
 {
     const struct angel_words *words = &process->words;
-    if (words->stop_on_error != 0 || asked_to_stop != 0) return false;
+    if (asked_to_stop != 0) return false;
+    /* What --initial asked for has been done; a second time it would destroy what came after it. */
+    if (words->started != 0) process->initial = process->accept_data_loss = false;
+    if (told && is_temporary(words)) {
+        *pause_s =
+            words->retry_delay_s > TEMPORARY_PAUSE_S ? words->retry_delay_s : TEMPORARY_PAUSE_S;
+        return true;
+    }
+    if (words->stop_on_error != 0) return false;
     *failed_starts = words->started != 0 ? 0 : *failed_starts + 1;
+    *pause_s = *failed_starts > 0 ? words->retry_delay_s : 0;
     if (words->start_retries == 0 || *failed_starts <= words->start_retries) return true;
     process_log(process, LOG_LEVEL_ALERT,
                 "the data node failed %u starts one after the other: MaxStartFailRetries=%u",
@@ -100,13 +123,15 @@ static bool try_again(struct process *process, uint32_t *failed_starts)
 
 enum verdict { LIVE_AGAIN, END_WELL, END_FAILED };
 
-static enum verdict judge(struct process *process, bool told, int status, uint32_t *failed_starts)
+static enum verdict judge(struct process *process, bool told, int status, uint32_t *failed_starts,
+                          uint32_t *pause_s)
 {
     const struct angel_words *words = &process->words;
     uint32_t number = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
     if (told && words->exit_code == 0) {
         process->no_start = (words->restart_flags & STOP_NO_START) != 0;
         process->initial = (words->restart_flags & STOP_INITIAL) != 0;
+        process->accept_data_loss = false;
         *failed_starts = 0;
         return (words->restart_flags & STOP_RESTART) != 0 && asked_to_stop == 0 ? LIVE_AGAIN
                                                                                 : END_WELL;
@@ -121,7 +146,7 @@ static enum verdict judge(struct process *process, bool told, int status, uint32
         process_log(process, LOG_LEVEL_ALERT, "the data node was ended by signal %u (%s): %s",
                     number, strsignal((int)number), exit_code_text(EXIT_OS_SIGNAL));
     }
-    bool again = try_again(process, failed_starts);
+    bool again = try_again(process, told, failed_starts, pause_s);
     if (told || number != 0)
         process_report_failure(process, again ? STOP_RESTART : 0, number,
                                told ? words->exit_code : EXIT_OS_SIGNAL);
@@ -166,9 +191,9 @@ int angel_run(struct process *process)
         signal(SIGINT, pass_on);
         sigprocmask(SIG_SETMASK, &before, NULL);
         bool told = listen_to(process, ends[0]);
-        enum verdict verdict = judge(process, told, wait_for(pid), &failed_starts);
-        if (verdict == LIVE_AGAIN && failed_starts > 0)
-            sleep(process->words.retry_delay_s); /* A signal ends it. */
+        uint32_t pause_s = 0;
+        enum verdict verdict = judge(process, told, wait_for(pid), &failed_starts, &pause_s);
+        if (verdict == LIVE_AGAIN && pause_s > 0) sleep(pause_s); /* A signal ends it. */
         if (verdict != LIVE_AGAIN || asked_to_stop != 0) {
             remove_pid_file(process);
             _exit(verdict == END_FAILED ? EXIT_FAILURE : EXIT_SUCCESS);

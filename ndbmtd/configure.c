@@ -5,6 +5,9 @@
 #include "kernel/base/pool.h"
 #include "ndbmtd/process.h"
 
+#define REDO_BUFFER_MIN  (256u * 1024u) /* Per LDM instance. */
+#define OPEN_FILES_LIMIT 65536u         /* A record each. */
+
 static uint32_t pages(uint64_t bytes)
 {
     uint64_t count = (bytes + PAGE_SIZE_BYTES - 1) / PAGE_SIZE_BYTES;
@@ -101,6 +104,73 @@ static uint32_t cpus_to_use(const struct config_section *own)
     return cpus != 0 ? cpus : online > 0 ? (uint32_t)online : 1;
 }
 
+static uint32_t kilobytes(const struct config_section *own, uint32_t parameter)
+{
+    uint64_t kb = config_get_u64(own, parameter) / 1024u;
+    return kb > UINT32_MAX ? UINT32_MAX : (uint32_t)kb;
+}
+
+/* Checkpoints: one limit alone moves the other one, if that is missing. */
+static void configure_speed(struct node_config *config, const struct config_section *own)
+{
+    uint32_t least = kilobytes(own, CFG_NDBD_MinDiskWriteSpeed);
+    uint32_t most = kilobytes(own, CFG_NDBD_MaxDiskWriteSpeed);
+    if (least > most && config_is_set(own, CFG_NDBD_MinDiskWriteSpeed)) most = least;
+    if (least > most) least = most;
+    config->lcp_speed_min_kb = least;
+    config->lcp_speed_max_kb = most;
+}
+
+static void configure_times(struct node_config *config, const struct config_section *own)
+{
+    config->heartbeat_db_db_ms = (uint32_t)config_get_u64(own, CFG_NDBD_HeartbeatIntervalDbDb);
+    config->heartbeat_db_api_ms = (uint32_t)config_get_u64(own, CFG_NDBD_HeartbeatIntervalDbApi);
+    config->deadlock_timeout_ms =
+        (uint32_t)config_get_u64(own, CFG_NDBD_TransactionDeadlockDetectionTimeout);
+    config->inactive_timeout_ms =
+        (uint32_t)config_get_u64(own, CFG_NDBD_TransactionInactiveTimeout);
+    config->start_partial_timeout_ms = (uint32_t)config_get_u64(own, CFG_NDBD_StartPartialTimeout);
+    config->start_partitioned_timeout_ms =
+        (uint32_t)config_get_u64(own, CFG_NDBD_StartPartitionedTimeout);
+    config->start_failure_timeout_ms = (uint32_t)config_get_u64(own, CFG_NDBD_StartFailureTimeout);
+    config->epoch_ms = (uint32_t)config_get_u64(own, CFG_NDBD_TimeBetweenEpochs);
+    config->gci_ms = (uint32_t)config_get_u64(own, CFG_NDBD_TimeBetweenGlobalCheckpoints);
+    config->lcp_growth_log2 = (uint32_t)config_get_u64(own, CFG_NDBD_TimeBetweenLocalCheckpoints);
+    configure_speed(config, own);
+}
+
+/* Files that are open at the same time: all of the redo log, and a few of each LDM and of the node.
+ */
+static uint32_t files_needed(const struct node_config *config)
+{
+    return config->ldm_count * (config->redo_files + 8u) + 16u;
+}
+
+/* After the layout: the log's memory is shared by the LDM instances. */
+static int configure_files(struct node_config *config, const struct config_section *own, char *why,
+                           size_t why_size)
+{
+    uint64_t buffer = config_get_u64(own, CFG_NDBD_RedoBuffer) / config->ldm_count;
+    if (buffer < REDO_BUFFER_MIN) buffer = REDO_BUFFER_MIN;
+    config->redo_files = (uint32_t)config_get_u64(own, CFG_NDBD_NoOfFragmentLogFiles);
+    config->redo_file_bytes = (uint32_t)config_get_u64(own, CFG_NDBD_FragmentLogFileSize);
+    config->redo_buffer_bytes = (uint32_t)(buffer / 4096u * 4096u);
+    config->redo_zero = (uint32_t)config_get_u64(own, CFG_NDBD_InitFragmentLogFiles);
+    if (files_needed(config) > config->open_files_max)
+        config->open_files_max = files_needed(config);
+    if (!config_is_set(own, CFG_NDBD_MaxNoOfOpenFiles)) return 0;
+    uint64_t wanted = config_get_u64(own, CFG_NDBD_MaxNoOfOpenFiles);
+    if (wanted < files_needed(config)) {
+        snprintf(why, why_size,
+                 "MaxNoOfOpenFiles: %u is too few for %u LDM instances with %u redo log files "
+                 "each, at least %u are needed",
+                 (uint32_t)wanted, config->ldm_count, config->redo_files, files_needed(config));
+        return -1;
+    }
+    config->open_files_max = wanted < OPEN_FILES_LIMIT ? (uint32_t)wanted : OPEN_FILES_LIMIT;
+    return 0;
+}
+
 int configure_node(struct process *process, char *why, size_t why_size)
 {
     struct node_config *config = &process->config;
@@ -117,13 +187,9 @@ int configure_node(struct process *process, char *why, size_t why_size)
     config->generation = config_generation(process->cluster);
     config->no_start = process->no_start ? 1 : 0;
     config->replicas = (uint32_t)config_get_u64(own, CFG_NDBD_NoOfReplicas);
-    config->heartbeat_db_db_ms = (uint32_t)config_get_u64(own, CFG_NDBD_HeartbeatIntervalDbDb);
-    config->heartbeat_db_api_ms = (uint32_t)config_get_u64(own, CFG_NDBD_HeartbeatIntervalDbApi);
-    config->deadlock_timeout_ms =
-        (uint32_t)config_get_u64(own, CFG_NDBD_TransactionDeadlockDetectionTimeout);
-    config->inactive_timeout_ms =
-        (uint32_t)config_get_u64(own, CFG_NDBD_TransactionInactiveTimeout);
-    config->start_partial_timeout_ms = (uint32_t)config_get_u64(own, CFG_NDBD_StartPartialTimeout);
+    config->initial_start = process->initial ? 1 : 0;
+    config->accept_data_loss = process->accept_data_loss ? 1 : 0;
+    configure_times(config, own);
     configure_memory(process, own);
     configure_nodes(process);
     configure_limits(config, own);
@@ -138,7 +204,7 @@ int configure_node(struct process *process, char *why, size_t why_size)
                          reason, sizeof reason) == 0 &&
         thread_config_parse(config_get_text(own, CFG_NDBD_ThreadConfig), &process->threads, reason,
                             sizeof reason) == 0)
-        return 0;
+        return configure_files(config, own, why, why_size);
     snprintf(why, why_size, "ThreadConfig: %s", reason);
     return -1;
 }

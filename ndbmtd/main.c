@@ -20,6 +20,7 @@ struct options {
     const char *connect_string;
     uint32_t node_id;
     bool initial;
+    bool accept_data_loss;
     bool no_start;
     bool daemon;
     bool foreground; /* No angel either. */
@@ -27,13 +28,24 @@ struct options {
     uint32_t delay_s;
 };
 
-enum { KEY_NODE_ID = 256, KEY_INITIAL, KEY_NODAEMON, KEY_FOREGROUND, KEY_RETRIES, KEY_DELAY };
+enum {
+    KEY_NODE_ID = 256,
+    KEY_INITIAL,
+    KEY_ACCEPT_LOSS,
+    KEY_NODAEMON,
+    KEY_FOREGROUND,
+    KEY_RETRIES,
+    KEY_DELAY
+};
 
 static const struct argp_option option_table[] = {
     {"ndb-connectstring", 'c', "HOST[:PORT]", 0, "Management server(s); also NDB_CONNECTSTRING", 0},
     {"connect-string", 'c', "HOST[:PORT]", OPTION_ALIAS, NULL, 0},
     {"ndb-nodeid", KEY_NODE_ID, "N", 0, "Node id; by default the management server chooses", 0},
-    {"initial", KEY_INITIAL, 0, 0, "Start without any data of former lives", 0},
+    {"initial", KEY_INITIAL, 0, 0, "Remove the node's files and start without data of former lives",
+     0},
+    {"i-accept-data-loss", KEY_ACCEPT_LOSS, 0, 0,
+     "With --initial: even if no other node has a copy of the data", 0},
     {"nostart", 'n', 0, 0, "Wait for START from the management console", 0},
     {"daemon", 'd', 0, 0, "Go to the background (default)", 0},
     {"nodaemon", KEY_NODAEMON, 0, 0, "Stay in the foreground", 0},
@@ -66,6 +78,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case KEY_INITIAL:
         options->initial = true;
+        break;
+    case KEY_ACCEPT_LOSS:
+        options->accept_data_loss = true;
         break;
     case 'n':
         options->no_start = true;
@@ -344,6 +359,7 @@ int main(int argc, char **argv)
     process.pid_file = -1;
     process.data_dir = ".";
     process.initial = options.initial;
+    process.accept_data_loss = options.accept_data_loss;
     process.no_start = options.no_start;
     process.connect_string = options.connect_string;
     host_os_init(&process);

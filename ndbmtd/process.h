@@ -82,7 +82,8 @@ struct process {
     struct angel_words words; /* Child: said last. Angel: heard last. */
     int angel_pipe;           /* To the angel; -1 without one. */
     bool no_start;
-    bool initial;
+    bool initial;          /* --initial, or a restart with -i: once, see angel.c. */
+    bool accept_data_loss; /* --i-accept-data-loss: with it. */
 
     const char *data_dir;
     FILE *log;    /* NULL: the terminal. */

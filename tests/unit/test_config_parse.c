@@ -112,6 +112,30 @@ static void warnings_do_not_refuse(void **unused)
     config_free(config);
 }
 
+static void what_has_no_effect_is_told(void **unused)
+{
+    static const char text[] = "[mgm]\n[ndbd default]\nODirect=1\nArbitrationTimeout=100\n"
+                               "NoOfReplicas=1\n[ndbd]\nRecoveryWork=60\n[ndbd]\n[api]\n";
+    struct config_report report = {.lines = NULL};
+    struct cluster_config *config = config_parse_text(text, strlen(text), "c.ini", &report);
+
+    (void)unused;
+    assert_non_null(config);
+    assert_int_equal(report.errors, 0);
+    assert_int_equal(report.count, 3); /* Each once, also what holds for several nodes. */
+    assert_string_equal(report.lines[0],
+                        "c.ini:3: warning: [ndbd] ODirect: it has no effect: it is "
+                        "used wherever the file system can do it");
+    assert_string_equal(report.lines[1],
+                        "c.ini:7: warning: [ndbd] RecoveryWork: it has no effect: how much a "
+                        "checkpoint writes follows from what has changed");
+    assert_string_equal(
+        report.lines[2],
+        "c.ini:4: warning: [ndbd] ArbitrationTimeout: it has no effect in this version");
+    config_report_clear(&report);
+    config_free(config);
+}
+
 static void binary_form_keeps_everything(void **unused)
 {
     struct cluster_config *config = parse(good);
@@ -315,6 +339,7 @@ int main(void)
         cmocka_unit_test(a_good_file_is_read),
         cmocka_unit_test(groups_follow_what_is_given),
         cmocka_unit_test(warnings_do_not_refuse),
+        cmocka_unit_test(what_has_no_effect_is_told),
         cmocka_unit_test(binary_form_keeps_everything),
         cmocka_unit_test(every_cut_and_flip_is_refused),
         cmocka_unit_test(base64_refuses_what_it_is_not),

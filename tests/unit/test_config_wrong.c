@@ -81,9 +81,18 @@ static const struct wrong wrong[] = {
     {TC("SendBuferMemory=1M"),
      "c.ini:2: [tcp] SendBuferMemory: unknown parameter, did you mean SendBufferMemory?"},
     {SY("Nam=a"), "c.ini:2: [system] Nam: unknown parameter, did you mean Name?"},
-    {DB("FragmentLogFileSize=16M"), "c.ini:2: [ndbd] FragmentLogFileSize: unknown parameter"},
-    {DB("NoOfFragmentLogFiles=16"), "c.ini:2: [ndbd] NoOfFragmentLogFiles: unknown parameter"},
-    {DB("RedoBuffer=32M"), "c.ini:2: [ndbd] RedoBuffer: unknown parameter"},
+    {DB("EncryptedFileSystem=1"),
+     "c.ini:2: [ndbd] EncryptedFileSystem: it is not supported: files are not encrypted; use an "
+     "encrypted file system below FileSystemPath"},
+    {DB("FragmentLogFileSize=4194305"),
+     "c.ini:2: [ndbd] FragmentLogFileSize: 4194305 is no multiple of 4096 (allowed: whole pages, "
+     "range 4M..1G bytes)"},
+    {DB("NoOfFragmentLogFiles=2"),
+     "c.ini:2: [ndbd] NoOfFragmentLogFiles: value 2 is out of range (allowed range 3..256 "
+     "files)"},
+    {DB("MinDiskWriteSpeed=2M\nMaxDiskWriteSpeed=1M"),
+     "c.ini:2: [ndbd] MinDiskWriteSpeed: it is above MaxDiskWriteSpeed (allowed range "
+     "1M..MaxDiskWriteSpeed)"},
     {DB("DataMemory=5M\ndatamemory=6M"),
      "c.ini:3: [ndbd] DataMemory: given twice in this section, first in line 2 (allowed: once)"},
     {DB("NodeId=5"), "c.ini:2: [ndbd] NodeId: it belongs to one section and cannot be a default"},

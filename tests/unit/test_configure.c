@@ -154,6 +154,64 @@ static void limits_and_times(void **unused)
     assert_int_equal(process->traces_kept, 1);
 }
 
+static void redo_log_and_checkpoints(void **unused)
+{
+    const struct node_config *config = &process->config;
+    (void)unused;
+    assert_int_equal(configure("NoOfFragmentLogFiles=5\nFragmentLogFileSize=8M\nRedoBuffer=12M\n"
+                               "InitFragmentLogFiles=sparse\nTimeBetweenLocalCheckpoints=7\n"
+                               "TimeBetweenGlobalCheckpoints=500\nTimeBetweenEpochs=50\n"
+                               "MinDiskWriteSpeed=3M\nMaxDiskWriteSpeed=5M\n"
+                               "StartPartitionedTimeout=70\nStartFailureTimeout=80\n"
+                               "ThreadConfig=ldm={count=3},recv",
+                               "[ndbd]\nNodeId=1", 1),
+                     0);
+    assert_int_equal(config->redo_files, 5);
+    assert_int_equal(config->redo_file_bytes, 8 << 20);
+    assert_int_equal(config->redo_buffer_bytes, 4 << 20); /* A third each. */
+    assert_int_equal(config->redo_zero, 0);
+    assert_int_equal(config->lcp_growth_log2, 7);
+    assert_int_equal(config->gci_ms, 500);
+    assert_int_equal(config->epoch_ms, 50);
+    assert_int_equal(config->lcp_speed_min_kb, 3 << 10);
+    assert_int_equal(config->lcp_speed_max_kb, 5 << 10);
+    assert_int_equal(config->start_partitioned_timeout_ms, 70);
+    assert_int_equal(config->start_failure_timeout_ms, 80);
+    assert_int_equal(config->open_files_max, 1024);
+
+    /* Defaults; one speed alone moves the other. */
+    assert_int_equal(
+        configure("MaxDiskWriteSpeed=2M\nAutomaticThreadConfig=0", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(config->redo_files, 16);
+    assert_int_equal(config->redo_file_bytes, 16 << 20);
+    assert_int_equal(config->redo_buffer_bytes, 32 << 20);
+    assert_int_equal(config->gci_ms, 2000);
+    assert_int_equal(config->lcp_speed_min_kb, 2 << 10);
+    assert_int_equal(config->lcp_speed_max_kb, 2 << 10);
+    assert_int_equal(configure("MinDiskWriteSpeed=1G", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(config->lcp_speed_max_kb, 1 << 20);
+
+    /* All files of the log must be open at a time. */
+    assert_int_equal(configure("NoOfFragmentLogFiles=256\nThreadConfig=ldm={count=8},recv",
+                               "[ndbd]\nNodeId=1", 1),
+                     0);
+    assert_in_range(config->open_files_max, 8 * 256, 8 * 256 + 200);
+    assert_int_equal(configure("NoOfFragmentLogFiles=20\nMaxNoOfOpenFiles=40\n"
+                               "ThreadConfig=ldm={count=2},recv",
+                               "[ndbd]\nNodeId=1", 1),
+                     -1);
+    assert_string_equal(why, "MaxNoOfOpenFiles: 40 is too few for 2 LDM instances with 20 redo log "
+                             "files each, at least 72 are needed");
+
+    /* What the command line asked for. */
+    assert_int_equal(config->initial_start + config->accept_data_loss, 0);
+    process->initial = process->accept_data_loss = true;
+    assert_int_equal(configure("", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(config->initial_start, 1);
+    assert_int_equal(config->accept_data_loss, 1);
+    process->initial = process->accept_data_loss = false;
+}
+
 static void threads(void **unused)
 {
     const struct node_config *config = &process->config;
@@ -179,6 +237,7 @@ int main(void)
         cmocka_unit_test(automatic_memory_is_shared_by_the_nodes_of_a_host),
         cmocka_unit_test(nodes_and_groups),
         cmocka_unit_test(limits_and_times),
+        cmocka_unit_test(redo_log_and_checkpoints),
         cmocka_unit_test(threads),
     };
     process = calloc(1, sizeof *process);
