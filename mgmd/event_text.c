@@ -23,7 +23,7 @@ static const struct event_kind kinds[] = {
     {EVENT_GLOBAL_CHECKPOINT_STARTED, "GlobalCheckpointStarted", C(CHECKPOINT), 9, S(INFO)},
     {EVENT_GLOBAL_CHECKPOINT_COMPLETED, "GlobalCheckpointCompleted", C(CHECKPOINT), 10, S(INFO)},
     {EVENT_LOCAL_CHECKPOINT_STARTED, "LocalCheckpointStarted", C(CHECKPOINT), 7, S(INFO)},
-    {EVENT_LOCAL_CHECKPOINT_COMPLETED, "LocalCheckpointCompleted", C(CHECKPOINT), 8, S(INFO)},
+    {EVENT_LOCAL_CHECKPOINT_COMPLETED, "LocalCheckpointCompleted", C(CHECKPOINT), 7, S(INFO)},
     {EVENT_START_STARTED, "NDBStartStarted", C(STARTUP), 1, S(INFO)},
     {EVENT_START_COMPLETED, "NDBStartCompleted", C(STARTUP), 1, S(INFO)},
     {EVENT_START_PHASE_COMPLETED, "StartPhaseCompleted", C(STARTUP), 4, S(INFO)},

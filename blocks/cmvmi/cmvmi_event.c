@@ -33,7 +33,7 @@ static const struct event_kind {
     {EVENT_GLOBAL_CHECKPOINT_STARTED, CATEGORY_CHECKPOINT, 9},
     {EVENT_GLOBAL_CHECKPOINT_COMPLETED, CATEGORY_CHECKPOINT, 10},
     {EVENT_LOCAL_CHECKPOINT_STARTED, CATEGORY_CHECKPOINT, 7},
-    {EVENT_LOCAL_CHECKPOINT_COMPLETED, CATEGORY_CHECKPOINT, 8},
+    {EVENT_LOCAL_CHECKPOINT_COMPLETED, CATEGORY_CHECKPOINT, 7},
     {EVENT_START_STARTED, CATEGORY_STARTUP, 1},
     {EVENT_START_COMPLETED, CATEGORY_STARTUP, 1},
     {EVENT_START_PHASE_COMPLETED, CATEGORY_STARTUP, 4},
@@ -77,10 +77,21 @@ static void deliver(struct cmvmi *cmvmi, const struct event_listener *listener,
                 sizeof(event->rep) / 4u, &text, event->text_words == 0 ? 0 : 1);
 }
 
+/* Global checkpoints, statistics and the like come all the time: kept, they would push out what a
+ * late listener wants to know. */
+static bool is_kept(uint32_t type)
+{
+    const struct event_kind *kind = kind_of(type);
+    return kind != NULL && kind->threshold <= EVENT_KEPT_THRESHOLD;
+}
+
 void cmvmi_exec_EVENT_REP(struct block *block, const struct signal *sig)
 {
     struct cmvmi *cmvmi = cmvmi_of(block);
     struct saved_event *event = &cmvmi->ring[cmvmi->event_next % EVENT_RING];
+    bool kept = is_kept(SIG_PAYLOAD(sig, event_rep)->type);
+    struct saved_event passing;
+    if (!kept) event = &passing;
     event->rep = *SIG_PAYLOAD(sig, event_rep);
     event->rep.node = ref_node(sig->sender);
     event->text_words = 0;
@@ -89,7 +100,7 @@ void cmvmi_exec_EVENT_REP(struct block *block, const struct signal *sig)
         event->text_words = sig->section[0].size;
         memcpy(event->text, sig->section[0].words, (size_t)event->text_words * 4u);
     }
-    cmvmi->event_next++;
+    if (kept) cmvmi->event_next++;
     for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
         struct event_listener *listener = &cmvmi->listener[node];
         if (listener->ref == 0) continue;

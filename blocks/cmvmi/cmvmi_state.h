@@ -5,8 +5,9 @@
 #include "blocks/cmvmi/event.h"
 #include "signals/redo.h"
 
-#define EVENT_RING       128u /* Kept for listeners that come late; a start makes about 30. */
-#define EVENT_TEXT_WORDS (1u + EVENT_TEXT_MAX / 4u)
+#define EVENT_RING           128u /* Kept for listeners that come late; a start makes about 30. */
+#define EVENT_KEPT_THRESHOLD 8u   /* Of those that are kept, at most. */
+#define EVENT_TEXT_WORDS     (1u + EVENT_TEXT_MAX / 4u)
 
 struct saved_event {
     struct event_rep rep;
