@@ -3,6 +3,7 @@
 #include "blocks/dblqh/lqh_state.h"
 #include "signals/fs.h"
 #include "signals/gcp.h"
+#include "signals/lcp.h"
 #include "signals/management.h"
 #include "signals/redo.h"
 
@@ -160,6 +161,12 @@ static void lqh_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case LQH_WORK_REDO_DELAY:
         lqh_redo_delay_tick(lqh);
         return;
+    case LQH_WORK_RECOVER:
+        lqh_recover_step(lqh);
+        return;
+    case LQH_WORK_RECOVER_TICK:
+        lqh_recover_tick(lqh);
+        return;
     }
     ndbrequire(false); /* No other work is ever sent. */
 }
@@ -188,6 +195,10 @@ static const struct handler lqh_handlers[] = {
     HANDLER(lqh, REDO_START_REQ, redo_start_req),
     HANDLER(lqh, REDO_TAIL_ORD, redo_tail_ord),
     HANDLER(lqh, REDO_STATUS_REQ, redo_status_req),
+    HANDLER(lqh, RECOVER_REQ, recover_req),
+    HANDLER(lqh, RESTORE_FRAG_CONF, restore_frag_conf),
+    HANDLER(lqh, RESTORE_FRAG_REF, restore_frag_ref),
+    HANDLER(lqh, RESTORE_END_CONF, restore_end_conf),
     HANDLER(lqh, FSOPENCONF, fsopenconf),
     HANDLER(lqh, FSOPENREF, fs_ref),
     HANDLER(lqh, FSPREALLOCATECONF, fs_conf),

@@ -2,6 +2,7 @@
  * replay into rows. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
+#include <string.h>
 #include "blocks/dblqh/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/ndbfs/fs_client.h"
@@ -149,7 +150,10 @@ static void io_replayed(void *context)
              (unsigned long long)log->applied, (unsigned long long)log->skipped);
     uint32_t receiver = lqh->redo->order_sender;
     lqh->redo->order_sender = 0;
-    start_conf(lqh, receiver, lqh->redo->order_data);
+    if (receiver != 0)
+        start_conf(lqh, receiver, lqh->redo->order_data);
+    else
+        lqh_recover_replayed(lqh);
 }
 
 static struct gcp_saveconf save_conf(const struct lqh_redo *redo, uint32_t sender_data,
@@ -211,12 +215,18 @@ _Noreturn static void io_damaged(void *context, const struct redo_damage *damage
     char *text = lqh->redo->text;
     char name[FS_NAME_BYTES + 1];
     char why[32] = "";
+    char advice[256] = "";
+    uint32_t code = exit_of(damage->fault);
+    if (damage->error != 0 && lqh_recover_no_memory(damage->error)) code = EXIT_RECOVER_MEMORY;
     file_name(lqh, damage->file, name, sizeof name);
     if (damage->error != 0) snprintf(why, sizeof why, " (error %u)", damage->error);
-    snprintf(text, sizeof lqh->redo->text, "redo log, %s, offset %llu: %s%s", name,
-             (unsigned long long)damage->block * REDO_BLOCK_BYTES, redo_fault_name(damage->fault),
-             why);
-    node_fail(exit_of(damage->fault), __FILE__, __LINE__, text);
+    if (code == EXIT_REDO_DAMAGED) lqh_recover_advice(lqh, advice, sizeof advice);
+    snprintf(text, sizeof lqh->redo->text, "redo log, %s, offset %llu: %s%s%s", name,
+             (unsigned long long)damage->block * REDO_BLOCK_BYTES,
+             code == EXIT_RECOVER_MEMORY ? "no memory for a record's row"
+                                         : redo_fault_name(damage->fault),
+             why, advice);
+    node_fail(code, __FILE__, __LINE__, text);
 }
 
 static const struct redo_io redo_io = {
@@ -299,6 +309,8 @@ static void io_ref(struct block *block, const struct signal *sig, const char *wh
              "redo log, %s: %s failed: error %u, %s (system error %u)", name, what, ref->error,
              error_get(ref->error)->text, ref->os_error);
     bool gone = ref->error == ERR_FILE_MISSING || ref->error == ERR_FILE_SHORT_READ;
+    size_t used = strlen(lqh->redo->text);
+    if (gone) lqh_recover_advice(lqh, lqh->redo->text + used, sizeof lqh->redo->text - used);
     node_fail(gone ? EXIT_REDO_DAMAGED : EXIT_REDO_IO, __FILE__, __LINE__, lqh->redo->text);
 }
 

@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "blocks/dblqh/redo_log.h"
+#include "blocks/dblqh/lqh_frags.h"
 #include "signals/fs.h"
 #include "signals/redo.h"
 
@@ -17,6 +18,27 @@ struct lqh_redo_save {
     uint64_t target;
 };
 
+/* IDLE --RECOVER_REQ--> RESTORING --RESTORE_END_CONF--> REPLAYING --> IDLE */
+enum lqh_recover_state { RECOVER_IDLE = 0, RECOVER_RESTORING, RECOVER_REPLAYING };
+
+struct lqh_recover {
+    enum lqh_recover_state state;
+    uint32_t sender;
+    struct recover_req req;
+    struct lqh_frag_position position;
+    struct lqh_frag frag; /* RESTORE has it; key_def is not kept. */
+    bool asked;
+    uint32_t start_gci; /* The oldest that a fragment needs. */
+    uint32_t fragments;
+    uint32_t kbytes;
+    uint64_t rows;
+    uint64_t bytes;
+    uint64_t begin_ms;
+    uint64_t restored_ms;
+    uint32_t ended_count;
+    struct redo_ended ended[REDO_ENDED_MAX];
+};
+
 /* Only in nodes with files. */
 struct lqh_redo {
     struct redo_log log;
@@ -26,7 +48,6 @@ struct lqh_redo {
     bool created;
     uint32_t percent;
     uint32_t percent_logged;
-    uint32_t replay_step_sent;
     /* Who waits for opening or starting. */
     uint32_t order_sender;
     uint32_t order_data;
@@ -38,5 +59,6 @@ struct lqh_redo {
     uint32_t delayed;
     bool delay_sent;
     uint64_t moved_ms; /* When one of them last left. */
-    char text[256];    /* Last words. */
+    struct lqh_recover recover;
+    char text[512]; /* Last words. */
 };

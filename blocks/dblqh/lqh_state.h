@@ -13,8 +13,9 @@
 #include "signals/scan.h"
 #include "signals/start.h"
 
-#define LQH_FRAGS_INLINE 64u /* Fragment references in the table record itself; more take a page.  \
-                              */
+#define LQH_FRAGS_INLINE                                                                           \
+    64u /* Fragment references in the table record itself; more take a page.                       \
+         */
 #define LQH_KEY_WORDS_MAX   1088u  /* TABLE_KEY_BYTES_MAX and every column's padding. */
 #define LQH_BATCH_WORDS_MAX 16384u /* Longest batch of a scan, plus one row: 64 KB. */
 #define LQH_OUT_WORDS       (LQH_BATCH_WORDS_MAX + TUP_ROW_WORDS_MAX + 2u)
@@ -23,12 +24,14 @@
 #define LQH_SCAN_GROUP      64u  /* Row ids fetched at once. */
 #define LQH_READS_PENDING                                                                          \
     16u /* Committed reads on their way through the memory's latency; power of two. */
-#define LQH_READ_WORDS 40u   /* Key and attrinfo of such a read; longer ones are executed at once. \
+#define LQH_READ_WORDS                                                                             \
+    40u                      /* Key and attrinfo of such a read; longer ones are executed at once. \
                               */
 #define LQH_READY_STEP   16u /* Operations that got their lock, before others have their turn. */
 #define LQH_LOCK_TICK_MS 10u
-#define LQH_HOLD_BACK_MS 5u /* A scan looks again so often whether the client's link has drained.  \
-                             */
+#define LQH_HOLD_BACK_MS                                                                           \
+    5u /* A scan looks again so often whether the client's link has drained.                       \
+        */
 
 struct lqh_table {
     struct pool_record pool;
@@ -170,13 +173,15 @@ struct lqh_reads {
 };
 
 enum lqh_work {
-    LQH_WORK_SCAN = 1,    /* ref: scan */
-    LQH_WORK_READY,       /* go on with the ready list */
-    LQH_WORK_LOCK_TICK,   /* look for lock timeouts */
-    LQH_WORK_TABLE,       /* ref: table id; the next step of DICT's order */
-    LQH_WORK_READS,       /* execute the pending committed reads */
-    LQH_WORK_REDO_REPLAY, /* replay some records more */
-    LQH_WORK_REDO_DELAY,  /* let some operations pass that were held back */
+    LQH_WORK_SCAN = 1,     /* ref: scan */
+    LQH_WORK_READY,        /* go on with the ready list */
+    LQH_WORK_LOCK_TICK,    /* look for lock timeouts */
+    LQH_WORK_TABLE,        /* ref: table id; the next step of DICT's order */
+    LQH_WORK_READS,        /* execute the pending committed reads */
+    LQH_WORK_REDO_REPLAY,  /* replay some records more */
+    LQH_WORK_REDO_DELAY,   /* let some operations pass that were held back */
+    LQH_WORK_RECOVER,      /* look for the next fragment to restore */
+    LQH_WORK_RECOVER_TICK, /* tell how far the restart has come */
 };
 
 struct lqh_continueb {
@@ -314,6 +319,17 @@ void lqh_exec_FSWRITECONF(struct block *block, const struct signal *sig);
 void lqh_exec_FSWRITEREF(struct block *block, const struct signal *sig);
 void lqh_exec_FSSYNCCONF(struct block *block, const struct signal *sig);
 void lqh_exec_FSSYNCREF(struct block *block, const struct signal *sig);
+
+/* lqh_recover.c; only when there is a log. */
+void lqh_recover_step(struct lqh *lqh);
+void lqh_recover_tick(struct lqh *lqh);
+void lqh_recover_replayed(struct lqh *lqh);
+void lqh_recover_advice(const struct lqh *lqh, char *text, size_t size); /* Damage: what to do. */
+bool lqh_recover_no_memory(uint32_t error); /* Not damage: the limits are lower than they were. */
+void lqh_exec_RECOVER_REQ(struct block *block, const struct signal *sig);
+void lqh_exec_RESTORE_FRAG_CONF(struct block *block, const struct signal *sig);
+void lqh_exec_RESTORE_FRAG_REF(struct block *block, const struct signal *sig);
+void lqh_exec_RESTORE_END_CONF(struct block *block, const struct signal *sig);
 
 /* lqh_check.c */
 void lqh_check(struct block *block);

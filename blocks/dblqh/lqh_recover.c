@@ -1,0 +1,259 @@
+/* lqh_recover.c -- a restart of one LQH instance: checkpoints of its fragments, one after the
+ * other, then the log; progress and figures. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
+#include "blocks/backup/backup.h"
+#include "blocks/dblqh/lqh_frags.h"
+#include "blocks/dblqh/lqh_redo.h"
+#include "blocks/dblqh/lqh_state.h"
+#include "blocks/ndbfs/fs_client.h"
+#include "blocks/restore/restore.h"
+#include "signals/lcp.h"
+
+#define RECOVER_REP_MS 250u
+
+static struct lqh_recover *recover_of(struct lqh *lqh)
+{
+    return &lqh->redo->recover;
+}
+
+/* --- Progress. --- */
+
+/* By bytes; without a list of them (the first checkpoint was under way), by tables. */
+static uint32_t restore_percent(const struct lqh *lqh)
+{
+    const struct lqh_recover *recover = &lqh->redo->recover;
+    const struct block *restore = block_neighbour(&lqh->block, BLOCK_RESTORE);
+    uint64_t all = backup_listed_bytes(block_neighbour(&lqh->block, BLOCK_BACKUP));
+    uint64_t done = recover->bytes + (recover->asked ? restore_bytes(restore) : 0);
+    if (all == 0) return recover->position.table_id * 100u / lqh->table_count;
+    return done < all ? (uint32_t)(done * 100u / all) : 99u;
+}
+
+static void report(struct lqh *lqh)
+{
+    struct lqh_recover *recover = recover_of(lqh);
+    bool log = recover->state == RECOVER_REPLAYING;
+    struct recover_rep rep = {.sender_data = recover->req.sender_data,
+                              .step = log ? RECOVER_LOG : RECOVER_CHECKPOINTS,
+                              .percent = log ? lqh->redo->percent : restore_percent(lqh)};
+    sig_send(&lqh->block, recover->sender, GSN_RECOVER_REP, PRIO_B, &rep);
+}
+
+void lqh_recover_tick(struct lqh *lqh)
+{
+    if (recover_of(lqh)->state == RECOVER_IDLE) return;
+    report(lqh);
+    lqh_continue_later(lqh, LQH_WORK_RECOVER_TICK, REF_NONE, RECOVER_REP_MS);
+}
+
+/* --- The end. --- */
+
+static void send_conf(struct lqh *lqh)
+{
+    struct lqh_recover *recover = recover_of(lqh);
+    const struct redo_log *log = &lqh->redo->log;
+    struct recover_conf conf = {
+        .sender_data = recover->req.sender_data,
+        .fragments = recover->fragments,
+        .rows_lo = (uint32_t)recover->rows,
+        .rows_hi = (uint32_t)(recover->rows >> 32),
+        .kbytes = recover->kbytes,
+        .applied_lo = (uint32_t)log->applied,
+        .applied_hi = (uint32_t)(log->applied >> 32),
+        .skipped_lo = (uint32_t)log->skipped,
+        .skipped_hi = (uint32_t)(log->skipped >> 32),
+        .restore_ms = (uint32_t)(recover->restored_ms - recover->begin_ms),
+        .replay_ms = (uint32_t)(now_ms(&lqh->block) - recover->restored_ms),
+    };
+    recover->state = RECOVER_IDLE;
+    sig_send(&lqh->block, recover->sender, GSN_RECOVER_CONF, PRIO_B, &conf);
+}
+
+void lqh_recover_replayed(struct lqh *lqh)
+{
+    ndbrequire(recover_of(lqh)->state == RECOVER_REPLAYING);
+    jam();
+    send_conf(lqh);
+}
+
+/* What can be done about a file that is damaged or missing. */
+void lqh_recover_advice(const struct lqh *lqh, char *text, size_t size)
+{
+    if (block_config(&lqh->block)->replicas > 1)
+        snprintf(text, size,
+                 "; if another node of this node group has the data, restart this node with "
+                 "--initial; if none has, bring the file back from a copy of the file system");
+    else
+        snprintf(text, size,
+                 "; no other node has these rows: bring the file back from a copy of the file "
+                 "system, or give the node's rows up with --initial --i-accept-data-loss");
+}
+
+static uint32_t exit_of(const struct restore_frag_ref *ref)
+{
+    switch ((enum lcp_fault)ref->fault) {
+    case LCP_NEWER_FORMAT:
+    case LCP_OTHER_CLUSTER:
+    case LCP_OTHER_NODE:
+        return EXIT_LCP_FOREIGN;
+    case LCP_GOOD: /* No damage, an error. */
+        return lqh_recover_no_memory(ref->error) ? EXIT_RECOVER_MEMORY : EXIT_LCP_IO;
+    case LCP_ROW:
+        return lqh_recover_no_memory(ref->error) ? EXIT_RECOVER_MEMORY : EXIT_LCP_DAMAGED;
+    case LCP_NO_MAGIC:
+    case LCP_CHECKSUM:
+    case LCP_OTHER_TABLE:
+    case LCP_OTHER_FILE:
+    case LCP_ORDER:
+    case LCP_SIZE:
+    case LCP_TRUNCATED:
+    case LCP_TAIL:
+    case LCP_COMPRESSION:
+    case LCP_COUNTS:
+    case LCP_MISSING:
+    case LCP_FAULT_COUNT:
+        break;
+    }
+    return EXIT_LCP_DAMAGED;
+}
+
+bool lqh_recover_no_memory(uint32_t error)
+{
+    return error == ERR_NO_MEMORY_DATA || error == ERR_INDEX_MEMORY || error == ERR_TABLE_RECORDS;
+}
+
+void lqh_exec_RESTORE_FRAG_REF(struct block *block, const struct signal *sig)
+{
+    struct lqh *lqh = lqh_of(block);
+    const struct restore_frag_ref *ref = SIG_PAYLOAD(sig, restore_frag_ref);
+    const struct lqh_frag *frag = &recover_of(lqh)->frag;
+    char name[FS_NAME_BYTES + 1];
+    char advice[256] = "";
+    char why[96];
+    uint32_t code = exit_of(ref);
+    fs_ref_name(sig, name);
+    if (code == EXIT_LCP_DAMAGED) lqh_recover_advice(lqh, advice, sizeof advice);
+    snprintf(why, sizeof why, "error %u, %s", ref->error, error_get(ref->error)->text);
+    snprintf(lqh->redo->text, sizeof lqh->redo->text,
+             "table %u, fragment %u, checkpoint file %s, offset %llu: %s%s", frag->table_id,
+             frag->fragment_id, name, (unsigned long long)lcp_u64(ref->offset_lo, ref->offset_hi),
+             code == EXIT_LCP_DAMAGED || code == EXIT_LCP_FOREIGN ? lcp_fault_text(ref->fault)
+                                                                  : why,
+             advice);
+    node_fail(code, __FILE__, __LINE__, lqh->redo->text);
+}
+
+/* --- Checkpoints. --- */
+
+static void replay(struct lqh *lqh)
+{
+    struct lqh_recover *recover = recover_of(lqh);
+    struct redo_replay replay = {
+        .start_gci = recover->start_gci,
+        .restart_gci = recover->req.restart_gci,
+        .incarnation = recover->req.incarnation,
+        .lsn_known = recover->req.lsn_lo | (uint64_t)recover->req.lsn_hi << 32,
+        .ended_count = recover->ended_count,
+    };
+    for (uint32_t i = 0; i < recover->ended_count; i++)
+        replay.ended[i] = recover->ended[i];
+    recover->state = RECOVER_REPLAYING;
+    recover->restored_ms = now_ms(&lqh->block);
+    log_info(&lqh->block,
+             "checkpoints of %u fragments read: %llu rows, %u KB, %u ms; the log is needed from "
+             "GCI %u to %u",
+             recover->fragments, (unsigned long long)recover->rows, recover->kbytes,
+             (uint32_t)(recover->restored_ms - recover->begin_ms), replay.start_gci,
+             replay.restart_gci);
+    lqh->redo->percent = lqh->redo->percent_logged = 0;
+    redo_replay(&lqh->redo->log, &replay);
+}
+
+/* The next fragment, one at a time. */
+void lqh_recover_step(struct lqh *lqh)
+{
+    struct lqh_recover *recover = recover_of(lqh);
+    const struct block *restore = block_neighbour(&lqh->block, BLOCK_RESTORE);
+    ndbrequire(recover->state == RECOVER_RESTORING && restore != NULL);
+    enum lqh_frag_step step = lqh_frag_next(&lqh->block, &recover->position, &recover->frag);
+    if (step == LQH_FRAG_LATER) {
+        lqh_continue(lqh, LQH_WORK_RECOVER, REF_NONE);
+        return;
+    }
+    recover->asked = step == LQH_FRAG_FOUND;
+    if (step == LQH_FRAG_END) {
+        struct restore_end_req req = {.sender_data = recover->req.sender_data};
+        jam();
+        sig_send(&lqh->block, restore->ref, GSN_RESTORE_END_REQ, PRIO_B, &req);
+        return;
+    }
+    struct restore_frag_req req = {.sender_data = recover->req.sender_data,
+                                   .table_id = recover->frag.table_id,
+                                   .version = recover->frag.version,
+                                   .fragment_id = recover->frag.fragment_id,
+                                   .gci = recover->req.restart_gci};
+    sig_send(&lqh->block, restore->ref, GSN_RESTORE_FRAG_REQ, PRIO_B, &req);
+}
+
+void lqh_exec_RESTORE_FRAG_CONF(struct block *block, const struct signal *sig)
+{
+    struct lqh *lqh = lqh_of(block);
+    struct lqh_recover *recover = recover_of(lqh);
+    const struct restore_frag_conf *conf = SIG_PAYLOAD(sig, restore_frag_conf);
+    jam_data(conf->found);
+    recover->fragments += conf->found;
+    recover->rows += lcp_u64(conf->rows_lo, conf->rows_hi);
+    recover->kbytes += conf->kbytes;
+    recover->bytes += (uint64_t)conf->kbytes * 1024u;
+    if (conf->start_gci < recover->start_gci) recover->start_gci = conf->start_gci;
+    lqh_recover_step(lqh);
+}
+
+void lqh_exec_RESTORE_END_CONF(struct block *block, const struct signal *sig)
+{
+    struct lqh *lqh = lqh_of(block);
+    uint32_t removed = SIG_PAYLOAD(sig, restore_end_conf)->removed;
+    jam();
+    if (removed > 0) log_info(block, "%u checkpoint files that nobody needs removed", removed);
+    replay(lqh);
+}
+
+static void take_ended(struct lqh_recover *recover, const struct signal *sig)
+{
+    uint32_t words = sig->section_count > 0 ? sig->section[0].size : 0;
+    ndbrequire(words % 2u == 0 && words / 2u <= REDO_ENDED_MAX);
+    recover->ended_count = 0;
+    for (uint32_t at = 0; at < words; at += 2u)
+        recover->ended[recover->ended_count++] = (struct redo_ended){
+            .incarnation = sig->section[0].words[at], .gci = sig->section[0].words[at + 1u]};
+}
+
+void lqh_exec_RECOVER_REQ(struct block *block, const struct signal *sig)
+{
+    struct lqh *lqh = lqh_of(block);
+    const struct recover_req *req = SIG_PAYLOAD(sig, recover_req);
+    if (lqh->redo == NULL) {
+        struct recover_conf conf = {.sender_data = req->sender_data};
+        sig_send(block, sig->sender, GSN_RECOVER_CONF, PRIO_B, &conf);
+        return;
+    }
+    struct lqh_recover *recover = recover_of(lqh);
+    ndbrequire(recover->state == RECOVER_IDLE && lqh->redo->order_sender == 0);
+    *recover = (struct lqh_recover){.sender = sig->sender,
+                                    .req = *req,
+                                    .start_gci = req->restart_gci + 1u,
+                                    .begin_ms = now_ms(block)};
+    recover->restored_ms = recover->begin_ms;
+    if (lqh->redo->created) {
+        jam(); /* All files are new. */
+        redo_begin(&lqh->redo->log, req->incarnation);
+        send_conf(lqh);
+        return;
+    }
+    jam();
+    take_ended(recover, sig);
+    recover->state = RECOVER_RESTORING;
+    lqh_continue_later(lqh, LQH_WORK_RECOVER_TICK, REF_NONE, RECOVER_REP_MS);
+    lqh_recover_step(lqh);
+}
