@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "signals/gsn.h"
-#include "tests/sim/run.h"
+#include "tests/sim/plan_file.h"
 
 #define SEED_SECONDS                                                                               \
     300u /* A seed takes a second or two, a minute under a sanitizer; one that takes longer does   \
@@ -24,10 +24,12 @@ struct arguments {
     bool quiet;
     bool twice;
     bool verbose;
-    bool disk;
+    bool shrink;
     uint64_t until;
     const char *trace;
+    const char *break_on;
     const char *plan;
+    struct sim_case test;
     const char *program;
 };
 
@@ -41,7 +43,10 @@ enum {
     OPT_PLAN = 'p',
     OPT_TWICE = 'T',
     OPT_VERBOSE = 'v',
-    OPT_DISK = 'd'
+    OPT_DISK = 'd',
+    OPT_DISKLESS = 'D',
+    OPT_SHRINK = 'k',
+    OPT_BREAK = 'b'
 };
 
 static const struct argp_option options[] = {
@@ -56,10 +61,12 @@ static const struct argp_option options[] = {
      "Faults from this file instead of drawn ones; the file may name the seed", 0},
     {"twice", OPT_TWICE, NULL, 0,
      "Run every seed twice, with other fillings of fresh memory, and compare", 0},
-    {"disk", OPT_DISK, NULL, 0,
-     "The nodes have files, some commits ask for durability (ends at the first log write until "
-     "system restart opens the logs)",
-     0},
+    {"disk", OPT_DISK, NULL, 0, "The nodes have files, and the cluster is lost and comes back", 0},
+    {"diskless", OPT_DISKLESS, NULL, 0, "They have none", 0},
+    {"shrink", OPT_SHRINK, NULL, 0,
+     "Look for the smallest part of a failing seed or plan that fails the same way", 0},
+    {"break-on", OPT_BREAK, "SIGNAL[@NODE][:N]", 0,
+     "Stop before the N-th time that a node executes this signal", 0},
     {"verbose", OPT_VERBOSE, NULL, 0, "Print the nodes' logs", 0},
     {0},
 };
@@ -97,7 +104,16 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         arguments->twice = true;
         break;
     case OPT_DISK:
-        arguments->disk = true;
+        arguments->test.disk = SIM_DISK_YES;
+        break;
+    case OPT_DISKLESS:
+        arguments->test.disk = SIM_DISK_NO;
+        break;
+    case OPT_SHRINK:
+        arguments->shrink = true;
+        break;
+    case OPT_BREAK:
+        arguments->break_on = text;
         break;
     case OPT_VERBOSE:
         arguments->verbose = true;
@@ -106,32 +122,6 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return ARGP_ERR_UNKNOWN;
     }
     return 0;
-}
-
-/* Lines "seed N" and events as sim_plan.h describes. */
-static bool read_plan(struct arguments *arguments, struct sim_plan *plan)
-{
-    FILE *file = fopen(arguments->plan, "r");
-    char line[200];
-    if (file == NULL) {
-        perror(arguments->plan);
-        return false;
-    }
-    bool good = true;
-    for (uint32_t number = 1; good && fgets(line, sizeof line, file) != NULL; number++) {
-        unsigned long long seed;
-        line[strcspn(line, "\n")] = '\0';
-        if (sscanf(line, " seed %llu", &seed) == 1) {
-            arguments->first = arguments->last = seed;
-            continue;
-        }
-        struct sim_event event;
-        good = sim_event_parse(&event, gsn_name, line) && plan->count < SIM_EVENTS_MAX;
-        if (!good) fprintf(stderr, "%s:%u: not an event: %s\n", arguments->plan, number, line);
-        if (good && event.action != 0) plan->event[plan->count++] = event;
-    }
-    fclose(file);
-    return good;
 }
 
 static const char *verdict_name(enum sim_verdict verdict)
@@ -167,8 +157,12 @@ static void print_failure(struct run *run, const struct arguments *arguments, ui
             (unsigned long long)sim_signals(run->world), sim_failure_text(run->world));
     fprintf(stderr, "  %s\n", text);
     report_open_requests(run);
-    fprintf(stderr, "  replay: %s --seed=%llu%s%s --verbose --trace=all\n", arguments->program,
-            (unsigned long long)seed, arguments->plan != NULL ? " --plan=" : "",
+    fprintf(stderr, "  replay: %s --seed=%llu%s%s%s --verbose --trace=all\n", arguments->program,
+            (unsigned long long)seed,
+            arguments->test.disk == SIM_DISK_YES  ? " --disk"
+            : arguments->test.disk == SIM_DISK_NO ? " --diskless"
+                                                  : "",
+            arguments->plan != NULL ? " --plan=" : "",
             arguments->plan != NULL ? arguments->plan : "");
 }
 
@@ -194,8 +188,7 @@ static double now_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static int run_one(const struct arguments *arguments, const struct sim_plan *plan, uint64_t seed,
-                   uint64_t *hash)
+static int run_one(const struct arguments *arguments, uint64_t seed, uint64_t *hash)
 {
     struct run *run = calloc(1, sizeof *run);
     char text[1000];
@@ -204,12 +197,10 @@ static int run_one(const struct arguments *arguments, const struct sim_plan *pla
     run->trace = arguments->trace;
     run->until = arguments->until;
     run->verbose = arguments->verbose;
-    if (plan != NULL) {
-        run->plan = *plan;
-        run->plan_given = true;
-    }
-    swarm_draw(&run->swarm, seed);
-    if (arguments->disk) swarm_draw_disk(&run->swarm);
+    run->break_on = arguments->break_on;
+    struct sim_case test = arguments->test;
+    test.seed = seed;
+    case_apply(&test, run);
     swarm_print(&run->swarm, text, sizeof text);
     if (!arguments->quiet && !arguments->hash)
         printf("seed %llu: %s\n", (unsigned long long)seed, text);
@@ -227,13 +218,12 @@ static int run_one(const struct arguments *arguments, const struct sim_plan *pla
     return verdict;
 }
 
-static int run_and_compare(const struct arguments *arguments, const struct sim_plan *plan,
-                           uint64_t seed)
+static int run_and_compare(const struct arguments *arguments, uint64_t seed)
 {
     uint64_t hash = 0;
     uint64_t again = 0;
     mallopt(M_PERTURB, 0x55);
-    int verdict = run_one(arguments, plan, seed, &hash);
+    int verdict = run_one(arguments, seed, &hash);
     bool twice = arguments->twice || (arguments->quiet && seed % 20 == 0);
     if (verdict != 0 || !twice || arguments->until != 0) return verdict;
     struct arguments silent = *arguments;
@@ -241,7 +231,7 @@ static int run_and_compare(const struct arguments *arguments, const struct sim_p
     silent.hash = false;
     silent.trace = NULL;
     mallopt(M_PERTURB, 0xA3);
-    verdict = run_one(&silent, plan, seed, &again);
+    verdict = run_one(&silent, seed, &again);
     if (verdict != 0 || hash == again) return verdict;
     fprintf(stderr, "seed %llu: correctness: two runs differ: %016llx and %016llx\n",
             (unsigned long long)seed, (unsigned long long)hash, (unsigned long long)again);
@@ -281,7 +271,7 @@ static uint64_t seed_of(pid_t process)
     return children[at].seed;
 }
 
-static int run_many(const struct arguments *arguments, const struct sim_plan *plan)
+static int run_many(const struct arguments *arguments)
 {
     uint64_t next = arguments->first;
     uint32_t running = 0;
@@ -294,7 +284,7 @@ static int run_many(const struct arguments *arguments, const struct sim_plan *pl
             pid_t child = fork();
             if (child == 0) {
                 alarm(SEED_SECONDS);
-                int verdict = run_and_compare(arguments, plan, next);
+                int verdict = run_and_compare(arguments, next);
                 fflush(NULL);
                 _exit(verdict);
             }
@@ -329,6 +319,27 @@ static int run_many(const struct arguments *arguments, const struct sim_plan *pl
     return worst;
 }
 
+static int run_shrink(struct arguments *arguments)
+{
+    char path[64];
+    uint32_t runs = shrink(&arguments->test);
+    if (runs == 0) {
+        fprintf(stderr, "seed %llu does not fail\n", (unsigned long long)arguments->first);
+        return 2;
+    }
+    snprintf(path, sizeof path, "shrunk-%llu.plan", (unsigned long long)arguments->first);
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
+        perror(path);
+        return 2;
+    }
+    plan_print(file, &arguments->test);
+    fclose(file);
+    plan_print(stdout, &arguments->test);
+    printf("after %u runs; replay: %s --plan=%s\n", runs, arguments->program, path);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const char doc[] =
@@ -337,12 +348,15 @@ int main(int argc, char **argv)
         "129 something is wrong.";
     const struct argp argp = {options, parse_option, NULL, doc, NULL, NULL, NULL};
     struct arguments arguments = {.first = 1, .last = 1, .jobs = 1, .program = argv[0]};
-    static struct sim_plan plan;
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    if (arguments.plan != NULL && !read_plan(&arguments, &plan)) return 2;
+    arguments.test.seed = arguments.first;
+    if (arguments.plan != NULL) {
+        if (!plan_read(&arguments.test, arguments.plan)) return 2;
+        arguments.first = arguments.last = arguments.test.seed;
+    }
+    if (arguments.shrink) return run_shrink(&arguments);
     if (arguments.jobs == 0) arguments.jobs = 1;
     if (arguments.jobs > JOBS_MAX) arguments.jobs = JOBS_MAX;
-    const struct sim_plan *given = arguments.plan != NULL ? &plan : NULL;
-    if (arguments.quiet) return run_many(&arguments, given);
-    return run_and_compare(&arguments, given, arguments.first);
+    if (arguments.quiet) return run_many(&arguments);
+    return run_and_compare(&arguments, arguments.first);
 }

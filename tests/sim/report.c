@@ -127,12 +127,29 @@ static void print_signal(struct run *run, uint32_t thread_no, const uint32_t *wo
            ref_instance(words[1]), text);
 }
 
+/* The signal at which a person wants to look around. */
+static void break_on(struct run *run, uint32_t node, uint32_t gsn)
+{
+    char name[64];
+    unsigned wanted_node = 0;
+    unsigned nth = 1;
+    size_t size = strcspn(run->break_on, "@:");
+    const char *rest = run->break_on + size;
+    snprintf(name, sizeof name, "%.*s", (int)size, run->break_on);
+    if (strcmp(name, gsn_name(gsn)) != 0) return;
+    if (*rest == '@') wanted_node = (unsigned)strtoul(rest + 1, NULL, 10);
+    if (strchr(rest, ':') != NULL) nth = (unsigned)strtoul(strchr(rest, ':') + 1, NULL, 10);
+    if ((wanted_node != 0 && wanted_node != node) || ++run->broken != nth) return;
+    run_fail(run, SIM_LIVENESS, "stopped before signal %s at node %u as asked", name, node);
+}
+
 void report_observe(void *context, uint32_t node, uint32_t thread_no, const uint32_t *words)
 {
     struct run *run = context;
     follow(run, words);
     epochs_observe(run, node, words);
     lives_observe(run, words);
+    if (run->break_on != NULL) break_on(run, node, kind_gsn(words[0]));
     if (run->hook != NULL) run->hook(run, words);
     if (run->trace != NULL && wanted(run->trace, words)) print_signal(run, thread_no, words);
     if (run->until != 0 && sim_signals(run->world) >= run->until)

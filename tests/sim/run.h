@@ -246,6 +246,8 @@ struct run {
     struct run_figures figures;
     /* Output. */
     const char *trace;
+    const char *break_on; /* "SIGNAL@NODE:N" */
+    uint32_t broken;      /* So often it has been executed. */
     bool verbose;
     uint64_t until;
     void (*hook)(struct run *run, const uint32_t *words); /* Scenarios: every executed signal. */

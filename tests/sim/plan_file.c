@@ -1,0 +1,95 @@
+/* plan_file.c -- plans as text files: the seed, what is left out of its run, and the faults. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tests/sim/plan_file.h"
+#include <stdio.h>
+#include <string.h>
+#include "signals/gsn.h"
+
+static bool parse_without(struct sim_case *test, const char *name)
+{
+    for (uint32_t i = 0; i < WORK_COUNT; i++) {
+        if (strcmp(works[i].name, name) != 0) continue;
+        test->without |= 1u << i;
+        return true;
+    }
+    return false;
+}
+
+/* Lines that are no events. */
+static bool parse_setting(struct sim_case *test, const char *line, bool *good)
+{
+    unsigned long long number;
+    char name[16];
+    if (sscanf(line, " seed %llu", &number) == 1)
+        test->seed = number;
+    else if (sscanf(line, " jobs %llu", &number) == 1)
+        test->jobs = (uint32_t)number;
+    else if (sscanf(line, " clients %llu", &number) == 1)
+        test->clients = (uint32_t)number;
+    else if (sscanf(line, " sessions %llu", &number) == 1)
+        test->sessions = (uint32_t)number;
+    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "disk") == 0)
+        test->disk = SIM_DISK_YES;
+    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "diskless") == 0)
+        test->disk = SIM_DISK_NO;
+    else if (sscanf(line, " without %15s", name) == 1)
+        *good = parse_without(test, name);
+    else
+        return false;
+    return true;
+}
+
+bool plan_read(struct sim_case *test, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char line[200];
+    bool good = true;
+    if (file == NULL) {
+        perror(path);
+        return false;
+    }
+    test->planned = true;
+    for (uint32_t number = 1; good && fgets(line, sizeof line, file) != NULL; number++) {
+        struct sim_event event = {0};
+        line[strcspn(line, "\n")] = '\0';
+        if (!parse_setting(test, line, &good))
+            good = sim_event_parse(&event, gsn_name, line) && test->plan.count < SIM_EVENTS_MAX;
+        if (!good) fprintf(stderr, "%s:%u: cannot be read: %s\n", path, number, line);
+        if (good && event.action != 0) test->plan.event[test->plan.count++] = event;
+    }
+    fclose(file);
+    return good;
+}
+
+void plan_print(FILE *file, const struct sim_case *test)
+{
+    char text[200];
+    fprintf(file, "seed %llu\n", (unsigned long long)test->seed);
+    if (test->disk != SIM_DISK_DRAWN)
+        fprintf(file, "%s\n", test->disk == SIM_DISK_YES ? "disk" : "diskless");
+    if (test->jobs != 0) fprintf(file, "jobs %u\n", test->jobs);
+    if (test->clients != 0) fprintf(file, "clients %u\n", test->clients);
+    if (test->sessions != 0) fprintf(file, "sessions %u\n", test->sessions);
+    for (uint32_t i = 0; i < WORK_COUNT; i++) {
+        if ((test->without & 1u << i) != 0) fprintf(file, "without %s\n", works[i].name);
+    }
+    for (uint32_t i = 0; i < test->plan.count; i++) {
+        sim_event_print(&test->plan.event[i], gsn_name, text, sizeof text);
+        fprintf(file, "%s\n", text);
+    }
+}
+
+void case_apply(const struct sim_case *test, struct run *run)
+{
+    struct swarm *swarm = &run->swarm;
+    swarm_draw(swarm, test->seed);
+    if (test->disk == SIM_DISK_YES) swarm_draw_disk(swarm);
+    if (test->jobs != 0) swarm->jobs = test->jobs;
+    if (test->clients != 0 && test->clients <= CLIENTS_MAX) swarm->clients = test->clients;
+    if (test->sessions != 0 && test->sessions <= SESSIONS_MAX) swarm->sessions = test->sessions;
+    for (uint32_t i = 0; i < WORK_COUNT; i++) {
+        if ((test->without & 1u << i) != 0) swarm->weight[i] = 0;
+    }
+    run->plan_given = test->planned;
+    if (test->planned) run->plan = test->plan;
+}

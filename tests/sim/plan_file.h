@@ -1,0 +1,31 @@
+/* plan_file.h -- a run as a text file: seed, what is left out, faults. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include <stdio.h>
+#include "tests/sim/run.h"
+
+enum sim_disk_choice { SIM_DISK_DRAWN = 0, SIM_DISK_YES, SIM_DISK_NO };
+
+/* What is run. Zero = as drawn from the seed. */
+struct sim_case {
+    uint64_t seed;
+    enum sim_disk_choice disk;
+    uint32_t jobs, clients, sessions;
+    uint32_t without; /* Bits of enum work_no. */
+    bool planned;     /* `plan` instead of the drawn one. */
+    struct sim_plan plan;
+};
+
+/*
+ * Lines: "seed N", "disk", "diskless", "jobs N", "clients N", "sessions N", "without WORK", and
+ * events as kernel/sim/sim_plan.h describes. Adds to `test`. False: said why on stderr.
+ */
+bool plan_read(struct sim_case *test, const char *path);
+void plan_print(FILE *file, const struct sim_case *test);
+
+/* Draws the run's swarm and applies what the case says. */
+void case_apply(const struct sim_case *test, struct run *run);
+
+/* shrink.c: a smaller case with the same failure, or the case itself. Returns the number of runs.
+ */
+uint32_t shrink(struct sim_case *test);
