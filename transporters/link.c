@@ -28,8 +28,12 @@ struct link {
     uint64_t receive_seed;
 
     struct send_buffer send;
+    bool split;    /* The sending half that counts is another's. */
+    bool farewell; /* Split, and its owner has to say goodbye. */
     struct link_statistics counted;
 };
+
+static_assert(HANDSHAKE_BYTES == LINK_HELLO_BYTES, "a hello is a whole handshake message");
 
 struct link *link_create(const struct link_options *options)
 {
@@ -122,8 +126,17 @@ void link_close(struct link *link, const char *reason)
         refuse(link, LINK_REFUSED_STOPPING, reason);
         return;
     }
-    if (link->state == LINK_OPEN) send_buffer_put_goodbye(&link->send, reason);
+    if (link->state == LINK_OPEN && link->split) {
+        link->farewell = true;
+    } else if (link->state == LINK_OPEN) {
+        send_buffer_put_goodbye(&link->send, reason);
+    }
     set_closing(link, reason);
+}
+
+const char *link_farewell(const struct link *link)
+{
+    return link->farewell ? link->reason : NULL;
 }
 
 void link_broken(struct link *link, const char *error)
@@ -448,7 +461,7 @@ bool link_receive(struct link *link, const void *bytes, size_t size)
 
 enum link_send_result link_send(struct link *link, const uint32_t *words, uint32_t count)
 {
-    if (link->state != LINK_OPEN) return LINK_SEND_NOT_OPEN;
+    if (link->state != LINK_OPEN || link->split) return LINK_SEND_NOT_OPEN;
     switch (send_buffer_put(&link->send, words, count)) {
     case SEND_BUFFER_TAKEN:
         break;
@@ -464,6 +477,13 @@ enum link_send_result link_send(struct link *link, const uint32_t *words, uint32
     link->counted.words_sent += count;
     report_level(link);
     return LINK_SENT;
+}
+
+void link_split(struct link *link, struct send_buffer *to)
+{
+    *to = link->send;
+    send_buffer_init(&link->send, &link->options);
+    link->split = true;
 }
 
 uint32_t link_output(struct link *link, struct link_bytes *pieces, uint32_t max)
@@ -570,4 +590,11 @@ bool link_is_hello(const void *bytes, size_t size)
 {
     const uint32_t magic = HANDSHAKE_MAGIC;
     return size > 0 && memcmp(bytes, &magic, size < 4 ? size : 4) == 0;
+}
+
+uint32_t link_hello_node(const void *hello)
+{
+    struct handshake message;
+    memcpy(&message, hello, sizeof message);
+    return message.node;
 }

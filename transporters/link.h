@@ -49,6 +49,7 @@ enum link_refusal {
 #define LINK_SEND_BUFFER_BYTES    (2u * 1024u * 1024u) /* SendBufferMemory's default. */
 #define LINK_HANDSHAKE_MS         5000u
 #define LINK_REASON_SIZE          160u
+#define LINK_HELLO_BYTES          128u
 
 struct link;
 
@@ -174,6 +175,15 @@ uint32_t link_output(struct link *link, struct link_bytes *pieces, uint32_t max)
 /* The first `size` bytes of the output were written. */
 void link_sent(struct link *link, size_t size);
 
+/*
+ * Moves the sending half of an OPEN link, with what still waits in it, to `to`: another thread may
+ * own that half from now on (send_buffer.h). Allowed from within up(). The link itself sends
+ * nothing more: link_send() takes nothing, link_output() is empty, and a goodbye is left to the
+ * half's owner (link_farewell()).
+ */
+struct send_buffer;
+void link_split(struct link *link, struct send_buffer *to);
+
 /* --- Ending. --- */
 
 /*
@@ -182,6 +192,9 @@ void link_sent(struct link *link, size_t size);
  * counts.
  */
 void link_close(struct link *link, const char *reason);
+
+/* The goodbye that a split link owes its peer; NULL = none. */
+const char *link_farewell(const struct link *link);
 
 /* --- Asking. --- */
 
@@ -214,3 +227,6 @@ void link_statistics(const struct link *link, struct link_statistics *statistics
  * for size 0.
  */
 bool link_is_hello(const void *bytes, size_t size);
+
+/* The node that a whole hello of LINK_HELLO_BYTES names as its sender; nothing of it is checked. */
+uint32_t link_hello_node(const void *hello);

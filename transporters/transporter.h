@@ -5,10 +5,17 @@
 #include <stdint.h>
 #include <uv.h>
 #include "transporters/link.h"
+#include "transporters/writer.h"
 
 /*
  * One transporter runs on one libuv loop; every function here is called on that loop's thread, and
- * every callback comes there. Other threads hand in their words through send_queue.h.
+ * every callback comes there (but level(), when writers write). Other threads hand in their words
+ * through send_queue.h.
+ *
+ * A process may have several of them, each with a share of the peers and a loop on a thread of its
+ * own. One listens; what it accepts goes to the peer's owner when its hello has named the peer. And
+ * the words of a share of the links may be written by a writer (writer.h) on another thread; then
+ * transporter_send() takes nothing for them.
  *
  * Who connects is said per peer: data-data the higher id connects to the lower, clients (API,
  * management) connect to data nodes. The other end waits. Only peers that were set and allowed are
@@ -32,7 +39,8 @@ struct transporter_callbacks {
     bool (*signals)(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
                     uint32_t count);
 
-    /* The send buffer's level towards `peer` changed. May be NULL. */
+    /* The send buffer's level towards `peer` changed. May be NULL. Comes on the thread of the
+     * peer's writer, if it has one; the fall to LINK_NORMAL at the end of a link comes here. */
     void (*level)(void *context, uint32_t peer, enum link_level level);
 
     /* `level` is enum log_level (1 debug .. 5 alert). Repeats are folded. May be NULL. */
@@ -55,6 +63,11 @@ struct transporter_options {
     uint32_t handshake_ms;     /* 0 = 5000. */
     uint32_t reconnect_ms;     /* First pause between attempts; doubles. 0 = 10. */
     uint32_t reconnect_max_ms; /* 0 = 1500. */
+
+    /* The process's transporter that `peer` belongs to; NULL = this one. NULL: there is but one. */
+    struct transporter *(*owner)(void *context, uint32_t peer);
+    /* Who writes the links to `peer`. NULL: this transporter writes. */
+    struct link_writer *(*writer)(void *context, uint32_t peer);
 };
 
 struct transporter_peer {

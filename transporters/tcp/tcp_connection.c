@@ -60,6 +60,7 @@ static void on_closed(uv_handle_t *handle)
     if (connection->next != NULL) connection->next->previous = connection->previous;
     link_destroy(connection->link);
     free(connection);
+    mail_close(t);
 }
 
 static uint32_t get_pieces(struct connection *connection, uv_buf_t *bufs, uint32_t max,
@@ -137,6 +138,11 @@ static void on_space(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     (void)suggested;
     struct connection *connection = handle->data;
     uint32_t size;
+    if (connection->naming) {
+        *buf = uv_buf_init((char *)connection->hello + connection->hello_size,
+                           LINK_HELLO_BYTES - connection->hello_size);
+        return;
+    }
     void *space = link_receive_space(connection->link, &size);
     *buf = uv_buf_init(space, size);
 }
@@ -154,12 +160,29 @@ static void after_receiving(struct connection *connection, bool was_up)
     connection_set_reading(connection);
 }
 
+/* An incoming stream's first bytes: whose it is decides which thread reads it. */
+static void take_hello(struct connection *connection, uint32_t size)
+{
+    connection->hello_size += size;
+    if (link_is_hello(connection->hello, connection->hello_size)) {
+        if (connection->hello_size < LINK_HELLO_BYTES) return;
+        if (connection_hand_over(connection)) return;
+    }
+    connection->naming = false;
+    (void)link_receive(connection->link, connection->hello, connection->hello_size);
+    after_receiving(connection, false);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buf)
 {
     (void)buf;
     struct connection *connection = stream->data;
     bool was_up = connection->up;
     if (size == 0) return; /* Nothing to read after all. */
+    if (connection->naming && size > 0) {
+        take_hello(connection, (uint32_t)size);
+        return;
+    }
     if (size < 0) {
         link_broken(connection->link, size == UV_EOF ? NULL : uv_strerror((int)size));
     } else {
@@ -273,27 +296,45 @@ static void report_stranger(struct connection *connection)
 void connection_end(struct connection *connection)
 {
     if (connection->ended) return;
-    struct transporter *t = connection->t;
-    struct peer *peer = &t->peer[connection->peer];
-    say_last_words(connection);
+    struct peer *peer = &connection->t->peer[connection->peer];
+    if (connection->outlet == NULL) say_last_words(connection);
     connection->ended = true;
-    if (!connection->outgoing && !connection->up) t->unnamed--;
+    if (!connection->outgoing && !connection->up) connection->t->unnamed--;
     if (peer->attempt == connection) peer->attempt = NULL;
+    if (connection->outlet == NULL) {
+        connection_gone(connection);
+        return;
+    }
+    uv_read_stop((uv_stream_t *)&connection->tcp);
+    outlet_close(connection->outlet, link_farewell(connection->link));
+}
+
+static void report_end(struct connection *connection, enum link_level level)
+{
+    struct transporter *t = connection->t;
+    uint64_t lived = uv_now(t->options.loop) - connection->up_ms;
+    t->peer[connection->peer].live = NULL;
+    if (t->options.calls->level != NULL && level != LINK_NORMAL)
+        t->options.calls->level(t->options.context, connection->peer, LINK_NORMAL);
+    connect_again_later(&t->peer[connection->peer], lived >= 1000);
+    t->options.calls->link_down(t->options.context, connection->peer, connection->epoch,
+                                link_reason(connection->link));
+}
+
+void connection_gone(struct connection *connection)
+{
+    struct transporter *t = connection->t;
+    enum link_level level = link_send_level(connection->link);
+    if (connection->outlet != NULL) level = outlet_level(connection->outlet);
+    free(connection->outlet);
+    connection->outlet = NULL;
     uv_close((uv_handle_t *)&connection->tcp, on_closed);
     if (connection->up) {
-        const char *reason = link_reason(connection->link);
-        uint64_t lived = uv_now(t->options.loop) - connection->up_ms;
-        peer->live = NULL;
-        if (t->options.calls->level != NULL && link_send_level(connection->link) != LINK_NORMAL) {
-            t->options.calls->level(t->options.context, connection->peer, LINK_NORMAL);
-        }
-        connect_again_later(peer, lived >= 1000);
-        t->options.calls->link_down(t->options.context, connection->peer, connection->epoch,
-                                    reason);
+        report_end(connection, level);
     } else if (connection->outgoing) {
-        connect_again_later(peer, false);
+        connect_again_later(&t->peer[connection->peer], false);
         if (!t->stopping) report_attempt(connection);
-    } else if (!t->stopping) {
+    } else if (!t->stopping && !connection->moved) {
         report_stranger(connection);
     }
     transporter_arm(t);

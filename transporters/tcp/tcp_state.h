@@ -1,8 +1,11 @@
 /* tcp_state.h -- the transporter's own records, private to this folder. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
-#include "transporters/transporter.h"
+#include <pthread.h>
+#include <stdatomic.h>
 #include "kernel/base/rng.h"
+#include "transporters/send_buffer.h"
+#include "transporters/transporter.h"
 
 #define HOST_SIZE    256u
 #define ADDRESS_SIZE 64u
@@ -23,6 +26,7 @@ struct connection {
     struct connection *next;
     struct connection *previous;
     struct link *link;
+    struct outlet *outlet; /* Its sending half, while a writer has it. */
     uint64_t started_ms;
     uint64_t up_ms;
     size_t writing; /* Bytes that a uv_write() has; 0 = none is under way. */
@@ -32,8 +36,67 @@ struct connection {
     bool connected;
     bool up; /* link_up() was reported, link_down() is owed. */
     bool reading;
-    bool ended; /* uv_close() was called. */
+    bool ended;  /* Nothing is read or written any more; uv_close() as soon as no writer has it. */
+    bool naming; /* The hello is gathered below, to see whose it is. */
+    bool moved;  /* Handed over to another thread's transporter. */
+    uint8_t hello[LINK_HELLO_BYTES];
+    uint32_t hello_size;
     char address[ADDRESS_SIZE];
+};
+
+enum outlet_state {
+    OUTLET_OPEN,
+    OUTLET_SHUT,  /* Takes no more words: an end is to come. What waits is still written. */
+    OUTLET_BROKEN /* Does not write either. */
+};
+
+/* For statistics; written by the writer, read by anybody. */
+struct outlet_counters {
+    atomic_ullong bytes;
+    atomic_ullong words;
+    atomic_ullong frames;
+    atomic_ullong overloads;
+    atomic_ullong waiting;
+    atomic_ullong waiting_max;
+};
+
+/* The sending half of a link that a writer writes, with a descriptor of its own. */
+struct outlet {
+    /* Never change. */
+    struct link_writer *writer;
+    struct transporter *owner;
+    struct connection *connection; /* For the owner's thread only. */
+    uint32_t peer;
+    uint32_t epoch;
+
+    /* The writer's thread, from the first order to outlet_tell_released(). */
+    uv_poll_t poll;
+    int descriptor;
+    struct send_buffer send;
+    enum outlet_state state;
+    uint64_t bytes_sent;
+    uint64_t words_sent;
+    bool begun;
+    bool polled;  /* `poll` is open. */
+    bool waiting; /* For the socket to take more. */
+    bool ending;
+    struct outlet_counters counters;
+    atomic_uint level; /* enum link_level */
+
+    /* Orders of the owner, under the writer's lock. */
+    struct outlet *next_order;
+    bool order_queued;
+    bool end_ordered;
+    bool goodbye;
+    char farewell[LINK_REASON_SIZE];
+
+    /* News for the owner, under its mail_lock. */
+    struct outlet *next_news;
+    bool news_queued;
+    bool failed;
+    bool failed_broken;
+    bool released;
+    char reason[LINK_REASON_SIZE];
 };
 
 struct peer {
@@ -77,6 +140,14 @@ struct transporter {
     uint64_t dirty[NODE_ID_MAX / 64 + 1]; /* Peers with words to be flushed. */
     struct rng rng;                       /* Jitter. */
     struct fold fold;                     /* Of strangers. */
+
+    /* What other threads tell; only with writers or other transporters in the process. */
+    uv_async_t mail;
+    bool has_mail;
+    pthread_mutex_t mail_lock;
+    struct outlet *news;
+    struct handed_socket *handed;
+    bool mail_closed;
 };
 
 /* --- tcp_connection.c --- */
@@ -93,8 +164,38 @@ void connection_flush(struct connection *connection);
 /* Reads or stops reading as the pause flags say. */
 void connection_set_reading(struct connection *connection);
 
-/* Reports the end and closes the socket. Not from within a callback of the link. */
+/* Ends it: at once, or as soon as its writer has given the sending half back. Not from within a
+ * callback of the link. */
 void connection_end(struct connection *connection);
+/* Reports the end and closes the socket; no writer has it (any more). */
+void connection_gone(struct connection *connection);
+
+/* --- tcp_mail.c --- */
+
+int mail_open(struct transporter *t);
+/* Once the transporter is stopping and no writer has anything of it. */
+void mail_close(struct transporter *t);
+/* Gives an incoming connection whose hello is complete to the transporter that its sender belongs
+ * to. False: that is this one. */
+bool connection_hand_over(struct connection *connection);
+/* The link came up: its sending half goes to its writer. False: it cannot. */
+bool outlet_open(struct connection *connection);
+/* Asks the writer to say goodbye (NULL = without a word) and to give the half back. */
+void outlet_close(struct outlet *outlet, const char *farewell);
+/* The writer's thread. */
+void outlet_tell_failed(struct outlet *outlet, bool broken, const char *reason);
+void outlet_tell_released(struct outlet *outlet);
+
+/* --- tcp_writer.c --- */
+
+/* Any thread. */
+static inline enum link_level outlet_level(const struct outlet *outlet)
+{
+    return (enum link_level)atomic_load_explicit(&outlet->level, memory_order_relaxed);
+}
+
+/* Wakes the writer: begins to write, or gives the half back. The owner's thread. */
+void outlet_order(struct outlet *outlet, bool ending);
 
 /* --- tcp_connect.c --- */
 
@@ -106,7 +207,7 @@ bool connect_wanted(const struct peer *peer);
 void connect_again_later(struct peer *peer, bool lived);
 void connect_now(struct peer *peer);
 
-/* --- transporter.c --- */
+/* --- tcp_transporter.c --- */
 
 /* Ends all connections whose link is CLOSING. */
 void transporter_reap(struct transporter *t);

@@ -84,14 +84,15 @@ static void on_up(void *context, struct link *link, const struct link_peer *who)
                                             : "this node may not connect now");
         return;
     }
-    if (connection->outgoing) {
-        set_limits(t, peer, link);
-        if (peer->attempt == connection) peer->attempt = NULL;
-    } else {
-        t->unnamed--;
-    }
+    if (connection->outgoing) set_limits(t, peer, link);
     connection->peer = who->node;
     connection->epoch = who->epoch;
+    if (t->options.writer != NULL && !outlet_open(connection)) {
+        link_close(link, "the socket cannot be given to its send thread");
+        return;
+    }
+    if (!connection->outgoing) t->unnamed--;
+    if (peer->attempt == connection) peer->attempt = NULL;
     connection->up = true;
     connection->up_ms = uv_now(t->options.loop);
     peer->live = connection;
@@ -187,6 +188,11 @@ void transporter_arm(struct transporter *t)
 
 /* --- Making and ending. --- */
 
+static void on_orphan_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
 struct transporter *transporter_create(const struct transporter_options *options)
 {
     struct transporter *t = calloc(1, sizeof *t);
@@ -204,6 +210,10 @@ struct transporter *transporter_create(const struct transporter_options *options
     t->timer.data = t;
     t->timer_open = true;
     t->handles = 1;
+    if (mail_open(t) != 0) {
+        uv_close((uv_handle_t *)&t->timer, on_orphan_closed);
+        return NULL;
+    }
     return t;
 }
 
@@ -239,6 +249,7 @@ void transporter_stop(struct transporter *t)
     transporter_reap(t);
     t->timer_open = false;
     uv_close((uv_handle_t *)&t->timer, on_timer_closed);
+    mail_close(t);
 }
 
 bool transporter_stopped(const struct transporter *t)
@@ -248,6 +259,7 @@ bool transporter_stopped(const struct transporter *t)
 
 void transporter_destroy(struct transporter *t)
 {
+    if (t != NULL && t->has_mail) pthread_mutex_destroy(&t->mail_lock);
     free(t);
 }
 
@@ -312,6 +324,7 @@ static void on_connection(uv_stream_t *server, int status)
         connection_end(connection);
         return;
     }
+    connection->naming = t->options.owner != NULL;
     connection_start(connection, NULL, 0);
 }
 
@@ -524,14 +537,29 @@ uint32_t transporter_epoch(const struct transporter *t, uint32_t id)
 enum link_level transporter_level(const struct transporter *t, uint32_t id)
 {
     if (id > NODE_ID_MAX || t->peer[id].live == NULL) return LINK_NORMAL;
-    return link_send_level(t->peer[id].live->link);
+    const struct connection *live = t->peer[id].live;
+    return live->outlet != NULL ? outlet_level(live->outlet) : link_send_level(live->link);
+}
+
+/* What the writer counts of a link that it writes. */
+static void add_outlet(struct link_statistics *to, const struct outlet *outlet)
+{
+    const struct outlet_counters *from = &outlet->counters;
+    to->bytes_sent += atomic_load_explicit(&from->bytes, memory_order_relaxed);
+    to->words_sent += atomic_load_explicit(&from->words, memory_order_relaxed);
+    to->frames_sent = atomic_load_explicit(&from->frames, memory_order_relaxed);
+    to->overload_count = atomic_load_explicit(&from->overloads, memory_order_relaxed);
+    to->send_bytes = atomic_load_explicit(&from->waiting, memory_order_relaxed);
+    to->send_bytes_max = atomic_load_explicit(&from->waiting_max, memory_order_relaxed);
 }
 
 bool transporter_statistics(const struct transporter *t, uint32_t id,
                             struct link_statistics *statistics, char *address, uint32_t size)
 {
     if (id > NODE_ID_MAX || t->peer[id].live == NULL) return false;
-    link_statistics(t->peer[id].live->link, statistics);
+    const struct connection *live = t->peer[id].live;
+    link_statistics(live->link, statistics);
+    if (live->outlet != NULL) add_outlet(statistics, live->outlet);
     if (address != NULL && size > 0) snprintf(address, size, "%s", t->peer[id].live->address);
     return true;
 }
