@@ -11,14 +11,14 @@
 #include <ndb/ndb.h>
 
 /*
- * Keys are 16 bytes of text, values 32 bytes made from the key, as bench_peer.c stores them in the
- * other systems. Modes: create, load, read (batch 1: one row per call; else ndb_read_many), write
- * (the same), scan, txn.
+ * Keys are 16 bytes of text, values (32 bytes unless said otherwise) made from the key, as
+ * bench_peer.c stores them in the other systems. Modes: create, load, read (batch 1: one row per
+ * call; else ndb_read_many), write (the same; with --durable each call is answered when it is on
+ * disk), scan, txn, first (waits as long as it takes until one row can be read).
  */
-struct row {
-    char key[16];
-    char value[32];
-};
+#define KEY_SIZE  16u
+#define VALUE_MAX 1024u
+#define FIRST_S   3600.0 /* Longest wait for the first row. */
 
 struct bench {
     const char *connect;
@@ -27,6 +27,8 @@ struct bench {
     uint32_t threads;
     uint32_t batch;
     uint32_t rows;
+    uint32_t value; /* Bytes of the value. */
+    bool durable;
     double seconds;
     struct ndb_cluster_connection *connection;
     atomic_bool stop;
@@ -67,11 +69,18 @@ static void make_key(char *key, uint32_t number)
         key[at--] = (char)('0' + number % 10);
 }
 
-/* A value that says which key it belongs to, so that a wrong answer is seen. */
-static void make_value(char *value, const char *key)
+static uint32_t row_size(const struct bench *bench)
 {
-    memcpy(value, key, 16);
-    memcpy(value + 16, "abcdefghijklmnop", 16);
+    return KEY_SIZE + bench->value;
+}
+
+/* A value that says which key it belongs to, so that a wrong answer is seen; `turn` makes it
+ * another one. */
+static void make_value(const struct bench *bench, char *row, uint32_t turn)
+{
+    memcpy(row + KEY_SIZE, row, KEY_SIZE);
+    for (uint32_t i = 16; i < bench->value; i++)
+        row[KEY_SIZE + i] = (char)('a' + (turn + i - 16) % 26);
 }
 
 static void die(const char *what, const ndb_error_t *error)
@@ -80,24 +89,27 @@ static void die(const char *what, const ndb_error_t *error)
     exit(1);
 }
 
-static struct ndb_record *row_record(ndb_t *ndb, const char *name)
+static struct ndb_record *row_record(ndb_t *ndb, const struct bench *bench)
 {
-    struct ndb_table *table = ndb_table_open(ndb, name, 0);
+    struct ndb_table *table = ndb_table_open(ndb, bench->table, 0);
     if (table == NULL) die("table", ndb_error(ndb));
-    const struct ndb_field fields[] = {NDB_FIELD(struct row, key, "k"),
-                                       NDB_FIELD(struct row, value, "v")};
-    struct ndb_record *record = ndb_record_create(ndb, table, fields, 2, sizeof(struct row));
+    const struct ndb_field fields[] = {
+        {.column = "k", .size = KEY_SIZE, .null_offset = NDB_NOT_NULLABLE},
+        {.column = "v", .offset = KEY_SIZE, .size = bench->value, .null_offset = NDB_NOT_NULLABLE},
+    };
+    struct ndb_record *record = ndb_record_create(ndb, table, fields, 2, row_size(bench));
     if (record == NULL) die("record", ndb_error(ndb));
     ndb_table_release(table);
     return record;
 }
 
-static void verify(const struct row *row)
+static void verify(const struct bench *bench, const char *row)
 {
-    char expected[32];
-    make_value(expected, row->key);
-    if (memcmp(expected, row->value, 32) == 0) return;
-    fprintf(stderr, "bench_ndb: wrong value for %.16s: %.32s\n", row->key, row->value);
+    char expected[KEY_SIZE + VALUE_MAX];
+    memcpy(expected, row, KEY_SIZE);
+    make_value(bench, expected, (uint32_t)(row[KEY_SIZE + 16] - 'a'));
+    if (memcmp(expected, row, row_size(bench)) == 0) return;
+    fprintf(stderr, "bench_ndb: wrong value for %.16s: %.32s\n", row, row + KEY_SIZE);
     exit(1);
 }
 
@@ -116,28 +128,52 @@ static void sample(struct worker *worker, double begin)
         worker->latency_ns[worker->samples++] = (uint64_t)((now_s() - begin) * 1e9);
 }
 
+/* One update that is on disk when it is answered. */
+static void durable_update(ndb_t *ndb, struct ndb_record *record, const char *row)
+{
+    struct ndb_transaction *transaction = ndb_transaction_start(ndb);
+    if (transaction == NULL || ndb_update(transaction, record, row, record, row, NULL) == NULL ||
+        ndb_execute(transaction, NDB_COMMIT_DURABLE, 0) != 0)
+        die("durable update", ndb_transaction_error(transaction));
+    if (!ndb_transaction_durable(transaction)) {
+        fprintf(stderr, "bench_ndb: a durable commit was answered before it was durable\n");
+        exit(1);
+    }
+    ndb_transaction_close(transaction);
+}
+
+static void one_row(const struct bench *bench, ndb_t *ndb, struct ndb_record *record, char *row,
+                    bool write)
+{
+    int result = 0;
+    if (write && bench->durable)
+        durable_update(ndb, record, row);
+    else
+        result = write ? ndb_update_row(ndb, record, row, 0) : ndb_read_row(ndb, record, row, 0);
+    if (result != 0) die(bench->mode, ndb_error(ndb));
+}
+
 /* One batch of random rows. */
-static void one_batch(struct worker *worker, ndb_t *ndb, struct ndb_record *record,
-                      struct row *rows, int32_t *codes, uint64_t *random)
+static void one_batch(struct worker *worker, ndb_t *ndb, struct ndb_record *record, char *rows,
+                      int32_t *codes, uint64_t *random)
 {
     struct bench *bench = worker->bench;
+    uint32_t size = row_size(bench);
     bool write = strcmp(bench->mode, "write") == 0;
     for (uint32_t i = 0; i < bench->batch; i++) {
-        make_key(rows[i].key, (uint32_t)(mix(random) % bench->rows));
-        if (write) make_value(rows[i].value, rows[i].key);
+        uint64_t number = mix(random);
+        make_key(rows + (size_t)i * size, (uint32_t)(number % bench->rows));
+        if (write) make_value(bench, rows + (size_t)i * size, (uint32_t)(number >> 32) % 26);
     }
     double begin = bench->batch == 1 ? now_s() : 0;
     int done;
     if (bench->batch == 1) {
-        int result =
-            write ? ndb_update_row(ndb, record, rows, 0) : ndb_read_row(ndb, record, rows, 0);
-        if (result != 0) die(bench->mode, ndb_error(ndb));
+        one_row(bench, ndb, record, rows, write);
         done = 1;
         sample(worker, begin);
     } else {
-        done = write ? ndb_change_many(ndb, NDB_UPDATE, record, rows, sizeof *rows, bench->batch,
-                                       codes, 0)
-                     : ndb_read_many(ndb, record, rows, sizeof *rows, bench->batch, codes, 0);
+        done = write ? ndb_change_many(ndb, NDB_UPDATE, record, rows, size, bench->batch, codes, 0)
+                     : ndb_read_many(ndb, record, rows, size, bench->batch, codes, 0);
         if (done < 0) die(bench->mode, ndb_error(ndb));
     }
     if ((uint32_t)done != bench->batch) {
@@ -145,13 +181,13 @@ static void one_batch(struct worker *worker, ndb_t *ndb, struct ndb_record *reco
         exit(1);
     }
     for (uint32_t i = 0; !write && i < bench->batch; i++)
-        verify(&rows[i]);
+        verify(bench, rows + (size_t)i * size);
     worker->done += bench->batch;
 }
 
 /* Transactions of `batch` updates each. */
 static void one_transaction(struct worker *worker, ndb_t *ndb, struct ndb_record *record,
-                            struct row *rows, uint64_t *random)
+                            char *rows, uint64_t *random)
 {
     struct bench *bench = worker->bench;
     struct ndb_transaction *transaction = ndb_transaction_start(ndb);
@@ -159,9 +195,10 @@ static void one_transaction(struct worker *worker, ndb_t *ndb, struct ndb_record
     /* Ascending keys from a random start: workers seldom deadlock. */
     uint32_t first = (uint32_t)(mix(random) % (bench->rows - bench->batch + 1));
     for (uint32_t i = 0; i < bench->batch; i++) {
-        make_key(rows[i].key, first + i);
-        make_value(rows[i].value, rows[i].key);
-        if (ndb_update(transaction, record, &rows[i], record, &rows[i], NULL) == NULL)
+        char *row = rows + (size_t)i * row_size(bench);
+        make_key(row, first + i);
+        make_value(bench, row, 0);
+        if (ndb_update(transaction, record, row, record, row, NULL) == NULL)
             die("update", ndb_transaction_error(transaction));
     }
     /* The rows of one transaction are locked in several LDMs at the same time, so two transactions
@@ -197,8 +234,8 @@ static void *worker_main(void *argument)
     struct bench *bench = worker->bench;
     uint64_t random = 0xABCDEF01u + worker->no * 7919u;
     ndb_t *ndb = ndb_open(bench->connection, "bench");
-    struct ndb_record *record = row_record(ndb, bench->table);
-    struct row *rows = calloc(bench->batch, sizeof *rows);
+    struct ndb_record *record = row_record(ndb, bench);
+    char *rows = calloc(bench->batch, row_size(bench));
     int32_t *codes = calloc(bench->batch, sizeof *codes);
     worker->latency_ns = malloc(SAMPLES_MAX * sizeof(uint64_t));
     wait_for_go(bench);
@@ -237,8 +274,8 @@ static void print_latency(struct worker *workers, uint32_t count)
         at += workers[i].samples;
     }
     qsort(all, total, sizeof *all, by_value);
-    printf("p50_us %.1f\np99_us %.1f\n", (double)all[total / 2] / 1e3,
-           (double)all[total * 99 / 100] / 1e3);
+    printf("p50_us %.1f\np99_us %.1f\np999_us %.1f\n", (double)all[total / 2] / 1e3,
+           (double)all[total * 99 / 100] / 1e3, (double)all[total * 999 / 1000] / 1e3);
     free(all);
 }
 
@@ -266,7 +303,8 @@ static void run_workers(struct bench *bench)
         pthread_join(workers[i].thread, NULL);
         done += workers[i].done;
     }
-    printf("ops_per_s %.0f\n", (double)done / (now_s() - begin));
+    printf("ops_per_s %.0f\noperations %llu\n", (double)done / (now_s() - begin),
+           (unsigned long long)done);
     print_latency(workers, bench->threads);
     for (uint32_t i = 0; i < bench->threads; i++)
         free(workers[i].latency_ns);
@@ -279,8 +317,8 @@ static void create_table(struct bench *bench)
     struct ndb_sql_error where;
     snprintf(
         sql, sizeof sql,
-        "CREATE TABLE IF NOT EXISTS %s (k BINARY(16) NOT NULL PRIMARY KEY, v BINARY(32) NOT NULL)",
-        bench->table);
+        "CREATE TABLE IF NOT EXISTS %s (k BINARY(16) NOT NULL PRIMARY KEY, v BINARY(%u) NOT NULL)",
+        bench->table, bench->value);
     ndb_t *ndb = ndb_open(bench->connection, "bench");
     if (ndb_table_create(ndb, sql, &where, 30000) != 0 && ndb_error(ndb)->code != 721)
         die("create", ndb_error(ndb));
@@ -290,19 +328,19 @@ static void create_table(struct bench *bench)
 static void load(struct bench *bench)
 {
     enum { CHUNK = 1000 };
-    static struct row rows[CHUNK];
+    static char rows[CHUNK * (KEY_SIZE + VALUE_MAX)];
     static int32_t codes[CHUNK];
+    uint32_t size = row_size(bench);
     ndb_t *ndb = ndb_open(bench->connection, "bench");
-    struct ndb_record *record = row_record(ndb, bench->table);
+    struct ndb_record *record = row_record(ndb, bench);
     double begin = now_s();
     for (uint32_t first = 0; first < bench->rows; first += CHUNK) {
         uint32_t count = bench->rows - first < CHUNK ? bench->rows - first : CHUNK;
         for (uint32_t i = 0; i < count; i++) {
-            make_key(rows[i].key, first + i);
-            make_value(rows[i].value, rows[i].key);
+            make_key(rows + i * size, first + i);
+            make_value(bench, rows + i * size, 0);
         }
-        int done =
-            ndb_change_many(ndb, NDB_WRITE, record, rows, sizeof rows[0], count, codes, 60000);
+        int done = ndb_change_many(ndb, NDB_WRITE, record, rows, size, count, codes, 60000);
         if (done != (int)count) {
             fprintf(stderr, "bench_ndb: loaded %d of %u, code %d\n", done, count, codes[0]);
             exit(1);
@@ -311,6 +349,34 @@ static void load(struct bench *bench)
     printf("ops_per_s %.0f\n", (double)bench->rows / (now_s() - begin));
     ndb_record_release(record);
     ndb_close(ndb);
+}
+
+/* How long a starting cluster takes until a row can be read. */
+static void first(struct bench *bench)
+{
+    char row[KEY_SIZE + VALUE_MAX];
+    double begin = now_s();
+    for (;;) {
+        ndb_t *ndb = ndb_open(bench->connection, "bench");
+        struct ndb_table *table = ndb == NULL ? NULL : ndb_table_open(ndb, bench->table, 1000);
+        ndb_table_release(table);
+        if (table != NULL) {
+            struct ndb_record *record = row_record(ndb, bench);
+            make_key(row, bench->rows - 1);
+            int result = ndb_read_row(ndb, record, row, 1000);
+            ndb_record_release(record);
+            if (result == 0) verify(bench, row);
+            if (result == 0) printf("seconds %.3f\n", now_s() - begin);
+            if (result != 0 && ndb_error(ndb)->status != NDB_STATUS_TEMPORARY)
+                die("first row", ndb_error(ndb));
+            ndb_close(ndb);
+            if (result == 0) return;
+            continue;
+        }
+        if (ndb != NULL && ndb_error(ndb)->status == NDB_STATUS_PERMANENT)
+            die("table", ndb_error(ndb));
+        ndb_close(ndb);
+    }
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -332,6 +398,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 's':
         bench->seconds = atof(argument);
         break;
+    case 'v':
+        bench->value = (uint32_t)atoi(argument);
+        break;
+    case 'd':
+        bench->durable = true;
+        break;
     case 'T':
         bench->table = argument;
         break;
@@ -352,18 +424,28 @@ int main(int argc, char **argv)
         {"batch", 'b', "N", 0, "rows per call or transaction (1)", 0},
         {"rows", 'r', "N", 0, "rows in the table (100000)", 0},
         {"seconds", 's', "S", 0, "length of the run (2)", 0},
+        {"value", 'v', "N", 0, "bytes of a value (32)", 0},
+        {"durable", 'd', 0, 0, "commits are answered when they are on disk", 0},
         {"table", 'T', "NAME", 0, "table (kv)", 0},
         {0},
     };
-    struct bench bench = {
-        .threads = 1, .batch = 1, .rows = 100000, .seconds = 2, .mode = "read", .table = "kv"};
-    const struct argp argp = {options, parse_option, "create|load|read|write|scan|txn", NULL, NULL,
-                              NULL,    NULL};
+    struct bench bench = {.threads = 1,
+                          .batch = 1,
+                          .rows = 100000,
+                          .seconds = 2,
+                          .value = 32,
+                          .mode = "read",
+                          .table = "kv"};
+    const struct argp argp = {
+        options, parse_option, "create|load|read|write|scan|txn|first", NULL, NULL, NULL, NULL};
     argp_parse(&argp, argc, argv, 0, NULL, &bench);
+    if (bench.value < 17 || bench.value > VALUE_MAX || bench.batch == 0 || bench.rows == 0)
+        return 2;
     ndb_error_t error;
+    uint32_t wait_ms = strcmp(bench.mode, "first") == 0 ? (uint32_t)(FIRST_S * 1000) : 30000;
     bench.connection = ndb_connection_create(bench.connect, NULL);
-    if (bench.connection == NULL || ndb_connection_connect(bench.connection, 30000) != 0 ||
-        ndb_connection_wait_until_ready(bench.connection, 30000) < 0) {
+    if (bench.connection == NULL || ndb_connection_connect(bench.connection, wait_ms) != 0 ||
+        ndb_connection_wait_until_ready(bench.connection, wait_ms) < 0) {
         ndb_connection_error(bench.connection, &error);
         die("connect", &error);
     }
@@ -371,6 +453,8 @@ int main(int argc, char **argv)
         create_table(&bench);
     else if (strcmp(bench.mode, "load") == 0)
         load(&bench);
+    else if (strcmp(bench.mode, "first") == 0)
+        first(&bench);
     else
         run_workers(&bench);
     ndb_connection_free(bench.connection);

@@ -1,5 +1,5 @@
-/* bench_peer.c -- the peers' side: Redis and memcached over TCP with epoll, every answer verified.
- */
+/* bench_peer.c -- the peers' side: Redis, memcached and PostgreSQL over TCP with epoll, every
+ * answer verified. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <argp.h>
 #include <arpa/inet.h>
@@ -19,17 +19,28 @@
 /*
  * Each connection keeps `pipeline` requests under way: a full batch is sent, all its answers are
  * read and compared, then the next is sent. Modes: load, read, write. With --wait each batch of
- * writes to Redis ends in WAIT 1 0, so it counts when one replica has it.
+ * writes to Redis ends in WAIT 1 0, so it counts when one replica has it. PostgreSQL is only
+ * written: a prepared UPDATE of table kv (k, v), one transaction each.
  */
-enum { CONNECTIONS_MAX = 256, PIPELINE_MAX = 4096, REQUEST_MAX = 160, ANSWER_MAX = 160 };
+enum {
+    CONNECTIONS_MAX = 256,
+    PIPELINE_MAX = 4096,
+    REQUEST_MAX = 1280,
+    ANSWER_MAX = 1280
+};
+enum {
+    KEY_SIZE = 16,
+    VALUE_MAX = 1024
+};
 
 struct peer {
-    const char *protocol; /* redis, memcached */
+    const char *protocol; /* redis, memcached, postgres */
     const char *mode;
     uint16_t port;
     uint32_t connections;
     uint32_t pipeline;
     uint32_t rows;
+    uint32_t value; /* Bytes of a value. */
     bool wait;
     double seconds;
 };
@@ -81,10 +92,11 @@ static void make_key(char *key, uint32_t number)
         key[at--] = (char)('0' + number % 10);
 }
 
-static void make_value(char *value, const char *key)
+static void make_value(const struct peer *peer, char *value, const char *key)
 {
-    memcpy(value, key, 16);
-    memcpy(value + 16, "abcdefghijklmnop", 16);
+    memcpy(value, key, KEY_SIZE);
+    for (uint32_t i = 16; i < peer->value; i++)
+        value[i] = (char)('a' + (i - 16) % 26);
 }
 
 static bool is_write(const struct peer *peer)
@@ -92,28 +104,120 @@ static bool is_write(const struct peer *peer)
     return strcmp(peer->mode, "read") != 0;
 }
 
+/* ---- PostgreSQL's messages: a letter, the length of what follows with itself, the content. ----
+ */
+
+static size_t put_word(char *to, uint32_t value, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++)
+        to[i] = (char)(value >> 8 * (bytes - 1 - i));
+    return bytes;
+}
+
+static size_t put_bytes(char *to, const void *bytes, size_t size)
+{
+    memcpy(to, bytes, size);
+    return size;
+}
+
+/* Bind to the statement "w", execute, sync. */
+static size_t put_pg_update(const struct peer *peer, char *to, const char *key, const char *value)
+{
+    static const char execute[] = "E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
+    size_t at = 0;
+    to[at++] = 'B';
+    at += put_word(to + at, 4 + 1 + 2 + 2 + 2 + 4 + KEY_SIZE + 4 + peer->value + 2, 4);
+    at += put_bytes(to + at, "\0w\0\0\0\0\x02", 7);
+    at += put_word(to + at, KEY_SIZE, 4);
+    at += put_bytes(to + at, key, KEY_SIZE);
+    at += put_word(to + at, peer->value, 4);
+    at += put_bytes(to + at, value, peer->value);
+    at += put_word(to + at, 0, 2);
+    at += put_bytes(to + at, execute, sizeof execute - 1);
+    return at;
+}
+
+/* BindComplete, CommandComplete of one row, ReadyForQuery outside of a transaction. */
+static size_t put_pg_updated(char *to)
+{
+    static const char answer[] = "2\0\0\0\x04"
+                                 "C\0\0\0\x0DUPDATE 1\0"
+                                 "Z\0\0\0\x05I";
+    return put_bytes(to, answer, sizeof answer - 1);
+}
+
+/* Reads until ReadyForQuery; an error ends the program. */
+static void pg_wait_ready(int socket)
+{
+    uint8_t head[5];
+    char content[8192];
+    for (;;) {
+        if (recv(socket, head, 5, MSG_WAITALL) != 5) die("PostgreSQL's answer");
+        uint32_t size =
+            (uint32_t)head[1] << 24 | (uint32_t)head[2] << 16 | (uint32_t)head[3] << 8 | head[4];
+        if (size < 4 || size - 4 > sizeof content) die("PostgreSQL's message");
+        size -= 4;
+        if (size > 0 && recv(socket, content, size, MSG_WAITALL) != (ssize_t)size)
+            die("PostgreSQL's message");
+        if (head[0] == 'E') {
+            fprintf(stderr, "bench_peer: PostgreSQL: %.200s\n", content + 1);
+            exit(1);
+        }
+        if (head[0] == 'Z') return;
+    }
+}
+
+static void pg_send(int socket, const char *message, size_t size)
+{
+    if (write(socket, message, size) != (ssize_t)size) die("write");
+    pg_wait_ready(socket);
+}
+
+/* Log in (the server trusts local users), prepare the statement. */
+static void pg_open(int socket)
+{
+    static const char who[] = "\0\x03\0\0user\0postgres\0database\0postgres\0";
+    static const char prepare[] = "w\0UPDATE kv SET v = $2 WHERE k = $1\0\0";
+    char message[256];
+    size_t size = put_word(message, 4 + sizeof who, 4);
+    size += put_bytes(message + size, who, sizeof who);
+    pg_send(socket, message, size);
+    message[0] = 'P';
+    size = 1 + put_word(message + 1, 4 + sizeof prepare, 4);
+    size += put_bytes(message + size, prepare, sizeof prepare);
+    size += put_bytes(message + size, "S\0\0\0\x04", 5);
+    pg_send(socket, message, size);
+}
+
+/* ---- Requests and answers. ---- */
+
 static size_t put_request(const struct peer *peer, char *to, const char *key)
 {
-    char value[32];
-    make_value(value, key);
+    char value[VALUE_MAX];
+    int size = (int)peer->value;
+    make_value(peer, value, key);
     bool redis = strcmp(peer->protocol, "redis") == 0;
+    if (strcmp(peer->protocol, "postgres") == 0) return put_pg_update(peer, to, key, value);
     if (redis && is_write(peer))
-        return (size_t)sprintf(to, "*3\r\n$3\r\nSET\r\n$16\r\n%.16s\r\n$32\r\n%.32s\r\n", key,
-                               value);
+        return (size_t)sprintf(to, "*3\r\n$3\r\nSET\r\n$16\r\n%.16s\r\n$%d\r\n%.*s\r\n", key, size,
+                               size, value);
     if (redis) return (size_t)sprintf(to, "*2\r\n$3\r\nGET\r\n$16\r\n%.16s\r\n", key);
-    if (is_write(peer)) return (size_t)sprintf(to, "set %.16s 0 0 32\r\n%.32s\r\n", key, value);
+    if (is_write(peer))
+        return (size_t)sprintf(to, "set %.16s 0 0 %d\r\n%.*s\r\n", key, size, size, value);
     return (size_t)sprintf(to, "get %.16s\r\n", key);
 }
 
 /* The exact bytes that a right answer has. */
 static size_t put_answer(const struct peer *peer, char *to, const char *key)
 {
-    char value[32];
-    make_value(value, key);
+    char value[VALUE_MAX];
+    int size = (int)peer->value;
+    make_value(peer, value, key);
     bool redis = strcmp(peer->protocol, "redis") == 0;
+    if (strcmp(peer->protocol, "postgres") == 0) return put_pg_updated(to);
     if (is_write(peer)) return (size_t)sprintf(to, redis ? "+OK\r\n" : "STORED\r\n");
-    if (redis) return (size_t)sprintf(to, "$32\r\n%.32s\r\n", value);
-    return (size_t)sprintf(to, "VALUE %.16s 0 32\r\n%.32s\r\nEND\r\n", key, value);
+    if (redis) return (size_t)sprintf(to, "$%d\r\n%.*s\r\n", size, size, value);
+    return (size_t)sprintf(to, "VALUE %.16s 0 %d\r\n%.*s\r\nEND\r\n", key, size, size, value);
 }
 
 static void make_batch(const struct peer *peer, struct connection *connection)
@@ -208,6 +312,7 @@ static void open_connection(const struct peer *peer, struct connection *connecti
     if (connect(connection->socket, (struct sockaddr *)&address, sizeof address) != 0)
         die("connect");
     setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    if (strcmp(peer->protocol, "postgres") == 0) pg_open(connection->socket);
     fcntl(connection->socket, F_SETFL, O_NONBLOCK);
     connection->random = 0xABCDEF01u + no * 7919u;
     connection->next_key = no;
@@ -244,6 +349,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 's':
         peer->seconds = atof(argument);
         break;
+    case 'v':
+        peer->value = (uint32_t)atoi(argument);
+        break;
     case 'w':
         peer->wait = true;
         break;
@@ -267,6 +375,7 @@ int main(int argc, char **argv)
         {"pipeline", 'P', "N", 0, "requests under way per connection (1)", 0},
         {"rows", 'r', "N", 0, "rows (100000)", 0},
         {"seconds", 's', "S", 0, "length (2)", 0},
+        {"value", 'v', "N", 0, "bytes of a value (32)", 0},
         {"wait", 'w', 0, 0, "WAIT 1 after each batch", 0},
         {0},
     };
@@ -275,11 +384,15 @@ int main(int argc, char **argv)
                         .connections = 1,
                         .pipeline = 1,
                         .rows = 100000,
+                        .value = 32,
                         .seconds = 2};
-    const struct argp argp = {options, parse_option, "redis|memcached load|read|write", NULL, NULL,
-                              NULL,    NULL};
+    const struct argp argp = {
+        options, parse_option, "redis|memcached load|read|write, or postgres write", NULL, NULL,
+        NULL,    NULL};
     argp_parse(&argp, argc, argv, 0, NULL, &peer);
-    if (peer.connections > CONNECTIONS_MAX || peer.pipeline > PIPELINE_MAX) return 2;
+    if (peer.connections > CONNECTIONS_MAX || peer.pipeline > PIPELINE_MAX || peer.value < 16 ||
+        peer.value > VALUE_MAX)
+        return 2;
     static struct connection connections[CONNECTIONS_MAX];
     latencies = malloc(LATENCIES_MAX * sizeof *latencies);
     int epoll = epoll_create1(0);
@@ -303,7 +416,8 @@ int main(int argc, char **argv)
     printf("ops_per_s %.0f\n", (double)operations / (now_s() - begin));
     qsort(latencies, latency_count, sizeof *latencies, by_value);
     if (latency_count > 0)
-        printf("p50_us %.1f\np99_us %.1f\n", latencies[latency_count / 2] * 1e6,
-               latencies[latency_count * 99 / 100] * 1e6);
+        printf("p50_us %.1f\np99_us %.1f\np999_us %.1f\n", latencies[latency_count / 2] * 1e6,
+               latencies[latency_count * 99 / 100] * 1e6,
+               latencies[latency_count * 999 / 1000] * 1e6);
     return 0;
 }
