@@ -86,12 +86,9 @@ void tc_exec_ABORTED(struct block *block, const struct signal *sig)
     struct tc *tc = tc_of(block);
     uint32_t count = tc_train_count(tc, sig);
     for (uint32_t i = 0; i < count; i++) {
-        struct tc_op *op = tc_train_op(tc, sig, i, TRANS_ABORTING, OP_ABORTING);
+        struct tc_op *op = tc_train_answer(tc, sig, i, TRANS_ABORTING, OP_ABORTING);
         if (op == NULL) return;
         struct tc_trans *trans = tc_trans_get(tc, op->trans);
-        ndbrequire(trans->waiting > 0);
-        trans->waiting--;
-        trans->active_ms = now_ms(block);
         tc_op_release(tc, trans, op);
         tc_abort_done(tc, trans);
     }

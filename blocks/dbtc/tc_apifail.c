@@ -16,27 +16,6 @@ void tc_exec_API_FAILREQ(struct block *block, const struct signal *sig)
     tc_api_fail_step(tc, req->node, 0);
 }
 
-/* Idle records go at once; the others when their transaction or scan has ended (tc_connect_idle).
- */
-static void end_connect(struct tc *tc, struct tc_connect *connect)
-{
-    if (connect->trans != REF_NONE) {
-        struct tc_trans *trans = tc_trans_get(tc, connect->trans);
-        jam_data(trans->state);
-        if (trans->state == TRANS_STARTED) tc_abort_begin(tc, trans, 0, REF_NONE);
-    } else if (connect->scan != REF_NONE) {
-        jam();
-        struct tc_scan *scan = pool_find(&tc->scans, connect->scan);
-        ndbrequire(scan != NULL);
-        tc_scan_close(tc, scan, 0, false);
-    } else if (connect->durable_gci != 0) {
-        jam(); /* When its GCI is durable. */
-    } else {
-        jam();
-        tc_connect_free(tc, connect);
-    }
-}
-
 void tc_api_fail_step(struct tc *tc, uint32_t node, uint32_t index)
 {
     if (tc->api_fail[node].sender == 0)
@@ -49,7 +28,7 @@ void tc_api_fail_step(struct tc *tc, uint32_t node, uint32_t index)
             return;
         }
         index = pool_index(connect->pool.ref);
-        if (ref_node(connect->owner) == node) end_connect(tc, connect);
+        if (ref_node(connect->owner) == node) tc_connect_end(tc, connect);
         if (tc->api_fail[node].sender == 0) return;
     }
     tc_continue(tc, TC_WORK_API_FAIL, node, index, 0);

@@ -100,14 +100,18 @@ uint32_t tc_train_count(struct tc *tc, const struct signal *sig)
     return words / TRAIN_ENTRY_WORDS;
 }
 
-struct tc_op *tc_train_op(struct tc *tc, const struct signal *sig, uint32_t entry,
-                          enum tc_trans_state state, enum tc_op_state op_state)
+struct tc_op *tc_train_answer(struct tc *tc, const struct signal *sig, uint32_t entry,
+                              enum tc_trans_state state, enum tc_op_state op_state)
 {
     const uint32_t *words = sig->section[0].words + (size_t)entry * TRAIN_ENTRY_WORDS;
     struct tc_op *op = pool_find(&tc->operations, words[1]);
-    if (op != NULL && op->state == op_state) {
-        const struct tc_trans *trans = tc_trans_get(tc, op->trans);
-        if (trans->transid1 == words[2] && trans->state == state) return op;
+    struct tc_trans *trans = op == NULL ? NULL : tc_trans_get(tc, op->trans);
+    if (trans != NULL && op->state == op_state && trans->transid1 == words[2] &&
+        trans->state == state) {
+        ndbrequire(trans->waiting > 0); /* I-TC-3 */
+        trans->waiting--;
+        trans->active_ms = now_ms(&tc->block);
+        return op;
     }
     jam(); /* No LQH of ours does that: from a peer that breaks the protocol. */
     tc_protocol_error(tc, sig->sender, "train entry for an unknown operation");
@@ -268,12 +272,9 @@ void tc_exec_COMMITTED(struct block *block, const struct signal *sig)
     uint32_t count = tc_train_count(tc, sig);
     for (uint32_t i = 0; i < count; i++) {
         tc_ahead_train(tc, sig, i);
-        struct tc_op *op = tc_train_op(tc, sig, i, TRANS_COMMITTING, OP_COMMITTING);
+        struct tc_op *op = tc_train_answer(tc, sig, i, TRANS_COMMITTING, OP_COMMITTING);
         if (op == NULL) return;
         struct tc_trans *trans = tc_trans_get(tc, op->trans);
-        ndbrequire(trans->waiting > 0);
-        trans->waiting--;
-        trans->active_ms = now_ms(block);
         if ((op->flags & OP_SINGLE_PHASE) != 0)
             tc_op_release(tc, trans, op);
         else
@@ -288,12 +289,9 @@ void tc_exec_COMPLETED(struct block *block, const struct signal *sig)
     uint32_t count = tc_train_count(tc, sig);
     for (uint32_t i = 0; i < count; i++) {
         tc_ahead_train(tc, sig, i);
-        struct tc_op *op = tc_train_op(tc, sig, i, TRANS_COMPLETING, OP_COMPLETING);
+        struct tc_op *op = tc_train_answer(tc, sig, i, TRANS_COMPLETING, OP_COMPLETING);
         if (op == NULL) return;
         struct tc_trans *trans = tc_trans_get(tc, op->trans);
-        ndbrequire(trans->waiting > 0);
-        trans->waiting--;
-        trans->active_ms = now_ms(block);
         tc_op_release(tc, trans, op);
         if (trans->op_count == 0) end_trans(tc, trans);
     }

@@ -308,29 +308,33 @@ void tc_batch_done(struct tc *tc, struct tc_trans *trans)
     sig_send(&tc->block, connect->owner, GSN_TCKEYCONF, PRIO_B, &conf);
 }
 
-/* The operation that an LQH answers for; NULL for an answer that nobody waits for. */
-static struct tc_op *answered_op(struct tc *tc, uint32_t ref, uint32_t transid1, uint32_t transid2)
+/* The operation that an LQH answers for, counted as answered; NULL for an answer that nobody waits
+ * for: no LQH of ours does that, it is from a peer that breaks the protocol. */
+static struct tc_op *answered_op(struct tc *tc, uint32_t sender, uint32_t ref, uint32_t transid1,
+                                 uint32_t transid2)
 {
     struct tc_op *op = pool_find(&tc->operations, ref);
-    if (op == NULL || (op->state != OP_PREPARING && op->state != OP_PREPARING_ABORT)) return NULL;
-    const struct tc_trans *trans = tc_trans_get(tc, op->trans);
-    return trans->transid1 == transid1 && trans->transid2 == transid2 ? op : NULL;
+    if (op != NULL && (op->state == OP_PREPARING || op->state == OP_PREPARING_ABORT)) {
+        struct tc_trans *trans = tc_trans_get(tc, op->trans);
+        if (trans->transid1 == transid1 && trans->transid2 == transid2) {
+            ndbrequire(trans->outstanding > 0); /* I-TC-3 */
+            trans->outstanding--;
+            trans->active_ms = now_ms(&tc->block);
+            return op;
+        }
+    }
+    jam();
+    tc_protocol_error(tc, sender, "answer for an unknown operation");
+    return NULL;
 }
 
 void tc_exec_LQHKEYCONF(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
     const struct lqhkeyconf *conf = SIG_PAYLOAD(sig, lqhkeyconf);
-    struct tc_op *op = answered_op(tc, conf->tc_op, conf->transid1, conf->transid2);
-    if (op == NULL) {
-        jam(); /* No LQH of ours does that: from a peer that breaks the protocol. */
-        tc_protocol_error(tc, sig->sender, "LQHKEYCONF for an unknown operation");
-        return;
-    }
+    struct tc_op *op = answered_op(tc, sig->sender, conf->tc_op, conf->transid1, conf->transid2);
+    if (op == NULL) return;
     struct tc_trans *trans = tc_trans_get(tc, op->trans);
-    ndbrequire(trans->outstanding > 0); /* I-TC-3 */
-    trans->outstanding--;
-    trans->active_ms = now_ms(block);
     op->lqh_ref = sig->sender;
     op->lqh_op = conf->lqh_op;
     if (op->state == OP_PREPARING) {
@@ -395,16 +399,9 @@ void tc_exec_LQHKEYREF(struct block *block, const struct signal *sig)
         forward_read_refusal(tc, ref);
         return;
     }
-    struct tc_op *op = answered_op(tc, ref->tc_op, ref->transid1, ref->transid2);
-    if (op == NULL) {
-        jam();
-        tc_protocol_error(tc, sig->sender, "LQHKEYREF for an unknown operation");
-        return;
-    }
+    struct tc_op *op = answered_op(tc, sig->sender, ref->tc_op, ref->transid1, ref->transid2);
+    if (op == NULL) return;
     struct tc_trans *trans = tc_trans_get(tc, op->trans);
-    ndbrequire(trans->outstanding > 0); /* I-TC-3 */
-    trans->outstanding--;
-    trans->active_ms = now_ms(block);
     if (ref->prev_ref != 0 && ref_block(ref->prev_ref) == BLOCK_DBLQH &&
         ref_instance(ref->prev_ref) != 0) {
         refused_by_backup(tc, trans, op, ref);

@@ -65,6 +65,25 @@ void tc_connect_idle(struct tc *tc, struct tc_connect *connect)
     tc_connect_free(tc, connect);
 }
 
+void tc_connect_end(struct tc *tc, struct tc_connect *connect)
+{
+    if (connect->trans != REF_NONE) {
+        struct tc_trans *trans = tc_trans_get(tc, connect->trans);
+        jam_data(trans->state);
+        if (trans->state == TRANS_STARTED) tc_abort_begin(tc, trans, 0, REF_NONE);
+    } else if (connect->scan != REF_NONE) {
+        jam();
+        struct tc_scan *scan = pool_find(&tc->scans, connect->scan);
+        ndbrequire(scan != NULL);
+        tc_scan_close(tc, scan, 0, false);
+    } else if (connect->durable_gci != 0) {
+        jam(); /* When its GCI is durable. */
+    } else {
+        jam();
+        tc_connect_idle(tc, connect);
+    }
+}
+
 void tc_exec_TCRELEASEREQ(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
@@ -79,19 +98,5 @@ void tc_exec_TCRELEASEREQ(struct block *block, const struct signal *sig)
     }
     connect->releasing = 1;
     connect->release_data = req->sender_data;
-    if (connect->trans != REF_NONE) {
-        jam();
-        struct tc_trans *trans = tc_trans_get(tc, connect->trans);
-        if (trans->state == TRANS_STARTED) tc_abort_begin(tc, trans, 0, REF_NONE);
-    } else if (connect->scan != REF_NONE) {
-        jam();
-        struct tc_scan *scan = pool_find(&tc->scans, connect->scan);
-        ndbrequire(scan != NULL);
-        tc_scan_close(tc, scan, 0, false);
-    } else if (connect->durable_gci != 0) {
-        jam(); /* When the client has been answered. */
-    } else {
-        jam();
-        tc_connect_idle(tc, connect);
-    }
+    tc_connect_end(tc, connect);
 }

@@ -325,6 +325,8 @@ struct tc_connect *tc_connect_find(struct tc *tc, uint32_t ref,
 struct tc_connect *tc_connect_get(struct tc *tc, uint32_t ref);
 void tc_connect_idle(
     struct tc *tc, struct tc_connect *connect); /* Its work has ended; a waiting release follows. */
+/* Ends what is under way; an idle record goes at once, else when that has ended. */
+void tc_connect_end(struct tc *tc, struct tc_connect *connect);
 void tc_connect_free(struct tc *tc, struct tc_connect *connect);
 
 /* tc_read.c */
@@ -368,8 +370,9 @@ void tc_train_add(struct tc_train *train, const struct tc_op *op, uint32_t trans
                   uint32_t flags);
 void tc_train_send(struct tc_train *train);
 void tc_trains_flush(struct tc *tc);
-struct tc_op *tc_train_op(struct tc *tc, const struct signal *sig, uint32_t entry,
-                          enum tc_trans_state state, enum tc_op_state op_state);
+/* The operation that an entry of an answer names, counted as answered; NULL for a forged one. */
+struct tc_op *tc_train_answer(struct tc *tc, const struct signal *sig, uint32_t entry,
+                              enum tc_trans_state state, enum tc_op_state op_state);
 uint32_t tc_train_count(struct tc *tc, const struct signal *sig); /* 0 for a malformed train. */
 
 /* tc_epoch.c */
