@@ -17,8 +17,9 @@ struct cm_regreq {
     uint32_t version;    /* NDB_VERSION of the sender. */
     uint32_t generation; /* Of its configuration. */
     uint32_t candidate;  /* Lowest node id that it sees, itself included. */
+    uint32_t has_data;   /* It has files that the cluster can come back from. */
 };
-SIGNAL_STRUCT(cm_regreq, 4);
+SIGNAL_STRUCT(cm_regreq, 5);
 
 struct cm_regconf { /* From the president: the join has begun. */
     uint32_t attempt;

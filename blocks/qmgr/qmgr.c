@@ -38,6 +38,7 @@ static void qmgr_exec_STTOR(struct block *block, const struct signal *sig)
     allow_links(qmgr, NODE_API);
     qmgr->join.sttor_owed = 1;
     qmgr->join.sttor_data = req->sender_data;
+    qmgr->join.has_data = req->start_type == START_SYSTEM_RESTART;
     if (!qmgr->ring.tick_running) {
         jam();
         qmgr->ring.tick_running = 1;

@@ -67,6 +67,7 @@ void qmgr_join_begin(struct qmgr *qmgr)
 {
     qmgr->join.election_ms = now_ms(&qmgr->block);
     qmgr->join.ticks = 0;
+    qmgr->join.told_why = START_SET_READY;
     qmgr_join_restart(qmgr);
     qmgr_election(qmgr);
 }
@@ -81,6 +82,7 @@ void qmgr_join_look(struct qmgr *qmgr)
         .version = NDB_VERSION,
         .generation = block_config(&qmgr->block)->generation,
         .candidate = qmgr_candidate(qmgr),
+        .has_data = qmgr->join.has_data,
     };
     send_to_linked(qmgr, GSN_CM_REGREQ, &req, sizeof(req) / 4u);
 }
@@ -88,7 +90,10 @@ void qmgr_join_look(struct qmgr *qmgr)
 void qmgr_join_tick(struct qmgr *qmgr)
 {
     qmgr->join.ticks++;
-    if (qmgr->join.state == JOIN_ELECTION) qmgr_join_look(qmgr);
+    if (qmgr->join.state == JOIN_ELECTION) {
+        qmgr_join_look(qmgr);
+        qmgr_tell_waiting(qmgr);
+    }
     if (qmgr->join.state == JOIN_JOINING &&
         now_ms(&qmgr->block) - qmgr->join.since_ms > JOIN_TIMEOUT_MS) {
         jam();

@@ -1,5 +1,6 @@
 /* qmgr_president.c -- elects the president; as president, adds one node after the other. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
 #include <string.h>
 #include "blocks/qmgr/qmgr_state.h"
 
@@ -7,47 +8,110 @@
 
 struct group_count {
     uint32_t all;
-    uint32_t here;
+    uint32_t here; /* With data. */
 };
 
+/* Files are what a node brings; without files nodes have nothing to lose. */
+static bool has_data(const struct qmgr *qmgr, uint32_t node)
+{
+    if (block_config(&qmgr->block)->diskless) return true;
+    return node == qmgr_own(qmgr) ? qmgr->join.has_data != 0 : qmgr->peer[node].has_data != 0;
+}
+
+static void count_groups(const struct qmgr *qmgr, const struct node_mask *here,
+                         struct group_count *groups, bool *represented, bool *whole)
+{
+    const struct node_config *config = block_config(&qmgr->block);
+    uint32_t group_of[NODE_ID_MAX + 1];
+    uint32_t count = node_config_groups(config, group_of);
+    memset(groups, 0, (NODE_ID_MAX + 1u) * sizeof(groups[0]));
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        if (group_of[node] == NODEGROUP_NONE) continue;
+        groups[group_of[node]].all++;
+        groups[group_of[node]].here += node_mask_has(here, node) && has_data(qmgr, node);
+    }
+    *represented = count > 0;
+    *whole = false;
+    for (uint32_t group = 0; group < count; group++) {
+        *represented &= groups[group].here > 0;
+        *whole |= groups[group].here == groups[group].all;
+    }
+}
+
+static bool passed(uint64_t waited, uint32_t limit_ms)
+{
+    return limit_ms != 0 && waited >= limit_ms;
+}
+
 /*
- * Without some nodes, after StartPartialTimeout: every node group must be represented, and one must
- * be there whole. Two parts of a divided cluster cannot both fulfil that, so never do two clusters
- * start.
+ * All data nodes, or after StartPartialTimeout those in sight: every node group must be represented
+ * by a node with data, and one must be there whole. Two parts of a divided cluster cannot both
+ * fulfil that, so never do two clusters start; and two starts in a row have a node in common that
+ * knows of the first. StartPartitionedTimeout does without the whole group: the operator knows that
+ * the others are gone. A start without any data is never partial: an absent node may have some.
  */
-static bool partial_start(const struct qmgr *qmgr, const struct node_mask *here)
+static enum start_set start_set(const struct qmgr *qmgr, struct node_mask *expected,
+                                struct node_mask *missing)
 {
     const struct node_config *config = block_config(&qmgr->block);
     struct group_count groups[NODE_ID_MAX + 1];
-    memset(groups, 0, sizeof(groups));
     uint64_t waited = now_ms(&qmgr->block) - qmgr->join.election_ms;
-    if (config->start_partial_timeout_ms == 0 || waited < config->start_partial_timeout_ms)
-        return false;
-    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
-        uint32_t group = config->node[node].nodegroup;
-        if (config->node[node].type != NODE_DATA || group > NODE_ID_MAX) continue;
-        groups[group].all++;
-        groups[group].here += node_mask_has(here, node);
-    }
-    bool whole = false;
-    for (uint32_t group = 0; group <= NODE_ID_MAX; group++) {
-        if (groups[group].all > 0 && groups[group].here == 0) return false;
-        whole |= groups[group].all > 0 && groups[group].here == groups[group].all;
-    }
-    return whole;
-}
-
-bool qmgr_start_set(const struct qmgr *qmgr, struct node_mask *expected)
-{
-    const struct node_config *config = block_config(&qmgr->block);
-    struct node_mask all;
-    memset(&all, 0, sizeof(all));
+    bool any = false;
+    bool represented;
+    bool whole;
+    memset(missing, 0, sizeof(*missing));
     *expected = qmgr->linked;
     node_mask_add(expected, config->own_node);
     for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
-        if (config->node[node].type == NODE_DATA) node_mask_add(&all, node);
+        if (config->node[node].type != NODE_DATA) continue;
+        bool here = node_mask_has(expected, node);
+        if (!here) node_mask_add(missing, node);
+        any |= here && has_data(qmgr, node);
     }
-    return node_mask_equal(expected, &all) || partial_start(qmgr, expected);
+    if (node_mask_empty(missing)) return START_SET_READY;
+    if (!any) return START_SET_EMPTY;
+    count_groups(qmgr, expected, groups, &represented, &whole);
+    if (!represented) return START_SET_GROUP;
+    if (!passed(waited, config->start_partial_timeout_ms)) return START_SET_TIME;
+    if (!whole && !passed(waited, config->start_partitioned_timeout_ms))
+        return START_SET_PARTITIONED;
+    return START_SET_READY;
+}
+
+static void list_nodes(const struct node_mask *nodes, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (uint32_t node = node_mask_next(nodes, 0); node != 0; node = node_mask_next(nodes, node)) {
+        int added = snprintf(text + used, size - used, "%s%u", used == 0 ? "" : ", ", node);
+        if (added < 0 || used + (size_t)added >= size) return;
+        used += (size_t)added;
+    }
+}
+
+void qmgr_tell_waiting(struct qmgr *qmgr)
+{
+    static const char *const why[] = {
+        "", "nobody here has data, and a first start needs all nodes",
+        "a node group has no node with data here", "they may still come (StartPartialTimeout)",
+        "no node group is complete, the others could be a cluster of their own "
+        "(StartPartitionedTimeout)"};
+    const struct node_config *config = block_config(&qmgr->block);
+    struct node_mask expected;
+    struct node_mask missing;
+    char nodes[128];
+    enum start_set set = start_set(qmgr, &expected, &missing);
+    if (qmgr->join.state != JOIN_ELECTION || set == START_SET_READY) return;
+    if (now_ms(&qmgr->block) - qmgr->join.election_ms < WAIT_TOLD_MS) return;
+    if (set == qmgr->join.told_why && node_mask_equal(&missing, &qmgr->join.told_missing)) return;
+    jam_data(set);
+    qmgr->join.told_why = set;
+    qmgr->join.told_missing = missing;
+    list_nodes(&missing, nodes, sizeof(nodes));
+    bool forever = config->start_partial_timeout_ms == 0 ||
+                   (set == START_SET_PARTITIONED && config->start_partitioned_timeout_ms == 0);
+    log_info(&qmgr->block, "the start waits for nodes %s: %s%s", nodes, why[set],
+             forever && set >= START_SET_TIME ? ", for ever" : "");
 }
 
 /* --- Election. --- */
@@ -81,8 +145,9 @@ void qmgr_election(struct qmgr *qmgr)
 {
     uint32_t own = qmgr_own(qmgr);
     struct node_mask expected;
+    struct node_mask missing;
     if (qmgr->join.state != JOIN_ELECTION || qmgr_candidate(qmgr) != own) return;
-    if (!qmgr_start_set(qmgr, &expected)) return;
+    if (start_set(qmgr, &expected, &missing) != START_SET_READY) return;
     for (uint32_t node = node_mask_next(&qmgr->linked, 0); node != 0;
          node = node_mask_next(&qmgr->linked, node)) {
         if (qmgr->peer[node].agreed != own) return;
@@ -166,6 +231,7 @@ void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig)
     if (cause == CM_REF_ELECTION && node_mask_has(&qmgr->linked, node)) {
         jam(); /* Who asks is in election too: its candidate counts as much as an answer's. */
         qmgr->peer[node].agreed = req->candidate;
+        qmgr->peer[node].has_data = req->has_data;
         qmgr_election(qmgr);
     }
 }

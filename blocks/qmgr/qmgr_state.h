@@ -22,6 +22,16 @@
  */
 enum join_state { JOIN_IDLE = 0, JOIN_ELECTION, JOIN_JOINING, JOIN_MEMBER, JOIN_STATES };
 
+/* May those who are in sight start? */
+enum start_set {
+    START_SET_READY = 0,
+    START_SET_EMPTY,      /* Nobody has data: all nodes are needed. */
+    START_SET_GROUP,      /* A node group has no node with data here. */
+    START_SET_TIME,       /* It could, after StartPartialTimeout. */
+    START_SET_PARTITIONED /* The others could be a cluster of their own. */
+};
+#define WAIT_TOLD_MS 1000u /* After this time the log says what the node waits for. */
+
 enum api_state { API_NONE = 0, API_LINKED, API_REGISTERED, API_FAILING };
 
 #define DOWN_SLOTS 4u
@@ -44,7 +54,8 @@ struct qmgr_peer { /* A data node. */
     uint32_t dynamic_id;
     uint32_t ldm_count;
     uint32_t tc_count;
-    uint32_t agreed; /* Candidate that it named in its last word of this election, 0 = none. */
+    uint32_t agreed;   /* Candidate that it named in its last word of this election, 0 = none. */
+    uint32_t has_data; /* The same word's. */
 };
 
 struct qmgr_client { /* An API node or management server. */
@@ -80,7 +91,10 @@ struct qmgr {
         uint32_t tick_running;
         uint32_t sttor_owed; /* NDBCNTR waits for phase 1. */
         uint32_t sttor_data;
-        uint32_t last_cause; /* Last refusal that was logged. */
+        uint32_t last_cause;           /* Last refusal that was logged. */
+        uint32_t has_data;             /* Own; from NDBCNTR. */
+        uint32_t told_why;             /* enum start_set: for what it said last that it waits... */
+        struct node_mask told_missing; /* ...and for whom. */
     } join;
 
     /* As president. */
@@ -157,8 +171,8 @@ void qmgr_exec_CM_ADD_REQ(struct block *block, const struct signal *sig);
 void qmgr_exec_CM_LEAVE_REP(struct block *block, const struct signal *sig);
 
 /* qmgr_president.c */
-void qmgr_election(struct qmgr *qmgr); /* Becomes president if that is this node's place. */
-bool qmgr_start_set(const struct qmgr *qmgr, struct node_mask *expected);
+void qmgr_election(struct qmgr *qmgr);     /* Becomes president if that is this node's place. */
+void qmgr_tell_waiting(struct qmgr *qmgr); /* Says once in the log what the start waits for. */
 void qmgr_president_reset(struct qmgr *qmgr);
 void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig);
 void qmgr_exec_CM_ADD_CONF(struct block *block, const struct signal *sig);
