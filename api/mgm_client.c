@@ -1,5 +1,6 @@
 /* mgm_client.c -- the management API: each function is one exchange with ndb_mgmd. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -293,8 +294,9 @@ int ndb_mgm_get_status(ndb_mgm_handle_t *handle, struct ndb_mgm_cluster_state *s
     return 0;
 }
 
-static void set_memory(struct ndb_mgm_memory *report, const char *field, const char *value)
+static void set_memory(void *memory, const char *field, const char *value)
 {
+    struct ndb_mgm_memory *report = memory;
     uint64_t number = strtoull(value, NULL, 10);
 
     if (strcmp(field, "error") == 0)
@@ -319,35 +321,51 @@ static void set_memory(struct ndb_mgm_memory *report, const char *field, const c
     }
 }
 
+/* Reports of data nodes, which answer in any order: `reports` has room for so many structs of
+ * `size` bytes, each of which begins with its node's id. */
+typedef void set_report(void *report, const char *field, const char *value);
+
 static int by_node(const void *a, const void *b)
 {
-    const struct ndb_mgm_memory *x = a;
-    const struct ndb_mgm_memory *y = b;
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
 
-    return (x->node_id > y->node_id) - (x->node_id < y->node_id);
+    return (x > y) - (x < y);
 }
+
+static int gather_reports(ndb_mgm_handle_t *handle, void *reports, size_t size, uint32_t room,
+                          set_report *set)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < handle->reply.pair_count; i++) {
+        const char *field;
+        uint32_t id = split_name(mgm_pair_name(&handle->reply, i), &field);
+        uint8_t *report = reports;
+        uint8_t *end = report + count * size;
+        if (id == 0) continue;
+        while (report < end && *(const uint32_t *)(const void *)report != id)
+            report += size;
+        if (report == end) {
+            if (count == room) continue;
+            count++;
+            memset(report, 0, size);
+            memcpy(report, &id, sizeof(id));
+        }
+        set(report, field, mgm_pair_value(&handle->reply, i));
+    }
+    qsort(reports, count, size, by_node);
+    return (int)count;
+}
+
+static_assert(offsetof(struct ndb_mgm_memory, node_id) == 0, "see gather_reports");
+static_assert(offsetof(struct ndb_mgm_disk, node_id) == 0, "see gather_reports");
 
 int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node_id,
                           struct ndb_mgm_memory *reports, uint32_t room)
 {
-    uint32_t count = 0;
-
     if (mgm_call(handle, handle->timeout_ms, "report memory\nnode: %u", node_id) != 0) return -1;
-    for (uint32_t i = 0; i < handle->reply.pair_count; i++) {
-        const char *field;
-        uint32_t id = split_name(mgm_pair_name(&handle->reply, i), &field);
-        uint32_t at = 0;
-        if (id == 0) continue;
-        while (at < count && reports[at].node_id != id)
-            at++;
-        if (at == count) {
-            if (count == room) continue;
-            reports[count++] = (struct ndb_mgm_memory){.node_id = id};
-        }
-        set_memory(&reports[at], field, mgm_pair_value(&handle->reply, i));
-    }
-    qsort(reports, count, sizeof(*reports), by_node); /* They answer in any order. */
-    return (int)count;
+    return gather_reports(handle, reports, sizeof(*reports), room, set_memory);
 }
 
 static void set_log_part(struct ndb_mgm_disk *report, const char *field, const char *value)
@@ -368,8 +386,9 @@ static void set_log_part(struct ndb_mgm_disk *report, const char *field, const c
     if (number >= report->part_count) report->part_count = (uint32_t)number + 1;
 }
 
-static void set_disk(struct ndb_mgm_disk *report, const char *field, const char *value)
+static void set_disk(void *disk, const char *field, const char *value)
 {
+    struct ndb_mgm_disk *report = disk;
     uint32_t number = (uint32_t)strtoul(value, NULL, 10);
     uint32_t state;
 
@@ -395,35 +414,11 @@ static void set_disk(struct ndb_mgm_disk *report, const char *field, const char 
     }
 }
 
-static int disk_by_node(const void *a, const void *b)
-{
-    const struct ndb_mgm_disk *x = a;
-    const struct ndb_mgm_disk *y = b;
-
-    return (x->node_id > y->node_id) - (x->node_id < y->node_id);
-}
-
 int ndb_mgm_report_disk(ndb_mgm_handle_t *handle, uint32_t node_id, struct ndb_mgm_disk *reports,
                         uint32_t room)
 {
-    uint32_t count = 0;
-
     if (mgm_call(handle, handle->timeout_ms, "report disk\nnode: %u", node_id) != 0) return -1;
-    for (uint32_t i = 0; i < handle->reply.pair_count; i++) {
-        const char *field;
-        uint32_t id = split_name(mgm_pair_name(&handle->reply, i), &field);
-        uint32_t at = 0;
-        if (id == 0) continue;
-        while (at < count && reports[at].node_id != id)
-            at++;
-        if (at == count) {
-            if (count == room) continue;
-            reports[count++] = (struct ndb_mgm_disk){.node_id = id};
-        }
-        set_disk(&reports[at], field, mgm_pair_value(&handle->reply, i));
-    }
-    qsort(reports, count, sizeof(*reports), disk_by_node); /* They answer in any order. */
-    return (int)count;
+    return gather_reports(handle, reports, sizeof(*reports), room, set_disk);
 }
 
 /* ---- orders ---- */
