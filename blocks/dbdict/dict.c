@@ -7,6 +7,7 @@ static void dict_exec_READ_CONFIG_REQ(struct block *block, const struct signal *
     struct read_config_conf conf = {.sender_data = SIG_PAYLOAD(sig, read_config_req)->sender_data};
     jam();
     dict_store_init(dict_of(block));
+    dict_file_init(dict_of(block));
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
 }
 
@@ -23,6 +24,22 @@ static void dict_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
 {
     jam();
     dict_of(block)->members = SIG_PAYLOAD(sig, members_rep)->members;
+}
+
+/* Phase 0: what is in the schema files. */
+static void dict_exec_STTOR(struct block *block, const struct signal *sig)
+{
+    const struct sttor *req = SIG_PAYLOAD(sig, sttor);
+    jam_data(req->phase);
+    ndbrequire(req->phase == 0);
+    dict_file_read(dict_of(block), sig->sender, req->sender_data);
+}
+
+void dict_sttorry(struct dict *dict)
+{
+    struct sttorry conf = {.sender_data = dict->file.sttor_data, .phase = 0};
+    jam();
+    sig_send(&dict->block, dict->file.sttor_sender, GSN_STTORRY, PRIO_B, &conf);
 }
 
 /* A client's death does not stop its schema transaction; only the answer is not sent. */
@@ -43,9 +60,11 @@ static void dict_exec_DUMP_STATE_ORD(struct block *block, const struct signal *s
     jam();
     log_info(
         block,
-        "%u tables, %u chunks; master state %u step %u table %u; local active %u step %u table %u",
+        "%u tables, %u chunks; master state %u step %u table %u; local active %u step %u table %u; "
+        "schema number %llu, files %u, start %u",
         dict->tables, dict->chunks.in_use, dict->master.state, dict->master.step,
-        dict->master.table_id, dict->local.active, dict->local.step, dict->local.table_id);
+        dict->master.table_id, dict->local.active, dict->local.step, dict->local.table_id,
+        (unsigned long long)dict->file.sequence, dict->file.state, dict->restart.state);
 }
 
 void dict_usage_get(const struct block *block, struct dict_usage *usage)
@@ -56,7 +75,20 @@ void dict_usage_get(const struct block *block, struct dict_usage *usage)
     usage->busy = dict->master.state != MASTER_IDLE || dict->local.active;
 }
 
-/* I-DICT-1: every table's pieces are there, and no others. I-DICT-2: the table count is right. */
+/* I-DICT-5: the files are written for one reason: a step of a transaction here, or the start. */
+static void check_file(const struct dict *dict)
+{
+    bool writes = dict->file.state > SCHEMA_FILE_READY;
+    bool step = dict->local.active && dict->local.waits && dict->local.step == SCHEMA_STEP_WRITE;
+    ndbrequire(writes == (dict->restart.state == RESTART_WRITING ||
+                          (step && dict->file.state != SCHEMA_FILE_CLOSED)));
+    ndbrequire(!dict_restart_runs(dict) || !dict->local.active);
+}
+
+/*
+ * I-DICT-1: every table's pieces are there, and no others. I-DICT-2: the table count is right.
+ * I-DICT-6: a table has a version, so that the files tell of it.
+ */
 static void dict_check(struct block *block)
 {
     struct dict *dict = dict_of(block);
@@ -68,15 +100,18 @@ static void dict_check(struct block *block)
         if (table->state == TABLE_UNDEFINED) continue;
         uint32_t words = table->def_words + table->distribution_words;
         tables++;
+        ndbrequire(table->version != 0); /* I-DICT-6 */
         chunks += (words + DICT_CHUNK_WORDS - 1) / DICT_CHUNK_WORDS;
         ndbrequire(dict_table_by_name(dict, table->name, table->name_size) == id);
     }
     ndbrequire(chunks == dict->chunks.in_use); /* I-DICT-1 */
     ndbrequire(tables == dict->tables);        /* I-DICT-2 */
+    check_file(dict);
 }
 
 static const struct handler dict_handlers[] = {
     HANDLER(dict, READ_CONFIG_REQ, read_config_req),
+    HANDLER(dict, STTOR, sttor),
     HANDLER(dict, NODE_STATE_REP, node_state_rep),
     HANDLER(dict, MEMBERS_REP, members_rep),
     HANDLER(dict, API_FAILREQ, api_failreq),
@@ -95,6 +130,19 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, LOCAL_TABLE_ADD_CONF, local_table_add_conf),
     HANDLER(dict, LOCAL_TABLE_ADD_REF, local_table_add_ref),
     HANDLER(dict, LOCAL_TABLE_STATE_CONF, local_table_state_conf),
+    HANDLER(dict, SCHEMA_INFO_REQ, schema_info_req),
+    HANDLER(dict, SCHEMA_RESTART_REQ, schema_restart_req),
+    HANDLER(dict, SCHEMA_COPY_REQ, schema_copy_req),
+    HANDLER(dict, SCHEMA_COPY_CONF, schema_copy_conf),
+    HANDLER(dict, SCHEMA_ONLINE_REQ, schema_online_req),
+    HANDLER(dict, FSOPENCONF, fsopenconf),
+    HANDLER(dict, FSOPENREF, fs_ref),
+    HANDLER(dict, FSREADCONF, fs_io_conf),
+    HANDLER(dict, FSREADREF, fs_ref),
+    HANDLER(dict, FSWRITECONF, fs_io_conf),
+    HANDLER(dict, FSWRITEREF, fs_ref),
+    HANDLER(dict, FSCLOSECONF, fs_conf),
+    HANDLER(dict, FSCLOSEREF, fs_ref),
 };
 
 static const struct block_type dict_type = {

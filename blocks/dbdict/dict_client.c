@@ -50,7 +50,7 @@ void dict_exec_GET_TABINFO_REQ(struct block *block, const struct signal *sig)
     }
     jam();
     struct section sections[2];
-    dict_store_read(dict, table, sections);
+    dict_store_read_members(dict, table, sections);
     struct get_tabinfo_conf conf = {
         .sender_data = req->sender_data, .table_id = table_id, .version = table->version};
     signal_send(block, sig->sender, GSN_GET_TABINFO_CONF, PRIO_B, &conf, sizeof(conf) / 4u,

@@ -61,8 +61,10 @@ static void step_done(struct dict *dict)
         break;
     case SCHEMA_STEP_ABORT:
         jam();
-        if (local->operation == SCHEMA_CREATE_TABLE && table != NULL)
+        if (local->operation == SCHEMA_CREATE_TABLE && table != NULL) {
             dict_store_remove(dict, local->table_id);
+            dict->table[local->table_id].version = local->version_before;
+        }
         local->active = 0;
         break;
     case SCHEMA_STEP_COMPLETE:
@@ -94,56 +96,40 @@ static void check_done(struct dict *dict)
 
 /* --- PREPARE. --- */
 
-static void add_to(struct dict *dict, uint32_t block_no, struct node_mask *waiting,
-                   const struct signal *sig)
+void dict_add_to(struct dict *dict, uint32_t block_no, struct node_mask *waiting,
+                 const struct local_table_add_req *req, const struct section sections[2])
 {
-    const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
-    struct local_table_add_req add = {
-        .sender_data = req->trans_id, .table_id = req->table_id, .version = req->version};
     uint32_t count = block_instances(&dict->block, block_no);
     for (uint32_t i = 1; i <= count; i++) {
         node_mask_add(waiting, i);
         signal_send(&dict->block, instance_ref(dict, block_no, i), GSN_LOCAL_TABLE_ADD_REQ, PRIO_B,
-                    &add, sizeof(add) / 4u, sig->section, 2);
+                    req, sizeof(*req) / 4u, sections, 2);
     }
 }
 
-/* The distribution is the master's, but a peer is not trusted with lengths. */
-static bool distribution_fits(const struct section *section)
+static void add_to_instances(struct dict *dict, const struct schema_prepare_req *req)
 {
-    if (section->size < DISTRIBUTION_HEAD_WORDS) return false;
-    uint32_t fragments = section->words[0];
-    uint32_t replicas = section->words[1];
-    uint32_t buckets = section->words[2];
-    if (fragments == 0 || fragments > TABLE_FRAGMENTS_MAX || replicas == 0 ||
-        replicas > REPLICAS_MAX)
-        return false;
-    if (buckets == 0 || buckets % 2 != 0 || buckets > 2u * TABLE_FRAGMENTS_MAX) return false;
-    if (section->size != DISTRIBUTION_HEAD_WORDS + fragments * replicas + buckets / 2u)
-        return false;
-    const uint16_t *map =
-        (const uint16_t *)(section->words + DISTRIBUTION_HEAD_WORDS + fragments * replicas);
-    for (uint32_t i = 0; i < buckets; i++) {
-        if (map[i] >= fragments) return false;
-    }
-    return true;
+    struct local_table_add_req add = {
+        .sender_data = req->trans_id, .table_id = req->table_id, .version = req->version};
+    struct section sections[2];
+    dict_store_read_members(dict, &dict->table[req->table_id], sections);
+    dict_add_to(dict, BLOCK_DBLQH, &dict->local.waiting_lqh, &add, sections);
+    dict_add_to(dict, BLOCK_DBTC, &dict->local.waiting_tc, &add, sections);
 }
 
 static uint32_t prepare_create(struct dict *dict, const struct signal *sig)
 {
     const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
     struct table_def *def = NULL;
-    if (sig->section_count != 2 || !distribution_fits(&sig->section[1])) return ERR_TABLE_FORMAT;
-    uint32_t error = table_def_decode(sig->section[0].words, sig->section[0].size,
-                                      dict->local.def_memory, table_def_size_max(), &def);
+    if (sig->section_count != 2) return ERR_TABLE_FORMAT;
+    uint32_t error = dict_table_check(dict, req->table_id, req->version, sig->section, &def);
     if (error != 0) return error;
-    if (def->table_id != req->table_id || def->version != req->version) return ERR_TABLE_FORMAT;
-    if (req->table_id == 0 || req->table_id >= dict->table_count) return ERR_TABLE_RECORDS;
     if (dict_table_at(dict, req->table_id) != NULL) return ERR_TABLE_EXISTS;
     if (ERROR_INSERTED(&dict->block, 6001)) {
         ERROR_INSERT_CLEAR(&dict->block);
         return ERR_SCHEMA_MEMORY;
     }
+    dict->local.version_before = dict->table[req->table_id].version;
     return dict_store_put(dict, def, &sig->section[0], &sig->section[1]);
 }
 
@@ -193,8 +179,7 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
         jam();
         local->error = prepare_create(dict, sig);
         if (local->error == 0) {
-            add_to(dict, BLOCK_DBLQH, &local->waiting_lqh, sig);
-            add_to(dict, BLOCK_DBTC, &local->waiting_tc, sig);
+            add_to_instances(dict, req);
         } else {
             local->table_id = 0; /* Nothing is kept, so nothing is to be removed. */
         }
@@ -210,6 +195,10 @@ static void added(struct dict *dict, const struct signal *sig, uint32_t table_id
 {
     struct dict_local *local = &dict->local;
     uint32_t instance = ref_instance(sig->sender);
+    if (dict_restart_runs(dict)) {
+        dict_restart_answered(dict, sig, table_id, error);
+        return;
+    }
     struct node_mask *waiting = waiting_of(local, sig->sender);
     ndbrequire(local->active && local->waits && local->step == 0 && table_id == local->table_id);
     ndbrequire(node_mask_has(waiting, instance)); /* I-DICT-4 */
@@ -238,20 +227,25 @@ void dict_exec_LOCAL_TABLE_ADD_REF(struct block *block, const struct signal *sig
 
 /* --- The other rounds. --- */
 
+void dict_order(struct dict *dict, uint32_t block_no, const struct node_mask *instances,
+                const struct local_table_state_req *req)
+{
+    for (uint32_t i = node_mask_next(instances, 0); i != 0; i = node_mask_next(instances, i))
+        sig_send(&dict->block, instance_ref(dict, block_no, i), GSN_LOCAL_TABLE_STATE_REQ, PRIO_B,
+                 req);
+}
+
 static void order(struct dict *dict, uint32_t block_no, const struct node_mask *instances,
                   uint32_t local_order)
 {
     struct dict_local *local = &dict->local;
     struct local_table_state_req req = {
         .sender_data = local->trans_id, .table_id = local->table_id, .order = local_order};
-    struct node_mask *waiting = block_no == BLOCK_DBTC ? &local->waiting_tc : &local->waiting_lqh;
-    *waiting = *instances;
-    for (uint32_t i = node_mask_next(instances, 0); i != 0; i = node_mask_next(instances, i))
-        sig_send(&dict->block, instance_ref(dict, block_no, i), GSN_LOCAL_TABLE_STATE_REQ, PRIO_B,
-                 &req);
+    *(block_no == BLOCK_DBTC ? &local->waiting_tc : &local->waiting_lqh) = *instances;
+    dict_order(dict, block_no, instances, &req);
 }
 
-static struct node_mask all_instances(const struct dict *dict, uint32_t block_no)
+struct node_mask dict_all_instances(const struct dict *dict, uint32_t block_no)
 {
     struct node_mask mask = {{0}};
     uint32_t count = block_instances(&dict->block, block_no);
@@ -260,12 +254,42 @@ static struct node_mask all_instances(const struct dict *dict, uint32_t block_no
     return mask;
 }
 
+/* The image with the new table, or without the dropped one. A node without files has never read
+ * one. */
+static void write_image(struct dict *dict)
+{
+    struct dict_local *local = &dict->local;
+    if (dict->file.state == SCHEMA_FILE_CLOSED) {
+        jam();
+        check_done(dict);
+        return;
+    }
+    if (ERROR_INSERTED(&dict->block, 6004)) {
+        node_fail(EXIT_ERROR_INSERT, __FILE__, __LINE__,
+                  "error insert 6004: the schema file is about to be written");
+    }
+    jam();
+    dict_file_write(dict, dict->file.sequence + 1u,
+                    local->operation == SCHEMA_DROP_TABLE ? local->table_id : 0);
+}
+
+void dict_local_written(struct dict *dict)
+{
+    ndbrequire(dict->local.active && dict->local.step == SCHEMA_STEP_WRITE);
+    if (ERROR_INSERTED(&dict->block, 6003)) {
+        node_fail(EXIT_ERROR_INSERT, __FILE__, __LINE__,
+                  "error insert 6003: the schema file has been written");
+    }
+    jam();
+    check_done(dict);
+}
+
 static void begin_step(struct dict *dict, uint32_t step)
 {
     struct dict_local *local = &dict->local;
     struct dict_table *table = dict_table_at(dict, local->table_id);
-    struct node_mask all_tc = all_instances(dict, BLOCK_DBTC);
-    struct node_mask all_lqh = all_instances(dict, BLOCK_DBLQH);
+    struct node_mask all_tc = dict_all_instances(dict, BLOCK_DBTC);
+    struct node_mask all_lqh = dict_all_instances(dict, BLOCK_DBLQH);
     local->step = step;
     local->waits = 1;
     switch ((enum schema_step)step) {
@@ -290,8 +314,10 @@ static void begin_step(struct dict *dict, uint32_t step)
         order(dict, BLOCK_DBTC, &local->added_tc, LOCAL_TABLE_DROP);
         order(dict, BLOCK_DBLQH, &local->added_lqh, LOCAL_TABLE_DROP);
         break;
-    case SCHEMA_STEP_COMPLETE:
     case SCHEMA_STEP_WRITE:
+        write_image(dict);
+        return;
+    case SCHEMA_STEP_COMPLETE:
     default:
         break;
     }
@@ -303,16 +329,18 @@ static bool step_follows(const struct dict_local *local, uint32_t step)
 {
     if (local->step == 0 && step == SCHEMA_STEP_ABORT) return true;
     if (local->error != 0) return false;
+    bool create = local->operation == SCHEMA_CREATE_TABLE;
     switch (local->step) {
     case 0:
-        return step == (local->operation == SCHEMA_CREATE_TABLE ? SCHEMA_STEP_ONLINE_LQH
-                                                                : SCHEMA_STEP_DROPPING_TC);
+        return step == (create ? SCHEMA_STEP_WRITE : SCHEMA_STEP_DROPPING_TC);
+    case SCHEMA_STEP_WRITE:
+        return step == (create ? SCHEMA_STEP_ONLINE_LQH : SCHEMA_STEP_REMOVE);
     case SCHEMA_STEP_ONLINE_LQH:
         return step == SCHEMA_STEP_ONLINE_TC;
     case SCHEMA_STEP_DROPPING_TC:
         return step == SCHEMA_STEP_DROPPING_LQH;
     case SCHEMA_STEP_DROPPING_LQH:
-        return step == SCHEMA_STEP_REMOVE;
+        return step == SCHEMA_STEP_WRITE;
     case SCHEMA_STEP_ONLINE_TC:
     case SCHEMA_STEP_REMOVE:
         return step == SCHEMA_STEP_COMPLETE;
@@ -345,6 +373,10 @@ void dict_exec_LOCAL_TABLE_STATE_CONF(struct block *block, const struct signal *
     struct dict *dict = dict_of(block);
     const struct local_table_state_conf *conf = SIG_PAYLOAD(sig, local_table_state_conf);
     uint32_t instance = ref_instance(sig->sender);
+    if (dict_restart_runs(dict)) {
+        dict_restart_answered(dict, sig, conf->table_id, 0);
+        return;
+    }
     struct node_mask *waiting = waiting_of(&dict->local, sig->sender);
     ndbrequire(dict->local.active && dict->local.waits && conf->table_id == dict->local.table_id);
     ndbrequire(node_mask_has(waiting, instance));

@@ -3,8 +3,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A client gets its answer when the change holds on all nodes; a client's death does not stop the
- * transaction. A node's death ends the cluster in this version, so every round ends with the
- * answers of all members.
+ * transaction. A node's death ends the cluster, so every round ends with the answers of all
+ * members.
  */
 #include "blocks/dbdict/dict_state.h"
 
@@ -113,12 +113,12 @@ static void prepared(struct dict *dict)
     if (master->error != 0)
         begin_step(dict, SCHEMA_STEP_ABORT);
     else
-        begin_step(dict, master->operation == SCHEMA_CREATE_TABLE ? SCHEMA_STEP_ONLINE_LQH
+        begin_step(dict, master->operation == SCHEMA_CREATE_TABLE ? SCHEMA_STEP_WRITE
                                                                   : SCHEMA_STEP_DROPPING_TC);
 }
 
 /* What follows a round that all members have answered; 0 = the transaction has ended. */
-static uint32_t step_after(uint32_t step)
+static uint32_t step_after(uint32_t operation, uint32_t step)
 {
     switch ((enum schema_step)step) {
     case SCHEMA_STEP_ONLINE_LQH:
@@ -128,12 +128,13 @@ static uint32_t step_after(uint32_t step)
     case SCHEMA_STEP_DROPPING_TC:
         return SCHEMA_STEP_DROPPING_LQH;
     case SCHEMA_STEP_DROPPING_LQH:
-        return SCHEMA_STEP_REMOVE;
+        return SCHEMA_STEP_WRITE;
+    case SCHEMA_STEP_WRITE:
+        return operation == SCHEMA_CREATE_TABLE ? SCHEMA_STEP_ONLINE_LQH : SCHEMA_STEP_REMOVE;
     case SCHEMA_STEP_REMOVE:
         return SCHEMA_STEP_COMPLETE;
     case SCHEMA_STEP_ABORT:
     case SCHEMA_STEP_COMPLETE:
-    case SCHEMA_STEP_WRITE:
     default:
         return 0;
     }
@@ -179,7 +180,7 @@ void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig)
     }
     node_mask_remove(&master->waiting, ref_node(sig->sender));
     if (!node_mask_empty(&master->waiting)) return;
-    uint32_t next = step_after(master->step);
+    uint32_t next = step_after(master->operation, master->step);
     if (next != 0) {
         begin_step(dict, (enum schema_step)next);
         return;

@@ -3,6 +3,7 @@
 #pragma once
 #include "blocks/cmvmi/event.h"
 #include "blocks/dbdict/dict_block.h"
+#include "blocks/dbdict/dict_image.h"
 #include "kernel/base/pool.h"
 #include "signals/dict.h"
 #include "signals/dih.h"
@@ -73,7 +74,8 @@ struct dict_local {
     uint32_t master_ref;
     uint32_t operation;
     uint32_t table_id;
-    uint32_t step; /* 0 = preparing */
+    uint32_t version_before; /* Of the table number, for an abort. */
+    uint32_t step;           /* 0 = preparing */
     uint32_t waits;
     uint32_t error;
     struct node_mask waiting_tc; /* Instances; numbers fit into a node mask. */
@@ -81,6 +83,79 @@ struct dict_local {
     struct node_mask added_tc; /* Have the table. */
     struct node_mask added_lqh;
     void *def_memory;
+};
+
+/*
+ * The schema files.
+ *   CLOSED -> OPENING -> HEAD -> PIECE -> ... -> CLOSING -> OPENING (next copy or pass) or READY
+ *   READY -> MAKING -> WRITING -> ... -> WRITING_HEAD -> DONE -> MAKING (the other copy) or READY
+ */
+enum schema_file_state {
+    SCHEMA_FILE_CLOSED = 0,
+    SCHEMA_FILE_OPENING,
+    SCHEMA_FILE_HEAD,
+    SCHEMA_FILE_PIECE,
+    SCHEMA_FILE_CLOSING,
+    SCHEMA_FILE_READY,
+    SCHEMA_FILE_MAKING,
+    SCHEMA_FILE_WRITING,
+    SCHEMA_FILE_WRITING_HEAD,
+    SCHEMA_FILE_DONE
+};
+enum schema_copy_found { COPY_NONE = 0, COPY_GOOD, COPY_BAD };
+struct schema_copy {
+    uint32_t found; /* enum schema_copy_found */
+    uint64_t sequence;
+    char text[200]; /* COPY_BAD: file, offset, kind. */
+};
+struct dict_file {
+    uint32_t state;  /* enum schema_file_state */
+    uint32_t copy;   /* That is open. */
+    uint32_t file;   /* NDBFS' number of it. */
+    bool loading;    /* The second pass. */
+    uint32_t newest; /* This copy is written last. */
+    uint32_t writes; /* Copies still to be written. */
+    uint32_t number; /* Of the piece that is read. */
+    uint32_t bytes;  /* Of the piece under way. */
+    uint64_t offset;
+    uint64_t size;
+    uint64_t chain;
+    uint64_t sequence; /* Of the schema; grows with each change. 0 = there is none. */
+    uint8_t *head;     /* IMAGE_HEAD_BYTES */
+    uint8_t *piece;    /* IMAGE_PIECE_BYTES */
+    struct image_head now;
+    struct image_reader reader;
+    struct image_writer writer;
+    struct schema_copy seen[IMAGE_COPIES];
+    uint32_t sttor_sender;
+    uint32_t sttor_data;
+};
+
+/*
+ * The node's start with files.
+ *   IDLE -> (COPYING ->) (WRITING ->) ADDING -> ADDED -> ONLINE_LQH -> ONLINE_TC -> DONE
+ */
+enum restart_state {
+    RESTART_IDLE = 0,
+    RESTART_COPYING,
+    RESTART_WRITING,
+    RESTART_ADDING,
+    RESTART_ADDED,
+    RESTART_ONLINE_LQH,
+    RESTART_ONLINE_TC,
+    RESTART_DONE,
+    RESTART_STATES
+};
+struct dict_restart {
+    uint32_t state; /* enum restart_state */
+    uint32_t sender;
+    uint32_t sender_data;
+    uint32_t source; /* Node. */
+    uint32_t table_id;
+    bool changed; /* The source has another schema than this node had. */
+    uint64_t sequence;
+    struct node_mask waiting_tc; /* Instances. */
+    struct node_mask waiting_lqh;
 };
 
 struct dict {
@@ -100,6 +175,8 @@ struct dict {
     uint32_t trans_next;
     struct dict_master master;
     struct dict_local local;
+    struct dict_file file;
+    struct dict_restart restart;
 };
 
 static inline struct dict *dict_of(struct block *block)
@@ -110,6 +187,14 @@ static inline uint32_t dict_own(const struct dict *dict)
 {
     return block_config(&dict->block)->own_node;
 }
+
+static inline bool dict_diskless(const struct dict *dict)
+{
+    return block_config(&dict->block)->diskless != 0;
+}
+
+/* dict.c */
+void dict_sttorry(struct dict *dict);
 
 /* dict_store.c */
 void dict_store_init(struct dict *dict);
@@ -123,6 +208,58 @@ void dict_store_remove(struct dict *dict, uint32_t table_id);
 /* Puts a table's words together in dict->scratch: sections[0] definition, sections[1] distribution.
  */
 void dict_store_read(struct dict *dict, const struct dict_table *table, struct section sections[2]);
+
+/* The same, the distribution without the nodes that are not members now. False: a fragment has no
+ * replica left. */
+bool dict_store_read_members(struct dict *dict, const struct dict_table *table,
+                             struct section sections[2]);
+/* Forgets all tables and versions. */
+void dict_store_clear(struct dict *dict);
+
+/* dict_image.c */
+/* Words of the image from writer->id on, at most `room`; 0 = that was all. */
+uint32_t image_fill(struct dict *dict, struct image_writer *writer, uint32_t *words, uint32_t room);
+/* Takes the tables in the next words of a stream; false: reader->refused says why. */
+bool image_feed(struct dict *dict, struct image_reader *reader, const uint32_t *words,
+                uint32_t count);
+bool image_whole(const struct image_reader *reader, const struct image_head *head);
+/* Checks definition and distribution of whatever origin. 0 and *def (in local.def_memory), or an
+ * error. */
+uint32_t dict_table_check(struct dict *dict, uint32_t table_id, uint32_t version,
+                          const struct section sections[2], struct table_def **def);
+/* Keeps a record (its first three words: number, version, state) that was checked by nobody yet; 0
+ * or an error. */
+uint32_t dict_table_take(struct dict *dict, const uint32_t head[IMAGE_RECORD_WORDS],
+                         const struct section sections[2]);
+
+/* dict_file.c */
+void dict_file_init(struct dict *dict);
+void dict_file_read(struct dict *dict, uint32_t sttor_sender, uint32_t sttor_data);
+/* Writes both copies; then dict_restart_written() or dict_local_written(). `without`: a table that
+ * is being dropped, 0 = none. */
+void dict_file_write(struct dict *dict, uint64_t sequence, uint32_t without);
+bool dict_file_equal(const struct dict *dict); /* Both copies have the schema as it is. */
+/* The node must start from its files and cannot. */
+_Noreturn void dict_file_fail(struct dict *dict);
+void dict_exec_FSOPENCONF(struct block *block, const struct signal *sig);
+void dict_exec_FSREADCONF(struct block *block, const struct signal *sig);
+void dict_exec_FSWRITECONF(struct block *block, const struct signal *sig);
+void dict_exec_FSCLOSECONF(struct block *block, const struct signal *sig);
+void dict_exec_FSOPENREF(struct block *block, const struct signal *sig);
+void dict_exec_FSREADREF(struct block *block, const struct signal *sig);
+void dict_exec_FSWRITEREF(struct block *block, const struct signal *sig);
+void dict_exec_FSCLOSEREF(struct block *block, const struct signal *sig);
+
+/* dict_restart.c */
+void dict_restart_written(struct dict *dict);
+bool dict_restart_runs(const struct dict *dict);
+void dict_restart_answered(struct dict *dict, const struct signal *sig, uint32_t table_id,
+                           uint32_t error);
+void dict_exec_SCHEMA_INFO_REQ(struct block *block, const struct signal *sig);
+void dict_exec_SCHEMA_RESTART_REQ(struct block *block, const struct signal *sig);
+void dict_exec_SCHEMA_COPY_REQ(struct block *block, const struct signal *sig);
+void dict_exec_SCHEMA_COPY_CONF(struct block *block, const struct signal *sig);
+void dict_exec_SCHEMA_ONLINE_REQ(struct block *block, const struct signal *sig);
 
 /* dict_client.c */
 void dict_exec_GET_TABINFO_REQ(struct block *block, const struct signal *sig);
@@ -139,6 +276,13 @@ void dict_exec_SCHEMA_PREPARE_REF(struct block *block, const struct signal *sig)
 void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig);
 
 /* dict_local.c */
+struct node_mask dict_all_instances(const struct dict *dict, uint32_t block_no);
+/* To all instances of DBTC or DBLQH, which are added to `waiting`. */
+void dict_add_to(struct dict *dict, uint32_t block_no, struct node_mask *waiting,
+                 const struct local_table_add_req *req, const struct section sections[2]);
+void dict_order(struct dict *dict, uint32_t block_no, const struct node_mask *instances,
+                const struct local_table_state_req *req);
+void dict_local_written(struct dict *dict);
 void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_STEP_REQ(struct block *block, const struct signal *sig);
 void dict_exec_LOCAL_TABLE_ADD_CONF(struct block *block, const struct signal *sig);

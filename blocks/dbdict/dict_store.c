@@ -151,6 +151,27 @@ void dict_store_read(struct dict *dict, const struct dict_table *table, struct s
                                    .size = table->distribution_words};
 }
 
+bool dict_store_read_members(struct dict *dict, const struct dict_table *table,
+                             struct section sections[2])
+{
+    dict_store_read(dict, table, sections);
+    uint32_t *distribution = dict->scratch + table->def_words;
+    uint32_t fragments = distribution[0];
+    uint32_t replicas = distribution[1];
+    uint32_t *nodes = distribution + DISTRIBUTION_HEAD_WORDS;
+    bool whole = true;
+    for (uint32_t f = 0; f < fragments; f++, nodes += replicas) {
+        uint32_t left = 0;
+        for (uint32_t r = 0; r < replicas; r++) {
+            uint32_t node = nodes[r];
+            nodes[r] = 0;
+            if (node != 0 && node_mask_has(&dict->members, node)) nodes[left++] = node;
+        }
+        whole = whole && left > 0;
+    }
+    return whole;
+}
+
 /* --- Tables. --- */
 
 uint32_t dict_store_put(struct dict *dict, const struct table_def *def, const struct section *words,
@@ -191,4 +212,12 @@ void dict_store_remove(struct dict *dict, uint32_t table_id)
     release_chunks(dict, table->first_chunk);
     *table = (struct dict_table){.state = TABLE_UNDEFINED, .version = table->version};
     dict->tables--;
+}
+
+void dict_store_clear(struct dict *dict)
+{
+    for (uint32_t id = 1; id < dict->table_count; id++) {
+        if (dict_table_at(dict, id) != NULL) dict_store_remove(dict, id);
+        dict->table[id].version = 0;
+    }
 }

@@ -102,7 +102,7 @@ static void test_partial_start_needs_a_whole_group(void **state)
     assert_int_equal(level_of(1), START_STARTED);
     assert_int_equal(level_of(2), START_STARTED);
     assert_int_equal(level_of(3), START_STARTED);
-    fake_data_node(fc, 4, &config); /* Too late in this version: it waits, and harms nobody. */
+    fake_data_node(fc, 4, &config); /* Too late: it waits, and harms nobody. */
     fc_run(fc, 2000);
     assert_int_not_equal(level_of(4), START_STARTED);
     assert_int_equal(level_of(1), START_STARTED);
