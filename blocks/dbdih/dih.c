@@ -62,18 +62,17 @@ static void dih_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
     log_info(block, "%u node groups", dih->groups);
 }
 
-/* Phase 2: the system files. Phase 6: the president's DIH begins to number epochs; the first one is
+/* Phase 0: the system files. Phase 6: the president's DIH begins to number epochs; the first one is
  * everywhere before any node opens its TCs. */
 static void dih_exec_STTOR(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
     const struct sttor *req = SIG_PAYLOAD(sig, sttor);
-    if (req->phase == 2 && !dih_diskless(dih)) {
+    if (req->phase == 0 && !dih_diskless(dih)) {
         jam();
         sysfile_read(dih, sig->sender, req->sender_data);
         return;
     }
-    if (req->phase == 6 && !dih_diskless(dih)) sysfile_begin(dih);
     if (req->phase == 6 && dih->president == dih_own(dih)) {
         jam();
         gcp_master_begin(dih, sig->sender, req->sender_data);
@@ -201,6 +200,8 @@ static const struct handler dih_handlers[] = {
     HANDLER(dih, LCP_STATUS_REQ, lcp_status_req),
     HANDLER(dih, FSOPENCONF, fsopenconf),
     HANDLER(dih, FSOPENREF, fs_ref),
+    HANDLER(dih, FSCLOSECONF, fs_conf),
+    HANDLER(dih, FSCLOSEREF, fs_ref),
     HANDLER(dih, FSREADCONF, fs_io_conf),
     HANDLER(dih, FSREADREF, fs_ref),
     HANDLER(dih, FSWRITECONF, fs_io_conf),

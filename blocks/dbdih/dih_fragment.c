@@ -12,36 +12,27 @@
 
 /* --- Node groups. --- */
 
-/* False when the configuration's groups cannot be meant: more nodes in one than there are replicas.
+/*
+ * With files all configured nodes have their places, the absent ones too: they come back with the
+ * next start. Without files only members: the groups that have some, numbered without gaps.
  */
-static bool groups_configured(const struct node_config *config)
-{
-    uint32_t count[NODE_GROUPS_MAX];
-    memset(count, 0, sizeof(count));
-    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
-        uint32_t group = config->node[node].nodegroup;
-        if (config->node[node].type != NODE_DATA || group == NODEGROUP_NONE) continue;
-        if (group >= NODE_GROUPS_MAX || ++count[group] > config->replicas) return false;
-    }
-    return true;
-}
-
-/* Numbers the groups that have members densely from 0. Where the configuration has none, nodes fill
- * them in id order. */
 void dih_form_groups(struct dih *dih)
 {
     const struct node_config *config = block_config(&dih->block);
-    uint32_t number[NODE_GROUPS_MAX]; /* 1 + dense number of a configured group. */
-    uint32_t filled = 0;
-    bool configured = groups_configured(config);
+    uint32_t group_of[NODE_ID_MAX + 1];
+    uint32_t number[NODE_ID_MAX + 1]; /* 1 + the number here of a configured group. */
+    node_config_groups(config, group_of);
     memset(number, 0, sizeof(number));
     memset(dih->group, 0, sizeof(dih->group));
     dih->groups = 0;
     for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
-        uint32_t id = config->node[node].nodegroup;
-        if (config->node[node].type != NODE_DATA || id == NODEGROUP_NONE) continue;
-        if (!configured) id = filled++ / config->replicas;
-        if (!node_mask_has(&dih->members, node)) continue;
+        uint32_t id = group_of[node];
+        if (id == NODEGROUP_NONE) continue;
+        if (!node_mask_has(&dih->members, node)) {
+            if (dih_diskless(dih)) continue;
+            dih->ldm_count[node] = config->ldm_count; /* Its own is not known. */
+        }
+        ndbrequire(id < NODE_GROUPS_MAX);
         if (number[id] == 0) number[id] = ++dih->groups;
         struct dih_group *group = &dih->group[number[id] - 1];
         ndbrequire(group->count < REPLICAS_MAX);

@@ -110,6 +110,25 @@ static void begin_save(struct dih *dih, uint32_t gci)
     to_all(dih, GSN_GCP_NODE_SAVEREQ, &req, sizeof(req) / 4u);
 }
 
+static void answer_sttor(struct dih *dih)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    if (master->sttor_owed == 0) return;
+    jam();
+    dih_sttorry(dih, master->sttor_owed, master->sttor_data);
+    master->sttor_owed = 0;
+}
+
+/*
+ * An initial start is open to clients only when its first GCI is durable: system files of GCI 0
+ * then mean that nothing was ever stored, and a start that was cut off may begin again with
+ * nothing.
+ */
+static bool first_gci(const struct dih *dih)
+{
+    return !dih_diskless(dih) && dih->gcp_master.durable == 0;
+}
+
 void dih_exec_GCP_NODEFINISH(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
@@ -124,11 +143,10 @@ void dih_exec_GCP_NODEFINISH(struct block *block, const struct signal *sig)
     master->state = GCP_IDLE;
     to_all(dih, GSN_EPOCH_COMPLETE_REP, &rep, sizeof(rep) / 4u);
     if (master->gci_hi > old_hi && !dih_diskless(dih)) begin_save(dih, old_hi);
-    if (master->sttor_owed != 0) {
-        jam();
-        dih_sttorry(dih, master->sttor_owed, master->sttor_data);
-        master->sttor_owed = 0;
-    }
+    if (!first_gci(dih))
+        answer_sttor(dih);
+    else if (master->force == 0)
+        master->force = master->gci_hi;
     begin_if_wanted(dih);
 }
 
@@ -204,6 +222,7 @@ void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig)
     struct gcp_node_durable_rep rep = {.incarnation = dih->incarnation, .gci = master->durable};
     to_all(dih, GSN_GCP_NODE_DURABLE_REP, &rep, sizeof(rep) / 4u);
     event_send(&dih->block, EVENT_GLOBAL_CHECKPOINT_COMPLETED, master->durable);
+    answer_sttor(dih);
     begin_if_wanted(dih);
 }
 
@@ -238,11 +257,7 @@ void gcp_master_stop(struct dih *dih)
     struct gcp_master *master = &dih->gcp_master;
     jam_data(master->state);
     master->state = GCP_OFF;
-    if (master->sttor_owed != 0) {
-        jam();
-        dih_sttorry(dih, master->sttor_owed, master->sttor_data);
-        master->sttor_owed = 0;
-    }
+    answer_sttor(dih);
 }
 
 void gcp_master_tick(struct dih *dih, uint32_t serial)

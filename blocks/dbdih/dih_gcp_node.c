@@ -175,6 +175,10 @@ void dih_exec_GCP_SAVECONF(struct block *block, const struct signal *sig)
     }
     ndbrequire(node_mask_has(&node->save_waiting, instance));
     node_mask_remove(&node->save_waiting, instance);
+    if (instance - 1u < SYSFILE_LDM_MAX) {
+        node->save_lsn[instance - 1u][0] = conf->lsn_lo;
+        node->save_lsn[instance - 1u][1] = conf->lsn_hi;
+    }
     if (!node_mask_empty(&node->save_waiting)) return;
     jam();
     struct gcp_node_saveconf out = {.incarnation = dih->incarnation, .gci = node->save_gci};

@@ -14,13 +14,14 @@
 #include "signals/table_def.h"
 
 #define NODE_GROUPS_MAX DATA_NODE_ID_MAX
+#define SYSFILE_LDM_MAX 64u /* Log parts whose ends the system file keeps. */
 #define LDM_SLOTS       64u /* LDM instances told apart when primaries are spread. */
 #define DISTRIBUTION_WORDS_MAX                                                                     \
     (DISTRIBUTION_HEAD_WORDS + TABLE_FRAGMENTS_MAX * REPLICAS_MAX + TABLE_FRAGMENTS_MAX)
 
 struct dih_group {
     uint32_t count;
-    uint32_t node[REPLICAS_MAX]; /* In id order; members of the cluster only. */
+    uint32_t node[REPLICAS_MAX]; /* In id order. */
     uint32_t fragments;          /* While a table is placed. */
 };
 
@@ -78,7 +79,8 @@ struct gcp_node {
     struct node_mask save_waiting; /* LQH instances. */
     uint64_t save_ms;
     uint32_t save_warned;
-    uint32_t copy_gci; /* Goes into the system file, 0 = none. */
+    uint32_t save_lsn[SYSFILE_LDM_MAX][2]; /* What the LQHs said of save_gci. */
+    uint32_t copy_gci;                     /* Goes into the system file, 0 = none. */
     uint32_t durable;
     uint32_t flush_sender; /* NDBCNTR waits for the durability of flush_gci; 0 = nobody. */
     uint32_t flush_data;
@@ -89,6 +91,7 @@ struct gcp_node {
  * a checksum of it. --- */
 
 #define SYSFILE_ENDED_MAX 64u
+#define SYSFILE_LAYOUT    0x53595302u /* Of struct sysfile; its low byte is the number. */
 #define SYSFILE_COPIES    2u
 #define SYSFILE_HASH_AT   (FS_ALIGN - 8u)
 
@@ -98,22 +101,33 @@ struct sysfile_ended {
 };
 
 struct sysfile {
+    uint32_t layout;      /* SYSFILE_LAYOUT */
     uint32_t incarnation; /* How often the cluster has been started. */
     uint32_t gci;         /* Newest restorable. */
     uint32_t ended_count;
     struct sysfile_ended ended[SYSFILE_ENDED_MAX]; /* Oldest first. */
     uint8_t nodegroup[NODE_ID_MAX + 1];            /* Dense numbers; SYSFILE_NO_GROUP = none. */
+    struct node_mask members;                      /* Who took part in the incarnation. */
+    uint32_t ldm_count;                            /* LDM instances of this node. */
+    uint32_t lsn[SYSFILE_LDM_MAX][2]; /* Low, high: last page of each one's log that was durable
+                                         when `gci` became so. */
 };
 #define SYSFILE_NO_GROUP 255u
 static_assert(sizeof(struct sysfile) + FILE_HEADER_BYTES <= SYSFILE_HASH_AT,
               "the checksum stands at the block's end");
 
-/* CLOSED -> OPENING 0 -> READING 0 -> OPENING 1 -> READING 1 -> READY <-> WRITING */
+/*
+ * CLOSED -> OPENING 0 -> READING 0 -> CLOSING 0 -> the same with 1 -> READY
+ * READY -> REOPENING 0 -> REOPENING 1 -> WRITING <-> READY
+ * Between reading and the first write they are closed: an initial start removes them.
+ */
 enum sysfile_state {
     SYSFILE_CLOSED = 0,
     SYSFILE_OPENING,
     SYSFILE_READING,
+    SYSFILE_CLOSING,
     SYSFILE_READY,
+    SYSFILE_REOPENING,
     SYSFILE_WRITING
 };
 enum sysfile_found { SYSFILE_NONE = 0, SYSFILE_GOOD, SYSFILE_BAD };
@@ -125,8 +139,8 @@ struct dih_sysfile {
     uint32_t found[SYSFILE_COPIES]; /* enum sysfile_found */
     uint64_t sequence;              /* Of the newest write: the copy with the greater one counts. */
     uint32_t has_data;
-    uint32_t writes;       /* Still to be done. */
-    bool started;          /* This incarnation stands in it. */
+    uint32_t writes; /* Still to be done. */
+    bool open;
     uint32_t start_sender; /* SYSFILE_START_REQ waits; 0 = nobody. */
     uint32_t start_data;
     uint32_t sttor_sender;
@@ -293,9 +307,9 @@ void dih_exec_LCP_STATUS_REQ(struct block *block, const struct signal *sig);
 
 /* dih_sysfile.c */
 void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data);
-void sysfile_begin(struct dih *dih); /* Where nobody has sent SYSFILE_START_REQ: goes on with the
-                                        node's own numbers. */
-void sysfile_copy(struct dih *dih);  /* Writes gcp_node.copy_gci. */
+void sysfile_copy(struct dih *dih); /* Writes gcp_node.copy_gci. */
+void dih_exec_FSCLOSECONF(struct block *block, const struct signal *sig);
+void dih_exec_FSCLOSEREF(struct block *block, const struct signal *sig);
 void dih_exec_FSOPENCONF(struct block *block, const struct signal *sig);
 void dih_exec_FSREADCONF(struct block *block, const struct signal *sig);
 void dih_exec_FSWRITECONF(struct block *block, const struct signal *sig);

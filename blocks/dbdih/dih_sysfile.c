@@ -15,44 +15,23 @@
 
 static const char *const copy_names[SYSFILE_COPIES] = {"D1/sysfile.0", "D1/sysfile.1"};
 
-static void open_copy(struct dih *dih, uint32_t copy)
+static void open_copy(struct dih *dih, uint32_t copy, enum sysfile_state state)
 {
     dih->sysfile.copy = copy;
-    dih->sysfile.state = SYSFILE_OPENING;
+    dih->sysfile.state = state;
     fs_open(&dih->block, copy, copy_names[copy], FS_READ | FS_WRITE | FS_CREATE | FS_DIRECT);
 }
 
 void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data)
 {
     struct dih_sysfile *sys = &dih->sysfile;
-    if (sys->state == SYSFILE_READY) {
-        jam(); /* All join anew; what was read or written since is the newest. */
-        sys->started = false;
-        dih_sttorry(dih, sttor_sender, sttor_data);
-        return;
-    }
-    if (sys->state == SYSFILE_WRITING) {
-        jam();
-        sys->started = false;
-        sys->sttor_sender = sttor_sender; /* Answered when the write is done. */
-        sys->sttor_data = sttor_data;
-        return;
-    }
     ndbrequire(sys->state == SYSFILE_CLOSED);
     jam();
     sys->sttor_sender = sttor_sender;
     sys->sttor_data = sttor_data;
     sys->buffer = arena_page(block_arena(&dih->block), RG_NODE);
     ndbrequire(sys->buffer != NULL);
-    open_copy(dih, 0);
-}
-
-static void answer_sttor(struct dih *dih)
-{
-    struct dih_sysfile *sys = &dih->sysfile;
-    if (sys->sttor_sender == 0) return;
-    dih_sttorry(dih, sys->sttor_sender, sys->sttor_data);
-    sys->sttor_sender = 0;
+    open_copy(dih, 0, SYSFILE_OPENING);
 }
 
 /* --- Reading. --- */
@@ -76,7 +55,7 @@ static bool content_good(const uint8_t *block, struct sysfile *content)
     uint64_t hash;
     memcpy(&hash, block + SYSFILE_HASH_AT, sizeof(hash));
     memcpy(content, block + FILE_HEADER_BYTES, sizeof(*content));
-    return XXH3_64bits(block, SYSFILE_HASH_AT) == hash && content->ended_count <= SYSFILE_ENDED_MAX;
+    return XXH3_64bits(block, SYSFILE_HASH_AT) == hash;
 }
 
 /* A file of somebody else is not used, and not overwritten either. */
@@ -87,6 +66,17 @@ static void refuse_foreign(struct dih *dih, uint32_t copy, enum file_verdict ver
     jam_data(verdict);
     log_error(&dih->block, "%s is refused: %s", copy_names[copy], why);
     node_fail(EXIT_SYSFILE_FOREIGN, __FILE__, __LINE__, "the system file is not this node's");
+}
+
+/* What an older or newer program has written is not guessed at. */
+static void check_layout(struct dih *dih, uint32_t copy, const struct sysfile *content)
+{
+    if (content->layout == SYSFILE_LAYOUT && content->ended_count <= SYSFILE_ENDED_MAX) return;
+    jam_data(content->layout);
+    log_error(&dih->block, "%s has layout %x, this program knows %x", copy_names[copy],
+              content->layout, SYSFILE_LAYOUT);
+    node_fail(EXIT_SYSFILE_FOREIGN, __FILE__, __LINE__,
+              "the system file was written by another version");
 }
 
 static enum sysfile_found look_at(struct dih *dih, uint32_t copy, uint32_t bytes,
@@ -102,12 +92,21 @@ static enum sysfile_found look_at(struct dih *dih, uint32_t copy, uint32_t bytes
     if (verdict == FILE_GOOD && bytes == FS_ALIGN && content_good(block, content)) {
         jam();
         *sequence = header.sequence;
+        check_layout(dih, copy, content);
         return SYSFILE_GOOD;
     }
     jam();
     log_warning(&dih->block, "%s is damaged: %s", copy_names[copy],
                 verdict == FILE_GOOD ? "its content does not have its checksum" : why);
     return SYSFILE_BAD;
+}
+
+/* With --initial the rest of the damaged data goes anyway. */
+static void both_damaged(struct dih *dih)
+{
+    log_error(&dih->block, "%s and %s are damaged", copy_names[0], copy_names[1]);
+    if (block_config(&dih->block)->initial_start) return;
+    node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "both system files are damaged");
 }
 
 static void all_read(struct dih *dih)
@@ -117,8 +116,7 @@ static void all_read(struct dih *dih)
     sys->state = SYSFILE_READY;
     if (!good && sys->found[0] == SYSFILE_BAD && sys->found[1] == SYSFILE_BAD) {
         jam();
-        log_error(&dih->block, "%s and %s are damaged", copy_names[0], copy_names[1]);
-        node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "both system files are damaged");
+        both_damaged(dih);
     }
     if (good) {
         jam();
@@ -126,20 +124,7 @@ static void all_read(struct dih *dih)
         log_info(&dih->block, "the node has data of incarnation %u up to GCI %u",
                  sys->now.incarnation, sys->now.gci);
     }
-    answer_sttor(dih);
-}
-
-void dih_exec_FSOPENCONF(struct block *block, const struct signal *sig)
-{
-    struct dih *dih = dih_of(block);
-    struct dih_sysfile *sys = &dih->sysfile;
-    const struct fsopenconf *conf = SIG_PAYLOAD(sig, fsopenconf);
-    ndbrequire(sys->state == SYSFILE_OPENING && conf->sender_data == sys->copy);
-    jam();
-    sys->file[sys->copy] = conf->file;
-    sys->state = SYSFILE_READING;
-    struct fs_piece piece = fs_piece_of(block, block_of_copy(sys, sys->copy), FS_ALIGN);
-    fs_read(block, sys->copy, conf->file, 0, &piece, 1, FS_PARTIAL);
+    dih_sttorry(dih, sys->sttor_sender, sys->sttor_data);
 }
 
 void dih_exec_FSREADCONF(struct block *block, const struct signal *sig)
@@ -157,10 +142,22 @@ void dih_exec_FSREADCONF(struct block *block, const struct signal *sig)
         sys->sequence = sequence;
         sys->now = content;
     }
+    sys->state = SYSFILE_CLOSING;
+    fs_close(block, sys->copy, sys->file[sys->copy]);
+}
+
+void dih_exec_FSCLOSECONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct dih_sysfile *sys = &dih->sysfile;
+    ndbrequire(sys->state == SYSFILE_CLOSING);
+    ndbrequire(SIG_PAYLOAD(sig, fs_conf)->sender_data == sys->copy);
     if (sys->copy + 1 < SYSFILE_COPIES) {
-        open_copy(dih, sys->copy + 1);
+        jam();
+        open_copy(dih, sys->copy + 1, SYSFILE_OPENING);
         return;
     }
+    jam();
     all_read(dih);
 }
 
@@ -189,7 +186,7 @@ static void write_next(struct dih *dih)
                                  .instance = self.instance,
                                  .sequence = sequence,
                                  .page_bytes = FS_ALIGN};
-    ndbrequire(sys->state == SYSFILE_READY || sys->state == SYSFILE_WRITING);
+    ndbrequire(sys->state >= SYSFILE_READY && sys->open);
     sys->state = SYSFILE_WRITING;
     sys->copy = copy;
     file_header_seal(&header);
@@ -202,13 +199,51 @@ static void write_next(struct dih *dih)
     fs_write(&dih->block, copy, sys->file[copy], 0, &piece, 1, FS_SYNC);
 }
 
+static void reopened(struct dih *dih)
+{
+    struct dih_sysfile *sys = &dih->sysfile;
+    if (sys->copy + 1 < SYSFILE_COPIES) {
+        jam();
+        open_copy(dih, sys->copy + 1, SYSFILE_REOPENING);
+        return;
+    }
+    jam();
+    sys->open = true;
+    write_next(dih);
+}
+
+void dih_exec_FSOPENCONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    struct dih_sysfile *sys = &dih->sysfile;
+    const struct fsopenconf *conf = SIG_PAYLOAD(sig, fsopenconf);
+    ndbrequire(sys->state == SYSFILE_OPENING || sys->state == SYSFILE_REOPENING);
+    ndbrequire(conf->sender_data == sys->copy);
+    jam();
+    sys->file[sys->copy] = conf->file;
+    if (sys->state == SYSFILE_REOPENING) {
+        reopened(dih);
+        return;
+    }
+    sys->state = SYSFILE_READING;
+    struct fs_piece piece = fs_piece_of(block, block_of_copy(sys, sys->copy), FS_ALIGN);
+    fs_read(block, sys->copy, conf->file, 0, &piece, 1, FS_PARTIAL);
+}
+
 static void want_writes(struct dih *dih, uint32_t writes)
 {
     struct dih_sysfile *sys = &dih->sysfile;
     bool writing = sys->state == SYSFILE_WRITING;
     if (writing) writes++; /* What is on its way has the former content. */
     if (sys->writes < writes) sys->writes = writes;
-    if (!writing) write_next(dih);
+    if (sys->state != SYSFILE_READY) return;
+    if (sys->open) {
+        jam();
+        write_next(dih);
+    } else {
+        jam();
+        open_copy(dih, 0, SYSFILE_REOPENING);
+    }
 }
 
 static void all_written(struct dih *dih)
@@ -216,7 +251,6 @@ static void all_written(struct dih *dih)
     struct dih_sysfile *sys = &dih->sysfile;
     struct sysfile_start_conf conf = {.sender_data = sys->start_data};
     sys->state = SYSFILE_READY;
-    answer_sttor(dih);
     if (sys->start_sender != 0) {
         jam();
         sig_send(&dih->block, sys->start_sender, GSN_SYSFILE_START_CONF, PRIO_A, &conf);
@@ -243,38 +277,32 @@ void dih_exec_FSWRITECONF(struct block *block, const struct signal *sig)
 
 /* --- The cluster starts; a GCI is durable. --- */
 
-static void begin_incarnation(struct dih *dih, uint32_t gci, uint32_t incarnation)
+/* The own incarnation ends at `gci`, unless the newest node's list says so already. */
+static void end_former(struct sysfile *now, uint32_t gci)
 {
-    struct dih_sysfile *sys = &dih->sysfile;
-    struct sysfile *now = &sys->now;
-    if (now->incarnation != 0) {
+    if (now->incarnation == 0) return;
+    if (now->ended_count == SYSFILE_ENDED_MAX) {
         jam();
-        if (now->ended_count == SYSFILE_ENDED_MAX) {
-            memmove(now->ended, now->ended + 1, (SYSFILE_ENDED_MAX - 1u) * sizeof(now->ended[0]));
-            now->ended_count--;
-        }
-        now->ended[now->ended_count++] = (struct sysfile_ended){now->incarnation, gci};
+        memmove(now->ended, now->ended + 1, (SYSFILE_ENDED_MAX - 1u) * sizeof(now->ended[0]));
+        now->ended_count--;
     }
-    now->incarnation = incarnation;
-    now->gci = gci;
-    fill_groups(dih, now);
-    dih->restart_gci = gci;
-    sys->started = true;
-    want_writes(dih, SYSFILE_COPIES);
+    now->ended[now->ended_count++] = (struct sysfile_ended){now->incarnation, gci};
 }
 
-void sysfile_begin(struct dih *dih)
+static void take_list(struct sysfile *now, const struct section *list)
 {
-    const struct sysfile *now = &dih->sysfile.now;
-    if (dih->sysfile.started) return;
-    jam();
-    begin_incarnation(dih, now->gci, now->incarnation + 1);
+    uint32_t count = list->size / 2u;
+    ndbrequire(list->size % 2u == 0 && count <= SYSFILE_ENDED_MAX);
+    memset(now->ended, 0, sizeof(now->ended));
+    memcpy(now->ended, list->words, (size_t)count * sizeof(now->ended[0]));
+    now->ended_count = count;
 }
 
 void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
     struct dih_sysfile *sys = &dih->sysfile;
+    struct sysfile *now = &sys->now;
     const struct sysfile_start_req *req = SIG_PAYLOAD(sig, sysfile_start_req);
     struct sysfile_start_conf conf = {.sender_data = req->sender_data};
     if (dih_diskless(dih)) {
@@ -283,31 +311,42 @@ void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig)
         return;
     }
     ndbrequire(sys->state >= SYSFILE_READY && sys->start_sender == 0);
-    ndbrequire(req->incarnation > sys->now.incarnation); /* I-GCP-5 */
+    ndbrequire(req->incarnation > now->incarnation); /* I-GCP-5 */
     jam();
     sys->start_sender = sig->sender;
     sys->start_data = req->sender_data;
-    if (sig->section_count == 1) {
-        jam(); /* The newest node's list counts. */
-        uint32_t count = sig->section[0].size / 2u;
-        ndbrequire(sig->section[0].size % 2u == 0 && count <= SYSFILE_ENDED_MAX);
-        memset(sys->now.ended, 0, sizeof(sys->now.ended));
-        memcpy(sys->now.ended, sig->section[0].words, (size_t)count * sizeof(sys->now.ended[0]));
-        sys->now.ended_count = count;
-        sys->now.incarnation = 0; /* Its end stands in that list. */
-    }
-    begin_incarnation(dih, req->gci, req->incarnation);
+    if (req->gci == 0) memset(now, 0, sizeof(*now)); /* Nothing of a former life counts. */
+    if (sig->section_count == 1)
+        take_list(now, &sig->section[0]);
+    else
+        end_former(now, req->gci);
+    now->layout = SYSFILE_LAYOUT;
+    now->incarnation = req->incarnation;
+    now->gci = req->gci;
+    now->members = dih->members;
+    now->ldm_count = block_config(block)->ldm_count;
+    fill_groups(dih, now);
+    dih->restart_gci = req->gci;
+    dih->gcp_node.durable = req->gci;
+    want_writes(dih, SYSFILE_COPIES);
 }
 
 void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig)
 {
     const struct dih_sysfile *sys = &dih_of(block)->sysfile;
+    const struct sysfile *now = &sys->now;
     jam();
     struct sysfile_info_conf conf = {.sender_data = SIG_PAYLOAD(sig, sysfile_info_req)->sender_data,
                                      .has_data = sys->has_data,
-                                     .gci = sys->now.gci,
-                                     .incarnation = sys->now.incarnation};
-    sig_send(block, sig->sender, GSN_SYSFILE_INFO_CONF, PRIO_A, &conf);
+                                     .gci = now->gci,
+                                     .incarnation = now->incarnation,
+                                     .ldm_count = now->ldm_count,
+                                     .members = now->members};
+    uint32_t ldms = now->ldm_count < SYSFILE_LDM_MAX ? now->ldm_count : SYSFILE_LDM_MAX;
+    struct section lists[2] = {{.words = &now->ended[0].incarnation, .size = now->ended_count * 2u},
+                               {.words = &now->lsn[0][0], .size = ldms * 2u}};
+    signal_send(block, sig->sender, GSN_SYSFILE_INFO_CONF, PRIO_A, &conf, sizeof(conf) / 4u, lists,
+                sys->has_data ? 2u : 0u);
 }
 
 void sysfile_copy(struct dih *dih)
@@ -315,6 +354,7 @@ void sysfile_copy(struct dih *dih)
     struct dih_sysfile *sys = &dih->sysfile;
     ndbrequire(dih->gcp_node.copy_gci > sys->now.gci); /* I-GCP-4 */
     sys->now.gci = dih->gcp_node.copy_gci;
+    memcpy(sys->now.lsn, dih->gcp_node.save_lsn, sizeof(sys->now.lsn));
     want_writes(dih, 1);
 }
 
@@ -346,4 +386,10 @@ void dih_exec_FSWRITEREF(struct block *block, const struct signal *sig)
 {
     jam();
     file_failed(block, sig, "written");
+}
+
+void dih_exec_FSCLOSEREF(struct block *block, const struct signal *sig)
+{
+    jam();
+    file_failed(block, sig, "closed");
 }

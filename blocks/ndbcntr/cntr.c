@@ -1,6 +1,9 @@
 /* cntr.c -- creates NDBCNTR and tells the node's blocks in which state the node is. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/ndbcntr/cntr_state.h"
+#include "signals/fs.h"
+#include "signals/redo.h"
+#include "signals/schema_trans.h"
 
 void cntr_move(struct cntr *cntr, enum cntr_state state)
 {
@@ -23,12 +26,26 @@ void cntr_work_later(struct cntr *cntr, enum cntr_work work, uint32_t delay_ms)
     sig_send_delayed(&cntr->block, cntr->block.ref, GSN_CONTINUEB, PRIO_A, &next, delay_ms);
 }
 
+static struct node_state_rep cntr_state_now(const struct cntr *cntr)
+{
+    return (struct node_state_rep){.start_level = cntr->level,
+                                   .start_phase = cntr->phase,
+                                   .master = cntr->president,
+                                   .started = cntr->started,
+                                   .start_type = cntr->start.type,
+                                   .start_percent = cntr->recover.percent_now,
+                                   .start_left_s = cntr->recover.left_s};
+}
+
+void cntr_tell_progress(struct cntr *cntr)
+{
+    struct node_state_rep rep = cntr_state_now(cntr);
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_CMVMI), GSN_NODE_STATE_REP, PRIO_A, &rep);
+}
+
 void cntr_tell_state(struct cntr *cntr)
 {
-    struct node_state_rep rep = {.start_level = cntr->level,
-                                 .start_phase = cntr->phase,
-                                 .master = cntr->president,
-                                 .started = cntr->started};
+    struct node_state_rep rep = cntr_state_now(cntr);
     uint32_t tc_count = block_instances(&cntr->block, BLOCK_DBTC);
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_QMGR), GSN_NODE_STATE_REP, PRIO_A, &rep);
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_CMVMI), GSN_NODE_STATE_REP, PRIO_A, &rep);
@@ -57,6 +74,9 @@ static void cntr_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case CNTR_FAIL:
         cntr_fail(cntr);
         return;
+    case CNTR_START_LIMIT:
+        cntr_start_limit(cntr);
+        return;
     default:
         ndbrequire(false); /* No other work is ever sent. */
     }
@@ -82,6 +102,17 @@ static const struct handler cntr_handlers[] = {
     HANDLER(cntr, NODE_FAILREP, node_failrep),
     HANDLER(cntr, CNTR_START_REQ, cntr_start_req),
     HANDLER(cntr, CNTR_START_CONF, cntr_start_conf),
+    HANDLER(cntr, CNTR_START_REF, cntr_start_ref),
+    HANDLER(cntr, SYSFILE_INFO_CONF, sysfile_info_conf),
+    HANDLER(cntr, SCHEMA_INFO_CONF, schema_info_conf),
+    HANDLER(cntr, FSREMOVECONF, fs_conf),
+    HANDLER(cntr, FSREMOVEREF, fs_ref),
+    HANDLER(cntr, REDO_OPEN_CONF, redo_open_conf),
+    HANDLER(cntr, SCHEMA_RESTART_CONF, schema_restart_conf),
+    HANDLER(cntr, RECOVER_CONF, recover_conf),
+    HANDLER(cntr, RECOVER_REP, recover_rep),
+    HANDLER(cntr, SYSFILE_START_CONF, sysfile_start_conf),
+    HANDLER(cntr, SCHEMA_ONLINE_CONF, schema_online_conf),
     HANDLER(cntr, CNTR_WAITREP, cntr_waitrep),
     HANDLER(cntr, CNTR_GOREP, cntr_gorep),
     HANDLER(cntr, CNTR_STARTED_REP, cntr_started_rep),

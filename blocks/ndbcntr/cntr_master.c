@@ -1,6 +1,7 @@
-/* cntr_master.c -- the president's NDBCNTR: lets all nodes pass a meeting point when the last one
- * has come. */
+/* cntr_master.c -- the president's NDBCNTR: decides what the cluster starts with, and lets all
+ * nodes pass a meeting point when the last one has come. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <string.h>
 #include "blocks/ndbcntr/cntr_state.h"
 
 static bool all_there(const struct cntr *cntr, uint32_t point)
@@ -14,14 +15,111 @@ static bool all_there(const struct cntr *cntr, uint32_t point)
     return true;
 }
 
+/* --- The decision. --- */
+
+static uint32_t collect(const struct cntr *cntr, struct cntr_fact *facts)
+{
+    uint32_t count = 0;
+    for (uint32_t node = node_mask_next(&cntr->members, 0); node != 0;
+         node = node_mask_next(&cntr->members, node)) {
+        const struct cntr_peer *peer = &cntr->peer[node];
+        const struct cntr_start_req *fact = &peer->fact;
+        facts[count++] = (struct cntr_fact){
+            .node = node,
+            .flags = fact->flags,
+            .has_data = fact->has_data,
+            .gci = fact->gci,
+            .incarnation = fact->data_incarnation,
+            .ldm_data = fact->ldm_count,
+            .ldm_now = peer->ldm_count,
+            .schema = fact->schema_lo | (uint64_t)fact->schema_hi << 32,
+            .members = fact->members,
+        };
+    }
+    return count;
+}
+
+static void send_start(struct cntr *cntr)
+{
+    const struct cntr_decision *decision = &cntr->decision;
+    struct cntr_start_conf conf = {
+        .incarnation = cntr->incarnation,
+        .start_type = decision->start_type,
+        .gci = decision->gci,
+        .data_incarnation = decision->incarnation,
+        .schema_node = decision->schema_node,
+        .schema_lo = (uint32_t)decision->schema,
+        .schema_hi = (uint32_t)(decision->schema >> 32),
+    };
+    struct cntr_ended list = cntr->peer[decision->newest].ended;
+    struct section section = {.words = &list.pair[0][0]};
+    if (decision->newest != 0) {
+        jam();
+        if (list.count == ENDED_MAX) {
+            memmove(list.pair[0], list.pair[1], (ENDED_MAX - 1u) * sizeof(list.pair[0]));
+            list.count--;
+        }
+        list.pair[list.count][0] = decision->newest_incarnation;
+        list.pair[list.count++][1] = decision->gci;
+        section.size = list.count * 2u;
+    }
+    signal_broadcast(&cntr->block, &cntr->members, BLOCK_NDBCNTR, GSN_CNTR_START_CONF, PRIO_A,
+                     &conf, sizeof(conf) / 4u, &section, decision->newest != 0 ? 1u : 0u);
+}
+
+static void send_refusal(struct cntr *cntr, uint32_t node, uint32_t reason, uint32_t about)
+{
+    const struct cntr_decision *decision = &cntr->decision;
+    struct cntr_start_ref ref = {.incarnation = cntr->incarnation,
+                                 .reason = reason,
+                                 .node = about,
+                                 .gci = decision->gci,
+                                 .data_incarnation = decision->newest_incarnation};
+    jam_data(node);
+    log_warning(&cntr->block, "node %u cannot start, reason %u", node, reason);
+    sig_send(&cntr->block, block_ref(node, BLOCK_NDBCNTR, 0), GSN_CNTR_START_REF, PRIO_A, &ref);
+}
+
+/* Who is refused stops; the others notice that and join anew without them. */
+static void refuse_some(struct cntr *cntr)
+{
+    const struct cntr_decision *decision = &cntr->decision;
+    uint32_t missing = node_mask_next(&decision->missing, 0);
+    for (uint32_t node = missing; node != 0; node = node_mask_next(&decision->missing, node))
+        log_error(&cntr->block, "node %u is needed for this start", node);
+    for (uint32_t node = node_mask_next(&cntr->members, 0); node != 0;
+         node = node_mask_next(&cntr->members, node)) {
+        if (decision->verdict == CNTR_MISSING)
+            send_refusal(cntr, node, CNTR_REF_NO_COPY, missing);
+        else if (decision->refused[node] != 0)
+            send_refusal(cntr, node, decision->refused[node], decision->newest);
+    }
+}
+
+static void decide(struct cntr *cntr)
+{
+    struct cntr_fact facts[DATA_NODE_ID_MAX];
+    uint32_t count = collect(cntr, facts);
+    if (cntr_diskless(cntr)) {
+        jam();
+        memset(&cntr->decision, 0, sizeof(cntr->decision));
+        cntr->decision.start_type = START_INITIAL;
+        send_start(cntr);
+        return;
+    }
+    cntr_decide(block_config(&cntr->block), facts, count, &cntr->decision);
+    jam_data(cntr->decision.verdict);
+    if (cntr->decision.verdict == CNTR_START_NOW)
+        send_start(cntr);
+    else
+        refuse_some(cntr);
+}
+
 static void let_go(struct cntr *cntr, uint32_t point)
 {
     if (point == POINT_START) {
         jam();
-        struct cntr_start_conf conf = {.incarnation = cntr->incarnation,
-                                       .start_type = START_INITIAL};
-        signal_broadcast(&cntr->block, &cntr->members, BLOCK_NDBCNTR, GSN_CNTR_START_CONF, PRIO_A,
-                         &conf, sizeof(conf) / 4u, NULL, 0);
+        decide(cntr);
         return;
     }
     jam_data(point);
@@ -49,8 +147,21 @@ static void arrived(struct cntr *cntr, uint32_t node, uint32_t incarnation, uint
 
 void cntr_exec_CNTR_START_REQ(struct block *block, const struct signal *sig)
 {
-    arrived(cntr_of(block), ref_node(sig->sender), SIG_PAYLOAD(sig, cntr_start_req)->incarnation,
-            POINT_START);
+    struct cntr *cntr = cntr_of(block);
+    const struct cntr_start_req *req = SIG_PAYLOAD(sig, cntr_start_req);
+    uint32_t node = ref_node(sig->sender);
+    struct cntr_peer *peer = &cntr->peer[node];
+    bool list_good = sig->section_count == 0 ||
+                     (sig->section[0].size % 2u == 0 && sig->section[0].size <= ENDED_MAX * 2u);
+    if (!list_good) {
+        jam();
+        peer_close(block, node, "a list of incarnations that cannot be");
+        return;
+    }
+    peer->fact = *req;
+    peer->ended.count = 0;
+    if (sig->section_count == 1) cntr_ended_take(&peer->ended, &sig->section[0]);
+    arrived(cntr, node, req->incarnation, POINT_START);
 }
 
 void cntr_exec_CNTR_WAITREP(struct block *block, const struct signal *sig)

@@ -16,7 +16,7 @@ static const struct config_block {
 };
 #define CONFIG_BLOCKS (sizeof(config_blocks) / sizeof(config_blocks[0]))
 
-static void start_next(struct cntr *cntr);
+static void begin_phases(struct cntr *cntr);
 
 static void config_done(struct cntr *cntr)
 {
@@ -30,8 +30,7 @@ static void config_done(struct cntr *cntr)
         return;
     }
     jam();
-    cntr_move(cntr, CNTR_PHASES);
-    start_next(cntr);
+    begin_phases(cntr);
 }
 
 static void ask_config(struct cntr *cntr)
@@ -74,8 +73,7 @@ void cntr_exec_START_ORD(struct block *block, const struct signal *sig)
         return;
     }
     jam();
-    cntr_move(cntr, CNTR_PHASES);
-    start_next(cntr);
+    begin_phases(cntr);
 }
 
 /* --- Phases. --- */
@@ -87,23 +85,53 @@ void cntr_exec_START_ORD(struct block *block, const struct signal *sig)
  */
 static const struct start_phase {
     uint32_t phase;
-    uint32_t blocks[2]; /* Get STTOR, one after the other; BLOCK_NONE ends. */
-    uint32_t meet;      /* All nodes wait for each other at the end. */
-    uint32_t started;   /* The end of this phase opens the node for clients. */
+    uint32_t steps[4]; /* enum cntr_step, one after the other; STEP_NONE ends. */
+    uint32_t meet;     /* All nodes wait for each other at the end. */
+    uint32_t started;  /* The end of this phase opens the node for clients. */
 } phases[] = {
-    {0, {BLOCK_NONE, BLOCK_NONE}, 0, 0},  {1, {BLOCK_QMGR, BLOCK_NONE}, POINT_START, 0},
-    {2, {BLOCK_DBDIH, BLOCK_NONE}, 0, 0}, {3, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
-    {4, {BLOCK_NONE, BLOCK_NONE}, 0, 0},  {5, {BLOCK_NONE, BLOCK_NONE}, 5, 0},
-    {6, {BLOCK_DBDIH, BLOCK_NONE}, 0, 0}, {7, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
-    {8, {BLOCK_NONE, BLOCK_NONE}, 8, 1},  {9, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
-    {50, {BLOCK_NONE, BLOCK_NONE}, 0, 0}, {101, {BLOCK_NONE, BLOCK_NONE}, 0, 0},
+    {0, {STEP_DIH, STEP_DICT, STEP_SYSFILE_INFO, STEP_SCHEMA_INFO}, 0, 0},
+    {1, {STEP_QMGR}, POINT_START, 0},
+    {2, {STEP_NONE}, 0, 0},
+    {3, {STEP_CLEAR, STEP_REDO_OPEN}, 0, 0},
+    {4, {STEP_SCHEMA_RESTART, STEP_RECOVER}, 0, 0},
+    {5, {STEP_SYSFILE_START, STEP_SCHEMA_ONLINE}, 5, 0},
+    {6, {STEP_DIH}, 0, 0},
+    {7, {STEP_NONE}, 0, 0},
+    {8, {STEP_NONE}, 8, 1},
+    {9, {STEP_NONE}, 0, 0},
+    {50, {STEP_NONE}, 0, 0},
+    {101, {STEP_NONE}, 0, 0},
 };
+#define PHASE_STEPS (sizeof(phases[0].steps) / sizeof(phases[0].steps[0]))
 #define PHASES      (sizeof(phases) / sizeof(phases[0]))
 #define PHASE_JOINS 1u /* Position in the table to which a start goes back. */
+#define PHASE_FILES 3u /* From this one on a node with files has begun to read or change them. */
 
 static uint32_t president_ref(const struct cntr *cntr)
 {
     return block_ref(cntr->president, BLOCK_NDBCNTR, 0);
+}
+
+/* May this node start? The president learns what it has on disk. */
+static void ask_start(struct cntr *cntr)
+{
+    const struct node_config *config = block_config(&cntr->block);
+    const struct cntr_data *data = &cntr->data;
+    struct cntr_start_req req = {
+        .incarnation = cntr->incarnation,
+        .flags = (config->initial_start ? CNTR_START_INITIAL : 0u) |
+                 (config->accept_data_loss ? CNTR_START_ACCEPT_LOSS : 0u),
+        .has_data = data->has_data,
+        .gci = data->gci,
+        .data_incarnation = data->incarnation,
+        .ldm_count = data->has_data ? data->ldm_count : config->ldm_count,
+        .schema_lo = (uint32_t)data->schema,
+        .schema_hi = (uint32_t)(data->schema >> 32),
+        .members = data->members,
+    };
+    struct section list = {.words = &data->ended.pair[0][0], .size = data->ended.count * 2u};
+    signal_send(&cntr->block, president_ref(cntr), GSN_CNTR_START_REQ, PRIO_A, &req,
+                sizeof(req) / 4u, &list, data->has_data ? 1u : 0u);
 }
 
 /* Tells the master that this node has come to the phase's meeting point. */
@@ -111,9 +139,8 @@ static void meet(struct cntr *cntr, uint32_t point)
 {
     if (point == POINT_START) {
         jam();
-        struct cntr_start_req req = {.incarnation = cntr->incarnation};
         cntr->start.wait = WAIT_START_CONF;
-        sig_send(&cntr->block, president_ref(cntr), GSN_CNTR_START_REQ, PRIO_A, &req);
+        ask_start(cntr);
         return;
     }
     jam_data(point);
@@ -138,7 +165,7 @@ static void phase_done(struct cntr *cntr, const struct start_phase *at)
     cntr_tell_state(cntr);
     event_send(&cntr->block, EVENT_START_PHASE_COMPLETED, at->phase, cntr->start.type);
     cntr->start.phase_at++;
-    cntr->start.sttor_at = 0;
+    cntr->start.step_at = 0;
 }
 
 static void start_completed(struct cntr *cntr)
@@ -150,27 +177,41 @@ static void start_completed(struct cntr *cntr)
     node_started(&cntr->block);
 }
 
-/* The next block of the phase, the meeting at its end, or the next phase, until something has to be
+/* Begins a step; false when there is nothing to do in it. */
+static bool begin_step(struct cntr *cntr, uint32_t phase, enum cntr_step step)
+{
+    bool files = !cntr_diskless(cntr);
+    uint32_t block_no = step == STEP_QMGR  ? BLOCK_QMGR
+                        : step == STEP_DIH ? BLOCK_DBDIH
+                                           : BLOCK_DBDICT;
+    if (!files && step != STEP_QMGR && !(step == STEP_DIH && phase == 6)) return false;
+    if (step == STEP_CLEAR && cntr->start.type != START_INITIAL) return false;
+    jam_data(step);
+    cntr->start.step = step;
+    if (step > STEP_DICT) {
+        cntr->start.wait = WAIT_STEP;
+        cntr_step_begin(cntr, step);
+        return true;
+    }
+    struct sttor req = {.sender_data = phase, .phase = phase, .start_type = cntr->start.type};
+    /* Before the decision QMGR learns what the node could do: a partial start needs data. */
+    if (step == STEP_QMGR)
+        req.start_type = cntr_keeps_data(cntr) ? START_SYSTEM_RESTART : START_INITIAL;
+    cntr->start.wait = WAIT_STTORRY;
+    sig_send(&cntr->block, cntr_local(cntr, block_no), GSN_STTOR, PRIO_B, &req);
+    return true;
+}
+
+/* The next step of the phase, the meeting at its end, or the next phase, until something has to be
  * waited for. */
 static void start_next(struct cntr *cntr)
 {
     cntr->start.wait = WAIT_NOTHING;
     while (cntr->start.phase_at < PHASES) {
         const struct start_phase *at = &phases[cntr->start.phase_at];
-        if (at->phase == 0) {
-            jam();
-            cntr->level = START_STARTING;
-            event_send(&cntr->block, EVENT_START_STARTED, NDB_VERSION);
-        }
-        if (cntr->start.sttor_at < 2 && at->blocks[cntr->start.sttor_at] != BLOCK_NONE) {
-            jam_data(at->phase);
-            struct sttor req = {
-                .sender_data = at->phase, .phase = at->phase, .start_type = cntr->start.type};
-            cntr->start.wait = WAIT_STTORRY;
-            sig_send(&cntr->block, cntr_local(cntr, at->blocks[cntr->start.sttor_at]), GSN_STTOR,
-                     PRIO_B, &req);
-            cntr->start.sttor_at++;
-            return;
+        while (cntr->start.step_at < PHASE_STEPS && at->steps[cntr->start.step_at] != STEP_NONE) {
+            enum cntr_step step = at->steps[cntr->start.step_at++];
+            if (begin_step(cntr, at->phase, step)) return;
         }
         if (at->meet != 0) {
             meet(cntr, at->meet);
@@ -179,6 +220,39 @@ static void start_next(struct cntr *cntr)
         phase_done(cntr, at);
     }
     start_completed(cntr);
+}
+
+void cntr_step_done(struct cntr *cntr, enum cntr_step step)
+{
+    if (cntr->state != CNTR_PHASES) {
+        jam(); /* The node stops meanwhile. */
+        return;
+    }
+    ndbrequire(cntr->start.wait == WAIT_STEP && cntr->start.step == step);
+    jam_data(step);
+    start_next(cntr);
+}
+
+static void begin_phases(struct cntr *cntr)
+{
+    uint32_t limit_ms = block_config(&cntr->block)->start_failure_timeout_ms;
+    cntr_move(cntr, CNTR_PHASES);
+    cntr->level = START_STARTING;
+    event_send(&cntr->block, EVENT_START_STARTED, NDB_VERSION);
+    if (limit_ms != 0) cntr_work_later(cntr, CNTR_START_LIMIT, limit_ms);
+    start_next(cntr);
+}
+
+/* StartFailureTimeout is over. */
+void cntr_start_limit(struct cntr *cntr)
+{
+    if (cntr->state != CNTR_PHASES || cntr->level == START_STARTED) {
+        jam();
+        return;
+    }
+    log_error(&cntr->block, "the start is not complete after %u ms (StartFailureTimeout): phase %u",
+              block_config(&cntr->block)->start_failure_timeout_ms, cntr->phase);
+    node_fail(EXIT_START_TIMEOUT, __FILE__, __LINE__, "the cluster did not start in time");
 }
 
 void cntr_exec_STTORRY(struct block *block, const struct signal *sig)
@@ -202,6 +276,12 @@ void cntr_exec_STTORRY(struct block *block, const struct signal *sig)
 void cntr_start_again(struct cntr *cntr)
 {
     ndbrequire(cntr->level == START_STARTING);
+    if (!cntr_diskless(cntr) && phases[cntr->start.phase_at].phase >= PHASE_FILES) {
+        jam(); /* Simpler than to undo what has been read and opened: it begins as a new process. */
+        log_error(&cntr->block, "a node was lost during the start, in phase %u",
+                  phases[cntr->start.phase_at].phase);
+        node_fail(EXIT_OTHER_NODE_FAILED, __FILE__, __LINE__, "another node failed while starting");
+    }
     if (cntr->start.wait == WAIT_STTORRY && !cntr->start.again &&
         cntr->start.phase_at > PHASE_JOINS) {
         jam();
@@ -211,7 +291,7 @@ void cntr_start_again(struct cntr *cntr)
     jam();
     cntr->start.again = 0;
     cntr->start.phase_at = PHASE_JOINS;
-    cntr->start.sttor_at = 0;
+    cntr->start.step_at = 0;
     cntr->phase = 0;
     cntr->incarnation = 0;
     cntr->president = 0;
@@ -232,6 +312,21 @@ void cntr_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
     cntr->incarnation = rep->incarnation;
     cntr->president = rep->president;
     cntr->members = rep->members;
+    const struct section *list = &sig->section[0];
+    for (uint32_t at = 0; at + MEMBER_WORDS <= list->size; at += MEMBER_WORDS) {
+        ndbrequire(list->words[at] <= NODE_ID_MAX);
+        cntr->peer[list->words[at]].ldm_count = list->words[at + 2];
+    }
+}
+
+static void tell_plan(struct cntr *cntr)
+{
+    if (cntr->start.type == START_INITIAL) {
+        log_info(&cntr->block, "initial start, incarnation %u", cntr->plan.incarnation);
+        return;
+    }
+    log_info(&cntr->block, "system restart at GCI %u, incarnation %u, dictionary of node %u",
+             cntr->plan.gci, cntr->plan.incarnation, cntr->plan.schema_node);
 }
 
 void cntr_exec_CNTR_START_CONF(struct block *block, const struct signal *sig)
@@ -245,8 +340,60 @@ void cntr_exec_CNTR_START_CONF(struct block *block, const struct signal *sig)
     }
     jam();
     cntr->start.type = conf->start_type;
+    cntr->plan.gci = conf->gci;
+    cntr->plan.incarnation = conf->data_incarnation;
+    cntr->plan.schema_node = conf->schema_node;
+    cntr->plan.schema = conf->schema_lo | (uint64_t)conf->schema_hi << 32;
+    cntr->plan.ended.count = 0;
+    if (sig->section_count == 1) cntr_ended_take(&cntr->plan.ended, &sig->section[0]);
+    if (!cntr_diskless(cntr)) tell_plan(cntr);
     phase_done(cntr, &phases[cntr->start.phase_at]);
     start_next(cntr);
+}
+
+static _Noreturn void refuse(struct cntr *cntr, const struct cntr_start_ref *ref)
+{
+    const struct cntr_data *data = &cntr->data;
+    uint32_t ldm_now = block_config(&cntr->block)->ldm_count;
+    switch ((enum cntr_start_ref_reason)ref->reason) {
+    case CNTR_REF_STALE:
+        log_error(
+            &cntr->block,
+            "this node has data of incarnation %u up to GCI %u; node %u has incarnation %u up "
+            "to GCI %u, which this node was no part of",
+            data->incarnation, data->gci, ref->node, ref->data_incarnation, ref->gci);
+        node_fail(EXIT_DATA_STALE, __FILE__, __LINE__, "this node's data is too old");
+    case CNTR_REF_NO_DATA:
+        log_error(&cntr->block, "this node has no data; node %u has data up to GCI %u", ref->node,
+                  ref->gci);
+        node_fail(EXIT_DATA_MISSING, __FILE__, __LINE__, "this node is empty, others have data");
+    case CNTR_REF_LDM:
+        log_error(&cntr->block, "the files were written by %u LDM instances, the node has %u now",
+                  data->ldm_count, ldm_now);
+        node_fail(EXIT_DATA_LDM_COUNT, __FILE__, __LINE__, "another number of LDM instances");
+    case CNTR_REF_LAST_COPY:
+        log_error(&cntr->block,
+                  "--initial would destroy the last copy of a node group's rows, up to GCI %u",
+                  data->gci);
+        node_fail(EXIT_DATA_LAST_COPY, __FILE__, __LINE__, "--initial on the last copy of rows");
+    case CNTR_REF_NO_COPY:
+        log_error(&cntr->block, "no copy of the rows of node %u's node group has come", ref->node);
+        node_fail(EXIT_DATA_NO_COPY, __FILE__, __LINE__, "a node group's rows are missing");
+    }
+    node_fail(EXIT_GENERIC, __FILE__, __LINE__, "the president does not let this node start");
+}
+
+void cntr_exec_CNTR_START_REF(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    const struct cntr_start_ref *ref = SIG_PAYLOAD(sig, cntr_start_ref);
+    if (cntr->start.wait != WAIT_START_CONF || ref->incarnation != cntr->incarnation ||
+        cntr->state != CNTR_PHASES || ref_node(sig->sender) != cntr->president) {
+        jam();
+        return;
+    }
+    jam_data(ref->reason);
+    refuse(cntr, ref);
 }
 
 void cntr_exec_CNTR_GOREP(struct block *block, const struct signal *sig)

@@ -3,6 +3,7 @@
 #pragma once
 #include "blocks/cmvmi/event.h"
 #include "blocks/ndbcntr/cntr_block.h"
+#include "blocks/ndbcntr/cntr_decide.h"
 #include "signals/cntr.h"
 #include "signals/gcp.h"
 #include "signals/qmgr.h"
@@ -31,7 +32,70 @@ enum cntr_state {
 };
 
 /* What the start waits for. */
-enum cntr_wait { WAIT_NOTHING = 0, WAIT_CONFIG, WAIT_STTORRY, WAIT_START_CONF, WAIT_GO };
+enum cntr_wait { WAIT_NOTHING = 0, WAIT_CONFIG, WAIT_STTORRY, WAIT_STEP, WAIT_START_CONF, WAIT_GO };
+
+/* Work of a phase. The first three are a STTOR to that block; all but QMGR and DIH of phase 6 only
+ * in a node with files. */
+enum cntr_step {
+    STEP_NONE = 0,
+    STEP_QMGR,
+    STEP_DIH,
+    STEP_DICT,
+    STEP_SYSFILE_INFO,
+    STEP_SCHEMA_INFO,
+    STEP_CLEAR,
+    STEP_REDO_OPEN,
+    STEP_SCHEMA_RESTART,
+    STEP_RECOVER,
+    STEP_SYSFILE_START,
+    STEP_SCHEMA_ONLINE
+};
+
+#define ENDED_MAX 64u /* Former incarnations that are remembered. */
+#define LDM_MAX   64u /* Log parts whose ends are. */
+
+/* Pairs { incarnation, GCI at its end }, oldest first. */
+struct cntr_ended {
+    uint32_t count;
+    uint32_t pair[ENDED_MAX][2];
+};
+
+/* What the node has on disk. */
+struct cntr_data {
+    uint32_t has_data;
+    uint32_t gci;
+    uint32_t incarnation;
+    uint32_t ldm_count;
+    uint64_t schema; /* Sequence of the dictionary's image, 0 = none. */
+    struct node_mask members;
+    struct cntr_ended ended;
+    uint32_t lsn[LDM_MAX][2];
+};
+
+/* With what the cluster starts. */
+struct cntr_plan {
+    uint32_t gci;
+    uint32_t incarnation;
+    uint32_t schema_node;
+    uint64_t schema;
+    struct cntr_ended ended;
+};
+
+/* Reading the data back. */
+struct cntr_recover {
+    struct node_mask waiting;          /* LQH instances. */
+    uint32_t percent[NODE_ID_MAX + 1]; /* By instance. */
+    uint64_t begin_ms;
+    uint32_t percent_now;
+    uint32_t left_s;
+    uint64_t logged_ms;
+    uint32_t fragments;
+    uint64_t rows;
+    uint64_t kbytes;
+    uint64_t applied;
+    uint32_t restore_ms; /* Of the slowest instance. */
+    uint32_t replay_ms;
+};
 
 enum stop_step { STOP_DRAIN = 1, STOP_FLUSH, STOP_LEAVE, STOP_END };
 
@@ -39,6 +103,9 @@ struct cntr_peer {
     uint32_t incarnation; /* For the master: of its last word... */
     uint32_t point;       /* ...and how far it has come. */
     uint32_t stop_level;  /* 0, or what its CNTR_STOP_REP said. */
+    uint32_t ldm_count;   /* Its LDM instances now. */
+    struct cntr_start_req fact;
+    struct cntr_ended ended;
 };
 
 struct cntr {
@@ -52,10 +119,16 @@ struct cntr {
         uint32_t block_at; /* READ_CONFIG: position in the block list... */
         uint32_t instance; /* ...and instance that was asked. */
         uint32_t phase_at; /* Position in the phase table. */
-        uint32_t sttor_at; /* Position in the phase's blocks. */
+        uint32_t step_at;  /* Position in the phase's steps. */
+        uint32_t step;     /* WAIT_STEP: which; enum cntr_step. */
         uint32_t again;    /* A node was lost while a block works on its STTOR. */
         uint32_t type;     /* enum start_type */
     } start;
+
+    struct cntr_data data;
+    struct cntr_plan plan;
+    struct cntr_recover recover;
+    struct cntr_decision decision; /* The president's last one. */
 
     uint32_t incarnation; /* 0 = not a member. */
     uint32_t president;
@@ -75,7 +148,7 @@ struct cntr {
     uint32_t lost_node; /* FAILING: whose loss ends this node. */
 };
 
-enum cntr_work { CNTR_BEGIN = 1, CNTR_STOP_TICK, CNTR_FAIL };
+enum cntr_work { CNTR_BEGIN = 1, CNTR_STOP_TICK, CNTR_FAIL, CNTR_START_LIMIT };
 
 static inline struct cntr *cntr_of(struct block *block)
 {
@@ -92,12 +165,41 @@ static inline uint32_t cntr_local(const struct cntr *cntr, uint32_t block_no)
 
 /* cntr.c */
 void cntr_move(struct cntr *cntr, enum cntr_state state);
-void cntr_tell_state(struct cntr *cntr); /* NODE_STATE_REP to all that want it. */
+void cntr_tell_state(struct cntr *cntr);    /* NODE_STATE_REP to all that want it. */
+void cntr_tell_progress(struct cntr *cntr); /* The same to CMVMI alone. */
 void cntr_work_later(struct cntr *cntr, enum cntr_work work, uint32_t delay_ms);
 void cntr_to_members(struct cntr *cntr, uint32_t gsn, const void *payload,
                      uint32_t words); /* Not to oneself. */
 
+static inline bool cntr_diskless(const struct cntr *cntr)
+{
+    return block_config(&cntr->block)->diskless != 0;
+}
+/* Something that a start can come back to. */
+static inline bool cntr_keeps_data(const struct cntr *cntr)
+{
+    return cntr->data.has_data != 0 && cntr->data.gci != 0 &&
+           block_config(&cntr->block)->initial_start == 0;
+}
+
+/* cntr_recover.c: the steps of a start with files. */
+void cntr_step_begin(struct cntr *cntr, enum cntr_step step);
+void cntr_ended_take(struct cntr_ended *ended, const struct section *list);
+void cntr_exec_SYSFILE_INFO_CONF(struct block *block, const struct signal *sig);
+void cntr_exec_SCHEMA_INFO_CONF(struct block *block, const struct signal *sig);
+void cntr_exec_FSREMOVECONF(struct block *block, const struct signal *sig);
+void cntr_exec_FSREMOVEREF(struct block *block, const struct signal *sig);
+void cntr_exec_REDO_OPEN_CONF(struct block *block, const struct signal *sig);
+void cntr_exec_SCHEMA_RESTART_CONF(struct block *block, const struct signal *sig);
+void cntr_exec_RECOVER_CONF(struct block *block, const struct signal *sig);
+void cntr_exec_RECOVER_REP(struct block *block, const struct signal *sig);
+void cntr_exec_SYSFILE_START_CONF(struct block *block, const struct signal *sig);
+void cntr_exec_SCHEMA_ONLINE_CONF(struct block *block, const struct signal *sig);
+
 /* cntr_start.c */
+void cntr_step_done(struct cntr *cntr, enum cntr_step step);
+void cntr_start_limit(struct cntr *cntr);
+void cntr_exec_CNTR_START_REF(struct block *block, const struct signal *sig);
 void cntr_read_config(struct cntr *cntr);
 void cntr_start_again(struct cntr *cntr);
 void cntr_exec_READ_CONFIG_CONF(struct block *block, const struct signal *sig);

@@ -33,6 +33,13 @@ struct fake_worker {
     uint32_t saved;   /* Newest GCI of GCP_SAVEREQ. */
     uint32_t durable; /* Of GCP_DURABLE_REP. */
     uint32_t save_error;
+    uint32_t lsn; /* Said with GCP_SAVECONF. */
+    uint32_t redo_opened;
+    uint32_t redo_created;
+    struct recover_req recover; /* The last one; restart_gci 0 = nothing to recover. */
+    uint32_t recover_ended;     /* Pairs that came with it. */
+    uint32_t recover_sender;
+    bool hold_recover;
     bool hold; /* Keeps the answers to API_FAILREQ and TC_DRAIN_REQ back. */
     uint32_t drains;
     const struct fake_worker *before; /* Must have the table online before this one may. */
@@ -94,7 +101,8 @@ static void fake_exec_GCP_SAVEREQ(struct block *block, const struct signal *sig)
 {
     struct fake_worker *fake = fake_of(block);
     const struct gcp_savereq *req = SIG_PAYLOAD(sig, gcp_savereq);
-    struct gcp_saveconf conf = {.sender_data = req->sender_data, .gci = req->gci};
+    struct gcp_saveconf conf = {
+        .sender_data = req->sender_data, .gci = req->gci, .lsn_lo = fake->lsn};
     struct gcp_saveref ref = {req->sender_data, req->gci, fake->save_error, 5};
     fake->saved = req->gci;
     if (fake->save_error != 0)
@@ -105,6 +113,24 @@ static void fake_exec_GCP_SAVEREQ(struct block *block, const struct signal *sig)
 static void fake_exec_GCP_DURABLE_REP(struct block *block, const struct signal *sig)
 {
     fake_of(block)->durable = SIG_PAYLOAD(sig, gcp_durable_rep)->gci;
+}
+static void fake_exec_REDO_OPEN_REQ(struct block *block, const struct signal *sig)
+{
+    const struct redo_open_req *req = SIG_PAYLOAD(sig, redo_open_req);
+    struct redo_open_conf conf = {.sender_data = req->sender_data};
+    fake_of(block)->redo_created = req->create;
+    fake_of(block)->redo_opened++;
+    sig_send(block, sig->sender, GSN_REDO_OPEN_CONF, PRIO_B, &conf);
+}
+static void fake_exec_RECOVER_REQ(struct block *block, const struct signal *sig)
+{
+    const struct recover_req *req = SIG_PAYLOAD(sig, recover_req);
+    struct fake_worker *fake = fake_of(block);
+    struct recover_conf conf = {.sender_data = req->sender_data};
+    fake->recover = *req;
+    fake->recover_ended = sig->section_count == 1 ? sig->section[0].size / 2u : 0;
+    fake->recover_sender = sig->sender;
+    if (!fake->hold_recover) sig_send(block, sig->sender, GSN_RECOVER_CONF, PRIO_B, &conf);
 }
 static void fake_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct signal *sig)
 {
@@ -154,6 +180,8 @@ static const struct handler fake_handlers[] = {
     HANDLER(fake, GCP_SAVEREQ, gcp_savereq),
     HANDLER(fake, REDO_STATUS_REQ, redo_status_req),
     HANDLER(fake, GCP_DURABLE_REP, gcp_durable_rep),
+    HANDLER(fake, REDO_OPEN_REQ, redo_open_req),
+    HANDLER(fake, RECOVER_REQ, recover_req),
 };
 #define FAKE_HANDLERS (sizeof fake_handlers / sizeof fake_handlers[0])
 static const struct block_type fake_tc_type = {"DBTC", BLOCK_DBTC, fake_handlers, FAKE_HANDLERS,

@@ -9,52 +9,21 @@
 #include "blocks/dbdih/dih_state.h"
 #include "blocks/cmvmi/event.h"
 #include "signals/errors.h"
+#include "tests/unit/fake_disk.h"
 #include "tests/unit/fake_workers.h"
 
 #define API 6u
 #define MGM 8u
 
-/* --- A disk that survives its node: two files of one block. --- */
+/* --- System files. --- */
 
-struct disk_file {
-    uint8_t bytes[FS_ALIGN];
-    uint32_t size;
-    uint32_t writes;
-};
-static struct disk_file disk[FC_NODES][SYSFILE_COPIES];
-static uint32_t handle_copy[FC_NODES][64];
-static uint32_t disk_error; /* enum io_error of the next writes. */
-static bool disk_hold;      /* Writes are not answered. */
-
-static void disk_submit(struct host *host, struct io_request *request)
+static struct fake_file *sysfile_of(uint32_t node, uint32_t copy)
 {
-    struct fc_node *node = (struct fc_node *)host;
-    request->error = request->os_error = request->more = 0;
-    request->done = 0;
-    assert_true(request->file < 64);
-    if (request->op == IO_OPEN)
-        handle_copy[node->id][request->file] =
-            (uint32_t)(request->name[strlen(request->name) - 1] - '0');
-    struct disk_file *file = &disk[node->id][handle_copy[node->id][request->file] % SYSFILE_COPIES];
-    if (request->op == IO_OPEN) request->done = file->size;
-    if (request->op == IO_READ) {
-        memcpy(request->piece[0].memory, file->bytes, file->size);
-        request->done = file->size;
-    }
-    if (request->op == IO_WRITE) {
-        assert_int_equal(request->piece_count, 1);
-        assert_int_equal(request->piece[0].size, FS_ALIGN);
-        assert_int_not_equal(request->flags & IO_THEN_SYNC, 0);
-        if (disk_hold) return;
-        request->error = disk_error;
-        if (disk_error == 0) {
-            memcpy(file->bytes, request->piece[0].memory, FS_ALIGN);
-            file->size = FS_ALIGN;
-            file->writes++;
-            request->done = FS_ALIGN;
-        }
-    }
-    node_io_done(node->node, request);
+    return fake_file(node, copy == 0 ? "D1/sysfile.0" : "D1/sysfile.1");
+}
+static uint32_t sysfile_writes(uint32_t node)
+{
+    return sysfile_of(node, 0)->writes + sysfile_of(node, 1)->writes;
 }
 
 /* --- The cluster. --- */
@@ -67,9 +36,7 @@ static int setup(void **state)
     fc = malloc(sizeof *fc);
     fc_init(fc);
     fc->verbose = getenv("FC_VERBOSE") != NULL;
-    memset(disk, 0, sizeof disk);
-    disk_error = 0;
-    disk_hold = false;
+    fake_disk_reset();
     return 0;
 }
 static int teardown(void **state)
@@ -87,7 +54,7 @@ static void start_with(uint32_t nodes, uint32_t replicas, bool files, uint64_t c
     config.diskless = !files;
     config.cluster_id = cluster_id;
     for (uint32_t id = 1; id <= nodes; id++) {
-        fc->node[id].host.io_submit = disk_submit;
+        fc->node[id].host.io_submit = fake_disk_submit;
         fake_data_node(fc, id, &config);
     }
 }
@@ -218,7 +185,7 @@ static void test_gcis_become_durable(void **state)
             assert_int_equal(fake_lqh(fc, id, i)->saved, durable);
         }
         assert_int_equal(dih_at(id)->sysfile.now.gci, durable);
-        assert_int_equal(disk[id][0].writes + disk[id][1].writes, durable + 2);
+        assert_int_equal(sysfile_writes(id), durable + 2);
     }
 }
 
@@ -228,23 +195,23 @@ static void test_not_durable_before_all_have_it(void **state)
     start(2, true);
     fake_lqh(fc, 2, 2)->hold_save = true;
     fc_run(fc, 5000);
-    assert_int_equal(fake_tc(fc, 1, 1)->durable, 0);
-    assert_int_equal(fake_lqh(fc, 1, 1)->saved, 1);
-    assert_int_equal(fake_tc(fc, 1, 1)->gci_hi, 2); /* The next GCI waits, micro-epochs go on. */
+    assert_int_equal(fake_tc(fc, 1, 1)->durable, 1);
+    assert_int_equal(fake_lqh(fc, 1, 1)->saved, 2);
+    assert_int_equal(fake_tc(fc, 1, 1)->gci_hi, 3); /* The next GCI waits, micro-epochs go on. */
     assert_in_range(fake_tc(fc, 1, 1)->gci_lo, 10, 40);
     for (uint32_t id = 1; id <= 2; id++)
-        assert_int_equal(dih_at(id)->sysfile.now.gci, 0);
+        assert_int_equal(dih_at(id)->sysfile.now.gci, 1);
 }
 
 static void test_not_durable_before_the_system_files(void **state)
 {
     (void)state;
     start(2, true);
-    disk_hold = true;
+    fake_disk_hold = true;
     fc_run(fc, 5000);
-    assert_int_equal(fake_lqh(fc, 1, 1)->saved, 1);
-    assert_int_equal(fake_tc(fc, 1, 1)->durable, 0);
-    assert_int_equal(fake_tc(fc, 2, 1)->durable, 0);
+    assert_int_equal(fake_lqh(fc, 1, 1)->saved, 2);
+    assert_int_equal(fake_tc(fc, 1, 1)->durable, 1);
+    assert_int_equal(fake_tc(fc, 2, 1)->durable, 1);
 }
 
 static void test_asked_gci_is_closed_at_once(void **state)
@@ -306,7 +273,7 @@ static void test_orderly_stop_makes_all_durable(void **state)
     fc_client(fc, MGM, true);
     fc_run(fc, 1000);
     uint32_t gci = fake_tc(fc, 1, 1)->gci_hi;
-    assert_int_equal(fake_tc(fc, 1, 1)->durable, 0);
+    assert_int_equal(fake_tc(fc, 1, 1)->durable, 1);
     struct stop_req req = {.flags = STOP_SYSTEM};
     fc_sig_send(fc, MGM, block_ref(1, BLOCK_CMVMI, 0), GSN_STOP_REQ, &req);
     fc_run(fc, 500);
@@ -326,7 +293,7 @@ static void test_torn_copy_is_left_aside(void **state)
     uint32_t durable = dih_at(1)->gcp_master.durable;
     uint32_t newest = (uint32_t)(dih_at(1)->sysfile.sequence % SYSFILE_COPIES);
     end_all();
-    memset(disk[1][newest].bytes + 512, 0xA5,
+    memset(sysfile_of(1, newest)->bytes + 512, 0xA5,
            512); /* The last write was torn: it was never declared. */
     start(1, true);
     assert_int_equal(dih_at(1)->sysfile.now.gci, durable - 1);
@@ -338,13 +305,13 @@ static void test_every_flipped_byte_is_seen(void **state)
     (void)state;
     start(1, true);
     fc_run(fc, 3000);
-    struct disk_file good[SYSFILE_COPIES];
-    memcpy(good, disk[1], sizeof good);
+    static struct fake_disk good;
+    good = fake_disks[1];
     for (uint32_t at = 0; at < FS_ALIGN; at += 97) {
         end_all();
-        memcpy(disk[1], good, sizeof good);
-        disk[1][0].bytes[at] ^= 0x10;
-        disk[1][1].bytes[at] ^= 0x10;
+        fake_disks[1] = good;
+        sysfile_of(1, 0)->bytes[at] ^= 0x10;
+        sysfile_of(1, 1)->bytes[at] ^= 0x10;
         start_with(1, 1, true, 1);
         fc_run(fc, 100);
         assert_true(fc->node[1].dead);
@@ -356,19 +323,20 @@ static void test_foreign_files_are_refused(void **state)
 {
     (void)state;
     start(2, true);
-    struct disk_file kept[2][SYSFILE_COPIES];
-    memcpy(kept, &disk[1], sizeof kept);
+    static struct fake_disk kept[2];
+    memcpy(kept, &fake_disks[1], sizeof kept);
     end_all();
-    memcpy(disk[2], kept[0], sizeof kept[0]); /* Node 2 got node 1's directory. */
+    fake_disks[2] = kept[0]; /* Node 2 got node 1's directory. */
     start_with(2, 2, true, 1);
     fc_run(fc, 300);
     assert_int_equal(fc->node[2].exit_code, EXIT_SYSFILE_FOREIGN);
     end_all();
-    memcpy(&disk[1], kept, sizeof kept);
+    memcpy(&fake_disks[1], kept, sizeof kept);
     start_with(2, 2, true, 2); /* Another cluster's. */
     fc_run(fc, 300);
     assert_int_equal(fc->node[1].exit_code, EXIT_SYSFILE_FOREIGN);
-    assert_memory_equal(&disk[1], kept, sizeof kept); /* And nothing was written over it. */
+    for (uint32_t copy = 0; copy < SYSFILE_COPIES; copy++) /* And nothing was written over it. */
+        assert_memory_equal(fake_disks[1].file[copy].bytes, kept[0].file[copy].bytes, FS_ALIGN);
 }
 
 static void test_swapped_copies_are_refused(void **state)
@@ -376,9 +344,10 @@ static void test_swapped_copies_are_refused(void **state)
     (void)state;
     start(1, true);
     end_all();
-    struct disk_file first = disk[1][0];
-    disk[1][0] = disk[1][1];
-    disk[1][1] = first;
+    static uint8_t first[FS_ALIGN];
+    memcpy(first, sysfile_of(1, 0)->bytes, FS_ALIGN);
+    memcpy(sysfile_of(1, 0)->bytes, sysfile_of(1, 1)->bytes, FS_ALIGN);
+    memcpy(sysfile_of(1, 1)->bytes, first, FS_ALIGN);
     start_with(1, 1, true, 1);
     fc_run(fc, 100);
     assert_int_equal(fc->node[1].exit_code, EXIT_SYSFILE_FOREIGN);
@@ -393,7 +362,7 @@ static void test_errors_stop_the_node_by_name(void **state)
     assert_int_equal(fc->node[1].exit_code, EXIT_GCP_SAVE);
     end_all();
     start(1, true);
-    disk_error = IO_FULL;
+    fake_disk_error = IO_FULL;
     fc_run(fc, 3000);
     assert_int_equal(fc->node[1].exit_code, EXIT_SYSFILE_IO);
 }
@@ -438,7 +407,7 @@ static void test_a_forged_word_costs_the_link(void **state)
                 assert_int_not_equal(fc->node[id].exit_code, EXIT_NDBREQUIRE);
             }
             end_all();
-            memset(disk, 0, sizeof disk);
+            fake_disk_reset();
         }
     }
     start(1, true);

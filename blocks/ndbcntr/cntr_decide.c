@@ -1,0 +1,141 @@
+/* cntr_decide.c -- the president's decision: initial start or system restart, at which GCI, and who
+ * cannot take part. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Why the incarnation counts before the GCI: two starts in a row always have a node in common
+ * (QMGR: a whole node group, or all nodes), so the newest incarnation is among those that came. A
+ * node that it left out may have a higher GCI: one that its system file got when others' had not
+ * yet; nobody was told that it is durable.
+ */
+#include "blocks/ndbcntr/cntr_decide.h"
+#include <string.h>
+#include "signals/start.h"
+
+/* Its data counts: it has some, and keeps it. */
+static bool keeps_data(const struct cntr_fact *fact)
+{
+    return fact->has_data != 0 && (fact->flags & CNTR_START_INITIAL) == 0;
+}
+
+static const struct cntr_fact *newest_of(const struct cntr_fact *facts, uint32_t count,
+                                         bool with_initial)
+{
+    const struct cntr_fact *best = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct cntr_fact *at = &facts[i];
+        if (!(with_initial ? at->has_data != 0 : keeps_data(at))) continue;
+        if (best != NULL && (at->incarnation < best->incarnation ||
+                             (at->incarnation == best->incarnation && at->gci <= best->gci)))
+            continue;
+        best = at;
+    }
+    return best;
+}
+
+static bool current(const struct cntr_fact *fact, const struct cntr_fact *newest)
+{
+    return fact->has_data != 0 && node_mask_has(&newest->members, fact->node) &&
+           fact->gci <= newest->gci && newest->gci - fact->gci <= 1u;
+}
+
+/* Node groups that have a current copy which stays. */
+static struct node_mask groups_kept(const struct cntr_fact *facts, uint32_t count,
+                                    const struct cntr_fact *newest, const uint32_t *group_of)
+{
+    struct node_mask kept;
+    memset(&kept, 0, sizeof(kept));
+    for (uint32_t i = 0; i < count && newest != NULL; i++) {
+        const struct cntr_fact *at = &facts[i];
+        uint32_t group = group_of[at->node];
+        if (group == NODEGROUP_NONE || !keeps_data(at) || !current(at, newest)) continue;
+        if (at->ldm_data == at->ldm_now) node_mask_add(&kept, group);
+    }
+    return kept;
+}
+
+/* enum cntr_start_ref_reason, or 0. `newest`: of the data that stays, NULL = all start anew. */
+static uint32_t why_not(const struct cntr_fact *fact, const struct cntr_fact *newest,
+                        const struct cntr_fact *newest_now, const struct node_mask *kept,
+                        const uint32_t *group_of)
+{
+    uint32_t group = group_of[fact->node];
+    if (!keeps_data(fact)) {
+        bool copy = newest_now != NULL && group != NODEGROUP_NONE && current(fact, newest_now);
+        if (copy && !node_mask_has(kept, group) && (fact->flags & CNTR_START_ACCEPT_LOSS) == 0)
+            return CNTR_REF_LAST_COPY;
+        return newest != NULL ? CNTR_REF_NO_DATA : 0;
+    }
+    if (newest == NULL) return 0;
+    if (!current(fact, newest)) return CNTR_REF_STALE;
+    return fact->ldm_data != fact->ldm_now ? CNTR_REF_LDM : 0;
+}
+
+/* An initial start needs all configured nodes: an absent one may have data. */
+static void look_for_all(const struct node_config *config, const struct cntr_fact *facts,
+                         uint32_t count, struct cntr_decision *decision)
+{
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        if (config->node[node].type == NODE_DATA) node_mask_add(&decision->missing, node);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        node_mask_remove(&decision->missing, facts[i].node);
+}
+
+/* Of each node group that has no current copy: the nodes that had one. */
+static void look_for_groups(const struct cntr_fact *newest, const struct node_mask *kept,
+                            const uint32_t *group_of, struct cntr_decision *decision)
+{
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        uint32_t group = group_of[node];
+        if (group == NODEGROUP_NONE || node_mask_has(kept, group)) continue;
+        if (node_mask_has(&newest->members, node)) node_mask_add(&decision->missing, node);
+    }
+}
+
+static void choose_schema(const struct cntr_fact *facts, uint32_t count,
+                          struct cntr_decision *decision)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!keeps_data(&facts[i]) || decision->refused[facts[i].node] != 0) continue;
+        if (decision->schema_node != 0 && facts[i].schema <= decision->schema) continue;
+        decision->schema_node = facts[i].node;
+        decision->schema = facts[i].schema;
+    }
+}
+
+void cntr_decide(const struct node_config *config, const struct cntr_fact *facts, uint32_t count,
+                 struct cntr_decision *decision)
+{
+    uint32_t group_of[NODE_ID_MAX + 1];
+    const struct cntr_fact *newest = newest_of(facts, count, false);
+    const struct cntr_fact *newest_now = newest_of(facts, count, true);
+    bool refused = false;
+    /* GCI 0: a first start that was not completed; nothing can have been stored. */
+    if (newest != NULL && newest->gci == 0) newest = NULL;
+    if (newest_now != NULL && newest_now->gci == 0) newest_now = NULL;
+    (void)node_config_groups(config, group_of);
+    memset(decision, 0, sizeof(*decision));
+    struct node_mask kept = groups_kept(facts, count, newest, group_of);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t reason = why_not(&facts[i], newest, newest_now, &kept, group_of);
+        decision->refused[facts[i].node] = reason;
+        refused |= reason != 0;
+        if (facts[i].has_data != 0 && facts[i].incarnation > decision->incarnation)
+            decision->incarnation = facts[i].incarnation;
+    }
+    decision->incarnation++;
+    decision->start_type = START_INITIAL;
+    if (newest == NULL) {
+        look_for_all(config, facts, count, decision);
+    } else {
+        decision->start_type = START_SYSTEM_RESTART;
+        decision->newest = newest->node;
+        decision->newest_incarnation = newest->incarnation;
+        decision->gci = newest->gci;
+        look_for_groups(newest, &kept, group_of, decision);
+        choose_schema(facts, count, decision);
+    }
+    decision->verdict = refused                                ? CNTR_REFUSE
+                        : !node_mask_empty(&decision->missing) ? CNTR_MISSING
+                                                               : CNTR_START_NOW;
+}

@@ -1,0 +1,300 @@
+/* cntr_recover.c -- the steps of a start with files: what the node has, its logs, dictionary and
+ * rows, the new incarnation. See docs/protocols/restart.md. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <string.h>
+#include "blocks/ndbcntr/cntr_state.h"
+#include "blocks/ndbfs/fs_client.h"
+#include "signals/redo.h"
+#include "signals/schema_trans.h"
+
+#define PROGRESS_LOG_MS 10000u
+#define CHECKPOINT_SHARE                                                                           \
+    60u /* Percent of the whole that checkpoints count for, the log the rest. */
+
+void cntr_ended_take(struct cntr_ended *ended, const struct section *list)
+{
+    ndbrequire(list->size % 2u == 0 && list->size <= ENDED_MAX * 2u);
+    ended->count = list->size / 2u;
+    memcpy(ended->pair, list->words, (size_t)list->size * 4u);
+}
+
+static uint32_t lqh_ref(const struct cntr *cntr, uint32_t instance)
+{
+    return cntr_local(cntr, BLOCK_DBLQH) + instance;
+}
+
+/* --- Beginning a step. --- */
+
+static void begin_redo_open(struct cntr *cntr)
+{
+    struct redo_open_req req = {.sender_data = cntr->incarnation,
+                                .create = cntr->start.type == START_INITIAL};
+    uint32_t count = block_instances(&cntr->block, BLOCK_DBLQH);
+    memset(&cntr->recover, 0, sizeof(cntr->recover));
+    for (uint32_t i = 1; i <= count; i++) {
+        node_mask_add(&cntr->recover.waiting, i);
+        sig_send(&cntr->block, lqh_ref(cntr, i), GSN_REDO_OPEN_REQ, PRIO_B, &req);
+    }
+}
+
+static void begin_recover(struct cntr *cntr)
+{
+    const struct cntr_plan *plan = &cntr->plan;
+    uint32_t count = block_instances(&cntr->block, BLOCK_DBLQH);
+    struct section list = {.words = &plan->ended.pair[0][0], .size = plan->ended.count * 2u};
+    cntr->recover.begin_ms = now_ms(&cntr->block);
+    cntr->recover.logged_ms = cntr->recover.begin_ms;
+    for (uint32_t i = 1; i <= count; i++) {
+        struct recover_req req = {.sender_data = cntr->incarnation,
+                                  .restart_gci = plan->gci,
+                                  .incarnation = plan->incarnation};
+        if (cntr->start.type != START_INITIAL && i <= LDM_MAX) {
+            req.lsn_lo = cntr->data.lsn[i - 1u][0];
+            req.lsn_hi = cntr->data.lsn[i - 1u][1];
+        }
+        node_mask_add(&cntr->recover.waiting, i);
+        signal_send(&cntr->block, lqh_ref(cntr, i), GSN_RECOVER_REQ, PRIO_B, &req, sizeof(req) / 4u,
+                    &list, list.size != 0 ? 1u : 0u);
+    }
+}
+
+static void begin_schema_restart(struct cntr *cntr)
+{
+    struct schema_restart_req req = {.sender_data = cntr->incarnation,
+                                     .start_type = cntr->start.type,
+                                     .source_node = cntr->plan.schema_node,
+                                     .sequence_lo = (uint32_t)cntr->plan.schema,
+                                     .sequence_hi = (uint32_t)(cntr->plan.schema >> 32)};
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_SCHEMA_RESTART_REQ, PRIO_B, &req);
+}
+
+static void begin_sysfile_start(struct cntr *cntr)
+{
+    const struct cntr_plan *plan = &cntr->plan;
+    struct sysfile_start_req req = {
+        .sender_data = cntr->incarnation, .gci = plan->gci, .incarnation = plan->incarnation};
+    struct section list = {.words = &plan->ended.pair[0][0], .size = plan->ended.count * 2u};
+    signal_send(&cntr->block, cntr_local(cntr, BLOCK_DBDIH), GSN_SYSFILE_START_REQ, PRIO_B, &req,
+                sizeof(req) / 4u, &list, list.size != 0 ? 1u : 0u);
+}
+
+void cntr_step_begin(struct cntr *cntr, enum cntr_step step)
+{
+    struct sysfile_info_req sysfile_info = {.sender_data = 0};
+    struct schema_info_req schema_info = {.sender_data = 0};
+    struct schema_online_req online = {.sender_data = cntr->incarnation};
+    switch (step) {
+    case STEP_SYSFILE_INFO:
+        sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDIH), GSN_SYSFILE_INFO_REQ, PRIO_B,
+                 &sysfile_info);
+        return;
+    case STEP_SCHEMA_INFO:
+        sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_SCHEMA_INFO_REQ, PRIO_B,
+                 &schema_info);
+        return;
+    case STEP_CLEAR:
+        log_info(&cntr->block, "files of a former life are removed");
+        fs_remove(&cntr->block, STEP_CLEAR, "", FS_TREE);
+        return;
+    case STEP_REDO_OPEN:
+        begin_redo_open(cntr);
+        return;
+    case STEP_SCHEMA_RESTART:
+        begin_schema_restart(cntr);
+        return;
+    case STEP_RECOVER:
+        begin_recover(cntr);
+        return;
+    case STEP_SYSFILE_START:
+        begin_sysfile_start(cntr);
+        return;
+    case STEP_SCHEMA_ONLINE:
+        sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_SCHEMA_ONLINE_REQ, PRIO_B,
+                 &online);
+        return;
+    case STEP_NONE:
+    case STEP_QMGR:
+    case STEP_DIH:
+    case STEP_DICT:
+        break;
+    }
+    ndbrequire(false); /* These are STTORs. */
+}
+
+/* --- Phase 0: what the node has. --- */
+
+void cntr_exec_SYSFILE_INFO_CONF(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    struct cntr_data *data = &cntr->data;
+    const struct sysfile_info_conf *conf = SIG_PAYLOAD(sig, sysfile_info_conf);
+    memset(data, 0, sizeof(*data));
+    if (conf->has_data) {
+        const struct section *lsn = &sig->section[1];
+        ndbrequire(sig->section_count == 2 && lsn->size <= LDM_MAX * 2u);
+        jam();
+        data->has_data = 1;
+        data->gci = conf->gci;
+        data->incarnation = conf->incarnation;
+        data->ldm_count = conf->ldm_count;
+        data->members = conf->members;
+        cntr_ended_take(&data->ended, &sig->section[0]);
+        memcpy(data->lsn, lsn->words, (size_t)lsn->size * 4u);
+    }
+    cntr_step_done(cntr, STEP_SYSFILE_INFO);
+}
+
+/*
+ * A first start that was cut off leaves at most the dictionary's first, empty image. A later one
+ * without system file means that the system files are gone: to start initially would destroy the
+ * rows.
+ */
+void cntr_exec_SCHEMA_INFO_CONF(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    const struct schema_info_conf *conf = SIG_PAYLOAD(sig, schema_info_conf);
+    bool initial = block_config(block)->initial_start != 0;
+    if (conf->has_data) cntr->data.schema = conf->sequence_lo | (uint64_t)conf->sequence_hi << 32;
+    jam();
+    if (!cntr->data.has_data && cntr->data.schema > 1u && !initial) {
+        jam();
+        log_error(block, "D1/sysfile.0 and D1/sysfile.1 are missing, but there is a dictionary");
+        node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "both system files are missing");
+    }
+    cntr_step_done(cntr, STEP_SCHEMA_INFO);
+}
+
+/* --- Phase 3. --- */
+
+void cntr_exec_FSREMOVECONF(struct block *block, const struct signal *sig)
+{
+    ndbrequire(SIG_PAYLOAD(sig, fs_conf)->sender_data == STEP_CLEAR);
+    jam();
+    cntr_step_done(cntr_of(block), STEP_CLEAR);
+}
+
+void cntr_exec_FSREMOVEREF(struct block *block, const struct signal *sig)
+{
+    const struct fs_ref *ref = SIG_PAYLOAD(sig, fs_ref);
+    char name[FS_NAME_BYTES + 1];
+    fs_ref_name(sig, name);
+    jam();
+    log_error(block, "%s cannot be removed: error %u, system's error %u", name, ref->error,
+              ref->os_error);
+    node_fail(EXIT_DATA_CLEAR, __FILE__, __LINE__, "files of a former life could not be removed");
+}
+
+/* True when this LQH instance was the last. */
+static bool lqh_answered(struct cntr *cntr, const struct signal *sig)
+{
+    uint32_t instance = ref_instance(sig->sender);
+    ndbrequire(node_mask_has(&cntr->recover.waiting, instance));
+    jam_data(instance);
+    node_mask_remove(&cntr->recover.waiting, instance);
+    return node_mask_empty(&cntr->recover.waiting);
+}
+
+void cntr_exec_REDO_OPEN_CONF(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    if (lqh_answered(cntr, sig)) cntr_step_done(cntr, STEP_REDO_OPEN);
+}
+
+/* --- Phase 4. --- */
+
+void cntr_exec_SCHEMA_RESTART_CONF(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    uint32_t tables = SIG_PAYLOAD(sig, schema_restart_conf)->tables;
+    jam();
+    if (cntr->start.type != START_INITIAL) log_info(block, "%u tables are back", tables);
+    cntr_step_done(cntr, STEP_SCHEMA_RESTART);
+}
+
+/* Seconds that the rest takes, if it goes on as it went so far. */
+static uint32_t left_s(const struct cntr_recover *recover, uint64_t now)
+{
+    uint64_t spent = now - recover->begin_ms;
+    if (recover->percent_now == 0) return 0;
+    return (uint32_t)(spent * (100u - recover->percent_now) / recover->percent_now / 1000u) + 1u;
+}
+
+void cntr_exec_RECOVER_REP(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    struct cntr_recover *recover = &cntr->recover;
+    const struct recover_rep *rep = SIG_PAYLOAD(sig, recover_rep);
+    uint32_t count = block_instances(block, BLOCK_DBLQH);
+    uint32_t instance = ref_instance(sig->sender);
+    uint32_t percent = rep->percent < 100u ? rep->percent : 100u;
+    uint64_t now = now_ms(block);
+    uint32_t sum = 0;
+    if (!node_mask_has(&recover->waiting, instance)) return;
+    recover->percent[instance] =
+        rep->step == RECOVER_CHECKPOINTS
+            ? percent * CHECKPOINT_SHARE / 100u
+            : CHECKPOINT_SHARE + percent * (100u - CHECKPOINT_SHARE) / 100u;
+    for (uint32_t i = 1; i <= count; i++)
+        sum += node_mask_has(&recover->waiting, i) ? recover->percent[i] : 100u;
+    jam_data(sum);
+    recover->percent_now = sum / count;
+    recover->left_s = left_s(recover, now);
+    cntr_tell_progress(cntr);
+    if (now - recover->logged_ms < PROGRESS_LOG_MS) return;
+    recover->logged_ms = now;
+    log_info(block, "%u %% of the data is back, about %u s left", recover->percent_now,
+             recover->left_s);
+}
+
+static uint64_t wide(uint32_t low, uint32_t high)
+{
+    return low | (uint64_t)high << 32;
+}
+
+static void all_back(struct cntr *cntr)
+{
+    struct cntr_recover *recover = &cntr->recover;
+    recover->percent_now = 100;
+    recover->left_s = 0;
+    cntr_tell_progress(cntr);
+    if (cntr->start.type == START_INITIAL) return;
+    log_info(
+        &cntr->block,
+        "the data is back after %u ms: checkpoints of %u fragments, %llu rows, %llu MB, %u ms; "
+        "log %llu records, %u ms",
+        (uint32_t)(now_ms(&cntr->block) - recover->begin_ms), recover->fragments,
+        (unsigned long long)recover->rows, (unsigned long long)(recover->kbytes >> 10),
+        recover->restore_ms, (unsigned long long)recover->applied, recover->replay_ms);
+}
+
+void cntr_exec_RECOVER_CONF(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    struct cntr_recover *recover = &cntr->recover;
+    const struct recover_conf *conf = SIG_PAYLOAD(sig, recover_conf);
+    recover->fragments += conf->fragments;
+    recover->rows += wide(conf->rows_lo, conf->rows_hi);
+    recover->kbytes += conf->kbytes;
+    recover->applied += wide(conf->applied_lo, conf->applied_hi);
+    if (conf->restore_ms > recover->restore_ms) recover->restore_ms = conf->restore_ms;
+    if (conf->replay_ms > recover->replay_ms) recover->replay_ms = conf->replay_ms;
+    if (!lqh_answered(cntr, sig)) return;
+    all_back(cntr);
+    cntr_step_done(cntr, STEP_RECOVER);
+}
+
+/* --- Phase 5. --- */
+
+void cntr_exec_SYSFILE_START_CONF(struct block *block, const struct signal *sig)
+{
+    (void)sig;
+    jam();
+    cntr_step_done(cntr_of(block), STEP_SYSFILE_START);
+}
+
+void cntr_exec_SCHEMA_ONLINE_CONF(struct block *block, const struct signal *sig)
+{
+    (void)sig;
+    jam();
+    cntr_step_done(cntr_of(block), STEP_SCHEMA_ONLINE);
+}

@@ -1,0 +1,575 @@
+/* test_restart.c -- what a cluster comes back with: the president's decision, the sequence of a
+ * start with files, who is refused and how it is told. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "blocks/dbdih/dih_state.h"
+#include "blocks/ndbcntr/cntr_state.h"
+#include "tests/unit/fake_disk.h"
+#include "tests/unit/fake_fixture.h"
+
+/* --- The decision. --- */
+
+static struct node_config decide_config; /* Four data nodes, two node groups. */
+static struct cntr_fact facts[4];
+static struct cntr_decision decision;
+
+/* All four have data of incarnation 5 up to GCI 100, which all were in. */
+static int setup_facts(void **state)
+{
+    (void)state;
+    decide_config = fake_config(4, 2);
+    memset(facts, 0, sizeof facts);
+    for (uint32_t i = 0; i < 4; i++) {
+        facts[i] = (struct cntr_fact){.node = i + 1,
+                                      .has_data = 1,
+                                      .gci = 100,
+                                      .incarnation = 5,
+                                      .ldm_data = 2,
+                                      .ldm_now = 2,
+                                      .schema = 7};
+        for (uint32_t node = 1; node <= 4; node++)
+            node_mask_add(&facts[i].members, node);
+    }
+    return 0;
+}
+static void empty(struct cntr_fact *fact)
+{
+    *fact = (struct cntr_fact){.node = fact->node, .ldm_data = 2, .ldm_now = 2};
+}
+static void decide(uint32_t count)
+{
+    cntr_decide(&decide_config, facts, count, &decision);
+}
+static void assert_refused(uint32_t one, uint32_t two, uint32_t three, uint32_t four)
+{
+    assert_int_equal(decision.refused[1], one);
+    assert_int_equal(decision.refused[2], two);
+    assert_int_equal(decision.refused[3], three);
+    assert_int_equal(decision.refused[4], four);
+}
+
+static void test_nobody_has_data(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++)
+        empty(&facts[i]);
+    decide(4);
+    assert_int_equal(decision.verdict, CNTR_START_NOW);
+    assert_int_equal(decision.start_type, START_INITIAL);
+    assert_int_equal(decision.gci, 0);
+    assert_int_equal(decision.incarnation, 1);
+    assert_int_equal(decision.newest, 0);
+    assert_int_equal(decision.schema_node, 0);
+    decide(3); /* Node 4 may have data. */
+    assert_int_equal(decision.verdict, CNTR_MISSING);
+    assert_true(node_mask_has(&decision.missing, 4));
+    assert_int_equal(node_mask_count(&decision.missing), 1);
+}
+
+static void test_all_are_equal(void **state)
+{
+    (void)state;
+    facts[2].schema = 8;
+    decide(4);
+    assert_int_equal(decision.verdict, CNTR_START_NOW);
+    assert_int_equal(decision.start_type, START_SYSTEM_RESTART);
+    assert_int_equal(decision.gci, 100);
+    assert_int_equal(decision.incarnation, 6);
+    assert_int_equal(decision.newest_incarnation, 5);
+    assert_int_equal(decision.schema_node, 3);
+    assert_int_equal(decision.schema, 8);
+    assert_refused(0, 0, 0, 0);
+}
+
+static void test_last_gci_is_half_written(void **state)
+{
+    (void)state;
+    facts[3].gci = 101; /* All logs have it, the first system file says so. */
+    decide(4);
+    assert_int_equal(decision.verdict, CNTR_START_NOW);
+    assert_int_equal(decision.newest, 4);
+    assert_int_equal(decision.gci, 101);
+    facts[0].gci = 99; /* Two GCIs behind: that cannot be. */
+    decide(4);
+    assert_int_equal(decision.verdict, CNTR_REFUSE);
+    assert_refused(CNTR_REF_STALE, 0, 0, 0);
+}
+
+static void test_partial_start(void **state)
+{
+    (void)state;
+    decide(3);
+    assert_int_equal(decision.verdict, CNTR_START_NOW);
+    assert_int_equal(decision.gci, 100);
+    decide(2); /* Node group 1 is not there at all. */
+    assert_int_equal(decision.verdict, CNTR_MISSING);
+    assert_false(node_mask_has(&decision.missing, 1));
+    assert_true(node_mask_has(&decision.missing, 3));
+    assert_true(node_mask_has(&decision.missing, 4));
+}
+
+static void test_stale_node(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) { /* They have gone on without node 4. */
+        facts[i].incarnation = 6;
+        facts[i].gci = 150;
+        node_mask_remove(&facts[i].members, 4);
+    }
+    decide(4);
+    assert_int_equal(decision.verdict, CNTR_REFUSE);
+    assert_refused(0, 0, 0, CNTR_REF_STALE);
+    assert_true(node_mask_empty(&decision.missing)); /* The others can do without it. */
+    assert_int_equal(decision.incarnation, 7);
+    facts[3].gci = 151; /* It may even have a GCI that nobody was told of. */
+    decide(4);
+    assert_refused(0, 0, 0, CNTR_REF_STALE);
+    assert_int_equal(decision.gci, 150);
+    facts[3].gci = 100;
+    facts[2] = facts[3]; /* Node 3 is away: its node group has only the stale copy. */
+    decide(3);
+    assert_refused(0, 0, 0, CNTR_REF_STALE);
+    assert_true(node_mask_has(&decision.missing, 3));
+    assert_int_equal(node_mask_count(&decision.missing), 1);
+}
+
+/* A crash while the system files were written with the new incarnation. */
+static void test_start_was_cut_off(void **state)
+{
+    (void)state;
+    facts[1].incarnation = 6;
+    facts[0].gci = 99;
+    decide(4);
+    assert_int_equal(decision.verdict, CNTR_START_NOW);
+    assert_int_equal(decision.newest, 2);
+    assert_int_equal(decision.newest_incarnation, 6);
+    assert_int_equal(decision.gci, 100);
+    assert_int_equal(decision.incarnation, 7);
+}
+
+/* The same at the very first start: nothing was stored yet. */
+static void test_first_start_was_cut_off(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        empty(&facts[i]);
+        facts[i].has_data = i < 2;
+        facts[i].incarnation = i < 2 ? 1 : 0;
+    }
+    decide(4);
+    assert_int_equal(decision.verdict, CNTR_START_NOW);
+    assert_int_equal(decision.start_type, START_INITIAL);
+    assert_int_equal(decision.incarnation, 2);
+    decide(3);
+    assert_int_equal(decision.verdict, CNTR_MISSING);
+}
+
+static void test_empty_node(void **state)
+{
+    (void)state;
+    empty(&facts[1]);
+    decide(4);
+    assert_int_equal(decision.verdict, CNTR_REFUSE);
+    assert_refused(0, CNTR_REF_NO_DATA, 0, 0);
+    assert_true(node_mask_empty(&decision.missing));
+    empty(&facts[0]);
+    decide(4);
+    assert_refused(CNTR_REF_NO_DATA, CNTR_REF_NO_DATA, 0, 0);
+    assert_int_equal(node_mask_count(&decision.missing), 2);
+}
+
+static void test_other_ldm_count(void **state)
+{
+    (void)state;
+    facts[2].ldm_now = 4;
+    decide(4);
+    assert_int_equal(decision.verdict, CNTR_REFUSE);
+    assert_refused(0, 0, CNTR_REF_LDM, 0);
+    facts[2].ldm_data = 4; /* Nodes may differ. */
+    decide(4);
+    assert_int_equal(decision.verdict, CNTR_START_NOW);
+}
+
+static void test_initial_spares_the_last_copy(void **state)
+{
+    (void)state;
+    facts[0].flags = CNTR_START_INITIAL; /* Node 2 has the same rows. */
+    decide(4);
+    assert_refused(CNTR_REF_NO_DATA, 0, 0, 0);
+    facts[1].flags = CNTR_START_INITIAL; /* Nobody has. */
+    decide(4);
+    assert_refused(CNTR_REF_LAST_COPY, CNTR_REF_LAST_COPY, 0, 0);
+    facts[0].flags |= CNTR_START_ACCEPT_LOSS;
+    decide(4);
+    assert_refused(CNTR_REF_NO_DATA, CNTR_REF_LAST_COPY, 0, 0);
+}
+
+static void test_all_initial(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++)
+        facts[i].flags = CNTR_START_INITIAL;
+    decide(4);
+    assert_refused(CNTR_REF_LAST_COPY, CNTR_REF_LAST_COPY, CNTR_REF_LAST_COPY, CNTR_REF_LAST_COPY);
+    for (uint32_t i = 0; i < 4; i++)
+        facts[i].flags |= CNTR_START_ACCEPT_LOSS;
+    decide(4);
+    assert_int_equal(decision.verdict, CNTR_START_NOW);
+    assert_int_equal(decision.start_type, START_INITIAL);
+    assert_int_equal(decision.incarnation, 6); /* Old pages of a log do not pass for new ones. */
+    for (uint32_t i = 0; i < 4; i++) {
+        facts[i].flags = CNTR_START_INITIAL;
+        facts[i].gci = 0; /* There is nothing to lose. */
+    }
+    decide(4);
+    assert_int_equal(decision.verdict, CNTR_START_NOW);
+}
+
+/* --- The sequence. --- */
+
+static int setup_files(void **state)
+{
+    fake_disk_reset();
+    return setup(state);
+}
+
+static struct node_config files_config(uint32_t nodes, uint32_t replicas)
+{
+    struct node_config config = fake_config(nodes, replicas);
+    config.diskless = 0;
+    return config;
+}
+static void make_node(uint32_t id, const struct node_config *config)
+{
+    fc->node[id].host.io_submit = fake_disk_submit;
+    fake_data_node(fc, id, config);
+}
+static void make_nodes(uint32_t nodes, const struct node_config *config)
+{
+    for (uint32_t id = 1; id <= nodes; id++)
+        make_node(id, config);
+}
+static bool is_started(uint32_t id)
+{
+    return !fc->node[id].dead && fake_tc(fc, id, 1)->level == START_STARTED;
+}
+static void assert_started(uint32_t nodes)
+{
+    for (uint32_t id = 1; id <= nodes; id++)
+        assert_true(is_started(id));
+}
+/* Power is cut; what is on disk stays. */
+static void end_all(void)
+{
+    fc_destroy(fc);
+    fc_init(fc);
+    fc->verbose = getenv("FC_VERBOSE") != NULL;
+}
+static struct dih *dih_at(uint32_t node)
+{
+    return dih_of(node_block(fc->node[node].node, BLOCK_DBDIH, 0));
+}
+
+static void test_restart_of_all(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(4, 2);
+    make_nodes(4, &config);
+    fc_run(fc, 500);
+    assert_started(4);
+    assert_int_equal(fake_lqh(fc, 3, 2)->redo_created, 1);
+    assert_int_equal(fake_lqh(fc, 3, 2)->recover.restart_gci, 0);
+    assert_int_equal(fake_tc(fc, 1, 1)->durable, 1); /* Before anyone was started. */
+    for (uint32_t i = 1; i <= 2; i++)
+        fake_lqh(fc, 3, i)->lsn = 1000 + i;
+    fc_run(fc, 5000);
+    uint32_t durable = fake_tc(fc, 1, 1)->durable;
+    assert_in_range(durable, 2, 4);
+    end_all();
+    make_nodes(4, &config);
+    fc_run(fc, 500);
+    assert_started(4);
+    for (uint32_t id = 1; id <= 4; id++) {
+        const struct fake_worker *lqh = fake_lqh(fc, id, 2);
+        assert_int_equal(lqh->redo_opened, 1);
+        assert_int_equal(lqh->redo_created, 0);
+        assert_int_equal(lqh->recover.restart_gci, durable);
+        assert_int_equal(lqh->recover.incarnation, 2);
+        assert_int_equal(lqh->recover_ended, 1);
+        assert_int_equal(lqh->recover.lsn_lo, id == 3 ? 1002 : 0);
+        assert_int_equal(fake_tc(fc, id, 1)->gci_hi, durable + 1);
+        assert_int_equal(dih_at(id)->sysfile.now.incarnation, 2);
+        assert_int_equal(node_mask_count(&dih_at(id)->sysfile.now.members), 4);
+        assert_int_equal(dih_at(id)->sysfile.now.ldm_count, 2);
+    }
+}
+
+/* Incarnations end one after the other; the log learns of each. */
+static void test_list_of_incarnations_grows(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(2, 2);
+    for (uint32_t life = 1; life <= 70; life++) {
+        make_nodes(2, &config);
+        fc_run(fc, 300);
+        assert_started(2);
+        assert_int_equal(dih_at(1)->sysfile.now.incarnation, life);
+        uint32_t ended = life - 1 < ENDED_MAX ? life - 1 : ENDED_MAX;
+        assert_int_equal(fake_lqh(fc, 2, 1)->recover_ended, ended);
+        assert_int_equal(dih_at(2)->sysfile.now.ended_count, ended);
+        if (ended > 0)
+            assert_int_equal(dih_at(2)->sysfile.now.ended[ended - 1].incarnation, life - 1);
+        end_all();
+    }
+}
+
+/* Wherever a start is cut off, the next one succeeds; a node that was left alone in the phases with
+ * files ends by itself. */
+static void test_start_is_cut_off_anywhere(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(2, 2);
+    for (uint32_t rounds = 1; rounds < 200; rounds += 3) {
+        fake_disk_reset();
+        for (uint32_t life = 0; life < 2; life++) {
+            make_nodes(2, &config);
+            for (uint32_t i = 0; i < rounds; i++) {
+                fc_links(fc);
+                for (uint32_t id = 1; id <= 2; id++)
+                    fc_run_node(fc, id);
+                fc_deliver(fc, 1, 2);
+                fc_deliver(fc, 2, 1);
+                if (i % 10 == 9) fc->now++;
+            }
+            end_all();
+            make_nodes(2, &config);
+            fc_run(fc, 500);
+            assert_started(2);
+            end_all();
+        }
+    }
+}
+
+static void test_node_lost_while_recovering(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(2, 2);
+    make_nodes(2, &config);
+    fc_run(fc, 500);
+    end_all();
+    make_nodes(2, &config);
+    fake_lqh(fc, 1, 1)->hold_recover = true;
+    fc_run(fc, 500);
+    assert_false(is_started(1) || is_started(2));
+    fc_kill(fc, 2);
+    fc_run(fc, 500);
+    assert_true(fc->node[1].dead);
+    assert_int_equal(fc->node[1].exit_code, EXIT_OTHER_NODE_FAILED);
+}
+
+static void test_progress_is_told(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(1, 1);
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    end_all();
+    make_nodes(1, &config);
+    fake_lqh(fc, 1, 1)->hold_recover = true;
+    fc_run(fc, 2000);
+    fc_client(fc, 8, true);
+    fc_run(fc, 20);
+    struct recover_rep rep = {.step = RECOVER_CHECKPOINTS, .percent = 50};
+    sig_send(node_block(fc->node[1].node, BLOCK_DBLQH, 1), block_ref(1, BLOCK_NDBCNTR, 0),
+             GSN_RECOVER_REP, PRIO_B, &rep);
+    fc_run(fc, 2);
+    struct node_status_req req = {.sender_data = 1};
+    fc_sig_send(fc, 8, block_ref(1, BLOCK_CMVMI, 0), GSN_NODE_STATUS_REQ, &req);
+    fc_run(fc, 5);
+    const struct signal *sig = fc_take(fc, 8, GSN_NODE_STATUS_CONF);
+    assert_non_null(sig);
+    const struct node_status_conf *conf = SIG_PAYLOAD(sig, node_status_conf);
+    assert_int_equal(conf->start_type, START_SYSTEM_RESTART);
+    assert_int_equal(conf->start_percent, (30 + 100) / 2); /* Instance 2 is done. */
+    assert_in_range(conf->start_left_s, 1, 3);
+}
+
+/* --- Who is refused, and who waits. --- */
+
+static void assert_exit(uint32_t node, uint32_t exit_code)
+{
+    assert_true(fc->node[node].dead);
+    assert_int_equal(fc->node[node].exit_code, exit_code);
+}
+
+static void test_empty_node_is_refused(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(2, 2);
+    make_nodes(2, &config);
+    fc_run(fc, 3000);
+    end_all();
+    memset(&fake_disks[2], 0, sizeof fake_disks[2]);
+    config.start_partial_timeout_ms = 500;
+    config.start_partitioned_timeout_ms = 1000;
+    make_nodes(2, &config);
+    fc_run(fc, 300);
+    assert_exit(2, EXIT_DATA_MISSING);
+    assert_false(is_started(1)); /* The only node group is not whole. */
+    fc_run(fc, 2000);
+    assert_true(is_started(1));
+    end_all();
+    memset(fake_disks[1].file, 0, sizeof fake_disks[1].file);
+    make_nodes(2, &config); /* All are new. */
+    fc_run(fc, 500);
+    assert_started(2);
+}
+
+static void test_stale_node_is_refused(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(4, 2);
+    config.start_partial_timeout_ms = 500;
+    make_nodes(4, &config);
+    fc_run(fc, 3000);
+    end_all();
+    make_nodes(3, &config);
+    fc_run(fc, 300);
+    assert_false(is_started(1)); /* Node 4 may still come. */
+    fc_run(fc, 1000);
+    assert_started(3);
+    assert_int_equal(dih_at(1)->groups, 2); /* Node 4 keeps its place. */
+    assert_int_equal(dih_at(1)->group[1].count, 2);
+    end_all();
+    make_nodes(4, &config);
+    fc_run(fc, 300);
+    assert_exit(4, EXIT_DATA_STALE);
+    fc_run(fc, 1000);
+    assert_started(3);
+}
+
+static void test_initial_start_is_never_partial(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(4, 2);
+    config.start_partial_timeout_ms = 100;
+    config.start_partitioned_timeout_ms = 200;
+    make_nodes(3, &config);
+    fc_run(fc, 3000);
+    for (uint32_t id = 1; id <= 3; id++)
+        assert_false(is_started(id) || fc->node[id].dead);
+    make_node(4, &config);
+    fc_run(fc, 500);
+    assert_started(4);
+}
+
+static void test_half_of_each_group_waits_for_ever(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(4, 2);
+    config.start_partial_timeout_ms = 100;
+    make_nodes(4, &config);
+    fc_run(fc, 500);
+    end_all();
+    make_node(1, &config);
+    make_node(3, &config);
+    fc_run(fc, 10000);
+    assert_false(is_started(1) || is_started(3));
+    make_node(2, &config);
+    fc_run(fc, 500);
+    assert_true(is_started(1) && is_started(2) && is_started(3));
+}
+
+static void test_start_failure_timeout(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(2, 2);
+    config.start_failure_timeout_ms = 2000;
+    make_node(1, &config);
+    fc_run(fc, 1500);
+    assert_false(fc->node[1].dead);
+    fc_run(fc, 1000);
+    assert_exit(1, EXIT_START_TIMEOUT);
+    end_all();
+    make_nodes(2, &config);
+    fc_run(fc, 5000);
+    assert_started(2);
+}
+
+static void test_initial_asks_before_it_destroys(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(1, 1);
+    make_nodes(1, &config);
+    fc_run(fc, 3000);
+    end_all();
+    config.initial_start = 1;
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_exit(1, EXIT_DATA_LAST_COPY);
+    end_all();
+    config.initial_start = 0;
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_started(1); /* Nothing was touched. */
+    assert_int_equal(dih_at(1)->sysfile.now.incarnation, 2);
+    end_all();
+    config.initial_start = 1;
+    config.accept_data_loss = 1;
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_started(1);
+    assert_int_equal(fake_lqh(fc, 1, 1)->redo_created, 1);
+    assert_int_equal(fake_lqh(fc, 1, 1)->recover.restart_gci, 0);
+    assert_int_equal(dih_at(1)->sysfile.now.incarnation, 3);
+}
+
+static void test_other_number_of_ldms_is_refused(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(1, 1);
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    end_all();
+    config.ldm_count = 3;
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_exit(1, EXIT_DATA_LDM_COUNT);
+}
+
+#define DECIDES(name) cmocka_unit_test_setup(name, setup_facts)
+#define STARTS(name)  cmocka_unit_test_setup_teardown(name, setup_files, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DECIDES(test_nobody_has_data),
+        DECIDES(test_all_are_equal),
+        DECIDES(test_last_gci_is_half_written),
+        DECIDES(test_partial_start),
+        DECIDES(test_stale_node),
+        DECIDES(test_start_was_cut_off),
+        DECIDES(test_first_start_was_cut_off),
+        DECIDES(test_empty_node),
+        DECIDES(test_other_ldm_count),
+        DECIDES(test_initial_spares_the_last_copy),
+        DECIDES(test_all_initial),
+        STARTS(test_restart_of_all),
+        STARTS(test_list_of_incarnations_grows),
+        STARTS(test_start_is_cut_off_anywhere),
+        STARTS(test_node_lost_while_recovering),
+        STARTS(test_progress_is_told),
+        STARTS(test_empty_node_is_refused),
+        STARTS(test_stale_node_is_refused),
+        STARTS(test_initial_start_is_never_partial),
+        STARTS(test_half_of_each_group_waits_for_ever),
+        STARTS(test_start_failure_timeout),
+        STARTS(test_initial_asks_before_it_destroys),
+        STARTS(test_other_number_of_ldms_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
