@@ -73,7 +73,7 @@ static void frag_check(const struct tup *tup, const struct tup_frag *frag)
 {
     struct frag_sum sum = {.tup = tup, .frag = frag};
     const struct tup_table *table = frag->table;
-    if (frag->index_gone) return; /* Being dropped. */
+    if (frag->dropping) return;
     tup_fixed_check(frag);
     tup_var_check(frag);
     for (uint32_t number = 0; number < frag->fixed.count; number++) {

@@ -161,6 +161,7 @@ struct tup_frag {
     uint64_t var_bytes;
     uint64_t rows;       /* Committed. */
     uint32_t changes;    /* Open. */
+    uint32_t dropping;   /* In steps; rows and index do not agree any more. */
     uint32_t index_gone; /* Being dropped: the index has been. */
     uint32_t gci_newest; /* Of all that was committed here. */
     uint64_t marks_inline[MARKS_INLINE / 64u];

@@ -222,6 +222,7 @@ static bool pages_drop(struct page_dir *dir)
 static bool frag_drop_step(struct tup *tup, struct tup_frag *frag)
 {
     ndbrequire(frag->changes == 0);
+    frag->dropping = 1;
     if (!frag->index_gone) {
         frag->index_gone = acc_frag_drop_step(tup->acc, frag->index);
         return false;
