@@ -66,8 +66,7 @@ struct api_config {
         scan_buffer_words; /* Per scan: fetches ahead while less than this waits. 0 = 1M words. */
 };
 
-/* ---- Core: the node
- * -------------------------------------------------------------------------------------------- */
+/* ---- Core: the node ---- */
 
 /* NULL when memory is out. The host struct is copied. */
 struct api_core *api_core_create(const struct api_config *config, const struct api_host *host);
@@ -113,9 +112,7 @@ bool api_core_node_ready(const struct api_core *core, uint32_t node);
 uint32_t api_core_president(const struct api_core *core);
 uint32_t api_core_own_node(const struct api_core *core);
 
-/* ---- Clients
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- Clients ---- */
 
 /* NULL: API_CLIENTS_MAX are open, or no memory. Any thread. */
 struct api_client *api_client_open(struct api_core *core);
@@ -137,9 +134,7 @@ struct api_statistics {
 };
 const struct api_statistics *api_client_statistics(const struct api_client *client);
 
-/* ---- Dictionary
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- Dictionary ---- */
 
 /* A table as it was when read; never changes. Shared by reference count. */
 const struct table_def *api_table_def(const struct api_table *table);
@@ -183,8 +178,7 @@ uint32_t api_dict_drop(struct api_client *client, uint32_t table_id, uint32_t ve
 uint32_t api_dict_list(struct api_client *client, uint32_t timeout_ms, api_dict_done done,
                        void *context);
 
-/* ---- Transactions
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Transactions ---- */
 
 /* API_COMMIT_DURABLE: answered when the commit survives the loss of the whole cluster. */
 enum api_execute { API_NO_COMMIT = 1, API_COMMIT = 2, API_ROLLBACK = 3, API_COMMIT_DURABLE = 4 };
@@ -256,9 +250,7 @@ struct api_client *api_tx_client(const struct api_tx *tx);
 /* Names the coordinator's node before the first execute (tests); 0 = choose by key. */
 void api_tx_prefer(struct api_tx *tx, uint32_t node);
 
-/* ---- Durability
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- Durability ---- */
 
 typedef void (*api_durable_done)(void *context, uint32_t error);
 /*
@@ -271,9 +263,7 @@ uint32_t api_wait_durable(struct api_client *client, uint64_t epoch, uint32_t ti
 /* Known without asking. */
 bool api_epoch_is_durable(const struct api_client *client, uint64_t epoch);
 
-/* ---- Scans
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- Scans ---- */
 
 struct api_scan_options {
     struct api_table *table;

@@ -92,10 +92,12 @@ static void list_nodes(const struct node_mask *nodes, char *text, size_t size)
 void qmgr_tell_waiting(struct qmgr *qmgr)
 {
     static const char *const why[] = {
-        "", "nobody here has data, and a first start needs all nodes",
-        "a node group has no node with data here", "they may still come (StartPartialTimeout)",
-        "no node group is complete, the others could be a cluster of their own "
-        "(StartPartitionedTimeout)"};
+        "",
+        "nobody here has data, and a first start needs all nodes",
+        "a node group has no node with data here",
+        "they may still come (StartPartialTimeout)",
+        "without a whole node group the others could be a cluster too (StartPartitionedTimeout)",
+    };
     const struct node_config *config = block_config(&qmgr->block);
     struct node_mask expected;
     struct node_mask missing;

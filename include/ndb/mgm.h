@@ -215,8 +215,12 @@ NDB_MGM_EXPORT void ndb_mgm_set_name(ndb_mgm_handle_t *handle, const char *name)
 NDB_MGM_EXPORT int ndb_mgm_connect(ndb_mgm_handle_t *handle, int retries, uint32_t delay_s);
 /* Tries only the index-th address (from 0), once. */
 NDB_MGM_EXPORT int ndb_mgm_connect_to(ndb_mgm_handle_t *handle, uint32_t index);
+/* Gives back a node id that no node uses yet. -1 (1010) when it was not connected. */
 NDB_MGM_EXPORT int ndb_mgm_disconnect(ndb_mgm_handle_t *handle);
+/* 1 or 0, as far as this side has noticed. */
 NDB_MGM_EXPORT int ndb_mgm_is_connected(const ndb_mgm_handle_t *handle);
+/* Of the connect string's address that is in use; host lives as long as the connection. "" and 0
+ * when not connected. */
 NDB_MGM_EXPORT const char *ndb_mgm_connected_host(const ndb_mgm_handle_t *handle);
 NDB_MGM_EXPORT uint16_t ndb_mgm_connected_port(const ndb_mgm_handle_t *handle);
 /* The socket, to wait on together with others; -1 when not connected. It belongs to the handle. */
@@ -243,6 +247,7 @@ NDB_MGM_EXPORT int ndb_mgm_reload_config(ndb_mgm_handle_t *handle, const char *f
  * connection. */
 NDB_MGM_EXPORT int ndb_mgm_alloc_nodeid(ndb_mgm_handle_t *handle, enum ndb_mgm_node_type type,
                                         uint32_t wanted, const char *host);
+/* Gives it back before the handle disconnects. */
 NDB_MGM_EXPORT int ndb_mgm_free_nodeid(ndb_mgm_handle_t *handle, uint32_t node_id);
 /* The node id of the server itself, or -1. */
 NDB_MGM_EXPORT int ndb_mgm_get_mgmd_nodeid(ndb_mgm_handle_t *handle);
@@ -256,6 +261,7 @@ NDB_MGM_EXPORT int ndb_mgm_get_connection_port(ndb_mgm_handle_t *handle, uint32_
 
 /* ---- Status and orders ---- */
 
+/* All nodes of the configuration, in order of their ids. `state` is the caller's (about 100 KB). */
 NDB_MGM_EXPORT int ndb_mgm_get_status(ndb_mgm_handle_t *handle,
                                       struct ndb_mgm_cluster_state *state);
 /* Of one data node, or of all (0). Fills at most `room` records; the number, or -1. */
@@ -282,6 +288,8 @@ NDB_MGM_EXPORT int ndb_mgm_shutdown(ndb_mgm_handle_t *handle);
 NDB_MGM_EXPORT int ndb_mgm_report_stop(ndb_mgm_handle_t *handle, uint32_t node_id, uint32_t action,
                                        uint32_t signal_number, uint32_t exit_code,
                                        uint32_t start_phase, const char *text);
+/* Sends a DUMP order (docs/protocols/management.md) to a data node: its code and what belongs
+ * to it, 1 to 24 words. What it shows stands in the logs of the node and the cluster. */
 NDB_MGM_EXPORT int ndb_mgm_dump_state(ndb_mgm_handle_t *handle, uint32_t node_id,
                                       const uint32_t *args, uint32_t count);
 
@@ -295,11 +303,12 @@ NDB_MGM_EXPORT int ndb_mgm_get_logfilter(ndb_mgm_handle_t *handle, int enabled[N
 /* Threshold of the cluster log for a category; node 0 means all nodes. */
 NDB_MGM_EXPORT int ndb_mgm_set_cluster_loglevel(ndb_mgm_handle_t *handle, uint32_t node_id,
                                                 enum ndb_mgm_category category, uint32_t level);
+/* Fills one threshold per category, STARTUP first. */
 NDB_MGM_EXPORT int ndb_mgm_get_cluster_loglevel(ndb_mgm_handle_t *handle,
                                                 uint32_t levels[NDB_MGM_CATEGORIES]);
 
 /* Turns the handle into a listener: from now on only ndb_mgm_next_event() and disconnect are
- * allowed. Levels per category, -1 in all of them is nothing. */
+ * allowed. One level per category: 0 nothing to 15 everything. */
 NDB_MGM_EXPORT int ndb_mgm_listen_events(ndb_mgm_handle_t *handle,
                                          const uint32_t levels[NDB_MGM_CATEGORIES]);
 /* 1: `event` is filled; 0: nothing within the time; -1: connection lost. */

@@ -3,21 +3,25 @@
 /*
  * Link with -lndbclient (pkg-config ndbclient). Conventions of the whole interface:
  *
- * Results   int functions return 0, or -1 with an error to be read from the object (ndb_error(),
- *           ndb_transaction_error(), ...); pointer functions return NULL instead of -1. Nothing
- * here aborts the program: a wrong argument is an error 4xxx like any other. NULL objects are
- * accepted by all *_free,
- *           *_close and *_release functions.
- * Time      every call that waits takes timeout_ms: 0 = the connection's default (10 s unless set
+ * Results: int functions return 0, or -1 with an error to be read from the object (ndb_error(),
+ * ndb_transaction_error(), ...); pointer functions return NULL instead of -1. Nothing here aborts
+ * the program: a wrong argument is an error 4xxx like any other. NULL objects are accepted by all
+ * *_free, *_close and *_release functions.
+ *
+ * Time: every call that waits takes timeout_ms: 0 = the connection's default (10 s unless set
  * otherwise), NDB_NO_TIMEOUT = for ever. When it expires the call fails with 4012; whether a commit
- * happened is then unknown (status NDB_STATUS_UNKNOWN), anything else has not happened. Threads
- * "any thread": may be called at any time from any thread. "own thread": the object and everything
- * made from it must be used by one thread at a time. A connection is for all threads; an ndb_t, its
- *           transactions, operations and scans belong to one thread; tables and records are shared
- * freely. Memory    objects belong to the library until their close function. Rows belong to the
- * application; a row given to a write is copied when the operation is defined, a row given to a
- * read is filled when it is executed. Values    stand in rows in their stored form, see NDB_FIELD
- * below.
+ * happened is then unknown (status NDB_STATUS_UNKNOWN), anything else has not happened.
+ *
+ * Threads: "any thread": may be called at any time from any thread. "own thread": the object and
+ * everything made from it must be used by one thread at a time. A connection is for all threads; an
+ * ndb_t, its transactions, operations and scans belong to one thread; tables and records are shared
+ * freely.
+ *
+ * Memory: objects belong to the library until their close function. Rows belong to the application;
+ * a row given to a write is copied when the operation is defined, a row given to a read is filled
+ * when it is executed.
+ *
+ * Values stand in rows in their stored form, see NDB_FIELD below.
  */
 #pragma once
 
@@ -52,9 +56,7 @@ struct ndb_transaction;
 struct ndb_operation;
 struct ndb_scan;
 
-/* ---- Errors
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- Errors ---- */
 
 enum ndb_error_status {
     NDB_STATUS_SUCCESS = 0,
@@ -99,8 +101,7 @@ typedef struct ndb_error {
 /* Fills `error` for a number. Any thread. */
 NDB_API void ndb_error_lookup(int32_t code, ndb_error_t *error);
 
-/* ---- Connection
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Connection ---- */
 
 struct ndb_connection_options {
     const char *name;            /* Shown by the cluster; NULL = "ndbclient". */
@@ -164,8 +165,7 @@ struct ndb_statistics {
 NDB_API void ndb_connection_statistics(struct ndb_cluster_connection *connection,
                                        struct ndb_statistics *statistics);
 
-/* ---- ndb_t: one thread's access
- * -------------------------------------------------------------------------------- */
+/* ---- ndb_t: one thread's access ---- */
 
 /* database is put before table names without one; NULL = "test". At most 4711 per connection
  * (4105). Any thread. */
@@ -177,9 +177,7 @@ NDB_API const ndb_error_t *ndb_error(const ndb_t *ndb);
 /* This ndb_t only. Own thread. */
 NDB_API void ndb_statistics(const ndb_t *ndb, struct ndb_statistics *statistics);
 
-/* ---- Dictionary
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- Dictionary ---- */
 
 /* Numbers are those of the dictionary. */
 enum ndb_column_type {
@@ -310,18 +308,21 @@ NDB_API int ndb_value_parse(const struct ndb_table *table, uint32_t column, cons
 NDB_API int ndb_value_check(const struct ndb_table *table, uint32_t column, const void *value,
                             uint32_t size);
 
-/* ---- Records: where columns stand in the application's rows
- * ---------------------------------------------------- */
+/* ---- Records: where columns stand in the application's rows ---- */
 
 /*
  * A row is any struct. A member holds the stored form of its column:
+ *
  *   integers, float, double    the C type of that size (little endian); medium integers are 3 bytes
- *   char(n), binary(n)         char[n], padded with blanks / zero bytes; decimals, dates, bits:
- * uint8_t[size] varchar, varbinary         1 length byte (2 bytes little endian for the long ones),
- * then the content; the member has room for prefix + length bytes (struct { uint8_t length; char
- * data[20]; }) With NDB_FIELD_CSTRING a char, varchar or binary column stands in a char[] member as
- * a NUL-terminated string instead: the library adds and removes prefix or padding; member_size
- * bounds it (4216 when a value does not fit).
+ *   char(n), binary(n)         char[n], padded with blanks / zero bytes
+ *   decimals, dates, bits      uint8_t[size]
+ *   varchar, varbinary         1 length byte (2 bytes little endian for the long ones), then the
+ *                              content; the member has room for prefix + length bytes
+ *                              (struct { uint8_t length; char data[20]; })
+ *
+ * With NDB_FIELD_CSTRING a char, varchar or binary column stands in a char[] member as a
+ * NUL-terminated string instead: the library adds and removes prefix or padding; member_size bounds
+ * it (4216 when a value does not fit).
  */
 #define NDB_NOT_NULLABLE  UINT32_MAX
 #define NDB_FIELD_CSTRING 1u
@@ -388,8 +389,7 @@ NDB_API int ndb_row_parse(const struct ndb_record *record, void *row, uint32_t c
 NDB_API int ndb_row_get(const struct ndb_record *record, const void *row, uint32_t column,
                         const void **value, uint32_t *size);
 
-/* ---- Transactions
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Transactions ---- */
 
 enum ndb_lock_mode {
     NDB_LOCK_SHARED = 0,
@@ -514,9 +514,7 @@ NDB_API uint64_t ndb_transaction_id(const struct ndb_transaction *transaction);
 /* The data node that coordinates it, 0 before the first execute. */
 NDB_API uint32_t ndb_transaction_node(const struct ndb_transaction *transaction);
 
-/* ---- Durability of commits made before
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- Durability of commits made before ---- */
 
 /*
  * Waits until `epoch` and all before it are on the disks of all replicas: then every commit with
@@ -538,9 +536,7 @@ typedef void (*ndb_durable_callback)(int result, uint64_t epoch, const ndb_error
 NDB_API int ndb_wait_durable_async(ndb_t *ndb, uint64_t epoch, uint32_t timeout_ms,
                                    ndb_durable_callback callback, void *context);
 
-/* ---- Short forms
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- Short forms ---- */
 
 /* One row, one transaction each, committed; options as above. 0, or -1 with ndb_error(ndb). The
    row's key members say which row; `record` has all key columns. Own thread. */
@@ -577,8 +573,7 @@ typedef int (*ndb_transaction_function)(struct ndb_transaction *transaction, voi
 NDB_API int ndb_run_transaction(ndb_t *ndb, ndb_transaction_function function, void *context,
                                 uint32_t timeout_ms);
 
-/* ---- Asynchronous calls
- * ------------------------------------------------------------------------------------------ */
+/* ---- Asynchronous calls ---- */
 
 /* result 0 or -1, as ndb_execute would return. Runs inside ndb_poll, ndb_process or any waiting
    call on the same ndb_t. It may define, execute asynchronously and close; calls that wait are
@@ -607,9 +602,7 @@ NDB_API int ndb_fd(ndb_t *ndb);
 NDB_API int ndb_process(ndb_t *ndb);
 NDB_API uint32_t ndb_process_timeout(const ndb_t *ndb);
 
-/* ---- Scans
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- Scans ---- */
 
 struct ndb_scan_options {
     enum ndb_lock_mode lock; /* Options NULL = NDB_COMMITTED_READ. Rows of locking scans stay locked
