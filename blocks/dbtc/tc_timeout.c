@@ -50,6 +50,11 @@ static void look_at_trans(struct tc *tc, struct tc_trans *trans, const struct no
 
 static void look_at_scan(struct tc *tc, struct tc_scan *scan, const struct node_config *config)
 {
+    if (tc_table_get(tc, scan->table_id)->state == TABLE_DROPPING && tc_scan_idle(tc, scan)) {
+        jam(); /* DROP TABLE does not wait for a client that may never come back. */
+        tc_scan_close(tc, scan, ERR_TABLE_DROPPING_TC, true);
+        return;
+    }
     if (config->inactive_timeout_ms == 0) return;
     if (now_ms(&tc->block) - scan->active_ms <= config->inactive_timeout_ms ||
         !tc_scan_idle(tc, scan))

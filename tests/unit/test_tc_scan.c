@@ -351,6 +351,26 @@ static void test_drop(void **state)
     assert_int_equal(scan.error, ERR_TABLE_DROPPING_TC);
 }
 
+/* The client does not come back: the drop goes on without it, and its next use says why. */
+static void test_drop_ends_idle_scan(void **state)
+{
+    static const struct scan_options modes[] = {{LOCK_COMMITTED, 3, 0, 0, false},
+                                                {LOCK_EXCLUSIVE, 3, 0, 2, false}};
+    (void)state;
+    struct scan scan = s_open(&w, CLIENT, &modes[w.nodes - 1]);
+    s_collect(&scan);
+    assert_false(scan.end);
+    w_order(&w, 1, BLOCK_DBTC, 1, LOCAL_TABLE_DROPPING);
+    w_run(&w);
+    assert_int_equal(w_driver(&w, 1)->states[LOCAL_TABLE_DROPPING], 0);
+    w_pass(&w, 1300); /* No timeout of clients: the walk alone finds it. */
+    assert_int_equal(w_driver(&w, 1)->states[LOCAL_TABLE_DROPPING], 1);
+    assert_int_equal(w_tc(&w, 1).scans, 0);
+    s_next(&scan, 0); /* Crosses the end: no second answer. */
+    s_collect(&scan);
+    assert_int_equal(scan.error, ERR_TABLE_DROPPING_TC);
+}
+
 /* Two fragments at a time for want of records; too many scans; a client that does not fetch. */
 static void test_tiny_limits(void **state)
 {
@@ -399,6 +419,8 @@ int main(void)
         TWO(test_api_failure),
         ONE(test_drop),
         TWO(test_drop),
+        ONE(test_drop_ends_idle_scan),
+        TWO(test_drop_ends_idle_scan),
         cmocka_unit_test_setup_teardown(test_all_rows, start_tiny, stop),
         cmocka_unit_test_setup_teardown(test_tiny_limits, start_tiny, stop),
     };
