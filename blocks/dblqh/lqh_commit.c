@@ -62,6 +62,13 @@ static void trains_add(struct trains *trains, const struct lqh_op *op)
         train_add(&trains->done, op->tc_ref, REF_NONE, op);
 }
 
+static void trains_end(struct trains *trains, struct lqh *lqh)
+{
+    train_send(&trains->back);
+    train_send(&trains->done);
+    lqh_run_ready(lqh);
+}
+
 static uint32_t train_count(struct lqh *lqh, const struct signal *sig)
 {
     uint32_t words = sig->section[0].size;
@@ -131,48 +138,35 @@ void lqh_exec_COMMIT(struct block *block, const struct signal *sig)
             lqh_op_release(lqh, op);
         }
     }
-    train_send(&trains.back);
-    train_send(&trains.done);
-    lqh_run_ready(lqh);
+    trains_end(&trains, lqh);
+}
+
+/* The operations of a COMPLETE or ABORT train end here. */
+static void end_ops(struct lqh *lqh, const struct signal *sig, uint32_t gsn_done,
+                    enum lqh_op_state state)
+{
+    struct trains trains;
+    uint32_t count = train_count(lqh, sig);
+
+    trains_begin(&trains, lqh, sig, gsn_done);
+    for (uint32_t i = 0; i < count; i++) {
+        lqh_ahead_train(lqh, sig, i);
+        struct lqh_op *op = train_op(lqh, sig, i, state);
+        if (op == NULL) break;
+        if (op->change != REF_NONE) tup_abort(lqh->tup, op->change); /* Not what is committed. */
+        unlock(lqh, op);
+        trains_add(&trains, op);
+        lqh_op_release(lqh, op);
+    }
+    trains_end(&trains, lqh);
 }
 
 void lqh_exec_COMPLETE(struct block *block, const struct signal *sig)
 {
-    struct lqh *lqh = lqh_of(block);
-    struct trains trains;
-    uint32_t count = train_count(lqh, sig);
-
-    trains_begin(&trains, lqh, sig, GSN_COMPLETED);
-    for (uint32_t i = 0; i < count; i++) {
-        lqh_ahead_train(lqh, sig, i);
-        struct lqh_op *op = train_op(lqh, sig, i, LQH_COMMITTED);
-        if (op == NULL) break;
-        unlock(lqh, op);
-        trains_add(&trains, op);
-        lqh_op_release(lqh, op);
-    }
-    train_send(&trains.back);
-    train_send(&trains.done);
-    lqh_run_ready(lqh);
+    end_ops(lqh_of(block), sig, GSN_COMPLETED, LQH_COMMITTED);
 }
 
 void lqh_exec_ABORT(struct block *block, const struct signal *sig)
 {
-    struct lqh *lqh = lqh_of(block);
-    struct trains trains;
-    uint32_t count = train_count(lqh, sig);
-
-    trains_begin(&trains, lqh, sig, GSN_ABORTED);
-    for (uint32_t i = 0; i < count; i++) {
-        lqh_ahead_train(lqh, sig, i);
-        struct lqh_op *op = train_op(lqh, sig, i, LQH_PREPARED);
-        if (op == NULL) break;
-        if (op->change != REF_NONE) tup_abort(lqh->tup, op->change);
-        unlock(lqh, op);
-        trains_add(&trains, op);
-        lqh_op_release(lqh, op);
-    }
-    train_send(&trains.back);
-    train_send(&trains.done);
-    lqh_run_ready(lqh);
+    end_ops(lqh_of(block), sig, GSN_ABORTED, LQH_PREPARED);
 }
