@@ -100,11 +100,12 @@ struct lcp_totals {
  *
  *   31  30  29          24 23                       0
  *  +------+---+-----------+--------------------------+
- *  |   1  | C |     0     |       page number        |   the rows that follow are of this page; C:
- * more of it
+ *  |   1  | C |     0     |       page number        |   the rows that follow are of this page;
  *  +------+---+-----------+--------------------------+
  *  |   2  |  words of pairs (14) |     slot (16)     |   then the GCI, then the pairs
  *  +------+----------------------+-------------------+
+ *
+ * C: the block begins in the middle of a page, an earlier one has its first rows.
  */
 static inline uint32_t lcp_page_word(uint32_t page, bool more)
 {

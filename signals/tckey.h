@@ -41,11 +41,16 @@ enum key_operation { OP_READ = 0, OP_UPDATE = 1, OP_INSERT = 2, OP_DELETE = 3, O
 enum lock_mode { LOCK_SHARED = 0, LOCK_EXCLUSIVE = 1, LOCK_COMMITTED = 2 };
 
 /*
- * request_info:  0-2 key_operation   3-4 lock_mode (reads)   5 START: first stateful operation of a
- * transaction 6 EXECUTE: last of a batch, wants a TCKEYCONF   7 COMMIT: and commit when the batch
- * has succeeded 8 IGNORE_ERROR: a refused operation leaves the transaction alive 9 NOWAIT: a locked
- * row is an error (635) instead of a wait 10 DURABLE, with COMMIT: the answer waits until the
- * commit's GCI is durable on all nodes
+ * request_info, by bits:
+ *
+ *   0-2   key_operation
+ *   3-4   lock_mode (reads)
+ *   5     START: first stateful operation of a transaction
+ *   6     EXECUTE: last of a batch, wants a TCKEYCONF
+ *   7     COMMIT: and commit when the batch has succeeded
+ *   8     IGNORE_ERROR: a refused operation leaves the transaction alive
+ *   9     NOWAIT: a locked row is an error (635) instead of a wait
+ *   10    DURABLE, with COMMIT: the answer waits until the commit's GCI is durable on all nodes
  *
  * A committed read (OP_READ + LOCK_COMMITTED) leaves no trace in TC: it never carries START,
  * EXECUTE or COMMIT, and it is answered by exactly one TRANSID_AI or TCKEYREF with its api_op,

@@ -47,10 +47,11 @@ struct backup_frag {
 };
 
 /*
- * IDLE --LCP_PART_REQ--> FINDING <-> { OPENING -> SCANNING -> CLOSING -> CTL_OPENING -> CTL_WRITING
- * -> CTL_CLOSING } ^    `--end--> WRITTEN --LCP_USABLE_REQ--> PART_OPENING -> PART_WRITING ->
- *   |                                           PART_CLOSING -> CLEANING --+
- *   +<----------------------------------------------------------------------+
+ * IDLE --LCP_PART_REQ--> FINDING <-> { OPENING -> SCANNING -> CLOSING
+ *   ^                      |           -> CTL_OPENING -> CTL_WRITING -> CTL_CLOSING }
+ *   |                      `--end--> WRITTEN --LCP_USABLE_REQ--> PART_OPENING -> PART_WRITING
+ *   |                                           -> PART_CLOSING -> CLEANING --+
+ *   +<------------------------------------------------------------------------+
  * After a failure SCANNING or CLOSING goes to DISCARDING (the file is removed), then to FINDING. A
  * table that is dropped while IDLE starts CLEANING as well.
  */

@@ -55,8 +55,10 @@ struct acc_lock_req {
  * Locks an existing row. Returns
  *   0         the lock is held; *lock is its reference, to be given to acc_unlock() once
  *   ACC_WAIT  the operation stands in the row's queue; *lock is the place in the queue. The
- * operation comes back through acc_ready_next(), or leaves by acc_unlock(*lock) 635       nowait
- * and not free;  1217 no lock record. *lock is REF_NONE, nothing has changed. A transaction that
+ *             operation comes back through acc_ready_next(), or leaves by acc_unlock(*lock)
+ *   635       nowait and not free
+ *   1217      no lock record
+ * After an error *lock is REF_NONE and nothing has changed. A transaction that
  * holds a lock on the row gets another one at once if it is shared, if it holds an exclusive one,
  * or if nobody else holds one (upgrade); otherwise an upgrade waits before all other waiters.
  * Nobody else overtakes.

@@ -26,9 +26,8 @@ struct dih_group {
 };
 
 /*
- * OFF --STTOR phase 6 at the president--> PREPARING --all PREPARECONF--> COMMITTING --all
- * NODEFINISH--> IDLE ^ a member is lost                         ^----------------------- timer, or
- * asked -----------------'
+ * OFF --STTOR phase 6, president--> IDLE --timer, or asked--> PREPARING --all PREPARECONF-->
+ * COMMITTING --all NODEFINISH--> IDLE; from each of them to OFF when a member is lost.
  */
 enum gcp_master_state { GCP_OFF = 0, GCP_IDLE, GCP_PREPARING, GCP_COMMITTING };
 enum gcp_save_state { SAVE_IDLE = 0, SAVE_LOGS, SAVE_SYSFILES };
@@ -163,8 +162,8 @@ struct lcp_master {
 };
 
 /*
- * IDLE --LCP_NODE_REQ--> WRITING --all BACKUPs--> DURABLE_WAIT --end GCI is durable--> CLEANING
- * --all BACKUPs--> IDLE
+ * IDLE --LCP_NODE_REQ--> WRITING --all BACKUPs--> DURABLE_WAIT --end GCI is durable-->
+ * CLEANING --all BACKUPs--> IDLE
  */
 enum lcp_node_state { LCPN_IDLE = 0, LCPN_WRITING, LCPN_DURABLE_WAIT, LCPN_CLEANING };
 

@@ -12,9 +12,10 @@
  *   tail                    synced   written      made   (page being filled)
  *    |----- needed ------------|--------|----------|=====>                free
  *
- * CLOSED -> OPENING -> OPENED -> RUNNING                                  a new log
- *                        +-> HEADS -> READING <-> APPLYING -> LOOKING -> JOINING -> RUNNING      a
- * restart
+ * CLOSED -> OPENING -> OPENED -> RUNNING                          a new log
+ *                        |
+ *                        `-> HEADS -> READING <-> APPLYING
+ *                              -> LOOKING -> JOINING -> RUNNING   a restart
  */
 enum redo_state {
     REDO_CLOSED = 0,

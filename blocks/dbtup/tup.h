@@ -14,10 +14,11 @@
  *   row = acc_find(tup_frag_index(frag), hash, key, words)
  *   row == ROW_NONE   insert, write: tup_insert(), which also locks the new row. Else error 626.
  *   row found         acc_lock(exclusive), perhaps wait and start again; then tup_insert,
- * tup_update, tup_write, tup_delete. commit            tup_commit(change), then acc_unlock(lock)
- * when the protocol allows it. abort             tup_abort(change), then acc_unlock(lock).
+ *                     tup_update, tup_write, tup_delete.
+ *   commit            tup_commit(change), then acc_unlock(lock) when the protocol allows it.
+ *   abort             tup_abort(change), then acc_unlock(lock).
  *   operation failed  nothing has changed; the lock that LQH took for it is given back with
- * acc_unlock().
+ *                     acc_unlock().
  */
 struct tup;
 struct tup_frag; /* Rows and index of one fragment. Handlers look it up by its reference and do not

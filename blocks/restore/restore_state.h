@@ -15,12 +15,14 @@
 #define RESTORE_BUFFERS   2u
 
 /*
- * The first request: IDLE -> { PART_OPENING -> PART_READING -> PART_CLOSING } (both lists) -> as
+ * The first request: IDLE -> { PART_OPENING -> PART_READING -> PART_CLOSING } (both lists), then as
  * the others:
- * IDLE --RESTORE_FRAG_REQ--> CTL_OPENING <-> CTL_READING <-> CTL_CLOSING (both control files) -->
- * REMOVING (the unusable one)
- *   --> { OPENING -> ROWS -> CLOSING } (newest data file first) --> IDLE      IDLE
- * --RESTORE_END_REQ--> LISTING <-> SWEEPING --> IDLE
+ *
+ * IDLE --RESTORE_FRAG_REQ--> CTL_OPENING <-> CTL_READING <-> CTL_CLOSING (both control files)
+ *      --> REMOVING (the unusable one)
+ *      --> { OPENING -> ROWS -> CLOSING } (newest data file first) --> IDLE
+ *
+ * IDLE --RESTORE_END_REQ--> LISTING <-> SWEEPING --> IDLE
  */
 enum restore_state {
     RESTORE_IDLE = 0,

@@ -11,9 +11,11 @@
  * Every signal, in memory and on the wire, is one contiguous run of 32-bit little-endian words (an
  * "extent"):
  *
- *   word 0   kind: gsn (bits 0-15), payload words (16-20), sections (21-22), priority (23), trace
- * (24-31) word 1   receiver reference word 2   sender reference word 3   extent: number of words of
- * the whole signal, this head included
+ *   word 0   kind: gsn (bits 0-15), payload words (16-20), sections (21-22), priority (23),
+ *            trace (24-31)
+ *   word 1   receiver reference
+ *   word 2   sender reference
+ *   word 3   extent: number of words of the whole signal, this head included
  *   ...      payload, 0..25 words
  *   ...      one word per section: its length in words
  *   ...      the sections, one after the other

@@ -2,15 +2,21 @@
  * of this folder. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * limits_client MODE FIRST COUNT [BATCH]     NDB_CONNECTSTRING names the cluster; rows have 16 + 84
- * bytes. load, verify, delete   rows FIRST..FIRST+COUNT-1, BATCH per call; every value is checked
+ * limits_client MODE FIRST COUNT [BATCH]
+ *
+ * NDB_CONNECTSTRING names the cluster; rows have 16 + 84 bytes. Modes:
+ *
+ *   load, verify, delete   rows FIRST..FIRST+COUNT-1, BATCH per call; every value is checked
  *   absent                 none of these rows exists
  *   scan                   a full scan, every value checked; COUNT rows are expected
  *   open                   COUNT transactions with one insert each are held open at the same time,
- * then rolled back big                    one transaction with COUNT inserts, then rollback read
- * reads rows FIRST..FIRST+COUNT-1 for ever, BATCH per call Prints one line "MODE: good=N bad=N
- * seconds=S rate=R" and one "error CODE: N CLASS, STATUS" per number met. Exit code 0 when there
- * was no error, 3 when there were errors, 1 when something is wrong.
+ *                          then rolled back
+ *   big                    one transaction with COUNT inserts, then rollback
+ *   read                   reads rows FIRST..FIRST+COUNT-1 for ever, BATCH per call
+ *
+ * Prints one line "MODE: good=N bad=N seconds=S rate=R" and one "error CODE: N CLASS, STATUS" per
+ * number met. Exit code 0 when there was no error, 3 when there were errors, 1 when something is
+ * wrong.
  */
 #include <stdio.h>
 #include <stdlib.h>
