@@ -70,11 +70,10 @@ bool deliver_waits(struct ndb_cluster_connection *connection)
     return atomic_load_explicit(&connection->dirty_any, memory_order_relaxed);
 }
 
-/* The ndb_t's lock is not held while it is woken: it would run into it. */
-static void wake_one(struct ndb *ndb)
+/* Who waits in its own loop is told by its descriptor. */
+static void tell(struct ndb *ndb)
 {
     uint64_t one = 1;
-    pthread_cond_signal(&ndb->wake);
     pthread_mutex_lock(&ndb->lock);
     int event_fd = ndb->event_fd;
     pthread_mutex_unlock(&ndb->lock);
@@ -97,6 +96,7 @@ void deliver_wake(struct ndb_cluster_connection *connection, bool all)
     if (!deliver_waits(connection)) return;
     pthread_mutex_lock(&connection->table_lock);
     struct ndb *later = NULL;
+    struct wake_set set = {{0}};
     while (connection->dirty != NULL) {
         struct ndb *ndb = connection->dirty;
         connection->dirty = ndb->next_dirty;
@@ -106,11 +106,13 @@ void deliver_wake(struct ndb_cluster_connection *connection, bool all)
             continue;
         }
         ndb->dirty = false;
-        wake_one(ndb);
+        tell(ndb);
+        wake_add(&set, ndb);
     }
     connection->dirty = later;
     atomic_store_explicit(&connection->dirty_any, later != NULL, memory_order_relaxed);
     pthread_mutex_unlock(&connection->table_lock);
+    wake_all(connection, &set); /* No lock is held: they would run into it. */
 }
 
 static void dispatch(struct ndb *ndb, uint32_t peer, uint32_t epoch, const uint32_t *words,

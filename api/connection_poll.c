@@ -118,7 +118,9 @@ bool connection_try_poll(struct ndb_cluster_connection *connection, struct ndb *
         mine = true;
     } else if (line && ndb != NULL && !ndb->in_waiters) {
         ndb->in_waiters = true;
+        ndb->prev = NULL;
         ndb->next = connection->waiters;
+        if (ndb->next != NULL) ndb->next->prev = ndb;
         connection->waiters = ndb;
         atomic_fetch_add(&connection->waiter_count, 1);
     }
@@ -126,9 +128,21 @@ bool connection_try_poll(struct ndb_cluster_connection *connection, struct ndb *
     return mine;
 }
 
+/* The poll lock is held. */
+static void unlink_waiter(struct ndb_cluster_connection *connection, struct ndb *ndb)
+{
+    if (!ndb->in_waiters) return;
+    if (ndb->prev != NULL) ndb->prev->next = ndb->next;
+    if (ndb->next != NULL) ndb->next->prev = ndb->prev;
+    if (connection->waiters == ndb) connection->waiters = ndb->next;
+    ndb->in_waiters = false;
+    atomic_fetch_sub(&connection->waiter_count, 1);
+}
+
 /* Somebody who waits is woken to go on; it takes the right if nobody was faster. */
 void connection_end_poll(struct ndb_cluster_connection *connection)
 {
+    struct wake_set set = {{0}};
     deliver_wake(connection, true);
     pthread_mutex_lock(&connection->poll_lock);
     connection->polling = false;
@@ -139,42 +153,26 @@ void connection_end_poll(struct ndb_cluster_connection *connection)
             true; /* Passing the right from hand to hand would cost a switch per answer. */
         pthread_cond_signal(&connection->reserved_wake);
     } else if (next != NULL) {
-        connection->waiters = next->next;
-        atomic_fetch_sub(&connection->waiter_count, 1);
-        next->in_waiters = false;
+        unlink_waiter(connection, next);
         pthread_mutex_lock(&next->lock);
         next->woken = true;
-        pthread_cond_signal(&next->wake);
         pthread_mutex_unlock(&next->lock);
+        wake_add(&set, next);
     }
     pthread_mutex_unlock(&connection->poll_lock);
+    wake_all(connection, &set);
 }
 
 static void leave_line(struct ndb_cluster_connection *connection, struct ndb *ndb)
 {
     pthread_mutex_lock(&connection->poll_lock);
-    if (ndb->in_waiters) {
-        struct ndb **at = &connection->waiters;
-        while (*at != ndb)
-            at = &(*at)->next;
-        *at = ndb->next;
-        ndb->in_waiters = false;
-        atomic_fetch_sub(&connection->waiter_count, 1);
-    }
+    unlink_waiter(connection, ndb);
     pthread_mutex_unlock(&connection->poll_lock);
 }
 
 static void sleep_in_line(struct ndb *ndb, uint32_t wait_ms)
 {
-    uint64_t until = now_ns() + (uint64_t)wait_ms * 1000000u;
-    struct timespec end = {.tv_sec = (time_t)(until / 1000000000u),
-                           .tv_nsec = (long)(until % 1000000000u)};
-    pthread_mutex_lock(&ndb->lock);
-    while (ndb->inbox.count == 0 && !ndb->woken) {
-        if (pthread_cond_timedwait(&ndb->wake, &ndb->lock, &end) != 0) break;
-    }
-    ndb->woken = false;
-    pthread_mutex_unlock(&ndb->lock);
+    wake_wait(ndb, now_ns() + (uint64_t)wait_ms * 1000000u);
     leave_line(ndb->connection, ndb);
 }
 

@@ -91,7 +91,6 @@ static int check_database(const char *database)
 static void prepare(struct ndb *ndb, struct ndb_cluster_connection *connection,
                     const char *database)
 {
-    pthread_condattr_t attributes;
     ndb->connection = connection;
     ndb->event_fd = -1;
     ndb->epoll_fd = -1;
@@ -99,10 +98,6 @@ static void prepare(struct ndb *ndb, struct ndb_cluster_connection *connection,
     snprintf(ndb->database, sizeof ndb->database, "%s", database);
     error_clear(&ndb->error);
     pthread_mutex_init(&ndb->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&ndb->wake, &attributes);
-    pthread_condattr_destroy(&attributes);
 }
 
 static ndb_t *refuse(struct ndb_cluster_connection *connection, uint32_t code, const char *detail)
@@ -183,7 +178,6 @@ void ndb_close(ndb_t *ndb)
     inbox_drop(&ndb->inbox);
     inbox_drop(&ndb->spare);
     pthread_mutex_destroy(&ndb->lock);
-    pthread_cond_destroy(&ndb->wake);
     free(ndb);
 }
 

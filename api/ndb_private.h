@@ -133,7 +133,8 @@ struct ndb {
     uint32_t instance;
     char database[TABLE_NAME_MAX + 4];
     struct error_slot error;
-    struct ndb *next; /* Waiters of the connection. */
+    struct ndb *next; /* Waiters of the connection (prev too). */
+    struct ndb *prev;
     struct ndb_transaction *transactions;
     struct ndb_transaction *transaction_free;
     struct ndb_operation *operation_free;
@@ -152,7 +153,6 @@ struct ndb {
     uint64_t random;
     /* Shared with whoever polls. */
     pthread_mutex_t lock;
-    pthread_cond_t wake;
     struct inbox inbox;
     struct inbox spare;
     atomic_uint
@@ -172,6 +172,17 @@ struct out_buffer {
     uint32_t count;
     uint32_t room;
     uint32_t epoch;
+};
+
+/* Sleeping threads: 32 ndb_t to a word. */
+#define WAKE_WORDS 4u
+
+struct wake_word {
+    _Alignas(64) _Atomic uint32_t word; /* Changes whenever somebody is woken. */
+};
+
+struct wake_set { /* Who is to be woken. */
+    uint32_t mask[WAKE_WORDS];
 };
 
 struct ndb_cluster_connection {
@@ -198,6 +209,7 @@ struct ndb_cluster_connection {
     pthread_cond_t reserved_wake;
     struct ndb *poller; /* The poller's own ndb_t: its signals are handed over directly. */
     struct ndb *waiters;
+    struct wake_word wake[WAKE_WORDS];
     _Atomic uint32_t waiter_count;
     _Atomic bool sleeping; /* The poller is, or is about to be, in a system call. */
 
@@ -263,6 +275,13 @@ void inbox_drop(struct inbox *inbox);
 void connection_drain(struct ndb_cluster_connection *connection);
 void connection_wake(struct ndb_cluster_connection *connection);
 void connection_push_all(struct ndb_cluster_connection *connection);
+
+/* connection_wake.c */
+/* Sleeps until the ndb_t has got something, is woken, or the time (CLOCK_MONOTONIC) has come. */
+void wake_wait(struct ndb *ndb, uint64_t until_ns);
+void wake_add(struct wake_set *set, const struct ndb *ndb);
+/* The conditions of those in the set have changed before. */
+void wake_all(struct ndb_cluster_connection *connection, const struct wake_set *set);
 
 /* connection_deliver.c: the transporter's callbacks bring signals and broken links to the clients.
  */
