@@ -121,7 +121,8 @@ static void dump_tamper(struct cmvmi *cmvmi, const struct dump_state_ord *ord)
     struct tamper_ord tamper = {.number = ord->data[2], .extra = ord->count > 3 ? ord->data[3] : 0};
     uint32_t block_no = ord->data[1];
     uint32_t instances = block_no < BLOCK_COUNT ? block_instances(&cmvmi->block, block_no) : 0;
-    if (block_no >= BLOCK_CMVMI && block_no <= BLOCK_DBDICT) {
+    bool single = (block_no >= BLOCK_CMVMI && block_no <= BLOCK_DBDICT) || block_no == BLOCK_NDBFS;
+    if (single) {
         jam();
         sig_send(&cmvmi->block, cmvmi_local(cmvmi, block_no), GSN_TAMPER_ORD, PRIO_A, &tamper);
     } else if (instances == 0) {
