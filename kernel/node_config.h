@@ -33,6 +33,7 @@ struct node_config {
     uint32_t thread_count;
     uint32_t ldm_count;
     uint32_t tc_count;
+    uint32_t send_count; /* Threads of the host that only write to sockets; they run no block. */
 
     /* Times. */
     uint32_t heartbeat_db_db_ms;

@@ -97,11 +97,21 @@ static void configure_limits(struct node_config *config, const struct config_sec
 static uint32_t cpus_to_use(const struct config_section *own)
 {
     uint32_t cpus = (uint32_t)config_get_u64(own, CFG_NDBD_NumCPUs);
-    uint32_t threads = (uint32_t)config_get_u64(own, CFG_NDBD_MaxNoOfExecutionThreads);
     long online = sysconf(_SC_NPROCESSORS_ONLN);
-    if (config_is_set(own, CFG_NDBD_MaxNoOfExecutionThreads) && threads != 0) return threads;
     if (config_get_u64(own, CFG_NDBD_AutomaticThreadConfig) == 0) return 1;
     return cpus != 0 ? cpus : online > 0 ? (uint32_t)online : 1;
+}
+
+/* ThreadConfig, else MaxNoOfExecutionThreads, else the CPUs. */
+static int configure_layout(struct process *process, const struct config_section *own, char *why,
+                            size_t why_size)
+{
+    const char *text = config_get_text(own, CFG_NDBD_ThreadConfig);
+    uint32_t limit = (uint32_t)config_get_u64(own, CFG_NDBD_MaxNoOfExecutionThreads);
+    bool limited = config_is_set(own, CFG_NDBD_MaxNoOfExecutionThreads) && limit != 0;
+    if (layout_from_text(&process->config, text, cpus_to_use(own), why, why_size) != 0) return -1;
+    if (limited && (text == NULL || text[0] == '\0')) layout_from_limit(&process->config, limit);
+    return thread_config_parse(text != NULL ? text : "", &process->threads, why, why_size);
 }
 
 static uint32_t kilobytes(const struct config_section *own, uint32_t parameter)
@@ -187,6 +197,8 @@ int configure_node(struct process *process, char *why, size_t why_size)
     config->generation = config_generation(process->cluster);
     config->no_start = process->no_start ? 1 : 0;
     config->replicas = (uint32_t)config_get_u64(own, CFG_NDBD_NoOfReplicas);
+    if (config_is_set(own, CFG_NDBD_Diskless))
+        config->diskless = (uint32_t)config_get_u64(own, CFG_NDBD_Diskless);
     config->initial_start = process->initial ? 1 : 0;
     config->accept_data_loss = process->accept_data_loss ? 1 : 0;
     configure_times(config, own);
@@ -200,10 +212,7 @@ int configure_node(struct process *process, char *why, size_t why_size)
     if (process->traces_kept == 0) process->traces_kept = 1; /* The last failure is always told. */
     process->realtime = config_get_u64(own, CFG_NDBD_RealtimeScheduler) != 0;
     char reason[200];
-    if (layout_from_text(config, config_get_text(own, CFG_NDBD_ThreadConfig), cpus_to_use(own),
-                         reason, sizeof reason) == 0 &&
-        thread_config_parse(config_get_text(own, CFG_NDBD_ThreadConfig), &process->threads, reason,
-                            sizeof reason) == 0)
+    if (configure_layout(process, own, reason, sizeof reason) == 0)
         return configure_files(config, own, why, why_size);
     snprintf(why, why_size, "ThreadConfig: %s", reason);
     return -1;

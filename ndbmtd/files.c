@@ -14,6 +14,11 @@ static void on_log(void *context, enum log_level level, const char *text)
     process_log(context, level, "files: %s", text);
 }
 
+static void on_began(void *context)
+{
+    thread_place_kind(context, THREAD_KIND_IO);
+}
+
 static void submit(struct host *host, struct io_request *request)
 {
     io_threads_submit(((struct process *)host)->io, request);
@@ -33,6 +38,7 @@ int files_open(struct process *process)
         .files_max = process->config.open_files_max,
         .done = on_done,
         .log = on_log,
+        .began = on_began,
         .context = process,
     };
     process->io = io_threads_create(&options, why, sizeof why);

@@ -42,31 +42,28 @@ static uint64_t host_seed(struct host *host)
     return random_number();
 }
 
-static bool is_socket_thread(const struct process *process, uint32_t thread_no)
+static struct sockets *link_sockets(struct process *process, uint32_t peer)
 {
-    return thread_no == layout_socket_thread(&process->config);
+    return process->worker[layout_link_thread(&process->config, peer)].sockets;
 }
 
-static void wake_sockets(struct process *process)
+static struct sockets *writer_sockets(struct process *process, uint32_t peer)
 {
-    struct worker *worker = &process->worker[layout_socket_thread(&process->config)];
-    atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&worker->sleeping, memory_order_relaxed) != 0)
-        uv_async_send(&process->wake_sockets);
+    return process->worker[layout_writer_thread(&process->config, peer)].sockets;
 }
 
 static void host_wake(struct host *host, uint32_t thread_no)
 {
     struct process *process = (struct process *)host;
-    if (is_socket_thread(process, thread_no)) {
-        wake_sockets(process);
-        return;
-    }
     struct worker *worker = &process->worker[thread_no];
     /* Pairs with the fence in worker.c: either we see that it sleeps, or it sees what we have sent.
      */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&worker->sleeping, memory_order_relaxed) == 0) return;
+    if (worker->sockets != NULL) {
+        uv_async_send(&worker->sockets->wake);
+        return;
+    }
     pthread_mutex_lock(&worker->lock);
     worker->signalled = true;
     pthread_cond_signal(&worker->wakeup);
@@ -77,26 +74,28 @@ static void host_link_send(struct host *host, uint32_t thread_no, uint32_t peer,
                            const uint32_t *words, uint32_t count)
 {
     struct process *process = (struct process *)host;
-    if (is_socket_thread(process, thread_no)) {
-        transporter_send(process->transporter, peer, epoch, words, count);
+    struct sockets *to = writer_sockets(process, peer);
+    if (to->queues == NULL) { /* One thread does all. */
+        transporter_send(to->transporter, peer, epoch, words, count);
         return;
     }
-    /* The socket thread never waits for anybody, so a full ring empties; until it has left its
-     * loop. */
-    while (!send_queue_put(process->send_queues, thread_no, peer, epoch, words, count)) {
+    /* Who writes never waits for anybody, and sends nothing itself, so a full ring empties; until
+     * it has left its loop. */
+    while (!send_queue_put(to->queues, thread_no, peer, epoch, words, count)) {
         if (atomic_load(&process->stopping) != 0) return;
-        uv_async_send(&process->wake_sockets);
+        uv_async_send(&to->wake);
         sched_yield();
     }
-    if (send_queues_must_wake(process->send_queues)) uv_async_send(&process->wake_sockets);
+    if (send_queues_must_wake(to->queues)) uv_async_send(&to->wake);
 }
 
-/* --- Wishes: link orders of other threads, and of the socket thread from within a callback. --- */
+/* --- Wishes: link orders of other threads, and of a recv thread from within a callback. --- */
 
-static void announce_wish(struct process *process)
+static void announce_wish(struct process *process, uint32_t peer)
 {
-    atomic_store(&process->wishes, 1);
-    uv_async_send(&process->wake_sockets);
+    struct sockets *sockets = link_sockets(process, peer);
+    atomic_store(&sockets->wishes, 1);
+    uv_async_send(&sockets->wake);
 }
 
 static void host_link_close(struct host *host, uint32_t peer, uint32_t epoch, const char *reason)
@@ -108,7 +107,7 @@ static void host_link_close(struct host *host, uint32_t peer, uint32_t epoch, co
     wish->epoch = epoch;
     snprintf(wish->reason, sizeof wish->reason, "%s", reason);
     pthread_mutex_unlock(&process->wish_lock);
-    announce_wish(process);
+    announce_wish(process, peer);
 }
 
 static void host_link_allow(struct host *host, uint32_t peer, uint32_t allowed)
@@ -117,7 +116,7 @@ static void host_link_allow(struct host *host, uint32_t peer, uint32_t allowed)
     pthread_mutex_lock(&process->wish_lock);
     process->wish[peer].allow = allowed != 0 ? 2 : 1;
     pthread_mutex_unlock(&process->wish_lock);
-    announce_wish(process);
+    announce_wish(process, peer);
 }
 
 void host_os_peer_port(struct process *process, uint32_t peer, uint16_t port)
@@ -125,26 +124,30 @@ void host_os_peer_port(struct process *process, uint32_t peer, uint16_t port)
     pthread_mutex_lock(&process->wish_lock);
     process->wish[peer].port = port;
     pthread_mutex_unlock(&process->wish_lock);
-    announce_wish(process);
+    announce_wish(process, peer);
 }
 
 static void set_peer(struct process *process, uint32_t node, uint16_t port);
 
-void host_os_wishes(struct process *process)
+void host_os_wishes(struct worker *worker)
 {
-    if (atomic_exchange(&process->wishes, 0) == 0) return;
+    struct process *process = worker->process;
+    struct transporter *transporter = worker->sockets->transporter;
+    if (atomic_load_explicit(&worker->sockets->wishes, memory_order_relaxed) == 0) return;
+    atomic_exchange(&worker->sockets->wishes, 0);
     for (uint32_t peer = 1; peer <= NODE_ID_MAX; peer++) {
+        if (layout_link_thread(&process->config, peer) != worker->no) continue;
         pthread_mutex_lock(&process->wish_lock);
         struct link_wish wish = process->wish[peer];
         memset(&process->wish[peer], 0, sizeof wish);
         pthread_mutex_unlock(&process->wish_lock);
-        if (wish.close != 0) transporter_close(process->transporter, peer, wish.epoch, wish.reason);
+        if (wish.close != 0) transporter_close(transporter, peer, wish.epoch, wish.reason);
         if (wish.port != 0) set_peer(process, peer, wish.port);
-        if (wish.allow != 0) transporter_allow(process->transporter, peer, wish.allow == 2);
+        if (wish.allow != 0) transporter_allow(transporter, peer, wish.allow == 2);
     }
 }
 
-/* --- What the transporter tells us, on the socket thread. --- */
+/* --- What the transporters tell us, each on the recv thread of its peers. --- */
 
 static uint32_t class_of_role(uint32_t role)
 {
@@ -155,23 +158,23 @@ static uint32_t class_of_role(uint32_t role)
 static void on_link_up(void *context, uint32_t peer, uint32_t role, uint32_t epoch)
 {
     struct process *process = context;
-    node_link_up(process->node, layout_socket_thread(&process->config), peer, class_of_role(role),
-                 epoch);
+    node_link_up(process->node, layout_link_thread(&process->config, peer), peer,
+                 class_of_role(role), epoch);
 }
 
 static void on_link_down(void *context, uint32_t peer, uint32_t epoch, const char *reason)
 {
     struct process *process = context;
     process_log(process, LOG_LEVEL_INFO, "link to node %u is down: %s", peer, reason);
-    node_link_down(process->node, layout_socket_thread(&process->config), peer, epoch);
+    node_link_down(process->node, layout_link_thread(&process->config, peer), peer, epoch);
 }
 
 static bool on_signals(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
                        uint32_t count)
 {
     struct process *process = context;
-    return node_deliver(process->node, layout_socket_thread(&process->config), peer, epoch, words,
-                        count);
+    return node_deliver(process->node, layout_link_thread(&process->config, peer), peer, epoch,
+                        words, count);
 }
 
 static void on_level(void *context, uint32_t peer, enum link_level level)
@@ -220,7 +223,7 @@ static void set_peer(struct process *process, uint32_t node, uint16_t port)
         .send_buffer_bytes = (uint32_t)config_get_u64(link, CFG_TCP_SendBufferMemory),
         .overload_bytes = (uint32_t)config_get_u64(link, CFG_TCP_OverloadLimit),
     };
-    int error = transporter_set_peer(process->transporter, &peer);
+    int error = transporter_set_peer(link_sockets(process, node)->transporter, &peer);
     if (error != 0) process_log(process, LOG_LEVEL_ERROR, "node %u: %s", node, uv_strerror(error));
 }
 
@@ -235,7 +238,7 @@ static int listen_somewhere(struct process *process)
     const char *address = NULL;
     if (!any && (strcmp(name, "localhost") == 0 || strncmp(name, "127.", 4) == 0))
         address = "127.0.0.1";
-    int bound = transporter_listen(process->transporter, address, port);
+    int bound = transporter_listen(workers_first_sockets(process)->transporter, address, port);
     if (bound < 0) {
         process_log(process, LOG_LEVEL_ERROR, "cannot listen on %s port %u: %s",
                     address != NULL ? address : "any address", port, uv_strerror(bound));
@@ -245,19 +248,41 @@ static int listen_somewhere(struct process *process)
     return 0;
 }
 
-int host_os_open(struct process *process)
+static struct transporter *owner_of(void *context, uint32_t peer)
 {
+    return link_sockets(context, peer)->transporter;
+}
+
+static struct link_writer *writer_of(void *context, uint32_t peer)
+{
+    return writer_sockets(context, peer)->writer;
+}
+
+static int open_transporters(struct process *process)
+{
+    const struct node_config *config = &process->config;
     struct transporter_options options = {
-        .loop = &process->loop,
         .calls = &transporter_calls,
         .context = process,
-        .own_node = process->config.own_node,
+        .own_node = config->own_node,
         .own_role = LINK_ROLE_DATA,
-        .cluster_id = process->config.cluster_id,
+        .cluster_id = config->cluster_id,
         .incarnation = random_number(),
+        .owner = layout_recv_count(config) > 1 ? owner_of : NULL,
+        .writer = config->send_count > 0 ? writer_of : NULL,
     };
-    process->transporter = transporter_create(&options);
-    if (process->transporter == NULL) return -1;
+    for (uint32_t no = layout_socket_thread(config); no < config->thread_count; no++) {
+        struct sockets *sockets = process->worker[no].sockets;
+        options.loop = &sockets->loop;
+        sockets->transporter = transporter_create(&options);
+        if (sockets->transporter == NULL) return -1;
+    }
+    return 0;
+}
+
+int host_os_open(struct process *process)
+{
+    if (open_transporters(process) != 0) return -1;
     if (listen_somewhere(process) != 0) return -1;
     for (const struct config_section *node = config_next_node(process->cluster, 0, CONFIG_NONE);
          node != NULL;
@@ -291,9 +316,10 @@ static void host_stopped(struct host *host, uint32_t restart_flags)
     struct process *process = (struct process *)host;
     process->restart_flags = restart_flags;
     atomic_store(&process->stopping, 1);
-    for (uint32_t no = 0; no < process->config.thread_count; no++)
+    for (uint32_t no = 0; no < layout_workers(&process->config); no++) {
         host_wake(host, no);
-    uv_async_send(&process->wake_sockets);
+        if (process->worker[no].sockets != NULL) uv_async_send(&process->worker[no].sockets->wake);
+    }
 }
 
 void host_os_init(struct process *process)

@@ -98,6 +98,7 @@ static void *thread_main(void *argument)
 {
     struct io_threads *io = argument;
     struct io_request *request;
+    if (io->options.began != NULL) io->options.began(io->options.context);
     while ((request = take(io)) != NULL) {
         carry_out(io, request);
         io->options.done(io->options.context, request);

@@ -19,6 +19,7 @@ struct io_options {
     uint32_t files_max;    /* Handles are 0..files_max. */
     void (*done)(void *context, struct io_request *request);            /* From an I/O thread. */
     void (*log)(void *context, enum log_level level, const char *text); /* Any thread. */
+    void (*began)(void *context); /* On each I/O thread, first of all. May be NULL. */
     void *context;
     /* Tests: an errno that this operation meets instead of being carried out, 0 = none. May be
      * NULL. */

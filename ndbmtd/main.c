@@ -293,12 +293,13 @@ static int make_node(struct process *process)
         return -1;
     }
     process->config = *node_config_of(process->node);
-    process_log(process, LOG_LEVEL_INFO, "%u threads, %u LDM and %u TC instances, DataMemory %u MB",
-                process->config.thread_count, process->config.ldm_count, process->config.tc_count,
-                process->config.memory.pages_max[RG_DATA] / 32u);
-    if (process->config.thread_count == 1) return 0;
-    process->send_queues = send_queues_create(process->config.thread_count, 0);
-    return process->send_queues == NULL ? -1 : 0;
+    process_log(process, LOG_LEVEL_INFO,
+                "%u threads, %u LDM and %u TC instances, %u recv and %u send threads, DataMemory "
+                "%u MB",
+                layout_workers(&process->config), process->config.ldm_count,
+                process->config.tc_count, layout_recv_count(&process->config),
+                process->config.send_count, process->config.memory.pages_max[RG_DATA] / 32u);
+    return 0;
 }
 
 static int live(struct process *process, const struct options *options)
@@ -310,10 +311,14 @@ static int live(struct process *process, const struct options *options)
     angel_tell_settings(process);
     process_catch_faults(process);
     if (make_node(process) != 0) return 1;
-    uv_loop_init(&process->loop);
+    if (workers_init(process) != 0) {
+        process_log(process, LOG_LEVEL_ERROR, "%s", exit_code_text(EXIT_MEMALLOC));
+        return 1;
+    }
     if (host_os_open(process) != 0) return 1;
+    uv_loop_t *loop = &workers_first_sockets(process)->loop;
     for (uint32_t i = 0; i < 2; i++) {
-        uv_signal_init(&process->loop, &terminate[i]);
+        uv_signal_init(loop, &terminate[i]);
         terminate[i].data = process;
         uv_signal_start(&terminate[i], on_terminate, i == 0 ? SIGTERM : SIGINT);
         uv_unref((uv_handle_t *)&terminate[i]);
@@ -321,7 +326,6 @@ static int live(struct process *process, const struct options *options)
     lock_memory(process);
     if (files_open(process) != 0) return 1;
     node_blocks_create(process->node);
-    workers_init(process);
     if (port_finder_start(process) != 0 || watchdog_start(process) != 0) return 1;
     int result = workers_run(process);
     files_close(process);

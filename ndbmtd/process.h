@@ -12,16 +12,32 @@
 #include "ndbmtd/layout.h"
 #include "transporters/send_queue.h"
 #include "transporters/transporter.h"
+#include "transporters/writer.h"
 
 #define SLEEP_MAX_MS                                                                               \
     1000u /* A thread without work looks up so often: the watchdog's proof of life. */
 
 #define NDB_VERSION_TEXT "ndb-1.0.0"
 
-/* An execution thread as the operating system sees it. */
+/* What a thread has that owns sockets. A recv thread (or the only one) reads the links of its
+ * peers; a send thread writes those of its share, or the recv thread does it itself. */
+struct sockets {
+    uv_loop_t loop;
+    uv_async_t wake;
+    uv_timer_t sleep_timer;
+    struct transporter *transporter; /* NULL: a send thread. */
+    struct link_writer *writer;      /* NULL: no send thread. */
+    struct send_queues *queues;      /* What other threads want written here; NULL: they do not. */
+    atomic_uint wishes;              /* Some link_wish is for this thread. */
+    bool paused;                     /* Does not read from clients. */
+};
+
+/* A thread of the layout as the operating system sees it. */
 struct worker {
     struct process *process;
-    struct thread *thread;
+    struct thread *thread;   /* NULL: a send thread, which runs no block. */
+    struct sockets *sockets; /* NULL: owns none. */
+    atomic_ullong rounds;    /* Of a send thread. */
     uint32_t no;
     pthread_t os_thread;
     atomic_uint sleeping; /* Set before the last look at the queues; a sender that sees it wakes the
@@ -50,19 +66,12 @@ struct process {
     struct node *node;
     struct node_config config;
     const struct cluster_config *cluster;
-    struct worker worker[THREADS_MAX];
+    struct worker worker[WORKERS_MAX];
 
-    /* Owned by the socket thread. */
-    uv_loop_t loop;
-    uv_async_t wake_sockets;
-    uv_timer_t sleep_timer;
-    struct transporter *transporter;
-    struct io_threads *io;           /* NULL: the node has no files. */
-    struct send_queues *send_queues; /* From the other threads; NULL with one thread. */
-    bool paused;
-    uint16_t port;
+    struct io_threads *io; /* NULL: the node has no files. */
+    uint16_t port;         /* Where the first recv thread listens. */
 
-    /* Wishes of other threads for the socket thread (guarded by wish_lock). */
+    /* Wishes of other threads for those that own the links (guarded by wish_lock). */
     pthread_mutex_t wish_lock;
     struct link_wish {
         uint8_t close;
@@ -71,7 +80,6 @@ struct process {
         uint32_t epoch;
         char reason[160];
     } wish[NODE_ID_MAX + 1];
-    atomic_uint wishes;
 
     struct thread_config threads; /* ThreadConfig, for places and priorities. */
     bool realtime;                /* RealtimeScheduler. */
@@ -108,24 +116,30 @@ uint64_t process_now_ms(const struct process *process);
 
 /* --- host_os.c --- */
 void host_os_init(struct process *process);
-/* Carries out what other threads wished of the sockets. Socket thread only. */
-void host_os_wishes(struct process *process);
-/* Sets up the transporter: listens, and knows all peers. 0, or -1 with a message logged. */
+/* Carries out what other threads wished of the links of this recv thread, which calls it. */
+void host_os_wishes(struct worker *worker);
+/* Sets up the sockets of all threads: listens, and knows all peers. 0, or -1 with a message
+ * logged. */
 int host_os_open(struct process *process);
-/* Leaves a wish for the socket thread: `port` of a peer was found. Any thread. */
+/* Leaves a wish for the peer's recv thread: `port` of a peer was found. Any thread. */
 void host_os_peer_port(struct process *process, uint32_t peer, uint16_t port);
 
 /* --- worker.c --- */
-/* Before any other thread of the process is started: they wake the workers. */
-void workers_init(struct process *process);
+/* The sockets of the first recv thread, which is the process's first thread. */
+struct sockets *workers_first_sockets(struct process *process);
+/* Makes workers and loops; before any other thread of the process is started: they wake the
+ * workers. 0, or -1: no memory. */
+int workers_init(struct process *process);
 /* Runs all threads of the node until it has stopped; returns then. The calling thread becomes the
- * socket thread. */
+ * first recv thread. */
 int workers_run(struct process *process);
 
 /* --- thread_place.c --- */
 /* Binds the calling thread, number `no`, to its CPUs, sets its priority and its spin time. What the
  * system refuses is a warning in the log: the node works without. */
 void thread_place(struct process *process, uint32_t no);
+/* The same for the calling thread of a kind that is not in the layout: io, watchdog. */
+void thread_place_kind(struct process *process, enum thread_kind kind);
 /* The entry of ThreadConfig for a thread and, in `index`, its number among the entry's threads;
  * NULL: none. */
 const struct thread_config_entry *thread_place_entry(const struct thread_config *threads,

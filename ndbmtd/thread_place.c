@@ -24,8 +24,13 @@ static enum thread_kind kind_of(const struct node_config *config, uint32_t no, u
     case ROLE_TC:
         *index = no - layout_thread_of(config, BLOCK_DBTC, 1);
         return THREAD_KIND_TC;
-    case ROLE_ALL: /* As recv: it owns the sockets. */
+    case ROLE_SEND:
+        *index = no - config->thread_count;
+        return THREAD_KIND_SEND;
     case ROLE_RECV:
+        *index = no - layout_socket_thread(config);
+        break;
+    case ROLE_ALL: /* As recv: it owns the sockets. */
         break;
     }
     return THREAD_KIND_RECV;
@@ -69,32 +74,49 @@ static bool wanted_cpus(const struct thread_config *threads,
     return change && CPU_COUNT(cpus) > 0;
 }
 
-static void complain(struct process *process, uint32_t no, const char *what)
+static void complain(struct process *process, const char *name, const char *what)
 {
-    process_log(process, LOG_LEVEL_WARNING, "thread %u (%s): %s: %s", no,
-                layout_role_name(layout_role(&process->config, no)), what, strerror(errno));
+    process_log(process, LOG_LEVEL_WARNING, "%s: %s: %s", name, what, strerror(errno));
 }
 
-void thread_place(struct process *process, uint32_t no)
+static void place(struct process *process, const struct thread_config_entry *entry, uint32_t index,
+                  const char *name)
 {
-    uint32_t index = 0;
     cpu_set_t cpus;
-    const struct thread_config_entry *entry =
-        thread_place_entry(&process->threads, &process->config, no, &index);
     if (wanted_cpus(&process->threads, entry, index, &cpus) &&
         sched_setaffinity(0, sizeof cpus, &cpus) != 0)
-        complain(process, no, "the CPUs of ThreadConfig");
+        complain(process, name, "the CPUs of ThreadConfig");
     if (process->realtime || (entry != NULL && entry->realtime)) {
         struct sched_param parameter = {.sched_priority = 1};
-        if (sched_setscheduler(0, SCHED_RR, &parameter) != 0) complain(process, no, "realtime");
+        if (sched_setscheduler(0, SCHED_RR, &parameter) != 0) complain(process, name, "realtime");
     } else if (entry != NULL && entry->thread_prio != THREAD_PRIO_UNSET) {
         int nice_value = entry->thread_prio == 0
                              ? 19
                              : 20 - 4 * (int)entry->thread_prio; /* 5 is the usual priority. */
         if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice_value) != 0)
-            complain(process, no, "thread_prio");
+            complain(process, name, "thread_prio");
     }
+}
+
+void thread_place(struct process *process, uint32_t no)
+{
+    uint32_t index = 0;
+    char name[32];
+    const struct thread_config_entry *entry =
+        thread_place_entry(&process->threads, &process->config, no, &index);
+    snprintf(name, sizeof name, "thread %u (%s)", no,
+             layout_role_name(layout_role(&process->config, no)));
+    place(process, entry, index, name);
     process->worker[no].spin_ns = entry != NULL && entry->spintime_set
                                       ? (uint64_t)entry->spintime_us * 1000u
                                       : process->spin_ns;
+}
+
+void thread_place_kind(struct process *process, enum thread_kind kind)
+{
+    const struct thread_config_entry *entry = NULL;
+    for (uint32_t i = 0; i < process->threads.entry_count && entry == NULL; i++) {
+        if (process->threads.entries[i].kind == kind) entry = &process->threads.entries[i];
+    }
+    place(process, entry, 0, thread_kind_name(kind));
 }

@@ -2,6 +2,7 @@
  * wakes. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <sched.h>
+#include <stdlib.h>
 #include <time.h>
 #include "kernel/limits.h"
 #include "ndbmtd/process.h"
@@ -82,7 +83,7 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-/* --- The thread that owns the sockets; with one thread it also runs every block. --- */
+/* --- Threads that own sockets: recv, send; with one thread it also runs every block. --- */
 
 static void on_wake(uv_async_t *async)
 {
@@ -97,82 +98,157 @@ static void on_sleep_timer(uv_timer_t *timer)
 static void take_words(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
                        uint32_t count)
 {
-    transporter_send(((struct process *)context)->transporter, peer, epoch, words, count);
+    struct sockets *sockets = context;
+    if (sockets->writer != NULL) {
+        link_writer_send(sockets->writer, peer, epoch, words, count);
+    } else {
+        transporter_send(sockets->transporter, peer, epoch, words, count);
+    }
 }
 
-static bool drain_senders(struct process *process)
+static bool drain_senders(struct sockets *sockets)
 {
-    if (process->send_queues == NULL) return false;
-    return send_queues_drain(process->send_queues, take_words, process) > 0;
+    return sockets->queues != NULL && send_queues_drain(sockets->queues, take_words, sockets) > 0;
+}
+
+static void flush(struct sockets *sockets)
+{
+    if (sockets->writer != NULL) link_writer_flush(sockets->writer);
+    if (sockets->transporter != NULL) transporter_flush(sockets->transporter);
 }
 
 /* Reading from clients stops while the node has more signals waiting than it can take. */
-static void regulate_clients(struct process *process)
+static void regulate_clients(struct worker *worker)
 {
-    bool congested = node_congested(process->node);
-    if (congested == process->paused) return;
-    process->paused = congested;
-    transporter_pause_clients(process->transporter, congested);
+    struct sockets *sockets = worker->sockets;
+    bool congested = node_congested(worker->process->node);
+    if (congested == sockets->paused) return;
+    sockets->paused = congested;
+    transporter_pause_clients(sockets->transporter, congested);
+}
+
+static bool worker_has_work(const struct worker *worker)
+{
+    return worker->thread != NULL && thread_has_work(worker->thread);
 }
 
 static void sockets_sleep(struct worker *worker, uint64_t milliseconds)
 {
-    struct process *process = worker->process;
+    struct sockets *sockets = worker->sockets;
     if (milliseconds == 0) return;
     atomic_store_explicit(&worker->sleeping, 1, memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst);
-    bool quiet = !thread_has_work(worker->thread) && atomic_load(&process->wishes) == 0 &&
-                 atomic_load(&process->stopping) == 0;
-    if (quiet && (process->send_queues == NULL || send_queues_sleep(process->send_queues))) {
-        uv_timer_start(&process->sleep_timer, on_sleep_timer, milliseconds, 0);
-        uv_run(&process->loop, UV_RUN_ONCE);
-        uv_timer_stop(&process->sleep_timer);
-        if (process->send_queues != NULL) send_queues_awake(process->send_queues);
+    bool quiet = !worker_has_work(worker) && atomic_load(&sockets->wishes) == 0 &&
+                 atomic_load(&worker->process->stopping) == 0;
+    if (quiet && (sockets->queues == NULL || send_queues_sleep(sockets->queues))) {
+        uv_timer_start(&sockets->sleep_timer, on_sleep_timer, milliseconds, 0);
+        uv_run(&sockets->loop, UV_RUN_ONCE);
+        uv_timer_stop(&sockets->sleep_timer);
+        if (sockets->queues != NULL) send_queues_awake(sockets->queues);
     }
     atomic_store_explicit(&worker->sleeping, 0, memory_order_relaxed);
 }
 
 /* One round: blocks, then words to the sockets, then what the sockets have. True when there was
  * anything to do. */
-static bool socket_round(struct worker *worker, struct thread_result *round)
+static bool recv_round(struct worker *worker, struct thread_result *round)
 {
-    struct process *process = worker->process;
-    *round = thread_run_once(worker->thread, process_now_ms(process), ROUND_BUDGET_DEFAULT);
+    struct sockets *sockets = worker->sockets;
+    *round = thread_run_once(worker->thread, process_now_ms(worker->process), ROUND_BUDGET_DEFAULT);
     bool busy = round->executed > 0;
-    host_os_wishes(process);
-    busy |= drain_senders(process);
-    transporter_flush(process->transporter);
-    regulate_clients(process);
-    uv_run(&process->loop, UV_RUN_NOWAIT); /* What it delivers is published by the next round. */
+    host_os_wishes(worker);
+    busy |= drain_senders(sockets);
+    flush(sockets);
+    regulate_clients(worker);
+    uv_run(&sockets->loop, UV_RUN_NOWAIT); /* What it delivers is published by the next round. */
     return busy;
 }
 
-static void sockets_main(struct worker *worker)
+static bool send_round(struct worker *worker)
 {
+    bool busy = drain_senders(worker->sockets);
+    flush(worker->sockets);
+    uv_run(&worker->sockets->loop, UV_RUN_NOWAIT); /* Sockets that take words again. */
+    atomic_fetch_add_explicit(&worker->rounds, 1, memory_order_relaxed);
+    return busy;
+}
+
+static void *sockets_main(void *argument)
+{
+    struct worker *worker = argument;
     struct process *process = worker->process;
     thread_place(process, worker->no);
     while (atomic_load_explicit(&process->stopping, memory_order_relaxed) == 0) {
-        struct thread_result round;
-        bool busy = socket_round(worker, &round);
+        struct thread_result round = {0, UINT64_MAX};
+        bool busy = worker->thread != NULL ? recv_round(worker, &round) : send_round(worker);
         uint64_t now = process_now_ns();
-        if (busy || thread_has_work(worker->thread)) {
+        if (busy || worker_has_work(worker)) {
             work_came(worker, now);
             continue;
         }
         if (may_spin(worker, now)) continue;
         sockets_sleep(worker, sleep_ms(worker, round.timer_next_ms));
     }
+    return NULL;
+}
+
+/* --- Beginning and end. --- */
+
+/* All other threads have ended: this one turns every loop. */
+static bool turn_loops(struct process *process)
+{
+    bool stopped = true;
+    for (uint32_t no = 0; no < layout_workers(&process->config); no++) {
+        struct sockets *sockets = process->worker[no].sockets;
+        if (sockets == NULL) continue;
+        uv_run(&sockets->loop, UV_RUN_NOWAIT);
+        if (sockets->transporter != NULL && !transporter_stopped(sockets->transporter))
+            stopped = false;
+    }
+    return stopped;
 }
 
 /* What was decided last (a stop's answers) still leaves; peers see an orderly end. */
 static void sockets_close(struct process *process)
 {
-    drain_senders(process);
-    transporter_flush(process->transporter);
-    transporter_stop(process->transporter);
     uint64_t deadline = process_now_ns() + 2000000000u;
-    while (!transporter_stopped(process->transporter) && process_now_ns() < deadline)
-        uv_run(&process->loop, UV_RUN_NOWAIT);
+    for (uint32_t no = 0; no < layout_workers(&process->config); no++) {
+        struct sockets *sockets = process->worker[no].sockets;
+        if (sockets == NULL) continue;
+        drain_senders(sockets);
+        flush(sockets);
+    }
+    for (uint32_t no = 0; no < process->config.thread_count; no++) {
+        struct sockets *sockets = process->worker[no].sockets;
+        if (sockets != NULL) transporter_stop(sockets->transporter);
+    }
+    while (!turn_loops(process) && process_now_ns() < deadline) {
+    }
+}
+
+/* Who writes for other threads has rings from them; only the one-thread layout needs none. */
+static bool is_written_to(const struct process *process, uint32_t no)
+{
+    enum thread_role role = layout_role(&process->config, no);
+    return role == ROLE_SEND || (role == ROLE_RECV && process->config.send_count == 0);
+}
+
+static struct sockets *sockets_create(const struct process *process, uint32_t no)
+{
+    struct sockets *sockets = calloc(1, sizeof *sockets);
+    if (sockets == NULL || uv_loop_init(&sockets->loop) != 0) goto out;
+    if (uv_async_init(&sockets->loop, &sockets->wake, on_wake) != 0) goto out;
+    uv_timer_init(&sockets->loop, &sockets->sleep_timer);
+    if (is_written_to(process, no)) {
+        sockets->queues = send_queues_create(process->config.thread_count, 0);
+        if (sockets->queues == NULL) goto out;
+    }
+    if (layout_role(&process->config, no) != ROLE_SEND) return sockets;
+    sockets->writer = link_writer_create(&sockets->loop);
+    if (sockets->writer != NULL) return sockets;
+out:
+    free(sockets); /* The process ends. */
+    return NULL;
 }
 
 static int worker_init(struct process *process, uint32_t no)
@@ -188,33 +264,46 @@ static int worker_init(struct process *process, uint32_t no)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&worker->wakeup, &attributes);
     pthread_condattr_destroy(&attributes);
+    if (no < layout_socket_thread(&process->config)) return 0;
+    worker->sockets = sockets_create(process, no);
+    return worker->sockets != NULL ? 0 : -1;
+}
+
+int workers_init(struct process *process)
+{
+    for (uint32_t no = 0; no < layout_workers(&process->config); no++) {
+        if (worker_init(process, no) != 0) return -1;
+    }
     return 0;
 }
 
-void workers_init(struct process *process)
+struct sockets *workers_first_sockets(struct process *process)
 {
-    uv_async_init(&process->loop, &process->wake_sockets, on_wake);
-    uv_timer_init(&process->loop, &process->sleep_timer);
-    for (uint32_t no = 0; no < process->config.thread_count; no++)
-        worker_init(process, no);
+    return process->worker[layout_socket_thread(&process->config)].sockets;
+}
+
+static int worker_start(struct worker *worker)
+{
+    void *(*routine)(void *) = worker->sockets != NULL ? sockets_main : worker_main;
+    char name[16];
+    if (pthread_create(&worker->os_thread, NULL, routine, worker) != 0) return -1;
+    snprintf(name, sizeof name, "ndb_%s%u",
+             layout_role_name(layout_role(&worker->process->config, worker->no)), worker->no);
+    pthread_setname_np(worker->os_thread, name);
+    return 0;
 }
 
 int workers_run(struct process *process)
 {
-    uint32_t socket_no = layout_socket_thread(&process->config);
-    for (uint32_t no = 0; no < process->config.thread_count; no++) {
-        struct worker *worker = &process->worker[no];
-        if (no == socket_no) continue;
-        if (pthread_create(&worker->os_thread, NULL, worker_main, worker) != 0) return -1;
-        char name[16];
-        snprintf(name, sizeof name, "ndb_%s%u", layout_role_name(layout_role(&process->config, no)),
-                 no);
-        pthread_setname_np(worker->os_thread, name);
+    uint32_t own = layout_socket_thread(&process->config);
+    uint32_t count = layout_workers(&process->config);
+    for (uint32_t no = 0; no < count; no++) {
+        if (no != own && worker_start(&process->worker[no]) != 0) return -1;
     }
-    process->worker[socket_no].os_thread = pthread_self();
-    sockets_main(&process->worker[socket_no]);
-    for (uint32_t no = 0; no < process->config.thread_count; no++) {
-        if (no != socket_no) pthread_join(process->worker[no].os_thread, NULL);
+    process->worker[own].os_thread = pthread_self();
+    sockets_main(&process->worker[own]);
+    for (uint32_t no = 0; no < count; no++) {
+        if (no != own) pthread_join(process->worker[no].os_thread, NULL);
     }
     sockets_close(process);
     return 0;

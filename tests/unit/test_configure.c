@@ -217,7 +217,8 @@ static void threads(void **unused)
     const struct node_config *config = &process->config;
     (void)unused;
     assert_int_equal(configure("NumCPUs=8", "[ndbd]\nNodeId=1", 1), 0);
-    assert_int_equal(config->thread_count, 9);
+    assert_int_equal(config->thread_count, 8);
+    assert_int_equal(config->send_count, 1);
     assert_int_equal(configure("NumCPUs=8\nAutomaticThreadConfig=0", "[ndbd]\nNodeId=1", 1), 0);
     assert_int_equal(config->thread_count, 1);
     assert_int_equal(
