@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include <ndb/ndb.h>
+#include "bench/bench_common.h"
 
 /*
  * Keys are 16 bytes of text, values (32 bytes unless said otherwise) made from the key, as
@@ -46,28 +47,6 @@ struct worker {
 };
 
 #define SAMPLES_MAX 200000u
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static uint64_t mix(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-static void make_key(char *key, uint32_t number)
-{
-    memcpy(key, "key:000000000000", 16);
-    for (int at = 15; number > 0; number /= 10)
-        key[at--] = (char)('0' + number % 10);
-}
 
 static uint32_t row_size(const struct bench *bench)
 {

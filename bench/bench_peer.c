@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include "bench/bench_common.h"
 
 /*
  * Each connection keeps `pipeline` requests under way: a full batch is sent, all its answers are
@@ -22,16 +23,8 @@
  * writes to Redis ends in WAIT 1 0, so it counts when one replica has it. PostgreSQL is only
  * written: a prepared UPDATE of table kv (k, v), one transaction each.
  */
-enum {
-    CONNECTIONS_MAX = 256,
-    PIPELINE_MAX = 4096,
-    REQUEST_MAX = 1280,
-    ANSWER_MAX = 1280
-};
-enum {
-    KEY_SIZE = 16,
-    VALUE_MAX = 1024
-};
+enum { CONNECTIONS_MAX = 256, PIPELINE_MAX = 4096, REQUEST_MAX = 1280, ANSWER_MAX = 1280 };
+enum { KEY_SIZE = 16, VALUE_MAX = 1024 };
 
 struct peer {
     const char *protocol; /* redis, memcached, postgres */
@@ -64,32 +57,10 @@ static double *latencies;
 static uint64_t latency_count;
 #define LATENCIES_MAX 2000000u
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static uint64_t mix(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
 static void die(const char *what)
 {
     fprintf(stderr, "bench_peer: %s: %s\n", what, strerror(errno));
     exit(1);
-}
-
-static void make_key(char *key, uint32_t number)
-{
-    memcpy(key, "key:000000000000", 16);
-    for (int at = 15; number > 0; number /= 10)
-        key[at--] = (char)('0' + number % 10);
 }
 
 static void make_value(const struct peer *peer, char *value, const char *key)
