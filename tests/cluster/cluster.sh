@@ -196,6 +196,44 @@ stop_cluster() {
     ended "$MGM_PID" || fail "the management server ends with exit code $?"
 }
 
+# --- Clusters with files. ---
+
+# For [ndbd default]: little room, so that the log goes round and checkpoints run often.
+SMALL_FILES='Diskless=0
+NoOfFragmentLogFiles=4
+FragmentLogFileSize=4M
+RedoBuffer=2M
+StartPartialTimeout=0'
+
+# kill -9 of all data nodes that run.
+kill_nodes() {
+    local id
+    for id in "${!NODE_PIDS[@]}"; do kill -9 "${NODE_PIDS[id]}" 2>/dev/null; done
+    for id in "${!NODE_PIDS[@]}"; do
+        wait "${NODE_PIDS[id]}" 2>/dev/null
+        unset "NODE_PIDS[id]"
+    done
+}
+
+# load_and_kill THREADS SECONDS [MORE]: kill_client works, and after so long (and MORE seconds) all data nodes are killed.
+load_and_kill() {
+    local load
+    timeout -k 5 120 "$BIN/kill_client" run "$BOX/kill" "$1" >"$BOX/load.out" 2>&1 &
+    load=$!
+    PIDS+=("$load")
+    for _ in $(seq 300); do
+        grep -q running "$BOX/load.out" && break
+        sleep 0.1
+    done
+    sleep "$2"
+    sleep "${3:-0}"
+    kill_nodes
+    kill -TERM "$(pgrep -P "$load")" 2>/dev/null # What it waits for is answered or runs out of time.
+    wait "$load"
+    cat "$BOX/load.out"
+    grep -q '^run: commits=[1-9]' "$BOX/load.out" || fail "the load has not committed anything"
+}
+
 # --- Rows with everything that text can contain, in the form that ndb_select_all --csv prints. ---
 
 AWKWARD_TABLE="CREATE TABLE test.awkward (

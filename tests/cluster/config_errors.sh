@@ -20,6 +20,8 @@ refused 'DataMemory=lots' 'DataMemory'
 refused 'HeartbeatIntervalDbDb=99999999999' 'HeartbeatIntervalDbDb'
 refused 'NoOfReplicas=5' 'NoOfReplicas.*1.*4'
 refused 'ThreadConfig=ldm={count=three}' 'ThreadConfig'
+refused 'EncryptedFileSystem=1' 'EncryptedFileSystem.*not supported'
+refused 'NoOfFragmentLogFiles=2' 'NoOfFragmentLogFiles.*3\.\.256'
 refused '' 'NoOfReplicas|node group|multiple' 3 2
 
 say "files and options"
@@ -32,6 +34,14 @@ say "data nodes"
 write_config 1 1
 want 0 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
 want_text out 'DataMemory'
+say "what has no effect is told"
+write_config 1 1 $'RecoveryWork=60\nArbitrationTimeout=100'
+want 0 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
+cat "$BOX/out" >>"$BOX/err"
+want_text err 'warning: \[ndbd\] RecoveryWork: it has no effect: '
+want_text err 'warning: \[ndbd\] ArbitrationTimeout: it has no effect in this version'
+
+write_config 1 1
 start_mgm --initial
 for _ in $(seq 100); do (exec 3<>"/dev/tcp/${CS/://}") 2>/dev/null && break; sleep 0.1; done
 want 1 "$BIN/ndbmtd" --ndb-nodeid=7 --foreground --connect-retries=0

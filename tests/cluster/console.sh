@@ -31,6 +31,17 @@ after=$(sed -n 's/^Node 1: Data usage is [0-9]*%(\([0-9]*\) .*/\1/p' "$BOX/out")
 [ "${after:-0}" -gt "${before:-0}" ] || fail "20000 rows, but data usage goes from '$before' to '$after' pages"
 drop_awkward
 
+mgm 0 'ALL REPORT'
+want_text out '<id> REPORT RedoLog'
+mgm 0 'ALL REPORT REDO'
+want_text out '^Node 2: (no redo log, the node is diskless|Redo log part 1 is running)'
+mgm 0 '2 REPORT CheckpointStatus'
+want_text out '^Node 2: (no checkpoints, the node is diskless|Global checkpoint [0-9]+ is durable)'
+mgm 1 'ALL REPORT WEATHER'
+want_text out 'allowed: MemoryUsage, RedoLog, CheckpointStatus'
+want 0 "$BIN/ndb_mgm" --format=json -e 'ALL REPORT REDO'
+want_text out '"diskless":	(true|false)'
+
 say "HELP, CLUSTERLOG, DUMP, PROMPT, errors"
 mgm 0 HELP
 want_text out 'SHUTDOWN'
@@ -40,6 +51,12 @@ mgm 0 'CLUSTERLOG INFO'
 want_text out 'INFO.*WARNING'
 mgm 0 'CLUSTERLOG FILTER DEBUG'
 want_text out 'DEBUG (enabled|disabled)'
+mgm 0 'CLUSTERLOG FILTER' # Without a severity: the whole log, the other way.
+want_text out '^Cluster logging is disabled\.$'
+mgm 0 'CLUSTERLOG INFO'
+want_text out '^Cluster logging is disabled\.$'
+mgm 0 'CLUSTERLOG FILTER'
+want_text out '^Cluster logging is enabled\.$'
 mgm 0 'CLUSTERLOG OFF; CLUSTERLOG ON'
 want_text out 'disabled'
 want_text out 'enabled'

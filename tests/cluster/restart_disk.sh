@@ -1,0 +1,118 @@
+#!/bin/bash
+# restart_disk.sh -- a cluster with files comes back with its data: after SHUTDOWN, after kill -9 of all, in any order of
+# its nodes; and it refuses files that are not its own.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+
+same_awkward() { # The rows of load_and_compare are there, and no others.
+    want 0 "$BIN/ndb_select_all" -d test --csv awkward
+    LC_ALL=C sort "$BOX/out" >"$BOX/actual"
+    cmp -s "$BOX/expected" "$BOX/actual" || fail "the rows that came back differ from those written"
+}
+
+start_cluster 2 2 "$SMALL_FILES"
+
+say "SHUTDOWN, start: tables and rows are there"
+load_and_compare 20000
+run_example
+want 0 "$BIN/ndb_mgm" -e 'ALL REPORT REDO; ALL REPORT CHECKPOINT'
+want_text out '^Node 2: Redo log part 1 is running, [0-9]+% full: 4 files of 4 MB'
+want_text out '^Node 1: Global checkpoint [0-9]+ is durable, [0-9]+ runs$'
+want 0 "$BIN/ndb_mgm" -e 'ALL DUMP 7099'
+stop_cluster
+start_mgm
+start_node 2
+start_node 1
+want 0 "$BIN/ndb_waiter" --timeout=60
+same_awkward
+want 0 "$BIN/ndb_select_count" -d sandbox package
+want_text out '^401 records'
+want 0 "$BIN/example_packages" "$CS"
+want_text out '^All as it must be'
+
+say "new tables get new numbers, old ones can be dropped"
+want 0 "$BIN/ndb_create_table" --execute='CREATE TABLE test.later (id INT PRIMARY KEY, t VARCHAR(20))'
+want 0 "$BIN/ndb_drop_table" -d sandbox package
+want 0 "$BIN/ndb_show_tables"
+want_text out 'later'
+
+say "kill -9 of both data nodes, under load"
+mkdir "$BOX/kill"
+load_and_kill 1 "${LOAD_SECONDS:-3}"
+start_node 1
+sleep 1
+start_node 2
+want 0 "$BIN/ndb_waiter" --timeout=60
+want 0 "$BIN/kill_client" verify "$BOX/kill"
+cat "$BOX/out"
+same_awkward
+want 1 "$BIN/ndb_select_count" -d sandbox package
+want 0 "$BIN/ndb_select_count" -d test later
+want_text out '^0 records'
+
+say "a table made just before the kill is there as a whole; one dropped just before stays away"
+want 0 "$BIN/ndb_create_table" --execute='CREATE TABLE test.last_one (id INT PRIMARY KEY)'
+want 0 "$BIN/ndb_drop_table" -d test later
+kill_nodes
+start_node 2
+start_node 1
+want 0 "$BIN/ndb_waiter" --timeout=60
+want 0 "$BIN/ndb_select_count" -d test last_one
+want 1 "$BIN/ndb_select_count" -d test later
+same_awkward
+
+say "the directory of a node that runs is not opened a second time"
+mkdir "$BOX/other"
+sed "s#^DataDir=$BOX/node1\$#DataDir=$BOX/other\nFileSystemPath=$BOX/node1#" "$BOX/config.ini" >"$BOX/other.ini"
+port=$(free_port)
+sed -i "s#PortNumber=.*#PortNumber=$port#; s#$BOX/mgm\$#$BOX/other#" "$BOX/other.ini"
+"$BIN/ndb_mgmd" --config-file="$BOX/other.ini" --config-dir="$BOX/other" --nodaemon --initial >"$BOX/other.out" 2>&1 &
+PIDS+=("$!")
+other=$!
+for _ in $(seq 100); do (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break; sleep 0.1; done
+want 1 "$BIN/ndbmtd" -c "127.0.0.1:$port" --ndb-nodeid=1 --foreground
+cat "$BOX/out" >>"$BOX/err"
+want_text err 'ndb_1_fs is in use by another process'
+stop_cluster
+
+say "files of another cluster are refused, and stay as they are"
+(cd "$BOX/node1" && find ndb_1_fs -type f -exec sha256sum {} + | sort) >"$BOX/before"
+want 1 "$BIN/ndbmtd" -c "127.0.0.1:$port" --ndb-nodeid=1 --foreground
+cat "$BOX/out" >>"$BOX/err"
+want_text err 'belongs to another cluster|another cluster'
+(cd "$BOX/node1" && find ndb_1_fs -type f -exec sha256sum {} + | sort) >"$BOX/after"
+cmp "$BOX/before" "$BOX/after" || fail "a refused start has changed files"
+kill "$other"
+
+say "files of another node are refused"
+cp -a "$BOX/node1/ndb_1_fs" "$BOX/node1.copy"
+rm -rf "$BOX/node1/ndb_1_fs"
+cp -a "$BOX/node2/ndb_2_fs" "$BOX/node1/ndb_1_fs"
+start_mgm
+start_node 2
+start_node 1
+ended "${NODE_PIDS[1]}" && fail "node 1 starts with the files of node 2"
+cp "$BOX/node1.out" "$BOX/out"
+want_text out 'node 2'
+kill_nodes
+rm -rf "$BOX/node1/ndb_1_fs"
+mv "$BOX/node1.copy" "$BOX/node1/ndb_1_fs"
+
+say "--initial of all nodes destroys nothing unless it is said twice"
+start_node 1 --initial
+start_node 2 --initial
+wait -n "${NODE_PIDS[@]}" && fail "--initial is taken for granted" # The other one waits for it.
+cat "$BOX"/node*.out >"$BOX/out"
+want_text out 'Caused by error 2383: .*accept-data-loss'
+kill_nodes
+start_node 1
+start_node 2
+want 0 "$BIN/ndb_waiter" --timeout=60
+same_awkward
+kill_nodes
+start_node 1 --initial --i-accept-data-loss
+start_node 2 --initial --i-accept-data-loss
+want 0 "$BIN/ndb_waiter" --timeout=60
+want 1 "$BIN/ndb_select_count" -d test awkward
+load_and_compare 500
+stop_cluster
