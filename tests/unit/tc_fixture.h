@@ -18,7 +18,7 @@
 #include "signals/lqhkey.h"
 #include "signals/scan.h"
 #include "signals/start.h"
-#include "signals/table_def.h"
+#include "tests/unit/kvt_table.h"
 
 #define W_NODES    2u
 #define CLIENT     10u /* Two client nodes. */
@@ -371,33 +371,10 @@ static inline void w_order(struct world *world, uint32_t node, uint32_t block_no
     w_self(world, node, block_no, 1, GSN_LOCAL_TABLE_STATE_REQ, &req, 3, NULL, 0);
 }
 
-/* Table: k Unsigned primary key, v Unsigned nullable, t Varbinary(200) nullable. */
+/* The table on all nodes, online. */
 static inline void w_table(struct world *world, uint32_t table_id, uint32_t flags)
 {
-    size_t size = table_def_size(4, 64);
-    struct table_def *def = table_def_init(calloc(1, size), size, 4);
-    static const struct table_column_options columns[] = {
-        {.name = "k",
-         .name_size = 1,
-         .format = {.type = COLUMN_UNSIGNED, .length = 1},
-         .flags = COLUMN_PRIMARY_KEY},
-        {.name = "v",
-         .name_size = 1,
-         .format = {.type = COLUMN_UNSIGNED, .length = 1},
-         .flags = COLUMN_NULLABLE},
-        {.name = "t",
-         .name_size = 1,
-         .format = {.type = COLUMN_VARBINARY, .length = 200},
-         .flags = COLUMN_NULLABLE},
-    };
-    assert_int_equal(table_def_set_name(def, "d", 1, "t", 1), 0);
-    for (uint32_t i = 0; i < 3; i++)
-        assert_int_equal(table_def_add_column(def, &columns[i]), 0);
-    def->table_id = table_id;
-    def->version = 1;
-    def->flags = flags;
-    def->fragment_count = world->fragments;
-    assert_int_equal(table_def_check(def), 0);
+    struct table_def *def = kvt_table(table_id, 1, world->fragments, flags);
     static uint32_t words[4096];
     static uint32_t distribution[8192 + HASH_MAP_BUCKETS];
     uint32_t def_words = table_def_encode(def, words, 4096);

@@ -13,6 +13,7 @@
 #include "kernel/sim/sim_world.h"
 #include "signals/attr.h"
 #include "signals/gcp.h"
+#include "tests/unit/kvt_table.h"
 
 #define KEYS     64u
 #define ALIVE    0x10000u /* In row values: there is a row. */
@@ -150,33 +151,6 @@ static bool announced(void *context, uint32_t node, const struct node_failure *f
            failure->exit_code == EXIT_REDO_FOREIGN;
 }
 
-static void make_def(void)
-{
-    static const struct table_column_options columns[] = {
-        {.name = "k",
-         .name_size = 1,
-         .format = {.type = COLUMN_UNSIGNED, .length = 1},
-         .flags = COLUMN_PRIMARY_KEY},
-        {.name = "v",
-         .name_size = 1,
-         .format = {.type = COLUMN_UNSIGNED, .length = 1},
-         .flags = COLUMN_NULLABLE},
-        {.name = "t",
-         .name_size = 1,
-         .format = {.type = COLUMN_VARBINARY, .length = 200},
-         .flags = COLUMN_NULLABLE},
-    };
-    size_t size = table_def_size(4, 64);
-    t.def = table_def_init(calloc(1, size), size, 4);
-    assert_int_equal(table_def_set_name(t.def, "d", 1, "t", 1), 0);
-    for (uint32_t i = 0; i < 3; i++)
-        assert_int_equal(table_def_add_column(t.def, &columns[i]), 0);
-    t.def->table_id = TABLE;
-    t.def->version = 1;
-    t.def->fragment_count = 1;
-    assert_int_equal(table_def_check(t.def), 0);
-}
-
 static void world_make(uint64_t seed, uint32_t files, uint32_t file_bytes)
 {
     struct sim_options options;
@@ -202,7 +176,7 @@ static void world_make(uint64_t seed, uint32_t files, uint32_t file_bytes)
     struct sim_data_options data = {.config = &config, .build = build};
     sim_add_data(t.world, &data);
     t.disk = sim_disk_of(t.world, 1);
-    make_def();
+    t.def = kvt_table(TABLE, 1, 1, TABLE_FLAGS_DEFAULT);
     t.gci = 2;
     t.incarnation = 1;
 }

@@ -16,6 +16,7 @@
 #include "signals/attr.h"
 #include "signals/gcp.h"
 #include "signals/lcp.h"
+#include "tests/unit/kvt_table.h"
 
 #define LDMS     2u
 #define TABLES   3u /* Table ids 5, 6, 7. */
@@ -223,31 +224,6 @@ static bool announced(void *context, uint32_t node, const struct node_failure *f
            failure->exit_code == EXIT_LCP_IO;
 }
 
-static void make_def(void)
-{
-    static const struct table_column_options columns[] = {
-        {.name = "k",
-         .name_size = 1,
-         .format = {.type = COLUMN_UNSIGNED, .length = 1},
-         .flags = COLUMN_PRIMARY_KEY},
-        {.name = "v",
-         .name_size = 1,
-         .format = {.type = COLUMN_UNSIGNED, .length = 1},
-         .flags = COLUMN_NULLABLE},
-        {.name = "t",
-         .name_size = 1,
-         .format = {.type = COLUMN_VARBINARY, .length = 200},
-         .flags = COLUMN_NULLABLE},
-    };
-    size_t size = table_def_size(4, 64);
-    t.def = table_def_init(calloc(1, size), size, 4);
-    assert_int_equal(table_def_set_name(t.def, "d", 1, "t", 1), 0);
-    for (uint32_t i = 0; i < 3; i++)
-        assert_int_equal(table_def_add_column(t.def, &columns[i]), 0);
-    t.def->fragment_count = FRAGS;
-    assert_int_equal(table_def_check(t.def), 0);
-}
-
 static void world_make(uint64_t seed, uint32_t files, uint32_t file_bytes)
 {
     struct sim_options options;
@@ -274,7 +250,7 @@ static void world_make(uint64_t seed, uint32_t files, uint32_t file_bytes)
     struct sim_data_options data = {.config = &config, .build = build};
     sim_add_data(t.world, &data);
     t.disk = sim_disk_of(t.world, 1);
-    make_def();
+    t.def = kvt_table(0, 0, FRAGS, TABLE_FLAGS_DEFAULT);
     t.gci = 2;
     t.incarnation = 1;
     t.table[0] = (struct model_table){.exists = true, .version = 1};
