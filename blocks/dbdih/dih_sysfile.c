@@ -101,11 +101,18 @@ static enum sysfile_found look_at(struct dih *dih, uint32_t copy, uint32_t bytes
     return SYSFILE_BAD;
 }
 
-/* With --initial the rest of the damaged data goes anyway. */
+/* With --initial the data is given up, but it is there: it counts as this node's alone. */
 static void both_damaged(struct dih *dih)
 {
+    struct dih_sysfile *sys = &dih->sysfile;
     log_error(&dih->block, "%s and %s are damaged", copy_names[0], copy_names[1]);
-    if (block_config(&dih->block)->initial_start) return;
+    if (block_config(&dih->block)->initial_start) {
+        jam();
+        sys->has_data = 1;
+        sys->now.gci = 1;
+        node_mask_add(&sys->now.members, dih_own(dih));
+        return;
+    }
     node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "both system files are damaged");
 }
 

@@ -105,6 +105,8 @@ static const struct handler cntr_handlers[] = {
     HANDLER(cntr, CNTR_START_REF, cntr_start_ref),
     HANDLER(cntr, SYSFILE_INFO_CONF, sysfile_info_conf),
     HANDLER(cntr, SCHEMA_INFO_CONF, schema_info_conf),
+    HANDLER(cntr, FSLISTCONF, fslistconf),
+    HANDLER(cntr, FSLISTREF, fs_ref),
     HANDLER(cntr, FSREMOVECONF, fs_conf),
     HANDLER(cntr, FSREMOVEREF, fs_ref),
     HANDLER(cntr, REDO_OPEN_CONF, redo_open_conf),

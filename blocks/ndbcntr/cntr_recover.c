@@ -4,6 +4,7 @@
 #include <string.h>
 #include "blocks/ndbcntr/cntr_state.h"
 #include "blocks/ndbfs/fs_client.h"
+#include "signals/errors.h"
 #include "signals/redo.h"
 #include "signals/schema_trans.h"
 
@@ -21,6 +22,11 @@ void cntr_ended_take(struct cntr_ended *ended, const struct section *list)
 static uint32_t lqh_ref(const struct cntr *cntr, uint32_t instance)
 {
     return cntr_local(cntr, BLOCK_DBLQH) + instance;
+}
+
+static uint64_t wide(uint32_t low, uint32_t high)
+{
+    return low | (uint64_t)high << 32;
 }
 
 /* --- Beginning a step. --- */
@@ -144,24 +150,63 @@ void cntr_exec_SYSFILE_INFO_CONF(struct block *block, const struct signal *sig)
     cntr_step_done(cntr, STEP_SYSFILE_INFO);
 }
 
+/* Files are there, but the system files that say what they are worth are not. */
+static void sysfiles_missing(struct cntr *cntr, const char *there)
+{
+    struct cntr_data *data = &cntr->data;
+    log_error(&cntr->block, "D1/sysfile.0 and D1/sysfile.1 are missing, but there is %s", there);
+    if (block_config(&cntr->block)->initial_start == 0)
+        node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "both system files are missing");
+    data->has_data = 1; /* Whatever it is, it is this node's alone. */
+    data->gci = 1;
+    node_mask_add(&data->members, cntr_own(cntr));
+}
+
 /*
- * A first start that was cut off leaves at most the dictionary's first, empty image. A later one
- * without system file means that the system files are gone: to start initially would destroy the
- * rows.
+ * A first start that was cut off leaves at most the dictionary's first, empty image, and no
+ * checkpoint. More than that without system file means that the system files are gone: to start
+ * initially would destroy the rows.
  */
 void cntr_exec_SCHEMA_INFO_CONF(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
     const struct schema_info_conf *conf = SIG_PAYLOAD(sig, schema_info_conf);
-    bool initial = block_config(block)->initial_start != 0;
-    if (conf->has_data) cntr->data.schema = conf->sequence_lo | (uint64_t)conf->sequence_hi << 32;
-    jam();
-    if (!cntr->data.has_data && cntr->data.schema > 1u && !initial) {
+    struct cntr_data *data = &cntr->data;
+    if (conf->has_data) data->schema = wide(conf->sequence_lo, conf->sequence_hi);
+    if (!data->has_data && data->schema > 1u) {
         jam();
-        log_error(block, "D1/sysfile.0 and D1/sysfile.1 are missing, but there is a dictionary");
-        node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "both system files are missing");
+        sysfiles_missing(cntr, "a dictionary");
     }
+    if (!data->has_data) {
+        jam();
+        fs_list(block, STEP_SCHEMA_INFO, "LCP", NULL);
+        return;
+    }
+    jam();
     cntr_step_done(cntr, STEP_SCHEMA_INFO);
+}
+
+void cntr_exec_FSLISTCONF(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    if (SIG_PAYLOAD(sig, fslistconf)->count > 0) {
+        jam();
+        sysfiles_missing(cntr, "a checkpoint");
+    }
+    jam();
+    cntr_step_done(cntr, STEP_SCHEMA_INFO);
+}
+
+void cntr_exec_FSLISTREF(struct block *block, const struct signal *sig)
+{
+    const struct fs_ref *ref = SIG_PAYLOAD(sig, fs_ref);
+    if (ref->error != ERR_FILE_MISSING) {
+        log_error(block, "LCP cannot be listed: error %u, system's error %u", ref->error,
+                  ref->os_error);
+        node_fail(EXIT_SYSFILE_IO, __FILE__, __LINE__, "the node's files could not be looked at");
+    }
+    jam();
+    cntr_step_done(cntr_of(block), STEP_SCHEMA_INFO);
 }
 
 /* --- Phase 3. --- */
@@ -244,11 +289,6 @@ void cntr_exec_RECOVER_REP(struct block *block, const struct signal *sig)
     recover->logged_ms = now;
     log_info(block, "%u %% of the data is back, about %u s left", recover->percent_now,
              recover->left_s);
-}
-
-static uint64_t wide(uint32_t low, uint32_t high)
-{
-    return low | (uint64_t)high << 32;
 }
 
 static void all_back(struct cntr *cntr)

@@ -187,6 +187,8 @@ void cntr_step_begin(struct cntr *cntr, enum cntr_step step);
 void cntr_ended_take(struct cntr_ended *ended, const struct section *list);
 void cntr_exec_SYSFILE_INFO_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_SCHEMA_INFO_CONF(struct block *block, const struct signal *sig);
+void cntr_exec_FSLISTCONF(struct block *block, const struct signal *sig);
+void cntr_exec_FSLISTREF(struct block *block, const struct signal *sig);
 void cntr_exec_FSREMOVECONF(struct block *block, const struct signal *sig);
 void cntr_exec_FSREMOVEREF(struct block *block, const struct signal *sig);
 void cntr_exec_REDO_OPEN_CONF(struct block *block, const struct signal *sig);

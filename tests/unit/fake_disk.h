@@ -80,6 +80,29 @@ static void fake_disk_remove(struct fake_disk *disk, struct io_request *request)
     }
 }
 
+/* Files right below the directory; names of up to 32 bytes. */
+static void fake_disk_list(const struct fake_disk *disk, struct io_request *request)
+{
+    size_t length = strlen(request->name);
+    uint8_t *at = request->piece[0].memory;
+    request->error = IO_MISSING;
+    for (uint32_t i = 0; i < FAKE_FILES; i++) {
+        const char *name = disk->file[i].name;
+        if (strncmp(name, request->name, length) != 0 || name[length] != '/') continue;
+        uint32_t size = (uint32_t)strlen(name + length + 1);
+        struct io_entry entry = {.words = 5u + (size + 3u) / 4u,
+                                 .kind = IO_ENTRY_FILE,
+                                 .size_lo = disk->file[i].size,
+                                 .name_size = size};
+        memset(at, 0, (size_t)entry.words * 4u);
+        memcpy(at, &entry, sizeof entry);
+        memcpy(at + sizeof entry, name + length + 1, size);
+        at += (size_t)entry.words * 4u;
+        request->error = IO_GOOD;
+    }
+    request->done = (uint64_t)(at - (uint8_t *)request->piece[0].memory);
+}
+
 static void fake_disk_submit(struct host *host, struct io_request *request)
 {
     struct fc_node *node = (struct fc_node *)host;
@@ -94,6 +117,7 @@ static void fake_disk_submit(struct host *host, struct io_request *request)
         if (request->op == IO_READ || request->op == IO_WRITE)
             fake_disk_move(disk->handle[request->file], request);
         if (request->op == IO_TRUNCATE) disk->handle[request->file]->size = (uint32_t)request->size;
+        if (request->op == IO_LIST) fake_disk_list(disk, request);
         if (request->op == IO_REMOVE) fake_disk_remove(disk, request);
     }
     node_io_done(node->node, request);

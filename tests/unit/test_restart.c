@@ -528,6 +528,54 @@ static void test_initial_asks_before_it_destroys(void **state)
     assert_int_equal(dih_at(1)->sysfile.now.incarnation, 3);
 }
 
+/* Damaged or missing system files do not make rows worthless. */
+static void test_initial_asks_for_damaged_files_too(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(1, 1);
+    make_nodes(1, &config);
+    fc_run(fc, 3000);
+    end_all();
+    fake_file(1, "D1/sysfile.0")->bytes[700] ^= 1;
+    fake_file(1, "D1/sysfile.1")->bytes[700] ^= 1;
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_exit(1, EXIT_SYSFILE_DAMAGED);
+    end_all();
+    config.initial_start = 1;
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_exit(1, EXIT_DATA_LAST_COPY);
+    end_all();
+    config.accept_data_loss = 1;
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_started(1);
+}
+
+/* What is left behind without system files may be the only copy. */
+static void test_lost_system_files_are_noticed(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(1, 1);
+    strcpy(fake_file(1, "")->name, "LCP/T1F0.ctl0");
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_exit(1, EXIT_SYSFILE_DAMAGED);
+    assert_non_null(fake_file(1, "LCP/T1F0.ctl0"));
+    end_all();
+    config.initial_start = 1;
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_exit(1, EXIT_DATA_LAST_COPY);
+    end_all();
+    config.accept_data_loss = 1;
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_started(1);
+    assert_null(fake_file(1, "LCP/T1F0.ctl0"));
+}
+
 static void test_other_number_of_ldms_is_refused(void **state)
 {
     (void)state;
@@ -569,6 +617,8 @@ int main(void)
         STARTS(test_half_of_each_group_waits_for_ever),
         STARTS(test_start_failure_timeout),
         STARTS(test_initial_asks_before_it_destroys),
+        STARTS(test_initial_asks_for_damaged_files_too),
+        STARTS(test_lost_system_files_are_noticed),
         STARTS(test_other_number_of_ldms_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
