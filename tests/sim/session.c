@@ -22,7 +22,8 @@ bool error_allowed(const struct run *run, uint32_t error)
     if (error_status(error) != ERROR_STATUS_PERMANENT) return true;
     if (entry->class == ERROR_CLASS_NS) return true;
     if (entry->class == ERROR_CLASS_IS) return run->swarm.small_data;
-    bool may_stop = run->stopping_cluster || (run->swarm.faults & FAULT_DATA_CUT) != 0;
+    bool may_stop =
+        run->stopping_cluster || run->swarm.disk || (run->swarm.faults & FAULT_DATA_CUT) != 0;
     return may_stop && error == ERR_CLUSTER_SHUTDOWN;
 }
 
