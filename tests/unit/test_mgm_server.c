@@ -305,6 +305,10 @@ static int run_fake(const struct server *server, uint32_t node, uint32_t level)
     if (port <= 0 || ndb_mgm_set_connection_port(handle, node, 0, (uint32_t)port) != 0) return 5;
     (void)uv_run(&fake.loop, UV_RUN_DEFAULT);
     ndb_mgm_destroy_handle(handle);
+    transporter_destroy(fake.transporter);
+    (void)uv_loop_close(&fake.loop);
+    config_free(config);
+    free(bytes);
     return 0;
 }
 
