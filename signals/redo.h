@@ -56,6 +56,7 @@ struct redo_status_req {
     uint32_t sender_data;
 };
 SIGNAL_STRUCT(redo_status_req, 1);
+#define REDO_STATUS_HINT 0xFFFFFFFFu /* To DIH, not asked for: operations are being held back. */
 struct redo_status_conf {
     uint32_t sender_data;
     uint32_t state;   /* enum redo_state of blocks/dblqh/redo_log.h; 0 = closed, or diskless. */

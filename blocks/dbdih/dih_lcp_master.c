@@ -8,7 +8,7 @@
  */
 void lcp_master_stop(struct dih *dih)
 {
-    dih->lcp_master = (struct lcp_master){.lcp_id = 0};
+    dih->lcp_master = (struct lcp_master){.last_id = dih->lcp_master.last_id};
 }
 
 static void round_start(struct dih *dih, uint32_t reason)
@@ -17,9 +17,10 @@ static void round_start(struct dih *dih, uint32_t reason)
     static const char *const names[] = {"", "the log has grown", "the log fills up", "asked for"};
     jam_data(reason);
     /* GCIs grow over all starts, and so do the numbers of rounds. */
-    *master = (struct lcp_master){.lcp_id = dih->gcp_node.complete_hi,
-                                  .waiting = dih->members,
-                                  .begin_ms = now_ms(&dih->block)};
+    uint32_t id = dih->gcp_node.complete_hi;
+    if (id <= master->last_id) id = master->last_id + 1u;
+    *master = (struct lcp_master){
+        .lcp_id = id, .last_id = id, .waiting = dih->members, .begin_ms = now_ms(&dih->block)};
     log_info(&dih->block, "local checkpoint %u starts: %s", master->lcp_id, names[reason]);
     event_send(&dih->block, EVENT_LOCAL_CHECKPOINT_STARTED, master->lcp_id, dih->gcp_node.durable,
                dih->gcp_node.durable);

@@ -6,7 +6,9 @@
 #include "signals/redo.h"
 
 #define LCP_FILL_PERCENT   25u /* Of a log: a checkpoint is due. */
+#define LCP_FILL_HIGH      50u /* One is due even when it cannot free much. */
 #define LCP_GROWTH_PERCENT 5u  /* By growth only when there is something to be freed. */
+#define LCP_FREED_PERCENT  5u  /* By fill only when so much has been written since the last one. */
 
 static void to_ldms(struct dih *dih, uint32_t block_no, uint32_t gsn, const void *payload,
                     uint32_t words)
@@ -38,6 +40,7 @@ static void round_begin(struct dih *dih, uint32_t master, const struct lcp_node_
     node->begin_ms = now_ms(&dih->block);
     wait_for_ldms(dih);
     node->bytes_then = node->bytes;
+    node->start_gci = dih->gcp_node.complete_hi;
     /* Commits of this GCI may still come, of older ones not. */
     struct lcp_part_req part = {.lcp_id = req->lcp_id, .start_gci = dih->gcp_node.complete_hi};
     to_ldms(dih, BLOCK_BACKUP, GSN_LCP_PART_REQ, &part, sizeof(part) / 4u);
@@ -112,7 +115,10 @@ void dih_exec_LCP_USABLE_CONF(struct block *block, const struct signal *sig)
     node->last_duration_ms = (uint32_t)(node->last_ms - node->begin_ms);
     if (node->result.incarnation == dih->incarnation)
         sig_send(block, node->master, GSN_LCP_NODE_CONF, PRIO_B, &node->result);
-    if (node->next_master == 0) return;
+    if (node->next_master == 0) {
+        lcp_node_monitor(dih);
+        return;
+    }
     uint32_t master = node->next_master;
     node->next_master = 0;
     if (node->next.incarnation == dih->incarnation) round_begin(dih, master, &node->next);
@@ -129,20 +135,38 @@ void lcp_node_want(struct dih *dih, uint32_t reason)
              &ord);
 }
 
-/* Every second: judges the answers of the last one, asks again. Costs nothing while nothing is
- * written. */
+static uint64_t log_bytes(const struct dih *dih)
+{
+    const struct node_config *config = block_config(&dih->block);
+    return (uint64_t)config->redo_files * config->redo_file_bytes;
+}
+
+/* All logs have answered. */
+static void judge(struct dih *dih)
+{
+    struct lcp_node *node = &dih->lcp_node;
+    uint64_t limit = (uint64_t)4u << block_config(&dih->block)->lcp_growth_log2;
+    /* Records of this GCI may be in the log; a round that begins behind it frees them all. */
+    if (node->bytes_sum != node->bytes) node->write_gci = dih->gcp_node.complete_hi + 1u;
+    node->bytes = node->bytes_sum;
+    if (node->state != LCPN_IDLE || node->start_gci > node->write_gci) return;
+    /* The tail moves by whole files: a log of few of them stays filled behind a round. */
+    uint64_t growth = node->bytes - node->bytes_then;
+    bool enough = growth >= log_bytes(dih) / 100u * LCP_FREED_PERCENT;
+    if (node->start_gci == 0 || node->result.failed > 0) enough = true;
+    if (node->fill >= LCP_FILL_HIGH || (node->fill >= LCP_FILL_PERCENT && enough))
+        lcp_node_want(dih, LCP_BY_FILL);
+    else if (node->fill >= LCP_GROWTH_PERCENT && growth >= limit)
+        lcp_node_want(dih, LCP_BY_GROWTH);
+}
+
+/* Every second, when a log says that it holds operations back, and behind a round. Costs nothing
+ * while nothing is written. */
 void lcp_node_monitor(struct dih *dih)
 {
     struct lcp_node *node = &dih->lcp_node;
-    if (dih_diskless(dih) || dih->gcp_node.complete_hi == 0) return;
-    uint64_t limit = (uint64_t)4u << block_config(&dih->block)->lcp_growth_log2;
-    node->bytes = node->bytes_sum;
-    if (node->state == LCPN_IDLE && node->bytes > node->bytes_then) {
-        if (node->fill >= LCP_FILL_PERCENT)
-            lcp_node_want(dih, LCP_BY_FILL);
-        else if (node->fill >= LCP_GROWTH_PERCENT && node->bytes - node->bytes_then >= limit)
-            lcp_node_want(dih, LCP_BY_GROWTH);
-    }
+    if (dih_diskless(dih) || dih->gcp_node.complete_hi == 0 || node->logs_asked > 0) return;
+    node->logs_asked = block_instances(&dih->block, BLOCK_DBLQH);
     node->bytes_sum = 0;
     node->fill = 0;
     struct redo_status_req req = {.sender_data = 0};
@@ -151,10 +175,18 @@ void lcp_node_monitor(struct dih *dih)
 
 void dih_exec_REDO_STATUS_CONF(struct block *block, const struct signal *sig)
 {
-    struct lcp_node *node = &dih_of(block)->lcp_node;
+    struct dih *dih = dih_of(block);
+    struct lcp_node *node = &dih->lcp_node;
     const struct redo_status_conf *conf = SIG_PAYLOAD(sig, redo_status_conf);
+    if (conf->sender_data == REDO_STATUS_HINT) {
+        jam();
+        lcp_node_monitor(dih);
+        return;
+    }
+    ndbrequire(node->logs_asked > 0);
     if (conf->fill > node->fill) node->fill = conf->fill;
     node->bytes_sum += conf->bytes_lo | (uint64_t)conf->bytes_hi << 32;
+    if (--node->logs_asked == 0) judge(dih);
 }
 
 /* --- For operators. --- */

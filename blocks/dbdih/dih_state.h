@@ -152,7 +152,8 @@ struct dih_sysfile {
 
 /* The president's part. A round is one for the whole cluster. */
 struct lcp_master {
-    uint32_t lcp_id; /* Under way; 0 = none. */
+    uint32_t lcp_id; /* 0 = no round. */
+    uint32_t last_id;
     uint32_t wanted; /* enum lcp_reason: another one afterwards. */
     struct node_mask waiting;
     uint64_t begin_ms;
@@ -176,7 +177,10 @@ struct lcp_node {
     struct node_mask waiting; /* BACKUP instances. */
     uint32_t next_master;     /* A round that comes afterwards; 0 = none. */
     struct lcp_node_req next;
-    /* The logs' figures of the last second. */
+    /* The logs' figures when they were last asked. */
+    uint32_t logs_asked; /* So many have not answered. */
+    uint32_t write_gci;  /* No newer GCI has records in a log. */
+    uint32_t start_gci;  /* Of the last round; 0 = none since the start. */
     uint32_t fill;
     uint64_t bytes_sum;
     uint64_t bytes;

@@ -10,6 +10,7 @@
 #define REDO_SAVES_MAX  8u /* GCP_SAVEREQs under way: one, and those of masters that took over. */
 #define REDO_DELAY_MS   2u /* Operations that are held back have their turn so often. */
 #define REDO_DELAY_STEP 64u
+#define REDO_HINT_MS    100u
 
 struct lqh_redo_save {
     uint32_t sender;
@@ -59,6 +60,7 @@ struct lqh_redo {
     uint32_t delayed;
     bool delay_sent;
     uint64_t moved_ms; /* When one of them last left. */
+    uint64_t hint_ms;  /* When DIH was last told. */
     struct lqh_recover recover;
     char text[512]; /* Last words. */
 };

@@ -68,6 +68,19 @@ static void delay_add(struct lqh *lqh, struct lqh_op *op)
     delay_tick_send(lqh);
 }
 
+/* DIH looks at the logs once a second, which is long for one that is almost full. */
+static void hint(struct lqh *lqh)
+{
+    struct lqh_redo *redo = lqh->redo;
+    uint64_t now = now_ms(&lqh->block);
+    if (now - redo->hint_ms < REDO_HINT_MS) return;
+    jam();
+    redo->hint_ms = now;
+    struct redo_status_conf conf = {.sender_data = REDO_STATUS_HINT};
+    sig_send(&lqh->block, block_ref(lqh->own_node, BLOCK_DBDIH, 0), GSN_REDO_STATUS_CONF, PRIO_B,
+             &conf);
+}
+
 /*
  * 0: go on. An error: refuse. LQH_HELD_BACK: it comes back later. Once one is held back all that
  * come after it are, so that operations on a row keep their order; reads with locks too, which may
@@ -82,6 +95,7 @@ uint32_t lqh_redo_admit(struct lqh *lqh, struct lqh_op *op, const struct lqh_dat
     if (!read) {
         words = words_of_op(lqh, op, data->key_words, data->attr_words);
         enum redo_room room = redo_room(&redo->log, words);
+        if (room == REDO_SLOW || room == REDO_FULL) hint(lqh);
         if (room == REDO_FULL) return ERR_REDO_FULL;
         /* Only the primary slows down: what it has let pass, the others take. */
         if (room == REDO_WAIT || (room == REDO_SLOW && op->prev_ref == 0)) queue = true;
