@@ -384,8 +384,8 @@ static void management(struct attack *attack)
         "get version\n\n",
         "get status\n\n",
         "get config\nversion: 65536\nnodetype: 0\n\n",
-        "get nodeid\nversion: 65536\nnodetype: 1\nnodeid: 55\nuser: x\npassword: y\npublic key: "
-        "z\n\n",
+        ("get nodeid\nversion: 65536\nnodetype: 1\nnodeid: 55\nuser: x\npassword: y\n"
+         "public key: z\n\n"),
         "get connection parameter\nnode1: 1\nnode2: 50\nparam: 403\n\n",
         "listen event\nfilter: 15 1\n\n",
         "get info clusterlog\n\n",

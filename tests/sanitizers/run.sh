@@ -1,102 +1,151 @@
 #!/bin/bash
-# run.sh -- builds a variant of the whole tree and runs the unit tests (and 50 seeds) with it.
+# run.sh -- builds variants of the whole tree and runs the unit tests (and 50 seeds) with them.
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh address|undefined|thread|valgrind|clang|fuzz SOURCE_DIR BUILD_DIR [SECONDS]
+# run.sh PART SOURCE_DIR BUILD_DIR [SECONDS]
 #
-#   address undefined thread   gcc's sanitizer: unit tests, then sim --seeds=1..50
-#   valgrind                   memcheck over the unit tests, as they are built in BUILD_DIR
+#   address undefined thread   gcc's sanitizer: unit tests, then sim --seeds=1..50; address: also 20,000 attacks
+#                              on the sockets of real processes
+#   valgrind                   memcheck over the unit tests
 #   clang                      the whole tree compiles with clang's warnings
 #   fuzz                       every libFuzzer target, SECONDS each (60)
+#   all                        each of them, one after the other; a summary at the end
 #
-# The variant is built in BUILD_DIR/variant-<name> and kept there: the next run builds what has changed.
+# A variant is built in BUILD_DIR/variant-PART and kept there: the next run builds what has changed.
+# Environment: JOBS (number of CPUs), SEEDS (50), ATTACKS (20000).
 set -u
-variant=${1:?usage: run.sh address|undefined|thread|valgrind|clang|fuzz SOURCE_DIR BUILD_DIR [SECONDS]}
-source_dir=${2:?source directory}
-build_dir=${3:?build directory}
+usage="usage: run.sh address|undefined|thread|valgrind|clang|fuzz|all SOURCE_DIR BUILD_DIR [SECONDS]"
+part=${1:?$usage}
+source_dir=${2:?$usage}
+build_dir=${3:?$usage}
 seconds=${4:-60}
-jobs=$(nproc)
-dir=$build_dir/variant-$variant
+jobs=${JOBS:-$(nproc)}
+seeds=${SEEDS:-50}
+attacks=${ATTACKS:-20000}
+dir=$build_dir/variant-$part
 targets=() # None: all.
 
+say() { echo "$(date +%T) $part: $*"; }
+
 build() { # options of cmake
+    say "building"
     mkdir -p "$dir"
     cmake -S "$source_dir" -B "$dir" -G Ninja "$@" >"$dir/configure.log" 2>&1 || {
         tail -n 30 "$dir/configure.log"
-        echo "$variant: configuring failed"
+        say "configuring failed"
         exit 1
     }
     ninja -C "$dir" -j "$jobs" "${targets[@]}" >"$dir/build.log" 2>&1 || {
         grep -B 2 -A 20 'FAILED' "$dir/build.log" | head -n 60
-        echo "$variant: the build failed"
+        say "the build failed"
         exit 1
     }
 }
 
+# each NAME...: runs `one NAME` for all of them, so many at a time, and prints a line as each ends. A test that needs
+# longer than LIMIT seconds has failed. `one` prints nothing but what is wrong.
+each() {
+    export -f one
+    export dir build_dir
+    printf '%s\n' "$@" | xargs -P "$jobs" -I{} bash -c '
+        begin=$SECONDS
+        out=$(one "$1" 2>&1) && echo "ok      $1 ($((SECONDS - begin)) s)" && exit
+        printf "FAILED  %s (%s s)\n%s\n" "$1" "$((SECONDS - begin))" "$(tail -n 60 <<<"$out")"
+        exit 1' each {}
+}
+
 # Programs that a unit test starts are of the variant as well, as all of them are built here.
 unit_tests() {
-    (cd "$dir" && ctest -L '^unit$' -j "$jobs" --timeout 1200 --output-on-failure) || exit 1
+    say "unit tests"
+    (cd "$dir" && ctest -L '^unit$' -j "$jobs" --timeout 1800 --output-on-failure) || exit 1
+}
+
+# One process a seed: a run over many gives each of them the time that it needs without a sanitizer.
+seeds() {
+    one() { timeout 1800 "$dir/bin/sim" "--seed=$1"; }
+    say "seeds 1..$seeds"
+    each $(seq 1 "$seeds") || exit 1
+}
+
+# What is freed is kept for a while by the sanitizer: only little of it, or the processes seem to grow.
+attacked() {
+    say "$attacks attacks on real processes"
+    ASAN_OPTIONS=$ASAN_OPTIONS:quarantine_size_mb=1 TEST_DEADLINE=1800 \
+        "$source_dir/tests/hostile/hostile_sockets.sh" "$dir/bin" "$attacks" || exit 1
 }
 
 sanitizer() {
-    build -DSAN="$variant" -DCMAKE_BUILD_TYPE=RelWithDebInfo
+    build -DSAN="$part" -DCMAKE_BUILD_TYPE=RelWithDebInfo
     export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0
     export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
     export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
     unit_tests
-    # One by one: a run over many seeds gives each of them the time that it needs without a sanitizer.
-    seq 1 50 | xargs -P "$jobs" -I{} sh -c \
-        'timeout 900 "$0" --seed={} >"$1.{}" 2>&1 || { tail -n 40 "$1.{}"; echo "seed {} failed"; exit 1; }' \
-        "$dir/bin/sim" "$dir/sim.log" || exit 1
-    echo "seeds 1..50: ok"
+    seeds
+    [ "$part" != address ] || attacked
 }
 
+# The attacks in one process are as many as memcheck can do in a minute or two.
 memcheck() {
-    local failed=0 list test
-    list=$(cd "$build_dir" && ctest -N -L '^unit$' | sed -n 's/^ *Test *#[0-9]*: //p')
-    for test in $list; do
-        [ -x "$build_dir/bin/$test" ] || continue
-        case $test in hostile_*) continue ;; esac
-        if valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 --fair-sched=yes \
-            "$build_dir/bin/$test" >"$build_dir/valgrind.$test.log" 2>&1; then
-            echo "ok      $test"
-        else
-            echo "FAILED  $test"
-            grep -A 20 '^==' "$build_dir/valgrind.$test.log" | head -n 40
-            failed=1
-        fi
-    done
-    valgrind -q --leak-check=full --error-exitcode=99 "$build_dir/bin/hostile_signals" --signals=8000 || failed=1
-    exit $failed
+    local list
+    one() {
+        local arguments=()
+        case $1 in
+        hostile_signals) arguments=(--signals=8000) ;;
+        hostile_members) arguments=(--episodes=10) ;;
+        esac
+        timeout 1800 valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 \
+            --fair-sched=yes "$dir/bin/$1" "${arguments[@]}"
+    }
+    build -DCMAKE_BUILD_TYPE=RelWithDebInfo
+    list=$(cd "$dir" && ctest -N -L '^unit$' | sed -n 's/^ *Test *#[0-9]*: //p')
+    list=$(for test in $list; do [ ! -x "$dir/bin/$test" ] || echo "$test"; done)
+    say "memcheck over $(wc -w <<<"$list") unit tests"
+    each $list || exit 1
 }
 
 # Each target starts from an empty corpus, or from what former runs have found.
 fuzz() {
-    local failed=0 target name
     mapfile -t targets < <(sed -n 's/^ndb_fuzz(\([a-z_]*\) .*/\1/p' "$source_dir/tests/fuzz/CMakeLists.txt")
+    export seconds
+    one() {
+        mkdir -p "$dir/corpus/$1" "$dir/found"
+        "$dir/bin/$1" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -max_len=8192 -print_final_stats=1 \
+            -artifact_prefix="$dir/found/$1-" "$dir/corpus/$1" >"$dir/$1.log" 2>&1 && return
+        tail -n 40 "$dir/$1.log"
+        return 1
+    }
     build -DFUZZ=ON -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo
-    for target in "$dir"/bin/fuzz_*; do
-        name=$(basename "$target")
-        mkdir -p "$dir/corpus/$name" "$dir/found"
-        if "$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -max_len=8192 -print_final_stats=1 \
-            -artifact_prefix="$dir/found/$name-" "$dir/corpus/$name" >"$dir/$name.log" 2>&1; then
-            echo "ok      $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$dir/$name.log") inputs"
+    say "${#targets[@]} targets, $seconds s each"
+    each "${targets[@]}" || exit 1
+    for target in "${targets[@]}"; do
+        echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$dir/$target.log") inputs"
+    done
+}
+
+all() {
+    local failed=0 one results=()
+    for one in address undefined thread valgrind clang fuzz; do
+        if "$0" "$one" "$source_dir" "$build_dir" "$seconds"; then
+            results+=("$one: ok")
         else
-            echo "FAILED  $name: see $dir/$name.log and $dir/found"
-            tail -n 40 "$dir/$name.log"
+            results+=("$one: FAILED")
             failed=1
         fi
     done
+    say "summary"
+    printf '%s\n' "${results[@]}"
     exit $failed
 }
 
-case $variant in
+case $part in
 address | undefined | thread) sanitizer ;;
 valgrind) memcheck ;;
-clang) build -DCMAKE_C_COMPILER=clang && echo "clang compiles everything" ;;
+clang) build -DCMAKE_C_COMPILER=clang ;;
 fuzz) fuzz ;;
+all) all ;;
 *)
-    echo "unknown variant $variant"
+    echo "$usage"
     exit 2
     ;;
 esac
+say "ok"
