@@ -1,0 +1,165 @@
+/* test_dict_copy.c -- the schema that a cluster starts with is copied from one node to the others.
+ */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tests/unit/dict_fixture.h"
+
+static bool start_both(bool initial, uint32_t source)
+{
+    for (uint32_t id = 1; id <= 2; id++) {
+        if (!sim_alive(t.world, id)) assert_true(sim_restart(t.world, id));
+    }
+    for (uint32_t i = 0; i < 10000 && !sim_linked(t.world, 1, 2); i++)
+        run_us(500);
+    if (!begin(1) || !begin(2)) return false;
+    uint64_t sequence = sequence_of(source);
+    for (uint32_t id = 1; id <= 2; id++)
+        send_restart(id, initial ? START_INITIAL : START_SYSTEM_RESTART, source, sequence);
+    bool both = online(1);
+    return online(2) && both;
+}
+
+static void kill_both(void)
+{
+    for (uint32_t id = 1; id <= 2; id++) {
+        if (sim_alive(t.world, id)) sim_kill(t.world, id);
+    }
+}
+
+static void test_copy_from_the_source(void **state)
+{
+    (void)state;
+    world_make(2);
+    assert_true(start_both(true, 1));
+    for (uint32_t i = 1; i <= 4; i++)
+        assert_true(create(i, i == 3 ? 400 : 3));
+    assert_true(digest(1) == digest(2));
+    assert_true(drop(2));
+    /* The first node alone changes the schema: what a partial start does. */
+    kill_both();
+    t.members = 2;
+    assert_true(restart_alone());
+    assert_int_equal(actor_of(block_at(1, BLOCK_DBTC, 1))->nodes, 3); /* Node 1, and 0 = none. */
+    assert_true(create(5, 3));
+    assert_int_equal(actor_of(block_at(1, BLOCK_DBLQH, 1))->nodes, 3);
+    assert_true(drop(1));
+    assert_true(create(6, 3));
+    uint64_t newest = digest(1);
+    kill_both();
+    t.members = 6;
+    assert_true(start_both(false, 1));
+    assert_true(sequence_of(2) < sequence_of(1));
+    assert_true(digest(2) == newest && digest(1) == newest);
+    assert_int_equal(actor_of(block_at(2, BLOCK_DBTC, 1))->nodes, 6); /* All places are kept. */
+    assert_workers(2);
+    kill_both();
+    assert_true(start_both(false, 2)); /* It was written there. */
+    assert_true(digest(1) == newest);
+    /* Another table under the same sequence; and a newer one that the source does not know. */
+    for (uint32_t extra = 0; extra < 2; extra++) {
+        kill_both();
+        t.members = 2;
+        assert_true(restart_alone());
+        assert_true(create(10, 3));
+        for (uint32_t i = 0; i < extra; i++)
+            assert_true(create(20 + i, 3));
+        sim_kill(t.world, 1);
+        t.members = 6;
+        assert_true(start_both(false, 2));
+        assert_true(digest(1) == newest && digest(2) == newest);
+        assert_workers(1);
+        assert_true(dict_at(1)->file.sequence == dict_at(2)->file.sequence);
+    }
+    assert_true(create(30, 3));
+    assert_true(digest(1) == digest(2));
+    world_drop();
+}
+
+/* Both nodes are up to the point where the schema of the first one counts. */
+static void begin_both(void)
+{
+    for (uint32_t id = 1; id <= 2; id++)
+        assert_true(sim_restart(t.world, id));
+    for (uint32_t i = 0; i < 10000 && !sim_linked(t.world, 1, 2); i++)
+        run_us(500);
+    assert_true(begin(1) && begin(2));
+}
+
+/* Numbers that only this node knows, a name under another number, a damaged copy. */
+static void test_copy_of_another_history(void **state)
+{
+    (void)state;
+    for (uint32_t what = 0; what < 3; what++) {
+        world_make(2);
+        assert_true(start_both(true, 1));
+        for (uint32_t i = 1; i <= 4; i++)
+            assert_true(create(i, 3));
+        kill_both();
+        if (what == 2) assert_true(sim_disk_rot(disk_at(2), names[0], 5000));
+        begin_both();
+        struct dict *source = dict_at(1);
+        for (uint32_t id = 2; id <= 4 && what < 2; id += 2) {
+            dict_store_remove(source, id);
+            source->table[id].version = 0;
+        }
+        if (what == 1) put(1, 2, 7, 4, 3); /* The name of number 4 of the other node. */
+        send_restart(2, START_SYSTEM_RESTART, 1, sequence_of(1));
+        assert_true(online(2));
+        assert_true(digest(1) == digest(2));
+        assert_workers(2);
+        assert_true(dict_file_equal(dict_at(2)));
+        world_drop();
+    }
+}
+
+/* The source's memory is changed: whatever comes, the node takes a table that can be, or stops. */
+static void test_forged_source(void **state)
+{
+    (void)state;
+    uint32_t refused = 0;
+    struct rng rng;
+    rng_seed(&rng, 5);
+    for (uint32_t i = 0; i < 40; i++) {
+        world_make(2);
+        assert_true(start_both(true, 1));
+        assert_true(create(1, 3));
+        kill_both();
+        begin_both();
+        struct dict *source = dict_at(1);
+        struct dict_chunk *chunk = pool_find(&source->chunks, source->table[1].first_chunk);
+        uint32_t words = source->table[1].def_words + source->table[1].distribution_words;
+        chunk->words[rng_below(&rng, words)] ^= 1u << rng_below(&rng, 32);
+        if (i % 4 == 0) source->table[1].version ^= 2u + i / 4;
+        send_restart(2, START_SYSTEM_RESTART, 1, sequence_of(1));
+        if (online(2)) {
+            assert_workers(2);
+        } else {
+            assert_ended(2, EXIT_SCHEMA_SOURCE, "node 1 gave a schema that is refused: table 1");
+            refused++;
+        }
+        world_drop();
+    }
+    assert_true(refused > 15);
+    world_make(2); /* A source that has none. */
+    assert_true(start_both(true, 1));
+    kill_both();
+    assert_true(sim_restart(t.world, 1));
+    assert_true(sim_restart(t.world, 2));
+    for (uint32_t n = 0; n < 10000 && !sim_linked(t.world, 1, 2); n++)
+        run_us(500);
+    assert_true(begin(2));
+    assert_true(wait_for(1, GSN_READ_CONFIG_CONF, 2));
+    send_restart(2, START_SYSTEM_RESTART, 1, 1);
+    assert_false(online(2));
+    assert_ended(2, EXIT_SCHEMA_SOURCE, "node 1");
+    world_drop();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_copy_from_the_source),
+        cmocka_unit_test(test_copy_of_another_history),
+        cmocka_unit_test(test_forged_source),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
