@@ -257,13 +257,14 @@ void dict_exec_SCHEMA_RESTART_REQ(struct block *block, const struct signal *sig)
         write_all(dict, 1);
         return;
     }
+    if (restart->sequence == 0) dict_file_fail(dict); /* The highest of all: nobody has one. */
     if (req->source_node != dict_own(dict)) {
         jam();
         restart_move(restart, RESTART_COPYING);
         ask(dict, 1);
         return;
     }
-    if (dict->file.sequence == 0 || dict->file.sequence != restart->sequence) dict_file_fail(dict);
+    if (dict->file.sequence != restart->sequence) dict_file_fail(dict);
     if (dict_file_equal(dict)) {
         add_all(dict);
         return;

@@ -151,6 +151,11 @@ static void test_forged_source(void **state)
     send_restart(2, START_SYSTEM_RESTART, 1, 1);
     assert_false(online(2));
     assert_ended(2, EXIT_SCHEMA_SOURCE, "node 1");
+    assert_true(sim_restart(t.world, 2)); /* Nobody has one, though there is data. */
+    assert_true(begin(2));
+    send_restart(2, START_SYSTEM_RESTART, 1, 0);
+    assert_false(online(2));
+    assert_ended(2, EXIT_SCHEMA_DAMAGED, "missing");
     world_drop();
 }
 
