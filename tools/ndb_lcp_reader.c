@@ -82,6 +82,33 @@ static void ctl_read(struct tool *tool, const char *name, FILE *file)
     }
 }
 
+/* The list of an LDM's checkpoints. */
+static void part_read(struct tool *tool, const char *name, FILE *file)
+{
+    struct lcp_part part;
+    size_t size;
+    uint32_t block = 0;
+    uint32_t blocks = 0;
+    for (; (size = fread(&part, 1, sizeof part, file)) == sizeof part; block++) {
+        enum lcp_fault fault = lcp_part_check(&part, NULL, 0, part.number % 2u, block);
+        if (fault != LCP_GOOD) {
+            fault_print(tool, name, (uint64_t)block * sizeof part, lcp_fault_text(fault));
+            return;
+        }
+        blocks = part.blocks;
+        if (tool->check) continue;
+        if (block == 0)
+            printf("%s: list, cluster %016llx, node %u, LDM %u, number %u, checkpoint %u, log from GCI %u\n", name,
+                   (unsigned long long)lcp_u64(part.cluster_lo, part.cluster_hi), part.node, part.instance,
+                   part.number, part.lcp_id, part.tail_gci);
+        for (uint32_t i = 0; i < part.count; i++)
+            printf("  table %u version %u, fragment %u: control file %u, %u KB\n", part.entry[i].place >> 16,
+                   part.entry[i].version, part.entry[i].place & 0xFFFFu, part.entry[i].number, part.entry[i].kbytes);
+    }
+    if (size != 0 || block != blocks)
+        fault_print(tool, name, (uint64_t)block * sizeof part, lcp_fault_text(block < blocks ? LCP_TRUNCATED : LCP_TAIL));
+}
+
 static enum lcp_fault rows_walk(const struct tool *tool, struct lcp_cursor *cursor)
 {
     struct lcp_item item;
@@ -139,6 +166,8 @@ static void file_read(struct tool *tool, const char *name, struct lcp_reader *re
     rewind(file);
     if (known && magic == LCP_CTL_MAGIC)
         ctl_read(tool, name, file);
+    else if (known && magic == LCP_PART_MAGIC)
+        part_read(tool, name, file);
     else
         data_read(tool, name, file, reader);
     fclose(file);
@@ -148,7 +177,7 @@ int main(int argc, char **argv)
 {
     static const struct argp argp = {
         .options = options, .parser = parse, .args_doc = "FILE...",
-        .doc = "Prints and verifies files of local checkpoints (LCP/*.data, LCP/*.ctl0, LCP/*.ctl1)."};
+        .doc = "Prints and verifies files of local checkpoints (LCP/*.data, LCP/*.ctl0, LCP/*.ctl1, of fragments and of LDMs)."};
     struct tool tool = {.faults = 0};
     struct lcp_reader reader = {.part = malloc(LCP_PART_MAX), .raw = malloc(LCP_RAW_MAX)};
     void *unzip = malloc(lcp_unzip_size());
