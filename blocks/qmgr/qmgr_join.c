@@ -171,6 +171,8 @@ void qmgr_member_lost(struct qmgr *qmgr, uint32_t node, const char *how)
     }
     jam();
     qmgr->ring.broken = 1;
+    /* Its next life is a stranger to what still runs here; STTOR 1 lets it in again. */
+    peer_allow(&qmgr->block, node, 0);
     struct node_failrep rep = {.failure_no = 0};
     node_mask_add(&rep.nodes, node);
     sig_send(&qmgr->block, qmgr_local(qmgr, BLOCK_DBDIH), GSN_NODE_FAILREP, PRIO_A, &rep);
