@@ -107,10 +107,11 @@ static void exec_committed(struct block *block, const struct signal *sig)
     }
 }
 
-#define COUNTED(name, type)                                                                        \
+#define COUNTED_BY(name, type, exec)                                                               \
     {                                                                                              \
-        GSN_##name, sizeof(struct type) / 4u, 0, 1, FROM_SELF, exec_count                          \
+        GSN_##name, sizeof(struct type) / 4u, 0, 1, FROM_SELF, exec                                \
     }
+#define COUNTED(name, type) COUNTED_BY(name, type, exec_count)
 static const struct handler handlers[] = {
     {GSN_CONTINUEB, 1, 0, 0, FROM_SELF, exec_tick},
     {GSN_LQHKEYCONF, 5, 0, 0, FROM_SELF, exec_prepared},
@@ -126,6 +127,16 @@ static const struct handler handlers[] = {
 static const struct block_type driver_type = {"DRIVER", BLOCK_DBTC, handlers,
                                               sizeof handlers / sizeof handlers[0], NULL};
 
+/* DIH hears that operations are held back. */
+static void exec_hint(struct block *block, const struct signal *sig)
+{
+    (void)block;
+    assert_int_equal(SIG_PAYLOAD(sig, redo_status_conf)->sender_data, REDO_STATUS_HINT);
+}
+static const struct handler dih_handlers[] = {
+    COUNTED_BY(REDO_STATUS_CONF, redo_status_conf, exec_hint)};
+static const struct block_type dih_type = {"DIH", BLOCK_DBDIH, dih_handlers, 1, NULL};
+
 static void build(struct node *node)
 {
     static const uint32_t blocks[] = {BLOCK_NDBFS, BLOCK_DBACC, BLOCK_DBTUP, BLOCK_DBLQH};
@@ -136,6 +147,7 @@ static void build(struct node *node)
     acc_create(thread, 1);
     tup_create(thread, 1);
     lqh_create(thread, 1);
+    block_create(thread, &dih_type, 0, sizeof(struct block));
     struct block *block = block_create(thread, &driver_type, 1, sizeof(struct driver));
     for (uint32_t i = 0; i < 4; i++)
         sig_send(block, block_ref(1, blocks[i], blocks[i] == BLOCK_NDBFS ? 0 : 1),

@@ -167,10 +167,11 @@ static void exec_committed(struct block *block, const struct signal *sig)
     }
 }
 
-#define COUNTED(name, type)                                                                        \
+#define COUNTED_BY(name, type, exec)                                                               \
     {                                                                                              \
-        GSN_##name, sizeof(struct type) / 4u, 0, 1, FROM_SELF, exec_count                          \
+        GSN_##name, sizeof(struct type) / 4u, 0, 1, FROM_SELF, exec                                \
     }
+#define COUNTED(name, type) COUNTED_BY(name, type, exec_count)
 static const struct handler handlers[] = {
     {GSN_CONTINUEB, 1, 0, 0, FROM_SELF, exec_tick},
     {GSN_LQHKEYCONF, 5, 0, 0, FROM_SELF, exec_prepared},
@@ -192,6 +193,16 @@ static const struct block_type driver_type = {"DRIVER", BLOCK_DBTC, handlers,
 
 /* --- The node. --- */
 
+/* DIH hears that operations are held back. */
+static void exec_hint(struct block *block, const struct signal *sig)
+{
+    (void)block;
+    assert_int_equal(SIG_PAYLOAD(sig, redo_status_conf)->sender_data, REDO_STATUS_HINT);
+}
+static const struct handler dih_handlers[] = {
+    COUNTED_BY(REDO_STATUS_CONF, redo_status_conf, exec_hint)};
+static const struct block_type dih_type = {"DIH", BLOCK_DBDIH, dih_handlers, 1, NULL};
+
 static void build(struct node *node)
 {
     static const uint32_t blocks[] = {BLOCK_DBACC, BLOCK_DBTUP, BLOCK_DBLQH, BLOCK_BACKUP,
@@ -207,6 +218,7 @@ static void build(struct node *node)
         backup_create(thread, instance);
         restore_create(thread, instance);
     }
+    block_create(thread, &dih_type, 0, sizeof(struct block));
     struct block *block = block_create(thread, &driver_type, 1, sizeof(struct driver));
     sig_send(block, block_ref(1, BLOCK_NDBFS, 0), GSN_READ_CONFIG_REQ, PRIO_B, &req);
     for (uint32_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
