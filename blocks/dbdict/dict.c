@@ -75,7 +75,8 @@ void dict_usage_get(const struct block *block, struct dict_usage *usage)
     usage->busy = dict->master.state != MASTER_IDLE || dict->local.active;
 }
 
-/* I-DICT-5: the files are written for one reason: a step of a transaction here, or the start. */
+/* I-DICT-5: the files are written for one reason: a step of a transaction here, or the start; in
+ * rest both copies have the schema as it is. */
 static void check_file(const struct dict *dict)
 {
     bool writes = dict->file.state > SCHEMA_FILE_READY;
@@ -83,6 +84,7 @@ static void check_file(const struct dict *dict)
     ndbrequire(writes == (dict->restart.state == RESTART_WRITING ||
                           (step && dict->file.state != SCHEMA_FILE_CLOSED)));
     ndbrequire(!dict_restart_runs(dict) || !dict->local.active);
+    if (dict->restart.state == RESTART_DONE && !writes) ndbrequire(dict_file_equal(dict));
 }
 
 /*
