@@ -128,11 +128,12 @@ static const struct choice mgm_choices[] = {
 };
 
 static const struct choice data_choices[] = {
-    {GSN_LQHKEYREQ, 30},      {GSN_COMMIT, 10},
-    {GSN_COMPLETE, 8},        {GSN_ABORT, 6},
-    {GSN_SCAN_FRAGREQ, 8},    {GSN_SCAN_FRAG_NEXTREQ, 8},
-    {GSN_CM_REGREQ, 2},       {GSN_SCHEMA_PREPARE_REQ, 2},
-    {GSN_SCHEMA_STEP_REQ, 2},
+    {GSN_LQHKEYREQ, 30},       {GSN_COMMIT, 10},
+    {GSN_COMPLETE, 8},         {GSN_ABORT, 6},
+    {GSN_SCAN_FRAGREQ, 8},     {GSN_SCAN_FRAG_NEXTREQ, 8},
+    {GSN_CM_REGREQ, 2},        {GSN_SCHEMA_PREPARE_REQ, 2},
+    {GSN_SCHEMA_STEP_REQ, 2},  {GSN_SCHEMA_COPY_REQ, 2},
+    {GSN_SCHEMA_COPY_CONF, 1},
 };
 
 static uint32_t choose(struct gen *gen, const struct choice *choices, size_t count)
