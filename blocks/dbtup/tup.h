@@ -179,7 +179,12 @@ struct tup_restore_req {
     uint32_t gci;                    /* High half, of the version. */
     const uint32_t *attr; /* Pairs, unchecked; for tup_restore_put() all columns in table order. */
     uint32_t attr_words;
+    uint32_t hash; /* Of the key: from tup_restore_ahead(), else ignored. */
+    bool hashed;
 };
+
+/* tup_restore_put() of this row follows soon: asks the memory for its place in the index. */
+void tup_restore_ahead(struct tup_restore_req *req);
 
 /*
  * Each may be repeated. Errors, with nothing changed: 827, 625, 633 no room; 899 the table can have

@@ -114,6 +114,15 @@ static uint32_t row_add(struct tup *tup, const struct tup_restore_req *req,
     return 0;
 }
 
+void tup_restore_ahead(struct tup_restore_req *req)
+{
+    struct restore_key key;
+    req->hashed = key_collect(req->frag->table, req, &key) == 0;
+    if (!req->hashed) return;
+    req->hash = (uint32_t)key_hash(req->key_def, key.word, key.words);
+    acc_prefetch(req->frag->index, req->hash);
+}
+
 uint32_t tup_restore_put(struct tup *tup, const struct tup_restore_req *req)
 {
     struct restore_key key;
@@ -129,7 +138,7 @@ uint32_t tup_restore_put(struct tup *tup, const struct tup_restore_req *req)
         jam();
         return row_replace(tup, req, &parsed, row);
     }
-    uint32_t hash = (uint32_t)key_hash(req->key_def, key.word, key.words);
+    uint32_t hash = req->hashed ? req->hash : (uint32_t)key_hash(req->key_def, key.word, key.words);
     if (row != NULL) {
         jam(); /* Of a later time than the log that is being replayed. */
         row_drop(tup, req, row);
