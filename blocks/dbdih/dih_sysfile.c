@@ -116,6 +116,33 @@ static void both_damaged(struct dih *dih)
     node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "both system files are damaged");
 }
 
+static void fill_groups(const struct dih *dih, uint8_t *nodegroup)
+{
+    uint32_t group_of[NODE_ID_MAX + 1];
+    (void)node_config_groups(block_config(&dih->block), group_of);
+    for (uint32_t node = 0; node <= NODE_ID_MAX; node++)
+        nodegroup[node] =
+            group_of[node] < SYSFILE_NO_GROUP ? (uint8_t)group_of[node] : SYSFILE_NO_GROUP;
+}
+
+/* Tables know their nodes: with other node groups their rows would be looked for in the wrong
+ * place.
+ */
+static void check_groups(const struct dih *dih)
+{
+    uint8_t now[NODE_ID_MAX + 1];
+    fill_groups(dih, now);
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        uint32_t then = dih->sysfile.now.nodegroup[node];
+        if (now[node] == then) continue;
+        jam_data(node);
+        log_error(&dih->block, "node %u was in node group %u (255 = none) and is now in %u", node,
+                  then, now[node]);
+        node_fail(EXIT_DATA_GROUPS, __FILE__, __LINE__,
+                  "the node groups are not those of the data");
+    }
+}
+
 static void all_read(struct dih *dih)
 {
     struct dih_sysfile *sys = &dih->sysfile;
@@ -128,6 +155,7 @@ static void all_read(struct dih *dih)
     if (good) {
         jam();
         sys->has_data = 1;
+        if (!block_config(&dih->block)->initial_start) check_groups(dih);
         log_info(&dih->block, "the node has data of incarnation %u up to GCI %u",
                  sys->now.incarnation, sys->now.gci);
     }
@@ -169,15 +197,6 @@ void dih_exec_FSCLOSECONF(struct block *block, const struct signal *sig)
 }
 
 /* --- Writing. --- */
-
-static void fill_groups(const struct dih *dih, struct sysfile *content)
-{
-    memset(content->nodegroup, SYSFILE_NO_GROUP, sizeof(content->nodegroup));
-    for (uint32_t group = 0; group < dih->groups && group < SYSFILE_NO_GROUP; group++) {
-        for (uint32_t i = 0; i < dih->group[group].count; i++)
-            content->nodegroup[dih->group[group].node[i]] = (uint8_t)group;
-    }
-}
 
 /* Sequences alternate between the copies, so the next one goes over the older. */
 static void write_next(struct dih *dih)
@@ -332,7 +351,7 @@ void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig)
     now->gci = req->gci;
     now->members = dih->members;
     now->ldm_count = block_config(block)->ldm_count;
-    fill_groups(dih, now);
+    fill_groups(dih, now->nodegroup);
     dih->restart_gci = req->gci;
     dih->gcp_node.durable = req->gci;
     want_writes(dih, SYSFILE_COPIES);

@@ -576,6 +576,24 @@ static void test_lost_system_files_are_noticed(void **state)
     assert_null(fake_file(1, "LCP/T1F0.ctl0"));
 }
 
+static void test_other_node_groups_are_refused(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(2, 2);
+    make_nodes(2, &config);
+    fc_run(fc, 500);
+    end_all();
+    config.node[3] = (struct config_node){NODE_DATA, 1}; /* A node has come. */
+    make_node(1, &config);
+    fc_run(fc, 100);
+    assert_exit(1, EXIT_DATA_GROUPS);
+    end_all();
+    config = files_config(2, 1); /* The same nodes, but each on its own. */
+    make_nodes(2, &config);
+    fc_run(fc, 100);
+    assert_exit(2, EXIT_DATA_GROUPS);
+}
+
 static void test_other_number_of_ldms_is_refused(void **state)
 {
     (void)state;
@@ -619,6 +637,7 @@ int main(void)
         STARTS(test_initial_asks_before_it_destroys),
         STARTS(test_initial_asks_for_damaged_files_too),
         STARTS(test_lost_system_files_are_noticed),
+        STARTS(test_other_node_groups_are_refused),
         STARTS(test_other_number_of_ldms_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
