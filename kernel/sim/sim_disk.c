@@ -291,6 +291,18 @@ void sim_disk_crash(struct sim_disk *disk, uint32_t fates_allowed)
     }
 }
 
+void sim_disk_land(struct sim_disk *disk)
+{
+    for (uint32_t i = 0; i < disk->pending_count; i++) {
+        const struct sim_pending *pending = &disk->pending[i];
+        if (pending->inode != NULL && pending->request->op == IO_WRITE)
+            inode_write(pending->inode, pending->request->offset, pending->request,
+                        io_bytes(pending->request));
+    }
+    disk->pending_count = 0;
+    disk_handles_drop(disk);
+}
+
 uint32_t sim_disk_unsynced(const struct sim_disk *disk)
 {
     uint32_t count = 0;

@@ -59,6 +59,10 @@ void sim_disk_detach(struct sim_disk *disk);
  * sim_fate). */
 void sim_disk_crash(struct sim_disk *disk, uint32_t fates_allowed);
 
+/* Writes under way become unsynced changes; other requests are forgotten. For enumeration, before
+ * the two that follow. */
+void sim_disk_land(struct sim_disk *disk);
+
 /* For enumeration: how many unsynced changes there are, and a crash with the fate of each. */
 uint32_t sim_disk_unsynced(const struct sim_disk *disk);
 void sim_disk_crash_exact(struct sim_disk *disk, const uint8_t *fates, uint32_t count);

@@ -376,7 +376,7 @@ void sim_run_client(struct sim_world *world, struct sim_process *process)
 
 static void power_goes(struct sim_world *world, struct sim_process *process)
 {
-    struct sim_event event = {.action = SIM_POWER, .arg = {0, process->power_ms}};
+    struct sim_event event = {.action = SIM_POWER_OP, .arg = {process->id, 0, process->power_ms}};
     bool all = process->power_all && world->options.action != NULL;
     process->power_at = 0;
     process->power_all = false;
@@ -396,7 +396,7 @@ void sim_run_disk(struct sim_world *world, struct sim_process *process)
         sim_fail(world, SIM_CORRECTNESS, "node %u, files: %s", process->id, violation);
     if (process->power_at != 0 && sim_disk_operations(process->disk) >= process->power_at) {
         power_goes(world, process);
-        return;
+        if (!process->alive) return; /* A scenario may only look, and go on. */
     }
     if (request != NULL) node_io_done(process->node, request);
     uint64_t next = sim_disk_next(process->disk);

@@ -21,6 +21,11 @@ static void cluster_lost(struct run *run)
     d->again_us = ANGEL_US;
 }
 
+void lives_lost(struct run *run)
+{
+    cluster_lost(run);
+}
+
 /* The plan ends data nodes. */
 void lives_action(struct run *run, const struct sim_event *event)
 {
@@ -30,6 +35,14 @@ void lives_action(struct run *run, const struct sim_event *event)
             uint32_t id = data_node_id(run, i);
             if (event->arg[0] == 0 || event->arg[0] == id) sim_kill(run->world, id);
         }
+        return;
+    }
+    const struct sim_event all = {.action = SIM_POWER, .arg = {0, event->arg[2]}};
+    if (event->action == SIM_POWER_OP) {
+        if (run->crash_point != NULL)
+            run->crash_point(run, event->arg[0]);
+        else
+            lives_action(run, &all);
         return;
     }
     cluster_lost(run);
@@ -80,10 +93,10 @@ bool lives_announced(struct run *run, uint32_t code)
         code == EXIT_SYSTEM_ERROR)
         good = run->durability.down;
     else if (strcmp(class, "damage") == 0)
-        good = damage || (errors && code == EXIT_REDO_DAMAGED);
+        good = damage || errors;
     else if (strcmp(class, "resource") == 0)
         good = errors && code != EXIT_SEND_BUFFER_FULL && code != EXIT_REDO_FULL;
-    if (good && strcmp(class, "damage") == 0) run->durability.damaged = true;
+    if (good && damage && strcmp(class, "damage") == 0) run->durability.damaged = true;
     if (good) cluster_lost(run);
     return good;
 }

@@ -526,10 +526,15 @@ uint32_t run_try(struct run *run, struct session *session, enum lock_mode lock,
 {
     struct waiting waiting = {0};
     uint32_t error = ERR_API_MEMORY;
+    enum api_execute type = run->set_up_durable ? API_COMMIT_DURABLE : API_COMMIT;
+    run->floor = run->epochs.acked;
     if (session_define(session, 0, lock, 0)) {
-        error = api_tx_execute(session->tx, API_COMMIT, 60000, tx_done, &waiting);
+        error = api_tx_execute(session->tx, type, 60000, tx_done, &waiting);
         if (error == 0) wait_for(run, &waiting);
         if (error == 0) error = waiting.error;
+        run->epoch = api_tx_epoch(session->tx);
+        if (waiting.outcome == API_COMMITTED && run->epoch > run->epochs.acked)
+            run->epochs.acked = run->epoch;
     } else if (session->tx != NULL) {
         error = api_tx_error(session->tx);
     }
@@ -539,16 +544,26 @@ uint32_t run_try(struct run *run, struct session *session, enum lock_mode lock,
     return error;
 }
 
-/* One try to create and to drop a table. */
-uint32_t run_try_schema(struct run *run, struct session *session, const struct table_def *def)
+uint32_t run_try_create(struct run *run, struct session *session, const struct table_def *def,
+                        uint32_t *table_id, uint32_t *version)
 {
     struct waiting waiting = {0};
     uint32_t error = api_dict_create(session->api, def, 60000, dict_done, &waiting);
     if (error != 0) return error;
     wait_for(run, &waiting);
-    if (waiting.error != 0 || failed(run)) return waiting.error;
-    uint32_t id = waiting.table_id;
-    uint32_t version = waiting.version;
+    *table_id = waiting.table_id;
+    *version = waiting.version;
+    return waiting.error;
+}
+
+/* One try to create and to drop a table. */
+uint32_t run_try_schema(struct run *run, struct session *session, const struct table_def *def)
+{
+    struct waiting waiting = {0};
+    uint32_t id = 0;
+    uint32_t version = 0;
+    uint32_t error = run_try_create(run, session, def, &id, &version);
+    if (error != 0 || failed(run)) return error;
     for (uint32_t tries = 0; tries < SETUP_TRIES && !failed(run); tries++) {
         waiting = (struct waiting){0};
         error = api_dict_drop(session->api, id, version, 60000, dict_done, &waiting);

@@ -252,6 +252,9 @@ struct run {
     uint64_t until;
     void (*hook)(struct run *run, const uint32_t *words); /* Scenarios: every executed signal. */
     void *hook_context;
+    void (*crash_point)(struct run *run, uint32_t node); /* Scenarios: a file operation is done. */
+    uint64_t epoch; /* Of the last run_try() that was committed, */
+    uint64_t floor; /* and the newest known when it began. */
     struct open_request *open;
     uint32_t open_count;
 };
@@ -263,6 +266,8 @@ void run_seed(struct run *run);
 bool run_start(struct run *run);
 uint32_t run_try(struct run *run, struct session *session, enum lock_mode lock,
                  enum api_outcome *outcome);
+uint32_t run_try_create(struct run *run, struct session *session, const struct table_def *def,
+                        uint32_t *table_id, uint32_t *version);
 uint32_t run_try_schema(struct run *run, struct session *session, const struct table_def *def);
 void run_end(struct run *run);
 void run_free(struct run *run);
@@ -329,6 +334,7 @@ void reg_finish(struct run *run, uint32_t index, enum reg_end end, uint64_t valu
 void reg_check(struct run *run);
 
 /* lives.c */
+void lives_lost(struct run *run); /* A scenario has ended data nodes: they start again. */
 void lives_action(struct run *run, const struct sim_event *event);
 bool lives_announced(struct run *run, uint32_t code);
 void lives_watch(struct run *run);
