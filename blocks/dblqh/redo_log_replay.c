@@ -5,7 +5,8 @@
  * Where the log ends is where the next page is not there: lost, torn, or of an earlier lap. That is
  * the normal end after a crash, for what was not synced. It is damage when the page is known to
  * have been durable: a page behind it says so (each names the last durable page of its time), or
- * the caller knows its number. So the whole rest of the ring is looked at.
+ * the caller knows its number. So what follows in this file and the next is looked at, and the
+ * first page of every file.
  */
 #include "blocks/dblqh/redo_log.h"
 
@@ -172,9 +173,27 @@ static void join(struct redo_log *log)
     log->io->sync(log->context, redo_file_at(log, log->at > log->tail ? log->at - 1u : log->at));
 }
 
+/*
+ * Up to the end of the next file: a later one is begun only when the one before is durable, so its
+ * first page, which has been looked at, would be there.
+ */
+static uint64_t look_end(const struct redo_log *log)
+{
+    uint64_t end = (log->at / log->config.file_blocks + 2u) * log->config.file_blocks;
+    return min64(end, log->tail + redo_capacity(log));
+}
+
+static bool later_file_begun(const struct redo_log *log)
+{
+    for (uint32_t file = 0; file < log->config.files; file++) {
+        if (log->file[file].lsn > log->chain.lsn) return true;
+    }
+    return false;
+}
+
 static void look_on(struct redo_log *log)
 {
-    if (log->look >= log->tail + redo_capacity(log)) {
+    if (log->look >= look_end(log)) {
         join(log);
         return;
     }
@@ -188,7 +207,7 @@ static void log_ends(struct redo_log *log, enum redo_fault fault)
     bool cut = redo_reader_unfinished(&log->reader, &record) && happened(log, &record);
     jam_data(fault);
     log->end_fault = fault;
-    if (cut || log->replay.lsn_known > log->chain.lsn) {
+    if (cut || log->replay.lsn_known > log->chain.lsn || later_file_begun(log)) {
         damaged(log, fault, log->at, 0);
         return;
     }
@@ -293,7 +312,7 @@ static void look_done(struct redo_log *log)
     uint64_t blocks = log->chunk_end - log->chunk;
     log->look = file_end || blocks <= REDO_PAGE_BLOCKS ? log->chunk_end
                                                        : log->chunk_end - (REDO_PAGE_BLOCKS - 1u);
-    if (log->chunk_end == log->tail + redo_capacity(log)) log->look = log->chunk_end;
+    if (log->chunk_end == look_end(log)) log->look = log->chunk_end;
     look_on(log);
 }
 
