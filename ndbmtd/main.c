@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "blocks/cmvmi/cmvmi.h"
 #include "ndbmtd/node_blocks.h"
 #include "ndbmtd/process.h"
 #include "signals/gsn.h"
@@ -267,7 +268,14 @@ static void on_terminate(uv_signal_t *handle, int number)
 {
     struct process *process = handle->data;
     process_log(process, LOG_LEVEL_INFO, "Received signal %d: the node stops", number);
-    process->host.stopped(&process->host, 0);
+    if (process->terminated) { /* Somebody is in a hurry. */
+        process->host.stopped(&process->host, 0);
+        return;
+    }
+    process->terminated = true;
+    process->stop_wish = (struct io_request){
+        .receiver = block_ref(process->config.own_node, BLOCK_CMVMI, 0), .tag = CMVMI_HOST_STOP};
+    node_io_done(process->node, &process->stop_wish);
 }
 
 static void lock_memory(struct process *process)

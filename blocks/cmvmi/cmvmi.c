@@ -175,6 +175,31 @@ static void cmvmi_exec_STOP_REQ(struct block *block, const struct signal *sig)
     sig_send(block, cmvmi_local(cmvmi_of(block), BLOCK_NDBCNTR), GSN_STOP_REQ, PRIO_A, &req);
 }
 
+/* The host wants the node to end in good order: the operating system has told it to. There is
+ * nobody to take a refusal: the others cannot go on without this node, and will see it go. */
+static void cmvmi_exec_IO_DONE_REP(struct block *block, const struct signal *sig)
+{
+    struct stop_req req = {.flags = STOP_FORCE, .client_ref = block->ref};
+    ndbrequire(SIG_PAYLOAD(sig, io_done_rep)->tag == CMVMI_HOST_STOP);
+    jam();
+    sig_send(block, cmvmi_local(cmvmi_of(block), BLOCK_NDBCNTR), GSN_STOP_REQ, PRIO_A, &req);
+}
+
+static void cmvmi_exec_STOP_CONF(struct block *block, const struct signal *sig)
+{
+    (void)block;
+    (void)sig;
+    jam();
+}
+
+/* It is ending already, or its blocks are not configured yet: then there is nothing to bring to an
+ * end. */
+static void cmvmi_exec_STOP_REF(struct block *block, const struct signal *sig)
+{
+    jam_data(SIG_PAYLOAD(sig, stop_ref)->error);
+    if (cmvmi_of(block)->start_level == START_NOTHING) node_stopped(block, 0);
+}
+
 static void cmvmi_exec_START_ORD(struct block *block, const struct signal *sig)
 {
     jam();
@@ -198,6 +223,9 @@ static const struct handler cmvmi_handlers[] = {
     HANDLER(cmvmi, LCP_STATUS_CONF, lcp_status_conf),
     HANDLER(cmvmi, DUMP_STATE_ORD, dump_state_ord),
     HANDLER(cmvmi, STOP_REQ, stop_req),
+    HANDLER(cmvmi, IO_DONE_REP, io_done_rep),
+    HANDLER(cmvmi, STOP_CONF, stop_conf),
+    HANDLER(cmvmi, STOP_REF, stop_ref),
     HANDLER(cmvmi, START_ORD, start_ord),
 };
 
