@@ -114,6 +114,7 @@ const char *ndb_mgm_error_message(int code)
         {5030, "There are no data nodes"},
         {5031, "Several nodes can only be stopped with the abort option"},
         {5063, "Nodes are starting or stopping"},
+        {5064, "Operation would destroy the last copy of rows; with -f it is done"},
     };
 
     for (uint32_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

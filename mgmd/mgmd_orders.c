@@ -181,6 +181,23 @@ static bool whole_cluster(const struct mgmd *mgmd, const struct node_mask *nodes
     return true;
 }
 
+/* A data node whose rows nobody else would have if all of `nodes` began with empty files; 0 = none.
+ */
+static uint32_t last_copy(const struct mgmd *mgmd, const struct node_mask *nodes)
+{
+    for (uint32_t id = node_mask_next(nodes, 0); id != 0; id = node_mask_next(nodes, id)) {
+        const struct config_section *node = config_node(mgmd->config, id);
+        bool other = config_get_u64(node, CFG_NDBD_Diskless) != 0;
+        for (uint32_t peer = 1; peer <= CONFIG_DATA_NODES_MAX && !other; peer++) {
+            other = !node_mask_has(nodes, peer) && is_data_node(mgmd, peer) &&
+                    mgmd_node_status(mgmd, peer) == NDB_MGM_STATUS_STARTED &&
+                    mgmd->nodes[peer].nodegroup == mgmd->nodes[id].nodegroup;
+        }
+        if (!other) return id;
+    }
+    return 0;
+}
+
 static void order_end(struct mgmd_session *session, bool all, bool restart, uint32_t flags)
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
@@ -208,6 +225,12 @@ static void order_end(struct mgmd_session *session, bool all, bool restart, uint
     }
     if (count > 1 && !whole && (flags & (STOP_ABORT | STOP_FORCE)) == 0) {
         mgmd_reply_error(session, 5031, "%s", ndb_mgm_error_message(5031));
+        return;
+    }
+    uint32_t last =
+        (flags & (STOP_INITIAL | STOP_FORCE)) == STOP_INITIAL ? last_copy(mgmd, &nodes) : 0;
+    if (last != 0) {
+        mgmd_reply_error(session, 5064, "Node %u: %s", last, ndb_mgm_error_message(5064));
         return;
     }
     struct mgmd_request *request = request_new(session, MGMD_STOP_MS);

@@ -131,7 +131,7 @@ static enum verdict judge(struct process *process, bool told, int status, uint32
     if (told && words->exit_code == 0) {
         process->no_start = (words->restart_flags & STOP_NO_START) != 0;
         process->initial = (words->restart_flags & STOP_INITIAL) != 0;
-        process->accept_data_loss = false;
+        process->accept_data_loss = process->initial && (words->restart_flags & STOP_FORCE) != 0;
         *failed_starts = 0;
         return (words->restart_flags & STOP_RESTART) != 0 && asked_to_stop == 0 ? LIVE_AGAIN
                                                                                 : END_WELL;

@@ -74,7 +74,9 @@ static const struct {
     {"RESTART", "RESTART  Restart data node\n\n"
                 "<id> RESTART [-n] [-i] [-a] [-f]\n"
                 "  -n   stay in \"not started\" until <id> START\n"
-                "  -i   initial: begin with an empty file system\n"
+                "  -i   initial: begin with an empty file system; refused when nobody else has a "
+                "copy\n"
+                "       of the data, unless with -f\n"
                 "  -a   abort: do not wait for transactions\n"
                 "  -f   force: even if the cluster cannot go on without the node\n"},
     {"SHUTDOWN",
