@@ -13,12 +13,13 @@ usage() {
     cat <<END
 usage: ./sandbox.sh COMMAND
 
-  start    install what is missing, build, start the cluster, load the package database of this machine
+  start    install what is missing, build, start the cluster; load the package database of this machine the first time,
+           later what was there is there again
   status   what runs, and how full it is
   demo     look up, count, update in a transaction, see it through the other node
   stop     shut the cluster down in good order
   test     build and run all tests
-  clean    stop, and remove sandbox/ and build/
+  clean    stop, and remove sandbox/ (with the data) and build/
 END
 }
 
@@ -58,7 +59,7 @@ free_port() { # The first port from $1 on that nobody listens on.
 # --- Processes, by the pid files that they write. ---
 
 # A number in an old file may belong to somebody else by now, so the program is compared too.
-alive() { [ -s "$1" ] && [[ "$(readlink "/proc/$(cat "$1")/exe")" == "$BIN"/* ]]; }
+alive() { [[ "$(readlink "/proc/$(cat "$1" 2>/dev/null)/exe")" == "$BIN"/* ]]; }
 
 connect_string() { cat "$BOX/connectstring"; }
 
@@ -75,6 +76,8 @@ write_config() {
 NoOfReplicas=2
 DataMemory=512M
 HostName=127.0.0.1
+# A log of 64 MB for each LDM thread, so that a laptop's disk does not notice. The default is 256 MB.
+NoOfFragmentLogFiles=4
 
 [ndb_mgmd]
 NodeId=49
@@ -104,7 +107,7 @@ END
 start_cluster() {
     write_config
     say "Starting one management node and two data nodes"
-    "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm" --initial
+    "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm"
     "$BIN/ndbmtd" --ndb-connectstring="$(connect_string)" --ndb-nodeid=1
     "$BIN/ndbmtd" --ndb-connectstring="$(connect_string)" --ndb-nodeid=2
     "$BIN/ndb_waiter" --ndb-connectstring="$(connect_string)" --timeout=60
@@ -119,6 +122,11 @@ export_packages() {
             if ($4 == "") $4 = "unknown"
             if ($5 == "") $5 = "0"
             print }' >"$BOX/package.tsv"
+}
+
+# The data of the last time is there again, unless nothing was loaded yet.
+has_packages() {
+    "$BIN/ndb_select_count" --ndb-connectstring="$(connect_string)" -d sandbox package 2>/dev/null | grep -q '^[1-9]'
 }
 
 load_packages() {
@@ -152,11 +160,11 @@ what_to_try() {
 
 The cluster runs. Try:
   ./sandbox.sh demo
-  build/bin/ndb_mgm -c $(connect_string)                       then: SHOW, ALL STATUS, ALL REPORT MEMORY, HELP
+  build/bin/ndb_mgm -c $(connect_string)                       then: SHOW, ALL STATUS, ALL REPORT MEMORY, ALL REPORT REDO, HELP
   build/bin/ndb_desc -c $(connect_string) -d sandbox package
   build/bin/ndb_select_all -c $(connect_string) -d sandbox package | head
   tail sandbox/mgm/ndb_49_cluster.log
-  ./sandbox.sh stop
+  ./sandbox.sh stop; ./sandbox.sh start                        the data is there again
 END
 }
 
@@ -167,7 +175,12 @@ start)
         say "The cluster is running already"
     else
         start_cluster
-        load_packages
+        if has_packages; then
+            say "The package database is there, as it was when the cluster stopped"
+            "$BIN/ndb_select_count" --ndb-connectstring="$(connect_string)" -d sandbox package
+        else
+            load_packages
+        fi
     fi
     demo
     what_to_try
@@ -180,6 +193,7 @@ status)
     "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHOW"
     "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL STATUS"
     "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL REPORT MEMORY"
+    "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL REPORT CHECKPOINT"
     ;;
 demo) demo ;;
 stop)

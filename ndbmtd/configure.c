@@ -197,8 +197,7 @@ int configure_node(struct process *process, char *why, size_t why_size)
     config->generation = config_generation(process->cluster);
     config->no_start = process->no_start ? 1 : 0;
     config->replicas = (uint32_t)config_get_u64(own, CFG_NDBD_NoOfReplicas);
-    if (config_is_set(own, CFG_NDBD_Diskless))
-        config->diskless = (uint32_t)config_get_u64(own, CFG_NDBD_Diskless);
+    config->diskless = (uint32_t)config_get_u64(own, CFG_NDBD_Diskless);
     config->initial_start = process->initial ? 1 : 0;
     config->accept_data_loss = process->accept_data_loss ? 1 : 0;
     configure_times(config, own);

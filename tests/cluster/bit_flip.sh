@@ -46,7 +46,7 @@ outcome() {
     echo neither
 }
 
-start_cluster 2 2 "$SMALL_FILES"
+start_cluster 2 2
 mkdir "$BOX/kill"
 load_and_compare 3000
 load_and_kill 2 2

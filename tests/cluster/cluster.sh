@@ -102,9 +102,16 @@ free_port() {
     echo "$port"
 }
 
+# For [ndbd default]: a redo log with little room, so that it goes round and checkpoints run often.
+SMALL_LOG='NoOfFragmentLogFiles=4
+FragmentLogFileSize=4M
+RedoBuffer=2M'
+
 # write_config NODES REPLICAS [LINES]: LINES go into [ndbd default].
 write_config() {
     local nodes=$1 replicas=$2 lines=${3:-} id port
+    [[ $lines == *FragmentLog* ]] || lines=$SMALL_LOG$'\n'$lines
+    kill -0 "${MGM_PID:-0 0}" 2>/dev/null || rm -rf "$BOX"/node*/ndb_*_fs # A new cluster begins with nothing.
     port=$(free_port)
     CS=127.0.0.1:$port
     export NDB_CONNECTSTRING=$CS
@@ -198,13 +205,6 @@ stop_cluster() {
 
 # --- Clusters with files. ---
 
-# For [ndbd default]: little room, so that the log goes round and checkpoints run often.
-SMALL_FILES='Diskless=0
-NoOfFragmentLogFiles=4
-FragmentLogFileSize=4M
-RedoBuffer=2M
-StartPartialTimeout=0'
-
 # kill -9 of all data nodes that run.
 kill_nodes() {
     local id
@@ -267,6 +267,7 @@ awkward_rows() { # count [first id]
 load_and_compare() {
     local rows=$1
     say "import $rows rows and read them back"
+    run "$BIN/ndb_drop_table" -d test awkward >/dev/null 2>&1 # Of a former life of the cluster, if it is there.
     want 0 "$BIN/ndb_create_table" --execute="$AWKWARD_TABLE"
     awkward_rows "$rows" >"$BOX/awkward.csv"
     want 0 "$BIN/ndb_import" --rejects="$BOX/awkward.rej" test "$BOX/awkward.csv"

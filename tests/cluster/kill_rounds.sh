@@ -7,7 +7,7 @@ TEST_DEADLINE=${TEST_DEADLINE:-$((60 + ROUNDS * 40))}
 source "$(dirname "$0")/cluster.sh"
 RANDOM=${SEED:-$$}
 
-start_cluster 2 2 "$SMALL_FILES"
+start_cluster 2 2
 mkdir "$BOX/kill"
 for ((round = 1; round <= ROUNDS; round++)); do
     say "round $round"

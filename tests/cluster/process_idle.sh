@@ -34,8 +34,7 @@ $layout"
     stop_cluster
 
     say "with files, $layout"
-    start_cluster 2 2 "$SMALL_FILES
-$layout"
+    start_cluster 2 2 "$layout"
     idle "after the start"
     want 0 "$BIN/bench_ndb" --connect="$CS" --rows=20000 create
     want 0 "$BIN/bench_ndb" --connect="$CS" --rows=20000 load

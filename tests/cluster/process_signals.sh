@@ -92,7 +92,8 @@ both_end
 start_daemon 1
 waits
 look_up
-load_and_compare 200
+want 0 "$BIN/ndb_select_count" -d test awkward
+want_text out '^200 records'
 
 say "a second process with the DataDir of a living node, whatever node id and cluster it has"
 cp "$BOX/config.ini" "$BOX/first.ini"
@@ -112,11 +113,16 @@ CS=$first_cs
 export NDB_CONNECTSTRING=$CS
 
 say "orders of the console reach a daemon: ALL RESTART, -n, -i; --nostart"
-want 0 "$BIN/ndb_mgm" -e 'ALL RESTART -n -i'
+run "$BIN/ndb_mgm" -e 'ALL RESTART -n -i' >"$BOX/out" && fail "the last copy of rows is given up without -f"
+want_text out 'Node 1: Operation would destroy the last copy of rows; with -f it is done'
+want 0 "$BIN/ndb_select_count" -d test awkward
+want_text out '^200 records'
+want 0 "$BIN/ndb_mgm" -e 'ALL RESTART -n -i -f'
 waits --not-started
 want 0 "$BIN/ndb_mgm" -e '1 START'
 waits
-want 0 "$BIN/ndb_mgm" -e 'ALL RESTART -i'
+want 1 "$BIN/ndb_select_count" -d test awkward
+want 0 "$BIN/ndb_mgm" -e 'ALL RESTART'
 waits
 [ "$(cat "$pid_file")" = "$angel" ] || fail "a restart has changed the angel"
 want 0 "$BIN/ndb_mgm" -e '1 STOP -f'

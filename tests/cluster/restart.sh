@@ -41,6 +41,9 @@ want_text out '^Node 2: not started'
 want 0 "$BIN/ndb_mgm" -e 'ALL START'
 want_text out 'NDB Cluster is being started'
 want 0 "$BIN/ndb_waiter" --timeout=30
+want 0 "$BIN/ndb_select_count" -d test awkward
+want_text out '^500 records'
+drop_awkward
 load_and_compare 500
 
 say "a started node ends by SIGTERM: without it the other one stops, too"

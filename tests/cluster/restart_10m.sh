@@ -8,8 +8,7 @@ ROWS=${ROWS:-10000000}
 run() { timeout -k 5 600 "$@"; }
 disk_mb() { du -sm "$BOX/node1/ndb_1_fs" | cut -f 1; }
 
-DATA_MEMORY=3G start_cluster 1 1 "Diskless=0
-NoOfFragmentLogFiles=8
+DATA_MEMORY=3G start_cluster 1 1 "NoOfFragmentLogFiles=8
 FragmentLogFileSize=64M"
 log_mb=$((8 * 64))
 

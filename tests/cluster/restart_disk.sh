@@ -10,7 +10,7 @@ same_awkward() { # The rows of load_and_compare are there, and no others.
     cmp -s "$BOX/expected" "$BOX/actual" || fail "the rows that came back differ from those written"
 }
 
-start_cluster 2 2 "$SMALL_FILES"
+start_cluster 2 2
 
 say "SHUTDOWN, start: tables and rows are there"
 load_and_compare 20000

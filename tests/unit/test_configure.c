@@ -179,9 +179,13 @@ static void redo_log_and_checkpoints(void **unused)
     assert_int_equal(config->start_failure_timeout_ms, 80);
     assert_int_equal(config->open_files_max, 1024);
 
+    assert_int_equal(configure("Diskless=1", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(config->diskless, 1);
+
     /* Defaults; one speed alone moves the other. */
     assert_int_equal(
         configure("MaxDiskWriteSpeed=2M\nAutomaticThreadConfig=0", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(config->diskless, 0);
     assert_int_equal(config->redo_files, 16);
     assert_int_equal(config->redo_file_bytes, 16 << 20);
     assert_int_equal(config->redo_buffer_bytes, 32 << 20);
