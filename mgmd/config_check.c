@@ -344,7 +344,6 @@ static const uint32_t without_effect[] = {
     CFG_NDBD_LogLevelCongestion,
     CFG_NDBD_LogLevelSchema,
     CFG_NDBD_MemReportFrequency,
-    CFG_NDBD_StartupStatusReportFrequency,
     CFG_NDBD_EventLogBufferSize,
     CFG_NDBD_ExtraSendBufferMemory,
 };

@@ -46,6 +46,7 @@ struct mgmd_node {
     uint32_t start_phase;
     uint32_t start_percent;
     uint32_t start_left_s;
+    uint64_t progress_told; /* Loop time of the last line about it. */
     uint32_t nodegroup;
     uint32_t president;
     uint32_t dynamic_id;

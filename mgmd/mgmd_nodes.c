@@ -266,6 +266,29 @@ void mgmd_node_link_down(struct mgmd *mgmd, uint32_t id, const char *reason)
     mgmd_requests_link_down(mgmd, id);
 }
 
+/* A start that takes long shows that it goes on. */
+static void log_progress(struct mgmd *mgmd, uint32_t id)
+{
+    struct mgmd_node *node = &mgmd->nodes[id];
+    const struct config_section *section = config_node(mgmd->config, id);
+    uint64_t interval = config_get_u64(section, CFG_NDBD_StartupStatusReportFrequency) * 1000;
+    uint64_t now = uv_now(mgmd->loop);
+    char left[48] = "";
+    char line[128];
+
+    if (data_node_status(node) != NDB_MGM_STATUS_STARTING || node->start_percent == 0 ||
+        node->start_percent >= 100 || interval == 0) {
+        node->progress_told = now;
+        return;
+    }
+    if (now < node->progress_told + interval) return;
+    node->progress_told = now;
+    if (node->start_left_s != 0)
+        (void)snprintf(left, sizeof(left), ", %u s left", node->start_left_s);
+    (void)snprintf(line, sizeof(line), "%u%% of the data read back%s", node->start_percent, left);
+    cluster_log_write(mgmd->log, NDB_MGM_SEVERITY_INFO, id, line);
+}
+
 static void take_status(struct mgmd *mgmd, uint32_t id, const struct node_status_conf *conf)
 {
     struct mgmd_node *node = &mgmd->nodes[id];
@@ -280,6 +303,7 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct node_status
     node->dynamic_id = conf->dynamic_id;
     node->version = conf->version;
     node->clients = conf->connected;
+    log_progress(mgmd, id);
 }
 
 /* Section 0: size in bytes, then the bytes. The text is cut to what fits; anything else reads as

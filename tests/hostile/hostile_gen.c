@@ -118,6 +118,7 @@ static const struct choice mgm_choices[] = {
     {GSN_DUMP_STATE_ORD, 6},
     {GSN_NODE_STATUS_REQ, 4},
     {GSN_MEMORY_REPORT_REQ, 4},
+    {GSN_DISK_REPORT_REQ, 4},
     {GSN_TCKEYREQ, 3},
     {GSN_API_REGREQ, 2},
     {GSN_STOP_REQ, 1},

@@ -189,7 +189,7 @@ static void fake_signal(struct fake_node *fake, uint32_t epoch, const struct sig
                                         .president = 1,
                                         .dynamic_id = fake->node,
                                         .version = 0x010000,
-                                        .start_percent = 45,
+                                        .start_percent = fake->level == START_STARTED ? 100 : 45,
                                         .start_left_s = 12};
         node_mask_add(&conf.connected, 60);
         fake_answer(fake, epoch, sig, GSN_NODE_STATUS_CONF, &conf, sizeof(conf) / 4, NULL, 0);
@@ -664,6 +664,35 @@ static void a_dead_data_node_answers_nothing(void **state)
     reap(fake, 0);
 }
 
+static bool log_has(const struct server *server, const char *text)
+{
+    char path[128];
+    char line[512];
+    bool found = false;
+
+    (void)snprintf(path, sizeof(path), "%s/c.log", server->directory);
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    while (!found && fgets(line, sizeof(line), in) != NULL)
+        found = strstr(line, text) != NULL;
+    (void)fclose(in);
+    return found;
+}
+
+static void a_start_that_takes_long_is_logged(void **state)
+{
+    struct server *server = *state;
+
+    write_config(server, "StartupStatusReportFrequency=1\n");
+    assert_int_equal(ndb_mgm_reload_config(server->handle, NULL), 2);
+    pid_t fake = start_fake(server, 2, START_STARTING);
+    await_status(server, 2, NDB_MGM_STATUS_STARTING);
+    while (!log_has(server, "Node 2: 45% of the data read back, 12 s left"))
+        await_status(server, 2, NDB_MGM_STATUS_STARTING);
+    assert_int_equal(ndb_mgm_stop(server->handle, NULL, 0, 0, NULL), 1);
+    reap(fake, 0);
+}
+
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -676,6 +705,7 @@ int main(void)
         WITH_SERVER(hostile_clients_do_no_harm),
         WITH_SERVER(data_nodes_are_linked_and_ordered),
         WITH_SERVER(a_dead_data_node_answers_nothing),
+        WITH_SERVER(a_start_that_takes_long_is_logged),
     };
     (void)signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);
