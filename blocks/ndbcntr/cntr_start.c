@@ -329,6 +329,22 @@ static void tell_plan(struct cntr *cntr)
              cntr->plan.gci, cntr->plan.incarnation, cntr->plan.schema_node);
 }
 
+/* The president is believed within limits: above all, no node's data is removed unless it was said
+ * here that it may be. */
+static bool plan_good(const struct cntr *cntr, const struct cntr_start_conf *conf,
+                      const struct signal *sig)
+{
+    uint32_t words = sig->section_count == 1 ? sig->section[0].size : 0;
+    bool initial = conf->start_type == START_INITIAL;
+    if (cntr_diskless(cntr)) return initial;
+    if (words % 2u != 0 || words > ENDED_MAX * 2u) return false;
+    if (conf->data_incarnation <= cntr->data.incarnation) return false;
+    if (initial) return conf->gci == 0 && words == 0 && !cntr_keeps_data(cntr);
+    return conf->start_type == START_SYSTEM_RESTART && conf->gci != 0 && words != 0 &&
+           conf->gci >= cntr->data.gci && cntr->data.has_data != 0 &&
+           block_config(&cntr->block)->initial_start == 0;
+}
+
 void cntr_exec_CNTR_START_CONF(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
@@ -336,6 +352,11 @@ void cntr_exec_CNTR_START_CONF(struct block *block, const struct signal *sig)
     if (cntr->start.wait != WAIT_START_CONF || conf->incarnation != cntr->incarnation ||
         cntr->state != CNTR_PHASES || ref_node(sig->sender) != cntr->president) {
         jam();
+        return;
+    }
+    if (!plan_good(cntr, conf, sig)) {
+        jam();
+        peer_close(block, cntr->president, "a start that cannot be");
         return;
     }
     jam();

@@ -23,6 +23,9 @@ struct fake_disk {
 static struct fake_disk fake_disks[FC_NODES];
 static uint32_t fake_disk_error; /* enum io_error of the next writes. */
 static bool fake_disk_hold;      /* Writes are not answered. */
+/* This node's system files are not written any more after so many writes of them. */
+static uint32_t fake_disk_held_node;
+static uint32_t fake_disk_held_after;
 
 static inline struct fake_file *fake_file(uint32_t node, const char *name)
 {
@@ -103,6 +106,20 @@ static void fake_disk_list(const struct fake_disk *disk, struct io_request *requ
     request->done = (uint64_t)(at - (uint8_t *)request->piece[0].memory);
 }
 
+static bool fake_disk_holds(uint32_t node, const struct io_request *request)
+{
+    struct fake_file *file = fake_disks[node].handle[request->file];
+    uint32_t writes = 0;
+    if (request->op != IO_WRITE) return false;
+    if (fake_disk_hold) return true;
+    if (node != fake_disk_held_node || strncmp(file->name, "D1/sysfile", 10) != 0) return false;
+    for (uint32_t i = 0; i < FAKE_FILES; i++) {
+        file = &fake_disks[node].file[i];
+        if (strncmp(file->name, "D1/sysfile", 10) == 0) writes += file->writes;
+    }
+    return writes >= fake_disk_held_after;
+}
+
 static void fake_disk_submit(struct host *host, struct io_request *request)
 {
     struct fc_node *node = (struct fc_node *)host;
@@ -110,7 +127,7 @@ static void fake_disk_submit(struct host *host, struct io_request *request)
     request->error = request->os_error = request->more = 0;
     request->done = 0;
     if (request->file >= FAKE_HANDLES) abort();
-    if (request->op == IO_WRITE && fake_disk_hold) return;
+    if (fake_disk_holds(node->id, request)) return;
     if (request->op == IO_WRITE) request->error = fake_disk_error;
     if (request->error == 0) {
         if (request->op == IO_OPEN) fake_disk_open(disk, node->id, request);
@@ -128,4 +145,5 @@ static inline void fake_disk_reset(void)
     memset(fake_disks, 0, sizeof fake_disks);
     fake_disk_error = 0;
     fake_disk_hold = false;
+    fake_disk_held_node = 0;
 }

@@ -354,6 +354,44 @@ static void test_start_is_cut_off_anywhere(void **state)
     }
 }
 
+static void start_held(const struct node_config *config, uint32_t writes, uint32_t ms)
+{
+    fake_disk_held_node = 2;
+    fake_disk_held_after = writes;
+    make_nodes(2, config);
+    fc_run(fc, ms);
+    fake_disk_held_node = 0;
+    end_all();
+}
+static uint32_t sysfile_writes(uint32_t node)
+{
+    return fake_file(node, "D1/sysfile.0")->writes + fake_file(node, "D1/sysfile.1")->writes;
+}
+
+/* Node 2's system file lacks the newest GCI, which all logs have, from the first one on; or the new
+ * incarnation, of which one copy or none was written. */
+static void test_one_system_file_is_behind(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(2, 2);
+    for (uint32_t writes = 0; writes < 5; writes++) {
+        fake_disk_reset();
+        start_held(&config, writes, 9000);
+        make_nodes(2, &config);
+        fc_run(fc, 500);
+        assert_started(2);
+        uint32_t restart_gci = writes < 2 ? 0 : writes - 1;
+        assert_int_equal(fake_lqh(fc, 1, 1)->recover.restart_gci, restart_gci);
+        assert_int_equal(fake_lqh(fc, 2, 1)->recover.restart_gci, restart_gci);
+        end_all();
+        start_held(&config, sysfile_writes(2) + writes, 500); /* Every later start too. */
+        make_nodes(2, &config);
+        fc_run(fc, 500);
+        assert_started(2);
+        end_all();
+    }
+}
+
 static void test_node_lost_while_recovering(void **state)
 {
     (void)state;
@@ -627,6 +665,7 @@ int main(void)
         STARTS(test_restart_of_all),
         STARTS(test_list_of_incarnations_grows),
         STARTS(test_start_is_cut_off_anywhere),
+        STARTS(test_one_system_file_is_behind),
         STARTS(test_node_lost_while_recovering),
         STARTS(test_progress_is_told),
         STARTS(test_empty_node_is_refused),
