@@ -23,7 +23,9 @@ enum lqh_frag_step lqh_frag_next(const struct block *block, struct lqh_frag_posi
     for (uint32_t step = 0; step < WALK_STEP; step++) {
         if (position->table_id >= lqh->table_count) return LQH_FRAG_END;
         const struct lqh_table *table = lqh->table[position->table_id];
-        bool usable = table != NULL && table->state == TABLE_ONLINE;
+        /* Being dropped is not yet dropped: until the schema files say so, a crash brings it back.
+         */
+        bool usable = table != NULL && table->state != TABLE_BUILDING && table->order_sender == 0;
         if (!usable || position->fragment_id >= table->fragment_count) {
             position->table_id++;
             position->fragment_id = 0;

@@ -20,8 +20,8 @@ struct lqh_frag_position {
 };
 enum lqh_frag_step { LQH_FRAG_FOUND = 1, LQH_FRAG_LATER, LQH_FRAG_END };
 
-/* The next fragment of a complete table that is not being dropped. LATER: bounded work is done,
- * call again. */
+/* The next fragment of a complete table whose memory is not being given back. LATER: bounded work
+ * is done, call again. */
 enum lqh_frag_step lqh_frag_next(const struct block *lqh, struct lqh_frag_position *position,
                                  struct lqh_frag *frag);
 

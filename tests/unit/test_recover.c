@@ -612,6 +612,37 @@ static void test_tiny_log(void **state)
     world_drop();
 }
 
+/* A table is being dropped, checkpoints free the log, and the power goes before the schema files
+ * say that it is dropped. */
+static void test_drop_undone(void **state)
+{
+    (void)state;
+    struct local_table_state_req req = {.table_id = 5, .order = LOCAL_TABLE_DROPPING};
+    world_make(300, 3, 64u * 1024u);
+    assert_true(node_begin(true));
+    table_create(1);
+    for (uint32_t i = 0; i < 40; i++) {
+        for (uint32_t key = 0; key < KEYS; key++)
+            operation(0, key);
+        finish();
+        if (i % 10u == 0) checkpoint();
+    }
+    to_ldms(BLOCK_DBLQH, GSN_LOCAL_TABLE_STATE_REQ, &req, sizeof req / 4u, NULL, 0);
+    assert_true(wait_for(GSN_LOCAL_TABLE_STATE_CONF, LDMS));
+    for (uint32_t i = 0; i < 60; i++) {
+        for (uint32_t key = 0; key < KEYS; key++)
+            operation(1, key);
+        finish();
+        save(true);
+        if (i % 10u == 9u) checkpoint();
+    }
+    assert_int_equal(driver()->errors, 0);
+    sim_power_cut(t.world, 1, FATES_ALL);
+    assert_true(node_restart());
+    compare();
+    world_drop();
+}
+
 /* Restarts with one file lost or damaged. Reported with its name, or everything is there all the
  * same. */
 static bool without(const char *name, bool lost)
@@ -697,6 +728,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_power_cuts),
         cmocka_unit_test(test_tiny_log),
+        cmocka_unit_test(test_drop_undone),
         cmocka_unit_test(test_lost_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
