@@ -205,6 +205,19 @@ stop_cluster() {
 
 # --- Clusters with files. ---
 
+# Waits until all that has been committed so far would survive the loss of all nodes.
+make_durable() {
+    local report gci
+    gci=$("$BIN/ndb_mgm" -e 'ALL REPORT CHECKPOINT' | sed -nE 's/.* is durable, ([0-9]+) runs$/\1/p' | sort -n | tail -n 1)
+    want 0 "$BIN/ndb_mgm" -e 'ALL DUMP 7111'
+    for _ in $(seq 100); do
+        report=$("$BIN/ndb_mgm" -e 'ALL REPORT CHECKPOINT' | sed -nE 's/.*Global checkpoint ([0-9]+) is durable.*/\1/p' | sort -n | head -n 1)
+        [ "${report:-0}" -ge "${gci:?}" ] && return 0
+        sleep 0.1
+    done
+    fail "global checkpoint $gci does not become durable"
+}
+
 # kill -9 of all data nodes that run.
 kill_nodes() {
     local id

@@ -1,37 +1,50 @@
 #!/bin/bash
 # kill_rounds.sh -- load, kill -9 of all data nodes at a random moment, start, comparison with the client's own record of
-# what was acknowledged; ROUNDS times. The redo log is small, so that it goes round and checkpoints run all the time.
+# what was acknowledged; ROUNDS times for each shape of the cluster. The redo log is small, so that it goes round and
+# checkpoints run all the time.
 # SPDX-License-Identifier: GPL-2.0-only
 ROUNDS=${ROUNDS:-3}
-TEST_DEADLINE=${TEST_DEADLINE:-$((60 + ROUNDS * 40))}
+TEST_DEADLINE=${TEST_DEADLINE:-$((80 + ROUNDS * 30))}
 source "$(dirname "$0")/cluster.sh"
-RANDOM=${SEED:-$$}
+SEED=${SEED:-$$}
+RANDOM=$SEED
 
-start_cluster 2 2
-mkdir "$BOX/kill"
-for ((round = 1; round <= ROUNDS; round++)); do
-    say "round $round"
-    load_and_kill $((RANDOM % 4 + 1)) "0.$((RANDOM % 10))" "$((RANDOM % 4))"
-    if [ $((RANDOM % 4)) -eq 0 ]; then # Again, while they start.
-        start_node 1
-        start_node 2
-        sleep "0.$((RANDOM % 10))"
-        kill_nodes
-    fi
-    first=$((RANDOM % 2 + 1))
-    start_node "$first"
-    [ $((RANDOM % 3)) -eq 0 ] && sleep 1
-    start_node $((3 - first))
-    before=$(date +%s%N)
-    want 0 "$BIN/ndb_waiter" --timeout=60
-    [ "$FAILED" -eq 0 ] || break
-    echo "started after $((($(date +%s%N) - before) / 1000000)) ms"
-    want 0 "$BIN/kill_client" verify "$BOX/kill"
-    cat "$BOX/out"
-    if [ "$FAILED" -ne 0 ]; then
-        cp -a "$BOX/kill" "$BOX/kill.failed"
-        break
-    fi
-done
-du -sm "$BOX"/node*/ndb_*_fs
-stop_cluster
+start_all() { # In any order, at once or one after the other.
+    local id
+    for id in $(shuf -i 1-"$nodes" --random-source=<(yes $RANDOM)); do
+        start_node "$id"
+        [ $((RANDOM % 4)) -eq 0 ] && sleep 0.7
+    done
+    return 0
+}
+
+shape() { # NODES REPLICAS [LINES]
+    local round before
+    nodes=$1
+    say "$1 nodes, $2 replicas ${3:-}, seed $SEED"
+    rm -rf "$BOX/kill"
+    mkdir "$BOX/kill"
+    start_cluster "$@"
+    for ((round = 1; round <= ROUNDS; round++)); do
+        say "round $round"
+        load_and_kill $((RANDOM % 4 + 1)) "0.$((RANDOM % 10))" "$((RANDOM % 3))"
+        if [ $((RANDOM % 4)) -eq 0 ]; then # Again, while they start.
+            start_all
+            sleep "0.$((RANDOM % 10))"
+            kill_nodes
+        fi
+        start_all
+        before=$(date +%s%N)
+        want 0 "$BIN/ndb_waiter" --timeout=60
+        [ "$FAILED" -eq 0 ] || exit 1
+        echo "started after $((($(date +%s%N) - before) / 1000000)) ms"
+        want 0 "$BIN/kill_client" verify "$BOX/kill"
+        cat "$BOX/out"
+        [ "$FAILED" -eq 0 ] || exit 1
+    done
+    du -sm "$BOX"/node*/ndb_*_fs
+    stop_cluster
+}
+
+shape 2 2
+shape 4 2 'ThreadConfig=main,rep,ldm={count=2},tc={count=2},recv'

@@ -22,6 +22,7 @@ used=$(disk_mb)
 echo "restart: $used MB on disk for $data_mb MB of rows and a log of $log_mb MB"
 [ "$used" -le $((log_mb + 3 * data_mb + 64)) ] || fail "$used MB on disk"
 
+make_durable
 say "kill -9, start"
 kill_nodes
 : >"$BOX/node1.out"
