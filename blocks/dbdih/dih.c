@@ -106,6 +106,9 @@ static void dih_exec_CONTINUEB(struct block *block, const struct signal *sig)
         lcp_node_monitor(dih);
         dih_work_later(dih, DIH_WORK_MONITOR, 0, MONITOR_MS);
         return;
+    case DIH_WORK_SYSFILE:
+        sysfile_tick(dih, work->data);
+        return;
     default:
         ndbrequire(false); /* No other work is ever sent. */
     }

@@ -234,6 +234,18 @@ static void flush_done(struct dih *dih)
     node->flush_sender = 0;
 }
 
+/* Files that will rest for long have the last GCI twice. */
+void gcp_node_flushed(struct dih *dih)
+{
+    const struct gcp_node *node = &dih->gcp_node;
+    if (node->flush_sender == 0 || node->flush_gci > node->durable) return;
+    if (sysfile_repeat(dih) || dih->sysfile.writes > 0) {
+        jam(); /* It comes back here. */
+        return;
+    }
+    flush_done(dih);
+}
+
 void dih_exec_GCP_NODE_DURABLE_REP(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
@@ -248,7 +260,7 @@ void dih_exec_GCP_NODE_DURABLE_REP(struct block *block, const struct signal *sig
     struct gcp_durable_rep out = {.gci = rep->gci};
     to_instances(dih, BLOCK_DBTC, GSN_GCP_DURABLE_REP, &out, sizeof(out) / 4u);
     to_instances(dih, BLOCK_DBLQH, GSN_GCP_DURABLE_REP, &out, sizeof(out) / 4u);
-    if (node->flush_sender != 0 && node->flush_gci <= node->durable) flush_done(dih);
+    gcp_node_flushed(dih);
     lcp_node_durable(dih);
 }
 

@@ -139,6 +139,7 @@ struct dih_sysfile {
     uint64_t sequence;              /* Of the newest write: the copy with the greater one counts. */
     uint32_t has_data;
     uint32_t writes; /* Still to be done. */
+    bool lone;       /* Only one copy has, or will have, the newest GCI. */
     bool open;
     uint32_t start_sender; /* SYSFILE_START_REQ waits; 0 = nobody. */
     uint32_t start_data;
@@ -203,7 +204,7 @@ static inline bool gcp_late(uint64_t ms, uint32_t *warned)
     return true;
 }
 
-enum dih_work { DIH_WORK_EPOCH = 1, DIH_WORK_MONITOR };
+enum dih_work { DIH_WORK_EPOCH = 1, DIH_WORK_MONITOR, DIH_WORK_SYSFILE };
 
 struct dih_continueb {
     uint32_t work; /* enum dih_work */
@@ -279,6 +280,7 @@ void gcp_node_reset(struct dih *dih);
 void gcp_node_monitor(struct dih *dih);
 void gcp_node_close(struct dih *dih, uint32_t gci); /* Asks the master; 0: for a micro-epoch. */
 void gcp_node_copied(struct dih *dih);              /* The system file has copy_gci. */
+void gcp_node_flushed(struct dih *dih);             /* Answers GCP_FLUSH_REQ when all is there. */
 void dih_exec_GCP_PREPARE(struct block *block, const struct signal *sig);
 void dih_exec_GCP_COMMIT(struct block *block, const struct signal *sig);
 void dih_exec_EPOCH_COMPLETE_REP(struct block *block, const struct signal *sig);
@@ -311,6 +313,9 @@ void dih_exec_LCP_STATUS_REQ(struct block *block, const struct signal *sig);
 /* dih_sysfile.c */
 void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data);
 void sysfile_copy(struct dih *dih); /* Writes gcp_node.copy_gci. */
+/* Lets both copies have the newest GCI. False: they have it already. */
+bool sysfile_repeat(struct dih *dih);
+void sysfile_tick(struct dih *dih, uint32_t sequence); /* Of the write that was to be repeated. */
 void dih_exec_FSCLOSECONF(struct block *block, const struct signal *sig);
 void dih_exec_FSCLOSEREF(struct block *block, const struct signal *sig);
 void dih_exec_FSOPENCONF(struct block *block, const struct signal *sig);

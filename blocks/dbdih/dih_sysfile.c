@@ -7,11 +7,17 @@
  * behind; that write was never declared durable. Both copies are written before a start of the
  * cluster counts, so two damaged copies, or a damaged and an empty one after that, are never the
  * work of one crash.
+ *
+ * A GCI counts with the first copy that has it. The other one follows when nothing new has come for
+ * a moment: what is damaged or lost in rest is then the same GCI twice, and no crash explains it.
  */
 #include <string.h>
 #include <xxhash.h>
 #include "blocks/dbdih/dih_state.h"
 #include "blocks/ndbfs/fs_client.h"
+
+#define REPEAT_MS                                                                                  \
+    20u /* Long enough that commits for the disk, one after the other, do not pay for it. */
 
 static const char *const copy_names[SYSFILE_COPIES] = {"D1/sysfile.0", "D1/sysfile.1"};
 
@@ -143,6 +149,17 @@ static void check_groups(const struct dih *dih)
     }
 }
 
+/* The other one was written before this one, unless this is the very first write. */
+static void tell_missing(struct dih *dih)
+{
+    const struct dih_sysfile *sys = &dih->sysfile;
+    for (uint32_t copy = 0; copy < SYSFILE_COPIES; copy++) {
+        if (sys->found[copy] != SYSFILE_NONE || sys->sequence <= 1u) continue;
+        jam_data(copy);
+        log_warning(&dih->block, "%s is missing or empty; the other one counts", copy_names[copy]);
+    }
+}
+
 static void all_read(struct dih *dih)
 {
     struct dih_sysfile *sys = &dih->sysfile;
@@ -155,6 +172,7 @@ static void all_read(struct dih *dih)
     if (good) {
         jam();
         sys->has_data = 1;
+        tell_missing(dih);
         if (!block_config(&dih->block)->initial_start) check_groups(dih);
         log_info(&dih->block, "the node has data of incarnation %u up to GCI %u",
                  sys->now.incarnation, sys->now.gci);
@@ -283,6 +301,25 @@ static void all_written(struct dih *dih)
         sys->start_sender = 0;
     }
     gcp_node_copied(dih);
+    gcp_node_flushed(dih);
+    if (sys->lone) dih_work_later(dih, DIH_WORK_SYSFILE, (uint32_t)sys->sequence, REPEAT_MS);
+}
+
+bool sysfile_repeat(struct dih *dih)
+{
+    struct dih_sysfile *sys = &dih->sysfile;
+    if (!sys->lone) return false;
+    if (sys->state == SYSFILE_READY) {
+        jam();
+        sys->lone = false;
+        want_writes(dih, 1);
+    }
+    return true;
+}
+
+void sysfile_tick(struct dih *dih, uint32_t sequence)
+{
+    if ((uint32_t)dih->sysfile.sequence == sequence) (void)sysfile_repeat(dih);
 }
 
 void dih_exec_FSWRITECONF(struct block *block, const struct signal *sig)
@@ -381,6 +418,7 @@ void sysfile_copy(struct dih *dih)
     ndbrequire(dih->gcp_node.copy_gci > sys->now.gci); /* I-GCP-4 */
     sys->now.gci = dih->gcp_node.copy_gci;
     memcpy(sys->now.lsn, dih->gcp_node.save_lsn, sizeof(sys->now.lsn));
+    sys->lone = true;
     want_writes(dih, 1);
 }
 

@@ -185,7 +185,7 @@ static void test_gcis_become_durable(void **state)
             assert_int_equal(fake_lqh(fc, id, i)->saved, durable);
         }
         assert_int_equal(dih_at(id)->sysfile.now.gci, durable);
-        assert_int_equal(sysfile_writes(id), durable + 2);
+        assert_int_equal(sysfile_writes(id), 2 * durable + 2); /* Each GCI into both copies. */
     }
 }
 
@@ -289,7 +289,8 @@ static void test_torn_copy_is_left_aside(void **state)
 {
     (void)state;
     start(1, true);
-    fc_run(fc, 9000);
+    while (!dih_at(1)->sysfile.lone || dih_at(1)->sysfile.state != SYSFILE_READY)
+        fc_run(fc, 1);
     uint32_t durable = dih_at(1)->gcp_master.durable;
     uint32_t newest = (uint32_t)(dih_at(1)->sysfile.sequence % SYSFILE_COPIES);
     end_all();
@@ -298,6 +299,39 @@ static void test_torn_copy_is_left_aside(void **state)
     start(1, true);
     assert_int_equal(dih_at(1)->sysfile.now.gci, durable - 1);
     assert_int_equal(dih_at(1)->sysfile.found[newest], SYSFILE_BAD);
+}
+
+/* A copy that rots, is emptied or is removed while nothing goes on costs no GCI, in a running
+ * cluster, after a crash and after an orderly stop. */
+static void test_one_lost_copy_costs_nothing(void **state)
+{
+    (void)state;
+    for (uint32_t round = 0; round < 12; round++) {
+        uint32_t copy = round % SYSFILE_COPIES;
+        bool stopped = round / SYSFILE_COPIES % 2 != 0;
+        fake_disk_reset();
+        start(1, true);
+        fc_client(fc, MGM, true);
+        fc_run(fc, 4000 + round * 37);
+        while (dih_at(1)->sysfile.lone || dih_at(1)->sysfile.state != SYSFILE_READY)
+            fc_run(fc, 1);
+        struct stop_req req = {.flags = STOP_SYSTEM};
+        if (stopped) fc_sig_send(fc, MGM, block_ref(1, BLOCK_CMVMI, 0), GSN_STOP_REQ, &req);
+        while (stopped && !fc->node[1].stopped)
+            fc_run(fc, 1);
+        uint32_t gci = dih_at(1)->sysfile.now.gci;
+        end_all();
+        if (round < 4)
+            sysfile_of(1, copy)->bytes[200] ^= 1;
+        else if (round < 8)
+            sysfile_of(1, copy)->size = 0;
+        else
+            memset(sysfile_of(1, copy)->name, 0, sizeof sysfile_of(1, copy)->name);
+        start(1, true);
+        assert_int_equal(dih_at(1)->gcp_node.durable, gci);
+        assert_int_not_equal(dih_at(1)->sysfile.found[copy], SYSFILE_GOOD);
+        end_all();
+    }
 }
 
 static void test_every_flipped_byte_is_seen(void **state)
@@ -427,6 +461,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_numbers_go_on_after_a_restart, setup, teardown),
         cmocka_unit_test_setup_teardown(test_orderly_stop_makes_all_durable, setup, teardown),
         cmocka_unit_test_setup_teardown(test_torn_copy_is_left_aside, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_lost_copy_costs_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_flipped_byte_is_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(test_foreign_files_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_swapped_copies_are_refused, setup, teardown),

@@ -380,7 +380,7 @@ static void test_one_system_file_is_behind(void **state)
         make_nodes(2, &config);
         fc_run(fc, 500);
         assert_started(2);
-        uint32_t restart_gci = writes < 2 ? 0 : writes - 1;
+        uint32_t restart_gci = writes < 2 ? 0 : (writes + 1) / 2; /* Each into both copies. */
         assert_int_equal(fake_lqh(fc, 1, 1)->recover.restart_gci, restart_gci);
         assert_int_equal(fake_lqh(fc, 2, 1)->recover.restart_gci, restart_gci);
         end_all();
@@ -434,6 +434,64 @@ static void test_progress_is_told(void **state)
     assert_int_equal(conf->start_type, START_SYSTEM_RESTART);
     assert_int_equal(conf->start_percent, (30 + 100) / 2); /* Instance 2 is done. */
     assert_in_range(conf->start_left_s, 1, 3);
+}
+
+/* --- A peer that is wrong. --- */
+
+static uint32_t tamper_gsn;
+static uint32_t tamper_word; /* Behind the head: payload, section lengths, sections. */
+static uint32_t tamper_by;
+
+static void tamper(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
+                   uint32_t count)
+{
+    (void)from;
+    (void)to;
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        uint32_t payload = kind_words(words[at]);
+        uint32_t place = SIGNAL_HEAD_WORDS + tamper_word;
+        if (kind_gsn(words[at]) != tamper_gsn) continue;
+        if (tamper_word >= payload) place += kind_sections(words[at]); /* Not the lengths. */
+        if (place < words[at + 3]) words[at + place] += tamper_by;
+        cluster->tamper = NULL;
+        return;
+    }
+}
+
+/* Whatever word of the decision's signals is wrong: no check fails, no node follows into the loss
+ * of its data, and the next start succeeds. */
+static void test_forged_words_cost_no_data(void **state)
+{
+    (void)state;
+    static const uint32_t gsns[] = {GSN_CNTR_START_REQ, GSN_CNTR_START_CONF};
+    static struct fake_disk good[3];
+    struct node_config config = files_config(2, 2);
+    make_nodes(2, &config);
+    fc_run(fc, 3000);
+    end_all();
+    memcpy(good, fake_disks, sizeof good);
+    for (uint32_t i = 0; i < 2 * 20 * 3; i++) {
+        memcpy(fake_disks, good, sizeof good);
+        tamper_gsn = gsns[i % 2];
+        tamper_word = i / 2 % 20;
+        tamper_by = i / 40 == 0 ? 1 : i / 40 == 1 ? UINT32_MAX : 1u << 20;
+        fc->tamper = tamper;
+        make_nodes(2, &config);
+        fc_run(fc, 1000);
+        for (uint32_t id = 1; id <= 2; id++) {
+            if (fc->node[id].dead) assert_int_not_equal(fc->node[id].exit_code, EXIT_NDBREQUIRE);
+        }
+        end_all();
+        make_nodes(2, &config);
+        fc_run(fc, 4000);
+        bool both = is_started(1) && is_started(2);
+        uint32_t gci = fc->node[1].dead ? 0 : fake_lqh(fc, 1, 1)->recover.restart_gci;
+        if (!both || gci == 0)
+            print_message("gsn %u word %u by %x\n", tamper_gsn, tamper_word, tamper_by);
+        assert_true(both && gci != 0);
+        end_all();
+    }
+    make_nodes(2, &config);
 }
 
 /* --- Who is refused, and who waits. --- */
@@ -668,6 +726,7 @@ int main(void)
         STARTS(test_one_system_file_is_behind),
         STARTS(test_node_lost_while_recovering),
         STARTS(test_progress_is_told),
+        STARTS(test_forged_words_cost_no_data),
         STARTS(test_empty_node_is_refused),
         STARTS(test_stale_node_is_refused),
         STARTS(test_initial_start_is_never_partial),
