@@ -341,7 +341,7 @@ static bool plan_good(const struct cntr *cntr, const struct cntr_start_conf *con
     if (conf->data_incarnation <= cntr->data.incarnation) return false;
     if (initial) return conf->gci == 0 && words == 0 && !cntr_keeps_data(cntr);
     return conf->start_type == START_SYSTEM_RESTART && conf->gci != 0 && words != 0 &&
-           conf->gci >= cntr->data.gci && cntr->data.has_data != 0 &&
+           conf->gci - cntr->data.gci <= 1u && cntr->data.has_data != 0 &&
            block_config(&cntr->block)->initial_start == 0;
 }
 
