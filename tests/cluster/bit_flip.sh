@@ -56,11 +56,15 @@ want 0 "$BIN/ndb_waiter" --timeout=60
 want 0 "$BIN/kill_client" verify "$BOX/kill"
 want 0 "$BIN/ndb_mgm" -e 'ALL DUMP 7099' # A checkpoint that counts, and a log behind it.
 sleep 3
-timeout 30 "$BIN/kill_client" run "$BOX/kill" 2 1 >"$BOX/out" 2>&1 || fail "the load does not run"
+timeout 30 "$BIN/kill_client" run "$BOX/kill" 4 2 >"$BOX/out" 2>&1 || fail "the load does not run"
 kill_nodes
 start_node 1
 start_node 2
 want 0 "$BIN/ndb_waiter" --timeout=60
+want 0 "$BIN/ndb_mgm" -e '1 REPORT REDO'
+cat "$BOX/out"
+head=$(sed -nE 's/.*head file ([0-9]+) at ([0-9]+) MB.*/\1/p' "$BOX/out")
+head_bytes=$((($(sed -nE 's/.*head file ([0-9]+) at ([0-9]+) MB.*/\2/p' "$BOX/out") + 1) << 20))
 want 0 "$BIN/kill_client" verify "$BOX/kill" # From now on the record says exactly what must be there.
 kill_nodes
 [ "$FAILED" -eq 0 ] || exit 1
@@ -71,14 +75,17 @@ stopped=0
 started=0
 count=0
 mapfile -t files < <(cd "$BOX/good1" && find . -type f -size +0 | sort | sed 's#^\./##')
-say "${#files[@]} files"
+say "${#files[@]} files, the log is written in file $head"
 step=$(((${#files[@]} + FILES_MAX - 1) / FILES_MAX))
+log=$(printf '%s\n' "${files[@]}" | grep -E "REDO/.*file$head\$")
+for ((i = 0; i < FLIPS; i++)); do files=("$log" "${files[@]}"); done # Where it hurts, and always among the sample.
 for ((i = 0; i < ${#files[@]}; i += step)); do
     name=${files[i]}
     size=$(stat -c %s "$BOX/good1/$name")
     for ((n = 0; n < FLIPS; n++)); do
         at=$((n == 0 && i % 2 == 0 ? RANDOM % (size < 64 ? size : 64) : $(big_random) % size))
         [ $((n % 3)) -ne 1 ] || at=$(($(big_random) % (size < 65536 ? size : 65536))) # Where most of the content is.
+        [ "$i" -ge "$FLIPS" ] || at=$(($(big_random) % head_bytes))
         bit=$((RANDOM % 8))
         restore
         flip "$BOX/node1/ndb_1_fs/$name" "$at" "$bit"
@@ -91,7 +98,8 @@ for ((i = 0; i < ${#files[@]}; i += step)); do
             line=$(grep 'Forced node shutdown' "$BOX/node1.out" | tail -n 1)
             echo "$name, byte $at, bit $bit: ${line#*Caused by }" | cut -c1-200
             grep -q 'Caused by error 23[0-9][0-9]' <<<"$line" || fail "node 1 stops without a code that says why: $line"
-            grep -qF -- "${name##*/}" "$BOX/node1.out" || fail "node 1 does not name the file $name"
+            grep -F -- "${name##*/}" "$BOX/node1.out" | grep -qE '(offset|page|block|byte) [0-9]+' ||
+                fail "node 1 does not say where in $name: $(grep -F -- "${name##*/}" "$BOX/node1.out")"
             ;;
         started)
             started=$((started + 1))
