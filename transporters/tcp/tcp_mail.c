@@ -222,3 +222,16 @@ void mail_close(struct transporter *t)
     }
     uv_close((uv_handle_t *)&t->mail, on_mail_closed);
 }
+
+#ifdef __SANITIZE_THREAD__
+/*
+ * libuv closes descriptors by raw system calls, which TSan does not see: when the number comes
+ * again on another thread, it takes that for a race with its former life.
+ */
+const char *__tsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void)
+{
+    return "race:interceptor_accept4$\nrace:interceptor_dup$\nrace:interceptor_socket$\n"
+           "race:interceptor_close$\n";
+}
+#endif
