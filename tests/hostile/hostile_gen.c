@@ -108,24 +108,17 @@ struct choice {
 };
 
 static const struct choice client_choices[] = {
-    {GSN_TCKEYREQ, 200},      {GSN_TCSEIZEREQ, 10},      {GSN_TCRELEASEREQ, 3},
-    {GSN_TC_COMMITREQ, 20},   {GSN_TCROLLBACKREQ, 12},   {GSN_SCAN_TABREQ, 30},
-    {GSN_SCAN_NEXTREQ, 40},   {GSN_CREATE_TABLE_REQ, 4}, {GSN_DROP_TABLE_REQ, 1},
-    {GSN_GET_TABINFO_REQ, 3}, {GSN_LIST_TABLES_REQ, 2},  {GSN_API_REGREQ, 4},
+    {GSN_TCKEYREQ, 200},       {GSN_TCSEIZEREQ, 10},      {GSN_TCRELEASEREQ, 3},
+    {GSN_TC_COMMITREQ, 20},    {GSN_TCROLLBACKREQ, 12},   {GSN_SCAN_TABREQ, 30},
+    {GSN_SCAN_NEXTREQ, 40},    {GSN_CREATE_TABLE_REQ, 4}, {GSN_DROP_TABLE_REQ, 1},
+    {GSN_GET_TABINFO_REQ, 3},  {GSN_LIST_TABLES_REQ, 2},  {GSN_API_REGREQ, 4},
+    {GSN_WAIT_DURABLE_REQ, 4},
 };
 static const struct choice mgm_choices[] = {
-    {GSN_EVENT_SUBSCRIBE_REQ, 4},
-    {GSN_DUMP_STATE_ORD, 6},
-    {GSN_NODE_STATUS_REQ, 4},
-    {GSN_MEMORY_REPORT_REQ, 4},
-    {GSN_DISK_REPORT_REQ, 4},
-    {GSN_TCKEYREQ, 3},
-    {GSN_API_REGREQ, 2},
-    {GSN_STOP_REQ, 1},
-    {GSN_START_ORD, 1},
-    {GSN_TCSEIZEREQ, 1},
-    {GSN_CREATE_TABLE_REQ, 1},
-    {GSN_LIST_TABLES_REQ, 1},
+    {GSN_EVENT_SUBSCRIBE_REQ, 4}, {GSN_DUMP_STATE_ORD, 6},   {GSN_NODE_STATUS_REQ, 4},
+    {GSN_MEMORY_REPORT_REQ, 4},   {GSN_DISK_REPORT_REQ, 4},  {GSN_TCKEYREQ, 3},
+    {GSN_API_REGREQ, 2},          {GSN_STOP_REQ, 1},         {GSN_START_ORD, 1},
+    {GSN_TCSEIZEREQ, 1},          {GSN_CREATE_TABLE_REQ, 1}, {GSN_LIST_TABLES_REQ, 1},
 };
 
 static const struct choice data_choices[] = {
@@ -150,11 +143,14 @@ static uint32_t choose(struct gen *gen, const struct choice *choices, size_t cou
     return choices[0].gsn;
 }
 
+#define SHAPES_MAX 300u /* More than there are: what is not there is drawn again. */
+
 /* Any signal of the system that this class may send (or, seldom, may not). */
 static uint32_t any_gsn(struct gen *gen, uint32_t sender_class)
 {
     for (uint32_t tries = 0; tries < 300; tries++) {
-        const struct signal_shape *shape = signal_shape_at((uint32_t)rng_below(&gen->rng, 110));
+        const struct signal_shape *shape =
+            signal_shape_at((uint32_t)rng_below(&gen->rng, SHAPES_MAX));
         if (shape == NULL) continue;
         if ((shape->senders & sender_class) != 0 || rng_chance(&gen->rng, 1, 400))
             return shape->gsn;
@@ -197,6 +193,10 @@ static uint32_t receiver_of(struct gen *gen, uint32_t gsn)
         block = gsn == GSN_SCAN_FRAGREQ || gsn == GSN_SCAN_FRAG_NEXTREQ ? BLOCK_DBLQH : BLOCK_DBTC;
     else if (gsn >= 170 && gsn < 230)
         block = BLOCK_DBDICT;
+    else if (gsn >= 300 && gsn < 327)
+        block = BLOCK_DBDIH;
+    else if (gsn >= 327 && gsn < 330)
+        block = BLOCK_DBTC;
     else if (gsn < 32)
         block = 1u + (uint32_t)rng_below(&gen->rng, 9);
     if (block == BLOCK_DBTC) instance = 1u + (uint32_t)rng_below(&gen->rng, gen->tc_count);
