@@ -26,6 +26,7 @@ static const char *const fault_names[REDO_FAULT_COUNT] = {
     [REDO_NOT_NEXT] = "page does not continue the log",
     [REDO_BAD_RECORD] = "record is malformed",
     [REDO_LOST_START] = "the log does not reach back to the checkpoints",
+    [REDO_FORGOTTEN] = "the log is needed over more starts than are remembered",
     [REDO_BAD_SIZE] = "file has another size",
 };
 

@@ -14,7 +14,8 @@ void lcp_master_stop(struct dih *dih)
 static void round_start(struct dih *dih, uint32_t reason)
 {
     struct lcp_master *master = &dih->lcp_master;
-    static const char *const names[] = {"", "the log has grown", "the log fills up", "asked for"};
+    static const char *const names[] = {"", "the log has grown", "the log fills up", "asked for",
+                                        "many starts lie behind"};
     jam_data(reason);
     /* GCIs grow over all starts, and so do the numbers of rounds. */
     uint32_t id = dih->gcp_node.complete_hi;
@@ -35,7 +36,7 @@ void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig)
     struct lcp_master *master = &dih->lcp_master;
     const struct lcp_wanted_ord *ord = SIG_PAYLOAD(sig, lcp_wanted_ord);
     if (ord->incarnation != dih->incarnation) return; /* A leftover. */
-    if (ord->reason < LCP_BY_GROWTH || ord->reason > LCP_BY_OPERATOR || dih_diskless(dih)) {
+    if (ord->reason < LCP_BY_GROWTH || ord->reason > LCP_BY_STARTS || dih_diskless(dih)) {
         dih_protocol_error(dih, sig->sender, "a checkpoint is wanted for no reason");
         return;
     }

@@ -9,6 +9,8 @@
 #define LCP_FILL_HIGH      50u /* One is due even when it cannot free much. */
 #define LCP_GROWTH_PERCENT 5u  /* By growth only when there is something to be freed. */
 #define LCP_FREED_PERCENT  5u  /* By fill only when so much has been written since the last one. */
+/* Starts that the system file remembers until each one begins with a checkpoint. */
+#define LCP_STARTS (SYSFILE_ENDED_MAX / 2u)
 
 static void to_ldms(struct dih *dih, uint32_t block_no, uint32_t gsn, const void *payload,
                     uint32_t words)
@@ -154,7 +156,11 @@ static void judge(struct dih *dih)
     uint64_t growth = node->bytes - node->bytes_then;
     bool enough = growth >= log_bytes(dih) / 100u * LCP_FREED_PERCENT;
     if (node->start_gci == 0 || node->result.failed > 0) enough = true;
-    if (node->fill >= LCP_FILL_HIGH || (node->fill >= LCP_FILL_PERCENT && enough))
+    /* What may have happened and what not must be known for every start that the log reaches back
+     * over: its tail moves before the first of them is forgotten. */
+    if (node->start_gci == 0 && dih->sysfile.now.ended_count >= LCP_STARTS)
+        lcp_node_want(dih, LCP_BY_STARTS);
+    else if (node->fill >= LCP_FILL_HIGH || (node->fill >= LCP_FILL_PERCENT && enough))
         lcp_node_want(dih, LCP_BY_FILL);
     else if (node->fill >= LCP_GROWTH_PERCENT && growth >= limit)
         lcp_node_want(dih, LCP_BY_GROWTH);

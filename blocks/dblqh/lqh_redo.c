@@ -202,6 +202,7 @@ static uint32_t exit_of(enum redo_fault fault)
     case REDO_NOT_NEXT:
     case REDO_BAD_RECORD:
     case REDO_LOST_START:
+    case REDO_FORGOTTEN:
     case REDO_BAD_SIZE:
     case REDO_FAULT_COUNT:
         break;
@@ -471,7 +472,7 @@ void lqh_exec_GCP_SAVEREQ(struct block *block, const struct signal *sig)
     uint64_t target = 0;
     bool running = redo != NULL && redo->log.state == REDO_RUNNING;
     if (running) target = redo_save(&redo->log);
-    if (!running || target <= redo_durable(&redo->log)) {
+    if (!running || target <= redo_durable(&redo->log) || ERROR_INSERTED(block, 5021)) {
         jam(); /* Nothing is logged here, or nothing new. */
         struct gcp_saveconf conf = save_conf(redo, req->sender_data, req->gci);
         sig_send(block, sig->sender, GSN_GCP_SAVECONF, PRIO_A, &conf);

@@ -9,7 +9,7 @@ void lqh_redo_commit(struct lqh *lqh, struct lqh_op *op, const struct commit_tra
     struct tup_change_pairs pairs;
     enum tup_change_kind kind =
         tup_change_pairs(lqh->tup, op->change, lqh->out, TUP_ROW_WORDS_MAX, &pairs);
-    if (kind != TUP_NOTHING) {
+    if (kind != TUP_NOTHING && !ERROR_INSERTED(&lqh->block, 5020)) {
         const struct redo_record record = {
             .kind = kind,
             .table_id = op->table_id,

@@ -144,9 +144,22 @@ static bool happened(const struct redo_log *log, const struct redo_record *recor
     return true;
 }
 
+/* More starts lie behind than are remembered: what its incarnation lost is not known any more. */
+static bool forgotten(const struct redo_log *log, const struct redo_record *record)
+{
+    const struct redo_replay *replay = &log->replay;
+    return replay->ended_count == REDO_ENDED_MAX &&
+           log->chain.incarnation < replay->ended[0].incarnation &&
+           record->gci_hi >= replay->start_gci && record->gci_hi <= replay->restart_gci;
+}
+
 /* False: the log is damaged, and nothing may be done any more. */
 static bool record_take(struct redo_log *log, const struct redo_record *record)
 {
+    if (forgotten(log, record)) {
+        damaged(log, REDO_FORGOTTEN, log->page_at, 0);
+        return false;
+    }
     if (record->gci_hi < log->replay.start_gci || !happened(log, record)) {
         log->skipped++;
         return true;

@@ -323,6 +323,8 @@ static void test_list_of_incarnations_grows(void **state)
         assert_int_equal(dih_at(2)->sysfile.now.ended_count, ended);
         if (ended > 0)
             assert_int_equal(dih_at(2)->sysfile.now.ended[ended - 1].incarnation, life - 1);
+        fc_run(fc, 2000); /* Before any is forgotten, each start begins with a checkpoint. */
+        assert_int_equal(dih_at(1)->lcp_master.last_id != 0, ended >= ENDED_MAX / 2);
         end_all();
     }
 }
