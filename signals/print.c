@@ -6,10 +6,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include "signals/api_reg.h"
+#include "signals/arbit.h"
 #include "signals/cntr.h"
 #include "signals/dict.h"
 #include "signals/dih.h"
 #include "signals/durable.h"
+#include "signals/failure.h"
 #include "signals/fs.h"
 #include "signals/gcp.h"
 #include "signals/lcp.h"

@@ -145,7 +145,8 @@ struct cntr {
         uint32_t flushing; /* DIH has not said that all is durable. */
     } stop;
 
-    uint32_t lost_node; /* FAILING: whose loss ends this node. */
+    uint32_t lost_node; /* FAILING: whose loss ends this node... */
+    uint32_t exit_code; /* ...and with which code. */
 };
 
 enum cntr_work { CNTR_BEGIN = 1, CNTR_STOP_TICK, CNTR_FAIL, CNTR_START_LIMIT };

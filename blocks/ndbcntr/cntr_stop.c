@@ -202,41 +202,80 @@ void cntr_stop_tick(struct cntr *cntr)
 void cntr_fail(struct cntr *cntr)
 {
     ndbrequire(cntr->state == CNTR_FAILING);
+    if (cntr->exit_code == EXIT_DECLARED_DEAD)
+        node_fail(EXIT_DECLARED_DEAD, __FILE__, __LINE__, "the other nodes declared this one dead");
     node_fail(EXIT_ARBIT_SHUTDOWN, __FILE__, __LINE__, "contact with a started data node was lost");
 }
 
-static void started_node_lost(struct cntr *cntr, uint32_t node)
+/* Nothing new begins while the event is on its way. */
+static void fail_soon(struct cntr *cntr, uint32_t exit_code)
 {
-    jam_data(node);
-    cntr->lost_node = node;
+    jam_data(exit_code);
+    cntr->exit_code = exit_code;
     cntr_move(cntr, CNTR_FAILING);
-    log_error(&cntr->block, "lost contact with node %u: this node stops", node);
-    event_send(&cntr->block, EVENT_NODE_FAILREP, node, 0u);
-    set_level(cntr, START_STOPPING_2); /* Nothing new begins while the event is on its way. */
+    set_level(cntr, START_STOPPING_2);
     cntr_work_later(cntr, CNTR_FAIL, FAIL_DELAY_MS);
+}
+
+static void tell_failed(struct cntr *cntr, const struct node_failrep *rep)
+{
+    for (uint32_t node = node_mask_next(&rep->nodes, 0); node != 0;
+         node = node_mask_next(&rep->nodes, node))
+        event_send(&cntr->block, EVENT_NODE_FAILREP, node, rep->failure_no);
+}
+
+/* The cluster goes on without them. */
+static void go_on(struct cntr *cntr, const struct node_failrep *rep)
+{
+    jam_data(rep->failure_no);
+    node_mask_cut(&cntr->members, &rep->nodes);
+    node_mask_cut(&cntr->started, &rep->nodes);
+    cntr->president = rep->president;
+    log_info(&cntr->block, "failure %u: %u nodes are left, node %u is president", rep->failure_no,
+             node_mask_count(&cntr->members), rep->president);
+    cntr_tell_state(cntr);
+}
+
+/* What a failure means to this node. `verdict`: it is in a part of the cluster that may not go on.
+ */
+static void decide_failure(struct cntr *cntr, const struct node_failrep *rep)
+{
+    tell_failed(cntr, rep);
+    if (rep->verdict != 0) {
+        jam();
+        log_error(&cntr->block, "this node is cut off: it stops");
+        fail_soon(cntr, rep->verdict);
+    } else if (cntr->level != START_STARTED) {
+        jam();
+        cntr_start_again(cntr);
+    } else if (block_config(&cntr->block)->survive != 0) {
+        jam();
+        go_on(cntr, rep);
+    } else {
+        jam();
+        cntr->lost_node = node_mask_next(&rep->nodes, 0);
+        log_error(&cntr->block, "lost contact with node %u: this node stops", cntr->lost_node);
+        fail_soon(cntr, EXIT_ARBIT_SHUTDOWN);
+    }
 }
 
 void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
     const struct node_failrep *rep = SIG_PAYLOAD(sig, node_failrep);
-    uint32_t node = node_mask_next(&rep->nodes, 0);
     switch ((enum cntr_state)cntr->state) {
     case CNTR_STOPPING:
         jam();
-        node_mask_add(&cntr->gone, node);
-        cntr->stop.flushing = 0; /* Without it no epoch ends any more. */
+        node_mask_join(&cntr->gone, &rep->nodes);
+        cntr->stop.flushing = 0; /* Without them no epoch ends any more. */
         return;
     case CNTR_PHASES:
     case CNTR_RUNNING:
-        if (cntr->level == START_STARTED) {
-            jam();
-            started_node_lost(cntr, node);
-        } else if (node_mask_has(&cntr->members, node)) {
-            jam();
-            event_send(block, EVENT_NODE_FAILREP, node, 0u);
-            cntr_start_again(cntr);
+        if (rep->verdict == 0 && node_mask_empty(&cntr->members)) {
+            jam(); /* It has begun again meanwhile. */
+            return;
         }
+        decide_failure(cntr, rep);
         return;
     case CNTR_FAILING:
         jam();

@@ -17,7 +17,8 @@ static uint32_t neighbour(const struct qmgr *qmgr, bool right)
         uint32_t id = qmgr->peer[node].dynamic_id;
         uint32_t distance =
             right ? id - own_id : own_id - id; /* Modulo 2^32: those behind us come last. */
-        if (node == own || (best != 0 && distance >= best_distance)) continue;
+        if (node == own || node_mask_has(&qmgr->failure.fenced, node)) continue;
+        if (best != 0 && distance >= best_distance) continue;
         best = node;
         best_distance = distance;
     }
@@ -45,6 +46,12 @@ static void watch_left(struct qmgr *qmgr)
     if (missed >= MISSED_DEAD) {
         jam();
         event_send(&qmgr->block, EVENT_DEAD_DUE_TO_HEARTBEAT, left);
+        if (qmgr_agrees(qmgr)) {
+            jam(); /* It is asked first. */
+            qmgr->ring.missed = MISSED_WARNING - 1;
+            qmgr_suspect(qmgr, left, false, "its heartbeats are missing");
+            return;
+        }
         peer_close(&qmgr->block, left, "heartbeats missed");
         qmgr_member_lost(qmgr, left, "its heartbeats are missing");
     } else if (missed >= MISSED_WARNING) {

@@ -238,7 +238,7 @@ static inline struct node_config fake_config(uint32_t nodes, uint32_t replicas)
     config.job_queue_words = 1u << 17; /* The largest signal fits, even where the ring wraps. */
     config.memory.pages_max[RG_DATA] = 64;
     for (uint32_t id = 1; id <= nodes; id++)
-        config.node[id] = (struct config_node){NODE_DATA, (id - 1) / replicas};
+        config.node[id] = (struct config_node){.type = NODE_DATA, .nodegroup = (id - 1) / replicas};
     config.node[6].type = NODE_API;
     config.node[7].type = NODE_API;
     config.node[8].type = NODE_MGM;
