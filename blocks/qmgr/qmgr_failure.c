@@ -79,6 +79,30 @@ static void fence(struct qmgr *qmgr, const struct node_mask *nodes)
     qmgr_ring_update(qmgr);
 }
 
+/* Whoever leaves and can be told is told; its link is closed a moment later. Its words do not count
+ * from now on. */
+static void fence_after_word(struct qmgr *qmgr, const struct node_mask *leave)
+{
+    struct fail_out_rep out = {.incarnation = qmgr->join.incarnation,
+                               .number = qmgr->failure.number + 1u};
+    struct node_mask there = *leave;
+    node_mask_keep(&there, &qmgr->linked);
+    node_mask_cut(&there, &qmgr->reach.lost);
+    node_mask_cut(&there, &qmgr->failure.fenced);
+    if (!node_mask_empty(&there)) {
+        jam();
+        to_qmgrs(qmgr, &there, GSN_FAIL_OUT_REP, &out, sizeof(out) / 4u);
+        if (!qmgr->failure.open) qmgr_work_later(qmgr, QMGR_FENCE, FENCE_DELAY_MS);
+        qmgr->failure.open = 1;
+    }
+    if (!qmgr->failure.open) {
+        fence(qmgr, leave);
+        return;
+    }
+    node_mask_join(&qmgr->failure.fenced, leave);
+    qmgr_ring_update(qmgr);
+}
+
 /* --- A failure is agreed. --- */
 
 static void agreed(struct qmgr *qmgr, const struct node_mask *nodes)
@@ -101,6 +125,7 @@ static void agreed(struct qmgr *qmgr, const struct node_mask *nodes)
     qmgr->peer[node] = (struct qmgr_peer){0};
     failure->leads = 0;
     failure->leader = 0;
+    failure->conf_owed = 0;
     failure->asking = 0;
     qmgr->join.president = oldest(qmgr, &qmgr->join.members);
     if (node_mask_has(nodes, qmgr->president.joiner)) qmgr->president.joiner = 0;
@@ -125,6 +150,20 @@ static void try_decide(struct qmgr *qmgr)
     qmgr_verdict(qmgr);
 }
 
+static void confirm(struct qmgr *qmgr)
+{
+    struct qmgr_failure *failure = &qmgr->failure;
+    struct fail_conf conf = {
+        .incarnation = qmgr->join.incarnation,
+        .number = failure->number + 1u,
+        .attempt = failure->conf_attempt,
+    };
+    if (!failure->conf_owed || failure->open) return;
+    jam();
+    failure->conf_owed = 0;
+    sig_send(&qmgr->block, block_ref(failure->leader, BLOCK_QMGR, 0), GSN_FAIL_CONF, PRIO_A, &conf);
+}
+
 void qmgr_failure_fence_now(struct qmgr *qmgr)
 {
     if (!qmgr->failure.open) return;
@@ -132,38 +171,18 @@ void qmgr_failure_fence_now(struct qmgr *qmgr)
     for
         EACH_NODE(node, &qmgr->failure.fenced)
     peer_allow(&qmgr->block, node, 0);
+    if (qmgr->failure.stopped) return;
+    confirm(qmgr);
     try_decide(qmgr);
-}
-
-/* Whoever leaves and can be told is told; then its link is closed. */
-static void show_out(struct qmgr *qmgr, const struct node_mask *leave)
-{
-    struct fail_out_rep out = {.incarnation = qmgr->join.incarnation,
-                               .number = qmgr->failure.number + 1u};
-    struct node_mask there = *leave;
-    node_mask_keep(&there, &qmgr->linked);
-    node_mask_cut(&there, &qmgr->reach.lost);
-    node_mask_cut(&there, &qmgr->failure.fenced);
-    if (node_mask_empty(&there)) return;
-    jam();
-    to_qmgrs(qmgr, &there, GSN_FAIL_OUT_REP, &out, sizeof(out) / 4u);
-    if (!qmgr->failure.open) qmgr_work_later(qmgr, QMGR_FENCE, FENCE_DELAY_MS);
-    qmgr->failure.open = 1;
 }
 
 static void lead(struct qmgr *qmgr, const struct node_mask *leave)
 {
     struct qmgr_failure *failure = &qmgr->failure;
     jam();
-    show_out(qmgr, leave);
-    node_mask_join(&failure->fenced, leave);
-    for
-        EACH_NODE(node, leave)
-        {
-            if (!failure->open) peer_allow(&qmgr->block, node, 0);
-        }
-    qmgr_ring_update(qmgr);
+    fence_after_word(qmgr, leave);
     failure->leads = 1;
+    failure->conf_owed = 0;
     failure->leader = qmgr_own(qmgr);
     failure->asking = 0;
     failure->attempt++;
@@ -388,13 +407,13 @@ void qmgr_exec_FAIL_PREPARE(struct block *block, const struct signal *sig)
         return;
     }
     jam_data(node);
-    fence(qmgr, &leave);
+    fence_after_word(qmgr, &leave);
     failure->leads = 0;
     failure->asking = 0;
     failure->leader = node;
-    struct fail_conf conf = {
-        .incarnation = req->incarnation, .number = req->number, .attempt = req->attempt};
-    sig_send(block, sig->sender, GSN_FAIL_CONF, PRIO_A, &conf);
+    failure->conf_owed = 1;
+    failure->conf_attempt = req->attempt;
+    confirm(qmgr);
 }
 
 void qmgr_exec_FAIL_COMMIT(struct block *block, const struct signal *sig)

@@ -13,6 +13,8 @@
 #define REACH_TICK_MAX_MS 20u
 #define HEARTBEATS_SILENT 4u /* As many as a neighbour in the ring may miss. */
 
+#define PROBE_BEATS          8u /* So many heartbeats between two checks without a reason. */
+
 /* A word of that node counts: a member of this incarnation that is not fenced. */
 bool qmgr_talks(const struct qmgr *qmgr, uint32_t node, uint32_t incarnation)
 {
@@ -25,8 +27,9 @@ uint32_t qmgr_silence_ms(const struct qmgr *qmgr, bool suspected)
 {
     const struct node_config *config = block_config(&qmgr->block);
     uint32_t check = config->connect_check_ms;
-    if (check != 0) return suspected ? check : 2u * check;
-    return suspected ? config->heartbeat_db_db_ms : HEARTBEATS_SILENT * config->heartbeat_db_db_ms;
+    uint32_t beats = HEARTBEATS_SILENT * config->heartbeat_db_db_ms;
+    if (suspected) return check != 0 ? check : config->heartbeat_db_db_ms;
+    return 2u * check > beats ? 2u * check : beats;
 }
 
 static uint32_t tick_ms(const struct qmgr *qmgr)
@@ -141,6 +144,16 @@ void qmgr_suspect(struct qmgr *qmgr, uint32_t node, bool lost, const char *how)
         (void)update_row(qmgr, true);
     }
     evaluate_soon(qmgr);
+}
+
+/* From time to time without a suspicion: the ring does not use every link in every direction. */
+void qmgr_reach_probe(struct qmgr *qmgr)
+{
+    if (qmgr->reach.running || qmgr->failure.stopped || !qmgr_agrees(qmgr)) return;
+    if (++qmgr->reach.beats < PROBE_BEATS) return;
+    jam();
+    qmgr->reach.beats = 0;
+    begin(qmgr);
 }
 
 void qmgr_reach_reset(struct qmgr *qmgr)

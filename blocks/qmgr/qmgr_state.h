@@ -75,6 +75,7 @@ struct qmgr_client { /* An API node or management server. */
 struct qmgr_reach {
     uint32_t running;
     uint32_t tick_running;
+    uint32_t beats;             /* Since the last check without a reason. */
     uint32_t nonce;             /* Of the last question. */
     struct node_mask lost;      /* Members whose link is down: they do not come back. */
     struct node_mask silent;    /* Members that do not speak; an answer takes them back. */
@@ -95,7 +96,9 @@ struct qmgr_failure {
     uint32_t leader;         /* To whom this node has confirmed `fenced`; 0 = nobody. */
     uint32_t leads;          /* This node leads the round. */
     uint32_t attempt;
-    uint32_t open;            /* As leader: what is fenced still has its links. */
+    uint32_t open;            /* What is fenced still has its links, for a last word. */
+    uint32_t conf_owed;       /* As another: the leader waits for FAIL_CONF... */
+    uint32_t conf_attempt;    /* ...for this attempt. */
     struct node_mask waiting; /* As leader: have not confirmed. */
     uint32_t asking;          /* As leader: the arbitrator has not answered. */
     uint64_t asked_ms;
@@ -260,6 +263,7 @@ void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig);
 bool qmgr_talks(const struct qmgr *qmgr, uint32_t node, uint32_t incarnation);
 uint32_t qmgr_silence_ms(const struct qmgr *qmgr, bool suspected); /* T1, T2 of failure.md. */
 void qmgr_suspect(struct qmgr *qmgr, uint32_t node, bool lost, const char *how);
+void qmgr_reach_probe(struct qmgr *qmgr);
 void qmgr_reach_reset(struct qmgr *qmgr);
 void qmgr_reach_view(struct qmgr *qmgr); /* The view has changed: what is left to be found? */
 void qmgr_reach_row(struct qmgr *qmgr, uint32_t node, const struct node_mask *row);
