@@ -127,6 +127,7 @@ static void agreed(struct qmgr *qmgr, const struct node_mask *nodes)
     failure->leader = 0;
     failure->conf_owed = 0;
     failure->asking = 0;
+    failure->again = 0;
     qmgr->join.president = oldest(qmgr, &qmgr->join.members);
     if (node_mask_has(nodes, qmgr->president.joiner)) qmgr->president.joiner = 0;
     rep.president = qmgr->join.president;
@@ -186,6 +187,8 @@ static void lead(struct qmgr *qmgr, const struct node_mask *leave)
     failure->leader = qmgr_own(qmgr);
     failure->asking = 0;
     failure->attempt++;
+    failure->again = 0;
+    failure->lead_ms = now_ms(&qmgr->block);
     failure->waiting = that_stay(qmgr);
     node_mask_remove(&failure->waiting, qmgr_own(qmgr));
     struct fail_prepare prepare = {
@@ -214,7 +217,8 @@ void qmgr_failure_found(struct qmgr *qmgr, const struct node_mask *leave)
     }
     uint32_t leader = oldest(qmgr, &stay);
     if (leader == qmgr_own(qmgr)) {
-        if (failure->leads && node_mask_equal(leave, &failure->fenced)) return;
+        bool again = failure->again && now_ms(&qmgr->block) != failure->lead_ms;
+        if (failure->leads && node_mask_equal(leave, &failure->fenced) && !again) return;
         jam();
         lead(qmgr, leave);
     } else if (overdue &&
@@ -296,6 +300,7 @@ void qmgr_exec_FAIL_REF(struct block *block, const struct signal *sig)
         return;
     }
     jam_data(ref->cause);
+    failure->again = 1;
     switch ((enum fail_ref_cause)ref->cause) {
     case FAIL_REF_COMMITTED:
         if (node_mask_has(&nodes, qmgr_own(qmgr)) || node_mask_empty(&nodes)) {

@@ -96,6 +96,8 @@ struct qmgr_failure {
     uint32_t leader;         /* To whom this node has confirmed `fenced`; 0 = nobody. */
     uint32_t leads;          /* This node leads the round. */
     uint32_t attempt;
+    uint32_t again;           /* As leader: somebody has refused; the same set may do later. */
+    uint64_t lead_ms;         /* When the last attempt began. */
     uint32_t open;            /* What is fenced still has its links, for a last word. */
     uint32_t conf_owed;       /* As another: the leader waits for FAIL_CONF... */
     uint32_t conf_attempt;    /* ...for this attempt. */
