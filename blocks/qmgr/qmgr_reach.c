@@ -13,7 +13,7 @@
 #define REACH_TICK_MAX_MS 20u
 #define HEARTBEATS_SILENT 4u /* As many as a neighbour in the ring may miss. */
 
-#define PROBE_BEATS          8u /* So many heartbeats between two checks without a reason. */
+#define PROBE_BEATS 8u /* So many heartbeats between two checks without a reason. */
 
 /* A word of that node counts: a member of this incarnation that is not fenced. */
 bool qmgr_talks(const struct qmgr *qmgr, uint32_t node, uint32_t incarnation)
@@ -195,6 +195,19 @@ static bool suspected(const struct qmgr *qmgr, uint32_t node)
     return false;
 }
 
+/* While a round takes long, an old answer says nothing: the way may have broken since. */
+static void ask_again(struct qmgr *qmgr)
+{
+    struct node_mask speak = others(qmgr);
+    for
+        EACH_NODE(node, &speak)
+        {
+            uint64_t ago = now_ms(&qmgr->block) - qmgr->reach.asked_ms[node];
+            if (node_mask_has(&qmgr->reach.heard, node) && ago >= qmgr_silence_ms(qmgr, false))
+                ask(qmgr, node);
+        }
+}
+
 /* Everybody has answered or is silent. */
 static bool complete(struct qmgr *qmgr)
 {
@@ -251,6 +264,7 @@ void qmgr_reach_tick(struct qmgr *qmgr)
     qmgr->reach.tick_running = 0;
     if (qmgr->failure.stopped || qmgr->join.state != JOIN_MEMBER) return;
     qmgr_verdict_tick(qmgr);
+    if (qmgr->reach.running) ask_again(qmgr);
     qmgr_reach_evaluate(qmgr);
     if (qmgr->reach.tick_running || !qmgr->reach.running || qmgr->failure.stopped) return;
     qmgr->reach.tick_running = 1;

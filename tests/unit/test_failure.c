@@ -236,11 +236,28 @@ static void forget(void)
     memset(seen, 0, sizeof(seen));
 }
 
+static void print_state(uint32_t id)
+{
+    const struct qmgr *qmgr = qmgr_at(id);
+    print_message("node %u: number %u leads %u leader %u fenced %x waiting %x open %u asking %u, "
+                  "check %u found %x heard %x lost %x silent %x condemned %x row %x known %x\n",
+                  id, qmgr->failure.number, qmgr->failure.leads, qmgr->failure.leader,
+                  qmgr->failure.fenced.word[0] >> 1, qmgr->failure.waiting.word[0] >> 1,
+                  qmgr->failure.open, qmgr->failure.asking, qmgr->reach.running,
+                  qmgr->reach.found.word[0] >> 1, qmgr->reach.heard.word[0] >> 1,
+                  qmgr->reach.lost.word[0] >> 1, qmgr->reach.silent.word[0] >> 1,
+                  qmgr->reach.condemned.word[0] >> 1, qmgr->reach.map.row[id].word[0] >> 1,
+                  qmgr->reach.map.known.word[0] >> 1);
+}
+
 /* At the end, when all is quiet. Returns those that live on. */
 static uint32_t check_end(void)
 {
     uint32_t bits = alive_bits();
     uint32_t first = 0;
+    for (uint32_t id = 1; id <= nodes_all && fc->verbose; id++) {
+        if (lives(id)) print_state(id);
+    }
     for (uint32_t id = 1; id <= nodes_all; id++) {
         if (!lives(id)) continue;
         if (first == 0) first = id;
