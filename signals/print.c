@@ -23,6 +23,7 @@
 #include "signals/scan.h"
 #include "signals/schema_trans.h"
 #include "signals/start.h"
+#include "signals/takeover.h"
 #include "signals/tckey.h"
 
 #define F(type, field)                                                                             \
