@@ -63,6 +63,8 @@ static const struct answer_rule answer_rules[] = {
     RULE(TCROLLBACKCONF, tcrollbackconf, 0),
     RULE(TCROLLBACKREF, tcrollbackref, 0),
     RULE(TCROLLBACKREP, tcrollbackrep, 0),
+    RULE(TCKEY_FAILCONF, tckey_failconf, 0),
+    RULE(TCKEY_FAILREF, tckey_failref, 0),
     RULE(TCSEIZECONF, tcseizeconf, 0),
     RULE(TCSEIZEREF, tcseizeref, 0),
     RULE(TCRELEASECONF, tcreleaseconf, 0),

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include "api/api_core.h"
 #include "api/api_pool.h"
+#include "signals/takeover.h"
 #include "signals/api_reg.h"
 #include "signals/errors.h"
 
@@ -123,6 +124,7 @@ struct api_tx {
     enum api_execute type; /* Of the execute in flight. */
     bool started;          /* START was sent: the TC knows the transaction. */
     bool answer_due;       /* TCKEYCONF or TC_COMMITCONF. */
+    bool doubt;            /* Its coordinator is lost: another node tells what has become of it. */
     uint32_t rows_due;     /* Operations whose own answer is due. */
     uint32_t error;
     struct api_op *error_op;
@@ -298,6 +300,8 @@ void api_exec_TCKEYREF(struct api_client *client, const uint32_t *words);
 void api_exec_TC_COMMITCONF(struct api_client *client, const uint32_t *words);
 void api_exec_TC_COMMITREF(struct api_client *client, const uint32_t *words);
 void api_exec_TCROLLBACKREP(struct api_client *client, const uint32_t *words);
+void api_exec_TCKEY_FAILCONF(struct api_client *client, const uint32_t *words);
+void api_exec_TCKEY_FAILREF(struct api_client *client, const uint32_t *words);
 void api_exec_TRANSID_AI(struct api_client *client, const uint32_t *words);
 
 /* api_scan.c */

@@ -4,13 +4,14 @@
 #pragma once
 #include "signals/lqhkey.h"
 
-/* NDBCNTR to TC and LQH instances: data nodes are lost, and fenced. */
+/* NDBCNTR to DIH and all TC and LQH instances: data nodes are lost, and fenced. Prio A. */
 struct node_lost_rep {
     uint32_t failure_no;    /* 1, 2, ... the same order on all survivors. */
+    uint32_t president;     /* Among those that go on. */
     struct node_mask nodes; /* Lost with this failure. */
     struct node_mask alive; /* Data nodes that go on, this one included. */
 };
-SIGNAL_STRUCT(node_lost_rep, 17);
+SIGNAL_STRUCT(node_lost_rep, 18);
 
 /* LQH to all LQHs of the other survivors, prio B: behind all that it passed on along chains. */
 struct lqh_flush_rep {

@@ -6,6 +6,7 @@
  */
 #include "blocks/ndbcntr/cntr_state.h"
 #include "signals/errors.h"
+#include "signals/takeover.h"
 
 static void tell_stop(struct cntr *cntr)
 {
@@ -234,6 +235,17 @@ static void go_on(struct cntr *cntr, const struct node_failrep *rep)
     log_info(&cntr->block, "failure %u: %u nodes are left, node %u is president", rep->failure_no,
              node_mask_count(&cntr->members), rep->president);
     cntr_tell_state(cntr);
+    struct node_lost_rep lost = {.failure_no = rep->failure_no,
+                                 .president = rep->president,
+                                 .nodes = rep->nodes,
+                                 .alive = cntr->members};
+    static const uint32_t blocks[] = {BLOCK_DBTC, BLOCK_DBLQH};
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDIH), GSN_NODE_LOST_REP, PRIO_A, &lost);
+    for (uint32_t b = 0; b < 2; b++) {
+        for (uint32_t i = 1; i <= block_instances(&cntr->block, blocks[b]); i++)
+            sig_send(&cntr->block, cntr_local(cntr, blocks[b]) + i, GSN_NODE_LOST_REP, PRIO_A,
+                     &lost);
+    }
 }
 
 /* What a failure means to this node. `verdict`: it is in a part of the cluster that may not go on.

@@ -1,5 +1,6 @@
 /* test_api_transaction.c -- the client core's transactions against a scripted server. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "signals/takeover.h"
 #include "api_fake.h"
 
 static uint32_t late(struct fake *fake)
@@ -245,6 +246,52 @@ static void cleaning_refused(void **state)
     fake_destroy(fake);
 }
 
+/* The coordinator is lost while it commits: another node tells what has become of it, or nobody
+ * does. */
+static void lost_while_committing(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 5; i++) {
+        struct fake *fake = fake_create(2);
+        struct api_table *table = fake_table(fake, 2);
+        uint32_t done = 0;
+        uint32_t connect = 0;
+        struct api_tx *tx = begun(fake, table, API_COMMIT, &done, &connect);
+        uint32_t transid1 = (uint32_t)api_tx_id(tx);
+        uint32_t transid2 = (uint32_t)(api_tx_id(tx) >> 32);
+        struct tckey_failconf conf = {transid1, transid2, 7, 3};
+        struct tckey_failref ref = {transid1, transid2, ERR_NODE_FAILED_4028};
+        uint32_t tc = api_tx_node(tx);
+        uint32_t other = 3 - tc;
+        if (i == 0) ANSWER(fake, TC(other), TCKEY_FAILCONF, conf); /* Before the link is down. */
+        fake_link_down(fake, tc);
+        assert_int_equal(done, i == 0);
+        if (i == 1) {
+            conf.transid1++; /* Another one's. */
+            ANSWER(fake, TC(other), TCKEY_FAILCONF, conf);
+            assert_int_equal(done, 0);
+            conf.transid1--;
+            ANSWER(fake, TC(other), TCKEY_FAILCONF, conf);
+        } else if (i == 2) {
+            ANSWER(fake, TC(other), TCKEY_FAILREF, ref);
+        } else if (i == 3) {
+            fake_link_down(fake, other);
+        } else if (i == 4) {
+            fake_sleep(fake, 5000);
+        }
+        assert_int_equal(done, 1);
+        assert_int_equal(api_tx_outcome(tx), i <= 1   ? API_COMMITTED
+                                             : i == 2 ? API_ABORTED
+                                                      : API_UNKNOWN);
+        if (i <= 1) assert_true(api_tx_epoch(tx) == ((uint64_t)7 << 32 | 3));
+        if (i == 2) assert_int_equal(api_tx_error(tx), ERR_NODE_FAILED_4028);
+        if (i >= 3) assert_int_equal(api_tx_error(tx), ERR_CLUSTER_FAILURE);
+        api_tx_close(tx);
+        api_table_release(table);
+        fake_destroy(fake);
+    }
+}
+
 /* The coordinator's link goes in every state. */
 static void link_loss(void **state)
 {
@@ -439,6 +486,7 @@ int main(void)
         cmocka_unit_test(aborted_by_operation),
         cmocka_unit_test(expires),
         cmocka_unit_test(cleaning_refused),
+        cmocka_unit_test(lost_while_committing),
         cmocka_unit_test(link_loss),
         cmocka_unit_test(seizes_elsewhere),
         cmocka_unit_test(reads_and_lost_nodes),
