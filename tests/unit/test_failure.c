@@ -187,6 +187,24 @@ static uint32_t members_of(uint32_t id)
 
 /* F1 by the numbers and sets that stand at the end; the way there is in `seen`. */
 static struct seen seen[FC_NODES];
+static bool asleep[FC_NODES]; /* As after SIGSTOP. */
+
+static bool run_node(uint32_t id)
+{
+    return !asleep[id] && fc_run_node(fc, id);
+}
+
+/* F3 at any moment: no two have gone on without each other. */
+static void look_for_two_parts(void)
+{
+    for (uint32_t a = 1; a <= nodes_all; a++) {
+        for (uint32_t b = a + 1; b <= nodes_all; b++) {
+            if (!lives(a) || !lives(b)) continue;
+            assert_true(node_mask_has(&qmgr_at(a)->join.members, b) ||
+                        node_mask_has(&qmgr_at(b)->join.members, a));
+        }
+    }
+}
 
 static void look(void)
 {
@@ -194,6 +212,7 @@ static void look(void)
         if (!lives(id)) continue;
         const struct qmgr_failure *failure = &qmgr_at(id)->failure;
         if (failure->number == seen[id].count) continue;
+        look_for_two_parts();
         assert_int_equal(failure->number, seen[id].count + 1); /* No number is left out. */
         assert_true(failure->number < FAILURES);
         seen[id].count = failure->number;
@@ -219,7 +238,7 @@ static void run_looking(uint32_t ms)
             worked = false;
             fc_links(fc);
             for (uint32_t id = 1; id < FC_CLIENT; id++) {
-                worked |= fc_run_node(fc, id);
+                worked |= run_node(id);
                 look();
             }
             for (uint32_t from = 1; from < FC_NODES; from++) {
@@ -234,6 +253,7 @@ static void run_looking(uint32_t ms)
 static void forget(void)
 {
     memset(seen, 0, sizeof(seen));
+    memset(asleep, 0, sizeof(asleep));
 }
 
 static void print_state(uint32_t id)
@@ -307,9 +327,20 @@ static void test_a_node_hangs_and_wakes_up(void **state)
         start_and_wait(4, 2, 0);
         for (uint32_t id = 1; id < FC_NODES; id++)
             fc->link[id][victim].stalled = fc->link[victim][id].stalled = true;
-        run_looking(300); /* Its own clock stands still in truth; here it may notice as well. */
+        run_looking(300);
         assert_int_equal(check_end(), 15u & ~(1u << (victim - 1)));
-        assert_true(fc->node[victim].dead);
+        assert_true(fc->node[victim].dead); /* It was alone. */
+        fc_destroy(fc);
+        fc_init(fc);
+        forget();
+        start_and_wait(4, 2, 0);
+        asleep[victim] = true;
+        run_looking(1000);
+        assert_int_equal(seen[victim].count, 0);
+        asleep[victim] = false;
+        run_looking(200);
+        assert_int_equal(check_end(), 15u & ~(1u << (victim - 1)));
+        assert_stopped(victim, EXIT_DECLARED_DEAD);
         fc_destroy(fc);
         fc_init(fc);
     }
@@ -539,7 +570,7 @@ static void small_steps(uint32_t steps)
     for (uint32_t i = 0; i < steps; i++) {
         fc_links(fc);
         uint32_t id = 1 + draw(nodes_all);
-        (void)fc_run_node(fc, id);
+        (void)run_node(id);
         look();
         (void)fc_deliver(fc, 1 + draw(FC_NODES - 1), 1 + draw(nodes_all));
         (void)fc_deliver(fc, 1 + draw(nodes_all), RANK_1 + draw(3));
@@ -549,34 +580,43 @@ static void small_steps(uint32_t steps)
     }
 }
 
-static uint32_t trouble(void)
+static void trouble(void)
 {
     uint32_t a = 1 + draw(nodes_all);
     uint32_t b = 1 + draw(nodes_all);
-    uint32_t what = draw(7);
-    switch (what) {
+    switch (draw(10)) {
     case 0:
     case 1:
         if (fc_alive(fc, a)) fc_kill(fc, a);
-        break;
+        return;
     case 2:
         if (a != b) fc_cut(fc, a, b, true);
-        break;
+        return;
     case 3:
         if (a != b) fc->link[a][b].stalled = true;
-        break;
+        return;
     case 4:
         divide(draw(1u << nodes_all), true);
-        break;
+        return;
     case 5:
-        for (uint32_t id = 1; id < FC_NODES; id++)
-            fc->link[id][a].stalled = fc->link[a][id].stalled = true;
-        break;
+    case 6:
+        asleep[a] = true;
+        return;
+    case 7: /* All wake up. */
+        memset(asleep, 0, sizeof(asleep));
+        return;
+    case 8: /* What was held up arrives, what was cut may be linked again. */
+        for (uint32_t id = 1; id < FC_NODES; id++) {
+            for (uint32_t other = 1; other < FC_NODES; other++) {
+                fc->link[id][other].stalled = false;
+                fc->link[id][other].cut = false;
+            }
+        }
+        return;
     default:
         fc_cut(fc, a, RANK_1 + draw(3), true);
-        break;
+        return;
     }
-    return what;
 }
 
 static uint32_t survivors_total;
@@ -589,15 +629,17 @@ static void random_run(uint64_t seed)
     fc->seed = seed * 1000u;
     forget();
     start_and_wait(clusters[which][0], clusters[which][1], draw(8));
-    uint32_t troubles = 1 + draw(3);
+    uint32_t troubles = 1 + draw(5);
     for (uint32_t i = 0; i < troubles; i++) {
-        (void)trouble();
+        trouble();
         if (draw(2) == 0)
             small_steps(draw(400));
         else
             run_looking(draw(60));
     }
-    run_looking(1200);
+    run_looking(600);
+    memset(asleep, 0, sizeof(asleep));
+    run_looking(600);
     /* What is still cut or stalled stays so: those that live on do not need it. */
     uint32_t left = check_end();
     survivors_total += left != 0;
