@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include "api/api_core.h"
 #include "api/api_pool.h"
+#include "signals/arbitrator.h"
 #include "signals/takeover.h"
 #include "signals/api_reg.h"
 #include "signals/errors.h"
@@ -28,6 +29,7 @@ struct api_core {
     struct api_host host;
     struct api_node node[NODE_ID_MAX + 1];
     _Atomic uint32_t president;
+    struct arbitrator arbitrator; /* Of the node's part. */
     _Atomic uint64_t transid_next;
     _Atomic uint64_t now_ms;        /* Written by the node's part. */
     _Atomic uint32_t life;          /* How often the last data node was lost. */

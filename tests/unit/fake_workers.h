@@ -13,6 +13,7 @@
 #include "signals/redo.h"
 #include "signals/local_table.h"
 #include "signals/start.h"
+#include "signals/takeover.h"
 #include "tests/unit/fake_cluster.h"
 
 #define FAKE_TABLES 64u
@@ -42,6 +43,7 @@ struct fake_worker {
     bool hold_recover;
     bool hold; /* Keeps the answers to API_FAILREQ and TC_DRAIN_REQ back. */
     uint32_t drains;
+    uint32_t nodes_lost;              /* Number of the last NODE_LOST_REP. */
     const struct fake_worker *before; /* Must have the table online before this one may. */
     uint32_t early;                   /* How often it was not. */
 };
@@ -168,6 +170,11 @@ static void fake_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct si
     sig_send(block, sig->sender, GSN_LOCAL_TABLE_STATE_CONF, PRIO_B, &conf);
 }
 
+static void fake_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
+{
+    fake_of(block)->nodes_lost = SIG_PAYLOAD(sig, node_lost_rep)->failure_no;
+}
+
 static const struct handler fake_handlers[] = {
     HANDLER(fake, READ_CONFIG_REQ, read_config_req),
     HANDLER(fake, NODE_STATE_REP, node_state_rep),
@@ -182,6 +189,7 @@ static const struct handler fake_handlers[] = {
     HANDLER(fake, GCP_DURABLE_REP, gcp_durable_rep),
     HANDLER(fake, REDO_OPEN_REQ, redo_open_req),
     HANDLER(fake, RECOVER_REQ, recover_req),
+    HANDLER(fake, NODE_LOST_REP, node_lost_rep),
 };
 #define FAKE_HANDLERS (sizeof fake_handlers / sizeof fake_handlers[0])
 static const struct block_type fake_tc_type = {"DBTC", BLOCK_DBTC, fake_handlers, FAKE_HANDLERS,

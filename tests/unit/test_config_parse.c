@@ -114,7 +114,7 @@ static void warnings_do_not_refuse(void **unused)
 
 static void what_has_no_effect_is_told(void **unused)
 {
-    static const char text[] = "[mgm]\n[ndbd default]\nODirect=1\nArbitrationTimeout=100\n"
+    static const char text[] = "[mgm]\n[ndbd default]\nODirect=1\nKeepAliveSendInterval=100\n"
                                "NoOfReplicas=1\n[ndbd]\nRecoveryWork=60\n[ndbd]\n[api]\n";
     struct config_report report = {.lines = NULL};
     struct cluster_config *config = config_parse_text(text, strlen(text), "c.ini", &report);
@@ -131,7 +131,7 @@ static void what_has_no_effect_is_told(void **unused)
                         "checkpoint writes follows from what has changed");
     assert_string_equal(
         report.lines[2],
-        "c.ini:4: warning: [ndbd] ArbitrationTimeout: it has no effect in this version");
+        "c.ini:4: warning: [ndbd] KeepAliveSendInterval: it has no effect in this version");
     config_report_clear(&report);
     config_free(config);
 }
