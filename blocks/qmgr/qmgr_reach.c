@@ -327,6 +327,7 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
     node_mask_keep(&condemned, &qmgr->join.members);
     node_mask_join(&qmgr->reach.condemned, &condemned);
     qmgr_reach_row(qmgr, node, &rep->row);
+    if (!qmgr->reach.running) (void)update_row(qmgr, false); /* Perhaps never made before. */
     if (rep->ask != 0) say(qmgr, node, 0, rep->ask);
     if (rep->answer != 0 && rep->answer == qmgr->reach.ask[node]) {
         jam();

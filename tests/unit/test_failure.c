@@ -619,6 +619,26 @@ static void trouble(void)
     }
 }
 
+/* Checks without a reason, at other moments in each node, find nothing. */
+static void test_a_healthy_cluster_stays(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        rng_seed(&dice, seed);
+        fc->seed = seed;
+        forget();
+        start_and_wait(4, 2, 1);
+        for (uint32_t i = 0; i < 20; i++) {
+            small_steps(200);
+            run_looking(17);
+        }
+        assert_int_equal(check_end(), 15);
+        assert_int_equal(seen[1].count, 0);
+        fc_destroy(fc);
+        fc_init(fc);
+    }
+}
+
 static uint32_t survivors_total;
 
 static void random_run(uint64_t seed)
@@ -681,6 +701,7 @@ int main(void)
         T(test_no_answer_stops_both),
         T(test_arbitrator_on_the_lost_side),
         T(test_arbitrator_forgets),
+        T(test_a_healthy_cluster_stays),
         T(test_random),
     };
     const char *filter = getenv("FAILURE_TEST");
