@@ -281,6 +281,7 @@ struct tc {
     struct tc_epoch epoch;
     uint32_t table_count; /* Table ids are below this. */
     struct tc_table **table;
+    uint32_t drops;        /* DROPPING orders that wait for the last user of their table. */
     uint32_t drain_sender; /* NDBCNTR waits for the end of all transactions; 0 = nobody waits. */
     uint32_t drain_data;
     struct pool tables;
