@@ -210,18 +210,30 @@ static uint32_t exit_of(enum redo_fault fault)
     return EXIT_REDO_DAMAGED;
 }
 
+/* A ring of another shape is not damaged, and must not be given up for it. */
+static void shape_advice(const struct lqh *lqh, char *text, size_t size)
+{
+    int used = snprintf(text, size,
+                        "; if NoOfFragmentLogFiles or FragmentLogFileSize was changed, change it "
+                        "back");
+    if (used > 0 && (size_t)used < size) lqh_recover_advice(lqh, text + used, size - (size_t)used);
+}
+
 _Noreturn static void io_damaged(void *context, const struct redo_damage *damage)
 {
     struct lqh *lqh = context;
     char *text = lqh->redo->text;
     char name[FS_NAME_BYTES + 1];
     char why[32] = "";
-    char advice[256] = "";
+    char advice[384] = "";
     uint32_t code = exit_of(damage->fault);
     if (damage->error != 0 && lqh_recover_no_memory(damage->error)) code = EXIT_RECOVER_MEMORY;
     file_name(lqh, damage->file, name, sizeof name);
     if (damage->error != 0) snprintf(why, sizeof why, " (error %u)", damage->error);
-    if (code == EXIT_REDO_DAMAGED) lqh_recover_advice(lqh, advice, sizeof advice);
+    if (damage->fault == REDO_BAD_SIZE)
+        shape_advice(lqh, advice, sizeof advice);
+    else if (code == EXIT_REDO_DAMAGED)
+        lqh_recover_advice(lqh, advice, sizeof advice);
     snprintf(text, sizeof lqh->redo->text, "redo log, %s, offset %llu: %s%s%s", name,
              (unsigned long long)damage->block * REDO_BLOCK_BYTES,
              code == EXIT_RECOVER_MEMORY ? "no memory for a record's row"
@@ -311,7 +323,7 @@ static void io_ref(struct block *block, const struct signal *sig, const char *wh
              error_get(ref->error)->text, ref->os_error);
     bool gone = ref->error == ERR_FILE_MISSING || ref->error == ERR_FILE_SHORT_READ;
     size_t used = strlen(lqh->redo->text);
-    if (gone) lqh_recover_advice(lqh, lqh->redo->text + used, sizeof lqh->redo->text - used);
+    if (gone) shape_advice(lqh, lqh->redo->text + used, sizeof lqh->redo->text - used);
     node_fail(gone ? EXIT_REDO_DAMAGED : EXIT_REDO_IO, __FILE__, __LINE__, lqh->redo->text);
 }
 
