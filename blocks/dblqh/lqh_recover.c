@@ -151,7 +151,7 @@ static void replay(struct lqh *lqh)
     struct lqh_recover *recover = recover_of(lqh);
     struct redo_replay replay = {
         .start_gci = recover->start_gci,
-        .restart_gci = recover->req.restart_gci + (ERROR_INSERTED(&lqh->block, 5022) ? 1u : 0u),
+        .restart_gci = recover->req.restart_gci,
         .incarnation = recover->req.incarnation,
         .lsn_known = recover->req.lsn_lo | (uint64_t)recover->req.lsn_hi << 32,
         .ended_count = recover->ended_count,

@@ -16,6 +16,11 @@ static bool failed(const struct run *run)
     return sim_verdict_of(run->world) != SIM_OK;
 }
 
+bool durability_late(const struct run *run)
+{
+    return run->durability.down && run->durability.recovered != UINT32_MAX;
+}
+
 /* --- History of the rows that only one session writes. --- */
 
 void past_add(struct run *run, uint32_t table, uint32_t index, uint64_t epoch)
@@ -140,8 +145,8 @@ static void check_unsure(struct run *run, const struct model_unknown *unknown,
         bool is_old =
             row->present == (state == KEY_PRESENT) && (!row->present || row->value == value);
         bool is_new = row->present == unknown->item[i].after &&
-                      (!row->present || row->value == unknown->item[i].value_after) && !cut &&
-                      (uint32_t)(unknown->floor >> 32) <= gci;
+                      (!row->present || row->value == unknown->item[i].value_after) &&
+                      (unknown->late || (!cut && (uint32_t)(unknown->floor >> 32) <= gci));
         if (!is_old && !is_new)
             run_fail(run, SIM_CORRECTNESS,
                      "after the restart at GCI %u row %u of table %u (%llu) is neither as before "

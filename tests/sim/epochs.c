@@ -29,6 +29,11 @@ static void check_durable(struct run *run, const struct session *session, const 
 {
     uint32_t gci = (uint32_t)(api_tx_epoch(tx) >> 32);
     bool durable = api_tx_durable(tx);
+    if (run->durability.down) { /* Told on the way: nodes may be on their way back already. */
+        if (durable && !durability_late(run) && gci > run->durability.promised)
+            run->durability.promised = gci;
+        return;
+    }
     for (uint32_t i = 0; durable && i < run->swarm.data_nodes; i++) {
         struct node *node = sim_node(run->world, data_node_id(run, i));
         if (node == NULL) continue;

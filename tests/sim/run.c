@@ -165,9 +165,9 @@ bool run_drop(struct run *run, struct session *session, uint32_t table_id, uint3
             wait_for(run, &waiting);
             error = waiting.error;
         }
-        if (error == 0 ||
-            (tries > 0 && (error == ERR_NO_SUCH_TABLE || error == ERR_SCHEMA_VERSION)))
-            return !failed(run);
+        bool gone = error == ERR_NO_SUCH_TABLE || error == ERR_NO_SUCH_TABLE_ID ||
+                    error == ERR_SCHEMA_VERSION;
+        if (error == 0 || (tries > 0 && gone)) return !failed(run);
         if (!error_allowed(run, error)) {
             run_fail(run, SIM_CORRECTNESS, "table %s cannot be dropped: error %u", run->schema_name,
                      error);
@@ -225,7 +225,8 @@ static bool execute_items(struct run *run, struct session *session, enum lock_mo
         last = last != 0 ? last : waiting.error;
         if (session->tx != NULL) api_tx_close(session->tx);
         session->tx = NULL;
-        if (waiting.outcome == API_COMMITTED) return true;
+        if (waiting.outcome == API_COMMITTED && waiting.error != ERR_COMMITTED_READS_LOST)
+            return true;
         if (failed(run)) return false;
         if (last == ERR_ROW_NOT_FOUND) return false;
         if (!error_allowed(run, last)) {

@@ -54,6 +54,7 @@ struct swarm {
 };
 void swarm_draw(struct swarm *swarm, uint64_t seed);
 void swarm_draw_disk(struct swarm *swarm); /* After swarm_draw(): with files. */
+bool swarm_has_files(uint64_t seed);       /* Every other seed, unless it is said. */
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size);
 void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng);
 
@@ -85,6 +86,7 @@ struct model_key {
 struct model_unknown {
     uint32_t count;
     uint64_t floor; /* If it was committed, then with this epoch or a later one. */
+    bool late;      /* Perhaps only after the restart: the library had kept it back. */
     struct {
         uint32_t table, key;
         bool before, after; /* Present? */
@@ -343,6 +345,8 @@ void lives_observe(struct run *run, const uint32_t *words);
 /* durability.c */
 void past_add(struct run *run, uint32_t table, uint32_t index, uint64_t epoch);
 void durability_check(struct run *run);
+/* The cluster is back, but not checked yet: what ends now may have begun before or after. */
+bool durability_late(const struct run *run);
 bool durability_lost(const struct run *run); /* What the check under way read is worth nothing. */
 struct model_schema *schema_begin(struct run *run, uint32_t session, uint32_t number);
 struct model_schema *schema_find(struct run *run, uint32_t session, uint32_t number);

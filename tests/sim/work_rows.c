@@ -66,6 +66,8 @@ static void churn_done(void *context, struct api_tx *tx)
     struct run *run = session->client->run;
     enum api_outcome outcome = outcome_of(session);
     count_outcome(run, outcome);
+    bool late = durability_late(run);
+    if (outcome == API_COMMITTED && late) outcome = API_UNKNOWN;
     if (outcome == API_COMMITTED) {
         if (session->phase != 0)
             run_fail(run, SIM_CORRECTNESS,
