@@ -24,7 +24,8 @@ static void open_copy(struct dih *dih, uint32_t copy, enum sysfile_state state)
 {
     dih->sysfile.copy = copy;
     dih->sysfile.state = state;
-    fs_open(&dih->block, copy, copy_names[copy], FS_READ | FS_WRITE | FS_CREATE | FS_DIRECT);
+    fs_open(&dih->block, copy, copy_names[copy],
+            FS_READ | FS_WRITE | FS_CREATE | FS_DIRECT | FS_SYNC);
 }
 
 void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data)
