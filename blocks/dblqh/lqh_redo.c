@@ -40,7 +40,7 @@ static void io_open(void *context, uint32_t file, bool create)
     file_name(lqh, file, name, sizeof name);
     lqh->redo->open_file = file;
     fs_open(&lqh->block, fs_data(file), name,
-            create ? FILE_FLAGS | FS_CREATE | FS_EMPTY : FILE_FLAGS);
+            create ? FILE_FLAGS | FS_CREATE | FS_EMPTY : FILE_FLAGS | FS_SYNC);
 }
 
 static void io_read(void *context, uint32_t file, uint32_t block, uint32_t *to, uint32_t blocks)
@@ -192,6 +192,8 @@ static uint32_t exit_of(enum redo_fault fault)
     case REDO_OTHER_PART:
     case REDO_OTHER_SHAPE:
         return EXIT_REDO_FOREIGN;
+    case REDO_AHEAD:
+        return EXIT_SYSFILE_DAMAGED;
     case REDO_GOOD:
     case REDO_EMPTY:
     case REDO_NO_PAGE:

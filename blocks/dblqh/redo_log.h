@@ -70,6 +70,7 @@ struct redo_replay {
     uint32_t start_gci;   /* Records of older GCIs are in all checkpoints. */
     uint32_t restart_gci; /* Records of newer ones never happened. */
     uint32_t incarnation; /* The new one. */
+    uint32_t gci_ahead;   /* A log is not further ahead of restart_gci; more is damage. 0 = any. */
     uint64_t
         lsn_known; /* This page and all before are known to have been durable; 0 = not known. */
     uint32_t ended_count;
