@@ -275,14 +275,14 @@ static bool check_schema(struct run *run, struct session *session, struct model_
     if (good && !there && schema->state == SCHEMA_CREATED)
         run_fail(run, SIM_CORRECTNESS, "after the restart table %s is gone", run->schema_name);
     if (!good || !there || failed(run)) return good;
-    if (read_some(run, session, SCHEMA_TABLE, 0, SCHEMA_ROWS, found))
-        check_schema_rows(run, schema, found);
-    else
-        good = false;
+    bool again = schema->leaving; /* The drop may still be under way. */
+    if (!again) good = read_some(run, session, SCHEMA_TABLE, 0, SCHEMA_ROWS, found);
+    if (!again && good) check_schema_rows(run, schema, found);
     if (good && !failed(run)) {
         const struct table_def *def = api_table_def(session->table[SCHEMA_TABLE]);
         schema->state = SCHEMA_DROPPING;
-        good = run_drop(run, session, def->table_id, def->version);
+        schema->leaving = true;
+        good = run_drop(run, session, def->table_id, def->version, again);
     }
     api_table_release(session->table[SCHEMA_TABLE]);
     session->table[SCHEMA_TABLE] = NULL;
@@ -360,8 +360,8 @@ static bool verify(struct run *run)
 {
     struct session *session = &run->client[0].session[0];
     struct found *found[TABLES_MAX] = {0};
-    bool good =
-        read_all(run, session, found) && check_schemas(run, session) && !durability_lost(run);
+    bool good = read_all(run, session, found) && check_schemas(run, session) &&
+                epochs_ask(run, session) && !durability_lost(run);
     if (good && !failed(run)) compare(run, found);
     if (good && !failed(run)) rebase(run, found);
     for (uint32_t table = 0; table < TABLES_MAX; table++)

@@ -5,6 +5,7 @@
 #include "blocks/dbdih/dih_state.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/dbtc/tc_state.h"
+#include "signals/errors.h"
 #include "signals/gcp.h"
 #include "tests/sim/run.h"
 
@@ -48,6 +49,42 @@ static void check_durable(struct run *run, const struct session *session, const 
                  gci);
 }
 
+/* Of every GCI the newest commit that is not known to be on the disks yet. */
+static void keep(struct run *run, uint64_t epoch)
+{
+    struct epochs *epochs = &run->epochs;
+    struct epoch_kept *last = &epochs->kept[(epochs->kept_count - 1u) % EPOCHS_KEPT];
+    if (!run->swarm.disk || run->durability.down) return;
+    if (epochs->kept_count == 0 || last->fate != EPOCH_OPEN || last->epoch >> 32 != epoch >> 32)
+        last = &epochs->kept[epochs->kept_count++ % EPOCHS_KEPT];
+    *last = (struct epoch_kept){epoch, EPOCH_OPEN};
+}
+
+/* The cluster was lost and is back: for each epoch of its former lives it says what became of it,
+ * and says the same after the next loss. */
+bool epochs_ask(struct run *run, struct session *session)
+{
+    struct epochs *epochs = &run->epochs;
+    static const uint32_t answers[] = {0, 0, ERR_EPOCH_LOST};
+    uint32_t count = epochs->kept_count < EPOCHS_KEPT ? epochs->kept_count : EPOCHS_KEPT;
+    for (uint32_t i = 0; i < count; i++) {
+        struct epoch_kept *kept = &epochs->kept[i];
+        uint32_t gci = (uint32_t)(kept->epoch >> 32);
+        uint32_t error;
+        if (kept->fate == EPOCH_OPEN)
+            kept->fate = gci <= run->durability.recovered ? EPOCH_RESTORED : EPOCH_GONE;
+        if (!run_ask_epoch(run, session, kept->epoch, &error)) return false;
+        epochs->asked[kept->fate]++;
+        if (error == answers[kept->fate]) continue;
+        run_fail(run, SIM_CORRECTNESS, /* I-SIM-8 */
+                 "after the restart at GCI %u the answer for epoch %llx is %u, should be %u",
+                 run->durability.recovered, (unsigned long long)kept->epoch, error,
+                 answers[kept->fate]);
+        return false;
+    }
+    return true;
+}
+
 void epochs_executed(void *context, struct api_tx *tx)
 {
     struct session *session = context;
@@ -61,6 +98,7 @@ void epochs_executed(void *context, struct api_tx *tx)
                      session->no, (unsigned long long)epoch,
                      (unsigned long long)session->epoch_floor);
         if (epoch > run->epochs.acked) run->epochs.acked = epoch;
+        if (epoch != 0) keep(run, epoch);
         if (session->durable && session->writes) check_durable(run, session, tx);
     }
     session->done(session, tx);

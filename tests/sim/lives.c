@@ -132,7 +132,7 @@ static void decided(struct run *run, const struct cntr_start_conf *conf)
         return;
     }
     uint32_t newest = d->declared > d->promised ? d->declared : d->promised;
-    if (conf->gci < newest) /* I-SIM-6 */
+    if (conf->gci < newest) /* I-SIM-7 */
         run_fail(run, SIM_CORRECTNESS,
                  "the cluster comes back with GCI %u although %u was declared durable", conf->gci,
                  newest);

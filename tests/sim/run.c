@@ -156,7 +156,8 @@ bool run_open_schema(struct run *run, struct session *session, uint32_t slot, bo
     return false;
 }
 
-bool run_drop(struct run *run, struct session *session, uint32_t table_id, uint32_t version)
+bool run_drop(struct run *run, struct session *session, uint32_t table_id, uint32_t version,
+              bool perhaps_gone)
 {
     for (uint32_t tries = 0; goes_on(run, tries); tries++) {
         struct waiting waiting = {0};
@@ -167,13 +168,34 @@ bool run_drop(struct run *run, struct session *session, uint32_t table_id, uint3
         }
         bool gone = error == ERR_NO_SUCH_TABLE || error == ERR_NO_SUCH_TABLE_ID ||
                     error == ERR_SCHEMA_VERSION;
-        if (error == 0 || (tries > 0 && gone)) return !failed(run);
+        if (error == 0 || ((perhaps_gone || tries > 0) && gone)) return !failed(run);
         if (!error_allowed(run, error)) {
             run_fail(run, SIM_CORRECTNESS, "table %s cannot be dropped: error %u", run->schema_name,
                      error);
             return false;
         }
         pause_a_while(run);
+    }
+    return false;
+}
+
+static void asked(void *context, uint32_t error)
+{
+    struct waiting *waiting = context;
+    waiting->done = true;
+    waiting->error = error;
+}
+
+bool run_ask_epoch(struct run *run, struct session *session, uint64_t epoch, uint32_t *error)
+{
+    for (uint32_t tries = 0; goes_on(run, tries); tries++) {
+        struct waiting waiting = {0};
+        *error = api_wait_durable(session->api, epoch, 5000, asked, &waiting);
+        if (*error == 0) {
+            wait_for(run, &waiting);
+            *error = waiting.error;
+        }
+        if (*error != ERR_REQUEST_TIMEOUT) return !failed(run);
     }
     return false;
 }

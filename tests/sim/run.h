@@ -119,6 +119,7 @@ struct model_schema {
     enum schema_state state;
     enum schema_filled filled;
     uint64_t epoch; /* Of its rows; the least possible one when that is unknown. */
+    bool leaving;   /* The check has asked for its drop. */
 };
 
 struct model {
@@ -220,10 +221,21 @@ struct row_epoch {
     uint64_t epoch;
 };
 
+/* An epoch of a commit that is asked for again after restarts. */
+#define EPOCHS_KEPT 32u
+enum epoch_fate { EPOCH_OPEN = 0, EPOCH_RESTORED, EPOCH_GONE };
+struct epoch_kept {
+    uint64_t epoch;
+    enum epoch_fate fate;
+};
+
 struct epochs {
-    uint64_t acked;   /* Newest that a client was told. */
-    uint64_t begun;   /* Over all nodes. */
-    uint64_t durable; /* Commits that were answered as durable. */
+    struct epoch_kept kept[EPOCHS_KEPT]; /* A ring: one of each GCI. */
+    uint32_t kept_count;
+    uint32_t asked[3]; /* By fate. */
+    uint64_t acked;    /* Newest that a client was told. */
+    uint64_t begun;    /* Over all nodes. */
+    uint64_t durable;  /* Commits that were answered as durable. */
     uint64_t node[NODE_ID_MAX + 1];
     struct row_epoch row[1u << EPOCH_ROWS_BITS];
 };
@@ -278,7 +290,10 @@ void run_free(struct run *run);
 bool run_read(struct run *run, struct session *session);
 bool run_open_table(struct run *run, struct session *session, uint32_t table);
 bool run_open_schema(struct run *run, struct session *session, uint32_t slot, bool *there);
-bool run_drop(struct run *run, struct session *session, uint32_t table_id, uint32_t version);
+bool run_drop(struct run *run, struct session *session, uint32_t table_id, uint32_t version,
+              bool perhaps_gone);
+/* Asks whether the epoch is durable; *error is the answer. */
+bool run_ask_epoch(struct run *run, struct session *session, uint64_t epoch, uint32_t *error);
 /* sim_run_until() with data nodes starting again that have ended. */
 bool run_until(struct run *run, bool (*done)(void *context), void *context, uint64_t until_us);
 void run_fail(struct run *run, enum sim_verdict verdict, const char *format, ...)
@@ -361,8 +376,9 @@ void check_replicas(struct run *run);
 
 /* epochs.c */
 void epochs_begin(struct session *session, enum api_execute type, api_tx_done done);
-void epochs_executed(void *context, struct api_tx *tx); /* Passes on to `done`. */
-void epochs_restart(struct run *run, uint32_t gci);     /* The cluster is back with this GCI. */
+void epochs_executed(void *context, struct api_tx *tx);    /* Passes on to `done`. */
+bool epochs_ask(struct run *run, struct session *session); /* False: not to be had now. */
+void epochs_restart(struct run *run, uint32_t gci);        /* The cluster is back with this GCI. */
 void epochs_observe(struct run *run, uint32_t node, const uint32_t *words);
 
 /* report.c */
