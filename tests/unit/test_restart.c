@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "formats/redo_format.h"
 #include "blocks/dbdih/dih_state.h"
 #include "blocks/ndbcntr/cntr_state.h"
 #include "tests/unit/fake_disk.h"
@@ -652,6 +653,33 @@ static void test_initial_asks_for_damaged_files_too(void **state)
 }
 
 /* What is left behind without system files may be the only copy. */
+/* Logs that were only made are of a first start that was cut off; a page in one of them is data. */
+static void test_lost_system_files_and_a_log(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(1, 1);
+    const uint32_t magic = REDO_MAGIC;
+    struct fake_file *file = &fake_disks[1].file[0];
+    strcpy(file->name, "REDO/part1/file0"); /* Of the second LDM instance. */
+    memset(file->bytes, 0, sizeof file->bytes);
+    file->size = sizeof file->bytes;
+    memcpy(file->bytes, &magic, sizeof magic);
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_exit(1, EXIT_SYSFILE_DAMAGED);
+    end_all();
+    config.initial_start = 1;
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_exit(1, EXIT_DATA_LAST_COPY);
+    end_all();
+    config.initial_start = 0;
+    memset(file->bytes, 0, sizeof magic);
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_started(1);
+}
+
 static void test_lost_system_files_are_noticed(void **state)
 {
     (void)state;
@@ -737,6 +765,7 @@ int main(void)
         STARTS(test_initial_asks_before_it_destroys),
         STARTS(test_initial_asks_for_damaged_files_too),
         STARTS(test_lost_system_files_are_noticed),
+        STARTS(test_lost_system_files_and_a_log),
         STARTS(test_other_node_groups_are_refused),
         STARTS(test_other_number_of_ldms_is_refused),
     };
