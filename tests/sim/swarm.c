@@ -138,7 +138,7 @@ void swarm_draw_disk(struct swarm *swarm)
     swarm->disk = true;
     if (swarm->clients > 2) swarm->clients = 2;
     if (swarm->sessions > 3) swarm->sessions = 3;
-    swarm->jobs = between(&rng, 10, 80);
+    swarm->jobs = between(&rng, 10, 50);
     if (swarm->churn_keys > 12) swarm->churn_keys = 12;
     if (swarm->statics > 20) swarm->statics = 20;
     swarm->faults &= ~(uint32_t)(FAULT_DATA_CUT | FAULT_INSERT);

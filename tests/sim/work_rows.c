@@ -185,7 +185,7 @@ static void fill_done(void *context, struct api_tx *tx)
     if (phase == 0) {
         if (outcome == API_COMMITTED) session->fill_next += FILL_BATCH;
         if (outcome != API_COMMITTED ||
-            session->fill_next >= (run->swarm.small_data ? FILL_MOST : 60u))
+            session->fill_next >= (run->swarm.small_data && !run->swarm.disk ? FILL_MOST : 60u))
             session->phase = 1;
         const struct error_entry *entry = error_get(error);
         if (entry->class == ERROR_CLASS_IS) run->figures.errors[0]++;
