@@ -15,9 +15,10 @@
 #define SYSFILE_NODES     256u
 #define SYSFILE_NO_GROUP  255u
 
+/* Incarnations up to this one, and behind the entry before. */
 struct sysfile_ended {
     uint32_t incarnation;
-    uint32_t gci; /* At which it ended: what is above was lost. */
+    uint32_t gci; /* At which they ended: what is above was lost. */
 };
 
 struct sysfile {

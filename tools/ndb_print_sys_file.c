@@ -28,7 +28,7 @@ static void print_content(const char *name, const struct file_header *header,
     printf("  incarnation %u, restorable up to GCI %u\n", content->incarnation, content->gci);
     print_nodes(content);
     for (uint32_t i = 0; i < content->ended_count; i++)
-        printf("  incarnation %u ended at GCI %u\n", content->ended[i].incarnation,
+        printf("  incarnations up to %u ended at GCI %u\n", content->ended[i].incarnation,
                content->ended[i].gci);
     for (uint32_t i = 0; i < content->ldm_count && i < SYSFILE_LDM_MAX; i++)
         printf("  log part %u: durable up to page %llu\n", i,

@@ -59,8 +59,8 @@ struct redo_io {
 
 #define REDO_ENDED_MAX 64u
 
-/* A former incarnation of the cluster: what it wrote beyond the GCI at which it ended never
- * happened. */
+/* Former incarnations of the cluster, up to this one and behind the entry before: what they wrote
+ * beyond the GCI at which they ended never happened. */
 struct redo_ended {
     uint32_t incarnation;
     uint32_t gci;

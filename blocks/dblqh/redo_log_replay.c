@@ -137,9 +137,8 @@ static bool happened(const struct redo_log *log, const struct redo_record *recor
     const struct redo_replay *replay = &log->replay;
     if (record->gci_hi > replay->restart_gci) return false;
     for (uint32_t i = 0; i < replay->ended_count; i++) {
-        if (replay->ended[i].incarnation == log->chain.incarnation &&
-            record->gci_hi > replay->ended[i].gci)
-            return false;
+        if (replay->ended[i].incarnation >= log->chain.incarnation)
+            return record->gci_hi <= replay->ended[i].gci;
     }
     return true;
 }

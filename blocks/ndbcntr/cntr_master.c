@@ -55,6 +55,10 @@ static void send_start(struct cntr *cntr)
     struct section section = {.words = &list.pair[0][0]};
     if (decision->newest != 0) {
         jam();
+        /* One that made no GCI durable ended where the one before it did: one entry for both. So
+         * crash upon crash does not fill the list. */
+        bool same = list.count > 0 && list.pair[list.count - 1u][1] == decision->gci;
+        if (same) list.count--;
         if (list.count == ENDED_MAX) {
             memmove(list.pair[0], list.pair[1], (ENDED_MAX - 1u) * sizeof(list.pair[0]));
             list.count--;

@@ -103,7 +103,7 @@ static void test_system_file(void **state)
     assert_told("incarnation 5, restorable up to GCI 1234");
     assert_told("members of the incarnation: 3 144");
     assert_told("node groups: 3=1");
-    assert_told("incarnation 4 ended at GCI 1000");
+    assert_told("incarnations up to 4 ended at GCI 1000");
     assert_told("log part 1: durable up to page 4294967297");
     damage(NDB_PRINT_SYS_FILE, at, sizeof at / sizeof at[0]);
 }

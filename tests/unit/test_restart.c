@@ -309,6 +309,21 @@ static void test_restart_of_all(void **state)
     }
 }
 
+/* Lives too short for a GCI share one entry. */
+static void test_short_lives_do_not_fill_the_list(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(1, 1);
+    for (uint32_t life = 1; life <= 70; life++) {
+        make_nodes(1, &config);
+        fc_run(fc, 300);
+        assert_started(1);
+        assert_int_equal(dih_at(1)->sysfile.now.ended_count, life > 1 ? 1 : 0);
+        if (life > 1) assert_int_equal(dih_at(1)->sysfile.now.ended[0].incarnation, life - 1);
+        end_all();
+    }
+}
+
 /* Incarnations end one after the other; the log learns of each. */
 static void test_list_of_incarnations_grows(void **state)
 {
@@ -752,6 +767,7 @@ int main(void)
         DECIDES(test_all_initial),
         STARTS(test_restart_of_all),
         STARTS(test_list_of_incarnations_grows),
+        STARTS(test_short_lives_do_not_fill_the_list),
         STARTS(test_start_is_cut_off_anywhere),
         STARTS(test_one_system_file_is_behind),
         STARTS(test_node_lost_while_recovering),
