@@ -255,9 +255,9 @@ struct tc_committed {
 
 /* Commits by epoch. An older one than the last ended before the newest could begin. */
 #define TC_ENDED_MAX 64u /* As many as the system file keeps. */
-struct tc_ended {
+struct tc_ended {        /* Incarnations up to this one, and behind the entry before. */
     uint32_t incarnation;
-    uint32_t gci; /* At which it ended: what is above was lost. */
+    uint32_t gci; /* At which they ended: what is above was lost. */
 };
 
 struct tc_epoch {

@@ -42,9 +42,11 @@ static uint32_t former_error(const struct tc *tc, uint32_t gci_hi, uint32_t gci_
     uint32_t at = 0;
     while (at + 1u < count && ended[at].incarnation < now - behind)
         at++;
-    /* One that is not listed ended where the next one that is ended, or before. */
     if (gci_hi > ended[at].gci) return ERR_EPOCH_LOST;
-    return ended[at].incarnation == now - behind ? 0 : ERR_EPOCH_FORGOTTEN;
+    /* An entry stands for all behind the one before it; before the oldest one some may have been
+     * dropped, which ended earlier. */
+    bool dropped = at == 0 && count == TC_ENDED_MAX && ended[0].incarnation != now - behind;
+    return dropped ? ERR_EPOCH_FORGOTTEN : 0;
 }
 
 static void answer(struct tc *tc, uint32_t client, uint32_t sender_data, uint32_t error)
