@@ -156,7 +156,7 @@ void cntr_exec_CNTR_START_REQ(struct block *block, const struct signal *sig)
     uint32_t node = ref_node(sig->sender);
     struct cntr_peer *peer = &cntr->peer[node];
     bool list_good = sig->section_count == 0 ||
-                     (sig->section[0].size % 2u == 0 && sig->section[0].size <= ENDED_MAX * 2u);
+                     cntr_ended_good(&sig->section[0], req->data_incarnation, req->gci);
     if (!list_good) {
         jam();
         peer_close(block, node, "a list of incarnations that cannot be");

@@ -19,6 +19,38 @@ void cntr_ended_take(struct cntr_ended *ended, const struct section *list)
     memcpy(ended->pair, list->words, (size_t)list->size * 4u);
 }
 
+/* Oldest first, and none went back behind the one before. */
+bool cntr_ended_good(const struct section *list, uint32_t incarnation, uint32_t gci)
+{
+    if (list->size % 2u != 0 || list->size > ENDED_MAX * 2u) return false;
+    for (uint32_t at = 0; at < list->size; at += 2u) {
+        bool last = at + 2u == list->size;
+        if (list->words[at] >= (last ? incarnation : list->words[at + 2u])) return false;
+        if (list->words[at + 1u] > (last ? gci : list->words[at + 3u])) return false;
+    }
+    return true;
+}
+
+static bool has_pair(const struct section *list, uint32_t incarnation, uint32_t gci, uint32_t more)
+{
+    for (uint32_t at = 0; at < list->size; at += 2u) {
+        /* An entry stands for all behind the one before it. */
+        if (list->words[at] >= incarnation) return list->words[at + 1u] - gci <= more;
+    }
+    return false;
+}
+
+/* What this node knows of former incarnations stands in the list, as far as it goes back, and how
+ * its own one ended: perhaps with the GCI that its system file did not get any more. */
+bool cntr_ended_agrees(const struct section *list, const struct cntr_data *data)
+{
+    for (uint32_t i = 0; i < data->ended.count; i++) {
+        const uint32_t *own = data->ended.pair[i];
+        if (own[0] >= list->words[0] && !has_pair(list, own[0], own[1], 0)) return false;
+    }
+    return has_pair(list, data->incarnation, data->gci, 1);
+}
+
 static uint32_t lqh_ref(const struct cntr *cntr, uint32_t instance)
 {
     return cntr_local(cntr, BLOCK_DBLQH) + instance;

@@ -193,6 +193,8 @@ static inline bool cntr_keeps_data(const struct cntr *cntr)
 
 /* cntr_recover.c: the steps of a start with files. */
 void cntr_step_begin(struct cntr *cntr, enum cntr_step step);
+bool cntr_ended_good(const struct section *list, uint32_t incarnation, uint32_t gci);
+bool cntr_ended_agrees(const struct section *list, const struct cntr_data *data);
 void cntr_ended_take(struct cntr_ended *ended, const struct section *list);
 void cntr_exec_SYSFILE_INFO_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_SCHEMA_INFO_CONF(struct block *block, const struct signal *sig);

@@ -56,6 +56,7 @@ void sim_destroy(struct sim_world *world)
     free(world->task);
     free(world->wake_at);
     free(world->ready);
+    free(world->tampered);
     free(world);
 }
 

@@ -610,6 +610,7 @@ void run_end(struct run *run)
 void run_seed(struct run *run)
 {
     if (!run_start(run)) return;
+    if (run->tamper.on) tamper_begin(run);
     work(run);
     if (failed(run)) return;
     if (run->durability.damaged) return;

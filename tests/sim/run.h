@@ -240,8 +240,19 @@ struct epochs {
     struct row_epoch row[1u << EPOCH_ROWS_BITS];
 };
 
+/* Damaged words between data nodes: tamper.c. */
+struct tamper {
+    bool on;
+    uint32_t left; /* To be done; */
+    uint32_t next; /* the next one after so many signals. */
+    uint32_t done;
+    uint64_t kill_us; /* Then all lose their power; 0 = never. */
+    struct rng rng;
+};
+
 struct run {
     struct epochs epochs;
+    struct tamper tamper;
     struct durability durability;
     char schema_name[64];
     bool set_up_durable; /* The driver's next commits wait for the disk. */
@@ -356,6 +367,11 @@ void lives_action(struct run *run, const struct sim_event *event);
 bool lives_announced(struct run *run, uint32_t code);
 void lives_watch(struct run *run);
 void lives_observe(struct run *run, const uint32_t *words);
+
+/* tamper.c */
+void tamper_begin(struct run *run);
+void tamper_signals(void *context, uint32_t *words, uint32_t count);
+bool tamper_due(struct run *run); /* The power goes now. */
 
 /* durability.c */
 void past_add(struct run *run, uint32_t table, uint32_t index, uint64_t epoch);
