@@ -34,7 +34,6 @@ struct api_client *api_client_open(struct api_core *core)
     api_pool_init(&client->scans, sizeof(struct api_scan), API_POOL_MARK);
     api_pool_init(&client->dicts, sizeof(struct api_dict_request), 0);
     api_pool_init(&client->durables, sizeof(struct api_durable), 0);
-    client->life = atomic_load(&core->life);
     if (take_instance(core, client) == 0) {
         free(client);
         return NULL;

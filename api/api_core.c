@@ -154,7 +154,6 @@ void api_core_node_down(struct api_core *core, uint32_t node, uint32_t epoch)
     atomic_store(&core->node[node].level, START_NOTHING);
     atomic_store(&core->node[node].epoch, 0);
     if (atomic_load(&core->president) == node) atomic_store(&core->president, 0);
-    api_epoch_link_down(core);
 }
 
 static void arbit_answer(struct api_core *core, uint32_t node, uint32_t receiver, uint32_t gsn,

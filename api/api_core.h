@@ -255,8 +255,8 @@ void api_tx_prefer(struct api_tx *tx, uint32_t node);
 typedef void (*api_durable_done)(void *context, uint32_t error);
 /*
  * Waits until everything up to `epoch` survives the loss of the whole cluster. 0 = accepted, else
- * the error number and `done` will not run. Another node is asked when one is lost; when all were
- * lost since the epoch was seen, nobody knows what has become of it: 4009.
+ * the error number and `done` will not run. Another node is asked when one is lost; when all are
+ * lost, one that comes back: 248 when the epoch was lost with them.
  */
 uint32_t api_wait_durable(struct api_client *client, uint64_t epoch, uint32_t timeout_ms,
                           api_durable_done done, void *context);

@@ -2,51 +2,36 @@
  * replaced by another. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An epoch is a number in one life of the cluster. When the last data node is lost a cluster that
- * comes back may have rolled back to an older epoch and give the same numbers to other commits. So
- * the core remembers what epochs it has seen until then: nobody can say of those what they mean
- * now.
+ * An epoch names the life of the cluster that it belongs to, and coordinators know how former lives
+ * ended; so it may be asked for at any time, even when all data nodes were lost meanwhile.
  */
 #include "api/api_state.h"
 #include "signals/durable.h"
+#include "signals/gcp.h"
 
 #define RETRY_MS 20u
 
-static void raise_to(_Atomic uint64_t *to, uint64_t value)
-{
-    uint64_t old = atomic_load_explicit(to, memory_order_relaxed);
-    while (old < value && !atomic_compare_exchange_weak(to, &old, value))
-        continue;
-}
-
 /* ---- What is known of epochs. ---- */
 
-void api_epoch_seen(struct api_client *client, uint64_t epoch, bool durable)
+/* Life and GCI of the newest that was heard of. */
+static uint64_t known(uint64_t epoch)
 {
-    struct api_core *core = client->core;
-    raise_to(&core->epoch_seen, epoch);
-    if (durable) raise_to(&core->epoch_durable, epoch | UINT32_MAX);
-    /* An answer that was received before the loss and is read after it. */
-    if (client->life != atomic_load_explicit(&core->life, memory_order_relaxed))
-        raise_to(&core->epoch_lost, epoch);
+    return (uint64_t)epoch_life((uint32_t)epoch) << 32 | epoch >> 32;
 }
 
-void api_epoch_link_down(struct api_core *core)
+void api_epoch_known(struct api_core *core, uint64_t epoch)
 {
-    struct node_mask ready = api_core_ready(core);
-    if (!node_mask_empty(&ready)) return;
-    atomic_fetch_add(&core->life, 1);
-    raise_to(&core->epoch_lost, atomic_load(&core->epoch_seen));
+    uint64_t value = known(epoch);
+    uint64_t old = atomic_load_explicit(&core->epoch_durable, memory_order_relaxed);
+    while ((old >> 32 != value >> 32 || old < value) &&
+           !atomic_compare_exchange_weak(&core->epoch_durable, &old, value))
+        continue;
 }
 
 bool api_epoch_is_durable(const struct api_client *client, uint64_t epoch)
 {
-    return epoch <= atomic_load(&client->core->epoch_durable);
-}
-
-static bool is_lost(const struct api_client *client, uint64_t epoch)
-{
-    return epoch <= atomic_load(&client->core->epoch_lost) && !api_epoch_is_durable(client, epoch);
+    uint64_t newest = atomic_load(&client->core->epoch_durable);
+    return newest != 0 && newest >> 32 == known(epoch) >> 32 && newest >= known(epoch);
 }
 
 /* ---- Requests. ---- */
@@ -90,7 +75,6 @@ uint32_t api_wait_durable(struct api_client *client, uint64_t epoch, uint32_t ti
                           api_durable_done done, void *context)
 {
     if (epoch == 0) return ERR_PARAMETER;
-    if (is_lost(client, epoch)) return ERR_CLUSTER_FAILURE;
     struct api_durable *wait = api_pool_seize(&client->durables);
     if (wait == NULL) return ERR_API_MEMORY;
     struct api_record record = wait->record;
@@ -120,7 +104,7 @@ void api_exec_WAIT_DURABLE_CONF(struct api_client *client, uint32_t peer, const 
         complete(wait, ERR_REPLY_4215);
         return;
     }
-    raise_to(&client->core->epoch_durable, (uint64_t)conf->durable_gci << 32 | UINT32_MAX);
+    api_epoch_known(client->core, wait->epoch);
     complete(wait, 0);
 }
 
@@ -139,15 +123,11 @@ void api_exec_WAIT_DURABLE_REF(struct api_client *client, uint32_t peer, const u
 void api_durable_link_down(struct api_client *client, uint32_t peer)
 {
     struct api_durable *wait;
-    client->life = atomic_load(&client->core->life);
     for (uint32_t index = 0; (wait = api_pool_next(&client->durables, index)) != NULL;) {
         index = wait->record.index;
-        if (is_lost(client, wait->epoch)) {
-            complete(wait, ERR_CLUSTER_FAILURE);
-        } else if (wait->node == peer) {
-            client->statistics.retries++;
-            send_request(wait);
-        }
+        if (wait->node != peer) continue;
+        client->statistics.retries++;
+        send_request(wait);
     }
 }
 

@@ -32,10 +32,7 @@ struct api_core {
     struct arbitrator arbitrator; /* Of the node's part. */
     _Atomic uint64_t transid_next;
     _Atomic uint64_t now_ms;        /* Written by the node's part. */
-    _Atomic uint32_t life;          /* How often the last data node was lost. */
-    _Atomic uint64_t epoch_seen;    /* Highest epoch of a commit. */
-    _Atomic uint64_t epoch_lost;    /* What epoch_seen was at the last such loss. */
-    _Atomic uint64_t epoch_durable; /* Known to be durable up to here. */
+    _Atomic uint64_t epoch_durable; /* Life << 32 | GCI: known to be durable up to here. */
     pthread_mutex_t lock; /* Protects clients[] while it changes, and the dictionary cache. */
     _Atomic(struct api_client *) clients[API_CLIENTS_MAX + 1];
     uint32_t client_last; /* Where the search for a free instance begins. */
@@ -244,7 +241,6 @@ struct api_client {
     struct api_pool scans;
     struct api_pool dicts;
     struct api_pool durables;
-    uint32_t life; /* Of the core, as far as its links' ends have come here. */
     struct api_connect *free[NODE_ID_MAX + 1];
     struct api_tx *transactions;
     struct api_tx *tx_free;
@@ -318,8 +314,7 @@ void api_exec_SCAN_TABCONF(struct api_client *client, const uint32_t *words);
 void api_exec_SCAN_TABREF(struct api_client *client, const uint32_t *words);
 
 /* api_durable.c */
-void api_epoch_seen(struct api_client *client, uint64_t epoch, bool durable);
-void api_epoch_link_down(struct api_core *core); /* Of the node's part. */
+void api_epoch_known(struct api_core *core, uint64_t epoch); /* To be durable. */
 void api_durable_link_down(struct api_client *client, uint32_t peer);
 void api_durable_expire(struct api_client *client);
 void api_durable_drop_all(struct api_client *client);

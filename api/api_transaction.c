@@ -469,7 +469,7 @@ static void committed(struct api_tx *tx, uint32_t gci_hi, uint32_t gci_lo, uint3
     tx->durable = (flags & KEYCONF_DURABLE) != 0;
     tx->outcome = API_COMMITTED;
     tx->epoch = (uint64_t)gci_hi << 32 | gci_lo;
-    api_epoch_seen(tx->client, tx->epoch, tx->durable);
+    if (tx->durable) api_epoch_known(tx->client->core, tx->epoch);
     free_connect(tx);
 }
 

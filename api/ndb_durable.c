@@ -46,7 +46,7 @@ int ndb_wait_durable(ndb_t *ndb, uint64_t epoch, uint32_t timeout_ms)
         ndb_wait_for(ndb, &outcome.done, UINT64_MAX);
     }
     if (outcome.error == 0) return 0;
-    error_set_outcome(&ndb->error, outcome.error, outcome.error == ERR_CLUSTER_FAILURE);
+    error_set_outcome(&ndb->error, outcome.error, false);
     return -1;
 }
 
@@ -68,7 +68,7 @@ static void called(void *context, uint32_t error)
     ndb->async_done++;
     if (ndb->async_done - ndb->poll_from >= ndb->poll_min || ndb->async_pending == 0)
         ndb->poll_done = true;
-    error_set_outcome(&slot, error, error == ERR_CLUSTER_FAILURE);
+    error_set_outcome(&slot, error, false);
     ndb->callback_depth++;
     wait->callback(error == 0 ? 0 : -1, wait->epoch, &slot.error, wait->context);
     ndb->callback_depth--;
@@ -92,7 +92,7 @@ int ndb_wait_durable_async(ndb_t *ndb, uint64_t epoch, uint32_t timeout_ms,
         api_wait_durable(ndb->client, epoch, timeout_of(ndb->connection, timeout_ms), called, wait);
     if (error != 0) {
         free(wait);
-        error_set_outcome(&ndb->error, error, error == ERR_CLUSTER_FAILURE);
+        error_set_outcome(&ndb->error, error, false);
         return -1;
     }
     if (wait->next != NULL) wait->next->prev = wait;

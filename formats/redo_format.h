@@ -68,6 +68,7 @@ enum redo_fault {
     REDO_BAD_RECORD,
     REDO_LOST_START, /* The log does not reach back to where it is needed from. */
     REDO_FORGOTTEN,  /* Of an incarnation older than the list of those that ended. */
+    REDO_AHEAD,      /* Its GCI cannot be: what the system files say is older than the log. */
     REDO_BAD_SIZE,   /* The file's size is another one. */
     REDO_FAULT_COUNT
 };

@@ -12,7 +12,7 @@
 enum io_op {
     IO_NONE = 0,
     IO_OPEN,  /* name, flags -> handle `file` (chosen by NDBFS), done = size; durable when it was
-                 created. */
+                 created, with IO_THEN_SYNC its content too. */
     IO_CLOSE, /* file */
     IO_READ,  /* file, offset, pieces -> done = bytes; less than asked only at the end of the file.
                */

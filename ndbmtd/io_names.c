@@ -105,8 +105,10 @@ void io_do_open(struct io_threads *io, struct io_request *request)
     file->direct = false;
     memcpy(file->name, request->name, sizeof file->name);
     int number = file->fd < 0 ? errno : 0;
-    if (number == 0 && created && fsync(parent) != 0)
+    bool sync = number == 0 && (request->flags & IO_THEN_SYNC) != 0;
+    if (number == 0 && (created || sync) && fsync(parent) != 0)
         number = errno; /* Its name lasts as long as its content. */
+    if (number == 0 && sync && fsync(file->fd) != 0) number = errno;
     if (number == 0) number = prepare(io, file, request);
     close(parent);
     if (number == 0) return;

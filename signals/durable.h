@@ -18,6 +18,7 @@ struct wait_durable_conf {
 SIGNAL_STRUCT(wait_durable_conf, 2);
 struct wait_durable_ref {
     uint32_t sender_data;
-    uint32_t error; /* 217 no record, 246 no files, 247 no such epoch yet, or the node's state. */
+    uint32_t error; /* 217 no record, 246 no files, 247 no such epoch yet, 248 lost, 249 forgotten,
+                       or the node's state. */
 };
 SIGNAL_STRUCT(wait_durable_ref, 2);

@@ -19,7 +19,9 @@ enum fs_flags {
     FS_DIRECT =
         32, /* Open: past the page cache; offsets, sizes and memory in multiples of FS_ALIGN. */
     FS_SYNC =
-        64, /* Write, append: CONF when this and all writes answered or given before are durable. */
+        64, /* Write, append: CONF when this and all writes answered or given before are durable.
+               Open: when what the file has is durable. A process that died may have left it written
+               and not synced: what a restart builds on must not be lost with the power later. */
     FS_ZERO =
         128, /* Preallocate: write zeros, so that later syncs are fast from the first lap on. */
     FS_REPLACE = 256,  /* Rename: over an existing file. */

@@ -5,9 +5,26 @@
 #include "signals/gsn.h"
 
 /*
- * epoch = gci_hi << 32 | gci_lo. `incarnation` is QMGR's: words of another one are leftovers and
- * are dropped. Priority A throughout: commits are held back meanwhile.
+ * epoch = gci_hi << 32 | gci_lo, gci_lo = the life of the cluster << 16 | micro-epoch. The life is
+ * the low half of the data's incarnation (system file): a crash gives GCIs back, and the next life
+ * uses them again. Without files it is 0.
+ *
+ * `incarnation` is QMGR's: words of another one are leftovers and are dropped. Priority A
+ * throughout: commits are held back meanwhile.
  */
+#define EPOCH_NUMBER_MAX 0xFFFFu
+static inline uint32_t epoch_lo(uint32_t incarnation, uint32_t number)
+{
+    return incarnation << 16 | number;
+}
+static inline uint32_t epoch_life(uint32_t gci_lo)
+{
+    return gci_lo >> 16;
+}
+static inline uint32_t epoch_number(uint32_t gci_lo)
+{
+    return gci_lo & EPOCH_NUMBER_MAX;
+}
 
 /* --- Between the master's DIH and all DIHs, its own included. --- */
 
@@ -105,7 +122,8 @@ struct gcp_hold_conf {
 SIGNAL_STRUCT(gcp_hold_conf, 1);
 
 /* Go on with this epoch. CONF when all transactions that began to commit in older ones have
- * committed on all replicas. */
+ * committed on all replicas. With the first epoch of a life of a cluster with files section 0:
+ * pairs { incarnation, GCI at which it ended } of former lives, oldest first. */
 struct tc_epoch_req {
     uint32_t sender_data;
     uint32_t gci_hi;

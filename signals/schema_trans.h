@@ -105,8 +105,10 @@ struct schema_copy_conf {
     uint32_t state; /* enum table_state: TABLE_ONLINE or TABLE_UNDEFINED */
     uint32_t sequence_lo;
     uint32_t sequence_hi;
+    uint32_t check; /* Hash of this, the number asked for and the sections: a table that is
+                       left out would be lost on the receiver's disk. */
 };
-SIGNAL_STRUCT(schema_copy_conf, 5);
+SIGNAL_STRUCT(schema_copy_conf, 6);
 
 /* NDBCNTR to its DBDICT after the recovery: the tables are usable, for all LQH instances before the
  * first TC. */

@@ -79,10 +79,12 @@ static void print_record(const struct reader *reader, const struct redo_record *
     const char *form =
         reader->json
             ? "{\"record\":{\"kind\":\"%s\",\"table\":%u,\"version\":%u,\"fragment\":%u,\"gci\":%u,"
-              "\"epoch_low\":%u,\"row\":%u,\"hash\":%u,\"words\":%u}}\n"
-            : "    %s table %u version %u fragment %u, epoch %u/%u, row %u, hash %u, %u words\n";
+              "\"micro_epoch\":%u,\"life\":%u,\"row\":%u,\"hash\":%u,\"words\":%u}}\n"
+            : "    %s table %u version %u fragment %u, epoch %u/%u of life %u, row %u, hash %u, %u "
+              "words\n";
     printf(form, kinds[record->kind], record->table_id, record->version, record->fragment_id,
-           record->gci_hi, record->gci_lo, record->row, record->hash, record->pair_words);
+           record->gci_hi, record->gci_lo & 0xFFFFu, record->gci_lo >> 16, record->row,
+           record->hash, record->pair_words);
 }
 
 static void print_fault(struct reader *reader, const char *name, uint32_t block, const char *what)

@@ -64,7 +64,7 @@ void dict_file_read(struct dict *dict, uint32_t sttor_sender, uint32_t sttor_dat
     }
     ndbrequire(file->state == SCHEMA_FILE_CLOSED);
     jam();
-    open_copy(dict, 0, SCHEMA_FILE_OPENING, FS_READ);
+    open_copy(dict, 0, SCHEMA_FILE_OPENING, FS_READ | FS_SYNC);
 }
 
 /* The copy is not whole; the first reason counts. */
@@ -219,7 +219,7 @@ static void load(struct dict *dict)
     file->loading = true;
     file->newest = copy;
     memset(&file->reader, 0, sizeof(file->reader));
-    open_copy(dict, copy, SCHEMA_FILE_OPENING, FS_READ);
+    open_copy(dict, copy, SCHEMA_FILE_OPENING, FS_READ | FS_SYNC);
 }
 
 static void loaded(struct dict *dict)
@@ -246,7 +246,7 @@ static void copy_was_read(struct dict *dict)
         loaded(dict);
     } else if (file->copy + 1u < IMAGE_COPIES) {
         jam();
-        open_copy(dict, file->copy + 1u, SCHEMA_FILE_OPENING, FS_READ);
+        open_copy(dict, file->copy + 1u, SCHEMA_FILE_OPENING, FS_READ | FS_SYNC);
     } else {
         load(dict);
     }

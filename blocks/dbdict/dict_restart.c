@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 #include "blocks/dbdict/dict_state.h"
 
 static void restart_move(struct dict_restart *restart, enum restart_state state)
@@ -102,6 +103,18 @@ static _Noreturn void source_failed(struct dict *dict, uint32_t table_id, uint32
     node_fail(EXIT_SCHEMA_SOURCE, __FILE__, __LINE__, text);
 }
 
+/* Of an answer and the number that was asked for. */
+static uint32_t copy_check(const struct schema_copy_conf *conf, uint32_t asked,
+                           const struct section *sections, uint32_t count)
+{
+    struct schema_copy_conf plain = *conf;
+    plain.check = 0;
+    uint64_t hash = XXH3_64bits_withSeed(&plain, sizeof(plain), asked);
+    for (uint32_t i = 0; i < count; i++)
+        hash = XXH3_64bits_withSeed(sections[i].words, (size_t)sections[i].size * 4u, hash);
+    return (uint32_t)hash;
+}
+
 static void ask(struct dict *dict, uint32_t id)
 {
     struct schema_copy_req req = {.table_id = id};
@@ -178,6 +191,11 @@ void dict_exec_SCHEMA_COPY_CONF(struct block *block, const struct signal *sig)
         peer_close(block, ref_node(sig->sender), "schema that was not asked for");
         return;
     }
+    if (conf->check != copy_check(conf, restart->table_id, sig->section, sig->section_count)) {
+        jam();
+        peer_close(block, ref_node(sig->sender), "schema that is not the one asked for");
+        return;
+    }
     uint64_t sequence = conf->sequence_lo | (uint64_t)conf->sequence_hi << 32;
     if (sequence != restart->sequence) source_failed(dict, 0, ERR_SCHEMA_VERSION);
     if (conf->table_id == 0) {
@@ -214,6 +232,7 @@ void dict_exec_SCHEMA_COPY_REQ(struct block *block, const struct signal *sig)
                                     .sequence_hi = (uint32_t)(dict->file.sequence >> 32)};
     struct section sections[2];
     uint32_t count = 0;
+    uint32_t asked = id;
     if (id == 0) id = 1;
     if (dict->file.sequence == 0) id = UINT32_MAX;
     while (id < dict->table_count && dict->table[id].version == 0)
@@ -229,6 +248,7 @@ void dict_exec_SCHEMA_COPY_REQ(struct block *block, const struct signal *sig)
             count = 2;
         }
     }
+    conf.check = copy_check(&conf, asked, sections, count);
     signal_send(block, sig->sender, GSN_SCHEMA_COPY_CONF, PRIO_B, &conf, sizeof(conf) / 4u,
                 sections, count);
 }

@@ -171,9 +171,11 @@ static void dih_exec_DUMP_STATE_ORD(struct block *block, const struct signal *si
         return;
     }
     log_info(block,
-             "epoch %u/%u, complete %u/%u, durable %u; node state %u, master state %u, save %u",
-             node->gci_hi, node->gci_lo, node->complete_hi, node->complete_lo, node->durable,
-             node->state, dih->gcp_master.state, dih->gcp_master.save_state);
+             "life %u: epoch %u/%u, complete %u/%u, durable %u; node state %u, master state %u, "
+             "save %u",
+             epoch_life(node->gci_lo), node->gci_hi, epoch_number(node->gci_lo), node->complete_hi,
+             epoch_number(node->complete_lo), node->durable, node->state, dih->gcp_master.state,
+             dih->gcp_master.save_state);
     gcp_node_close(dih, code == DUMP_GCI ? node->gci_hi : 0);
 }
 

@@ -32,17 +32,29 @@ static bool may_close(const struct dih *dih)
     return dih_diskless(dih) || dih->gcp_master.save_state == SAVE_IDLE;
 }
 
+/* The newest GCI has no number left: with a hundred micro-epochs in a second that is after ten
+ * minutes in which no GCI was saved. */
+static bool numbers_used(const struct gcp_master *master)
+{
+    return epoch_number(master->gci_lo) == EPOCH_NUMBER_MAX;
+}
+
 static void begin_epoch(struct dih *dih)
 {
     struct gcp_master *master = &dih->gcp_master;
     uint64_t age_ms = now_ms(&dih->block) - master->gci_ms;
-    bool due = age_ms >= block_config(&dih->block)->gci_ms || master->force >= master->gci_hi;
+    bool due = age_ms >= block_config(&dih->block)->gci_ms || master->force >= master->gci_hi ||
+               numbers_used(master);
     ndbrequire(master->state == GCP_IDLE);
+    if (numbers_used(master) && !may_close(dih)) {
+        jam(); /* The next epoch is the next GCI, when the one being saved is durable. */
+        return;
+    }
     if (due && may_close(dih)) {
         jam();
         ndbrequire(master->gci_hi < UINT32_MAX);
         master->next_hi = master->gci_hi + 1;
-        master->next_lo = 0;
+        master->next_lo = epoch_lo(epoch_life(master->gci_lo), 0);
         master->gci_ms = now_ms(&dih->block);
     } else {
         jam();
@@ -243,6 +255,7 @@ void gcp_master_begin(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_dat
     master->serial = serial + 1;
     master->state = GCP_IDLE;
     master->gci_hi = dih->restart_gci + 1;
+    master->gci_lo = epoch_lo(dih_incarnation(dih), 0);
     master->gci_ms = now_ms(&dih->block);
     master->durable = dih->restart_gci;
     master->sttor_owed = sttor_sender;
@@ -280,7 +293,7 @@ static void report_late(struct dih *dih, const struct node_mask *waiting, const 
     for (uint32_t node = node_mask_next(waiting, 0); node != 0;
          node = node_mask_next(waiting, node)) {
         (void)snprintf(text, sizeof(text), "epoch %u/%u: node %u is late: %s for %u ms", gci_hi,
-                       gci_lo, node, what, (uint32_t)ms);
+                       epoch_number(gci_lo), node, what, (uint32_t)ms);
         log_warning(&dih->block, "%s", text);
         event_text(&dih->block, EVENT_WARNING, text);
     }

@@ -57,6 +57,20 @@ static void node_move(struct dih *dih, enum gcp_node_state state)
 
 /* --- Epochs. --- */
 
+/* The first epoch tells the TCs how former lives of the cluster ended. */
+static void tcs_go_on(struct dih *dih, bool first)
+{
+    const struct gcp_node *node = &dih->gcp_node;
+    const struct sysfile *now = &dih->sysfile.now;
+    struct tc_epoch_req req = {
+        .sender_data = node->serial, .gci_hi = node->gci_hi, .gci_lo = node->gci_lo};
+    struct section ended = {.words = &now->ended[0].incarnation, .size = now->ended_count * 2u};
+    uint32_t sections = first && !dih_diskless(dih) ? 1u : 0u;
+    for (uint32_t i = 1; i <= block_instances(&dih->block, BLOCK_DBTC); i++)
+        signal_send(&dih->block, dih_local(dih, BLOCK_DBTC) + i, GSN_TC_EPOCH_REQ, PRIO_A, &req,
+                    sizeof(req) / 4u, &ended, sections);
+}
+
 void dih_exec_GCP_PREPARE(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
@@ -67,6 +81,10 @@ void dih_exec_GCP_PREPARE(struct block *block, const struct signal *sig)
         req->gci_hi > node->gci_hi || (req->gci_hi == node->gci_hi && req->gci_lo > node->gci_lo);
     if (node->state != GCPN_IDLE || !newer) {
         dih_protocol_error(dih, sig->sender, "epoch out of its order"); /* I-GCP-1 */
+        return;
+    }
+    if (epoch_life(req->gci_lo) != epoch_life(epoch_lo(dih_incarnation(dih), 0))) {
+        dih_protocol_error(dih, sig->sender, "epoch of another life of the cluster"); /* I-GCP-6 */
         return;
     }
     node->next_hi = req->gci_hi;
@@ -112,13 +130,13 @@ void dih_exec_GCP_COMMIT(struct block *block, const struct signal *sig)
         dih_protocol_error(dih, sig->sender, "commit of an epoch that was not prepared");
         return;
     }
+    bool first = node->gci_hi == 0;
     node->gci_hi = req->gci_hi;
     node->gci_lo = req->gci_lo;
     node_move(dih, GCPN_FINISHING);
     node->waiting = instances(dih, BLOCK_DBTC);
-    struct tc_epoch_req epoch = {
-        .sender_data = ++node->serial, .gci_hi = node->gci_hi, .gci_lo = node->gci_lo};
-    to_instances(dih, BLOCK_DBTC, GSN_TC_EPOCH_REQ, &epoch, sizeof(epoch) / 4u);
+    node->serial++;
+    tcs_go_on(dih, first);
 }
 
 void dih_exec_TC_EPOCH_CONF(struct block *block, const struct signal *sig)
@@ -308,8 +326,8 @@ void gcp_node_monitor(struct dih *dih)
         jam();
         for (uint32_t i = node_mask_next(&node->waiting, 0); i != 0;
              i = node_mask_next(&node->waiting, i))
-            log_warning(&dih->block, "epoch %u/%u: TC %u is late: %s", node->next_hi, node->next_lo,
-                        i,
+            log_warning(&dih->block, "epoch %u/%u: TC %u is late: %s", node->next_hi,
+                        epoch_number(node->next_lo), i,
                         node->state == GCPN_HOLDING ? "does not answer"
                                                     : "has transactions that do not end");
     }

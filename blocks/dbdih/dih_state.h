@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "blocks/dbdih/dih_block.h"
-#include "blocks/ndbfs/file_header.h"
+#include "formats/sysfile_format.h"
 #include "signals/attr.h"
 #include "signals/dict.h"
 #include "signals/dih.h"
@@ -14,7 +14,6 @@
 #include "signals/table_def.h"
 
 #define NODE_GROUPS_MAX DATA_NODE_ID_MAX
-#define SYSFILE_LDM_MAX 64u /* Log parts whose ends the system file keeps. */
 #define LDM_SLOTS       64u /* LDM instances told apart when primaries are spread. */
 #define DISTRIBUTION_WORDS_MAX                                                                     \
     (DISTRIBUTION_HEAD_WORDS + TABLE_FRAGMENTS_MAX * REPLICAS_MAX + TABLE_FRAGMENTS_MAX)
@@ -86,34 +85,9 @@ struct gcp_node {
     uint32_t flush_gci;
 };
 
-/* --- The system file: one block of FS_ALIGN bytes, twice. A file_header, then this, and at the end
- * a checksum of it. --- */
+/* --- The system file: formats/sysfile_format.h. --- */
 
-#define SYSFILE_ENDED_MAX 64u
-#define SYSFILE_LAYOUT    0x53595302u /* Of struct sysfile; its low byte is the number. */
-#define SYSFILE_COPIES    2u
-#define SYSFILE_HASH_AT   (FS_ALIGN - 8u)
-
-struct sysfile_ended {
-    uint32_t incarnation;
-    uint32_t gci; /* At which it ended: what is above was lost. */
-};
-
-struct sysfile {
-    uint32_t layout;      /* SYSFILE_LAYOUT */
-    uint32_t incarnation; /* How often the cluster has been started. */
-    uint32_t gci;         /* Newest restorable. */
-    uint32_t ended_count;
-    struct sysfile_ended ended[SYSFILE_ENDED_MAX]; /* Oldest first. */
-    uint8_t nodegroup[NODE_ID_MAX + 1];            /* Dense numbers; SYSFILE_NO_GROUP = none. */
-    struct node_mask members;                      /* Who took part in the incarnation. */
-    uint32_t ldm_count;                            /* LDM instances of this node. */
-    uint32_t lsn[SYSFILE_LDM_MAX][2]; /* Low, high: last page of each one's log that was durable
-                                         when `gci` became so. */
-};
-#define SYSFILE_NO_GROUP 255u
-static_assert(sizeof(struct sysfile) + FILE_HEADER_BYTES <= SYSFILE_HASH_AT,
-              "the checksum stands at the block's end");
+static_assert(SYSFILE_BYTES == FS_ALIGN && SYSFILE_NODES == NODE_ID_MAX + 1u, "one numbering");
 
 /*
  * CLOSED -> OPENING 0 -> READING 0 -> CLOSING 0 -> the same with 1 -> READY
@@ -256,6 +230,12 @@ static inline uint32_t dih_local(const struct dih *dih, uint32_t block_no)
 static inline bool dih_diskless(const struct dih *dih)
 {
     return block_config(&dih->block)->diskless != 0;
+}
+
+/* Of the data, which epochs name; 0 without files. */
+static inline uint32_t dih_incarnation(const struct dih *dih)
+{
+    return dih_diskless(dih) ? 0 : dih->sysfile.now.incarnation;
 }
 
 /* dih.c */

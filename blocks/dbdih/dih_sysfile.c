@@ -12,7 +12,6 @@
  * a moment: what is damaged or lost in rest is then the same GCI twice, and no crash explains it.
  */
 #include <string.h>
-#include <xxhash.h>
 #include "blocks/dbdih/dih_state.h"
 #include "blocks/ndbfs/fs_client.h"
 
@@ -25,7 +24,8 @@ static void open_copy(struct dih *dih, uint32_t copy, enum sysfile_state state)
 {
     dih->sysfile.copy = copy;
     dih->sysfile.state = state;
-    fs_open(&dih->block, copy, copy_names[copy], FS_READ | FS_WRITE | FS_CREATE | FS_DIRECT);
+    fs_open(&dih->block, copy, copy_names[copy],
+            FS_READ | FS_WRITE | FS_CREATE | FS_DIRECT | FS_SYNC);
 }
 
 void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data)
@@ -54,14 +54,6 @@ static struct file_expected expected(const struct dih *dih, uint32_t copy)
                                   .node = config->own_node,
                                   .cluster_id = config->cluster_id,
                                   .instance = copy};
-}
-
-static bool content_good(const uint8_t *block, struct sysfile *content)
-{
-    uint64_t hash;
-    memcpy(&hash, block + SYSFILE_HASH_AT, sizeof(hash));
-    memcpy(content, block + FILE_HEADER_BYTES, sizeof(*content));
-    return XXH3_64bits(block, SYSFILE_HASH_AT) == hash;
 }
 
 /* A file of somebody else is not used, and not overwritten either. */
@@ -95,7 +87,7 @@ static enum sysfile_found look_at(struct dih *dih, uint32_t copy, uint32_t bytes
     if (bytes == 0) return SYSFILE_NONE;
     enum file_verdict verdict = file_header_check(block, bytes, &want, &header, why, sizeof(why));
     refuse_foreign(dih, copy, verdict, why);
-    if (verdict == FILE_GOOD && bytes == FS_ALIGN && content_good(block, content)) {
+    if (verdict == FILE_GOOD && bytes == FS_ALIGN && sysfile_content(block, content)) {
         jam();
         *sequence = header.sequence;
         check_layout(dih, copy, content);
@@ -234,11 +226,7 @@ static void write_next(struct dih *dih)
     sys->state = SYSFILE_WRITING;
     sys->copy = copy;
     file_header_seal(&header);
-    memset(block, 0, FS_ALIGN);
-    memcpy(block, &header, sizeof(header));
-    memcpy(block + FILE_HEADER_BYTES, &sys->now, sizeof(sys->now));
-    uint64_t hash = XXH3_64bits(block, SYSFILE_HASH_AT);
-    memcpy(block + SYSFILE_HASH_AT, &hash, sizeof(hash));
+    sysfile_seal(block, &header, &sys->now);
     struct fs_piece piece = fs_piece_of(&dih->block, block, FS_ALIGN);
     fs_write(&dih->block, copy, sys->file[copy], 0, &piece, 1, FS_SYNC);
 }

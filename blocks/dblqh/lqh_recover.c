@@ -11,6 +11,8 @@
 #include "signals/lcp.h"
 
 #define RECOVER_REP_MS 250u
+/* While a GCI is being saved the next one runs, and the system files may have neither of them. */
+#define GCI_AHEAD 2u
 
 static struct lqh_recover *recover_of(struct lqh *lqh)
 {
@@ -151,8 +153,9 @@ static void replay(struct lqh *lqh)
     struct lqh_recover *recover = recover_of(lqh);
     struct redo_replay replay = {
         .start_gci = recover->start_gci,
-        .restart_gci = recover->req.restart_gci + (ERROR_INSERTED(&lqh->block, 5022) ? 1u : 0u),
+        .restart_gci = recover->req.restart_gci,
         .incarnation = recover->req.incarnation,
+        .gci_ahead = GCI_AHEAD,
         .lsn_known = recover->req.lsn_lo | (uint64_t)recover->req.lsn_hi << 32,
         .ended_count = recover->ended_count,
     };

@@ -40,7 +40,7 @@ static void io_open(void *context, uint32_t file, bool create)
     file_name(lqh, file, name, sizeof name);
     lqh->redo->open_file = file;
     fs_open(&lqh->block, fs_data(file), name,
-            create ? FILE_FLAGS | FS_CREATE | FS_EMPTY : FILE_FLAGS);
+            create ? FILE_FLAGS | FS_CREATE | FS_EMPTY : FILE_FLAGS | FS_SYNC);
 }
 
 static void io_read(void *context, uint32_t file, uint32_t block, uint32_t *to, uint32_t blocks)
@@ -192,6 +192,8 @@ static uint32_t exit_of(enum redo_fault fault)
     case REDO_OTHER_PART:
     case REDO_OTHER_SHAPE:
         return EXIT_REDO_FOREIGN;
+    case REDO_AHEAD:
+        return EXIT_SYSFILE_DAMAGED;
     case REDO_GOOD:
     case REDO_EMPTY:
     case REDO_NO_PAGE:
@@ -210,18 +212,30 @@ static uint32_t exit_of(enum redo_fault fault)
     return EXIT_REDO_DAMAGED;
 }
 
+/* A ring of another shape is not damaged, and must not be given up for it. */
+static void shape_advice(const struct lqh *lqh, char *text, size_t size)
+{
+    int used = snprintf(text, size,
+                        "; if NoOfFragmentLogFiles or FragmentLogFileSize was changed, change it "
+                        "back");
+    if (used > 0 && (size_t)used < size) lqh_recover_advice(lqh, text + used, size - (size_t)used);
+}
+
 _Noreturn static void io_damaged(void *context, const struct redo_damage *damage)
 {
     struct lqh *lqh = context;
     char *text = lqh->redo->text;
     char name[FS_NAME_BYTES + 1];
     char why[32] = "";
-    char advice[256] = "";
+    char advice[384] = "";
     uint32_t code = exit_of(damage->fault);
     if (damage->error != 0 && lqh_recover_no_memory(damage->error)) code = EXIT_RECOVER_MEMORY;
     file_name(lqh, damage->file, name, sizeof name);
     if (damage->error != 0) snprintf(why, sizeof why, " (error %u)", damage->error);
-    if (code == EXIT_REDO_DAMAGED) lqh_recover_advice(lqh, advice, sizeof advice);
+    if (damage->fault == REDO_BAD_SIZE)
+        shape_advice(lqh, advice, sizeof advice);
+    else if (code == EXIT_REDO_DAMAGED)
+        lqh_recover_advice(lqh, advice, sizeof advice);
     snprintf(text, sizeof lqh->redo->text, "redo log, %s, offset %llu: %s%s%s", name,
              (unsigned long long)damage->block * REDO_BLOCK_BYTES,
              code == EXIT_RECOVER_MEMORY ? "no memory for a record's row"
@@ -311,7 +325,7 @@ static void io_ref(struct block *block, const struct signal *sig, const char *wh
              error_get(ref->error)->text, ref->os_error);
     bool gone = ref->error == ERR_FILE_MISSING || ref->error == ERR_FILE_SHORT_READ;
     size_t used = strlen(lqh->redo->text);
-    if (gone) lqh_recover_advice(lqh, lqh->redo->text + used, sizeof lqh->redo->text - used);
+    if (gone) shape_advice(lqh, lqh->redo->text + used, sizeof lqh->redo->text - used);
     node_fail(gone ? EXIT_REDO_DAMAGED : EXIT_REDO_IO, __FILE__, __LINE__, lqh->redo->text);
 }
 

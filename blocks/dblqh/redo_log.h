@@ -59,8 +59,8 @@ struct redo_io {
 
 #define REDO_ENDED_MAX 64u
 
-/* A former incarnation of the cluster: what it wrote beyond the GCI at which it ended never
- * happened. */
+/* Former incarnations of the cluster, up to this one and behind the entry before: what they wrote
+ * beyond the GCI at which they ended never happened. */
 struct redo_ended {
     uint32_t incarnation;
     uint32_t gci;
@@ -70,6 +70,7 @@ struct redo_replay {
     uint32_t start_gci;   /* Records of older GCIs are in all checkpoints. */
     uint32_t restart_gci; /* Records of newer ones never happened. */
     uint32_t incarnation; /* The new one. */
+    uint32_t gci_ahead;   /* A log is not further ahead of restart_gci; more is damage. 0 = any. */
     uint64_t
         lsn_known; /* This page and all before are known to have been durable; 0 = not known. */
     uint32_t ended_count;

@@ -137,9 +137,8 @@ static bool happened(const struct redo_log *log, const struct redo_record *recor
     const struct redo_replay *replay = &log->replay;
     if (record->gci_hi > replay->restart_gci) return false;
     for (uint32_t i = 0; i < replay->ended_count; i++) {
-        if (replay->ended[i].incarnation == log->chain.incarnation &&
-            record->gci_hi > replay->ended[i].gci)
-            return false;
+        if (replay->ended[i].incarnation >= log->chain.incarnation)
+            return record->gci_hi <= replay->ended[i].gci;
     }
     return true;
 }
@@ -153,11 +152,20 @@ static bool forgotten(const struct redo_log *log, const struct redo_record *reco
            record->gci_hi >= replay->start_gci && record->gci_hi <= replay->restart_gci;
 }
 
+/* A GCI begins only when the one before the last is durable, so no incarnation has gone further. */
+static bool ahead(const struct redo_log *log, const struct redo_record *record)
+{
+    const struct redo_replay *replay = &log->replay;
+    return replay->gci_ahead != 0 && record->gci_hi > replay->restart_gci &&
+           record->gci_hi - replay->restart_gci > replay->gci_ahead;
+}
+
 /* False: the log is damaged, and nothing may be done any more. */
 static bool record_take(struct redo_log *log, const struct redo_record *record)
 {
-    if (forgotten(log, record)) {
-        damaged(log, REDO_FORGOTTEN, log->page_at, 0);
+    bool too_new = ahead(log, record);
+    if (too_new || forgotten(log, record)) {
+        damaged(log, too_new ? REDO_AHEAD : REDO_FORGOTTEN, log->page_at, 0);
         return false;
     }
     if (record->gci_hi < log->replay.start_gci || !happened(log, record)) {

@@ -30,8 +30,8 @@ static void dump_transactions(const struct tc *tc)
     }
     log_info(&tc->block,
              "%u of %u transactions shown; epoch %u/%u, %u commits in it, %u in the one before",
-             shown, tc->transactions.in_use, tc->epoch_hi, tc->epoch_lo, tc->epoch.committing,
-             tc->epoch.committing_old);
+             shown, tc->transactions.in_use, tc->epoch_hi, epoch_number(tc->epoch_lo),
+             tc->epoch.committing, tc->epoch.committing_old);
 }
 
 void tc_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)

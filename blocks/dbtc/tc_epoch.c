@@ -7,6 +7,7 @@
  * So a transaction never has an older epoch than one that was answered before it began to commit.
  * Those under way go on, and are counted.
  */
+#include <string.h>
 #include "blocks/dbtc/tc_state.h"
 
 void tc_epoch_hold(struct tc *tc, struct tc_trans *trans)
@@ -63,6 +64,14 @@ void tc_epoch_old_done(struct tc *tc)
     answer_dih(tc);
 }
 
+static void take_ended(struct tc_epoch *epoch, const struct section *list)
+{
+    ndbrequire(list->size % 2u == 0 && list->size / 2u <= TC_ENDED_MAX);
+    jam_data(list->size);
+    epoch->ended_count = list->size / 2u;
+    memcpy(epoch->ended, list->words, (size_t)list->size * 4u);
+}
+
 void tc_exec_TC_EPOCH_REQ(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
@@ -76,7 +85,9 @@ void tc_exec_TC_EPOCH_REQ(struct block *block, const struct signal *sig)
                tc->start_level < START_STARTED); /* I-GCP-1; before the start all may join anew. */
     /* Every GCI begins with micro-epoch 0, but the life of a cluster with 1: all that was before is
      * what the start has restored. */
-    if (req->gci_hi != tc->epoch_hi && req->gci_lo != 0) epoch->durable = req->gci_hi - 1;
+    if (req->gci_hi != tc->epoch_hi && epoch_number(req->gci_lo) != 0)
+        epoch->durable = req->gci_hi - 1;
+    if (sig->section_count == 1) take_ended(epoch, &sig->section[0]);
     epoch->committing_old = epoch->committing;
     epoch->committing = 0;
     tc->epoch_hi = req->gci_hi;

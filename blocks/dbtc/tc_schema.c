@@ -143,6 +143,7 @@ void tc_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct signal *sig
             ndbrequire(table->drop_sender == 0);
             table->drop_sender = sig->sender;
             table->drop_data = req->sender_data;
+            tc->drops++;
             return;
         }
         break;
@@ -167,5 +168,6 @@ void tc_table_leave(struct tc *tc, uint32_t table_id)
     jam();
     uint32_t receiver = table->drop_sender;
     table->drop_sender = 0;
+    tc->drops--;
     state_conf(tc, receiver, table->drop_data, table_id, LOCAL_TABLE_DROPPING);
 }

@@ -267,6 +267,12 @@ struct tc_committed {
 };
 
 /* Commits by epoch. An older one than the last ended before the newest could begin. */
+#define TC_ENDED_MAX 64u /* As many as the system file keeps. */
+struct tc_ended {        /* Incarnations up to this one, and behind the entry before. */
+    uint32_t incarnation;
+    uint32_t gci; /* At which they ended: what is above was lost. */
+};
+
 struct tc_epoch {
     bool hold;           /* Commits wait for the next epoch. */
     bool releasing;      /* TC_WORK_RELEASE is on its way. */
@@ -279,6 +285,8 @@ struct tc_epoch {
     uint32_t durable; /* Newest durable GCI. */
     uint32_t forced;  /* DIH was asked to close GCIs up to this. */
     uint32_t waiting; /* Connects in the lists below. */
+    uint32_t ended_count;
+    struct tc_ended ended[TC_ENDED_MAX]; /* Former lives of the cluster, oldest first. */
     struct {
         uint32_t first;
         uint32_t last;
@@ -365,6 +373,7 @@ struct tc {
     struct tc_epoch epoch;
     uint32_t table_count; /* Table ids are below this. */
     struct tc_table **table;
+    uint32_t drops;        /* DROPPING orders that wait for the last user of their table. */
     uint32_t drain_sender; /* NDBCNTR waits for the end of all transactions; 0 = nobody waits. */
     uint32_t drain_data;
     struct pool tables;

@@ -26,10 +26,27 @@ static bool trans_idle(const struct tc_trans *trans)
     return trans->state == TRANS_STARTED && trans->outstanding == 0;
 }
 
+/* Walks the operations only while a drop waits and its client has been silent for long. */
+static bool holds_drop(struct tc *tc, const struct tc_trans *trans)
+{
+    uint32_t ref = tc->drops == 0 ? REF_NONE : trans->op_first;
+    while (ref != REF_NONE) {
+        const struct tc_op *op = tc_op_get(tc, ref);
+        if (tc_table_get(tc, op->table_id)->state == TABLE_DROPPING) return true;
+        ref = op->next;
+    }
+    return false;
+}
+
 static void look_at_trans(struct tc *tc, struct tc_trans *trans, const struct node_config *config)
 {
     uint64_t quiet_ms = now_ms(&tc->block) - trans->active_ms;
     if (trans_idle(trans)) {
+        if (quiet_ms > config->deadlock_timeout_ms && holds_drop(tc, trans)) {
+            jam(); /* DROP TABLE waits for it as long as another transaction would for its locks. */
+            tc_abort_begin(tc, trans, ERR_TABLE_DROPPING_TC, REF_NONE);
+            return;
+        }
         if (config->inactive_timeout_ms == 0 || quiet_ms <= config->inactive_timeout_ms) return;
         jam();
         tc_abort_begin(tc, trans, ERR_LOCK_TIMEOUT, REF_NONE);

@@ -3,7 +3,8 @@
 /*
  * One record per request, in no list: whenever something has changed (a durable GCI, a new epoch, a
  * client that is gone) one walk over all of them decides about each, and what changes meanwhile
- * lets another walk follow.
+ * lets another walk follow. Only epochs of the running cluster are waited for; what became of those
+ * of its former lives is known.
  */
 #include "blocks/dbtc/tc_state.h"
 
@@ -15,6 +16,37 @@ static bool in_future(const struct tc *tc, uint32_t gci_hi, uint32_t gci_lo)
 {
     if (tc->epoch.hold) return gci_hi > tc->epoch_hi && gci_hi - tc->epoch_hi > 1;
     return gci_hi > tc->epoch_hi || (gci_hi == tc->epoch_hi && gci_lo > tc->epoch_lo);
+}
+
+static bool of_former_life(const struct tc *tc, uint32_t gci_lo)
+{
+    return epoch_life(gci_lo) != epoch_life(tc->epoch_lo);
+}
+
+/*
+ * What became of an epoch of a former life; 0: it is among what the start has restored. Epochs name
+ * 16 bits of their life, so the one meant is the last before the present one that has them.
+ */
+static uint32_t former_error(const struct tc *tc, uint32_t gci_hi, uint32_t gci_lo)
+{
+    const struct tc_ended *ended = tc->epoch.ended;
+    uint32_t count = tc->epoch.ended_count;
+    uint32_t life = epoch_life(gci_lo);
+    uint32_t behind = (epoch_life(tc->epoch_lo) - life) & EPOCH_NUMBER_MAX;
+    jam_data(life);
+    if (count == 0)
+        return life < epoch_life(tc->epoch_lo) ? ERR_EPOCH_FORGOTTEN : ERR_EPOCH_IN_FUTURE;
+    uint32_t newest = ended[count - 1u].incarnation;
+    uint32_t now = newest + ((epoch_life(tc->epoch_lo) - newest) & EPOCH_NUMBER_MAX);
+    if (behind >= now) return ERR_EPOCH_IN_FUTURE; /* There was none before. */
+    uint32_t at = 0;
+    while (at + 1u < count && ended[at].incarnation < now - behind)
+        at++;
+    if (gci_hi > ended[at].gci) return ERR_EPOCH_LOST;
+    /* An entry stands for all behind the one before it; before the oldest one some may have been
+     * dropped, which ended earlier. */
+    bool dropped = at == 0 && count == TC_ENDED_MAX && ended[0].incarnation != now - behind;
+    return dropped ? ERR_EPOCH_FORGOTTEN : 0;
 }
 
 static void answer(struct tc *tc, uint32_t client, uint32_t sender_data, uint32_t error)
@@ -33,8 +65,9 @@ static uint32_t refuse(const struct tc *tc, const struct wait_durable_req *req, 
     uint32_t error = tc_durable_error(tc);
     if (error == 0 && tc->start_level != START_SINGLEUSER) error = tc_refuse_new(tc);
     if (error == 0 && tc->api_fail[node].sender != 0) error = ERR_CLUSTER_UNAVAILABLE;
-    if (error == 0 && in_future(tc, req->gci_hi, req->gci_lo)) error = ERR_EPOCH_IN_FUTURE;
-    return error;
+    if (error != 0) return error;
+    if (of_former_life(tc, req->gci_lo)) return former_error(tc, req->gci_hi, req->gci_lo);
+    return in_future(tc, req->gci_hi, req->gci_lo) ? ERR_EPOCH_IN_FUTURE : 0;
 }
 
 void tc_exec_WAIT_DURABLE_REQ(struct block *block, const struct signal *sig)

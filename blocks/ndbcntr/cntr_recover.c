@@ -19,6 +19,38 @@ void cntr_ended_take(struct cntr_ended *ended, const struct section *list)
     memcpy(ended->pair, list->words, (size_t)list->size * 4u);
 }
 
+/* Oldest first, and none went back behind the one before. */
+bool cntr_ended_good(const struct section *list, uint32_t incarnation, uint32_t gci)
+{
+    if (list->size % 2u != 0 || list->size > ENDED_MAX * 2u) return false;
+    for (uint32_t at = 0; at < list->size; at += 2u) {
+        bool last = at + 2u == list->size;
+        if (list->words[at] >= (last ? incarnation : list->words[at + 2u])) return false;
+        if (list->words[at + 1u] > (last ? gci : list->words[at + 3u])) return false;
+    }
+    return true;
+}
+
+static bool has_pair(const struct section *list, uint32_t incarnation, uint32_t gci, uint32_t more)
+{
+    for (uint32_t at = 0; at < list->size; at += 2u) {
+        /* An entry stands for all behind the one before it. */
+        if (list->words[at] >= incarnation) return list->words[at + 1u] - gci <= more;
+    }
+    return false;
+}
+
+/* What this node knows of former incarnations stands in the list, as far as it goes back, and how
+ * its own one ended: perhaps with the GCI that its system file did not get any more. */
+bool cntr_ended_agrees(const struct section *list, const struct cntr_data *data)
+{
+    for (uint32_t i = 0; i < data->ended.count; i++) {
+        const uint32_t *own = data->ended.pair[i];
+        if (own[0] >= list->words[0] && !has_pair(list, own[0], own[1], 0)) return false;
+    }
+    return has_pair(list, data->incarnation, data->gci, 1);
+}
+
 static uint32_t lqh_ref(const struct cntr *cntr, uint32_t instance)
 {
     return cntr_local(cntr, BLOCK_DBLQH) + instance;
@@ -150,63 +182,19 @@ void cntr_exec_SYSFILE_INFO_CONF(struct block *block, const struct signal *sig)
     cntr_step_done(cntr, STEP_SYSFILE_INFO);
 }
 
-/* Files are there, but the system files that say what they are worth are not. */
-static void sysfiles_missing(struct cntr *cntr, const char *there)
-{
-    struct cntr_data *data = &cntr->data;
-    log_error(&cntr->block, "D1/sysfile.0 and D1/sysfile.1 are missing, but there is %s", there);
-    if (block_config(&cntr->block)->initial_start == 0)
-        node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "both system files are missing");
-    data->has_data = 1; /* Whatever it is, it is this node's alone. */
-    data->gci = 1;
-    node_mask_add(&data->members, cntr_own(cntr));
-}
-
-/*
- * A first start that was cut off leaves at most the dictionary's first, empty image, and no
- * checkpoint. More than that without system file means that the system files are gone: to start
- * initially would destroy the rows.
- */
 void cntr_exec_SCHEMA_INFO_CONF(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
     const struct schema_info_conf *conf = SIG_PAYLOAD(sig, schema_info_conf);
     struct cntr_data *data = &cntr->data;
     if (conf->has_data) data->schema = wide(conf->sequence_lo, conf->sequence_hi);
-    if (!data->has_data && data->schema > 1u) {
-        jam();
-        sysfiles_missing(cntr, "a dictionary");
-    }
     if (!data->has_data) {
         jam();
-        fs_list(block, STEP_SCHEMA_INFO, "LCP", NULL);
+        cntr_remains_look(cntr);
         return;
     }
     jam();
     cntr_step_done(cntr, STEP_SCHEMA_INFO);
-}
-
-void cntr_exec_FSLISTCONF(struct block *block, const struct signal *sig)
-{
-    struct cntr *cntr = cntr_of(block);
-    if (SIG_PAYLOAD(sig, fslistconf)->count > 0) {
-        jam();
-        sysfiles_missing(cntr, "a checkpoint");
-    }
-    jam();
-    cntr_step_done(cntr, STEP_SCHEMA_INFO);
-}
-
-void cntr_exec_FSLISTREF(struct block *block, const struct signal *sig)
-{
-    const struct fs_ref *ref = SIG_PAYLOAD(sig, fs_ref);
-    if (ref->error != ERR_FILE_MISSING) {
-        log_error(block, "LCP cannot be listed: error %u, system's error %u", ref->error,
-                  ref->os_error);
-        node_fail(EXIT_SYSFILE_IO, __FILE__, __LINE__, "the node's files could not be looked at");
-    }
-    jam();
-    cntr_step_done(cntr_of(block), STEP_SCHEMA_INFO);
 }
 
 /* --- Phase 3. --- */

@@ -340,9 +340,14 @@ static bool plan_good(const struct cntr *cntr, const struct cntr_start_conf *con
     if (words % 2u != 0 || words > ENDED_MAX * 2u) return false;
     if (conf->data_incarnation <= cntr->data.incarnation) return false;
     if (initial) return conf->gci == 0 && words == 0 && !cntr_keeps_data(cntr);
+    if (conf->schema_node == cntr_own(cntr) &&
+        (conf->schema_lo | (uint64_t)conf->schema_hi << 32) != cntr->data.schema)
+        return false;
     return conf->start_type == START_SYSTEM_RESTART && conf->gci != 0 && words != 0 &&
            conf->gci - cntr->data.gci <= 1u && cntr->data.has_data != 0 &&
-           block_config(&cntr->block)->initial_start == 0;
+           block_config(&cntr->block)->initial_start == 0 &&
+           cntr_ended_good(&sig->section[0], conf->data_incarnation, conf->gci) &&
+           cntr_ended_agrees(&sig->section[0], &cntr->data);
 }
 
 void cntr_exec_CNTR_START_CONF(struct block *block, const struct signal *sig)

@@ -97,6 +97,14 @@ struct cntr_recover {
     uint32_t replay_ms;
 };
 
+/* Phase 0, without system files: what is being looked at. */
+struct cntr_remains {
+    uint32_t part; /* Of the log: the next one. */
+    uint32_t file;
+    bool found;
+    void *page;
+};
+
 enum stop_step { STOP_DRAIN = 1, STOP_FLUSH, STOP_LEAVE, STOP_END };
 
 struct cntr_peer {
@@ -126,6 +134,7 @@ struct cntr {
     } start;
 
     struct cntr_data data;
+    struct cntr_remains remains;
     struct cntr_plan plan;
     struct cntr_recover recover;
     struct cntr_decision decision; /* The president's last one. */
@@ -185,11 +194,21 @@ static inline bool cntr_keeps_data(const struct cntr *cntr)
 
 /* cntr_recover.c: the steps of a start with files. */
 void cntr_step_begin(struct cntr *cntr, enum cntr_step step);
+bool cntr_ended_good(const struct section *list, uint32_t incarnation, uint32_t gci);
+bool cntr_ended_agrees(const struct section *list, const struct cntr_data *data);
 void cntr_ended_take(struct cntr_ended *ended, const struct section *list);
 void cntr_exec_SYSFILE_INFO_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_SCHEMA_INFO_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_FSLISTCONF(struct block *block, const struct signal *sig);
 void cntr_exec_FSLISTREF(struct block *block, const struct signal *sig);
+/* cntr_remains.c: ends with cntr_step_done(STEP_SCHEMA_INFO). */
+void cntr_remains_look(struct cntr *cntr);
+void cntr_exec_FSOPENCONF(struct block *block, const struct signal *sig);
+void cntr_exec_FSOPENREF(struct block *block, const struct signal *sig);
+void cntr_exec_FSREADCONF(struct block *block, const struct signal *sig);
+void cntr_exec_FSREADREF(struct block *block, const struct signal *sig);
+void cntr_exec_FSCLOSECONF(struct block *block, const struct signal *sig);
+void cntr_exec_FSCLOSEREF(struct block *block, const struct signal *sig);
 void cntr_exec_FSREMOVECONF(struct block *block, const struct signal *sig);
 void cntr_exec_FSREMOVEREF(struct block *block, const struct signal *sig);
 void cntr_exec_REDO_OPEN_CONF(struct block *block, const struct signal *sig);

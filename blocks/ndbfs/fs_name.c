@@ -232,10 +232,12 @@ void fs_exec_FSOPENREQ(struct block *block, const struct signal *sig)
     } flags[] = {
         {FS_READ, IO_READABLE},       {FS_WRITE, IO_WRITABLE}, {FS_CREATE, IO_CREATE},
         {FS_EXCLUSIVE, IO_EXCLUSIVE}, {FS_EMPTY, IO_EMPTY},    {FS_DIRECT, IO_DIRECT},
+        {FS_SYNC, IO_THEN_SYNC},
     };
     struct ndbfs *ndbfs = fs_of(block);
     uint32_t asked = SIG_PAYLOAD(sig, fsopenreq)->flags;
-    uint32_t allowed = FS_READ | FS_WRITE | FS_CREATE | FS_EXCLUSIVE | FS_EMPTY | FS_DIRECT;
+    uint32_t allowed =
+        FS_READ | FS_WRITE | FS_CREATE | FS_EXCLUSIVE | FS_EMPTY | FS_DIRECT | FS_SYNC;
     struct fs_request *request = begin(ndbfs, sig, IO_OPEN, asked, allowed);
     if (request == NULL) return;
     bool idle = (asked & (FS_READ | FS_WRITE)) == 0;

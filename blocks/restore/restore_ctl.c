@@ -8,7 +8,7 @@ static void slot_open(struct restore *restore)
     char name[LCP_NAME_MAX];
     lcp_ctl_name(name, restore->req.table_id, restore->req.fragment_id, restore->slot);
     restore->state = RESTORE_CTL_OPENING;
-    fs_open(&restore->block, ASK_CTL_OPEN, name, FS_READ);
+    fs_open(&restore->block, ASK_CTL_OPEN, name, FS_READ | FS_SYNC);
 }
 
 void restore_ctl_begin(struct restore *restore)

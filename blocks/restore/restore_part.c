@@ -16,7 +16,7 @@ static void slot_open(struct restore *restore)
     lcp_part_name(name, ref_instance(restore->block.ref), restore->slot);
     *part = (struct restore_part){.found = CTL_ABSENT};
     restore->state = RESTORE_PART_OPENING;
-    fs_open(&restore->block, ASK_PART_OPEN, name, FS_READ | FS_DIRECT);
+    fs_open(&restore->block, ASK_PART_OPEN, name, FS_READ | FS_DIRECT | FS_SYNC);
 }
 
 void restore_part_begin(struct restore *restore)

@@ -501,8 +501,9 @@ NDB_API const ndb_error_t *ndb_operation_error(const struct ndb_operation *opera
 /*
  * 64-bit epoch of the commit (GCI in the high half), 0 before, and after a transaction that only
  * read. Epochs order all commits of the cluster: one that was asked for after another was answered
- * has no smaller epoch. The numbers belong to one life of the cluster: after the loss of all its
- * data nodes those that were not durable may be given again.
+ * has no smaller epoch, as long as the cluster is not lost: after a system restart the GCIs that were
+ * not durable come again, but the lower half names the start of the cluster (bits 16-31) that the
+ * epoch belongs to, so no epoch comes twice.
  */
 NDB_API uint64_t ndb_transaction_epoch(const struct ndb_transaction *transaction);
 /* The level that the answer of the commit has reached. 1: the commit is known to be on the disks of
@@ -522,8 +523,10 @@ NDB_API uint32_t ndb_transaction_node(const struct ndb_transaction *transaction)
  * hurry, so many commits in memory and one wait cost about one commit to disk. `epoch` comes from
  * ndb_transaction_epoch(), of any connection. 0, or -1 with ndb_error(ndb): 246 the cluster has no
  * files, 247 no such epoch has begun, 4012 the time is up (nothing is lost, it may be asked again),
- * 4009 this connection has lost all data nodes since it saw the epoch, so that nobody can say
- * whether that commit was among those that came back. Own thread.
+ * 248 the epoch was lost in a system restart: its commits have to be made again, 249 (unknown
+ * outcome) that is more than 64 restarts ago and nobody can say. An epoch may be kept and asked for
+ * by another program, and after the cluster was lost and has come back; while no data node can be
+ * reached the call waits for one. Own thread.
  */
 NDB_API int ndb_wait_durable(ndb_t *ndb, uint64_t epoch, uint32_t timeout_ms);
 

@@ -392,6 +392,11 @@ void sim_disk_fail(struct sim_disk *disk, enum io_op op, const char *prefix, enu
     abort(); /* The test arms more than anybody can follow. */
 }
 
+void sim_disk_lie(struct sim_disk *disk)
+{
+    disk->lies = true;
+}
+
 void sim_disk_stall(struct sim_disk *disk, uint64_t until_us)
 {
     disk->stall_until = until_us;

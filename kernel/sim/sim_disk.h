@@ -77,6 +77,9 @@ uint64_t sim_disk_used(const struct sim_disk *disk);
 void sim_disk_fail(struct sim_disk *disk, enum io_op op, const char *prefix, enum io_error error,
                    uint32_t skip, uint32_t count);
 
+/* From now on syncs are confirmed and do nothing: a disk that no software can do anything about. */
+void sim_disk_lie(struct sim_disk *disk);
+
 /* Nothing is answered before this time. */
 void sim_disk_stall(struct sim_disk *disk, uint64_t until_us);
 

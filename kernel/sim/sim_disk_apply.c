@@ -70,6 +70,7 @@ static void apply_open(struct sim_disk *disk, struct io_request *request)
         if ((request->flags & IO_EMPTY) != 0 && name->inode->now.size > 0)
             inode_resize(name->inode, 0);
         handle_set(disk, request->file, name->inode, request->name);
+        if ((request->flags & IO_THEN_SYNC) != 0 && !disk->lies) inode_sync(name->inode);
         request->done = name->inode->now.size;
     }
 }
@@ -296,7 +297,7 @@ static void apply_sync(struct sim_disk *disk, struct io_request *request, struct
     enum io_error error = drawn_error(disk, IO_SYNC, disk->open_name[request->file]);
     if (error != IO_GOOD)
         fail_sync(disk, inode, request, error);
-    else
+    else if (!disk->lies)
         inode_sync(inode);
 }
 

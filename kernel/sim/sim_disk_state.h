@@ -79,6 +79,7 @@ struct sim_disk {
     uint32_t overlay_count;
     bool overlays_off;
     bool calm;
+    bool lies;
     struct sim_inode *misdirect_from;
     struct sim_inode *misdirect_to;
     uint64_t misdirect_at;

@@ -83,12 +83,29 @@ static bool client_signals(struct sim_process *process, struct sim_end *end, con
     return good;
 }
 
+/* What was delivered is the link's; changes are made in a copy. */
+static const uint32_t *tampered(struct sim_world *world, uint32_t peer, const uint32_t *words,
+                                uint32_t count)
+{
+    struct sim_process *sender = world->process[peer];
+    if (world->options.tamper == NULL || sender == NULL || sender->calls != NULL) return words;
+    if (count > world->tampered_size) {
+        free(world->tampered);
+        world->tampered = sim_alloc((size_t)count * 4u);
+        world->tampered_size = count;
+    }
+    memcpy(world->tampered, words, (size_t)count * 4u);
+    world->options.tamper(world->options.context, world->tampered, count);
+    return world->tampered;
+}
+
 static bool on_signals(void *context, struct link *link, const uint32_t *words, uint32_t count)
 {
     struct sim_end *end = context;
     struct sim_process *process = end->process;
     (void)link;
     if (process->calls != NULL) return client_signals(process, end, words, count);
+    words = tampered(process->world, end->peer, words, count);
     bool good =
         node_deliver(process->node, process->data.link_thread, end->peer, end->epoch, words, count);
     sim_node_touched(process);

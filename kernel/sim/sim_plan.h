@@ -26,6 +26,7 @@
  *   ioerror NODE OP SKIP COUNT   file operations (enum io_op) fail, COUNT after SKIP good ones
  *   rot NODE COUNT       so many bits flip in its files
  *   misdirect NODE       the next write of one of its files lands in another place
+ *   lie NODE             from now on its disk confirms what it has not made durable
  *   diskstall NODE MS    no file operation is answered for so long
  */
 enum sim_action {
@@ -43,6 +44,7 @@ enum sim_action {
     SIM_DISK_ROT,
     SIM_DISK_MISDIRECT,
     SIM_DISK_STALL,
+    SIM_DISK_LIE,
     SIM_ACTION_COUNT
 };
 

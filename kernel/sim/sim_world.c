@@ -56,6 +56,7 @@ void sim_destroy(struct sim_world *world)
     free(world->task);
     free(world->wake_at);
     free(world->ready);
+    free(world->tampered);
     free(world);
 }
 
@@ -220,6 +221,7 @@ static void apply_disk(struct sim_world *world, const struct sim_event *event)
     for (uint32_t i = 0; event->action == SIM_DISK_ROT && i < arg[1]; i++)
         sim_disk_rot_any(disk);
     if (event->action == SIM_DISK_MISDIRECT) sim_disk_misdirect_any(disk);
+    if (event->action == SIM_DISK_LIE) sim_disk_lie(disk);
     if (event->action == SIM_DISK_STALL) {
         sim_disk_stall(disk, world->now_us + (uint64_t)arg[1] * 1000u);
         sim_task_ready(world, &world->process[arg[0]]->disk_task);
@@ -261,6 +263,7 @@ void sim_apply(struct sim_world *world, const struct sim_event *event)
     case SIM_DISK_ROT:
     case SIM_DISK_MISDIRECT:
     case SIM_DISK_STALL:
+    case SIM_DISK_LIE:
         apply_disk(world, event);
         break;
     case SIM_ACTION_COUNT:

@@ -53,6 +53,9 @@ struct sim_options {
     void (*log)(void *context, uint32_t node, enum log_level level, const char *text);
     /* An event of the plan whose action the world does not know (clients). May be NULL. */
     void (*action)(void *context, const struct sim_event *event);
+    /* Signals that arrive at a data node from another one; may change them, the words stay whole
+     * signals. NULL = nobody does. */
+    void (*tamper)(void *context, uint32_t *words, uint32_t count);
     /* A node stops by itself: true = that is announced, the run goes on. NULL = never. */
     bool (*announced)(void *context, uint32_t node, const struct node_failure *failure);
     void *context;

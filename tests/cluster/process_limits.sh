@@ -86,3 +86,16 @@ say "the largest numbers that the configuration allows do not need memory before
 start_cluster 1 1 $'MaxNoOfConcurrentTransactions=4294967039\nMaxNoOfConcurrentOperations=4294967039\nMaxNoOfTables=20320\nMaxNoOfConcurrentScans=500'
 client 0 "$BIN/limits_client" load 0 1000
 stop_cluster
+
+say "few open files allowed: the node raises its own limit, and says so where it may not"
+ulimit -Sn 256
+start_cluster 1 1
+grep -Eq '^Max open files +1[0-9]{3} ' "/proc/${NODE_PIDS[1]}/limits" || fail "the limit is not raised: $(grep 'open files' "/proc/${NODE_PIDS[1]}/limits")"
+load_and_compare 200
+stop_cluster
+ulimit -Hn 256
+: >"$BOX/node1.out"
+start_cluster 1 1
+grep -q 'the system allows 256 open files, [0-9]* may be needed' "$BOX/node1.out" || fail "nobody is told of the limit"
+load_and_compare 200
+stop_cluster

@@ -169,6 +169,7 @@ void cluster_build(struct run *run)
     options->log = report_log;
     options->action = on_action;
     options->announced = is_announced;
+    options->tamper = run->tamper.on ? tamper_signals : NULL;
     options->context = run;
     run->world = sim_create(options);
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {

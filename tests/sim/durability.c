@@ -16,6 +16,11 @@ static bool failed(const struct run *run)
     return sim_verdict_of(run->world) != SIM_OK;
 }
 
+bool durability_late(const struct run *run)
+{
+    return run->durability.down && run->durability.recovered != UINT32_MAX;
+}
+
 /* --- History of the rows that only one session writes. --- */
 
 void past_add(struct run *run, uint32_t table, uint32_t index, uint64_t epoch)
@@ -140,8 +145,8 @@ static void check_unsure(struct run *run, const struct model_unknown *unknown,
         bool is_old =
             row->present == (state == KEY_PRESENT) && (!row->present || row->value == value);
         bool is_new = row->present == unknown->item[i].after &&
-                      (!row->present || row->value == unknown->item[i].value_after) && !cut &&
-                      (uint32_t)(unknown->floor >> 32) <= gci;
+                      (!row->present || row->value == unknown->item[i].value_after) &&
+                      (unknown->late || (!cut && (uint32_t)(unknown->floor >> 32) <= gci));
         if (!is_old && !is_new)
             run_fail(run, SIM_CORRECTNESS,
                      "after the restart at GCI %u row %u of table %u (%llu) is neither as before "
@@ -270,14 +275,14 @@ static bool check_schema(struct run *run, struct session *session, struct model_
     if (good && !there && schema->state == SCHEMA_CREATED)
         run_fail(run, SIM_CORRECTNESS, "after the restart table %s is gone", run->schema_name);
     if (!good || !there || failed(run)) return good;
-    if (read_some(run, session, SCHEMA_TABLE, 0, SCHEMA_ROWS, found))
-        check_schema_rows(run, schema, found);
-    else
-        good = false;
+    bool again = schema->leaving; /* The drop may still be under way. */
+    if (!again) good = read_some(run, session, SCHEMA_TABLE, 0, SCHEMA_ROWS, found);
+    if (!again && good) check_schema_rows(run, schema, found);
     if (good && !failed(run)) {
         const struct table_def *def = api_table_def(session->table[SCHEMA_TABLE]);
         schema->state = SCHEMA_DROPPING;
-        good = run_drop(run, session, def->table_id, def->version);
+        schema->leaving = true;
+        good = run_drop(run, session, def->table_id, def->version, again);
     }
     api_table_release(session->table[SCHEMA_TABLE]);
     session->table[SCHEMA_TABLE] = NULL;
@@ -355,8 +360,8 @@ static bool verify(struct run *run)
 {
     struct session *session = &run->client[0].session[0];
     struct found *found[TABLES_MAX] = {0};
-    bool good =
-        read_all(run, session, found) && check_schemas(run, session) && !durability_lost(run);
+    bool good = read_all(run, session, found) && check_schemas(run, session) &&
+                epochs_ask(run, session) && !durability_lost(run);
     if (good && !failed(run)) compare(run, found);
     if (good && !failed(run)) rebase(run, found);
     for (uint32_t table = 0; table < TABLES_MAX; table++)

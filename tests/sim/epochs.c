@@ -5,6 +5,7 @@
 #include "blocks/dbdih/dih_state.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/dbtc/tc_state.h"
+#include "signals/errors.h"
 #include "signals/gcp.h"
 #include "tests/sim/run.h"
 
@@ -29,6 +30,11 @@ static void check_durable(struct run *run, const struct session *session, const 
 {
     uint32_t gci = (uint32_t)(api_tx_epoch(tx) >> 32);
     bool durable = api_tx_durable(tx);
+    if (run->durability.down) { /* Told on the way: nodes may be on their way back already. */
+        if (durable && !durability_late(run) && gci > run->durability.promised)
+            run->durability.promised = gci;
+        return;
+    }
     for (uint32_t i = 0; durable && i < run->swarm.data_nodes; i++) {
         struct node *node = sim_node(run->world, data_node_id(run, i));
         if (node == NULL) continue;
@@ -41,6 +47,42 @@ static void check_durable(struct run *run, const struct session *session, const 
         run_fail(run, SIM_CORRECTNESS,
                  "session %u: a commit of GCI %u is not durable as it was asked to be", session->no,
                  gci);
+}
+
+/* Of every GCI the newest commit that is not known to be on the disks yet. */
+static void keep(struct run *run, uint64_t epoch)
+{
+    struct epochs *epochs = &run->epochs;
+    struct epoch_kept *last = &epochs->kept[(epochs->kept_count - 1u) % EPOCHS_KEPT];
+    if (!run->swarm.disk || run->durability.down) return;
+    if (epochs->kept_count == 0 || last->fate != EPOCH_OPEN || last->epoch >> 32 != epoch >> 32)
+        last = &epochs->kept[epochs->kept_count++ % EPOCHS_KEPT];
+    *last = (struct epoch_kept){epoch, EPOCH_OPEN};
+}
+
+/* The cluster was lost and is back: for each epoch of its former lives it says what became of it,
+ * and says the same after the next loss. */
+bool epochs_ask(struct run *run, struct session *session)
+{
+    struct epochs *epochs = &run->epochs;
+    static const uint32_t answers[] = {0, 0, ERR_EPOCH_LOST};
+    uint32_t count = epochs->kept_count < EPOCHS_KEPT ? epochs->kept_count : EPOCHS_KEPT;
+    for (uint32_t i = 0; i < count; i++) {
+        struct epoch_kept *kept = &epochs->kept[i];
+        uint32_t gci = (uint32_t)(kept->epoch >> 32);
+        uint32_t error;
+        if (kept->fate == EPOCH_OPEN)
+            kept->fate = gci <= run->durability.recovered ? EPOCH_RESTORED : EPOCH_GONE;
+        if (!run_ask_epoch(run, session, kept->epoch, &error)) return false;
+        epochs->asked[kept->fate]++;
+        if (error == answers[kept->fate]) continue;
+        run_fail(run, SIM_CORRECTNESS, /* I-SIM-8 */
+                 "after the restart at GCI %u the answer for epoch %llx is %u, should be %u",
+                 run->durability.recovered, (unsigned long long)kept->epoch, error,
+                 answers[kept->fate]);
+        return false;
+    }
+    return true;
 }
 
 void epochs_executed(void *context, struct api_tx *tx)
@@ -56,6 +98,7 @@ void epochs_executed(void *context, struct api_tx *tx)
                      session->no, (unsigned long long)epoch,
                      (unsigned long long)session->epoch_floor);
         if (epoch > run->epochs.acked) run->epochs.acked = epoch;
+        if (epoch != 0) keep(run, epoch);
         if (session->durable && session->writes) check_durable(run, session, tx);
     }
     session->done(session, tx);
@@ -138,6 +181,7 @@ void epochs_observe(struct run *run, uint32_t node, const uint32_t *words)
         run->epochs.node[node] = 0; /* Joined anew: nobody was started. */
         return;
     case GSN_GCP_COMMIT:
+        if (run->tamper.on) return; /* Not what the node makes of it. */
         node_epoch(run, node, (const struct gcp_commit *)(const void *)(words + SIGNAL_HEAD_WORDS));
         return;
     case GSN_COMMIT:

@@ -89,8 +89,11 @@ bool lives_announced(struct run *run, uint32_t code)
     bool errors = faulty(run, FAULTS_ERROR);
     bool damage = faulty(run, FAULTS_DAMAGE);
     bool good = false;
-    if (strcmp(class, "arbitration") == 0 || strcmp(class, "restart") == 0 ||
-        code == EXIT_SYSTEM_ERROR)
+    if (run->tamper.done > 0) /* Any exit with a name, but nothing on disk is damaged. */
+        good =
+            code != EXIT_NDBREQUIRE && code != EXIT_ILLEGAL_SIGNAL && strcmp(class, "damage") != 0;
+    else if (strcmp(class, "arbitration") == 0 || strcmp(class, "restart") == 0 ||
+             code == EXIT_SYSTEM_ERROR)
         good = run->durability.down;
     else if (strcmp(class, "damage") == 0)
         good = damage || errors;
@@ -107,6 +110,10 @@ void lives_watch(struct run *run)
     struct durability *d = &run->durability;
     uint64_t now = sim_now_us(run->world);
     if (!run->swarm.disk || d->damaged) return;
+    if (tamper_due(run)) {
+        const struct sim_event all = {.action = SIM_POWER};
+        lives_action(run, &all);
+    }
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         uint32_t id = data_node_id(run, i);
         if (sim_alive(run->world, id)) continue;
@@ -123,20 +130,20 @@ void lives_watch(struct run *run)
 
 /* --- What the nodes say about durable GCIs. --- */
 
-static void decided(struct run *run, const struct cntr_start_conf *conf)
+static void decided(struct run *run, uint32_t start_type, uint32_t gci)
 {
     struct durability *d = &run->durability;
     if (!d->down) return; /* The first start. */
-    if (conf->start_type != START_SYSTEM_RESTART) {
+    if (start_type != START_SYSTEM_RESTART) {
         run_fail(run, SIM_CORRECTNESS, "the cluster begins anew although it has data");
         return;
     }
     uint32_t newest = d->declared > d->promised ? d->declared : d->promised;
-    if (conf->gci < newest) /* I-SIM-6 */
+    if (gci < newest) /* I-SIM-7 */
         run_fail(run, SIM_CORRECTNESS,
-                 "the cluster comes back with GCI %u although %u was declared durable", conf->gci,
+                 "the cluster comes back with GCI %u although %u was declared durable", gci,
                  newest);
-    if (conf->gci < d->recovered) d->recovered = conf->gci;
+    if (gci < d->recovered) d->recovered = gci;
 }
 
 static void declared(struct run *run, uint32_t gci)
@@ -149,10 +156,19 @@ void lives_observe(struct run *run, const uint32_t *words)
     const void *payload = words + SIGNAL_HEAD_WORDS;
     if (!run->swarm.disk) return;
     switch (kind_gsn(words[0])) {
-    case GSN_CNTR_START_CONF:
-        decided(run, payload);
+    case GSN_CNTR_START_CONF: {
+        const struct cntr_start_conf *conf = payload;
+        if (!run->tamper.on) decided(run, conf->start_type, conf->gci);
         return;
+    }
+    case GSN_SYSFILE_START_REQ: { /* Within a node: what it believes of a damaged CNTR_START_CONF.
+                                   */
+        uint32_t gci = ((const struct sysfile_start_req *)payload)->gci;
+        if (run->tamper.on) decided(run, gci == 0 ? START_INITIAL : START_SYSTEM_RESTART, gci);
+        return;
+    }
     case GSN_GCP_NODE_DURABLE_REP:
+        if (run->tamper.on) return;
         declared(run, ((const struct gcp_node_durable_rep *)payload)->gci);
         return;
     case GSN_GCP_DURABLE_REP:

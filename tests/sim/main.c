@@ -29,6 +29,7 @@ struct arguments {
     const char *trace;
     const char *break_on;
     const char *plan;
+    bool tamper;
     struct sim_case test;
     const char *program;
 };
@@ -46,6 +47,7 @@ enum {
     OPT_DISK = 'd',
     OPT_DISKLESS = 'D',
     OPT_SHRINK = 'k',
+    OPT_TAMPER = 'm',
     OPT_BREAK = 'b'
 };
 
@@ -67,6 +69,8 @@ static const struct argp_option options[] = {
      "Look for the smallest part of a failing seed or plan that fails the same way", 0},
     {"break-on", OPT_BREAK, "SIGNAL[@NODE][:N]", 0,
      "Stop before the N-th time that a node executes this signal", 0},
+    {"tamper", OPT_TAMPER, NULL, 0,
+     "With files and no other faults: words between data nodes are damaged", 0},
     {"verbose", OPT_VERBOSE, NULL, 0, "Print the nodes' logs", 0},
     {0},
 };
@@ -115,6 +119,11 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case OPT_BREAK:
         arguments->break_on = text;
         break;
+    case OPT_TAMPER:
+        arguments->tamper = true;
+        arguments->test.disk = SIM_DISK_YES;
+        arguments->test.planned = true; /* An empty one. */
+        break;
     case OPT_VERBOSE:
         arguments->verbose = true;
         break;
@@ -159,9 +168,10 @@ static void print_failure(struct run *run, const struct arguments *arguments, ui
     report_open_requests(run);
     fprintf(stderr, "  replay: %s --seed=%llu%s%s%s --verbose --trace=all\n", arguments->program,
             (unsigned long long)seed,
-            arguments->test.disk == SIM_DISK_YES  ? " --disk"
-            : arguments->test.disk == SIM_DISK_NO ? " --diskless"
-                                                  : "",
+            arguments->tamper                      ? " --tamper"
+            : arguments->test.disk == SIM_DISK_YES ? " --disk"
+            : arguments->test.disk == SIM_DISK_NO  ? " --diskless"
+                                                   : "",
             arguments->plan != NULL ? " --plan=" : "",
             arguments->plan != NULL ? arguments->plan : "");
 }
@@ -171,14 +181,16 @@ static void print_end(const struct run *run, uint64_t seed, double seconds)
     const struct run_figures *figures = &run->figures;
     printf("seed %llu ok hash %016llx: %.3f s virtual, %llu signals, %llu steps, %.2f s real, %llu "
            "jobs, committed %llu, "
-           "aborted %llu, unknown %llu, rows scanned %llu, full %llu, links down %u%s\n",
+           "aborted %llu, unknown %llu, rows scanned %llu, full %llu, links down %u, "
+           "epochs asked %u, lost %u%s\n",
            (unsigned long long)seed, (unsigned long long)sim_hash(run->world),
            (double)sim_now_us(run->world) / 1e6, (unsigned long long)sim_signals(run->world),
            (unsigned long long)sim_steps(run->world), seconds, (unsigned long long)figures->jobs,
            (unsigned long long)figures->committed, (unsigned long long)figures->aborted,
            (unsigned long long)figures->unknown, (unsigned long long)figures->rows_scanned,
            (unsigned long long)figures->errors[0], sim_link_downs(run->world),
-           run->stopping_cluster ? ", cluster stopped" : "");
+           run->epochs.asked[EPOCH_RESTORED] + run->epochs.asked[EPOCH_GONE],
+           run->epochs.asked[EPOCH_GONE], run->stopping_cluster ? ", cluster stopped" : "");
 }
 
 static double now_seconds(void)
@@ -201,6 +213,7 @@ static int run_one(const struct arguments *arguments, uint64_t seed, uint64_t *h
     struct sim_case test = arguments->test;
     test.seed = seed;
     case_apply(&test, run);
+    run->tamper.on = arguments->tamper;
     swarm_print(&run->swarm, text, sizeof text);
     if (!arguments->quiet && !arguments->hash)
         printf("seed %llu: %s\n", (unsigned long long)seed, text);

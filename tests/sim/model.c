@@ -41,6 +41,7 @@ uint32_t model_unknown(struct run *run, const struct item *items, uint32_t count
     struct model_unknown *unknown = &model->unknown[model->unknown_count++];
     memset(unknown, 0, sizeof *unknown);
     unknown->floor = floor;
+    unknown->late = durability_late(run);
     for (uint32_t i = 0; i < count; i++) {
         if (items[i].operation == OP_READ || items[i].expect != 0) continue;
         struct model_key *key = &model->key[items[i].table][items[i].key];

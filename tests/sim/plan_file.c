@@ -83,7 +83,8 @@ void case_apply(const struct sim_case *test, struct run *run)
 {
     struct swarm *swarm = &run->swarm;
     swarm_draw(swarm, test->seed);
-    if (test->disk == SIM_DISK_YES) swarm_draw_disk(swarm);
+    bool drawn = test->disk == SIM_DISK_DRAWN && swarm_has_files(test->seed);
+    if (test->disk == SIM_DISK_YES || drawn) swarm_draw_disk(swarm);
     if (test->jobs != 0) swarm->jobs = test->jobs;
     if (test->clients != 0 && test->clients <= CLIENTS_MAX) swarm->clients = test->clients;
     if (test->sessions != 0 && test->sessions <= SESSIONS_MAX) swarm->sessions = test->sessions;

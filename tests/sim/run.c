@@ -156,7 +156,8 @@ bool run_open_schema(struct run *run, struct session *session, uint32_t slot, bo
     return false;
 }
 
-bool run_drop(struct run *run, struct session *session, uint32_t table_id, uint32_t version)
+bool run_drop(struct run *run, struct session *session, uint32_t table_id, uint32_t version,
+              bool perhaps_gone)
 {
     for (uint32_t tries = 0; goes_on(run, tries); tries++) {
         struct waiting waiting = {0};
@@ -165,15 +166,36 @@ bool run_drop(struct run *run, struct session *session, uint32_t table_id, uint3
             wait_for(run, &waiting);
             error = waiting.error;
         }
-        if (error == 0 ||
-            (tries > 0 && (error == ERR_NO_SUCH_TABLE || error == ERR_SCHEMA_VERSION)))
-            return !failed(run);
+        bool gone = error == ERR_NO_SUCH_TABLE || error == ERR_NO_SUCH_TABLE_ID ||
+                    error == ERR_SCHEMA_VERSION;
+        if (error == 0 || ((perhaps_gone || tries > 0) && gone)) return !failed(run);
         if (!error_allowed(run, error)) {
             run_fail(run, SIM_CORRECTNESS, "table %s cannot be dropped: error %u", run->schema_name,
                      error);
             return false;
         }
         pause_a_while(run);
+    }
+    return false;
+}
+
+static void asked(void *context, uint32_t error)
+{
+    struct waiting *waiting = context;
+    waiting->done = true;
+    waiting->error = error;
+}
+
+bool run_ask_epoch(struct run *run, struct session *session, uint64_t epoch, uint32_t *error)
+{
+    for (uint32_t tries = 0; goes_on(run, tries); tries++) {
+        struct waiting waiting = {0};
+        *error = api_wait_durable(session->api, epoch, 5000, asked, &waiting);
+        if (*error == 0) {
+            wait_for(run, &waiting);
+            *error = waiting.error;
+        }
+        if (*error != ERR_REQUEST_TIMEOUT) return !failed(run);
     }
     return false;
 }
@@ -225,7 +247,8 @@ static bool execute_items(struct run *run, struct session *session, enum lock_mo
         last = last != 0 ? last : waiting.error;
         if (session->tx != NULL) api_tx_close(session->tx);
         session->tx = NULL;
-        if (waiting.outcome == API_COMMITTED) return true;
+        if (waiting.outcome == API_COMMITTED && waiting.error != ERR_COMMITTED_READS_LOST)
+            return true;
         if (failed(run)) return false;
         if (last == ERR_ROW_NOT_FOUND) return false;
         if (!error_allowed(run, last)) {
@@ -587,6 +610,7 @@ void run_end(struct run *run)
 void run_seed(struct run *run)
 {
     if (!run_start(run)) return;
+    if (run->tamper.on) tamper_begin(run);
     work(run);
     if (failed(run)) return;
     if (run->durability.damaged) return;

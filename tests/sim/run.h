@@ -54,6 +54,7 @@ struct swarm {
 };
 void swarm_draw(struct swarm *swarm, uint64_t seed);
 void swarm_draw_disk(struct swarm *swarm); /* After swarm_draw(): with files. */
+bool swarm_has_files(uint64_t seed);       /* Every other seed, unless it is said. */
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size);
 void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng);
 
@@ -85,6 +86,7 @@ struct model_key {
 struct model_unknown {
     uint32_t count;
     uint64_t floor; /* If it was committed, then with this epoch or a later one. */
+    bool late;      /* Perhaps only after the restart: the library had kept it back. */
     struct {
         uint32_t table, key;
         bool before, after; /* Present? */
@@ -117,6 +119,7 @@ struct model_schema {
     enum schema_state state;
     enum schema_filled filled;
     uint64_t epoch; /* Of its rows; the least possible one when that is unknown. */
+    bool leaving;   /* The check has asked for its drop. */
 };
 
 struct model {
@@ -218,16 +221,38 @@ struct row_epoch {
     uint64_t epoch;
 };
 
+/* An epoch of a commit that is asked for again after restarts. */
+#define EPOCHS_KEPT 32u
+enum epoch_fate { EPOCH_OPEN = 0, EPOCH_RESTORED, EPOCH_GONE };
+struct epoch_kept {
+    uint64_t epoch;
+    enum epoch_fate fate;
+};
+
 struct epochs {
-    uint64_t acked;   /* Newest that a client was told. */
-    uint64_t begun;   /* Over all nodes. */
-    uint64_t durable; /* Commits that were answered as durable. */
+    struct epoch_kept kept[EPOCHS_KEPT]; /* A ring: one of each GCI. */
+    uint32_t kept_count;
+    uint32_t asked[3]; /* By fate. */
+    uint64_t acked;    /* Newest that a client was told. */
+    uint64_t begun;    /* Over all nodes. */
+    uint64_t durable;  /* Commits that were answered as durable. */
     uint64_t node[NODE_ID_MAX + 1];
     struct row_epoch row[1u << EPOCH_ROWS_BITS];
 };
 
+/* Damaged words between data nodes: tamper.c. */
+struct tamper {
+    bool on;
+    uint32_t left; /* To be done; */
+    uint32_t next; /* the next one after so many signals. */
+    uint32_t done;
+    uint64_t kill_us; /* Then all lose their power; 0 = never. */
+    struct rng rng;
+};
+
 struct run {
     struct epochs epochs;
+    struct tamper tamper;
     struct durability durability;
     char schema_name[64];
     bool set_up_durable; /* The driver's next commits wait for the disk. */
@@ -276,7 +301,10 @@ void run_free(struct run *run);
 bool run_read(struct run *run, struct session *session);
 bool run_open_table(struct run *run, struct session *session, uint32_t table);
 bool run_open_schema(struct run *run, struct session *session, uint32_t slot, bool *there);
-bool run_drop(struct run *run, struct session *session, uint32_t table_id, uint32_t version);
+bool run_drop(struct run *run, struct session *session, uint32_t table_id, uint32_t version,
+              bool perhaps_gone);
+/* Asks whether the epoch is durable; *error is the answer. */
+bool run_ask_epoch(struct run *run, struct session *session, uint64_t epoch, uint32_t *error);
 /* sim_run_until() with data nodes starting again that have ended. */
 bool run_until(struct run *run, bool (*done)(void *context), void *context, uint64_t until_us);
 void run_fail(struct run *run, enum sim_verdict verdict, const char *format, ...)
@@ -340,9 +368,16 @@ bool lives_announced(struct run *run, uint32_t code);
 void lives_watch(struct run *run);
 void lives_observe(struct run *run, const uint32_t *words);
 
+/* tamper.c */
+void tamper_begin(struct run *run);
+void tamper_signals(void *context, uint32_t *words, uint32_t count);
+bool tamper_due(struct run *run); /* The power goes now. */
+
 /* durability.c */
 void past_add(struct run *run, uint32_t table, uint32_t index, uint64_t epoch);
 void durability_check(struct run *run);
+/* The cluster is back, but not checked yet: what ends now may have begun before or after. */
+bool durability_late(const struct run *run);
 bool durability_lost(const struct run *run); /* What the check under way read is worth nothing. */
 struct model_schema *schema_begin(struct run *run, uint32_t session, uint32_t number);
 struct model_schema *schema_find(struct run *run, uint32_t session, uint32_t number);
@@ -357,8 +392,9 @@ void check_replicas(struct run *run);
 
 /* epochs.c */
 void epochs_begin(struct session *session, enum api_execute type, api_tx_done done);
-void epochs_executed(void *context, struct api_tx *tx); /* Passes on to `done`. */
-void epochs_restart(struct run *run, uint32_t gci);     /* The cluster is back with this GCI. */
+void epochs_executed(void *context, struct api_tx *tx);    /* Passes on to `done`. */
+bool epochs_ask(struct run *run, struct session *session); /* False: not to be had now. */
+void epochs_restart(struct run *run, uint32_t gci);        /* The cluster is back with this GCI. */
 void epochs_observe(struct run *run, uint32_t node, const uint32_t *words);
 
 /* report.c */

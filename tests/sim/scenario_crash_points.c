@@ -147,7 +147,7 @@ static void table_comes_and_goes(struct run *run, uint32_t number)
     schema->state = SCHEMA_DROPPING;
     run->durability.verifying = true; /* It does not go on trying when the cluster is lost. */
     run->durability.checking = run->durability.losses + run->durability.starts;
-    bool dropped = run_drop(run, session, id, version);
+    bool dropped = run_drop(run, session, id, version, false);
     run->durability.verifying = false;
     if (dropped) schema_forget(run, schema);
 }

@@ -121,6 +121,12 @@ static void draw_world(struct swarm *swarm, struct rng *rng)
     options->lazy_percent = rng_chance(rng, 1, 3) ? 0 : between(rng, 1, 60);
 }
 
+bool swarm_has_files(uint64_t seed)
+{
+    uint64_t mix = seed;
+    return rng_splitmix(&mix) % 2u == 0;
+}
+
 /* Small logs that wrap, small buffers, frequent GCIs and checkpoints, slow disks; small clusters
  * and short runs. */
 void swarm_draw_disk(struct swarm *swarm)
@@ -132,7 +138,7 @@ void swarm_draw_disk(struct swarm *swarm)
     swarm->disk = true;
     if (swarm->clients > 2) swarm->clients = 2;
     if (swarm->sessions > 3) swarm->sessions = 3;
-    swarm->jobs = between(&rng, 10, 80);
+    swarm->jobs = between(&rng, 10, 50);
     if (swarm->churn_keys > 12) swarm->churn_keys = 12;
     if (swarm->statics > 20) swarm->statics = 20;
     swarm->faults &= ~(uint32_t)(FAULT_DATA_CUT | FAULT_INSERT);
@@ -168,11 +174,11 @@ void swarm_draw(struct swarm *swarm, uint64_t seed)
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
 {
     snprintf(text, size,
-             "nodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
+             "%snodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
              "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u latency=%u chunk=%u%% stream=%u "
              "budget=%u%%/%u lazy=%u%% "
              "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u faults=%u",
-             swarm->data_nodes, swarm->replicas, swarm->ldm, swarm->tc,
+             swarm->disk ? "files " : "", swarm->data_nodes, swarm->replicas, swarm->ldm, swarm->tc,
              swarm->split ? "split" : "single", swarm->id_first, swarm->id_step, swarm->clients,
              swarm->sessions, swarm->jobs, (int)swarm->tiny,
              swarm->config.memory.pages_max[RG_DATA], swarm->pad_max, swarm->key_kind[0],

@@ -11,6 +11,7 @@ enum api_outcome outcome_of(struct session *session)
     enum api_outcome outcome = session->tx == NULL ? API_ABORTED : api_tx_outcome(session->tx);
     uint32_t error = session->tx == NULL ? 0 : api_tx_error(session->tx);
     if (outcome == API_ACTIVE) outcome = API_ABORTED;
+    if (durability_late(run)) return outcome; /* Rows have gone back. */
     if (outcome != API_COMMITTED && error != 0 && !error_allowed(run, error) &&
         error != session->phase)
         run_fail(run, SIM_CORRECTNESS, "session %u: %s failed with error %u", session->no,
@@ -134,7 +135,7 @@ static void register_done(void *context, struct api_tx *tx)
     const struct item *item = &session->item[0];
     (void)tx;
     if (session->lock == LOCK_COMMITTED) {
-        bool good = item->rows == 1 &&
+        bool good = item->rows == 1 && !durability_late(run) &&
                     (still_active(session) || api_tx_outcome(session->tx) == API_COMMITTED);
         reg_finish(run, session->reg_index, good ? REG_DONE : REG_ABORTED, item->got);
         if (!good) outcome_of(session);
@@ -146,6 +147,8 @@ static void register_done(void *context, struct api_tx *tx)
     enum reg_end end = outcome == API_COMMITTED ? REG_DONE
                        : outcome == API_ABORTED ? REG_ABORTED
                                                 : REG_UNKNOWN;
+    if (durability_late(run) && end == REG_DONE)
+        end = item->operation == OP_READ ? REG_ABORTED : REG_UNKNOWN;
     if (end == REG_DONE && item->operation == OP_READ) {
         if (rows_lost(session))
             end = REG_ABORTED;
@@ -154,8 +157,9 @@ static void register_done(void *context, struct api_tx *tx)
     }
     reg_finish(run, session->reg_index, end, item->got);
     if (item->operation == OP_UPDATE)
-        run->model.reg[session->reg_index].epoch =
-            end == REG_DONE ? api_tx_epoch(session->tx) : session->epoch_floor;
+        run->model.reg[session->reg_index].epoch = durability_late(run) ? 0
+                                                   : end == REG_DONE    ? api_tx_epoch(session->tx)
+                                                                        : session->epoch_floor;
     session_done(session);
 }
 

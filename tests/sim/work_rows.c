@@ -66,6 +66,8 @@ static void churn_done(void *context, struct api_tx *tx)
     struct run *run = session->client->run;
     enum api_outcome outcome = outcome_of(session);
     count_outcome(run, outcome);
+    bool late = durability_late(run);
+    if (outcome == API_COMMITTED && late) outcome = API_UNKNOWN;
     if (outcome == API_COMMITTED) {
         if (session->phase != 0)
             run_fail(run, SIM_CORRECTNESS,
@@ -183,7 +185,7 @@ static void fill_done(void *context, struct api_tx *tx)
     if (phase == 0) {
         if (outcome == API_COMMITTED) session->fill_next += FILL_BATCH;
         if (outcome != API_COMMITTED ||
-            session->fill_next >= (run->swarm.small_data ? FILL_MOST : 60u))
+            session->fill_next >= (run->swarm.small_data && !run->swarm.disk ? FILL_MOST : 60u))
             session->phase = 1;
         const struct error_entry *entry = error_get(error);
         if (entry->class == ERROR_CLASS_IS) run->figures.errors[0]++;

@@ -139,6 +139,7 @@ static void scan_end(struct session *session, bool good)
 {
     struct run *run = session->client->run;
     run->figures.rows_scanned += session->scan_rows;
+    if (session->client->run->durability.down) good = false; /* Rows have gone back. */
     if (good && session->count == TABLE_STATIC) check_static(session);
     if (good && session->count != TABLE_STATIC) check_churn(session);
     drop_snapshot(session);

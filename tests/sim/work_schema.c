@@ -85,7 +85,9 @@ static void filled(void *context, struct api_tx *tx)
     if (error != 0 && !error_allowed(session->client->run, error))
         run_fail(session->client->run, SIM_CORRECTNESS, "session %u: rows of a new table: error %u",
                  session->no, error);
-    if (api_tx_outcome(tx) == API_COMMITTED)
+    if (durability_late(session->client->run))
+        model_filled(session, FILLED_UNKNOWN, 0);
+    else if (api_tx_outcome(tx) == API_COMMITTED)
         model_filled(session, FILLED_DONE, api_tx_epoch(tx));
     else if (api_tx_outcome(tx) != API_UNKNOWN)
         model_filled(session, FILLED_NOT, 0);

@@ -30,6 +30,9 @@ struct fake_worker {
     bool hold_save;              /* The same for GCP_SAVEREQ. */
     uint32_t gci_hi;
     uint32_t gci_lo;
+    uint32_t lists; /* Of former lives, and the last one. */
+    uint32_t ended_count;
+    uint32_t ended[128];
     uint32_t epochs;
     uint32_t saved;   /* Newest GCI of GCP_SAVEREQ. */
     uint32_t durable; /* Of GCP_DURABLE_REP. */
@@ -90,6 +93,12 @@ static void fake_exec_TC_EPOCH_REQ(struct block *block, const struct signal *sig
     fake->held = false;
     fake->gci_hi = req->gci_hi;
     fake->gci_lo = req->gci_lo;
+    if (sig->section_count == 1) {
+        ndbrequire(sig->section[0].size <= 128);
+        fake->lists++;
+        fake->ended_count = sig->section[0].size / 2u;
+        memcpy(fake->ended, sig->section[0].words, sig->section[0].size * 4u);
+    }
     fake->epochs++;
     if (!fake->hold_epochs) sig_send(block, sig->sender, GSN_TC_EPOCH_CONF, PRIO_A, &conf);
 }

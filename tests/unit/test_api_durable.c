@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "api_fake.h"
 #include "signals/durable.h"
+#include "signals/gcp.h"
 
 struct waited {
     uint32_t calls;
@@ -76,8 +77,9 @@ static void waits(void **state)
     assert_int_equal(waited.calls, 1);
     assert_int_equal(waited.error, 0);
     assert_int_equal(api_client_statistics(fake->client)->late_answers, 2);
-    assert_true(api_epoch_is_durable(fake->client, 5ull << 32 | UINT32_MAX));
+    assert_true(api_epoch_is_durable(fake->client, 5ull << 32 | EPOCH_NUMBER_MAX));
     assert_false(api_epoch_is_durable(fake->client, 6ull << 32));
+    assert_false(api_epoch_is_durable(fake->client, 5ull << 32 | 1u << 16)); /* Another life. */
     assert_int_equal(api_client_pending(fake->client), 0);
     fake_destroy(fake);
 }
@@ -127,31 +129,39 @@ static void another_node_is_asked(void **state)
     fake_destroy(fake);
 }
 
-/* Who has lost all nodes does not know what the numbers of a cluster that came back mean. */
-static void a_lost_cluster_keeps_no_promise(void **state)
+/* When all nodes were lost one that comes back knows what became of the epoch. */
+static void a_lost_cluster_is_asked_when_it_is_back(void **state)
 {
     (void)state;
     struct fake *fake = fake_create(2);
-    struct waited waited = {0};
+    struct waited waited[3] = {{0}};
     uint32_t peer;
     commit(fake, 1);
-    assert_int_equal(api_wait_durable(fake->client, EPOCH, 1000, on_done, &waited), 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(api_wait_durable(fake->client, EPOCH, 1000, on_done, &waited[i]), 0);
+        asked(fake, &peer);
+    }
     fake_link_down(fake, 1);
-    assert_int_equal(waited.calls, 0);
     fake_link_down(fake, 2);
-    assert_int_equal(waited.calls, 1);
-    assert_int_equal(waited.error, ERR_CLUSTER_FAILURE);
+    fake->sent_count = fake->sent_read = 0;
+    fake_sleep(fake, 100);
+    fake_expect_nothing(fake);
+    assert_int_equal(waited[0].calls + waited[1].calls, 0);
     fake_link_up(fake, 1, 21);
     fake_register(fake, 1, START_STARTED, 1);
-    assert_int_equal(api_wait_durable(fake->client, EPOCH, 1000, on_done, &waited),
-                     ERR_CLUSTER_FAILURE);
-    /* A later epoch can only be of the new life. */
     fake->sent_count = fake->sent_read = 0;
-    assert_int_equal(api_wait_durable(fake->client, 7ull << 32, 1000, on_done, &waited), 0);
-    const uint32_t *words = fake_next(fake, GSN_WAIT_DURABLE_REQ, &peer);
-    confirm(fake, 1, words[SIGNAL_HEAD_WORDS], 7);
-    assert_int_equal(waited.calls, 2);
-    assert_int_equal(waited.error, 0);
+    fake_sleep(fake, 25);
+    uint32_t data = asked(fake, &peer);
+    deny(fake, 1, data, ERR_EPOCH_LOST);
+    confirm(fake, 1, asked(fake, &peer), 5);
+    assert_int_equal(waited[0].calls + waited[1].calls, 2);
+    assert_int_equal(waited[0].error + waited[1].error, ERR_EPOCH_LOST);
+    assert_int_equal(api_wait_durable(fake->client, EPOCH, 1000, on_done, &waited[2]), 0);
+    fake_sleep(fake, 1);
+    deny(fake, 1, asked(fake, &peer), ERR_EPOCH_FORGOTTEN);
+    assert_int_equal(waited[2].error, ERR_EPOCH_FORGOTTEN);
+    assert_int_equal(error_status(ERR_EPOCH_LOST), ERROR_STATUS_PERMANENT);
+    assert_int_equal(error_status(ERR_EPOCH_FORGOTTEN), ERROR_STATUS_UNKNOWN);
     fake_destroy(fake);
 }
 
@@ -208,7 +218,7 @@ int main(void)
         cmocka_unit_test(waits),
         cmocka_unit_test(answers_that_make_no_sense),
         cmocka_unit_test(another_node_is_asked),
-        cmocka_unit_test(a_lost_cluster_keeps_no_promise),
+        cmocka_unit_test(a_lost_cluster_is_asked_when_it_is_back),
         cmocka_unit_test(a_node_that_comes_back_changes_nothing),
         cmocka_unit_test(deadlines),
     };

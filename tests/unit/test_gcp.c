@@ -97,6 +97,7 @@ static void test_epochs_advance_everywhere(void **state)
         for (uint32_t tc = 1; tc <= 2; tc++) {
             assert_int_equal(fake_tc(fc, id, tc)->gci_hi, dih_at(1)->gcp_master.gci_hi);
             assert_int_equal(fake_tc(fc, id, tc)->gci_lo, dih_at(1)->gcp_master.gci_lo);
+            assert_int_equal(epoch_life(fake_tc(fc, id, tc)->gci_lo), 0); /* No files. */
             assert_false(fake_tc(fc, id, tc)->held);
         }
         assert_int_equal(dih_at(id)->gcp_node.complete_lo, dih_at(1)->gcp_master.gci_lo - 1);
@@ -198,7 +199,7 @@ static void test_not_durable_before_all_have_it(void **state)
     assert_int_equal(fake_tc(fc, 1, 1)->durable, 1);
     assert_int_equal(fake_lqh(fc, 1, 1)->saved, 2);
     assert_int_equal(fake_tc(fc, 1, 1)->gci_hi, 3); /* The next GCI waits, micro-epochs go on. */
-    assert_in_range(fake_tc(fc, 1, 1)->gci_lo, 10, 40);
+    assert_in_range(epoch_number(fake_tc(fc, 1, 1)->gci_lo), 10, 40);
     for (uint32_t id = 1; id <= 2; id++)
         assert_int_equal(dih_at(id)->sysfile.now.gci, 1);
 }
@@ -281,6 +282,51 @@ static void test_orderly_stop_makes_all_durable(void **state)
         assert_true(fc->node[id].stopped);
         assert_true(dih_at(id)->sysfile.now.gci >= gci);
     }
+}
+
+static void test_epochs_name_their_life(void **state)
+{
+    (void)state;
+    for (uint32_t life = 1; life <= 4; life++) {
+        start(2, true);
+        fc_run(fc, 3000);
+        for (uint32_t id = 1; id <= 2; id++) {
+            const struct fake_worker *tc = fake_tc(fc, id, 2);
+            const struct sysfile *now = &dih_at(id)->sysfile.now;
+            assert_int_equal(epoch_life(tc->gci_lo), life);
+            assert_int_equal(tc->lists, 1); /* Only with the first epoch. */
+            assert_int_equal(tc->ended_count, life - 1);
+            assert_memory_equal(tc->ended, now->ended, (life - 1) * sizeof now->ended[0]);
+        }
+        end_all();
+    }
+}
+
+/* 65536 micro-epochs are the most that a GCI can have. */
+static void test_a_gci_ends_before_its_numbers_do(void **state)
+{
+    (void)state;
+    start(1, true);
+    fake_lqh(fc, 1, 2)->hold_save = true;
+    fc_run(fc, 3000);
+    struct gcp_master *master = &dih_at(1)->gcp_master;
+    assert_int_equal(master->save_state, SAVE_LOGS);
+    uint32_t gci = master->gci_hi;
+    while (master->state != GCP_IDLE)
+        fc_run(fc, 1);
+    master->gci_lo = dih_at(1)->gcp_node.gci_lo = epoch_lo(1, EPOCH_NUMBER_MAX - 2u);
+    fc_run(fc, 3000);
+    gcp_node_close(dih_at(1), 0);
+    fc_run(fc, 3);
+    assert_int_equal(master->gci_hi, gci);
+    assert_int_equal(master->gci_lo, epoch_lo(1, EPOCH_NUMBER_MAX));
+    fake_lqh(fc, 1, 2)->hold_save = false;
+    struct gcp_saveconf conf = {.sender_data = dih_at(1)->incarnation, .gci = master->save_gci};
+    sig_send(node_block(fc->node[1].node, BLOCK_DBLQH, 2), block_ref(1, BLOCK_DBDIH, 0),
+             GSN_GCP_SAVECONF, PRIO_A, &conf);
+    fc_run(fc, 10);
+    assert_int_equal(master->gci_hi, gci + 1); /* The order has waited. */
+    assert_int_equal(epoch_life(master->gci_lo), 1);
 }
 
 /* --- Damage. --- */
@@ -460,6 +506,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_asked_gci_is_closed_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_numbers_go_on_after_a_restart, setup, teardown),
         cmocka_unit_test_setup_teardown(test_orderly_stop_makes_all_durable, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_epochs_name_their_life, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_gci_ends_before_its_numbers_do, setup, teardown),
         cmocka_unit_test_setup_teardown(test_torn_copy_is_left_aside, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_lost_copy_costs_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_flipped_byte_is_seen, setup, teardown),

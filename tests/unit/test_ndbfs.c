@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "blocks/ndbfs/file_header.h"
+#include "formats/file_header.h"
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/ndbfs/fs_client.h"
 #include "kernel/sim/sim_world.h"

@@ -456,6 +456,24 @@ static void test_more_starts_than_are_remembered(void **state)
     }
 }
 
+/* Whoever says that the log is needed up to a GCI says so of an earlier time. */
+static void test_the_system_files_are_old(void **state)
+{
+    (void)state;
+    for (uint32_t back = 0; back <= 4; back++) {
+        world_begin(6);
+        for (uint32_t i = 0; i < 8; i++) {
+            append();
+            save();
+            settle();
+        }
+        w->replay.gci_ahead = 2;
+        w->saved -= back;
+        assert_int_equal(restart(), back <= 2);
+        if (back > 2) assert_int_equal(w->damage.fault, REDO_AHEAD);
+    }
+}
+
 /* A short life, stopped after each of its file operations, with all fates of up to five unsynced
  * writes. */
 static void test_every_crash_point(void **state)
@@ -606,6 +624,7 @@ int main(void)
         cmocka_unit_test(test_crashes),
         cmocka_unit_test(test_every_crash_point),
         cmocka_unit_test(test_more_starts_than_are_remembered),
+        cmocka_unit_test(test_the_system_files_are_old),
         cmocka_unit_test(test_rot),
         cmocka_unit_test(test_foreign_files),
         cmocka_unit_test(test_full),

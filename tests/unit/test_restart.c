@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "formats/redo_format.h"
 #include "blocks/dbdih/dih_state.h"
 #include "blocks/ndbcntr/cntr_state.h"
 #include "tests/unit/fake_disk.h"
@@ -305,6 +306,21 @@ static void test_restart_of_all(void **state)
         assert_int_equal(dih_at(id)->sysfile.now.incarnation, 2);
         assert_int_equal(node_mask_count(&dih_at(id)->sysfile.now.members), 4);
         assert_int_equal(dih_at(id)->sysfile.now.ldm_count, 2);
+    }
+}
+
+/* Lives too short for a GCI share one entry. */
+static void test_short_lives_do_not_fill_the_list(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(1, 1);
+    for (uint32_t life = 1; life <= 70; life++) {
+        make_nodes(1, &config);
+        fc_run(fc, 300);
+        assert_started(1);
+        assert_int_equal(dih_at(1)->sysfile.now.ended_count, life > 1 ? 1 : 0);
+        if (life > 1) assert_int_equal(dih_at(1)->sysfile.now.ended[0].incarnation, life - 1);
+        end_all();
     }
 }
 
@@ -652,6 +668,33 @@ static void test_initial_asks_for_damaged_files_too(void **state)
 }
 
 /* What is left behind without system files may be the only copy. */
+/* Logs that were only made are of a first start that was cut off; a page in one of them is data. */
+static void test_lost_system_files_and_a_log(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(1, 1);
+    const uint32_t magic = REDO_MAGIC;
+    struct fake_file *file = &fake_disks[1].file[0];
+    strcpy(file->name, "REDO/part1/file0"); /* Of the second LDM instance. */
+    memset(file->bytes, 0, sizeof file->bytes);
+    file->size = sizeof file->bytes;
+    memcpy(file->bytes, &magic, sizeof magic);
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_exit(1, EXIT_SYSFILE_DAMAGED);
+    end_all();
+    config.initial_start = 1;
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_exit(1, EXIT_DATA_LAST_COPY);
+    end_all();
+    config.initial_start = 0;
+    memset(file->bytes, 0, sizeof magic);
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_started(1);
+}
+
 static void test_lost_system_files_are_noticed(void **state)
 {
     (void)state;
@@ -724,6 +767,7 @@ int main(void)
         DECIDES(test_all_initial),
         STARTS(test_restart_of_all),
         STARTS(test_list_of_incarnations_grows),
+        STARTS(test_short_lives_do_not_fill_the_list),
         STARTS(test_start_is_cut_off_anywhere),
         STARTS(test_one_system_file_is_behind),
         STARTS(test_node_lost_while_recovering),
@@ -737,6 +781,7 @@ int main(void)
         STARTS(test_initial_asks_before_it_destroys),
         STARTS(test_initial_asks_for_damaged_files_too),
         STARTS(test_lost_system_files_are_noticed),
+        STARTS(test_lost_system_files_and_a_log),
         STARTS(test_other_node_groups_are_refused),
         STARTS(test_other_number_of_ldms_is_refused),
     };

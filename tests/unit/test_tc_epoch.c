@@ -344,6 +344,94 @@ static void test_what_the_start_restored_is_durable(void **state)
     expect_durable(2, 8);
 }
 
+/* The first epoch of a life, which names how the former ones ended. */
+static void begin_life(uint32_t life, uint32_t hi, const uint32_t *pairs, uint32_t count)
+{
+    struct section list = {.words = pairs, .size = count * 2u};
+    struct tc_epoch_req req = {.sender_data = 2, .gci_hi = hi, .gci_lo = epoch_lo(life, 1)};
+    hold();
+    signal_send(&stub->block, block_ref(1, BLOCK_DBTC, 1), GSN_TC_EPOCH_REQ, PRIO_A, &req,
+                sizeof req / 4u, &list, 1);
+    w_run(&w);
+}
+
+static void expect_of(uint32_t life, uint32_t hi, uint32_t error)
+{
+    ask(CLIENT, 7, hi, epoch_lo(life, 9));
+    if (error != 0)
+        expect_refused(7, error);
+    else
+        expect_durable(7, 120);
+}
+
+static void test_epochs_of_former_lives(void **state)
+{
+    (void)state;
+    static const uint32_t pairs[] = {3, 40, 4, 100, 6, 120};
+    begin_life(7, 121, pairs, 3);
+    expect_of(4, 100, 0);
+    expect_of(4, 101, ERR_EPOCH_LOST); /* The number is durable, but another life's. */
+    expect_of(4, 121, ERR_EPOCH_LOST);
+    expect_of(6, 120, 0);
+    expect_of(6, 121, ERR_EPOCH_LOST);
+    expect_of(3, 40, 0);
+    expect_of(3, 41, ERR_EPOCH_LOST);
+    expect_of(7, 121, ERR_EPOCH_IN_FUTURE);
+    expect_of(7, 120, 0); /* No commit has it; what is asked is whether it may be lost. */
+    /* Short lives share the entry of the next one. */
+    expect_of(2, 40, 0);
+    expect_of(2, 41, ERR_EPOCH_LOST);
+    expect_of(5, 120, 0);
+    expect_of(5, 121, ERR_EPOCH_LOST);
+    /* There never was one. */
+    expect_of(8, 121, ERR_EPOCH_IN_FUTURE);
+    expect_of(8, 1, ERR_EPOCH_IN_FUTURE);
+    expect_of(65535, 1, ERR_EPOCH_IN_FUTURE);
+    expect_of(0, 1, ERR_EPOCH_IN_FUTURE);
+    assert_int_equal(stub->forces, 0);
+}
+
+/* More starts than 16 bits can tell apart. */
+static void test_lives_that_wrap(void **state)
+{
+    (void)state;
+    static const uint32_t pairs[] = {65535, 100, 65536, 110, 65537, 120};
+    begin_life(2, 121, pairs, 3); /* 65538 */
+    expect_of(65535, 100, 0);
+    expect_of(65535, 101, ERR_EPOCH_LOST);
+    expect_of(0, 110, 0);
+    expect_of(0, 111, ERR_EPOCH_LOST);
+    expect_of(1, 120, 0);
+    expect_of(65534, 100, 0);
+    expect_of(3, 101, ERR_EPOCH_LOST); /* 65535 starts ago. */
+}
+
+/* The list is full: 64 former lives. */
+static void test_the_oldest_lives_are_forgotten(void **state)
+{
+    (void)state;
+    uint32_t pairs[128];
+    for (uint32_t i = 0; i < 64; i++) {
+        pairs[2 * i] = 10 + i;
+        pairs[2 * i + 1] = 57 + i;
+    }
+    begin_life(74, 121, pairs, 64);
+    expect_of(10, 57, 0);
+    expect_of(73, 120, 0);
+    expect_of(72, 120, ERR_EPOCH_LOST);
+    expect_of(9, 57, ERR_EPOCH_FORGOTTEN);
+    expect_of(9, 58, ERR_EPOCH_LOST);
+}
+
+static void test_the_first_life(void **state)
+{
+    (void)state;
+    begin_life(1, 121, NULL, 0);
+    expect_of(2, 1, ERR_EPOCH_IN_FUTURE);
+    expect_of(0, 1, ERR_EPOCH_FORGOTTEN);
+    expect_of(1, 120, 0);
+}
+
 static void test_waits_of_a_lost_client(void **state)
 {
     (void)state;
@@ -408,6 +496,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wait_for_the_future, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_what_the_start_restored_is_durable, setup_files,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_epochs_of_former_lives, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_lives_that_wrap, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_the_oldest_lives_are_forgotten, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_the_first_life, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_waits_of_a_lost_client, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_too_many_waits, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_no_waits_without_files, setup, teardown),

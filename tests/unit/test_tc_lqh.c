@@ -545,6 +545,26 @@ static void test_active_limit(void **state)
     t_expect_keyconf(&t[4], KEYCONF_COMMITTED);
 }
 
+/* A client that does not come back holds the drop no longer than it would hold a lock's waiter. */
+static void test_drop_ends_idle_transaction(void **state)
+{
+    struct trx t = t_new(&w, CLIENT, 1);
+    (void)state;
+    t_op(&t, 1, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), 1, 5);
+    w_run(&w);
+    t_expect_keyconf(&t, 0);
+    for (uint32_t node = 1; node <= w.nodes; node++)
+        w_order(&w, node, BLOCK_DBTC, 1, LOCAL_TABLE_DROPPING);
+    w_run(&w);
+    assert_int_equal(w_driver(&w, 1)->states[LOCAL_TABLE_DROPPING], 0);
+    w_pass(&w, 600);
+    assert_int_equal(w_driver(&w, 1)->states[LOCAL_TABLE_DROPPING], 0);
+    w_pass(&w, 3000);
+    assert_int_equal(w_driver(&w, 1)->states[LOCAL_TABLE_DROPPING], 1);
+    assert_int_equal(w_tc(&w, 1).operations, 0);
+    t_expect_rolled_back(&t, ERR_TABLE_DROPPING_TC, 0);
+}
+
 /* A table is dropped while a transaction uses it. */
 static void test_drop(void **state)
 {
@@ -710,6 +730,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_active_limit, start_few_two, stop),
         ONE(test_drop),
         TWO(test_drop),
+        ONE(test_drop_ends_idle_transaction),
+        TWO(test_drop_ends_idle_transaction),
         TWO(test_backup_refuses),
         cmocka_unit_test_setup_teardown(test_backup_refuses, start_two_primary, stop),
         cmocka_unit_test_setup_teardown(test_operations, start_two_primary, stop),

@@ -1,6 +1,6 @@
 /* file_header.c -- seals and checks the header of a data node's files. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "blocks/ndbfs/file_header.h"
+#include "formats/file_header.h"
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>

@@ -1,0 +1,70 @@
+#!/bin/bash
+# disk_full.sh -- the disk is full at different steps: the node stops and names file and error, or goes on as far as it can
+# without new checkpoints. When there is room again it starts, with all that was declared durable.
+# SPDX-License-Identifier: GPL-2.0-only
+# In a name space of its own, so that anybody can mount a small file system; skipped where that is not allowed.
+if [ -z "${DISK_FULL_INSIDE:-}" ]; then
+    unshare -rm true 2>/dev/null || { echo "no name space of its own: skipped"; exit 77; }
+    DISK_FULL_INSIDE=1 exec unshare -rm "$0" "$@"
+fi
+source "$(dirname "$0")/cluster.sh"
+
+trap 'code=$?; umount -l "$BOX/node1" 2>/dev/null; (exit $code); cleanup' EXIT
+
+# How the node ends up: "started", or "stopped".
+outcome() {
+    for _ in $(seq 300); do
+        kill -0 "${NODE_PIDS[1]}" 2>/dev/null || { echo stopped; return; }
+        "$BIN/ndb_mgm" -e 'ALL STATUS' 2>/dev/null | grep -q 'Node 1: started' && { echo started; return; }
+        sleep 0.05
+    done
+    echo neither
+}
+
+# stopped_by_name: the node has ended with a code, and has said which file.
+stopped_by_name() {
+    local line
+    line=$(grep 'Forced node shutdown' "$BOX/node1.out" | tail -n 1)
+    echo "    ${line#*Caused by }" | cut -c1-300
+    grep -q 'Caused by error 23[79][0-9]' <<<"$line" || fail "no code that says why: $line"
+    grep -qE '(D1|REDO|LCP)/[^ ]+.*2810' "$BOX/node1.out" || fail "no file and error: $(tail -n 5 "$BOX/node1.out")"
+}
+
+mkdir -p "$BOX/mgm" "$BOX/node1"
+write_config 1 1
+start_mgm --initial
+sleep 0.5
+refused=0
+for kb in 2000 16384 16404 16420 17000 18500; do
+    say "$kb KB"
+    mount -t tmpfs -o "size=${kb}k" none "$BOX/node1" || die "no small file system"
+    : >"$BOX/node1.out"
+    rm -rf "$BOX/kill"
+    mkdir "$BOX/kill"
+    start_node 1
+    if [ "$(outcome)" = started ]; then
+        timeout 60 "$BIN/kill_client" run "$BOX/kill" 4 2 >"$BOX/load.out" 2>&1
+        tail -n 1 "$BOX/load.out"
+        "$BIN/ndb_mgm" -e 'ALL DUMP 7099' >/dev/null
+        sleep 1
+        kill -0 "${NODE_PIDS[1]}" 2>/dev/null || stopped_by_name
+        grep -q 2810 "$BOX/node1.out" && refused=$((refused + 1))
+        kill_nodes
+    else
+        refused=$((refused + 1))
+        stopped_by_name
+        unset 'NODE_PIDS[1]'
+    fi
+    mount -o remount,size=200m "$BOX/node1"
+    start_node 1
+    want 0 "$BIN/ndb_waiter" --timeout=40
+    if grep -q '^run: commits=[1-9]' "$BOX/load.out" 2>/dev/null; then
+        want 0 "$BIN/kill_client" verify "$BOX/kill"
+        tail -n 1 "$BOX/out"
+    fi
+    rm -f "$BOX/load.out"
+    kill_nodes
+    umount "$BOX/node1"
+    [ "$FAILED" -eq 0 ] || exit 1
+done
+[ "$refused" -ge 4 ] || fail "the disk was full only $refused times"

@@ -1,0 +1,100 @@
+/* tamper.c -- words between data nodes that are damaged as they arrive: what starts, numbers and
+ * saves, never the rows themselves. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A checksum guards the wire, so a wrong word means a node that is wrong itself. It may cost the
+ * cluster, by exits with a name, and it may make a protocol wait for ever: so all lose their power
+ * a while after. What was durable before has to be there when all come back.
+ */
+#include <stdio.h>
+#include "kernel/base/rng.h"
+#include "tests/sim/run.h"
+
+static bool is_target(uint32_t gsn)
+{
+    if (gsn >= GSN_CM_REGREQ && gsn <= GSN_CM_ADD_CONF) return true;
+    if (gsn >= GSN_CNTR_START_REQ && gsn <= GSN_CNTR_START_REF) return gsn != GSN_CNTR_STOP_REP;
+    if (gsn >= GSN_SCHEMA_PREPARE_REQ && gsn <= GSN_SCHEMA_ONLINE_CONF) return true;
+    if (gsn >= GSN_GCP_PREPARE && gsn <= GSN_GCP_CLOSE_ORD) return true;
+    return gsn >= GSN_LCP_WANTED_ORD && gsn <= GSN_LCP_USABLE_CONF;
+}
+
+/* Definitions of tables are taken as they are: both kinds of nodes would be right by themselves. */
+static bool only_payload(uint32_t gsn)
+{
+    return gsn == GSN_SCHEMA_PREPARE_REQ;
+}
+
+static uint32_t odd_number(struct rng *rng)
+{
+    static const uint32_t odd[] = {0, 1, 2, 63, 64, 65535, 65536, INT32_MAX, UINT32_MAX};
+    return odd[rng_below(rng, sizeof odd / sizeof odd[0])];
+}
+
+static void damage(struct run *run, uint32_t *words)
+{
+    struct tamper *tamper = &run->tamper;
+    struct rng *rng = &tamper->rng;
+    uint32_t gsn = kind_gsn(words[0]);
+    uint32_t payload = kind_words(words[0]);
+    uint32_t lengths = SIGNAL_HEAD_WORDS + payload + kind_sections(words[0]);
+    uint32_t at = SIGNAL_HEAD_WORDS + (uint32_t)rng_below(rng, payload);
+    if (words[3] > lengths && !only_payload(gsn) && rng_chance(rng, 1, 3))
+        at = lengths + (uint32_t)rng_below(rng, words[3] - lengths);
+    uint32_t before = words[at];
+    switch (rng_below(rng, 4)) {
+    case 0:
+        words[at] ^= 1u << rng_below(rng, 32);
+        break;
+    case 1:
+        words[at] += 1u;
+        break;
+    case 2:
+        words[at] -= 1u;
+        break;
+    default:
+        words[at] = odd_number(rng);
+        break;
+    }
+    tamper->done++;
+    tamper->left--;
+    tamper->kill_us = sim_now_us(run->world) + (1000u << rng_below(rng, 12));
+    if (run->verbose)
+        printf("%.6f TAMPER %s to node %u from %u, word %u: %08x -> %08x\n",
+               (double)sim_now_us(run->world) / 1e6, gsn_name(gsn), ref_node(words[1]),
+               ref_node(words[2]), at - SIGNAL_HEAD_WORDS, before, words[at]);
+}
+
+static void draw_next(struct tamper *tamper)
+{
+    tamper->next =
+        1u + (uint32_t)rng_below(&tamper->rng, 1u + (1ull << rng_below(&tamper->rng, 10)));
+}
+
+void tamper_signals(void *context, uint32_t *words, uint32_t count)
+{
+    struct run *run = context;
+    struct tamper *tamper = &run->tamper;
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        if (tamper->left == 0 || kind_words(words[at]) == 0) continue;
+        if (!is_target(kind_gsn(words[at])) || --tamper->next > 0) continue;
+        damage(run, words + at);
+        draw_next(tamper);
+    }
+}
+
+void tamper_begin(struct run *run)
+{
+    struct tamper *tamper = &run->tamper;
+    rng_seed(&tamper->rng, run->swarm.options.seed * 3u + 1u);
+    tamper->left = 1u + (uint32_t)rng_below(&tamper->rng, 6);
+    draw_next(tamper);
+}
+
+bool tamper_due(struct run *run)
+{
+    struct tamper *tamper = &run->tamper;
+    if (tamper->kill_us == 0 || tamper->kill_us > sim_now_us(run->world)) return false;
+    tamper->kill_us = 0;
+    return true;
+}

@@ -1,0 +1,96 @@
+/* file_tool.c -- reads files and their headers for the tools that print them. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tools/file_tool.h"
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint8_t *file_tool_read(const char *name, size_t least, size_t *size)
+{
+    FILE *file = fopen(name, "rb");
+    long end = -1;
+    if (file != NULL && fseek(file, 0, SEEK_END) == 0) end = ftell(file);
+    if (end < 0) {
+        fprintf(stderr, "%s: %s\n", name, strerror(errno));
+        if (file != NULL) fclose(file);
+        return NULL;
+    }
+    rewind(file);
+    *size = (size_t)end;
+    uint8_t *bytes = calloc(1, *size < least ? least : *size);
+    if (bytes == NULL || fread(bytes, 1, *size, file) != *size) {
+        fprintf(stderr, "%s: could not be read\n", name);
+        free(bytes);
+        bytes = NULL;
+    }
+    fclose(file);
+    return bytes;
+}
+
+void file_tool_fault(const char *name, uint64_t offset, const char *text)
+{
+    printf("%s: byte %llu: %s\n", name, (unsigned long long)offset, text);
+}
+
+bool file_tool_header(const char *name, const uint8_t *bytes, size_t size, enum file_kind kind,
+                      struct file_header *header)
+{
+    char why[200];
+    struct file_header own;
+    memset(&own, 0, sizeof(own));
+    memcpy(&own, bytes, size < sizeof(own) ? size : sizeof(own));
+    const struct file_expected want = {.kind = kind,
+                                       .node = own.node,
+                                       .cluster_id = own.cluster_id,
+                                       .instance = own.instance,
+                                       .instance2 = own.instance2};
+    if (file_header_check(bytes, size, &want, header, why, sizeof(why)) == FILE_GOOD) return true;
+    file_tool_fault(name, 0, why);
+    return false;
+}
+
+struct arguments {
+    bool check;
+    char **files;
+    int count;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    (void)arg;
+    switch (key) {
+    case 'c':
+        arguments->check = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        arguments->files = state->argv + state->next;
+        arguments->count = state->argc - state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_usage(state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int file_tool_main(int argc, char **argv, const char *about,
+                   bool (*print)(const char *name, bool check))
+{
+    static const struct argp_option options[] = {
+        {"check", 'c', NULL, 0, "Print damage only", 0},
+        {0},
+    };
+    const struct argp argp = {options, parse, "FILE...", about, NULL, NULL, NULL};
+    struct arguments arguments = {0};
+    bool good = true;
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    for (int i = 0; i < arguments.count; i++)
+        good = print(arguments.files[i], arguments.check) && good;
+    if (fflush(stdout) != 0) return 1;
+    return good ? 0 : 1;
+}

@@ -1,0 +1,68 @@
+/* ndb_print_sys_file.c -- prints and verifies system files. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
+#include <stdlib.h>
+#include "formats/sysfile_format.h"
+#include "tools/file_tool.h"
+
+static void print_nodes(const struct sysfile *content)
+{
+    printf("  members of the incarnation:");
+    for (uint32_t node = 1; node < SYSFILE_NODES; node++) {
+        if (node_mask_has(&content->members, node)) printf(" %u", node);
+    }
+    printf("\n  node groups:");
+    for (uint32_t node = 1; node < SYSFILE_NODES; node++) {
+        if (content->nodegroup[node] != SYSFILE_NO_GROUP)
+            printf(" %u=%u", node, content->nodegroup[node]);
+    }
+    printf("\n");
+}
+
+static void print_content(const char *name, const struct file_header *header,
+                          const struct sysfile *content)
+{
+    printf("%s: system file %u, cluster %016llx, node %u, write %llu\n", name, header->instance,
+           (unsigned long long)header->cluster_id, header->node,
+           (unsigned long long)header->sequence);
+    printf("  incarnation %u, restorable up to GCI %u\n", content->incarnation, content->gci);
+    print_nodes(content);
+    for (uint32_t i = 0; i < content->ended_count; i++)
+        printf("  incarnations up to %u ended at GCI %u\n", content->ended[i].incarnation,
+               content->ended[i].gci);
+    for (uint32_t i = 0; i < content->ldm_count && i < SYSFILE_LDM_MAX; i++)
+        printf("  log part %u: durable up to page %llu\n", i,
+               content->lsn[i][0] | (unsigned long long)content->lsn[i][1] << 32);
+}
+
+static bool print_file(const char *name, bool check)
+{
+    size_t size;
+    struct file_header header;
+    struct sysfile content;
+    uint8_t *bytes = file_tool_read(name, SYSFILE_BYTES, &size);
+    bool good = bytes != NULL && file_tool_header(name, bytes, size, FILE_KIND_SYSTEM, &header);
+    const char *fault = NULL;
+    if (good && size != SYSFILE_BYTES)
+        fault = size < SYSFILE_BYTES ? "it ends too early" : "it is too long";
+    else if (good && !sysfile_content(bytes, &content))
+        fault = "the content does not have its checksum";
+    else if (good && (content.layout != SYSFILE_LAYOUT || content.ended_count > SYSFILE_ENDED_MAX))
+        fault = "another version has written it";
+    if (fault != NULL) file_tool_fault(name, FILE_HEADER_BYTES, fault);
+    good = good && fault == NULL;
+    if (good && !check) print_content(name, &header, &content);
+    free(bytes);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    return file_tool_main(
+        argc, argv,
+        "Prints and verifies system files (D1/sysfile.0 and .1 of a data node): which GCI the node "
+        "can be restored to, in which incarnation of the cluster. Of two good ones the one with "
+        "the greater number of its write counts.\vExit code 0: all files are good; 1: a file is "
+        "damaged or could not be read; 2: wrong arguments.",
+        print_file);
+}
