@@ -382,7 +382,7 @@ void qmgr_exec_FAIL_PREPARE(struct block *block, const struct signal *sig)
     const struct fail_prepare *req = SIG_PAYLOAD(sig, fail_prepare);
     struct qmgr_failure *failure = &qmgr->failure;
     uint32_t node = ref_node(sig->sender);
-    if (!qmgr_talks(qmgr, node, req->incarnation) || ERROR_INSERTED(block, 940)) {
+    if (!qmgr_talks(qmgr, node, req->incarnation) || qmgr_hangs(qmgr)) {
         jam();
         return;
     }

@@ -65,7 +65,7 @@ void qmgr_ring_tick(struct qmgr *qmgr)
 {
     qmgr_work_later(qmgr, QMGR_RING_TICK, block_config(&qmgr->block)->heartbeat_db_db_ms);
     if (qmgr->join.state != JOIN_MEMBER || qmgr->ring.broken) return;
-    if (qmgr->ring.right != 0 && !ERROR_INSERTED(&qmgr->block, 940)) {
+    if (qmgr->ring.right != 0 && !qmgr_hangs(qmgr)) {
         struct cm_heartbeat beat = {.incarnation = qmgr->join.incarnation};
         sig_send(&qmgr->block, block_ref(qmgr->ring.right, BLOCK_QMGR, 0), GSN_CM_HEARTBEAT, PRIO_A,
                  &beat);

@@ -313,7 +313,7 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
     const struct fail_reach_rep *rep = SIG_PAYLOAD(sig, fail_reach_rep);
     uint32_t node = ref_node(sig->sender);
     if (!qmgr_talks(qmgr, node, rep->incarnation) || node_mask_has(&qmgr->reach.lost, node) ||
-        ERROR_INSERTED(block, 940)) {
+        qmgr_hangs(qmgr)) {
         jam();
         return;
     }

@@ -216,6 +216,11 @@ static inline bool qmgr_is_president(const struct qmgr *qmgr)
 {
     return qmgr->join.state == JOIN_MEMBER && qmgr->join.president == qmgr_own(qmgr);
 }
+/* Error insert: as if it hung, towards the other QMGRs. */
+static inline bool qmgr_hangs(const struct qmgr *qmgr)
+{
+    return ERROR_INSERTED(&qmgr->block, 940);
+}
 
 /* qmgr.c */
 void qmgr_work_later(struct qmgr *qmgr, enum qmgr_work work, uint32_t delay_ms);
