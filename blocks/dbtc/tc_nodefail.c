@@ -9,7 +9,7 @@
 void tc_nodefail_init(struct tc *tc)
 {
     tc->fail.ended = arena_alloc(block_arena(&tc->block), RG_TRANSACTION,
-                                 (DATA_NODE_ID_MAX + 1) * sizeof(struct tc_ended));
+                                 (DATA_NODE_ID_MAX + 1) * sizeof(struct tc_lost_life));
     ndbrequire(tc->fail.ended != NULL);
 }
 
@@ -52,7 +52,7 @@ static bool all_ended(const struct tc *tc)
     const struct tc_fail *fail = &tc->fail;
     for (uint32_t node = node_mask_next(&fail->alive, 0); node != 0;
          node = node_mask_next(&fail->alive, node)) {
-        const struct tc_ended *ended = &fail->ended[node];
+        const struct tc_lost_life *ended = &fail->ended[node];
         if (ended->instances == 0) return false;
         for (uint32_t i = 1; i <= ended->instances; i++) {
             if (ended->failure_no[i] < fail->failure_no) return false;
@@ -102,7 +102,7 @@ void tc_exec_LQH_FAIL_END_REP(struct block *block, const struct signal *sig)
         tc_protocol_error(tc, sig->sender, "LQH_FAIL_END_REP of an impossible sender");
         return;
     }
-    struct tc_ended *ended = &tc->fail.ended[node];
+    struct tc_lost_life *ended = &tc->fail.ended[node];
     ended->instances = rep->instances;
     if (ended->failure_no[instance] >= rep->failure_no) return; /* Another key of ours. */
     jam_data(node);

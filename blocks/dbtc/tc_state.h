@@ -297,7 +297,7 @@ struct tc_epoch {
 #define TC_ORPHAN_LISTS 4096u /* Power of two. */
 
 /* Up to which failure the LQHs of a node have reported. */
-struct tc_ended {
+struct tc_lost_life {
     uint32_t instances; /* 0 = not known. */
     uint32_t failure_no[TC_LQHS_MAX + 1];
 };
@@ -311,7 +311,7 @@ struct tc_fail {
     uint32_t reported;   /* TAKEOVER_END_REP was sent for this one. */
     struct node_mask lost;
     struct node_mask alive;
-    struct tc_ended *ended; /* By node. */
+    struct tc_lost_life *ended; /* By node. */
 };
 
 /*
