@@ -657,7 +657,6 @@ void api_exec_TCKEY_FAILCONF(struct api_client *client, const uint32_t *words)
     tx->durable = false;
     tx->outcome = API_COMMITTED;
     tx->epoch = (uint64_t)conf->gci_hi << 32 | conf->gci_lo;
-    api_epoch_seen(client, tx->epoch, false);
     give_up_lost_rows(tx);
     check_complete(tx);
 }
