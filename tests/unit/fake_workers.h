@@ -8,6 +8,7 @@
 #include "blocks/ndbcntr/cntr_block.h"
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/qmgr/qmgr_block.h"
+#include "signals/takeover.h"
 #include "signals/api_reg.h"
 #include "signals/gcp.h"
 #include "signals/redo.h"
@@ -182,6 +183,10 @@ static void fake_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct si
 static void fake_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
 {
     fake_of(block)->nodes_lost = SIG_PAYLOAD(sig, node_lost_rep)->failure_no;
+    struct takeover_end_rep rep = {.failure_no = fake_of(block)->nodes_lost};
+    if (ref_block(block->ref) != BLOCK_DBTC) return;
+    sig_send(block, block_ref(ref_node(block->ref), BLOCK_DBDIH, 0), GSN_TAKEOVER_END_REP, PRIO_A,
+             &rep);
 }
 
 static const struct handler fake_handlers[] = {
