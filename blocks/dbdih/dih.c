@@ -2,7 +2,6 @@
  * distribution, hands the epoch protocol its start, its timers and its losses. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdih/dih_state.h"
-#include "signals/takeover.h"
 #include "signals/errors.h"
 #include "signals/management.h"
 #include "signals/redo.h"
@@ -99,15 +98,6 @@ static void dih_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
     lcp_master_stop(dih);
 }
 
-/* The cluster goes on without them: nothing waits for their answers any more. */
-static void dih_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
-{
-    const struct node_lost_rep *rep = SIG_PAYLOAD(sig, node_lost_rep);
-    jam_data(rep->failure_no);
-    node_mask_cut(&dih_of(block)->members, &rep->nodes);
-    dih_of(block)->president = rep->president;
-}
-
 static void dih_exec_CONTINUEB(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
@@ -191,7 +181,6 @@ static const struct handler dih_handlers[] = {
     HANDLER(dih, CREATE_FRAG_REQ, create_frag_req),
     HANDLER(dih, STTOR, sttor),
     HANDLER(dih, NODE_FAILREP, node_failrep),
-    HANDLER(dih, NODE_LOST_REP, node_lost_rep),
     HANDLER(dih, CONTINUEB, dih_continueb),
     HANDLER(dih, NODE_LOST_REP, node_lost_rep),
     HANDLER(dih, TAKEOVER_END_REP, takeover_end_rep),

@@ -8,7 +8,6 @@
 #include "blocks/ndbcntr/cntr_block.h"
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/qmgr/qmgr_block.h"
-#include "signals/takeover.h"
 #include "signals/api_reg.h"
 #include "signals/gcp.h"
 #include "signals/redo.h"

@@ -62,6 +62,10 @@ static bool run_node(uint32_t i, uint32_t budget)
     return any;
 }
 
+/* One link between two nodes delays what it carries, until little else happens. */
+static uint32_t slow_from;
+static uint32_t slow_to;
+
 static bool deliver(uint32_t to, uint32_t from)
 {
     uint32_t count = w.n[to].in_words[from];
@@ -78,7 +82,8 @@ static bool step(void)
     for (uint32_t k = 0; k < w.nodes; k++) {
         uint32_t i = 1 + (first + k) % w.nodes;
         uint32_t from = 1 + dice(w.nodes);
-        if (deliver(i, from)) return true;
+        bool slow = i == slow_to && from == slow_from && dice(100) != 0;
+        if (!slow && deliver(i, from)) return true;
         if (run_node(i, 1)) return true;
     }
     return w_deliver(&w);
@@ -178,6 +183,7 @@ static uint32_t a_survivor(void)
 /* Until nothing happens any more; timers included. */
 static void settle(void)
 {
+    step_n(STEPS_MAX);
     for (uint32_t i = 0; i < 120; i++) {
         w_run(&w);
         w.now += 5;
@@ -359,10 +365,15 @@ static uint32_t length_of(scenario *run, uint32_t nodes, uint32_t replicas, uint
 static void one_death(uint32_t scenario_no, uint32_t nodes, uint32_t replicas, uint32_t tc,
                       uint32_t victim, uint32_t at, uint32_t seed)
 {
+    if (getenv("TAKEOVER_VERBOSE") != NULL)
+        print_message("%s: tc %u, %u dies at %u, seed %u\n", scenarios[scenario_no].name, tc,
+                      victim, at, seed);
     begin(nodes, replicas, small);
     fill(a_survivor());
     struct trx t = t_new(&w, CLIENT, tc);
     rng_state = seed;
+    slow_from = 1 + dice(nodes);
+    slow_to = 1 + dice(nodes);
     scenarios[scenario_no].run(&t);
     step_n(at);
     die(victim);
@@ -414,10 +425,15 @@ static void test_deaths_three_replicas(void **state)
 static void two_deaths(uint32_t scenario_no, uint32_t tc, uint32_t one, uint32_t two, uint32_t at,
                        uint32_t later, uint32_t seed)
 {
+    if (getenv("TAKEOVER_VERBOSE") != NULL)
+        print_message("%s: tc %u, %u dies at %u, %u dies %u later, seed %u\n",
+                      scenarios[scenario_no].name, tc, one, at, two, later, seed);
     begin(4, 4, small);
     fill(1);
     struct trx t = t_new(&w, CLIENT, tc);
     rng_state = seed;
+    slow_from = 1 + dice(4);
+    slow_to = 1 + dice(4);
     scenarios[scenario_no].run(&t);
     step_n(at);
     die(one);
