@@ -1,5 +1,6 @@
 /* test_api_transaction.c -- the client core's transactions against a scripted server. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "signals/arbit.h"
 #include "signals/takeover.h"
 #include "api_fake.h"
 
@@ -439,6 +440,43 @@ static void refusals(void **state)
     fake_destroy(fake);
 }
 
+static uint32_t ask_arbitrator(struct fake *fake, uint32_t node, uint32_t gsn, const void *payload,
+                               uint32_t words, uint32_t answer)
+{
+    uint32_t peer = 0;
+    uint32_t own = block_ref(OWN_NODE, BLOCK_API, 0);
+    assert_true(fake_answer_to(fake, own, block_ref(node, BLOCK_QMGR, 0), gsn, payload, words, 0,
+                               NULL, NULL));
+    const uint32_t *sent = fake_next(fake, answer, &peer);
+    assert_int_equal(peer, node);
+    assert_int_equal(ref_block(sent[1]), BLOCK_QMGR);
+    return sent[SIGNAL_HEAD_WORDS];
+}
+
+/* A client with an ArbitrationRank: the first half that asks goes on, the other one does not. */
+static void arbitrates(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct arbit_start_req start = {{4, 5}};
+    struct arbit_choose_req choose = {.attempt = 77, .ticket = {4, 5}};
+    node_mask_add(&choose.survivors, 1);
+    fake_expect_nothing(fake);
+    assert_int_equal(ask_arbitrator(fake, 1, GSN_ARBIT_CHOOSE_REQ, &choose, sizeof choose / 4u,
+                                    GSN_ARBIT_CHOOSE_REF),
+                     77); /* Not its ticket yet. */
+    assert_int_equal(ask_arbitrator(fake, 1, GSN_ARBIT_START_REQ, &start, sizeof start / 4u,
+                                    GSN_ARBIT_START_CONF),
+                     4);
+    (void)ask_arbitrator(fake, 1, GSN_ARBIT_CHOOSE_REQ, &choose, sizeof choose / 4u,
+                         GSN_ARBIT_CHOOSE_CONF);
+    memset(&choose.survivors, 0, sizeof choose.survivors);
+    node_mask_add(&choose.survivors, 2);
+    (void)ask_arbitrator(fake, 2, GSN_ARBIT_CHOOSE_REQ, &choose, sizeof choose / 4u,
+                         GSN_ARBIT_CHOOSE_REF);
+    fake_destroy(fake);
+}
+
 /* What is no answer for a client closes the link. */
 static void forged(void **state)
 {
@@ -492,6 +530,7 @@ int main(void)
         cmocka_unit_test(reads_and_lost_nodes),
         cmocka_unit_test(refusals),
         cmocka_unit_test(forged),
+        cmocka_unit_test(arbitrates),
         cmocka_unit_test(heartbeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
