@@ -469,12 +469,126 @@ static void test_pairs(void **state)
     print_message("pairs: %u\n", runs);
 }
 
+/* --- Scans. --- */
+
+static void scan_send(const struct trx *trx, enum lock_mode mode)
+{
+    struct scan_tabreq req = {.tc_connect = trx->connect,
+                              .api_scan = 55,
+                              .table_id = 1,
+                              .schema_version = 1,
+                              .request_info = key_request_info(OP_READ, mode, 0),
+                              .batch_rows = 1,
+                              .transid1 = trx->transid1,
+                              .transid2 = trx->transid2};
+    const uint32_t attr[1] = {attr_header(1, 0)};
+    const struct section section = {attr, 1};
+    c_send(&w, trx->client, trx->node, GSN_SCAN_TABREQ, &req, sizeof req / 4u, &section, 1);
+}
+
+static void scan_close(const struct trx *trx)
+{
+    struct scan_nextreq req = {.tc_connect = trx->connect,
+                               .api_scan = 55,
+                               .transid1 = trx->transid1,
+                               .transid2 = trx->transid2,
+                               .flags = SCAN_CLOSE};
+    c_send(&w, trx->client, trx->node, GSN_SCAN_NEXTREQ, &req, sizeof req / 4u, NULL, 0);
+}
+
+/* The scan of a living TC ends with an answer; nothing of any scan is left, no lock either. */
+static void one_scan(enum lock_mode mode, uint32_t tc, uint32_t victim, uint32_t at)
+{
+    begin(3, 3, small);
+    fill(1);
+    struct trx t = t_new(&w, CLIENT, tc);
+    rng_state = 9 * at + victim;
+    slow_from = slow_to = 0;
+    scan_send(&t, mode);
+    step_n(at);
+    die(victim);
+    tell(victim);
+    settle();
+    if (victim != tc) {
+        bool ended = false;
+        scan_close(&t);
+        settle();
+        for (const struct signal *sig = c_take(&w, GSN_SCAN_TABREF); sig != NULL;
+             sig = c_take(&w, GSN_SCAN_TABREF)) {
+            uint32_t error = SIG_PAYLOAD(sig, scan_tabref)->error;
+            /* The second: before anybody knows more than that the link is down. */
+            assert_true(error == ERR_NODE_FAILED_4028 || error == ERR_NODE_FAILURE);
+            ended = true;
+        }
+        for (const struct signal *sig = c_take(&w, GSN_SCAN_TABCONF); sig != NULL;
+             sig = c_take(&w, GSN_SCAN_TABCONF))
+            ended |= SIG_PAYLOAD(sig, scan_tabconf)->flags == SCAN_END;
+        assert_true(ended);
+    }
+    take_all();
+    finish();
+}
+
+static void test_scans(void **state)
+{
+    (void)state;
+    for (uint32_t victim = 1; victim <= 3; victim++) {
+        for (uint32_t at = 0; at < 40; at += stride(3)) {
+            one_scan(LOCK_COMMITTED, 1, victim, at);
+            one_scan(LOCK_EXCLUSIVE, 1, victim, at);
+        }
+    }
+}
+
+/* --- Little memory. --- */
+
+static void tiny(struct node_config *config)
+{
+    small(config);
+    config->transactions_max = 8;
+}
+
+/* The dead TC had more transactions than the take-over has records: several passes. */
+static void test_many_orphans(void **state)
+{
+    struct trx t[8];
+    struct pool *pool = NULL;
+    (void)state;
+    begin(2, 2, tiny);
+    for (uint32_t i = 0; i < 8; i++) {
+        t[i] = t_new(&w, CLIENT, 1);
+        for (uint32_t k = 0; k < 4; k++)
+            t_op(&t[i], k, INFO(OP_INSERT, (k == 0 ? KEY_START : 0) | (k == 3 ? KEY_EXECUTE : 0)),
+                 100 + 4 * i + k, NEW_VALUE);
+    }
+    w_run(&w);
+    struct block *tc = node_block(w.n[2].node, BLOCK_DBTC, 1);
+    for (uint32_t i = 0; (pool = block_pool_at(tc, i)) != NULL; i++) {
+        /* Orphans and their operations: too few for half of them. */
+        if (strcmp(tc->pools[i].name, "orphans") == 0) pool->max = 5;
+        if (strcmp(tc->pools[i].name, "orphan_ops") == 0) pool->max = 9;
+    }
+    rng_state = 1;
+    slow_from = slow_to = 0;
+    die(1);
+    tell(1);
+    settle();
+    assert_int_equal(ends[2], 1);
+    for (uint32_t i = 0; i < 8; i++)
+        assert_int_equal(answer_of(&t[i]), TOLD_ABORTED);
+    take_all();
+    fill(2);
+    finish();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_deaths_two_replicas),
         cmocka_unit_test(test_deaths_three_replicas),
         cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_scans),
+        cmocka_unit_test(test_many_orphans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
