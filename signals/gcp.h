@@ -87,8 +87,9 @@ SIGNAL_STRUCT(gcp_node_saveref, 3);
 struct copy_gcireq {
     uint32_t incarnation;
     uint32_t gci;
+    struct node_mask members; /* Their logs have it: others are not current any more. */
 };
-SIGNAL_STRUCT(copy_gcireq, 2);
+SIGNAL_STRUCT(copy_gcireq, 10);
 struct copy_gciconf {
     uint32_t incarnation;
     uint32_t gci;

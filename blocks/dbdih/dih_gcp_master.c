@@ -224,7 +224,8 @@ static void save_sysfiles(struct dih *dih)
     jam();
     master->save_state = SAVE_SYSFILES;
     master->save_waiting = dih->members;
-    struct copy_gcireq req = {.incarnation = dih->incarnation, .gci = master->save_gci};
+    struct copy_gcireq req = {
+        .incarnation = dih->incarnation, .gci = master->save_gci, .members = dih->members};
     to_all(dih, GSN_COPY_GCIREQ, &req, sizeof(req) / 4u);
 }
 
@@ -295,6 +296,11 @@ void gcp_master_lost(struct dih *dih, const struct node_mask *nodes)
             save_done(dih);
     }
     gcp_master_go_on(dih);
+    if (dih_diskless(dih)) return;
+    /* The system files shall not call them current any longer than needed. */
+    uint32_t newest = master->state == GCP_COMMITTING ? master->next_hi : master->gci_hi;
+    if (newest > master->force) master->force = newest;
+    begin_if_wanted(dih);
 }
 
 /*
@@ -307,14 +313,18 @@ void gcp_master_take(struct dih *dih, const struct gcp_state_conf *newest,
     struct gcp_master *master = &dih->gcp_master;
     uint32_t serial = master->serial;
     bool preparing = !apart && prepared->next_hi != 0;
+    uint32_t next_hi = preparing ? prepared->next_hi : newest->gci_hi;
     if (durable < dih->restart_gci) durable = dih->restart_gci; /* What the start has restored. */
+    /* A GCI is not closed before the one before it is durable, whoever was told of that. */
+    if (next_hi > 2u && durable < next_hi - 2u) durable = next_hi - 2u;
     memset(master, 0, sizeof(*master));
     master->serial = serial + 1;
     master->gci_ms = now_ms(&dih->block);
     master->durable = durable;
     master->gci_hi = preparing ? newest->gci_hi : newest->old_hi;
     master->gci_lo = preparing ? newest->gci_lo : newest->old_lo;
-    master->next_hi = preparing ? prepared->next_hi : newest->gci_hi;
+    master->next_hi = next_hi;
+    master->force = next_hi; /* Whoever waits has told the former master. */
     master->next_lo = preparing ? prepared->next_lo : newest->gci_lo;
     log_info(&dih->block, "this node numbers the epochs now: %u/%u, durable %u", newest->gci_hi,
              newest->gci_lo, durable);

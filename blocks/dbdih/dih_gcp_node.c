@@ -278,8 +278,12 @@ void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
         dih_protocol_error(dih, sig->sender, "GCI for the system file out of its order");
         return;
     }
+    if (!node_mask_has(&req->members, dih_own(dih))) {
+        dih_protocol_error(dih, sig->sender, "a system file without the node itself");
+        return;
+    }
     node->copy_gci = req->gci;
-    sysfile_copy(dih);
+    sysfile_copy(dih, &req->members);
 }
 
 void gcp_node_copied(struct dih *dih)

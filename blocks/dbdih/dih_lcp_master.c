@@ -89,6 +89,16 @@ void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig)
     if (node_mask_empty(&master->waiting)) round_end(dih);
 }
 
+/* A round of the former president may have begun somewhere with a number that did not come here. */
+void lcp_master_take(struct dih *dih)
+{
+    uint32_t seen = dih->lcp_node.result.lcp_id;
+    if (seen < dih->gcp_node.complete_hi) seen = dih->gcp_node.complete_hi;
+    jam_data(seen);
+    lcp_master_stop(dih);
+    if (dih->lcp_master.last_id <= seen) dih->lcp_master.last_id = seen + 1u;
+}
+
 /* The rest goes on without them. */
 void lcp_master_lost(struct dih *dih, const struct node_mask *nodes)
 {

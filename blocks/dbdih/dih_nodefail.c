@@ -108,6 +108,19 @@ static void ask_states(struct dih *dih)
                      sizeof(req) / 4u, NULL, 0);
 }
 
+/* No node is more than one epoch away from another. */
+static bool state_possible(const struct dih *dih, const struct gcp_state_conf *conf)
+{
+    const struct gcp_node *own = &dih->gcp_node;
+    uint32_t life = epoch_life(own->gci_lo);
+    if (conf->gci_hi == 0 || epoch_life(conf->gci_lo) != life) return false;
+    if (conf->gci_hi - own->gci_hi > 1u && own->gci_hi - conf->gci_hi > 1u) return false;
+    if (conf->old_hi > conf->gci_hi || conf->gci_hi - conf->old_hi > 1u) return false;
+    if (conf->durable >= conf->gci_hi) return false;
+    if (conf->next_hi == 0) return true;
+    return conf->next_hi - conf->gci_hi <= 1u && epoch_life(conf->next_lo) == life;
+}
+
 void dih_exec_GCP_STATE_CONF(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
@@ -117,6 +130,10 @@ void dih_exec_GCP_STATE_CONF(struct block *block, const struct signal *sig)
     if (conf->incarnation != dih->incarnation || conf->failure_no != fail->failure_no ||
         !node_mask_has(&fail->states_due, node)) {
         jam();
+        return;
+    }
+    if (!state_possible(dih, conf)) {
+        dih_protocol_error(dih, sig->sender, "a state that cannot be");
         return;
     }
     bool newer = greater(conf->gci_hi, conf->gci_lo, fail->newest.gci_hi, fail->newest.gci_lo);
@@ -149,10 +166,12 @@ void dih_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
     memset(&fail->taking, 0, sizeof(fail->taking));
     for (uint32_t i = 1; i <= block_instances(block, BLOCK_DBTC); i++)
         node_mask_add(&fail->taking, i);
+    lcp_node_lost(dih, &rep->nodes);
     if (fail->asked_no == fail->failure_no) answer_state(dih, fail->asked_by);
     if (dih->president != dih_own(dih)) return;
     if (new_master || taking) {
         jam();
+        lcp_master_take(dih);
         ask_states(dih);
         return;
     }

@@ -310,10 +310,12 @@ void dih_exec_GCP_FLUSH_REQ(struct block *block, const struct signal *sig);
 /* dih_lcp_master.c */
 void lcp_master_stop(struct dih *dih);
 void lcp_master_lost(struct dih *dih, const struct node_mask *nodes);
+void lcp_master_take(struct dih *dih); /* The former president is lost. */
 void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig);
 void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig);
 
 /* dih_lcp_node.c */
+void lcp_node_lost(struct dih *dih, const struct node_mask *nodes);
 void lcp_node_want(struct dih *dih,
                    uint32_t reason);    /* Asks the master for a round: enum lcp_reason. */
 void lcp_node_durable(struct dih *dih); /* gcp_node.durable has moved. */
@@ -326,7 +328,8 @@ void dih_exec_LCP_STATUS_REQ(struct block *block, const struct signal *sig);
 
 /* dih_sysfile.c */
 void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data);
-void sysfile_copy(struct dih *dih); /* Writes gcp_node.copy_gci. */
+/* Writes gcp_node.copy_gci, which the logs of `members` have. */
+void sysfile_copy(struct dih *dih, const struct node_mask *members);
 /* Lets both copies have the newest GCI. False: they have it already. */
 bool sysfile_repeat(struct dih *dih);
 void sysfile_tick(struct dih *dih, uint32_t sequence); /* Of the write that was to be repeated. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "blocks/dbdih/dih_state.h"
+#include "signals/errors.h"
 #include "tests/unit/fake_disk.h"
 #include "tests/unit/fake_workers.h"
 
@@ -14,22 +15,33 @@
 
 static struct fake_cluster *fc;
 
-static void begin(bool files)
+static struct node_config config_of(bool files)
 {
     struct node_config config = fake_config(NODES, NODES);
-    fc = malloc(sizeof *fc);
-    fc_init(fc);
-    fc->verbose = getenv("FC_VERBOSE") != NULL;
-    fake_disk_reset();
     config.diskless = !files;
     config.cluster_id = 1;
     config.survive = 1;
     config.epoch_ms = 4;
     config.gci_ms = 9;
+    return config;
+}
+
+static void make(const struct node_config *config)
+{
+    fc = malloc(sizeof *fc);
+    fc_init(fc);
+    fc->verbose = getenv("FC_VERBOSE") != NULL;
     for (uint32_t id = 1; id <= NODES; id++) {
         fc->node[id].host.io_submit = fake_disk_submit;
-        fake_data_node(fc, id, &config);
+        fake_data_node(fc, id, config);
     }
+}
+
+static void begin(bool files)
+{
+    struct node_config config = config_of(files);
+    fake_disk_reset();
+    make(&config);
     fc_run(fc, 300);
     for (uint32_t id = 1; id <= NODES; id++)
         assert_int_equal(fake_tc(fc, id, 1)->level, START_STARTED);
@@ -146,12 +158,43 @@ static void test_two_masters_die(void **state)
     }
 }
 
+/* A node that the others went on without is not current at the next start, and cannot start; the
+ * others can without it. */
+static void test_lost_node_is_stale(void **state)
+{
+    (void)state;
+    for (uint32_t victim = 1; victim <= 2; victim++) {
+        for (uint32_t at = 0; at < 600; at += 61) {
+            begin(true);
+            step(at);
+            fc_kill(fc, victim);
+            expect_going_on("stale", at, 1);
+            uint32_t gci = dih_at(3)->gcp_node.durable;
+            end();
+            struct node_config config = config_of(true);
+            config.start_partial_timeout_ms = 200;
+            config.start_partitioned_timeout_ms = 300;
+            make(&config);
+            fc_run(fc, 2000);
+            for (uint32_t id = 1; id <= NODES; id++) {
+                assert_int_equal(fc->node[id].dead, id == victim);
+                if (id == victim) continue;
+                assert_int_equal(fake_tc(fc, id, 1)->level, START_STARTED);
+                assert_true(fake_lqh(fc, id, 1)->recover.restart_gci >= gci);
+            }
+            assert_int_equal(fc->node[victim].exit_code, EXIT_DATA_STALE);
+            end();
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_dies),
         cmocka_unit_test(test_one_dies_with_files),
         cmocka_unit_test(test_two_masters_die),
+        cmocka_unit_test(test_lost_node_is_stale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
