@@ -224,6 +224,8 @@ void cntr_start_limit(struct cntr *cntr);
 void cntr_exec_CNTR_START_REF(struct block *block, const struct signal *sig);
 void cntr_read_config(struct cntr *cntr);
 void cntr_start_again(struct cntr *cntr);
+/* Goes on if the node waits at the last meeting; false: it does not. */
+bool cntr_start_ends(struct cntr *cntr);
 void cntr_exec_READ_CONFIG_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_START_ORD(struct block *block, const struct signal *sig);
 void cntr_exec_STTORRY(struct block *block, const struct signal *sig);

@@ -241,11 +241,20 @@ static void go_on(struct cntr *cntr, const struct node_failrep *rep)
                                  .alive = cntr->members};
     static const uint32_t blocks[] = {BLOCK_DBTC, BLOCK_DBLQH};
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDIH), GSN_NODE_LOST_REP, PRIO_A, &lost);
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_NODE_LOST_REP, PRIO_A, &lost);
     for (uint32_t b = 0; b < 2; b++) {
         for (uint32_t i = 1; i <= block_instances(&cntr->block, blocks[b]); i++)
             sig_send(&cntr->block, cntr_local(cntr, blocks[b]) + i, GSN_NODE_LOST_REP, PRIO_A,
                      &lost);
     }
+}
+
+/* Somebody is started, so the order to be so was given: it is only that it has not come here, and
+ * who gave it may be lost. */
+static bool survives_start(struct cntr *cntr, const struct node_failrep *rep)
+{
+    if (block_config(&cntr->block)->survive == 0 || rep->failure_no == 0) return false;
+    return cntr_start_ends(cntr);
 }
 
 /* What a failure means to this node. `verdict`: it is in a part of the cluster that may not go on.
@@ -257,7 +266,7 @@ static void decide_failure(struct cntr *cntr, const struct node_failrep *rep)
         jam();
         log_error(&cntr->block, "this node is cut off: it stops");
         fail_soon(cntr, rep->verdict);
-    } else if (cntr->level != START_STARTED) {
+    } else if (cntr->level != START_STARTED && !survives_start(cntr, rep)) {
         jam();
         cntr_start_again(cntr);
     } else if (block_config(&cntr->block)->survive != 0) {
@@ -278,6 +287,12 @@ void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
     switch ((enum cntr_state)cntr->state) {
     case CNTR_STOPPING:
         jam();
+        if (rep->verdict == 0 && rep->failure_no != 0 && block_config(block)->survive != 0 &&
+            node_mask_has(&cntr->started, cntr_own(cntr))) {
+            tell_failed(cntr, rep);
+            go_on(cntr, rep);
+            return;
+        }
         node_mask_join(&cntr->gone, &rep->nodes);
         cntr->stop.flushing = 0; /* Without them no epoch ends any more. */
         return;
