@@ -9,6 +9,7 @@
 #include "blocks/dbdih/dih_state.h"
 #include "signals/errors.h"
 #include "tests/unit/fake_disk.h"
+#include "tests/unit/fake_step.h"
 #include "tests/unit/fake_workers.h"
 
 #define NODES 4u
@@ -96,6 +97,13 @@ static void expect_going_on(const char *what, uint32_t at, uint32_t deaths)
         assert_int_equal(dih->president, master);
         if (dih->gcp_node.complete_hi < gci[id] + 3)
             fail_msg("%s, step %u: node %u has no new epochs", what, at, id);
+        /* What is declared durable is so on all that are left. */
+        for (uint32_t other = 1; other <= NODES && !dih_diskless(dih); other++) {
+            if (!fc_alive(fc, other)) continue;
+            assert_true(dih_at(other)->sysfile.now.gci >= dih->gcp_node.durable);
+            for (uint32_t i = 1; i <= 2; i++)
+                assert_true(fake_lqh(fc, other, i)->saved >= dih->gcp_node.durable);
+        }
         if (!dih_diskless(dih) && dih->gcp_node.durable < durable[id] + 3)
             fail_msg("%s, step %u: node %u has no new durable GCIs", what, at, id);
         assert_in_range(dih->gcp_node.gci_hi, dih_at(master)->gcp_node.gci_hi,
@@ -138,6 +146,55 @@ static void test_one_dies_with_files(void **state)
         assert_int_not_equal(seen[i], 0);
     for (uint32_t i = SAVE_IDLE; i <= SAVE_SYSFILES; i++)
         assert_int_not_equal(seen_save[i], 0);
+}
+
+/* A GCI is closed and saved, and `victim` dies after so many of its signals; false: all was done
+ * before. */
+static bool die_at(bool files, uint32_t victim, uint32_t at)
+{
+    begin(files);
+    gcp_node_close(dih_at(2), dih_at(2)->gcp_node.gci_hi);
+    bool died = fc_step(fc, NODES, victim, at);
+    if (died) fc_kill(fc, victim);
+    return died;
+}
+
+static void test_one_dies_after_each_signal(void **state)
+{
+    (void)state;
+    for (uint32_t round = 0; round < 4; round++) {
+        bool more = true;
+        uint32_t victim = round % 2 == 0 ? 1 : 3;
+        uint32_t at = 1;
+        for (; more; at++) {
+            more = die_at(round / 2 != 0, victim, at);
+            expect_going_on(victim == 1 ? "master" : "member", at, more);
+            end();
+        }
+        assert_true(at > 15);
+    }
+}
+
+/* Pairs: the new master dies after so many of its own signals. */
+static void test_two_masters_die_after_each_signal(void **state)
+{
+    (void)state;
+    for (uint32_t first = 1; first < 60; first += 4) {
+        for (uint32_t second = 1; second < 120; second += 9) {
+            bool died = die_at(true, 1, first);
+            if (!died) {
+                end();
+                return;
+            }
+            while (dih_at(3)->fail.failure_no == 0)
+                fc_run(fc, 1);
+            uint32_t master = dih_at(3)->president;
+            died = fc_step(fc, NODES, master, second);
+            if (died) fc_kill(fc, master);
+            expect_going_on("pair", first * 1000 + second, died ? 2 : 1);
+            end();
+        }
+    }
 }
 
 /* The new master dies too, a little after the others have heard of the first loss. */
@@ -194,6 +251,8 @@ int main(void)
         cmocka_unit_test(test_one_dies),
         cmocka_unit_test(test_one_dies_with_files),
         cmocka_unit_test(test_two_masters_die),
+        cmocka_unit_test(test_one_dies_after_each_signal),
+        cmocka_unit_test(test_two_masters_die_after_each_signal),
         cmocka_unit_test(test_lost_node_is_stale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
