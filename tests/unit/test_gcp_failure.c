@@ -75,13 +75,40 @@ static void step(uint32_t count)
     }
 }
 
+/* What the logs of the dead had. */
+static uint32_t last_saved[NODES + 1];
+
+static void die(uint32_t victim)
+{
+    uint32_t first = fake_lqh(fc, victim, 1)->saved;
+    uint32_t second = fake_lqh(fc, victim, 2)->saved;
+    last_saved[victim] = first < second ? first : second;
+    fc_kill(fc, victim);
+}
+
+/* I-GCP-7, at any time. */
+static void run_looking(uint32_t ms)
+{
+    for (uint32_t i = 0; i < ms; i++) {
+        fc_run(fc, 1);
+        for (uint32_t id = 1; id <= NODES; id++) {
+            if (!fc_alive(fc, id) || dih_diskless(dih_at(id))) continue;
+            const struct sysfile *now = &dih_at(id)->sysfile.now;
+            for (uint32_t dead = 1; dead <= NODES; dead++) {
+                if (fc_alive(fc, dead) || !node_mask_has(&now->members, dead)) continue;
+                assert_true(now->gci <= last_saved[dead]);
+            }
+        }
+    }
+}
+
 static void expect_going_on(const char *what, uint32_t at, uint32_t deaths)
 {
     uint32_t alive = 0;
     uint32_t gci[NODES + 1] = {0};
     uint32_t durable[NODES + 1] = {0};
     uint32_t master = 0;
-    fc_run(fc, 100); /* Detection and agreement. */
+    run_looking(100); /* Detection and agreement. */
     for (uint32_t id = 1; id <= NODES; id++) {
         if (!fc_alive(fc, id)) continue;
         alive++;
@@ -125,7 +152,7 @@ static void deaths(bool files)
                 seen[dih_at(dih_at(1)->president)->gcp_master.state]++;
                 seen_save[dih_at(dih_at(1)->president)->gcp_master.save_state]++;
             }
-            fc_kill(fc, victim);
+            die(victim);
             expect_going_on(victim == 1 ? "master" : "member", at, 1);
             end();
         }
@@ -155,7 +182,7 @@ static bool die_at(bool files, uint32_t victim, uint32_t at)
     begin(files);
     gcp_node_close(dih_at(2), dih_at(2)->gcp_node.gci_hi);
     bool died = fc_step(fc, NODES, victim, at);
-    if (died) fc_kill(fc, victim);
+    if (died) die(victim);
     return died;
 }
 
@@ -190,7 +217,7 @@ static void test_two_masters_die_after_each_signal(void **state)
                 fc_run(fc, 1);
             uint32_t master = dih_at(3)->president;
             died = fc_step(fc, NODES, master, second);
-            if (died) fc_kill(fc, master);
+            if (died) die(master);
             expect_going_on("pair", first * 1000 + second, died ? 2 : 1);
             end();
         }
@@ -204,12 +231,12 @@ static void test_two_masters_die(void **state)
     for (uint32_t at = 0; at < 400; at += 9) {
         begin(true);
         step(at * 3);
-        fc_kill(fc, 1);
+        die(1);
         for (uint32_t i = 0; i < 200 && dih_at(3)->fail.failure_no == 0; i++)
             fc_run(fc, 1);
         assert_int_equal(dih_at(3)->fail.failure_no, 1);
         step(at);
-        fc_kill(fc, dih_at(3)->president);
+        die(dih_at(3)->president);
         expect_going_on("two masters", at, 2);
         end();
     }
@@ -224,7 +251,7 @@ static void test_lost_node_is_stale(void **state)
         for (uint32_t at = 0; at < 600; at += 61) {
             begin(true);
             step(at);
-            fc_kill(fc, victim);
+            die(victim);
             expect_going_on("stale", at, 1);
             uint32_t gci = dih_at(3)->gcp_node.durable;
             end();
