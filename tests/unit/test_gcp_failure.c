@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "blocks/dbdih/dih_state.h"
 #include "signals/errors.h"
+#include "signals/management.h"
 #include "tests/unit/fake_disk.h"
 #include "tests/unit/fake_step.h"
 #include "tests/unit/fake_workers.h"
@@ -272,6 +273,77 @@ static void test_lost_node_is_stale(void **state)
     }
 }
 
+/* The others are started; where the president waits for a node that had not joined, when it is
+ * back. */
+static bool others_started(uint32_t victim)
+{
+    for (uint32_t id = 1; id <= NODES; id++) {
+        if (id == victim) continue;
+        assert_true(fc_alive(fc, id));
+        if (fake_tc(fc, id, 1)->level != START_STARTED) return false;
+    }
+    return true;
+}
+
+/* A node dies at any moment of the start, and while it becomes known who is started. */
+static void test_one_dies_in_the_start(void **state)
+{
+    (void)state;
+    struct node_config config = config_of(false);
+    uint32_t without = 0;
+    config.start_partial_timeout_ms = 200;
+    config.start_partitioned_timeout_ms = 300;
+    for (uint32_t victim = 1; victim <= 3; victim += 2) {
+        for (uint32_t at = 0; at < 1200; at += 7) {
+            make(&config);
+            fc_run(fc, 40); /* The first ones have joined. */
+            step(at);
+            fc_kill(fc, victim);
+            fc_run(fc, 1000);
+            if (others_started(victim)) {
+                without++;
+                expect_going_on("start", at, 1);
+            } else {
+                node_destroy(fc->node[victim].node);
+                fc->node[victim].node = NULL;
+                fc->node[victim].dead = false;
+                memset(fc->node[victim].allowed, 0, sizeof fc->node[victim].allowed);
+                fake_data_node(fc, victim, &config);
+                fc_run(fc, 1000);
+                assert_true(others_started(0));
+            }
+            end();
+        }
+    }
+    assert_true(without > 150);
+}
+
+/* All are told to stop, and one dies meanwhile: the others stop in good order, and soon. */
+static void test_one_dies_in_a_stop(void **state)
+{
+    (void)state;
+    for (uint32_t victim = 1; victim <= 3; victim += 2) {
+        for (uint32_t at = 1; at < 200; at += 7) {
+            begin(true);
+            struct stop_req req = {.flags = STOP_SYSTEM};
+            fc_client(fc, 8, true);
+            fc_run(fc, 5);
+            fc_sig_send(fc, 8, block_ref(2, BLOCK_CMVMI, 0), GSN_STOP_REQ, &req);
+            if (at % 2 == 0) fc_run(fc, at);
+            if (!fc_step(fc, NODES, victim, at)) fc_run(fc, at);
+            fc_kill(fc, victim);
+            fc_run(fc, 1000);
+            for (uint32_t id = 1; id <= NODES; id++) {
+                if (id == victim) continue;
+                if (!fc->node[id].stopped || fc->node[id].dead)
+                    fail_msg("victim %u, step %u: node %u has not stopped", victim, at, id);
+                assert_int_equal(dih_at(id)->gcp_node.durable, dih_at(id)->sysfile.now.gci);
+            }
+            end();
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +353,8 @@ int main(void)
         cmocka_unit_test(test_one_dies_after_each_signal),
         cmocka_unit_test(test_two_masters_die_after_each_signal),
         cmocka_unit_test(test_lost_node_is_stale),
+        cmocka_unit_test(test_one_dies_in_the_start),
+        cmocka_unit_test(test_one_dies_in_a_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
