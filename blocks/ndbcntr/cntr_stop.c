@@ -46,6 +46,22 @@ static void begin_stop(struct cntr *cntr, uint32_t flags)
     cntr_work_later(cntr, CNTR_STOP_TICK, 0);
 }
 
+/* Each node group has a started node that does not stop, besides this one. */
+static bool others_go_on(const struct cntr *cntr)
+{
+    const struct node_config *config = block_config(&cntr->block);
+    uint32_t group_of[NODE_ID_MAX + 1];
+    struct node_mask kept = {{0}}; /* Groups, by number + 1. */
+    uint32_t groups = node_config_groups(config, group_of);
+    if (config->survive == 0) return false;
+    for (uint32_t node = node_mask_next(&cntr->started, 0); node != 0;
+         node = node_mask_next(&cntr->started, node)) {
+        if (node == cntr_own(cntr) || cntr->peer[node].stop_level != 0) continue;
+        if (group_of[node] != NODEGROUP_NONE) node_mask_add(&kept, group_of[node] + 1u);
+    }
+    return node_mask_count(&kept) == groups;
+}
+
 /* 0, or why the node may not stop. */
 static uint32_t stop_refusal(const struct cntr *cntr, uint32_t flags)
 {
@@ -62,9 +78,8 @@ static uint32_t stop_refusal(const struct cntr *cntr, uint32_t flags)
                                                      : ERR_MGM_NODE_STOPPING;
     case CNTR_PHASES:
     case CNTR_RUNNING:
-        /* Without node failure handling the cluster cannot go on when any started node leaves it.
-         */
-        if (cntr->level == START_STARTED && (flags & (STOP_SYSTEM | STOP_FORCE)) == 0)
+        if (cntr->level == START_STARTED && (flags & (STOP_SYSTEM | STOP_FORCE)) == 0 &&
+            !others_go_on(cntr))
             return ERR_MGM_WOULD_STOP_CLUSTER;
         return 0;
     case CNTR_WAIT_ORDER:

@@ -344,6 +344,28 @@ static void test_one_dies_in_a_stop(void **state)
     }
 }
 
+/* One after the other stops in good order, and the others go on. */
+static void test_single_nodes_stop(void **state)
+{
+    (void)state;
+    begin(true);
+    fc_client(fc, 8, true);
+    fc_run(fc, 5);
+    for (uint32_t id = 1; id < NODES - 1u; id++) {
+        struct stop_req req = {.flags = 0};
+        uint32_t flushed = dih_at(id)->gcp_node.gci_hi;
+        fc_sig_send(fc, 8, block_ref(id, BLOCK_CMVMI, 0), GSN_STOP_REQ, &req);
+        fc_run(fc, 300);
+        assert_non_null(fc_take(fc, 8, GSN_STOP_CONF));
+        assert_true(fc->node[id].stopped && !fc->node[id].dead);
+        assert_true(dih_at(id)->sysfile.now.gci >= flushed);
+        last_saved[id] = dih_at(id)->sysfile.now.gci;
+        die(id);
+        expect_going_on("stop", id, id);
+    }
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +377,7 @@ int main(void)
         cmocka_unit_test(test_lost_node_is_stale),
         cmocka_unit_test(test_one_dies_in_the_start),
         cmocka_unit_test(test_one_dies_in_a_stop),
+        cmocka_unit_test(test_single_nodes_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
