@@ -15,7 +15,7 @@ void cntr_move(struct cntr *cntr, enum cntr_state state)
         [CNTR_STOPPING] = 0,
         [CNTR_FAILING] = 0,
     };
-    ndbrequire((edges[cntr->state] >> state & 1u) != 0);
+    ndbrequire((edges[cntr->state] >> state & 1u) != 0); /* I-CNTR-2 */
     jam_data(state);
     cntr->state = state;
 }

@@ -59,7 +59,7 @@ void cntr_read_config(struct cntr *cntr)
 void cntr_exec_READ_CONFIG_CONF(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
-    ndbrequire(cntr->start.wait == WAIT_CONFIG);
+    ndbrequire(cntr->start.wait == WAIT_CONFIG); /* I-CNTR-1 */
     ndbrequire(SIG_PAYLOAD(sig, read_config_conf)->sender_data == cntr->start.block_at);
     ask_config(cntr);
 }
@@ -228,7 +228,7 @@ void cntr_step_done(struct cntr *cntr, enum cntr_step step)
         jam(); /* The node stops meanwhile. */
         return;
     }
-    ndbrequire(cntr->start.wait == WAIT_STEP && cntr->start.step == step);
+    ndbrequire(cntr->start.wait == WAIT_STEP && cntr->start.step == step); /* I-CNTR-1 */
     jam_data(step);
     start_next(cntr);
 }
@@ -262,7 +262,7 @@ void cntr_exec_STTORRY(struct block *block, const struct signal *sig)
         jam(); /* The node stops meanwhile. */
         return;
     }
-    ndbrequire(cntr->start.wait == WAIT_STTORRY);
+    ndbrequire(cntr->start.wait == WAIT_STTORRY); /* I-CNTR-1 */
     ndbrequire(SIG_PAYLOAD(sig, sttorry)->phase == phases[cntr->start.phase_at].phase);
     if (cntr->start.again) {
         jam();
@@ -330,7 +330,7 @@ static void tell_plan(struct cntr *cntr)
 }
 
 /* The president is believed within limits: above all, no node's data is removed unless it was said
- * here that it may be. */
+ * here that it may be (I-CNTR-3). */
 static bool plan_good(const struct cntr *cntr, const struct cntr_start_conf *conf,
                       const struct signal *sig)
 {
