@@ -131,7 +131,7 @@ static void what_has_no_effect_is_told(void **unused)
                         "checkpoint writes follows from what has changed");
     assert_string_equal(
         report.lines[2],
-        "c.ini:4: warning: [ndbd] ArbitrationTimeout: it has no effect in this version");
+        "c.ini:4: warning: [ndbd] ArbitrationTimeout: it has no effect: nothing here asks for it");
     config_report_clear(&report);
     config_free(config);
 }
