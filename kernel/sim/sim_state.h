@@ -153,7 +153,7 @@ struct sim_world {
     char text[600];
     struct sim_process *running; /* Whose code runs; where node_fail() jumps back from. */
     bool idle_round;             /* The last round of a thread executed nothing. */
-    uint32_t *tampered; /* Words that options.tamper has seen. */
+    uint32_t *tampered;          /* Words that options.tamper has seen. */
     uint32_t tampered_size;
     jmp_buf on_fail;
     struct jam_ring jam; /* Where jams go after a node's memory is gone. */
