@@ -74,6 +74,9 @@ static void cntr_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case CNTR_FAIL:
         cntr_fail(cntr);
         return;
+    case CNTR_REFUSED:
+        cntr_refused(cntr);
+        return;
     case CNTR_START_LIMIT:
         cntr_start_limit(cntr);
         return;

@@ -390,7 +390,8 @@ static _Noreturn void refuse(struct cntr *cntr, const struct cntr_start_ref *ref
             data->incarnation, data->gci, ref->node, ref->data_incarnation, ref->gci);
         node_fail(EXIT_DATA_STALE, __FILE__, __LINE__, "this node's data is too old");
     case CNTR_REF_NO_DATA:
-        log_error(&cntr->block, "this node has no data; node %u has data up to GCI %u", ref->node,
+        log_error(&cntr->block, "this node %s; node %u has data up to GCI %u",
+                  data->has_data != 0 ? "gives its data up (--initial)" : "has no data", ref->node,
                   ref->gci);
         node_fail(EXIT_DATA_MISSING, __FILE__, __LINE__, "this node is empty, others have data");
     case CNTR_REF_LDM:
@@ -409,6 +410,12 @@ static _Noreturn void refuse(struct cntr *cntr, const struct cntr_start_ref *ref
     node_fail(EXIT_GENERIC, __FILE__, __LINE__, "the president does not let this node start");
 }
 
+/*
+ * When several are refused, each shall learn why it is: the president's words to the others are
+ * still on their way, and a node that saw one of them go first would join anew. So nobody is in a
+ * hurry.
+ */
+#define REFUSAL_DELAY_MS 100u
 void cntr_exec_CNTR_START_REF(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
@@ -419,7 +426,15 @@ void cntr_exec_CNTR_START_REF(struct block *block, const struct signal *sig)
         return;
     }
     jam_data(ref->reason);
-    refuse(cntr, ref);
+    cntr->refusal = *ref;
+    cntr_move(cntr, CNTR_FAILING);
+    cntr_work_later(cntr, CNTR_REFUSED, REFUSAL_DELAY_MS);
+}
+
+void cntr_refused(struct cntr *cntr)
+{
+    ndbrequire(cntr->state == CNTR_FAILING);
+    refuse(cntr, &cntr->refusal);
 }
 
 void cntr_exec_CNTR_GOREP(struct block *block, const struct signal *sig)
