@@ -1,6 +1,6 @@
 /* ndb_lcp_reader.c -- prints and verifies files of local checkpoints. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Needs no cluster. Exit 1: a file is damaged or cannot be read. */
+/* Needs no cluster. */
 #include <argp.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/lcp_stream.h"
+#include "tools/file_tool.h"
 
 #define READ_BYTES 65536u
 
@@ -52,7 +53,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static void fault_print(struct tool *tool, const char *name, uint64_t offset, const char *text)
 {
-    printf("%s: byte %llu: %s\n", name, (unsigned long long)offset, text);
+    file_tool_fault(name, offset, text);
     tool->faults++;
 }
 
@@ -194,10 +195,12 @@ int main(int argc, char **argv)
         .parser = parse,
         .args_doc = "FILE...",
         .doc = "Prints and verifies files of local checkpoints (LCP/*.data, LCP/*.ctl0, "
-               "LCP/*.ctl1, of fragments and of LDMs)."};
+               "LCP/*.ctl1, of fragments and of LDMs).\vExit code 0: all files are good; 1: a "
+               "file is damaged or could not be read; 2: wrong arguments."};
     struct tool tool = {.faults = 0};
     struct lcp_reader reader = {.part = malloc(LCP_PART_MAX), .raw = malloc(LCP_RAW_MAX)};
     void *unzip = malloc(lcp_unzip_size());
+    argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, &tool);
     if (reader.part == NULL || reader.raw == NULL || unzip == NULL) return 1;
     reader.unzip = lcp_unzip_init(unzip, lcp_unzip_size());
