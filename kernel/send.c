@@ -30,6 +30,7 @@ static inline void write_extent(uint32_t *to, const struct outgoing *out)
     for (uint32_t i = 0; i < out->section_count; i++)
         *at++ = out->sections[i].size;
     for (uint32_t i = 0; i < out->section_count; i++) {
+        if (out->sections[i].size == 0) continue; /* It may have no words to point at. */
         memcpy(at, out->sections[i].words, (size_t)out->sections[i].size * 4u);
         at += out->sections[i].size;
     }
