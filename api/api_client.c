@@ -227,6 +227,12 @@ void api_client_signal(struct api_client *client, uint32_t peer, uint32_t epoch,
     case GSN_TCROLLBACKREF:
         api_exec_TCROLLBACKREF(client, words);
         break;
+    case GSN_TCKEY_FAILCONF:
+        api_exec_TCKEY_FAILCONF(client, words);
+        return;
+    case GSN_TCKEY_FAILREF:
+        api_exec_TCKEY_FAILREF(client, words);
+        return;
     case GSN_TCROLLBACKREP:
         api_exec_TCROLLBACKREP(client, words);
         break;

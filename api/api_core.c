@@ -55,6 +55,8 @@ struct answer_rule {
 static const struct answer_rule answer_rules[] = {
     {GSN_API_REGCONF, sizeof(struct api_regconf) / 4u, 0, true},
     {GSN_API_REGREF, sizeof(struct api_regref) / 4u, 0, true},
+    {GSN_ARBIT_START_REQ, sizeof(struct arbit_start_req) / 4u, 0, true},
+    {GSN_ARBIT_CHOOSE_REQ, sizeof(struct arbit_choose_req) / 4u, 0, true},
     RULE(TRANSID_AI, transid_ai, 1),
     RULE(TCKEYCONF, tckeyconf, 0),
     RULE(TCKEYREF, tckeyref, 0),
@@ -63,6 +65,8 @@ static const struct answer_rule answer_rules[] = {
     RULE(TCROLLBACKCONF, tcrollbackconf, 0),
     RULE(TCROLLBACKREF, tcrollbackref, 0),
     RULE(TCROLLBACKREP, tcrollbackrep, 0),
+    RULE(TCKEY_FAILCONF, tckey_failconf, 0),
+    RULE(TCKEY_FAILREF, tckey_failref, 0),
     RULE(TCSEIZECONF, tcseizeconf, 0),
     RULE(TCSEIZEREF, tcseizeref, 0),
     RULE(TCRELEASECONF, tcreleaseconf, 0),
@@ -152,6 +156,37 @@ void api_core_node_down(struct api_core *core, uint32_t node, uint32_t epoch)
     if (atomic_load(&core->president) == node) atomic_store(&core->president, 0);
 }
 
+static void arbit_answer(struct api_core *core, uint32_t node, uint32_t receiver, uint32_t gsn,
+                         const void *payload, uint32_t words)
+{
+    uint32_t out[SIGNAL_HEAD_WORDS + SIGNAL_WORDS_MAX];
+    uint32_t own = block_ref(core->config.own_node, BLOCK_API, 0);
+
+    api_pack_head(out, gsn, receiver, own, words, 0);
+    out[0] = signal_kind(gsn, words, 0, PRIO_A, 0);
+    memcpy(out + SIGNAL_HEAD_WORDS, payload, words * 4u);
+    core->host.send(core->host.context, node, atomic_load(&core->node[node].epoch), out,
+                    SIGNAL_HEAD_WORDS + words);
+}
+
+/* This client is the cluster's arbitrator (docs/protocols/failure.md). */
+static void arbitrate(struct api_core *core, uint32_t node, const struct signal *sig)
+{
+    if (sig->gsn == GSN_ARBIT_START_REQ) {
+        const struct arbit_start_req *req = SIG_PAYLOAD(sig, arbit_start_req);
+        struct arbit_start_conf conf = {{req->ticket[0], req->ticket[1]}};
+        arbitrator_start(&core->arbitrator, req);
+        arbit_answer(core, node, sig->sender, GSN_ARBIT_START_CONF, &conf, sizeof conf / 4u);
+        return;
+    }
+    const struct arbit_choose_req *req = SIG_PAYLOAD(sig, arbit_choose_req);
+    struct arbit_choose_conf answer = {req->attempt, {req->ticket[0], req->ticket[1]}};
+    bool yes = arbitrator_choose(&core->arbitrator, req);
+    _Static_assert(sizeof(struct arbit_choose_conf) == sizeof(struct arbit_choose_ref), "alike");
+    arbit_answer(core, node, sig->sender, yes ? GSN_ARBIT_CHOOSE_CONF : GSN_ARBIT_CHOOSE_REF,
+                 &answer, sizeof answer / 4u);
+}
+
 bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
                           const uint32_t *words)
 {
@@ -162,6 +197,10 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
     if (sig.gsn == GSN_API_REGREF) { /* Not now, or not for us: asked again soon. */
         atomic_store(&peer->level, START_NOTHING);
         peer->heard_ms = core->now_ms;
+        return true;
+    }
+    if (sig.gsn == GSN_ARBIT_START_REQ || sig.gsn == GSN_ARBIT_CHOOSE_REQ) {
+        arbitrate(core, node, &sig);
         return true;
     }
     const struct api_regconf *conf = SIG_PAYLOAD(&sig, api_regconf);

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include "api/api_core.h"
 #include "api/api_pool.h"
+#include "signals/arbitrator.h"
+#include "signals/takeover.h"
 #include "signals/api_reg.h"
 #include "signals/errors.h"
 
@@ -27,6 +29,7 @@ struct api_core {
     struct api_host host;
     struct api_node node[NODE_ID_MAX + 1];
     _Atomic uint32_t president;
+    struct arbitrator arbitrator; /* Of the node's part. */
     _Atomic uint64_t transid_next;
     _Atomic uint64_t now_ms;        /* Written by the node's part. */
     _Atomic uint64_t epoch_durable; /* Life << 32 | GCI: known to be durable up to here. */
@@ -120,6 +123,7 @@ struct api_tx {
     enum api_execute type; /* Of the execute in flight. */
     bool started;          /* START was sent: the TC knows the transaction. */
     bool answer_due;       /* TCKEYCONF or TC_COMMITCONF. */
+    bool doubt;            /* Its coordinator is lost: another node tells what has become of it. */
     uint32_t rows_due;     /* Operations whose own answer is due. */
     uint32_t error;
     struct api_op *error_op;
@@ -294,6 +298,8 @@ void api_exec_TCKEYREF(struct api_client *client, const uint32_t *words);
 void api_exec_TC_COMMITCONF(struct api_client *client, const uint32_t *words);
 void api_exec_TC_COMMITREF(struct api_client *client, const uint32_t *words);
 void api_exec_TCROLLBACKREP(struct api_client *client, const uint32_t *words);
+void api_exec_TCKEY_FAILCONF(struct api_client *client, const uint32_t *words);
+void api_exec_TCKEY_FAILREF(struct api_client *client, const uint32_t *words);
 void api_exec_TRANSID_AI(struct api_client *client, const uint32_t *words);
 
 /* api_scan.c */

@@ -6,6 +6,7 @@
 
 #define TRAIN_KEPT    (1u << 18) /* Words that a recycled transaction may keep. */
 #define READ_ATTEMPTS 4u         /* Nodes that a committed read is sent to before it fails. */
+#define DOUBT_MS      2000u /* So long for a failure to be agreed on and a transaction to be ended. */
 
 /* ---- Life of a transaction record. ---- */
 
@@ -173,6 +174,7 @@ static void finish(struct api_tx *tx)
     tx->train_words = 0;
     tx->rows_due = 0;
     tx->answer_due = false;
+    tx->doubt = false;
     tx->batch_error = 0;
     client->pending--;
     api_tx_done done = tx->done;
@@ -611,6 +613,62 @@ void api_tx_rolled_back(struct api_tx *tx)
 
 /* ---- Lost links and lost time. ---- */
 
+static bool none_ready(const struct api_core *core)
+{
+    struct node_mask ready = api_core_ready(core);
+    return node_mask_empty(&ready);
+}
+
+/* The commit may have happened: the take-over tells, unless nothing is left of the transaction. */
+static void begin_doubt(struct api_tx *tx)
+{
+    struct api_client *client = tx->client;
+    if (none_ready(client->core)) {
+        fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
+        return;
+    }
+    tx->doubt = true;
+    if (tx->deadline_ms > client->now_ms + DOUBT_MS) tx->deadline_ms = client->now_ms + DOUBT_MS;
+    api_wake_at(client, tx->deadline_ms);
+}
+
+/* The transaction whose commit a take-over has decided on; its record may not be known as lost yet.
+ */
+static struct api_tx *failed_tx(struct api_client *client, uint64_t transid)
+{
+    for (struct api_tx *tx = client->transactions; tx != NULL; tx = tx->next) {
+        if (tx->transid != transid) continue;
+        bool waits = (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING);
+        if (!waits || !is_commit_in_flight(tx)) break;
+        leave_connect(tx);
+        return tx;
+    }
+    api_late(client);
+    return NULL;
+}
+
+void api_exec_TCKEY_FAILCONF(struct api_client *client, const uint32_t *words)
+{
+    const struct tckey_failconf *conf = (const void *)(words + SIGNAL_HEAD_WORDS);
+    struct api_tx *tx = failed_tx(client, transid_of(conf->transid1, conf->transid2));
+    if (tx == NULL) return;
+    tx->answer_due = false;
+    tx->doubt = false;
+    tx->durable = false;
+    tx->outcome = API_COMMITTED;
+    tx->epoch = (uint64_t)conf->gci_hi << 32 | conf->gci_lo;
+    give_up_lost_rows(tx);
+    check_complete(tx);
+}
+
+void api_exec_TCKEY_FAILREF(struct api_client *client, const uint32_t *words)
+{
+    const struct tckey_failref *ref = (const void *)(words + SIGNAL_HEAD_WORDS);
+    struct api_tx *tx = failed_tx(client, transid_of(ref->transid1, ref->transid2));
+    if (tx == NULL) return;
+    fail(tx, ref->error == 0 ? ERR_NODE_FAILED_ABORTED : ref->error, API_ABORTED);
+}
+
 /* The coordinator's link is gone and with it its record. */
 void api_tx_connect_lost(struct api_tx *tx)
 {
@@ -635,7 +693,7 @@ void api_tx_connect_lost(struct api_tx *tx)
     case TX_EXECUTING:
     case TX_COMMITTING:
         if (is_commit_in_flight(tx)) {
-            fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
+            begin_doubt(tx);
         } else {
             fail(tx, ERR_NODE_FAILED_ABORTED, API_ABORTED);
         }
@@ -681,9 +739,13 @@ void api_tx_link_down(struct api_client *client, uint32_t peer)
             tx = tx->next;
             continue;
         }
-        repeat_reads(tx, peer);
-        give_up_lost_rows(tx);
-        check_complete(tx);
+        if (tx->doubt && none_ready(client->core)) {
+            fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN); /* Nobody is left who could tell. */
+        } else {
+            repeat_reads(tx, peer);
+            give_up_lost_rows(tx);
+            check_complete(tx);
+        }
         tx = client->transactions;
     }
 }
@@ -696,6 +758,8 @@ static void expire(struct api_tx *tx)
         fail(tx, ERR_REQUEST_TIMEOUT, API_ABORTED);
     } else if (tx->outcome == API_COMMITTED) {
         fail(tx, ERR_COMMITTED_READS_LOST, API_COMMITTED);
+    } else if (tx->doubt) {
+        fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
     } else {
         enum api_outcome outcome =
             tx->state != TX_SEIZING && is_commit_in_flight(tx) ? API_UNKNOWN : API_ABORTED;

@@ -87,8 +87,9 @@ SIGNAL_STRUCT(gcp_node_saveref, 3);
 struct copy_gcireq {
     uint32_t incarnation;
     uint32_t gci;
+    struct node_mask members; /* Their logs have it: others are not current any more. */
 };
-SIGNAL_STRUCT(copy_gcireq, 2);
+SIGNAL_STRUCT(copy_gcireq, 10);
 struct copy_gciconf {
     uint32_t incarnation;
     uint32_t gci;
@@ -122,6 +123,34 @@ struct gcp_close_ord {
     uint32_t gci;
 };
 SIGNAL_STRUCT(gcp_close_ord, 2);
+
+/* --- After the loss of a node, see takeover.h. --- */
+
+/* A new president's DIH to all: where does the node stand? */
+struct gcp_state_req {
+    uint32_t incarnation;
+    uint32_t failure_no;
+};
+SIGNAL_STRUCT(gcp_state_req, 2);
+struct gcp_state_conf {
+    uint32_t incarnation;
+    uint32_t failure_no;
+    uint32_t gci_hi; /* Epoch of its TCs, */
+    uint32_t gci_lo;
+    uint32_t old_hi; /* the one before, */
+    uint32_t old_lo;
+    uint32_t next_hi; /* and the one that is prepared; 0 = none. */
+    uint32_t next_lo;
+    uint32_t durable;
+};
+SIGNAL_STRUCT(gcp_state_conf, 9);
+
+/* To the master: the node's TCs have taken over what they had to, up to this failure. */
+struct gcp_takeover_rep {
+    uint32_t incarnation;
+    uint32_t failure_no;
+};
+SIGNAL_STRUCT(gcp_takeover_rep, 2);
 
 /* --- DIH and the TC instances of its node. --- */
 

@@ -28,11 +28,18 @@ struct lqhkeyreq {
     uint32_t row_slot;
     uint32_t tc_trans; /* TC's transaction record: with tc_ref it owns locks and changes. Transids,
                           which clients choose, do not. */
+    uint32_t nodes;    /* All replicas: the primary in bits 0-7, the others along the chain. */
 };
-SIGNAL_STRUCT(lqhkeyreq, 17);
+SIGNAL_STRUCT(lqhkeyreq, 18);
 #define LQHKEY_ATTR_WORDS_MAX                                                                      \
     12288u /* Longest ATTRINFO: more than any row needs, and the request still fits. */
 #define ROW_NOT_CHOSEN 0xFFFFFFFFu /* row_page and row_slot when there is no row yet. */
+
+/* The replicas of an operation, in the order of its chain; 0 = no more. */
+static inline uint32_t replica_node(uint32_t nodes, uint32_t place)
+{
+    return place >= REPLICAS_MAX ? 0 : nodes >> (8u * place) & 0xFFu;
+}
 
 /* The instance key of a fragment: its LQH has instance 1 + fragment_id modulo the node's number of
  * LDMs. */

@@ -6,10 +6,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include "signals/api_reg.h"
+#include "signals/arbit.h"
 #include "signals/cntr.h"
 #include "signals/dict.h"
 #include "signals/dih.h"
 #include "signals/durable.h"
+#include "signals/failure.h"
 #include "signals/fs.h"
 #include "signals/gcp.h"
 #include "signals/lcp.h"
@@ -21,6 +23,7 @@
 #include "signals/scan.h"
 #include "signals/schema_trans.h"
 #include "signals/start.h"
+#include "signals/takeover.h"
 #include "signals/tckey.h"
 
 #define F(type, field)                                                                             \

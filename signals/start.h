@@ -80,9 +80,11 @@ struct api_failconf {
 };
 SIGNAL_STRUCT(api_failconf, 2);
 
-/* QMGR to the blocks: data nodes have failed. */
+/* QMGR to DIH and NDBCNTR: data nodes have failed. */
 struct node_failrep {
-    uint32_t failure_no;
+    uint32_t failure_no; /* 1, 2, ... the same in all that go on; 0: nobody is started yet. */
+    uint32_t verdict;    /* 0: go on. Else this part may not, and the exit code says why. */
+    uint32_t president;  /* Among those that are left. */
     struct node_mask nodes;
 };
-SIGNAL_STRUCT(node_failrep, 9);
+SIGNAL_STRUCT(node_failrep, 11);

@@ -22,8 +22,11 @@ static void dict_exec_NODE_STATE_REP(struct block *block, const struct signal *s
 
 static void dict_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
 {
+    struct dict *dict = dict_of(block);
     jam();
-    dict_of(block)->members = SIG_PAYLOAD(sig, members_rep)->members;
+    dict->members = SIG_PAYLOAD(sig, members_rep)->members;
+    dict->president = SIG_PAYLOAD(sig, members_rep)->president;
+    dict->lost = (struct dict_lost){.failure_no = 0};
 }
 
 /* Phase 0: what is in the schema files. */
@@ -119,6 +122,9 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, STTOR, sttor),
     HANDLER(dict, NODE_STATE_REP, node_state_rep),
     HANDLER(dict, MEMBERS_REP, members_rep),
+    HANDLER(dict, NODE_LOST_REP, node_lost_rep),
+    HANDLER(dict, SCHEMA_TAKEOVER_REQ, schema_takeover_req),
+    HANDLER(dict, SCHEMA_TAKEOVER_CONF, schema_takeover_conf),
     HANDLER(dict, API_FAILREQ, api_failreq),
     HANDLER(dict, DUMP_STATE_ORD, dump_state_ord),
     HANDLER(dict, CREATE_TABLE_REQ, create_table_req),

@@ -12,6 +12,7 @@
 #include "signals/qmgr.h"
 #include "signals/schema_trans.h"
 #include "signals/start.h"
+#include "signals/takeover.h"
 #include "signals/table_def.h"
 
 /* Definitions are kept in pieces of 1 KB, so that a small table does not take a page. */
@@ -71,9 +72,10 @@ struct dict_master {
 struct dict_local {
     uint32_t active;
     uint32_t trans_id;
-    uint32_t master_ref;
+    uint32_t master_ref; /* 0: it is lost, and its successor has not spoken yet. */
     uint32_t operation;
     uint32_t table_id;
+    uint32_t then;           /* A step that follows the one under way; 0 = none. */
     uint32_t version_before; /* Of the table number, for an abort. */
     uint32_t step;           /* 0 = preparing */
     uint32_t waits;
@@ -166,11 +168,24 @@ struct dict_restart {
     struct node_mask waiting_lqh;
 };
 
+/* Lost members; docs/protocols/schema.md. */
+struct dict_lost {
+    uint32_t failure_no;      /* The newest; 0 = none yet. */
+    uint32_t asked_no;        /* SCHEMA_TAKEOVER_REQ of a failure that is not known here yet, */
+    uint32_t asked_by;        /* and who asks. */
+    struct node_mask waiting; /* New master: SCHEMA_TAKEOVER_CONFs. */
+    struct schema_takeover_conf trans; /* Of those that have come: where the first ones are. */
+    bool abort;                        /* Somebody aborts. */
+    bool ready;                        /* All have prepared. */
+};
+
 struct dict {
     struct block block;
     uint32_t start_level;
     uint32_t master_node;
     struct node_mask members;
+    uint32_t president;
+    struct dict_lost lost;
 
     uint32_t table_count; /* Of the array; ids are 1 .. table_count - 1. */
     uint32_t tables;      /* In use. */
@@ -288,6 +303,16 @@ void dict_exec_CREATE_FRAG_REF(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_PREPARE_CONF(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_PREPARE_REF(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig);
+
+/* The former master's transaction: brought to its end. */
+void dict_master_take(struct dict *dict, const struct schema_takeover_conf *trans, bool forward);
+void dict_master_lost(struct dict *dict); /* Nothing waits for those that are no members now. */
+uint32_t dict_step_rank(uint32_t operation, uint32_t step); /* 0 = prepare; they grow. */
+
+/* dict_takeover.c */
+void dict_exec_NODE_LOST_REP(struct block *block, const struct signal *sig);
+void dict_exec_SCHEMA_TAKEOVER_REQ(struct block *block, const struct signal *sig);
+void dict_exec_SCHEMA_TAKEOVER_CONF(struct block *block, const struct signal *sig);
 
 /* dict_local.c */
 struct node_mask dict_all_instances(const struct dict *dict, uint32_t block_no);

@@ -49,6 +49,7 @@ static void dih_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
     gcp_master_stop(dih);
     lcp_master_stop(dih);
     gcp_node_reset(dih);
+    dih_fail_reset(dih);
     dih->incarnation = rep->incarnation;
     dih->president = rep->president;
     dih->members = rep->members;
@@ -82,11 +83,16 @@ static void dih_exec_STTOR(struct block *block, const struct signal *sig)
     dih_sttorry(dih, sig->sender, req->phase);
 }
 
-/* What the loss means is NDBCNTR's to decide; epochs need all members. */
+/* What the loss means is NDBCNTR's to decide; NODE_LOST_REP follows if the cluster goes on. */
 static void dih_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
-    (void)sig;
+    const struct node_failrep *rep = SIG_PAYLOAD(sig, node_failrep);
+    if (rep->failure_no != 0 && rep->verdict == 0 && block_config(block)->survive != 0 &&
+        dih->gcp_node.gci_hi != 0 && dih->gcp_master.sttor_owed == 0) {
+        jam();
+        return;
+    }
     jam();
     gcp_master_stop(dih);
     lcp_master_stop(dih);
@@ -176,6 +182,11 @@ static const struct handler dih_handlers[] = {
     HANDLER(dih, STTOR, sttor),
     HANDLER(dih, NODE_FAILREP, node_failrep),
     HANDLER(dih, CONTINUEB, dih_continueb),
+    HANDLER(dih, NODE_LOST_REP, node_lost_rep),
+    HANDLER(dih, TAKEOVER_END_REP, takeover_end_rep),
+    HANDLER(dih, GCP_TAKEOVER_REP, gcp_takeover_rep),
+    HANDLER(dih, GCP_STATE_REQ, gcp_state_req),
+    HANDLER(dih, GCP_STATE_CONF, gcp_state_conf),
     HANDLER(dih, GCP_PREPARE, gcp_prepare),
     HANDLER(dih, GCP_PREPARECONF, gcp_prepareconf),
     HANDLER(dih, GCP_COMMIT, gcp_commit),

@@ -51,6 +51,19 @@ void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig)
     round_start(dih, ord->reason);
 }
 
+static void round_end(struct dih *dih)
+{
+    const struct lcp_master *master = &dih->lcp_master;
+    log_info(&dih->block,
+             "local checkpoint %u has ended: %u fragment replicas, %u failed, %u KB, %u ms",
+             master->lcp_id, master->fragments, master->failed, master->kbytes,
+             (uint32_t)(now_ms(&dih->block) - master->begin_ms));
+    event_send(&dih->block, EVENT_LOCAL_CHECKPOINT_COMPLETED, master->lcp_id);
+    uint32_t wanted = master->wanted;
+    lcp_master_stop(dih);
+    if (wanted != 0) round_start(dih, wanted);
+}
+
 void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
@@ -73,12 +86,25 @@ void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig)
         log_warning(block,
                     "local checkpoint %u: %u fragments of node %u keep their former one, error %u",
                     conf->lcp_id, conf->failed, node, conf->error);
-    if (!node_mask_empty(&master->waiting)) return;
-    log_info(block, "local checkpoint %u has ended: %u fragment replicas, %u failed, %u KB, %u ms",
-             master->lcp_id, master->fragments, master->failed, master->kbytes,
-             (uint32_t)(now_ms(block) - master->begin_ms));
-    event_send(block, EVENT_LOCAL_CHECKPOINT_COMPLETED, master->lcp_id);
-    uint32_t wanted = master->wanted;
+    if (node_mask_empty(&master->waiting)) round_end(dih);
+}
+
+/* A round of the former president may have begun somewhere with a number that did not come here. */
+void lcp_master_take(struct dih *dih)
+{
+    uint32_t seen = dih->lcp_node.result.lcp_id;
+    if (seen < dih->gcp_node.complete_hi) seen = dih->gcp_node.complete_hi;
+    jam_data(seen);
     lcp_master_stop(dih);
-    if (wanted != 0) round_start(dih, wanted);
+    if (dih->lcp_master.last_id <= seen) dih->lcp_master.last_id = seen + 1u;
+}
+
+/* The rest goes on without them. */
+void lcp_master_lost(struct dih *dih, const struct node_mask *nodes)
+{
+    struct lcp_master *master = &dih->lcp_master;
+    if (master->lcp_id == 0) return;
+    jam();
+    node_mask_cut(&master->waiting, nodes);
+    if (node_mask_empty(&master->waiting)) round_end(dih);
 }

@@ -126,6 +126,15 @@ void dih_exec_LCP_USABLE_CONF(struct block *block, const struct signal *sig)
     if (node->next.incarnation == dih->incarnation) round_begin(dih, master, &node->next);
 }
 
+/* What a lost president has ordered and what has not begun is not begun. */
+void lcp_node_lost(struct dih *dih, const struct node_mask *nodes)
+{
+    struct lcp_node *node = &dih->lcp_node;
+    if (node->next_master == 0 || !node_mask_has(nodes, ref_node(node->next_master))) return;
+    jam();
+    node->next_master = 0;
+}
+
 /* --- When is one due? --- */
 
 void lcp_node_want(struct dih *dih, uint32_t reason)

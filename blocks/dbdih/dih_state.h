@@ -11,6 +11,7 @@
 #include "signals/lcp.h"
 #include "signals/qmgr.h"
 #include "signals/start.h"
+#include "signals/takeover.h"
 #include "signals/table_def.h"
 
 #define NODE_GROUPS_MAX DATA_NODE_ID_MAX
@@ -68,6 +69,8 @@ struct gcp_node {
     uint32_t gci_lo;
     uint32_t next_hi;
     uint32_t next_lo;
+    uint32_t old_hi; /* The epoch before gci. */
+    uint32_t old_lo;
     uint32_t complete_hi;
     uint32_t complete_lo;
     struct node_mask waiting; /* TC instances. */
@@ -84,6 +87,20 @@ struct gcp_node {
     uint32_t flush_sender; /* NDBCNTR waits for the durability of flush_gci; 0 = nobody. */
     uint32_t flush_data;
     uint32_t flush_gci;
+};
+
+/* The loss of members that the cluster survives; docs/protocols/gcp.md. */
+struct dih_fail {
+    uint32_t failure_no;            /* The newest; 0 = none yet. */
+    struct node_mask taking;        /* Own TCs that have not taken over. */
+    uint32_t asked_no;              /* GCP_STATE_REQ of a failure that we have not heard of yet, */
+    uint32_t asked_by;              /* and who asks. */
+    struct node_mask states_due;    /* New master: GCP_STATE_CONFs. */
+    struct gcp_state_conf newest;   /* Of the states that have come: the greatest epoch, */
+    struct gcp_state_conf prepared; /* the greatest prepared one, */
+    uint32_t durable;               /* the greatest durable GCI. */
+    bool apart;                     /* Not all have the greatest epoch. */
+    uint32_t taken_no[DATA_NODE_ID_MAX + 1]; /* Up to which failure nodes have taken over. */
 };
 
 /* --- The system file: formats/sysfile_format.h. --- */
@@ -202,6 +219,7 @@ struct dih {
     struct gcp_node gcp_node;
     struct lcp_master lcp_master;
     struct lcp_node lcp_node;
+    struct dih_fail fail;
     struct dih_sysfile sysfile;
     struct node_mask members;
     uint32_t ldm_count[NODE_ID_MAX + 1];
@@ -262,6 +280,21 @@ void dih_exec_GCP_NODE_SAVEREF(struct block *block, const struct signal *sig);
 void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig);
 void dih_exec_GCP_CLOSE_ORD(struct block *block, const struct signal *sig);
 
+/* dih_gcp_master.c, for dih_nodefail.c */
+void gcp_master_lost(struct dih *dih, const struct node_mask *nodes); /* They answer no more. */
+void gcp_master_go_on(struct dih *dih); /* All answers may be there. */
+void gcp_master_take(struct dih *dih, const struct gcp_state_conf *newest,
+                     const struct gcp_state_conf *prepared, uint32_t durable, bool apart);
+
+/* dih_nodefail.c */
+bool dih_taken_over(const struct dih *dih); /* By all nodes, all failures so far. */
+void dih_fail_reset(struct dih *dih);
+void dih_exec_NODE_LOST_REP(struct block *block, const struct signal *sig);
+void dih_exec_TAKEOVER_END_REP(struct block *block, const struct signal *sig);
+void dih_exec_GCP_TAKEOVER_REP(struct block *block, const struct signal *sig);
+void dih_exec_GCP_STATE_REQ(struct block *block, const struct signal *sig);
+void dih_exec_GCP_STATE_CONF(struct block *block, const struct signal *sig);
+
 /* dih_gcp_node.c */
 void gcp_node_reset(struct dih *dih);
 void gcp_node_monitor(struct dih *dih);
@@ -285,10 +318,13 @@ void dih_exec_GCP_FLUSH_REQ(struct block *block, const struct signal *sig);
 
 /* dih_lcp_master.c */
 void lcp_master_stop(struct dih *dih);
+void lcp_master_lost(struct dih *dih, const struct node_mask *nodes);
+void lcp_master_take(struct dih *dih); /* The former president is lost. */
 void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig);
 void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig);
 
 /* dih_lcp_node.c */
+void lcp_node_lost(struct dih *dih, const struct node_mask *nodes);
 void lcp_node_want(struct dih *dih,
                    uint32_t reason);    /* Asks the master for a round: enum lcp_reason. */
 void lcp_node_durable(struct dih *dih); /* gcp_node.durable has moved. */
@@ -301,7 +337,8 @@ void dih_exec_LCP_STATUS_REQ(struct block *block, const struct signal *sig);
 
 /* dih_sysfile.c */
 void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data);
-void sysfile_copy(struct dih *dih); /* Writes gcp_node.copy_gci. */
+/* Writes gcp_node.copy_gci, which the logs of `members` have. */
+void sysfile_copy(struct dih *dih, const struct node_mask *members);
 /* Lets both copies have the newest GCI. False: they have it already. */
 bool sysfile_repeat(struct dih *dih);
 void sysfile_tick(struct dih *dih, uint32_t sequence); /* Of the write that was to be repeated. */

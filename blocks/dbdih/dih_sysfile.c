@@ -400,11 +400,12 @@ void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig)
                 sys->has_data ? 2u : 0u);
 }
 
-void sysfile_copy(struct dih *dih)
+void sysfile_copy(struct dih *dih, const struct node_mask *members)
 {
     struct dih_sysfile *sys = &dih->sysfile;
     ndbrequire(dih->gcp_node.copy_gci > sys->now.gci); /* I-GCP-4 */
     sys->now.gci = dih->gcp_node.copy_gci;
+    sys->now.members = *members; /* I-GCP-7 */
     memcpy(sys->now.lsn, dih->gcp_node.save_lsn, sizeof(sys->now.lsn));
     sys->lone = true;
     want_writes(dih, 1);

@@ -129,6 +129,7 @@ static void lqh_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     pool_init(&lqh->scan_locks, arena, RG_TRANSACTION, sizeof(struct lqh_scan_locks),
               config->frag_scans_max);
     lqh_redo_init(lqh);
+    lqh_nodefail_init(lqh);
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
 }
@@ -167,6 +168,11 @@ static void lqh_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case LQH_WORK_RECOVER_TICK:
         lqh_recover_tick(lqh);
         return;
+    case LQH_WORK_FAIL_SCANS:
+    case LQH_WORK_FAIL_OPS:
+    case LQH_WORK_ORPHANS:
+        lqh_nodefail_step(lqh, work);
+        return;
     }
     ndbrequire(false); /* No other work is ever sent. */
 }
@@ -189,6 +195,10 @@ static const struct handler lqh_handlers[] = {
     HANDLER(lqh, SCAN_FRAGREQ, scan_fragreq),
     HANDLER(lqh, SCAN_FRAG_NEXTREQ, scan_frag_nextreq),
     HANDLER(lqh, DUMP_STATE_ORD, dump_state_ord),
+    HANDLER(lqh, NODE_LOST_REP, node_lost_rep),
+    HANDLER(lqh, LQH_FLUSH_REP, lqh_flush_rep),
+    HANDLER(lqh, LQH_ORPHAN_REQ, lqh_orphan_req),
+    HANDLER(lqh, OP_RESOLVE_REQ, op_resolve_req),
     HANDLER(lqh, GCP_SAVEREQ, gcp_savereq),
     HANDLER(lqh, GCP_DURABLE_REP, gcp_durable_rep),
     HANDLER(lqh, REDO_OPEN_REQ, redo_open_req),

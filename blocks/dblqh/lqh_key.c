@@ -54,6 +54,7 @@ void lqh_op_release(struct lqh *lqh, struct lqh_op *op)
 {
     ndbrequire(op->saved == REF_NONE);
     if (op->redo_words != 0) lqh_redo_leave(lqh, op);
+    if (op->indexed) lqh_index_remove(lqh, op);
     uint32_t table_id = op->table_id;
     pool_release(&lqh->operations, op);
     lqh_table_leave(lqh, table_id);
@@ -108,6 +109,7 @@ static void pass_on(struct lqh *lqh, const struct lqh_op *op, const struct lqh_d
         .row_page = tup_row_page(frag, row),
         .row_slot = tup_row_slot(frag, row),
         .tc_trans = op->tc_trans,
+        .nodes = op->nodes,
     };
     const struct section section[2] = {{data->key, data->key_words},
                                        {data->attr, data->attr_words}};
@@ -190,6 +192,20 @@ static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_d
     return 0;
 }
 
+/* Out of a queue: a node may have been lost meanwhile. */
+static uint32_t check_lost(const struct lqh *lqh, const struct lqh_op *op)
+{
+    return lqh_doomed(lqh, op->tc_ref, op->nodes) ? ERR_NODE_FAILURE : 0;
+}
+
+void lqh_op_drop_waiting(struct lqh *lqh, struct lqh_op *op)
+{
+    ndbrequire(op->state == LQH_WAITING);
+    acc_unlock(lqh->acc, op->lock);
+    lqh_save_drop(lqh, op);
+    lqh_op_release(lqh, op);
+}
+
 /* The row is locked, or does not exist. */
 static void execute_locked(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
                            struct tup_frag *frag, uint32_t row)
@@ -259,9 +275,10 @@ void lqh_op_ready(struct lqh *lqh, struct lqh_op *op, const struct acc_ready *re
     ndbrequire(op->state == LQH_WAITING);
     op->lock = ready->lock;
     lqh_load(lqh, op, &data);
-    if (ready->error != 0) {
+    uint32_t error = ready->error != 0 ? ready->error : check_lost(lqh, op);
+    if (error != 0) {
         jam();
-        refuse_op(lqh, op, ready->error);
+        refuse_op(lqh, op, error);
         return;
     }
     execute(lqh, op, &data);
@@ -273,6 +290,7 @@ void lqh_op_undelay(struct lqh *lqh, struct lqh_op *op, uint32_t error)
     ndbrequire(op->state == LQH_DELAYED);
     op->state = LQH_WAITING;
     lqh_load(lqh, op, &data);
+    if (error == 0) error = check_lost(lqh, op);
     if (error != 0) {
         jam();
         refuse_op(lqh, op, error);
@@ -303,6 +321,7 @@ static void prepare(struct lqh *lqh, const struct signal *sig, struct lqh_table 
 {
     const struct lqhkeyreq *req = SIG_PAYLOAD(sig, lqhkeyreq);
     uint32_t error = check_inserts(lqh, req);
+    if (error == 0 && lqh_doomed(lqh, req->tc_ref, req->nodes)) error = ERR_NODE_FAILURE;
     if (error == 0) error = check_chain(lqh, req->chain);
     struct lqh_op *op = error == 0 ? pool_seize(&lqh->operations) : NULL;
     if (op == NULL) {
@@ -328,6 +347,7 @@ static void prepare(struct lqh *lqh, const struct signal *sig, struct lqh_table 
     op->wanted_page = req->row_page;
     op->wanted_slot = req->row_slot;
     op->tc_trans = req->tc_trans;
+    op->nodes = req->nodes;
     struct lqh_data data = {.key = sig->section[0].words, .key_words = sig->section[0].size};
     if (sig->section_count > 1) {
         data.attr = sig->section[1].words;

@@ -297,6 +297,13 @@ static void close_scan(struct lqh *lqh, struct lqh_scan *scan)
     lqh_run_ready(lqh);
 }
 
+/* Nobody asks for more, nobody closes it. */
+void lqh_scan_tc_lost(struct lqh *lqh, struct lqh_scan *scan)
+{
+    jam();
+    close_scan(lqh, scan);
+}
+
 static void next_batch(struct lqh *lqh, struct lqh_scan *scan)
 {
     lqh_scan_unlock_batch(lqh, scan);

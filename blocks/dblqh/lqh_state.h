@@ -12,6 +12,7 @@
 #include "signals/lqhkey.h"
 #include "signals/scan.h"
 #include "signals/start.h"
+#include "signals/takeover.h"
 
 #define LQH_FRAGS_INLINE                                                                           \
     64u /* Fragment references in the table record itself; more take a page.                       \
@@ -92,6 +93,11 @@ struct lqh_op {
     uint32_t attr_words;
     uint32_t redo_words; /* Reserved in the redo log until COMMIT. */
     uint32_t delay_next; /* DELAYED: who came behind. */
+    uint32_t nodes;      /* All replicas, see LQHKEYREQ. */
+    uint32_t gci_hi;     /* COMMITTED: its epoch. */
+    uint32_t gci_lo;
+    uint32_t indexed; /* Stands in fail.index: can be found by TC's references. */
+    uint32_t index_next;
 };
 
 /* Key and attrinfo of an operation that waits for a lock. */
@@ -182,13 +188,40 @@ enum lqh_work {
     LQH_WORK_REDO_DELAY,   /* let some operations pass that were held back */
     LQH_WORK_RECOVER,      /* look for the next fragment to restore */
     LQH_WORK_RECOVER_TICK, /* tell how far the restart has come */
+    LQH_WORK_FAIL_SCANS,   /* ref: scans done; failure_no */
+    LQH_WORK_FAIL_OPS,     /* ref: operations done; failure_no */
+    LQH_WORK_ORPHANS,      /* ref: operations done; failure_no, to, pass */
 };
 
 struct lqh_continueb {
     uint32_t work; /* enum lqh_work */
     uint32_t ref;
+    uint32_t failure_no;
+    uint32_t to; /* A take-over TC. */
+    uint32_t pass;
 };
-SIGNAL_STRUCT(lqh_continueb, 2);
+SIGNAL_STRUCT(lqh_continueb, 5);
+
+#define LQH_INDEX_SIZE    4096u /* Lists of operations that TCs resolve; power of two. */
+#define LQH_INSTANCES_MAX 24u   /* Of DBLQH and of DBTC on a node: LDM_COUNT_MAX, TC_COUNT_MAX. */
+
+/* Up to which failure an LQH has sent LQH_FLUSH_REP. */
+struct lqh_flushed {
+    uint32_t instances; /* On its node; 0 = not known. */
+    uint32_t failure_no[LQH_INSTANCES_MAX + 1];
+};
+
+/* What the loss of data nodes asks for; see docs/protocols/takeover.md. */
+struct lqh_fail {
+    bool any;            /* Some node is lost: look at the masks. */
+    bool reported;       /* Of failure_no: the walk is over. */
+    bool walking;        /* Of failure_no: it has begun. */
+    uint32_t failure_no; /* The newest. */
+    struct node_mask lost;
+    struct node_mask alive;
+    struct lqh_flushed *flushed; /* By node. */
+    uint32_t *index;             /* LQH_INDEX_SIZE: the first operation of each list. */
+};
 
 struct lqh {
     struct block block;
@@ -210,6 +243,7 @@ struct lqh {
     void *decode_memory;
     size_t decode_size;
     struct lqh_redo *redo; /* NULL: diskless. */
+    struct lqh_fail fail;
 };
 
 /* Scans own their locks as (tc_frag, this): no transaction of that TC has the same. */
@@ -259,7 +293,31 @@ void lqh_exec_COMMIT(struct block *block, const struct signal *sig);
 void lqh_exec_COMPLETE(struct block *block, const struct signal *sig);
 void lqh_exec_ABORT(struct block *block, const struct signal *sig);
 
+void lqh_commit_op(struct lqh *lqh, struct lqh_op *op, const struct commit_train *commit);
+void lqh_op_end(struct lqh *lqh, struct lqh_op *op); /* COMPLETE, or ABORT of what is prepared. */
+
+/* lqh_nodefail.c */
+void lqh_nodefail_init(struct lqh *lqh);
+void lqh_exec_NODE_LOST_REP(struct block *block, const struct signal *sig);
+void lqh_exec_LQH_FLUSH_REP(struct block *block, const struct signal *sig);
+void lqh_exec_LQH_ORPHAN_REQ(struct block *block, const struct signal *sig);
+void lqh_nodefail_step(struct lqh *lqh, const struct lqh_continueb *work);
+bool lqh_lost(const struct lqh *lqh, uint32_t tc_ref, uint32_t nodes); /* Asks the masks. */
+void lqh_op_drop_waiting(struct lqh *lqh, struct lqh_op *op); /* It waits for a lock: no more. */
+
+/* Its TC or a replica is lost: it is not passed on, TC orders what becomes of it. */
+static inline bool lqh_doomed(const struct lqh *lqh, uint32_t tc_ref, uint32_t nodes)
+{
+    return __builtin_expect(lqh->fail.any, 0) && lqh_lost(lqh, tc_ref, nodes);
+}
+
+/* lqh_resolve.c */
+void lqh_index_add(struct lqh *lqh, struct lqh_op *op);
+void lqh_index_remove(struct lqh *lqh, struct lqh_op *op);
+void lqh_exec_OP_RESOLVE_REQ(struct block *block, const struct signal *sig);
+
 /* lqh_scan.c */
+void lqh_scan_tc_lost(struct lqh *lqh, struct lqh_scan *scan);
 void lqh_exec_SCAN_FRAGREQ(struct block *block, const struct signal *sig);
 void lqh_exec_SCAN_FRAG_NEXTREQ(struct block *block, const struct signal *sig);
 void lqh_scan_step(struct lqh *lqh, struct lqh_scan *scan);

@@ -64,6 +64,8 @@ static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
     pool_init(&tc->waits, arena, RG_TRANSACTION, sizeof(struct tc_wait), TC_WAITS_MAX);
     pool_init(&tc->frags, arena, RG_TRANSACTION, sizeof(struct tc_frag), config->frag_scans_max);
     tc->epoch_hi = 1; /* Before the first word of DIH. */
+    tc_nodefail_init(tc);
+    tc_takeover_init(tc);
     tc_timer_start(tc);
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
@@ -144,6 +146,17 @@ static void tc_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case TC_WORK_TIMER:
         tc_timer_step(tc, work->index, work->which);
         return;
+    case TC_WORK_FAIL_MARK:
+    case TC_WORK_FAIL_SCANS:
+    case TC_WORK_FAIL_RESOLVE:
+    case TC_WORK_FAIL_CHECK:
+        tc_nodefail_step(tc, work);
+        return;
+    case TC_WORK_ORPHANS:
+    case TC_WORK_ORPHAN:
+    case TC_WORK_FORGET:
+        tc_takeover_step(tc, work);
+        return;
     }
     ndbrequire(false); /* No other work is ever sent. */
 }
@@ -175,6 +188,11 @@ static const struct handler tc_handlers[] = {
     HANDLER(tc, WAIT_DURABLE_REQ, wait_durable_req),
     HANDLER(tc, GCP_DURABLE_REP, gcp_durable_rep),
     HANDLER(tc, DUMP_STATE_ORD, dump_state_ord),
+    HANDLER(tc, NODE_LOST_REP, node_lost_rep),
+    HANDLER(tc, LQH_FAIL_END_REP, lqh_fail_end_rep),
+    HANDLER(tc, LQH_ORPHAN_REP, lqh_orphan_rep),
+    HANDLER(tc, LQH_ORPHAN_CONF, lqh_orphan_conf),
+    HANDLER(tc, OP_RESOLVE_CONF, op_resolve_conf),
 };
 
 static const struct block_type tc_type = {
@@ -188,7 +206,7 @@ static const struct block_type tc_type = {
 static const struct block_pool tc_pools[] = {
     BLOCK_POOL(tc, tables),     BLOCK_POOL(tc, connects), BLOCK_POOL(tc, transactions),
     BLOCK_POOL(tc, operations), BLOCK_POOL(tc, scans),    BLOCK_POOL(tc, frags),
-    BLOCK_POOL(tc, waits),
+    BLOCK_POOL(tc, waits),      BLOCK_POOL(tc, orphans),  BLOCK_POOL(tc, orphan_ops),
 };
 
 struct block *tc_create(struct thread *thread, uint32_t instance)
@@ -211,5 +229,6 @@ void tc_usage_get(const struct block *block, struct tc_usage *usage)
         .scans = tc->scans.in_use,
         .fragment_scans = tc->frags.in_use,
         .tables = tc->tables.in_use,
+        .orphans = tc->orphans.in_use + tc->orphan_ops.in_use,
     };
 }

@@ -302,6 +302,16 @@ void cntr_start_again(struct cntr *cntr)
     start_next(cntr);
 }
 
+bool cntr_start_ends(struct cntr *cntr)
+{
+    const struct start_phase *at = &phases[cntr->start.phase_at];
+    if (cntr->start.wait != WAIT_GO || at->started == 0) return false;
+    jam();
+    phase_done(cntr, at);
+    start_next(cntr);
+    return true;
+}
+
 /* --- What the others say. --- */
 
 void cntr_exec_MEMBERS_REP(struct block *block, const struct signal *sig)

@@ -155,6 +155,7 @@ struct cntr {
     } stop;
 
     uint32_t lost_node;            /* FAILING: whose loss ends this node, */
+    uint32_t exit_code;            /* with which code, */
     struct cntr_start_ref refusal; /* or why it cannot start. */
 };
 
@@ -225,6 +226,8 @@ void cntr_refused(struct cntr *cntr);
 void cntr_exec_CNTR_START_REF(struct block *block, const struct signal *sig);
 void cntr_read_config(struct cntr *cntr);
 void cntr_start_again(struct cntr *cntr);
+/* Goes on if the node waits at the last meeting; false: it does not. */
+bool cntr_start_ends(struct cntr *cntr);
 void cntr_exec_READ_CONFIG_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_START_ORD(struct block *block, const struct signal *sig);
 void cntr_exec_STTORRY(struct block *block, const struct signal *sig);

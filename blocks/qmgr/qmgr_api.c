@@ -49,6 +49,8 @@ void qmgr_client_down(struct qmgr *qmgr, uint32_t node)
     peer_allow(&qmgr->block, node, 0);
     event_send(&qmgr->block, EVENT_COMMUNICATION_CLOSED, node);
     ask_to_clean(qmgr, node);
+    qmgr_verdict_client_down(qmgr, node);
+    qmgr_arbit_client_down(qmgr, node);
 }
 
 void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig)
@@ -97,11 +99,13 @@ static void refuse(struct qmgr *qmgr, const struct signal *sig, uint32_t error)
     sig_send(&qmgr->block, sig->sender, GSN_API_REGREF, PRIO_A, &ref);
 }
 
-static void first_registration(struct qmgr *qmgr, uint32_t node, const struct api_regreq *req)
+static void first_registration(struct qmgr *qmgr, uint32_t ref, const struct api_regreq *req)
 {
+    uint32_t node = ref_node(ref);
     struct qmgr_client *client = &qmgr->client[node];
     uint32_t generation = block_config(&qmgr->block)->generation;
     client->state = API_REGISTERED;
+    client->ref = ref;
     client->version = req->version;
     event_send(&qmgr->block, EVENT_CONNECTED_API_VERSION, node, req->version);
     if (req->generation == generation) return;
@@ -135,7 +139,7 @@ void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig)
     }
     if (client->state != API_REGISTERED) {
         jam();
-        first_registration(qmgr, node, req);
+        first_registration(qmgr, sig->sender, req);
     }
     client->missed = 0;
     struct api_regconf conf = {

@@ -53,6 +53,9 @@ void qmgr_join_restart(struct qmgr *qmgr)
     for (uint32_t node = 0; node <= NODE_ID_MAX; node++)
         qmgr->peer[node] = (struct qmgr_peer){0};
     qmgr_president_reset(qmgr);
+    qmgr_reach_reset(qmgr);
+    memset(&qmgr->failure, 0, sizeof(qmgr->failure));
+    qmgr_arbit_reset(qmgr);
     qmgr->ring.broken = 0;
     qmgr_ring_update(qmgr);
     qmgr_move(qmgr, JOIN_ELECTION);
@@ -155,14 +158,19 @@ void qmgr_join_check(struct qmgr *qmgr)
 }
 
 /*
- * A node that this one counts on is gone. While the join is under way it starts over; after that
- * NDBCNTR decides: it knows whether the cluster is started, starting or stopping.
+ * A node that this one counts on is gone. While the join is under way it starts over; while nobody
+ * is started NDBCNTR begins again; after that the members agree on it.
  */
 void qmgr_member_lost(struct qmgr *qmgr, uint32_t node, const char *how)
 {
     bool concerns = node_mask_has(&qmgr->join.members, node) || node == qmgr->president.joiner ||
                     (qmgr->join.state == JOIN_JOINING && node == qmgr->join.president);
     if (!concerns || qmgr->join.state < JOIN_JOINING) return;
+    if (qmgr_agrees(qmgr)) {
+        jam();
+        qmgr_suspect(qmgr, node, true, how);
+        return;
+    }
     log_warning(&qmgr->block, "node %u is lost: %s", node, how);
     if (qmgr->join.sttor_owed) {
         jam();
@@ -173,7 +181,7 @@ void qmgr_member_lost(struct qmgr *qmgr, uint32_t node, const char *how)
     qmgr->ring.broken = 1;
     /* Its next life is a stranger to what still runs here; STTOR 1 lets it in again. */
     peer_allow(&qmgr->block, node, 0);
-    struct node_failrep rep = {.failure_no = 0};
+    struct node_failrep rep = {.failure_no = 0, .president = qmgr->join.president};
     node_mask_add(&rep.nodes, node);
     sig_send(&qmgr->block, qmgr_local(qmgr, BLOCK_DBDIH), GSN_NODE_FAILREP, PRIO_A, &rep);
     sig_send(&qmgr->block, qmgr_local(qmgr, BLOCK_NDBCNTR), GSN_NODE_FAILREP, PRIO_A, &rep);

@@ -3,6 +3,9 @@
 #pragma once
 #include "blocks/cmvmi/event.h"
 #include "blocks/qmgr/qmgr_block.h"
+#include "blocks/qmgr/reach_rule.h"
+#include "signals/arbit.h"
+#include "signals/failure.h"
 #include "signals/qmgr.h"
 #include "signals/start.h"
 
@@ -60,11 +63,65 @@ struct qmgr_peer { /* A data node. */
 
 struct qmgr_client { /* An API node or management server. */
     uint32_t state;  /* enum api_state */
+    uint32_t ref;    /* Who has registered. */
     uint32_t missed;
     uint32_t version;
     struct node_mask waiting_tc; /* API_FAILING: TC instances that have not confirmed. */
     uint32_t waiting_dict;
     uint32_t waiting_cmvmi;
+};
+
+/* The check: who reaches whom. */
+struct qmgr_reach {
+    uint32_t running;
+    uint32_t tick_running;
+    uint32_t beats;             /* Since the last check without a reason. */
+    uint32_t nonce;             /* Of the last question. */
+    struct node_mask lost;      /* Members whose link is down: they do not come back. */
+    struct node_mask silent;    /* Members that do not speak; an answer takes them back. */
+    struct node_mask heard;     /* Have answered the last question. */
+    struct node_mask condemned; /* Fenced by others, as far as they have told. */
+    uint32_t ask[NODE_ID_MAX + 1];
+    uint64_t asked_ms[NODE_ID_MAX + 1];
+    struct reach map;
+    struct node_mask found; /* What the rule said... */
+    uint64_t found_ms;      /* ...since when. */
+};
+
+/* The round: agreement on one failure. */
+struct qmgr_failure {
+    uint32_t number;         /* Of the last one that is agreed. */
+    struct node_mask last;   /* Its nodes. */
+    struct node_mask fenced; /* In the round under way. */
+    uint32_t leader;         /* To whom this node has confirmed `fenced`; 0 = nobody. */
+    uint32_t leads;          /* This node leads the round. */
+    uint32_t attempt;
+    uint32_t again;           /* As leader: somebody has refused; the same set may do later. */
+    uint64_t lead_ms;         /* When the last attempt began. */
+    uint32_t open;            /* What is fenced still has its links, for a last word. */
+    uint32_t conf_owed;       /* As another: the leader waits for FAIL_CONF... */
+    uint32_t conf_attempt;    /* ...for this attempt. */
+    struct node_mask waiting; /* As leader: have not confirmed. */
+    uint32_t asking;          /* As leader: the arbitrator has not answered. */
+    uint64_t asked_ms;
+    uint32_t stopped; /* This node stops; nothing counts any more. */
+};
+
+/* The arbitrator. */
+struct qmgr_arbit {
+    uint32_t state; /* enum arbit_state; of the president, others only know RUN or FIND. */
+    uint32_t node;  /* As a member: who it is, 0 = nobody. */
+    uint32_t ticket[2];
+    /* As president. */
+    uint32_t candidate;
+    uint32_t ticket_new[2];
+    struct node_mask waiting; /* Members that have not answered ARBIT_PREP_REQ. */
+    uint32_t unlinked;        /* Some member is not linked to the candidate. */
+    struct node_mask poor;    /* Candidates to which not all members are linked. */
+    struct node_mask bad;     /* Candidates that do not answer. */
+    uint64_t since_ms;        /* In this state. */
+    uint64_t forget_ms;       /* When `poor` and `bad` were last emptied. */
+    uint32_t tick_running;
 };
 
 struct qmgr {
@@ -115,6 +172,10 @@ struct qmgr {
         uint32_t tick_running;
     } ring;
 
+    struct qmgr_reach reach;
+    struct qmgr_failure failure;
+    struct qmgr_arbit arbit;
+
     /* From NDBCNTR. */
     uint32_t start_level;
     uint32_t start_phase;
@@ -122,7 +183,18 @@ struct qmgr {
     struct node_mask started;
 };
 
-enum qmgr_work { QMGR_JOIN_TICK = 1, QMGR_RING_TICK, QMGR_CLIENT_TICK };
+enum qmgr_work {
+    QMGR_JOIN_TICK = 1,
+    QMGR_RING_TICK,
+    QMGR_CLIENT_TICK,
+    QMGR_REACH_TICK,
+    QMGR_REACH_NOW,
+    QMGR_FENCE,
+    QMGR_ARBIT_TICK
+};
+
+#define EACH_NODE(node, mask)                                                                      \
+    (uint32_t node = node_mask_next(mask, 0); (node) != 0; (node) = node_mask_next(mask, node))
 
 static inline struct qmgr *qmgr_of(struct block *block)
 {
@@ -143,6 +215,11 @@ static inline bool qmgr_is_data(const struct qmgr *qmgr, uint32_t node)
 static inline bool qmgr_is_president(const struct qmgr *qmgr)
 {
     return qmgr->join.state == JOIN_MEMBER && qmgr->join.president == qmgr_own(qmgr);
+}
+/* Error insert: as if it hung, towards the other QMGRs. */
+static inline bool qmgr_hangs(const struct qmgr *qmgr)
+{
+    return ERROR_INSERTED(&qmgr->block, 940);
 }
 
 /* qmgr.c */
@@ -188,3 +265,45 @@ void qmgr_client_down(struct qmgr *qmgr, uint32_t node);
 void qmgr_client_tick(struct qmgr *qmgr);
 void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig);
 void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig);
+
+/* qmgr_reach.c: detection. */
+bool qmgr_talks(const struct qmgr *qmgr, uint32_t node, uint32_t incarnation);
+uint32_t qmgr_silence_ms(const struct qmgr *qmgr, bool suspected); /* T1, T2 of failure.md. */
+void qmgr_suspect(struct qmgr *qmgr, uint32_t node, bool lost, const char *how);
+void qmgr_reach_probe(struct qmgr *qmgr);
+void qmgr_reach_reset(struct qmgr *qmgr);
+void qmgr_reach_view(struct qmgr *qmgr); /* The view has changed: what is left to be found? */
+void qmgr_reach_row(struct qmgr *qmgr, uint32_t node, const struct node_mask *row);
+void qmgr_reach_evaluate(struct qmgr *qmgr);
+void qmgr_reach_tick(struct qmgr *qmgr);
+void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig);
+
+/* qmgr_failure.c: agreement. */
+bool qmgr_agrees(const struct qmgr *qmgr); /* A lost member is a matter of agreement. */
+void qmgr_failure_found(struct qmgr *qmgr, const struct node_mask *leave);
+void qmgr_failure_fence_now(struct qmgr *qmgr);
+void qmgr_failure_decided(struct qmgr *qmgr, uint32_t code); /* As leader. */
+void qmgr_failure_stop(struct qmgr *qmgr, uint32_t exit_code, const char *why);
+void qmgr_exec_FAIL_PREPARE(struct block *block, const struct signal *sig);
+void qmgr_exec_FAIL_CONF(struct block *block, const struct signal *sig);
+void qmgr_exec_FAIL_REF(struct block *block, const struct signal *sig);
+void qmgr_exec_FAIL_COMMIT(struct block *block, const struct signal *sig);
+void qmgr_exec_FAIL_OUT_REP(struct block *block, const struct signal *sig);
+
+/* qmgr_verdict.c: may this part go on? */
+void qmgr_verdict(struct qmgr *qmgr); /* As leader, all have confirmed. */
+void qmgr_verdict_tick(struct qmgr *qmgr);
+void qmgr_verdict_client_down(struct qmgr *qmgr, uint32_t node);
+void qmgr_exec_ARBIT_CHOOSE_CONF(struct block *block, const struct signal *sig);
+void qmgr_exec_ARBIT_CHOOSE_REF(struct block *block, const struct signal *sig);
+
+/* qmgr_arbit.c: the arbitrator is chosen in advance. */
+void qmgr_arbit_tick(struct qmgr *qmgr);
+void qmgr_arbit_reset(struct qmgr *qmgr);
+void qmgr_arbit_view(struct qmgr *qmgr, bool new_president);
+void qmgr_arbit_client_down(struct qmgr *qmgr, uint32_t node);
+void qmgr_arbit_tell(struct qmgr *qmgr, enum arbit_state state);
+void qmgr_exec_ARBIT_START_CONF(struct block *block, const struct signal *sig);
+void qmgr_exec_ARBIT_PREP_REQ(struct block *block, const struct signal *sig);
+void qmgr_exec_ARBIT_PREP_CONF(struct block *block, const struct signal *sig);
+void qmgr_exec_ARBIT_LOST_REP(struct block *block, const struct signal *sig);

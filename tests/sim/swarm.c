@@ -93,7 +93,7 @@ static void draw_config(struct swarm *swarm, struct rng *rng)
     /* Node groups in the order of the ids, as many members as there are replicas. */
     for (uint32_t i = 0; i < swarm->data_nodes; i++)
         config->node[swarm->id_first + i * swarm->id_step] =
-            (struct config_node){NODE_DATA, i / swarm->replicas};
+            (struct config_node){.type = NODE_DATA, .nodegroup = i / swarm->replicas};
     for (uint32_t i = 0; i < CLIENTS_MAX; i++)
         config->node[CLIENT_NODE + i].type = NODE_API;
     swarm->tiny = rng_chance(rng, 1, 3);

@@ -1,5 +1,7 @@
 /* test_api_transaction.c -- the client core's transactions against a scripted server. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "signals/arbit.h"
+#include "signals/takeover.h"
 #include "api_fake.h"
 
 static uint32_t late(struct fake *fake)
@@ -245,6 +247,52 @@ static void cleaning_refused(void **state)
     fake_destroy(fake);
 }
 
+/* The coordinator is lost while it commits: another node tells what has become of it, or nobody
+ * does. */
+static void lost_while_committing(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 5; i++) {
+        struct fake *fake = fake_create(2);
+        struct api_table *table = fake_table(fake, 2);
+        uint32_t done = 0;
+        uint32_t connect = 0;
+        struct api_tx *tx = begun(fake, table, API_COMMIT, &done, &connect);
+        uint32_t transid1 = (uint32_t)api_tx_id(tx);
+        uint32_t transid2 = (uint32_t)(api_tx_id(tx) >> 32);
+        struct tckey_failconf conf = {transid1, transid2, 7, 3};
+        struct tckey_failref ref = {transid1, transid2, ERR_NODE_FAILED_4028};
+        uint32_t tc = api_tx_node(tx);
+        uint32_t other = 3 - tc;
+        if (i == 0) ANSWER(fake, TC(other), TCKEY_FAILCONF, conf); /* Before the link is down. */
+        fake_link_down(fake, tc);
+        assert_int_equal(done, i == 0);
+        if (i == 1) {
+            conf.transid1++; /* Another one's. */
+            ANSWER(fake, TC(other), TCKEY_FAILCONF, conf);
+            assert_int_equal(done, 0);
+            conf.transid1--;
+            ANSWER(fake, TC(other), TCKEY_FAILCONF, conf);
+        } else if (i == 2) {
+            ANSWER(fake, TC(other), TCKEY_FAILREF, ref);
+        } else if (i == 3) {
+            fake_link_down(fake, other);
+        } else if (i == 4) {
+            fake_sleep(fake, 5000);
+        }
+        assert_int_equal(done, 1);
+        assert_int_equal(api_tx_outcome(tx), i <= 1   ? API_COMMITTED
+                                             : i == 2 ? API_ABORTED
+                                                      : API_UNKNOWN);
+        if (i <= 1) assert_true(api_tx_epoch(tx) == ((uint64_t)7 << 32 | 3));
+        if (i == 2) assert_int_equal(api_tx_error(tx), ERR_NODE_FAILED_4028);
+        if (i >= 3) assert_int_equal(api_tx_error(tx), ERR_CLUSTER_FAILURE);
+        api_tx_close(tx);
+        api_table_release(table);
+        fake_destroy(fake);
+    }
+}
+
 /* The coordinator's link goes in every state. */
 static void link_loss(void **state)
 {
@@ -392,6 +440,43 @@ static void refusals(void **state)
     fake_destroy(fake);
 }
 
+static uint32_t ask_arbitrator(struct fake *fake, uint32_t node, uint32_t gsn, const void *payload,
+                               uint32_t words, uint32_t answer)
+{
+    uint32_t peer = 0;
+    uint32_t own = block_ref(OWN_NODE, BLOCK_API, 0);
+    assert_true(fake_answer_to(fake, own, block_ref(node, BLOCK_QMGR, 0), gsn, payload, words, 0,
+                               NULL, NULL));
+    const uint32_t *sent = fake_next(fake, answer, &peer);
+    assert_int_equal(peer, node);
+    assert_int_equal(ref_block(sent[1]), BLOCK_QMGR);
+    return sent[SIGNAL_HEAD_WORDS];
+}
+
+/* A client with an ArbitrationRank: the first half that asks goes on, the other one does not. */
+static void arbitrates(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct arbit_start_req start = {{4, 5}};
+    struct arbit_choose_req choose = {.attempt = 77, .ticket = {4, 5}};
+    node_mask_add(&choose.survivors, 1);
+    fake_expect_nothing(fake);
+    assert_int_equal(ask_arbitrator(fake, 1, GSN_ARBIT_CHOOSE_REQ, &choose, sizeof choose / 4u,
+                                    GSN_ARBIT_CHOOSE_REF),
+                     77); /* Not its ticket yet. */
+    assert_int_equal(ask_arbitrator(fake, 1, GSN_ARBIT_START_REQ, &start, sizeof start / 4u,
+                                    GSN_ARBIT_START_CONF),
+                     4);
+    (void)ask_arbitrator(fake, 1, GSN_ARBIT_CHOOSE_REQ, &choose, sizeof choose / 4u,
+                         GSN_ARBIT_CHOOSE_CONF);
+    memset(&choose.survivors, 0, sizeof choose.survivors);
+    node_mask_add(&choose.survivors, 2);
+    (void)ask_arbitrator(fake, 2, GSN_ARBIT_CHOOSE_REQ, &choose, sizeof choose / 4u,
+                         GSN_ARBIT_CHOOSE_REF);
+    fake_destroy(fake);
+}
+
 /* What is no answer for a client closes the link. */
 static void forged(void **state)
 {
@@ -439,11 +524,13 @@ int main(void)
         cmocka_unit_test(aborted_by_operation),
         cmocka_unit_test(expires),
         cmocka_unit_test(cleaning_refused),
+        cmocka_unit_test(lost_while_committing),
         cmocka_unit_test(link_loss),
         cmocka_unit_test(seizes_elsewhere),
         cmocka_unit_test(reads_and_lost_nodes),
         cmocka_unit_test(refusals),
         cmocka_unit_test(forged),
+        cmocka_unit_test(arbitrates),
         cmocka_unit_test(heartbeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
