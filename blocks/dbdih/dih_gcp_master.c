@@ -224,7 +224,7 @@ static void save_sysfiles(struct dih *dih)
     jam();
     master->save_state = SAVE_SYSFILES;
     master->save_waiting = dih->members;
-    master->save_ms = now_ms(block);
+    master->save_ms = now_ms(&dih->block);
     master->save_warned = 0;
     struct copy_gcireq req = {
         .incarnation = dih->incarnation, .gci = master->save_gci, .members = dih->members};
