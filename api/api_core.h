@@ -62,8 +62,8 @@ struct api_config {
     uint64_t transid_start; /* Random start of the transaction counter (low 32 bits are used). */
     struct node_mask data_nodes; /* All configured data nodes. */
     uint32_t neighbour; /* Data node preferred when there is no hint, 0 = none (round robin). */
-    uint32_t
-        scan_buffer_words; /* Per scan: fetches ahead while less than this waits. 0 = 1M words. */
+    /* Per scan: fetches ahead while less than this waits. 0 = 1M words. */
+    uint32_t scan_buffer_words;
 };
 
 /* ---- Core: the node ---- */

@@ -36,8 +36,8 @@ struct file_header {
     uint32_t node; /* Whose file it is. */
     uint64_t cluster_id;
     uint64_t sequence;
-    uint32_t
-        instance; /* Log part, fragment...: the kind's number, so that swapped files are seen. */
+    /* Log part, fragment...: the kind's number, so that swapped files are seen. */
+    uint32_t instance;
     uint32_t instance2;
     uint32_t page_bytes;  /* Unit of the rest of the file; 0 = none. */
     uint32_t reserved[3]; /* 0 */

@@ -8,8 +8,8 @@
 /* --- Writing. The caller brings all memory; bytes come out in a buffer that it writes away. --- */
 
 #define LCP_ROW_WORDS_MAX 9216u /* Longest row as pairs. */
-#define LCP_OUT_ROOM                                                                               \
-    (LCP_BLOCK_HEAD + LCP_RAW_MAX + 1024u) /* What one call adds to the buffer at most. */
+/* What one call adds to the buffer at most. */
+#define LCP_OUT_ROOM (LCP_BLOCK_HEAD + LCP_RAW_MAX + 1024u)
 
 struct lcp_writer {
     void *zip;     /* The compressor's state. */

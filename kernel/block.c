@@ -24,7 +24,7 @@ static void block_register(struct block *block, uint32_t instance)
         for (uint32_t i = 0; i < block->type->handler_count; i++)
             slot->handler_index[block->type->handlers[i].gsn] = (uint8_t)(i + 1);
     }
-    ndbrequire(instance < INSTANCES_MAX && slot->instance[instance] == NULL);
+    ndbrequire(instance < INSTANCES_MAX && slot->instance[instance] == NULL); /* I-KERNEL-3 */
     slot->instance[instance] = block;
     slot->thread_no[instance] = (uint8_t)block->thread->no;
     if (instance > slot->count) slot->count = instance;

@@ -64,9 +64,9 @@ enum io_error {
 #define IO_DEPTH_MAX  8u    /* Directories below the root. */
 #define IO_PIECES_MAX 16u   /* Pieces of memory in one request. */
 #define IO_ALIGN      4096u /* Memory, offset and size with IO_DIRECT: the largest sector in use. */
-#define IO_LIST_BYTES                                                                              \
-    28672u               /* An answer's entries; with the signal's head below its largest extent. */
-#define IO_TREE_STEP 64u /* Entries removed in one step of a tree. */
+/* An answer's entries; with the signal's head below its largest extent. */
+#define IO_LIST_BYTES 28672u
+#define IO_TREE_STEP  64u /* Entries removed in one step of a tree. */
 
 struct io_piece {
     uint8_t *memory;

@@ -4,21 +4,21 @@
 #pragma once
 #include "kernel/base/signal.h"
 
-#define JOB_QUEUE_WORDS_DEFAULT                                                                    \
-    (4u * SIGNAL_EXTENT_MAX)                  /* 1 MB: two of the largest signals fit with room. */
+/* 1 MB: two of the largest signals fit with room. */
+#define JOB_QUEUE_WORDS_DEFAULT   (4u * SIGNAL_EXTENT_MAX)
 #define JOB_QUEUE_SIGNALS_DEFAULT 0xFFFFFFFFu /* The words are the limit. */
 #define OVERFLOW_SEGMENTS_DEFAULT 64u /* 64 x 512 KB per thread: room for what is admitted. */
 #define OVERFLOW_SEGMENT_WORDS    (2u * SIGNAL_EXTENT_MAX)
 #define DELAYED_DEFAULT           4096u /* Timers are per block, not per transaction. */
-#define FLUSH_SIGNALS             16u /* Signals to another thread that become visible together, at most. */
-#define FLUSH_WORDS_DEFAULT       4096u /* 16 KB: a good size for one system call, see speed.md 1.1. */
-#define LINK_BUFFER_WORDS                                                                          \
-    8192u /* One page per thread and link; larger signals go through a scratch run. */
+#define FLUSH_SIGNALS             16u   /* To another thread: visible together, at most. */
+#define FLUSH_WORDS_DEFAULT       4096u /* 16 KB: a good size for one system call. */
+/* One page per thread and link; larger signals go through a scratch run. */
+#define LINK_BUFFER_WORDS    8192u
 #define ROUND_BUDGET_DEFAULT 512u /* B signals per round, before sockets are looked at again. */
-#define LDM_CHECKPOINT_BYTES                                                                       \
-    (5u * 512u * 1024u)          /* BACKUP's and RESTORE's buffers and zstd states of one LDM. */
-#define TRACE_SIGNALS       512u /* Last signals kept per thread; power of two. */
-#define TRACE_PAYLOAD_WORDS 11u  /* So that an entry is one cache line. */
+/* BACKUP's and RESTORE's buffers and zstd states of one LDM. */
+#define LDM_CHECKPOINT_BYTES (5u * 512u * 1024u)
+#define TRACE_SIGNALS        512u /* Last signals kept per thread; power of two. */
+#define TRACE_PAYLOAD_WORDS  11u  /* So that an entry is one cache line. */
 
 static_assert(JOB_QUEUE_WORDS_DEFAULT >= 2 * SIGNAL_EXTENT_MAX,
               "a ring must hold a signal that wraps");

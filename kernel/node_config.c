@@ -53,6 +53,7 @@ void node_config_defaults(struct node_config *config)
     config->start_partial_timeout_ms = 30000;
     config->epoch_ms = 100;
     config->gci_ms = 2000;
+    config->gci_timeout_ms = 120000;
     config->lcp_growth_log2 = 20;
     config->lcp_speed_min_kb = 20u * 1024u;
     config->lcp_speed_max_kb = 400u * 1024u;

@@ -51,6 +51,8 @@ struct node_config {
     uint32_t inactive_timeout_ms; /* TransactionInactiveTimeout: 0 = for ever. */
     uint32_t epoch_ms;            /* TimeBetweenEpochs: between micro-epochs. */
     uint32_t gci_ms;              /* TimeBetweenGlobalCheckpoints. */
+    uint32_t gci_timeout_ms;      /* TimeBetweenGlobalCheckpointsTimeout: who is late is stopped. */
+    uint32_t epoch_timeout_ms;    /* TimeBetweenEpochsTimeout: the same; 0 = never. */
     uint32_t
         lcp_growth_log2; /* TimeBetweenLocalCheckpoints: 4-byte words of log, as a power of two. */
     /* Speed of checkpoints, KB per second and node: while the log has room, when it is half full.

@@ -30,6 +30,7 @@ static inline void write_extent(uint32_t *to, const struct outgoing *out)
     for (uint32_t i = 0; i < out->section_count; i++)
         *at++ = out->sections[i].size;
     for (uint32_t i = 0; i < out->section_count; i++) {
+        if (out->sections[i].size == 0) continue; /* It may have no words to point at. */
         memcpy(at, out->sections[i].words, (size_t)out->sections[i].size * 4u);
         at += out->sections[i].size;
     }
@@ -121,14 +122,14 @@ void signal_send(struct block *from, uint32_t receiver, uint32_t gsn, enum signa
     };
     for (uint32_t i = 0; i < section_count; i++)
         out.extent += sections[i].size;
-    ndbrequire(out.extent <= SIGNAL_EXTENT_MAX && words <= SIGNAL_WORDS_MAX);
+    ndbrequire(out.extent <= SIGNAL_EXTENT_MAX && words <= SIGNAL_WORDS_MAX); /* I-KERNEL-4 */
     uint32_t peer = ref_node(receiver);
     if (peer != thread->node->config.own_node) {
         send_remote(thread, peer, &out);
         return;
     }
     uint32_t to = node_thread_of(thread->node, receiver);
-    ndbrequire(to != THREAD_NONE);
+    ndbrequire(to != THREAD_NONE); /* I-KERNEL-3 */
     write_extent(thread_put(thread, to, prio, out.extent, 0, 0), &out);
 }
 

@@ -379,7 +379,7 @@ static void check_stop_on_error(struct check *check)
     }
 }
 
-/* They stand in the table because the field has them; nothing here asks for them yet. */
+/* They stand in the table because the field has them; nothing here asks for them. */
 static const uint32_t without_effect[] = {
     CFG_NDBD_LocationDomainId,
     CFG_NDBD_LongMessageBuffer,
@@ -417,7 +417,8 @@ static void warn_without_effect(struct check *check)
             uint32_t line = config_line(node, without_effect[i]);
             if (!config_is_set(node, without_effect[i]) || (line != 0 && line == told)) continue;
             told = line;
-            REPORT(check, false, node, without_effect[i], "it has no effect in this version");
+            REPORT(check, false, node, without_effect[i],
+                   "it has no effect: nothing here asks for it");
         }
     }
 }

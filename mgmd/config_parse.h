@@ -4,8 +4,8 @@
 
 #include "mgmd/config.h"
 
-#define CONFIG_FILE_SIZE_MAX                                                                       \
-    (1u << 20)                     /* Bytes; 255 nodes with everything set need about 500 KB. */
+/* Bytes; 255 nodes with everything set need about 500 KB. */
+#define CONFIG_FILE_SIZE_MAX (1u << 20)
 #define CONFIG_FILE_LINE_MAX 1500u /* Characters; a path of 1023 and its name fit. */
 
 /* Reads and checks a whole configuration. Returns it, or NULL when the report holds errors (each as

@@ -152,6 +152,9 @@ static void configure_times(struct node_config *config, const struct config_sect
     config->start_failure_timeout_ms = (uint32_t)config_get_u64(own, CFG_NDBD_StartFailureTimeout);
     config->epoch_ms = (uint32_t)config_get_u64(own, CFG_NDBD_TimeBetweenEpochs);
     config->gci_ms = (uint32_t)config_get_u64(own, CFG_NDBD_TimeBetweenGlobalCheckpoints);
+    config->gci_timeout_ms =
+        (uint32_t)config_get_u64(own, CFG_NDBD_TimeBetweenGlobalCheckpointsTimeout);
+    config->epoch_timeout_ms = (uint32_t)config_get_u64(own, CFG_NDBD_TimeBetweenEpochsTimeout);
     config->lcp_growth_log2 = (uint32_t)config_get_u64(own, CFG_NDBD_TimeBetweenLocalCheckpoints);
     configure_speed(config, own);
 }

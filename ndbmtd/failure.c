@@ -10,10 +10,10 @@
 #include "ndbmtd/process.h"
 #include "signals/management.h"
 
-#define ERROR_LOG_MAX                                                                              \
-    (256u * 1024u) /* Bytes of the error log that are kept; an entry has about 700. */
-#define FAIL_SECONDS                                                                               \
-    30u /* A failure that cannot be written down by then ends the process all the same. */
+/* Bytes of the error log that are kept; an entry has about 700. */
+#define ERROR_LOG_MAX (256u * 1024u)
+/* A failure that cannot be written down by then ends the process all the same. */
+#define FAIL_SECONDS 30u
 
 struct exit_text {
     uint32_t code;

@@ -118,8 +118,8 @@ __attribute__((visibility("default"))) const char *argp_program_version =
 
 /* How long to wait for a node id that a former life seems to hold, in tenths of a second. */
 #define ID_WAIT_FIRST 50 /* At the terminal: most likely another process has it. */
-#define ID_WAIT_RESTART                                                                            \
-    300 /* The angel's next child: the former life is gone, the others learn of it soon. */
+/* The angel's next child: the former life is gone, the others learn of it soon. */
+#define ID_WAIT_RESTART 300
 
 /* Connects to a management server, gets (or confirms) the node id and the configuration. Messages
  * go to stderr or the log. */

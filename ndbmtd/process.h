@@ -14,8 +14,8 @@
 #include "transporters/transporter.h"
 #include "transporters/writer.h"
 
-#define SLEEP_MAX_MS                                                                               \
-    1000u /* A thread without work looks up so often: the watchdog's proof of life. */
+/* A thread without work looks up so often: the watchdog's proof of life. */
+#define SLEEP_MAX_MS 1000u
 
 #define NDB_VERSION_TEXT "ndb-1.0.0"
 

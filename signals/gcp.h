@@ -103,6 +103,20 @@ struct gcp_node_durable_rep {
 };
 SIGNAL_STRUCT(gcp_node_durable_rep, 2);
 
+/* The node has held the protocol up for `ms`, longer than the configuration allows: it stops. */
+enum gcp_late_what {
+    GCP_LATE_HOLD = 1,    /* Has not held its commits back. */
+    GCP_LATE_COMMITS = 2, /* Has transactions that do not end. */
+    GCP_LATE_LOG = 3,     /* Has not written its log. */
+    GCP_LATE_SYSFILE = 4, /* Has not written its system file. */
+};
+struct gcp_stop_ord {
+    uint32_t incarnation;
+    uint32_t what; /* enum gcp_late_what */
+    uint32_t ms;
+};
+SIGNAL_STRUCT(gcp_stop_ord, 3);
+
 /* To the master: somebody waits for `gci` to become durable; do not wait for the timer. */
 struct gcp_close_ord {
     uint32_t incarnation;

@@ -19,7 +19,8 @@ uint8_t *file_tool_read(const char *name, size_t least, size_t *size)
     }
     rewind(file);
     *size = (size_t)end;
-    uint8_t *bytes = calloc(1, *size < least ? least : *size);
+    /* One more: an empty file is no lack of memory. */
+    uint8_t *bytes = calloc(1, (*size < least ? least : *size) + 1u);
     if (bytes == NULL || fread(bytes, 1, *size, file) != *size) {
         fprintf(stderr, "%s: could not be read\n", name);
         free(bytes);

@@ -7,8 +7,9 @@
 
 #include "tools/tool_common.h"
 
-#define FILE_SIZE_MAX (16u << 20) /* Far more than all tables of a cluster; catches a wrong file.  \
-                                   */
+#define FILE_SIZE_MAX                                                                              \
+    (16u << 20) /* Far more than all tables of a cluster; catches a wrong file.                    \
+                 */
 
 struct settings {
     struct tool tool;

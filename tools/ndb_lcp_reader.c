@@ -1,6 +1,6 @@
 /* ndb_lcp_reader.c -- prints and verifies files of local checkpoints. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Needs no cluster. Exit 1: a file is damaged or cannot be read. */
+/* Needs no cluster. */
 #include <argp.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/lcp_stream.h"
+#include "tools/file_tool.h"
 
 #define READ_BYTES 65536u
 
@@ -32,28 +33,35 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct tool *tool = state->input;
     (void)arg;
     switch (key) {
-    case KEY_CHECK: tool->check = true; return 0;
-    case KEY_ROWS: tool->rows = true; return 0;
+    case KEY_CHECK:
+        tool->check = true;
+        return 0;
+    case KEY_ROWS:
+        tool->rows = true;
+        return 0;
     case ARGP_KEY_ARGS:
         tool->files = state->argv + state->next;
         tool->file_count = state->argc - state->next;
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_usage(state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_NO_ARGS:
+        argp_usage(state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
 static void fault_print(struct tool *tool, const char *name, uint64_t offset, const char *text)
 {
-    printf("%s: byte %llu: %s\n", name, (unsigned long long)offset, text);
+    file_tool_fault(name, offset, text);
     tool->faults++;
 }
 
 static void ident_print(const char *name, const char *kind, const struct lcp_ident *ident)
 {
     printf("%s: %s, cluster %016llx, node %u, table %u version %u, fragment %u", name, kind,
-           (unsigned long long)lcp_u64(ident->cluster_lo, ident->cluster_hi), ident->node, ident->table, ident->version,
-           ident->fragment);
+           (unsigned long long)lcp_u64(ident->cluster_lo, ident->cluster_hi), ident->node,
+           ident->table, ident->version, ident->fragment);
 }
 
 static void ctl_read(struct tool *tool, const char *name, FILE *file)
@@ -71,13 +79,13 @@ static void ctl_read(struct tool *tool, const char *name, FILE *file)
     }
     if (tool->check) return;
     ident_print(name, "control", &ctl.ident);
-    printf(", number %u, checkpoint %u, GCI %u..%u, %u pages\n", ctl.number, ctl.lcp_id, ctl.start_gci, ctl.end_gci,
-           ctl.pages);
+    printf(", number %u, checkpoint %u, GCI %u..%u, %u pages\n", ctl.number, ctl.lcp_id,
+           ctl.start_gci, ctl.end_gci, ctl.pages);
     for (uint32_t i = 0; i < ctl.file_count; i++) {
         const struct lcp_ctl_file *data = &ctl.file[i];
         printf("  file %u: %s, GCI %u, %u blocks, %u pages, %llu rows, %llu bytes\n", data->seq,
-               data->which == 255 ? "all pages" : "changed pages and an eighth", data->start_gci, data->blocks,
-               data->pages, (unsigned long long)lcp_u64(data->rows_lo, data->rows_hi),
+               data->which == 255 ? "all pages" : "changed pages and an eighth", data->start_gci,
+               data->blocks, data->pages, (unsigned long long)lcp_u64(data->rows_lo, data->rows_hi),
                (unsigned long long)lcp_u64(data->bytes_lo, data->bytes_hi));
     }
 }
@@ -98,15 +106,18 @@ static void part_read(struct tool *tool, const char *name, FILE *file)
         blocks = part.blocks;
         if (tool->check) continue;
         if (block == 0)
-            printf("%s: list, cluster %016llx, node %u, LDM %u, number %u, checkpoint %u, log from GCI %u\n", name,
-                   (unsigned long long)lcp_u64(part.cluster_lo, part.cluster_hi), part.node, part.instance,
-                   part.number, part.lcp_id, part.tail_gci);
+            printf("%s: list, cluster %016llx, node %u, LDM %u, number %u, checkpoint %u, log from "
+                   "GCI %u\n",
+                   name, (unsigned long long)lcp_u64(part.cluster_lo, part.cluster_hi), part.node,
+                   part.instance, part.number, part.lcp_id, part.tail_gci);
         for (uint32_t i = 0; i < part.count; i++)
-            printf("  table %u version %u, fragment %u: control file %u, %u KB\n", part.entry[i].place >> 16,
-                   part.entry[i].version, part.entry[i].place & 0xFFFFu, part.entry[i].number, part.entry[i].kbytes);
+            printf("  table %u version %u, fragment %u: control file %u, %u KB\n",
+                   part.entry[i].place >> 16, part.entry[i].version, part.entry[i].place & 0xFFFFu,
+                   part.entry[i].number, part.entry[i].kbytes);
     }
     if (size != 0 || block != blocks)
-        fault_print(tool, name, (uint64_t)block * sizeof part, lcp_fault_text(block < blocks ? LCP_TRUNCATED : LCP_TAIL));
+        fault_print(tool, name, (uint64_t)block * sizeof part,
+                    lcp_fault_text(block < blocks ? LCP_TRUNCATED : LCP_TAIL));
 }
 
 static enum lcp_fault rows_walk(const struct tool *tool, struct lcp_cursor *cursor)
@@ -115,13 +126,15 @@ static enum lcp_fault rows_walk(const struct tool *tool, struct lcp_cursor *curs
     enum lcp_fault fault;
     while (lcp_cursor_next(cursor, &item, &fault)) {
         if (tool->rows && !tool->check && !item.is_page)
-            printf("  page %u slot %u: GCI %u, %u words\n", item.page, item.slot, item.gci, item.words);
+            printf("  page %u slot %u: GCI %u, %u words\n", item.page, item.slot, item.gci,
+                   item.words);
     }
     return fault;
 }
 
 /* Feeds the bytes of one read. False after a fault. */
-static bool bytes_take(struct tool *tool, const char *name, struct lcp_reader *reader, const uint8_t *bytes, uint32_t size)
+static bool bytes_take(struct tool *tool, const char *name, struct lcp_reader *reader,
+                       const uint8_t *bytes, uint32_t size)
 {
     for (;;) {
         enum lcp_fault fault = LCP_GOOD;
@@ -145,13 +158,15 @@ static void data_read(struct tool *tool, const char *name, FILE *file, struct lc
     }
     enum lcp_fault fault = lcp_reader_finish(reader);
     if (ferror(file) || fault != LCP_GOOD) {
-        fault_print(tool, name, reader->offset, ferror(file) ? "cannot be read" : lcp_fault_text(fault));
+        fault_print(tool, name, reader->offset,
+                    ferror(file) ? "cannot be read" : lcp_fault_text(fault));
         return;
     }
     if (tool->check) return;
     ident_print(name, "data", &reader->head.ident);
-    printf(", file %u, checkpoint %u, GCI %u, %u blocks, %u pages, %llu rows\n", reader->head.seq, reader->head.lcp_id,
-           reader->head.start_gci, reader->blocks, reader->cursor.pages, (unsigned long long)reader->cursor.rows);
+    printf(", file %u, checkpoint %u, GCI %u, %u blocks, %u pages, %llu rows\n", reader->head.seq,
+           reader->head.lcp_id, reader->head.start_gci, reader->blocks, reader->cursor.pages,
+           (unsigned long long)reader->cursor.rows);
 }
 
 static void file_read(struct tool *tool, const char *name, struct lcp_reader *reader)
@@ -176,11 +191,16 @@ static void file_read(struct tool *tool, const char *name, struct lcp_reader *re
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
-        .options = options, .parser = parse, .args_doc = "FILE...",
-        .doc = "Prints and verifies files of local checkpoints (LCP/*.data, LCP/*.ctl0, LCP/*.ctl1, of fragments and of LDMs)."};
+        .options = options,
+        .parser = parse,
+        .args_doc = "FILE...",
+        .doc = "Prints and verifies files of local checkpoints (LCP/*.data, LCP/*.ctl0, "
+               "LCP/*.ctl1, of fragments and of LDMs).\vExit code 0: all files are good; 1: a "
+               "file is damaged or could not be read; 2: wrong arguments."};
     struct tool tool = {.faults = 0};
     struct lcp_reader reader = {.part = malloc(LCP_PART_MAX), .raw = malloc(LCP_RAW_MAX)};
     void *unzip = malloc(lcp_unzip_size());
+    argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, &tool);
     if (reader.part == NULL || reader.raw == NULL || unzip == NULL) return 1;
     reader.unzip = lcp_unzip_init(unzip, lcp_unzip_size());

@@ -41,7 +41,6 @@ static bool head_good(struct schema *schema)
     uint64_t bytes = image_bytes(&schema->head);
     if (bytes == 0) return fault(schema, FILE_HEADER_BYTES, "the head cannot be");
     if (schema->size < bytes) return fault(schema, schema->size, "it ends too early");
-    if (schema->size > bytes) return fault(schema, bytes, "it is too long");
     return true;
 }
 

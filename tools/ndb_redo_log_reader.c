@@ -2,12 +2,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Needs no cluster. The node may run: what it is writing shows as damaged pages. */
 #include <argp.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "formats/redo_format.h"
+#include "tools/file_tool.h"
 
 enum key { KEY_RECORDS = 0x1000, KEY_CHECK, KEY_FORMAT };
 
@@ -147,28 +147,14 @@ static void read_pages(struct reader *reader, const char *name, const uint32_t *
 
 static bool read_file(struct reader *reader, const char *name)
 {
-    FILE *file = fopen(name, "rb");
-    long size = -1;
-    if (file != NULL && fseek(file, 0, SEEK_END) == 0) size = ftell(file);
-    if (size < 0) {
-        fprintf(stderr, "%s: %s\n", name, strerror(errno));
-        if (file != NULL) fclose(file);
-        return false;
-    }
-    rewind(file);
-    uint32_t *words = malloc((size_t)size + 1u);
-    bool good = words != NULL && fread(words, 1, (size_t)size, file) == (size_t)size;
-    fclose(file);
-    if (!good) {
-        fprintf(stderr, "%s: could not be read\n", name);
-    } else {
-        if ((unsigned long)size % REDO_BLOCK_BYTES != 0)
-            print_fault(reader, name, (uint32_t)((unsigned long)size / REDO_BLOCK_BYTES),
-                        "file is cut off");
-        read_pages(reader, name, words, (uint32_t)((unsigned long)size / REDO_BLOCK_BYTES));
-    }
-    free(words);
-    return good;
+    size_t size;
+    uint8_t *bytes = file_tool_read(name, 0, &size);
+    if (bytes == NULL) return false;
+    uint32_t blocks = (uint32_t)(size / REDO_BLOCK_BYTES);
+    if (size % REDO_BLOCK_BYTES != 0) print_fault(reader, name, blocks, "file is cut off");
+    read_pages(reader, name, (const uint32_t *)(const void *)bytes, blocks);
+    free(bytes);
+    return true;
 }
 
 int main(int argc, char **argv)

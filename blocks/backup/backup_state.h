@@ -13,8 +13,8 @@
 
 #define BACKUP_STEP_ROWS 48u     /* Rows and pages before others have their turn. */
 #define BACKUP_WRITE     131072u /* Bytes of a write, at least; all but a file's last. */
-#define BACKUP_BUFFER                                                                              \
-    229376u /* BACKUP_WRITE, what one step adds, and the part below LCP_ALIGN that stays. */
+/* BACKUP_WRITE, what one step adds, and the part below LCP_ALIGN that stays. */
+#define BACKUP_BUFFER     229376u
 #define BACKUP_BUFFERS    2u
 #define BACKUP_PAUSE_MS   2u
 #define BACKUP_ASK_LOG_MS 100u

@@ -12,8 +12,8 @@
  */
 #define BUCKET_ELEMENTS  7u
 #define BUCKETS_PER_PAGE (PAGE_SIZE_BYTES / 64u)
-#define CHAIN_MAX                                                                                  \
-    32u /* Overflow buckets of a chain: bounds every operation. Only equal hashes get so far. */
+/* Overflow buckets of a chain: bounds every operation. Only equal hashes get so far. */
+#define CHAIN_MAX      32u
 #define CHAIN_ELEMENTS ((CHAIN_MAX + 1u) * BUCKET_ELEMENTS)
 
 struct acc_bucket {

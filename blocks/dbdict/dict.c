@@ -83,9 +83,12 @@ void dict_usage_get(const struct block *block, struct dict_usage *usage)
 static void check_file(const struct dict *dict)
 {
     bool writes = dict->file.state > SCHEMA_FILE_READY;
+    bool room = dict->file.state >= SCHEMA_FILE_ROOM_OPENING;
     bool step = dict->local.active && dict->local.waits && dict->local.step == SCHEMA_STEP_WRITE;
-    ndbrequire(writes == (dict->restart.state == RESTART_WRITING ||
-                          (step && dict->file.state != SCHEMA_FILE_CLOSED)));
+    bool prepares = dict->local.active && dict->local.waits && dict->local.step == 0;
+    ndbrequire(!room || (prepares && dict->local.operation == SCHEMA_CREATE_TABLE));
+    ndbrequire((writes && !room) == (dict->restart.state == RESTART_WRITING ||
+                                     (step && dict->file.state != SCHEMA_FILE_CLOSED)));
     ndbrequire(!dict_restart_runs(dict) || !dict->local.active);
     if (dict->restart.state == RESTART_DONE && !writes) ndbrequire(dict_file_equal(dict));
 }
@@ -149,6 +152,8 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, FSREADREF, fs_ref),
     HANDLER(dict, FSWRITECONF, fs_io_conf),
     HANDLER(dict, FSWRITEREF, fs_ref),
+    HANDLER(dict, FSPREALLOCATECONF, fs_conf),
+    HANDLER(dict, FSPREALLOCATEREF, fs_ref),
     HANDLER(dict, FSCLOSECONF, fs_conf),
     HANDLER(dict, FSCLOSEREF, fs_ref),
 };

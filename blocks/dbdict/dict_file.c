@@ -7,6 +7,10 @@
  * whole, with the schema before the change or behind it; both are right, since nobody was told yet.
  * In rest both have the same content, so that a copy that is damaged later costs nothing.
  *
+ * A copy is written over its former content, and before a change that makes the image longer both
+ * copies get the room for it on the disk: a full disk refuses the change while it can be refused.
+ * So a file may be longer than its image; what is behind it means nothing.
+ *
  * A pass over both copies proves them from the first to the last byte before a word of them is
  * used; a second one over the newest good copy makes the tables.
  */
@@ -141,10 +145,10 @@ static void head_was_read(struct dict *dict, uint32_t bytes)
         return;
     }
     uint64_t wanted = image_bytes(&file->now);
-    if (wanted != file->size) {
+    if (wanted == 0 || file->size < wanted) {
         jam();
-        damaged(dict, file->size < wanted ? file->size : wanted,
-                file->size < wanted ? "it ends too early" : "it goes on behind its end");
+        damaged(dict, wanted == 0 ? 0 : file->size,
+                wanted == 0 ? "the head cannot be" : "it ends too early");
         close_copy(dict, SCHEMA_FILE_CLOSING);
         return;
     }
@@ -283,8 +287,9 @@ static void write_copy(struct dict *dict, uint32_t copy)
     file->writer = (struct image_writer){.id = 1, .without = without};
     file->now = (struct image_head){.chain = file->sequence};
     file->offset = IMAGE_HEAD_BYTES;
+    uint32_t empty = file->seen[copy].found == COPY_GOOD ? 0 : FS_EMPTY;
     file->seen[copy].found = COPY_NONE;
-    open_copy(dict, copy, SCHEMA_FILE_MAKING, FS_WRITE | FS_CREATE | FS_EMPTY);
+    open_copy(dict, copy, SCHEMA_FILE_MAKING, FS_WRITE | FS_CREATE | empty);
 }
 
 void dict_file_write(struct dict *dict, uint64_t sequence, uint32_t without)
@@ -350,6 +355,7 @@ static void copy_was_written(struct dict *dict)
     file->newest = file->copy;
     file->seen[file->copy].found = COPY_GOOD;
     file->seen[file->copy].sequence = file->sequence;
+    if (file->room[file->copy] < file->offset) file->room[file->copy] = file->offset;
     if (--file->writes > 0) {
         jam();
         write_copy(dict, 1u - file->copy);
@@ -364,6 +370,55 @@ static void copy_was_written(struct dict *dict)
         dict_local_written(dict);
 }
 
+/* --- Room for a longer image. --- */
+
+/* Of both copies; some more than is needed, so that not every small table asks the disk. */
+#define ROOM_STEP 65536u
+
+static void next_room(struct dict *dict, uint32_t copy)
+{
+    struct dict_file *file = &dict->file;
+    while (copy < IMAGE_COPIES && file->room[copy] >= file->room_wanted)
+        copy++;
+    if (copy < IMAGE_COPIES && file->room_error == 0) {
+        jam_data(copy);
+        open_copy(dict, copy, SCHEMA_FILE_ROOM_OPENING, FS_WRITE | FS_CREATE);
+        return;
+    }
+    jam();
+    file->state = SCHEMA_FILE_READY;
+    dict_local_room(dict, file->room_error);
+}
+
+void dict_file_make_room(struct dict *dict)
+{
+    struct dict_file *file = &dict->file;
+    struct image_head head = {.words = image_count(dict)};
+    ndbrequire(file->state == SCHEMA_FILE_READY);
+    head.pieces = (uint32_t)((head.words + IMAGE_PIECE_WORDS - 1u) / IMAGE_PIECE_WORDS);
+    file->room_wanted = image_bytes(&head);
+    file->room_error = 0;
+    next_room(dict, 0);
+}
+
+static void room_made(struct dict *dict)
+{
+    struct dict_file *file = &dict->file;
+    jam_data(file->room_error);
+    close_copy(dict, SCHEMA_FILE_ROOM_CLOSING);
+}
+
+/* A full disk is the client's to hear. True: it is one. */
+static bool room_refused(struct dict *dict, const struct signal *sig)
+{
+    const struct fs_ref *ref = SIG_PAYLOAD(sig, fs_ref);
+    if (ref->error != ERR_DISK_FULL) return false;
+    log_warning(&dict->block, "%s: the disk has no room for %llu bytes",
+                copy_names[dict->file.copy], (unsigned long long)dict->file.room_wanted);
+    dict->file.room_error = ref->error;
+    return true;
+}
+
 /* --- Answers of NDBFS. --- */
 
 void dict_exec_FSOPENCONF(struct block *block, const struct signal *sig)
@@ -373,6 +428,15 @@ void dict_exec_FSOPENCONF(struct block *block, const struct signal *sig)
     const struct fsopenconf *conf = SIG_PAYLOAD(sig, fsopenconf);
     ndbrequire(conf->sender_data == file->copy);
     file->file = conf->file;
+    file->size = conf->size_lo | (uint64_t)conf->size_hi << 32;
+    file->room[file->copy] = file->size;
+    if (file->state == SCHEMA_FILE_ROOM_OPENING) {
+        uint64_t size = (file->room_wanted + ROOM_STEP - 1u) / ROOM_STEP * ROOM_STEP;
+        jam();
+        file->state = SCHEMA_FILE_ROOM_GETTING;
+        fs_preallocate(block, file->copy, file->file, size, 0);
+        return;
+    }
     if (file->state == SCHEMA_FILE_MAKING) {
         jam();
         write_piece(dict);
@@ -380,7 +444,6 @@ void dict_exec_FSOPENCONF(struct block *block, const struct signal *sig)
     }
     ndbrequire(file->state == SCHEMA_FILE_OPENING);
     jam();
-    file->size = conf->size_lo | (uint64_t)conf->size_hi << 32;
     if (!file->loading) file->seen[file->copy].found = COPY_GOOD;
     file->state = SCHEMA_FILE_HEAD;
     struct fs_piece piece = fs_piece_of(block, file->head, IMAGE_HEAD_BYTES);
@@ -426,6 +489,11 @@ void dict_exec_FSCLOSECONF(struct block *block, const struct signal *sig)
         copy_was_written(dict);
         return;
     }
+    if (dict->file.state == SCHEMA_FILE_ROOM_CLOSING) {
+        jam();
+        next_room(dict, dict->file.copy + 1u);
+        return;
+    }
     ndbrequire(dict->file.state == SCHEMA_FILE_CLOSING);
     jam();
     copy_was_read(dict);
@@ -450,8 +518,31 @@ void dict_exec_FSOPENREF(struct block *block, const struct signal *sig)
         copy_was_read(dict);
         return;
     }
+    if (dict->file.state == SCHEMA_FILE_ROOM_OPENING && room_refused(dict, sig)) {
+        jam();
+        next_room(dict, IMAGE_COPIES);
+        return;
+    }
     jam();
     file_failed(dict, sig, "opened");
+}
+
+void dict_exec_FSPREALLOCATECONF(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    struct dict_file *file = &dict->file;
+    ndbrequire(file->state == SCHEMA_FILE_ROOM_GETTING);
+    ndbrequire(SIG_PAYLOAD(sig, fs_conf)->sender_data == file->copy);
+    file->room[file->copy] = file->room_wanted; /* At least. */
+    room_made(dict);
+}
+
+void dict_exec_FSPREALLOCATEREF(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    ndbrequire(dict->file.state == SCHEMA_FILE_ROOM_GETTING);
+    if (!room_refused(dict, sig)) file_failed(dict, sig, "made longer");
+    room_made(dict);
 }
 
 /* What the disk does not give any more is a damaged copy: the other one counts. */

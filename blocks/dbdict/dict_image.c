@@ -52,6 +52,17 @@ uint32_t image_fill(struct dict *dict, struct image_writer *writer, uint32_t *wo
     return used;
 }
 
+uint64_t image_count(const struct dict *dict)
+{
+    struct image_writer writer = {.id = 1};
+    uint64_t words = 0;
+    for (; writer.id < dict->table_count; writer.id++) {
+        uint32_t head[IMAGE_RECORD_WORDS];
+        if (record_head(dict, &writer, head)) words += IMAGE_RECORD_WORDS + head[3] + head[4];
+    }
+    return words;
+}
+
 /* --- And back. --- */
 
 /* The distribution is the master's, but a peer or a file is not trusted. */

@@ -95,15 +95,38 @@ static void step_done(struct dict *dict)
         send_step_conf(dict, local->master_ref, local->trans_id, local->step);
 }
 
+/* After PREPARE nothing can be refused any more, a full disk neither. A node without files has
+ * never read one. */
+static bool needs_room(const struct dict *dict)
+{
+    const struct dict_local *local = &dict->local;
+    return local->step == 0 && local->error == 0 && local->operation == SCHEMA_CREATE_TABLE &&
+           local->has_room == 0 && dict->file.state != SCHEMA_FILE_CLOSED;
+}
+
 static void check_done(struct dict *dict)
 {
     struct dict_local *local = &dict->local;
     if (!node_mask_empty(&local->waiting_tc) || !node_mask_empty(&local->waiting_lqh)) return;
+    if (needs_room(dict)) {
+        jam();
+        dict_file_make_room(dict);
+        return;
+    }
     local->waits = 0;
     if (local->step == 0)
         prepare_done(dict);
     else
         step_done(dict);
+}
+
+void dict_local_room(struct dict *dict, uint32_t error)
+{
+    ndbrequire(dict->local.active && dict->local.waits && dict->local.step == 0);
+    jam_data(error);
+    dict->local.has_room = 1;
+    dict->local.error = error;
+    check_done(dict);
 }
 
 /* --- PREPARE. --- */

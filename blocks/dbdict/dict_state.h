@@ -80,6 +80,7 @@ struct dict_local {
     uint32_t step;           /* 0 = preparing */
     uint32_t waits;
     uint32_t error;
+    uint32_t has_room;           /* PREPARE of a create: the schema files can become longer. */
     struct node_mask waiting_tc; /* Instances; numbers fit into a node mask. */
     struct node_mask waiting_lqh;
     struct node_mask added_tc; /* Have the table. */
@@ -91,6 +92,7 @@ struct dict_local {
  * The schema files.
  *   CLOSED -> OPENING -> HEAD -> PIECE -> ... -> CLOSING -> OPENING (next copy or pass) or READY
  *   READY -> MAKING -> WRITING -> ... -> WRITING_HEAD -> DONE -> MAKING (the other copy) or READY
+ *   READY -> ROOM_OPENING -> ROOM_GETTING -> ROOM_CLOSING -> ROOM_OPENING (the other copy) or READY
  */
 enum schema_file_state {
     SCHEMA_FILE_CLOSED = 0,
@@ -102,7 +104,10 @@ enum schema_file_state {
     SCHEMA_FILE_MAKING,
     SCHEMA_FILE_WRITING,
     SCHEMA_FILE_WRITING_HEAD,
-    SCHEMA_FILE_DONE
+    SCHEMA_FILE_DONE,
+    SCHEMA_FILE_ROOM_OPENING,
+    SCHEMA_FILE_ROOM_GETTING,
+    SCHEMA_FILE_ROOM_CLOSING
 };
 enum schema_copy_found { COPY_NONE = 0, COPY_GOOD, COPY_BAD };
 struct schema_copy {
@@ -121,6 +126,9 @@ struct dict_file {
     uint32_t bytes;  /* Of the piece under way. */
     uint64_t offset;
     uint64_t size;
+    uint64_t room[IMAGE_COPIES]; /* Bytes that the copy has on the disk. */
+    uint64_t room_wanted;
+    uint32_t room_error;
     uint64_t chain;
     uint64_t sequence; /* Of the schema; grows with each change. 0 = there is none. */
     uint8_t *head;     /* IMAGE_HEAD_BYTES */
@@ -232,6 +240,8 @@ bool dict_store_read_members(struct dict *dict, const struct dict_table *table,
 void dict_store_clear(struct dict *dict);
 
 /* dict_image.c */
+/* Words of the whole image as the dictionary is now. */
+uint64_t image_count(const struct dict *dict);
 /* Words of the image from writer->id on, at most `room`; 0 = that was all. */
 uint32_t image_fill(struct dict *dict, struct image_writer *writer, uint32_t *words, uint32_t room);
 /* Takes the tables in the next words of a stream; false: reader->refused says why. */
@@ -253,6 +263,8 @@ void dict_file_read(struct dict *dict, uint32_t sttor_sender, uint32_t sttor_dat
 /* Writes both copies; then dict_restart_written() or dict_local_written(). `without`: a table that
  * is being dropped, 0 = none. */
 void dict_file_write(struct dict *dict, uint64_t sequence, uint32_t without);
+/* Room on the disk for the image as the dictionary is now; then dict_local_room(). */
+void dict_file_make_room(struct dict *dict);
 bool dict_file_equal(const struct dict *dict); /* Both copies have the schema as it is. */
 /* The node must start from its files and cannot. */
 _Noreturn void dict_file_fail(struct dict *dict);
@@ -260,6 +272,8 @@ void dict_exec_FSOPENCONF(struct block *block, const struct signal *sig);
 void dict_exec_FSREADCONF(struct block *block, const struct signal *sig);
 void dict_exec_FSWRITECONF(struct block *block, const struct signal *sig);
 void dict_exec_FSCLOSECONF(struct block *block, const struct signal *sig);
+void dict_exec_FSPREALLOCATECONF(struct block *block, const struct signal *sig);
+void dict_exec_FSPREALLOCATEREF(struct block *block, const struct signal *sig);
 void dict_exec_FSOPENREF(struct block *block, const struct signal *sig);
 void dict_exec_FSREADREF(struct block *block, const struct signal *sig);
 void dict_exec_FSWRITEREF(struct block *block, const struct signal *sig);
@@ -308,6 +322,7 @@ void dict_add_to(struct dict *dict, uint32_t block_no, struct node_mask *waiting
 void dict_order(struct dict *dict, uint32_t block_no, const struct node_mask *instances,
                 const struct local_table_state_req *req);
 void dict_local_written(struct dict *dict);
+void dict_local_room(struct dict *dict, uint32_t error);
 void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_STEP_REQ(struct block *block, const struct signal *sig);
 void dict_exec_LOCAL_TABLE_ADD_CONF(struct block *block, const struct signal *sig);

@@ -200,6 +200,7 @@ static const struct handler dih_handlers[] = {
     HANDLER(dih, COPY_GCICONF, copy_gciconf),
     HANDLER(dih, GCP_NODE_DURABLE_REP, gcp_node_durable_rep),
     HANDLER(dih, GCP_CLOSE_ORD, gcp_close_ord),
+    HANDLER(dih, GCP_STOP_ORD, gcp_stop_ord),
     HANDLER(dih, GCP_HOLD_CONF, gcp_hold_conf),
     HANDLER(dih, TC_EPOCH_CONF, tc_epoch_conf),
     HANDLER(dih, GCP_SAVECONF, gcp_saveconf),

@@ -224,6 +224,8 @@ static void save_sysfiles(struct dih *dih)
     jam();
     master->save_state = SAVE_SYSFILES;
     master->save_waiting = dih->members;
+    master->save_ms = now_ms(&dih->block);
+    master->save_warned = 0;
     struct copy_gcireq req = {
         .incarnation = dih->incarnation, .gci = master->save_gci, .members = dih->members};
     to_all(dih, GSN_COPY_GCIREQ, &req, sizeof(req) / 4u);
@@ -384,37 +386,68 @@ void gcp_master_tick(struct dih *dih, uint32_t serial)
     dih_work_later(dih, DIH_WORK_EPOCH, serial, tick_ms(dih));
 }
 
-/* --- Monitor. --- */
+/* --- Monitor: who is late is named, and ordered to stop when that lasts. --- */
 
-static void report_late(struct dih *dih, const struct node_mask *waiting, const char *what,
-                        uint32_t gci_hi, uint32_t gci_lo, uint64_t ms)
+struct gcp_lateness {
+    const struct node_mask *waiting;
+    uint64_t since_ms;
+    uint32_t *warned;
+    uint32_t limit_ms;
+    uint32_t what; /* enum gcp_late_what */
+    uint32_t gci_hi;
+    uint32_t gci_lo;
+};
+
+static void report_late(struct dih *dih, const struct gcp_lateness *late, uint32_t node, bool stop,
+                        uint32_t ms)
 {
     char text[EVENT_TEXT_MAX];
-    for (uint32_t node = node_mask_next(waiting, 0); node != 0;
-         node = node_mask_next(waiting, node)) {
-        (void)snprintf(text, sizeof(text), "epoch %u/%u: node %u is late: %s for %u ms", gci_hi,
-                       epoch_number(gci_lo), node, what, (uint32_t)ms);
-        log_warning(&dih->block, "%s", text);
-        event_text(&dih->block, EVENT_WARNING, text);
+    (void)snprintf(text, sizeof(text), "epoch %u/%u: node %u is late: %s for %u ms%s", late->gci_hi,
+                   epoch_number(late->gci_lo), node, gcp_late_text(late->what), ms,
+                   stop ? "; it is told to stop" : "");
+    log_warning(&dih->block, "%s", text);
+    event_text(&dih->block, EVENT_WARNING, text);
+}
+
+/* A node that does not obey is told again; one that does not answer at all is QMGR's to notice. */
+static void look_at(struct dih *dih, const struct gcp_lateness *late)
+{
+    uint64_t ms = now_ms(&dih->block) - late->since_ms;
+    bool stop = gcp_too_late(ms, late->limit_ms);
+    if (!gcp_late(ms, late->warned) && !stop) return;
+    struct gcp_stop_ord ord = {
+        .incarnation = dih->incarnation, .what = late->what, .ms = (uint32_t)ms};
+    jam_data(late->what);
+    for (uint32_t node = node_mask_next(late->waiting, 0); node != 0;
+         node = node_mask_next(late->waiting, node)) {
+        report_late(dih, late, node, stop, ord.ms);
+        if (stop)
+            sig_send(&dih->block, block_ref(node, BLOCK_DBDIH, 0), GSN_GCP_STOP_ORD, PRIO_A, &ord);
     }
 }
 
 void gcp_master_monitor(struct dih *dih)
 {
     struct gcp_master *master = &dih->gcp_master;
-    uint64_t now = now_ms(&dih->block);
+    const struct node_config *config = block_config(&dih->block);
+    struct gcp_lateness epoch = {
+        .waiting = &master->waiting,
+        .since_ms = master->phase_ms,
+        .warned = &master->warned,
+        .limit_ms = config->epoch_timeout_ms,
+        .what = master->state == GCP_PREPARING ? GCP_LATE_HOLD : GCP_LATE_COMMITS,
+        .gci_hi = master->next_hi,
+        .gci_lo = master->next_lo,
+    };
+    struct gcp_lateness save = {
+        .waiting = &master->save_waiting,
+        .since_ms = master->save_ms,
+        .warned = &master->save_warned,
+        .limit_ms = config->gci_timeout_ms,
+        .what = master->save_state == SAVE_LOGS ? GCP_LATE_LOG : GCP_LATE_SYSFILE,
+        .gci_hi = master->save_gci,
+    };
     if (master->state == GCP_OFF) return;
-    if (master->state != GCP_IDLE && gcp_late(now - master->phase_ms, &master->warned)) {
-        jam();
-        const char *what = master->state == GCP_PREPARING ? "has not held its commits back"
-                                                          : "has transactions that do not end";
-        report_late(dih, &master->waiting, what, master->next_hi, master->next_lo,
-                    now - master->phase_ms);
-    }
-    if (master->save_state != SAVE_IDLE && gcp_late(now - master->save_ms, &master->save_warned)) {
-        jam();
-        const char *what = master->save_state == SAVE_LOGS ? "has not written its log"
-                                                           : "has not written its system file";
-        report_late(dih, &master->save_waiting, what, master->save_gci, 0, now - master->save_ms);
-    }
+    if (master->state != GCP_IDLE) look_at(dih, &epoch);
+    if (master->save_state != SAVE_IDLE) look_at(dih, &save);
 }

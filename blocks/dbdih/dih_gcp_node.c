@@ -1,6 +1,7 @@
 /* dih_gcp_node.c -- every node's DIH: carries the master's epochs to its TCs and GCIs to its logs,
  * and answers for them. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
 #include <string.h>
 #include "blocks/dbdih/dih_state.h"
 
@@ -283,6 +284,7 @@ void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
         return;
     }
     node->copy_gci = req->gci;
+    node->copy_ms = now_ms(block);
     sysfile_copy(dih, &req->members);
 }
 
@@ -374,6 +376,42 @@ void dih_exec_GCP_FLUSH_REQ(struct block *block, const struct signal *sig)
 
 /* --- Monitor: the master names the node, the node names the instance. --- */
 
+const char *gcp_late_text(uint32_t what)
+{
+    static const char *const texts[] = {
+        [GCP_LATE_HOLD] = "has not held its commits back",
+        [GCP_LATE_COMMITS] = "has transactions that do not end",
+        [GCP_LATE_LOG] = "has not written its log",
+        [GCP_LATE_SYSFILE] = "has not written its system file",
+    };
+    return what >= GCP_LATE_HOLD && what <= GCP_LATE_SYSFILE ? texts[what] : "is late";
+}
+
+_Noreturn static void stop_late(uint32_t what, uint64_t ms)
+{
+    char text[120];
+    (void)snprintf(text, sizeof(text), "the node %s for %u ms", gcp_late_text(what), (uint32_t)ms);
+    node_fail(EXIT_GCP_STOP, __FILE__, __LINE__, text);
+}
+
+void dih_exec_GCP_STOP_ORD(struct block *block, const struct signal *sig)
+{
+    const struct gcp_stop_ord *ord = SIG_PAYLOAD(sig, gcp_stop_ord);
+    if (!from_master(dih_of(block), sig)) return;
+    stop_late(ord->what, ord->ms);
+}
+
+/* A disk that does not answer holds all up; the node whose it is does not wait to be told. */
+static void look_at_disk(const struct dih *dih, uint64_t now)
+{
+    const struct gcp_node *node = &dih->gcp_node;
+    uint32_t limit_ms = block_config(&dih->block)->gci_timeout_ms;
+    if (node->save_gci != 0 && gcp_too_late(now - node->save_ms, limit_ms))
+        stop_late(GCP_LATE_LOG, now - node->save_ms);
+    if (node->copy_gci != 0 && gcp_too_late(now - node->copy_ms, limit_ms))
+        stop_late(GCP_LATE_SYSFILE, now - node->copy_ms);
+}
+
 void gcp_node_monitor(struct dih *dih)
 {
     struct gcp_node *node = &dih->gcp_node;
@@ -394,4 +432,5 @@ void gcp_node_monitor(struct dih *dih)
         for (uint32_t i = node_mask_next(waiting, 0); i != 0; i = node_mask_next(waiting, i))
             log_warning(&dih->block, "GCI %u: LQH %u is late with its log", node->save_gci, i);
     }
+    look_at_disk(dih, now);
 }

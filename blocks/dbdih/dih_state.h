@@ -81,7 +81,8 @@ struct gcp_node {
     uint64_t save_ms;
     uint32_t save_warned;
     uint32_t save_lsn[SYSFILE_LDM_MAX][2]; /* What the LQHs said of save_gci. */
-    uint32_t copy_gci;                     /* Goes into the system file, 0 = none. */
+    uint64_t copy_ms;
+    uint32_t copy_gci; /* Goes into the system file, 0 = none. */
     uint32_t durable;
     uint32_t flush_sender; /* NDBCNTR waits for the durability of flush_gci; 0 = nobody. */
     uint32_t flush_data;
@@ -195,6 +196,12 @@ static inline bool gcp_late(uint64_t ms, uint32_t *warned)
     return true;
 }
 
+/* `limit_ms` 0: no wait is too long. */
+static inline bool gcp_too_late(uint64_t ms, uint32_t limit_ms)
+{
+    return limit_ms != 0 && ms >= limit_ms;
+}
+
 enum dih_work { DIH_WORK_EPOCH = 1, DIH_WORK_MONITOR, DIH_WORK_SYSFILE };
 
 struct dih_continueb {
@@ -291,6 +298,7 @@ void dih_exec_GCP_STATE_CONF(struct block *block, const struct signal *sig);
 /* dih_gcp_node.c */
 void gcp_node_reset(struct dih *dih);
 void gcp_node_monitor(struct dih *dih);
+const char *gcp_late_text(uint32_t what);           /* enum gcp_late_what */
 void gcp_node_close(struct dih *dih, uint32_t gci); /* Asks the master; 0: for a micro-epoch. */
 void gcp_node_copied(struct dih *dih);              /* The system file has copy_gci. */
 void gcp_node_flushed(struct dih *dih);             /* Answers GCP_FLUSH_REQ when all is there. */
@@ -300,6 +308,7 @@ void dih_exec_EPOCH_COMPLETE_REP(struct block *block, const struct signal *sig);
 void dih_exec_GCP_NODE_SAVEREQ(struct block *block, const struct signal *sig);
 void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig);
 void dih_exec_GCP_NODE_DURABLE_REP(struct block *block, const struct signal *sig);
+void dih_exec_GCP_STOP_ORD(struct block *block, const struct signal *sig);
 void dih_exec_GCP_HOLD_CONF(struct block *block, const struct signal *sig);
 void dih_exec_TC_EPOCH_CONF(struct block *block, const struct signal *sig);
 void dih_exec_GCP_SAVECONF(struct block *block, const struct signal *sig);

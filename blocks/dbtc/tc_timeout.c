@@ -6,9 +6,9 @@
 #define TICK_MIN_MS 10u
 #define TICK_MAX_MS 500u
 #define TICK_PARTS  4u /* A timeout is noticed after at most 1/4 more of it. */
-#define HANGS_MIN_MS                                                                               \
-    10000u /* Sanity: a transaction in which nothing moves for so long is reported once. */
-#define HANGS_LOCKS 8u /* ... or for so many lock timeouts, if that is longer. */
+/* Sanity: a transaction in which nothing moves for so long is reported once. */
+#define HANGS_MIN_MS 10000u
+#define HANGS_LOCKS  8u /* ... or for so many lock timeouts, if that is longer. */
 
 enum { WALK_TRANSACTIONS = 0, WALK_SCANS = 1 };
 

@@ -200,9 +200,9 @@ uint32_t tup_restore_delete(struct tup *tup, const struct tup_restore_req *req);
 /* --- Checkpoints: the pages of rows that have changed, and their committed rows, in row id order.
  * --- */
 
-#define TUP_CHECKPOINT_CLASSES                                                                     \
-    8u /* `which` 0..7: changed pages, and every eighth page beginning with that one. */
-#define TUP_CHECKPOINT_ALL 255u
+/* `which` 0..7: changed pages, and every eighth page beginning with that one. */
+#define TUP_CHECKPOINT_CLASSES 8u
+#define TUP_CHECKPOINT_ALL     255u
 
 struct tup_checkpoint {
     uint32_t which;

@@ -5,8 +5,8 @@
 #include "signals/errors.h"
 #include "signals/key.h"
 
-#define KEY_WORDS_MAX                                                                              \
-    (TABLE_KEY_BYTES_MAX / 4u + 2u * TABLE_KEY_COLUMNS_MAX) /* With every column's padding. */
+/* With every column's padding. */
+#define KEY_WORDS_MAX (TABLE_KEY_BYTES_MAX / 4u + 2u * TABLE_KEY_COLUMNS_MAX)
 
 struct restore_key {
     uint32_t words;

@@ -143,9 +143,9 @@ struct tup_table {
 
 /* Marks of pages that have changed since a checkpoint: a bit per page number. */
 #define MARKS_INLINE 128u /* Numbers below this in the fragment itself: 4 MB of rows. */
-#define MARKS_PER_PAGE                                                                             \
-    (PAGE_SIZE_BYTES * 8u) /* The others in pages made when they are first needed. */
-#define MARK_PAGES (PAGE_DIR_MAX / MARKS_PER_PAGE)
+/* Those of the other numbers are in pages made when they are first needed. */
+#define MARKS_PER_PAGE (PAGE_SIZE_BYTES * 8u)
+#define MARK_PAGES     (PAGE_DIR_MAX / MARKS_PER_PAGE)
 
 struct tup_frag {
     struct pool_record record;

@@ -15,7 +15,7 @@ void cntr_move(struct cntr *cntr, enum cntr_state state)
         [CNTR_STOPPING] = 0,
         [CNTR_FAILING] = 0,
     };
-    ndbrequire((edges[cntr->state] >> state & 1u) != 0);
+    ndbrequire((edges[cntr->state] >> state & 1u) != 0); /* I-CNTR-2 */
     jam_data(state);
     cntr->state = state;
 }
@@ -73,6 +73,9 @@ static void cntr_exec_CONTINUEB(struct block *block, const struct signal *sig)
         return;
     case CNTR_FAIL:
         cntr_fail(cntr);
+        return;
+    case CNTR_REFUSED:
+        cntr_refused(cntr);
         return;
     case CNTR_START_LIMIT:
         cntr_start_limit(cntr);

@@ -5,7 +5,8 @@
  * Why the incarnation counts before the GCI: two starts in a row always have a node in common
  * (QMGR: a whole node group, or all nodes), so the newest incarnation is among those that came. A
  * node that it left out may have a higher GCI: one that its system file got when others' had not
- * yet; nobody was told that it is durable.
+ * yet; nobody was told that it is durable. A GCI that any system file has is in all logs
+ * (I-CNTR-4).
  */
 #include "blocks/ndbcntr/cntr_decide.h"
 #include <string.h>

@@ -71,6 +71,24 @@ static void send_start(struct cntr *cntr)
                      &conf, sizeof(conf) / 4u, &section, decision->newest != 0 ? 1u : 0u);
 }
 
+/* For the president's log; the node itself tells more. */
+static const char *refusal_text(uint32_t reason)
+{
+    switch ((enum cntr_start_ref_reason)reason) {
+    case CNTR_REF_STALE:
+        return "its data is too old";
+    case CNTR_REF_NO_DATA:
+        return "it is empty while others have data";
+    case CNTR_REF_LDM:
+        return "its files were written by another number of LDM instances";
+    case CNTR_REF_LAST_COPY:
+        return "--initial would destroy the last copy of a node group's rows";
+    case CNTR_REF_NO_COPY:
+        return "a node group's rows are missing";
+    }
+    return "unknown reason";
+}
+
 static void send_refusal(struct cntr *cntr, uint32_t node, uint32_t reason, uint32_t about)
 {
     const struct cntr_decision *decision = &cntr->decision;
@@ -80,7 +98,7 @@ static void send_refusal(struct cntr *cntr, uint32_t node, uint32_t reason, uint
                                  .gci = decision->gci,
                                  .data_incarnation = decision->newest_incarnation};
     jam_data(node);
-    log_warning(&cntr->block, "node %u cannot start, reason %u", node, reason);
+    log_warning(&cntr->block, "node %u cannot start: %s", node, refusal_text(reason));
     sig_send(&cntr->block, block_ref(node, BLOCK_NDBCNTR, 0), GSN_CNTR_START_REF, PRIO_A, &ref);
 }
 

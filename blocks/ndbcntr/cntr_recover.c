@@ -9,8 +9,8 @@
 #include "signals/schema_trans.h"
 
 #define PROGRESS_LOG_MS 10000u
-#define CHECKPOINT_SHARE                                                                           \
-    60u /* Percent of the whole that checkpoints count for, the log the rest. */
+/* Percent of the whole that checkpoints count for, the log the rest. */
+#define CHECKPOINT_SHARE 60u
 
 void cntr_ended_take(struct cntr_ended *ended, const struct section *list)
 {

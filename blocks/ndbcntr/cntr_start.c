@@ -59,7 +59,7 @@ void cntr_read_config(struct cntr *cntr)
 void cntr_exec_READ_CONFIG_CONF(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
-    ndbrequire(cntr->start.wait == WAIT_CONFIG);
+    ndbrequire(cntr->start.wait == WAIT_CONFIG); /* I-CNTR-1 */
     ndbrequire(SIG_PAYLOAD(sig, read_config_conf)->sender_data == cntr->start.block_at);
     ask_config(cntr);
 }
@@ -228,7 +228,7 @@ void cntr_step_done(struct cntr *cntr, enum cntr_step step)
         jam(); /* The node stops meanwhile. */
         return;
     }
-    ndbrequire(cntr->start.wait == WAIT_STEP && cntr->start.step == step);
+    ndbrequire(cntr->start.wait == WAIT_STEP && cntr->start.step == step); /* I-CNTR-1 */
     jam_data(step);
     start_next(cntr);
 }
@@ -262,7 +262,7 @@ void cntr_exec_STTORRY(struct block *block, const struct signal *sig)
         jam(); /* The node stops meanwhile. */
         return;
     }
-    ndbrequire(cntr->start.wait == WAIT_STTORRY);
+    ndbrequire(cntr->start.wait == WAIT_STTORRY); /* I-CNTR-1 */
     ndbrequire(SIG_PAYLOAD(sig, sttorry)->phase == phases[cntr->start.phase_at].phase);
     if (cntr->start.again) {
         jam();
@@ -340,7 +340,7 @@ static void tell_plan(struct cntr *cntr)
 }
 
 /* The president is believed within limits: above all, no node's data is removed unless it was said
- * here that it may be. */
+ * here that it may be (I-CNTR-3). */
 static bool plan_good(const struct cntr *cntr, const struct cntr_start_conf *conf,
                       const struct signal *sig)
 {
@@ -400,7 +400,8 @@ static _Noreturn void refuse(struct cntr *cntr, const struct cntr_start_ref *ref
             data->incarnation, data->gci, ref->node, ref->data_incarnation, ref->gci);
         node_fail(EXIT_DATA_STALE, __FILE__, __LINE__, "this node's data is too old");
     case CNTR_REF_NO_DATA:
-        log_error(&cntr->block, "this node has no data; node %u has data up to GCI %u", ref->node,
+        log_error(&cntr->block, "this node %s; node %u has data up to GCI %u",
+                  data->has_data != 0 ? "gives its data up (--initial)" : "has no data", ref->node,
                   ref->gci);
         node_fail(EXIT_DATA_MISSING, __FILE__, __LINE__, "this node is empty, others have data");
     case CNTR_REF_LDM:
@@ -419,6 +420,12 @@ static _Noreturn void refuse(struct cntr *cntr, const struct cntr_start_ref *ref
     node_fail(EXIT_GENERIC, __FILE__, __LINE__, "the president does not let this node start");
 }
 
+/*
+ * When several are refused, each shall learn why it is: the president's words to the others are
+ * still on their way, and a node that saw one of them go first would join anew. So nobody is in a
+ * hurry.
+ */
+#define REFUSAL_DELAY_MS 100u
 void cntr_exec_CNTR_START_REF(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
@@ -429,7 +436,15 @@ void cntr_exec_CNTR_START_REF(struct block *block, const struct signal *sig)
         return;
     }
     jam_data(ref->reason);
-    refuse(cntr, ref);
+    cntr->refusal = *ref;
+    cntr_move(cntr, CNTR_FAILING);
+    cntr_work_later(cntr, CNTR_REFUSED, REFUSAL_DELAY_MS);
+}
+
+void cntr_refused(struct cntr *cntr)
+{
+    ndbrequire(cntr->state == CNTR_FAILING);
+    refuse(cntr, &cntr->refusal);
 }
 
 void cntr_exec_CNTR_GOREP(struct block *block, const struct signal *sig)

@@ -154,11 +154,12 @@ struct cntr {
         uint32_t flushing; /* DIH has not said that all is durable. */
     } stop;
 
-    uint32_t lost_node; /* FAILING: whose loss ends this node... */
-    uint32_t exit_code; /* ...and with which code. */
+    uint32_t lost_node;            /* FAILING: whose loss ends this node, */
+    uint32_t exit_code;            /* with which code, */
+    struct cntr_start_ref refusal; /* or why it cannot start. */
 };
 
-enum cntr_work { CNTR_BEGIN = 1, CNTR_STOP_TICK, CNTR_FAIL, CNTR_START_LIMIT };
+enum cntr_work { CNTR_BEGIN = 1, CNTR_STOP_TICK, CNTR_FAIL, CNTR_REFUSED, CNTR_START_LIMIT };
 
 static inline struct cntr *cntr_of(struct block *block)
 {
@@ -221,6 +222,7 @@ void cntr_exec_SCHEMA_ONLINE_CONF(struct block *block, const struct signal *sig)
 /* cntr_start.c */
 void cntr_step_done(struct cntr *cntr, enum cntr_step step);
 void cntr_start_limit(struct cntr *cntr);
+void cntr_refused(struct cntr *cntr);
 void cntr_exec_CNTR_START_REF(struct block *block, const struct signal *sig);
 void cntr_read_config(struct cntr *cntr);
 void cntr_start_again(struct cntr *cntr);

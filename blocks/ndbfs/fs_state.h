@@ -6,8 +6,8 @@
 #include "signals/fs.h"
 #include "signals/start.h"
 
-#define FS_STEP_BYTES                                                                              \
-    (16u * 1024u * 1024u) /* Of a preallocation: a stop need not wait for more than this. */
+/* Of a preallocation: a stop need not wait for more than this. */
+#define FS_STEP_BYTES (16u * 1024u * 1024u)
 #define FS_BROKEN_MAX 16u /* Names of broken files that were closed. */
 #define FS_SIZE_MAX   (1ull << 60)
 

@@ -501,9 +501,9 @@ NDB_API const ndb_error_t *ndb_operation_error(const struct ndb_operation *opera
 /*
  * 64-bit epoch of the commit (GCI in the high half), 0 before, and after a transaction that only
  * read. Epochs order all commits of the cluster: one that was asked for after another was answered
- * has no smaller epoch, as long as the cluster is not lost: after a system restart the GCIs that were
- * not durable come again, but the lower half names the start of the cluster (bits 16-31) that the
- * epoch belongs to, so no epoch comes twice.
+ * has no smaller epoch, as long as the cluster is not lost: after a system restart the GCIs that
+ * were not durable come again, but the lower half names the start of the cluster (bits 16-31) that
+ * the epoch belongs to, so no epoch comes twice.
  */
 NDB_API uint64_t ndb_transaction_epoch(const struct ndb_transaction *transaction);
 /* The level that the answer of the commit has reached. 1: the commit is known to be on the disks of

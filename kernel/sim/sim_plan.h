@@ -22,6 +22,8 @@
  *                        all data nodes at one instant. They begin new lives within MS
  *   powerop NODE OP MS   the same of all, right after the node's OP-th file operation from now
  *   halt NODE MS         the process ends, its machine lives: what was written stays. NODE 0: all
+ *   stop NODE MS         all data nodes are ordered to stop in good order, through NODE. They begin
+ *                        new lives within MS, when the last one has stopped
  *   full NODE KB         its disk takes only so much more; 0 = no limit
  *   ioerror NODE OP SKIP COUNT   file operations (enum io_op) fail, COUNT after SKIP good ones
  *   rot NODE COUNT       so many bits flip in its files
@@ -45,6 +47,7 @@ enum sim_action {
     SIM_DISK_MISDIRECT,
     SIM_DISK_STALL,
     SIM_DISK_LIE,
+    SIM_STOP,
     SIM_ACTION_COUNT
 };
 

@@ -142,8 +142,8 @@ struct sim_world {
     struct sim_held held[SIM_HOLDS];
     struct sim_trace trace;
     struct sim_plan plan;
-    uint32_t
-        plan_seen[SIM_EVENTS_MAX]; /* Occurrences so far; UINT32_MAX = the event has happened. */
+    /* Occurrences so far; UINT32_MAX = the event has happened. */
+    uint32_t plan_seen[SIM_EVENTS_MAX];
     uint64_t plan_next_us;
     uint32_t plan_due; /* A signal trigger fired: apply after this round. */
     uint8_t plan_gsn[GSN_TABLE];
@@ -153,7 +153,7 @@ struct sim_world {
     char text[600];
     struct sim_process *running; /* Whose code runs; where node_fail() jumps back from. */
     bool idle_round;             /* The last round of a thread executed nothing. */
-    uint32_t *tampered; /* Words that options.tamper has seen. */
+    uint32_t *tampered;          /* Words that options.tamper has seen. */
     uint32_t tampered_size;
     jmp_buf on_fail;
     struct jam_ring jam; /* Where jams go after a node's memory is gone. */

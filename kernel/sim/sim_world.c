@@ -249,6 +249,7 @@ void sim_apply(struct sim_world *world, const struct sim_event *event)
     case SIM_HALT:
     case SIM_START:
     case SIM_POWER:
+    case SIM_STOP:
         apply_life(world, event);
         break;
     case SIM_POWER_OP:

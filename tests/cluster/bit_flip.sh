@@ -54,8 +54,7 @@ start_node 1
 start_node 2
 want 0 "$BIN/ndb_waiter" --timeout=60
 want 0 "$BIN/kill_client" verify "$BOX/kill"
-want 0 "$BIN/ndb_mgm" -e 'ALL DUMP 7099' # A checkpoint that counts, and a log behind it.
-sleep 3
+make_checkpoint # And a log behind it.
 timeout 30 "$BIN/kill_client" run "$BOX/kill" 4 2 >"$BOX/out" 2>&1 || fail "the load does not run"
 kill_nodes
 start_node 1

@@ -205,6 +205,24 @@ stop_cluster() {
 
 # --- Clusters with files. ---
 
+# The number of a node's last local checkpoint: of the node that is behind.
+last_checkpoint() {
+    "$BIN/ndb_mgm" -e 'ALL REPORT CHECKPOINT' |
+        sed -nE 's/.*Local checkpoint ([0-9]+) completed.*/\1/p; s/.*No local checkpoint.*/0/p' | sort -n | head -n 1
+}
+
+# Wants a local checkpoint, and waits until another one than before counts on all nodes.
+make_checkpoint() {
+    local before
+    before=$(last_checkpoint)
+    want 0 "$BIN/ndb_mgm" -e 'ALL DUMP 7099'
+    for _ in $(seq 200); do
+        [ "$(last_checkpoint)" -gt "${before:?}" ] && return 0
+        sleep 0.1
+    done
+    fail "local checkpoint $before is not followed by another one"
+}
+
 # Waits until all that has been committed so far would survive the loss of all nodes.
 make_durable() {
     local report gci

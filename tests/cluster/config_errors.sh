@@ -39,7 +39,7 @@ write_config 1 1 $'RecoveryWork=60\nArbitrationTimeout=100'
 want 0 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
 cat "$BOX/out" >>"$BOX/err"
 want_text err 'warning: \[ndbd\] RecoveryWork: it has no effect: '
-want_text err 'warning: \[ndbd\] ArbitrationTimeout: it has no effect in this version'
+want_text err 'warning: \[ndbd\] ArbitrationTimeout: it has no effect: nothing here asks for it'
 
 write_config 1 1
 start_mgm --initial

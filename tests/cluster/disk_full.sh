@@ -67,4 +67,29 @@ for kb in 2000 16384 16404 16420 17000 18500; do
     umount "$BOX/node1"
     [ "$FAILED" -eq 0 ] || exit 1
 done
+
+# A change of the schema asks for its room first: refused while there is none, and the node goes on.
+say "CREATE TABLE and DROP TABLE on a full disk"
+create_table() { run "$BIN/ndb_create_table" --execute="CREATE TABLE full.$1 (a INT UNSIGNED PRIMARY KEY, $columns)" >"$BOX/out" 2>"$BOX/err"; }
+columns=$(for i in $(seq 300); do printf 'column_with_a_long_name_%s INT UNSIGNED%s' "$i" "$([ "$i" -lt 300 ] && echo ,)"; done)
+mount -t tmpfs -o size=100m none "$BOX/node1" || die "no small file system"
+start_node 1
+want 0 "$BIN/ndb_waiter" --timeout=40
+create_table t1 || fail "no table: $(cat "$BOX/out" "$BOX/err")"
+dd if=/dev/zero of="$BOX/node1/filler" bs=64k 2>/dev/null # Until nothing goes any more.
+created=1
+while [ "$created" -lt 40 ] && create_table "t$((created + 1))"; do created=$((created + 1)); done
+cat "$BOX/out" "$BOX/err" >"$BOX/told"
+want_text told 2810
+kill -0 "${NODE_PIDS[1]}" 2>/dev/null || fail "the node has stopped: $(tail -n 3 "$BOX/node1.out")"
+want 0 "$BIN/ndb_drop_table" -d full t1
+rm "$BOX/node1/filler"
+create_table more || fail "no table although there is room: $(cat "$BOX/out" "$BOX/err")"
+kill_nodes
+start_node 1
+want 0 "$BIN/ndb_waiter" --timeout=40
+want 0 "$BIN/ndb_show_tables"
+[ "$(grep -cE '\bt[0-9]+\b|\bmore\b' "$BOX/out")" -eq "$created" ] || fail "other tables: $(cat "$BOX/out")"
+kill_nodes
+umount "$BOX/node1"
 [ "$refused" -ge 4 ] || fail "the disk was full only $refused times"

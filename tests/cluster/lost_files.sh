@@ -57,14 +57,12 @@ start_cluster 1 1
 mkdir "$BOX/kill"
 load_and_compare 2000
 timeout 30 "$BIN/kill_client" run "$BOX/kill" 4 2 >"$BOX/out" 2>&1 || fail "the load does not run"
-want 0 "$BIN/ndb_mgm" -e 'ALL DUMP 7099'
-sleep 2
+make_checkpoint
 keep old
 start_and_wait
 want 0 "$BIN/kill_client" verify "$BOX/kill"
 timeout 30 "$BIN/kill_client" run "$BOX/kill" 4 3 >"$BOX/out" 2>&1 || fail "the load does not run"
-want 0 "$BIN/ndb_mgm" -e 'ALL DUMP 7099'
-sleep 2
+make_checkpoint
 timeout 30 "$BIN/kill_client" run "$BOX/kill" 4 1 >"$BOX/out" 2>&1 || fail "the load does not run"
 make_durable
 sleep 0.2

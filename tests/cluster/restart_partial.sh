@@ -11,7 +11,7 @@ same_awkward() {
 
 start_cluster 4 2 'StartPartialTimeout=3000'
 load_and_compare 5000
-sleep 3 # Two GCIs: all of it is durable.
+make_durable
 kill_nodes
 
 say "three of four: both node groups are represented, one is whole"
@@ -24,7 +24,7 @@ want 0 "$BIN/ndb_create_table" --execute='CREATE TABLE test.meanwhile (id INT PR
 seq 1000 | sed 's/$/,"row"/' >"$BOX/meanwhile.csv"
 want 0 "$BIN/ndb_import" test "$BOX/meanwhile.csv"
 want_text out 'meanwhile: 1000 rows imported, 0 rejected'
-sleep 3
+make_durable
 kill_nodes
 
 say "the fourth has old data: it is refused, the others start without it"

@@ -97,8 +97,8 @@ void gen_forget(struct gen *gen, uint32_t peer)
     }
 }
 
-#define PATIENCE                                                                                   \
-    30u /* So often a record is passed over because an answer is due; then it is given up. */
+/* So often a record is passed over because an answer is due; then it is given up. */
+#define PATIENCE 30u
 
 /* --- What to send. --- */
 

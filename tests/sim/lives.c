@@ -4,6 +4,7 @@
 #include <string.h>
 #include "signals/cntr.h"
 #include "signals/gcp.h"
+#include "signals/management.h"
 #include "signals/start.h"
 #include "tests/sim/run.h"
 
@@ -18,12 +19,42 @@ static void cluster_lost(struct run *run)
     d->losses++;
     d->down_us = sim_now_us(run->world);
     d->recovered = UINT32_MAX;
+    d->orderly = d->at_rest = false;
     d->again_us = ANGEL_US;
+}
+
+static bool some_alive(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+        if (sim_alive(run->world, data_node_id(run, i))) return true;
+    }
+    return false;
+}
+
+/* Once all have stopped in good order nothing is lost any more, whatever ends them on the way back.
+ */
+static void not_by_order(struct run *run)
+{
+    if (!run->durability.at_rest) run->durability.orderly = false;
 }
 
 void lives_lost(struct run *run)
 {
     cluster_lost(run);
+}
+
+/* The operator orders all nodes to stop. Nothing new begins; what is under way ends as it may. */
+static void order_stop(struct run *run, const struct sim_event *event)
+{
+    struct durability *d = &run->durability;
+    struct node *node = sim_node(run->world, event->arg[0]);
+    struct stop_req req = {.flags = STOP_SYSTEM};
+    if (d->down || node == NULL) return;
+    struct block *cmvmi = node_block(node, BLOCK_CMVMI, 0);
+    cluster_lost(run);
+    d->orderly = true;
+    d->again_us = 1000u * (event->arg[1] + 1u);
+    sig_send(cmvmi, block_ref(event->arg[0], BLOCK_NDBCNTR, 0), GSN_STOP_REQ, PRIO_A, &req);
 }
 
 /* The plan ends data nodes. */
@@ -38,6 +69,10 @@ void lives_action(struct run *run, const struct sim_event *event)
         return;
     }
     const struct sim_event all = {.action = SIM_POWER, .arg = {0, event->arg[2]}};
+    if (event->action == SIM_STOP) {
+        order_stop(run, event);
+        return;
+    }
     if (event->action == SIM_POWER_OP) {
         if (run->crash_point != NULL)
             run->crash_point(run, event->arg[0]);
@@ -46,6 +81,7 @@ void lives_action(struct run *run, const struct sim_event *event)
         return;
     }
     cluster_lost(run);
+    not_by_order(run);
     if (event->action != SIM_KILL) run->durability.again_us = 1000u * (event->arg[1] + 1u);
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         uint32_t id = data_node_id(run, i);
@@ -101,6 +137,7 @@ bool lives_announced(struct run *run, uint32_t code)
         good = errors && code != EXIT_SEND_BUFFER_FULL && code != EXIT_REDO_FULL;
     if (good && damage && strcmp(class, "damage") == 0) run->durability.damaged = true;
     if (good) cluster_lost(run);
+    if (good) not_by_order(run);
     return good;
 }
 
@@ -114,10 +151,12 @@ void lives_watch(struct run *run)
         const struct sim_event all = {.action = SIM_POWER};
         lives_action(run, &all);
     }
+    if (d->orderly && !some_alive(run)) d->at_rest = true;
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         uint32_t id = data_node_id(run, i);
         if (sim_alive(run->world, id)) continue;
         if (sim_exit_of(run->world, id)->stopped && !d->down) cluster_lost(run);
+        if (d->orderly && !d->at_rest) continue; /* The operator waits for the last one. */
         if (d->start_us[i] == 0) {
             d->start_us[i] = now + 1 + rng_below(sim_rng(run->world, SIM_RNG_PLAN), d->again_us);
         } else if (d->start_us[i] <= now) {
@@ -143,6 +182,12 @@ static void decided(struct run *run, uint32_t start_type, uint32_t gci)
         run_fail(run, SIM_CORRECTNESS,
                  "the cluster comes back with GCI %u although %u was declared durable", gci,
                  newest);
+    uint32_t acked = (uint32_t)(run->epochs.acked >> 32);
+    if (d->orderly && gci < acked)
+        run_fail(run, SIM_CORRECTNESS,
+                 "the cluster was stopped in good order and comes back with GCI %u although "
+                 "commits of %u were answered",
+                 gci, acked);
     if (gci < d->recovered) d->recovered = gci;
 }
 

@@ -355,9 +355,13 @@ static void start_plan(struct run *run)
 /* A run with files has at least one loss of the cluster. */
 static void last_loss(struct run *run)
 {
-    const struct sim_event power = {.action = SIM_POWER, .arg = {0, 200}};
+    struct sim_event end = {.action = SIM_POWER, .arg = {0, 200}};
     if (!run->swarm.disk || failed(run) || run->durability.losses > 0 || run->plan_given) return;
-    lives_action(run, &power);
+    if (rng_chance(sim_rng(run->world, SIM_RNG_PLAN), 1, 2)) {
+        end.action = SIM_STOP;
+        end.arg[0] = data_node_id(run, 0);
+    }
+    lives_action(run, &end);
     durability_check(run);
 }
 

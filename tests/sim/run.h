@@ -139,6 +139,8 @@ struct model {
 /* Losses of the whole cluster: lives.c, durability.c. */
 struct durability {
     bool down;      /* Lost; nothing new begins until it is back and checked. */
+    bool orderly;   /* All have been ordered to stop, and nothing else has ended them; */
+    bool at_rest;   /* the last one has stopped. */
     bool verifying; /* It is being checked. */
     bool damaged;   /* A node has stopped and named the damaged file: the run ends. */
     uint64_t down_us;

@@ -6,8 +6,8 @@
 #include "signals/errors.h"
 #include "tests/sim/run.h"
 
-#define SESSION_TIMEOUT_MS                                                                         \
-    60000u /* Every answer comes long before; what does not is a failure of liveness. */
+/* Every answer comes long before; what does not is a failure of liveness. */
+#define SESSION_TIMEOUT_MS 60000u
 
 struct rng *work_rng(struct run *run)
 {

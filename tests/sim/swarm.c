@@ -322,6 +322,10 @@ static void draw_loss(struct sim_plan *plan, const struct swarm *swarm, struct r
                   pause_ms, 0);
         return;
     }
+    if (kind <= 2) {
+        event_add(plan, at, SIM_STOP, draw_data_node(swarm, rng), pause_ms, 0, 0);
+        return;
+    }
     event = event_add(plan, at, kind < 6 ? SIM_POWER : SIM_HALT, node, pause_ms, 0, 0);
     if (rng_chance(rng, 1, 2)) draw_position(event, swarm, rng);
 }

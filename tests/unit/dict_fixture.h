@@ -24,6 +24,7 @@ struct actor {
     struct block block;
     uint32_t answers[1024]; /* By GSN. */
     uint32_t file;
+    uint32_t error;  /* Of the last CREATE_TABLE_REF. */
     uint32_t refuse; /* Table id that is not added. */
     struct schema_info_conf info;
     uint8_t state[TABLES + 1]; /* 0 none, 1 added, 2 online, 3 dropping. */
@@ -47,6 +48,7 @@ static inline void exec_count(struct block *block, const struct signal *sig)
     struct actor *actor = actor_of(block);
     actor->answers[sig->gsn]++;
     if (sig->gsn == GSN_FSOPENCONF) actor->file = SIG_PAYLOAD(sig, fsopenconf)->file;
+    if (sig->gsn == GSN_CREATE_TABLE_REF) actor->error = SIG_PAYLOAD(sig, create_table_ref)->error;
     if (sig->gsn == GSN_SCHEMA_INFO_CONF) actor->info = *SIG_PAYLOAD(sig, schema_info_conf);
 }
 
@@ -367,6 +369,15 @@ static inline bool create(uint32_t name, uint32_t columns)
     uint32_t before = cntr(1)->answers[GSN_CREATE_TABLE_CONF];
     begin_create(name, columns);
     return wait_for(1, GSN_CREATE_TABLE_CONF, before + 1);
+}
+
+/* The error with which a create is refused. */
+static inline uint32_t create_refused(uint32_t name, uint32_t columns)
+{
+    uint32_t before = cntr(1)->answers[GSN_CREATE_TABLE_REF];
+    begin_create(name, columns);
+    assert_true(wait_for(1, GSN_CREATE_TABLE_REF, before + 1));
+    return cntr(1)->error;
 }
 
 static inline uint32_t id_of(uint32_t node, uint32_t name)

@@ -163,9 +163,8 @@ static void what_has_no_effect_is_told(void **unused)
     assert_string_equal(report.lines[1],
                         "c.ini:7: warning: [ndbd] RecoveryWork: it has no effect: how much a "
                         "checkpoint writes follows from what has changed");
-    assert_string_equal(
-        report.lines[2],
-        "c.ini:4: warning: [ndbd] KeepAliveSendInterval: it has no effect in this version");
+    assert_string_equal(report.lines[2], "c.ini:4: warning: [ndbd] KeepAliveSendInterval: it has "
+                                         "no effect: nothing here asks for it");
     config_report_clear(&report);
     config_free(config);
 }

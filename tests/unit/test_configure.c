@@ -158,14 +158,16 @@ static void redo_log_and_checkpoints(void **unused)
 {
     const struct node_config *config = &process->config;
     (void)unused;
-    assert_int_equal(configure("NoOfFragmentLogFiles=5\nFragmentLogFileSize=8M\nRedoBuffer=12M\n"
-                               "InitFragmentLogFiles=sparse\nTimeBetweenLocalCheckpoints=7\n"
-                               "TimeBetweenGlobalCheckpoints=500\nTimeBetweenEpochs=50\n"
-                               "MinDiskWriteSpeed=3M\nMaxDiskWriteSpeed=5M\n"
-                               "StartPartitionedTimeout=70\nStartFailureTimeout=80\n"
-                               "ThreadConfig=ldm={count=3},recv",
-                               "[ndbd]\nNodeId=1", 1),
-                     0);
+    assert_int_equal(
+        configure("NoOfFragmentLogFiles=5\nFragmentLogFileSize=8M\nRedoBuffer=12M\n"
+                  "InitFragmentLogFiles=sparse\nTimeBetweenLocalCheckpoints=7\n"
+                  "TimeBetweenGlobalCheckpoints=500\nTimeBetweenEpochs=50\n"
+                  "TimeBetweenGlobalCheckpointsTimeout=9000\nTimeBetweenEpochsTimeout=7000\n"
+                  "MinDiskWriteSpeed=3M\nMaxDiskWriteSpeed=5M\n"
+                  "StartPartitionedTimeout=70\nStartFailureTimeout=80\n"
+                  "ThreadConfig=ldm={count=3},recv",
+                  "[ndbd]\nNodeId=1", 1),
+        0);
     assert_int_equal(config->redo_files, 5);
     assert_int_equal(config->redo_file_bytes, 8 << 20);
     assert_int_equal(config->redo_buffer_bytes, 4 << 20); /* A third each. */
@@ -173,6 +175,8 @@ static void redo_log_and_checkpoints(void **unused)
     assert_int_equal(config->lcp_growth_log2, 7);
     assert_int_equal(config->gci_ms, 500);
     assert_int_equal(config->epoch_ms, 50);
+    assert_int_equal(config->gci_timeout_ms, 9000);
+    assert_int_equal(config->epoch_timeout_ms, 7000);
     assert_int_equal(config->lcp_speed_min_kb, 3 << 10);
     assert_int_equal(config->lcp_speed_max_kb, 5 << 10);
     assert_int_equal(config->start_partitioned_timeout_ms, 70);
@@ -190,6 +194,8 @@ static void redo_log_and_checkpoints(void **unused)
     assert_int_equal(config->redo_file_bytes, 16 << 20);
     assert_int_equal(config->redo_buffer_bytes, 32 << 20);
     assert_int_equal(config->gci_ms, 2000);
+    assert_int_equal(config->gci_timeout_ms, 120000);
+    assert_int_equal(config->epoch_timeout_ms, 0);
     assert_int_equal(config->lcp_speed_min_kb, 2 << 10);
     assert_int_equal(config->lcp_speed_max_kb, 2 << 10);
     assert_int_equal(configure("MinDiskWriteSpeed=1G", "[ndbd]\nNodeId=1", 1), 0);

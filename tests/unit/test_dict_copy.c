@@ -25,6 +25,31 @@ static void kill_both(void)
     }
 }
 
+/* One node's disk is full: none makes the table. */
+static void test_full_disk_of_one_node(void **state)
+{
+    (void)state;
+    world_make(2);
+    assert_true(start_both(true, 1));
+    assert_true(create(1, 500));
+    uint64_t before = digest(1);
+    for (uint32_t id = 1; id <= 2; id++) {
+        sim_disk_set_capacity(disk_at(id), 1);
+        assert_int_equal(create_refused(2, 500), ERR_DISK_FULL);
+        run_us(10000);
+        assert_true(digest(1) == before && digest(2) == before);
+        assert_workers(1);
+        assert_workers(2);
+        sim_disk_set_capacity(disk_at(id), 0);
+        assert_true(create(2 + id, 500)); /* The other node has got its room already. */
+        before = digest(1);
+    }
+    kill_both();
+    assert_true(start_both(false, 1));
+    assert_true(digest(1) == digest(2) && digest(1) == before);
+    world_drop();
+}
+
 static void test_copy_from_the_source(void **state)
 {
     (void)state;
@@ -163,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_copy_from_the_source),
+        cmocka_unit_test(test_full_disk_of_one_node),
         cmocka_unit_test(test_copy_of_another_history),
         cmocka_unit_test(test_forged_source),
     };

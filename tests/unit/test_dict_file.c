@@ -240,6 +240,7 @@ static void forge(uint32_t copy, uint32_t word, uint32_t value)
     uint8_t *image = malloc(size);
     memcpy(image, bytes, size);
     struct image_head *head = (struct image_head *)(void *)image;
+    size = image_bytes(head); /* What is behind it means nothing. */
     uint64_t chain = head->header.sequence;
     for (uint32_t i = 0; i < head->pieces; i++) {
         uint64_t at = IMAGE_HEAD_BYTES + (uint64_t)i * IMAGE_PIECE_BYTES;
@@ -319,15 +320,16 @@ static void test_failing_disk(void **state)
         const char *text;
     } cases[] = {{IO_OPEN, IO_DENIED, "opened: error 2811"},
                  {IO_WRITE, IO_FULL, "written: error 2810"},
+                 {IO_PREALLOCATE, IO_DEVICE, "made longer: error 2818"},
                  {IO_WRITE, IO_DEVICE, "written: error 2818"}};
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (uint32_t skip = 0; skip < 2; skip++) {
             world_make(1);
             assert_true(start_alone(true));
-            assert_true(create(1, 3));
+            assert_true(create(1, 500));
             uint64_t before = digest(1);
             sim_disk_fail(disk_at(1), cases[i].op, "D1/schema", cases[i].error, skip, 1);
-            assert_false(create(2, 3));
+            assert_false(create(2, 500));
             assert_ended(1, EXIT_SCHEMA_IO, cases[i].text);
             assert_ended(1, EXIT_SCHEMA_IO, "D1/schema.");
             assert_true(restart_alone());
@@ -343,6 +345,73 @@ static void test_failing_disk(void **state)
     assert_true(restart_alone());
     assert_int_not_equal(id_of(1, 1), 0);
     world_drop();
+}
+
+/* A full disk refuses a create before anything has happened; what goes on has its room. */
+static void test_full_disk_refuses_a_create(void **state)
+{
+    (void)state;
+    world_make(1);
+    assert_true(start_alone(true));
+    assert_true(create(1, 400));
+    assert_true(create(2, 400));
+    uint64_t before = digest(1);
+    uint64_t used = sim_disk_used(disk_at(1));
+    uint32_t refused = 0;
+    uint32_t made = 2;
+    /* No room for either copy, for one of them, for both. */
+    for (uint64_t room = 0; refused == 0 || refused + 2 == made || made < 4; room += 100000) {
+        sim_disk_set_capacity(disk_at(1), used + room);
+        for (uint32_t i = 0; i < 30; i++) { /* Until no slack is left. */
+            uint32_t done = cntr(1)->answers[GSN_CREATE_TABLE_CONF];
+            uint32_t not_done = cntr(1)->answers[GSN_CREATE_TABLE_REF];
+            begin_create(made + 1, 400);
+            while (cntr(1)->answers[GSN_CREATE_TABLE_CONF] +
+                       cntr(1)->answers[GSN_CREATE_TABLE_REF] ==
+                   done + not_done)
+                run_us(500);
+            if (cntr(1)->answers[GSN_CREATE_TABLE_CONF] > done) {
+                before = digest(1);
+                made++;
+                continue;
+            }
+            assert_int_equal(cntr(1)->error, ERR_DISK_FULL);
+            assert_true(digest(1) == before);
+            assert_workers(1);
+            refused++;
+            break;
+        }
+    }
+    assert_true(drop(2)); /* Needs no room. */
+    assert_true(restart_alone());
+    assert_int_equal(dict_at(1)->tables, made - 1);
+    sim_disk_set_capacity(disk_at(1), 0);
+    assert_true(create(made + 1, 400));
+    assert_true(restart_alone());
+    assert_int_not_equal(id_of(1, made + 1), 0);
+    world_drop();
+}
+
+/* The disk is full from the moment on when the node has agreed: the change is written all the same.
+ */
+static void test_disk_full_after_prepare(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 8; i++) {
+        world_make(1);
+        assert_true(start_alone(true));
+        for (uint32_t name = 1; name <= i; name++)
+            assert_true(create(name, 300));
+        uint32_t before = cntr(1)->answers[GSN_CREATE_TABLE_CONF];
+        begin_create(9, 300);
+        while (!dict_at(1)->local.active || !dict_at(1)->local.has_room)
+            run_us(10);
+        sim_disk_set_capacity(disk_at(1), 1);
+        assert_true(wait_for(1, GSN_CREATE_TABLE_CONF, before + 1));
+        assert_true(restart_alone());
+        assert_int_not_equal(id_of(1, 9), 0);
+        world_drop();
+    }
 }
 
 static void test_error_inserts(void **state)
@@ -417,6 +486,8 @@ int main(void)
         cmocka_unit_test(test_forged_content_is_refused),
         cmocka_unit_test(test_files_of_others_are_refused),
         cmocka_unit_test(test_failing_disk),
+        cmocka_unit_test(test_full_disk_refuses_a_create),
+        cmocka_unit_test(test_disk_full_after_prepare),
         cmocka_unit_test(test_error_inserts),
         cmocka_unit_test(test_many_and_huge_tables),
         cmocka_unit_test(test_configuration_too_small),

@@ -29,10 +29,12 @@ static uint32_t sysfile_writes(uint32_t node)
 /* --- The cluster. --- */
 
 static struct fake_cluster *fc;
+static uint32_t epoch_timeout_ms; /* Of the clusters that are started next. */
 
 static int setup(void **state)
 {
     (void)state;
+    epoch_timeout_ms = 0;
     fc = malloc(sizeof *fc);
     fc_init(fc);
     fc->verbose = getenv("FC_VERBOSE") != NULL;
@@ -51,6 +53,8 @@ static int teardown(void **state)
 static void start_with(uint32_t nodes, uint32_t replicas, bool files, uint64_t cluster_id)
 {
     struct node_config config = fake_config(nodes, replicas);
+    config.gci_timeout_ms = 120000;
+    config.epoch_timeout_ms = epoch_timeout_ms;
     config.diskless = !files;
     config.cluster_id = cluster_id;
     for (uint32_t id = 1; id <= nodes; id++) {
@@ -170,6 +174,24 @@ static void test_late_node_is_named(void **state)
     assert_int_equal(node_mask_next(&dih_at(2)->gcp_node.waiting, 0), 2);
 }
 
+/* Without TimeBetweenEpochsTimeout a late node is only named. */
+static void test_node_that_holds_epochs_up_is_stopped(void **state)
+{
+    (void)state;
+    for (uint32_t limit = 0; limit <= 9000; limit += 9000) {
+        epoch_timeout_ms = limit;
+        start(2, false);
+        fake_tc(fc, 2, 2)->hold_epochs = true;
+        fc_run(fc, 8500);
+        assert_false(fc->node[2].dead);
+        fc_run(fc, 3000);
+        assert_int_equal(fc->node[2].dead, limit != 0);
+        if (limit != 0) assert_int_equal(fc->node[2].exit_code, EXIT_GCP_STOP);
+        assert_int_equal(fc->node[1].dead && fc->node[1].exit_code == EXIT_GCP_STOP, 0);
+        end_all();
+    }
+}
+
 /* --- Files. --- */
 
 static void test_gcis_become_durable(void **state)
@@ -213,6 +235,47 @@ static void test_not_durable_before_the_system_files(void **state)
     assert_int_equal(fake_lqh(fc, 1, 1)->saved, 2);
     assert_int_equal(fake_tc(fc, 1, 1)->durable, 1);
     assert_int_equal(fake_tc(fc, 2, 1)->durable, 1);
+}
+
+/* A log that is not written in TimeBetweenGlobalCheckpointsTimeout, and a system file. */
+static void test_node_with_a_stuck_disk_stops(void **state)
+{
+    (void)state;
+    for (uint32_t late = 1; late <= 2; late++) {
+        start(2, true);
+        fake_lqh(fc, late, 2)->hold_save = true;
+        fc_run(fc, 119000);
+        assert_false(fc->node[late].dead);
+        fc_run(fc, 6000);
+        assert_true(fc->node[late].dead);
+        assert_int_equal(fc->node[late].exit_code, EXIT_GCP_STOP);
+        assert_int_not_equal(fc->node[3 - late].exit_code, EXIT_GCP_STOP);
+        end_all();
+        fake_disk_reset();
+    }
+    start(1, true);
+    fake_disk_hold = true;
+    fc_run(fc, 119000);
+    assert_false(fc->node[1].dead);
+    fc_run(fc, 6000);
+    assert_int_equal(fc->node[1].exit_code, EXIT_GCP_STOP);
+}
+
+/* The president's word alone is enough: the node's own disk has nothing to answer. */
+static void test_order_to_stop(void **state)
+{
+    (void)state;
+    start(2, true);
+    struct gcp_stop_ord ord = {
+        .incarnation = dih_at(1)->incarnation, .what = GCP_LATE_LOG, .ms = 120000};
+    struct block *member = node_block(fc->node[2].node, BLOCK_DBDIH, 0);
+    sig_send(member, block_ref(1, BLOCK_DBDIH, 0), GSN_GCP_STOP_ORD, PRIO_A, &ord);
+    fc_run(fc, 10);
+    assert_false(fc->node[1].dead); /* Not of the president: dropped. */
+    struct block *president = node_block(fc->node[1].node, BLOCK_DBDIH, 0);
+    sig_send(president, block_ref(2, BLOCK_DBDIH, 0), GSN_GCP_STOP_ORD, PRIO_A, &ord);
+    fc_run(fc, 10);
+    assert_int_equal(fc->node[2].exit_code, EXIT_GCP_STOP);
 }
 
 static void test_asked_gci_is_closed_at_once(void **state)
@@ -500,9 +563,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_first_epoch_before_anyone_is_started, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dump_orders_an_epoch_and_a_gci, setup, teardown),
         cmocka_unit_test_setup_teardown(test_late_node_is_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_node_that_holds_epochs_up_is_stopped, setup, teardown),
         cmocka_unit_test_setup_teardown(test_gcis_become_durable, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_durable_before_all_have_it, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_durable_before_the_system_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_node_with_a_stuck_disk_stops, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_order_to_stop, setup, teardown),
         cmocka_unit_test_setup_teardown(test_asked_gci_is_closed_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_numbers_go_on_after_a_restart, setup, teardown),
         cmocka_unit_test_setup_teardown(test_orderly_stop_makes_all_durable, setup, teardown),

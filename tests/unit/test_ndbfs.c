@@ -1,5 +1,5 @@
-/* test_ndbfs.c -- NDBFS on the simulated disk: order, limits, every error, crashes against a model;
- * file headers. */
+/* test_ndbfs.c -- NDBFS on the simulated disk: order, limits, every error, crashes against a model.
+ */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "formats/file_header.h"
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/ndbfs/fs_client.h"
 #include "kernel/sim/sim_world.h"
@@ -785,55 +784,6 @@ static void test_kill_keeps(void **state)
     rig_drop(&rig);
 }
 
-static void test_file_header(void **state)
-{
-    (void)state;
-    struct file_expected expected = {
-        .kind = FILE_KIND_REDO, .node = 3, .cluster_id = 77, .instance = 2};
-    struct file_header header = {
-        .kind = FILE_KIND_REDO, .node = 3, .cluster_id = 77, .instance = 2, .sequence = 12};
-    struct file_header found;
-    char why[200];
-    file_header_seal(&header);
-    assert_int_equal(file_header_check(&header, sizeof header, &expected, &found, why, sizeof why),
-                     FILE_GOOD);
-    assert_int_equal(found.sequence, 12);
-    assert_int_equal(file_header_check(&header, 63, &expected, &found, why, sizeof why),
-                     FILE_DAMAGED);
-    for (uint32_t bit = 0; bit < sizeof header * 8; bit++) { /* Each flipped bit is seen. */
-        struct file_header bad = header;
-        ((uint8_t *)&bad)[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        enum file_verdict verdict =
-            file_header_check(&bad, sizeof bad, &expected, &found, why, sizeof why);
-        assert_int_equal(verdict, bit < 32 ? FILE_NOT_OURS : FILE_DAMAGED);
-        assert_true(strlen(why) > 10);
-    }
-    static const struct {
-        uint32_t field;
-        enum file_verdict verdict;
-        const char *says;
-    } wrong[] = {{0, FILE_OTHER_CLUSTER, "another cluster"},
-                 {1, FILE_OTHER_NODE, "node 4"},
-                 {2, FILE_OTHER_KIND, "schema file"},
-                 {3, FILE_OTHER_KIND, "expected was 2.0"}};
-    for (uint32_t i = 0; i < 4; i++) {
-        struct file_header other = header;
-        if (wrong[i].field == 0) other.cluster_id = 78;
-        if (wrong[i].field == 1) other.node = 4;
-        if (wrong[i].field == 2) other.kind = FILE_KIND_SCHEMA;
-        if (wrong[i].field == 3) other.instance = 5;
-        file_header_seal(&other);
-        assert_int_equal(
-            file_header_check(&other, sizeof other, &expected, &found, why, sizeof why),
-            wrong[i].verdict);
-        assert_non_null(strstr(why, wrong[i].says));
-        assert_int_equal(found.magic, 0);
-    }
-    uint8_t zeros[64] = {0};
-    assert_int_equal(file_header_check(zeros, sizeof zeros, &expected, &found, why, sizeof why),
-                     FILE_NOT_OURS);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -842,7 +792,7 @@ int main(void)
         cmocka_unit_test(test_broken_file),      cmocka_unit_test(test_each_error),
         cmocka_unit_test(test_name_order),       cmocka_unit_test(test_power_cuts),
         cmocka_unit_test(test_every_operation),  cmocka_unit_test(test_kill_keeps),
-        cmocka_unit_test(test_file_header),      cmocka_unit_test(test_no_records),
+        cmocka_unit_test(test_no_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

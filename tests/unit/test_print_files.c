@@ -52,7 +52,7 @@ static void assert_told(const char *text)
     if (strstr(output, text) == NULL) fail_msg("\"%s\" is not in: %s", text, output);
 }
 
-/* Every flipped bit, every cut and every byte too many is seen, and nothing of the file printed. */
+/* Every flipped bit, every cut and every byte too many (where none may be) is seen, and nothing of the file printed. */
 static void damage(const char *tool, const uint32_t *at, uint32_t count)
 {
     assert_int_equal(run(tool, "--check"), 0);
@@ -68,8 +68,12 @@ static void damage(const char *tool, const uint32_t *at, uint32_t count)
     assert_int_equal(run(tool, ""), 1);
     assert_told("it ends too early");
     size += 101;
-    assert_int_equal(run(tool, ""), 1);
-    assert_told("it is too long");
+    if (strcmp(tool, NDB_PRINT_SCHEMA_FILE) == 0) {
+        assert_int_equal(run(tool, ""), 0); /* Room for a longer image. */
+    } else {
+        assert_int_equal(run(tool, ""), 1);
+        assert_told("it is too long");
+    }
     size = 0;
     assert_int_equal(run(tool, ""), 1);
 }

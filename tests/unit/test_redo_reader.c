@@ -84,7 +84,8 @@ static void test_reader(void **state)
     make_file();
     assert_int_equal(run("--records", sizeof words), 0);
     assert_non_null(strstr(output, "insert table 7"));
-    assert_non_null(strstr(output, "delete table 7 version 0 fragment 0, epoch 42/0 of life 0, row 2"));
+    assert_non_null(
+        strstr(output, "delete table 7 version 0 fragment 0, epoch 42/0 of life 0, row 2"));
     assert_non_null(strstr(output, "3 pages, 3 records, 0 damaged"));
     assert_int_equal(run("--records --format=json", sizeof words), 0);
     assert_non_null(strstr(output, "\"kind\":\"update\",\"table\":8"));

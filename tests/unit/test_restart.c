@@ -642,6 +642,31 @@ static void test_initial_asks_before_it_destroys(void **state)
     assert_int_equal(dih_at(1)->sysfile.now.incarnation, 3);
 }
 
+/* All are told the same, the president too, whoever it is; and nothing is touched. */
+static void test_initial_of_all_is_refused_to_all(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(2, 2);
+    make_nodes(2, &config);
+    fc_run(fc, 3000);
+    for (uint32_t first = 1; first <= 2; first++) {
+        end_all();
+        config.initial_start = 1;
+        make_node(first, &config);
+        fc_run(fc, 50);
+        make_node(3 - first, &config);
+        fc_run(fc, 1000);
+        assert_exit(1, EXIT_DATA_LAST_COPY);
+        assert_exit(2, EXIT_DATA_LAST_COPY);
+        end_all();
+        config.initial_start = 0;
+        make_nodes(2, &config);
+        fc_run(fc, 1000);
+        assert_started(2);
+        assert_int_equal(dih_at(1)->sysfile.now.incarnation, 1 + first);
+    }
+}
+
 /* Damaged or missing system files do not make rows worthless. */
 static void test_initial_asks_for_damaged_files_too(void **state)
 {
@@ -779,6 +804,7 @@ int main(void)
         STARTS(test_half_of_each_group_waits_for_ever),
         STARTS(test_start_failure_timeout),
         STARTS(test_initial_asks_before_it_destroys),
+        STARTS(test_initial_of_all_is_refused_to_all),
         STARTS(test_initial_asks_for_damaged_files_too),
         STARTS(test_lost_system_files_are_noticed),
         STARTS(test_lost_system_files_and_a_log),
