@@ -73,7 +73,7 @@ static void dih_exec_STTOR(struct block *block, const struct signal *sig)
         sysfile_read(dih, sig->sender, req->sender_data);
         return;
     }
-    if (req->phase == 6 && dih->president == dih_own(dih)) {
+    if (req->phase == 6 && dih->president == dih_own(dih) && dih->incarnation != 0) {
         jam();
         gcp_master_begin(dih, sig->sender, req->sender_data);
         return;
@@ -90,6 +90,7 @@ static void dih_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
     jam();
     gcp_master_stop(dih);
     lcp_master_stop(dih);
+    dih->incarnation = 0; /* What is under way is a leftover; all join anew, or the node ends. */
 }
 
 static void dih_exec_CONTINUEB(struct block *block, const struct signal *sig)

@@ -266,6 +266,7 @@ void cntr_exec_STTORRY(struct block *block, const struct signal *sig)
     ndbrequire(SIG_PAYLOAD(sig, sttorry)->phase == phases[cntr->start.phase_at].phase);
     if (cntr->start.again) {
         jam();
+        cntr->start.wait = WAIT_NOTHING;
         cntr_start_again(cntr);
         return;
     }
@@ -282,9 +283,8 @@ void cntr_start_again(struct cntr *cntr)
                   phases[cntr->start.phase_at].phase);
         node_fail(EXIT_OTHER_NODE_FAILED, __FILE__, __LINE__, "another node failed while starting");
     }
-    if (cntr->start.wait == WAIT_STTORRY && !cntr->start.again &&
-        cntr->start.phase_at > PHASE_JOINS) {
-        jam();
+    if (cntr->start.wait == WAIT_STTORRY && cntr->start.phase_at > PHASE_JOINS) {
+        jam(); /* The answer is still to come, however many are lost before it does. */
         cntr->start.again = 1;
         return;
     }
