@@ -193,6 +193,51 @@ static void test_start_with_random_cuts(void **state)
     assert_true(started > 20);
 }
 
+/* Two nodes are lost one after the other at any moment of a start: the others may have to end,
+ * since some are started, or join anew; nothing that was begun before meets what comes after. */
+static void test_two_are_lost_in_a_start(void **state)
+{
+    (void)state;
+    struct node_config config = fake_config(4, 2);
+    struct rng rng;
+    rng_seed(&rng, 815);
+    uint32_t again = 0;
+    for (uint32_t turn = 0; turn < 400; turn++) {
+        uint32_t lost_at = turn * 4u, gap = (uint32_t)(rng_next(&rng) % 30u);
+        for (uint32_t id = 1; id <= 4; id++)
+            fake_data_node(fc, id, &config);
+        fc_run(fc, 40); /* The first ones have joined. */
+        for (uint32_t i = 0; i < lost_at + gap + 60u; i++) {
+            if (i == lost_at) fc_kill(fc, 3);
+            if (i == lost_at + gap) fc_kill(fc, 4);
+            fc_links(fc);
+            fc_run_node(fc, 1 + (uint32_t)(rng_next(&rng) % 4));
+            fc_deliver(fc, 1 + (uint32_t)(rng_next(&rng) % 4), 1 + (uint32_t)(rng_next(&rng) % 4));
+            if (i % 16 == 0) fc->now++;
+        }
+        fc_run(fc, 500);
+        for (uint32_t id = 1; id <= 2; id++)
+            if (fc->node[id].dead && fc->node[id].exit_code != EXIT_OTHER_NODE_FAILED)
+                assert_int_equal(fc->node[id].exit_code, EXIT_ARBIT_SHUTDOWN);
+        if (fc_alive(fc, 1) && fc_alive(fc, 2)) {
+            for (uint32_t id = 3; id <= 4; id++) {
+                node_destroy(fc->node[id].node);
+                fc->node[id].node = NULL;
+                fc->node[id].dead = false;
+                memset(fc->node[id].allowed, 0, sizeof fc->node[id].allowed);
+                fake_data_node(fc, id, &config);
+            }
+            fc_run(fc, 6000);
+            assert_started(4);
+            again++;
+        }
+        fc_check(fc);
+        fc_destroy(fc);
+        fc_init(fc);
+    }
+    assert_true(again > 20);
+}
+
 static void test_lost_link_stops_a_started_cluster(void **state)
 {
     (void)state;
@@ -529,6 +574,7 @@ int main(void)
         T(test_partial_start_needs_a_whole_group),
         T(test_other_generation_is_refused),
         T(test_link_breaks_while_starting),
+        T(test_two_are_lost_in_a_start),
         T(test_start_with_random_cuts),
         T(test_lost_link_stops_a_started_cluster),
         T(test_missed_heartbeats_stop_a_started_cluster),
