@@ -132,6 +132,15 @@ static void one_row(const struct bench *bench, ndb_t *ndb, struct ndb_record *re
     if (result != 0) die(bench->mode, ndb_error(ndb));
 }
 
+/* The code of the first row that was refused; 0 if none was. */
+static int32_t first_error(const int32_t *codes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (codes[i] != 0) return codes[i];
+    }
+    return 0;
+}
+
 /* One batch of random rows. */
 static void one_batch(struct worker *worker, ndb_t *ndb, struct ndb_record *record, char *rows,
                       int32_t *codes, uint64_t *random)
@@ -156,7 +165,8 @@ static void one_batch(struct worker *worker, ndb_t *ndb, struct ndb_record *reco
         if (done < 0) die(bench->mode, ndb_error(ndb));
     }
     if ((uint32_t)done != bench->batch) {
-        fprintf(stderr, "bench_ndb: %d of %u rows; first code %d\n", done, bench->batch, codes[0]);
+        fprintf(stderr, "bench_ndb: %d of %u rows, code %d\n", done, bench->batch,
+                first_error(codes, bench->batch));
         exit(1);
     }
     for (uint32_t i = 0; !write && i < bench->batch; i++)
@@ -322,7 +332,8 @@ static void load(struct bench *bench)
         }
         int done = ndb_change_many(ndb, NDB_WRITE, record, rows, size, count, codes, 60000);
         if (done != (int)count) {
-            fprintf(stderr, "bench_ndb: loaded %d of %u, code %d\n", done, count, codes[0]);
+            fprintf(stderr, "bench_ndb: loaded %d of %u, code %d\n", done, count,
+                    first_error(codes, count));
             exit(1);
         }
     }

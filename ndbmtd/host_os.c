@@ -219,7 +219,8 @@ static void set_peer(struct process *process, uint32_t node, uint16_t port)
         .host = kind == CONFIG_NDBD ? config_get_text(section, CFG_NDBD_HostName) : NULL,
         .port = port != 0 ? port : server_port,
         .connect = connect,
-        .allowed = true,
+        .allowed = kind == CONFIG_NDBD,
+        .once = kind != CONFIG_NDBD, /* QMGR lets it in when all blocks have forgotten its past. */
         .send_buffer_bytes = (uint32_t)config_get_u64(link, CFG_TCP_SendBufferMemory),
         .overload_bytes = (uint32_t)config_get_u64(link, CFG_TCP_OverloadLimit),
     };

@@ -79,6 +79,7 @@ struct transporter_peer {
     uint16_t port;              /* 0 with connect: not known yet, no attempts until set again. */
     bool connect;               /* True: we connect. False: we wait for it. */
     bool allowed;               /* Initial state of transporter_allow(). */
+    bool once;                  /* A link that went down: as after transporter_allow(false). */
     uint32_t send_buffer_bytes; /* SendBufferMemory of this link; 0 = default 2 MB. */
     uint32_t overload_bytes;    /* OverloadLimit; 0 = 80 %. */
 };

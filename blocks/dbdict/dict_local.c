@@ -197,6 +197,11 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
     struct dict_local *local = &dict->local;
     const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
     if (!from_master(dict, sig)) return;
+    if (req->operation != SCHEMA_CREATE_TABLE && req->operation != SCHEMA_DROP_TABLE) {
+        jam(); /* A refusal would reach the client as if it had asked for something else. */
+        peer_close(block, ref_node(sig->sender), "unknown kind of schema transaction");
+        return;
+    }
     if (local->active || dict->table == NULL) {
         refuse_prepare(dict, sig, ERR_SCHEMA_BUSY);
         return;

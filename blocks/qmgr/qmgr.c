@@ -13,7 +13,7 @@ static void allow_links(struct qmgr *qmgr, uint32_t type)
     const struct node_config *config = block_config(&qmgr->block);
     for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
         if (node == config->own_node || config->node[node].type != type) continue;
-        if (qmgr->client[node].state != API_FAILING) peer_allow(&qmgr->block, node, 1);
+        if (qmgr->client[node].state == API_NONE) peer_allow(&qmgr->block, node, 1);
     }
 }
 

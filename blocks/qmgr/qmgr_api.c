@@ -5,7 +5,10 @@
  *   NONE --link--> LINKED --API_REGREQ--> REGISTERED
  *    ^                \________ link down ____/
  *    |                             v
- *    |___ all API_FAILCONF ___ FAILING   (its links are refused meanwhile)
+ *    |___ all API_FAILCONF ___ FAILING
+ *
+ * The host refuses a client from the moment its link went down until peer_allow(): an order to
+ * refuse it would come late, and cut the link of the next process that was given the node id.
  */
 #include "blocks/qmgr/qmgr_state.h"
 #include "signals/errors.h"
@@ -13,10 +16,7 @@
 void qmgr_client_up(struct qmgr *qmgr, uint32_t node)
 {
     struct qmgr_client *client = &qmgr->client[node];
-    if (client->state != API_NONE) {
-        jam(); /* Opened before the order to refuse it had arrived. */
-        return;
-    }
+    ndbrequire(client->state == API_NONE); /* I-QMGR-4 */
     jam();
     *client = (struct qmgr_client){.state = API_LINKED};
 }
@@ -46,7 +46,6 @@ void qmgr_client_down(struct qmgr *qmgr, uint32_t node)
     }
     jam();
     *client = (struct qmgr_client){.state = API_FAILING};
-    peer_allow(&qmgr->block, node, 0);
     event_send(&qmgr->block, EVENT_COMMUNICATION_CLOSED, node);
     ask_to_clean(qmgr, node);
     qmgr_verdict_client_down(qmgr, node);

@@ -149,6 +149,8 @@ static struct sim_process *process_new(struct sim_world *world, uint32_t id, uin
     uint64_t seed = world->options.seed ^ ((uint64_t)id << 32 | SIM_RNG_NODE);
     rng_seed(&process->rng, rng_splitmix(&seed));
     world->process[id] = process;
+    for (uint32_t own = 0; own < SIM_NODES; own++)
+        world->pair[own][id].allowed = sim_net_welcome(world, id);
     return process;
 }
 

@@ -275,6 +275,7 @@ static void end_close(struct sim_end *end, bool flush)
     uint32_t peer = end->peer;
     conn_free_if_dead(conn);
     if (epoch == 0 || !process->alive) return;
+    if (!sim_net_welcome(world, peer)) pair_of(process, peer)->allowed = false;
     world->link_downs++;
     if (process->calls != NULL) {
         process->calls->link_down(process->context, peer, epoch);
@@ -520,6 +521,13 @@ void sim_net_allow(struct sim_process *process, uint32_t peer, bool allowed)
     }
 }
 
+/* Clients wait until the node lets them in, and again after each link that went down. */
+bool sim_net_welcome(const struct sim_world *world, uint32_t peer)
+{
+    const struct sim_process *process = world->process[peer];
+    return process == NULL || process->role == LINK_ROLE_DATA;
+}
+
 /* The process is gone; its peers see a prefix of what it had written. */
 void sim_net_kill(struct sim_process *process)
 {
@@ -537,7 +545,7 @@ void sim_net_kill(struct sim_process *process)
         }
     }
     for (uint32_t peer = 0; peer < SIM_NODES; peer++)
-        *pair_of(process, peer) = (struct sim_pair){.allowed = true};
+        *pair_of(process, peer) = (struct sim_pair){.allowed = sim_net_welcome(world, peer)};
 }
 
 void sim_net_revive(struct sim_process *process)

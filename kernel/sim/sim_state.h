@@ -185,6 +185,7 @@ void sim_routes_add(struct sim_world *world, struct sim_process *process);
 void sim_run_route(struct sim_world *world, struct sim_route *route);
 void sim_run_end(struct sim_world *world, struct sim_end *end);
 void sim_run_stream(struct sim_world *world, struct sim_stream *stream);
+bool sim_net_welcome(const struct sim_world *world, uint32_t peer);
 void sim_net_kill(struct sim_process *process);
 void sim_net_revive(struct sim_process *process);
 bool sim_net_send(struct sim_process *process, uint32_t peer, uint32_t epoch, const uint32_t *words,

@@ -174,6 +174,7 @@ void harness_down(struct harness *harness, uint32_t peer_no)
     if (!peer->up) return;
     peer->up = peer->closing = peer->started = false;
     peer->used = 0;
+    if (peer->type != NODE_DATA) peer->allowed = false;
     if (!harness_alive(harness) || setjmp(harness->on_fail) != 0) return;
     node_link_down(harness->node, harness->link_thread, peer_no, peer->epoch);
 }

@@ -107,6 +107,7 @@ static void fc_break(struct fake_cluster *fc, uint32_t a, uint32_t b)
         uint32_t epoch = link->epoch;
         link->epoch = 0;
         link->used = 0;
+        if (fc->node[ends[1 - i]].client) fc->node[ends[i]].allowed[ends[1 - i]] = false;
         if (epoch != 0 && fc->node[ends[i]].node != NULL && !fc->node[ends[i]].dead)
             node_link_down(fc->node[ends[i]].node, 0, ends[1 - i], epoch);
     }

@@ -320,6 +320,36 @@ static void test_refusals(void **state)
     }
 }
 
+/* The next process that was given a client's node id waits until its former one is cleaned up. */
+static void test_refused_from_the_moment_its_link_is_down(void **state)
+{
+    (void)state;
+    struct side a, b;
+    make_side(&a, 1, 2, LINK_ROLE_DATA);
+    make_side(&b, 2, 1, LINK_ROLE_API);
+    struct transporter_peer to_b = {
+        .node = 2, .role = LINK_ROLE_API, .allowed = true, .once = true};
+    struct transporter_peer to_a = {.node = 1, .role = LINK_ROLE_DATA, .host = "127.0.0.1"};
+    to_a.connect = to_a.allowed = true;
+    to_a.port = (uint16_t)transporter_listen(a.t, "127.0.0.1", 0);
+    assert_int_equal(transporter_set_peer(a.t, &to_b), 0);
+    assert_int_equal(transporter_set_peer(b.t, &to_a), 0);
+    for (uint32_t life = 1; life <= 3; life++) {
+        wait_up(&a, &b);
+        uint32_t refusals = b.refusals;
+        transporter_close(b.t, 1, 0, "its process ends");
+        while (b.refusals < refusals + 3)
+            run_once(&a, &b);
+        assert_int_equal(b.refusal, LINK_REFUSED_NOT_ALLOWED);
+        assert_int_equal(a.ups, life);
+        assert_int_equal(a.downs, life);
+        transporter_allow(a.t, 2, true);
+    }
+    wait_up(&a, &b);
+    assert_int_equal(a.downs, 3);
+    end_sides(&a, &b);
+}
+
 static void test_wrong_arguments(void **state)
 {
     (void)state;
@@ -540,6 +570,7 @@ int main(void)
         cmocka_unit_test(test_reconnects_with_newer_epoch),
         cmocka_unit_test(test_peer_moves),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refused_from_the_moment_its_link_is_down),
         cmocka_unit_test(test_wrong_arguments),
         cmocka_unit_test(test_overload_then_close),
         cmocka_unit_test(test_pauses_clients),

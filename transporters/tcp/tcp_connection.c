@@ -313,10 +313,12 @@ static void report_end(struct connection *connection, enum link_level level)
 {
     struct transporter *t = connection->t;
     uint64_t lived = uv_now(t->options.loop) - connection->up_ms;
-    t->peer[connection->peer].live = NULL;
+    struct peer *peer = &t->peer[connection->peer];
+    peer->live = NULL;
+    if (peer->config.once) peer->allowed = false;
     if (t->options.calls->level != NULL && level != LINK_NORMAL)
         t->options.calls->level(t->options.context, connection->peer, LINK_NORMAL);
-    connect_again_later(&t->peer[connection->peer], lived >= 1000);
+    connect_again_later(peer, lived >= 1000);
     t->options.calls->link_down(t->options.context, connection->peer, connection->epoch,
                                 link_reason(connection->link));
 }
