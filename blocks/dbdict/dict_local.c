@@ -152,14 +152,25 @@ static void add_to_instances(struct dict *dict, const struct schema_prepare_req 
     dict_add_to(dict, BLOCK_DBTC, &dict->local.waiting_tc, &add, sections);
 }
 
+/*
+ * The master has looked at the same dictionary: a request that does not fit it is no client's
+ * mistake, and a refusal would reach the client as if it had asked for something else.
+ */
+static bool fits_dictionary(struct dict *dict, const struct signal *sig)
+{
+    const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
+    const struct dict_table *table = dict_table_at(dict, req->table_id);
+    if (req->operation == SCHEMA_CREATE_TABLE) return sig->section_count == 2 && table == NULL;
+    return req->operation == SCHEMA_DROP_TABLE && table != NULL && table->state == TABLE_ONLINE &&
+           table->version == req->version;
+}
+
 static uint32_t prepare_create(struct dict *dict, const struct signal *sig)
 {
     const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
     struct table_def *def = NULL;
-    if (sig->section_count != 2) return ERR_TABLE_FORMAT;
     uint32_t error = dict_table_check(dict, req->table_id, req->version, sig->section, &def);
     if (error != 0) return error;
-    if (dict_table_at(dict, req->table_id) != NULL) return ERR_TABLE_EXISTS;
     if (ERROR_INSERTED(&dict->block, 6001)) {
         ERROR_INSERT_CLEAR(&dict->block);
         return ERR_SCHEMA_MEMORY;
@@ -168,11 +179,8 @@ static uint32_t prepare_create(struct dict *dict, const struct signal *sig)
     return dict_store_put(dict, def, &sig->section[0], &sig->section[1]);
 }
 
-static uint32_t prepare_drop(struct dict *dict, const struct schema_prepare_req *req)
+static uint32_t prepare_drop(struct dict *dict)
 {
-    const struct dict_table *table = dict_table_at(dict, req->table_id);
-    if (table == NULL || table->state != TABLE_ONLINE) return ERR_NO_SUCH_TABLE_ID;
-    if (table->version != req->version) return ERR_SCHEMA_VERSION;
     if (ERROR_INSERTED(&dict->block, 6002)) {
         ERROR_INSERT_CLEAR(&dict->block);
         return ERR_SCHEMA_OBJECT_BUSY;
@@ -197,13 +205,13 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
     struct dict_local *local = &dict->local;
     const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
     if (!from_master(dict, sig)) return;
-    if (req->operation != SCHEMA_CREATE_TABLE && req->operation != SCHEMA_DROP_TABLE) {
-        jam(); /* A refusal would reach the client as if it had asked for something else. */
-        peer_close(block, ref_node(sig->sender), "unknown kind of schema transaction");
-        return;
-    }
     if (local->active || dict->table == NULL) {
         refuse_prepare(dict, sig, ERR_SCHEMA_BUSY);
+        return;
+    }
+    if (!fits_dictionary(dict, sig)) {
+        jam();
+        peer_close(block, ref_node(sig->sender), "a schema transaction that cannot be");
         return;
     }
     void *def_memory = local->def_memory;
@@ -225,7 +233,7 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
         }
     } else {
         jam();
-        local->error = prepare_drop(dict, req);
+        local->error = prepare_drop(dict);
     }
     local->waits = 1;
     check_done(dict);
