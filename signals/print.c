@@ -20,6 +20,7 @@
 #include "signals/management.h"
 #include "signals/qmgr.h"
 #include "signals/redo.h"
+#include "signals/rejoin.h"
 #include "signals/scan.h"
 #include "signals/schema_trans.h"
 #include "signals/start.h"
