@@ -37,6 +37,11 @@ static void show_node(FILE *out, const struct ndb_mgm_node_state *node)
         if (node->status != NDB_MGM_STATUS_STARTED) {
             (void)fprintf(out, ", %s", ndb_mgm_status_text(node->status));
         }
+        if (node->status == NDB_MGM_STATUS_STARTING) {
+            (void)fprintf(out, ", phase %u", node->start_phase);
+            if (node->start_percent > 0 && node->start_percent < 100)
+                (void)fprintf(out, ", %u%%", node->start_percent);
+        }
         if (node->node_group >= 65536)
             (void)fprintf(out, ", no nodegroup");
         else
