@@ -8,6 +8,7 @@
 #include "signals/api_reg.h"
 #include "signals/arbit.h"
 #include "signals/cntr.h"
+#include "signals/copy.h"
 #include "signals/dict.h"
 #include "signals/dih.h"
 #include "signals/durable.h"
