@@ -231,7 +231,7 @@ static void show_reads_as_in_the_field(void **unused)
                               "---------------------\n"
                               "[ndbd(NDB)]\t3 node(s)\n"
                               "id=1\t@10.0.0.1  (ndb-1.0.0, Nodegroup: 0, *)\n"
-                              "id=2\t@10.0.0.2  (ndb-1.0.0, starting, Nodegroup: 0)\n"
+                              "id=2\t@10.0.0.2  (ndb-1.0.0, starting, phase 4, Nodegroup: 0)\n"
                               "id=3 (not connected, accepting connect from db3)\n"
                               "\n"
                               "[ndb_mgmd(MGM)]\t1 node(s)\n"
