@@ -174,6 +174,8 @@ static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_d
         break;
     case OP_WRITE:
         error = tup_write(lqh->tup, &req, &changed);
+        /* A replica that does not have all rows yet could not tell. */
+        if (changed.inserted) op->request_info = (op->request_info & ~7u) | OP_INSERT;
         break;
     case OP_DELETE:
         error = tup_delete(lqh->tup, &req, &changed);
