@@ -152,6 +152,28 @@ struct gcp_takeover_rep {
 };
 SIGNAL_STRUCT(gcp_takeover_rep, 2);
 
+/* --- A node comes back, see rejoin.h. --- */
+
+/* M's DIH to P's, between two epochs and two saves: P takes part from the next ones on. With files
+ * section 0: pairs { former incarnation, GCI at its end }. */
+struct gcp_include_ord {
+    uint32_t incarnation;
+    uint32_t gci_hi; /* The epoch that is open, */
+    uint32_t gci_lo;
+    uint32_t complete_hi; /* and the newest one that is complete. */
+    uint32_t complete_lo;
+    uint32_t durable;          /* Newest durable GCI. */
+    uint32_t restart_gci;      /* At which the cluster was started. */
+    uint32_t data_incarnation; /* 0 without files. */
+};
+SIGNAL_STRUCT(gcp_include_ord, 8);
+
+/* P's DIH to M's: it has all rows, and its system files say so: COPY_GCIREQ is to name it. */
+struct gcp_whole_rep {
+    uint32_t incarnation;
+};
+SIGNAL_STRUCT(gcp_whole_rep, 1);
+
 /* --- DIH and the TC instances of its node. --- */
 
 /* Hold commits back from now on. */

@@ -13,7 +13,13 @@ struct lcp_wanted_ord {
     uint32_t reason; /* enum lcp_reason */
 };
 SIGNAL_STRUCT(lcp_wanted_ord, 2);
-enum lcp_reason { LCP_BY_GROWTH = 1, LCP_BY_FILL = 2, LCP_BY_OPERATOR = 3, LCP_BY_STARTS = 4 };
+enum lcp_reason {
+    LCP_BY_GROWTH = 1,
+    LCP_BY_FILL = 2,
+    LCP_BY_OPERATOR = 3,
+    LCP_BY_STARTS = 4,
+    LCP_BY_NODE = 5 /* A node that comes back has all its rows: a round of the sender alone. */
+};
 
 /* Checkpoint all fragments. CONF when the node's checkpoints are usable and its logs' tails have
  * moved. */

@@ -128,17 +128,6 @@ struct dih_complete_conf {
 };
 SIGNAL_STRUCT(dih_complete_conf, 1);
 
-/* M's DIH to P's, between two epochs: P takes part from the next one on. Section 0: pairs { former
- * incarnation, GCI at its end }. */
-struct gcp_include_ord {
-    uint32_t incarnation;
-    uint32_t gci_hi; /* The epoch that is open. */
-    uint32_t gci_lo;
-    uint32_t durable; /* Newest durable GCI. */
-    uint32_t data_incarnation;
-};
-SIGNAL_STRUCT(gcp_include_ord, 5);
-
 /* P's NDBCNTR to M's: its blocks are ready; M's to all members, P's too. */
 struct cntr_include_req {
     uint32_t incarnation;
