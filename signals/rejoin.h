@@ -56,9 +56,10 @@ SIGNAL_STRUCT(node_include_rep, 11);
 struct lqh_include_rep {
     uint32_t node; /* P. */
     uint32_t rank;
-    uint32_t instances; /* TCs of the sender's node. */
+    uint32_t failure_no; /* Of NODE_INCLUDE_REP: a later loss of P counts more. */
+    uint32_t instances;  /* TCs of the sender's node. */
 };
-SIGNAL_STRUCT(lqh_include_rep, 3);
+SIGNAL_STRUCT(lqh_include_rep, 4);
 
 /* NDBCNTR of M to its DICT: no schema transaction until the unlock, or until `node` is lost. CONF
  * when none runs. */
