@@ -173,6 +173,10 @@ static void lqh_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case LQH_WORK_ORPHANS:
         lqh_nodefail_step(lqh, work);
         return;
+    case LQH_WORK_COPYING:
+    case LQH_WORK_INCLUDE:
+        lqh_include_step(lqh, work);
+        return;
     }
     ndbrequire(false); /* No other work is ever sent. */
 }
@@ -199,6 +203,9 @@ static const struct handler lqh_handlers[] = {
     HANDLER(lqh, LQH_FLUSH_REP, lqh_flush_rep),
     HANDLER(lqh, LQH_ORPHAN_REQ, lqh_orphan_req),
     HANDLER(lqh, OP_RESOLVE_REQ, op_resolve_req),
+    HANDLER(lqh, NODE_INCLUDE_REQ, node_include_req),
+    HANDLER(lqh, NODE_INCLUDE_REP, node_include_rep),
+    HANDLER(lqh, LQH_INCLUDE_REP, lqh_include_rep),
     HANDLER(lqh, GCP_SAVEREQ, gcp_savereq),
     HANDLER(lqh, GCP_DURABLE_REP, gcp_durable_rep),
     HANDLER(lqh, REDO_OPEN_REQ, redo_open_req),

@@ -32,7 +32,9 @@ static void check_op(struct lqh *lqh, const struct lqh_op *op, struct seen *seen
             ref = segment->next;
         }
     }
-    if (op->state == LQH_PREPARED) ndbrequire(op->lock != REF_NONE); /* I-LQH-2 */
+    if (op->state == LQH_PREPARED)
+        ndbrequire((op->lock != REF_NONE) == (op->nothing == 0)); /* I-LQH-2 */
+    if (op->nothing) ndbrequire(op->change == REF_NONE && op->redo_words == 0);
     if (op->state == LQH_COMMITTED) {
         ndbrequire(op->change == REF_NONE);
         ndbrequire(op->prev_ref != 0 ||

@@ -93,7 +93,7 @@ static struct lqh_op *train_op(struct lqh *lqh, const struct signal *sig, uint32
         op->transid1 == words[2] && op->tc_ref == sig->payload[0]) {
         return op;
     }
-    if (lqh->fail.any) {
+    if (lqh_lenient(lqh)) {
         jam(); /* TC has resolved it meanwhile. */
         return NULL;
     }
@@ -148,7 +148,7 @@ void lqh_exec_COMMIT(struct block *block, const struct signal *sig)
         lqh_ahead_train(lqh, sig, i);
         struct lqh_op *op = train_op(lqh, sig, i, LQH_PREPARED);
         if (op == NULL) {
-            if (lqh->fail.any) continue;
+            if (lqh_lenient(lqh)) continue;
             break;
         }
         lqh_commit_op(lqh, op, commit);
@@ -170,7 +170,7 @@ static void end_ops(struct lqh *lqh, const struct signal *sig, uint32_t gsn_done
         lqh_ahead_train(lqh, sig, i);
         struct lqh_op *op = train_op(lqh, sig, i, state);
         if (op == NULL) {
-            if (lqh->fail.any) continue;
+            if (lqh_lenient(lqh)) continue;
             break;
         }
         trains_add(&trains, lqh, op);

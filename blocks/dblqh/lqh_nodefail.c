@@ -15,12 +15,13 @@ void lqh_nodefail_init(struct lqh *lqh)
         arena_alloc(arena, RG_TRANSACTION, (DATA_NODE_ID_MAX + 1) * sizeof(struct lqh_flushed));
     fail->index = arena_alloc(arena, RG_TRANSACTION, LQH_INDEX_SIZE * sizeof(uint32_t));
     ndbrequire(fail->flushed != NULL && fail->index != NULL);
+    lqh_include_init(lqh);
 }
 
 bool lqh_lost(const struct lqh *lqh, uint32_t tc_ref, uint32_t nodes)
 {
     const struct node_mask *lost = &lqh->fail.lost;
-    if (node_mask_has(lost, ref_node(tc_ref))) return true;
+    if (node_mask_has(&lqh->fail.lost_tcs, ref_node(tc_ref))) return true;
     for (uint32_t i = 0; replica_node(nodes, i) != 0; i++) {
         if (node_mask_has(lost, replica_node(nodes, i))) return true;
     }
@@ -86,8 +87,9 @@ void lqh_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
     fail->any = true;
     fail->failure_no = rep->failure_no;
     fail->alive = rep->alive;
-    for (uint32_t i = 0; i < NODE_MASK_WORDS; i++)
-        fail->lost.word[i] |= rep->nodes.word[i];
+    node_mask_join(&fail->lost, &rep->nodes);
+    node_mask_join(&fail->lost_tcs, &rep->nodes);
+    lqh_include_lost(lqh, rep);
     fail->walking = false;
     fail->reported = false;
     struct lqh_flush_rep flush = {.failure_no = rep->failure_no,
@@ -151,7 +153,7 @@ static bool look_at_op(struct lqh *lqh, struct lqh_op *op)
         lqh_op_drop_waiting(lqh, op);
         return false;
     }
-    if (node_mask_has(&lqh->fail.lost, ref_node(op->tc_ref))) {
+    if (node_mask_has(&lqh->fail.lost_tcs, ref_node(op->tc_ref))) {
         jam();
         report_orphan(lqh, op, takeover_tc(lqh, op->tc_ref), NULL);
         return true;
@@ -172,6 +174,7 @@ static void walk_done(struct lqh *lqh)
     for (uint32_t node = node_mask_next(&fail->alive, 0); node != 0;
          node = node_mask_next(&fail->alive, node))
         to_instances(lqh, node, BLOCK_DBTC, GSN_LQH_FAIL_END_REP, &rep, sizeof rep / 4u);
+    lqh_include_try(lqh);
 }
 
 static void step_ops(struct lqh *lqh, struct lqh_continueb work)
@@ -224,7 +227,7 @@ static void step_again(struct lqh *lqh, struct lqh_continueb work)
         if (op->scan != REF_NONE || (op->state != LQH_PREPARED && op->state != LQH_COMMITTED))
             continue;
         /* All of its node's: another instance's are not its business, it drops them. */
-        if (!node_mask_has(&lqh->fail.lost, ref_node(op->tc_ref))) continue;
+        if (!node_mask_has(&lqh->fail.lost_tcs, ref_node(op->tc_ref))) continue;
         if (ref_node(takeover_tc(lqh, op->tc_ref)) != ref_node(work.to)) continue;
         report_orphan(lqh, op, takeover_tc(lqh, op->tc_ref), &work);
         reports++;

@@ -90,7 +90,7 @@ void lqh_exec_OP_RESOLVE_REQ(struct block *block, const struct signal *sig)
 {
     struct lqh *lqh = lqh_of(block);
     const struct op_resolve_req *req = SIG_PAYLOAD(sig, op_resolve_req);
-    if (!lqh_is_tc(sig->sender) || !lqh->fail.any) {
+    if (!lqh_is_tc(sig->sender) || !lqh_lenient(lqh)) {
         lqh_protocol_error(lqh, sig->sender, "OP_RESOLVE_REQ that nothing asks for");
         return;
     }

@@ -87,6 +87,7 @@ static void free_table(struct lqh *lqh, struct lqh_table *table)
 {
     if (table->frags != NULL && table->frags != table->frags_inline)
         arena_page_release(block_arena(&lqh->block), RG_SCHEMA, table->frags);
+    lqh_table_copied(lqh, table);
     lqh->table[table->table_id] = NULL;
     pool_release(&lqh->tables, table);
 }

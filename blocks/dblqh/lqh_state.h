@@ -10,6 +10,7 @@
 #include "signals/key.h"
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
+#include "signals/rejoin.h"
 #include "signals/scan.h"
 #include "signals/start.h"
 #include "signals/takeover.h"
@@ -52,6 +53,8 @@ struct lqh_table {
     uint32_t
         *frags; /* By fragment id: TUP's reference, REF_NONE = not here. A page or frags_inline. */
     uint32_t frags_inline[LQH_FRAGS_INLINE];
+    uint32_t
+        copying[(TABLE_FRAGMENTS_MAX + 31u) / 32u]; /* Fragments whose rows are being copied. */
     _Alignas(8) uint8_t key_def[KEY_DEF_BYTES];
 };
 
@@ -98,6 +101,7 @@ struct lqh_op {
     uint32_t gci_lo;
     uint32_t indexed; /* Stands in fail.index: can be found by TC's references. */
     uint32_t index_next;
+    uint32_t nothing; /* Its row has not been copied to here yet: no lock, no change, no record. */
 };
 
 /* Key and attrinfo of an operation that waits for a lock. */
@@ -191,6 +195,8 @@ enum lqh_work {
     LQH_WORK_FAIL_SCANS,   /* ref: scans done; failure_no */
     LQH_WORK_FAIL_OPS,     /* ref: operations done; failure_no */
     LQH_WORK_ORPHANS,      /* ref: operations done; failure_no, to, pass */
+    LQH_WORK_COPYING,      /* ref: tables done; marks all fragments */
+    LQH_WORK_INCLUDE,      /* ref: operations done; to: rank, pass: enum lqh_include_state */
 };
 
 struct lqh_continueb {
@@ -218,9 +224,46 @@ struct lqh_fail {
     bool walking;        /* Of failure_no: it has begun. */
     uint32_t failure_no; /* The newest. */
     struct node_mask lost;
+    struct node_mask lost_tcs; /* Their operations are orphans. A node that comes back stays in here
+                                  until its new TCs speak. */
     struct node_mask alive;
     struct lqh_flushed *flushed; /* By node. */
     uint32_t *index;             /* LQH_INDEX_SIZE: the first operation of each list. */
+};
+
+/*
+ * A node P comes back; what an LQH does that P copies fragments from.
+ * WAITING (for LQH_INCLUDE_REP of all TCs) --> ALONE (operations that do not go to P) --> SKIPPED
+ * (operations that P did not execute) --> READY. Up to ALONE operations go to P with CHAIN_SKIP.
+ */
+enum lqh_include_state {
+    INCLUDE_NONE = 0,
+    INCLUDE_WAITING,
+    INCLUDE_ALONE,
+    INCLUDE_SKIPPED,
+    INCLUDE_READY
+};
+
+/* What is known of a data node's life. */
+struct lqh_life {
+    uint32_t rank;      /* 0: here from the beginning. */
+    uint32_t lost_no;   /* The failure that it was lost with. */
+    uint32_t instances; /* TCs that send LQH_INCLUDE_REP from there; 0 = not known. */
+    uint32_t included[LQH_INSTANCES_MAX + 1]; /* By TC: the newest rank it has told of. */
+};
+
+struct lqh_include {
+    uint32_t state; /* enum lqh_include_state */
+    uint32_t node;
+    uint32_t rank;
+    bool taken;              /* It is not lost any more. */
+    bool told;               /* NODE_INCLUDE_REP has come: `others` is known. */
+    bool seen;               /* The walk has found one. */
+    struct node_mask others; /* Started nodes. */
+    uint32_t copying;        /* At P: own fragments that have not been copied. */
+    uint32_t conf_to;        /* At P: who waits for the marks. */
+    uint32_t conf_data;
+    struct lqh_life *life; /* By node. */
 };
 
 struct lqh {
@@ -244,6 +287,7 @@ struct lqh {
     size_t decode_size;
     struct lqh_redo *redo; /* NULL: diskless. */
     struct lqh_fail fail;
+    struct lqh_include include;
 };
 
 /* Scans own their locks as (tc_frag, this): no transaction of that TC has the same. */
@@ -310,6 +354,30 @@ static inline bool lqh_doomed(const struct lqh *lqh, uint32_t tc_ref, uint32_t n
 {
     return __builtin_expect(lqh->fail.any, 0) && lqh_lost(lqh, tc_ref, nodes);
 }
+
+/* Once a node has been lost, what was resolved meanwhile may be answered or asked for again. */
+static inline bool lqh_lenient(const struct lqh *lqh)
+{
+    return lqh->fail.failure_no != 0;
+}
+
+/* lqh_include.c */
+void lqh_include_init(struct lqh *lqh);
+void lqh_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig);
+void lqh_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig);
+void lqh_exec_LQH_INCLUDE_REP(struct block *block, const struct signal *sig);
+void lqh_include_step(struct lqh *lqh, const struct lqh_continueb *work);
+void lqh_include_lost(struct lqh *lqh, const struct node_lost_rep *rep);
+void lqh_include_try(struct lqh *lqh); /* The walk for a failure is over. */
+void lqh_tc_back(struct lqh *lqh, uint32_t tc_ref);
+/* The source of a copy: nothing is under way any more that P does not take part in. Asked again and
+ * again: the first question begins the search. */
+bool lqh_included(struct lqh *lqh, uint32_t node, uint32_t rank);
+bool lqh_fragment_copying(const struct lqh *lqh, uint32_t table_id, uint32_t fragment_id);
+void lqh_fragment_copied(struct lqh *lqh, uint32_t table_id, uint32_t fragment_id);
+void lqh_table_copied(struct lqh *lqh, struct lqh_table *table); /* All of it: it is dropped. */
+uint32_t lqh_include_skip(const struct lqh *lqh, const struct lqh_op *op); /* CHAIN_SKIP or 0. */
+bool lqh_is_nothing(const struct lqh *lqh, const struct lqh_op *op, uint32_t row);
 
 /* lqh_resolve.c */
 void lqh_index_add(struct lqh *lqh, struct lqh_op *op);
