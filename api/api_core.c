@@ -55,6 +55,7 @@ struct answer_rule {
 static const struct answer_rule answer_rules[] = {
     {GSN_API_REGCONF, sizeof(struct api_regconf) / 4u, 0, true},
     {GSN_API_REGREF, sizeof(struct api_regref) / 4u, 0, true},
+    {GSN_API_NODE_LOST_REP, sizeof(struct api_node_lost_rep) / 4u, 0, true},
     {GSN_ARBIT_START_REQ, sizeof(struct arbit_start_req) / 4u, 0, true},
     {GSN_ARBIT_CHOOSE_REQ, sizeof(struct arbit_choose_req) / 4u, 0, true},
     RULE(TRANSID_AI, transid_ai, 1),
@@ -187,6 +188,19 @@ static void arbitrate(struct api_core *core, uint32_t node, const struct signal 
                  &answer, sizeof answer / 4u);
 }
 
+/* The others go on without them. Who hangs keeps its link, and would keep us waiting. */
+static void close_lost(struct api_core *core, const struct node_mask *nodes)
+{
+    for (uint32_t node = node_mask_next(nodes, 0); node != 0; node = node_mask_next(nodes, node)) {
+        if (!node_mask_has(&core->config.data_nodes, node)) continue;
+        uint32_t epoch = atomic_load(&core->node[node].epoch);
+        if (epoch == 0 || atomic_load(&core->node[node].level) == START_NOTHING) continue;
+        atomic_store(&core->node[node].level, START_NOTHING);
+        if (core->host.close != NULL)
+            core->host.close(core->host.context, node, epoch, "the other nodes have lost it");
+    }
+}
+
 bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
                           const uint32_t *words)
 {
@@ -197,6 +211,10 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
     if (sig.gsn == GSN_API_REGREF) { /* Not now, or not for us: asked again soon. */
         atomic_store(&peer->level, START_NOTHING);
         peer->heard_ms = core->now_ms;
+        return true;
+    }
+    if (sig.gsn == GSN_API_NODE_LOST_REP) {
+        close_lost(core, &SIG_PAYLOAD(&sig, api_node_lost_rep)->nodes);
         return true;
     }
     if (sig.gsn == GSN_ARBIT_START_REQ || sig.gsn == GSN_ARBIT_CHOOSE_REQ) {

@@ -135,9 +135,9 @@ static void configure_speed(struct node_config *config, const struct config_sect
     config->lcp_speed_max_kb = most;
 }
 
-/* A node that hangs is found after a good four intervals: within half a second, and a machine that
- * stalls for a tenth of one is not taken for dead. */
-#define HEARTBEAT_SURVIVE_MS 100u
+/* A node that hangs is out after five intervals and one for the check: within half a second, and a
+ * machine that stalls for a tenth of a second is far from that. */
+#define HEARTBEAT_SURVIVE_MS 70u
 
 static void configure_times(struct node_config *config, const struct config_section *own)
 {

@@ -91,6 +91,19 @@ void qmgr_client_tick(struct qmgr *qmgr)
     }
 }
 
+/* Their links to a node that hangs stay open, and its heartbeats are slow to be missed. */
+void qmgr_clients_tell(struct qmgr *qmgr, uint32_t failure_no, const struct node_mask *nodes)
+{
+    struct api_node_lost_rep rep = {.failure_no = failure_no, .nodes = *nodes};
+    if (block_config(&qmgr->block)->survive == 0) return; /* All stop. */
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        const struct qmgr_client *client = &qmgr->client[node];
+        if (client->state != API_REGISTERED) continue;
+        jam_data(node);
+        sig_send(&qmgr->block, client->ref, GSN_API_NODE_LOST_REP, PRIO_A, &rep);
+    }
+}
+
 static void refuse(struct qmgr *qmgr, const struct signal *sig, uint32_t error)
 {
     struct api_regref ref = {.sender_data = SIG_PAYLOAD(sig, api_regreq)->sender_data,

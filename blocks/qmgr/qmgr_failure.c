@@ -132,6 +132,7 @@ static void agreed(struct qmgr *qmgr, const struct node_mask *nodes)
     if (node_mask_has(nodes, qmgr->president.joiner)) qmgr->president.joiner = 0;
     rep.president = qmgr->join.president;
     qmgr_ring_update(qmgr);
+    qmgr_clients_tell(qmgr, failure->number, nodes);
     report(qmgr, &rep);
     qmgr_arbit_view(qmgr, president != qmgr->join.president);
     qmgr_reach_view(qmgr);

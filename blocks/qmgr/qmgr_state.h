@@ -263,6 +263,7 @@ void qmgr_exec_CM_HEARTBEAT(struct block *block, const struct signal *sig);
 void qmgr_client_up(struct qmgr *qmgr, uint32_t node);
 void qmgr_client_down(struct qmgr *qmgr, uint32_t node);
 void qmgr_client_tick(struct qmgr *qmgr);
+void qmgr_clients_tell(struct qmgr *qmgr, uint32_t failure_no, const struct node_mask *nodes);
 void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig);
 void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig);
 
