@@ -157,6 +157,9 @@ static void tc_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case TC_WORK_FORGET:
         tc_takeover_step(tc, work);
         return;
+    case TC_WORK_INCLUDE:
+        tc_include_step(tc, work);
+        return;
     }
     ndbrequire(false); /* No other work is ever sent. */
 }
@@ -193,6 +196,8 @@ static const struct handler tc_handlers[] = {
     HANDLER(tc, LQH_ORPHAN_REP, lqh_orphan_rep),
     HANDLER(tc, LQH_ORPHAN_CONF, lqh_orphan_conf),
     HANDLER(tc, OP_RESOLVE_CONF, op_resolve_conf),
+    HANDLER(tc, NODE_INCLUDE_REQ, node_include_req),
+    HANDLER(tc, NODE_INCLUDE_REP, node_include_rep),
 };
 
 static const struct block_type tc_type = {

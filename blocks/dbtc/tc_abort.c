@@ -91,7 +91,7 @@ void tc_exec_ABORTED(struct block *block, const struct signal *sig)
     uint32_t count = tc_train_count(tc, sig);
     for (uint32_t i = 0; i < count; i++) {
         struct tc_op *op = tc_train_answer(tc, sig, i, TRANS_ABORTING, OP_ABORTING);
-        if (op == NULL && tc->fail.any) continue;
+        if (op == NULL && tc_lenient(tc)) continue;
         if (op == NULL) return;
         struct tc_trans *trans = tc_trans_get(tc, op->trans);
         tc_op_release(tc, trans, op);

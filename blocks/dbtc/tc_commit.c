@@ -118,7 +118,7 @@ struct tc_op *tc_train_answer(struct tc *tc, const struct signal *sig, uint32_t 
         return op;
     }
     jam(); /* No LQH of ours does that: from a peer that breaks the protocol. */
-    if (tc->fail.any) return NULL; /* But for what was resolved meanwhile. */
+    if (tc_lenient(tc)) return NULL; /* But for what was resolved meanwhile. */
     tc_protocol_error(tc, sig->sender, "train entry for an unknown operation");
     return NULL;
 }
@@ -303,7 +303,7 @@ void tc_exec_COMMITTED(struct block *block, const struct signal *sig)
         struct tc_op *op = tc_train_answer(tc, sig, i, TRANS_COMMITTING, OP_COMMITTING);
         if (op != NULL)
             tc_op_committed(tc, op);
-        else if (!tc->fail.any)
+        else if (!tc_lenient(tc))
             return;
     }
 }
@@ -317,7 +317,7 @@ void tc_exec_COMPLETED(struct block *block, const struct signal *sig)
         struct tc_op *op = tc_train_answer(tc, sig, i, TRANS_COMPLETING, OP_COMPLETING);
         if (op != NULL)
             tc_op_completed(tc, op);
-        else if (!tc->fail.any)
+        else if (!tc_lenient(tc))
             return;
     }
 }

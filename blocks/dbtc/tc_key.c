@@ -330,7 +330,7 @@ static struct tc_op *answered_op(struct tc *tc, uint32_t sender, uint32_t ref, u
         }
     }
     jam();
-    if (tc->fail.any) return NULL; /* Resolved meanwhile. */
+    if (tc_lenient(tc)) return NULL; /* Resolved meanwhile. */
     tc_protocol_error(tc, sender, "answer for an unknown operation");
     return NULL;
 }

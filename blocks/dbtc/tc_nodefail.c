@@ -65,7 +65,7 @@ static bool all_ended(const struct tc *tc)
 static void resolve_if_ended(struct tc *tc)
 {
     struct tc_fail *fail = &tc->fail;
-    if (!fail->any || fail->marking || fail->resolving || !all_ended(tc)) return;
+    if (fail->failure_no == 0 || fail->marking || fail->resolving || !all_ended(tc)) return;
     jam_data(fail->failure_no);
     fail->resolving = true;
     tc_continue(tc, TC_WORK_FAIL_RESOLVE, fail->failure_no, 0, 0);
@@ -83,8 +83,8 @@ void tc_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
     fail->any = true;
     fail->failure_no = rep->failure_no;
     fail->alive = rep->alive;
-    for (uint32_t i = 0; i < NODE_MASK_WORDS; i++)
-        fail->lost.word[i] |= rep->nodes.word[i];
+    node_mask_join(&fail->lost, &rep->nodes);
+    tc_include_lost(tc, rep);
     fail->marking = true;
     fail->resolving = false;
     if (tc->takeover.failure_no < rep->failure_no) tc_takeover_restart(tc, rep->failure_no);
@@ -186,6 +186,7 @@ static void step_check(struct tc *tc, uint32_t index)
             struct takeover_end_rep rep = {.failure_no = tc->fail.failure_no};
             sig_send(&tc->block, block_ref(tc->own_node, BLOCK_DBDIH, 0), GSN_TAKEOVER_END_REP,
                      PRIO_A, &rep);
+            tc_include_try(tc);
             return;
         }
         index = pool_index(op->pool.ref);

@@ -352,7 +352,7 @@ static struct tc_frag *answered_frag(struct tc *tc, const struct signal *sig, ui
         const struct tc_scan *scan = scan_get(tc, frag->scan);
         if (scan->transid1 == transid1 && scan->transid2 == transid2) return frag;
     }
-    if (tc->fail.any) return NULL; /* Its scan was closed without it. */
+    if (tc_lenient(tc)) return NULL; /* Its scan was closed without it. */
     tc_protocol_error(tc, sig->sender, "answer for an unknown fragment scan");
     return NULL;
 }

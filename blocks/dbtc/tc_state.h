@@ -11,6 +11,7 @@
 #include "signals/key.h"
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
+#include "signals/rejoin.h"
 #include "signals/scan.h"
 #include "signals/start.h"
 #include "signals/takeover.h"
@@ -234,6 +235,7 @@ enum tc_work {
     TC_WORK_ORPHANS,      /* index: orphans done; decides */
     TC_WORK_ORPHAN,       /* index: an orphan's reference; goes on with its phase */
     TC_WORK_FORGET,       /* index: orphans done; drops those of former failures */
+    TC_WORK_INCLUDE,      /* ref: rank, index: table, which: fragment; sorts the replicas */
 };
 
 struct tc_continueb {
@@ -296,10 +298,22 @@ struct tc_epoch {
 #define TC_LQHS_MAX     24u   /* Of a node: LDM_COUNT_MAX. */
 #define TC_ORPHAN_LISTS 4096u /* Power of two. */
 
-/* Up to which failure the LQHs of a node have reported. */
+/* Up to which failure the LQHs of a node have reported, and what else is known of its life. */
 struct tc_lost_life {
+    uint32_t rank;      /* Its place among the replicas; 0: here from the beginning. */
+    uint32_t lost_no;   /* The failure that it was lost with. */
     uint32_t instances; /* 0 = not known. */
     uint32_t failure_no[TC_LQHS_MAX + 1];
+};
+
+/* A lost node comes back; see docs/protocols/node_restart.md. */
+struct tc_include {
+    uint32_t node; /* 0: none on its way. */
+    uint32_t rank;
+    uint32_t failure_no;
+    bool sorted;      /* All tables: it may take part when all failures have been dealt with. */
+    uint32_t conf_to; /* This is P itself: who waits. */
+    uint32_t conf_data;
 };
 
 /* The loss of data nodes; see docs/protocols/takeover.md. */
@@ -394,6 +408,7 @@ struct tc {
     uint32_t train_turn;               /* Which one leaves when all are in use. */
     bool trains_sent;                  /* TC_WORK_TRAINS is on its way. */
     struct tc_fail fail;
+    struct tc_include include;
     struct tc_takeover takeover;
     struct pool orphans;
     struct pool orphan_ops;
@@ -536,6 +551,21 @@ static inline bool tc_broken(const struct tc *tc, const struct tc_op *op)
 {
     return __builtin_expect(tc->fail.any, 0) && tc_any_lost(tc, op->nodes);
 }
+
+/* Once a node has been lost, what was resolved meanwhile may be answered for. */
+static inline bool tc_lenient(const struct tc *tc)
+{
+    return tc->fail.failure_no != 0;
+}
+
+/* tc_include.c */
+void tc_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig);
+void tc_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig);
+void tc_include_step(struct tc *tc, const struct tc_continueb *work);
+void tc_include_try(struct tc *tc); /* A failure has been dealt with. */
+void tc_include_lost(struct tc *tc, const struct node_lost_rep *rep);
+void tc_include_absent(struct tc *tc, uint32_t node);    /* The dictionary says so. */
+void tc_nodes_sort(const struct tc *tc, uint8_t *nodes); /* Of one fragment, by rank. */
 
 /* tc_resolve.c */
 void tc_resolve(struct tc *tc, struct tc_op *op); /* Orders what its state waits for. */
