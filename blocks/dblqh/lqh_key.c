@@ -392,6 +392,7 @@ void lqh_exec_LQHKEYREQ(struct block *block, const struct signal *sig)
     struct lqh *lqh = lqh_of(block);
     const struct lqhkeyreq *req = SIG_PAYLOAD(sig, lqhkeyreq);
     uint32_t error;
+    lqh->requests++;
     if (!references_valid(sig)) {
         lqh_protocol_error(lqh, sig->sender, "LQHKEYREQ with impossible references");
         return;

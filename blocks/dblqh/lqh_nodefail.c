@@ -99,6 +99,7 @@ void lqh_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
         if (node != lqh->own_node)
             to_instances(lqh, node, BLOCK_DBLQH, GSN_LQH_FLUSH_REP, &flush, sizeof flush / 4u);
     }
+    lqh_copy_node_lost(lqh);
     walk_if_flushed(lqh);
 }
 

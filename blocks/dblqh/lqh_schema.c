@@ -224,7 +224,9 @@ void lqh_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct signal *si
         break;
     case LOCAL_TABLE_DROPPING:
         jam();
-        if (table != NULL) table->state = TABLE_DROPPING;
+        if (table == NULL) break;
+        table->state = TABLE_DROPPING;
+        lqh_copy_table_dropped(lqh, req->table_id);
         break;
     case LOCAL_TABLE_DROP:
         jam();

@@ -5,6 +5,7 @@
 #include "blocks/dblqh/lqh.h"
 #include "blocks/dbtup/tup.h"
 #include "signals/api_reg.h"
+#include "signals/copy.h"
 #include "signals/dict.h"
 #include "signals/errors.h"
 #include "signals/key.h"
@@ -31,6 +32,9 @@
                               */
 #define LQH_READY_STEP   16u /* Operations that got their lock, before others have their turn. */
 #define LQH_LOCK_TICK_MS 10u
+#define LQH_COPIES_MAX   64u /* Fragments that other nodes copy from here at the same time. */
+#define LQH_COPY_PARALLEL                                                                          \
+    2u /* Fragments that this instance gets at the same time: the link is busy while one waits. */
 #define LQH_HOLD_BACK_MS                                                                           \
     5u /* A scan looks again so often whether the client's link has drained.                       \
         */
@@ -64,12 +68,13 @@ struct lqh_table {
  *    +--> (gone: refused)
  * DELAYED (the redo log fills up) --> WAITING, PREPARED, (gone: refused)
  */
-enum lqh_op_state { LQH_WAITING = 0, LQH_PREPARED, LQH_COMMITTED, LQH_DELAYED };
+enum lqh_op_state { LQH_WAITING = 0, LQH_PREPARED, LQH_COMMITTED, LQH_DELAYED, LQH_OF_COPY };
 
 struct lqh_op {
     struct pool_record pool;
     uint32_t state; /* enum lqh_op_state */
-    uint32_t scan;  /* Not an operation but a locking scan's place in lock queues: its scan. */
+    uint32_t scan;  /* Not an operation but the place in lock queues of a locking scan, or (state
+                       LQH_OF_COPY) of a copy: its record. */
     uint32_t tc_ref;
     uint32_t tc_op;
     uint32_t tc_trans; /* With tc_ref: whose lock and change it is. */
@@ -159,6 +164,74 @@ struct lqh_scan_locks {
     uint32_t lock[LQH_SCAN_LOCKS];
 };
 
+/*
+ * Another node gets the rows of a fragment from here.
+ *
+ * EXCLUDED --> READING (a CONTINUEB is on its way) --> FULL (batches are to be confirmed) -->
+ * READING ^ |  ^ |                   +--------> ENDING (the last ones are) --> (gone) | v  | v
+ *        LOCK_WAIT  MEMORY_WAIT                 any --> (gone: the node is lost, the table dropped)
+ */
+enum lqh_copy_state {
+    COPY_EXCLUDED = 0, /* Not everybody has included the other node. */
+    COPY_READING,
+    COPY_LOCK_WAIT,
+    COPY_MEMORY_WAIT,
+    COPY_FULL,
+    COPY_ENDING
+};
+
+struct lqh_copy_batch {
+    uint32_t count;
+    uint32_t lock[COPY_BATCH_ROWS];
+};
+
+struct lqh_copy_source {
+    struct pool_record pool;
+    uint32_t state; /* enum lqh_copy_state */
+    uint32_t target_ref;
+    uint32_t target; /* Its record. */
+    uint32_t epoch;  /* Of the link. */
+    uint32_t rank;
+    uint32_t table_id;
+    uint32_t fragment_id;
+    uint32_t frag; /* TUP's reference. */
+    uint32_t op;   /* Stands in lock queues. Its lock: waited for, or got and to be the next row. */
+    uint32_t wait_row;
+    uint32_t requests; /* lqh->requests at the last step. */
+    uint32_t sent;     /* Batches. */
+    uint32_t confirmed;
+    struct tup_scan_position position;
+    uint64_t rows;
+    bool end;                                 /* All rows have been sent. */
+    struct lqh_copy_batch batch[COPY_WINDOW]; /* Number modulo COPY_WINDOW. */
+};
+
+/* A fragment that is being copied to here. */
+struct lqh_copy_target {
+    uint32_t no; /* How the source calls it; 0 = unused. */
+    uint32_t fragment_id;
+    uint32_t batch; /* The next one. */
+    uint64_t rows;
+    uint64_t bytes;
+};
+
+/* DICT's order to copy a table to here. */
+struct lqh_copy {
+    uint32_t sender; /* 0 = none. */
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t version;
+    uint32_t next; /* Fragment. */
+    uint32_t running;
+    uint32_t last_no;
+    bool failed; /* The node is about to end. */
+    uint64_t rows;
+    uint64_t bytes;
+    uint8_t
+        *source; /* By fragment: the node. NULL: this node does not come back, by configuration. */
+    struct lqh_copy_target target[LQH_COPY_PARALLEL];
+};
+
 /* Rows gathered for one TRANSID_AI in lqh->out; within one handler. */
 struct lqh_rows {
     uint32_t count;
@@ -195,6 +268,8 @@ enum lqh_work {
     LQH_WORK_FAIL_SCANS,   /* ref: scans done; failure_no */
     LQH_WORK_FAIL_OPS,     /* ref: operations done; failure_no */
     LQH_WORK_ORPHANS,      /* ref: operations done; failure_no, to, pass */
+    LQH_WORK_COPY,         /* ref: source of a copy */
+    LQH_WORK_COPY_AGAIN,   /* ref: number of a copy's target */
     LQH_WORK_COPYING,      /* ref: tables done; marks all fragments */
     LQH_WORK_INCLUDE,      /* ref: operations done; to: rank, pass: enum lqh_include_state */
 };
@@ -278,8 +353,10 @@ struct lqh {
     struct pool segments;
     struct pool scans;
     struct pool scan_locks;
-    bool ready_sent; /* LQH_WORK_READY is on its way. */
-    bool tick_sent;  /* LQH_WORK_LOCK_TICK is. */
+    struct pool copies;
+    uint32_t requests; /* How many LQHKEYREQs have come: is there anything to do? */
+    bool ready_sent;   /* LQH_WORK_READY is on its way. */
+    bool tick_sent;    /* LQH_WORK_LOCK_TICK is. */
     struct lqh_reads reads;
     uint32_t *out;  /* LQH_OUT_WORDS: rows on their way out. */
     uint32_t *data; /* LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX: saved data put together again. */
@@ -288,6 +365,7 @@ struct lqh {
     struct lqh_redo *redo; /* NULL: diskless. */
     struct lqh_fail fail;
     struct lqh_include include;
+    struct lqh_copy copy;
 };
 
 /* Scans own their locks as (tc_frag, this): no transaction of that TC has the same. */
@@ -402,6 +480,25 @@ void lqh_scan_lock_end(struct lqh *lqh, struct lqh_scan *scan);
 void lqh_scan_unlock_batch(struct lqh *lqh, struct lqh_scan *scan);
 void lqh_scan_lock_step(struct lqh *lqh, struct lqh_scan *scan);
 void lqh_scan_lock_ready(struct lqh *lqh, struct lqh_scan *scan, const struct acc_ready *ready);
+
+/* lqh_copy_source.c */
+void lqh_exec_COPY_FRAGREQ(struct block *block, const struct signal *sig);
+void lqh_exec_COPY_ROWS_CONF(struct block *block, const struct signal *sig);
+void lqh_copy_step(struct lqh *lqh, uint32_t ref);
+void lqh_copy_lock_ready(struct lqh *lqh, struct lqh_copy_source *copy,
+                         const struct acc_ready *ready);
+struct lqh_copy_source *lqh_copy_get(struct lqh *lqh, uint32_t ref);
+void lqh_copy_node_lost(struct lqh *lqh); /* Those of fail.lost end. */
+void lqh_copy_table_dropped(struct lqh *lqh, uint32_t table_id);
+bool lqh_copy_peer(const struct lqh *lqh, uint32_t ref); /* May take part in a copy. */
+
+/* lqh_copy_target.c */
+void lqh_copy_init(struct lqh *lqh);
+void lqh_copy_again(struct lqh *lqh, uint32_t no);
+void lqh_exec_COPY_TABLE_REQ(struct block *block, const struct signal *sig);
+void lqh_exec_COPY_ROWS_REP(struct block *block, const struct signal *sig);
+void lqh_exec_COPY_FRAGCONF(struct block *block, const struct signal *sig);
+void lqh_exec_COPY_FRAGREF(struct block *block, const struct signal *sig);
 
 /* lqh_schema.c */
 void lqh_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct signal *sig);
