@@ -147,7 +147,7 @@ static void add_to_instances(struct dict *dict, const struct schema_prepare_req 
     struct local_table_add_req add = {
         .sender_data = req->trans_id, .table_id = req->table_id, .version = req->version};
     struct section sections[2];
-    dict_store_read_members(dict, &dict->table[req->table_id], sections);
+    dict_store_read_places(dict, &dict->table[req->table_id], sections);
     dict_add_to(dict, BLOCK_DBLQH, &dict->local.waiting_lqh, &add, sections);
     dict_add_to(dict, BLOCK_DBTC, &dict->local.waiting_tc, &add, sections);
 }

@@ -188,6 +188,7 @@ static void stepped(struct dict *dict)
     answer_client(dict);
     master_move(master, MASTER_IDLE);
     master->client_ref = 0;
+    dict_lock_try(dict);
 }
 
 void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig)
@@ -252,7 +253,7 @@ static uint32_t not_possible(const struct dict *dict)
     if (dict->start_level != START_STARTED || dict->master.state != MASTER_IDLE ||
         dict->president != dict_own(dict) || !node_mask_empty(&dict->lost.waiting))
         return ERR_SCHEMA_BUSY;
-    return 0;
+    return dict->lock.node != 0 ? ERR_NODE_RESTART_BLOCKS_SCHEMA : 0;
 }
 
 static void begin(struct dict *dict, const struct signal *sig, uint32_t operation,
@@ -325,6 +326,7 @@ static void give_up_placing(struct dict *dict, uint32_t error)
     answer_client(dict);
     master_move(&dict->master, MASTER_IDLE);
     dict->master.client_ref = 0;
+    dict_lock_try(dict);
 }
 
 void dict_exec_CREATE_FRAG_CONF(struct block *block, const struct signal *sig)

@@ -10,6 +10,7 @@
 #include "signals/errors.h"
 #include "signals/local_table.h"
 #include "signals/qmgr.h"
+#include "signals/rejoin.h"
 #include "signals/schema_trans.h"
 #include "signals/start.h"
 #include "signals/takeover.h"
@@ -163,6 +164,7 @@ struct dict_restart {
     uint32_t source; /* Node. */
     uint32_t table_id;
     bool changed; /* The source has another schema than this node had. */
+    bool running; /* The source runs: the sequence is the one that it answers with. */
     uint64_t sequence;
     struct node_mask waiting_tc; /* Instances. */
     struct node_mask waiting_lqh;
@@ -179,6 +181,29 @@ struct dict_lost {
     bool ready;                        /* All have prepared. */
 };
 
+/* At the president: no schema transactions while a node comes back. */
+struct dict_lock {
+    uint32_t node;   /* 0: not locked. */
+    uint32_t sender; /* Waits until the last transaction has ended; 0 = nobody waits. */
+    uint32_t sender_data;
+};
+
+/* At a node that comes back: its LQHs get the rows, a table at a time. */
+struct dict_copy {
+    uint32_t sender; /* 0: not under way. */
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t instances;       /* That have something of this table to copy: all. */
+    struct node_mask waiting; /* Of them. */
+    uint64_t fragments;       /* Of all tables. */
+    uint64_t done;            /* Of those that are through. */
+    uint64_t rows;
+    uint64_t bytes;
+    uint64_t begun_ms;
+};
+
+enum dict_work { DICT_WORK_COPY_TICK = 1 };
+
 struct dict {
     struct block block;
     uint32_t start_level;
@@ -186,6 +211,9 @@ struct dict {
     struct node_mask members;
     uint32_t president;
     struct dict_lost lost;
+    struct dict_lock lock;
+    struct dict_copy copy;
+    uint32_t rank[DATA_NODE_ID_MAX + 1]; /* Of the nodes that have come back; 0: all others. */
 
     uint32_t table_count; /* Of the array; ids are 1 .. table_count - 1. */
     uint32_t tables;      /* In use. */
@@ -236,6 +264,13 @@ void dict_store_read(struct dict *dict, const struct dict_table *table, struct s
  * replica left. */
 bool dict_store_read_members(struct dict *dict, const struct dict_table *table,
                              struct section sections[2]);
+/* The same for this node's TCs and LQHs. In a cluster that goes on without lost nodes these have
+ * their places, as DISTRIBUTION_ABSENT. */
+bool dict_store_read_places(struct dict *dict, const struct dict_table *table,
+                            struct section sections[2]);
+/* Only the distribution: the other members, in the order of their ranks. */
+void dict_store_read_sources(struct dict *dict, const struct dict_table *table,
+                             struct section *distribution);
 /* Forgets all tables and versions. */
 void dict_store_clear(struct dict *dict);
 
@@ -308,6 +343,21 @@ void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig);
 void dict_master_take(struct dict *dict, const struct schema_takeover_conf *trans, bool forward);
 void dict_master_lost(struct dict *dict); /* Nothing waits for those that are no members now. */
 uint32_t dict_step_rank(uint32_t operation, uint32_t step); /* 0 = prepare; they grow. */
+
+/* dict_lock.c */
+bool dict_lock_idle(const struct dict *dict); /* No schema transaction is under way. */
+void dict_lock_try(struct dict *dict);        /* Perhaps the last one has ended. */
+void dict_lock_lost(struct dict *dict, const struct node_mask *nodes);
+void dict_exec_SCHEMA_LOCK_REQ(struct block *block, const struct signal *sig);
+void dict_exec_SCHEMA_UNLOCK_ORD(struct block *block, const struct signal *sig);
+void dict_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig);
+void dict_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig);
+
+/* dict_copy.c */
+void dict_exec_COPY_START_REQ(struct block *block, const struct signal *sig);
+void dict_exec_COPY_TABLE_CONF(struct block *block, const struct signal *sig);
+void dict_exec_COPY_TABLE_REF(struct block *block, const struct signal *sig);
+void dict_copy_tick(struct dict *dict);
 
 /* dict_takeover.c */
 void dict_exec_NODE_LOST_REP(struct block *block, const struct signal *sig);

@@ -103,7 +103,12 @@ void dict_exec_SCHEMA_TAKEOVER_CONF(struct block *block, const struct signal *si
     }
     take_state(lost, conf);
     node_mask_remove(&lost->waiting, node);
-    if (!node_mask_empty(&lost->waiting) || !lost->trans.active) return;
+    if (!node_mask_empty(&lost->waiting)) return;
+    if (!lost->trans.active) {
+        jam();
+        dict_lock_try(dict);
+        return;
+    }
     jam();
     dict_master_take(dict, &lost->trans, !lost->abort && (lost->trans.step != 0 || lost->ready));
 }
@@ -124,6 +129,7 @@ void dict_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
     dict->president = rep->president;
     dict->master_node = rep->president;
     dict->members = rep->alive;
+    dict_lock_lost(dict, &rep->nodes);
     if (local->active && node_mask_has(&rep->nodes, ref_node(local->master_ref)))
         local->master_ref = 0;
     if (lost->asked_no == lost->failure_no) answer(dict, lost->asked_by);
