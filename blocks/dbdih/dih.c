@@ -50,6 +50,7 @@ static void dih_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
     lcp_master_stop(dih);
     gcp_node_reset(dih);
     dih_fail_reset(dih);
+    dih_include_reset(dih);
     dih->incarnation = rep->incarnation;
     dih->president = rep->president;
     dih->members = rep->members;
@@ -111,6 +112,7 @@ static void dih_exec_CONTINUEB(struct block *block, const struct signal *sig)
         gcp_master_monitor(dih);
         gcp_node_monitor(dih);
         lcp_node_monitor(dih);
+        dih_include_monitor(dih);
         dih_work_later(dih, DIH_WORK_MONITOR, 0, MONITOR_MS);
         return;
     case DIH_WORK_SYSFILE:
@@ -188,6 +190,11 @@ static const struct handler dih_handlers[] = {
     HANDLER(dih, GCP_TAKEOVER_REP, gcp_takeover_rep),
     HANDLER(dih, GCP_STATE_REQ, gcp_state_req),
     HANDLER(dih, GCP_STATE_CONF, gcp_state_conf),
+    HANDLER(dih, NODE_INCLUDE_REQ, node_include_req),
+    HANDLER(dih, NODE_INCLUDE_REP, node_include_rep),
+    HANDLER(dih, GCP_INCLUDE_ORD, gcp_include_ord),
+    HANDLER(dih, GCP_WHOLE_REP, gcp_whole_rep),
+    HANDLER(dih, DIH_COMPLETE_REQ, dih_complete_req),
     HANDLER(dih, GCP_PREPARE, gcp_prepare),
     HANDLER(dih, GCP_PREPARECONF, gcp_prepareconf),
     HANDLER(dih, GCP_COMMIT, gcp_commit),

@@ -161,6 +161,8 @@ static void complete_epoch(struct dih *dih)
     master->gci_hi = master->next_hi;
     master->gci_lo = master->next_lo;
     master->state = GCP_IDLE;
+    master->done_hi = rep.gci_hi;
+    master->done_lo = rep.gci_lo;
     to_all(dih, GSN_EPOCH_COMPLETE_REP, &rep, sizeof(rep) / 4u);
     if (master->gci_hi > old_hi && !dih_diskless(dih) && old_hi > master->durable)
         begin_save(dih, old_hi);
@@ -168,6 +170,7 @@ static void complete_epoch(struct dih *dih)
         answer_sttor(dih);
     else if (master->force == 0)
         master->force = master->gci_hi;
+    gcp_master_include(dih);
     begin_if_wanted(dih);
 }
 
@@ -228,6 +231,7 @@ static void save_sysfiles(struct dih *dih)
     master->save_warned = 0;
     struct copy_gcireq req = {
         .incarnation = dih->incarnation, .gci = master->save_gci, .members = dih->members};
+    node_mask_cut(&req.members, &dih->include.partial); /* I-GCP-8 */
     to_all(dih, GSN_COPY_GCIREQ, &req, sizeof(req) / 4u);
 }
 
@@ -256,6 +260,7 @@ static void save_done(struct dih *dih)
     to_all(dih, GSN_GCP_NODE_DURABLE_REP, &rep, sizeof(rep) / 4u);
     event_send(&dih->block, EVENT_GLOBAL_CHECKPOINT_COMPLETED, master->durable);
     answer_sttor(dih);
+    gcp_master_include(dih);
     begin_if_wanted(dih);
 }
 
@@ -263,6 +268,45 @@ void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
     if (saved(dih, sig, SAVE_SYSFILES)) save_done(dih);
+}
+
+/* --- A node comes back. --- */
+
+/* Between two epochs, so that it is in all of the next one, and between two saves, so that its logs
+ * are asked for all of a GCI. Under load there is such a moment behind each save. */
+void gcp_master_include(struct dih *dih)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    struct dih_include *include = &dih->include;
+    const struct sysfile *now = &dih->sysfile.now;
+    uint32_t node = include->joining;
+    if (node == 0 || master->state != GCP_IDLE || master->save_state != SAVE_IDLE) return;
+    struct gcp_include_ord ord = {.incarnation = dih->incarnation,
+                                  .gci_hi = master->gci_hi,
+                                  .gci_lo = master->gci_lo,
+                                  .complete_hi = master->done_hi,
+                                  .complete_lo = master->done_lo,
+                                  .durable = master->durable,
+                                  .restart_gci = dih->restart_gci,
+                                  .data_incarnation = dih_incarnation(dih)};
+    struct section ended = {.words = &now->ended[0].incarnation, .size = now->ended_count * 2u};
+    jam_data(node);
+    include->joining = 0;
+    node_mask_add(&dih->members, node);
+    dih->fail.taken_no[node] = dih->fail.failure_no; /* It has coordinated nothing so far. */
+    if (!dih_diskless(dih)) node_mask_add(&include->partial, node);
+    log_info(&dih->block, "node %u takes part in epochs", node);
+    signal_send(&dih->block, block_ref(node, BLOCK_DBDIH, 0), GSN_GCP_INCLUDE_ORD, PRIO_A, &ord,
+                sizeof(ord) / 4u, &ended, dih_diskless(dih) ? 0 : 1u);
+}
+
+void gcp_master_force(struct dih *dih)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    uint32_t newest = master->state == GCP_COMMITTING ? master->next_hi : master->gci_hi;
+    jam_data(newest);
+    if (newest > master->force) master->force = newest;
+    begin_if_wanted(dih);
 }
 
 /* --- Lost members, a lost master. --- */
@@ -300,9 +344,7 @@ void gcp_master_lost(struct dih *dih, const struct node_mask *nodes)
     gcp_master_go_on(dih);
     if (dih_diskless(dih)) return;
     /* The system files shall not call them current any longer than needed. */
-    uint32_t newest = master->state == GCP_COMMITTING ? master->next_hi : master->gci_hi;
-    if (newest > master->force) master->force = newest;
-    begin_if_wanted(dih);
+    gcp_master_force(dih);
 }
 
 /*

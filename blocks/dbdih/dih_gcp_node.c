@@ -187,6 +187,7 @@ void dih_exec_EPOCH_COMPLETE_REP(struct block *block, const struct signal *sig)
     if (!from_master(dih, sig)) return;
     dih->gcp_node.complete_hi = rep->gci_hi;
     dih->gcp_node.complete_lo = rep->gci_lo;
+    dih_include_go_on(dih);
 }
 
 /* --- Making a GCI durable. --- */
@@ -279,13 +280,19 @@ void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
         dih_protocol_error(dih, sig->sender, "GCI for the system file out of its order");
         return;
     }
-    if (!node_mask_has(&req->members, dih_own(dih))) {
+    struct node_mask members = req->members;
+    if (!dih_include_copies(dih, req->gci, &members)) {
+        struct copy_gciconf conf = {.incarnation = dih->incarnation, .gci = req->gci};
+        to_master(dih, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
+        return;
+    }
+    if (!node_mask_has(&members, dih_own(dih))) {
         dih_protocol_error(dih, sig->sender, "a system file without the node itself");
         return;
     }
     node->copy_gci = req->gci;
     node->copy_ms = now_ms(block);
-    sysfile_copy(dih, &req->members);
+    sysfile_copy(dih, &members);
 }
 
 void gcp_node_copied(struct dih *dih)
@@ -339,6 +346,7 @@ void dih_exec_GCP_NODE_DURABLE_REP(struct block *block, const struct signal *sig
     to_instances(dih, BLOCK_DBLQH, GSN_GCP_DURABLE_REP, &out, sizeof(out) / 4u);
     gcp_node_flushed(dih);
     lcp_node_durable(dih);
+    dih_include_durable(dih);
 }
 
 /* --- Somebody waits for durability. --- */

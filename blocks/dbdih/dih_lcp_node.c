@@ -40,6 +40,7 @@ static void round_begin(struct dih *dih, uint32_t master, const struct lcp_node_
     node->result = (struct lcp_node_conf){.incarnation = req->incarnation, .lcp_id = req->lcp_id};
     node->end_gci = 0;
     node->begin_ms = now_ms(&dih->block);
+    dih_include_round_begun(dih);
     wait_for_ldms(dih);
     node->bytes_then = node->bytes;
     node->start_gci = dih->gcp_node.complete_hi;
@@ -117,6 +118,7 @@ void dih_exec_LCP_USABLE_CONF(struct block *block, const struct signal *sig)
     node->last_duration_ms = (uint32_t)(node->last_ms - node->begin_ms);
     if (node->result.incarnation == dih->incarnation)
         sig_send(block, node->master, GSN_LCP_NODE_CONF, PRIO_B, &node->result);
+    dih_include_round_ended(dih, node->result.failed);
     if (node->next_master == 0) {
         lcp_node_monitor(dih);
         return;
@@ -167,7 +169,8 @@ static void judge(struct dih *dih)
     if (node->start_gci == 0 || node->result.failed > 0) enough = true;
     /* What may have happened and what not must be known for every start that the log reaches back
      * over: its tail moves before the first of them is forgotten. */
-    if (node->start_gci == 0 && dih->sysfile.now.ended_count >= LCP_STARTS)
+    if (node->start_gci == 0 && dih->sysfile.now.ended_count >= LCP_STARTS &&
+        dih->include.state == INCLUDE_NONE)
         lcp_node_want(dih, LCP_BY_STARTS);
     else if (node->fill >= LCP_FILL_HIGH || (node->fill >= LCP_FILL_PERCENT && enough))
         lcp_node_want(dih, LCP_BY_FILL);

@@ -166,6 +166,7 @@ void dih_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
     memset(&fail->taking, 0, sizeof(fail->taking));
     for (uint32_t i = 1; i <= block_instances(block, BLOCK_DBTC); i++)
         node_mask_add(&fail->taking, i);
+    dih_include_lost(dih, &rep->nodes, new_master || taking);
     lcp_node_lost(dih, &rep->nodes);
     if (fail->asked_no == fail->failure_no) answer_state(dih, fail->asked_by);
     if (dih->president != dih_own(dih)) return;

@@ -10,6 +10,7 @@
 #include "signals/gcp.h"
 #include "signals/lcp.h"
 #include "signals/qmgr.h"
+#include "signals/rejoin.h"
 #include "signals/start.h"
 #include "signals/takeover.h"
 #include "signals/table_def.h"
@@ -38,6 +39,8 @@ struct gcp_master {
     uint32_t serial; /* Of the timer that counts; older ones are dropped. */
     uint32_t gci_hi; /* The newest epoch that all nodes have. */
     uint32_t gci_lo;
+    uint32_t done_hi; /* The newest that is complete. */
+    uint32_t done_lo;
     uint32_t next_hi; /* PREPARING, COMMITTING: the one that they get. */
     uint32_t next_lo;
     uint32_t force; /* GCIs up to this are to be closed without waiting for the timer. */
@@ -103,6 +106,42 @@ struct dih_fail {
     uint32_t taken_no[DATA_NODE_ID_MAX + 1]; /* Up to which failure nodes have taken over. */
 };
 
+/*
+ * A node that comes back. At the node: NONE --NODE_INCLUDE_REQ--> WAITING --GCP_INCLUDE_ORD-->
+ * PARTIAL --DIH_COMPLETE_REQ--> CHECKING --an epoch, a GCI and a checkpoint that began behind it-->
+ * WHOLE --SYSFILE_START_REQ--> WRITING --both copies--> UNNAMED --COPY_GCIREQ names it--> NAMED
+ * --that GCI is durable--> NONE. Without files from CHECKING to NONE.
+ */
+enum dih_include_state {
+    INCLUDE_NONE = 0,
+    INCLUDE_WAITING,
+    INCLUDE_PARTIAL,
+    INCLUDE_CHECKING,
+    INCLUDE_WHOLE,
+    INCLUDE_WRITING,
+    INCLUDE_UNNAMED,
+    INCLUDE_NAMED
+};
+
+struct dih_include {
+    uint32_t state;           /* enum dih_include_state */
+    uint32_t complete_sender; /* DIH_COMPLETE_REQ; 0 = not yet. */
+    uint32_t complete_data;
+    uint32_t files_sender; /* SYSFILE_START_REQ. */
+    uint32_t files_data;
+    uint32_t floor_hi; /* CHECKING: a newer epoch must be complete, */
+    uint32_t floor_lo;
+    uint32_t floor_gci; /* and this GCI durable. */
+    bool asked;         /* The master knows that a checkpoint is wanted. */
+    bool counts;        /* The round under way began in CHECKING. */
+    bool checkpointed;
+    uint32_t saved; /* Newest GCI of COPY_GCIREQ: all logs have it. */
+    uint32_t named_gci;
+    /* At the master. */
+    uint32_t joining;         /* To be taken in between two epochs; 0 = nobody. */
+    struct node_mask partial; /* Taken in, and not named in system files yet. */
+};
+
 /* --- The system file: formats/sysfile_format.h. --- */
 
 static_assert(SYSFILE_BYTES == FS_ALIGN && SYSFILE_NODES == NODE_ID_MAX + 1u, "one numbering");
@@ -147,7 +186,8 @@ struct dih_sysfile {
 struct lcp_master {
     uint32_t lcp_id; /* 0 = no round. */
     uint32_t last_id;
-    uint32_t wanted; /* enum lcp_reason: another one afterwards. */
+    uint32_t wanted;      /* enum lcp_reason: another one afterwards. */
+    uint32_t wanted_node; /* One of this node alone comes first; 0 = none. */
     struct node_mask waiting;
     uint64_t begin_ms;
     uint32_t fragments;
@@ -220,6 +260,7 @@ struct dih {
     struct lcp_master lcp_master;
     struct lcp_node lcp_node;
     struct dih_fail fail;
+    struct dih_include include;
     struct dih_sysfile sysfile;
     struct node_mask members;
     uint32_t ldm_count[NODE_ID_MAX + 1];
@@ -282,9 +323,29 @@ void dih_exec_GCP_CLOSE_ORD(struct block *block, const struct signal *sig);
 
 /* dih_gcp_master.c, for dih_nodefail.c */
 void gcp_master_lost(struct dih *dih, const struct node_mask *nodes); /* They answer no more. */
-void gcp_master_go_on(struct dih *dih); /* All answers may be there. */
+void gcp_master_go_on(struct dih *dih);   /* All answers may be there. */
+void gcp_master_force(struct dih *dih);   /* Closes the newest GCI as soon as that may be. */
+void gcp_master_include(struct dih *dih); /* Takes include.joining in, when that may be. */
 void gcp_master_take(struct dih *dih, const struct gcp_state_conf *newest,
                      const struct gcp_state_conf *prepared, uint32_t durable, bool apart);
+
+/* dih_include.c */
+void dih_include_reset(struct dih *dih);
+void dih_include_complete(struct dih *dih);
+void dih_include_monitor(struct dih *dih);
+void dih_include_go_on(struct dih *dih);
+void dih_include_durable(struct dih *dih);
+void dih_include_round_begun(struct dih *dih);
+void dih_include_round_ended(struct dih *dih, uint32_t failed);
+void dih_include_files(struct dih *dih, const struct signal *sig);
+void dih_include_written(struct dih *dih);
+bool dih_include_copies(struct dih *dih, uint32_t gci, struct node_mask *members);
+void dih_include_lost(struct dih *dih, const struct node_mask *nodes, bool new_master);
+void dih_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig);
+void dih_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig);
+void dih_exec_GCP_INCLUDE_ORD(struct block *block, const struct signal *sig);
+void dih_exec_GCP_WHOLE_REP(struct block *block, const struct signal *sig);
+void dih_exec_DIH_COMPLETE_REQ(struct block *block, const struct signal *sig);
 
 /* dih_nodefail.c */
 bool dih_taken_over(const struct dih *dih); /* By all nodes, all failures so far. */
@@ -339,6 +400,9 @@ void dih_exec_LCP_STATUS_REQ(struct block *block, const struct signal *sig);
 void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data);
 /* Writes gcp_node.copy_gci, which the logs of `members` have. */
 void sysfile_copy(struct dih *dih, const struct node_mask *members);
+/* A node that comes back: of which life the data is; later its first system files, at `gci`. */
+void sysfile_life(struct dih *dih, uint32_t incarnation, const struct section *ended);
+void sysfile_join(struct dih *dih, uint32_t gci);
 /* Lets both copies have the newest GCI. False: they have it already. */
 bool sysfile_repeat(struct dih *dih);
 void sysfile_tick(struct dih *dih, uint32_t sequence); /* Of the write that was to be repeated. */

@@ -290,6 +290,7 @@ static void all_written(struct dih *dih)
     }
     gcp_node_copied(dih);
     gcp_node_flushed(dih);
+    dih_include_written(dih);
     if (sys->lone) dih_work_later(dih, DIH_WORK_SYSFILE, (uint32_t)sys->sequence, REPEAT_MS);
 }
 
@@ -362,6 +363,11 @@ void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig)
         return;
     }
     ndbrequire(sys->state >= SYSFILE_READY && sys->start_sender == 0);
+    if (dih->include.state == INCLUDE_WHOLE) {
+        jam();
+        dih_include_files(dih, sig);
+        return;
+    }
     ndbrequire(req->incarnation > now->incarnation); /* I-GCP-5 */
     jam();
     sys->start_sender = sig->sender;
@@ -379,6 +385,26 @@ void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig)
     fill_groups(dih, now->nodegroup);
     dih->restart_gci = req->gci;
     dih->gcp_node.durable = req->gci;
+    want_writes(dih, SYSFILE_COPIES);
+}
+
+/* --- The node comes back into a running cluster. --- */
+
+void sysfile_life(struct dih *dih, uint32_t incarnation, const struct section *ended)
+{
+    dih->sysfile.now.incarnation = incarnation;
+    take_list(&dih->sysfile.now, ended);
+}
+
+void sysfile_join(struct dih *dih, uint32_t gci)
+{
+    struct sysfile *now = &dih->sysfile.now;
+    now->layout = SYSFILE_LAYOUT;
+    now->gci = gci;
+    now->members = dih->members;
+    now->ldm_count = block_config(&dih->block)->ldm_count;
+    memcpy(now->lsn, dih->gcp_node.save_lsn, sizeof(now->lsn));
+    fill_groups(dih, now->nodegroup);
     want_writes(dih, SYSFILE_COPIES);
 }
 
