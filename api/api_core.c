@@ -193,12 +193,21 @@ static void close_lost(struct api_core *core, const struct node_mask *nodes)
 {
     for (uint32_t node = node_mask_next(nodes, 0); node != 0; node = node_mask_next(nodes, node)) {
         if (!node_mask_has(&core->config.data_nodes, node)) continue;
+        atomic_store(&core->node[node].gone, 1);
         uint32_t epoch = atomic_load(&core->node[node].epoch);
         if (epoch == 0 || atomic_load(&core->node[node].level) == START_NOTHING) continue;
         atomic_store(&core->node[node].level, START_NOTHING);
         if (core->host.close != NULL)
             core->host.close(core->host.context, node, epoch, "the other nodes have lost it");
     }
+}
+
+/* What a started node knows of the others. */
+static void note_started(struct api_core *core, const struct node_mask *started)
+{
+    const struct node_mask *all = &core->config.data_nodes;
+    for (uint32_t node = node_mask_next(all, 0); node != 0; node = node_mask_next(all, node))
+        atomic_store(&core->node[node].gone, node_mask_has(started, node) ? 0u : 1u);
 }
 
 bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
@@ -233,6 +242,7 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
     if (conf->start_level == START_STARTED && atomic_load(&peer->level) != START_STARTED) {
         peer->register_at_ms = core->now_ms + peer->heartbeat_ms - peer->heartbeat_ms / 4u;
     }
+    if (conf->start_level == START_STARTED) note_started(core, &conf->started);
     atomic_store(&peer->level, conf->start_level);
     return true;
 }

@@ -17,6 +17,7 @@ struct api_node {
     _Atomic uint32_t
         level; /* enum start_level, START_NOTHING until it has confirmed the registration. */
     _Atomic uint32_t tc_count;
+    _Atomic uint32_t gone; /* Others say that it is lost, or not started: it sends no rows. */
     uint32_t heartbeat_ms;
     uint64_t register_at_ms; /* Next API_REGREQ. */
     uint64_t heard_ms;       /* Last API_REGCONF, or when the link came up. */

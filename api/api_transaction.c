@@ -361,13 +361,14 @@ static uint32_t rollback(struct api_tx *tx)
 }
 
 /* A node may not have noticed yet that its link to us is gone: the rows that it sends now get lost
- * as well. */
+ * as well. Not one that the others are without: it is fenced, whatever it sends. */
 static struct node_mask unlinked_nodes(struct api_core *core)
 {
     struct node_mask nodes = {{0}};
     const struct node_mask *all = &core->config.data_nodes;
     for (uint32_t node = node_mask_next(all, 0); node != 0; node = node_mask_next(all, node)) {
-        if (atomic_load(&core->node[node].epoch) == 0) node_mask_add(&nodes, node);
+        if (atomic_load(&core->node[node].epoch) == 0 && !atomic_load(&core->node[node].gone))
+            node_mask_add(&nodes, node);
     }
     return nodes;
 }
