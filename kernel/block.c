@@ -132,6 +132,11 @@ void peer_restrict(struct block *block, uint32_t node, uint32_t restricted)
     atomic_store(&block->node->link[node].only, only);
 }
 
+bool peer_restricted(const struct block *block, uint32_t node)
+{
+    return atomic_load(&block->node->link[node].only) != 0;
+}
+
 void node_started(struct block *block)
 {
     struct host *host = block->node->options.host;

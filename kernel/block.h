@@ -165,6 +165,9 @@ void peer_allow(struct block *block, uint32_t node, uint32_t allowed);
  */
 void peer_restrict(struct block *block, uint32_t node, uint32_t restricted);
 
+/* Whether only one block speaks with `node`. */
+bool peer_restricted(const struct block *block, uint32_t node);
+
 /*
  * Hands a file operation to the host; IO_DONE_REP with request->tag comes when it is done. For
  * NDBFS alone. The request and the memory of its pieces stay untouched until then.

@@ -47,8 +47,9 @@ struct node_state_rep {
     uint32_t start_type;      /* enum start_type; known from phase 2 on. */
     uint32_t start_percent;   /* Of reading the data back (phase 4); 100 afterwards. */
     uint32_t start_left_s;    /* Seconds that this will take, estimated; 0 = not known. */
+    uint32_t taken_no;        /* All that failures up to this one left here has been dealt with. */
 };
-SIGNAL_STRUCT(node_state_rep, 14);
+SIGNAL_STRUCT(node_state_rep, 15);
 
 /*
  * NDBCNTR to every TC instance when the node stops (its level is START_STOPPING_2 then: new

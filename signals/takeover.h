@@ -100,7 +100,8 @@ struct tckey_failref {
 };
 SIGNAL_STRUCT(tckey_failref, 3);
 
-/* TC to its node's DIH: nothing of the lost nodes up to this failure is left to do here. */
+/* TC to its node's DIH: nothing of the lost nodes up to this failure is left to do here. DIH to
+ * NDBCNTR when all TCs have said so. */
 struct takeover_end_rep {
     uint32_t failure_no;
 };

@@ -58,8 +58,10 @@ static void tell_taken(struct dih *dih)
 {
     struct gcp_takeover_rep rep = {.incarnation = dih->incarnation,
                                    .failure_no = dih->fail.failure_no};
+    struct takeover_end_rep end = {.failure_no = dih->fail.failure_no};
     if (!node_mask_empty(&dih->fail.taking)) return;
     jam();
+    sig_send(&dih->block, dih_local(dih, BLOCK_NDBCNTR), GSN_TAKEOVER_END_REP, PRIO_A, &end);
     sig_send(&dih->block, block_ref(dih->president, BLOCK_DBDIH, 0), GSN_GCP_TAKEOVER_REP, PRIO_A,
              &rep);
 }

@@ -144,6 +144,7 @@ struct cntr {
     struct node_mask members;
     struct node_mask started;
     struct node_mask gone; /* Members whose link was lost while the cluster stops. */
+    uint32_t taken_no;     /* Failures up to this one have been dealt with at this node. */
     struct cntr_peer peer[NODE_ID_MAX + 1];
 
     struct {

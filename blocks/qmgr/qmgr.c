@@ -34,6 +34,7 @@ static void qmgr_exec_STTOR(struct block *block, const struct signal *sig)
     const struct sttor *req = SIG_PAYLOAD(sig, sttor);
     ndbrequire(req->phase == 1);
     jam();
+    qmgr_rejoin_reset(qmgr);
     allow_links(qmgr, NODE_DATA);
     allow_links(qmgr, NODE_API);
     qmgr->join.sttor_owed = 1;
@@ -61,6 +62,8 @@ static void qmgr_exec_NODE_STATE_REP(struct block *block, const struct signal *s
     qmgr->start_phase = rep->start_phase;
     qmgr->master = rep->master;
     qmgr->started = rep->started;
+    qmgr->taken_no = rep->taken_no;
+    qmgr_rejoin_check(qmgr);
 }
 
 static void qmgr_exec_CONTINUEB(struct block *block, const struct signal *sig)
@@ -123,9 +126,10 @@ static void qmgr_check(struct block *block)
          node = node_mask_next(&qmgr->join.members, node))
         ndbrequire(qmgr->peer[node].dynamic_id != 0); /* I-QMGR-1 */
     ndbrequire(qmgr->ring.left == 0 ||
-               node_mask_has(&qmgr->join.members, qmgr->ring.left));          /* I-QMGR-2 */
-    ndbrequire(node_mask_within(&qmgr->failure.fenced, &qmgr->join.members)); /* I-QMGR-5 */
-    ndbrequire(!node_mask_has(&qmgr->failure.fenced, qmgr_own(qmgr)));
+               node_mask_has(&qmgr->join.members, qmgr->ring.left));            /* I-QMGR-2 */
+    ndbrequire(!node_mask_has(&qmgr->failure.fenced, qmgr_own(qmgr)));          /* I-QMGR-5 */
+    ndbrequire(node_mask_within(&qmgr->rejoin.newcomers, &qmgr->join.members)); /* I-QMGR-9 */
+    ndbrequire(!node_mask_has(&qmgr->join.members, qmgr->rejoin.adding));
 }
 
 static const struct handler qmgr_handlers[] = {
@@ -144,6 +148,7 @@ static const struct handler qmgr_handlers[] = {
     HANDLER(qmgr, CM_ADD_REQ, cm_add_req),
     HANDLER(qmgr, CM_ADD_CONF, cm_add_conf),
     HANDLER(qmgr, CM_LEAVE_REP, cm_leave_rep),
+    HANDLER(qmgr, CM_STOP_ORD, cm_stop_ord),
     HANDLER(qmgr, CM_HEARTBEAT, cm_heartbeat),
     HANDLER(qmgr, FAIL_REACH_REP, fail_reach_rep),
     HANDLER(qmgr, FAIL_PREPARE, fail_prepare),

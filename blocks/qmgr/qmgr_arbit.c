@@ -175,6 +175,11 @@ void qmgr_arbit_view(struct qmgr *qmgr, bool new_president)
     if (waits && node_mask_empty(&arbit->waiting)) prepared(qmgr);
 }
 
+void qmgr_arbit_joined(struct qmgr *qmgr)
+{
+    if (presides(qmgr) && qmgr->arbit.state >= ARBIT_FIND) move(qmgr, ARBIT_INIT);
+}
+
 void qmgr_arbit_client_down(struct qmgr *qmgr, uint32_t node)
 {
     struct qmgr_arbit *arbit = &qmgr->arbit;

@@ -16,7 +16,7 @@
 bool qmgr_agrees(const struct qmgr *qmgr)
 {
     return qmgr->join.state == JOIN_MEMBER && !qmgr->join.sttor_owed &&
-           !node_mask_empty(&qmgr->started);
+           (!node_mask_empty(&qmgr->started) || qmgr_is_newcomer(qmgr));
 }
 
 static uint32_t oldest(const struct qmgr *qmgr, const struct node_mask *nodes)
@@ -28,6 +28,16 @@ static uint32_t oldest(const struct qmgr *qmgr, const struct node_mask *nodes)
             if (best == 0 || qmgr->peer[node].dynamic_id < qmgr->peer[best].dynamic_id) best = node;
         }
     return best;
+}
+
+/* Of another node's words: whoever can fail. A node that joins is perhaps not known here. */
+static void keep_data_nodes(const struct qmgr *qmgr, struct node_mask *nodes)
+{
+    for
+        EACH_NODE(node, nodes)
+        {
+            if (!qmgr_is_data(qmgr, node)) node_mask_remove(nodes, node);
+        }
 }
 
 static void to_qmgrs(struct qmgr *qmgr, const struct node_mask *nodes, uint32_t gsn,
@@ -73,7 +83,7 @@ static void fence(struct qmgr *qmgr, const struct node_mask *nodes)
         EACH_NODE(node, nodes)
         {
             jam_data(node);
-            peer_allow(&qmgr->block, node, 0); /* Again does no harm. */
+            qmgr_rejoin_close(qmgr, node);
         }
     node_mask_join(&qmgr->failure.fenced, nodes);
     qmgr_ring_update(qmgr);
@@ -130,6 +140,7 @@ static void agreed(struct qmgr *qmgr, const struct node_mask *nodes)
     failure->again = 0;
     qmgr->join.president = oldest(qmgr, &qmgr->join.members);
     if (node_mask_has(nodes, qmgr->president.joiner)) qmgr->president.joiner = 0;
+    qmgr_rejoin_failed(qmgr, nodes);
     rep.president = qmgr->join.president;
     qmgr_ring_update(qmgr);
     qmgr_clients_tell(qmgr, failure->number, nodes);
@@ -172,7 +183,7 @@ void qmgr_failure_fence_now(struct qmgr *qmgr)
     qmgr->failure.open = 0;
     for
         EACH_NODE(node, &qmgr->failure.fenced)
-    peer_allow(&qmgr->block, node, 0);
+    qmgr_rejoin_close(qmgr, node);
     if (qmgr->failure.stopped) return;
     confirm(qmgr);
     try_decide(qmgr);
@@ -213,7 +224,7 @@ void qmgr_failure_found(struct qmgr *qmgr, const struct node_mask *leave)
     if (node_mask_has(leave, qmgr_own(qmgr))) {
         jam(); /* The others will say so; or there is nobody who could. */
         if (overdue)
-            qmgr_failure_stop(qmgr, EXIT_DECLARED_DEAD, "it has lost its links to the others");
+            qmgr_failure_stop(qmgr, qmgr_end_code(qmgr), "it has lost its links to the others");
         return;
     }
     uint32_t leader = oldest(qmgr, &stay);
@@ -294,7 +305,7 @@ void qmgr_exec_FAIL_REF(struct block *block, const struct signal *sig)
     struct qmgr_failure *failure = &qmgr->failure;
     uint32_t node = ref_node(sig->sender);
     struct node_mask nodes = ref->nodes;
-    node_mask_keep(&nodes, &qmgr->join.members);
+    keep_data_nodes(qmgr, &nodes);
     if (!qmgr_talks(qmgr, node, ref->incarnation) || !failure->leads ||
         ref->attempt != failure->attempt || ref->number != failure->number + 1u) {
         jam();
@@ -306,7 +317,7 @@ void qmgr_exec_FAIL_REF(struct block *block, const struct signal *sig)
     case FAIL_REF_COMMITTED:
         if (node_mask_has(&nodes, qmgr_own(qmgr)) || node_mask_empty(&nodes)) {
             jam();
-            qmgr_failure_stop(qmgr, EXIT_DECLARED_DEAD, "the others have gone on without it");
+            qmgr_failure_stop(qmgr, qmgr_end_code(qmgr), "the others have gone on without it");
             return;
         }
         catch_up(qmgr, &nodes);
@@ -364,7 +375,7 @@ static bool may_lead(const struct qmgr *qmgr, uint32_t node, const struct node_m
 static bool made_up(struct qmgr *qmgr, uint32_t node, const struct fail_prepare *req)
 {
     struct node_mask last = req->last;
-    node_mask_keep(&last, &qmgr->join.members);
+    keep_data_nodes(qmgr, &last);
     if (req->number == qmgr->failure.number + 1u) return true;
     if (req->number != qmgr->failure.number + 2u || node_mask_empty(&last) ||
         node_mask_has(&last, qmgr_own(qmgr)) || node_mask_has(&last, node)) {
@@ -394,18 +405,21 @@ void qmgr_exec_FAIL_PREPARE(struct block *block, const struct signal *sig)
     }
     if (!made_up(qmgr, node, req)) return;
     struct node_mask leave = req->nodes;
-    node_mask_keep(&leave, &qmgr->join.members);
+    struct node_mask must;
+    keep_data_nodes(qmgr, &leave);
+    qmgr_newcomers(qmgr, &must);
+    node_mask_join(&must, &failure->fenced);
     if (node_mask_has(&leave, qmgr_own(qmgr))) {
         jam();
-        qmgr_failure_stop(qmgr, EXIT_DECLARED_DEAD, "the others have declared it dead");
+        qmgr_failure_stop(qmgr, qmgr_end_code(qmgr), "the others have declared it dead");
         return;
     }
     struct node_mask stay = qmgr->join.members;
     node_mask_cut(&stay, &leave);
     struct node_mask row = qmgr->reach.map.row[qmgr_own(qmgr)];
     if (!qmgr->reach.running) row = qmgr->join.members; /* Nothing is known to be wrong. */
-    if (!node_mask_within(&failure->fenced, &leave)) {
-        refuse(qmgr, sig, FAIL_REF_LARGER, &failure->fenced);
+    if (!node_mask_within(&must, &leave)) {
+        refuse(qmgr, sig, FAIL_REF_LARGER, &must);
         return;
     }
     if (!may_lead(qmgr, node, &leave) || !node_mask_within(&stay, &row)) {
@@ -427,7 +441,7 @@ void qmgr_exec_FAIL_COMMIT(struct block *block, const struct signal *sig)
     struct qmgr *qmgr = qmgr_of(block);
     const struct fail_commit *commit = SIG_PAYLOAD(sig, fail_commit);
     struct node_mask nodes = commit->nodes;
-    node_mask_keep(&nodes, &qmgr->join.members);
+    keep_data_nodes(qmgr, &nodes);
     if (!qmgr_talks(qmgr, ref_node(sig->sender), commit->incarnation) ||
         commit->number != qmgr->failure.number + 1u || node_mask_empty(&nodes)) {
         jam();
@@ -441,7 +455,7 @@ void qmgr_exec_FAIL_COMMIT(struct block *block, const struct signal *sig)
     }
     if (node_mask_has(&nodes, qmgr_own(qmgr))) {
         jam();
-        qmgr_failure_stop(qmgr, EXIT_DECLARED_DEAD, "the others have gone on without it");
+        qmgr_failure_stop(qmgr, qmgr_end_code(qmgr), "the others have gone on without it");
         return;
     }
     jam();
@@ -458,5 +472,5 @@ void qmgr_exec_FAIL_OUT_REP(struct block *block, const struct signal *sig)
         return;
     }
     jam();
-    qmgr_failure_stop(qmgr, EXIT_DECLARED_DEAD, "the others have declared it dead");
+    qmgr_failure_stop(qmgr, qmgr_end_code(qmgr), "the others have declared it dead");
 }

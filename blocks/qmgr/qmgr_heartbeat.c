@@ -71,6 +71,7 @@ void qmgr_ring_tick(struct qmgr *qmgr)
                  &beat);
     }
     if (qmgr->ring.left != 0) watch_left(qmgr);
+    qmgr_rejoin_tick(qmgr);
     qmgr_reach_probe(qmgr);
 }
 

@@ -55,6 +55,8 @@ void qmgr_join_restart(struct qmgr *qmgr)
     qmgr_president_reset(qmgr);
     qmgr_reach_reset(qmgr);
     memset(&qmgr->failure, 0, sizeof(qmgr->failure));
+    qmgr_rejoin_reset(qmgr);
+    qmgr->join.running = 0;
     qmgr_arbit_reset(qmgr);
     qmgr->ring.broken = 0;
     qmgr_ring_update(qmgr);
@@ -86,6 +88,7 @@ void qmgr_join_look(struct qmgr *qmgr)
         .generation = block_config(&qmgr->block)->generation,
         .candidate = qmgr_candidate(qmgr),
         .has_data = qmgr->join.has_data,
+        .linked = qmgr->linked,
     };
     send_to_linked(qmgr, GSN_CM_REGREQ, &req, sizeof(req) / 4u);
 }
@@ -97,8 +100,8 @@ void qmgr_join_tick(struct qmgr *qmgr)
         qmgr_join_look(qmgr);
         qmgr_tell_waiting(qmgr);
     }
-    if (qmgr->join.state == JOIN_JOINING &&
-        now_ms(&qmgr->block) - qmgr->join.since_ms > JOIN_TIMEOUT_MS) {
+    uint32_t limit_ms = qmgr->join.running ? NODE_JOIN_TIMEOUT_MS : JOIN_TIMEOUT_MS;
+    if (qmgr->join.state == JOIN_JOINING && now_ms(&qmgr->block) - qmgr->join.since_ms > limit_ms) {
         jam();
         log_warning(&qmgr->block, "joining takes too long, starting over");
         qmgr_join_restart(qmgr);
@@ -131,6 +134,8 @@ static void tell_members(struct qmgr *qmgr, uint32_t block_no)
         .president = qmgr->join.president,
         .dynamic_id = qmgr->join.dynamic_id,
         .members = *members,
+        .running = qmgr->join.running,
+        .failure_no = qmgr->failure.number,
     };
     signal_send(&qmgr->block, qmgr_local(qmgr, block_no), GSN_MEMBERS_REP, PRIO_A, &rep,
                 sizeof(rep) / 4u, &section, 1);
@@ -164,6 +169,7 @@ void qmgr_join_check(struct qmgr *qmgr)
 void qmgr_member_lost(struct qmgr *qmgr, uint32_t node, const char *how)
 {
     bool concerns = node_mask_has(&qmgr->join.members, node) || node == qmgr->president.joiner ||
+                    (node == qmgr->rejoin.adding && node != 0) ||
                     (qmgr->join.state == JOIN_JOINING && node == qmgr->join.president);
     if (!concerns || qmgr->join.state < JOIN_JOINING) return;
     if (qmgr_agrees(qmgr)) {
@@ -231,6 +237,8 @@ void qmgr_exec_CM_REGCONF(struct block *block, const struct signal *sig)
     qmgr->join.members = conf->members;
     qmgr->join.waiting = conf->members;
     qmgr->join.expected = conf->expected;
+    qmgr->join.running = conf->running;
+    qmgr->failure.number = conf->failure_no;
     qmgr->peer[own] = (struct qmgr_peer){
         .dynamic_id = conf->dynamic_id,
         .ldm_count = block_config(block)->ldm_count,
@@ -331,6 +339,7 @@ void qmgr_exec_CM_NODEINFOREF(struct block *block, const struct signal *sig)
 static void commit_self(struct qmgr *qmgr)
 {
     node_mask_add(&qmgr->join.members, qmgr_own(qmgr));
+    if (qmgr->join.running) node_mask_add(&qmgr->rejoin.newcomers, qmgr_own(qmgr));
     qmgr_move(qmgr, JOIN_MEMBER);
 }
 
@@ -351,11 +360,17 @@ void qmgr_exec_CM_ADD_REQ(struct block *block, const struct signal *sig)
         joiner_prepared(qmgr);
         return;
     }
+    bool running = !own && !qmgr->join.sttor_owed;
+    if (running && req->phase == CM_ADD_PREPARE) {
+        qmgr_rejoin_prepare(qmgr, req);
+        return;
+    }
+    if (running && !qmgr_rejoin_commit(qmgr, req)) return;
     if (req->phase == CM_ADD_COMMIT) {
         jam();
         if (own) {
             commit_self(qmgr);
-        } else {
+        } else if (!running) {
             node_mask_add(&qmgr->join.members, req->node);
             qmgr->peer[req->node].dynamic_id = req->dynamic_id;
         }
@@ -370,11 +385,14 @@ void qmgr_exec_CM_ADD_REQ(struct block *block, const struct signal *sig)
 void qmgr_exec_CM_LEAVE_REP(struct block *block, const struct signal *sig)
 {
     struct qmgr *qmgr = qmgr_of(block);
-    uint32_t incarnation = SIG_PAYLOAD(sig, cm_leave_rep)->incarnation;
-    if (incarnation == 0 || incarnation != qmgr->join.incarnation) {
+    const struct cm_leave_rep *rep = SIG_PAYLOAD(sig, cm_leave_rep);
+    uint32_t node = ref_node(sig->sender);
+    if (rep->incarnation == 0 || rep->incarnation != qmgr->join.incarnation) {
         jam();
         return;
     }
     jam();
-    qmgr_member_lost(qmgr, ref_node(sig->sender), "it joins anew");
+    if (rep->stops && qmgr_talks(qmgr, node, rep->incarnation))
+        node_mask_add(&qmgr->rejoin.leaving, node);
+    qmgr_member_lost(qmgr, node, rep->stops ? "it stops" : "it joins anew");
 }

@@ -172,6 +172,7 @@ static void send_add(struct qmgr *qmgr, enum cm_add_phase phase)
         .phase = phase,
         .node = joiner,
         .dynamic_id = qmgr->peer[joiner].dynamic_id,
+        .failure_no = qmgr->failure.number,
     };
     qmgr->president.phase = phase;
     qmgr->president.waiting = qmgr->join.members;
@@ -194,7 +195,15 @@ static void begin_join(struct qmgr *qmgr, uint32_t joiner, const struct cm_regre
         .dynamic_id = qmgr->peer[joiner].dynamic_id,
         .members = qmgr->join.members,
         .expected = qmgr->join.expected,
+        .running = !qmgr->join.sttor_owed,
+        .failure_no = qmgr->failure.number,
     };
+    if (conf.running) {
+        jam();
+        conf.expected = conf.members;
+        node_mask_add(&conf.expected, joiner);
+        qmgr_rejoin_begin(qmgr, joiner);
+    }
     sig_send(&qmgr->block, block_ref(joiner, BLOCK_QMGR, 0), GSN_CM_REGCONF, PRIO_A, &conf);
     send_add(qmgr, CM_ADD_PREPARE);
 }
@@ -207,7 +216,8 @@ static uint32_t refusal(const struct qmgr *qmgr, uint32_t node, const struct cm_
     if (req->generation != block_config(&qmgr->block)->generation) return CM_REF_GENERATION;
     if (qmgr->join.state <= JOIN_ELECTION) return CM_REF_ELECTION;
     if (!qmgr_is_president(qmgr)) return CM_REF_NOT_PRESIDENT;
-    if (!qmgr->join.sttor_owed || !node_mask_has(&qmgr->join.expected, node)) return CM_REF_RUNNING;
+    if (!qmgr->join.sttor_owed) return qmgr_rejoin_refusal(qmgr, node, req);
+    if (!node_mask_has(&qmgr->join.expected, node)) return CM_REF_RUNNING;
     if (qmgr->president.joiner != 0 || node_mask_has(&qmgr->join.members, node)) return CM_REF_BUSY;
     return 0;
 }
@@ -218,6 +228,7 @@ void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig)
     const struct cm_regreq *req = SIG_PAYLOAD(sig, cm_regreq);
     uint32_t node = ref_node(sig->sender);
     uint32_t cause = refusal(qmgr, node, req);
+    if (node <= DATA_NODE_ID_MAX) qmgr->rejoin.asked_ms[node] = now_ms(block);
     if (cause == 0) {
         begin_join(qmgr, node, req);
         return;
@@ -251,12 +262,14 @@ void qmgr_exec_CM_ADD_CONF(struct block *block, const struct signal *sig)
     if (!node_mask_empty(&qmgr->president.waiting)) return;
     if (conf->phase == CM_ADD_PREPARE) {
         jam();
+        qmgr_rejoin_prepared(qmgr);
         send_add(qmgr, CM_ADD_COMMIT);
         return;
     }
     jam();
-    node_mask_add(&qmgr->join.members, qmgr->president.joiner);
+    node_mask_add(&qmgr->join.members, conf->node);
     qmgr->president.joiner = 0;
+    qmgr_rejoin_added(qmgr, conf->node);
     qmgr_ring_update(qmgr);
     qmgr_join_check(qmgr);
 }

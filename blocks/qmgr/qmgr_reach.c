@@ -57,8 +57,12 @@ static void say(struct qmgr *qmgr, uint32_t node, uint32_t ask, uint32_t answer)
         .ask = ask,
         .answer = answer,
         .row = qmgr->reach.map.row[qmgr_own(qmgr)],
-        .fenced = qmgr->failure.fenced,
+        .fenced = qmgr->reach.lost,
     };
+    struct node_mask newcomers;
+    qmgr_newcomers(qmgr, &newcomers);
+    node_mask_keep(&rep.fenced, &newcomers); /* They are not asked back. */
+    node_mask_join(&rep.fenced, &qmgr->failure.fenced);
     sig_send(&qmgr->block, block_ref(node, BLOCK_QMGR, 0), GSN_FAIL_REACH_REP, PRIO_A, &rep);
 }
 
@@ -121,8 +125,9 @@ static void evaluate_soon(struct qmgr *qmgr)
 void qmgr_suspect(struct qmgr *qmgr, uint32_t node, bool lost, const char *how)
 {
     struct qmgr_reach *reach = &qmgr->reach;
-    if (qmgr->failure.stopped || !node_mask_has(&qmgr->join.members, node) ||
-        node_mask_has(&qmgr->failure.fenced, node) || node_mask_has(&reach->lost, node)) {
+    bool counts = node_mask_has(&qmgr->join.members, node) || node == qmgr->rejoin.adding;
+    if (qmgr->failure.stopped || !counts || node_mask_has(&qmgr->failure.fenced, node) ||
+        node_mask_has(&reach->lost, node)) {
         jam();
         return;
     }
@@ -132,7 +137,7 @@ void qmgr_suspect(struct qmgr *qmgr, uint32_t node, bool lost, const char *how)
         jam(); /* A new link would not bring back what the old one lost. */
         node_mask_add(&reach->lost, node);
         node_mask_remove(&reach->silent, node);
-        peer_allow(&qmgr->block, node, 0);
+        qmgr_rejoin_close(qmgr, node);
     } else {
         jam();
         node_mask_add(&reach->silent, node);
@@ -168,10 +173,11 @@ void qmgr_reach_reset(struct qmgr *qmgr)
 void qmgr_reach_view(struct qmgr *qmgr)
 {
     struct qmgr_reach *reach = &qmgr->reach;
-    const struct node_mask *members = &qmgr->join.members;
-    node_mask_keep(&reach->lost, members);
-    node_mask_keep(&reach->silent, members);
-    node_mask_keep(&reach->condemned, members);
+    struct node_mask known = qmgr->join.members;
+    if (qmgr->rejoin.adding != 0) node_mask_add(&known, qmgr->rejoin.adding);
+    node_mask_keep(&reach->lost, &known);
+    node_mask_keep(&reach->silent, &known);
+    node_mask_keep(&reach->condemned, &known);
     reach->running = 0;
     if (node_mask_empty(&reach->lost) && node_mask_empty(&reach->silent) &&
         node_mask_empty(&reach->condemned) && node_mask_empty(&qmgr->failure.fenced)) {
@@ -205,6 +211,9 @@ static void ask_again(struct qmgr *qmgr)
             uint64_t ago = now_ms(&qmgr->block) - qmgr->reach.asked_ms[node];
             if (node_mask_has(&qmgr->reach.heard, node) && ago >= qmgr_silence_ms(qmgr, false))
                 ask(qmgr, node);
+            else if (node_mask_has(&qmgr->rejoin.newcomers, node) &&
+                     !node_mask_has(&qmgr->reach.heard, node))
+                say(qmgr, node, qmgr->reach.ask[node], 0); /* It may have known nobody before. */
         }
 }
 
@@ -231,32 +240,83 @@ static bool complete(struct qmgr *qmgr)
     return all;
 }
 
+/*
+ * Newcomers do not spare anybody from leaving, and leave with whoever does; so does a node whose
+ * join was broken off, here or elsewhere.
+ */
+static void who_leaves(struct qmgr *qmgr, struct node_mask *leave)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    struct node_mask newcomers;
+    struct node_mask gone = qmgr->failure.fenced;
+    qmgr_newcomers(qmgr, &newcomers);
+    node_mask_join(&gone, &reach->condemned);
+    if (node_mask_has(&reach->lost, qmgr->rejoin.adding)) node_mask_add(&gone, qmgr->rejoin.adding);
+    reach->map.own = qmgr_own(qmgr);
+    reach->map.members = qmgr->join.members;
+    reach->map.gone = gone;
+    node_mask_keep(&reach->map.known, &qmgr->join.members);
+    for
+        EACH_NODE(node, &qmgr->join.members)
+    reach->map.age[node] = qmgr->peer[node].dynamic_id;
+    reach_rule(block_config(&qmgr->block), &reach->map, leave);
+    node_mask_join(leave, &gone);
+    if (node_mask_empty(leave) || node_mask_empty(&newcomers) || qmgr_is_newcomer(qmgr)) return;
+    jam();
+    node_mask_join(&reach->map.gone, &newcomers);
+    reach_rule(block_config(&qmgr->block), &reach->map, leave);
+    node_mask_join(leave, &reach->map.gone);
+}
+
+/* Only newcomers, and all have a link to them as far as this node knows: perhaps some of the others
+ * have not heard of them yet. */
+static bool may_be_new(const struct qmgr *qmgr, const struct node_mask *leave)
+{
+    const struct qmgr_reach *reach = &qmgr->reach;
+    for
+        EACH_NODE(node, leave)
+        {
+            if (!node_mask_has(&qmgr->rejoin.newcomers, node) ||
+                node_mask_has(&reach->lost, node) || node_mask_has(&reach->silent, node) ||
+                node_mask_has(&reach->condemned, node) ||
+                node_mask_has(&qmgr->failure.fenced, node))
+                return false;
+        }
+    return now_ms(&qmgr->block) - reach->found_ms < qmgr_silence_ms(qmgr, true);
+}
+
 void qmgr_reach_evaluate(struct qmgr *qmgr)
 {
     struct qmgr_reach *reach = &qmgr->reach;
     struct node_mask leave;
     if (!reach->running || qmgr->failure.stopped || !complete(qmgr)) return;
-    reach->map.own = qmgr_own(qmgr);
-    reach->map.members = qmgr->join.members;
-    reach->map.gone = qmgr->failure.fenced;
-    node_mask_join(&reach->map.gone, &reach->condemned);
-    node_mask_keep(&reach->map.known, &qmgr->join.members);
-    for
-        EACH_NODE(node, &qmgr->join.members)
-    reach->map.age[node] = qmgr->peer[node].dynamic_id;
-    reach_rule(block_config(&qmgr->block), &reach->map, &leave);
+    who_leaves(qmgr, &leave);
     if (node_mask_empty(&leave)) {
         jam();
         reach->running = 0;
         return;
     }
     jam();
+    if (qmgr_is_newcomer(qmgr)) {
+        jam(); /* Whoever it is: what this node has so far is of no use. */
+        qmgr_failure_stop(qmgr, EXIT_OTHER_NODE_FAILED, "a node was lost before it was started");
+        return;
+    }
     if (!node_mask_equal(&leave, &reach->found)) {
         jam();
         reach->found = leave;
         reach->found_ms = now_ms(&qmgr->block);
     }
+    if (may_be_new(qmgr, &leave)) return;
     qmgr_failure_found(qmgr, &leave);
+}
+
+void qmgr_reach_joined(struct qmgr *qmgr, uint32_t node)
+{
+    (void)update_row(qmgr, true);
+    if (!qmgr->reach.running) return;
+    jam_data(node);
+    ask(qmgr, node);
 }
 
 void qmgr_reach_tick(struct qmgr *qmgr)
@@ -323,9 +383,14 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
         return;
     }
     jam();
+    struct node_mask known = qmgr->join.members;
     struct node_mask condemned = rep->fenced;
-    node_mask_keep(&condemned, &qmgr->join.members);
+    if (qmgr->rejoin.adding != 0) node_mask_add(&known, qmgr->rejoin.adding);
+    node_mask_keep(&condemned, &known);
     node_mask_join(&qmgr->reach.condemned, &condemned);
+    qmgr_newcomers(qmgr, &known);
+    node_mask_keep(&condemned, &known);
+    if (!qmgr->reach.running && !node_mask_empty(&condemned)) begin(qmgr);
     qmgr_reach_row(qmgr, node, &rep->row);
     if (!qmgr->reach.running) (void)update_row(qmgr, false); /* Perhaps never made before. */
     if (rep->ask != 0) say(qmgr, node, 0, rep->ask);

@@ -12,10 +12,12 @@
 #define MISSED_WARNING 3u /* Intervals without a heartbeat before it is told. */
 #define MISSED_DEAD    5u /* Four whole intervals were missed for sure. */
 
-#define JOIN_TICK_MS      20u  /* A joiner asks this often at first... */
-#define JOIN_TICK_SLOW_MS 200u /* ...and this often when it has waited for long. */
-#define JOIN_TICKS_FAST   250u
-#define JOIN_TIMEOUT_MS   3000u /* A join that takes longer starts over. */
+#define JOIN_TICK_MS         20u  /* A joiner asks this often at first... */
+#define JOIN_TICK_SLOW_MS    200u /* ...and this often when it has waited for long. */
+#define JOIN_TICKS_FAST      250u
+#define JOIN_TIMEOUT_MS      3000u  /* A join that takes longer starts over. */
+#define NODE_JOIN_TIMEOUT_MS 12000u /* The same into a running cluster: members may have to wait.  \
+                                     */
 
 /*
  *            STTOR 1             elected, or REGCONF             COMMIT for itself
@@ -150,6 +152,7 @@ struct qmgr {
         uint32_t sttor_data;
         uint32_t last_cause;           /* Last refusal that was logged. */
         uint32_t has_data;             /* Own; from NDBCNTR. */
+        uint32_t running;              /* JOINING: the cluster is started. */
         uint32_t told_why;             /* enum start_set: for what it said last that it waits... */
         struct node_mask told_missing; /* ...and for whom. */
     } join;
@@ -176,10 +179,22 @@ struct qmgr {
     struct qmgr_failure failure;
     struct qmgr_arbit arbit;
 
+    /* Node restart: members of a started cluster. */
+    struct {
+        uint32_t adding; /* Between CM_ADD PREPARE and COMMIT; 0 = nobody. */
+        uint32_t owed;   /* PREPARE is not confirmed. */
+        uint64_t since_ms;
+        struct node_mask newcomers;              /* Members that are not started. */
+        struct node_mask leaving;                /* Members that have said that they stop. */
+        struct node_mask open;                   /* No members; their links may come. */
+        uint64_t asked_ms[DATA_NODE_ID_MAX + 1]; /* When they asked to join, or came. */
+    } rejoin;
+
     /* From NDBCNTR. */
     uint32_t start_level;
     uint32_t start_phase;
     uint32_t master;
+    uint32_t taken_no;
     struct node_mask started;
 };
 
@@ -254,6 +269,26 @@ void qmgr_president_reset(struct qmgr *qmgr);
 void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig);
 void qmgr_exec_CM_ADD_CONF(struct block *block, const struct signal *sig);
 
+/* qmgr_rejoin.c: node restart, and the stop of one node. */
+bool qmgr_is_newcomer(const struct qmgr *qmgr); /* This node is. */
+/* Members, and whoever is about to be one, that every failure takes along. */
+void qmgr_newcomers(const struct qmgr *qmgr, struct node_mask *nodes);
+uint32_t qmgr_end_code(const struct qmgr *qmgr); /* When the others have declared this one dead. */
+void qmgr_rejoin_open(struct qmgr *qmgr);
+void qmgr_rejoin_close(struct qmgr *qmgr, uint32_t node); /* It is fenced. */
+uint32_t qmgr_rejoin_refusal(const struct qmgr *qmgr, uint32_t node, const struct cm_regreq *req);
+void qmgr_rejoin_begin(struct qmgr *qmgr, uint32_t node);
+void qmgr_rejoin_prepared(struct qmgr *qmgr);
+void qmgr_rejoin_added(struct qmgr *qmgr, uint32_t node);
+void qmgr_rejoin_prepare(struct qmgr *qmgr, const struct cm_add_req *req);
+bool qmgr_rejoin_commit(struct qmgr *qmgr, const struct cm_add_req *req);
+void qmgr_rejoin_check(struct qmgr *qmgr);
+void qmgr_rejoin_linked(struct qmgr *qmgr, uint32_t node);
+void qmgr_rejoin_failed(struct qmgr *qmgr, const struct node_mask *nodes);
+void qmgr_rejoin_reset(struct qmgr *qmgr);
+void qmgr_rejoin_tick(struct qmgr *qmgr);
+void qmgr_exec_CM_STOP_ORD(struct block *block, const struct signal *sig);
+
 /* qmgr_heartbeat.c */
 void qmgr_ring_update(struct qmgr *qmgr);
 void qmgr_ring_tick(struct qmgr *qmgr);
@@ -276,6 +311,7 @@ void qmgr_reach_reset(struct qmgr *qmgr);
 void qmgr_reach_view(struct qmgr *qmgr); /* The view has changed: what is left to be found? */
 void qmgr_reach_row(struct qmgr *qmgr, uint32_t node, const struct node_mask *row);
 void qmgr_reach_evaluate(struct qmgr *qmgr);
+void qmgr_reach_joined(struct qmgr *qmgr, uint32_t node); /* It is a member now. */
 void qmgr_reach_tick(struct qmgr *qmgr);
 void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig);
 
@@ -302,6 +338,7 @@ void qmgr_exec_ARBIT_CHOOSE_REF(struct block *block, const struct signal *sig);
 void qmgr_arbit_tick(struct qmgr *qmgr);
 void qmgr_arbit_reset(struct qmgr *qmgr);
 void qmgr_arbit_view(struct qmgr *qmgr, bool new_president);
+void qmgr_arbit_joined(struct qmgr *qmgr); /* A new member does not know the arbitrator. */
 void qmgr_arbit_client_down(struct qmgr *qmgr, uint32_t node);
 void qmgr_arbit_tell(struct qmgr *qmgr, enum arbit_state state);
 void qmgr_exec_ARBIT_START_CONF(struct block *block, const struct signal *sig);

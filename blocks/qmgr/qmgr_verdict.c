@@ -61,9 +61,13 @@ static void ask(struct qmgr *qmgr)
 void qmgr_verdict(struct qmgr *qmgr)
 {
     const struct node_config *config = block_config(&qmgr->block);
-    struct node_mask alive = qmgr->join.members;
+    /* Who is not started has no rows, and who has said that it stops will not go on. */
+    struct node_mask before = qmgr->join.members;
+    node_mask_cut(&before, &qmgr->rejoin.newcomers);
+    node_mask_cut(&before, &qmgr->rejoin.leaving);
+    struct node_mask alive = before;
     node_mask_cut(&alive, &qmgr->failure.fenced);
-    enum arbit_code code = partition_rule(config, &qmgr->join.members, &alive);
+    enum arbit_code code = partition_rule(config, &before, &alive);
     if (code != ARBIT_PARTITIONING) {
         jam();
         decide(qmgr, code);
