@@ -516,6 +516,44 @@ static void test_included_under_load(void **state)
 
 /* --- Deaths. --- */
 
+/* A member or the master dies at any moment of a round of checkpoints: what it had begun ends, and
+ * the next one comes to its end everywhere. */
+static void test_rounds_go_on(void **state)
+{
+    (void)state;
+    uint32_t seen[LCPN_CLEANING + 1] = {0};
+    for (uint32_t victim = 1; victim <= 2; victim++) {
+        for (uint32_t at = 0; at < 400; at += 3) {
+            uint32_t done[NODES + 1] = {0};
+            begin(true);
+            lcp_node_want(dih_at(3), LCP_BY_OPERATOR);
+            step(at);
+            seen[dih_at(3)->lcp_node.state]++;
+            fc_kill(fc, victim);
+            lost(victim);
+            step(at % 7);
+            fc_run(fc, 60);
+            for (uint32_t id = 1; id < P; id++) {
+                if (!fc_alive(fc, id)) continue;
+                done[id] = backup_at(id, 1)->usable;
+                assert_int_equal(dih_at(id)->lcp_node.state, LCPN_IDLE);
+                assert_int_equal(dih_at(id)->lcp_master.lcp_id, 0);
+            }
+            lcp_node_want(dih_at(3), LCP_BY_OPERATOR);
+            fc_run(fc, 60);
+            for (uint32_t id = 1; id < P; id++) {
+                if (!fc_alive(fc, id)) continue;
+                assert_int_equal(backup_at(id, 1)->usable, done[id] + 1);
+                assert_int_equal(dih_at(id)->lcp_node.last.failed, 0);
+            }
+            expect_going_on("round", at);
+            end();
+        }
+    }
+    for (uint32_t i = 0; i <= LCPN_CLEANING; i++)
+        assert_int_not_equal(seen[i], 0);
+}
+
 /* The whole way, signal by signal; `victim` dies after so many of its signals. What the others do
  * about P: it ends by itself, a little later or at once. False: all was done before. */
 static bool die_at(bool with_files, uint32_t victim, uint32_t at)
@@ -636,6 +674,7 @@ int main(void)
         cmocka_unit_test(test_which_checkpoint_counts),
         cmocka_unit_test(test_complete_before_it_takes_part),
         cmocka_unit_test(test_included_under_load),
+        cmocka_unit_test(test_rounds_go_on),
         cmocka_unit_test(test_p_dies),
         cmocka_unit_test(test_master_dies),
         cmocka_unit_test(test_member_dies),
