@@ -485,8 +485,9 @@ void lqh_exec_GCP_SAVEREQ(struct block *block, const struct signal *sig)
     struct lqh_redo *redo = lqh->redo;
     uint64_t target = 0;
     bool running = redo != NULL && redo->log.state == REDO_RUNNING;
+    if (ERROR_INSERTED(block, 5021)) running = false;
     if (running) target = redo_save(&redo->log);
-    if (!running || target <= redo_durable(&redo->log) || ERROR_INSERTED(block, 5021)) {
+    if (!running || target <= redo_durable(&redo->log)) {
         jam(); /* Nothing is logged here, or nothing new. */
         struct gcp_saveconf conf = save_conf(redo, req->sender_data, req->gci);
         sig_send(block, sig->sender, GSN_GCP_SAVECONF, PRIO_A, &conf);

@@ -112,6 +112,10 @@ host_fail(struct host *host, const struct node_failure *failure)
                  process->id, failure->thread_no, failure->exit_code, failure->file, failure->line,
                  failure->text);
     }
+    char line[300];
+    snprintf(line, sizeof line, "ends with code %u at %s:%u: %s", failure->exit_code, failure->file,
+             failure->line, failure->text);
+    host_log(host, LOG_LEVEL_ERROR, line);
     if (world->running != process) abort(); /* A node must not run behind the world's back. */
     longjmp(world->on_fail, 1);
 }
