@@ -145,6 +145,14 @@ static const struct handler cntr_handlers[] = {
     HANDLER(cntr, TC_DRAIN_CONF, tc_drain_conf),
     HANDLER(cntr, GCP_FLUSH_CONF, gcp_flush_conf),
     HANDLER(cntr, TAKEOVER_END_REP, takeover_end_rep),
+    HANDLER(cntr, NODE_JOINED_REP, node_joined_rep),
+    HANDLER(cntr, SCHEMA_LOCK_CONF, schema_lock_conf),
+    HANDLER(cntr, CNTR_INCLUDE_REQ, cntr_include_req),
+    HANDLER(cntr, CNTR_INCLUDE_ORD, cntr_include_ord),
+    HANDLER(cntr, NODE_INCLUDE_CONF, node_include_conf),
+    HANDLER(cntr, COPY_PROGRESS_REP, copy_progress_rep),
+    HANDLER(cntr, COPY_START_CONF, copy_start_conf),
+    HANDLER(cntr, DIH_COMPLETE_CONF, dih_complete_conf),
     HANDLER(cntr, DUMP_STATE_ORD, dump_state_ord),
 };
 

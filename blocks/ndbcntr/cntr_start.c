@@ -85,7 +85,7 @@ void cntr_exec_START_ORD(struct block *block, const struct signal *sig)
  */
 static const struct start_phase {
     uint32_t phase;
-    uint32_t steps[4]; /* enum cntr_step, one after the other; STEP_NONE ends. */
+    uint32_t steps[8]; /* enum cntr_step, one after the other; STEP_NONE ends. */
     uint32_t meet;     /* All nodes wait for each other at the end. */
     uint32_t started;  /* The end of this phase opens the node for clients. */
 } phases[] = {
@@ -93,7 +93,11 @@ static const struct start_phase {
     {1, {STEP_QMGR}, POINT_START, 0},
     {2, {STEP_NONE}, 0, 0},
     {3, {STEP_CLEAR, STEP_REDO_OPEN}, 0, 0},
-    {4, {STEP_SCHEMA_RESTART, STEP_RECOVER}, 0, 0},
+    {4,
+     {STEP_SCHEMA_RESTART, STEP_RECOVER, STEP_SCHEMA_ONLINE, STEP_INCLUDE_SELF, STEP_INCLUDE,
+      STEP_COPY, STEP_COMPLETE},
+     0,
+     0},
     {5, {STEP_SYSFILE_START, STEP_SCHEMA_ONLINE}, 5, 0},
     {6, {STEP_DIH}, 0, 0},
     {7, {STEP_NONE}, 0, 0},
@@ -177,15 +181,47 @@ static void start_completed(struct cntr *cntr)
     node_started(&cntr->block);
 }
 
+/* Has this node something to do in it? A node that comes back brings its tables online before it
+ * takes part in writes. */
+static bool is_needed(const struct cntr *cntr, uint32_t phase, enum cntr_step step)
+{
+    bool files = !cntr_diskless(cntr);
+    bool rejoins = cntr_rejoins(cntr);
+    switch (step) {
+    case STEP_QMGR:
+        return true;
+    case STEP_DIH:
+        return files || phase == 6;
+    case STEP_CLEAR:
+        return files && cntr->start.type != START_SYSTEM_RESTART;
+    case STEP_SCHEMA_RESTART:
+        return files || rejoins;
+    case STEP_SCHEMA_ONLINE:
+        return rejoins ? phase == 4 : files && phase == 5;
+    case STEP_INCLUDE_SELF:
+    case STEP_INCLUDE:
+    case STEP_COPY:
+    case STEP_COMPLETE:
+        return rejoins;
+    case STEP_NONE:
+    case STEP_DICT:
+    case STEP_SYSFILE_INFO:
+    case STEP_SCHEMA_INFO:
+    case STEP_REDO_OPEN:
+    case STEP_RECOVER:
+    case STEP_SYSFILE_START:
+    default:
+        return files;
+    }
+}
+
 /* Begins a step; false when there is nothing to do in it. */
 static bool begin_step(struct cntr *cntr, uint32_t phase, enum cntr_step step)
 {
-    bool files = !cntr_diskless(cntr);
     uint32_t block_no = step == STEP_QMGR  ? BLOCK_QMGR
                         : step == STEP_DIH ? BLOCK_DBDIH
                                            : BLOCK_DBDICT;
-    if (!files && step != STEP_QMGR && !(step == STEP_DIH && phase == 6)) return false;
-    if (step == STEP_CLEAR && cntr->start.type != START_INITIAL) return false;
+    if (!is_needed(cntr, phase, step)) return false;
     jam_data(step);
     cntr->start.step = step;
     if (step > STEP_DICT) {
@@ -297,6 +333,7 @@ void cntr_start_again(struct cntr *cntr)
     cntr->president = 0;
     memset(&cntr->members, 0, sizeof(cntr->members));
     memset(&cntr->started, 0, sizeof(cntr->started));
+    memset(&cntr->rejoin, 0, sizeof(cntr->rejoin));
     log_info(&cntr->block, "a node was lost during the start: joining anew");
     cntr_tell_state(cntr);
     start_next(cntr);
@@ -322,6 +359,7 @@ void cntr_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
     cntr->incarnation = rep->incarnation;
     cntr->president = rep->president;
     cntr->members = rep->members;
+    cntr_rejoin_member(cntr, rep);
     const struct section *list = &sig->section[0];
     for (uint32_t at = 0; at + MEMBER_WORDS <= list->size; at += MEMBER_WORDS) {
         ndbrequire(list->words[at] <= NODE_ID_MAX);
@@ -331,6 +369,11 @@ void cntr_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
 
 static void tell_plan(struct cntr *cntr)
 {
+    if (cntr_rejoins(cntr)) {
+        log_info(&cntr->block, "node restart, incarnation %u, dictionary of node %u",
+                 cntr->plan.incarnation, cntr->plan.schema_node);
+        return;
+    }
     if (cntr->start.type == START_INITIAL) {
         log_info(&cntr->block, "initial start, incarnation %u", cntr->plan.incarnation);
         return;
@@ -369,7 +412,7 @@ void cntr_exec_CNTR_START_CONF(struct block *block, const struct signal *sig)
         jam();
         return;
     }
-    if (!plan_good(cntr, conf, sig)) {
+    if (cntr_rejoins(cntr) ? !cntr_rejoin_plan(cntr, conf, sig) : !plan_good(cntr, conf, sig)) {
         jam();
         peer_close(block, cntr->president, "a start that cannot be");
         return;
@@ -381,8 +424,8 @@ void cntr_exec_CNTR_START_CONF(struct block *block, const struct signal *sig)
     cntr->plan.schema_node = conf->schema_node;
     cntr->plan.schema = conf->schema_lo | (uint64_t)conf->schema_hi << 32;
     cntr->plan.ended.count = 0;
-    if (sig->section_count == 1) cntr_ended_take(&cntr->plan.ended, &sig->section[0]);
-    if (!cntr_diskless(cntr)) tell_plan(cntr);
+    if (sig->section_count != 0) cntr_ended_take(&cntr->plan.ended, &sig->section[0]);
+    if (!cntr_diskless(cntr) || cntr_rejoins(cntr)) tell_plan(cntr);
     phase_done(cntr, &phases[cntr->start.phase_at]);
     start_next(cntr);
 }
@@ -474,5 +517,6 @@ void cntr_exec_CNTR_STARTED_REP(struct block *block, const struct signal *sig)
     }
     jam_data(node);
     node_mask_add(&cntr->started, node);
+    cntr_rejoin_started(cntr, node);
     cntr_tell_state(cntr);
 }

@@ -170,6 +170,15 @@ static bool may_leave(const struct cntr *cntr)
     return true;
 }
 
+/* The others go on: they need not find out that this node is gone, nor ask whether they may. */
+static void say_farewell(struct cntr *cntr)
+{
+    struct cm_stop_ord ord = {.unused = 0};
+    if ((cntr->stop.flags & STOP_SYSTEM) != 0 || block_config(&cntr->block)->survive == 0) return;
+    jam();
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_QMGR), GSN_CM_STOP_ORD, PRIO_A, &ord);
+}
+
 void cntr_stop_tick(struct cntr *cntr)
 {
     uint64_t waited = now_ms(&cntr->block) - cntr->stop.since_ms;
@@ -194,6 +203,7 @@ void cntr_stop_tick(struct cntr *cntr)
     case STOP_LEAVE: {
         if (!may_leave(cntr) && waited < LEAVE_LIMIT_MS) break;
         jam();
+        say_farewell(cntr);
         /* The event's words: 1 restarting, 2 no start, 4 initial; and the signal that ended the
          * process. */
         uint32_t action = (cntr->stop.flags & (STOP_RESTART | STOP_NO_START | STOP_INITIAL)) >> 1;
@@ -218,6 +228,9 @@ void cntr_stop_tick(struct cntr *cntr)
 void cntr_fail(struct cntr *cntr)
 {
     ndbrequire(cntr->state == CNTR_FAILING);
+    if (cntr->exit_code == EXIT_OTHER_NODE_FAILED)
+        node_fail(EXIT_OTHER_NODE_FAILED, __FILE__, __LINE__,
+                  "a node was lost before this one was started");
     if (cntr->exit_code == EXIT_DECLARED_DEAD)
         node_fail(EXIT_DECLARED_DEAD, __FILE__, __LINE__, "the other nodes declared this one dead");
     node_fail(EXIT_ARBIT_SHUTDOWN, __FILE__, __LINE__, "contact with a started data node was lost");
@@ -247,13 +260,14 @@ static void go_on(struct cntr *cntr, const struct node_failrep *rep)
     node_mask_cut(&cntr->members, &rep->nodes);
     node_mask_cut(&cntr->started, &rep->nodes);
     cntr->president = rep->president;
+    cntr_rejoin_lost(cntr, rep);
     log_info(&cntr->block, "failure %u: %u nodes are left, node %u is president", rep->failure_no,
              node_mask_count(&cntr->members), rep->president);
     cntr_tell_state(cntr);
     struct node_lost_rep lost = {.failure_no = rep->failure_no,
                                  .president = rep->president,
                                  .nodes = rep->nodes,
-                                 .alive = cntr->members};
+                                 .alive = cntr_alive(cntr)};
     static const uint32_t blocks[] = {BLOCK_DBTC, BLOCK_DBLQH};
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDIH), GSN_NODE_LOST_REP, PRIO_A, &lost);
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_NODE_LOST_REP, PRIO_A, &lost);
@@ -269,6 +283,7 @@ static void go_on(struct cntr *cntr, const struct node_failrep *rep)
 static bool survives_start(struct cntr *cntr, const struct node_failrep *rep)
 {
     if (block_config(&cntr->block)->survive == 0 || rep->failure_no == 0) return false;
+    if (cntr_rejoins(cntr)) return false; /* This one has nothing of its own. */
     return cntr_start_ends(cntr);
 }
 
@@ -277,7 +292,12 @@ static bool survives_start(struct cntr *cntr, const struct node_failrep *rep)
 static void decide_failure(struct cntr *cntr, const struct node_failrep *rep)
 {
     tell_failed(cntr, rep);
-    if (rep->verdict != 0) {
+    if (rep->verdict == EXIT_OTHER_NODE_FAILED ||
+        (cntr_rejoins(cntr) && cntr->level != START_STARTED)) {
+        jam(); /* No error: it begins again, as a new process. */
+        log_warning(&cntr->block, "a node was lost before this one was started");
+        fail_soon(cntr, EXIT_OTHER_NODE_FAILED);
+    } else if (rep->verdict != 0) {
         jam();
         log_error(&cntr->block, "this node is cut off: it stops");
         fail_soon(cntr, rep->verdict);
