@@ -44,8 +44,10 @@ SIGNAL_STRUCT(lcp_node_conf, 6);
 struct lcp_part_req {
     uint32_t lcp_id;
     uint32_t start_gci; /* All commits of older GCIs have been executed here. */
+    uint32_t copied;    /* Rows have come without commits of their own: all that is marked is
+                           written, also where the newest GCI is that of the last round. */
 };
-SIGNAL_STRUCT(lcp_part_req, 2);
+SIGNAL_STRUCT(lcp_part_req, 3);
 struct lcp_part_conf {
     uint32_t lcp_id;
     uint32_t end_gci; /* The checkpoints are usable once this one is durable. */

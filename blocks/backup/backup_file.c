@@ -10,7 +10,7 @@ static bool unchanged(const struct backup *backup, const struct backup_frag *fra
                       const struct tup_frag *tup_frag)
 {
     uint32_t newest = tup_checkpoint_gci(tup_frag);
-    (void)backup;
+    if (backup->round.copied) return false;
     /* Commits of a GCI that the former file began in may have come behind it. */
     return frag->number != 0 && !frag->full && newest == frag->gci_seen && newest < frag->start_gci;
 }

@@ -45,7 +45,9 @@ static void round_begin(struct dih *dih, uint32_t master, const struct lcp_node_
     node->bytes_then = node->bytes;
     node->start_gci = dih->gcp_node.complete_hi;
     /* Commits of this GCI may still come, of older ones not. */
-    struct lcp_part_req part = {.lcp_id = req->lcp_id, .start_gci = dih->gcp_node.complete_hi};
+    struct lcp_part_req part = {.lcp_id = req->lcp_id,
+                                .start_gci = dih->gcp_node.complete_hi,
+                                .copied = dih->include.counts};
     to_ldms(dih, BLOCK_BACKUP, GSN_LCP_PART_REQ, &part, sizeof(part) / 4u);
 }
 
