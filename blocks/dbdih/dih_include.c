@@ -29,7 +29,7 @@ void dih_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
     struct node_include_conf conf = {.sender_data = req->sender_data};
     ndbrequire(req->node == dih_own(dih) && dih->gcp_node.gci_hi == 0);
     dih_include_reset(dih);
-    include_move(dih, INCLUDE_WAITING);
+    include_move(dih, DIH_INCLUDE_WAITING);
     dih->members = req->alive;
     node_mask_add(&dih->members, dih_own(dih));
     dih->president = req->president;
@@ -75,7 +75,7 @@ void dih_exec_GCP_INCLUDE_ORD(struct block *block, const struct signal *sig)
     if (dih->incarnation == 0 || ord->incarnation != dih->incarnation ||
         ref_node(sig->sender) != dih->president)
         return; /* A leftover. */
-    if (dih->include.state != INCLUDE_WAITING || !order_good(dih, sig)) {
+    if (dih->include.state != DIH_INCLUDE_WAITING || !order_good(dih, sig)) {
         dih_protocol_error(dih, sig->sender, "an order to take part that cannot be");
         return;
     }
@@ -89,7 +89,7 @@ void dih_exec_GCP_INCLUDE_ORD(struct block *block, const struct signal *sig)
     if (!dih_diskless(dih)) sysfile_life(dih, ord->data_incarnation, &sig->section[0]);
     log_info(block, "this node takes part in epochs: %u/%u is open", ord->gci_hi,
              epoch_number(ord->gci_lo));
-    include_move(dih, INCLUDE_PARTIAL);
+    include_move(dih, DIH_INCLUDE_PARTIAL);
     if (dih->include.complete_sender != 0) dih_include_complete(dih);
 }
 
@@ -99,11 +99,11 @@ void dih_exec_DIH_COMPLETE_REQ(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
     struct dih_include *include = &dih->include;
-    ndbrequire(include->state == INCLUDE_WAITING || include->state == INCLUDE_PARTIAL);
+    ndbrequire(include->state == DIH_INCLUDE_WAITING || include->state == DIH_INCLUDE_PARTIAL);
     ndbrequire(include->complete_sender == 0);
     include->complete_sender = sig->sender;
     include->complete_data = SIG_PAYLOAD(sig, dih_complete_req)->sender_data;
-    if (include->state == INCLUDE_PARTIAL) dih_include_complete(dih);
+    if (include->state == DIH_INCLUDE_PARTIAL) dih_include_complete(dih);
 }
 
 /* What begins from now on counts. */
@@ -163,7 +163,7 @@ void dih_include_go_on(struct dih *dih)
                  (include->checkpointed && node->durable >= include->floor_gci); /* I-GCP-8 */
     if (!epoch || !files) return;
     struct dih_complete_conf conf = {.sender_data = include->complete_data};
-    include_move(dih, dih_diskless(dih) ? INCLUDE_NONE : INCLUDE_WHOLE);
+    include_move(dih, dih_diskless(dih) ? DIH_INCLUDE_NONE : DIH_INCLUDE_WHOLE);
     sig_send(&dih->block, include->complete_sender, GSN_DIH_COMPLETE_CONF, PRIO_B, &conf);
 }
 
@@ -195,14 +195,14 @@ void dih_include_written(struct dih *dih)
 bool dih_include_copies(struct dih *dih, uint32_t gci, struct node_mask *members)
 {
     struct dih_include *include = &dih->include;
-    if (include->state == INCLUDE_NONE || include->state == INCLUDE_NAMED) return true;
+    if (include->state == DIH_INCLUDE_NONE || include->state == DIH_INCLUDE_NAMED) return true;
     include->saved = gci;
     if (include->state < INCLUDE_WRITING) return false;
     if (!node_mask_has(members, dih_own(dih))) {
         jam();
         node_mask_add(members, dih_own(dih));
     } else {
-        include_move(dih, INCLUDE_NAMED);
+        include_move(dih, DIH_INCLUDE_NAMED);
         include->named_gci = gci;
     }
     return true;
@@ -213,9 +213,9 @@ void dih_include_durable(struct dih *dih)
 {
     struct dih_include *include = &dih->include;
     dih_include_go_on(dih);
-    if (include->state != INCLUDE_NAMED || dih->gcp_node.durable < include->named_gci) return;
+    if (include->state != DIH_INCLUDE_NAMED || dih->gcp_node.durable < include->named_gci) return;
     struct sysfile_start_conf conf = {.sender_data = include->files_data};
-    include_move(dih, INCLUDE_NONE);
+    include_move(dih, DIH_INCLUDE_NONE);
     log_info(&dih->block, "the system files name this node from GCI %u on", include->named_gci);
     sig_send(&dih->block, include->files_sender, GSN_SYSFILE_START_CONF, PRIO_A, &conf);
 }

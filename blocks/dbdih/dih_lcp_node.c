@@ -172,7 +172,7 @@ static void judge(struct dih *dih)
     /* What may have happened and what not must be known for every start that the log reaches back
      * over: its tail moves before the first of them is forgotten. */
     if (node->start_gci == 0 && dih->sysfile.now.ended_count >= LCP_STARTS &&
-        dih->include.state == INCLUDE_NONE)
+        dih->include.state == DIH_INCLUDE_NONE)
         lcp_node_want(dih, LCP_BY_STARTS);
     else if (node->fill >= LCP_FILL_HIGH || (node->fill >= LCP_FILL_PERCENT && enough))
         lcp_node_want(dih, LCP_BY_FILL);

@@ -113,14 +113,14 @@ struct dih_fail {
  * --that GCI is durable--> NONE. Without files from CHECKING to NONE.
  */
 enum dih_include_state {
-    INCLUDE_NONE = 0,
-    INCLUDE_WAITING,
-    INCLUDE_PARTIAL,
+    DIH_INCLUDE_NONE = 0,
+    DIH_INCLUDE_WAITING,
+    DIH_INCLUDE_PARTIAL,
     INCLUDE_CHECKING,
-    INCLUDE_WHOLE,
+    DIH_INCLUDE_WHOLE,
     INCLUDE_WRITING,
     INCLUDE_UNNAMED,
-    INCLUDE_NAMED
+    DIH_INCLUDE_NAMED
 };
 
 struct dih_include {

@@ -363,7 +363,7 @@ void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig)
         return;
     }
     ndbrequire(sys->state >= SYSFILE_READY && sys->start_sender == 0);
-    if (dih->include.state == INCLUDE_WHOLE) {
+    if (dih->include.state == DIH_INCLUDE_WHOLE) {
         jam();
         dih_include_files(dih, sig);
         return;

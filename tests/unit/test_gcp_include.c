@@ -413,7 +413,7 @@ static void whole(bool with_files, uint32_t at)
         write_files();
         step_until(GSN_SYSFILE_START_CONF);
         assert_true(look_at_disks());
-        assert_int_equal(dih_at(P)->include.state, INCLUDE_NONE);
+        assert_int_equal(dih_at(P)->include.state, DIH_INCLUDE_NONE);
     }
     expect_going_on("complete", at);
     if (with_files) assert_true(look_at_disks());
@@ -505,12 +505,12 @@ static void test_included_under_load(void **state)
     join();
     fc_run(fc, 2);
     include();
-    for (uint32_t i = 0; i < 2000 && dih_at(P)->include.state != INCLUDE_PARTIAL; i++) {
+    for (uint32_t i = 0; i < 2000 && dih_at(P)->include.state != DIH_INCLUDE_PARTIAL; i++) {
         gcp_node_close(dih_at(2), dih_at(2)->gcp_node.gci_hi);
         gcp_node_close(dih_at(2), 0);
         step(2);
     }
-    assert_int_equal(dih_at(P)->include.state, INCLUDE_PARTIAL);
+    assert_int_equal(dih_at(P)->include.state, DIH_INCLUDE_PARTIAL);
     end();
 }
 
