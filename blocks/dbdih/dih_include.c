@@ -111,7 +111,7 @@ void dih_include_complete(struct dih *dih)
 {
     struct dih_include *include = &dih->include;
     const struct gcp_node *node = &dih->gcp_node;
-    include_move(dih, INCLUDE_CHECKING);
+    include_move(dih, DIH_IN_CHECKING);
     if (node->gci_hi != 0) {
         bool prepares = node->state == GCPN_HOLDING || node->state == GCPN_HELD;
         include->floor_hi = prepares ? node->next_hi : node->gci_hi;
@@ -127,7 +127,7 @@ void dih_include_complete(struct dih *dih)
 void dih_include_monitor(struct dih *dih)
 {
     struct dih_include *include = &dih->include;
-    if (include->state != INCLUDE_CHECKING || include->asked || dih_diskless(dih)) return;
+    if (include->state != DIH_IN_CHECKING || include->asked || dih_diskless(dih)) return;
     jam();
     include->asked = true;
     lcp_node_want(dih, LCP_BY_NODE);
@@ -135,7 +135,7 @@ void dih_include_monitor(struct dih *dih)
 
 void dih_include_round_begun(struct dih *dih)
 {
-    dih->include.counts = dih->include.state == INCLUDE_CHECKING;
+    dih->include.counts = dih->include.state == DIH_IN_CHECKING;
 }
 
 void dih_include_round_ended(struct dih *dih, uint32_t failed)
@@ -156,7 +156,7 @@ void dih_include_go_on(struct dih *dih)
 {
     struct dih_include *include = &dih->include;
     const struct gcp_node *node = &dih->gcp_node;
-    if (include->state != INCLUDE_CHECKING) return;
+    if (include->state != DIH_IN_CHECKING) return;
     bool epoch = node->complete_hi > include->floor_hi ||
                  (node->complete_hi == include->floor_hi && node->complete_lo > include->floor_lo);
     bool files = dih_diskless(dih) ||
@@ -176,7 +176,7 @@ void dih_include_files(struct dih *dih, const struct signal *sig)
     const struct sysfile_start_req *req = SIG_PAYLOAD(sig, sysfile_start_req);
     include->files_sender = sig->sender;
     include->files_data = req->sender_data;
-    include_move(dih, INCLUDE_WRITING);
+    include_move(dih, DIH_IN_WRITING);
     uint32_t gci = dih->gcp_node.durable;
     sysfile_join(dih, include->saved > gci ? include->saved : gci);
 }
@@ -184,8 +184,8 @@ void dih_include_files(struct dih *dih, const struct signal *sig)
 void dih_include_written(struct dih *dih)
 {
     struct gcp_whole_rep rep = {.incarnation = dih->incarnation};
-    if (dih->include.state != INCLUDE_WRITING) return;
-    include_move(dih, INCLUDE_UNNAMED);
+    if (dih->include.state != DIH_IN_WRITING) return;
+    include_move(dih, DIH_IN_UNNAMED);
     sig_send(&dih->block, block_ref(dih->president, BLOCK_DBDIH, 0), GSN_GCP_WHOLE_REP, PRIO_A,
              &rep);
 }
@@ -197,7 +197,7 @@ bool dih_include_copies(struct dih *dih, uint32_t gci, struct node_mask *members
     struct dih_include *include = &dih->include;
     if (include->state == DIH_INCLUDE_NONE || include->state == DIH_INCLUDE_NAMED) return true;
     include->saved = gci;
-    if (include->state < INCLUDE_WRITING) return false;
+    if (include->state < DIH_IN_WRITING) return false;
     if (!node_mask_has(members, dih_own(dih))) {
         jam();
         node_mask_add(members, dih_own(dih));
