@@ -44,7 +44,12 @@ void qmgr_newcomers(const struct qmgr *qmgr, struct node_mask *nodes)
 
 uint32_t qmgr_end_code(const struct qmgr *qmgr)
 {
-    return qmgr_is_newcomer(qmgr) ? EXIT_OTHER_NODE_FAILED : EXIT_DECLARED_DEAD;
+    uint64_t young = now_ms(&qmgr->block) - qmgr->rejoin.started_ms;
+    if (qmgr_is_newcomer(qmgr)) return EXIT_OTHER_NODE_FAILED;
+    /* The others had not heard yet that it is started: nothing is wrong with it. */
+    return qmgr->rejoin.started_ms != 0 && young < 4u * (uint64_t)qmgr_silence_ms(qmgr, false)
+               ? EXIT_OTHER_NODE_FAILED
+               : EXIT_DECLARED_DEAD;
 }
 
 /* --- Links of nodes that are no members. --- */
@@ -208,7 +213,10 @@ bool qmgr_rejoin_commit(struct qmgr *qmgr, const struct cm_add_req *req)
 /* Links, states and failures have changed. */
 void qmgr_rejoin_check(struct qmgr *qmgr)
 {
-    node_mask_cut(&qmgr->rejoin.newcomers, &qmgr->started);
+    bool newcomer = qmgr_is_newcomer(qmgr);
+    /* A round that has begun takes them along. */
+    if (quiet(qmgr)) node_mask_cut(&qmgr->rejoin.newcomers, &qmgr->started);
+    if (newcomer && !qmgr_is_newcomer(qmgr)) qmgr->rejoin.started_ms = now_ms(&qmgr->block);
     confirm_if_ready(qmgr);
     qmgr_rejoin_open(qmgr);
 }
@@ -250,6 +258,7 @@ void qmgr_rejoin_tick(struct qmgr *qmgr)
 {
     if (!qmgr_agrees(qmgr) || qmgr->failure.stopped) return;
     watch_strangers(qmgr);
+    qmgr_rejoin_check(qmgr);
     if (qmgr->president.joiner == 0 || qmgr->rejoin.adding == 0 ||
         now_ms(&qmgr->block) - qmgr->rejoin.since_ms < NODE_JOIN_LIMIT_MS)
         return;

@@ -12,12 +12,13 @@
 #define MISSED_WARNING 3u /* Intervals without a heartbeat before it is told. */
 #define MISSED_DEAD    5u /* Four whole intervals were missed for sure. */
 
-#define JOIN_TICK_MS         20u  /* A joiner asks this often at first... */
-#define JOIN_TICK_SLOW_MS    200u /* ...and this often when it has waited for long. */
-#define JOIN_TICKS_FAST      250u
-#define JOIN_TIMEOUT_MS      3000u  /* A join that takes longer starts over. */
-#define NODE_JOIN_TIMEOUT_MS 12000u /* The same into a running cluster: members may have to wait.  \
-                                     */
+#define JOIN_TICK_MS      20u  /* A joiner asks this often at first... */
+#define JOIN_TICK_SLOW_MS 200u /* ...and this often when it has waited for long. */
+#define JOIN_TICKS_FAST   250u
+#define JOIN_TIMEOUT_MS   3000u /* A join that takes longer starts over. */
+#define NODE_JOIN_TIMEOUT_MS                                                                       \
+    12000u /* The same into a running cluster: members may have to wait.                           \
+            */
 
 /*
  *            STTOR 1             elected, or REGCONF             COMMIT for itself
@@ -184,6 +185,7 @@ struct qmgr {
         uint32_t adding; /* Between CM_ADD PREPARE and COMMIT; 0 = nobody. */
         uint32_t owed;   /* PREPARE is not confirmed. */
         uint64_t since_ms;
+        uint64_t started_ms;                     /* When this node ceased to be a newcomer. */
         struct node_mask newcomers;              /* Members that are not started. */
         struct node_mask leaving;                /* Members that have said that they stop. */
         struct node_mask open;                   /* No members; their links may come. */
