@@ -6,7 +6,7 @@
 #include "signals/gcp.h"
 #include "signals/management.h"
 #include "signals/start.h"
-#include "tests/sim/run.h"
+#include "tests/sim/failures.h"
 
 #define ANGEL_US 300000u /* A process that has ended begins a new life within this time. */
 
@@ -146,6 +146,10 @@ void lives_watch(struct run *run)
 {
     struct durability *d = &run->durability;
     uint64_t now = sim_now_us(run->world);
+    if (run->swarm.failures) {
+        failures_watch(run);
+        return;
+    }
     if (!run->swarm.disk || d->damaged) return;
     if (tamper_due(run)) {
         const struct sim_event all = {.action = SIM_POWER};
