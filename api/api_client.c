@@ -177,6 +177,7 @@ void api_client_tick(struct api_client *client, uint64_t now_ms)
     if (client->now_ms < client->next_ms) return;
     client->next_ms = UINT64_MAX; /* Each of these sets it again to what it still waits for. */
     api_tx_expire(client);
+    api_outcome_tick(client);
     api_scan_expire(client);
     api_dict_expire(client);
     api_durable_expire(client);
@@ -232,6 +233,12 @@ void api_client_signal(struct api_client *client, uint32_t peer, uint32_t epoch,
         return;
     case GSN_TCKEY_FAILREF:
         api_exec_TCKEY_FAILREF(client, words);
+        return;
+    case GSN_OUTCOME_CONF:
+        api_exec_OUTCOME_CONF(client, words);
+        return;
+    case GSN_OUTCOME_REF:
+        api_exec_OUTCOME_REF(client, words);
         return;
     case GSN_TCROLLBACKREP:
         api_exec_TCROLLBACKREP(client, words);

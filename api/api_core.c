@@ -5,6 +5,7 @@
 #include <string.h>
 #include "api/api_state.h"
 #include "signals/durable.h"
+#include "signals/outcome.h"
 
 #define REGISTER_STARTING_MS                                                                       \
     20u /* While the node is not started: transactions shall begin soon after it is. */
@@ -68,6 +69,8 @@ static const struct answer_rule answer_rules[] = {
     RULE(TCROLLBACKREP, tcrollbackrep, 0),
     RULE(TCKEY_FAILCONF, tckey_failconf, 0),
     RULE(TCKEY_FAILREF, tckey_failref, 0),
+    RULE(OUTCOME_CONF, outcome_conf, 0),
+    RULE(OUTCOME_REF, outcome_ref, 0),
     RULE(TCSEIZECONF, tcseizeconf, 0),
     RULE(TCSEIZEREF, tcseizeref, 0),
     RULE(TCRELEASECONF, tcreleaseconf, 0),

@@ -112,8 +112,16 @@ struct api_op {
  *   IDLE --execute--> SEIZING --> EXECUTING --> IDLE     (no commit)
  *                                 EXECUTING --> COMMITTING --> IDLE + ended
  *   IDLE --rollback--> ROLLING_BACK --> IDLE + ended
+ *   IDLE, outcome unknown --ask--> ASKING --> IDLE
  */
-enum api_tx_state { TX_IDLE = 0, TX_SEIZING, TX_EXECUTING, TX_COMMITTING, TX_ROLLING_BACK };
+enum api_tx_state {
+    TX_IDLE = 0,
+    TX_SEIZING,
+    TX_EXECUTING,
+    TX_COMMITTING,
+    TX_ROLLING_BACK,
+    TX_ASKING
+};
 
 struct api_tx {
     struct api_client *client;
@@ -143,6 +151,9 @@ struct api_tx {
     uint32_t train_words;
     uint32_t train_room;
     uint32_t node;        /* Last coordinator. */
+    uint32_t tc_ref;      /* Its TC. */
+    uint64_t begin_ms;    /* When it first executed. */
+    uint64_t ask_ms;      /* In doubt, or ASKING: when the cluster is asked again. */
     uint32_t walk;        /* client->walk of the last walk that saw it. */
     uint32_t batch_error; /* An operation's error that ends the transaction. */
     struct api_op *batch_error_op;
@@ -313,6 +324,16 @@ void api_scan_go_on(struct api_client *client);
 void api_scan_drop_all(struct api_client *client);
 void api_exec_SCAN_TABCONF(struct api_client *client, const uint32_t *words);
 void api_exec_SCAN_TABREF(struct api_client *client, const uint32_t *words);
+
+void api_tx_was_committed(struct api_tx *tx, uint64_t epoch); /* What api_outcome.c has heard. */
+void api_tx_was_aborted(struct api_tx *tx);
+void api_tx_is_unknown(struct api_tx *tx);
+
+/* api_outcome.c */
+void api_outcome_doubt(struct api_tx *tx);
+void api_outcome_tick(struct api_client *client);
+void api_exec_OUTCOME_CONF(struct api_client *client, const uint32_t *words);
+void api_exec_OUTCOME_REF(struct api_client *client, const uint32_t *words);
 
 /* api_durable.c */
 void api_epoch_known(struct api_core *core, uint64_t epoch); /* To be durable. */

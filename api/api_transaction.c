@@ -335,6 +335,7 @@ static uint32_t begin_batch(struct api_tx *tx)
     connect->transid = tx->transid;
     tx->connect = connect;
     tx->node = node;
+    tx->tc_ref = connect->tc_ref;
     if (connect->state != CONNECT_SEIZING) return send_batch(tx);
     tx->state = TX_SEIZING;
     return 0;
@@ -394,6 +395,7 @@ uint32_t api_tx_execute(struct api_tx *tx, enum api_execute type, uint32_t timeo
         return 0;
     }
     tx->deadline_ms = api_deadline(tx->client, timeout_ms);
+    if (tx->begin_ms == 0) tx->begin_ms = tx->client->now_ms;
     if (type == API_ROLLBACK) return rollback(tx);
     uint32_t error = begin_batch(tx);
     if (error != 0) {
@@ -631,6 +633,7 @@ static void begin_doubt(struct api_tx *tx)
     tx->doubt = true;
     if (tx->deadline_ms > client->now_ms + DOUBT_MS) tx->deadline_ms = client->now_ms + DOUBT_MS;
     api_wake_at(client, tx->deadline_ms);
+    api_outcome_doubt(tx);
 }
 
 /* The transaction whose commit a take-over has decided on; its record may not be known as lost yet.
@@ -648,18 +651,37 @@ static struct api_tx *failed_tx(struct api_client *client, uint64_t transid)
     return NULL;
 }
 
+void api_tx_was_committed(struct api_tx *tx, uint64_t epoch)
+{
+    tx->answer_due = false;
+    tx->doubt = false;
+    tx->durable = false;
+    tx->error = 0;
+    tx->outcome = API_COMMITTED;
+    tx->epoch = epoch;
+    if (tx->state == TX_ASKING) { /* The rows of its reads are lost. */
+        finish(tx);
+        return;
+    }
+    give_up_lost_rows(tx);
+    check_complete(tx);
+}
+
+void api_tx_was_aborted(struct api_tx *tx)
+{
+    fail(tx, ERR_NODE_FAILED_ABORTED, API_ABORTED);
+}
+
+void api_tx_is_unknown(struct api_tx *tx)
+{
+    fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
+}
+
 void api_exec_TCKEY_FAILCONF(struct api_client *client, const uint32_t *words)
 {
     const struct tckey_failconf *conf = (const void *)(words + SIGNAL_HEAD_WORDS);
     struct api_tx *tx = failed_tx(client, transid_of(conf->transid1, conf->transid2));
-    if (tx == NULL) return;
-    tx->answer_due = false;
-    tx->doubt = false;
-    tx->durable = false;
-    tx->outcome = API_COMMITTED;
-    tx->epoch = (uint64_t)conf->gci_hi << 32 | conf->gci_lo;
-    give_up_lost_rows(tx);
-    check_complete(tx);
+    if (tx != NULL) api_tx_was_committed(tx, (uint64_t)conf->gci_hi << 32 | conf->gci_lo);
 }
 
 void api_exec_TCKEY_FAILREF(struct api_client *client, const uint32_t *words)
@@ -690,6 +712,8 @@ void api_tx_connect_lost(struct api_tx *tx)
         break;
     case TX_ROLLING_BACK:
         finish(tx);
+        break;
+    case TX_ASKING: /* It has none. */
         break;
     case TX_EXECUTING:
     case TX_COMMITTING:
@@ -759,6 +783,8 @@ static void expire(struct api_tx *tx)
         fail(tx, ERR_REQUEST_TIMEOUT, API_ABORTED);
     } else if (tx->outcome == API_COMMITTED) {
         fail(tx, ERR_COMMITTED_READS_LOST, API_COMMITTED);
+    } else if (tx->state == TX_ASKING) {
+        fail(tx, ERR_REQUEST_TIMEOUT, API_UNKNOWN);
     } else if (tx->doubt) {
         fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
     } else {

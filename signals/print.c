@@ -18,6 +18,7 @@
 #include "signals/lcp.h"
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
+#include "signals/outcome.h"
 #include "signals/management.h"
 #include "signals/qmgr.h"
 #include "signals/redo.h"

@@ -1,6 +1,7 @@
 /* lqh.c -- DBLQH's handler table, start, lock timeouts, and operations that got their lock. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
+#include "signals/outcome.h"
 #include "signals/fs.h"
 #include "signals/gcp.h"
 #include "signals/lcp.h"
@@ -133,6 +134,7 @@ static void lqh_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
               config->frag_scans_max);
     lqh_redo_init(lqh);
     lqh_nodefail_init(lqh);
+    lqh_outcome_init(lqh);
     lqh_copy_init(lqh);
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
@@ -213,6 +215,7 @@ static const struct handler lqh_handlers[] = {
     HANDLER(lqh, LQH_FLUSH_REP, lqh_flush_rep),
     HANDLER(lqh, LQH_ORPHAN_REQ, lqh_orphan_req),
     HANDLER(lqh, OP_RESOLVE_REQ, op_resolve_req),
+    HANDLER(lqh, OUTCOME_ASK_REQ, outcome_ask_req),
     HANDLER(lqh, NODE_INCLUDE_REQ, node_include_req),
     HANDLER(lqh, NODE_INCLUDE_REP, node_include_rep),
     HANDLER(lqh, LQH_INCLUDE_REP, lqh_include_rep),

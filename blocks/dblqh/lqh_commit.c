@@ -114,14 +114,15 @@ static void unlock(struct lqh *lqh, struct lqh_op *op)
  */
 void lqh_commit_op(struct lqh *lqh, struct lqh_op *op, const struct commit_train *commit)
 {
+    op->gci_hi = commit->gci_hi;
+    op->gci_lo = commit->gci_lo;
     if (op->change != REF_NONE) {
         if (lqh->redo != NULL) lqh_redo_commit(lqh, op, commit);
         tup_commit(lqh->tup, op->change, commit->gci_hi);
+        lqh_outcome_note(lqh, op);
     }
     op->change = REF_NONE;
     op->state = LQH_COMMITTED;
-    op->gci_hi = commit->gci_hi;
-    op->gci_lo = commit->gci_lo;
     if (op->prev_ref == 0) unlock(lqh, op);
 }
 

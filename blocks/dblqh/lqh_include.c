@@ -95,6 +95,7 @@ void lqh_fragment_copied(struct lqh *lqh, uint32_t table_id, uint32_t fragment_i
     jam();
     lqh->table[table_id]->copying[fragment_id / 32u] &= ~(1u << fragment_id % 32u);
     lqh->include.copying--;
+    lqh_outcome_forget(lqh);
 }
 
 void lqh_table_copied(struct lqh *lqh, struct lqh_table *table)

@@ -341,6 +341,16 @@ struct lqh_include {
     struct lqh_life *life; /* By node. */
 };
 
+/* The last transactions that have committed something here; see lqh_outcome.c. */
+struct lqh_outcome_entry;
+struct lqh_outcome {
+    struct lqh_outcome_entry *entry; /* A ring. */
+    uint32_t *head;                  /* 1 + place of the first entry of each hash, 0 = none. */
+    uint32_t size;                   /* Of both: a power of two. */
+    uint32_t count;                  /* The next entry's number. */
+    uint64_t horizon_ms;             /* Of what is younger everything is known. */
+};
+
 struct lqh {
     struct block block;
     uint32_t own_node;
@@ -366,6 +376,7 @@ struct lqh {
     struct lqh_fail fail;
     struct lqh_include include;
     struct lqh_copy copy;
+    struct lqh_outcome outcome;
 };
 
 /* Scans own their locks as (tc_frag, this): no transaction of that TC has the same. */
@@ -456,6 +467,12 @@ void lqh_fragment_copied(struct lqh *lqh, uint32_t table_id, uint32_t fragment_i
 void lqh_table_copied(struct lqh *lqh, struct lqh_table *table); /* All of it: it is dropped. */
 uint32_t lqh_include_skip(const struct lqh *lqh, const struct lqh_op *op); /* CHAIN_SKIP or 0. */
 bool lqh_is_nothing(const struct lqh *lqh, const struct lqh_op *op, uint32_t row);
+
+/* lqh_outcome.c */
+void lqh_outcome_init(struct lqh *lqh);
+void lqh_outcome_note(struct lqh *lqh, const struct lqh_op *op); /* It has committed a change. */
+void lqh_outcome_forget(struct lqh *lqh); /* What was committed up to now may be unknown. */
+void lqh_exec_OUTCOME_ASK_REQ(struct block *block, const struct signal *sig);
 
 /* lqh_resolve.c */
 void lqh_index_add(struct lqh *lqh, struct lqh_op *op);

@@ -2,6 +2,7 @@
  */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "signals/outcome.h"
 #include "signals/management.h"
 
 /* Transactions whose client was answered still complete: room for as many of them again, which the
@@ -66,6 +67,7 @@ static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
     tc->epoch_hi = 1; /* Before the first word of DIH. */
     tc_nodefail_init(tc);
     tc_takeover_init(tc);
+    tc_outcome_init(tc);
     tc_timer_start(tc);
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
@@ -76,6 +78,7 @@ static void tc_exec_NODE_STATE_REP(struct block *block, const struct signal *sig
     const struct node_state_rep *rep = SIG_PAYLOAD(sig, node_state_rep);
     jam_data(rep->start_level);
     tc_of(block)->start_level = rep->start_level;
+    tc_outcome_started(tc_of(block), &rep->started);
 }
 
 /* Goes on with a transaction, unless it has ended or moved on meanwhile. */
@@ -139,6 +142,9 @@ static void tc_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case TC_WORK_WAIT:
         tc_wait_step(tc, work->index);
         return;
+    case TC_WORK_OUTCOME:
+        tc_outcome_step(tc, work->ref, work->index);
+        return;
     case TC_WORK_DRAIN:
         jam();
         tc_drain_step(tc_of(block));
@@ -196,6 +202,10 @@ static const struct handler tc_handlers[] = {
     HANDLER(tc, LQH_ORPHAN_REP, lqh_orphan_rep),
     HANDLER(tc, LQH_ORPHAN_CONF, lqh_orphan_conf),
     HANDLER(tc, OP_RESOLVE_CONF, op_resolve_conf),
+    HANDLER(tc, OUTCOME_REQ, outcome_req),
+    HANDLER(tc, OUTCOME_CONF, outcome_conf),
+    HANDLER(tc, OUTCOME_REF, outcome_ref),
+    HANDLER(tc, OUTCOME_ASK_CONF, outcome_ask_conf),
     HANDLER(tc, NODE_INCLUDE_REQ, node_include_req),
     HANDLER(tc, NODE_INCLUDE_REP, node_include_rep),
 };
@@ -211,7 +221,8 @@ static const struct block_type tc_type = {
 static const struct block_pool tc_pools[] = {
     BLOCK_POOL(tc, tables),     BLOCK_POOL(tc, connects), BLOCK_POOL(tc, transactions),
     BLOCK_POOL(tc, operations), BLOCK_POOL(tc, scans),    BLOCK_POOL(tc, frags),
-    BLOCK_POOL(tc, waits),      BLOCK_POOL(tc, orphans),  BLOCK_POOL(tc, orphan_ops),
+    BLOCK_POOL(tc, outcomes),   BLOCK_POOL(tc, waits),    BLOCK_POOL(tc, orphans),
+    BLOCK_POOL(tc, orphan_ops),
 };
 
 struct block *tc_create(struct thread *thread, uint32_t instance)

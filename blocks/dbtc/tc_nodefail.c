@@ -85,6 +85,7 @@ void tc_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
     fail->alive = rep->alive;
     node_mask_join(&fail->lost, &rep->nodes);
     tc_include_lost(tc, rep);
+    tc_outcome_lost(tc, rep);
     fail->marking = true;
     fail->resolving = false;
     if (tc->takeover.failure_no < rep->failure_no) tc_takeover_restart(tc, rep->failure_no);

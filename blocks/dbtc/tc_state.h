@@ -227,6 +227,7 @@ enum tc_work {
     TC_WORK_DURABLE,    /* which: list; answers those whose GCI is durable */
     TC_WORK_WAIT,       /* index: waits done */
     TC_WORK_DRAIN,      /* looks again whether all work has ended */
+    TC_WORK_OUTCOME,    /* ref: who asks, index: transactions looked at */
     /* All with ref: failure_no. */
     TC_WORK_FAIL_MARK,    /* index: operations done; aborts what has lost a replica */
     TC_WORK_FAIL_SCANS,   /* index: fragments done */
@@ -399,9 +400,12 @@ struct tc {
     struct pool scans;
     struct pool frags;
     struct pool waits;
-    bool wait_walks;                       /* A walk over the waits is under way. */
-    bool wait_again;                       /* Another one is to follow. */
-    uint32_t connects_of[NODE_ID_MAX + 1]; /* Seized records by client node. */
+    struct pool outcomes;     /* Clients that ask what has become of a transaction. */
+    struct node_mask started; /* Data nodes, from NODE_STATE_REP. */
+    uint8_t takeover_of[DATA_NODE_ID_MAX + 1]; /* Of nodes lost since: who takes over, 0 = ? */
+    bool wait_walks;                           /* A walk over the waits is under way. */
+    bool wait_again;                           /* Another one is to follow. */
+    uint32_t connects_of[NODE_ID_MAX + 1];     /* Seized records by client node. */
     uint32_t waits_of[NODE_ID_MAX + 1];
     struct tc_api_fail api_fail[NODE_ID_MAX + 1];
     struct tc_train trains[TC_TRAINS]; /* COMMIT and COMPLETE, being collected; count 0: free. */
@@ -420,6 +424,16 @@ static inline struct tc *tc_of(struct block *block)
 {
     return (struct tc *)block;
 }
+
+/* tc_outcome.c */
+void tc_outcome_init(struct tc *tc);
+void tc_outcome_lost(struct tc *tc, const struct node_lost_rep *rep);
+void tc_outcome_started(struct tc *tc, const struct node_mask *started);
+void tc_outcome_step(struct tc *tc, uint32_t ref, uint32_t index);
+void tc_exec_OUTCOME_REQ(struct block *block, const struct signal *sig);
+void tc_exec_OUTCOME_CONF(struct block *block, const struct signal *sig);
+void tc_exec_OUTCOME_REF(struct block *block, const struct signal *sig);
+void tc_exec_OUTCOME_ASK_CONF(struct block *block, const struct signal *sig);
 
 /* tc.c */
 void tc_continue(struct tc *tc, enum tc_work work, uint32_t ref, uint32_t index, uint32_t which);
