@@ -268,8 +268,9 @@ struct sysfile_info_conf {
     uint32_t incarnation;     /* Of the data: how often the cluster has been started. */
     uint32_t ldm_count;       /* LDM instances that wrote the data. */
     struct node_mask members; /* Nodes that took part in that incarnation. */
+    uint32_t damaged;         /* Both copies are; and the cluster can do without this node. */
 };
-SIGNAL_STRUCT(sysfile_info_conf, 13);
+SIGNAL_STRUCT(sysfile_info_conf, 14);
 
 /*
  * The cluster starts: at `gci` (0: with nothing), as `incarnation`, which is greater than those of

@@ -19,8 +19,9 @@ struct cm_regreq {
     uint32_t candidate;      /* Lowest node id that it sees, itself included. */
     uint32_t has_data;       /* It has files that the cluster can come back from. */
     struct node_mask linked; /* Data nodes to which it has a link. */
+    uint32_t aside;          /* It takes no part in a start: it comes when the others run. */
 };
-SIGNAL_STRUCT(cm_regreq, 13);
+SIGNAL_STRUCT(cm_regreq, 14);
 
 struct cm_regconf { /* From the president: the join has begun. */
     uint32_t attempt;

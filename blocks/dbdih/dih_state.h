@@ -169,8 +169,9 @@ struct dih_sysfile {
     uint32_t found[SYSFILE_COPIES]; /* enum sysfile_found */
     uint64_t sequence;              /* Of the newest write: the copy with the greater one counts. */
     uint32_t has_data;
-    uint32_t writes; /* Still to be done. */
-    bool lone;       /* Only one copy has, or will have, the newest GCI. */
+    uint32_t damaged; /* Both copies: this node waits until the others run. */
+    uint32_t writes;  /* Still to be done. */
+    bool lone;        /* Only one copy has, or will have, the newest GCI. */
     bool open;
     uint32_t start_sender; /* SYSFILE_START_REQ waits; 0 = nobody. */
     uint32_t start_data;

@@ -111,6 +111,11 @@ static void both_damaged(struct dih *dih)
         node_mask_add(&sys->now.members, dih_own(dih));
         return;
     }
+    if (block_config(&dih->block)->survive != 0) {
+        jam();
+        sys->damaged = 1;
+        return;
+    }
     node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "both system files are damaged");
 }
 
@@ -418,7 +423,8 @@ void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig)
                                      .gci = now->gci,
                                      .incarnation = now->incarnation,
                                      .ldm_count = now->ldm_count,
-                                     .members = now->members};
+                                     .members = now->members,
+                                     .damaged = sys->damaged};
     uint32_t ldms = now->ldm_count < SYSFILE_LDM_MAX ? now->ldm_count : SYSFILE_LDM_MAX;
     struct section lists[2] = {{.words = &now->ended[0].incarnation, .size = now->ended_count * 2u},
                                {.words = &now->lsn[0][0], .size = ldms * 2u}};

@@ -173,6 +173,11 @@ void cntr_exec_SYSFILE_INFO_CONF(struct block *block, const struct signal *sig)
     struct cntr_data *data = &cntr->data;
     const struct sysfile_info_conf *conf = SIG_PAYLOAD(sig, sysfile_info_conf);
     memset(data, 0, sizeof(*data));
+    if (conf->damaged) {
+        jam();
+        log_warning(block, "this node waits until the others run, then it gets all rows from them");
+        data->aside = 1;
+    }
     if (conf->has_data) {
         const struct section *lsn = &sig->section[1];
         ndbrequire(sig->section_count == 2 && lsn->size <= LDM_MAX * 2u);
@@ -198,7 +203,7 @@ void cntr_exec_SCHEMA_INFO_CONF(struct block *block, const struct signal *sig)
         return;
     }
     if (conf->has_data) data->schema = wide(conf->sequence_lo, conf->sequence_hi);
-    if (!data->has_data) {
+    if (!data->has_data && !data->aside) {
         jam();
         cntr_remains_look(cntr);
         return;

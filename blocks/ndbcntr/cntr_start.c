@@ -232,7 +232,9 @@ static bool begin_step(struct cntr *cntr, uint32_t phase, enum cntr_step step)
     struct sttor req = {.sender_data = phase, .phase = phase, .start_type = cntr->start.type};
     /* Before the decision QMGR learns what the node could do: a partial start needs data. */
     if (step == STEP_QMGR)
-        req.start_type = cntr_keeps_data(cntr) ? START_SYSTEM_RESTART : START_INITIAL;
+        req.start_type = cntr->data.aside        ? START_NODE_RESTART
+                         : cntr_keeps_data(cntr) ? START_SYSTEM_RESTART
+                                                 : START_INITIAL;
     cntr->start.wait = WAIT_STTORRY;
     sig_send(&cntr->block, cntr_local(cntr, block_no), GSN_STTOR, PRIO_B, &req);
     return true;
@@ -334,7 +336,8 @@ void cntr_start_again(struct cntr *cntr)
     memset(&cntr->members, 0, sizeof(cntr->members));
     memset(&cntr->started, 0, sizeof(cntr->started));
     memset(&cntr->rejoin, 0, sizeof(cntr->rejoin));
-    log_info(&cntr->block, "a node was lost during the start: joining anew");
+    log_info(&cntr->block, cntr->data.aside ? "this node waits until the others run"
+                                            : "a node was lost during the start: joining anew");
     cntr_tell_state(cntr);
     start_next(cntr);
 }
@@ -463,6 +466,13 @@ static _Noreturn void refuse(struct cntr *cntr, const struct cntr_start_ref *ref
     node_fail(EXIT_GENERIC, __FILE__, __LINE__, "the president does not let this node start");
 }
 
+/* Whatever it has, the others have more of it. */
+static bool goes_aside(const struct cntr *cntr, const struct cntr_start_ref *ref)
+{
+    return block_config(&cntr->block)->survive != 0 &&
+           (ref->reason == CNTR_REF_STALE || ref->reason == CNTR_REF_NO_DATA);
+}
+
 /*
  * When several are refused, each shall learn why it is: the president's words to the others are
  * still on their way, and a node that saw one of them go first would join anew. So nobody is in a
@@ -480,14 +490,28 @@ void cntr_exec_CNTR_START_REF(struct block *block, const struct signal *sig)
     }
     jam_data(ref->reason);
     cntr->refusal = *ref;
+    if (goes_aside(cntr, ref)) {
+        cntr->data.aside = 1;
+        log_warning(block,
+                    "this node's data is of no use, node %u has newer up to GCI %u: it waits until "
+                    "the others run, then it gets all rows from them",
+                    ref->node, ref->gci);
+        cntr_work_later(cntr, CNTR_REFUSED, REFUSAL_DELAY_MS);
+        return;
+    }
     cntr_move(cntr, CNTR_FAILING);
     cntr_work_later(cntr, CNTR_REFUSED, REFUSAL_DELAY_MS);
 }
 
 void cntr_refused(struct cntr *cntr)
 {
-    ndbrequire(cntr->state == CNTR_FAILING);
-    refuse(cntr, &cntr->refusal);
+    if (cntr->state == CNTR_FAILING) refuse(cntr, &cntr->refusal);
+    if (cntr->state != CNTR_PHASES || cntr->incarnation != cntr->refusal.incarnation) {
+        jam(); /* It has begun again already, or stops. */
+        return;
+    }
+    jam();
+    cntr_start_again(cntr);
 }
 
 void cntr_exec_CNTR_GOREP(struct block *block, const struct signal *sig)

@@ -73,6 +73,7 @@ struct cntr_data {
     uint32_t incarnation;
     uint32_t ldm_count;
     uint64_t schema; /* Sequence of the dictionary's image, 0 = none. */
+    uint32_t aside;  /* What it has is of no use: it waits until the others run. */
     struct node_mask members;
     struct cntr_ended ended;
     uint32_t lsn[LDM_MAX][2];
@@ -225,7 +226,7 @@ static inline bool cntr_diskless(const struct cntr *cntr)
 /* Something that a start can come back to. */
 static inline bool cntr_keeps_data(const struct cntr *cntr)
 {
-    return cntr->data.has_data != 0 && cntr->data.gci != 0 &&
+    return cntr->data.has_data != 0 && cntr->data.gci != 0 && cntr->data.aside == 0 &&
            block_config(&cntr->block)->initial_start == 0;
 }
 

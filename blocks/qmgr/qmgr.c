@@ -40,6 +40,7 @@ static void qmgr_exec_STTOR(struct block *block, const struct signal *sig)
     qmgr->join.sttor_owed = 1;
     qmgr->join.sttor_data = req->sender_data;
     qmgr->join.has_data = req->start_type == START_SYSTEM_RESTART;
+    qmgr->join.aside = req->start_type == START_NODE_RESTART;
     if (!qmgr->ring.tick_running) {
         jam();
         qmgr->ring.tick_running = 1;

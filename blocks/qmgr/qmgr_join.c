@@ -23,10 +23,23 @@ void qmgr_move(struct qmgr *qmgr, enum join_state state)
     qmgr->join.since_ms = now_ms(&qmgr->block);
 }
 
+/* Nodes in sight that want to start. */
+struct node_mask qmgr_in_sight(const struct qmgr *qmgr)
+{
+    struct node_mask nodes = qmgr->linked;
+    for
+        EACH_NODE(node, &qmgr->linked)
+        {
+            if (qmgr->peer[node].aside) node_mask_remove(&nodes, node);
+        }
+    return nodes;
+}
+
 /* The node that this one would follow: the lowest id in sight. */
 uint32_t qmgr_candidate(const struct qmgr *qmgr)
 {
-    uint32_t lowest = node_mask_next(&qmgr->linked, 0);
+    struct node_mask nodes = qmgr_in_sight(qmgr);
+    uint32_t lowest = node_mask_next(&nodes, 0);
     uint32_t own = qmgr_own(qmgr);
     return lowest != 0 && lowest < own ? lowest : own;
 }
@@ -89,6 +102,7 @@ void qmgr_join_look(struct qmgr *qmgr)
         .candidate = qmgr_candidate(qmgr),
         .has_data = qmgr->join.has_data,
         .linked = qmgr->linked,
+        .aside = qmgr->join.aside,
     };
     send_to_linked(qmgr, GSN_CM_REGREQ, &req, sizeof(req) / 4u);
 }

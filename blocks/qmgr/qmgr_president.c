@@ -57,21 +57,24 @@ static enum start_set start_set(const struct qmgr *qmgr, struct node_mask *expec
     struct group_count groups[NODE_ID_MAX + 1];
     uint64_t waited = now_ms(&qmgr->block) - qmgr->join.election_ms;
     bool any = false;
+    bool absent = false;
     bool represented;
     bool whole;
     memset(missing, 0, sizeof(*missing));
-    *expected = qmgr->linked;
+    *expected = qmgr_in_sight(qmgr);
     node_mask_add(expected, config->own_node);
     for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
         if (config->node[node].type != NODE_DATA) continue;
         bool here = node_mask_has(expected, node);
         if (!here) node_mask_add(missing, node);
+        absent |= !here && !node_mask_has(&qmgr->linked, node);
         any |= here && has_data(qmgr, node);
     }
     if (node_mask_empty(missing)) return START_SET_READY;
     if (!any) return START_SET_EMPTY;
     count_groups(qmgr, expected, groups, &represented, &whole);
     if (!represented) return START_SET_GROUP;
+    if (!absent) return START_SET_READY; /* The others wait here, for this start. */
     if (!passed(waited, config->start_partial_timeout_ms)) return START_SET_TIME;
     if (!whole && !passed(waited, config->start_partitioned_timeout_ms))
         return START_SET_PARTITIONED;
@@ -103,7 +106,7 @@ void qmgr_tell_waiting(struct qmgr *qmgr)
     struct node_mask missing;
     char nodes[128];
     enum start_set set = start_set(qmgr, &expected, &missing);
-    if (qmgr->join.state != JOIN_ELECTION || set == START_SET_READY) return;
+    if (qmgr->join.state != JOIN_ELECTION || set == START_SET_READY || qmgr->join.aside) return;
     if (now_ms(&qmgr->block) - qmgr->join.election_ms < WAIT_TOLD_MS) return;
     if (set == qmgr->join.told_why && node_mask_equal(&missing, &qmgr->join.told_missing)) return;
     jam_data(set);
@@ -148,10 +151,12 @@ void qmgr_election(struct qmgr *qmgr)
     uint32_t own = qmgr_own(qmgr);
     struct node_mask expected;
     struct node_mask missing;
+    struct node_mask sight = qmgr_in_sight(qmgr);
     if (qmgr->join.state != JOIN_ELECTION || qmgr_candidate(qmgr) != own) return;
+    if (qmgr->join.aside) return;
     if (start_set(qmgr, &expected, &missing) != START_SET_READY) return;
-    for (uint32_t node = node_mask_next(&qmgr->linked, 0); node != 0;
-         node = node_mask_next(&qmgr->linked, node)) {
+    for (uint32_t node = node_mask_next(&sight, 0); node != 0;
+         node = node_mask_next(&sight, node)) {
         if (qmgr->peer[node].agreed != own) return;
     }
     become_president(qmgr, &expected);
@@ -245,6 +250,7 @@ void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig)
         jam(); /* Who asks is in election too: its candidate counts as much as an answer's. */
         qmgr->peer[node].agreed = req->candidate;
         qmgr->peer[node].has_data = req->has_data;
+        qmgr->peer[node].aside = req->aside;
         qmgr_election(qmgr);
     }
 }

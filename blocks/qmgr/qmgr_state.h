@@ -62,6 +62,7 @@ struct qmgr_peer { /* A data node. */
     uint32_t tc_count;
     uint32_t agreed;   /* Candidate that it named in its last word of this election, 0 = none. */
     uint32_t has_data; /* The same word's. */
+    uint32_t aside;    /* The same. */
 };
 
 struct qmgr_client { /* An API node or management server. */
@@ -153,6 +154,7 @@ struct qmgr {
         uint32_t sttor_data;
         uint32_t last_cause;           /* Last refusal that was logged. */
         uint32_t has_data;             /* Own; from NDBCNTR. */
+        uint32_t aside;                /* Own: waits until the others run; from NDBCNTR. */
         uint32_t running;              /* JOINING: the cluster is started. */
         uint32_t told_why;             /* enum start_set: for what it said last that it waits... */
         struct node_mask told_missing; /* ...and for whom. */
@@ -254,6 +256,7 @@ void qmgr_join_look(struct qmgr *qmgr); /* ELECTION: asks everyone in sight. */
 void qmgr_join_tick(struct qmgr *qmgr);
 void qmgr_join_check(struct qmgr *qmgr); /* Answers NDBCNTR when all expected nodes are members. */
 void qmgr_move(struct qmgr *qmgr, enum join_state state);
+struct node_mask qmgr_in_sight(const struct qmgr *qmgr);
 uint32_t qmgr_candidate(const struct qmgr *qmgr);
 void qmgr_member_lost(struct qmgr *qmgr, uint32_t node, const char *how);
 void qmgr_exec_CM_REGCONF(struct block *block, const struct signal *sig);
