@@ -248,7 +248,7 @@ void dict_master_take(struct dict *dict, const struct schema_takeover_conf *tran
 /* 0, or why no schema transaction can begin here now. */
 static uint32_t not_possible(const struct dict *dict)
 {
-    if (dict->start_level > START_SINGLEUSER) return ERR_CLUSTER_SHUTDOWN;
+    if (dict->start_level > START_SINGLEUSER) return dict_stopping_error(dict);
     if (dict->master_node != dict_own(dict)) return ERR_NOT_MASTER;
     if (dict->start_level != START_STARTED || dict->master.state != MASTER_IDLE ||
         dict->president != dict_own(dict) || !node_mask_empty(&dict->lost.waiting))

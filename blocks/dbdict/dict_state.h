@@ -326,6 +326,7 @@ void dict_exec_SCHEMA_COPY_CONF(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_ONLINE_REQ(struct block *block, const struct signal *sig);
 
 /* dict_client.c */
+uint32_t dict_stopping_error(const struct dict *dict); /* Why a node that stops refuses. */
 void dict_exec_GET_TABINFO_REQ(struct block *block, const struct signal *sig);
 void dict_exec_LIST_TABLES_REQ(struct block *block, const struct signal *sig);
 
