@@ -26,7 +26,7 @@ SIGNAL_STRUCT(copy_fragreq, 5);
  * most COPY_WINDOW batches are without an answer.
  */
 #define COPY_ROW_HEAD_WORDS 3u
-#define COPY_BATCH_ROWS     64u
+#define COPY_BATCH_ROWS     128u
 #define COPY_WINDOW         2u
 struct copy_rows_rep {
     uint32_t target;
