@@ -709,6 +709,52 @@ static void test_the_copy_waits(void **state)
     w_stop(&w);
 }
 
+/* The copy stands still at a locked row; what is behind it is changed, deleted, written. */
+static void test_rows_that_are_not_there_yet(void **state)
+{
+    (void)state;
+    begin(2, 6);
+    keys = 10;
+    struct trx reader[FRAGMENTS * 4];
+    struct trx t = t_new(&w, CLIENT, 1);
+    memset(actors, 0, sizeof actors);
+    for (uint32_t key = 1; key <= 64; key++)
+        c_insert(&w, &t, key, key);
+    die(2);
+    w_pass(&w, 50);
+    for (uint32_t i = 0; i < FRAGMENTS * 4; i++) { /* The first rows of each fragment among them. */
+        reader[i] = t_new(&w, CLIENT_TWO, 1);
+        t_op(&reader[i], 1, INFO(OP_READ, KEY_START | KEY_EXECUTE), 1 + i, 0);
+    }
+    w_run(&w);
+    process_again(2);
+    include_self(2);
+    include_at_others(2);
+    copy_order(2);
+    w_pass(&w, 50);
+    assert_int_equal(got.copied, 0);
+    static const enum key_operation kinds[] = {OP_UPDATE, OP_DELETE, OP_WRITE};
+    for (uint32_t key = FRAGMENTS * 4 + 1; key <= 64; key++) {
+        for (uint32_t again = 0; again < 2; again++) { /* A deleted one is written anew. */
+            bool gone = again == 1 && key % 3 == 1;
+            t_next(&t);
+            t_op(&t, key, INFO(gone ? OP_INSERT : kinds[key % 3], WRITE_ALL), key, 1000 + key);
+            w_run(&w);
+            while (c_take(&w, GSN_TRANSID_AI) != NULL)
+                continue;
+            const struct signal *sig = c_take(&w, GSN_TCROLLBACKREP);
+            if (sig != NULL) fail_msg("error %u", SIG_PAYLOAD(sig, tcrollbackrep)->error);
+        }
+    }
+    assert_int_equal(got.copied, 0);
+    for (uint32_t i = 0; i < FRAGMENTS * 4; i++)
+        t_commit(&reader[i]);
+    w_pass(&w, 200);
+    assert_int_equal(got.copied, 1);
+    expect_whole();
+    w_stop(&w);
+}
+
 /* A node that was not there when the cluster started has its place, and takes it. */
 static void test_never_here_before(void **state)
 {
@@ -749,6 +795,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_copy_waits),
+        cmocka_unit_test(test_rows_that_are_not_there_yet),
         cmocka_unit_test(test_never_here_before),
         cmocka_unit_test(test_before_the_end_of_the_takeover),
         cmocka_unit_test(test_death_after_each_signal),
