@@ -25,7 +25,7 @@ void dict_exec_SCHEMA_LOCK_REQ(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
     const struct schema_lock_req *req = SIG_PAYLOAD(sig, schema_lock_req);
-    ndbrequire(req->node != 0 && dict->lock.sender == 0);
+    ndbrequire(req->node != 0);
     jam_data(req->node);
     dict->lock = (struct dict_lock){
         .node = req->node, .sender = sig->sender, .sender_data = req->sender_data};
