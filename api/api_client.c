@@ -278,11 +278,10 @@ void api_client_flush(struct api_client *client)
 
 void api_client_link_down(struct api_client *client, uint32_t peer, uint32_t epoch)
 {
-    (void)epoch;                    /* One link per peer at a time, and this comes in order. */
     api_tx_link_down(client, peer); /* Notes that rows may be lost, before anything completes. */
     api_scan_link_down(client, peer);
-    api_connect_link_down(client, peer);
-    api_dict_link_down(client, peer);
+    api_connect_link_down(client, peer, epoch);
+    api_dict_link_down(client, peer, epoch);
     api_durable_link_down(client, peer);
     api_client_flush(client);
 }

@@ -212,6 +212,7 @@ struct api_dict_request {
     struct api_client *client;
     enum api_dict_kind kind;
     uint32_t node;   /* Asked node, 0 = to be sent at retry_ms. */
+    uint32_t epoch;  /* Of the link to it. */
     uint32_t master; /* From a REF 702. */
     uint64_t retry_ms;
     uint64_t deadline_ms;
@@ -291,7 +292,7 @@ void api_connect_free(struct api_client *client, struct api_connect *connect);
 void api_connect_clean(struct api_client *client, struct api_connect *connect, uint64_t transid);
 void api_connect_drop(struct api_client *client, struct api_connect *connect);
 void api_connect_resend(struct api_client *client, struct api_connect *connect);
-void api_connect_link_down(struct api_client *client, uint32_t peer);
+void api_connect_link_down(struct api_client *client, uint32_t peer, uint32_t epoch);
 void api_exec_TCSEIZECONF(struct api_client *client, const uint32_t *words);
 void api_exec_TCSEIZEREF(struct api_client *client, const uint32_t *words);
 void api_exec_TCRELEASE(struct api_client *client, const uint32_t *words);
@@ -344,7 +345,7 @@ void api_exec_WAIT_DURABLE_CONF(struct api_client *client, uint32_t peer, const 
 void api_exec_WAIT_DURABLE_REF(struct api_client *client, uint32_t peer, const uint32_t *words);
 
 /* api_dict.c */
-void api_dict_link_down(struct api_client *client, uint32_t peer);
+void api_dict_link_down(struct api_client *client, uint32_t peer, uint32_t epoch);
 void api_dict_expire(struct api_client *client);
 void api_dict_drop_all(struct api_client *client);
 void api_dict_drop_cache(struct api_core *core);
