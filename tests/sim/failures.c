@@ -10,6 +10,7 @@
 #include "ndbmtd/layout.h"
 #include "signals/cntr.h"
 #include "signals/failure.h"
+#include "signals/gcp.h"
 
 #define GONE_US 10000000u /* Who may have to leave has left, or stays, after so long. */
 
@@ -124,6 +125,7 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
     uint64_t *figure = NULL;
     bool good = true;
     bool both = is_data(arg[0]) && is_data(arg[1]);
+    if (run->durability.down) return !is_data(arg[0]); /* All are on their way back. */
     if (event->action == SIM_KILL && is_data(arg[0])) {
         good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0]);
         figure = &figures->kills;
@@ -191,14 +193,15 @@ void failures_watch(struct run *run)
             f->losses++;
             f->doomed_until[i] = f->started_us[i] = 0;
             f->start_us[i] = now + 1 + rng_below(sim_rng(run->world, SIM_RNG_PLAN), AGAIN_US);
-        } else if (run->swarm.rejoin && f->start_us[i] <= now) {
+        } else if ((run->swarm.rejoin || run->durability.down) && f->start_us[i] <= now) {
             f->start_us[i] = 0;
+            run->durability.starts++;
             f->lives[i]++;
             f->born_us[i] = now;
             sim_restart(run->world, id);
         }
     }
-    if (started == 0)
+    if (started == 0 && !run->durability.down)
         run_fail(run, SIM_LIVENESS, "the cluster is lost although it should have survived");
 }
 
@@ -303,6 +306,15 @@ static const uint32_t places[] = {
     GSN_COPY_FRAGCONF,      GSN_CNTR_STARTED_REP,
 };
 
+/* The same, where all are. */
+static const uint32_t all_places[] = {
+    GSN_NODE_INCLUDE_REQ, GSN_GCP_INCLUDE_ORD,      GSN_NODE_INCLUDE_REP,  GSN_COPY_FRAGREQ,
+    GSN_COPY_ROWS_REP,    GSN_COPY_START_CONF,      GSN_DIH_COMPLETE_REQ,  GSN_LCP_NODE_REQ,
+    GSN_LCP_PART_CONF,    GSN_LCP_USABLE_CONF,      GSN_DIH_COMPLETE_CONF, GSN_SYSFILE_START_REQ,
+    GSN_GCP_WHOLE_REP,    GSN_SYSFILE_START_CONF,   GSN_CNTR_STARTED_REP,  GSN_NODE_FAILREP,
+    GSN_NODE_LOST_REP,    GSN_GCP_NODE_DURABLE_REP, GSN_COPY_GCIREQ,       GSN_GCP_STATE_CONF,
+};
+
 static uint32_t draw_node(const struct swarm *swarm, struct rng *rng)
 {
     return swarm->id_first + swarm->id_step * (uint32_t)rng_below(rng, swarm->data_nodes);
@@ -350,6 +362,17 @@ void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct
     uint32_t span_us = between(rng, 1, 6) * 1000000u;
     for (uint32_t i = 0; i < incidents; i++)
         draw_incident(plan, swarm, rng, rng_below(rng, span_us));
+    /* With files the power of all goes, perhaps while somebody is on the way back. */
+    uint32_t losses = swarm->disk ? (uint32_t)rng_below(rng, 3) : 0;
+    for (uint32_t i = 0; i < losses; i++) {
+        struct sim_event *event = sim_plan_at(plan, rng_below(rng, span_us), SIM_POWER);
+        if (event == NULL) return;
+        event->arg[1] = between(rng, 0, 500);
+        if (rng_chance(rng, 1, 3)) continue;
+        event->gsn = all_places[rng_below(rng, sizeof all_places / sizeof all_places[0])];
+        event->node = draw_node(swarm, rng);
+        event->nth = 1u + (uint32_t)rng_below(rng, 1u << rng_below(rng, 5));
+    }
 }
 
 void failures_print(const struct failure_figures *f)

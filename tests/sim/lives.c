@@ -176,7 +176,7 @@ void lives_watch(struct run *run)
 static void decided(struct run *run, uint32_t start_type, uint32_t gci)
 {
     struct durability *d = &run->durability;
-    if (!d->down) return; /* The first start. */
+    if (!d->down || start_type == START_INITIAL_NODE_RESTART) return; /* The first start. */
     if (start_type != START_SYSTEM_RESTART) {
         run_fail(run, SIM_CORRECTNESS, "the cluster begins anew although it has data");
         return;
