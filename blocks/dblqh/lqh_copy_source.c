@@ -12,8 +12,13 @@
 #define MEMORY_MS     10u   /* No lock record: again after this. */
 #define BATCH_WORDS   4096u /* The row that reaches this is the batch's last. */
 #define SLOTS_PER_ROW 8u
-#define ROWS_BUSY     16u         /* Per step, while transactions are executed here. */
 #define IS_COPY       0x00C00000u /* No block has such a number. */
+
+/* While transactions are executed here, they have the time: so much of it is enough. */
+#define BUSY_MS          20u   /* So long behind the last request. */
+#define BUSY_STEP_ROWS   32u   /* Others' turn comes after these. */
+#define BUSY_SHARE_ROWS  128u  /* Per millisecond, of all fragments together: a few percent. */
+#define BUSY_SHARE_WORDS 8192u /* The same. */
 
 static_assert(BATCH_WORDS + COPY_ROW_HEAD_WORDS + TUP_ROW_WORDS_MAX <= LQH_OUT_WORDS,
               "one row fits behind a batch that is not full");
@@ -184,12 +189,21 @@ static void send_rows(struct lqh *lqh, struct lqh_copy_source *copy, const struc
     copy->sent++;
 }
 
-/* Transactions are executed between the steps: they shall not wait long for one. */
-static uint32_t step_rows(const struct lqh *lqh, struct lqh_copy_source *copy)
+static bool is_busy(struct lqh *lqh)
 {
-    bool busy = lqh->requests != copy->requests;
-    copy->requests = lqh->requests;
-    return busy ? ROWS_BUSY : COPY_BATCH_ROWS;
+    struct lqh_copy_share *share = &lqh->copy_share;
+    uint64_t now = now_ms(&lqh->block);
+    if (share->requests != lqh->requests) share->busy_until = now + BUSY_MS;
+    share->requests = lqh->requests;
+    if (share->ms != now) share->rows = share->words = 0;
+    share->ms = now;
+    return now < share->busy_until;
+}
+
+static bool share_is_used(const struct lqh *lqh)
+{
+    const struct lqh_copy_share *share = &lqh->copy_share;
+    return share->rows >= BUSY_SHARE_ROWS || share->words >= BUSY_SHARE_WORDS;
 }
 
 static void read_step(struct lqh *lqh, struct lqh_copy_source *copy)
@@ -201,9 +215,17 @@ static void read_step(struct lqh *lqh, struct lqh_copy_source *copy)
         lqh_continue_later(lqh, LQH_WORK_COPY, copy->pool.ref, LQH_HOLD_BACK_MS);
         return;
     }
+    bool busy = is_busy(lqh);
+    if (busy && share_is_used(lqh)) {
+        lqh_continue_later(lqh, LQH_WORK_COPY, copy->pool.ref, 1);
+        return;
+    }
     uint32_t result = take_waited(lqh, copy, frag, &rows);
-    if (result == 0) result = take_rows(lqh, copy, frag, step_rows(lqh, copy), &rows);
+    if (result == 0)
+        result = take_rows(lqh, copy, frag, busy ? BUSY_STEP_ROWS : COPY_BATCH_ROWS, &rows);
     send_rows(lqh, copy, &rows);
+    lqh->copy_share.rows += rows.count;
+    lqh->copy_share.words += rows.words;
     if (result == ACC_WAIT) {
         jam();
         copy->state = COPY_LOCK_WAIT;

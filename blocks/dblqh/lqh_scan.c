@@ -186,6 +186,7 @@ static void step_count(struct lqh *lqh, struct lqh_scan *scan)
 void lqh_scan_step(struct lqh *lqh, struct lqh_scan *scan)
 {
     ndbrequire(scan->state == FSCAN_READING);
+    lqh->requests++;
     if (scan->closing) {
         jam();
         scan->rows = 0;

@@ -197,13 +197,21 @@ struct lqh_copy_source {
     uint32_t frag; /* TUP's reference. */
     uint32_t op;   /* Stands in lock queues. Its lock: waited for, or got and to be the next row. */
     uint32_t wait_row;
-    uint32_t requests; /* lqh->requests at the last step. */
-    uint32_t sent;     /* Batches. */
+    uint32_t sent; /* Batches. */
     uint32_t confirmed;
     struct tup_scan_position position;
     uint64_t rows;
     bool end;                                 /* All rows have been sent. */
     struct lqh_copy_batch batch[COPY_WINDOW]; /* Number modulo COPY_WINDOW. */
+};
+
+/* How much of the time goes into copies that others make from here. */
+struct lqh_copy_share {
+    uint32_t requests;   /* lqh->requests when it was last looked at. */
+    uint64_t busy_until; /* There are transactions. */
+    uint64_t ms;         /* Of the rows and words sent since: */
+    uint32_t rows;
+    uint32_t words;
 };
 
 /* A fragment that is being copied to here. */
@@ -364,7 +372,7 @@ struct lqh {
     struct pool scans;
     struct pool scan_locks;
     struct pool copies;
-    uint32_t requests; /* How many LQHKEYREQs have come: is there anything to do? */
+    uint32_t requests; /* How many LQHKEYREQs and steps of scans there were. */
     bool ready_sent;   /* LQH_WORK_READY is on its way. */
     bool tick_sent;    /* LQH_WORK_LOCK_TICK is. */
     struct lqh_reads reads;
@@ -376,6 +384,7 @@ struct lqh {
     struct lqh_fail fail;
     struct lqh_include include;
     struct lqh_copy copy;
+    struct lqh_copy_share copy_share;
     struct lqh_outcome outcome;
 };
 
