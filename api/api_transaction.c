@@ -651,8 +651,21 @@ static struct api_tx *failed_tx(struct api_client *client, uint64_t transid)
     return NULL;
 }
 
+/* The transaction is committed without those that the lost coordinator has refused, and its words
+ * about them are lost as well. */
+static void doubt_single_operations(struct api_tx *tx)
+{
+    if (tx->state != TX_EXECUTING) return;
+    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
+        if (op->state != OP_SENT || op->wants_row || !(op->tolerant || op->may_miss)) continue;
+        op->state = OP_DONE;
+        op->error = ERR_NO_REPLY;
+    }
+}
+
 void api_tx_was_committed(struct api_tx *tx, uint64_t epoch)
 {
+    doubt_single_operations(tx);
     tx->answer_due = false;
     tx->doubt = false;
     tx->durable = false;
