@@ -10,7 +10,7 @@ start_bank() { # seconds (0: until end_bank) [options]
     BANK=$!
     PIDS+=("$BANK")
     for _ in $(seq 300); do
-        grep -q running "$BOX/bank.out" && return 0
+        grep -qs running "$BOX/bank.out" && return 0
         kill -0 "$BANK" 2>/dev/null || break
         sleep 0.1
     done
