@@ -51,6 +51,12 @@ static uint32_t index_of(const struct run *run, uint32_t id)
     return (id - run->swarm.id_first) / run->swarm.id_step;
 }
 
+bool failures_stays(struct run *run, uint32_t id)
+{
+    return failures_started(run, id) &&
+           run->failures.doomed_until[index_of(run, id)] <= sim_now_us(run->world);
+}
+
 static bool is_data(uint32_t id)
 {
     return id < CLIENT_NODE;

@@ -5,6 +5,8 @@
 
 /* The node runs and counts as started. */
 bool failures_started(struct run *run, uint32_t id);
+/* And the others may not have gone on without it. */
+bool failures_stays(struct run *run, uint32_t id);
 
 /* Options of the world: is the event of the plan one that the cluster has to survive? May this node
  * stop with this code? */
