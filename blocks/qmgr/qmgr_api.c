@@ -149,6 +149,11 @@ void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig)
         refuse(qmgr, sig, ERR_NODE_FAILURE_HANDLING);
         return;
     }
+    if (client->state == API_NONE) {
+        jam(); /* It waited in the queue while the end of its link, and the cleaning up, came past.
+                */
+        return;
+    }
     if (client->state != API_REGISTERED) {
         jam();
         first_registration(qmgr, sig->sender, req);
