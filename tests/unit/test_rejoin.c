@@ -251,6 +251,82 @@ static void test_links_break_at_random(void **state)
     }
 }
 
+/* --- Whatever happens. --- */
+
+/* Another started node of its group. */
+static bool has_spare(uint32_t nodes, uint32_t id)
+{
+    for (uint32_t other = 1; other <= nodes; other++) {
+        if (other != id && config.node[other].nodegroup == config.node[id].nodegroup &&
+            is_started(other))
+            return true;
+    }
+    return false;
+}
+
+/* Nothing arrives at it or from it; as if it hung, its links stay. */
+static void stall(uint32_t id, bool stalled)
+{
+    for (uint32_t other = 1; other < FC_NODES; other++)
+        fc->link[id][other].stalled = fc->link[other][id].stalled = stalled;
+}
+
+/* Who is lost and has no reason to be. */
+static void only_with_reason(uint32_t nodes, uint32_t victim)
+{
+    for (uint32_t id = 1; id <= nodes; id++) {
+        if (!fc->node[id].dead || fc->node[id].exit_code == 0 || id == victim) continue;
+        if (fc->node[id].exit_code != EXIT_OTHER_NODE_FAILED)
+            print_message("node %u: %u %s\n", id, fc->node[id].exit_code, fc->node[id].failure);
+        assert_int_equal(fc->node[id].exit_code, EXIT_OTHER_NODE_FAILED);
+    }
+}
+
+/* Nodes are killed, hang and come back, at any time, as long as each group keeps a started one; the
+ * cluster goes on all the time, and in the end it is whole. */
+static void test_random(void **state)
+{
+    (void)state;
+    static const uint32_t shapes[][2] = {{2, 2}, {4, 2}, {3, 3}};
+    struct rng rng;
+    rng_seed(&rng, getenv("SEED") != NULL ? (uint64_t)atoi(getenv("SEED")) : 31337u);
+    for (uint32_t turn = 0; turn < 24; turn++) {
+        uint32_t nodes = shapes[turn % 3][0];
+        start(nodes, shapes[turn % 3][1]);
+        for (uint32_t event = 0; event < 25; event++) {
+            uint32_t id = (uint32_t)(rng_next(&rng) % nodes) + 1;
+            if (has_spare(nodes, id) && fc_alive(fc, id)) {
+                uint32_t there = 0;
+                for (uint32_t other = 1; other <= nodes; other++)
+                    there += is_started(other);
+                /* Halves both go on here. */
+                bool hangs = rng_next(&rng) % 3 == 0 && there > 2;
+                if (hangs)
+                    stall(id, true);
+                else
+                    fc_kill(fc, id);
+                fc_run(fc, hangs ? 400 : 1 + (uint32_t)(rng_next(&rng) % 60));
+                if (hangs) {
+                    stall(id, false);
+                    fc_run(fc, 300);
+                    fc_kill(fc, id); /* It has ended, or begins again. */
+                }
+                only_with_reason(nodes, id);
+                fc->node[id].exit_code = 0;
+            }
+            for (uint32_t dead = 1; dead <= nodes; dead++) {
+                if (fc->node[dead].dead && rng_next(&rng) % 2 == 0) make_node(dead);
+            }
+            for (uint32_t i = rng_next(&rng) % 2 == 0 ? 0 : (uint32_t)(rng_next(&rng) % 900); i > 0;
+                 i--)
+                one_step(nodes);
+            fc_check(fc);
+        }
+        all_come_back(nodes);
+        again();
+    }
+}
+
 /* --- Stop of one node. --- */
 
 static void stop_node(uint32_t id)
@@ -300,6 +376,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_source_dies, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_newcomer_has_no_vote, setup, teardown),
         cmocka_unit_test_setup_teardown(test_links_break_at_random, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_random, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_node_stops, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
