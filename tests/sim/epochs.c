@@ -39,9 +39,6 @@ static void check_durable(struct run *run, const struct session *session, const 
     if (!durable &&
         (run->swarm.failures || (run->swarm.faults & (FAULT_CUT | FAULT_KILL | FAULT_STALL)) != 0))
         return;
-    /* The answer was lost, its coordinator too, and the outcome was asked for: committed, no more.
-     */
-    if (!durable && run->swarm.faults != 0) return;
     for (uint32_t i = 0; durable && i < run->swarm.data_nodes; i++) {
         struct node *node = sim_node(run->world, data_node_id(run, i));
         if (node == NULL) continue;

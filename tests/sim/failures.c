@@ -364,8 +364,12 @@ static void draw_incident(struct sim_plan *plan, const struct swarm *swarm, stru
 
 void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
 {
-    uint32_t incidents = between(rng, 1, swarm->rejoin ? 8 : 4);
+    uint32_t incidents = between(rng, 1, 4);
     uint32_t span_us = between(rng, 1, 6) * 1000000u;
+    if (swarm->rejoin && rng_chance(rng, 2, 3)) { /* About one in each second. */
+        incidents = between(rng, 4, 24);
+        span_us = incidents * between(rng, 500000, 1500000);
+    }
     for (uint32_t i = 0; i < incidents; i++)
         draw_incident(plan, swarm, rng, rng_below(rng, span_us));
     /* With files the power of all goes, perhaps while somebody is on the way back. */
