@@ -33,8 +33,9 @@ struct copy_rows_rep {
     uint32_t source; /* S's record. */
     uint32_t batch;  /* 0, 1, ... */
     uint32_t rows;
+    uint32_t permille; /* How much of the fragment is behind these rows. */
 };
-SIGNAL_STRUCT(copy_rows_rep, 4);
+SIGNAL_STRUCT(copy_rows_rep, 5);
 
 /* P to S: these rows are in memory. In the order of the batches. */
 struct copy_rows_conf {
@@ -52,6 +53,13 @@ struct copy_fragconf {
     uint32_t gci; /* Newest of all commits in the fragment, those that deleted rows included. */
 };
 SIGNAL_STRUCT(copy_fragconf, 4);
+
+/* P's LQH to P's DICT, now and then: how much of this table it has. */
+struct copy_part_rep {
+    uint32_t table_id;
+    uint32_t permille;
+};
+SIGNAL_STRUCT(copy_part_rep, 2);
 
 /* S to P: it cannot. Nothing is left at S. A temporary error: P asks again. */
 struct copy_fragref {

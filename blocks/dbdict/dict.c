@@ -162,6 +162,7 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, COPY_START_REQ, copy_start_req),
     HANDLER(dict, COPY_TABLE_CONF, copy_table_conf),
     HANDLER(dict, COPY_TABLE_REF, copy_table_ref),
+    HANDLER(dict, COPY_PART_REP, copy_part_rep),
     HANDLER(dict, FSOPENCONF, fsopenconf),
     HANDLER(dict, FSOPENREF, fs_ref),
     HANDLER(dict, FSREADCONF, fs_io_conf),

@@ -1,6 +1,7 @@
 /* dict_copy.c -- a node that comes back: its LQHs get the rows of one table after the other. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
+#include <string.h>
 #include "blocks/dbdict/dict_state.h"
 
 #define TICK_MS 1000u
@@ -51,6 +52,8 @@ static void copy_from(struct dict *dict, uint32_t id)
     copy->table_id = id;
     copy->waiting = dict_all_instances(dict, BLOCK_DBLQH);
     copy->instances = node_mask_count(&copy->waiting);
+    ndbrequire(copy->instances <= DICT_LDMS_MAX);
+    memset(copy->permille, 0, sizeof(copy->permille));
     for (uint32_t i = 1; i <= copy->instances; i++)
         signal_send(&dict->block, block_ref(dict_own(dict), BLOCK_DBLQH, i), GSN_COPY_TABLE_REQ,
                     PRIO_B, &req, sizeof(req) / 4u, &distribution, 1);
@@ -66,9 +69,11 @@ void dict_copy_tick(struct dict *dict)
 {
     const struct dict_copy *copy = &dict->copy;
     if (copy->sender == 0) return;
-    uint64_t waiting = node_mask_count(&copy->waiting);
     uint64_t fragments = dict->table[copy->table_id].fragments;
-    uint64_t done = copy->done + fragments * (copy->instances - waiting) / copy->instances;
+    uint64_t parts = 0;
+    for (uint32_t i = 1; i <= copy->instances; i++)
+        parts += node_mask_has(&copy->waiting, i) ? copy->permille[i] : 1000u;
+    uint64_t done = copy->done + fragments * parts / (copy->instances * 1000ull);
     uint64_t ms = now_ms(&dict->block) - copy->begun_ms;
     struct copy_progress_rep rep = {.percent = (uint32_t)(done * 100u / copy->fragments)};
     if (done > 0) rep.left_s = (uint32_t)(ms * (copy->fragments - done) / done / 1000u);
@@ -110,13 +115,24 @@ void dict_exec_COPY_TABLE_CONF(struct block *block, const struct signal *sig)
     copy_from(dict, conf->table_id + 1u);
 }
 
+void dict_exec_COPY_PART_REP(struct block *block, const struct signal *sig)
+{
+    struct dict_copy *copy = &dict_of(block)->copy;
+    const struct copy_part_rep *rep = SIG_PAYLOAD(sig, copy_part_rep);
+    uint32_t instance = ref_instance(sig->sender);
+    ndbrequire(instance <= DICT_LDMS_MAX && rep->permille <= 1000u);
+    if (copy->sender != 0 && rep->table_id == copy->table_id)
+        copy->permille[instance] = rep->permille;
+}
+
 /* Half a replica is of no use: the node begins anew. */
 void dict_exec_COPY_TABLE_REF(struct block *block, const struct signal *sig)
 {
     const struct copy_table_ref *ref = SIG_PAYLOAD(sig, copy_table_ref);
     char text[100];
+    bool memory = ref->error == ERR_NO_MEMORY_DATA || ref->error == ERR_INDEX_MEMORY;
     (void)block;
     snprintf(text, sizeof(text), "the rows of table %u cannot be copied: error %u", ref->table_id,
              ref->error);
-    node_fail(EXIT_OTHER_NODE_FAILED, __FILE__, __LINE__, text);
+    node_fail(memory ? EXIT_RECOVER_MEMORY : EXIT_OTHER_NODE_FAILED, __FILE__, __LINE__, text);
 }

@@ -5,6 +5,7 @@
 #include "blocks/dbdict/dict_block.h"
 #include "blocks/dbdict/dict_image.h"
 #include "kernel/base/pool.h"
+#include "signals/copy.h"
 #include "signals/dict.h"
 #include "signals/dih.h"
 #include "signals/errors.h"
@@ -189,14 +190,17 @@ struct dict_lock {
 };
 
 /* At a node that comes back: its LQHs get the rows, a table at a time. */
+#define DICT_LDMS_MAX 24u /* LDM_COUNT_MAX. */
+
 struct dict_copy {
     uint32_t sender; /* 0: not under way. */
     uint32_t sender_data;
     uint32_t table_id;
-    uint32_t instances;       /* That have something of this table to copy: all. */
-    struct node_mask waiting; /* Of them. */
-    uint64_t fragments;       /* Of all tables. */
-    uint64_t done;            /* Of those that are through. */
+    uint32_t instances;                   /* That have something of this table to copy: all. */
+    struct node_mask waiting;             /* Of them. */
+    uint32_t permille[DICT_LDMS_MAX + 1]; /* By instance: of this table. */
+    uint64_t fragments;                   /* Of all tables. */
+    uint64_t done;                        /* Of those that are through. */
     uint64_t rows;
     uint64_t bytes;
     uint64_t begun_ms;
@@ -357,6 +361,7 @@ void dict_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig);
 /* dict_copy.c */
 void dict_exec_COPY_START_REQ(struct block *block, const struct signal *sig);
 void dict_exec_COPY_TABLE_CONF(struct block *block, const struct signal *sig);
+void dict_exec_COPY_PART_REP(struct block *block, const struct signal *sig);
 void dict_exec_COPY_TABLE_REF(struct block *block, const struct signal *sig);
 void dict_copy_tick(struct dict *dict);
 

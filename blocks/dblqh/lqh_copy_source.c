@@ -177,11 +177,15 @@ static uint32_t take_waited(struct lqh *lqh, struct lqh_copy_source *copy,
     return take_row(lqh, copy, frag, copy->wait_row, lock, rows);
 }
 
-static void send_rows(struct lqh *lqh, struct lqh_copy_source *copy, const struct copy_rows *rows)
+static void send_rows(struct lqh *lqh, struct lqh_copy_source *copy, const struct tup_frag *frag,
+                      const struct copy_rows *rows)
 {
     if (rows->count == 0) return;
-    struct copy_rows_rep rep = {
-        .target = copy->target, .source = copy->pool.ref, .batch = copy->sent, .rows = rows->count};
+    struct copy_rows_rep rep = {.target = copy->target,
+                                .source = copy->pool.ref,
+                                .batch = copy->sent,
+                                .rows = rows->count,
+                                .permille = tup_copy_permille(frag, &copy->position)};
     struct section section = {.words = lqh->out, .size = rows->words};
     signal_send(&lqh->block, copy->target_ref, GSN_COPY_ROWS_REP, PRIO_B, &rep, sizeof rep / 4u,
                 &section, 1);
@@ -223,7 +227,7 @@ static void read_step(struct lqh *lqh, struct lqh_copy_source *copy)
     uint32_t result = take_waited(lqh, copy, frag, &rows);
     if (result == 0)
         result = take_rows(lqh, copy, frag, busy ? BUSY_STEP_ROWS : COPY_BATCH_ROWS, &rows);
-    send_rows(lqh, copy, &rows);
+    send_rows(lqh, copy, frag, &rows);
     lqh->copy_share.rows += rows.count;
     lqh->copy_share.words += rows.words;
     if (result == ACC_WAIT) {

@@ -3,7 +3,8 @@
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
 
-#define AGAIN_MS 20u /* A source was short of records. */
+#define AGAIN_MS 20u  /* A source was short of records. */
+#define TELL_MS  500u /* Between two COPY_PART_REPs. */
 
 void lqh_copy_init(struct lqh *lqh)
 {
@@ -65,6 +66,7 @@ static void ask(struct lqh *lqh, struct lqh_copy_target *target)
     uint32_t key = fragment_instance_key(target->fragment_id);
     target->rows = target->bytes = 0;
     target->batch = 0;
+    target->permille = 0;
     sig_send(&lqh->block, block_ref(copy->source[target->fragment_id], BLOCK_DBLQH, key),
              GSN_COPY_FRAGREQ, PRIO_B, &req);
 }
@@ -121,8 +123,11 @@ static uint32_t take_sources(struct lqh *lqh, const struct lqh_table *table,
         section->size < DISTRIBUTION_HEAD_WORDS + fragments * replicas)
         return ERR_TABLE_FORMAT;
     const uint32_t *nodes = section->words + DISTRIBUTION_HEAD_WORDS;
-    for (uint32_t f = 0; f < fragments; f++, nodes += replicas)
+    lqh->copy.fragments = 0;
+    for (uint32_t f = 0; f < fragments; f++, nodes += replicas) {
         lqh->copy.source[f] = (uint8_t)source_of(lqh, nodes, replicas);
+        lqh->copy.fragments += table->frags[f] != REF_NONE;
+    }
     return 0;
 }
 
@@ -150,12 +155,27 @@ void lqh_exec_COPY_TABLE_REQ(struct block *block, const struct signal *sig)
     copy->table_id = req->table_id;
     copy->version = req->version;
     copy->next = 0;
+    copy->done = 0;
     copy->running = 0;
     copy->rows = copy->bytes = 0;
     start_fragments(lqh);
 }
 
 /* --- A fragment. --- */
+
+static void tell(struct lqh *lqh)
+{
+    struct lqh_copy *copy = &lqh->copy;
+    uint64_t parts = copy->done * 1000ull;
+    if (now_ms(&lqh->block) < copy->told_ms + TELL_MS) return;
+    copy->told_ms = now_ms(&lqh->block);
+    for (uint32_t i = 0; i < LQH_COPY_PARALLEL; i++) {
+        if (copy->target[i].no != 0) parts += copy->target[i].permille;
+    }
+    struct copy_part_rep rep = {.table_id = copy->table_id,
+                                .permille = (uint32_t)(parts / copy->fragments)};
+    sig_send(&lqh->block, copy->sender, GSN_COPY_PART_REP, PRIO_B, &rep);
+}
 
 /* What this source sends is wanted; NULL when not. */
 static struct lqh_copy_target *target_of(struct lqh *lqh, const struct signal *sig, uint32_t no)
@@ -216,8 +236,8 @@ void lqh_exec_COPY_ROWS_REP(struct block *block, const struct signal *sig)
     const struct copy_rows_rep *rep = SIG_PAYLOAD(sig, copy_rows_rep);
     struct lqh_copy_target *target = target_of(lqh, sig, rep->target);
     if (target == NULL) return;
-    if (rep->batch != target->batch || rep->rows > COPY_BATCH_ROWS) {
-        lqh_protocol_error(lqh, sig->sender, "COPY_ROWS_REP with another batch than the next");
+    if (rep->batch != target->batch || rep->rows > COPY_BATCH_ROWS || rep->permille > 1000u) {
+        lqh_protocol_error(lqh, sig->sender, "COPY_ROWS_REP that cannot be the next");
         return;
     }
     uint32_t error = put_rows(lqh, target, &sig->section[0], rep->rows);
@@ -226,11 +246,13 @@ void lqh_exec_COPY_ROWS_REP(struct block *block, const struct signal *sig)
         return;
     }
     target->batch++;
+    target->permille = rep->permille;
     target->rows += rep->rows;
     target->bytes += (sig->section[0].size - rep->rows * COPY_ROW_HEAD_WORDS) * 4u;
     struct copy_rows_conf conf = {
         .source = rep->source, .target = rep->target, .batch = rep->batch};
     sig_send(block, sig->sender, GSN_COPY_ROWS_CONF, PRIO_B, &conf);
+    tell(lqh);
 }
 
 void lqh_exec_COPY_FRAGCONF(struct block *block, const struct signal *sig)
@@ -250,6 +272,7 @@ void lqh_exec_COPY_FRAGCONF(struct block *block, const struct signal *sig)
     tup_copy_end(tup_frag_get(lqh->tup, frag), conf->gci);
     copy->rows += target->rows;
     copy->bytes += target->bytes;
+    copy->done++;
     copy->running--;
     target->no = 0;
     lqh_fragment_copied(lqh, copy->table_id, fragment_id);

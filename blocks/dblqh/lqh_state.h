@@ -219,6 +219,7 @@ struct lqh_copy_target {
     uint32_t no; /* How the source calls it; 0 = unused. */
     uint32_t fragment_id;
     uint32_t batch; /* The next one. */
+    uint32_t permille;
     uint64_t rows;
     uint64_t bytes;
 };
@@ -229,14 +230,16 @@ struct lqh_copy {
     uint32_t sender_data;
     uint32_t table_id;
     uint32_t version;
-    uint32_t next; /* Fragment. */
+    uint32_t next;      /* Fragment. */
+    uint32_t fragments; /* Here. */
+    uint32_t done;
     uint32_t running;
+    uint64_t told_ms; /* COPY_PART_REP. */
     uint32_t last_no;
     bool failed; /* The node is about to end. */
     uint64_t rows;
     uint64_t bytes;
-    uint8_t
-        *source; /* By fragment: the node. NULL: this node does not come back, by configuration. */
+    uint8_t *source; /* By fragment: the node. NULL: the configuration knows no coming back. */
     struct lqh_copy_target target[LQH_COPY_PARALLEL];
 };
 

@@ -280,6 +280,9 @@ bool tup_row_alive(struct tup *tup, const struct tup_frag *frag, uint32_t row, u
 uint32_t tup_copy_next(const struct tup_frag *frag, struct tup_scan_position *position,
                        uint32_t *rows, uint32_t max, uint32_t budget, bool *end);
 
+/* How much of the fragment is behind the position, in thousandths. */
+uint32_t tup_copy_permille(const struct tup_frag *frag, const struct tup_scan_position *position);
+
 /* The row's pairs, all columns in table order, and its GCI. The row is locked, so it is committed.
  * `out_max` is at least TUP_ROW_WORDS_MAX. Returns the words; 0: its checksum is wrong. */
 uint32_t tup_copy_row(const struct tup_frag *frag, uint32_t row, uint32_t *out, uint32_t out_max,

@@ -100,6 +100,12 @@ uint32_t tup_copy_next(const struct tup_frag *frag, struct tup_scan_position *po
     return found;
 }
 
+uint32_t tup_copy_permille(const struct tup_frag *frag, const struct tup_scan_position *position)
+{
+    if (position->page >= frag->fixed.count) return 1000;
+    return (uint32_t)(position->page * 1000ull / frag->fixed.count);
+}
+
 uint32_t tup_copy_row(const struct tup_frag *frag, uint32_t row_id, uint32_t *out, uint32_t out_max,
                       uint32_t *gci)
 {

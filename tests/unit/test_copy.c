@@ -31,6 +31,7 @@ static struct {
     uint32_t included; /* NODE_INCLUDE_CONF */
     uint32_t copied;   /* COPY_TABLE_CONF */
     uint32_t error;    /* COPY_TABLE_REF */
+    uint32_t permille; /* COPY_PART_REP */
     uint64_t rows;
     uint64_t bytes;
 } got;
@@ -53,12 +54,20 @@ static void cntr_exec_COPY_TABLE_REF(struct block *block, const struct signal *s
     (void)block;
     got.error = SIG_PAYLOAD(sig, copy_table_ref)->error;
 }
+static void cntr_exec_COPY_PART_REP(struct block *block, const struct signal *sig)
+{
+    uint32_t permille = SIG_PAYLOAD(sig, copy_part_rep)->permille;
+    (void)block;
+    assert_true(permille <= 1000 && permille >= got.permille);
+    got.permille = permille;
+}
 static const struct handler cntr_handlers[] = {
     HANDLER(cntr, NODE_INCLUDE_CONF, node_include_conf),
     HANDLER(cntr, COPY_TABLE_CONF, copy_table_conf),
     HANDLER(cntr, COPY_TABLE_REF, copy_table_ref),
+    HANDLER(cntr, COPY_PART_REP, copy_part_rep),
 };
-static const struct block_type cntr_type = {"NDBCNTR", BLOCK_NDBCNTR, cntr_handlers, 3, NULL};
+static const struct block_type cntr_type = {"NDBCNTR", BLOCK_NDBCNTR, cntr_handlers, 4, NULL};
 
 static void dih_exec_TAKEOVER_END_REP(struct block *block, const struct signal *sig)
 {
@@ -700,11 +709,11 @@ static bool spoil_rows(uint32_t to, uint32_t from, uint32_t nth)
         if (sig.gsn != GSN_COPY_ROWS_REP) continue;
         uint32_t first = at + words[at + 3] - sig.section[0].size;
         static const uint32_t other[] = {0, UINT32_MAX, 1, 0x00010001, 0x7FFFFFFF, 0x80000000};
-        uint32_t place = nth / 6 < 4 ? nth / 6 : 4 + dice(sig.section[0].size - 4);
-        if (place < 4)
+        uint32_t place = nth / 6 < 5 ? nth / 6 : 5 + dice(sig.section[0].size - 5);
+        if (place < 5)
             words[at + SIGNAL_HEAD_WORDS + place] = other[nth % 6];
         else
-            words[first + place - 4] =
+            words[first + place - 5] =
                 nth % 2 == 0 ? other[nth / 2 % 6] : words[first] ^ 1u << dice(32);
         return true;
     }
@@ -771,7 +780,7 @@ static void test_forged(void **state)
             forge(1, 2, GSN_COPY_FRAGREF, words, 2, NULL, 0);
             break;
         default:
-            forge(1, 2, GSN_COPY_ROWS_REP, words, 4, words, dice(8));
+            forge(1, 2, GSN_COPY_ROWS_REP, words, 5, words, dice(8));
             break;
         }
         step_n(3);
