@@ -58,6 +58,7 @@ static void qmgr_exec_NODE_STATE_REP(struct block *block, const struct signal *s
 {
     struct qmgr *qmgr = qmgr_of(block);
     const struct node_state_rep *rep = SIG_PAYLOAD(sig, node_state_rep);
+    bool changed = (qmgr->start_level == START_STARTED) != (rep->start_level == START_STARTED);
     jam_data(rep->start_level);
     qmgr->start_level = rep->start_level;
     qmgr->start_phase = rep->start_phase;
@@ -65,6 +66,7 @@ static void qmgr_exec_NODE_STATE_REP(struct block *block, const struct signal *s
     qmgr->started = rep->started;
     qmgr->taken_no = rep->taken_no;
     qmgr_rejoin_check(qmgr);
+    if (changed) qmgr_clients_tell_level(qmgr);
 }
 
 static void qmgr_exec_CONTINUEB(struct block *block, const struct signal *sig)

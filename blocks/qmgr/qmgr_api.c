@@ -126,6 +126,36 @@ static void first_registration(struct qmgr *qmgr, uint32_t ref, const struct api
                 req->generation, generation);
 }
 
+static void confirm(struct qmgr *qmgr, const struct qmgr_client *client)
+{
+    const struct node_config *config = block_config(&qmgr->block);
+    struct api_regconf conf = {
+        .sender_data = client->data,
+        .version = NDB_VERSION,
+        .heartbeat_ms = config->heartbeat_db_api_ms,
+        .start_level = qmgr->start_level,
+        .start_phase = qmgr->start_phase,
+        .president = qmgr->master,
+        .nodegroup = config->node[config->own_node].nodegroup,
+        .tc_count = block_instances(&qmgr->block, BLOCK_DBTC),
+        .dynamic_id = qmgr->join.dynamic_id,
+        .started = qmgr->started,
+    };
+    sig_send(&qmgr->block, client->ref, GSN_API_REGCONF, PRIO_A, &conf);
+}
+
+/* The answer to their last word has changed: they shall not wait for the next one to use this node,
+ * or to leave it alone. */
+void qmgr_clients_tell_level(struct qmgr *qmgr)
+{
+    if (block_config(&qmgr->block)->survive == 0) return;
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        if (qmgr->client[node].state != API_REGISTERED) continue;
+        jam_data(node);
+        confirm(qmgr, &qmgr->client[node]);
+    }
+}
+
 void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig)
 {
     struct qmgr *qmgr = qmgr_of(block);
@@ -159,17 +189,6 @@ void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig)
         first_registration(qmgr, sig->sender, req);
     }
     client->missed = 0;
-    struct api_regconf conf = {
-        .sender_data = req->sender_data,
-        .version = NDB_VERSION,
-        .heartbeat_ms = config->heartbeat_db_api_ms,
-        .start_level = qmgr->start_level,
-        .start_phase = qmgr->start_phase,
-        .president = qmgr->master,
-        .nodegroup = config->node[config->own_node].nodegroup,
-        .tc_count = block_instances(block, BLOCK_DBTC),
-        .dynamic_id = qmgr->join.dynamic_id,
-        .started = qmgr->started,
-    };
-    sig_send(block, sig->sender, GSN_API_REGCONF, PRIO_A, &conf);
+    client->data = req->sender_data;
+    confirm(qmgr, client);
 }

@@ -67,7 +67,8 @@ struct qmgr_peer { /* A data node. */
 
 struct qmgr_client { /* An API node or management server. */
     uint32_t state;  /* enum api_state */
-    uint32_t ref;    /* Who has registered. */
+    uint32_t ref;    /* Who has registered... */
+    uint32_t data;   /* ...and the sender_data of its last word. */
     uint32_t missed;
     uint32_t version;
     struct node_mask waiting_tc; /* API_FAILING: TC instances that have not confirmed. */
@@ -303,6 +304,7 @@ void qmgr_exec_CM_HEARTBEAT(struct block *block, const struct signal *sig);
 void qmgr_client_up(struct qmgr *qmgr, uint32_t node);
 void qmgr_client_down(struct qmgr *qmgr, uint32_t node);
 void qmgr_client_tick(struct qmgr *qmgr);
+void qmgr_clients_tell_level(struct qmgr *qmgr); /* Started, or not any more. */
 void qmgr_clients_tell(struct qmgr *qmgr, uint32_t failure_no, const struct node_mask *nodes);
 void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig);
 void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig);
