@@ -614,6 +614,13 @@ uint32_t run_try_schema(struct run *run, struct session *session, const struct t
     return waiting.error;
 }
 
+void run_settle(struct run *run)
+{
+    sim_faults_off(run->world);
+    wait_for_nodes(run);
+    if (!failed(run)) check_all(run);
+}
+
 /* After the scenario: everybody leaves, and nothing is left of them. */
 void run_end(struct run *run)
 {

@@ -321,6 +321,8 @@ uint32_t run_try_create(struct run *run, struct session *session, const struct t
                         uint32_t *table_id, uint32_t *version);
 uint32_t run_try_schema(struct run *run, struct session *session, const struct table_def *def);
 void run_end(struct run *run);
+/* Faults end, whoever was lost comes back, and all of the model is checked. */
+void run_settle(struct run *run);
 void run_free(struct run *run);
 /* For the driver's own requests: reads the session's items (which may be missing); opens a table;
  * drops one. False: not to be had now. */
