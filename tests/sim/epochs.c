@@ -42,7 +42,7 @@ static void check_durable(struct run *run, const struct session *session, const 
     for (uint32_t i = 0; durable && i < run->swarm.data_nodes; i++) {
         struct node *node = sim_node(run->world, data_node_id(run, i));
         if (node == NULL) continue;
-        if (run->swarm.failures && !failures_started(run, data_node_id(run, i))) continue;
+        if (run->swarm.failures && !failures_stays(run, data_node_id(run, i))) continue;
         const struct dih *dih = (const struct dih *)(const void *)node_block(node, BLOCK_DBDIH, 0);
         durable = dih->sysfile.now.gci >= gci;
     }
