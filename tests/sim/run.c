@@ -359,7 +359,8 @@ static void last_loss(struct run *run)
 {
     struct sim_event end = {.action = SIM_POWER, .arg = {0, 200}};
     if (!run->swarm.disk || failed(run) || run->durability.losses > 0 || run->plan_given) return;
-    if (rng_chance(sim_rng(run->world, SIM_RNG_PLAN), 1, 2)) {
+    /* Who is to pass the order on may hang, and be left behind. */
+    if (!run->swarm.failures && rng_chance(sim_rng(run->world, SIM_RNG_PLAN), 1, 2)) {
         end.action = SIM_STOP;
         end.arg[0] = data_node_id(run, 0);
     }
