@@ -4,6 +4,7 @@
 #define W_NODES 3u
 #include <time.h>
 #include "blocks/dblqh/lqh_frags.h"
+#include "blocks/dblqh/lqh_state.h"
 #include "signals/copy.h"
 #include "signals/rejoin.h"
 #include "signals/takeover.h"
@@ -645,6 +646,83 @@ static void test_records(void **state)
     }
 }
 
+/* --- Waiting. --- */
+
+static void expect_executed(const struct trx *trx)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < w.rx_count; i++) {
+        const struct signal *sig = &w.rx[i].sig;
+        found = found || (sig->gsn == GSN_TCKEYCONF && sig->payload[1] == trx->transid1);
+    }
+    assert_true(found);
+    actors_hear();
+}
+
+/* A transaction has the last row and then wants the first one, which the copy has locked: it gets
+ * it at once. Then it has both for longer than any lock is waited for. */
+static void test_holder(void **state)
+{
+    (void)state;
+    begin(2, 1, 1);
+    keys = 40;
+    fill();
+    die(2);
+    process_again(2);
+    include(2);
+    w_pass(&w, 50);
+    actors_hear();
+    struct trx trx = t_new(&w, CLIENT, 1);
+    const struct lqh *lqh = (const struct lqh *)(void *)node_block(w.n[1].node, BLOCK_DBLQH, 1);
+    copy_order(2);
+    while (lqh->include.state != INCLUDE_READY)
+        step_n(1);
+    t_next(&trx);
+    operation(&trx, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 20);
+    w_run(&w);
+    expect_executed(&trx);
+    w_pass(&w, 40);
+    assert_int_equal(
+        acc_locks_waiting((struct acc *)(void *)node_block(w.n[1].node, BLOCK_DBACC, 1)), 1);
+    operation(&trx, INFO(OP_UPDATE, KEY_EXECUTE), 1);
+    w_run(&w);
+    expect_executed(&trx);
+    w_pass(&w, 1000);
+    assert_int_equal(got.copied, 0);
+    t_commit(&trx);
+    w_pass(&w, 50);
+    assert_int_equal(got.copied, 1);
+    actors_hear();
+    expect_all_equal();
+    finish();
+}
+
+/* The copy's node is dead, which the source has not heard of when the table goes. */
+static void test_dropped(void **state)
+{
+    (void)state;
+    for (uint32_t at = 0; at < 400; at += 23) {
+        begin(2, 2, at);
+        keys = 300;
+        fill();
+        die(2);
+        process_again(2);
+        include(2);
+        copy_order(2);
+        step_n(at);
+        w_order(&w, 1, BLOCK_DBLQH, 1, LOCAL_TABLE_DROPPING);
+        w_order(&w, 1, BLOCK_DBLQH, 1, LOCAL_TABLE_DROP);
+        w_pass(&w, 200);
+        assert_int_equal(w_driver(&w, 1)->states[LOCAL_TABLE_DROP], 1);
+        assert_int_equal(w_lqh(&w, 1).copies, 0);
+        assert_int_equal(w_lqh(&w, 1).operations, 0);
+        assert_int_equal(w_locks(&w, 1), 0);
+        assert_true(got.copied != 0 || got.error == ERR_TABLE_DROPPING ||
+                    got.error == ERR_UNKNOWN_TABLE_LQH);
+        finish();
+    }
+}
+
 /* --- Memory. --- */
 
 static uint32_t small_node;
@@ -850,8 +928,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_rows),    cmocka_unit_test(test_traffic),
         cmocka_unit_test(test_lost_again), cmocka_unit_test(test_records),
+        cmocka_unit_test(test_holder),     cmocka_unit_test(test_dropped),
         cmocka_unit_test(test_no_memory),  cmocka_unit_test(test_spoilt),
         cmocka_unit_test(test_forged),     cmocka_unit_test(test_speed),
     };
+    if (getenv("COPY_TEST") != NULL) cmocka_set_test_filter(getenv("COPY_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
