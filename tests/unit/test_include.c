@@ -597,7 +597,7 @@ static uint32_t times(uint32_t quick)
 static void test_rolling(void **state)
 {
     (void)state;
-    for (uint32_t seed = 1; seed <= times(8); seed++) {
+    for (uint32_t seed = 1; seed <= times(4); seed++) {
         rolling(2, 12, seed);
         rolling(3, 12, seed);
         rolling(4, 10, seed);
@@ -638,7 +638,7 @@ static void death_at(uint32_t nodes, uint32_t at, uint32_t seed)
 
 static void test_death_after_each_signal(void **state)
 {
-    uint32_t stride = getenv("INCLUDE_TIMES") != NULL ? 1 : 7;
+    uint32_t stride = getenv("INCLUDE_TIMES") != NULL ? 1 : 19;
     (void)state;
     for (uint32_t at = 1; at < 400; at += stride) {
         death_at(2, at, 100 + at);
@@ -650,7 +650,7 @@ static void test_death_after_each_signal(void **state)
 static void test_before_the_end_of_the_takeover(void **state)
 {
     (void)state;
-    for (uint32_t seed = 1; seed <= times(20); seed++) {
+    for (uint32_t seed = 1; seed <= times(10); seed++) {
         begin(3, seed);
         keys = 10;
         start_actors();
