@@ -3,6 +3,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/qmgr/qmgr_state.h"
 
+#define START_SILENCE_MS 2000u
+
 /* The member with the next greater (or, going left, smaller) dynamic id, around the ring; 0 when
  * alone. */
 static uint32_t neighbour(const struct qmgr *qmgr, bool right)
@@ -39,11 +41,19 @@ void qmgr_ring_update(struct qmgr *qmgr)
     qmgr->ring.right = right;
 }
 
+/* While nobody is started nobody waits for a node that stalls, and memory and files are being made.
+ */
+static uint32_t missed_dead(const struct qmgr *qmgr)
+{
+    uint32_t patient = START_SILENCE_MS / block_config(&qmgr->block)->heartbeat_db_db_ms;
+    return qmgr_agrees(qmgr) || patient < MISSED_DEAD ? MISSED_DEAD : patient;
+}
+
 static void watch_left(struct qmgr *qmgr)
 {
     uint32_t left = qmgr->ring.left;
     uint32_t missed = ++qmgr->ring.missed;
-    if (missed >= MISSED_DEAD) {
+    if (missed >= missed_dead(qmgr)) {
         jam();
         event_send(&qmgr->block, EVENT_DEAD_DUE_TO_HEARTBEAT, left);
         if (qmgr_agrees(qmgr)) {

@@ -368,6 +368,13 @@ void qmgr_exec_CM_ADD_REQ(struct block *block, const struct signal *sig)
         jam(); /* Of a left incarnation: the president starts over too. */
         return;
     }
+    if (own && qmgr->join.running &&
+        (req->failure_no != qmgr->failure.number || req->dynamic_id != qmgr->join.dynamic_id)) {
+        jam();
+        log_warning(block, "the president has said two things of this node");
+        qmgr_join_restart(qmgr);
+        return;
+    }
     if (own && req->phase == CM_ADD_PREPARE) {
         jam();
         qmgr->join.prepared = 1;

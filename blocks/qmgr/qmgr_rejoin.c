@@ -196,8 +196,10 @@ void qmgr_rejoin_prepare(struct qmgr *qmgr, const struct cm_add_req *req)
 /* False: this node knows nothing of it. */
 bool qmgr_rejoin_commit(struct qmgr *qmgr, const struct cm_add_req *req)
 {
-    if (req->node != qmgr->rejoin.adding || qmgr->rejoin.owed || !quiet(qmgr)) {
-        jam();
+    if (req->node != qmgr->rejoin.adding || qmgr->rejoin.owed || !quiet(qmgr) ||
+        req->phase != CM_ADD_COMMIT || req->failure_no != qmgr->failure.number ||
+        req->dynamic_id != qmgr->peer[req->node].dynamic_id) {
+        jam(); /* Also where its own word of who it is was another one. */
         return false;
     }
     jam_data(req->node);

@@ -327,6 +327,65 @@ static void test_random(void **state)
     }
 }
 
+/* --- A word is wrong. --- */
+
+static uint32_t tamper_gsn;
+static uint32_t tamper_word; /* Behind the head, the sections' lengths left out. */
+static uint32_t tampered;
+
+static void tamper(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
+                   uint32_t count)
+{
+    (void)from;
+    (void)to;
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        uint32_t place = SIGNAL_HEAD_WORDS + tamper_word;
+        if (kind_gsn(words[at]) != tamper_gsn) continue;
+        if (tamper_word >= kind_words(words[at])) place += kind_sections(words[at]);
+        if (place >= words[at + 3]) continue;
+        words[at + place]++;
+        tampered++;
+        cluster->tamper = NULL;
+        return;
+    }
+}
+
+/* The node that comes back may have to begin again; the others do not suffer. */
+static void test_wrong_words(void **state)
+{
+    (void)state;
+    static const uint32_t gsns[] = {
+        GSN_CM_REGREQ,        GSN_CM_REGCONF,     GSN_CM_NODEINFOREQ,  GSN_CM_ADD_REQ,
+        GSN_CM_ADD_CONF,      GSN_CNTR_START_REQ, GSN_CNTR_START_CONF, GSN_CNTR_INCLUDE_REQ,
+        GSN_CNTR_INCLUDE_ORD, GSN_CNTR_WAITREP,   GSN_CNTR_GOREP,
+    };
+    for (uint32_t i = 0; i < sizeof gsns / sizeof gsns[0]; i++) {
+        tampered = 0;
+        for (uint32_t word = 0; word <= tampered && word < 40; word++) {
+            tamper_gsn = gsns[i];
+            tamper_word = word;
+            start(4, 2);
+            fc_kill(fc, 4);
+            fc_run(fc, 60);
+            make_node(4);
+            fc->tamper = tamper;
+            fc_run(fc, 1500);
+            fc->tamper = NULL;
+            for (uint32_t id = 1; id <= 3; id++) {
+                if (!is_started(id))
+                    print_message("%s word %u: node %u %u %s\n", gsn_name(gsns[i]), word, id,
+                                  fc->node[id].exit_code, fc->node[id].failure);
+                assert_true(is_started(id));
+            }
+            if (!all_started(4)) fc_kill(fc, 4); /* It waits for an answer that does not come. */
+            fc_run(fc, 100);
+            all_come_back(4);
+            again();
+        }
+        assert_true(tampered > 1);
+    }
+}
+
 /* --- Stop of one node. --- */
 
 static void stop_node(uint32_t id)
@@ -377,6 +436,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_newcomer_has_no_vote, setup, teardown),
         cmocka_unit_test_setup_teardown(test_links_break_at_random, setup, teardown),
         cmocka_unit_test_setup_teardown(test_random, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wrong_words, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_node_stops, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
