@@ -5,6 +5,7 @@
 #include "blocks/dblqh/lqh_frags.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/dbtc/tc_state.h"
+#include "signals/copy.h"
 #include "tests/unit/tc_fixture.h"
 
 #define TABLE_FLAGS (TABLE_ROW_GCI | TABLE_READ_BACKUP)
@@ -51,12 +52,17 @@ static void cntr_exec_COPY_TABLE_REF(struct block *block, const struct signal *s
     (void)block;
     fail_msg("the copy gives up: error %u", SIG_PAYLOAD(sig, copy_table_ref)->error);
 }
+static void cntr_exec_COPY_PART_REP(struct block *block, const struct signal *sig)
+{
+    (void)block, (void)sig;
+}
 static const struct handler cntr_handlers[] = {
+    HANDLER(cntr, COPY_PART_REP, copy_part_rep),
     HANDLER(cntr, NODE_INCLUDE_CONF, node_include_conf),
     HANDLER(cntr, COPY_TABLE_CONF, copy_table_conf),
     HANDLER(cntr, COPY_TABLE_REF, copy_table_ref),
 };
-static const struct block_type cntr_type = {"NDBCNTR", BLOCK_NDBCNTR, cntr_handlers, 3, NULL};
+static const struct block_type cntr_type = {"NDBCNTR", BLOCK_NDBCNTR, cntr_handlers, 4, NULL};
 
 static void dih_exec_TAKEOVER_END_REP(struct block *block, const struct signal *sig)
 {
