@@ -95,6 +95,28 @@ static bool update_row(struct qmgr *qmgr, bool tell)
     return true;
 }
 
+static void tick_later(struct qmgr *qmgr)
+{
+    qmgr->reach.tick_running = 1;
+    qmgr->reach.tick_due_ms = now_ms(&qmgr->block) + tick_ms(qmgr);
+    qmgr_work_later(qmgr, QMGR_REACH_TICK, tick_ms(qmgr));
+}
+
+/* This node has not run for a while: it cannot know who has been silent meanwhile. What they have
+ * said may still wait to be read. */
+static void forgive_own_stall(struct qmgr *qmgr)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    uint64_t now = now_ms(&qmgr->block);
+    if (!reach->tick_running || now <= reach->tick_due_ms + REACH_TICK_MAX_MS) return;
+    jam();
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
+        reach->asked_ms[node] += now - reach->tick_due_ms;
+        if (reach->asked_ms[node] > now) reach->asked_ms[node] = now;
+    }
+    reach->tick_due_ms = now;
+}
+
 static void begin(struct qmgr *qmgr)
 {
     struct qmgr_reach *reach = &qmgr->reach;
@@ -110,9 +132,7 @@ static void begin(struct qmgr *qmgr)
     for
         EACH_NODE(node, &speak)
     ask(qmgr, node);
-    if (reach->tick_running) return;
-    reach->tick_running = 1;
-    qmgr_work_later(qmgr, QMGR_REACH_TICK, tick_ms(qmgr));
+    if (!reach->tick_running) tick_later(qmgr);
 }
 
 /* Behind what runs now: what is found may lead to the next suspicion. */
@@ -164,9 +184,11 @@ void qmgr_reach_probe(struct qmgr *qmgr)
 void qmgr_reach_reset(struct qmgr *qmgr)
 {
     uint32_t tick_running = qmgr->reach.tick_running;
+    uint64_t tick_due_ms = qmgr->reach.tick_due_ms;
     uint32_t nonce = qmgr->reach.nonce;
     memset(&qmgr->reach, 0, sizeof(qmgr->reach));
     qmgr->reach.tick_running = tick_running;
+    qmgr->reach.tick_due_ms = tick_due_ms;
     qmgr->reach.nonce = nonce;
 }
 
@@ -289,6 +311,7 @@ void qmgr_reach_evaluate(struct qmgr *qmgr)
 {
     struct qmgr_reach *reach = &qmgr->reach;
     struct node_mask leave;
+    forgive_own_stall(qmgr);
     if (!reach->running || qmgr->failure.stopped || !complete(qmgr)) return;
     who_leaves(qmgr, &leave);
     if (node_mask_empty(&leave)) {
@@ -321,14 +344,14 @@ void qmgr_reach_joined(struct qmgr *qmgr, uint32_t node)
 
 void qmgr_reach_tick(struct qmgr *qmgr)
 {
+    forgive_own_stall(qmgr);
     qmgr->reach.tick_running = 0;
     if (qmgr->failure.stopped || qmgr->join.state != JOIN_MEMBER) return;
     qmgr_verdict_tick(qmgr);
     if (qmgr->reach.running) ask_again(qmgr);
     qmgr_reach_evaluate(qmgr);
     if (qmgr->reach.tick_running || !qmgr->reach.running || qmgr->failure.stopped) return;
-    qmgr->reach.tick_running = 1;
-    qmgr_work_later(qmgr, QMGR_REACH_TICK, tick_ms(qmgr));
+    tick_later(qmgr);
 }
 
 /* The node speaks after all. */

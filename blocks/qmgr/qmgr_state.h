@@ -80,6 +80,7 @@ struct qmgr_client { /* An API node or management server. */
 struct qmgr_reach {
     uint32_t running;
     uint32_t tick_running;
+    uint64_t tick_due_ms;       /* When the next tick should be. */
     uint32_t beats;             /* Since the last check without a reason. */
     uint32_t nonce;             /* Of the last question. */
     struct node_mask lost;      /* Members whose link is down: they do not come back. */
