@@ -290,8 +290,8 @@ uint32_t tup_copy_row(const struct tup_frag *frag, uint32_t row, uint32_t *out, 
 
 /*
  * tup_restore_put() into a fragment where transactions are at work: a row that is there is left,
- * *added is false. Errors as there; 899 also when the place has another key, or the key another
- * place.
+ * *added is false. Errors as there; 899 also when the place has another row or version, or the key
+ * another place.
  */
 uint32_t tup_copy_put(struct tup *tup, const struct tup_restore_req *req, bool *added);
 

@@ -155,9 +155,13 @@ uint32_t tup_copy_put(struct tup *tup, const struct tup_restore_req *req, bool *
     if (error != 0) return error;
     uint32_t slot = req->row & ((1u << table->slot_bits) - 1u);
     void *page = page_dir_find(&req->frag->fixed, req->row >> table->slot_bits);
-    if (page != NULL && slot < table->slots && slot_at(table, page, slot)->bits != 0) {
-        jam(); /* Through the chain. */
-        return tup_key_equal(req->frag, req->row, key.word, key.words) ? 0 : ERR_ROW_ID_TAKEN;
+    const struct tup_row *row =
+        page != NULL && slot < table->slots ? slot_at(table, page, slot) : NULL;
+    if (row != NULL && row->bits != 0) {
+        jam(); /* Through the chain: the same version, or the replicas differ. */
+        bool same = row->bits == ROW_USED && row->gci == req->gci &&
+                    tup_key_equal(req->frag, req->row, key.word, key.words);
+        return same ? 0 : ERR_ROW_ID_TAKEN;
     }
     struct tup_change_req parsed = parse_request(req);
     parsed.key = key.word;
