@@ -135,16 +135,10 @@ static void configure_speed(struct node_config *config, const struct config_sect
     config->lcp_speed_max_kb = most;
 }
 
-/* A node that hangs is out after five intervals and one for the check: within half a second, and a
- * machine that stalls for a tenth of a second is far from that. */
-#define HEARTBEAT_SURVIVE_MS 70u
-
 static void configure_times(struct node_config *config, const struct config_section *own)
 {
-    config->survive = config_get_u64(own, CFG_NDBD_StopOnNodeFailure) == 0 ? 1u : 0u;
+    config->survive = config->replicas > 1 ? 1u : 0u; /* With one copy nobody can go on. */
     config->heartbeat_db_db_ms = (uint32_t)config_get_u64(own, CFG_NDBD_HeartbeatIntervalDbDb);
-    if (config->survive != 0 && !config_is_set(own, CFG_NDBD_HeartbeatIntervalDbDb))
-        config->heartbeat_db_db_ms = HEARTBEAT_SURVIVE_MS;
     config->heartbeat_db_api_ms = (uint32_t)config_get_u64(own, CFG_NDBD_HeartbeatIntervalDbApi);
     config->connect_check_ms = (uint32_t)config_get_u64(own, CFG_NDBD_ConnectCheckIntervalDelay);
     config->arbitration = (uint32_t)config_get_u64(own, CFG_NDBD_Arbitration);

@@ -5,7 +5,7 @@
 TEST_DEADLINE=${TEST_DEADLINE:-170}
 source "$(dirname "$0")/cluster.sh"
 source "$(dirname "$0")/failover.sh"
-start_cluster 2 2 StopOnNodeFailure=0
+start_cluster 2 2
 
 for pause in ${PAUSES:-0.1 2 0.15 6}; do
     id=$((RANDOM % 2 + 1))

@@ -23,8 +23,7 @@ shape() { # NODES REPLICAS [LINES]
     nodes=$1
     replicas=$2
     say "$1 nodes, $2 replicas ${3:-}, seed $SEED"
-    start_cluster "$1" "$2" "StopOnNodeFailure=0
-${3:-}"
+    start_cluster "$@"
     rm -rf "$BOX/kill"
     mkdir "$BOX/kill"
     for ((round = 1; round <= ROUNDS; round++)); do
@@ -58,7 +57,7 @@ shape 3 3
 shape 4 2 'ThreadConfig=main,rep,ldm={count=2},tc={count=2},recv'
 
 say "both nodes of a group: the cluster stops by the rule"
-start_cluster 4 2 StopOnNodeFailure=0
+start_cluster 4 2
 kill_node 1 2
 for id in 3 4; do
     ended "${NODE_PIDS[id]}" && fail "node $id goes on without a node group"

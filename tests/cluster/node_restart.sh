@@ -5,8 +5,7 @@
 TEST_DEADLINE=${TEST_DEADLINE:-250}
 source "$(dirname "$0")/cluster.sh"
 source "$(dirname "$0")/failover.sh"
-LINES='StopOnNodeFailure=0
-StopOnError=0'
+LINES='StopOnError=0'
 
 # Data nodes with their angels.
 start_daemons() { # NODES REPLICAS

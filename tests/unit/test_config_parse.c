@@ -60,7 +60,7 @@ static void a_good_file_is_read(void **unused)
     assert_int_equal(config_get_u64(node, CFG_NDBD_MaxNoOfTables), 128);
     assert_int_equal(config_get_u64(node, CFG_NDBD_StopOnError), 0);
     assert_int_equal(config_get_u64(node, CFG_NDBD_Arbitration), 2);
-    assert_int_equal(config_get_u64(node, CFG_NDBD_HeartbeatIntervalDbDb), 5000);
+    assert_int_equal(config_get_u64(node, CFG_NDBD_HeartbeatIntervalDbDb), 70);
     assert_false(config_is_set(node, CFG_NDBD_HeartbeatIntervalDbDb));
     assert_string_equal(config_get_text(node, CFG_NDBD_FileSystemPath), "/var/lib/ndb/");
     assert_int_equal(config_get_u64(config_node(config, 51), CFG_NDBD_DataMemory), 1 << 30);
