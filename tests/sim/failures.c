@@ -81,7 +81,7 @@ static bool arbitrated(struct run *run, const struct node_mask *alive)
 }
 
 /* Can those go on that are left when all that are doomed, and these, are lost at this moment? */
-static bool survivable(struct run *run, const struct node_mask *victims)
+static bool survivable(struct run *run, const struct node_mask *victims, bool *halves)
 {
     struct node_mask before = {0};
     struct node_mask alive = {0};
@@ -95,15 +95,16 @@ static bool survivable(struct run *run, const struct node_mask *victims)
             node_mask_add(&alive, id);
     }
     enum arbit_code code = partition_rule(&run->swarm.config, &before, &alive);
+    if (code == ARBIT_PARTITIONING) *halves = true;
     if (code == ARBIT_PARTITIONING) return arbitrated(run, &alive);
     return code == ARBIT_WIN_GROUPS || code == ARBIT_WIN_NODES;
 }
 
-static bool one_survivable(struct run *run, uint32_t id)
+static bool one_survivable(struct run *run, uint32_t id, bool *halves)
 {
     struct node_mask victims = {0};
     node_mask_add(&victims, id);
-    return survivable(run, &victims);
+    return survivable(run, &victims, halves);
 }
 
 static void doom(struct run *run, uint32_t id, uint64_t us)
@@ -113,11 +114,23 @@ static void doom(struct run *run, uint32_t id, uint64_t us)
     if (then > *until) *until = then;
 }
 
+/* Who is left will be half of the cluster and will ask the arbitrator. It may find none when that
+ * is being handed over at the moment, or when both halves woke up late: the cluster stops, in
+ * order. */
+static void excuse(struct run *run, uint64_t us)
+{
+    uint64_t then = sim_now_us(run->world) + us + GONE_US;
+    if (then > run->failures.excused_until) run->failures.excused_until = then;
+}
+
 /* Each of them may be the one that has to leave. */
 static bool either_survivable(struct run *run, uint32_t a, uint32_t b, uint64_t us)
 {
-    if (!sim_linked(run->world, a, b) || !one_survivable(run, a) || !one_survivable(run, b))
+    bool halves = false;
+    if (!sim_linked(run->world, a, b) || !one_survivable(run, a, &halves) ||
+        !one_survivable(run, b, &halves))
         return false;
+    if (halves) excuse(run, us);
     doom(run, a, us);
     doom(run, b, us);
     return true;
@@ -130,14 +143,16 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
     const uint32_t *arg = event->arg;
     uint64_t *figure = NULL;
     bool good = true;
+    bool halves = false;
     bool both = is_data(arg[0]) && is_data(arg[1]);
     if (run->durability.down) return !is_data(arg[0]); /* All are on their way back. */
     if (event->action == SIM_KILL && is_data(arg[0])) {
-        good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0]);
+        good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0], &halves);
         figure = &figures->kills;
     } else if (event->action == SIM_HANG) {
-        good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0]);
+        good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0], &halves);
         if (good) doom(run, arg[0], arg[1] * 1000u);
+        if (good && halves) excuse(run, arg[1] * 1000u);
         figure = &figures->hangs;
     } else if (event->action == SIM_CUT && both) {
         good = either_survivable(run, arg[0], arg[1], 0);
@@ -155,11 +170,13 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
 bool failures_announced(struct run *run, uint32_t id, uint32_t code)
 {
     uint32_t i = index_of(run, id);
-    bool started = failures_started(run, id);
-    bool doomed = run->failures.doomed_until[i] > sim_now_us(run->world);
+    bool started = run->failures.started_us[i] != 0; /* Its level says already that it stops. */
+    uint64_t now = sim_now_us(run->world);
+    bool doomed = run->failures.doomed_until[i] > now || run->failures.excused_until > now ||
+                  run->durability.down;
     bool good = false;
     if (code == EXIT_ARBIT_SHUTDOWN || code == EXIT_DECLARED_DEAD) good = doomed || !started;
-    if (code == EXIT_OTHER_NODE_FAILED) good = !started && run->failures.lives[i] > 0;
+    if (code == EXIT_OTHER_NODE_FAILED) good = (doomed || !started) && run->failures.lives[i] > 0;
     if (code == EXIT_SYSTEM_ERROR) good = doomed;
     if (!good) return false;
     if (code == EXIT_OTHER_NODE_FAILED)
@@ -207,7 +224,13 @@ void failures_watch(struct run *run)
             sim_restart(run->world, id);
         }
     }
-    if (started == 0 && !run->durability.down)
+    if (started == 0 && !run->durability.down && !run->durability.damaged &&
+        now < f->excused_until && !run->swarm.disk) {
+        count(&figures_of(run)->clusters_lost);
+        run->durability.damaged = true; /* All rows are gone: the run ends. */
+        return;
+    }
+    if (started == 0 && !run->durability.down && !run->durability.damaged)
         run_fail(run, SIM_LIVENESS, "the cluster is lost although it should have survived");
 }
 
@@ -389,10 +412,11 @@ void failures_print(const struct failure_figures *f)
 {
     printf("node losses %llu (%llu of them while starting): kills %llu, hangs %llu, cuts %llu, "
            "stalls %llu; fenced %llu, started over %llu; rejoins %llu, slowest %.3f s; faults left "
-           "out %llu\n",
+           "out %llu; clusters that found no arbitrator %llu\n",
            (unsigned long long)f->losses, (unsigned long long)f->losses_starting,
            (unsigned long long)f->kills, (unsigned long long)f->hangs, (unsigned long long)f->cuts,
            (unsigned long long)f->stalls, (unsigned long long)f->fenced,
            (unsigned long long)f->starts_again, (unsigned long long)f->rejoins,
-           (double)f->slowest_rejoin_us / 1e6, (unsigned long long)f->left_out);
+           (double)f->slowest_rejoin_us / 1e6, (unsigned long long)f->left_out,
+           (unsigned long long)f->clusters_lost);
 }

@@ -260,7 +260,7 @@ struct tamper {
 /* Over all runs of a call; shared by its processes. */
 struct failure_figures {
     uint64_t losses, losses_starting, kills, hangs, cuts, stalls, fenced, starts_again, left_out;
-    uint64_t rejoins, slowest_rejoin_us;
+    uint64_t rejoins, slowest_rejoin_us, clusters_lost;
 };
 
 /* Losses that the cluster survives: failures.c. By index of the data node. */
@@ -272,7 +272,8 @@ struct failures {
     uint64_t born_us[NODE_ID_MAX + 1];      /* This one has begun, */
     uint64_t started_us[NODE_ID_MAX + 1];   /* and was started; 0 = not yet. */
     uint64_t doomed_until[NODE_ID_MAX + 1]; /* It may have to leave. */
-    struct failure_figures *figures;        /* NULL = nobody counts. */
+    uint64_t excused_until; /* Until then the cluster may be lost for want of an arbitrator. */
+    struct failure_figures *figures; /* NULL = nobody counts. */
 };
 
 struct run {
