@@ -423,6 +423,16 @@ static void warn_without_effect(struct check *check)
     }
 }
 
+static void warn_delay(struct check *check, enum config_kind kind, uint32_t param)
+{
+    FOR_NODES(node, check, kind)
+    {
+        if (!config_is_set(node, param) || config_get_u64(node, param) == 0) continue;
+        REPORT(check, false, node, param, "it has no effect: the arbitrator answers at once");
+        return;
+    }
+}
+
 /* Files of odd sizes cannot be written past the page cache. */
 static void check_redo(struct check *check)
 {
@@ -576,6 +586,8 @@ int config_check(struct cluster_config *config, const char *file, struct config_
     check_stop_on_error(&check);
     check_redo(&check);
     warn_without_effect(&check);
+    warn_delay(&check, CONFIG_MGMD, CFG_MGMD_ArbitrationDelay);
+    warn_delay(&check, CONFIG_API, CFG_API_ArbitrationDelay);
     check_threads(&check);
     check_heartbeat_order(&check);
     check_links(&check);
