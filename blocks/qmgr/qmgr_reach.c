@@ -239,12 +239,25 @@ static void ask_again(struct qmgr *qmgr)
         }
 }
 
+/* It answers, but has not taken this node back yet: perhaps it has not read what this one said
+ * after a hang. What it says within T1 counts. */
+static bool may_take_back(const struct qmgr *qmgr, uint32_t node)
+{
+    const struct qmgr_reach *reach = &qmgr->reach;
+    return node_mask_has(&reach->heard, node) &&
+           !node_mask_has(&reach->map.row[node], qmgr_own(qmgr)) &&
+           now_ms(&qmgr->block) - reach->asked_ms[node] < qmgr_silence_ms(qmgr, true);
+}
+
 /* Everybody has answered or is silent. */
 static bool complete(struct qmgr *qmgr)
 {
     struct qmgr_reach *reach = &qmgr->reach;
     struct node_mask wait = others(qmgr);
     bool all = true;
+    for
+        EACH_NODE(node, &wait)
+    all = all && !may_take_back(qmgr, node);
     node_mask_cut(&wait, &reach->heard);
     for
         EACH_NODE(node, &wait)
