@@ -692,6 +692,28 @@ static void test_initial_asks_for_damaged_files_too(void **state)
     assert_started(1);
 }
 
+/* An initial start over files that cannot be removed is none. */
+static void test_files_that_cannot_be_removed(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(1, 1);
+    make_nodes(1, &config);
+    fc_run(fc, 3000);
+    end_all();
+    config.initial_start = config.accept_data_loss = 1;
+    fake_disk_error_remove = IO_READ_ONLY;
+    make_nodes(1, &config);
+    fc_run(fc, 500);
+    assert_exit(1, EXIT_DATA_CLEAR);
+    end_all();
+    fake_disk_error_remove = 0;
+    config.initial_start = config.accept_data_loss = 0; /* Nothing was lost by the try. */
+    make_nodes(1, &config);
+    fc_run(fc, 1000);
+    assert_started(1);
+    assert_int_equal(dih_at(1)->sysfile.now.incarnation, 2);
+}
+
 /* What is left behind without system files may be the only copy. */
 /* Logs that were only made are of a first start that was cut off; a page in one of them is data. */
 static void test_lost_system_files_and_a_log(void **state)
@@ -806,6 +828,7 @@ int main(void)
         STARTS(test_initial_asks_before_it_destroys),
         STARTS(test_initial_of_all_is_refused_to_all),
         STARTS(test_initial_asks_for_damaged_files_too),
+        STARTS(test_files_that_cannot_be_removed),
         STARTS(test_lost_system_files_are_noticed),
         STARTS(test_lost_system_files_and_a_log),
         STARTS(test_other_node_groups_are_refused),
