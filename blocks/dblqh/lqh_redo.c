@@ -484,9 +484,10 @@ void lqh_exec_GCP_SAVEREQ(struct block *block, const struct signal *sig)
     const struct gcp_savereq *req = SIG_PAYLOAD(sig, gcp_savereq);
     struct lqh_redo *redo = lqh->redo;
     uint64_t target = 0;
-    bool made = redo != NULL && redo->log.state == REDO_RUNNING && !ERROR_INSERTED(block, 5021);
-    if (made) target = redo_save(&redo->log);
-    if (!made || target <= redo_durable(&redo->log)) {
+    bool running = redo != NULL && redo->log.state == REDO_RUNNING;
+    if (ERROR_INSERTED(block, 5021)) running = false;
+    if (running) target = redo_save(&redo->log);
+    if (!running || target <= redo_durable(&redo->log)) {
         jam(); /* Nothing is logged here, or nothing new. */
         struct gcp_saveconf conf = save_conf(redo, req->sender_data, req->gci);
         sig_send(block, sig->sender, GSN_GCP_SAVECONF, PRIO_A, &conf);

@@ -291,14 +291,13 @@ void sim_faults_off(struct sim_world *world)
     }
     for (uint32_t i = 0; i < SIM_NODES; i++) {
         struct sim_process *process = world->process[i];
-        if (process == NULL) continue;
-        process->power_at = 0;
-        process->power_all = false;
-        if (process->threads == NULL) continue;
+        if (process == NULL || process->threads == NULL) continue;
         for (uint32_t no = 0; no < process->config.thread_count; no++)
             process->threads[no].slow_until = process->threads[no].rest_until = 0;
         sim_disk_calm(process->disk);
         sim_task_ready(world, &process->disk_task); /* What was stalled is due. */
+        process->power_at = 0;
+        process->power_all = false;
     }
 }
 
