@@ -63,7 +63,18 @@ alive() { [[ "$(readlink "/proc/$(cat "$1" 2>/dev/null)/exe")" == "$BIN"/* ]]; }
 
 connect_string() { cat "$BOX/connectstring"; }
 
-running() { [ -f "$BOX/connectstring" ] && alive "$BOX/mgm/ndb_49.pid"; }
+PID_FILES=("$BOX/mgm/ndb_49.pid" "$BOX/node1/ndb_1.pid" "$BOX/node2/ndb_2.pid")
+
+# living: how many of the three processes run.
+living() {
+    local count=0 pid_file
+    for pid_file in "${PID_FILES[@]}"; do
+        if alive "$pid_file"; then count=$((count + 1)); fi
+    done
+    echo "$count"
+}
+
+running() { [ -f "$BOX/connectstring" ] && alive "${PID_FILES[0]}"; }
 
 write_config() {
     mkdir -p "$BOX/mgm" "$BOX/node1" "$BOX/node2"
@@ -106,12 +117,19 @@ HostName=127.0.0.1
 END
 }
 
+# Starts what does not run: all three, or those that were killed.
 start_cluster() {
-    write_config
-    say "Starting one management node and two data nodes"
-    "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm"
-    "$BIN/ndbmtd" --ndb-connectstring="$(connect_string)" --ndb-nodeid=1
-    "$BIN/ndbmtd" --ndb-connectstring="$(connect_string)" --ndb-nodeid=2
+    if [ "$(living)" = 0 ] || [ ! -f "$BOX/connectstring" ]; then
+        write_config
+        say "Starting one management node and two data nodes"
+    else
+        say "Starting what is not running any more of one management node and two data nodes"
+    fi
+    alive "${PID_FILES[0]}" || "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm"
+    local node
+    for node in 1 2; do
+        alive "${PID_FILES[$node]}" || "$BIN/ndbmtd" --ndb-connectstring="$(connect_string)" --ndb-nodeid="$node"
+    done
     "$BIN/ndb_waiter" --ndb-connectstring="$(connect_string)" --timeout=60
 }
 
@@ -126,9 +144,11 @@ export_packages() {
             print }' >"$BOX/package.tsv"
 }
 
-# The data of the last time is there again, unless nothing was loaded yet.
+# The data of the last time is there again, unless nothing was loaded yet, or not all.
 has_packages() {
-    "$BIN/ndb_select_count" --ndb-connectstring="$(connect_string)" -d sandbox package 2>/dev/null | grep -q '^[1-9]'
+    local rows
+    rows=$("$BIN/ndb_select_count" --ndb-connectstring="$(connect_string)" -d sandbox package 2>/dev/null | cut -d' ' -f1)
+    [ -s "$BOX/package.tsv" ] && [ "$rows" = "$(wc -l <"$BOX/package.tsv")" ]
 }
 
 load_packages() {
@@ -136,7 +156,8 @@ load_packages() {
     connect=$(connect_string)
     say "Loading the package database of this machine"
     export_packages
-    "$BIN/ndb_create_table" --ndb-connectstring="$connect" --execute="CREATE TABLE IF NOT EXISTS sandbox.package (
+    "$BIN/ndb_drop_table" --ndb-connectstring="$connect" -d sandbox package >/dev/null 2>&1 || true # What is there of it.
+    "$BIN/ndb_create_table" --ndb-connectstring="$connect" --execute="CREATE TABLE sandbox.package (
         name VARCHAR(120) NOT NULL, version VARCHAR(120) NOT NULL, architecture VARCHAR(20) NOT NULL,
         section VARCHAR(60) NOT NULL, installed_kb INT UNSIGNED NOT NULL, depends VARCHAR(4000), summary VARCHAR(500),
         PRIMARY KEY (name, architecture))"
@@ -204,7 +225,7 @@ END
 case "${1:-}" in
 start)
     build
-    if running; then
+    if running && [ "$(living)" = 3 ]; then
         say "The cluster is running already"
     else
         start_cluster
@@ -230,12 +251,18 @@ status)
     ;;
 demo) demo ;;
 stop)
-    if ! running; then
+    if [ "$(living)" = 0 ]; then
         echo "The cluster is not running."
         exit 0
     fi
-    "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHUTDOWN"
-    for pid_file in "$BOX/node1/ndb_1.pid" "$BOX/node2/ndb_2.pid" "$BOX/mgm/ndb_49.pid"; do
+    if running; then
+        "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHUTDOWN" || true
+    else # The management server was killed: the data nodes stop in good order by themselves.
+        for pid_file in "${PID_FILES[@]}"; do
+            if alive "$pid_file"; then kill "$(cat "$pid_file")"; fi
+        done
+    fi
+    for pid_file in "${PID_FILES[@]}"; do
         for _ in $(seq 300); do
             alive "$pid_file" || break
             sleep 0.1

@@ -14,9 +14,8 @@
 #include <unistd.h>
 #include "api/ndb_private.h"
 
-#define ROUND_MS_MAX                                                                               \
-    20u /* Longest sleep of the poller: the node's part has heartbeats to send.                    \
-         */
+/* Longest sleep of the poller: the node's part has heartbeats to send. */
+#define ROUND_MS_MAX    20u
 #define TICK_MS         5u
 #define HAND_OVER_WORDS (256u * 1024u) /* To the transporter at a time. */
 #define SPIN_CREDIT_MAX 16

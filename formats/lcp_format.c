@@ -61,7 +61,7 @@ uint64_t lcp_data_head_seal(struct lcp_data_head *head)
 
 uint64_t lcp_data_head_sum(const struct lcp_data_head *head)
 {
-    return lcp_u64(head->sum_lo, head->sum_hi);
+    return u64_of(head->sum_lo, head->sum_hi);
 }
 
 enum lcp_fault lcp_data_head_check(const struct lcp_data_head *head, const struct lcp_ident *ident,
@@ -106,7 +106,7 @@ enum lcp_fault lcp_block_head_check(const struct lcp_block_head *head, uint32_t 
 enum lcp_fault lcp_block_check(const struct lcp_block_head *head, uint64_t seed, uint64_t *sum)
 {
     *sum = sum_of(head, LCP_BLOCK_HEAD + head->size, seed);
-    return *sum == lcp_u64(head->sum_lo, head->sum_hi) ? LCP_GOOD : LCP_CHECKSUM;
+    return *sum == u64_of(head->sum_lo, head->sum_hi) ? LCP_GOOD : LCP_CHECKSUM;
 }
 
 uint64_t lcp_digest(uint64_t digest, uint64_t sum)
@@ -165,7 +165,7 @@ enum lcp_fault lcp_ctl_check(const struct lcp_ctl *ctl, const struct lcp_ident *
                              uint32_t slot)
 {
     if (ctl->magic != LCP_CTL_MAGIC) return LCP_NO_MAGIC;
-    if (sum_of(ctl, sizeof *ctl, 0) != lcp_u64(ctl->sum_lo, ctl->sum_hi)) return LCP_CHECKSUM;
+    if (sum_of(ctl, sizeof *ctl, 0) != u64_of(ctl->sum_lo, ctl->sum_hi)) return LCP_CHECKSUM;
     if (ctl->format != LCP_FORMAT) return LCP_NEWER_FORMAT;
     enum lcp_fault fault = ident_check(&ctl->ident, ident);
     if (fault != LCP_GOOD) return fault;
@@ -192,7 +192,7 @@ enum lcp_fault lcp_part_check(const struct lcp_part *part, const struct lcp_iden
                               uint32_t instance, uint32_t slot, uint32_t block)
 {
     if (part->magic != LCP_PART_MAGIC) return LCP_NO_MAGIC;
-    if (sum_of(part, sizeof *part, 0) != lcp_u64(part->sum_lo, part->sum_hi)) return LCP_CHECKSUM;
+    if (sum_of(part, sizeof *part, 0) != u64_of(part->sum_lo, part->sum_hi)) return LCP_CHECKSUM;
     if (part->format != LCP_FORMAT) return LCP_NEWER_FORMAT;
     if (ident != NULL &&
         (part->cluster_lo != ident->cluster_lo || part->cluster_hi != ident->cluster_hi))

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "kernel/base/u64.h"
 
 /*
  * docs/protocols/checkpoint.md has the picture. All numbers are little-endian words. Functions are
@@ -251,10 +252,6 @@ void lcp_part_name(char name[LCP_NAME_MAX], uint32_t instance, uint32_t slot);
 bool lcp_name_parse(const char *name, uint32_t *table, uint32_t *fragment, uint32_t *seq,
                     bool *is_ctl);
 
-static inline uint64_t lcp_u64(uint32_t lo, uint32_t hi)
-{
-    return (uint64_t)hi << 32 | lo;
-}
 static inline uint64_t lcp_align(uint64_t bytes)
 {
     return (bytes + LCP_ALIGN - 1u) & ~(uint64_t)(LCP_ALIGN - 1u);

@@ -62,15 +62,15 @@ static enum lcp_fault head_take(struct lcp_reader *reader)
 static enum lcp_fault totals_check(const struct lcp_reader *reader, const struct lcp_totals *totals)
 {
     const struct lcp_ctl_file *expect = reader->expect;
-    uint64_t rows = lcp_u64(totals->rows_lo, totals->rows_hi);
+    uint64_t rows = u64_of(totals->rows_lo, totals->rows_hi);
     if (totals->blocks != reader->blocks || totals->pages != reader->cursor.pages ||
         rows != reader->cursor.rows)
         return LCP_COUNTS;
     if (expect == NULL) return LCP_GOOD;
-    if (lcp_u64(expect->digest_lo, expect->digest_hi) != reader->digest) return LCP_OTHER_FILE;
+    if (u64_of(expect->digest_lo, expect->digest_hi) != reader->digest) return LCP_OTHER_FILE;
     if (expect->blocks != totals->blocks || expect->pages != totals->pages ||
-        lcp_u64(expect->rows_lo, expect->rows_hi) != rows ||
-        lcp_u64(expect->bytes_lo, expect->bytes_hi) != reader->offset + reader->part_size)
+        u64_of(expect->rows_lo, expect->rows_hi) != rows ||
+        u64_of(expect->bytes_lo, expect->bytes_hi) != reader->offset + reader->part_size)
         return LCP_COUNTS;
     return LCP_GOOD;
 }

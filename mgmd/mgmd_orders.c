@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "kernel/base/arena.h"
+#include "kernel/base/u64.h"
 #include "mgmd/mgmd.h"
 #include "signals/management.h"
 #include "signals/redo.h"
@@ -431,11 +432,6 @@ static void take_memory(struct mgmd *mgmd, uint32_t node, const struct signal *s
     request_finish(mgmd, request);
 }
 
-static uint64_t long_of(uint32_t low, uint32_t high)
-{
-    return low | (uint64_t)high << 32;
-}
-
 /* state percent fill files file_kb head_file head_mb tail_file delayed lsn records bytes */
 static void part_line(struct mgmd_request *request, uint32_t node, uint32_t part,
                       const struct redo_status_conf *conf)
@@ -445,8 +441,8 @@ static void part_line(struct mgmd_request *request, uint32_t node, uint32_t part
         "node.%u.part.%u: %u %u %u %u %u %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", node,
         part, conf->state, conf->percent, conf->fill, conf->files, conf->file_blocks * 4,
         conf->head_file, conf->head_block / 256, conf->tail_file, conf->delayed,
-        long_of(conf->lsn_lo, conf->lsn_hi), long_of(conf->records_lo, conf->records_hi),
-        long_of(conf->bytes_lo, conf->bytes_hi));
+        u64_of(conf->lsn_lo, conf->lsn_hi), u64_of(conf->records_lo, conf->records_hi),
+        u64_of(conf->bytes_lo, conf->bytes_hi));
 }
 
 static void disk_lines(struct mgmd_request *request, uint32_t node,

@@ -60,7 +60,7 @@ static void fault_print(struct tool *tool, const char *name, uint64_t offset, co
 static void ident_print(const char *name, const char *kind, const struct lcp_ident *ident)
 {
     printf("%s: %s, cluster %016llx, node %u, table %u version %u, fragment %u", name, kind,
-           (unsigned long long)lcp_u64(ident->cluster_lo, ident->cluster_hi), ident->node,
+           (unsigned long long)u64_of(ident->cluster_lo, ident->cluster_hi), ident->node,
            ident->table, ident->version, ident->fragment);
 }
 
@@ -85,8 +85,8 @@ static void ctl_read(struct tool *tool, const char *name, FILE *file)
         const struct lcp_ctl_file *data = &ctl.file[i];
         printf("  file %u: %s, GCI %u, %u blocks, %u pages, %llu rows, %llu bytes\n", data->seq,
                data->which == 255 ? "all pages" : "changed pages and an eighth", data->start_gci,
-               data->blocks, data->pages, (unsigned long long)lcp_u64(data->rows_lo, data->rows_hi),
-               (unsigned long long)lcp_u64(data->bytes_lo, data->bytes_hi));
+               data->blocks, data->pages, (unsigned long long)u64_of(data->rows_lo, data->rows_hi),
+               (unsigned long long)u64_of(data->bytes_lo, data->bytes_hi));
     }
 }
 
@@ -108,7 +108,7 @@ static void part_read(struct tool *tool, const char *name, FILE *file)
         if (block == 0)
             printf("%s: list, cluster %016llx, node %u, LDM %u, number %u, checkpoint %u, log from "
                    "GCI %u\n",
-                   name, (unsigned long long)lcp_u64(part.cluster_lo, part.cluster_hi), part.node,
+                   name, (unsigned long long)u64_of(part.cluster_lo, part.cluster_hi), part.node,
                    part.instance, part.number, part.lcp_id, part.tail_gci);
         for (uint32_t i = 0; i < part.count; i++)
             printf("  table %u version %u, fragment %u: control file %u, %u KB\n",

@@ -27,7 +27,7 @@ static uint32_t kbytes_of(const struct backup_frag *frag)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < frag->file_count; i++)
-        bytes += lcp_u64(frag->file[i].bytes_lo, frag->file[i].bytes_hi);
+        bytes += u64_of(frag->file[i].bytes_lo, frag->file[i].bytes_hi);
     return (uint32_t)((bytes + 1023u) / 1024u);
 }
 

@@ -226,6 +226,12 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
     if (req->operation == SCHEMA_CREATE_TABLE) {
         jam();
         local->error = prepare_create(dict, sig);
+        if (local->error == ERR_TABLE_FORMAT && ref_node(sig->sender) != dict_own(dict)) {
+            jam(); /* The master has read the same definition. */
+            local->active = 0;
+            peer_close(block, ref_node(sig->sender), "a table that cannot be");
+            return;
+        }
         if (local->error == 0) {
             add_to_instances(dict, req);
         } else {

@@ -169,6 +169,11 @@ void dict_exec_SCHEMA_PREPARE_REF(struct block *block, const struct signal *sig)
         jam(); /* Of a transaction that is over, or of a node that was not asked. */
         return;
     }
+    if (ref->error != 0 && error_find(ref->error) == NULL) {
+        jam(); /* It would reach the client. */
+        peer_close(block, ref_node(sig->sender), "a refusal for a reason that is none");
+        return;
+    }
     jam_data(ref->error);
     if (dict->master.error == 0)
         dict->master.error = ref->error != 0 ? ref->error : ERR_SCHEMA_ABORTED;

@@ -15,8 +15,8 @@
 #include "blocks/dbdih/dih_state.h"
 #include "blocks/ndbfs/fs_client.h"
 
-#define REPEAT_MS                                                                                  \
-    20u /* Long enough that commits for the disk, one after the other, do not pay for it. */
+/* Long enough that commits for the disk, one after the other, do not pay for it. */
+#define REPEAT_MS 20u
 
 static const char *const copy_names[SYSFILE_COPIES] = {"D1/sysfile.0", "D1/sysfile.1"};
 

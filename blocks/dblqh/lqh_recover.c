@@ -139,7 +139,7 @@ void lqh_exec_RESTORE_FRAG_REF(struct block *block, const struct signal *sig)
     snprintf(why, sizeof why, "error %u, %s", ref->error, error_get(ref->error)->text);
     snprintf(lqh->redo->text, sizeof lqh->redo->text,
              "table %u, fragment %u, checkpoint file %s, offset %llu: %s%s", frag->table_id,
-             frag->fragment_id, name, (unsigned long long)lcp_u64(ref->offset_lo, ref->offset_hi),
+             frag->fragment_id, name, (unsigned long long)u64_of(ref->offset_lo, ref->offset_hi),
              code == EXIT_LCP_DAMAGED || code == EXIT_LCP_FOREIGN ? lcp_fault_text(ref->fault)
                                                                   : why,
              advice);
@@ -206,7 +206,7 @@ void lqh_exec_RESTORE_FRAG_CONF(struct block *block, const struct signal *sig)
     const struct restore_frag_conf *conf = SIG_PAYLOAD(sig, restore_frag_conf);
     jam_data(conf->found);
     recover->fragments += conf->found;
-    recover->rows += lcp_u64(conf->rows_lo, conf->rows_hi);
+    recover->rows += u64_of(conf->rows_lo, conf->rows_hi);
     recover->kbytes += conf->kbytes;
     recover->bytes += (uint64_t)conf->kbytes * 1024u;
     if (conf->start_gci < recover->start_gci) recover->start_gci = conf->start_gci;

@@ -62,5 +62,5 @@ struct lqh_redo {
     uint64_t moved_ms; /* When one of them last left. */
     uint64_t hint_ms;  /* When DIH was last told. */
     struct lqh_recover recover;
-    char text[512]; /* Last words. */
+    char text[640]; /* Last words. */
 };

@@ -4,12 +4,12 @@
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
 
-#define SLOTS_PER_ROW                                                                              \
-    8u                  /* A step looks at so many slots per row it may return: half-empty pages. */
-#define COUNT_STEPS 16u /* Counting a slot is so much cheaper than reading a row. */
-#define COUNT_BATCH_ROWS                                                                           \
-    131072u /* A count reports after so many rows, so that it can be closed in time. */
-#define BATCH_ROWS_MAX 0xFFFFu
+/* A step looks at so many slots per row it may return: half-empty pages. */
+#define SLOTS_PER_ROW 8u
+#define COUNT_STEPS   16u /* Counting a slot is so much cheaper than reading a row. */
+/* A count reports after so many rows, so that it can be closed in time. */
+#define COUNT_BATCH_ROWS 131072u
+#define BATCH_ROWS_MAX   0xFFFFu
 
 struct lqh_scan *lqh_scan_get(struct lqh *lqh, uint32_t ref)
 {
@@ -332,8 +332,7 @@ void lqh_exec_SCAN_FRAG_NEXTREQ(struct block *block, const struct signal *sig)
 
     if (scan == NULL || scan->tc_ref != sig->sender || scan->tc_frag != req->tc_frag ||
         scan->transid1 != req->transid1 || scan->transid2 != req->transid2) {
-        jam(); /* An order to close crosses the last batch or an error; nothing else may come late.
-                */
+        jam(); /* Only an order to close may come late: it crosses the last batch or an error. */
         if (!close) lqh_protocol_error(lqh, sig->sender, "SCAN_FRAG_NEXTREQ for an unknown scan");
         return;
     }

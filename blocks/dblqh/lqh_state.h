@@ -16,20 +16,18 @@
 #include "signals/start.h"
 #include "signals/takeover.h"
 
-#define LQH_FRAGS_INLINE                                                                           \
-    64u /* Fragment references in the table record itself; more take a page.                       \
-         */
+/* Fragment references in the table record itself; more take a page. */
+#define LQH_FRAGS_INLINE    64u
 #define LQH_KEY_WORDS_MAX   1088u  /* TABLE_KEY_BYTES_MAX and every column's padding. */
 #define LQH_BATCH_WORDS_MAX 16384u /* Longest batch of a scan, plus one row: 64 KB. */
 #define LQH_OUT_WORDS       (LQH_BATCH_WORDS_MAX + TUP_ROW_WORDS_MAX + 2u)
 #define LQH_SEGMENT_WORDS   61u  /* A segment record is 256 bytes. */
 #define LQH_SCAN_LOCKS      250u /* Rows in a batch of a locking scan, at most. */
 #define LQH_SCAN_GROUP      64u  /* Row ids fetched at once. */
-#define LQH_READS_PENDING                                                                          \
-    16u /* Committed reads on their way through the memory's latency; power of two. */
-#define LQH_READ_WORDS                                                                             \
-    40u                      /* Key and attrinfo of such a read; longer ones are executed at once. \
-                              */
+/* Committed reads on their way through the memory's latency; power of two. */
+#define LQH_READS_PENDING 16u
+/* Key and attrinfo of such a read; longer ones are executed at once. */
+#define LQH_READ_WORDS   40u
 #define LQH_READY_STEP   16u /* Operations that got their lock, before others have their turn. */
 #define LQH_LOCK_TICK_MS 10u
 #define LQH_COPIES_MAX   64u /* Fragments that other nodes copy from here at the same time. */

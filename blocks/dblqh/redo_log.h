@@ -15,7 +15,7 @@
  * CLOSED -> OPENING -> OPENED -> RUNNING                          a new log
  *                        |
  *                        `-> HEADS -> READING <-> APPLYING
- *                              -> LOOKING -> JOINING -> RUNNING   a restart
+ *                              -> LOOKING -> (CUTTING) -> JOINING -> RUNNING   a restart
  */
 enum redo_state {
     REDO_CLOSED = 0,
@@ -25,6 +25,7 @@ enum redo_state {
     REDO_READING, /* Replay: a chunk is on its way into the buffer. */
     REDO_APPLYING,
     REDO_LOOKING, /* Replay: looks behind the end for what proves that there was more. */
+    REDO_CUTTING, /* Replay: leaves the last pages that the disk may not have. */
     REDO_JOINING, /* Replay: syncs what is going to be continued. */
     REDO_RUNNING,
 };
@@ -126,6 +127,7 @@ struct redo_log {
     /* Replay. */
     struct redo_replay replay;
     struct redo_chain chain;
+    uint64_t sure;             /* This page and those before are known to be durable. */
     uint64_t at;               /* Behind the last page taken. */
     uint64_t page_at;          /* That page. */
     uint64_t look;             /* LOOKING: from here. */

@@ -69,6 +69,7 @@ void redo_done(struct redo_log *log, uint64_t result)
     case REDO_HEADS:
     case REDO_READING:
     case REDO_LOOKING:
+    case REDO_CUTTING:
     case REDO_JOINING:
         redo_replay_done(log);
         return;

@@ -7,6 +7,10 @@
  * have been durable: a page behind it says so (each names the last durable page of its time), or
  * the caller knows its number. So what follows in this file and the next is looked at, and the
  * first page of every file.
+ *
+ * The last pages may be there for the system's memory alone: once a write or sync has failed, what
+ * is read is not what the disk has, and no later sync brings it there. So the log goes on behind
+ * the last page that is known to be durable; the others hold nothing that happened.
  */
 #include "blocks/dblqh/redo_log.h"
 
@@ -132,6 +136,11 @@ static void head_done(struct redo_log *log)
 
 /* --- Records. --- */
 
+static void sure_up_to(struct redo_log *log, uint64_t lsn)
+{
+    if (lsn > log->sure) log->sure = lsn;
+}
+
 static bool happened(const struct redo_log *log, const struct redo_record *record)
 {
     const struct redo_replay *replay = &log->replay;
@@ -168,7 +177,9 @@ static bool record_take(struct redo_log *log, const struct redo_record *record)
         damaged(log, too_new ? REDO_AHEAD : REDO_FORGOTTEN, log->page_at, 0);
         return false;
     }
-    if (record->gci_hi < log->replay.start_gci || !happened(log, record)) {
+    bool counts = happened(log, record); /* Its GCI is durable, and so is its last page. */
+    if (counts) sure_up_to(log, log->chain.lsn);
+    if (record->gci_hi < log->replay.start_gci || !counts) {
         log->skipped++;
         return true;
     }
@@ -189,7 +200,7 @@ static void join(struct redo_log *log)
     log->incarnation = log->replay.incarnation;
     log->proved = false;
     log->state = REDO_JOINING;
-    /* Pages that only the system's memory has would make a hole when it fails later. */
+    /* All of it is durable by what others say; the file system is the one to know. */
     log->busy = true;
     log->io->sync(log->context, redo_file_at(log, log->at > log->tail ? log->at - 1u : log->at));
 }
@@ -212,10 +223,55 @@ static bool later_file_begun(const struct redo_log *log)
     return false;
 }
 
+/* Finds the end of the last page that is known to be durable, in the file that was begun last. */
+static void cut_step(struct redo_log *log)
+{
+    while (log->chain.lsn < log->sure) {
+        const uint32_t *page = log->config.buffer + (log->at - log->chunk) * REDO_BLOCK_WORDS;
+        const struct redo_page_head *head = (const struct redo_page_head *)(const void *)page;
+        const struct redo_place place = redo_place_at(log, log->at);
+        enum redo_fault fault = REDO_CUT;
+        if (log->at < log->chunk_end)
+            fault = redo_page_verify(page, (uint32_t)(log->chunk_end - log->at) * REDO_BLOCK_WORDS,
+                                     &place);
+        if (fault == REDO_CUT && log->at != log->chunk) {
+            jam();
+            chunk_read(log, log->at);
+            return;
+        }
+        if (fault == REDO_GOOD && !redo_chain_next(&log->chain, head)) fault = REDO_NOT_NEXT;
+        if (fault != REDO_GOOD) {
+            damaged(log, fault, log->at, 0); /* It was good a moment ago. */
+            return;
+        }
+        log->gci_max = head->gci_max;
+        log->at += redo_blocks(head->words);
+    }
+    join(log);
+}
+
+static void cut(struct redo_log *log)
+{
+    const struct redo_file *file = &log->file[redo_file_at(log, log->page_at)];
+    jam();
+    log->state = REDO_CUTTING;
+    log->chain = (struct redo_chain){.lsn = file->lsn - 1u, .check = file->prev};
+    log->gci_max = file->gci_before;
+    log->at = log->page_at - redo_block_at(log, log->page_at);
+    ndbrequire(log->chain.lsn <= log->sure);
+    if (log->chain.lsn == log->sure)
+        join(log);
+    else
+        chunk_read(log, log->at);
+}
+
 static void look_on(struct redo_log *log)
 {
     if (log->look >= look_end(log)) {
-        join(log);
+        if (log->sure < log->chain.lsn)
+            cut(log);
+        else
+            join(log);
         return;
     }
     log->state = REDO_LOOKING;
@@ -232,6 +288,7 @@ static void log_ends(struct redo_log *log, enum redo_fault fault)
         damaged(log, fault, log->at, 0);
         return;
     }
+    sure_up_to(log, log->replay.lsn_known);
     log->look = log->at;
     look_on(log);
 }
@@ -274,7 +331,9 @@ static bool page_take(struct redo_log *log)
         damaged(log, REDO_BAD_RECORD, log->at, 0);
         return false;
     }
+    sure_up_to(log, redo_synced(head));
     if (redo_block_at(log, log->at) == 0) {
+        sure_up_to(log, log->chain.lsn - 1u); /* The file before was left with a sync. */
         log->file[place.file] =
             (struct redo_file){.lsn = redo_lsn(head),
                                .gci_before = head->gci_before,
@@ -308,25 +367,29 @@ void redo_step(struct redo_log *log)
 
 /* --- Behind the end. --- */
 
-static bool proves_more(const struct redo_log *log, uint64_t position)
+/* The good page of a later number there, or NULL. */
+static const struct redo_page_head *later_page(const struct redo_log *log, uint64_t position)
 {
     const uint32_t *page = log->config.buffer + (size_t)(position - log->chunk) * REDO_BLOCK_WORDS;
     const struct redo_page_head *head = (const struct redo_page_head *)(const void *)page;
     const struct redo_place place = redo_place_at(log, position);
-    if (head->magic != REDO_MAGIC || redo_lsn(head) <= log->chain.lsn) return false;
-    /* No file was begun before the one before it was durable to its end. */
-    bool later_file = redo_file_at(log, position) != redo_file_at(log, log->at);
-    if (!later_file && redo_synced(head) <= log->chain.lsn) return false;
-    return redo_page_verify(page, (uint32_t)(log->chunk_end - position) * REDO_BLOCK_WORDS,
-                            &place) == REDO_GOOD;
+    uint32_t words = (uint32_t)(log->chunk_end - position) * REDO_BLOCK_WORDS;
+    if (head->magic != REDO_MAGIC || redo_lsn(head) <= log->chain.lsn) return NULL;
+    return redo_page_verify(page, words, &place) == REDO_GOOD ? head : NULL;
 }
 
 static void look_done(struct redo_log *log)
 {
     for (uint64_t position = log->chunk; position < log->chunk_end; position++) {
-        if (!proves_more(log, position)) continue;
-        damaged(log, log->end_fault, log->at, 0);
-        return;
+        const struct redo_page_head *head = later_page(log, position);
+        if (head == NULL) continue;
+        /* No file was begun before the one before it was durable to its end. */
+        bool later_file = redo_file_at(log, position) != redo_file_at(log, log->at);
+        if (later_file || redo_synced(head) > log->chain.lsn) {
+            damaged(log, log->end_fault, log->at, 0);
+            return;
+        }
+        sure_up_to(log, redo_synced(head));
     }
     /* A page that reaches over the chunk's end is seen whole in the next one. */
     bool file_end = redo_block_at(log, log->chunk_end) == 0;
@@ -349,6 +412,9 @@ void redo_replay_done(struct redo_log *log)
         return;
     case REDO_LOOKING:
         look_done(log);
+        return;
+    case REDO_CUTTING:
+        cut_step(log);
         return;
     case REDO_JOINING:
         jam();

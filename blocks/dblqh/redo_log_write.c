@@ -6,9 +6,8 @@
 
 #define WRITE_BLOCKS_MAX 2048u /* 8 MB: the file system's longest request. */
 #define SLOW_PERCENT     75u
-#define PAGE_CONTENT                                                                               \
-    (REDO_BLOCK_WORDS - REDO_PAGE_HEAD) /* Of the shortest page: the worst case.                   \
-                                         */
+/* Of the shortest page: the worst case. */
+#define PAGE_CONTENT (REDO_BLOCK_WORDS - REDO_PAGE_HEAD)
 
 static uint64_t min64(uint64_t a, uint64_t b)
 {

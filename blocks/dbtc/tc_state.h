@@ -16,9 +16,9 @@
 #include "signals/start.h"
 #include "signals/takeover.h"
 
-#define TC_NODES_INLINE                                                                            \
-    192u /* Fragments whose replicas stand in the table record itself; more take a page. */
-#define TC_STEP_OPS      64u /* Operations of one transaction handled before others have their turn. */
+/* Fragments whose replicas stand in the table record itself; more take a page. */
+#define TC_NODES_INLINE  192u
+#define TC_STEP_OPS      64u   /* Operations of one transaction before others have their turn. */
 #define TC_STEP_RECORDS  64u   /* The same for walks over all records. */
 #define TC_TRAINS        8u    /* Trains being collected at the same time: two per LQH. */
 #define TC_WAITS_MAX     8192u /* Clients' waits for durability; a node has 4711 client objects. */

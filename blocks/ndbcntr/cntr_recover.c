@@ -4,6 +4,7 @@
 #include <string.h>
 #include "blocks/ndbcntr/cntr_state.h"
 #include "blocks/ndbfs/fs_client.h"
+#include "kernel/base/u64.h"
 #include "signals/errors.h"
 #include "signals/redo.h"
 #include "signals/schema_trans.h"
@@ -54,11 +55,6 @@ bool cntr_ended_agrees(const struct section *list, const struct cntr_data *data)
 static uint32_t lqh_ref(const struct cntr *cntr, uint32_t instance)
 {
     return cntr_local(cntr, BLOCK_DBLQH) + instance;
-}
-
-static uint64_t wide(uint32_t low, uint32_t high)
-{
-    return low | (uint64_t)high << 32;
 }
 
 /* --- Beginning a step. --- */
@@ -202,7 +198,7 @@ void cntr_exec_SCHEMA_INFO_CONF(struct block *block, const struct signal *sig)
         cntr_rejoin_schema(cntr, conf);
         return;
     }
-    if (conf->has_data) data->schema = wide(conf->sequence_lo, conf->sequence_hi);
+    if (conf->has_data) data->schema = u64_of(conf->sequence_lo, conf->sequence_hi);
     if (!data->has_data && !data->aside) {
         jam();
         cntr_remains_look(cntr);
@@ -317,9 +313,9 @@ void cntr_exec_RECOVER_CONF(struct block *block, const struct signal *sig)
     struct cntr_recover *recover = &cntr->recover;
     const struct recover_conf *conf = SIG_PAYLOAD(sig, recover_conf);
     recover->fragments += conf->fragments;
-    recover->rows += wide(conf->rows_lo, conf->rows_hi);
+    recover->rows += u64_of(conf->rows_lo, conf->rows_hi);
     recover->kbytes += conf->kbytes;
-    recover->applied += wide(conf->applied_lo, conf->applied_hi);
+    recover->applied += u64_of(conf->applied_lo, conf->applied_hi);
     if (conf->restore_ms > recover->restore_ms) recover->restore_ms = conf->restore_ms;
     if (conf->replay_ms > recover->replay_ms) recover->replay_ms = conf->replay_ms;
     if (!lqh_answered(cntr, sig)) return;

@@ -287,6 +287,22 @@ void qmgr_exec_CM_REGREF(struct block *block, const struct signal *sig)
     qmgr_election(qmgr);
 }
 
+/* The ring stands on these numbers: none is 0, no two members have the same. */
+static bool place_in_ring(struct qmgr *qmgr, uint32_t node, uint32_t dynamic_id)
+{
+    const struct node_mask *members = &qmgr->join.members;
+    bool fits = dynamic_id != 0;
+    for (uint32_t other = node_mask_next(members, 0); other != 0;
+         other = node_mask_next(members, other))
+        fits = fits && (other == node || qmgr->peer[other].dynamic_id != dynamic_id);
+    return fits;
+}
+
+static void no_place(struct qmgr *qmgr, const struct signal *sig)
+{
+    peer_close(&qmgr->block, ref_node(sig->sender), "a place in the ring that cannot be");
+}
+
 void qmgr_exec_CM_NODEINFOREQ(struct block *block, const struct signal *sig)
 {
     struct qmgr *qmgr = qmgr_of(block);
@@ -297,9 +313,17 @@ void qmgr_exec_CM_NODEINFOREQ(struct block *block, const struct signal *sig)
         sig_send(block, sig->sender, GSN_CM_NODEINFOREF, PRIO_A, &ref);
         return;
     }
+    uint32_t node = ref_node(sig->sender);
+    bool told = node == qmgr->president.joiner;
+    if (node_mask_has(&qmgr->join.members, node) || !place_in_ring(qmgr, node, req->dynamic_id) ||
+        (told && req->dynamic_id != qmgr->peer[node].dynamic_id)) {
+        jam();
+        no_place(qmgr, sig);
+        return;
+    }
     jam();
     const struct qmgr_peer *own = &qmgr->peer[qmgr_own(qmgr)];
-    qmgr->peer[ref_node(sig->sender)] = (struct qmgr_peer){
+    qmgr->peer[node] = (struct qmgr_peer){
         .dynamic_id = req->dynamic_id, .ldm_count = req->ldm_count, .tc_count = req->tc_count};
     struct cm_nodeinfoconf conf = {
         .incarnation = req->incarnation,
@@ -329,6 +353,12 @@ void qmgr_exec_CM_NODEINFOCONF(struct block *block, const struct signal *sig)
     uint32_t node = ref_node(sig->sender);
     if (qmgr->join.state != JOIN_JOINING || conf->incarnation != qmgr->join.incarnation) {
         jam();
+        return;
+    }
+    if (!node_mask_has(&qmgr->join.members, node) || conf->dynamic_id == qmgr->join.dynamic_id ||
+        !place_in_ring(qmgr, node, conf->dynamic_id)) {
+        jam();
+        no_place(qmgr, sig);
         return;
     }
     jam();
@@ -373,6 +403,14 @@ void qmgr_exec_CM_ADD_REQ(struct block *block, const struct signal *sig)
         jam();
         log_warning(block, "the president has said two things of this node");
         qmgr_join_restart(qmgr);
+        return;
+    }
+    /* The others know it from the joiner, who asks them only after PREPARE was sent; while the
+     * cluster runs qmgr_rejoin_commit() looks. */
+    bool known = own || (req->phase == CM_ADD_COMMIT && qmgr->join.sttor_owed);
+    if (known && (req->dynamic_id == 0 || req->dynamic_id != qmgr->peer[req->node].dynamic_id)) {
+        jam();
+        no_place(qmgr, sig);
         return;
     }
     if (own && req->phase == CM_ADD_PREPARE) {

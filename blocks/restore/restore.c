@@ -169,7 +169,7 @@ static void restore_exec_FSOPENCONF(struct block *block, const struct signal *si
 {
     struct restore *restore = restore_of(block);
     const struct fsopenconf *conf = SIG_PAYLOAD(sig, fsopenconf);
-    uint64_t size = lcp_u64(conf->size_lo, conf->size_hi);
+    uint64_t size = u64_of(conf->size_lo, conf->size_hi);
     jam_data(conf->sender_data);
     if (conf->sender_data == ASK_CTL_OPEN)
         restore_ctl_opened(restore, conf->file, size);

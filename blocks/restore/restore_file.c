@@ -85,7 +85,7 @@ void restore_file_opened(struct restore *restore, uint32_t file, uint64_t size)
         restore->reading[i] = false;
     }
     restore->state = RESTORE_ROWS;
-    uint64_t right = lcp_align(lcp_u64(expect->bytes_lo, expect->bytes_hi));
+    uint64_t right = lcp_align(u64_of(expect->bytes_lo, expect->bytes_hi));
     if (size != right) {
         jam();
         fail_here(restore, ERR_CHECKPOINT_DAMAGED, size < right ? LCP_TRUNCATED : LCP_TAIL,

@@ -282,6 +282,11 @@ struct sim_disk *sim_disk_of(struct sim_world *world, uint32_t node)
     return node < SIM_NODES && world->process[node] != NULL ? world->process[node]->disk : NULL;
 }
 
+struct node_config *sim_config(struct sim_world *world, uint32_t node)
+{
+    return &world->process[node]->config;
+}
+
 void sim_power_cut(struct sim_world *world, uint32_t node, uint32_t fates_allowed)
 {
     struct sim_disk *disk = sim_disk_of(world, node);

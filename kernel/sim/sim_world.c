@@ -307,6 +307,8 @@ void sim_faults_off(struct sim_world *world)
             process->threads[no].slow_until = process->threads[no].rest_until = 0;
         sim_disk_calm(process->disk);
         sim_task_ready(world, &process->disk_task); /* What was stalled is due. */
+        process->power_at = 0;
+        process->power_all = false;
     }
 }
 

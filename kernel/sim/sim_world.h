@@ -111,6 +111,9 @@ void sim_power_cut_at(struct sim_world *world, uint32_t node, uint64_t operation
 /* A data node's disk, alive or not; NULL for other nodes. It lives as long as the world. */
 struct sim_disk *sim_disk_of(struct sim_world *world, uint32_t node);
 
+/* A data node's configuration, to be changed for its next life: alive it has a copy. */
+struct node_config *sim_config(struct sim_world *world, uint32_t node);
+
 /* Starts a process that was killed or has ended: a new life with empty memory. */
 bool sim_restart(struct sim_world *world, uint32_t node);
 

@@ -156,18 +156,32 @@ start_daemon() { # id [options]
     PIDS+=("$(cat "$BOX/node$id/ndb_$id.pid")")
 }
 
+# Until the management server listens, or has ended.
+wait_mgm() {
+    for _ in $(seq 100); do
+        (exec 3<>"/dev/tcp/${CS/://}") 2>/dev/null && return 0
+        kill -0 "$MGM_PID" 2>/dev/null || return 1
+        sleep 0.1
+    done
+    return 1
+}
+
+# wait_text NAME REGEX: until the file in the box has it, 30 s at most.
+wait_text() {
+    for _ in $(seq 300); do
+        grep -qE -- "$2" "$BOX/$1" && return 0
+        sleep 0.1
+    done
+    fail "$1 does not get $2: $(tail -n 5 "$BOX/$1")"
+}
+
 # start_cluster NODES REPLICAS [LINES]; another port is tried when somebody else was faster.
 start_cluster() {
     local id try
     for try in 1 2 3; do
         write_config "$@"
         start_mgm --initial
-        for _ in $(seq 100); do
-            (exec 3<>"/dev/tcp/${CS/://}") 2>/dev/null && break
-            kill -0 "$MGM_PID" 2>/dev/null || break
-            sleep 0.1
-        done
-        kill -0 "$MGM_PID" 2>/dev/null && break
+        wait_mgm && break
         [ "$try" -lt 3 ] || die "the management server does not start"
     done
     for ((id = 1; id <= $1; id++)); do start_node "$id"; done

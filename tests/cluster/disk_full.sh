@@ -33,7 +33,7 @@ stopped_by_name() {
 mkdir -p "$BOX/mgm" "$BOX/node1"
 write_config 1 1
 start_mgm --initial
-sleep 0.5
+wait_mgm || die "the management server does not start"
 refused=0
 for kb in 2000 16384 16404 16420 17000 18500; do
     say "$kb KB"
@@ -45,8 +45,15 @@ for kb in 2000 16384 16404 16420 17000 18500; do
     if [ "$(outcome)" = started ]; then
         timeout 60 "$BIN/kill_client" run "$BOX/kill" 4 2 >"$BOX/load.out" 2>&1
         tail -n 1 "$BOX/load.out"
+        before=$(last_checkpoint)
         "$BIN/ndb_mgm" -e 'ALL DUMP 7099' >/dev/null
-        sleep 1
+        for _ in $(seq 100); do # It is made, or refused, or was the last thing.
+            grep -q 2810 "$BOX/node1.out" && break
+            kill -0 "${NODE_PIDS[1]}" 2>/dev/null || break
+            now=$(last_checkpoint)
+            [ "${now:-0}" -gt "${before:-0}" ] && break
+            sleep 0.1
+        done
         kill -0 "${NODE_PIDS[1]}" 2>/dev/null || stopped_by_name
         grep -q 2810 "$BOX/node1.out" && refused=$((refused + 1))
         kill_nodes

@@ -13,6 +13,17 @@ start_and_wait() {
     want 0 "$BIN/ndb_waiter" --timeout=60
 }
 
+# Until both system files say the same GCI: then either may be lost.
+both_sysfiles() {
+    local gcis
+    for _ in $(seq 300); do
+        gcis=$("$BIN/ndb_print_sys_file" "$FS"/D1/sysfile.[01] 2>&1 | grep -oE 'restorable up to GCI [0-9]+' | uniq -c)
+        [[ $gcis =~ ^\ *2\ [^$'\n']*$ ]] && return 0
+        sleep 0.05
+    done
+    fail "the system files differ: ${gcis:-not to be read}"
+}
+
 # keep NAME: what the node has now, when it has been killed.
 keep() {
     kill_nodes
@@ -65,13 +76,13 @@ timeout 30 "$BIN/kill_client" run "$BOX/kill" 4 3 >"$BOX/out" 2>&1 || fail "the 
 make_checkpoint
 timeout 30 "$BIN/kill_client" run "$BOX/kill" 4 1 >"$BOX/out" 2>&1 || fail "the load does not run"
 make_durable
-sleep 0.2
+both_sysfiles
 keep good
 start_and_wait
 want 0 "$BIN/kill_client" verify "$BOX/kill" # From now on the record says exactly what must be there.
 rm -rf "$BOX/good"
 make_durable
-sleep 0.2
+both_sysfiles
 keep good
 
 count=0

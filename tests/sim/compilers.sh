@@ -8,7 +8,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 build() { # name compiler type
     cmake -S "$source_dir" -B "$work/$1" -G Ninja -DCMAKE_C_COMPILER="$2" -DCMAKE_BUILD_TYPE="$3" >/dev/null
-    ninja -C "$work/$1" sim >/dev/null
+    ninja -C "$work/$1" sim >"$work/log" || {
+        grep -A 20 FAILED "$work/log"
+        return 1
+    }
     "$work/$1/bin/sim" --seeds=1.."$count" --jobs=2 --hash | sort -n >"$work/$1.hashes"
 }
 build gcc gcc RelWithDebInfo

@@ -94,6 +94,15 @@ static bool survivable(struct run *run, const struct node_mask *victims, bool *h
         if (run->failures.doomed_until[i] <= now && !node_mask_has(victims, id))
             node_mask_add(&alive, id);
     }
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) { /* Not yet started in all eyes. */
+        uint32_t id = data_node_id(run, i);
+        const struct cntr *cntr = cntr_of_node(run, id);
+        if (cntr == NULL || cntr->level != START_STARTED) continue;
+        const struct qmgr *qmgr =
+            (const struct qmgr *)(const void *)node_block(sim_node(run->world, id), BLOCK_QMGR, 0);
+        node_mask_keep(&alive, &cntr->started);
+        node_mask_cut(&alive, &qmgr->rejoin.newcomers);
+    }
     enum arbit_code code = partition_rule(&run->swarm.config, &before, &alive);
     if (code == ARBIT_PARTITIONING) *halves = true;
     if (code == ARBIT_PARTITIONING) return arbitrated(run, &alive);

@@ -73,7 +73,7 @@ static void test_mutations(void **state)
     (void)state;
     assert_int_equal(failures(&mutations[0]), 0);
     for (uint32_t i = 1; i < sizeof mutations / sizeof mutations[0]; i++)
-        assert_true(failures(&mutations[i]) > 0);
+        assert_true(failures(&mutations[i]) >= SEEDS / 4u); /* No matter of luck. */
 }
 
 int main(void)

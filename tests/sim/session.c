@@ -21,7 +21,6 @@ bool error_allowed(const struct run *run, uint32_t error)
     if (entry == NULL) return false;
     if (error_status(error) != ERROR_STATUS_PERMANENT) return true;
     if (entry->class == ERROR_CLASS_NS) return true;
-    if (run->tamper.done > 0 && error == ERR_TABLE_FORMAT) return true;
     if (entry->class == ERROR_CLASS_IS) return run->swarm.small_data;
     bool may_stop =
         run->stopping_cluster || run->swarm.disk || (run->swarm.faults & FAULT_DATA_CUT) != 0;

@@ -267,6 +267,7 @@ static void draw_insert(struct sim_plan *plan, const struct swarm *swarm, struct
     }
 }
 
+/* One draw among the arguments at most: compilers differ in which they take first. */
 static struct sim_event *event_add(struct sim_plan *plan, uint64_t at, enum sim_action action,
                                    uint32_t arg0, uint32_t arg1, uint32_t arg2, uint32_t arg3)
 {
@@ -322,8 +323,8 @@ static void draw_loss(struct sim_plan *plan, const struct swarm *swarm, struct r
     uint64_t kind = rng_below(rng, 8);
     struct sim_event *event;
     if (kind == 0) {
-        event_add(plan, at, SIM_POWER_OP, draw_data_node(swarm, rng), between(rng, 1, 200),
-                  pause_ms, 0);
+        uint32_t operations = between(rng, 1, 200);
+        event_add(plan, at, SIM_POWER_OP, draw_data_node(swarm, rng), operations, pause_ms, 0);
         return;
     }
     if (kind <= 2) {
@@ -339,14 +340,17 @@ static void draw_disk_fault(struct sim_plan *plan, const struct swarm *swarm, st
 {
     static const enum io_op ops[] = {IO_OPEN, IO_READ, IO_WRITE, IO_SYNC, IO_REMOVE};
     uint32_t node = draw_data_node(swarm, rng);
+    uint32_t count;
+    uint32_t skip;
     switch (rng_below(rng, 3)) {
     case 0:
         event_add(plan, at, SIM_DISK_FULL, node, between(rng, 1, 300), 0, 0);
         event_add(plan, at + between(rng, 1, 500) * 1000u, SIM_DISK_FULL, node, 0, 0, 0);
         break;
     case 1:
-        event_add(plan, at, SIM_DISK_ERROR, node, (uint32_t)ops[rng_below(rng, 5)],
-                  between(rng, 0, 30), between(rng, 1, 2));
+        count = between(rng, 1, 2);
+        skip = between(rng, 0, 30);
+        event_add(plan, at, SIM_DISK_ERROR, node, (uint32_t)ops[rng_below(rng, 5)], skip, count);
         break;
     default:
         event_add(plan, at, SIM_DISK_STALL, node, between(rng, 1, 800), 0, 0);
@@ -367,8 +371,10 @@ static void draw_disk_plan(struct sim_plan *plan, const struct swarm *swarm, str
     faults = between(rng, 1, 3);
     for (uint32_t i = 0; i < faults; i++) {
         bool rot = rng_chance(rng, 2, 3);
-        event_add(plan, rng_below(rng, span_us), rot ? SIM_DISK_ROT : SIM_DISK_MISDIRECT,
-                  draw_data_node(swarm, rng), between(rng, 1, 3), 0, 0);
+        uint32_t count = between(rng, 1, 3);
+        uint32_t node = draw_data_node(swarm, rng);
+        event_add(plan, rng_below(rng, span_us), rot ? SIM_DISK_ROT : SIM_DISK_MISDIRECT, node,
+                  count, 0, 0);
     }
 }
 

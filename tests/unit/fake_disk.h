@@ -21,8 +21,9 @@ struct fake_disk {
     struct fake_file *handle[FAKE_HANDLES];
 };
 static struct fake_disk fake_disks[FC_NODES];
-static uint32_t fake_disk_error; /* enum io_error of the next writes. */
-static bool fake_disk_hold;      /* Writes are not answered. */
+static uint32_t fake_disk_error;        /* enum io_error of the next writes. */
+static uint32_t fake_disk_error_remove; /* The same of the next removals. */
+static bool fake_disk_hold;             /* Writes are not answered. */
 /* This node's system files are not written any more after so many writes of them. */
 static uint32_t fake_disk_held_node;
 static uint32_t fake_disk_held_after;
@@ -129,6 +130,7 @@ static void fake_disk_submit(struct host *host, struct io_request *request)
     if (request->file >= FAKE_HANDLES) abort();
     if (fake_disk_holds(node->id, request)) return;
     if (request->op == IO_WRITE) request->error = fake_disk_error;
+    if (request->op == IO_REMOVE) request->error = fake_disk_error_remove;
     if (request->error == 0) {
         if (request->op == IO_OPEN) fake_disk_open(disk, node->id, request);
         if (request->op == IO_READ || request->op == IO_WRITE)
@@ -143,7 +145,7 @@ static void fake_disk_submit(struct host *host, struct io_request *request)
 static inline void fake_disk_reset(void)
 {
     memset(fake_disks, 0, sizeof fake_disks);
-    fake_disk_error = 0;
+    fake_disk_error = fake_disk_error_remove = 0;
     fake_disk_hold = false;
     fake_disk_held_node = 0;
 }

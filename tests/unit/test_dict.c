@@ -596,6 +596,62 @@ static void test_refused_while_stopping(void **state)
     assert_int_equal(error, ERR_CLUSTER_SHUTDOWN);
 }
 
+/* --- A peer that is wrong. --- */
+
+static uint32_t forged_gsn;
+static uint32_t forged_word;
+
+static void forge(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
+                  uint32_t count)
+{
+    (void)from;
+    (void)to;
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        if (kind_gsn(words[at]) != forged_gsn) continue;
+        words[at + SIGNAL_HEAD_WORDS + forged_word] += 1u << 20;
+        cluster->tamper = NULL;
+        return;
+    }
+}
+
+/* What contradicts the definition, or is no error at all, costs the link, and the client is told
+ * nothing that is wrong. */
+static void test_forged_words_reach_no_client(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t gsn, word;
+    } places[] = {
+        {GSN_SCHEMA_PREPARE_REQ, 1},
+        {GSN_SCHEMA_PREPARE_REQ, 2},
+        {GSN_SCHEMA_PREPARE_REQ, 3},
+        {GSN_SCHEMA_PREPARE_REF, 1},
+    };
+    struct node_config config = fake_config(2, 2);
+    for (uint32_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        start(2, &config);
+        forged_gsn = places[i].gsn;
+        forged_word = places[i].word;
+        if (forged_gsn == GSN_SCHEMA_PREPARE_REF) arm(2, BLOCK_DBDICT, 6001);
+        fc->tamper = forge;
+        send_create(1, make_def("t", 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), 42);
+        fc_run(fc, 200);
+        assert_null(fc->tamper); /* It has come by. */
+        assert_true(fc->node[1].dead || fc->node[2].dead);
+        for (uint32_t id = 1; id <= 2; id++) {
+            if (!fc->node[id].dead) continue;
+            assert_int_not_equal(fc->node[id].exit_code, EXIT_NDBREQUIRE);
+        }
+        assert_null(fc_take(fc, API, GSN_CREATE_TABLE_CONF));
+        const struct signal *sig = fc_take(fc, API, GSN_CREATE_TABLE_REF);
+        if (sig != NULL)
+            assert_int_equal(error_status(SIG_PAYLOAD(sig, create_table_ref)->error),
+                             ERROR_STATUS_TEMPORARY);
+        fc_destroy(fc);
+        fc_init(fc);
+    }
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -618,6 +674,7 @@ int main(void)
         T(test_distribution_4_1),
         T(test_too_big_together),
         T(test_refused_while_stopping),
+        T(test_forged_words_reach_no_client),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,8 @@ static void assert_told(const char *text)
     if (strstr(output, text) == NULL) fail_msg("\"%s\" is not in: %s", text, output);
 }
 
-/* Every flipped bit, every cut and every byte too many (where none may be) is seen, and nothing of the file printed. */
+/* Every flipped bit, every cut and every byte too many (where none may be) is seen, and nothing of
+ * the file printed. */
 static void damage(const char *tool, const uint32_t *at, uint32_t count)
 {
     assert_int_equal(run(tool, "--check"), 0);

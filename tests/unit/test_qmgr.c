@@ -238,6 +238,56 @@ static void test_two_are_lost_in_a_start(void **state)
     assert_true(again > 20);
 }
 
+/* --- A peer that is wrong. --- */
+
+static uint32_t forged_gsn;
+static uint32_t forged_word;
+static uint32_t forged_value;
+static uint32_t forged_left; /* How many come before it. */
+
+static void forge(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
+                  uint32_t count)
+{
+    (void)from;
+    (void)to;
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        if (kind_gsn(words[at]) != forged_gsn || forged_left-- > 0) continue;
+        words[at + SIGNAL_HEAD_WORDS + forged_word] = forged_value;
+        cluster->tamper = NULL;
+        return;
+    }
+}
+
+/* A place in the ring that is none, is taken, or is not what another said: all join anew. */
+static void test_forged_place_in_the_ring(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t gsn, word;
+    } places[] = {
+        {GSN_CM_REGCONF, 3},
+        {GSN_CM_NODEINFOREQ, 1},
+        {GSN_CM_NODEINFOCONF, 1},
+        {GSN_CM_ADD_REQ, 3},
+    };
+    struct node_config config = fake_config(3, 1);
+    config.heartbeat_db_db_ms = 50; /* A ring that is wrong would end soon. */
+    for (uint32_t i = 0; i < 4 * 4 * 6; i++) {
+        forged_gsn = places[i / 24].gsn;
+        forged_word = places[i / 24].word;
+        forged_value = i / 6 % 4; /* 0, and the three that are taken or will be. */
+        forged_left = i % 6;
+        fc->tamper = forge;
+        for (uint32_t id = 1; id <= 3; id++)
+            fake_data_node(fc, id, &config);
+        fc_run(fc, 1000);
+        assert_started(3);
+        fc_check(fc);
+        fc_destroy(fc);
+        fc_init(fc);
+    }
+}
+
 static void test_lost_link_stops_a_started_cluster(void **state)
 {
     (void)state;
@@ -576,6 +626,7 @@ int main(void)
         T(test_link_breaks_while_starting),
         T(test_two_are_lost_in_a_start),
         T(test_start_with_random_cuts),
+        T(test_forged_place_in_the_ring),
         T(test_lost_link_stops_a_started_cluster),
         T(test_missed_heartbeats_stop_a_started_cluster),
         T(test_error_insert_940_stops_heartbeats),

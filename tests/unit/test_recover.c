@@ -233,7 +233,8 @@ static bool announced(void *context, uint32_t node, const struct node_failure *f
     (void)context;
     (void)node;
     return failure->exit_code == EXIT_REDO_DAMAGED || failure->exit_code == EXIT_LCP_DAMAGED ||
-           failure->exit_code == EXIT_LCP_IO;
+           failure->exit_code == EXIT_LCP_IO || failure->exit_code == EXIT_LCP_FOREIGN ||
+           failure->exit_code == EXIT_RECOVER_MEMORY;
 }
 
 static void world_make(uint64_t seed, uint32_t files, uint32_t file_bytes)
@@ -727,6 +728,63 @@ static void test_lost_files(void **state)
     }
 }
 
+/* A life with rows, or with their checkpoint only, and its end. */
+static uint32_t leave_rows(bool checkpointed)
+{
+    world_make(400, 4, 128u * 1024u);
+    assert_true(node_begin(true));
+    uint32_t empty = arena_usage(node_arena(sim_node(t.world, 1)), RG_DATA).used;
+    for (uint32_t key = 0; key < KEYS; key++)
+        operation(0, key);
+    finish();
+    save(true);
+    if (checkpointed) checkpoint();
+    save(true);
+    sim_power_cut(t.world, 1, 0);
+    return empty;
+}
+
+static void assert_stopped(uint32_t code, const char *text)
+{
+    const struct sim_exit *last = sim_exit_of(t.world, 1);
+    assert_false(alive());
+    assert_int_equal(last->code, code);
+    assert_non_null(strstr(last->text, text));
+}
+
+/* Nothing of another cluster's checkpoints is taken, and nothing of them is lost by that. */
+static void test_checkpoints_of_another_cluster(void **state)
+{
+    (void)state;
+    leave_rows(true);
+    sim_config(t.world, 1)->cluster_id++;
+    assert_false(node_restart());
+    assert_stopped(EXIT_LCP_FOREIGN, "of another cluster");
+    sim_config(t.world, 1)->cluster_id--;
+    assert_true(node_restart());
+    compare();
+    world_drop();
+}
+
+/* Less memory than the rows need: the node says so, reading checkpoints or the log, and comes back
+ * when it has the memory again. */
+static void test_no_memory_for_the_rows(void **state)
+{
+    (void)state;
+    for (uint32_t checkpointed = 0; checkpointed < 2u; checkpointed++) {
+        uint32_t empty = leave_rows(checkpointed != 0);
+        uint32_t *most = &sim_config(t.world, 1)->memory.pages_max[RG_DATA];
+        uint32_t enough = *most;
+        *most = empty + 1u;
+        assert_false(node_restart());
+        assert_stopped(EXIT_RECOVER_MEMORY, checkpointed != 0 ? "T5F" : "REDO/part");
+        *most = enough;
+        assert_true(node_restart());
+        compare();
+        world_drop();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -734,6 +792,8 @@ int main(void)
         cmocka_unit_test(test_tiny_log),
         cmocka_unit_test(test_drop_undone),
         cmocka_unit_test(test_lost_files),
+        cmocka_unit_test(test_checkpoints_of_another_cluster),
+        cmocka_unit_test(test_no_memory_for_the_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

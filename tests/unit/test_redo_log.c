@@ -22,6 +22,7 @@ enum fate { KEPT, LOST, TORN, GARBAGE, FATES };
 enum request { NONE, OPEN, READ, WRITE, SYNC };
 
 struct unsynced {
+    bool given_up; /* A sync of it failed: it is read, but the disk will never have it. */
     uint32_t file;
     uint32_t offset;
     uint32_t size;
@@ -116,17 +117,55 @@ static void io_sync(void *context, uint32_t file)
     w->file = file;
 }
 
+/* What is read there is from now on what has been written over it. */
+static void disk_cover(uint32_t before, const struct unsynced *by)
+{
+    for (uint32_t i = 0; i < before; i++) {
+        struct unsynced *write = &w->writes[i];
+        for (uint32_t at = 0; at < by->size && write->file == by->file; at += SECTOR) {
+            uint32_t inside = by->offset + at - write->offset;
+            if (inside < write->size) memcpy(write->bytes + inside, by->bytes + at, SECTOR);
+        }
+    }
+}
+
 static void disk_sync(uint32_t file)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < w->write_count; i++) {
         struct unsynced *write = &w->writes[i];
-        if (write->file == file)
+        if (write->file == file && !write->given_up) {
             memcpy(w->disk[file] + write->offset, write->bytes, write->size);
-        else if (kept++ != i)
+            disk_cover(kept, write);
+        } else if (kept++ != i) {
             w->writes[kept - 1u] = *write;
+        }
     }
     w->write_count = kept;
+}
+
+/* The request under way fails. The disk has some of what was written to the file, and the system
+ * believes from now on that it has all. The node stops. */
+static void disk_fail(void)
+{
+    enum request request = w->request;
+    w->request = NONE;
+    if (request == WRITE) {
+        assert_true(w->write_count < WRITES_MAX);
+        struct unsynced *write = &w->writes[w->write_count++];
+        *write = (struct unsynced){.file = w->file, .offset = w->block * REDO_BLOCK_BYTES};
+        write->size = (uint32_t)rng_below(&rng, w->blocks + 1u) * REDO_BLOCK_BYTES;
+        memcpy(write->bytes, w->from, write->size);
+    }
+    for (uint32_t i = 0; i < w->write_count && request != NONE; i++) {
+        struct unsynced *write = &w->writes[i];
+        if (write->file != w->file || write->given_up) continue;
+        for (uint32_t at = 0; at < write->size; at += SECTOR) {
+            if (rng_below(&rng, 2) != 0)
+                memcpy(w->disk[write->file] + write->offset + at, write->bytes + at, SECTOR);
+        }
+        write->given_up = true;
+    }
 }
 
 static void disk_read(void)
@@ -153,6 +192,7 @@ static void disk_answer(void)
     if (request == WRITE) {
         assert_true(w->write_count < WRITES_MAX);
         struct unsynced *write = &w->writes[w->write_count++];
+        write->given_up = false;
         write->file = w->file;
         write->offset = w->block * REDO_BLOCK_BYTES;
         write->size = w->blocks * REDO_BLOCK_BYTES;
@@ -168,6 +208,7 @@ static void disk_crash(uint32_t fates, bool enumerated)
 {
     if (w->request == WRITE && w->write_count < WRITES_MAX) {
         struct unsynced *write = &w->writes[w->write_count++];
+        write->given_up = false;
         write->file = w->file;
         write->offset = w->block * REDO_BLOCK_BYTES;
         write->size = w->blocks * REDO_BLOCK_BYTES;
@@ -175,6 +216,7 @@ static void disk_crash(uint32_t fates, bool enumerated)
     }
     for (uint32_t i = 0; i < w->write_count; i++) {
         const struct unsynced *write = &w->writes[i];
+        if (write->given_up) continue;
         for (uint32_t at = 0, fate = (uint32_t)rng_below(&rng, FATES); at < write->size;
              at += SECTOR) {
             uint8_t *sector = w->disk[write->file] + write->offset + at;
@@ -426,6 +468,26 @@ static void test_crashes(void **state)
     assert_true(laps > 60u * FILES * FILE_BLOCKS);
 }
 
+/* A write or sync fails, which stops the node; its next life reads what the disk does not have. */
+static void test_failed_writes(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 0; seed < 400; seed++) {
+        world_begin(seed);
+        for (uint32_t round = 0; round < 12; round++) {
+            for (uint32_t n = (uint32_t)rng_below(&rng, 200); n > 0; n--)
+                live();
+            if (rng_below(&rng, 2) == 0)
+                disk_fail();
+            else
+                disk_crash(0, false);
+            if (!restart())
+                fail_msg("seed %u round %u: %s in file %u block %u", seed, round,
+                         redo_fault_name(w->damage.fault), w->damage.file, w->damage.block);
+        }
+    }
+}
+
 /* Crash upon crash, and never a checkpoint: a record of a life that is not remembered any more may
  * have been lost or not, and nobody guesses. A checkpoint behind it makes it harmless. */
 static void test_more_starts_than_are_remembered(void **state)
@@ -623,6 +685,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crashes),
         cmocka_unit_test(test_every_crash_point),
+        cmocka_unit_test(test_failed_writes),
         cmocka_unit_test(test_more_starts_than_are_remembered),
         cmocka_unit_test(test_the_system_files_are_old),
         cmocka_unit_test(test_rot),

@@ -1,0 +1,9 @@
+/* u64.h -- a number of 64 bits out of the two words that signals and files carry. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include <stdint.h>
+
+static inline uint64_t u64_of(uint32_t low, uint32_t high)
+{
+    return low | (uint64_t)high << 32;
+}
