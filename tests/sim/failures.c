@@ -12,7 +12,9 @@
 #include "signals/failure.h"
 #include "signals/gcp.h"
 
-#define GONE_US 10000000u /* Who may have to leave has left, or stays, after so long. */
+/* Some of the others do not know yet that it is started; its end takes 100 ms. */
+#define YOUNG_US 150000u
+#define GONE_US  10000000u /* Who may have to leave has left, or stays, after so long. */
 
 static struct failure_figures *figures_of(struct run *run)
 {
@@ -181,11 +183,13 @@ bool failures_announced(struct run *run, uint32_t id, uint32_t code)
     uint32_t i = index_of(run, id);
     bool started = run->failures.started_us[i] != 0; /* Its level says already that it stops. */
     uint64_t now = sim_now_us(run->world);
+    bool young = started && now - run->failures.started_us[i] < YOUNG_US;
     bool doomed = run->failures.doomed_until[i] > now || run->failures.excused_until > now ||
                   run->durability.down;
     bool good = false;
     if (code == EXIT_ARBIT_SHUTDOWN || code == EXIT_DECLARED_DEAD) good = doomed || !started;
-    if (code == EXIT_OTHER_NODE_FAILED) good = (doomed || !started) && run->failures.lives[i] > 0;
+    if (code == EXIT_OTHER_NODE_FAILED)
+        good = (doomed || !started || young) && run->failures.lives[i] > 0;
     if (code == EXIT_SYSTEM_ERROR) good = doomed;
     if (!good) return false;
     if (code == EXIT_OTHER_NODE_FAILED)
