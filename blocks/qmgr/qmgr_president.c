@@ -233,6 +233,11 @@ void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig)
     const struct cm_regreq *req = SIG_PAYLOAD(sig, cm_regreq);
     uint32_t node = ref_node(sig->sender);
     uint32_t cause = refusal(qmgr, node, req);
+    if (req->aside > block_config(block)->survive) {
+        jam(); /* The others would start without it, and it could not come later. */
+        peer_close(block, node, "a node that stands aside where nobody can");
+        return;
+    }
     if (node <= DATA_NODE_ID_MAX) qmgr->rejoin.asked_ms[node] = now_ms(block);
     if (cause == 0) {
         begin_join(qmgr, node, req);

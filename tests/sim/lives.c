@@ -132,7 +132,7 @@ bool lives_announced(struct run *run, uint32_t code)
              code == EXIT_SYSTEM_ERROR)
         good = run->durability.down;
     else if (strcmp(class, "damage") == 0)
-        good = damage;
+        good = damage || (errors && code != EXIT_REDO_DAMAGED); /* A file that cannot be read. */
     else if (strcmp(class, "resource") == 0)
         good = errors && code != EXIT_SEND_BUFFER_FULL && code != EXIT_REDO_FULL;
     if (good && damage && strcmp(class, "damage") == 0) run->durability.damaged = true;
