@@ -177,6 +177,19 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
     return good;
 }
 
+/*
+ * Others hang, or have just woken up. A healthy node may have to leave with them: some that do not
+ * know that it is started, or whose silence was long, have a word in it. That is safe, and it comes
+ * back, but it is needless: it is counted, and must stay rare (failures_rare()).
+ */
+static bool others_doomed(const struct run *run, uint32_t i)
+{
+    for (uint32_t j = 0; j < run->swarm.data_nodes; j++) {
+        if (j != i && run->failures.doomed_until[j] > sim_now_us(run->world)) return true;
+    }
+    return false;
+}
+
 /* A data node stops by itself: is there a reason? */
 bool failures_announced(struct run *run, uint32_t id, uint32_t code)
 {
@@ -191,6 +204,11 @@ bool failures_announced(struct run *run, uint32_t id, uint32_t code)
     if (code == EXIT_OTHER_NODE_FAILED)
         good = (doomed || !started || young) && run->failures.lives[i] > 0;
     if (code == EXIT_SYSTEM_ERROR) good = doomed;
+    if (!good && (code == EXIT_OTHER_NODE_FAILED || code == EXIT_DECLARED_DEAD) &&
+        others_doomed(run, i)) {
+        count(&figures_of(run)->needless);
+        good = true;
+    }
     if (!good) return false;
     if (code == EXIT_OTHER_NODE_FAILED)
         count(&figures_of(run)->starts_again);
@@ -425,11 +443,20 @@ void failures_print(const struct failure_figures *f)
 {
     printf("node losses %llu (%llu of them while starting): kills %llu, hangs %llu, cuts %llu, "
            "stalls %llu; fenced %llu, started over %llu; rejoins %llu, slowest %.3f s; faults left "
-           "out %llu; clusters that found no arbitrator %llu\n",
+           "out %llu; clusters that found no arbitrator %llu; left needlessly %llu\n",
            (unsigned long long)f->losses, (unsigned long long)f->losses_starting,
            (unsigned long long)f->kills, (unsigned long long)f->hangs, (unsigned long long)f->cuts,
            (unsigned long long)f->stalls, (unsigned long long)f->fenced,
            (unsigned long long)f->starts_again, (unsigned long long)f->rejoins,
            (double)f->slowest_rejoin_us / 1e6, (unsigned long long)f->left_out,
-           (unsigned long long)f->clusters_lost);
+           (unsigned long long)f->clusters_lost, (unsigned long long)f->needless);
+}
+
+bool failures_rare(const struct failure_figures *f)
+{
+    uint64_t most = 3u + f->losses / 100u;
+    if (f->needless <= most) return true;
+    printf("%llu nodes have left needlessly, more than %llu\n", (unsigned long long)f->needless,
+           (unsigned long long)most);
+    return false;
 }
