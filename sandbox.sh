@@ -16,7 +16,7 @@ usage: ./sandbox.sh COMMAND
   start    install what is missing, build, start the cluster; load the package database of this machine the first time,
            later what was there is there again
   status   what runs, and how full it is
-  demo     look up, count, update in a transaction, see it through the other node
+  demo     look up, count, update in a transaction, see it through the other node; kill a data node under load
   stop     shut the cluster down in good order
   test     build and run all tests
   clean    stop, and remove sandbox/ (with the data) and build/
@@ -87,6 +87,8 @@ write_config() {
 NoOfReplicas=2
 DataMemory=512M
 HostName=127.0.0.1
+# A node that fails is started again by itself.
+StopOnError=0
 # A log of 64 MB for each LDM thread, so that a laptop's disk does not notice. The default is 256 MB.
 NoOfFragmentLogFiles=4
 
@@ -168,12 +170,43 @@ load_packages() {
     "$BIN/ndb_select_count" --ndb-connectstring="$connect" -d sandbox package
 }
 
+# The working process of a data node: the child of the angel whose number is in the pid file.
+worker_of() {
+    local pid
+    for pid in $(pgrep -P "$(cat "$BOX/node$1/ndb_$1.pid")"); do
+        [[ "$(readlink "/proc/$pid/exe")" == "$BIN/ndbmtd" ]] && echo "$pid"
+    done
+}
+
+# A bank with four tellers; a data node is killed under it, and comes back.
+demo_failover() {
+    local connect bank begin
+    connect=$(connect_string)
+    say "Node 2 is killed while a bank of 1000 accounts makes transfers"
+    NDB_CONNECTSTRING=$connect "$BIN/failover_client" --threads=4 --seconds=8 --strict >"$BOX/bank.out" 2>&1 &
+    bank=$!
+    sleep 2
+    kill -9 "$(worker_of 2)"
+    begin=$(date +%s%N)
+    sleep 0.2
+    "$BIN/ndb_mgm" --ndb-connectstring="$connect" -e "ALL STATUS" | grep Node || true
+    until "$BIN/ndb_mgm" --ndb-connectstring="$connect" -e "2 STATUS" | grep -q 'Node 2: started'; do
+        [ $(($(date +%s%N) - begin)) -lt 60000000000 ] || { echo "node 2 does not come back"; exit 1; }
+        sleep 0.05
+    done
+    echo "Node 2 was started again, has copied all rows and takes part $((($(date +%s%N) - begin) / 1000000)) ms after it was killed"
+    wait "$bank" || { cat "$BOX/bank.out"; echo "the bank has lost money"; exit 1; }
+    sed -nE 's/^failover: commits=([0-9]+) failed=([0-9]+) unknown=([0-9]+) retries=([0-9]+) gap_ms=([0-9.]+).*/\1 transfers, \2 failed, \3 of unknown outcome, \4 tried again by the client; longest time without a transfer: \5 ms/p' "$BOX/bank.out"
+    echo "All balances are what the journal of the transfers makes of them"
+}
+
 demo() {
     running || { echo "The cluster is not running: ./sandbox.sh start"; exit 1; }
     local connect
     connect=$(connect_string)
     say "A lookup by key, a count by a scan, an update of several rows in one transaction, and the same through each node"
     "$BIN/example_packages" "$connect"
+    demo_failover
 }
 
 what_to_try() {

@@ -177,6 +177,7 @@ void api_client_tick(struct api_client *client, uint64_t now_ms)
     if (client->now_ms < client->next_ms) return;
     client->next_ms = UINT64_MAX; /* Each of these sets it again to what it still waits for. */
     api_tx_expire(client);
+    api_outcome_tick(client);
     api_scan_expire(client);
     api_dict_expire(client);
     api_durable_expire(client);
@@ -227,6 +228,18 @@ void api_client_signal(struct api_client *client, uint32_t peer, uint32_t epoch,
     case GSN_TCROLLBACKREF:
         api_exec_TCROLLBACKREF(client, words);
         break;
+    case GSN_TCKEY_FAILCONF:
+        api_exec_TCKEY_FAILCONF(client, words);
+        return;
+    case GSN_TCKEY_FAILREF:
+        api_exec_TCKEY_FAILREF(client, words);
+        return;
+    case GSN_OUTCOME_CONF:
+        api_exec_OUTCOME_CONF(client, words);
+        return;
+    case GSN_OUTCOME_REF:
+        api_exec_OUTCOME_REF(client, words);
+        return;
     case GSN_TCROLLBACKREP:
         api_exec_TCROLLBACKREP(client, words);
         break;
@@ -265,11 +278,10 @@ void api_client_flush(struct api_client *client)
 
 void api_client_link_down(struct api_client *client, uint32_t peer, uint32_t epoch)
 {
-    (void)epoch;                    /* One link per peer at a time, and this comes in order. */
     api_tx_link_down(client, peer); /* Notes that rows may be lost, before anything completes. */
     api_scan_link_down(client, peer);
-    api_connect_link_down(client, peer);
-    api_dict_link_down(client, peer);
+    api_connect_link_down(client, peer, epoch);
+    api_dict_link_down(client, peer, epoch);
     api_durable_link_down(client, peer);
     api_client_flush(client);
 }

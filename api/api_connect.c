@@ -11,6 +11,11 @@ struct api_connect *api_connect_get(struct api_client *client, uint32_t node, ui
     struct api_connect *connect = client->free[node];
     struct api_node *peer = &client->core->node[node];
 
+    while (connect != NULL && connect->epoch != atomic_load(&peer->epoch)) {
+        client->free[node] = connect->next; /* Of a link whose end has not been heard of. */
+        api_connect_drop(client, connect);
+        connect = client->free[node];
+    }
     if (connect != NULL) {
         client->free[node] = connect->next;
         connect->state = CONNECT_BUSY;
@@ -101,16 +106,26 @@ void api_connect_clean(struct api_client *client, struct api_connect *connect, u
     send_rollback(client, connect);
 }
 
-/* Free records go, and who uses one is told. */
-void api_connect_link_down(struct api_client *client, uint32_t peer)
+/* Free records go, and who uses one is told. A client that was idle hears of the end of a link when
+ * it has begun to use the next one: those of that one stay. */
+void api_connect_link_down(struct api_client *client, uint32_t peer, uint32_t epoch)
 {
     if (peer > NODE_ID_MAX) return;
-    client->free[peer] = NULL;
+    struct api_connect *kept = NULL;
+    for (struct api_connect *connect = client->free[peer]; connect != NULL;) {
+        struct api_connect *after = connect->next;
+        if (connect->epoch != epoch) {
+            connect->next = kept;
+            kept = connect;
+        }
+        connect = after;
+    }
+    client->free[peer] = kept;
     struct api_connect *next;
     for (struct api_connect *connect = api_pool_next(&client->connects, 0); connect != NULL;
          connect = next) {
         uint32_t index = connect->record.index;
-        if (connect->node == peer) {
+        if (connect->node == peer && connect->epoch == epoch) {
             struct api_tx *tx = connect->tx;
             struct api_scan *scan = connect->scan;
             api_connect_drop(client, connect);

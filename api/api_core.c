@@ -5,6 +5,7 @@
 #include <string.h>
 #include "api/api_state.h"
 #include "signals/durable.h"
+#include "signals/outcome.h"
 
 #define REGISTER_STARTING_MS                                                                       \
     20u /* While the node is not started: transactions shall begin soon after it is. */
@@ -55,6 +56,9 @@ struct answer_rule {
 static const struct answer_rule answer_rules[] = {
     {GSN_API_REGCONF, sizeof(struct api_regconf) / 4u, 0, true},
     {GSN_API_REGREF, sizeof(struct api_regref) / 4u, 0, true},
+    {GSN_API_NODE_LOST_REP, sizeof(struct api_node_lost_rep) / 4u, 0, true},
+    {GSN_ARBIT_START_REQ, sizeof(struct arbit_start_req) / 4u, 0, true},
+    {GSN_ARBIT_CHOOSE_REQ, sizeof(struct arbit_choose_req) / 4u, 0, true},
     RULE(TRANSID_AI, transid_ai, 1),
     RULE(TCKEYCONF, tckeyconf, 0),
     RULE(TCKEYREF, tckeyref, 0),
@@ -63,6 +67,10 @@ static const struct answer_rule answer_rules[] = {
     RULE(TCROLLBACKCONF, tcrollbackconf, 0),
     RULE(TCROLLBACKREF, tcrollbackref, 0),
     RULE(TCROLLBACKREP, tcrollbackrep, 0),
+    RULE(TCKEY_FAILCONF, tckey_failconf, 0),
+    RULE(TCKEY_FAILREF, tckey_failref, 0),
+    RULE(OUTCOME_CONF, outcome_conf, 0),
+    RULE(OUTCOME_REF, outcome_ref, 0),
     RULE(TCSEIZECONF, tcseizeconf, 0),
     RULE(TCSEIZEREF, tcseizeref, 0),
     RULE(TCRELEASECONF, tcreleaseconf, 0),
@@ -152,6 +160,59 @@ void api_core_node_down(struct api_core *core, uint32_t node, uint32_t epoch)
     if (atomic_load(&core->president) == node) atomic_store(&core->president, 0);
 }
 
+static void arbit_answer(struct api_core *core, uint32_t node, uint32_t receiver, uint32_t gsn,
+                         const void *payload, uint32_t words)
+{
+    uint32_t out[SIGNAL_HEAD_WORDS + SIGNAL_WORDS_MAX];
+    uint32_t own = block_ref(core->config.own_node, BLOCK_API, 0);
+
+    api_pack_head(out, gsn, receiver, own, words, 0);
+    out[0] = signal_kind(gsn, words, 0, PRIO_A, 0);
+    memcpy(out + SIGNAL_HEAD_WORDS, payload, words * 4u);
+    core->host.send(core->host.context, node, atomic_load(&core->node[node].epoch), out,
+                    SIGNAL_HEAD_WORDS + words);
+}
+
+/* This client is the cluster's arbitrator (docs/protocols/failure.md). */
+static void arbitrate(struct api_core *core, uint32_t node, const struct signal *sig)
+{
+    if (sig->gsn == GSN_ARBIT_START_REQ) {
+        const struct arbit_start_req *req = SIG_PAYLOAD(sig, arbit_start_req);
+        struct arbit_start_conf conf = {{req->ticket[0], req->ticket[1]}};
+        arbitrator_start(&core->arbitrator, req);
+        arbit_answer(core, node, sig->sender, GSN_ARBIT_START_CONF, &conf, sizeof conf / 4u);
+        return;
+    }
+    const struct arbit_choose_req *req = SIG_PAYLOAD(sig, arbit_choose_req);
+    struct arbit_choose_conf answer = {req->attempt, {req->ticket[0], req->ticket[1]}};
+    bool yes = arbitrator_choose(&core->arbitrator, req);
+    _Static_assert(sizeof(struct arbit_choose_conf) == sizeof(struct arbit_choose_ref), "alike");
+    arbit_answer(core, node, sig->sender, yes ? GSN_ARBIT_CHOOSE_CONF : GSN_ARBIT_CHOOSE_REF,
+                 &answer, sizeof answer / 4u);
+}
+
+/* The others go on without them. Who hangs keeps its link, and would keep us waiting. */
+static void close_lost(struct api_core *core, const struct node_mask *nodes)
+{
+    for (uint32_t node = node_mask_next(nodes, 0); node != 0; node = node_mask_next(nodes, node)) {
+        if (!node_mask_has(&core->config.data_nodes, node)) continue;
+        atomic_store(&core->node[node].gone, 1);
+        uint32_t epoch = atomic_load(&core->node[node].epoch);
+        if (epoch == 0 || atomic_load(&core->node[node].level) == START_NOTHING) continue;
+        atomic_store(&core->node[node].level, START_NOTHING);
+        if (core->host.close != NULL)
+            core->host.close(core->host.context, node, epoch, "the other nodes have lost it");
+    }
+}
+
+/* What a started node knows of the others. */
+static void note_started(struct api_core *core, const struct node_mask *started)
+{
+    const struct node_mask *all = &core->config.data_nodes;
+    for (uint32_t node = node_mask_next(all, 0); node != 0; node = node_mask_next(all, node))
+        atomic_store(&core->node[node].gone, node_mask_has(started, node) ? 0u : 1u);
+}
+
 bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
                           const uint32_t *words)
 {
@@ -162,6 +223,14 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
     if (sig.gsn == GSN_API_REGREF) { /* Not now, or not for us: asked again soon. */
         atomic_store(&peer->level, START_NOTHING);
         peer->heard_ms = core->now_ms;
+        return true;
+    }
+    if (sig.gsn == GSN_API_NODE_LOST_REP) {
+        close_lost(core, &SIG_PAYLOAD(&sig, api_node_lost_rep)->nodes);
+        return true;
+    }
+    if (sig.gsn == GSN_ARBIT_START_REQ || sig.gsn == GSN_ARBIT_CHOOSE_REQ) {
+        arbitrate(core, node, &sig);
         return true;
     }
     const struct api_regconf *conf = SIG_PAYLOAD(&sig, api_regconf);
@@ -176,6 +245,7 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
     if (conf->start_level == START_STARTED && atomic_load(&peer->level) != START_STARTED) {
         peer->register_at_ms = core->now_ms + peer->heartbeat_ms - peer->heartbeat_ms / 4u;
     }
+    if (conf->start_level == START_STARTED) note_started(core, &conf->started);
     atomic_store(&peer->level, conf->start_level);
     return true;
 }

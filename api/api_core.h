@@ -236,6 +236,10 @@ typedef void (*api_tx_done)(void *context, struct api_tx *tx);
 uint32_t api_tx_execute(struct api_tx *tx, enum api_execute type, uint32_t timeout_ms,
                         api_tx_done done, void *context);
 
+/* For an outcome API_UNKNOWN: asks the cluster; `done` runs when it is known or the time is up.
+ * Results as above. */
+uint32_t api_tx_ask(struct api_tx *tx, uint32_t timeout_ms, api_tx_done done, void *context);
+
 enum api_outcome api_tx_outcome(const struct api_tx *tx);
 bool api_tx_in_flight(const struct api_tx *tx);
 uint32_t api_tx_error(const struct api_tx *tx);          /* What ended it, 0 = nothing. */

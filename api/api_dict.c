@@ -252,6 +252,7 @@ static void send_request(struct api_dict_request *request)
     if (node == 0) node = api_any_node(client);
     request->master = 0;
     if (node != 0) {
+        request->epoch = atomic_load(&client->core->node[node].epoch);
         request->words[1] = block_ref(node, BLOCK_DBDICT, 0);
         if (request->kind == DICT_LIST) request->words[SIGNAL_HEAD_WORDS + 1] = request->table_id;
         if (api_send(client, node, request->words, request->count)) {
@@ -494,12 +495,12 @@ void api_exec_dict(struct api_client *client, uint32_t peer, const uint32_t *wor
 
 /* ---- Lost links and lost time. ---- */
 
-void api_dict_link_down(struct api_client *client, uint32_t peer)
+void api_dict_link_down(struct api_client *client, uint32_t peer, uint32_t epoch)
 {
     struct api_dict_request *request;
     for (uint32_t index = 0; (request = api_pool_next(&client->dicts, index)) != NULL;) {
         index = request->record.index;
-        if (request->node != peer) continue;
+        if (request->node != peer || request->epoch != epoch) continue;
         if (is_read(request)) {
             client->statistics.retries++;
             send_request(request);

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include "api/api_core.h"
 #include "api/api_pool.h"
+#include "signals/arbitrator.h"
+#include "signals/takeover.h"
 #include "signals/api_reg.h"
 #include "signals/errors.h"
 
@@ -15,6 +17,7 @@ struct api_node {
     _Atomic uint32_t
         level; /* enum start_level, START_NOTHING until it has confirmed the registration. */
     _Atomic uint32_t tc_count;
+    _Atomic uint32_t gone; /* Others say that it is lost, or not started: it sends no rows. */
     uint32_t heartbeat_ms;
     uint64_t register_at_ms; /* Next API_REGREQ. */
     uint64_t heard_ms;       /* Last API_REGCONF, or when the link came up. */
@@ -27,6 +30,7 @@ struct api_core {
     struct api_host host;
     struct api_node node[NODE_ID_MAX + 1];
     _Atomic uint32_t president;
+    struct arbitrator arbitrator; /* Of the node's part. */
     _Atomic uint64_t transid_next;
     _Atomic uint64_t now_ms;        /* Written by the node's part. */
     _Atomic uint64_t epoch_durable; /* Life << 32 | GCI: known to be durable up to here. */
@@ -108,8 +112,16 @@ struct api_op {
  *   IDLE --execute--> SEIZING --> EXECUTING --> IDLE     (no commit)
  *                                 EXECUTING --> COMMITTING --> IDLE + ended
  *   IDLE --rollback--> ROLLING_BACK --> IDLE + ended
+ *   IDLE, outcome unknown --ask--> ASKING --> IDLE
  */
-enum api_tx_state { TX_IDLE = 0, TX_SEIZING, TX_EXECUTING, TX_COMMITTING, TX_ROLLING_BACK };
+enum api_tx_state {
+    TX_IDLE = 0,
+    TX_SEIZING,
+    TX_EXECUTING,
+    TX_COMMITTING,
+    TX_ROLLING_BACK,
+    TX_ASKING
+};
 
 struct api_tx {
     struct api_client *client;
@@ -120,6 +132,7 @@ struct api_tx {
     enum api_execute type; /* Of the execute in flight. */
     bool started;          /* START was sent: the TC knows the transaction. */
     bool answer_due;       /* TCKEYCONF or TC_COMMITCONF. */
+    bool doubt;            /* Its coordinator is lost: another node tells what has become of it. */
     uint32_t rows_due;     /* Operations whose own answer is due. */
     uint32_t error;
     struct api_op *error_op;
@@ -138,6 +151,9 @@ struct api_tx {
     uint32_t train_words;
     uint32_t train_room;
     uint32_t node;        /* Last coordinator. */
+    uint32_t tc_ref;      /* Its TC. */
+    uint64_t begin_ms;    /* When it first executed. */
+    uint64_t ask_ms;      /* In doubt, or ASKING: when the cluster is asked again. */
     uint32_t walk;        /* client->walk of the last walk that saw it. */
     uint32_t batch_error; /* An operation's error that ends the transaction. */
     struct api_op *batch_error_op;
@@ -196,6 +212,7 @@ struct api_dict_request {
     struct api_client *client;
     enum api_dict_kind kind;
     uint32_t node;   /* Asked node, 0 = to be sent at retry_ms. */
+    uint32_t epoch;  /* Of the link to it. */
     uint32_t master; /* From a REF 702. */
     uint64_t retry_ms;
     uint64_t deadline_ms;
@@ -275,7 +292,7 @@ void api_connect_free(struct api_client *client, struct api_connect *connect);
 void api_connect_clean(struct api_client *client, struct api_connect *connect, uint64_t transid);
 void api_connect_drop(struct api_client *client, struct api_connect *connect);
 void api_connect_resend(struct api_client *client, struct api_connect *connect);
-void api_connect_link_down(struct api_client *client, uint32_t peer);
+void api_connect_link_down(struct api_client *client, uint32_t peer, uint32_t epoch);
 void api_exec_TCSEIZECONF(struct api_client *client, const uint32_t *words);
 void api_exec_TCSEIZEREF(struct api_client *client, const uint32_t *words);
 void api_exec_TCRELEASE(struct api_client *client, const uint32_t *words);
@@ -294,6 +311,8 @@ void api_exec_TCKEYREF(struct api_client *client, const uint32_t *words);
 void api_exec_TC_COMMITCONF(struct api_client *client, const uint32_t *words);
 void api_exec_TC_COMMITREF(struct api_client *client, const uint32_t *words);
 void api_exec_TCROLLBACKREP(struct api_client *client, const uint32_t *words);
+void api_exec_TCKEY_FAILCONF(struct api_client *client, const uint32_t *words);
+void api_exec_TCKEY_FAILREF(struct api_client *client, const uint32_t *words);
 void api_exec_TRANSID_AI(struct api_client *client, const uint32_t *words);
 
 /* api_scan.c */
@@ -307,6 +326,16 @@ void api_scan_drop_all(struct api_client *client);
 void api_exec_SCAN_TABCONF(struct api_client *client, const uint32_t *words);
 void api_exec_SCAN_TABREF(struct api_client *client, const uint32_t *words);
 
+void api_tx_was_committed(struct api_tx *tx, uint64_t epoch); /* What api_outcome.c has heard. */
+void api_tx_was_aborted(struct api_tx *tx);
+void api_tx_is_unknown(struct api_tx *tx);
+
+/* api_outcome.c */
+void api_outcome_doubt(struct api_tx *tx);
+void api_outcome_tick(struct api_client *client);
+void api_exec_OUTCOME_CONF(struct api_client *client, const uint32_t *words);
+void api_exec_OUTCOME_REF(struct api_client *client, const uint32_t *words);
+
 /* api_durable.c */
 void api_epoch_known(struct api_core *core, uint64_t epoch); /* To be durable. */
 void api_durable_link_down(struct api_client *client, uint32_t peer);
@@ -316,7 +345,7 @@ void api_exec_WAIT_DURABLE_CONF(struct api_client *client, uint32_t peer, const 
 void api_exec_WAIT_DURABLE_REF(struct api_client *client, uint32_t peer, const uint32_t *words);
 
 /* api_dict.c */
-void api_dict_link_down(struct api_client *client, uint32_t peer);
+void api_dict_link_down(struct api_client *client, uint32_t peer, uint32_t epoch);
 void api_dict_expire(struct api_client *client);
 void api_dict_drop_all(struct api_client *client);
 void api_dict_drop_cache(struct api_core *core);

@@ -6,6 +6,7 @@
 
 #define TRAIN_KEPT    (1u << 18) /* Words that a recycled transaction may keep. */
 #define READ_ATTEMPTS 4u         /* Nodes that a committed read is sent to before it fails. */
+#define DOUBT_MS      2000u /* So long for a failure to be agreed on and a transaction to be ended. */
 
 /* ---- Life of a transaction record. ---- */
 
@@ -173,6 +174,7 @@ static void finish(struct api_tx *tx)
     tx->train_words = 0;
     tx->rows_due = 0;
     tx->answer_due = false;
+    tx->doubt = false;
     tx->batch_error = 0;
     client->pending--;
     api_tx_done done = tx->done;
@@ -333,6 +335,7 @@ static uint32_t begin_batch(struct api_tx *tx)
     connect->transid = tx->transid;
     tx->connect = connect;
     tx->node = node;
+    tx->tc_ref = connect->tc_ref;
     if (connect->state != CONNECT_SEIZING) return send_batch(tx);
     tx->state = TX_SEIZING;
     return 0;
@@ -359,13 +362,14 @@ static uint32_t rollback(struct api_tx *tx)
 }
 
 /* A node may not have noticed yet that its link to us is gone: the rows that it sends now get lost
- * as well. */
+ * as well. Not one that the others are without: it is fenced, whatever it sends. */
 static struct node_mask unlinked_nodes(struct api_core *core)
 {
     struct node_mask nodes = {{0}};
     const struct node_mask *all = &core->config.data_nodes;
     for (uint32_t node = node_mask_next(all, 0); node != 0; node = node_mask_next(all, node)) {
-        if (atomic_load(&core->node[node].epoch) == 0) node_mask_add(&nodes, node);
+        if (atomic_load(&core->node[node].epoch) == 0 && !atomic_load(&core->node[node].gone))
+            node_mask_add(&nodes, node);
     }
     return nodes;
 }
@@ -391,6 +395,7 @@ uint32_t api_tx_execute(struct api_tx *tx, enum api_execute type, uint32_t timeo
         return 0;
     }
     tx->deadline_ms = api_deadline(tx->client, timeout_ms);
+    if (tx->begin_ms == 0) tx->begin_ms = tx->client->now_ms;
     if (type == API_ROLLBACK) return rollback(tx);
     uint32_t error = begin_batch(tx);
     if (error != 0) {
@@ -611,6 +616,95 @@ void api_tx_rolled_back(struct api_tx *tx)
 
 /* ---- Lost links and lost time. ---- */
 
+static bool none_ready(const struct api_core *core)
+{
+    struct node_mask ready = api_core_ready(core);
+    return node_mask_empty(&ready);
+}
+
+/* The commit may have happened: the take-over tells, unless nothing is left of the transaction. */
+static void begin_doubt(struct api_tx *tx)
+{
+    struct api_client *client = tx->client;
+    if (none_ready(client->core)) {
+        fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
+        return;
+    }
+    tx->doubt = true;
+    if (tx->deadline_ms > client->now_ms + DOUBT_MS) tx->deadline_ms = client->now_ms + DOUBT_MS;
+    api_wake_at(client, tx->deadline_ms);
+    api_outcome_doubt(tx);
+}
+
+/* The transaction whose commit a take-over has decided on; its record may not be known as lost yet.
+ */
+static struct api_tx *failed_tx(struct api_client *client, uint64_t transid)
+{
+    for (struct api_tx *tx = client->transactions; tx != NULL; tx = tx->next) {
+        if (tx->transid != transid) continue;
+        bool waits = (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING);
+        if (!waits || !is_commit_in_flight(tx)) break;
+        leave_connect(tx);
+        return tx;
+    }
+    api_late(client);
+    return NULL;
+}
+
+/* The transaction is committed without those that the lost coordinator has refused, and its words
+ * about them are lost as well. */
+static void doubt_single_operations(struct api_tx *tx)
+{
+    if (tx->state != TX_EXECUTING) return;
+    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
+        if (op->state != OP_SENT || op->wants_row || !(op->tolerant || op->may_miss)) continue;
+        op->state = OP_DONE;
+        op->error = ERR_NO_REPLY;
+    }
+}
+
+void api_tx_was_committed(struct api_tx *tx, uint64_t epoch)
+{
+    doubt_single_operations(tx);
+    tx->answer_due = false;
+    tx->doubt = false;
+    tx->durable = false;
+    tx->error = 0;
+    tx->outcome = API_COMMITTED;
+    tx->epoch = epoch;
+    if (tx->state == TX_ASKING) { /* The rows of its reads are lost. */
+        finish(tx);
+        return;
+    }
+    give_up_lost_rows(tx);
+    check_complete(tx);
+}
+
+void api_tx_was_aborted(struct api_tx *tx)
+{
+    fail(tx, ERR_NODE_FAILED_ABORTED, API_ABORTED);
+}
+
+void api_tx_is_unknown(struct api_tx *tx)
+{
+    fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
+}
+
+void api_exec_TCKEY_FAILCONF(struct api_client *client, const uint32_t *words)
+{
+    const struct tckey_failconf *conf = (const void *)(words + SIGNAL_HEAD_WORDS);
+    struct api_tx *tx = failed_tx(client, transid_of(conf->transid1, conf->transid2));
+    if (tx != NULL) api_tx_was_committed(tx, (uint64_t)conf->gci_hi << 32 | conf->gci_lo);
+}
+
+void api_exec_TCKEY_FAILREF(struct api_client *client, const uint32_t *words)
+{
+    const struct tckey_failref *ref = (const void *)(words + SIGNAL_HEAD_WORDS);
+    struct api_tx *tx = failed_tx(client, transid_of(ref->transid1, ref->transid2));
+    if (tx == NULL) return;
+    fail(tx, ref->error == 0 ? ERR_NODE_FAILED_ABORTED : ref->error, API_ABORTED);
+}
+
 /* The coordinator's link is gone and with it its record. */
 void api_tx_connect_lost(struct api_tx *tx)
 {
@@ -632,10 +726,12 @@ void api_tx_connect_lost(struct api_tx *tx)
     case TX_ROLLING_BACK:
         finish(tx);
         break;
+    case TX_ASKING: /* It has none. */
+        break;
     case TX_EXECUTING:
     case TX_COMMITTING:
         if (is_commit_in_flight(tx)) {
-            fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
+            begin_doubt(tx);
         } else {
             fail(tx, ERR_NODE_FAILED_ABORTED, API_ABORTED);
         }
@@ -681,9 +777,13 @@ void api_tx_link_down(struct api_client *client, uint32_t peer)
             tx = tx->next;
             continue;
         }
-        repeat_reads(tx, peer);
-        give_up_lost_rows(tx);
-        check_complete(tx);
+        if (tx->doubt && none_ready(client->core)) {
+            fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN); /* Nobody is left who could tell. */
+        } else {
+            repeat_reads(tx, peer);
+            give_up_lost_rows(tx);
+            check_complete(tx);
+        }
         tx = client->transactions;
     }
 }
@@ -696,6 +796,10 @@ static void expire(struct api_tx *tx)
         fail(tx, ERR_REQUEST_TIMEOUT, API_ABORTED);
     } else if (tx->outcome == API_COMMITTED) {
         fail(tx, ERR_COMMITTED_READS_LOST, API_COMMITTED);
+    } else if (tx->state == TX_ASKING) {
+        fail(tx, ERR_REQUEST_TIMEOUT, API_UNKNOWN);
+    } else if (tx->doubt) {
+        fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
     } else {
         enum api_outcome outcome =
             tx->state != TX_SEIZING && is_commit_in_flight(tx) ? API_UNKNOWN : API_ABORTED;

@@ -247,6 +247,8 @@ int ndb_connection_connect(struct ndb_cluster_connection *connection, uint32_t t
     return result;
 }
 
+#define OTHERS_MS 1000u /* So long after the first node is ready for the others. */
+
 int ndb_connection_wait_until_ready(struct ndb_cluster_connection *connection, uint32_t timeout_ms)
 {
     if (connection == NULL) return -1;
@@ -258,9 +260,14 @@ int ndb_connection_wait_until_ready(struct ndb_cluster_connection *connection, u
     if (!connected) return -1;
     uint32_t wait = timeout_of(connection, timeout_ms);
     uint64_t end_ms = wait == NDB_NO_TIMEOUT ? UINT64_MAX : now_ms() + wait;
+    bool some = false;
     for (;;) {
         uint32_t ready = ndb_connection_ready_nodes(connection);
         if (ready == connection->data_node_count) return 0;
+        if (ready > 0 && !some) { /* The work can begin; those that are down may stay so. */
+            some = true;
+            if (end_ms > now_ms() + OTHERS_MS) end_ms = now_ms() + OTHERS_MS;
+        }
         if (now_ms() >= end_ms) {
             if (ready > 0) return (int)(connection->data_node_count - ready);
             pthread_mutex_lock(&connection->state_lock);

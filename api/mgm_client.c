@@ -263,6 +263,10 @@ static void set_field(struct ndb_mgm_node_state *node, const char *field, const 
         node->connect_count = (uint32_t)number;
     else if (strcmp(field, "president") == 0)
         node->president = number == 1;
+    else if (strcmp(field, "arbit_state") == 0)
+        node->arbit_state = (uint32_t)number;
+    else if (strcmp(field, "arbitrator") == 0)
+        node->arbitrator = (uint32_t)number;
     else if (strcmp(field, "address") == 0)
         (void)snprintf(node->address, sizeof(node->address), "%s", value);
     else if (strcmp(field, "host") == 0)

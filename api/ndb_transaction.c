@@ -632,6 +632,32 @@ uint32_t ndb_transaction_node(const struct ndb_transaction *t)
 {
     return t == NULL ? 0 : api_tx_node(t->tx);
 }
+static void outcome_known(void *context, struct api_tx *tx)
+{
+    (void)tx;
+    *(volatile bool *)context = true;
+}
+
+int ndb_transaction_outcome(struct ndb_transaction *t, uint32_t timeout_ms)
+{
+    volatile bool done = false;
+    if (t == NULL) return -1;
+    ndb_t *ndb = t->ndb;
+    if (ndb->callback_depth > 0)
+        return error_set(&ndb->error, ERR_MISUSE_4507, "ndb_transaction_outcome in a callback");
+    if (api_tx_outcome(t->tx) == API_COMMITTED) return 1;
+    if (api_tx_outcome(t->tx) == API_ABORTED) return 0;
+    ndb_now(ndb);
+    uint32_t error = api_tx_ask(t->tx, timeout_of(ndb->connection, timeout_ms), outcome_known,
+                                (void *)(uintptr_t)&done);
+    if (error != 0) return error_set(&ndb->error, error, "the transaction has not ended");
+    if (!done) ndb_wait_for(ndb, &done, UINT64_MAX);
+    error_set(&t->error, api_tx_error(t->tx), NULL);
+    if (api_tx_outcome(t->tx) == API_COMMITTED) return 1;
+    if (api_tx_outcome(t->tx) == API_ABORTED) return 0;
+    error_set_outcome(&ndb->error, api_tx_error(t->tx), true);
+    return -1;
+}
 uint32_t ndb_pending(const ndb_t *ndb)
 {
     return ndb == NULL ? 0 : ndb->async_pending;

@@ -126,6 +126,17 @@ void peer_allow(struct block *block, uint32_t node, uint32_t allowed)
     host->link_allow(host, node, allowed);
 }
 
+void peer_restrict(struct block *block, uint32_t node, uint32_t restricted)
+{
+    uint32_t only = restricted != 0 ? ref_block(block->ref) : 0;
+    atomic_store(&block->node->link[node].only, only);
+}
+
+bool peer_restricted(const struct block *block, uint32_t node)
+{
+    return atomic_load(&block->node->link[node].only) != 0;
+}
+
 void node_started(struct block *block)
 {
     struct host *host = block->node->options.host;

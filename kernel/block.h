@@ -159,6 +159,16 @@ void peer_close(struct block *block, uint32_t node, const char *reason);
 void peer_allow(struct block *block, uint32_t node, uint32_t allowed);
 
 /*
+ * Whatever links come: only this block speaks with its like on `node`, until it is called with 0.
+ * Words of all others are dropped in both directions, from the next signal on. So a node that is
+ * not a member can ask to become one, and nothing of a former life passes.
+ */
+void peer_restrict(struct block *block, uint32_t node, uint32_t restricted);
+
+/* Whether only one block speaks with `node`. */
+bool peer_restricted(const struct block *block, uint32_t node);
+
+/*
  * Hands a file operation to the host; IO_DONE_REP with request->tag comes when it is done. For
  * NDBFS alone. The request and the memory of its pieces stay untouched until then.
  */

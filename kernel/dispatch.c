@@ -76,6 +76,10 @@ void dispatch(struct thread *thread, const uint32_t *record)
     }
     struct signal sig;
     signal_open(&sig, words);
+    if (peer != 0) {
+        uint32_t only = atomic_load_explicit(&node->link[peer].only, memory_order_relaxed);
+        if (__builtin_expect(only != 0, 0) && ref_block(sig.receiver) != only) return;
+    }
     if (peer == 0 && sig.gsn == GSN_LINK_DOWN_REP && ref_block(sig.receiver) == BLOCK_NONE) {
         forward_link_down(thread, words);
         return;

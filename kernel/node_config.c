@@ -46,6 +46,8 @@ void node_config_defaults(struct node_config *config)
     config->tc_count = 1;
     config->heartbeat_db_db_ms = 5000;
     config->heartbeat_db_api_ms = 1500;
+    config->arbitration = ARBITRATION_DEFAULT;
+    config->arbitration_timeout_ms = 7500;
     config->deadlock_timeout_ms = 1200;
     config->inactive_timeout_ms = 0;
     config->start_partial_timeout_ms = 30000;

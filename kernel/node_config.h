@@ -12,7 +12,11 @@ enum node_type { NODE_NONE = 0, NODE_DATA = 1, NODE_API = 2, NODE_MGM = 3 };
 struct config_node {
     uint32_t type;      /* enum node_type; NODE_NONE = no such node. */
     uint32_t nodegroup; /* Data nodes: from the configuration, NODEGROUP_NONE = a spare node. */
+    uint32_t arbitration_rank; /* Others: 0 never, 1 preferred, 2 in reserve. */
 };
+
+/* Arbitration: how halves of a cluster are told apart. */
+enum arbitration_method { ARBITRATION_NONE = 0, ARBITRATION_DEFAULT = 1, ARBITRATION_EXTERNAL = 2 };
 
 /*
  * Read-only after node_create(). Every limit is a value, not a constant, so that the simulator runs
@@ -38,6 +42,10 @@ struct node_config {
     /* Times. */
     uint32_t heartbeat_db_db_ms;
     uint32_t heartbeat_db_api_ms;
+    uint32_t connect_check_ms;       /* ConnectCheckIntervalDelay: 0 = from the heartbeats. */
+    uint32_t arbitration;            /* enum arbitration_method */
+    uint32_t arbitration_timeout_ms; /* ArbitrationTimeout */
+    uint32_t survive; /* 1: the node goes on when others have failed; 0: it stops with 2305. */
     uint32_t
         deadlock_timeout_ms; /* TransactionDeadlockDetectionTimeout: longest wait for a row lock. */
     uint32_t inactive_timeout_ms; /* TransactionInactiveTimeout: 0 = for ever. */

@@ -82,6 +82,8 @@ static void send_remote(struct thread *thread, uint32_t peer, const struct outgo
     uint32_t epoch = atomic_load_explicit(&node->link[peer].sending, memory_order_relaxed);
     if (epoch == 0)
         return; /* The link is down: whoever waits for an answer learns that from QMGR. */
+    uint32_t only = atomic_load_explicit(&node->link[peer].only, memory_order_relaxed);
+    if (__builtin_expect(only != 0, 0) && ref_block(out->receiver) != only) return;
     struct link_buffer *link = &thread->link[peer];
     if (link->words == NULL) link->words = arena_page(node->arena, RG_SEND_BUFFER);
     if (link->epoch != epoch) {

@@ -212,6 +212,68 @@ static bool warn_arbitrators(struct check *check, enum config_kind kind, uint32_
     return safe;
 }
 
+/* Could an arbitrator be asked when this host is gone? */
+static bool arbitrator_elsewhere(struct check *check, const char *host)
+{
+    FOR_NODES(mgm, check, CONFIG_MGMD)
+    {
+        if (config_get_u64(mgm, CFG_MGMD_ArbitrationRank) != 0 && !same_host(host_of(mgm), host))
+            return true;
+    }
+    FOR_NODES(api, check, CONFIG_API)
+    {
+        if (config_get_u64(api, CFG_API_ArbitrationRank) != 0 && !same_host(host_of(api), host))
+            return true;
+    }
+    return false;
+}
+
+/* No node of this one's node group is on the host. */
+static bool group_is_elsewhere(struct check *check, const struct config_section *node,
+                               const char *host)
+{
+    uint64_t group = config_get_u64(node, CFG_NDBD_Nodegroup);
+
+    if (group == CONFIG_NODEGROUP_NONE) return false;
+    FOR_NODES(mate, check, CONFIG_NDBD)
+    {
+        if (config_get_u64(mate, CFG_NDBD_Nodegroup) == group && same_host(host_of(mate), host))
+            return false;
+    }
+    return true;
+}
+
+/* By the rule of docs/protocols/failure.md. What has all copies on one host is told of elsewhere.
+ */
+static void warn_host(struct check *check, const struct config_section *node)
+{
+    const char *host = host_of(node);
+    uint32_t here = 0;
+    uint32_t left = 0;
+    bool whole = false;
+
+    FOR_NODES(other, check, CONFIG_NDBD)
+    {
+        if (same_host(host, host_of(other))) {
+            here++;
+            if (config_section_node(other) < config_section_node(node)) return; /* Was told. */
+        } else {
+            left++;
+            whole |= group_is_elsewhere(check, other, host);
+        }
+    }
+    if (whole || left > here || left == 0) return;
+    if (left == here && arbitrator_elsewhere(check, host)) return;
+    REPORT(check, false, node, CFG_NDBD_HostName, "losing host \"%s\" stops the cluster: %s", host,
+           left == here ? "half of its data nodes are left, and no arbitrator is elsewhere"
+                        : "less than half of its data nodes are left");
+}
+
+static void warn_host_loss(struct check *check)
+{
+    FOR_NODES(node, check, CONFIG_NDBD) warn_host(check, node);
+}
+
 static void check_arbitration(struct check *check)
 {
     bool found = false;
@@ -224,6 +286,7 @@ static void check_arbitration(struct check *check)
         REPORT(check, false, mgm, CFG_MGMD_ArbitrationRank,
                "no node has a rank above 0: a network partition stops the cluster");
     }
+    warn_host_loss(check);
 }
 
 static void complete_directory(struct config_section *node, uint32_t param)
@@ -328,10 +391,7 @@ static const uint32_t without_effect[] = {
     CFG_NDBD_MaxParallelScansPerFragment,
     CFG_NDBD_TimeBetweenInactiveTransactionAbortCheck,
     CFG_NDBD_ApiFailureHandlingTimeout,
-    CFG_NDBD_ConnectCheckIntervalDelay,
     CFG_NDBD_KeepAliveSendInterval,
-    CFG_NDBD_ArbitrationTimeout,
-    CFG_NDBD_Arbitration,
     CFG_NDBD_StartNoNodegroupTimeout,
     CFG_NDBD_TimeBetweenWatchDogCheckInitial,
     CFG_NDBD_LogLevelStartup,
@@ -360,6 +420,16 @@ static void warn_without_effect(struct check *check)
             REPORT(check, false, node, without_effect[i],
                    "it has no effect: nothing here asks for it");
         }
+    }
+}
+
+static void warn_delay(struct check *check, enum config_kind kind, uint32_t param)
+{
+    FOR_NODES(node, check, kind)
+    {
+        if (!config_is_set(node, param) || config_get_u64(node, param) == 0) continue;
+        REPORT(check, false, node, param, "it has no effect: the arbitrator answers at once");
+        return;
     }
 }
 
@@ -516,6 +586,8 @@ int config_check(struct cluster_config *config, const char *file, struct config_
     check_stop_on_error(&check);
     check_redo(&check);
     warn_without_effect(&check);
+    warn_delay(&check, CONFIG_MGMD, CFG_MGMD_ArbitrationDelay);
+    warn_delay(&check, CONFIG_API, CFG_API_ArbitrationDelay);
     check_threads(&check);
     check_heartbeat_order(&check);
     check_links(&check);

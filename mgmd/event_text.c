@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "signals/arbit.h"
 #include "signals/management.h"
 
 #define C(name) NDB_MGM_CATEGORY_##name
@@ -35,6 +36,8 @@ static const struct event_kind kinds[] = {
     {EVENT_STOP_FORCED, "NDBStopForced", C(STARTUP), 1, S(ALERT)},
     {EVENT_START_REPORT, "StartReport", C(STARTUP), 4, S(INFO)},
     {EVENT_NODE_FAILREP, "NODE_FAILREP", C(NODERESTART), 8, S(ALERT)},
+    {EVENT_ARBIT_STATE, "ArbitState", C(NODERESTART), 6, S(INFO)},
+    {EVENT_ARBIT_RESULT, "ArbitResult", C(NODERESTART), 2, S(ALERT)},
     {EVENT_TRANS_REPORT_COUNTERS, "TransReportCounters", C(STATISTICS), 8, S(INFO)},
     {EVENT_OPERATION_REPORT_COUNTERS, "OperationReportCounters", C(STATISTICS), 8, S(INFO)},
     {EVENT_TABLE_CREATED, "TableCreated", C(STATISTICS), 7, S(INFO)},
@@ -123,6 +126,49 @@ static void format_stop(uint32_t type, const uint32_t data[EVENT_WORDS], const c
                    text);
 }
 
+static void format_arbitration(const uint32_t *data, char *line, size_t size)
+{
+    const char *text = "Arbitration";
+
+    switch ((enum arbit_code)data[0]) {
+    case ARBIT_LOSE_NODES:
+        text = "Arbitration check lost - less than 1/2 nodes left";
+        break;
+    case ARBIT_WIN_NODES:
+        text = "Arbitration check won - all node groups and more than 1/2 nodes left";
+        break;
+    case ARBIT_WIN_GROUPS:
+        text = "Arbitration check won - node group majority";
+        break;
+    case ARBIT_LOSE_GROUPS:
+        text = "Arbitration check lost - missing node group";
+        break;
+    case ARBIT_PARTITIONING:
+        text = "Network partitioning - arbitration required";
+        break;
+    case ARBIT_WIN_CHOOSE:
+        (void)snprintf(line, size, "Arbitration won - positive reply from node %u", data[1]);
+        return;
+    case ARBIT_LOSE_CHOOSE:
+        (void)snprintf(line, size, "Arbitration lost - negative reply from node %u", data[1]);
+        return;
+    case ARBIT_LOSE_NORUN:
+        text = "Network partitioning - no arbitrator available";
+        break;
+    case ARBIT_LOSE_NOCFG:
+        text = "Network partitioning - no arbitrator configured";
+        break;
+    case ARBIT_WIN_WAIT:
+        text = "Continuing after wait for external arbitration";
+        break;
+    case ARBIT_NO_CODE:
+    case ARBIT_API_START:
+    case ARBIT_API_FAIL:
+        break;
+    }
+    (void)snprintf(line, size, "%s", text);
+}
+
 void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *text, char *line,
                   size_t size)
 {
@@ -190,6 +236,13 @@ void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *t
         return;
     case EVENT_START_REPORT:
         (void)snprintf(line, size, "%s", start_report_text(data[0]));
+        return;
+    case EVENT_ARBIT_STATE:
+        (void)snprintf(line, size, "%s arbitrator node %u [ticket=%08x%08x]",
+                       data[0] == ARBIT_API_START ? "Started" : "Lost", data[1], data[2], data[3]);
+        return;
+    case EVENT_ARBIT_RESULT:
+        format_arbitration(data, line, size);
         return;
     case EVENT_NODE_FAILREP:
         (void)snprintf(line, size, "Node %u has failed. The Node state at failure was %u", data[0],

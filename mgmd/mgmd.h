@@ -17,6 +17,7 @@
 #include "mgmd/config.h"
 #include "mgmd/message.h"
 #include "ndb/mgm.h"
+#include "signals/arbitrator.h"
 
 #define MGMD_VERSION      0x010000u /* major << 16 | minor << 8 | build */
 #define MGMD_VERSION_TEXT "ndb-1.0.0"
@@ -51,6 +52,8 @@ struct mgmd_node {
     uint32_t president;
     uint32_t dynamic_id;
     uint32_t version;
+    uint32_t arbit_state; /* enum arbit_state, as this data node knows it. */
+    uint32_t arbit_node;
     struct node_mask clients; /* Nodes linked to this data node. */
     uint32_t holder;          /* Session that holds the id, 0 = none. */
     bool linked_once;         /* Since the id was given. */
@@ -116,6 +119,7 @@ struct mgmd {
     uint32_t request_last;
     uint32_t tick;
     struct mgm_link *link;
+    struct arbitrator arbitrator;
     uv_tcp_t listener;
     uv_timer_t timer;
     uv_timer_t exit_timer;

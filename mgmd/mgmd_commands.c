@@ -165,6 +165,9 @@ static void reply_node(struct mgmd_session *session, const struct config_section
         mgmd_reply(session, "node.%u.start_percent: %u\nnode.%u.start_left: %u\n", id,
                    node->status_known ? node->start_percent : 0, id,
                    node->status_known ? node->start_left_s : 0);
+        mgmd_reply(session, "node.%u.arbit_state: %u\nnode.%u.arbitrator: %u\n", id,
+                   node->status_known ? node->arbit_state : 0, id,
+                   node->status_known ? node->arbit_node : 0);
     }
     if (type_of(section) == NDB_MGM_NODE_MGM) {
         uint32_t port = id == mgmd->own_node

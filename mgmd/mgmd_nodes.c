@@ -302,6 +302,8 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct node_status
     node->president = conf->president;
     node->dynamic_id = conf->dynamic_id;
     node->version = conf->version;
+    node->arbit_state = conf->arbit_state;
+    node->arbit_node = conf->arbit_node;
     node->clients = conf->connected;
     log_progress(mgmd, id);
 }
@@ -326,6 +328,30 @@ static void take_event(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
     mgmd_event(mgmd, rep->type, id, data, EVENT_WORDS, text);
 }
 
+/* This server is the cluster's arbitrator (docs/protocols/failure.md). */
+static void arbitrate(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
+{
+    if (sig->gsn == GSN_ARBIT_START_REQ) {
+        const struct arbit_start_req *req = SIG_PAYLOAD(sig, arbit_start_req);
+        struct arbit_start_conf conf = {{req->ticket[0], req->ticket[1]}};
+        arbitrator_start(&mgmd->arbitrator, req);
+        (void)mgm_link_send(mgmd->link, id, BLOCK_QMGR, GSN_ARBIT_START_CONF, PRIO_A, &conf,
+                            sizeof(conf) / 4);
+    } else {
+        const struct arbit_choose_req *req = SIG_PAYLOAD(sig, arbit_choose_req);
+        struct arbit_choose_conf answer = {req->attempt, {req->ticket[0], req->ticket[1]}};
+        bool yes = arbitrator_choose(&mgmd->arbitrator, req);
+        _Static_assert(sizeof(answer) == sizeof(struct arbit_choose_ref), "alike");
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ALERT,
+                           "Node %u asks whether %u nodes may go on: %s", id,
+                           node_mask_count(&req->survivors), yes ? "yes" : "no");
+        (void)mgm_link_send(mgmd->link, id, BLOCK_QMGR,
+                            yes ? GSN_ARBIT_CHOOSE_CONF : GSN_ARBIT_CHOOSE_REF, PRIO_A, &answer,
+                            sizeof(answer) / 4);
+    }
+    mgm_link_flush(mgmd->link);
+}
+
 bool mgmd_node_signal(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
 {
     const struct config_section *section = config_node(mgmd->config, id);
@@ -335,6 +361,14 @@ bool mgmd_node_signal(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
     case GSN_NODE_STATUS_CONF:
         if (sig->words < sizeof(struct node_status_conf) / 4) return false;
         take_status(mgmd, id, SIG_PAYLOAD(sig, node_status_conf));
+        return true;
+    case GSN_ARBIT_START_REQ:
+        if (sig->words < sizeof(struct arbit_start_req) / 4) return false;
+        arbitrate(mgmd, id, sig);
+        return true;
+    case GSN_ARBIT_CHOOSE_REQ:
+        if (sig->words < sizeof(struct arbit_choose_req) / 4) return false;
+        arbitrate(mgmd, id, sig);
         return true;
     case GSN_EVENT_REP:
         if (sig->words < sizeof(struct event_rep) / 4) return false;

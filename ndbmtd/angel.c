@@ -94,8 +94,8 @@ static int wait_for(pid_t pid)
  */
 static bool is_temporary(const struct angel_words *words)
 {
-    return words->started == 0 &&
-           (words->exit_code == EXIT_OTHER_NODE_FAILED || words->exit_code == EXIT_NODE_NOT_DEAD);
+    return words->exit_code == EXIT_OTHER_NODE_FAILED ||
+           (words->started == 0 && words->exit_code == EXIT_NODE_NOT_DEAD);
 }
 
 /* After a failure: whether the node is started again, and after how many seconds. */

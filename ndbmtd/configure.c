@@ -69,6 +69,10 @@ static void configure_nodes(struct process *process)
         to->type = kind == CONFIG_NDBD ? NODE_DATA : kind == CONFIG_MGMD ? NODE_MGM : NODE_API;
         to->nodegroup = NODEGROUP_NONE;
         if (kind == CONFIG_NDBD) to->nodegroup = (uint32_t)config_get_u64(node, CFG_NDBD_Nodegroup);
+        if (kind == CONFIG_MGMD)
+            to->arbitration_rank = (uint32_t)config_get_u64(node, CFG_MGMD_ArbitrationRank);
+        if (kind == CONFIG_API)
+            to->arbitration_rank = (uint32_t)config_get_u64(node, CFG_API_ArbitrationRank);
     }
 }
 
@@ -133,8 +137,12 @@ static void configure_speed(struct node_config *config, const struct config_sect
 
 static void configure_times(struct node_config *config, const struct config_section *own)
 {
+    config->survive = config->replicas > 1 ? 1u : 0u; /* With one copy nobody can go on. */
     config->heartbeat_db_db_ms = (uint32_t)config_get_u64(own, CFG_NDBD_HeartbeatIntervalDbDb);
     config->heartbeat_db_api_ms = (uint32_t)config_get_u64(own, CFG_NDBD_HeartbeatIntervalDbApi);
+    config->connect_check_ms = (uint32_t)config_get_u64(own, CFG_NDBD_ConnectCheckIntervalDelay);
+    config->arbitration = (uint32_t)config_get_u64(own, CFG_NDBD_Arbitration);
+    config->arbitration_timeout_ms = (uint32_t)config_get_u64(own, CFG_NDBD_ArbitrationTimeout);
     config->deadlock_timeout_ms =
         (uint32_t)config_get_u64(own, CFG_NDBD_TransactionDeadlockDetectionTimeout);
     config->inactive_timeout_ms =

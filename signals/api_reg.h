@@ -47,3 +47,11 @@ struct api_regref {
     uint32_t error;
 };
 SIGNAL_STRUCT(api_regref, 2);
+
+/* QMGR to all registered clients and management servers: the others go on without these data nodes.
+ * Whoever hangs keeps its links, so nobody would notice otherwise. Prio A. */
+struct api_node_lost_rep {
+    uint32_t failure_no;
+    struct node_mask nodes;
+};
+SIGNAL_STRUCT(api_node_lost_rep, 9);

@@ -30,7 +30,9 @@ struct cntr_start_conf {
     uint32_t schema_lo;
     uint32_t schema_hi;
 };
-SIGNAL_STRUCT(cntr_start_conf, 7); /* Section 0: as above, the newest node's and its own end. */
+SIGNAL_STRUCT(cntr_start_conf, 7); /* Section 0: as above, the newest node's and its own end; in a
+                                      node restart those of the running incarnation. Section 1, node
+                                      restart: pairs { node, rank } of rejoin.h. */
 
 /* The node cannot start with this data; it stops and says what the operator is to do. */
 enum cntr_start_ref_reason {

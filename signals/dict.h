@@ -68,6 +68,9 @@ SIGNAL_STRUCT(get_tabinfo_ref, 2);
  * for each bucket its fragment in 16 bits, low half first.
  */
 #define DISTRIBUTION_HEAD_WORDS 3u
+/* From DICT to its TCs and LQHs, in a cluster that goes on without lost nodes: this one is not a
+ * member now, but may come back. */
+#define DISTRIBUTION_ABSENT 0x100u
 
 /* Tables with id >= first_id, in id order, as many as fit. next_id 0: that was all. */
 struct list_tables_req {

@@ -87,8 +87,9 @@ SIGNAL_STRUCT(gcp_node_saveref, 3);
 struct copy_gcireq {
     uint32_t incarnation;
     uint32_t gci;
+    struct node_mask members; /* Their logs have it: others are not current any more. */
 };
-SIGNAL_STRUCT(copy_gcireq, 2);
+SIGNAL_STRUCT(copy_gcireq, 10);
 struct copy_gciconf {
     uint32_t incarnation;
     uint32_t gci;
@@ -122,6 +123,56 @@ struct gcp_close_ord {
     uint32_t gci;
 };
 SIGNAL_STRUCT(gcp_close_ord, 2);
+
+/* --- After the loss of a node, see takeover.h. --- */
+
+/* A new president's DIH to all: where does the node stand? */
+struct gcp_state_req {
+    uint32_t incarnation;
+    uint32_t failure_no;
+};
+SIGNAL_STRUCT(gcp_state_req, 2);
+struct gcp_state_conf {
+    uint32_t incarnation;
+    uint32_t failure_no;
+    uint32_t gci_hi; /* Epoch of its TCs, */
+    uint32_t gci_lo;
+    uint32_t old_hi; /* the one before, */
+    uint32_t old_lo;
+    uint32_t next_hi; /* and the one that is prepared; 0 = none. */
+    uint32_t next_lo;
+    uint32_t durable;
+};
+SIGNAL_STRUCT(gcp_state_conf, 9);
+
+/* To the master: the node's TCs have taken over what they had to, up to this failure. */
+struct gcp_takeover_rep {
+    uint32_t incarnation;
+    uint32_t failure_no;
+};
+SIGNAL_STRUCT(gcp_takeover_rep, 2);
+
+/* --- A node comes back, see rejoin.h. --- */
+
+/* M's DIH to P's, between two epochs and two saves: P takes part from the next ones on. With files
+ * section 0: pairs { former incarnation, GCI at its end }. */
+struct gcp_include_ord {
+    uint32_t incarnation;
+    uint32_t gci_hi; /* The epoch that is open, */
+    uint32_t gci_lo;
+    uint32_t complete_hi; /* and the newest one that is complete. */
+    uint32_t complete_lo;
+    uint32_t durable;          /* Newest durable GCI. */
+    uint32_t restart_gci;      /* At which the cluster was started. */
+    uint32_t data_incarnation; /* 0 without files. */
+};
+SIGNAL_STRUCT(gcp_include_ord, 8);
+
+/* P's DIH to M's: it has all rows, and its system files say so: COPY_GCIREQ is to name it. */
+struct gcp_whole_rep {
+    uint32_t incarnation;
+};
+SIGNAL_STRUCT(gcp_whole_rep, 1);
 
 /* --- DIH and the TC instances of its node. --- */
 
@@ -217,8 +268,9 @@ struct sysfile_info_conf {
     uint32_t incarnation;     /* Of the data: how often the cluster has been started. */
     uint32_t ldm_count;       /* LDM instances that wrote the data. */
     struct node_mask members; /* Nodes that took part in that incarnation. */
+    uint32_t damaged;         /* Both copies are; and the cluster can do without this node. */
 };
-SIGNAL_STRUCT(sysfile_info_conf, 13);
+SIGNAL_STRUCT(sysfile_info_conf, 14);
 
 /*
  * The cluster starts: at `gci` (0: with nothing), as `incarnation`, which is greater than those of

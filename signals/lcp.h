@@ -13,7 +13,13 @@ struct lcp_wanted_ord {
     uint32_t reason; /* enum lcp_reason */
 };
 SIGNAL_STRUCT(lcp_wanted_ord, 2);
-enum lcp_reason { LCP_BY_GROWTH = 1, LCP_BY_FILL = 2, LCP_BY_OPERATOR = 3, LCP_BY_STARTS = 4 };
+enum lcp_reason {
+    LCP_BY_GROWTH = 1,
+    LCP_BY_FILL = 2,
+    LCP_BY_OPERATOR = 3,
+    LCP_BY_STARTS = 4,
+    LCP_BY_NODE = 5 /* A node that comes back has all its rows: a round of the sender alone. */
+};
 
 /* Checkpoint all fragments. CONF when the node's checkpoints are usable and its logs' tails have
  * moved. */
@@ -38,8 +44,10 @@ SIGNAL_STRUCT(lcp_node_conf, 6);
 struct lcp_part_req {
     uint32_t lcp_id;
     uint32_t start_gci; /* All commits of older GCIs have been executed here. */
+    uint32_t copied;    /* Rows have come without commits of their own: all that is marked is
+                           written, also where the newest GCI is that of the last round. */
 };
-SIGNAL_STRUCT(lcp_part_req, 2);
+SIGNAL_STRUCT(lcp_part_req, 3);
 struct lcp_part_conf {
     uint32_t lcp_id;
     uint32_t end_gci; /* The checkpoints are usable once this one is durable. */

@@ -21,18 +21,28 @@ struct lqhkeyreq {
     uint32_t api_ref; /* Gets TRANSID_AI; a committed read's TCKEYREF too. */
     uint32_t api_op;
     uint32_t chain;    /* Bits 0-7, 8-15, 16-23: nodes still to be visited, next first, 0 = no more.
-                          24-31: replica no, primary = 0. */
+                          24-29: replica no, primary = 0. 30: CHAIN_SKIP. */
     uint32_t prev_ref; /* LQH instance of the previous replica; 0 at the primary. */
     uint32_t prev_op;  /* Its operation record. */
     uint32_t row_page; /* Row id chosen by the primary; for backups. */
     uint32_t row_slot;
     uint32_t tc_trans; /* TC's transaction record: with tc_ref it owns locks and changes. Transids,
                           which clients choose, do not. */
+    uint32_t nodes;    /* All replicas: the primary in bits 0-7, the others along the chain. */
 };
-SIGNAL_STRUCT(lqhkeyreq, 17);
+SIGNAL_STRUCT(lqhkeyreq, 18);
 #define LQHKEY_ATTR_WORDS_MAX                                                                      \
     12288u /* Longest ATTRINFO: more than any row needs, and the request still fits. */
+/* A replica whose rows are still being copied does nothing: the copy begins when this operation has
+ * ended. See docs/protocols/node_restart.md. */
+#define CHAIN_SKIP     (1u << 30)
 #define ROW_NOT_CHOSEN 0xFFFFFFFFu /* row_page and row_slot when there is no row yet. */
+
+/* The replicas of an operation, in the order of its chain; 0 = no more. */
+static inline uint32_t replica_node(uint32_t nodes, uint32_t place)
+{
+    return place >= REPLICAS_MAX ? 0 : nodes >> (8u * place) & 0xFFu;
+}
 
 /* The instance key of a fragment: its LQH has instance 1 + fragment_id modulo the node's number of
  * LDMs. */

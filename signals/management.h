@@ -33,6 +33,8 @@ enum event_type {
     EVENT_FIND_NEIGHBOURS = 16,
     EVENT_STOP_STARTED = 17,
     EVENT_NODE_FAILREP = 28,
+    EVENT_ARBIT_STATE = 29,
+    EVENT_ARBIT_RESULT = 30,
     EVENT_TRANS_REPORT_COUNTERS = 35,
     EVENT_OPERATION_REPORT_COUNTERS = 36,
     EVENT_TABLE_CREATED = 37,
@@ -87,8 +89,10 @@ struct node_status_conf {
     struct node_mask connected; /* Clients and management servers linked to this node. */
     uint32_t start_percent;     /* As in NODE_STATE_REP. */
     uint32_t start_left_s;
+    uint32_t arbit_state; /* enum arbit_state of arbit.h: as the node knows. */
+    uint32_t arbit_node;  /* 0 = none. */
 };
-SIGNAL_STRUCT(node_status_conf, 18);
+SIGNAL_STRUCT(node_status_conf, 20);
 
 struct memory_report_req {
     uint32_t sender_data;

@@ -6,21 +6,27 @@
 #include <stddef.h>
 #include <stdio.h>
 #include "signals/api_reg.h"
+#include "signals/arbit.h"
 #include "signals/cntr.h"
+#include "signals/copy.h"
 #include "signals/dict.h"
 #include "signals/dih.h"
 #include "signals/durable.h"
+#include "signals/failure.h"
 #include "signals/fs.h"
 #include "signals/gcp.h"
 #include "signals/lcp.h"
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
+#include "signals/outcome.h"
 #include "signals/management.h"
 #include "signals/qmgr.h"
 #include "signals/redo.h"
+#include "signals/rejoin.h"
 #include "signals/scan.h"
 #include "signals/schema_trans.h"
 #include "signals/start.h"
+#include "signals/takeover.h"
 #include "signals/tckey.h"
 
 #define F(type, field)                                                                             \

@@ -14,12 +14,14 @@
  * says CONF. */
 struct cm_regreq {
     uint32_t attempt;
-    uint32_t version;    /* NDB_VERSION of the sender. */
-    uint32_t generation; /* Of its configuration. */
-    uint32_t candidate;  /* Lowest node id that it sees, itself included. */
-    uint32_t has_data;   /* It has files that the cluster can come back from. */
+    uint32_t version;        /* NDB_VERSION of the sender. */
+    uint32_t generation;     /* Of its configuration. */
+    uint32_t candidate;      /* Lowest node id that it sees, itself included. */
+    uint32_t has_data;       /* It has files that the cluster can come back from. */
+    struct node_mask linked; /* Data nodes to which it has a link. */
+    uint32_t aside;          /* It takes no part in a start: it comes when the others run. */
 };
-SIGNAL_STRUCT(cm_regreq, 5);
+SIGNAL_STRUCT(cm_regreq, 14);
 
 struct cm_regconf { /* From the president: the join has begun. */
     uint32_t attempt;
@@ -28,18 +30,20 @@ struct cm_regconf { /* From the president: the join has begun. */
     uint32_t dynamic_id;       /* The joiner's: its place in the ring. */
     struct node_mask members;  /* So far, without the joiner. */
     struct node_mask expected; /* The start is complete when all of these are members. */
+    uint32_t running;          /* The cluster is started, the joiner comes back alone... */
+    uint32_t failure_no;       /* ...behind so many failures. */
 };
-SIGNAL_STRUCT(cm_regconf, 20);
+SIGNAL_STRUCT(cm_regconf, 22);
 
 enum cm_ref_cause {
-    CM_REF_BUSY = 1,          /* Another node is being added; ask again. */
-    CM_REF_ELECTION = 2,      /* No president yet; candidate says whom the sender would follow. */
+    CM_REF_BUSY = 1,     /* Another node is being added, or a lost one dealt with; ask again. */
+    CM_REF_ELECTION = 2, /* No president yet; candidate says whom the sender would follow. */
     CM_REF_NOT_PRESIDENT = 3, /* Ask the president. */
     CM_REF_VERSION = 4,
     CM_REF_GENERATION = 5,
     CM_REF_NOT_IN_CONFIG = 6,
-    CM_REF_RUNNING = 7, /* The cluster runs without this node; it cannot come in before the
-                           cluster's next start. */
+    CM_REF_RUNNING = 7, /* The cluster runs without this node, and it cannot come in now: before
+                           the next start, unless the cluster survives failures. */
 };
 struct cm_regref {
     uint32_t attempt;
@@ -83,8 +87,9 @@ struct cm_add_req {
     uint32_t phase;
     uint32_t node;
     uint32_t dynamic_id;
+    uint32_t failure_no; /* The president's: a member that is not there yet does not confirm. */
 };
-SIGNAL_STRUCT(cm_add_req, 4);
+SIGNAL_STRUCT(cm_add_req, 5);
 struct cm_add_conf {
     uint32_t incarnation;
     uint32_t phase;
@@ -98,12 +103,20 @@ struct cm_heartbeat {
 };
 SIGNAL_STRUCT(cm_heartbeat, 1);
 
-/* The sender has left this incarnation while starting and joins anew: the others treat it as a lost
- * member. */
+/* The sender has left this incarnation while starting and joins anew, or it stops in good order:
+ * the others treat it as a lost member. Who stops will not go on: it does not count when the others
+ * ask whether they may. */
 struct cm_leave_rep {
     uint32_t incarnation;
+    uint32_t stops;
 };
-SIGNAL_STRUCT(cm_leave_rep, 1);
+SIGNAL_STRUCT(cm_leave_rep, 2);
+
+/* NDBCNTR to its QMGR: this node stops while the others go on, and it has come to the end. */
+struct cm_stop_ord {
+    uint32_t unused;
+};
+SIGNAL_STRUCT(cm_stop_ord, 1);
 
 /*
  * QMGR to NDBCNTR, DBDIH, DBDICT and CMVMI of its node: all expected nodes are members. Section 0:
@@ -116,5 +129,7 @@ struct members_rep {
     uint32_t president;
     uint32_t dynamic_id; /* Own. */
     struct node_mask members;
+    uint32_t running;    /* All others are started: this node comes back alone. */
+    uint32_t failure_no; /* Failures that this incarnation has seen. */
 };
-SIGNAL_STRUCT(members_rep, 11);
+SIGNAL_STRUCT(members_rep, 13);

@@ -55,6 +55,26 @@ struct schema_step_conf {
 };
 SIGNAL_STRUCT(schema_step_conf, 2);
 
+/*
+ * The master is lost. Its successor asks all that are left for the transaction under way; answered
+ * when the receiver knows of this failure too. Steps are asked for again by SCHEMA_STEP_REQ: what
+ * has been done is answered at once.
+ */
+struct schema_takeover_req {
+    uint32_t failure_no;
+};
+SIGNAL_STRUCT(schema_takeover_req, 1);
+struct schema_takeover_conf {
+    uint32_t failure_no;
+    uint32_t active; /* 0: none here; the rest counts only otherwise. */
+    uint32_t trans_id;
+    uint32_t operation;
+    uint32_t table_id; /* 0: refused. */
+    uint32_t step;     /* enum schema_step, begun or done; 0 = prepare */
+    uint32_t done;     /* 0: the step is under way, or the prepare was refused. */
+};
+SIGNAL_STRUCT(schema_takeover_conf, 7);
+
 /* NDBCNTR asks its DBDICT after phase 0 what the schema files held. The sequence grows by one with
  * each change of the schema, on all nodes alike; has_data 0: there is none. */
 struct schema_info_req {

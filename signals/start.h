@@ -47,8 +47,9 @@ struct node_state_rep {
     uint32_t start_type;      /* enum start_type; known from phase 2 on. */
     uint32_t start_percent;   /* Of reading the data back (phase 4); 100 afterwards. */
     uint32_t start_left_s;    /* Seconds that this will take, estimated; 0 = not known. */
+    uint32_t taken_no;        /* All that failures up to this one left here has been dealt with. */
 };
-SIGNAL_STRUCT(node_state_rep, 14);
+SIGNAL_STRUCT(node_state_rep, 15);
 
 /*
  * NDBCNTR to every TC instance when the node stops (its level is START_STOPPING_2 then: new
@@ -80,9 +81,11 @@ struct api_failconf {
 };
 SIGNAL_STRUCT(api_failconf, 2);
 
-/* QMGR to the blocks: data nodes have failed. */
+/* QMGR to DIH and NDBCNTR: data nodes have failed. */
 struct node_failrep {
-    uint32_t failure_no;
+    uint32_t failure_no; /* 1, 2, ... the same in all that go on; 0: nobody is started yet. */
+    uint32_t verdict;    /* 0: go on. Else this part may not, and the exit code says why. */
+    uint32_t president;  /* Among those that are left. */
     struct node_mask nodes;
 };
-SIGNAL_STRUCT(node_failrep, 9);
+SIGNAL_STRUCT(node_failrep, 11);

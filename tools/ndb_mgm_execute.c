@@ -222,6 +222,13 @@ static int restart(struct console *console, const struct console_command *comman
     return 0;
 }
 
+static int rolling_restart(struct console *console, const struct console_command *command)
+{
+    int rc = console_rolling_restart(console, command->flags);
+
+    return rc < 0 ? print_error(console, NDB_MGM_RESTART_FAILED) : rc;
+}
+
 static int shutdown_cluster(struct console *console)
 {
     int count = ndb_mgm_shutdown(console->handle);
@@ -342,6 +349,7 @@ static int run(struct console *console, const struct console_command *command)
     case VERB_START:
     case VERB_STOP:
     case VERB_RESTART:
+    case VERB_ROLLING_RESTART:
     case VERB_STATUS:
     case VERB_REPORT_MEMORY:
     case VERB_REPORT_REDO:
@@ -367,6 +375,8 @@ static int run(struct console *console, const struct console_command *command)
         return stop(console, command);
     case VERB_RESTART:
         return restart(console, command);
+    case VERB_ROLLING_RESTART:
+        return rolling_restart(console, command);
     case VERB_STATUS:
         return status(console, command);
     case VERB_REPORT_MEMORY:

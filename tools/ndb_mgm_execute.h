@@ -25,3 +25,7 @@ int console_execute(struct console *console, const char *line);
 int console_execute_all(struct console *console, const char *lines);
 /* Connects if needed, and says so. 0, or the error. */
 int console_connect(struct console *console);
+
+/* ROLLING RESTART with NDB_MGM_FLAG_s of RESTART: one data node after the other, and says what it
+ * waits for. 0; -1 with the handle's error; else an error that it has told. */
+int console_rolling_restart(struct console *console, uint32_t flags);

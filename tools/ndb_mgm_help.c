@@ -26,6 +26,7 @@ static const struct {
          "CLUSTERLOG INFO                        Print cluster log information\n"
          "<id> START                             Start data node (started with -n)\n"
          "<id> RESTART [-n] [-i] [-a] [-f]       Restart data node\n"
+         "ROLLING RESTART [-i]                   Restart all data nodes one by one\n"
          "<id> STOP [-a] [-f]                    Stop data or management server node\n"
          "<id> STATUS                            Print status\n"
          "<id> CLUSTERLOG {<category>=<level>}+  Set log level for cluster log\n"
@@ -71,6 +72,13 @@ static const struct {
              "<id> STOP [-a] [-f]  Stops the node; ALL STOP stops all data nodes.\n"
              "  -a   abort: do not wait for transactions; needed for several nodes at once\n"
              "  -f   force: even if the cluster cannot go on without the node\n"},
+    {"ROLLING",
+     "ROLLING RESTART  Restart all data nodes, one after the other\n\n"
+     "ROLLING RESTART [-i]\n"
+     "    Each node is stopped in good order, started again and has all rows before the\n"
+     "    next one follows, so that the cluster serves its clients all the time. The\n"
+     "    president is the last. Refused unless all data nodes are started.\n"
+     "    -i   each node begins with empty files and gets all rows from the others\n"},
     {"RESTART", "RESTART  Restart data node\n\n"
                 "<id> RESTART [-n] [-i] [-a] [-f]\n"
                 "  -n   stay in \"not started\" until <id> START\n"

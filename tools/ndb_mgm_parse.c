@@ -110,6 +110,40 @@ static int parse_clusterlog(struct parse *parse)
     return refuse_line(parse);
 }
 
+/* -n -i -a -f, alone or together (-ni). RESTART takes all, STOP -a and -f. */
+static int parse_flags(struct parse *parse, uint32_t index, bool restart)
+{
+    for (uint32_t i = index; i < parse->words.count; i++) {
+        const char *word = parse->words.at[i];
+        if (word[0] != '-' || word[1] == '\0') return refuse(parse, "Invalid option: %.64s", word);
+        for (const char *c = word + 1; *c != '\0'; c++) {
+            int letter = tolower((unsigned char)*c);
+            if (letter == 'a')
+                parse->out->flags |= NDB_MGM_FLAG_ABORT;
+            else if (letter == 'f')
+                parse->out->flags |= NDB_MGM_FLAG_FORCE;
+            else if (letter == 'n' && restart)
+                parse->out->flags |= NDB_MGM_FLAG_NOSTART;
+            else if (letter == 'i' && restart)
+                parse->out->flags |= NDB_MGM_FLAG_INITIAL;
+            else
+                return refuse(parse, "Invalid option: %.64s", word);
+        }
+    }
+    return 0;
+}
+
+/* Files may be removed; nodes that wait for START, or that lose transactions, would be no rolling
+ * restart. */
+static int parse_rolling(struct parse *parse)
+{
+    if (parse_flags(parse, 2, true) != 0) return -1;
+    if ((parse->out->flags & ~(uint32_t)NDB_MGM_FLAG_INITIAL) != 0)
+        return refuse(parse, "Invalid option (allowed: -i)");
+    parse->out->verb = VERB_ROLLING_RESTART;
+    return 0;
+}
+
 static int parse_global(struct parse *parse)
 {
     struct console_command *out = parse->out;
@@ -144,30 +178,8 @@ static int parse_global(struct parse *parse)
         return no_more(parse, 1, VERB_QUIT);
     }
     if (is(parse, 0, "CLUSTERLOG")) return parse_clusterlog(parse);
+    if (is(parse, 0, "ROLLING") && is(parse, 1, "RESTART")) return parse_rolling(parse);
     return refuse_line(parse);
-}
-
-/* -n -i -a -f, alone or together (-ni). RESTART takes all, STOP -a and -f. */
-static int parse_flags(struct parse *parse, uint32_t index, bool restart)
-{
-    for (uint32_t i = index; i < parse->words.count; i++) {
-        const char *word = parse->words.at[i];
-        if (word[0] != '-' || word[1] == '\0') return refuse(parse, "Invalid option: %.64s", word);
-        for (const char *c = word + 1; *c != '\0'; c++) {
-            int letter = tolower((unsigned char)*c);
-            if (letter == 'a')
-                parse->out->flags |= NDB_MGM_FLAG_ABORT;
-            else if (letter == 'f')
-                parse->out->flags |= NDB_MGM_FLAG_FORCE;
-            else if (letter == 'n' && restart)
-                parse->out->flags |= NDB_MGM_FLAG_NOSTART;
-            else if (letter == 'i' && restart)
-                parse->out->flags |= NDB_MGM_FLAG_INITIAL;
-            else
-                return refuse(parse, "Invalid option: %.64s", word);
-        }
-    }
-    return 0;
 }
 
 /* A type may be shortened as far as it stays one. */

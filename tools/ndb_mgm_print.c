@@ -37,6 +37,11 @@ static void show_node(FILE *out, const struct ndb_mgm_node_state *node)
         if (node->status != NDB_MGM_STATUS_STARTED) {
             (void)fprintf(out, ", %s", ndb_mgm_status_text(node->status));
         }
+        if (node->status == NDB_MGM_STATUS_STARTING) {
+            (void)fprintf(out, ", phase %u", node->start_phase);
+            if (node->start_percent > 0 && node->start_percent < 100)
+                (void)fprintf(out, ", %u%%", node->start_percent);
+        }
         if (node->node_group >= 65536)
             (void)fprintf(out, ", no nodegroup");
         else
@@ -60,12 +65,27 @@ static void show_type(FILE *out, const struct ndb_mgm_cluster_state *state,
     (void)fprintf(out, "\n");
 }
 
+/* What the president says; a cluster of one node needs no arbitrator and is not told of one. */
+static void show_arbitrator(FILE *out, const struct ndb_mgm_cluster_state *state)
+{
+    for (uint32_t i = 0; i < state->count; i++) {
+        const struct ndb_mgm_node_state *node = &state->nodes[i];
+        if (!node->president || node->arbit_state == 0) continue;
+        if (node->arbitrator != 0)
+            (void)fprintf(out, "Arbitrator: node %u\n\n", node->arbitrator);
+        else
+            (void)fprintf(out, "Arbitrator: none\n\n");
+        return;
+    }
+}
+
 void print_show(FILE *out, const struct ndb_mgm_cluster_state *state)
 {
     (void)fprintf(out, "Cluster Configuration\n---------------------\n");
     show_type(out, state, NDB_MGM_NODE_NDB, "ndbd");
     show_type(out, state, NDB_MGM_NODE_MGM, "ndb_mgmd");
     show_type(out, state, NDB_MGM_NODE_API, "mysqld");
+    show_arbitrator(out, state);
 }
 
 /* Only while data is being read back there is something to tell. */
@@ -223,6 +243,8 @@ static cJSON *node_json(const struct ndb_mgm_node_state *node)
     else
         (void)cJSON_AddNumberToObject(json, "node_group", node->node_group);
     (void)cJSON_AddBoolToObject(json, "president", node->president);
+    (void)cJSON_AddNumberToObject(json, "arbit_state", node->arbit_state);
+    (void)cJSON_AddNumberToObject(json, "arbitrator", node->arbitrator);
     (void)cJSON_AddNumberToObject(json, "connect_count", node->connect_count);
     return json;
 }

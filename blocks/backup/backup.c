@@ -116,8 +116,10 @@ void backup_round_begin(struct backup *backup, uint32_t sender, const struct lcp
 {
     ndbrequire(backup->state == BACKUP_IDLE); /* DIH has one round at a time. */
     jam();
-    backup->round =
-        (struct backup_round){.sender = sender, .lcp_id = req->lcp_id, .start_gci = req->start_gci};
+    backup->round = (struct backup_round){.sender = sender,
+                                          .lcp_id = req->lcp_id,
+                                          .start_gci = req->start_gci,
+                                          .copied = req->copied != 0};
     backup->tokens = 0;
     backup->tokens_ms = now_ms(&backup->block);
     backup->state = BACKUP_FINDING;

@@ -10,7 +10,7 @@ static bool unchanged(const struct backup *backup, const struct backup_frag *fra
                       const struct tup_frag *tup_frag)
 {
     uint32_t newest = tup_checkpoint_gci(tup_frag);
-    (void)backup;
+    if (backup->round.copied) return false;
     /* Commits of a GCI that the former file began in may have come behind it. */
     return frag->number != 0 && !frag->full && newest == frag->gci_seen && newest < frag->start_gci;
 }
@@ -113,14 +113,15 @@ static void scan_ended(struct backup *backup)
     buffer_write(backup, true);
 }
 
-/* Bytes per millisecond: faster the fuller the log. A KB per second is about a byte per
- * millisecond. */
+/* Bytes per millisecond: faster the fuller the log, and as fast as may be at a node that comes back
+ * and waits for it. A KB per second is about a byte per millisecond. */
 static uint32_t speed(const struct backup *backup)
 {
     const struct node_config *config = block_config(&backup->block);
     uint32_t fill = backup->log_fill < BACKUP_FILL_FAST ? backup->log_fill : BACKUP_FILL_FAST;
     uint32_t least = config->lcp_speed_min_kb;
     uint32_t most = config->lcp_speed_max_kb > least ? config->lcp_speed_max_kb : least;
+    if (backup->round.copied) fill = BACKUP_FILL_FAST;
     uint32_t node = least + (most - least) / BACKUP_FILL_FAST * fill;
     return node / config->ldm_count + 1u;
 }

@@ -91,6 +91,7 @@ struct backup_round {
     uint32_t sender; /* DIH; 0 = no round. */
     uint32_t lcp_id;
     uint32_t start_gci;
+    bool copied; /* The newest GCI does not tell whether there are new rows. */
     uint32_t end_gci;
     uint32_t fragments;
     uint32_t failed;

@@ -1,5 +1,6 @@
 /* cmvmi.c -- answers management servers: status, dump orders, stop and start. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "signals/arbit.h"
 #include "signals/qmgr.h"
 #include "signals/start.h"
 #include "blocks/cmvmi/cmvmi_state.h"
@@ -32,6 +33,14 @@ static void cmvmi_exec_MEMBERS_REP(struct block *block, const struct signal *sig
 {
     jam();
     cmvmi_of(block)->dynamic_id = SIG_PAYLOAD(sig, members_rep)->dynamic_id;
+}
+
+static void cmvmi_exec_ARBIT_STATE_REP(struct block *block, const struct signal *sig)
+{
+    const struct arbit_state_rep *rep = SIG_PAYLOAD(sig, arbit_state_rep);
+    jam_data(rep->state);
+    cmvmi_of(block)->arbit_state = rep->state;
+    cmvmi_of(block)->arbit_node = rep->node;
 }
 
 static void cmvmi_exec_API_FAILREQ(struct block *block, const struct signal *sig)
@@ -71,6 +80,8 @@ static void cmvmi_exec_NODE_STATUS_REQ(struct block *block, const struct signal 
         .version = NDB_VERSION,
         .start_percent = cmvmi->start_percent,
         .start_left_s = cmvmi->start_left_s,
+        .arbit_state = cmvmi->arbit_state,
+        .arbit_node = cmvmi->arbit_node,
     };
     jam();
     fail_on_purpose(block);
@@ -213,6 +224,7 @@ static const struct handler cmvmi_handlers[] = {
     HANDLER(cmvmi, NODE_STATE_REP, node_state_rep),
     HANDLER(cmvmi, MEMBERS_REP, members_rep),
     HANDLER(cmvmi, API_FAILREQ, api_failreq),
+    HANDLER(cmvmi, ARBIT_STATE_REP, arbit_state_rep),
     HANDLER(cmvmi, EVENT_REP, event_rep),
     HANDLER(cmvmi, EVENT_SUBSCRIBE_REQ, event_subscribe_req),
     HANDLER(cmvmi, NODE_STATUS_REQ, node_status_req),

@@ -45,7 +45,9 @@ struct cmvmi {
     uint32_t start_level;
     uint32_t start_type;
     uint32_t start_percent; /* Of reading the data back... */
-    uint32_t start_left_s;  /* ...and how long it still takes. */
+    uint32_t start_left_s;
+    uint32_t arbit_state; /* As QMGR said last. */
+    uint32_t arbit_node;  /* ...and how long it still takes. */
     uint32_t start_phase;
     uint32_t president;
     uint32_t dynamic_id;

@@ -22,8 +22,11 @@ static void dict_exec_NODE_STATE_REP(struct block *block, const struct signal *s
 
 static void dict_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
 {
+    struct dict *dict = dict_of(block);
     jam();
-    dict_of(block)->members = SIG_PAYLOAD(sig, members_rep)->members;
+    dict->members = SIG_PAYLOAD(sig, members_rep)->members;
+    dict->president = SIG_PAYLOAD(sig, members_rep)->president;
+    dict->lost = (struct dict_lost){.failure_no = 0};
 }
 
 /* Phase 0: what is in the schema files. */
@@ -52,6 +55,12 @@ static void dict_exec_API_FAILREQ(struct block *block, const struct signal *sig)
     sig_send(block, sig->sender, GSN_API_FAILCONF, PRIO_B, &conf);
 }
 
+static void dict_exec_CONTINUEB(struct block *block, const struct signal *sig)
+{
+    ndbrequire(SIG_PAYLOAD(sig, continueb)->work == DICT_WORK_COPY_TICK);
+    dict_copy_tick(dict_of(block));
+}
+
 /* DUMP 1228: what is going on. */
 static void dict_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
 {
@@ -61,10 +70,11 @@ static void dict_exec_DUMP_STATE_ORD(struct block *block, const struct signal *s
     log_info(
         block,
         "%u tables, %u chunks; master state %u step %u table %u; local active %u step %u table %u; "
-        "schema number %llu, files %u, start %u",
+        "schema number %llu, files %u, start %u, locked for node %u",
         dict->tables, dict->chunks.in_use, dict->master.state, dict->master.step,
         dict->master.table_id, dict->local.active, dict->local.step, dict->local.table_id,
-        (unsigned long long)dict->file.sequence, dict->file.state, dict->restart.state);
+        (unsigned long long)dict->file.sequence, dict->file.state, dict->restart.state,
+        dict->lock.node);
 }
 
 void dict_usage_get(const struct block *block, struct dict_usage *usage)
@@ -87,7 +97,8 @@ static void check_file(const struct dict *dict)
     ndbrequire((writes && !room) == (dict->restart.state == RESTART_WRITING ||
                                      (step && dict->file.state != SCHEMA_FILE_CLOSED)));
     ndbrequire(!dict_restart_runs(dict) || !dict->local.active);
-    if (dict->restart.state == RESTART_DONE && !writes) ndbrequire(dict_file_equal(dict));
+    if (dict->restart.state == RESTART_DONE && !writes && !dict_diskless(dict))
+        ndbrequire(dict_file_equal(dict));
 }
 
 /*
@@ -119,6 +130,9 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, STTOR, sttor),
     HANDLER(dict, NODE_STATE_REP, node_state_rep),
     HANDLER(dict, MEMBERS_REP, members_rep),
+    HANDLER(dict, NODE_LOST_REP, node_lost_rep),
+    HANDLER(dict, SCHEMA_TAKEOVER_REQ, schema_takeover_req),
+    HANDLER(dict, SCHEMA_TAKEOVER_CONF, schema_takeover_conf),
     HANDLER(dict, API_FAILREQ, api_failreq),
     HANDLER(dict, DUMP_STATE_ORD, dump_state_ord),
     HANDLER(dict, CREATE_TABLE_REQ, create_table_req),
@@ -140,6 +154,15 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, SCHEMA_COPY_REQ, schema_copy_req),
     HANDLER(dict, SCHEMA_COPY_CONF, schema_copy_conf),
     HANDLER(dict, SCHEMA_ONLINE_REQ, schema_online_req),
+    HANDLER(dict, CONTINUEB, continueb),
+    HANDLER(dict, SCHEMA_LOCK_REQ, schema_lock_req),
+    HANDLER(dict, SCHEMA_UNLOCK_ORD, schema_unlock_ord),
+    HANDLER(dict, NODE_INCLUDE_REQ, node_include_req),
+    HANDLER(dict, NODE_INCLUDE_REP, node_include_rep),
+    HANDLER(dict, COPY_START_REQ, copy_start_req),
+    HANDLER(dict, COPY_TABLE_CONF, copy_table_conf),
+    HANDLER(dict, COPY_TABLE_REF, copy_table_ref),
+    HANDLER(dict, COPY_PART_REP, copy_part_rep),
     HANDLER(dict, FSOPENCONF, fsopenconf),
     HANDLER(dict, FSOPENREF, fs_ref),
     HANDLER(dict, FSREADCONF, fs_io_conf),

@@ -3,11 +3,17 @@
 #include "blocks/dbdict/dict_state.h"
 #include <string.h>
 
+/* Where the others go on without this node they can be asked. */
+uint32_t dict_stopping_error(const struct dict *dict)
+{
+    return block_config(&dict->block)->survive != 0 ? ERR_NODE_SHUTDOWN : ERR_CLUSTER_SHUTDOWN;
+}
+
 /* 0, or why this node cannot answer now. */
 static uint32_t not_ready(const struct dict *dict)
 {
     if (dict->start_level == START_STARTED || dict->start_level == START_SINGLEUSER) return 0;
-    return dict->start_level > START_SINGLEUSER ? ERR_CLUSTER_SHUTDOWN : ERR_SCHEMA_BUSY;
+    return dict->start_level > START_SINGLEUSER ? dict_stopping_error(dict) : ERR_SCHEMA_BUSY;
 }
 
 /* The table that a GET_TABINFO_REQ means; 0 with *error when there is none. */

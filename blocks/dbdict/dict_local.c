@@ -25,9 +25,20 @@ static void refuse_prepare(struct dict *dict, const struct signal *sig, uint32_t
     sig_send(&dict->block, sig->sender, GSN_SCHEMA_PREPARE_REF, PRIO_B, &ref);
 }
 
+static void begin_step(struct dict *dict, uint32_t step);
+
 static void prepare_done(struct dict *dict)
 {
     struct dict_local *local = &dict->local;
+    if (local->then != 0) {
+        jam();
+        begin_step(dict, local->then);
+        return;
+    }
+    if (local->master_ref == 0) {
+        jam(); /* The new master has been told that this was under way. */
+        return;
+    }
     if (local->error != 0) {
         jam_data(local->error);
         struct schema_prepare_ref ref = {.trans_id = local->trans_id, .error = local->error};
@@ -80,7 +91,8 @@ static void step_done(struct dict *dict)
         break;
     }
     local->waits = 0;
-    send_step_conf(dict, local->master_ref, local->trans_id, local->step);
+    if (local->master_ref != 0)
+        send_step_conf(dict, local->master_ref, local->trans_id, local->step);
 }
 
 /* After PREPARE nothing can be refused any more, a full disk neither. A node without files has
@@ -135,7 +147,7 @@ static void add_to_instances(struct dict *dict, const struct schema_prepare_req 
     struct local_table_add_req add = {
         .sender_data = req->trans_id, .table_id = req->table_id, .version = req->version};
     struct section sections[2];
-    dict_store_read_members(dict, &dict->table[req->table_id], sections);
+    dict_store_read_places(dict, &dict->table[req->table_id], sections);
     dict_add_to(dict, BLOCK_DBLQH, &dict->local.waiting_lqh, &add, sections);
     dict_add_to(dict, BLOCK_DBTC, &dict->local.waiting_tc, &add, sections);
 }
@@ -391,11 +403,39 @@ static bool step_follows(const struct dict_local *local, uint32_t step)
     }
 }
 
+/* The first order of a new master: some have done it before, some have come right before it. An
+ * abort may come while the table is being added. */
+static void taken_on(struct dict *dict, const struct signal *sig)
+{
+    struct dict_local *local = &dict->local;
+    uint32_t step = SIG_PAYLOAD(sig, schema_step_req)->step;
+    local->master_ref = sig->sender;
+    jam_data(step);
+    if (local->step == step && step != 0) {
+        if (!local->waits) send_step_conf(dict, sig->sender, local->trans_id, step);
+        return;
+    }
+    if (!step_follows(local, step) || (local->waits && step != SCHEMA_STEP_ABORT)) {
+        jam();
+        peer_close(&dict->block, ref_node(sig->sender), "schema transaction out of order");
+        return;
+    }
+    if (local->waits)
+        local->then = step;
+    else
+        begin_step(dict, step);
+}
+
 void dict_exec_SCHEMA_STEP_REQ(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
     const struct schema_step_req *req = SIG_PAYLOAD(sig, schema_step_req);
     if (!from_master(dict, sig)) return;
+    if (dict->local.active && dict->local.master_ref == 0 &&
+        req->trans_id == dict->local.trans_id) {
+        taken_on(dict, sig);
+        return;
+    }
     if (!dict->local.active || req->trans_id != dict->local.trans_id ||
         sig->sender != dict->local.master_ref) {
         jam(); /* It was refused here, so there is nothing to do. */

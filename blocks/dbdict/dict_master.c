@@ -3,15 +3,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A client gets its answer when the change holds on all nodes; a client's death does not stop the
- * transaction. A node's death ends the cluster, so every round ends with the answers of all
- * members.
+ * transaction. Every round ends with the answers of all members that are left.
  */
+#include <string.h>
 #include "blocks/dbdict/dict_state.h"
 
 static void master_move(struct dict_master *master, enum master_state state)
 {
     static const uint32_t edges[MASTER_STATES] = {
-        [MASTER_IDLE] = 1u << MASTER_PLACING | 1u << MASTER_PREPARING,
+        [MASTER_IDLE] = 1u << MASTER_PLACING | 1u << MASTER_PREPARING | 1u << MASTER_STEPPING,
         [MASTER_PLACING] = 1u << MASTER_PREPARING | 1u << MASTER_IDLE,
         [MASTER_PREPARING] = 1u << MASTER_STEPPING,
         [MASTER_STEPPING] = 1u << MASTER_IDLE,
@@ -140,6 +140,14 @@ static uint32_t step_after(uint32_t operation, uint32_t step)
     }
 }
 
+uint32_t dict_step_rank(uint32_t operation, uint32_t step)
+{
+    uint32_t rank = 0;
+    for (uint32_t at = step; at != 0; at = step_after(operation, at))
+        rank++;
+    return step == 0 ? 0 : 10u - rank;
+}
+
 void dict_exec_SCHEMA_PREPARE_CONF(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
@@ -173,6 +181,21 @@ void dict_exec_SCHEMA_PREPARE_REF(struct block *block, const struct signal *sig)
     prepared(dict);
 }
 
+/* All have answered. */
+static void stepped(struct dict *dict)
+{
+    struct dict_master *master = &dict->master;
+    uint32_t next = step_after(master->operation, master->step);
+    if (next != 0) {
+        begin_step(dict, (enum schema_step)next);
+        return;
+    }
+    answer_client(dict);
+    master_move(master, MASTER_IDLE);
+    master->client_ref = 0;
+    dict_lock_try(dict);
+}
+
 void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
@@ -184,15 +207,45 @@ void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig)
         return;
     }
     node_mask_remove(&master->waiting, ref_node(sig->sender));
-    if (!node_mask_empty(&master->waiting)) return;
-    uint32_t next = step_after(master->operation, master->step);
-    if (next != 0) {
-        begin_step(dict, (enum schema_step)next);
+    if (node_mask_empty(&master->waiting)) stepped(dict);
+}
+
+/* --- Lost members, a lost master. --- */
+
+void dict_master_lost(struct dict *dict)
+{
+    struct dict_master *master = &dict->master;
+    node_mask_keep(&master->waiting, &dict->members);
+    jam_data(master->state);
+    if (master->state == MASTER_PREPARING)
+        prepared(dict);
+    else if (master->state == MASTER_STEPPING && node_mask_empty(&master->waiting))
+        stepped(dict);
+}
+
+void dict_master_take(struct dict *dict, const struct schema_takeover_conf *trans, bool forward)
+{
+    struct dict_master *master = &dict->master;
+    ndbrequire(master->state == MASTER_IDLE);
+    jam_data(forward);
+    if (dict->trans_next < trans->trans_id) dict->trans_next = trans->trans_id;
+    master->trans_id = trans->trans_id;
+    master->operation = trans->operation;
+    master->client_ref = 0; /* It knows only the former master. */
+    master->table_id = trans->table_id;
+    master->version = 0;
+    if (trans->table_id < dict->table_count) master->version = dict->table[trans->table_id].version;
+    master->error = forward ? 0 : ERR_SCHEMA_ABORTED;
+    log_info(&dict->block, "schema transaction %u of table %u goes %s", trans->trans_id,
+             trans->table_id, forward ? "on" : "back");
+    if (forward && trans->step == 0) {
+        master_move(master, MASTER_PREPARING);
+        memset(&master->waiting, 0, sizeof(master->waiting));
+        prepared(dict); /* All have. */
         return;
     }
-    answer_client(dict);
-    master_move(master, MASTER_IDLE);
-    master->client_ref = 0;
+    master_move(master, MASTER_STEPPING);
+    begin_step(dict, forward ? (enum schema_step)trans->step : SCHEMA_STEP_ABORT);
 }
 
 /* --- Beginnings. --- */
@@ -200,11 +253,12 @@ void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig)
 /* 0, or why no schema transaction can begin here now. */
 static uint32_t not_possible(const struct dict *dict)
 {
-    if (dict->start_level > START_SINGLEUSER) return ERR_CLUSTER_SHUTDOWN;
+    if (dict->start_level > START_SINGLEUSER) return dict_stopping_error(dict);
     if (dict->master_node != dict_own(dict)) return ERR_NOT_MASTER;
-    if (dict->start_level != START_STARTED || dict->master.state != MASTER_IDLE)
+    if (dict->start_level != START_STARTED || dict->master.state != MASTER_IDLE ||
+        dict->president != dict_own(dict) || !node_mask_empty(&dict->lost.waiting))
         return ERR_SCHEMA_BUSY;
-    return 0;
+    return dict->lock.node != 0 ? ERR_NODE_RESTART_BLOCKS_SCHEMA : 0;
 }
 
 static void begin(struct dict *dict, const struct signal *sig, uint32_t operation,
@@ -277,6 +331,7 @@ static void give_up_placing(struct dict *dict, uint32_t error)
     answer_client(dict);
     master_move(&dict->master, MASTER_IDLE);
     dict->master.client_ref = 0;
+    dict_lock_try(dict);
 }
 
 void dict_exec_CREATE_FRAG_CONF(struct block *block, const struct signal *sig)

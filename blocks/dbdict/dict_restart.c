@@ -65,7 +65,7 @@ static void add_next(struct dict *dict, uint32_t id)
     }
     jam_data(restart->table_id);
     const struct dict_table *table = &dict->table[restart->table_id];
-    if (!dict_store_read_members(dict, table, sections)) {
+    if (!dict_store_read_places(dict, table, sections)) {
         char text[100];
         snprintf(text, sizeof(text), "no member of the cluster has a replica of table %u",
                  restart->table_id);
@@ -159,7 +159,10 @@ static void copied(struct dict *dict)
         log_info(&dict->block, "the schema number %llu with %u tables is taken from node %u",
                  (unsigned long long)restart->sequence, dict->tables, restart->source);
         dict->file.sequence = 0; /* A newer one that the cluster does not know is no more. */
-        write_all(dict, restart->sequence);
+        if (dict_diskless(dict))
+            add_all(dict);
+        else
+            write_all(dict, restart->sequence);
         return;
     }
     jam();
@@ -197,6 +200,7 @@ void dict_exec_SCHEMA_COPY_CONF(struct block *block, const struct signal *sig)
         return;
     }
     uint64_t sequence = conf->sequence_lo | (uint64_t)conf->sequence_hi << 32;
+    if (restart->running && restart->sequence == 0) restart->sequence = sequence;
     if (sequence != restart->sequence) source_failed(dict, 0, ERR_SCHEMA_VERSION);
     if (conf->table_id == 0) {
         forget(dict, restart->table_id, dict->table_count);
@@ -234,7 +238,7 @@ void dict_exec_SCHEMA_COPY_REQ(struct block *block, const struct signal *sig)
     uint32_t count = 0;
     uint32_t asked = id;
     if (id == 0) id = 1;
-    if (dict->file.sequence == 0) id = UINT32_MAX;
+    if (dict->file.sequence == 0 && !dict_diskless(dict)) id = UINT32_MAX;
     while (id < dict->table_count && dict->table[id].version == 0)
         id++;
     if (id < dict->table_count) {
@@ -253,23 +257,44 @@ void dict_exec_SCHEMA_COPY_REQ(struct block *block, const struct signal *sig)
                 sections, count);
 }
 
+/* The cluster runs, and its schema is locked: all of it, whatever was here. */
+static void node_restart(struct dict *dict)
+{
+    jam();
+    dict_store_clear(dict);
+    dict->file.sequence = 0;
+    dict->restart.running = true;
+    dict->restart.changed = true;
+    dict->restart.sequence = 0;
+    restart_move(&dict->restart, RESTART_COPYING);
+    ask(dict, 1);
+}
+
 void dict_exec_SCHEMA_RESTART_REQ(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
     struct dict_restart *restart = &dict->restart;
     const struct schema_restart_req *req = SIG_PAYLOAD(sig, schema_restart_req);
-    if (dict_diskless(dict)) {
+    bool running =
+        req->start_type == START_NODE_RESTART || req->start_type == START_INITIAL_NODE_RESTART;
+    if (dict_diskless(dict) && !running) {
         struct schema_restart_conf conf = {.sender_data = req->sender_data};
         jam();
         sig_send(block, sig->sender, GSN_SCHEMA_RESTART_CONF, PRIO_A, &conf);
         return;
     }
-    ndbrequire(restart->state == RESTART_IDLE && dict->file.state == SCHEMA_FILE_READY);
+    ndbrequire(restart->state == RESTART_IDLE);
+    ndbrequire(dict_diskless(dict) || dict->file.state == SCHEMA_FILE_READY);
     ndbrequire(dict->master.state == MASTER_IDLE && !dict->local.active);
     restart->sender = sig->sender;
     restart->sender_data = req->sender_data;
     restart->source = req->source_node;
     restart->sequence = req->sequence_lo | (uint64_t)req->sequence_hi << 32;
+    if (running) {
+        ndbrequire(restart->source != dict_own(dict));
+        node_restart(dict);
+        return;
+    }
     if (req->start_type == START_INITIAL) {
         jam();
         dict_store_clear(dict);
@@ -322,7 +347,7 @@ void dict_exec_SCHEMA_ONLINE_REQ(struct block *block, const struct signal *sig)
     struct dict *dict = dict_of(block);
     struct dict_restart *restart = &dict->restart;
     uint32_t sender_data = SIG_PAYLOAD(sig, schema_online_req)->sender_data;
-    if (dict_diskless(dict)) {
+    if (dict_diskless(dict) && restart->state == RESTART_IDLE) {
         struct schema_online_conf conf = {.sender_data = sender_data};
         jam();
         sig_send(block, sig->sender, GSN_SCHEMA_ONLINE_CONF, PRIO_A, &conf);

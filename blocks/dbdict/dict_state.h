@@ -5,13 +5,16 @@
 #include "blocks/dbdict/dict_block.h"
 #include "blocks/dbdict/dict_image.h"
 #include "kernel/base/pool.h"
+#include "signals/copy.h"
 #include "signals/dict.h"
 #include "signals/dih.h"
 #include "signals/errors.h"
 #include "signals/local_table.h"
 #include "signals/qmgr.h"
+#include "signals/rejoin.h"
 #include "signals/schema_trans.h"
 #include "signals/start.h"
+#include "signals/takeover.h"
 #include "signals/table_def.h"
 
 /* Definitions are kept in pieces of 1 KB, so that a small table does not take a page. */
@@ -71,9 +74,10 @@ struct dict_master {
 struct dict_local {
     uint32_t active;
     uint32_t trans_id;
-    uint32_t master_ref;
+    uint32_t master_ref; /* 0: it is lost, and its successor has not spoken yet. */
     uint32_t operation;
     uint32_t table_id;
+    uint32_t then;           /* A step that follows the one under way; 0 = none. */
     uint32_t version_before; /* Of the table number, for an abort. */
     uint32_t step;           /* 0 = preparing */
     uint32_t waits;
@@ -161,16 +165,59 @@ struct dict_restart {
     uint32_t source; /* Node. */
     uint32_t table_id;
     bool changed; /* The source has another schema than this node had. */
+    bool running; /* The source runs: the sequence is the one that it answers with. */
     uint64_t sequence;
     struct node_mask waiting_tc; /* Instances. */
     struct node_mask waiting_lqh;
 };
+
+/* Lost members; docs/protocols/schema.md. */
+struct dict_lost {
+    uint32_t failure_no;      /* The newest; 0 = none yet. */
+    uint32_t asked_no;        /* SCHEMA_TAKEOVER_REQ of a failure that is not known here yet, */
+    uint32_t asked_by;        /* and who asks. */
+    struct node_mask waiting; /* New master: SCHEMA_TAKEOVER_CONFs. */
+    struct schema_takeover_conf trans; /* Of those that have come: where the first ones are. */
+    bool abort;                        /* Somebody aborts. */
+    bool ready;                        /* All have prepared. */
+};
+
+/* At the president: no schema transactions while a node comes back. */
+struct dict_lock {
+    uint32_t node;   /* 0: not locked. */
+    uint32_t sender; /* Waits until the last transaction has ended; 0 = nobody waits. */
+    uint32_t sender_data;
+};
+
+/* At a node that comes back: its LQHs get the rows, a table at a time. */
+#define DICT_LDMS_MAX 24u /* LDM_COUNT_MAX. */
+
+struct dict_copy {
+    uint32_t sender; /* 0: not under way. */
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t instances;                   /* That have something of this table to copy: all. */
+    struct node_mask waiting;             /* Of them. */
+    uint32_t permille[DICT_LDMS_MAX + 1]; /* By instance: of this table. */
+    uint64_t fragments;                   /* Of all tables. */
+    uint64_t done;                        /* Of those that are through. */
+    uint64_t rows;
+    uint64_t bytes;
+    uint64_t begun_ms;
+};
+
+enum dict_work { DICT_WORK_COPY_TICK = 1 };
 
 struct dict {
     struct block block;
     uint32_t start_level;
     uint32_t master_node;
     struct node_mask members;
+    uint32_t president;
+    struct dict_lost lost;
+    struct dict_lock lock;
+    struct dict_copy copy;
+    uint32_t rank[DATA_NODE_ID_MAX + 1]; /* Of the nodes that have come back; 0: all others. */
 
     uint32_t table_count; /* Of the array; ids are 1 .. table_count - 1. */
     uint32_t tables;      /* In use. */
@@ -221,6 +268,13 @@ void dict_store_read(struct dict *dict, const struct dict_table *table, struct s
  * replica left. */
 bool dict_store_read_members(struct dict *dict, const struct dict_table *table,
                              struct section sections[2]);
+/* The same for this node's TCs and LQHs. In a cluster that goes on without lost nodes these have
+ * their places, as DISTRIBUTION_ABSENT. */
+bool dict_store_read_places(struct dict *dict, const struct dict_table *table,
+                            struct section sections[2]);
+/* Only the distribution: the other members, in the order of their ranks. */
+void dict_store_read_sources(struct dict *dict, const struct dict_table *table,
+                             struct section *distribution);
 /* Forgets all tables and versions. */
 void dict_store_clear(struct dict *dict);
 
@@ -276,6 +330,7 @@ void dict_exec_SCHEMA_COPY_CONF(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_ONLINE_REQ(struct block *block, const struct signal *sig);
 
 /* dict_client.c */
+uint32_t dict_stopping_error(const struct dict *dict); /* Why a node that stops refuses. */
 void dict_exec_GET_TABINFO_REQ(struct block *block, const struct signal *sig);
 void dict_exec_LIST_TABLES_REQ(struct block *block, const struct signal *sig);
 
@@ -288,6 +343,32 @@ void dict_exec_CREATE_FRAG_REF(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_PREPARE_CONF(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_PREPARE_REF(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig);
+
+/* The former master's transaction: brought to its end. */
+void dict_master_take(struct dict *dict, const struct schema_takeover_conf *trans, bool forward);
+void dict_master_lost(struct dict *dict); /* Nothing waits for those that are no members now. */
+uint32_t dict_step_rank(uint32_t operation, uint32_t step); /* 0 = prepare; they grow. */
+
+/* dict_lock.c */
+bool dict_lock_idle(const struct dict *dict); /* No schema transaction is under way. */
+void dict_lock_try(struct dict *dict);        /* Perhaps the last one has ended. */
+void dict_lock_lost(struct dict *dict, const struct node_mask *nodes);
+void dict_exec_SCHEMA_LOCK_REQ(struct block *block, const struct signal *sig);
+void dict_exec_SCHEMA_UNLOCK_ORD(struct block *block, const struct signal *sig);
+void dict_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig);
+void dict_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig);
+
+/* dict_copy.c */
+void dict_exec_COPY_START_REQ(struct block *block, const struct signal *sig);
+void dict_exec_COPY_TABLE_CONF(struct block *block, const struct signal *sig);
+void dict_exec_COPY_PART_REP(struct block *block, const struct signal *sig);
+void dict_exec_COPY_TABLE_REF(struct block *block, const struct signal *sig);
+void dict_copy_tick(struct dict *dict);
+
+/* dict_takeover.c */
+void dict_exec_NODE_LOST_REP(struct block *block, const struct signal *sig);
+void dict_exec_SCHEMA_TAKEOVER_REQ(struct block *block, const struct signal *sig);
+void dict_exec_SCHEMA_TAKEOVER_CONF(struct block *block, const struct signal *sig);
 
 /* dict_local.c */
 struct node_mask dict_all_instances(const struct dict *dict, uint32_t block_no);

@@ -151,11 +151,21 @@ void dict_store_read(struct dict *dict, const struct dict_table *table, struct s
                                    .size = table->distribution_words};
 }
 
-bool dict_store_read_members(struct dict *dict, const struct dict_table *table,
-                             struct section sections[2])
+/* Those that have come back are behind the others, in the order of their coming. */
+static void sort_by_rank(const struct dict *dict, uint32_t *nodes, uint32_t count)
 {
-    dict_store_read(dict, table, sections);
-    uint32_t *distribution = dict->scratch + table->def_words;
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t node = nodes[i];
+        uint32_t at = i;
+        for (; at > 0 && dict->rank[nodes[at - 1]] > dict->rank[node]; at--)
+            nodes[at] = nodes[at - 1];
+        nodes[at] = node;
+    }
+}
+
+/* Keeps of each fragment's replicas those in `keep`. False: one has none left. */
+static bool filter(const struct dict *dict, uint32_t *distribution, const struct node_mask *keep)
+{
     uint32_t fragments = distribution[0];
     uint32_t replicas = distribution[1];
     uint32_t *nodes = distribution + DISTRIBUTION_HEAD_WORDS;
@@ -165,11 +175,53 @@ bool dict_store_read_members(struct dict *dict, const struct dict_table *table,
         for (uint32_t r = 0; r < replicas; r++) {
             uint32_t node = nodes[r];
             nodes[r] = 0;
-            if (node != 0 && node_mask_has(&dict->members, node)) nodes[left++] = node;
+            if (node != 0 && node_mask_has(keep, node)) nodes[left++] = node;
+        }
+        sort_by_rank(dict, nodes, left);
+        whole = whole && left > 0;
+    }
+    return whole;
+}
+
+bool dict_store_read_members(struct dict *dict, const struct dict_table *table,
+                             struct section sections[2])
+{
+    dict_store_read(dict, table, sections);
+    return filter(dict, dict->scratch + table->def_words, &dict->members);
+}
+
+bool dict_store_read_places(struct dict *dict, const struct dict_table *table,
+                            struct section sections[2])
+{
+    if (block_config(&dict->block)->survive == 0)
+        return dict_store_read_members(dict, table, sections);
+    dict_store_read(dict, table, sections);
+    uint32_t *distribution = dict->scratch + table->def_words;
+    uint32_t *nodes = distribution + DISTRIBUTION_HEAD_WORDS;
+    bool whole = true;
+    for (uint32_t f = 0; f < distribution[0]; f++, nodes += distribution[1]) {
+        uint32_t left = 0;
+        for (uint32_t r = 0; r < distribution[1]; r++) {
+            if (nodes[r] == 0) continue;
+            if (node_mask_has(&dict->members, nodes[r]))
+                left++;
+            else
+                nodes[r] |= DISTRIBUTION_ABSENT;
         }
         whole = whole && left > 0;
     }
     return whole;
+}
+
+void dict_store_read_sources(struct dict *dict, const struct dict_table *table,
+                             struct section *distribution)
+{
+    struct section sections[2];
+    struct node_mask others = dict->members;
+    node_mask_remove(&others, dict_own(dict));
+    dict_store_read(dict, table, sections);
+    (void)filter(dict, dict->scratch + table->def_words, &others);
+    *distribution = sections[1];
 }
 
 /* --- Tables. --- */

@@ -49,6 +49,8 @@ static void dih_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
     gcp_master_stop(dih);
     lcp_master_stop(dih);
     gcp_node_reset(dih);
+    dih_fail_reset(dih);
+    dih_include_reset(dih);
     dih->incarnation = rep->incarnation;
     dih->president = rep->president;
     dih->members = rep->members;
@@ -82,11 +84,16 @@ static void dih_exec_STTOR(struct block *block, const struct signal *sig)
     dih_sttorry(dih, sig->sender, req->phase);
 }
 
-/* What the loss means is NDBCNTR's to decide; epochs need all members. */
+/* What the loss means is NDBCNTR's to decide; NODE_LOST_REP follows if the cluster goes on. */
 static void dih_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
-    (void)sig;
+    const struct node_failrep *rep = SIG_PAYLOAD(sig, node_failrep);
+    if (rep->failure_no != 0 && rep->verdict == 0 && block_config(block)->survive != 0 &&
+        dih->gcp_node.gci_hi != 0 && dih->gcp_master.sttor_owed == 0) {
+        jam();
+        return;
+    }
     jam();
     gcp_master_stop(dih);
     lcp_master_stop(dih);
@@ -105,6 +112,7 @@ static void dih_exec_CONTINUEB(struct block *block, const struct signal *sig)
         gcp_master_monitor(dih);
         gcp_node_monitor(dih);
         lcp_node_monitor(dih);
+        dih_include_monitor(dih);
         dih_work_later(dih, DIH_WORK_MONITOR, 0, MONITOR_MS);
         return;
     case DIH_WORK_SYSFILE:
@@ -177,6 +185,16 @@ static const struct handler dih_handlers[] = {
     HANDLER(dih, STTOR, sttor),
     HANDLER(dih, NODE_FAILREP, node_failrep),
     HANDLER(dih, CONTINUEB, dih_continueb),
+    HANDLER(dih, NODE_LOST_REP, node_lost_rep),
+    HANDLER(dih, TAKEOVER_END_REP, takeover_end_rep),
+    HANDLER(dih, GCP_TAKEOVER_REP, gcp_takeover_rep),
+    HANDLER(dih, GCP_STATE_REQ, gcp_state_req),
+    HANDLER(dih, GCP_STATE_CONF, gcp_state_conf),
+    HANDLER(dih, NODE_INCLUDE_REQ, node_include_req),
+    HANDLER(dih, NODE_INCLUDE_REP, node_include_rep),
+    HANDLER(dih, GCP_INCLUDE_ORD, gcp_include_ord),
+    HANDLER(dih, GCP_WHOLE_REP, gcp_whole_rep),
+    HANDLER(dih, DIH_COMPLETE_REQ, dih_complete_req),
     HANDLER(dih, GCP_PREPARE, gcp_prepare),
     HANDLER(dih, GCP_PREPARECONF, gcp_prepareconf),
     HANDLER(dih, GCP_COMMIT, gcp_commit),

@@ -13,8 +13,9 @@
 /* --- Node groups. --- */
 
 /*
- * With files all configured nodes have their places, the absent ones too: they come back with the
- * next start. Without files only members: the groups that have some, numbered without gaps.
+ * All configured nodes have their places, the absent ones too: they come back with the next start,
+ * or when the cluster runs. Without files and without a way back only members: the groups that have
+ * some, numbered without gaps.
  */
 void dih_form_groups(struct dih *dih)
 {
@@ -29,7 +30,7 @@ void dih_form_groups(struct dih *dih)
         uint32_t id = group_of[node];
         if (id == NODEGROUP_NONE) continue;
         if (!node_mask_has(&dih->members, node)) {
-            if (dih_diskless(dih)) continue;
+            if (dih_diskless(dih) && config->survive == 0) continue;
             dih->ldm_count[node] = config->ldm_count; /* Its own is not known. */
         }
         ndbrequire(id < NODE_GROUPS_MAX);

@@ -89,6 +89,7 @@ static bool answered(struct dih *dih, const struct signal *sig, enum gcp_master_
     }
     if (master->state != state || conf->gci_hi != master->next_hi ||
         conf->gci_lo != master->next_lo || !node_mask_has(&master->waiting, node)) {
+        if (dih->fail.failure_no != 0) return false; /* Of a question of the former master. */
         dih_protocol_error(dih, sig->sender, "answer to an epoch that was not asked for");
         return false;
     }
@@ -96,15 +97,19 @@ static bool answered(struct dih *dih, const struct signal *sig, enum gcp_master_
     return node_mask_empty(&master->waiting);
 }
 
-void dih_exec_GCP_PREPARECONF(struct block *block, const struct signal *sig)
+static void commit_epoch(struct dih *dih)
 {
-    struct dih *dih = dih_of(block);
-    if (!answered(dih, sig, GCP_PREPARING)) return;
     const struct gcp_master *master = &dih->gcp_master;
     struct gcp_commit req = {
         .incarnation = dih->incarnation, .gci_hi = master->next_hi, .gci_lo = master->next_lo};
     wait_for_all(dih, GCP_COMMITTING);
     to_all(dih, GSN_GCP_COMMIT, &req, sizeof(req) / 4u);
+}
+
+void dih_exec_GCP_PREPARECONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    if (answered(dih, sig, GCP_PREPARING)) commit_epoch(dih);
 }
 
 static void begin_save(struct dih *dih, uint32_t gci)
@@ -141,11 +146,14 @@ static bool first_gci(const struct dih *dih)
     return !dih_diskless(dih) && dih->gcp_master.durable == 0;
 }
 
-void dih_exec_GCP_NODEFINISH(struct block *block, const struct signal *sig)
+/* Not before the commits of lost TCs are taken over: they may be of the old epoch. */
+static void complete_epoch(struct dih *dih)
 {
-    struct dih *dih = dih_of(block);
     struct gcp_master *master = &dih->gcp_master;
-    if (!answered(dih, sig, GCP_COMMITTING)) return;
+    if (!dih_taken_over(dih)) {
+        jam();
+        return;
+    }
     uint32_t old_hi = master->gci_hi;
     struct epoch_complete_rep rep = {
         .incarnation = dih->incarnation, .gci_hi = old_hi, .gci_lo = master->gci_lo};
@@ -153,13 +161,23 @@ void dih_exec_GCP_NODEFINISH(struct block *block, const struct signal *sig)
     master->gci_hi = master->next_hi;
     master->gci_lo = master->next_lo;
     master->state = GCP_IDLE;
+    master->done_hi = rep.gci_hi;
+    master->done_lo = rep.gci_lo;
     to_all(dih, GSN_EPOCH_COMPLETE_REP, &rep, sizeof(rep) / 4u);
-    if (master->gci_hi > old_hi && !dih_diskless(dih)) begin_save(dih, old_hi);
+    if (master->gci_hi > old_hi && !dih_diskless(dih) && old_hi > master->durable)
+        begin_save(dih, old_hi);
     if (!first_gci(dih))
         answer_sttor(dih);
     else if (master->force == 0)
         master->force = master->gci_hi;
+    gcp_master_include(dih);
     begin_if_wanted(dih);
+}
+
+void dih_exec_GCP_NODEFINISH(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    if (answered(dih, sig, GCP_COMMITTING)) complete_epoch(dih);
 }
 
 void dih_exec_GCP_CLOSE_ORD(struct block *block, const struct signal *sig)
@@ -195,6 +213,7 @@ static bool saved(struct dih *dih, const struct signal *sig, enum gcp_save_state
     }
     if (master->save_state != state || conf->gci != master->save_gci ||
         !node_mask_has(&master->save_waiting, node)) {
+        if (dih->fail.failure_no != 0) return false;
         dih_protocol_error(dih, sig->sender, "answer to a GCI that is not being saved");
         return false;
     }
@@ -202,18 +221,24 @@ static bool saved(struct dih *dih, const struct signal *sig, enum gcp_save_state
     return node_mask_empty(&master->save_waiting);
 }
 
-void dih_exec_GCP_NODE_SAVECONF(struct block *block, const struct signal *sig)
+static void save_sysfiles(struct dih *dih)
 {
-    struct dih *dih = dih_of(block);
     struct gcp_master *master = &dih->gcp_master;
-    if (!saved(dih, sig, SAVE_LOGS)) return;
     jam();
     master->save_state = SAVE_SYSFILES;
     master->save_waiting = dih->members;
-    master->save_ms = now_ms(block);
+    master->save_ms = now_ms(&dih->block);
     master->save_warned = 0;
-    struct copy_gcireq req = {.incarnation = dih->incarnation, .gci = master->save_gci};
+    struct copy_gcireq req = {
+        .incarnation = dih->incarnation, .gci = master->save_gci, .members = dih->members};
+    node_mask_cut(&req.members, &dih->include.partial); /* I-GCP-8 */
     to_all(dih, GSN_COPY_GCIREQ, &req, sizeof(req) / 4u);
+}
+
+void dih_exec_GCP_NODE_SAVECONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    if (saved(dih, sig, SAVE_LOGS)) save_sysfiles(dih);
 }
 
 /* The node that says so stops by itself; what follows is the business of its loss. */
@@ -225,11 +250,9 @@ void dih_exec_GCP_NODE_SAVEREF(struct block *block, const struct signal *sig)
                 ref->error);
 }
 
-void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig)
+static void save_done(struct dih *dih)
 {
-    struct dih *dih = dih_of(block);
     struct gcp_master *master = &dih->gcp_master;
-    if (!saved(dih, sig, SAVE_SYSFILES)) return;
     jam();
     master->durable = master->save_gci;
     master->save_state = SAVE_IDLE;
@@ -237,10 +260,56 @@ void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig)
     to_all(dih, GSN_GCP_NODE_DURABLE_REP, &rep, sizeof(rep) / 4u);
     event_send(&dih->block, EVENT_GLOBAL_CHECKPOINT_COMPLETED, master->durable);
     answer_sttor(dih);
+    gcp_master_include(dih);
     begin_if_wanted(dih);
 }
 
-/* --- Begin, end, timer. --- */
+void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    if (saved(dih, sig, SAVE_SYSFILES)) save_done(dih);
+}
+
+/* --- A node comes back. --- */
+
+/* Between two epochs, so that it is in all of the next one, and between two saves, so that its logs
+ * are asked for all of a GCI. Under load there is such a moment behind each save. */
+void gcp_master_include(struct dih *dih)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    struct dih_include *include = &dih->include;
+    const struct sysfile *now = &dih->sysfile.now;
+    uint32_t node = include->joining;
+    if (node == 0 || master->state != GCP_IDLE || master->save_state != SAVE_IDLE) return;
+    struct gcp_include_ord ord = {.incarnation = dih->incarnation,
+                                  .gci_hi = master->gci_hi,
+                                  .gci_lo = master->gci_lo,
+                                  .complete_hi = master->done_hi,
+                                  .complete_lo = master->done_lo,
+                                  .durable = master->durable,
+                                  .restart_gci = dih->restart_gci,
+                                  .data_incarnation = dih_incarnation(dih)};
+    struct section ended = {.words = &now->ended[0].incarnation, .size = now->ended_count * 2u};
+    jam_data(node);
+    include->joining = 0;
+    node_mask_add(&dih->members, node);
+    dih->fail.taken_no[node] = dih->fail.failure_no; /* It has coordinated nothing so far. */
+    if (!dih_diskless(dih)) node_mask_add(&include->partial, node);
+    log_info(&dih->block, "node %u takes part in epochs", node);
+    signal_send(&dih->block, block_ref(node, BLOCK_DBDIH, 0), GSN_GCP_INCLUDE_ORD, PRIO_A, &ord,
+                sizeof(ord) / 4u, &ended, dih_diskless(dih) ? 0 : 1u);
+}
+
+void gcp_master_force(struct dih *dih)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    uint32_t newest = master->state == GCP_COMMITTING ? master->next_hi : master->gci_hi;
+    jam_data(newest);
+    if (newest > master->force) master->force = newest;
+    begin_if_wanted(dih);
+}
+
+/* --- Lost members, a lost master. --- */
 
 static uint32_t tick_ms(const struct dih *dih)
 {
@@ -248,6 +317,79 @@ static uint32_t tick_ms(const struct dih *dih)
     uint32_t ms = config->epoch_ms != 0 ? config->epoch_ms : config->gci_ms;
     return ms == 0 ? 1 : ms;
 }
+
+void gcp_master_go_on(struct dih *dih)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    if (master->state == GCP_OFF) return;
+    if (master->state == GCP_PREPARING && node_mask_empty(&master->waiting))
+        commit_epoch(dih);
+    else if (master->state == GCP_COMMITTING && node_mask_empty(&master->waiting))
+        complete_epoch(dih);
+}
+
+void gcp_master_lost(struct dih *dih, const struct node_mask *nodes)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    if (master->state == GCP_OFF) return;
+    node_mask_cut(&master->waiting, nodes);
+    node_mask_cut(&master->save_waiting, nodes);
+    if (master->save_state != SAVE_IDLE && node_mask_empty(&master->save_waiting)) {
+        jam();
+        if (master->save_state == SAVE_LOGS)
+            save_sysfiles(dih);
+        else
+            save_done(dih);
+    }
+    gcp_master_go_on(dih);
+    if (dih_diskless(dih)) return;
+    /* The system files shall not call them current any longer than needed. */
+    gcp_master_force(dih);
+}
+
+/*
+ * All members have said where they stand. What the former master had begun is done once more: who
+ * has done it already says so again. `newest`: somebody has this epoch, so all had prepared it.
+ */
+void gcp_master_take(struct dih *dih, const struct gcp_state_conf *newest,
+                     const struct gcp_state_conf *prepared, uint32_t durable, bool apart)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    uint32_t serial = master->serial;
+    bool preparing = !apart && prepared->next_hi != 0;
+    uint32_t next_hi = preparing ? prepared->next_hi : newest->gci_hi;
+    if (durable < dih->restart_gci) durable = dih->restart_gci; /* What the start has restored. */
+    /* A GCI is not closed before the one before it is durable, whoever was told of that. */
+    if (next_hi > 2u && durable < next_hi - 2u) durable = next_hi - 2u;
+    memset(master, 0, sizeof(*master));
+    master->serial = serial + 1;
+    master->gci_ms = now_ms(&dih->block);
+    master->durable = durable;
+    master->gci_hi = preparing ? newest->gci_hi : newest->old_hi;
+    master->gci_lo = preparing ? newest->gci_lo : newest->old_lo;
+    master->next_hi = next_hi;
+    master->force = next_hi; /* Whoever waits has told the former master. */
+    master->next_lo = preparing ? prepared->next_lo : newest->gci_lo;
+    log_info(&dih->block, "this node numbers the epochs now: %u/%u, durable %u", newest->gci_hi,
+             newest->gci_lo, durable);
+    if (durable > dih->restart_gci && !dih_diskless(dih)) {
+        struct gcp_node_durable_rep rep = {.incarnation = dih->incarnation, .gci = durable};
+        to_all(dih, GSN_GCP_NODE_DURABLE_REP, &rep, sizeof(rep) / 4u);
+    }
+    if (preparing) {
+        struct gcp_prepare req = {
+            .incarnation = dih->incarnation, .gci_hi = master->next_hi, .gci_lo = master->next_lo};
+        wait_for_all(dih, GCP_PREPARING);
+        to_all(dih, GSN_GCP_PREPARE, &req, sizeof(req) / 4u);
+    } else {
+        commit_epoch(dih);
+    }
+    /* The GCI before that of master->gci is complete; the former master may have been saving it. */
+    if (!dih_diskless(dih) && master->gci_hi - 1 > durable) begin_save(dih, master->gci_hi - 1);
+    dih_work_later(dih, DIH_WORK_EPOCH, master->serial, tick_ms(dih));
+}
+
+/* --- Begin, end, timer. --- */
 
 void gcp_master_begin(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data)
 {

@@ -72,12 +72,35 @@ static void tcs_go_on(struct dih *dih, bool first)
                     sizeof(req) / 4u, &ended, sections);
 }
 
+static void prepared(struct dih *dih)
+{
+    const struct gcp_node *node = &dih->gcp_node;
+    struct gcp_prepareconf conf = {
+        .incarnation = dih->incarnation, .gci_hi = node->next_hi, .gci_lo = node->next_lo};
+    to_master(dih, GSN_GCP_PREPARECONF, &conf, sizeof(conf) / 4u);
+}
+
+static void finished(struct dih *dih)
+{
+    const struct gcp_node *node = &dih->gcp_node;
+    struct gcp_nodefinish conf = {
+        .incarnation = dih->incarnation, .gci_hi = node->gci_hi, .gci_lo = node->gci_lo};
+    to_master(dih, GSN_GCP_NODEFINISH, &conf, sizeof(conf) / 4u);
+}
+
 void dih_exec_GCP_PREPARE(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
     struct gcp_node *node = &dih->gcp_node;
     const struct gcp_prepare *req = SIG_PAYLOAD(sig, gcp_prepare);
     if (!from_master(dih, sig)) return;
+    bool again =
+        dih->fail.failure_no != 0 && req->gci_hi == node->next_hi && req->gci_lo == node->next_lo;
+    if (again && (node->state == GCPN_HOLDING || node->state == GCPN_HELD)) {
+        jam(); /* A new master goes on where the former one was. */
+        if (node->state == GCPN_HELD) prepared(dih);
+        return;
+    }
     bool newer =
         req->gci_hi > node->gci_hi || (req->gci_hi == node->gci_hi && req->gci_lo > node->gci_lo);
     if (node->state != GCPN_IDLE || !newer) {
@@ -116,9 +139,7 @@ void dih_exec_GCP_HOLD_CONF(struct block *block, const struct signal *sig)
     if (!tc_answered(dih, sig)) return;
     ndbrequire(node->state == GCPN_HOLDING);
     node_move(dih, GCPN_HELD);
-    struct gcp_prepareconf conf = {
-        .incarnation = dih->incarnation, .gci_hi = node->next_hi, .gci_lo = node->next_lo};
-    to_master(dih, GSN_GCP_PREPARECONF, &conf, sizeof(conf) / 4u);
+    prepared(dih);
 }
 
 void dih_exec_GCP_COMMIT(struct block *block, const struct signal *sig)
@@ -127,11 +148,20 @@ void dih_exec_GCP_COMMIT(struct block *block, const struct signal *sig)
     struct gcp_node *node = &dih->gcp_node;
     const struct gcp_commit *req = SIG_PAYLOAD(sig, gcp_commit);
     if (!from_master(dih, sig)) return;
+    bool again =
+        dih->fail.failure_no != 0 && req->gci_hi == node->gci_hi && req->gci_lo == node->gci_lo;
+    if (again && (node->state == GCPN_FINISHING || node->state == GCPN_IDLE)) {
+        jam();
+        if (node->state == GCPN_IDLE) finished(dih);
+        return;
+    }
     if (node->state != GCPN_HELD || req->gci_hi != node->next_hi || req->gci_lo != node->next_lo) {
         dih_protocol_error(dih, sig->sender, "commit of an epoch that was not prepared");
         return;
     }
     bool first = node->gci_hi == 0;
+    node->old_hi = node->gci_hi != 0 ? node->gci_hi : req->gci_hi;
+    node->old_lo = node->gci_hi != 0 ? node->gci_lo : 0;
     node->gci_hi = req->gci_hi;
     node->gci_lo = req->gci_lo;
     node_move(dih, GCPN_FINISHING);
@@ -147,9 +177,7 @@ void dih_exec_TC_EPOCH_CONF(struct block *block, const struct signal *sig)
     if (!tc_answered(dih, sig)) return;
     ndbrequire(node->state == GCPN_FINISHING);
     node_move(dih, GCPN_IDLE);
-    struct gcp_nodefinish conf = {
-        .incarnation = dih->incarnation, .gci_hi = node->gci_hi, .gci_lo = node->gci_lo};
-    to_master(dih, GSN_GCP_NODEFINISH, &conf, sizeof(conf) / 4u);
+    finished(dih);
 }
 
 void dih_exec_EPOCH_COMPLETE_REP(struct block *block, const struct signal *sig)
@@ -159,6 +187,7 @@ void dih_exec_EPOCH_COMPLETE_REP(struct block *block, const struct signal *sig)
     if (!from_master(dih, sig)) return;
     dih->gcp_node.complete_hi = rep->gci_hi;
     dih->gcp_node.complete_lo = rep->gci_lo;
+    dih_include_go_on(dih);
 }
 
 /* --- Making a GCI durable. --- */
@@ -169,6 +198,17 @@ void dih_exec_GCP_NODE_SAVEREQ(struct block *block, const struct signal *sig)
     struct gcp_node *node = &dih->gcp_node;
     const struct gcp_node_savereq *req = SIG_PAYLOAD(sig, gcp_node_savereq);
     if (!from_master(dih, sig)) return;
+    if (dih->fail.failure_no != 0 && node->save_gci == req->gci) {
+        jam(); /* Under way since the former master; the answer goes to the new one. */
+        return;
+    }
+    if (dih->fail.failure_no != 0 &&
+        (node->copy_gci == req->gci || dih->sysfile.now.gci >= req->gci)) {
+        jam();
+        struct gcp_node_saveconf conf = {.incarnation = dih->incarnation, .gci = req->gci};
+        to_master(dih, GSN_GCP_NODE_SAVECONF, &conf, sizeof(conf) / 4u);
+        return;
+    }
     if (dih_diskless(dih) || node->save_gci != 0 || node->copy_gci != 0 ||
         req->gci <= node->durable || req->gci >= node->gci_hi) {
         dih_protocol_error(dih, sig->sender, "GCI to save out of its order"); /* I-GCP-4 */
@@ -225,14 +265,34 @@ void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
     struct gcp_node *node = &dih->gcp_node;
     const struct copy_gcireq *req = SIG_PAYLOAD(sig, copy_gcireq);
     if (!from_master(dih, sig)) return;
+    if (dih->fail.failure_no != 0 && node->copy_gci == req->gci) {
+        jam();
+        return;
+    }
+    if (dih->fail.failure_no != 0 && node->copy_gci == 0 && dih->sysfile.now.gci >= req->gci) {
+        jam();
+        struct copy_gciconf conf = {.incarnation = dih->incarnation, .gci = req->gci};
+        to_master(dih, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
+        return;
+    }
     if (dih_diskless(dih) || node->save_gci != 0 || node->copy_gci != 0 ||
         req->gci <= node->durable || req->gci >= node->gci_hi || req->gci <= dih->sysfile.now.gci) {
         dih_protocol_error(dih, sig->sender, "GCI for the system file out of its order");
         return;
     }
+    struct node_mask members = req->members;
+    if (!dih_include_copies(dih, req->gci, &members)) {
+        struct copy_gciconf conf = {.incarnation = dih->incarnation, .gci = req->gci};
+        to_master(dih, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
+        return;
+    }
+    if (!node_mask_has(&members, dih_own(dih))) {
+        dih_protocol_error(dih, sig->sender, "a system file without the node itself");
+        return;
+    }
     node->copy_gci = req->gci;
     node->copy_ms = now_ms(block);
-    sysfile_copy(dih);
+    sysfile_copy(dih, &members);
 }
 
 void gcp_node_copied(struct dih *dih)
@@ -272,6 +332,10 @@ void dih_exec_GCP_NODE_DURABLE_REP(struct block *block, const struct signal *sig
     struct gcp_node *node = &dih->gcp_node;
     const struct gcp_node_durable_rep *rep = SIG_PAYLOAD(sig, gcp_node_durable_rep);
     if (!from_master(dih, sig)) return;
+    if (dih->fail.failure_no != 0 && rep->gci <= node->durable) {
+        jam(); /* The new master tells all what some had heard of the former one. */
+        return;
+    }
     if (rep->gci <= node->durable || rep->gci >= node->gci_hi) {
         dih_protocol_error(dih, sig->sender, "durable GCI out of its order");
         return;
@@ -282,6 +346,7 @@ void dih_exec_GCP_NODE_DURABLE_REP(struct block *block, const struct signal *sig
     to_instances(dih, BLOCK_DBLQH, GSN_GCP_DURABLE_REP, &out, sizeof(out) / 4u);
     gcp_node_flushed(dih);
     lcp_node_durable(dih);
+    dih_include_durable(dih);
 }
 
 /* --- Somebody waits for durability. --- */

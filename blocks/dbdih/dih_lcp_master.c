@@ -1,6 +1,7 @@
 /* dih_lcp_master.c -- the president starts a round of local checkpoints on all nodes, and knows
  * when it has ended. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <string.h>
 #include "blocks/cmvmi/event.h"
 #include "blocks/dbdih/dih_state.h"
 
@@ -11,22 +12,32 @@ void lcp_master_stop(struct dih *dih)
     dih->lcp_master = (struct lcp_master){.last_id = dih->lcp_master.last_id};
 }
 
-static void round_start(struct dih *dih, uint32_t reason)
+/* `node`: of it alone; 0 = of all. */
+static void round_start(struct dih *dih, uint32_t reason, uint32_t node)
 {
     struct lcp_master *master = &dih->lcp_master;
-    static const char *const names[] = {"", "the log has grown", "the log fills up", "asked for",
-                                        "many starts lie behind"};
+    static const char *const names[] = {"",          "the log has grown",      "the log fills up",
+                                        "asked for", "many starts lie behind", "a node comes back"};
     jam_data(reason);
     /* GCIs grow over all starts, and so do the numbers of rounds. */
     uint32_t id = dih->gcp_node.complete_hi;
     if (id <= master->last_id) id = master->last_id + 1u;
-    *master = (struct lcp_master){
-        .lcp_id = id, .last_id = id, .waiting = dih->members, .begin_ms = now_ms(&dih->block)};
+    struct lcp_master former = *master;
+    *master = (struct lcp_master){.lcp_id = id,
+                                  .last_id = id,
+                                  .wanted = former.wanted,
+                                  .waiting = dih->members,
+                                  .begin_ms = now_ms(&dih->block)};
+    if (node != 0) {
+        jam_data(node);
+        memset(&master->waiting, 0, sizeof(master->waiting));
+        node_mask_add(&master->waiting, node);
+    }
     log_info(&dih->block, "local checkpoint %u starts: %s", master->lcp_id, names[reason]);
     event_send(&dih->block, EVENT_LOCAL_CHECKPOINT_STARTED, master->lcp_id, dih->gcp_node.durable,
                dih->gcp_node.durable);
     struct lcp_node_req req = {.incarnation = dih->incarnation, .lcp_id = master->lcp_id};
-    signal_broadcast(&dih->block, &dih->members, BLOCK_DBDIH, GSN_LCP_NODE_REQ, PRIO_B, &req,
+    signal_broadcast(&dih->block, &master->waiting, BLOCK_DBDIH, GSN_LCP_NODE_REQ, PRIO_B, &req,
                      sizeof(req) / 4u, NULL, 0);
 }
 
@@ -36,7 +47,7 @@ void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig)
     struct lcp_master *master = &dih->lcp_master;
     const struct lcp_wanted_ord *ord = SIG_PAYLOAD(sig, lcp_wanted_ord);
     if (ord->incarnation != dih->incarnation) return; /* A leftover. */
-    if (ord->reason < LCP_BY_GROWTH || ord->reason > LCP_BY_STARTS || dih_diskless(dih)) {
+    if (ord->reason < LCP_BY_GROWTH || ord->reason > LCP_BY_NODE || dih_diskless(dih)) {
         dih_protocol_error(dih, sig->sender, "a checkpoint is wanted for no reason");
         return;
     }
@@ -46,9 +57,31 @@ void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig)
     if (master->lcp_id != 0) {
         jam(); /* Logs are asked about again when this one has ended; an operator's wish is kept. */
         if (ord->reason == LCP_BY_OPERATOR) master->wanted = ord->reason;
+        if (ord->reason == LCP_BY_NODE) master->wanted_node = ref_node(sig->sender);
         return;
     }
-    round_start(dih, ord->reason);
+    round_start(dih, ord->reason, ord->reason == LCP_BY_NODE ? ref_node(sig->sender) : 0);
+}
+
+static void round_end(struct dih *dih)
+{
+    const struct lcp_master *master = &dih->lcp_master;
+    log_info(&dih->block,
+             "local checkpoint %u has ended: %u fragment replicas, %u failed, %u KB, %u ms",
+             master->lcp_id, master->fragments, master->failed, master->kbytes,
+             (uint32_t)(now_ms(&dih->block) - master->begin_ms));
+    event_send(&dih->block, EVENT_LOCAL_CHECKPOINT_COMPLETED, master->lcp_id);
+    uint32_t wanted = master->wanted;
+    uint32_t node = master->wanted_node;
+    lcp_master_stop(dih);
+    if (node != 0) {
+        jam();
+        dih->lcp_master.wanted = wanted;
+        round_start(dih, LCP_BY_NODE, node);
+    } else if (wanted != 0) {
+        jam();
+        round_start(dih, wanted, 0);
+    }
 }
 
 void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig)
@@ -73,12 +106,26 @@ void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig)
         log_warning(block,
                     "local checkpoint %u: %u fragments of node %u keep their former one, error %u",
                     conf->lcp_id, conf->failed, node, conf->error);
-    if (!node_mask_empty(&master->waiting)) return;
-    log_info(block, "local checkpoint %u has ended: %u fragment replicas, %u failed, %u KB, %u ms",
-             master->lcp_id, master->fragments, master->failed, master->kbytes,
-             (uint32_t)(now_ms(block) - master->begin_ms));
-    event_send(block, EVENT_LOCAL_CHECKPOINT_COMPLETED, master->lcp_id);
-    uint32_t wanted = master->wanted;
+    if (node_mask_empty(&master->waiting)) round_end(dih);
+}
+
+/* A round of the former president may have begun somewhere with a number that did not come here. */
+void lcp_master_take(struct dih *dih)
+{
+    uint32_t seen = dih->lcp_node.result.lcp_id;
+    if (seen < dih->gcp_node.complete_hi) seen = dih->gcp_node.complete_hi;
+    jam_data(seen);
     lcp_master_stop(dih);
-    if (wanted != 0) round_start(dih, wanted);
+    if (dih->lcp_master.last_id <= seen) dih->lcp_master.last_id = seen + 1u;
+}
+
+/* The rest goes on without them. */
+void lcp_master_lost(struct dih *dih, const struct node_mask *nodes)
+{
+    struct lcp_master *master = &dih->lcp_master;
+    if (master->lcp_id == 0) return;
+    jam();
+    node_mask_cut(&master->waiting, nodes);
+    if (node_mask_has(nodes, master->wanted_node)) master->wanted_node = 0;
+    if (node_mask_empty(&master->waiting)) round_end(dih);
 }

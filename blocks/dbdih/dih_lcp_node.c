@@ -40,11 +40,14 @@ static void round_begin(struct dih *dih, uint32_t master, const struct lcp_node_
     node->result = (struct lcp_node_conf){.incarnation = req->incarnation, .lcp_id = req->lcp_id};
     node->end_gci = 0;
     node->begin_ms = now_ms(&dih->block);
+    dih_include_round_begun(dih);
     wait_for_ldms(dih);
     node->bytes_then = node->bytes;
     node->start_gci = dih->gcp_node.complete_hi;
     /* Commits of this GCI may still come, of older ones not. */
-    struct lcp_part_req part = {.lcp_id = req->lcp_id, .start_gci = dih->gcp_node.complete_hi};
+    struct lcp_part_req part = {.lcp_id = req->lcp_id,
+                                .start_gci = dih->gcp_node.complete_hi,
+                                .copied = dih->include.counts};
     to_ldms(dih, BLOCK_BACKUP, GSN_LCP_PART_REQ, &part, sizeof(part) / 4u);
 }
 
@@ -117,6 +120,7 @@ void dih_exec_LCP_USABLE_CONF(struct block *block, const struct signal *sig)
     node->last_duration_ms = (uint32_t)(node->last_ms - node->begin_ms);
     if (node->result.incarnation == dih->incarnation)
         sig_send(block, node->master, GSN_LCP_NODE_CONF, PRIO_B, &node->result);
+    dih_include_round_ended(dih, node->result.failed);
     if (node->next_master == 0) {
         lcp_node_monitor(dih);
         return;
@@ -124,6 +128,15 @@ void dih_exec_LCP_USABLE_CONF(struct block *block, const struct signal *sig)
     uint32_t master = node->next_master;
     node->next_master = 0;
     if (node->next.incarnation == dih->incarnation) round_begin(dih, master, &node->next);
+}
+
+/* What a lost president has ordered and what has not begun is not begun. */
+void lcp_node_lost(struct dih *dih, const struct node_mask *nodes)
+{
+    struct lcp_node *node = &dih->lcp_node;
+    if (node->next_master == 0 || !node_mask_has(nodes, ref_node(node->next_master))) return;
+    jam();
+    node->next_master = 0;
 }
 
 /* --- When is one due? --- */
@@ -158,7 +171,8 @@ static void judge(struct dih *dih)
     if (node->start_gci == 0 || node->result.failed > 0) enough = true;
     /* What may have happened and what not must be known for every start that the log reaches back
      * over: its tail moves before the first of them is forgotten. */
-    if (node->start_gci == 0 && dih->sysfile.now.ended_count >= LCP_STARTS)
+    if (node->start_gci == 0 && dih->sysfile.now.ended_count >= LCP_STARTS &&
+        dih->include.state == DIH_INCLUDE_NONE)
         lcp_node_want(dih, LCP_BY_STARTS);
     else if (node->fill >= LCP_FILL_HIGH || (node->fill >= LCP_FILL_PERCENT && enough))
         lcp_node_want(dih, LCP_BY_FILL);

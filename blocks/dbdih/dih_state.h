@@ -10,7 +10,9 @@
 #include "signals/gcp.h"
 #include "signals/lcp.h"
 #include "signals/qmgr.h"
+#include "signals/rejoin.h"
 #include "signals/start.h"
+#include "signals/takeover.h"
 #include "signals/table_def.h"
 
 #define NODE_GROUPS_MAX DATA_NODE_ID_MAX
@@ -37,6 +39,8 @@ struct gcp_master {
     uint32_t serial; /* Of the timer that counts; older ones are dropped. */
     uint32_t gci_hi; /* The newest epoch that all nodes have. */
     uint32_t gci_lo;
+    uint32_t done_hi; /* The newest that is complete. */
+    uint32_t done_lo;
     uint32_t next_hi; /* PREPARING, COMMITTING: the one that they get. */
     uint32_t next_lo;
     uint32_t force; /* GCIs up to this are to be closed without waiting for the timer. */
@@ -68,6 +72,8 @@ struct gcp_node {
     uint32_t gci_lo;
     uint32_t next_hi;
     uint32_t next_lo;
+    uint32_t old_hi; /* The epoch before gci. */
+    uint32_t old_lo;
     uint32_t complete_hi;
     uint32_t complete_lo;
     struct node_mask waiting; /* TC instances. */
@@ -84,6 +90,56 @@ struct gcp_node {
     uint32_t flush_sender; /* NDBCNTR waits for the durability of flush_gci; 0 = nobody. */
     uint32_t flush_data;
     uint32_t flush_gci;
+};
+
+/* The loss of members that the cluster survives; docs/protocols/gcp.md. */
+struct dih_fail {
+    uint32_t failure_no;            /* The newest; 0 = none yet. */
+    struct node_mask taking;        /* Own TCs that have not taken over. */
+    uint32_t asked_no;              /* GCP_STATE_REQ of a failure that we have not heard of yet, */
+    uint32_t asked_by;              /* and who asks. */
+    struct node_mask states_due;    /* New master: GCP_STATE_CONFs. */
+    struct gcp_state_conf newest;   /* Of the states that have come: the greatest epoch, */
+    struct gcp_state_conf prepared; /* the greatest prepared one, */
+    uint32_t durable;               /* the greatest durable GCI. */
+    bool apart;                     /* Not all have the greatest epoch. */
+    uint32_t taken_no[DATA_NODE_ID_MAX + 1]; /* Up to which failure nodes have taken over. */
+};
+
+/*
+ * A node that comes back. At the node: NONE --NODE_INCLUDE_REQ--> WAITING --GCP_INCLUDE_ORD-->
+ * PARTIAL --DIH_COMPLETE_REQ--> CHECKING --an epoch, a GCI and a checkpoint that began behind it-->
+ * WHOLE --SYSFILE_START_REQ--> WRITING --both copies--> UNNAMED --COPY_GCIREQ names it--> NAMED
+ * --that GCI is durable--> NONE. Without files from CHECKING to NONE.
+ */
+enum dih_include_state {
+    DIH_INCLUDE_NONE = 0,
+    DIH_INCLUDE_WAITING,
+    DIH_INCLUDE_PARTIAL,
+    DIH_IN_CHECKING,
+    DIH_INCLUDE_WHOLE,
+    DIH_IN_WRITING,
+    DIH_IN_UNNAMED,
+    DIH_INCLUDE_NAMED
+};
+
+struct dih_include {
+    uint32_t state;           /* enum dih_include_state */
+    uint32_t complete_sender; /* DIH_COMPLETE_REQ; 0 = not yet. */
+    uint32_t complete_data;
+    uint32_t files_sender; /* SYSFILE_START_REQ. */
+    uint32_t files_data;
+    uint32_t floor_hi; /* CHECKING: a newer epoch must be complete, */
+    uint32_t floor_lo;
+    uint32_t floor_gci; /* and this GCI durable. */
+    bool asked;         /* The master knows that a checkpoint is wanted. */
+    bool counts;        /* The round under way began in CHECKING. */
+    bool checkpointed;
+    uint32_t saved; /* Newest GCI of COPY_GCIREQ: all logs have it. */
+    uint32_t named_gci;
+    /* At the master. */
+    uint32_t joining;         /* To be taken in between two epochs; 0 = nobody. */
+    struct node_mask partial; /* Taken in, and not named in system files yet. */
 };
 
 /* --- The system file: formats/sysfile_format.h. --- */
@@ -113,8 +169,9 @@ struct dih_sysfile {
     uint32_t found[SYSFILE_COPIES]; /* enum sysfile_found */
     uint64_t sequence;              /* Of the newest write: the copy with the greater one counts. */
     uint32_t has_data;
-    uint32_t writes; /* Still to be done. */
-    bool lone;       /* Only one copy has, or will have, the newest GCI. */
+    uint32_t damaged; /* Both copies: this node waits until the others run. */
+    uint32_t writes;  /* Still to be done. */
+    bool lone;        /* Only one copy has, or will have, the newest GCI. */
     bool open;
     uint32_t start_sender; /* SYSFILE_START_REQ waits; 0 = nobody. */
     uint32_t start_data;
@@ -130,7 +187,8 @@ struct dih_sysfile {
 struct lcp_master {
     uint32_t lcp_id; /* 0 = no round. */
     uint32_t last_id;
-    uint32_t wanted; /* enum lcp_reason: another one afterwards. */
+    uint32_t wanted;      /* enum lcp_reason: another one afterwards. */
+    uint32_t wanted_node; /* One of this node alone comes first; 0 = none. */
     struct node_mask waiting;
     uint64_t begin_ms;
     uint32_t fragments;
@@ -202,6 +260,8 @@ struct dih {
     struct gcp_node gcp_node;
     struct lcp_master lcp_master;
     struct lcp_node lcp_node;
+    struct dih_fail fail;
+    struct dih_include include;
     struct dih_sysfile sysfile;
     struct node_mask members;
     uint32_t ldm_count[NODE_ID_MAX + 1];
@@ -262,6 +322,41 @@ void dih_exec_GCP_NODE_SAVEREF(struct block *block, const struct signal *sig);
 void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig);
 void dih_exec_GCP_CLOSE_ORD(struct block *block, const struct signal *sig);
 
+/* dih_gcp_master.c, for dih_nodefail.c */
+void gcp_master_lost(struct dih *dih, const struct node_mask *nodes); /* They answer no more. */
+void gcp_master_go_on(struct dih *dih);   /* All answers may be there. */
+void gcp_master_force(struct dih *dih);   /* Closes the newest GCI as soon as that may be. */
+void gcp_master_include(struct dih *dih); /* Takes include.joining in, when that may be. */
+void gcp_master_take(struct dih *dih, const struct gcp_state_conf *newest,
+                     const struct gcp_state_conf *prepared, uint32_t durable, bool apart);
+
+/* dih_include.c */
+void dih_include_reset(struct dih *dih);
+void dih_include_complete(struct dih *dih);
+void dih_include_monitor(struct dih *dih);
+void dih_include_go_on(struct dih *dih);
+void dih_include_durable(struct dih *dih);
+void dih_include_round_begun(struct dih *dih);
+void dih_include_round_ended(struct dih *dih, uint32_t failed);
+void dih_include_files(struct dih *dih, const struct signal *sig);
+void dih_include_written(struct dih *dih);
+bool dih_include_copies(struct dih *dih, uint32_t gci, struct node_mask *members);
+void dih_include_lost(struct dih *dih, const struct node_mask *nodes, bool new_master);
+void dih_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig);
+void dih_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig);
+void dih_exec_GCP_INCLUDE_ORD(struct block *block, const struct signal *sig);
+void dih_exec_GCP_WHOLE_REP(struct block *block, const struct signal *sig);
+void dih_exec_DIH_COMPLETE_REQ(struct block *block, const struct signal *sig);
+
+/* dih_nodefail.c */
+bool dih_taken_over(const struct dih *dih); /* By all nodes, all failures so far. */
+void dih_fail_reset(struct dih *dih);
+void dih_exec_NODE_LOST_REP(struct block *block, const struct signal *sig);
+void dih_exec_TAKEOVER_END_REP(struct block *block, const struct signal *sig);
+void dih_exec_GCP_TAKEOVER_REP(struct block *block, const struct signal *sig);
+void dih_exec_GCP_STATE_REQ(struct block *block, const struct signal *sig);
+void dih_exec_GCP_STATE_CONF(struct block *block, const struct signal *sig);
+
 /* dih_gcp_node.c */
 void gcp_node_reset(struct dih *dih);
 void gcp_node_monitor(struct dih *dih);
@@ -285,10 +380,13 @@ void dih_exec_GCP_FLUSH_REQ(struct block *block, const struct signal *sig);
 
 /* dih_lcp_master.c */
 void lcp_master_stop(struct dih *dih);
+void lcp_master_lost(struct dih *dih, const struct node_mask *nodes);
+void lcp_master_take(struct dih *dih); /* The former president is lost. */
 void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig);
 void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig);
 
 /* dih_lcp_node.c */
+void lcp_node_lost(struct dih *dih, const struct node_mask *nodes);
 void lcp_node_want(struct dih *dih,
                    uint32_t reason);    /* Asks the master for a round: enum lcp_reason. */
 void lcp_node_durable(struct dih *dih); /* gcp_node.durable has moved. */
@@ -301,7 +399,11 @@ void dih_exec_LCP_STATUS_REQ(struct block *block, const struct signal *sig);
 
 /* dih_sysfile.c */
 void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data);
-void sysfile_copy(struct dih *dih); /* Writes gcp_node.copy_gci. */
+/* Writes gcp_node.copy_gci, which the logs of `members` have. */
+void sysfile_copy(struct dih *dih, const struct node_mask *members);
+/* A node that comes back: of which life the data is; later its first system files, at `gci`. */
+void sysfile_life(struct dih *dih, uint32_t incarnation, const struct section *ended);
+void sysfile_join(struct dih *dih, uint32_t gci);
 /* Lets both copies have the newest GCI. False: they have it already. */
 bool sysfile_repeat(struct dih *dih);
 void sysfile_tick(struct dih *dih, uint32_t sequence); /* Of the write that was to be repeated. */

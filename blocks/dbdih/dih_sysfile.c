@@ -111,6 +111,11 @@ static void both_damaged(struct dih *dih)
         node_mask_add(&sys->now.members, dih_own(dih));
         return;
     }
+    if (block_config(&dih->block)->survive != 0) {
+        jam();
+        sys->damaged = 1;
+        return;
+    }
     node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "both system files are damaged");
 }
 
@@ -290,6 +295,7 @@ static void all_written(struct dih *dih)
     }
     gcp_node_copied(dih);
     gcp_node_flushed(dih);
+    dih_include_written(dih);
     if (sys->lone) dih_work_later(dih, DIH_WORK_SYSFILE, (uint32_t)sys->sequence, REPEAT_MS);
 }
 
@@ -362,6 +368,11 @@ void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig)
         return;
     }
     ndbrequire(sys->state >= SYSFILE_READY && sys->start_sender == 0);
+    if (dih->include.state == DIH_INCLUDE_WHOLE) {
+        jam();
+        dih_include_files(dih, sig);
+        return;
+    }
     ndbrequire(req->incarnation > now->incarnation); /* I-GCP-5 */
     jam();
     sys->start_sender = sig->sender;
@@ -382,6 +393,26 @@ void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig)
     want_writes(dih, SYSFILE_COPIES);
 }
 
+/* --- The node comes back into a running cluster. --- */
+
+void sysfile_life(struct dih *dih, uint32_t incarnation, const struct section *ended)
+{
+    dih->sysfile.now.incarnation = incarnation;
+    take_list(&dih->sysfile.now, ended);
+}
+
+void sysfile_join(struct dih *dih, uint32_t gci)
+{
+    struct sysfile *now = &dih->sysfile.now;
+    now->layout = SYSFILE_LAYOUT;
+    now->gci = gci;
+    now->members = dih->members;
+    now->ldm_count = block_config(&dih->block)->ldm_count;
+    memcpy(now->lsn, dih->gcp_node.save_lsn, sizeof(now->lsn));
+    fill_groups(dih, now->nodegroup);
+    want_writes(dih, SYSFILE_COPIES);
+}
+
 void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig)
 {
     const struct dih_sysfile *sys = &dih_of(block)->sysfile;
@@ -392,7 +423,8 @@ void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig)
                                      .gci = now->gci,
                                      .incarnation = now->incarnation,
                                      .ldm_count = now->ldm_count,
-                                     .members = now->members};
+                                     .members = now->members,
+                                     .damaged = sys->damaged};
     uint32_t ldms = now->ldm_count < SYSFILE_LDM_MAX ? now->ldm_count : SYSFILE_LDM_MAX;
     struct section lists[2] = {{.words = &now->ended[0].incarnation, .size = now->ended_count * 2u},
                                {.words = &now->lsn[0][0], .size = ldms * 2u}};
@@ -400,11 +432,12 @@ void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig)
                 sys->has_data ? 2u : 0u);
 }
 
-void sysfile_copy(struct dih *dih)
+void sysfile_copy(struct dih *dih, const struct node_mask *members)
 {
     struct dih_sysfile *sys = &dih->sysfile;
     ndbrequire(dih->gcp_node.copy_gci > sys->now.gci); /* I-GCP-4 */
     sys->now.gci = dih->gcp_node.copy_gci;
+    sys->now.members = *members; /* I-GCP-7 */
     memcpy(sys->now.lsn, dih->gcp_node.save_lsn, sizeof(sys->now.lsn));
     sys->lone = true;
     want_writes(dih, 1);

@@ -1,6 +1,7 @@
 /* lqh.c -- DBLQH's handler table, start, lock timeouts, and operations that got their lock. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
+#include "signals/outcome.h"
 #include "signals/fs.h"
 #include "signals/gcp.h"
 #include "signals/lcp.h"
@@ -75,7 +76,10 @@ static void run_one(struct lqh *lqh, struct acc_ready *ready)
         ready->lock = REF_NONE;
         ready->error = ERR_LOCK_TIMEOUT;
     }
-    if (op->scan != REF_NONE) {
+    if (op->scan != REF_NONE && op->state == LQH_OF_COPY) {
+        jam();
+        lqh_copy_lock_ready(lqh, lqh_copy_get(lqh, op->scan), ready);
+    } else if (op->scan != REF_NONE) {
         jam();
         lqh_scan_lock_ready(lqh, lqh_scan_get(lqh, op->scan), ready);
     } else {
@@ -129,6 +133,9 @@ static void lqh_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     pool_init(&lqh->scan_locks, arena, RG_TRANSACTION, sizeof(struct lqh_scan_locks),
               config->frag_scans_max);
     lqh_redo_init(lqh);
+    lqh_nodefail_init(lqh);
+    lqh_outcome_init(lqh);
+    lqh_copy_init(lqh);
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
 }
@@ -167,6 +174,21 @@ static void lqh_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case LQH_WORK_RECOVER_TICK:
         lqh_recover_tick(lqh);
         return;
+    case LQH_WORK_FAIL_SCANS:
+    case LQH_WORK_FAIL_OPS:
+    case LQH_WORK_ORPHANS:
+        lqh_nodefail_step(lqh, work);
+        return;
+    case LQH_WORK_COPY:
+        lqh_copy_step(lqh, work->ref);
+        return;
+    case LQH_WORK_COPY_AGAIN:
+        lqh_copy_again(lqh, work->ref);
+        return;
+    case LQH_WORK_COPYING:
+    case LQH_WORK_INCLUDE:
+        lqh_include_step(lqh, work);
+        return;
     }
     ndbrequire(false); /* No other work is ever sent. */
 }
@@ -189,6 +211,20 @@ static const struct handler lqh_handlers[] = {
     HANDLER(lqh, SCAN_FRAGREQ, scan_fragreq),
     HANDLER(lqh, SCAN_FRAG_NEXTREQ, scan_frag_nextreq),
     HANDLER(lqh, DUMP_STATE_ORD, dump_state_ord),
+    HANDLER(lqh, NODE_LOST_REP, node_lost_rep),
+    HANDLER(lqh, LQH_FLUSH_REP, lqh_flush_rep),
+    HANDLER(lqh, LQH_ORPHAN_REQ, lqh_orphan_req),
+    HANDLER(lqh, OP_RESOLVE_REQ, op_resolve_req),
+    HANDLER(lqh, OUTCOME_ASK_REQ, outcome_ask_req),
+    HANDLER(lqh, NODE_INCLUDE_REQ, node_include_req),
+    HANDLER(lqh, NODE_INCLUDE_REP, node_include_rep),
+    HANDLER(lqh, LQH_INCLUDE_REP, lqh_include_rep),
+    HANDLER(lqh, COPY_TABLE_REQ, copy_table_req),
+    HANDLER(lqh, COPY_FRAGREQ, copy_fragreq),
+    HANDLER(lqh, COPY_FRAGCONF, copy_fragconf),
+    HANDLER(lqh, COPY_FRAGREF, copy_fragref),
+    HANDLER(lqh, COPY_ROWS_REP, copy_rows_rep),
+    HANDLER(lqh, COPY_ROWS_CONF, copy_rows_conf),
     HANDLER(lqh, GCP_SAVEREQ, gcp_savereq),
     HANDLER(lqh, GCP_DURABLE_REP, gcp_durable_rep),
     HANDLER(lqh, REDO_OPEN_REQ, redo_open_req),
@@ -221,7 +257,7 @@ static const struct block_type lqh_type = {
 
 static const struct block_pool lqh_pools[] = {
     BLOCK_POOL(lqh, tables), BLOCK_POOL(lqh, operations), BLOCK_POOL(lqh, segments),
-    BLOCK_POOL(lqh, scans),  BLOCK_POOL(lqh, scan_locks),
+    BLOCK_POOL(lqh, scans),  BLOCK_POOL(lqh, scan_locks), BLOCK_POOL(lqh, copies),
 };
 
 struct block *lqh_create(struct thread *thread, uint32_t instance)
@@ -241,5 +277,6 @@ void lqh_usage_get(const struct block *block, struct lqh_usage *usage)
         .scans = lqh->scans.in_use,
         .segments = lqh->segments.in_use,
         .tables = lqh->tables.in_use,
+        .copies = lqh->copies.in_use,
     };
 }

@@ -16,5 +16,6 @@ struct lqh_usage {
     uint32_t scans;
     uint32_t segments; /* Data of operations that wait for a lock. */
     uint32_t tables;
+    uint32_t copies; /* Fragments that others copy from here. */
 };
 void lqh_usage_get(const struct block *block, struct lqh_usage *usage);

@@ -10,10 +10,16 @@ struct seen {
     uint32_t changes;
     uint32_t scan_ops;
     uint32_t scan_locks;
+    uint32_t copy_ops;
 };
 
 static void check_op(struct lqh *lqh, const struct lqh_op *op, struct seen *seen)
 {
+    if (op->state == LQH_OF_COPY) {
+        ndbrequire(lqh_copy_get(lqh, op->scan)->op == op->pool.ref);
+        seen->copy_ops++;
+        return;
+    }
     if (op->scan != REF_NONE) {
         ndbrequire(lqh_scan_get(lqh, op->scan)->op == op->pool.ref);
         seen->scan_ops++;
@@ -32,7 +38,9 @@ static void check_op(struct lqh *lqh, const struct lqh_op *op, struct seen *seen
             ref = segment->next;
         }
     }
-    if (op->state == LQH_PREPARED) ndbrequire(op->lock != REF_NONE); /* I-LQH-2 */
+    if (op->state == LQH_PREPARED)
+        ndbrequire((op->lock != REF_NONE) == (op->nothing == 0)); /* I-LQH-2 */
+    if (op->nothing) ndbrequire(op->change == REF_NONE && op->redo_words == 0);
     if (op->state == LQH_COMMITTED) {
         ndbrequire(op->change == REF_NONE);
         ndbrequire(op->prev_ref != 0 ||
@@ -56,6 +64,20 @@ static void check_scan(struct lqh *lqh, const struct lqh_scan *scan, struct seen
     }
 }
 
+static void check_copy(struct lqh *lqh, const struct lqh_copy_source *copy, struct seen *seen)
+{
+    uint32_t under_way = copy->sent - copy->confirmed;
+    ndbrequire(lqh_table_get(lqh, copy->table_id)->users > 0);
+    ndbrequire(under_way <= COPY_WINDOW); /* I-LQH-8: what is locked is on its way, */
+    for (uint32_t i = 0; i < COPY_WINDOW; i++) {
+        const struct lqh_copy_batch *batch = &copy->batch[(copy->confirmed + i) % COPY_WINDOW];
+        ndbrequire((batch->count > 0) == (i < under_way));
+    }
+    if (copy->state != COPY_LOCK_WAIT) return;
+    ndbrequire(lqh_op_get(lqh, copy->op)->lock != REF_NONE); /* but for the row waited for. */
+    seen->waiting++;
+}
+
 void lqh_check(struct block *block)
 {
     struct lqh *lqh = lqh_of(block);
@@ -69,11 +91,16 @@ void lqh_check(struct block *block)
     for (struct lqh_scan *s = pool_next(&lqh->scans, 0); s != NULL;
          s = pool_next(&lqh->scans, pool_index(s->pool.ref)))
         check_scan(lqh, s, &seen);
+    for (struct lqh_copy_source *copy = pool_next(&lqh->copies, 0); copy != NULL;
+         copy = pool_next(&lqh->copies, pool_index(copy->pool.ref)))
+        check_copy(lqh, copy, &seen);
     for (uint32_t i = 0; i < lqh->table_count; i++) {
         if (lqh->table[i] != NULL) users += lqh->table[i]->users;
     }
-    ndbrequire(users ==
-               (uint64_t)lqh->operations.in_use - seen.scan_ops + lqh->scans.in_use); /* I-LQH-3 */
+    ndbrequire(users == (uint64_t)lqh->operations.in_use - seen.scan_ops - seen.copy_ops +
+                            lqh->scans.in_use + lqh->copies.in_use +
+                            (lqh->copy.sender != 0)); /* I-LQH-3 */
+    ndbrequire(seen.copy_ops == lqh->copies.in_use);
     ndbrequire(lqh->reads.executed == lqh->reads.added ||
                lqh->reads.flush_sent); /* I-LQH-6: none is forgotten. */
     lqh_redo_check(lqh);

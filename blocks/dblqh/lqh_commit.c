@@ -54,8 +54,12 @@ static void trains_begin(struct trains *trains, struct lqh *lqh, const struct si
     trains->done.payload[0] = 0;
 }
 
-static void trains_add(struct trains *trains, const struct lqh_op *op)
+static void trains_add(struct trains *trains, const struct lqh *lqh, const struct lqh_op *op)
 {
+    if (lqh_doomed(lqh, op->tc_ref, op->nodes)) {
+        jam(); /* Executed, but nothing of it goes on its way any more: TC orders the rest. */
+        return;
+    }
     if (op->prev_ref != 0)
         train_add(&trains->back, op->prev_ref, op->prev_op, op);
     else
@@ -89,6 +93,10 @@ static struct lqh_op *train_op(struct lqh *lqh, const struct signal *sig, uint32
         op->transid1 == words[2] && op->tc_ref == sig->payload[0]) {
         return op;
     }
+    if (lqh_lenient(lqh)) {
+        jam(); /* TC has resolved it meanwhile. */
+        return NULL;
+    }
     lqh_protocol_error(lqh, sig->sender, "train entry for an unknown operation");
     return NULL;
 }
@@ -104,15 +112,25 @@ static void unlock(struct lqh *lqh, struct lqh_op *op)
  * keeps its lock until COMPLETE: the next writer of the row comes through the primary, and must not
  * overtake this one here.
  */
-static void commit_op(struct lqh *lqh, struct lqh_op *op, const struct commit_train *commit)
+void lqh_commit_op(struct lqh *lqh, struct lqh_op *op, const struct commit_train *commit)
 {
+    op->gci_hi = commit->gci_hi;
+    op->gci_lo = commit->gci_lo;
     if (op->change != REF_NONE) {
         if (lqh->redo != NULL) lqh_redo_commit(lqh, op, commit);
         tup_commit(lqh->tup, op->change, commit->gci_hi);
+        lqh_outcome_note(lqh, op);
     }
     op->change = REF_NONE;
     op->state = LQH_COMMITTED;
     if (op->prev_ref == 0) unlock(lqh, op);
+}
+
+void lqh_op_end(struct lqh *lqh, struct lqh_op *op)
+{
+    if (op->change != REF_NONE) tup_abort(lqh->tup, op->change); /* Not what is committed. */
+    unlock(lqh, op);
+    lqh_op_release(lqh, op);
 }
 
 void lqh_exec_COMMIT(struct block *block, const struct signal *sig)
@@ -130,13 +148,13 @@ void lqh_exec_COMMIT(struct block *block, const struct signal *sig)
     for (uint32_t i = 0; i < count; i++) {
         lqh_ahead_train(lqh, sig, i);
         struct lqh_op *op = train_op(lqh, sig, i, LQH_PREPARED);
-        if (op == NULL) break;
-        commit_op(lqh, op, commit);
-        trains_add(&trains, op);
-        if (complete) {
-            unlock(lqh, op);
-            lqh_op_release(lqh, op);
+        if (op == NULL) {
+            if (lqh_lenient(lqh)) continue;
+            break;
         }
+        lqh_commit_op(lqh, op, commit);
+        trains_add(&trains, lqh, op);
+        if (complete) lqh_op_end(lqh, op);
     }
     trains_end(&trains, lqh);
 }
@@ -152,11 +170,12 @@ static void end_ops(struct lqh *lqh, const struct signal *sig, uint32_t gsn_done
     for (uint32_t i = 0; i < count; i++) {
         lqh_ahead_train(lqh, sig, i);
         struct lqh_op *op = train_op(lqh, sig, i, state);
-        if (op == NULL) break;
-        if (op->change != REF_NONE) tup_abort(lqh->tup, op->change); /* Not what is committed. */
-        unlock(lqh, op);
-        trains_add(&trains, op);
-        lqh_op_release(lqh, op);
+        if (op == NULL) {
+            if (lqh_lenient(lqh)) continue;
+            break;
+        }
+        trains_add(&trains, lqh, op);
+        lqh_op_end(lqh, op);
     }
     trains_end(&trains, lqh);
 }

@@ -17,7 +17,9 @@ static void dump_pool(const struct lqh *lqh, const char *name, const struct pool
 static void dump_operations(const struct lqh *lqh)
 {
     static const char *const names[] = {
-        [LQH_WAITING] = "WAITING", [LQH_PREPARED] = "PREPARED", [LQH_COMMITTED] = "COMMITTED"};
+        [LQH_WAITING] = "WAITING", [LQH_PREPARED] = "PREPARED", [LQH_COMMITTED] = "COMMITTED",
+        [LQH_DELAYED] = "DELAYED", [LQH_OF_COPY] = "COPY",
+    };
     uint32_t shown = 0;
     for (const struct lqh_op *op = pool_next(&lqh->operations, 0);
          op != NULL && shown < OPERATIONS_SHOWN;
@@ -44,5 +46,6 @@ void lqh_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
     dump_pool(lqh, "saved data", &lqh->segments);
     dump_pool(lqh, "fragment scans", &lqh->scans);
     dump_pool(lqh, "scan locks", &lqh->scan_locks);
+    dump_pool(lqh, "copies", &lqh->copies);
     dump_pool(lqh, "tables", &lqh->tables);
 }

@@ -6,6 +6,7 @@
 #define CHAIN_NODES      0xFFFFFFu
 #define CHAIN_NEXT       0xFFu
 #define CHAIN_REPLICA_NO 24
+#define CHAIN_NO_MASK    0x3Fu
 
 static inline bool is_read(uint32_t request_info)
 {
@@ -54,6 +55,7 @@ void lqh_op_release(struct lqh *lqh, struct lqh_op *op)
 {
     ndbrequire(op->saved == REF_NONE);
     if (op->redo_words != 0) lqh_redo_leave(lqh, op);
+    if (op->indexed) lqh_index_remove(lqh, op);
     uint32_t table_id = op->table_id;
     pool_release(&lqh->operations, op);
     lqh_table_leave(lqh, table_id);
@@ -86,10 +88,11 @@ static void confirm(struct lqh *lqh, const struct lqh_op *op, uint32_t read_word
 
 /* A wait at a backup is only for the COMPLETE of the transaction before, so NOWAIT means the
  * primary alone. */
-static void pass_on(struct lqh *lqh, const struct lqh_op *op, const struct lqh_data *data,
+static void pass_on(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
                     const struct tup_frag *frag, uint32_t row)
 {
-    uint32_t replica_no = (op->chain >> CHAIN_REPLICA_NO) + 1;
+    op->chain |= lqh_include_skip(lqh, op);
+    uint32_t replica_no = ((op->chain >> CHAIN_REPLICA_NO & CHAIN_NO_MASK) + 1) & CHAIN_NO_MASK;
     struct lqhkeyreq req = {
         .tc_op = op->tc_op,
         .request_info = op->request_info & ~KEY_NOWAIT,
@@ -102,12 +105,14 @@ static void pass_on(struct lqh *lqh, const struct lqh_op *op, const struct lqh_d
         .tc_ref = op->tc_ref,
         .api_ref = op->api_ref,
         .api_op = op->api_op,
-        .chain = (op->chain & CHAIN_NODES) >> 8 | replica_no << CHAIN_REPLICA_NO,
+        .chain = (op->chain & CHAIN_NODES) >> 8 | replica_no << CHAIN_REPLICA_NO |
+                 (op->chain & CHAIN_SKIP),
         .prev_ref = lqh->block.ref,
         .prev_op = op->pool.ref,
-        .row_page = tup_row_page(frag, row),
-        .row_slot = tup_row_slot(frag, row),
+        .row_page = op->nothing ? op->wanted_page : tup_row_page(frag, row),
+        .row_slot = op->nothing ? op->wanted_slot : tup_row_slot(frag, row),
         .tc_trans = op->tc_trans,
+        .nodes = op->nodes,
     };
     const struct section section[2] = {{data->key, data->key_words},
                                        {data->attr, data->attr_words}};
@@ -172,6 +177,8 @@ static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_d
         break;
     case OP_WRITE:
         error = tup_write(lqh->tup, &req, &changed);
+        /* A replica that does not have all rows yet could not tell. */
+        if (changed.inserted) op->request_info = (op->request_info & ~7u) | OP_INSERT;
         break;
     case OP_DELETE:
         error = tup_delete(lqh->tup, &req, &changed);
@@ -188,6 +195,20 @@ static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_d
         op->lock = changed.lock;
     }
     return 0;
+}
+
+/* Out of a queue: a node may have been lost meanwhile. */
+static uint32_t check_lost(const struct lqh *lqh, const struct lqh_op *op)
+{
+    return lqh_doomed(lqh, op->tc_ref, op->nodes) ? ERR_NODE_FAILURE : 0;
+}
+
+void lqh_op_drop_waiting(struct lqh *lqh, struct lqh_op *op)
+{
+    ndbrequire(op->state == LQH_WAITING);
+    acc_unlock(lqh->acc, op->lock);
+    lqh_save_drop(lqh, op);
+    lqh_op_release(lqh, op);
 }
 
 /* The row is locked, or does not exist. */
@@ -227,10 +248,29 @@ static uint32_t lock_row(struct lqh *lqh, struct lqh_op *op, struct tup_frag *fr
     return acc_lock(lqh->acc, tup_frag_index(frag), row, &req, &op->lock);
 }
 
+/* The row comes with the copy, or it is gone at the source before the copy gets there. */
+static void prepare_nothing(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
+                            const struct tup_frag *frag)
+{
+    jam();
+    op->nothing = 1;
+    op->state = LQH_PREPARED;
+    op->row = ROW_NONE;
+    if (op->redo_words != 0) lqh_redo_leave(lqh, op);
+    if ((op->chain & CHAIN_NEXT) != 0)
+        pass_on(lqh, op, data, frag, ROW_NONE);
+    else
+        confirm(lqh, op, 0);
+}
+
 static void execute(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data)
 {
     struct tup_frag *frag = tup_frag_get(lqh->tup, op->frag);
     uint32_t row = acc_find(tup_frag_index(frag), op->hash, data->key, data->key_words);
+    if (__builtin_expect(lqh->include.copying > 0, 0) && lqh_is_nothing(lqh, op, row)) {
+        prepare_nothing(lqh, op, data, frag);
+        return;
+    }
     ndbrequire(op->lock == REF_NONE ||
                row != ROW_NONE); /* I-LQH-1: a locked row does not vanish. */
     if (row == ROW_NONE || op->lock != REF_NONE) {
@@ -259,9 +299,10 @@ void lqh_op_ready(struct lqh *lqh, struct lqh_op *op, const struct acc_ready *re
     ndbrequire(op->state == LQH_WAITING);
     op->lock = ready->lock;
     lqh_load(lqh, op, &data);
-    if (ready->error != 0) {
+    uint32_t error = ready->error != 0 ? ready->error : check_lost(lqh, op);
+    if (error != 0) {
         jam();
-        refuse_op(lqh, op, ready->error);
+        refuse_op(lqh, op, error);
         return;
     }
     execute(lqh, op, &data);
@@ -273,6 +314,7 @@ void lqh_op_undelay(struct lqh *lqh, struct lqh_op *op, uint32_t error)
     ndbrequire(op->state == LQH_DELAYED);
     op->state = LQH_WAITING;
     lqh_load(lqh, op, &data);
+    if (error == 0) error = check_lost(lqh, op);
     if (error != 0) {
         jam();
         refuse_op(lqh, op, error);
@@ -303,6 +345,8 @@ static void prepare(struct lqh *lqh, const struct signal *sig, struct lqh_table 
 {
     const struct lqhkeyreq *req = SIG_PAYLOAD(sig, lqhkeyreq);
     uint32_t error = check_inserts(lqh, req);
+    if (__builtin_expect(lqh->fail.any, 0)) lqh_tc_back(lqh, req->tc_ref);
+    if (error == 0 && lqh_doomed(lqh, req->tc_ref, req->nodes)) error = ERR_NODE_FAILURE;
     if (error == 0) error = check_chain(lqh, req->chain);
     struct lqh_op *op = error == 0 ? pool_seize(&lqh->operations) : NULL;
     if (op == NULL) {
@@ -328,6 +372,7 @@ static void prepare(struct lqh *lqh, const struct signal *sig, struct lqh_table 
     op->wanted_page = req->row_page;
     op->wanted_slot = req->row_slot;
     op->tc_trans = req->tc_trans;
+    op->nodes = req->nodes;
     struct lqh_data data = {.key = sig->section[0].words, .key_words = sig->section[0].size};
     if (sig->section_count > 1) {
         data.attr = sig->section[1].words;
@@ -347,6 +392,7 @@ void lqh_exec_LQHKEYREQ(struct block *block, const struct signal *sig)
     struct lqh *lqh = lqh_of(block);
     const struct lqhkeyreq *req = SIG_PAYLOAD(sig, lqhkeyreq);
     uint32_t error;
+    lqh->requests++;
     if (!references_valid(sig)) {
         lqh_protocol_error(lqh, sig->sender, "LQHKEYREQ with impossible references");
         return;

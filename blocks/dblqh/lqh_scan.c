@@ -186,6 +186,7 @@ static void step_count(struct lqh *lqh, struct lqh_scan *scan)
 void lqh_scan_step(struct lqh *lqh, struct lqh_scan *scan)
 {
     ndbrequire(scan->state == FSCAN_READING);
+    lqh->requests++;
     if (scan->closing) {
         jam();
         scan->rows = 0;
@@ -295,6 +296,13 @@ static void close_scan(struct lqh *lqh, struct lqh_scan *scan)
     scan->rows = 0;
     scan_done(lqh, scan);
     lqh_run_ready(lqh);
+}
+
+/* Nobody asks for more, nobody closes it. */
+void lqh_scan_tc_lost(struct lqh *lqh, struct lqh_scan *scan)
+{
+    jam();
+    close_scan(lqh, scan);
 }
 
 static void next_batch(struct lqh *lqh, struct lqh_scan *scan)

@@ -4,9 +4,10 @@
 #include "blocks/backup/backup.h"
 #include "blocks/dblqh/lqh_state.h"
 
-#define ADD_STEP   16u         /* Fragments made before others have their turn. */
-#define FRAG_TO_BE 0xFFFFFFFFu /* In frags[]: to be made here. */
-#define ORDER_ADD  0u
+#define ADD_STEP     16u         /* Fragments made before others have their turn. */
+#define FRAG_TO_BE   0xFFFFFFFFu /* In frags[]: to be made here. */
+#define ORDER_ADD    0u
+#define DROP_LOOK_MS 10u /* Between two looks whether the operations of lost TCs have ended. */
 
 static_assert(TABLE_FRAGMENTS_MAX <= PAGE_WORDS, "fragment references fit into one page");
 
@@ -87,6 +88,7 @@ static void free_table(struct lqh *lqh, struct lqh_table *table)
 {
     if (table->frags != NULL && table->frags != table->frags_inline)
         arena_page_release(block_arena(&lqh->block), RG_SCHEMA, table->frags);
+    lqh_table_copied(lqh, table);
     lqh->table[table->table_id] = NULL;
     pool_release(&lqh->tables, table);
 }
@@ -201,6 +203,11 @@ void lqh_table_step(struct lqh *lqh, uint32_t table_id)
         add_step(lqh, table);
         return;
     }
+    if (table->users > 0) {
+        jam(); /* The take-over ends them. */
+        lqh_continue_later(lqh, LQH_WORK_TABLE, table_id, DROP_LOOK_MS);
+        return;
+    }
     if (tup_table_drop_step(lqh->tup, table->tup_table)) {
         dropped(lqh, table);
         return;
@@ -223,14 +230,16 @@ void lqh_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct signal *si
         break;
     case LOCAL_TABLE_DROPPING:
         jam();
-        if (table != NULL) table->state = TABLE_DROPPING;
+        if (table == NULL) break;
+        table->state = TABLE_DROPPING;
+        lqh_copy_table_dropped(lqh, req->table_id);
         break;
     case LOCAL_TABLE_DROP:
         jam();
         if (table == NULL) break; /* Its adding was refused here. */
-        /* I-LQH-3: all TCs have said that nobody uses it any more. An operation left is one that no
-         * TC of ours sent. */
-        if (table->users != 0)
+        /* I-LQH-3: all TCs have said that nobody uses it any more. An operation left is of a lost
+         * TC, perhaps not known here yet, or one that no TC of ours sent. */
+        if (table->users != 0 && block_config(block)->survive == 0)
             node_fail(EXIT_PEER_PROTOCOL, __FILE__, __LINE__,
                       "a node has operations on a table that is dropped");
         table->state = TABLE_DROPPING;

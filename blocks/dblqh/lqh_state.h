@@ -5,13 +5,16 @@
 #include "blocks/dblqh/lqh.h"
 #include "blocks/dbtup/tup.h"
 #include "signals/api_reg.h"
+#include "signals/copy.h"
 #include "signals/dict.h"
 #include "signals/errors.h"
 #include "signals/key.h"
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
+#include "signals/rejoin.h"
 #include "signals/scan.h"
 #include "signals/start.h"
+#include "signals/takeover.h"
 
 /* Fragment references in the table record itself; more take a page. */
 #define LQH_FRAGS_INLINE    64u
@@ -27,6 +30,9 @@
 #define LQH_READ_WORDS   40u
 #define LQH_READY_STEP   16u /* Operations that got their lock, before others have their turn. */
 #define LQH_LOCK_TICK_MS 10u
+#define LQH_COPIES_MAX   64u /* Fragments that other nodes copy from here at the same time. */
+#define LQH_COPY_PARALLEL                                                                          \
+    2u /* Fragments that this instance gets at the same time: the link is busy while one waits. */
 #define LQH_HOLD_BACK_MS                                                                           \
     5u /* A scan looks again so often whether the client's link has drained.                       \
         */
@@ -49,6 +55,8 @@ struct lqh_table {
     uint32_t
         *frags; /* By fragment id: TUP's reference, REF_NONE = not here. A page or frags_inline. */
     uint32_t frags_inline[LQH_FRAGS_INLINE];
+    uint32_t
+        copying[(TABLE_FRAGMENTS_MAX + 31u) / 32u]; /* Fragments whose rows are being copied. */
     _Alignas(8) uint8_t key_def[KEY_DEF_BYTES];
 };
 
@@ -58,12 +66,13 @@ struct lqh_table {
  *    +--> (gone: refused)
  * DELAYED (the redo log fills up) --> WAITING, PREPARED, (gone: refused)
  */
-enum lqh_op_state { LQH_WAITING = 0, LQH_PREPARED, LQH_COMMITTED, LQH_DELAYED };
+enum lqh_op_state { LQH_WAITING = 0, LQH_PREPARED, LQH_COMMITTED, LQH_DELAYED, LQH_OF_COPY };
 
 struct lqh_op {
     struct pool_record pool;
     uint32_t state; /* enum lqh_op_state */
-    uint32_t scan;  /* Not an operation but a locking scan's place in lock queues: its scan. */
+    uint32_t scan;  /* Not an operation but the place in lock queues of a locking scan, or (state
+                       LQH_OF_COPY) of a copy: its record. */
     uint32_t tc_ref;
     uint32_t tc_op;
     uint32_t tc_trans; /* With tc_ref: whose lock and change it is. */
@@ -90,6 +99,12 @@ struct lqh_op {
     uint32_t attr_words;
     uint32_t redo_words; /* Reserved in the redo log until COMMIT. */
     uint32_t delay_next; /* DELAYED: who came behind. */
+    uint32_t nodes;      /* All replicas, see LQHKEYREQ. */
+    uint32_t gci_hi;     /* COMMITTED: its epoch. */
+    uint32_t gci_lo;
+    uint32_t indexed; /* Stands in fail.index: can be found by TC's references. */
+    uint32_t index_next;
+    uint32_t nothing; /* Its row has not been copied to here yet: no lock, no change, no record. */
 };
 
 /* Key and attrinfo of an operation that waits for a lock. */
@@ -147,6 +162,85 @@ struct lqh_scan_locks {
     uint32_t lock[LQH_SCAN_LOCKS];
 };
 
+/*
+ * Another node gets the rows of a fragment from here.
+ *
+ * EXCLUDED --> READING (a CONTINUEB is on its way) --> FULL (batches are to be confirmed) -->
+ * READING ^ |  ^ |                   +--------> ENDING (the last ones are) --> (gone) | v  | v
+ *        LOCK_WAIT  MEMORY_WAIT                 any --> (gone: the node is lost, the table dropped)
+ */
+enum lqh_copy_state {
+    COPY_EXCLUDED = 0, /* Not everybody has included the other node. */
+    COPY_READING,
+    COPY_LOCK_WAIT,
+    COPY_MEMORY_WAIT,
+    COPY_FULL,
+    COPY_ENDING
+};
+
+struct lqh_copy_batch {
+    uint32_t count;
+    uint32_t lock[COPY_BATCH_ROWS];
+};
+
+struct lqh_copy_source {
+    struct pool_record pool;
+    uint32_t state; /* enum lqh_copy_state */
+    uint32_t target_ref;
+    uint32_t target; /* Its record. */
+    uint32_t epoch;  /* Of the link. */
+    uint32_t rank;
+    uint32_t table_id;
+    uint32_t fragment_id;
+    uint32_t frag; /* TUP's reference. */
+    uint32_t op;   /* Stands in lock queues. Its lock: waited for, or got and to be the next row. */
+    uint32_t wait_row;
+    uint32_t sent; /* Batches. */
+    uint32_t confirmed;
+    struct tup_scan_position position;
+    uint64_t rows;
+    bool end;                                 /* All rows have been sent. */
+    struct lqh_copy_batch batch[COPY_WINDOW]; /* Number modulo COPY_WINDOW. */
+};
+
+/* How much of the time goes into copies that others make from here. */
+struct lqh_copy_share {
+    uint32_t requests;   /* lqh->requests when it was last looked at. */
+    uint64_t busy_until; /* There are transactions. */
+    uint64_t ms;         /* Of the rows and words sent since: */
+    uint32_t rows;
+    uint32_t words;
+};
+
+/* A fragment that is being copied to here. */
+struct lqh_copy_target {
+    uint32_t no; /* How the source calls it; 0 = unused. */
+    uint32_t fragment_id;
+    uint32_t batch; /* The next one. */
+    uint32_t permille;
+    uint64_t rows;
+    uint64_t bytes;
+};
+
+/* DICT's order to copy a table to here. */
+struct lqh_copy {
+    uint32_t sender; /* 0 = none. */
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t version;
+    uint32_t next;      /* Fragment. */
+    uint32_t fragments; /* Here. */
+    uint32_t done;
+    uint32_t running;
+    uint64_t told_ms; /* COPY_PART_REP. */
+    uint32_t last_no;
+    bool failed; /* The node is about to end. */
+    uint64_t rows;
+    uint64_t bytes;
+    uint8_t *source; /* By fragment: the node. NULL: the configuration knows no coming back. */
+    struct lqh_copy_target target[LQH_COPY_PARALLEL];
+};
+
 /* Rows gathered for one TRANSID_AI in lqh->out; within one handler. */
 struct lqh_rows {
     uint32_t count;
@@ -180,13 +274,91 @@ enum lqh_work {
     LQH_WORK_REDO_DELAY,   /* let some operations pass that were held back */
     LQH_WORK_RECOVER,      /* look for the next fragment to restore */
     LQH_WORK_RECOVER_TICK, /* tell how far the restart has come */
+    LQH_WORK_FAIL_SCANS,   /* ref: scans done; failure_no */
+    LQH_WORK_FAIL_OPS,     /* ref: operations done; failure_no */
+    LQH_WORK_ORPHANS,      /* ref: operations done; failure_no, to, pass */
+    LQH_WORK_COPY,         /* ref: source of a copy */
+    LQH_WORK_COPY_AGAIN,   /* ref: number of a copy's target */
+    LQH_WORK_COPYING,      /* ref: tables done; marks all fragments */
+    LQH_WORK_INCLUDE,      /* ref: operations done; to: rank, pass: enum lqh_include_state */
 };
 
 struct lqh_continueb {
     uint32_t work; /* enum lqh_work */
     uint32_t ref;
+    uint32_t failure_no;
+    uint32_t to; /* A take-over TC. */
+    uint32_t pass;
 };
-SIGNAL_STRUCT(lqh_continueb, 2);
+SIGNAL_STRUCT(lqh_continueb, 5);
+
+#define LQH_INDEX_SIZE    4096u /* Lists of operations that TCs resolve; power of two. */
+#define LQH_INSTANCES_MAX 24u   /* Of DBLQH and of DBTC on a node: LDM_COUNT_MAX, TC_COUNT_MAX. */
+
+/* Up to which failure an LQH has sent LQH_FLUSH_REP. */
+struct lqh_flushed {
+    uint32_t instances; /* On its node; 0 = not known. */
+    uint32_t failure_no[LQH_INSTANCES_MAX + 1];
+};
+
+/* What the loss of data nodes asks for; see docs/protocols/takeover.md. */
+struct lqh_fail {
+    bool any;            /* Some node is lost: look at the masks. */
+    bool reported;       /* Of failure_no: the walk is over. */
+    bool walking;        /* Of failure_no: it has begun. */
+    uint32_t failure_no; /* The newest. */
+    struct node_mask lost;
+    struct node_mask lost_tcs; /* Their operations are orphans. A node that comes back stays in here
+                                  until its new TCs speak. */
+    struct node_mask alive;
+    struct lqh_flushed *flushed; /* By node. */
+    uint32_t *index;             /* LQH_INDEX_SIZE: the first operation of each list. */
+};
+
+/*
+ * A node P comes back; what an LQH does that P copies fragments from.
+ * WAITING (for LQH_INCLUDE_REP of all TCs) --> ALONE (operations that do not go to P) --> SKIPPED
+ * (operations that P did not execute) --> READY. Up to ALONE operations go to P with CHAIN_SKIP.
+ */
+enum lqh_include_state {
+    INCLUDE_NONE = 0,
+    INCLUDE_WAITING,
+    INCLUDE_ALONE,
+    INCLUDE_SKIPPED,
+    INCLUDE_READY
+};
+
+/* What is known of a data node's life. */
+struct lqh_life {
+    uint32_t rank;      /* 0: here from the beginning. */
+    uint32_t lost_no;   /* The failure that it was lost with. */
+    uint32_t instances; /* TCs that send LQH_INCLUDE_REP from there; 0 = not known. */
+    uint32_t included[LQH_INSTANCES_MAX + 1]; /* By TC: the newest rank it has told of. */
+};
+
+struct lqh_include {
+    uint32_t state; /* enum lqh_include_state */
+    uint32_t node;
+    uint32_t rank;
+    bool taken;              /* It is not lost any more. */
+    bool told;               /* NODE_INCLUDE_REP has come: `others` is known. */
+    bool seen;               /* The walk has found one. */
+    struct node_mask others; /* Started nodes. */
+    uint32_t copying;        /* At P: own fragments that have not been copied. */
+    uint32_t conf_to;        /* At P: who waits for the marks. */
+    uint32_t conf_data;
+    struct lqh_life *life; /* By node. */
+};
+
+/* The last transactions that have committed something here; see lqh_outcome.c. */
+struct lqh_outcome_entry;
+struct lqh_outcome {
+    struct lqh_outcome_entry *entry; /* A ring. */
+    uint32_t *head;                  /* 1 + place of the first entry of each hash, 0 = none. */
+    uint32_t size;                   /* Of both: a power of two. */
+    uint32_t count;                  /* The next entry's number. */
+    uint64_t horizon_ms;             /* Of what is younger everything is known. */
+};
 
 struct lqh {
     struct block block;
@@ -200,14 +372,21 @@ struct lqh {
     struct pool segments;
     struct pool scans;
     struct pool scan_locks;
-    bool ready_sent; /* LQH_WORK_READY is on its way. */
-    bool tick_sent;  /* LQH_WORK_LOCK_TICK is. */
+    struct pool copies;
+    uint32_t requests; /* How many LQHKEYREQs and steps of scans there were. */
+    bool ready_sent;   /* LQH_WORK_READY is on its way. */
+    bool tick_sent;    /* LQH_WORK_LOCK_TICK is. */
     struct lqh_reads reads;
     uint32_t *out;  /* LQH_OUT_WORDS: rows on their way out. */
     uint32_t *data; /* LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX: saved data put together again. */
     void *decode_memory;
     size_t decode_size;
     struct lqh_redo *redo; /* NULL: diskless. */
+    struct lqh_fail fail;
+    struct lqh_include include;
+    struct lqh_copy copy;
+    struct lqh_copy_share copy_share;
+    struct lqh_outcome outcome;
 };
 
 /* Scans own their locks as (tc_frag, this): no transaction of that TC has the same. */
@@ -257,7 +436,61 @@ void lqh_exec_COMMIT(struct block *block, const struct signal *sig);
 void lqh_exec_COMPLETE(struct block *block, const struct signal *sig);
 void lqh_exec_ABORT(struct block *block, const struct signal *sig);
 
+void lqh_commit_op(struct lqh *lqh, struct lqh_op *op, const struct commit_train *commit);
+void lqh_op_end(struct lqh *lqh, struct lqh_op *op); /* COMPLETE, or ABORT of what is prepared. */
+
+/* lqh_nodefail.c */
+void lqh_nodefail_init(struct lqh *lqh);
+void lqh_exec_NODE_LOST_REP(struct block *block, const struct signal *sig);
+void lqh_exec_LQH_FLUSH_REP(struct block *block, const struct signal *sig);
+void lqh_exec_LQH_ORPHAN_REQ(struct block *block, const struct signal *sig);
+void lqh_nodefail_step(struct lqh *lqh, const struct lqh_continueb *work);
+bool lqh_lost(const struct lqh *lqh, uint32_t tc_ref, uint32_t nodes); /* Asks the masks. */
+void lqh_op_drop_waiting(struct lqh *lqh, struct lqh_op *op); /* It waits for a lock: no more. */
+
+/* Its TC or a replica is lost: it is not passed on, TC orders what becomes of it. */
+static inline bool lqh_doomed(const struct lqh *lqh, uint32_t tc_ref, uint32_t nodes)
+{
+    return __builtin_expect(lqh->fail.any, 0) && lqh_lost(lqh, tc_ref, nodes);
+}
+
+/* Once a node has been lost, what was resolved meanwhile may be answered or asked for again. */
+static inline bool lqh_lenient(const struct lqh *lqh)
+{
+    return lqh->fail.failure_no != 0;
+}
+
+/* lqh_include.c */
+void lqh_include_init(struct lqh *lqh);
+void lqh_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig);
+void lqh_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig);
+void lqh_exec_LQH_INCLUDE_REP(struct block *block, const struct signal *sig);
+void lqh_include_step(struct lqh *lqh, const struct lqh_continueb *work);
+void lqh_include_lost(struct lqh *lqh, const struct node_lost_rep *rep);
+void lqh_include_try(struct lqh *lqh); /* The walk for a failure is over. */
+void lqh_tc_back(struct lqh *lqh, uint32_t tc_ref);
+/* The source of a copy: nothing is under way any more that P does not take part in. Asked again and
+ * again: the first question begins the search. */
+bool lqh_included(struct lqh *lqh, uint32_t node, uint32_t rank);
+bool lqh_fragment_copying(const struct lqh *lqh, uint32_t table_id, uint32_t fragment_id);
+void lqh_fragment_copied(struct lqh *lqh, uint32_t table_id, uint32_t fragment_id);
+void lqh_table_copied(struct lqh *lqh, struct lqh_table *table); /* All of it: it is dropped. */
+uint32_t lqh_include_skip(const struct lqh *lqh, const struct lqh_op *op); /* CHAIN_SKIP or 0. */
+bool lqh_is_nothing(const struct lqh *lqh, const struct lqh_op *op, uint32_t row);
+
+/* lqh_outcome.c */
+void lqh_outcome_init(struct lqh *lqh);
+void lqh_outcome_note(struct lqh *lqh, const struct lqh_op *op); /* It has committed a change. */
+void lqh_outcome_forget(struct lqh *lqh); /* What was committed up to now may be unknown. */
+void lqh_exec_OUTCOME_ASK_REQ(struct block *block, const struct signal *sig);
+
+/* lqh_resolve.c */
+void lqh_index_add(struct lqh *lqh, struct lqh_op *op);
+void lqh_index_remove(struct lqh *lqh, struct lqh_op *op);
+void lqh_exec_OP_RESOLVE_REQ(struct block *block, const struct signal *sig);
+
 /* lqh_scan.c */
+void lqh_scan_tc_lost(struct lqh *lqh, struct lqh_scan *scan);
 void lqh_exec_SCAN_FRAGREQ(struct block *block, const struct signal *sig);
 void lqh_exec_SCAN_FRAG_NEXTREQ(struct block *block, const struct signal *sig);
 void lqh_scan_step(struct lqh *lqh, struct lqh_scan *scan);
@@ -274,6 +507,25 @@ void lqh_scan_lock_end(struct lqh *lqh, struct lqh_scan *scan);
 void lqh_scan_unlock_batch(struct lqh *lqh, struct lqh_scan *scan);
 void lqh_scan_lock_step(struct lqh *lqh, struct lqh_scan *scan);
 void lqh_scan_lock_ready(struct lqh *lqh, struct lqh_scan *scan, const struct acc_ready *ready);
+
+/* lqh_copy_source.c */
+void lqh_exec_COPY_FRAGREQ(struct block *block, const struct signal *sig);
+void lqh_exec_COPY_ROWS_CONF(struct block *block, const struct signal *sig);
+void lqh_copy_step(struct lqh *lqh, uint32_t ref);
+void lqh_copy_lock_ready(struct lqh *lqh, struct lqh_copy_source *copy,
+                         const struct acc_ready *ready);
+struct lqh_copy_source *lqh_copy_get(struct lqh *lqh, uint32_t ref);
+void lqh_copy_node_lost(struct lqh *lqh); /* Those of fail.lost end. */
+void lqh_copy_table_dropped(struct lqh *lqh, uint32_t table_id);
+bool lqh_copy_peer(const struct lqh *lqh, uint32_t ref); /* May take part in a copy. */
+
+/* lqh_copy_target.c */
+void lqh_copy_init(struct lqh *lqh);
+void lqh_copy_again(struct lqh *lqh, uint32_t no);
+void lqh_exec_COPY_TABLE_REQ(struct block *block, const struct signal *sig);
+void lqh_exec_COPY_ROWS_REP(struct block *block, const struct signal *sig);
+void lqh_exec_COPY_FRAGCONF(struct block *block, const struct signal *sig);
+void lqh_exec_COPY_FRAGREF(struct block *block, const struct signal *sig);
 
 /* lqh_schema.c */
 void lqh_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct signal *sig);

@@ -2,6 +2,7 @@
  */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "signals/outcome.h"
 #include "signals/management.h"
 
 /* Transactions whose client was answered still complete: room for as many of them again, which the
@@ -64,6 +65,9 @@ static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
     pool_init(&tc->waits, arena, RG_TRANSACTION, sizeof(struct tc_wait), TC_WAITS_MAX);
     pool_init(&tc->frags, arena, RG_TRANSACTION, sizeof(struct tc_frag), config->frag_scans_max);
     tc->epoch_hi = 1; /* Before the first word of DIH. */
+    tc_nodefail_init(tc);
+    tc_takeover_init(tc);
+    tc_outcome_init(tc);
     tc_timer_start(tc);
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
@@ -74,6 +78,7 @@ static void tc_exec_NODE_STATE_REP(struct block *block, const struct signal *sig
     const struct node_state_rep *rep = SIG_PAYLOAD(sig, node_state_rep);
     jam_data(rep->start_level);
     tc_of(block)->start_level = rep->start_level;
+    tc_outcome_started(tc_of(block), &rep->started);
 }
 
 /* Goes on with a transaction, unless it has ended or moved on meanwhile. */
@@ -137,12 +142,29 @@ static void tc_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case TC_WORK_WAIT:
         tc_wait_step(tc, work->index);
         return;
+    case TC_WORK_OUTCOME:
+        tc_outcome_step(tc, work->ref, work->index);
+        return;
     case TC_WORK_DRAIN:
         jam();
         tc_drain_step(tc_of(block));
         return;
     case TC_WORK_TIMER:
         tc_timer_step(tc, work->index, work->which);
+        return;
+    case TC_WORK_FAIL_MARK:
+    case TC_WORK_FAIL_SCANS:
+    case TC_WORK_FAIL_RESOLVE:
+    case TC_WORK_FAIL_CHECK:
+        tc_nodefail_step(tc, work);
+        return;
+    case TC_WORK_ORPHANS:
+    case TC_WORK_ORPHAN:
+    case TC_WORK_FORGET:
+        tc_takeover_step(tc, work);
+        return;
+    case TC_WORK_INCLUDE:
+        tc_include_step(tc, work);
         return;
     }
     ndbrequire(false); /* No other work is ever sent. */
@@ -175,6 +197,17 @@ static const struct handler tc_handlers[] = {
     HANDLER(tc, WAIT_DURABLE_REQ, wait_durable_req),
     HANDLER(tc, GCP_DURABLE_REP, gcp_durable_rep),
     HANDLER(tc, DUMP_STATE_ORD, dump_state_ord),
+    HANDLER(tc, NODE_LOST_REP, node_lost_rep),
+    HANDLER(tc, LQH_FAIL_END_REP, lqh_fail_end_rep),
+    HANDLER(tc, LQH_ORPHAN_REP, lqh_orphan_rep),
+    HANDLER(tc, LQH_ORPHAN_CONF, lqh_orphan_conf),
+    HANDLER(tc, OP_RESOLVE_CONF, op_resolve_conf),
+    HANDLER(tc, OUTCOME_REQ, outcome_req),
+    HANDLER(tc, OUTCOME_CONF, outcome_conf),
+    HANDLER(tc, OUTCOME_REF, outcome_ref),
+    HANDLER(tc, OUTCOME_ASK_CONF, outcome_ask_conf),
+    HANDLER(tc, NODE_INCLUDE_REQ, node_include_req),
+    HANDLER(tc, NODE_INCLUDE_REP, node_include_rep),
 };
 
 static const struct block_type tc_type = {
@@ -188,7 +221,8 @@ static const struct block_type tc_type = {
 static const struct block_pool tc_pools[] = {
     BLOCK_POOL(tc, tables),     BLOCK_POOL(tc, connects), BLOCK_POOL(tc, transactions),
     BLOCK_POOL(tc, operations), BLOCK_POOL(tc, scans),    BLOCK_POOL(tc, frags),
-    BLOCK_POOL(tc, waits),
+    BLOCK_POOL(tc, outcomes),   BLOCK_POOL(tc, waits),    BLOCK_POOL(tc, orphans),
+    BLOCK_POOL(tc, orphan_ops),
 };
 
 struct block *tc_create(struct thread *thread, uint32_t instance)
@@ -211,5 +245,6 @@ void tc_usage_get(const struct block *block, struct tc_usage *usage)
         .scans = tc->scans.in_use,
         .fragment_scans = tc->frags.in_use,
         .tables = tc->tables.in_use,
+        .orphans = tc->orphans.in_use + tc->orphan_ops.in_use,
     };
 }

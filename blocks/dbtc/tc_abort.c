@@ -49,9 +49,13 @@ void tc_abort_step(struct tc *tc, struct tc_trans *trans)
         if (op->state == OP_PREPARED) {
             tc_op_move(op, OP_ABORTING);
             trans->waiting++;
-            tc_train_add(&train, op, trans->transid1, 0);
+            if (tc_broken(tc, op))
+                tc_resolve(tc, op);
+            else
+                tc_train_add(&train, op, trans->transid1, 0);
         } else {
             tc_op_move(op, OP_PREPARING_ABORT);
+            if (tc_broken(tc, op)) tc_resolve(tc, op);
         }
     }
     tc_train_send(&train);
@@ -87,6 +91,7 @@ void tc_exec_ABORTED(struct block *block, const struct signal *sig)
     uint32_t count = tc_train_count(tc, sig);
     for (uint32_t i = 0; i < count; i++) {
         struct tc_op *op = tc_train_answer(tc, sig, i, TRANS_ABORTING, OP_ABORTING);
+        if (op == NULL && tc_lenient(tc)) continue;
         if (op == NULL) return;
         struct tc_trans *trans = tc_trans_get(tc, op->trans);
         tc_op_release(tc, trans, op);

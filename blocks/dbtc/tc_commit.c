@@ -106,6 +106,10 @@ struct tc_op *tc_train_answer(struct tc *tc, const struct signal *sig, uint32_t 
     const uint32_t *words = sig->section[0].words + (size_t)entry * TRAIN_ENTRY_WORDS;
     struct tc_op *op = pool_find(&tc->operations, words[1]);
     struct tc_trans *trans = op == NULL ? NULL : tc_trans_get(tc, op->trans);
+    if (trans != NULL && tc_broken(tc, op)) {
+        jam(); /* Its end is ordered. */
+        return NULL;
+    }
     if (trans != NULL && op->state == op_state && trans->transid1 == words[2] &&
         trans->state == state) {
         ndbrequire(trans->waiting > 0); /* I-TC-3 */
@@ -114,6 +118,7 @@ struct tc_op *tc_train_answer(struct tc *tc, const struct signal *sig, uint32_t 
         return op;
     }
     jam(); /* No LQH of ours does that: from a peer that breaks the protocol. */
+    if (tc_lenient(tc)) return NULL; /* But for what was resolved meanwhile. */
     tc_protocol_error(tc, sig->sender, "train entry for an unknown operation");
     return NULL;
 }
@@ -240,8 +245,11 @@ void tc_commit_step(struct tc *tc, struct tc_trans *trans)
         tc_op_move(op, OP_COMMITTING);
         trans->waiting++;
         trans->cursor = op->next;
-        train_collect(tc, GSN_COMMIT, trans, op,
-                      (op->flags & OP_SINGLE_PHASE) != 0 ? COMMIT_AND_COMPLETE : 0);
+        if (tc_broken(tc, op))
+            tc_resolve(tc, op);
+        else
+            train_collect(tc, GSN_COMMIT, trans, op,
+                          (op->flags & OP_SINGLE_PHASE) != 0 ? COMMIT_AND_COMPLETE : 0);
     }
     if (trans->cursor != REF_NONE) {
         jam();
@@ -258,12 +266,32 @@ void tc_complete_step(struct tc *tc, struct tc_trans *trans)
         tc_op_move(op, OP_COMPLETING);
         trans->waiting++;
         trans->cursor = op->next;
-        train_collect(tc, GSN_COMPLETE, trans, op, 0);
+        if (tc_broken(tc, op))
+            tc_resolve(tc, op);
+        else
+            train_collect(tc, GSN_COMPLETE, trans, op, 0);
     }
     if (trans->cursor != REF_NONE) {
         jam();
         tc_continue(tc, TC_WORK_COMPLETE, trans->pool.ref, 0, 0);
     }
+}
+
+void tc_op_committed(struct tc *tc, struct tc_op *op)
+{
+    struct tc_trans *trans = tc_trans_get(tc, op->trans);
+    if ((op->flags & OP_SINGLE_PHASE) != 0)
+        tc_op_release(tc, trans, op);
+    else
+        tc_op_move(op, OP_COMMITTED);
+    commit_done(tc, trans);
+}
+
+void tc_op_completed(struct tc *tc, struct tc_op *op)
+{
+    struct tc_trans *trans = tc_trans_get(tc, op->trans);
+    tc_op_release(tc, trans, op);
+    if (trans->op_count == 0) end_trans(tc, trans);
 }
 
 void tc_exec_COMMITTED(struct block *block, const struct signal *sig)
@@ -273,13 +301,10 @@ void tc_exec_COMMITTED(struct block *block, const struct signal *sig)
     for (uint32_t i = 0; i < count; i++) {
         tc_ahead_train(tc, sig, i);
         struct tc_op *op = tc_train_answer(tc, sig, i, TRANS_COMMITTING, OP_COMMITTING);
-        if (op == NULL) return;
-        struct tc_trans *trans = tc_trans_get(tc, op->trans);
-        if ((op->flags & OP_SINGLE_PHASE) != 0)
-            tc_op_release(tc, trans, op);
-        else
-            tc_op_move(op, OP_COMMITTED);
-        commit_done(tc, trans);
+        if (op != NULL)
+            tc_op_committed(tc, op);
+        else if (!tc_lenient(tc))
+            return;
     }
 }
 
@@ -290,10 +315,10 @@ void tc_exec_COMPLETED(struct block *block, const struct signal *sig)
     for (uint32_t i = 0; i < count; i++) {
         tc_ahead_train(tc, sig, i);
         struct tc_op *op = tc_train_answer(tc, sig, i, TRANS_COMPLETING, OP_COMPLETING);
-        if (op == NULL) return;
-        struct tc_trans *trans = tc_trans_get(tc, op->trans);
-        tc_op_release(tc, trans, op);
-        if (trans->op_count == 0) end_trans(tc, trans);
+        if (op != NULL)
+            tc_op_completed(tc, op);
+        else if (!tc_lenient(tc))
+            return;
     }
 }
 

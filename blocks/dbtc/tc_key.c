@@ -184,21 +184,17 @@ static uint32_t check_request(const struct signal *sig)
     return operation == OP_UPDATE && no_attr ? ERR_UPDATE_NO_COLUMNS : 0;
 }
 
-/* The nodes after the primary, as LQHKEYREQ carries them. A replica that cannot be reached is an
+/* The replicas that are concerned, as LQHKEYREQ carries them. One that cannot be reached is an
  * error. */
-static uint32_t make_chain(const struct tc *tc, const struct tc_route *route, bool write,
-                           uint32_t *chain)
+static uint32_t choose_nodes(const struct tc *tc, const struct tc_route *route, bool write,
+                             uint32_t *nodes)
 {
-    const uint8_t *nodes = route->table->nodes + (size_t)route->fragment * REPLICAS_MAX;
-    uint32_t shift = 0;
-    *chain = 0;
-    uint32_t error = tc_link_error(tc, nodes[0]);
-    for (uint32_t i = 1; write && error == 0 && i < REPLICAS_MAX; i++) {
-        if (nodes[i] == 0) continue;
-        error = tc_link_error(tc, nodes[i]);
-        *chain |= (uint32_t)nodes[i] << shift;
-        shift += 8;
-    }
+    uint32_t error = 0;
+    *nodes = tc_live_nodes(tc, route->table->nodes + (size_t)route->fragment * REPLICAS_MAX);
+    if (!write) *nodes &= 0xFFu;
+    if (*nodes == 0) return ERR_NODE_FAILURE;
+    for (uint32_t i = 0; error == 0 && replica_node(*nodes, i) != 0; i++)
+        error = tc_link_error(tc, replica_node(*nodes, i));
     return error;
 }
 
@@ -207,10 +203,10 @@ static uint32_t start_op(struct tc *tc, struct tc_trans *trans, const struct sig
     const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
     bool write = key_operation_of(req->request_info) != OP_READ;
     struct tc_route route;
-    uint32_t chain;
+    uint32_t nodes;
     uint32_t error = check_request(sig);
     if (error == 0) error = tc_route(tc, sig, &route);
-    if (error == 0) error = make_chain(tc, &route, write, &chain);
+    if (error == 0) error = choose_nodes(tc, &route, write, &nodes);
     if (error != 0) return error;
     if (tc_client_slow(tc, sig->sender)) return ERR_SEND_BUFFER_FULL;
     struct tc_op *op = ERROR_INSERTED(&tc->block, 8001) ? NULL : pool_seize(&tc->operations);
@@ -220,11 +216,13 @@ static uint32_t start_op(struct tc *tc, struct tc_trans *trans, const struct sig
     op->state = OP_PREPARING;
     op->table_id = req->table_id;
     op->api_op = req->api_op;
+    op->fragment_id = route.fragment;
+    op->nodes = nodes;
     if ((req->request_info & KEY_IGNORE_ERROR) != 0) op->flags |= OP_IGNORE_ERROR;
     if (!write || route.table->replicas == 1) op->flags |= OP_SINGLE_PHASE;
     route.table->users++;
     trans->outstanding++;
-    uint32_t node = route.table->nodes[(size_t)route.fragment * REPLICAS_MAX];
+    uint32_t node = replica_node(nodes, 0);
     struct lqhkeyreq out = {
         .tc_op = op->pool.ref,
         .request_info = req->request_info & REQUEST_LQH_MASK,
@@ -237,10 +235,11 @@ static uint32_t start_op(struct tc *tc, struct tc_trans *trans, const struct sig
         .tc_ref = tc->block.ref,
         .api_ref = sig->sender,
         .api_op = req->api_op,
-        .chain = chain,
+        .chain = nodes >> 8,
         .row_page = ROW_NOT_CHOSEN,
         .row_slot = ROW_NOT_CHOSEN,
         .tc_trans = trans->pool.ref,
+        .nodes = nodes,
     };
     signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(route.fragment)),
                 GSN_LQHKEYREQ, PRIO_B, &out, sizeof out / 4u, sig->section, sig->section_count);
@@ -295,7 +294,10 @@ void tc_batch_done(struct tc *tc, struct tc_trans *trans)
     if (trans->outstanding > 0 || (trans->flags & (TRANS_EXECUTE | TRANS_COMMIT_REQ)) == 0) return;
     if ((trans->flags & (TRANS_COMMIT_KEY | TRANS_COMMIT_REQ)) != 0) {
         jam();
-        tc_commit_begin(tc, trans);
+        if (__builtin_expect(tc->fail.marking, 0) && tc_has_broken(tc, trans))
+            tc_abort_begin(tc, trans, ERR_NODE_FAILURE, REF_NONE); /* The walk would come later. */
+        else
+            tc_commit_begin(tc, trans);
         return;
     }
     jam();
@@ -314,6 +316,10 @@ static struct tc_op *answered_op(struct tc *tc, uint32_t sender, uint32_t ref, u
                                  uint32_t transid2)
 {
     struct tc_op *op = pool_find(&tc->operations, ref);
+    if (op != NULL && tc_broken(tc, op)) {
+        jam(); /* Its end is ordered. */
+        return NULL;
+    }
     if (op != NULL && (op->state == OP_PREPARING || op->state == OP_PREPARING_ABORT)) {
         struct tc_trans *trans = tc_trans_get(tc, op->trans);
         if (trans->transid1 == transid1 && trans->transid2 == transid2) {
@@ -324,6 +330,7 @@ static struct tc_op *answered_op(struct tc *tc, uint32_t sender, uint32_t ref, u
         }
     }
     jam();
+    if (tc_lenient(tc)) return NULL; /* Resolved meanwhile. */
     tc_protocol_error(tc, sender, "answer for an unknown operation");
     return NULL;
 }

@@ -40,6 +40,7 @@ uint32_t tc_route(struct tc *tc, const struct signal *sig, struct tc_route *rout
 uint32_t tc_link_error(const struct tc *tc, uint32_t node)
 {
     if (node == tc->own_node) return 0;
+    if (node == 0) return ERR_NODE_FAILURE; /* No replica is left. */
     if (peer_epoch(&tc->block, node) == 0) return ERR_NODE_FAILURE;
     return peer_level(&tc->block, node) >= LINK_OVERLOAD ? ERR_SEND_BUFFER_FULL : 0;
 }
@@ -54,15 +55,19 @@ bool tc_client_slow(const struct tc *tc, uint32_t client)
  * one that is up. */
 uint32_t tc_read_node(const struct tc *tc, const struct tc_table *table, uint32_t fragment)
 {
-    const uint8_t *nodes = table->nodes + (size_t)fragment * REPLICAS_MAX;
-    if ((table->flags & TABLE_READ_BACKUP) == 0 || nodes[0] == tc->own_node) return nodes[0];
+    uint32_t nodes = tc_live_nodes(tc, table->nodes + (size_t)fragment * REPLICAS_MAX);
+    uint32_t primary = replica_node(nodes, 0);
+    if ((table->flags & TABLE_READ_BACKUP) == 0 || primary == tc->own_node) return primary;
     for (uint32_t i = 1; i < REPLICAS_MAX; i++) {
-        if (nodes[i] == tc->own_node) return nodes[i];
+        if (replica_node(nodes, i) == tc->own_node) return tc->own_node;
     }
     for (uint32_t i = 0; i < REPLICAS_MAX; i++) {
-        if (nodes[i] != 0 && peer_epoch(&tc->block, nodes[i]) != 0) return nodes[i];
+        uint32_t node = replica_node(nodes, i);
+        /* One that came back perhaps does not have all rows yet. */
+        if (node == 0 || tc->fail.ended[node].rank != 0) continue;
+        if (peer_epoch(&tc->block, node) != 0) return node;
     }
-    return nodes[0];
+    return primary;
 }
 
 static void refuse(struct tc *tc, const struct signal *sig, uint32_t error)

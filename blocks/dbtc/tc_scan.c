@@ -138,7 +138,8 @@ void tc_scan_close(struct tc *tc, struct tc_scan *scan, uint32_t error, bool ans
 static uint32_t scan_node(const struct tc *tc, const struct tc_scan *scan, uint32_t fragment)
 {
     const struct tc_table *table = tc->table[scan->table_id];
-    uint32_t primary = table->nodes[(size_t)fragment * REPLICAS_MAX];
+    const uint8_t *nodes = table->nodes + (size_t)fragment * REPLICAS_MAX;
+    uint32_t primary = replica_node(tc_live_nodes(tc, nodes), 0);
     if (key_lock_mode(scan->request_info) != LOCK_COMMITTED ||
         tc_link_error(tc, primary) != ERR_NODE_FAILURE) {
         return primary;
@@ -351,6 +352,7 @@ static struct tc_frag *answered_frag(struct tc *tc, const struct signal *sig, ui
         const struct tc_scan *scan = scan_get(tc, frag->scan);
         if (scan->transid1 == transid1 && scan->transid2 == transid2) return frag;
     }
+    if (tc_lenient(tc)) return NULL; /* Its scan was closed without it. */
     tc_protocol_error(tc, sig->sender, "answer for an unknown fragment scan");
     return NULL;
 }
@@ -418,6 +420,20 @@ void tc_exec_SCAN_FRAGREF(struct block *block, const struct signal *sig)
     }
     jam_data(ref->error);
     tc_scan_close(tc, scan, ref->error, true);
+}
+
+/* Nothing of it is left at any LQH: its node is lost. */
+void tc_scan_frag_lost(struct tc *tc, struct tc_frag *frag)
+{
+    struct tc_scan *scan = scan_get(tc, frag->scan);
+    frag_release(tc, scan, frag);
+    if (scan->state == SCAN_CLOSING) {
+        jam();
+        closed(tc, scan);
+        return;
+    }
+    jam();
+    tc_scan_close(tc, scan, ERR_NODE_FAILED_4028, true);
 }
 
 bool tc_scan_idle(struct tc *tc, const struct tc_scan *scan)

@@ -52,10 +52,14 @@ static uint32_t take_distribution(struct tc *tc, struct tc_table *table,
     }
     const uint32_t *from = section->words + DISTRIBUTION_HEAD_WORDS;
     for (uint32_t f = 0; f < fragments; f++) {
+        uint8_t *nodes = table->nodes + (size_t)f * REPLICAS_MAX;
         for (uint32_t r = 0; r < replicas; r++) {
-            if (from[r] > DATA_NODE_ID_MAX || (r == 0 && from[r] == 0)) return ERR_TABLE_FORMAT;
-            table->nodes[f * REPLICAS_MAX + r] = (uint8_t)from[r];
+            uint32_t node = from[r] & ~DISTRIBUTION_ABSENT;
+            if (node > DATA_NODE_ID_MAX || (r == 0 && node == 0)) return ERR_TABLE_FORMAT;
+            if (node != from[r]) tc_include_absent(tc, node);
+            nodes[r] = (uint8_t)node;
         }
+        tc_nodes_sort(tc, nodes);
         from += replicas;
     }
     for (uint32_t b = 0; b < buckets; b++) {

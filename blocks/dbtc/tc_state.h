@@ -11,8 +11,10 @@
 #include "signals/key.h"
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
+#include "signals/rejoin.h"
 #include "signals/scan.h"
 #include "signals/start.h"
+#include "signals/takeover.h"
 
 /* Fragments whose replicas stand in the table record itself; more take a page. */
 #define TC_NODES_INLINE  192u
@@ -144,6 +146,10 @@ struct tc_op {
     uint32_t api_op;
     uint32_t lqh_ref; /* Last replica: where the trains start. */
     uint32_t lqh_op;
+    uint32_t fragment_id;
+    uint32_t nodes;      /* Its replicas, see LQHKEYREQ. */
+    uint32_t resolve_no; /* Broken: the failure for which its end was ordered, */
+    uint32_t resolve_at; /* and the place in `nodes` that has the order. */
 };
 
 enum tc_scan_state { SCAN_RUNNING = 0, SCAN_CLOSING = 1 };
@@ -221,6 +227,16 @@ enum tc_work {
     TC_WORK_DURABLE,    /* which: list; answers those whose GCI is durable */
     TC_WORK_WAIT,       /* index: waits done */
     TC_WORK_DRAIN,      /* looks again whether all work has ended */
+    TC_WORK_OUTCOME,    /* ref: who asks, index: transactions looked at */
+    /* All with ref: failure_no. */
+    TC_WORK_FAIL_MARK,    /* index: operations done; aborts what has lost a replica */
+    TC_WORK_FAIL_SCANS,   /* index: fragments done */
+    TC_WORK_FAIL_RESOLVE, /* index: operations done; orders the end of broken ones */
+    TC_WORK_FAIL_CHECK,   /* index: operations done; is any broken one left? */
+    TC_WORK_ORPHANS,      /* index: orphans done; decides */
+    TC_WORK_ORPHAN,       /* index: an orphan's reference; goes on with its phase */
+    TC_WORK_FORGET,       /* index: orphans done; drops those of former failures */
+    TC_WORK_INCLUDE,      /* ref: rank, index: table, which: fragment; sorts the replicas */
 };
 
 struct tc_continueb {
@@ -280,6 +296,89 @@ struct tc_epoch {
     } wait[2]; /* By gci & 1: only two GCIs in a row can be waited for. */
 };
 
+#define TC_LQHS_MAX     24u   /* Of a node: LDM_COUNT_MAX. */
+#define TC_ORPHAN_LISTS 4096u /* Power of two. */
+
+/* Up to which failure the LQHs of a node have reported, and what else is known of its life. */
+struct tc_lost_life {
+    uint32_t rank;      /* Its place among the replicas; 0: here from the beginning. */
+    uint32_t lost_no;   /* The failure that it was lost with. */
+    uint32_t instances; /* 0 = not known. */
+    uint32_t failure_no[TC_LQHS_MAX + 1];
+};
+
+/* A lost node comes back; see docs/protocols/node_restart.md. */
+struct tc_include {
+    uint32_t node; /* 0: none on its way. */
+    uint32_t rank;
+    uint32_t failure_no;
+    bool sorted;      /* All tables: it may take part when all failures have been dealt with. */
+    uint32_t conf_to; /* This is P itself: who waits. */
+    uint32_t conf_data;
+};
+
+/* The loss of data nodes; see docs/protocols/takeover.md. */
+struct tc_fail {
+    bool any;            /* Some node is lost: look at the masks. */
+    bool marking;        /* Not all transactions that have lost a replica are aborted yet. */
+    bool resolving;      /* All LQHs have reported: broken operations are ended by orders. */
+    uint32_t failure_no; /* The newest. */
+    uint32_t reported;   /* TAKEOVER_END_REP was sent for this one. */
+    struct node_mask lost;
+    struct node_mask alive;
+    struct tc_lost_life *ended; /* By node. */
+};
+
+/*
+ * A transaction whose TC is lost, put together from the LQHs' reports.
+ *
+ * COLLECTING --> BACKUPS --> PRIMARIES --> COMPLETING --> (gone)
+ *                                 +-- aborted ----------> (gone)
+ */
+enum tc_orphan_phase { ORPHAN_COLLECTING = 0, ORPHAN_BACKUPS, ORPHAN_PRIMARIES, ORPHAN_COMPLETING };
+
+struct tc_orphan {
+    struct pool_record pool;
+    uint32_t list_next;
+    uint32_t failure_no;
+    uint32_t phase;      /* enum tc_orphan_phase */
+    uint32_t incomplete; /* A report found no memory: not now. */
+    uint32_t committed;  /* Some replica has committed. */
+    uint32_t tc_ref;
+    uint32_t tc_trans;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t api_ref;
+    uint32_t gci_hi;
+    uint32_t gci_lo;
+    uint32_t op_first;
+    uint32_t cursor;  /* Next operation that this phase has to look at. */
+    uint32_t waiting; /* OP_RESOLVE_CONFs. */
+};
+
+/* One replica of an operation of an orphan. */
+struct tc_orphan_op {
+    struct pool_record pool;
+    uint32_t orphan;
+    uint32_t next;
+    uint32_t lqh_ref;
+    uint32_t lqh_op;
+    uint32_t tc_op;
+    uint32_t primary; /* On the first live node of its replicas. */
+};
+
+struct tc_takeover {
+    uint32_t failure_no; /* Whose reports are collected; may come before NODE_LOST_REP. */
+    uint32_t pass;
+    bool deciding;   /* All reports of the pass are there. */
+    bool walked;     /* All orphans of the pass have been decided. */
+    bool again;      /* Some reports found no memory. */
+    bool forgetting; /* TC_WORK_FORGET is on its way. */
+    uint32_t asked;  /* LQH_ORPHAN_CONFs that have not come. */
+    uint32_t active; /* Orphans of failure_no. */
+    uint32_t *list;  /* TC_ORPHAN_LISTS: first orphan of each, by (tc_ref, tc_trans). */
+};
+
 struct tc {
     struct block block;
     uint32_t own_node;
@@ -301,15 +400,23 @@ struct tc {
     struct pool scans;
     struct pool frags;
     struct pool waits;
-    bool wait_walks;                       /* A walk over the waits is under way. */
-    bool wait_again;                       /* Another one is to follow. */
-    uint32_t connects_of[NODE_ID_MAX + 1]; /* Seized records by client node. */
+    struct pool outcomes;     /* Clients that ask what has become of a transaction. */
+    struct node_mask started; /* Data nodes, from NODE_STATE_REP. */
+    uint8_t takeover_of[DATA_NODE_ID_MAX + 1]; /* Of nodes lost since: who takes over, 0 = ? */
+    bool wait_walks;                           /* A walk over the waits is under way. */
+    bool wait_again;                           /* Another one is to follow. */
+    uint32_t connects_of[NODE_ID_MAX + 1];     /* Seized records by client node. */
     uint32_t waits_of[NODE_ID_MAX + 1];
     struct tc_api_fail api_fail[NODE_ID_MAX + 1];
     struct tc_train trains[TC_TRAINS]; /* COMMIT and COMPLETE, being collected; count 0: free. */
     uint32_t train_turn;               /* Which one leaves when all are in use. */
     bool trains_sent;                  /* TC_WORK_TRAINS is on its way. */
-    void *decode_memory;               /* For table_def_decode(). */
+    struct tc_fail fail;
+    struct tc_include include;
+    struct tc_takeover takeover;
+    struct pool orphans;
+    struct pool orphan_ops;
+    void *decode_memory; /* For table_def_decode(). */
     size_t decode_size;
 };
 
@@ -317,6 +424,16 @@ static inline struct tc *tc_of(struct block *block)
 {
     return (struct tc *)block;
 }
+
+/* tc_outcome.c */
+void tc_outcome_init(struct tc *tc);
+void tc_outcome_lost(struct tc *tc, const struct node_lost_rep *rep);
+void tc_outcome_started(struct tc *tc, const struct node_mask *started);
+void tc_outcome_step(struct tc *tc, uint32_t ref, uint32_t index);
+void tc_exec_OUTCOME_REQ(struct block *block, const struct signal *sig);
+void tc_exec_OUTCOME_CONF(struct block *block, const struct signal *sig);
+void tc_exec_OUTCOME_REF(struct block *block, const struct signal *sig);
+void tc_exec_OUTCOME_ASK_CONF(struct block *block, const struct signal *sig);
 
 /* tc.c */
 void tc_continue(struct tc *tc, enum tc_work work, uint32_t ref, uint32_t index, uint32_t which);
@@ -364,6 +481,8 @@ void tc_trans_move(struct tc_trans *trans, enum tc_trans_state state);
 void tc_op_move(struct tc_op *op, enum tc_op_state state);
 
 /* tc_commit.c */
+void tc_op_committed(struct tc *tc, struct tc_op *op); /* By all its replicas. */
+void tc_op_completed(struct tc *tc, struct tc_op *op);
 void tc_exec_TC_COMMITREQ(struct block *block, const struct signal *sig);
 void tc_exec_COMMITTED(struct block *block, const struct signal *sig);
 void tc_exec_COMPLETED(struct block *block, const struct signal *sig);
@@ -431,7 +550,54 @@ void tc_abort_done(struct tc *tc,
 void tc_rollback_rep(struct tc *tc, const struct tc_connect *connect, uint32_t transid1,
                      uint32_t transid2, uint32_t error, uint32_t api_op);
 
+/* tc_nodefail.c */
+void tc_nodefail_init(struct tc *tc);
+void tc_exec_NODE_LOST_REP(struct block *block, const struct signal *sig);
+void tc_exec_LQH_FAIL_END_REP(struct block *block, const struct signal *sig);
+void tc_nodefail_step(struct tc *tc, const struct tc_continueb *work);
+void tc_nodefail_check(struct tc *tc); /* Something has ended: is that all? */
+bool tc_any_lost(const struct tc *tc, uint32_t nodes);
+bool tc_has_broken(struct tc *tc, const struct tc_trans *trans);
+uint32_t tc_live_nodes(const struct tc *tc, const uint8_t *nodes); /* As in LQHKEYREQ. */
+
+/* It has lost a replica: only orders reach the others. */
+static inline bool tc_broken(const struct tc *tc, const struct tc_op *op)
+{
+    return __builtin_expect(tc->fail.any, 0) && tc_any_lost(tc, op->nodes);
+}
+
+/* Once a node has been lost, what was resolved meanwhile may be answered for. */
+static inline bool tc_lenient(const struct tc *tc)
+{
+    return tc->fail.failure_no != 0;
+}
+
+/* tc_include.c */
+void tc_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig);
+void tc_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig);
+void tc_include_step(struct tc *tc, const struct tc_continueb *work);
+void tc_include_try(struct tc *tc); /* A failure has been dealt with. */
+void tc_include_lost(struct tc *tc, const struct node_lost_rep *rep);
+void tc_include_absent(struct tc *tc, uint32_t node);    /* The dictionary says so. */
+void tc_nodes_sort(const struct tc *tc, uint8_t *nodes); /* Of one fragment, by rank. */
+
+/* tc_resolve.c */
+void tc_resolve(struct tc *tc, struct tc_op *op); /* Orders what its state waits for. */
+void tc_resolve_if_due(struct tc *tc, struct tc_op *op);
+void tc_exec_OP_RESOLVE_CONF(struct block *block, const struct signal *sig);
+
+/* tc_takeover.c */
+void tc_takeover_init(struct tc *tc);
+void tc_takeover_restart(struct tc *tc, uint32_t failure_no);
+void tc_takeover_reported(struct tc *tc); /* All LQHs have: decides. */
+bool tc_takeover_done(const struct tc *tc);
+void tc_takeover_step(struct tc *tc, const struct tc_continueb *work);
+void tc_takeover_resolved(struct tc *tc, const struct op_resolve_conf *conf);
+void tc_exec_LQH_ORPHAN_REP(struct block *block, const struct signal *sig);
+void tc_exec_LQH_ORPHAN_CONF(struct block *block, const struct signal *sig);
+
 /* tc_scan.c */
+void tc_scan_frag_lost(struct tc *tc, struct tc_frag *frag);
 void tc_exec_SCAN_TABREQ(struct block *block, const struct signal *sig);
 void tc_exec_SCAN_NEXTREQ(struct block *block, const struct signal *sig);
 void tc_exec_SCAN_FRAGCONF(struct block *block, const struct signal *sig);

@@ -110,6 +110,7 @@ struct tup_changed {
     uint32_t row;    /* Of the new or the changed row: what goes to the backups. */
     uint32_t lock;   /* New rows (row was ROW_NONE): the exclusive lock of this operation. Else
                         REF_NONE. */
+    bool inserted;   /* tup_write(): there was no row. */
 };
 
 /*
@@ -269,6 +270,33 @@ uint32_t tup_scan_count(struct tup *tup, const struct tup_frag *frag,
 /* Does a row id from earlier still name a row that this transaction sees? Any number is safe. */
 bool tup_row_alive(struct tup *tup, const struct tup_frag *frag, uint32_t row, uint32_t transid1,
                    uint32_t transid2);
+
+/* --- Copying rows to the same place of another replica, beside transactions. --- */
+
+/*
+ * As tup_scan_next() with what comes after it, but for all rows that somebody sees or may see:
+ * those that are inserted or deleted and not committed too.
+ */
+uint32_t tup_copy_next(const struct tup_frag *frag, struct tup_scan_position *position,
+                       uint32_t *rows, uint32_t max, uint32_t budget, bool *end);
+
+/* How much of the fragment is behind the position, in thousandths. */
+uint32_t tup_copy_permille(const struct tup_frag *frag, const struct tup_scan_position *position);
+
+/* The row's pairs, all columns in table order, and its GCI. The row is locked, so it is committed.
+ * `out_max` is at least TUP_ROW_WORDS_MAX. Returns the words; 0: its checksum is wrong. */
+uint32_t tup_copy_row(const struct tup_frag *frag, uint32_t row, uint32_t *out, uint32_t out_max,
+                      uint32_t *gci);
+
+/*
+ * tup_restore_put() into a fragment where transactions are at work: a row that is there is left,
+ * *added is false. Errors as there; 899 also when the place has another row or version, or the key
+ * another place.
+ */
+uint32_t tup_copy_put(struct tup *tup, const struct tup_restore_req *req, bool *added);
+
+/* All rows are here; `gci` is the other replica's tup_checkpoint_gci(). */
+void tup_copy_end(struct tup_frag *frag, uint32_t gci);
 
 /* --- Figures. --- */
 

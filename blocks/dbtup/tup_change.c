@@ -266,10 +266,13 @@ uint32_t tup_update(struct tup *tup, const struct tup_change_req *req, struct tu
 uint32_t tup_write(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed)
 {
     *changed = (struct tup_changed){.row = ROW_NONE};
-    if (req->row == ROW_NONE) return tup_insert(tup, req, changed);
-    const struct tup_change *change = change_find(tup, req, row_at(req->frag, req->row));
-    if (change != NULL && !change->exists) return tup_insert(tup, req, changed);
-    return update(tup, req, ATTR_WRITE, changed);
+    const struct tup_change *change =
+        req->row != ROW_NONE ? change_find(tup, req, row_at(req->frag, req->row)) : NULL;
+    if (req->row != ROW_NONE && (change == NULL || change->exists))
+        return update(tup, req, ATTR_WRITE, changed);
+    uint32_t error = tup_insert(tup, req, changed);
+    changed->inserted = error == 0;
+    return error;
 }
 
 uint32_t tup_delete(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed)

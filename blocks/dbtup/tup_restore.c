@@ -146,6 +146,42 @@ uint32_t tup_restore_put(struct tup *tup, const struct tup_restore_req *req)
     return row_add(tup, req, &parsed, hash);
 }
 
+uint32_t tup_copy_put(struct tup *tup, const struct tup_restore_req *req, bool *added)
+{
+    const struct tup_table *table = req->frag->table;
+    struct restore_key key;
+    *added = false;
+    uint32_t error = key_collect(table, req, &key);
+    if (error != 0) return error;
+    uint32_t slot = req->row & ((1u << table->slot_bits) - 1u);
+    void *page = page_dir_find(&req->frag->fixed, req->row >> table->slot_bits);
+    const struct tup_row *row =
+        page != NULL && slot < table->slots ? slot_at(table, page, slot) : NULL;
+    if (row != NULL && row->bits != 0) {
+        jam(); /* Through the chain: the same version, or the replicas differ. */
+        bool same = row->bits == ROW_USED && row->gci == req->gci &&
+                    tup_key_equal(req->frag, req->row, key.word, key.words);
+        return same ? 0 : ERR_ROW_ID_TAKEN;
+    }
+    struct tup_change_req parsed = parse_request(req);
+    parsed.key = key.word;
+    parsed.key_words = key.words;
+    error = tup_attr_parse(tup, req->frag, &parsed, ATTR_INSERT);
+    if (error != 0) return error;
+    uint32_t hash = req->hashed ? req->hash : (uint32_t)key_hash(req->key_def, key.word, key.words);
+    if (acc_find(req->frag->index, hash, key.word, key.words) != ROW_NONE) return ERR_ROW_ID_TAKEN;
+    error = row_add(tup, req, &parsed, hash);
+    if (error != 0) return error;
+    if (req->gci > req->frag->gci_newest) req->frag->gci_newest = req->gci;
+    *added = true;
+    return 0;
+}
+
+void tup_copy_end(struct tup_frag *frag, uint32_t gci)
+{
+    if (gci > frag->gci_newest) frag->gci_newest = gci;
+}
+
 uint32_t tup_restore_update(struct tup *tup, const struct tup_restore_req *req)
 {
     struct tup_frag *frag = req->frag;

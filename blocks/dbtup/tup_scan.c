@@ -74,3 +74,46 @@ bool tup_row_alive(struct tup *tup, const struct tup_frag *frag, uint32_t row_id
     if (page == NULL || slot >= table->slots) return false;
     return tup_version(tup, frag, slot_at(table, page, slot), transid1, transid2) != NULL;
 }
+
+/* --- Copying. --- */
+
+uint32_t tup_copy_next(const struct tup_frag *frag, struct tup_scan_position *position,
+                       uint32_t *rows, uint32_t max, uint32_t budget, bool *end)
+{
+    const struct tup_table *table = frag->table;
+    uint32_t found = 0;
+    while (found < max && budget > 0 && position->page < frag->fixed.count) {
+        void *page = page_dir_find(&frag->fixed, position->page);
+        uint32_t slots = page != NULL ? table->slots : 0;
+        for (; position->slot < slots && found < max && budget > 0; budget--) {
+            const struct tup_row *row = slot_at(table, page, position->slot);
+            __builtin_prefetch((const uint8_t *)row + (size_t)PREFETCH_AHEAD * table->row_size);
+            if (row->bits != 0) rows[found++] = position->page << table->slot_bits | position->slot;
+            position->slot++;
+        }
+        if (position->slot < slots) break;
+        position->page++;
+        position->slot = 0;
+        budget -= budget > 0;
+    }
+    *end = position->page >= frag->fixed.count;
+    return found;
+}
+
+uint32_t tup_copy_permille(const struct tup_frag *frag, const struct tup_scan_position *position)
+{
+    if (position->page >= frag->fixed.count) return 1000;
+    return (uint32_t)(position->page * 1000ull / frag->fixed.count);
+}
+
+uint32_t tup_copy_row(const struct tup_frag *frag, uint32_t row_id, uint32_t *out, uint32_t out_max,
+                      uint32_t *gci)
+{
+    const struct tup_row *row = row_at(frag, row_id);
+    uint32_t words;
+    ndbrequire(row->bits == ROW_USED);
+    *gci = row->gci;
+    if (tup_checksum(frag, row) != row->checksum) return 0;
+    tup_pairs_all(frag, (const uint8_t *)row, out, out_max, &words);
+    return words;
+}

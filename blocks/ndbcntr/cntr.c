@@ -4,6 +4,7 @@
 #include "signals/fs.h"
 #include "signals/redo.h"
 #include "signals/schema_trans.h"
+#include "signals/takeover.h"
 
 void cntr_move(struct cntr *cntr, enum cntr_state state)
 {
@@ -34,7 +35,8 @@ static struct node_state_rep cntr_state_now(const struct cntr *cntr)
                                    .started = cntr->started,
                                    .start_type = cntr->start.type,
                                    .start_percent = cntr->recover.percent_now,
-                                   .start_left_s = cntr->recover.left_s};
+                                   .start_left_s = cntr->recover.left_s,
+                                   .taken_no = cntr->taken_no};
 }
 
 void cntr_tell_progress(struct cntr *cntr)
@@ -85,6 +87,17 @@ static void cntr_exec_CONTINUEB(struct block *block, const struct signal *sig)
     }
 }
 
+/* The own TCs have ended what a lost node had under way; only then may it come back. */
+static void cntr_exec_TAKEOVER_END_REP(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    uint32_t failure_no = SIG_PAYLOAD(sig, takeover_end_rep)->failure_no;
+    jam_data(failure_no);
+    if (failure_no <= cntr->taken_no) return;
+    cntr->taken_no = failure_no;
+    cntr_tell_state(cntr);
+}
+
 /* DUMP 13: how far the start is. */
 static void cntr_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
 {
@@ -131,6 +144,15 @@ static const struct handler cntr_handlers[] = {
     HANDLER(cntr, STOP_REQ, stop_req),
     HANDLER(cntr, TC_DRAIN_CONF, tc_drain_conf),
     HANDLER(cntr, GCP_FLUSH_CONF, gcp_flush_conf),
+    HANDLER(cntr, TAKEOVER_END_REP, takeover_end_rep),
+    HANDLER(cntr, NODE_JOINED_REP, node_joined_rep),
+    HANDLER(cntr, SCHEMA_LOCK_CONF, schema_lock_conf),
+    HANDLER(cntr, CNTR_INCLUDE_REQ, cntr_include_req),
+    HANDLER(cntr, CNTR_INCLUDE_ORD, cntr_include_ord),
+    HANDLER(cntr, NODE_INCLUDE_CONF, node_include_conf),
+    HANDLER(cntr, COPY_PROGRESS_REP, copy_progress_rep),
+    HANDLER(cntr, COPY_START_CONF, copy_start_conf),
+    HANDLER(cntr, DIH_COMPLETE_CONF, dih_complete_conf),
     HANDLER(cntr, DUMP_STATE_ORD, dump_state_ord),
 };
 

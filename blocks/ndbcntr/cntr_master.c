@@ -183,11 +183,19 @@ void cntr_exec_CNTR_START_REQ(struct block *block, const struct signal *sig)
     peer->fact = *req;
     peer->ended.count = 0;
     if (sig->section_count == 1) cntr_ended_take(&peer->ended, &sig->section[0]);
+    if (cntr->level == START_STARTED) {
+        jam();
+        peer->incarnation = req->incarnation;
+        peer->point = POINT_START;
+        (void)cntr_rejoin_asked(cntr);
+        return;
+    }
     arrived(cntr, node, req->incarnation, POINT_START);
 }
 
 void cntr_exec_CNTR_WAITREP(struct block *block, const struct signal *sig)
 {
     const struct cntr_waitrep *rep = SIG_PAYLOAD(sig, cntr_waitrep);
+    if (cntr_rejoin_meets(cntr_of(block), ref_node(sig->sender), rep)) return;
     arrived(cntr_of(block), ref_node(sig->sender), rep->incarnation, rep->point);
 }

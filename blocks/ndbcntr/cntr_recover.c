@@ -62,7 +62,7 @@ static uint32_t lqh_ref(const struct cntr *cntr, uint32_t instance)
 static void begin_redo_open(struct cntr *cntr)
 {
     struct redo_open_req req = {.sender_data = cntr->incarnation,
-                                .create = cntr->start.type == START_INITIAL};
+                                .create = cntr->start.type != START_SYSTEM_RESTART};
     uint32_t count = block_instances(&cntr->block, BLOCK_DBLQH);
     memset(&cntr->recover, 0, sizeof(cntr->recover));
     for (uint32_t i = 1; i <= count; i++) {
@@ -80,9 +80,9 @@ static void begin_recover(struct cntr *cntr)
     cntr->recover.logged_ms = cntr->recover.begin_ms;
     for (uint32_t i = 1; i <= count; i++) {
         struct recover_req req = {.sender_data = cntr->incarnation,
-                                  .restart_gci = plan->gci,
+                                  .restart_gci = cntr_rejoins(cntr) ? 0 : plan->gci,
                                   .incarnation = plan->incarnation};
-        if (cntr->start.type != START_INITIAL && i <= LDM_MAX) {
+        if (cntr->start.type == START_SYSTEM_RESTART && i <= LDM_MAX) {
             req.lsn_lo = cntr->data.lsn[i - 1u][0];
             req.lsn_hi = cntr->data.lsn[i - 1u][1];
         }
@@ -146,6 +146,12 @@ void cntr_step_begin(struct cntr *cntr, enum cntr_step step)
         sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_SCHEMA_ONLINE_REQ, PRIO_B,
                  &online);
         return;
+    case STEP_INCLUDE_SELF:
+    case STEP_INCLUDE:
+    case STEP_COPY:
+    case STEP_COMPLETE:
+        cntr_rejoin_step(cntr, step);
+        return;
     case STEP_NONE:
     case STEP_QMGR:
     case STEP_DIH:
@@ -163,6 +169,11 @@ void cntr_exec_SYSFILE_INFO_CONF(struct block *block, const struct signal *sig)
     struct cntr_data *data = &cntr->data;
     const struct sysfile_info_conf *conf = SIG_PAYLOAD(sig, sysfile_info_conf);
     memset(data, 0, sizeof(*data));
+    if (conf->damaged) {
+        jam();
+        log_warning(block, "this node waits until the others run, then it gets all rows from them");
+        data->aside = 1;
+    }
     if (conf->has_data) {
         const struct section *lsn = &sig->section[1];
         ndbrequire(sig->section_count == 2 && lsn->size <= LDM_MAX * 2u);
@@ -183,8 +194,12 @@ void cntr_exec_SCHEMA_INFO_CONF(struct block *block, const struct signal *sig)
     struct cntr *cntr = cntr_of(block);
     const struct schema_info_conf *conf = SIG_PAYLOAD(sig, schema_info_conf);
     struct cntr_data *data = &cntr->data;
+    if (conf->sender_data != 0) {
+        cntr_rejoin_schema(cntr, conf);
+        return;
+    }
     if (conf->has_data) data->schema = u64_of(conf->sequence_lo, conf->sequence_hi);
-    if (!data->has_data) {
+    if (!data->has_data && !data->aside) {
         jam();
         cntr_remains_look(cntr);
         return;
@@ -278,8 +293,9 @@ void cntr_exec_RECOVER_REP(struct block *block, const struct signal *sig)
 static void all_back(struct cntr *cntr)
 {
     struct cntr_recover *recover = &cntr->recover;
-    recover->percent_now = 100;
     recover->left_s = 0;
+    if (cntr_rejoins(cntr)) return; /* They come from the others. */
+    recover->percent_now = 100;
     cntr_tell_progress(cntr);
     if (cntr->start.type == START_INITIAL) return;
     log_info(

@@ -15,6 +15,13 @@ static void system_files_gone(struct cntr *cntr, const char *there)
 {
     struct cntr_data *data = &cntr->data;
     log_error(&cntr->block, "D1/sysfile.0 and D1/sysfile.1 are missing, but there is %s", there);
+    if (block_config(&cntr->block)->initial_start == 0 &&
+        block_config(&cntr->block)->survive != 0) {
+        jam();
+        log_warning(&cntr->block, "this node waits until the others run, then it gets all rows");
+        data->aside = 1;
+        return;
+    }
     if (block_config(&cntr->block)->initial_start == 0)
         node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "both system files are missing");
     data->has_data = 1; /* Whatever it is, it is this node's alone. */

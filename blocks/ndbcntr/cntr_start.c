@@ -85,7 +85,7 @@ void cntr_exec_START_ORD(struct block *block, const struct signal *sig)
  */
 static const struct start_phase {
     uint32_t phase;
-    uint32_t steps[4]; /* enum cntr_step, one after the other; STEP_NONE ends. */
+    uint32_t steps[8]; /* enum cntr_step, one after the other; STEP_NONE ends. */
     uint32_t meet;     /* All nodes wait for each other at the end. */
     uint32_t started;  /* The end of this phase opens the node for clients. */
 } phases[] = {
@@ -93,7 +93,11 @@ static const struct start_phase {
     {1, {STEP_QMGR}, POINT_START, 0},
     {2, {STEP_NONE}, 0, 0},
     {3, {STEP_CLEAR, STEP_REDO_OPEN}, 0, 0},
-    {4, {STEP_SCHEMA_RESTART, STEP_RECOVER}, 0, 0},
+    {4,
+     {STEP_SCHEMA_RESTART, STEP_RECOVER, STEP_SCHEMA_ONLINE, STEP_INCLUDE_SELF, STEP_INCLUDE,
+      STEP_COPY, STEP_COMPLETE},
+     0,
+     0},
     {5, {STEP_SYSFILE_START, STEP_SCHEMA_ONLINE}, 5, 0},
     {6, {STEP_DIH}, 0, 0},
     {7, {STEP_NONE}, 0, 0},
@@ -177,15 +181,47 @@ static void start_completed(struct cntr *cntr)
     node_started(&cntr->block);
 }
 
+/* Has this node something to do in it? A node that comes back brings its tables online before it
+ * takes part in writes. */
+static bool is_needed(const struct cntr *cntr, uint32_t phase, enum cntr_step step)
+{
+    bool files = !cntr_diskless(cntr);
+    bool rejoins = cntr_rejoins(cntr);
+    switch (step) {
+    case STEP_QMGR:
+        return true;
+    case STEP_DIH:
+        return files || phase == 6;
+    case STEP_CLEAR:
+        return files && cntr->start.type != START_SYSTEM_RESTART;
+    case STEP_SCHEMA_RESTART:
+        return files || rejoins;
+    case STEP_SCHEMA_ONLINE:
+        return rejoins ? phase == 4 : files && phase == 5;
+    case STEP_INCLUDE_SELF:
+    case STEP_INCLUDE:
+    case STEP_COPY:
+    case STEP_COMPLETE:
+        return rejoins;
+    case STEP_NONE:
+    case STEP_DICT:
+    case STEP_SYSFILE_INFO:
+    case STEP_SCHEMA_INFO:
+    case STEP_REDO_OPEN:
+    case STEP_RECOVER:
+    case STEP_SYSFILE_START:
+    default:
+        return files;
+    }
+}
+
 /* Begins a step; false when there is nothing to do in it. */
 static bool begin_step(struct cntr *cntr, uint32_t phase, enum cntr_step step)
 {
-    bool files = !cntr_diskless(cntr);
     uint32_t block_no = step == STEP_QMGR  ? BLOCK_QMGR
                         : step == STEP_DIH ? BLOCK_DBDIH
                                            : BLOCK_DBDICT;
-    if (!files && step != STEP_QMGR && !(step == STEP_DIH && phase == 6)) return false;
-    if (step == STEP_CLEAR && cntr->start.type != START_INITIAL) return false;
+    if (!is_needed(cntr, phase, step)) return false;
     jam_data(step);
     cntr->start.step = step;
     if (step > STEP_DICT) {
@@ -196,7 +232,9 @@ static bool begin_step(struct cntr *cntr, uint32_t phase, enum cntr_step step)
     struct sttor req = {.sender_data = phase, .phase = phase, .start_type = cntr->start.type};
     /* Before the decision QMGR learns what the node could do: a partial start needs data. */
     if (step == STEP_QMGR)
-        req.start_type = cntr_keeps_data(cntr) ? START_SYSTEM_RESTART : START_INITIAL;
+        req.start_type = cntr->data.aside        ? START_NODE_RESTART
+                         : cntr_keeps_data(cntr) ? START_SYSTEM_RESTART
+                                                 : START_INITIAL;
     cntr->start.wait = WAIT_STTORRY;
     sig_send(&cntr->block, cntr_local(cntr, block_no), GSN_STTOR, PRIO_B, &req);
     return true;
@@ -297,9 +335,21 @@ void cntr_start_again(struct cntr *cntr)
     cntr->president = 0;
     memset(&cntr->members, 0, sizeof(cntr->members));
     memset(&cntr->started, 0, sizeof(cntr->started));
-    log_info(&cntr->block, "a node was lost during the start: joining anew");
+    memset(&cntr->rejoin, 0, sizeof(cntr->rejoin));
+    log_info(&cntr->block, cntr->data.aside ? "this node waits until the others run"
+                                            : "a node was lost during the start: joining anew");
     cntr_tell_state(cntr);
     start_next(cntr);
+}
+
+bool cntr_start_ends(struct cntr *cntr)
+{
+    const struct start_phase *at = &phases[cntr->start.phase_at];
+    if (cntr->start.wait != WAIT_GO || at->started == 0) return false;
+    jam();
+    phase_done(cntr, at);
+    start_next(cntr);
+    return true;
 }
 
 /* --- What the others say. --- */
@@ -312,6 +362,7 @@ void cntr_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
     cntr->incarnation = rep->incarnation;
     cntr->president = rep->president;
     cntr->members = rep->members;
+    cntr_rejoin_member(cntr, rep);
     const struct section *list = &sig->section[0];
     for (uint32_t at = 0; at + MEMBER_WORDS <= list->size; at += MEMBER_WORDS) {
         ndbrequire(list->words[at] <= NODE_ID_MAX);
@@ -321,6 +372,11 @@ void cntr_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
 
 static void tell_plan(struct cntr *cntr)
 {
+    if (cntr_rejoins(cntr)) {
+        log_info(&cntr->block, "node restart, incarnation %u, dictionary of node %u",
+                 cntr->plan.incarnation, cntr->plan.schema_node);
+        return;
+    }
     if (cntr->start.type == START_INITIAL) {
         log_info(&cntr->block, "initial start, incarnation %u", cntr->plan.incarnation);
         return;
@@ -359,7 +415,7 @@ void cntr_exec_CNTR_START_CONF(struct block *block, const struct signal *sig)
         jam();
         return;
     }
-    if (!plan_good(cntr, conf, sig)) {
+    if (cntr_rejoins(cntr) ? !cntr_rejoin_plan(cntr, conf, sig) : !plan_good(cntr, conf, sig)) {
         jam();
         peer_close(block, cntr->president, "a start that cannot be");
         return;
@@ -371,8 +427,8 @@ void cntr_exec_CNTR_START_CONF(struct block *block, const struct signal *sig)
     cntr->plan.schema_node = conf->schema_node;
     cntr->plan.schema = conf->schema_lo | (uint64_t)conf->schema_hi << 32;
     cntr->plan.ended.count = 0;
-    if (sig->section_count == 1) cntr_ended_take(&cntr->plan.ended, &sig->section[0]);
-    if (!cntr_diskless(cntr)) tell_plan(cntr);
+    if (sig->section_count != 0) cntr_ended_take(&cntr->plan.ended, &sig->section[0]);
+    if (!cntr_diskless(cntr) || cntr_rejoins(cntr)) tell_plan(cntr);
     phase_done(cntr, &phases[cntr->start.phase_at]);
     start_next(cntr);
 }
@@ -410,6 +466,13 @@ static _Noreturn void refuse(struct cntr *cntr, const struct cntr_start_ref *ref
     node_fail(EXIT_GENERIC, __FILE__, __LINE__, "the president does not let this node start");
 }
 
+/* Whatever it has, the others have more of it. */
+static bool goes_aside(const struct cntr *cntr, const struct cntr_start_ref *ref)
+{
+    return block_config(&cntr->block)->survive != 0 &&
+           (ref->reason == CNTR_REF_STALE || ref->reason == CNTR_REF_NO_DATA);
+}
+
 /*
  * When several are refused, each shall learn why it is: the president's words to the others are
  * still on their way, and a node that saw one of them go first would join anew. So nobody is in a
@@ -427,14 +490,28 @@ void cntr_exec_CNTR_START_REF(struct block *block, const struct signal *sig)
     }
     jam_data(ref->reason);
     cntr->refusal = *ref;
+    if (goes_aside(cntr, ref)) {
+        cntr->data.aside = 1;
+        log_warning(block,
+                    "this node's data is of no use, node %u has newer up to GCI %u: it waits until "
+                    "the others run, then it gets all rows from them",
+                    ref->node, ref->gci);
+        cntr_work_later(cntr, CNTR_REFUSED, REFUSAL_DELAY_MS);
+        return;
+    }
     cntr_move(cntr, CNTR_FAILING);
     cntr_work_later(cntr, CNTR_REFUSED, REFUSAL_DELAY_MS);
 }
 
 void cntr_refused(struct cntr *cntr)
 {
-    ndbrequire(cntr->state == CNTR_FAILING);
-    refuse(cntr, &cntr->refusal);
+    if (cntr->state == CNTR_FAILING) refuse(cntr, &cntr->refusal);
+    if (cntr->state != CNTR_PHASES || cntr->incarnation != cntr->refusal.incarnation) {
+        jam(); /* It has begun again already, or stops. */
+        return;
+    }
+    jam();
+    cntr_start_again(cntr);
 }
 
 void cntr_exec_CNTR_GOREP(struct block *block, const struct signal *sig)
@@ -464,5 +541,6 @@ void cntr_exec_CNTR_STARTED_REP(struct block *block, const struct signal *sig)
     }
     jam_data(node);
     node_mask_add(&cntr->started, node);
+    cntr_rejoin_started(cntr, node);
     cntr_tell_state(cntr);
 }

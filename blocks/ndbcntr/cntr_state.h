@@ -7,6 +7,8 @@
 #include "signals/cntr.h"
 #include "signals/gcp.h"
 #include "signals/qmgr.h"
+#include "signals/rejoin.h"
+#include "signals/schema_trans.h"
 #include "signals/start.h"
 
 #define FAIL_DELAY_MS  100u   /* For the events to leave the node before it ends. */
@@ -48,7 +50,11 @@ enum cntr_step {
     STEP_SCHEMA_RESTART,
     STEP_RECOVER,
     STEP_SYSFILE_START,
-    STEP_SCHEMA_ONLINE
+    STEP_SCHEMA_ONLINE,
+    STEP_INCLUDE_SELF, /* From here on: node restart. */
+    STEP_INCLUDE,
+    STEP_COPY,
+    STEP_COMPLETE
 };
 
 #define ENDED_MAX 64u /* Former incarnations that are remembered. */
@@ -67,6 +73,7 @@ struct cntr_data {
     uint32_t incarnation;
     uint32_t ldm_count;
     uint64_t schema; /* Sequence of the dictionary's image, 0 = none. */
+    uint32_t aside;  /* What it has is of no use: it waits until the others run. */
     struct node_mask members;
     struct cntr_ended ended;
     uint32_t lsn[LDM_MAX][2];
@@ -105,6 +112,29 @@ struct cntr_remains {
     void *page;
 };
 
+enum rejoin_step {
+    REJOIN_NONE = 0,
+    REJOIN_LOCKING,
+    REJOIN_ASKING,
+    REJOIN_STARTING,
+    REJOIN_INCLUDED
+};
+
+/* Node restart: cntr_rejoin.c. */
+struct cntr_rejoin {
+    uint32_t rank[DATA_NODE_ID_MAX + 1]; /* Of members: 0, or the dynamic id they came with. */
+    struct node_mask joined;             /* Members that are not started yet... */
+    struct node_mask included;           /* ...and in the chains of writes. */
+    uint32_t failure_no;                 /* The last failure. */
+    /* President. */
+    uint32_t node; /* Who is starting, 0 = nobody. */
+    uint32_t step; /* enum rejoin_step */
+    /* The node that comes back. */
+    uint32_t running; /* It joined a running cluster. */
+    uint32_t own_rank;
+    uint32_t waiting; /* Blocks that have not confirmed. */
+};
+
 enum stop_step { STOP_DRAIN = 1, STOP_FLUSH, STOP_LEAVE, STOP_END };
 
 struct cntr_peer {
@@ -138,12 +168,14 @@ struct cntr {
     struct cntr_plan plan;
     struct cntr_recover recover;
     struct cntr_decision decision; /* The president's last one. */
+    struct cntr_rejoin rejoin;
 
     uint32_t incarnation; /* 0 = not a member. */
     uint32_t president;
     struct node_mask members;
     struct node_mask started;
     struct node_mask gone; /* Members whose link was lost while the cluster stops. */
+    uint32_t taken_no;     /* Failures up to this one have been dealt with at this node. */
     struct cntr_peer peer[NODE_ID_MAX + 1];
 
     struct {
@@ -155,6 +187,7 @@ struct cntr {
     } stop;
 
     uint32_t lost_node;            /* FAILING: whose loss ends this node, */
+    uint32_t exit_code;            /* with which code, */
     struct cntr_start_ref refusal; /* or why it cannot start. */
 };
 
@@ -181,6 +214,11 @@ void cntr_work_later(struct cntr *cntr, enum cntr_work work, uint32_t delay_ms);
 void cntr_to_members(struct cntr *cntr, uint32_t gsn, const void *payload,
                      uint32_t words); /* Not to oneself. */
 
+/* This node comes back alone into a running cluster. */
+static inline bool cntr_rejoins(const struct cntr *cntr)
+{
+    return cntr->rejoin.running != 0;
+}
 static inline bool cntr_diskless(const struct cntr *cntr)
 {
     return block_config(&cntr->block)->diskless != 0;
@@ -188,7 +226,7 @@ static inline bool cntr_diskless(const struct cntr *cntr)
 /* Something that a start can come back to. */
 static inline bool cntr_keeps_data(const struct cntr *cntr)
 {
-    return cntr->data.has_data != 0 && cntr->data.gci != 0 &&
+    return cntr->data.has_data != 0 && cntr->data.gci != 0 && cntr->data.aside == 0 &&
            block_config(&cntr->block)->initial_start == 0;
 }
 
@@ -225,6 +263,8 @@ void cntr_refused(struct cntr *cntr);
 void cntr_exec_CNTR_START_REF(struct block *block, const struct signal *sig);
 void cntr_read_config(struct cntr *cntr);
 void cntr_start_again(struct cntr *cntr);
+/* Goes on if the node waits at the last meeting; false: it does not. */
+bool cntr_start_ends(struct cntr *cntr);
 void cntr_exec_READ_CONFIG_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_START_ORD(struct block *block, const struct signal *sig);
 void cntr_exec_STTORRY(struct block *block, const struct signal *sig);
@@ -232,6 +272,26 @@ void cntr_exec_MEMBERS_REP(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_START_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_GOREP(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_STARTED_REP(struct block *block, const struct signal *sig);
+
+/* cntr_rejoin.c: node restart. */
+struct node_mask cntr_alive(const struct cntr *cntr); /* Who answers when a node is lost. */
+bool cntr_rejoin_asked(struct cntr *cntr);            /* False: the cluster is starting. */
+void cntr_rejoin_schema(struct cntr *cntr, const struct schema_info_conf *conf);
+bool cntr_rejoin_meets(struct cntr *cntr, uint32_t node, const struct cntr_waitrep *rep);
+void cntr_rejoin_started(struct cntr *cntr, uint32_t node);
+void cntr_rejoin_lost(struct cntr *cntr, const struct node_failrep *rep);
+void cntr_rejoin_member(struct cntr *cntr, const struct members_rep *rep);
+bool cntr_rejoin_plan(struct cntr *cntr, const struct cntr_start_conf *conf,
+                      const struct signal *sig);
+void cntr_rejoin_step(struct cntr *cntr, enum cntr_step step);
+void cntr_exec_NODE_JOINED_REP(struct block *block, const struct signal *sig);
+void cntr_exec_SCHEMA_LOCK_CONF(struct block *block, const struct signal *sig);
+void cntr_exec_CNTR_INCLUDE_REQ(struct block *block, const struct signal *sig);
+void cntr_exec_CNTR_INCLUDE_ORD(struct block *block, const struct signal *sig);
+void cntr_exec_NODE_INCLUDE_CONF(struct block *block, const struct signal *sig);
+void cntr_exec_COPY_PROGRESS_REP(struct block *block, const struct signal *sig);
+void cntr_exec_COPY_START_CONF(struct block *block, const struct signal *sig);
+void cntr_exec_DIH_COMPLETE_CONF(struct block *block, const struct signal *sig);
 
 /* cntr_master.c: the president's NDBCNTR. */
 void cntr_exec_CNTR_START_REQ(struct block *block, const struct signal *sig);

@@ -6,6 +6,7 @@
  */
 #include "blocks/ndbcntr/cntr_state.h"
 #include "signals/errors.h"
+#include "signals/takeover.h"
 
 static void tell_stop(struct cntr *cntr)
 {
@@ -45,6 +46,22 @@ static void begin_stop(struct cntr *cntr, uint32_t flags)
     cntr_work_later(cntr, CNTR_STOP_TICK, 0);
 }
 
+/* Each node group has a started node that does not stop, besides this one. */
+static bool others_go_on(const struct cntr *cntr)
+{
+    const struct node_config *config = block_config(&cntr->block);
+    uint32_t group_of[NODE_ID_MAX + 1];
+    struct node_mask kept = {{0}}; /* Groups, by number + 1. */
+    uint32_t groups = node_config_groups(config, group_of);
+    if (config->survive == 0) return false;
+    for (uint32_t node = node_mask_next(&cntr->started, 0); node != 0;
+         node = node_mask_next(&cntr->started, node)) {
+        if (node == cntr_own(cntr) || cntr->peer[node].stop_level != 0) continue;
+        if (group_of[node] != NODEGROUP_NONE) node_mask_add(&kept, group_of[node] + 1u);
+    }
+    return node_mask_count(&kept) == groups;
+}
+
 /* 0, or why the node may not stop. */
 static uint32_t stop_refusal(const struct cntr *cntr, uint32_t flags)
 {
@@ -61,9 +78,8 @@ static uint32_t stop_refusal(const struct cntr *cntr, uint32_t flags)
                                                      : ERR_MGM_NODE_STOPPING;
     case CNTR_PHASES:
     case CNTR_RUNNING:
-        /* Without node failure handling the cluster cannot go on when any started node leaves it.
-         */
-        if (cntr->level == START_STARTED && (flags & (STOP_SYSTEM | STOP_FORCE)) == 0)
+        if (cntr->level == START_STARTED && (flags & (STOP_SYSTEM | STOP_FORCE)) == 0 &&
+            !others_go_on(cntr))
             return ERR_MGM_WOULD_STOP_CLUSTER;
         return 0;
     case CNTR_WAIT_ORDER:
@@ -154,6 +170,15 @@ static bool may_leave(const struct cntr *cntr)
     return true;
 }
 
+/* The others go on: they need not find out that this node is gone, nor ask whether they may. */
+static void say_farewell(struct cntr *cntr)
+{
+    struct cm_stop_ord ord = {.unused = 0};
+    if ((cntr->stop.flags & STOP_SYSTEM) != 0 || block_config(&cntr->block)->survive == 0) return;
+    jam();
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_QMGR), GSN_CM_STOP_ORD, PRIO_A, &ord);
+}
+
 void cntr_stop_tick(struct cntr *cntr)
 {
     uint64_t waited = now_ms(&cntr->block) - cntr->stop.since_ms;
@@ -178,6 +203,7 @@ void cntr_stop_tick(struct cntr *cntr)
     case STOP_LEAVE: {
         if (!may_leave(cntr) && waited < LEAVE_LIMIT_MS) break;
         jam();
+        say_farewell(cntr);
         /* The event's words: 1 restarting, 2 no start, 4 initial; and the signal that ended the
          * process. */
         uint32_t action = (cntr->stop.flags & (STOP_RESTART | STOP_NO_START | STOP_INITIAL)) >> 1;
@@ -202,41 +228,116 @@ void cntr_stop_tick(struct cntr *cntr)
 void cntr_fail(struct cntr *cntr)
 {
     ndbrequire(cntr->state == CNTR_FAILING);
+    if (cntr->exit_code == EXIT_OTHER_NODE_FAILED)
+        node_fail(EXIT_OTHER_NODE_FAILED, __FILE__, __LINE__,
+                  "a node was lost before this one was started");
+    if (cntr->exit_code == EXIT_DECLARED_DEAD)
+        node_fail(EXIT_DECLARED_DEAD, __FILE__, __LINE__, "the other nodes declared this one dead");
     node_fail(EXIT_ARBIT_SHUTDOWN, __FILE__, __LINE__, "contact with a started data node was lost");
 }
 
-static void started_node_lost(struct cntr *cntr, uint32_t node)
+/* Nothing new begins while the event is on its way. */
+static void fail_soon(struct cntr *cntr, uint32_t exit_code)
 {
-    jam_data(node);
-    cntr->lost_node = node;
+    jam_data(exit_code);
+    cntr->exit_code = exit_code;
     cntr_move(cntr, CNTR_FAILING);
-    log_error(&cntr->block, "lost contact with node %u: this node stops", node);
-    event_send(&cntr->block, EVENT_NODE_FAILREP, node, 0u);
-    set_level(cntr, START_STOPPING_2); /* Nothing new begins while the event is on its way. */
+    set_level(cntr, START_STOPPING_2);
     cntr_work_later(cntr, CNTR_FAIL, FAIL_DELAY_MS);
+}
+
+static void tell_failed(struct cntr *cntr, const struct node_failrep *rep)
+{
+    for (uint32_t node = node_mask_next(&rep->nodes, 0); node != 0;
+         node = node_mask_next(&rep->nodes, node))
+        event_send(&cntr->block, EVENT_NODE_FAILREP, node, rep->failure_no);
+}
+
+/* The cluster goes on without them. */
+static void go_on(struct cntr *cntr, const struct node_failrep *rep)
+{
+    jam_data(rep->failure_no);
+    node_mask_cut(&cntr->members, &rep->nodes);
+    node_mask_cut(&cntr->started, &rep->nodes);
+    cntr->president = rep->president;
+    cntr_rejoin_lost(cntr, rep);
+    log_info(&cntr->block, "failure %u: %u nodes are left, node %u is president", rep->failure_no,
+             node_mask_count(&cntr->members), rep->president);
+    cntr_tell_state(cntr);
+    struct node_lost_rep lost = {.failure_no = rep->failure_no,
+                                 .president = rep->president,
+                                 .nodes = rep->nodes,
+                                 .alive = cntr_alive(cntr)};
+    static const uint32_t blocks[] = {BLOCK_DBTC, BLOCK_DBLQH};
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDIH), GSN_NODE_LOST_REP, PRIO_A, &lost);
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_NODE_LOST_REP, PRIO_A, &lost);
+    for (uint32_t b = 0; b < 2; b++) {
+        for (uint32_t i = 1; i <= block_instances(&cntr->block, blocks[b]); i++)
+            sig_send(&cntr->block, cntr_local(cntr, blocks[b]) + i, GSN_NODE_LOST_REP, PRIO_A,
+                     &lost);
+    }
+}
+
+/* Somebody is started, so the order to be so was given: it is only that it has not come here, and
+ * who gave it may be lost. */
+static bool survives_start(struct cntr *cntr, const struct node_failrep *rep)
+{
+    if (block_config(&cntr->block)->survive == 0 || rep->failure_no == 0) return false;
+    if (cntr_rejoins(cntr)) return false; /* This one has nothing of its own. */
+    return cntr_start_ends(cntr);
+}
+
+/* What a failure means to this node. `verdict`: it is in a part of the cluster that may not go on.
+ */
+static void decide_failure(struct cntr *cntr, const struct node_failrep *rep)
+{
+    tell_failed(cntr, rep);
+    if (rep->verdict == EXIT_OTHER_NODE_FAILED ||
+        (cntr_rejoins(cntr) && cntr->level != START_STARTED)) {
+        jam(); /* No error: it begins again, as a new process. */
+        log_warning(&cntr->block, "a node was lost before this one was started");
+        fail_soon(cntr, EXIT_OTHER_NODE_FAILED);
+    } else if (rep->verdict != 0) {
+        jam();
+        log_error(&cntr->block, "this node is cut off: it stops");
+        fail_soon(cntr, rep->verdict);
+    } else if (cntr->level != START_STARTED && !survives_start(cntr, rep)) {
+        jam();
+        cntr_start_again(cntr);
+    } else if (block_config(&cntr->block)->survive != 0) {
+        jam();
+        go_on(cntr, rep);
+    } else {
+        jam();
+        cntr->lost_node = node_mask_next(&rep->nodes, 0);
+        log_error(&cntr->block, "lost contact with node %u: this node stops", cntr->lost_node);
+        fail_soon(cntr, EXIT_ARBIT_SHUTDOWN);
+    }
 }
 
 void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
     const struct node_failrep *rep = SIG_PAYLOAD(sig, node_failrep);
-    uint32_t node = node_mask_next(&rep->nodes, 0);
     switch ((enum cntr_state)cntr->state) {
     case CNTR_STOPPING:
         jam();
-        node_mask_add(&cntr->gone, node);
-        cntr->stop.flushing = 0; /* Without it no epoch ends any more. */
+        if (rep->verdict == 0 && rep->failure_no != 0 && block_config(block)->survive != 0 &&
+            node_mask_has(&cntr->started, cntr_own(cntr))) {
+            tell_failed(cntr, rep);
+            go_on(cntr, rep);
+            return;
+        }
+        node_mask_join(&cntr->gone, &rep->nodes);
+        cntr->stop.flushing = 0; /* Without them no epoch ends any more. */
         return;
     case CNTR_PHASES:
     case CNTR_RUNNING:
-        if (cntr->level == START_STARTED) {
-            jam();
-            started_node_lost(cntr, node);
-        } else if (node_mask_has(&cntr->members, node)) {
-            jam();
-            event_send(block, EVENT_NODE_FAILREP, node, 0u);
-            cntr_start_again(cntr);
+        if (rep->verdict == 0 && node_mask_empty(&cntr->members)) {
+            jam(); /* It has begun again meanwhile. */
+            return;
         }
+        decide_failure(cntr, rep);
         return;
     case CNTR_FAILING:
         jam();

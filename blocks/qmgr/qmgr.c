@@ -34,15 +34,22 @@ static void qmgr_exec_STTOR(struct block *block, const struct signal *sig)
     const struct sttor *req = SIG_PAYLOAD(sig, sttor);
     ndbrequire(req->phase == 1);
     jam();
+    qmgr_rejoin_reset(qmgr);
     allow_links(qmgr, NODE_DATA);
     allow_links(qmgr, NODE_API);
     qmgr->join.sttor_owed = 1;
     qmgr->join.sttor_data = req->sender_data;
     qmgr->join.has_data = req->start_type == START_SYSTEM_RESTART;
+    qmgr->join.aside = req->start_type == START_NODE_RESTART;
     if (!qmgr->ring.tick_running) {
         jam();
         qmgr->ring.tick_running = 1;
         qmgr_work_later(qmgr, QMGR_RING_TICK, block_config(block)->heartbeat_db_db_ms);
+    }
+    if (!qmgr->arbit.tick_running) {
+        jam();
+        qmgr->arbit.tick_running = 1;
+        qmgr_arbit_tick(qmgr);
     }
     qmgr_join_begin(qmgr);
 }
@@ -51,11 +58,15 @@ static void qmgr_exec_NODE_STATE_REP(struct block *block, const struct signal *s
 {
     struct qmgr *qmgr = qmgr_of(block);
     const struct node_state_rep *rep = SIG_PAYLOAD(sig, node_state_rep);
+    bool changed = (qmgr->start_level == START_STARTED) != (rep->start_level == START_STARTED);
     jam_data(rep->start_level);
     qmgr->start_level = rep->start_level;
     qmgr->start_phase = rep->start_phase;
     qmgr->master = rep->master;
     qmgr->started = rep->started;
+    qmgr->taken_no = rep->taken_no;
+    qmgr_rejoin_check(qmgr);
+    if (changed) qmgr_clients_tell_level(qmgr);
 }
 
 static void qmgr_exec_CONTINUEB(struct block *block, const struct signal *sig)
@@ -70,6 +81,18 @@ static void qmgr_exec_CONTINUEB(struct block *block, const struct signal *sig)
         return;
     case QMGR_CLIENT_TICK:
         qmgr_client_tick(qmgr);
+        return;
+    case QMGR_REACH_TICK:
+        qmgr_reach_tick(qmgr);
+        return;
+    case QMGR_REACH_NOW:
+        qmgr_reach_evaluate(qmgr);
+        return;
+    case QMGR_FENCE:
+        qmgr_failure_fence_now(qmgr);
+        return;
+    case QMGR_ARBIT_TICK:
+        qmgr_arbit_tick(qmgr);
         return;
     default:
         ndbrequire(false); /* No other work is ever sent. */
@@ -87,6 +110,12 @@ static void qmgr_exec_DUMP_STATE_ORD(struct block *block, const struct signal *s
              qmgr->join.state, qmgr->join.president, qmgr->join.dynamic_id, qmgr->ring.left,
              qmgr->ring.right, node_mask_count(&qmgr->join.members),
              node_mask_count(&qmgr->linked));
+    log_info(block,
+             "failures %u, check %u, leads %u, leader %u, fenced %u, waits for %u; arbitrator %u, "
+             "state %u, ticket %08x%08x",
+             qmgr->failure.number, qmgr->reach.running, qmgr->failure.leads, qmgr->failure.leader,
+             node_mask_count(&qmgr->failure.fenced), node_mask_count(&qmgr->failure.waiting),
+             qmgr->arbit.node, qmgr->arbit.state, qmgr->arbit.ticket[0], qmgr->arbit.ticket[1]);
 }
 
 /* I-QMGR-1: a member has a place in the ring. I-QMGR-2: nobody is watched who is not a member. */
@@ -100,7 +129,10 @@ static void qmgr_check(struct block *block)
          node = node_mask_next(&qmgr->join.members, node))
         ndbrequire(qmgr->peer[node].dynamic_id != 0); /* I-QMGR-1 */
     ndbrequire(qmgr->ring.left == 0 ||
-               node_mask_has(&qmgr->join.members, qmgr->ring.left)); /* I-QMGR-2 */
+               node_mask_has(&qmgr->join.members, qmgr->ring.left));            /* I-QMGR-2 */
+    ndbrequire(!node_mask_has(&qmgr->failure.fenced, qmgr_own(qmgr)));          /* I-QMGR-5 */
+    ndbrequire(node_mask_within(&qmgr->rejoin.newcomers, &qmgr->join.members)); /* I-QMGR-9 */
+    ndbrequire(!node_mask_has(&qmgr->join.members, qmgr->rejoin.adding));
 }
 
 static const struct handler qmgr_handlers[] = {
@@ -119,7 +151,20 @@ static const struct handler qmgr_handlers[] = {
     HANDLER(qmgr, CM_ADD_REQ, cm_add_req),
     HANDLER(qmgr, CM_ADD_CONF, cm_add_conf),
     HANDLER(qmgr, CM_LEAVE_REP, cm_leave_rep),
+    HANDLER(qmgr, CM_STOP_ORD, cm_stop_ord),
     HANDLER(qmgr, CM_HEARTBEAT, cm_heartbeat),
+    HANDLER(qmgr, FAIL_REACH_REP, fail_reach_rep),
+    HANDLER(qmgr, FAIL_PREPARE, fail_prepare),
+    HANDLER(qmgr, FAIL_CONF, fail_conf),
+    HANDLER(qmgr, FAIL_REF, fail_ref),
+    HANDLER(qmgr, FAIL_COMMIT, fail_commit),
+    HANDLER(qmgr, FAIL_OUT_REP, fail_out_rep),
+    HANDLER(qmgr, ARBIT_START_CONF, arbit_start_conf),
+    HANDLER(qmgr, ARBIT_PREP_REQ, arbit_prep_req),
+    HANDLER(qmgr, ARBIT_PREP_CONF, arbit_prep_conf),
+    HANDLER(qmgr, ARBIT_LOST_REP, arbit_lost_rep),
+    HANDLER(qmgr, ARBIT_CHOOSE_CONF, arbit_choose_conf),
+    HANDLER(qmgr, ARBIT_CHOOSE_REF, arbit_choose_ref),
     HANDLER(qmgr, API_REGREQ, api_regreq),
     HANDLER(qmgr, API_FAILCONF, api_failconf),
     HANDLER(qmgr, DUMP_STATE_ORD, dump_state_ord),

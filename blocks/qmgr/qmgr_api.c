@@ -48,6 +48,8 @@ void qmgr_client_down(struct qmgr *qmgr, uint32_t node)
     *client = (struct qmgr_client){.state = API_FAILING};
     event_send(&qmgr->block, EVENT_COMMUNICATION_CLOSED, node);
     ask_to_clean(qmgr, node);
+    qmgr_verdict_client_down(qmgr, node);
+    qmgr_arbit_client_down(qmgr, node);
 }
 
 void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig)
@@ -89,6 +91,19 @@ void qmgr_client_tick(struct qmgr *qmgr)
     }
 }
 
+/* Their links to a node that hangs stay open, and its heartbeats are slow to be missed. */
+void qmgr_clients_tell(struct qmgr *qmgr, uint32_t failure_no, const struct node_mask *nodes)
+{
+    struct api_node_lost_rep rep = {.failure_no = failure_no, .nodes = *nodes};
+    if (block_config(&qmgr->block)->survive == 0) return; /* All stop. */
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        const struct qmgr_client *client = &qmgr->client[node];
+        if (client->state != API_REGISTERED) continue;
+        jam_data(node);
+        sig_send(&qmgr->block, client->ref, GSN_API_NODE_LOST_REP, PRIO_A, &rep);
+    }
+}
+
 static void refuse(struct qmgr *qmgr, const struct signal *sig, uint32_t error)
 {
     struct api_regref ref = {.sender_data = SIG_PAYLOAD(sig, api_regreq)->sender_data,
@@ -96,17 +111,49 @@ static void refuse(struct qmgr *qmgr, const struct signal *sig, uint32_t error)
     sig_send(&qmgr->block, sig->sender, GSN_API_REGREF, PRIO_A, &ref);
 }
 
-static void first_registration(struct qmgr *qmgr, uint32_t node, const struct api_regreq *req)
+static void first_registration(struct qmgr *qmgr, uint32_t ref, const struct api_regreq *req)
 {
+    uint32_t node = ref_node(ref);
     struct qmgr_client *client = &qmgr->client[node];
     uint32_t generation = block_config(&qmgr->block)->generation;
     client->state = API_REGISTERED;
+    client->ref = ref;
     client->version = req->version;
     event_send(&qmgr->block, EVENT_CONNECTED_API_VERSION, node, req->version);
     if (req->generation == generation) return;
     jam();
     log_warning(&qmgr->block, "node %u has configuration generation %u, this node %u", node,
                 req->generation, generation);
+}
+
+static void confirm(struct qmgr *qmgr, const struct qmgr_client *client)
+{
+    const struct node_config *config = block_config(&qmgr->block);
+    struct api_regconf conf = {
+        .sender_data = client->data,
+        .version = NDB_VERSION,
+        .heartbeat_ms = config->heartbeat_db_api_ms,
+        .start_level = qmgr->start_level,
+        .start_phase = qmgr->start_phase,
+        .president = qmgr->master,
+        .nodegroup = config->node[config->own_node].nodegroup,
+        .tc_count = block_instances(&qmgr->block, BLOCK_DBTC),
+        .dynamic_id = qmgr->join.dynamic_id,
+        .started = qmgr->started,
+    };
+    sig_send(&qmgr->block, client->ref, GSN_API_REGCONF, PRIO_A, &conf);
+}
+
+/* The answer to their last word has changed: they shall not wait for the next one to use this node,
+ * or to leave it alone. */
+void qmgr_clients_tell_level(struct qmgr *qmgr)
+{
+    if (block_config(&qmgr->block)->survive == 0) return;
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        if (qmgr->client[node].state != API_REGISTERED) continue;
+        jam_data(node);
+        confirm(qmgr, &qmgr->client[node]);
+    }
 }
 
 void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig)
@@ -132,22 +179,16 @@ void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig)
         refuse(qmgr, sig, ERR_NODE_FAILURE_HANDLING);
         return;
     }
+    if (client->state == API_NONE) {
+        jam(); /* It waited in the queue while the end of its link, and the cleaning up, came past.
+                */
+        return;
+    }
     if (client->state != API_REGISTERED) {
         jam();
-        first_registration(qmgr, node, req);
+        first_registration(qmgr, sig->sender, req);
     }
     client->missed = 0;
-    struct api_regconf conf = {
-        .sender_data = req->sender_data,
-        .version = NDB_VERSION,
-        .heartbeat_ms = config->heartbeat_db_api_ms,
-        .start_level = qmgr->start_level,
-        .start_phase = qmgr->start_phase,
-        .president = qmgr->master,
-        .nodegroup = config->node[config->own_node].nodegroup,
-        .tc_count = block_instances(block, BLOCK_DBTC),
-        .dynamic_id = qmgr->join.dynamic_id,
-        .started = qmgr->started,
-    };
-    sig_send(block, sig->sender, GSN_API_REGCONF, PRIO_A, &conf);
+    client->data = req->sender_data;
+    confirm(qmgr, client);
 }

@@ -3,6 +3,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/qmgr/qmgr_state.h"
 
+#define START_SILENCE_MS 2000u
+
 /* The member with the next greater (or, going left, smaller) dynamic id, around the ring; 0 when
  * alone. */
 static uint32_t neighbour(const struct qmgr *qmgr, bool right)
@@ -17,7 +19,8 @@ static uint32_t neighbour(const struct qmgr *qmgr, bool right)
         uint32_t id = qmgr->peer[node].dynamic_id;
         uint32_t distance =
             right ? id - own_id : own_id - id; /* Modulo 2^32: those behind us come last. */
-        if (node == own || (best != 0 && distance >= best_distance)) continue;
+        if (node == own || node_mask_has(&qmgr->failure.fenced, node)) continue;
+        if (best != 0 && distance >= best_distance) continue;
         best = node;
         best_distance = distance;
     }
@@ -38,13 +41,27 @@ void qmgr_ring_update(struct qmgr *qmgr)
     qmgr->ring.right = right;
 }
 
+/* While nobody is started nobody waits for a node that stalls, and memory and files are being made.
+ */
+static uint32_t missed_dead(const struct qmgr *qmgr)
+{
+    uint32_t patient = START_SILENCE_MS / block_config(&qmgr->block)->heartbeat_db_db_ms;
+    return qmgr_agrees(qmgr) || patient < MISSED_DEAD ? MISSED_DEAD : patient;
+}
+
 static void watch_left(struct qmgr *qmgr)
 {
     uint32_t left = qmgr->ring.left;
     uint32_t missed = ++qmgr->ring.missed;
-    if (missed >= MISSED_DEAD) {
+    if (missed >= missed_dead(qmgr)) {
         jam();
         event_send(&qmgr->block, EVENT_DEAD_DUE_TO_HEARTBEAT, left);
+        if (qmgr_agrees(qmgr)) {
+            jam(); /* It is asked first. */
+            qmgr->ring.missed = MISSED_WARNING - 1;
+            qmgr_suspect(qmgr, left, false, "its heartbeats are missing");
+            return;
+        }
         peer_close(&qmgr->block, left, "heartbeats missed");
         qmgr_member_lost(qmgr, left, "its heartbeats are missing");
     } else if (missed >= MISSED_WARNING) {
@@ -58,12 +75,14 @@ void qmgr_ring_tick(struct qmgr *qmgr)
 {
     qmgr_work_later(qmgr, QMGR_RING_TICK, block_config(&qmgr->block)->heartbeat_db_db_ms);
     if (qmgr->join.state != JOIN_MEMBER || qmgr->ring.broken) return;
-    if (qmgr->ring.right != 0 && !ERROR_INSERTED(&qmgr->block, 940)) {
+    if (qmgr->ring.right != 0 && !qmgr_hangs(qmgr)) {
         struct cm_heartbeat beat = {.incarnation = qmgr->join.incarnation};
         sig_send(&qmgr->block, block_ref(qmgr->ring.right, BLOCK_QMGR, 0), GSN_CM_HEARTBEAT, PRIO_A,
                  &beat);
     }
     if (qmgr->ring.left != 0) watch_left(qmgr);
+    qmgr_rejoin_tick(qmgr);
+    qmgr_reach_probe(qmgr);
 }
 
 void qmgr_exec_CM_HEARTBEAT(struct block *block, const struct signal *sig)

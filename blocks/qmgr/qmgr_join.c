@@ -23,10 +23,23 @@ void qmgr_move(struct qmgr *qmgr, enum join_state state)
     qmgr->join.since_ms = now_ms(&qmgr->block);
 }
 
+/* Nodes in sight that want to start. */
+struct node_mask qmgr_in_sight(const struct qmgr *qmgr)
+{
+    struct node_mask nodes = qmgr->linked;
+    for
+        EACH_NODE(node, &qmgr->linked)
+        {
+            if (qmgr->peer[node].aside) node_mask_remove(&nodes, node);
+        }
+    return nodes;
+}
+
 /* The node that this one would follow: the lowest id in sight. */
 uint32_t qmgr_candidate(const struct qmgr *qmgr)
 {
-    uint32_t lowest = node_mask_next(&qmgr->linked, 0);
+    struct node_mask nodes = qmgr_in_sight(qmgr);
+    uint32_t lowest = node_mask_next(&nodes, 0);
     uint32_t own = qmgr_own(qmgr);
     return lowest != 0 && lowest < own ? lowest : own;
 }
@@ -53,6 +66,11 @@ void qmgr_join_restart(struct qmgr *qmgr)
     for (uint32_t node = 0; node <= NODE_ID_MAX; node++)
         qmgr->peer[node] = (struct qmgr_peer){0};
     qmgr_president_reset(qmgr);
+    qmgr_reach_reset(qmgr);
+    memset(&qmgr->failure, 0, sizeof(qmgr->failure));
+    qmgr_rejoin_reset(qmgr);
+    qmgr->join.running = 0;
+    qmgr_arbit_reset(qmgr);
     qmgr->ring.broken = 0;
     qmgr_ring_update(qmgr);
     qmgr_move(qmgr, JOIN_ELECTION);
@@ -83,6 +101,8 @@ void qmgr_join_look(struct qmgr *qmgr)
         .generation = block_config(&qmgr->block)->generation,
         .candidate = qmgr_candidate(qmgr),
         .has_data = qmgr->join.has_data,
+        .linked = qmgr->linked,
+        .aside = qmgr->join.aside,
     };
     send_to_linked(qmgr, GSN_CM_REGREQ, &req, sizeof(req) / 4u);
 }
@@ -94,8 +114,8 @@ void qmgr_join_tick(struct qmgr *qmgr)
         qmgr_join_look(qmgr);
         qmgr_tell_waiting(qmgr);
     }
-    if (qmgr->join.state == JOIN_JOINING &&
-        now_ms(&qmgr->block) - qmgr->join.since_ms > JOIN_TIMEOUT_MS) {
+    uint32_t limit_ms = qmgr->join.running ? NODE_JOIN_TIMEOUT_MS : JOIN_TIMEOUT_MS;
+    if (qmgr->join.state == JOIN_JOINING && now_ms(&qmgr->block) - qmgr->join.since_ms > limit_ms) {
         jam();
         log_warning(&qmgr->block, "joining takes too long, starting over");
         qmgr_join_restart(qmgr);
@@ -128,6 +148,8 @@ static void tell_members(struct qmgr *qmgr, uint32_t block_no)
         .president = qmgr->join.president,
         .dynamic_id = qmgr->join.dynamic_id,
         .members = *members,
+        .running = qmgr->join.running,
+        .failure_no = qmgr->failure.number,
     };
     signal_send(&qmgr->block, qmgr_local(qmgr, block_no), GSN_MEMBERS_REP, PRIO_A, &rep,
                 sizeof(rep) / 4u, &section, 1);
@@ -155,14 +177,20 @@ void qmgr_join_check(struct qmgr *qmgr)
 }
 
 /*
- * A node that this one counts on is gone. While the join is under way it starts over; after that
- * NDBCNTR decides: it knows whether the cluster is started, starting or stopping.
+ * A node that this one counts on is gone. While the join is under way it starts over; while nobody
+ * is started NDBCNTR begins again; after that the members agree on it.
  */
 void qmgr_member_lost(struct qmgr *qmgr, uint32_t node, const char *how)
 {
     bool concerns = node_mask_has(&qmgr->join.members, node) || node == qmgr->president.joiner ||
+                    (node == qmgr->rejoin.adding && node != 0) ||
                     (qmgr->join.state == JOIN_JOINING && node == qmgr->join.president);
     if (!concerns || qmgr->join.state < JOIN_JOINING) return;
+    if (qmgr_agrees(qmgr)) {
+        jam();
+        qmgr_suspect(qmgr, node, true, how);
+        return;
+    }
     log_warning(&qmgr->block, "node %u is lost: %s", node, how);
     if (qmgr->join.sttor_owed) {
         jam();
@@ -173,7 +201,7 @@ void qmgr_member_lost(struct qmgr *qmgr, uint32_t node, const char *how)
     qmgr->ring.broken = 1;
     /* Its next life is a stranger to what still runs here; STTOR 1 lets it in again. */
     peer_allow(&qmgr->block, node, 0);
-    struct node_failrep rep = {.failure_no = 0};
+    struct node_failrep rep = {.failure_no = 0, .president = qmgr->join.president};
     node_mask_add(&rep.nodes, node);
     sig_send(&qmgr->block, qmgr_local(qmgr, BLOCK_DBDIH), GSN_NODE_FAILREP, PRIO_A, &rep);
     sig_send(&qmgr->block, qmgr_local(qmgr, BLOCK_NDBCNTR), GSN_NODE_FAILREP, PRIO_A, &rep);
@@ -223,6 +251,8 @@ void qmgr_exec_CM_REGCONF(struct block *block, const struct signal *sig)
     qmgr->join.members = conf->members;
     qmgr->join.waiting = conf->members;
     qmgr->join.expected = conf->expected;
+    qmgr->join.running = conf->running;
+    qmgr->failure.number = conf->failure_no;
     qmgr->peer[own] = (struct qmgr_peer){
         .dynamic_id = conf->dynamic_id,
         .ldm_count = block_config(block)->ldm_count,
@@ -353,6 +383,7 @@ void qmgr_exec_CM_NODEINFOREF(struct block *block, const struct signal *sig)
 static void commit_self(struct qmgr *qmgr)
 {
     node_mask_add(&qmgr->join.members, qmgr_own(qmgr));
+    if (qmgr->join.running) node_mask_add(&qmgr->rejoin.newcomers, qmgr_own(qmgr));
     qmgr_move(qmgr, JOIN_MEMBER);
 }
 
@@ -367,9 +398,17 @@ void qmgr_exec_CM_ADD_REQ(struct block *block, const struct signal *sig)
         jam(); /* Of a left incarnation: the president starts over too. */
         return;
     }
-    /* The others know it from the joiner, who asks them only after PREPARE was sent. */
-    if ((own || req->phase == CM_ADD_COMMIT) &&
-        (req->dynamic_id == 0 || req->dynamic_id != qmgr->peer[req->node].dynamic_id)) {
+    if (own && qmgr->join.running &&
+        (req->failure_no != qmgr->failure.number || req->dynamic_id != qmgr->join.dynamic_id)) {
+        jam();
+        log_warning(block, "the president has said two things of this node");
+        qmgr_join_restart(qmgr);
+        return;
+    }
+    /* The others know it from the joiner, who asks them only after PREPARE was sent; while the
+     * cluster runs qmgr_rejoin_commit() looks. */
+    bool known = own || (req->phase == CM_ADD_COMMIT && qmgr->join.sttor_owed);
+    if (known && (req->dynamic_id == 0 || req->dynamic_id != qmgr->peer[req->node].dynamic_id)) {
         jam();
         no_place(qmgr, sig);
         return;
@@ -380,11 +419,17 @@ void qmgr_exec_CM_ADD_REQ(struct block *block, const struct signal *sig)
         joiner_prepared(qmgr);
         return;
     }
+    bool running = !own && !qmgr->join.sttor_owed;
+    if (running && req->phase == CM_ADD_PREPARE) {
+        qmgr_rejoin_prepare(qmgr, req);
+        return;
+    }
+    if (running && !qmgr_rejoin_commit(qmgr, req)) return;
     if (req->phase == CM_ADD_COMMIT) {
         jam();
         if (own) {
             commit_self(qmgr);
-        } else {
+        } else if (!running) {
             node_mask_add(&qmgr->join.members, req->node);
             qmgr->peer[req->node].dynamic_id = req->dynamic_id;
         }
@@ -399,11 +444,14 @@ void qmgr_exec_CM_ADD_REQ(struct block *block, const struct signal *sig)
 void qmgr_exec_CM_LEAVE_REP(struct block *block, const struct signal *sig)
 {
     struct qmgr *qmgr = qmgr_of(block);
-    uint32_t incarnation = SIG_PAYLOAD(sig, cm_leave_rep)->incarnation;
-    if (incarnation == 0 || incarnation != qmgr->join.incarnation) {
+    const struct cm_leave_rep *rep = SIG_PAYLOAD(sig, cm_leave_rep);
+    uint32_t node = ref_node(sig->sender);
+    if (rep->incarnation == 0 || rep->incarnation != qmgr->join.incarnation) {
         jam();
         return;
     }
     jam();
-    qmgr_member_lost(qmgr, ref_node(sig->sender), "it joins anew");
+    if (rep->stops && qmgr_talks(qmgr, node, rep->incarnation))
+        node_mask_add(&qmgr->rejoin.leaving, node);
+    qmgr_member_lost(qmgr, node, rep->stops ? "it stops" : "it joins anew");
 }

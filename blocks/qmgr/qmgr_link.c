@@ -18,7 +18,9 @@ static void link_up(struct qmgr *qmgr, uint32_t node)
     jam();
     node_mask_add(&qmgr->linked, node);
     qmgr->peer[node].agreed = 0;
+    if (node <= DATA_NODE_ID_MAX) qmgr->rejoin.asked_ms[node] = now_ms(&qmgr->block);
     if (qmgr->join.state == JOIN_ELECTION) qmgr_join_look(qmgr);
+    qmgr_rejoin_linked(qmgr, node);
 }
 
 static void link_lost(struct qmgr *qmgr, uint32_t node)
@@ -33,6 +35,7 @@ static void link_lost(struct qmgr *qmgr, uint32_t node)
     node_mask_remove(&qmgr->linked, node);
     qmgr->peer[node].agreed = 0;
     qmgr_member_lost(qmgr, node, "its link is down");
+    qmgr_rejoin_open(qmgr);
 }
 
 void qmgr_exec_LINK_UP_REP(struct block *block, const struct signal *sig)

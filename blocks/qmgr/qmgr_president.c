@@ -57,21 +57,24 @@ static enum start_set start_set(const struct qmgr *qmgr, struct node_mask *expec
     struct group_count groups[NODE_ID_MAX + 1];
     uint64_t waited = now_ms(&qmgr->block) - qmgr->join.election_ms;
     bool any = false;
+    bool absent = false;
     bool represented;
     bool whole;
     memset(missing, 0, sizeof(*missing));
-    *expected = qmgr->linked;
+    *expected = qmgr_in_sight(qmgr);
     node_mask_add(expected, config->own_node);
     for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
         if (config->node[node].type != NODE_DATA) continue;
         bool here = node_mask_has(expected, node);
         if (!here) node_mask_add(missing, node);
+        absent |= !here && !node_mask_has(&qmgr->linked, node);
         any |= here && has_data(qmgr, node);
     }
     if (node_mask_empty(missing)) return START_SET_READY;
     if (!any) return START_SET_EMPTY;
     count_groups(qmgr, expected, groups, &represented, &whole);
     if (!represented) return START_SET_GROUP;
+    if (!absent) return START_SET_READY; /* The others wait here, for this start. */
     if (!passed(waited, config->start_partial_timeout_ms)) return START_SET_TIME;
     if (!whole && !passed(waited, config->start_partitioned_timeout_ms))
         return START_SET_PARTITIONED;
@@ -103,7 +106,7 @@ void qmgr_tell_waiting(struct qmgr *qmgr)
     struct node_mask missing;
     char nodes[128];
     enum start_set set = start_set(qmgr, &expected, &missing);
-    if (qmgr->join.state != JOIN_ELECTION || set == START_SET_READY) return;
+    if (qmgr->join.state != JOIN_ELECTION || set == START_SET_READY || qmgr->join.aside) return;
     if (now_ms(&qmgr->block) - qmgr->join.election_ms < WAIT_TOLD_MS) return;
     if (set == qmgr->join.told_why && node_mask_equal(&missing, &qmgr->join.told_missing)) return;
     jam_data(set);
@@ -148,10 +151,12 @@ void qmgr_election(struct qmgr *qmgr)
     uint32_t own = qmgr_own(qmgr);
     struct node_mask expected;
     struct node_mask missing;
+    struct node_mask sight = qmgr_in_sight(qmgr);
     if (qmgr->join.state != JOIN_ELECTION || qmgr_candidate(qmgr) != own) return;
+    if (qmgr->join.aside) return;
     if (start_set(qmgr, &expected, &missing) != START_SET_READY) return;
-    for (uint32_t node = node_mask_next(&qmgr->linked, 0); node != 0;
-         node = node_mask_next(&qmgr->linked, node)) {
+    for (uint32_t node = node_mask_next(&sight, 0); node != 0;
+         node = node_mask_next(&sight, node)) {
         if (qmgr->peer[node].agreed != own) return;
     }
     become_president(qmgr, &expected);
@@ -172,6 +177,7 @@ static void send_add(struct qmgr *qmgr, enum cm_add_phase phase)
         .phase = phase,
         .node = joiner,
         .dynamic_id = qmgr->peer[joiner].dynamic_id,
+        .failure_no = qmgr->failure.number,
     };
     qmgr->president.phase = phase;
     qmgr->president.waiting = qmgr->join.members;
@@ -194,7 +200,15 @@ static void begin_join(struct qmgr *qmgr, uint32_t joiner, const struct cm_regre
         .dynamic_id = qmgr->peer[joiner].dynamic_id,
         .members = qmgr->join.members,
         .expected = qmgr->join.expected,
+        .running = !qmgr->join.sttor_owed,
+        .failure_no = qmgr->failure.number,
     };
+    if (conf.running) {
+        jam();
+        conf.expected = conf.members;
+        node_mask_add(&conf.expected, joiner);
+        qmgr_rejoin_begin(qmgr, joiner);
+    }
     sig_send(&qmgr->block, block_ref(joiner, BLOCK_QMGR, 0), GSN_CM_REGCONF, PRIO_A, &conf);
     send_add(qmgr, CM_ADD_PREPARE);
 }
@@ -207,7 +221,8 @@ static uint32_t refusal(const struct qmgr *qmgr, uint32_t node, const struct cm_
     if (req->generation != block_config(&qmgr->block)->generation) return CM_REF_GENERATION;
     if (qmgr->join.state <= JOIN_ELECTION) return CM_REF_ELECTION;
     if (!qmgr_is_president(qmgr)) return CM_REF_NOT_PRESIDENT;
-    if (!qmgr->join.sttor_owed || !node_mask_has(&qmgr->join.expected, node)) return CM_REF_RUNNING;
+    if (!qmgr->join.sttor_owed) return qmgr_rejoin_refusal(qmgr, node, req);
+    if (!node_mask_has(&qmgr->join.expected, node)) return CM_REF_RUNNING;
     if (qmgr->president.joiner != 0 || node_mask_has(&qmgr->join.members, node)) return CM_REF_BUSY;
     return 0;
 }
@@ -218,6 +233,12 @@ void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig)
     const struct cm_regreq *req = SIG_PAYLOAD(sig, cm_regreq);
     uint32_t node = ref_node(sig->sender);
     uint32_t cause = refusal(qmgr, node, req);
+    if (req->aside > block_config(block)->survive) {
+        jam(); /* The others would start without it, and it could not come later. */
+        peer_close(block, node, "a node that stands aside where nobody can");
+        return;
+    }
+    if (node <= DATA_NODE_ID_MAX) qmgr->rejoin.asked_ms[node] = now_ms(block);
     if (cause == 0) {
         begin_join(qmgr, node, req);
         return;
@@ -234,6 +255,7 @@ void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig)
         jam(); /* Who asks is in election too: its candidate counts as much as an answer's. */
         qmgr->peer[node].agreed = req->candidate;
         qmgr->peer[node].has_data = req->has_data;
+        qmgr->peer[node].aside = req->aside;
         qmgr_election(qmgr);
     }
 }
@@ -251,12 +273,14 @@ void qmgr_exec_CM_ADD_CONF(struct block *block, const struct signal *sig)
     if (!node_mask_empty(&qmgr->president.waiting)) return;
     if (conf->phase == CM_ADD_PREPARE) {
         jam();
+        qmgr_rejoin_prepared(qmgr);
         send_add(qmgr, CM_ADD_COMMIT);
         return;
     }
     jam();
-    node_mask_add(&qmgr->join.members, qmgr->president.joiner);
+    node_mask_add(&qmgr->join.members, conf->node);
     qmgr->president.joiner = 0;
+    qmgr_rejoin_added(qmgr, conf->node);
     qmgr_ring_update(qmgr);
     qmgr_join_check(qmgr);
 }

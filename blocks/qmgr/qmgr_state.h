@@ -3,6 +3,9 @@
 #pragma once
 #include "blocks/cmvmi/event.h"
 #include "blocks/qmgr/qmgr_block.h"
+#include "blocks/qmgr/reach_rule.h"
+#include "signals/arbit.h"
+#include "signals/failure.h"
 #include "signals/qmgr.h"
 #include "signals/start.h"
 
@@ -13,6 +16,9 @@
 #define JOIN_TICK_SLOW_MS 200u /* ...and this often when it has waited for long. */
 #define JOIN_TICKS_FAST   250u
 #define JOIN_TIMEOUT_MS   3000u /* A join that takes longer starts over. */
+#define NODE_JOIN_TIMEOUT_MS                                                                       \
+    12000u /* The same into a running cluster: members may have to wait.                           \
+            */
 
 /*
  *            STTOR 1             elected, or REGCONF             COMMIT for itself
@@ -56,15 +62,72 @@ struct qmgr_peer { /* A data node. */
     uint32_t tc_count;
     uint32_t agreed;   /* Candidate that it named in its last word of this election, 0 = none. */
     uint32_t has_data; /* The same word's. */
+    uint32_t aside;    /* The same. */
 };
 
 struct qmgr_client { /* An API node or management server. */
     uint32_t state;  /* enum api_state */
+    uint32_t ref;    /* Who has registered... */
+    uint32_t data;   /* ...and the sender_data of its last word. */
     uint32_t missed;
     uint32_t version;
     struct node_mask waiting_tc; /* API_FAILING: TC instances that have not confirmed. */
     uint32_t waiting_dict;
     uint32_t waiting_cmvmi;
+};
+
+/* The check: who reaches whom. */
+struct qmgr_reach {
+    uint32_t running;
+    uint32_t tick_running;
+    uint64_t tick_due_ms;       /* When the next tick should be. */
+    uint32_t beats;             /* Since the last check without a reason. */
+    uint32_t nonce;             /* Of the last question. */
+    struct node_mask lost;      /* Members whose link is down: they do not come back. */
+    struct node_mask silent;    /* Members that do not speak; an answer takes them back. */
+    struct node_mask heard;     /* Have answered the last question. */
+    struct node_mask condemned; /* Fenced by others, as far as they have told. */
+    uint32_t ask[NODE_ID_MAX + 1];
+    uint64_t asked_ms[NODE_ID_MAX + 1];
+    struct reach map;
+    struct node_mask found; /* What the rule said... */
+    uint64_t found_ms;      /* ...since when. */
+};
+
+/* The round: agreement on one failure. */
+struct qmgr_failure {
+    uint32_t number;         /* Of the last one that is agreed. */
+    struct node_mask last;   /* Its nodes. */
+    struct node_mask fenced; /* In the round under way. */
+    uint32_t leader;         /* To whom this node has confirmed `fenced`; 0 = nobody. */
+    uint32_t leads;          /* This node leads the round. */
+    uint32_t attempt;
+    uint32_t again;           /* As leader: somebody has refused; the same set may do later. */
+    uint64_t lead_ms;         /* When the last attempt began. */
+    uint32_t open;            /* What is fenced still has its links, for a last word. */
+    uint32_t conf_owed;       /* As another: the leader waits for FAIL_CONF... */
+    uint32_t conf_attempt;    /* ...for this attempt. */
+    struct node_mask waiting; /* As leader: have not confirmed. */
+    uint32_t asking;          /* As leader: the arbitrator has not answered. */
+    uint64_t asked_ms;
+    uint32_t stopped; /* This node stops; nothing counts any more. */
+};
+
+/* The arbitrator. */
+struct qmgr_arbit {
+    uint32_t state; /* enum arbit_state; of the president, others only know RUN or FIND. */
+    uint32_t node;  /* As a member: who it is, 0 = nobody. */
+    uint32_t ticket[2];
+    /* As president. */
+    uint32_t candidate;
+    uint32_t ticket_new[2];
+    struct node_mask waiting; /* Members that have not answered ARBIT_PREP_REQ. */
+    uint32_t unlinked;        /* Some member is not linked to the candidate. */
+    struct node_mask poor;    /* Candidates to which not all members are linked. */
+    struct node_mask bad;     /* Candidates that do not answer. */
+    uint64_t since_ms;        /* In this state. */
+    uint64_t forget_ms;       /* When `poor` and `bad` were last emptied. */
+    uint32_t tick_running;
 };
 
 struct qmgr {
@@ -93,6 +156,8 @@ struct qmgr {
         uint32_t sttor_data;
         uint32_t last_cause;           /* Last refusal that was logged. */
         uint32_t has_data;             /* Own; from NDBCNTR. */
+        uint32_t aside;                /* Own: waits until the others run; from NDBCNTR. */
+        uint32_t running;              /* JOINING: the cluster is started. */
         uint32_t told_why;             /* enum start_set: for what it said last that it waits... */
         struct node_mask told_missing; /* ...and for whom. */
     } join;
@@ -115,14 +180,42 @@ struct qmgr {
         uint32_t tick_running;
     } ring;
 
+    struct qmgr_reach reach;
+    struct qmgr_failure failure;
+    struct qmgr_arbit arbit;
+
+    /* Node restart: members of a started cluster. */
+    struct {
+        uint32_t adding; /* Between CM_ADD PREPARE and COMMIT; 0 = nobody. */
+        uint32_t owed;   /* PREPARE is not confirmed. */
+        uint64_t since_ms;
+        uint64_t started_ms;                     /* When this node ceased to be a newcomer. */
+        struct node_mask newcomers;              /* Members that are not started. */
+        struct node_mask leaving;                /* Members that have said that they stop. */
+        struct node_mask open;                   /* No members; their links may come. */
+        uint64_t asked_ms[DATA_NODE_ID_MAX + 1]; /* When they asked to join, or came. */
+    } rejoin;
+
     /* From NDBCNTR. */
     uint32_t start_level;
     uint32_t start_phase;
     uint32_t master;
+    uint32_t taken_no;
     struct node_mask started;
 };
 
-enum qmgr_work { QMGR_JOIN_TICK = 1, QMGR_RING_TICK, QMGR_CLIENT_TICK };
+enum qmgr_work {
+    QMGR_JOIN_TICK = 1,
+    QMGR_RING_TICK,
+    QMGR_CLIENT_TICK,
+    QMGR_REACH_TICK,
+    QMGR_REACH_NOW,
+    QMGR_FENCE,
+    QMGR_ARBIT_TICK
+};
+
+#define EACH_NODE(node, mask)                                                                      \
+    (uint32_t node = node_mask_next(mask, 0); (node) != 0; (node) = node_mask_next(mask, node))
 
 static inline struct qmgr *qmgr_of(struct block *block)
 {
@@ -144,6 +237,11 @@ static inline bool qmgr_is_president(const struct qmgr *qmgr)
 {
     return qmgr->join.state == JOIN_MEMBER && qmgr->join.president == qmgr_own(qmgr);
 }
+/* Error insert: as if it hung, towards the other QMGRs. */
+static inline bool qmgr_hangs(const struct qmgr *qmgr)
+{
+    return ERROR_INSERTED(&qmgr->block, 940);
+}
 
 /* qmgr.c */
 void qmgr_work_later(struct qmgr *qmgr, enum qmgr_work work, uint32_t delay_ms);
@@ -160,6 +258,7 @@ void qmgr_join_look(struct qmgr *qmgr); /* ELECTION: asks everyone in sight. */
 void qmgr_join_tick(struct qmgr *qmgr);
 void qmgr_join_check(struct qmgr *qmgr); /* Answers NDBCNTR when all expected nodes are members. */
 void qmgr_move(struct qmgr *qmgr, enum join_state state);
+struct node_mask qmgr_in_sight(const struct qmgr *qmgr);
 uint32_t qmgr_candidate(const struct qmgr *qmgr);
 void qmgr_member_lost(struct qmgr *qmgr, uint32_t node, const char *how);
 void qmgr_exec_CM_REGCONF(struct block *block, const struct signal *sig);
@@ -177,6 +276,26 @@ void qmgr_president_reset(struct qmgr *qmgr);
 void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig);
 void qmgr_exec_CM_ADD_CONF(struct block *block, const struct signal *sig);
 
+/* qmgr_rejoin.c: node restart, and the stop of one node. */
+bool qmgr_is_newcomer(const struct qmgr *qmgr); /* This node is. */
+/* Members, and whoever is about to be one, that every failure takes along. */
+void qmgr_newcomers(const struct qmgr *qmgr, struct node_mask *nodes);
+uint32_t qmgr_end_code(const struct qmgr *qmgr); /* When the others have declared this one dead. */
+void qmgr_rejoin_open(struct qmgr *qmgr);
+void qmgr_rejoin_close(struct qmgr *qmgr, uint32_t node); /* It is fenced. */
+uint32_t qmgr_rejoin_refusal(const struct qmgr *qmgr, uint32_t node, const struct cm_regreq *req);
+void qmgr_rejoin_begin(struct qmgr *qmgr, uint32_t node);
+void qmgr_rejoin_prepared(struct qmgr *qmgr);
+void qmgr_rejoin_added(struct qmgr *qmgr, uint32_t node);
+void qmgr_rejoin_prepare(struct qmgr *qmgr, const struct cm_add_req *req);
+bool qmgr_rejoin_commit(struct qmgr *qmgr, const struct cm_add_req *req);
+void qmgr_rejoin_check(struct qmgr *qmgr);
+void qmgr_rejoin_linked(struct qmgr *qmgr, uint32_t node);
+void qmgr_rejoin_failed(struct qmgr *qmgr, const struct node_mask *nodes);
+void qmgr_rejoin_reset(struct qmgr *qmgr);
+void qmgr_rejoin_tick(struct qmgr *qmgr);
+void qmgr_exec_CM_STOP_ORD(struct block *block, const struct signal *sig);
+
 /* qmgr_heartbeat.c */
 void qmgr_ring_update(struct qmgr *qmgr);
 void qmgr_ring_tick(struct qmgr *qmgr);
@@ -186,5 +305,51 @@ void qmgr_exec_CM_HEARTBEAT(struct block *block, const struct signal *sig);
 void qmgr_client_up(struct qmgr *qmgr, uint32_t node);
 void qmgr_client_down(struct qmgr *qmgr, uint32_t node);
 void qmgr_client_tick(struct qmgr *qmgr);
+void qmgr_clients_tell_level(struct qmgr *qmgr); /* Started, or not any more. */
+void qmgr_clients_tell(struct qmgr *qmgr, uint32_t failure_no, const struct node_mask *nodes);
 void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig);
 void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig);
+
+/* qmgr_reach.c: detection. */
+bool qmgr_talks(const struct qmgr *qmgr, uint32_t node, uint32_t incarnation);
+uint32_t qmgr_silence_ms(const struct qmgr *qmgr, bool suspected); /* T1, T2 of failure.md. */
+void qmgr_suspect(struct qmgr *qmgr, uint32_t node, bool lost, const char *how);
+void qmgr_reach_probe(struct qmgr *qmgr);
+void qmgr_reach_reset(struct qmgr *qmgr);
+void qmgr_reach_view(struct qmgr *qmgr); /* The view has changed: what is left to be found? */
+void qmgr_reach_row(struct qmgr *qmgr, uint32_t node, const struct node_mask *row);
+void qmgr_reach_evaluate(struct qmgr *qmgr);
+void qmgr_reach_joined(struct qmgr *qmgr, uint32_t node); /* It is a member now. */
+void qmgr_reach_tick(struct qmgr *qmgr);
+void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig);
+
+/* qmgr_failure.c: agreement. */
+bool qmgr_agrees(const struct qmgr *qmgr); /* A lost member is a matter of agreement. */
+void qmgr_failure_found(struct qmgr *qmgr, const struct node_mask *leave);
+void qmgr_failure_fence_now(struct qmgr *qmgr);
+void qmgr_failure_decided(struct qmgr *qmgr, uint32_t code); /* As leader. */
+void qmgr_failure_stop(struct qmgr *qmgr, uint32_t exit_code, const char *why);
+void qmgr_exec_FAIL_PREPARE(struct block *block, const struct signal *sig);
+void qmgr_exec_FAIL_CONF(struct block *block, const struct signal *sig);
+void qmgr_exec_FAIL_REF(struct block *block, const struct signal *sig);
+void qmgr_exec_FAIL_COMMIT(struct block *block, const struct signal *sig);
+void qmgr_exec_FAIL_OUT_REP(struct block *block, const struct signal *sig);
+
+/* qmgr_verdict.c: may this part go on? */
+void qmgr_verdict(struct qmgr *qmgr); /* As leader, all have confirmed. */
+void qmgr_verdict_tick(struct qmgr *qmgr);
+void qmgr_verdict_client_down(struct qmgr *qmgr, uint32_t node);
+void qmgr_exec_ARBIT_CHOOSE_CONF(struct block *block, const struct signal *sig);
+void qmgr_exec_ARBIT_CHOOSE_REF(struct block *block, const struct signal *sig);
+
+/* qmgr_arbit.c: the arbitrator is chosen in advance. */
+void qmgr_arbit_tick(struct qmgr *qmgr);
+void qmgr_arbit_reset(struct qmgr *qmgr);
+void qmgr_arbit_view(struct qmgr *qmgr, bool new_president);
+void qmgr_arbit_joined(struct qmgr *qmgr); /* A new member does not know the arbitrator. */
+void qmgr_arbit_client_down(struct qmgr *qmgr, uint32_t node);
+void qmgr_arbit_tell(struct qmgr *qmgr, enum arbit_state state);
+void qmgr_exec_ARBIT_START_CONF(struct block *block, const struct signal *sig);
+void qmgr_exec_ARBIT_PREP_REQ(struct block *block, const struct signal *sig);
+void qmgr_exec_ARBIT_PREP_CONF(struct block *block, const struct signal *sig);
+void qmgr_exec_ARBIT_LOST_REP(struct block *block, const struct signal *sig);

@@ -102,6 +102,8 @@ struct ndb_mgm_node_state {
     uint32_t start_percent; /* While it starts: how much of its data has been read back. */
     uint32_t start_left_s;  /* Seconds that this will take, estimated; 0 = not known. */
     int president;          /* 1: this data node leads. */
+    uint32_t arbit_state;   /* Data nodes: 0 none, 6 there is an arbitrator, else one is chosen. */
+    uint32_t arbitrator;    /* Data nodes: which node it is, 0 = none. */
     char address[64];       /* Of the connected process; empty when unknown. */
     char host[256];         /* From the configuration; empty: any. */
 };

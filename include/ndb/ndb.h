@@ -127,9 +127,9 @@ NDB_API struct ndb_cluster_connection *ndb_connection_create(
    1701 .. 1705 node id refused. */
 NDB_API int ndb_connection_connect(struct ndb_cluster_connection *connection, uint32_t timeout_ms);
 
-/* Waits until data nodes accept transactions. Returns the number of configured data nodes that are
-   not yet started: 0 = all are ready, > 0 = time is up but some are, -1 = none (error 4009). Any
-   thread. */
+/* Waits until data nodes accept transactions: for the first one as long as timeout_ms says, then for
+   the others a second at most. Returns the number of configured data nodes that are not yet
+   started: 0 = all are ready, > 0 = some are, -1 = none (error 4009). Any thread. */
 NDB_API int ndb_connection_wait_until_ready(struct ndb_cluster_connection *connection,
                                             uint32_t timeout_ms);
 
@@ -512,6 +512,15 @@ NDB_API uint64_t ndb_transaction_epoch(const struct ndb_transaction *transaction
 NDB_API int ndb_transaction_durable(const struct ndb_transaction *transaction);
 /* API block << 52 | node id << 40 | counter, as other reports of the cluster show it. */
 NDB_API uint64_t ndb_transaction_id(const struct ndb_transaction *transaction);
+/*
+ * For a transaction whose last execute ended with NDB_STATUS_UNKNOWN (4009, 4012): asks the cluster
+ * what has become of it, and again until the time is up. 1: it was committed, and
+ * ndb_transaction_epoch() tells its epoch; 0: it was not, and never will be; -1: not known, see
+ * ndb_error(): 4012 it is not decided yet or nobody can be asked, it may be asked again; 4009 it
+ * is too long ago. The nodes remember about the last 60,000 commits of each of their LDM instances.
+ * A transaction that has changed nothing counts as not committed. Own thread.
+ */
+NDB_API int ndb_transaction_outcome(struct ndb_transaction *transaction, uint32_t timeout_ms);
 /* The data node that coordinates it, 0 before the first execute. */
 NDB_API uint32_t ndb_transaction_node(const struct ndb_transaction *transaction);
 

@@ -50,6 +50,33 @@ static inline bool node_mask_equal(const struct node_mask *a, const struct node_
     return differs == 0;
 }
 
+/* Every member of `part` is one of `whole`. */
+static inline bool node_mask_within(const struct node_mask *part, const struct node_mask *whole)
+{
+    uint32_t outside = 0;
+    for (uint32_t i = 0; i < NODE_MASK_WORDS; i++)
+        outside |= part->word[i] & ~whole->word[i];
+    return outside == 0;
+}
+
+static inline void node_mask_join(struct node_mask *mask, const struct node_mask *more)
+{
+    for (uint32_t i = 0; i < NODE_MASK_WORDS; i++)
+        mask->word[i] |= more->word[i];
+}
+
+static inline void node_mask_cut(struct node_mask *mask, const struct node_mask *less)
+{
+    for (uint32_t i = 0; i < NODE_MASK_WORDS; i++)
+        mask->word[i] &= ~less->word[i];
+}
+
+static inline void node_mask_keep(struct node_mask *mask, const struct node_mask *only)
+{
+    for (uint32_t i = 0; i < NODE_MASK_WORDS; i++)
+        mask->word[i] &= only->word[i];
+}
+
 /* The smallest member greater than `node`, or 0 when there is none. Start with node 0. */
 static inline uint32_t node_mask_next(const struct node_mask *mask, uint32_t node)
 {

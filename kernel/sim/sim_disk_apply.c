@@ -70,6 +70,7 @@ static void apply_open(struct sim_disk *disk, struct io_request *request)
         if ((request->flags & IO_EMPTY) != 0 && name->inode->now.size > 0)
             inode_resize(name->inode, 0);
         handle_set(disk, request->file, name->inode, request->name);
+        name->inode->direct = (request->flags & IO_DIRECT) != 0;
         if ((request->flags & IO_THEN_SYNC) != 0 && !disk->lies) inode_sync(name->inode);
         request->done = name->inode->now.size;
     }
@@ -262,13 +263,14 @@ static bool has_room(const struct sim_disk *disk, const struct sim_inode *inode,
 }
 
 /* A sync that fails has written some of the changes, and the system believes from then on that all
- * are clean. */
+ * are clean: what is in the page cache can still be read, and will be gone. Past the page cache it
+ * is gone at once. */
 static void fail_sync(struct sim_disk *disk, struct sim_inode *inode, struct io_request *request,
                       enum io_error error)
 {
     for (uint32_t i = 0; i < inode->change_count; i++)
         inode_change(inode, i, rng_chance(&disk->rng, 1, 2) ? FATE_KEPT : FATE_LOST, &disk->rng);
-    inode_settle(inode, false);
+    inode_settle(inode, inode->direct);
     fail(request, error);
     request->more = request->op == IO_WRITE;
 }

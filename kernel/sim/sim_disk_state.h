@@ -25,6 +25,7 @@ struct sim_inode {
     uint32_t change_room;
     uint32_t opens;
     bool unlinked;
+    bool direct; /* Its last opener goes past the page cache. */
 };
 
 struct sim_name {

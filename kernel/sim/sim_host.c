@@ -112,6 +112,10 @@ host_fail(struct host *host, const struct node_failure *failure)
                  process->id, failure->thread_no, failure->exit_code, failure->file, failure->line,
                  failure->text);
     }
+    char line[300];
+    snprintf(line, sizeof line, "ends with code %u at %s:%u: %s", failure->exit_code, failure->file,
+             failure->line, failure->text);
+    host_log(host, LOG_LEVEL_ERROR, line);
     if (world->running != process) abort(); /* A node must not run behind the world's back. */
     longjmp(world->on_fail, 1);
 }
@@ -188,6 +192,7 @@ static void process_begin(struct sim_process *process)
     process->incarnation = rng_next(&process->rng) | 1u;
     process->alive = true;
     process->stopping = false;
+    process->hang_until = 0;
     memset(&process->exit, 0, sizeof process->exit);
     if (process->calls != NULL) {
         sim_task_ready(world, &process->task);
@@ -197,8 +202,10 @@ static void process_begin(struct sim_process *process)
     if (setjmp(world->on_fail) == 0) node_begin(process);
     world->running = NULL;
     if (process->exit.code != 0) return;
-    for (uint32_t no = 0; no < process->config.thread_count; no++)
+    for (uint32_t no = 0; no < process->config.thread_count; no++) {
+        process->threads[no].rest_until = 0;
         sim_task_ready(world, &process->threads[no].task);
+    }
 }
 
 static void disk_begin(struct sim_process *process)
@@ -345,6 +352,7 @@ static uint32_t draw_budget(struct sim_world *world)
 void sim_run_thread(struct sim_world *world, struct sim_thread *thread)
 {
     struct sim_process *process = thread->process;
+    if (thread->rest_until < process->hang_until) thread->rest_until = process->hang_until;
     if (thread->rest_until > world->now_us) {
         sim_task_at(world, &thread->task, thread->rest_until);
         return;
@@ -374,6 +382,10 @@ void sim_run_thread(struct sim_world *world, struct sim_thread *thread)
 void sim_run_client(struct sim_world *world, struct sim_process *process)
 {
     if (!process->alive) return;
+    if (process->hang_until > world->now_us) {
+        sim_task_at(world, &process->task, process->hang_until);
+        return;
+    }
     uint64_t next = process->calls->run(process->context, world->now_us);
     if (next <= world->now_us)
         sim_task_ready(world, &process->task);
@@ -397,6 +409,10 @@ static void power_goes(struct sim_world *world, struct sim_process *process)
 void sim_run_disk(struct sim_world *world, struct sim_process *process)
 {
     if (!process->alive) return;
+    if (process->hang_until > world->now_us) {
+        sim_task_at(world, &process->disk_task, process->hang_until);
+        return;
+    }
     struct io_request *request = sim_disk_take(process->disk, world->now_us);
     const char *violation = sim_disk_violation(process->disk);
     if (violation != NULL)
@@ -450,6 +466,11 @@ void sim_slow(struct sim_world *world, uint32_t node, uint32_t thread_no, uint64
     struct sim_thread *thread = &world->process[node]->threads[thread_no];
     thread->rest_us = gap_us;
     thread->slow_until = world->now_us + for_us;
+}
+
+void sim_hang(struct sim_world *world, uint32_t node, uint64_t us)
+{
+    if (sim_alive(world, node)) world->process[node]->hang_until = world->now_us + us;
 }
 
 void sim_insert(struct sim_world *world, uint32_t node, uint32_t block_no, uint32_t number,

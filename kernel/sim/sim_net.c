@@ -299,6 +299,10 @@ static void guarded_close(struct sim_end *end)
 void sim_run_end(struct sim_world *world, struct sim_end *end)
 {
     if (end->link == NULL) return;
+    if (end->process->hang_until > world->now_us) {
+        sim_task_at(world, &end->task, end->process->hang_until);
+        return;
+    }
     link_tick(end->link, world->now_us / 1000u);
     enum link_state state = link_state(end->link);
     if (state == LINK_CLOSING) {
@@ -367,8 +371,10 @@ void sim_run_stream(struct sim_world *world, struct sim_stream *stream)
     struct sim_conn *conn = stream->conn;
     struct sim_end *to = &conn->end[1 - stream->side];
     if (!conn->used || to->link == NULL) return;
-    if (stream->stall_until > world->now_us) {
-        sim_task_at(world, &stream->task, stream->stall_until);
+    uint64_t until = stream->stall_until;
+    if (to->process->hang_until > until) until = to->process->hang_until;
+    if (until > world->now_us) {
+        sim_task_at(world, &stream->task, until);
         return;
     }
     uint64_t available = arrived(world, stream);

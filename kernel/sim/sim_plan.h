@@ -30,6 +30,7 @@
  *   misdirect NODE       the next write of one of its files lands in another place
  *   lie NODE             from now on its disk confirms what it has not made durable
  *   diskstall NODE MS    no file operation is answered for so long
+ *   hang NODE MS         the process does not run for so long, its links stay open
  */
 enum sim_action {
     SIM_CUT = 1,
@@ -48,6 +49,7 @@ enum sim_action {
     SIM_DISK_STALL,
     SIM_DISK_LIE,
     SIM_STOP,
+    SIM_HANG,
     SIM_ACTION_COUNT
 };
 

@@ -38,7 +38,8 @@ struct sim_process {
     uint32_t id;   /* 0 = unused. */
     uint32_t role; /* enum link_role */
     bool alive;
-    bool stopping; /* An orderly stop was asked for; the process ends after this round. */
+    uint64_t hang_until; /* It does not run before. */
+    bool stopping;       /* An orderly stop was asked for; the process ends after this round. */
     uint64_t incarnation;
     struct rng rng;
     struct node_config config;

@@ -195,6 +195,11 @@ static void apply_plan(struct sim_world *world)
     sim_plan_refresh(world);
 }
 
+bool sim_plan_over(const struct sim_world *world)
+{
+    return world->plan_next_us == SIM_NEVER;
+}
+
 /* A process begins or ends. Clients' processes are the caller's, and so is what comes after. */
 static void apply_life(struct sim_world *world, const struct sim_event *event)
 {
@@ -232,6 +237,8 @@ void sim_apply(struct sim_world *world, const struct sim_event *event)
 {
     const uint32_t *arg = event->arg;
     if (world->faults_off) return;
+    if (world->options.allowed != NULL && !world->options.allowed(world->options.context, event))
+        return;
     switch (event->action) {
     case SIM_CUT:
         sim_cut(world, arg[0], arg[1]);
@@ -241,6 +248,9 @@ void sim_apply(struct sim_world *world, const struct sim_event *event)
         break;
     case SIM_SLOW:
         sim_slow(world, arg[0], arg[1], arg[2], (uint64_t)arg[3] * 1000u);
+        break;
+    case SIM_HANG:
+        sim_hang(world, arg[0], (uint64_t)arg[1] * 1000u);
         break;
     case SIM_INSERT:
         sim_insert(world, arg[0], arg[1], arg[2], arg[3]);
@@ -291,6 +301,7 @@ void sim_faults_off(struct sim_world *world)
     }
     for (uint32_t i = 0; i < SIM_NODES; i++) {
         struct sim_process *process = world->process[i];
+        if (process != NULL) process->hang_until = 0;
         if (process == NULL || process->threads == NULL) continue;
         for (uint32_t no = 0; no < process->config.thread_count; no++)
             process->threads[no].slow_until = process->threads[no].rest_until = 0;

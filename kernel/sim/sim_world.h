@@ -58,6 +58,8 @@ struct sim_options {
     void (*tamper)(void *context, uint32_t *words, uint32_t count);
     /* A node stops by itself: true = that is announced, the run goes on. NULL = never. */
     bool (*announced)(void *context, uint32_t node, const struct node_failure *failure);
+    /* An event of the plan is due: false = it is left out. NULL = all happen. */
+    bool (*allowed)(void *context, const struct sim_event *event);
     void *context;
 };
 
@@ -166,6 +168,8 @@ void sim_check_nodes(struct sim_world *world);
 
 void sim_set_plan(struct sim_world *world, const struct sim_plan *plan);
 void sim_apply(struct sim_world *world, const struct sim_event *event);
+/* No event of the plan waits for its time any more; those that wait for signals do not count. */
+bool sim_plan_over(const struct sim_world *world);
 
 /* From now on no new faults, and the tiniest latencies: the phase in which all must come to an end.
  */
@@ -175,6 +179,8 @@ void sim_faults_off(struct sim_world *world);
  */
 void sim_cut(struct sim_world *world, uint32_t a, uint32_t b);
 void sim_stall(struct sim_world *world, uint32_t from, uint32_t to, uint64_t us);
+/* A node of any kind does not run for so long; what comes for it waits. */
+void sim_hang(struct sim_world *world, uint32_t node, uint64_t us);
 void sim_slow(struct sim_world *world, uint32_t node, uint32_t thread_no, uint64_t gap_us,
               uint64_t for_us);
 

@@ -35,11 +35,12 @@ write_config 1 1
 want 0 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
 want_text out 'DataMemory'
 say "what has no effect is told"
-write_config 1 1 $'RecoveryWork=60\nArbitrationTimeout=100'
+write_config 1 1 $'RecoveryWork=60\nKeepAliveSendInterval=100\nArbitrationTimeout=100'
 want 0 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
 cat "$BOX/out" >>"$BOX/err"
 want_text err 'warning: \[ndbd\] RecoveryWork: it has no effect: '
-want_text err 'warning: \[ndbd\] ArbitrationTimeout: it has no effect: nothing here asks for it'
+want_text err 'warning: \[ndbd\] KeepAliveSendInterval: it has no effect: nothing here asks for it'
+grep -q 'ArbitrationTimeout: it has no effect' "$BOX/err" && fail "ArbitrationTimeout has an effect"
 
 write_config 1 1
 start_mgm --initial

@@ -76,10 +76,16 @@ run "$BIN/ndb_mgm" -c "127.0.0.1:$(free_port)" --connect-retries=0 -e SHOW >"$BO
 want 0 "$BIN/ndb_mgm" < <(printf 'show\nquit\n')
 want_text out '^id=1	@'
 
-say "a node's restart needs the other one: refused; all of them together work"
-run "$BIN/ndb_mgm" -e '1 STOP' >"$BOX/out" 2>&1 && fail "one node of two was stopped: $(cat "$BOX/out")"
+say "one node of two may be stopped, then the other one not"
+mgm 0 '1 STOP'
+want_text out 'Node 1 has shutdown'
+ended "${NODE_PIDS[1]}" || fail "node 1 ends with exit code $?"
+run "$BIN/ndb_mgm" -e '2 STOP' >"$BOX/out" 2>&1 && fail "the last node was stopped: $(cat "$BOX/out")"
+want_text out 'would stop the cluster'
 mgm 0 'ALL STATUS'
-want_text out '^Node 1: started'
+want_text out '^Node 2: started'
+start_node 1
+want 0 "$BIN/ndb_waiter" --timeout=40
 grep -Eq '^[0-9-]+ [0-9:]+ \[MgmtSrvr\] INFO     -- Node 1: ' "$BOX"/mgm/ndb_49_cluster.log || fail "no line of node 1 in the cluster log"
 
 say "ALL STOP, SHUTDOWN"

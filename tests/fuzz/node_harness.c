@@ -345,7 +345,8 @@ static void fill_config(struct node_config *config, const struct harness_options
     }
     config->node[HARNESS_NODE].type = NODE_DATA;
     if (options->data_peer != 0) /* Spare: the node may start without it. */
-        config->node[HARNESS_DATA] = (struct config_node){NODE_DATA, NODEGROUP_NONE};
+        config->node[HARNESS_DATA] =
+            (struct config_node){.type = NODE_DATA, .nodegroup = NODEGROUP_NONE};
     for (uint32_t id = HARNESS_API; id <= HARNESS_GOOD; id++)
         config->node[id].type = NODE_API;
     config->node[HARNESS_MGM].type = NODE_MGM;

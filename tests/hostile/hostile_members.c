@@ -87,7 +87,7 @@ static struct node_config make_config(struct rng *rng)
     config.overflow_segments = 8;
     config.job_queue_words = 1u << 17;
     config.memory.pages_max[RG_DATA] = 500;
-    config.node[1] = config.node[2] = (struct config_node){NODE_DATA, 0};
+    config.node[1] = config.node[2] = (struct config_node){.type = NODE_DATA};
     config.node[API].type = NODE_API;
     return config;
 }

@@ -128,15 +128,21 @@ static uint32_t check_fragment(struct run *run, uint32_t table, uint32_t fragmen
 {
     struct image first = {0};
     uint32_t copies = 0;
+    uint32_t group = UINT32_MAX;
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         struct image image;
         if (!find_image(run, data_node_id(run, i), table, fragment, &image)) continue;
         if (copies++ == 0) first = image;
+        group = i / run->swarm.replicas;
         if (image.rows == first.rows && image.hash == first.hash) continue;
         run_fail(run, SIM_CORRECTNESS,
                  "table %u fragment %u: node %u has %u rows (%016llx), node %u has %u (%016llx)",
                  table, fragment, first.node, first.rows, (unsigned long long)first.hash,
                  image.node, image.rows, (unsigned long long)image.hash);
+    }
+    for (uint32_t i = 0; copies > 0 && i < run->swarm.replicas; i++) { /* Those that are lost. */
+        uint32_t id = data_node_id(run, group * run->swarm.replicas + i);
+        if (run->swarm.failures && !sim_alive(run->world, id)) copies++;
     }
     return copies;
 }

@@ -7,7 +7,7 @@
 #include "ndbmtd/layout.h"
 #include "ndbmtd/node_blocks.h"
 #include "signals/print.h"
-#include "tests/sim/run.h"
+#include "tests/sim/failures.h"
 
 #define CLIENT_TICK_US 50000u
 
@@ -139,6 +139,8 @@ static void on_action(void *context, const struct sim_event *event)
             client_kill(client);
         else
             client_start(client);
+    } else if (run->swarm.failures && event->action == SIM_KILL) {
+        sim_kill(run->world, node);
     } else if (event->action != SIM_START) {
         lives_action(run, event);
     }
@@ -147,7 +149,7 @@ static void on_action(void *context, const struct sim_event *event)
 static bool is_announced(void *context, uint32_t node, const struct node_failure *failure)
 {
     struct run *run = context;
-    (void)node;
+    if (run->swarm.failures) return failures_announced(run, node, failure->exit_code);
     if (run->swarm.disk) return lives_announced(run, failure->exit_code);
     if (failure->exit_code == EXIT_ERROR_INSERT) {
         run->stopping_cluster = true;
@@ -160,6 +162,11 @@ static bool is_announced(void *context, uint32_t node, const struct node_failure
            failure->exit_code == EXIT_SYSTEM_ERROR || failure->exit_code == EXIT_DECLARED_DEAD;
 }
 
+static bool is_allowed(void *context, const struct sim_event *event)
+{
+    return failures_allowed(context, event);
+}
+
 void cluster_build(struct run *run)
 {
     struct sim_options *options = &run->swarm.options;
@@ -169,6 +176,7 @@ void cluster_build(struct run *run)
     options->log = report_log;
     options->action = on_action;
     options->announced = is_announced;
+    options->allowed = run->swarm.failures ? is_allowed : NULL;
     options->tamper = run->tamper.on ? tamper_signals : NULL;
     options->context = run;
     run->world = sim_create(options);
@@ -198,7 +206,12 @@ void cluster_build(struct run *run)
 bool client_ready(const struct run *run, const struct client *client)
 {
     struct node_mask ready = api_core_ready(client->core);
-    return node_mask_count(&ready) == run->swarm.data_nodes;
+    uint32_t wanted = run->swarm.data_nodes;
+    for (uint32_t i = 0; run->swarm.failures && i < run->swarm.data_nodes; i++) {
+        bool lost = run->failures.begun && !sim_alive(run->world, data_node_id(run, i));
+        if (lost) wanted--;
+    }
+    return node_mask_count(&ready) == wanted;
 }
 
 bool cluster_started(struct run *run)

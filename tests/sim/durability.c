@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "signals/errors.h"
+#include "tests/sim/failures.h"
 #include "tests/sim/works.h"
 
 #define SECOND_US    1000000u
@@ -378,6 +379,7 @@ static bool is_back(void *context)
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         if (!sim_alive(run->world, data_node_id(run, i))) return false;
     }
+    if (run->swarm.failures && !failures_all_back(run)) return false;
     for (uint32_t i = 0; i < run->swarm.clients; i++) {
         if (!run->client[i].alive) continue;
         for (uint32_t k = 0; k < run->swarm.sessions; k++) {

@@ -6,7 +6,7 @@
 #include "signals/gcp.h"
 #include "signals/management.h"
 #include "signals/start.h"
-#include "tests/sim/run.h"
+#include "tests/sim/failures.h"
 
 #define ANGEL_US 300000u /* A process that has ended begins a new life within this time. */
 
@@ -132,7 +132,7 @@ bool lives_announced(struct run *run, uint32_t code)
              code == EXIT_SYSTEM_ERROR)
         good = run->durability.down;
     else if (strcmp(class, "damage") == 0)
-        good = damage;
+        good = damage || (errors && code != EXIT_REDO_DAMAGED); /* A file that cannot be read. */
     else if (strcmp(class, "resource") == 0)
         good = errors && code != EXIT_SEND_BUFFER_FULL && code != EXIT_REDO_FULL;
     if (good && damage && strcmp(class, "damage") == 0) run->durability.damaged = true;
@@ -146,6 +146,10 @@ void lives_watch(struct run *run)
 {
     struct durability *d = &run->durability;
     uint64_t now = sim_now_us(run->world);
+    if (run->swarm.failures) {
+        failures_watch(run);
+        return;
+    }
     if (!run->swarm.disk || d->damaged) return;
     if (tamper_due(run)) {
         const struct sim_event all = {.action = SIM_POWER};
@@ -172,7 +176,7 @@ void lives_watch(struct run *run)
 static void decided(struct run *run, uint32_t start_type, uint32_t gci)
 {
     struct durability *d = &run->durability;
-    if (!d->down) return; /* The first start. */
+    if (!d->down || start_type == START_INITIAL_NODE_RESTART) return; /* The first start. */
     if (start_type != START_SYSTEM_RESTART) {
         run_fail(run, SIM_CORRECTNESS, "the cluster begins anew although it has data");
         return;

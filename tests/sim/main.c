@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "signals/gsn.h"
+#include "tests/sim/failures.h"
 #include "tests/sim/plan_file.h"
 
 #define SEED_SECONDS                                                                               \
@@ -31,6 +33,7 @@ struct arguments {
     const char *plan;
     bool tamper;
     struct sim_case test;
+    struct failure_figures *figures;
     const char *program;
 };
 
@@ -48,7 +51,9 @@ enum {
     OPT_DISKLESS = 'D',
     OPT_SHRINK = 'k',
     OPT_TAMPER = 'm',
-    OPT_BREAK = 'b'
+    OPT_BREAK = 'b',
+    OPT_FAILURES = 'f',
+    OPT_REJOIN = 'r'
 };
 
 static const struct argp_option options[] = {
@@ -71,6 +76,8 @@ static const struct argp_option options[] = {
      "Stop before the N-th time that a node executes this signal", 0},
     {"tamper", OPT_TAMPER, NULL, 0,
      "With files and no other faults: words between data nodes are damaged", 0},
+    {"failures", OPT_FAILURES, NULL, 0, "Data nodes are lost, and the cluster goes on", 0},
+    {"rejoin", OPT_REJOIN, NULL, 0, "The same, and those that were lost come back", 0},
     {"verbose", OPT_VERBOSE, NULL, 0, "Print the nodes' logs", 0},
     {0},
 };
@@ -124,6 +131,13 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         arguments->test.disk = SIM_DISK_YES;
         arguments->test.planned = true; /* An empty one. */
         break;
+    case OPT_REJOIN:
+        arguments->test.rejoin = true;
+        arguments->test.failures = true;
+        break;
+    case OPT_FAILURES:
+        arguments->test.failures = true;
+        break;
     case OPT_VERBOSE:
         arguments->verbose = true;
         break;
@@ -166,8 +180,11 @@ static void print_failure(struct run *run, const struct arguments *arguments, ui
             (unsigned long long)sim_signals(run->world), sim_failure_text(run->world));
     fprintf(stderr, "  %s\n", text);
     report_open_requests(run);
-    fprintf(stderr, "  replay: %s --seed=%llu%s%s%s --verbose --trace=all\n", arguments->program,
+    fprintf(stderr, "  replay: %s --seed=%llu%s%s%s%s --verbose --trace=all\n", arguments->program,
             (unsigned long long)seed,
+            arguments->test.rejoin     ? " --rejoin"
+            : arguments->test.failures ? " --failures"
+                                       : "",
             arguments->tamper                      ? " --tamper"
             : arguments->test.disk == SIM_DISK_YES ? " --disk"
             : arguments->test.disk == SIM_DISK_NO  ? " --diskless"
@@ -214,6 +231,7 @@ static int run_one(const struct arguments *arguments, uint64_t seed, uint64_t *h
     test.seed = seed;
     case_apply(&test, run);
     run->tamper.on = arguments->tamper;
+    run->failures.figures = arguments->figures;
     swarm_print(&run->swarm, text, sizeof text);
     if (!arguments->quiet && !arguments->hash)
         printf("seed %llu: %s\n", (unsigned long long)seed, text);
@@ -241,6 +259,7 @@ static int run_and_compare(const struct arguments *arguments, uint64_t seed)
     if (verdict != 0 || !twice || arguments->until != 0) return verdict;
     struct arguments silent = *arguments;
     silent.quiet = true;
+    silent.figures = NULL;
     silent.hash = false;
     silent.trace = NULL;
     mallopt(M_PERTURB, 0xA3);
@@ -324,6 +343,10 @@ static int run_many(const struct arguments *arguments)
         failures++;
         if (worst == 0) worst = code;
     }
+    if (arguments->test.failures) {
+        failures_print(arguments->figures);
+        if (!failures_rare(arguments->figures) && worst == 0) worst = SIM_LIVENESS;
+    }
     if (!arguments->hash)
         printf("seeds %llu..%llu: %llu run, %u failed, %.1f s\n",
                (unsigned long long)arguments->first, (unsigned long long)arguments->last,
@@ -368,6 +391,9 @@ int main(int argc, char **argv)
         arguments.first = arguments.last = arguments.test.seed;
     }
     if (arguments.shrink) return run_shrink(&arguments);
+    arguments.figures = mmap(NULL, sizeof *arguments.figures, PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (arguments.figures == MAP_FAILED) return 2;
     if (arguments.jobs == 0) arguments.jobs = 1;
     if (arguments.jobs > JOBS_MAX) arguments.jobs = JOBS_MAX;
     if (arguments.quiet) return run_many(&arguments);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "signals/gsn.h"
+#include "tests/sim/failures.h"
 
 static bool parse_without(struct sim_case *test, const char *name)
 {
@@ -32,6 +33,10 @@ static bool parse_setting(struct sim_case *test, const char *line, bool *good)
         test->disk = SIM_DISK_YES;
     else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "diskless") == 0)
         test->disk = SIM_DISK_NO;
+    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "failures") == 0)
+        test->failures = true;
+    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "rejoin") == 0)
+        test->failures = test->rejoin = true;
     else if (sscanf(line, " without %15s", name) == 1)
         *good = parse_without(test, name);
     else
@@ -67,6 +72,7 @@ void plan_print(FILE *file, const struct sim_case *test)
     fprintf(file, "seed %llu\n", (unsigned long long)test->seed);
     if (test->disk != SIM_DISK_DRAWN)
         fprintf(file, "%s\n", test->disk == SIM_DISK_YES ? "disk" : "diskless");
+    if (test->failures) fprintf(file, "%s\n", test->rejoin ? "rejoin" : "failures");
     if (test->jobs != 0) fprintf(file, "jobs %u\n", test->jobs);
     if (test->clients != 0) fprintf(file, "clients %u\n", test->clients);
     if (test->sessions != 0) fprintf(file, "sessions %u\n", test->sessions);
@@ -83,7 +89,9 @@ void case_apply(const struct sim_case *test, struct run *run)
 {
     struct swarm *swarm = &run->swarm;
     swarm_draw(swarm, test->seed);
-    bool drawn = test->disk == SIM_DISK_DRAWN && swarm_has_files(test->seed);
+    swarm->rejoin = test->rejoin;
+    if (test->failures) swarm_draw_failures(swarm);
+    bool drawn = !test->failures && test->disk == SIM_DISK_DRAWN && swarm_has_files(test->seed);
     if (test->disk == SIM_DISK_YES || drawn) swarm_draw_disk(swarm);
     if (test->jobs != 0) swarm->jobs = test->jobs;
     if (test->clients != 0 && test->clients <= CLIENTS_MAX) swarm->clients = test->clients;

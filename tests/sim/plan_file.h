@@ -10,6 +10,8 @@ enum sim_disk_choice { SIM_DISK_DRAWN = 0, SIM_DISK_YES, SIM_DISK_NO };
 struct sim_case {
     uint64_t seed;
     enum sim_disk_choice disk;
+    bool failures; /* Data nodes are lost, the cluster survives; */
+    bool rejoin;   /* they come back. */
     uint32_t jobs, clients, sessions;
     uint32_t without; /* Bits of enum work_no. */
     bool planned;     /* `plan` instead of the drawn one. */
@@ -17,8 +19,9 @@ struct sim_case {
 };
 
 /*
- * Lines: "seed N", "disk", "diskless", "jobs N", "clients N", "sessions N", "without WORK", and
- * events as kernel/sim/sim_plan.h describes. Adds to `test`. False: said why on stderr.
+ * Lines: "seed N", "disk", "diskless", "failures", "rejoin", "jobs N", "clients N", "sessions N",
+ * "without WORK", and events as kernel/sim/sim_plan.h describes. Adds to `test`. False: said why on
+ * stderr.
  */
 bool plan_read(struct sim_case *test, const char *path);
 void plan_print(FILE *file, const struct sim_case *test);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "signals/errors.h"
+#include "tests/sim/failures.h"
 #include "tests/sim/works.h"
 
 #define SECOND_US   1000000u
@@ -318,6 +319,7 @@ static bool work_over(void *context)
 {
     struct run *run = context;
     if (run->durability.down || run->durability.damaged) return true;
+    if (run->swarm.failures) return sessions_over(run) && sim_plan_over(run->world);
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         if (sim_alive(run->world, data_node_id(run, i))) continue;
         if ((run->swarm.faults & FAULT_DATA_CUT) == 0 && !run->stopping_cluster)
@@ -357,7 +359,8 @@ static void last_loss(struct run *run)
 {
     struct sim_event end = {.action = SIM_POWER, .arg = {0, 200}};
     if (!run->swarm.disk || failed(run) || run->durability.losses > 0 || run->plan_given) return;
-    if (rng_chance(sim_rng(run->world, SIM_RNG_PLAN), 1, 2)) {
+    /* Who is to pass the order on may hang, and be left behind. */
+    if (!run->swarm.failures && rng_chance(sim_rng(run->world, SIM_RNG_PLAN), 1, 2)) {
         end.action = SIM_STOP;
         end.arg[0] = data_node_id(run, 0);
     }
@@ -365,9 +368,20 @@ static void last_loss(struct run *run)
     durability_check(run);
 }
 
+/* Liveness: whoever was lost is back, whoever had to leave has left. */
+static void wait_for_nodes(struct run *run)
+{
+    char missing[300];
+    if (!run->swarm.failures) return;
+    if (run_until(run, failures_all_back, run, sim_now_us(run->world) + QUIET_US)) return;
+    failures_missing(run, missing, sizeof missing);
+    if (!failed(run)) run_fail(run, SIM_LIVENESS, "not all nodes are back:%s", missing);
+}
+
 static void work(struct run *run)
 {
     start_plan(run);
+    run->failures.begun = true;
     run->tables_ready = true;
     uint64_t until = sim_now_us(run->world) + WORK_US;
     do {
@@ -380,6 +394,7 @@ static void work(struct run *run)
     sim_faults_off(run->world);
     for (uint32_t i = 0; i < run->swarm.clients; i++)
         client_start(&run->client[i]);
+    wait_for_nodes(run);
     durability_check(run);
     if (failed(run) || run->durability.damaged) return;
     if (!run_until(run, all_clean, run, sim_now_us(run->world) + QUIET_US) && !failed(run)) {
@@ -598,6 +613,13 @@ uint32_t run_try_schema(struct run *run, struct session *session, const struct t
         if (error == 0 && waiting.error == 0) return 0;
     }
     return waiting.error;
+}
+
+void run_settle(struct run *run)
+{
+    sim_faults_off(run->world);
+    wait_for_nodes(run);
+    if (!failed(run)) check_all(run);
 }
 
 /* After the scenario: everybody leaves, and nothing is left of them. */

@@ -28,8 +28,11 @@ enum fault_no {
     FAULT_KILL = 8,
     FAULT_DATA_CUT = 16,
     FAULT_INSERT = 32,
-    FAULT_DISK_ERROR = 64,  /* With files: full disks, I/O errors; */
-    FAULT_DISK_DAMAGE = 128 /* flipped bits, writes in the wrong place. */
+    FAULT_DISK_ERROR = 64,   /* With files: full disks, I/O errors; */
+    FAULT_DISK_DAMAGE = 128, /* flipped bits, writes in the wrong place. */
+    FAULT_NODE_KILL = 256,   /* With `failures`: data nodes end, */
+    FAULT_NODE_HANG = 512,   /* do not run for a while, */
+    FAULT_NODE_CUT = 1024    /* lose a link to another, or hear nothing over it. */
 };
 
 /* Tables: what each is for. From TABLE_CHURN on: rows that come and go. */
@@ -40,7 +43,9 @@ struct swarm {
     uint64_t seed;
     uint32_t data_nodes, replicas, ldm, tc;
     bool split, tiny, small_data;
-    bool disk; /* The nodes have files; some commits ask for durability. */
+    bool failures; /* Data nodes are lost, the cluster goes on; */
+    bool rejoin;   /* and those that were lost come back. */
+    bool disk;     /* The nodes have files; some commits ask for durability. */
     uint32_t id_first, id_step;
     uint32_t clients, sessions, jobs; /* Jobs per session. */
     uint32_t weight[WORK_COUNT];
@@ -252,7 +257,27 @@ struct tamper {
     struct rng rng;
 };
 
+/* Over all runs of a call; shared by its processes. */
+struct failure_figures {
+    uint64_t losses, losses_starting, kills, hangs, cuts, stalls, fenced, starts_again, left_out;
+    uint64_t rejoins, slowest_rejoin_us, clusters_lost, needless;
+};
+
+/* Losses that the cluster survives: failures.c. By index of the data node. */
+struct failures {
+    bool begun;
+    uint32_t losses;
+    uint32_t lives[NODE_ID_MAX + 1];        /* Beyond the first. */
+    uint64_t start_us[NODE_ID_MAX + 1];     /* The next one begins; 0 = the node runs. */
+    uint64_t born_us[NODE_ID_MAX + 1];      /* This one has begun, */
+    uint64_t started_us[NODE_ID_MAX + 1];   /* and was started; 0 = not yet. */
+    uint64_t doomed_until[NODE_ID_MAX + 1]; /* It may have to leave. */
+    uint64_t excused_until; /* Until then the cluster may be lost for want of an arbitrator. */
+    struct failure_figures *figures; /* NULL = nobody counts. */
+};
+
 struct run {
+    struct failures failures;
     struct epochs epochs;
     struct tamper tamper;
     struct durability durability;
@@ -297,6 +322,8 @@ uint32_t run_try_create(struct run *run, struct session *session, const struct t
                         uint32_t *table_id, uint32_t *version);
 uint32_t run_try_schema(struct run *run, struct session *session, const struct table_def *def);
 void run_end(struct run *run);
+/* Faults end, whoever was lost comes back, and all of the model is checked. */
+void run_settle(struct run *run);
 void run_free(struct run *run);
 /* For the driver's own requests: reads the session's items (which may be missing); opens a table;
  * drops one. False: not to be had now. */

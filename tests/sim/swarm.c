@@ -6,7 +6,7 @@
 #include "ndbmtd/layout.h"
 #include "signals/errors.h"
 #include "signals/table_def.h"
-#include "tests/sim/run.h"
+#include "tests/sim/failures.h"
 
 static uint32_t between(struct rng *rng, uint32_t least, uint32_t most)
 {
@@ -93,7 +93,7 @@ static void draw_config(struct swarm *swarm, struct rng *rng)
     /* Node groups in the order of the ids, as many members as there are replicas. */
     for (uint32_t i = 0; i < swarm->data_nodes; i++)
         config->node[swarm->id_first + i * swarm->id_step] =
-            (struct config_node){NODE_DATA, i / swarm->replicas};
+            (struct config_node){.type = NODE_DATA, .nodegroup = i / swarm->replicas};
     for (uint32_t i = 0; i < CLIENTS_MAX; i++)
         config->node[CLIENT_NODE + i].type = NODE_API;
     swarm->tiny = rng_chance(rng, 1, 3);
@@ -174,11 +174,15 @@ void swarm_draw(struct swarm *swarm, uint64_t seed)
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
 {
     snprintf(text, size,
-             "%snodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
+             "%s%snodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
              "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u latency=%u chunk=%u%% stream=%u "
              "budget=%u%%/%u lazy=%u%% "
              "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u faults=%u",
-             swarm->disk ? "files " : "", swarm->data_nodes, swarm->replicas, swarm->ldm, swarm->tc,
+             swarm->disk ? "files " : "",
+             !swarm->failures ? ""
+             : swarm->rejoin  ? "rejoin "
+                              : "failures ",
+             swarm->data_nodes, swarm->replicas, swarm->ldm, swarm->tc,
              swarm->split ? "split" : "single", swarm->id_first, swarm->id_step, swarm->clients,
              swarm->sessions, swarm->jobs, (int)swarm->tiny,
              swarm->config.memory.pages_max[RG_DATA], swarm->pad_max, swarm->key_kind[0],
@@ -387,6 +391,10 @@ void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng
     uint32_t inserts = (swarm->faults & FAULT_INSERT) == 0 ? 0 : between(rng, 1, 8);
     for (uint32_t i = 0; i < inserts; i++)
         draw_insert(plan, swarm, rng, span_us);
+    if (swarm->failures) {
+        failures_draw_plan(plan, swarm, rng);
+        return;
+    }
     if (swarm->disk) draw_disk_plan(plan, swarm, rng, span_us);
     if ((swarm->faults & FAULT_DATA_CUT) == 0) return;
     struct sim_event *event = sim_plan_at(plan, 500000 + rng_below(rng, 1000000), SIM_CUT);

@@ -28,7 +28,10 @@ struct actor {
     uint32_t refuse; /* Table id that is not added. */
     struct schema_info_conf info;
     uint8_t state[TABLES + 1]; /* 0 none, 1 added, 2 online, 3 dropping. */
-    uint32_t nodes;            /* In the last distribution, as bits. */
+    uint32_t nodes;            /* In the last distribution, as bits; those that are there. */
+    uint32_t absent;           /* The others. */
+    uint32_t copied;           /* Tables that were copied. */
+    uint32_t sources;          /* Nodes that they were to be copied from, as bits. */
 };
 
 static struct {
@@ -84,9 +87,10 @@ static inline void exec_add(struct block *block, const struct signal *sig)
     }
     ndbrequire(req->table_id <= TABLES && actor->state[req->table_id] == 0);
     actor->state[req->table_id] = 1;
-    actor->nodes = 0;
+    actor->nodes = actor->absent = 0;
     for (uint32_t i = 0; i < words[0] * words[1]; i++) {
-        actor->nodes |= 1u << words[3 + i];
+        bool absent = (words[3 + i] & DISTRIBUTION_ABSENT) != 0;
+        *(absent ? &actor->absent : &actor->nodes) |= 1u << (words[3 + i] & 0x1Fu);
         ndbrequire(words[3 + i] != 0 || i % words[1] != 0);
     }
     sig_send(block, sig->sender, GSN_LOCAL_TABLE_ADD_CONF, PRIO_B, &conf);
@@ -103,6 +107,22 @@ static inline void exec_state(struct block *block, const struct signal *sig)
     sig_send(block, sig->sender, GSN_LOCAL_TABLE_STATE_CONF, PRIO_B, &conf);
 }
 
+static inline void exec_copy_table(struct block *block, const struct signal *sig)
+{
+    struct actor *actor = actor_of(block);
+    const struct copy_table_req *req = SIG_PAYLOAD(sig, copy_table_req);
+    struct copy_table_conf conf = {
+        .sender_data = req->sender_data, .table_id = req->table_id, .rows_lo = 7};
+    const uint32_t *words = sig->section[0].words;
+    ndbrequire(actor->state[req->table_id] == 2);
+    actor->copied++;
+    for (uint32_t f = 0; f < words[0]; f++)
+        actor->sources |= 1u << words[3 + f * words[1]];
+    /* So late that the way is told of meanwhile. */
+    signal_send_delayed(block, sig->sender, GSN_COPY_TABLE_CONF, PRIO_B, &conf, sizeof conf / 4u,
+                        700);
+}
+
 #define COUNTED(name, type)                                                                        \
     {                                                                                              \
         GSN_##name, sizeof(struct type) / 4u, 0, 1, FROM_SELF, exec_count                          \
@@ -113,6 +133,11 @@ static const struct handler handlers[] = {
     {GSN_LOCAL_TABLE_ADD_REQ, 3, 2, 2, FROM_SELF, exec_add},
     {GSN_LOCAL_TABLE_STATE_REQ, 3, 0, 0, FROM_SELF, exec_state},
     {GSN_EVENT_REP, 1, 0, 1, FROM_NODES, exec_count},
+    {GSN_COPY_TABLE_REQ, 3, 1, 1, FROM_SELF, exec_copy_table},
+    COUNTED(SCHEMA_LOCK_CONF, schema_lock_conf),
+    COUNTED(NODE_INCLUDE_CONF, node_include_conf),
+    COUNTED(COPY_START_CONF, copy_start_conf),
+    COUNTED(COPY_PROGRESS_REP, copy_progress_rep),
     COUNTED(LINK_UP_REP, link_rep),
     COUNTED(LINK_DOWN_REP, link_rep),
     COUNTED(READ_CONFIG_CONF, read_config_conf),

@@ -15,8 +15,10 @@
 #include "signals/gsn.h"
 #include "signals/print.h"
 
-#define FC_NODES   10u /* Node ids below this, data and clients. */
-#define FC_CLIENT  6u  /* First client id. */
+#ifndef FC_NODES
+#define FC_NODES  10u /* Node ids below this, data and clients. */
+#define FC_CLIENT 6u  /* First client id. */
+#endif
 #define FC_THREADS 2u
 
 struct fc_signal {

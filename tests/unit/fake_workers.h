@@ -12,7 +12,9 @@
 #include "signals/gcp.h"
 #include "signals/redo.h"
 #include "signals/local_table.h"
+#include "signals/rejoin.h"
 #include "signals/start.h"
+#include "signals/takeover.h"
 #include "tests/unit/fake_cluster.h"
 
 #define FAKE_TABLES 64u
@@ -45,6 +47,12 @@ struct fake_worker {
     bool hold_recover;
     bool hold; /* Keeps the answers to API_FAILREQ and TC_DRAIN_REQ back. */
     uint32_t drains;
+    uint32_t nodes_lost;              /* Number of the last NODE_LOST_REP. */
+    struct node_mask alive;           /* Its set, or that of the last NODE_INCLUDE_... */
+    struct node_include_req include;  /* At the node that comes back; node 0 = none. */
+    struct node_include_rep included; /* At the others. */
+    bool hold_include;
+    bool hold_takeover;
     const struct fake_worker *before; /* Must have the table online before this one may. */
     uint32_t early;                   /* How often it was not. */
 };
@@ -177,6 +185,31 @@ static void fake_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct si
     sig_send(block, sig->sender, GSN_LOCAL_TABLE_STATE_CONF, PRIO_B, &conf);
 }
 
+static void fake_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
+{
+    fake_of(block)->nodes_lost = SIG_PAYLOAD(sig, node_lost_rep)->failure_no;
+    struct takeover_end_rep rep = {.failure_no = fake_of(block)->nodes_lost};
+    fake_of(block)->alive = SIG_PAYLOAD(sig, node_lost_rep)->alive;
+    if (ref_block(block->ref) != BLOCK_DBTC || fake_of(block)->hold_takeover) return;
+    sig_send(block, block_ref(ref_node(block->ref), BLOCK_DBDIH, 0), GSN_TAKEOVER_END_REP, PRIO_A,
+             &rep);
+}
+
+static void fake_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
+{
+    const struct node_include_req *req = SIG_PAYLOAD(sig, node_include_req);
+    struct node_include_conf conf = {.sender_data = req->sender_data};
+    fake_of(block)->include = *req;
+    fake_of(block)->alive = req->alive;
+    if (!fake_of(block)->hold_include)
+        sig_send(block, sig->sender, GSN_NODE_INCLUDE_CONF, PRIO_B, &conf);
+}
+static void fake_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig)
+{
+    fake_of(block)->included = *SIG_PAYLOAD(sig, node_include_rep);
+    fake_of(block)->alive = SIG_PAYLOAD(sig, node_include_rep)->alive;
+}
+
 static const struct handler fake_handlers[] = {
     HANDLER(fake, READ_CONFIG_REQ, read_config_req),
     HANDLER(fake, NODE_STATE_REP, node_state_rep),
@@ -191,6 +224,9 @@ static const struct handler fake_handlers[] = {
     HANDLER(fake, GCP_DURABLE_REP, gcp_durable_rep),
     HANDLER(fake, REDO_OPEN_REQ, redo_open_req),
     HANDLER(fake, RECOVER_REQ, recover_req),
+    HANDLER(fake, NODE_LOST_REP, node_lost_rep),
+    HANDLER(fake, NODE_INCLUDE_REQ, node_include_req),
+    HANDLER(fake, NODE_INCLUDE_REP, node_include_rep),
 };
 #define FAKE_HANDLERS (sizeof fake_handlers / sizeof fake_handlers[0])
 static const struct block_type fake_tc_type = {"DBTC", BLOCK_DBTC, fake_handlers, FAKE_HANDLERS,
@@ -247,7 +283,7 @@ static inline struct node_config fake_config(uint32_t nodes, uint32_t replicas)
     config.job_queue_words = 1u << 17; /* The largest signal fits, even where the ring wraps. */
     config.memory.pages_max[RG_DATA] = 64;
     for (uint32_t id = 1; id <= nodes; id++)
-        config.node[id] = (struct config_node){NODE_DATA, (id - 1) / replicas};
+        config.node[id] = (struct config_node){.type = NODE_DATA, .nodegroup = (id - 1) / replicas};
     config.node[6].type = NODE_API;
     config.node[7].type = NODE_API;
     config.node[8].type = NODE_MGM;

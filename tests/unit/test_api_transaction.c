@@ -1,5 +1,8 @@
 /* test_api_transaction.c -- the client core's transactions against a scripted server. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "signals/arbit.h"
+#include "signals/outcome.h"
+#include "signals/takeover.h"
 #include "api_fake.h"
 
 static uint32_t late(struct fake *fake)
@@ -245,6 +248,135 @@ static void cleaning_refused(void **state)
     fake_destroy(fake);
 }
 
+/* The coordinator is lost while it commits: another node tells what has become of it, or nobody
+ * does. */
+static void lost_while_committing(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 5; i++) {
+        struct fake *fake = fake_create(2);
+        struct api_table *table = fake_table(fake, 2);
+        uint32_t done = 0;
+        uint32_t connect = 0;
+        struct api_tx *tx = begun(fake, table, API_COMMIT, &done, &connect);
+        uint32_t transid1 = (uint32_t)api_tx_id(tx);
+        uint32_t transid2 = (uint32_t)(api_tx_id(tx) >> 32);
+        struct tckey_failconf conf = {transid1, transid2, 7, 3};
+        struct tckey_failref ref = {transid1, transid2, ERR_NODE_FAILED_4028};
+        uint32_t tc = api_tx_node(tx);
+        uint32_t other = 3 - tc;
+        if (i == 0) ANSWER(fake, TC(other), TCKEY_FAILCONF, conf); /* Before the link is down. */
+        fake_link_down(fake, tc);
+        assert_int_equal(done, i == 0);
+        if (i == 1) {
+            conf.transid1++; /* Another one's. */
+            ANSWER(fake, TC(other), TCKEY_FAILCONF, conf);
+            assert_int_equal(done, 0);
+            conf.transid1--;
+            ANSWER(fake, TC(other), TCKEY_FAILCONF, conf);
+        } else if (i == 2) {
+            ANSWER(fake, TC(other), TCKEY_FAILREF, ref);
+        } else if (i == 3) {
+            fake_link_down(fake, other);
+        } else if (i == 4) {
+            fake_sleep(fake, 5000);
+        }
+        assert_int_equal(done, 1);
+        assert_int_equal(api_tx_outcome(tx), i <= 1   ? API_COMMITTED
+                                             : i == 2 ? API_ABORTED
+                                                      : API_UNKNOWN);
+        if (i <= 1) assert_true(api_tx_epoch(tx) == ((uint64_t)7 << 32 | 3));
+        if (i == 2) assert_int_equal(api_tx_error(tx), ERR_NODE_FAILED_4028);
+        if (i >= 3) assert_int_equal(api_tx_error(tx), ERR_CLUSTER_FAILURE);
+        api_tx_close(tx);
+        api_table_release(table);
+        fake_destroy(fake);
+    }
+}
+
+/* It is asked for by itself, and again until somebody knows. */
+static void asked_while_in_doubt(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct fake *fake = fake_create(2);
+        struct api_table *table = fake_table(fake, 2);
+        uint32_t done = 0;
+        uint32_t connect = 0;
+        struct api_tx *tx = begun(fake, table, API_COMMIT, &done, &connect);
+        uint32_t transid1 = (uint32_t)api_tx_id(tx);
+        uint32_t transid2 = (uint32_t)(api_tx_id(tx) >> 32);
+        uint32_t tc = api_tx_node(tx);
+        uint32_t other = 3 - tc;
+        fake_link_down(fake, tc);
+        const struct outcome_req *req =
+            (const void *)(fake_next(fake, GSN_OUTCOME_REQ, NULL) + SIGNAL_HEAD_WORDS);
+        assert_int_equal(req->transid1, transid1);
+        assert_int_equal(req->transid2, transid2);
+        assert_int_equal(ref_node(req->tc_ref), tc);
+        struct outcome_ref later = {0, 0, transid1, transid2, ERR_NODE_FAILURE};
+        ANSWER(fake, TC(other), OUTCOME_REF, later);
+        assert_int_equal(done, 0);
+        fake_sleep(fake, 20);
+        (void)fake_next(fake, GSN_OUTCOME_REQ, NULL);
+        struct outcome_conf conf = {0, 0, transid1, transid2, i == 0, 7, 3};
+        struct outcome_ref never = {0, 0, transid1, transid2, ERR_CLUSTER_FAILURE};
+        if (i < 2)
+            ANSWER(fake, TC(other), OUTCOME_CONF, conf);
+        else
+            ANSWER(fake, TC(other), OUTCOME_REF, never);
+        assert_int_equal(done, 1);
+        assert_int_equal(api_tx_outcome(tx), i == 0   ? API_COMMITTED
+                                             : i == 1 ? API_ABORTED
+                                                      : API_UNKNOWN);
+        if (i == 0) assert_true(api_tx_epoch(tx) == ((uint64_t)7 << 32 | 3));
+        api_tx_close(tx);
+        api_table_release(table);
+        fake_destroy(fake);
+    }
+}
+
+static void asked(void *context, struct api_tx *tx)
+{
+    (void)tx;
+    ++*(uint32_t *)context;
+}
+
+/* Its time was up while the coordinator lived: that one is asked, over its own link. */
+static void asked_after_the_deadline(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct api_table *table = fake_table(fake, 2);
+    uint32_t done = 0;
+    uint32_t connect = 0;
+    struct api_tx *tx = begun(fake, table, API_COMMIT, &done, &connect);
+    uint32_t tc = api_tx_node(tx);
+    assert_int_equal(api_tx_ask(tx, 100, asked, &done), ERR_API_STATE);
+    fake_sleep(fake, 20000);
+    assert_int_equal(done, 1);
+    assert_int_equal(api_tx_outcome(tx), API_UNKNOWN);
+    assert_int_equal(api_tx_ask(tx, 100, asked, &done), 0);
+    fake_sleep(fake, 200);
+    assert_int_equal(done, 2); /* Nobody answers; it may be asked again. */
+    assert_int_equal(api_tx_error(tx), ERR_REQUEST_TIMEOUT);
+    assert_int_equal(api_tx_ask(tx, 100, asked, &done), 0);
+    struct outcome_conf conf = {.transid1 = (uint32_t)api_tx_id(tx),
+                                .transid2 = (uint32_t)(api_tx_id(tx) >> 32),
+                                .committed = 1,
+                                .gci_hi = 9,
+                                .gci_lo = 1};
+    ANSWER(fake, TC(tc), OUTCOME_CONF, conf);
+    assert_int_equal(done, 3);
+    assert_int_equal(api_tx_outcome(tx), API_COMMITTED);
+    assert_int_equal(api_tx_error(tx), 0);
+    ANSWER(fake, TC(tc), OUTCOME_CONF, conf); /* Late: nobody asks any more. */
+    assert_int_equal(done, 3);
+    api_tx_close(tx);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
 /* The coordinator's link goes in every state. */
 static void link_loss(void **state)
 {
@@ -392,6 +524,43 @@ static void refusals(void **state)
     fake_destroy(fake);
 }
 
+static uint32_t ask_arbitrator(struct fake *fake, uint32_t node, uint32_t gsn, const void *payload,
+                               uint32_t words, uint32_t answer)
+{
+    uint32_t peer = 0;
+    uint32_t own = block_ref(OWN_NODE, BLOCK_API, 0);
+    assert_true(fake_answer_to(fake, own, block_ref(node, BLOCK_QMGR, 0), gsn, payload, words, 0,
+                               NULL, NULL));
+    const uint32_t *sent = fake_next(fake, answer, &peer);
+    assert_int_equal(peer, node);
+    assert_int_equal(ref_block(sent[1]), BLOCK_QMGR);
+    return sent[SIGNAL_HEAD_WORDS];
+}
+
+/* A client with an ArbitrationRank: the first half that asks goes on, the other one does not. */
+static void arbitrates(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct arbit_start_req start = {{4, 5}};
+    struct arbit_choose_req choose = {.attempt = 77, .ticket = {4, 5}};
+    node_mask_add(&choose.survivors, 1);
+    fake_expect_nothing(fake);
+    assert_int_equal(ask_arbitrator(fake, 1, GSN_ARBIT_CHOOSE_REQ, &choose, sizeof choose / 4u,
+                                    GSN_ARBIT_CHOOSE_REF),
+                     77); /* Not its ticket yet. */
+    assert_int_equal(ask_arbitrator(fake, 1, GSN_ARBIT_START_REQ, &start, sizeof start / 4u,
+                                    GSN_ARBIT_START_CONF),
+                     4);
+    (void)ask_arbitrator(fake, 1, GSN_ARBIT_CHOOSE_REQ, &choose, sizeof choose / 4u,
+                         GSN_ARBIT_CHOOSE_CONF);
+    memset(&choose.survivors, 0, sizeof choose.survivors);
+    node_mask_add(&choose.survivors, 2);
+    (void)ask_arbitrator(fake, 2, GSN_ARBIT_CHOOSE_REQ, &choose, sizeof choose / 4u,
+                         GSN_ARBIT_CHOOSE_REF);
+    fake_destroy(fake);
+}
+
 /* What is no answer for a client closes the link. */
 static void forged(void **state)
 {
@@ -439,11 +608,15 @@ int main(void)
         cmocka_unit_test(aborted_by_operation),
         cmocka_unit_test(expires),
         cmocka_unit_test(cleaning_refused),
+        cmocka_unit_test(lost_while_committing),
+        cmocka_unit_test(asked_while_in_doubt),
+        cmocka_unit_test(asked_after_the_deadline),
         cmocka_unit_test(link_loss),
         cmocka_unit_test(seizes_elsewhere),
         cmocka_unit_test(reads_and_lost_nodes),
         cmocka_unit_test(refusals),
         cmocka_unit_test(forged),
+        cmocka_unit_test(arbitrates),
         cmocka_unit_test(heartbeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static void a_good_file_is_read(void **unused)
     assert_int_equal(config_get_u64(node, CFG_NDBD_MaxNoOfTables), 128);
     assert_int_equal(config_get_u64(node, CFG_NDBD_StopOnError), 0);
     assert_int_equal(config_get_u64(node, CFG_NDBD_Arbitration), 2);
-    assert_int_equal(config_get_u64(node, CFG_NDBD_HeartbeatIntervalDbDb), 5000);
+    assert_int_equal(config_get_u64(node, CFG_NDBD_HeartbeatIntervalDbDb), 70);
     assert_false(config_is_set(node, CFG_NDBD_HeartbeatIntervalDbDb));
     assert_string_equal(config_get_text(node, CFG_NDBD_FileSystemPath), "/var/lib/ndb/");
     assert_int_equal(config_get_u64(config_node(config, 51), CFG_NDBD_DataMemory), 1 << 30);
@@ -112,9 +112,43 @@ static void warnings_do_not_refuse(void **unused)
     config_free(config);
 }
 
+/* Warnings about the loss of a host, of all hosts. */
+static uint32_t host_warnings(const char *text)
+{
+    struct config_report report = {.lines = NULL};
+    struct cluster_config *config = config_parse_text(text, strlen(text), "c.ini", &report);
+    uint32_t count = 0;
+
+    assert_non_null(config);
+    for (uint32_t i = 0; i < report.count; i++)
+        count += strstr(report.lines[i], "losing host") != NULL;
+    config_report_clear(&report);
+    config_free(config);
+    return count;
+}
+
+static void one_host_that_stops_the_cluster_is_told_of(void **unused)
+{
+#define TWO_HOSTS "[ndbd]\nHostName=a.example\n[ndbd]\nHostName=b.example\n[api]\n"
+#define NO_RANK   "ArbitrationRank=0\n"
+    (void)unused;
+    /* The arbitrator goes with one of them; with a third host, or another arbitrator, nothing is
+     * lost. */
+    assert_int_equal(host_warnings("[mgm]\nHostName=a.example\n" TWO_HOSTS), 1);
+    assert_int_equal(host_warnings("[mgm]\nHostName=c.example\n" TWO_HOSTS), 0);
+    assert_int_equal(host_warnings("[mgm]\nHostName=c.example\n" NO_RANK TWO_HOSTS), 2);
+    assert_int_equal(host_warnings("[mgm]\nHostName=a.example\n" TWO_HOSTS
+                                   "HostName=c.example\nArbitrationRank=2\n"),
+                     0);
+    /* Three copies on three hosts need none: two are more than half. */
+    assert_int_equal(host_warnings("[ndbd default]\nNoOfReplicas=3\n[mgm]\nHostName=a.example\n"
+                                   "[ndbd]\nHostName=c.example\n" TWO_HOSTS),
+                     0);
+}
+
 static void what_has_no_effect_is_told(void **unused)
 {
-    static const char text[] = "[mgm]\n[ndbd default]\nODirect=1\nArbitrationTimeout=100\n"
+    static const char text[] = "[mgm]\n[ndbd default]\nODirect=1\nKeepAliveSendInterval=100\n"
                                "NoOfReplicas=1\n[ndbd]\nRecoveryWork=60\n[ndbd]\n[api]\n";
     struct config_report report = {.lines = NULL};
     struct cluster_config *config = config_parse_text(text, strlen(text), "c.ini", &report);
@@ -129,9 +163,8 @@ static void what_has_no_effect_is_told(void **unused)
     assert_string_equal(report.lines[1],
                         "c.ini:7: warning: [ndbd] RecoveryWork: it has no effect: how much a "
                         "checkpoint writes follows from what has changed");
-    assert_string_equal(
-        report.lines[2],
-        "c.ini:4: warning: [ndbd] ArbitrationTimeout: it has no effect: nothing here asks for it");
+    assert_string_equal(report.lines[2], "c.ini:4: warning: [ndbd] KeepAliveSendInterval: it has "
+                                         "no effect: nothing here asks for it");
     config_report_clear(&report);
     config_free(config);
 }
@@ -339,6 +372,7 @@ int main(void)
         cmocka_unit_test(a_good_file_is_read),
         cmocka_unit_test(groups_follow_what_is_given),
         cmocka_unit_test(warnings_do_not_refuse),
+        cmocka_unit_test(one_host_that_stops_the_cluster_is_told_of),
         cmocka_unit_test(what_has_no_effect_is_told),
         cmocka_unit_test(binary_form_keeps_everything),
         cmocka_unit_test(every_cut_and_flip_is_refused),

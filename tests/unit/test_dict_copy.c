@@ -184,6 +184,134 @@ static void test_forged_source(void **state)
     world_drop();
 }
 
+/* --- A lost node comes back while the other one runs. --- */
+
+static void tell_dict(uint32_t node, uint32_t gsn, const void *payload, uint32_t words)
+{
+    signal_send(&cntr(node)->block, block_ref(node, BLOCK_DBDICT, 0), gsn, PRIO_A, payload, words,
+                NULL, 0);
+    run_us(1000);
+}
+
+static void lose_node_two(uint32_t failure_no)
+{
+    struct node_lost_rep rep = {.failure_no = failure_no, .president = 1};
+    if (sim_alive(t.world, 2)) sim_kill(t.world, 2);
+    node_mask_add(&rep.nodes, 2);
+    node_mask_add(&rep.alive, 1);
+    tell_dict(1, GSN_NODE_LOST_REP, &rep, sizeof rep / 4u);
+}
+
+static void lock(uint32_t node)
+{
+    struct schema_lock_req req = {.sender_data = 9, .node = node};
+    tell_dict(1, GSN_SCHEMA_LOCK_REQ, &req, 2);
+}
+
+static void include_node_two(uint32_t failure_no, uint32_t rank)
+{
+    struct node_include_req req = {
+        .node = 2, .rank = rank, .failure_no = failure_no, .president = 1};
+    struct node_include_rep rep = {.node = 2, .rank = rank, .failure_no = failure_no};
+    const uint32_t pairs[2] = {2, rank};
+    const struct section ranks = {pairs, 2};
+    node_mask_add(&req.alive, 1);
+    node_mask_add(&rep.alive, 1);
+    node_mask_add(&rep.alive, 2);
+    signal_send(&cntr(2)->block, block_ref(2, BLOCK_DBDICT, 0), GSN_NODE_INCLUDE_REQ, PRIO_A, &req,
+                sizeof req / 4u, &ranks, 1);
+    assert_true(wait_for(2, GSN_NODE_INCLUDE_CONF, 1));
+    tell_dict(1, GSN_NODE_INCLUDE_REP, &rep, sizeof rep / 4u);
+}
+
+static void start_surviving(void)
+{
+    struct node_config config = config_of(2);
+    config.survive = 1;
+    world_make_with(2, &config);
+    assert_true(start_both(true, 1));
+}
+
+static void come_back(uint32_t failure_no, uint32_t tables)
+{
+    assert_true(sim_restart(t.world, 2));
+    for (uint32_t i = 0; i < 10000 && !sim_linked(t.world, 1, 2); i++)
+        run_us(500);
+    assert_true(begin(2));
+    uint32_t locks = cntr(1)->answers[GSN_SCHEMA_LOCK_CONF];
+    lock(2);
+    assert_int_equal(cntr(1)->answers[GSN_SCHEMA_LOCK_CONF], locks + 1);
+    assert_int_equal(create_refused(99, 3), ERR_NODE_RESTART_BLOCKS_SCHEMA);
+    send_restart(2, START_INITIAL_NODE_RESTART, 1, dict_at(1)->file.sequence);
+    assert_true(online(2));
+    include_node_two(failure_no, 40 + failure_no);
+    assert_true(digest(1) == digest(2));
+    assert_workers(2);
+    struct copy_start_req copy = {.sender_data = 1};
+    tell_dict(2, GSN_COPY_START_REQ, &copy, 1);
+    assert_true(wait_for(2, GSN_COPY_START_CONF, 1));
+    assert_true(cntr(2)->answers[GSN_COPY_PROGRESS_REP] > 0);
+    for (uint32_t i = 1; i <= FACTORY; i++) {
+        assert_int_equal(actor_of(block_at(2, BLOCK_DBLQH, i))->copied, tables);
+        assert_int_equal(actor_of(block_at(2, BLOCK_DBLQH, i))->sources, 1u << 1);
+    }
+    struct schema_unlock_ord unlock = {.node = 2};
+    tell_dict(1, GSN_SCHEMA_UNLOCK_ORD, &unlock, 1);
+}
+
+static void test_copy_from_a_running_node(void **state)
+{
+    (void)state;
+    start_surviving();
+    for (uint32_t i = 1; i <= 3; i++)
+        assert_true(create(i, i == 3 ? 400 : 3));
+    for (uint32_t failure_no = 1; failure_no <= 2; failure_no++) {
+        lose_node_two(failure_no);
+        assert_true(create(10 + failure_no, 3));
+        assert_int_equal(actor_of(block_at(1, BLOCK_DBTC, 1))->nodes, 1u << 1);
+        assert_int_equal(actor_of(block_at(1, BLOCK_DBTC, 1))->absent, 1u << 2);
+        assert_true(drop(failure_no));
+        come_back(failure_no, 3);
+        assert_true(create(20 + failure_no, 3)); /* On both again. */
+        assert_int_equal(actor_of(block_at(1, BLOCK_DBTC, 1))->nodes, 6);
+        assert_true(digest(1) == digest(2));
+        assert_true(drop(20 + failure_no));
+    }
+    uint64_t before = digest(1);
+    kill_both();
+    assert_true(start_both(false, 2)); /* It was written there. */
+    assert_true(digest(1) == before);
+    assert_workers(1);
+    world_drop();
+}
+
+/* The lock waits for the transaction under way, and goes with the node. */
+static void test_lock(void **state)
+{
+    (void)state;
+    start_surviving();
+    begin_create(1, 3);
+    struct schema_lock_req req = {.sender_data = 9, .node = 2};
+    sig_send(&cntr(1)->block, block_ref(1, BLOCK_DBDICT, 0), GSN_SCHEMA_LOCK_REQ, PRIO_A, &req);
+    for (uint32_t i = 0; cntr(1)->answers[GSN_CREATE_TABLE_CONF] == 0; i++) {
+        assert_true(i < 10000);
+        assert_int_equal(cntr(1)->answers[GSN_SCHEMA_LOCK_CONF], 0);
+        run_us(100);
+    }
+    run_us(1000);
+    assert_int_equal(cntr(1)->answers[GSN_SCHEMA_LOCK_CONF], 1);
+    assert_int_equal(create_refused(2, 3), ERR_NODE_RESTART_BLOCKS_SCHEMA);
+    uint32_t refused = cntr(1)->answers[GSN_DROP_TABLE_REF];
+    begin_drop(1);
+    assert_true(wait_for(1, GSN_DROP_TABLE_REF, refused + 1));
+    struct schema_unlock_ord other = {.node = 3};
+    tell_dict(1, GSN_SCHEMA_UNLOCK_ORD, &other, 1);
+    assert_int_equal(create_refused(2, 3), ERR_NODE_RESTART_BLOCKS_SCHEMA);
+    lose_node_two(1);
+    assert_true(create(2, 3));
+    world_drop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +319,8 @@ int main(void)
         cmocka_unit_test(test_full_disk_of_one_node),
         cmocka_unit_test(test_copy_of_another_history),
         cmocka_unit_test(test_forged_source),
+        cmocka_unit_test(test_copy_from_a_running_node),
+        cmocka_unit_test(test_lock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,6 +157,32 @@ static void wrong_lines_are_refused(void **unused)
     }
 }
 
+/* Behind the sections, when there is more than one data node to tell apart. */
+static void show_names_the_arbitrator(void **unused)
+{
+    struct ndb_mgm_cluster_state *state = calloc(1, sizeof(*state));
+    char *text = NULL;
+    size_t size = 0;
+
+    (void)unused;
+    state->count = 1;
+    state->nodes[0] = (struct ndb_mgm_node_state){.node_id = 1,
+                                                  .type = NDB_MGM_NODE_NDB,
+                                                  .status = NDB_MGM_STATUS_STARTED,
+                                                  .president = 1,
+                                                  .arbit_state = 2};
+    FILE *out = open_memstream(&text, &size);
+    print_show(out, state);
+    state->nodes[0].arbit_state = 6;
+    state->nodes[0].arbitrator = 49;
+    print_show(out, state);
+    (void)fclose(out);
+    assert_non_null(strstr(text, "\nArbitrator: none\n"));
+    assert_non_null(strstr(text, "\nArbitrator: node 49\n"));
+    free(text);
+    free(state);
+}
+
 static void show_reads_as_in_the_field(void **unused)
 {
     struct ndb_mgm_cluster_state *state = calloc(1, sizeof(*state));
@@ -205,7 +231,7 @@ static void show_reads_as_in_the_field(void **unused)
                               "---------------------\n"
                               "[ndbd(NDB)]\t3 node(s)\n"
                               "id=1\t@10.0.0.1  (ndb-1.0.0, Nodegroup: 0, *)\n"
-                              "id=2\t@10.0.0.2  (ndb-1.0.0, starting, Nodegroup: 0)\n"
+                              "id=2\t@10.0.0.2  (ndb-1.0.0, starting, phase 4, Nodegroup: 0)\n"
                               "id=3 (not connected, accepting connect from db3)\n"
                               "\n"
                               "[ndb_mgmd(MGM)]\t1 node(s)\n"
@@ -333,6 +359,7 @@ int main(void)
         cmocka_unit_test(arguments_are_read),
         cmocka_unit_test(wrong_lines_are_refused),
         cmocka_unit_test(show_reads_as_in_the_field),
+        cmocka_unit_test(show_names_the_arbitrator),
         cmocka_unit_test(memory_reads_as_in_the_field),
         cmocka_unit_test(files_are_reported),
         cmocka_unit_test(each_help_topic_exists),

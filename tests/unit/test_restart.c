@@ -553,7 +553,7 @@ static void test_other_node_groups_are_refused(void **state)
     make_nodes(2, &config);
     fc_run(fc, 500);
     end_all();
-    config.node[3] = (struct config_node){NODE_DATA, 1}; /* A node has come. */
+    config.node[3] = (struct config_node){.type = NODE_DATA, .nodegroup = 1}; /* A node has come. */
     make_node(1, &config);
     fc_run(fc, 100);
     assert_exit(1, EXIT_DATA_GROUPS);

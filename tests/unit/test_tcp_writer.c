@@ -371,11 +371,12 @@ static void make_fault(struct rng *rng, bool *paused)
     }
 }
 
+/* Both ends know the same link: that of a fault may still be open at one of them. */
 static bool all_arrived(void)
 {
     for (uint32_t id = 1; id <= PEERS; id++) {
+        if (peers[id].epoch == 0 || atomic_load(&epoch_of[id]) != peers[id].epoch) return false;
         for (uint32_t no = 0; no < SENDERS; no++) {
-            if (peers[id].epoch == 0 || atomic_load(&epoch_of[id]) == 0) return false;
             if (sent[no][id].epoch == peers[id].epoch &&
                 sent[no][id].count != peers[id].expects[no])
                 return false;

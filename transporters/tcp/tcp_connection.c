@@ -111,9 +111,25 @@ static void queue_write(struct connection *connection)
     }
 }
 
+/*
+ * libuv writes without MSG_NOSIGNAL: a peer that is gone would end the process. Blocking the signal
+ * in each thread that writes (a client's threads take turns with the loop) leaves the rest of the
+ * process as it is.
+ */
+void connection_block_sigpipe(void)
+{
+    static _Thread_local bool blocked;
+    sigset_t set;
+    if (blocked) return;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    blocked = pthread_sigmask(SIG_BLOCK, &set, NULL) == 0;
+}
+
 void connection_flush(struct connection *connection)
 {
     if (connection->ended || connection->writing != 0 || !connection->connected) return;
+    connection_block_sigpipe();
     uint32_t count = TRY_PIECES;
     while (count == TRY_PIECES) {
         uv_buf_t bufs[TRY_PIECES];
@@ -226,23 +242,8 @@ static void note_address(struct connection *connection)
     snprintf(connection->address, sizeof connection->address, "%s:%u", name, port);
 }
 
-/*
- * libuv writes without MSG_NOSIGNAL: a peer that is gone would end the process. Blocking the signal
- * in the loop's thread leaves the rest of the process (a client's application) as it is.
- */
-static void block_sigpipe(void)
-{
-    static _Thread_local bool blocked;
-    sigset_t set;
-    if (blocked) return;
-    sigemptyset(&set);
-    sigaddset(&set, SIGPIPE);
-    blocked = pthread_sigmask(SIG_BLOCK, &set, NULL) == 0;
-}
-
 void connection_start(struct connection *connection, const void *bytes, uint32_t size)
 {
-    block_sigpipe();
     connection->connected = true;
     connection->started_ms = uv_now(connection->t->options.loop);
     uv_tcp_nodelay(&connection->tcp, 1);
@@ -259,6 +260,7 @@ static void say_last_words(struct connection *connection)
     uv_buf_t bufs[TRY_PIECES];
     size_t total;
     if (connection->writing != 0 || !connection->connected) return;
+    connection_block_sigpipe();
     uint32_t count = get_pieces(connection, bufs, TRY_PIECES, &total);
     if (count > 0) (void)uv_try_write((uv_stream_t *)&connection->tcp, bufs, count);
 }

@@ -159,6 +159,7 @@ struct connection *connection_create(struct transporter *t, uint32_t peer, bool 
 void connection_start(struct connection *connection, const void *bytes, uint32_t size);
 
 /* Writes what waits. A link that breaks is left to transporter_reap(). */
+void connection_block_sigpipe(void); /* Of this thread. */
 void connection_flush(struct connection *connection);
 
 /* Reads or stops reading as the pause flags say. */

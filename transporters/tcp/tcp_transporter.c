@@ -490,6 +490,7 @@ void transporter_send(struct transporter *t, uint32_t id, uint32_t epoch, const 
 
 void transporter_flush(struct transporter *t)
 {
+    connection_block_sigpipe();
     if (t->reap) transporter_reap(t);
     for (uint32_t i = 0; i < sizeof t->dirty / sizeof t->dirty[0]; i++) {
         uint64_t waiting = t->dirty[i];

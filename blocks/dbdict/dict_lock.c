@@ -1,0 +1,84 @@
+/* dict_lock.c -- a lost node comes back: the schema stays as it is meanwhile, and it becomes a
+ * member again. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbdict/dict_state.h"
+
+/* --- At the president: no schema transaction until the node is started, or lost again. --- */
+
+bool dict_lock_idle(const struct dict *dict)
+{
+    return dict->master.state == MASTER_IDLE && !dict->local.active &&
+           node_mask_empty(&dict->lost.waiting);
+}
+
+void dict_lock_try(struct dict *dict)
+{
+    struct dict_lock *lock = &dict->lock;
+    if (lock->sender == 0 || !dict_lock_idle(dict)) return;
+    jam_data(lock->node);
+    struct schema_lock_conf conf = {.sender_data = lock->sender_data, .node = lock->node};
+    sig_send(&dict->block, lock->sender, GSN_SCHEMA_LOCK_CONF, PRIO_A, &conf);
+    lock->sender = 0;
+}
+
+void dict_exec_SCHEMA_LOCK_REQ(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    const struct schema_lock_req *req = SIG_PAYLOAD(sig, schema_lock_req);
+    ndbrequire(req->node != 0);
+    jam_data(req->node);
+    dict->lock = (struct dict_lock){
+        .node = req->node, .sender = sig->sender, .sender_data = req->sender_data};
+    dict_lock_try(dict);
+}
+
+void dict_exec_SCHEMA_UNLOCK_ORD(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    if (dict->lock.node != SIG_PAYLOAD(sig, schema_unlock_ord)->node) return;
+    jam();
+    dict->lock = (struct dict_lock){.node = 0};
+}
+
+void dict_lock_lost(struct dict *dict, const struct node_mask *nodes)
+{
+    if (dict->lock.node == 0 || !node_mask_has(nodes, dict->lock.node)) return;
+    jam_data(dict->lock.node);
+    dict->lock = (struct dict_lock){.node = 0};
+}
+
+/* --- Members and ranks. --- */
+
+/* This is the node that comes back. */
+void dict_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    const struct node_include_req *req = SIG_PAYLOAD(sig, node_include_req);
+    struct node_include_conf conf = {.sender_data = req->sender_data};
+    ndbrequire(req->node == dict_own(dict));
+    jam_data(req->rank);
+    for (uint32_t i = 0; i + 2 <= sig->section[0].size; i += 2) {
+        uint32_t node = sig->section[0].words[i];
+        if (node <= DATA_NODE_ID_MAX) dict->rank[node] = sig->section[0].words[i + 1];
+    }
+    dict->rank[req->node] = req->rank;
+    dict->members = req->alive;
+    node_mask_add(&dict->members, req->node);
+    dict->president = req->president;
+    dict->lost = (struct dict_lost){.failure_no = req->failure_no};
+    sig_send(block, sig->sender, GSN_NODE_INCLUDE_CONF, PRIO_B, &conf);
+}
+
+void dict_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    const struct node_include_rep *rep = SIG_PAYLOAD(sig, node_include_rep);
+    ndbrequire(rep->node != 0 && rep->node <= DATA_NODE_ID_MAX);
+    if (rep->node == dict_own(dict) || rep->failure_no < dict->lost.failure_no) {
+        jam(); /* Another failure came before this did: then the node begins again. */
+        return;
+    }
+    jam_data(rep->rank);
+    node_mask_add(&dict->members, rep->node);
+    dict->rank[rep->node] = rep->rank;
+}

@@ -1,0 +1,141 @@
+/* dict_takeover.c -- members are lost and the others go on: a schema transaction without its master
+ * gets a new one. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The former master ordered WRITE, or DROPPING_TC, when all had prepared, and each later step when
+ * all had done the one before. So if all that are left have prepared, or one of them is further on,
+ * the transaction goes on: a lost node may have done more than they. Otherwise nobody has done
+ * more than to prepare, and it goes back.
+ */
+#include <string.h>
+#include "blocks/dbdict/dict_state.h"
+
+/* --- What every node does. --- */
+
+static void answer(struct dict *dict, uint32_t receiver)
+{
+    const struct dict_local *local = &dict->local;
+    struct schema_takeover_conf conf = {.failure_no = dict->lost.failure_no};
+    if (local->active) {
+        jam_data(local->step);
+        conf.active = 1;
+        conf.trans_id = local->trans_id;
+        conf.operation = local->operation;
+        conf.table_id = local->table_id;
+        conf.step = local->step;
+        conf.done = !local->waits && local->error == 0;
+    }
+    sig_send(&dict->block, receiver, GSN_SCHEMA_TAKEOVER_CONF, PRIO_B, &conf);
+}
+
+/* The sender may have heard of the failure earlier than this node has. */
+void dict_exec_SCHEMA_TAKEOVER_REQ(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    uint32_t failure_no = SIG_PAYLOAD(sig, schema_takeover_req)->failure_no;
+    if (ref_block(sig->sender) != BLOCK_DBDICT) return;
+    if (failure_no > dict->lost.failure_no) {
+        jam();
+        dict->lost.asked_no = failure_no;
+        dict->lost.asked_by = sig->sender;
+        return;
+    }
+    jam();
+    if (failure_no == dict->lost.failure_no && ref_node(sig->sender) == dict->president)
+        answer(dict, sig->sender);
+}
+
+/* --- What the new master does. --- */
+
+static void ask(struct dict *dict)
+{
+    struct dict_lost *lost = &dict->lost;
+    struct schema_takeover_req req = {.failure_no = lost->failure_no};
+    jam_data(lost->failure_no);
+    lost->waiting = dict->members;
+    lost->abort = false;
+    lost->ready = true;
+    memset(&lost->trans, 0, sizeof(lost->trans));
+    signal_broadcast(&dict->block, &dict->members, BLOCK_DBDICT, GSN_SCHEMA_TAKEOVER_REQ, PRIO_B,
+                     &req, sizeof(req) / 4u, NULL, 0);
+}
+
+static bool possible(const struct dict_lost *lost, const struct schema_takeover_conf *conf)
+{
+    if (!conf->active) return true;
+    if (conf->operation != SCHEMA_CREATE_TABLE && conf->operation != SCHEMA_DROP_TABLE)
+        return false;
+    if (conf->step > SCHEMA_STEP_WRITE) return false;
+    return !lost->trans.active ||
+           (lost->trans.trans_id == conf->trans_id && lost->trans.operation == conf->operation);
+}
+
+static void take_state(struct dict_lost *lost, const struct schema_takeover_conf *conf)
+{
+    if (!conf->active) {
+        lost->ready = false; /* It never came here, or it has ended here. */
+        return;
+    }
+    if (conf->step == SCHEMA_STEP_ABORT) lost->abort = true;
+    if (conf->step == 0 && !conf->done) lost->ready = false;
+    bool further = dict_step_rank(conf->operation, conf->step) >
+                   dict_step_rank(conf->operation, lost->trans.step);
+    uint32_t table_id = conf->table_id != 0 ? conf->table_id : lost->trans.table_id;
+    if (!lost->trans.active || further) lost->trans = *conf;
+    lost->trans.table_id = table_id;
+}
+
+void dict_exec_SCHEMA_TAKEOVER_CONF(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    struct dict_lost *lost = &dict->lost;
+    const struct schema_takeover_conf *conf = SIG_PAYLOAD(sig, schema_takeover_conf);
+    uint32_t node = ref_node(sig->sender);
+    if (conf->failure_no != lost->failure_no || !node_mask_has(&lost->waiting, node)) {
+        jam();
+        return;
+    }
+    if (!possible(lost, conf)) {
+        jam();
+        ndbrequire(node != dict_own(dict));
+        peer_close(block, node, "a schema transaction that cannot be");
+        return;
+    }
+    take_state(lost, conf);
+    node_mask_remove(&lost->waiting, node);
+    if (!node_mask_empty(&lost->waiting)) return;
+    if (!lost->trans.active) {
+        jam();
+        dict_lock_try(dict);
+        return;
+    }
+    jam();
+    dict_master_take(dict, &lost->trans, !lost->abort && (lost->trans.step != 0 || lost->ready));
+}
+
+/* --- The loss. --- */
+
+void dict_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    struct dict_lost *lost = &dict->lost;
+    struct dict_local *local = &dict->local;
+    const struct node_lost_rep *rep = SIG_PAYLOAD(sig, node_lost_rep);
+    bool new_master = node_mask_has(&rep->nodes, dict->president);
+    bool taking = !node_mask_empty(&lost->waiting);
+    ndbrequire(rep->failure_no > lost->failure_no); /* I-FAIL-1 */
+    jam_data(rep->failure_no);
+    lost->failure_no = rep->failure_no;
+    dict->president = rep->president;
+    dict->master_node = rep->president;
+    dict->members = rep->alive;
+    dict_lock_lost(dict, &rep->nodes);
+    if (local->active && node_mask_has(&rep->nodes, ref_node(local->master_ref)))
+        local->master_ref = 0;
+    if (lost->asked_no == lost->failure_no) answer(dict, lost->asked_by);
+    if (dict->president != dict_own(dict)) return;
+    if (new_master || taking)
+        ask(dict);
+    else
+        dict_master_lost(dict);
+}

@@ -1,0 +1,408 @@
+/* lqh_copy_source.c -- gives the rows of a fragment to a node that comes back: in row id order,
+ * each under a lock until it is there. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * When a row is read here its lock is held, so it is committed, and all that changes it later goes
+ * through the chain with the other node behind this one: it arrives there behind the row. A copy
+ * that waits for a lock has sent what it holds, so nobody waits for it in turn.
+ */
+#include "blocks/dblqh/lqh_state.h"
+
+#define INCLUDE_MS    10u   /* Between two looks whether the copy may begin. */
+#define MEMORY_MS     10u   /* No lock record: again after this. */
+#define BATCH_WORDS   4096u /* The row that reaches this is the batch's last. */
+#define SLOTS_PER_ROW 8u
+#define IS_COPY       0x00C00000u /* No block has such a number. */
+
+/* While transactions are executed here, they have the time: so much of it is enough. */
+#define BUSY_MS          20u   /* So long behind the last request. */
+#define BUSY_STEP_ROWS   32u   /* Others' turn comes after these. */
+#define BUSY_SHARE_ROWS  128u  /* Per millisecond, of all fragments together: a few percent. */
+#define BUSY_SHARE_WORDS 8192u /* The same. */
+
+static_assert(BATCH_WORDS + COPY_ROW_HEAD_WORDS + TUP_ROW_WORDS_MAX <= LQH_OUT_WORDS,
+              "one row fits behind a batch that is not full");
+
+/* The rows gathered in lqh->out. */
+struct copy_rows {
+    uint32_t count;
+    uint32_t words;
+};
+
+static struct lqh_copy_batch *batch_at(struct lqh_copy_source *copy, uint32_t number)
+{
+    return &copy->batch[number % COPY_WINDOW];
+}
+
+static void unlock_batch(struct lqh *lqh, struct lqh_copy_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->count; i++)
+        acc_unlock(lqh->acc, batch->lock[i]);
+    batch->count = 0;
+}
+
+struct lqh_copy_source *lqh_copy_get(struct lqh *lqh, uint32_t ref)
+{
+    struct lqh_copy_source *copy = pool_find(&lqh->copies, ref);
+    ndbrequire(copy != NULL);
+    return copy;
+}
+
+/* The caller lets those go on who waited for its locks: lqh_run_ready(). */
+static void source_release(struct lqh *lqh, struct lqh_copy_source *copy)
+{
+    struct lqh_op *op = lqh_op_get(lqh, copy->op);
+    uint32_t table_id = copy->table_id;
+    for (uint32_t i = 0; i < COPY_WINDOW; i++)
+        unlock_batch(lqh, &copy->batch[i]);
+    if (op->lock != REF_NONE) acc_unlock(lqh->acc, op->lock);
+    pool_release(&lqh->operations, op);
+    pool_release(&lqh->copies, copy);
+    lqh_table_leave(lqh, table_id);
+}
+
+static void refuse(struct lqh *lqh, uint32_t target_ref, uint32_t target, uint32_t error)
+{
+    jam_data(error);
+    struct copy_fragref ref = {.target = target, .error = error};
+    sig_send(&lqh->block, target_ref, GSN_COPY_FRAGREF, PRIO_B, &ref);
+}
+
+static void source_fail(struct lqh *lqh, struct lqh_copy_source *copy, uint32_t error)
+{
+    refuse(lqh, copy->target_ref, copy->target, error);
+    source_release(lqh, copy);
+}
+
+static void finish(struct lqh *lqh, struct lqh_copy_source *copy)
+{
+    struct copy_fragconf conf = {.target = copy->target,
+                                 .rows_lo = (uint32_t)copy->rows,
+                                 .rows_hi = (uint32_t)(copy->rows >> 32),
+                                 .gci = tup_checkpoint_gci(tup_frag_get(lqh->tup, copy->frag))};
+    jam();
+    sig_send(&lqh->block, copy->target_ref, GSN_COPY_FRAGCONF, PRIO_B, &conf);
+    source_release(lqh, copy);
+}
+
+/* Not waiting for a lock: what comes next. */
+static void go_on(struct lqh *lqh, struct lqh_copy_source *copy)
+{
+    if (copy->end) {
+        copy->state = COPY_ENDING;
+        if (copy->sent == copy->confirmed) finish(lqh, copy);
+    } else if (copy->sent - copy->confirmed == COPY_WINDOW) {
+        copy->state = COPY_FULL;
+    } else {
+        copy->state = COPY_READING;
+        lqh_continue(lqh, LQH_WORK_COPY, copy->pool.ref);
+    }
+}
+
+/* --- Rows. --- */
+
+static void move_to(struct lqh_copy_source *copy, const struct tup_frag *frag, uint32_t row)
+{
+    copy->position.page = tup_row_page(frag, row);
+    copy->position.slot = tup_row_slot(frag, row);
+    copy->end = false;
+}
+
+/* 0, ACC_WAIT, 1217. */
+static uint32_t lock_row(struct lqh *lqh, const struct lqh_copy_source *copy,
+                         const struct tup_frag *frag, uint32_t row, uint32_t *lock)
+{
+    struct acc_lock_req req = {.transid1 = copy->pool.ref,
+                               .transid2 = lqh->block.ref | IS_COPY,
+                               .op = copy->op,
+                               .mode = LOCK_SHARED,
+                               .now_ms = now_ms(&lqh->block)};
+    return acc_lock(lqh->acc, tup_frag_index(frag), row, &req, lock);
+}
+
+/* Puts a locked row into the batch; the lock goes with it. 0 or 896. */
+static uint32_t take_row(struct lqh *lqh, struct lqh_copy_source *copy, const struct tup_frag *frag,
+                         uint32_t row, uint32_t lock, struct copy_rows *rows)
+{
+    struct lqh_copy_batch *batch = batch_at(copy, copy->sent);
+    uint32_t *at = lqh->out + rows->words;
+    ndbrequire(batch->count < COPY_BATCH_ROWS && batch->count == rows->count);
+    batch->lock[batch->count++] = lock;
+    uint32_t words = tup_copy_row(frag, row, at + COPY_ROW_HEAD_WORDS, TUP_ROW_WORDS_MAX, &at[2]);
+    if (words == 0) return ERR_CHECKSUM;
+    at[0] = words | tup_row_slot(frag, row) << 16;
+    at[1] = tup_row_page(frag, row);
+    rows->count++;
+    rows->words += COPY_ROW_HEAD_WORDS + words;
+    return 0;
+}
+
+/* The next rows, up to `max` in all. 0; ACC_WAIT: copy->wait_row is waited for; or an error. */
+static uint32_t take_rows(struct lqh *lqh, struct lqh_copy_source *copy,
+                          const struct tup_frag *frag, uint32_t max, struct copy_rows *rows)
+{
+    uint32_t group[COPY_BATCH_ROWS];
+    uint32_t left = max - rows->count;
+    uint32_t count =
+        tup_copy_next(frag, &copy->position, group, left, max * SLOTS_PER_ROW, &copy->end);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t lock;
+        if (rows->words >= BATCH_WORDS) {
+            move_to(copy, frag, group[i]);
+            return 0;
+        }
+        uint32_t result = lock_row(lqh, copy, frag, group[i], &lock);
+        if (result == 0) result = take_row(lqh, copy, frag, group[i], lock, rows);
+        if (result == 0) continue;
+        move_to(copy, frag, group[i]);
+        if (result == ACC_WAIT) {
+            lqh_op_get(lqh, copy->op)->lock = lock;
+            copy->wait_row = group[i];
+            copy->position.slot++;
+        }
+        return result;
+    }
+    return 0;
+}
+
+/* The row whose lock was waited for, and got. */
+static uint32_t take_waited(struct lqh *lqh, struct lqh_copy_source *copy,
+                            const struct tup_frag *frag, struct copy_rows *rows)
+{
+    struct lqh_op *op = lqh_op_get(lqh, copy->op);
+    uint32_t lock = op->lock;
+    if (lock == REF_NONE) return 0;
+    jam();
+    op->lock = REF_NONE;
+    return take_row(lqh, copy, frag, copy->wait_row, lock, rows);
+}
+
+static void send_rows(struct lqh *lqh, struct lqh_copy_source *copy, const struct tup_frag *frag,
+                      const struct copy_rows *rows)
+{
+    if (rows->count == 0) return;
+    struct copy_rows_rep rep = {.target = copy->target,
+                                .source = copy->pool.ref,
+                                .batch = copy->sent,
+                                .rows = rows->count,
+                                .permille = tup_copy_permille(frag, &copy->position)};
+    struct section section = {.words = lqh->out, .size = rows->words};
+    signal_send(&lqh->block, copy->target_ref, GSN_COPY_ROWS_REP, PRIO_B, &rep, sizeof rep / 4u,
+                &section, 1);
+    copy->rows += rows->count;
+    copy->sent++;
+}
+
+static bool is_busy(struct lqh *lqh)
+{
+    struct lqh_copy_share *share = &lqh->copy_share;
+    uint64_t now = now_ms(&lqh->block);
+    if (share->requests != lqh->requests) share->busy_until = now + BUSY_MS;
+    share->requests = lqh->requests;
+    if (share->ms != now) share->rows = share->words = 0;
+    share->ms = now;
+    return now < share->busy_until;
+}
+
+static bool share_is_used(const struct lqh *lqh)
+{
+    const struct lqh_copy_share *share = &lqh->copy_share;
+    return share->rows >= BUSY_SHARE_ROWS || share->words >= BUSY_SHARE_WORDS;
+}
+
+static void read_step(struct lqh *lqh, struct lqh_copy_source *copy)
+{
+    const struct tup_frag *frag = tup_frag_get(lqh->tup, copy->frag);
+    struct copy_rows rows = {0};
+    if (peer_level(&lqh->block, ref_node(copy->target_ref)) >= LINK_HIGH) {
+        jam(); /* What transactions send there has the room. */
+        lqh_continue_later(lqh, LQH_WORK_COPY, copy->pool.ref, LQH_HOLD_BACK_MS);
+        return;
+    }
+    bool busy = is_busy(lqh);
+    if (busy && share_is_used(lqh)) {
+        lqh_continue_later(lqh, LQH_WORK_COPY, copy->pool.ref, 1);
+        return;
+    }
+    uint32_t result = take_waited(lqh, copy, frag, &rows);
+    if (result == 0)
+        result = take_rows(lqh, copy, frag, busy ? BUSY_STEP_ROWS : COPY_BATCH_ROWS, &rows);
+    send_rows(lqh, copy, frag, &rows);
+    lqh->copy_share.rows += rows.count;
+    lqh->copy_share.words += rows.words;
+    if (result == ACC_WAIT) {
+        jam();
+        copy->state = COPY_LOCK_WAIT;
+        lqh_lock_waits(lqh);
+    } else if (result == ERR_LQH_OPERATIONS) {
+        jam();
+        copy->state = COPY_MEMORY_WAIT;
+        lqh_continue_later(lqh, LQH_WORK_COPY, copy->pool.ref, MEMORY_MS);
+    } else if (result != 0) {
+        jam();
+        source_fail(lqh, copy, result);
+        lqh_run_ready(lqh);
+    } else {
+        go_on(lqh, copy);
+    }
+}
+
+void lqh_copy_lock_ready(struct lqh *lqh, struct lqh_copy_source *copy,
+                         const struct acc_ready *ready)
+{
+    struct lqh_op *op = lqh_op_get(lqh, copy->op);
+    ndbrequire(copy->state == COPY_LOCK_WAIT && op->lock != REF_NONE);
+    op->lock = ready->lock; /* REF_NONE: the row is gone; or it took too long. */
+    if (ready->error != 0) {
+        jam(); /* Whoever has the row has his own timeout. */
+        move_to(copy, tup_frag_get(lqh->tup, copy->frag), copy->wait_row);
+    }
+    go_on(lqh, copy);
+}
+
+/* --- The steps. --- */
+
+/* What is under way without the other node ends first: it would not hear of it. */
+static void include_step(struct lqh *lqh, struct lqh_copy_source *copy)
+{
+    if (!lqh_included(lqh, ref_node(copy->target_ref), copy->rank)) {
+        lqh_continue_later(lqh, LQH_WORK_COPY, copy->pool.ref, INCLUDE_MS);
+        return;
+    }
+    jam();
+    go_on(lqh, copy);
+}
+
+void lqh_copy_step(struct lqh *lqh, uint32_t ref)
+{
+    struct lqh_copy_source *copy = pool_find(&lqh->copies, ref);
+    if (copy == NULL) return; /* It has ended meanwhile. */
+    if (peer_epoch(&lqh->block, ref_node(copy->target_ref)) != copy->epoch) {
+        jam(); /* NODE_LOST_REP follows, or came before COPY_FRAGREQ had its turn. */
+        source_release(lqh, copy);
+        lqh_run_ready(lqh);
+        return;
+    }
+    switch ((enum lqh_copy_state)copy->state) {
+    case COPY_EXCLUDED:
+        include_step(lqh, copy);
+        return;
+    case COPY_MEMORY_WAIT:
+        go_on(lqh, copy);
+        return;
+    case COPY_READING:
+        read_step(lqh, copy);
+        return;
+    case COPY_LOCK_WAIT:
+    case COPY_FULL:
+    case COPY_ENDING:
+        break;
+    }
+    ndbrequire(false); /* Only the others have a CONTINUEB on its way. */
+}
+
+/* --- The other node's requests. --- */
+
+static uint32_t new_source(struct lqh *lqh, const struct signal *sig,
+                           struct lqh_copy_source **result)
+{
+    const struct copy_fragreq *req = SIG_PAYLOAD(sig, copy_fragreq);
+    uint32_t error;
+    struct lqh_table *table =
+        lqh_table_usable(lqh, req->table_id, req->version, req->fragment_id, &error);
+    if (table == NULL) return error;
+    struct lqh_copy_source *copy = pool_seize(&lqh->copies);
+    if (copy == NULL) return ERR_LQH_SCAN_RECORDS;
+    struct lqh_op *op = pool_seize(&lqh->operations);
+    if (op == NULL) {
+        pool_release(&lqh->copies, copy);
+        return ERR_LQH_OPERATIONS;
+    }
+    table->users++;
+    op->scan = copy->pool.ref;
+    op->state = LQH_OF_COPY;
+    copy->state = COPY_EXCLUDED;
+    copy->target_ref = sig->sender;
+    copy->target = req->target;
+    copy->epoch = peer_epoch(&lqh->block, ref_node(sig->sender));
+    copy->rank = req->rank;
+    copy->table_id = req->table_id;
+    copy->fragment_id = req->fragment_id;
+    copy->frag = table->frags[req->fragment_id];
+    copy->op = op->pool.ref;
+    *result = copy;
+    return 0;
+}
+
+bool lqh_copy_peer(const struct lqh *lqh, uint32_t ref)
+{
+    return block_config(&lqh->block)->survive != 0 && ref_block(ref) == BLOCK_DBLQH &&
+           ref_instance(ref) != 0 && ref_node(ref) <= DATA_NODE_ID_MAX;
+}
+
+void lqh_exec_COPY_FRAGREQ(struct block *block, const struct signal *sig)
+{
+    struct lqh *lqh = lqh_of(block);
+    struct lqh_copy_source *copy = NULL;
+    if (!lqh_copy_peer(lqh, sig->sender)) {
+        lqh_protocol_error(lqh, sig->sender, "COPY_FRAGREQ of an impossible sender");
+        return;
+    }
+    uint32_t error = new_source(lqh, sig, &copy);
+    if (error != 0) {
+        refuse(lqh, sig->sender, SIG_PAYLOAD(sig, copy_fragreq)->target, error);
+        return;
+    }
+    jam();
+    lqh_copy_step(lqh, copy->pool.ref);
+}
+
+void lqh_exec_COPY_ROWS_CONF(struct block *block, const struct signal *sig)
+{
+    struct lqh *lqh = lqh_of(block);
+    const struct copy_rows_conf *conf = SIG_PAYLOAD(sig, copy_rows_conf);
+    struct lqh_copy_source *copy = pool_find(&lqh->copies, conf->source);
+    if (copy == NULL || copy->target_ref != sig->sender || copy->target != conf->target) {
+        jam(); /* Its node is lost, or the copy was given up. */
+        return;
+    }
+    if (conf->batch != copy->confirmed || copy->sent == copy->confirmed) {
+        lqh_protocol_error(lqh, sig->sender, "COPY_ROWS_CONF for another batch");
+        return;
+    }
+    unlock_batch(lqh, batch_at(copy, copy->confirmed));
+    copy->confirmed++;
+    if (copy->state == COPY_FULL || copy->state == COPY_ENDING) go_on(lqh, copy);
+    lqh_run_ready(lqh);
+}
+
+/* --- Ends. --- */
+
+void lqh_copy_node_lost(struct lqh *lqh)
+{
+    struct lqh_copy_source *copy = pool_next(&lqh->copies, 0);
+    while (copy != NULL) {
+        uint32_t at = pool_index(copy->pool.ref);
+        if (node_mask_has(&lqh->fail.lost, ref_node(copy->target_ref))) {
+            jam();
+            source_release(lqh, copy);
+        }
+        copy = pool_next(&lqh->copies, at);
+    }
+    lqh_run_ready(lqh);
+}
+
+/* Whoever asked for the rows is lost: else the schema would be locked. */
+void lqh_copy_table_dropped(struct lqh *lqh, uint32_t table_id)
+{
+    struct lqh_copy_source *copy = pool_next(&lqh->copies, 0);
+    while (copy != NULL) {
+        uint32_t at = pool_index(copy->pool.ref);
+        if (copy->table_id == table_id) {
+            jam();
+            source_fail(lqh, copy, ERR_TABLE_DROPPING);
+        }
+        copy = pool_next(&lqh->copies, at);
+    }
+    lqh_run_ready(lqh);
+}

@@ -1,0 +1,314 @@
+/* lqh_include.c -- a lost node comes back: it takes part again, at itself without its rows yet, and
+ * others find out when its copy may begin. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * P is in the chains of one TC earlier than in those of another. What S executes meanwhile without
+ * P must be in the copy, and P must not have executed anything before it: so S begins to copy when
+ * all TCs have said that P is in their chains, then when the operations without P have ended; until
+ * then what goes to P has CHAIN_SKIP and P does nothing; then when those have ended too. From there
+ * on P has of each row either nothing or all. See docs/protocols/node_restart.md.
+ */
+#include "blocks/dblqh/lqh_state.h"
+
+#define STEP_TABLES 64u
+#define STEP_OPS    128u
+#define AGAIN_MS    10u
+
+void lqh_include_init(struct lqh *lqh)
+{
+    lqh->include.life = arena_alloc(block_arena(&lqh->block), RG_TRANSACTION,
+                                    (DATA_NODE_ID_MAX + 1) * sizeof(struct lqh_life));
+    ndbrequire(lqh->include.life != NULL);
+}
+
+static void look_at_masks(struct lqh *lqh)
+{
+    struct lqh_fail *fail = &lqh->fail;
+    fail->any = !node_mask_empty(&fail->lost) || !node_mask_empty(&fail->lost_tcs);
+}
+
+/* --- At P. --- */
+
+static void conf(struct lqh *lqh)
+{
+    struct node_include_conf conf = {.sender_data = lqh->include.conf_data};
+    jam_data(lqh->include.copying);
+    sig_send(&lqh->block, lqh->include.conf_to, GSN_NODE_INCLUDE_CONF, PRIO_B, &conf);
+}
+
+static void mark_table(struct lqh *lqh, struct lqh_table *table)
+{
+    for (uint32_t f = 0; f < table->fragment_count; f++) {
+        if (table->frags[f] == REF_NONE) continue;
+        table->copying[f / 32u] |= 1u << f % 32u;
+        lqh->include.copying++;
+    }
+}
+
+static void step_copying(struct lqh *lqh, uint32_t table_id)
+{
+    for (uint32_t i = 0; i < STEP_TABLES; i++, table_id++) {
+        if (table_id >= lqh->table_count) {
+            conf(lqh);
+            return;
+        }
+        if (lqh->table[table_id] != NULL) mark_table(lqh, lqh->table[table_id]);
+    }
+    lqh_continue(lqh, LQH_WORK_COPYING, table_id);
+}
+
+void lqh_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
+{
+    struct lqh *lqh = lqh_of(block);
+    struct lqh_fail *fail = &lqh->fail;
+    const struct node_include_req *req = SIG_PAYLOAD(sig, node_include_req);
+    const struct node_config *config = block_config(block);
+    ndbrequire(req->node == lqh->own_node && lqh->operations.in_use == 0);
+    ndbrequire(lqh->include.copying == 0);
+    jam_data(req->rank);
+    fail->failure_no = req->failure_no;
+    fail->reported = true;
+    fail->alive = req->alive;
+    node_mask_add(&fail->alive, req->node);
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
+        if (config->node[node].type == NODE_DATA && !node_mask_has(&fail->alive, node))
+            node_mask_add(&fail->lost, node);
+    }
+    fail->lost_tcs = fail->lost;
+    look_at_masks(lqh);
+    lqh->include.conf_to = sig->sender;
+    lqh->include.conf_data = req->sender_data;
+    lqh->include.life[req->node].rank = req->rank;
+    step_copying(lqh, 0);
+}
+
+bool lqh_fragment_copying(const struct lqh *lqh, uint32_t table_id, uint32_t fragment_id)
+{
+    const struct lqh_table *table = table_id < lqh->table_count ? lqh->table[table_id] : NULL;
+    return table != NULL && fragment_id < table->fragment_count &&
+           (table->copying[fragment_id / 32u] >> fragment_id % 32u & 1u) != 0;
+}
+
+void lqh_fragment_copied(struct lqh *lqh, uint32_t table_id, uint32_t fragment_id)
+{
+    ndbrequire(lqh_fragment_copying(lqh, table_id, fragment_id) && lqh->include.copying > 0);
+    jam();
+    lqh->table[table_id]->copying[fragment_id / 32u] &= ~(1u << fragment_id % 32u);
+    lqh->include.copying--;
+    lqh_outcome_forget(lqh);
+}
+
+void lqh_table_copied(struct lqh *lqh, struct lqh_table *table)
+{
+    for (uint32_t f = 0; lqh->include.copying > 0 && f < table->fragment_count; f++) {
+        if (lqh_fragment_copying(lqh, table->table_id, f))
+            lqh_fragment_copied(lqh, table->table_id, f);
+    }
+}
+
+/* Not of what TC sends here itself: P is the last of each chain while it has no rows. */
+bool lqh_is_nothing(const struct lqh *lqh, const struct lqh_op *op, uint32_t row)
+{
+    if (op->prev_ref == 0 || op->lock != REF_NONE) return false;
+    if (!lqh_fragment_copying(lqh, op->table_id, op->fragment_id)) return false;
+    enum key_operation operation = key_operation_of(op->request_info);
+    if (operation == OP_READ) return false;
+    if ((op->chain & CHAIN_SKIP) != 0) return true;
+    return row == ROW_NONE && operation != OP_INSERT; /* A write that inserts comes as an insert. */
+}
+
+/* --- At the others: P takes part. --- */
+
+/* What P's former life has left must have been reported before. */
+void lqh_include_try(struct lqh *lqh)
+{
+    struct lqh_include *include = &lqh->include;
+    struct lqh_fail *fail = &lqh->fail;
+    if (include->state == INCLUDE_NONE || include->taken) return;
+    if (fail->failure_no != 0 && !fail->reported) return;
+    jam_data(include->node);
+    include->taken = true;
+    node_mask_remove(&fail->lost, include->node);
+    node_mask_add(&fail->alive, include->node);
+    fail->flushed[include->node] = (struct lqh_flushed){.instances = 0};
+    look_at_masks(lqh);
+}
+
+/* A TC, or NDBCNTR, whoever is first. */
+static void hear_of(struct lqh *lqh, uint32_t node, uint32_t rank, uint32_t failure_no)
+{
+    struct lqh_include *include = &lqh->include;
+    struct lqh_life *life = &include->life[node];
+    if (node == lqh->own_node || life->lost_no > failure_no || rank <= life->rank) {
+        jam(); /* Known, or lost again meanwhile. */
+        return;
+    }
+    jam_data(rank);
+    life->rank = rank;
+    include->state = INCLUDE_WAITING;
+    include->node = node;
+    include->rank = rank;
+    include->taken = false;
+    include->told = false;
+    lqh_include_try(lqh);
+}
+
+void lqh_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig)
+{
+    struct lqh *lqh = lqh_of(block);
+    struct lqh_include *include = &lqh->include;
+    const struct node_include_rep *rep = SIG_PAYLOAD(sig, node_include_rep);
+    ndbrequire(rep->node != 0 && rep->node <= DATA_NODE_ID_MAX);
+    hear_of(lqh, rep->node, rep->rank, rep->failure_no);
+    if (include->state == INCLUDE_NONE || include->node != rep->node || include->rank != rep->rank)
+        return;
+    include->told = true;
+    include->others = rep->alive;
+    node_mask_remove(&include->others, rep->node);
+    /* Nobody was lost so far: those that are here. */
+    if (lqh->fail.failure_no == 0) lqh->fail.alive = rep->alive;
+}
+
+void lqh_exec_LQH_INCLUDE_REP(struct block *block, const struct signal *sig)
+{
+    struct lqh *lqh = lqh_of(block);
+    const struct lqh_include_rep *rep = SIG_PAYLOAD(sig, lqh_include_rep);
+    uint32_t sender = ref_node(sig->sender);
+    uint32_t instance = ref_instance(sig->sender);
+    if (!lqh_is_tc(sig->sender) || instance > rep->instances ||
+        rep->instances > LQH_INSTANCES_MAX || sender > DATA_NODE_ID_MAX || rep->node == 0 ||
+        rep->node > DATA_NODE_ID_MAX) {
+        lqh_protocol_error(lqh, sig->sender, "LQH_INCLUDE_REP of an impossible sender");
+        return;
+    }
+    struct lqh_life *life = &lqh->include.life[sender];
+    life->instances = rep->instances;
+    if (life->included[instance] >= rep->rank) return; /* Another key of ours. */
+    jam_data(sender);
+    life->included[instance] = rep->rank;
+    hear_of(lqh, rep->node, rep->rank, rep->failure_no);
+}
+
+void lqh_include_lost(struct lqh *lqh, const struct node_lost_rep *rep)
+{
+    struct lqh_include *include = &lqh->include;
+    for (uint32_t node = node_mask_next(&rep->nodes, 0); node != 0 && node <= DATA_NODE_ID_MAX;
+         node = node_mask_next(&rep->nodes, node))
+        include->life[node].lost_no = rep->failure_no;
+    node_mask_cut(&include->others, &rep->nodes);
+    if (include->state == INCLUDE_NONE || !node_mask_has(&rep->nodes, include->node)) return;
+    jam();
+    include->state = INCLUDE_NONE;
+    include->node = 0;
+}
+
+/* The first request of a TC that has come back: what its former life had here has long ended. */
+void lqh_tc_back(struct lqh *lqh, uint32_t tc_ref)
+{
+    struct lqh_fail *fail = &lqh->fail;
+    uint32_t node = ref_node(tc_ref);
+    if (!node_mask_has(&fail->lost_tcs, node) || node_mask_has(&fail->lost, node)) return;
+    jam_data(node);
+    node_mask_remove(&fail->lost_tcs, node);
+    look_at_masks(lqh);
+}
+
+/* --- When the copy may begin. --- */
+
+uint32_t lqh_include_skip(const struct lqh *lqh, const struct lqh_op *op)
+{
+    const struct lqh_include *include = &lqh->include;
+    if (__builtin_expect(include->state == INCLUDE_NONE, 1) || op->prev_ref != 0) return 0;
+    if (include->state != INCLUDE_WAITING && include->state != INCLUDE_ALONE) return 0;
+    for (uint32_t i = 1; i < REPLICAS_MAX; i++) {
+        if (replica_node(op->nodes, i) == include->node) return CHAIN_SKIP;
+    }
+    return 0;
+}
+
+static bool all_tcs_told(const struct lqh *lqh)
+{
+    const struct lqh_include *include = &lqh->include;
+    for (uint32_t node = node_mask_next(&include->others, 0); node != 0;
+         node = node_mask_next(&include->others, node)) {
+        const struct lqh_life *life = &include->life[node];
+        if (life->instances == 0) return false;
+        for (uint32_t i = 1; i <= life->instances; i++) {
+            if (life->included[i] < include->rank) return false;
+        }
+    }
+    return true;
+}
+
+static void walk(struct lqh *lqh, uint32_t ref, uint32_t delay_ms)
+{
+    struct lqh_continueb work = {
+        .work = LQH_WORK_INCLUDE, .ref = ref, .to = lqh->include.rank, .pass = lqh->include.state};
+    if (ref == 0) lqh->include.seen = false;
+    if (delay_ms > 0)
+        sig_send_delayed(&lqh->block, lqh->block.ref, GSN_CONTINUEB, PRIO_B, &work, delay_ms);
+    else
+        sig_send(&lqh->block, lqh->block.ref, GSN_CONTINUEB, PRIO_B, &work);
+}
+
+static bool in_the_way(const struct lqh *lqh, const struct lqh_op *op)
+{
+    const struct lqh_include *include = &lqh->include;
+    if (op->scan != REF_NONE || key_operation_of(op->request_info) == OP_READ) return false;
+    if (include->state == INCLUDE_SKIPPED) return (op->chain & CHAIN_SKIP) != 0;
+    for (uint32_t i = 0; i < REPLICAS_MAX; i++) {
+        if (replica_node(op->nodes, i) == include->node) return false;
+    }
+    return true;
+}
+
+static void walked(struct lqh *lqh)
+{
+    struct lqh_include *include = &lqh->include;
+    if (include->seen) {
+        jam();
+        walk(lqh, 0, AGAIN_MS);
+        return;
+    }
+    jam_data(include->state);
+    include->state = include->state == INCLUDE_ALONE ? INCLUDE_SKIPPED : INCLUDE_READY;
+    if (include->state == INCLUDE_SKIPPED) walk(lqh, 0, 0);
+}
+
+void lqh_include_step(struct lqh *lqh, const struct lqh_continueb *work)
+{
+    struct lqh_include *include = &lqh->include;
+    if (work->work == LQH_WORK_COPYING) {
+        step_copying(lqh, work->ref);
+        return;
+    }
+    if (work->to != include->rank || work->pass != include->state) {
+        jam(); /* P has been lost again. */
+        return;
+    }
+    uint32_t ref = work->ref;
+    for (uint32_t i = 0; i < STEP_OPS; i++) {
+        const struct lqh_op *op = pool_next(&lqh->operations, ref);
+        if (op == NULL || include->seen) {
+            walked(lqh);
+            return;
+        }
+        ref = pool_index(op->pool.ref);
+        include->seen = in_the_way(lqh, op);
+    }
+    walk(lqh, ref, 0);
+}
+
+bool lqh_included(struct lqh *lqh, uint32_t node, uint32_t rank)
+{
+    struct lqh_include *include = &lqh->include;
+    if (include->state == INCLUDE_NONE || include->node != node || include->rank != rank ||
+        !include->told || !include->taken)
+        return false;
+    if (include->state == INCLUDE_WAITING && all_tcs_told(lqh)) {
+        jam_data(rank);
+        include->state = INCLUDE_ALONE;
+        walk(lqh, 0, 0);
+    }
+    return include->state == INCLUDE_READY;
+}

@@ -1,0 +1,174 @@
+/* tc_include.c -- a lost node comes back: it is the last replica of its fragments from now on, and
+ * the LQHs are told when nothing without it is sent any more. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The replicas of a fragment are sorted by rank, so all TCs send to them in the same order however
+ * often nodes come and go. While a node is lost its place means nothing: so the tables are sorted
+ * in steps before it takes part, and that is a matter of one handler. See
+ * docs/protocols/node_restart.md.
+ */
+#include "blocks/dbtc/tc_state.h"
+
+#define STEP_FRAGMENTS 1024u
+#define STEP_TABLES    256u
+
+/* Stable: those that the cluster started with keep the order of the distribution. */
+void tc_nodes_sort(const struct tc *tc, uint8_t *nodes)
+{
+    const struct tc_lost_life *life = tc->fail.ended;
+    for (uint32_t i = 1; i < REPLICAS_MAX; i++) {
+        uint8_t node = nodes[i];
+        uint32_t at = i;
+        if (node == 0) continue;
+        for (; at > 0 && nodes[at - 1] != 0 && life[nodes[at - 1]].rank > life[node].rank; at--)
+            nodes[at] = nodes[at - 1];
+        nodes[at] = node;
+    }
+}
+
+void tc_include_absent(struct tc *tc, uint32_t node)
+{
+    if (node == 0 || node == tc->own_node || node_mask_has(&tc->fail.alive, node)) return;
+    jam_data(node);
+    node_mask_add(&tc->fail.lost, node);
+    tc->fail.any = true;
+}
+
+/* To all LQHs of the others: how many a node has is not known, so all keys are used. */
+static void tell_lqhs(struct tc *tc)
+{
+    struct lqh_include_rep rep = {.node = tc->include.node,
+                                  .rank = tc->include.rank,
+                                  .failure_no = tc->include.failure_no,
+                                  .instances = block_instances(&tc->block, BLOCK_DBTC)};
+    const struct node_mask *alive = &tc->fail.alive;
+    for (uint32_t node = node_mask_next(alive, 0); node != 0; node = node_mask_next(alive, node)) {
+        if (node == rep.node) continue;
+        for (uint32_t key = 1; key <= TC_LQHS_MAX; key++)
+            sig_send(&tc->block, block_ref(node, BLOCK_DBLQH, key), GSN_LQH_INCLUDE_REP, PRIO_B,
+                     &rep);
+    }
+}
+
+/*
+ * An operation that has lost P's former life is broken until it has ended: then P is not lost any
+ * more. Requests are not collected like COMMIT and COMPLETE: all without P have been sent.
+ */
+void tc_include_try(struct tc *tc)
+{
+    struct tc_include *include = &tc->include;
+    struct tc_fail *fail = &tc->fail;
+    if (include->node == 0 || !include->sorted || fail->reported != fail->failure_no) return;
+    jam_data(include->node);
+    node_mask_remove(&fail->lost, include->node);
+    node_mask_add(&fail->alive, include->node);
+    fail->any = !node_mask_empty(&fail->lost);
+    fail->ended[include->node].instances = 0;
+    for (uint32_t i = 0; i <= TC_LQHS_MAX; i++)
+        fail->ended[include->node].failure_no[i] = 0;
+    tell_lqhs(tc);
+    include->node = 0;
+}
+
+static void sorted(struct tc *tc)
+{
+    struct tc_include *include = &tc->include;
+    if (include->conf_to == 0) {
+        include->sorted = true;
+        tc_include_try(tc);
+        return;
+    }
+    struct node_include_conf conf = {.sender_data = include->conf_data};
+    jam();
+    include->node = 0;
+    sig_send(&tc->block, include->conf_to, GSN_NODE_INCLUDE_CONF, PRIO_B, &conf);
+    include->conf_to = 0;
+}
+
+static void sort_from(struct tc *tc, uint32_t table_id, uint32_t fragment)
+{
+    uint32_t budget = STEP_FRAGMENTS;
+    for (uint32_t i = 0; i < STEP_TABLES && budget > 0; i++, table_id++) {
+        if (table_id >= tc->table_count) {
+            sorted(tc);
+            return;
+        }
+        const struct tc_table *table = tc->table[table_id];
+        while (table != NULL && fragment < table->fragment_count && budget > 0) {
+            tc_nodes_sort(tc, table->nodes + (size_t)fragment++ * REPLICAS_MAX);
+            budget--;
+        }
+        if (table != NULL && fragment < table->fragment_count) break;
+        fragment = 0;
+    }
+    tc_continue(tc, TC_WORK_INCLUDE, tc->include.rank, table_id, fragment);
+}
+
+void tc_include_step(struct tc *tc, const struct tc_continueb *work)
+{
+    if (tc->include.node == 0 || tc->include.rank != work->ref || tc->include.sorted) {
+        jam(); /* It has been lost again. */
+        return;
+    }
+    sort_from(tc, work->index, work->which);
+}
+
+void tc_include_lost(struct tc *tc, const struct node_lost_rep *rep)
+{
+    for (uint32_t node = node_mask_next(&rep->nodes, 0); node != 0 && node <= DATA_NODE_ID_MAX;
+         node = node_mask_next(&rep->nodes, node))
+        tc->fail.ended[node].lost_no = rep->failure_no;
+    if (tc->include.node == 0 || !node_mask_has(&rep->nodes, tc->include.node)) return;
+    jam();
+    tc->include.node = 0;
+}
+
+void tc_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig)
+{
+    struct tc *tc = tc_of(block);
+    const struct node_include_rep *rep = SIG_PAYLOAD(sig, node_include_rep);
+    ndbrequire(rep->node != 0 && rep->node <= DATA_NODE_ID_MAX);
+    struct tc_lost_life *life = &tc->fail.ended[rep->node];
+    if (rep->node == tc->own_node || life->lost_no > rep->failure_no || life->rank >= rep->rank) {
+        jam(); /* It is P itself, or was lost again before this came. */
+        return;
+    }
+    jam_data(rep->rank);
+    life->rank = rep->rank;
+    /* Nobody was lost so far: those that are here. */
+    if (tc->fail.failure_no == 0) tc->fail.alive = rep->alive;
+    node_mask_remove(&tc->fail.alive, rep->node);
+    tc_include_absent(tc, rep->node); /* Until the tables are sorted. */
+    tc->include =
+        (struct tc_include){.node = rep->node, .rank = rep->rank, .failure_no = rep->failure_no};
+    sort_from(tc, 0, 0);
+}
+
+/* This is P. It begins to coordinate when it is started; until then it learns who is who. */
+void tc_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
+{
+    struct tc *tc = tc_of(block);
+    struct tc_fail *fail = &tc->fail;
+    const struct node_include_req *req = SIG_PAYLOAD(sig, node_include_req);
+    const struct node_config *config = block_config(block);
+    ndbrequire(req->node == tc->own_node && tc->transactions.in_use == 0);
+    jam_data(req->rank);
+    for (uint32_t i = 0; i + 2 <= sig->section[0].size; i += 2) {
+        uint32_t node = sig->section[0].words[i];
+        if (node <= DATA_NODE_ID_MAX) fail->ended[node].rank = sig->section[0].words[i + 1];
+    }
+    fail->ended[req->node].rank = req->rank;
+    fail->failure_no = fail->reported = req->failure_no;
+    fail->resolving = true;
+    fail->alive = req->alive;
+    node_mask_add(&fail->alive, req->node);
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
+        if (config->node[node].type == NODE_DATA) tc_include_absent(tc, node);
+    }
+    tc->takeover.failure_no = req->failure_no;
+    tc->include = (struct tc_include){.node = req->node,
+                                      .rank = req->rank,
+                                      .conf_to = sig->sender,
+                                      .conf_data = req->sender_data};
+    sort_from(tc, 0, 0);
+}

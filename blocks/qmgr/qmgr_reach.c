@@ -1,0 +1,439 @@
+/* qmgr_reach.c -- detection: asks everybody who is still there, and finds out who has to leave. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ *   a suspicion, own or heard of --> check: everybody is asked; all have answered or are silent
+ *       --> reach_rule() --> nobody has to leave: the check ends        (a slow node was taken
+ * back)
+ *                        --> some have: qmgr_failure.c; checks go on until that is agreed
+ */
+#include <string.h>
+#include "blocks/qmgr/qmgr_state.h"
+
+#define REACH_TICK_MIN_MS 2u
+#define REACH_TICK_MAX_MS 20u
+#define HEARTBEATS_SILENT 4u /* As many as a neighbour in the ring may miss. */
+
+#define PROBE_BEATS 8u /* So many heartbeats between two checks without a reason. */
+
+/* A word of that node counts: a member of this incarnation that is not fenced. */
+bool qmgr_talks(const struct qmgr *qmgr, uint32_t node, uint32_t incarnation)
+{
+    return qmgr->join.state == JOIN_MEMBER && !qmgr->join.sttor_owed && !qmgr->failure.stopped &&
+           incarnation == qmgr->join.incarnation && node_mask_has(&qmgr->join.members, node) &&
+           node != qmgr_own(qmgr) && !node_mask_has(&qmgr->failure.fenced, node);
+}
+
+uint32_t qmgr_silence_ms(const struct qmgr *qmgr, bool suspected)
+{
+    const struct node_config *config = block_config(&qmgr->block);
+    uint32_t check = config->connect_check_ms;
+    uint32_t beats = HEARTBEATS_SILENT * config->heartbeat_db_db_ms;
+    if (suspected) return check != 0 ? check : config->heartbeat_db_db_ms;
+    return 2u * check > beats ? 2u * check : beats;
+}
+
+static uint32_t tick_ms(const struct qmgr *qmgr)
+{
+    uint32_t tick = qmgr_silence_ms(qmgr, true) / 4u;
+    return tick < REACH_TICK_MIN_MS   ? REACH_TICK_MIN_MS
+           : tick > REACH_TICK_MAX_MS ? REACH_TICK_MAX_MS
+                                      : tick;
+}
+
+/* Members that may still be spoken to. */
+static struct node_mask others(const struct qmgr *qmgr)
+{
+    struct node_mask rest = qmgr->join.members;
+    node_mask_remove(&rest, qmgr_own(qmgr));
+    node_mask_cut(&rest, &qmgr->reach.lost);
+    node_mask_cut(&rest, &qmgr->failure.fenced);
+    return rest;
+}
+
+static void say(struct qmgr *qmgr, uint32_t node, uint32_t ask, uint32_t answer)
+{
+    struct fail_reach_rep rep = {
+        .incarnation = qmgr->join.incarnation,
+        .ask = ask,
+        .answer = answer,
+        .row = qmgr->reach.map.row[qmgr_own(qmgr)],
+        .fenced = qmgr->reach.lost,
+    };
+    struct node_mask newcomers;
+    qmgr_newcomers(qmgr, &newcomers);
+    node_mask_keep(&rep.fenced, &newcomers); /* They are not asked back. */
+    node_mask_join(&rep.fenced, &qmgr->failure.fenced);
+    sig_send(&qmgr->block, block_ref(node, BLOCK_QMGR, 0), GSN_FAIL_REACH_REP, PRIO_A, &rep);
+}
+
+static void ask(struct qmgr *qmgr, uint32_t node)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    if (++reach->nonce == 0) reach->nonce = 1;
+    reach->ask[node] = reach->nonce;
+    reach->asked_ms[node] = now_ms(&qmgr->block);
+    node_mask_remove(&reach->heard, node);
+    say(qmgr, node, reach->nonce, 0);
+}
+
+/* Brings the own row up to date; the others learn of a change. */
+static bool update_row(struct qmgr *qmgr, bool tell)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    struct node_mask *row = &reach->map.row[qmgr_own(qmgr)];
+    struct node_mask speak = others(qmgr);
+    struct node_mask now = speak;
+    node_mask_cut(&now, &reach->silent);
+    node_mask_add(&now, qmgr_own(qmgr));
+    bool changed = !node_mask_equal(&now, row);
+    *row = now;
+    if (!changed || !tell) return changed;
+    jam();
+    for
+        EACH_NODE(node, &speak)
+    say(qmgr, node, 0, 0);
+    return true;
+}
+
+static void tick_later(struct qmgr *qmgr)
+{
+    qmgr->reach.tick_running = 1;
+    qmgr->reach.tick_due_ms = now_ms(&qmgr->block) + tick_ms(qmgr);
+    qmgr_work_later(qmgr, QMGR_REACH_TICK, tick_ms(qmgr));
+}
+
+/* This node has not run for a while: it cannot know who has been silent meanwhile. What they have
+ * said may still wait to be read. */
+static void forgive_own_stall(struct qmgr *qmgr)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    uint64_t now = now_ms(&qmgr->block);
+    if (!reach->tick_running || now <= reach->tick_due_ms + REACH_TICK_MAX_MS) return;
+    jam();
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
+        reach->asked_ms[node] += now - reach->tick_due_ms;
+        if (reach->asked_ms[node] > now) reach->asked_ms[node] = now;
+    }
+    reach->tick_due_ms = now;
+}
+
+static void begin(struct qmgr *qmgr)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    uint32_t own = qmgr_own(qmgr);
+    struct node_mask speak = others(qmgr);
+    jam();
+    reach->running = 1;
+    memset(&reach->map.known, 0, sizeof(reach->map.known));
+    memset(&reach->heard, 0, sizeof(reach->heard));
+    memset(&reach->found, 0, sizeof(reach->found));
+    node_mask_add(&reach->map.known, own);
+    (void)update_row(qmgr, false);
+    for
+        EACH_NODE(node, &speak)
+    ask(qmgr, node);
+    if (!reach->tick_running) tick_later(qmgr);
+}
+
+/* Behind what runs now: what is found may lead to the next suspicion. */
+static void evaluate_soon(struct qmgr *qmgr)
+{
+    struct continueb next = {.work = QMGR_REACH_NOW};
+    sig_send(&qmgr->block, qmgr->block.ref, GSN_CONTINUEB, PRIO_A, &next);
+}
+
+void qmgr_suspect(struct qmgr *qmgr, uint32_t node, bool lost, const char *how)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    bool counts = node_mask_has(&qmgr->join.members, node) || node == qmgr->rejoin.adding;
+    if (qmgr->failure.stopped || !counts || node_mask_has(&qmgr->failure.fenced, node) ||
+        node_mask_has(&reach->lost, node)) {
+        jam();
+        return;
+    }
+    jam_data(node);
+    log_warning(&qmgr->block, "node %u is %s: %s", node, lost ? "lost" : "silent", how);
+    if (lost) {
+        jam(); /* A new link would not bring back what the old one lost. */
+        node_mask_add(&reach->lost, node);
+        node_mask_remove(&reach->silent, node);
+        qmgr_rejoin_close(qmgr, node);
+    } else {
+        jam();
+        node_mask_add(&reach->silent, node);
+    }
+    if (!reach->running) {
+        begin(qmgr);
+    } else {
+        if (!lost) ask(qmgr, node);
+        (void)update_row(qmgr, true);
+    }
+    evaluate_soon(qmgr);
+}
+
+/* From time to time without a suspicion: the ring does not use every link in every direction. */
+void qmgr_reach_probe(struct qmgr *qmgr)
+{
+    if (qmgr->reach.running || qmgr->failure.stopped || !qmgr_agrees(qmgr)) return;
+    if (++qmgr->reach.beats < PROBE_BEATS) return;
+    jam();
+    qmgr->reach.beats = 0;
+    begin(qmgr);
+}
+
+void qmgr_reach_reset(struct qmgr *qmgr)
+{
+    uint32_t tick_running = qmgr->reach.tick_running;
+    uint64_t tick_due_ms = qmgr->reach.tick_due_ms;
+    uint32_t nonce = qmgr->reach.nonce;
+    memset(&qmgr->reach, 0, sizeof(qmgr->reach));
+    qmgr->reach.tick_running = tick_running;
+    qmgr->reach.tick_due_ms = tick_due_ms;
+    qmgr->reach.nonce = nonce;
+}
+
+void qmgr_reach_view(struct qmgr *qmgr)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    struct node_mask known = qmgr->join.members;
+    if (qmgr->rejoin.adding != 0) node_mask_add(&known, qmgr->rejoin.adding);
+    node_mask_keep(&reach->lost, &known);
+    node_mask_keep(&reach->silent, &known);
+    node_mask_keep(&reach->condemned, &known);
+    reach->running = 0;
+    if (node_mask_empty(&reach->lost) && node_mask_empty(&reach->silent) &&
+        node_mask_empty(&reach->condemned) && node_mask_empty(&qmgr->failure.fenced)) {
+        jam();
+        return;
+    }
+    jam();
+    begin(qmgr);
+    evaluate_soon(qmgr);
+}
+
+static bool suspected(const struct qmgr *qmgr, uint32_t node)
+{
+    const struct reach *map = &qmgr->reach.map;
+    for
+        EACH_NODE(from, &map->known)
+        {
+            if (node_mask_has(&qmgr->join.members, from) && !node_mask_has(&map->row[from], node))
+                return true;
+        }
+    return false;
+}
+
+/* While a round takes long, an old answer says nothing: the way may have broken since. */
+static void ask_again(struct qmgr *qmgr)
+{
+    struct node_mask speak = others(qmgr);
+    for
+        EACH_NODE(node, &speak)
+        {
+            uint64_t ago = now_ms(&qmgr->block) - qmgr->reach.asked_ms[node];
+            if (node_mask_has(&qmgr->reach.heard, node) && ago >= qmgr_silence_ms(qmgr, false))
+                ask(qmgr, node);
+            else if (node_mask_has(&qmgr->rejoin.newcomers, node) &&
+                     !node_mask_has(&qmgr->reach.heard, node))
+                say(qmgr, node, qmgr->reach.ask[node], 0); /* It may have known nobody before. */
+        }
+}
+
+/* It answers, but has not taken this node back yet: perhaps it has not read what this one said
+ * after a hang. What it says within T1 counts. */
+static bool may_take_back(const struct qmgr *qmgr, uint32_t node)
+{
+    const struct qmgr_reach *reach = &qmgr->reach;
+    return node_mask_has(&reach->heard, node) &&
+           !node_mask_has(&reach->map.row[node], qmgr_own(qmgr)) &&
+           now_ms(&qmgr->block) - reach->asked_ms[node] < qmgr_silence_ms(qmgr, true);
+}
+
+/* Everybody has answered or is silent. */
+static bool complete(struct qmgr *qmgr)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    struct node_mask wait = others(qmgr);
+    bool all = true;
+    for
+        EACH_NODE(node, &wait)
+    all = all && !may_take_back(qmgr, node);
+    node_mask_cut(&wait, &reach->heard);
+    for
+        EACH_NODE(node, &wait)
+        {
+            uint64_t waited = now_ms(&qmgr->block) - reach->asked_ms[node];
+            if (waited < qmgr_silence_ms(qmgr, suspected(qmgr, node))) {
+                all = false;
+            } else if (!node_mask_has(&reach->silent, node)) {
+                jam_data(node);
+                log_warning(&qmgr->block, "node %u does not answer", node);
+                node_mask_add(&reach->silent, node);
+            }
+        }
+    (void)update_row(qmgr, true);
+    return all;
+}
+
+/*
+ * Newcomers do not spare anybody from leaving, and leave with whoever does; so does a node whose
+ * join was broken off, here or elsewhere.
+ */
+static void who_leaves(struct qmgr *qmgr, struct node_mask *leave)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    struct node_mask newcomers;
+    struct node_mask gone = qmgr->failure.fenced;
+    qmgr_newcomers(qmgr, &newcomers);
+    node_mask_join(&gone, &reach->condemned);
+    if (node_mask_has(&reach->lost, qmgr->rejoin.adding)) node_mask_add(&gone, qmgr->rejoin.adding);
+    reach->map.own = qmgr_own(qmgr);
+    reach->map.members = qmgr->join.members;
+    reach->map.gone = gone;
+    node_mask_keep(&reach->map.known, &qmgr->join.members);
+    for
+        EACH_NODE(node, &qmgr->join.members)
+    reach->map.age[node] = qmgr->peer[node].dynamic_id;
+    reach_rule(block_config(&qmgr->block), &reach->map, leave);
+    node_mask_join(leave, &gone);
+    if (node_mask_empty(leave) || node_mask_empty(&newcomers) || qmgr_is_newcomer(qmgr)) return;
+    jam();
+    node_mask_join(&reach->map.gone, &newcomers);
+    reach_rule(block_config(&qmgr->block), &reach->map, leave);
+    node_mask_join(leave, &reach->map.gone);
+}
+
+/* Only newcomers, and all have a link to them as far as this node knows: perhaps some of the others
+ * have not heard of them yet. */
+static bool may_be_new(const struct qmgr *qmgr, const struct node_mask *leave)
+{
+    const struct qmgr_reach *reach = &qmgr->reach;
+    for
+        EACH_NODE(node, leave)
+        {
+            if (!node_mask_has(&qmgr->rejoin.newcomers, node) ||
+                node_mask_has(&reach->lost, node) || node_mask_has(&reach->silent, node) ||
+                node_mask_has(&reach->condemned, node) ||
+                node_mask_has(&qmgr->failure.fenced, node))
+                return false;
+        }
+    return now_ms(&qmgr->block) - reach->found_ms < qmgr_silence_ms(qmgr, true);
+}
+
+void qmgr_reach_evaluate(struct qmgr *qmgr)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    struct node_mask leave;
+    forgive_own_stall(qmgr);
+    if (!reach->running || qmgr->failure.stopped || !complete(qmgr)) return;
+    who_leaves(qmgr, &leave);
+    if (node_mask_empty(&leave)) {
+        jam();
+        reach->running = 0;
+        return;
+    }
+    jam();
+    if (qmgr_is_newcomer(qmgr)) {
+        jam(); /* Whoever it is: what this node has so far is of no use. */
+        qmgr_failure_stop(qmgr, EXIT_OTHER_NODE_FAILED, "a node was lost before it was started");
+        return;
+    }
+    if (!node_mask_equal(&leave, &reach->found)) {
+        jam();
+        reach->found = leave;
+        reach->found_ms = now_ms(&qmgr->block);
+    }
+    if (may_be_new(qmgr, &leave)) return;
+    qmgr_failure_found(qmgr, &leave);
+}
+
+void qmgr_reach_joined(struct qmgr *qmgr, uint32_t node)
+{
+    (void)update_row(qmgr, true);
+    if (!qmgr->reach.running) return;
+    jam_data(node);
+    ask(qmgr, node);
+}
+
+void qmgr_reach_tick(struct qmgr *qmgr)
+{
+    forgive_own_stall(qmgr);
+    qmgr->reach.tick_running = 0;
+    if (qmgr->failure.stopped || qmgr->join.state != JOIN_MEMBER) return;
+    qmgr_verdict_tick(qmgr);
+    if (qmgr->reach.running) ask_again(qmgr);
+    qmgr_reach_evaluate(qmgr);
+    if (qmgr->reach.tick_running || !qmgr->reach.running || qmgr->failure.stopped) return;
+    tick_later(qmgr);
+}
+
+/* The node speaks after all. */
+static void take_back(struct qmgr *qmgr, uint32_t node)
+{
+    if (!node_mask_has(&qmgr->reach.silent, node)) return;
+    jam_data(node);
+    log_warning(&qmgr->block, "node %u is slow: it missed heartbeats, but answers", node);
+    node_mask_remove(&qmgr->reach.silent, node);
+    if (qmgr->ring.left == node) qmgr->ring.missed = 0;
+    (void)update_row(qmgr, true);
+}
+
+void qmgr_reach_row(struct qmgr *qmgr, uint32_t node, const struct node_mask *row)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    struct node_mask missing = qmgr->join.members;
+    node_mask_cut(&missing, row);
+    node_mask_cut(&missing, &qmgr->failure.fenced);
+    if (!reach->running) {
+        if (node_mask_empty(&missing)) return;
+        jam();
+        begin(qmgr);
+    } else if (node_mask_has(&reach->map.known, node)) {
+        jam(); /* Only what is new is asked about. */
+        node_mask_keep(&missing, &reach->map.row[node]);
+    }
+    reach->map.row[node] = *row;
+    node_mask_add(&reach->map.known, node);
+    struct node_mask doubt = others(qmgr);
+    node_mask_keep(&doubt, &missing);
+    /* It has answered here, but perhaps died since. */
+    node_mask_keep(&doubt, &reach->heard);
+    for
+        EACH_NODE(other, &doubt)
+    ask(qmgr, other);
+}
+
+void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
+{
+    struct qmgr *qmgr = qmgr_of(block);
+    const struct fail_reach_rep *rep = SIG_PAYLOAD(sig, fail_reach_rep);
+    uint32_t node = ref_node(sig->sender);
+    if (!qmgr_talks(qmgr, node, rep->incarnation) || node_mask_has(&qmgr->reach.lost, node) ||
+        qmgr_hangs(qmgr)) {
+        jam();
+        return;
+    }
+    if (node_mask_has(&rep->fenced, qmgr_own(qmgr))) {
+        jam();
+        qmgr_suspect(qmgr, node, true, "it has fenced this node");
+        return;
+    }
+    jam();
+    struct node_mask known = qmgr->join.members;
+    struct node_mask condemned = rep->fenced;
+    if (qmgr->rejoin.adding != 0) node_mask_add(&known, qmgr->rejoin.adding);
+    node_mask_keep(&condemned, &known);
+    node_mask_join(&qmgr->reach.condemned, &condemned);
+    qmgr_newcomers(qmgr, &known);
+    node_mask_keep(&condemned, &known);
+    if (!qmgr->reach.running && !node_mask_empty(&condemned)) begin(qmgr);
+    qmgr_reach_row(qmgr, node, &rep->row);
+    if (!qmgr->reach.running) (void)update_row(qmgr, false); /* Perhaps never made before. */
+    if (rep->ask != 0) say(qmgr, node, 0, rep->ask);
+    if (rep->answer != 0 && rep->answer == qmgr->reach.ask[node]) {
+        jam();
+        node_mask_add(&qmgr->reach.heard, node);
+        take_back(qmgr, node);
+    }
+    qmgr_reach_evaluate(qmgr);
+}

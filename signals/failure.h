@@ -1,0 +1,65 @@
+/* failure.h -- how the members of a started cluster agree on who has failed. See
+ * docs/protocols/failure.md. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "signals/gsn.h"
+
+/*
+ * All between QMGRs of data nodes, priority A. Words of another incarnation, and of nodes that the
+ * receiver has fenced, are dropped.
+ */
+
+/* Whom the sender reaches, itself included. */
+struct fail_reach_rep {
+    uint32_t incarnation;
+    uint32_t ask;    /* Not 0: to be answered with this number. */
+    uint32_t answer; /* Not 0: the number of the question. */
+    struct node_mask row;
+    struct node_mask fenced; /* By the sender, in the round under way. */
+};
+SIGNAL_STRUCT(fail_reach_rep, 19);
+
+/* Leader to all that stay: fence `nodes`. */
+struct fail_prepare {
+    uint32_t incarnation;
+    uint32_t number;  /* Of this failure: 1 + that of the leader's last one. */
+    uint32_t attempt; /* The leader's count of its FAIL_PREPAREs. */
+    struct node_mask nodes;
+    struct node_mask last; /* Nodes of the failure before, number - 1. */
+};
+SIGNAL_STRUCT(fail_prepare, 19);
+struct fail_conf {
+    uint32_t incarnation;
+    uint32_t number;
+    uint32_t attempt;
+};
+SIGNAL_STRUCT(fail_conf, 3);
+enum fail_ref_cause {
+    FAIL_REF_COMMITTED = 1, /* The sender has committed `number` with `nodes`. */
+    FAIL_REF_LARGER = 2,    /* It has fenced `nodes` in this round. */
+    FAIL_REF_BROKEN = 3     /* It reaches only `nodes`. */
+};
+struct fail_ref {
+    uint32_t incarnation;
+    uint32_t number; /* COMMITTED: the sender's last one; else as asked. */
+    uint32_t attempt;
+    uint32_t cause; /* enum fail_ref_cause */
+    struct node_mask nodes;
+};
+SIGNAL_STRUCT(fail_ref, 12);
+
+/* Leader to all that stay, and later to one that missed it. */
+struct fail_commit {
+    uint32_t incarnation;
+    uint32_t number;
+    uint32_t verdict; /* enum arbit_code */
+    struct node_mask nodes;
+};
+SIGNAL_STRUCT(fail_commit, 11);
+
+/* Leader to those that leave: the receiver stops. */
+struct fail_out_rep {
+    uint32_t incarnation;
+    uint32_t number;
+};
+SIGNAL_STRUCT(fail_out_rep, 2);

@@ -1,0 +1,462 @@
+/* failures.c -- data nodes are lost while the cluster goes on: which losses it has to survive,
+ * which nodes may end, who begins again, and what is counted. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tests/sim/failures.h"
+#include <stdio.h>
+#include <string.h>
+#include "blocks/ndbcntr/cntr_state.h"
+#include "blocks/qmgr/partition_rule.h"
+#include "blocks/qmgr/qmgr_state.h"
+#include "ndbmtd/layout.h"
+#include "signals/cntr.h"
+#include "signals/failure.h"
+#include "signals/gcp.h"
+
+/* Some of the others do not know yet that it is started; its end takes 100 ms. */
+#define YOUNG_US 150000u
+#define GONE_US  10000000u /* Who may have to leave has left, or stays, after so long. */
+
+static struct failure_figures *figures_of(struct run *run)
+{
+    static struct failure_figures none;
+    return run->failures.figures != NULL ? run->failures.figures : &none;
+}
+
+static void count(uint64_t *figure)
+{
+    __atomic_fetch_add(figure, 1, __ATOMIC_RELAXED);
+}
+
+static void count_slowest(uint64_t *slowest, uint64_t us)
+{
+    uint64_t seen = __atomic_load_n(slowest, __ATOMIC_RELAXED);
+    while (us > seen && !__atomic_compare_exchange_n(slowest, &seen, us, false, __ATOMIC_RELAXED,
+                                                     __ATOMIC_RELAXED)) {
+    }
+}
+
+static const struct cntr *cntr_of_node(struct run *run, uint32_t id)
+{
+    struct node *node = sim_node(run->world, id);
+    return node == NULL ? NULL
+                        : (const struct cntr *)(const void *)node_block(node, BLOCK_NDBCNTR, 0);
+}
+
+bool failures_started(struct run *run, uint32_t id)
+{
+    const struct cntr *cntr = cntr_of_node(run, id);
+    return cntr != NULL && cntr->level == START_STARTED;
+}
+
+static uint32_t index_of(const struct run *run, uint32_t id)
+{
+    return (id - run->swarm.id_first) / run->swarm.id_step;
+}
+
+bool failures_stays(struct run *run, uint32_t id)
+{
+    return failures_started(run, id) &&
+           run->failures.doomed_until[index_of(run, id)] <= sim_now_us(run->world);
+}
+
+static bool is_data(uint32_t id)
+{
+    return id < CLIENT_NODE;
+}
+
+/* --- Which losses the cluster has to survive. --- */
+
+/* All members have the same arbitrator, and it lives. */
+static bool arbitrated(struct run *run, const struct node_mask *alive)
+{
+    uint32_t arbitrator = 0;
+    if ((run->swarm.faults & (FAULT_CUT | FAULT_KILL | FAULT_STALL)) != 0) return false;
+    for (uint32_t id = node_mask_next(alive, 0); id != 0; id = node_mask_next(alive, id)) {
+        const struct qmgr *qmgr =
+            (const struct qmgr *)(const void *)node_block(sim_node(run->world, id), BLOCK_QMGR, 0);
+        if (qmgr->arbit.state != ARBIT_RUN || qmgr->arbit.node == 0) return false;
+        if (arbitrator != 0 && arbitrator != qmgr->arbit.node) return false;
+        arbitrator = qmgr->arbit.node;
+        if (!sim_linked(run->world, id, arbitrator)) return false;
+    }
+    return arbitrator != 0;
+}
+
+/* Can those go on that are left when all that are doomed, and these, are lost at this moment? */
+static bool survivable(struct run *run, const struct node_mask *victims, bool *halves)
+{
+    struct node_mask before = {0};
+    struct node_mask alive = {0};
+    uint64_t now = sim_now_us(run->world);
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+        uint32_t id = data_node_id(run, i);
+        const struct cntr *cntr = cntr_of_node(run, id);
+        if (cntr == NULL || cntr->level != START_STARTED) continue;
+        node_mask_join(&before, &cntr->started);
+        if (run->failures.doomed_until[i] <= now && !node_mask_has(victims, id))
+            node_mask_add(&alive, id);
+    }
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) { /* Not yet started in all eyes. */
+        uint32_t id = data_node_id(run, i);
+        const struct cntr *cntr = cntr_of_node(run, id);
+        if (cntr == NULL || cntr->level != START_STARTED) continue;
+        const struct qmgr *qmgr =
+            (const struct qmgr *)(const void *)node_block(sim_node(run->world, id), BLOCK_QMGR, 0);
+        node_mask_keep(&alive, &cntr->started);
+        node_mask_cut(&alive, &qmgr->rejoin.newcomers);
+    }
+    enum arbit_code code = partition_rule(&run->swarm.config, &before, &alive);
+    if (code == ARBIT_PARTITIONING) *halves = true;
+    if (code == ARBIT_PARTITIONING) return arbitrated(run, &alive);
+    return code == ARBIT_WIN_GROUPS || code == ARBIT_WIN_NODES;
+}
+
+static bool one_survivable(struct run *run, uint32_t id, bool *halves)
+{
+    struct node_mask victims = {0};
+    node_mask_add(&victims, id);
+    return survivable(run, &victims, halves);
+}
+
+static void doom(struct run *run, uint32_t id, uint64_t us)
+{
+    uint64_t *until = &run->failures.doomed_until[index_of(run, id)];
+    uint64_t then = sim_now_us(run->world) + us + GONE_US;
+    if (then > *until) *until = then;
+}
+
+/* Who is left will be half of the cluster and will ask the arbitrator. It may find none when that
+ * is being handed over at the moment, or when both halves woke up late: the cluster stops, in
+ * order. */
+static void excuse(struct run *run, uint64_t us)
+{
+    uint64_t then = sim_now_us(run->world) + us + GONE_US;
+    if (then > run->failures.excused_until) run->failures.excused_until = then;
+}
+
+/* Each of them may be the one that has to leave. */
+static bool either_survivable(struct run *run, uint32_t a, uint32_t b, uint64_t us)
+{
+    bool halves = false;
+    if (!sim_linked(run->world, a, b) || !one_survivable(run, a, &halves) ||
+        !one_survivable(run, b, &halves))
+        return false;
+    if (halves) excuse(run, us);
+    doom(run, a, us);
+    doom(run, b, us);
+    return true;
+}
+
+/* An event of the plan happens only when the cluster has to survive it. */
+bool failures_allowed(struct run *run, const struct sim_event *event)
+{
+    struct failure_figures *figures = figures_of(run);
+    const uint32_t *arg = event->arg;
+    uint64_t *figure = NULL;
+    bool good = true;
+    bool halves = false;
+    bool both = is_data(arg[0]) && is_data(arg[1]);
+    if (run->durability.down) return !is_data(arg[0]); /* All are on their way back. */
+    if (event->action == SIM_KILL && is_data(arg[0])) {
+        good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0], &halves);
+        figure = &figures->kills;
+    } else if (event->action == SIM_HANG) {
+        good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0], &halves);
+        if (good) doom(run, arg[0], arg[1] * 1000u);
+        if (good && halves) excuse(run, arg[1] * 1000u);
+        figure = &figures->hangs;
+    } else if (event->action == SIM_CUT && both) {
+        good = either_survivable(run, arg[0], arg[1], 0);
+        figure = &figures->cuts;
+    } else if (event->action == SIM_STALL && both &&
+               arg[2] >= run->swarm.config.heartbeat_db_db_ms / 2) {
+        good = either_survivable(run, arg[0], arg[1], arg[2] * 1000u);
+        figure = &figures->stalls;
+    }
+    if (figure != NULL) count(good ? figure : &figures->left_out);
+    return good;
+}
+
+/*
+ * Others hang, or have just woken up. A healthy node may have to leave with them: some that do not
+ * know that it is started, or whose silence was long, have a word in it. That is safe, and it comes
+ * back, but it is needless: it is counted, and must stay rare (failures_rare()).
+ */
+static bool others_doomed(const struct run *run, uint32_t i)
+{
+    for (uint32_t j = 0; j < run->swarm.data_nodes; j++) {
+        if (j != i && run->failures.doomed_until[j] > sim_now_us(run->world)) return true;
+    }
+    return false;
+}
+
+/* A data node stops by itself: is there a reason? */
+bool failures_announced(struct run *run, uint32_t id, uint32_t code)
+{
+    uint32_t i = index_of(run, id);
+    bool started = run->failures.started_us[i] != 0; /* Its level says already that it stops. */
+    uint64_t now = sim_now_us(run->world);
+    bool young = started && now - run->failures.started_us[i] < YOUNG_US;
+    bool doomed = run->failures.doomed_until[i] > now || run->failures.excused_until > now ||
+                  run->durability.down;
+    bool good = false;
+    if (code == EXIT_ARBIT_SHUTDOWN || code == EXIT_DECLARED_DEAD) good = doomed || !started;
+    if (code == EXIT_OTHER_NODE_FAILED)
+        good = (doomed || !started || young) && run->failures.lives[i] > 0;
+    if (code == EXIT_SYSTEM_ERROR) good = doomed;
+    if (!good && (code == EXIT_OTHER_NODE_FAILED || code == EXIT_DECLARED_DEAD) &&
+        others_doomed(run, i)) {
+        count(&figures_of(run)->needless);
+        good = true;
+    }
+    if (!good) return false;
+    if (code == EXIT_OTHER_NODE_FAILED)
+        count(&figures_of(run)->starts_again);
+    else
+        count(&figures_of(run)->fenced);
+    return true;
+}
+
+/* --- Lives. --- */
+
+/* A new life begins within this time. */
+#define AGAIN_US 400000u
+
+void failures_watch(struct run *run)
+{
+    struct failures *f = &run->failures;
+    uint64_t now = sim_now_us(run->world);
+    uint32_t started = 0;
+    if (!f->begun) return;
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+        uint32_t id = data_node_id(run, i);
+        if (sim_alive(run->world, id)) {
+            bool up = failures_started(run, id);
+            started += up;
+            if (up && f->started_us[i] == 0) {
+                f->started_us[i] = now;
+                if (f->lives[i] > 0) count(&figures_of(run)->rejoins);
+                if (f->lives[i] > 0)
+                    count_slowest(&figures_of(run)->slowest_rejoin_us, now - f->born_us[i]);
+            }
+            continue;
+        }
+        if (f->start_us[i] == 0) {
+            count(&figures_of(run)->losses);
+            if (f->started_us[i] == 0) count(&figures_of(run)->losses_starting);
+            f->losses++;
+            f->doomed_until[i] = f->started_us[i] = 0;
+            f->start_us[i] = now + 1 + rng_below(sim_rng(run->world, SIM_RNG_PLAN), AGAIN_US);
+        } else if ((run->swarm.rejoin || run->durability.down) && f->start_us[i] <= now) {
+            f->start_us[i] = 0;
+            run->durability.starts++;
+            f->lives[i]++;
+            f->born_us[i] = now;
+            sim_restart(run->world, id);
+        }
+    }
+    if (started == 0 && !run->durability.down && !run->durability.damaged &&
+        now < f->excused_until && !run->swarm.disk) {
+        count(&figures_of(run)->clusters_lost);
+        run->durability.damaged = true; /* All rows are gone: the run ends. */
+        return;
+    }
+    if (started == 0 && !run->durability.down && !run->durability.damaged)
+        run_fail(run, SIM_LIVENESS, "the cluster is lost although it should have survived");
+}
+
+bool failures_all_back(void *context)
+{
+    struct run *run = context;
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+        uint32_t id = data_node_id(run, i);
+        if (run->swarm.rejoin && !failures_started(run, id)) return false;
+        if (sim_alive(run->world, id) && !failures_started(run, id)) return false;
+        if (run->failures.doomed_until[i] > sim_now_us(run->world)) return false;
+    }
+    return true;
+}
+
+/* Who is not back, for the verdict. */
+void failures_missing(struct run *run, char *text, uint32_t size)
+{
+    uint32_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < run->swarm.data_nodes && used < size; i++) {
+        uint32_t id = data_node_id(run, i);
+        const struct cntr *cntr = cntr_of_node(run, id);
+        if (cntr != NULL && cntr->level == START_STARTED) continue;
+        if (cntr == NULL)
+            used += (uint32_t)snprintf(text + used, size - used, " node %u (dead)", id);
+        else
+            used += (uint32_t)snprintf(text + used, size - used, " node %u (level %u, phase %u)",
+                                       id, cntr->level, cntr->phase);
+    }
+}
+
+/* --- What is drawn. --- */
+
+static uint32_t between(struct rng *rng, uint32_t least, uint32_t most)
+{
+    return least + (uint32_t)rng_below(rng, most - least + 1u);
+}
+
+void swarm_draw_failures(struct swarm *swarm)
+{
+    static const struct {
+        uint32_t nodes, replicas;
+    } shapes[] = {{2, 2}, {2, 2}, {3, 3}, {4, 2}, {4, 2}, {4, 4},
+                  {4, 1}, {6, 2}, {6, 3}, {8, 2}, {8, 4}};
+    struct node_config *config = &swarm->config;
+    struct rng rng;
+    rng_seed(&rng, swarm->seed * 2u + 0xFA170000u);
+    uint64_t shape = rng_below(&rng, sizeof shapes / sizeof shapes[0]);
+    if (shapes[shape].replicas == 1) shape = 0; /* Nothing may be lost there. */
+    memset(config->node, 0, sizeof config->node);
+    swarm->data_nodes = shapes[shape].nodes;
+    swarm->replicas = shapes[shape].replicas;
+    if (swarm->data_nodes > 4 && swarm->ldm > 2) swarm->ldm = 2;
+    if (swarm->data_nodes > 4 && swarm->tc > 2) swarm->tc = 2;
+    config->ldm_count = swarm->ldm;
+    config->tc_count = swarm->tc;
+    config->thread_count = swarm->split ? layout_split_threads(swarm->ldm, swarm->tc) : 1;
+    config->replicas = swarm->replicas;
+    for (uint32_t i = 0; i < swarm->data_nodes; i++)
+        config->node[swarm->id_first + i * swarm->id_step] =
+            (struct config_node){.type = NODE_DATA, .nodegroup = i / swarm->replicas};
+    for (uint32_t i = 0; i < CLIENTS_MAX; i++)
+        config->node[CLIENT_NODE + i] =
+            (struct config_node){.type = NODE_API, .arbitration_rank = 1 + i % 2};
+    if (swarm->clients > 3) swarm->clients = 3;
+    if (swarm->sessions > 3) swarm->sessions = 3;
+    swarm->jobs = between(&rng, 30, 150);
+    if (swarm->small_data) {
+        swarm->small_data = false;
+        config->memory.pages_max[RG_DATA] = 3200;
+    }
+    if (swarm->pad_max > 400) swarm->pad_max = 400;
+    config->memory.pages_max[RG_DATA] = 3200;
+    swarm->faults &= ~(uint32_t)(FAULT_DATA_CUT | FAULT_INSERT);
+    if (rng_chance(&rng, 1, 2)) swarm->faults &= ~(uint32_t)(FAULT_CUT | FAULT_KILL | FAULT_STALL);
+    if (rng_chance(&rng, 1, 2)) swarm->faults |= FAULT_NODE_HANG;
+    if (rng_chance(&rng, 1, 2)) swarm->faults |= FAULT_NODE_CUT;
+    if (rng_chance(&rng, 4, 5) || (swarm->faults & (FAULT_NODE_HANG | FAULT_NODE_CUT)) == 0)
+        swarm->faults |= FAULT_NODE_KILL;
+    config->heartbeat_db_db_ms = between(&rng, 400, 1500);
+    config->survive = 1;
+    swarm->failures = true;
+}
+
+/* Where in a protocol a node is lost. */
+static const uint32_t places[] = {
+    GSN_LQHKEYREQ,          GSN_COMMIT,           GSN_COMPLETE,
+    GSN_TCKEYREQ,           GSN_LQHKEYCONF,       GSN_COMMITTED,
+    GSN_SCAN_FRAGREQ,       GSN_SCHEMA_STEP_REQ,  GSN_GCP_PREPARE,
+    GSN_GCP_COMMIT,         GSN_GCP_NODEFINISH,   GSN_EPOCH_COMPLETE_REP,
+    GSN_FAIL_REACH_REP,     GSN_FAIL_PREPARE,     GSN_FAIL_CONF,
+    GSN_FAIL_COMMIT,        GSN_NODE_FAILREP,     GSN_NODE_LOST_REP,
+    GSN_LQH_FLUSH_REP,      GSN_LQH_ORPHAN_REP,   GSN_LQH_FAIL_END_REP,
+    GSN_OP_RESOLVE_REQ,     GSN_OP_RESOLVE_CONF,  GSN_TAKEOVER_END_REP,
+    GSN_GCP_STATE_REQ,      GSN_GCP_STATE_CONF,   GSN_ARBIT_START_REQ,
+    GSN_ARBIT_PREP_REQ,     GSN_ARBIT_CHOOSE_REQ, GSN_CM_REGREQ,
+    GSN_CM_ADD_REQ,         GSN_CNTR_START_REQ,   GSN_CNTR_START_CONF,
+    GSN_SCHEMA_RESTART_REQ, GSN_NODE_INCLUDE_REQ, GSN_NODE_INCLUDE_REP,
+    GSN_LQH_INCLUDE_REP,    GSN_CNTR_INCLUDE_REQ, GSN_COPY_TABLE_REQ,
+    GSN_COPY_FRAGREQ,       GSN_COPY_ROWS_REP,    GSN_COPY_ROWS_CONF,
+    GSN_COPY_FRAGCONF,      GSN_CNTR_STARTED_REP,
+};
+
+/* The same, where all are. */
+static const uint32_t all_places[] = {
+    GSN_NODE_INCLUDE_REQ, GSN_GCP_INCLUDE_ORD,      GSN_NODE_INCLUDE_REP,  GSN_COPY_FRAGREQ,
+    GSN_COPY_ROWS_REP,    GSN_COPY_START_CONF,      GSN_DIH_COMPLETE_REQ,  GSN_LCP_NODE_REQ,
+    GSN_LCP_PART_CONF,    GSN_LCP_USABLE_CONF,      GSN_DIH_COMPLETE_CONF, GSN_SYSFILE_START_REQ,
+    GSN_GCP_WHOLE_REP,    GSN_SYSFILE_START_CONF,   GSN_CNTR_STARTED_REP,  GSN_NODE_FAILREP,
+    GSN_NODE_LOST_REP,    GSN_GCP_NODE_DURABLE_REP, GSN_COPY_GCIREQ,       GSN_GCP_STATE_CONF,
+};
+
+static uint32_t draw_node(const struct swarm *swarm, struct rng *rng)
+{
+    return swarm->id_first + swarm->id_step * (uint32_t)rng_below(rng, swarm->data_nodes);
+}
+
+static void draw_one(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
+                     uint32_t kind, uint64_t at)
+{
+    static const enum sim_action actions[] = {SIM_KILL, SIM_HANG, SIM_CUT, SIM_STALL};
+    struct sim_event *event = sim_plan_at(plan, at, actions[kind]);
+    if (event == NULL) return;
+    uint32_t a = (uint32_t)rng_below(rng, swarm->data_nodes);
+    uint32_t b = (a + 1 + (uint32_t)rng_below(rng, swarm->data_nodes - 1)) % swarm->data_nodes;
+    event->arg[0] = swarm->id_first + swarm->id_step * a;
+    event->arg[1] = swarm->id_first + swarm->id_step * b;
+    if (kind == 1) event->arg[1] = 1u << between(rng, 3, 14);
+    if (kind == 3) event->arg[2] = 1u << between(rng, 9, 14);
+    if (rng_chance(rng, 1, 2)) return;
+    event->gsn = places[rng_below(rng, sizeof places / sizeof places[0])];
+    event->node = rng_chance(rng, 1, 2) ? event->arg[0] : draw_node(swarm, rng);
+    event->nth = 1u + (uint32_t)rng_below(rng, 1u << rng_below(rng, 7));
+}
+
+static void draw_incident(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
+                          uint64_t at)
+{
+    uint32_t kinds[4];
+    uint32_t kind_count = 0;
+    if ((swarm->faults & FAULT_NODE_KILL) != 0) kinds[kind_count++] = 0;
+    if ((swarm->faults & FAULT_NODE_KILL) != 0) kinds[kind_count++] = 0;
+    if ((swarm->faults & FAULT_NODE_HANG) != 0) kinds[kind_count++] = 1;
+    if ((swarm->faults & FAULT_NODE_CUT) != 0)
+        kinds[kind_count++] = 2 + (uint32_t)rng_below(rng, 2);
+    if (kind_count == 0) return;
+    uint32_t losses = rng_chance(rng, 1, 2) ? 1 : between(rng, 1, swarm->data_nodes > 4 ? 4 : 2);
+    for (uint32_t i = 0; i < losses; i++) {
+        draw_one(plan, swarm, rng, kinds[rng_below(rng, kind_count)], at);
+        if (rng_chance(rng, 1, 2)) at += rng_below(rng, 1u << between(rng, 4, 20));
+    }
+}
+
+void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
+{
+    uint32_t incidents = between(rng, 1, 4);
+    uint32_t span_us = between(rng, 1, 6) * 1000000u;
+    if (swarm->rejoin && rng_chance(rng, 2, 3)) { /* About one in each second. */
+        incidents = between(rng, 4, 24);
+        span_us = incidents * between(rng, 500000, 1500000);
+    }
+    for (uint32_t i = 0; i < incidents; i++)
+        draw_incident(plan, swarm, rng, rng_below(rng, span_us));
+    /* With files the power of all goes, perhaps while somebody is on the way back. */
+    uint32_t losses = swarm->disk ? (uint32_t)rng_below(rng, 3) : 0;
+    for (uint32_t i = 0; i < losses; i++) {
+        struct sim_event *event = sim_plan_at(plan, rng_below(rng, span_us), SIM_POWER);
+        if (event == NULL) return;
+        event->arg[1] = between(rng, 0, 500);
+        if (rng_chance(rng, 1, 3)) continue;
+        event->gsn = all_places[rng_below(rng, sizeof all_places / sizeof all_places[0])];
+        event->node = draw_node(swarm, rng);
+        event->nth = 1u + (uint32_t)rng_below(rng, 1u << rng_below(rng, 5));
+    }
+}
+
+void failures_print(const struct failure_figures *f)
+{
+    printf("node losses %llu (%llu of them while starting): kills %llu, hangs %llu, cuts %llu, "
+           "stalls %llu; fenced %llu, started over %llu; rejoins %llu, slowest %.3f s; faults left "
+           "out %llu; clusters that found no arbitrator %llu; left needlessly %llu\n",
+           (unsigned long long)f->losses, (unsigned long long)f->losses_starting,
+           (unsigned long long)f->kills, (unsigned long long)f->hangs, (unsigned long long)f->cuts,
+           (unsigned long long)f->stalls, (unsigned long long)f->fenced,
+           (unsigned long long)f->starts_again, (unsigned long long)f->rejoins,
+           (double)f->slowest_rejoin_us / 1e6, (unsigned long long)f->left_out,
+           (unsigned long long)f->clusters_lost, (unsigned long long)f->needless);
+}
+
+bool failures_rare(const struct failure_figures *f)
+{
+    uint64_t most = 3u + f->losses / 100u;
+    if (f->needless <= most) return true;
+    printf("%llu nodes have left needlessly, more than %llu\n", (unsigned long long)f->needless,
+           (unsigned long long)most);
+    return false;
+}

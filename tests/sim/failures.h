@@ -1,0 +1,29 @@
+/* failures.h -- losses of data nodes that the cluster survives. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "tests/sim/run.h"
+
+/* The node runs and counts as started. */
+bool failures_started(struct run *run, uint32_t id);
+/* And the others may not have gone on without it. */
+bool failures_stays(struct run *run, uint32_t id);
+
+/* Options of the world: is the event of the plan one that the cluster has to survive? May this node
+ * stop with this code? */
+bool failures_allowed(struct run *run, const struct sim_event *event);
+bool failures_announced(struct run *run, uint32_t id, uint32_t code);
+
+/* Called again and again: counts who is lost and who is back, starts who has ended. */
+void failures_watch(struct run *run);
+
+/* All that have to be there are started, and nobody is on the way out. Context: the run. */
+bool failures_all_back(void *context);
+void failures_missing(struct run *run, char *text, uint32_t size);
+
+void swarm_draw_failures(struct swarm *swarm); /* After swarm_draw(). */
+void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng);
+void failures_print(const struct failure_figures *figures);
+
+/* Healthy nodes that had to leave are few: at most one in a hundred losses. Prints when they are
+ * not. */
+bool failures_rare(const struct failure_figures *figures);

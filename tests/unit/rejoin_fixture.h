@@ -1,0 +1,319 @@
+/* rejoin_fixture.h -- a cluster whose nodes are lost and come back: real membership, start sequence
+ * and epochs; fake workers, dictionary and checkpoints. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "blocks/ndbcntr/cntr_state.h"
+#include "blocks/qmgr/qmgr_state.h"
+#include "signals/errors.h"
+#include "signals/management.h"
+#include "signals/schema_trans.h"
+#include "blocks/dbdih/dih_state.h"
+#include "signals/lcp.h"
+#include "tests/unit/fake_disk.h"
+#include "tests/unit/fake_fixture.h"
+
+#define HEARTBEAT_MS 20u
+#define MGM          8u
+
+/* --- A dictionary that has what it is asked for. --- */
+
+struct fake_dict {
+    struct block block;
+    uint32_t locked; /* For this node. */
+    uint32_t locks;
+    uint32_t restarts;
+    uint32_t online;
+    uint32_t copies;
+    uint32_t nodes_lost;
+    struct node_include_req include;
+    struct node_include_rep included;
+    bool hold_lock;
+    bool hold_copy;
+    uint32_t lock_data;
+};
+
+static struct fake_dict *fake_dict_of(struct block *block)
+{
+    return (struct fake_dict *)(void *)block;
+}
+
+static void dict_exec_READ_CONFIG_REQ(struct block *block, const struct signal *sig)
+{
+    struct read_config_conf conf = {.sender_data = SIG_PAYLOAD(sig, read_config_req)->sender_data};
+    sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
+}
+static void dict_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
+{
+    (void)block;
+    (void)sig;
+}
+static void dict_exec_NODE_STATE_REP(struct block *block, const struct signal *sig)
+{
+    (void)block;
+    (void)sig;
+}
+static void dict_exec_API_FAILREQ(struct block *block, const struct signal *sig)
+{
+    const struct api_failreq *req = SIG_PAYLOAD(sig, api_failreq);
+    struct api_failconf conf = {.sender_data = req->sender_data, .node = req->node};
+    sig_send(block, sig->sender, GSN_API_FAILCONF, PRIO_B, &conf);
+}
+static void dict_exec_STTOR(struct block *block, const struct signal *sig)
+{
+    struct sttorry conf = {.sender_data = 0, .phase = SIG_PAYLOAD(sig, sttor)->phase};
+    sig_send(block, sig->sender, GSN_STTORRY, PRIO_B, &conf);
+}
+static void dict_exec_SCHEMA_INFO_REQ(struct block *block, const struct signal *sig)
+{
+    struct schema_info_conf conf = {.sender_data = SIG_PAYLOAD(sig, schema_info_req)->sender_data};
+    sig_send(block, sig->sender, GSN_SCHEMA_INFO_CONF, PRIO_A, &conf);
+}
+static void dict_exec_SCHEMA_RESTART_REQ(struct block *block, const struct signal *sig)
+{
+    const struct schema_restart_req *req = SIG_PAYLOAD(sig, schema_restart_req);
+    struct schema_restart_conf conf = {.sender_data = req->sender_data};
+    if (req->start_type == START_INITIAL_NODE_RESTART) fake_dict_of(block)->restarts++;
+    sig_send(block, sig->sender, GSN_SCHEMA_RESTART_CONF, PRIO_A, &conf);
+}
+static void dict_exec_SCHEMA_ONLINE_REQ(struct block *block, const struct signal *sig)
+{
+    struct schema_online_conf conf = {.sender_data =
+                                          SIG_PAYLOAD(sig, schema_online_req)->sender_data};
+    fake_dict_of(block)->online++;
+    sig_send(block, sig->sender, GSN_SCHEMA_ONLINE_CONF, PRIO_A, &conf);
+}
+static void dict_exec_SCHEMA_LOCK_REQ(struct block *block, const struct signal *sig)
+{
+    const struct schema_lock_req *req = SIG_PAYLOAD(sig, schema_lock_req);
+    struct schema_lock_conf conf = {.sender_data = req->sender_data, .node = req->node};
+    ndbrequire(fake_dict_of(block)->locked == 0);
+    fake_dict_of(block)->locked = req->node;
+    fake_dict_of(block)->locks++;
+    fake_dict_of(block)->lock_data = req->sender_data;
+    if (!fake_dict_of(block)->hold_lock)
+        sig_send(block, sig->sender, GSN_SCHEMA_LOCK_CONF, PRIO_B, &conf);
+}
+static void dict_exec_SCHEMA_UNLOCK_ORD(struct block *block, const struct signal *sig)
+{
+    ndbrequire(fake_dict_of(block)->locked == SIG_PAYLOAD(sig, schema_unlock_ord)->node);
+    fake_dict_of(block)->locked = 0;
+}
+static void dict_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
+{
+    const struct node_lost_rep *rep = SIG_PAYLOAD(sig, node_lost_rep);
+    fake_dict_of(block)->nodes_lost = rep->failure_no;
+    if (node_mask_has(&rep->nodes, fake_dict_of(block)->locked)) fake_dict_of(block)->locked = 0;
+}
+static void dict_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
+{
+    struct node_include_conf conf = {.sender_data =
+                                         SIG_PAYLOAD(sig, node_include_req)->sender_data};
+    fake_dict_of(block)->include = *SIG_PAYLOAD(sig, node_include_req);
+    sig_send(block, sig->sender, GSN_NODE_INCLUDE_CONF, PRIO_B, &conf);
+}
+static void dict_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig)
+{
+    fake_dict_of(block)->included = *SIG_PAYLOAD(sig, node_include_rep);
+}
+static void dict_exec_COPY_START_REQ(struct block *block, const struct signal *sig)
+{
+    struct copy_start_conf conf = {.sender_data = SIG_PAYLOAD(sig, copy_start_req)->sender_data};
+    struct copy_progress_rep rep = {.percent = 40, .left_s = 3};
+    ndbrequire(fake_dict_of(block)->include.node != 0 && fake_dict_of(block)->online == 1);
+    fake_dict_of(block)->copies++;
+    sig_send(block, sig->sender, GSN_COPY_PROGRESS_REP, PRIO_B, &rep);
+    if (!fake_dict_of(block)->hold_copy)
+        sig_send(block, sig->sender, GSN_COPY_START_CONF, PRIO_B, &conf);
+}
+
+static const struct handler dict_handlers[] = {
+    HANDLER(dict, READ_CONFIG_REQ, read_config_req),
+    HANDLER(dict, MEMBERS_REP, members_rep),
+    HANDLER(dict, NODE_STATE_REP, node_state_rep),
+    HANDLER(dict, API_FAILREQ, api_failreq),
+    HANDLER(dict, STTOR, sttor),
+    HANDLER(dict, SCHEMA_INFO_REQ, schema_info_req),
+    HANDLER(dict, SCHEMA_RESTART_REQ, schema_restart_req),
+    HANDLER(dict, SCHEMA_ONLINE_REQ, schema_online_req),
+    HANDLER(dict, SCHEMA_LOCK_REQ, schema_lock_req),
+    HANDLER(dict, SCHEMA_UNLOCK_ORD, schema_unlock_ord),
+    HANDLER(dict, NODE_LOST_REP, node_lost_rep),
+    HANDLER(dict, NODE_INCLUDE_REQ, node_include_req),
+    HANDLER(dict, NODE_INCLUDE_REP, node_include_rep),
+    HANDLER(dict, COPY_START_REQ, copy_start_req),
+};
+static const struct block_type dict_type = {"DBDICT", BLOCK_DBDICT, dict_handlers,
+                                            sizeof dict_handlers / sizeof dict_handlers[0], NULL};
+
+/* --- Checkpoints that are written at once. --- */
+
+static void backup_exec_LCP_PART_REQ(struct block *block, const struct signal *sig)
+{
+    const struct lcp_part_req *req = SIG_PAYLOAD(sig, lcp_part_req);
+    struct lcp_part_conf conf = {.lcp_id = req->lcp_id, .end_gci = req->start_gci, .fragments = 1};
+    sig_send(block, sig->sender, GSN_LCP_PART_CONF, PRIO_B, &conf);
+}
+static void backup_exec_LCP_USABLE_REQ(struct block *block, const struct signal *sig)
+{
+    struct lcp_usable_conf conf = {.lcp_id = SIG_PAYLOAD(sig, lcp_usable_req)->lcp_id};
+    sig_send(block, sig->sender, GSN_LCP_USABLE_CONF, PRIO_B, &conf);
+}
+static const struct handler backup_handlers[] = {
+    HANDLER(dict, READ_CONFIG_REQ, read_config_req),
+    HANDLER(backup, LCP_PART_REQ, lcp_part_req),
+    HANDLER(backup, LCP_USABLE_REQ, lcp_usable_req),
+};
+static const struct block_type backup_type = {"BACKUP", BLOCK_BACKUP, backup_handlers, 3, NULL};
+
+/* --- Nodes. --- */
+
+static struct node_config config;
+
+static void make_node(uint32_t id)
+{
+    struct fc_node *at = &fc->node[id];
+    if (at->node != NULL) node_destroy(at->node);
+    at->dead = false;
+    at->stopped = false;
+    at->exit_code = 0;
+    memset(at->allowed, 0, sizeof at->allowed);
+    at->host.io_submit = fake_disk_submit;
+    struct node *node = fc_create(fc, id, &config);
+    struct thread *main_thread = node_thread(node, 0);
+    struct thread *worker = node_thread(node, 1);
+    cmvmi_create(main_thread, 0);
+    qmgr_create(main_thread, 0);
+    fs_create(main_thread, 0);
+    cntr_create(main_thread, 0);
+    dih_create(main_thread, 0);
+    block_create(main_thread, &dict_type, 0, sizeof(struct fake_dict));
+    block_create(worker, &fake_tc_type, 1, sizeof(struct fake_worker));
+    block_create(worker, &fake_lqh_type, 1, sizeof(struct fake_worker));
+    if (!config.diskless) block_create(worker, &backup_type, 1, sizeof(struct block));
+}
+
+static struct qmgr *qmgr_at(uint32_t id)
+{
+    return qmgr_of(node_block(fc->node[id].node, BLOCK_QMGR, 0));
+}
+static struct cntr *cntr_at(uint32_t id)
+{
+    return cntr_of(node_block(fc->node[id].node, BLOCK_NDBCNTR, 0));
+}
+static struct fake_dict *dict_at(uint32_t id)
+{
+    return fake_dict_of(node_block(fc->node[id].node, BLOCK_DBDICT, 0));
+}
+
+static bool is_started(uint32_t id)
+{
+    return fc_alive(fc, id) && fake_tc(fc, id, 1)->level == START_STARTED;
+}
+
+static bool all_started(uint32_t nodes)
+{
+    for (uint32_t id = 1; id <= nodes; id++) {
+        if (!is_started(id)) return false;
+        if (node_mask_count(&cntr_at(id)->started) != nodes) return false;
+        if (node_mask_count(&qmgr_at(id)->join.members) != nodes) return false;
+    }
+    return true;
+}
+
+static void run_until_started(uint32_t nodes, uint32_t limit_ms)
+{
+    for (uint32_t i = 0; i < limit_ms / 5u && !all_started(nodes); i++)
+        fc_run(fc, 5);
+    for (uint32_t id = 1; id <= nodes; id++) {
+        if (!is_started(id))
+            print_message("node %u: dead %u code %u %s\n", id, fc->node[id].dead,
+                          fc->node[id].exit_code, fc->node[id].failure);
+    }
+    assert_true(all_started(nodes));
+    fc_check(fc);
+}
+
+static void configure(uint32_t nodes, uint32_t replicas)
+{
+    config = fake_config(nodes, replicas);
+    config.survive = 1;
+    config.diskless = 1;
+    config.tc_count = 1;
+    config.ldm_count = 1;
+    config.heartbeat_db_db_ms = HEARTBEAT_MS;
+    config.arbitration = ARBITRATION_NONE;
+}
+
+static inline void start(uint32_t nodes, uint32_t replicas)
+{
+    configure(nodes, replicas);
+    for (uint32_t id = 1; id <= nodes; id++)
+        make_node(id);
+    run_until_started(nodes, 1000);
+}
+
+static inline void again(void)
+{
+    fc_check(fc);
+    fc_destroy(fc);
+    fc_init(fc);
+    fc->verbose = getenv("FC_VERBOSE") != NULL;
+}
+
+/* All that all nodes must agree on when nobody is lost. */
+static void check_whole(uint32_t nodes)
+{
+    uint32_t number = qmgr_at(1)->failure.number;
+    for (uint32_t id = 1; id <= nodes; id++) {
+        const struct qmgr *qmgr = qmgr_at(id);
+        const struct cntr *cntr = cntr_at(id);
+        assert_int_equal(qmgr->failure.number, number);
+        assert_int_equal(cntr->rejoin.failure_no, number);
+        assert_int_equal(qmgr->join.president, qmgr_at(1)->join.president);
+        assert_int_equal(cntr->president, qmgr->join.president);
+        assert_true(node_mask_empty(&qmgr->rejoin.newcomers));
+        assert_int_equal(qmgr->rejoin.adding, 0);
+        assert_true(node_mask_empty(&cntr->rejoin.joined));
+        assert_true(node_mask_empty(&cntr->rejoin.included));
+        assert_int_equal(cntr->rejoin.node, 0);
+        assert_int_equal(dict_at(id)->locked, 0);
+        for (uint32_t other = 1; other <= nodes; other++) {
+            assert_int_equal(cntr->rejoin.rank[other], cntr_at(1)->rejoin.rank[other]);
+            assert_int_equal(qmgr->peer[other].dynamic_id, qmgr_at(1)->peer[other].dynamic_id);
+        }
+    }
+}
+
+/* --- Steps. --- */
+
+static uint32_t cursor; /* Which step is next. */
+
+static void one_step(uint32_t nodes)
+{
+    uint32_t all = nodes + nodes * nodes;
+    uint32_t at = cursor++ % all;
+    fc_links(fc);
+    if (at < nodes)
+        fc_run_node(fc, at + 1);
+    else
+        fc_deliver(fc, (at - nodes) / nodes + 1, (at - nodes) % nodes + 1);
+    if (at == all - 1) fc->now++;
+}
+
+/* Whoever is dead comes back as a new process, until all are started. */
+static void all_come_back(uint32_t nodes)
+{
+    for (uint32_t round = 0; round < 40 && !all_started(nodes); round++) {
+        for (uint32_t id = 1; id <= nodes; id++) {
+            if (fc->node[id].dead) make_node(id);
+        }
+        fc_run(fc, 200);
+    }
+    run_until_started(nodes, 5);
+    check_whole(nodes);
+}

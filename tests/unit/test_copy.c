@@ -1,0 +1,436 @@
+/* test_copy.c -- a lost node comes back and gets the rows of its fragments while transactions
+ * change them; in the end the replicas are equal row by row, whatever happened meanwhile. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tests/unit/copy_fixture.h"
+#include <time.h>
+
+/* --- Tests. --- */
+
+static void copy_whole(uint32_t node)
+{
+    copy_order(node);
+    for (uint32_t i = 0; got.copied == 0 && got.error == 0; i++) {
+        assert_true(i < 200000);
+        traffic(1);
+    }
+    assert_int_equal(got.error, 0);
+}
+
+static void come_back(uint32_t nodes, uint32_t fragments, uint32_t rows, uint32_t seed)
+{
+    begin(nodes, fragments, seed);
+    keys = rows;
+    fill();
+    uint32_t lost = 2 + dice(nodes - 1);
+    die(lost);
+    actors_begin();
+    traffic(100 + rows / 8);
+    process_again(lost);
+    traffic(dice(100));
+    include(lost);
+    uint32_t before = committed;
+    if (dice(3) != 0) slow = lost;
+    copy_whole(lost);
+    slow = 0;
+    uint32_t during = committed - before;
+    traffic(dice(200));
+    actors_end();
+    expect_all_equal();
+    if (getenv("COPY_VERBOSE") != NULL)
+        print_message("%u nodes, %u fragments, %u keys, seed %u: %lu rows copied, %u there, %u "
+                      "transactions, %u while copying, %u aborted\n",
+                      nodes, fragments, rows, seed, (unsigned long)got.rows, expect_equal(1, lost),
+                      committed, during, aborted);
+    finish();
+}
+
+static void test_traffic(void **state)
+{
+    static const uint32_t rows[] = {3, 12, 60, 300, 1500};
+    uint32_t seeds = getenv("COPY_SEEDS") != NULL ? (uint32_t)atoi(getenv("COPY_SEEDS")) : 3;
+    (void)state;
+    for (uint32_t seed = 1; seed <= seeds; seed++) {
+        for (uint32_t i = 0; i < (seed % 3 == 1 ? 5u : 4u); i++) {
+            come_back(2, 1 + seed % 5, rows[i], seed);
+            come_back(3, 1 + seed % 3, rows[i], seed);
+        }
+    }
+}
+
+static void test_no_rows(void **state)
+{
+    (void)state;
+    begin(2, 7, 1);
+    die(2);
+    process_again(2);
+    include(2);
+    keys = 1;
+    copy_order(2);
+    for (uint32_t i = 0; got.copied == 0 && i < 100000; i++)
+        step_n(1);
+    assert_int_equal(got.copied, 1);
+    assert_int_equal(got.rows, 0);
+    w_pass(&w, 100);
+    expect_all_equal();
+    finish();
+}
+
+/* It is lost again after so many signals of its copy; then it comes back for good. */
+static void lost_again(uint32_t nodes, uint32_t at, uint32_t seed)
+{
+    begin(nodes, 3, seed);
+    keys = 150;
+    fill();
+    die(nodes);
+    actors_begin();
+    traffic(60);
+    process_again(nodes);
+    include(nodes);
+    copy_order(nodes);
+    for (uint32_t i = 0; i < at; i++) {
+        if (i % 8 == 0) actors_act(true);
+        step_n(1);
+    }
+    die(nodes);
+    traffic(50);
+    actors_end();
+    expect_all_equal();
+    process_again(nodes);
+    include(nodes);
+    copy_whole(nodes);
+    actors_end();
+    expect_all_equal();
+    finish();
+}
+
+static void test_lost_again(void **state)
+{
+    uint32_t stride = getenv("COPY_EVERY_STEP") != NULL ? 7 : 113;
+    (void)state;
+    for (uint32_t at = 0; at < 1500; at += stride) {
+        lost_again(2, at, 1000 + at);
+        lost_again(3, at, 2000 + at);
+    }
+}
+
+static void test_records(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n <= 3; n++) {
+        begin(2, 3, n);
+        keys = 60;
+        die(2);
+        actors_begin();
+        traffic(200);
+        actors_end();
+        process_again(2);
+        include(2);
+        w_pass(&w, 50);
+        struct block *lqh = node_block(w.n[1].node, BLOCK_DBLQH, 1);
+        struct block *acc = node_block(w.n[1].node, BLOCK_DBACC, 1);
+        for (uint32_t p = 0; block_pool_at(lqh, p) != NULL; p++)
+            block_pool_at(lqh, p)->fail_next = n;
+        for (uint32_t p = 0; block_pool_at(acc, p) != NULL; p++)
+            block_pool_at(acc, p)->fail_next = n * 7;
+        copy_order(2);
+        for (uint32_t i = 0; got.copied == 0 && i < 100000; i++)
+            step_n(1);
+        assert_int_equal(got.copied, 1);
+        for (uint32_t p = 0; block_pool_at(lqh, p) != NULL; p++)
+            block_pool_at(lqh, p)->fail_next = 0;
+        for (uint32_t p = 0; block_pool_at(acc, p) != NULL; p++)
+            block_pool_at(acc, p)->fail_next = 0;
+        expect_all_equal();
+        finish();
+    }
+}
+
+/* --- Waiting. --- */
+
+static void expect_executed(const struct trx *trx)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < w.rx_count; i++) {
+        const struct signal *sig = &w.rx[i].sig;
+        found = found || (sig->gsn == GSN_TCKEYCONF && sig->payload[1] == trx->transid1);
+    }
+    assert_true(found);
+    actors_hear();
+}
+
+/* A transaction has the last row and then wants the first one, which the copy has locked: it gets
+ * it at once. Then it has both for longer than any lock is waited for. */
+static void test_holder(void **state)
+{
+    (void)state;
+    begin(2, 1, 1);
+    keys = 40;
+    fill();
+    die(2);
+    process_again(2);
+    include(2);
+    w_pass(&w, 50);
+    actors_hear();
+    struct trx trx = t_new(&w, CLIENT, 1);
+    const struct lqh *lqh = (const struct lqh *)(void *)node_block(w.n[1].node, BLOCK_DBLQH, 1);
+    copy_order(2);
+    while (lqh->include.state != INCLUDE_READY)
+        step_n(1);
+    t_next(&trx);
+    operation(&trx, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 20);
+    w_run(&w);
+    expect_executed(&trx);
+    w_pass(&w, 40);
+    assert_int_equal(
+        acc_locks_waiting((struct acc *)(void *)node_block(w.n[1].node, BLOCK_DBACC, 1)), 1);
+    operation(&trx, INFO(OP_UPDATE, KEY_EXECUTE), 1);
+    w_run(&w);
+    expect_executed(&trx);
+    w_pass(&w, 1000);
+    assert_int_equal(got.copied, 0);
+    t_commit(&trx);
+    w_pass(&w, 50);
+    assert_int_equal(got.copied, 1);
+    actors_hear();
+    expect_all_equal();
+    finish();
+}
+
+/* The copy's node is dead, which the source has not heard of when the table goes. */
+static void test_dropped(void **state)
+{
+    (void)state;
+    for (uint32_t at = 0; at < 400; at += 23) {
+        begin(2, 2, at);
+        keys = 300;
+        fill();
+        die(2);
+        process_again(2);
+        include(2);
+        copy_order(2);
+        step_n(at);
+        w_order(&w, 1, BLOCK_DBLQH, 1, LOCAL_TABLE_DROPPING);
+        w_order(&w, 1, BLOCK_DBLQH, 1, LOCAL_TABLE_DROP);
+        w_pass(&w, 200);
+        assert_int_equal(w_driver(&w, 1)->states[LOCAL_TABLE_DROP], 1);
+        assert_int_equal(w_lqh(&w, 1).copies, 0);
+        assert_int_equal(w_lqh(&w, 1).operations, 0);
+        assert_int_equal(w_locks(&w, 1), 0);
+        assert_true(got.copied != 0 || got.error == ERR_TABLE_DROPPING ||
+                    got.error == ERR_UNKNOWN_TABLE_LQH);
+        finish();
+    }
+}
+
+/* --- Memory. --- */
+
+static uint32_t small_node;
+static void small_memory(struct node_config *config)
+{
+    if (config->own_node == small_node) config->memory.pages_max[RG_DATA] = 40;
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    tune_more = small_memory;
+    small_node = 0;
+    begin(2, 2, 1);
+    keys = 30000;
+    fill();
+    die(2);
+    small_node = 2;
+    process_again(2);
+    include(2);
+    copy_order(2);
+    for (uint32_t i = 0; got.error == 0 && i < 1000; i++) {
+        w_pass(&w, 5);
+        assert_int_equal(got.copied, 0);
+    }
+    assert_int_equal(got.error, ERR_NO_MEMORY_DATA);
+    die(2); /* As DICT has it. */
+    w_pass(&w, 100);
+    expect_all_equal();
+    tune_more = NULL;
+    finish();
+}
+
+/* --- What no LQH sends. --- */
+
+static void forge(uint32_t to, uint32_t from, uint32_t gsn, const void *payload, uint32_t words,
+                  const uint32_t *section, uint32_t section_words)
+{
+    static uint32_t extent[SIGNAL_EXTENT_MAX];
+    uint32_t at = SIGNAL_HEAD_WORDS;
+    extent[0] = signal_kind(gsn, words, section != NULL, PRIO_B, 0);
+    extent[1] = block_ref(to, BLOCK_DBLQH, 1);
+    extent[2] = block_ref(from, BLOCK_DBLQH, 1);
+    memcpy(extent + at, payload, words * 4u);
+    at += words;
+    if (section != NULL) {
+        extent[at++] = section_words;
+        memcpy(extent + at, section, section_words * 4u);
+        at += section_words;
+    }
+    extent[3] = at;
+    node_deliver(w.n[to].node, 0, from, EPOCH, extent, at);
+}
+
+/* The rows on their way to a node, each word of them in turn something else. */
+static bool spoil_rows(uint32_t to, uint32_t from, uint32_t nth)
+{
+    uint32_t *words = w.n[to].in[from];
+    for (uint32_t at = 0; at < w.n[to].in_words[from]; at += words[at + 3]) {
+        struct signal sig;
+        signal_open(&sig, words + at);
+        if (sig.gsn != GSN_COPY_ROWS_REP) continue;
+        uint32_t first = at + words[at + 3] - sig.section[0].size;
+        static const uint32_t other[] = {0, UINT32_MAX, 1, 0x00010001, 0x7FFFFFFF, 0x80000000};
+        uint32_t place = nth / 6 < 5 ? nth / 6 : 5 + dice(sig.section[0].size - 5);
+        if (place < 5)
+            words[at + SIGNAL_HEAD_WORDS + place] = other[nth % 6];
+        else
+            words[first + place - 5] =
+                nth % 2 == 0 ? other[nth / 2 % 6] : words[first] ^ 1u << dice(32);
+        return true;
+    }
+    return false;
+}
+
+static void test_spoilt(void **state)
+{
+    (void)state;
+    for (uint32_t nth = 0; nth < 120; nth++) {
+        if (nth / 6 == 1) continue; /* The source's own reference: it comes back to it. */
+        begin(2, 1, nth);
+        keys = 40;
+        fill();
+        die(2);
+        process_again(2);
+        include(2);
+        copy_order(2);
+        w.closed_peer = 0;
+        for (uint32_t i = 0; !spoil_rows(2, 1, nth); i++) {
+            assert_true(i < 100000);
+            step_n(1);
+        }
+        for (uint32_t i = 0; i < 200; i++)
+            step_n(10);
+        /* It is noticed, or it was as good as before, or it is another row. */
+        assert_true(got.copied + (got.error != 0) + (w.closed_peer != 0) > 0);
+        die(2);
+        w_pass(&w, 50);
+        expect_all_equal();
+        finish();
+    }
+}
+
+static void test_forged(void **state)
+{
+    (void)state;
+    begin(2, 2, 1);
+    keys = 300;
+    fill();
+    die(2);
+    process_again(2);
+    include(2);
+    copy_order(2);
+    for (uint32_t i = 0; i < 3000 && got.copied == 0; i++) {
+        uint32_t words[8];
+        for (uint32_t k = 0; k < 8; k++)
+            words[k] = dice(3) == 0   ? dice(4)
+                       : dice(2) == 0 ? UINT32_MAX - dice(3)
+                                      : dice(1u << 24) << 8;
+        uint32_t to = 1 + dice(2);
+        switch (dice(5)) {
+        case 0:
+            words[1] = dice(3);
+            forge(1, 2, GSN_COPY_FRAGREQ, words, 5, NULL, 0);
+            break;
+        case 1:
+            forge(to, 3 - to, GSN_COPY_ROWS_CONF, words, 3, NULL, 0);
+            break;
+        case 2:
+            forge(1, 2, GSN_COPY_FRAGCONF, words, 4, NULL, 0);
+            break;
+        case 3:
+            forge(1, 2, GSN_COPY_FRAGREF, words, 2, NULL, 0);
+            break;
+        default:
+            forge(1, 2, GSN_COPY_ROWS_REP, words, 5, words, dice(8));
+            break;
+        }
+        step_n(3);
+    }
+    die(2);
+    w_pass(&w, 50);
+    expect_all_equal();
+    finish();
+}
+
+/* --- How fast: printed, not judged. Source and target in one thread, without checks. --- */
+
+static void run_unchecked(void)
+{
+    for (bool any = true; any;) {
+        any = w_deliver(&w);
+        for (uint32_t i = 1; i <= w.nodes; i++) {
+            if (!w.dead[i] && thread_run_once(node_thread(w.n[i].node, 0), w.now, 512).executed > 0)
+                any = true;
+        }
+    }
+    w.now++;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void test_speed(void **state)
+{
+    uint32_t rows = getenv("COPY_ROWS") != NULL ? (uint32_t)atoi(getenv("COPY_ROWS")) : 20000;
+    (void)state;
+    begin(2, 4, 1);
+    die(2);
+    struct trx trx = t_new(&w, CLIENT, 1);
+    for (uint32_t key = 1; key <= rows;) {
+        t_next(&trx);
+        for (uint32_t i = 0; i < 32; i++)
+            operation(&trx,
+                      INFO(OP_INSERT, i == 0    ? KEY_START
+                                      : i == 31 ? KEY_EXECUTE | KEY_COMMIT
+                                                : 0),
+                      key++);
+        run_unchecked();
+        actors_hear();
+    }
+    w_pass(&w, 20);
+    process_again(2);
+    include(2);
+    copy_order(2);
+    double before = seconds();
+    while (got.copied == 0)
+        run_unchecked();
+    double passed = seconds() - before;
+    print_message("%lu rows, %lu MB: %.0f MB/s, %.2f us per row at both ends together\n",
+                  (unsigned long)got.rows, (unsigned long)(got.bytes >> 20),
+                  (double)got.bytes / passed / 1e6, passed * 1e6 / (double)got.rows);
+    expect_equal(1, 2);
+    finish();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_rows),    cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_lost_again), cmocka_unit_test(test_records),
+        cmocka_unit_test(test_holder),     cmocka_unit_test(test_dropped),
+        cmocka_unit_test(test_no_memory),  cmocka_unit_test(test_spoilt),
+        cmocka_unit_test(test_forged),     cmocka_unit_test(test_speed),
+    };
+    if (getenv("COPY_TEST") != NULL) cmocka_set_test_filter(getenv("COPY_TEST"));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,385 @@
+/* test_gcp_failure.c -- epochs go on, and GCIs become durable, when the master or another member
+ * dies at any moment of the protocol. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "blocks/dbdih/dih_state.h"
+#include "signals/errors.h"
+#include "signals/management.h"
+#include "tests/unit/fake_disk.h"
+#include "tests/unit/fake_step.h"
+#include "tests/unit/fake_workers.h"
+
+#define NODES 4u
+
+static struct fake_cluster *fc;
+
+static struct node_config config_of(bool files)
+{
+    struct node_config config = fake_config(NODES, NODES);
+    config.diskless = !files;
+    config.cluster_id = 1;
+    config.survive = 1;
+    config.epoch_ms = 4;
+    config.gci_ms = 9;
+    return config;
+}
+
+static void make(const struct node_config *config)
+{
+    fc = malloc(sizeof *fc);
+    fc_init(fc);
+    fc->verbose = getenv("FC_VERBOSE") != NULL;
+    for (uint32_t id = 1; id <= NODES; id++) {
+        fc->node[id].host.io_submit = fake_disk_submit;
+        fake_data_node(fc, id, config);
+    }
+}
+
+static void begin(bool files)
+{
+    struct node_config config = config_of(files);
+    fake_disk_reset();
+    make(&config);
+    fc_run(fc, 300);
+    for (uint32_t id = 1; id <= NODES; id++)
+        assert_int_equal(fake_tc(fc, id, 1)->level, START_STARTED);
+}
+
+static void end(void)
+{
+    fc_check(fc);
+    fc_destroy(fc);
+    free(fc);
+}
+
+static struct dih *dih_at(uint32_t node)
+{
+    return dih_of(node_block(fc->node[node].node, BLOCK_DBDIH, 0));
+}
+
+/* One node executes, or one link delivers. */
+static void step(uint32_t count)
+{
+    uint32_t from = 1;
+    uint32_t to = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        fc_links(fc);
+        if (i % 3 == 0) fc_run_node(fc, 1 + i / 3 % NODES);
+        fc_deliver(fc, from, to);
+        to = to % NODES + 1;
+        if (to == 1) from = from % NODES + 1;
+        if (i % 40 == 39) fc->now++;
+    }
+}
+
+/* What the logs of the dead had. */
+static uint32_t last_saved[NODES + 1];
+
+static void die(uint32_t victim)
+{
+    uint32_t first = fake_lqh(fc, victim, 1)->saved;
+    uint32_t second = fake_lqh(fc, victim, 2)->saved;
+    last_saved[victim] = first < second ? first : second;
+    fc_kill(fc, victim);
+}
+
+/* I-GCP-7, at any time. */
+static void run_looking(uint32_t ms)
+{
+    for (uint32_t i = 0; i < ms; i++) {
+        fc_run(fc, 1);
+        for (uint32_t id = 1; id <= NODES; id++) {
+            if (!fc_alive(fc, id) || dih_diskless(dih_at(id))) continue;
+            const struct sysfile *now = &dih_at(id)->sysfile.now;
+            for (uint32_t dead = 1; dead <= NODES; dead++) {
+                if (fc_alive(fc, dead) || !node_mask_has(&now->members, dead)) continue;
+                assert_true(now->gci <= last_saved[dead]);
+            }
+        }
+    }
+}
+
+static void expect_going_on(const char *what, uint32_t at, uint32_t deaths)
+{
+    uint32_t alive = 0;
+    uint32_t gci[NODES + 1] = {0};
+    uint32_t durable[NODES + 1] = {0};
+    uint32_t master = 0;
+    run_looking(100); /* Detection and agreement. */
+    for (uint32_t id = 1; id <= NODES; id++) {
+        if (!fc_alive(fc, id)) continue;
+        alive++;
+        gci[id] = dih_at(id)->gcp_node.complete_hi;
+        durable[id] = dih_at(id)->gcp_node.durable;
+    }
+    assert_int_equal(alive, NODES - deaths);
+    fc_run(fc, 100);
+    for (uint32_t id = 1; id <= NODES; id++) {
+        if (!fc_alive(fc, id)) continue;
+        struct dih *dih = dih_at(id);
+        if (master == 0) master = dih->president;
+        assert_int_equal(dih->president, master);
+        if (dih->gcp_node.complete_hi < gci[id] + 3)
+            fail_msg("%s, step %u: node %u has no new epochs", what, at, id);
+        /* What is declared durable is so on all that are left. */
+        for (uint32_t other = 1; other <= NODES && !dih_diskless(dih); other++) {
+            if (!fc_alive(fc, other)) continue;
+            assert_true(dih_at(other)->sysfile.now.gci >= dih->gcp_node.durable);
+            for (uint32_t i = 1; i <= 2; i++)
+                assert_true(fake_lqh(fc, other, i)->saved >= dih->gcp_node.durable);
+        }
+        if (!dih_diskless(dih) && dih->gcp_node.durable < durable[id] + 3)
+            fail_msg("%s, step %u: node %u has no new durable GCIs", what, at, id);
+        assert_in_range(dih->gcp_node.gci_hi, dih_at(master)->gcp_node.gci_hi,
+                        dih_at(master)->gcp_node.gci_hi + 1);
+    }
+}
+
+/* How often the master died in each state of the epochs, and of a save. */
+static uint32_t seen[4];
+static uint32_t seen_save[3];
+
+static void deaths(bool files)
+{
+    for (uint32_t victim = 1; victim <= 3; victim += 2) {
+        for (uint32_t at = 0; at < 1200; at += 17) {
+            begin(files);
+            step(at);
+            if (victim == 1) {
+                seen[dih_at(dih_at(1)->president)->gcp_master.state]++;
+                seen_save[dih_at(dih_at(1)->president)->gcp_master.save_state]++;
+            }
+            die(victim);
+            expect_going_on(victim == 1 ? "master" : "member", at, 1);
+            end();
+        }
+    }
+}
+
+static void test_one_dies(void **state)
+{
+    (void)state;
+    deaths(false);
+}
+
+static void test_one_dies_with_files(void **state)
+{
+    (void)state;
+    deaths(true);
+    for (uint32_t i = GCP_IDLE; i <= GCP_COMMITTING; i++)
+        assert_int_not_equal(seen[i], 0);
+    for (uint32_t i = SAVE_IDLE; i <= SAVE_SYSFILES; i++)
+        assert_int_not_equal(seen_save[i], 0);
+}
+
+/* A GCI is closed and saved, and `victim` dies after so many of its signals; false: all was done
+ * before. */
+static bool die_at(bool files, uint32_t victim, uint32_t at)
+{
+    begin(files);
+    gcp_node_close(dih_at(2), dih_at(2)->gcp_node.gci_hi);
+    bool died = fc_step(fc, NODES, victim, at);
+    if (died) die(victim);
+    return died;
+}
+
+static void test_one_dies_after_each_signal(void **state)
+{
+    (void)state;
+    for (uint32_t round = 0; round < 4; round++) {
+        bool more = true;
+        uint32_t victim = round % 2 == 0 ? 1 : 3;
+        uint32_t at = 1;
+        for (; more; at++) {
+            more = die_at(round / 2 != 0, victim, at);
+            expect_going_on(victim == 1 ? "master" : "member", at, more);
+            end();
+        }
+        assert_true(at > 15);
+    }
+}
+
+/* Pairs: the new master dies after so many of its own signals. */
+static void test_two_masters_die_after_each_signal(void **state)
+{
+    (void)state;
+    for (uint32_t first = 1; first < 60; first += 4) {
+        for (uint32_t second = 1; second < 120; second += 9) {
+            bool died = die_at(true, 1, first);
+            if (!died) {
+                end();
+                return;
+            }
+            while (dih_at(3)->fail.failure_no == 0)
+                fc_run(fc, 1);
+            uint32_t master = dih_at(3)->president;
+            died = fc_step(fc, NODES, master, second);
+            if (died) die(master);
+            expect_going_on("pair", first * 1000 + second, died ? 2 : 1);
+            end();
+        }
+    }
+}
+
+/* The new master dies too, a little after the others have heard of the first loss. */
+static void test_two_masters_die(void **state)
+{
+    (void)state;
+    for (uint32_t at = 0; at < 400; at += 9) {
+        begin(true);
+        step(at * 3);
+        die(1);
+        for (uint32_t i = 0; i < 200 && dih_at(3)->fail.failure_no == 0; i++)
+            fc_run(fc, 1);
+        assert_int_equal(dih_at(3)->fail.failure_no, 1);
+        step(at);
+        die(dih_at(3)->president);
+        expect_going_on("two masters", at, 2);
+        end();
+    }
+}
+
+/* A node that the others went on without is not current at the next start: they start without it,
+ * and it waits to come back (test_rejoin). */
+static void test_lost_node_is_stale(void **state)
+{
+    (void)state;
+    for (uint32_t victim = 1; victim <= 2; victim++) {
+        for (uint32_t at = 0; at < 600; at += 61) {
+            begin(true);
+            step(at);
+            die(victim);
+            expect_going_on("stale", at, 1);
+            uint32_t gci = dih_at(3)->gcp_node.durable;
+            end();
+            struct node_config config = config_of(true);
+            config.start_partial_timeout_ms = 200;
+            config.start_partitioned_timeout_ms = 300;
+            make(&config);
+            fc_run(fc, 2000);
+            for (uint32_t id = 1; id <= NODES; id++) {
+                assert_true(fc_alive(fc, id));
+                if (id == victim) {
+                    assert_int_equal(fake_lqh(fc, id, 1)->recover.restart_gci, 0);
+                    continue;
+                }
+                assert_int_equal(fake_tc(fc, id, 1)->level, START_STARTED);
+                assert_true(fake_lqh(fc, id, 1)->recover.restart_gci >= gci);
+            }
+            end();
+        }
+    }
+}
+
+/* The others are started; where the president waits for a node that had not joined, when it is
+ * back. */
+static bool others_started(uint32_t victim)
+{
+    for (uint32_t id = 1; id <= NODES; id++) {
+        if (id == victim) continue;
+        assert_true(fc_alive(fc, id));
+        if (fake_tc(fc, id, 1)->level != START_STARTED) return false;
+    }
+    return true;
+}
+
+/* A node dies at any moment of the start, and while it becomes known who is started. */
+static void test_one_dies_in_the_start(void **state)
+{
+    (void)state;
+    struct node_config config = config_of(false);
+    uint32_t without = 0;
+    config.start_partial_timeout_ms = 200;
+    config.start_partitioned_timeout_ms = 300;
+    for (uint32_t victim = 1; victim <= 3; victim += 2) {
+        for (uint32_t at = 0; at < 1200; at += 7) {
+            make(&config);
+            fc_run(fc, 40); /* The first ones have joined. */
+            step(at);
+            fc_kill(fc, victim);
+            fc_run(fc, 1000);
+            if (others_started(victim)) {
+                without++;
+                expect_going_on("start", at, 1);
+            } else {
+                node_destroy(fc->node[victim].node);
+                fc->node[victim].node = NULL;
+                fc->node[victim].dead = false;
+                memset(fc->node[victim].allowed, 0, sizeof fc->node[victim].allowed);
+                fake_data_node(fc, victim, &config);
+                fc_run(fc, 1000);
+                assert_true(others_started(0));
+            }
+            end();
+        }
+    }
+    assert_true(without > 150);
+}
+
+/* All are told to stop, and one dies meanwhile: the others stop in good order, and soon. */
+static void test_one_dies_in_a_stop(void **state)
+{
+    (void)state;
+    for (uint32_t victim = 1; victim <= 3; victim += 2) {
+        for (uint32_t at = 1; at < 200; at += 7) {
+            begin(true);
+            struct stop_req req = {.flags = STOP_SYSTEM};
+            fc_client(fc, 8, true);
+            fc_run(fc, 5);
+            fc_sig_send(fc, 8, block_ref(2, BLOCK_CMVMI, 0), GSN_STOP_REQ, &req);
+            if (at % 2 == 0) fc_run(fc, at);
+            if (!fc_step(fc, NODES, victim, at)) fc_run(fc, at);
+            fc_kill(fc, victim);
+            fc_run(fc, 1000);
+            for (uint32_t id = 1; id <= NODES; id++) {
+                if (id == victim) continue;
+                if (!fc->node[id].stopped || fc->node[id].dead)
+                    fail_msg("victim %u, step %u: node %u has not stopped", victim, at, id);
+                assert_int_equal(dih_at(id)->gcp_node.durable, dih_at(id)->sysfile.now.gci);
+            }
+            end();
+        }
+    }
+}
+
+/* One after the other stops in good order, and the others go on. */
+static void test_single_nodes_stop(void **state)
+{
+    (void)state;
+    begin(true);
+    fc_client(fc, 8, true);
+    fc_run(fc, 5);
+    for (uint32_t id = 1; id < NODES - 1u; id++) {
+        struct stop_req req = {.flags = 0};
+        uint32_t flushed = dih_at(id)->gcp_node.gci_hi;
+        fc_sig_send(fc, 8, block_ref(id, BLOCK_CMVMI, 0), GSN_STOP_REQ, &req);
+        fc_run(fc, 300);
+        assert_non_null(fc_take(fc, 8, GSN_STOP_CONF));
+        assert_true(fc->node[id].stopped && !fc->node[id].dead);
+        assert_true(dih_at(id)->sysfile.now.gci >= flushed);
+        last_saved[id] = dih_at(id)->sysfile.now.gci;
+        die(id);
+        expect_going_on("stop", id, id);
+    }
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_dies),
+        cmocka_unit_test(test_one_dies_with_files),
+        cmocka_unit_test(test_two_masters_die),
+        cmocka_unit_test(test_one_dies_after_each_signal),
+        cmocka_unit_test(test_two_masters_die_after_each_signal),
+        cmocka_unit_test(test_lost_node_is_stale),
+        cmocka_unit_test(test_one_dies_in_the_start),
+        cmocka_unit_test(test_one_dies_in_a_stop),
+        cmocka_unit_test(test_single_nodes_stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

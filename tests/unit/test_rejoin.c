@@ -1,0 +1,443 @@
+/* test_rejoin.c -- a lost node comes back into a running cluster, whoever dies meanwhile. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Real membership, start sequence and epochs; fake workers and a fake dictionary. A step is the
+ * turn of one node or the arrival of what is on one link: victims are killed after each.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/unit/rejoin_fixture.h"
+
+/* --- It comes back. --- */
+
+static void test_a_node_comes_back(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 2; nodes <= 4; nodes += 2) {
+        for (uint32_t victim = 1; victim <= nodes; victim++) {
+            start(nodes, 2);
+            fc_kill(fc, victim);
+            fc_run(fc, 100);
+            make_node(victim);
+            run_until_started(nodes, 2000);
+            check_whole(nodes);
+            uint32_t other = victim % nodes + 1;
+            uint32_t rank = cntr_at(victim)->rejoin.rank[victim];
+            assert_int_equal(rank, nodes + 1);
+            assert_int_equal(dict_at(victim)->restarts, 1);
+            assert_int_equal(dict_at(victim)->copies, 1);
+            assert_int_equal(fake_lqh(fc, victim, 1)->include.node, victim);
+            assert_int_equal(fake_lqh(fc, victim, 1)->include.failure_no, 1);
+            assert_int_equal(node_mask_count(&fake_tc(fc, victim, 1)->include.alive), nodes - 1);
+            assert_int_equal(fake_tc(fc, other, 1)->included.node, victim);
+            assert_int_equal(fake_lqh(fc, other, 1)->included.rank, rank);
+            assert_int_equal(node_mask_count(&dict_at(other)->included.alive), nodes);
+            uint32_t epochs = fake_tc(fc, victim, 1)->epochs;
+            fc_run(fc, 1000);
+            assert_true(fake_tc(fc, victim, 1)->epochs > epochs);
+            again();
+        }
+    }
+}
+
+/* Every node once, one after the other; what is oldest is president, who came last is last. */
+static void test_all_nodes_in_turn(void **state)
+{
+    (void)state;
+    start(4, 2);
+    for (uint32_t round = 1; round <= 8; round++) {
+        uint32_t victim = (round - 1) % 4 + 1;
+        fc_kill(fc, victim);
+        fc_run(fc, 60);
+        make_node(victim);
+        run_until_started(4, 2000);
+        check_whole(4);
+        assert_int_equal(qmgr_at(1)->failure.number, round);
+        assert_int_equal(cntr_at(1)->rejoin.rank[victim], 4 + round);
+        uint32_t oldest = 1;
+        for (uint32_t id = 2; id <= 4; id++) {
+            if (qmgr_at(1)->peer[id].dynamic_id < qmgr_at(1)->peer[oldest].dynamic_id) oldest = id;
+        }
+        assert_int_equal(qmgr_at(1)->join.president, oldest);
+    }
+}
+
+static void test_two_nodes_come_back(void **state)
+{
+    (void)state;
+    start(4, 2);
+    fc_kill(fc, 1);
+    fc_kill(fc, 4);
+    fc_run(fc, 200);
+    assert_true(is_started(2) && is_started(3));
+    make_node(1);
+    make_node(4);
+    run_until_started(4, 3000);
+    check_whole(4);
+}
+
+/* With survive = 0 nothing of this happens. */
+static void test_without_the_switch(void **state)
+{
+    (void)state;
+    config = fake_config(4, 2);
+    config.tc_count = 1;
+    config.ldm_count = 1;
+    config.start_partial_timeout_ms = 50;
+    for (uint32_t id = 1; id <= 3; id++)
+        make_node(id);
+    fc_run(fc, 1000);
+    assert_true(is_started(1) && is_started(2) && is_started(3));
+    make_node(4);
+    fc_run(fc, 3000);
+    assert_false(is_started(4));
+}
+
+/* A node that was away from the first start on. */
+static void test_a_node_comes_late(void **state)
+{
+    (void)state;
+    config = fake_config(4, 2);
+    config.survive = 1;
+    config.tc_count = 1;
+    config.ldm_count = 1;
+    config.heartbeat_db_db_ms = HEARTBEAT_MS;
+    config.start_partial_timeout_ms = 50;
+    for (uint32_t id = 1; id <= 3; id++)
+        make_node(id);
+    fc_run(fc, 1000);
+    assert_true(is_started(1) && is_started(2) && is_started(3));
+    make_node(4);
+    run_until_started(4, 3000);
+    check_whole(4);
+}
+
+/* What the former life left must have been dealt with everywhere. */
+static void test_former_life_first(void **state)
+{
+    (void)state;
+    for (uint32_t late = 2; late <= 3; late++) {
+        start(4, 2);
+        fake_tc(fc, late, 1)->hold_takeover = true;
+        fc_kill(fc, 1);
+        fc_run(fc, 60);
+        make_node(1);
+        fc_run(fc, 1500);
+        assert_int_equal(cntr_at(1)->incarnation, 0); /* No member. */
+        assert_false(is_started(1));
+        struct takeover_end_rep rep = {.failure_no = qmgr_at(late)->failure.number};
+        sig_send(&fake_tc(fc, late, 1)->block, block_ref(late, BLOCK_DBDIH, 0),
+                 GSN_TAKEOVER_END_REP, PRIO_A, &rep);
+        run_until_started(4, 3000);
+        check_whole(4);
+        again();
+    }
+}
+
+/* --- Somebody dies after each step. --- */
+
+/* Node 4 of 4 comes back; 3 is in its group. */
+static void test_death_after_each_step(void **state)
+{
+    (void)state;
+    static const uint32_t victims[] = {4, 1, 2};
+    for (uint32_t v = 0; v < 3; v++) {
+        bool done = false;
+        for (uint32_t steps = 0; !done; steps += 7) {
+            start(4, 2);
+            fc_kill(fc, 4);
+            fc_run(fc, 60);
+            make_node(4);
+            fc_run(fc, 1);
+            cursor = 0;
+            for (uint32_t i = 0; i < steps; i++)
+                one_step(4);
+            done = is_started(4);
+            uint32_t number = qmgr_at(3)->failure.number;
+            fc_kill(fc, victims[v]);
+            fc_run(fc, 400);
+            assert_true(is_started(3)); /* N2 */
+            if (victims[v] == 4) {
+                assert_true(is_started(1) && is_started(2));
+            } else {
+                assert_true(is_started(3 - victims[v]));
+                assert_int_equal(qmgr_at(3)->failure.number > number, 1);
+                if (fc->node[4].dead)
+                    assert_int_equal(fc->node[4].exit_code, EXIT_OTHER_NODE_FAILED);
+            }
+            all_come_back(4);
+            again();
+        }
+    }
+}
+
+/* The last started node of the group of the node that starts: as without it, nobody goes on. */
+static void test_the_source_dies(void **state)
+{
+    (void)state;
+    start(4, 2);
+    fc_kill(fc, 4);
+    fc_run(fc, 60);
+    make_node(4);
+    dict_at(4)->hold_copy = true;
+    fc_run(fc, 500);
+    assert_int_equal(cntr_at(4)->start.step, STEP_COPY);
+    fc_kill(fc, 3);
+    fc_run(fc, 500);
+    assert_true(fc->node[1].dead && fc->node[2].dead && fc->node[4].dead);
+    assert_int_equal(fc->node[1].exit_code, EXIT_ARBIT_SHUTDOWN);
+    assert_int_equal(fc->node[4].exit_code, EXIT_OTHER_NODE_FAILED);
+}
+
+/* A node that is not started counts nowhere: its end needs no arbitrator, and it never goes on. */
+static void test_a_newcomer_has_no_vote(void **state)
+{
+    (void)state;
+    for (uint32_t dies = 1; dies <= 2; dies++) {
+        start(2, 2);
+        config.arbitration = ARBITRATION_NONE;
+        fc_kill(fc, 2);
+        fc_run(fc, 60);
+        make_node(2);
+        dict_at(2)->hold_copy = true;
+        fc_run(fc, 500);
+        assert_int_equal(cntr_at(2)->start.step, STEP_COPY);
+        /* Nobody may be asked any more. */
+        for (uint32_t id = 1; id <= 2; id++)
+            ((struct node_config *)(uintptr_t)block_config(&qmgr_at(id)->block))->arbitration =
+                ARBITRATION_DEFAULT;
+        fc_kill(fc, dies);
+        fc_run(fc, 500);
+        if (dies == 2) {
+            assert_true(is_started(1));
+        } else {
+            assert_true(fc->node[2].dead);
+            assert_int_equal(fc->node[2].exit_code, EXIT_OTHER_NODE_FAILED);
+        }
+        again();
+    }
+}
+
+/* The link between two nodes breaks while the third starts: the newcomer leaves with them. */
+static void test_links_break_at_random(void **state)
+{
+    (void)state;
+    struct rng rng;
+    rng_seed(&rng, 2026);
+    for (uint32_t turn = 0; turn < 150; turn++) {
+        start(4, 2);
+        fc_kill(fc, 4);
+        fc_run(fc, 60);
+        make_node(4);
+        fc_run(fc, 1);
+        cursor = 0;
+        for (uint32_t i = (uint32_t)(rng_next(&rng) % 900); i > 0; i--)
+            one_step(4);
+        uint32_t a = (uint32_t)(rng_next(&rng) % 4) + 1;
+        uint32_t b = a % 4 + 1;
+        fc_cut(fc, a, b, true);
+        for (uint32_t i = (uint32_t)(rng_next(&rng) % 300); i > 0; i--)
+            one_step(4);
+        fc_cut(fc, a, b, false);
+        fc_run(fc, 600);
+        bool whole = is_started(3) && (is_started(1) || is_started(2));
+        bool ended = !fc_alive(fc, 1) || !fc_alive(fc, 2) || !fc_alive(fc, 3);
+        assert_true(whole || ended);
+        if (whole) all_come_back(4);
+        again();
+    }
+}
+
+/* --- Whatever happens. --- */
+
+/* Another started node of its group. */
+static bool has_spare(uint32_t nodes, uint32_t id)
+{
+    for (uint32_t other = 1; other <= nodes; other++) {
+        if (other != id && config.node[other].nodegroup == config.node[id].nodegroup &&
+            is_started(other))
+            return true;
+    }
+    return false;
+}
+
+/* Nothing arrives at it or from it; as if it hung, its links stay. */
+static void stall(uint32_t id, bool stalled)
+{
+    for (uint32_t other = 1; other < FC_NODES; other++)
+        fc->link[id][other].stalled = fc->link[other][id].stalled = stalled;
+}
+
+/* Who is lost and has no reason to be. */
+static void only_with_reason(uint32_t nodes, uint32_t victim)
+{
+    for (uint32_t id = 1; id <= nodes; id++) {
+        if (!fc->node[id].dead || fc->node[id].exit_code == 0 || id == victim) continue;
+        if (fc->node[id].exit_code != EXIT_OTHER_NODE_FAILED)
+            print_message("node %u: %u %s\n", id, fc->node[id].exit_code, fc->node[id].failure);
+        assert_int_equal(fc->node[id].exit_code, EXIT_OTHER_NODE_FAILED);
+    }
+}
+
+/* Nodes are killed, hang and come back, at any time, as long as each group keeps a started one; the
+ * cluster goes on all the time, and in the end it is whole. */
+static void test_random(void **state)
+{
+    (void)state;
+    static const uint32_t shapes[][2] = {{2, 2}, {4, 2}, {3, 3}};
+    struct rng rng;
+    rng_seed(&rng, getenv("SEED") != NULL ? (uint64_t)atoi(getenv("SEED")) : 31337u);
+    for (uint32_t turn = 0; turn < 24; turn++) {
+        uint32_t nodes = shapes[turn % 3][0];
+        start(nodes, shapes[turn % 3][1]);
+        for (uint32_t event = 0; event < 25; event++) {
+            uint32_t id = (uint32_t)(rng_next(&rng) % nodes) + 1;
+            if (has_spare(nodes, id) && fc_alive(fc, id)) {
+                uint32_t there = 0;
+                for (uint32_t other = 1; other <= nodes; other++)
+                    there += is_started(other);
+                /* Halves both go on here. */
+                bool hangs = rng_next(&rng) % 3 == 0 && there > 2;
+                if (hangs)
+                    stall(id, true);
+                else
+                    fc_kill(fc, id);
+                fc_run(fc, hangs ? 400 : 1 + (uint32_t)(rng_next(&rng) % 60));
+                if (hangs) {
+                    stall(id, false);
+                    fc_run(fc, 300);
+                    fc_kill(fc, id); /* It has ended, or begins again. */
+                }
+                only_with_reason(nodes, id);
+                fc->node[id].exit_code = 0;
+            }
+            for (uint32_t dead = 1; dead <= nodes; dead++) {
+                if (fc->node[dead].dead && rng_next(&rng) % 2 == 0) make_node(dead);
+            }
+            for (uint32_t i = rng_next(&rng) % 2 == 0 ? 0 : (uint32_t)(rng_next(&rng) % 900); i > 0;
+                 i--)
+                one_step(nodes);
+            fc_check(fc);
+        }
+        all_come_back(nodes);
+        again();
+    }
+}
+
+/* --- A word is wrong. --- */
+
+static uint32_t tamper_gsn;
+static uint32_t tamper_word; /* Behind the head, the sections' lengths left out. */
+static uint32_t tampered;
+
+static void tamper(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
+                   uint32_t count)
+{
+    (void)from;
+    (void)to;
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        uint32_t place = SIGNAL_HEAD_WORDS + tamper_word;
+        if (kind_gsn(words[at]) != tamper_gsn) continue;
+        if (tamper_word >= kind_words(words[at])) place += kind_sections(words[at]);
+        if (place >= words[at + 3]) continue;
+        words[at + place]++;
+        tampered++;
+        cluster->tamper = NULL;
+        return;
+    }
+}
+
+/* The node that comes back may have to begin again; the others do not suffer. */
+static void test_wrong_words(void **state)
+{
+    (void)state;
+    static const uint32_t gsns[] = {
+        GSN_CM_REGREQ,        GSN_CM_REGCONF,     GSN_CM_NODEINFOREQ,  GSN_CM_ADD_REQ,
+        GSN_CM_ADD_CONF,      GSN_CNTR_START_REQ, GSN_CNTR_START_CONF, GSN_CNTR_INCLUDE_REQ,
+        GSN_CNTR_INCLUDE_ORD, GSN_CNTR_WAITREP,   GSN_CNTR_GOREP,
+    };
+    for (uint32_t i = 0; i < sizeof gsns / sizeof gsns[0]; i++) {
+        tampered = 0;
+        for (uint32_t word = 0; word <= tampered && word < 40; word++) {
+            tamper_gsn = gsns[i];
+            tamper_word = word;
+            start(4, 2);
+            fc_kill(fc, 4);
+            fc_run(fc, 60);
+            make_node(4);
+            fc->tamper = tamper;
+            fc_run(fc, 1500);
+            fc->tamper = NULL;
+            for (uint32_t id = 1; id <= 3; id++) {
+                if (!is_started(id))
+                    print_message("%s word %u: node %u %u %s\n", gsn_name(gsns[i]), word, id,
+                                  fc->node[id].exit_code, fc->node[id].failure);
+                assert_true(is_started(id));
+            }
+            if (!all_started(4)) fc_kill(fc, 4); /* It waits for an answer that does not come. */
+            fc_run(fc, 100);
+            all_come_back(4);
+            again();
+        }
+        assert_true(tampered > 1);
+    }
+}
+
+/* --- Stop of one node. --- */
+
+static void stop_node(uint32_t id)
+{
+    struct stop_req req = {.sender_data = 1};
+    fc_client(fc, MGM, true);
+    fc_run(fc, 5);
+    fc_sig_send(fc, MGM, block_ref(id, BLOCK_CMVMI, 0), GSN_STOP_REQ, &req);
+    fc_run(fc, 5);
+    assert_non_null(fc_take(fc, MGM, GSN_STOP_CONF));
+}
+
+/* Two nodes and no arbitrator: who stays knows that the other one has stopped. */
+static void test_a_node_stops(void **state)
+{
+    (void)state;
+    for (uint32_t stops = 1; stops <= 2; stops++) {
+        start(2, 2);
+        for (uint32_t id = 1; id <= 2; id++)
+            ((struct node_config *)(uintptr_t)block_config(&qmgr_at(id)->block))->arbitration =
+                ARBITRATION_DEFAULT;
+        stop_node(stops);
+        for (uint32_t i = 0; i < 200 && !fc->node[stops].stopped; i++)
+            fc_run(fc, 5);
+        assert_true(fc->node[stops].stopped);
+        assert_int_equal(fake_tc(fc, stops, 1)->drains, 1);
+        fc_run(fc, 200);
+        assert_true(is_started(3 - stops));
+        assert_int_equal(qmgr_at(3 - stops)->failure.number, 1);
+        make_node(stops);
+        run_until_started(2, 2000);
+        check_whole(2);
+        again();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_node_comes_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_all_nodes_in_turn, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_two_nodes_come_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_without_the_switch, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_node_comes_late, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_former_life_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_death_after_each_step, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_source_dies, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_newcomer_has_no_vote, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_links_break_at_random, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_random, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wrong_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_node_stops, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

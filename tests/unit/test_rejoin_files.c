@@ -1,0 +1,273 @@
+/* test_rejoin_files.c -- nodes with files come back: what they have of a former life is given up,
+ * and whoever cannot take part in a start waits until the others run. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/unit/rejoin_fixture.h"
+
+static int setup_files(void **state)
+{
+    fake_disk_reset();
+    return setup(state);
+}
+
+static void files(uint32_t nodes, uint32_t replicas)
+{
+    configure(nodes, replicas);
+    config.diskless = 0;
+    config.gci_ms = 200;
+    config.epoch_ms = 20;
+}
+
+static void start_files(uint32_t nodes, uint32_t replicas)
+{
+    files(nodes, replicas);
+    for (uint32_t id = 1; id <= nodes; id++)
+        make_node(id);
+    run_until_started(nodes, 2000);
+    fc_run(fc, 700);
+}
+
+static struct dih *dih_at(uint32_t id)
+{
+    return dih_of(node_block(fc->node[id].node, BLOCK_DBDIH, 0));
+}
+
+/* Power is cut; what is on disk stays. */
+static void end_all(void)
+{
+    fc_destroy(fc);
+    fc_init(fc);
+    fc->verbose = getenv("FC_VERBOSE") != NULL;
+}
+
+/* Every system file names all nodes, as members of the same incarnation. */
+static void check_files(uint32_t nodes)
+{
+    for (uint32_t id = 1; id <= nodes; id++) {
+        const struct sysfile *now = &dih_at(id)->sysfile.now;
+        assert_int_equal(node_mask_count(&now->members), nodes);
+        assert_int_equal(now->incarnation, dih_at(1)->sysfile.now.incarnation);
+        assert_in_range(now->gci + 1u, dih_at(1)->sysfile.now.gci, dih_at(1)->sysfile.now.gci + 2u);
+    }
+}
+
+static void test_a_node_comes_back(void **state)
+{
+    (void)state;
+    for (uint32_t victim = 1; victim <= 4; victim++) {
+        fake_disk_reset();
+        start_files(4, 2);
+        fc_kill(fc, victim);
+        fc_run(fc, 1000);
+        make_node(victim);
+        run_until_started(4, 5000);
+        check_whole(4);
+        assert_int_equal(fake_lqh(fc, victim, 1)->redo_created, 1);
+        assert_int_equal(fake_lqh(fc, victim, 1)->recover.restart_gci, 0);
+        assert_int_equal(fake_lqh(fc, victim, 1)->recover.incarnation, 1);
+        check_files(4);
+        fc_run(fc, 1000);
+        check_files(4);
+        uint32_t durable = dih_at(victim)->sysfile.now.gci;
+        assert_true(durable > 5);
+        end_all();
+        for (uint32_t id = 1; id <= 4; id++)
+            make_node(id);
+        run_until_started(4, 2000);
+        assert_int_equal(fake_lqh(fc, victim, 1)->redo_created, 0);
+        assert_in_range(fake_lqh(fc, victim, 1)->recover.restart_gci, durable, durable + 1);
+        end_all();
+    }
+}
+
+/* Node 2 was away when the others went down: they start at once, and it comes behind them. */
+static void test_a_stale_node_waits(void **state)
+{
+    (void)state;
+    for (uint32_t stale = 1; stale <= 4; stale++) {
+        fake_disk_reset();
+        start_files(4, 2);
+        fc_kill(fc, stale);
+        fc_run(fc, 1500);
+        end_all();
+        for (uint32_t id = 1; id <= 4; id++)
+            make_node(id);
+        run_until_started(4, 5000);
+        assert_int_equal(fake_lqh(fc, stale, 1)->redo_created, 1);
+        assert_int_equal(fake_lqh(fc, stale % 4 + 1, 1)->redo_created, 0);
+        check_whole(4);
+        check_files(4);
+        end_all();
+    }
+}
+
+static void damage(uint32_t id)
+{
+    fake_file(id, "D1/sysfile.0")->bytes[700] ^= 1;
+    fake_file(id, "D1/sysfile.1")->bytes[700] ^= 1;
+}
+
+static void lose(uint32_t id)
+{
+    memset(fake_file(id, "D1/sysfile.0"), 0, sizeof(struct fake_file));
+    memset(fake_file(id, "D1/sysfile.1"), 0, sizeof(struct fake_file));
+}
+
+static void leave_checkpoint(uint32_t id)
+{
+    struct fake_file *file = fake_file(id, "");
+    strcpy(file->name, "LCP/T5F0");
+    file->size = 4096;
+}
+
+/* System files damaged, or gone while there is a checkpoint, or all files gone; while the others
+ * run, and while all are down. */
+static void test_files_are_lost(void **state)
+{
+    (void)state;
+    for (uint32_t how = 0; how < 3; how++) {
+        for (uint32_t down = 0; down < 2; down++) {
+            fake_disk_reset();
+            start_files(2, 2);
+            if (down)
+                end_all();
+            else
+                fc_kill(fc, 2);
+            if (!down) fc_run(fc, 300);
+            if (how == 0) damage(2);
+            if (how > 0) lose(2);
+            if (how == 1) leave_checkpoint(2);
+            if (down) make_node(1);
+            make_node(2);
+            run_until_started(2, 5000);
+            assert_null(fake_file(2, "LCP/T5F0"));
+            check_whole(2);
+            check_files(2);
+            end_all();
+        }
+    }
+}
+
+/* Nobody has what counts: nobody starts, and nobody's files are touched. */
+static void test_all_are_damaged(void **state)
+{
+    (void)state;
+    start_files(2, 2);
+    end_all();
+    damage(1);
+    damage(2);
+    make_node(1);
+    make_node(2);
+    fc_run(fc, 3000);
+    for (uint32_t id = 1; id <= 2; id++) {
+        assert_false(fc->node[id].dead);
+        assert_false(is_started(id));
+        assert_non_null(fake_file(id, "D1/sysfile.0"));
+    }
+}
+
+/* Without the switch they end, as ever. */
+static void test_without_the_switch(void **state)
+{
+    (void)state;
+    start_files(2, 2);
+    fc_kill(fc, 2);
+    fc_run(fc, 1500);
+    end_all();
+    config.survive = 0;
+    make_node(1);
+    make_node(2);
+    fc_run(fc, 500);
+    assert_true(fc->node[2].dead);
+    assert_int_equal(fc->node[2].exit_code, EXIT_DATA_STALE);
+}
+
+/* One that gives its data up on purpose. */
+static void test_initial_node_restart(void **state)
+{
+    (void)state;
+    start_files(2, 2);
+    fc_kill(fc, 2);
+    fc_run(fc, 300);
+    config.initial_start = 1;
+    make_node(2);
+    config.initial_start = 0;
+    run_until_started(2, 5000);
+    check_whole(2);
+}
+
+/* All lose power after each step of a return: a start of all follows, and all are there. */
+static void test_power_cut_after_each_step(void **state)
+{
+    (void)state;
+    bool done = false;
+    for (uint32_t steps = 0; !done; steps += 5) {
+        fake_disk_reset();
+        start_files(2, 2);
+        fc_kill(fc, 2);
+        fc_run(fc, 500);
+        make_node(2);
+        cursor = 0;
+        for (uint32_t i = 0; i < steps; i++)
+            one_step(2);
+        done = is_started(2);
+        uint32_t durable = fake_tc(fc, 1, 1)->durable;
+        end_all();
+        make_node(1);
+        make_node(2);
+        run_until_started(2, 6000);
+        check_whole(2);
+        assert_true(fake_lqh(fc, 1, 1)->recover.restart_gci >= durable);
+        if (fake_lqh(fc, 2, 1)->redo_created == 0)
+            assert_true(fake_lqh(fc, 2, 1)->recover.restart_gci >= durable);
+        end_all();
+    }
+}
+
+static void test_death_after_each_step(void **state)
+{
+    (void)state;
+    static const uint32_t victims[] = {4, 1};
+    for (uint32_t v = 0; v < 2; v++) {
+        bool done = false;
+        for (uint32_t steps = 0; !done; steps += 23) {
+            fake_disk_reset();
+            start_files(4, 2);
+            fc_kill(fc, 4);
+            fc_run(fc, 60);
+            make_node(4);
+            fc_run(fc, 1);
+            cursor = 0;
+            for (uint32_t i = 0; i < steps; i++)
+                one_step(4);
+            done = is_started(4);
+            fc_kill(fc, victims[v]);
+            fc_run(fc, 400);
+            assert_true(is_started(2) && is_started(3));
+            if (victims[v] == 1 && fc->node[4].dead)
+                assert_int_equal(fc->node[4].exit_code, EXIT_OTHER_NODE_FAILED);
+            all_come_back(4);
+            check_files(4);
+            end_all();
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_node_comes_back, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_a_stale_node_waits, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_files_are_lost, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_all_are_damaged, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_without_the_switch, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_initial_node_restart, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_power_cut_after_each_step, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_death_after_each_step, setup_files, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
