@@ -6,7 +6,7 @@
 
 #define TRAIN_KEPT    (1u << 18) /* Words that a recycled transaction may keep. */
 #define READ_ATTEMPTS 4u         /* Nodes that a committed read is sent to before it fails. */
-#define DOUBT_MS      2000u /* So long for a failure to be agreed on and a transaction to be ended. */
+#define DOUBT_MS      2000u      /* For a failure to be agreed on and a transaction to be ended. */
 
 /* ---- Life of a transaction record. ---- */
 

@@ -35,6 +35,13 @@ struct ndb_transaction *ndb_transaction_start(ndb_t *ndb)
     return t;
 }
 
+struct ndb_transaction *ndb_transaction_start_at(ndb_t *ndb, uint32_t node)
+{
+    struct ndb_transaction *t = ndb_transaction_start(ndb);
+    if (t != NULL) api_tx_prefer(t->tx, node);
+    return t;
+}
+
 static void free_operation(ndb_t *ndb, struct ndb_operation *operation)
 {
     if (operation->record != NULL)

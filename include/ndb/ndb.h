@@ -127,8 +127,8 @@ NDB_API struct ndb_cluster_connection *ndb_connection_create(
    1701 .. 1705 node id refused. */
 NDB_API int ndb_connection_connect(struct ndb_cluster_connection *connection, uint32_t timeout_ms);
 
-/* Waits until data nodes accept transactions: for the first one as long as timeout_ms says, then for
-   the others a second at most. Returns the number of configured data nodes that are not yet
+/* Waits until data nodes accept transactions: for the first one as long as timeout_ms says, then
+   for the others a second at most. Returns the number of configured data nodes that are not yet
    started: 0 = all are ready, > 0 = some are, -1 = none (error 4009). Any thread. */
 NDB_API int ndb_connection_wait_until_ready(struct ndb_cluster_connection *connection,
                                             uint32_t timeout_ms);
@@ -426,6 +426,9 @@ struct ndb_operation_options {
 /* Begins a transaction; nothing is sent. Its node is chosen by the key of its first operation. Own
  * thread. */
 NDB_API struct ndb_transaction *ndb_transaction_start(ndb_t *ndb);
+/* The same, coordinated by data node `node` if that is ready (see
+ * ndb_connection_next_ready_node()); if not, or with 0, the node is chosen by the key. */
+NDB_API struct ndb_transaction *ndb_transaction_start_at(ndb_t *ndb, uint32_t node);
 /* Rolls back what is not committed (without waiting for it) and frees the transaction and its
  * operations. */
 NDB_API void ndb_transaction_close(struct ndb_transaction *transaction);
