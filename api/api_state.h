@@ -302,18 +302,23 @@ void api_exec_TCROLLBACKREF(struct api_client *client, const uint32_t *words);
 /* api_transaction.c */
 void api_tx_seized(struct api_tx *tx, uint32_t error);
 void api_tx_rolled_back(struct api_tx *tx);
-void api_tx_link_down(struct api_client *client, uint32_t peer);
-void api_tx_connect_lost(struct api_tx *tx);
-void api_tx_expire(struct api_client *client);
 void api_tx_drop_all(struct api_client *client);
 void api_exec_TCKEYCONF(struct api_client *client, const uint32_t *words);
 void api_exec_TCKEYREF(struct api_client *client, const uint32_t *words);
 void api_exec_TC_COMMITCONF(struct api_client *client, const uint32_t *words);
 void api_exec_TC_COMMITREF(struct api_client *client, const uint32_t *words);
 void api_exec_TCROLLBACKREP(struct api_client *client, const uint32_t *words);
+void api_exec_TRANSID_AI(struct api_client *client, const uint32_t *words);
+
+/* api_lost.c */
+void api_tx_link_down(struct api_client *client, uint32_t peer);
+void api_tx_connect_lost(struct api_tx *tx);
+void api_tx_expire(struct api_client *client);
+void api_tx_was_committed(struct api_tx *tx, uint64_t epoch); /* What api_outcome.c has heard. */
+void api_tx_was_aborted(struct api_tx *tx);
+void api_tx_is_unknown(struct api_tx *tx);
 void api_exec_TCKEY_FAILCONF(struct api_client *client, const uint32_t *words);
 void api_exec_TCKEY_FAILREF(struct api_client *client, const uint32_t *words);
-void api_exec_TRANSID_AI(struct api_client *client, const uint32_t *words);
 
 /* api_scan.c */
 void api_scan_seized(struct api_scan *scan, uint32_t error);
@@ -325,10 +330,6 @@ void api_scan_go_on(struct api_client *client);
 void api_scan_drop_all(struct api_client *client);
 void api_exec_SCAN_TABCONF(struct api_client *client, const uint32_t *words);
 void api_exec_SCAN_TABREF(struct api_client *client, const uint32_t *words);
-
-void api_tx_was_committed(struct api_tx *tx, uint64_t epoch); /* What api_outcome.c has heard. */
-void api_tx_was_aborted(struct api_tx *tx);
-void api_tx_is_unknown(struct api_tx *tx);
 
 /* api_outcome.c */
 void api_outcome_doubt(struct api_tx *tx);

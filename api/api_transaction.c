@@ -2,11 +2,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
-#include "api/api_state.h"
+#include "api/api_transaction.h"
 
-#define TRAIN_KEPT    (1u << 18) /* Words that a recycled transaction may keep. */
-#define READ_ATTEMPTS 4u         /* Nodes that a committed read is sent to before it fails. */
-#define DOUBT_MS      2000u      /* For a failure to be agreed on and a transaction to be ended. */
+#define TRAIN_KEPT (1u << 18) /* Words that a recycled transaction may keep. */
 
 /* ---- Life of a transaction record. ---- */
 
@@ -33,7 +31,7 @@ struct api_tx *api_tx_start(struct api_client *client)
 }
 
 /* Lets go of the coordinator's record, rolling back what was begun there. */
-static void leave_connect(struct api_tx *tx)
+void api_tx_leave_connect(struct api_tx *tx)
 {
     struct api_connect *connect = tx->connect;
     tx->connect = NULL;
@@ -46,7 +44,7 @@ static void leave_connect(struct api_tx *tx)
 }
 
 /* The rollback is on its way already: the record only waits for its answer. */
-static void leave_rolling_back(struct api_tx *tx)
+void api_tx_leave_rolling_back(struct api_tx *tx)
 {
     struct api_connect *connect = tx->connect;
     tx->connect = NULL;
@@ -63,9 +61,9 @@ void api_tx_close(struct api_tx *tx)
     if (tx->state != TX_IDLE) client->pending--;
     if (tx->outcome == API_ACTIVE && tx->first != NULL) client->statistics.transactions_aborted++;
     if (tx->state == TX_ROLLING_BACK) {
-        leave_rolling_back(tx);
+        api_tx_leave_rolling_back(tx);
     } else {
-        leave_connect(tx);
+        api_tx_leave_connect(tx);
     }
     struct api_op *next;
     for (struct api_op *op = tx->first; op != NULL; op = next) {
@@ -111,7 +109,7 @@ static uint32_t op_fragment(struct api_op *op)
 
 /* The primary's node, else one with a backup, else any: every node's TC can do it, the near one
  * saves a hop. */
-static uint32_t node_near(struct api_client *client, struct api_op *op)
+uint32_t api_op_node_near(struct api_client *client, struct api_op *op)
 {
     struct api_core *core = client->core;
     uint32_t fragment = op_fragment(op);
@@ -122,7 +120,7 @@ static uint32_t node_near(struct api_client *client, struct api_op *op)
     return api_any_node(client);
 }
 
-static bool replica_lost(struct api_op *op, const struct node_mask *lost)
+bool api_op_replica_lost(struct api_op *op, const struct node_mask *lost)
 {
     uint32_t fragment = op_fragment(op);
     for (uint32_t replica = 0; replica < op->table->replicas; replica++) {
@@ -134,7 +132,7 @@ static bool replica_lost(struct api_op *op, const struct node_mask *lost)
 
 /* Committed reads need no record at the coordinator; spread over the instances like the fragments
  * are. */
-static uint32_t read_receiver(struct api_client *client, struct api_op *op, uint32_t node)
+uint32_t api_op_read_receiver(struct api_client *client, struct api_op *op, uint32_t node)
 {
     uint32_t count = atomic_load_explicit(&client->core->node[node].tc_count, memory_order_relaxed);
     return block_ref(node, BLOCK_DBTC, count <= 1 ? 1 : 1 + op_fragment(op) % count);
@@ -151,7 +149,7 @@ static void stale_table(struct api_tx *tx, struct api_op *op, uint32_t error)
         api_dict_invalidate_table(tx->client->core, op->table);
 }
 
-static void finish(struct api_tx *tx)
+void api_tx_finish(struct api_tx *tx)
 {
     struct api_client *client = tx->client;
     for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
@@ -163,7 +161,7 @@ static void finish(struct api_tx *tx)
         tx->outcome = API_ABORTED;
         tx->error = tx->batch_error;
         tx->error_op = tx->batch_error_op;
-        leave_connect(tx);
+        api_tx_leave_connect(tx);
     }
     if (tx->outcome == API_ACTIVE && tx->type == API_COMMIT) tx->outcome = API_COMMITTED;
     if (tx->outcome == API_COMMITTED) client->statistics.transactions_committed++;
@@ -182,22 +180,22 @@ static void finish(struct api_tx *tx)
     if (done != NULL) done(tx->context, tx);
 }
 
-static void fail(struct api_tx *tx, uint32_t error, enum api_outcome outcome)
+void api_tx_fail(struct api_tx *tx, uint32_t error, enum api_outcome outcome)
 {
     tx->error = error;
     tx->outcome = outcome;
-    finish(tx);
+    api_tx_finish(tx);
 }
 
-static void check_complete(struct api_tx *tx)
+void api_tx_check_complete(struct api_tx *tx)
 {
     if ((tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) && !tx->answer_due &&
         tx->rows_due == 0)
-        finish(tx);
+        api_tx_finish(tx);
 }
 
 /* An operation has its own answer: `error` 0 = its row came. */
-static void op_answered(struct api_op *op, uint32_t error)
+void api_op_answered(struct api_op *op, uint32_t error)
 {
     struct api_tx *tx = op->tx;
     op->state = OP_DONE;
@@ -213,7 +211,7 @@ static void op_answered(struct api_op *op, uint32_t error)
 
 /* ---- Executing. ---- */
 
-static bool is_commit_in_flight(const struct api_tx *tx)
+bool api_tx_commit_in_flight(const struct api_tx *tx)
 {
     return tx->type == API_COMMIT && tx->answer_due;
 }
@@ -233,9 +231,9 @@ static uint32_t address_op(struct api_tx *tx, struct api_op *op, uint32_t flags)
     uint32_t node;
 
     if (op->committed_read) {
-        node = node_near(tx->client, op);
+        node = api_op_node_near(tx->client, op);
         if (node == 0) return 0;
-        out[1] = read_receiver(tx->client, op, node);
+        out[1] = api_op_read_receiver(tx->client, op, node);
     } else {
         node = tx->connect->node;
         out[1] = tx->connect->tc_ref;
@@ -318,7 +316,7 @@ static uint32_t send_batch(struct api_tx *tx)
     return error;
 }
 
-static uint32_t begin_batch(struct api_tx *tx)
+uint32_t api_tx_begin_batch(struct api_tx *tx)
 {
     struct api_op *first = tx->batch;
     uint32_t error = 0;
@@ -327,7 +325,7 @@ static uint32_t begin_batch(struct api_tx *tx)
     if (first == NULL || tx->connect != NULL) return send_batch(tx);
     uint32_t node = api_core_node_ready(tx->client->core, tx->prefer)
                         ? tx->prefer
-                        : node_near(tx->client, first);
+                        : api_op_node_near(tx->client, first);
     if (node == 0) return ERR_CLUSTER_UNAVAILABLE;
     struct api_connect *connect = api_connect_get(tx->client, node, &error);
     if (connect == NULL) return error;
@@ -346,8 +344,8 @@ static uint32_t rollback(struct api_tx *tx)
     tx->state = TX_ROLLING_BACK;
     tx->outcome = API_ABORTED;
     if (tx->connect == NULL || !tx->started) {
-        leave_connect(tx);
-        finish(tx);
+        api_tx_leave_connect(tx);
+        api_tx_finish(tx);
         return 0;
     }
     struct tcrollbackreq req = {.tc_connect = tx->connect->tc_connect,
@@ -355,8 +353,8 @@ static uint32_t rollback(struct api_tx *tx)
                                 .transid2 = (uint32_t)(tx->transid >> 32)};
     if (!api_send_small(tx->client, tx->connect->node, GSN_TCROLLBACKREQ, tx->connect->tc_ref, &req,
                         sizeof req / 4u)) {
-        leave_connect(tx); /* Tries again by itself; nothing of the transaction will stay. */
-        finish(tx);
+        api_tx_leave_connect(tx); /* Tries again by itself; nothing of the transaction will stay. */
+        api_tx_finish(tx);
     }
     return 0;
 }
@@ -391,20 +389,20 @@ uint32_t api_tx_execute(struct api_tx *tx, enum api_execute type, uint32_t timeo
     tx->client->pending++;
     if (tx->outcome != API_ACTIVE) { /* Aborted before: nothing is left to roll back. */
         tx->client->statistics.transactions_aborted--;
-        finish(tx);
+        api_tx_finish(tx);
         return 0;
     }
     tx->deadline_ms = api_deadline(tx->client, timeout_ms);
     if (tx->begin_ms == 0) tx->begin_ms = tx->client->now_ms;
     if (type == API_ROLLBACK) return rollback(tx);
-    uint32_t error = begin_batch(tx);
+    uint32_t error = api_tx_begin_batch(tx);
     if (error != 0) {
-        leave_connect(tx);
+        api_tx_leave_connect(tx);
         tx->done = NULL;
-        fail(tx, error, API_ABORTED);
+        api_tx_fail(tx, error, API_ABORTED);
         return error;
     }
-    check_complete(tx);
+    api_tx_check_complete(tx);
     return 0;
 }
 
@@ -416,16 +414,11 @@ void api_tx_seized(struct api_tx *tx, uint32_t error)
         error = send_batch(tx);
     }
     if (error == 0) return;
-    leave_connect(tx);
-    fail(tx, error, API_ABORTED);
+    api_tx_leave_connect(tx);
+    api_tx_fail(tx, error, API_ABORTED);
 }
 
 /* ---- Answers. ---- */
-
-static uint64_t transid_of(uint32_t transid1, uint32_t transid2)
-{
-    return (uint64_t)transid2 << 32 | transid1;
-}
 
 /* The transaction that a coordinator's answer is for, or NULL: late or forged. */
 static struct api_tx *answered_tx(struct api_client *client, const uint32_t *words, uint32_t ref,
@@ -448,15 +441,15 @@ static void free_connect(struct api_tx *tx)
 
 /* Everything is answered except rows that a lost node may have been about to send: they will not
  * come any more. */
-static void give_up_lost_rows(struct api_tx *tx)
+void api_tx_give_up_lost_rows(struct api_tx *tx)
 {
     bool any = false;
     if (tx->answer_due || tx->rows_due == 0 || node_mask_empty(&tx->lost)) return;
     for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
         if (op->state != OP_SENT || !op->wants_row || op->committed_read ||
-            !replica_lost(op, &tx->lost))
+            !api_op_replica_lost(op, &tx->lost))
             continue;
-        op_answered(op, ERR_READ_NODE_FAILURE);
+        api_op_answered(op, ERR_READ_NODE_FAILURE);
         any = true;
     }
     if (!any) return;
@@ -479,8 +472,8 @@ static void committed(struct api_tx *tx, uint32_t gci_hi, uint32_t gci_lo, uint3
 void api_exec_TCKEYCONF(struct api_client *client, const uint32_t *words)
 {
     const struct tckeyconf *conf = (const void *)(words + SIGNAL_HEAD_WORDS);
-    struct api_tx *tx =
-        answered_tx(client, words, conf->api_connect, transid_of(conf->transid1, conf->transid2));
+    struct api_tx *tx = answered_tx(client, words, conf->api_connect,
+                                    api_transid_of(conf->transid1, conf->transid2));
 
     if (tx == NULL) return;
     if (tx->state != TX_EXECUTING || !tx->answer_due) {
@@ -493,20 +486,20 @@ void api_exec_TCKEYCONF(struct api_client *client, const uint32_t *words)
     } else if (tx->type == API_COMMIT) {
         uint32_t error = send_commit(tx);
         if (error != 0) {
-            leave_connect(tx);
-            fail(tx, error, API_ABORTED);
+            api_tx_leave_connect(tx);
+            api_tx_fail(tx, error, API_ABORTED);
             return;
         }
     }
-    give_up_lost_rows(tx);
-    check_complete(tx);
+    api_tx_give_up_lost_rows(tx);
+    api_tx_check_complete(tx);
 }
 
 void api_exec_TC_COMMITCONF(struct api_client *client, const uint32_t *words)
 {
     const struct tc_commitconf *conf = (const void *)(words + SIGNAL_HEAD_WORDS);
-    struct api_tx *tx =
-        answered_tx(client, words, conf->api_connect, transid_of(conf->transid1, conf->transid2));
+    struct api_tx *tx = answered_tx(client, words, conf->api_connect,
+                                    api_transid_of(conf->transid1, conf->transid2));
 
     if (tx == NULL) return;
     if (tx->state != TX_COMMITTING || !tx->answer_due) {
@@ -515,15 +508,15 @@ void api_exec_TC_COMMITCONF(struct api_client *client, const uint32_t *words)
     }
     tx->answer_due = false;
     committed(tx, conf->gci_hi, conf->gci_lo, conf->flags);
-    give_up_lost_rows(tx);
-    check_complete(tx);
+    api_tx_give_up_lost_rows(tx);
+    api_tx_check_complete(tx);
 }
 
 void api_exec_TC_COMMITREF(struct api_client *client, const uint32_t *words)
 {
     const struct tc_commitref *ref = (const void *)(words + SIGNAL_HEAD_WORDS);
     struct api_tx *tx =
-        answered_tx(client, words, ref->api_connect, transid_of(ref->transid1, ref->transid2));
+        answered_tx(client, words, ref->api_connect, api_transid_of(ref->transid1, ref->transid2));
 
     if (tx == NULL) return;
     if (tx->state != TX_COMMITTING || !tx->answer_due) {
@@ -531,7 +524,7 @@ void api_exec_TC_COMMITREF(struct api_client *client, const uint32_t *words)
         return;
     }
     free_connect(tx);
-    fail(tx, ref->error == 0 ? ERR_NODE_FAILED_ABORTED : ref->error, API_ABORTED);
+    api_tx_fail(tx, ref->error == 0 ? ERR_NODE_FAILED_ABORTED : ref->error, API_ABORTED);
 }
 
 /* The operation, when the answer is for one that waits for it. */
@@ -548,11 +541,12 @@ static struct api_op *answered_op(struct api_client *client, uint32_t ref, uint6
 void api_exec_TCKEYREF(struct api_client *client, const uint32_t *words)
 {
     const struct tckeyref *ref = (const void *)(words + SIGNAL_HEAD_WORDS);
-    struct api_op *op = answered_op(client, ref->api_op, transid_of(ref->transid1, ref->transid2));
+    struct api_op *op =
+        answered_op(client, ref->api_op, api_transid_of(ref->transid1, ref->transid2));
 
     if (op == NULL) return;
-    op_answered(op, ref->error == 0 ? ERR_REPLY_4215 : ref->error);
-    check_complete(op->tx);
+    api_op_answered(op, ref->error == 0 ? ERR_REPLY_4215 : ref->error);
+    api_tx_check_complete(op->tx);
 }
 
 void api_exec_TRANSID_AI(struct api_client *client, const uint32_t *words)
@@ -562,7 +556,7 @@ void api_exec_TRANSID_AI(struct api_client *client, const uint32_t *words)
         api_scan_rows_in(client, words);
         return;
     }
-    struct api_op *op = answered_op(client, ai->api_op, transid_of(ai->transid1, ai->transid2));
+    struct api_op *op = answered_op(client, ai->api_op, api_transid_of(ai->transid1, ai->transid2));
     if (op == NULL) return;
     if (!op->wants_row) {
         api_late(client);
@@ -575,15 +569,15 @@ void api_exec_TRANSID_AI(struct api_client *client, const uint32_t *words)
     if (ai->rows == 1 && size >= 1 && row[0] == size - 1)
         error = op->row == NULL ? 0 : op->row(op, row + 1, row[0]);
     if (error == 0) client->statistics.rows_read++;
-    op_answered(op, error);
-    check_complete(op->tx);
+    api_op_answered(op, error);
+    api_tx_check_complete(op->tx);
 }
 
 void api_exec_TCROLLBACKREP(struct api_client *client, const uint32_t *words)
 {
     const struct tcrollbackrep *rep = (const void *)(words + SIGNAL_HEAD_WORDS);
     struct api_connect *connect = api_pool_find(&client->connects, rep->api_connect);
-    uint64_t transid = transid_of(rep->transid1, rep->transid2);
+    uint64_t transid = api_transid_of(rep->transid1, rep->transid2);
 
     /* While a rollback of ours is on its way, its own answer counts. */
     if (connect != NULL && connect->state == CONNECT_CLEANING && connect->transid == transid)
@@ -605,221 +599,11 @@ void api_exec_TCROLLBACKREP(struct api_client *client, const uint32_t *words)
         client->statistics.transactions_aborted++;
         return;
     }
-    fail(tx, error, API_ABORTED);
+    api_tx_fail(tx, error, API_ABORTED);
 }
 
 void api_tx_rolled_back(struct api_tx *tx)
 {
     tx->connect = NULL;
-    finish(tx);
-}
-
-/* ---- Lost links and lost time. ---- */
-
-static bool none_ready(const struct api_core *core)
-{
-    struct node_mask ready = api_core_ready(core);
-    return node_mask_empty(&ready);
-}
-
-/* The commit may have happened: the take-over tells, unless nothing is left of the transaction. */
-static void begin_doubt(struct api_tx *tx)
-{
-    struct api_client *client = tx->client;
-    if (none_ready(client->core)) {
-        fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
-        return;
-    }
-    tx->doubt = true;
-    if (tx->deadline_ms > client->now_ms + DOUBT_MS) tx->deadline_ms = client->now_ms + DOUBT_MS;
-    api_wake_at(client, tx->deadline_ms);
-    api_outcome_doubt(tx);
-}
-
-/* The transaction whose commit a take-over has decided on; its record may not be known as lost yet.
- */
-static struct api_tx *failed_tx(struct api_client *client, uint64_t transid)
-{
-    for (struct api_tx *tx = client->transactions; tx != NULL; tx = tx->next) {
-        if (tx->transid != transid) continue;
-        bool waits = (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING);
-        if (!waits || !is_commit_in_flight(tx)) break;
-        leave_connect(tx);
-        return tx;
-    }
-    api_late(client);
-    return NULL;
-}
-
-/* The transaction is committed without those that the lost coordinator has refused, and its words
- * about them are lost as well. */
-static void doubt_single_operations(struct api_tx *tx)
-{
-    if (tx->state != TX_EXECUTING) return;
-    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
-        if (op->state != OP_SENT || op->wants_row || !(op->tolerant || op->may_miss)) continue;
-        op->state = OP_DONE;
-        op->error = ERR_NO_REPLY;
-    }
-}
-
-void api_tx_was_committed(struct api_tx *tx, uint64_t epoch)
-{
-    doubt_single_operations(tx);
-    tx->answer_due = false;
-    tx->doubt = false;
-    tx->durable = false;
-    tx->error = 0;
-    tx->outcome = API_COMMITTED;
-    tx->epoch = epoch;
-    if (tx->state == TX_ASKING) { /* The rows of its reads are lost. */
-        finish(tx);
-        return;
-    }
-    give_up_lost_rows(tx);
-    check_complete(tx);
-}
-
-void api_tx_was_aborted(struct api_tx *tx)
-{
-    fail(tx, ERR_NODE_FAILED_ABORTED, API_ABORTED);
-}
-
-void api_tx_is_unknown(struct api_tx *tx)
-{
-    fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
-}
-
-void api_exec_TCKEY_FAILCONF(struct api_client *client, const uint32_t *words)
-{
-    const struct tckey_failconf *conf = (const void *)(words + SIGNAL_HEAD_WORDS);
-    struct api_tx *tx = failed_tx(client, transid_of(conf->transid1, conf->transid2));
-    if (tx != NULL) api_tx_was_committed(tx, (uint64_t)conf->gci_hi << 32 | conf->gci_lo);
-}
-
-void api_exec_TCKEY_FAILREF(struct api_client *client, const uint32_t *words)
-{
-    const struct tckey_failref *ref = (const void *)(words + SIGNAL_HEAD_WORDS);
-    struct api_tx *tx = failed_tx(client, transid_of(ref->transid1, ref->transid2));
-    if (tx == NULL) return;
-    fail(tx, ref->error == 0 ? ERR_NODE_FAILED_ABORTED : ref->error, API_ABORTED);
-}
-
-/* The coordinator's link is gone and with it its record. */
-void api_tx_connect_lost(struct api_tx *tx)
-{
-    uint32_t error;
-    tx->connect = NULL;
-    switch (tx->state) {
-    case TX_IDLE:
-        tx->error = ERR_NODE_FAILED_ABORTED;
-        tx->outcome = API_ABORTED;
-        tx->client->statistics.transactions_aborted++;
-        break;
-    case TX_SEIZING: /* Nothing was sent: another node will do. */
-        error = begin_batch(tx);
-        if (error != 0) {
-            leave_connect(tx);
-            fail(tx, error, API_ABORTED);
-        }
-        break;
-    case TX_ROLLING_BACK:
-        finish(tx);
-        break;
-    case TX_ASKING: /* It has none. */
-        break;
-    case TX_EXECUTING:
-    case TX_COMMITTING:
-        if (is_commit_in_flight(tx)) {
-            begin_doubt(tx);
-        } else {
-            fail(tx, ERR_NODE_FAILED_ABORTED, API_ABORTED);
-        }
-        break;
-    }
-}
-
-/* Committed reads change nothing: what the lost node may have been asked is asked again elsewhere.
- */
-static void repeat_reads(struct api_tx *tx, uint32_t peer)
-{
-    struct node_mask lost = {{0}};
-    node_mask_add(&lost, peer);
-    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
-        if (op->state != OP_SENT || !op->committed_read) continue;
-        if (op->node != peer && !replica_lost(op, &lost)) continue;
-        uint32_t node = ++op->attempts < READ_ATTEMPTS ? node_near(tx->client, op) : 0;
-        if (node != 0) tx->train[op->at + 1] = read_receiver(tx->client, op, node);
-        if (node == 0 || !api_send(tx->client, node, tx->train + op->at, op->extent)) {
-            op_answered(op, ERR_READ_NODE_FAILURE);
-            continue;
-        }
-        op->node = (uint8_t)node;
-        tx->client->statistics.retries++;
-    }
-}
-
-/* Completions run application code that may close any transaction: after each, the walk begins
- * again. */
-void api_tx_link_down(struct api_client *client, uint32_t peer)
-{
-    client->walk++;
-    for (struct api_tx *tx = client->transactions; tx != NULL; tx = tx->next) {
-        if (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) node_mask_add(&tx->lost, peer);
-    }
-    struct api_tx *tx = client->transactions;
-    while (tx != NULL) {
-        bool fresh = tx->walk != client->walk &&
-                     (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) &&
-                     node_mask_has(&tx->lost, peer);
-        tx->walk = client->walk;
-        if (!fresh) {
-            tx = tx->next;
-            continue;
-        }
-        if (tx->doubt && none_ready(client->core)) {
-            fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN); /* Nobody is left who could tell. */
-        } else {
-            repeat_reads(tx, peer);
-            give_up_lost_rows(tx);
-            check_complete(tx);
-        }
-        tx = client->transactions;
-    }
-}
-
-static void expire(struct api_tx *tx)
-{
-    tx->client->statistics.timeouts++;
-    if (tx->state == TX_ROLLING_BACK) {
-        leave_rolling_back(tx);
-        fail(tx, ERR_REQUEST_TIMEOUT, API_ABORTED);
-    } else if (tx->outcome == API_COMMITTED) {
-        fail(tx, ERR_COMMITTED_READS_LOST, API_COMMITTED);
-    } else if (tx->state == TX_ASKING) {
-        fail(tx, ERR_REQUEST_TIMEOUT, API_UNKNOWN);
-    } else if (tx->doubt) {
-        fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
-    } else {
-        enum api_outcome outcome =
-            tx->state != TX_SEIZING && is_commit_in_flight(tx) ? API_UNKNOWN : API_ABORTED;
-        leave_connect(tx);
-        fail(tx, ERR_REQUEST_TIMEOUT, outcome);
-    }
-}
-
-void api_tx_expire(struct api_client *client)
-{
-    struct api_tx *tx = client->transactions;
-    while (tx != NULL) {
-        if (tx->state == TX_IDLE || tx->deadline_ms > client->now_ms) {
-            tx = tx->next;
-            continue;
-        }
-        expire(tx);
-        tx = client->transactions;
-    }
-    for (tx = client->transactions; tx != NULL; tx = tx->next) {
-        if (tx->state != TX_IDLE) api_wake_at(client, tx->deadline_ms);
-    }
+    api_tx_finish(tx);
 }

@@ -1,0 +1,215 @@
+/* api_lost.c -- transactions whose node or whose time is lost: what happened, and what is asked
+ * elsewhere. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "api/api_transaction.h"
+
+#define READ_ATTEMPTS 4u    /* Nodes that a committed read is sent to before it fails. */
+#define DOUBT_MS      2000u /* For a failure to be agreed on and a transaction to be ended. */
+
+static bool none_ready(const struct api_core *core)
+{
+    struct node_mask ready = api_core_ready(core);
+    return node_mask_empty(&ready);
+}
+
+/* The commit may have happened: the take-over tells, unless nothing is left of the transaction. */
+static void begin_doubt(struct api_tx *tx)
+{
+    struct api_client *client = tx->client;
+    if (none_ready(client->core)) {
+        api_tx_fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
+        return;
+    }
+    tx->doubt = true;
+    if (tx->deadline_ms > client->now_ms + DOUBT_MS) tx->deadline_ms = client->now_ms + DOUBT_MS;
+    api_wake_at(client, tx->deadline_ms);
+    api_outcome_doubt(tx);
+}
+
+/* The transaction whose commit a take-over has decided on; its record may not be known as lost yet.
+ */
+static struct api_tx *failed_tx(struct api_client *client, uint64_t transid)
+{
+    for (struct api_tx *tx = client->transactions; tx != NULL; tx = tx->next) {
+        if (tx->transid != transid) continue;
+        bool waits = (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING);
+        if (!waits || !api_tx_commit_in_flight(tx)) break;
+        api_tx_leave_connect(tx);
+        return tx;
+    }
+    api_late(client);
+    return NULL;
+}
+
+/* The transaction is committed without those that the lost coordinator has refused, and its words
+ * about them are lost as well. */
+static void doubt_single_operations(struct api_tx *tx)
+{
+    if (tx->state != TX_EXECUTING) return;
+    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
+        if (op->state != OP_SENT || op->wants_row || !(op->tolerant || op->may_miss)) continue;
+        op->state = OP_DONE;
+        op->error = ERR_NO_REPLY;
+    }
+}
+
+void api_tx_was_committed(struct api_tx *tx, uint64_t epoch)
+{
+    doubt_single_operations(tx);
+    tx->answer_due = false;
+    tx->doubt = false;
+    tx->durable = false;
+    tx->error = 0;
+    tx->outcome = API_COMMITTED;
+    tx->epoch = epoch;
+    if (tx->state == TX_ASKING) { /* The rows of its reads are lost. */
+        api_tx_finish(tx);
+        return;
+    }
+    api_tx_give_up_lost_rows(tx);
+    api_tx_check_complete(tx);
+}
+
+void api_tx_was_aborted(struct api_tx *tx)
+{
+    api_tx_fail(tx, ERR_NODE_FAILED_ABORTED, API_ABORTED);
+}
+
+void api_tx_is_unknown(struct api_tx *tx)
+{
+    api_tx_fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
+}
+
+void api_exec_TCKEY_FAILCONF(struct api_client *client, const uint32_t *words)
+{
+    const struct tckey_failconf *conf = (const void *)(words + SIGNAL_HEAD_WORDS);
+    struct api_tx *tx = failed_tx(client, api_transid_of(conf->transid1, conf->transid2));
+    if (tx != NULL) api_tx_was_committed(tx, (uint64_t)conf->gci_hi << 32 | conf->gci_lo);
+}
+
+void api_exec_TCKEY_FAILREF(struct api_client *client, const uint32_t *words)
+{
+    const struct tckey_failref *ref = (const void *)(words + SIGNAL_HEAD_WORDS);
+    struct api_tx *tx = failed_tx(client, api_transid_of(ref->transid1, ref->transid2));
+    if (tx == NULL) return;
+    api_tx_fail(tx, ref->error == 0 ? ERR_NODE_FAILED_ABORTED : ref->error, API_ABORTED);
+}
+
+/* The coordinator's link is gone and with it its record. */
+void api_tx_connect_lost(struct api_tx *tx)
+{
+    uint32_t error;
+    tx->connect = NULL;
+    switch (tx->state) {
+    case TX_IDLE:
+        tx->error = ERR_NODE_FAILED_ABORTED;
+        tx->outcome = API_ABORTED;
+        tx->client->statistics.transactions_aborted++;
+        break;
+    case TX_SEIZING: /* Nothing was sent: another node will do. */
+        error = api_tx_begin_batch(tx);
+        if (error != 0) {
+            api_tx_leave_connect(tx);
+            api_tx_fail(tx, error, API_ABORTED);
+        }
+        break;
+    case TX_ROLLING_BACK:
+        api_tx_finish(tx);
+        break;
+    case TX_ASKING: /* It has none. */
+        break;
+    case TX_EXECUTING:
+    case TX_COMMITTING:
+        if (api_tx_commit_in_flight(tx)) {
+            begin_doubt(tx);
+        } else {
+            api_tx_fail(tx, ERR_NODE_FAILED_ABORTED, API_ABORTED);
+        }
+        break;
+    }
+}
+
+/* Committed reads change nothing: what the lost node may have been asked is asked again elsewhere.
+ */
+static void repeat_reads(struct api_tx *tx, uint32_t peer)
+{
+    struct node_mask lost = {{0}};
+    node_mask_add(&lost, peer);
+    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
+        if (op->state != OP_SENT || !op->committed_read) continue;
+        if (op->node != peer && !api_op_replica_lost(op, &lost)) continue;
+        uint32_t node = ++op->attempts < READ_ATTEMPTS ? api_op_node_near(tx->client, op) : 0;
+        if (node != 0) tx->train[op->at + 1] = api_op_read_receiver(tx->client, op, node);
+        if (node == 0 || !api_send(tx->client, node, tx->train + op->at, op->extent)) {
+            api_op_answered(op, ERR_READ_NODE_FAILURE);
+            continue;
+        }
+        op->node = (uint8_t)node;
+        tx->client->statistics.retries++;
+    }
+}
+
+/* Completions run application code that may close any transaction: after each, the walk begins
+ * again. */
+void api_tx_link_down(struct api_client *client, uint32_t peer)
+{
+    client->walk++;
+    for (struct api_tx *tx = client->transactions; tx != NULL; tx = tx->next) {
+        if (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) node_mask_add(&tx->lost, peer);
+    }
+    struct api_tx *tx = client->transactions;
+    while (tx != NULL) {
+        bool fresh = tx->walk != client->walk &&
+                     (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) &&
+                     node_mask_has(&tx->lost, peer);
+        tx->walk = client->walk;
+        if (!fresh) {
+            tx = tx->next;
+            continue;
+        }
+        if (tx->doubt && none_ready(client->core)) {
+            api_tx_fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN); /* Nobody is left who could tell. */
+        } else {
+            repeat_reads(tx, peer);
+            api_tx_give_up_lost_rows(tx);
+            api_tx_check_complete(tx);
+        }
+        tx = client->transactions;
+    }
+}
+
+static void expire(struct api_tx *tx)
+{
+    tx->client->statistics.timeouts++;
+    if (tx->state == TX_ROLLING_BACK) {
+        api_tx_leave_rolling_back(tx);
+        api_tx_fail(tx, ERR_REQUEST_TIMEOUT, API_ABORTED);
+    } else if (tx->outcome == API_COMMITTED) {
+        api_tx_fail(tx, ERR_COMMITTED_READS_LOST, API_COMMITTED);
+    } else if (tx->state == TX_ASKING) {
+        api_tx_fail(tx, ERR_REQUEST_TIMEOUT, API_UNKNOWN);
+    } else if (tx->doubt) {
+        api_tx_fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
+    } else {
+        enum api_outcome outcome =
+            tx->state != TX_SEIZING && api_tx_commit_in_flight(tx) ? API_UNKNOWN : API_ABORTED;
+        api_tx_leave_connect(tx);
+        api_tx_fail(tx, ERR_REQUEST_TIMEOUT, outcome);
+    }
+}
+
+void api_tx_expire(struct api_client *client)
+{
+    struct api_tx *tx = client->transactions;
+    while (tx != NULL) {
+        if (tx->state == TX_IDLE || tx->deadline_ms > client->now_ms) {
+            tx = tx->next;
+            continue;
+        }
+        expire(tx);
+        tx = client->transactions;
+    }
+    for (tx = client->transactions; tx != NULL; tx = tx->next) {
+        if (tx->state != TX_IDLE) api_wake_at(client, tx->deadline_ms);
+    }
+}
