@@ -106,7 +106,7 @@ static void add_peers(struct connection_io *io)
         uint32_t id = config_section_node(node);
         io->port[id] = (uint32_t)config_get_u64(node, CFG_NDBD_ServerPort);
         io->fixed_port[id] = io->port[id] != 0;
-        add_peer(io, id, config_get_text(node, CFG_NDBD_HostName));
+        add_peer(io, id, config_link_host(config, io->connection->node_id, id));
     }
 }
 
@@ -187,7 +187,7 @@ static void take_ports(struct connection_io *io)
         uint32_t port = atomic_exchange(&io->found_port[id], 0);
         if (port == 0 || port == io->port[id] || io->linked[id]) continue;
         io->port[id] = port;
-        add_peer(io, id, config_get_text(node, CFG_NDBD_HostName));
+        add_peer(io, id, config_link_host(config, io->connection->node_id, id));
     }
 }
 

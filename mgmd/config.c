@@ -268,6 +268,17 @@ struct config_section *config_link(const struct cluster_config *config, uint32_t
     return link != NULL ? link : config->tcp_default;
 }
 
+const char *config_link_host(const struct cluster_config *config, uint32_t from, uint32_t to)
+{
+    const struct config_section *link = config_link(config, from, to);
+    bool first = config_get_u64(link, CFG_TCP_NodeId1) == to;
+    const char *host = config_get_text(link, first ? CFG_TCP_HostName1 : CFG_TCP_HostName2);
+
+    if (link == config->tcp_default || host == NULL || host[0] == '\0')
+        host = config_get_text(config_node(config, to), CFG_NDBD_HostName);
+    return host;
+}
+
 struct config_section *config_link_at(const struct cluster_config *config, uint32_t index)
 {
     return index < config->link_count ? config->links[index] : NULL;

@@ -107,6 +107,9 @@ struct config_section *config_tcp_default(const struct cluster_config *config);
 /* The link's own section or the tcp defaults; never NULL. */
 struct config_section *config_link(const struct cluster_config *config, uint32_t node_a,
                                    uint32_t node_b);
+/* Where `from` connects to when it wants the data node `to`: what the link's section says of that
+ * end, else the node's HostName. It lives as long as the configuration. */
+const char *config_link_host(const struct cluster_config *config, uint32_t from, uint32_t to);
 /* The index-th [tcp] section or NULL. */
 struct config_section *config_link_at(const struct cluster_config *config, uint32_t index);
 

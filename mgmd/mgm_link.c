@@ -102,7 +102,7 @@ void mgm_link_update(struct mgm_link *link)
         struct transporter_peer peer = {
             .node = id,
             .role = LINK_ROLE_DATA,
-            .host = config_get_text(node, CFG_NDBD_HostName),
+            .host = config_link_host(mgmd->config, mgmd->own_node, id),
             .port = fixed != 0 ? (uint16_t)fixed : mgmd->nodes[id].port,
             .connect = true,
             .allowed = true,

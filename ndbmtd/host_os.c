@@ -216,7 +216,9 @@ static void set_peer(struct process *process, uint32_t node, uint16_t port)
     struct transporter_peer peer = {
         .node = node,
         .role = role_of_kind(kind),
-        .host = kind == CONFIG_NDBD ? config_get_text(section, CFG_NDBD_HostName) : NULL,
+        .host = kind == CONFIG_NDBD
+                    ? config_link_host(process->cluster, process->config.own_node, node)
+                    : NULL,
         .port = port != 0 ? port : server_port,
         .connect = connect,
         .allowed = kind == CONFIG_NDBD,

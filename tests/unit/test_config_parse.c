@@ -32,7 +32,8 @@ static const char good[] =
     "[tcp default]\nSendBufferMemory=4M\n"
     "[api default]\nBatchSize=64\n"
     "[api]\n[mysqld]\nNodeId=60\nBatchSize=32\n"
-    "[tcp]\nNodeId1=7\nNodeId2=50\nOverloadLimit=1M\n";
+    "[tcp]\nNodeId1=7\nNodeId2=50\nOverloadLimit=1M\n"
+    "[tcp]\nNodeId1=51\nNodeId2=7\nHostName1=10.0.0.51\nHostName2=10.0.0.7\n";
 
 static struct cluster_config *parse(const char *text)
 {
@@ -75,6 +76,19 @@ static void a_good_file_is_read(void **unused)
     assert_int_equal(config_get_u64(link, CFG_TCP_OverloadLimit), 1 << 20);
     assert_int_equal(config_get_u64(link, CFG_TCP_SendBufferMemory), 4 << 20);
     assert_int_equal(config_get_u64(config_link(config, 7, 8), CFG_TCP_SendBufferMemory), 4 << 20);
+    config_free(config);
+}
+
+static void a_link_may_have_its_own_hosts(void **unused)
+{
+    struct cluster_config *config = parse(good);
+
+    (void)unused;
+    assert_string_equal(config_link_host(config, 51, 7), "10.0.0.7");
+    assert_string_equal(config_link_host(config, 7, 51), "10.0.0.51");
+    assert_string_equal(config_link_host(config, 50, 7), "db3.example"); /* Says nothing of it. */
+    assert_string_equal(config_link_host(config, 8, 7), "db3.example");  /* No section. */
+    assert_string_equal(config_link_host(config, 60, 50), "db1.example");
     config_free(config);
 }
 
@@ -370,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_file_is_read),
+        cmocka_unit_test(a_link_may_have_its_own_hosts),
         cmocka_unit_test(groups_follow_what_is_given),
         cmocka_unit_test(warnings_do_not_refuse),
         cmocka_unit_test(one_host_that_stops_the_cluster_is_told_of),
