@@ -1,17 +1,25 @@
 /* sysfile_format.h -- what a system file looks like: which GCI is durable, in which incarnation of
- * the cluster. */
+ * the cluster, and where the logs of all nodes end. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "formats/file_header.h"
-#include "kernel/base/bitmask.h"
+#include "formats/log_ends.h"
 
-/* One block, in two copies: a file_header, then struct sysfile, zeros, and XXH3 of all before. */
-#define SYSFILE_BYTES     4096u
-#define SYSFILE_HASH_AT   (SYSFILE_BYTES - 8u)
+/*
+ * Two copies. Each is a file_header, then struct sysfile as far as its list of log ends is in use,
+ * zeros to the end of a block, whose last 8 bytes are XXH3 of all before. One block is enough for
+ * 79 nodes with four LDM instances each. The file may be longer, of a time when the list was.
+ *
+ * Layout 2 had one block, and the ends of the node's own logs alone; it is read, and never written
+ * any more.
+ */
+#define SYSFILE_BLOCK     4096u
+#define SYSFILE_BYTES_MAX (19u * SYSFILE_BLOCK)
 #define SYSFILE_COPIES    2u
-#define SYSFILE_LAYOUT    0x53595302u /* Of struct sysfile; its low byte is the number. */
+#define SYSFILE_LAYOUT    0x53595303u /* Of struct sysfile; its low byte is the number. */
+#define SYSFILE_LAYOUT_2  0x53595302u
 #define SYSFILE_ENDED_MAX 64u
-#define SYSFILE_LDM_MAX   64u /* Log parts whose ends it keeps. */
+#define SYSFILE_LDM_MAX   LOG_ENDS_PARTS /* Log parts whose ends it keeps. */
 #define SYSFILE_NODES     256u
 #define SYSFILE_NO_GROUP  255u
 
@@ -30,14 +38,15 @@ struct sysfile {
     uint8_t nodegroup[SYSFILE_NODES];              /* Dense numbers; SYSFILE_NO_GROUP = none. */
     struct node_mask members;                      /* Who took part in the incarnation. */
     uint32_t ldm_count;                            /* LDM instances of this node. */
-    uint32_t lsn[SYSFILE_LDM_MAX][2]; /* Low, high: last page of each one's log that was durable
-                                         when `gci` became so. */
+    uint32_t bytes;       /* Of the copy, header and checksum included; a multiple of a block. */
+    struct log_ends ends; /* When `gci` was durable in all logs; of all nodes, this one included. */
 };
-_Static_assert(sizeof(struct sysfile) + FILE_HEADER_BYTES <= SYSFILE_HASH_AT,
-               "the checksum stands at the block's end");
+_Static_assert(FILE_HEADER_BYTES + sizeof(struct sysfile) + 8u <= SYSFILE_BYTES_MAX,
+               "room for the longest list");
 
-/* True when a block of SYSFILE_BYTES has its checksum; `content` gets what it says. Its layout is
- * the caller's to check. */
-bool sysfile_content(const uint8_t *block, struct sysfile *content);
-/* Makes a block of header and content. */
-void sysfile_seal(uint8_t *block, const struct file_header *header, const struct sysfile *content);
+/* True when these bytes, of which there may be more than the copy has, have their checksum;
+ * `content` gets what they say, in today's layout. One of another layout is the caller's to see. */
+bool sysfile_content(const uint8_t *bytes, size_t size, struct sysfile *content);
+/* Makes a copy at `bytes`, SYSFILE_BYTES_MAX long, of header and content, whose `bytes` is set;
+ * returns that. */
+uint32_t sysfile_seal(uint8_t *bytes, const struct file_header *header, struct sysfile *content);

@@ -24,6 +24,7 @@ static void size_kernel_groups(struct node_config *config)
     /* Each LDM's redo log, its buffer and a few pages for the log itself; and its checkpoints. */
     if (!config->diskless)
         config->memory.pages_max[RG_NODE] +=
+            pages_for(SYSTEM_FILES_BYTES) +
             config->ldm_count * (pages_for(config->redo_buffer_bytes) + 4u +
                                  pages_for(LDM_CHECKPOINT_BYTES + config->tables_max * 4u));
     config->memory.pages_max[RG_SEND_BUFFER] += config->thread_count * (NODE_ID_MAX + 1u);

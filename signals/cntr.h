@@ -29,8 +29,9 @@ struct cntr_start_conf {
     uint32_t schema_node;      /* Who has the newest image of the dictionary; 0 = nobody. */
     uint32_t schema_lo;
     uint32_t schema_hi;
+    uint32_t newest; /* System restart: whose system file has `gci`. */
 };
-SIGNAL_STRUCT(cntr_start_conf, 7); /* Section 0: as above, the newest node's and its own end; in a
+SIGNAL_STRUCT(cntr_start_conf, 8); /* Section 0: as above, the newest node's and its own end; in a
                                       node restart those of the running incarnation. Section 1, node
                                       restart: pairs { node, rank } of rejoin.h. */
 

@@ -71,7 +71,7 @@ struct gcp_node_savereq {
     uint32_t gci;
 };
 SIGNAL_STRUCT(gcp_node_savereq, 2);
-struct gcp_node_saveconf {
+struct gcp_node_saveconf { /* Section 0: where the node's logs end, an entry of log_ends.h. */
     uint32_t incarnation;
     uint32_t gci;
 };
@@ -83,7 +83,8 @@ struct gcp_node_saveref { /* The node stops: the others see it go. */
 };
 SIGNAL_STRUCT(gcp_node_saveref, 3);
 
-/* All logs have it: write it into the system file. */
+/* All logs have it: write it into the system file. Section 0: the entries of all whose logs have.
+ */
 struct copy_gcireq {
     uint32_t incarnation;
     uint32_t gci;
@@ -239,6 +240,20 @@ struct gcp_durable_rep {
 };
 SIGNAL_STRUCT(gcp_durable_rep, 1);
 
+/* --- A restart: a system file may be one GCI older than the newest one. --- */
+
+/* To the DIH whose system file counts: where did all logs end? CONF with its GCI; section 0: the
+ * list of log_ends.h. */
+struct log_ends_req {
+    uint32_t incarnation;
+};
+SIGNAL_STRUCT(log_ends_req, 1);
+struct log_ends_conf {
+    uint32_t incarnation;
+    uint32_t gci;
+};
+SIGNAL_STRUCT(log_ends_conf, 2);
+
 /* --- DIH and NDBCNTR of its node. --- */
 
 /* An orderly stop: all that is committed so far shall be durable. CONF at once in a diskless
@@ -271,6 +286,19 @@ struct sysfile_info_conf {
     uint32_t damaged;         /* Both copies are; and the cluster can do without this node. */
 };
 SIGNAL_STRUCT(sysfile_info_conf, 14);
+
+/* The restart is at `gci`, which node `newest` has in its system file: CONF when this DIH knows
+ * where the logs ended then. Section 0: as section 1 of SYSFILE_INFO_CONF. */
+struct sysfile_ends_req {
+    uint32_t sender_data;
+    uint32_t gci;
+    uint32_t newest;
+};
+SIGNAL_STRUCT(sysfile_ends_req, 3);
+struct sysfile_ends_conf {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(sysfile_ends_conf, 1);
 
 /*
  * The cluster starts: at `gci` (0: with nothing), as `incarnation`, which is greater than those of

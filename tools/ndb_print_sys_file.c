@@ -19,6 +19,20 @@ static void print_nodes(const struct sysfile *content)
     printf("\n");
 }
 
+static void print_ends(const struct sysfile *content)
+{
+    const struct log_ends *ends = &content->ends;
+    for (uint32_t at = 0; at < ends->size;) {
+        const uint32_t *entry = ends->words + at;
+        const uint32_t *pair = entry + LOG_ENDS_ENTRY_HEAD;
+        uint32_t parts = log_ends_parts(entry);
+        for (uint32_t i = 0; i < parts; i++)
+            printf("  node %u, log part %u: durable up to page %llu\n", log_ends_node(entry), i,
+                   pair[2u * i] | (unsigned long long)pair[2u * i + 1u] << 32);
+        at += LOG_ENDS_ENTRY_HEAD + 2u * parts;
+    }
+}
+
 static void print_content(const char *name, const struct file_header *header,
                           const struct sysfile *content)
 {
@@ -30,25 +44,25 @@ static void print_content(const char *name, const struct file_header *header,
     for (uint32_t i = 0; i < content->ended_count; i++)
         printf("  incarnations up to %u ended at GCI %u\n", content->ended[i].incarnation,
                content->ended[i].gci);
-    for (uint32_t i = 0; i < content->ldm_count && i < SYSFILE_LDM_MAX; i++)
-        printf("  log part %u: durable up to page %llu\n", i,
-               content->lsn[i][0] | (unsigned long long)content->lsn[i][1] << 32);
+    print_ends(content);
 }
 
 static bool print_file(const char *name, bool check)
 {
     size_t size;
     struct file_header header;
-    struct sysfile content;
-    uint8_t *bytes = file_tool_read(name, SYSFILE_BYTES, &size);
+    static struct sysfile content;
+    uint8_t *bytes = file_tool_read(name, SYSFILE_BYTES_MAX, &size);
     bool good = bytes != NULL && file_tool_header(name, bytes, size, FILE_KIND_SYSTEM, &header);
     const char *fault = NULL;
-    if (good && size != SYSFILE_BYTES)
-        fault = size < SYSFILE_BYTES ? "it ends too early" : "it is too long";
-    else if (good && !sysfile_content(bytes, &content))
+    if (good && (size % SYSFILE_BLOCK != 0 || size == 0 || size > SYSFILE_BYTES_MAX))
+        fault = size < SYSFILE_BLOCK ? "it ends too early" : "it is too long";
+    else if (good && !sysfile_content(bytes, size, &content))
         fault = "the content does not have its checksum";
     else if (good && (content.layout != SYSFILE_LAYOUT || content.ended_count > SYSFILE_ENDED_MAX))
         fault = "another version has written it";
+    else if (good && !log_ends_good(content.ends.words, content.ends.size, content.gci))
+        fault = "the ends of the logs are not those of its GCI";
     if (fault != NULL) file_tool_fault(name, FILE_HEADER_BYTES, fault);
     good = good && fault == NULL;
     if (good && !check) print_content(name, &header, &content);

@@ -119,6 +119,7 @@ static void begin_save(struct dih *dih, uint32_t gci)
     jam_data(gci);
     master->save_state = SAVE_LOGS;
     master->save_gci = gci;
+    master->save_ends.size = 0;
     master->save_waiting = dih->members;
     master->save_ms = now_ms(&dih->block);
     master->save_warned = 0;
@@ -202,7 +203,8 @@ void dih_exec_GCP_CLOSE_ORD(struct block *block, const struct signal *sig)
 
 /* --- Saving. --- */
 
-static bool saved(struct dih *dih, const struct signal *sig, enum gcp_save_state state)
+/* True for an answer that is due; others are told off, or are leftovers. */
+static bool save_answer(struct dih *dih, const struct signal *sig, enum gcp_save_state state)
 {
     struct gcp_master *master = &dih->gcp_master;
     const struct gcp_node_saveconf *conf = SIG_PAYLOAD(sig, gcp_node_saveconf);
@@ -217,7 +219,14 @@ static bool saved(struct dih *dih, const struct signal *sig, enum gcp_save_state
         dih_protocol_error(dih, sig->sender, "answer to a GCI that is not being saved");
         return false;
     }
-    node_mask_remove(&master->save_waiting, node);
+    return true;
+}
+
+/* True when it was the last. */
+static bool saved(struct dih *dih, const struct signal *sig)
+{
+    struct gcp_master *master = &dih->gcp_master;
+    node_mask_remove(&master->save_waiting, ref_node(sig->sender));
     return node_mask_empty(&master->save_waiting);
 }
 
@@ -232,13 +241,23 @@ static void save_sysfiles(struct dih *dih)
     struct copy_gcireq req = {
         .incarnation = dih->incarnation, .gci = master->save_gci, .members = dih->members};
     node_mask_cut(&req.members, &dih->include.partial); /* I-GCP-8 */
-    to_all(dih, GSN_COPY_GCIREQ, &req, sizeof(req) / 4u);
+    struct section ends = {.words = master->save_ends.words, .size = master->save_ends.size};
+    signal_broadcast(&dih->block, &dih->members, BLOCK_DBDIH, GSN_COPY_GCIREQ, PRIO_A, &req,
+                     sizeof(req) / 4u, &ends, 1);
 }
 
 void dih_exec_GCP_NODE_SAVECONF(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
-    if (saved(dih, sig, SAVE_LOGS)) save_sysfiles(dih);
+    const struct section *entry = &sig->section[0];
+    if (!save_answer(dih, sig, SAVE_LOGS)) return;
+    if (!log_ends_good(entry->words, entry->size, dih->gcp_master.save_gci) || entry->size == 0 ||
+        log_ends_node(entry->words) != ref_node(sig->sender) ||
+        !log_ends_add(&dih->gcp_master.save_ends, entry->words, entry->size)) {
+        dih_protocol_error(dih, sig->sender, "ends of logs that cannot be");
+        return;
+    }
+    if (saved(dih, sig)) save_sysfiles(dih);
 }
 
 /* The node that says so stops by itself; what follows is the business of its loss. */
@@ -267,7 +286,7 @@ static void save_done(struct dih *dih)
 void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
-    if (saved(dih, sig, SAVE_SYSFILES)) save_done(dih);
+    if (save_answer(dih, sig, SAVE_SYSFILES) && saved(dih, sig)) save_done(dih);
 }
 
 /* --- A node comes back. --- */
@@ -334,6 +353,7 @@ void gcp_master_lost(struct dih *dih, const struct node_mask *nodes)
     if (master->state == GCP_OFF) return;
     node_mask_cut(&master->waiting, nodes);
     node_mask_cut(&master->save_waiting, nodes);
+    log_ends_cut(&master->save_ends, nodes);
     if (master->save_state != SAVE_IDLE && node_mask_empty(&master->save_waiting)) {
         jam();
         if (master->save_state == SAVE_LOGS)

@@ -19,6 +19,19 @@ static void to_master(struct dih *dih, uint32_t gsn, const void *payload, uint32
                 NULL, 0);
 }
 
+/* All logs of the node have `gci`; where they end goes along. */
+static void logs_saved(struct dih *dih, uint32_t gci)
+{
+    uint32_t entry[LOG_ENDS_ENTRY_MAX];
+    struct gcp_node_saveconf conf = {.incarnation = dih->incarnation, .gci = gci};
+    uint32_t words =
+        log_ends_entry(entry, dih_own(dih), gci, (const uint32_t(*)[2])dih->gcp_node.save_lsn,
+                       block_instances(&dih->block, BLOCK_DBLQH));
+    struct section section = {.words = entry, .size = words};
+    signal_send(&dih->block, block_ref(dih->president, BLOCK_DBDIH, 0), GSN_GCP_NODE_SAVECONF,
+                PRIO_A, &conf, sizeof(conf) / 4u, &section, 1);
+}
+
 /* True for a word of the president in this life of the cluster; what else comes is dropped. */
 static bool from_master(const struct dih *dih, const struct signal *sig)
 {
@@ -205,8 +218,7 @@ void dih_exec_GCP_NODE_SAVEREQ(struct block *block, const struct signal *sig)
     if (dih->fail.failure_no != 0 &&
         (node->copy_gci == req->gci || dih->sysfile.now.gci >= req->gci)) {
         jam();
-        struct gcp_node_saveconf conf = {.incarnation = dih->incarnation, .gci = req->gci};
-        to_master(dih, GSN_GCP_NODE_SAVECONF, &conf, sizeof(conf) / 4u);
+        logs_saved(dih, req->gci);
         return;
     }
     if (dih_diskless(dih) || node->save_gci != 0 || node->copy_gci != 0 ||
@@ -240,9 +252,9 @@ void dih_exec_GCP_SAVECONF(struct block *block, const struct signal *sig)
     }
     if (!node_mask_empty(&node->save_waiting)) return;
     jam();
-    struct gcp_node_saveconf out = {.incarnation = dih->incarnation, .gci = node->save_gci};
+    uint32_t gci = node->save_gci;
     node->save_gci = 0;
-    to_master(dih, GSN_GCP_NODE_SAVECONF, &out, sizeof(out) / 4u);
+    logs_saved(dih, gci);
 }
 
 /* What may be lost cannot be declared durable: the node stops, and says why. */
@@ -281,6 +293,11 @@ void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
         return;
     }
     struct node_mask members = req->members;
+    if (!dih_ends_name_own(dih, &sig->section[0], req->gci)) {
+        dih_protocol_error(dih, sig->sender, "ends of logs that cannot be");
+        return;
+    }
+    sysfile_ends(dih, &sig->section[0]);
     if (!dih_include_copies(dih, req->gci, &members)) {
         struct copy_gciconf conf = {.incarnation = dih->incarnation, .gci = req->gci};
         to_master(dih, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);

@@ -54,6 +54,7 @@ struct gcp_master {
     uint64_t save_ms;
     uint32_t save_warned;
     struct node_mask save_waiting;
+    struct log_ends save_ends; /* What the members have said of save_gci. */
     uint32_t durable;
     uint32_t sttor_owed; /* NDBCNTR waits for the first epoch: its reference. */
     uint32_t sttor_data;
@@ -83,7 +84,7 @@ struct gcp_node {
     struct node_mask save_waiting; /* LQH instances. */
     uint64_t save_ms;
     uint32_t save_warned;
-    uint32_t save_lsn[SYSFILE_LDM_MAX][2]; /* What the LQHs said of save_gci. */
+    uint32_t save_lsn[SYSFILE_LDM_MAX][2]; /* What the LQHs said of save_gci, or of the last one. */
     uint64_t copy_ms;
     uint32_t copy_gci; /* Goes into the system file, 0 = none. */
     uint32_t durable;
@@ -144,7 +145,7 @@ struct dih_include {
 
 /* --- The system file: formats/sysfile_format.h. --- */
 
-static_assert(SYSFILE_BYTES == FS_ALIGN && SYSFILE_NODES == NODE_ID_MAX + 1u, "one numbering");
+static_assert(SYSFILE_BLOCK == FS_ALIGN && SYSFILE_NODES == NODE_ID_MAX + 1u, "one numbering");
 
 /*
  * CLOSED -> OPENING 0 -> READING 0 -> CLOSING 0 -> the same with 1 -> READY
@@ -177,8 +178,11 @@ struct dih_sysfile {
     uint32_t start_data;
     uint32_t sttor_sender;
     uint32_t sttor_data;
-    uint8_t *buffer; /* A page. */
+    uint32_t ends_sender; /* SYSFILE_ENDS_REQ waits; 0 = nobody. */
+    struct sysfile_ends_req ends;
+    uint8_t *buffer; /* SYSFILE_BYTES_MAX for each copy. */
     struct sysfile now;
+    struct sysfile read; /* What a copy says. */
 };
 
 /* --- Local checkpoints. --- */
@@ -399,8 +403,9 @@ void dih_exec_LCP_STATUS_REQ(struct block *block, const struct signal *sig);
 
 /* dih_sysfile.c */
 void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data);
-/* Writes gcp_node.copy_gci, which the logs of `members` have. */
+/* Writes gcp_node.copy_gci, which the logs of `members` have; sysfile_ends() came before. */
 void sysfile_copy(struct dih *dih, const struct node_mask *members);
+void sysfile_ends(struct dih *dih, const struct section *list);
 /* A node that comes back: of which life the data is; later its first system files, at `gci`. */
 void sysfile_life(struct dih *dih, uint32_t incarnation, const struct section *ended);
 void sysfile_join(struct dih *dih, uint32_t gci);
@@ -417,3 +422,11 @@ void dih_exec_FSREADREF(struct block *block, const struct signal *sig);
 void dih_exec_FSWRITEREF(struct block *block, const struct signal *sig);
 void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig);
 void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig);
+
+/* dih_log_ends.c */
+uint32_t dih_own_ends(const struct dih *dih,
+                      const uint32_t **pairs); /* Log parts that are known. */
+bool dih_ends_name_own(const struct dih *dih, const struct section *list, uint32_t gci);
+void dih_exec_LOG_ENDS_REQ(struct block *block, const struct signal *sig);
+void dih_exec_LOG_ENDS_CONF(struct block *block, const struct signal *sig);
+void dih_exec_SYSFILE_ENDS_REQ(struct block *block, const struct signal *sig);

@@ -35,8 +35,10 @@ void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data)
     jam();
     sys->sttor_sender = sttor_sender;
     sys->sttor_data = sttor_data;
-    sys->buffer = arena_page(block_arena(&dih->block), RG_NODE);
-    ndbrequire(sys->buffer != NULL);
+    uint8_t *memory = arena_alloc(block_arena(&dih->block), RG_NODE,
+                                  SYSFILE_COPIES * SYSFILE_BYTES_MAX + FS_ALIGN);
+    ndbrequire(memory != NULL);
+    sys->buffer = memory + (FS_ALIGN - (uintptr_t)memory % FS_ALIGN) % FS_ALIGN;
     open_copy(dih, 0, SYSFILE_OPENING);
 }
 
@@ -44,7 +46,7 @@ void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data)
 
 static uint8_t *block_of_copy(const struct dih_sysfile *sys, uint32_t copy)
 {
-    return sys->buffer + (size_t)copy * FS_ALIGN;
+    return sys->buffer + (size_t)copy * SYSFILE_BYTES_MAX;
 }
 
 static struct file_expected expected(const struct dih *dih, uint32_t copy)
@@ -87,7 +89,7 @@ static enum sysfile_found look_at(struct dih *dih, uint32_t copy, uint32_t bytes
     if (bytes == 0) return SYSFILE_NONE;
     enum file_verdict verdict = file_header_check(block, bytes, &want, &header, why, sizeof(why));
     refuse_foreign(dih, copy, verdict, why);
-    if (verdict == FILE_GOOD && bytes == FS_ALIGN && sysfile_content(block, content)) {
+    if (verdict == FILE_GOOD && sysfile_content(block, bytes, content)) {
         jam();
         *sequence = header.sequence;
         check_layout(dih, copy, content);
@@ -182,15 +184,14 @@ void dih_exec_FSREADCONF(struct block *block, const struct signal *sig)
     struct dih *dih = dih_of(block);
     struct dih_sysfile *sys = &dih->sysfile;
     const struct fs_io_conf *conf = SIG_PAYLOAD(sig, fs_io_conf);
-    struct sysfile content;
     uint64_t sequence = 0;
     ndbrequire(sys->state == SYSFILE_READING && conf->sender_data == sys->copy);
     jam();
-    sys->found[sys->copy] = look_at(dih, sys->copy, conf->bytes, &sequence, &content);
+    sys->found[sys->copy] = look_at(dih, sys->copy, conf->bytes, &sequence, &sys->read);
     if (sys->found[sys->copy] == SYSFILE_GOOD && sequence > sys->sequence) {
         jam();
         sys->sequence = sequence;
-        sys->now = content;
+        sys->now = sys->read;
     }
     sys->state = SYSFILE_CLOSING;
     fs_close(block, sys->copy, sys->file[sys->copy]);
@@ -231,8 +232,8 @@ static void write_next(struct dih *dih)
     sys->state = SYSFILE_WRITING;
     sys->copy = copy;
     file_header_seal(&header);
-    sysfile_seal(block, &header, &sys->now);
-    struct fs_piece piece = fs_piece_of(&dih->block, block, FS_ALIGN);
+    struct fs_piece piece =
+        fs_piece_of(&dih->block, block, sysfile_seal(block, &header, &sys->now));
     fs_write(&dih->block, copy, sys->file[copy], 0, &piece, 1, FS_SYNC);
 }
 
@@ -263,7 +264,7 @@ void dih_exec_FSOPENCONF(struct block *block, const struct signal *sig)
         return;
     }
     sys->state = SYSFILE_READING;
-    struct fs_piece piece = fs_piece_of(block, block_of_copy(sys, sys->copy), FS_ALIGN);
+    struct fs_piece piece = fs_piece_of(block, block_of_copy(sys, sys->copy), SYSFILE_BYTES_MAX);
     fs_read(block, sys->copy, conf->file, 0, &piece, 1, FS_PARTIAL);
 }
 
@@ -322,7 +323,7 @@ void dih_exec_FSWRITECONF(struct block *block, const struct signal *sig)
     struct dih_sysfile *sys = &dih->sysfile;
     const struct fs_io_conf *conf = SIG_PAYLOAD(sig, fs_io_conf);
     ndbrequire(sys->state == SYSFILE_WRITING && conf->sender_data == sys->copy);
-    ndbrequire(conf->bytes == FS_ALIGN && sys->writes > 0);
+    ndbrequire(conf->bytes % SYSFILE_BLOCK == 0 && sys->writes > 0);
     jam();
     sys->has_data = 1;
     if (--sys->writes > 0) {
@@ -408,7 +409,6 @@ void sysfile_join(struct dih *dih, uint32_t gci)
     now->gci = gci;
     now->members = dih->members;
     now->ldm_count = block_config(&dih->block)->ldm_count;
-    memcpy(now->lsn, dih->gcp_node.save_lsn, sizeof(now->lsn));
     fill_groups(dih, now->nodegroup);
     want_writes(dih, SYSFILE_COPIES);
 }
@@ -425,11 +425,20 @@ void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig)
                                      .ldm_count = now->ldm_count,
                                      .members = now->members,
                                      .damaged = sys->damaged};
-    uint32_t ldms = now->ldm_count < SYSFILE_LDM_MAX ? now->ldm_count : SYSFILE_LDM_MAX;
+    const uint32_t *pairs = now->ends.words;
+    uint32_t parts = dih_own_ends(dih_of(block), &pairs);
     struct section lists[2] = {{.words = &now->ended[0].incarnation, .size = now->ended_count * 2u},
-                               {.words = &now->lsn[0][0], .size = ldms * 2u}};
+                               {.words = pairs, .size = parts * 2u}};
     signal_send(block, sig->sender, GSN_SYSFILE_INFO_CONF, PRIO_A, &conf, sizeof(conf) / 4u, lists,
                 sys->has_data ? 2u : 0u);
+}
+
+void sysfile_ends(struct dih *dih, const struct section *list)
+{
+    struct log_ends *ends = &dih->sysfile.now.ends;
+    ndbrequire(list->size <= LOG_ENDS_WORDS);
+    memcpy(ends->words, list->words, (size_t)list->size * 4u);
+    ends->size = list->size;
 }
 
 void sysfile_copy(struct dih *dih, const struct node_mask *members)
@@ -438,7 +447,6 @@ void sysfile_copy(struct dih *dih, const struct node_mask *members)
     ndbrequire(dih->gcp_node.copy_gci > sys->now.gci); /* I-GCP-4 */
     sys->now.gci = dih->gcp_node.copy_gci;
     sys->now.members = *members; /* I-GCP-7 */
-    memcpy(sys->now.lsn, dih->gcp_node.save_lsn, sizeof(sys->now.lsn));
     sys->lone = true;
     want_writes(dih, 1);
 }

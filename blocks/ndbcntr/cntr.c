@@ -120,6 +120,7 @@ static const struct handler cntr_handlers[] = {
     HANDLER(cntr, CNTR_START_CONF, cntr_start_conf),
     HANDLER(cntr, CNTR_START_REF, cntr_start_ref),
     HANDLER(cntr, SYSFILE_INFO_CONF, sysfile_info_conf),
+    HANDLER(cntr, SYSFILE_ENDS_CONF, sysfile_ends_conf),
     HANDLER(cntr, SCHEMA_INFO_CONF, schema_info_conf),
     HANDLER(cntr, FSLISTCONF, fslistconf),
     HANDLER(cntr, FSLISTREF, fs_ref),

@@ -50,6 +50,7 @@ static void send_start(struct cntr *cntr)
         .schema_node = decision->schema_node,
         .schema_lo = (uint32_t)decision->schema,
         .schema_hi = (uint32_t)(decision->schema >> 32),
+        .newest = decision->newest,
     };
     struct cntr_ended list = cntr->peer[decision->newest].ended;
     struct section section = {.words = &list.pair[0][0]};

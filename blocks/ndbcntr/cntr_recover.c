@@ -112,6 +112,13 @@ static void begin_sysfile_start(struct cntr *cntr)
                 sizeof(req) / 4u, &list, list.size != 0 ? 1u : 0u);
 }
 
+static void begin_log_ends(struct cntr *cntr)
+{
+    struct sysfile_ends_req req = {
+        .sender_data = cntr->incarnation, .gci = cntr->plan.gci, .newest = cntr->plan.newest};
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDIH), GSN_SYSFILE_ENDS_REQ, PRIO_B, &req);
+}
+
 void cntr_step_begin(struct cntr *cntr, enum cntr_step step)
 {
     struct sysfile_info_req sysfile_info = {.sender_data = 0};
@@ -129,6 +136,9 @@ void cntr_step_begin(struct cntr *cntr, enum cntr_step step)
     case STEP_CLEAR:
         log_info(&cntr->block, "files of a former life are removed");
         fs_remove(&cntr->block, STEP_CLEAR, "", FS_TREE);
+        return;
+    case STEP_LOG_ENDS:
+        begin_log_ends(cntr);
         return;
     case STEP_REDO_OPEN:
         begin_redo_open(cntr);
@@ -226,6 +236,17 @@ void cntr_exec_FSREMOVEREF(struct block *block, const struct signal *sig)
     log_error(block, "%s cannot be removed: error %u, system's error %u", name, ref->error,
               ref->os_error);
     node_fail(EXIT_DATA_CLEAR, __FILE__, __LINE__, "files of a former life could not be removed");
+}
+
+/* The own system file may be one GCI older than the restart's. */
+void cntr_exec_SYSFILE_ENDS_CONF(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    const struct section *lsn = &sig->section[0];
+    ndbrequire(lsn->size <= LDM_MAX * 2u);
+    jam_data(lsn->size);
+    memcpy(cntr->data.lsn, lsn->words, (size_t)lsn->size * 4u);
+    cntr_step_done(cntr, STEP_LOG_ENDS);
 }
 
 /* True when this LQH instance was the last. */

@@ -92,7 +92,7 @@ static const struct start_phase {
     {0, {STEP_DIH, STEP_DICT, STEP_SYSFILE_INFO, STEP_SCHEMA_INFO}, 0, 0},
     {1, {STEP_QMGR}, POINT_START, 0},
     {2, {STEP_NONE}, 0, 0},
-    {3, {STEP_CLEAR, STEP_REDO_OPEN}, 0, 0},
+    {3, {STEP_CLEAR, STEP_LOG_ENDS, STEP_REDO_OPEN}, 0, 0},
     {4,
      {STEP_SCHEMA_RESTART, STEP_RECOVER, STEP_SCHEMA_ONLINE, STEP_INCLUDE_SELF, STEP_INCLUDE,
       STEP_COPY, STEP_COMPLETE},
@@ -194,6 +194,8 @@ static bool is_needed(const struct cntr *cntr, uint32_t phase, enum cntr_step st
         return files || phase == 6;
     case STEP_CLEAR:
         return files && cntr->start.type != START_SYSTEM_RESTART;
+    case STEP_LOG_ENDS:
+        return files && cntr->start.type == START_SYSTEM_RESTART;
     case STEP_SCHEMA_RESTART:
         return files || rejoins;
     case STEP_SCHEMA_ONLINE:
@@ -400,6 +402,7 @@ static bool plan_good(const struct cntr *cntr, const struct cntr_start_conf *con
         (conf->schema_lo | (uint64_t)conf->schema_hi << 32) != cntr->data.schema)
         return false;
     return conf->start_type == START_SYSTEM_RESTART && conf->gci != 0 && words != 0 &&
+           conf->newest <= DATA_NODE_ID_MAX && node_mask_has(&cntr->members, conf->newest) &&
            conf->gci - cntr->data.gci <= 1u && cntr->data.has_data != 0 &&
            block_config(&cntr->block)->initial_start == 0 &&
            cntr_ended_good(&sig->section[0], conf->data_incarnation, conf->gci) &&
@@ -425,6 +428,7 @@ void cntr_exec_CNTR_START_CONF(struct block *block, const struct signal *sig)
     cntr->plan.gci = conf->gci;
     cntr->plan.incarnation = conf->data_incarnation;
     cntr->plan.schema_node = conf->schema_node;
+    cntr->plan.newest = conf->newest;
     cntr->plan.schema = conf->schema_lo | (uint64_t)conf->schema_hi << 32;
     cntr->plan.ended.count = 0;
     if (sig->section_count != 0) cntr_ended_take(&cntr->plan.ended, &sig->section[0]);

@@ -46,6 +46,7 @@ enum cntr_step {
     STEP_SYSFILE_INFO,
     STEP_SCHEMA_INFO,
     STEP_CLEAR,
+    STEP_LOG_ENDS,
     STEP_REDO_OPEN,
     STEP_SCHEMA_RESTART,
     STEP_RECOVER,
@@ -85,6 +86,7 @@ struct cntr_plan {
     uint32_t incarnation;
     uint32_t schema_node;
     uint64_t schema;
+    uint32_t newest; /* System restart: whose system file has `gci`. */
     struct cntr_ended ended;
 };
 
@@ -236,6 +238,7 @@ bool cntr_ended_good(const struct section *list, uint32_t incarnation, uint32_t 
 bool cntr_ended_agrees(const struct section *list, const struct cntr_data *data);
 void cntr_ended_take(struct cntr_ended *ended, const struct section *list);
 void cntr_exec_SYSFILE_INFO_CONF(struct block *block, const struct signal *sig);
+void cntr_exec_SYSFILE_ENDS_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_SCHEMA_INFO_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_FSLISTCONF(struct block *block, const struct signal *sig);
 void cntr_exec_FSLISTREF(struct block *block, const struct signal *sig);

@@ -278,15 +278,27 @@ static bool got(uint32_t gsn)
 
 /* --- What must be true at any time. --- */
 
+/* I-GCP-9. */
+static void ends_known(const struct sysfile *content)
+{
+    const struct log_ends *ends = &content->ends;
+    const struct node_mask *members = &content->members;
+    assert_true(log_ends_good(ends->words, ends->size, content->gci));
+    for (uint32_t id = node_mask_next(members, 0); id != 0 && content->gci != 0;
+         id = node_mask_next(members, id))
+        assert_non_null(log_ends_find(ends->words, ends->size, id));
+}
+
 static bool on_disk(uint32_t node, struct sysfile *content)
 {
     static const char *const names[] = {"D1/sysfile.0", "D1/sysfile.1"};
     bool any = false;
     for (uint32_t i = 0; i < 2; i++) {
-        struct sysfile copy;
+        static struct sysfile copy;
         const struct fake_file *file = fake_file(node, names[i]);
         if (file == NULL || file->size == 0) continue;
-        assert_true(sysfile_content(file->bytes, &copy));
+        assert_true(sysfile_content(file->bytes, file->size, &copy));
+        ends_known(&copy);
         if (!any || copy.gci >= content->gci) *content = copy;
         any = true;
     }

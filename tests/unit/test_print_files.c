@@ -88,28 +88,29 @@ static void test_system_file(void **state)
                                  .cluster_id = 77,
                                  .sequence = 12,
                                  .instance = 1,
-                                 .page_bytes = SYSFILE_BYTES};
+                                 .page_bytes = SYSFILE_BLOCK};
+    static const uint32_t lsn[][2] = {{9, 0}, {1, 1}};
     struct sysfile content = {.layout = SYSFILE_LAYOUT,
                               .incarnation = 5,
                               .gci = 1234,
                               .ended_count = 1,
                               .ended = {{4, 1000}},
-                              .ldm_count = 2,
-                              .lsn = {{9, 0}, {1, 1}}};
+                              .ldm_count = 2};
+    content.ends.size = log_ends_entry(content.ends.words, 3, content.gci, lsn, 2);
     memset(content.nodegroup, SYSFILE_NO_GROUP, sizeof content.nodegroup);
     content.nodegroup[3] = 1;
     node_mask_add(&content.members, 3);
     node_mask_add(&content.members, 144);
     file_header_seal(&header);
-    sysfile_seal(bytes, &header, &content);
-    size = SYSFILE_BYTES;
+    size = sysfile_seal(bytes, &header, &content);
+    assert_int_equal(size, SYSFILE_BLOCK);
     assert_int_equal(run(NDB_PRINT_SYS_FILE, ""), 0);
     assert_told("node 3, write 12");
     assert_told("incarnation 5, restorable up to GCI 1234");
     assert_told("members of the incarnation: 3 144");
     assert_told("node groups: 3=1");
     assert_told("incarnations up to 4 ended at GCI 1000");
-    assert_told("log part 1: durable up to page 4294967297");
+    assert_told("node 3, log part 1: durable up to page 4294967297");
     damage(NDB_PRINT_SYS_FILE, at, sizeof at / sizeof at[0]);
 }
 

@@ -192,6 +192,79 @@ static void test_one_system_file_is_behind(void **state)
     }
 }
 
+/* Lets the logs of both nodes grow until node 2's system file lacks the newest GCI; returns that
+ * GCI, of which the logs end with page `lsn` + instance. */
+static uint32_t run_until_behind(const struct node_config *config, uint32_t lsn)
+{
+    make_nodes(2, config);
+    fc_run(fc, 3000);
+    assert_started(2);
+    uint32_t durable = fake_tc(fc, 1, 1)->durable;
+    fake_disk_held_node = 2;
+    fake_disk_held_after = sysfile_writes(2);
+    for (uint32_t id = 1; id <= 2; id++) {
+        for (uint32_t i = 1; i <= 2; i++)
+            fake_lqh(fc, id, i)->lsn = lsn + 10 * id + i;
+    }
+    fc_run(fc, 3000);
+    assert_int_equal(fake_tc(fc, 1, 1)->durable, durable); /* Not declared. */
+    end_all();
+    fake_disk_held_node = 0;
+    return durable + 1;
+}
+
+/* What the last page of its log is tells the other one's system file. */
+static void test_others_know_where_a_log_ends(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(2, 2);
+    uint32_t gci = run_until_behind(&config, 1000);
+    make_nodes(2, &config);
+    fc_run(fc, 500);
+    assert_started(2);
+    for (uint32_t id = 1; id <= 2; id++) {
+        for (uint32_t i = 1; i <= 2; i++) {
+            assert_int_equal(fake_lqh(fc, id, i)->recover.restart_gci, gci);
+            assert_int_equal(fake_lqh(fc, id, i)->recover.lsn_lo, 1000 + 10 * id + i);
+        }
+    }
+    /* Node 2's new files know it too: what node 1 had is not asked for any more. */
+    end_all();
+    memset(fake_file(1, "D1/sysfile.0")->bytes + 512, 0xA5, 512);
+    memset(fake_file(1, "D1/sysfile.1")->bytes + 512, 0xA5, 512);
+    config.survive = 1; /* Node 1 waits until the others run. */
+    config.start_partial_timeout_ms = 10;
+    config.start_partitioned_timeout_ms = 10;
+    make_nodes(2, &config);
+    fc_run(fc, 3000);
+    assert_true(is_started(2));
+    assert_int_equal(fake_lqh(fc, 2, 1)->recover.lsn_lo, 1021);
+}
+
+/* The newest copy of a node rots just before the power goes: its other one is one GCI behind. */
+static void test_others_replace_a_rotten_copy(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(2, 2);
+    make_nodes(2, &config);
+    fc_run(fc, 3000);
+    for (uint32_t i = 1; i <= 2; i++)
+        fake_lqh(fc, 2, i)->lsn = 500 + i;
+    uint32_t durable = fake_tc(fc, 1, 1)->durable;
+    while (fake_tc(fc, 1, 1)->durable == durable || !dih_at(2)->sysfile.lone)
+        fc_run(fc, 1);
+    uint32_t newest = (uint32_t)(dih_at(2)->sysfile.sequence % SYSFILE_COPIES);
+    end_all();
+    fake_file(2, newest == 0 ? "D1/sysfile.0" : "D1/sysfile.1")->bytes[300] ^= 1;
+    make_nodes(2, &config);
+    fc_run(fc, 500);
+    assert_started(2);
+    for (uint32_t i = 1; i <= 2; i++) {
+        assert_int_equal(fake_lqh(fc, 2, i)->recover.restart_gci, durable + 1);
+        assert_int_equal(fake_lqh(fc, 2, i)->recover.lsn_lo, 500 + i);
+    }
+}
+
 static void test_node_lost_while_recovering(void **state)
 {
     (void)state;
@@ -587,6 +660,8 @@ int main(void)
         STARTS(test_short_lives_do_not_fill_the_list),
         STARTS(test_start_is_cut_off_anywhere),
         STARTS(test_one_system_file_is_behind),
+        STARTS(test_others_know_where_a_log_ends),
+        STARTS(test_others_replace_a_rotten_copy),
         STARTS(test_node_lost_while_recovering),
         STARTS(test_progress_is_told),
         STARTS(test_forged_words_cost_no_data),
