@@ -57,7 +57,7 @@ each() {
 # Programs that a unit test starts are of the variant as well, as all of them are built here.
 unit_tests() {
     say "unit tests"
-    (cd "$dir" && ctest -L '^unit$' -j "$jobs" --timeout 1800 --output-on-failure) || exit 1
+    (cd "$dir" && ctest -L '^unit$' -j "$jobs" --output-on-failure) || exit 1
 }
 
 # One process a seed: a run over many gives each of them the time that it needs without a sanitizer.
@@ -93,7 +93,7 @@ memcheck() {
         hostile_signals) arguments=(--signals=8000) ;;
         hostile_members) arguments=(--episodes=10) ;;
         esac
-        timeout 1800 valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 \
+        timeout 3600 valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 \
             --fair-sched=yes "$dir/bin/$1" "${arguments[@]}"
     }
     build -DCMAKE_BUILD_TYPE=RelWithDebInfo
