@@ -30,6 +30,7 @@
  *   misdirect NODE       the next write of one of its files lands in another place
  *   lie NODE             from now on its disk confirms what it has not made durable
  *   diskstall NODE MS    no file operation is answered for so long
+ *   leave NODE           the node is ordered to stop in good order; the others go on
  *   hang NODE MS         the process does not run for so long, its links stay open
  */
 enum sim_action {
@@ -50,6 +51,7 @@ enum sim_action {
     SIM_DISK_LIE,
     SIM_STOP,
     SIM_HANG,
+    SIM_LEAVE,
     SIM_ACTION_COUNT
 };
 

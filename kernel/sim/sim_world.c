@@ -260,6 +260,7 @@ void sim_apply(struct sim_world *world, const struct sim_event *event)
     case SIM_START:
     case SIM_POWER:
     case SIM_STOP:
+    case SIM_LEAVE:
         apply_life(world, event);
         break;
     case SIM_POWER_OP:

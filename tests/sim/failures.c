@@ -160,6 +160,9 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
     if (event->action == SIM_KILL && is_data(arg[0])) {
         good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0], &halves);
         figure = &figures->kills;
+    } else if (event->action == SIM_LEAVE) {
+        good = failures_started(run, arg[0]) && one_survivable(run, arg[0], &halves);
+        figure = &figures->leaves;
     } else if (event->action == SIM_HANG) {
         good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0], &halves);
         if (good) doom(run, arg[0], arg[1] * 1000u);

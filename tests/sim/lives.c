@@ -43,6 +43,16 @@ void lives_lost(struct run *run)
     cluster_lost(run);
 }
 
+/* The operator restarts one node; the others go on. */
+static void order_leave(struct run *run, uint32_t id)
+{
+    struct node *node = sim_node(run->world, id);
+    struct stop_req req = {.flags = STOP_RESTART};
+    if (node == NULL || run->durability.down) return;
+    sig_send(node_block(node, BLOCK_CMVMI, 0), block_ref(id, BLOCK_NDBCNTR, 0), GSN_STOP_REQ,
+             PRIO_A, &req);
+}
+
 /* The operator orders all nodes to stop. Nothing new begins; what is under way ends as it may. */
 static void order_stop(struct run *run, const struct sim_event *event)
 {
@@ -60,6 +70,10 @@ static void order_stop(struct run *run, const struct sim_event *event)
 /* The plan ends data nodes. */
 void lives_action(struct run *run, const struct sim_event *event)
 {
+    if (event->action == SIM_LEAVE) {
+        order_leave(run, event->arg[0]);
+        return;
+    }
     if (!run->swarm.disk) {
         run->stopping_cluster = true;
         for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {

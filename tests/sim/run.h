@@ -259,7 +259,7 @@ struct tamper {
 
 /* Over all runs of a call; shared by its processes. */
 struct failure_figures {
-    uint64_t losses, losses_starting, kills, hangs, cuts, stalls, fenced, starts_again, left_out;
+    uint64_t losses, losses_starting, kills, leaves, hangs, cuts, stalls, fenced, starts_again, left_out;
     uint64_t rejoins, slowest_rejoin_us, clusters_lost, needless;
 };
 

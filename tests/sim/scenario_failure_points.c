@@ -1,203 +1,157 @@
 /* scenario_failure_points.c -- for each protocol: a node in each role dies after every signal that
- * the protocol executes, in some after another one has died already. The cluster goes on, all is
- * answered, nothing is lost or half there, and everybody comes back. */
+ * the protocol executes; for the take-overs also a second one after each signal of the take-over.
+ * The cluster goes on, all is answered, nothing is lost or half there, and everybody comes back. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "tests/sim/failures.h"
+#include "blocks/qmgr/qmgr_state.h"
+#include "tests/sim/points.h"
 #include "tests/sim/scenario.h"
 
-#define POINTS_MAX   60000u
-#define SCHEMA_TABLE (TABLES_MAX - 1u)
-#define JOBS         2u
+#define JOBS_DEFAULT 2u
+#define TRIED        120u    /* By day: of each protocol, */
+#define TRIED_FILES  60u     /* with files; */
+#define FIRSTS       9u      /* of the first deaths of pairs, */
+#define SECONDS      9u      /* and of the second ones for each of them. */
+#define WINDOW_US    100000u /* A take-over and the next epochs are over by then. */
 
-/* After node `node` has executed its nth signal with this number, `victim` dies. */
-struct point {
-    uint32_t gsn, node, nth, victim;
+static const struct protocol protocols[] = {
+    {.name = "commit", .work = points_commit, .nodes = 4, .replicas = 2},
+    {.name = "abort", .work = points_abort, .nodes = 4, .replicas = 2},
+    {.name = "abort, a refused operation", .work = points_refused, .nodes = 4, .replicas = 2},
+    {.name = "scan", .work = points_scan, .nodes = 4, .replicas = 2},
+    {.name = "schema transaction", .work = points_schema, .nodes = 4, .replicas = 2},
+    {.name = "scan, refused",
+     .work = points_scan,
+     .nodes = 4,
+     .replicas = 2,
+     .also = {.action = SIM_INSERT, .arg = {2, BLOCK_DBLQH, 5006, 0}}},
+    {.name = "schema transaction, refused",
+     .work = points_schema_refused,
+     .nodes = 4,
+     .replicas = 2,
+     .also = {.action = SIM_INSERT, .arg = {2, BLOCK_DBDICT, 6001, 0}}},
+    {.name = "stop of a node", .work = points_stop, .nodes = 4, .replicas = 2},
+    {.name = "arbitrator, handed over",
+     .work = points_epoch,
+     .nodes = 4,
+     .replicas = 4,
+     .also = {.action = SIM_CUT, .arg = {3, CLIENT_NODE}}},
+    {.name = "epoch", .work = points_epoch, .nodes = 3, .replicas = 3},
+    {.name = "checkpoint", .work = points_checkpoint, .nodes = 4, .replicas = 2, .files = true},
+    {.name = "node failure, the president",
+     .work = points_long,
+     .nodes = 4,
+     .replicas = 4,
+     .first = 1},
+    {.name = "node failure, another node",
+     .work = points_long,
+     .nodes = 4,
+     .replicas = 4,
+     .first = 3,
+     .soon = true},
+    {.name = "take-over",
+     .work = points_takeover,
+     .nodes = 4,
+     .replicas = 4,
+     .first = 2,
+     .first_gsn = GSN_COMMIT},
+    {.name = "take-over, the president",
+     .work = points_takeover,
+     .nodes = 4,
+     .replicas = 2,
+     .first = 1,
+     .first_gsn = GSN_TCKEYREQ},
+    {.name = "join and node restart", .work = points_long, .nodes = 4, .replicas = 2, .first = 3},
+    {.name = "join and node restart, three replicas",
+     .work = points_long,
+     .nodes = 3,
+     .replicas = 3,
+     .first = 2},
+    {.name = "join and node restart, with files",
+     .work = points_long,
+     .nodes = 4,
+     .replicas = 2,
+     .first = 3,
+     .files = true},
+    {.name = "pairs, commit", .work = points_commit, .nodes = 4, .replicas = 4, .pairs = true},
+    {.name = "pairs, scan", .work = points_scan, .nodes = 4, .replicas = 4, .pairs = true},
+    {.name = "pairs, epoch",
+     .work = points_epoch,
+     .nodes = 4,
+     .replicas = 4,
+     .pairs = true,
+     .of_master = true},
+    {.name = "pairs, checkpoint",
+     .work = points_checkpoint,
+     .nodes = 4,
+     .replicas = 4,
+     .files = true,
+     .pairs = true,
+     .of_master = true},
+    {.name = "pairs, schema transaction",
+     .work = points_schema,
+     .nodes = 4,
+     .replicas = 4,
+     .pairs = true,
+     .of_master = true},
+    {.name = "pairs, node failure",
+     .work = points_long,
+     .nodes = 6,
+     .replicas = 3,
+     .first = 6,
+     .soon = true,
+     .pairs = true,
+     .of_master = true},
+    {.name = "pairs, node restart",
+     .work = points_long,
+     .nodes = 4,
+     .replicas = 4,
+     .first = 3,
+     .pairs = true,
+     .of_master = true},
+    {.name = "pairs, node restart with files",
+     .work = points_long,
+     .nodes = 4,
+     .replicas = 4,
+     .first = 3,
+     .files = true,
+     .pairs = true,
+     .of_master = true},
 };
 
-struct protocol {
-    const char *name;
-    void (*work)(struct run *run);
-    uint32_t nodes, replicas;
-    uint32_t first;     /* Dies before: 0 = nobody; */
-    uint32_t first_gsn; /* after its second signal with this number, 0 = before the work begins. */
-};
-
-/* Shared with the process that counts. */
+/* Shared with the processes that count. */
 struct counted {
     struct failure_figures figures;
     uint32_t count;
     struct point point[POINTS_MAX];
 };
 
-static struct counted *counted;
+static struct counted *counted;  /* The points of a protocol, */
+static struct counted *seconds;  /* and those of a take-over. */
+static struct point *first_list; /* A copy of the ones that are tried as first deaths. */
 static uint32_t seen[NODE_ID_MAX + 1][GSN_TABLE];
-
-/* --- The work, in the model's words. Errors are answers. --- */
 
 static bool failed(const struct run *run)
 {
     return sim_verdict_of(run->world) != SIM_OK;
 }
 
-static void rows(struct run *run, uint32_t first, uint32_t count, enum key_operation operation)
-{
-    struct session *session = &run->client[0].session[0];
-    enum api_outcome outcome;
-    if (failed(run)) return;
-    for (uint32_t i = 0; i < count; i++) { /* Of those nobody knows what they are. */
-        if (run->model.key[TABLE_CHURN][first + i].state == KEY_TAINTED) return;
-    }
-    session->count = 0;
-    for (uint32_t i = 0; i < count; i++)
-        session_add(session, TABLE_CHURN, first + i, operation)->value = ++run->model.next_value;
-    uint32_t error = run_try(run, session, LOCK_EXCLUSIVE, &outcome);
-    if (failed(run)) return;
-    if (outcome != API_COMMITTED && !error_allowed(run, error))
-        run_fail(run, SIM_CORRECTNESS, "rows %u: error %u", first, error);
-    if (outcome == API_UNKNOWN) model_unknown(run, session->item, count, run->floor);
-    for (uint32_t i = 0; i < count && outcome == API_COMMITTED; i++) {
-        struct model_key *key = &run->model.key[TABLE_CHURN][first + i];
-        key->state = operation == OP_DELETE ? KEY_ABSENT : KEY_PRESENT;
-        key->value = session->item[i].value;
-        key->version += 2;
-    }
-}
-
-static void work_commit(struct run *run)
-{
-    rows(run, 0, 3, OP_UPDATE);
-    rows(run, 8, 3, OP_INSERT);
-    rows(run, 3, 2, OP_DELETE);
-}
-
-struct executed {
-    bool done;
-};
-
-static void on_executed(void *context, struct api_tx *tx)
-{
-    (void)tx;
-    ((struct executed *)context)->done = true;
-}
-
-static bool is_executed(void *context)
-{
-    return ((struct executed *)context)->done;
-}
-
-static void execute(struct run *run, struct session *session, enum api_execute type)
-{
-    struct executed executed = {false};
-    if (api_tx_execute(session->tx, type, 20000, on_executed, &executed) != 0) return;
-    if (!run_until(run, is_executed, &executed, sim_now_us(run->world) + 30000000u) && !failed(run))
-        run_fail(run, SIM_LIVENESS, "a transaction was not answered");
-}
-
-static void work_abort(struct run *run)
-{
-    struct session *session = &run->client[0].session[0];
-    for (uint32_t i = 0; i < 2 && !failed(run); i++) {
-        session->count = 0;
-        for (uint32_t k = 0; k < 3; k++)
-            session_add(session, TABLE_CHURN, 4u * i + k, OP_WRITE)->value = 1;
-        session->tx = NULL;
-        if (session_define(session, 0, LOCK_EXCLUSIVE, 0)) {
-            execute(run, session, API_NO_COMMIT);
-            if (api_tx_outcome(session->tx) == API_ACTIVE) execute(run, session, API_ROLLBACK);
-        }
-        if (session->tx != NULL) api_tx_close(session->tx);
-        session->tx = NULL;
-    }
-}
-
-static void on_ready(void *context, struct api_scan *scan)
-{
-    (void)scan;
-    ((struct executed *)context)->done = true;
-}
-
-static void work_scan(struct run *run)
-{
-    static const uint32_t all[] = {ATTR_READ_ALL << 16};
-    struct session *session = &run->client[0].session[0];
-    struct executed ready = {false};
-    struct api_scan_options options = {.table = session->table[TABLE_STATIC],
-                                       .lock = LOCK_EXCLUSIVE,
-                                       .attrs = all,
-                                       .attr_words = 1,
-                                       .ready = on_ready,
-                                       .context = &ready};
-    uint32_t error = 0;
-    uint32_t rows_seen = 0;
-    struct api_scan *scan = api_scan_start(session->api, &options, 20000, &error);
-    for (enum api_scan_step step = API_SCAN_WAIT; scan != NULL && !failed(run);) {
-        struct api_row row;
-        step = api_scan_next(scan, &row);
-        if (step == API_SCAN_ROW) rows_seen++;
-        if (step == API_SCAN_ERROR || step == API_SCAN_END) {
-            if (step == API_SCAN_END && rows_seen != run->swarm.statics)
-                run_fail(run, SIM_CORRECTNESS, "a scan saw %u rows", rows_seen);
-            break;
-        }
-        if (step != API_SCAN_WAIT) continue;
-        ready.done = false;
-        if (!run_until(run, is_executed, &ready, sim_now_us(run->world) + 30000000u) &&
-            !failed(run))
-            run_fail(run, SIM_LIVENESS, "a scan was not answered");
-    }
-    if (scan != NULL) api_scan_close(scan);
-}
-
-static void work_schema(struct run *run)
-{
-    struct session *session = &run->client[0].session[0];
-    struct table_def *def = row_table(run, SCHEMA_TABLE, "points");
-    uint32_t error = run_try_schema(run, session, def);
-    free(def);
-    if (error != 0 && !failed(run) && !error_allowed(run, error) && error != ERR_NO_SUCH_TABLE_ID &&
-        error != ERR_NO_SUCH_TABLE)
-        run_fail(run, SIM_CORRECTNESS, "a schema transaction: error %u", error);
-}
-
-static void work_epoch(struct run *run)
-{
-    rows(run, 0, 1, OP_UPDATE);
-    run_until(run, NULL, NULL, sim_now_us(run->world) + 60000);
-    rows(run, 1, 1, OP_UPDATE);
-}
-
-static void work_long(struct run *run)
-{
-    for (uint32_t i = 0; i < 60 && !failed(run); i++) {
-        rows(run, 8 + i % 4, 1, OP_WRITE);
-        run_until(run, NULL, NULL, sim_now_us(run->world) + 20000);
-        if (failures_all_back(run)) return;
-    }
-}
-
-static void work_takeover(struct run *run)
-{
-    work_commit(run);
-    work_long(run);
-}
-
-static const struct protocol protocols[] = {
-    {"commit", work_commit, 4, 2, 0, 0},
-    {"abort", work_abort, 4, 2, 0, 0},
-    {"scan", work_scan, 4, 2, 0, 0},
-    {"schema transaction", work_schema, 4, 2, 0, 0},
-    {"epoch", work_epoch, 3, 3, 0, 0},
-    {"node failure, the president", work_long, 4, 4, 1, 0},
-    {"take-over", work_takeover, 4, 4, 2, GSN_COMMIT},
-    {"take-over, the president", work_takeover, 4, 2, 1, GSN_TCKEYREQ},
-    {"join and node restart", work_long, 4, 2, 3, 0},
-    {"join and node restart, three replicas", work_long, 3, 3, 2, 0},
-};
-
 /* --- One run. --- */
+
+static void with_files(struct swarm *swarm)
+{
+    struct node_config *config = &swarm->config;
+    swarm->disk = true;
+    config->diskless = 0;
+    config->redo_files = 3;
+    config->redo_file_bytes = 16u * 4096u;
+    config->redo_buffer_bytes = 32u * 4096u;
+    config->redo_zero = 0;
+    config->gci_ms = 200;
+    config->lcp_growth_log2 = 6;
+}
 
 static struct run *points_new(const struct protocol *protocol)
 {
@@ -207,6 +161,7 @@ static struct run *points_new(const struct protocol *protocol)
     swarm->data_nodes = protocol->nodes;
     swarm->replicas = config->replicas = protocol->replicas;
     swarm->ldm = config->ldm_count = 1;
+    swarm->clients = 2; /* The second one does nothing: it is an arbitrator. */
     swarm->churn_tables = 1;
     swarm->churn_keys = 12;
     swarm->statics = 6;
@@ -218,25 +173,39 @@ static struct run *points_new(const struct protocol *protocol)
     config->survive = 1;
     config->heartbeat_db_db_ms = 500;
     config->epoch_ms = 20;
+    if (protocol->files) with_files(swarm);
     for (uint32_t i = 0; i < protocol->nodes; i++)
         config->node[1 + i] =
             (struct config_node){.type = NODE_DATA, .nodegroup = i / protocol->replicas};
-    config->node[CLIENT_NODE] = (struct config_node){.type = NODE_API, .arbitration_rank = 1};
+    for (uint32_t i = 0; i < 2; i++)
+        config->node[CLIENT_NODE + i] =
+            (struct config_node){.type = NODE_API, .arbitration_rank = 1 + i};
     return run;
 }
 
 static void set_up(struct run *run)
 {
     assert_true(run_start(run));
-    rows(run, 0, 4, OP_INSERT);
-    rows(run, 4, 4, OP_INSERT);
+    points_rows(run, 0, 4, OP_INSERT);
+    points_rows(run, 4, 4, OP_INSERT);
     run_until(run, NULL, NULL, sim_now_us(run->world) + 1000000); /* There is an arbitrator. */
     assert_string_equal(sim_failure_text(run->world), "");
     run->failures.begun = true;
 }
 
-/* From the set-up to the end; `point` may be NULL. */
-static void go(struct run *run, const struct protocol *protocol, const struct point *point)
+static void add_death(struct sim_plan *plan, const struct point *point)
+{
+    if (point == NULL) return;
+    plan->event[plan->count++] = (struct sim_event){.gsn = point->gsn,
+                                                    .node = point->node,
+                                                    .nth = point->nth,
+                                                    .action = SIM_KILL,
+                                                    .arg = {point->victim}};
+}
+
+/* From the set-up to the end; the deaths may be NULL. */
+static void go(struct run *run, const struct protocol *protocol, const struct point *death,
+               const struct point *second)
 {
     struct sim_plan plan = {0};
     if (protocol->first != 0)
@@ -246,119 +215,278 @@ static void go(struct run *run, const struct protocol *protocol, const struct po
                                                       .nth = 2,
                                                       .action = SIM_KILL,
                                                       .arg = {protocol->first}};
-    if (point != NULL)
-        plan.event[plan.count++] = (struct sim_event){.gsn = point->gsn,
-                                                      .node = point->node,
-                                                      .nth = point->nth,
-                                                      .action = SIM_KILL,
-                                                      .arg = {point->victim}};
+    if (protocol->also.action != 0) {
+        plan.event[plan.count] = protocol->also;
+        plan.event[plan.count++].at_us = sim_now_us(run->world);
+    }
+    add_death(&plan, death);
+    add_death(&plan, second);
     sim_set_plan(run->world, &plan);
     protocol->work(run);
+    if (protocol->pairs && !failed(run)) /* The second one may come late. */
+        run_until(run, NULL, NULL, sim_now_us(run->world) + WINDOW_US);
 }
+
+/* --- Which points there are. --- */
+
+struct counting {
+    const struct protocol *protocol;
+    const struct point *death; /* The first one of a pair, NULL: the protocol itself is counted. */
+    struct counted *to;
+    bool begun, over;
+    uint64_t until_us;
+};
 
 static bool noise(uint32_t gsn)
 {
     return gsn == GSN_CM_HEARTBEAT || gsn == GSN_API_REGREQ;
 }
 
-/* Every executed signal of a data node, once the first one has died. */
+static uint32_t role_of(struct run *run, uint32_t victim, uint32_t witness)
+{
+    struct node *node = sim_node(run->world, witness);
+    if (!failures_started(run, victim)) return ROLE_STARTING;
+    if (node == NULL) return ROLE_PARTICIPANT;
+    const struct qmgr *qmgr = (const struct qmgr *)(const void *)node_block(node, BLOCK_QMGR, 0);
+    return qmgr->join.president == victim ? ROLE_MASTER : ROLE_PARTICIPANT;
+}
+
+static void add(struct run *run, struct counting *counting, struct point point, uint32_t sent)
+{
+    struct counted *to = counting->to;
+    if (to->count == POINTS_MAX || point.victim == 0 || point.victim >= CLIENT_NODE) return;
+    point.role = role_of(run, point.victim, point.node) | sent;
+    to->point[to->count++] = point;
+}
+
+/* The deaths that come first have happened, and nobody has come back if that ends it. */
+static bool counts(struct run *run, struct counting *counting, uint32_t gsn)
+{
+    const struct protocol *protocol = counting->protocol;
+    const struct point *death = counting->death;
+    uint32_t dead = death != NULL ? death->victim : protocol->first;
+    bool happened = death == NULL || seen[death->node][death->gsn] >= death->nth;
+    uint64_t now = sim_now_us(run->world);
+    if (dead == 0 || counting->over) return !counting->over;
+    if (!counting->begun && happened && !sim_alive(run->world, dead)) {
+        counting->begun = true;
+        counting->until_us = now + WINDOW_US;
+    }
+    bool ends = death != NULL || protocol->soon;
+    if (counting->begun && ends && (gsn == GSN_CM_ADD_REQ || now > counting->until_us))
+        counting->over = true;
+    return counting->begun && !counting->over;
+}
+
+/* Every executed signal of a data node. */
 static void count_signal(struct run *run, const uint32_t *words)
 {
-    const struct protocol *protocol = run->hook_context;
+    struct counting *counting = run->hook_context;
     uint32_t gsn = kind_gsn(words[0]);
     uint32_t node = ref_node(words[1]);
     uint32_t sender = ref_node(words[2]);
     if (node >= CLIENT_NODE || node == 0 || gsn >= GSN_TABLE) return;
     uint32_t nth = ++seen[node][gsn];
-    if (protocol->first != 0 && run->failures.losses == 0) return;
-    if (noise(gsn) || counted->count + 2 > POINTS_MAX) return;
-    counted->point[counted->count++] = (struct point){gsn, node, nth, node};
-    if (sender == node || sender == 0 || sender >= CLIENT_NODE) return;
-    counted->point[counted->count++] = (struct point){gsn, node, nth, sender};
+    if (!counts(run, counting, gsn) || noise(gsn)) return;
+    add(run, counting, (struct point){gsn, node, nth, node, 0}, 0);
+    if (sender != node) add(run, counting, (struct point){gsn, node, nth, sender, 0}, ROLE_SENDER);
 }
 
-static int child(struct run *run, const struct protocol *protocol, const struct point *point)
+/* --- Processes: one for each run, from the state after the set-up. --- */
+
+static uint32_t running;
+
+static uint32_t jobs(void)
+{
+    const char *text = getenv("SIM_JOBS");
+    uint32_t count = text != NULL ? (uint32_t)strtoul(text, NULL, 10) : JOBS_DEFAULT;
+    return count > 0 ? count : 1;
+}
+
+static void tell(const struct point *point)
+{
+    fprintf(stderr, "node %u dies after signal %u %s of node %u; ", point->victim, point->nth,
+            gsn_name(point->gsn), point->node);
+}
+
+static int child(struct run *run, const struct protocol *protocol, const struct point *death,
+                 const struct point *second)
 {
     alarm(200);
-    go(run, protocol, point);
+    go(run, protocol, death, second);
     if (!failed(run)) run_settle(run);
     if (!failed(run)) return 0;
-    fprintf(stderr, "%s, %u replicas: node %u dies after signal %u %s of node %u: %s\n",
-            protocol->name, protocol->replicas, point->victim, point->nth, gsn_name(point->gsn),
-            point->node, sim_failure_text(run->world));
+    fprintf(stderr, "%s: ", protocol->name);
+    tell(death);
+    if (second != NULL) tell(second);
+    fprintf(stderr, "%s\n", sim_failure_text(run->world));
     fflush(NULL);
     return 1;
 }
 
-static uint32_t reap(uint32_t *running, uint32_t limit)
+static uint32_t reap(uint32_t limit)
 {
     uint32_t failures = 0;
-    while (*running > limit) {
+    while (running > limit) {
         int status;
         if (wait(&status) < 0) break;
-        --*running;
+        running--;
         failures += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
         if (WIFSIGNALED(status)) fprintf(stderr, "ended by signal %d\n", WTERMSIG(status));
     }
     return failures;
 }
 
-/* About `wanted` of its points; all of them at night. */
-static void enumerate(const struct protocol *protocol, uint32_t wanted)
+static uint32_t try_point(struct run *run, const struct protocol *protocol,
+                          const struct point *death, const struct point *second)
 {
-    struct run *run = points_new(protocol);
-    uint32_t running = 0;
-    uint32_t failures = 0;
-    uint32_t tried = 0;
-    set_up(run);
-    memset(&counted->figures, 0, sizeof counted->figures);
-    run->failures.figures = &counted->figures;
-    counted->count = 0;
+    fflush(NULL);
+    if (fork() == 0) _exit(child(run, protocol, death, second));
+    running++;
+    return reap(jobs() - 1);
+}
+
+/* The points of the protocol, or of the take-over after a death, into `to`. */
+static uint32_t count_points(struct run *run, const struct protocol *protocol,
+                             const struct point *death, struct counted *to)
+{
+    to->count = 0;
     fflush(NULL);
     if (fork() == 0) {
+        struct counting counting = {.protocol = protocol, .death = death, .to = to};
+        alarm(200);
         memset(seen, 0, sizeof seen);
+        run->failures.figures = NULL;
         run->hook = count_signal;
-        run->hook_context = (void *)(uintptr_t)protocol;
-        go(run, protocol, NULL);
+        run->hook_context = &counting;
+        go(run, protocol, death, NULL);
         if (failed(run)) fprintf(stderr, "%s: %s\n", protocol->name, sim_failure_text(run->world));
         fflush(NULL);
         _exit(failed(run));
     }
     running++;
-    assert_int_equal(reap(&running, 0), 0);
-    if (getenv("SIM_FAILURE_POINTS") != NULL) wanted = POINTS_MAX;
-    uint32_t every = (counted->count + wanted - 1) / wanted;
-    for (uint32_t at = every / 2; at < counted->count; at += every) {
-        fflush(NULL);
-        if (fork() == 0) _exit(child(run, protocol, &counted->point[at]));
-        running++;
-        tried++;
-        failures += reap(&running, JOBS - 1);
-    }
-    failures += reap(&running, 0);
+    return reap(0);
+}
+
+static uint32_t step(uint32_t count, uint32_t wanted)
+{
+    return wanted == 0 || count <= wanted ? 1 : (count + wanted - 1) / wanted;
+}
+
+/* --- All, or a sample. --- */
+
+/* 0: all of them. SIM_FAILURE_POINTS is a factor, or "all". */
+static uint32_t wanted_of(uint32_t by_day)
+{
+    const char *text = getenv("SIM_FAILURE_POINTS");
+    if (text == NULL) return by_day;
+    return by_day * (uint32_t)strtoul(text, NULL, 10);
+}
+
+/* The same of each of the two deaths of a pair: SIM_FAILURE_PAIRS. */
+static uint32_t pairs_of(uint32_t by_day)
+{
+    const char *text = getenv("SIM_FAILURE_PAIRS");
+    return text == NULL ? by_day : by_day * (uint32_t)strtoul(text, NULL, 10);
+}
+
+static void report(const struct protocol *protocol, uint32_t points, uint32_t tried,
+                   uint32_t failures)
+{
+    const struct failure_figures *figures = &counted->figures;
     print_message("%s, %u nodes, %u replicas: %u points, %u tried, %u failures; nodes killed %llu, "
                   "deaths that may end the cluster left out %llu, rejoins %llu\n",
-                  protocol->name, protocol->nodes, protocol->replicas, counted->count, tried,
-                  failures, (unsigned long long)counted->figures.kills,
-                  (unsigned long long)counted->figures.left_out,
-                  (unsigned long long)counted->figures.rejoins);
+                  protocol->name, protocol->nodes, protocol->replicas, points, tried, failures,
+                  (unsigned long long)figures->kills, (unsigned long long)figures->left_out,
+                  (unsigned long long)figures->rejoins);
+    fflush(NULL);
+}
+
+static uint32_t enumerate_single(struct run *run, const struct protocol *protocol, uint32_t *tried)
+{
+    uint32_t every = step(counted->count, wanted_of(protocol->files ? TRIED_FILES : TRIED));
+    uint32_t failures = 0;
+    for (uint32_t at = every / 2; at < counted->count; at += every, ++*tried)
+        failures += try_point(run, protocol, &counted->point[at], NULL);
+    return failures + reap(0);
+}
+
+/* First deaths are those points at which a started node dies, or the master. */
+static uint32_t choose_firsts(const struct protocol *protocol)
+{
+    uint32_t kept = 0;
+    for (uint32_t at = 0; at < counted->count; at++) {
+        const struct point *point = &counted->point[at];
+        if ((point->role & ROLE_STARTING) != 0) continue;
+        if (protocol->of_master && (point->role & ROLE_MASTER) == 0) continue;
+        first_list[kept++] = *point;
+    }
+    return kept;
+}
+
+static uint32_t enumerate_pairs(struct run *run, const struct protocol *protocol, uint32_t *tried,
+                                uint32_t *points)
+{
+    uint32_t count = choose_firsts(protocol);
+    uint32_t every = step(count, pairs_of(FIRSTS));
+    uint32_t failures = 0;
+    *points = 0;
+    for (uint32_t at = every / 2; at < count; at += every) {
+        const struct point *death = &first_list[at];
+        failures += count_points(run, protocol, death, seconds);
+        uint32_t step_second = step(seconds->count, pairs_of(SECONDS));
+        *points += seconds->count;
+        table_add(protocol, seconds->point, seconds->count);
+        for (uint32_t i = (at * 7u) % step_second; i < seconds->count; i += step_second, ++*tried)
+            failures += try_point(run, protocol, death, &seconds->point[i]);
+        failures += reap(0); /* Before the seconds are counted anew. */
+    }
+    return failures;
+}
+
+static uint32_t enumerate(const struct protocol *protocol)
+{
+    struct run *run = points_new(protocol);
+    uint32_t tried = 0;
+    set_up(run);
+    memset(&counted->figures, 0, sizeof counted->figures);
+    run->failures.figures = &counted->figures;
+    uint32_t failures = count_points(run, protocol, NULL, counted);
+    uint32_t points = counted->count;
+    table_add(protocol, counted->point, counted->count);
+    failures += protocol->pairs ? enumerate_pairs(run, protocol, &tried, &points)
+                                : enumerate_single(run, protocol, &tried);
+    report(protocol, points, tried, failures);
     run_free(run);
     free(run);
     assert_true(tried > 20);
-    assert_int_equal(failures, 0);
+    return failures;
+}
+
+static void *shared(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    return memory;
 }
 
 static void test_protocols(void **state)
 {
     const char *only = getenv("SIM_PROTOCOL");
+    uint32_t failures = 0;
     (void)state;
-    counted =
-        mmap(NULL, sizeof *counted, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(counted != MAP_FAILED);
+    counted = shared(sizeof *counted);
+    seconds = shared(sizeof *seconds);
+    first_list = shared(POINTS_MAX * sizeof *first_list);
     for (uint32_t i = 0; i < sizeof protocols / sizeof protocols[0]; i++) {
-        if (only == NULL || strstr(protocols[i].name, only) != NULL) enumerate(&protocols[i], 300);
+        if (only == NULL || strstr(protocols[i].name, only) != NULL)
+            failures += enumerate(&protocols[i]);
     }
     munmap(counted, sizeof *counted);
+    munmap(seconds, sizeof *seconds);
+    munmap(first_list, POINTS_MAX * sizeof *first_list);
+    assert_int_equal(failures, 0);
+    if (only == NULL) assert_int_equal(table_end(), 0);
 }
 
 int main(void)

@@ -1,0 +1,198 @@
+/* points_work.c -- what the cluster does while nodes die at exact positions: one short piece of
+ * work for each protocol. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "signals/errors.h"
+#include "tests/sim/points.h"
+#include "tests/sim/works.h"
+#include <stdlib.h>
+
+#define SCHEMA_TABLE (TABLES_MAX - 1u)
+
+static bool failed(const struct run *run)
+{
+    return sim_verdict_of(run->world) != SIM_OK;
+}
+
+void points_rows(struct run *run, uint32_t first, uint32_t count, enum key_operation operation)
+{
+    struct session *session = &run->client[0].session[0];
+    enum api_outcome outcome;
+    if (failed(run)) return;
+    for (uint32_t i = 0; i < count; i++) { /* Of those nobody knows what they are. */
+        if (run->model.key[TABLE_CHURN][first + i].state == KEY_TAINTED) return;
+    }
+    session->count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        session_add(session, TABLE_CHURN, first + i, operation)->value = ++run->model.next_value;
+    uint32_t error = run_try(run, session, LOCK_EXCLUSIVE, &outcome);
+    if (failed(run)) return;
+    if (outcome != API_COMMITTED && !error_allowed(run, error))
+        run_fail(run, SIM_CORRECTNESS, "rows %u: error %u", first, error);
+    if (outcome == API_UNKNOWN) model_unknown(run, session->item, count, run->floor);
+    for (uint32_t i = 0; i < count && outcome == API_COMMITTED; i++) {
+        struct model_key *key = &run->model.key[TABLE_CHURN][first + i];
+        key->state = operation == OP_DELETE ? KEY_ABSENT : KEY_PRESENT;
+        key->value = session->item[i].value;
+        key->version += 2;
+    }
+}
+
+void points_commit(struct run *run)
+{
+    points_rows(run, 0, 3, OP_UPDATE);
+    points_rows(run, 8, 3, OP_INSERT);
+    points_rows(run, 3, 2, OP_DELETE);
+}
+
+struct executed {
+    bool done;
+};
+
+static void on_executed(void *context, struct api_tx *tx)
+{
+    (void)tx;
+    ((struct executed *)context)->done = true;
+}
+
+static bool is_executed(void *context)
+{
+    return ((struct executed *)context)->done;
+}
+
+static void execute(struct run *run, struct session *session, enum api_execute type)
+{
+    struct executed executed = {false};
+    if (api_tx_execute(session->tx, type, 20000, on_executed, &executed) != 0) return;
+    if (!run_until(run, is_executed, &executed, sim_now_us(run->world) + 30000000u) && !failed(run))
+        run_fail(run, SIM_LIVENESS, "a transaction was not answered");
+}
+
+void points_abort(struct run *run)
+{
+    struct session *session = &run->client[0].session[0];
+    for (uint32_t i = 0; i < 2 && !failed(run); i++) {
+        session->count = 0;
+        for (uint32_t k = 0; k < 3; k++)
+            session_add(session, TABLE_CHURN, 4u * i + k, OP_WRITE)->value = 1;
+        session->tx = NULL;
+        if (session_define(session, 0, LOCK_EXCLUSIVE, 0)) {
+            execute(run, session, API_NO_COMMIT);
+            if (api_tx_outcome(session->tx) == API_ACTIVE) execute(run, session, API_ROLLBACK);
+        }
+        if (session->tx != NULL) api_tx_close(session->tx);
+        session->tx = NULL;
+    }
+}
+
+static void on_ready(void *context, struct api_scan *scan)
+{
+    (void)scan;
+    ((struct executed *)context)->done = true;
+}
+
+void points_scan(struct run *run)
+{
+    static const uint32_t all[] = {ATTR_READ_ALL << 16};
+    struct session *session = &run->client[0].session[0];
+    struct executed ready = {false};
+    struct api_scan_options options = {.table = session->table[TABLE_STATIC],
+                                       .lock = LOCK_EXCLUSIVE,
+                                       .attrs = all,
+                                       .attr_words = 1,
+                                       .ready = on_ready,
+                                       .context = &ready};
+    uint32_t error = 0;
+    uint32_t rows_seen = 0;
+    struct api_scan *scan = api_scan_start(session->api, &options, 20000, &error);
+    for (enum api_scan_step step = API_SCAN_WAIT; scan != NULL && !failed(run);) {
+        struct api_row row;
+        step = api_scan_next(scan, &row);
+        if (step == API_SCAN_ROW) rows_seen++;
+        if (step == API_SCAN_ERROR || step == API_SCAN_END) {
+            if (step == API_SCAN_END && rows_seen != run->swarm.statics)
+                run_fail(run, SIM_CORRECTNESS, "a scan saw %u rows", rows_seen);
+            break;
+        }
+        if (step != API_SCAN_WAIT) continue;
+        ready.done = false;
+        if (!run_until(run, is_executed, &ready, sim_now_us(run->world) + 30000000u) &&
+            !failed(run))
+            run_fail(run, SIM_LIVENESS, "a scan was not answered");
+    }
+    if (scan != NULL) api_scan_close(scan);
+}
+
+void points_schema(struct run *run)
+{
+    struct session *session = &run->client[0].session[0];
+    struct table_def *def = row_table(run, SCHEMA_TABLE, "points");
+    uint32_t error = run_try_schema(run, session, def);
+    free(def);
+    if (run->swarm.small_data && error == ERR_SCHEMA_MEMORY) error = 0;
+    if (error != 0 && !failed(run) && !error_allowed(run, error) && error != ERR_NO_SUCH_TABLE_ID &&
+        error != ERR_NO_SUCH_TABLE)
+        run_fail(run, SIM_CORRECTNESS, "a schema transaction: error %u", error);
+}
+
+void points_epoch(struct run *run)
+{
+    points_rows(run, 0, 1, OP_UPDATE);
+    run_until(run, NULL, NULL, sim_now_us(run->world) + 60000);
+    points_rows(run, 1, 1, OP_UPDATE);
+}
+
+void points_long(struct run *run)
+{
+    for (uint32_t i = 0; i < 60 && !failed(run); i++) {
+        points_rows(run, 8 + i % 4, 1, OP_WRITE);
+        run_until(run, NULL, NULL, sim_now_us(run->world) + 20000);
+        if (failures_all_back(run)) return;
+    }
+}
+
+void points_takeover(struct run *run)
+{
+    points_commit(run);
+    points_long(run);
+}
+
+/* With files: a checkpoint is due after so long, and a GCI is saved now and then. */
+void points_checkpoint(struct run *run)
+{
+    for (uint32_t i = 0; i < 12 && !failed(run); i++) {
+        points_rows(run, i % 8, 1, OP_WRITE);
+        run_until(run, NULL, NULL, sim_now_us(run->world) + 100000);
+    }
+}
+
+/* A node has no memory for the new table. */
+void points_schema_refused(struct run *run)
+{
+    run->swarm.small_data = true; /* Then that is an answer. */
+    points_schema(run);
+}
+
+/* A node is restarted in good order while others are at work. */
+void points_stop(struct run *run)
+{
+    const struct sim_event leave = {.action = SIM_LEAVE, .arg = {3}};
+    lives_action(run, &leave);
+    points_commit(run);
+    points_long(run);
+}
+
+/* An operation is refused at its primary, behind others that were prepared. */
+void points_refused(struct run *run)
+{
+    struct session *session = &run->client[0].session[0];
+    for (uint32_t i = 0; i < 3 && !failed(run); i++) {
+        session->count = 0;
+        session_add(session, TABLE_CHURN, 8 + i, OP_WRITE)->value = 1;
+        session_add(session, TABLE_CHURN, 9 + i, OP_WRITE)->value = 1;
+        session_add(session, TABLE_CHURN, 2 * i, OP_INSERT)->value = 1;
+        session->tx = NULL;
+        if (session_define(session, 0, LOCK_EXCLUSIVE, 0)) execute(run, session, API_COMMIT);
+        if (session->tx != NULL) api_tx_close(session->tx);
+        session->tx = NULL;
+    }
+}
