@@ -93,8 +93,11 @@ static void fence(struct qmgr *qmgr, const struct node_mask *nodes)
  * from now on. */
 static void fence_after_word(struct qmgr *qmgr, const struct node_mask *leave)
 {
+    struct node_mask all = qmgr->failure.fenced;
+    node_mask_join(&all, leave);
     struct fail_out_rep out = {.incarnation = qmgr->join.incarnation,
-                               .number = qmgr->failure.number + 1u};
+                               .number = qmgr->failure.number + 1u,
+                               .verdict = qmgr_rule(qmgr, &all)};
     struct node_mask there = *leave;
     node_mask_keep(&there, &qmgr->linked);
     node_mask_cut(&there, &qmgr->reach.lost);
@@ -469,6 +472,14 @@ void qmgr_exec_FAIL_OUT_REP(struct block *block, const struct signal *sig)
     const struct fail_out_rep *rep = SIG_PAYLOAD(sig, fail_out_rep);
     if (!qmgr_talks(qmgr, ref_node(sig->sender), rep->incarnation)) {
         jam();
+        return;
+    }
+    bool asks = block_config(&qmgr->block)->arbitration == ARBITRATION_DEFAULT;
+    bool sure = rep->verdict == 0 || arbit_wins(rep->verdict) ||
+                (rep->verdict == ARBIT_PARTITIONING && !asks);
+    if (!sure) {
+        jam_data(rep->verdict);
+        qmgr_suspect(qmgr, ref_node(sig->sender), true, "it has fenced this node");
         return;
     }
     jam();

@@ -336,6 +336,8 @@ void qmgr_exec_FAIL_COMMIT(struct block *block, const struct signal *sig);
 void qmgr_exec_FAIL_OUT_REP(struct block *block, const struct signal *sig);
 
 /* qmgr_verdict.c: may this part go on? */
+/* Of those that are left without `leave`, before any arbitrator. */
+enum arbit_code qmgr_rule(const struct qmgr *qmgr, const struct node_mask *leave);
 void qmgr_verdict(struct qmgr *qmgr); /* As leader, all have confirmed. */
 void qmgr_verdict_tick(struct qmgr *qmgr);
 void qmgr_verdict_client_down(struct qmgr *qmgr, uint32_t node);

@@ -58,16 +58,21 @@ static void ask(struct qmgr *qmgr)
     sig_send(&qmgr->block, qmgr->client[arbit->node].ref, GSN_ARBIT_CHOOSE_REQ, PRIO_A, &req);
 }
 
-void qmgr_verdict(struct qmgr *qmgr)
+enum arbit_code qmgr_rule(const struct qmgr *qmgr, const struct node_mask *leave)
 {
-    const struct node_config *config = block_config(&qmgr->block);
     /* Who is not started has no rows, and who has said that it stops will not go on. */
     struct node_mask before = qmgr->join.members;
     node_mask_cut(&before, &qmgr->rejoin.newcomers);
     node_mask_cut(&before, &qmgr->rejoin.leaving);
     struct node_mask alive = before;
-    node_mask_cut(&alive, &qmgr->failure.fenced);
-    enum arbit_code code = partition_rule(config, &before, &alive);
+    node_mask_cut(&alive, leave);
+    return partition_rule(block_config(&qmgr->block), &before, &alive);
+}
+
+void qmgr_verdict(struct qmgr *qmgr)
+{
+    const struct node_config *config = block_config(&qmgr->block);
+    enum arbit_code code = qmgr_rule(qmgr, &qmgr->failure.fenced);
     if (code != ARBIT_PARTITIONING) {
         jam();
         decide(qmgr, code);

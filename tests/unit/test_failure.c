@@ -400,6 +400,28 @@ static void test_one_way(void **state)
     }
 }
 
+/* A node that hears nobody any more, or that nobody hears: it leaves, and what it says while it
+ * does not know better takes nobody else along. */
+static void test_deaf_and_mute_nodes(void **state)
+{
+    (void)state;
+    for (uint32_t turn = 0; turn < 16; turn++) {
+        uint32_t victim = turn % 4 + 1;
+        forget();
+        start_and_wait(4, 2, 0);
+        run_looking(10 * (turn / 4)); /* At another point of the round of heartbeats. */
+        for (uint32_t id = 1; id <= 4; id++) {
+            fc->link[id][victim].stalled = turn % 8 < 4;
+            fc->link[victim][id].stalled = turn % 8 >= 4;
+        }
+        run_looking(1500);
+        assert_int_equal(check_end(), 15u & ~(1u << (victim - 1)));
+        assert_true(fc->node[victim].dead);
+        fc_destroy(fc);
+        fc_init(fc);
+    }
+}
+
 static void test_a_slow_node_is_reported_and_stays(void **state)
 {
     (void)state;
@@ -695,6 +717,7 @@ int main(void)
         T(test_one_broken_link),
         T(test_a_node_with_most_links_broken_leaves),
         T(test_one_way),
+        T(test_deaf_and_mute_nodes),
         T(test_a_slow_node_is_reported_and_stays),
         T(test_bipartitions),
         T(test_arbitrators_by_rank),
