@@ -267,6 +267,8 @@ static void set_field(struct ndb_mgm_node_state *node, const char *field, const 
         node->arbit_state = (uint32_t)number;
     else if (strcmp(field, "arbitrator") == 0)
         node->arbitrator = (uint32_t)number;
+    else if (strcmp(field, "is_single_user") == 0)
+        node->is_single_user = number == 1;
     else if (strcmp(field, "address") == 0)
         (void)snprintf(node->address, sizeof(node->address), "%s", value);
     else if (strcmp(field, "host") == 0)
@@ -550,6 +552,24 @@ int ndb_mgm_shutdown(ndb_mgm_handle_t *handle)
     }
     free(state);
     return count;
+}
+
+int ndb_mgm_enter_single_user(ndb_mgm_handle_t *handle, uint32_t node_id)
+{
+    return mgm_call(handle, handle->timeout_ms, "enter single user\nnodeId: %u", node_id);
+}
+
+int ndb_mgm_exit_single_user(ndb_mgm_handle_t *handle)
+{
+    return mgm_call(handle, handle->timeout_ms, "exit single user");
+}
+
+int ndb_mgm_purge_stale_sessions(ndb_mgm_handle_t *handle, char *list, size_t size)
+{
+    if (mgm_call(handle, handle->timeout_ms, "purge stale sessions") != 0) return -1;
+    const char *purged = mgm_value(&handle->reply, "purged");
+    (void)snprintf(list, size, "%s", purged == NULL ? "" : purged);
+    return 0;
 }
 
 int ndb_mgm_report_stop(ndb_mgm_handle_t *handle, uint32_t node_id, uint32_t action,

@@ -48,6 +48,7 @@ static const struct event_kind kinds[] = {
     {EVENT_DEAD_DUE_TO_HEARTBEAT, "DeadDueToHeartbeat", C(ERROR), 8, S(ALERT)},
     {EVENT_WARNING, "WarningEvent", C(ERROR), 2, S(WARNING)},
     {EVENT_SENT_HEARTBEAT, "SentHeartbeat", C(INFO), 12, S(INFO)},
+    {EVENT_SINGLE_USER, "SingleUser", C(INFO), 7, S(INFO)},
 };
 
 const struct event_kind *event_kind(uint32_t type)
@@ -124,6 +125,14 @@ static void format_stop(uint32_t type, const uint32_t data[EVENT_WORDS], const c
     (void)snprintf(line, size, "Forced node shutdown completed%s%s%s.%s%s Caused by error %u%s%s.",
                    restart, nostart, initial, phase, number, data[2], text[0] == '\0' ? "" : ": ",
                    text);
+}
+
+static void format_single_user(const uint32_t *data, char *line, size_t size)
+{
+    if (data[0] == 1)
+        (void)snprintf(line, size, "Entered single user mode, Node %u has access", data[1]);
+    else
+        (void)snprintf(line, size, "%s single user mode", data[0] == 0 ? "Entering" : "Exiting");
 }
 
 static void format_arbitration(const uint32_t *data, char *line, size_t size)
@@ -279,6 +288,9 @@ void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *t
         return;
     case EVENT_SENT_HEARTBEAT:
         (void)snprintf(line, size, "Node Sent Heartbeat to node = %u", data[0]);
+        return;
+    case EVENT_SINGLE_USER:
+        format_single_user(data, line, size);
         return;
     case EVENT_INFO:
     case EVENT_WARNING:

@@ -100,6 +100,8 @@ const char *ndb_mgm_error_message(int code)
         {NDB_MGM_START_FAILED, "Start failed"},
         {NDB_MGM_STOP_FAILED, "Stop failed"},
         {NDB_MGM_RESTART_FAILED, "Restart failed"},
+        {NDB_MGM_ENTER_SINGLE_FAILED, "Could not enter single user mode"},
+        {NDB_MGM_EXIT_SINGLE_FAILED, "Could not exit single user mode"},
         {NDB_MGM_CONFIG_CHANGE_FAILED, "Configuration change failed"},
         {NDB_MGM_GET_CONFIG_FAILED, "Get configuration failed"},
         {5000, "No contact with the process"},
@@ -113,7 +115,9 @@ const char *ndb_mgm_error_message(int code)
         {5028, "Operation would stop the cluster"},
         {5030, "There are no data nodes"},
         {5031, "Several nodes can only be stopped with the abort option"},
+        {5062, "Node is not an API node"},
         {5063, "Nodes are starting or stopping"},
+        {299, "Single user mode is on for another node"},
         {5064, "Operation would destroy the last copy of rows; with -f it is done"},
     };
 

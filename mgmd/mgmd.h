@@ -54,6 +54,7 @@ struct mgmd_node {
     uint32_t version;
     uint32_t arbit_state; /* enum arbit_state, as this data node knows it. */
     uint32_t arbit_node;
+    uint32_t single_user;     /* Client that may work alone, as this data node knows; 0 = none. */
     struct node_mask clients; /* Nodes linked to this data node. */
     uint32_t holder;          /* Session that holds the id, 0 = none. */
     bool linked_once;         /* Since the id was given. */
@@ -67,7 +68,8 @@ enum mgmd_request_kind {
     MGMD_REQUEST_NONE,
     MGMD_REQUEST_MEMORY,
     MGMD_REQUEST_DISK,
-    MGMD_REQUEST_STOP
+    MGMD_REQUEST_STOP,
+    MGMD_REQUEST_SINGLE
 };
 
 /* An order to data nodes whose answers are awaited on behalf of a session. */
@@ -83,8 +85,9 @@ struct mgmd_request {
     uint32_t error; /* First one. */
     uint32_t error_node;
     bool restart;
-    bool then_exit; /* The server itself stops after the reply. */
-    char *text;     /* Collected reply lines. */
+    uint32_t single_user; /* SINGLE: who may work alone, 0 = all. */
+    bool then_exit;       /* The server itself stops after the reply. */
+    char *text;           /* Collected reply lines. */
     size_t text_size;
 };
 
@@ -175,6 +178,7 @@ void mgmd_order_start(struct mgmd_session *session);
 void mgmd_order_memory(struct mgmd_session *session);
 void mgmd_order_disk(struct mgmd_session *session);
 void mgmd_order_dump(struct mgmd_session *session);
+void mgmd_order_single_user(struct mgmd_session *session);
 /* Answers and link losses move the requests on. */
 void mgmd_requests_signal(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
 void mgmd_requests_link_down(struct mgmd *mgmd, uint32_t node);
@@ -182,6 +186,10 @@ void mgmd_requests_tick(struct mgmd *mgmd);
 
 /* ---- mgmd_nodes.c ---- */
 void mgmd_nodes_start(struct mgmd *mgmd);
+/* A started data node that leads, 0 = none is known. */
+uint32_t mgmd_president(const struct mgmd *mgmd);
+/* The client that may work alone, 0 = all may. */
+uint32_t mgmd_single_user(const struct mgmd *mgmd);
 enum ndb_mgm_node_status mgmd_node_status(const struct mgmd *mgmd, uint32_t node);
 /* The id, or 0 with an error code and its reason. */
 uint32_t mgmd_alloc_id(struct mgmd *mgmd, struct mgmd_session *session, enum ndb_mgm_node_type type,

@@ -169,6 +169,8 @@ static void reply_node(struct mgmd_session *session, const struct config_section
                    node->status_known ? node->arbit_state : 0, id,
                    node->status_known ? node->arbit_node : 0);
     }
+    if (type_of(section) == NDB_MGM_NODE_API)
+        mgmd_reply(session, "node.%u.is_single_user: %d\n", id, mgmd_single_user(mgmd) == id);
     if (type_of(section) == NDB_MGM_NODE_MGM) {
         uint32_t port = id == mgmd->own_node
                             ? mgmd->port
@@ -473,6 +475,8 @@ static const struct command commands[] = {
     {"restart all", mgmd_order_restart},
     {"start", mgmd_order_start},
     {"start all", mgmd_order_start},
+    {"enter single user", mgmd_order_single_user},
+    {"exit single user", mgmd_order_single_user},
     {"dump state", mgmd_order_dump},
     {"get info clusterlog", get_info_clusterlog},
     {"set logfilter", set_logfilter},

@@ -192,6 +192,25 @@ enum ndb_mgm_node_status mgmd_node_status(const struct mgmd *mgmd, uint32_t id)
     return NDB_MGM_STATUS_NO_CONTACT;
 }
 
+uint32_t mgmd_president(const struct mgmd *mgmd)
+{
+    for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
+        const struct mgmd_node *node = &mgmd->nodes[id];
+        bool started = node->start_level == START_STARTED || node->start_level == START_SINGLEUSER;
+        if (node->linked && node->status_known && started && node->president == id) return id;
+    }
+    return 0;
+}
+
+uint32_t mgmd_single_user(const struct mgmd *mgmd)
+{
+    for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
+        const struct mgmd_node *node = &mgmd->nodes[id];
+        if (node->linked && node->status_known && node->single_user != 0) return node->single_user;
+    }
+    return 0;
+}
+
 static void subscribe(struct mgmd *mgmd, uint32_t node)
 {
     struct event_subscribe_req req = {.sender_data = node};
@@ -304,6 +323,7 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct node_status
     node->version = conf->version;
     node->arbit_state = conf->arbit_state;
     node->arbit_node = conf->arbit_node;
+    node->single_user = conf->single_user;
     node->clients = conf->connected;
     log_progress(mgmd, id);
 }
@@ -384,6 +404,14 @@ bool mgmd_node_signal(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
         return true;
     case GSN_STOP_CONF:
         if (sig->words < sizeof(struct stop_conf) / 4) return false;
+        mgmd_requests_signal(mgmd, id, sig);
+        return true;
+    case GSN_SINGLE_USER_CONF:
+        if (sig->words < sizeof(struct single_user_conf) / 4) return false;
+        mgmd_requests_signal(mgmd, id, sig);
+        return true;
+    case GSN_SINGLE_USER_REF:
+        if (sig->words < sizeof(struct single_user_ref) / 4) return false;
         mgmd_requests_signal(mgmd, id, sig);
         return true;
     case GSN_STOP_REF:

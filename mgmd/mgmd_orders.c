@@ -35,6 +35,15 @@ static struct mgmd_request *request_new(struct mgmd_session *session, uint64_t w
     return NULL;
 }
 
+static struct mgmd_request *request_find(struct mgmd *mgmd, uint32_t id,
+                                         enum mgmd_request_kind kind)
+{
+    for (uint32_t i = 0; i < MGMD_REQUESTS_MAX; i++) {
+        if (mgmd->requests[i].kind == kind && mgmd->requests[i].id == id) return &mgmd->requests[i];
+    }
+    return NULL;
+}
+
 static void request_text(struct mgmd_request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -78,6 +87,10 @@ static void reply_now(struct mgmd_session *session, const struct mgmd_request *r
         return;
     }
     mgmd_reply_begin(session, "Ok");
+    if (request->kind == MGMD_REQUEST_SINGLE) {
+        mgmd_reply_end(session);
+        return;
+    }
     if (is_report(request)) {
         mgmd_reply(session, "nodes: %u\n", request->done);
     } else {
@@ -88,11 +101,28 @@ static void reply_now(struct mgmd_session *session, const struct mgmd_request *r
     mgmd_reply_end(session);
 }
 
+/* Do all started data nodes say what the president has confirmed? STATUS and SHOW do after that. */
+static bool single_user_seen(const struct mgmd *mgmd, const struct mgmd_request *request)
+{
+    for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
+        const struct mgmd_node *node = &mgmd->nodes[id];
+        if (!node->linked || !node->status_known) continue;
+        if (node->start_level != START_STARTED && node->start_level != START_SINGLEUSER) continue;
+        if (node->single_user != request->single_user ||
+            (node->start_level == START_SINGLEUSER) != (request->single_user != 0))
+            return false;
+    }
+    return true;
+}
+
 /* Ends the request when nobody is awaited any more. The record is free before the session goes on.
  */
 static void request_finish(struct mgmd *mgmd, struct mgmd_request *request)
 {
     if (!node_mask_empty(&request->waiting) || !node_mask_empty(&request->leaving)) return;
+    if (request->kind == MGMD_REQUEST_SINGLE && request->error == 0 &&
+        (request->done == 0 || !single_user_seen(mgmd, request)))
+        return;
     struct mgmd_session *session = mgmd_session(mgmd, request->session);
     bool then_exit = request->then_exit && request->error == 0;
     if (session != NULL) reply_now(session, request);
@@ -220,6 +250,12 @@ static void order_end(struct mgmd_session *session, bool all, bool restart, uint
     }
     uint32_t count = node_mask_count(&nodes);
     bool whole = whole_cluster(mgmd, &nodes);
+    if (restart && !whole && mgmd_single_user(mgmd) != 0) {
+        mgmd_reply_error(session, 5063,
+                         "Cannot restart nodes in single user mode: nobody comes back before EXIT "
+                         "SINGLE USER MODE");
+        return;
+    }
     if (count == 0 && !self && restart) {
         mgmd_reply_error(session, 5030, "%s", ndb_mgm_error_message(5030));
         return;
@@ -314,6 +350,66 @@ void mgmd_order_start(struct mgmd_session *session)
     mgmd_reply_end(session);
 }
 
+/* ---- single user mode ---- */
+
+/* To whoever leads now; again when that one is lost, or has not led. */
+static void single_user_send(struct mgmd *mgmd, struct mgmd_request *request)
+{
+    uint32_t president = mgmd_president(mgmd);
+    struct single_user_req req = {.sender_data = request->id, .node = request->single_user};
+
+    if (president == 0 || mgm_link_send(mgmd->link, president, BLOCK_CMVMI, GSN_SINGLE_USER_REQ,
+                                        PRIO_B, &req, sizeof(req) / 4) != 0)
+        return;
+    node_mask_add(&request->waiting, president);
+    mgm_link_flush(mgmd->link);
+}
+
+void mgmd_order_single_user(struct mgmd_session *session)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+    const struct mgm_parser *parser = mgmd_session_request(session);
+    bool enter = strcasecmp(mgm_command(parser), "enter single user") == 0;
+    int64_t id = 0;
+
+    if (enter && (mgm_number(parser, "nodeId", 1, CONFIG_NODES_MAX, 0, &id) != 0 || id == 0)) {
+        mgmd_reply_error(session, NDB_MGM_USAGE_ERROR, "nodeId is needed (allowed range 1..%u)",
+                         CONFIG_NODES_MAX);
+        return;
+    }
+    const struct config_section *node = enter ? config_node(mgmd->config, (uint32_t)id) : NULL;
+    if (enter && (node == NULL || config_section_kind(node) != CONFIG_API)) {
+        mgmd_reply_error(session, 5062, "Node %d: %s", (int)id, ndb_mgm_error_message(5062));
+        return;
+    }
+    if (mgmd_president(mgmd) == 0) {
+        mgmd_reply_error(session, 5030, "%s", ndb_mgm_error_message(5030));
+        return;
+    }
+    struct mgmd_request *request = request_new(session, MGMD_ANSWER_MS);
+    if (request == NULL) return;
+    request->kind = MGMD_REQUEST_SINGLE;
+    request->single_user = (uint32_t)id;
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
+                       "Single user mode for node %u ordered from %s%s", (uint32_t)id,
+                       mgmd_session_address(session), enter ? "" : " (0: exit)");
+    single_user_send(mgmd, request);
+    request_go(session);
+}
+
+static void take_single_user(struct mgmd *mgmd, uint32_t node, const struct signal *sig)
+{
+    struct mgmd_request *request = request_find(mgmd, sig->payload[0], MGMD_REQUEST_SINGLE);
+
+    if (request == NULL || !node_mask_has(&request->waiting, node)) return;
+    node_mask_remove(&request->waiting, node);
+    if (sig->gsn == GSN_SINGLE_USER_CONF)
+        request->done = 1;
+    else if (SIG_PAYLOAD(sig, single_user_ref)->error != 5005) /* Else it does not lead. */
+        request_error(request, node, SIG_PAYLOAD(sig, single_user_ref)->error);
+    request_finish(mgmd, request);
+}
+
 /* Asks data nodes with a request that consists of sender_data alone. */
 static void order_report(struct mgmd_session *session, enum mgmd_request_kind kind, uint32_t gsn)
 {
@@ -393,15 +489,6 @@ void mgmd_order_dump(struct mgmd_session *session)
 }
 
 /* ---- answers ---- */
-
-static struct mgmd_request *request_find(struct mgmd *mgmd, uint32_t id,
-                                         enum mgmd_request_kind kind)
-{
-    for (uint32_t i = 0; i < MGMD_REQUESTS_MAX; i++) {
-        if (mgmd->requests[i].kind == kind && mgmd->requests[i].id == id) return &mgmd->requests[i];
-    }
-    return NULL;
-}
 
 static void take_memory(struct mgmd *mgmd, uint32_t node, const struct signal *sig)
 {
@@ -493,6 +580,10 @@ void mgmd_requests_signal(struct mgmd *mgmd, uint32_t node, const struct signal 
         take_disk(mgmd, node, sig);
         return;
     }
+    if (sig->gsn == GSN_SINGLE_USER_CONF || sig->gsn == GSN_SINGLE_USER_REF) {
+        take_single_user(mgmd, node, sig);
+        return;
+    }
     /* STOP_CONF and STOP_REF begin with sender_data. */
     struct mgmd_request *request = request_find(mgmd, sig->payload[0], MGMD_REQUEST_STOP);
     if (request == NULL || !node_mask_has(&request->waiting, node)) return;
@@ -515,6 +606,7 @@ void mgmd_requests_link_down(struct mgmd *mgmd, uint32_t node)
         if (!waited && !node_mask_has(&request->leaving, node)) continue;
         node_mask_remove(&request->waiting, node);
         node_mask_remove(&request->leaving, node);
+        if (request->kind == MGMD_REQUEST_SINGLE) continue; /* The next president is asked. */
         if (is_report(request))
             request_error(request, node, 5000);
         else
@@ -535,8 +627,12 @@ void mgmd_requests_tick(struct mgmd *mgmd)
                 if (node_mask_has(&request->waiting, id)) request_error(request, id, 5005);
                 if (node_mask_has(&request->leaving, id)) request_error(request, id, 5025);
             }
+            if (request->kind == MGMD_REQUEST_SINGLE) request_error(request, 0, 5005);
             request->waiting = (struct node_mask){{0}};
             request->leaving = (struct node_mask){{0}};
+        } else if (request->kind == MGMD_REQUEST_SINGLE && request->done == 0 &&
+                   node_mask_empty(&request->waiting)) {
+            single_user_send(mgmd, request);
         }
         request_finish(mgmd, request);
     }

@@ -72,6 +72,19 @@ struct cntr_started_rep {
 SIGNAL_STRUCT(cntr_started_rep, 1);
 
 /*
+ * To all members: the newest change of single user mode that the sender knows of
+ * (docs/protocols/single_user.md). Changes are ordered by failure_no, then count.
+ */
+struct cntr_single_rep {
+    uint32_t failure_no; /* Of the president that gave the number. */
+    uint32_t count;
+    uint32_t node; /* Only this client may work; 0: all may. */
+    uint32_t done; /* 0, or 1 + the last failure the sender had dealt with when nothing of others
+                      was left at it. */
+};
+SIGNAL_STRUCT(cntr_single_rep, 4);
+
+/*
  * To all members: the sender stops and has reached this level. With STOP_SYSTEM the receiver stops
  * too; nobody leaves before all have reached START_STOPPING_4 or the time for it is over.
  */

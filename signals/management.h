@@ -45,6 +45,7 @@ enum event_type {
     EVENT_INFO = 49,
     EVENT_MEMORY_USAGE = 50,
     EVENT_CONNECTED_API_VERSION = 51,
+    EVENT_SINGLE_USER = 52,
     EVENT_STOP_COMPLETED = 53,
     EVENT_STOP_FORCED = 59,
     EVENT_START_REPORT = 60,
@@ -91,8 +92,9 @@ struct node_status_conf {
     uint32_t start_left_s;
     uint32_t arbit_state; /* enum arbit_state of arbit.h: as the node knows. */
     uint32_t arbit_node;  /* 0 = none. */
+    uint32_t single_user; /* Client that may work alone, 0 = all may. */
 };
-SIGNAL_STRUCT(node_status_conf, 20);
+SIGNAL_STRUCT(node_status_conf, 21);
 
 struct memory_report_req {
     uint32_t sender_data;
@@ -203,6 +205,25 @@ struct stop_ref {
     uint32_t error;
 };
 SIGNAL_STRUCT(stop_ref, 2);
+
+/* Single user mode for the client `node`, or its end (0); to the president's CMVMI, which hands it
+ * to NDBCNTR. CONF when no other client has anything under way; REF with 5063, 299, or 5005: ask
+ * the president. */
+struct single_user_req {
+    uint32_t sender_data;
+    uint32_t node;
+    uint32_t client_ref; /* Filled in by CMVMI. 0 from a client. */
+};
+SIGNAL_STRUCT(single_user_req, 3);
+struct single_user_conf {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(single_user_conf, 1);
+struct single_user_ref {
+    uint32_t sender_data;
+    uint32_t error;
+};
+SIGNAL_STRUCT(single_user_ref, 2);
 
 /* Starts a node that waits after a restart with -n. */
 struct start_ord {

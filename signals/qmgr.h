@@ -42,8 +42,9 @@ enum cm_ref_cause {
     CM_REF_VERSION = 4,
     CM_REF_GENERATION = 5,
     CM_REF_NOT_IN_CONFIG = 6,
-    CM_REF_RUNNING = 7, /* The cluster runs without this node, and it cannot come in now: before
-                           the next start, unless the cluster survives failures. */
+    CM_REF_RUNNING = 7,     /* The cluster runs without this node, and it cannot come in now: before
+                               the next start, unless the cluster survives failures. */
+    CM_REF_SINGLE_USER = 8, /* In single user mode nobody comes back (2314); ask again. */
 };
 struct cm_regref {
     uint32_t attempt;

@@ -48,8 +48,9 @@ struct node_state_rep {
     uint32_t start_percent;   /* Of reading the data back (phase 4); 100 afterwards. */
     uint32_t start_left_s;    /* Seconds that this will take, estimated; 0 = not known. */
     uint32_t taken_no;        /* All that failures up to this one left here has been dealt with. */
+    uint32_t single_user;     /* Only this client node may begin something new; 0 = all may. */
 };
-SIGNAL_STRUCT(node_state_rep, 15);
+SIGNAL_STRUCT(node_state_rep, 16);
 
 /*
  * NDBCNTR to every TC instance when the node stops (its level is START_STOPPING_2 then: new
@@ -64,6 +65,22 @@ struct tc_drain_conf {
     uint32_t sender_data;
 };
 SIGNAL_STRUCT(tc_drain_conf, 1);
+
+/*
+ * NDBCNTR to every TC instance and DICT, behind a NODE_STATE_REP with single_user: end what other
+ * clients than `node` have under way, by force after `grace_ms`. CONF when nothing is left. A newer
+ * request replaces the one before; NODE_STATE_REP without single_user ends it.
+ */
+struct drain_clients_req {
+    uint32_t sender_data;
+    uint32_t node;
+    uint32_t grace_ms;
+};
+SIGNAL_STRUCT(drain_clients_req, 3);
+struct drain_clients_conf {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(drain_clients_conf, 1);
 
 /*
  * QMGR to every TC instance, DICT and CMVMI: the client node is gone (link down or heartbeats

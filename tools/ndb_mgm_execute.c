@@ -229,6 +229,44 @@ static int rolling_restart(struct console *console, const struct console_command
     return rc < 0 ? print_error(console, NDB_MGM_RESTART_FAILED) : rc;
 }
 
+static int enter_single_user(struct console *console, const struct console_command *command)
+{
+    if (ndb_mgm_enter_single_user(console->handle, command->nodes[0]) != 0) {
+        (void)fprintf(console->out, "Entering single user mode for node %u failed\n",
+                      command->nodes[0]);
+        return print_error(console, NDB_MGM_ENTER_SINGLE_FAILED);
+    }
+    (void)fprintf(console->out,
+                  "Single user mode entered\nAccess is granted for API node %u only.\n",
+                  command->nodes[0]);
+    return 0;
+}
+
+static int exit_single_user(struct console *console)
+{
+    if (ndb_mgm_exit_single_user(console->handle) != 0) {
+        (void)fprintf(console->out, "Exiting single user mode failed.\n");
+        return print_error(console, NDB_MGM_EXIT_SINGLE_FAILED);
+    }
+    (void)fprintf(console->out, "Exiting single user mode in progress.\n"
+                                "Use ALL STATUS or SHOW to see when single user mode has been "
+                                "exited.\n");
+    return 0;
+}
+
+static int purge(struct console *console)
+{
+    char list[1200];
+
+    if (ndb_mgm_purge_stale_sessions(console->handle, list, sizeof(list)) != 0)
+        return print_error(console, 0);
+    if (list[0] != '\0')
+        (void)fprintf(console->out, "Purged sessions with node id's: %s\n", list);
+    else
+        (void)fprintf(console->out, "No sessions purged\n");
+    return 0;
+}
+
 static int shutdown_cluster(struct console *console)
 {
     int count = ndb_mgm_shutdown(console->handle);
@@ -356,6 +394,9 @@ static int run(struct console *console, const struct console_command *command)
     case VERB_REPORT_CHECKPOINT:
     case VERB_NODE_CLUSTERLOG:
     case VERB_DUMP:
+    case VERB_ENTER_SINGLE_USER:
+    case VERB_EXIT_SINGLE_USER:
+    case VERB_PURGE:
         break;
     }
     rc = console_connect(console);
@@ -388,6 +429,12 @@ static int run(struct console *console, const struct console_command *command)
         return node_clusterlog(console, command);
     case VERB_DUMP:
         return dump(console, command);
+    case VERB_ENTER_SINGLE_USER:
+        return enter_single_user(console, command);
+    case VERB_EXIT_SINGLE_USER:
+        return exit_single_user(console);
+    case VERB_PURGE:
+        return purge(console);
     case VERB_NONE:
     case VERB_HELP:
     case VERB_CONNECT:

@@ -17,13 +17,16 @@ static const struct {
          "HELP <command>                         Print detailed help for one of:\n"
          "                                       SHOW STATUS START STOP RESTART SHUTDOWN\n"
          "                                       REPORT CLUSTERLOG DUMP CONNECT PROMPT\n"
-         "                                       SLEEP QUIT\n"
+         "                                       SLEEP QUIT ENTER EXIT PURGE ROLLING\n"
          "SHOW                                   Print information about cluster\n"
          "SHUTDOWN                               Shutdown all processes in cluster\n"
          "CLUSTERLOG ON [<severity>] ...         Enable Cluster logging\n"
          "CLUSTERLOG OFF [<severity>] ...        Disable Cluster logging\n"
          "CLUSTERLOG TOGGLE [<severity>] ...     Toggle severity filter on/off\n"
          "CLUSTERLOG INFO                        Print cluster log information\n"
+         "ENTER SINGLE USER MODE <id>            Only this API node may work\n"
+         "EXIT SINGLE USER MODE                  All may work again\n"
+         "PURGE STALE SESSIONS                   Free node ids of processes without a link\n"
          "<id> START                             Start data node (started with -n)\n"
          "<id> RESTART [-n] [-i] [-a] [-f]       Restart data node\n"
          "ROLLING RESTART [-i]                   Restart all data nodes one by one\n"
@@ -60,6 +63,7 @@ static const struct {
      "much\n"
      "                   of it and the seconds left\n"
      "  started          it serves transactions\n"
+     "  single user mode it serves those of one API node\n"
      "  shutting down    it has been ordered to stop\n"
      "Start phases: 1 clear files (--initial)  2 connect, heartbeats  3 arbitrator  4 internal\n"
      "variables  5 log files  6 system tables  7 internal variables  8 rebuild indexes\n"
@@ -129,7 +133,19 @@ static const struct {
      "PROMPT  Set the prompt\n\nPROMPT [<text>]  Without text the default prompt returns.\n"},
     {"SLEEP", "SLEEP  Wait\n\nSLEEP <seconds>  Wait so long (0-86400) before the next command.\n"},
     {"QUIT", "QUIT  Quit management client\n\nQUIT, EXIT and BYE do the same.\n"},
-    {"EXIT", "QUIT  Quit management client\n\nQUIT, EXIT and BYE do the same.\n"},
+    {"EXIT", "EXIT  Leave the client, or single user mode\n\n"
+             "EXIT                    The same as QUIT and BYE.\n"
+             "EXIT SINGLE USER MODE   All API nodes may work again.\n"},
+    {"ENTER", "ENTER SINGLE USER MODE  Only one API node may work\n\n"
+              "ENTER SINGLE USER MODE <id>\n"
+              "    Transactions and schema changes of all other API nodes are refused (299);\n"
+              "    what they have under way may end within 5 seconds, then it is aborted. Says\n"
+              "    when nothing of them is left. The node <id> need not be connected. Data\n"
+              "    nodes cannot come back meanwhile: single nodes are not restarted, one that\n"
+              "    is lost waits. It ends with EXIT SINGLE USER MODE or ALL RESTART.\n"},
+    {"PURGE", "PURGE STALE SESSIONS  Free node ids\n\n"
+              "    Node ids that processes have asked for without ever linking to the cluster\n"
+              "    are given to others again.\n"},
     {"BYE", "QUIT  Quit management client\n\nQUIT, EXIT and BYE do the same.\n"},
     {"HELP", "HELP  Print help text\n\nHELP [<command>]\n"},
 };

@@ -144,6 +144,27 @@ static int parse_rolling(struct parse *parse)
     return 0;
 }
 
+/* ENTER SINGLE USER MODE <id>, EXIT SINGLE USER MODE. */
+static int parse_single_user(struct parse *parse)
+{
+    struct console_command *out = parse->out;
+    bool enter = is(parse, 0, "ENTER");
+
+    if (!is(parse, 1, "SINGLE") || !is(parse, 2, "USER") || !is(parse, 3, "MODE"))
+        return refuse_line(parse);
+    if (!enter) return no_more(parse, 4, VERB_EXIT_SINGLE_USER);
+    if (parse->words.count != 5 || number_of(parse->words.at[4], &out->nodes[0]) != 0 ||
+        out->nodes[0] < 1 || out->nodes[0] > NDB_MGM_NODES_MAX) {
+        return refuse(parse,
+                      "Invalid node ID: %.64s. It is needed: the API node that may work "
+                      "(1..255)",
+                      parse->words.count > 4 ? parse->words.at[4] : "none");
+    }
+    out->node_count = 1;
+    out->verb = VERB_ENTER_SINGLE_USER;
+    return 0;
+}
+
 static int parse_global(struct parse *parse)
 {
     struct console_command *out = parse->out;
@@ -174,6 +195,10 @@ static int parse_global(struct parse *parse)
     }
     if (is(parse, 0, "SHOW")) return no_more(parse, 1, VERB_SHOW);
     if (is(parse, 0, "SHUTDOWN")) return no_more(parse, 1, VERB_SHUTDOWN);
+    if (is(parse, 0, "ENTER") || (is(parse, 0, "EXIT") && parse->words.count > 1))
+        return parse_single_user(parse);
+    if (is(parse, 0, "PURGE") && is(parse, 1, "STALE") && is(parse, 2, "SESSIONS"))
+        return no_more(parse, 3, VERB_PURGE);
     if (is(parse, 0, "QUIT") || is(parse, 0, "EXIT") || is(parse, 0, "BYE")) {
         return no_more(parse, 1, VERB_QUIT);
     }

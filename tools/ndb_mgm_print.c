@@ -24,8 +24,9 @@ static void show_node(FILE *out, const struct ndb_mgm_node_state *node)
 
     (void)fprintf(out, "id=%u", node->node_id);
     if (!connected(node)) {
-        (void)fprintf(out, " (not connected, accepting connect from %s)\n",
-                      node->host[0] != '\0' ? node->host : "any host");
+        (void)fprintf(out, " (not connected, accepting connect from %s%s)\n",
+                      node->host[0] != '\0' ? node->host : "any host",
+                      node->is_single_user ? ", allowed single user" : "");
         return;
     }
     version_text(node->version, version, sizeof(version));
@@ -48,6 +49,7 @@ static void show_node(FILE *out, const struct ndb_mgm_node_state *node)
             (void)fprintf(out, ", Nodegroup: %u", node->node_group);
         if (node->president) (void)fprintf(out, ", *");
     }
+    if (node->is_single_user) (void)fprintf(out, ", allowed single user");
     (void)fprintf(out, ")\n");
 }
 

@@ -103,8 +103,13 @@ static int wait_for(struct console *console, struct ndb_mgm_cluster_state *state
     }
 }
 
-static int refuse(struct console *console, uint32_t id)
+static int refuse(struct console *console, const struct ndb_mgm_cluster_state *state, uint32_t id)
 {
+    if (find(state, id)->status == NDB_MGM_STATUS_SINGLEUSER) {
+        (void)fprintf(console->out, "Rolling restart refused: nobody comes back in single user "
+                                    "mode. EXIT SINGLE USER MODE first.\n");
+        return NDB_MGM_RESTART_FAILED;
+    }
     (void)fprintf(console->out,
                   "Rolling restart refused: node %u is not started, and another one must not be "
                   "missing. Wait until it is, or start it.\n",
@@ -126,7 +131,7 @@ int console_rolling_restart(struct console *console, uint32_t flags)
     int rc = state == NULL ? -1 : ndb_mgm_get_status(console->handle, state);
 
     if (rc == 0 && not_started(state) != 0) {
-        rc = refuse(console, not_started(state));
+        rc = refuse(console, state, not_started(state));
         free(state);
         return rc;
     }

@@ -27,6 +27,7 @@ static void cmvmi_exec_NODE_STATE_REP(struct block *block, const struct signal *
     cmvmi->start_left_s = rep->start_left_s;
     cmvmi->start_phase = rep->start_phase;
     cmvmi->president = rep->master;
+    cmvmi->single_user = rep->single_user;
 }
 
 static void cmvmi_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
@@ -82,6 +83,7 @@ static void cmvmi_exec_NODE_STATUS_REQ(struct block *block, const struct signal 
         .start_left_s = cmvmi->start_left_s,
         .arbit_state = cmvmi->arbit_state,
         .arbit_node = cmvmi->arbit_node,
+        .single_user = cmvmi->single_user,
     };
     jam();
     fail_on_purpose(block);
@@ -211,6 +213,14 @@ static void cmvmi_exec_STOP_REF(struct block *block, const struct signal *sig)
     if (cmvmi_of(block)->start_level == START_NOTHING) node_stopped(block, 0);
 }
 
+static void cmvmi_exec_SINGLE_USER_REQ(struct block *block, const struct signal *sig)
+{
+    struct single_user_req req = *SIG_PAYLOAD(sig, single_user_req);
+    jam();
+    req.client_ref = sig->sender;
+    sig_send(block, cmvmi_local(cmvmi_of(block), BLOCK_NDBCNTR), GSN_SINGLE_USER_REQ, PRIO_A, &req);
+}
+
 static void cmvmi_exec_START_ORD(struct block *block, const struct signal *sig)
 {
     jam();
@@ -239,6 +249,7 @@ static const struct handler cmvmi_handlers[] = {
     HANDLER(cmvmi, STOP_CONF, stop_conf),
     HANDLER(cmvmi, STOP_REF, stop_ref),
     HANDLER(cmvmi, START_ORD, start_ord),
+    HANDLER(cmvmi, SINGLE_USER_REQ, single_user_req),
 };
 
 static const struct block_type cmvmi_type = {

@@ -18,6 +18,7 @@ static void dict_exec_NODE_STATE_REP(struct block *block, const struct signal *s
     jam_data(rep->start_level);
     dict->start_level = rep->start_level;
     dict->master_node = rep->master;
+    dict->single_user = rep->single_user;
 }
 
 static void dict_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
@@ -156,6 +157,7 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, SCHEMA_ONLINE_REQ, schema_online_req),
     HANDLER(dict, CONTINUEB, continueb),
     HANDLER(dict, SCHEMA_LOCK_REQ, schema_lock_req),
+    HANDLER(dict, DRAIN_CLIENTS_REQ, drain_clients_req),
     HANDLER(dict, SCHEMA_UNLOCK_ORD, schema_unlock_ord),
     HANDLER(dict, NODE_INCLUDE_REQ, node_include_req),
     HANDLER(dict, NODE_INCLUDE_REP, node_include_rep),

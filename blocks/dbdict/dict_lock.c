@@ -11,9 +11,32 @@ bool dict_lock_idle(const struct dict *dict)
            node_mask_empty(&dict->lost.waiting);
 }
 
+/* Nothing of other clients is under way at this node as the master. What runs is the allowed
+ * client's, if that has begun since: then it is waited for too. */
+static void clients_try(struct dict *dict)
+{
+    if (dict->clients.sender == 0 || dict->master.state != MASTER_IDLE ||
+        !node_mask_empty(&dict->lost.waiting))
+        return;
+    jam();
+    struct drain_clients_conf conf = {.sender_data = dict->clients.sender_data};
+    sig_send(&dict->block, dict->clients.sender, GSN_DRAIN_CLIENTS_CONF, PRIO_B, &conf);
+    dict->clients.sender = 0;
+}
+
+void dict_exec_DRAIN_CLIENTS_REQ(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    jam();
+    dict->clients.sender = sig->sender;
+    dict->clients.sender_data = SIG_PAYLOAD(sig, drain_clients_req)->sender_data;
+    clients_try(dict);
+}
+
 void dict_lock_try(struct dict *dict)
 {
     struct dict_lock *lock = &dict->lock;
+    clients_try(dict);
     if (lock->sender == 0 || !dict_lock_idle(dict)) return;
     jam_data(lock->node);
     struct schema_lock_conf conf = {.sender_data = lock->sender_data, .node = lock->node};

@@ -251,13 +251,15 @@ void dict_master_take(struct dict *dict, const struct schema_takeover_conf *tran
 /* --- Beginnings. --- */
 
 /* 0, or why no schema transaction can begin here now. */
-static uint32_t not_possible(const struct dict *dict)
+static uint32_t not_possible(const struct dict *dict, uint32_t client)
 {
     if (dict->start_level > START_SINGLEUSER) return dict_stopping_error(dict);
     if (dict->master_node != dict_own(dict)) return ERR_NOT_MASTER;
     if (dict->start_level != START_STARTED || dict->master.state != MASTER_IDLE ||
         dict->president != dict_own(dict) || !node_mask_empty(&dict->lost.waiting))
         return ERR_SCHEMA_BUSY;
+    if (dict->single_user != 0 && ref_node(client) != dict->single_user)
+        return ERR_SINGLE_USER_MODE;
     return dict->lock.node != 0 ? ERR_NODE_RESTART_BLOCKS_SCHEMA : 0;
 }
 
@@ -305,7 +307,7 @@ void dict_exec_CREATE_TABLE_REQ(struct block *block, const struct signal *sig)
     struct dict *dict = dict_of(block);
     uint32_t sender_data = SIG_PAYLOAD(sig, create_table_req)->sender_data;
     uint32_t column = UINT32_MAX;
-    uint32_t error = not_possible(dict);
+    uint32_t error = not_possible(dict, sig->sender);
     if (error == 0) error = parse_table(dict, &sig->section[0], &column);
     if (error != 0) {
         jam_data(error);
@@ -364,7 +366,7 @@ void dict_exec_DROP_TABLE_REQ(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
     const struct drop_table_req *req = SIG_PAYLOAD(sig, drop_table_req);
-    uint32_t error = not_possible(dict);
+    uint32_t error = not_possible(dict, sig->sender);
     if (error == 0) {
         const struct dict_table *table = dict_table_at(dict, req->table_id);
         if (table == NULL || table->state != TABLE_ONLINE)

@@ -211,6 +211,11 @@ enum dict_work { DICT_WORK_COPY_TICK = 1 };
 struct dict {
     struct block block;
     uint32_t start_level;
+    uint32_t single_user; /* Only this client may change the schema; 0 = all may. */
+    struct {
+        uint32_t sender; /* NDBCNTR waits for the end of a schema transaction; 0 = it does not. */
+        uint32_t sender_data;
+    } clients;
     uint32_t master_node;
     struct node_mask members;
     uint32_t president;
@@ -354,6 +359,7 @@ bool dict_lock_idle(const struct dict *dict); /* No schema transaction is under 
 void dict_lock_try(struct dict *dict);        /* Perhaps the last one has ended. */
 void dict_lock_lost(struct dict *dict, const struct node_mask *nodes);
 void dict_exec_SCHEMA_LOCK_REQ(struct block *block, const struct signal *sig);
+void dict_exec_DRAIN_CLIENTS_REQ(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_UNLOCK_ORD(struct block *block, const struct signal *sig);
 void dict_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig);
 void dict_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig);

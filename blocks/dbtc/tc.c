@@ -31,10 +31,12 @@ void tc_protocol_error(struct tc *tc, uint32_t sender, const char *what)
     peer_close(&tc->block, ref_node(sender), what);
 }
 
-uint32_t tc_refuse_new(const struct tc *tc)
+uint32_t tc_refuse_new(const struct tc *tc, uint32_t client)
 {
-    if (__builtin_expect(tc->start_level == START_STARTED, 1)) return 0;
-    if (tc->start_level == START_SINGLEUSER) return ERR_SINGLE_USER_MODE;
+    if (__builtin_expect(tc->start_level == START_STARTED, 1)) {
+        if (__builtin_expect(tc->single_user == 0, 1)) return 0;
+        return ref_node(client) == tc->single_user ? 0 : ERR_SINGLE_USER_MODE;
+    }
     if (tc->start_level < START_STARTED) return ERR_CLUSTER_UNAVAILABLE;
     return ERR_NODE_SHUTDOWN;
 }
@@ -78,6 +80,7 @@ static void tc_exec_NODE_STATE_REP(struct block *block, const struct signal *sig
     const struct node_state_rep *rep = SIG_PAYLOAD(sig, node_state_rep);
     jam_data(rep->start_level);
     tc_of(block)->start_level = rep->start_level;
+    tc_of(block)->single_user = rep->single_user;
     tc_outcome_started(tc_of(block), &rep->started);
 }
 
@@ -149,6 +152,9 @@ static void tc_exec_CONTINUEB(struct block *block, const struct signal *sig)
         jam();
         tc_drain_step(tc_of(block));
         return;
+    case TC_WORK_CLIENTS:
+        tc_drain_clients_step(tc, work->index);
+        return;
     case TC_WORK_TIMER:
         tc_timer_step(tc, work->index, work->which);
         return;
@@ -192,6 +198,7 @@ static const struct handler tc_handlers[] = {
     HANDLER(tc, SCAN_FRAGREF, scan_fragref),
     HANDLER(tc, API_FAILREQ, api_failreq),
     HANDLER(tc, TC_DRAIN_REQ, tc_drain_req),
+    HANDLER(tc, DRAIN_CLIENTS_REQ, drain_clients_req),
     HANDLER(tc, GCP_HOLD_REQ, gcp_hold_req),
     HANDLER(tc, TC_EPOCH_REQ, tc_epoch_req),
     HANDLER(tc, WAIT_DURABLE_REQ, wait_durable_req),

@@ -110,7 +110,7 @@ static struct tc_trans *seize_trans(struct tc *tc, uint32_t *error)
 static struct tc_trans *begin_trans(struct tc *tc, struct tc_connect *connect,
                                     const struct tckeyreq *req)
 {
-    uint32_t error = tc_refuse_new(tc);
+    uint32_t error = tc_refuse_new(tc, connect->owner);
     if (error == 0 &&
         (connect->scan != REF_NONE || connect->releasing || connect->durable_gci != 0))
         error = ERR_TC_INTERNAL_203;

@@ -205,7 +205,7 @@ void tc_scan_start_frags(struct tc *tc, struct tc_scan *scan)
 static uint32_t check_scan(struct tc *tc, const struct signal *sig, struct tc_connect *connect)
 {
     const struct scan_tabreq *req = SIG_PAYLOAD(sig, scan_tabreq);
-    uint32_t error = tc_refuse_new(tc);
+    uint32_t error = tc_refuse_new(tc, sig->sender);
     if (error != 0) return error;
     if (connect->trans != REF_NONE || connect->scan != REF_NONE || connect->releasing ||
         connect->durable_gci != 0)

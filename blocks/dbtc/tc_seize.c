@@ -21,7 +21,7 @@ void tc_exec_TCSEIZEREQ(struct block *block, const struct signal *sig)
     struct tc *tc = tc_of(block);
     const struct tcseizereq *req = SIG_PAYLOAD(sig, tcseizereq);
     uint32_t node = ref_node(sig->sender);
-    uint32_t error = tc_refuse_new(tc);
+    uint32_t error = tc_refuse_new(tc, sig->sender);
 
     if (error == 0 && tc->api_fail[node].sender != 0) error = ERR_CLUSTER_UNAVAILABLE;
     struct tc_connect *connect = error == 0 ? pool_seize(&tc->connects) : NULL;

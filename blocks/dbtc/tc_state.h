@@ -227,6 +227,7 @@ enum tc_work {
     TC_WORK_DURABLE,    /* which: list; answers those whose GCI is durable */
     TC_WORK_WAIT,       /* index: waits done */
     TC_WORK_DRAIN,      /* looks again whether all work has ended */
+    TC_WORK_CLIENTS,    /* index: connect records done; the same for all clients but one */
     TC_WORK_OUTCOME,    /* ref: who asks, index: transactions looked at */
     /* All with ref: failure_no. */
     TC_WORK_FAIL_MARK,    /* index: operations done; aborts what has lost a replica */
@@ -379,6 +380,17 @@ struct tc_takeover {
     uint32_t *list;  /* TC_ORPHAN_LISTS: first orphan of each, by (tc_ref, tc_trans). */
 };
 
+/* Single user mode: the work of all other clients is to end. */
+struct tc_clients {
+    uint32_t sender; /* Waits for it; 0 = nobody does. */
+    uint32_t sender_data;
+    uint32_t node;
+    uint64_t until_ms; /* Then by force. */
+    bool walks;        /* TC_WORK_CLIENTS is on its way. */
+    bool found;        /* The walk has seen some. */
+    bool anew;         /* Another order has come meanwhile. */
+};
+
 struct tc {
     struct block block;
     uint32_t own_node;
@@ -388,7 +400,9 @@ struct tc {
     struct tc_epoch epoch;
     uint32_t table_count; /* Table ids are below this. */
     struct tc_table **table;
-    uint32_t drops;        /* DROPPING orders that wait for the last user of their table. */
+    uint32_t drops;       /* DROPPING orders that wait for the last user of their table. */
+    uint32_t single_user; /* Only this client may begin something; 0 = all may. */
+    struct tc_clients clients;
     uint32_t drain_sender; /* NDBCNTR waits for the end of all transactions; 0 = nobody waits. */
     uint32_t drain_data;
     struct pool tables;
@@ -440,8 +454,8 @@ void tc_continue(struct tc *tc, enum tc_work work, uint32_t ref, uint32_t index,
 void tc_continue_later(struct tc *tc, enum tc_work work, uint32_t ref, uint32_t delay_ms);
 void tc_protocol_error(struct tc *tc, uint32_t sender,
                        const char *what); /* Of a data node: a peer or ourselves. */
-uint32_t tc_refuse_new(
-    const struct tc *tc); /* 0, or why no new work is taken in this node state. */
+/* 0, or why no new work of this client is taken in this node state. */
+uint32_t tc_refuse_new(const struct tc *tc, uint32_t client);
 
 /* tc_seize.c */
 void tc_exec_TCSEIZEREQ(struct block *block, const struct signal *sig);
@@ -637,3 +651,5 @@ void tc_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig);
 /* --- tc_drain.c --- */
 void tc_drain_step(struct tc *tc);
 void tc_exec_TC_DRAIN_REQ(struct block *block, const struct signal *sig);
+void tc_drain_clients_step(struct tc *tc, uint32_t index);
+void tc_exec_DRAIN_CLIENTS_REQ(struct block *block, const struct signal *sig);

@@ -63,7 +63,7 @@ static void answer(struct tc *tc, uint32_t client, uint32_t sender_data, uint32_
 static uint32_t refuse(const struct tc *tc, const struct wait_durable_req *req, uint32_t node)
 {
     uint32_t error = tc_durable_error(tc);
-    if (error == 0 && tc->start_level != START_SINGLEUSER) error = tc_refuse_new(tc);
+    if (error == 0 && tc->start_level != START_STARTED) error = tc_refuse_new(tc, 0);
     if (error == 0 && tc->api_fail[node].sender != 0) error = ERR_CLUSTER_UNAVAILABLE;
     if (error != 0) return error;
     if (of_former_life(tc, req->gci_lo)) return former_error(tc, req->gci_hi, req->gci_lo);

@@ -27,6 +27,13 @@ void cntr_work_later(struct cntr *cntr, enum cntr_work work, uint32_t delay_ms)
     sig_send_delayed(&cntr->block, cntr->block.ref, GSN_CONTINUEB, PRIO_A, &next, delay_ms);
 }
 
+/* CMVMI tells management servers: they know single user mode as a level of its own. */
+static void tell_cmvmi(struct cntr *cntr, struct node_state_rep rep)
+{
+    if (cntr->level == START_STARTED && cntr_single_on(cntr)) rep.start_level = START_SINGLEUSER;
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_CMVMI), GSN_NODE_STATE_REP, PRIO_A, &rep);
+}
+
 static struct node_state_rep cntr_state_now(const struct cntr *cntr)
 {
     return (struct node_state_rep){.start_level = cntr->level,
@@ -36,13 +43,13 @@ static struct node_state_rep cntr_state_now(const struct cntr *cntr)
                                    .start_type = cntr->start.type,
                                    .start_percent = cntr->recover.percent_now,
                                    .start_left_s = cntr->recover.left_s,
-                                   .taken_no = cntr->taken_no};
+                                   .taken_no = cntr->taken_no,
+                                   .single_user = cntr->single.node};
 }
 
 void cntr_tell_progress(struct cntr *cntr)
 {
-    struct node_state_rep rep = cntr_state_now(cntr);
-    sig_send(&cntr->block, cntr_local(cntr, BLOCK_CMVMI), GSN_NODE_STATE_REP, PRIO_A, &rep);
+    tell_cmvmi(cntr, cntr_state_now(cntr));
 }
 
 void cntr_tell_state(struct cntr *cntr)
@@ -50,7 +57,7 @@ void cntr_tell_state(struct cntr *cntr)
     struct node_state_rep rep = cntr_state_now(cntr);
     uint32_t tc_count = block_instances(&cntr->block, BLOCK_DBTC);
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_QMGR), GSN_NODE_STATE_REP, PRIO_A, &rep);
-    sig_send(&cntr->block, cntr_local(cntr, BLOCK_CMVMI), GSN_NODE_STATE_REP, PRIO_A, &rep);
+    tell_cmvmi(cntr, rep);
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_NODE_STATE_REP, PRIO_A, &rep);
     for (uint32_t i = 1; i <= tc_count; i++)
         sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBTC) + i, GSN_NODE_STATE_REP, PRIO_A, &rep);
@@ -96,6 +103,7 @@ static void cntr_exec_TAKEOVER_END_REP(struct block *block, const struct signal 
     if (failure_no <= cntr->taken_no) return;
     cntr->taken_no = failure_no;
     cntr_tell_state(cntr);
+    cntr_single_taken(cntr);
 }
 
 /* DUMP 13: how far the start is. */
@@ -142,6 +150,9 @@ static const struct handler cntr_handlers[] = {
     HANDLER(cntr, CNTR_GOREP, cntr_gorep),
     HANDLER(cntr, CNTR_STARTED_REP, cntr_started_rep),
     HANDLER(cntr, CNTR_STOP_REP, cntr_stop_rep),
+    HANDLER(cntr, CNTR_SINGLE_REP, cntr_single_rep),
+    HANDLER(cntr, SINGLE_USER_REQ, single_user_req),
+    HANDLER(cntr, DRAIN_CLIENTS_CONF, drain_clients_conf),
     HANDLER(cntr, STOP_REQ, stop_req),
     HANDLER(cntr, TC_DRAIN_CONF, tc_drain_conf),
     HANDLER(cntr, GCP_FLUSH_CONF, gcp_flush_conf),

@@ -81,6 +81,7 @@ void cntr_exec_NODE_JOINED_REP(struct block *block, const struct signal *sig)
     cntr->peer[rep->node].ldm_count = rep->ldm_count;
     log_info(block, "node %u is a member again, %u LDM and %u TC instances", rep->node,
              rep->ldm_count, rep->tc_count);
+    cntr_single_joined(cntr, rep->node);
     start_next(cntr);
 }
 

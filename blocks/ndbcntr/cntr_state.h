@@ -11,12 +11,13 @@
 #include "signals/schema_trans.h"
 #include "signals/start.h"
 
-#define FAIL_DELAY_MS  100u   /* For the events to leave the node before it ends. */
-#define STOP_DELAY_MS  50u    /* The same before an orderly end. */
-#define DRAIN_LIMIT_MS 5000u  /* Longest wait for the end of the transactions. */
-#define LEAVE_LIMIT_MS 5000u  /* Longest wait for the others to get there. */
-#define FLUSH_LIMIT_MS 30000u /* Longest wait until what is committed is durable. */
-#define STOP_TICK_MS   20u
+#define FAIL_DELAY_MS   100u   /* For the events to leave the node before it ends. */
+#define STOP_DELAY_MS   50u    /* The same before an orderly end. */
+#define DRAIN_LIMIT_MS  5000u  /* Longest wait for the end of the transactions. */
+#define LEAVE_LIMIT_MS  5000u  /* Longest wait for the others to get there. */
+#define FLUSH_LIMIT_MS  30000u /* Longest wait until what is committed is durable. */
+#define STOP_TICK_MS    20u
+#define SINGLE_GRACE_MS 5000u /* Single user mode: what others have under way ends by then. */
 
 /*
  *   CONFIG --all READ_CONFIG_CONF--> WAIT_ORDER --> PHASES --phase 8, GO--> PHASES (started) -->
@@ -137,6 +138,20 @@ struct cntr_rejoin {
     uint32_t waiting; /* Blocks that have not confirmed. */
 };
 
+/* Single user mode: cntr_single.c. */
+struct cntr_single {
+    uint32_t failure_no; /* The newest change: its number, */
+    uint32_t count;
+    uint32_t node;                       /* and who may work alone; 0 = all may. */
+    uint32_t complete;                   /* All are done. */
+    uint32_t drain;                      /* Counts the orders to drain; */
+    uint32_t waiting;                    /* so many blocks have not confirmed the last one. */
+    uint32_t drained;                    /* All have. */
+    uint32_t done[DATA_NODE_ID_MAX + 1]; /* What the last CNTR_SINGLE_REP of each said. */
+    uint32_t client;                     /* Gets the answer; 0 = nobody waits for one. */
+    uint32_t client_data;
+};
+
 enum stop_step { STOP_DRAIN = 1, STOP_FLUSH, STOP_LEAVE, STOP_END };
 
 struct cntr_peer {
@@ -171,6 +186,7 @@ struct cntr {
     struct cntr_recover recover;
     struct cntr_decision decision; /* The president's last one. */
     struct cntr_rejoin rejoin;
+    struct cntr_single single;
 
     uint32_t incarnation; /* 0 = not a member. */
     uint32_t president;
@@ -215,6 +231,15 @@ void cntr_tell_progress(struct cntr *cntr); /* The same to CMVMI alone. */
 void cntr_work_later(struct cntr *cntr, enum cntr_work work, uint32_t delay_ms);
 void cntr_to_members(struct cntr *cntr, uint32_t gsn, const void *payload,
                      uint32_t words); /* Not to oneself. */
+
+/* cntr_single.c */
+bool cntr_single_on(const struct cntr *cntr); /* No other client has anything under way. */
+void cntr_single_joined(struct cntr *cntr, uint32_t node);
+void cntr_single_lost(struct cntr *cntr, const struct node_mask *nodes);
+void cntr_single_taken(struct cntr *cntr); /* taken_no has risen. */
+void cntr_exec_SINGLE_USER_REQ(struct block *block, const struct signal *sig);
+void cntr_exec_CNTR_SINGLE_REP(struct block *block, const struct signal *sig);
+void cntr_exec_DRAIN_CLIENTS_CONF(struct block *block, const struct signal *sig);
 
 /* This node comes back alone into a running cluster. */
 static inline bool cntr_rejoins(const struct cntr *cntr)

@@ -276,6 +276,7 @@ static void go_on(struct cntr *cntr, const struct node_failrep *rep)
             sig_send(&cntr->block, cntr_local(cntr, blocks[b]) + i, GSN_NODE_LOST_REP, PRIO_A,
                      &lost);
     }
+    cntr_single_lost(cntr, &rep->nodes);
 }
 
 /* Somebody is started, so the order to be so was given: it is only that it has not come here, and

@@ -61,6 +61,7 @@ static void qmgr_exec_NODE_STATE_REP(struct block *block, const struct signal *s
     bool changed = (qmgr->start_level == START_STARTED) != (rep->start_level == START_STARTED);
     jam_data(rep->start_level);
     qmgr->start_level = rep->start_level;
+    qmgr->single_user = rep->single_user;
     qmgr->start_phase = rep->start_phase;
     qmgr->master = rep->master;
     qmgr->started = rep->started;

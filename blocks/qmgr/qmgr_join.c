@@ -265,7 +265,7 @@ void qmgr_exec_CM_REGCONF(struct block *block, const struct signal *sig)
 static bool worth_telling(uint32_t cause)
 {
     return cause == CM_REF_VERSION || cause == CM_REF_GENERATION || cause == CM_REF_NOT_IN_CONFIG ||
-           cause == CM_REF_RUNNING;
+           cause == CM_REF_RUNNING || cause == CM_REF_SINGLE_USER;
 }
 
 void qmgr_exec_CM_REGREF(struct block *block, const struct signal *sig)
@@ -280,7 +280,10 @@ void qmgr_exec_CM_REGREF(struct block *block, const struct signal *sig)
     qmgr->peer[node].agreed = ref->cause == CM_REF_ELECTION ? ref->candidate : 0;
     if (worth_telling(ref->cause) && ref->cause != qmgr->join.last_cause) {
         jam_data(ref->cause);
-        log_warning(block, "node %u refuses to let this node join, cause %u", node, ref->cause);
+        if (ref->cause == CM_REF_SINGLE_USER)
+            log_warning(block, "this node waits for the end of single user mode (2314)");
+        else
+            log_warning(block, "node %u refuses to let this node join, cause %u", node, ref->cause);
         event_send(block, EVENT_CM_REGREF, qmgr_own(qmgr), node, ref->cause);
     }
     qmgr->join.last_cause = ref->cause;

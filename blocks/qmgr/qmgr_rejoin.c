@@ -110,6 +110,7 @@ uint32_t qmgr_rejoin_refusal(const struct qmgr *qmgr, uint32_t node, const struc
     if (block_config(&qmgr->block)->survive == 0 || !qmgr_agrees(qmgr) ||
         qmgr->start_level != START_STARTED)
         return CM_REF_RUNNING;
+    if (qmgr->single_user != 0) return CM_REF_SINGLE_USER;
     node_mask_remove(&others, qmgr_own(qmgr));
     if (node_mask_has(&qmgr->join.members, node) || qmgr->rejoin.adding != 0 || !quiet(qmgr) ||
         !former_life_ended(qmgr) || !node_mask_within(&qmgr->join.members, &qmgr->started) ||

@@ -198,6 +198,7 @@ struct qmgr {
 
     /* From NDBCNTR. */
     uint32_t start_level;
+    uint32_t single_user; /* NODE_STATE_REP: a client works alone. */
     uint32_t start_phase;
     uint32_t master;
     uint32_t taken_no;

@@ -40,6 +40,8 @@ enum ndb_mgm_error {
     NDB_MGM_START_FAILED = 2001,
     NDB_MGM_STOP_FAILED = 2002,
     NDB_MGM_RESTART_FAILED = 2003,
+    NDB_MGM_ENTER_SINGLE_FAILED = 4001,
+    NDB_MGM_EXIT_SINGLE_FAILED = 4002,
     NDB_MGM_CONFIG_CHANGE_FAILED = 4011,
     NDB_MGM_GET_CONFIG_FAILED = 4012,
     NDB_MGM_USAGE_ERROR = 5001
@@ -104,6 +106,7 @@ struct ndb_mgm_node_state {
     int president;          /* 1: this data node leads. */
     uint32_t arbit_state;   /* Data nodes: 0 none, 6 there is an arbitrator, else one is chosen. */
     uint32_t arbitrator;    /* Data nodes: which node it is, 0 = none. */
+    int is_single_user;     /* 1: this client alone may work (single user mode). */
     char address[64];       /* Of the connected process; empty when unknown. */
     char host[256];         /* From the configuration; empty: any. */
 };
@@ -283,6 +286,13 @@ NDB_MGM_EXPORT int ndb_mgm_restart(ndb_mgm_handle_t *handle, const uint32_t *nod
                                    uint32_t flags, int *disconnect);
 /* Stops all data nodes and then the management servers. The number of nodes, or -1. */
 NDB_MGM_EXPORT int ndb_mgm_shutdown(ndb_mgm_handle_t *handle);
+/* Single user mode: only clients of this API node may begin transactions, others get 299. Returns
+ * when nothing of others is under way any more (30 s at most). Exit ends it. 0 or -1. */
+NDB_MGM_EXPORT int ndb_mgm_enter_single_user(ndb_mgm_handle_t *handle, uint32_t node_id);
+NDB_MGM_EXPORT int ndb_mgm_exit_single_user(ndb_mgm_handle_t *handle);
+/* Node ids held by sessions whose process has no link are free again: `list` gets their ids,
+ * separated by blanks. 0 or -1. */
+NDB_MGM_EXPORT int ndb_mgm_purge_stale_sessions(ndb_mgm_handle_t *handle, char *list, size_t size);
 /* For a data node's angel: the process of node `node_id` has ended by a failure. `action`: 1
  * restarting, 2 no start, 4 initial; the operating system's signal or 0; the exit code; the start
  * phase, 255 when it was started; the exit code's text. Goes to the cluster log and to listeners.
