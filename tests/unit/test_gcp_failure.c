@@ -87,6 +87,16 @@ static void die(uint32_t victim)
     fc_kill(fc, victim);
 }
 
+/* I-GCP-9 */
+static void assert_ends_known(const struct sysfile *now)
+{
+    const struct log_ends *ends = &now->ends;
+    assert_true(log_ends_good(ends->words, ends->size, now->gci));
+    for (uint32_t id = node_mask_next(&now->members, 0); id != 0 && now->gci != 0;
+         id = node_mask_next(&now->members, id))
+        assert_non_null(log_ends_find(ends->words, ends->size, id));
+}
+
 /* I-GCP-7, at any time. */
 static void run_looking(uint32_t ms)
 {
@@ -95,6 +105,7 @@ static void run_looking(uint32_t ms)
         for (uint32_t id = 1; id <= NODES; id++) {
             if (!fc_alive(fc, id) || dih_diskless(dih_at(id))) continue;
             const struct sysfile *now = &dih_at(id)->sysfile.now;
+            assert_ends_known(now);
             for (uint32_t dead = 1; dead <= NODES; dead++) {
                 if (fc_alive(fc, dead) || !node_mask_has(&now->members, dead)) continue;
                 assert_true(now->gci <= last_saved[dead]);
