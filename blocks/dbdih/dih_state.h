@@ -169,6 +169,7 @@ struct dih_sysfile {
     uint32_t file[SYSFILE_COPIES];
     uint32_t found[SYSFILE_COPIES]; /* enum sysfile_found */
     uint64_t sequence;              /* Of the newest write: the copy with the greater one counts. */
+    uint64_t bad_sequence;          /* What the header of a damaged copy says; 0 = nothing. */
     uint32_t has_data;
     uint32_t damaged; /* Both copies: this node waits until the others run. */
     uint32_t writes;  /* Still to be done. */

@@ -96,6 +96,7 @@ static enum sysfile_found look_at(struct dih *dih, uint32_t copy, uint32_t bytes
         return SYSFILE_GOOD;
     }
     jam();
+    dih->sysfile.bad_sequence = verdict == FILE_GOOD ? header.sequence : 0;
     log_warning(&dih->block, "%s is damaged: %s", copy_names[copy],
                 verdict == FILE_GOOD ? "its content does not have its checksum" : why);
     return SYSFILE_BAD;
@@ -159,6 +160,49 @@ static void tell_missing(struct dih *dih)
     }
 }
 
+static bool is_alone(const struct dih *dih)
+{
+    uint32_t nodes = 0;
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++)
+        nodes += block_config(&dih->block)->node[node].type == NODE_DATA;
+    return nodes == 1;
+}
+
+/*
+ * A write that the crash has cut off looks like one that has rotted since. Nothing of the former
+ * was ever declared; a GCI of the latter was, if the node ended before the other copy had it too.
+ * The other nodes' files tell; a lone node has nobody to ask, and says what may be.
+ */
+static void tell_damaged(const struct dih *dih)
+{
+    const struct dih_sysfile *sys = &dih->sysfile;
+    uint32_t bad = sys->found[0] == SYSFILE_BAD ? 0 : 1u;
+    uint32_t gci = sys->now.gci;
+    const char *name = copy_names[bad];
+    const char *other = copy_names[1u - bad];
+    if (sys->found[bad] != SYSFILE_BAD) return;
+    if (sys->bad_sequence != 0 && sys->bad_sequence < sys->sequence) {
+        jam();
+        log_warning(&dih->block, "%s is damaged and %s counts, which is newer: nothing is lost",
+                    name, other);
+        return;
+    }
+    jam_data(bad);
+    if (is_alone(dih))
+        log_warning(&dih->block,
+                    "%s is damaged and %s counts, with GCI %u. If the crash has cut off the last "
+                    "write of it, nothing is lost: that was not declared durable. If it has rotted "
+                    "since, and the crash came within %u ms of that write, commits of GCI %u that "
+                    "were answered as durable are lost: nothing else has said that it was complete",
+                    name, other, gci, REPEAT_MS, gci + 1u);
+    else
+        log_warning(&dih->block,
+                    "%s is damaged and %s counts, with GCI %u: a write that the crash has cut off, "
+                    "or it has rotted since. If GCI %u was declared durable, the other nodes have "
+                    "it in their system files, and this one comes back with it too",
+                    name, other, gci, gci + 1u);
+}
+
 static void all_read(struct dih *dih)
 {
     struct dih_sysfile *sys = &dih->sysfile;
@@ -172,6 +216,7 @@ static void all_read(struct dih *dih)
         jam();
         sys->has_data = 1;
         tell_missing(dih);
+        tell_damaged(dih);
         if (!block_config(&dih->block)->initial_start) check_groups(dih);
         log_info(&dih->block, "the node has data of incarnation %u up to GCI %u",
                  sys->now.incarnation, sys->now.gci);

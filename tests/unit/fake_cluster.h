@@ -43,6 +43,7 @@ struct fc_node {
     uint32_t stop_flags;
     uint32_t exit_code;
     char failure[256];
+    char damaged[500]; /* Its last log line with that word. */
     struct fc_signal *received; /* Clients: in order. */
 };
 
@@ -134,6 +135,7 @@ static uint64_t fc_seed(struct host *host)
 static void fc_log(struct host *host, enum log_level level, const char *text)
 {
     struct fc_node *node = (struct fc_node *)host;
+    if (strstr(text, "damaged") != NULL) snprintf(node->damaged, sizeof node->damaged, "%s", text);
     if (node->cluster->verbose)
         fprintf(stderr, "%8lu node %u [%d] %s\n", (unsigned long)node->cluster->now, node->id,
                 (int)level, text);

@@ -410,6 +410,46 @@ static void test_torn_copy_is_left_aside(void **state)
     assert_int_equal(dih_at(1)->sysfile.found[newest], SYSFILE_BAD);
 }
 
+static void end_with_one_new_copy(uint32_t nodes, uint32_t *newest, uint32_t *durable)
+{
+    fake_disk_reset();
+    start(nodes, true);
+    fc_run(fc, 3000);
+    while (!dih_at(1)->sysfile.lone || dih_at(1)->sysfile.state != SYSFILE_READY)
+        fc_run(fc, 1);
+    *durable = dih_at(1)->sysfile.now.gci;
+    *newest = (uint32_t)(dih_at(1)->sysfile.sequence % SYSFILE_COPIES);
+    end_all();
+}
+
+/* Whether a write was cut off or has rotted nobody can tell; what either means is said. */
+static void test_damaged_copy_is_told(void **state)
+{
+    (void)state;
+    uint32_t newest;
+    uint32_t durable;
+    char text[100];
+    for (uint32_t nodes = 1; nodes <= 2; nodes++) {
+        end_with_one_new_copy(nodes, &newest, &durable);
+        sysfile_of(1, newest)->bytes[300] ^= 1;
+        start(nodes, true);
+        snprintf(text, sizeof text,
+                 "D1/sysfile.%u is damaged and D1/sysfile.%u counts, with GCI %u", newest,
+                 1 - newest, durable - 1);
+        assert_non_null(strstr(fc->node[1].damaged, text));
+        assert_non_null(
+            strstr(fc->node[1].damaged, nodes == 1 ? "nothing else has" : "the other nodes have"));
+        snprintf(text, sizeof text, "GCI %u", durable);
+        assert_non_null(strstr(fc->node[1].damaged, text));
+        end_all();
+    }
+    end_with_one_new_copy(1, &newest, &durable);
+    sysfile_of(1, 1 - newest)->bytes[300] ^= 1;
+    start(1, true);
+    assert_int_equal(dih_at(1)->gcp_node.durable, durable);
+    assert_non_null(strstr(fc->node[1].damaged, "nothing is lost"));
+}
+
 /* A copy that rots, is emptied or is removed while nothing goes on costs no GCI, in a running
  * cluster, after a crash and after an orderly stop. */
 static void test_one_lost_copy_costs_nothing(void **state)
@@ -575,6 +615,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_epochs_name_their_life, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_gci_ends_before_its_numbers_do, setup, teardown),
         cmocka_unit_test_setup_teardown(test_torn_copy_is_left_aside, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_damaged_copy_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_lost_copy_costs_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_flipped_byte_is_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(test_foreign_files_are_refused, setup, teardown),
