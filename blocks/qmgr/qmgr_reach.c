@@ -13,6 +13,8 @@
 #define REACH_TICK_MAX_MS 20u
 #define HEARTBEATS_SILENT 4u /* As many as a neighbour in the ring may miss. */
 
+#define PATIENCE 8u /* Times T2: for a silent node without which nobody can go on. */
+
 #define PROBE_BEATS 8u /* So many heartbeats between two checks without a reason. */
 
 /* A word of that node counts: a member of this incarnation that is not fenced. */
@@ -320,6 +322,24 @@ static bool may_be_new(const struct qmgr *qmgr, const struct node_mask *leave)
     return now_ms(&qmgr->block) - reach->found_ms < qmgr_silence_ms(qmgr, true);
 }
 
+/* They are silent, but their links are up; and neither those that stay nor those that leave could
+ * go on alone. So nothing is lost by waiting for an answer: no other part goes on meanwhile. */
+static bool may_wait(const struct qmgr *qmgr, const struct node_mask *leave)
+{
+    const struct qmgr_reach *reach = &qmgr->reach;
+    struct node_mask gone = reach->lost;
+    struct node_mask stay = qmgr->join.members;
+    node_mask_join(&gone, &reach->condemned);
+    node_mask_join(&gone, &qmgr->failure.fenced);
+    node_mask_cut(&stay, leave);
+    if (!node_mask_empty(&gone) ||
+        now_ms(&qmgr->block) - reach->found_ms >= PATIENCE * qmgr_silence_ms(qmgr, false))
+        return false;
+    enum arbit_code code = qmgr_rule(qmgr, leave);
+    enum arbit_code code_of_others = qmgr_rule(qmgr, &stay);
+    return code != ARBIT_PARTITIONING && !arbit_wins(code) && !arbit_wins(code_of_others);
+}
+
 void qmgr_reach_evaluate(struct qmgr *qmgr)
 {
     struct qmgr_reach *reach = &qmgr->reach;
@@ -343,7 +363,7 @@ void qmgr_reach_evaluate(struct qmgr *qmgr)
         reach->found = leave;
         reach->found_ms = now_ms(&qmgr->block);
     }
-    if (may_be_new(qmgr, &leave)) return;
+    if (may_be_new(qmgr, &leave) || may_wait(qmgr, &leave)) return;
     qmgr_failure_found(qmgr, &leave);
 }
 

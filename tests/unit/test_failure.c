@@ -347,6 +347,40 @@ static void test_a_node_hangs_and_wakes_up(void **state)
     }
 }
 
+/* Without it the others cannot go on, nor can it without them: they wait longer for its answer. */
+static void test_a_node_that_all_need_hangs(void **state)
+{
+    (void)state;
+    for (uint32_t turn = 0; turn < 8; turn++) {
+        uint32_t victim = turn % 2 == 0 ? 1 : 3;
+        uint32_t other = 4 - victim;
+        forget();
+        start_and_wait(4, 2, 1);
+        fc_kill(fc, 2);
+        run_looking(50);
+        fc_kill(fc, 4);
+        run_looking(50 + turn);
+        assert_int_equal(check_end(), 5);
+        asleep[victim] = true;
+        run_looking(300);
+        asleep[victim] = false;
+        run_looking(300);
+        assert_int_equal(check_end(), 5);
+        assert_int_equal(seen[other].count, 2);
+        if (turn % 4 < 2) { /* But not for ever. */
+            asleep[victim] = true;
+            run_looking(2000);
+            assert_stopped(other, EXIT_ARBIT_SHUTDOWN);
+        } else { /* And not when it is known to be dead. */
+            fc_kill(fc, victim);
+            run_looking(200);
+            assert_stopped(other, EXIT_ARBIT_SHUTDOWN);
+        }
+        fc_destroy(fc);
+        fc_init(fc);
+    }
+}
+
 static void test_one_broken_link(void **state)
 {
     (void)state;
@@ -490,6 +524,32 @@ static void test_bipartitions(void **state)
     for (uint32_t i = 0; i < sizeof(clusters) / sizeof(clusters[0]); i++) {
         all_bipartitions(clusters[i][0], clusters[i][1], 0);
         all_bipartitions(clusters[i][0], clusters[i][1], 1);
+    }
+}
+
+/* One half does not hear the other one any more, and is heard. */
+static void test_halves_one_way(void **state)
+{
+    (void)state;
+    for (uint32_t turn = 0; turn < 64; turn++) {
+        uint32_t nodes = turn % 2 == 0 ? 2 : 4;
+        uint32_t deaf =
+            nodes == 2 ? turn / 2 % 2 + 1 : (const uint32_t[]){5, 6, 9, 10}[turn / 2 % 4];
+        forget();
+        start_and_wait(nodes, 2, 1);
+        run_looking(3 * (turn / 8)); /* At another point of the round of heartbeats. */
+        for (uint32_t a = 1; a <= nodes; a++) {
+            for (uint32_t b = 1; b <= nodes; b++) {
+                if ((deaf >> (a - 1) & 1u) != 0 && (deaf >> (b - 1) & 1u) == 0)
+                    fc->link[b][a].stalled = true;
+            }
+        }
+        run_looking(2000);
+        uint32_t left = check_end();
+        assert_true(left == deaf || left == (((1u << nodes) - 1u) & ~deaf));
+        assert_int_equal(yes, 1);
+        fc_destroy(fc);
+        fc_init(fc);
     }
 }
 
@@ -714,12 +774,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_a_node_is_killed),
         T(test_a_node_hangs_and_wakes_up),
+        T(test_a_node_that_all_need_hangs),
         T(test_one_broken_link),
         T(test_a_node_with_most_links_broken_leaves),
         T(test_one_way),
         T(test_deaf_and_mute_nodes),
         T(test_a_slow_node_is_reported_and_stays),
         T(test_bipartitions),
+        T(test_halves_one_way),
         T(test_arbitrators_by_rank),
         T(test_hand_over_to_one_that_all_see),
         T(test_no_answer_stops_both),
