@@ -227,12 +227,13 @@ void cntr_exec_SINGLE_USER_REQ(struct block *block, const struct signal *sig)
     struct cntr_single *single = &cntr->single;
     const struct single_user_req *req = SIG_PAYLOAD(sig, single_user_req);
     bool relayed = ref_node(sig->sender) == cntr_own(cntr) && req->client_ref != 0;
-    uint32_t client = relayed ? req->client_ref : sig->sender;
+    bool own = ref_node(sig->sender) == cntr_own(cntr); /* Then nobody takes the answer. */
+    uint32_t client = relayed ? req->client_ref : own ? 0 : sig->sender;
     uint32_t error = req->node > NODE_ID_MAX ? ERR_MGM_NOT_API : refusal(cntr, req->node);
     if (error != 0) {
         jam_data(error);
         struct single_user_ref ref = {.sender_data = req->sender_data, .error = error};
-        sig_send(block, client, GSN_SINGLE_USER_REF, PRIO_B, &ref);
+        if (client != 0) sig_send(block, client, GSN_SINGLE_USER_REF, PRIO_B, &ref);
         return;
     }
     answer(cntr); /* Who asked before: it has been replaced. */

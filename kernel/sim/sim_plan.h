@@ -31,6 +31,7 @@
  *   lie NODE             from now on its disk confirms what it has not made durable
  *   diskstall NODE MS    no file operation is answered for so long
  *   leave NODE           the node is ordered to stop in good order; the others go on
+ *   single NODE          single user mode for this client is ordered; 0: its end
  *   hang NODE MS         the process does not run for so long, its links stay open
  */
 enum sim_action {
@@ -52,6 +53,7 @@ enum sim_action {
     SIM_STOP,
     SIM_HANG,
     SIM_LEAVE,
+    SIM_SINGLE,
     SIM_ACTION_COUNT
 };
 

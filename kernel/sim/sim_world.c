@@ -263,6 +263,9 @@ void sim_apply(struct sim_world *world, const struct sim_event *event)
     case SIM_LEAVE:
         apply_life(world, event);
         break;
+    case SIM_SINGLE:
+        if (world->options.action != NULL) world->options.action(world->options.context, event);
+        break;
     case SIM_POWER_OP:
         sim_power_cut_at(world, arg[0], arg[1]);
         if (arg[0] < SIM_NODES && world->process[arg[0]] != NULL) {

@@ -132,6 +132,10 @@ static void on_action(void *context, const struct sim_event *event)
 {
     struct run *run = context;
     uint32_t node = event->arg[0];
+    if (event->action == SIM_SINGLE) {
+        single_action(run, event);
+        return;
+    }
     if (node >= CLIENT_NODE && node < CLIENT_NODE + run->swarm.clients) {
         struct client *client = &run->client[node - CLIENT_NODE];
         if (run->durability.verifying) return; /* The check goes through it. */

@@ -231,6 +231,7 @@ void failures_watch(struct run *run)
     uint64_t now = sim_now_us(run->world);
     uint32_t started = 0;
     if (!f->begun) return;
+    single_watch(run);
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         uint32_t id = data_node_id(run, i);
         if (sim_alive(run->world, id)) {
@@ -347,6 +348,7 @@ void swarm_draw_failures(struct swarm *swarm)
         swarm->faults |= FAULT_NODE_KILL;
     config->heartbeat_db_db_ms = between(&rng, 400, 1500);
     config->survive = 1;
+    if (rng_chance(&rng, 1, 4)) swarm->faults |= FAULT_SINGLE;
     swarm->failures = true;
 }
 
@@ -429,6 +431,7 @@ void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct
     }
     for (uint32_t i = 0; i < incidents; i++)
         draw_incident(plan, swarm, rng, rng_below(rng, span_us));
+    if ((swarm->faults & FAULT_SINGLE) != 0) single_draw(plan, swarm, span_us);
     /* With files the power of all goes, perhaps while somebody is on the way back. */
     uint32_t losses = swarm->disk ? (uint32_t)rng_below(rng, 3) : 0;
     for (uint32_t i = 0; i < losses; i++) {
@@ -446,13 +449,15 @@ void failures_print(const struct failure_figures *f)
 {
     printf("node losses %llu (%llu of them while starting): kills %llu, hangs %llu, cuts %llu, "
            "stalls %llu; fenced %llu, started over %llu; rejoins %llu, slowest %.3f s; faults left "
-           "out %llu; clusters that found no arbitrator %llu; left needlessly %llu\n",
+           "out %llu; single user mode %llu times; clusters that found no arbitrator %llu; left "
+           "needlessly %llu\n",
            (unsigned long long)f->losses, (unsigned long long)f->losses_starting,
            (unsigned long long)f->kills, (unsigned long long)f->hangs, (unsigned long long)f->cuts,
            (unsigned long long)f->stalls, (unsigned long long)f->fenced,
            (unsigned long long)f->starts_again, (unsigned long long)f->rejoins,
            (double)f->slowest_rejoin_us / 1e6, (unsigned long long)f->left_out,
-           (unsigned long long)f->clusters_lost, (unsigned long long)f->needless);
+           (unsigned long long)f->singles, (unsigned long long)f->clusters_lost,
+           (unsigned long long)f->needless);
 }
 
 bool failures_rare(const struct failure_figures *f)

@@ -32,7 +32,8 @@ enum fault_no {
     FAULT_DISK_DAMAGE = 128, /* flipped bits, writes in the wrong place. */
     FAULT_NODE_KILL = 256,   /* With `failures`: data nodes end, */
     FAULT_NODE_HANG = 512,   /* do not run for a while, */
-    FAULT_NODE_CUT = 1024    /* lose a link to another, or hear nothing over it. */
+    FAULT_NODE_CUT = 1024,   /* lose a link to another, or hear nothing over it. */
+    FAULT_SINGLE = 2048      /* Single user mode is entered and left. */
 };
 
 /* Tables: what each is for. From TABLE_CHURN on: rows that come and go. */
@@ -259,8 +260,9 @@ struct tamper {
 
 /* Over all runs of a call; shared by its processes. */
 struct failure_figures {
-    uint64_t losses, losses_starting, kills, leaves, hangs, cuts, stalls, fenced, starts_again, left_out;
-    uint64_t rejoins, slowest_rejoin_us, clusters_lost, needless;
+    uint64_t losses, losses_starting, kills, leaves, hangs, cuts, stalls, fenced, starts_again,
+        left_out;
+    uint64_t rejoins, slowest_rejoin_us, clusters_lost, singles, needless;
 };
 
 /* Losses that the cluster survives: failures.c. By index of the data node. */
@@ -276,8 +278,16 @@ struct failures {
     struct failure_figures *figures; /* NULL = nobody counts. */
 };
 
+/* Single user mode: single.c. */
+struct single_mode {
+    uint32_t node;              /* It is known to be on for this client; 0 = it is not. */
+    uint32_t failure_no, count; /* The newest change that was seen on, or ordered to end. */
+    uint64_t again_us;
+};
+
 struct run {
     struct failures failures;
+    struct single_mode single;
     struct epochs epochs;
     struct tamper tamper;
     struct durability durability;
@@ -396,6 +406,12 @@ void lives_action(struct run *run, const struct sim_event *event);
 bool lives_announced(struct run *run, uint32_t code);
 void lives_watch(struct run *run);
 void lives_observe(struct run *run, const uint32_t *words);
+
+/* single.c */
+void single_action(struct run *run, const struct sim_event *event);
+void single_watch(struct run *run);
+void single_observe(struct run *run, const uint32_t *words);
+void single_draw(struct sim_plan *plan, const struct swarm *swarm, uint64_t span_us);
 
 /* tamper.c */
 void tamper_begin(struct run *run);
