@@ -25,6 +25,8 @@ struct sim_disk_options {
     uint32_t stall_per_10000;   /* Requests that take... */
     uint32_t stall_us;          /* ...so much longer. */
     uint32_t error_per_million; /* Reads, writes, syncs that fail with IO_DEVICE. */
+    bool buffered; /* A file system without O_DIRECT: what was written can be read, whatever becomes
+                      of it. */
 };
 
 struct sim_disk;

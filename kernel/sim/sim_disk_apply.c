@@ -70,7 +70,7 @@ static void apply_open(struct sim_disk *disk, struct io_request *request)
         if ((request->flags & IO_EMPTY) != 0 && name->inode->now.size > 0)
             inode_resize(name->inode, 0);
         handle_set(disk, request->file, name->inode, request->name);
-        name->inode->direct = (request->flags & IO_DIRECT) != 0;
+        name->inode->direct = (request->flags & IO_DIRECT) != 0 && !disk->options.buffered;
         if ((request->flags & IO_THEN_SYNC) != 0 && !disk->lies) inode_sync(name->inode);
         request->done = name->inode->now.size;
     }

@@ -156,6 +156,7 @@ void swarm_draw_disk(struct swarm *swarm)
     disk->latency_mean_us = between(&rng, 1, 1500);
     disk->stall_per_10000 = rng_chance(&rng, 1, 2) ? 0 : between(&rng, 1, 40);
     disk->stall_us = between(&rng, 1000, 300000);
+    disk->buffered = rng_chance(&rng, 1, 3);
 }
 
 void swarm_draw(struct swarm *swarm, uint64_t seed)
