@@ -200,7 +200,8 @@ static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_d
 /* Out of a queue: a node may have been lost meanwhile. */
 static uint32_t check_lost(const struct lqh *lqh, const struct lqh_op *op)
 {
-    return lqh_doomed(lqh, op->tc_ref, op->nodes) ? ERR_NODE_FAILURE : 0;
+    bool refused = op->refused != 0 || lqh_doomed(lqh, op->tc_ref, op->nodes);
+    return refused ? ERR_NODE_FAILURE : 0;
 }
 
 void lqh_op_drop_waiting(struct lqh *lqh, struct lqh_op *op)

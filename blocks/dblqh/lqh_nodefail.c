@@ -144,11 +144,17 @@ static void report_orphan(struct lqh *lqh, const struct lqh_op *op, uint32_t rec
     sig_send(&lqh->block, receiver, GSN_LQH_ORPHAN_REP, PRIO_B, &rep);
 }
 
-/* True when it was reported. What is held back by the log is refused when its turn comes. */
+/* True when it was reported. What is held back by the log is refused when its turn comes: its TC
+ * does not wait for it. */
 static bool look_at_op(struct lqh *lqh, struct lqh_op *op)
 {
-    if (op->scan != REF_NONE || op->state == LQH_DELAYED) return false;
+    if (op->scan != REF_NONE) return false;
     if (!lqh_lost(lqh, op->tc_ref, op->nodes)) return false;
+    if (op->state == LQH_DELAYED) {
+        jam();
+        op->refused = 1;
+        return false;
+    }
     if (op->state == LQH_WAITING) {
         jam();
         lqh_op_drop_waiting(lqh, op);

@@ -761,6 +761,63 @@ static void test_rows_that_are_not_there_yet(void **state)
     w_stop(&w);
 }
 
+static struct lqh_op *waiting_op(uint32_t node)
+{
+    for (uint32_t at = 0;;) {
+        struct lqh_op *op = pool_next(&lqh_at(node)->operations, at);
+        if (op == NULL || op->state == LQH_WAITING) return op;
+        at = pool_index(op->pool.ref);
+    }
+}
+
+/* Two transactions on one row whose primary is node 1: the second waits there. */
+static struct lqh_op *wait_at_node_1(struct trx *holder, struct trx *waiter)
+{
+    for (uint32_t key = 1;; key++) {
+        c_insert(&w, holder, key, key);
+        t_next(holder);
+        t_next(waiter);
+        t_op(holder, key, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), key, 1);
+        w_run(&w);
+        t_op(waiter, key, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), key, 2);
+        w_run(&w);
+        struct lqh_op *op = waiting_op(1);
+        if (op != NULL) return op;
+        t_rollback(holder);
+        t_rollback(waiter);
+        w_run(&w);
+    }
+}
+
+/* What the redo log of the primary holds back belongs to a transaction that was aborted when a node
+ * was lost. That node is back when the turn of the operation comes. */
+static void test_held_back_until_it_is_back(void **state)
+{
+    (void)state;
+    begin(2, 7);
+    keys = 10;
+    memset(actors, 0, sizeof actors);
+    struct trx holder = t_new(&w, CLIENT, 1);
+    struct trx waiter = t_new(&w, CLIENT_TWO, 1);
+    struct lqh_op *op = wait_at_node_1(&holder, &waiter);
+    acc_unlock(lqh_at(1)->acc, op->lock);
+    op->lock = REF_NONE;
+    op->state = LQH_DELAYED; /* As if it had not got as far as the row's lock. */
+    die(2);
+    w_pass(&w, 50);
+    process_again(2);
+    include_self(2);
+    include_at_others(2);
+    copy_order(2);
+    w_pass(&w, 100);
+    assert_int_equal(got.copied, 1);
+    w_level(&w, 2, START_STARTED);
+    lqh_op_undelay(lqh_at(1), op, 0);
+    w_pass(&w, 50);
+    expect_whole();
+    w_stop(&w);
+}
+
 /* A node that was not there when the cluster started has its place, and takes it. */
 static void test_never_here_before(void **state)
 {
@@ -802,6 +859,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_copy_waits),
         cmocka_unit_test(test_rows_that_are_not_there_yet),
+        cmocka_unit_test(test_held_back_until_it_is_back),
         cmocka_unit_test(test_never_here_before),
         cmocka_unit_test(test_before_the_end_of_the_takeover),
         cmocka_unit_test(test_death_after_each_signal),
