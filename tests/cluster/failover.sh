@@ -63,3 +63,76 @@ restart_node() { # id...
     for id in "$@"; do start_node "$id"; done
     for id in "$@"; do wait_started "$id"; done
 }
+
+# --- Data nodes with their angels. LINES go into [ndbd default]. ---
+
+start_daemons() { # NODES REPLICAS
+    local id
+    write_config "$1" "$2" "$LINES"
+    [ -z "${MORE_CONFIG:-}" ] || "$MORE_CONFIG" "$1"
+    start_mgm --initial
+    wait_mgm || die "the management server does not start"
+    for ((id = 1; id <= $1; id++)); do start_daemon "$id"; done
+    want 0 "$BIN/ndb_waiter" --timeout=40
+    [ "$FAILED" -eq 0 ] || exit 1
+}
+
+angel_of() { cat "$BOX/node$1/ndb_$1.pid"; }
+
+# The working process of an angel. Nothing but an angel's child that runs our program.
+worker_of() { ours $(pgrep -P "$(angel_of "$1")"); }
+
+# --- Nothing is left behind. ---
+
+# Where a node writes: a daemon to its log, else to what it was started with.
+log_of() { if [ -n "${LOG_OF:-}" ]; then echo "$BOX/node$1/ndb_$1_out.log"; else echo "$BOX/node$1.out"; fi; }
+
+# Every pool of the nodes that run is empty, but for what the tables need; called when no client does anything.
+pools_are_empty() {
+    local id said full lines=()
+    for _ in 1 2 3 4 5 6; do
+        for id in "${!NODE_PIDS[@]}"; do lines[id]=$(wc -l <"$(log_of "$id")"); done
+        want 0 "$BIN/ndb_mgm" -e 'ALL DUMP 2353'
+        want 0 "$BIN/ndb_mgm" -e 'ALL DUMP 2555'
+        sleep 0.3
+        full=
+        for id in "${!NODE_PIDS[@]}"; do
+            said=$(tail -n "+$((lines[id] + 1))" "$(log_of "$id")" | grep ': pool ')
+            grep -q 'DBLQH: pool operations' <<<"$said" && grep -q 'DBTC: pool tables' <<<"$said" ||
+                full+="node $id does not say how full its pools are"$'\n'
+            full+=$(grep -v 'pool tables: ' <<<"$said" | grep -v ' 0 in use' | sed "s/^/node $id: /")
+        done
+        [ -z "$full" ] && return 0
+    done
+    fail "not given back:"
+    echo "$full"
+}
+
+# Memory that is not the rows' (kB) and files of each process. After the first rounds neither may grow: a node that comes
+# back begins anew, one that is never killed shows what each failure leaves behind.
+MEMORY=() # Of each node: the most of the first rounds.
+FILES=()
+MEMORY_ROUNDS=()
+nothing_grows() {
+    local id pid memory files
+    "$BIN/ndb_mgm" --format=json -e 'ALL REPORT MEMORY' >"$BOX/memory.out"
+    for id in "${!NODE_PIDS[@]}"; do
+        pid=${NODE_PIDS[id]}
+        files=$(ls "/proc/$pid/fd" | wc -l)
+        memory=$(($(awk '$1 == "VmRSS:" { print $2 }' "/proc/$pid/status") - $(pages_of "$id") * 32))
+        echo "node $id: $memory kB besides the rows, $files files"
+        MEMORY_ROUNDS[id]=$((${MEMORY_ROUNDS[id]:-0} + 1))
+        if [ "${MEMORY_ROUNDS[id]}" -le "${GROWING_ROUNDS:-4}" ]; then
+            [ "$memory" -le "${MEMORY[id]:-0}" ] || MEMORY[id]=$memory
+            [ "$files" -le "${FILES[id]:-0}" ] || FILES[id]=$files
+            continue
+        fi
+        [ "$memory" -le $((MEMORY[id] + MEMORY[id] / 10 + 6144)) ] || fail "node $id had ${MEMORY[id]} kB, now $memory kB"
+        [ "$files" -le $((FILES[id] + 8)) ] || fail "node $id had ${FILES[id]} open files, now $files"
+    done
+}
+
+pages_of() { # node: of the rows, the most that there were since it has begun
+    awk -v node="$1" '/"id":/ { id = $2 + 0 } /"group":/ { group = $2 + 0 }
+        id == node && group == 0 && /"high":/ { high = $2 + 0 } END { print high + 0 }' "$BOX/memory.out"
+}

@@ -7,22 +7,6 @@ source "$(dirname "$0")/cluster.sh"
 source "$(dirname "$0")/failover.sh"
 LINES='StopOnError=0'
 
-# Data nodes with their angels.
-start_daemons() { # NODES REPLICAS
-    local id
-    write_config "$1" "$2" "$LINES"
-    start_mgm --initial
-    for _ in $(seq 100); do (exec 3<>"/dev/tcp/${CS/://}") 2>/dev/null && break; sleep 0.1; done
-    for ((id = 1; id <= $1; id++)); do start_daemon "$id"; done
-    want 0 "$BIN/ndb_waiter" --timeout=40
-    [ "$FAILED" -eq 0 ] || exit 1
-}
-
-angel_of() { cat "$BOX/node$1/ndb_$1.pid"; }
-
-# The working process of an angel. Nothing but an angel's child that runs our program.
-worker_of() { ours $(pgrep -P "$(angel_of "$1")"); }
-
 # The bank is balanced after something that nobody may notice.
 step() {
     say "$@"
