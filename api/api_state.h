@@ -154,6 +154,8 @@ struct api_tx {
     uint32_t tc_ref;      /* Its TC. */
     uint64_t begin_ms;    /* When it first executed. */
     uint64_t ask_ms;      /* In doubt, or ASKING: when the cluster is asked again. */
+    uint64_t denied_ms;   /* It was not committed, if this is heard by then; 0 = nobody says so. */
+    uint32_t ask_wait_ms; /* For how long an answer counts. */
     uint32_t walk;        /* client->walk of the last walk that saw it. */
     uint32_t batch_error; /* An operation's error that ends the transaction. */
     struct api_op *batch_error_op;

@@ -15,7 +15,7 @@ struct outcome_req {
     uint32_t transid1;
     uint32_t transid2;
     uint32_t tc_ref; /* The coordinator. */
-    uint32_t age_ms; /* So long ago the transaction began, or longer. */
+    uint32_t age_ms; /* So long ago the transaction began, or longer; when it is answered, too. */
 };
 SIGNAL_STRUCT(outcome_req, 6);
 struct outcome_conf {

@@ -318,13 +318,14 @@ static void asked_while_in_doubt(void **state)
         ANSWER(fake, TC(other), OUTCOME_REF, later);
         assert_int_equal(done, 0);
         fake_sleep(fake, 20);
-        (void)fake_next(fake, GSN_OUTCOME_REQ, NULL);
-        struct outcome_conf conf = {0, 0, transid1, transid2, i == 0, 7, 3};
+        req = (const void *)(fake_next(fake, GSN_OUTCOME_REQ, NULL) + SIGNAL_HEAD_WORDS);
+        struct outcome_conf conf = {req->sender_data, 0, transid1, transid2, i == 0, 7, 3};
         struct outcome_ref never = {0, 0, transid1, transid2, ERR_CLUSTER_FAILURE};
         if (i < 2)
             ANSWER(fake, TC(other), OUTCOME_CONF, conf);
         else
             ANSWER(fake, TC(other), OUTCOME_REF, never);
+        fake_sleep(fake, 1);
         assert_int_equal(done, 1);
         assert_int_equal(api_tx_outcome(tx), i == 0   ? API_COMMITTED
                                              : i == 1 ? API_ABORTED
@@ -334,6 +335,41 @@ static void asked_while_in_doubt(void **state)
         api_table_release(table);
         fake_destroy(fake);
     }
+}
+
+/* The nodes have forgotten what they would have known when the question was put. */
+static void denied_too_late(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct api_table *table = fake_table(fake, 2);
+    uint32_t done = 0;
+    uint32_t connect = 0;
+    struct api_tx *tx = begun(fake, table, API_COMMIT, &done, &connect);
+    uint32_t tc = api_tx_node(tx);
+    fake_sleep(fake, 10);
+    fake_link_down(fake, tc);
+    const struct outcome_req *req =
+        (const void *)(fake_next(fake, GSN_OUTCOME_REQ, NULL) + SIGNAL_HEAD_WORDS);
+    struct outcome_conf conf = {req->sender_data, 0, req->transid1, req->transid2, 0, 0, 0};
+    fake_sleep(fake, 300);
+    ANSWER(fake, TC(3 - tc), OUTCOME_CONF, conf);
+    fake_sleep(fake, 1);
+    assert_int_equal(done, 0);
+    /* Of the newest question it counts; what is asked for is older by the time that it counts. */
+    for (uint32_t i = fake->sent_read; i < fake->sent_count; i++) {
+        if (kind_gsn(fake->sent[i].words[0]) == GSN_OUTCOME_REQ)
+            req = (const void *)(fake->sent[i].words + SIGNAL_HEAD_WORDS);
+    }
+    assert_true(req->age_ms > 311 + 50);
+    conf.sender_data = req->sender_data;
+    ANSWER(fake, TC(3 - tc), OUTCOME_CONF, conf);
+    fake_sleep(fake, 1);
+    assert_int_equal(done, 1);
+    assert_int_equal(api_tx_outcome(tx), API_ABORTED);
+    api_tx_close(tx);
+    api_table_release(table);
+    fake_destroy(fake);
 }
 
 static void asked(void *context, struct api_tx *tx)
@@ -610,6 +646,7 @@ int main(void)
         cmocka_unit_test(cleaning_refused),
         cmocka_unit_test(lost_while_committing),
         cmocka_unit_test(asked_while_in_doubt),
+        cmocka_unit_test(denied_too_late),
         cmocka_unit_test(asked_after_the_deadline),
         cmocka_unit_test(link_loss),
         cmocka_unit_test(seizes_elsewhere),
