@@ -102,6 +102,8 @@ static void cntr_exec_TAKEOVER_END_REP(struct block *block, const struct signal 
     jam_data(failure_no);
     if (failure_no <= cntr->taken_no) return;
     cntr->taken_no = failure_no;
+    log_info(block, "failure %u: what it left under way has ended, after %llu ms", failure_no,
+             (unsigned long long)(now_ms(block) - cntr->failed_ms));
     cntr_tell_state(cntr);
     cntr_single_taken(cntr);
 }

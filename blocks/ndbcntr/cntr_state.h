@@ -194,6 +194,7 @@ struct cntr {
     struct node_mask started;
     struct node_mask gone; /* Members whose link was lost while the cluster stops. */
     uint32_t taken_no;     /* Failures up to this one have been dealt with at this node. */
+    uint64_t failed_ms;    /* When the last one was reported. */
     struct cntr_peer peer[NODE_ID_MAX + 1];
 
     struct {

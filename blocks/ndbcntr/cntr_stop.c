@@ -260,6 +260,7 @@ static void go_on(struct cntr *cntr, const struct node_failrep *rep)
     node_mask_cut(&cntr->members, &rep->nodes);
     node_mask_cut(&cntr->started, &rep->nodes);
     cntr->president = rep->president;
+    cntr->failed_ms = now_ms(&cntr->block);
     cntr_rejoin_lost(cntr, rep);
     log_info(&cntr->block, "failure %u: %u nodes are left, node %u is president", rep->failure_no,
              node_mask_count(&cntr->members), rep->president);

@@ -124,6 +124,11 @@ static void agreed(struct qmgr *qmgr, const struct node_mask *nodes)
     uint32_t president = qmgr->join.president;
     struct node_failrep rep = {.failure_no = ++failure->number, .nodes = *nodes};
     jam_data(rep.failure_no);
+    log_info(&qmgr->block, "failure %u: agreed on, after %llu ms", rep.failure_no,
+             (unsigned long long)(qmgr->reach.first_ms == 0
+                                      ? 0
+                                      : now_ms(&qmgr->block) - qmgr->reach.first_ms));
+    qmgr->reach.first_ms = 0;
     failure->last = *nodes;
     for
         EACH_NODE(node, &qmgr->join.members)

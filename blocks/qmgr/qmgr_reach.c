@@ -154,6 +154,7 @@ void qmgr_suspect(struct qmgr *qmgr, uint32_t node, bool lost, const char *how)
         return;
     }
     jam_data(node);
+    if (reach->first_ms == 0) reach->first_ms = now_ms(&qmgr->block);
     log_warning(&qmgr->block, "node %u is %s: %s", node, lost ? "lost" : "silent", how);
     if (lost) {
         jam(); /* A new link would not bring back what the old one lost. */
@@ -269,6 +270,7 @@ static bool complete(struct qmgr *qmgr)
                 all = false;
             } else if (!node_mask_has(&reach->silent, node)) {
                 jam_data(node);
+                if (reach->first_ms == 0) reach->first_ms = now_ms(&qmgr->block);
                 log_warning(&qmgr->block, "node %u does not answer", node);
                 node_mask_add(&reach->silent, node);
             }
@@ -349,6 +351,7 @@ void qmgr_reach_evaluate(struct qmgr *qmgr)
     who_leaves(qmgr, &leave);
     if (node_mask_empty(&leave)) {
         jam();
+        reach->first_ms = 0;
         reach->running = 0;
         return;
     }

@@ -92,6 +92,7 @@ struct qmgr_reach {
     struct reach map;
     struct node_mask found; /* What the rule said... */
     uint64_t found_ms;      /* ...since when. */
+    uint64_t first_ms;      /* The first suspicion since the last failure; 0 = none. */
 };
 
 /* The round: agreement on one failure. */
