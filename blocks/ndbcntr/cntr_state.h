@@ -203,6 +203,7 @@ struct cntr {
         uint64_t since_ms;
         struct node_mask waiting_tc;
         uint32_t flushing; /* DIH has not said that all is durable. */
+        uint32_t cut_off;  /* The others have gone on without this node. */
     } stop;
 
     uint32_t lost_node;            /* FAILING: whose loss ends this node, */

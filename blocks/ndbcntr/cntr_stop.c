@@ -126,7 +126,7 @@ static void flush(struct cntr *cntr)
 {
     struct gcp_flush_req req = {.sender_data = 0};
     bool epochs = node_mask_has(&cntr->started, cntr_own(cntr)) && node_mask_empty(&cntr->gone);
-    if ((cntr->stop.flags & STOP_ABORT) != 0 || !epochs) return;
+    if ((cntr->stop.flags & STOP_ABORT) != 0 || cntr->stop.cut_off || !epochs) return;
     jam();
     cntr->stop.flushing = 1;
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDIH), GSN_GCP_FLUSH_REQ, PRIO_A, &req);
@@ -184,7 +184,9 @@ void cntr_stop_tick(struct cntr *cntr)
     uint64_t waited = now_ms(&cntr->block) - cntr->stop.since_ms;
     switch ((enum stop_step)cntr->stop.step) {
     case STOP_DRAIN:
-        if (!node_mask_empty(&cntr->stop.waiting_tc) && waited < DRAIN_LIMIT_MS) break;
+        if (!node_mask_empty(&cntr->stop.waiting_tc) && waited < DRAIN_LIMIT_MS &&
+            !cntr->stop.cut_off)
+            break;
         jam();
         cntr->stop.step = STOP_FLUSH;
         cntr->stop.since_ms = now_ms(&cntr->block);
@@ -201,7 +203,7 @@ void cntr_stop_tick(struct cntr *cntr)
         cntr->stop.since_ms = now_ms(&cntr->block);
         break;
     case STOP_LEAVE: {
-        if (!may_leave(cntr) && waited < LEAVE_LIMIT_MS) break;
+        if (!may_leave(cntr) && waited < LEAVE_LIMIT_MS && !cntr->stop.cut_off) break;
         jam();
         say_farewell(cntr);
         /* The event's words: 1 restarting, 2 no start, 4 initial; and the signal that ended the
@@ -332,6 +334,7 @@ void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
         }
         node_mask_join(&cntr->gone, &rep->nodes);
         cntr->stop.flushing = 0; /* Without them no epoch ends any more. */
+        if (rep->verdict != 0) cntr->stop.cut_off = 1; /* Nor anything else for this node. */
         return;
     case CNTR_PHASES:
     case CNTR_RUNNING:

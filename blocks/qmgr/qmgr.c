@@ -67,6 +67,7 @@ static void qmgr_exec_NODE_STATE_REP(struct block *block, const struct signal *s
     qmgr->started = rep->started;
     qmgr->taken_no = rep->taken_no;
     qmgr_rejoin_check(qmgr);
+    qmgr_arbit_ready(qmgr);
     if (changed) qmgr_clients_tell_level(qmgr);
 }
 

@@ -187,6 +187,7 @@ void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig)
     if (client->state != API_REGISTERED) {
         jam();
         first_registration(qmgr, sig->sender, req);
+        qmgr_arbit_ready(qmgr);
     }
     client->missed = 0;
     client->data = req->sender_data;

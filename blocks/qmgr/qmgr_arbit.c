@@ -5,7 +5,9 @@
  *   INIT, FIND --a candidate--> START --ARBIT_START_CONF--> PREP1 --all--> PREP2 --all--> RUN
  *      ^            no answer ____/   a member is not linked to it ___/                    |
  *      |___________________________ some link to it is lost, a new president ______________/
- * Between PREP1 and PREP2 nobody has an arbitrator; so two members never have two.
+ * Between PREP1 and PREP2 nobody has an arbitrator; so two members never have two. The president
+ * may go back to the former one as long as it has told nobody of the new one: a member that hangs
+ * keeps it in PREP1. Where the best one is who it is already, it keeps its ticket: only PREP2.
  */
 #include <string.h>
 #include "blocks/qmgr/qmgr_state.h"
@@ -66,20 +68,11 @@ static uint32_t best(const struct qmgr *qmgr)
     return 0;
 }
 
-static void find(struct qmgr *qmgr)
+static void know(struct qmgr_arbit *arbit, uint32_t phase, uint32_t node, const uint32_t ticket[2])
 {
-    struct qmgr_arbit *arbit = &qmgr->arbit;
-    arbit->candidate = best(qmgr);
-    if (arbit->candidate == 0) {
-        if (arbit->state != ARBIT_FIND) move(qmgr, ARBIT_FIND);
-        return;
-    }
-    jam_data(arbit->candidate);
-    arbit->ticket_new[0] = (uint32_t)rng_next(block_rng(&qmgr->block)) | 1u;
-    arbit->ticket_new[1] = (uint32_t)rng_next(block_rng(&qmgr->block));
-    struct arbit_start_req req = {.ticket = {arbit->ticket_new[0], arbit->ticket_new[1]}};
-    move(qmgr, ARBIT_START);
-    sig_send(&qmgr->block, qmgr->client[arbit->candidate].ref, GSN_ARBIT_START_REQ, PRIO_A, &req);
+    arbit->node = phase == 2 ? node : 0;
+    arbit->ticket[0] = phase == 2 ? ticket[0] : 0;
+    arbit->ticket[1] = phase == 2 ? ticket[1] : 0;
 }
 
 static void prepare(struct qmgr *qmgr, uint32_t phase)
@@ -92,10 +85,43 @@ static void prepare(struct qmgr *qmgr, uint32_t phase)
         .ticket = {arbit->ticket_new[0], arbit->ticket_new[1]},
     };
     move(qmgr, phase == 1 ? ARBIT_PREP1 : ARBIT_PREP2);
+    if (phase == 1) {
+        arbit->former = arbit->node;
+        arbit->ticket_former[0] = arbit->ticket[0];
+        arbit->ticket_former[1] = arbit->ticket[1];
+    } else if (arbit->ticket_new[0] != arbit->ticket[0] ||
+               arbit->ticket_new[1] != arbit->ticket[1]) {
+        arbit->former = 0;
+        arbit->spent = 0;
+    }
+    know(arbit, phase, arbit->candidate, arbit->ticket_new);
     arbit->unlinked = 0;
     arbit->waiting = qmgr->join.members;
     signal_broadcast(&qmgr->block, &arbit->waiting, BLOCK_QMGR, GSN_ARBIT_PREP_REQ, PRIO_A, &req,
                      sizeof(req) / 4u, NULL, 0);
+}
+
+static void find(struct qmgr *qmgr)
+{
+    struct qmgr_arbit *arbit = &qmgr->arbit;
+    arbit->candidate = best(qmgr);
+    if (arbit->candidate == 0) {
+        if (arbit->state != ARBIT_FIND) move(qmgr, ARBIT_FIND);
+        return;
+    }
+    jam_data(arbit->candidate);
+    if (arbit->candidate == arbit->node && !arbit->spent) {
+        jam(); /* Who has joined learns of it, and all say whether they are linked to it. */
+        arbit->ticket_new[0] = arbit->ticket[0];
+        arbit->ticket_new[1] = arbit->ticket[1];
+        prepare(qmgr, 2);
+        return;
+    }
+    arbit->ticket_new[0] = (uint32_t)rng_next(block_rng(&qmgr->block)) | 1u;
+    arbit->ticket_new[1] = (uint32_t)rng_next(block_rng(&qmgr->block));
+    struct arbit_start_req req = {.ticket = {arbit->ticket_new[0], arbit->ticket_new[1]}};
+    move(qmgr, ARBIT_START);
+    sig_send(&qmgr->block, qmgr->client[arbit->candidate].ref, GSN_ARBIT_START_REQ, PRIO_A, &req);
 }
 
 /* All members have answered. */
@@ -103,6 +129,14 @@ static void prepared(struct qmgr *qmgr)
 {
     struct qmgr_arbit *arbit = &qmgr->arbit;
     uint32_t node = arbit->candidate;
+    if (arbit->state == ARBIT_PREP2 && arbit->unlinked && !node_mask_has(&arbit->poor, node)) {
+        jam(); /* Perhaps there is a better one; until then this one counts. */
+        node_mask_add(&arbit->poor, node);
+        if (best(qmgr) != node) {
+            find(qmgr);
+            return;
+        }
+    }
     if (arbit->state == ARBIT_PREP2) {
         jam();
         move(qmgr, ARBIT_RUN);
@@ -126,6 +160,19 @@ static bool presides(const struct qmgr *qmgr)
 {
     return qmgr_is_president(qmgr) && qmgr_agrees(qmgr) && !qmgr->failure.stopped &&
            block_config(&qmgr->block)->arbitration == ARBITRATION_DEFAULT;
+}
+
+void qmgr_arbit_take_former(struct qmgr *qmgr)
+{
+    struct qmgr_arbit *arbit = &qmgr->arbit;
+    if (arbit->state == ARBIT_PREP1 && arbit->former != 0) {
+        jam_data(arbit->former);
+        arbit->node = arbit->former;
+        arbit->ticket[0] = arbit->ticket_former[0];
+        arbit->ticket[1] = arbit->ticket_former[1];
+        move(qmgr, ARBIT_INIT); /* What comes of the preparation does not count any more. */
+    }
+    arbit->spent = 1;
 }
 
 /* As president: the links to it are not what they were. */
@@ -167,12 +214,22 @@ void qmgr_arbit_view(struct qmgr *qmgr, bool new_president)
     if (!presides(qmgr)) return;
     if (new_president) {
         jam();
+        arbit->spent = 1; /* The former one may have asked. */
         find(qmgr);
         return;
     }
     node_mask_keep(&arbit->waiting, &qmgr->join.members);
     bool waits = arbit->state == ARBIT_PREP1 || arbit->state == ARBIT_PREP2;
     if (waits && node_mask_empty(&arbit->waiting)) prepared(qmgr);
+}
+
+void qmgr_arbit_ready(struct qmgr *qmgr)
+{
+    const struct qmgr_arbit *arbit = &qmgr->arbit;
+    if (!presides(qmgr) || qmgr->failure.asking || arbit->state > ARBIT_FIND || arbit->node != 0)
+        return;
+    jam();
+    find(qmgr);
 }
 
 void qmgr_arbit_joined(struct qmgr *qmgr)
@@ -183,6 +240,8 @@ void qmgr_arbit_joined(struct qmgr *qmgr)
 void qmgr_arbit_client_down(struct qmgr *qmgr, uint32_t node)
 {
     struct qmgr_arbit *arbit = &qmgr->arbit;
+    if (node == arbit->node) arbit->spent = 1; /* It may be another process that comes back. */
+    if (node == arbit->former) arbit->former = 0;
     if (presides(qmgr)) {
         bool busy = arbit->state >= ARBIT_PREP1 && arbit->state <= ARBIT_START;
         bool counts = busy ? node == arbit->candidate : node == arbit->node;
@@ -229,9 +288,7 @@ void qmgr_exec_ARBIT_PREP_REQ(struct block *block, const struct signal *sig)
         return;
     }
     jam_data(req->phase);
-    arbit->node = req->phase == 2 ? req->node : 0;
-    arbit->ticket[0] = req->phase == 2 ? req->ticket[0] : 0;
-    arbit->ticket[1] = req->phase == 2 ? req->ticket[1] : 0;
+    if (!own) know(arbit, req->phase, req->node, req->ticket); /* The president knows already. */
     if (!own) qmgr_arbit_tell(qmgr, arbit->node != 0 ? ARBIT_RUN : ARBIT_FIND);
     struct arbit_prep_conf conf = {
         .incarnation = req->incarnation,

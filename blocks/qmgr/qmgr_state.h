@@ -122,6 +122,9 @@ struct qmgr_arbit {
     /* As president. */
     uint32_t candidate;
     uint32_t ticket_new[2];
+    uint32_t former; /* PREP1: who it was before; nobody has the new one yet. */
+    uint32_t ticket_former[2];
+    uint32_t spent; /* Somebody may have asked with the ticket, or the arbitrator forgotten it. */
     struct node_mask waiting; /* Members that have not answered ARBIT_PREP_REQ. */
     uint32_t unlinked;        /* Some member is not linked to the candidate. */
     struct node_mask poor;    /* Candidates to which not all members are linked. */
@@ -350,7 +353,9 @@ void qmgr_exec_ARBIT_CHOOSE_REF(struct block *block, const struct signal *sig);
 void qmgr_arbit_tick(struct qmgr *qmgr);
 void qmgr_arbit_reset(struct qmgr *qmgr);
 void qmgr_arbit_view(struct qmgr *qmgr, bool new_president);
-void qmgr_arbit_joined(struct qmgr *qmgr); /* A new member does not know the arbitrator. */
+void qmgr_arbit_ready(struct qmgr *qmgr); /* There may be a candidate, or somebody to want one. */
+void qmgr_arbit_take_former(struct qmgr *qmgr); /* As leader: it is about to be asked. */
+void qmgr_arbit_joined(struct qmgr *qmgr);      /* A new member does not know the arbitrator. */
 void qmgr_arbit_client_down(struct qmgr *qmgr, uint32_t node);
 void qmgr_arbit_tell(struct qmgr *qmgr, enum arbit_state state);
 void qmgr_exec_ARBIT_START_CONF(struct block *block, const struct signal *sig);

@@ -38,6 +38,7 @@ static bool configured(const struct qmgr *qmgr)
 static void ask(struct qmgr *qmgr)
 {
     const struct qmgr_arbit *arbit = &qmgr->arbit;
+    qmgr_arbit_take_former(qmgr);
     struct arbit_choose_req req = {
         .attempt = qmgr->failure.attempt,
         .ticket = {arbit->ticket[0], arbit->ticket[1]},

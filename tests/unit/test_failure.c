@@ -594,6 +594,33 @@ static void test_hand_over_to_one_that_all_see(void **state)
     assert_int_equal(check_end(), 2);
 }
 
+/* A member hangs while the arbitrator is being prepared anew, or handed over: the other one can
+ * still ask the one before. */
+static void test_a_hang_while_it_is_prepared(void **state)
+{
+    (void)state;
+    for (uint32_t ranks = 1; ranks <= 3; ranks += 2) {
+        forget();
+        start_and_wait(2, 2, ranks);
+        assert_int_equal(qmgr_at(1)->arbit.node, RANK_1);
+        fc_cut(fc, 2, RANK_1, true); /* It tells the president so, and hangs. */
+        fc_links(fc);
+        while (fc_run_node(fc, 2)) {
+        }
+        asleep[2] = true;
+        run_looking(30);
+        assert_int_not_equal(qmgr_at(1)->arbit.state, ARBIT_RUN);
+        run_looking(1000);
+        assert_int_equal(members_of(1), 1);
+        assert_int_equal(yes, 1);
+        asleep[2] = false;
+        run_looking(200);
+        assert_int_equal(check_end(), 1);
+        fc_destroy(fc);
+        fc_init(fc);
+    }
+}
+
 static void test_no_answer_stops_both(void **state)
 {
     (void)state;
@@ -783,6 +810,7 @@ int main(void)
         T(test_bipartitions),
         T(test_halves_one_way),
         T(test_arbitrators_by_rank),
+        T(test_a_hang_while_it_is_prepared),
         T(test_hand_over_to_one_that_all_see),
         T(test_no_answer_stops_both),
         T(test_arbitrator_on_the_lost_side),

@@ -155,7 +155,8 @@ static bool choose(struct arbitrator *arbitrator, uint32_t ticket, uint32_t surv
 static void test_arbitrator_says_yes_once(void **state)
 {
     (void)state;
-    struct arbitrator arbitrator = {{0}, 0, {{0}}};
+    struct arbitrator arbitrator;
+    memset(&arbitrator, 0, sizeof(arbitrator));
     struct arbit_start_req first = {{1, 5}};
     struct arbit_start_req second = {{2, 5}};
     assert_false(choose(&arbitrator, 0, 3)); /* It is nobody's. */
@@ -172,8 +173,34 @@ static void test_arbitrator_says_yes_once(void **state)
     assert_false(choose(&arbitrator, 1, 0x1)); /* ...and never the other one. */
     assert_false(choose(&arbitrator, 1, 0x3));
     arbitrator_start(&arbitrator, &second);
-    assert_false(choose(&arbitrator, 1, 0x2));
     assert_true(choose(&arbitrator, 2, 0x1));
+    assert_false(choose(&arbitrator, 1, 0x2));
+}
+
+/* While a new ticket goes round the old one counts; whoever asks first wins, with either. */
+static void test_arbitrator_between_two_tickets(void **state)
+{
+    (void)state;
+    struct arbitrator arbitrator;
+    struct arbit_start_req start = {{1, 5}};
+    memset(&arbitrator, 0, sizeof(arbitrator));
+    arbitrator_start(&arbitrator, &start);
+    start.ticket[0] = 2;
+    arbitrator_start(&arbitrator, &start);
+    assert_true(choose(&arbitrator, 1, 0x3)); /* The new one is not everywhere yet. */
+    assert_false(choose(&arbitrator, 2, 0xC));
+    assert_true(choose(&arbitrator, 2, 0x1)); /* A part of those that had the yes. */
+    assert_false(choose(&arbitrator, 1, 0x2));
+    start.ticket[0] = 3;
+    arbitrator_start(&arbitrator, &start);
+    assert_false(choose(&arbitrator, 2, 0xC)); /* What was said with a ticket stays said... */
+    assert_true(choose(&arbitrator, 3, 0xC));  /* ...but others are together since. */
+    assert_false(choose(&arbitrator, 2, 0x1));
+    start.ticket[0] = 4;
+    arbitrator_start(&arbitrator, &start);
+    start.ticket[0] = 5;
+    arbitrator_start(&arbitrator, &start);
+    assert_false(choose(&arbitrator, 3, 0x4)); /* One former ticket, not two. */
 }
 
 int main(void)
@@ -186,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_parts_see_themselves),
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_arbitrator_says_yes_once),
+        cmocka_unit_test(test_arbitrator_between_two_tickets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
