@@ -133,6 +133,8 @@ void mgmd_free_ids(struct mgmd *mgmd, uint32_t session)
         const struct config_section *section = config_node(mgmd->config, id);
         if (node->holder != session) continue;
         node->holder = 0;
+        if (section != NULL && config_section_kind(section) == CONFIG_API)
+            mgmd_order_nodeid_free(mgmd, id);
         if (section == NULL || config_section_kind(section) != CONFIG_NDBD || node->linked_once)
             continue;
         node->kept_until = uv_now(mgmd->loop) + MGMD_KEEP_ID_MS;
@@ -183,7 +185,7 @@ enum ndb_mgm_node_status mgmd_node_status(const struct mgmd *mgmd, uint32_t id)
 
     if (node == NULL) return NDB_MGM_STATUS_UNKNOWN;
     if (config_section_kind(node) == CONFIG_NDBD) return data_node_status(&mgmd->nodes[id]);
-    if (id == mgmd->own_node) return NDB_MGM_STATUS_CONNECTED;
+    if (id == mgmd->own_node || mgmd_peer_alive(mgmd, id)) return NDB_MGM_STATUS_CONNECTED;
     for (uint32_t data = 1; data <= CONFIG_DATA_NODES_MAX; data++) {
         if (mgmd->nodes[data].linked && node_mask_has(&mgmd->nodes[data].clients, id)) {
             return NDB_MGM_STATUS_CONNECTED;
@@ -404,6 +406,14 @@ bool mgmd_node_signal(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
         return true;
     case GSN_STOP_CONF:
         if (sig->words < sizeof(struct stop_conf) / 4) return false;
+        mgmd_requests_signal(mgmd, id, sig);
+        return true;
+    case GSN_ALLOC_NODEID_CONF:
+        if (sig->words < sizeof(struct alloc_nodeid_conf) / 4) return false;
+        mgmd_requests_signal(mgmd, id, sig);
+        return true;
+    case GSN_ALLOC_NODEID_REF:
+        if (sig->words < sizeof(struct alloc_nodeid_ref) / 4) return false;
         mgmd_requests_signal(mgmd, id, sig);
         return true;
     case GSN_SINGLE_USER_CONF:

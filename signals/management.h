@@ -225,6 +225,25 @@ struct single_user_ref {
 };
 SIGNAL_STRUCT(single_user_ref, 2);
 
+/* A management server to QMGR of all started data nodes, where there are several servers: nobody
+ * else is given this client's node id for so long; 0 gives it back, without an answer. REF when a
+ * process has it, or another server has asked. */
+struct alloc_nodeid_req {
+    uint32_t sender_data;
+    uint32_t node;
+    uint32_t hold_ms;
+};
+SIGNAL_STRUCT(alloc_nodeid_req, 3);
+struct alloc_nodeid_conf {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(alloc_nodeid_conf, 1);
+struct alloc_nodeid_ref {
+    uint32_t sender_data;
+    uint32_t error;
+};
+SIGNAL_STRUCT(alloc_nodeid_ref, 2);
+
 /* Starts a node that waits after a restart with -n. */
 struct start_ord {
     uint32_t unused;

@@ -168,6 +168,7 @@ static const struct handler qmgr_handlers[] = {
     HANDLER(qmgr, ARBIT_CHOOSE_CONF, arbit_choose_conf),
     HANDLER(qmgr, ARBIT_CHOOSE_REF, arbit_choose_ref),
     HANDLER(qmgr, API_REGREQ, api_regreq),
+    HANDLER(qmgr, ALLOC_NODEID_REQ, alloc_nodeid_req),
     HANDLER(qmgr, API_FAILCONF, api_failconf),
     HANDLER(qmgr, DUMP_STATE_ORD, dump_state_ord),
 };

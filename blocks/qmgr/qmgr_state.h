@@ -76,6 +76,12 @@ struct qmgr_client { /* An API node or management server. */
     uint32_t waiting_cmvmi;
 };
 
+/* A client's node id that a management server is about to give away. */
+struct qmgr_reserved {
+    uint32_t by; /* That server. */
+    uint64_t until_ms;
+};
+
 /* The check: who reaches whom. */
 struct qmgr_reach {
     uint32_t running;
@@ -139,6 +145,7 @@ struct qmgr {
     struct qmgr_link link[NODE_ID_MAX + 1];
     struct qmgr_peer peer[NODE_ID_MAX + 1];
     struct qmgr_client client[NODE_ID_MAX + 1];
+    struct qmgr_reserved reserved[NODE_ID_MAX + 1];
     struct node_mask linked; /* Data nodes with an open link. */
 
     /* As a joiner and member. */
@@ -313,6 +320,7 @@ void qmgr_client_tick(struct qmgr *qmgr);
 void qmgr_clients_tell_level(struct qmgr *qmgr); /* Started, or not any more. */
 void qmgr_clients_tell(struct qmgr *qmgr, uint32_t failure_no, const struct node_mask *nodes);
 void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig);
+void qmgr_exec_ALLOC_NODEID_REQ(struct block *block, const struct signal *sig);
 void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig);
 
 /* qmgr_reach.c: detection. */
