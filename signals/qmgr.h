@@ -113,6 +113,14 @@ struct cm_leave_rep {
 };
 SIGNAL_STRUCT(cm_leave_rep, 2);
 
+/* To a node that has come back: from now on the sender counts it as a full member. It counts itself
+ * when all others do. */
+struct cm_counted_rep {
+    uint32_t incarnation;
+    uint32_t dynamic_id; /* Of the receiver. */
+};
+SIGNAL_STRUCT(cm_counted_rep, 2);
+
 /* NDBCNTR to its QMGR: this node stops while the others go on, and it has come to the end. */
 struct cm_stop_ord {
     uint32_t unused;

@@ -154,6 +154,7 @@ static const struct handler qmgr_handlers[] = {
     HANDLER(qmgr, CM_ADD_CONF, cm_add_conf),
     HANDLER(qmgr, CM_LEAVE_REP, cm_leave_rep),
     HANDLER(qmgr, CM_STOP_ORD, cm_stop_ord),
+    HANDLER(qmgr, CM_COUNTED_REP, cm_counted_rep),
     HANDLER(qmgr, CM_HEARTBEAT, cm_heartbeat),
     HANDLER(qmgr, FAIL_REACH_REP, fail_reach_rep),
     HANDLER(qmgr, FAIL_PREPARE, fail_prepare),

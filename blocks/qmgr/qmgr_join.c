@@ -386,7 +386,12 @@ void qmgr_exec_CM_NODEINFOREF(struct block *block, const struct signal *sig)
 static void commit_self(struct qmgr *qmgr)
 {
     node_mask_add(&qmgr->join.members, qmgr_own(qmgr));
-    if (qmgr->join.running) node_mask_add(&qmgr->rejoin.newcomers, qmgr_own(qmgr));
+    if (qmgr->join.running) {
+        jam();
+        node_mask_add(&qmgr->rejoin.newcomers, qmgr_own(qmgr));
+        qmgr->rejoin.uncounted = qmgr->join.members;
+        node_mask_remove(&qmgr->rejoin.uncounted, qmgr_own(qmgr));
+    }
     qmgr_move(qmgr, JOIN_MEMBER);
 }
 

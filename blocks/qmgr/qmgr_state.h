@@ -200,10 +200,11 @@ struct qmgr {
         uint32_t adding; /* Between CM_ADD PREPARE and COMMIT; 0 = nobody. */
         uint32_t owed;   /* PREPARE is not confirmed. */
         uint64_t since_ms;
-        uint64_t started_ms;                     /* When this node ceased to be a newcomer. */
-        struct node_mask newcomers;              /* Members that are not started. */
-        struct node_mask leaving;                /* Members that have said that they stop. */
-        struct node_mask open;                   /* No members; their links may come. */
+        uint64_t started_ms;        /* When this node ceased to be a newcomer. */
+        struct node_mask newcomers; /* Members that are not started. */
+        struct node_mask uncounted; /* As a newcomer: to whom this node is not a full member yet. */
+        struct node_mask leaving;   /* Members that have said that they stop. */
+        struct node_mask open;      /* No members; their links may come. */
         uint64_t asked_ms[DATA_NODE_ID_MAX + 1]; /* When they asked to join, or came. */
     } rejoin;
 
@@ -306,6 +307,7 @@ void qmgr_rejoin_linked(struct qmgr *qmgr, uint32_t node);
 void qmgr_rejoin_failed(struct qmgr *qmgr, const struct node_mask *nodes);
 void qmgr_rejoin_reset(struct qmgr *qmgr);
 void qmgr_rejoin_tick(struct qmgr *qmgr);
+void qmgr_exec_CM_COUNTED_REP(struct block *block, const struct signal *sig);
 void qmgr_exec_CM_STOP_ORD(struct block *block, const struct signal *sig);
 
 /* qmgr_heartbeat.c */
