@@ -25,12 +25,23 @@ struct api_node {
 
 #define API_DICT_BUCKETS 256u
 
+/* An arbitrator's answer that waits for ArbitrationDelay. */
+#define API_LATE_MAX 8u
+struct api_late {
+    uint64_t at_ms; /* 0 = none. */
+    uint32_t node;
+    uint32_t receiver;
+    uint32_t gsn;
+    struct arbit_choose_conf conf;
+};
+
 struct api_core {
     struct api_config config;
     struct api_host host;
     struct api_node node[NODE_ID_MAX + 1];
     _Atomic uint32_t president;
     struct arbitrator arbitrator; /* Of the node's part. */
+    struct api_late late[API_LATE_MAX];
     _Atomic uint64_t transid_next;
     _Atomic uint64_t now_ms;        /* Written by the node's part. */
     _Atomic uint64_t epoch_durable; /* Life << 32 | GCI: known to be durable up to here. */

@@ -57,6 +57,7 @@ struct mgmd_node {
     uint32_t version;
     uint32_t arbit_state; /* enum arbit_state, as this data node knows it. */
     uint32_t arbit_node;
+    uint32_t generation;      /* Of the configuration that this data node runs with. */
     uint32_t single_user;     /* Client that may work alone, as this data node knows; 0 = none. */
     struct node_mask clients; /* Nodes linked to this data node. */
     uint32_t holder;          /* Session that holds the id, 0 = none. */
@@ -152,6 +153,10 @@ int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t wh
 int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config);
 /* The changed file of the start becomes the configuration when all servers are there. */
 void mgmd_config_pending(struct mgmd *mgmd);
+/* Would these data nodes work after a restart one by one, with what has changed since they began?
+ * False with the reason. */
+bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool initial, char *why,
+                      size_t size);
 void mgmd_config_print(const struct cluster_config *config);
 /* Ports that data nodes told, kept over a restart of the server. */
 void mgmd_ports_load(struct mgmd *mgmd);
@@ -190,6 +195,7 @@ void mgmd_sessions_list(struct mgmd *mgmd, struct mgmd_session *to);
 void mgmd_execute(struct mgmd_session *session);
 void mgmd_order_stop(struct mgmd_session *session);
 void mgmd_order_restart(struct mgmd_session *session);
+void mgmd_order_check(struct mgmd_session *session); /* Of a restart. */
 void mgmd_order_start(struct mgmd_session *session);
 void mgmd_order_memory(struct mgmd_session *session);
 void mgmd_order_disk(struct mgmd_session *session);

@@ -589,6 +589,55 @@ int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t wh
     return 0;
 }
 
+/* A generation that nodes still run with; NULL: not kept. */
+static struct cluster_config *load_generation(const struct mgmd *mgmd, uint32_t generation)
+{
+    char path[2300];
+    char why[128];
+    size_t size;
+
+    cache_path(mgmd, generation, path, sizeof(path));
+    uint8_t *bytes = read_file(path, &size);
+    struct cluster_config *config =
+        bytes == NULL ? NULL : config_decode(bytes, size, why, sizeof(why));
+    free(bytes);
+    return config;
+}
+
+bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool initial, char *why,
+                      size_t size)
+{
+    bool fits = true;
+
+    for (uint32_t id = node_mask_next(nodes, 0); id != 0 && fits; id = node_mask_next(nodes, id)) {
+        uint32_t generation = mgmd->nodes[id].generation;
+        char what[300] = "";
+        if (!mgmd->nodes[id].linked || generation == 0 ||
+            generation == config_generation(mgmd->config))
+            continue;
+        struct cluster_config *old = load_generation(mgmd, generation);
+        if (old == NULL) continue; /* Then the others refuse it if it does not fit. */
+        const char *needs = config_restart_needed(old, mgmd->config, id, what, sizeof(what));
+        config_free(old);
+        fits = false;
+        if (strcmp(needs, "IS") == 0)
+            (void)snprintf(why, size,
+                           "%s. That takes effect only in an initial restart of the whole cluster "
+                           "(ALL RESTART -i), which empties it",
+                           what);
+        else if (strcmp(needs, "S") == 0)
+            (void)snprintf(why, size,
+                           "%s. That takes effect only when all data nodes are restarted together "
+                           "(ALL RESTART)",
+                           what);
+        else if (strcmp(needs, "IN") == 0 && !initial)
+            (void)snprintf(why, size, "%s. That needs a restart with empty files (-i)", what);
+        else
+            fits = true;
+    }
+    return fits;
+}
+
 static void print_section(const struct config_section *section)
 {
     uint32_t count;

@@ -506,6 +506,7 @@ static const struct command commands[] = {
     {"restart node", mgmd_order_restart},
     {"restart node v2", mgmd_order_restart},
     {"restart all", mgmd_order_restart},
+    {"check restart", mgmd_order_check},
     {"start", mgmd_order_start},
     {"start all", mgmd_order_start},
     {"enter single user", mgmd_order_single_user},

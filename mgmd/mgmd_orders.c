@@ -242,6 +242,7 @@ static void order_end(struct mgmd_session *session, bool all, bool restart, uint
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
     const char *types = mgm_value(mgmd_session_request(session), "stop");
+    char why[500];
     struct node_mask nodes = {{0}};
     bool self = false;
 
@@ -259,6 +260,11 @@ static void order_end(struct mgmd_session *session, bool all, bool restart, uint
     }
     uint32_t count = node_mask_count(&nodes);
     bool whole = whole_cluster(mgmd, &nodes);
+    if (restart && !whole && (flags & STOP_FORCE) == 0 &&
+        !mgmd_config_fits(mgmd, &nodes, (flags & STOP_INITIAL) != 0, why, sizeof(why))) {
+        mgmd_reply_error(session, NDB_MGM_RESTART_FAILED, "%s", why);
+        return;
+    }
     if (restart && !whole && mgmd_single_user(mgmd) != 0) {
         mgmd_reply_error(session, 5063,
                          "Cannot restart nodes in single user mode: nobody comes back before EXIT "
@@ -328,6 +334,22 @@ void mgmd_order_restart(struct mgmd_session *session)
                      (flag(session, "initialstart") ? STOP_INITIAL : 0);
 
     order_end(session, command_is_all(session), true, flags);
+}
+
+void mgmd_order_check(struct mgmd_session *session)
+{
+    struct node_mask nodes;
+    bool self;
+    char why[500];
+
+    if (!read_nodes(session, false, true, &nodes, &self)) return;
+    if (!mgmd_config_fits(mgmd_session_owner(session), &nodes, flag(session, "initialstart"), why,
+                          sizeof(why))) {
+        mgmd_reply_error(session, NDB_MGM_RESTART_FAILED, "%s", why);
+        return;
+    }
+    mgmd_reply_begin(session, "Ok");
+    mgmd_reply_end(session);
 }
 
 void mgmd_order_start(struct mgmd_session *session)

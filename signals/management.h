@@ -93,8 +93,9 @@ struct node_status_conf {
     uint32_t arbit_state; /* enum arbit_state of arbit.h: as the node knows. */
     uint32_t arbit_node;  /* 0 = none. */
     uint32_t single_user; /* Client that may work alone, 0 = all may. */
+    uint32_t generation;  /* Of the configuration that it runs with. */
 };
-SIGNAL_STRUCT(node_status_conf, 21);
+SIGNAL_STRUCT(node_status_conf, 22);
 
 struct memory_report_req {
     uint32_t sender_data;

@@ -15,7 +15,7 @@
 struct cm_regreq {
     uint32_t attempt;
     uint32_t version;        /* NDB_VERSION of the sender. */
-    uint32_t generation;     /* Of its configuration. */
+    uint32_t fixed;          /* Digest of what all must have alike in their configuration. */
     uint32_t candidate;      /* Lowest node id that it sees, itself included. */
     uint32_t has_data;       /* It has files that the cluster can come back from. */
     struct node_mask linked; /* Data nodes to which it has a link. */

@@ -98,7 +98,7 @@ void qmgr_join_look(struct qmgr *qmgr)
     struct cm_regreq req = {
         .attempt = qmgr->join.attempt,
         .version = NDB_VERSION,
-        .generation = block_config(&qmgr->block)->generation,
+        .fixed = block_config(&qmgr->block)->fixed,
         .candidate = qmgr_candidate(qmgr),
         .has_data = qmgr->join.has_data,
         .linked = qmgr->linked,
