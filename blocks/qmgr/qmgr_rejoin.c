@@ -47,7 +47,7 @@ uint32_t qmgr_end_code(const struct qmgr *qmgr)
     uint64_t young = now_ms(&qmgr->block) - qmgr->rejoin.started_ms;
     if (qmgr_is_newcomer(qmgr)) return EXIT_OTHER_NODE_FAILED;
     /* The others had not heard yet that it is started: nothing is wrong with it. */
-    return qmgr->rejoin.started_ms != 0 && young < 4u * (uint64_t)qmgr_silence_ms(qmgr, false)
+    return qmgr->rejoin.started_ms != 0 && young < qmgr_silence_ms(qmgr, false)
                ? EXIT_OTHER_NODE_FAILED
                : EXIT_DECLARED_DEAD;
 }
