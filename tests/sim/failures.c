@@ -123,6 +123,12 @@ static void doom(struct run *run, uint32_t id, uint64_t us)
     if (then > *until) *until = then;
 }
 
+static void disturb(struct run *run, uint32_t id)
+{
+    uint64_t until = run->failures.doomed_until[index_of(run, id)];
+    if (until > run->failures.disturbed_until) run->failures.disturbed_until = until;
+}
+
 /* Who is left will be half of the cluster and will ask the arbitrator. It may find none when that
  * is being handed over at the moment, or when both halves woke up late: the cluster stops, in
  * order. */
@@ -191,6 +197,7 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
     if (figure != NULL) count(good ? figure : &figures->left_out);
     if (figure == NULL || !good) return good;
     if (event->action == SIM_LEAVE || disk) return good;
+    if (event->action != SIM_KILL) disturb(run, arg[0]);
     recovery_fault(run, arg[0], event->action);
     if (event->action == SIM_CUT || event->action == SIM_STALL)
         recovery_fault(run, arg[1], event->action);

@@ -10,10 +10,7 @@
 /* A node hangs or is cut off, or has just been: it may be waited for. */
 static bool disturbed(const struct run *run)
 {
-    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
-        if (run->failures.doomed_until[i] > sim_now_us(run->world)) return true;
-    }
-    return false;
+    return run->failures.disturbed_until > sim_now_us(run->world);
 }
 
 static void timing_add(struct run *run, struct timing *timing, uint64_t us)

@@ -290,7 +290,8 @@ struct failures {
     uint64_t
         lost_us[NODE_ID_MAX + 1]; /* It deals with the loss of others since, 0 = it does not; */
     uint32_t lost_no[NODE_ID_MAX + 1]; /* the newest one. */
-    uint64_t excused_until; /* Until then the cluster may be lost for want of an arbitrator. */
+    uint64_t disturbed_until; /* Some hang, are cut off, or just have: they may be waited for. */
+    uint64_t excused_until;   /* Until then the cluster may be lost for want of an arbitrator. */
     struct failure_figures *figures; /* NULL = nobody counts. */
 };
 
