@@ -138,6 +138,7 @@ struct api_tx {
     struct api_client *client;
     struct api_tx *next; /* All of the client (prev too), or free list. */
     struct api_tx *prev;
+    struct api_tx *same; /* The next one of its bucket in by_transid. */
     enum api_tx_state state;
     enum api_outcome outcome;
     enum api_execute type; /* Of the execute in flight. */
@@ -255,6 +256,7 @@ struct api_durable {          /* A wait for an epoch. */
 
 #define API_DEADLINE_NONE UINT64_MAX
 #define API_CHUNKS_KEPT   16u
+#define API_TX_BUCKETS    1024u /* A power of two: the counter in an id spreads evenly. */
 
 struct api_client {
     struct api_core *core;
@@ -269,6 +271,7 @@ struct api_client {
     struct api_pool durables;
     struct api_connect *free[NODE_ID_MAX + 1];
     struct api_tx *transactions;
+    struct api_tx *by_transid[API_TX_BUCKETS]; /* The same. */
     struct api_tx *tx_free;
     struct api_scan *scan_list;
     struct api_chunk *chunk_free;
