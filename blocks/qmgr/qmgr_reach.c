@@ -214,13 +214,25 @@ void qmgr_reach_view(struct qmgr *qmgr)
     evaluate_soon(qmgr);
 }
 
+/* Others are heard only when they reach most of the members: one that hears nobody suspects all,
+ * and would leave them little time to answer each other. */
+static bool may_accuse(const struct qmgr *qmgr, uint32_t from)
+{
+    struct node_mask row = qmgr->reach.map.row[from];
+    if (from == qmgr_own(qmgr)) return true;
+    node_mask_keep(&row, &qmgr->join.members);
+    return !node_mask_has(&qmgr->reach.lost, from) &&
+           2u * node_mask_count(&row) > node_mask_count(&qmgr->join.members);
+}
+
 static bool suspected(const struct qmgr *qmgr, uint32_t node)
 {
     const struct reach *map = &qmgr->reach.map;
     for
         EACH_NODE(from, &map->known)
         {
-            if (node_mask_has(&qmgr->join.members, from) && !node_mask_has(&map->row[from], node))
+            if (node_mask_has(&qmgr->join.members, from) && !node_mask_has(&map->row[from], node) &&
+                may_accuse(qmgr, from))
                 return true;
         }
     return false;
