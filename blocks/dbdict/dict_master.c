@@ -258,7 +258,7 @@ static uint32_t not_possible(const struct dict *dict)
     if (dict->start_level != START_STARTED || dict->master.state != MASTER_IDLE ||
         dict->president != dict_own(dict) || !node_mask_empty(&dict->lost.waiting))
         return ERR_SCHEMA_BUSY;
-    return dict->lock.node != 0 ? ERR_NODE_RESTART_BLOCKS_SCHEMA : 0;
+    return dict_locked(dict) ? ERR_NODE_RESTART_BLOCKS_SCHEMA : 0;
 }
 
 static void begin(struct dict *dict, const struct signal *sig, uint32_t operation,
