@@ -187,8 +187,28 @@ static void arbitrate(struct api_core *core, uint32_t node, const struct signal 
     struct arbit_choose_conf answer = {req->attempt, {req->ticket[0], req->ticket[1]}};
     bool yes = arbitrator_choose(&core->arbitrator, req);
     _Static_assert(sizeof(struct arbit_choose_conf) == sizeof(struct arbit_choose_ref), "alike");
-    arbit_answer(core, node, sig->sender, yes ? GSN_ARBIT_CHOOSE_CONF : GSN_ARBIT_CHOOSE_REF,
-                 &answer, sizeof answer / 4u);
+    struct api_late late = {.at_ms = core->now_ms + core->config.arbitration_delay_ms,
+                            .node = node,
+                            .receiver = sig->sender,
+                            .gsn = yes ? GSN_ARBIT_CHOOSE_CONF : GSN_ARBIT_CHOOSE_REF,
+                            .conf = answer};
+    for (uint32_t i = 0; core->config.arbitration_delay_ms != 0 && i < API_LATE_MAX; i++) {
+        if (core->late[i].at_ms != 0) continue;
+        core->late[i] = late;
+        return;
+    }
+    arbit_answer(core, node, late.receiver, late.gsn, &answer, sizeof answer / 4u);
+}
+
+static void send_late(struct api_core *core, uint64_t now_ms)
+{
+    for (uint32_t i = 0; i < API_LATE_MAX; i++) {
+        struct api_late *late = &core->late[i];
+        if (late->at_ms == 0 || now_ms < late->at_ms) continue;
+        arbit_answer(core, late->node, late->receiver, late->gsn, &late->conf,
+                     sizeof late->conf / 4u);
+        late->at_ms = 0;
+    }
 }
 
 /* The others go on without them. Who hangs keeps its link, and would keep us waiting. */
@@ -253,6 +273,7 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
 void api_core_node_tick(struct api_core *core, uint64_t now_ms)
 {
     core->now_ms = now_ms;
+    if (core->config.arbitration_delay_ms != 0) send_late(core, now_ms);
     for (uint32_t node = node_mask_next(&core->config.data_nodes, 0); node != 0;
          node = node_mask_next(&core->config.data_nodes, node)) {
         struct api_node *peer = &core->node[node];

@@ -64,6 +64,7 @@ struct api_config {
     uint32_t neighbour; /* Data node preferred when there is no hint, 0 = none (round robin). */
     /* Per scan: fetches ahead while less than this waits. 0 = 1M words. */
     uint32_t scan_buffer_words;
+    uint32_t arbitration_delay_ms; /* Until it answers as an arbitrator. */
 };
 
 /* ---- Core: the node ---- */

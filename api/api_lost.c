@@ -30,15 +30,14 @@ static void begin_doubt(struct api_tx *tx)
  */
 static struct api_tx *failed_tx(struct api_client *client, uint64_t transid)
 {
-    for (struct api_tx *tx = client->transactions; tx != NULL; tx = tx->next) {
-        if (tx->transid != transid) continue;
-        bool waits = (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING);
-        if (!waits || !api_tx_commit_in_flight(tx)) break;
-        api_tx_leave_connect(tx);
-        return tx;
+    struct api_tx *tx = api_tx_find(client, transid);
+    bool waits = tx != NULL && (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING);
+    if (!waits || !api_tx_commit_in_flight(tx)) {
+        api_late(client);
+        return NULL;
     }
-    api_late(client);
-    return NULL;
+    api_tx_leave_connect(tx);
+    return tx;
 }
 
 /* The transaction is committed without those that the lost coordinator has refused, and its words

@@ -10,7 +10,7 @@
  * transaction were older, and that it was not committed counts only if it is heard soon enough. The
  * next tick looks, because the time of the last one may be long ago when an answer comes.
  */
-#include "api/api_state.h"
+#include "api/api_transaction.h"
 #include "signals/outcome.h"
 
 #define AGAIN_MS    5u   /* After a temporary error. */
@@ -108,10 +108,8 @@ void api_outcome_tick(struct api_client *client)
 
 static struct api_tx *asking_tx(struct api_client *client, uint32_t transid1, uint32_t transid2)
 {
-    uint64_t transid = (uint64_t)transid2 << 32 | transid1;
-    for (struct api_tx *tx = client->transactions; tx != NULL; tx = tx->next) {
-        if (tx->transid == transid && is_asking(tx)) return tx;
-    }
+    struct api_tx *tx = api_tx_find(client, (uint64_t)transid2 << 32 | transid1);
+    if (tx != NULL && is_asking(tx)) return tx;
     api_late(client);
     return NULL;
 }

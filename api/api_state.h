@@ -25,12 +25,23 @@ struct api_node {
 
 #define API_DICT_BUCKETS 256u
 
+/* An arbitrator's answer that waits for ArbitrationDelay. */
+#define API_LATE_MAX 8u
+struct api_late {
+    uint64_t at_ms; /* 0 = none. */
+    uint32_t node;
+    uint32_t receiver;
+    uint32_t gsn;
+    struct arbit_choose_conf conf;
+};
+
 struct api_core {
     struct api_config config;
     struct api_host host;
     struct api_node node[NODE_ID_MAX + 1];
     _Atomic uint32_t president;
     struct arbitrator arbitrator; /* Of the node's part. */
+    struct api_late late[API_LATE_MAX];
     _Atomic uint64_t transid_next;
     _Atomic uint64_t now_ms;        /* Written by the node's part. */
     _Atomic uint64_t epoch_durable; /* Life << 32 | GCI: known to be durable up to here. */
@@ -127,6 +138,7 @@ struct api_tx {
     struct api_client *client;
     struct api_tx *next; /* All of the client (prev too), or free list. */
     struct api_tx *prev;
+    struct api_tx *same; /* The next one of its bucket in by_transid. */
     enum api_tx_state state;
     enum api_outcome outcome;
     enum api_execute type; /* Of the execute in flight. */
@@ -244,6 +256,7 @@ struct api_durable {          /* A wait for an epoch. */
 
 #define API_DEADLINE_NONE UINT64_MAX
 #define API_CHUNKS_KEPT   16u
+#define API_TX_BUCKETS    1024u /* A power of two: the counter in an id spreads evenly. */
 
 struct api_client {
     struct api_core *core;
@@ -258,6 +271,7 @@ struct api_client {
     struct api_pool durables;
     struct api_connect *free[NODE_ID_MAX + 1];
     struct api_tx *transactions;
+    struct api_tx *by_transid[API_TX_BUCKETS]; /* The same. */
     struct api_tx *tx_free;
     struct api_scan *scan_list;
     struct api_chunk *chunk_free;

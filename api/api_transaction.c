@@ -8,6 +8,19 @@
 
 /* ---- Life of a transaction record. ---- */
 
+static struct api_tx **bucket_of(struct api_client *client, uint64_t transid)
+{
+    return &client->by_transid[transid & (API_TX_BUCKETS - 1u)];
+}
+
+struct api_tx *api_tx_find(struct api_client *client, uint64_t transid)
+{
+    struct api_tx *tx = *bucket_of(client, transid);
+    while (tx != NULL && tx->transid != transid)
+        tx = tx->same;
+    return tx;
+}
+
 struct api_tx *api_tx_start(struct api_client *client)
 {
     struct api_tx *tx = client->tx_free;
@@ -26,6 +39,9 @@ struct api_tx *api_tx_start(struct api_client *client)
     tx->transid = api_new_transid(client->core);
     if (tx->next != NULL) tx->next->prev = tx;
     client->transactions = tx;
+    struct api_tx **bucket = bucket_of(client, tx->transid);
+    tx->same = *bucket;
+    *bucket = tx;
     client->statistics.transactions_started++;
     return tx;
 }
@@ -73,6 +89,10 @@ void api_tx_close(struct api_tx *tx)
     if (tx->prev != NULL) tx->prev->next = tx->next;
     if (tx->next != NULL) tx->next->prev = tx->prev;
     if (client->transactions == tx) client->transactions = tx->next;
+    struct api_tx **at = bucket_of(client, tx->transid);
+    while (*at != tx)
+        at = &(*at)->same;
+    *at = tx->same;
     if (tx->train_room > TRAIN_KEPT) {
         free(tx->train);
         tx->train = NULL;

@@ -9,6 +9,8 @@ static inline uint64_t api_transid_of(uint32_t transid1, uint32_t transid2)
     return (uint64_t)transid2 << 32 | transid1;
 }
 
+/* Of this client, or NULL. */
+struct api_tx *api_tx_find(struct api_client *client, uint64_t transid);
 /* Lets go of the coordinator's record, rolling back what was begun there. */
 void api_tx_leave_connect(struct api_tx *tx);
 /* The rollback is on its way already: the record only waits for its answer. */

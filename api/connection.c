@@ -145,8 +145,11 @@ static void close_link(void *context, uint32_t peer, uint32_t epoch, const char 
 static int make_core(struct ndb_cluster_connection *connection)
 {
     struct api_host host = {.context = connection, .send = connection_send, .close = close_link};
-    struct api_config config = {.own_node = connection->node_id,
-                                .generation = config_generation(connection->config)};
+    struct api_config config = {
+        .own_node = connection->node_id,
+        .generation = config_generation(connection->config),
+        .arbitration_delay_ms = (uint32_t)config_get_u64(
+            config_node(connection->config, connection->node_id), CFG_API_ArbitrationDelay)};
     uint64_t incarnation = 0;
     for (struct config_section *node = config_next_node(connection->config, 0, CONFIG_NDBD);
          node != NULL;

@@ -492,6 +492,12 @@ int ndb_mgm_restart(ndb_mgm_handle_t *handle, const uint32_t *nodes, uint32_t co
     return (int)mgm_reply_number(handle, "restarted", 0);
 }
 
+int ndb_mgm_check_restart(ndb_mgm_handle_t *handle, uint32_t flags)
+{
+    return mgm_call(handle, handle->timeout_ms, "check restart\ninitialstart: %d",
+                    (flags & NDB_MGM_FLAG_INITIAL) != 0);
+}
+
 /* Waits until the server that was stopped has closed the connection. */
 static void wait_for_end(ndb_mgm_handle_t *handle)
 {

@@ -17,6 +17,7 @@
 #include "api/mgm_handle.h"
 
 #define CONNECT_MS 5000u /* For one address: the next one may answer. */
+#define PROBE_MS   2000u /* A server that hangs still takes connections, but says nothing. */
 
 uint64_t mgm_now_ms(void)
 {
@@ -129,13 +130,22 @@ int ndb_mgm_connect_to(ndb_mgm_handle_t *handle, uint32_t index)
     return 0;
 }
 
+/* With several servers to choose from, one that does not answer is as good as none. */
+static bool answers(ndb_mgm_handle_t *handle)
+{
+    if (handle->target.count < 2 || mgm_call(handle, PROBE_MS, "check connection") == 0)
+        return true;
+    if (handle->socket >= 0) (void)ndb_mgm_disconnect(handle);
+    return false;
+}
+
 int ndb_mgm_connect(ndb_mgm_handle_t *handle, int retries, uint32_t delay_s)
 {
     if (handle->socket >= 0)
         return mgm_fail(handle, NDB_MGM_ALREADY_CONNECTED, "Already connected");
     for (int round = 0;; round++) {
         for (uint32_t i = 0; i < handle->target.count; i++) {
-            if (ndb_mgm_connect_to(handle, i) == 0) return 0;
+            if (ndb_mgm_connect_to(handle, i) == 0 && answers(handle)) return 0;
         }
         if (retries >= 0 && round >= retries) return -1;
         struct timespec pause = {.tv_sec = (time_t)delay_s,

@@ -15,7 +15,8 @@
  * Keys are 16 bytes of text, values (32 bytes unless said otherwise) made from the key, as
  * bench_peer.c stores them in the other systems. Modes: create, load, read (batch 1: one row per
  * call; else ndb_read_many), write (the same; with --durable each call is answered when it is on
- * disk), scan, txn, first (waits as long as it takes until one row can be read).
+ * disk), change (every tenth row gets another value), scan, txn, first (waits as long as it takes
+ * until one row can be read).
  */
 #define KEY_SIZE  16u
 #define VALUE_MAX 1024u
@@ -315,7 +316,8 @@ static void create_table(struct bench *bench)
     ndb_close(ndb);
 }
 
-static void load(struct bench *bench)
+/* All rows; or, as `change`, each tenth one with another value. */
+static void load(struct bench *bench, uint32_t step)
 {
     enum { CHUNK = 1000 };
     static char rows[CHUNK * (KEY_SIZE + VALUE_MAX)];
@@ -324,11 +326,13 @@ static void load(struct bench *bench)
     ndb_t *ndb = ndb_open(bench->connection, "bench");
     struct ndb_record *record = row_record(ndb, bench);
     double begin = now_s();
-    for (uint32_t first = 0; first < bench->rows; first += CHUNK) {
-        uint32_t count = bench->rows - first < CHUNK ? bench->rows - first : CHUNK;
+    uint32_t turn = step == 1 ? 0 : 1u + (uint32_t)(begin * 1000) % 25u;
+    uint32_t total = (bench->rows + step - 1u) / step;
+    for (uint32_t first = 0; first < total; first += CHUNK) {
+        uint32_t count = total - first < CHUNK ? total - first : CHUNK;
         for (uint32_t i = 0; i < count; i++) {
-            make_key(rows + i * size, first + i);
-            make_value(bench, rows + i * size, 0);
+            make_key(rows + i * size, (first + i) * step);
+            make_value(bench, rows + i * size, turn);
         }
         int done = ndb_change_many(ndb, NDB_WRITE, record, rows, size, count, codes, 60000);
         if (done != (int)count) {
@@ -337,7 +341,7 @@ static void load(struct bench *bench)
             exit(1);
         }
     }
-    printf("ops_per_s %.0f\n", (double)bench->rows / (now_s() - begin));
+    printf("ops_per_s %.0f\n", (double)total / (now_s() - begin));
     ndb_record_release(record);
     ndb_close(ndb);
 }
@@ -427,8 +431,9 @@ int main(int argc, char **argv)
                           .value = 32,
                           .mode = "read",
                           .table = "kv"};
-    const struct argp argp = {
-        options, parse_option, "create|load|read|write|scan|txn|first", NULL, NULL, NULL, NULL};
+    const struct argp argp = {options, parse_option, "create|load|change|read|write|scan|txn|first",
+                              NULL,    NULL,         NULL,
+                              NULL};
     argp_parse(&argp, argc, argv, 0, NULL, &bench);
     if (bench.value < 17 || bench.value > VALUE_MAX || bench.batch == 0 || bench.rows == 0)
         return 2;
@@ -443,7 +448,9 @@ int main(int argc, char **argv)
     if (strcmp(bench.mode, "create") == 0)
         create_table(&bench);
     else if (strcmp(bench.mode, "load") == 0)
-        load(&bench);
+        load(&bench, 1);
+    else if (strcmp(bench.mode, "change") == 0)
+        load(&bench, 10);
     else if (strcmp(bench.mode, "first") == 0)
         first(&bench);
     else

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 #include <strings.h>
 
 #define NUMBER_INT(def)    (def), NULL
@@ -472,6 +473,95 @@ bool config_equal(const struct cluster_config *a, const struct cluster_config *b
         if (!section_equal(x, y, what, size)) return false;
     }
     return links_equal(a, b, what, size) && section_equal(a->system, b->system, what, size);
+}
+
+/* A data node's group is part of where rows are, though the field restarts nodes one by one for it.
+ */
+static const char *restart_of(const struct config_param *param)
+{
+    return param->kind == CONFIG_NDBD && param->id == CFG_NDBD_Nodegroup ? "S" : param->restart;
+}
+
+static bool is_fixed(const struct config_param *param)
+{
+    return strchr(restart_of(param), 'S') != NULL;
+}
+
+uint32_t config_fixed_digest(const struct cluster_config *config)
+{
+    uint64_t digest = 0;
+
+    for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++) {
+        const struct config_section *node = config->nodes[id];
+        if (node == NULL || node->kind != CONFIG_NDBD) continue;
+        digest = XXH3_64bits_withSeed(&id, sizeof(id), digest);
+        for (uint32_t i = 0; i < node->count; i++) {
+            const struct config_param *param = &params[node->first + i];
+            if (!is_fixed(param)) continue;
+            if (param->type == CONFIG_STRING) {
+                const char *text = config_get_text(node, param->id);
+                digest = XXH3_64bits_withSeed(text, strlen(text), digest);
+            } else {
+                uint64_t value = config_get_u64(node, param->id);
+                digest = XXH3_64bits_withSeed(&value, sizeof(value), digest);
+            }
+        }
+    }
+    uint32_t folded = (uint32_t)(digest ^ digest >> 32);
+    return folded == 0 ? 1 : folded;
+}
+
+/* How much a restart asks for. */
+static int demand(const char *restart)
+{
+    static const char *const order[] = {"", "N", "IN", "S", "IS"};
+
+    for (int i = 4; i > 0; i--) {
+        if (strcmp(order[i], restart) == 0) return i;
+    }
+    return 0;
+}
+
+/* Only what is fixed counts, or everything (this node's own section). */
+static const char *section_needs(const struct config_section *a, const struct config_section *b,
+                                 bool all, const char *worst, char *what, size_t size)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        const struct config_param *param = &params[a->first + i];
+        const char *needs = restart_of(param);
+        bool text = param->type == CONFIG_STRING;
+        if ((!all && !is_fixed(param)) || demand(needs) <= demand(worst)) continue;
+        if (text ? strcmp(config_get_text(a, param->id), config_get_text(b, param->id)) == 0
+                 : config_get_u64(a, param->id) == config_get_u64(b, param->id))
+            continue;
+        worst = needs;
+        if (text)
+            (void)snprintf(what, size, "%s of node %u: \"%s\" became \"%s\"", param->name, a->node,
+                           config_get_text(a, param->id), config_get_text(b, param->id));
+        else
+            (void)snprintf(what, size, "%s of node %u: %" PRIu64 " became %" PRIu64, param->name,
+                           a->node, config_get_u64(a, param->id), config_get_u64(b, param->id));
+    }
+    return worst;
+}
+
+const char *config_restart_needed(const struct cluster_config *a, const struct cluster_config *b,
+                                  uint32_t node_id, char *what, size_t size)
+{
+    const char *worst = config_equal(a, b, what, size) ? "" : "N";
+
+    for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++) {
+        const struct config_section *x = a->nodes[id];
+        const struct config_section *y = b->nodes[id];
+        bool was = x != NULL && x->kind == CONFIG_NDBD;
+        bool is = y != NULL && y->kind == CONFIG_NDBD;
+        if (was != is) {
+            (void)snprintf(what, size, "data node %u is %s", id, is ? "new" : "gone");
+            return "S";
+        }
+        if (was) worst = section_needs(x, y, id == node_id, worst, what, size);
+    }
+    return worst;
 }
 
 void config_report_clear(struct config_report *report)

@@ -147,6 +147,15 @@ void config_set_cluster_id(struct cluster_config *config, uint64_t cluster_id);
 bool config_equal(const struct cluster_config *a, const struct cluster_config *b, char *what,
                   size_t size);
 
+/* Digest of what all data nodes must have alike while they run: which there are, and what takes
+ * effect only when all of them have been restarted. Never 0. */
+uint32_t config_fixed_digest(const struct cluster_config *config);
+/* What a change from `a` to `b` needs before it takes effect at this data node: "" (nothing), "N"
+ * its restart, "IN" its initial one, "S" one of all nodes, "IS" an initial one of all. The most
+ * demanding difference is described in `what`. */
+const char *config_restart_needed(const struct cluster_config *a, const struct cluster_config *b,
+                                  uint32_t node_id, char *what, size_t size);
+
 /* Messages about a configuration: errors and warnings, each one line of text. */
 struct config_report {
     char **lines;

@@ -427,9 +427,16 @@ static void warn_delay(struct check *check, enum config_kind kind, uint32_t para
 {
     FOR_NODES(node, check, kind)
     {
-        if (!config_is_set(node, param) || config_get_u64(node, param) == 0) continue;
-        REPORT(check, false, node, param, "it has no effect: the arbitrator answers at once");
-        return;
+        uint64_t delay = config_get_u64(node, param);
+        FOR_NODES(data, check, CONFIG_NDBD)
+        {
+            if (delay == 0 || delay < config_get_u64(data, CFG_NDBD_ArbitrationTimeout)) continue;
+            REPORT(check, false, node, param,
+                   "the answer comes after ArbitrationTimeout of node %u: half of a cluster that "
+                   "asks this arbitrator stops",
+                   config_section_node(data));
+            return;
+        }
     }
 }
 

@@ -32,9 +32,12 @@
 #define MGMD_ANSWER_MS        30000u
 #define MGMD_STOP_MS          600000u
 #define MGMD_REQUESTS_MAX     64u
+#define MGMD_HOLD_ID_MS       10000u /* At the data nodes: until the client links to them. */
+#define MGMD_ASK_ID_MS        2000u
 #define MGMD_KEEP_ID_MS       2000u /* From the angel's session to its worker's. */
 
 struct mgm_link;
+struct mgmd_peer;
 struct mgmd_session;
 
 /* What the server knows about one node id. Status words are those of NODE_STATUS_CONF. */
@@ -54,6 +57,7 @@ struct mgmd_node {
     uint32_t version;
     uint32_t arbit_state; /* enum arbit_state, as this data node knows it. */
     uint32_t arbit_node;
+    uint32_t generation;      /* Of the configuration that this data node runs with. */
     uint32_t single_user;     /* Client that may work alone, as this data node knows; 0 = none. */
     struct node_mask clients; /* Nodes linked to this data node. */
     uint32_t holder;          /* Session that holds the id, 0 = none. */
@@ -69,7 +73,8 @@ enum mgmd_request_kind {
     MGMD_REQUEST_MEMORY,
     MGMD_REQUEST_DISK,
     MGMD_REQUEST_STOP,
-    MGMD_REQUEST_SINGLE
+    MGMD_REQUEST_SINGLE,
+    MGMD_REQUEST_NODEID
 };
 
 /* An order to data nodes whose answers are awaited on behalf of a session. */
@@ -86,8 +91,12 @@ struct mgmd_request {
     uint32_t error_node;
     bool restart;
     uint32_t single_user; /* SINGLE: who may work alone, 0 = all. */
-    bool then_exit;       /* The server itself stops after the reply. */
-    char *text;           /* Collected reply lines. */
+    uint32_t node_id;     /* NODEID: which one; */
+    bool any;             /* another one would do; */
+    char host[128];       /* who wants it. */
+    char name[68];
+    bool then_exit; /* The server itself stops after the reply. */
+    char *text;     /* Collected reply lines. */
     size_t text_size;
 };
 
@@ -107,6 +116,10 @@ struct mgmd {
     uv_loop_t *loop;
     struct mgmd_options options;
     struct cluster_config *config;
+    struct cluster_config *pending; /* The file's, until all management servers are there. */
+    uint64_t pending_until; /* No node ids are given out until then, or until it has happened. */
+    uint64_t pending_told;  /* The next line about who is missing. */
+    struct mgmd_peer *peers[CONFIG_NODES_MAX + 1]; /* Other management servers; NULL: not one. */
     struct cluster_log *log;
     char directory[1100];  /* DataDir, with slash. */
     char config_dir[1100]; /* With slash. */
@@ -136,6 +149,14 @@ struct mgmd {
 int mgmd_config_start(struct mgmd *mgmd);
 /* Reads the file again (`file` NULL: as started). 0, or -1 with the reason in `why`. */
 int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t why_size);
+/* Another server's newer configuration becomes this one's, which owns it then. 0, or -1. */
+int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config);
+/* The changed file of the start becomes the configuration when all servers are there. */
+void mgmd_config_pending(struct mgmd *mgmd);
+/* Would these data nodes work after a restart one by one, with what has changed since they began?
+ * False with the reason. */
+bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool initial, char *why,
+                      size_t size);
 void mgmd_config_print(const struct cluster_config *config);
 /* Ports that data nodes told, kept over a restart of the server. */
 void mgmd_ports_load(struct mgmd *mgmd);
@@ -174,10 +195,18 @@ void mgmd_sessions_list(struct mgmd *mgmd, struct mgmd_session *to);
 void mgmd_execute(struct mgmd_session *session);
 void mgmd_order_stop(struct mgmd_session *session);
 void mgmd_order_restart(struct mgmd_session *session);
+void mgmd_order_check(struct mgmd_session *session); /* Of a restart. */
 void mgmd_order_start(struct mgmd_session *session);
 void mgmd_order_memory(struct mgmd_session *session);
 void mgmd_order_disk(struct mgmd_session *session);
 void mgmd_order_dump(struct mgmd_session *session);
+/* The id that this session holds: do the data nodes agree? False: they need not be asked. */
+bool mgmd_order_nodeid(struct mgmd_session *session, uint32_t id, bool any, const char *host,
+                       const char *name);
+/* The session that held it has ended. */
+void mgmd_order_nodeid_free(struct mgmd *mgmd, uint32_t id);
+/* The answer of get nodeid. */
+void mgmd_reply_nodeid(struct mgmd_session *session, uint32_t id, const char *name);
 void mgmd_order_single_user(struct mgmd_session *session);
 /* Answers and link losses move the requests on. */
 void mgmd_requests_signal(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
@@ -203,6 +232,20 @@ void mgmd_nodes_tick(struct mgmd *mgmd);
 void mgmd_nodes_subscribe(struct mgmd *mgmd);
 void mgmd_event(struct mgmd *mgmd, uint32_t type, uint32_t source, const uint32_t *data,
                 uint32_t words, const char *text);
+
+/* ---- mgmd_peers.c ---- */
+uint64_t mgmd_config_digest(const struct cluster_config *config);
+/* Does this server make the changes of the configuration? The lowest id does. */
+bool mgmd_leads(const struct mgmd *mgmd);
+bool mgmd_peer_alive(const struct mgmd *mgmd, uint32_t id);
+/* A server that does not answer, or has another generation; 0 = all are alike. */
+uint32_t mgmd_peer_missing(const struct mgmd *mgmd);
+void mgmd_peers_tick(struct mgmd *mgmd);
+void mgmd_peers_free(struct mgmd *mgmd);
+/* Asks the servers of `known` once and gives the newest configuration, which is the caller's, and
+ * whose it is; NULL: nobody answers. Waits. */
+struct cluster_config *mgmd_peers_first(const struct cluster_config *known, uint32_t own_node,
+                                        uint32_t *from);
 
 /* ---- mgm_link.c ---- */
 struct mgm_link *mgm_link_start(struct mgmd *mgmd);

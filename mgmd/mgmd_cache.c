@@ -6,6 +6,7 @@
 #include <ifaddrs.h>
 #include <inttypes.h>
 #include <netdb.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -339,6 +340,167 @@ static int start_from_cache(struct mgmd *mgmd)
     return 0;
 }
 
+/* ---- several servers ---- */
+
+static int refuse_start(struct mgmd *mgmd, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int refuse_start(struct mgmd *mgmd, const char *format, ...)
+{
+    char text[600];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    (void)fprintf(stderr, "ndb_mgmd: %s\n", text);
+    cluster_log_write(mgmd->log, NDB_MGM_SEVERITY_ERROR, 0, text);
+    return -1;
+}
+
+/* Another server runs: its configuration counts. Consumes `theirs`. */
+static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
+                        const struct cluster_config *cached, struct cluster_config *theirs,
+                        uint32_t from)
+{
+    char what[256] = "";
+    bool newer = cached == NULL || config_generation(theirs) > config_generation(cached);
+
+    mgmd->config = theirs;
+    if (mgmd->options.initial || cached == NULL) {
+        if (!config_equal(theirs, file, what, sizeof(what)))
+            return refuse_start(
+                mgmd,
+                "%s is another configuration than generation %u of management server %u, which "
+                "runs (%s). Start with its file; to change it, run ndb_mgmd --reload at node %u",
+                mgmd->options.config_file, config_generation(theirs), from, what,
+                config_section_node(config_next_node(theirs, 0, CONFIG_MGMD)));
+        if (mgmd->options.initial) cache_clear(mgmd);
+    } else if (config_generation(theirs) == config_generation(cached) &&
+               !config_equal(theirs, cached, what, sizeof(what))) {
+        return refuse_start(mgmd,
+                            "generation %u of management server %u, which runs, is another "
+                            "configuration than this one's (%s). Start with its file and --initial",
+                            config_generation(theirs), from, what);
+    }
+    if (!newer && config_generation(theirs) < config_generation(cached)) return 1;
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
+                       "Generation %u is taken from management server %u",
+                       config_generation(theirs), from);
+    return cache_store(mgmd, theirs);
+}
+
+/* The file says something else than what the servers have agreed on. */
+static int differs(struct mgmd *mgmd, struct cluster_config *file, const char *what)
+{
+    uint32_t leader = config_section_node(config_next_node(mgmd->config, 0, CONFIG_MGMD));
+
+    if (mgmd_leads(mgmd)) {
+        mgmd->pending = file;
+        mgmd->pending_until = mgmd->pending_told = uv_now(mgmd->loop) + 10000;
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                           "%s has changed (%s): it becomes generation %u when all management "
+                           "servers are there",
+                           mgmd->options.config_file, what, config_generation(mgmd->config) + 1);
+        return 0;
+    }
+    config_free(file);
+    if (mgmd->options.reload)
+        return refuse_start(mgmd,
+                            "the configuration is changed at management server %u: run ndb_mgmd "
+                            "--reload there, with all management servers running",
+                            leader);
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                       "%s differs from generation %u, which is used (%s). To change it, run "
+                       "ndb_mgmd --reload at management server %u",
+                       mgmd->options.config_file, config_generation(mgmd->config), what, leader);
+    return 0;
+}
+
+/* Several management servers: nobody changes anything alone. Consumes both. */
+static int choose_together(struct mgmd *mgmd, struct cluster_config *file,
+                           struct cluster_config *cached)
+{
+    char what[256] = "";
+    uint32_t from = 0;
+    struct cluster_config *theirs =
+        mgmd_peers_first(cached != NULL ? cached : file, mgmd->own_node, &from);
+    int rc = 1;
+
+    if (theirs != NULL) {
+        rc = join_servers(mgmd, file, cached, theirs, from);
+        if (rc == 1) { /* This one has a newer one, which the others will take. */
+            config_free(theirs);
+            mgmd->config = NULL;
+        }
+    }
+    if (rc < 0) {
+        config_free(file);
+        config_free(cached);
+        return rc;
+    }
+    if (rc == 1 && (cached == NULL || mgmd->options.initial)) {
+        if (cached != NULL) return choose(mgmd, file, cached); /* --initial */
+        mgmd->config = file;
+        return adopt(mgmd, file, NULL, 1);
+    }
+    if (rc == 1)
+        mgmd->config = cached;
+    else
+        config_free(cached);
+    if (config_equal(mgmd->config, file, what, sizeof(what))) {
+        config_free(file);
+        return 0;
+    }
+    return differs(mgmd, file, what);
+}
+
+int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config)
+{
+    const struct config_section *own = config_node(config, mgmd->own_node);
+
+    if (own == NULL || config_section_kind(own) != CONFIG_MGMD ||
+        config_cluster_id(config) != config_cluster_id(mgmd->config)) {
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR,
+                           "Generation %u of another management server is not of this cluster",
+                           config_generation(config));
+        return -1;
+    }
+    if (cache_store(mgmd, config) != 0) return -1;
+    config_free(mgmd->config);
+    mgmd->config = config;
+    mgm_link_update(mgmd->link);
+    return 0;
+}
+
+void mgmd_config_pending(struct mgmd *mgmd)
+{
+    uint32_t missing = mgmd_peer_missing(mgmd);
+    uint64_t now = uv_now(mgmd->loop);
+
+    if (mgmd->pending == NULL) return;
+    if (missing != 0) {
+        if (now < mgmd->pending_told) return;
+        mgmd->pending_told = now + 60000;
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                           "The change of the configuration waits for management server %u: start "
+                           "it",
+                           missing);
+        return;
+    }
+    struct cluster_config *config = mgmd->pending;
+    mgmd->pending = NULL;
+    if (adopt(mgmd, config, mgmd->config, config_generation(mgmd->config) + 1) != 0) {
+        config_free(config);
+        return;
+    }
+    config_free(mgmd->config);
+    mgmd->config = config;
+    mgm_link_update(mgmd->link);
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING, "The changed file is generation %u now",
+                       config_generation(config));
+}
+
 int mgmd_config_start(struct mgmd *mgmd)
 {
     if (mgmd->options.config_file == NULL) {
@@ -354,11 +516,33 @@ int mgmd_config_start(struct mgmd *mgmd)
     }
     use_config_dir(mgmd, file);
     struct cluster_config *cached = cache_load(mgmd);
+    if (config_count(cached != NULL ? cached : file, CONFIG_MGMD) > 1)
+        return choose_together(mgmd, file, cached);
     if (cached != NULL) return choose(mgmd, file, cached);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "First start: %s becomes generation 1",
                        mgmd->options.config_file);
     mgmd->config = file;
     return adopt(mgmd, file, NULL, 1);
+}
+
+/* 0, or -1 with the reason why this server cannot change the configuration now. */
+static int may_change(const struct mgmd *mgmd, char *why, size_t size)
+{
+    uint32_t missing;
+
+    if (config_count(mgmd->config, CONFIG_MGMD) < 2) return 0;
+    if (!mgmd_leads(mgmd)) {
+        (void)snprintf(why, size, "the configuration is changed at management server %u",
+                       config_section_node(config_next_node(mgmd->config, 0, CONFIG_MGMD)));
+        return -1;
+    }
+    missing = mgmd_peer_missing(mgmd);
+    if (missing == 0) return 0;
+    (void)snprintf(why, size,
+                   "management server %u does not answer, and all must have the same "
+                   "configuration: start it, then repeat",
+                   missing);
+    return -1;
 }
 
 int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t why_size)
@@ -387,6 +571,10 @@ int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t wh
         config_free(config);
         return 0;
     }
+    if (may_change(mgmd, why, why_size) != 0) {
+        config_free(config);
+        return -1;
+    }
     if (adopt(mgmd, config, mgmd->config, config_generation(mgmd->config) + 1) != 0) {
         (void)snprintf(why, why_size, "the cache in %s cannot be written", mgmd->config_dir);
         config_free(config);
@@ -399,6 +587,55 @@ int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t wh
                        what);
     mgm_link_update(mgmd->link);
     return 0;
+}
+
+/* A generation that nodes still run with; NULL: not kept. */
+static struct cluster_config *load_generation(const struct mgmd *mgmd, uint32_t generation)
+{
+    char path[2300];
+    char why[128];
+    size_t size;
+
+    cache_path(mgmd, generation, path, sizeof(path));
+    uint8_t *bytes = read_file(path, &size);
+    struct cluster_config *config =
+        bytes == NULL ? NULL : config_decode(bytes, size, why, sizeof(why));
+    free(bytes);
+    return config;
+}
+
+bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool initial, char *why,
+                      size_t size)
+{
+    bool fits = true;
+
+    for (uint32_t id = node_mask_next(nodes, 0); id != 0 && fits; id = node_mask_next(nodes, id)) {
+        uint32_t generation = mgmd->nodes[id].generation;
+        char what[300] = "";
+        if (!mgmd->nodes[id].linked || generation == 0 ||
+            generation == config_generation(mgmd->config))
+            continue;
+        struct cluster_config *old = load_generation(mgmd, generation);
+        if (old == NULL) continue; /* Then the others refuse it if it does not fit. */
+        const char *needs = config_restart_needed(old, mgmd->config, id, what, sizeof(what));
+        config_free(old);
+        fits = false;
+        if (strcmp(needs, "IS") == 0)
+            (void)snprintf(why, size,
+                           "%s. That takes effect only in an initial restart of the whole cluster "
+                           "(ALL RESTART -i), which empties it",
+                           what);
+        else if (strcmp(needs, "S") == 0)
+            (void)snprintf(why, size,
+                           "%s. That takes effect only when all data nodes are restarted together "
+                           "(ALL RESTART)",
+                           what);
+        else if (strcmp(needs, "IN") == 0 && !initial)
+            (void)snprintf(why, size, "%s. That needs a restart with empty files (-i)", what);
+        else
+            fits = true;
+    }
+    return fits;
 }
 
 static void print_section(const struct config_section *section)

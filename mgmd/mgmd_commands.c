@@ -39,6 +39,17 @@ static void get_version(struct mgmd_session *session)
     mgmd_reply_end(session);
 }
 
+void mgmd_reply_nodeid(struct mgmd_session *session, uint32_t id, const char *name)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "Node id %u given to %.64s at %s", id,
+                       name, mgmd_session_address(session));
+    mgmd_reply_begin(session, "Ok");
+    mgmd_reply(session, "nodeid: %u\ngeneration: %u\n", id, config_generation(mgmd->config));
+    mgmd_reply_end(session);
+}
+
 static void get_nodeid(struct mgmd_session *session)
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
@@ -62,6 +73,11 @@ static void get_nodeid(struct mgmd_session *session)
         return;
     }
     if (!number(session, "nodeid", 0, CONFIG_NODES_MAX, 0, &wanted)) return;
+    if (mgmd->pending != NULL && uv_now(mgmd->loop) < mgmd->pending_until) {
+        mgmd_reply_error(session, NDB_MGM_ALLOCID_RETRY,
+                         "a change of the configuration waits for the other management servers");
+        return;
+    }
     if (host == NULL || host[0] == '\0') host = mgmd_session_address(session);
     uint32_t id = mgmd_alloc_id(mgmd, session, (enum ndb_mgm_node_type)type, (uint32_t)wanted, host,
                                 &code, why, sizeof(why));
@@ -72,11 +88,9 @@ static void get_nodeid(struct mgmd_session *session)
         mgmd_reply_error(session, code, "%s", why);
         return;
     }
-    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "Node id %u given to %.64s at %s", id,
-                       name == NULL ? "a process" : name, mgmd_session_address(session));
-    mgmd_reply_begin(session, "Ok");
-    mgmd_reply(session, "nodeid: %u\ngeneration: %u\n", id, config_generation(mgmd->config));
-    mgmd_reply_end(session);
+    if (name == NULL) name = "a process";
+    if (type == NDB_MGM_NODE_API && mgmd_order_nodeid(session, id, wanted == 0, host, name)) return;
+    mgmd_reply_nodeid(session, id, name);
 }
 
 static void free_nodeid(struct mgmd_session *session)
@@ -148,7 +162,7 @@ static void reply_node(struct mgmd_session *session, const struct config_section
     const char *address = node->address;
 
     if (data) version = node->status_known ? node->version : 0;
-    if (id == mgmd->own_node) {
+    if (id == mgmd->own_node || (!data && mgmd_peer_alive(mgmd, id))) {
         address = config_get_text(section, CFG_MGMD_HostName);
         if (address[0] == '\0' || strcasecmp(address, "localhost") == 0) address = "127.0.0.1";
     }
@@ -395,6 +409,25 @@ static void get_mgmd_nodeid(struct mgmd_session *session)
     mgmd_reply_end(session);
 }
 
+/* For the other management servers: docs/protocols/management.md. */
+static void get_mgmd_state(struct mgmd_session *session)
+{
+    const struct mgmd *mgmd = mgmd_session_owner(session);
+    char ports[900] = "";
+    size_t used = 0;
+
+    for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX && used + 12 < sizeof(ports); id++) {
+        if (mgmd->nodes[id].port == 0 || !mgmd->nodes[id].linked) continue;
+        used += (size_t)snprintf(ports + used, sizeof(ports) - used, "%u=%u ", id,
+                                 mgmd->nodes[id].port);
+    }
+    mgmd_reply_begin(session, "Ok");
+    mgmd_reply(session, "nodeid: %u\ngeneration: %u\ndigest: %016llx\nports: %s\n", mgmd->own_node,
+               config_generation(mgmd->config),
+               (unsigned long long)mgmd_config_digest(mgmd->config), ports);
+    mgmd_reply_end(session);
+}
+
 static void get_session_id(struct mgmd_session *session)
 {
     mgmd_reply_begin(session, "Ok");
@@ -473,6 +506,7 @@ static const struct command commands[] = {
     {"restart node", mgmd_order_restart},
     {"restart node v2", mgmd_order_restart},
     {"restart all", mgmd_order_restart},
+    {"check restart", mgmd_order_check},
     {"start", mgmd_order_start},
     {"start all", mgmd_order_start},
     {"enter single user", mgmd_order_single_user},
@@ -486,6 +520,7 @@ static const struct command commands[] = {
     {"set connection parameter", set_connection_parameter},
     {"get connection parameter", get_connection_parameter},
     {"get mgmd nodeid", get_mgmd_nodeid},
+    {"get mgmd state", get_mgmd_state},
     {"get session id", get_session_id},
     {"list sessions", list_sessions},
     {"check connection", ok},

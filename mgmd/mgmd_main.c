@@ -184,6 +184,7 @@ static void on_tick(uv_timer_t *timer)
     mgmd_requests_tick(mgmd);
     if (mgmd->tick % 10 != 0) return;
     mgmd_sessions_tick(mgmd);
+    mgmd_peers_tick(mgmd);
     cluster_log_tick(mgmd->log);
 }
 
@@ -216,6 +217,7 @@ static int start(struct mgmd *mgmd)
         mgmd->signals[i].data = mgmd;
         (void)uv_signal_start(&mgmd->signals[i], on_signal, numbers[i]);
     }
+    mgmd_peers_tick(mgmd);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
                        "Management server %s started: node %u, port %u, cluster %s, generation %u",
                        MGMD_VERSION_TEXT, mgmd->own_node, mgmd->port,
@@ -263,11 +265,13 @@ static int run(struct mgmd *mgmd, int report)
         pid_path(mgmd, path, sizeof(path));
         (void)unlink(path);
         mgm_link_free(mgmd->link);
+        mgmd_peers_free(mgmd);
         (void)uv_loop_close(&loop);
     }
     cluster_log_close(mgmd->log);
     config_free(mgmd->config);
-    return rc == 0 ? 0 : 1;
+    config_free(mgmd->pending);
+    return rc == 0 && !mgmd->failed ? 0 : 1;
 }
 
 /* The parent ends when the child has started, with the child's result. */

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -133,6 +134,8 @@ void mgmd_free_ids(struct mgmd *mgmd, uint32_t session)
         const struct config_section *section = config_node(mgmd->config, id);
         if (node->holder != session) continue;
         node->holder = 0;
+        if (section != NULL && config_section_kind(section) == CONFIG_API)
+            mgmd_order_nodeid_free(mgmd, id);
         if (section == NULL || config_section_kind(section) != CONFIG_NDBD || node->linked_once)
             continue;
         node->kept_until = uv_now(mgmd->loop) + MGMD_KEEP_ID_MS;
@@ -183,7 +186,7 @@ enum ndb_mgm_node_status mgmd_node_status(const struct mgmd *mgmd, uint32_t id)
 
     if (node == NULL) return NDB_MGM_STATUS_UNKNOWN;
     if (config_section_kind(node) == CONFIG_NDBD) return data_node_status(&mgmd->nodes[id]);
-    if (id == mgmd->own_node) return NDB_MGM_STATUS_CONNECTED;
+    if (id == mgmd->own_node || mgmd_peer_alive(mgmd, id)) return NDB_MGM_STATUS_CONNECTED;
     for (uint32_t data = 1; data <= CONFIG_DATA_NODES_MAX; data++) {
         if (mgmd->nodes[data].linked && node_mask_has(&mgmd->nodes[data].clients, id)) {
             return NDB_MGM_STATUS_CONNECTED;
@@ -324,6 +327,7 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct node_status
     node->arbit_state = conf->arbit_state;
     node->arbit_node = conf->arbit_node;
     node->single_user = conf->single_user;
+    node->generation = conf->generation;
     node->clients = conf->connected;
     log_progress(mgmd, id);
 }
@@ -348,6 +352,59 @@ static void take_event(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
     mgmd_event(mgmd, rep->type, id, data, EVENT_WORDS, text);
 }
 
+/* An answer that waits for ArbitrationDelay. */
+struct late_answer {
+    uv_timer_t timer;
+    struct mgmd *mgmd;
+    uint32_t node;
+    bool yes;
+    struct arbit_choose_conf conf;
+};
+
+static void send_choice(struct mgmd *mgmd, uint32_t node, bool yes,
+                        const struct arbit_choose_conf *conf)
+{
+    (void)mgm_link_send(mgmd->link, node, BLOCK_QMGR,
+                        yes ? GSN_ARBIT_CHOOSE_CONF : GSN_ARBIT_CHOOSE_REF, PRIO_A, conf,
+                        sizeof(*conf) / 4);
+    mgm_link_flush(mgmd->link);
+}
+
+static void free_late(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static void answer_late(uv_timer_t *timer)
+{
+    struct late_answer *late = timer->data;
+
+    if (!late->mgmd->stopping) send_choice(late->mgmd, late->node, late->yes, &late->conf);
+    uv_close((uv_handle_t *)timer, free_late);
+}
+
+/* The first to ask has the yes, however late it is told. */
+static void answer_choice(struct mgmd *mgmd, uint32_t node, bool yes,
+                          const struct arbit_choose_conf *conf)
+{
+    uint64_t delay =
+        config_get_u64(config_node(mgmd->config, mgmd->own_node), CFG_MGMD_ArbitrationDelay);
+    struct late_answer *late = delay == 0 ? NULL : calloc(1, sizeof(*late));
+
+    if (late == NULL) {
+        send_choice(mgmd, node, yes, conf);
+        return;
+    }
+    late->mgmd = mgmd;
+    late->node = node;
+    late->yes = yes;
+    late->conf = *conf;
+    late->timer.data = late;
+    (void)uv_timer_init(mgmd->loop, &late->timer);
+    (void)uv_timer_start(&late->timer, answer_late, delay, 0);
+    uv_unref((uv_handle_t *)&late->timer);
+}
+
 /* This server is the cluster's arbitrator (docs/protocols/failure.md). */
 static void arbitrate(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
 {
@@ -365,9 +422,7 @@ static void arbitrate(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ALERT,
                            "Node %u asks whether %u nodes may go on: %s", id,
                            node_mask_count(&req->survivors), yes ? "yes" : "no");
-        (void)mgm_link_send(mgmd->link, id, BLOCK_QMGR,
-                            yes ? GSN_ARBIT_CHOOSE_CONF : GSN_ARBIT_CHOOSE_REF, PRIO_A, &answer,
-                            sizeof(answer) / 4);
+        answer_choice(mgmd, id, yes, &answer);
     }
     mgm_link_flush(mgmd->link);
 }
@@ -404,6 +459,14 @@ bool mgmd_node_signal(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
         return true;
     case GSN_STOP_CONF:
         if (sig->words < sizeof(struct stop_conf) / 4) return false;
+        mgmd_requests_signal(mgmd, id, sig);
+        return true;
+    case GSN_ALLOC_NODEID_CONF:
+        if (sig->words < sizeof(struct alloc_nodeid_conf) / 4) return false;
+        mgmd_requests_signal(mgmd, id, sig);
+        return true;
+    case GSN_ALLOC_NODEID_REF:
+        if (sig->words < sizeof(struct alloc_nodeid_ref) / 4) return false;
         mgmd_requests_signal(mgmd, id, sig);
         return true;
     case GSN_SINGLE_USER_CONF:

@@ -81,6 +81,15 @@ static void request_error(struct mgmd_request *request, uint32_t node, uint32_t 
 
 static void reply_now(struct mgmd_session *session, const struct mgmd_request *request)
 {
+    if (request->kind == MGMD_REQUEST_NODEID) {
+        if (request->error == 0)
+            mgmd_reply_nodeid(session, request->node_id, request->name);
+        else
+            mgmd_reply_error(session, NDB_MGM_ALLOCID_RETRY,
+                             "node id %u is in use, or another management server gives it away",
+                             request->node_id);
+        return;
+    }
     if (request->error != 0) {
         mgmd_reply_error(session, (int)request->error, "Node %u: %s", request->error_node,
                          ndb_mgm_error_message((int)request->error));
@@ -233,6 +242,7 @@ static void order_end(struct mgmd_session *session, bool all, bool restart, uint
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
     const char *types = mgm_value(mgmd_session_request(session), "stop");
+    char why[500];
     struct node_mask nodes = {{0}};
     bool self = false;
 
@@ -250,6 +260,11 @@ static void order_end(struct mgmd_session *session, bool all, bool restart, uint
     }
     uint32_t count = node_mask_count(&nodes);
     bool whole = whole_cluster(mgmd, &nodes);
+    if (restart && !whole && (flags & STOP_FORCE) == 0 &&
+        !mgmd_config_fits(mgmd, &nodes, (flags & STOP_INITIAL) != 0, why, sizeof(why))) {
+        mgmd_reply_error(session, NDB_MGM_RESTART_FAILED, "%s", why);
+        return;
+    }
     if (restart && !whole && mgmd_single_user(mgmd) != 0) {
         mgmd_reply_error(session, 5063,
                          "Cannot restart nodes in single user mode: nobody comes back before EXIT "
@@ -321,6 +336,22 @@ void mgmd_order_restart(struct mgmd_session *session)
     order_end(session, command_is_all(session), true, flags);
 }
 
+void mgmd_order_check(struct mgmd_session *session)
+{
+    struct node_mask nodes;
+    bool self;
+    char why[500];
+
+    if (!read_nodes(session, false, true, &nodes, &self)) return;
+    if (!mgmd_config_fits(mgmd_session_owner(session), &nodes, flag(session, "initialstart"), why,
+                          sizeof(why))) {
+        mgmd_reply_error(session, NDB_MGM_RESTART_FAILED, "%s", why);
+        return;
+    }
+    mgmd_reply_begin(session, "Ok");
+    mgmd_reply_end(session);
+}
+
 void mgmd_order_start(struct mgmd_session *session)
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
@@ -348,6 +379,102 @@ void mgmd_order_start(struct mgmd_session *session)
     mgmd_reply_begin(session, "Ok");
     mgmd_reply(session, "started: %u\n", started);
     mgmd_reply_end(session);
+}
+
+/* ---- node ids, with several management servers ---- */
+
+static void nodeid_send(struct mgmd *mgmd, struct mgmd_request *request, uint32_t hold_ms)
+{
+    struct alloc_nodeid_req req = {
+        .sender_data = request->id, .node = request->node_id, .hold_ms = hold_ms};
+
+    for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
+        enum ndb_mgm_node_status status =
+            is_data_node(mgmd, id) ? mgmd_node_status(mgmd, id) : NDB_MGM_STATUS_NO_CONTACT;
+        if (status != NDB_MGM_STATUS_STARTED && status != NDB_MGM_STATUS_SINGLEUSER) continue;
+        if (mgm_link_send(mgmd->link, id, BLOCK_QMGR, GSN_ALLOC_NODEID_REQ, PRIO_A, &req,
+                          sizeof(req) / 4) != 0 ||
+            hold_ms == 0)
+            continue;
+        node_mask_add(&request->waiting, id);
+        request->asked++;
+    }
+    mgm_link_flush(mgmd->link);
+}
+
+bool mgmd_order_nodeid(struct mgmd_session *session, uint32_t id, bool any, const char *host,
+                       const char *name)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+
+    if (config_count(mgmd->config, CONFIG_MGMD) < 2 || mgmd_president(mgmd) == 0) return false;
+    struct mgmd_request *request = request_new(session, MGMD_ASK_ID_MS);
+    if (request == NULL) return true;
+    request->kind = MGMD_REQUEST_NODEID;
+    request->node_id = id;
+    request->any = any;
+    (void)snprintf(request->host, sizeof(request->host), "%s", host);
+    (void)snprintf(request->name, sizeof(request->name), "%.64s", name);
+    nodeid_send(mgmd, request, MGMD_HOLD_ID_MS);
+    request_go(session);
+    return true;
+}
+
+void mgmd_order_nodeid_free(struct mgmd *mgmd, uint32_t id)
+{
+    struct mgmd_request nobody = {.node_id = id};
+
+    if (config_count(mgmd->config, CONFIG_MGMD) > 1 && !mgmd->stopping)
+        nodeid_send(mgmd, &nobody, 0);
+}
+
+/* Somebody has it: the next one that is free, or none. */
+static void nodeid_next(struct mgmd *mgmd, struct mgmd_request *request)
+{
+    struct mgmd_session *session = mgmd_session(mgmd, request->session);
+    uint32_t refused = request->node_id;
+    char why[400];
+    int code;
+
+    nodeid_send(mgmd, request, 0);
+    request->waiting = (struct node_mask){{0}};
+    if (mgmd->nodes[refused].holder == request->session) mgmd->nodes[refused].holder = 0;
+    mgmd->nodes[refused].kept_until = uv_now(mgmd->loop) + MGMD_ASK_ID_MS;
+    uint32_t id = session == NULL || !request->any
+                      ? 0
+                      : mgmd_alloc_id(mgmd, session, NDB_MGM_NODE_API, 0, request->host, &code, why,
+                                      sizeof(why));
+    if (id == 0) {
+        request->error = NDB_MGM_ALLOCID_RETRY;
+        return;
+    }
+    request->node_id = id;
+    request->id = ++mgmd->request_last; /* Answers about the other one do not count any more. */
+    request->asked = request->done = 0;
+    nodeid_send(mgmd, request, MGMD_HOLD_ID_MS);
+}
+
+static void take_nodeid(struct mgmd *mgmd, uint32_t node, const struct signal *sig)
+{
+    struct mgmd_request *request = request_find(mgmd, sig->payload[0], MGMD_REQUEST_NODEID);
+
+    if (request == NULL || !node_mask_has(&request->waiting, node)) return;
+    node_mask_remove(&request->waiting, node);
+    if (sig->gsn == GSN_ALLOC_NODEID_REF)
+        nodeid_next(mgmd, request);
+    else
+        request->done++;
+    request_finish(mgmd, request);
+}
+
+/* Some have not answered: most of them are enough, because two servers' majorities meet. */
+static void nodeid_late(struct mgmd *mgmd, struct mgmd_request *request)
+{
+    if (2 * request->done > request->asked) return;
+    nodeid_send(mgmd, request, 0);
+    if (mgmd->nodes[request->node_id].holder == request->session)
+        mgmd->nodes[request->node_id].holder = 0;
+    request->error = NDB_MGM_ALLOCID_RETRY;
 }
 
 /* ---- single user mode ---- */
@@ -580,6 +707,10 @@ void mgmd_requests_signal(struct mgmd *mgmd, uint32_t node, const struct signal 
         take_disk(mgmd, node, sig);
         return;
     }
+    if (sig->gsn == GSN_ALLOC_NODEID_CONF || sig->gsn == GSN_ALLOC_NODEID_REF) {
+        take_nodeid(mgmd, node, sig);
+        return;
+    }
     if (sig->gsn == GSN_SINGLE_USER_CONF || sig->gsn == GSN_SINGLE_USER_REF) {
         take_single_user(mgmd, node, sig);
         return;
@@ -622,7 +753,10 @@ void mgmd_requests_tick(struct mgmd *mgmd)
     for (uint32_t i = 0; i < MGMD_REQUESTS_MAX; i++) {
         struct mgmd_request *request = &mgmd->requests[i];
         if (request->kind == MGMD_REQUEST_NONE) continue;
-        if (now >= request->deadline) {
+        if (now >= request->deadline && request->kind == MGMD_REQUEST_NODEID) {
+            nodeid_late(mgmd, request);
+            request->waiting = (struct node_mask){{0}};
+        } else if (now >= request->deadline) {
             for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
                 if (node_mask_has(&request->waiting, id)) request_error(request, id, 5005);
                 if (node_mask_has(&request->leaving, id)) request_error(request, id, 5025);

@@ -71,6 +71,15 @@ SIGNAL_STRUCT(lcp_usable_conf, 2);
 
 /* --- LQH and RESTORE of one LDM: one request at a time. --- */
 
+/* DIH to the own NDBCNTR, about once a second: the last round has failed, and the log is filling
+ * up.
+ */
+struct lcp_stuck_rep {
+    uint32_t error; /* Of the round. */
+    uint32_t fill;  /* Percent of the log that is fullest. */
+};
+SIGNAL_STRUCT(lcp_stuck_rep, 2);
+
 /* Reads the newest checkpoint of an empty fragment that is usable at `gci`. */
 struct restore_frag_req {
     uint32_t sender_data;

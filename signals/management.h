@@ -93,8 +93,9 @@ struct node_status_conf {
     uint32_t arbit_state; /* enum arbit_state of arbit.h: as the node knows. */
     uint32_t arbit_node;  /* 0 = none. */
     uint32_t single_user; /* Client that may work alone, 0 = all may. */
+    uint32_t generation;  /* Of the configuration that it runs with. */
 };
-SIGNAL_STRUCT(node_status_conf, 21);
+SIGNAL_STRUCT(node_status_conf, 22);
 
 struct memory_report_req {
     uint32_t sender_data;
@@ -224,6 +225,25 @@ struct single_user_ref {
     uint32_t error;
 };
 SIGNAL_STRUCT(single_user_ref, 2);
+
+/* A management server to QMGR of all started data nodes, where there are several servers: nobody
+ * else is given this client's node id for so long; 0 gives it back, without an answer. REF when a
+ * process has it, or another server has asked. */
+struct alloc_nodeid_req {
+    uint32_t sender_data;
+    uint32_t node;
+    uint32_t hold_ms;
+};
+SIGNAL_STRUCT(alloc_nodeid_req, 3);
+struct alloc_nodeid_conf {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(alloc_nodeid_conf, 1);
+struct alloc_nodeid_ref {
+    uint32_t sender_data;
+    uint32_t error;
+};
+SIGNAL_STRUCT(alloc_nodeid_ref, 2);
 
 /* Starts a node that waits after a restart with -n. */
 struct start_ord {

@@ -15,7 +15,7 @@
 struct cm_regreq {
     uint32_t attempt;
     uint32_t version;        /* NDB_VERSION of the sender. */
-    uint32_t generation;     /* Of its configuration. */
+    uint32_t fixed;          /* Digest of what all must have alike in their configuration. */
     uint32_t candidate;      /* Lowest node id that it sees, itself included. */
     uint32_t has_data;       /* It has files that the cluster can come back from. */
     struct node_mask linked; /* Data nodes to which it has a link. */
@@ -114,6 +114,14 @@ struct cm_leave_rep {
     uint32_t stops;
 };
 SIGNAL_STRUCT(cm_leave_rep, 2);
+
+/* To a node that has come back: from now on the sender counts it as a full member. It counts itself
+ * when all others do. */
+struct cm_counted_rep {
+    uint32_t incarnation;
+    uint32_t dynamic_id; /* Of the receiver. */
+};
+SIGNAL_STRUCT(cm_counted_rep, 2);
 
 /* NDBCNTR to its QMGR: this node stops while the others go on, and it has come to the end. */
 struct cm_stop_ord {

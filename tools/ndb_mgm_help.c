@@ -82,6 +82,8 @@ static const struct {
      "    Each node is stopped in good order, started again and has all rows before the\n"
      "    next one follows, so that the cluster serves its clients all the time. The\n"
      "    president is the last. Refused unless all data nodes are started.\n"
+     "    A changed configuration takes effect node by node; refused with the reason when\n"
+     "    what has changed needs a restart of all nodes together, or empty files (-i).\n"
      "    -i   each node begins with empty files and gets all rows from the others\n"},
     {"RESTART", "RESTART  Restart data node\n\n"
                 "<id> RESTART [-n] [-i] [-a] [-f]\n"

@@ -135,6 +135,12 @@ int console_rolling_restart(struct console *console, uint32_t flags)
         free(state);
         return rc;
     }
+    if (rc == 0 && ndb_mgm_check_restart(console->handle, flags) != 0) {
+        (void)fprintf(console->out, "Rolling restart refused: %s\n",
+                      ndb_mgm_error_text(console->handle));
+        free(state);
+        return NDB_MGM_RESTART_FAILED;
+    }
     uint32_t count = rc == 0 ? make_plan(state, plan) : 0;
     for (uint32_t i = 0; i < count && rc == 0; i++) {
         (void)fprintf(console->out, "Node %u is being restarted (%u of %u)\n", plan[i], i + 1,

@@ -84,6 +84,7 @@ static void cmvmi_exec_NODE_STATUS_REQ(struct block *block, const struct signal 
         .arbit_state = cmvmi->arbit_state,
         .arbit_node = cmvmi->arbit_node,
         .single_user = cmvmi->single_user,
+        .generation = config->generation,
     };
     jam();
     fail_on_purpose(block);

@@ -7,6 +7,7 @@
 
 #define LCP_FILL_PERCENT   25u /* Of a log: a checkpoint is due. */
 #define LCP_FILL_HIGH      50u /* One is due even when it cannot free much. */
+#define LCP_FILL_STUCK     75u /* And none can be written: operations are being held back. */
 #define LCP_GROWTH_PERCENT 5u  /* By growth only when there is something to be freed. */
 #define LCP_FREED_PERCENT  5u  /* By fill only when so much has been written since the last one. */
 /* Starts that the system file remembers until each one begins with a checkpoint. */
@@ -156,6 +157,17 @@ static uint64_t log_bytes(const struct dih *dih)
     return (uint64_t)config->redo_files * config->redo_file_bytes;
 }
 
+/* Nothing frees the log any more: before writes are refused, the node may have to go. */
+static void tell_if_stuck(struct dih *dih)
+{
+    const struct lcp_node *node = &dih->lcp_node;
+    struct lcp_stuck_rep rep = {.error = node->last.error, .fill = node->fill};
+    if (node->last.failed == 0 || node->fill < LCP_FILL_STUCK) return;
+    jam_data(node->last.failed);
+    sig_send(&dih->block, block_ref(dih_own(dih), BLOCK_NDBCNTR, 0), GSN_LCP_STUCK_REP, PRIO_B,
+             &rep);
+}
+
 /* All logs have answered. */
 static void judge(struct dih *dih)
 {
@@ -164,6 +176,7 @@ static void judge(struct dih *dih)
     /* Records of this GCI may be in the log; a round that begins behind it frees them all. */
     if (node->bytes_sum != node->bytes) node->write_gci = dih->gcp_node.complete_hi + 1u;
     node->bytes = node->bytes_sum;
+    tell_if_stuck(dih);
     if (node->state != LCPN_IDLE || node->start_gci > node->write_gci) return;
     /* The tail moves by whole files: a log of few of them stays filled behind a round. */
     uint64_t growth = node->bytes - node->bytes_then;

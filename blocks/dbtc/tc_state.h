@@ -344,6 +344,7 @@ struct tc_orphan {
     uint32_t failure_no;
     uint32_t phase;      /* enum tc_orphan_phase */
     uint32_t incomplete; /* A report found no memory: not now. */
+    uint32_t more;       /* In parts: a report of this part found none. */
     uint32_t committed;  /* Some replica has committed. */
     uint32_t tc_ref;
     uint32_t tc_trans;
@@ -371,13 +372,18 @@ struct tc_orphan_op {
 struct tc_takeover {
     uint32_t failure_no; /* Whose reports are collected; may come before NODE_LOST_REP. */
     uint32_t pass;
-    bool deciding;   /* All reports of the pass are there. */
-    bool walked;     /* All orphans of the pass have been decided. */
-    bool again;      /* Some reports found no memory. */
-    bool forgetting; /* TC_WORK_FORGET is on its way. */
-    uint32_t asked;  /* LQH_ORPHAN_CONFs that have not come. */
-    uint32_t active; /* Orphans of failure_no. */
-    uint32_t *list;  /* TC_ORPHAN_LISTS: first orphan of each, by (tc_ref, tc_trans). */
+    bool deciding;       /* All reports of the pass are there. */
+    bool walked;         /* All orphans of the pass have been decided. */
+    bool again;          /* Some reports found no memory. */
+    bool forgetting;     /* TC_WORK_FORGET is on its way. */
+    uint32_t asked;      /* LQH_ORPHAN_CONFs that have not come. */
+    uint32_t active;     /* Orphans of failure_no. */
+    uint32_t ended;      /* Those that the pass has ended. */
+    bool parts;          /* Not one fits into the memory: one of them is ended in parts. */
+    uint32_t part_phase; /* enum tc_orphan_phase: the reports that the pass keeps. */
+    uint32_t part_tc;    /* Whose: tc_ref and tc_trans; 0 = the first that is reported. */
+    uint32_t part_trans;
+    uint32_t *list; /* TC_ORPHAN_LISTS: first orphan of each, by (tc_ref, tc_trans). */
 };
 
 /* Single user mode: the work of all other clients is to end. */

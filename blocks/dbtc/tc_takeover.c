@@ -5,8 +5,14 @@
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
 
-#define AGAIN_MS 10u /* Memory was short, and nothing of ours was to be freed: a little patience.  \
-                      */
+/* There always, whatever has used up the memory: a transaction of so many operations needs no
+ * parts. */
+#define ORPHANS_KEPT    64u
+#define ORPHAN_OPS_KEPT 1000u
+
+#define AGAIN_MS                                                                                   \
+    10u /* Memory was short, and nothing of ours was to be freed: a little patience.               \
+         */
 
 void tc_takeover_init(struct tc *tc)
 {
@@ -18,6 +24,8 @@ void tc_takeover_init(struct tc *tc)
               config->transactions_max);
     pool_init(&tc->orphan_ops, arena, RG_TRANSACTION, sizeof(struct tc_orphan_op),
               config->operations_max);
+    ndbrequire(pool_reserve(&tc->orphans, ORPHANS_KEPT));
+    ndbrequire(pool_reserve(&tc->orphan_ops, ORPHAN_OPS_KEPT));
 }
 
 static uint32_t *list_of(const struct tc *tc, uint32_t tc_ref, uint32_t tc_trans)
@@ -80,6 +88,7 @@ static void begin_pass(struct tc *tc)
     takeover->walked = false;
     takeover->again = false;
     takeover->asked = 0;
+    takeover->ended = 0;
 }
 
 static void forget(struct tc *tc, uint32_t index)
@@ -106,6 +115,7 @@ void tc_takeover_restart(struct tc *tc, uint32_t failure_no)
     takeover->failure_no = failure_no;
     takeover->pass = 0;
     takeover->active = 0;
+    takeover->parts = false;
     begin_pass(tc);
     memset(takeover->list, 0, TC_ORPHAN_LISTS * sizeof(uint32_t));
     if (tc->orphans.in_use > 0 && !takeover->forgetting) {
@@ -140,12 +150,23 @@ static void ask_again(struct tc *tc)
     }
 }
 
+/* A pass has ended nothing: the next one ends a part of one orphan, or again whole ones. */
+static void change_way(struct tc_takeover *takeover)
+{
+    jam_data(takeover->parts);
+    takeover->parts = !takeover->parts;
+    takeover->part_phase = ORPHAN_BACKUPS;
+    takeover->part_tc = 0;
+}
+
 static void end_if_done(struct tc *tc)
 {
-    const struct tc_takeover *takeover = &tc->takeover;
+    struct tc_takeover *takeover = &tc->takeover;
     if (!takeover->walked || takeover->active > 0) return;
+    if (takeover->parts) takeover->again = true;
     if (takeover->again) {
         jam();
+        if (takeover->ended == 0) change_way(takeover);
         struct tc_continueb work = {
             .work = TC_WORK_ORPHANS, .ref = takeover->failure_no, .which = 1};
         sig_send_delayed(&tc->block, tc->block.ref, GSN_CONTINUEB, PRIO_B, &work, AGAIN_MS);
@@ -185,9 +206,14 @@ static struct tc_orphan *find_orphan(struct tc *tc, const struct lqh_orphan_rep 
 /* Once memory has been short, no more transactions begin in this pass: they would not be whole. */
 static struct tc_orphan *new_orphan(struct tc *tc, const struct lqh_orphan_rep *rep)
 {
-    if (tc->takeover.again) return NULL;
+    struct tc_takeover *takeover = &tc->takeover;
+    bool other = takeover->part_tc != 0 &&
+                 (takeover->part_tc != rep->tc_ref || takeover->part_trans != rep->tc_trans);
+    if (takeover->parts ? other : takeover->again) return NULL;
     struct tc_orphan *orphan = pool_seize(&tc->orphans);
     if (orphan == NULL) return NULL;
+    takeover->part_tc = rep->tc_ref;
+    takeover->part_trans = rep->tc_trans;
     uint32_t *list = list_of(tc, rep->tc_ref, rep->tc_trans);
     orphan->list_next = *list;
     *list = orphan->pool.ref;
@@ -212,15 +238,42 @@ static bool is_primary(const struct tc *tc, uint32_t nodes, uint32_t node)
     return false;
 }
 
+/*
+ * In parts: first backups, then acting primaries, then what is committed, as many as there is
+ * memory for, in as many passes as that takes. So the order is that of a take-over of the whole.
+ */
+static bool of_this_part(const struct tc *tc, uint32_t sender, const struct lqh_orphan_rep *rep)
+{
+    if (!tc->takeover.parts) return true;
+    bool complete = tc->takeover.part_phase == ORPHAN_COMPLETING;
+    bool primary = tc->takeover.part_phase == ORPHAN_PRIMARIES;
+    if (complete || rep->committed != 0) return complete && rep->committed != 0;
+    return is_primary(tc, rep->nodes, ref_node(sender)) == primary;
+}
+
+static void note_commit(struct tc_orphan *orphan, const struct lqh_orphan_rep *rep)
+{
+    if (rep->committed == 0) return;
+    orphan->committed = 1;
+    orphan->gci_hi = rep->gci_hi;
+    orphan->gci_lo = rep->gci_lo;
+}
+
 static void add_report(struct tc *tc, uint32_t sender, const struct lqh_orphan_rep *rep)
 {
     struct tc_orphan *orphan = find_orphan(tc, rep);
     if (orphan == NULL) orphan = new_orphan(tc, rep);
+    if (orphan != NULL) {
+        note_commit(orphan, rep);
+        if (!of_this_part(tc, sender, rep)) return;
+    }
     struct tc_orphan_op *op = orphan == NULL ? NULL : pool_seize(&tc->orphan_ops);
     if (op == NULL) {
         jam();
         tc->takeover.again = true;
-        if (orphan != NULL) orphan->incomplete = 1;
+        if (orphan == NULL) return;
+        orphan->incomplete = !tc->takeover.parts;
+        orphan->more = 1;
         return;
     }
     op->orphan = orphan->pool.ref;
@@ -230,10 +283,6 @@ static void add_report(struct tc *tc, uint32_t sender, const struct lqh_orphan_r
     op->lqh_op = rep->lqh_op;
     op->tc_op = rep->tc_op;
     op->primary = rep->nodes; /* Until the decision: which nodes are lost may not be known yet. */
-    if (rep->committed == 0) return;
-    orphan->committed = 1;
-    orphan->gci_hi = rep->gci_hi;
-    orphan->gci_lo = rep->gci_lo;
 }
 
 void tc_exec_LQH_ORPHAN_REP(struct block *block, const struct signal *sig)
@@ -302,8 +351,25 @@ static void begin_phase(struct tc *tc, struct tc_orphan *orphan, enum tc_orphan_
     tc_continue(tc, TC_WORK_ORPHAN, tc->takeover.failure_no, orphan->pool.ref, 0);
 }
 
+/* What was kept of this part has been ended: on with the rest of it, or with the next part. */
+static void end_part(struct tc *tc, struct tc_orphan *orphan)
+{
+    struct tc_takeover *takeover = &tc->takeover;
+    jam_data(orphan->phase);
+    takeover->ended++;
+    if (!orphan->more && orphan->phase == ORPHAN_PRIMARIES) tell_client(tc, orphan);
+    if (!orphan->more) takeover->part_phase++;
+    uint32_t last = orphan->committed ? ORPHAN_COMPLETING : ORPHAN_PRIMARIES;
+    if (takeover->part_phase > last) change_way(takeover);
+    end_orphan(tc, orphan);
+}
+
 static void next_phase(struct tc *tc, struct tc_orphan *orphan)
 {
+    if (tc->takeover.parts) {
+        end_part(tc, orphan);
+        return;
+    }
     jam_data(orphan->phase);
     if (orphan->phase == ORPHAN_BACKUPS) {
         begin_phase(tc, orphan, ORPHAN_PRIMARIES);
@@ -316,6 +382,7 @@ static void next_phase(struct tc *tc, struct tc_orphan *orphan)
             return;
         }
     }
+    tc->takeover.ended++;
     end_orphan(tc, orphan);
 }
 
@@ -388,7 +455,7 @@ static void step_orphans(struct tc *tc, uint32_t index)
         if (orphan->incomplete)
             end_orphan(tc, orphan); /* With the next pass. */
         else
-            begin_phase(tc, orphan, ORPHAN_BACKUPS);
+            begin_phase(tc, orphan, takeover->parts ? takeover->part_phase : ORPHAN_BACKUPS);
     }
     tc_continue(tc, TC_WORK_ORPHANS, takeover->failure_no, index, 0);
 }

@@ -126,6 +126,7 @@ static const struct handler cntr_handlers[] = {
     HANDLER(cntr, STTORRY, sttorry),
     HANDLER(cntr, MEMBERS_REP, members_rep),
     HANDLER(cntr, NODE_FAILREP, node_failrep),
+    HANDLER(cntr, LCP_STUCK_REP, lcp_stuck_rep),
     HANDLER(cntr, CNTR_START_REQ, cntr_start_req),
     HANDLER(cntr, CNTR_START_CONF, cntr_start_conf),
     HANDLER(cntr, CNTR_START_REF, cntr_start_ref),

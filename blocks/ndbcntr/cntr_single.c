@@ -16,6 +16,13 @@ bool cntr_single_on(const struct cntr *cntr)
     return cntr->single.node != 0 && cntr->single.complete != 0;
 }
 
+/* 0 (all of them), or a client of the configuration. */
+static bool is_client(const struct cntr *cntr, uint32_t node)
+{
+    if (node == 0) return true;
+    return node <= NODE_ID_MAX && block_config(&cntr->block)->node[node].type == NODE_API;
+}
+
 static bool is_president(const struct cntr *cntr)
 {
     return cntr->president == cntr_own(cntr);
@@ -147,7 +154,7 @@ void cntr_exec_CNTR_SINGLE_REP(struct block *block, const struct signal *sig)
     struct cntr_single *single = &cntr->single;
     const struct cntr_single_rep *rep = SIG_PAYLOAD(sig, cntr_single_rep);
     uint32_t node = ref_node(sig->sender);
-    if (rep->count == 0 || rep->node > NODE_ID_MAX || node > DATA_NODE_ID_MAX ||
+    if (rep->count == 0 || !is_client(cntr, rep->node) || node > DATA_NODE_ID_MAX ||
         cntr->state == CNTR_FAILING) {
         jam();
         return;
@@ -229,7 +236,7 @@ void cntr_exec_SINGLE_USER_REQ(struct block *block, const struct signal *sig)
     bool relayed = ref_node(sig->sender) == cntr_own(cntr) && req->client_ref != 0;
     bool own = ref_node(sig->sender) == cntr_own(cntr); /* Then nobody takes the answer. */
     uint32_t client = relayed ? req->client_ref : own ? 0 : sig->sender;
-    uint32_t error = req->node > NODE_ID_MAX ? ERR_MGM_NOT_API : refusal(cntr, req->node);
+    uint32_t error = is_client(cntr, req->node) ? refusal(cntr, req->node) : ERR_MGM_NOT_API;
     if (error != 0) {
         jam_data(error);
         struct single_user_ref ref = {.sender_data = req->sender_data, .error = error};

@@ -6,6 +6,7 @@
 #include "blocks/ndbcntr/cntr_decide.h"
 #include "signals/cntr.h"
 #include "signals/gcp.h"
+#include "signals/lcp.h"
 #include "signals/qmgr.h"
 #include "signals/rejoin.h"
 #include "signals/schema_trans.h"
@@ -198,6 +199,8 @@ struct cntr {
     struct node_mask gone; /* Members whose link was lost while the cluster stops. */
     uint32_t taken_no;     /* Failures up to this one have been dealt with at this node. */
     uint64_t failed_ms;    /* When the last one was reported. */
+    uint64_t stuck_ms;     /* LCP_STUCK_REP: the first of those that come now; 0 = none. */
+    uint64_t stuck_last_ms;
     struct cntr_peer peer[NODE_ID_MAX + 1];
 
     struct {
@@ -341,3 +344,4 @@ void cntr_exec_GCP_FLUSH_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_TC_DRAIN_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_STOP_REP(struct block *block, const struct signal *sig);
 void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig);
+void cntr_exec_LCP_STUCK_REP(struct block *block, const struct signal *sig);

@@ -8,6 +8,9 @@
 #include "signals/errors.h"
 #include "signals/takeover.h"
 
+#define STUCK_TURN_MS   500u  /* Longer than the loss of a node that has said so takes. */
+#define STUCK_FORGET_MS 5000u /* Without LCP_STUCK_REP: it was another time. */
+
 static void tell_stop(struct cntr *cntr)
 {
     struct cntr_stop_rep rep = {.flags = cntr->stop.flags, .level = cntr->level};
@@ -333,7 +336,7 @@ void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
             return;
         }
         node_mask_join(&cntr->gone, &rep->nodes);
-        cntr->stop.flushing = 0; /* Without them no epoch ends any more. */
+        cntr->stop.flushing = 0;                       /* Without them no epoch ends any more. */
         if (rep->verdict != 0) cntr->stop.cut_off = 1; /* Nor anything else for this node. */
         return;
     case CNTR_PHASES:
@@ -353,4 +356,48 @@ void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
     default:
         ndbrequire(false); /* Nobody is a member before phase 1. */
     }
+}
+
+/* --- A node that cannot free its redo log. --- */
+
+/* Started nodes of the own group: those with a lower id, and all others. */
+static void count_group(const struct cntr *cntr, uint32_t own, uint32_t *before, uint32_t *others)
+{
+    uint32_t group_of[NODE_ID_MAX + 1];
+    (void)node_config_groups(block_config(&cntr->block), group_of);
+    *before = 0;
+    *others = 0;
+    for (uint32_t node = node_mask_next(&cntr->started, 0); node != 0;
+         node = node_mask_next(&cntr->started, node)) {
+        if (node == own || group_of[node] != group_of[own]) continue;
+        *before += node < own;
+        ++*others;
+    }
+}
+
+/*
+ * A log that is full refuses writes, those of the other replicas too. As long as others have the
+ * rows this node is worth less than its absence. Of several in the same situation one goes at a
+ * time, and the last one stays: it waits until those before it are known to be gone.
+ */
+void cntr_exec_LCP_STUCK_REP(struct block *block, const struct signal *sig)
+{
+    struct cntr *cntr = cntr_of(block);
+    const struct lcp_stuck_rep *rep = SIG_PAYLOAD(sig, lcp_stuck_rep);
+    uint64_t now = now_ms(block);
+    uint32_t before;
+    uint32_t others;
+    if (cntr->stuck_ms == 0 || now - cntr->stuck_last_ms > STUCK_FORGET_MS) cntr->stuck_ms = now;
+    cntr->stuck_last_ms = now;
+    count_group(cntr, block_config(block)->own_node, &before, &others);
+    if (block_config(block)->survive == 0 || cntr->state != CNTR_RUNNING ||
+        cntr->level != START_STARTED || others == 0 ||
+        now - cntr->stuck_ms < (uint64_t)before * STUCK_TURN_MS) {
+        jam_data(others);
+        return;
+    }
+    log_error(block, "checkpoints fail with error %u, and the redo log is %u %% full", rep->error,
+              rep->fill);
+    node_fail(EXIT_LCP_STUCK, __FILE__, __LINE__,
+              "checkpoints fail, the redo log is filling up, and other nodes have the data");
 }

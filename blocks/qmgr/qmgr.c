@@ -154,6 +154,7 @@ static const struct handler qmgr_handlers[] = {
     HANDLER(qmgr, CM_ADD_CONF, cm_add_conf),
     HANDLER(qmgr, CM_LEAVE_REP, cm_leave_rep),
     HANDLER(qmgr, CM_STOP_ORD, cm_stop_ord),
+    HANDLER(qmgr, CM_COUNTED_REP, cm_counted_rep),
     HANDLER(qmgr, CM_HEARTBEAT, cm_heartbeat),
     HANDLER(qmgr, FAIL_REACH_REP, fail_reach_rep),
     HANDLER(qmgr, FAIL_PREPARE, fail_prepare),
@@ -168,6 +169,7 @@ static const struct handler qmgr_handlers[] = {
     HANDLER(qmgr, ARBIT_CHOOSE_CONF, arbit_choose_conf),
     HANDLER(qmgr, ARBIT_CHOOSE_REF, arbit_choose_ref),
     HANDLER(qmgr, API_REGREQ, api_regreq),
+    HANDLER(qmgr, ALLOC_NODEID_REQ, alloc_nodeid_req),
     HANDLER(qmgr, API_FAILCONF, api_failconf),
     HANDLER(qmgr, DUMP_STATE_ORD, dump_state_ord),
 };

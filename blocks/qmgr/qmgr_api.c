@@ -12,6 +12,7 @@
  */
 #include "blocks/qmgr/qmgr_state.h"
 #include "signals/errors.h"
+#include "signals/management.h"
 
 void qmgr_client_up(struct qmgr *qmgr, uint32_t node)
 {
@@ -192,4 +193,32 @@ void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig)
     client->missed = 0;
     client->data = req->sender_data;
     confirm(qmgr, client);
+}
+
+/* Several management servers give away node ids, each by itself: the data nodes see to it that no
+ * two give the same. */
+void qmgr_exec_ALLOC_NODEID_REQ(struct block *block, const struct signal *sig)
+{
+    struct qmgr *qmgr = qmgr_of(block);
+    const struct alloc_nodeid_req *req = SIG_PAYLOAD(sig, alloc_nodeid_req);
+    uint32_t by = ref_node(sig->sender);
+    bool good = req->node <= NODE_ID_MAX && block_config(block)->node[req->node].type == NODE_API;
+    struct qmgr_reserved *reserved = &qmgr->reserved[good ? req->node : 0];
+    if (good && req->hold_ms == 0) {
+        jam();
+        if (reserved->by == by) reserved->until_ms = 0;
+        return;
+    }
+    if (!good || qmgr->client[req->node].state != API_NONE ||
+        (reserved->by != by && reserved->until_ms > now_ms(block))) {
+        jam_data(req->node);
+        struct alloc_nodeid_ref ref = {.sender_data = req->sender_data,
+                                       .error = ERR_NODE_ID_RESERVED};
+        sig_send(block, sig->sender, GSN_ALLOC_NODEID_REF, PRIO_A, &ref);
+        return;
+    }
+    jam_data(req->node);
+    *reserved = (struct qmgr_reserved){.by = by, .until_ms = now_ms(block) + req->hold_ms};
+    struct alloc_nodeid_conf conf = {.sender_data = req->sender_data};
+    sig_send(block, sig->sender, GSN_ALLOC_NODEID_CONF, PRIO_A, &conf);
 }

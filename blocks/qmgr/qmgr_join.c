@@ -98,7 +98,7 @@ void qmgr_join_look(struct qmgr *qmgr)
     struct cm_regreq req = {
         .attempt = qmgr->join.attempt,
         .version = NDB_VERSION,
-        .generation = block_config(&qmgr->block)->generation,
+        .fixed = block_config(&qmgr->block)->fixed,
         .candidate = qmgr_candidate(qmgr),
         .has_data = qmgr->join.has_data,
         .linked = qmgr->linked,
@@ -414,7 +414,12 @@ void qmgr_exec_CM_NODEINFOREF(struct block *block, const struct signal *sig)
 static void commit_self(struct qmgr *qmgr)
 {
     node_mask_add(&qmgr->join.members, qmgr_own(qmgr));
-    if (qmgr->join.running) node_mask_add(&qmgr->rejoin.newcomers, qmgr_own(qmgr));
+    if (qmgr->join.running) {
+        jam();
+        node_mask_add(&qmgr->rejoin.newcomers, qmgr_own(qmgr));
+        qmgr->rejoin.uncounted = qmgr->join.members;
+        node_mask_remove(&qmgr->rejoin.uncounted, qmgr_own(qmgr));
+    }
     qmgr_move(qmgr, JOIN_MEMBER);
 }
 

@@ -218,7 +218,7 @@ static uint32_t refusal(const struct qmgr *qmgr, uint32_t node, const struct cm_
 {
     if (!qmgr_is_data(qmgr, node)) return CM_REF_NOT_IN_CONFIG;
     if (NDB_VERSION_MAJOR(req->version) != NDB_VERSION_MAJOR(NDB_VERSION)) return CM_REF_VERSION;
-    if (req->generation != block_config(&qmgr->block)->generation) return CM_REF_GENERATION;
+    if (req->fixed != block_config(&qmgr->block)->fixed) return CM_REF_GENERATION;
     if (qmgr->join.state <= JOIN_ELECTION) return CM_REF_ELECTION;
     if (!qmgr_is_president(qmgr)) return CM_REF_NOT_PRESIDENT;
     if (!qmgr->join.sttor_owed) return qmgr_rejoin_refusal(qmgr, node, req);

@@ -47,7 +47,7 @@ uint32_t qmgr_end_code(const struct qmgr *qmgr)
     uint64_t young = now_ms(&qmgr->block) - qmgr->rejoin.started_ms;
     if (qmgr_is_newcomer(qmgr)) return EXIT_OTHER_NODE_FAILED;
     /* The others had not heard yet that it is started: nothing is wrong with it. */
-    return qmgr->rejoin.started_ms != 0 && young < 4u * (uint64_t)qmgr_silence_ms(qmgr, false)
+    return qmgr->rejoin.started_ms != 0 && young < qmgr_silence_ms(qmgr, false)
                ? EXIT_OTHER_NODE_FAILED
                : EXIT_DECLARED_DEAD;
 }
@@ -228,12 +228,50 @@ bool qmgr_rejoin_commit(struct qmgr *qmgr, const struct cm_add_req *req)
 
 /* --- What happens meanwhile. --- */
 
+/*
+ * Who is started is a full member; but it counts itself only when all others count it. While some
+ * do and some do not it leaves with whoever is lost: did it go on, its part could win with it, and
+ * the others without it.
+ */
+static void count_started(struct qmgr *qmgr)
+{
+    struct node_mask *newcomers = &qmgr->rejoin.newcomers;
+    struct node_mask full = *newcomers;
+    node_mask_keep(&full, &qmgr->started);
+    if (!node_mask_empty(&qmgr->rejoin.uncounted)) node_mask_remove(&full, qmgr_own(qmgr));
+    for
+        EACH_NODE(node, &full)
+        {
+            jam_data(node);
+            struct cm_counted_rep rep = {.incarnation = qmgr->join.incarnation,
+                                         .dynamic_id = qmgr->peer[node].dynamic_id};
+            node_mask_remove(newcomers, node);
+            if (node != qmgr_own(qmgr))
+                sig_send(&qmgr->block, block_ref(node, BLOCK_QMGR, 0), GSN_CM_COUNTED_REP, PRIO_A,
+                         &rep);
+        }
+}
+
+void qmgr_exec_CM_COUNTED_REP(struct block *block, const struct signal *sig)
+{
+    struct qmgr *qmgr = qmgr_of(block);
+    const struct cm_counted_rep *rep = SIG_PAYLOAD(sig, cm_counted_rep);
+    uint32_t node = ref_node(sig->sender);
+    if (!qmgr_talks(qmgr, node, rep->incarnation) || rep->dynamic_id != qmgr->join.dynamic_id) {
+        jam();
+        return;
+    }
+    jam_data(node);
+    node_mask_remove(&qmgr->rejoin.uncounted, node);
+    qmgr_rejoin_check(qmgr);
+}
+
 /* Links, states and failures have changed. */
 void qmgr_rejoin_check(struct qmgr *qmgr)
 {
     bool newcomer = qmgr_is_newcomer(qmgr);
     /* A round that has begun takes them along. */
-    if (quiet(qmgr)) node_mask_cut(&qmgr->rejoin.newcomers, &qmgr->started);
+    if (quiet(qmgr)) count_started(qmgr);
     if (newcomer && !qmgr_is_newcomer(qmgr)) qmgr->rejoin.started_ms = now_ms(&qmgr->block);
     confirm_if_ready(qmgr);
     qmgr_rejoin_open(qmgr);

@@ -76,6 +76,12 @@ struct qmgr_client { /* An API node or management server. */
     uint32_t waiting_cmvmi;
 };
 
+/* A client's node id that a management server is about to give away. */
+struct qmgr_reserved {
+    uint32_t by; /* That server. */
+    uint64_t until_ms;
+};
+
 /* The check: who reaches whom. */
 struct qmgr_reach {
     uint32_t running;
@@ -139,6 +145,7 @@ struct qmgr {
     struct qmgr_link link[NODE_ID_MAX + 1];
     struct qmgr_peer peer[NODE_ID_MAX + 1];
     struct qmgr_client client[NODE_ID_MAX + 1];
+    struct qmgr_reserved reserved[NODE_ID_MAX + 1];
     struct node_mask linked; /* Data nodes with an open link. */
 
     /* As a joiner and member. */
@@ -194,10 +201,11 @@ struct qmgr {
         uint32_t adding; /* Between CM_ADD PREPARE and COMMIT; 0 = nobody. */
         uint32_t owed;   /* PREPARE is not confirmed. */
         uint64_t since_ms;
-        uint64_t started_ms;                     /* When this node ceased to be a newcomer. */
-        struct node_mask newcomers;              /* Members that are not started. */
-        struct node_mask leaving;                /* Members that have said that they stop. */
-        struct node_mask open;                   /* No members; their links may come. */
+        uint64_t started_ms;        /* When this node ceased to be a newcomer. */
+        struct node_mask newcomers; /* Members that are not started. */
+        struct node_mask uncounted; /* As a newcomer: to whom this node is not a full member yet. */
+        struct node_mask leaving;   /* Members that have said that they stop. */
+        struct node_mask open;      /* No members; their links may come. */
         uint64_t asked_ms[DATA_NODE_ID_MAX + 1]; /* When they asked to join, or came. */
     } rejoin;
 
@@ -301,6 +309,7 @@ void qmgr_rejoin_linked(struct qmgr *qmgr, uint32_t node);
 void qmgr_rejoin_failed(struct qmgr *qmgr, const struct node_mask *nodes);
 void qmgr_rejoin_reset(struct qmgr *qmgr);
 void qmgr_rejoin_tick(struct qmgr *qmgr);
+void qmgr_exec_CM_COUNTED_REP(struct block *block, const struct signal *sig);
 void qmgr_exec_CM_STOP_ORD(struct block *block, const struct signal *sig);
 
 /* qmgr_heartbeat.c */
@@ -315,6 +324,7 @@ void qmgr_client_tick(struct qmgr *qmgr);
 void qmgr_clients_tell_level(struct qmgr *qmgr); /* Started, or not any more. */
 void qmgr_clients_tell(struct qmgr *qmgr, uint32_t failure_no, const struct node_mask *nodes);
 void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig);
+void qmgr_exec_ALLOC_NODEID_REQ(struct block *block, const struct signal *sig);
 void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig);
 
 /* qmgr_reach.c: detection. */

@@ -284,6 +284,9 @@ NDB_MGM_EXPORT int ndb_mgm_stop(ndb_mgm_handle_t *handle, const uint32_t *nodes,
                                 uint32_t flags, int *disconnect);
 NDB_MGM_EXPORT int ndb_mgm_restart(ndb_mgm_handle_t *handle, const uint32_t *nodes, uint32_t count,
                                    uint32_t flags, int *disconnect);
+/* Would all data nodes work after a restart one by one (NDB_MGM_FLAG_INITIAL: with empty files),
+ * with what has changed in the configuration? 0, or -1 with the reason. */
+NDB_MGM_EXPORT int ndb_mgm_check_restart(ndb_mgm_handle_t *handle, uint32_t flags);
 /* Stops all data nodes and then the management servers. The number of nodes, or -1. */
 NDB_MGM_EXPORT int ndb_mgm_shutdown(ndb_mgm_handle_t *handle);
 /* Single user mode: only clients of this API node may begin transactions, others get 299. Returns

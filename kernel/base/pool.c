@@ -45,6 +45,14 @@ static bool pool_grow(struct pool *pool)
     return true;
 }
 
+bool pool_reserve(struct pool *pool, uint32_t records)
+{
+    while (pool->carved < records && pool->carved < pool->max) {
+        if (!pool_grow(pool)) return false;
+    }
+    return true;
+}
+
 void *pool_seize(struct pool *pool)
 {
     if (pool->fail_next > 0 && --pool->fail_next == 0) {

@@ -42,6 +42,10 @@ struct pool {
 void pool_init(struct pool *pool, struct arena *arena, enum resource_group group,
                uint32_t record_size, uint32_t max);
 
+/* Takes the memory for so many records (or the pool's limit) now: they can always be had. False:
+ * there is no memory. */
+bool pool_reserve(struct pool *pool, uint32_t records);
+
 /* A zeroed record (its pool_record filled), or NULL when the limit or the memory is reached. */
 void *pool_seize(struct pool *pool);
 

@@ -253,6 +253,8 @@ make_durable() {
 # kill -9 of all data nodes that run.
 kill_nodes() {
     local id
+    # At one moment: else, on a busy machine, those that live longer go on without the first, whose files are stale then.
+    for id in "${!NODE_PIDS[@]}"; do kill -STOP "${NODE_PIDS[id]}" 2>/dev/null; done
     for id in "${!NODE_PIDS[@]}"; do kill -9 "${NODE_PIDS[id]}" 2>/dev/null; done
     for id in "${!NODE_PIDS[@]}"; do
         wait "${NODE_PIDS[id]}" 2>/dev/null

@@ -367,8 +367,9 @@ static void spare_good(const struct gen *gen, struct draft *draft)
         draft->payload[2] += 1000;
     if (draft->gsn == GSN_DUMP_STATE_ORD && draft->payload[1] == 9000)
         draft->payload[1] = 9001; /* Error inserts. */
-    if ((draft->gsn == GSN_STOP_REQ || draft->gsn == GSN_CNTR_STOP_REP) && !gen->allow_stop)
-        draft->gsn = GSN_NODE_STATUS_REQ;
+    bool stops = draft->gsn == GSN_STOP_REQ || draft->gsn == GSN_CNTR_STOP_REP;
+    bool closes = draft->gsn == GSN_SINGLE_USER_REQ || draft->gsn == GSN_CNTR_SINGLE_REP;
+    if ((stops || closes) && !gen->allow_stop) draft->gsn = GSN_NODE_STATUS_REQ;
 }
 
 static uint32_t write_draft(const struct draft *draft, uint32_t *words)

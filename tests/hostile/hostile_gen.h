@@ -65,7 +65,7 @@ struct gen {
     uint32_t seen[GEN_SEEN]; /* Words out of the node's answers. */
     uint32_t seen_next;
     uint32_t counter;
-    uint32_t allow_stop; /* STOP_REQ and START_ORD may be whole. */
+    uint32_t allow_stop; /* STOP_REQ, START_ORD, single user mode may be whole. */
     /* The signal in the making. */
     uint32_t sender;
     const struct gen_op *using_op; /* Data nodes only. */

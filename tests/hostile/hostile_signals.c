@@ -156,6 +156,7 @@ static bool accept_error(struct attack *attack, const char *what, uint32_t error
     if ((!calm || attack->gen.allow_stop != 0) &&
         (error_status(error) == ERROR_STATUS_TEMPORARY || error == 827u))
         return true;
+    if (attack->gen.allow_stop != 0 && error == ERR_SINGLE_USER_MODE) return true;
     snprintf(attack->why, sizeof attack->why, "the good client's %s gets error %u: %s", what, error,
              entry->text);
     return false;

@@ -13,7 +13,7 @@ allowed() {
     kernel/base/*) echo "kernel/base" ;;
     kernel/sim/*) echo "kernel transporters" ;;
     kernel/*) echo "kernel/base kernel/[a-z_]*\.\(h\|def\)" ;;
-    formats/*) echo "formats kernel/base/bitmask\.h kernel/base/u64\.h" ;;
+    formats/*) echo "formats kernel/base/bitmask\.h kernel/base/block_ref\.h kernel/base/u64\.h" ;;
     signals/*) echo "signals kernel/base include/ndb ndb" ;;
     transporters/*) echo "transporters kernel/base" ;;
     blocks/*) echo "blocks signals kernel formats include/ndb" ;;

@@ -50,7 +50,7 @@ bool pools_quiet(struct run *run, char *text, uint32_t size)
         for (uint32_t instance = 1; instance <= run->swarm.tc; instance++) {
             if (!tc_quiet(node, id, instance, text, size)) return false;
         }
-        for (uint32_t instance = 1; instance <= run->swarm.ldm; instance++) {
+        for (uint32_t instance = 1; instance <= ldm_of(run, i); instance++) {
             if (!ldm_quiet(node, id, instance, text, size)) return false;
         }
     }
@@ -112,7 +112,8 @@ static bool find_image(struct run *run, uint32_t id, uint32_t table, uint32_t fr
 {
     struct node *node = sim_node(run->world, id);
     if (node == NULL) return false;
-    for (uint32_t instance = 1; instance <= run->swarm.ldm; instance++) {
+    uint32_t index = (id - run->swarm.id_first) / run->swarm.id_step;
+    for (uint32_t instance = 1; instance <= ldm_of(run, index); instance++) {
         struct lqh *lqh = (struct lqh *)(void *)node_block(node, BLOCK_DBLQH, instance);
         if (table >= lqh->table_count || lqh->table[table] == NULL) continue;
         const struct lqh_table *record = lqh->table[table];

@@ -8,12 +8,19 @@
 #include "ndbmtd/node_blocks.h"
 #include "signals/print.h"
 #include "tests/sim/failures.h"
+#include "tests/sim/jams.h"
 
 #define CLIENT_TICK_US 50000u
 
 uint32_t data_node_id(const struct run *run, uint32_t index)
 {
     return run->swarm.id_first + index * run->swarm.id_step;
+}
+
+uint32_t ldm_of(const struct run *run, uint32_t index)
+{
+    uint32_t ldm = run->swarm.ldm;
+    return run->swarm.mixed_ldm && index % 2 != 0 ? ldm % 3 + 1 : ldm;
 }
 
 /* --- A client's process. --- */
@@ -153,6 +160,7 @@ static void on_action(void *context, const struct sim_event *event)
 static bool is_announced(void *context, uint32_t node, const struct node_failure *failure)
 {
     struct run *run = context;
+    jams_look(); /* Nothing runs there any more. */
     if (run->swarm.failures) return failures_announced(run, node, failure->exit_code);
     if (run->swarm.disk) return lives_announced(run, failure->exit_code);
     if (failure->exit_code == EXIT_ERROR_INSERT) {
@@ -186,6 +194,9 @@ void cluster_build(struct run *run)
     run->world = sim_create(options);
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         run->swarm.config.own_node = data_node_id(run, i);
+        run->swarm.config.ldm_count = ldm_of(run, i);
+        run->swarm.config.thread_count =
+            run->swarm.split ? layout_split_threads(ldm_of(run, i), run->swarm.tc) : 1;
         struct sim_data_options data = {
             .config = &run->swarm.config,
             .build = node_blocks_create,
@@ -193,6 +204,7 @@ void cluster_build(struct run *run)
         };
         sim_add_data(run->world, &data);
     }
+    run->swarm.config.ldm_count = run->swarm.ldm;
     for (uint32_t i = 0; i < run->swarm.clients; i++) {
         struct client *client = &run->client[i];
         client->run = run;

@@ -13,8 +13,10 @@
 #include "signals/gcp.h"
 
 /* Some of the others do not know yet that it is started; its end takes 100 ms. */
-#define YOUNG_US 150000u
-#define GONE_US  10000000u /* Who may have to leave has left, or stays, after so long. */
+#define YOUNG_US   150000u
+#define STALLED_US 300000u   /* Longer where links stall: swarm.c. */
+#define DISK_US    20000000u /* A fault of its disk is felt that long. */
+#define GONE_US    10000000u /* Who may have to leave has left, or stays, after so long. */
 
 static struct failure_figures *figures_of(struct run *run)
 {
@@ -25,14 +27,6 @@ static struct failure_figures *figures_of(struct run *run)
 static void count(uint64_t *figure)
 {
     __atomic_fetch_add(figure, 1, __ATOMIC_RELAXED);
-}
-
-static void count_slowest(uint64_t *slowest, uint64_t us)
-{
-    uint64_t seen = __atomic_load_n(slowest, __ATOMIC_RELAXED);
-    while (us > seen && !__atomic_compare_exchange_n(slowest, &seen, us, false, __ATOMIC_RELAXED,
-                                                     __ATOMIC_RELAXED)) {
-    }
 }
 
 static const struct cntr *cntr_of_node(struct run *run, uint32_t id)
@@ -66,17 +60,21 @@ static bool is_data(uint32_t id)
 
 /* --- Which losses the cluster has to survive. --- */
 
-/* All members have the same arbitrator, and it lives. */
+/* All members have the same arbitrator and ticket, and it lives. */
 static bool arbitrated(struct run *run, const struct node_mask *alive)
 {
     uint32_t arbitrator = 0;
+    const uint32_t *ticket = NULL;
     if ((run->swarm.faults & (FAULT_CUT | FAULT_KILL | FAULT_STALL)) != 0) return false;
     for (uint32_t id = node_mask_next(alive, 0); id != 0; id = node_mask_next(alive, id)) {
         const struct qmgr *qmgr =
             (const struct qmgr *)(const void *)node_block(sim_node(run->world, id), BLOCK_QMGR, 0);
-        if (qmgr->arbit.state != ARBIT_RUN || qmgr->arbit.node == 0) return false;
-        if (arbitrator != 0 && arbitrator != qmgr->arbit.node) return false;
+        if (qmgr->arbit.node == 0) return false;
+        if (arbitrator != 0 &&
+            (arbitrator != qmgr->arbit.node || ticket[0] != qmgr->arbit.ticket[0]))
+            return false;
         arbitrator = qmgr->arbit.node;
+        ticket = qmgr->arbit.ticket;
         if (!sim_linked(run->world, id, arbitrator)) return false;
     }
     return arbitrator != 0;
@@ -125,6 +123,12 @@ static void doom(struct run *run, uint32_t id, uint64_t us)
     if (then > *until) *until = then;
 }
 
+static void disturb(struct run *run, uint32_t id)
+{
+    uint64_t until = run->failures.doomed_until[index_of(run, id)];
+    if (until > run->failures.disturbed_until) run->failures.disturbed_until = until;
+}
+
 /* Who is left will be half of the cluster and will ask the arbitrator. It may find none when that
  * is being handed over at the moment, or when both halves woke up late: the cluster stops, in
  * order. */
@@ -147,6 +151,13 @@ static bool either_survivable(struct run *run, uint32_t a, uint32_t b, uint64_t 
     return true;
 }
 
+/* It may end the node, now or when it comes back. */
+static bool disk_fault(const struct run *run, const struct sim_event *event)
+{
+    return run->swarm.disk && (event->action == SIM_DISK_FULL || event->action == SIM_DISK_ERROR ||
+                               event->action == SIM_DISK_STALL);
+}
+
 /* An event of the plan happens only when the cluster has to survive it. */
 bool failures_allowed(struct run *run, const struct sim_event *event)
 {
@@ -156,13 +167,20 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
     bool good = true;
     bool halves = false;
     bool both = is_data(arg[0]) && is_data(arg[1]);
+    bool disk = disk_fault(run, event);
+    if (disk && event->action == SIM_DISK_FULL && arg[1] == 0) return true; /* There is room. */
     if (run->durability.down) return !is_data(arg[0]); /* All are on their way back. */
     if (event->action == SIM_KILL && is_data(arg[0])) {
         good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0], &halves);
         figure = &figures->kills;
     } else if (event->action == SIM_LEAVE) {
         good = failures_started(run, arg[0]) && one_survivable(run, arg[0], &halves);
+        if (good) doom(run, arg[0], 0); /* Its group's next one may not be lost meanwhile. */
         figure = &figures->leaves;
+    } else if (disk) {
+        good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0], &halves);
+        if (good) doom(run, arg[0], DISK_US);
+        figure = &figures->disks;
     } else if (event->action == SIM_HANG) {
         good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0], &halves);
         if (good) doom(run, arg[0], arg[1] * 1000u);
@@ -177,6 +195,12 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
         figure = &figures->stalls;
     }
     if (figure != NULL) count(good ? figure : &figures->left_out);
+    if (figure == NULL || !good) return good;
+    if (event->action == SIM_LEAVE || disk) return good;
+    if (event->action != SIM_KILL) disturb(run, arg[0]);
+    recovery_fault(run, arg[0], event->action);
+    if (event->action == SIM_CUT || event->action == SIM_STALL)
+        recovery_fault(run, arg[1], event->action);
     return good;
 }
 
@@ -199,7 +223,9 @@ bool failures_announced(struct run *run, uint32_t id, uint32_t code)
     uint32_t i = index_of(run, id);
     bool started = run->failures.started_us[i] != 0; /* Its level says already that it stops. */
     uint64_t now = sim_now_us(run->world);
-    bool young = started && now - run->failures.started_us[i] < YOUNG_US;
+    bool stalls = (run->swarm.faults & (FAULT_STALL | FAULT_SLOW | FAULT_NODE_CUT)) != 0;
+    bool young =
+        started && now - run->failures.started_us[i] < YOUNG_US + (stalls ? STALLED_US : 0);
     bool doomed = run->failures.doomed_until[i] > now || run->failures.excused_until > now ||
                   run->durability.down;
     bool good = false;
@@ -207,6 +233,10 @@ bool failures_announced(struct run *run, uint32_t id, uint32_t code)
     if (code == EXIT_OTHER_NODE_FAILED)
         good = (doomed || !started || young) && run->failures.lives[i] > 0;
     if (code == EXIT_SYSTEM_ERROR) good = doomed;
+    if (!good && lives_disk_code(run, code)) {
+        count(&figures_of(run)->disk_exits);
+        return true;
+    }
     if (!good && (code == EXIT_OTHER_NODE_FAILED || code == EXIT_DECLARED_DEAD) &&
         others_doomed(run, i)) {
         count(&figures_of(run)->needless);
@@ -263,8 +293,7 @@ void failures_watch(struct run *run)
                 if (f->lives[i] > 0) count(&figures_of(run)->rejoins);
                 if (f->together[i]) count(&figures_of(run)->together);
                 f->together[i] = false;
-                if (f->lives[i] > 0)
-                    count_slowest(&figures_of(run)->slowest_rejoin_us, now - f->born_us[i]);
+                recovery_back(run, id);
             }
             continue;
         }
@@ -275,6 +304,7 @@ void failures_watch(struct run *run)
             if (f->together[i]) count(&figures_of(run)->together_lost);
             f->together[i] = false;
             f->doomed_until[i] = f->started_us[i] = 0;
+            recovery_ended(run, i);
             f->start_us[i] = now + 1 + rng_below(sim_rng(run->world, SIM_RNG_PLAN), AGAIN_US);
         } else if ((run->swarm.rejoin || run->durability.down) && f->start_us[i] <= now) {
             f->start_us[i] = 0;
@@ -374,6 +404,10 @@ void swarm_draw_failures(struct swarm *swarm)
     config->heartbeat_db_db_ms = between(&rng, 400, 1500);
     config->survive = 1;
     if (rng_chance(&rng, 1, 4)) swarm->faults |= FAULT_SINGLE;
+    if (swarm->rejoin && rng_chance(&rng, 1, 3)) swarm->faults |= FAULT_NODE_LEAVE;
+    swarm->orderly = swarm->rejoin && rng_chance(&rng, 1, 12);
+    if (swarm->orderly) swarm->faults = FAULT_NODE_LEAVE;
+    swarm->mixed_ldm = swarm->rejoin && rng_chance(&rng, 1, 4);
     swarm->failures = true;
 }
 
@@ -416,7 +450,7 @@ static uint32_t draw_node(const struct swarm *swarm, struct rng *rng)
 static void draw_one(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
                      uint32_t kind, uint64_t at)
 {
-    static const enum sim_action actions[] = {SIM_KILL, SIM_HANG, SIM_CUT, SIM_STALL};
+    static const enum sim_action actions[] = {SIM_KILL, SIM_HANG, SIM_CUT, SIM_STALL, SIM_LEAVE};
     struct sim_event *event = sim_plan_at(plan, at, actions[kind]);
     if (event == NULL) return;
     uint32_t a = (uint32_t)rng_below(rng, swarm->data_nodes);
@@ -464,13 +498,14 @@ static void draw_incident(struct sim_plan *plan, const struct swarm *swarm, stru
         draw_several(plan, swarm, rng, at);
         return;
     }
-    uint32_t kinds[4];
+    uint32_t kinds[5];
     uint32_t kind_count = 0;
     if ((swarm->faults & FAULT_NODE_KILL) != 0) kinds[kind_count++] = 0;
     if ((swarm->faults & FAULT_NODE_KILL) != 0) kinds[kind_count++] = 0;
     if ((swarm->faults & FAULT_NODE_HANG) != 0) kinds[kind_count++] = 1;
     if ((swarm->faults & FAULT_NODE_CUT) != 0)
         kinds[kind_count++] = 2 + (uint32_t)rng_below(rng, 2);
+    if ((swarm->faults & FAULT_NODE_LEAVE) != 0) kinds[kind_count++] = 4;
     if (kind_count == 0) return;
     uint32_t losses = rng_chance(rng, 1, 2) ? 1 : between(rng, 1, swarm->data_nodes > 4 ? 4 : 2);
     for (uint32_t i = 0; i < losses; i++) {
@@ -490,6 +525,11 @@ void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct
     for (uint32_t i = 0; i < incidents; i++)
         draw_incident(plan, swarm, rng, rng_below(rng, span_us));
     if ((swarm->faults & FAULT_SINGLE) != 0) single_draw(plan, swarm, span_us);
+    uint32_t disks = (swarm->faults & FAULT_DISK_ERROR) != 0 ? between(rng, 1, 6) : 0;
+    for (uint32_t i = 0; i < disks; i++) {
+        uint64_t at = rng_below(rng, span_us);
+        swarm_draw_disk_fault(plan, rng, draw_node(swarm, rng), at);
+    }
     /* With files the power of all goes, perhaps while somebody is on the way back. */
     uint32_t losses = swarm->disk ? (uint32_t)rng_below(rng, 3) : 0;
     for (uint32_t i = 0; i < losses; i++) {
@@ -505,18 +545,21 @@ void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct
 
 void failures_print(const struct failure_figures *f)
 {
-    printf("node losses %llu (%llu of them while starting): kills %llu, hangs %llu, cuts %llu, "
-           "stalls %llu; fenced %llu, started over %llu; rejoins %llu (%llu with others at the "
-           "same time, %llu lost on such a way), slowest %.3f s; faults left out %llu; single user "
-           "mode %llu times; clusters that found no arbitrator %llu; left needlessly %llu\n",
-           (unsigned long long)f->losses, (unsigned long long)f->losses_starting,
-           (unsigned long long)f->kills, (unsigned long long)f->hangs, (unsigned long long)f->cuts,
-           (unsigned long long)f->stalls, (unsigned long long)f->fenced,
-           (unsigned long long)f->starts_again, (unsigned long long)f->rejoins,
-           (unsigned long long)f->together, (unsigned long long)f->together_lost,
-           (double)f->slowest_rejoin_us / 1e6, (unsigned long long)f->left_out,
-           (unsigned long long)f->singles, (unsigned long long)f->clusters_lost,
-           (unsigned long long)f->needless);
+    printf(
+        "node losses %llu (%llu of them while starting): kills %llu, planned stops %llu, hangs "
+        "%llu, cuts %llu, stalls %llu, disk faults %llu (that ended a node %llu); fenced %llu, "
+        "started over %llu; rejoins %llu (%llu with others at the same time, %llu lost on such a "
+        "way); faults left out %llu; single user mode %llu times; clusters that found no "
+        "arbitrator %llu; left needlessly %llu\n",
+        (unsigned long long)f->losses, (unsigned long long)f->losses_starting,
+        (unsigned long long)f->kills, (unsigned long long)f->leaves, (unsigned long long)f->hangs,
+        (unsigned long long)f->cuts, (unsigned long long)f->stalls, (unsigned long long)f->disks,
+        (unsigned long long)f->disk_exits, (unsigned long long)f->fenced,
+        (unsigned long long)f->starts_again, (unsigned long long)f->rejoins,
+        (unsigned long long)f->together, (unsigned long long)f->together_lost,
+        (unsigned long long)f->left_out, (unsigned long long)f->singles,
+        (unsigned long long)f->clusters_lost, (unsigned long long)f->needless);
+    recovery_print(f);
 }
 
 bool failures_rare(const struct failure_figures *f)

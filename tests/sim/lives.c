@@ -132,6 +132,14 @@ static bool faulty(const struct run *run, uint32_t actions)
 #define FAULTS_ERROR  (1u << SIM_DISK_FULL | 1u << SIM_DISK_ERROR)
 #define FAULTS_DAMAGE (1u << SIM_DISK_ROT | 1u << SIM_DISK_MISDIRECT)
 
+bool lives_disk_code(const struct run *run, uint32_t code)
+{
+    const char *class = class_of(code);
+    if (!run->swarm.disk || code == EXIT_SEND_BUFFER_FULL || code == EXIT_REDO_FULL) return false;
+    if (strcmp(class, "resource") == 0) return faulty(run, FAULTS_ERROR | 1u << SIM_DISK_STALL);
+    return strcmp(class, "damage") == 0 && code != EXIT_REDO_DAMAGED && faulty(run, FAULTS_ERROR);
+}
+
 /* A node with files stops by itself: what may be its reason? */
 bool lives_announced(struct run *run, uint32_t code)
 {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "signals/gsn.h"
 #include "tests/sim/failures.h"
+#include "tests/sim/jams.h"
 #include "tests/sim/plan_file.h"
 
 #define SEED_SECONDS                                                                               \
@@ -32,6 +33,8 @@ struct arguments {
     const char *break_on;
     const char *plan;
     bool tamper;
+    const char *jams;
+    uint32_t jams_most;
     struct sim_case test;
     struct failure_figures *figures;
     const char *program;
@@ -53,7 +56,9 @@ enum {
     OPT_TAMPER = 'm',
     OPT_BREAK = 'b',
     OPT_FAILURES = 'f',
-    OPT_REJOIN = 'r'
+    OPT_REJOIN = 'r',
+    OPT_JAMS = 'J',
+    OPT_JAMS_MOST = 'M'
 };
 
 static const struct argp_option options[] = {
@@ -78,6 +83,11 @@ static const struct argp_option options[] = {
      "With files and no other faults: words between data nodes are damaged", 0},
     {"failures", OPT_FAILURES, NULL, 0, "Data nodes are lost, and the cluster goes on", 0},
     {"rejoin", OPT_REJOIN, NULL, 0, "The same, and those that were lost come back", 0},
+    {"jam-report", OPT_JAMS, "FILE", 0,
+     "Write which jam sites of the blocks were never reached, by this and all calls before that "
+     "wrote the file",
+     0},
+    {"jam-most", OPT_JAMS_MOST, "N", 0, "Fail when these are more than N", 0},
     {"verbose", OPT_VERBOSE, NULL, 0, "Print the nodes' logs", 0},
     {0},
 };
@@ -137,6 +147,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         break;
     case OPT_FAILURES:
         arguments->test.failures = true;
+        break;
+    case OPT_JAMS:
+        arguments->jams = text;
+        break;
+    case OPT_JAMS_MOST:
+        arguments->jams_most = (uint32_t)strtoul(text, NULL, 10);
         break;
     case OPT_VERBOSE:
         arguments->verbose = true;
@@ -383,7 +399,8 @@ int main(int argc, char **argv)
         "Exit status: 0 good, 127 a node crashed, 128 something was not answered in time, "
         "129 something is wrong.";
     const struct argp argp = {options, parse_option, NULL, doc, NULL, NULL, NULL};
-    struct arguments arguments = {.first = 1, .last = 1, .jobs = 1, .program = argv[0]};
+    struct arguments arguments = {
+        .first = 1, .last = 1, .jobs = 1, .jams_most = UINT32_MAX, .program = argv[0]};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     arguments.test.seed = arguments.first;
     if (arguments.plan != NULL) {
@@ -396,6 +413,10 @@ int main(int argc, char **argv)
     if (arguments.figures == MAP_FAILED) return 2;
     if (arguments.jobs == 0) arguments.jobs = 1;
     if (arguments.jobs > JOBS_MAX) arguments.jobs = JOBS_MAX;
-    if (arguments.quiet) return run_many(&arguments);
-    return run_and_compare(&arguments, arguments.first);
+    if (arguments.jams != NULL) jams_open(arguments.jams);
+    int worst =
+        arguments.quiet ? run_many(&arguments) : run_and_compare(&arguments, arguments.first);
+    if (arguments.jams != NULL && !jams_close(arguments.jams_most) && worst == 0)
+        worst = SIM_CORRECTNESS;
+    return worst;
 }

@@ -176,7 +176,7 @@ void points_schema_refused(struct run *run)
 void points_stop(struct run *run)
 {
     const struct sim_event leave = {.action = SIM_LEAVE, .arg = {3}};
-    lives_action(run, &leave);
+    sim_apply(run->world, &leave);
     points_commit(run);
     points_long(run);
 }

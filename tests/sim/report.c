@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "signals/print.h"
+#include "tests/sim/jams.h"
 #include "tests/sim/run.h"
 
 #define OPEN_MAX 4096u
@@ -149,6 +150,8 @@ void report_observe(void *context, uint32_t node, uint32_t thread_no, const uint
     follow(run, words);
     epochs_observe(run, node, words);
     lives_observe(run, words);
+    recovery_observe(run, node, words);
+    jams_look();
     single_observe(run, words);
     if (run->break_on != NULL) break_on(run, node, kind_gsn(words[0]));
     if (run->hook != NULL) run->hook(run, words);

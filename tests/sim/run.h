@@ -33,7 +33,8 @@ enum fault_no {
     FAULT_NODE_KILL = 256,   /* With `failures`: data nodes end, */
     FAULT_NODE_HANG = 512,   /* do not run for a while, */
     FAULT_NODE_CUT = 1024,   /* lose a link to another, or hear nothing over it. */
-    FAULT_SINGLE = 2048      /* Single user mode is entered and left. */
+    FAULT_SINGLE = 2048,     /* Single user mode is entered and left. */
+    FAULT_NODE_LEAVE = 4096  /* Data nodes are restarted in good order. */
 };
 
 /* Tables: what each is for. From TABLE_CHURN on: rows that come and go. */
@@ -44,9 +45,11 @@ struct swarm {
     uint64_t seed;
     uint32_t data_nodes, replicas, ldm, tc;
     bool split, tiny, small_data;
-    bool failures; /* Data nodes are lost, the cluster goes on; */
-    bool rejoin;   /* and those that were lost come back. */
-    bool disk;     /* The nodes have files; some commits ask for durability. */
+    bool failures;  /* Data nodes are lost, the cluster goes on; */
+    bool orderly;   /* Only by planned stops: nothing may fail that cannot be repeated. */
+    bool rejoin;    /* and those that were lost come back. */
+    bool disk;      /* The nodes have files; some commits ask for durability. */
+    bool mixed_ldm; /* Not all nodes have the same number of LDM instances. */
     uint32_t id_first, id_step;
     uint32_t clients, sessions, jobs; /* Jobs per session. */
     uint32_t weight[WORK_COUNT];
@@ -62,6 +65,8 @@ void swarm_draw(struct swarm *swarm, uint64_t seed);
 void swarm_draw_disk(struct swarm *swarm); /* After swarm_draw(): with files. */
 bool swarm_has_files(uint64_t seed);       /* Every other seed, unless it is said. */
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size);
+/* A full disk, an I/O error or a stall of this node. */
+void swarm_draw_disk_fault(struct sim_plan *plan, struct rng *rng, uint32_t node, uint64_t at);
 void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng);
 
 /* --- Model. --- */
@@ -258,12 +263,18 @@ struct tamper {
     struct rng rng;
 };
 
+/* How long something took: recovery.c. */
+struct timing {
+    uint64_t count, sum_us, max_us, seed;
+};
+
 /* Over all runs of a call; shared by its processes. */
 struct failure_figures {
     uint64_t losses, losses_starting, kills, leaves, hangs, cuts, stalls, fenced, starts_again,
         left_out;
-    uint64_t rejoins, slowest_rejoin_us, clusters_lost, singles, needless;
+    uint64_t rejoins, clusters_lost, singles, needless, disks, disk_exits;
     uint64_t together, together_lost; /* Returns while others were on their way. */
+    struct timing kill_seen, hang_seen, cut_seen, taken_over, returned;
 };
 
 /* Losses that the cluster survives: failures.c. By index of the data node. */
@@ -276,7 +287,13 @@ struct failures {
     uint64_t started_us[NODE_ID_MAX + 1];   /* and was started; 0 = not yet. */
     bool together[NODE_ID_MAX + 1];         /* Another one was on its way at the same time. */
     uint64_t doomed_until[NODE_ID_MAX + 1]; /* It may have to leave. */
-    uint64_t excused_until; /* Until then the cluster may be lost for want of an arbitrator. */
+    uint64_t fault_us[NODE_ID_MAX + 1];     /* The first fault since it was started, 0 = none; */
+    enum sim_action fault[NODE_ID_MAX + 1]; /* which one. */
+    uint64_t
+        lost_us[NODE_ID_MAX + 1]; /* It deals with the loss of others since, 0 = it does not; */
+    uint32_t lost_no[NODE_ID_MAX + 1]; /* the newest one. */
+    uint64_t disturbed_until; /* Some hang, are cut off, or just have: they may be waited for. */
+    uint64_t excused_until;   /* Until then the cluster may be lost for want of an arbitrator. */
     struct failure_figures *figures; /* NULL = nobody counts. */
 };
 
@@ -358,6 +375,7 @@ bool client_ready(const struct run *run, const struct client *client);
 void client_kill(struct client *client);
 void client_start(struct client *client);
 uint32_t data_node_id(const struct run *run, uint32_t index);
+uint32_t ldm_of(const struct run *run, uint32_t index); /* LDM instances of this node. */
 
 /* row.c: content of a row follows from its value, so that a torn or mixed row is noticed. */
 #define ROW_WORDS_MAX 2048u
@@ -406,6 +424,8 @@ void reg_check(struct run *run);
 void lives_lost(struct run *run); /* A scenario has ended data nodes: they start again. */
 void lives_action(struct run *run, const struct sim_event *event);
 bool lives_announced(struct run *run, uint32_t code);
+/* A node that ends with this code says that a disk is to blame, and a fault of the plan may be. */
+bool lives_disk_code(const struct run *run, uint32_t code);
 void lives_watch(struct run *run);
 void lives_observe(struct run *run, const uint32_t *words);
 
@@ -443,6 +463,13 @@ void epochs_executed(void *context, struct api_tx *tx);    /* Passes on to `done
 bool epochs_ask(struct run *run, struct session *session); /* False: not to be had now. */
 void epochs_restart(struct run *run, uint32_t gci);        /* The cluster is back with this GCI. */
 void epochs_observe(struct run *run, uint32_t node, const uint32_t *words);
+
+/* recovery.c */
+void recovery_fault(struct run *run, uint32_t id, enum sim_action action);
+void recovery_back(struct run *run, uint32_t id);
+void recovery_ended(struct run *run, uint32_t i);
+void recovery_observe(struct run *run, uint32_t node, const uint32_t *words);
+void recovery_print(const struct failure_figures *figures);
 
 /* report.c */
 void report_observe(void *context, uint32_t node, uint32_t thread_no, const uint32_t *words);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "blocks/qmgr/qmgr_state.h"
+#include "tests/sim/jams.h"
 #include "tests/sim/points.h"
 #include "tests/sim/scenario.h"
 
@@ -475,6 +476,7 @@ static void test_protocols(void **state)
     const char *only = getenv("SIM_PROTOCOL");
     uint32_t failures = 0;
     (void)state;
+    if (getenv("SIM_JAM_REPORT") != NULL) jams_open(getenv("SIM_JAM_REPORT"));
     counted = shared(sizeof *counted);
     seconds = shared(sizeof *seconds);
     first_list = shared(POINTS_MAX * sizeof *first_list);
@@ -485,6 +487,7 @@ static void test_protocols(void **state)
     munmap(counted, sizeof *counted);
     munmap(seconds, sizeof *seconds);
     munmap(first_list, POINTS_MAX * sizeof *first_list);
+    if (getenv("SIM_JAM_REPORT") != NULL) (void)jams_close(UINT32_MAX);
     assert_int_equal(failures, 0);
     if (only == NULL) assert_int_equal(table_end(), 0);
 }

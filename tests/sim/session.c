@@ -19,6 +19,7 @@ bool error_allowed(const struct run *run, uint32_t error)
 {
     const struct error_entry *entry = error_find(error);
     if (entry == NULL) return false;
+    if (run->swarm.orderly && error_status(error) == ERROR_STATUS_UNKNOWN) return false;
     if (error_status(error) != ERROR_STATUS_PERMANENT) return true;
     if (entry->class == ERROR_CLASS_NS) return true;
     if (error == ERR_SINGLE_USER_MODE) return (run->swarm.faults & FAULT_SINGLE) != 0;
@@ -33,6 +34,9 @@ void count_outcome(struct run *run, enum api_outcome outcome)
     if (outcome == API_COMMITTED) run->figures.committed++;
     if (outcome == API_ABORTED) run->figures.aborted++;
     if (outcome == API_UNKNOWN) run->figures.unknown++;
+    if (outcome == API_UNKNOWN && run->swarm.orderly && run->failures.begun &&
+        !run->durability.down)
+        run_fail(run, SIM_CORRECTNESS, "a planned stop left a transaction without an answer");
 }
 
 /* --- Opening: the tables' definitions are fetched first. --- */
@@ -244,7 +248,8 @@ void session_execute(struct session *session, enum api_execute type, api_tx_done
 {
     struct run *run = session->client->run;
     uint32_t timeout = SESSION_TIMEOUT_MS;
-    if (rng_chance(work_rng(run), 1, 50)) timeout = 1 + (uint32_t)rng_below(work_rng(run), 30);
+    if (!run->swarm.orderly && rng_chance(work_rng(run), 1, 50))
+        timeout = 1 + (uint32_t)rng_below(work_rng(run), 30);
     if (run->swarm.disk && type == API_COMMIT && rng_chance(work_rng(run), 1, 4))
         type = API_COMMIT_DURABLE;
     epochs_begin(session, type, done);

@@ -136,6 +136,7 @@ void swarm_draw_disk(struct swarm *swarm)
     struct sim_disk_options *disk = &swarm->options.disk;
     rng_seed(&rng, swarm->seed * 2u + 0xD15C0000u);
     swarm->disk = true;
+    swarm->orderly = false;
     if (swarm->clients > 2) swarm->clients = 2;
     if (swarm->sessions > 3) swarm->sessions = 3;
     swarm->jobs = between(&rng, 10, 50);
@@ -336,11 +337,9 @@ static void draw_loss(struct sim_plan *plan, const struct swarm *swarm, struct r
     if (rng_chance(rng, 1, 2)) draw_position(event, swarm, rng);
 }
 
-static void draw_disk_fault(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
-                            uint64_t at)
+void swarm_draw_disk_fault(struct sim_plan *plan, struct rng *rng, uint32_t node, uint64_t at)
 {
     static const enum io_op ops[] = {IO_OPEN, IO_READ, IO_WRITE, IO_SYNC, IO_REMOVE};
-    uint32_t node = draw_data_node(swarm, rng);
     uint32_t count;
     uint32_t skip;
     switch (rng_below(rng, 3)) {
@@ -366,8 +365,10 @@ static void draw_disk_plan(struct sim_plan *plan, const struct swarm *swarm, str
     for (uint32_t i = 0; i < losses; i++)
         draw_loss(plan, swarm, rng, rng_below(rng, span_us));
     uint32_t faults = (swarm->faults & FAULT_DISK_ERROR) == 0 ? 0 : between(rng, 1, 4);
-    for (uint32_t i = 0; i < faults; i++)
-        draw_disk_fault(plan, swarm, rng, rng_below(rng, span_us));
+    for (uint32_t i = 0; i < faults; i++) {
+        uint64_t at = rng_below(rng, span_us);
+        swarm_draw_disk_fault(plan, rng, draw_data_node(swarm, rng), at);
+    }
     if ((swarm->faults & FAULT_DISK_DAMAGE) == 0) return;
     faults = between(rng, 1, 3);
     for (uint32_t i = 0; i < faults; i++) {

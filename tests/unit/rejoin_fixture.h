@@ -327,7 +327,7 @@ static void one_step(uint32_t nodes)
 }
 
 /* Whoever is dead comes back as a new process, until all are started. */
-static void all_come_back(uint32_t nodes)
+static inline void all_come_back(uint32_t nodes)
 {
     for (uint32_t round = 0; round < 40 && !all_started(nodes); round++) {
         for (uint32_t id = 1; id <= nodes; id++) {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +105,53 @@ static void groups_follow_what_is_given(void **unused)
     assert_int_equal(config_get_u64(config_node(config, 5), CFG_NDBD_Nodegroup), 0);
     assert_int_equal(config_get_u64(config_node(config, 6), CFG_NDBD_Nodegroup), 1);
     assert_int_equal(config_get_u64(config_node(config, 7), CFG_NDBD_Nodegroup), 1);
+    config_free(config);
+}
+
+/* What the difference of two configurations asks for at node 2, and what is told of it. */
+static void needs(const char *before, const char *after, const char *restart, const char *told)
+{
+    char text[400];
+    char what[300] = "";
+    struct cluster_config *a;
+    struct cluster_config *b;
+
+    (void)snprintf(text, sizeof(text), "[mgm]\n[ndbd]\n%s\n[ndbd]\n[api]\n", before);
+    a = parse(text);
+    (void)snprintf(text, sizeof(text), "[mgm]\n[ndbd]\n%s\n[ndbd]\n%s[api]\n", after,
+                   strcmp(after, "#two more") == 0 ? "[ndbd]\n[ndbd]\n" : "");
+    b = parse(text);
+    assert_string_equal(config_restart_needed(a, b, 2, what, sizeof(what)), restart);
+    assert_non_null(strstr(what, told));
+    bool fixed = strchr(restart, 'S') == NULL;
+    assert_int_equal(config_fixed_digest(a) == config_fixed_digest(b), fixed);
+    config_free(a);
+    config_free(b);
+}
+
+static void a_change_says_which_restart_it_needs(void **unused)
+{
+    (void)unused;
+    needs("", "#no difference", "", "");
+    needs("", "DataMemory=100M", "N", "DataMemory");
+    needs("", "NoOfFragmentLogFiles=20", "IN", "NoOfFragmentLogFiles of node 2: 16 became 20");
+    needs("DataMemory=90M", "DataMemory=100M\nServerPort=4711", "S",
+          "ServerPort of node 2: 0 became");
+    needs("Nodegroup=0", "#none", "", ""); /* It gets group 0 all the same. */
+    needs("", "#two more", "S", "is new");
+}
+
+static void a_late_arbitrator_is_told_of(void **unused)
+{
+    struct config_report report = {.lines = NULL};
+    const char *text = "[mgm]\nArbitrationDelay=8000\n[ndbd]\n[ndbd]\n[api]\nArbitrationDelay=10\n";
+    struct cluster_config *config = config_parse_text(text, strlen(text), "c.ini", &report);
+
+    (void)unused;
+    assert_non_null(config);
+    assert_int_equal(report.count, 1);
+    assert_non_null(strstr(report.lines[0], "ArbitrationDelay: the answer comes after"));
+    config_report_clear(&report);
     config_free(config);
 }
 
@@ -388,6 +436,8 @@ int main(void)
         cmocka_unit_test(groups_follow_what_is_given),
         cmocka_unit_test(warnings_do_not_refuse),
         cmocka_unit_test(one_host_that_stops_the_cluster_is_told_of),
+        cmocka_unit_test(a_change_says_which_restart_it_needs),
+        cmocka_unit_test(a_late_arbitrator_is_told_of),
         cmocka_unit_test(what_has_no_effect_is_told),
         cmocka_unit_test(binary_form_keeps_everything),
         cmocka_unit_test(every_cut_and_flip_is_refused),

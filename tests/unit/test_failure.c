@@ -517,6 +517,74 @@ static void all_bipartitions(uint32_t nodes, uint32_t replicas, uint32_t ranks)
     }
 }
 
+/* Halves, and who of them sees which arbitrator. `views` has a character for each of two halves:
+ *   1 the first arbitrator, a management server    2 the second one, an API node
+ *   B both                                         . none
+ * Before the division all see both, so all have the first one; that link breaks in the same moment.
+ */
+static const struct half_case {
+    uint32_t ranks; /* Bits: which of the arbitrators have a rank. */
+    const char *views;
+    const char *lives; /* For each half: L lives, . stops; ? one of the two. */
+} half_cases[] = {
+    {1, "1.", "L."}, {1, ".1", ".L"}, {1, "11", "??"}, {1, "..", ".."},
+    {2, "2.", "L."}, {2, ".2", ".L"}, {2, "22", "??"}, {2, "..", ".."},
+    {3, "BB", "??"}, {3, "B.", "L."}, {3, ".B", ".L"}, {3, "12", "L."},
+    {3, "21", ".L"}, {3, "22", ".."}, {3, "2.", ".."}, {3, "1B", "??"},
+};
+
+static void lose_sight(uint32_t part, char view)
+{
+    for (uint32_t id = 1; id <= nodes_all; id++) {
+        if ((part >> (id - 1) & 1u) == 0) continue;
+        if (view != '1' && view != 'B') fc_cut(fc, id, RANK_1, true);
+        if (view != '2' && view != 'B') fc_cut(fc, id, RANK_1_TOO, true);
+    }
+}
+
+static void one_half_case(uint32_t nodes, uint32_t replicas, uint32_t part,
+                          const struct half_case *given)
+{
+    uint32_t all = (1u << nodes) - 1u;
+    forget();
+    start_and_wait(nodes, replicas, given->ranks);
+    divide(part, true);
+    lose_sight(part, given->views[0]);
+    lose_sight(all & ~part, given->views[1]);
+    run_looking(700);
+    uint32_t left = check_end();
+    if (given->lives[0] == '?')
+        assert_true(left == part || left == (all & ~part));
+    else
+        assert_int_equal(left, (given->lives[0] == 'L' ? part : 0u) |
+                                   (given->lives[1] == 'L' ? all & ~part : 0u));
+    fc_destroy(fc);
+    fc_init(fc);
+}
+
+/* All halves of 2, 4 and 6 nodes in which both sides have to ask, with a management server and an
+ * API node as arbitrators. */
+static void test_halves_and_arbitrators(void **state)
+{
+    (void)state;
+    static const uint32_t clusters[][2] = {{2, 2}, {4, 2}, {4, 4}, {6, 2}, {6, 3}};
+    uint32_t halves = 0;
+    for (uint32_t i = 0; i < sizeof(clusters) / sizeof(clusters[0]); i++) {
+        uint32_t nodes = clusters[i][0];
+        uint32_t all = (1u << nodes) - 1u;
+        struct node_config config = config_of(nodes, clusters[i][1]);
+        for (uint32_t part = 1; part <= all / 2u; part++) {
+            struct node_mask one = {{(part << 1)}};
+            struct node_mask were = {{(all << 1)}};
+            if (partition_rule(&config, &were, &one) != ARBIT_PARTITIONING) continue;
+            halves++;
+            for (uint32_t k = 0; k < sizeof(half_cases) / sizeof(half_cases[0]); k++)
+                one_half_case(nodes, clusters[i][1], part, &half_cases[k]);
+        }
+    }
+    assert_int_equal(halves, 1 + 2 + 3 + 4 + 9);
+}
+
 static void test_bipartitions(void **state)
 {
     (void)state;
@@ -808,6 +876,7 @@ int main(void)
         T(test_deaf_and_mute_nodes),
         T(test_a_slow_node_is_reported_and_stays),
         T(test_bipartitions),
+        T(test_halves_and_arbitrators),
         T(test_halves_one_way),
         T(test_arbitrators_by_rank),
         T(test_a_hang_while_it_is_prepared),

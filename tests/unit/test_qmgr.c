@@ -113,7 +113,7 @@ static void test_other_generation_is_refused(void **state)
     (void)state;
     struct node_config config = fake_config(2, 2);
     fake_data_node(fc, 1, &config);
-    config.generation = 2;
+    config.fixed = 2;
     fake_data_node(fc, 2, &config);
     fc_run(fc, 2000);
     assert_int_not_equal(level_of(1), START_STARTED);

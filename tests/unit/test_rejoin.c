@@ -570,6 +570,38 @@ static void test_a_node_stops(void **state)
     }
 }
 
+/* Neither node can write checkpoints, and its log fills up. One goes, the last one stays. */
+static void test_stuck_checkpoints(void **state)
+{
+    (void)state;
+    struct lcp_stuck_rep rep = {.error = 2810, .fill = 80};
+    start(2, 2);
+    for (uint32_t i = 0; i < 40; i++) {
+        for (uint32_t id = 1; id <= 2; id++) {
+            if (is_started(id))
+                sig_send(&fake_tc(fc, id, 1)->block, block_ref(id, BLOCK_NDBCNTR, 0),
+                         GSN_LCP_STUCK_REP, PRIO_B, &rep);
+        }
+        fc_run(fc, 50);
+    }
+    assert_true(fc->node[1].dead);
+    assert_int_equal(fc->node[1].exit_code, EXIT_LCP_STUCK);
+    assert_true(is_started(2));
+    make_node(1);
+    run_until_started(2, 2000);
+    check_whole(2);
+    fc_run(fc, 6000);
+    for (uint32_t i = 0; i < 20 && !fc->node[2].dead; i++) { /* Now it may: after its turn. */
+        assert_true(i < 12);
+        sig_send(&fake_tc(fc, 2, 1)->block, block_ref(2, BLOCK_NDBCNTR, 0), GSN_LCP_STUCK_REP,
+                 PRIO_B, &rep);
+        fc_run(fc, 50);
+        assert_true(i > 8 || !fc->node[2].dead);
+    }
+    assert_int_equal(fc->node[2].exit_code, EXIT_LCP_STUCK);
+    assert_true(is_started(1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -590,6 +622,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_random, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_words, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_node_stops, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stuck_checkpoints, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

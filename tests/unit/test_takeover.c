@@ -41,6 +41,23 @@ static void small(struct node_config *config)
     config->deadlock_timeout_ms = 200;
 }
 
+/* Memory is used up: so many records, and there will be no more. */
+static void leave(uint32_t node, const char *name, uint32_t count)
+{
+    struct block *tc = node_block(w.n[node].node, BLOCK_DBTC, 1);
+    struct pool *pool = NULL;
+    for (uint32_t i = 0; (pool = block_pool_at(tc, i)) != NULL; i++) {
+        if (strcmp(tc->pools[i].name, name) != 0) continue;
+        uint32_t index = pool->free;
+        for (uint32_t left = 1; left < count; left++)
+            index = pool_record_at(pool, index)->next_free & POOL_INDEX_MAX;
+        pool_record_at(pool, index)->next_free &= ~POOL_INDEX_MAX;
+        pool->max = pool->carved;
+    }
+}
+
+static uint32_t orphan_ops; /* So many for a take-over; 0 = no limit. */
+
 static void begin(uint32_t nodes, uint32_t replicas, void (*tune)(struct node_config *))
 {
     w_start_replicas(&w, nodes, replicas, FRAGMENTS, tune);
@@ -49,6 +66,10 @@ static void begin(uint32_t nodes, uint32_t replicas, void (*tune)(struct node_co
     for (uint32_t i = 1; i <= nodes; i++)
         block_create(node_thread(w.n[i].node, 0), &stub_type, 0, sizeof(struct block));
     w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
+    for (uint32_t i = 1; orphan_ops != 0 && i <= nodes; i++) {
+        leave(i, "orphans", 1);
+        leave(i, "orphan_ops", orphan_ops);
+    }
 }
 
 /* --- One signal at a time. --- */
@@ -552,7 +573,6 @@ static void tiny(struct node_config *config)
 static void test_many_orphans(void **state)
 {
     struct trx t[8];
-    struct pool *pool = NULL;
     (void)state;
     begin(2, 2, tiny);
     for (uint32_t i = 0; i < 8; i++) {
@@ -562,12 +582,8 @@ static void test_many_orphans(void **state)
                  100 + 4 * i + k, NEW_VALUE);
     }
     w_run(&w);
-    struct block *tc = node_block(w.n[2].node, BLOCK_DBTC, 1);
-    for (uint32_t i = 0; (pool = block_pool_at(tc, i)) != NULL; i++) {
-        /* Orphans and their operations: too few for half of them. */
-        if (strcmp(tc->pools[i].name, "orphans") == 0) pool->max = 5;
-        if (strcmp(tc->pools[i].name, "orphan_ops") == 0) pool->max = 9;
-    }
+    leave(2, "orphans", 5); /* Too few for half of them. */
+    leave(2, "orphan_ops", 9);
     rng_state = 1;
     slow_from = slow_to = 0;
     die(1);
@@ -581,6 +597,47 @@ static void test_many_orphans(void **state)
     finish();
 }
 
+/* Not one transaction fits into the memory: it is ended in parts. */
+static void test_in_parts(void **state)
+{
+    (void)state;
+    for (orphan_ops = 1; orphan_ops <= 5; orphan_ops += 2) {
+        for (uint32_t i = 0; i < 5; i++)
+            every_death(i, 3, 3, stride(23));
+        for (uint32_t i = 0; i < 200 / stride(10); i++) {
+            rng_state = 99 * i + orphan_ops;
+            uint32_t tc = 1 + dice(4);
+            uint32_t two = 1 + (tc + dice(3)) % 4;
+            two_deaths(i % 5, tc, tc, two, dice(120), 20 + dice(400), 9000 + i);
+        }
+    }
+    orphan_ops = 0;
+}
+
+/* What has used up the memory before does not keep a take-over from its end. */
+static void test_memory_was_used_up(void **state)
+{
+    (void)state;
+    begin(2, 2, small);
+    struct trx t = t_new(&w, CLIENT, 1);
+    for (uint32_t k = 0; k < 40; k++)
+        t_op(&t, k, INFO(OP_INSERT, (k == 0 ? KEY_START : 0) | (k == 39 ? KEY_EXECUTE : 0)),
+             100 + k, NEW_VALUE);
+    w_run(&w);
+    struct arena *arena = block_arena(node_block(w.n[2].node, BLOCK_DBTC, 1));
+    while (arena_page(arena, RG_TRANSACTION) != NULL)
+        continue;
+    rng_state = 1;
+    slow_from = slow_to = 0;
+    die(1);
+    tell(1);
+    settle();
+    assert_int_equal(answer_of(&t), TOLD_ABORTED);
+    take_all();
+    w_expect_quiet(&w);
+    w_stop(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -589,6 +646,8 @@ int main(void)
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_scans),
         cmocka_unit_test(test_many_orphans),
+        cmocka_unit_test(test_in_parts),
+        cmocka_unit_test(test_memory_was_used_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,322 @@
+/* mgmd_peers.c -- the other management servers: who answers, and that all have one configuration.
+ */
+/* SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Every second each server asks the others for their state, in a thread of libuv's pool, because it
+ * may have to wait. Who sees a newer generation takes it over. New generations are made by the
+ * server with the lowest node id alone, and only when all others answer and have the same one: so
+ * there are never two with the same number. See docs/protocols/management.md.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "api/mgm_handle.h"
+#include "mgmd/mgmd.h"
+
+#define ASK_MS   1000u
+#define ALIVE_MS 3500u /* Three questions without an answer. */
+
+/* Another management server. The thread that asks has `handle` and everything under `job`. */
+struct mgmd_peer {
+    uv_work_t work;
+    struct mgmd *mgmd;
+    uint32_t node;
+    char address[300];
+    bool busy;
+    bool alive;
+    uint64_t seen; /* Loop time of its last answer. */
+    uint32_t generation;
+    uint64_t equal; /* Digest of a configuration that says the same as ours. */
+    ndb_mgm_handle_t *handle;
+    struct {
+        uint32_t own_generation;
+        uint64_t own_digest;
+        uint64_t equal;
+        bool answered;
+        uint32_t generation;
+        uint64_t digest;
+        char ports[1024];
+        uint8_t *bytes;
+        size_t size;
+    } job;
+};
+
+uint64_t mgmd_config_digest(const struct cluster_config *config)
+{
+    size_t size;
+    uint8_t *bytes = config_encode(config, &size);
+    uint64_t digest = bytes == NULL ? 0 : XXH3_64bits(bytes, size);
+
+    free(bytes);
+    return digest;
+}
+
+static uint32_t lowest(const struct cluster_config *config)
+{
+    return config_section_node(config_next_node(config, 0, CONFIG_MGMD));
+}
+
+bool mgmd_leads(const struct mgmd *mgmd)
+{
+    return lowest(mgmd->config) == mgmd->own_node;
+}
+
+static void address_of(const struct config_section *node, char *text, size_t size)
+{
+    const char *host = config_get_text(node, CFG_MGMD_HostName);
+
+    (void)snprintf(text, size, "[%s]:%u", host[0] == '\0' ? "localhost" : host,
+                   (uint32_t)config_get_u64(node, CFG_MGMD_PortNumber));
+}
+
+/* ---- asking: in the thread ---- */
+
+static bool asked(struct mgmd_peer *peer)
+{
+    ndb_mgm_handle_t *handle = peer->handle;
+    uint64_t digest = 0;
+
+    if (!ndb_mgm_is_connected(handle) && ndb_mgm_connect(handle, 0, 0) != 0) return false;
+    if (mgm_call(handle, ASK_MS, "get mgmd state") != 0) return false;
+    if (mgm_reply_number(handle, "nodeid", 0) != peer->node) return false;
+    const char *text = mgm_value(&handle->reply, "digest");
+    const char *ports = mgm_value(&handle->reply, "ports");
+    if (text == NULL || sscanf(text, "%" SCNx64, &digest) != 1) return false;
+    peer->job.digest = digest;
+    peer->job.generation = (uint32_t)mgm_reply_number(handle, "generation", 0);
+    (void)snprintf(peer->job.ports, sizeof(peer->job.ports), "%s", ports == NULL ? "" : ports);
+    bool newer = peer->job.generation > peer->job.own_generation;
+    bool other = peer->job.generation == peer->job.own_generation &&
+                 digest != peer->job.own_digest && digest != peer->job.equal;
+    if (!newer && !other) return true;
+    return ndb_mgm_get_configuration(handle, &peer->job.bytes, &peer->job.size) == 0;
+}
+
+static void ask(uv_work_t *work)
+{
+    struct mgmd_peer *peer = work->data;
+
+    peer->job.answered = asked(peer);
+    if (!peer->job.answered && ndb_mgm_is_connected(peer->handle))
+        (void)ndb_mgm_disconnect(peer->handle);
+}
+
+/* ---- what it says ---- */
+
+static void learn_ports(struct mgmd *mgmd, const char *text)
+{
+    bool learnt = false;
+    unsigned node;
+    unsigned port;
+
+    for (const char *at = text; sscanf(at, "%u=%u", &node, &port) == 2;) {
+        if (node >= 1 && node <= CONFIG_DATA_NODES_MAX && port >= 1 && port <= 65535 &&
+            !mgmd->nodes[node].linked && mgmd->nodes[node].port != port) {
+            mgmd->nodes[node].port = (uint16_t)port;
+            learnt = true;
+        }
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
+    if (!learnt) return;
+    mgmd_ports_store(mgmd);
+    mgm_link_update(mgmd->link);
+}
+
+/* Same number, other content: both were started for the first time with different files. The one
+ * with the higher id gives way. */
+static void conflict(struct mgmd *mgmd, const struct mgmd_peer *peer, const char *what)
+{
+    if (mgmd->own_node < peer->node) return;
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ALERT,
+                       "Generation %u of management server %u is another configuration (%s). This "
+                       "server stops: start it with the same configuration file and --initial",
+                       peer->generation, peer->node, what);
+    mgmd->failed = true;
+    mgmd_exit(mgmd, 0);
+}
+
+static void take_config(struct mgmd *mgmd, struct mgmd_peer *peer)
+{
+    char what[256] = "";
+    struct cluster_config *config =
+        config_decode(peer->job.bytes, peer->job.size, what, sizeof(what));
+
+    if (config == NULL) {
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR,
+                           "The configuration of management server %u cannot be read: %s",
+                           peer->node, what);
+        return;
+    }
+    uint32_t generation = config_generation(config);
+    bool same = config_equal(mgmd->config, config, what, sizeof(what));
+    if (generation == config_generation(mgmd->config)) {
+        if (same)
+            peer->equal = peer->job.digest;
+        else
+            conflict(mgmd, peer, what);
+        config_free(config);
+    } else if (generation > config_generation(mgmd->config)) {
+        if (mgmd_config_take(mgmd, config) != 0) {
+            config_free(config);
+            return;
+        }
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                           "Generation %u is taken over from management server %u (%s)", generation,
+                           peer->node, same ? "the same content" : what);
+    } else {
+        config_free(config);
+    }
+}
+
+static void lost(struct mgmd *mgmd, struct mgmd_peer *peer)
+{
+    peer->alive = false;
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                       "Management server %u at %s does not answer", peer->node, peer->address);
+}
+
+static void answered(uv_work_t *work, int status)
+{
+    struct mgmd_peer *peer = work->data;
+    struct mgmd *mgmd = peer->mgmd;
+
+    peer->busy = false;
+    if (status == 0 && peer->job.answered && !mgmd->stopping) {
+        if (!peer->alive)
+            cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
+                               "Management server %u at %s answers, generation %u", peer->node,
+                               peer->address, peer->job.generation);
+        peer->alive = true;
+        peer->seen = uv_now(mgmd->loop);
+        peer->generation = peer->job.generation;
+        learn_ports(mgmd, peer->job.ports);
+        if (peer->job.bytes != NULL) take_config(mgmd, peer);
+    } else if (peer->alive && !mgmd->stopping &&
+               ndb_mgm_error_code(peer->handle) == NDB_MGM_COULD_NOT_CONNECT) {
+        lost(mgmd, peer);
+    }
+    free(peer->job.bytes);
+    peer->job.bytes = NULL;
+}
+
+/* ---- all of them ---- */
+
+static struct mgmd_peer *peer_at(struct mgmd *mgmd, uint32_t id)
+{
+    if (mgmd->peers[id] == NULL) {
+        struct mgmd_peer *peer = calloc(1, sizeof(*peer));
+        if (peer == NULL) return NULL;
+        peer->mgmd = mgmd;
+        peer->node = id;
+        peer->work.data = peer;
+        mgmd->peers[id] = peer;
+    }
+    return mgmd->peers[id];
+}
+
+static void ask_peer(struct mgmd *mgmd, const struct config_section *node)
+{
+    struct mgmd_peer *peer = peer_at(mgmd, config_section_node(node));
+    char address[300];
+
+    if (peer == NULL || peer->busy) return;
+    address_of(node, address, sizeof(address));
+    if (peer->handle == NULL || strcmp(address, peer->address) != 0) {
+        ndb_mgm_destroy_handle(peer->handle);
+        peer->handle = ndb_mgm_create_handle();
+        (void)snprintf(peer->address, sizeof(peer->address), "%s", address);
+        if (peer->handle == NULL || ndb_mgm_set_connectstring(peer->handle, address) != 0) return;
+        ndb_mgm_set_timeout(peer->handle, ASK_MS);
+        ndb_mgm_set_name(peer->handle, "ndb_mgmd");
+    }
+    peer->job.own_generation = config_generation(mgmd->config);
+    peer->job.own_digest = mgmd_config_digest(mgmd->config);
+    peer->job.equal = peer->equal;
+    peer->busy = uv_queue_work(mgmd->loop, &peer->work, ask, answered) == 0;
+}
+
+bool mgmd_peer_alive(const struct mgmd *mgmd, uint32_t id)
+{
+    return mgmd->peers[id] != NULL && mgmd->peers[id]->alive;
+}
+
+/* A server that does not answer, or has another generation; 0 = all are alike. */
+uint32_t mgmd_peer_missing(const struct mgmd *mgmd)
+{
+    for (struct config_section *node = config_next_node(mgmd->config, 0, CONFIG_MGMD); node != NULL;
+         node = config_next_node(mgmd->config, config_section_node(node), CONFIG_MGMD)) {
+        uint32_t id = config_section_node(node);
+        if (id == mgmd->own_node) continue;
+        if (!mgmd_peer_alive(mgmd, id) ||
+            mgmd->peers[id]->generation != config_generation(mgmd->config))
+            return id;
+    }
+    return 0;
+}
+
+/* Every second. */
+void mgmd_peers_tick(struct mgmd *mgmd)
+{
+    uint64_t now = uv_now(mgmd->loop);
+
+    if (config_count(mgmd->config, CONFIG_MGMD) < 2) return;
+    for (struct config_section *node = config_next_node(mgmd->config, 0, CONFIG_MGMD); node != NULL;
+         node = config_next_node(mgmd->config, config_section_node(node), CONFIG_MGMD)) {
+        uint32_t id = config_section_node(node);
+        if (id == mgmd->own_node) continue;
+        ask_peer(mgmd, node);
+        struct mgmd_peer *peer = mgmd->peers[id];
+        if (peer == NULL || !peer->alive || now - peer->seen < ALIVE_MS) continue;
+        lost(mgmd, peer);
+    }
+    mgmd_config_pending(mgmd);
+}
+
+void mgmd_peers_free(struct mgmd *mgmd)
+{
+    for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++) {
+        if (mgmd->peers[id] == NULL) continue;
+        ndb_mgm_destroy_handle(mgmd->peers[id]->handle);
+        free(mgmd->peers[id]);
+        mgmd->peers[id] = NULL;
+    }
+}
+
+/* ---- at the start, before this server answers anybody ---- */
+
+struct cluster_config *mgmd_peers_first(const struct cluster_config *known, uint32_t own_node,
+                                        uint32_t *from)
+{
+    struct cluster_config *best = NULL;
+
+    for (struct config_section *node = config_next_node(known, 0, CONFIG_MGMD); node != NULL;
+         node = config_next_node(known, config_section_node(node), CONFIG_MGMD)) {
+        struct mgmd_peer peer = {.node = config_section_node(node)};
+        char why[128];
+        if (peer.node == own_node) continue;
+        address_of(node, peer.address, sizeof(peer.address));
+        peer.handle = ndb_mgm_create_handle();
+        if (peer.handle == NULL) continue;
+        ndb_mgm_set_timeout(peer.handle, ASK_MS);
+        if (ndb_mgm_set_connectstring(peer.handle, peer.address) == 0 && asked(&peer) &&
+            peer.job.bytes != NULL) {
+            struct cluster_config *config =
+                config_decode(peer.job.bytes, peer.job.size, why, sizeof(why));
+            if (config != NULL &&
+                (best == NULL || config_generation(config) > config_generation(best))) {
+                config_free(best);
+                best = config;
+                *from = peer.node;
+            } else {
+                config_free(config);
+            }
+        }
+        free(peer.job.bytes);
+        ndb_mgm_destroy_handle(peer.handle);
+    }
+    return best;
+}

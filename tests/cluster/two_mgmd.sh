@@ -1,0 +1,226 @@
+#!/bin/bash
+# two_mgmd.sh -- two management servers: both are right, either may be lost, the configuration stays one.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+source "$(dirname "$0")/failover.sh"
+PORT_A=$(free_port)
+PORT_B=$(free_port)
+CS=127.0.0.1:$PORT_A,127.0.0.1:$PORT_B
+export NDB_CONNECTSTRING=$CS
+declare -A SERVER
+
+config() { # FILE [LINES for ndbd default]
+    {
+        printf '[ndbd default]\nNoOfReplicas=2\nDataMemory=80M\nHostName=127.0.0.1\n%s\n%s\n' "$SMALL_LOG" "${2:-}"
+        printf '[ndb_mgmd default]\nHostName=127.0.0.1\n'
+        printf '[ndb_mgmd]\nNodeId=49\nPortNumber=%s\nDataDir=%s/mgm\n' "$PORT_A" "$BOX"
+        printf '[ndb_mgmd]\nNodeId=50\nPortNumber=%s\nDataDir=%s/mgm50\n' "$PORT_B" "$BOX"
+        for id in 1 2; do printf '[ndbd]\nNodeId=%s\nDataDir=%s/node%s\n' "$id" "$BOX" "$id"; done
+        for id in 60 61 62 63 64 65; do printf '[api]\nNodeId=%s\nHostName=127.0.0.1\n' "$id"; done
+    } >"$1"
+}
+
+server() { # ID [options]
+    local id=$1
+    shift
+    "$BIN/ndb_mgmd" --config-file="$BOX/config$id.ini" --ndb-nodeid="$id" --nodaemon "$@" >>"$BOX/mgm.out" 2>&1 &
+    SERVER[$id]=$!
+    PIDS+=("$!")
+}
+
+port_of() { [ "$1" = 49 ] && echo "$PORT_A" || echo "$PORT_B"; }
+
+listens() { # ID
+    for _ in $(seq 100); do
+        (exec 3<>"/dev/tcp/127.0.0.1/$(port_of "$1")") 2>/dev/null && return 0
+        sleep 0.1
+    done
+    die "management server $1 does not listen"
+}
+
+lose() { # ID
+    kill -9 "${SERVER[$1]}"
+    wait "${SERVER[$1]}" 2>/dev/null
+}
+
+at() { # ID COMMAND: through this server alone
+    want 0 "$BIN/ndb_mgm" -c "127.0.0.1:$(port_of "$1")" -e "$2"
+}
+
+log_of() { [ "$1" = 49 ] && echo "$BOX/mgm/ndb_49_cluster.log" || echo "$BOX/mgm50/ndb_50_cluster.log"; }
+
+until_at() { # ID COMMAND PATTERN: within 10 s the server's answer has it
+    for _ in $(seq 100); do
+        run "$BIN/ndb_mgm" -c "127.0.0.1:$(port_of "$1")" -e "$2" >"$BOX/out" 2>&1
+        grep -Eq -- "$3" "$BOX/out" && return 0
+        sleep 0.1
+    done
+    fail "server $1: '$3' does not come in the answer to $2"
+    cat "$BOX/out"
+}
+
+until_log() { # ID PATTERN
+    for _ in $(seq 100); do
+        grep -Eq -- "$2" "$(log_of "$1")" && return 0
+        sleep 0.1
+    done
+    fail "no line '$2' in the log of server $1"
+}
+
+ask() { # ID LINES...: a request in the text protocol; the answer goes to $BOX/out
+    local id=$1
+    shift
+    exec 4<>"/dev/tcp/127.0.0.1/$(port_of "$id")"
+    printf '%s\n' "$@" '' >&4
+    timeout 5 sed '/^$/q' <&4 >"$BOX/out"
+    exec 4<&-
+}
+
+both_show() { # what both say of a cluster where all is well; they learn of each other within a second or two
+    local id
+    for id in 49 50; do
+        for own in 1 2 49 50; do until_at "$id" SHOW "^id=$own	@127\\.0\\.0\\.1  \\("; done
+    done
+    for id in 49 50; do
+        until_at "$id" SHOW '^Arbitrator: node (49|50)$'
+        at "$id" SHOW
+        want_text out '^id=1	@127\.0\.0\.1  \(.*, Nodegroup: 0(, \*)?\)$'
+        want_text out '^id=2	@127\.0\.0\.1  \(.*, Nodegroup: 0(, \*)?\)$'
+        want_text out '^id=49	@127\.0\.0\.1  \('
+        want_text out '^id=50	@127\.0\.0\.1  \('
+        sed -n '/Configuration/,$p' "$BOX/out" | sed -E 's/@[^ ]+//' >"$BOX/show$id"
+    done
+    cmp -s "$BOX/show49" "$BOX/show50" || fail "SHOW differs: $(diff "$BOX/show49" "$BOX/show50")"
+}
+
+mkdir -p "$BOX/mgm" "$BOX/mgm50" "$BOX/node1" "$BOX/node2"
+config "$BOX/config49.ini"
+cp "$BOX/config49.ini" "$BOX/config50.ini"
+
+say "start, the second server first"
+server 50
+listens 50
+server 49
+listens 49
+for id in 1 2; do start_node "$id"; done
+want 0 "$BIN/ndb_waiter" --timeout=40
+both_show
+for id in 49 50; do
+    until_log "$id" 'Node 1: Started'
+    until_log "$id" 'Node 2: Started'
+done
+
+say "under load each of them is killed, hangs, and comes back; the arbitrator moves on"
+start_bank 0
+for id in 49 50; do
+    other=$((99 - id))
+    lose "$id"
+    until_at "$other" SHOW "^Arbitrator: node $other\$"
+    want 0 "$BIN/ndb_mgm" -e 'ALL STATUS'
+    want_text out '^Node 2: started'
+    want 0 "$BIN/ndb_select_count" -d test bank_account
+    until_at "$other" SHOW "^id=$id \\(not connected, accepting connect from"
+    server "$id"
+    listens "$id"
+    both_show
+    kill -STOP "${SERVER[$id]}"
+    until_at "$other" SHOW "^Arbitrator: node $other\$"
+    begin=$(date +%s)
+    want 0 "$BIN/ndb_mgm" -e 'ALL STATUS'
+    want_text out '^Node 1: started'
+    want 0 "$BIN/ndb_select_count" -d test bank_account
+    [ $(($(date +%s) - begin)) -le 12 ] || fail "with a server that hangs two commands take $(($(date +%s) - begin)) s"
+    kill -CONT "${SERVER[$id]}"
+    both_show
+done
+until_log 49 'Lost arbitrator|Started arbitrator'
+end_bank
+gap_at_most 2000
+
+say "a data node is lost while one server is away: the other one arbitrates, and lets it come back"
+lose 49
+until_at 50 SHOW '^Arbitrator: node 50$'
+kill_node 1
+until_at 50 'ALL STATUS' '^Node 2: started'
+restart_node 1
+want 0 "$BIN/ndb_select_count" -d test bank_account
+server 49
+listens 49
+both_show
+
+say "no node id is given twice"
+pids=()
+for n in 1 2 3 4 5 6; do # As many as there are ids, half at each server.
+    NDB_CONNECTSTRING=127.0.0.1:$(port_of $((49 + n % 2))) timeout 30 "$BIN/ndb_select_count" -d test bank_account >"$BOX/count$n" 2>&1 &
+    pids+=("$!")
+done
+for pid in "${pids[@]}"; do wait "$pid" || fail "a client gets no node id"; done
+grep -h 'Connected$' "$(log_of 49)" | grep -c 'Node 6[0-5] Connected' >/dev/null || fail "no client was seen"
+exec 5<>"/dev/tcp/127.0.0.1/$PORT_A" 6<>"/dev/tcp/127.0.0.1/$PORT_B"
+for n in $(seq 40); do # Sessions that hold what they were given; the ids of those that have ended are free soon.
+    printf 'get nodeid\nnodetype: API\n\n' >&5
+    printf 'get nodeid\nnodetype: API\n\n' >&6
+    for fd in 5 6; do timeout 5 sed '/^$/q' <&$fd | sed -nE 's/^nodeid: ([0-9]+)$/\1/p'; done >>"$BOX/ids"
+    [ "$(wc -l <"$BOX/ids")" -lt 6 ] || break
+    sleep 0.1
+done
+[ "$(wc -l <"$BOX/ids")" -eq 6 ] || fail "$(wc -l <"$BOX/ids") of 6 ids were given"
+[ -z "$(sort "$BOX/ids" | uniq -d)" ] || fail "given twice: $(sort "$BOX/ids" | uniq -d)"
+ask 49 'get nodeid' 'nodetype: API' "nodeid: $(tail -n 1 "$BOX/ids")"
+grep -q 'error_code: 1103' "$BOX/out" || fail "an id that the other server has given is given again: $(cat "$BOX/out")"
+exec 5<&- 6<&-
+
+say "changes of the configuration: at the first server, with all of them running"
+config "$BOX/config49.ini" 'MaxNoOfConcurrentScans=300'
+ask 50 'reload config' "config_filename: $BOX/config49.ini"
+grep -q 'result: 4011 the configuration is changed at management server 49' "$BOX/out" || fail "changed at 50: $(cat "$BOX/out")"
+lose 50
+sleep 4
+ask 49 'reload config'
+grep -q 'result: 4011 management server 50 does not answer' "$BOX/out" || fail "changed without 50: $(cat "$BOX/out")"
+server 50
+until_log 49 'Management server 50 .* answers, generation 1'
+for _ in $(seq 50); do
+    ask 49 'reload config'
+    grep -q 'generation: 2' "$BOX/out" && break
+    sleep 0.2
+done
+grep -q 'generation: 2' "$BOX/out" || fail "not changed with both: $(cat "$BOX/out")"
+until_log 50 'Generation 2 is taken over from management server 49'
+until_log 50 '300' # What has changed.
+
+say "a server that was away for a change takes it when it comes back, with its old file"
+lose 50
+server 50
+listens 50
+until_log 50 'config50.ini differs from generation 2, which is used'
+want 1 timeout 20 "$BIN/ndb_mgmd" --config-file="$BOX/config49.ini" --ndb-nodeid=49 --nodaemon # 49 runs: its port is taken.
+lose 50
+cp "$BOX/config49.ini" "$BOX/third.ini"
+config "$BOX/config50.ini" 'MaxNoOfConcurrentScans=310'
+want 1 "$BIN/ndb_mgmd" --config-file="$BOX/config50.ini" --ndb-nodeid=50 --nodaemon --reload
+want_text err 'run ndb_mgmd --reload there'
+want 1 "$BIN/ndb_mgmd" --config-file="$BOX/config50.ini" --ndb-nodeid=50 --nodaemon --initial
+want_text err 'another configuration than generation 2 of management server 49'
+cp "$BOX/config49.ini" "$BOX/config50.ini"
+server 50
+listens 50
+
+say "a change at the start of the first server waits for the other one"
+lose 49
+lose 50
+config "$BOX/config49.ini" 'MaxNoOfConcurrentScans=320'
+server 49 --reload
+listens 49
+until_log 49 'becomes generation 3 when all management servers are there'
+server 50
+until_log 49 'The changed file is generation 3 now'
+until_log 50 'Generation 3 is taken over from management server 49'
+both_show
+
+say "SHUTDOWN ends both"
+want 0 "$BIN/ndb_mgm" -e SHUTDOWN
+want_text out '^4 NDB Cluster node\(s\) have shutdown\.$'
+for id in 49 50; do ended "${SERVER[$id]}" || fail "management server $id ends with exit code $?"; done
+for id in 1 2; do ended "${NODE_PIDS[id]}" || fail "node $id ends with exit code $?"; done
+NODE_PIDS=()

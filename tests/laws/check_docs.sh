@@ -1,0 +1,53 @@
+#!/bin/bash
+# check_docs.sh -- pages cannot rot unseen: what they name in `...` is there, and each invariant that is cited is listed.
+# SPDX-License-Identifier: GPL-2.0-only
+# usage: check_docs.sh ROOT
+set -u
+cd "$1" || exit 2
+broken=0
+rot() { printf 'page out of date: %s\n' "$1"; broken=1; }
+
+code="kernel formats signals transporters blocks mgmd api ndbmtd tools servers examples bench tests include"
+[ -d servers ] || code=${code/ servers/}
+files=$(find $code docs *.md *.sh *.example -type f 2>/dev/null)
+
+# Files by path or by name, functions, tests: whatever is written so that it could be searched for.
+while IFS=: read -r page name; do
+    case "$name" in
+    *[*\<\>{}\$]* | config.ini) ;;
+    *.c | *.h | *.sh | *.def | *.md | *.py)
+        printf '%s\n' "$files" | grep -qE "(^|/)$(printf '%s' "$name" | sed 's/\./\\./g')\$" || rot "$page names the file $name" ;;
+    test_* | fuzz_* | scenario_*)
+        grep -rqw -- "$name" tests || rot "$page names the test $name" ;;
+    *\(\))
+        grep -rqw -- "${name%()}" $code || rot "$page names the function $name" ;;
+    blocks/* | kernel/* | transporters/* | tests/* | signals/* | docs/*)
+        [ -e "$name" ] || rot "$page names $name" ;;
+    esac
+done < <(grep -oHE '`[A-Za-z_./0-9*]+(\(\))?`' README.md docs/*.md docs/protocols/*.md | tr -d '`')
+
+# Links from page to page.
+while IFS=: read -r page link; do
+    target="$(dirname "$page")/${link%%#*}"
+    case "$link" in http* | \#*) ;; *) [ -e "$target" ] || rot "$page links to $link" ;; esac
+done < <(grep -oHE '\]\([^) ]+\)' docs/*.md docs/protocols/*.md docs/decisions/*.md README.md | sed -E 's/\]\(([^)]*)\)/\1/')
+
+# Signals: CAPITALS_WITH_A_SUFFIX that end like one. A page may name both answers as X_CONF / REF.
+for gsn in $(grep -ohE '\b[A-Z][A-Z_0-9]*(REQ|CONF|REF|REP|ORD)\b' docs/protocols/*.md | sort -u); do
+    case "$gsn" in REQ | CONF | REF | REP | ORD | IO_DONE_REP) continue ;; esac
+    grep -qE "^GSN(_KERNEL)?\([0-9]+, $gsn," signals/gsn.def || rot "no signal is called $gsn: $(grep -lw "$gsn" docs/protocols/*.md | head -1)"
+done
+
+# Invariants.
+for number in $(grep -rohE '\bI-[A-Z]+-[0-9]+' --include=*.c --include=*.h $code docs/protocols | sort -u); do
+    case "$number" in I-FS-*) continue ;; esac # One line for all.
+    grep -q "^| $number |" docs/INVARIANTS.md || rot "$number is not in docs/INVARIANTS.md"
+done
+
+# Each page is in the walk, or is linked from one that is.
+for page in docs/protocols/*.md; do
+    grep -q "$(basename "$page")" docs/READING.md || rot "docs/READING.md does not lead to $page"
+done
+
+[ $broken -eq 0 ] && echo "the pages name what is there"
+exit $broken
