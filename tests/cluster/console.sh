@@ -67,6 +67,10 @@ for text in 'DBTC.*pool operations: 0 in use' 'DBLQH.*pool operations: 0 in use'
 done
 mgm 0 '1 DUMP 1000'
 want_text out '^Sending dump signal with data:'
+mgm 0 'PURGE STALE SESSIONS'
+want_text out '^No sessions purged$'
+mgm 0 'HELP ENTER; HELP PURGE; HELP ROLLING'
+want_text out '^ENTER SINGLE USER MODE <id>$'
 mgm 1 NONSENSE
 want_text out '^Invalid command: NONSENSE$'
 run "$BIN/ndb_mgm" -e '99 STATUS' >"$BOX/out" 2>&1 && fail "exit code 0 for a node that is not there"

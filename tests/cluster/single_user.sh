@@ -52,6 +52,7 @@ want_text out "^Access is granted for API node $ALONE only\\.\$"
 mgm 0 'ALL STATUS'
 want_text out '^Node 1: single user mode'
 want_text out '^Node 2: single user mode'
+want 0 "$BIN/ndb_waiter" --single-user --timeout=20
 mgm 0 SHOW
 want_text out "^id=$ALONE \\(not connected, accepting connect from 127\\.0\\.0\\.1, allowed single user\\)\$"
 want_text out '^id=1	.*, single user mode, Nodegroup: 0'
