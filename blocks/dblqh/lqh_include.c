@@ -72,6 +72,7 @@ void lqh_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
     fail->reported = true;
     fail->alive = req->alive;
     node_mask_add(&fail->alive, req->node);
+    node_mask_cut(&fail->lost, &fail->alive);
     for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
         if (config->node[node].type == NODE_DATA && !node_mask_has(&fail->alive, node))
             node_mask_add(&fail->lost, node);
@@ -199,12 +200,11 @@ void lqh_exec_LQH_INCLUDE_REP(struct block *block, const struct signal *sig)
         lqh_protocol_error(lqh, sig->sender, "LQH_INCLUDE_REP of an impossible sender");
         return;
     }
-    struct lqh_life *life = &lqh->include.life[sender];
-    life->instances = rep->instances;
-    if (life->included[instance] >= rep->rank) return; /* Another key of ours. */
-    jam_data(sender);
-    life->included[instance] = rep->rank;
+    lqh->include.life[sender].instances = rep->instances;
     hear_of(lqh, rep->node, rep->rank, rep->failure_no);
+    if (lqh->include.life[rep->node].rank != rep->rank) return;
+    jam_data(sender);
+    lqh->include.back[rep->node].tcs[sender] |= 1u << instance; /* Once for each key of ours. */
 }
 
 void lqh_include_lost(struct lqh *lqh, const struct node_lost_rep *rep)
@@ -217,8 +217,13 @@ void lqh_include_lost(struct lqh *lqh, const struct node_lost_rep *rep)
     }
     node_mask_cut(&include->nodes, &rep->nodes);
     for (uint32_t node = node_mask_next(&include->nodes, 0); node != 0;
-         node = node_mask_next(&include->nodes, node))
-        node_mask_cut(&include->back[node].others, &rep->nodes);
+         node = node_mask_next(&include->nodes, node)) {
+        struct lqh_back *back = &include->back[node];
+        node_mask_cut(&back->others, &rep->nodes);
+        for (uint32_t lost = node_mask_next(&rep->nodes, 0); lost != 0 && lost <= DATA_NODE_ID_MAX;
+             lost = node_mask_next(&rep->nodes, lost))
+            back->tcs[lost] = 0; /* Its next life has not said so. */
+    }
 }
 
 /* The first request of a TC that has come back: what its former life had here has long ended. */
@@ -254,7 +259,7 @@ static bool all_tcs_told(const struct lqh *lqh, uint32_t back)
         const struct lqh_life *life = &include->life[node];
         if (life->instances == 0) return false;
         for (uint32_t i = 1; i <= life->instances; i++) {
-            if (life->included[i] < include->life[back].rank) return false;
+            if ((include->back[back].tcs[node] >> i & 1u) == 0) return false;
         }
     }
     return true;

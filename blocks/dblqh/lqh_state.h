@@ -335,16 +335,16 @@ struct lqh_life {
     uint32_t rank;      /* 0: here from the beginning. */
     uint32_t lost_no;   /* The failure that it was lost with. */
     uint32_t instances; /* TCs that send LQH_INCLUDE_REP from there; 0 = not known. */
-    uint32_t included[LQH_INSTANCES_MAX + 1]; /* By TC: the newest rank it has told of. */
 };
 
 /* How far a node that comes back has come here. */
 struct lqh_back {
-    uint8_t state;           /* enum lqh_include_state */
-    bool taken;              /* It is not lost any more. */
-    bool told;               /* NODE_INCLUDE_REP has come: `others` is known. */
-    bool seen;               /* The walk has found one. */
-    struct node_mask others; /* Started nodes. */
+    uint8_t state;                      /* enum lqh_include_state */
+    bool taken;                         /* It is not lost any more. */
+    bool told;                          /* NODE_INCLUDE_REP has come: `others` is known. */
+    bool seen;                          /* The walk has found one. */
+    struct node_mask others;            /* Started nodes. */
+    uint32_t tcs[DATA_NODE_ID_MAX + 1]; /* By node: its TCs that have said LQH_INCLUDE_REP, bits. */
 };
 
 struct lqh_include {

@@ -197,6 +197,9 @@ void tc_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
     fail->resolving = true;
     fail->alive = req->alive;
     node_mask_add(&fail->alive, req->node);
+    /* Who came back since the tables were made stood in them as absent. */
+    node_mask_cut(&fail->lost, &fail->alive);
+    fail->any = !node_mask_empty(&fail->lost);
     for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
         if (config->node[node].type == NODE_DATA) tc_include_absent(tc, node);
     }
