@@ -29,9 +29,11 @@ struct cntr_start_conf {
     uint32_t schema_node;      /* Who has the newest image of the dictionary; 0 = nobody. */
     uint32_t schema_lo;
     uint32_t schema_hi;
-    uint32_t newest; /* System restart: whose system file has `gci`. */
+    uint32_t newest;           /* System restart: whose system file has `gci`. */
+    struct node_mask joined;   /* Node restart: members that are not started, */
+    struct node_mask included; /* and of these the ones in the chains of writes. */
 };
-SIGNAL_STRUCT(cntr_start_conf, 8); /* Section 0: as above, the newest node's and its own end; in a
+SIGNAL_STRUCT(cntr_start_conf, 24); /* Section 0: as above, the newest node's and its own end; in a
                                       node restart those of the running incarnation. Section 1, node
                                       restart: pairs { node, rank } of rejoin.h. */
 
@@ -65,11 +67,13 @@ struct cntr_gorep {
 };
 SIGNAL_STRUCT(cntr_gorep, 2);
 
-/* To all members: the sender is started. */
+/* To all members: the sender is started. The president passes it on to those who are on their way:
+ * the sender may not have known them. */
 struct cntr_started_rep {
     uint32_t incarnation;
+    uint32_t node;
 };
-SIGNAL_STRUCT(cntr_started_rep, 1);
+SIGNAL_STRUCT(cntr_started_rep, 2);
 
 /*
  * To all members: the newest change of single user mode that the sender knows of

@@ -29,7 +29,8 @@ struct cm_regconf { /* From the president: the join has begun. */
     uint32_t president;
     uint32_t dynamic_id;       /* The joiner's: its place in the ring. */
     struct node_mask members;  /* So far, without the joiner. */
-    struct node_mask expected; /* The start is complete when all of these are members. */
+    struct node_mask expected; /* The start is complete when all of these are members; in a running
+                                  cluster the members that are started: others come back too. */
     uint32_t running;          /* The cluster is started, the joiner comes back alone... */
     uint32_t failure_no;       /* ...behind so many failures. */
 };
@@ -45,6 +46,7 @@ enum cm_ref_cause {
     CM_REF_RUNNING = 7,     /* The cluster runs without this node, and it cannot come in now: before
                                the next start, unless the cluster survives failures. */
     CM_REF_SINGLE_USER = 8, /* In single user mode nobody comes back (2314); ask again. */
+    CM_REF_GROUP = 9 /* Another node of the same node group (`candidate`) comes back first. */
 };
 struct cm_regref {
     uint32_t attempt;
@@ -138,7 +140,8 @@ struct members_rep {
     uint32_t president;
     uint32_t dynamic_id; /* Own. */
     struct node_mask members;
-    uint32_t running;    /* All others are started: this node comes back alone. */
-    uint32_t failure_no; /* Failures that this incarnation has seen. */
+    uint32_t running;           /* The cluster is started, this node comes back. */
+    uint32_t failure_no;        /* Failures that this incarnation has seen. */
+    struct node_mask newcomers; /* Running: members that are not started, this one too. */
 };
-SIGNAL_STRUCT(members_rep, 13);
+SIGNAL_STRUCT(members_rep, 21);

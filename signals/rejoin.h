@@ -21,9 +21,9 @@ SIGNAL_STRUCT(node_joined_rep, 5);
 
 /*
  * P's NDBCNTR to its TCs, LQHs, DIH, DICT, before CNTR_INCLUDE_REQ: be ready to take part. Section
- * 0: pairs { node, rank } of all nodes whose rank is not 0, P's too. LQH: every fragment is copying
- * from now on. TC: takes the ranks. DIH: takes members and president and waits for GCP_INCLUDE_ORD.
- * DICT: takes the members. Each answers when it is ready.
+ * 0: pairs { node, rank } of those of `alive` and P whose rank is not 0. LQH: every fragment is
+ * copying from now on. TC: takes the ranks. DIH: takes members and president and waits for
+ * GCP_INCLUDE_ORD. DICT: takes the members. Each answers when it is ready.
  */
 struct node_include_req {
     uint32_t sender_data;
@@ -31,7 +31,7 @@ struct node_include_req {
     uint32_t rank; /* P's. */
     uint32_t failure_no;
     uint32_t president;
-    struct node_mask alive; /* Started nodes, without P. */
+    struct node_mask alive; /* Started nodes and others that are included, without P. */
 };
 SIGNAL_STRUCT(node_include_req, 13);
 struct node_include_conf {
@@ -48,7 +48,7 @@ struct node_include_rep {
     uint32_t node; /* P. */
     uint32_t rank;
     uint32_t failure_no;
-    struct node_mask alive; /* Started nodes and P. */
+    struct node_mask alive; /* Started nodes and those that are included, P too. */
 };
 SIGNAL_STRUCT(node_include_rep, 11);
 

@@ -71,11 +71,11 @@ static void dict_exec_DUMP_STATE_ORD(struct block *block, const struct signal *s
     log_info(
         block,
         "%u tables, %u chunks; master state %u step %u table %u; local active %u step %u table %u; "
-        "schema number %llu, files %u, start %u, locked for node %u",
+        "schema number %llu, files %u, start %u, locked for %u nodes",
         dict->tables, dict->chunks.in_use, dict->master.state, dict->master.step,
         dict->master.table_id, dict->local.active, dict->local.step, dict->local.table_id,
         (unsigned long long)dict->file.sequence, dict->file.state, dict->restart.state,
-        dict->lock.node);
+        node_mask_count(&dict->lock.nodes));
 }
 
 void dict_usage_get(const struct block *block, struct dict_usage *usage)

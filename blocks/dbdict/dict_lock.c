@@ -1,9 +1,11 @@
 /* dict_lock.c -- a lost node comes back: the schema stays as it is meanwhile, and it becomes a
  * member again. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <string.h>
 #include "blocks/dbdict/dict_state.h"
 
-/* --- At the president: no schema transaction until the node is started, or lost again. --- */
+/* --- At the president: no schema transaction until all that come back are started, or lost
+ * again. --- */
 
 bool dict_lock_idle(const struct dict *dict)
 {
@@ -37,37 +39,48 @@ void dict_lock_try(struct dict *dict)
 {
     struct dict_lock *lock = &dict->lock;
     clients_try(dict);
-    if (lock->sender == 0 || !dict_lock_idle(dict)) return;
-    jam_data(lock->node);
-    struct schema_lock_conf conf = {.sender_data = lock->sender_data, .node = lock->node};
-    sig_send(&dict->block, lock->sender, GSN_SCHEMA_LOCK_CONF, PRIO_A, &conf);
-    lock->sender = 0;
+    if (node_mask_empty(&lock->waiting) || !dict_lock_idle(dict)) return;
+    for (uint32_t node = node_mask_next(&lock->waiting, 0); node != 0;
+         node = node_mask_next(&lock->waiting, node)) {
+        jam_data(node);
+        struct schema_lock_conf conf = {.sender_data = lock->sender_data[node], .node = node};
+        sig_send(&dict->block, lock->sender, GSN_SCHEMA_LOCK_CONF, PRIO_A, &conf);
+    }
+    memset(&lock->waiting, 0, sizeof(lock->waiting));
+}
+
+bool dict_locked(const struct dict *dict)
+{
+    return !node_mask_empty(&dict->lock.nodes);
 }
 
 void dict_exec_SCHEMA_LOCK_REQ(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
     const struct schema_lock_req *req = SIG_PAYLOAD(sig, schema_lock_req);
-    ndbrequire(req->node != 0);
+    ndbrequire(req->node != 0 && req->node <= DATA_NODE_ID_MAX);
     jam_data(req->node);
-    dict->lock = (struct dict_lock){
-        .node = req->node, .sender = sig->sender, .sender_data = req->sender_data};
+    node_mask_add(&dict->lock.nodes, req->node);
+    node_mask_add(&dict->lock.waiting, req->node);
+    dict->lock.sender = sig->sender;
+    dict->lock.sender_data[req->node] = req->sender_data;
     dict_lock_try(dict);
 }
 
 void dict_exec_SCHEMA_UNLOCK_ORD(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
-    if (dict->lock.node != SIG_PAYLOAD(sig, schema_unlock_ord)->node) return;
-    jam();
-    dict->lock = (struct dict_lock){.node = 0};
+    uint32_t node = SIG_PAYLOAD(sig, schema_unlock_ord)->node;
+    jam_data(node);
+    node_mask_remove(&dict->lock.nodes, node);
+    node_mask_remove(&dict->lock.waiting, node);
 }
 
 void dict_lock_lost(struct dict *dict, const struct node_mask *nodes)
 {
-    if (dict->lock.node == 0 || !node_mask_has(nodes, dict->lock.node)) return;
-    jam_data(dict->lock.node);
-    dict->lock = (struct dict_lock){.node = 0};
+    jam();
+    node_mask_cut(&dict->lock.nodes, nodes);
+    node_mask_cut(&dict->lock.waiting, nodes);
 }
 
 /* --- Members and ranks. --- */

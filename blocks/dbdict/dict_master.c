@@ -260,7 +260,7 @@ static uint32_t not_possible(const struct dict *dict, uint32_t client)
         return ERR_SCHEMA_BUSY;
     if (dict->single_user != 0 && ref_node(client) != dict->single_user)
         return ERR_SINGLE_USER_MODE;
-    return dict->lock.node != 0 ? ERR_NODE_RESTART_BLOCKS_SCHEMA : 0;
+    return dict_locked(dict) ? ERR_NODE_RESTART_BLOCKS_SCHEMA : 0;
 }
 
 static void begin(struct dict *dict, const struct signal *sig, uint32_t operation,

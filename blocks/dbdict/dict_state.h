@@ -182,11 +182,12 @@ struct dict_lost {
     bool ready;                        /* All have prepared. */
 };
 
-/* At the president: no schema transactions while a node comes back. */
+/* At the president: no schema transactions while nodes come back; all of them share the lock. */
 struct dict_lock {
-    uint32_t node;   /* 0: not locked. */
-    uint32_t sender; /* Waits until the last transaction has ended; 0 = nobody waits. */
-    uint32_t sender_data;
+    struct node_mask nodes;   /* Empty: not locked. */
+    struct node_mask waiting; /* Of them: until the last transaction has ended. */
+    uint32_t sender;
+    uint32_t sender_data[DATA_NODE_ID_MAX + 1]; /* By node. */
 };
 
 /* At a node that comes back: its LQHs get the rows, a table at a time. */
@@ -356,6 +357,7 @@ uint32_t dict_step_rank(uint32_t operation, uint32_t step); /* 0 = prepare; they
 
 /* dict_lock.c */
 bool dict_lock_idle(const struct dict *dict); /* No schema transaction is under way. */
+bool dict_locked(const struct dict *dict);    /* Somebody comes back. */
 void dict_lock_try(struct dict *dict);        /* Perhaps the last one has ended. */
 void dict_lock_lost(struct dict *dict, const struct node_mask *nodes);
 void dict_exec_SCHEMA_LOCK_REQ(struct block *block, const struct signal *sig);

@@ -293,13 +293,11 @@ void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig)
 
 /* Between two epochs, so that it is in all of the next one, and between two saves, so that its logs
  * are asked for all of a GCI. Under load there is such a moment behind each save. */
-void gcp_master_include(struct dih *dih)
+static void include_node(struct dih *dih, uint32_t node)
 {
-    struct gcp_master *master = &dih->gcp_master;
+    const struct gcp_master *master = &dih->gcp_master;
     struct dih_include *include = &dih->include;
     const struct sysfile *now = &dih->sysfile.now;
-    uint32_t node = include->joining;
-    if (node == 0 || master->state != GCP_IDLE || master->save_state != SAVE_IDLE) return;
     struct gcp_include_ord ord = {.incarnation = dih->incarnation,
                                   .gci_hi = master->gci_hi,
                                   .gci_lo = master->gci_lo,
@@ -310,13 +308,23 @@ void gcp_master_include(struct dih *dih)
                                   .data_incarnation = dih_incarnation(dih)};
     struct section ended = {.words = &now->ended[0].incarnation, .size = now->ended_count * 2u};
     jam_data(node);
-    include->joining = 0;
     node_mask_add(&dih->members, node);
     dih->fail.taken_no[node] = dih->fail.failure_no; /* It has coordinated nothing so far. */
     if (!dih_diskless(dih)) node_mask_add(&include->partial, node);
     log_info(&dih->block, "node %u takes part in epochs", node);
     signal_send(&dih->block, block_ref(node, BLOCK_DBDIH, 0), GSN_GCP_INCLUDE_ORD, PRIO_A, &ord,
                 sizeof(ord) / 4u, &ended, dih_diskless(dih) ? 0 : 1u);
+}
+
+void gcp_master_include(struct dih *dih)
+{
+    const struct gcp_master *master = &dih->gcp_master;
+    struct node_mask *joining = &dih->include.joining;
+    if (master->state != GCP_IDLE || master->save_state != SAVE_IDLE) return;
+    for (uint32_t node = node_mask_next(joining, 0); node != 0;
+         node = node_mask_next(joining, node))
+        include_node(dih, node);
+    memset(joining, 0, sizeof(*joining));
 }
 
 void gcp_master_force(struct dih *dih)

@@ -233,7 +233,7 @@ void dih_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig)
         node_mask_add(&dih->members, rep->node);
         return;
     }
-    dih->include.joining = rep->node;
+    node_mask_add(&dih->include.joining, rep->node);
     gcp_master_include(dih);
 }
 
@@ -257,10 +257,6 @@ void dih_include_lost(struct dih *dih, const struct node_mask *nodes, bool new_m
     struct dih_include *include = &dih->include;
     node_mask_cut(&include->partial, nodes);
     if (new_master) memset(&include->partial, 0, sizeof(include->partial));
-    if (include->joining == 0) return;
-    jam_data(include->joining);
-    if (node_mask_has(nodes, include->joining))
-        include->joining = 0;
-    else
-        node_mask_remove(&dih->members, include->joining);
+    node_mask_cut(&include->joining, nodes);
+    node_mask_cut(&dih->members, &include->joining);
 }

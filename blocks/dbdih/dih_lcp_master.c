@@ -12,8 +12,15 @@ void lcp_master_stop(struct dih *dih)
     dih->lcp_master = (struct lcp_master){.last_id = dih->lcp_master.last_id};
 }
 
-/* `node`: of it alone; 0 = of all. */
-static void round_start(struct dih *dih, uint32_t reason, uint32_t node)
+static void ask(struct dih *dih, const struct node_mask *nodes)
+{
+    struct lcp_node_req req = {.incarnation = dih->incarnation, .lcp_id = dih->lcp_master.lcp_id};
+    signal_broadcast(&dih->block, nodes, BLOCK_DBDIH, GSN_LCP_NODE_REQ, PRIO_B, &req,
+                     sizeof(req) / 4u, NULL, 0);
+}
+
+/* `alone`: of these nodes; empty: of all. */
+static void round_start(struct dih *dih, uint32_t reason, struct node_mask alone)
 {
     struct lcp_master *master = &dih->lcp_master;
     static const char *const names[] = {"",          "the log has grown",      "the log fills up",
@@ -26,19 +33,33 @@ static void round_start(struct dih *dih, uint32_t reason, uint32_t node)
     *master = (struct lcp_master){.lcp_id = id,
                                   .last_id = id,
                                   .wanted = former.wanted,
-                                  .waiting = dih->members,
+                                  .alone = alone,
+                                  .waiting = node_mask_empty(&alone) ? dih->members : alone,
                                   .begin_ms = now_ms(&dih->block)};
-    if (node != 0) {
-        jam_data(node);
-        memset(&master->waiting, 0, sizeof(master->waiting));
-        node_mask_add(&master->waiting, node);
-    }
     log_info(&dih->block, "local checkpoint %u starts: %s", master->lcp_id, names[reason]);
     event_send(&dih->block, EVENT_LOCAL_CHECKPOINT_STARTED, master->lcp_id, dih->gcp_node.durable,
                dih->gcp_node.durable);
-    struct lcp_node_req req = {.incarnation = dih->incarnation, .lcp_id = master->lcp_id};
-    signal_broadcast(&dih->block, &master->waiting, BLOCK_DBDIH, GSN_LCP_NODE_REQ, PRIO_B, &req,
-                     sizeof(req) / 4u, NULL, 0);
+    ask(dih, &master->waiting);
+}
+
+/* A node comes back. It need not wait for others that do: it takes part in their round. */
+static void wanted_by_node(struct dih *dih, uint32_t node)
+{
+    struct lcp_master *master = &dih->lcp_master;
+    struct node_mask nodes = {0};
+    node_mask_add(&nodes, node);
+    if (master->lcp_id == 0) {
+        jam();
+        round_start(dih, LCP_BY_NODE, nodes);
+    } else if (node_mask_empty(&master->alone) || node_mask_has(&master->alone, node)) {
+        jam();
+        node_mask_add(&master->wanted_nodes, node);
+    } else {
+        jam_data(node);
+        node_mask_add(&master->alone, node);
+        node_mask_add(&master->waiting, node);
+        ask(dih, &nodes);
+    }
 }
 
 void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig)
@@ -54,13 +75,17 @@ void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig)
     if (dih->president != dih_own(dih) || dih->gcp_master.state == GCP_OFF ||
         dih->gcp_node.complete_hi == 0)
         return;
+    if (ord->reason == LCP_BY_NODE) {
+        jam();
+        wanted_by_node(dih, ref_node(sig->sender));
+        return;
+    }
     if (master->lcp_id != 0) {
         jam(); /* Logs are asked about again when this one has ended; an operator's wish is kept. */
         if (ord->reason == LCP_BY_OPERATOR) master->wanted = ord->reason;
-        if (ord->reason == LCP_BY_NODE) master->wanted_node = ref_node(sig->sender);
         return;
     }
-    round_start(dih, ord->reason, ord->reason == LCP_BY_NODE ? ref_node(sig->sender) : 0);
+    round_start(dih, ord->reason, (struct node_mask){0});
 }
 
 static void round_end(struct dih *dih)
@@ -72,15 +97,15 @@ static void round_end(struct dih *dih)
              (uint32_t)(now_ms(&dih->block) - master->begin_ms));
     event_send(&dih->block, EVENT_LOCAL_CHECKPOINT_COMPLETED, master->lcp_id);
     uint32_t wanted = master->wanted;
-    uint32_t node = master->wanted_node;
+    struct node_mask nodes = master->wanted_nodes;
     lcp_master_stop(dih);
-    if (node != 0) {
+    if (!node_mask_empty(&nodes)) {
         jam();
         dih->lcp_master.wanted = wanted;
-        round_start(dih, LCP_BY_NODE, node);
+        round_start(dih, LCP_BY_NODE, nodes);
     } else if (wanted != 0) {
         jam();
-        round_start(dih, wanted, 0);
+        round_start(dih, wanted, nodes);
     }
 }
 
@@ -126,6 +151,7 @@ void lcp_master_lost(struct dih *dih, const struct node_mask *nodes)
     if (master->lcp_id == 0) return;
     jam();
     node_mask_cut(&master->waiting, nodes);
-    if (node_mask_has(nodes, master->wanted_node)) master->wanted_node = 0;
+    node_mask_cut(&master->wanted_nodes, nodes);
+    node_mask_cut(&master->alone, nodes);
     if (node_mask_empty(&master->waiting)) round_end(dih);
 }

@@ -139,7 +139,7 @@ struct dih_include {
     uint32_t saved; /* Newest GCI of COPY_GCIREQ: all logs have it. */
     uint32_t named_gci;
     /* At the master. */
-    uint32_t joining;         /* To be taken in between two epochs; 0 = nobody. */
+    struct node_mask joining; /* To be taken in between two epochs. */
     struct node_mask partial; /* Taken in, and not named in system files yet. */
 };
 
@@ -192,8 +192,9 @@ struct dih_sysfile {
 struct lcp_master {
     uint32_t lcp_id; /* 0 = no round. */
     uint32_t last_id;
-    uint32_t wanted;      /* enum lcp_reason: another one afterwards. */
-    uint32_t wanted_node; /* One of this node alone comes first; 0 = none. */
+    uint32_t wanted;               /* enum lcp_reason: another one afterwards. */
+    struct node_mask wanted_nodes; /* One of these nodes alone comes first. */
+    struct node_mask alone;        /* The round is one of these nodes; empty: of all. */
     struct node_mask waiting;
     uint64_t begin_ms;
     uint32_t fragments;

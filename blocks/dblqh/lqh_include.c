@@ -18,7 +18,9 @@ void lqh_include_init(struct lqh *lqh)
 {
     lqh->include.life = arena_alloc(block_arena(&lqh->block), RG_TRANSACTION,
                                     (DATA_NODE_ID_MAX + 1) * sizeof(struct lqh_life));
-    ndbrequire(lqh->include.life != NULL);
+    lqh->include.back = arena_alloc(block_arena(&lqh->block), RG_TRANSACTION,
+                                    (DATA_NODE_ID_MAX + 1) * sizeof(struct lqh_back));
+    ndbrequire(lqh->include.life != NULL && lqh->include.back != NULL);
 }
 
 static void look_at_masks(struct lqh *lqh)
@@ -70,6 +72,7 @@ void lqh_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
     fail->reported = true;
     fail->alive = req->alive;
     node_mask_add(&fail->alive, req->node);
+    node_mask_cut(&fail->lost, &fail->alive);
     for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
         if (config->node[node].type == NODE_DATA && !node_mask_has(&fail->alive, node))
             node_mask_add(&fail->lost, node);
@@ -78,6 +81,10 @@ void lqh_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
     look_at_masks(lqh);
     lqh->include.conf_to = sig->sender;
     lqh->include.conf_data = req->sender_data;
+    for (uint32_t i = 0; i + 2 <= sig->section[0].size; i += 2) {
+        uint32_t node = sig->section[0].words[i];
+        if (node <= DATA_NODE_ID_MAX) lqh->include.life[node].rank = sig->section[0].words[i + 1];
+    }
     lqh->include.life[req->node].rank = req->rank;
     step_copying(lqh, 0);
 }
@@ -124,14 +131,29 @@ void lqh_include_try(struct lqh *lqh)
 {
     struct lqh_include *include = &lqh->include;
     struct lqh_fail *fail = &lqh->fail;
-    if (include->state == INCLUDE_NONE || include->taken) return;
     if (fail->failure_no != 0 && !fail->reported) return;
-    jam_data(include->node);
-    include->taken = true;
-    node_mask_remove(&fail->lost, include->node);
-    node_mask_add(&fail->alive, include->node);
-    fail->flushed[include->node] = (struct lqh_flushed){.instances = 0};
+    for (uint32_t node = node_mask_next(&include->nodes, 0); node != 0;
+         node = node_mask_next(&include->nodes, node)) {
+        if (include->back[node].taken) continue;
+        jam_data(node);
+        include->back[node].taken = true;
+        node_mask_remove(&fail->lost, node);
+        node_mask_add(&fail->alive, node);
+        fail->flushed[node] = (struct lqh_flushed){.instances = 0};
+    }
     look_at_masks(lqh);
+}
+
+static void back_move(struct lqh *lqh, uint32_t node, enum lqh_include_state state)
+{
+    struct lqh_include *include = &lqh->include;
+    jam_data(state);
+    include->back[node].state = (uint8_t)state;
+    if (state == INCLUDE_WAITING || state == INCLUDE_ALONE)
+        node_mask_add(&include->skipping, node);
+    else
+        node_mask_remove(&include->skipping, node);
+    include->skips = !node_mask_empty(&include->skipping);
 }
 
 /* A TC, or NDBCNTR, whoever is first. */
@@ -145,26 +167,23 @@ static void hear_of(struct lqh *lqh, uint32_t node, uint32_t rank, uint32_t fail
     }
     jam_data(rank);
     life->rank = rank;
-    include->state = INCLUDE_WAITING;
-    include->node = node;
-    include->rank = rank;
-    include->taken = false;
-    include->told = false;
+    include->back[node] = (struct lqh_back){.state = INCLUDE_NONE};
+    back_move(lqh, node, INCLUDE_WAITING);
+    node_mask_add(&include->nodes, node);
     lqh_include_try(lqh);
 }
 
 void lqh_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig)
 {
     struct lqh *lqh = lqh_of(block);
-    struct lqh_include *include = &lqh->include;
     const struct node_include_rep *rep = SIG_PAYLOAD(sig, node_include_rep);
     ndbrequire(rep->node != 0 && rep->node <= DATA_NODE_ID_MAX);
     hear_of(lqh, rep->node, rep->rank, rep->failure_no);
-    if (include->state == INCLUDE_NONE || include->node != rep->node || include->rank != rep->rank)
-        return;
-    include->told = true;
-    include->others = rep->alive;
-    node_mask_remove(&include->others, rep->node);
+    struct lqh_back *back = &lqh->include.back[rep->node];
+    if (back->state == INCLUDE_NONE || lqh->include.life[rep->node].rank != rep->rank) return;
+    back->told = true;
+    back->others = rep->alive;
+    node_mask_remove(&back->others, rep->node);
     /* Nobody was lost so far: those that are here. */
     if (lqh->fail.failure_no == 0) lqh->fail.alive = rep->alive;
 }
@@ -181,25 +200,30 @@ void lqh_exec_LQH_INCLUDE_REP(struct block *block, const struct signal *sig)
         lqh_protocol_error(lqh, sig->sender, "LQH_INCLUDE_REP of an impossible sender");
         return;
     }
-    struct lqh_life *life = &lqh->include.life[sender];
-    life->instances = rep->instances;
-    if (life->included[instance] >= rep->rank) return; /* Another key of ours. */
-    jam_data(sender);
-    life->included[instance] = rep->rank;
+    lqh->include.life[sender].instances = rep->instances;
     hear_of(lqh, rep->node, rep->rank, rep->failure_no);
+    if (lqh->include.life[rep->node].rank != rep->rank) return;
+    jam_data(sender);
+    lqh->include.back[rep->node].tcs[sender] |= 1u << instance; /* Once for each key of ours. */
 }
 
 void lqh_include_lost(struct lqh *lqh, const struct node_lost_rep *rep)
 {
     struct lqh_include *include = &lqh->include;
     for (uint32_t node = node_mask_next(&rep->nodes, 0); node != 0 && node <= DATA_NODE_ID_MAX;
-         node = node_mask_next(&rep->nodes, node))
+         node = node_mask_next(&rep->nodes, node)) {
         include->life[node].lost_no = rep->failure_no;
-    node_mask_cut(&include->others, &rep->nodes);
-    if (include->state == INCLUDE_NONE || !node_mask_has(&rep->nodes, include->node)) return;
-    jam();
-    include->state = INCLUDE_NONE;
-    include->node = 0;
+        back_move(lqh, node, INCLUDE_NONE);
+    }
+    node_mask_cut(&include->nodes, &rep->nodes);
+    for (uint32_t node = node_mask_next(&include->nodes, 0); node != 0;
+         node = node_mask_next(&include->nodes, node)) {
+        struct lqh_back *back = &include->back[node];
+        node_mask_cut(&back->others, &rep->nodes);
+        for (uint32_t lost = node_mask_next(&rep->nodes, 0); lost != 0 && lost <= DATA_NODE_ID_MAX;
+             lost = node_mask_next(&rep->nodes, lost))
+            back->tcs[lost] = 0; /* Its next life has not said so. */
+    }
 }
 
 /* The first request of a TC that has come back: what its former life had here has long ended. */
@@ -218,61 +242,64 @@ void lqh_tc_back(struct lqh *lqh, uint32_t tc_ref)
 uint32_t lqh_include_skip(const struct lqh *lqh, const struct lqh_op *op)
 {
     const struct lqh_include *include = &lqh->include;
-    if (__builtin_expect(include->state == INCLUDE_NONE, 1) || op->prev_ref != 0) return 0;
-    if (include->state != INCLUDE_WAITING && include->state != INCLUDE_ALONE) return 0;
+    if (__builtin_expect(!include->skips, 1) || op->prev_ref != 0) return 0;
     for (uint32_t i = 1; i < REPLICAS_MAX; i++) {
-        if (replica_node(op->nodes, i) == include->node) return CHAIN_SKIP;
+        uint32_t node = replica_node(op->nodes, i);
+        if (node != 0 && node_mask_has(&include->skipping, node)) return CHAIN_SKIP;
     }
     return 0;
 }
 
-static bool all_tcs_told(const struct lqh *lqh)
+static bool all_tcs_told(const struct lqh *lqh, uint32_t back)
 {
     const struct lqh_include *include = &lqh->include;
-    for (uint32_t node = node_mask_next(&include->others, 0); node != 0;
-         node = node_mask_next(&include->others, node)) {
+    const struct node_mask *others = &include->back[back].others;
+    for (uint32_t node = node_mask_next(others, 0); node != 0;
+         node = node_mask_next(others, node)) {
         const struct lqh_life *life = &include->life[node];
         if (life->instances == 0) return false;
         for (uint32_t i = 1; i <= life->instances; i++) {
-            if (life->included[i] < include->rank) return false;
+            if ((include->back[back].tcs[node] >> i & 1u) == 0) return false;
         }
     }
     return true;
 }
 
-static void walk(struct lqh *lqh, uint32_t ref, uint32_t delay_ms)
+static void walk(struct lqh *lqh, uint32_t node, uint32_t ref, uint32_t delay_ms)
 {
-    struct lqh_continueb work = {
-        .work = LQH_WORK_INCLUDE, .ref = ref, .to = lqh->include.rank, .pass = lqh->include.state};
-    if (ref == 0) lqh->include.seen = false;
+    struct lqh_back *back = &lqh->include.back[node];
+    struct lqh_continueb work = {.work = LQH_WORK_INCLUDE,
+                                 .ref = ref,
+                                 .failure_no = node,
+                                 .to = lqh->include.life[node].rank,
+                                 .pass = back->state};
+    if (ref == 0) back->seen = false;
     if (delay_ms > 0)
         sig_send_delayed(&lqh->block, lqh->block.ref, GSN_CONTINUEB, PRIO_B, &work, delay_ms);
     else
         sig_send(&lqh->block, lqh->block.ref, GSN_CONTINUEB, PRIO_B, &work);
 }
 
-static bool in_the_way(const struct lqh *lqh, const struct lqh_op *op)
+static bool in_the_way(const struct lqh *lqh, uint32_t node, const struct lqh_op *op)
 {
-    const struct lqh_include *include = &lqh->include;
     if (op->scan != REF_NONE || key_operation_of(op->request_info) == OP_READ) return false;
-    if (include->state == INCLUDE_SKIPPED) return (op->chain & CHAIN_SKIP) != 0;
+    if (lqh->include.back[node].state == INCLUDE_SKIPPED) return (op->chain & CHAIN_SKIP) != 0;
     for (uint32_t i = 0; i < REPLICAS_MAX; i++) {
-        if (replica_node(op->nodes, i) == include->node) return false;
+        if (replica_node(op->nodes, i) == node) return false;
     }
     return true;
 }
 
-static void walked(struct lqh *lqh)
+static void walked(struct lqh *lqh, uint32_t node)
 {
-    struct lqh_include *include = &lqh->include;
-    if (include->seen) {
+    const struct lqh_back *back = &lqh->include.back[node];
+    if (back->seen) {
         jam();
-        walk(lqh, 0, AGAIN_MS);
+        walk(lqh, node, 0, AGAIN_MS);
         return;
     }
-    jam_data(include->state);
-    include->state = include->state == INCLUDE_ALONE ? INCLUDE_SKIPPED : INCLUDE_READY;
-    if (include->state == INCLUDE_SKIPPED) walk(lqh, 0, 0);
+    back_move(lqh, node, back->state == INCLUDE_ALONE ? INCLUDE_SKIPPED : INCLUDE_READY);
+    if (back->state == INCLUDE_SKIPPED) walk(lqh, node, 0, 0);
 }
 
 void lqh_include_step(struct lqh *lqh, const struct lqh_continueb *work)
@@ -282,33 +309,34 @@ void lqh_include_step(struct lqh *lqh, const struct lqh_continueb *work)
         step_copying(lqh, work->ref);
         return;
     }
-    if (work->to != include->rank || work->pass != include->state) {
+    uint32_t node = work->failure_no;
+    struct lqh_back *back = &include->back[node];
+    if (work->to != include->life[node].rank || work->pass != back->state) {
         jam(); /* P has been lost again. */
         return;
     }
     uint32_t ref = work->ref;
     for (uint32_t i = 0; i < STEP_OPS; i++) {
         const struct lqh_op *op = pool_next(&lqh->operations, ref);
-        if (op == NULL || include->seen) {
-            walked(lqh);
+        if (op == NULL || back->seen) {
+            walked(lqh, node);
             return;
         }
         ref = pool_index(op->pool.ref);
-        include->seen = in_the_way(lqh, op);
+        back->seen = in_the_way(lqh, node, op);
     }
-    walk(lqh, ref, 0);
+    walk(lqh, node, ref, 0);
 }
 
 bool lqh_included(struct lqh *lqh, uint32_t node, uint32_t rank)
 {
-    struct lqh_include *include = &lqh->include;
-    if (include->state == INCLUDE_NONE || include->node != node || include->rank != rank ||
-        !include->told || !include->taken)
+    const struct lqh_back *back = &lqh->include.back[node];
+    if (back->state == INCLUDE_NONE || lqh->include.life[node].rank != rank || !back->told ||
+        !back->taken)
         return false;
-    if (include->state == INCLUDE_WAITING && all_tcs_told(lqh)) {
-        jam_data(rank);
-        include->state = INCLUDE_ALONE;
-        walk(lqh, 0, 0);
+    if (back->state == INCLUDE_WAITING && all_tcs_told(lqh, node)) {
+        back_move(lqh, node, INCLUDE_ALONE);
+        walk(lqh, node, 0, 0);
     }
-    return include->state == INCLUDE_READY;
+    return back->state == INCLUDE_READY;
 }

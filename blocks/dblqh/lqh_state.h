@@ -281,7 +281,8 @@ enum lqh_work {
     LQH_WORK_COPY,         /* ref: source of a copy */
     LQH_WORK_COPY_AGAIN,   /* ref: number of a copy's target */
     LQH_WORK_COPYING,      /* ref: tables done; marks all fragments */
-    LQH_WORK_INCLUDE,      /* ref: operations done; to: rank, pass: enum lqh_include_state */
+    LQH_WORK_INCLUDE,      /* ref: operations done; node (failure_no), to: rank, pass: enum
+                              lqh_include_state */
 };
 
 struct lqh_continueb {
@@ -334,21 +335,27 @@ struct lqh_life {
     uint32_t rank;      /* 0: here from the beginning. */
     uint32_t lost_no;   /* The failure that it was lost with. */
     uint32_t instances; /* TCs that send LQH_INCLUDE_REP from there; 0 = not known. */
-    uint32_t included[LQH_INSTANCES_MAX + 1]; /* By TC: the newest rank it has told of. */
+};
+
+/* How far a node that comes back has come here. */
+struct lqh_back {
+    uint8_t state;                      /* enum lqh_include_state */
+    bool taken;                         /* It is not lost any more. */
+    bool told;                          /* NODE_INCLUDE_REP has come: `others` is known. */
+    bool seen;                          /* The walk has found one. */
+    struct node_mask others;            /* Started nodes. */
+    uint32_t tcs[DATA_NODE_ID_MAX + 1]; /* By node: its TCs that have said LQH_INCLUDE_REP, bits. */
 };
 
 struct lqh_include {
-    uint32_t state; /* enum lqh_include_state */
-    uint32_t node;
-    uint32_t rank;
-    bool taken;              /* It is not lost any more. */
-    bool told;               /* NODE_INCLUDE_REP has come: `others` is known. */
-    bool seen;               /* The walk has found one. */
-    struct node_mask others; /* Started nodes. */
-    uint32_t copying;        /* At P: own fragments that have not been copied. */
-    uint32_t conf_to;        /* At P: who waits for the marks. */
+    struct node_mask nodes;    /* Who comes back, or has come back and has not been lost since. */
+    struct node_mask skipping; /* Of them: what goes to them has CHAIN_SKIP. */
+    bool skips;                /* There is one. */
+    uint32_t copying;          /* At P: own fragments that have not been copied. */
+    uint32_t conf_to;          /* At P: who waits for the marks. */
     uint32_t conf_data;
-    struct lqh_life *life; /* By node. */
+    struct lqh_back *back; /* By node. */
+    struct lqh_life *life; /* The same. */
 };
 
 /* The last transactions that have committed something here; see lqh_outcome.c. */

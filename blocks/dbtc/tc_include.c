@@ -7,6 +7,7 @@
  * in steps before it takes part, and that is a matter of one handler. See
  * docs/protocols/node_restart.md.
  */
+#include <string.h>
 #include "blocks/dbtc/tc_state.h"
 
 #define STEP_FRAGMENTS 1024u
@@ -35,15 +36,15 @@ void tc_include_absent(struct tc *tc, uint32_t node)
 }
 
 /* To all LQHs of the others: how many a node has is not known, so all keys are used. */
-static void tell_lqhs(struct tc *tc)
+static void tell_lqhs(struct tc *tc, uint32_t back)
 {
-    struct lqh_include_rep rep = {.node = tc->include.node,
-                                  .rank = tc->include.rank,
-                                  .failure_no = tc->include.failure_no,
+    struct lqh_include_rep rep = {.node = back,
+                                  .rank = tc->fail.ended[back].rank,
+                                  .failure_no = tc->fail.ended[back].back_no,
                                   .instances = block_instances(&tc->block, BLOCK_DBTC)};
     const struct node_mask *alive = &tc->fail.alive;
     for (uint32_t node = node_mask_next(alive, 0); node != 0; node = node_mask_next(alive, node)) {
-        if (node == rep.node) continue;
+        if (node == back) continue;
         for (uint32_t key = 1; key <= TC_LQHS_MAX; key++)
             sig_send(&tc->block, block_ref(node, BLOCK_DBLQH, key), GSN_LQH_INCLUDE_REP, PRIO_B,
                      &rep);
@@ -54,20 +55,27 @@ static void tell_lqhs(struct tc *tc)
  * An operation that has lost P's former life is broken until it has ended: then P is not lost any
  * more. Requests are not collected like COMMIT and COMPLETE: all without P have been sent.
  */
+static void take_in(struct tc *tc, uint32_t node)
+{
+    struct tc_fail *fail = &tc->fail;
+    jam_data(node);
+    node_mask_remove(&fail->lost, node);
+    node_mask_add(&fail->alive, node);
+    fail->any = !node_mask_empty(&fail->lost);
+    fail->ended[node].instances = 0;
+    for (uint32_t i = 0; i <= TC_LQHS_MAX; i++)
+        fail->ended[node].failure_no[i] = 0;
+    tell_lqhs(tc, node);
+}
+
 void tc_include_try(struct tc *tc)
 {
     struct tc_include *include = &tc->include;
-    struct tc_fail *fail = &tc->fail;
-    if (include->node == 0 || !include->sorted || fail->reported != fail->failure_no) return;
-    jam_data(include->node);
-    node_mask_remove(&fail->lost, include->node);
-    node_mask_add(&fail->alive, include->node);
-    fail->any = !node_mask_empty(&fail->lost);
-    fail->ended[include->node].instances = 0;
-    for (uint32_t i = 0; i <= TC_LQHS_MAX; i++)
-        fail->ended[include->node].failure_no[i] = 0;
-    tell_lqhs(tc);
-    include->node = 0;
+    if (!include->sorted || tc->fail.reported != tc->fail.failure_no) return;
+    for (uint32_t node = node_mask_next(&include->nodes, 0); node != 0;
+         node = node_mask_next(&include->nodes, node))
+        take_in(tc, node);
+    memset(&include->nodes, 0, sizeof(include->nodes));
 }
 
 static void sorted(struct tc *tc)
@@ -80,7 +88,7 @@ static void sorted(struct tc *tc)
     }
     struct node_include_conf conf = {.sender_data = include->conf_data};
     jam();
-    include->node = 0;
+    memset(&include->nodes, 0, sizeof(include->nodes));
     sig_send(&tc->block, include->conf_to, GSN_NODE_INCLUDE_CONF, PRIO_B, &conf);
     include->conf_to = 0;
 }
@@ -101,13 +109,36 @@ static void sort_from(struct tc *tc, uint32_t table_id, uint32_t fragment)
         if (table != NULL && fragment < table->fragment_count) break;
         fragment = 0;
     }
-    tc_continue(tc, TC_WORK_INCLUDE, tc->include.rank, table_id, fragment);
+    tc_continue(tc, TC_WORK_INCLUDE, tc->include.serial, table_id, fragment);
+}
+
+/* Who was sorted already stays so. */
+static void sort_for(struct tc *tc, uint32_t node)
+{
+    node_mask_add(&tc->include.nodes, node);
+    tc->include.serial++;
+    tc->include.sorted = false;
+    sort_from(tc, 0, 0);
+}
+
+/*
+ * This TC's node comes back too, and is not started. Perhaps nobody waits until this TC sends with
+ * the other node, because this one was not included yet: it must before it coordinates anything. So
+ * that is a matter of this handler; there are no transactions that it could delay.
+ */
+static void sort_at_once(struct tc *tc)
+{
+    for (uint32_t id = 0; id < tc->table_count; id++) {
+        const struct tc_table *table = tc->table[id];
+        for (uint32_t f = 0; table != NULL && f < table->fragment_count; f++)
+            tc_nodes_sort(tc, table->nodes + (size_t)f * REPLICAS_MAX);
+    }
 }
 
 void tc_include_step(struct tc *tc, const struct tc_continueb *work)
 {
-    if (tc->include.node == 0 || tc->include.rank != work->ref || tc->include.sorted) {
-        jam(); /* It has been lost again. */
+    if (tc->include.serial != work->ref) {
+        jam(); /* Another node has come meanwhile. */
         return;
     }
     sort_from(tc, work->index, work->which);
@@ -118,9 +149,7 @@ void tc_include_lost(struct tc *tc, const struct node_lost_rep *rep)
     for (uint32_t node = node_mask_next(&rep->nodes, 0); node != 0 && node <= DATA_NODE_ID_MAX;
          node = node_mask_next(&rep->nodes, node))
         tc->fail.ended[node].lost_no = rep->failure_no;
-    if (tc->include.node == 0 || !node_mask_has(&rep->nodes, tc->include.node)) return;
-    jam();
-    tc->include.node = 0;
+    node_mask_cut(&tc->include.nodes, &rep->nodes);
 }
 
 void tc_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig)
@@ -135,13 +164,19 @@ void tc_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig)
     }
     jam_data(rep->rank);
     life->rank = rep->rank;
+    life->back_no = rep->failure_no;
     /* Nobody was lost so far: those that are here. */
     if (tc->fail.failure_no == 0) tc->fail.alive = rep->alive;
+    node_mask_cut(&tc->fail.alive, &tc->include.nodes);
     node_mask_remove(&tc->fail.alive, rep->node);
     tc_include_absent(tc, rep->node); /* Until the tables are sorted. */
-    tc->include =
-        (struct tc_include){.node = rep->node, .rank = rep->rank, .failure_no = rep->failure_no};
-    sort_from(tc, 0, 0);
+    if (tc->start_level < START_STARTED) {
+        jam();
+        sort_at_once(tc);
+        take_in(tc, rep->node);
+        return;
+    }
+    sort_for(tc, rep->node);
 }
 
 /* This is P. It begins to coordinate when it is started; until then it learns who is who. */
@@ -162,13 +197,13 @@ void tc_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
     fail->resolving = true;
     fail->alive = req->alive;
     node_mask_add(&fail->alive, req->node);
+    /* Who came back since the tables were made stood in them as absent. */
+    node_mask_cut(&fail->lost, &fail->alive);
+    fail->any = !node_mask_empty(&fail->lost);
     for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
         if (config->node[node].type == NODE_DATA) tc_include_absent(tc, node);
     }
     tc->takeover.failure_no = req->failure_no;
-    tc->include = (struct tc_include){.node = req->node,
-                                      .rank = req->rank,
-                                      .conf_to = sig->sender,
-                                      .conf_data = req->sender_data};
-    sort_from(tc, 0, 0);
+    tc->include = (struct tc_include){.conf_to = sig->sender, .conf_data = req->sender_data};
+    sort_for(tc, req->node);
 }

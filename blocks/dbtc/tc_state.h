@@ -237,7 +237,7 @@ enum tc_work {
     TC_WORK_ORPHANS,      /* index: orphans done; decides */
     TC_WORK_ORPHAN,       /* index: an orphan's reference; goes on with its phase */
     TC_WORK_FORGET,       /* index: orphans done; drops those of former failures */
-    TC_WORK_INCLUDE,      /* ref: rank, index: table, which: fragment; sorts the replicas */
+    TC_WORK_INCLUDE,      /* ref: serial, index: table, which: fragment; sorts the replicas */
 };
 
 struct tc_continueb {
@@ -304,16 +304,16 @@ struct tc_epoch {
 struct tc_lost_life {
     uint32_t rank;      /* Its place among the replicas; 0: here from the beginning. */
     uint32_t lost_no;   /* The failure that it was lost with. */
+    uint32_t back_no;   /* The last failure before it came back. */
     uint32_t instances; /* 0 = not known. */
     uint32_t failure_no[TC_LQHS_MAX + 1];
 };
 
-/* A lost node comes back; see docs/protocols/node_restart.md. */
+/* Lost nodes come back; see docs/protocols/node_restart.md. */
 struct tc_include {
-    uint32_t node; /* 0: none on its way. */
-    uint32_t rank;
-    uint32_t failure_no;
-    bool sorted;      /* All tables: it may take part when all failures have been dealt with. */
+    struct node_mask nodes; /* On their way into the chains; at P itself: P. */
+    uint32_t serial;        /* Of the walk over the tables: another node begins a new one. */
+    bool sorted;      /* All tables: they may take part when all failures have been dealt with. */
     uint32_t conf_to; /* This is P itself: who waits. */
     uint32_t conf_data;
 };

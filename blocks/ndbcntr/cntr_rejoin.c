@@ -2,10 +2,11 @@
  * all others. See docs/protocols/node_restart.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * President, one node at a time:
+ * President, for each node that comes back:
  *   NONE --CNTR_START_REQ--> LOCKING --schema is locked--> ASKING --its number--> STARTING
  *        --CNTR_INCLUDE_REQ--> INCLUDED --CNTR_STARTED_REP--> NONE
- * From each of them to NONE when the node is lost. A president that is lost takes the node along.
+ * From each of them to NONE when the node is lost. A president that is lost takes the nodes along.
+ * What the president says of the nodes that come back, to them and to all others, has one order.
  */
 #include <string.h>
 #include "blocks/ndbcntr/cntr_state.h"
@@ -14,10 +15,10 @@
 
 #define PROGRESS_LOG_MS 10000u
 
-static void rejoin_move(struct cntr *cntr, enum rejoin_step step)
+static void rejoin_move(struct cntr *cntr, uint32_t node, enum rejoin_step step)
 {
     jam_data(step);
-    cntr->rejoin.step = step;
+    cntr->rejoin.step[node] = (uint8_t)step;
 }
 
 /* To all instances of a block. */
@@ -47,25 +48,23 @@ static bool may_start(const struct cntr *cntr, uint32_t node)
 {
     const struct cntr_peer *peer = &cntr->peer[node];
     return peer->incarnation == cntr->incarnation && peer->point == POINT_START &&
-           !node_mask_has(&cntr->started, node);
+           cntr->rejoin.step[node] == REJOIN_NONE && !node_mask_has(&cntr->started, node);
 }
 
-/* The next one, when there is one and nobody is under way. */
-static void start_next(struct cntr *cntr)
+/* All that have asked: QMGR lets one of each node group in at a time. */
+static void start_waiting(struct cntr *cntr)
 {
     struct cntr_rejoin *rejoin = &cntr->rejoin;
     bool runs =
         cntr->level == START_STARTED && (cntr->state == CNTR_PHASES || cntr->state == CNTR_RUNNING);
-    if (rejoin->node != 0 || cntr->president != cntr_own(cntr) || !runs) return;
+    if (cntr->president != cntr_own(cntr) || !runs) return;
     for (uint32_t node = node_mask_next(&rejoin->joined, 0); node != 0;
          node = node_mask_next(&rejoin->joined, node)) {
         if (!may_start(cntr, node)) continue;
         jam_data(node);
-        rejoin->node = node;
-        rejoin_move(cntr, REJOIN_LOCKING);
+        rejoin_move(cntr, node, REJOIN_LOCKING);
         struct schema_lock_req req = {.sender_data = rejoin->rank[node], .node = node};
         sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_SCHEMA_LOCK_REQ, PRIO_B, &req);
-        return;
     }
 }
 
@@ -82,39 +81,48 @@ void cntr_exec_NODE_JOINED_REP(struct block *block, const struct signal *sig)
     log_info(block, "node %u is a member again, %u LDM and %u TC instances", rep->node,
              rep->ldm_count, rep->tc_count);
     cntr_single_joined(cntr, rep->node);
-    start_next(cntr);
+    start_waiting(cntr);
 }
 
 bool cntr_rejoin_asked(struct cntr *cntr)
 {
     if (cntr->level != START_STARTED) return false;
     jam();
-    start_next(cntr);
+    start_waiting(cntr);
     return true;
+}
+
+/* Who is at this step and has this rank; 0 = nobody, it was lost meanwhile. */
+static uint32_t who_is_at(const struct cntr *cntr, enum rejoin_step step, uint32_t rank)
+{
+    const struct cntr_rejoin *rejoin = &cntr->rejoin;
+    for (uint32_t node = node_mask_next(&rejoin->joined, 0); node != 0;
+         node = node_mask_next(&rejoin->joined, node)) {
+        if (rejoin->step[node] == step && rejoin->rank[node] == rank) return node;
+    }
+    return 0;
 }
 
 void cntr_exec_SCHEMA_LOCK_CONF(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
     const struct schema_lock_conf *conf = SIG_PAYLOAD(sig, schema_lock_conf);
-    struct cntr_rejoin *rejoin = &cntr->rejoin;
-    if (rejoin->step != REJOIN_LOCKING || conf->node != rejoin->node ||
-        conf->sender_data != rejoin->rank[rejoin->node]) {
-        jam(); /* It was lost meanwhile. */
+    uint32_t node = who_is_at(cntr, REJOIN_LOCKING, conf->sender_data);
+    if (node == 0) {
+        jam();
         return;
     }
-    jam();
-    rejoin_move(cntr, REJOIN_ASKING);
+    jam_data(node);
+    rejoin_move(cntr, node, REJOIN_ASKING);
     struct schema_info_req req = {.sender_data = conf->sender_data};
     sig_send(block, cntr_local(cntr, BLOCK_DBDICT), GSN_SCHEMA_INFO_REQ, PRIO_B, &req);
 }
 
-/* Pairs { node, rank } of all members that have one. */
-static uint32_t list_ranks(const struct cntr *cntr, uint32_t *words)
+/* Pairs { node, rank } of those that have one. */
+static uint32_t list_ranks(const struct cntr *cntr, const struct node_mask *nodes, uint32_t *words)
 {
     uint32_t used = 0;
-    for (uint32_t node = node_mask_next(&cntr->members, 0); node != 0;
-         node = node_mask_next(&cntr->members, node)) {
+    for (uint32_t node = node_mask_next(nodes, 0); node != 0; node = node_mask_next(nodes, node)) {
         if (cntr->rejoin.rank[node] == 0) continue;
         words[used++] = node;
         words[used++] = cntr->rejoin.rank[node];
@@ -122,7 +130,20 @@ static uint32_t list_ranks(const struct cntr *cntr, uint32_t *words)
     return used;
 }
 
-static void let_start(struct cntr *cntr, uint64_t schema)
+/* Others are on their way at the same time. */
+static void tell_company(struct cntr *cntr, uint32_t node)
+{
+    uint32_t others = 0;
+    for (uint32_t other = node_mask_next(&cntr->rejoin.joined, 0); other != 0;
+         other = node_mask_next(&cntr->rejoin.joined, other))
+        others += other != node && cntr->rejoin.step[other] >= REJOIN_STARTING;
+    if (others == 0) return;
+    jam_data(others);
+    log_info(&cntr->block, "node %u comes back at the same time as %u other%s", node, others,
+             others == 1 ? "" : "s");
+}
+
+static void let_start(struct cntr *cntr, uint32_t node, uint64_t schema)
 {
     const struct cntr_plan *plan = &cntr->plan;
     uint32_t words[DATA_NODE_ID_MAX * 2u];
@@ -134,24 +155,27 @@ static void let_start(struct cntr *cntr, uint64_t schema)
         .schema_node = cntr_own(cntr),
         .schema_lo = (uint32_t)schema,
         .schema_hi = (uint32_t)(schema >> 32),
+        .joined = cntr->rejoin.joined,
+        .included = cntr->rejoin.included,
     };
     struct section lists[2] = {{.words = &plan->ended.pair[0][0], .size = plan->ended.count * 2u},
-                               {.words = words, .size = list_ranks(cntr, words)}};
-    rejoin_move(cntr, REJOIN_STARTING);
-    log_info(&cntr->block, "node %u starts: it gets all rows anew", cntr->rejoin.node);
-    signal_send(&cntr->block, block_ref(cntr->rejoin.node, BLOCK_NDBCNTR, 0), GSN_CNTR_START_CONF,
-                PRIO_A, &conf, sizeof(conf) / 4u, lists, 2);
+                               {.words = words, .size = list_ranks(cntr, &cntr->members, words)}};
+    rejoin_move(cntr, node, REJOIN_STARTING);
+    log_info(&cntr->block, "node %u starts: it gets all rows anew", node);
+    tell_company(cntr, node);
+    signal_send(&cntr->block, block_ref(node, BLOCK_NDBCNTR, 0), GSN_CNTR_START_CONF, PRIO_A, &conf,
+                sizeof(conf) / 4u, lists, 2);
 }
 
 void cntr_rejoin_schema(struct cntr *cntr, const struct schema_info_conf *conf)
 {
-    struct cntr_rejoin *rejoin = &cntr->rejoin;
-    if (rejoin->step != REJOIN_ASKING || conf->sender_data != rejoin->rank[rejoin->node]) {
+    uint32_t node = who_is_at(cntr, REJOIN_ASKING, conf->sender_data);
+    if (node == 0) {
         jam();
         return;
     }
-    jam();
-    let_start(cntr, conf->sequence_lo | (uint64_t)conf->sequence_hi << 32);
+    jam_data(node);
+    let_start(cntr, node, conf->sequence_lo | (uint64_t)conf->sequence_hi << 32);
 }
 
 void cntr_exec_CNTR_INCLUDE_REQ(struct block *block, const struct signal *sig)
@@ -159,14 +183,15 @@ void cntr_exec_CNTR_INCLUDE_REQ(struct block *block, const struct signal *sig)
     struct cntr *cntr = cntr_of(block);
     const struct cntr_include_req *req = SIG_PAYLOAD(sig, cntr_include_req);
     struct cntr_rejoin *rejoin = &cntr->rejoin;
-    if (req->incarnation != cntr->incarnation || rejoin->step != REJOIN_STARTING ||
-        ref_node(sig->sender) != rejoin->node || req->node != rejoin->node ||
-        req->rank != rejoin->rank[rejoin->node]) {
+    uint32_t node = ref_node(sig->sender);
+    if (req->incarnation != cntr->incarnation || !node_mask_has(&rejoin->joined, node) ||
+        rejoin->step[node] != REJOIN_STARTING || req->node != node ||
+        req->rank != rejoin->rank[node]) {
         jam();
         return;
     }
-    jam();
-    rejoin_move(cntr, REJOIN_INCLUDED);
+    jam_data(node);
+    rejoin_move(cntr, node, REJOIN_INCLUDED);
     struct cntr_include_ord ord = {
         .incarnation = req->incarnation, .node = req->node, .rank = req->rank};
     signal_broadcast(block, &cntr->members, BLOCK_NDBCNTR, GSN_CNTR_INCLUDE_ORD, PRIO_A, &ord,
@@ -178,8 +203,7 @@ bool cntr_rejoin_meets(struct cntr *cntr, uint32_t node, const struct cntr_waitr
 {
     if (cntr->level != START_STARTED || !node_mask_has(&cntr->rejoin.joined, node)) return false;
     struct cntr_gorep go = {.incarnation = rep->incarnation, .point = rep->point};
-    if (rep->incarnation != cntr->incarnation || node != cntr->rejoin.node ||
-        cntr->rejoin.step != REJOIN_INCLUDED) {
+    if (rep->incarnation != cntr->incarnation || cntr->rejoin.step[node] != REJOIN_INCLUDED) {
         jam();
         return true;
     }
@@ -188,11 +212,18 @@ bool cntr_rejoin_meets(struct cntr *cntr, uint32_t node, const struct cntr_waitr
     return true;
 }
 
-static void nobody_starts(struct cntr *cntr)
+/* It may have become one before it knew those who have come since. */
+static void pass_on_started(struct cntr *cntr, uint32_t node)
 {
-    cntr->rejoin.node = 0;
-    rejoin_move(cntr, REJOIN_NONE);
-    start_next(cntr);
+    const struct cntr_rejoin *rejoin = &cntr->rejoin;
+    struct cntr_started_rep rep = {.incarnation = cntr->incarnation, .node = node};
+    for (uint32_t other = node_mask_next(&rejoin->joined, 0); other != 0;
+         other = node_mask_next(&rejoin->joined, other)) {
+        if (rejoin->step[other] < REJOIN_STARTING) continue; /* CNTR_START_CONF will say so. */
+        jam_data(other);
+        sig_send(&cntr->block, block_ref(other, BLOCK_NDBCNTR, 0), GSN_CNTR_STARTED_REP, PRIO_A,
+                 &rep);
+    }
 }
 
 /* --- All that are started. --- */
@@ -205,10 +236,11 @@ void cntr_rejoin_started(struct cntr *cntr, uint32_t node)
     node_mask_remove(&rejoin->joined, node);
     node_mask_remove(&rejoin->included, node);
     log_info(&cntr->block, "node %u is started again", node);
-    if (rejoin->node != node) return;
+    if (rejoin->step[node] == REJOIN_NONE) return; /* This is not the president. */
     struct schema_unlock_ord ord = {.node = node};
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_SCHEMA_UNLOCK_ORD, PRIO_B, &ord);
-    nobody_starts(cntr);
+    rejoin_move(cntr, node, REJOIN_NONE);
+    pass_on_started(cntr, node);
 }
 
 void cntr_rejoin_lost(struct cntr *cntr, const struct node_failrep *rep)
@@ -217,12 +249,13 @@ void cntr_rejoin_lost(struct cntr *cntr, const struct node_failrep *rep)
     rejoin->failure_no = rep->failure_no;
     node_mask_cut(&rejoin->joined, &rep->nodes);
     node_mask_cut(&rejoin->included, &rep->nodes);
+    node_mask_cut(&rejoin->late, &rep->nodes);
     for (uint32_t node = node_mask_next(&rep->nodes, 0); node != 0;
          node = node_mask_next(&rep->nodes, node)) {
         rejoin->rank[node] = 0;
+        rejoin->step[node] = REJOIN_NONE;
         cntr->peer[node] = (struct cntr_peer){0}; /* Its next life begins anew. */
     }
-    if (node_mask_has(&rep->nodes, rejoin->node)) nobody_starts(cntr);
 }
 
 static void tell_included(struct cntr *cntr, uint32_t node)
@@ -258,7 +291,10 @@ void cntr_exec_CNTR_INCLUDE_ORD(struct block *block, const struct signal *sig)
     }
     jam_data(ord->node);
     node_mask_add(&cntr->rejoin.included, ord->node);
-    tell_included(cntr, ord->node);
+    if (!cntr_rejoins(cntr) || cntr->rejoin.ready == READY_NOW)
+        tell_included(cntr, ord->node);
+    else if (cntr->rejoin.ready == READY_SOON)
+        node_mask_add(&cntr->rejoin.late, ord->node);
 }
 
 /* --- The node that comes back. --- */
@@ -272,9 +308,37 @@ void cntr_rejoin_member(struct cntr *cntr, const struct members_rep *rep)
     if (!rep->running) return;
     jam_data(rep->failure_no);
     cntr->started = rep->members;
-    node_mask_remove(&cntr->started, cntr_own(cntr));
+    node_mask_cut(&cntr->started, &rep->newcomers);
+    cntr->rejoin.joined = rep->newcomers;
+    node_mask_remove(&cntr->rejoin.joined, cntr_own(cntr));
     log_info(&cntr->block, "this node joins a running cluster, node %u is president",
              rep->president);
+}
+
+/*
+ * The president's view of the others that come back. Whom it does not know yet has joined since,
+ * and is known here by its rank; whom it does not count among them any more is started.
+ */
+static void take_company(struct cntr *cntr, const struct cntr_start_conf *conf,
+                         const struct section *ranks)
+{
+    struct cntr_rejoin *rejoin = &cntr->rejoin;
+    struct node_mask since = {0};
+    for (uint32_t node = node_mask_next(&rejoin->joined, 0); node != 0;
+         node = node_mask_next(&rejoin->joined, node)) {
+        bool listed = false;
+        for (uint32_t at = 0; at < ranks->size; at += 2u)
+            listed = listed || ranks->words[at] == node;
+        if (rejoin->rank[node] != 0 && !listed) node_mask_add(&since, node);
+    }
+    node_mask_join(&cntr->started, &rejoin->joined);
+    rejoin->joined = conf->joined;
+    node_mask_remove(&rejoin->joined, cntr_own(cntr));
+    node_mask_join(&rejoin->joined, &since);
+    node_mask_join(&rejoin->included, &conf->included);
+    node_mask_keep(&rejoin->included, &rejoin->joined);
+    node_mask_cut(&cntr->started, &rejoin->joined);
+    cntr_tell_state(cntr);
 }
 
 bool cntr_rejoin_plan(struct cntr *cntr, const struct cntr_start_conf *conf,
@@ -291,11 +355,17 @@ bool cntr_rejoin_plan(struct cntr *cntr, const struct cntr_start_conf *conf,
         return false;
     if (!cntr_ended_good(ended, conf->data_incarnation, conf->gci)) return false;
     if (ranks->size % 2u != 0 || ranks->size > DATA_NODE_ID_MAX * 2u) return false;
+    if (!node_mask_within(&conf->joined, &cntr->members) ||
+        !node_mask_within(&conf->included, &conf->joined) ||
+        node_mask_has(&conf->included, cntr_own(cntr)))
+        return false;
     for (uint32_t at = 0; at < ranks->size; at += 2u) {
         uint32_t node = ranks->words[at];
         if (node > DATA_NODE_ID_MAX || !node_mask_has(&cntr->members, node)) return false;
-        rejoin->rank[node] = ranks->words[at + 1u];
     }
+    take_company(cntr, conf, ranks);
+    for (uint32_t at = 0; at < ranks->size; at += 2u)
+        rejoin->rank[ranks->words[at]] = ranks->words[at + 1u];
     return rejoin->rank[cntr_own(cntr)] == rejoin->own_rank;
 }
 
@@ -304,13 +374,16 @@ static void include_self(struct cntr *cntr)
     static const uint32_t blocks[] = {BLOCK_DBTC, BLOCK_DBLQH, BLOCK_DBDIH, BLOCK_DBDICT};
     struct cntr_rejoin *rejoin = &cntr->rejoin;
     uint32_t words[DATA_NODE_ID_MAX * 2u];
-    struct section ranks = {.words = words, .size = list_ranks(cntr, words)};
+    struct node_mask alive = cntr_alive(cntr);
+    struct section ranks = {.words = words, .size = list_ranks(cntr, &alive, words)};
     struct node_include_req req = {.sender_data = rejoin->own_rank,
                                    .node = cntr_own(cntr),
                                    .rank = rejoin->own_rank,
                                    .failure_no = rejoin->failure_no,
                                    .president = cntr->president,
-                                   .alive = cntr->started};
+                                   .alive = alive};
+    node_mask_remove(&req.alive, cntr_own(cntr));
+    rejoin->ready = READY_SOON;
     rejoin->waiting =
         2u + block_instances(&cntr->block, BLOCK_DBTC) + block_instances(&cntr->block, BLOCK_DBLQH);
     for (uint32_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
@@ -324,7 +397,13 @@ void cntr_exec_NODE_INCLUDE_CONF(struct block *block, const struct signal *sig)
     ndbrequire(SIG_PAYLOAD(sig, node_include_conf)->sender_data == rejoin->own_rank);
     ndbrequire(rejoin->waiting > 0);
     jam_data(ref_block(sig->sender));
-    if (--rejoin->waiting == 0) cntr_step_done(cntr, STEP_INCLUDE_SELF);
+    if (--rejoin->waiting > 0) return;
+    rejoin->ready = READY_NOW;
+    for (uint32_t node = node_mask_next(&rejoin->late, 0); node != 0;
+         node = node_mask_next(&rejoin->late, node))
+        tell_included(cntr, node);
+    memset(&rejoin->late, 0, sizeof(rejoin->late));
+    cntr_step_done(cntr, STEP_INCLUDE_SELF);
 }
 
 static void ask_include(struct cntr *cntr)

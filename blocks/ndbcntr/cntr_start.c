@@ -155,7 +155,7 @@ static void meet(struct cntr *cntr, uint32_t point)
 
 static void become_started(struct cntr *cntr)
 {
-    struct cntr_started_rep rep = {.incarnation = cntr->incarnation};
+    struct cntr_started_rep rep = {.incarnation = cntr->incarnation, .node = cntr_own(cntr)};
     jam();
     cntr->level = START_STARTED;
     node_mask_add(&cntr->started, cntr_own(cntr));
@@ -536,10 +536,12 @@ void cntr_exec_CNTR_GOREP(struct block *block, const struct signal *sig)
 void cntr_exec_CNTR_STARTED_REP(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
-    uint32_t node = ref_node(sig->sender);
-    if (cntr->incarnation == 0 ||
-        SIG_PAYLOAD(sig, cntr_started_rep)->incarnation != cntr->incarnation ||
-        !node_mask_has(&cntr->members, node)) {
+    const struct cntr_started_rep *rep = SIG_PAYLOAD(sig, cntr_started_rep);
+    uint32_t node = rep->node;
+    uint32_t sender = ref_node(sig->sender);
+    bool known = node != 0 && node <= DATA_NODE_ID_MAX && node_mask_has(&cntr->members, node) &&
+                 (node == sender || (sender == cntr->president && node != cntr_own(cntr)));
+    if (cntr->incarnation == 0 || rep->incarnation != cntr->incarnation || !known) {
         jam();
         return;
     }

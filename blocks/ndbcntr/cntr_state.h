@@ -124,19 +124,22 @@ enum rejoin_step {
     REJOIN_INCLUDED
 };
 
+/* May the own blocks be told of others that are included? */
+enum rejoin_ready { READY_NOT = 0, READY_SOON, READY_NOW };
+
 /* Node restart: cntr_rejoin.c. */
 struct cntr_rejoin {
     uint32_t rank[DATA_NODE_ID_MAX + 1]; /* Of members: 0, or the dynamic id they came with. */
     struct node_mask joined;             /* Members that are not started yet... */
     struct node_mask included;           /* ...and in the chains of writes. */
     uint32_t failure_no;                 /* The last failure. */
-    /* President. */
-    uint32_t node; /* Who is starting, 0 = nobody. */
-    uint32_t step; /* enum rejoin_step */
+    uint8_t step[DATA_NODE_ID_MAX + 1];  /* President: how far it has come, enum rejoin_step. */
     /* The node that comes back. */
     uint32_t running; /* It joined a running cluster. */
     uint32_t own_rank;
-    uint32_t waiting; /* Blocks that have not confirmed. */
+    uint32_t ready;        /* enum rejoin_ready: its own blocks. */
+    uint32_t waiting;      /* Blocks that have not confirmed. */
+    struct node_mask late; /* Others that were included meanwhile. */
 };
 
 /* Single user mode: cntr_single.c. */

@@ -150,6 +150,7 @@ static void tell_members(struct qmgr *qmgr, uint32_t block_no)
         .members = *members,
         .running = qmgr->join.running,
         .failure_no = qmgr->failure.number,
+        .newcomers = qmgr->rejoin.newcomers,
     };
     signal_send(&qmgr->block, qmgr_local(qmgr, block_no), GSN_MEMBERS_REP, PRIO_A, &rep,
                 sizeof(rep) / 4u, &section, 1);
@@ -222,6 +223,27 @@ static void ask_node_info(struct qmgr *qmgr)
                      &req, sizeof(req) / 4u, NULL, 0);
 }
 
+/* A president that adds this node; in a running cluster it is started itself. */
+static bool regconf_sane(const struct qmgr *qmgr, const struct cm_regconf *conf, uint32_t sender)
+{
+    uint32_t own = qmgr_own(qmgr);
+    if (conf->president != sender || conf->incarnation == 0 || conf->dynamic_id == 0 ||
+        !node_mask_has(&conf->members, conf->president) || node_mask_has(&conf->members, own))
+        return false;
+    if (!conf->running) return node_mask_has(&conf->expected, own);
+    return node_mask_has(&conf->expected, conf->president) &&
+           node_mask_within(&conf->expected, &conf->members);
+}
+
+/* The cluster runs: `started` of its members are started, others come back like this node. */
+static void join_running(struct qmgr *qmgr, const struct node_mask *started)
+{
+    qmgr->join.expected = qmgr->join.members;
+    node_mask_add(&qmgr->join.expected, qmgr_own(qmgr));
+    qmgr->rejoin.newcomers = qmgr->join.members;
+    node_mask_cut(&qmgr->rejoin.newcomers, started);
+}
+
 void qmgr_exec_CM_REGCONF(struct block *block, const struct signal *sig)
 {
     struct qmgr *qmgr = qmgr_of(block);
@@ -232,9 +254,7 @@ void qmgr_exec_CM_REGCONF(struct block *block, const struct signal *sig)
         return;
     }
     struct node_mask known = conf->members;
-    bool sane = conf->president == ref_node(sig->sender) && conf->incarnation != 0 &&
-                conf->dynamic_id != 0 && node_mask_has(&conf->members, conf->president) &&
-                !node_mask_has(&conf->members, own) && node_mask_has(&conf->expected, own);
+    bool sane = regconf_sane(qmgr, conf, ref_node(sig->sender));
     for (uint32_t i = 0; i < NODE_MASK_WORDS; i++)
         known.word[i] &= ~qmgr->linked.word[i];
     qmgr->join.incarnation = conf->incarnation;
@@ -252,6 +272,8 @@ void qmgr_exec_CM_REGCONF(struct block *block, const struct signal *sig)
     qmgr->join.waiting = conf->members;
     qmgr->join.expected = conf->expected;
     qmgr->join.running = conf->running;
+    qmgr->join.first = 0;
+    if (conf->running) join_running(qmgr, &conf->expected);
     qmgr->failure.number = conf->failure_no;
     qmgr->peer[own] = (struct qmgr_peer){
         .dynamic_id = conf->dynamic_id,
@@ -287,6 +309,12 @@ void qmgr_exec_CM_REGREF(struct block *block, const struct signal *sig)
         event_send(block, EVENT_CM_REGREF, qmgr_own(qmgr), node, ref->cause);
     }
     qmgr->join.last_cause = ref->cause;
+    if (ref->cause == CM_REF_GROUP && ref->candidate != qmgr->join.first) {
+        jam_data(ref->candidate);
+        qmgr->join.first = ref->candidate;
+        log_info(block, "node %u of the same node group comes back first: this node waits",
+                 ref->candidate);
+    }
     qmgr_election(qmgr);
 }
 

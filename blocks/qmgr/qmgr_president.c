@@ -206,7 +206,7 @@ static void begin_join(struct qmgr *qmgr, uint32_t joiner, const struct cm_regre
     if (conf.running) {
         jam();
         conf.expected = conf.members;
-        node_mask_add(&conf.expected, joiner);
+        node_mask_cut(&conf.expected, &qmgr->rejoin.newcomers);
         qmgr_rejoin_begin(qmgr, joiner);
     }
     sig_send(&qmgr->block, block_ref(joiner, BLOCK_QMGR, 0), GSN_CM_REGCONF, PRIO_A, &conf);
@@ -250,6 +250,7 @@ void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig)
         .candidate = qmgr_candidate(qmgr),
         .president = qmgr->join.president,
     };
+    if (cause == CM_REF_GROUP) ref.candidate = qmgr_rejoin_before(qmgr, node);
     sig_send(block, sig->sender, GSN_CM_REGREF, PRIO_A, &ref);
     if (cause == CM_REF_ELECTION && node_mask_has(&qmgr->linked, node)) {
         jam(); /* Who asks is in election too: its candidate counts as much as an answer's. */

@@ -107,15 +107,30 @@ static void watch_strangers(struct qmgr *qmgr)
 uint32_t qmgr_rejoin_refusal(const struct qmgr *qmgr, uint32_t node, const struct cm_regreq *req)
 {
     struct node_mask others = qmgr->join.members;
+    struct node_mask begun = qmgr->join.members;
     if (block_config(&qmgr->block)->survive == 0 || !qmgr_agrees(qmgr) ||
         qmgr->start_level != START_STARTED)
         return CM_REF_RUNNING;
     if (qmgr->single_user != 0) return CM_REF_SINGLE_USER;
     node_mask_remove(&others, qmgr_own(qmgr));
+    node_mask_cut(&begun, &qmgr->rejoin.newcomers);
     if (node_mask_has(&qmgr->join.members, node) || qmgr->rejoin.adding != 0 || !quiet(qmgr) ||
-        !former_life_ended(qmgr) || !node_mask_within(&qmgr->join.members, &qmgr->started) ||
+        !former_life_ended(qmgr) || !node_mask_within(&begun, &qmgr->started) ||
         !node_mask_within(&others, &req->linked))
         return CM_REF_BUSY;
+    return qmgr_rejoin_before(qmgr, node) != 0 ? CM_REF_GROUP : 0;
+}
+
+/* Who of the node's group is on its way back: one at a time. 0 = nobody. */
+uint32_t qmgr_rejoin_before(const struct qmgr *qmgr, uint32_t node)
+{
+    uint32_t group_of[NODE_ID_MAX + 1];
+    (void)node_config_groups(block_config(&qmgr->block), group_of);
+    for
+        EACH_NODE(other, &qmgr->rejoin.newcomers)
+        {
+            if (other != node && group_of[other] == group_of[node]) return other;
+        }
     return 0;
 }
 

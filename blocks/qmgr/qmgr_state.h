@@ -166,6 +166,7 @@ struct qmgr {
         uint32_t sttor_owed; /* NDBCNTR waits for phase 1. */
         uint32_t sttor_data;
         uint32_t last_cause;           /* Last refusal that was logged. */
+        uint32_t first;                /* Who comes back first, as it was logged; 0 = nobody. */
         uint32_t has_data;             /* Own; from NDBCNTR. */
         uint32_t aside;                /* Own: waits until the others run; from NDBCNTR. */
         uint32_t running;              /* JOINING: the cluster is started. */
@@ -297,6 +298,7 @@ uint32_t qmgr_end_code(const struct qmgr *qmgr); /* When the others have declare
 void qmgr_rejoin_open(struct qmgr *qmgr);
 void qmgr_rejoin_close(struct qmgr *qmgr, uint32_t node); /* It is fenced. */
 uint32_t qmgr_rejoin_refusal(const struct qmgr *qmgr, uint32_t node, const struct cm_regreq *req);
+uint32_t qmgr_rejoin_before(const struct qmgr *qmgr, uint32_t node);
 void qmgr_rejoin_begin(struct qmgr *qmgr, uint32_t node);
 void qmgr_rejoin_prepared(struct qmgr *qmgr);
 void qmgr_rejoin_added(struct qmgr *qmgr, uint32_t node);

@@ -6,6 +6,7 @@
 start_bank() { # seconds (0: until end_bank) [options]
     local seconds=$1
     shift
+    rm -f "$BOX/bank.out"
     "$BIN/failover_client" --threads=4 --seconds="$seconds" "$@" >"$BOX/bank.out" 2>&1 &
     BANK=$!
     PIDS+=("$BANK")

@@ -250,6 +250,26 @@ bool failures_announced(struct run *run, uint32_t id, uint32_t code)
     return true;
 }
 
+/* --- Several come back at once. --- */
+
+/* It takes part, or is about to, and is not started. */
+static bool on_its_way(struct run *run, uint32_t id)
+{
+    const struct cntr *cntr = cntr_of_node(run, id);
+    return cntr != NULL && cntr->rejoin.running != 0 && cntr->rejoin.ready != READY_NOT &&
+           cntr->level < START_STARTED;
+}
+
+static void watch_together(struct run *run)
+{
+    uint32_t several = 0;
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++)
+        several += on_its_way(run, data_node_id(run, i));
+    for (uint32_t i = 0; several > 1 && i < run->swarm.data_nodes; i++) {
+        if (on_its_way(run, data_node_id(run, i))) run->failures.together[i] = true;
+    }
+}
+
 /* --- Lives. --- */
 
 /* A new life begins within this time. */
@@ -262,6 +282,7 @@ void failures_watch(struct run *run)
     uint32_t started = 0;
     if (!f->begun) return;
     single_watch(run);
+    watch_together(run);
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         uint32_t id = data_node_id(run, i);
         if (sim_alive(run->world, id)) {
@@ -270,6 +291,8 @@ void failures_watch(struct run *run)
             if (up && f->started_us[i] == 0) {
                 f->started_us[i] = now;
                 if (f->lives[i] > 0) count(&figures_of(run)->rejoins);
+                if (f->together[i]) count(&figures_of(run)->together);
+                f->together[i] = false;
                 recovery_back(run, id);
             }
             continue;
@@ -278,6 +301,8 @@ void failures_watch(struct run *run)
             count(&figures_of(run)->losses);
             if (f->started_us[i] == 0) count(&figures_of(run)->losses_starting);
             f->losses++;
+            if (f->together[i]) count(&figures_of(run)->together_lost);
+            f->together[i] = false;
             f->doomed_until[i] = f->started_us[i] = 0;
             recovery_ended(run, i);
             f->start_us[i] = now + 1 + rng_below(sim_rng(run->world, SIM_RNG_PLAN), AGAIN_US);
@@ -405,6 +430,9 @@ static const uint32_t places[] = {
     GSN_COPY_FRAGCONF,      GSN_CNTR_STARTED_REP,
 };
 
+#define PLACES   (sizeof places / sizeof places[0])
+#define WAY_BACK 29u /* GSN_CM_REGREQ: from here on a node comes back. */
+
 /* The same, where all are. */
 static const uint32_t all_places[] = {
     GSN_NODE_INCLUDE_REQ, GSN_GCP_INCLUDE_ORD,      GSN_NODE_INCLUDE_REP,  GSN_COPY_FRAGREQ,
@@ -432,14 +460,44 @@ static void draw_one(struct sim_plan *plan, const struct swarm *swarm, struct rn
     if (kind == 1) event->arg[1] = 1u << between(rng, 3, 14);
     if (kind == 3) event->arg[2] = 1u << between(rng, 9, 14);
     if (rng_chance(rng, 1, 2)) return;
-    event->gsn = places[rng_below(rng, sizeof places / sizeof places[0])];
+    event->gsn = places[rng_below(rng, PLACES)];
     event->node = rng_chance(rng, 1, 2) ? event->arg[0] : draw_node(swarm, rng);
     event->nth = 1u + (uint32_t)rng_below(rng, 1u << rng_below(rng, 7));
+}
+
+/* One node of each of several groups, at about the same time: they come back together. */
+static void draw_several(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
+                         uint64_t at)
+{
+    uint32_t groups = swarm->data_nodes / swarm->replicas;
+    uint32_t first = (uint32_t)rng_below(rng, groups);
+    uint32_t count = between(rng, 2, groups);
+    for (uint32_t i = 0; i < count; i++) {
+        struct sim_event *event = sim_plan_at(plan, at, SIM_KILL);
+        if (event == NULL) return;
+        uint32_t member = (uint32_t)rng_below(rng, swarm->replicas);
+        event->arg[0] =
+            swarm->id_first + swarm->id_step * ((first + i) % groups * swarm->replicas + member);
+        at += rng_below(rng, 1u << between(rng, 4, 18));
+    }
+    if (rng_chance(rng, 1, 2)) return;
+    /* Somebody dies in the middle: one of them, the president, a source, anybody. */
+    struct sim_event *event = sim_plan_at(plan, at, SIM_KILL);
+    if (event == NULL) return;
+    event->arg[0] = draw_node(swarm, rng);
+    event->gsn = places[WAY_BACK + rng_below(rng, PLACES - WAY_BACK)];
+    event->node = draw_node(swarm, rng);
+    event->nth = 1u + (uint32_t)rng_below(rng, 1u << rng_below(rng, 4));
 }
 
 static void draw_incident(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
                           uint64_t at)
 {
+    if (swarm->rejoin && swarm->data_nodes > swarm->replicas &&
+        (swarm->faults & FAULT_NODE_KILL) != 0 && rng_chance(rng, 1, 2)) {
+        draw_several(plan, swarm, rng, at);
+        return;
+    }
     uint32_t kinds[5];
     uint32_t kind_count = 0;
     if ((swarm->faults & FAULT_NODE_KILL) != 0) kinds[kind_count++] = 0;
@@ -487,19 +545,20 @@ void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct
 
 void failures_print(const struct failure_figures *f)
 {
-    printf("node losses %llu (%llu of them while starting): kills %llu, planned stops %llu, hangs "
-           "%llu, cuts %llu, stalls %llu, disk faults %llu (that ended a node %llu); fenced %llu, "
-           "started over %llu; rejoins "
-           "%llu; faults left out %llu; single user mode %llu times; clusters that found no "
-           "arbitrator %llu; left needlessly %llu\n",
-           (unsigned long long)f->losses, (unsigned long long)f->losses_starting,
-           (unsigned long long)f->kills, (unsigned long long)f->leaves,
-           (unsigned long long)f->hangs, (unsigned long long)f->cuts, (unsigned long long)f->stalls,
-           (unsigned long long)f->disks, (unsigned long long)f->disk_exits,
-           (unsigned long long)f->fenced, (unsigned long long)f->starts_again,
-           (unsigned long long)f->rejoins, (unsigned long long)f->left_out,
-           (unsigned long long)f->singles, (unsigned long long)f->clusters_lost,
-           (unsigned long long)f->needless);
+    printf(
+        "node losses %llu (%llu of them while starting): kills %llu, planned stops %llu, hangs "
+        "%llu, cuts %llu, stalls %llu, disk faults %llu (that ended a node %llu); fenced %llu, "
+        "started over %llu; rejoins %llu (%llu with others at the same time, %llu lost on such a "
+        "way); faults left out %llu; single user mode %llu times; clusters that found no "
+        "arbitrator %llu; left needlessly %llu\n",
+        (unsigned long long)f->losses, (unsigned long long)f->losses_starting,
+        (unsigned long long)f->kills, (unsigned long long)f->leaves, (unsigned long long)f->hangs,
+        (unsigned long long)f->cuts, (unsigned long long)f->stalls, (unsigned long long)f->disks,
+        (unsigned long long)f->disk_exits, (unsigned long long)f->fenced,
+        (unsigned long long)f->starts_again, (unsigned long long)f->rejoins,
+        (unsigned long long)f->together, (unsigned long long)f->together_lost,
+        (unsigned long long)f->left_out, (unsigned long long)f->singles,
+        (unsigned long long)f->clusters_lost, (unsigned long long)f->needless);
     recovery_print(f);
 }
 

@@ -273,6 +273,7 @@ struct failure_figures {
     uint64_t losses, losses_starting, kills, leaves, hangs, cuts, stalls, fenced, starts_again,
         left_out;
     uint64_t rejoins, clusters_lost, singles, needless, disks, disk_exits;
+    uint64_t together, together_lost; /* Returns while others were on their way. */
     struct timing kill_seen, hang_seen, cut_seen, taken_over, returned;
 };
 
@@ -284,6 +285,7 @@ struct failures {
     uint64_t start_us[NODE_ID_MAX + 1];     /* The next one begins; 0 = the node runs. */
     uint64_t born_us[NODE_ID_MAX + 1];      /* This one has begun, */
     uint64_t started_us[NODE_ID_MAX + 1];   /* and was started; 0 = not yet. */
+    bool together[NODE_ID_MAX + 1];         /* Another one was on its way at the same time. */
     uint64_t doomed_until[NODE_ID_MAX + 1]; /* It may have to leave. */
     uint64_t fault_us[NODE_ID_MAX + 1];     /* The first fault since it was started, 0 = none; */
     enum sim_action fault[NODE_ID_MAX + 1]; /* which one. */

@@ -24,7 +24,7 @@
 
 struct fake_dict {
     struct block block;
-    uint32_t locked; /* For this node. */
+    struct node_mask locked; /* For these nodes. */
     uint32_t locks;
     uint32_t restarts;
     uint32_t online;
@@ -91,8 +91,8 @@ static void dict_exec_SCHEMA_LOCK_REQ(struct block *block, const struct signal *
 {
     const struct schema_lock_req *req = SIG_PAYLOAD(sig, schema_lock_req);
     struct schema_lock_conf conf = {.sender_data = req->sender_data, .node = req->node};
-    ndbrequire(fake_dict_of(block)->locked == 0);
-    fake_dict_of(block)->locked = req->node;
+    ndbrequire(!node_mask_has(&fake_dict_of(block)->locked, req->node));
+    node_mask_add(&fake_dict_of(block)->locked, req->node);
     fake_dict_of(block)->locks++;
     fake_dict_of(block)->lock_data = req->sender_data;
     if (!fake_dict_of(block)->hold_lock)
@@ -100,14 +100,15 @@ static void dict_exec_SCHEMA_LOCK_REQ(struct block *block, const struct signal *
 }
 static void dict_exec_SCHEMA_UNLOCK_ORD(struct block *block, const struct signal *sig)
 {
-    ndbrequire(fake_dict_of(block)->locked == SIG_PAYLOAD(sig, schema_unlock_ord)->node);
-    fake_dict_of(block)->locked = 0;
+    uint32_t node = SIG_PAYLOAD(sig, schema_unlock_ord)->node;
+    ndbrequire(node_mask_has(&fake_dict_of(block)->locked, node));
+    node_mask_remove(&fake_dict_of(block)->locked, node);
 }
 static void dict_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
 {
     const struct node_lost_rep *rep = SIG_PAYLOAD(sig, node_lost_rep);
     fake_dict_of(block)->nodes_lost = rep->failure_no;
-    if (node_mask_has(&rep->nodes, fake_dict_of(block)->locked)) fake_dict_of(block)->locked = 0;
+    node_mask_cut(&fake_dict_of(block)->locked, &rep->nodes);
 }
 static void dict_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
 {
@@ -150,13 +151,22 @@ static const struct handler dict_handlers[] = {
 static const struct block_type dict_type = {"DBDICT", BLOCK_DBDICT, dict_handlers,
                                             sizeof dict_handlers / sizeof dict_handlers[0], NULL};
 
-/* --- Checkpoints that are written at once. --- */
+/* --- Checkpoints that are written at once, or when the test says so. --- */
+
+static uint32_t hold_checkpoint; /* Of this node. */
+
+struct fake_backup {
+    struct block block;
+    struct lcp_part_conf held;
+};
 
 static void backup_exec_LCP_PART_REQ(struct block *block, const struct signal *sig)
 {
     const struct lcp_part_req *req = SIG_PAYLOAD(sig, lcp_part_req);
     struct lcp_part_conf conf = {.lcp_id = req->lcp_id, .end_gci = req->start_gci, .fragments = 1};
-    sig_send(block, sig->sender, GSN_LCP_PART_CONF, PRIO_B, &conf);
+    ((struct fake_backup *)(void *)block)->held = conf;
+    if (ref_node(block->ref) != hold_checkpoint)
+        sig_send(block, sig->sender, GSN_LCP_PART_CONF, PRIO_B, &conf);
 }
 static void backup_exec_LCP_USABLE_REQ(struct block *block, const struct signal *sig)
 {
@@ -194,7 +204,15 @@ static void make_node(uint32_t id)
     block_create(main_thread, &dict_type, 0, sizeof(struct fake_dict));
     block_create(worker, &fake_tc_type, 1, sizeof(struct fake_worker));
     block_create(worker, &fake_lqh_type, 1, sizeof(struct fake_worker));
-    if (!config.diskless) block_create(worker, &backup_type, 1, sizeof(struct block));
+    if (!config.diskless) block_create(worker, &backup_type, 1, sizeof(struct fake_backup));
+}
+
+static inline void backup_go_on(uint32_t id)
+{
+    struct fake_backup *backup =
+        (struct fake_backup *)(void *)node_block(fc->node[id].node, BLOCK_BACKUP, 1);
+    sig_send(&backup->block, block_ref(id, BLOCK_DBDIH, 0), GSN_LCP_PART_CONF, PRIO_B,
+             &backup->held);
 }
 
 static struct qmgr *qmgr_at(uint32_t id)
@@ -247,6 +265,9 @@ static void configure(uint32_t nodes, uint32_t replicas)
     config.ldm_count = 1;
     config.heartbeat_db_db_ms = HEARTBEAT_MS;
     config.arbitration = ARBITRATION_NONE;
+    /* There is an API node less. */
+    if (nodes == 6)
+        config.node[6] = (struct config_node){.type = NODE_DATA, .nodegroup = 5 / replicas};
 }
 
 static inline void start(uint32_t nodes, uint32_t replicas)
@@ -280,9 +301,9 @@ static void check_whole(uint32_t nodes)
         assert_int_equal(qmgr->rejoin.adding, 0);
         assert_true(node_mask_empty(&cntr->rejoin.joined));
         assert_true(node_mask_empty(&cntr->rejoin.included));
-        assert_int_equal(cntr->rejoin.node, 0);
-        assert_int_equal(dict_at(id)->locked, 0);
+        assert_true(node_mask_empty(&dict_at(id)->locked));
         for (uint32_t other = 1; other <= nodes; other++) {
+            assert_int_equal(cntr->rejoin.step[other], REJOIN_NONE);
             assert_int_equal(cntr->rejoin.rank[other], cntr_at(1)->rejoin.rank[other]);
             assert_int_equal(qmgr->peer[other].dynamic_id, qmgr_at(1)->peer[other].dynamic_id);
         }

@@ -174,7 +174,7 @@ static void test_holder(void **state)
     struct trx trx = t_new(&w, CLIENT, 1);
     const struct lqh *lqh = (const struct lqh *)(void *)node_block(w.n[1].node, BLOCK_DBLQH, 1);
     copy_order(2);
-    while (lqh->include.state != INCLUDE_READY)
+    while (lqh->include.back[2].state != INCLUDE_READY)
         step_n(1);
     t_next(&trx);
     operation(&trx, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 20);

@@ -307,7 +307,13 @@ static void test_lock(void **state)
     struct schema_unlock_ord other = {.node = 3};
     tell_dict(1, GSN_SCHEMA_UNLOCK_ORD, &other, 1);
     assert_int_equal(create_refused(2, 3), ERR_NODE_RESTART_BLOCKS_SCHEMA);
+    req = (struct schema_lock_req){.sender_data = 10, .node = 3}; /* It shares the lock. */
+    tell_dict(1, GSN_SCHEMA_LOCK_REQ, &req, 2);
+    run_us(1000);
+    assert_int_equal(cntr(1)->answers[GSN_SCHEMA_LOCK_CONF], 2);
     lose_node_two(1);
+    assert_int_equal(create_refused(2, 3), ERR_NODE_RESTART_BLOCKS_SCHEMA);
+    tell_dict(1, GSN_SCHEMA_UNLOCK_ORD, &other, 1);
     assert_true(create(2, 3));
     world_drop();
 }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#define FC_NODES  10u
+#define FC_CLIENT 7u
 #include "tests/unit/rejoin_fixture.h"
 
 /* --- It comes back. --- */
@@ -77,6 +79,118 @@ static void test_two_nodes_come_back(void **state)
     make_node(4);
     run_until_started(4, 3000);
     check_whole(4);
+}
+
+/* --- Several at once. --- */
+
+static bool copies(uint32_t id)
+{
+    return cntr_at(id)->start.wait == WAIT_STEP && cntr_at(id)->start.step == STEP_COPY;
+}
+
+/* What its dictionary has held back. */
+static void copied(uint32_t id)
+{
+    struct copy_start_conf conf = {.sender_data = cntr_at(id)->rejoin.own_rank};
+    sig_send(&dict_at(id)->block, block_ref(id, BLOCK_NDBCNTR, 0), GSN_COPY_START_CONF, PRIO_B,
+             &conf);
+}
+
+static void come_back_slowly(uint32_t id)
+{
+    make_node(id);
+    dict_at(id)->hold_copy = true;
+}
+
+/* Nodes 2 and 4 are of different groups: both are included and copy at the same time; the first one
+ * that is started knows the other one, and that one hears of it. */
+static void test_two_groups_at_once(void **state)
+{
+    (void)state;
+    for (uint32_t first = 2; first <= 4; first += 2) {
+        uint32_t last = 6 - first;
+        start(4, 2);
+        fc_kill(fc, 2);
+        fc_kill(fc, 4);
+        fc_run(fc, 200);
+        come_back_slowly(2);
+        come_back_slowly(4);
+        fc_run(fc, 500);
+        assert_true(copies(2) && copies(4));
+        assert_int_equal(node_mask_count(&dict_at(1)->locked), 2);
+        for (uint32_t id = 1; id <= 4; id++) {
+            const struct cntr *cntr = cntr_at(id);
+            assert_int_equal(node_mask_count(&cntr->rejoin.included), id % 2 == 0 ? 1 : 2);
+            assert_int_equal(node_mask_count(&cntr->started), 2);
+            assert_int_equal(node_mask_count(&qmgr_at(id)->rejoin.newcomers), 2);
+            bool later = id % 2 == 0 && cntr->rejoin.own_rank == 6;
+            assert_int_equal(node_mask_count(&fake_tc(fc, id, 1)->alive), later ? 3 : 4);
+        }
+        copied(first);
+        fc_run(fc, 300);
+        assert_true(is_started(first) && !is_started(last) && copies(last));
+        assert_int_equal(node_mask_count(&dict_at(1)->locked), 1);
+        for (uint32_t id = 1; id <= 4; id++) {
+            assert_true(node_mask_has(&cntr_at(id)->started, first));
+            assert_true(node_mask_has(&qmgr_at(id)->rejoin.newcomers, last));
+            assert_false(node_mask_has(&qmgr_at(id)->rejoin.newcomers, first));
+        }
+        copied(last);
+        run_until_started(4, 500);
+        check_whole(4);
+        again();
+    }
+}
+
+/* Two of one group: the second one waits outside, where no failure concerns it. */
+static void test_one_group_in_turn(void **state)
+{
+    (void)state;
+    start(3, 3);
+    fc_kill(fc, 2);
+    fc_run(fc, 100);
+    fc_kill(fc, 3);
+    fc_run(fc, 100);
+    come_back_slowly(3);
+    fc_run(fc, 300);
+    come_back_slowly(2);
+    fc_run(fc, 300);
+    assert_true(copies(3));
+    assert_int_equal(cntr_at(2)->incarnation, 0);
+    assert_int_equal(qmgr_at(2)->join.first, 3);
+    copied(3);
+    fc_run(fc, 500);
+    assert_true(is_started(3) && copies(2));
+    assert_int_equal(qmgr_at(2)->join.first, 0);
+    copied(2);
+    run_until_started(3, 500);
+    check_whole(3);
+}
+
+/* One is started while the other one joins: after each step. */
+static void test_one_is_started_while_another_joins(void **state)
+{
+    (void)state;
+    bool done = false;
+    for (uint32_t steps = 0; !done; steps += 3) {
+        start(4, 2);
+        fc_kill(fc, 2);
+        fc_kill(fc, 4);
+        fc_run(fc, 200);
+        come_back_slowly(4);
+        fc_run(fc, 300);
+        assert_true(copies(4));
+        make_node(2);
+        cursor = 0;
+        for (uint32_t i = 0; i < steps; i++)
+            one_step(4);
+        done = is_started(2);
+        copied(4);
+        run_until_started(4, 1000);
+        assert_int_equal(qmgr_at(1)->failure.number, qmgr_at(2)->failure.number);
+        check_whole(4);
+        again();
+    }
 }
 
 /* With survive = 0 nothing of this happens. */
@@ -169,6 +283,40 @@ static void test_death_after_each_step(void **state)
                     assert_int_equal(fc->node[4].exit_code, EXIT_OTHER_NODE_FAILED);
             }
             all_come_back(4);
+            again();
+        }
+    }
+}
+
+/* Nodes 3 and 6 of two groups of three come back: one of them, the president, a source, or the
+ * other group's second node dies. */
+static void test_death_while_two_come_back(void **state)
+{
+    (void)state;
+    static const uint32_t victims[] = {3, 6, 1, 2, 5};
+    for (uint32_t v = 0; v < 5; v++) {
+        bool done = false;
+        for (uint32_t steps = v; !done; steps += 41) {
+            start(6, 3);
+            fc_kill(fc, 3);
+            fc_kill(fc, 6);
+            fc_run(fc, 60);
+            make_node(3);
+            make_node(6);
+            fc_run(fc, 1);
+            cursor = 0;
+            for (uint32_t i = 0; i < steps; i++)
+                one_step(6);
+            done = is_started(3) && is_started(6);
+            fc_kill(fc, victims[v]);
+            fc_run(fc, 400);
+            for (uint32_t id = 1; id <= 6; id++) {
+                if (id == victims[v]) continue;
+                if (id % 3 != 0) assert_true(is_started(id)); /* N2 */
+                if (fc->node[id].dead)
+                    assert_int_equal(fc->node[id].exit_code, EXIT_OTHER_NODE_FAILED);
+            }
+            all_come_back(6);
             again();
         }
     }
@@ -287,12 +435,12 @@ static void only_with_reason(uint32_t nodes, uint32_t victim)
 static void test_random(void **state)
 {
     (void)state;
-    static const uint32_t shapes[][2] = {{2, 2}, {4, 2}, {3, 3}};
+    static const uint32_t shapes[][2] = {{2, 2}, {4, 2}, {3, 3}, {6, 2}, {4, 2}, {6, 3}};
     struct rng rng;
     rng_seed(&rng, getenv("SEED") != NULL ? (uint64_t)atoi(getenv("SEED")) : 31337u);
     for (uint32_t turn = 0; turn < 24; turn++) {
-        uint32_t nodes = shapes[turn % 3][0];
-        start(nodes, shapes[turn % 3][1]);
+        uint32_t nodes = shapes[turn % 6][0];
+        start(nodes, shapes[turn % 6][1]);
         for (uint32_t event = 0; event < 25; event++) {
             uint32_t id = (uint32_t)(rng_next(&rng) % nodes) + 1;
             if (has_spare(nodes, id) && fc_alive(fc, id)) {
@@ -460,10 +608,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_node_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_all_nodes_in_turn, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_nodes_come_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_two_groups_at_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_group_in_turn, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_is_started_while_another_joins, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without_the_switch, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_node_comes_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_former_life_first, setup, teardown),
         cmocka_unit_test_setup_teardown(test_death_after_each_step, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_death_while_two_come_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_source_dies, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_newcomer_has_no_vote, setup, teardown),
         cmocka_unit_test_setup_teardown(test_links_break_at_random, setup, teardown),

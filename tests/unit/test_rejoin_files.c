@@ -228,6 +228,75 @@ static void test_power_cut_after_each_step(void **state)
     }
 }
 
+/* Nodes 2 and 4 come back at the same time, and are in the files of all; or all lose power in the
+ * middle of it. */
+static void test_two_groups_at_once(void **state)
+{
+    (void)state;
+    bool done = false;
+    uint32_t both = 0; /* At work on it at the same time. */
+    for (uint32_t steps = 0; !done; steps += 29) {
+        fake_disk_reset();
+        start_files(4, 2);
+        fc_kill(fc, 2);
+        fc_kill(fc, 4);
+        fc_run(fc, 500);
+        make_node(2);
+        make_node(4);
+        cursor = 0;
+        for (uint32_t i = 0; i < steps; i++)
+            one_step(4);
+        done = is_started(2) && is_started(4);
+        both += node_mask_count(&dih_at(1)->include.partial) == 2;
+        uint32_t durable = fake_tc(fc, 1, 1)->durable;
+        if (done) {
+            run_until_started(4, 100);
+            check_whole(4);
+            check_files(4);
+        }
+        end_all();
+        for (uint32_t id = 1; id <= 4; id++)
+            make_node(id);
+        run_until_started(4, 8000);
+        check_whole(4);
+        for (uint32_t id = 1; id <= 4; id++) {
+            if (fake_lqh(fc, id, 1)->redo_created != 0) continue;
+            assert_true(fake_lqh(fc, id, 1)->recover.restart_gci >= durable);
+        }
+        end_all();
+    }
+    assert_true(both > 3);
+}
+
+/* One of them wants its checkpoint while that of the other one is being written: it is not made to
+ * wait. */
+static void test_two_checkpoints_in_one_round(void **state)
+{
+    (void)state;
+    start_files(4, 2);
+    fc_kill(fc, 2);
+    fc_kill(fc, 4);
+    fc_run(fc, 500);
+    make_node(2);
+    make_node(4);
+    dict_at(4)->hold_copy = true;
+    hold_checkpoint = 2;
+    fc_run(fc, 1500);
+    assert_int_equal(dih_at(2)->include.state, DIH_IN_CHECKING);
+    assert_true(node_mask_has(&dih_at(1)->lcp_master.waiting, 2));
+    struct copy_start_conf conf = {.sender_data = cntr_at(4)->rejoin.own_rank};
+    sig_send(&dict_at(4)->block, block_ref(4, BLOCK_NDBCNTR, 0), GSN_COPY_START_CONF, PRIO_B,
+             &conf);
+    fc_run(fc, 2500);
+    assert_true(is_started(4) && !is_started(2));
+    hold_checkpoint = 0;
+    backup_go_on(2);
+    run_until_started(4, 3000);
+    check_whole(4);
+    check_files(4);
+    end_all();
+}
+
 static void test_death_after_each_step(void **state)
 {
     (void)state;
@@ -267,6 +336,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_without_the_switch, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_initial_node_restart, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_power_cut_after_each_step, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_two_groups_at_once, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_two_checkpoints_in_one_round, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_death_after_each_step, setup_files, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
