@@ -46,8 +46,12 @@ static void table_done(struct lqh *lqh)
     struct lqh_copy *copy = &lqh->copy;
     struct copy_table_conf conf = {.sender_data = copy->sender_data,
                                    .table_id = copy->table_id,
-                                   .rows_lo = (uint32_t)copy->rows,
-                                   .rows_hi = (uint32_t)(copy->rows >> 32),
+                                   .rows = {.copied_lo = (uint32_t)copy->rows,
+                                            .copied_hi = (uint32_t)(copy->rows >> 32),
+                                            .kept_lo = (uint32_t)copy->kept,
+                                            .kept_hi = (uint32_t)(copy->kept >> 32),
+                                            .removed_lo = (uint32_t)copy->removed,
+                                            .removed_hi = (uint32_t)(copy->removed >> 32)},
                                    .bytes_lo = (uint32_t)copy->bytes,
                                    .bytes_hi = (uint32_t)(copy->bytes >> 32)};
     jam();
@@ -62,11 +66,13 @@ static void ask(struct lqh *lqh, struct lqh_copy_target *target)
                                .table_id = copy->table_id,
                                .version = copy->version,
                                .fragment_id = target->fragment_id,
-                               .rank = lqh->include.life[lqh->own_node].rank};
+                               .rank = lqh->include.life[lqh->own_node].rank,
+                               .gci = target->gci};
     uint32_t key = fragment_instance_key(target->fragment_id);
-    target->rows = target->bytes = 0;
-    target->batch = 0;
-    target->permille = 0;
+    const struct lqh_table *table = lqh_table_get(lqh, copy->table_id);
+    if (target->gci != 0)
+        target->pages = tup_copy_pages(tup_frag_get(lqh->tup, table->frags[target->fragment_id]));
+    req.pages = target->pages;
     sig_send(&lqh->block, block_ref(copy->source[target->fragment_id], BLOCK_DBLQH, key),
              GSN_COPY_FRAGREQ, PRIO_B, &req);
 }
@@ -93,7 +99,8 @@ static void start_fragments(struct lqh *lqh)
         }
         jam();
         if (++copy->last_no == 0) copy->last_no = 1;
-        *target = (struct lqh_copy_target){.no = copy->last_no, .fragment_id = copy->next};
+        *target = (struct lqh_copy_target){
+            .no = copy->last_no, .fragment_id = copy->next, .gci = lqh->include.gci};
         copy->running++;
         ask(lqh, target);
         target = free_target(copy);
@@ -157,7 +164,7 @@ void lqh_exec_COPY_TABLE_REQ(struct block *block, const struct signal *sig)
     copy->next = 0;
     copy->done = 0;
     copy->running = 0;
-    copy->rows = copy->bytes = 0;
+    copy->rows = copy->bytes = copy->kept = copy->removed = 0;
     start_fragments(lqh);
 }
 
@@ -207,24 +214,60 @@ static bool row_parse(struct tup_restore_req *req, const struct section *section
     return req->row != ROW_NONE;
 }
 
+static struct tup_copy_old old_of(struct lqh *lqh, const struct lqh_table *table,
+                                  uint32_t fragment_id)
+{
+    struct tup_copy_old old = {.frag = tup_frag_get(lqh->tup, table->frags[fragment_id]),
+                               .key_def = (const struct table_def *)(const void *)table->key_def,
+                               .gci = lqh->include.gci};
+    if (lqh->copy.sender == 0 || lqh->copy.table_id != table->table_id) return old;
+    for (uint32_t i = 0; i < LQH_COPY_PARALLEL; i++) {
+        const struct lqh_copy_target *target = &lqh->copy.target[i];
+        if (target->no != 0 && target->fragment_id == fragment_id) old.told = target->told;
+    }
+    return old;
+}
+
+/*
+ * Old rows that are gone at the source go here too. Those that are not must be the same there: what
+ * has been changed by an operation that overtook this is not old any more, but with two replicas
+ * nothing overtakes it.
+ */
+static uint32_t sweep(struct lqh *lqh, struct lqh_copy_target *target, struct tup_copy_old *old,
+                      const struct signal *sig)
+{
+    const struct copy_rows_rep *rep = SIG_PAYLOAD(sig, copy_rows_rep);
+    const struct tup_scan_position to = {rep->to_page, rep->to_slot};
+    struct tup_copy_swept swept;
+    if (target->gci == 0) return sig->section_count == 1 ? 0 : ERR_DATA_CORRUPT;
+    if (sig->section_count != 2) return ERR_DATA_CORRUPT;
+    uint32_t error =
+        tup_copy_sweep(lqh->tup, old, &to, sig->section[1].words, sig->section[1].size, &swept);
+    if (error != 0) return error;
+    bool alone = block_config(&lqh->block)->replicas == 2;
+    if (swept.rows > rep->same || (swept.rows < rep->same && alone) ||
+        (swept.rows == rep->same && swept.sum != rep->sum))
+        return ERR_ROW_ID_TAKEN;
+    target->told = to;
+    target->kept += rep->same;
+    target->removed += swept.removed;
+    return 0;
+}
+
 /* Asks the memory for all rows' places in the index, then puts them. */
-static uint32_t put_rows(struct lqh *lqh, const struct lqh_copy_target *target,
+static uint32_t put_rows(struct lqh *lqh, const struct tup_copy_old *old,
                          const struct section *section, uint32_t rows)
 {
-    const struct lqh_table *table = lqh_table_get(lqh, lqh->copy.table_id);
     struct tup_restore_req req[COPY_BATCH_ROWS];
-    struct tup_frag *frag = tup_frag_get(lqh->tup, table->frags[target->fragment_id]);
     uint32_t at = 0;
     for (uint32_t i = 0; i < rows; i++) {
-        req[i] = (struct tup_restore_req){
-            .frag = frag, .key_def = (const struct table_def *)(const void *)table->key_def};
+        req[i] = (struct tup_restore_req){.frag = old->frag, .key_def = old->key_def};
         if (!row_parse(&req[i], section, &at)) return ERR_DATA_CORRUPT;
         tup_restore_ahead(&req[i]);
     }
     if (at != section->size) return ERR_DATA_CORRUPT;
     for (uint32_t i = 0; i < rows; i++) {
-        bool added;
-        uint32_t error = tup_copy_put(lqh->tup, &req[i], &added);
+        uint32_t error = tup_copy_put(lqh->tup, &req[i], old);
         if (error != 0) return error;
     }
     return 0;
@@ -240,7 +283,10 @@ void lqh_exec_COPY_ROWS_REP(struct block *block, const struct signal *sig)
         lqh_protocol_error(lqh, sig->sender, "COPY_ROWS_REP that cannot be the next");
         return;
     }
-    uint32_t error = put_rows(lqh, target, &sig->section[0], rep->rows);
+    struct tup_copy_old old =
+        old_of(lqh, lqh_table_get(lqh, lqh->copy.table_id), target->fragment_id);
+    uint32_t error = sweep(lqh, target, &old, sig);
+    if (error == 0) error = put_rows(lqh, &old, &sig->section[0], rep->rows);
     if (error != 0) {
         table_fail(lqh, target->fragment_id, error);
         return;
@@ -262,7 +308,8 @@ void lqh_exec_COPY_FRAGCONF(struct block *block, const struct signal *sig)
     const struct copy_fragconf *conf = SIG_PAYLOAD(sig, copy_fragconf);
     struct lqh_copy_target *target = target_of(lqh, sig, conf->target);
     if (target == NULL) return;
-    if (target->rows != ((uint64_t)conf->rows_hi << 32 | conf->rows_lo)) {
+    if (target->rows != ((uint64_t)conf->rows_hi << 32 | conf->rows_lo) ||
+        target->told.page < target->pages) {
         lqh_protocol_error(lqh, sig->sender, "COPY_FRAGCONF with another number of rows");
         return;
     }
@@ -271,6 +318,8 @@ void lqh_exec_COPY_FRAGCONF(struct block *block, const struct signal *sig)
     uint32_t frag = lqh_table_get(lqh, copy->table_id)->frags[fragment_id];
     tup_copy_end(tup_frag_get(lqh->tup, frag), conf->gci);
     copy->rows += target->rows;
+    copy->kept += target->kept;
+    copy->removed += target->removed;
     copy->bytes += target->bytes;
     copy->done++;
     copy->running--;
@@ -285,7 +334,7 @@ void lqh_exec_COPY_FRAGREF(struct block *block, const struct signal *sig)
     const struct copy_fragref *ref = SIG_PAYLOAD(sig, copy_fragref);
     struct lqh_copy_target *target = target_of(lqh, sig, ref->target);
     if (target == NULL) return;
-    if (error_status(ref->error) == ERROR_STATUS_TEMPORARY) {
+    if (error_status(ref->error) == ERROR_STATUS_TEMPORARY && target->batch == 0) {
         jam();
         lqh_continue_later(lqh, LQH_WORK_COPY_AGAIN, target->no, AGAIN_MS);
         return;
@@ -298,4 +347,23 @@ void lqh_copy_again(struct lqh *lqh, uint32_t no)
     for (uint32_t i = 0; i < LQH_COPY_PARALLEL; i++) {
         if (lqh->copy.target[i].no == no) ask(lqh, &lqh->copy.target[i]);
     }
+}
+
+/* --- Operations meanwhile. --- */
+
+/*
+ * It may have overtaken the batch that tells of its place. Not of a row that the primary has: if
+ * that is here unchanged, its transaction is being aborted.
+ */
+void lqh_copy_make_room(struct lqh *lqh, const struct lqh_op *op, uint32_t *row)
+{
+    if (lqh->include.gci == 0 || key_operation_of(op->request_info) != OP_INSERT ||
+        (op->chain & CHAIN_AGAIN) != 0)
+        return;
+    struct tup_copy_old old = old_of(lqh, lqh_table_get(lqh, op->table_id), op->fragment_id);
+    if (*row != ROW_NONE && tup_copy_drop(lqh->tup, &old, *row)) {
+        jam();
+        *row = ROW_NONE;
+    }
+    (void)tup_copy_drop(lqh->tup, &old, tup_row_id(old.frag, op->wanted_page, op->wanted_slot));
 }

@@ -3,10 +3,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * P is in the chains of one TC earlier than in those of another. What S executes meanwhile without
- * P must be in the copy, and P must not have executed anything before it: so S begins to copy when
- * all TCs have said that P is in their chains, then when the operations without P have ended; until
- * then what goes to P has CHAIN_SKIP and P does nothing; then when those have ended too. From there
- * on P has of each row either nothing or all. See docs/protocols/node_restart.md.
+ * P must be in the copy: so S begins to copy when all TCs have said that P is in their chains, then
+ * when the operations without P have ended. What goes to P has CHAIN_SKIP, and P does nothing,
+ * until the copy is past the row's place. See docs/protocols/node_restart.md.
  */
 #include "blocks/dblqh/lqh_state.h"
 
@@ -78,6 +77,7 @@ void lqh_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
     look_at_masks(lqh);
     lqh->include.conf_to = sig->sender;
     lqh->include.conf_data = req->sender_data;
+    lqh->include.gci = req->gci;
     lqh->include.life[req->node].rank = req->rank;
     step_copying(lqh, 0);
 }
@@ -106,15 +106,11 @@ void lqh_table_copied(struct lqh *lqh, struct lqh_table *table)
     }
 }
 
-/* Not of what TC sends here itself: P is the last of each chain while it has no rows. */
-bool lqh_is_nothing(const struct lqh *lqh, const struct lqh_op *op, uint32_t row)
+/* Not what TC sends here itself: P is the last of each chain while it has no rows. */
+bool lqh_copies(const struct lqh *lqh, const struct lqh_op *op)
 {
-    if (op->prev_ref == 0 || op->lock != REF_NONE) return false;
-    if (!lqh_fragment_copying(lqh, op->table_id, op->fragment_id)) return false;
-    enum key_operation operation = key_operation_of(op->request_info);
-    if (operation == OP_READ) return false;
-    if ((op->chain & CHAIN_SKIP) != 0) return true;
-    return row == ROW_NONE && operation != OP_INSERT; /* A write that inserts comes as an insert. */
+    return op->prev_ref != 0 && lqh_fragment_copying(lqh, op->table_id, op->fragment_id) &&
+           key_operation_of(op->request_info) != OP_READ;
 }
 
 /* --- At the others: P takes part. --- */
@@ -215,15 +211,19 @@ void lqh_tc_back(struct lqh *lqh, uint32_t tc_ref)
 
 /* --- When the copy may begin. --- */
 
-uint32_t lqh_include_skip(const struct lqh *lqh, const struct lqh_op *op)
+uint32_t lqh_include_skip(const struct lqh *lqh, const struct lqh_op *op, uint32_t page,
+                          uint32_t slot)
 {
     const struct lqh_include *include = &lqh->include;
+    bool with = false;
     if (__builtin_expect(include->state == INCLUDE_NONE, 1) || op->prev_ref != 0) return 0;
-    if (include->state != INCLUDE_WAITING && include->state != INCLUDE_ALONE) return 0;
-    for (uint32_t i = 1; i < REPLICAS_MAX; i++) {
-        if (replica_node(op->nodes, i) == include->node) return CHAIN_SKIP;
-    }
-    return 0;
+    for (uint32_t i = 1; i < REPLICAS_MAX; i++)
+        with = with || replica_node(op->nodes, i) == include->node;
+    if (!with) return 0;
+    if (include->state == INCLUDE_READY &&
+        lqh_copy_told(lqh, op->table_id, op->fragment_id, page, slot))
+        return 0;
+    return CHAIN_SKIP;
 }
 
 static bool all_tcs_told(const struct lqh *lqh)
@@ -255,7 +255,6 @@ static bool in_the_way(const struct lqh *lqh, const struct lqh_op *op)
 {
     const struct lqh_include *include = &lqh->include;
     if (op->scan != REF_NONE || key_operation_of(op->request_info) == OP_READ) return false;
-    if (include->state == INCLUDE_SKIPPED) return (op->chain & CHAIN_SKIP) != 0;
     for (uint32_t i = 0; i < REPLICAS_MAX; i++) {
         if (replica_node(op->nodes, i) == include->node) return false;
     }
@@ -271,8 +270,7 @@ static void walked(struct lqh *lqh)
         return;
     }
     jam_data(include->state);
-    include->state = include->state == INCLUDE_ALONE ? INCLUDE_SKIPPED : INCLUDE_READY;
-    if (include->state == INCLUDE_SKIPPED) walk(lqh, 0, 0);
+    include->state = INCLUDE_READY;
 }
 
 void lqh_include_step(struct lqh *lqh, const struct lqh_continueb *work)
