@@ -31,8 +31,9 @@ static uint32_t dice(uint32_t sides)
 /* --- Stands for NDBCNTR and DIH. --- */
 
 static struct {
-    uint32_t included;          /* NODE_INCLUDE_CONF */
-    uint32_t copied;            /* COPY_TABLE_CONF */
+    uint32_t included; /* NODE_INCLUDE_CONF */
+    uint32_t copied;   /* COPY_TABLE_CONF */
+    struct copy_rows rows;
     uint32_t ends[W_NODES + 1]; /* Newest TAKEOVER_END_REP. */
     struct block *cntr[W_NODES + 1];
 } got;
@@ -44,8 +45,9 @@ static void cntr_exec_NODE_INCLUDE_CONF(struct block *block, const struct signal
 }
 static void cntr_exec_COPY_TABLE_CONF(struct block *block, const struct signal *sig)
 {
-    (void)block, (void)sig;
+    (void)block;
     got.copied++;
+    got.rows = SIG_PAYLOAD(sig, copy_table_conf)->rows;
 }
 static void cntr_exec_COPY_TABLE_REF(struct block *block, const struct signal *sig)
 {
@@ -80,6 +82,26 @@ static void stubs(uint32_t node)
     block_create(thread, &dih_type, 0, sizeof(struct block));
 }
 
+static struct lqh *lqh_at(uint32_t node)
+{
+    return (struct lqh *)(void *)node_block(w.n[node].node, BLOCK_DBLQH, 1);
+}
+
+/* The rows of all replicas at the end of a GCI, in quiet. */
+#define SAVED_MAX 400u
+static struct saved_row {
+    uint32_t fragment, row, gci, words;
+    uint32_t pairs[80];
+} saved[SAVED_MAX];
+static uint32_t saved_count;
+static uint32_t saved_gci; /* 0 = nothing has been saved. */
+static uint32_t epoch;
+static bool with_files; /* Whoever comes back has what was saved. */
+static uint32_t own_gci;
+static struct {
+    uint64_t returns, kept, copied, removed;
+} delta;
+
 static void tune(struct node_config *config)
 {
     config->deadlock_timeout_ms = 100;
@@ -95,6 +117,9 @@ static void begin(uint32_t nodes, uint32_t seed)
     rank_last = 100;
     rng_state = seed;
     fuse = NO_FUSE;
+    epoch = 1;
+    saved_count = saved_gci = 0;
+    with_files = false;
     for (uint32_t i = 1; i <= nodes; i++)
         stubs(i);
     w_table(&w, 1, TABLE_FLAGS);
@@ -130,6 +155,79 @@ static void step_n(uint32_t count)
 {
     for (uint32_t i = 0; i < count && fuse != 0; i++) {
         if (!step()) w.now++;
+    }
+}
+
+/* --- What a node that comes back has on its disk. --- */
+
+static struct tup *tup_of(uint32_t node)
+{
+    return (struct tup *)(void *)node_block(w.n[node].node, BLOCK_DBTUP, 1);
+}
+
+static struct tup_frag *frag_of(uint32_t node, uint32_t fragment)
+{
+    struct lqh_frag frag;
+    assert_true(lqh_frag_get(node_block(w.n[node].node, BLOCK_DBLQH, 1), 1, fragment, &frag));
+    return tup_frag_get(tup_of(node), frag.tup_frag);
+}
+
+static uint32_t next_row(uint32_t node, struct tup_frag *frag, struct tup_scan_position *at)
+{
+    uint32_t row;
+    bool end = false;
+    while (!end) {
+        if (tup_scan_next(tup_of(node), frag, at, 1, 1, &row, 1, 100, &end) == 1) return row;
+    }
+    return ROW_NONE;
+}
+
+static struct tc *tc_at(uint32_t node)
+{
+    return (struct tc *)(void *)node_block(w.n[node].node, BLOCK_DBTC, 1);
+}
+
+static void epoch_set(uint32_t node)
+{
+    tc_at(node)->epoch_hi = epoch;
+}
+
+static void save_rows(uint32_t node)
+{
+    saved_count = 0;
+    for (uint32_t f = 0; f < w.fragments; f++) {
+        struct tup_scan_position at = {0, 0};
+        struct tup_frag *frag = frag_of(node, f);
+        for (uint32_t row; (row = next_row(node, frag, &at)) != ROW_NONE;) {
+            static uint32_t out[TUP_ROW_WORDS_MAX];
+            struct saved_row *to = &saved[saved_count++];
+            assert_true(saved_count <= SAVED_MAX);
+            *to = (struct saved_row){.fragment = f, .row = row};
+            to->words = tup_copy_row(frag, row, out, TUP_ROW_WORDS_MAX, &to->gci);
+            assert_true(to->words > 0 && to->words <= 80);
+            memcpy(to->pairs, out, to->words * 4u);
+        }
+    }
+    saved_gci = epoch++;
+    for (uint32_t i = 1; i <= w.nodes; i++) {
+        if (!w.dead[i]) epoch_set(i);
+    }
+}
+
+static void restore_rows(uint32_t node)
+{
+    own_gci = with_files && dice(4) != 0 ? saved_gci : 0;
+    for (uint32_t i = 0; own_gci != 0 && i < saved_count; i++) {
+        struct lqh_frag frag;
+        assert_true(
+            lqh_frag_get(node_block(w.n[node].node, BLOCK_DBLQH, 1), 1, saved[i].fragment, &frag));
+        struct tup_restore_req req = {.frag = tup_frag_get(tup_of(node), frag.tup_frag),
+                                      .key_def = frag.key_def,
+                                      .row = saved[i].row,
+                                      .gci = saved[i].gci,
+                                      .attr = saved[i].pairs,
+                                      .attr_words = saved[i].words};
+        assert_int_equal(tup_restore_put(tup_of(node), &req), 0);
     }
 }
 
@@ -211,6 +309,10 @@ static void process_again(uint32_t node)
     w.dead[node] = false;
     while (w_driver(&w, node)->confs < 4)
         step_n(1);
+    for (uint32_t i = 1; i <= w.nodes; i++) { /* Nobody joins before all have heard of the loss. */
+        while (i != node && !w.dead[i] && lqh_at(i)->fail.failure_no != failures)
+            step_n(1);
+    }
     for (uint32_t i = 1; i <= w.nodes; i++) {
         if (i == node || w.dead[i]) continue;
         node_link_up(w.n[i].node, 0, node, FROM_DATA, EPOCH);
@@ -219,6 +321,8 @@ static void process_again(uint32_t node)
     node_link_up(w.n[node].node, 0, CLIENT, FROM_API, EPOCH);
     node_link_up(w.n[node].node, 0, CLIENT_TWO, FROM_API, EPOCH);
     table_again(node);
+    epoch_set(node);
+    restore_rows(node);
 }
 
 static struct node_mask others_of(uint32_t node)
@@ -244,7 +348,8 @@ static void include_self(uint32_t node)
                                    .rank = ranks[node],
                                    .failure_no = failures,
                                    .president = 1,
-                                   .alive = others_of(node)};
+                                   .alive = others_of(node),
+                                   .gci = own_gci};
     got.included = got.copied = 0;
     for (uint32_t i = 0; i < 2; i++)
         signal_send(got.cntr[node], block_ref(node, i == 0 ? BLOCK_DBTC : BLOCK_DBLQH, 1),
@@ -413,28 +518,6 @@ static void actors_end(void)
 
 /* --- What is there. --- */
 
-static struct tup *tup_of(uint32_t node)
-{
-    return (struct tup *)(void *)node_block(w.n[node].node, BLOCK_DBTUP, 1);
-}
-
-static struct tup_frag *frag_of(uint32_t node, uint32_t fragment)
-{
-    struct lqh_frag frag;
-    assert_true(lqh_frag_get(node_block(w.n[node].node, BLOCK_DBLQH, 1), 1, fragment, &frag));
-    return tup_frag_get(tup_of(node), frag.tup_frag);
-}
-
-static uint32_t next_row(uint32_t node, struct tup_frag *frag, struct tup_scan_position *at)
-{
-    uint32_t row;
-    bool end = false;
-    while (!end) {
-        if (tup_scan_next(tup_of(node), frag, at, 1, 1, &row, 1, 100, &end) == 1) return row;
-    }
-    return ROW_NONE;
-}
-
 /* The same rows in the same places. */
 static void expect_equal(uint32_t one, uint32_t two)
 {
@@ -458,17 +541,10 @@ static void expect_equal(uint32_t one, uint32_t two)
             if (row[0] == ROW_NONE) break;
             assert_int_equal(words[0], words[1]);
             assert_memory_equal(out[0], out[1], words[0] * 4u);
+            assert_int_equal(tup_row_gci(tup_of(one), frag_of(one, f), row[0]),
+                             tup_row_gci(tup_of(two), frag_of(two, f), row[1]));
         }
     }
-}
-
-static struct tc *tc_at(uint32_t node)
-{
-    return (struct tc *)(void *)node_block(w.n[node].node, BLOCK_DBTC, 1);
-}
-static struct lqh *lqh_at(uint32_t node)
-{
-    return (struct lqh *)(void *)node_block(w.n[node].node, BLOCK_DBLQH, 1);
 }
 
 /* All TCs send in the same order, which is that of the ranks; nobody lost: the fast path. */
@@ -523,6 +599,12 @@ static void copy_whole(uint32_t node)
         traffic(1);
     }
     if (fuse == 0) return;
+    if (own_gci != 0) {
+        delta.returns++;
+        delta.kept += got.rows.kept_lo;
+        delta.copied += got.rows.copied_lo;
+        delta.removed += got.rows.removed_lo;
+    }
     struct node_state_rep rep = {.start_level = START_STARTED};
     w_self(&w, node, BLOCK_DBTC, 1, GSN_NODE_STATE_REP, &rep, sizeof rep / 4u, NULL, 0);
 }
@@ -534,6 +616,17 @@ static void come_back(uint32_t node)
     include_self(node);
     include_at_others(node);
     copy_whole(node);
+}
+
+/* As it is at the end of a GCI: nothing is under way. */
+static void quiet(void)
+{
+    uint32_t node = 1;
+    while (w.dead[node])
+        node++;
+    actors_end();
+    expect_whole();
+    save_rows(node);
 }
 
 static uint32_t victim_of(uint32_t at_least_alive)
@@ -565,10 +658,11 @@ static void start_actors(void)
 }
 
 /* Every node is lost and comes back several times: each has been the first replica and the last. */
-static void rolling(uint32_t nodes, uint32_t rounds, uint32_t seed)
+static void rolling(uint32_t nodes, uint32_t rounds, uint32_t seed, bool files)
 {
     begin(nodes, seed);
-    keys = 4 + dice(40);
+    with_files = files;
+    keys = 4 + dice(files ? 150 : 40);
     start_actors();
     traffic(100);
     for (uint32_t round = 0; round < rounds; round++) {
@@ -583,8 +677,7 @@ static void rolling(uint32_t nodes, uint32_t rounds, uint32_t seed)
         if (node != 0) come_back(node);
         traffic(dice(60));
         if (dice(3) != 0) continue;
-        actors_end();
-        expect_whole();
+        quiet();
     }
     for (uint32_t node = a_dead_one(); node != 0; node = a_dead_one())
         come_back(node);
@@ -604,10 +697,25 @@ static void test_rolling(void **state)
 {
     (void)state;
     for (uint32_t seed = 1; seed <= times(4); seed++) {
-        rolling(2, 12, seed);
-        rolling(3, 12, seed);
-        rolling(4, 10, seed);
+        rolling(2, 12, seed, false);
+        rolling(3, 12, seed, false);
+        rolling(4, 10, seed, false);
     }
+}
+
+static void test_rolling_with_files(void **state)
+{
+    (void)state;
+    memset(&delta, 0, sizeof delta);
+    for (uint32_t seed = 1; seed <= 2 * times(4); seed++) {
+        rolling(2, 14, 50 + seed, true);
+        rolling(3, 14, 50 + seed, true);
+        rolling(4, 12, 50 + seed, true);
+    }
+    print_message("%lu returns with own rows: %lu kept, %lu copied, %lu removed\n",
+                  (unsigned long)delta.returns, (unsigned long)delta.kept,
+                  (unsigned long)delta.copied, (unsigned long)delta.removed);
+    assert_true(delta.returns > 30 && delta.kept > 30 && delta.copied > 30 && delta.removed > 30);
 }
 
 /* It dies after so many signals of its return; sometimes one of the others did, and it follows. */
@@ -617,6 +725,11 @@ static void death_at(uint32_t nodes, uint32_t at, uint32_t seed)
     keys = 30;
     start_actors();
     traffic(60);
+    if (seed % 2 == 0) {
+        with_files = true;
+        quiet();
+        traffic(60);
+    }
     uint32_t node = 1 + dice(nodes);
     die(node);
     actors_seat(0);
@@ -806,6 +919,7 @@ int main(void)
         cmocka_unit_test(test_before_the_end_of_the_takeover),
         cmocka_unit_test(test_death_after_each_signal),
         cmocka_unit_test(test_rolling),
+        cmocka_unit_test(test_rolling_with_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
