@@ -84,8 +84,11 @@ struct copy_start_req {
     uint32_t sender_data;
 };
 SIGNAL_STRUCT(copy_start_req, 1);
-/* Of rows: those that were got from others, those that P had and keeps, and those that are gone. */
+/* Of rows: those that P had from its files, those of them that it keeps, those that it did not find
+ * at the others, and those that it got from them. */
 struct copy_rows {
+    uint32_t own_lo;
+    uint32_t own_hi;
     uint32_t copied_lo;
     uint32_t copied_hi;
     uint32_t kept_lo;
@@ -99,7 +102,7 @@ struct copy_start_conf {
     uint32_t bytes_lo; /* Copied. */
     uint32_t bytes_hi;
 };
-SIGNAL_STRUCT(copy_start_conf, 9);
+SIGNAL_STRUCT(copy_start_conf, 11);
 /* The way back, about once a second. */
 struct copy_progress_rep {
     uint32_t percent;
@@ -122,7 +125,7 @@ struct copy_table_conf {
     uint32_t bytes_lo; /* Copied. */
     uint32_t bytes_hi;
 };
-SIGNAL_STRUCT(copy_table_conf, 10);
+SIGNAL_STRUCT(copy_table_conf, 12);
 struct copy_table_ref {
     uint32_t sender_data;
     uint32_t table_id;

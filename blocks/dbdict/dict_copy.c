@@ -20,7 +20,9 @@ static void ended(struct dict *dict)
 {
     struct dict_copy *copy = &dict->copy;
     struct copy_start_conf conf = {.sender_data = copy->sender_data,
-                                   .rows = {.copied_lo = (uint32_t)copy->rows,
+                                   .rows = {.own_lo = (uint32_t)copy->own,
+                                            .own_hi = (uint32_t)(copy->own >> 32),
+                                            .copied_lo = (uint32_t)copy->rows,
                                             .copied_hi = (uint32_t)(copy->rows >> 32),
                                             .kept_lo = (uint32_t)copy->kept,
                                             .kept_hi = (uint32_t)(copy->kept >> 32),
@@ -117,6 +119,7 @@ void dict_exec_COPY_TABLE_CONF(struct block *block, const struct signal *sig)
     ndbrequire(node_mask_has(&copy->waiting, instance)); /* I-DICT-4 */
     node_mask_remove(&copy->waiting, instance);
     copy->rows += u64_of(conf->rows.copied_lo, conf->rows.copied_hi);
+    copy->own += u64_of(conf->rows.own_lo, conf->rows.own_hi);
     copy->kept += u64_of(conf->rows.kept_lo, conf->rows.kept_hi);
     copy->removed += u64_of(conf->rows.removed_lo, conf->rows.removed_hi);
     copy->bytes += conf->bytes_lo | (uint64_t)conf->bytes_hi << 32;

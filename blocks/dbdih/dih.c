@@ -216,6 +216,7 @@ static const struct handler dih_handlers[] = {
     HANDLER(dih, GCP_FLUSH_REQ, gcp_flush_req),
     HANDLER(dih, SYSFILE_INFO_REQ, sysfile_info_req),
     HANDLER(dih, SYSFILE_START_REQ, sysfile_start_req),
+    HANDLER(dih, SYSFILE_VOID_REQ, sysfile_void_req),
     HANDLER(dih, LCP_WANTED_ORD, lcp_wanted_ord),
     HANDLER(dih, LCP_NODE_REQ, lcp_node_req),
     HANDLER(dih, LCP_NODE_CONF, lcp_node_conf),

@@ -175,6 +175,8 @@ struct dih_sysfile {
     bool open;
     uint32_t start_sender; /* SYSFILE_START_REQ waits; 0 = nobody. */
     uint32_t start_data;
+    uint32_t void_sender; /* The same of SYSFILE_VOID_REQ. */
+    uint32_t void_data;
     uint32_t sttor_sender;
     uint32_t sttor_data;
     uint8_t *buffer; /* A page. */
@@ -417,3 +419,4 @@ void dih_exec_FSREADREF(struct block *block, const struct signal *sig);
 void dih_exec_FSWRITEREF(struct block *block, const struct signal *sig);
 void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig);
 void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig);
+void dih_exec_SYSFILE_VOID_REQ(struct block *block, const struct signal *sig);

@@ -46,7 +46,9 @@ static void table_done(struct lqh *lqh)
     struct lqh_copy *copy = &lqh->copy;
     struct copy_table_conf conf = {.sender_data = copy->sender_data,
                                    .table_id = copy->table_id,
-                                   .rows = {.copied_lo = (uint32_t)copy->rows,
+                                   .rows = {.own_lo = (uint32_t)copy->own,
+                                            .own_hi = (uint32_t)(copy->own >> 32),
+                                            .copied_lo = (uint32_t)copy->rows,
                                             .copied_hi = (uint32_t)(copy->rows >> 32),
                                             .kept_lo = (uint32_t)copy->kept,
                                             .kept_hi = (uint32_t)(copy->kept >> 32),
@@ -85,6 +87,14 @@ static struct lqh_copy_target *free_target(struct lqh_copy *copy)
     return NULL;
 }
 
+/* What it has got from its files: nothing is executed before the source is asked. */
+static uint64_t rows_of(struct lqh *lqh, uint32_t frag)
+{
+    struct tup_frag_figures figures;
+    tup_frag_figures_get(tup_frag_get(lqh->tup, frag), &figures);
+    return figures.rows;
+}
+
 /* As many fragments as there are places; the end of the table when there are no more. */
 static void start_fragments(struct lqh *lqh)
 {
@@ -102,6 +112,7 @@ static void start_fragments(struct lqh *lqh)
         *target = (struct lqh_copy_target){
             .no = copy->last_no, .fragment_id = copy->next, .gci = lqh->include.gci};
         copy->running++;
+        copy->own += rows_of(lqh, table->frags[copy->next]);
         ask(lqh, target);
         target = free_target(copy);
     }
@@ -164,7 +175,7 @@ void lqh_exec_COPY_TABLE_REQ(struct block *block, const struct signal *sig)
     copy->next = 0;
     copy->done = 0;
     copy->running = 0;
-    copy->rows = copy->bytes = copy->kept = copy->removed = 0;
+    copy->rows = copy->bytes = copy->own = copy->kept = copy->removed = 0;
     start_fragments(lqh);
 }
 
@@ -214,24 +225,33 @@ static bool row_parse(struct tup_restore_req *req, const struct section *section
     return req->row != ROW_NONE;
 }
 
+/* The fragment that is being got just now; NULL: it is not its turn yet. */
+static struct lqh_copy_target *target_at(struct lqh *lqh, uint32_t table_id, uint32_t fragment_id)
+{
+    struct lqh_copy *copy = &lqh->copy;
+    for (uint32_t i = 0; i < LQH_COPY_PARALLEL; i++) {
+        struct lqh_copy_target *target = &copy->target[i];
+        if (copy->sender != 0 && copy->table_id == table_id && target->no != 0 &&
+            target->fragment_id == fragment_id)
+            return target;
+    }
+    return NULL;
+}
+
 static struct tup_copy_old old_of(struct lqh *lqh, const struct lqh_table *table,
                                   uint32_t fragment_id)
 {
+    const struct lqh_copy_target *target = target_at(lqh, table->table_id, fragment_id);
     struct tup_copy_old old = {.frag = tup_frag_get(lqh->tup, table->frags[fragment_id]),
                                .key_def = (const struct table_def *)(const void *)table->key_def,
                                .gci = lqh->include.gci};
-    if (lqh->copy.sender == 0 || lqh->copy.table_id != table->table_id) return old;
-    for (uint32_t i = 0; i < LQH_COPY_PARALLEL; i++) {
-        const struct lqh_copy_target *target = &lqh->copy.target[i];
-        if (target->no != 0 && target->fragment_id == fragment_id) old.told = target->told;
-    }
+    if (target != NULL) old.told = target->told;
     return old;
 }
 
 /*
- * Old rows that are gone at the source go here too. Those that are not must be the same there: what
- * has been changed by an operation that overtook this is not old any more, but with two replicas
- * nothing overtakes it.
+ * Old rows that are gone at the source go here too. Those that stay must be the same there, but for
+ * those that operations have changed which overtook this batch.
  */
 static uint32_t sweep(struct lqh *lqh, struct lqh_copy_target *target, struct tup_copy_old *old,
                       const struct signal *sig)
@@ -244,10 +264,15 @@ static uint32_t sweep(struct lqh *lqh, struct lqh_copy_target *target, struct tu
     uint32_t error =
         tup_copy_sweep(lqh->tup, old, &to, sig->section[1].words, sig->section[1].size, &swept);
     if (error != 0) return error;
-    bool alone = block_config(&lqh->block)->replicas == 2;
-    if (swept.rows > rep->same || (swept.rows < rep->same && alone) ||
-        (swept.rows == rep->same && swept.sum != rep->sum))
+    uint32_t changed = rep->same - swept.rows;
+    if (swept.rows > rep->same || changed > target->early ||
+        (changed == 0 && swept.sum != rep->sum)) {
+        log_error(&lqh->block,
+                  "table %u, fragment %u, page %u: %u rows here, sum %x, but %u, %x there",
+                  lqh->copy.table_id, target->fragment_id, to.page, swept.rows, swept.sum,
+                  rep->same, rep->sum);
         return ERR_ROW_ID_TAKEN;
+    }
     target->told = to;
     target->kept += rep->same;
     target->removed += swept.removed;
@@ -352,15 +377,17 @@ void lqh_copy_again(struct lqh *lqh, uint32_t no)
 /* --- Operations meanwhile. --- */
 
 /*
- * It may have overtaken the batch that tells of its place. Not of a row that the primary has: if
- * that is here unchanged, its transaction is being aborted.
+ * It may have overtaken the batch that tells of its place. No room is made for a row that the
+ * primary has: if that is here unchanged, its transaction is being aborted.
  */
-void lqh_copy_make_room(struct lqh *lqh, const struct lqh_op *op, uint32_t *row)
+void lqh_copy_meanwhile(struct lqh *lqh, const struct lqh_op *op, uint32_t *row)
 {
-    if (lqh->include.gci == 0 || key_operation_of(op->request_info) != OP_INSERT ||
-        (op->chain & CHAIN_AGAIN) != 0)
-        return;
+    const struct tup_scan_position at = {op->wanted_page, op->wanted_slot};
+    if (lqh->include.gci == 0) return;
+    struct lqh_copy_target *target = target_at(lqh, op->table_id, op->fragment_id);
     struct tup_copy_old old = old_of(lqh, lqh_table_get(lqh, op->table_id), op->fragment_id);
+    if (target != NULL && !tup_position_below(&at, &target->told)) target->early++;
+    if (key_operation_of(op->request_info) != OP_INSERT || (op->chain & CHAIN_AGAIN) != 0) return;
     if (*row != ROW_NONE && tup_copy_drop(lqh->tup, &old, *row)) {
         jam();
         *row = ROW_NONE;

@@ -278,7 +278,7 @@ static void execute(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *d
             prepare_nothing(lqh, op, data, frag);
             return;
         }
-        lqh_copy_make_room(lqh, op, &row);
+        lqh_copy_meanwhile(lqh, op, &row);
     }
     ndbrequire(op->lock == REF_NONE ||
                row != ROW_NONE); /* I-LQH-1: a locked row does not vanish. */

@@ -224,6 +224,7 @@ struct lqh_copy_target {
     uint32_t permille;
     uint32_t gci;   /* What is not newer, and in places behind `told`, is old. */
     uint32_t pages; /* There were when the source was asked. */
+    uint32_t early; /* Operations on rows in places that no batch has told of. */
     struct tup_scan_position told;
     uint64_t rows;
     uint64_t kept;
@@ -244,6 +245,7 @@ struct lqh_copy {
     uint64_t told_ms; /* COPY_PART_REP. */
     uint32_t last_no;
     bool failed; /* The node is about to end. */
+    uint64_t own;
     uint64_t rows;
     uint64_t kept;
     uint64_t removed;
@@ -533,8 +535,9 @@ bool lqh_copy_told(const struct lqh *lqh, uint32_t table_id, uint32_t fragment_i
 /* lqh_copy_target.c */
 void lqh_copy_init(struct lqh *lqh);
 void lqh_copy_again(struct lqh *lqh, uint32_t no);
-/* An insert that is going to be executed: old rows in its place, or with its key (*row), go. */
-void lqh_copy_make_room(struct lqh *lqh, const struct lqh_op *op, uint32_t *row);
+/* An operation that is going to be executed. If it is an insert, old rows in its place, or with its
+ * key (*row), go. */
+void lqh_copy_meanwhile(struct lqh *lqh, const struct lqh_op *op, uint32_t *row);
 void lqh_exec_COPY_TABLE_REQ(struct block *block, const struct signal *sig);
 void lqh_exec_COPY_ROWS_REP(struct block *block, const struct signal *sig);
 void lqh_exec_COPY_FRAGCONF(struct block *block, const struct signal *sig);
@@ -587,6 +590,8 @@ void lqh_exec_FSSYNCREF(struct block *block, const struct signal *sig);
 void lqh_recover_step(struct lqh *lqh);
 void lqh_recover_tick(struct lqh *lqh);
 void lqh_recover_replayed(struct lqh *lqh);
+void lqh_recover_fail(struct lqh *lqh, uint32_t code,
+                      const char *text); /* Ends the node, or tells that others are asked. */
 void lqh_recover_advice(const struct lqh *lqh, char *text, size_t size); /* Damage: what to do. */
 bool lqh_recover_no_memory(uint32_t error); /* Not damage: the limits are lower than they were. */
 void lqh_exec_RECOVER_REQ(struct block *block, const struct signal *sig);

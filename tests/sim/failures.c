@@ -7,6 +7,7 @@
 #include "blocks/ndbcntr/cntr_state.h"
 #include "blocks/qmgr/partition_rule.h"
 #include "blocks/qmgr/qmgr_state.h"
+#include "kernel/base/u64.h"
 #include "ndbmtd/layout.h"
 #include "signals/cntr.h"
 #include "signals/failure.h"
@@ -215,6 +216,28 @@ bool failures_announced(struct run *run, uint32_t id, uint32_t code)
     else
         count(&figures_of(run)->fenced);
     return true;
+}
+
+/* --- What the returns have copied. --- */
+
+static void add(uint64_t *figure, uint32_t low, uint32_t high)
+{
+    __atomic_fetch_add(figure, u64_of(low, high), __ATOMIC_RELAXED);
+}
+
+void failures_observe(struct run *run, const uint32_t *words)
+{
+    struct failure_figures *figures = figures_of(run);
+    if (kind_gsn(words[0]) != GSN_COPY_START_CONF) return;
+    const struct cntr *cntr = cntr_of_node(run, ref_node(words[1]));
+    const struct copy_rows *rows =
+        &((const struct copy_start_conf *)(const void *)(words + SIGNAL_HEAD_WORDS))->rows;
+    bool own = cntr != NULL && cntr_has_own_rows(cntr);
+    count(own ? &figures->deltas : &figures->fulls);
+    add(own ? &figures->copied : &figures->copied_full, rows->copied_lo, rows->copied_hi);
+    add(&figures->own, rows->own_lo, rows->own_hi);
+    add(&figures->kept, rows->kept_lo, rows->kept_hi);
+    add(&figures->removed, rows->removed_lo, rows->removed_hi);
 }
 
 /* --- Lives. --- */
@@ -450,6 +473,14 @@ void failures_print(const struct failure_figures *f)
            (unsigned long long)f->starts_again, (unsigned long long)f->rejoins,
            (double)f->slowest_rejoin_us / 1e6, (unsigned long long)f->left_out,
            (unsigned long long)f->clusters_lost, (unsigned long long)f->needless);
+    if (f->deltas + f->given_up == 0) return;
+    printf("copies of what has changed %llu: %llu rows restored, %llu of them unchanged, %llu "
+           "removed; "
+           "%llu copied; copies of all rows %llu: %llu rows; own files given up %llu\n",
+           (unsigned long long)f->deltas, (unsigned long long)f->own, (unsigned long long)f->kept,
+           (unsigned long long)f->removed, (unsigned long long)f->copied,
+           (unsigned long long)f->fulls, (unsigned long long)f->copied_full,
+           (unsigned long long)f->given_up);
 }
 
 bool failures_rare(const struct failure_figures *f)

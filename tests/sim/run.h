@@ -261,6 +261,8 @@ struct tamper {
 struct failure_figures {
     uint64_t losses, losses_starting, kills, hangs, cuts, stalls, fenced, starts_again, left_out;
     uint64_t rejoins, slowest_rejoin_us, clusters_lost, needless;
+    /* Copies that were completed, of nodes with own rows and of others; rows by what they did. */
+    uint64_t deltas, fulls, given_up, own, kept, removed, copied, copied_full;
 };
 
 /* Losses that the cluster survives: failures.c. By index of the data node. */
