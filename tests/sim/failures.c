@@ -398,6 +398,13 @@ static const uint32_t all_places[] = {
     GSN_NODE_LOST_REP,    GSN_GCP_NODE_DURABLE_REP, GSN_COPY_GCIREQ,       GSN_GCP_STATE_CONF,
 };
 
+/* A node with files while it comes back. */
+static const uint32_t file_places[] = {
+    GSN_REDO_OPEN_CONF,    GSN_RECOVER_REQ,      GSN_RECOVER_CONF,     GSN_SYSFILE_VOID_REQ,
+    GSN_SYSFILE_VOID_CONF, GSN_NODE_INCLUDE_REQ, GSN_COPY_FRAGREQ,     GSN_COPY_ROWS_REP,
+    GSN_COPY_FRAGCONF,     GSN_COPY_START_CONF,  GSN_DIH_COMPLETE_REQ, GSN_SYSFILE_START_REQ,
+};
+
 static uint32_t draw_node(const struct swarm *swarm, struct rng *rng)
 {
     return swarm->id_first + swarm->id_step * (uint32_t)rng_below(rng, swarm->data_nodes);
@@ -417,6 +424,8 @@ static void draw_one(struct sim_plan *plan, const struct swarm *swarm, struct rn
     if (kind == 3) event->arg[2] = 1u << between(rng, 9, 14);
     if (rng_chance(rng, 1, 2)) return;
     event->gsn = places[rng_below(rng, sizeof places / sizeof places[0])];
+    if (swarm->disk && swarm->rejoin && rng_chance(rng, 1, 3))
+        event->gsn = file_places[rng_below(rng, sizeof file_places / sizeof file_places[0])];
     event->node = rng_chance(rng, 1, 2) ? event->arg[0] : draw_node(swarm, rng);
     event->nth = 1u + (uint32_t)rng_below(rng, 1u << rng_below(rng, 7));
 }
