@@ -146,6 +146,28 @@ static uint32_t do_read(struct lqh *lqh, struct lqh_op *op, const struct lqh_dat
     return 0;
 }
 
+static uint32_t apply(struct lqh *lqh, struct lqh_op *op, const struct tup_change_req *req,
+                      struct tup_changed *changed)
+{
+    uint32_t error = 0;
+    switch (key_operation_of(op->request_info)) {
+    case OP_INSERT:
+        return tup_insert(lqh->tup, req, changed);
+    case OP_UPDATE:
+        return tup_update(lqh->tup, req, changed);
+    case OP_WRITE:
+        error = tup_write(lqh->tup, req, changed);
+        /* A replica that does not have all rows yet could not tell. */
+        if (changed->inserted) op->request_info = (op->request_info & ~7u) | OP_INSERT;
+        return error;
+    case OP_DELETE:
+        return tup_delete(lqh->tup, req, changed);
+    case OP_READ:
+    default:
+        ndbrequire(false);
+    }
+}
+
 static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
                           struct tup_frag *frag, uint32_t *row)
 {
@@ -171,26 +193,7 @@ static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_d
             return ERR_ROW_ID_TAKEN;
     }
     bool again = *row != ROW_NONE;
-    uint32_t error;
-    switch (key_operation_of(op->request_info)) {
-    case OP_INSERT:
-        error = tup_insert(lqh->tup, &req, &changed);
-        break;
-    case OP_UPDATE:
-        error = tup_update(lqh->tup, &req, &changed);
-        break;
-    case OP_WRITE:
-        error = tup_write(lqh->tup, &req, &changed);
-        /* A replica that does not have all rows yet could not tell. */
-        if (changed.inserted) op->request_info = (op->request_info & ~7u) | OP_INSERT;
-        break;
-    case OP_DELETE:
-        error = tup_delete(lqh->tup, &req, &changed);
-        break;
-    case OP_READ:
-    default:
-        ndbrequire(false);
-    }
+    uint32_t error = apply(lqh, op, &req, &changed);
     if (error != 0) return error;
     if (again && op->prev_ref == 0) op->chain |= CHAIN_AGAIN;
     op->change = changed.change;
