@@ -128,8 +128,12 @@ static void begin(uint32_t nodes, uint32_t seed)
 
 /* --- One signal at a time. --- */
 
+/* What this one sends to that one takes long: much overtakes it by way of another node. */
+static uint32_t slow_from, slow_to;
+
 static bool deliver(uint32_t to, uint32_t from)
 {
+    if (to == slow_to && from == slow_from && dice(16) != 0) return false;
     uint32_t count = w.n[to].in_words[from];
     if (count == 0 || w.dead[to]) return false;
     w.n[to].in_words[from] = 0;
@@ -259,6 +263,7 @@ static void die(uint32_t node)
         if (i == node || w.dead[i]) continue;
         if (dice(2) == 0) deliver(i, node);
         w.n[i].in_words[node] = 0;
+        slow_from = slow_to = 0;
         node_link_down(w.n[i].node, 0, node, EPOCH);
     }
     for (uint32_t i = 1; i <= w.nodes; i++)

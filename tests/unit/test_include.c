@@ -30,7 +30,12 @@ static void come_back(uint32_t node)
     traffic(dice(30));
     include_self(node);
     include_at_others(node);
+    if (with_files && w.nodes > 2 && dice(3) != 0) {
+        slow_to = node;
+        slow_from = 1 + (node + dice(w.nodes - 1)) % w.nodes;
+    }
     copy_whole(node);
+    slow_from = slow_to = 0;
 }
 
 /* As it is at the end of a GCI: nothing is under way. */
