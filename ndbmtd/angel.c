@@ -88,13 +88,15 @@ static int wait_for(pid_t pid)
 }
 
 /*
- * Nothing is wrong with the node: another one was lost while all of them started, and the start
- * begins again from the first phase, in a new process. Whoever started the nodes wants a cluster,
+ * Nothing is wrong with the node: another one was lost while all of them started, or its files are
+ * of no use and it gets all rows from others; the start begins again from the first phase, in a new
+ * process. Whoever started the nodes wants a cluster,
  * in whatever order they came up and however often one of them had to begin anew.
  */
 static bool is_temporary(const struct angel_words *words)
 {
-    return words->exit_code == EXIT_OTHER_NODE_FAILED ||
+    return words->exit_code == EXIT_OTHER_NODE_FAILED || words->exit_code == EXIT_DATA_GIVEN_UP ||
+           words->exit_code == EXIT_COPY_DIFFERS ||
            (words->started == 0 && words->exit_code == EXIT_NODE_NOT_DEAD);
 }
 

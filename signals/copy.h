@@ -16,13 +16,18 @@ struct copy_fragreq {
     uint32_t table_id;
     uint32_t version;
     uint32_t fragment_id;
-    uint32_t rank; /* P's: which of its lives this is. */
+    uint32_t rank;  /* P's: which of its lives this is. */
+    uint32_t gci;   /* P has all rows as they were at the end of this GCI; 0 = it has none... */
+    uint32_t pages; /* ...on pages below this. */
 };
-SIGNAL_STRUCT(copy_fragreq, 5);
+SIGNAL_STRUCT(copy_fragreq, 7);
 
 /*
- * S to P: rows in the order of row ids, locked at S until COPY_ROWS_CONF. Section 0, per row: words
- * of the pairs (0-15) and slot (16-31); page; GCI; pairs (attr.h), all columns in table order. At
+ * S to P: the places from the end of the batch before up to (to_page, to_slot), in the order of row
+ * ids. Section 0: rows that P does not have, locked at S until COPY_ROWS_CONF; per row: words of
+ * the pairs (0-15) and slot (16-31); page; GCI; pairs (attr.h), all columns in table order. Section
+ * 1, when COPY_FRAGREQ had a GCI: for each page with rows that P has, its number and a bit per
+ * slot, rounded up to words. All other places have no row that was there at the end of that GCI. At
  * most COPY_WINDOW batches are without an answer.
  */
 #define COPY_ROW_HEAD_WORDS 3u
@@ -34,8 +39,12 @@ struct copy_rows_rep {
     uint32_t batch;  /* 0, 1, ... */
     uint32_t rows;
     uint32_t permille; /* How much of the fragment is behind these rows. */
+    uint32_t to_page;
+    uint32_t to_slot;
+    uint32_t same; /* Rows with a bit, */
+    uint32_t sum;  /* and the sum of their GCIs. */
 };
-SIGNAL_STRUCT(copy_rows_rep, 5);
+SIGNAL_STRUCT(copy_rows_rep, 9);
 
 /* P to S: these rows are in memory. In the order of the batches. */
 struct copy_rows_conf {
@@ -45,7 +54,7 @@ struct copy_rows_conf {
 };
 SIGNAL_STRUCT(copy_rows_conf, 3);
 
-/* S to P, when all batches have been confirmed: these were all rows. */
+/* S to P, when all batches have been confirmed: these were all rows that P did not have. */
 struct copy_fragconf {
     uint32_t target;
     uint32_t rows_lo;

@@ -315,3 +315,14 @@ struct sysfile_start_conf {
     uint32_t sender_data;
 };
 SIGNAL_STRUCT(sysfile_start_conf, 1);
+
+/* From now on, until SYSFILE_START_REQ, nothing on this node's disk is of use. CONF when both
+ * system files say so. */
+struct sysfile_void_req {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(sysfile_void_req, 1);
+struct sysfile_void_conf {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(sysfile_void_conf, 1);

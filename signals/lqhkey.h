@@ -21,7 +21,7 @@ struct lqhkeyreq {
     uint32_t api_ref; /* Gets TRANSID_AI; a committed read's TCKEYREF too. */
     uint32_t api_op;
     uint32_t chain;    /* Bits 0-7, 8-15, 16-23: nodes still to be visited, next first, 0 = no more.
-                          24-29: replica no, primary = 0. 30: CHAIN_SKIP. */
+                          24-29: replica no, primary = 0. 30: CHAIN_SKIP. 31: CHAIN_AGAIN. */
     uint32_t prev_ref; /* LQH instance of the previous replica; 0 at the primary. */
     uint32_t prev_op;  /* Its operation record. */
     uint32_t row_page; /* Row id chosen by the primary; for backups. */
@@ -33,9 +33,11 @@ struct lqhkeyreq {
 SIGNAL_STRUCT(lqhkeyreq, 18);
 #define LQHKEY_ATTR_WORDS_MAX                                                                      \
     12288u /* Longest ATTRINFO: more than any row needs, and the request still fits. */
-/* A replica whose rows are still being copied does nothing: the copy begins when this operation has
- * ended. See docs/protocols/node_restart.md. */
-#define CHAIN_SKIP     (1u << 30)
+/* A replica whose rows are still being copied does nothing: the copy has not come to the row's
+ * place. See docs/protocols/node_restart.md. */
+#define CHAIN_SKIP (1u << 30)
+/* The primary had the row; an insert: its transaction has deleted it. */
+#define CHAIN_AGAIN    (1u << 31)
 #define ROW_NOT_CHOSEN 0xFFFFFFFFu /* row_page and row_slot when there is no row yet. */
 
 /* The replicas of an operation, in the order of its chain; 0 = no more. */

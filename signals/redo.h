@@ -13,8 +13,10 @@
 struct redo_open_req {
     uint32_t sender_data;
     uint32_t create;
+    uint32_t others; /* Other nodes have the rows: what is wrong with the files is told with
+                        RECOVER_REF, until RECOVER_CONF. */
 };
-SIGNAL_STRUCT(redo_open_req, 2);
+SIGNAL_STRUCT(redo_open_req, 3);
 struct redo_open_conf {
     uint32_t sender_data;
     uint32_t megabytes; /* Of all files. */
@@ -89,8 +91,9 @@ struct recover_req {
     uint32_t incarnation;
     uint32_t lsn_lo; /* Log page known to have been durable; 0 = not known. */
     uint32_t lsn_hi;
+    uint32_t running; /* The cluster runs: pages of the same incarnation are this node's own. */
 };
-SIGNAL_STRUCT(recover_req, 5);
+SIGNAL_STRUCT(recover_req, 6);
 struct recover_conf {
     uint32_t sender_data;
     uint32_t fragments; /* Of which a checkpoint was read. */
@@ -105,6 +108,14 @@ struct recover_conf {
     uint32_t replay_ms;
 };
 SIGNAL_STRUCT(recover_conf, 11);
+
+/* Instead of CONF, when REDO_OPEN_REQ said that others have the rows: these files are of no use.
+ * The log says which and why. Nothing more comes from this instance. */
+struct recover_ref {
+    uint32_t sender_data;
+    uint32_t code; /* With which the node would have ended. */
+};
+SIGNAL_STRUCT(recover_ref, 2);
 
 /* Meanwhile to the same, at most a few per second. */
 enum recover_step { RECOVER_CHECKPOINTS = 1, RECOVER_LOG = 2 };

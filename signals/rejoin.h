@@ -32,8 +32,9 @@ struct node_include_req {
     uint32_t failure_no;
     uint32_t president;
     struct node_mask alive; /* Started nodes and others that are included, without P. */
+    uint32_t gci;           /* LQH has all rows as they were at the end of this GCI; 0 = none. */
 };
-SIGNAL_STRUCT(node_include_req, 13);
+SIGNAL_STRUCT(node_include_req, 14);
 struct node_include_conf {
     uint32_t sender_data;
 };
@@ -83,10 +84,25 @@ struct copy_start_req {
     uint32_t sender_data;
 };
 SIGNAL_STRUCT(copy_start_req, 1);
+/* Of rows: those that P had from its files, those of them that it keeps, those that it did not find
+ * at the others, and those that it got from them. */
+struct copy_rows {
+    uint32_t own_lo;
+    uint32_t own_hi;
+    uint32_t copied_lo;
+    uint32_t copied_hi;
+    uint32_t kept_lo;
+    uint32_t kept_hi;
+    uint32_t removed_lo;
+    uint32_t removed_hi;
+};
 struct copy_start_conf {
     uint32_t sender_data;
+    struct copy_rows rows;
+    uint32_t bytes_lo; /* Copied. */
+    uint32_t bytes_hi;
 };
-SIGNAL_STRUCT(copy_start_conf, 1);
+SIGNAL_STRUCT(copy_start_conf, 11);
 /* The way back, about once a second. */
 struct copy_progress_rep {
     uint32_t percent;
@@ -105,12 +121,11 @@ SIGNAL_STRUCT(copy_table_req, 3);
 struct copy_table_conf {
     uint32_t sender_data;
     uint32_t table_id;
-    uint32_t rows_lo;
-    uint32_t rows_hi;
-    uint32_t bytes_lo;
+    struct copy_rows rows;
+    uint32_t bytes_lo; /* Copied. */
     uint32_t bytes_hi;
 };
-SIGNAL_STRUCT(copy_table_conf, 6);
+SIGNAL_STRUCT(copy_table_conf, 12);
 struct copy_table_ref {
     uint32_t sender_data;
     uint32_t table_id;

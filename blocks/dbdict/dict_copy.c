@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "blocks/dbdict/dict_state.h"
+#include "kernel/base/u64.h"
 
 #define TICK_MS 1000u
 
@@ -18,7 +19,17 @@ static bool has_own_replica(const struct dict *dict, const struct section *distr
 static void ended(struct dict *dict)
 {
     struct dict_copy *copy = &dict->copy;
-    struct copy_start_conf conf = {.sender_data = copy->sender_data};
+    struct copy_start_conf conf = {.sender_data = copy->sender_data,
+                                   .rows = {.own_lo = (uint32_t)copy->own,
+                                            .own_hi = (uint32_t)(copy->own >> 32),
+                                            .copied_lo = (uint32_t)copy->rows,
+                                            .copied_hi = (uint32_t)(copy->rows >> 32),
+                                            .kept_lo = (uint32_t)copy->kept,
+                                            .kept_hi = (uint32_t)(copy->kept >> 32),
+                                            .removed_lo = (uint32_t)copy->removed,
+                                            .removed_hi = (uint32_t)(copy->removed >> 32)},
+                                   .bytes_lo = (uint32_t)copy->bytes,
+                                   .bytes_hi = (uint32_t)(copy->bytes >> 32)};
     uint32_t receiver = copy->sender;
     jam();
     log_info(&dict->block, "%llu rows, %llu bytes copied in %llu ms",
@@ -107,7 +118,10 @@ void dict_exec_COPY_TABLE_CONF(struct block *block, const struct signal *sig)
     ndbrequire(copy->sender != 0 && conf->table_id == copy->table_id);
     ndbrequire(node_mask_has(&copy->waiting, instance)); /* I-DICT-4 */
     node_mask_remove(&copy->waiting, instance);
-    copy->rows += conf->rows_lo | (uint64_t)conf->rows_hi << 32;
+    copy->rows += u64_of(conf->rows.copied_lo, conf->rows.copied_hi);
+    copy->own += u64_of(conf->rows.own_lo, conf->rows.own_hi);
+    copy->kept += u64_of(conf->rows.kept_lo, conf->rows.kept_hi);
+    copy->removed += u64_of(conf->rows.removed_lo, conf->rows.removed_hi);
     copy->bytes += conf->bytes_lo | (uint64_t)conf->bytes_hi << 32;
     if (!node_mask_empty(&copy->waiting)) return;
     jam_data(conf->table_id);
@@ -130,9 +144,12 @@ void dict_exec_COPY_TABLE_REF(struct block *block, const struct signal *sig)
 {
     const struct copy_table_ref *ref = SIG_PAYLOAD(sig, copy_table_ref);
     char text[100];
-    bool memory = ref->error == ERR_NO_MEMORY_DATA || ref->error == ERR_INDEX_MEMORY;
+    uint32_t code = ref->error == ERR_NO_MEMORY_DATA || ref->error == ERR_INDEX_MEMORY
+                        ? EXIT_RECOVER_MEMORY
+                    : ref->error == ERR_ROW_ID_TAKEN ? EXIT_COPY_DIFFERS
+                                                     : EXIT_OTHER_NODE_FAILED;
     (void)block;
     snprintf(text, sizeof(text), "the rows of table %u cannot be copied: error %u", ref->table_id,
              ref->error);
-    node_fail(memory ? EXIT_RECOVER_MEMORY : EXIT_OTHER_NODE_FAILED, __FILE__, __LINE__, text);
+    node_fail(code, __FILE__, __LINE__, text);
 }

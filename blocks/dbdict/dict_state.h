@@ -203,6 +203,9 @@ struct dict_copy {
     uint64_t fragments;                   /* Of all tables. */
     uint64_t done;                        /* Of those that are through. */
     uint64_t rows;
+    uint64_t own;
+    uint64_t kept;
+    uint64_t removed;
     uint64_t bytes;
     uint64_t begun_ms;
 };

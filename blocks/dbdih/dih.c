@@ -219,6 +219,7 @@ static const struct handler dih_handlers[] = {
     HANDLER(dih, SYSFILE_ENDS_REQ, sysfile_ends_req),
     HANDLER(dih, LOG_ENDS_REQ, log_ends_req),
     HANDLER(dih, LOG_ENDS_CONF, log_ends_conf),
+    HANDLER(dih, SYSFILE_VOID_REQ, sysfile_void_req),
     HANDLER(dih, LCP_WANTED_ORD, lcp_wanted_ord),
     HANDLER(dih, LCP_NODE_REQ, lcp_node_req),
     HANDLER(dih, LCP_NODE_CONF, lcp_node_conf),

@@ -177,6 +177,8 @@ struct dih_sysfile {
     bool open;
     uint32_t start_sender; /* SYSFILE_START_REQ waits; 0 = nobody. */
     uint32_t start_data;
+    uint32_t void_sender; /* The same of SYSFILE_VOID_REQ. */
+    uint32_t void_data;
     uint32_t sttor_sender;
     uint32_t sttor_data;
     uint32_t ends_sender; /* SYSFILE_ENDS_REQ waits; 0 = nobody. */
@@ -424,6 +426,7 @@ void dih_exec_FSREADREF(struct block *block, const struct signal *sig);
 void dih_exec_FSWRITEREF(struct block *block, const struct signal *sig);
 void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig);
 void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig);
+void dih_exec_SYSFILE_VOID_REQ(struct block *block, const struct signal *sig);
 
 /* dih_log_ends.c */
 uint32_t dih_own_ends(const struct dih *dih,

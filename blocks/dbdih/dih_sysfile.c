@@ -122,6 +122,18 @@ static void both_damaged(struct dih *dih)
     node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "both system files are damaged");
 }
 
+/* A return that was not completed: rows, logs and checkpoints are of no time. */
+static void voided(struct dih *dih)
+{
+    struct dih_sysfile *sys = &dih->sysfile;
+    jam();
+    log_warning(&dih->block, "the last return of this node was cut off: its files are of no use");
+    if (block_config(&dih->block)->initial_start) return;
+    if (block_config(&dih->block)->survive == 0)
+        node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "the system files are of no use");
+    sys->damaged = 1;
+}
+
 static void fill_groups(const struct dih *dih, uint8_t *nodegroup)
 {
     uint32_t group_of[NODE_ID_MAX + 1];
@@ -212,7 +224,9 @@ static void all_read(struct dih *dih)
         jam();
         both_damaged(dih);
     }
-    if (good) {
+    if (good && node_mask_empty(&sys->now.members)) {
+        voided(dih);
+    } else if (good) {
         jam();
         sys->has_data = 1;
         tell_missing(dih);
@@ -339,6 +353,13 @@ static void all_written(struct dih *dih)
         sig_send(&dih->block, sys->start_sender, GSN_SYSFILE_START_CONF, PRIO_A, &conf);
         sys->start_sender = 0;
     }
+    if (sys->void_sender != 0) {
+        struct sysfile_void_conf void_conf = {.sender_data = sys->void_data};
+        jam();
+        sig_send(&dih->block, sys->void_sender, GSN_SYSFILE_VOID_CONF, PRIO_A, &void_conf);
+        sys->void_sender = 0;
+        return;
+    }
     gcp_node_copied(dih);
     gcp_node_flushed(dih);
     dih_include_written(dih);
@@ -440,6 +461,22 @@ void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig)
 }
 
 /* --- The node comes back into a running cluster. --- */
+
+/* A file that names no members. */
+void dih_exec_SYSFILE_VOID_REQ(struct block *block, const struct signal *sig)
+{
+    struct dih_sysfile *sys = &dih_of(block)->sysfile;
+    struct sysfile *now = &sys->now;
+    ndbrequire(sys->state == SYSFILE_READY && sys->start_sender == 0 && sys->void_sender == 0);
+    jam();
+    sys->void_sender = sig->sender;
+    sys->void_data = SIG_PAYLOAD(sig, sysfile_void_req)->sender_data;
+    now->layout = SYSFILE_LAYOUT;
+    now->gci = 0;
+    memset(&now->members, 0, sizeof(now->members));
+    now->ends.size = 0;
+    want_writes(dih_of(block), SYSFILE_COPIES);
+}
 
 void sysfile_life(struct dih *dih, uint32_t incarnation, const struct section *ended)
 {

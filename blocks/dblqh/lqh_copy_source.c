@@ -4,29 +4,35 @@
 /*
  * When a row is read here its lock is held, so it is committed, and all that changes it later goes
  * through the chain with the other node behind this one: it arrives there behind the row. A copy
- * that waits for a lock has sent what it holds, so nobody waits for it in turn.
+ * that waits for a lock has sent what it holds, so nobody waits for it in turn. What is done here
+ * in a place that the walk has not come to is nothing at the other node (lqh_copy_told()).
  */
+#include <string.h>
 #include "blocks/dblqh/lqh_state.h"
 
-#define INCLUDE_MS    10u   /* Between two looks whether the copy may begin. */
-#define MEMORY_MS     10u   /* No lock record: again after this. */
-#define BATCH_WORDS   4096u /* The row that reaches this is the batch's last. */
-#define SLOTS_PER_ROW 8u
-#define IS_COPY       0x00C00000u /* No block has such a number. */
+#define INCLUDE_MS  10u   /* Between two looks whether the copy may begin. */
+#define MEMORY_MS   10u   /* No lock record: again after this. */
+#define BATCH_WORDS 4096u /* The row that reaches this is the batch's last. */
+#define STEP_PLACES 4096u
+#define IS_COPY     0x00C00000u /* No block has such a number. */
 
 /* While transactions are executed here, they have the time: so much of it is enough. */
-#define BUSY_MS          20u   /* So long behind the last request. */
-#define BUSY_STEP_ROWS   32u   /* Others' turn comes after these. */
-#define BUSY_SHARE_ROWS  128u  /* Per millisecond, of all fragments together: a few percent. */
-#define BUSY_SHARE_WORDS 8192u /* The same. */
+#define BUSY_MS           20u   /* So long behind the last request. */
+#define BUSY_STEP_ROWS    32u   /* Others' turn comes after these, */
+#define BUSY_STEP_PLACES  512u  /* or these. */
+#define BUSY_SHARE_ROWS   128u  /* Per millisecond, of all fragments together: a few percent. */
+#define BUSY_SHARE_WORDS  8192u /* The same. */
+#define BUSY_SHARE_PLACES 2048u
 
-static_assert(BATCH_WORDS + COPY_ROW_HEAD_WORDS + TUP_ROW_WORDS_MAX <= LQH_OUT_WORDS,
-              "one row fits behind a batch that is not full");
+/* Of lqh->out: rows, then the map. A page of one row takes two words of it, one of more fewer. */
+#define MAP_AT (BATCH_WORDS + COPY_ROW_HEAD_WORDS + TUP_ROW_WORDS_MAX)
+static_assert(MAP_AT + 2u * STEP_PLACES <= LQH_OUT_WORDS, "the map fits behind the rows");
 
-/* The rows gathered in lqh->out. */
-struct copy_rows {
-    uint32_t count;
+/* What has been gathered in lqh->out. */
+struct copy_gathered {
+    uint32_t rows;
     uint32_t words;
+    struct tup_copy_map map;
 };
 
 static struct lqh_copy_batch *batch_at(struct lqh_copy_source *copy, uint32_t number)
@@ -74,6 +80,15 @@ static void source_fail(struct lqh *lqh, struct lqh_copy_source *copy, uint32_t 
     source_release(lqh, copy);
 }
 
+/* What is done here from now on is executed there. */
+static void given(struct lqh *lqh, const struct lqh_copy_source *copy)
+{
+    struct lqh_table *table = lqh_table_get(lqh, copy->table_id);
+    if (table->given_rank != copy->rank) memset(table->given, 0, sizeof table->given);
+    table->given_rank = copy->rank;
+    table->given[copy->fragment_id / 32u] |= 1u << copy->fragment_id % 32u;
+}
+
 static void finish(struct lqh *lqh, struct lqh_copy_source *copy)
 {
     struct copy_fragconf conf = {.target = copy->target,
@@ -81,6 +96,7 @@ static void finish(struct lqh *lqh, struct lqh_copy_source *copy)
                                  .rows_hi = (uint32_t)(copy->rows >> 32),
                                  .gci = tup_checkpoint_gci(tup_frag_get(lqh->tup, copy->frag))};
     jam();
+    given(lqh, copy);
     sig_send(&lqh->block, copy->target_ref, GSN_COPY_FRAGCONF, PRIO_B, &conf);
     source_release(lqh, copy);
 }
@@ -101,13 +117,6 @@ static void go_on(struct lqh *lqh, struct lqh_copy_source *copy)
 
 /* --- Rows. --- */
 
-static void move_to(struct lqh_copy_source *copy, const struct tup_frag *frag, uint32_t row)
-{
-    copy->position.page = tup_row_page(frag, row);
-    copy->position.slot = tup_row_slot(frag, row);
-    copy->end = false;
-}
-
 /* 0, ACC_WAIT, 1217. */
 static uint32_t lock_row(struct lqh *lqh, const struct lqh_copy_source *copy,
                          const struct tup_frag *frag, uint32_t row, uint32_t *lock)
@@ -120,77 +129,105 @@ static uint32_t lock_row(struct lqh *lqh, const struct lqh_copy_source *copy,
     return acc_lock(lqh->acc, tup_frag_index(frag), row, &req, lock);
 }
 
-/* Puts a locked row into the batch; the lock goes with it. 0 or 896. */
+/* Puts the locked row at the position into the batch; the lock goes with it. 0 or 896. */
 static uint32_t take_row(struct lqh *lqh, struct lqh_copy_source *copy, const struct tup_frag *frag,
-                         uint32_t row, uint32_t lock, struct copy_rows *rows)
+                         uint32_t row, uint32_t lock, struct copy_gathered *got)
 {
     struct lqh_copy_batch *batch = batch_at(copy, copy->sent);
-    uint32_t *at = lqh->out + rows->words;
-    ndbrequire(batch->count < COPY_BATCH_ROWS && batch->count == rows->count);
+    uint32_t *at = lqh->out + got->words;
+    ndbrequire(batch->count < COPY_BATCH_ROWS && batch->count == got->rows);
     batch->lock[batch->count++] = lock;
     uint32_t words = tup_copy_row(frag, row, at + COPY_ROW_HEAD_WORDS, TUP_ROW_WORDS_MAX, &at[2]);
     if (words == 0) return ERR_CHECKSUM;
     at[0] = words | tup_row_slot(frag, row) << 16;
     at[1] = tup_row_page(frag, row);
-    rows->count++;
-    rows->words += COPY_ROW_HEAD_WORDS + words;
+    got->rows++;
+    got->words += COPY_ROW_HEAD_WORDS + words;
+    copy->position.slot++;
     return 0;
 }
 
-/* The next rows, up to `max` in all. 0; ACC_WAIT: copy->wait_row is waited for; or an error. */
+/*
+ * What comes next, up to so many rows and places. 0; ACC_WAIT: the row at the position is waited
+ * for; or an error. A row that is being changed when the walk gets here is waited for even if the
+ * version before is not new: what was done to it was nothing at the other node.
+ */
 static uint32_t take_rows(struct lqh *lqh, struct lqh_copy_source *copy,
-                          const struct tup_frag *frag, uint32_t max, struct copy_rows *rows)
+                          const struct tup_frag *frag, uint32_t max, uint32_t places,
+                          struct copy_gathered *got)
 {
-    uint32_t group[COPY_BATCH_ROWS];
-    uint32_t left = max - rows->count;
-    uint32_t count =
-        tup_copy_next(frag, &copy->position, group, left, max * SLOTS_PER_ROW, &copy->end);
-    for (uint32_t i = 0; i < count; i++) {
+    while (got->rows < max && got->words < BATCH_WORDS) {
         uint32_t lock;
-        if (rows->words >= BATCH_WORDS) {
-            move_to(copy, frag, group[i]);
-            return 0;
-        }
-        uint32_t result = lock_row(lqh, copy, frag, group[i], &lock);
-        if (result == 0) result = take_row(lqh, copy, frag, group[i], lock, rows);
-        if (result == 0) continue;
-        move_to(copy, frag, group[i]);
-        if (result == ACC_WAIT) {
-            lqh_op_get(lqh, copy->op)->lock = lock;
-            copy->wait_row = group[i];
-            copy->position.slot++;
-        }
-        return result;
+        uint32_t row = tup_copy_next(frag, &copy->position, &got->map, &places, &copy->end);
+        if (row == ROW_NONE) return 0;
+        uint32_t result = lock_row(lqh, copy, frag, row, &lock);
+        if (result == ACC_WAIT) lqh_op_get(lqh, copy->op)->lock = lock;
+        if (result == 0) result = take_row(lqh, copy, frag, row, lock, got);
+        if (result != 0) return result;
     }
     return 0;
 }
 
-/* The row whose lock was waited for, and got. */
+/* The row at the position, whose lock was waited for, and got. Whoever changed it may have aborted:
+ * then it is like others that the other node has. */
 static uint32_t take_waited(struct lqh *lqh, struct lqh_copy_source *copy,
-                            const struct tup_frag *frag, struct copy_rows *rows)
+                            const struct tup_frag *frag, struct copy_gathered *got)
 {
     struct lqh_op *op = lqh_op_get(lqh, copy->op);
     uint32_t lock = op->lock;
+    uint32_t row = tup_row_id(frag, copy->position.page, copy->position.slot);
     if (lock == REF_NONE) return 0;
-    jam();
     op->lock = REF_NONE;
-    return take_row(lqh, copy, frag, copy->wait_row, lock, rows);
+    if (copy->gci != 0 && tup_row_gci(lqh->tup, frag, row) <= copy->gci) {
+        jam();
+        acc_unlock(lqh->acc, lock);
+        return 0;
+    }
+    jam();
+    return take_row(lqh, copy, frag, row, lock, got);
 }
 
-static void send_rows(struct lqh *lqh, struct lqh_copy_source *copy, const struct tup_frag *frag,
-                      const struct copy_rows *rows)
+static bool moved(const struct lqh_copy_source *copy, const struct tup_scan_position *from)
 {
-    if (rows->count == 0) return;
+    return copy->position.page != from->page || copy->position.slot != from->slot;
+}
+
+/* An empty node has nothing to learn of places without rows. */
+static void send_rows(struct lqh *lqh, struct lqh_copy_source *copy, const struct tup_frag *frag,
+                      const struct tup_scan_position *from, const struct copy_gathered *got)
+{
+    if (got->rows == 0 && (copy->gci == 0 || !moved(copy, from))) return;
     struct copy_rows_rep rep = {.target = copy->target,
                                 .source = copy->pool.ref,
                                 .batch = copy->sent,
-                                .rows = rows->count,
-                                .permille = tup_copy_permille(frag, &copy->position)};
-    struct section section = {.words = lqh->out, .size = rows->words};
+                                .rows = got->rows,
+                                .permille = tup_copy_permille(frag, &copy->position, copy->pages),
+                                .to_page = copy->position.page,
+                                .to_slot = copy->position.slot,
+                                .same = got->map.rows,
+                                .sum = got->map.sum};
+    struct section section[2] = {{.words = lqh->out, .size = got->words},
+                                 {.words = got->map.words, .size = got->map.used}};
     signal_send(&lqh->block, copy->target_ref, GSN_COPY_ROWS_REP, PRIO_B, &rep, sizeof rep / 4u,
-                &section, 1);
-    copy->rows += rows->count;
+                section, copy->gci != 0 ? 2 : 1);
+    copy->rows += got->rows;
     copy->sent++;
+}
+
+bool lqh_copy_told(const struct lqh *lqh, uint32_t rank, uint32_t table_id, uint32_t fragment_id,
+                   uint32_t page, uint32_t slot)
+{
+    const struct lqh_table *table = lqh->table[table_id];
+    const struct tup_scan_position at = {page, slot};
+    if (table->given_rank == rank &&
+        (table->given[fragment_id / 32u] >> fragment_id % 32u & 1u) != 0)
+        return true;
+    const struct lqh_copy_source *copy = pool_next(&lqh->copies, 0);
+    for (; copy != NULL; copy = pool_next(&lqh->copies, pool_index(copy->pool.ref))) {
+        if (copy->table_id == table_id && copy->fragment_id == fragment_id && copy->rank == rank)
+            return copy->end || tup_position_below(&at, &copy->position);
+    }
+    return false;
 }
 
 static bool is_busy(struct lqh *lqh)
@@ -199,7 +236,7 @@ static bool is_busy(struct lqh *lqh)
     uint64_t now = now_ms(&lqh->block);
     if (share->requests != lqh->requests) share->busy_until = now + BUSY_MS;
     share->requests = lqh->requests;
-    if (share->ms != now) share->rows = share->words = 0;
+    if (share->ms != now) share->rows = share->words = share->places = 0;
     share->ms = now;
     return now < share->busy_until;
 }
@@ -207,29 +244,13 @@ static bool is_busy(struct lqh *lqh)
 static bool share_is_used(const struct lqh *lqh)
 {
     const struct lqh_copy_share *share = &lqh->copy_share;
-    return share->rows >= BUSY_SHARE_ROWS || share->words >= BUSY_SHARE_WORDS;
+    return share->rows >= BUSY_SHARE_ROWS || share->words >= BUSY_SHARE_WORDS ||
+           share->places >= BUSY_SHARE_PLACES;
 }
 
-static void read_step(struct lqh *lqh, struct lqh_copy_source *copy)
+/* How a step has ended. */
+static void stepped(struct lqh *lqh, struct lqh_copy_source *copy, uint32_t result)
 {
-    const struct tup_frag *frag = tup_frag_get(lqh->tup, copy->frag);
-    struct copy_rows rows = {0};
-    if (peer_level(&lqh->block, ref_node(copy->target_ref)) >= LINK_HIGH) {
-        jam(); /* What transactions send there has the room. */
-        lqh_continue_later(lqh, LQH_WORK_COPY, copy->pool.ref, LQH_HOLD_BACK_MS);
-        return;
-    }
-    bool busy = is_busy(lqh);
-    if (busy && share_is_used(lqh)) {
-        lqh_continue_later(lqh, LQH_WORK_COPY, copy->pool.ref, 1);
-        return;
-    }
-    uint32_t result = take_waited(lqh, copy, frag, &rows);
-    if (result == 0)
-        result = take_rows(lqh, copy, frag, busy ? BUSY_STEP_ROWS : COPY_BATCH_ROWS, &rows);
-    send_rows(lqh, copy, frag, &rows);
-    lqh->copy_share.rows += rows.count;
-    lqh->copy_share.words += rows.words;
     if (result == ACC_WAIT) {
         jam();
         copy->state = COPY_LOCK_WAIT;
@@ -241,10 +262,37 @@ static void read_step(struct lqh *lqh, struct lqh_copy_source *copy)
     } else if (result != 0) {
         jam();
         source_fail(lqh, copy, result);
-        lqh_run_ready(lqh);
     } else {
         go_on(lqh, copy);
     }
+    lqh_run_ready(lqh);
+}
+
+static void read_step(struct lqh *lqh, struct lqh_copy_source *copy)
+{
+    const struct tup_frag *frag = tup_frag_get(lqh->tup, copy->frag);
+    struct copy_gathered got = {
+        .map = {.gci = copy->gci, .pages = copy->pages, .words = lqh->out + MAP_AT}};
+    const struct tup_scan_position from = copy->position;
+    if (peer_level(&lqh->block, ref_node(copy->target_ref)) >= LINK_HIGH) {
+        jam(); /* What transactions send there has the room. */
+        lqh_continue_later(lqh, LQH_WORK_COPY, copy->pool.ref, LQH_HOLD_BACK_MS);
+        return;
+    }
+    bool busy = is_busy(lqh);
+    if (busy && share_is_used(lqh)) {
+        lqh_continue_later(lqh, LQH_WORK_COPY, copy->pool.ref, 1);
+        return;
+    }
+    uint32_t rows = busy ? BUSY_STEP_ROWS : COPY_BATCH_ROWS;
+    uint32_t places = busy ? BUSY_STEP_PLACES : STEP_PLACES;
+    uint32_t result = take_waited(lqh, copy, frag, &got);
+    if (result == 0) result = take_rows(lqh, copy, frag, rows, places, &got);
+    send_rows(lqh, copy, frag, &from, &got);
+    lqh->copy_share.rows += got.rows;
+    lqh->copy_share.words += got.words;
+    lqh->copy_share.places += places;
+    stepped(lqh, copy, result);
 }
 
 void lqh_copy_lock_ready(struct lqh *lqh, struct lqh_copy_source *copy,
@@ -252,11 +300,9 @@ void lqh_copy_lock_ready(struct lqh *lqh, struct lqh_copy_source *copy,
 {
     struct lqh_op *op = lqh_op_get(lqh, copy->op);
     ndbrequire(copy->state == COPY_LOCK_WAIT && op->lock != REF_NONE);
-    op->lock = ready->lock; /* REF_NONE: the row is gone; or it took too long. */
-    if (ready->error != 0) {
-        jam(); /* Whoever has the row has his own timeout. */
-        move_to(copy, tup_frag_get(lqh->tup, copy->frag), copy->wait_row);
-    }
+    /* REF_NONE: the row is gone, or it took too long and whoever has it has his own timeout. The
+     * position is still at it: the place is looked at again. */
+    op->lock = ready->lock;
     go_on(lqh, copy);
 }
 
@@ -326,6 +372,8 @@ static uint32_t new_source(struct lqh *lqh, const struct signal *sig,
     copy->target = req->target;
     copy->epoch = peer_epoch(&lqh->block, ref_node(sig->sender));
     copy->rank = req->rank;
+    copy->gci = req->gci;
+    copy->pages = req->pages;
     copy->table_id = req->table_id;
     copy->fragment_id = req->fragment_id;
     copy->frag = table->frags[req->fragment_id];

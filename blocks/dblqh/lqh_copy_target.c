@@ -46,8 +46,14 @@ static void table_done(struct lqh *lqh)
     struct lqh_copy *copy = &lqh->copy;
     struct copy_table_conf conf = {.sender_data = copy->sender_data,
                                    .table_id = copy->table_id,
-                                   .rows_lo = (uint32_t)copy->rows,
-                                   .rows_hi = (uint32_t)(copy->rows >> 32),
+                                   .rows = {.own_lo = (uint32_t)copy->own,
+                                            .own_hi = (uint32_t)(copy->own >> 32),
+                                            .copied_lo = (uint32_t)copy->rows,
+                                            .copied_hi = (uint32_t)(copy->rows >> 32),
+                                            .kept_lo = (uint32_t)copy->kept,
+                                            .kept_hi = (uint32_t)(copy->kept >> 32),
+                                            .removed_lo = (uint32_t)copy->removed,
+                                            .removed_hi = (uint32_t)(copy->removed >> 32)},
                                    .bytes_lo = (uint32_t)copy->bytes,
                                    .bytes_hi = (uint32_t)(copy->bytes >> 32)};
     jam();
@@ -62,11 +68,13 @@ static void ask(struct lqh *lqh, struct lqh_copy_target *target)
                                .table_id = copy->table_id,
                                .version = copy->version,
                                .fragment_id = target->fragment_id,
-                               .rank = lqh->include.life[lqh->own_node].rank};
+                               .rank = lqh->include.life[lqh->own_node].rank,
+                               .gci = target->gci};
     uint32_t key = fragment_instance_key(target->fragment_id);
-    target->rows = target->bytes = 0;
-    target->batch = 0;
-    target->permille = 0;
+    const struct lqh_table *table = lqh_table_get(lqh, copy->table_id);
+    if (target->gci != 0)
+        target->pages = tup_copy_pages(tup_frag_get(lqh->tup, table->frags[target->fragment_id]));
+    req.pages = target->pages;
     sig_send(&lqh->block, block_ref(copy->source[target->fragment_id], BLOCK_DBLQH, key),
              GSN_COPY_FRAGREQ, PRIO_B, &req);
 }
@@ -77,6 +85,14 @@ static struct lqh_copy_target *free_target(struct lqh_copy *copy)
         if (copy->target[i].no == 0) return &copy->target[i];
     }
     return NULL;
+}
+
+/* What it has got from its files: nothing is executed before the source is asked. */
+static uint64_t rows_of(struct lqh *lqh, uint32_t frag)
+{
+    struct tup_frag_figures figures;
+    tup_frag_figures_get(tup_frag_get(lqh->tup, frag), &figures);
+    return figures.rows;
 }
 
 /* As many fragments as there are places; the end of the table when there are no more. */
@@ -93,8 +109,10 @@ static void start_fragments(struct lqh *lqh)
         }
         jam();
         if (++copy->last_no == 0) copy->last_no = 1;
-        *target = (struct lqh_copy_target){.no = copy->last_no, .fragment_id = copy->next};
+        *target = (struct lqh_copy_target){
+            .no = copy->last_no, .fragment_id = copy->next, .gci = lqh->include.gci};
         copy->running++;
+        copy->own += rows_of(lqh, table->frags[copy->next]);
         ask(lqh, target);
         target = free_target(copy);
     }
@@ -157,7 +175,7 @@ void lqh_exec_COPY_TABLE_REQ(struct block *block, const struct signal *sig)
     copy->next = 0;
     copy->done = 0;
     copy->running = 0;
-    copy->rows = copy->bytes = 0;
+    copy->rows = copy->bytes = copy->own = copy->kept = copy->removed = 0;
     start_fragments(lqh);
 }
 
@@ -207,24 +225,74 @@ static bool row_parse(struct tup_restore_req *req, const struct section *section
     return req->row != ROW_NONE;
 }
 
+/* The fragment that is being got just now; NULL: it is not its turn yet. */
+static struct lqh_copy_target *target_at(struct lqh *lqh, uint32_t table_id, uint32_t fragment_id)
+{
+    struct lqh_copy *copy = &lqh->copy;
+    for (uint32_t i = 0; i < LQH_COPY_PARALLEL; i++) {
+        struct lqh_copy_target *target = &copy->target[i];
+        if (copy->sender != 0 && copy->table_id == table_id && target->no != 0 &&
+            target->fragment_id == fragment_id)
+            return target;
+    }
+    return NULL;
+}
+
+static struct tup_copy_old old_of(struct lqh *lqh, const struct lqh_table *table,
+                                  uint32_t fragment_id)
+{
+    const struct lqh_copy_target *target = target_at(lqh, table->table_id, fragment_id);
+    struct tup_copy_old old = {.frag = tup_frag_get(lqh->tup, table->frags[fragment_id]),
+                               .key_def = (const struct table_def *)(const void *)table->key_def,
+                               .gci = lqh->include.gci};
+    if (target != NULL) old.told = target->told;
+    return old;
+}
+
+/*
+ * Old rows that are gone at the source go here too. Those that stay must be the same there, but for
+ * those that operations have changed which overtook this batch.
+ */
+static uint32_t sweep(struct lqh *lqh, struct lqh_copy_target *target, struct tup_copy_old *old,
+                      const struct signal *sig)
+{
+    const struct copy_rows_rep *rep = SIG_PAYLOAD(sig, copy_rows_rep);
+    const struct tup_scan_position to = {rep->to_page, rep->to_slot};
+    struct tup_copy_swept swept;
+    if (target->gci == 0) return sig->section_count == 1 ? 0 : ERR_DATA_CORRUPT;
+    if (sig->section_count != 2) return ERR_DATA_CORRUPT;
+    uint32_t error =
+        tup_copy_sweep(lqh->tup, old, &to, sig->section[1].words, sig->section[1].size, &swept);
+    if (error != 0) return error;
+    uint32_t changed = rep->same - swept.rows;
+    if (swept.rows > rep->same || changed > target->early ||
+        (changed == 0 && swept.sum != rep->sum)) {
+        log_error(&lqh->block,
+                  "table %u, fragment %u, page %u: %u rows here, sum %x, but %u, %x there",
+                  lqh->copy.table_id, target->fragment_id, to.page, swept.rows, swept.sum,
+                  rep->same, rep->sum);
+        return ERR_ROW_ID_TAKEN;
+    }
+    target->told = to;
+    target->kept += rep->same;
+    target->removed += swept.removed;
+    return 0;
+}
+
 /* Asks the memory for all rows' places in the index, then puts them. */
-static uint32_t put_rows(struct lqh *lqh, const struct lqh_copy_target *target,
+static uint32_t put_rows(struct lqh *lqh, const struct tup_copy_old *old,
                          const struct section *section, uint32_t rows)
 {
-    const struct lqh_table *table = lqh_table_get(lqh, lqh->copy.table_id);
     struct tup_restore_req req[COPY_BATCH_ROWS];
-    struct tup_frag *frag = tup_frag_get(lqh->tup, table->frags[target->fragment_id]);
     uint32_t at = 0;
     for (uint32_t i = 0; i < rows; i++) {
-        req[i] = (struct tup_restore_req){
-            .frag = frag, .key_def = (const struct table_def *)(const void *)table->key_def};
+        req[i] = (struct tup_restore_req){.frag = old->frag, .key_def = old->key_def};
         if (!row_parse(&req[i], section, &at)) return ERR_DATA_CORRUPT;
         tup_restore_ahead(&req[i]);
     }
     if (at != section->size) return ERR_DATA_CORRUPT;
     for (uint32_t i = 0; i < rows; i++) {
-        bool added;
-        uint32_t error = tup_copy_put(lqh->tup, &req[i], &added);
+        uint32_t error = tup_copy_put(lqh->tup, &req[i], old);
         if (error != 0) return error;
     }
     return 0;
@@ -240,7 +308,10 @@ void lqh_exec_COPY_ROWS_REP(struct block *block, const struct signal *sig)
         lqh_protocol_error(lqh, sig->sender, "COPY_ROWS_REP that cannot be the next");
         return;
     }
-    uint32_t error = put_rows(lqh, target, &sig->section[0], rep->rows);
+    struct tup_copy_old old =
+        old_of(lqh, lqh_table_get(lqh, lqh->copy.table_id), target->fragment_id);
+    uint32_t error = sweep(lqh, target, &old, sig);
+    if (error == 0) error = put_rows(lqh, &old, &sig->section[0], rep->rows);
     if (error != 0) {
         table_fail(lqh, target->fragment_id, error);
         return;
@@ -262,7 +333,8 @@ void lqh_exec_COPY_FRAGCONF(struct block *block, const struct signal *sig)
     const struct copy_fragconf *conf = SIG_PAYLOAD(sig, copy_fragconf);
     struct lqh_copy_target *target = target_of(lqh, sig, conf->target);
     if (target == NULL) return;
-    if (target->rows != ((uint64_t)conf->rows_hi << 32 | conf->rows_lo)) {
+    if (target->rows != ((uint64_t)conf->rows_hi << 32 | conf->rows_lo) ||
+        target->told.page < target->pages) {
         lqh_protocol_error(lqh, sig->sender, "COPY_FRAGCONF with another number of rows");
         return;
     }
@@ -271,6 +343,8 @@ void lqh_exec_COPY_FRAGCONF(struct block *block, const struct signal *sig)
     uint32_t frag = lqh_table_get(lqh, copy->table_id)->frags[fragment_id];
     tup_copy_end(tup_frag_get(lqh->tup, frag), conf->gci);
     copy->rows += target->rows;
+    copy->kept += target->kept;
+    copy->removed += target->removed;
     copy->bytes += target->bytes;
     copy->done++;
     copy->running--;
@@ -285,7 +359,7 @@ void lqh_exec_COPY_FRAGREF(struct block *block, const struct signal *sig)
     const struct copy_fragref *ref = SIG_PAYLOAD(sig, copy_fragref);
     struct lqh_copy_target *target = target_of(lqh, sig, ref->target);
     if (target == NULL) return;
-    if (error_status(ref->error) == ERROR_STATUS_TEMPORARY) {
+    if (error_status(ref->error) == ERROR_STATUS_TEMPORARY && target->batch == 0) {
         jam();
         lqh_continue_later(lqh, LQH_WORK_COPY_AGAIN, target->no, AGAIN_MS);
         return;
@@ -298,4 +372,25 @@ void lqh_copy_again(struct lqh *lqh, uint32_t no)
     for (uint32_t i = 0; i < LQH_COPY_PARALLEL; i++) {
         if (lqh->copy.target[i].no == no) ask(lqh, &lqh->copy.target[i]);
     }
+}
+
+/* --- Operations meanwhile. --- */
+
+/*
+ * It may have overtaken the batch that tells of its place. No room is made for a row that the
+ * primary has: if that is here unchanged, its transaction is being aborted.
+ */
+void lqh_copy_meanwhile(struct lqh *lqh, const struct lqh_op *op, uint32_t *row)
+{
+    const struct tup_scan_position at = {op->wanted_page, op->wanted_slot};
+    if (lqh->include.gci == 0) return;
+    struct lqh_copy_target *target = target_at(lqh, op->table_id, op->fragment_id);
+    struct tup_copy_old old = old_of(lqh, lqh_table_get(lqh, op->table_id), op->fragment_id);
+    if (target != NULL && !tup_position_below(&at, &target->told)) target->early++;
+    if (key_operation_of(op->request_info) != OP_INSERT || (op->chain & CHAIN_AGAIN) != 0) return;
+    if (*row != ROW_NONE && tup_copy_drop(lqh->tup, &old, *row)) {
+        jam();
+        *row = ROW_NONE;
+    }
+    (void)tup_copy_drop(lqh->tup, &old, tup_row_id(old.frag, op->wanted_page, op->wanted_slot));
 }

@@ -3,10 +3,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * P is in the chains of one TC earlier than in those of another. What S executes meanwhile without
- * P must be in the copy, and P must not have executed anything before it: so S begins to copy when
- * all TCs have said that P is in their chains, then when the operations without P have ended; until
- * then what goes to P has CHAIN_SKIP and P does nothing; then when those have ended too. From there
- * on P has of each row either nothing or all. See docs/protocols/node_restart.md.
+ * P must be in the copy: so S begins to copy when all TCs have said that P is in their chains, then
+ * when the operations without P have ended. What goes to P has CHAIN_SKIP, and P does nothing,
+ * until the copy is past the row's place. See docs/protocols/node_restart.md.
  */
 #include "blocks/dblqh/lqh_state.h"
 
@@ -81,6 +80,7 @@ void lqh_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
     look_at_masks(lqh);
     lqh->include.conf_to = sig->sender;
     lqh->include.conf_data = req->sender_data;
+    lqh->include.gci = req->gci;
     for (uint32_t i = 0; i + 2 <= sig->section[0].size; i += 2) {
         uint32_t node = sig->section[0].words[i];
         if (node <= DATA_NODE_ID_MAX) lqh->include.life[node].rank = sig->section[0].words[i + 1];
@@ -113,15 +113,11 @@ void lqh_table_copied(struct lqh *lqh, struct lqh_table *table)
     }
 }
 
-/* Not of what TC sends here itself: P is the last of each chain while it has no rows. */
-bool lqh_is_nothing(const struct lqh *lqh, const struct lqh_op *op, uint32_t row)
+/* Not what TC sends here itself: P is the last of each chain while it has no rows. */
+bool lqh_copies(const struct lqh *lqh, const struct lqh_op *op)
 {
-    if (op->prev_ref == 0 || op->lock != REF_NONE) return false;
-    if (!lqh_fragment_copying(lqh, op->table_id, op->fragment_id)) return false;
-    enum key_operation operation = key_operation_of(op->request_info);
-    if (operation == OP_READ) return false;
-    if ((op->chain & CHAIN_SKIP) != 0) return true;
-    return row == ROW_NONE && operation != OP_INSERT; /* A write that inserts comes as an insert. */
+    return op->prev_ref != 0 && lqh_fragment_copying(lqh, op->table_id, op->fragment_id) &&
+           key_operation_of(op->request_info) != OP_READ;
 }
 
 /* --- At the others: P takes part. --- */
@@ -146,14 +142,8 @@ void lqh_include_try(struct lqh *lqh)
 
 static void back_move(struct lqh *lqh, uint32_t node, enum lqh_include_state state)
 {
-    struct lqh_include *include = &lqh->include;
     jam_data(state);
-    include->back[node].state = (uint8_t)state;
-    if (state == INCLUDE_WAITING || state == INCLUDE_ALONE)
-        node_mask_add(&include->skipping, node);
-    else
-        node_mask_remove(&include->skipping, node);
-    include->skips = !node_mask_empty(&include->skipping);
+    lqh->include.back[node].state = (uint8_t)state;
 }
 
 /* A TC, or NDBCNTR, whoever is first. */
@@ -170,6 +160,7 @@ static void hear_of(struct lqh *lqh, uint32_t node, uint32_t rank, uint32_t fail
     include->back[node] = (struct lqh_back){.state = INCLUDE_NONE};
     back_move(lqh, node, INCLUDE_WAITING);
     node_mask_add(&include->nodes, node);
+    include->any = true;
     lqh_include_try(lqh);
 }
 
@@ -216,6 +207,7 @@ void lqh_include_lost(struct lqh *lqh, const struct node_lost_rep *rep)
         back_move(lqh, node, INCLUDE_NONE);
     }
     node_mask_cut(&include->nodes, &rep->nodes);
+    include->any = !node_mask_empty(&include->nodes);
     for (uint32_t node = node_mask_next(&include->nodes, 0); node != 0;
          node = node_mask_next(&include->nodes, node)) {
         struct lqh_back *back = &include->back[node];
@@ -239,15 +231,24 @@ void lqh_tc_back(struct lqh *lqh, uint32_t tc_ref)
 
 /* --- When the copy may begin. --- */
 
-uint32_t lqh_include_skip(const struct lqh *lqh, const struct lqh_op *op)
+/* One node of a group comes back at a time, and the youngest in the chain is the only one that may
+ * not have all rows yet. */
+uint32_t lqh_include_skip(const struct lqh *lqh, const struct lqh_op *op, uint32_t page,
+                          uint32_t slot)
 {
     const struct lqh_include *include = &lqh->include;
-    if (__builtin_expect(!include->skips, 1) || op->prev_ref != 0) return 0;
+    uint32_t back = 0;
+    if (__builtin_expect(!include->any, 1) || op->prev_ref != 0) return 0;
     for (uint32_t i = 1; i < REPLICAS_MAX; i++) {
         uint32_t node = replica_node(op->nodes, i);
-        if (node != 0 && node_mask_has(&include->skipping, node)) return CHAIN_SKIP;
+        if (node == 0 || !node_mask_has(&include->nodes, node)) continue;
+        if (back == 0 || include->life[node].rank > include->life[back].rank) back = node;
     }
-    return 0;
+    if (back == 0) return 0;
+    if (include->back[back].state == INCLUDE_READY &&
+        lqh_copy_told(lqh, include->life[back].rank, op->table_id, op->fragment_id, page, slot))
+        return 0;
+    return CHAIN_SKIP;
 }
 
 static bool all_tcs_told(const struct lqh *lqh, uint32_t back)
@@ -280,10 +281,9 @@ static void walk(struct lqh *lqh, uint32_t node, uint32_t ref, uint32_t delay_ms
         sig_send(&lqh->block, lqh->block.ref, GSN_CONTINUEB, PRIO_B, &work);
 }
 
-static bool in_the_way(const struct lqh *lqh, uint32_t node, const struct lqh_op *op)
+static bool in_the_way(uint32_t node, const struct lqh_op *op)
 {
     if (op->scan != REF_NONE || key_operation_of(op->request_info) == OP_READ) return false;
-    if (lqh->include.back[node].state == INCLUDE_SKIPPED) return (op->chain & CHAIN_SKIP) != 0;
     for (uint32_t i = 0; i < REPLICAS_MAX; i++) {
         if (replica_node(op->nodes, i) == node) return false;
     }
@@ -298,8 +298,7 @@ static void walked(struct lqh *lqh, uint32_t node)
         walk(lqh, node, 0, AGAIN_MS);
         return;
     }
-    back_move(lqh, node, back->state == INCLUDE_ALONE ? INCLUDE_SKIPPED : INCLUDE_READY);
-    if (back->state == INCLUDE_SKIPPED) walk(lqh, node, 0, 0);
+    back_move(lqh, node, INCLUDE_READY);
 }
 
 void lqh_include_step(struct lqh *lqh, const struct lqh_continueb *work)
@@ -323,7 +322,7 @@ void lqh_include_step(struct lqh *lqh, const struct lqh_continueb *work)
             return;
         }
         ref = pool_index(op->pool.ref);
-        back->seen = in_the_way(lqh, node, op);
+        back->seen = in_the_way(node, op);
     }
     walk(lqh, node, ref, 0);
 }

@@ -91,7 +91,9 @@ static void confirm(struct lqh *lqh, const struct lqh_op *op, uint32_t read_word
 static void pass_on(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
                     const struct tup_frag *frag, uint32_t row)
 {
-    op->chain |= lqh_include_skip(lqh, op);
+    uint32_t page = op->nothing ? op->wanted_page : tup_row_page(frag, row);
+    uint32_t slot = op->nothing ? op->wanted_slot : tup_row_slot(frag, row);
+    op->chain |= lqh_include_skip(lqh, op, page, slot);
     uint32_t replica_no = ((op->chain >> CHAIN_REPLICA_NO & CHAIN_NO_MASK) + 1) & CHAIN_NO_MASK;
     struct lqhkeyreq req = {
         .tc_op = op->tc_op,
@@ -106,11 +108,11 @@ static void pass_on(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *d
         .api_ref = op->api_ref,
         .api_op = op->api_op,
         .chain = (op->chain & CHAIN_NODES) >> 8 | replica_no << CHAIN_REPLICA_NO |
-                 (op->chain & CHAIN_SKIP),
+                 (op->chain & (CHAIN_SKIP | CHAIN_AGAIN)),
         .prev_ref = lqh->block.ref,
         .prev_op = op->pool.ref,
-        .row_page = op->nothing ? op->wanted_page : tup_row_page(frag, row),
-        .row_slot = op->nothing ? op->wanted_slot : tup_row_slot(frag, row),
+        .row_page = page,
+        .row_slot = slot,
         .tc_trans = op->tc_trans,
         .nodes = op->nodes,
     };
@@ -144,6 +146,28 @@ static uint32_t do_read(struct lqh *lqh, struct lqh_op *op, const struct lqh_dat
     return 0;
 }
 
+static uint32_t apply(struct lqh *lqh, struct lqh_op *op, const struct tup_change_req *req,
+                      struct tup_changed *changed)
+{
+    uint32_t error = 0;
+    switch (key_operation_of(op->request_info)) {
+    case OP_INSERT:
+        return tup_insert(lqh->tup, req, changed);
+    case OP_UPDATE:
+        return tup_update(lqh->tup, req, changed);
+    case OP_WRITE:
+        error = tup_write(lqh->tup, req, changed);
+        /* A replica that does not have all rows yet could not tell. */
+        if (changed->inserted) op->request_info = (op->request_info & ~7u) | OP_INSERT;
+        return error;
+    case OP_DELETE:
+        return tup_delete(lqh->tup, req, changed);
+    case OP_READ:
+    default:
+        ndbrequire(false);
+    }
+}
+
 static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
                           struct tup_frag *frag, uint32_t *row)
 {
@@ -164,30 +188,14 @@ static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_d
     if (op->prev_ref != 0) {
         req.wanted = tup_row_id(frag, op->wanted_page, op->wanted_slot);
         /* Replicas keep rows in the same places: anything else means that they have gone apart. */
-        if (req.wanted == ROW_NONE || (*row != ROW_NONE && *row != req.wanted))
+        bool inserts = key_operation_of(op->request_info) == OP_INSERT;
+        if (req.wanted == ROW_NONE || (*row == ROW_NONE ? !inserts : *row != req.wanted))
             return ERR_ROW_ID_TAKEN;
     }
-    uint32_t error;
-    switch (key_operation_of(op->request_info)) {
-    case OP_INSERT:
-        error = tup_insert(lqh->tup, &req, &changed);
-        break;
-    case OP_UPDATE:
-        error = tup_update(lqh->tup, &req, &changed);
-        break;
-    case OP_WRITE:
-        error = tup_write(lqh->tup, &req, &changed);
-        /* A replica that does not have all rows yet could not tell. */
-        if (changed.inserted) op->request_info = (op->request_info & ~7u) | OP_INSERT;
-        break;
-    case OP_DELETE:
-        error = tup_delete(lqh->tup, &req, &changed);
-        break;
-    case OP_READ:
-    default:
-        ndbrequire(false);
-    }
+    bool again = *row != ROW_NONE;
+    uint32_t error = apply(lqh, op, &req, &changed);
     if (error != 0) return error;
+    if (again && op->prev_ref == 0) op->chain |= CHAIN_AGAIN;
     op->change = changed.change;
     *row = changed.row;
     if (changed.lock != REF_NONE) {
@@ -249,7 +257,7 @@ static uint32_t lock_row(struct lqh *lqh, struct lqh_op *op, struct tup_frag *fr
     return acc_lock(lqh->acc, tup_frag_index(frag), row, &req, &op->lock);
 }
 
-/* The row comes with the copy, or it is gone at the source before the copy gets there. */
+/* What becomes of the row comes with the copy. */
 static void prepare_nothing(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
                             const struct tup_frag *frag)
 {
@@ -268,9 +276,13 @@ static void execute(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *d
 {
     struct tup_frag *frag = tup_frag_get(lqh->tup, op->frag);
     uint32_t row = acc_find(tup_frag_index(frag), op->hash, data->key, data->key_words);
-    if (__builtin_expect(lqh->include.copying > 0, 0) && lqh_is_nothing(lqh, op, row)) {
-        prepare_nothing(lqh, op, data, frag);
-        return;
+    if (__builtin_expect(lqh->include.copying > 0, 0) && op->lock == REF_NONE &&
+        lqh_copies(lqh, op)) {
+        if ((op->chain & CHAIN_SKIP) != 0) {
+            prepare_nothing(lqh, op, data, frag);
+            return;
+        }
+        lqh_copy_meanwhile(lqh, op, &row);
     }
     ndbrequire(op->lock == REF_NONE ||
                row != ROW_NONE); /* I-LQH-1: a locked row does not vanish. */

@@ -69,6 +69,7 @@ static void send_conf(struct lqh *lqh)
         .replay_ms = (uint32_t)(now_ms(&lqh->block) - recover->restored_ms),
     };
     recover->state = RECOVER_IDLE;
+    lqh->redo->others = 0;
     sig_send(&lqh->block, recover->sender, GSN_RECOVER_CONF, PRIO_B, &conf);
 }
 
@@ -79,9 +80,27 @@ void lqh_recover_replayed(struct lqh *lqh)
     send_conf(lqh);
 }
 
+/* The log, the checkpoints or the rows in them are of no use. */
+void lqh_recover_fail(struct lqh *lqh, uint32_t code, const char *text)
+{
+    struct lqh_redo *redo = lqh->redo;
+    struct recover_ref ref = {.sender_data = redo->recover.req.sender_data, .code = code};
+    if (redo->others == 0) node_fail(code, __FILE__, __LINE__, text);
+    jam_data(code);
+    if (redo->given_up) return;
+    redo->given_up = true;
+    redo->recover.state = RECOVER_IDLE;
+    log_error(&lqh->block, "%s", text);
+    sig_send(&lqh->block, redo->others, GSN_RECOVER_REF, PRIO_B, &ref);
+}
+
 /* What can be done about a file that is damaged or missing. */
 void lqh_recover_advice(const struct lqh *lqh, char *text, size_t size)
 {
+    if (lqh->redo->others != 0) {
+        text[0] = '\0'; /* It is done. */
+        return;
+    }
     if (block_config(&lqh->block)->replicas > 1)
         snprintf(text, size,
                  "; if another node of this node group has the data, restart this node with "
@@ -143,7 +162,7 @@ void lqh_exec_RESTORE_FRAG_REF(struct block *block, const struct signal *sig)
              code == EXIT_LCP_DAMAGED || code == EXIT_LCP_FOREIGN ? lcp_fault_text(ref->fault)
                                                                   : why,
              advice);
-    node_fail(code, __FILE__, __LINE__, lqh->redo->text);
+    lqh_recover_fail(lqh, code, lqh->redo->text);
 }
 
 /* --- Checkpoints. --- */
@@ -155,6 +174,7 @@ static void replay(struct lqh *lqh)
         .start_gci = recover->start_gci,
         .restart_gci = recover->req.restart_gci,
         .incarnation = recover->req.incarnation,
+        .running = recover->req.running != 0,
         .gci_ahead = GCI_AHEAD,
         .lsn_known = recover->req.lsn_lo | (uint64_t)recover->req.lsn_hi << 32,
         .ended_count = recover->ended_count,

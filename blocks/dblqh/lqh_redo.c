@@ -221,7 +221,7 @@ static void shape_advice(const struct lqh *lqh, char *text, size_t size)
     if (used > 0 && (size_t)used < size) lqh_recover_advice(lqh, text + used, size - (size_t)used);
 }
 
-_Noreturn static void io_damaged(void *context, const struct redo_damage *damage)
+static void io_damaged(void *context, const struct redo_damage *damage)
 {
     struct lqh *lqh = context;
     char *text = lqh->redo->text;
@@ -241,7 +241,7 @@ _Noreturn static void io_damaged(void *context, const struct redo_damage *damage
              code == EXIT_RECOVER_MEMORY ? "no memory for a record's row"
                                          : redo_fault_name(damage->fault),
              why, advice);
-    node_fail(code, __FILE__, __LINE__, text);
+    lqh_recover_fail(lqh, code, text);
 }
 
 static const struct redo_io redo_io = {
@@ -326,7 +326,7 @@ static void io_ref(struct block *block, const struct signal *sig, const char *wh
     bool gone = ref->error == ERR_FILE_MISSING || ref->error == ERR_FILE_SHORT_READ;
     size_t used = strlen(lqh->redo->text);
     if (gone) shape_advice(lqh, lqh->redo->text + used, sizeof lqh->redo->text - used);
-    node_fail(gone ? EXIT_REDO_DAMAGED : EXIT_REDO_IO, __FILE__, __LINE__, lqh->redo->text);
+    lqh_recover_fail(lqh, gone ? EXIT_REDO_DAMAGED : EXIT_REDO_IO, lqh->redo->text);
 }
 
 void lqh_exec_FSOPENREF(struct block *block, const struct signal *sig)
@@ -392,6 +392,7 @@ void lqh_exec_REDO_OPEN_REQ(struct block *block, const struct signal *sig)
     lqh->redo->order_sender = sig->sender;
     lqh->redo->order_data = req->sender_data;
     lqh->redo->created = req->create != 0;
+    lqh->redo->others = req->others != 0 && req->create == 0 ? sig->sender : 0;
     redo_open(&lqh->redo->log, req->create != 0);
 }
 

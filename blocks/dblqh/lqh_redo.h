@@ -47,6 +47,8 @@ struct lqh_redo {
     uint32_t open_file; /* Being opened. */
     uint64_t open_size;
     bool created;
+    uint32_t others; /* Who hears RECOVER_REF when the files are of no use; 0: the node ends. */
+    bool given_up;
     uint32_t percent;
     uint32_t percent_logged;
     /* Who waits for opening or starting. */

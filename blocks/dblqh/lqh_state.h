@@ -57,6 +57,8 @@ struct lqh_table {
     uint32_t frags_inline[LQH_FRAGS_INLINE];
     uint32_t
         copying[(TABLE_FRAGMENTS_MAX + 31u) / 32u]; /* Fragments whose rows are being copied. */
+    uint32_t given_rank;                            /* The node that came back with this rank... */
+    uint32_t given[(TABLE_FRAGMENTS_MAX + 31u) / 32u]; /* ...has got all of these from here. */
     _Alignas(8) uint8_t key_def[KEY_DEF_BYTES];
 };
 
@@ -195,12 +197,13 @@ struct lqh_copy_source {
     uint32_t fragment_id;
     uint32_t frag; /* TUP's reference. */
     uint32_t op;   /* Stands in lock queues. Its lock: waited for, or got and to be the next row. */
-    uint32_t wait_row;
     uint32_t sent; /* Batches. */
     uint32_t confirmed;
-    struct tup_scan_position position;
+    uint32_t gci;                      /* What is not newer the other node has; 0 = nothing. */
+    uint32_t pages;                    /* Its pages. */
+    struct tup_scan_position position; /* The first place that it has not been told of. */
     uint64_t rows;
-    bool end;                                 /* All rows have been sent. */
+    bool end;                                 /* It has been told of all places. */
     struct lqh_copy_batch batch[COPY_WINDOW]; /* Number modulo COPY_WINDOW. */
 };
 
@@ -208,9 +211,10 @@ struct lqh_copy_source {
 struct lqh_copy_share {
     uint32_t requests;   /* lqh->requests when it was last looked at. */
     uint64_t busy_until; /* There are transactions. */
-    uint64_t ms;         /* Of the rows and words sent since: */
+    uint64_t ms;         /* Of the rows and words sent, and the places looked at since: */
     uint32_t rows;
     uint32_t words;
+    uint32_t places;
 };
 
 /* A fragment that is being copied to here. */
@@ -219,7 +223,13 @@ struct lqh_copy_target {
     uint32_t fragment_id;
     uint32_t batch; /* The next one. */
     uint32_t permille;
+    uint32_t gci;   /* What is not newer, and in places behind `told`, is old. */
+    uint32_t pages; /* There were when the source was asked. */
+    uint32_t early; /* Operations on rows in places that no batch has told of. */
+    struct tup_scan_position told;
     uint64_t rows;
+    uint64_t kept;
+    uint64_t removed;
     uint64_t bytes;
 };
 
@@ -236,7 +246,10 @@ struct lqh_copy {
     uint64_t told_ms; /* COPY_PART_REP. */
     uint32_t last_no;
     bool failed; /* The node is about to end. */
+    uint64_t own;
     uint64_t rows;
+    uint64_t kept;
+    uint64_t removed;
     uint64_t bytes;
     uint8_t *source; /* By fragment: the node. NULL: the configuration knows no coming back. */
     struct lqh_copy_target target[LQH_COPY_PARALLEL];
@@ -319,16 +332,9 @@ struct lqh_fail {
 
 /*
  * A node P comes back; what an LQH does that P copies fragments from.
- * WAITING (for LQH_INCLUDE_REP of all TCs) --> ALONE (operations that do not go to P) --> SKIPPED
- * (operations that P did not execute) --> READY. Up to ALONE operations go to P with CHAIN_SKIP.
+ * WAITING (for LQH_INCLUDE_REP of all TCs) --> ALONE (operations that do not go to P) --> READY.
  */
-enum lqh_include_state {
-    INCLUDE_NONE = 0,
-    INCLUDE_WAITING,
-    INCLUDE_ALONE,
-    INCLUDE_SKIPPED,
-    INCLUDE_READY
-};
+enum lqh_include_state { INCLUDE_NONE = 0, INCLUDE_WAITING, INCLUDE_ALONE, INCLUDE_READY };
 
 /* What is known of a data node's life. */
 struct lqh_life {
@@ -348,12 +354,12 @@ struct lqh_back {
 };
 
 struct lqh_include {
-    struct node_mask nodes;    /* Who comes back, or has come back and has not been lost since. */
-    struct node_mask skipping; /* Of them: what goes to them has CHAIN_SKIP. */
-    bool skips;                /* There is one. */
-    uint32_t copying;          /* At P: own fragments that have not been copied. */
-    uint32_t conf_to;          /* At P: who waits for the marks. */
+    struct node_mask nodes; /* Who comes back, or has come back and has not been lost since. */
+    bool any;               /* There is one. */
+    uint32_t copying;       /* At P: own fragments that have not been copied. */
+    uint32_t conf_to;       /* At P: who waits for the marks. */
     uint32_t conf_data;
+    uint32_t gci;          /* At P: of its own rows, before the copy; 0 = it has none. */
     struct lqh_back *back; /* By node. */
     struct lqh_life *life; /* The same. */
 };
@@ -483,8 +489,11 @@ bool lqh_included(struct lqh *lqh, uint32_t node, uint32_t rank);
 bool lqh_fragment_copying(const struct lqh *lqh, uint32_t table_id, uint32_t fragment_id);
 void lqh_fragment_copied(struct lqh *lqh, uint32_t table_id, uint32_t fragment_id);
 void lqh_table_copied(struct lqh *lqh, struct lqh_table *table); /* All of it: it is dropped. */
-uint32_t lqh_include_skip(const struct lqh *lqh, const struct lqh_op *op); /* CHAIN_SKIP or 0. */
-bool lqh_is_nothing(const struct lqh *lqh, const struct lqh_op *op, uint32_t row);
+/* CHAIN_SKIP or 0: does a node that comes back execute what is done in this place? */
+uint32_t lqh_include_skip(const struct lqh *lqh, const struct lqh_op *op, uint32_t page,
+                          uint32_t slot);
+/* A write that comes from another replica into a fragment that is being copied. */
+bool lqh_copies(const struct lqh *lqh, const struct lqh_op *op);
 
 /* lqh_outcome.c */
 void lqh_outcome_init(struct lqh *lqh);
@@ -526,10 +535,17 @@ struct lqh_copy_source *lqh_copy_get(struct lqh *lqh, uint32_t ref);
 void lqh_copy_node_lost(struct lqh *lqh); /* Those of fail.lost end. */
 void lqh_copy_table_dropped(struct lqh *lqh, uint32_t table_id);
 bool lqh_copy_peer(const struct lqh *lqh, uint32_t ref); /* May take part in a copy. */
+/* The node that comes back with this rank has been told of this place, or has all of the fragment.
+ */
+bool lqh_copy_told(const struct lqh *lqh, uint32_t rank, uint32_t table_id, uint32_t fragment_id,
+                   uint32_t page, uint32_t slot);
 
 /* lqh_copy_target.c */
 void lqh_copy_init(struct lqh *lqh);
 void lqh_copy_again(struct lqh *lqh, uint32_t no);
+/* An operation that is going to be executed. If it is an insert, old rows in its place, or with its
+ * key (*row), go. */
+void lqh_copy_meanwhile(struct lqh *lqh, const struct lqh_op *op, uint32_t *row);
 void lqh_exec_COPY_TABLE_REQ(struct block *block, const struct signal *sig);
 void lqh_exec_COPY_ROWS_REP(struct block *block, const struct signal *sig);
 void lqh_exec_COPY_FRAGCONF(struct block *block, const struct signal *sig);
@@ -582,6 +598,8 @@ void lqh_exec_FSSYNCREF(struct block *block, const struct signal *sig);
 void lqh_recover_step(struct lqh *lqh);
 void lqh_recover_tick(struct lqh *lqh);
 void lqh_recover_replayed(struct lqh *lqh);
+void lqh_recover_fail(struct lqh *lqh, uint32_t code,
+                      const char *text); /* Ends the node, or tells that others are asked. */
 void lqh_recover_advice(const struct lqh *lqh, char *text, size_t size); /* Damage: what to do. */
 bool lqh_recover_no_memory(uint32_t error); /* Not damage: the limits are lower than they were. */
 void lqh_exec_RECOVER_REQ(struct block *block, const struct signal *sig);

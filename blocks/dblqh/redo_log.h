@@ -71,6 +71,7 @@ struct redo_replay {
     uint32_t start_gci;   /* Records of older GCIs are in all checkpoints. */
     uint32_t restart_gci; /* Records of newer ones never happened. */
     uint32_t incarnation; /* The new one. */
+    bool running;         /* It is not new: the log may have pages of it. */
     uint32_t gci_ahead;   /* A log is not further ahead of restart_gci; more is damage. 0 = any. */
     uint64_t
         lsn_known; /* This page and all before are known to have been durable; 0 = not known. */

@@ -322,7 +322,8 @@ static bool page_take(struct redo_log *log)
         log_ends(log, fault);
         return false;
     }
-    if (head->incarnation >= log->replay.incarnation) {
+    if (head->incarnation > log->replay.incarnation ||
+        (head->incarnation == log->replay.incarnation && !log->replay.running)) {
         damaged(log, REDO_NOT_NEXT, log->at,
                 0); /* Written by a start that the system files know nothing of. */
         return false;

@@ -5,17 +5,9 @@
 #include "signals/errors.h"
 #include "signals/key.h"
 
-/* With every column's padding. */
-#define KEY_WORDS_MAX (TABLE_KEY_BYTES_MAX / 4u + 2u * TABLE_KEY_COLUMNS_MAX)
-
-struct restore_key {
-    uint32_t words;
-    uint32_t word[KEY_WORDS_MAX];
-};
-
 /* The key columns of all columns in table order, as a KEY section. */
-static uint32_t key_collect(const struct tup_table *table, const struct tup_restore_req *req,
-                            struct restore_key *key)
+uint32_t tup_key_collect(const struct tup_table *table, const struct tup_restore_req *req,
+                         struct tup_restore_key *key)
 {
     uint32_t found = 0;
     key->words = 0;
@@ -23,7 +15,7 @@ static uint32_t key_collect(const struct tup_table *table, const struct tup_rest
         uint32_t words = words_of(attr_size(req->attr[at]));
         if (words > req->attr_words - at - 1u) return ERR_DATA_CORRUPT;
         if (attr_column(req->attr[at]) == table->key_columns[found]) {
-            if (words > KEY_WORDS_MAX - key->words) return ERR_DATA_CORRUPT;
+            if (words > TUP_KEY_WORDS_MAX - key->words) return ERR_DATA_CORRUPT;
             memcpy(key->word + key->words, req->attr + at + 1u, (size_t)words * 4u);
             key->words += words;
             found++;
@@ -33,7 +25,7 @@ static uint32_t key_collect(const struct tup_table *table, const struct tup_rest
     return found == table->key_count ? 0 : ERR_DATA_CORRUPT;
 }
 
-static struct tup_change_req parse_request(const struct tup_restore_req *req)
+struct tup_change_req tup_restore_change(const struct tup_restore_req *req)
 {
     return (struct tup_change_req){.frag = req->frag,
                                    .row = req->row,
@@ -56,12 +48,12 @@ static struct tup_row *row_find(const struct tup_frag *frag, uint32_t row_id)
     return row;
 }
 
-static void row_drop(struct tup *tup, const struct tup_restore_req *req, const struct tup_row *row)
+void tup_row_drop(struct tup *tup, const struct tup_restore_req *req, const struct tup_row *row)
 {
     struct tup_frag *frag = req->frag;
-    struct restore_key key;
+    struct tup_restore_key key;
     const struct tup_read read = {.frag = frag, .row = req->row};
-    key.words = tup_read_key(tup, &read, key.word, KEY_WORDS_MAX);
+    key.words = tup_read_key(tup, &read, key.word, TUP_KEY_WORDS_MAX);
     ndbrequire(key.words > 0);
     acc_remove(tup->acc, frag->index, (uint32_t)key_hash(req->key_def, key.word, key.words),
                req->row);
@@ -86,8 +78,8 @@ static uint32_t row_replace(struct tup *tup, const struct tup_restore_req *req,
     return 0;
 }
 
-static uint32_t row_add(struct tup *tup, const struct tup_restore_req *req,
-                        const struct tup_change_req *parsed, uint32_t hash)
+uint32_t tup_row_add(struct tup *tup, const struct tup_restore_req *req,
+                     const struct tup_change_req *parsed, uint32_t hash)
 {
     struct tup_frag *frag = req->frag;
     uint32_t row_id;
@@ -116,8 +108,8 @@ static uint32_t row_add(struct tup *tup, const struct tup_restore_req *req,
 
 void tup_restore_ahead(struct tup_restore_req *req)
 {
-    struct restore_key key;
-    req->hashed = key_collect(req->frag->table, req, &key) == 0;
+    struct tup_restore_key key;
+    req->hashed = tup_key_collect(req->frag->table, req, &key) == 0;
     if (!req->hashed) return;
     req->hash = (uint32_t)key_hash(req->key_def, key.word, key.words);
     acc_prefetch(req->frag->index, req->hash);
@@ -125,10 +117,10 @@ void tup_restore_ahead(struct tup_restore_req *req)
 
 uint32_t tup_restore_put(struct tup *tup, const struct tup_restore_req *req)
 {
-    struct restore_key key;
-    uint32_t error = key_collect(req->frag->table, req, &key);
+    struct tup_restore_key key;
+    uint32_t error = tup_key_collect(req->frag->table, req, &key);
     if (error != 0) return error;
-    struct tup_change_req parsed = parse_request(req);
+    struct tup_change_req parsed = tup_restore_change(req);
     parsed.key = key.word;
     parsed.key_words = key.words;
     error = tup_attr_parse(tup, req->frag, &parsed, ATTR_INSERT);
@@ -141,51 +133,15 @@ uint32_t tup_restore_put(struct tup *tup, const struct tup_restore_req *req)
     uint32_t hash = req->hashed ? req->hash : (uint32_t)key_hash(req->key_def, key.word, key.words);
     if (row != NULL) {
         jam(); /* Of a later time than the log that is being replayed. */
-        row_drop(tup, req, row);
+        tup_row_drop(tup, req, row);
     }
-    return row_add(tup, req, &parsed, hash);
-}
-
-uint32_t tup_copy_put(struct tup *tup, const struct tup_restore_req *req, bool *added)
-{
-    const struct tup_table *table = req->frag->table;
-    struct restore_key key;
-    *added = false;
-    uint32_t error = key_collect(table, req, &key);
-    if (error != 0) return error;
-    uint32_t slot = req->row & ((1u << table->slot_bits) - 1u);
-    void *page = page_dir_find(&req->frag->fixed, req->row >> table->slot_bits);
-    const struct tup_row *row =
-        page != NULL && slot < table->slots ? slot_at(table, page, slot) : NULL;
-    if (row != NULL && row->bits != 0) {
-        jam(); /* Through the chain: the same version, or the replicas differ. */
-        bool same = row->bits == ROW_USED && row->gci == req->gci &&
-                    tup_key_equal(req->frag, req->row, key.word, key.words);
-        return same ? 0 : ERR_ROW_ID_TAKEN;
-    }
-    struct tup_change_req parsed = parse_request(req);
-    parsed.key = key.word;
-    parsed.key_words = key.words;
-    error = tup_attr_parse(tup, req->frag, &parsed, ATTR_INSERT);
-    if (error != 0) return error;
-    uint32_t hash = req->hashed ? req->hash : (uint32_t)key_hash(req->key_def, key.word, key.words);
-    if (acc_find(req->frag->index, hash, key.word, key.words) != ROW_NONE) return ERR_ROW_ID_TAKEN;
-    error = row_add(tup, req, &parsed, hash);
-    if (error != 0) return error;
-    if (req->gci > req->frag->gci_newest) req->frag->gci_newest = req->gci;
-    *added = true;
-    return 0;
-}
-
-void tup_copy_end(struct tup_frag *frag, uint32_t gci)
-{
-    if (gci > frag->gci_newest) frag->gci_newest = gci;
+    return tup_row_add(tup, req, &parsed, hash);
 }
 
 uint32_t tup_restore_update(struct tup *tup, const struct tup_restore_req *req)
 {
     struct tup_frag *frag = req->frag;
-    const struct tup_change_req parsed = parse_request(req);
+    const struct tup_change_req parsed = tup_restore_change(req);
     struct tup_row *row = row_find(frag, req->row);
     if (row == NULL) return 0;
     uint32_t error = tup_attr_parse(tup, frag, &parsed, ATTR_UPDATE);
@@ -208,7 +164,7 @@ uint32_t tup_restore_delete(struct tup *tup, const struct tup_restore_req *req)
 {
     const struct tup_row *row = row_find(req->frag, req->row);
     if (row == NULL) return 0;
-    row_drop(tup, req, row);
+    tup_row_drop(tup, req, row);
     return 0;
 }
 

@@ -303,6 +303,27 @@ void tup_pairs_all(const struct tup_frag *frag, const uint8_t *image, uint32_t *
 bool tup_pairs_changed(const struct tup_frag *frag, const uint8_t *from, const uint8_t *to,
                        uint32_t *out, uint32_t out_max, uint32_t *words);
 
+/* --- tup_restore.c, for tup_copy.c too. --- */
+
+/* With every column's padding. */
+#define TUP_KEY_WORDS_MAX (TABLE_KEY_BYTES_MAX / 4u + 2u * TABLE_KEY_COLUMNS_MAX)
+
+struct tup_restore_key {
+    uint32_t words;
+    uint32_t word[TUP_KEY_WORDS_MAX];
+};
+
+/* The key columns of all columns in table order, as a KEY section. */
+uint32_t tup_key_collect(const struct tup_table *table, const struct tup_restore_req *req,
+                         struct tup_restore_key *key);
+/* What tup_attr_parse() takes of it. */
+struct tup_change_req tup_restore_change(const struct tup_restore_req *req);
+/* Removes a committed row that nobody has locked. */
+void tup_row_drop(struct tup *tup, const struct tup_restore_req *req, const struct tup_row *row);
+/* Puts a row into a free place; `parsed` has gone through tup_attr_parse(). 0, 827, 833, 625. */
+uint32_t tup_row_add(struct tup *tup, const struct tup_restore_req *req,
+                     const struct tup_change_req *parsed, uint32_t hash);
+
 /* --- Shared. --- */
 
 uint16_t tup_checksum(const struct tup_frag *frag, const struct tup_row *row);

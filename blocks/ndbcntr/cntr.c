@@ -147,6 +147,8 @@ static const struct handler cntr_handlers[] = {
     HANDLER(cntr, SCHEMA_RESTART_CONF, schema_restart_conf),
     HANDLER(cntr, RECOVER_CONF, recover_conf),
     HANDLER(cntr, RECOVER_REP, recover_rep),
+    HANDLER(cntr, RECOVER_REF, recover_ref),
+    HANDLER(cntr, SYSFILE_VOID_CONF, sysfile_void_conf),
     HANDLER(cntr, SYSFILE_START_CONF, sysfile_start_conf),
     HANDLER(cntr, SCHEMA_ONLINE_CONF, schema_online_conf),
     HANDLER(cntr, CNTR_WAITREP, cntr_waitrep),

@@ -61,8 +61,10 @@ static uint32_t lqh_ref(const struct cntr *cntr, uint32_t instance)
 
 static void begin_redo_open(struct cntr *cntr)
 {
+    bool own = cntr_has_own_rows(cntr);
     struct redo_open_req req = {.sender_data = cntr->incarnation,
-                                .create = cntr->start.type != START_SYSTEM_RESTART};
+                                .create = !own && cntr->start.type != START_SYSTEM_RESTART,
+                                .others = own};
     uint32_t count = block_instances(&cntr->block, BLOCK_DBLQH);
     memset(&cntr->recover, 0, sizeof(cntr->recover));
     for (uint32_t i = 1; i <= count; i++) {
@@ -78,11 +80,15 @@ static void begin_recover(struct cntr *cntr)
     struct section list = {.words = &plan->ended.pair[0][0], .size = plan->ended.count * 2u};
     cntr->recover.begin_ms = now_ms(&cntr->block);
     cntr->recover.logged_ms = cntr->recover.begin_ms;
+    bool own = cntr_has_own_rows(cntr);
     for (uint32_t i = 1; i <= count; i++) {
         struct recover_req req = {.sender_data = cntr->incarnation,
-                                  .restart_gci = cntr_rejoins(cntr) ? 0 : plan->gci,
-                                  .incarnation = plan->incarnation};
-        if (cntr->start.type == START_SYSTEM_RESTART && i <= LDM_MAX) {
+                                  .restart_gci = own                  ? cntr->data.gci
+                                                 : cntr_rejoins(cntr) ? 0
+                                                                      : plan->gci,
+                                  .incarnation = plan->incarnation,
+                                  .running = own};
+        if ((own || cntr->start.type == START_SYSTEM_RESTART) && i <= LDM_MAX) {
             req.lsn_lo = cntr->data.lsn[i - 1u][0];
             req.lsn_hi = cntr->data.lsn[i - 1u][1];
         }
@@ -119,6 +125,32 @@ static void begin_log_ends(struct cntr *cntr)
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDIH), GSN_SYSFILE_ENDS_REQ, PRIO_B, &req);
 }
 
+/* The system files of a node that comes back go first: without them nothing that a crash leaves
+ * is taken for usable. */
+static void clear_next(struct cntr *cntr)
+{
+    static const char *const first[] = {"D1/sysfile.0", "D1/sysfile.1"};
+    if (cntr_rejoins(cntr) && cntr->recover.cleared < 2u)
+        fs_remove(&cntr->block, STEP_CLEAR, first[cntr->recover.cleared], 0);
+    else
+        fs_remove(&cntr->block, STEP_CLEAR, "", FS_TREE);
+    cntr->recover.cleared++;
+}
+
+static void begin_clear(struct cntr *cntr)
+{
+    cntr->recover.cleared = 0;
+    log_info(&cntr->block, "files of a former life are removed");
+    clear_next(cntr);
+}
+
+static bool clear_goes_on(struct cntr *cntr)
+{
+    if (!cntr_rejoins(cntr) || cntr->recover.cleared > 2u) return false;
+    clear_next(cntr);
+    return true;
+}
+
 void cntr_step_begin(struct cntr *cntr, enum cntr_step step)
 {
     struct sysfile_info_req sysfile_info = {.sender_data = 0};
@@ -134,8 +166,7 @@ void cntr_step_begin(struct cntr *cntr, enum cntr_step step)
                  &schema_info);
         return;
     case STEP_CLEAR:
-        log_info(&cntr->block, "files of a former life are removed");
-        fs_remove(&cntr->block, STEP_CLEAR, "", FS_TREE);
+        begin_clear(cntr);
         return;
     case STEP_LOG_ENDS:
         begin_log_ends(cntr);
@@ -155,6 +186,9 @@ void cntr_step_begin(struct cntr *cntr, enum cntr_step step)
     case STEP_SCHEMA_ONLINE:
         sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_SCHEMA_ONLINE_REQ, PRIO_B,
                  &online);
+        return;
+    case STEP_VOID:
+        cntr_void_files(cntr);
         return;
     case STEP_INCLUDE_SELF:
     case STEP_INCLUDE:
@@ -224,13 +258,14 @@ void cntr_exec_FSREMOVECONF(struct block *block, const struct signal *sig)
 {
     ndbrequire(SIG_PAYLOAD(sig, fs_conf)->sender_data == STEP_CLEAR);
     jam();
-    cntr_step_done(cntr_of(block), STEP_CLEAR);
+    if (!clear_goes_on(cntr_of(block))) cntr_step_done(cntr_of(block), STEP_CLEAR);
 }
 
 void cntr_exec_FSREMOVEREF(struct block *block, const struct signal *sig)
 {
     const struct fs_ref *ref = SIG_PAYLOAD(sig, fs_ref);
     char name[FS_NAME_BYTES + 1];
+    if (ref->error == ERR_FILE_MISSING && clear_goes_on(cntr_of(block))) return;
     fs_ref_name(sig, name);
     jam();
     log_error(block, "%s cannot be removed: error %u, system's error %u", name, ref->error,
@@ -262,6 +297,7 @@ static bool lqh_answered(struct cntr *cntr, const struct signal *sig)
 void cntr_exec_REDO_OPEN_CONF(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
+    if (cntr->recover.given_up) return;
     if (lqh_answered(cntr, sig)) cntr_step_done(cntr, STEP_REDO_OPEN);
 }
 
@@ -302,7 +338,7 @@ void cntr_exec_RECOVER_REP(struct block *block, const struct signal *sig)
     for (uint32_t i = 1; i <= count; i++)
         sum += node_mask_has(&recover->waiting, i) ? recover->percent[i] : 100u;
     jam_data(sum);
-    recover->percent_now = sum / count;
+    recover->percent_now = cntr_progress(cntr, sum / count);
     recover->left_s = left_s(recover, now);
     cntr_tell_progress(cntr);
     if (now - recover->logged_ms < PROGRESS_LOG_MS) return;
@@ -315,8 +351,8 @@ static void all_back(struct cntr *cntr)
 {
     struct cntr_recover *recover = &cntr->recover;
     recover->left_s = 0;
-    if (cntr_rejoins(cntr)) return; /* They come from the others. */
-    recover->percent_now = 100;
+    if (cntr_rejoins(cntr) && !cntr_has_own_rows(cntr)) return; /* They come from the others. */
+    recover->percent_now = cntr_progress(cntr, 100);
     cntr_tell_progress(cntr);
     if (cntr->start.type == START_INITIAL) return;
     log_info(
@@ -333,6 +369,7 @@ void cntr_exec_RECOVER_CONF(struct block *block, const struct signal *sig)
     struct cntr *cntr = cntr_of(block);
     struct cntr_recover *recover = &cntr->recover;
     const struct recover_conf *conf = SIG_PAYLOAD(sig, recover_conf);
+    if (recover->given_up) return;
     recover->fragments += conf->fragments;
     recover->rows += u64_of(conf->rows_lo, conf->rows_hi);
     recover->kbytes += conf->kbytes;

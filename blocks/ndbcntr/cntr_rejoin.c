@@ -161,7 +161,7 @@ static void let_start(struct cntr *cntr, uint32_t node, uint64_t schema)
     struct section lists[2] = {{.words = &plan->ended.pair[0][0], .size = plan->ended.count * 2u},
                                {.words = words, .size = list_ranks(cntr, &cntr->members, words)}};
     rejoin_move(cntr, node, REJOIN_STARTING);
-    log_info(&cntr->block, "node %u starts: it gets all rows anew", node);
+    log_info(&cntr->block, "node %u starts", node);
     tell_company(cntr, node);
     signal_send(&cntr->block, block_ref(node, BLOCK_NDBCNTR, 0), GSN_CNTR_START_CONF, PRIO_A, &conf,
                 sizeof(conf) / 4u, lists, 2);
@@ -381,7 +381,8 @@ static void include_self(struct cntr *cntr)
                                    .rank = rejoin->own_rank,
                                    .failure_no = rejoin->failure_no,
                                    .president = cntr->president,
-                                   .alive = alive};
+                                   .alive = alive,
+                                   .gci = cntr_has_own_rows(cntr) ? cntr->data.gci : 0};
     node_mask_remove(&req.alive, cntr_own(cntr));
     rejoin->ready = READY_SOON;
     rejoin->waiting =
@@ -419,8 +420,9 @@ static void begin_copy(struct cntr *cntr)
     struct copy_start_req req = {.sender_data = cntr->rejoin.own_rank};
     cntr->recover.begin_ms = now_ms(&cntr->block);
     cntr->recover.logged_ms = cntr->recover.begin_ms;
-    cntr->recover.percent_now = 0;
-    log_info(&cntr->block, "this node takes part in writes, the rows are being copied");
+    cntr->recover.percent_now = cntr_has_own_rows(cntr) ? cntr->recover.percent_now : 0;
+    log_info(&cntr->block, "this node takes part in writes, %s being copied",
+             cntr_has_own_rows(cntr) ? "what has changed is" : "the rows are");
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_COPY_START_REQ, PRIO_B, &req);
 }
 
@@ -446,7 +448,7 @@ void cntr_exec_COPY_PROGRESS_REP(struct block *block, const struct signal *sig)
     uint64_t now = now_ms(block);
     if (cntr->start.wait != WAIT_STEP || cntr->start.step != STEP_COPY) return;
     jam_data(rep->percent);
-    recover->percent_now = rep->percent < 100u ? rep->percent : 100u;
+    recover->percent_now = cntr_progress(cntr, rep->percent < 100u ? rep->percent : 100u);
     recover->left_s = rep->left_s;
     cntr_tell_progress(cntr);
     if (now - recover->logged_ms < PROGRESS_LOG_MS) return;
@@ -459,13 +461,11 @@ void cntr_exec_COPY_START_CONF(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
     struct cntr_recover *recover = &cntr->recover;
-    (void)sig;
     jam();
     recover->percent_now = 100;
     recover->left_s = 0;
     cntr_tell_progress(cntr);
-    log_info(block, "all rows are here, after %llu ms",
-             (unsigned long long)(now_ms(block) - recover->begin_ms));
+    cntr_rows_are_here(cntr, SIG_PAYLOAD(sig, copy_start_conf));
     cntr_step_done(cntr, STEP_COPY);
 }
 

@@ -94,8 +94,8 @@ static const struct start_phase {
     {2, {STEP_NONE}, 0, 0},
     {3, {STEP_CLEAR, STEP_LOG_ENDS, STEP_REDO_OPEN}, 0, 0},
     {4,
-     {STEP_SCHEMA_RESTART, STEP_RECOVER, STEP_SCHEMA_ONLINE, STEP_INCLUDE_SELF, STEP_INCLUDE,
-      STEP_COPY, STEP_COMPLETE},
+     {STEP_SCHEMA_RESTART, STEP_RECOVER, STEP_VOID, STEP_SCHEMA_ONLINE, STEP_INCLUDE_SELF,
+      STEP_INCLUDE, STEP_COPY, STEP_COMPLETE},
      0,
      0},
     {5, {STEP_SYSFILE_START, STEP_SCHEMA_ONLINE}, 5, 0},
@@ -193,9 +193,11 @@ static bool is_needed(const struct cntr *cntr, uint32_t phase, enum cntr_step st
     case STEP_DIH:
         return files || phase == 6;
     case STEP_CLEAR:
-        return files && cntr->start.type != START_SYSTEM_RESTART;
+        return files && cntr->start.type != START_SYSTEM_RESTART && !cntr_has_own_rows(cntr);
     case STEP_LOG_ENDS:
         return files && cntr->start.type == START_SYSTEM_RESTART;
+    case STEP_VOID:
+        return cntr_has_own_rows(cntr);
     case STEP_SCHEMA_RESTART:
         return files || rejoins;
     case STEP_SCHEMA_ONLINE:
@@ -375,8 +377,13 @@ void cntr_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
 static void tell_plan(struct cntr *cntr)
 {
     if (cntr_rejoins(cntr)) {
+        const char *why = cntr_all_rows(cntr);
         log_info(&cntr->block, "node restart, incarnation %u, dictionary of node %u",
                  cntr->plan.incarnation, cntr->plan.schema_node);
+        if (why != NULL)
+            log_info(&cntr->block, "all rows are copied: %s", why);
+        else
+            log_info(&cntr->block, "this node's own rows up to GCI %u are used", cntr->data.gci);
         return;
     }
     if (cntr->start.type == START_INITIAL) {
@@ -432,6 +439,7 @@ void cntr_exec_CNTR_START_CONF(struct block *block, const struct signal *sig)
     cntr->plan.schema = conf->schema_lo | (uint64_t)conf->schema_hi << 32;
     cntr->plan.ended.count = 0;
     if (sig->section_count != 0) cntr_ended_take(&cntr->plan.ended, &sig->section[0]);
+    if (cntr_rejoins(cntr) && cntr_all_rows(cntr) == NULL) cntr->start.type = START_NODE_RESTART;
     if (!cntr_diskless(cntr) || cntr_rejoins(cntr)) tell_plan(cntr);
     phase_done(cntr, &phases[cntr->start.phase_at]);
     start_next(cntr);

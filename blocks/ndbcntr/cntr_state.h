@@ -54,7 +54,8 @@ enum cntr_step {
     STEP_RECOVER,
     STEP_SYSFILE_START,
     STEP_SCHEMA_ONLINE,
-    STEP_INCLUDE_SELF, /* From here on: node restart. */
+    STEP_VOID, /* From here on: node restart. */
+    STEP_INCLUDE_SELF,
     STEP_INCLUDE,
     STEP_COPY,
     STEP_COMPLETE
@@ -106,6 +107,8 @@ struct cntr_recover {
     uint64_t applied;
     uint32_t restore_ms; /* Of the slowest instance. */
     uint32_t replay_ms;
+    uint32_t cleared;  /* Node restart: files removed before all others. */
+    uint32_t given_up; /* The node's own files are of no use. */
 };
 
 /* Phase 0, without system files: what is being looked at. */
@@ -249,10 +252,25 @@ void cntr_exec_SINGLE_USER_REQ(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_SINGLE_REP(struct block *block, const struct signal *sig);
 void cntr_exec_DRAIN_CLIENTS_CONF(struct block *block, const struct signal *sig);
 
+/* cntr_own_rows.c: a node that comes back keeps what it has on disk, or not. */
+const char *cntr_all_rows(
+    const struct cntr *cntr); /* Why all are to be copied; NULL: they are not. */
+bool cntr_ended_has(const struct cntr_ended *ended, uint32_t running, const struct cntr_data *data);
+void cntr_void_files(struct cntr *cntr);
+void cntr_rows_are_here(struct cntr *cntr, const struct copy_start_conf *conf);
+uint32_t cntr_progress(const struct cntr *cntr, uint32_t percent); /* Of the step, of all. */
+void cntr_exec_RECOVER_REF(struct block *block, const struct signal *sig);
+void cntr_exec_SYSFILE_VOID_CONF(struct block *block, const struct signal *sig);
+
 /* This node comes back alone into a running cluster. */
 static inline bool cntr_rejoins(const struct cntr *cntr)
 {
     return cntr->rejoin.running != 0;
+}
+/* ...and has its own rows of an earlier time. */
+static inline bool cntr_has_own_rows(const struct cntr *cntr)
+{
+    return cntr_rejoins(cntr) && cntr->start.type == START_NODE_RESTART;
 }
 static inline bool cntr_diskless(const struct cntr *cntr)
 {

@@ -2,7 +2,7 @@
 # node_restart.sh -- one data node is stopped, restarted, killed, loses its files; then all of them one by one, with
 # ROLLING RESTART: always under load, and no transfer fails after the library's retries.
 # SPDX-License-Identifier: GPL-2.0-only
-TEST_DEADLINE=${TEST_DEADLINE:-250}
+TEST_DEADLINE=${TEST_DEADLINE:-300}
 source "$(dirname "$0")/cluster.sh"
 source "$(dirname "$0")/failover.sh"
 LINES='StopOnError=0'
@@ -20,24 +20,52 @@ step_ends() {
     [ "$FAILED" -eq 0 ] || exit 1
 }
 
+# What the last return of a node has brought: OWN rows restored from its files, SAME of them unchanged, COPIED from others.
+returned() { # id
+    local line
+    line=$(grep 'all rows are here' "$BOX/node$1/ndb_$1_out.log" | tail -n 1)
+    echo "$line"
+    OWN=$(sed -nE 's/.*here: ([0-9]+) restored.*/\1/p' <<<"$line")
+    SAME=$(sed -nE 's/.*ms, ([0-9]+) of them unchanged.*/\1/p' <<<"$line")
+    COPIED=$(sed -nE 's/.*removed; ([0-9]+) rows.*/\1/p' <<<"$line")
+}
+all_copied() { # id
+    returned "$1"
+    [ "${OWN:-1}" -eq 0 ] && [ "${COPIED:-0}" -ge "$STILL" ] || fail "node $1 has not got all rows"
+}
+only_changed() { # id
+    returned "$1"
+    [ "${SAME:-0}" -ge "$STILL" ] && [ "${COPIED:-$STILL}" -lt "$STILL" ] || fail "node $1 has got more than what has changed"
+}
+
 say "2 nodes, 2 replicas"
 start_daemons 2 2
+
+STILL=20000
+say "$STILL rows that nobody changes, and a GCI behind them"
+want 0 "$BIN/ndb_create_table" --execute="CREATE TABLE test.still (a INT UNSIGNED PRIMARY KEY, b VARCHAR(100))"
+awk -v n="$STILL" 'BEGIN { for (i = 0; i < n; i++) printf "%d\tthe row with the number %d\n", i, i }' >"$BOX/still.tsv"
+want 0 "$BIN/ndb_import" test "$BOX/still.tsv"
+sleep 5
 
 step "kill -9 of a working process: its angel starts it again"
 kill -9 "$(worker_of 2)"
 for _ in $(seq 100); do [ "$(status_of 2)" != started ] && break; sleep 0.02; done
 wait_started 2
+only_changed 2
 step_ends
 
 step "1 RESTART"
 want 0 "$BIN/ndb_mgm" -e '1 RESTART'
 want_text out 'Node 1 is being restarted'
 wait_started 1
+only_changed 1
 step_ends
 
 step "2 RESTART -i"
 want 0 "$BIN/ndb_mgm" -e '2 RESTART -i'
 wait_started 2
+all_copied 2
 step_ends
 
 step "2 STOP: then the other one is all that is left"
@@ -52,13 +80,35 @@ step "its data directory is deleted, and it is started"
 rm -rf "$BOX/node2/ndb_2_fs"
 start_daemon 2
 wait_started 2
+all_copied 2
 step_ends
 
-step "its files are damaged, and its process killed"
-kill -9 "$(worker_of 2)"
-for file in "$BOX"/node2/ndb_2_fs/*/*/P0.*; do [ -f "$file" ] && printf 'xxxxxxxx' | dd of="$file" conv=notrunc status=none; done
-for _ in $(seq 100); do [ "$(status_of 2)" != started ] && break; sleep 0.02; done
+step "its process is killed, its checkpoints are damaged: it notices, and gets all rows"
+kill -9 "$(angel_of 2)" "$(worker_of 2)"
+sleep 0.5
+for file in "$BOX"/node2/ndb_2_fs/LCP/*.data; do printf 'xxxxxxxx' | dd of="$file" bs=1 seek=700 conv=notrunc status=none; done
+start_daemon 2
 wait_started 2
+grep "own files are of no use" "$BOX/node2/ndb_2_out.log" || fail "node 2 has not noticed the damage"
+all_copied 2
+step_ends
+
+step "the same with its log"
+kill -9 "$(angel_of 2)" "$(worker_of 2)"
+sleep 0.5
+for file in "$BOX"/node2/ndb_2_fs/REDO/part*/file0; do dd if=/dev/zero of="$file" bs=4096 count=1 conv=notrunc status=none; done
+start_daemon 2
+wait_started 2
+[ "$(grep -c "own files are of no use" "$BOX/node2/ndb_2_out.log")" -eq 2 ] || fail "node 2 has not noticed the damage"
+all_copied 2
+step_ends
+
+step "and when nothing is damaged only what has changed comes"
+kill -9 "$(angel_of 2)" "$(worker_of 2)"
+sleep 0.5
+start_daemon 2
+wait_started 2
+only_changed 2
 step_ends
 
 step "what came back is all there: the other node is killed, and has to start without its files"

@@ -7,6 +7,7 @@
 #include "blocks/ndbcntr/cntr_state.h"
 #include "blocks/qmgr/partition_rule.h"
 #include "blocks/qmgr/qmgr_state.h"
+#include "kernel/base/u64.h"
 #include "ndbmtd/layout.h"
 #include "signals/cntr.h"
 #include "signals/failure.h"
@@ -270,6 +271,28 @@ static void watch_together(struct run *run)
     }
 }
 
+/* --- What the returns have copied. --- */
+
+static void add(uint64_t *figure, uint32_t low, uint32_t high)
+{
+    __atomic_fetch_add(figure, u64_of(low, high), __ATOMIC_RELAXED);
+}
+
+void failures_observe(struct run *run, const uint32_t *words)
+{
+    struct failure_figures *figures = figures_of(run);
+    if (kind_gsn(words[0]) != GSN_COPY_START_CONF) return;
+    const struct cntr *cntr = cntr_of_node(run, ref_node(words[1]));
+    const struct copy_rows *rows =
+        &((const struct copy_start_conf *)(const void *)(words + SIGNAL_HEAD_WORDS))->rows;
+    bool own = cntr != NULL && cntr_has_own_rows(cntr);
+    count(own ? &figures->deltas : &figures->fulls);
+    add(own ? &figures->copied : &figures->copied_full, rows->copied_lo, rows->copied_hi);
+    add(&figures->own, rows->own_lo, rows->own_hi);
+    add(&figures->kept, rows->kept_lo, rows->kept_hi);
+    add(&figures->removed, rows->removed_lo, rows->removed_hi);
+}
+
 /* --- Lives. --- */
 
 /* A new life begins within this time. */
@@ -442,6 +465,13 @@ static const uint32_t all_places[] = {
     GSN_NODE_LOST_REP,    GSN_GCP_NODE_DURABLE_REP, GSN_COPY_GCIREQ,       GSN_GCP_STATE_CONF,
 };
 
+/* A node with files while it comes back. */
+static const uint32_t file_places[] = {
+    GSN_REDO_OPEN_CONF,    GSN_RECOVER_REQ,      GSN_RECOVER_CONF,     GSN_SYSFILE_VOID_REQ,
+    GSN_SYSFILE_VOID_CONF, GSN_NODE_INCLUDE_REQ, GSN_COPY_FRAGREQ,     GSN_COPY_ROWS_REP,
+    GSN_COPY_FRAGCONF,     GSN_COPY_START_CONF,  GSN_DIH_COMPLETE_REQ, GSN_SYSFILE_START_REQ,
+};
+
 static uint32_t draw_node(const struct swarm *swarm, struct rng *rng)
 {
     return swarm->id_first + swarm->id_step * (uint32_t)rng_below(rng, swarm->data_nodes);
@@ -461,6 +491,8 @@ static void draw_one(struct sim_plan *plan, const struct swarm *swarm, struct rn
     if (kind == 3) event->arg[2] = 1u << between(rng, 9, 14);
     if (rng_chance(rng, 1, 2)) return;
     event->gsn = places[rng_below(rng, PLACES)];
+    if (swarm->disk && swarm->rejoin && rng_chance(rng, 1, 3))
+        event->gsn = file_places[rng_below(rng, sizeof file_places / sizeof file_places[0])];
     event->node = rng_chance(rng, 1, 2) ? event->arg[0] : draw_node(swarm, rng);
     event->nth = 1u + (uint32_t)rng_below(rng, 1u << rng_below(rng, 7));
 }
@@ -560,6 +592,14 @@ void failures_print(const struct failure_figures *f)
         (unsigned long long)f->left_out, (unsigned long long)f->singles,
         (unsigned long long)f->clusters_lost, (unsigned long long)f->needless);
     recovery_print(f);
+    if (f->deltas + f->given_up == 0) return;
+    printf("copies of what has changed %llu: %llu rows restored, %llu of them unchanged, %llu "
+           "removed; "
+           "%llu copied; copies of all rows %llu: %llu rows; own files given up %llu\n",
+           (unsigned long long)f->deltas, (unsigned long long)f->own, (unsigned long long)f->kept,
+           (unsigned long long)f->removed, (unsigned long long)f->copied,
+           (unsigned long long)f->fulls, (unsigned long long)f->copied_full,
+           (unsigned long long)f->given_up);
 }
 
 bool failures_rare(const struct failure_figures *f)

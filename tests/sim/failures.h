@@ -22,6 +22,8 @@ void failures_missing(struct run *run, char *text, uint32_t size);
 
 void swarm_draw_failures(struct swarm *swarm); /* After swarm_draw(). */
 void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng);
+/* Every signal that is executed. */
+void failures_observe(struct run *run, const uint32_t *words);
 void failures_print(const struct failure_figures *figures);
 
 /* Healthy nodes that had to leave are few: at most one in a hundred losses. Prints when they are

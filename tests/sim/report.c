@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "signals/print.h"
+#include "tests/sim/failures.h"
 #include "tests/sim/jams.h"
 #include "tests/sim/run.h"
 
@@ -153,6 +154,7 @@ void report_observe(void *context, uint32_t node, uint32_t thread_no, const uint
     recovery_observe(run, node, words);
     jams_look();
     single_observe(run, words);
+    failures_observe(run, words);
     if (run->break_on != NULL) break_on(run, node, kind_gsn(words[0]));
     if (run->hook != NULL) run->hook(run, words);
     if (run->trace != NULL && wanted(run->trace, words)) print_signal(run, thread_no, words);

@@ -275,6 +275,8 @@ struct failure_figures {
     uint64_t rejoins, clusters_lost, singles, needless, disks, disk_exits;
     uint64_t together, together_lost; /* Returns while others were on their way. */
     struct timing kill_seen, hang_seen, cut_seen, taken_over, returned;
+    /* Copies that were completed, of nodes with own rows and of others; rows by what they did. */
+    uint64_t deltas, fulls, given_up, own, kept, removed, copied, copied_full;
 };
 
 /* Losses that the cluster survives: failures.c. By index of the data node. */

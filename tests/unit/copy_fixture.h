@@ -47,7 +47,7 @@ static void cntr_exec_COPY_TABLE_CONF(struct block *block, const struct signal *
     const struct copy_table_conf *conf = SIG_PAYLOAD(sig, copy_table_conf);
     (void)block;
     got.copied++;
-    got.rows = (uint64_t)conf->rows_hi << 32 | conf->rows_lo;
+    got.rows = (uint64_t)conf->rows.copied_hi << 32 | conf->rows.copied_lo;
     got.bytes = (uint64_t)conf->bytes_hi << 32 | conf->bytes_lo;
 }
 static void cntr_exec_COPY_TABLE_REF(struct block *block, const struct signal *sig)

@@ -112,7 +112,7 @@ static inline void exec_copy_table(struct block *block, const struct signal *sig
     struct actor *actor = actor_of(block);
     const struct copy_table_req *req = SIG_PAYLOAD(sig, copy_table_req);
     struct copy_table_conf conf = {
-        .sender_data = req->sender_data, .table_id = req->table_id, .rows_lo = 7};
+        .sender_data = req->sender_data, .table_id = req->table_id, .rows = {.copied_lo = 7}};
     const uint32_t *words = sig->section[0].words;
     ndbrequire(actor->state[req->table_id] == 2);
     actor->copied++;

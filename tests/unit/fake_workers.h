@@ -45,6 +45,8 @@ struct fake_worker {
     uint32_t recover_ended;     /* Pairs that came with it. */
     uint32_t recover_sender;
     bool hold_recover;
+    uint32_t open_fails; /* REDO_OPEN_REQ, RECOVER_REQ are answered with RECOVER_REF. */
+    uint32_t recover_fails;
     bool hold; /* Keeps the answers to API_FAILREQ and TC_DRAIN_REQ back. */
     uint32_t drains;
     uint32_t nodes_lost;              /* Number of the last NODE_LOST_REP. */
@@ -137,6 +139,11 @@ static void fake_exec_REDO_OPEN_REQ(struct block *block, const struct signal *si
     struct redo_open_conf conf = {.sender_data = req->sender_data};
     fake_of(block)->redo_created = req->create;
     fake_of(block)->redo_opened++;
+    if (req->others != 0 && fake_of(block)->open_fails != 0) {
+        struct recover_ref ref = {.code = fake_of(block)->open_fails};
+        sig_send(block, sig->sender, GSN_RECOVER_REF, PRIO_B, &ref);
+        return;
+    }
     sig_send(block, sig->sender, GSN_REDO_OPEN_CONF, PRIO_B, &conf);
 }
 static void fake_exec_RECOVER_REQ(struct block *block, const struct signal *sig)
@@ -147,6 +154,11 @@ static void fake_exec_RECOVER_REQ(struct block *block, const struct signal *sig)
     fake->recover = *req;
     fake->recover_ended = sig->section_count == 1 ? sig->section[0].size / 2u : 0;
     fake->recover_sender = sig->sender;
+    if (req->running != 0 && fake->recover_fails != 0) {
+        struct recover_ref ref = {.code = fake->recover_fails};
+        sig_send(block, sig->sender, GSN_RECOVER_REF, PRIO_B, &ref);
+        return;
+    }
     if (!fake->hold_recover) sig_send(block, sig->sender, GSN_RECOVER_CONF, PRIO_B, &conf);
 }
 static void fake_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct signal *sig)

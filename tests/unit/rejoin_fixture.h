@@ -77,7 +77,7 @@ static void dict_exec_SCHEMA_RESTART_REQ(struct block *block, const struct signa
 {
     const struct schema_restart_req *req = SIG_PAYLOAD(sig, schema_restart_req);
     struct schema_restart_conf conf = {.sender_data = req->sender_data};
-    if (req->start_type == START_INITIAL_NODE_RESTART) fake_dict_of(block)->restarts++;
+    if (req->start_type >= START_NODE_RESTART) fake_dict_of(block)->restarts++;
     sig_send(block, sig->sender, GSN_SCHEMA_RESTART_CONF, PRIO_A, &conf);
 }
 static void dict_exec_SCHEMA_ONLINE_REQ(struct block *block, const struct signal *sig)

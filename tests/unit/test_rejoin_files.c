@@ -55,19 +55,37 @@ static void check_files(uint32_t nodes)
     }
 }
 
+/* With its files, up to the last GCI that they are known to have. */
+static void expect_own_rows(uint32_t id, uint32_t gci)
+{
+    const struct fake_worker *lqh = fake_lqh(fc, id, 1);
+    assert_int_equal(lqh->redo_created, 0);
+    assert_in_range(lqh->recover.restart_gci, gci, gci + 1);
+    assert_int_equal(lqh->recover.running, 1);
+    assert_int_equal(lqh->include.gci, lqh->recover.restart_gci);
+}
+
+static void expect_all_rows(uint32_t id)
+{
+    const struct fake_worker *lqh = fake_lqh(fc, id, 1);
+    assert_int_equal(lqh->redo_created, 1);
+    assert_int_equal(lqh->recover.restart_gci, 0);
+    assert_int_equal(lqh->include.gci, 0);
+}
+
 static void test_a_node_comes_back(void **state)
 {
     (void)state;
     for (uint32_t victim = 1; victim <= 4; victim++) {
         fake_disk_reset();
         start_files(4, 2);
+        uint32_t own = dih_at(victim)->sysfile.now.gci;
         fc_kill(fc, victim);
         fc_run(fc, 1000);
         make_node(victim);
         run_until_started(4, 5000);
         check_whole(4);
-        assert_int_equal(fake_lqh(fc, victim, 1)->redo_created, 1);
-        assert_int_equal(fake_lqh(fc, victim, 1)->recover.restart_gci, 0);
+        expect_own_rows(victim, own);
         assert_int_equal(fake_lqh(fc, victim, 1)->recover.incarnation, 1);
         check_files(4);
         fc_run(fc, 1000);
@@ -91,13 +109,15 @@ static void test_a_stale_node_waits(void **state)
     for (uint32_t stale = 1; stale <= 4; stale++) {
         fake_disk_reset();
         start_files(4, 2);
+        uint32_t own = dih_at(stale)->sysfile.now.gci;
         fc_kill(fc, stale);
         fc_run(fc, 1500);
         end_all();
         for (uint32_t id = 1; id <= 4; id++)
             make_node(id);
         run_until_started(4, 5000);
-        assert_int_equal(fake_lqh(fc, stale, 1)->redo_created, 1);
+        expect_own_rows(stale, own);
+        assert_int_equal(fake_lqh(fc, stale, 1)->recover.incarnation, 2);
         assert_int_equal(fake_lqh(fc, stale % 4 + 1, 1)->redo_created, 0);
         check_whole(4);
         check_files(4);
@@ -198,6 +218,99 @@ static void test_initial_node_restart(void **state)
     config.initial_start = 0;
     run_until_started(2, 5000);
     check_whole(2);
+    expect_all_rows(2);
+}
+
+/* It finds damage while it opens or reads: it ends once, then it gets all rows. */
+static void test_own_files_are_damaged(void **state)
+{
+    (void)state;
+    for (uint32_t opening = 0; opening < 2; opening++) {
+        fake_disk_reset();
+        start_files(2, 2);
+        fc_kill(fc, 2);
+        fc_run(fc, 300);
+        make_node(2);
+        struct fake_worker *lqh = fake_lqh(fc, 2, 1);
+        lqh->open_fails = opening == 1 ? EXIT_REDO_DAMAGED : 0;
+        lqh->recover_fails = EXIT_LCP_DAMAGED;
+        fc_run(fc, 500);
+        assert_true(fc->node[2].dead);
+        assert_int_equal(fc->node[2].exit_code, EXIT_DATA_GIVEN_UP);
+        assert_true(is_started(1));
+        make_node(2);
+        run_until_started(2, 5000);
+        expect_all_rows(2);
+        check_whole(2);
+        check_files(2);
+        end_all();
+    }
+}
+
+/* The mark: from the moment that it takes part in writes until its return is complete. */
+static void test_cut_off(void **state)
+{
+    (void)state;
+    start_files(2, 2);
+    fc_kill(fc, 2);
+    fc_run(fc, 300);
+    make_node(2);
+    while (fake_lqh(fc, 2, 1)->include.node == 0)
+        fc_run(fc, 1);
+    fc_kill(fc, 2);
+    fc_run(fc, 100);
+    make_node(2);
+    run_until_started(2, 5000);
+    expect_all_rows(2);
+    check_whole(2);
+    uint32_t own = dih_at(2)->sysfile.now.gci;
+    fc_kill(fc, 2);
+    fc_run(fc, 100);
+    make_node(2);
+    run_until_started(2, 5000);
+    expect_own_rows(2, own);
+}
+
+static struct cntr_data data_of(uint32_t incarnation, uint32_t gci)
+{
+    return (struct cntr_data){.has_data = 1, .incarnation = incarnation, .gci = gci};
+}
+
+/* Former incarnations ended at 1: 10, 3: 30 (2 and 3 share it), 5: 50; now it is 6. */
+static void test_the_line(void **state)
+{
+    (void)state;
+    struct cntr_ended ended = {3, {{1, 10}, {3, 30}, {5, 50}}};
+    struct cntr_data data = data_of(6, 70);
+    assert_true(cntr_ended_has(&ended, 6, &data));
+    data = data_of(7, 40);
+    assert_false(cntr_ended_has(&ended, 6, &data));
+    data = data_of(1, 10);
+    assert_true(cntr_ended_has(&ended, 6, &data));
+    data = data_of(1, 11); /* Nobody was told of that one. */
+    assert_false(cntr_ended_has(&ended, 6, &data));
+    data = data_of(2, 30);
+    assert_true(cntr_ended_has(&ended, 6, &data));
+    data = data_of(4, 51);
+    assert_false(cntr_ended_has(&ended, 6, &data));
+    data = data_of(5, 50);
+    data.ended = (struct cntr_ended){2, {{1, 10}, {3, 30}}};
+    assert_true(cntr_ended_has(&ended, 6, &data));
+    data.ended.pair[1][1] = 29; /* Another cluster's past. */
+    assert_false(cntr_ended_has(&ended, 6, &data));
+    data.ended = (struct cntr_ended){1, {{6, 60}}};
+    assert_false(cntr_ended_has(&ended, 6, &data));
+    ended.count = ENDED_MAX; /* What came before the first one is forgotten. */
+    for (uint32_t i = 0; i < ENDED_MAX; i++) {
+        ended.pair[i][0] = 10 + i;
+        ended.pair[i][1] = 100 + i;
+    }
+    data = data_of(9, 50);
+    assert_false(cntr_ended_has(&ended, 100, &data));
+    data = data_of(10, 50);
+    assert_true(cntr_ended_has(&ended, 100, &data));
+    data.ended = (struct cntr_ended){2, {{3, 20}, {9, 30}}};
+    assert_true(cntr_ended_has(&ended, 100, &data));
 }
 
 /* All lose power after each step of a return: a start of all follows, and all are there. */
@@ -222,7 +335,7 @@ static void test_power_cut_after_each_step(void **state)
         run_until_started(2, 6000);
         check_whole(2);
         assert_true(fake_lqh(fc, 1, 1)->recover.restart_gci >= durable);
-        if (fake_lqh(fc, 2, 1)->redo_created == 0)
+        if (fake_lqh(fc, 2, 1)->redo_created == 0 && fake_lqh(fc, 2, 1)->recover.running == 0)
             assert_true(fake_lqh(fc, 2, 1)->recover.restart_gci >= durable);
         end_all();
     }
@@ -261,6 +374,7 @@ static void test_two_groups_at_once(void **state)
         check_whole(4);
         for (uint32_t id = 1; id <= 4; id++) {
             if (fake_lqh(fc, id, 1)->redo_created != 0) continue;
+            if (fake_lqh(fc, id, 1)->recover.running != 0) continue; /* It copies the rest. */
             assert_true(fake_lqh(fc, id, 1)->recover.restart_gci >= durable);
         }
         end_all();
@@ -335,6 +449,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_all_are_damaged, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_without_the_switch, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_initial_node_restart, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_own_files_are_damaged, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_cut_off, setup_files, teardown),
+        cmocka_unit_test(test_the_line),
         cmocka_unit_test_setup_teardown(test_power_cut_after_each_step, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_two_groups_at_once, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_two_checkpoints_in_one_round, setup_files, teardown),
