@@ -27,7 +27,7 @@ struct node_config {
     uint32_t replicas;
     uint64_t cluster_id;
     uint32_t generation; /* Of the configuration. */
-    uint32_t fixed;      /* Digest of what all data nodes must have alike; it outlives generations. */
+    uint32_t fixed; /* Digest of what all data nodes must have alike; it outlives generations. */
     struct config_node node[NODE_ID_MAX + 1];
 
     uint32_t diskless;         /* 1: no files; all rows are gone when the cluster stops. */
@@ -46,7 +46,8 @@ struct node_config {
     uint32_t connect_check_ms;       /* ConnectCheckIntervalDelay: 0 = from the heartbeats. */
     uint32_t arbitration;            /* enum arbitration_method */
     uint32_t arbitration_timeout_ms; /* ArbitrationTimeout */
-    uint32_t survive; /* 1: the node goes on when others have failed; 0: it stops with 2305. */
+    uint32_t stand_aside; /* A former life has found its files damaged: they are of no use. */
+    uint32_t survive;     /* 1: the node goes on when others have failed; 0: it stops with 2305. */
     uint32_t
         deadlock_timeout_ms; /* TransactionDeadlockDetectionTimeout: longest wait for a row lock. */
     uint32_t inactive_timeout_ms; /* TransactionInactiveTimeout: 0 = for ever. */

@@ -212,8 +212,9 @@ void cntr_exec_SYSFILE_INFO_CONF(struct block *block, const struct signal *sig)
     struct cntr *cntr = cntr_of(block);
     struct cntr_data *data = &cntr->data;
     const struct sysfile_info_conf *conf = SIG_PAYLOAD(sig, sysfile_info_conf);
+    const struct node_config *config = block_config(block);
     memset(data, 0, sizeof(*data));
-    if (conf->damaged) {
+    if (conf->damaged || (config->stand_aside != 0 && config->survive != 0)) {
         jam();
         log_warning(block, "this node waits until the others run, then it gets all rows from them");
         data->aside = 1;

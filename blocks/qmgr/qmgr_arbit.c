@@ -68,8 +68,11 @@ static uint32_t best(const struct qmgr *qmgr)
     return 0;
 }
 
+/* Phase 1 for the same node changes nothing: it remembers both tickets, and who asks first with
+ * either of them voids the other. */
 static void know(struct qmgr_arbit *arbit, uint32_t phase, uint32_t node, const uint32_t ticket[2])
 {
+    if (phase == 1 && arbit->node == node) return;
     arbit->node = phase == 2 ? node : 0;
     arbit->ticket[0] = phase == 2 ? ticket[0] : 0;
     arbit->ticket[1] = phase == 2 ? ticket[1] : 0;

@@ -61,11 +61,23 @@ static bool is_data(uint32_t id)
 
 /* --- Which losses the cluster has to survive. --- */
 
+/* The president prepares nothing: what it has said may be on its way. */
+static bool prepared(struct run *run, uint32_t member)
+{
+    const struct qmgr *qmgr =
+        (const struct qmgr *)(const void *)node_block(sim_node(run->world, member), BLOCK_QMGR, 0);
+    struct node *president = sim_node(run->world, qmgr->join.president);
+    if (president == NULL) return false;
+    qmgr = (const struct qmgr *)(const void *)node_block(president, BLOCK_QMGR, 0);
+    return qmgr->arbit.state == ARBIT_RUN;
+}
+
 /* All members have the same arbitrator and ticket, and it lives. */
 static bool arbitrated(struct run *run, const struct node_mask *alive)
 {
     uint32_t arbitrator = 0;
     const uint32_t *ticket = NULL;
+    if (run->swarm.config.arbitration != ARBITRATION_DEFAULT) return true;
     if ((run->swarm.faults & (FAULT_CUT | FAULT_KILL | FAULT_STALL)) != 0) return false;
     for (uint32_t id = node_mask_next(alive, 0); id != 0; id = node_mask_next(alive, id)) {
         const struct qmgr *qmgr =
@@ -74,6 +86,7 @@ static bool arbitrated(struct run *run, const struct node_mask *alive)
         if (arbitrator != 0 &&
             (arbitrator != qmgr->arbit.node || ticket[0] != qmgr->arbit.ticket[0]))
             return false;
+        if (arbitrator == 0 && !prepared(run, id)) return false;
         arbitrator = qmgr->arbit.node;
         ticket = qmgr->arbit.ticket;
         if (!sim_linked(run->world, id, arbitrator)) return false;
@@ -313,6 +326,7 @@ void failures_watch(struct run *run)
             started += up;
             if (up && f->started_us[i] == 0) {
                 f->started_us[i] = now;
+                sim_config(run->world, id)->stand_aside = 0;
                 if (f->lives[i] > 0) count(&figures_of(run)->rejoins);
                 if (f->together[i]) count(&figures_of(run)->together);
                 f->together[i] = false;
@@ -334,6 +348,9 @@ void failures_watch(struct run *run)
             run->durability.starts++;
             f->lives[i]++;
             f->born_us[i] = now;
+            /* As the process that stands by it does: what is damaged is not tried twice. */
+            if (lives_damaged(sim_exit_of(run->world, id)->code))
+                sim_config(run->world, id)->stand_aside = 1;
             sim_restart(run->world, id);
         }
     }
@@ -430,6 +447,11 @@ void swarm_draw_failures(struct swarm *swarm)
     if (swarm->rejoin && rng_chance(&rng, 1, 3)) swarm->faults |= FAULT_NODE_LEAVE;
     swarm->orderly = swarm->rejoin && rng_chance(&rng, 1, 12);
     if (swarm->orderly) swarm->faults = FAULT_NODE_LEAVE;
+    bool ends_only = (swarm->faults & (FAULT_NODE_HANG | FAULT_NODE_CUT | FAULT_STALL)) == 0;
+    if (ends_only && rng_chance(&rng, 1, 3)) { /* Elsewhere both halves would go on. */
+        config->arbitration = rng_chance(&rng, 1, 2) ? ARBITRATION_NONE : ARBITRATION_EXTERNAL;
+        config->arbitration_timeout_ms = between(&rng, 10, 500);
+    }
     swarm->mixed_ldm = swarm->rejoin && rng_chance(&rng, 1, 4);
     swarm->failures = true;
 }
@@ -561,6 +583,16 @@ void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct
     for (uint32_t i = 0; i < disks; i++) {
         uint64_t at = rng_below(rng, span_us);
         swarm_draw_disk_fault(plan, rng, draw_node(swarm, rng), at);
+    }
+    uint32_t rotten = (swarm->faults & FAULT_DISK_DAMAGE) != 0 ? between(rng, 1, 3) : 0;
+    uint32_t victim = draw_node(swarm, rng); /* One: the others have its rows. */
+    for (uint32_t i = 0; i < rotten; i++) {
+        struct sim_event *event =
+            sim_plan_at(plan, rng_below(rng, span_us),
+                        rng_chance(rng, 2, 3) ? SIM_DISK_ROT : SIM_DISK_MISDIRECT);
+        if (event == NULL) return;
+        event->arg[0] = victim;
+        event->arg[1] = between(rng, 1, 3);
     }
     /* With files the power of all goes, perhaps while somebody is on the way back. */
     uint32_t losses = swarm->disk ? (uint32_t)rng_below(rng, 3) : 0;

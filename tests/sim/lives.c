@@ -121,6 +121,11 @@ static const char *class_of(uint32_t code)
     }
 }
 
+bool lives_damaged(uint32_t code)
+{
+    return strcmp(class_of(code), "damage") == 0;
+}
+
 static bool faulty(const struct run *run, uint32_t actions)
 {
     for (uint32_t i = 0; i < run->plan.count; i++) {
@@ -137,7 +142,8 @@ bool lives_disk_code(const struct run *run, uint32_t code)
     const char *class = class_of(code);
     if (!run->swarm.disk || code == EXIT_SEND_BUFFER_FULL || code == EXIT_REDO_FULL) return false;
     if (strcmp(class, "resource") == 0) return faulty(run, FAULTS_ERROR | 1u << SIM_DISK_STALL);
-    return strcmp(class, "damage") == 0 && code != EXIT_REDO_DAMAGED && faulty(run, FAULTS_ERROR);
+    if (strcmp(class, "damage") != 0) return false;
+    return faulty(run, FAULTS_DAMAGE) || (code != EXIT_REDO_DAMAGED && faulty(run, FAULTS_ERROR));
 }
 
 /* A node with files stops by itself: what may be its reason? */

@@ -46,6 +46,7 @@ static bool to_clients(uint32_t gsn)
         {GSN_EVENT_REP, GSN_LCP_STATUS_CONF},       {GSN_WAIT_DURABLE_REQ, GSN_WAIT_DURABLE_REF},
         {GSN_ARBIT_START_REQ, GSN_ARBIT_START_REQ}, {GSN_ARBIT_CHOOSE_REQ, GSN_ARBIT_CHOOSE_REQ},
         {GSN_TCKEY_FAILCONF, GSN_TCKEY_FAILREF},    {GSN_API_NODE_LOST_REP, GSN_OUTCOME_REF},
+        {GSN_SINGLE_USER_REQ, GSN_SINGLE_USER_REF}, {GSN_ALLOC_NODEID_REQ, GSN_ALLOC_NODEID_REF},
     };
     for (uint32_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         if (gsn >= ranges[i][0] && gsn <= ranges[i][1]) return true;
@@ -66,6 +67,9 @@ static bool elsewhere(uint32_t gsn)
     case GSN_LQH_ORPHAN_REQ:   /* Records are short at the take-over: test_takeover. */
     case GSN_LQH_ORPHAN_CONF:  /* The same. */
     case GSN_COPY_FRAGREF:     /* Too many copies at once: test_copy. */
+    case GSN_CNTR_SINGLE_REP:  /* Single user mode: sim --rejoin. */
+    case GSN_LOG_ENDS_REQ:     /* Only in a start of all nodes: sim --disk. */
+    case GSN_LOG_ENDS_CONF:    /* The same. */
         return true;
     default:
         return false;

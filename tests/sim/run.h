@@ -427,6 +427,7 @@ void lives_lost(struct run *run); /* A scenario has ended data nodes: they start
 void lives_action(struct run *run, const struct sim_event *event);
 bool lives_announced(struct run *run, uint32_t code);
 /* A node that ends with this code says that a disk is to blame, and a fault of the plan may be. */
+bool lives_damaged(uint32_t code); /* It says that the node's files are damaged. */
 bool lives_disk_code(const struct run *run, uint32_t code);
 void lives_watch(struct run *run);
 void lives_observe(struct run *run, const uint32_t *words);

@@ -159,6 +159,7 @@ static struct run *points_new(const struct protocol *protocol)
     struct run *run = scenario_new(5);
     struct swarm *swarm = &run->swarm;
     struct node_config *config = &swarm->config;
+    run->verbose = getenv("SIM_VERBOSE") != NULL;
     swarm->data_nodes = protocol->nodes;
     swarm->replicas = config->replicas = protocol->replicas;
     swarm->ldm = config->ldm_count = 1;

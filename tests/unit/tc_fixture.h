@@ -151,6 +151,7 @@ struct driver {
     uint32_t add_error;  /* LOCAL_TABLE_ADD_REF */
     uint32_t states[4];  /* LOCAL_TABLE_STATE_CONF by order */
     uint32_t api_failed; /* API_FAILCONF */
+    uint32_t drained;    /* DRAIN_CLIENTS_CONF: its sender_data */
 };
 
 static void driver_exec_READ_CONFIG_CONF(struct block *block, const struct signal *sig)
@@ -176,14 +177,19 @@ static void driver_exec_API_FAILCONF(struct block *block, const struct signal *s
     (void)sig;
     ((struct driver *)(void *)block)->api_failed++;
 }
+static void driver_exec_DRAIN_CLIENTS_CONF(struct block *block, const struct signal *sig)
+{
+    ((struct driver *)(void *)block)->drained = SIG_PAYLOAD(sig, drain_clients_conf)->sender_data;
+}
 static const struct handler driver_handlers[] = {
     HANDLER(driver, READ_CONFIG_CONF, read_config_conf),
     HANDLER(driver, LOCAL_TABLE_ADD_CONF, local_table_add_conf),
     HANDLER(driver, LOCAL_TABLE_ADD_REF, local_table_add_ref),
     HANDLER(driver, LOCAL_TABLE_STATE_CONF, local_table_state_conf),
     HANDLER(driver, API_FAILCONF, api_failconf),
+    HANDLER(driver, DRAIN_CLIENTS_CONF, drain_clients_conf),
 };
-static const struct block_type driver_type = {"DRIVER", BLOCK_DBDICT, driver_handlers, 5, NULL};
+static const struct block_type driver_type = {"DRIVER", BLOCK_DBDICT, driver_handlers, 6, NULL};
 
 static inline struct driver *w_driver(struct world *world, uint32_t node)
 {

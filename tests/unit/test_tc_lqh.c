@@ -431,6 +431,56 @@ static void test_states(void **state)
     c_expect_row(&w, 1, 10);
 }
 
+static void single_user(uint32_t node, uint32_t order, uint32_t grace_ms)
+{
+    struct node_state_rep rep = {.start_level = START_STARTED, .single_user = node};
+    struct drain_clients_req req = {.sender_data = order, .node = node, .grace_ms = grace_ms};
+    w_self(&w, 1, BLOCK_DBTC, 1, GSN_NODE_STATE_REP, &rep, sizeof rep / 4u, NULL, 0);
+    if (node != 0) w_self(&w, 1, BLOCK_DBTC, 1, GSN_DRAIN_CLIENTS_REQ, &req, 3, NULL, 0);
+    w_run(&w);
+}
+
+static void test_one_client_alone(void **state)
+{
+    (void)state;
+    struct trx other = t_new(&w, CLIENT, 1);
+    struct trx idle = t_new(&w, CLIENT, 1);
+    struct trx mine = t_new(&w, CLIENT_TWO, 1);
+    t_op(&other, 1, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), 1, 10);
+    w_run(&w);
+    t_expect_keyconf(&other, 0);
+
+    single_user(CLIENT_TWO, 1, 500); /* What is under way may end, nothing new begins. */
+    t_op(&idle, 2, INFO(OP_INSERT, WRITE_ALL), 2, 20);
+    c_insert(&w, &mine, 3, 30);
+    t_expect_rolled_back(&idle, ERR_SINGLE_USER_MODE, 2);
+    assert_int_equal(w_driver(&w, 1)->drained, 0);
+    t_commit(&other);
+    w_pass(&w, 50);
+    assert_non_null(c_take(&w, GSN_TC_COMMITCONF));
+    assert_int_equal(w_driver(&w, 1)->drained, 1);
+
+    single_user(0, 0, 0);
+    t_next(&other);
+    t_op(&other, 4, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), 4, 40);
+    w_run(&w);
+    t_expect_keyconf(&other, 0);
+    single_user(CLIENT_TWO, 2, 500); /* It stays open: in the end by force. */
+    w_pass(&w, 400);
+    single_user(CLIENT_TWO, 3, 500); /* A newer order replaces the one under way. */
+    w_pass(&w, 400);
+    assert_int_equal(w_driver(&w, 1)->drained, 1);
+    w_pass(&w, 200);
+    t_expect_rolled_back(&other, ERR_SINGLE_USER_MODE, REF_NONE);
+    assert_int_equal(w_driver(&w, 1)->drained, 3);
+
+    single_user(0, 0, 0);
+    c_expect_row(&w, 1, 10);
+    c_expect_row(&w, 3, 30);
+    c_expect_none(&w, 4);
+    w_expect_quiet(&w);
+}
+
 static void few_records(struct node_config *config)
 {
     config->transactions_max = 4;
@@ -726,6 +776,7 @@ int main(void)
         ONE(test_forged),
         TWO(test_forged),
         ONE(test_states),
+        ONE(test_one_client_alone),
         cmocka_unit_test_setup_teardown(test_exhausted, start_few, stop),
         cmocka_unit_test_setup_teardown(test_active_limit, start_few_two, stop),
         ONE(test_drop),
