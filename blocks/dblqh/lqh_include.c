@@ -21,6 +21,10 @@ void lqh_include_init(struct lqh *lqh)
     lqh->include.back = arena_alloc(block_arena(&lqh->block), RG_TRANSACTION,
                                     (DATA_NODE_ID_MAX + 1) * sizeof(struct lqh_back));
     ndbrequire(lqh->include.life != NULL && lqh->include.back != NULL);
+    uint32_t group_of[NODE_ID_MAX + 1];
+    (void)node_config_groups(block_config(&lqh->block), group_of);
+    for (uint32_t node = 0; node <= DATA_NODE_ID_MAX; node++)
+        lqh->include.group[node] = (uint8_t)group_of[node];
 }
 
 static void look_at_masks(struct lqh *lqh)
@@ -149,11 +153,24 @@ static void back_move(struct lqh *lqh, uint32_t node, enum lqh_include_state sta
     struct lqh_include *include = &lqh->include;
     jam_data(state);
     include->back[node].state = (uint8_t)state;
-    if (state == INCLUDE_WAITING || state == INCLUDE_ALONE)
+    bool ours = include->group[node] == include->group[lqh->own_node];
+    if (ours && (state == INCLUDE_WAITING || state == INCLUDE_ALONE))
         node_mask_add(&include->skipping, node);
     else
         node_mask_remove(&include->skipping, node);
     include->skips = !node_mask_empty(&include->skipping);
+}
+
+/* One of a group comes back at a time: who came before is started. This LQH may not have been the
+ * one that it copied from. */
+static void group_ends(struct lqh *lqh, uint32_t node)
+{
+    const struct lqh_include *include = &lqh->include;
+    for (uint32_t other = node_mask_next(&include->nodes, 0); other != 0;
+         other = node_mask_next(&include->nodes, other)) {
+        if (other != node && include->group[other] == include->group[node])
+            back_move(lqh, other, INCLUDE_READY);
+    }
 }
 
 /* A TC, or NDBCNTR, whoever is first. */
@@ -168,6 +185,7 @@ static void hear_of(struct lqh *lqh, uint32_t node, uint32_t rank, uint32_t fail
     jam_data(rank);
     life->rank = rank;
     include->back[node] = (struct lqh_back){.state = INCLUDE_NONE};
+    group_ends(lqh, node);
     back_move(lqh, node, INCLUDE_WAITING);
     node_mask_add(&include->nodes, node);
     lqh_include_try(lqh);

@@ -353,8 +353,9 @@ struct lqh_include {
     uint32_t copying;          /* At P: own fragments that have not been copied. */
     uint32_t conf_to;          /* At P: who waits for the marks. */
     uint32_t conf_data;
-    struct lqh_back *back; /* By node. */
-    struct lqh_life *life; /* The same. */
+    struct lqh_back *back;               /* By node. */
+    uint8_t group[DATA_NODE_ID_MAX + 1]; /* Node groups. */
+    struct lqh_life *life;               /* The same. */
 };
 
 /* The last transactions that have committed something here; see lqh_outcome.c. */

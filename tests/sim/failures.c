@@ -219,6 +219,24 @@ bool failures_announced(struct run *run, uint32_t id, uint32_t code)
 
 /* --- Several come back at once. --- */
 
+/* Some that joined later are in the chains, others that joined earlier are not. */
+static bool overtaken(struct run *run, uint32_t id)
+{
+    const struct cntr *cntr = cntr_of_node(run, id);
+    uint32_t newest = 0;
+    if (cntr == NULL || cntr->president != id) return false;
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
+        if (node_mask_has(&cntr->rejoin.included, node) && cntr->rejoin.rank[node] > newest)
+            newest = cntr->rejoin.rank[node];
+    }
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
+        if (node_mask_has(&cntr->rejoin.joined, node) && cntr->rejoin.rank[node] < newest &&
+            !node_mask_has(&cntr->rejoin.included, node))
+            return true;
+    }
+    return false;
+}
+
 /* It takes part, or is about to, and is not started. */
 static bool on_its_way(struct run *run, uint32_t id)
 {
@@ -230,8 +248,13 @@ static bool on_its_way(struct run *run, uint32_t id)
 static void watch_together(struct run *run)
 {
     uint32_t several = 0;
+    bool now = false;
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++)
         several += on_its_way(run, data_node_id(run, i));
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++)
+        now = now || overtaken(run, data_node_id(run, i));
+    if (now && !run->failures.overtaken) count(&figures_of(run)->overtaken);
+    run->failures.overtaken = now;
     for (uint32_t i = 0; several > 1 && i < run->swarm.data_nodes; i++) {
         if (on_its_way(run, data_node_id(run, i))) run->failures.together[i] = true;
     }
@@ -426,6 +449,24 @@ static void draw_one(struct sim_plan *plan, const struct swarm *swarm, struct rn
     event->nth = 1u + (uint32_t)rng_below(rng, 1u << rng_below(rng, 7));
 }
 
+/* Words to or from a node that comes back take long: others overtake it. */
+static void draw_delay(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
+                       uint64_t at, uint32_t node)
+{
+    static const uint32_t gsns[] = {GSN_CM_ADD_REQ, GSN_CNTR_START_REQ, GSN_CNTR_START_CONF,
+                                    GSN_SCHEMA_RESTART_REQ, GSN_NODE_INCLUDE_REQ};
+    struct sim_event *event = sim_plan_at(plan, at, SIM_STALL);
+    if (event == NULL) return;
+    uint32_t way = (uint32_t)rng_below(rng, 2);
+    event->arg[way] = node;
+    /* Often the president. */
+    event->arg[1 - way] = rng_chance(rng, 1, 2) ? swarm->id_first : draw_node(swarm, rng);
+    event->arg[2] = between(rng, 20, 190); /* No reason to call it dead. */
+    event->gsn = gsns[rng_below(rng, sizeof gsns / sizeof gsns[0])];
+    event->node = node;
+    event->nth = 1;
+}
+
 /* One node of each of several groups, at about the same time: they come back together. */
 static void draw_several(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
                          uint64_t at)
@@ -439,6 +480,7 @@ static void draw_several(struct sim_plan *plan, const struct swarm *swarm, struc
         uint32_t member = (uint32_t)rng_below(rng, swarm->replicas);
         event->arg[0] =
             swarm->id_first + swarm->id_step * ((first + i) % groups * swarm->replicas + member);
+        if (rng_chance(rng, 2, 3)) draw_delay(plan, swarm, rng, at, event->arg[0]);
         at += rng_below(rng, 1u << between(rng, 4, 18));
     }
     if (rng_chance(rng, 1, 2)) return;
@@ -501,15 +543,17 @@ void failures_print(const struct failure_figures *f)
 {
     printf("node losses %llu (%llu of them while starting): kills %llu, hangs %llu, cuts %llu, "
            "stalls %llu; fenced %llu, started over %llu; rejoins %llu (%llu with others at the "
-           "same time, %llu lost on such a way), slowest %.3f s; faults left out %llu; clusters "
+           "same time, %llu lost on such a way, %llu times one was overtaken), slowest %.3f s; "
+           "faults left out %llu; clusters "
            "that found no arbitrator %llu; left needlessly %llu\n",
            (unsigned long long)f->losses, (unsigned long long)f->losses_starting,
            (unsigned long long)f->kills, (unsigned long long)f->hangs, (unsigned long long)f->cuts,
            (unsigned long long)f->stalls, (unsigned long long)f->fenced,
            (unsigned long long)f->starts_again, (unsigned long long)f->rejoins,
            (unsigned long long)f->together, (unsigned long long)f->together_lost,
-           (double)f->slowest_rejoin_us / 1e6, (unsigned long long)f->left_out,
-           (unsigned long long)f->clusters_lost, (unsigned long long)f->needless);
+           (unsigned long long)f->overtaken, (double)f->slowest_rejoin_us / 1e6,
+           (unsigned long long)f->left_out, (unsigned long long)f->clusters_lost,
+           (unsigned long long)f->needless);
 }
 
 bool failures_rare(const struct failure_figures *f)

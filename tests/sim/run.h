@@ -262,6 +262,7 @@ struct failure_figures {
     uint64_t losses, losses_starting, kills, hangs, cuts, stalls, fenced, starts_again, left_out;
     uint64_t rejoins, slowest_rejoin_us, clusters_lost, needless;
     uint64_t together, together_lost; /* Returns while others were on their way. */
+    uint64_t overtaken;               /* Who joined earlier was included later. */
 };
 
 /* Losses that the cluster survives: failures.c. By index of the data node. */
@@ -272,6 +273,7 @@ struct failures {
     uint64_t start_us[NODE_ID_MAX + 1];     /* The next one begins; 0 = the node runs. */
     uint64_t born_us[NODE_ID_MAX + 1];      /* This one has begun, */
     uint64_t started_us[NODE_ID_MAX + 1];   /* and was started; 0 = not yet. */
+    bool overtaken;                         /* Somebody is being overtaken. */
     bool together[NODE_ID_MAX + 1];         /* Another one was on its way at the same time. */
     uint64_t doomed_until[NODE_ID_MAX + 1]; /* It may have to leave. */
     uint64_t excused_until; /* Until then the cluster may be lost for want of an arbitrator. */

@@ -863,9 +863,52 @@ static void test_included_in_another_order(void **state)
     w_stop(&w);
 }
 
+static void lost_and_back(uint32_t node)
+{
+    die(node);
+    w_pass(&w, 50);
+    process_again(node);
+    include_self(node);
+    include_at_others(node);
+    copy_order(node);
+    w_pass(&w, 300);
+    assert_int_equal(got.copied, 1);
+    w_level(&w, node, START_STARTED);
+}
+
+/* Three replicas, in the order 3, 2, 1 everywhere: node 1 has copied from node 3 alone, so node 2
+ * has not heard of the end of its return. Then node 3 comes back and copies from node 2. */
+static void test_one_after_the_other(void **state)
+{
+    (void)state;
+    begin(3, 12);
+    keys = 10;
+    memset(actors, 0, sizeof actors);
+    struct trx t = t_new(&w, CLIENT_TWO, 2);
+    c_insert(&w, &t, 1, 10);
+    lost_and_back(1);
+    lost_and_back(2);
+    lost_and_back(1);
+    die(3);
+    w_pass(&w, 50);
+    process_again(3);
+    include_self(3);
+    include_at_others(3);
+    for (uint32_t i = 0; i < 50 && !lqh_included(lqh_at(2), 3, ranks[3]); i++)
+        w_pass(&w, 10);
+    assert_true(lqh_included(lqh_at(2), 3, ranks[3]));
+    assert_false(lqh_at(2)->include.skips); /* Else node 3 would not execute what comes now. */
+    copy_order(3);
+    w_pass(&w, 300);
+    assert_int_equal(got.copied, 1);
+    expect_whole();
+    w_stop(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_after_the_other),
         cmocka_unit_test(test_one_came_back_before_the_other),
         cmocka_unit_test(test_included_in_another_order),
         cmocka_unit_test(test_the_copy_waits),
