@@ -265,6 +265,16 @@ static void watch_together(struct run *run)
 /* A new life begins within this time. */
 #define AGAIN_US 400000u
 
+static void count_rejoin(struct run *run, uint32_t i)
+{
+    struct failures *f = &run->failures;
+    struct failure_figures *figures = figures_of(run);
+    count(&figures->rejoins);
+    if (f->together[i]) count(&figures->together);
+    f->together[i] = false;
+    count_slowest(&figures->slowest_rejoin_us, sim_now_us(run->world) - f->born_us[i]);
+}
+
 void failures_watch(struct run *run)
 {
     struct failures *f = &run->failures;
@@ -279,11 +289,7 @@ void failures_watch(struct run *run)
             started += up;
             if (up && f->started_us[i] == 0) {
                 f->started_us[i] = now;
-                if (f->lives[i] > 0) count(&figures_of(run)->rejoins);
-                if (f->together[i]) count(&figures_of(run)->together);
-                f->together[i] = false;
-                if (f->lives[i] > 0)
-                    count_slowest(&figures_of(run)->slowest_rejoin_us, now - f->born_us[i]);
+                if (f->lives[i] > 0) count_rejoin(run, i);
             }
             continue;
         }

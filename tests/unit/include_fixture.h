@@ -1,0 +1,566 @@
+/* include_fixture.h -- a small cluster with real TCs and LQHs whose nodes are lost and come back.
+ */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#define W_NODES 4u
+#include "blocks/dblqh/lqh_frags.h"
+#include "blocks/dblqh/lqh_state.h"
+#include "blocks/dbtc/tc_state.h"
+#include "signals/copy.h"
+#include "tests/unit/tc_fixture.h"
+
+#define TABLE_FLAGS (TABLE_ROW_GCI | TABLE_READ_BACKUP)
+#define FRAGMENTS   4u
+#define ACTORS      6u
+#define OPS_MAX     4u
+#define NO_FUSE     UINT32_MAX
+
+static struct world w;
+static uint32_t rng_state;
+static uint32_t failures;
+static uint32_t ranks[W_NODES + 1];
+static uint32_t rank_last;
+static uint32_t keys;
+static uint32_t fuse = NO_FUSE; /* So many signals until something is to happen. */
+
+static uint32_t dice(uint32_t sides)
+{
+    rng_state = rng_state * 1664525u + 1013904223u;
+    return (rng_state >> 8) % sides;
+}
+
+/* --- Stands for NDBCNTR and DIH. --- */
+
+static struct {
+    uint32_t included;          /* NODE_INCLUDE_CONF */
+    uint32_t copied;            /* COPY_TABLE_CONF */
+    uint32_t ends[W_NODES + 1]; /* Newest TAKEOVER_END_REP. */
+    struct block *cntr[W_NODES + 1];
+} got;
+
+static void cntr_exec_NODE_INCLUDE_CONF(struct block *block, const struct signal *sig)
+{
+    (void)block, (void)sig;
+    got.included++;
+}
+static void cntr_exec_COPY_TABLE_CONF(struct block *block, const struct signal *sig)
+{
+    (void)block, (void)sig;
+    got.copied++;
+}
+static void cntr_exec_COPY_TABLE_REF(struct block *block, const struct signal *sig)
+{
+    (void)block;
+    fail_msg("the copy gives up: error %u", SIG_PAYLOAD(sig, copy_table_ref)->error);
+}
+static void cntr_exec_COPY_PART_REP(struct block *block, const struct signal *sig)
+{
+    (void)block, (void)sig;
+}
+static const struct handler cntr_handlers[] = {
+    HANDLER(cntr, COPY_PART_REP, copy_part_rep),
+    HANDLER(cntr, NODE_INCLUDE_CONF, node_include_conf),
+    HANDLER(cntr, COPY_TABLE_CONF, copy_table_conf),
+    HANDLER(cntr, COPY_TABLE_REF, copy_table_ref),
+};
+static const struct block_type cntr_type = {"NDBCNTR", BLOCK_NDBCNTR, cntr_handlers, 4, NULL};
+
+static void dih_exec_TAKEOVER_END_REP(struct block *block, const struct signal *sig)
+{
+    got.ends[ref_node(block->ref)] = SIG_PAYLOAD(sig, takeover_end_rep)->failure_no;
+}
+static const struct handler dih_handlers[] = {
+    HANDLER(dih, TAKEOVER_END_REP, takeover_end_rep),
+};
+static const struct block_type dih_type = {"DBDIH", BLOCK_DBDIH, dih_handlers, 1, NULL};
+
+static inline void stubs(uint32_t node)
+{
+    struct thread *thread = node_thread(w.n[node].node, 0);
+    got.cntr[node] = block_create(thread, &cntr_type, 0, sizeof(struct block));
+    block_create(thread, &dih_type, 0, sizeof(struct block));
+}
+
+static inline void tune(struct node_config *config)
+{
+    config->deadlock_timeout_ms = 100;
+    config->survive = 1;
+}
+
+static inline void begin(uint32_t nodes, uint32_t seed)
+{
+    w_start_replicas(&w, nodes, nodes, FRAGMENTS, tune);
+    memset(&got, 0, sizeof got);
+    memset(ranks, 0, sizeof ranks);
+    failures = 0;
+    rank_last = 100;
+    rng_state = seed;
+    fuse = NO_FUSE;
+    for (uint32_t i = 1; i <= nodes; i++)
+        stubs(i);
+    w_table(&w, 1, TABLE_FLAGS);
+}
+
+/* --- One signal at a time. --- */
+
+static inline bool deliver(uint32_t to, uint32_t from)
+{
+    uint32_t count = w.n[to].in_words[from];
+    if (count == 0 || w.dead[to]) return false;
+    w.n[to].in_words[from] = 0;
+    assert_true(node_deliver(w.n[to].node, 0, from, EPOCH, w.n[to].in[from], count));
+    return true;
+}
+
+static inline bool step(void)
+{
+    uint32_t first = dice(w.nodes);
+    if (fuse != NO_FUSE && fuse > 0) fuse--;
+    for (uint32_t k = 0; k < w.nodes; k++) {
+        uint32_t i = 1 + (first + k) % w.nodes;
+        if (deliver(i, 1 + dice(w.nodes))) return true;
+        if (w.dead[i]) continue;
+        bool any = thread_run_once(node_thread(w.n[i].node, 0), w.now, 1).executed > 0;
+        node_check(w.n[i].node);
+        if (any) return true;
+    }
+    return w_deliver(&w);
+}
+
+static inline void step_n(uint32_t count)
+{
+    for (uint32_t i = 0; i < count && fuse != 0; i++) {
+        if (!step()) w.now++;
+    }
+}
+
+/* --- Death and return. --- */
+
+static inline void tell(uint32_t node)
+{
+    struct node_lost_rep rep = {.failure_no = ++failures};
+    node_mask_add(&rep.nodes, node);
+    for (uint32_t i = 1; i <= w.nodes; i++) {
+        if (!w.dead[i]) node_mask_add(&rep.alive, i);
+    }
+    for (uint32_t i = 1; i <= w.nodes; i++) {
+        if (w.dead[i]) continue;
+        uint32_t block[2] = {BLOCK_DBTC, BLOCK_DBLQH};
+        uint32_t turn = dice(2);
+        w_self(&w, i, block[turn], 1, GSN_NODE_LOST_REP, &rep, sizeof rep / 4u, NULL, 0);
+        step_n(dice(6));
+        w_self(&w, i, block[1 - turn], 1, GSN_NODE_LOST_REP, &rep, sizeof rep / 4u, NULL, 0);
+        step_n(dice(6));
+    }
+}
+
+static inline void die(uint32_t node)
+{
+    fuse = NO_FUSE;
+    for (uint32_t i = 1; i <= w.nodes; i++) {
+        if (i == node || w.dead[i]) continue;
+        if (dice(2) == 0) deliver(i, node);
+        w.n[i].in_words[node] = 0;
+        node_link_down(w.n[i].node, 0, node, EPOCH);
+    }
+    for (uint32_t i = 1; i <= w.nodes; i++)
+        w.n[node].in_words[i] = 0;
+    w.dead[node] = true;
+    tell(node);
+}
+
+/* As DICT does it at a node that comes back: all places, those of lost nodes marked. */
+static inline void table_again(uint32_t node)
+{
+    struct table_def *def = kvt_table(1, 1, w.fragments, TABLE_FLAGS);
+    uint32_t words[256];
+    uint32_t distribution[512 + HASH_MAP_BUCKETS / 2];
+    uint32_t def_words = table_def_encode(def, words, 256);
+    uint32_t at = DISTRIBUTION_HEAD_WORDS;
+    free(def);
+    distribution[0] = w.fragments;
+    distribution[1] = w.replicas;
+    distribution[2] = HASH_MAP_BUCKETS;
+    for (uint32_t f = 0; f < w.fragments; f++) {
+        for (uint32_t r = 0; r < w.replicas; r++) {
+            uint32_t replica = 1 + (f + r) % w.nodes;
+            distribution[at++] = replica | (w.dead[replica] ? DISTRIBUTION_ABSENT : 0);
+        }
+    }
+    for (uint32_t b = 0; b < HASH_MAP_BUCKETS; b += 2)
+        distribution[at++] = b % w.fragments | (b + 1) % w.fragments << 16;
+    const struct section sections[2] = {{words, def_words}, {distribution, at}};
+    struct local_table_add_req req = {.table_id = 1, .version = 1};
+    w_driver(&w, node)->added = 0;
+    w_self(&w, node, BLOCK_DBLQH, 1, GSN_LOCAL_TABLE_ADD_REQ, &req, 3, sections, 2);
+    w_self(&w, node, BLOCK_DBTC, 1, GSN_LOCAL_TABLE_ADD_REQ, &req, 3, sections, 2);
+    while (w_driver(&w, node)->added < 2)
+        step_n(1);
+    w_order(&w, node, BLOCK_DBLQH, 1, LOCAL_TABLE_ONLINE);
+    w_order(&w, node, BLOCK_DBTC, 1, LOCAL_TABLE_ONLINE);
+}
+
+/* A new process, which the others have links to; nobody sends to it yet. */
+static inline void process_again(uint32_t node)
+{
+    node_destroy(w.n[node].node);
+    for (uint32_t i = 1; i <= W_NODES; i++)
+        free(w.n[node].in[i]);
+    memset(w.n[node].in_words, 0, sizeof w.n[node].in_words);
+    w_node(&w, node, tune);
+    stubs(node);
+    w.dead[node] = false;
+    while (w_driver(&w, node)->confs < 4)
+        step_n(1);
+    for (uint32_t i = 1; i <= w.nodes; i++) {
+        if (i == node || w.dead[i]) continue;
+        node_link_up(w.n[i].node, 0, node, FROM_DATA, EPOCH);
+        node_link_up(w.n[node].node, 0, i, FROM_DATA, EPOCH);
+    }
+    node_link_up(w.n[node].node, 0, CLIENT, FROM_API, EPOCH);
+    node_link_up(w.n[node].node, 0, CLIENT_TWO, FROM_API, EPOCH);
+    table_again(node);
+}
+
+static inline struct node_mask others_of(uint32_t node)
+{
+    struct node_mask mask = {{0}};
+    for (uint32_t i = 1; i <= w.nodes; i++) {
+        if (i != node && !w.dead[i]) node_mask_add(&mask, i);
+    }
+    return mask;
+}
+
+static inline void include_self(uint32_t node)
+{
+    uint32_t pairs[2 * W_NODES];
+    struct section section = {pairs, 0};
+    ranks[node] = ++rank_last;
+    for (uint32_t i = 1; i <= w.nodes; i++) {
+        if (ranks[i] == 0 || w.dead[i]) continue;
+        pairs[section.size++] = i;
+        pairs[section.size++] = ranks[i];
+    }
+    struct node_include_req req = {.node = node,
+                                   .rank = ranks[node],
+                                   .failure_no = failures,
+                                   .president = 1,
+                                   .alive = others_of(node)};
+    got.included = got.copied = 0;
+    for (uint32_t i = 0; i < 2; i++)
+        signal_send(got.cntr[node], block_ref(node, i == 0 ? BLOCK_DBTC : BLOCK_DBLQH, 1),
+                    GSN_NODE_INCLUDE_REQ, PRIO_B, &req, sizeof req / 4u, &section, 1);
+    while (got.included < 2)
+        step_n(1);
+}
+
+/* The others hear of it at different times; some never, when it dies before. */
+static inline void include_at_others(uint32_t node)
+{
+    static const uint32_t blocks[2] = {BLOCK_DBTC, BLOCK_DBLQH};
+    struct node_include_rep rep = {
+        .node = node, .rank = ranks[node], .failure_no = failures, .alive = others_of(node)};
+    uint32_t first = dice(w.nodes);
+    node_mask_add(&rep.alive, node);
+    for (uint32_t k = 0; k < w.nodes && fuse != 0; k++) {
+        uint32_t i = 1 + (first + k) % w.nodes;
+        uint32_t turn = dice(2);
+        if (i == node || w.dead[i]) continue;
+        w_self(&w, i, blocks[turn], 1, GSN_NODE_INCLUDE_REP, &rep, sizeof rep / 4u, NULL, 0);
+        step_n(dice(10));
+        w_self(&w, i, blocks[1 - turn], 1, GSN_NODE_INCLUDE_REP, &rep, sizeof rep / 4u, NULL, 0);
+        step_n(dice(10));
+    }
+}
+
+static inline void copy_order(uint32_t node)
+{
+    uint32_t distribution[64] = {w.fragments, w.replicas};
+    uint32_t *nodes = distribution + DISTRIBUTION_HEAD_WORDS;
+    for (uint32_t f = 0; f < w.fragments; f++, nodes += w.replicas) {
+        uint32_t left = 0;
+        for (uint32_t r = 0; r < w.replicas; r++) {
+            uint32_t other = 1 + (f + r) % w.nodes;
+            uint32_t at = left;
+            if (other == node || w.dead[other]) continue;
+            for (; at > 0 && ranks[nodes[at - 1]] > ranks[other]; at--)
+                nodes[at] = nodes[at - 1];
+            nodes[at] = other;
+            left++;
+        }
+    }
+    const struct section section = {distribution,
+                                    DISTRIBUTION_HEAD_WORDS + w.fragments * w.replicas};
+    struct copy_table_req req = {.table_id = 1, .version = 1};
+    signal_send(got.cntr[node], block_ref(node, BLOCK_DBLQH, 1), GSN_COPY_TABLE_REQ, PRIO_B, &req,
+                3, &section, 1);
+}
+
+/* --- Clients. --- */
+
+enum actor_state { ACTOR_IDLE, ACTOR_EXECUTING, ACTOR_HOLDS, ACTOR_ENDING };
+
+static struct actor {
+    struct trx trx;
+    enum actor_state state;
+} actors[ACTORS];
+static uint32_t committed;
+
+/* At nodes that are started. */
+static inline void actors_seat(uint32_t except)
+{
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        uint32_t node = actors[i].trx.node;
+        if (node != 0 && !w.dead[node] && node != except) continue;
+        for (node = 1 + dice(w.nodes); w.dead[node] || node == except;)
+            node = 1 + node % w.nodes;
+        actors[i] = (struct actor){.trx = t_new(&w, CLIENT, node)};
+    }
+}
+
+static inline void actor_starts(struct actor *actor)
+{
+    static const enum key_operation kinds[] = {OP_INSERT, OP_UPDATE, OP_WRITE,
+                                               OP_DELETE, OP_WRITE,  OP_READ};
+    uint32_t count = 1 + dice(OPS_MAX);
+    uint32_t key = 1 + dice(keys);
+    t_next(&actor->trx);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t flags = (i == 0 ? KEY_START : 0);
+        if (i + 1 == count) flags |= dice(2) == 0 ? KEY_EXECUTE : KEY_EXECUTE | KEY_COMMIT;
+        if (dice(3) != 0) key = 1 + dice(keys); /* Or the same row again. */
+        t_op(&actor->trx, key, INFO(kinds[dice(6)], flags), key, dice(1u << 20));
+    }
+    actor->state = ACTOR_EXECUTING;
+}
+
+/* Nothing of what a return can do is visible to a client. */
+static inline void expect_harmless(uint32_t error)
+{
+    static const uint32_t allowed[] = {0, ERR_ROW_NOT_FOUND, ERR_ROW_EXISTS, ERR_LOCK_TIMEOUT,
+                                       ERR_NODE_FAILURE};
+    for (uint32_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++) {
+        if (error == allowed[i]) return;
+    }
+    fail_msg("a client got error %u", error);
+}
+
+static inline void actor_hears(const struct signal *sig)
+{
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        struct actor *actor = &actors[i];
+        if (actor->trx.transid1 != sig->payload[1] || actor->state == ACTOR_IDLE) continue;
+        if (sig->gsn == GSN_TCKEYCONF) {
+            bool done = (SIG_PAYLOAD(sig, tckeyconf)->flags & KEYCONF_COMMITTED) != 0;
+            actor->state = done ? ACTOR_IDLE : ACTOR_HOLDS;
+            committed += done;
+        } else if (sig->gsn == GSN_TC_COMMITCONF) {
+            actor->state = ACTOR_IDLE;
+            committed++;
+        } else if (sig->gsn == GSN_TCROLLBACKREP) {
+            expect_harmless(SIG_PAYLOAD(sig, tcrollbackrep)->error);
+            actor->state = ACTOR_IDLE;
+        } else if (sig->gsn == GSN_TCROLLBACKCONF) {
+            actor->state = ACTOR_IDLE;
+        }
+    }
+}
+
+static inline void actors_act(bool begin_new)
+{
+    for (uint32_t i = 0; i < w.rx_count; i++) {
+        if (!w.rx[i].taken) actor_hears(&w.rx[i].sig);
+        free(w.rx[i].words);
+    }
+    w.rx_count = 0;
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        struct actor *actor = &actors[i];
+        if (actor->state == ACTOR_IDLE && begin_new && dice(4) == 0) {
+            actor_starts(actor);
+        } else if (actor->state == ACTOR_HOLDS && dice(8) == 0) {
+            if (dice(3) == 0)
+                t_rollback(&actor->trx);
+            else
+                t_commit(&actor->trx);
+            actor->state = ACTOR_ENDING;
+        }
+    }
+}
+
+static inline void traffic(uint32_t rounds)
+{
+    for (uint32_t i = 0; i < rounds && fuse != 0; i++) {
+        actors_act(true);
+        step_n(dice(20));
+        if (dice(20) == 0) w.now += dice(10);
+    }
+}
+
+static inline void actors_end(void)
+{
+    bool busy = true;
+    for (uint32_t round = 0; busy; round++) {
+        assert_true(round < 100000);
+        actors_act(false);
+        step_n(10);
+        w.now++;
+        busy = false;
+        for (uint32_t i = 0; i < ACTORS; i++)
+            busy = busy || actors[i].state != ACTOR_IDLE;
+    }
+    w_pass(&w, 300);
+    actors_act(false);
+}
+
+/* --- What is there. --- */
+
+static inline struct tup *tup_of(uint32_t node)
+{
+    return (struct tup *)(void *)node_block(w.n[node].node, BLOCK_DBTUP, 1);
+}
+
+static inline struct tup_frag *frag_of(uint32_t node, uint32_t fragment)
+{
+    struct lqh_frag frag;
+    assert_true(lqh_frag_get(node_block(w.n[node].node, BLOCK_DBLQH, 1), 1, fragment, &frag));
+    return tup_frag_get(tup_of(node), frag.tup_frag);
+}
+
+static uint32_t next_row(uint32_t node, struct tup_frag *frag, struct tup_scan_position *at)
+{
+    uint32_t row;
+    bool end = false;
+    while (!end) {
+        if (tup_scan_next(tup_of(node), frag, at, 1, 1, &row, 1, 100, &end) == 1) return row;
+    }
+    return ROW_NONE;
+}
+
+/* The same rows in the same places. */
+static inline void expect_equal(uint32_t one, uint32_t two)
+{
+    static uint32_t out[2][TUP_ROW_WORDS_MAX];
+    const uint32_t all = attr_header(ATTR_READ_ALL, 0);
+    for (uint32_t f = 0; f < w.fragments; f++) {
+        const uint32_t node[2] = {one, two};
+        struct tup_scan_position at[2] = {{0, 0}, {0, 0}};
+        for (;;) {
+            uint32_t row[2];
+            uint32_t words[2] = {0, 0};
+            for (uint32_t i = 0; i < 2; i++) {
+                struct tup_frag *frag = frag_of(node[i], f);
+                row[i] = next_row(node[i], frag, &at[i]);
+                struct tup_read read = {.frag = frag, .row = row[i], .attr = &all, .attr_words = 1};
+                if (row[i] != ROW_NONE)
+                    assert_int_equal(
+                        tup_read(tup_of(node[i]), &read, out[i], TUP_ROW_WORDS_MAX, &words[i]), 0);
+            }
+            assert_int_equal(row[0], row[1]);
+            if (row[0] == ROW_NONE) break;
+            assert_int_equal(words[0], words[1]);
+            assert_memory_equal(out[0], out[1], words[0] * 4u);
+        }
+    }
+}
+
+static inline struct tc *tc_at(uint32_t node)
+{
+    return (struct tc *)(void *)node_block(w.n[node].node, BLOCK_DBTC, 1);
+}
+static inline struct lqh *lqh_at(uint32_t node)
+{
+    return (struct lqh *)(void *)node_block(w.n[node].node, BLOCK_DBLQH, 1);
+}
+
+/* All TCs send in the same order, which is that of the ranks; nobody lost: the fast path. */
+static inline void expect_same_chains(uint32_t model)
+{
+    bool any = false;
+    for (uint32_t i = 1; i <= w.nodes; i++)
+        any = any || w.dead[i];
+    for (uint32_t i = 1; i <= w.nodes; i++) {
+        if (w.dead[i]) continue;
+        assert_int_equal(tc_at(i)->fail.any, any);
+        for (uint32_t f = 0; f < w.fragments; f++) {
+            uint32_t nodes = tc_live_nodes(tc_at(i), tc_at(i)->table[1]->nodes + f * REPLICAS_MAX);
+            assert_int_equal(nodes, tc_live_nodes(tc_at(model), tc_at(model)->table[1]->nodes +
+                                                                    f * REPLICAS_MAX));
+            for (uint32_t r = 0; r < w.nodes; r++) {
+                uint32_t node = replica_node(nodes, r);
+                uint32_t next = replica_node(nodes, r + 1);
+                if (node == 0) break;
+                assert_false(w.dead[node]);
+                if (next != 0) assert_true(ranks[node] <= ranks[next]);
+            }
+        }
+    }
+}
+
+static inline void expect_whole(void)
+{
+    uint32_t model = 1;
+    while (w.dead[model])
+        model++;
+    w_expect_quiet(&w);
+    expect_same_chains(model);
+    for (uint32_t i = model + 1; i <= w.nodes; i++) {
+        if (!w.dead[i]) expect_equal(model, i);
+    }
+    for (uint32_t i = 1; i <= w.nodes; i++) {
+        if (w.dead[i]) continue;
+        assert_int_equal(lqh_at(i)->include.copying, 0);
+        if (failures > 0) assert_true(got.ends[i] == failures || ranks[i] != 0);
+    }
+}
+
+/* --- Tests. --- */
+
+/* The copy begins when all have heard; then the node is started. */
+static inline void copy_whole(uint32_t node)
+{
+    copy_order(node);
+    for (uint32_t i = 0; got.copied == 0 && fuse != 0; i++) {
+        assert_true(i < 200000);
+        traffic(1);
+    }
+    if (fuse == 0) return;
+    struct node_state_rep rep = {.start_level = START_STARTED};
+    w_self(&w, node, BLOCK_DBTC, 1, GSN_NODE_STATE_REP, &rep, sizeof rep / 4u, NULL, 0);
+}
+
+static inline void come_back(uint32_t node)
+{
+    process_again(node);
+    traffic(dice(30));
+    include_self(node);
+    include_at_others(node);
+    copy_whole(node);
+}
+
+static inline uint32_t victim_of(uint32_t at_least_alive)
+{
+    uint32_t alive = 0;
+    for (uint32_t i = 1; i <= w.nodes; i++)
+        alive += !w.dead[i];
+    if (alive <= at_least_alive) return 0;
+    uint32_t node = 1 + dice(w.nodes);
+    while (w.dead[node])
+        node = 1 + node % w.nodes;
+    return node;
+}
+
+static inline uint32_t a_dead_one(void)
+{
+    for (uint32_t i = 1, first = dice(w.nodes); i <= w.nodes; i++) {
+        uint32_t node = 1 + (first + i) % w.nodes;
+        if (w.dead[node]) return node;
+    }
+    return 0;
+}
+
+static inline void start_actors(void)
+{
+    memset(actors, 0, sizeof actors);
+    committed = 0;
+    actors_seat(0);
+}
