@@ -103,13 +103,21 @@ static uint32_t who_is_at(const struct cntr *cntr, enum rejoin_step step, uint32
     return 0;
 }
 
+static void unlock(struct cntr *cntr, uint32_t node)
+{
+    struct schema_unlock_ord ord = {.node = node};
+    jam_data(node);
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_SCHEMA_UNLOCK_ORD, PRIO_B, &ord);
+}
+
 void cntr_exec_SCHEMA_LOCK_CONF(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
     const struct schema_lock_conf *conf = SIG_PAYLOAD(sig, schema_lock_conf);
     uint32_t node = who_is_at(cntr, REJOIN_LOCKING, conf->sender_data);
     if (node == 0) {
-        jam();
+        jam(); /* DICT may have heard of its loss before the request. */
+        if (cntr->rejoin.step[conf->node] == REJOIN_NONE) unlock(cntr, conf->node);
         return;
     }
     jam_data(node);
@@ -237,8 +245,7 @@ void cntr_rejoin_started(struct cntr *cntr, uint32_t node)
     node_mask_remove(&rejoin->included, node);
     log_info(&cntr->block, "node %u is started again", node);
     if (rejoin->step[node] == REJOIN_NONE) return; /* This is not the president. */
-    struct schema_unlock_ord ord = {.node = node};
-    sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_SCHEMA_UNLOCK_ORD, PRIO_B, &ord);
+    unlock(cntr, node);
     rejoin_move(cntr, node, REJOIN_NONE);
     pass_on_started(cntr, node);
 }

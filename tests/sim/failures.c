@@ -266,6 +266,24 @@ bool failures_announced(struct run *run, uint32_t id, uint32_t code)
 
 /* --- Several come back at once. --- */
 
+/* Some that joined later are in the chains, others that joined earlier are not. */
+static bool overtaken(struct run *run, uint32_t id)
+{
+    const struct cntr *cntr = cntr_of_node(run, id);
+    uint32_t newest = 0;
+    if (cntr == NULL || cntr->president != id) return false;
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
+        if (node_mask_has(&cntr->rejoin.included, node) && cntr->rejoin.rank[node] > newest)
+            newest = cntr->rejoin.rank[node];
+    }
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
+        if (node_mask_has(&cntr->rejoin.joined, node) && cntr->rejoin.rank[node] < newest &&
+            !node_mask_has(&cntr->rejoin.included, node))
+            return true;
+    }
+    return false;
+}
+
 /* It takes part, or is about to, and is not started. */
 static bool on_its_way(struct run *run, uint32_t id)
 {
@@ -277,8 +295,13 @@ static bool on_its_way(struct run *run, uint32_t id)
 static void watch_together(struct run *run)
 {
     uint32_t several = 0;
+    bool now = false;
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++)
         several += on_its_way(run, data_node_id(run, i));
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++)
+        now = now || overtaken(run, data_node_id(run, i));
+    if (now && !run->failures.overtaken) count(&figures_of(run)->overtaken);
+    run->failures.overtaken = now;
     for (uint32_t i = 0; several > 1 && i < run->swarm.data_nodes; i++) {
         if (on_its_way(run, data_node_id(run, i))) run->failures.together[i] = true;
     }
@@ -311,6 +334,15 @@ void failures_observe(struct run *run, const uint32_t *words)
 /* A new life begins within this time. */
 #define AGAIN_US 400000u
 
+static void count_rejoin(struct run *run, uint32_t i)
+{
+    struct failures *f = &run->failures;
+    struct failure_figures *figures = figures_of(run);
+    count(&figures->rejoins);
+    if (f->together[i]) count(&figures->together);
+    f->together[i] = false;
+}
+
 void failures_watch(struct run *run)
 {
     struct failures *f = &run->failures;
@@ -327,9 +359,7 @@ void failures_watch(struct run *run)
             if (up && f->started_us[i] == 0) {
                 f->started_us[i] = now;
                 sim_config(run->world, id)->stand_aside = 0;
-                if (f->lives[i] > 0) count(&figures_of(run)->rejoins);
-                if (f->together[i]) count(&figures_of(run)->together);
-                f->together[i] = false;
+                if (f->lives[i] > 0) count_rejoin(run, i);
                 recovery_back(run, id);
             }
             continue;
@@ -519,6 +549,24 @@ static void draw_one(struct sim_plan *plan, const struct swarm *swarm, struct rn
     event->nth = 1u + (uint32_t)rng_below(rng, 1u << rng_below(rng, 7));
 }
 
+/* Words to or from a node that comes back take long: others overtake it. */
+static void draw_delay(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
+                       uint64_t at, uint32_t node)
+{
+    static const uint32_t gsns[] = {GSN_CM_ADD_REQ, GSN_CNTR_START_REQ, GSN_CNTR_START_CONF,
+                                    GSN_SCHEMA_RESTART_REQ, GSN_NODE_INCLUDE_REQ};
+    struct sim_event *event = sim_plan_at(plan, at, SIM_STALL);
+    if (event == NULL) return;
+    uint32_t way = (uint32_t)rng_below(rng, 2);
+    event->arg[way] = node;
+    /* Often the president. */
+    event->arg[1 - way] = rng_chance(rng, 1, 2) ? swarm->id_first : draw_node(swarm, rng);
+    event->arg[2] = between(rng, 20, 190); /* No reason to call it dead. */
+    event->gsn = gsns[rng_below(rng, sizeof gsns / sizeof gsns[0])];
+    event->node = node;
+    event->nth = 1;
+}
+
 /* One node of each of several groups, at about the same time: they come back together. */
 static void draw_several(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
                          uint64_t at)
@@ -532,6 +580,7 @@ static void draw_several(struct sim_plan *plan, const struct swarm *swarm, struc
         uint32_t member = (uint32_t)rng_below(rng, swarm->replicas);
         event->arg[0] =
             swarm->id_first + swarm->id_step * ((first + i) % groups * swarm->replicas + member);
+        if (rng_chance(rng, 2, 3)) draw_delay(plan, swarm, rng, at, event->arg[0]);
         at += rng_below(rng, 1u << between(rng, 4, 18));
     }
     if (rng_chance(rng, 1, 2)) return;
@@ -613,7 +662,8 @@ void failures_print(const struct failure_figures *f)
         "node losses %llu (%llu of them while starting): kills %llu, planned stops %llu, hangs "
         "%llu, cuts %llu, stalls %llu, disk faults %llu (that ended a node %llu); fenced %llu, "
         "started over %llu; rejoins %llu (%llu with others at the same time, %llu lost on such a "
-        "way); faults left out %llu; single user mode %llu times; clusters that found no "
+        "way, %llu times one was overtaken); faults left out %llu; single user mode %llu times; "
+        "clusters that found no "
         "arbitrator %llu; left needlessly %llu\n",
         (unsigned long long)f->losses, (unsigned long long)f->losses_starting,
         (unsigned long long)f->kills, (unsigned long long)f->leaves, (unsigned long long)f->hangs,
@@ -621,8 +671,9 @@ void failures_print(const struct failure_figures *f)
         (unsigned long long)f->disk_exits, (unsigned long long)f->fenced,
         (unsigned long long)f->starts_again, (unsigned long long)f->rejoins,
         (unsigned long long)f->together, (unsigned long long)f->together_lost,
-        (unsigned long long)f->left_out, (unsigned long long)f->singles,
-        (unsigned long long)f->clusters_lost, (unsigned long long)f->needless);
+        (unsigned long long)f->overtaken, (unsigned long long)f->left_out,
+        (unsigned long long)f->singles, (unsigned long long)f->clusters_lost,
+        (unsigned long long)f->needless);
     recovery_print(f);
     if (f->deltas + f->given_up == 0) return;
     printf("copies of what has changed %llu: %llu rows restored, %llu of them unchanged, %llu "

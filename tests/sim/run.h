@@ -274,6 +274,7 @@ struct failure_figures {
         left_out;
     uint64_t rejoins, clusters_lost, singles, needless, disks, disk_exits;
     uint64_t together, together_lost; /* Returns while others were on their way. */
+    uint64_t overtaken;               /* Who joined earlier was included later. */
     struct timing kill_seen, hang_seen, cut_seen, taken_over, returned;
     /* Copies that were completed, of nodes with own rows and of others; rows by what they did. */
     uint64_t deltas, fulls, given_up, own, kept, removed, copied, copied_full;
@@ -287,6 +288,7 @@ struct failures {
     uint64_t start_us[NODE_ID_MAX + 1];     /* The next one begins; 0 = the node runs. */
     uint64_t born_us[NODE_ID_MAX + 1];      /* This one has begun, */
     uint64_t started_us[NODE_ID_MAX + 1];   /* and was started; 0 = not yet. */
+    bool overtaken;                         /* Somebody is being overtaken. */
     bool together[NODE_ID_MAX + 1];         /* Another one was on its way at the same time. */
     uint64_t doomed_until[NODE_ID_MAX + 1]; /* It may have to leave. */
     uint64_t fault_us[NODE_ID_MAX + 1];     /* The first fault since it was started, 0 = none; */

@@ -23,7 +23,7 @@ static uint32_t rank_last;
 static uint32_t keys;
 static uint32_t fuse = NO_FUSE; /* So many signals until something is to happen. */
 
-static uint32_t dice(uint32_t sides)
+static inline uint32_t dice(uint32_t sides)
 {
     rng_state = rng_state * 1664525u + 1013904223u;
     return (rng_state >> 8) % sides;
@@ -39,23 +39,23 @@ static struct {
     struct block *cntr[W_NODES + 1];
 } got;
 
-static void cntr_exec_NODE_INCLUDE_CONF(struct block *block, const struct signal *sig)
+static inline void cntr_exec_NODE_INCLUDE_CONF(struct block *block, const struct signal *sig)
 {
     (void)block, (void)sig;
     got.included++;
 }
-static void cntr_exec_COPY_TABLE_CONF(struct block *block, const struct signal *sig)
+static inline void cntr_exec_COPY_TABLE_CONF(struct block *block, const struct signal *sig)
 {
     (void)block;
     got.copied++;
     got.rows = SIG_PAYLOAD(sig, copy_table_conf)->rows;
 }
-static void cntr_exec_COPY_TABLE_REF(struct block *block, const struct signal *sig)
+static inline void cntr_exec_COPY_TABLE_REF(struct block *block, const struct signal *sig)
 {
     (void)block;
     fail_msg("the copy gives up: error %u", SIG_PAYLOAD(sig, copy_table_ref)->error);
 }
-static void cntr_exec_COPY_PART_REP(struct block *block, const struct signal *sig)
+static inline void cntr_exec_COPY_PART_REP(struct block *block, const struct signal *sig)
 {
     (void)block, (void)sig;
 }
@@ -67,7 +67,7 @@ static const struct handler cntr_handlers[] = {
 };
 static const struct block_type cntr_type = {"NDBCNTR", BLOCK_NDBCNTR, cntr_handlers, 4, NULL};
 
-static void dih_exec_TAKEOVER_END_REP(struct block *block, const struct signal *sig)
+static inline void dih_exec_TAKEOVER_END_REP(struct block *block, const struct signal *sig)
 {
     got.ends[ref_node(block->ref)] = SIG_PAYLOAD(sig, takeover_end_rep)->failure_no;
 }
@@ -76,14 +76,14 @@ static const struct handler dih_handlers[] = {
 };
 static const struct block_type dih_type = {"DBDIH", BLOCK_DBDIH, dih_handlers, 1, NULL};
 
-static void stubs(uint32_t node)
+static inline void stubs(uint32_t node)
 {
     struct thread *thread = node_thread(w.n[node].node, 0);
     got.cntr[node] = block_create(thread, &cntr_type, 0, sizeof(struct block));
     block_create(thread, &dih_type, 0, sizeof(struct block));
 }
 
-static struct lqh *lqh_at(uint32_t node)
+static inline struct lqh *lqh_at(uint32_t node)
 {
     return (struct lqh *)(void *)node_block(w.n[node].node, BLOCK_DBLQH, 1);
 }
@@ -103,13 +103,13 @@ static struct {
     uint64_t returns, kept, copied, removed;
 } delta;
 
-static void tune(struct node_config *config)
+static inline void tune(struct node_config *config)
 {
     config->deadlock_timeout_ms = 100;
     config->survive = 1;
 }
 
-static void begin(uint32_t nodes, uint32_t seed)
+static inline void begin(uint32_t nodes, uint32_t seed)
 {
     w_start_replicas(&w, nodes, nodes, FRAGMENTS, tune);
     memset(&got, 0, sizeof got);
@@ -131,7 +131,7 @@ static void begin(uint32_t nodes, uint32_t seed)
 /* What this one sends to that one takes long: much overtakes it by way of another node. */
 static uint32_t slow_from, slow_to;
 
-static bool deliver(uint32_t to, uint32_t from)
+static inline bool deliver(uint32_t to, uint32_t from)
 {
     if (to == slow_to && from == slow_from && dice(16) != 0) return false;
     uint32_t count = w.n[to].in_words[from];
@@ -141,7 +141,7 @@ static bool deliver(uint32_t to, uint32_t from)
     return true;
 }
 
-static bool step(void)
+static inline bool step(void)
 {
     uint32_t first = dice(w.nodes);
     if (fuse != NO_FUSE && fuse > 0) fuse--;
@@ -156,7 +156,7 @@ static bool step(void)
     return w_deliver(&w);
 }
 
-static void step_n(uint32_t count)
+static inline void step_n(uint32_t count)
 {
     for (uint32_t i = 0; i < count && fuse != 0; i++) {
         if (!step()) w.now++;
@@ -165,19 +165,19 @@ static void step_n(uint32_t count)
 
 /* --- What a node that comes back has on its disk. --- */
 
-static struct tup *tup_of(uint32_t node)
+static inline struct tup *tup_of(uint32_t node)
 {
     return (struct tup *)(void *)node_block(w.n[node].node, BLOCK_DBTUP, 1);
 }
 
-static struct tup_frag *frag_of(uint32_t node, uint32_t fragment)
+static inline struct tup_frag *frag_of(uint32_t node, uint32_t fragment)
 {
     struct lqh_frag frag;
     assert_true(lqh_frag_get(node_block(w.n[node].node, BLOCK_DBLQH, 1), 1, fragment, &frag));
     return tup_frag_get(tup_of(node), frag.tup_frag);
 }
 
-static uint32_t next_row(uint32_t node, struct tup_frag *frag, struct tup_scan_position *at)
+static inline uint32_t next_row(uint32_t node, struct tup_frag *frag, struct tup_scan_position *at)
 {
     uint32_t row;
     bool end = false;
@@ -187,17 +187,17 @@ static uint32_t next_row(uint32_t node, struct tup_frag *frag, struct tup_scan_p
     return ROW_NONE;
 }
 
-static struct tc *tc_at(uint32_t node)
+static inline struct tc *tc_at(uint32_t node)
 {
     return (struct tc *)(void *)node_block(w.n[node].node, BLOCK_DBTC, 1);
 }
 
-static void epoch_set(uint32_t node)
+static inline void epoch_set(uint32_t node)
 {
     tc_at(node)->epoch_hi = epoch;
 }
 
-static void save_rows(uint32_t node)
+static inline void save_rows(uint32_t node)
 {
     saved_count = 0;
     for (uint32_t f = 0; f < w.fragments; f++) {
@@ -219,7 +219,7 @@ static void save_rows(uint32_t node)
     }
 }
 
-static void restore_rows(uint32_t node)
+static inline void restore_rows(uint32_t node)
 {
     own_gci = with_files && dice(4) != 0 ? saved_gci : 0;
     for (uint32_t i = 0; own_gci != 0 && i < saved_count; i++) {
@@ -238,7 +238,7 @@ static void restore_rows(uint32_t node)
 
 /* --- Death and return. --- */
 
-static void tell(uint32_t node)
+static inline void tell(uint32_t node)
 {
     struct node_lost_rep rep = {.failure_no = ++failures};
     node_mask_add(&rep.nodes, node);
@@ -256,7 +256,7 @@ static void tell(uint32_t node)
     }
 }
 
-static void die(uint32_t node)
+static inline void die(uint32_t node)
 {
     fuse = NO_FUSE;
     for (uint32_t i = 1; i <= w.nodes; i++) {
@@ -273,7 +273,7 @@ static void die(uint32_t node)
 }
 
 /* As DICT does it at a node that comes back: all places, those of lost nodes marked. */
-static void table_again(uint32_t node)
+static inline void table_again(uint32_t node)
 {
     struct table_def *def = kvt_table(1, 1, w.fragments, TABLE_FLAGS);
     uint32_t words[256];
@@ -304,7 +304,7 @@ static void table_again(uint32_t node)
 }
 
 /* A new process, which the others have links to; nobody sends to it yet. */
-static void process_again(uint32_t node)
+static inline void process_again(uint32_t node)
 {
     node_destroy(w.n[node].node);
     for (uint32_t i = 1; i <= W_NODES; i++)
@@ -331,7 +331,7 @@ static void process_again(uint32_t node)
     restore_rows(node);
 }
 
-static struct node_mask others_of(uint32_t node)
+static inline struct node_mask others_of(uint32_t node)
 {
     struct node_mask mask = {{0}};
     for (uint32_t i = 1; i <= w.nodes; i++) {
@@ -340,7 +340,7 @@ static struct node_mask others_of(uint32_t node)
     return mask;
 }
 
-static void include_self(uint32_t node)
+static inline void include_self(uint32_t node)
 {
     uint32_t pairs[2 * W_NODES];
     struct section section = {pairs, 0};
@@ -365,7 +365,7 @@ static void include_self(uint32_t node)
 }
 
 /* The others hear of it at different times; some never, when it dies before. */
-static void include_at_others(uint32_t node)
+static inline void include_at_others(uint32_t node)
 {
     static const uint32_t blocks[2] = {BLOCK_DBTC, BLOCK_DBLQH};
     struct node_include_rep rep = {
@@ -383,7 +383,7 @@ static void include_at_others(uint32_t node)
     }
 }
 
-static void copy_order(uint32_t node)
+static inline void copy_order(uint32_t node)
 {
     uint32_t distribution[64] = {w.fragments, w.replicas};
     uint32_t *nodes = distribution + DISTRIBUTION_HEAD_WORDS;
@@ -417,7 +417,7 @@ static struct actor {
 static uint32_t committed;
 
 /* At nodes that are started. */
-static void actors_seat(uint32_t except)
+static inline void actors_seat(uint32_t except)
 {
     for (uint32_t i = 0; i < ACTORS; i++) {
         uint32_t node = actors[i].trx.node;
@@ -428,7 +428,7 @@ static void actors_seat(uint32_t except)
     }
 }
 
-static void actor_starts(struct actor *actor)
+static inline void actor_starts(struct actor *actor)
 {
     static const enum key_operation kinds[] = {OP_INSERT, OP_UPDATE, OP_WRITE,
                                                OP_DELETE, OP_WRITE,  OP_READ};
@@ -445,7 +445,7 @@ static void actor_starts(struct actor *actor)
 }
 
 /* Nothing of what a return can do is visible to a client. */
-static void expect_harmless(uint32_t error)
+static inline void expect_harmless(uint32_t error)
 {
     static const uint32_t allowed[] = {0, ERR_ROW_NOT_FOUND, ERR_ROW_EXISTS, ERR_LOCK_TIMEOUT,
                                        ERR_NODE_FAILURE};
@@ -455,7 +455,7 @@ static void expect_harmless(uint32_t error)
     fail_msg("a client got error %u", error);
 }
 
-static void actor_hears(const struct signal *sig)
+static inline void actor_hears(const struct signal *sig)
 {
     for (uint32_t i = 0; i < ACTORS; i++) {
         struct actor *actor = &actors[i];
@@ -476,7 +476,7 @@ static void actor_hears(const struct signal *sig)
     }
 }
 
-static void actors_act(bool begin_new)
+static inline void actors_act(bool begin_new)
 {
     for (uint32_t i = 0; i < w.rx_count; i++) {
         if (!w.rx[i].taken) actor_hears(&w.rx[i].sig);
@@ -497,7 +497,7 @@ static void actors_act(bool begin_new)
     }
 }
 
-static void traffic(uint32_t rounds)
+static inline void traffic(uint32_t rounds)
 {
     for (uint32_t i = 0; i < rounds && fuse != 0; i++) {
         actors_act(true);
@@ -506,7 +506,7 @@ static void traffic(uint32_t rounds)
     }
 }
 
-static void actors_end(void)
+static inline void actors_end(void)
 {
     bool busy = true;
     for (uint32_t round = 0; busy; round++) {
@@ -525,7 +525,7 @@ static void actors_end(void)
 /* --- What is there. --- */
 
 /* The same rows in the same places. */
-static void expect_equal(uint32_t one, uint32_t two)
+static inline void expect_equal(uint32_t one, uint32_t two)
 {
     static uint32_t out[2][TUP_ROW_WORDS_MAX];
     const uint32_t all = attr_header(ATTR_READ_ALL, 0);
@@ -554,7 +554,7 @@ static void expect_equal(uint32_t one, uint32_t two)
 }
 
 /* All TCs send in the same order, which is that of the ranks; nobody lost: the fast path. */
-static void expect_same_chains(uint32_t model)
+static inline void expect_same_chains(uint32_t model)
 {
     bool any = false;
     for (uint32_t i = 1; i <= w.nodes; i++)
@@ -577,7 +577,7 @@ static void expect_same_chains(uint32_t model)
     }
 }
 
-static void expect_whole(void)
+static inline void expect_whole(void)
 {
     uint32_t model = 1;
     while (w.dead[model])

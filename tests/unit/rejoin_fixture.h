@@ -101,7 +101,6 @@ static void dict_exec_SCHEMA_LOCK_REQ(struct block *block, const struct signal *
 static void dict_exec_SCHEMA_UNLOCK_ORD(struct block *block, const struct signal *sig)
 {
     uint32_t node = SIG_PAYLOAD(sig, schema_unlock_ord)->node;
-    ndbrequire(node_mask_has(&fake_dict_of(block)->locked, node));
     node_mask_remove(&fake_dict_of(block)->locked, node);
 }
 static void dict_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)

@@ -387,77 +387,9 @@ static void test_never_here_before(void **state)
     w_stop(&w);
 }
 
-/* --- Two come back at the same time. --- */
-
-static void two_are_lost(void)
-{
-    begin(3, 11);
-    keys = 10;
-    memset(actors, 0, sizeof actors);
-    struct trx t = t_new(&w, CLIENT, 1);
-    c_insert(&w, &t, 1, 10);
-    die(2);
-    w_pass(&w, 50);
-    die(3);
-    w_pass(&w, 50);
-}
-
-/* Node 3's tables are made while node 2 is absent; it is included before node 3 asks. */
-static void test_one_came_back_before_the_other(void **state)
-{
-    (void)state;
-    two_are_lost();
-    process_again(3);
-    w.dead[3] = true; /* For those who tell of node 2. */
-    process_again(2);
-    include_self(2);
-    include_at_others(2);
-    w_pass(&w, 20);
-    w.dead[3] = false;
-    include_self(3);
-    const struct tc *tc = (const struct tc *)(void *)node_block(w.n[3].node, BLOCK_DBTC, 1);
-    assert_true(node_mask_has(&tc->fail.alive, 2));
-    assert_true(node_mask_empty(&tc->fail.lost));
-    assert_true(node_mask_empty(&lqh_at(3)->fail.lost));
-    assert_int_equal(tc->fail.ended[2].rank, ranks[2]);
-    w_stop(&w);
-}
-
-/* Node 3 joined first, node 2 is included first: what TC says of node 2 says nothing of node 3. */
-static void test_included_in_another_order(void **state)
-{
-    (void)state;
-    two_are_lost();
-    process_again(3);
-    include_self(3);
-    process_again(2);
-    w.dead[3] = true; /* It is not included. */
-    include_self(2);
-    w.dead[3] = false;
-    assert_true(ranks[2] > ranks[3]);
-    include_at_others(2);
-    w_pass(&w, 20);
-    struct node_include_rep rep = {
-        .node = 3, .rank = ranks[3], .failure_no = failures, .alive = others_of(0)};
-    w_self(&w, 1, BLOCK_DBLQH, 1, GSN_NODE_INCLUDE_REP, &rep, sizeof rep / 4u, NULL, 0);
-    w_self(&w, 2, BLOCK_DBTC, 1, GSN_NODE_INCLUDE_REP, &rep, sizeof rep / 4u, NULL, 0);
-    w_pass(&w, 50);
-    assert_true(lqh_at(1)->include.back[3].taken && lqh_at(1)->include.back[3].told);
-    assert_false(lqh_included(lqh_at(1), 3, ranks[3]));
-    assert_int_equal(lqh_at(1)->include.back[3].state, INCLUDE_WAITING);
-    w_self(&w, 1, BLOCK_DBTC, 1, GSN_NODE_INCLUDE_REP, &rep, sizeof rep / 4u, NULL, 0);
-    w_pass(&w, 20);
-    assert_false(lqh_included(lqh_at(1), 3, ranks[3])); /* The walks. */
-    w_pass(&w, 50);
-    assert_true(lqh_included(lqh_at(1), 3, ranks[3]));
-    w_stop(&w);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_came_back_before_the_other),
-        cmocka_unit_test(test_included_in_another_order),
         cmocka_unit_test(test_the_copy_waits),
         cmocka_unit_test(test_rows_that_are_not_there_yet),
         cmocka_unit_test(test_held_back_until_it_is_back),

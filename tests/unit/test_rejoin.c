@@ -167,6 +167,19 @@ static void test_one_group_in_turn(void **state)
     check_whole(3);
 }
 
+/* Its loss came to the dictionary before the order to lock for it: the lock is not kept. */
+static void test_lock_for_a_lost_node(void **state)
+{
+    (void)state;
+    start(4, 2);
+    struct schema_lock_conf conf = {.sender_data = 9, .node = 4};
+    node_mask_add(&dict_at(1)->locked, 4);
+    sig_send(&dict_at(1)->block, block_ref(1, BLOCK_NDBCNTR, 0), GSN_SCHEMA_LOCK_CONF, PRIO_B,
+             &conf);
+    fc_run(fc, 5);
+    assert_true(node_mask_empty(&dict_at(1)->locked));
+}
+
 /* One is started while the other one joins: after each step. */
 static void test_one_is_started_while_another_joins(void **state)
 {
@@ -276,6 +289,7 @@ static void test_death_after_each_step(void **state)
             assert_true(is_started(3)); /* N2 */
             if (victims[v] == 4) {
                 assert_true(is_started(1) && is_started(2));
+                assert_true(node_mask_empty(&dict_at(1)->locked)); /* Perhaps it never returns. */
             } else {
                 assert_true(is_started(3 - victims[v]));
                 assert_int_equal(qmgr_at(3)->failure.number > number, 1);
@@ -610,6 +624,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_two_nodes_come_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_groups_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_group_in_turn, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_lock_for_a_lost_node, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_is_started_while_another_joins, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without_the_switch, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_node_comes_late, setup, teardown),
