@@ -294,6 +294,43 @@ static void test_rows_that_are_not_there_yet(void **state)
     w_stop(&w);
 }
 
+/* A write that began without the node waits for a row that is locked, and was not changed since the
+ * node has it: the copy must not pass the row before. */
+static void test_a_write_waits_without_the_node(void **state)
+{
+    (void)state;
+    begin(2, 8);
+    with_files = true;
+    memset(actors, 0, sizeof actors);
+    struct trx t = t_new(&w, CLIENT, 1);
+    struct trx holder = t_new(&w, CLIENT_TWO, 1);
+    struct trx late = t_new(&w, CLIENT, 1);
+    for (uint32_t key = 1; key <= 8; key++)
+        c_insert(&w, &t, key, key);
+    w_pass(&w, 50);
+    save_rows(1);
+    die(2);
+    w_pass(&w, 50);
+    t_op(&holder, 1, INFO(OP_READ, KEY_START | KEY_EXECUTE), 1, 0);
+    w_run(&w);
+    t_op(&late, 2, INFO(OP_UPDATE, WRITE_ALL), 1, 99);
+    w_run(&w);
+    process_again(2);
+    assert_int_equal(own_gci, saved_gci);
+    include_self(2);
+    include_at_others(2);
+    copy_order(2);
+    w_pass(&w, 40);
+    assert_int_equal(got.copied, 0);
+    t_commit(&holder);
+    w_pass(&w, 100);
+    assert_int_equal(got.copied, 1);
+    assert_int_equal(got.rows.copied_lo, 1);
+    assert_int_equal(got.rows.kept_lo, 7);
+    expect_whole();
+    w_stop(&w);
+}
+
 /* A node that was not there when the cluster started has its place, and takes it. */
 static void test_never_here_before(void **state)
 {
@@ -335,6 +372,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_copy_waits),
         cmocka_unit_test(test_rows_that_are_not_there_yet),
+        cmocka_unit_test(test_a_write_waits_without_the_node),
         cmocka_unit_test(test_never_here_before),
         cmocka_unit_test(test_before_the_end_of_the_takeover),
         cmocka_unit_test(test_death_after_each_signal),
