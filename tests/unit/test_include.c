@@ -331,6 +331,67 @@ static void test_a_write_waits_without_the_node(void **state)
     w_stop(&w);
 }
 
+/* Until nothing moves any more but on these links to node 3. */
+static void run_but(bool one, bool four)
+{
+    for (bool any = true; any;) {
+        any = false;
+        for (uint32_t to = 1; to <= w.nodes; to++) {
+            for (uint32_t from = 1; from <= w.nodes; from++) {
+                if (to == 3 && ((one && from == 1) || (four && from == 4))) continue;
+                any = deliver(to, from) || any;
+            }
+            any = thread_run_once(node_thread(w.n[to].node, 0), w.now, 1).executed > 0 || any;
+        }
+    }
+}
+
+/*
+ * Node 3 has a row that has not changed, and the source's word of it is on its way for long. By way
+ * of the others comes its delete, then the word that this is undone, and then what the same
+ * transaction did behind the delete. The row stays.
+ */
+static void test_a_late_insert_of_an_aborted_transaction(void **state)
+{
+    (void)state;
+    begin(4, 8);
+    with_files = true;
+    memset(actors, 0, sizeof actors);
+    struct trx t = t_new(&w, CLIENT, 2);
+    for (uint32_t key = 1; key <= 20; key++)
+        c_insert(&w, &t, key, key);
+    w_pass(&w, 50);
+    save_rows(1);
+    uint32_t at = 0;
+    while (saved[at].fragment != 0) /* Its nodes: 1, 2, 4, and 3 comes back. */
+        assert_true(++at < saved_count);
+    uint32_t key = saved[at].pairs[1];
+    die(3);
+    w_pass(&w, 50);
+    process_again(3);
+    assert_int_equal(own_gci, saved_gci);
+    include_self(3);
+    include_at_others(3);
+    copy_order(3);
+    for (uint32_t i = 0; i < 20; i++, w.now += 5)
+        run_but(true, false);
+    assert_true(w.n[3].in_words[1] > 0);
+    t_next(&t);
+    t_op(&t, key, INFO(OP_DELETE, KEY_START | KEY_EXECUTE), key, 0);
+    run_but(true, false);
+    t_op(&t, key, INFO(OP_INSERT, KEY_EXECUTE), key, 5);
+    run_but(true, true);
+    assert_true(w.n[3].in_words[4] > 0);
+    t_rollback(&t);
+    run_but(true, true);
+    run_but(true, false);
+    w_pass(&w, 300);
+    assert_int_equal(got.copied, 1);
+    assert_int_equal(got.rows.kept_lo, 20);
+    expect_whole();
+    w_stop(&w);
+}
+
 /* A node that was not there when the cluster started has its place, and takes it. */
 static void test_never_here_before(void **state)
 {
@@ -373,6 +434,7 @@ int main(void)
         cmocka_unit_test(test_the_copy_waits),
         cmocka_unit_test(test_rows_that_are_not_there_yet),
         cmocka_unit_test(test_a_write_waits_without_the_node),
+        cmocka_unit_test(test_a_late_insert_of_an_aborted_transaction),
         cmocka_unit_test(test_never_here_before),
         cmocka_unit_test(test_before_the_end_of_the_takeover),
         cmocka_unit_test(test_death_after_each_signal),
