@@ -99,9 +99,6 @@ static uint32_t saved_gci; /* 0 = nothing has been saved. */
 static uint32_t epoch;
 static bool with_files; /* Whoever comes back has what was saved. */
 static uint32_t own_gci;
-static struct {
-    uint64_t returns, kept, copied, removed;
-} delta;
 
 static inline void tune(struct node_config *config)
 {

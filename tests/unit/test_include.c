@@ -3,6 +3,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/include_fixture.h"
 
+/* Returns of nodes that had own rows, and what became of these. */
+static struct {
+    uint64_t returns, kept, copied, removed;
+} delta;
+
 /* --- Tests. --- */
 
 /* The copy begins when all have heard; then the node is started. */
@@ -351,6 +356,104 @@ static void test_held_back_until_it_is_back(void **state)
     w_stop(&w);
 }
 
+/* A write that began without the node waits for a row that is locked, and was not changed since the
+ * node has it: the copy must not pass the row before. */
+static void test_a_write_waits_without_the_node(void **state)
+{
+    (void)state;
+    begin(2, 8);
+    with_files = true;
+    memset(actors, 0, sizeof actors);
+    struct trx t = t_new(&w, CLIENT, 1);
+    struct trx holder = t_new(&w, CLIENT_TWO, 1);
+    struct trx late = t_new(&w, CLIENT, 1);
+    for (uint32_t key = 1; key <= 8; key++)
+        c_insert(&w, &t, key, key);
+    w_pass(&w, 50);
+    save_rows(1);
+    die(2);
+    w_pass(&w, 50);
+    t_op(&holder, 1, INFO(OP_READ, KEY_START | KEY_EXECUTE), 1, 0);
+    w_run(&w);
+    t_op(&late, 2, INFO(OP_UPDATE, WRITE_ALL), 1, 99);
+    w_run(&w);
+    process_again(2);
+    assert_int_equal(own_gci, saved_gci);
+    include_self(2);
+    include_at_others(2);
+    copy_order(2);
+    w_pass(&w, 40);
+    assert_int_equal(got.copied, 0);
+    t_commit(&holder);
+    w_pass(&w, 100);
+    assert_int_equal(got.copied, 1);
+    assert_int_equal(got.rows.copied_lo, 1);
+    assert_int_equal(got.rows.kept_lo, 7);
+    expect_whole();
+    w_stop(&w);
+}
+
+/* Until nothing moves any more but on these links to node 3. */
+static void run_but(bool one, bool four)
+{
+    for (bool any = true; any;) {
+        any = false;
+        for (uint32_t to = 1; to <= w.nodes; to++) {
+            for (uint32_t from = 1; from <= w.nodes; from++) {
+                if (to == 3 && ((one && from == 1) || (four && from == 4))) continue;
+                any = deliver(to, from) || any;
+            }
+            any = thread_run_once(node_thread(w.n[to].node, 0), w.now, 1).executed > 0 || any;
+        }
+    }
+}
+
+/*
+ * Node 3 has a row that has not changed, and the source's word of it is on its way for long. By way
+ * of the others comes its delete, then the word that this is undone, and then what the same
+ * transaction did behind the delete. The row stays.
+ */
+static void test_a_late_insert_of_an_aborted_transaction(void **state)
+{
+    (void)state;
+    begin(4, 8);
+    with_files = true;
+    memset(actors, 0, sizeof actors);
+    struct trx t = t_new(&w, CLIENT, 2);
+    for (uint32_t key = 1; key <= 20; key++)
+        c_insert(&w, &t, key, key);
+    w_pass(&w, 50);
+    save_rows(1);
+    uint32_t at = 0;
+    while (saved[at].fragment != 0) /* Its nodes: 1, 2, 4, and 3 comes back. */
+        assert_true(++at < saved_count);
+    uint32_t key = saved[at].pairs[1];
+    die(3);
+    w_pass(&w, 50);
+    process_again(3);
+    assert_int_equal(own_gci, saved_gci);
+    include_self(3);
+    include_at_others(3);
+    copy_order(3);
+    for (uint32_t i = 0; i < 20; i++, w.now += 5)
+        run_but(true, false);
+    assert_true(w.n[3].in_words[1] > 0);
+    t_next(&t);
+    t_op(&t, key, INFO(OP_DELETE, KEY_START | KEY_EXECUTE), key, 0);
+    run_but(true, false);
+    t_op(&t, key, INFO(OP_INSERT, KEY_EXECUTE), key, 5);
+    run_but(true, true);
+    assert_true(w.n[3].in_words[4] > 0);
+    t_rollback(&t);
+    run_but(true, true);
+    run_but(true, false);
+    w_pass(&w, 300);
+    assert_int_equal(got.copied, 1);
+    assert_int_equal(got.rows.kept_lo, 20);
+    expect_whole();
+    w_stop(&w);
+}
+
 /* A node that was not there when the cluster started has its place, and takes it. */
 static void test_never_here_before(void **state)
 {
@@ -393,6 +496,8 @@ int main(void)
         cmocka_unit_test(test_the_copy_waits),
         cmocka_unit_test(test_rows_that_are_not_there_yet),
         cmocka_unit_test(test_held_back_until_it_is_back),
+        cmocka_unit_test(test_a_write_waits_without_the_node),
+        cmocka_unit_test(test_a_late_insert_of_an_aborted_transaction),
         cmocka_unit_test(test_never_here_before),
         cmocka_unit_test(test_before_the_end_of_the_takeover),
         cmocka_unit_test(test_death_after_each_signal),
