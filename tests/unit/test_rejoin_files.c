@@ -271,6 +271,36 @@ static void test_cut_off(void **state)
     expect_own_rows(2, own);
 }
 
+/* The cluster has gone on from an earlier GCI than this node has. */
+static void test_off_the_line(void **state)
+{
+    static const char *const names[] = {"D1/sysfile.0", "D1/sysfile.1"};
+    (void)state;
+    start_files(4, 2);
+    fc_kill(fc, 2);
+    fc_run(fc, 1500);
+    end_all();
+    for (uint32_t copy = 0; copy < 2; copy++) {
+        struct fake_file *file = fake_file(2, names[copy]);
+        struct file_header header;
+        struct sysfile content;
+        memcpy(&header, file->bytes, sizeof header);
+        assert_true(sysfile_content(file->bytes, &content));
+        content.gci += 1000;
+        sysfile_seal(file->bytes, &header, &content);
+    }
+    config.start_partial_timeout_ms = 200;
+    config.start_partitioned_timeout_ms = 300;
+    make_node(1), make_node(3), make_node(4);
+    fc_run(fc, 2000);
+    assert_true(is_started(1) && is_started(3) && is_started(4));
+    make_node(2);
+    run_until_started(4, 5000);
+    expect_all_rows(2);
+    check_whole(4);
+    check_files(4);
+}
+
 static struct cntr_data data_of(uint32_t incarnation, uint32_t gci)
 {
     return (struct cntr_data){.has_data = 1, .incarnation = incarnation, .gci = gci};
@@ -451,6 +481,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_initial_node_restart, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_own_files_are_damaged, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_cut_off, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_off_the_line, setup_files, teardown),
         cmocka_unit_test(test_the_line),
         cmocka_unit_test_setup_teardown(test_power_cut_after_each_step, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_two_groups_at_once, setup_files, teardown),
