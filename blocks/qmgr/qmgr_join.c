@@ -64,7 +64,7 @@ void qmgr_join_restart(struct qmgr *qmgr)
     memset(&qmgr->join.members, 0, sizeof(qmgr->join.members));
     memset(&qmgr->join.waiting, 0, sizeof(qmgr->join.waiting));
     for (uint32_t node = 0; node <= NODE_ID_MAX; node++)
-        qmgr->peer[node] = (struct qmgr_peer){0};
+        qmgr->peer[node] = (struct qmgr_peer){.aside = qmgr->peer[node].aside};
     qmgr_president_reset(qmgr);
     qmgr_reach_reset(qmgr);
     memset(&qmgr->failure, 0, sizeof(qmgr->failure));

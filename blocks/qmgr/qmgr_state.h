@@ -62,7 +62,7 @@ struct qmgr_peer { /* A data node. */
     uint32_t tc_count;
     uint32_t agreed;   /* Candidate that it named in its last word of this election, 0 = none. */
     uint32_t has_data; /* The same word's. */
-    uint32_t aside;    /* The same. */
+    uint32_t aside;    /* It stands aside, as it said on this link; a new election keeps it. */
 };
 
 struct qmgr_client { /* An API node or management server. */
