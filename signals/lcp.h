@@ -115,5 +115,6 @@ SIGNAL_STRUCT(restore_end_req, 1);
 struct restore_end_conf {
     uint32_t sender_data;
     uint32_t removed;
+    uint32_t tail_gci; /* The log was never told that it may forget records from here on. */
 };
-SIGNAL_STRUCT(restore_end_conf, 2);
+SIGNAL_STRUCT(restore_end_conf, 3);

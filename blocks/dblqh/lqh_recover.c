@@ -172,6 +172,8 @@ static void replay(struct lqh *lqh)
     struct lqh_recover *recover = recover_of(lqh);
     struct redo_replay replay = {
         .start_gci = recover->start_gci,
+        .keep_gci = recover->keep_gci,
+        .keeps = true,
         .restart_gci = recover->req.restart_gci,
         .incarnation = recover->req.incarnation,
         .running = recover->req.running != 0,
@@ -236,8 +238,10 @@ void lqh_exec_RESTORE_FRAG_CONF(struct block *block, const struct signal *sig)
 void lqh_exec_RESTORE_END_CONF(struct block *block, const struct signal *sig)
 {
     struct lqh *lqh = lqh_of(block);
-    uint32_t removed = SIG_PAYLOAD(sig, restore_end_conf)->removed;
+    const struct restore_end_conf *conf = SIG_PAYLOAD(sig, restore_end_conf);
+    uint32_t removed = conf->removed;
     jam();
+    recover_of(lqh)->keep_gci = conf->tail_gci;
     if (removed > 0) log_info(block, "%u checkpoint files that nobody needs removed", removed);
     replay(lqh);
 }

@@ -30,6 +30,7 @@ struct lqh_recover {
     struct lqh_frag frag; /* RESTORE has it; key_def is not kept. */
     bool asked;
     uint32_t start_gci; /* The oldest that a fragment needs. */
+    uint32_t keep_gci;  /* From here on the log was never told to forget anything. */
     uint32_t fragments;
     uint32_t kbytes;
     uint64_t rows;

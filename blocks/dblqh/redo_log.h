@@ -69,6 +69,10 @@ struct redo_ended {
 
 struct redo_replay {
     uint32_t start_gci;   /* Records of older GCIs are in all checkpoints. */
+    /* Older records from this GCI on are kept, as far as they are there: what was never in a
+     * checkpoint may need them at a later start. With `keeps`. */
+    uint32_t keep_gci;
+    bool keeps;
     uint32_t restart_gci; /* Records of newer ones never happened. */
     uint32_t incarnation; /* The new one. */
     bool running;         /* It is not new: the log may have pages of it. */

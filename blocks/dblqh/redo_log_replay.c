@@ -74,6 +74,23 @@ static uint32_t newest_file(const struct redo_log *log)
     return newest;
 }
 
+/* How many files further back are kept. What is wrong with them does not matter now. */
+static uint32_t files_kept(const struct redo_log *log, uint32_t newest, uint32_t start)
+{
+    uint32_t files = log->config.files;
+    uint32_t kept = 0;
+    if (!log->replay.keeps) return 0;
+    while (log->file[start].lsn > 1u && log->file[start].gci_before >= log->replay.keep_gci) {
+        uint32_t before = (start + files - 1u) % files;
+        if (before == newest || log->file[before].lsn == 0 ||
+            log->file[before].lsn >= log->file[start].lsn)
+            break;
+        start = before;
+        kept++;
+    }
+    return kept;
+}
+
 /* The newest file before which no record is needed. */
 static void start_choose(struct redo_log *log)
 {
@@ -97,8 +114,11 @@ static void start_choose(struct redo_log *log)
     } else {
         start = 0; /* Nothing was ever written; or the only page is damaged, which shows. */
     }
-    log->tail = log->at = log->page_at = (uint64_t)start * log->config.file_blocks;
-    log->end_estimate = ((newest + files - start) % files + 1u) * log->config.file_blocks;
+    uint32_t kept = files_kept(log, newest, start);
+    uint32_t tail = (start + files - kept) % files;
+    log->tail = (uint64_t)tail * log->config.file_blocks;
+    log->at = log->page_at = log->tail + (uint64_t)kept * log->config.file_blocks;
+    log->end_estimate = ((newest + files - tail) % files + 1u) * log->config.file_blocks;
     log->state = REDO_READING;
     chunk_read(log, log->at);
 }

@@ -28,7 +28,9 @@ static bool is_left_over(struct restore *restore, const char *name)
 
 static void ended(struct restore *restore)
 {
-    struct restore_end_conf conf = {.sender_data = restore->end_data, .removed = restore->removed};
+    struct restore_end_conf conf = {.sender_data = restore->end_data,
+                                    .removed = restore->removed,
+                                    .tail_gci = restore->tail_gci};
     restore->state = RESTORE_IDLE;
     sig_send(&restore->block, restore->sender, GSN_RESTORE_END_CONF, PRIO_B, &conf);
 }
