@@ -27,6 +27,8 @@ static void size_kernel_groups(struct node_config *config)
             pages_for(SYSTEM_FILES_BYTES) +
             config->ldm_count * (pages_for(config->redo_buffer_bytes) + 4u +
                                  pages_for(LDM_CHECKPOINT_BYTES + config->tables_max * 4u));
+    config->memory.pages_max[RG_TRANSACTION] +=
+        (config->ldm_count + config->tc_count) * pages_for(INSTANCE_BYTES);
     config->memory.pages_max[RG_SEND_BUFFER] += config->thread_count * (NODE_ID_MAX + 1u);
 }
 
