@@ -41,6 +41,7 @@ void angel_tell_settings(struct process *process)
 {
     const struct config_section *own = config_node(process->cluster, process->config.own_node);
     process->words = (struct angel_words){
+        .survive = process->config.survive,
         .stop_on_error = (uint32_t)config_get_u64(own, CFG_NDBD_StopOnError),
         .start_retries = (uint32_t)config_get_u64(own, CFG_NDBD_MaxStartFailRetries),
         .retry_delay_s = (uint32_t)config_get_u64(own, CFG_NDBD_StartFailRetryDelay),
@@ -100,6 +101,17 @@ static bool is_temporary(const struct angel_words *words)
            (words->started == 0 && words->exit_code == EXIT_NODE_NOT_DEAD);
 }
 
+/*
+ * The node has found its own files damaged, and others have its rows: it comes back without them,
+ * whatever StopOnError says. The files stay until the others run; if they cannot run without this
+ * node nothing is lost by waiting.
+ */
+static bool is_damaged(const struct process *process)
+{
+    return process->words.survive != 0 && !process->stand_aside && !process->initial &&
+           strcmp(exit_code_class(process->words.exit_code), "damage") == 0;
+}
+
 /* After a failure: whether the node is started again, and after how many seconds. */
 static bool try_again(struct process *process, bool told, uint32_t *failed_starts,
                       uint32_t *pause_s)
@@ -108,6 +120,14 @@ static bool try_again(struct process *process, bool told, uint32_t *failed_start
     if (asked_to_stop != 0) return false;
     /* What --initial asked for has been done; a second time it would destroy what came after it. */
     if (words->started != 0) process->initial = process->accept_data_loss = false;
+    if (words->started != 0) process->stand_aside = false;
+    if (told && is_damaged(process)) {
+        process_log(process, LOG_LEVEL_WARNING,
+                    "the data node begins again: it gets all rows from the others");
+        process->stand_aside = true;
+        *pause_s = TEMPORARY_PAUSE_S;
+        return true;
+    }
     if (told && is_temporary(words)) {
         *pause_s =
             words->retry_delay_s > TEMPORARY_PAUSE_S ? words->retry_delay_s : TEMPORARY_PAUSE_S;
@@ -135,6 +155,7 @@ static enum verdict judge(struct process *process, bool told, int status, uint32
         process->initial = (words->restart_flags & STOP_INITIAL) != 0;
         process->accept_data_loss = process->initial && (words->restart_flags & STOP_FORCE) != 0;
         *failed_starts = 0;
+        process->stand_aside = false;
         return (words->restart_flags & STOP_RESTART) != 0 && asked_to_stop == 0 ? LIVE_AGAIN
                                                                                 : END_WELL;
     }

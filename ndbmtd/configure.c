@@ -212,6 +212,7 @@ int configure_node(struct process *process, char *why, size_t why_size)
     config->diskless = (uint32_t)config_get_u64(own, CFG_NDBD_Diskless);
     config->initial_start = process->initial ? 1 : 0;
     config->accept_data_loss = process->accept_data_loss ? 1 : 0;
+    config->stand_aside = process->stand_aside ? 1 : 0;
     configure_times(config, own);
     configure_memory(process, own);
     configure_nodes(process);

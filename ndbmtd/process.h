@@ -56,6 +56,7 @@ struct angel_words {
     uint32_t exit_code;
     uint32_t restart_flags; /* STOP_RESTART... of signals/management.h */
     uint32_t started;       /* It had passed its last start phase. */
+    uint32_t survive;       /* Others have its rows, too. */
     uint32_t stop_on_error;
     uint32_t start_retries; /* MaxStartFailRetries; 0 = no limit. */
     uint32_t retry_delay_s;
@@ -92,6 +93,7 @@ struct process {
     struct angel_words words; /* Child: said last. Angel: heard last. */
     int angel_pipe;           /* To the angel; -1 without one. */
     bool no_start;
+    bool stand_aside;      /* Its files are damaged: it gets all rows from the others. */
     bool initial;          /* --initial, or a restart with -i: once, see angel.c. */
     bool accept_data_loss; /* --i-accept-data-loss: with it. */
 

@@ -137,6 +137,20 @@ want_text out 'refused: node 2 is not started'
 start_daemon 2
 wait_started 2
 
+say "all are killed, and the checkpoints of one are damaged: the other one begins without it, and it gets all rows"
+pids=("$(angel_of 1)" "$(angel_of 2)" "$(worker_of 1)" "$(worker_of 2)")
+kill -9 "${pids[@]}"
+for pid in "${pids[@]}"; do ended "$pid"; done
+for file in "$BOX"/node2/ndb_2_fs/LCP/*.data; do printf 'xxxxxxxx' | dd of="$file" bs=1 seek=700 conv=notrunc status=none; done
+start_daemon 1
+start_daemon 2
+wait_started 1
+wait_started 2
+grep 'the data node begins again: it gets all rows from the others' "$BOX/node2/ndb_2_out.log" || fail "node 2 has not begun again"
+all_copied 2
+want 0 "$BIN/ndb_select_count" -d test still
+want_text out "^$STILL records in table still"
+
 say "and the whole cluster is stopped"
 want 0 "$BIN/ndb_mgm" -e SHUTDOWN
 ended "$MGM_PID" || fail "the management server ends with exit code $?"
