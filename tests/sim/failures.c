@@ -249,6 +249,7 @@ bool failures_announced(struct run *run, uint32_t id, uint32_t code)
     if (code == EXIT_SYSTEM_ERROR) good = doomed;
     if (!good && lives_disk_code(run, code)) {
         count(&figures_of(run)->disk_exits);
+        if (code == EXIT_DATA_GIVEN_UP) count(&figures_of(run)->given_up);
         return true;
     }
     if (!good && (code == EXIT_OTHER_NODE_FAILED || code == EXIT_DECLARED_DEAD) &&
