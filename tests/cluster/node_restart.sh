@@ -38,6 +38,19 @@ only_changed() { # id
     [ "${SAME:-0}" -ge "$STILL" ] || fail "node $1 has got more than what has changed"
 }
 
+# kill_daemons ID...: kill -9 of angels and working processes, and waits until they are gone.
+kill_daemons() {
+    local id pid pids=()
+    for id in "$@"; do pids+=("$(angel_of "$id")" "$(worker_of "$id")"); done
+    kill -9 "${pids[@]}"
+    for pid in "${pids[@]}"; do
+        for _ in $(seq 300); do
+            kill -0 "$pid" 2>/dev/null || break
+            sleep 0.1
+        done
+    done
+}
+
 say "2 nodes, 2 replicas"
 start_daemons 2 2
 
@@ -46,7 +59,7 @@ say "$STILL rows that nobody changes, and a GCI behind them"
 want 0 "$BIN/ndb_create_table" --execute="CREATE TABLE test.still (a INT UNSIGNED PRIMARY KEY, b VARCHAR(100))"
 awk -v n="$STILL" 'BEGIN { for (i = 0; i < n; i++) printf "%d\tthe row with the number %d\n", i, i }' >"$BOX/still.tsv"
 want 0 "$BIN/ndb_import" test "$BOX/still.tsv"
-sleep 5
+make_durable
 
 step "kill -9 of a working process: its angel starts it again"
 kill -9 "$(worker_of 2)"
@@ -84,8 +97,7 @@ all_copied 2
 step_ends
 
 step "its process is killed, its checkpoints are damaged: it notices, and gets all rows"
-kill -9 "$(angel_of 2)" "$(worker_of 2)"
-sleep 0.5
+kill_daemons 2
 for file in "$BOX"/node2/ndb_2_fs/LCP/*.data; do printf 'xxxxxxxx' | dd of="$file" bs=1 seek=700 conv=notrunc status=none; done
 start_daemon 2
 wait_started 2
@@ -94,8 +106,7 @@ all_copied 2
 step_ends
 
 step "the same with its log"
-kill -9 "$(angel_of 2)" "$(worker_of 2)"
-sleep 0.5
+kill_daemons 2
 for file in "$BOX"/node2/ndb_2_fs/REDO/part*/file0; do dd if=/dev/zero of="$file" bs=4096 count=1 conv=notrunc status=none; done
 start_daemon 2
 wait_started 2
@@ -104,16 +115,14 @@ all_copied 2
 step_ends
 
 step "and when nothing is damaged only what has changed comes"
-kill -9 "$(angel_of 2)" "$(worker_of 2)"
-sleep 0.5
+kill_daemons 2
 start_daemon 2
 wait_started 2
 only_changed 2
 step_ends
 
 step "what came back is all there: the other node is killed, and has to start without its files"
-kill -9 "$(angel_of 1)" "$(worker_of 1)"
-sleep 0.5
+kill_daemons 1
 rm -rf "$BOX/node1/ndb_1_fs"
 start_daemon 1
 wait_started 1
@@ -138,9 +147,7 @@ start_daemon 2
 wait_started 2
 
 say "all are killed, and the checkpoints of one are damaged: the other one begins without it, and it gets all rows"
-pids=("$(angel_of 1)" "$(angel_of 2)" "$(worker_of 1)" "$(worker_of 2)")
-kill -9 "${pids[@]}"
-for pid in "${pids[@]}"; do ended "$pid"; done
+kill_daemons 1 2
 for file in "$BOX"/node2/ndb_2_fs/LCP/*.data; do printf 'xxxxxxxx' | dd of="$file" bs=1 seek=700 conv=notrunc status=none; done
 start_daemon 1
 start_daemon 2
