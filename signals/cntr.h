@@ -89,6 +89,22 @@ struct cntr_single_rep {
 SIGNAL_STRUCT(cntr_single_rep, 4);
 
 /*
+ * To all started nodes: may the sender stop alone? Or, after that: it stays. The answer says
+ * whether a node of each node group stays then, as far as its sender knows
+ * (blocks/ndbcntr/cntr_permit.c).
+ */
+struct cntr_leave_req {
+    uint32_t serial; /* Of the sender's questions. */
+    uint32_t stays;  /* 1: the question has come to nothing. */
+};
+SIGNAL_STRUCT(cntr_leave_req, 2);
+struct cntr_leave_conf {
+    uint32_t serial;
+    uint32_t may;
+};
+SIGNAL_STRUCT(cntr_leave_conf, 2);
+
+/*
  * To all members: the sender stops and has reached this level. With STOP_SYSTEM the receiver stops
  * too; nobody leaves before all have reached START_STOPPING_4 or the time for it is over.
  */

@@ -155,6 +155,8 @@ static const struct handler cntr_handlers[] = {
     HANDLER(cntr, CNTR_GOREP, cntr_gorep),
     HANDLER(cntr, CNTR_STARTED_REP, cntr_started_rep),
     HANDLER(cntr, CNTR_STOP_REP, cntr_stop_rep),
+    HANDLER(cntr, CNTR_LEAVE_REQ, cntr_leave_req),
+    HANDLER(cntr, CNTR_LEAVE_CONF, cntr_leave_conf),
     HANDLER(cntr, CNTR_SINGLE_REP, cntr_single_rep),
     HANDLER(cntr, SINGLE_USER_REQ, single_user_req),
     HANDLER(cntr, DRAIN_CLIENTS_CONF, drain_clients_conf),

@@ -165,9 +165,20 @@ struct cntr_peer {
     uint32_t incarnation; /* For the master: of its last word... */
     uint32_t point;       /* ...and how far it has come. */
     uint32_t stop_level;  /* 0, or what its CNTR_STOP_REP said. */
+    uint32_t may_leave;   /* It has asked whether it may stop, and this node has said yes. */
     uint32_t ldm_count;   /* Its LDM instances now. */
     struct cntr_start_req fact;
     struct cntr_ended ended;
+};
+
+/* May this node stop alone? cntr_permit.c. */
+struct cntr_permit {
+    uint32_t serial;
+    uint32_t client; /* Who gets the answer to the order; 0 = nothing is being asked. */
+    uint32_t client_data;
+    uint32_t flags;
+    struct node_mask asked;
+    struct node_mask waiting;
 };
 
 struct cntr {
@@ -194,6 +205,7 @@ struct cntr {
     struct cntr_decision decision; /* The president's last one. */
     struct cntr_rejoin rejoin;
     struct cntr_single single;
+    struct cntr_permit permit;
 
     uint32_t incarnation; /* 0 = not a member. */
     uint32_t president;
@@ -354,7 +366,16 @@ void cntr_exec_CNTR_WAITREP(struct block *block, const struct signal *sig);
 #define POINT_START                                                                                \
     1u /* CNTR_START_REQ; waiting points are numbered by the phase that ends there. */
 
+/* cntr_permit.c */
+bool cntr_others_go_on(const struct cntr *cntr); /* Without this node, as far as it knows. */
+void cntr_permit_ask(struct cntr *cntr, const struct stop_req *order, uint32_t client);
+void cntr_permit_end(struct cntr *cntr, uint32_t error);
+void cntr_permit_lost(struct cntr *cntr, const struct node_mask *nodes);
+void cntr_exec_CNTR_LEAVE_REQ(struct block *block, const struct signal *sig);
+void cntr_exec_CNTR_LEAVE_CONF(struct block *block, const struct signal *sig);
+
 /* cntr_stop.c */
+void cntr_stop_begin(struct cntr *cntr, uint32_t flags);
 void cntr_stop_tick(struct cntr *cntr);
 void cntr_fail(struct cntr *cntr);
 void cntr_exec_STOP_REQ(struct block *block, const struct signal *sig);

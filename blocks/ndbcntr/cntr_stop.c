@@ -34,8 +34,9 @@ static void drain(struct cntr *cntr)
     }
 }
 
-static void begin_stop(struct cntr *cntr, uint32_t flags)
+void cntr_stop_begin(struct cntr *cntr, uint32_t flags)
 {
+    cntr_permit_end(cntr, 0); /* All stop while this one asks whether it may. */
     cntr_move(cntr, CNTR_STOPPING);
     cntr->stop.flags = flags;
     cntr->stop.step = STOP_DRAIN;
@@ -49,20 +50,10 @@ static void begin_stop(struct cntr *cntr, uint32_t flags)
     cntr_work_later(cntr, CNTR_STOP_TICK, 0);
 }
 
-/* Each node group has a started node that does not stop, besides this one. */
-static bool others_go_on(const struct cntr *cntr)
+/* The others need not know of it, or can do nothing about it. */
+static bool needs_nobody(const struct cntr *cntr, uint32_t flags)
 {
-    const struct node_config *config = block_config(&cntr->block);
-    uint32_t group_of[NODE_ID_MAX + 1];
-    struct node_mask kept = {{0}}; /* Groups, by number + 1. */
-    uint32_t groups = node_config_groups(config, group_of);
-    if (config->survive == 0) return false;
-    for (uint32_t node = node_mask_next(&cntr->started, 0); node != 0;
-         node = node_mask_next(&cntr->started, node)) {
-        if (node == cntr_own(cntr) || cntr->peer[node].stop_level != 0) continue;
-        if (group_of[node] != NODEGROUP_NONE) node_mask_add(&kept, group_of[node] + 1u);
-    }
-    return node_mask_count(&kept) == groups;
+    return cntr->level != START_STARTED || (flags & (STOP_SYSTEM | STOP_FORCE)) != 0;
 }
 
 /* 0, or why the node may not stop. */
@@ -74,22 +65,35 @@ static uint32_t stop_refusal(const struct cntr *cntr, uint32_t flags)
     case CNTR_FAILING:
         return ERR_MGM_SYSTEM_STOPPING;
     case CNTR_STOPPING:
-        /* The order to all nodes may have come from another node first: then this one follows it
-         * already. */
-        if ((flags & STOP_SYSTEM) != 0 && (cntr->stop.flags & STOP_SYSTEM) != 0) return 0;
+        /* The order to all nodes may have come from another node first, or come while this one
+         * stops alone: it follows it. */
+        if ((flags & STOP_SYSTEM) != 0) return 0;
         return (cntr->stop.flags & STOP_SYSTEM) != 0 ? ERR_MGM_SYSTEM_STOPPING
                                                      : ERR_MGM_NODE_STOPPING;
     case CNTR_PHASES:
     case CNTR_RUNNING:
-        if (cntr->level == START_STARTED && (flags & (STOP_SYSTEM | STOP_FORCE)) == 0 &&
-            !others_go_on(cntr))
-            return ERR_MGM_WOULD_STOP_CLUSTER;
-        return 0;
+        if (needs_nobody(cntr, flags)) return 0;
+        if (cntr->permit.client != 0) return ERR_MGM_NODE_STOPPING;
+        return cntr_others_go_on(cntr) ? 0 : ERR_MGM_WOULD_STOP_CLUSTER;
     case CNTR_WAIT_ORDER:
     case CNTR_STATES:
     default:
         return 0;
     }
+}
+
+/* The node stops already. A stop of all takes the place of one of this node alone: it shall not
+ * come back by itself when the others do not. */
+static void stop_joined(struct cntr *cntr, uint32_t flags)
+{
+    jam_data(flags);
+    if ((flags & STOP_SYSTEM) == 0) return;
+    if ((cntr->stop.flags & STOP_SYSTEM) == 0) {
+        log_info(&cntr->block, "all nodes stop, flags %u", flags);
+        cntr->stop.flags = flags | (cntr->stop.flags & STOP_ABORT);
+        return;
+    }
+    cntr->stop.flags |= flags;
 }
 
 void cntr_exec_STOP_REQ(struct block *block, const struct signal *sig)
@@ -99,20 +103,25 @@ void cntr_exec_STOP_REQ(struct block *block, const struct signal *sig)
     bool relayed = ref_node(sig->sender) == cntr_own(cntr) && req->client_ref != 0;
     uint32_t client = relayed ? req->client_ref : sig->sender;
     uint32_t error = stop_refusal(cntr, req->flags);
+    bool stops = cntr->state == CNTR_STOPPING;
     if (error != 0) {
         jam_data(error);
         struct stop_ref ref = {.sender_data = req->sender_data, .error = error};
         sig_send(block, client, GSN_STOP_REF, PRIO_B, &ref);
         return;
     }
+    if (!stops && !needs_nobody(cntr, req->flags)) {
+        jam();
+        cntr_permit_ask(cntr, req, client);
+        return;
+    }
     jam();
     struct stop_conf conf = {.sender_data = req->sender_data};
     sig_send(block, client, GSN_STOP_CONF, PRIO_B, &conf);
-    if (cntr->state == CNTR_STOPPING) {
-        cntr->stop.flags |= req->flags;
-        return;
-    }
-    begin_stop(cntr, req->flags);
+    if (stops)
+        stop_joined(cntr, req->flags);
+    else
+        cntr_stop_begin(cntr, req->flags);
 }
 
 void cntr_exec_TC_DRAIN_CONF(struct block *block, const struct signal *sig)
@@ -155,7 +164,9 @@ void cntr_exec_CNTR_STOP_REP(struct block *block, const struct signal *sig)
     if ((rep->flags & STOP_SYSTEM) == 0) return;
     if (cntr->state == CNTR_PHASES || cntr->state == CNTR_RUNNING) {
         jam();
-        begin_stop(cntr, rep->flags);
+        cntr_stop_begin(cntr, rep->flags);
+    } else if (cntr->state == CNTR_STOPPING && (cntr->stop.flags & STOP_SYSTEM) == 0) {
+        stop_joined(cntr, rep->flags);
     }
 }
 
@@ -246,6 +257,7 @@ static void fail_soon(struct cntr *cntr, uint32_t exit_code)
 {
     jam_data(exit_code);
     cntr->exit_code = exit_code;
+    cntr_permit_end(cntr, ERR_MGM_SYSTEM_STOPPING);
     cntr_move(cntr, CNTR_FAILING);
     set_level(cntr, START_STOPPING_2);
     cntr_work_later(cntr, CNTR_FAIL, FAIL_DELAY_MS);
@@ -283,6 +295,7 @@ static void go_on(struct cntr *cntr, const struct node_failrep *rep)
                      &lost);
     }
     cntr_single_lost(cntr, &rep->nodes);
+    cntr_permit_lost(cntr, &rep->nodes);
 }
 
 /* Somebody is started, so the order to be so was given: it is only that it has not come here, and
@@ -370,6 +383,7 @@ static void count_group(const struct cntr *cntr, uint32_t own, uint32_t *before,
     for (uint32_t node = node_mask_next(&cntr->started, 0); node != 0;
          node = node_mask_next(&cntr->started, node)) {
         if (node == own || group_of[node] != group_of[own]) continue;
+        if (cntr->peer[node].stop_level != 0) continue; /* It is leaving too. */
         *before += node < own;
         ++*others;
     }

@@ -1,0 +1,140 @@
+/* test_stop.c -- stops in good order: of several nodes at once, and of all. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/unit/rejoin_fixture.h"
+
+static int setup_stop(void **state)
+{
+    fake_disk_reset();
+    return setup(state);
+}
+
+static void order(uint32_t id, uint32_t flags)
+{
+    struct stop_req req = {.sender_data = id, .flags = flags};
+    fc_sig_send(fc, MGM, block_ref(id, BLOCK_CMVMI, 0), GSN_STOP_REQ, &req);
+    fc_deliver(fc, MGM, id);
+}
+
+/* How many orders the management server hears are taken; the others would stop the cluster. */
+static uint32_t taken(void)
+{
+    const struct signal *sig;
+    uint32_t count = 0;
+    while (fc_take(fc, MGM, GSN_STOP_CONF) != NULL)
+        count++;
+    while ((sig = fc_take(fc, MGM, GSN_STOP_REF)) != NULL)
+        assert_int_equal(SIG_PAYLOAD(sig, stop_ref)->error, ERR_MGM_WOULD_STOP_CLUSTER);
+    return count;
+}
+
+/* Orders to several nodes of one group at the same moment, as two management servers give them: as
+ * many are taken as the group can spare. */
+static void stop_at_once(uint32_t nodes, uint32_t replicas, uint32_t orders, uint64_t seed)
+{
+    uint32_t gone = 0;
+    start(nodes, replicas);
+    fc_client(fc, MGM, true);
+    fc_run(fc, 5);
+    cursor = 0;
+    for (uint32_t id = 1; id <= orders; id++) {
+        order(id, 0);
+        for (uint64_t i = 0; i < seed; i++)
+            one_step(nodes);
+    }
+    fc_run(fc, 1000);
+    for (uint32_t id = 1; id <= nodes; id++) {
+        gone += fc->node[id].stopped;
+        if (!fc->node[id].stopped) assert_true(is_started(id));
+    }
+    assert_int_equal(taken(), gone);
+    assert_int_equal(gone, replicas - 1 < orders ? replicas - 1 : orders);
+    for (uint32_t id = 1; id <= nodes; id++) {
+        if (fc->node[id].stopped) make_node(id);
+    }
+    run_until_started(nodes, 5000);
+    check_whole(nodes);
+    again();
+}
+
+static void test_two_of_a_group_at_once(void **state)
+{
+    (void)state;
+    for (uint64_t gap = 0; gap < 40; gap++) {
+        stop_at_once(2, 2, 2, gap);
+        stop_at_once(4, 2, 2, gap);
+    }
+}
+
+static void test_three_of_a_group_at_once(void **state)
+{
+    (void)state;
+    for (uint64_t gap = 0; gap < 40; gap += 3)
+        stop_at_once(3, 3, 3, gap);
+}
+
+/* Who is asked ends before its answer is there: it was the one to stay. */
+static void test_the_one_to_stay_is_lost(void **state)
+{
+    (void)state;
+    uint32_t stays = 0;
+    for (uint64_t gap = 0; gap < 12; gap++) {
+        start(2, 2);
+        fc_client(fc, MGM, true);
+        fc_run(fc, 5);
+        cursor = 0;
+        order(1, 0);
+        fc_run_node(fc, 1);
+        for (uint64_t i = 0; i < gap; i++)
+            one_step(2);
+        bool asks = cntr_at(1)->permit.client != 0;
+        fc_kill(fc, 2);
+        fc_run(fc, 500);
+        assert_int_equal(taken(), is_started(1) ? 0 : 1);
+        stays += asks && is_started(1);
+        again();
+    }
+    assert_true(stays > 1);
+}
+
+/* All are to stop while one is being restarted, or asks whether it may: it does not come back
+ * alone.
+ */
+static void test_all_stop_while_one_stops(void **state)
+{
+    (void)state;
+    for (uint64_t gap = 0; gap < 60; gap++) {
+        start(4, 2);
+        fc_client(fc, MGM, true);
+        fc_run(fc, 5);
+        cursor = 0;
+        order(1, STOP_RESTART);
+        fc_run_node(fc, 1);
+        for (uint64_t i = 0; i < gap; i++)
+            one_step(4);
+        for (uint32_t id = 1; id <= 4; id++)
+            order(id, STOP_SYSTEM);
+        fc_run(fc, 1000);
+        assert_int_equal(taken(), 5);
+        for (uint32_t id = 1; id <= 4; id++) {
+            assert_true(fc->node[id].stopped);
+            assert_int_equal(fc->node[id].stop_flags & STOP_RESTART, 0);
+        }
+        again();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_two_of_a_group_at_once, setup_stop, teardown),
+        cmocka_unit_test_setup_teardown(test_three_of_a_group_at_once, setup_stop, teardown),
+        cmocka_unit_test_setup_teardown(test_the_one_to_stay_is_lost, setup_stop, teardown),
+        cmocka_unit_test_setup_teardown(test_all_stop_while_one_stops, setup_stop, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
