@@ -122,11 +122,13 @@ static void both_damaged(struct dih *dih)
     node_fail(EXIT_SYSFILE_DAMAGED, __FILE__, __LINE__, "both system files are damaged");
 }
 
-/* A return that was not completed: rows, logs and checkpoints are of no time. */
+/* A return that was not completed: rows, logs and checkpoints are of no time. Nor does the
+ * incarnation count that it was for: a new cluster may begin here. */
 static void voided(struct dih *dih)
 {
     struct dih_sysfile *sys = &dih->sysfile;
     jam();
+    memset(&sys->now, 0, sizeof(sys->now));
     log_warning(&dih->block, "the last return of this node was cut off: its files are of no use");
     if (block_config(&dih->block)->initial_start) return;
     if (block_config(&dih->block)->survive == 0)

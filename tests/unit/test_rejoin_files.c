@@ -271,6 +271,32 @@ static void test_cut_off(void **state)
     expect_own_rows(2, own);
 }
 
+/* Its return was cut off, then the last other copy is lost: a new cluster may begin there. */
+static void test_initial_after_cut_off(void **state)
+{
+    (void)state;
+    start_files(2, 2);
+    end_all();
+    for (uint32_t id = 1; id <= 2; id++)
+        make_node(id);
+    run_until_started(2, 2000); /* Incarnation 2. */
+    fc_kill(fc, 2);
+    fc_run(fc, 300);
+    make_node(2);
+    while (fake_lqh(fc, 2, 1)->include.node == 0)
+        fc_run(fc, 1);
+    end_all();
+    lose(1);
+    config.initial_start = 1;
+    for (uint32_t id = 1; id <= 2; id++)
+        make_node(id);
+    run_until_started(2, 2000);
+    config.initial_start = 0;
+    fc_run(fc, 300);
+    check_files(2);
+    assert_int_equal(dih_at(2)->sysfile.now.incarnation, 1);
+}
+
 /* The cluster has gone on from an earlier GCI than this node has. */
 static void test_off_the_line(void **state)
 {
@@ -482,6 +508,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_initial_node_restart, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_own_files_are_damaged, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_cut_off, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_initial_after_cut_off, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_off_the_line, setup_files, teardown),
         cmocka_unit_test(test_the_line),
         cmocka_unit_test_setup_teardown(test_power_cut_after_each_step, setup_files, teardown),
