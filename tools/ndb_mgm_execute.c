@@ -224,7 +224,7 @@ static int restart(struct console *console, const struct console_command *comman
 
 static int rolling_restart(struct console *console, const struct console_command *command)
 {
-    int rc = console_rolling_restart(console, command->flags);
+    int rc = console_rolling_restart(console, command->nodes, command->node_count, command->flags);
 
     return rc < 0 ? print_error(console, NDB_MGM_RESTART_FAILED) : rc;
 }

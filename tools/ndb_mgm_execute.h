@@ -17,7 +17,8 @@ struct console {
     int status; /* Error of the last command that failed, 0 = none. */
 };
 
-#define CONSOLE_PROMPT "ndb_mgm> "
+#define CONSOLE_PROMPT      "ndb_mgm> "
+#define CONSOLE_INTERRUPTED 130 /* As shells say it. */
 
 /* Executes one line. 0, or the error's number (also kept in status). */
 int console_execute(struct console *console, const char *line);
@@ -26,6 +27,8 @@ int console_execute_all(struct console *console, const char *lines);
 /* Connects if needed, and says so. 0, or the error. */
 int console_connect(struct console *console);
 
-/* ROLLING RESTART with NDB_MGM_FLAG_s of RESTART: one data node after the other, and says what it
- * waits for. 0; -1 with the handle's error; else an error that it has told. */
-int console_rolling_restart(struct console *console, uint32_t flags);
+/* ROLLING RESTART of these data nodes (count 0: of all), with NDB_MGM_FLAG_s of RESTART: one after
+ * the other, and says what it waits for. Loses no node over a lost management server. 0; -1 with
+ * the handle's error; else an error that it has told, CONSOLE_INTERRUPTED after Ctrl-C. */
+int console_rolling_restart(struct console *console, const uint32_t *nodes, uint32_t count,
+                            uint32_t flags);

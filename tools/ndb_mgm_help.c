@@ -29,7 +29,7 @@ static const struct {
          "PURGE STALE SESSIONS                   Free node ids of processes without a link\n"
          "<id> START                             Start data node (started with -n)\n"
          "<id> RESTART [-n] [-i] [-a] [-f]       Restart data node\n"
-         "ROLLING RESTART [-i]                   Restart all data nodes one by one\n"
+         "ROLLING RESTART [-i] [<id> ...]        Restart all (or these) data nodes one by one\n"
          "<id> STOP [-a] [-f]                    Stop data or management server node\n"
          "<id> STATUS                            Print status\n"
          "<id> CLUSTERLOG {<category>=<level>}+  Set log level for cluster log\n"
@@ -78,13 +78,17 @@ static const struct {
              "  -f   force: even if the cluster cannot go on without the node\n"},
     {"ROLLING",
      "ROLLING RESTART  Restart all data nodes, one after the other\n\n"
-     "ROLLING RESTART [-i]\n"
+     "ROLLING RESTART [-i] [<id> ...]\n"
      "    Each node is stopped in good order, started again and has all rows before the\n"
      "    next one follows, so that the cluster serves its clients all the time. The\n"
-     "    president is the last. Refused unless all data nodes are started.\n"
+     "    president is the last. Refused unless all data nodes are started; one that is\n"
+     "    starting is waited for.\n"
      "    A changed configuration takes effect node by node; refused with the reason when\n"
      "    what has changed needs a restart of all nodes together, or empty files (-i).\n"
-     "    -i   each node begins with empty files and gets all rows from the others\n"},
+     "    -i   each node begins with empty files and gets all rows from the others\n"
+     "    <id> only these: after Ctrl-C, or when a node did not come back, those that are\n"
+     "         left are named in this form. When the management server is lost, another\n"
+     "         one is asked, or it is waited for.\n"},
     {"RESTART", "RESTART  Restart data node\n\n"
                 "<id> RESTART [-n] [-i] [-a] [-f]\n"
                 "  -n   stay in \"not started\" until <id> START\n"

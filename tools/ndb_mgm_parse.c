@@ -133,14 +133,34 @@ static int parse_flags(struct parse *parse, uint32_t index, bool restart)
     return 0;
 }
 
-/* Files may be removed; nodes that wait for START, or that lose transactions, would be no rolling
- * restart. */
+/* One more node of a list. */
+static int add_node(struct parse *parse, const char *word)
+{
+    struct console_command *out = parse->out;
+    uint32_t id;
+
+    if (number_of(word, &id) != 0 || id < 1 || id > NDB_MGM_NODES_MAX)
+        return refuse(parse, "Invalid node ID: %.64s.", word);
+    for (uint32_t i = 0; i < out->node_count; i++) {
+        if (out->nodes[i] == id) return refuse(parse, "Node ID %u is given twice.", id);
+    }
+    out->nodes[out->node_count++] = id;
+    return 0;
+}
+
+/* ROLLING RESTART [-i] [id ...]. Files may be removed; nodes that wait for START, or that lose
+ * transactions, would be no rolling restart. */
 static int parse_rolling(struct parse *parse)
 {
-    if (parse_flags(parse, 2, true) != 0) return -1;
-    if ((parse->out->flags & ~(uint32_t)NDB_MGM_FLAG_INITIAL) != 0)
-        return refuse(parse, "Invalid option (allowed: -i)");
     parse->out->verb = VERB_ROLLING_RESTART;
+    for (uint32_t i = 2; i < parse->words.count; i++) {
+        if (is(parse, i, "-i"))
+            parse->out->flags |= NDB_MGM_FLAG_INITIAL;
+        else if (parse->words.at[i][0] == '-')
+            return refuse(parse, "Invalid option: %.64s (allowed: -i)", parse->words.at[i]);
+        else if (add_node(parse, parse->words.at[i]) != 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -310,24 +330,16 @@ static int parse_node_verb(struct parse *parse, uint32_t index)
 
 static int parse_nodes(struct parse *parse)
 {
-    struct console_command *out = parse->out;
     uint32_t index = 0;
 
     if (is(parse, 0, "ALL")) {
-        out->all = true;
+        parse->out->all = true;
         if (parse->words.count == 1) return refuse_line(parse);
         return parse_node_verb(parse, 1);
     }
     for (; index < parse->words.count && isdigit((unsigned char)parse->words.at[index][0]);
          index++) {
-        uint32_t id;
-        if (number_of(parse->words.at[index], &id) != 0 || id < 1 || id > NDB_MGM_NODES_MAX) {
-            return refuse(parse, "Invalid node ID: %.64s.", parse->words.at[index]);
-        }
-        for (uint32_t i = 0; i < out->node_count; i++) {
-            if (out->nodes[i] == id) return refuse(parse, "Node ID %u is given twice.", id);
-        }
-        out->nodes[out->node_count++] = id;
+        if (add_node(parse, parse->words.at[index]) != 0) return -1;
     }
     if (index == parse->words.count) return refuse_line(parse);
     return parse_node_verb(parse, index);

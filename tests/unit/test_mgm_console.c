@@ -37,6 +37,8 @@ static void verbs_are_read(void **unused)
         {"enter Single user mode 7;", VERB_ENTER_SINGLE_USER, false, 1, 0},
         {"EXIT SINGLE USER MODE", VERB_EXIT_SINGLE_USER, false, 0, 0},
         {"purge stale sessions", VERB_PURGE, false, 0, 0},
+        {"rolling restart", VERB_ROLLING_RESTART, false, 0, 0},
+        {"ROLLING RESTART -i 3 1;", VERB_ROLLING_RESTART, false, 2, NDB_MGM_FLAG_INITIAL},
         {"prompt", VERB_PROMPT, false, 0, 0},
         {"clusterlog info", VERB_CLUSTERLOG_INFO, false, 0, 0},
         {"clusterlog on", VERB_CLUSTERLOG_SET, false, 0, 0},
