@@ -310,12 +310,30 @@ static int make_node(struct process *process)
     return 0;
 }
 
+/* Under an angel the node has been wanted and is wanted still: while no management server answers
+ * it waits for one, as long as it takes, and that is no failed start. SIGTERM ends the wait. */
+static int fetch_patiently(struct process *process, const struct options *options)
+{
+    for (;;) {
+        if (fetch_configuration(process, options, process->config.own_node, ID_WAIT_RESTART) == 0)
+            return 0;
+        int code = process->mgm == NULL ? 0 : ndb_mgm_error_code(process->mgm);
+        if (process->angel_pipe < 0 ||
+            (code != NDB_MGM_COULD_NOT_CONNECT && code != NDB_MGM_SERVER_NOT_CONNECTED))
+            return -1;
+        ndb_mgm_destroy_handle(process->mgm);
+        process->mgm = NULL;
+        process_log(process, LOG_LEVEL_WARNING,
+                    "the node waits for a management server: it needs its configuration to start");
+        sleep(1);
+    }
+}
+
 static int live(struct process *process, const struct options *options)
 {
     process->start_ns = process_now_ns();
     uv_signal_t terminate[2];
-    if (fetch_configuration(process, options, process->config.own_node, ID_WAIT_RESTART) != 0)
-        return 1;
+    if (fetch_patiently(process, options) != 0) return 1;
     angel_tell_settings(process);
     process_catch_faults(process);
     if (make_node(process) != 0) return 1;

@@ -1,0 +1,96 @@
+#!/bin/bash
+# rolling.sh -- ROLLING RESTART whatever happens to it: nodes that are away, Ctrl-C, a management server that is killed
+# in the middle; and a data node whose restart finds no management server.
+# SPDX-License-Identifier: GPL-2.0-only
+TEST_DEADLINE=${TEST_DEADLINE:-240}
+source "$(dirname "$0")/cluster.sh"
+source "$(dirname "$0")/failover.sh"
+LINES='StopOnError=0'
+
+rolling() { # [COMMAND]: in the background, into $BOX/rolling; ROLLING is its pid
+    timeout -k 5 120 "$BIN/ndb_mgm" -e "${1:-ROLLING RESTART}" >"$BOX/rolling" 2>&1 &
+    ROLLING=$!
+    PIDS+=("$ROLLING")
+}
+rolling_says() { # CODE PATTERN...: it ends with this code, and has said that
+    local code=$1 got pattern
+    shift
+    ended "$ROLLING"
+    got=$?
+    cp "$BOX/rolling" "$BOX/out"
+    [ "$got" -eq "$code" ] || fail "ROLLING RESTART ends with $got and not $code: $(cat "$BOX/out")"
+    for pattern in "$@"; do want_text out "$pattern"; done
+}
+mgm() { want "$1" "$BIN/ndb_mgm" -e "$2"; }
+lose_mgmd() {
+    kill -9 "$MGM_PID"
+    wait "$MGM_PID"
+} 2>/dev/null
+mgmd_again() {
+    start_mgm
+    wait_mgm || die "the management server does not start again"
+}
+workers() { for id in 1 2 3 4; do worker_of "$id"; done | tr '\n' ' '; }
+
+start_daemons 4 2
+
+say "a node is away: named, with what to do; then the one that is on its way is waited for"
+mgm 0 '3 RESTART -n'
+for _ in $(seq 100); do [ "$(status_of 3)" = 'not started' ] && break; sleep 0.1; done
+rolling
+rolling_says 255 '^Rolling restart refused: node 3 is not started, and another one must not be missing\. It waits for: 3 START$'
+mgm 0 '3 START'
+before=$(workers)
+start_bank 0 --strict
+rolling
+rolling_says 0 '^All 4 data nodes have been restarted'
+for pid in $(workers); do [[ " $before " != *" $pid "* ]] || fail "process $pid was not restarted"; done
+mgm 0 '4 STOP'
+rolling
+rolling_says 255 '^Rolling restart refused: node 4 is not connected, .* ndbmtd .* 127\.0\.0\.1'
+start_daemon 4
+rolling '2 ROLLING RESTART'
+rolling_says 1 '^Invalid command'
+rolling 'ROLLING RESTART 49'
+rolling_says 255 '^Rolling restart refused: node 49 is not a data node'
+wait_started 4
+
+say "Ctrl-C: what runs goes on, what is left is named, and is done then"
+rolling
+wait_text rolling '^Node [1-4] is being restarted \(2 of 4\)'
+kill -INT "$(pgrep -P "$ROLLING")"
+rolling_says 130 '^Interrupted: [12] of 4 are done' '^To go on: ROLLING RESTART( [1-4])+$'
+left=$(sed -n 's/^To go on: //p' "$BOX/out")
+before=$(workers)
+rolling "$left"
+count=$(wc -w <<<"$left")
+rolling_says 0 "^All $((count - 2)) data nodes have been restarted"
+same=0
+for pid in $(workers); do [[ " $before " == *" $pid "* ]] && same=$((same + 1)); done
+[ "$same" -ge 1 ] || fail "those that were done are restarted again"
+
+say "the management server is killed in the middle and comes back"
+before=$(workers)
+rolling
+wait_text rolling '^Node [1-4] is being restarted \(2 of 4\)'
+lose_mgmd
+wait_text rolling '^No management server answers'
+sleep 2
+mgmd_again
+rolling_says 0 '^All 4 data nodes have been restarted' '^Connected to management server at .* again'
+for pid in $(workers); do [[ " $before " != *" $pid "* ]] || fail "process $pid was not restarted"; done
+end_bank
+gap_at_most 3000
+
+say "a data node that is killed while there is no management server waits for one, and is not given up"
+mgm 0 '2 STOP'
+start_daemon 2 --connect-retries=0
+wait_started 2
+lose_mgmd
+old=$(worker_of 2)
+kill -9 "$old"
+wait_text "node2/ndb_2_out.log" 'waits for a management server'
+sleep 5 # More than MaxStartFailRetries would have been used up.
+mgmd_again
+wait_started 2
+mgm 0 SHUTDOWN
