@@ -256,12 +256,14 @@ SIGNAL_STRUCT(log_ends_conf, 2);
 
 /* --- DIH and NDBCNTR of its node. --- */
 
-/* An orderly stop: all that is committed so far shall be durable. CONF at once in a diskless
- * cluster. */
+/* An orderly stop: all that is committed so far shall be durable. With `rest`, when all nodes have
+ * come as far: nothing new begins, CONF when no GCI is being saved and the own system files are
+ * written. CONF at once in a diskless cluster. */
 struct gcp_flush_req {
     uint32_t sender_data;
+    uint32_t rest;
 };
-SIGNAL_STRUCT(gcp_flush_req, 1);
+SIGNAL_STRUCT(gcp_flush_req, 2);
 struct gcp_flush_conf {
     uint32_t sender_data;
 };

@@ -46,6 +46,10 @@ static void begin_epoch(struct dih *dih)
     bool due = age_ms >= block_config(&dih->block)->gci_ms || master->force >= master->gci_hi ||
                numbers_used(master);
     ndbrequire(master->state == GCP_IDLE);
+    if (dih->gcp_node.rest != 0) {
+        jam(); /* All system files shall say the same when the cluster is down. */
+        return;
+    }
     if (numbers_used(master) && !may_close(dih)) {
         jam(); /* The next epoch is the next GCI, when the one being saved is durable. */
         return;
@@ -173,6 +177,7 @@ static void complete_epoch(struct dih *dih)
         master->force = master->gci_hi;
     gcp_master_include(dih);
     begin_if_wanted(dih);
+    gcp_node_flushed(dih);
 }
 
 void dih_exec_GCP_NODEFINISH(struct block *block, const struct signal *sig)
@@ -281,6 +286,7 @@ static void save_done(struct dih *dih)
     answer_sttor(dih);
     gcp_master_include(dih);
     begin_if_wanted(dih);
+    gcp_node_flushed(dih);
 }
 
 void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig)

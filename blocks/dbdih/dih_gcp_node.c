@@ -331,11 +331,23 @@ static void flush_done(struct dih *dih)
     node->flush_sender = 0;
 }
 
+/* A GCI is on its way to the disk; at the president also one that another node has still to write.
+ */
+static bool saves(const struct dih *dih)
+{
+    const struct gcp_node *node = &dih->gcp_node;
+    const struct gcp_master *master = &dih->gcp_master;
+    if (node->save_gci != 0 || node->copy_gci != 0) return true;
+    if (dih->president != dih_own(dih) || master->state == GCP_OFF) return false;
+    return master->state != GCP_IDLE || master->save_state != SAVE_IDLE;
+}
+
 /* Files that will rest for long have the last GCI twice. */
 void gcp_node_flushed(struct dih *dih)
 {
     const struct gcp_node *node = &dih->gcp_node;
-    if (node->flush_sender == 0 || node->flush_gci > node->durable) return;
+    if (node->flush_sender == 0) return;
+    if (node->rest != 0 ? saves(dih) : node->flush_gci > node->durable) return;
     if (sysfile_repeat(dih) || dih->sysfile.writes > 0) {
         jam(); /* It comes back here. */
         return;
@@ -386,9 +398,11 @@ void dih_exec_GCP_FLUSH_REQ(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
     struct gcp_node *node = &dih->gcp_node;
-    ndbrequire(node->flush_sender == 0);
+    const struct gcp_flush_req *req = SIG_PAYLOAD(sig, gcp_flush_req);
+    ndbrequire(node->flush_sender == 0 || req->rest != 0); /* It may not have waited so long. */
     node->flush_sender = sig->sender;
-    node->flush_data = SIG_PAYLOAD(sig, gcp_flush_req)->sender_data;
+    node->flush_data = req->sender_data;
+    node->rest = req->rest;
     node->flush_gci = node->gci_hi;
     if (dih_diskless(dih) || node->gci_hi == 0) {
         jam();
@@ -396,7 +410,10 @@ void dih_exec_GCP_FLUSH_REQ(struct block *block, const struct signal *sig)
         return;
     }
     jam();
-    gcp_node_close(dih, node->flush_gci);
+    if (node->rest != 0)
+        gcp_node_flushed(dih);
+    else
+        gcp_node_close(dih, node->flush_gci);
 }
 
 /* --- Monitor: the master names the node, the node names the instance. --- */

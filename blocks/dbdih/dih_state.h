@@ -91,6 +91,7 @@ struct gcp_node {
     uint32_t flush_sender; /* NDBCNTR waits for the durability of flush_gci; 0 = nobody. */
     uint32_t flush_data;
     uint32_t flush_gci;
+    uint32_t rest; /* All nodes stop, and have flushed: nothing new begins. */
 };
 
 /* The loss of members that the cluster survives; docs/protocols/gcp.md. */

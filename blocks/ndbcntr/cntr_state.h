@@ -159,7 +159,8 @@ struct cntr_single {
     uint32_t client_data;
 };
 
-enum stop_step { STOP_DRAIN = 1, STOP_FLUSH, STOP_LEAVE, STOP_END };
+/* MEET and REST only when all stop. */
+enum stop_step { STOP_DRAIN = 1, STOP_FLUSH, STOP_MEET, STOP_REST, STOP_LEAVE, STOP_END };
 
 struct cntr_peer {
     uint32_t incarnation; /* For the master: of its last word... */

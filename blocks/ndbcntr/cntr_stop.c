@@ -1,8 +1,11 @@
 /* cntr_stop.c -- stops the node in good order, and decides what the loss of a node means. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A stop of all nodes: each refuses new transactions, waits for the end of its own, and leaves when
- * all the others have come as far. So no node loses a replica under a transaction that still runs.
+ * A stop of all nodes: each refuses new transactions, waits for the end of its own, and has the
+ * last commits made durable (STOPPING_3). When all are there no GCI begins any more, the
+ * president's DIH first; when it has none under way, and the own system files are written,
+ * STOPPING_4. Who knows that all are there leaves: no node loses a replica under a transaction that
+ * still runs, and all files say the same.
  */
 #include "blocks/ndbcntr/cntr_state.h"
 #include "signals/errors.h"
@@ -134,9 +137,9 @@ void cntr_exec_TC_DRAIN_CONF(struct block *block, const struct signal *sig)
 
 /* What was committed shall be there after the next start. Not where epochs do not run: the node was
  * never started, an order to stop at once, or a lost member. */
-static void flush(struct cntr *cntr)
+static void flush(struct cntr *cntr, bool rest)
 {
-    struct gcp_flush_req req = {.sender_data = 0};
+    struct gcp_flush_req req = {.sender_data = cntr->stop.step, .rest = rest};
     bool epochs = node_mask_has(&cntr->started, cntr_own(cntr)) && node_mask_empty(&cntr->gone);
     if ((cntr->stop.flags & STOP_ABORT) != 0 || cntr->stop.cut_off || !epochs) return;
     jam();
@@ -146,9 +149,9 @@ static void flush(struct cntr *cntr)
 
 void cntr_exec_GCP_FLUSH_CONF(struct block *block, const struct signal *sig)
 {
-    (void)sig;
+    struct cntr *cntr = cntr_of(block);
     jam();
-    cntr_of(block)->stop.flushing = 0;
+    if (SIG_PAYLOAD(sig, gcp_flush_conf)->sender_data == cntr->stop.step) cntr->stop.flushing = 0;
 }
 
 /* Another node stops. When all nodes stop, this one does not wait for its own order: its sender may
@@ -170,8 +173,8 @@ void cntr_exec_CNTR_STOP_REP(struct block *block, const struct signal *sig)
     }
 }
 
-/* All members have come to STOPPING_4 or are gone. */
-static bool may_leave(const struct cntr *cntr)
+/* All members have come to this level or are gone. */
+static bool all_at(const struct cntr *cntr, uint32_t level)
 {
     const struct node_mask *members = &cntr->members;
     uint32_t own = cntr_own(cntr);
@@ -179,9 +182,41 @@ static bool may_leave(const struct cntr *cntr)
     for (uint32_t node = node_mask_next(members, 0); node != 0;
          node = node_mask_next(members, node)) {
         if (node == own || node_mask_has(&cntr->gone, node)) continue;
-        if (cntr->peer[node].stop_level < START_STOPPING_4) return false;
+        if (cntr->peer[node].stop_level < level) return false;
     }
     return true;
+}
+
+/* All are there, and the president's DIH begins nothing new: the own one has written the last that
+ * comes. */
+static bool may_rest(const struct cntr *cntr)
+{
+    uint32_t president = cntr->president;
+    if (!all_at(cntr, START_STOPPING_3)) return false;
+    return president == cntr_own(cntr) || node_mask_has(&cntr->gone, president) ||
+           !node_mask_has(&cntr->members, president) ||
+           cntr->peer[president].stop_level >= START_STOPPING_4;
+}
+
+/* Nothing is committed any more that a lost node could lack: it stays a member of the system files.
+ */
+static bool all_flushed(const struct cntr *cntr)
+{
+    return (cntr->stop.flags & STOP_SYSTEM) != 0 && cntr->level >= START_STOPPING_3 &&
+           all_at(cntr, START_STOPPING_3);
+}
+
+static void next_step(struct cntr *cntr, enum stop_step step)
+{
+    jam_data(step);
+    cntr->stop.step = step;
+    cntr->stop.since_ms = now_ms(&cntr->block);
+}
+
+static void come_to_end(struct cntr *cntr)
+{
+    set_level(cntr, START_STOPPING_4);
+    next_step(cntr, STOP_LEAVE);
 }
 
 /* The others go on: they need not find out that this node is gone, nor ask whether they may. */
@@ -193,50 +228,77 @@ static void say_farewell(struct cntr *cntr)
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_QMGR), GSN_CM_STOP_ORD, PRIO_A, &ord);
 }
 
-void cntr_stop_tick(struct cntr *cntr)
+/* The step under way is not done, and may still take its time. */
+static bool step_waits(const struct cntr *cntr)
 {
     uint64_t waited = now_ms(&cntr->block) - cntr->stop.since_ms;
     switch ((enum stop_step)cntr->stop.step) {
     case STOP_DRAIN:
-        if (!node_mask_empty(&cntr->stop.waiting_tc) && waited < DRAIN_LIMIT_MS &&
-            !cntr->stop.cut_off)
-            break;
-        jam();
-        cntr->stop.step = STOP_FLUSH;
-        cntr->stop.since_ms = now_ms(&cntr->block);
-        flush(cntr);
+        return !node_mask_empty(&cntr->stop.waiting_tc) && waited < DRAIN_LIMIT_MS &&
+               !cntr->stop.cut_off;
+    case STOP_FLUSH:
+        return cntr->stop.flushing && waited < FLUSH_LIMIT_MS;
+    case STOP_MEET:
+        return !may_rest(cntr) && waited < LEAVE_LIMIT_MS && !cntr->stop.cut_off;
+    case STOP_REST:
+        return cntr->stop.flushing && waited < LEAVE_LIMIT_MS;
+    case STOP_LEAVE:
+        return !all_at(cntr, START_STOPPING_4) && waited < LEAVE_LIMIT_MS && !cntr->stop.cut_off;
+    case STOP_END:
+    default:
+        return false;
+    }
+}
+
+static void leave(struct cntr *cntr)
+{
+    jam();
+    say_farewell(cntr);
+    /* The event's words: 1 restarting, 2 no start, 4 initial; and the signal that ended the
+     * process. */
+    uint32_t action = (cntr->stop.flags & (STOP_RESTART | STOP_NO_START | STOP_INITIAL)) >> 1;
+    event_send(&cntr->block, EVENT_STOP_COMPLETED, action, 0u);
+    next_step(cntr, STOP_END);
+}
+
+void cntr_stop_tick(struct cntr *cntr)
+{
+    uint32_t delay_ms = STOP_TICK_MS;
+    bool waits = step_waits(cntr);
+    switch (waits ? 0 : cntr->stop.step) {
+    case STOP_DRAIN:
+        next_step(cntr, STOP_FLUSH);
+        flush(cntr, false);
         break;
     case STOP_FLUSH:
-        if (cntr->stop.flushing && waited < FLUSH_LIMIT_MS) break;
-        jam();
         if (cntr->stop.flushing) log_warning(&cntr->block, "the last commits are not durable");
+        cntr->stop.flushing = 0;
         set_level(cntr, START_STOPPING_3);
-        set_level(cntr, START_STOPPING_4);
+        next_step(cntr, STOP_MEET);
+        if ((cntr->stop.flags & STOP_SYSTEM) == 0) come_to_end(cntr);
         tell_stop(cntr);
-        cntr->stop.step = STOP_LEAVE;
-        cntr->stop.since_ms = now_ms(&cntr->block);
         break;
-    case STOP_LEAVE: {
-        if (!may_leave(cntr) && waited < LEAVE_LIMIT_MS && !cntr->stop.cut_off) break;
-        jam();
-        say_farewell(cntr);
-        /* The event's words: 1 restarting, 2 no start, 4 initial; and the signal that ended the
-         * process. */
-        uint32_t action = (cntr->stop.flags & (STOP_RESTART | STOP_NO_START | STOP_INITIAL)) >> 1;
-        event_send(&cntr->block, EVENT_STOP_COMPLETED, action, 0u);
-        cntr->stop.step = STOP_END;
-        cntr_work_later(cntr, CNTR_STOP_TICK, STOP_DELAY_MS);
-        return;
-    }
+    case STOP_MEET:
+        next_step(cntr, STOP_REST);
+        flush(cntr, true);
+        break;
+    case STOP_REST:
+        come_to_end(cntr);
+        tell_stop(cntr);
+        break;
+    case STOP_LEAVE:
+        leave(cntr);
+        delay_ms = STOP_DELAY_MS;
+        break;
     case STOP_END:
         jam();
         log_info(&cntr->block, "stopped");
         node_stopped(&cntr->block, cntr->stop.flags);
         return;
     default:
-        ndbrequire(false); /* There are no other steps. */
+        ndbrequire(waits); /* There are no other steps. */
     }
-    cntr_work_later(cntr, CNTR_STOP_TICK, STOP_TICK_MS);
+    cntr_work_later(cntr, CNTR_STOP_TICK, delay_ms);
 }
 
 /* --- Lost nodes. --- */
@@ -342,8 +404,8 @@ void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig)
     switch ((enum cntr_state)cntr->state) {
     case CNTR_STOPPING:
         jam();
-        if (rep->verdict == 0 && rep->failure_no != 0 && block_config(block)->survive != 0 &&
-            node_mask_has(&cntr->started, cntr_own(cntr))) {
+        if (!all_flushed(cntr) && rep->verdict == 0 && rep->failure_no != 0 &&
+            block_config(block)->survive != 0 && node_mask_has(&cntr->started, cntr_own(cntr))) {
             tell_failed(cntr, rep);
             go_on(cntr, rep);
             return;

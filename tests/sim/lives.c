@@ -20,6 +20,7 @@ static void cluster_lost(struct run *run)
     d->down_us = sim_now_us(run->world);
     d->recovered = UINT32_MAX;
     d->orderly = d->at_rest = false;
+    d->rest_incarnation = 0;
     d->again_us = ANGEL_US;
 }
 
@@ -224,6 +225,24 @@ static void decided(struct run *run, uint32_t start_type, uint32_t gci)
     if (gci < d->recovered) d->recovered = gci;
 }
 
+/* All were stopped in good order: all system files say the same, and name all nodes. A start that
+ * was cut off has written a newer incarnation. */
+static void at_rest(struct run *run, const struct cntr_start_req *req)
+{
+    struct durability *d = &run->durability;
+    if (run->swarm.failures || run->tamper.on || !d->orderly || !d->at_rest) return;
+    if (d->rest_incarnation == 0) {
+        d->rest_incarnation = req->data_incarnation;
+        d->rest_gci = req->gci;
+    }
+    if (req->data_incarnation != d->rest_incarnation) return;
+    if (req->gci != d->rest_gci || node_mask_count(&req->members) != run->swarm.data_nodes)
+        run_fail(run, SIM_CORRECTNESS,
+                 "after an orderly stop one system file has GCI %u with %u nodes and another one "
+                 "GCI %u",
+                 req->gci, node_mask_count(&req->members), d->rest_gci);
+}
+
 static void declared(struct run *run, uint32_t gci)
 {
     if (gci > run->durability.declared) run->durability.declared = gci;
@@ -239,6 +258,9 @@ void lives_observe(struct run *run, const uint32_t *words)
         if (!run->tamper.on) decided(run, conf->start_type, conf->gci);
         return;
     }
+    case GSN_CNTR_START_REQ:
+        at_rest(run, payload);
+        return;
     case GSN_SYSFILE_START_REQ: { /* Within a node: what it believes of a damaged CNTR_START_CONF.
                                    */
         uint32_t gci = ((const struct sysfile_start_req *)payload)->gci;

@@ -162,6 +162,8 @@ struct durability {
     uint32_t recovered; /* GCI with which the cluster came back; UINT32_MAX = not yet. */
     uint32_t losses, starts, restarts;
     uint32_t checking; /* losses + starts when the check began. */
+    uint32_t rest_gci; /* At rest: what the first system file that is read again says, */
+    uint32_t rest_incarnation; /* in this incarnation. */
 };
 
 /* --- Sessions. --- */

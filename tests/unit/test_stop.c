@@ -128,6 +128,73 @@ static void test_all_stop_while_one_stops(void **state)
     }
 }
 
+static const struct dih *dih_at(uint32_t id)
+{
+    return dih_of(node_block(fc->node[id].node, BLOCK_DBDIH, 0));
+}
+
+static void start_files(uint32_t nodes, uint32_t replicas)
+{
+    configure(nodes, replicas);
+    config.diskless = 0;
+    config.gci_ms = 40;
+    config.epoch_ms = 10;
+    for (uint32_t id = 1; id <= nodes; id++)
+        make_node(id);
+    run_until_started(nodes, 2000);
+    fc_client(fc, MGM, true);
+    fc_run(fc, 100);
+}
+
+/* Both copies of all system files have the same GCI, and all members. */
+static void check_files(uint32_t nodes)
+{
+    const struct sysfile *first = &dih_at(1)->sysfile.now;
+    for (uint32_t id = 1; id <= nodes; id++) {
+        const struct dih_sysfile *sys = &dih_at(id)->sysfile;
+        assert_int_equal(sys->now.gci, first->gci);
+        assert_int_equal(node_mask_count(&sys->now.members), nodes);
+        assert_int_equal(sys->writes, 0);
+        assert_false(sys->lone);
+    }
+}
+
+/* After a stop of all the files of all nodes say the same, in whatever order they came to their
+ * end.
+ */
+static void test_all_stop_with_the_same_files(void **state)
+{
+    (void)state;
+    for (uint32_t round = 0; round < 60; round++) {
+        uint32_t nodes = round % 2 == 0 ? 2 : 4;
+        uint32_t gci;
+        fake_disk_reset();
+        start_files(nodes, 2);
+        fc_run(fc, round);
+        cursor = 0;
+        for (uint32_t id = 1; id <= nodes; id++) {
+            order(round % 4 < 2 ? id : nodes + 1 - id, STOP_SYSTEM);
+            for (uint32_t i = 0; i < round * 7; i++)
+                one_step(nodes);
+        }
+        fc_run(fc, 3000);
+        for (uint32_t id = 1; id <= nodes; id++)
+            assert_true(fc->node[id].stopped);
+        check_files(nodes);
+        gci = dih_at(1)->sysfile.now.gci;
+        fc_destroy(fc);
+        fc_init(fc);
+        for (uint32_t id = 1; id <= nodes; id++)
+            make_node(id);
+        run_until_started(nodes, 2000);
+        for (uint32_t id = 1; id <= nodes; id++) {
+            assert_int_equal(fake_lqh(fc, id, 1)->recover.restart_gci, gci);
+            assert_int_equal(fake_lqh(fc, id, 1)->recover.running, 0);
+        }
+        again();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +202,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_three_of_a_group_at_once, setup_stop, teardown),
         cmocka_unit_test_setup_teardown(test_the_one_to_stay_is_lost, setup_stop, teardown),
         cmocka_unit_test_setup_teardown(test_all_stop_while_one_stops, setup_stop, teardown),
+        cmocka_unit_test_setup_teardown(test_all_stop_with_the_same_files, setup_stop, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
