@@ -85,8 +85,9 @@ struct cntr_single_rep {
     uint32_t node; /* Only this client may work; 0: all may. */
     uint32_t done; /* 0, or 1 + the last failure the sender had dealt with when nothing of others
                       was left at it. */
+    uint32_t complete; /* 1: the sender knows that all started members were done. */
 };
-SIGNAL_STRUCT(cntr_single_rep, 4);
+SIGNAL_STRUCT(cntr_single_rep, 5);
 
 /*
  * To all started nodes: may the sender stop alone? Or, after that: it stays. The answer says

@@ -39,7 +39,8 @@ static struct cntr_single_rep what_i_know(const struct cntr *cntr)
     return (struct cntr_single_rep){.failure_no = single->failure_no,
                                     .count = single->count,
                                     .node = single->node,
-                                    .done = single->done[cntr_own(cntr)]};
+                                    .done = single->done[cntr_own(cntr)],
+                                    .complete = single->complete};
 }
 
 static void tell_members(struct cntr *cntr)
@@ -58,15 +59,9 @@ static void answer(struct cntr *cntr)
     single->client = 0;
 }
 
-/* All started members are done, each with all failures that this one knows of? */
-static void look(struct cntr *cntr)
+static void completed(struct cntr *cntr)
 {
     struct cntr_single *single = &cntr->single;
-    if (single->complete || !is_started(cntr)) return;
-    for (uint32_t node = node_mask_next(&cntr->started, 0); node != 0;
-         node = node_mask_next(&cntr->started, node)) {
-        if (single->done[node] <= cntr->rejoin.failure_no) return;
-    }
     jam_data(single->node);
     single->complete = 1;
     log_info(&cntr->block, "single user mode: %s for node %u", single->node != 0 ? "on" : "off",
@@ -75,6 +70,18 @@ static void look(struct cntr *cntr)
         event_send(&cntr->block, EVENT_SINGLE_USER, TOLD_ENTERED, single->node);
     cntr_tell_state(cntr);
     answer(cntr);
+}
+
+/* All started members are done, each with all failures that this one knows of? */
+static void look(struct cntr *cntr)
+{
+    struct cntr_single *single = &cntr->single;
+    if (single->count == 0 || single->complete || !is_started(cntr)) return;
+    for (uint32_t node = node_mask_next(&cntr->started, 0); node != 0;
+         node = node_mask_next(&cntr->started, node)) {
+        if (single->done[node] <= cntr->rejoin.failure_no) return;
+    }
+    completed(cntr);
 }
 
 /* Nothing of others is left here, and nothing of theirs that lost nodes had. */
@@ -166,7 +173,12 @@ void cntr_exec_CNTR_SINGLE_REP(struct block *block, const struct signal *sig)
     }
     jam_data(rep->done);
     if (rep->done > single->done[node]) single->done[node] = rep->done;
-    look(cntr);
+    /* What was complete stays so. Who comes back had nothing of others, and cannot find out by the
+     * failures up to which each was done: they were before its time. */
+    if (rep->complete != 0 && !single->complete)
+        completed(cntr);
+    else
+        look(cntr);
 }
 
 /* --- Who comes and goes. --- */
@@ -195,6 +207,11 @@ void cntr_single_lost(struct cntr *cntr, const struct node_mask *nodes)
 void cntr_single_taken(struct cntr *cntr)
 {
     look_at_own(cntr);
+}
+
+void cntr_single_started(struct cntr *cntr)
+{
+    look(cntr);
 }
 
 /* --- The operator. --- */

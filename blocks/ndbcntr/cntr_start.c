@@ -160,6 +160,7 @@ static void become_started(struct cntr *cntr)
     cntr->level = START_STARTED;
     node_mask_add(&cntr->started, cntr_own(cntr));
     cntr_to_members(cntr, GSN_CNTR_STARTED_REP, &rep, sizeof(rep) / 4u);
+    cntr_single_started(cntr);
 }
 
 static void phase_done(struct cntr *cntr, const struct start_phase *at)

@@ -260,7 +260,8 @@ void cntr_to_members(struct cntr *cntr, uint32_t gsn, const void *payload,
 bool cntr_single_on(const struct cntr *cntr); /* No other client has anything under way. */
 void cntr_single_joined(struct cntr *cntr, uint32_t node);
 void cntr_single_lost(struct cntr *cntr, const struct node_mask *nodes);
-void cntr_single_taken(struct cntr *cntr); /* taken_no has risen. */
+void cntr_single_taken(struct cntr *cntr);   /* taken_no has risen. */
+void cntr_single_started(struct cntr *cntr); /* The own node is. */
 void cntr_exec_SINGLE_USER_REQ(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_SINGLE_REP(struct block *block, const struct signal *sig);
 void cntr_exec_DRAIN_CLIENTS_CONF(struct block *block, const struct signal *sig);

@@ -86,6 +86,12 @@ static void fake_exec_TC_DRAIN_REQ(struct block *block, const struct signal *sig
     fake_of(block)->drains++;
     if (!fake_of(block)->hold) sig_send(block, sig->sender, GSN_TC_DRAIN_CONF, PRIO_B, &conf);
 }
+static void fake_exec_DRAIN_CLIENTS_REQ(struct block *block, const struct signal *sig)
+{
+    struct drain_clients_conf conf = {.sender_data =
+                                          SIG_PAYLOAD(sig, drain_clients_req)->sender_data};
+    sig_send(block, sig->sender, GSN_DRAIN_CLIENTS_CONF, PRIO_B, &conf);
+}
 static void fake_exec_GCP_HOLD_REQ(struct block *block, const struct signal *sig)
 {
     struct gcp_hold_conf conf = {.sender_data = SIG_PAYLOAD(sig, gcp_hold_req)->sender_data};
@@ -227,6 +233,7 @@ static const struct handler fake_handlers[] = {
     HANDLER(fake, NODE_STATE_REP, node_state_rep),
     HANDLER(fake, API_FAILREQ, api_failreq),
     HANDLER(fake, TC_DRAIN_REQ, tc_drain_req),
+    HANDLER(fake, DRAIN_CLIENTS_REQ, drain_clients_req),
     HANDLER(fake, LOCAL_TABLE_ADD_REQ, local_table_add_req),
     HANDLER(fake, LOCAL_TABLE_STATE_REQ, local_table_state_req),
     HANDLER(fake, GCP_HOLD_REQ, gcp_hold_req),

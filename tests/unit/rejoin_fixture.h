@@ -137,6 +137,7 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, NODE_STATE_REP, node_state_rep),
     HANDLER(dict, API_FAILREQ, api_failreq),
     HANDLER(dict, STTOR, sttor),
+    HANDLER(fake, DRAIN_CLIENTS_REQ, drain_clients_req),
     HANDLER(dict, SCHEMA_INFO_REQ, schema_info_req),
     HANDLER(dict, SCHEMA_RESTART_REQ, schema_restart_req),
     HANDLER(dict, SCHEMA_ONLINE_REQ, schema_online_req),

@@ -1,0 +1,110 @@
+/* test_rejoin_single.c -- single user mode and nodes that come back: all are in the same state, and
+ * whoever is president answers. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/unit/rejoin_fixture.h"
+
+#define ALLOWED 6u
+
+static void start_with_mgm(uint32_t nodes)
+{
+    configure(nodes, 2);
+    config.node[MGM] = (struct config_node){.type = NODE_MGM, .arbitration_rank = 0};
+    fc_client(fc, MGM, true);
+    for (uint32_t id = 1; id <= nodes; id++)
+        make_node(id);
+    run_until_started(nodes, 1000);
+}
+
+/* What ndb_mgmd's order becomes at the president. */
+static void order(uint32_t president, uint32_t node)
+{
+    struct single_user_req req = {.sender_data = 1, .node = node};
+    fc_sig_send(fc, MGM, block_ref(president, BLOCK_CMVMI, 0), GSN_SINGLE_USER_REQ, &req);
+}
+
+static bool answered(void)
+{
+    return fc_take(fc, MGM, GSN_SINGLE_USER_CONF) != NULL;
+}
+
+static void set_mode(uint32_t president, uint32_t node)
+{
+    order(president, node);
+    fc_run(fc, 100);
+    assert_true(answered());
+}
+
+static void check_mode(uint32_t nodes, uint32_t node)
+{
+    for (uint32_t id = 1; id <= nodes; id++) {
+        assert_int_equal(cntr_at(id)->single.node, node);
+        assert_int_equal(cntr_at(id)->single.complete, 1);
+    }
+}
+
+/* The mode is over, others have been lost since: who comes back knows that it is over. */
+static void test_back_after_exit(void **state)
+{
+    (void)state;
+    start_with_mgm(2);
+    set_mode(1, ALLOWED);
+    check_mode(2, ALLOWED);
+    set_mode(1, 0);
+    for (uint32_t round = 0; round < 2; round++) {
+        fc_kill(fc, 2);
+        fc_run(fc, 100);
+        make_node(2);
+        run_until_started(2, 2000);
+        check_mode(2, 0);
+    }
+    fc_kill(fc, 1);
+    fc_run(fc, 200);
+    assert_true(is_started(2));
+    set_mode(2, 0);
+    make_node(1);
+    run_until_started(2, 2000);
+    set_mode(2, ALLOWED);
+    check_mode(2, ALLOWED);
+}
+
+/* Node 2 is let in just before the mode is ordered, after each step of its return. */
+static void test_ordered_while_one_joins(void **state)
+{
+    uint32_t entered = 0;
+    (void)state;
+    for (uint32_t steps = 0; steps < 400; steps += 3) {
+        start_with_mgm(2);
+        fc_kill(fc, 2);
+        fc_run(fc, 100);
+        make_node(2);
+        cursor = 0;
+        for (uint32_t i = 0; i < steps; i++)
+            one_step(2);
+        order(1, ALLOWED);
+        fc_run(fc, 300);
+        bool on = answered();
+        if (!is_started(2)) { /* It was refused, or waits outside. */
+            set_mode(1, 0);
+            run_until_started(2, 2000);
+        } else if (on) {
+            check_mode(2, ALLOWED);
+            entered++;
+        }
+        again();
+    }
+    assert_true(entered > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_back_after_exit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_ordered_while_one_joins, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
