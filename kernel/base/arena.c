@@ -1,6 +1,7 @@
 /* arena.c -- reserves a node's address space once and hands out 32 KB pages from it. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "kernel/base/arena.h"
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,6 +15,11 @@
  */
 #define HUGE_PAGES_FROM ((size_t)256u << 20) /* Small arenas would be rounded up too much. */
 
+#define KEPT_MOST 16u
+#define KEPT_SIZE ((size_t)512u << 20) /* Kept ones have multiples of it: they fit others, too. */
+#define CLEAR_RUN_PAGES                                                                            \
+    8u /* Longer runs are hardly touched: the system gives new pages when they are. */
+
 struct free_page {
     struct free_page *next;
 };
@@ -22,7 +28,8 @@ struct arena {
     atomic_flag lock;
     uint8_t *base;
     size_t size;
-    size_t carved; /* Bytes from `base` that have been handed out at least once. */
+    size_t carved;      /* Bytes from `base` that have been handed out at least once. */
+    size_t used_before; /* Bytes from `base` that former owners of kept memory were given. */
     struct free_page *free;
     uint32_t free_count;
     uint32_t pages_total;
@@ -43,6 +50,59 @@ static void arena_unlock(struct arena *arena)
     atomic_flag_clear_explicit(&arena->lock, memory_order_release);
 }
 
+/* Memory of destroyed arenas, for programs that make nodes by the hundred; see arena_keep(). */
+static struct {
+    uint32_t most;
+    uint8_t fill;
+    uint32_t count;
+    struct arena *arena[KEPT_MOST];
+} kept;
+
+void arena_keep(uint32_t most, uint8_t fill)
+{
+    kept.most = most < KEPT_MOST ? most : KEPT_MOST;
+    kept.fill = fill;
+    while (kept.count > kept.most) {
+        struct arena *arena = kept.arena[--kept.count];
+        munmap(arena, arena->size);
+    }
+}
+
+/* A kept one of at least `size` bytes, as if new but for what its pages contain; or NULL. */
+static struct arena *kept_take(size_t size)
+{
+    for (uint32_t i = kept.count; i-- > 0;) {
+        struct arena *arena = kept.arena[i];
+        if (arena->size < size) continue;
+        kept.arena[i] = kept.arena[--kept.count];
+        size_t whole = arena->size;
+        size_t before = arena->used_before > arena->carved ? arena->used_before : arena->carved;
+        memset(arena, 0, sizeof *arena);
+        arena->size = whole;
+        arena->used_before = before;
+        return arena;
+    }
+    return NULL;
+}
+
+static struct arena *memory_take(size_t size)
+{
+    if (kept.most > 0) size = (size + KEPT_SIZE - 1) / KEPT_SIZE * KEPT_SIZE;
+    struct arena *arena = kept_take(size);
+    if (arena != NULL) return arena;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return NULL;
+#ifdef MADV_HUGEPAGE
+    /* Records and rows are touched at random: with small pages most of that misses the TLB. Only
+     * advice. Short lives in kept memory touch too little of it. */
+    if (size >= HUGE_PAGES_FROM && kept.most == 0) madvise(memory, size, MADV_HUGEPAGE);
+#endif
+    arena = memory; /* Fresh pages of the system are zero. */
+    arena->size = size;
+    return arena;
+}
+
 struct arena *arena_create(const struct arena_limits *limits)
 {
     uint64_t pages = 0;
@@ -50,20 +110,11 @@ struct arena *arena_create(const struct arena_limits *limits)
         pages += limits->pages_max[g];
     size_t head = (sizeof(struct arena) + 4095u) & ~(size_t)4095u;
     size_t size = head + (size_t)(pages + 1) * PAGE_SIZE_BYTES;
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return NULL;
-#ifdef MADV_HUGEPAGE
-    /* Records and rows are touched at random: with small pages most of that misses the TLB. Only
-     * advice. */
-    if (size >= HUGE_PAGES_FROM) madvise(memory, size, MADV_HUGEPAGE);
-#endif
-
-    struct arena *arena = memory; /* Fresh pages of the system are zero. */
+    struct arena *arena = memory_take(size);
+    if (arena == NULL) return NULL;
     uintptr_t first =
-        ((uintptr_t)memory + head + PAGE_SIZE_BYTES - 1) & ~((uintptr_t)PAGE_SIZE_BYTES - 1);
+        ((uintptr_t)arena + head + PAGE_SIZE_BYTES - 1) & ~((uintptr_t)PAGE_SIZE_BYTES - 1);
     arena->base = (uint8_t *)first;
-    arena->size = size;
     arena->pages_total = (uint32_t)pages;
     for (uint32_t g = 0; g < RG_COUNT; g++) {
         uint32_t reserved = limits->pages_reserved[g];
@@ -75,7 +126,11 @@ struct arena *arena_create(const struct arena_limits *limits)
 
 void arena_destroy(struct arena *arena)
 {
-    if (arena != NULL) munmap(arena, arena->size);
+    if (arena == NULL) return;
+    if (kept.count < kept.most)
+        kept.arena[kept.count++] = arena;
+    else
+        munmap(arena, arena->size);
 }
 
 /* Counts `pages` to the group, or refuses. Called with the lock held. */
@@ -104,6 +159,7 @@ void *arena_page(struct arena *arena, enum resource_group group)
         } else {
             page = arena->base + arena->carved;
             arena->carved += PAGE_SIZE_BYTES;
+            if (kept.fill != 0) memset(page, kept.fill, PAGE_SIZE_BYTES);
         }
     }
     arena_unlock(arena);
@@ -122,6 +178,14 @@ void arena_page_release(struct arena *arena, enum resource_group group, void *pa
     arena_unlock(arena);
 }
 
+/* Zeroes a run that a former owner of kept memory may have written. */
+static void run_clear(const struct arena *arena, void *run, size_t pages)
+{
+    if ((size_t)((uint8_t *)run - arena->base) >= arena->used_before) return;
+    size_t size = pages * PAGE_SIZE_BYTES;
+    if (pages <= CLEAR_RUN_PAGES || madvise(run, size, MADV_DONTNEED) != 0) memset(run, 0, size);
+}
+
 void *arena_alloc(struct arena *arena, enum resource_group group, size_t size)
 {
     size_t rounded = (size + 63u) & ~(size_t)63u;
@@ -135,10 +199,11 @@ void *arena_alloc(struct arena *arena, enum resource_group group, size_t size)
     }
     size_t pages = (rounded + PAGE_SIZE_BYTES - 1) / PAGE_SIZE_BYTES;
     if (!group_take(arena, group, (uint32_t)pages)) goto out;
-    /* A fresh run: it was never used, so the system has zeroed it. The longer rest serves the next
-     * small piece. */
+    /* A fresh run: it was never used, so the system has zeroed it, but for kept memory. The longer
+     * rest serves the next small piece. */
     memory = arena->base + arena->carved;
     arena->carved += pages * PAGE_SIZE_BYTES;
+    run_clear(arena, memory, pages);
     size_t rest = pages * PAGE_SIZE_BYTES - rounded;
     if (rest > arena->small_left[group]) {
         arena->small[group] = (uint8_t *)memory + rounded;

@@ -46,6 +46,14 @@ struct arena *arena_create(const struct arena_limits *limits);
 void arena_destroy(struct arena *arena);
 
 /*
+ * From now on arena_destroy() keeps the memory of up to `most` arenas (16 at most) for later ones,
+ * because getting and clearing fresh memory takes longer than a short life of a node. 0 = none, as
+ * at the start. `fill` other than 0: pages are filled with this byte before they are first handed
+ * out. For the simulator; not thread-safe, and nobody else may be creating or destroying arenas.
+ */
+void arena_keep(uint32_t most, uint8_t fill);
+
+/*
  * One page of 32 KB for `group`, or NULL when the group is at its maximum. The content is
  * undefined. Thread-safe.
  */

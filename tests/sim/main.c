@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "kernel/base/arena.h"
 #include "signals/gsn.h"
 #include "tests/sim/failures.h"
 #include "tests/sim/jams.h"
@@ -18,6 +20,10 @@
 #define SEED_SECONDS                                                                               \
     300u /* A seed takes a second or two, a minute under a sanitizer; one that takes longer does   \
             not end. */
+#define SEEDS_PER_PROCESS 50u
+#define ARENAS_KEPT       8u
+#define FILL_ONCE         0x55
+#define FILL_AGAIN        0xA3
 
 struct arguments {
     uint64_t first;
@@ -265,20 +271,27 @@ static int run_one(const struct arguments *arguments, uint64_t seed, uint64_t *h
     return verdict;
 }
 
+/* What fresh memory of the library and, if `pages`, of nodes contains. */
+static void fill_memory(uint8_t with, bool pages)
+{
+    mallopt(M_PERTURB, with);
+    arena_keep(ARENAS_KEPT, pages ? with : 0);
+}
+
 static int run_and_compare(const struct arguments *arguments, uint64_t seed)
 {
     uint64_t hash = 0;
     uint64_t again = 0;
-    mallopt(M_PERTURB, 0x55);
-    int verdict = run_one(arguments, seed, &hash);
     bool twice = arguments->twice || (arguments->quiet && seed % 20 == 0);
+    fill_memory(FILL_ONCE, twice);
+    int verdict = run_one(arguments, seed, &hash);
     if (verdict != 0 || !twice || arguments->until != 0) return verdict;
     struct arguments silent = *arguments;
     silent.quiet = true;
     silent.figures = NULL;
     silent.hash = false;
     silent.trace = NULL;
-    mallopt(M_PERTURB, 0xA3);
+    fill_memory(FILL_AGAIN, true);
     verdict = run_one(&silent, seed, &again);
     if (verdict != 0 || hash == again) return verdict;
     fprintf(stderr, "seed %llu: correctness: two runs differ: %016llx and %016llx\n",
@@ -286,7 +299,7 @@ static int run_and_compare(const struct arguments *arguments, uint64_t seed)
     return SIM_CORRECTNESS;
 }
 
-/* --- Many seeds: a process for each, so that a crash of one is only that. --- */
+/* --- Many seeds: several in a process, one after another; a crash ends only its own. --- */
 
 static int exit_code_of(int status)
 {
@@ -296,69 +309,95 @@ static int exit_code_of(int status)
 
 #define JOBS_MAX 64u
 
-static struct {
-    pid_t process;
-    uint64_t seed;
-} children[JOBS_MAX];
+/* Shared with the processes. */
+struct many {
+    _Atomic uint64_t next;
+    struct {
+        pid_t process;
+        uint32_t done; /* Seeds before this one in the same process. */
+        uint64_t seed; /* What it is running. */
+    } worker[JOBS_MAX];
+};
 
-static void remember(pid_t process, uint64_t seed)
+static void *shared_memory(size_t size)
 {
-    uint32_t at = 0;
-    while (children[at].process != 0)
-        at++;
-    children[at].process = process;
-    children[at].seed = seed;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) abort();
+    return memory;
 }
 
-static uint64_t seed_of(pid_t process)
+static void __attribute__((noreturn))
+work_off(const struct arguments *arguments, struct many *many, uint32_t own)
 {
-    uint32_t at = 0;
-    while (children[at].process != process)
-        at++;
-    children[at].process = 0;
-    return children[at].seed;
+    int verdict = 0;
+    for (uint32_t done = 0; verdict == 0 && done < SEEDS_PER_PROCESS; done++) {
+        uint64_t seed = atomic_fetch_add(&many->next, 1);
+        if (seed > arguments->last) break;
+        many->worker[own].done = done;
+        many->worker[own].seed = seed;
+        alarm(SEED_SECONDS);
+        verdict = run_and_compare(arguments, seed);
+        fflush(NULL);
+    }
+    _exit(verdict);
+}
+
+static bool worker_begin(const struct arguments *arguments, struct many *many, uint32_t own)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) work_off(arguments, many, own);
+    if (child < 0) perror("fork");
+    many->worker[own].process = child > 0 ? child : 0;
+    return child > 0;
+}
+
+static void worker_failed(const struct many *many, uint32_t own, int status)
+{
+    unsigned long long seed = many->worker[own].seed;
+    if (WIFSIGNALED(status)) {
+        fprintf(stderr, "seed %llu: ended by signal %d%s\n", seed, WTERMSIG(status),
+                WTERMSIG(status) == SIGALRM ? " (it took too long)" : "");
+    }
+    if (many->worker[own].done > 0)
+        fprintf(stderr, "seed %llu: its process had run %u others before\n", seed,
+                many->worker[own].done);
+}
+
+/* Returns how many seeds failed; `worst` is the exit code of the first. */
+static uint32_t run_workers(const struct arguments *arguments, struct many *many, int *worst)
+{
+    uint32_t failures = 0;
+    for (uint32_t i = 0; i < arguments->jobs; i++) {
+        if (!worker_begin(arguments, many, i)) *worst = SIM_CRASH;
+    }
+    int status;
+    for (pid_t child; (child = wait(&status)) > 0;) {
+        uint32_t own = 0;
+        while (own < arguments->jobs && many->worker[own].process != child)
+            own++;
+        if (own == arguments->jobs) continue;
+        many->worker[own].process = 0;
+        int code = exit_code_of(status);
+        if (code != 0) {
+            worker_failed(many, own, status);
+            failures++;
+            if (*worst == 0) *worst = code;
+        }
+        if (many->next <= arguments->last && !worker_begin(arguments, many, own))
+            *worst = SIM_CRASH;
+    }
+    return failures;
 }
 
 static int run_many(const struct arguments *arguments)
 {
-    uint64_t next = arguments->first;
-    uint32_t running = 0;
-    uint32_t failures = 0;
+    struct many *many = shared_memory(sizeof *many);
     int worst = 0;
     double begun = now_seconds();
-    while (next <= arguments->last || running > 0) {
-        if (next <= arguments->last && running < arguments->jobs) {
-            fflush(NULL);
-            pid_t child = fork();
-            if (child == 0) {
-                alarm(SEED_SECONDS);
-                int verdict = run_and_compare(arguments, next);
-                fflush(NULL);
-                _exit(verdict);
-            }
-            if (child < 0) {
-                perror("fork");
-                return SIM_CRASH;
-            }
-            remember(child, next);
-            next++;
-            running++;
-            continue;
-        }
-        int status;
-        pid_t child = wait(&status);
-        if (child < 0) break;
-        running--;
-        uint64_t seed = seed_of(child);
-        int code = exit_code_of(status);
-        if (code == 0) continue;
-        if (WIFSIGNALED(status)) {
-            fprintf(stderr, "seed %llu: ended by signal %d%s\n", (unsigned long long)seed,
-                    WTERMSIG(status), WTERMSIG(status) == SIGALRM ? " (it took too long)" : "");
-        }
-        failures++;
-        if (worst == 0) worst = code;
-    }
+    many->next = arguments->first;
+    uint32_t failures = run_workers(arguments, many, &worst);
+    munmap(many, sizeof *many);
     if (arguments->test.failures) {
         failures_print(arguments->figures);
         if (!failures_rare(arguments->figures) && worst == 0) worst = SIM_LIVENESS;
@@ -403,14 +442,16 @@ int main(int argc, char **argv)
         .first = 1, .last = 1, .jobs = 1, .jams_most = UINT32_MAX, .program = argv[0]};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     arguments.test.seed = arguments.first;
+    /* Memory that one run frees is for the next; asking the system each time took half of the CPU.
+     */
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
     if (arguments.plan != NULL) {
         if (!plan_read(&arguments.test, arguments.plan)) return 2;
         arguments.first = arguments.last = arguments.test.seed;
     }
     if (arguments.shrink) return run_shrink(&arguments);
-    arguments.figures = mmap(NULL, sizeof *arguments.figures, PROT_READ | PROT_WRITE,
-                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (arguments.figures == MAP_FAILED) return 2;
+    arguments.figures = shared_memory(sizeof *arguments.figures);
     if (arguments.jobs == 0) arguments.jobs = 1;
     if (arguments.jobs > JOBS_MAX) arguments.jobs = JOBS_MAX;
     if (arguments.jams != NULL) jams_open(arguments.jams);

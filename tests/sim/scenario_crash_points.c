@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <sys/wait.h>
 #include <unistd.h>
+#include "kernel/base/arena.h"
 #include "kernel/sim/sim_disk.h"
 #include "tests/sim/scenario.h"
 
@@ -252,5 +253,6 @@ int main(void)
         cmocka_unit_test(test_one_node),
         cmocka_unit_test(test_two_replicas),
     };
+    arena_keep(8, 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "blocks/qmgr/qmgr_state.h"
+#include "kernel/base/arena.h"
 #include "tests/sim/jams.h"
 #include "tests/sim/points.h"
 #include "tests/sim/scenario.h"
@@ -496,5 +497,6 @@ static void test_protocols(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_protocols)};
+    arena_keep(8, 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

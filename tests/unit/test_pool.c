@@ -155,6 +155,42 @@ static void random_use_against_a_model(void **state)
     arena_destroy(arena);
 }
 
+static bool zero(const uint8_t *memory, size_t size)
+{
+    while (size > 0 && memory[size - 1] == 0)
+        size--;
+    return size == 0;
+}
+
+/* Memory of a destroyed arena: what is promised to be zero is, what is not is not cleared. */
+static void kept_memory_is_like_new(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {100, 40000, 1000000, 1};
+    arena_keep(1, 0);
+    for (uint32_t life = 0; life < 4; life++) {
+        struct arena *arena = make_arena(64 + life);
+        for (uint32_t i = 0; i < 4; i++) {
+            uint8_t *piece = arena_alloc(arena, RG_NODE, sizes[(i + life) % 4]);
+            assert_non_null(piece);
+            assert_true(zero(piece, sizes[(i + life) % 4]));
+            memset(piece, 0xEE, sizes[(i + life) % 4]);
+            uint8_t *page = arena_page(arena, RG_DATA);
+            assert_non_null(page);
+            memset(page, 0xDD, PAGE_SIZE_BYTES);
+        }
+        assert_int_equal(arena_usage(arena, RG_DATA).used, 4);
+        arena_destroy(arena);
+    }
+    arena_keep(1, 0xA3);
+    struct arena *arena = make_arena(64);
+    uint8_t *page = arena_page(arena, RG_DATA);
+    assert_int_equal(page[0], 0xA3);
+    assert_int_equal(page[PAGE_SIZE_BYTES - 1], 0xA3);
+    arena_keep(0, 0);
+    arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +199,7 @@ int main(void)
         cmocka_unit_test(stale_references_find_nothing),
         cmocka_unit_test(limits_and_failures),
         cmocka_unit_test(random_use_against_a_model),
+        cmocka_unit_test(kept_memory_is_like_new),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
