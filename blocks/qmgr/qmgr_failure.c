@@ -416,6 +416,7 @@ void qmgr_exec_FAIL_PREPARE(struct block *block, const struct signal *sig)
     struct node_mask must;
     keep_data_nodes(qmgr, &leave);
     qmgr_newcomers(qmgr, &must);
+    if (qmgr_may_stay(qmgr, &leave)) node_mask_remove(&must, qmgr_own(qmgr));
     node_mask_join(&must, &failure->fenced);
     if (node_mask_has(&leave, qmgr_own(qmgr))) {
         jam();

@@ -354,6 +354,21 @@ static bool may_wait(const struct qmgr *qmgr, const struct node_mask *leave)
     return code != ARBIT_PARTITIONING && !arbit_wins(code) && !arbit_wins(code_of_others);
 }
 
+/* Somebody whom this node reaches would have to leave for a broken link. But a node that dies is
+ * missed by some a moment before the others: until those have noticed, the ends of its links look
+ * like broken links between living nodes. */
+static bool may_be_dead(const struct qmgr *qmgr, const struct node_mask *leave)
+{
+    const struct qmgr_reach *reach = &qmgr->reach;
+    struct node_mask reached = others(qmgr);
+    node_mask_keep(&reached, leave);
+    node_mask_cut(&reached, &reach->silent);
+    node_mask_cut(&reached, &reach->condemned);
+    node_mask_cut(&reached, &qmgr->rejoin.newcomers);
+    return !node_mask_empty(&reached) &&
+           now_ms(&qmgr->block) - reach->found_ms < qmgr_silence_ms(qmgr, true);
+}
+
 void qmgr_reach_evaluate(struct qmgr *qmgr)
 {
     struct qmgr_reach *reach = &qmgr->reach;
@@ -368,7 +383,7 @@ void qmgr_reach_evaluate(struct qmgr *qmgr)
         return;
     }
     jam();
-    if (qmgr_is_newcomer(qmgr)) {
+    if (qmgr_is_newcomer(qmgr) && !qmgr_may_stay(qmgr, &leave)) {
         jam(); /* Whoever it is: what this node has so far is of no use. */
         qmgr_failure_stop(qmgr, EXIT_OTHER_NODE_FAILED, "a node was lost before it was started");
         return;
@@ -378,7 +393,7 @@ void qmgr_reach_evaluate(struct qmgr *qmgr)
         reach->found = leave;
         reach->found_ms = now_ms(&qmgr->block);
     }
-    if (may_be_new(qmgr, &leave) || may_wait(qmgr, &leave)) return;
+    if (may_be_new(qmgr, &leave) || may_wait(qmgr, &leave) || may_be_dead(qmgr, &leave)) return;
     qmgr_failure_found(qmgr, &leave);
 }
 

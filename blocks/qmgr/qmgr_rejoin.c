@@ -8,6 +8,7 @@
  * has to ask whether the others know it.
  */
 #include <string.h>
+#include "blocks/qmgr/partition_rule.h"
 #include "blocks/qmgr/qmgr_state.h"
 #include "signals/rejoin.h"
 
@@ -266,6 +267,23 @@ void qmgr_exec_CM_COUNTED_REP(struct block *block, const struct signal *sig)
     qmgr_rejoin_check(qmgr);
 }
 
+/*
+ * This node is started, and who leaves is everybody that does not count it yet: to all that stay it
+ * is a full member. Those that leave lack a whole node group, so they do not go on however they
+ * count.
+ */
+bool qmgr_may_stay(const struct qmgr *qmgr, const struct node_mask *leave)
+{
+    const struct node_mask *uncounted = &qmgr->rejoin.uncounted;
+    if (!node_mask_has(&qmgr->started, qmgr_own(qmgr)) || node_mask_has(leave, qmgr_own(qmgr)) ||
+        !node_mask_within(uncounted, leave))
+        return false;
+    struct node_mask others = *leave;
+    node_mask_keep(&others, &qmgr->started); /* The rest goes on nowhere without this node. */
+    return node_mask_empty(uncounted) ||
+           partition_rule(block_config(&qmgr->block), &others, &others) == ARBIT_LOSE_GROUPS;
+}
+
 /* Links, states and failures have changed. */
 void qmgr_rejoin_check(struct qmgr *qmgr)
 {
@@ -291,6 +309,13 @@ void qmgr_rejoin_linked(struct qmgr *qmgr, uint32_t node)
 void qmgr_rejoin_failed(struct qmgr *qmgr, const struct node_mask *nodes)
 {
     node_mask_cut(&qmgr->rejoin.newcomers, nodes);
+    node_mask_cut(&qmgr->rejoin.uncounted, nodes);
+    if (qmgr_is_newcomer(qmgr) && node_mask_empty(&qmgr->rejoin.uncounted) &&
+        node_mask_has(&qmgr->started, qmgr_own(qmgr))) {
+        jam(); /* qmgr_may_stay(): whoever did not count this node is gone. */
+        node_mask_remove(&qmgr->rejoin.newcomers, qmgr_own(qmgr));
+        qmgr->rejoin.started_ms = now_ms(&qmgr->block);
+    }
     node_mask_cut(&qmgr->rejoin.leaving, nodes);
     node_mask_cut(&qmgr->rejoin.open, nodes);
     if (node_mask_has(nodes, qmgr->rejoin.adding)) {

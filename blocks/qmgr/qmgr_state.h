@@ -292,6 +292,8 @@ void qmgr_exec_CM_ADD_CONF(struct block *block, const struct signal *sig);
 
 /* qmgr_rejoin.c: node restart, and the stop of one node. */
 bool qmgr_is_newcomer(const struct qmgr *qmgr); /* This node is. */
+/* As a newcomer: not taken along by this failure. */
+bool qmgr_may_stay(const struct qmgr *qmgr, const struct node_mask *leave);
 /* Members, and whoever is about to be one, that every failure takes along. */
 void qmgr_newcomers(const struct qmgr *qmgr, struct node_mask *nodes);
 uint32_t qmgr_end_code(const struct qmgr *qmgr); /* When the others have declared this one dead. */

@@ -231,6 +231,14 @@ static bool others_doomed(const struct run *run, uint32_t i)
     return false;
 }
 
+/* It is started, but somebody has not confirmed yet to count it: it leaves with whoever is lost. */
+static bool uncounted(const struct run *run, uint32_t id)
+{
+    const struct qmgr *qmgr =
+        (const struct qmgr *)(const void *)node_block(sim_node(run->world, id), BLOCK_QMGR, 0);
+    return node_mask_has(&qmgr->rejoin.newcomers, id);
+}
+
 /* A data node stops by itself: is there a reason? */
 bool failures_announced(struct run *run, uint32_t id, uint32_t code)
 {
@@ -253,7 +261,7 @@ bool failures_announced(struct run *run, uint32_t id, uint32_t code)
         return true;
     }
     if (!good && (code == EXIT_OTHER_NODE_FAILED || code == EXIT_DECLARED_DEAD) &&
-        others_doomed(run, i)) {
+        (others_doomed(run, i) || uncounted(run, id))) {
         count(&figures_of(run)->needless);
         good = true;
     }

@@ -76,9 +76,8 @@ static void start_with_arbitrator(uint32_t nodes, uint32_t replicas)
     assert_int_equal(qmgr_at(1)->arbit.state, ARBIT_RUN);
 }
 
-/* Of all the steps around the moment in which the last node is started again: the cluster breaks
- * into `part` and the rest. */
-static void break_near_the_start(uint32_t nodes, uint32_t replicas, uint32_t part, uint32_t later)
+/* The last node is lost, comes back, and is about to be started. */
+static void come_back(uint32_t nodes, uint32_t replicas)
 {
     start_with_arbitrator(nodes, replicas);
     fc_kill(fc, nodes);
@@ -96,8 +95,24 @@ static void break_near_the_start(uint32_t nodes, uint32_t replicas, uint32_t par
         arbitrate(nodes);
         one_step(nodes);
     }
-    for (uint32_t i = 0; i < later; i++)
+}
+
+/* Steps of all but one, which hangs; 0: of all. */
+static void steps(uint32_t nodes, uint32_t count, uint32_t hangs)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (hangs != 0 && cursor % (nodes + nodes * nodes) == hangs - 1) cursor++;
         one_step(nodes);
+    }
+}
+
+/* Of all the steps around the moment in which the last node is started again: the cluster breaks
+ * into `part` and the rest. */
+static void break_near_the_start(uint32_t nodes, uint32_t replicas, uint32_t part, uint32_t later,
+                                 uint32_t hangs)
+{
+    come_back(nodes, replicas);
+    steps(nodes, later, hangs);
     for (uint32_t a = 1; a <= nodes; a++) {
         for (uint32_t b = a + 1; b <= nodes; b++) {
             if ((part >> (a - 1) & 1u) != (part >> (b - 1) & 1u)) fc_cut(fc, a, b, true);
@@ -124,7 +139,9 @@ static void sweep(uint32_t nodes, uint32_t replicas)
     for (uint32_t part = 1u << (nodes - 1); part < (1u << nodes) - 1u; part++) {
         for (uint32_t later = 0; later < 30u * (nodes + nodes * nodes);
              later += nodes == 2 ? 1 : 7) {
-            break_near_the_start(nodes, replicas, part, later);
+            /* Every fourth time somebody hangs until then, and does not hear of the start. */
+            uint32_t hangs = later / 7 % 4 != 3 ? 0 : 1 + later % (nodes - 1);
+            break_near_the_start(nodes, replicas, part, later, hangs);
             again();
         }
     }
@@ -150,12 +167,41 @@ static void test_two_groups(void **state)
     sweep(4, 2);
 }
 
+/* Somebody hangs and dies before it counts the node that is started: the others count it, so it
+ * goes on with them. */
+static void test_one_who_does_not_count_it_dies(void **state)
+{
+    const uint32_t back = 4;
+    (void)state;
+    before = after = 0;
+    for (uint32_t dies = 1; dies < back; dies++) {
+        for (uint32_t later = 0; later < 400; later += 3) {
+            come_back(back, 2);
+            steps(back, later, dies);
+            const struct qmgr *qmgr = qmgr_at(back);
+            bool waits = node_mask_has(&qmgr->started, back) && qmgr_is_newcomer(qmgr) &&
+                         node_mask_has(&qmgr->rejoin.uncounted, dies) &&
+                         node_mask_count(&qmgr->rejoin.uncounted) == 1;
+            fc_kill(fc, dies);
+            run(back, 1500);
+            if (waits && !is_started(back))
+                fail_msg("node %u died, %u steps later, and took node %u along", dies, later, back);
+            before += waits;
+            after += is_started(back);
+            again();
+        }
+    }
+    print_message("%u waited for who died, %u went on\n", before, after);
+    assert_true(before > 0 && after > before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_two_nodes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_three_replicas, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_groups, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_who_does_not_count_it_dies, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
