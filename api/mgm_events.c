@@ -1,5 +1,6 @@
 /* mgm_events.c -- the management API's part about the cluster log and the stream of events. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,4 +119,66 @@ int ndb_mgm_next_event(ndb_mgm_handle_t *handle, struct ndb_mgm_event *event, ui
         int rc = mgm_receive(handle, deadline);
         if (rc != 0) return rc < 0 ? -1 : 0;
     }
+}
+
+/* ---- what data nodes have kept ---- */
+
+static int by_time(const void *a, const void *b)
+{
+    const struct ndb_mgm_event *x = a;
+    const struct ndb_mgm_event *y = b;
+
+    if (x->time != y->time) return x->time < y->time ? -1 : 1;
+    if (x->time_ms != y->time_ms) return x->time_ms < y->time_ms ? -1 : 1;
+    if (x->source_node != y->source_node) return x->source_node < y->source_node ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* "node.2.event.17", and "<ms> <type> <category> <severity> <text>". */
+static bool read_event(const char *name, const char *value, struct ndb_mgm_event *event)
+{
+    uint32_t node;
+    uint32_t order;
+    uint64_t ms;
+    uint32_t type;
+    char category[24];
+    char severity[24];
+    int at = 0;
+
+    if (sscanf(name, "node.%" SCNu32 ".event.%" SCNu32, &node, &order) != 2) return false;
+    if (sscanf(value, "%" SCNu64 " %" SCNu32 " %23s %23s %n", &ms, &type, category, severity,
+               &at) != 4 ||
+        at == 0)
+        return false;
+    int category_number = ndb_mgm_category_number(category);
+    int severity_number = ndb_mgm_severity_number(severity);
+    if (category_number < 0 || severity_number < 0) return false;
+    *event = (struct ndb_mgm_event){.type = type,
+                                    .time = ms / 1000,
+                                    .time_ms = (uint32_t)(ms % 1000),
+                                    .source_node = node,
+                                    .order = order,
+                                    .category = (enum ndb_mgm_category)category_number,
+                                    .severity = (enum ndb_mgm_severity)severity_number};
+    (void)snprintf(event->text, sizeof(event->text), "%s", value + at);
+    return true;
+}
+
+int ndb_mgm_report_events(ndb_mgm_handle_t *handle, uint32_t node_id, struct ndb_mgm_event *events,
+                          uint32_t room)
+{
+    char error_name[32];
+    uint32_t count = 0;
+
+    if (mgm_call(handle, handle->timeout_ms, "report events\nnode: %u", node_id) != 0) return -1;
+    (void)snprintf(error_name, sizeof(error_name), "node.%u.error", node_id);
+    int error = (int)mgm_reply_number(handle, error_name, 0);
+    if (error != 0)
+        return mgm_fail(handle, error, "Node %u: %s", node_id, ndb_mgm_error_message(error));
+    for (uint32_t i = 0; i < handle->reply.pair_count && count < room; i++) {
+        count += read_event(mgm_pair_name(&handle->reply, i), mgm_pair_value(&handle->reply, i),
+                            &events[count]);
+    }
+    qsort(events, count, sizeof(*events), by_time);
+    return (int)count;
 }

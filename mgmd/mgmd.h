@@ -72,6 +72,7 @@ enum mgmd_request_kind {
     MGMD_REQUEST_NONE,
     MGMD_REQUEST_MEMORY,
     MGMD_REQUEST_DISK,
+    MGMD_REQUEST_EVENTS,
     MGMD_REQUEST_STOP,
     MGMD_REQUEST_SINGLE,
     MGMD_REQUEST_NODEID
@@ -98,6 +99,7 @@ struct mgmd_request {
     bool then_exit; /* The server itself stops after the reply. */
     char *text;     /* Collected reply lines. */
     size_t text_size;
+    uint32_t lines; /* EVENTS: so many so far. */
 };
 
 struct mgmd_options {
@@ -191,7 +193,29 @@ void mgmd_listeners_event(struct mgmd *mgmd, const struct ndb_mgm_event *event, 
 void mgmd_listeners_levels(const struct mgmd *mgmd, uint32_t *levels);
 void mgmd_sessions_list(struct mgmd *mgmd, struct mgmd_session *to);
 
-/* ---- mgmd_commands.c, mgmd_orders.c ---- */
+/* ---- mgmd_orders.c, for those who ask data nodes ---- */
+
+/* A free record; NULL when there is none: the session has the error then. */
+struct mgmd_request *mgmd_request_new(struct mgmd_session *session, uint64_t wait_ms);
+struct mgmd_request *mgmd_request_find(struct mgmd *mgmd, uint32_t id, enum mgmd_request_kind kind);
+/* A line of the reply; cut at 511 bytes. */
+void mgmd_request_text(struct mgmd_request *request, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void mgmd_request_error(struct mgmd_request *request, uint32_t node, uint32_t error);
+/* Replies, and frees the record, when nobody is awaited any more. */
+void mgmd_request_finish(struct mgmd *mgmd, struct mgmd_request *request);
+/* Everything was sent: hear the answers. Without any node to wait for, the next tick answers. */
+void mgmd_request_go(struct mgmd_session *session);
+/* The nodes of a request: "node: 1 2,3", or all data nodes. False: the error was sent. */
+bool mgmd_read_nodes(struct mgmd_session *session, bool all, bool linked_only,
+                     struct node_mask *nodes, bool *self);
+
+/* ---- mgmd_reports.c ---- */
+
+/* True when it was the answer of a report. */
+bool mgmd_reports_signal(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
+
+/* ---- mgmd_commands.c, mgmd_orders.c, mgmd_reports.c ---- */
 void mgmd_execute(struct mgmd_session *session);
 void mgmd_order_stop(struct mgmd_session *session);
 void mgmd_order_restart(struct mgmd_session *session);
@@ -199,6 +223,7 @@ void mgmd_order_check(struct mgmd_session *session); /* Of a restart. */
 void mgmd_order_start(struct mgmd_session *session);
 void mgmd_order_memory(struct mgmd_session *session);
 void mgmd_order_disk(struct mgmd_session *session);
+void mgmd_order_events(struct mgmd_session *session);
 void mgmd_order_dump(struct mgmd_session *session);
 /* The id that this session holds: do the data nodes agree? False: they need not be asked. */
 bool mgmd_order_nodeid(struct mgmd_session *session, uint32_t id, bool any, const char *host,
@@ -230,6 +255,10 @@ void mgmd_node_link_down(struct mgmd *mgmd, uint32_t node, const char *reason);
 bool mgmd_node_signal(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
 void mgmd_nodes_tick(struct mgmd *mgmd);
 void mgmd_nodes_subscribe(struct mgmd *mgmd);
+/* The free text of an event signal: section 0 is its size in bytes, then the bytes. Cut to what
+ * fits; anything else reads as "". */
+#define MGMD_EVENT_TEXT_MAX 512u
+void mgmd_event_text(const struct signal *sig, char *text, size_t size);
 void mgmd_event(struct mgmd *mgmd, uint32_t type, uint32_t source, const uint32_t *data,
                 uint32_t words, const char *text);
 

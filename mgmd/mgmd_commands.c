@@ -500,6 +500,7 @@ static const struct command commands[] = {
     {"get status", get_status},
     {"report memory", mgmd_order_memory},
     {"report disk", mgmd_order_disk},
+    {"report events", mgmd_order_events},
     {"stop", mgmd_order_stop},
     {"stop v2", mgmd_order_stop},
     {"stop all", mgmd_order_stop},

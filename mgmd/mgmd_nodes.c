@@ -9,7 +9,7 @@
 
 #include "mgmd/event_text.h"
 #include "mgmd/mgmd.h"
-#include "signals/management.h"
+#include "signals/event_log.h"
 
 /* ---- node ids ---- */
 
@@ -332,24 +332,25 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct node_status
     log_progress(mgmd, id);
 }
 
-/* Section 0: size in bytes, then the bytes. The text is cut to what fits; anything else reads as
- * "". */
+void mgmd_event_text(const struct signal *sig, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (sig->section_count != 1 || sig->section[0].size < 1) return;
+    size_t room = 4 * (size_t)(sig->section[0].size - 1);
+    size_t length = sig->section[0].words[0];
+    if (length > room) length = room;
+    if (length > size - 1) length = size - 1;
+    memcpy(text, sig->section[0].words + 1, length);
+    text[length] = '\0';
+}
+
 static void take_event(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
 {
     const struct event_rep *rep = SIG_PAYLOAD(sig, event_rep);
-    uint32_t data[EVENT_WORDS];
-    char text[512] = "";
+    char text[MGMD_EVENT_TEXT_MAX];
 
-    memcpy(data, rep->data, sizeof(data));
-    if (sig->section_count == 1 && sig->section[0].size >= 1) {
-        uint32_t room = 4 * (sig->section[0].size - 1);
-        uint32_t size = sig->section[0].words[0];
-        if (size > room) size = room;
-        if (size > sizeof(text) - 1) size = sizeof(text) - 1;
-        memcpy(text, sig->section[0].words + 1, size);
-        text[size] = '\0';
-    }
-    mgmd_event(mgmd, rep->type, id, data, EVENT_WORDS, text);
+    mgmd_event_text(sig, text, sizeof(text));
+    mgmd_event(mgmd, rep->type, id, rep->data, EVENT_WORDS, text);
 }
 
 /* An answer that waits for ArbitrationDelay. */
@@ -455,6 +456,14 @@ bool mgmd_node_signal(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
         return true;
     case GSN_DISK_REPORT_CONF:
         if (sig->words < sizeof(struct disk_report_conf) / 4) return false;
+        mgmd_requests_signal(mgmd, id, sig);
+        return true;
+    case GSN_EVENT_LOG_REP:
+        if (sig->words < sizeof(struct event_log_rep) / 4) return false;
+        mgmd_requests_signal(mgmd, id, sig);
+        return true;
+    case GSN_EVENT_LOG_CONF:
+        if (sig->words < sizeof(struct event_log_conf) / 4) return false;
         mgmd_requests_signal(mgmd, id, sig);
         return true;
     case GSN_STOP_CONF:

@@ -1,4 +1,4 @@
-/* mgmd_orders.c -- commands that data nodes answer: stop, restart, start, reports, dump. */
+/* mgmd_orders.c -- commands that data nodes answer: stop, restart, start, dump, node ids. */
 /* SPDX-License-Identifier: GPL-2.0-only
  *
  * A request lives from the command until all nodes have answered, ended, or the time is over; then
@@ -6,20 +6,16 @@
  *
  *   stop: waiting --STOP_CONF--> leaving --link down--> done        waiting --STOP_REF--> error
  */
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "kernel/base/arena.h"
-#include "kernel/base/u64.h"
 #include "mgmd/mgmd.h"
 #include "signals/management.h"
-#include "signals/redo.h"
 
-static struct mgmd_request *request_new(struct mgmd_session *session, uint64_t wait_ms)
+struct mgmd_request *mgmd_request_new(struct mgmd_session *session, uint64_t wait_ms)
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
 
@@ -35,8 +31,7 @@ static struct mgmd_request *request_new(struct mgmd_session *session, uint64_t w
     return NULL;
 }
 
-static struct mgmd_request *request_find(struct mgmd *mgmd, uint32_t id,
-                                         enum mgmd_request_kind kind)
+struct mgmd_request *mgmd_request_find(struct mgmd *mgmd, uint32_t id, enum mgmd_request_kind kind)
 {
     for (uint32_t i = 0; i < MGMD_REQUESTS_MAX; i++) {
         if (mgmd->requests[i].kind == kind && mgmd->requests[i].id == id) return &mgmd->requests[i];
@@ -44,17 +39,15 @@ static struct mgmd_request *request_find(struct mgmd *mgmd, uint32_t id,
     return NULL;
 }
 
-static void request_text(struct mgmd_request *request, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void request_text(struct mgmd_request *request, const char *format, ...)
+void mgmd_request_text(struct mgmd_request *request, const char *format, ...)
 {
-    char line[256];
+    char line[512];
     va_list args;
 
     va_start(args, format);
     int length = vsnprintf(line, sizeof(line), format, args);
     va_end(args);
+    if (length >= (int)sizeof(line)) length = (int)sizeof(line) - 1;
     char *text =
         length < 0 ? NULL : realloc(request->text, request->text_size + (size_t)length + 1);
     if (text == NULL) return;
@@ -65,18 +58,47 @@ static void request_text(struct mgmd_request *request, const char *format, ...)
 
 static bool is_report(const struct mgmd_request *request)
 {
-    return request->kind == MGMD_REQUEST_MEMORY || request->kind == MGMD_REQUEST_DISK;
+    return request->kind == MGMD_REQUEST_MEMORY || request->kind == MGMD_REQUEST_DISK ||
+           request->kind == MGMD_REQUEST_EVENTS;
 }
 
-static void request_error(struct mgmd_request *request, uint32_t node, uint32_t error)
+void mgmd_request_error(struct mgmd_request *request, uint32_t node, uint32_t error)
 {
     if (is_report(request)) {
-        request_text(request, "node.%u.error: %u\n", node, error);
+        mgmd_request_text(request, "node.%u.error: %u\n", node, error);
         request->done++;
     } else if (request->error == 0) {
         request->error = error == 0 ? 5005 : error;
         request->error_node = node;
     }
+}
+
+/* Why the cluster cannot go on without the node, and what to do about it. */
+static void reply_needed(struct mgmd_session *session, uint32_t id, uint32_t error)
+{
+    const struct mgmd *mgmd = mgmd_session_owner(session);
+    char mates[200] = "";
+    size_t used = 0;
+
+    for (uint32_t mate = 1; mate <= CONFIG_DATA_NODES_MAX && used + 40 < sizeof(mates); mate++) {
+        const struct config_section *node = config_node(mgmd->config, mate);
+        enum ndb_mgm_node_status status = mgmd_node_status(mgmd, mate);
+        if (mate == id || node == NULL || config_section_kind(node) != CONFIG_NDBD) continue;
+        if (config_get_u64(node, CFG_NDBD_Nodegroup) != mgmd->nodes[id].nodegroup) continue;
+        if (status == NDB_MGM_STATUS_STARTED) {
+            mgmd_reply_error(session, (int)error,
+                             "Node %u: %s: the data nodes that are left could not go on", id,
+                             ndb_mgm_error_message((int)error));
+            return;
+        }
+        used += (size_t)snprintf(mates + used, sizeof(mates) - used, "%snode %u is %s",
+                                 used == 0 ? "" : ", ", mate, ndb_mgm_status_text(status));
+    }
+    mgmd_reply_error(session, (int)error,
+                     "Node %u: %s: it is the last one of node group %u that is started%s%s. Start "
+                     "another one first, or stop all nodes (ALL STOP)",
+                     id, ndb_mgm_error_message((int)error), mgmd->nodes[id].nodegroup,
+                     used == 0 ? "" : "; ", mates);
 }
 
 static void reply_now(struct mgmd_session *session, const struct mgmd_request *request)
@@ -88,6 +110,10 @@ static void reply_now(struct mgmd_session *session, const struct mgmd_request *r
             mgmd_reply_error(session, NDB_MGM_ALLOCID_RETRY,
                              "node id %u is in use, or another management server gives it away",
                              request->node_id);
+        return;
+    }
+    if (request->error == 5028) {
+        reply_needed(session, request->error_node, request->error);
         return;
     }
     if (request->error != 0) {
@@ -126,7 +152,7 @@ static bool single_user_seen(const struct mgmd *mgmd, const struct mgmd_request 
 
 /* Ends the request when nobody is awaited any more. The record is free before the session goes on.
  */
-static void request_finish(struct mgmd *mgmd, struct mgmd_request *request)
+void mgmd_request_finish(struct mgmd *mgmd, struct mgmd_request *request)
 {
     if (!node_mask_empty(&request->waiting) || !node_mask_empty(&request->leaving)) return;
     if (request->kind == MGMD_REQUEST_SINGLE && request->error == 0 &&
@@ -142,7 +168,7 @@ static void request_finish(struct mgmd *mgmd, struct mgmd_request *request)
 }
 
 /* Everything was sent: hear the answers. Without any node to wait for, the next tick answers. */
-static void request_go(struct mgmd_session *session)
+void mgmd_request_go(struct mgmd_session *session)
 {
     mgmd_session_wait(session);
     mgm_link_flush(mgmd_session_owner(session)->link);
@@ -156,8 +182,8 @@ static bool is_data_node(const struct mgmd *mgmd, uint32_t id)
 }
 
 /* The nodes of a request: "node: 1 2,3", or all data nodes. False: the error was sent. */
-static bool read_nodes(struct mgmd_session *session, bool all, bool linked_only,
-                       struct node_mask *nodes, bool *self)
+bool mgmd_read_nodes(struct mgmd_session *session, bool all, bool linked_only,
+                     struct node_mask *nodes, bool *self)
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
     const char *text = mgm_value(mgmd_session_request(session), "node");
@@ -249,7 +275,7 @@ static void order_end(struct mgmd_session *session, bool all, bool restart, uint
     if (all && types != NULL && strstr(types, "db") == NULL) {
         self = strstr(types, "mgm") != NULL;
     } else {
-        if (!read_nodes(session, all, true, &nodes, &self)) return;
+        if (!mgmd_read_nodes(session, all, true, &nodes, &self)) return;
         if (all && types != NULL && strstr(types, "mgm") != NULL) self = true;
     }
     if (self && restart) {
@@ -285,7 +311,7 @@ static void order_end(struct mgmd_session *session, bool all, bool restart, uint
         mgmd_reply_error(session, 5064, "Node %u: %s", last, ndb_mgm_error_message(5064));
         return;
     }
-    struct mgmd_request *request = request_new(session, MGMD_STOP_MS);
+    struct mgmd_request *request = mgmd_request_new(session, MGMD_STOP_MS);
     if (request == NULL) return;
     request->kind = MGMD_REQUEST_STOP;
     request->restart = restart;
@@ -307,7 +333,7 @@ static void order_end(struct mgmd_session *session, bool all, bool restart, uint
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "%s of %u node(s) ordered from %s",
                        restart ? "Restart" : "Stop", count + (self ? 1 : 0),
                        mgmd_session_address(session));
-    request_go(session);
+    mgmd_request_go(session);
 }
 
 static bool command_is_all(const struct mgmd_session *session)
@@ -342,7 +368,7 @@ void mgmd_order_check(struct mgmd_session *session)
     bool self;
     char why[500];
 
-    if (!read_nodes(session, false, true, &nodes, &self)) return;
+    if (!mgmd_read_nodes(session, false, true, &nodes, &self)) return;
     if (!mgmd_config_fits(mgmd_session_owner(session), &nodes, flag(session, "initialstart"), why,
                           sizeof(why))) {
         mgmd_reply_error(session, NDB_MGM_RESTART_FAILED, "%s", why);
@@ -360,7 +386,17 @@ void mgmd_order_start(struct mgmd_session *session)
     bool self;
     uint32_t started = 0;
 
-    if (!read_nodes(session, command_is_all(session), true, &nodes, &self)) return;
+    if (!mgmd_read_nodes(session, command_is_all(session), false, &nodes, &self)) return;
+    for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
+        const char *host = config_get_text(config_node(mgmd->config, id), CFG_NDBD_HostName);
+        if (mgmd->nodes[id].linked) continue;
+        if (!command_is_all(session)) {
+            mgmd_reply_error(session, 5000, "Node %u: %s: start ndbmtd --ndb-nodeid=%u on %s", id,
+                             ndb_mgm_error_message(5000), id, host[0] != '\0' ? host : "its host");
+            return;
+        }
+        node_mask_remove(&nodes, id);
+    }
     if (self || node_mask_empty(&nodes)) {
         mgmd_reply_error(session, self ? 5002 : 5030, "%s",
                          ndb_mgm_error_message(self ? 5002 : 5030));
@@ -408,7 +444,7 @@ bool mgmd_order_nodeid(struct mgmd_session *session, uint32_t id, bool any, cons
     struct mgmd *mgmd = mgmd_session_owner(session);
 
     if (config_count(mgmd->config, CONFIG_MGMD) < 2 || mgmd_president(mgmd) == 0) return false;
-    struct mgmd_request *request = request_new(session, MGMD_ASK_ID_MS);
+    struct mgmd_request *request = mgmd_request_new(session, MGMD_ASK_ID_MS);
     if (request == NULL) return true;
     request->kind = MGMD_REQUEST_NODEID;
     request->node_id = id;
@@ -416,7 +452,7 @@ bool mgmd_order_nodeid(struct mgmd_session *session, uint32_t id, bool any, cons
     (void)snprintf(request->host, sizeof(request->host), "%s", host);
     (void)snprintf(request->name, sizeof(request->name), "%.64s", name);
     nodeid_send(mgmd, request, MGMD_HOLD_ID_MS);
-    request_go(session);
+    mgmd_request_go(session);
     return true;
 }
 
@@ -456,7 +492,7 @@ static void nodeid_next(struct mgmd *mgmd, struct mgmd_request *request)
 
 static void take_nodeid(struct mgmd *mgmd, uint32_t node, const struct signal *sig)
 {
-    struct mgmd_request *request = request_find(mgmd, sig->payload[0], MGMD_REQUEST_NODEID);
+    struct mgmd_request *request = mgmd_request_find(mgmd, sig->payload[0], MGMD_REQUEST_NODEID);
 
     if (request == NULL || !node_mask_has(&request->waiting, node)) return;
     node_mask_remove(&request->waiting, node);
@@ -464,7 +500,7 @@ static void take_nodeid(struct mgmd *mgmd, uint32_t node, const struct signal *s
         nodeid_next(mgmd, request);
     else
         request->done++;
-    request_finish(mgmd, request);
+    mgmd_request_finish(mgmd, request);
 }
 
 /* Some have not answered: most of them are enough, because two servers' majorities meet. */
@@ -513,7 +549,7 @@ void mgmd_order_single_user(struct mgmd_session *session)
         mgmd_reply_error(session, 5030, "%s", ndb_mgm_error_message(5030));
         return;
     }
-    struct mgmd_request *request = request_new(session, MGMD_ANSWER_MS);
+    struct mgmd_request *request = mgmd_request_new(session, MGMD_ANSWER_MS);
     if (request == NULL) return;
     request->kind = MGMD_REQUEST_SINGLE;
     request->single_user = (uint32_t)id;
@@ -521,55 +557,20 @@ void mgmd_order_single_user(struct mgmd_session *session)
                        "Single user mode for node %u ordered from %s%s", (uint32_t)id,
                        mgmd_session_address(session), enter ? "" : " (0: exit)");
     single_user_send(mgmd, request);
-    request_go(session);
+    mgmd_request_go(session);
 }
 
 static void take_single_user(struct mgmd *mgmd, uint32_t node, const struct signal *sig)
 {
-    struct mgmd_request *request = request_find(mgmd, sig->payload[0], MGMD_REQUEST_SINGLE);
+    struct mgmd_request *request = mgmd_request_find(mgmd, sig->payload[0], MGMD_REQUEST_SINGLE);
 
     if (request == NULL || !node_mask_has(&request->waiting, node)) return;
     node_mask_remove(&request->waiting, node);
     if (sig->gsn == GSN_SINGLE_USER_CONF)
         request->done = 1;
     else if (SIG_PAYLOAD(sig, single_user_ref)->error != 5005) /* Else it does not lead. */
-        request_error(request, node, SIG_PAYLOAD(sig, single_user_ref)->error);
-    request_finish(mgmd, request);
-}
-
-/* Asks data nodes with a request that consists of sender_data alone. */
-static void order_report(struct mgmd_session *session, enum mgmd_request_kind kind, uint32_t gsn)
-{
-    struct mgmd *mgmd = mgmd_session_owner(session);
-    struct node_mask nodes;
-    bool self;
-
-    if (!read_nodes(session, false, false, &nodes, &self)) return;
-    if (self) {
-        mgmd_reply_error(session, 5002, "%s", ndb_mgm_error_message(5002));
-        return;
-    }
-    struct mgmd_request *request = request_new(session, MGMD_ANSWER_MS);
-    if (request == NULL) return;
-    request->kind = kind;
-    for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
-        node_mask_add(&request->waiting,
-                      id); /* Before sending: a link that breaks now answers with 5000. */
-        if (mgm_link_send(mgmd->link, id, BLOCK_CMVMI, gsn, PRIO_B, &request->id, 1) == 0) continue;
-        node_mask_remove(&request->waiting, id);
-        request_error(request, id, 5000);
-    }
-    request_go(session);
-}
-
-void mgmd_order_memory(struct mgmd_session *session)
-{
-    order_report(session, MGMD_REQUEST_MEMORY, GSN_MEMORY_REPORT_REQ);
-}
-
-void mgmd_order_disk(struct mgmd_session *session)
-{
-    order_report(session, MGMD_REQUEST_DISK, GSN_DISK_REPORT_REQ);
+        mgmd_request_error(request, node, SIG_PAYLOAD(sig, single_user_ref)->error);
+    mgmd_request_finish(mgmd, request);
 }
 
 void mgmd_order_dump(struct mgmd_session *session)
@@ -580,7 +581,7 @@ void mgmd_order_dump(struct mgmd_session *session)
     struct node_mask nodes;
     bool self;
 
-    if (!read_nodes(session, false, true, &nodes, &self)) return;
+    if (!mgmd_read_nodes(session, false, true, &nodes, &self)) return;
     while (args != NULL && *args != '\0') {
         char item[16];
         int64_t value;
@@ -617,96 +618,9 @@ void mgmd_order_dump(struct mgmd_session *session)
 
 /* ---- answers ---- */
 
-static void take_memory(struct mgmd *mgmd, uint32_t node, const struct signal *sig)
-{
-    const struct memory_report_conf *conf = SIG_PAYLOAD(sig, memory_report_conf);
-    struct mgmd_request *request = request_find(mgmd, conf->sender_data, MGMD_REQUEST_MEMORY);
-
-    if (request == NULL || !node_mask_has(&request->waiting, node)) return;
-    node_mask_remove(&request->waiting, node);
-    uint32_t groups = conf->groups;
-    if (sig->section_count != 1 || groups > NDB_MGM_GROUPS_MAX ||
-        sig->section[0].size < 5 * groups + 2) {
-        request_error(request, node, 5005);
-        request_finish(mgmd, request);
-        return;
-    }
-    const uint32_t *words = sig->section[0].words;
-    request_text(request, "node.%u.page_size: %u\n", node, conf->page_size);
-    request_text(request, "node.%u.data_total: %u\n", node,
-                 groups > RG_DATA ? words[5 * RG_DATA + 1] : 0);
-    request_text(request, "node.%u.data_used: %u\nnode.%u.index_used: %u\n", node,
-                 words[5 * groups], node, words[5 * groups + 1]);
-    for (uint32_t i = 0; i < groups; i++) {
-        const uint32_t *group = words + 5 * i; /* used, max, reserved, high, failed */
-        request_text(request, "node.%u.group.%u: %u %u %u %u %u\n", node, i, group[0], group[1],
-                     group[2], group[3], group[4]);
-    }
-    request->done++;
-    request_finish(mgmd, request);
-}
-
-/* state percent fill files file_kb head_file head_mb tail_file delayed lsn records bytes */
-static void part_line(struct mgmd_request *request, uint32_t node, uint32_t part,
-                      const struct redo_status_conf *conf)
-{
-    request_text(
-        request,
-        "node.%u.part.%u: %u %u %u %u %u %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", node,
-        part, conf->state, conf->percent, conf->fill, conf->files, conf->file_blocks * 4,
-        conf->head_file, conf->head_block / 256, conf->tail_file, conf->delayed,
-        u64_of(conf->lsn_lo, conf->lsn_hi), u64_of(conf->records_lo, conf->records_hi),
-        u64_of(conf->bytes_lo, conf->bytes_hi));
-}
-
-static void disk_lines(struct mgmd_request *request, uint32_t node,
-                       const struct disk_report_conf *conf)
-{
-    request_text(request, "node.%u.diskless: %u\nnode.%u.gci: %u\nnode.%u.durable: %u\n", node,
-                 conf->diskless, node, conf->gci, node, conf->durable);
-    request_text(request, "node.%u.lcp: %u %u %u\n", node, conf->lcp_state, conf->lcp_id,
-                 conf->lcp_ms);
-    request_text(request, "node.%u.last: %u %u %u %u %u %u\n", node, conf->last_id,
-                 conf->last_age_ms, conf->last_ms, conf->last_fragments, conf->last_failed,
-                 conf->last_kbytes);
-}
-
-static void take_disk(struct mgmd *mgmd, uint32_t node, const struct signal *sig)
-{
-    const struct disk_report_conf *conf = SIG_PAYLOAD(sig, disk_report_conf);
-    struct mgmd_request *request = request_find(mgmd, conf->sender_data, MGMD_REQUEST_DISK);
-    uint32_t parts = conf->parts;
-
-    if (request == NULL || !node_mask_has(&request->waiting, node)) return;
-    node_mask_remove(&request->waiting, node);
-    if (parts > NDB_MGM_LOG_PARTS_MAX ||
-        (parts > 0 &&
-         (sig->section_count != 1 || sig->section[0].size < (size_t)parts * DISK_REPORT_WORDS))) {
-        request_error(request, node, 5005);
-        request_finish(mgmd, request);
-        return;
-    }
-    disk_lines(request, node, conf);
-    for (uint32_t i = 0; i < parts; i++) {
-        struct redo_status_conf part = {.sender_data = 0};
-        memcpy((uint32_t *)&part + 1, sig->section[0].words + (size_t)i * DISK_REPORT_WORDS,
-               4 * DISK_REPORT_WORDS);
-        part_line(request, node, i, &part);
-    }
-    request->done++;
-    request_finish(mgmd, request);
-}
-
 void mgmd_requests_signal(struct mgmd *mgmd, uint32_t node, const struct signal *sig)
 {
-    if (sig->gsn == GSN_MEMORY_REPORT_CONF) {
-        take_memory(mgmd, node, sig);
-        return;
-    }
-    if (sig->gsn == GSN_DISK_REPORT_CONF) {
-        take_disk(mgmd, node, sig);
-        return;
-    }
+    if (mgmd_reports_signal(mgmd, node, sig)) return;
     if (sig->gsn == GSN_ALLOC_NODEID_CONF || sig->gsn == GSN_ALLOC_NODEID_REF) {
         take_nodeid(mgmd, node, sig);
         return;
@@ -716,16 +630,16 @@ void mgmd_requests_signal(struct mgmd *mgmd, uint32_t node, const struct signal 
         return;
     }
     /* STOP_CONF and STOP_REF begin with sender_data. */
-    struct mgmd_request *request = request_find(mgmd, sig->payload[0], MGMD_REQUEST_STOP);
+    struct mgmd_request *request = mgmd_request_find(mgmd, sig->payload[0], MGMD_REQUEST_STOP);
     if (request == NULL || !node_mask_has(&request->waiting, node)) return;
     node_mask_remove(&request->waiting, node);
     if (sig->gsn == GSN_STOP_CONF) {
         node_mask_add(&request->leaving, node);
         mgmd->nodes[node].stopping = true;
     } else {
-        request_error(request, node, SIG_PAYLOAD(sig, stop_ref)->error);
+        mgmd_request_error(request, node, SIG_PAYLOAD(sig, stop_ref)->error);
     }
-    request_finish(mgmd, request);
+    mgmd_request_finish(mgmd, request);
 }
 
 void mgmd_requests_link_down(struct mgmd *mgmd, uint32_t node)
@@ -739,7 +653,7 @@ void mgmd_requests_link_down(struct mgmd *mgmd, uint32_t node)
         node_mask_remove(&request->leaving, node);
         if (request->kind == MGMD_REQUEST_SINGLE) continue; /* The next president is asked. */
         if (is_report(request))
-            request_error(request, node, 5000);
+            mgmd_request_error(request, node, 5000);
         else
             request->done++;
         /* Finished by the next tick: this may run inside a command. */
@@ -758,16 +672,16 @@ void mgmd_requests_tick(struct mgmd *mgmd)
             request->waiting = (struct node_mask){{0}};
         } else if (now >= request->deadline) {
             for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
-                if (node_mask_has(&request->waiting, id)) request_error(request, id, 5005);
-                if (node_mask_has(&request->leaving, id)) request_error(request, id, 5025);
+                if (node_mask_has(&request->waiting, id)) mgmd_request_error(request, id, 5005);
+                if (node_mask_has(&request->leaving, id)) mgmd_request_error(request, id, 5025);
             }
-            if (request->kind == MGMD_REQUEST_SINGLE) request_error(request, 0, 5005);
+            if (request->kind == MGMD_REQUEST_SINGLE) mgmd_request_error(request, 0, 5005);
             request->waiting = (struct node_mask){{0}};
             request->leaving = (struct node_mask){{0}};
         } else if (request->kind == MGMD_REQUEST_SINGLE && request->done == 0 &&
                    node_mask_empty(&request->waiting)) {
             single_user_send(mgmd, request);
         }
-        request_finish(mgmd, request);
+        mgmd_request_finish(mgmd, request);
     }
 }

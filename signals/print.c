@@ -19,6 +19,7 @@
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
 #include "signals/outcome.h"
+#include "signals/event_log.h"
 #include "signals/management.h"
 #include "signals/qmgr.h"
 #include "signals/redo.h"

@@ -160,6 +160,24 @@ static int report_disk(struct console *console, const struct console_command *co
     return rc;
 }
 
+static int report_events(struct console *console, const struct console_command *command)
+{
+    struct ndb_mgm_event *events = calloc(NDB_MGM_EVENTS_MAX, sizeof(*events));
+    int rc = 0;
+
+    if (events == NULL) return NDB_MGM_OUT_OF_MEMORY;
+    int count = ndb_mgm_report_events(console->handle, command->all ? 0 : command->nodes[0], events,
+                                      NDB_MGM_EVENTS_MAX);
+    if (count < 0)
+        rc = print_error(console, 0);
+    else if (console->json)
+        print_events_json(console->out, events, (uint32_t)count);
+    else
+        print_events(console->out, events, (uint32_t)count);
+    free(events);
+    return rc;
+}
+
 /* ---- ordering ---- */
 
 static int start(struct console *console, const struct console_command *command)
@@ -392,6 +410,7 @@ static int run(struct console *console, const struct console_command *command)
     case VERB_REPORT_MEMORY:
     case VERB_REPORT_REDO:
     case VERB_REPORT_CHECKPOINT:
+    case VERB_REPORT_EVENTS:
     case VERB_NODE_CLUSTERLOG:
     case VERB_DUMP:
     case VERB_ENTER_SINGLE_USER:
@@ -425,6 +444,8 @@ static int run(struct console *console, const struct console_command *command)
     case VERB_REPORT_REDO:
     case VERB_REPORT_CHECKPOINT:
         return report_disk(console, command);
+    case VERB_REPORT_EVENTS:
+        return report_events(console, command);
     case VERB_NODE_CLUSTERLOG:
         return node_clusterlog(console, command);
     case VERB_DUMP:

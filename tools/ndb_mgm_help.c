@@ -110,6 +110,8 @@ static const struct {
      "<id> REPORT CheckpointStatus   Durable global checkpoint; the last local checkpoint: when, "
      "how\n"
      "                               long, fragments, KB; and the one that runs.\n"
+     "<id> REPORT EventLog           The last events that the node has kept (at most 128), with "
+     "their time.\n"
      "Types may be shortened: ALL REPORT MEMORY, ALL REPORT REDO, ALL REPORT CHECKPOINT.\n"},
     {"CLUSTERLOG",
      "CLUSTERLOG  What the cluster log takes up\n\n"

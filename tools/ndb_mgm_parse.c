@@ -235,7 +235,8 @@ static int parse_report(struct parse *parse, uint32_t index)
         enum console_verb verb;
     } types[] = {{"MemoryUsage", VERB_REPORT_MEMORY},
                  {"RedoLog", VERB_REPORT_REDO},
-                 {"CheckpointStatus", VERB_REPORT_CHECKPOINT}};
+                 {"CheckpointStatus", VERB_REPORT_CHECKPOINT},
+                 {"EventLog", VERB_REPORT_EVENTS}};
     const char *type = index < parse->words.count ? parse->words.at[index] : "";
     size_t length = strlen(type);
 
@@ -247,7 +248,8 @@ static int parse_report(struct parse *parse, uint32_t index)
         return 0;
     }
     return refuse(parse,
-                  "Unknown report type: %.64s (allowed: MemoryUsage, RedoLog, CheckpointStatus)",
+                  "Unknown report type: %.64s (allowed: MemoryUsage, RedoLog, CheckpointStatus, "
+                  "EventLog)",
                   type);
 }
 

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static bool connected(const struct ndb_mgm_node_state *node)
 {
@@ -209,6 +210,20 @@ void print_checkpoint(FILE *out, const struct ndb_mgm_disk *report)
                   states[report->lcp_state]);
 }
 
+/* ---- events ---- */
+
+void print_events(FILE *out, const struct ndb_mgm_event *events, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char stamp[32] = "";
+        time_t seconds = (time_t)events[i].time;
+        struct tm tm;
+        if (localtime_r(&seconds, &tm) != NULL)
+            (void)strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &tm);
+        (void)fprintf(out, "%s Node %u: %s\n", stamp, events[i].source_node, events[i].text);
+    }
+}
+
 /* ---- JSON ---- */
 
 static void print_json(FILE *out, cJSON *json)
@@ -377,6 +392,25 @@ void print_disk_json(FILE *out, const struct ndb_mgm_disk *reports, uint32_t cou
                 (void)cJSON_AddItemToArray(parts, log_part_json(&report->parts[p], p + 1));
         }
         (void)cJSON_AddItemToArray(list, node);
+    }
+    print_json(out, json);
+}
+
+void print_events_json(FILE *out, const struct ndb_mgm_event *events, uint32_t count)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON *list = cJSON_AddArrayToObject(json, "events");
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ndb_mgm_event *event = &events[i];
+        cJSON *item = cJSON_CreateObject();
+        (void)cJSON_AddNumberToObject(item, "time", (double)event->time + event->time_ms / 1000.0);
+        (void)cJSON_AddNumberToObject(item, "node", event->source_node);
+        (void)cJSON_AddNumberToObject(item, "type", event->type);
+        (void)cJSON_AddStringToObject(item, "category", ndb_mgm_category_name(event->category));
+        (void)cJSON_AddStringToObject(item, "severity", ndb_mgm_severity_name(event->severity));
+        (void)cJSON_AddStringToObject(item, "text", event->text);
+        (void)cJSON_AddItemToArray(list, item);
     }
     print_json(out, json);
 }

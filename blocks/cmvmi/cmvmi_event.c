@@ -95,6 +95,7 @@ void cmvmi_exec_EVENT_REP(struct block *block, const struct signal *sig)
     bool kept = is_kept(SIG_PAYLOAD(sig, event_rep)->type);
     struct saved_event passing;
     if (!kept) event = &passing;
+    event->at_ms = now_ms(block);
     event->rep = *SIG_PAYLOAD(sig, event_rep);
     event->rep.node = ref_node(sig->sender);
     event->text_words = 0;
@@ -133,6 +134,31 @@ void cmvmi_exec_EVENT_SUBSCRIBE_REQ(struct block *block, const struct signal *si
     for (uint32_t number = first; number != cmvmi->event_next; number++)
         deliver(cmvmi, listener, &cmvmi->ring[number % EVENT_RING]);
     listener->delivered = cmvmi->event_next;
+}
+
+/* All that is kept; whoever asks has perhaps heard of it before. */
+void cmvmi_exec_EVENT_LOG_REQ(struct block *block, const struct signal *sig)
+{
+    struct cmvmi *cmvmi = cmvmi_of(block);
+    uint32_t sender_data = SIG_PAYLOAD(sig, event_log_req)->sender_data;
+    uint32_t count = cmvmi->event_next < EVENT_RING ? cmvmi->event_next : EVENT_RING;
+    uint64_t now = now_ms(block);
+    jam();
+    for (uint32_t i = 0; i < count; i++) {
+        const struct saved_event *event =
+            &cmvmi->ring[(cmvmi->event_next - count + i) % EVENT_RING];
+        uint64_t age = now - event->at_ms;
+        struct event_log_rep rep = {.sender_data = sender_data,
+                                    .age_ms = age < UINT32_MAX ? (uint32_t)age : UINT32_MAX,
+                                    .type = event->rep.type,
+                                    .node = event->rep.node};
+        struct section text = {.words = event->text, .size = event->text_words};
+        memcpy(rep.data, event->rep.data, sizeof(rep.data));
+        signal_send(block, sig->sender, GSN_EVENT_LOG_REP, PRIO_B, &rep, sizeof(rep) / 4u, &text,
+                    event->text_words == 0 ? 0 : 1);
+    }
+    struct event_log_conf conf = {.sender_data = sender_data, .count = count};
+    sig_send(block, sig->sender, GSN_EVENT_LOG_CONF, PRIO_B, &conf);
 }
 
 void cmvmi_listener_gone(struct cmvmi *cmvmi, uint32_t node)

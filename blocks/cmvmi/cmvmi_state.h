@@ -3,6 +3,7 @@
 #pragma once
 #include "blocks/cmvmi/cmvmi.h"
 #include "blocks/cmvmi/event.h"
+#include "signals/event_log.h"
 #include "signals/redo.h"
 
 #define EVENT_RING           128u /* Kept for listeners that come late; a start makes about 30. */
@@ -10,6 +11,7 @@
 #define EVENT_TEXT_WORDS     (1u + EVENT_TEXT_MAX / 4u)
 
 struct saved_event {
+    uint64_t at_ms;
     struct event_rep rep;
     uint32_t text_words; /* 0 = none. */
     uint32_t text[EVENT_TEXT_WORDS];
@@ -92,6 +94,7 @@ static inline uint32_t cmvmi_local(const struct cmvmi *cmvmi, uint32_t block_no)
 /* cmvmi_event.c */
 void cmvmi_exec_EVENT_REP(struct block *block, const struct signal *sig);
 void cmvmi_exec_EVENT_SUBSCRIBE_REQ(struct block *block, const struct signal *sig);
+void cmvmi_exec_EVENT_LOG_REQ(struct block *block, const struct signal *sig);
 
 /* Forgets the listener of a management server that is gone. */
 void cmvmi_listener_gone(struct cmvmi *cmvmi, uint32_t node);

@@ -185,13 +185,17 @@ struct ndb_mgm_disk {
 #define NDB_MGM_FLAG_ABORT   4u
 #define NDB_MGM_FLAG_FORCE   8u
 
+#define NDB_MGM_EVENTS_MAX 8192u /* In one report. */
+
 struct ndb_mgm_event {
     uint32_t type;
-    uint64_t time; /* Seconds since 1970. */
+    uint64_t time;    /* Seconds since 1970. */
+    uint32_t time_ms; /* Of the second; 0 from ndb_mgm_next_event(). */
     uint32_t source_node;
     enum ndb_mgm_category category;
     enum ndb_mgm_severity severity;
     char text[512];
+    uint32_t order; /* Of the same node's; only from ndb_mgm_report_events(). */
 };
 
 /* ---- Handle and connection ---- */
@@ -275,6 +279,11 @@ NDB_MGM_EXPORT int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node
 /* The same for redo logs and local checkpoints. */
 NDB_MGM_EXPORT int ndb_mgm_report_disk(ndb_mgm_handle_t *handle, uint32_t node_id,
                                        struct ndb_mgm_disk *reports, uint32_t room);
+
+/* The last events that the node (0: all that answer) has kept, at most 128 of each, the oldest
+ * first. Fills at most `room` records; the number, or -1. */
+NDB_MGM_EXPORT int ndb_mgm_report_events(ndb_mgm_handle_t *handle, uint32_t node_id,
+                                         struct ndb_mgm_event *events, uint32_t room);
 
 /* `count` 0: all data nodes. The number of nodes, or -1. `*disconnect` (may be NULL): 1 when the
  * server itself is among them and the handle should disconnect. Stop and restart return when the

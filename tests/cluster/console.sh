@@ -38,9 +38,18 @@ want_text out '^Node 2: (no redo log, the node is diskless|Redo log part 1 is ru
 mgm 0 '2 REPORT CheckpointStatus'
 want_text out '^Node 2: (no checkpoints, the node is diskless|Global checkpoint [0-9]+ is durable)'
 mgm 1 'ALL REPORT WEATHER'
-want_text out 'allowed: MemoryUsage, RedoLog, CheckpointStatus'
+want_text out 'allowed: MemoryUsage, RedoLog, CheckpointStatus, EventLog'
 want 0 "$BIN/ndb_mgm" --format=json -e 'ALL REPORT REDO'
 want_text out '"diskless":	(true|false)'
+
+mgm 0 'ALL REPORT EventLog'
+for id in 1 2; do want_text out "^20[0-9-]+ [0-9:]+ Node $id: Started \\(version 1\.0\.0\\)$"; done
+cut -c 1-19 "$BOX/out" | grep '^20' | LC_ALL=C sort -c || fail "the events are not in the order of their times"
+mgm 0 '2 REPORT EVENT'
+grep -q 'Node 1:' "$BOX/out" && fail "events of node 1 were not asked for"
+want 0 "$BIN/ndb_mgm" --format=json -e '1 REPORT EventLog'
+want_text out '"text":	"Started \(version'
+mgm 255 '9 REPORT EventLog'
 
 say "HELP, CLUSTERLOG, DUMP, PROMPT, errors"
 mgm 0 HELP

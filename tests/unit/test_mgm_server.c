@@ -22,7 +22,7 @@
 
 #include "mgmd/config.h"
 #include "ndb/mgm.h"
-#include "signals/management.h"
+#include "signals/event_log.h"
 #include "transporters/transporter.h"
 
 #define ROWS_PAGES 40u
@@ -218,6 +218,16 @@ static void fake_signal(struct fake_node *fake, uint32_t epoch, const struct sig
         /* A node that is not started tells less than it says. */
         fake_answer(fake, epoch, sig, GSN_DISK_REPORT_CONF, &conf, sizeof(conf) / 4, section,
                     fake->level == START_CMVMI ? 3 : 2 * DISK_REPORT_WORDS);
+    } else if (sig->gsn == GSN_EVENT_LOG_REQ) {
+        struct event_log_rep rep = {.sender_data = sig->payload[0],
+                                    .age_ms = 5000u - 1000u * fake->node,
+                                    .type = EVENT_INFO,
+                                    .node = fake->node};
+        struct event_log_conf conf = {.sender_data = sig->payload[0], .count = 1};
+        uint32_t section[3] = {6, 0, 0};
+        memcpy(section + 1, "one\ntw", 6);
+        fake_answer(fake, epoch, sig, GSN_EVENT_LOG_REP, &rep, sizeof(rep) / 4, section, 3);
+        fake_answer(fake, epoch, sig, GSN_EVENT_LOG_CONF, &conf, sizeof(conf) / 4, NULL, 0);
     } else if (sig->gsn == GSN_STOP_REQ && fake->node == 1 &&
                (SIG_PAYLOAD(sig, stop_req)->flags & (STOP_SYSTEM | STOP_FORCE)) == 0) {
         struct stop_ref ref = {.sender_data = sig->payload[0], .error = 5028};
@@ -577,6 +587,14 @@ static void files_are_reported(struct server *server)
     assert_true(reports[0].parts[1].bytes == (30ull << 32 | 29));
     assert_int_equal(reports[1].node_id, 2);
     assert_int_equal(reports[1].error, 5005);
+    struct ndb_mgm_event events[8];
+    assert_int_equal(ndb_mgm_report_events(server->handle, 0, events, 8), 2);
+    assert_int_equal(events[0].source_node, 1); /* The older one first. */
+    assert_int_equal(events[1].source_node, 2);
+    assert_string_equal(events[1].text, "one?tw");
+    assert_int_equal(events[1].category, NDB_MGM_CATEGORY_INFO);
+    assert_int_equal(ndb_mgm_report_events(server->handle, 2, events, 8), 1);
+    assert_int_equal(ndb_mgm_report_events(server->handle, 7, events, 8), -1);
     assert_int_equal(ndb_mgm_report_disk(server->handle, 7, reports, 4), -1);
     assert_int_equal(ndb_mgm_error_code(server->handle), 5002);
     free(reports);

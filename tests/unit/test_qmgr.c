@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include "signals/cntr.h"
 #include "signals/errors.h"
-#include "signals/management.h"
+#include "signals/event_log.h"
 #include "signals/qmgr.h"
 #include "tests/unit/fake_fixture.h"
 
@@ -593,6 +593,28 @@ static void test_status_memory_events(void **state)
     assert_int_equal(started, 1);
     assert_int_equal(completed, 1);
     assert_int_equal(others, 1); /* CM_REGCONF */
+
+    /* The same again for whoever asks for it, with its age. */
+    struct event_log_req ask = {.sender_data = 77};
+    fc_sig_send(fc, MGM, cmvmi, GSN_EVENT_LOG_REQ, &ask);
+    fc_run(fc, 2);
+    uint32_t kept = 0;
+    started = 0;
+    while ((sig = fc_take(fc, MGM, GSN_EVENT_LOG_REP)) != NULL) {
+        const struct event_log_rep *rep = SIG_PAYLOAD(sig, event_log_rep);
+        assert_int_equal(rep->sender_data, 77);
+        assert_int_equal(rep->node, 2);
+        if (rep->type == EVENT_START_STARTED) {
+            started++;
+            assert_true(rep->age_ms > 0);
+        }
+        kept++;
+    }
+    assert_int_equal(started, 1);
+    sig = fc_take(fc, MGM, GSN_EVENT_LOG_CONF);
+    assert_non_null(sig);
+    assert_int_equal(SIG_PAYLOAD(sig, event_log_conf)->count, kept);
+    assert_null(fc_take(fc, MGM, GSN_EVENT_REP)); /* Nobody hears it twice. */
 
     struct dump_state_ord dump = {.count = 1, .data = {1000}};
     fc_sig_send(fc, MGM, cmvmi, GSN_DUMP_STATE_ORD, &dump);

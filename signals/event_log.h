@@ -1,0 +1,23 @@
+/* event_log.h -- a management server asks a data node for the events that it has kept. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "signals/management.h"
+
+/* CMVMI answers with an EVENT_LOG_REP for each event, the oldest first, and then EVENT_LOG_CONF. */
+struct event_log_req {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(event_log_req, 1);
+struct event_log_rep {
+    uint32_t sender_data;
+    uint32_t age_ms; /* Since it happened; clocks of hosts differ. UINT32_MAX: so long or longer. */
+    uint32_t type;   /* From here on as in EVENT_REP, section 0 too. */
+    uint32_t node;
+    uint32_t data[12];
+};
+SIGNAL_STRUCT(event_log_rep, 16);
+struct event_log_conf {
+    uint32_t sender_data;
+    uint32_t count;
+};
+SIGNAL_STRUCT(event_log_conf, 2);
