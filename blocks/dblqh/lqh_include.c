@@ -122,7 +122,8 @@ bool lqh_copies(const struct lqh *lqh, const struct lqh_op *op)
 
 /* --- At the others: P takes part. --- */
 
-/* What P's former life has left must have been reported before. */
+/* What P's former life has left must have been reported before. What P has said of a loss stays: it
+ * may have heard of the next one already, and the numbers of its former life are below that. */
 void lqh_include_try(struct lqh *lqh)
 {
     struct lqh_include *include = &lqh->include;
@@ -135,7 +136,6 @@ void lqh_include_try(struct lqh *lqh)
         include->back[node].taken = true;
         node_mask_remove(&fail->lost, node);
         node_mask_add(&fail->alive, node);
-        fail->flushed[node] = (struct lqh_flushed){.instances = 0};
     }
     look_at_masks(lqh);
 }

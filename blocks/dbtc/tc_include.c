@@ -53,7 +53,8 @@ static void tell_lqhs(struct tc *tc, uint32_t back)
 
 /*
  * An operation that has lost P's former life is broken until it has ended: then P is not lost any
- * more. Requests are not collected like COMMIT and COMPLETE: all without P have been sent.
+ * more. Requests are not collected like COMMIT and COMPLETE: all without P have been sent. What P's
+ * LQHs have said of a loss stays, it may be the next one; of a former life it is older than that.
  */
 static void take_in(struct tc *tc, uint32_t node)
 {
@@ -62,9 +63,6 @@ static void take_in(struct tc *tc, uint32_t node)
     node_mask_remove(&fail->lost, node);
     node_mask_add(&fail->alive, node);
     fail->any = !node_mask_empty(&fail->lost);
-    fail->ended[node].instances = 0;
-    for (uint32_t i = 0; i <= TC_LQHS_MAX; i++)
-        fail->ended[node].failure_no[i] = 0;
     tell_lqhs(tc, node);
 }
 
@@ -204,6 +202,7 @@ void tc_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
         if (config->node[node].type == NODE_DATA) tc_include_absent(tc, node);
     }
     tc->takeover.failure_no = req->failure_no;
+    tc_outcome_joined(tc, &fail->alive);
     tc->include = (struct tc_include){.conf_to = sig->sender, .conf_data = req->sender_data};
     sort_for(tc, req->node);
 }

@@ -1,6 +1,7 @@
 /* test_include.c -- data nodes are lost and come back, again and again, under transactions: chains
  * agree everywhere, replicas are equal, and a death at any point of a return harms nobody else. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "signals/outcome.h"
 #include "tests/unit/include_fixture.h"
 
 /* Returns of nodes that had own rows, and what became of these. */
@@ -214,6 +215,34 @@ static void test_before_the_end_of_the_takeover(void **state)
         expect_whole();
         w_stop(&w);
     }
+}
+
+/* An LQH that is behind hears of the next loss from the node that is back before it hears that that
+ * one is back: it does not wait for a second word. */
+static void test_word_of_a_loss_before_the_return(void **state)
+{
+    (void)state;
+    begin(4, 3);
+    die(3);
+    w_pass(&w, 50);
+    process_again(3);
+    include_self(3);
+    for (uint32_t node = 3; node <= 4; node++) {
+        struct lqh_flush_rep flush = {.failure_no = failures + 1u, .instances = 1};
+        signal_send(&lqh_at(node)->block, block_ref(2, BLOCK_DBLQH, 1), GSN_LQH_FLUSH_REP, PRIO_B,
+                    &flush, sizeof flush / 4u, NULL, 0);
+    }
+    w_pass(&w, 5);
+    include_at_others(3);
+    w_pass(&w, 50);
+    struct node_lost_rep rep = {.failure_no = failures + 1u};
+    node_mask_add(&rep.nodes, 1);
+    for (uint32_t node = 2; node <= 4; node++)
+        node_mask_add(&rep.alive, node);
+    w_self(&w, 2, BLOCK_DBLQH, 1, GSN_NODE_LOST_REP, &rep, sizeof rep / 4u, NULL, 0);
+    w_pass(&w, 50);
+    assert_true(lqh_at(2)->fail.reported);
+    w_stop(&w);
 }
 
 /* A transaction that began before is under way without the node: the copy waits for its end. */
@@ -490,6 +519,45 @@ static void test_never_here_before(void **state)
     w_stop(&w);
 }
 
+/* A client asks the node that is back for a transaction of a coordinator that is still lost. */
+static void test_outcome_of_a_node_lost_before(void **state)
+{
+    (void)state;
+    begin(3, 7);
+    memset(actors, 0, sizeof actors);
+    struct trx t = t_new(&w, CLIENT, 1);
+    t.transid2 = CLIENT << 8;
+    t_op(&t, 1, INFO(OP_WRITE, WRITE_ALL), 1, 10);
+    w_pass(&w, 20);
+    die(1);
+    w_pass(&w, 50);
+    die(2);
+    w_pass(&w, 50);
+    process_again(2);
+    include_self(2);
+    include_at_others(2);
+    copy_order(2);
+    w_pass(&w, 100);
+    assert_int_equal(got.copied, 1);
+    struct node_state_rep rep = {.start_level = START_STARTED};
+    for (uint32_t node = 2; node <= 3; node++)
+        node_mask_add(&rep.started, node);
+    for (uint32_t node = 2; node <= 3; node++)
+        w_self(&w, node, BLOCK_DBTC, 1, GSN_NODE_STATE_REP, &rep, sizeof rep / 4u, NULL, 0);
+    w_pass(&w, 20);
+    struct outcome_req req = {.sender_data = 5,
+                              .transid1 = t.transid1,
+                              .transid2 = t.transid2,
+                              .tc_ref = block_ref(1, BLOCK_DBTC, 1),
+                              .age_ms = 300};
+    assert_true(c_send(&w, CLIENT, 2, GSN_OUTCOME_REQ, &req, sizeof req / 4u, NULL, 0));
+    w_pass(&w, 20);
+    const struct signal *sig = c_take(&w, GSN_OUTCOME_CONF);
+    assert_non_null(sig);
+    assert_int_equal(SIG_PAYLOAD(sig, outcome_conf)->committed, 1);
+    w_stop(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -499,7 +567,9 @@ int main(void)
         cmocka_unit_test(test_a_write_waits_without_the_node),
         cmocka_unit_test(test_a_late_insert_of_an_aborted_transaction),
         cmocka_unit_test(test_never_here_before),
+        cmocka_unit_test(test_outcome_of_a_node_lost_before),
         cmocka_unit_test(test_before_the_end_of_the_takeover),
+        cmocka_unit_test(test_word_of_a_loss_before_the_return),
         cmocka_unit_test(test_death_after_each_signal),
         cmocka_unit_test(test_rolling),
         cmocka_unit_test(test_rolling_with_files),
