@@ -21,6 +21,7 @@ struct lcp_writer {
     uint32_t page;
     bool page_named; /* The block being filled has named the page. */
     uint32_t block_rows;
+    uint32_t fast_blocks; /* So many more are not worth much compression. */
     uint64_t seed;
     /* So far: */
     uint64_t digest;

@@ -5,14 +5,20 @@
 #include <zstd.h>
 #include "formats/lcp_stream.h"
 
-#define ZIP_LEVEL 1
+/* What hardly becomes smaller is only worth a third of the time: rows of a node that waits for its
+ * checkpoint, and their reading in a restart. One block of so many is tried the thorough way. */
+#define ZIP_LEVEL      1
+#define ZIP_LEVEL_FAST (-5)
+#define ZIP_TRY        32u
 
 static_assert(LCP_RAW_TARGET + 4u * (LCP_ROW_WORDS_MAX + 4u) <= LCP_RAW_MAX,
               "the longest row ends a block");
 
 size_t lcp_zip_size(void)
 {
-    return ZSTD_estimateCCtxSize(ZIP_LEVEL);
+    size_t fast = ZSTD_estimateCCtxSize(ZIP_LEVEL_FAST);
+    size_t thorough = ZSTD_estimateCCtxSize(ZIP_LEVEL);
+    return fast > thorough ? fast : thorough;
 }
 
 void *lcp_zip_init(void *memory, size_t size)
@@ -22,6 +28,20 @@ void *lcp_zip_init(void *memory, size_t size)
         ZSTD_isError(ZSTD_CCtx_setParameter(zip, ZSTD_c_compressionLevel, ZIP_LEVEL)))
         return NULL;
     return zip;
+}
+
+/* The size, or zstd's error: it would not become smaller. */
+static size_t zip_block(struct lcp_writer *writer, uint8_t *to, uint32_t raw)
+{
+    bool fast = writer->fast_blocks > 0;
+    (void)ZSTD_CCtx_setParameter(writer->zip, ZSTD_c_compressionLevel,
+                                 fast ? ZIP_LEVEL_FAST : ZIP_LEVEL);
+    size_t size = ZSTD_compress2(writer->zip, to, raw - 1u, writer->raw, raw);
+    if (fast)
+        writer->fast_blocks--;
+    else if (ZSTD_isError(size) || size > raw / 2u)
+        writer->fast_blocks = ZIP_TRY - 1u;
+    return size;
 }
 
 static void out_put(struct lcp_writer *writer, const void *bytes, uint32_t size)
@@ -38,7 +58,7 @@ void lcp_writer_begin(struct lcp_writer *writer, struct lcp_data_head *head)
     writer->page_named = false;
     writer->block_rows = 0;
     writer->bytes = writer->rows = 0;
-    writer->blocks = writer->pages = 0;
+    writer->blocks = writer->pages = writer->fast_blocks = 0;
     writer->seed = lcp_data_head_seal(head);
     writer->digest = lcp_digest(0, writer->seed);
     out_put(writer, head, sizeof *head);
@@ -101,8 +121,8 @@ void lcp_writer_flush(struct lcp_writer *writer)
     uint32_t raw = writer->raw_words * 4u;
     if (raw == 0) return;
     uint8_t *to = writer->out + writer->out_size + LCP_BLOCK_HEAD;
-    size_t size = ZSTD_compress2(writer->zip, to, raw - 1u, writer->raw, raw);
-    if (ZSTD_isError(size)) { /* It would not become smaller. */
+    size_t size = zip_block(writer, to, raw);
+    if (ZSTD_isError(size)) {
         memcpy(to, writer->raw, raw);
         block_close(writer, LCP_BLOCK_PLAIN, raw, raw);
     } else {
