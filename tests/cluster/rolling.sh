@@ -94,3 +94,27 @@ sleep 5 # More than MaxStartFailRetries would have been used up.
 mgmd_again
 wait_started 2
 mgm 0 SHUTDOWN
+
+say "with two management servers the other one is asked"
+ended "$MGM_PID"
+rm -f "$BOX"/node*/ndb_*.pid
+write_config 2 2 "$LINES"
+FIRST=$CS
+SECOND=127.0.0.1:$(free_port)
+mkdir -p "$BOX/mgm50"
+printf '[ndb_mgmd]\nNodeId=50\nHostName=127.0.0.1\nPortNumber=%s\nDataDir=%s\n' "${SECOND#*:}" "$BOX/mgm50" >>"$BOX/config.ini"
+start_mgm --initial --ndb-nodeid=49
+wait_mgm || die "the first management server does not start"
+"$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --ndb-nodeid=50 --config-dir="$BOX/mgm50" --nodaemon >>"$BOX/mgm.out" 2>&1 &
+PIDS+=("$!")
+CS=$SECOND
+wait_mgm || die "the second management server does not start"
+CS=$FIRST,$SECOND
+export NDB_CONNECTSTRING=$CS
+for id in 1 2; do start_daemon "$id"; done
+want 0 "$BIN/ndb_waiter" --timeout=40
+rolling
+wait_text rolling '^Node [12] is being restarted \(1 of 2\)'
+lose_mgmd
+rolling_says 0 "^Connected to management server at 127\\.0\\.0\\.1 port ${SECOND#*:} again" '^All 2 data nodes have been restarted'
+want 0 "$BIN/ndb_mgm" -e SHUTDOWN
