@@ -64,6 +64,17 @@ void tc_outcome_lost(struct tc *tc, const struct node_lost_rep *rep)
         give_up(tc, outcome, ERR_NODE_FAILURE);
 }
 
+/* This node comes back. Nobody lets it in before all have ended what the failures until then left
+ * under way: so it may answer for those that are lost as well as who has taken over. */
+void tc_outcome_joined(struct tc *tc, const struct node_mask *alive)
+{
+    const struct node_config *config = block_config(&tc->block);
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
+        bool lost = config->node[node].type == NODE_DATA && !node_mask_has(alive, node);
+        tc->takeover_of[node] = (uint8_t)(lost && node != tc->own_node ? tc->own_node : 0);
+    }
+}
+
 void tc_outcome_started(struct tc *tc, const struct node_mask *started)
 {
     tc->started = *started;
