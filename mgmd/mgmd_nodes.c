@@ -420,7 +420,8 @@ static void arbitrate(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
         struct arbit_choose_conf answer = {req->attempt, {req->ticket[0], req->ticket[1]}};
         bool yes = arbitrator_choose(&mgmd->arbitrator, req);
         _Static_assert(sizeof(answer) == sizeof(struct arbit_choose_ref), "alike");
-        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ALERT,
+        bool leaves = mgmd_node_status(mgmd, id) == NDB_MGM_STATUS_SHUTTING_DOWN;
+        cluster_log_printf(mgmd->log, leaves ? NDB_MGM_SEVERITY_INFO : NDB_MGM_SEVERITY_ALERT,
                            "Node %u asks whether %u nodes may go on: %s", id,
                            node_mask_count(&req->survivors), yes ? "yes" : "no");
         answer_choice(mgmd, id, yes, &answer);

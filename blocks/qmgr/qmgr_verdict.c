@@ -3,6 +3,14 @@
 #include "blocks/qmgr/partition_rule.h"
 #include "blocks/qmgr/qmgr_state.h"
 
+/* Where all leave in good order some are the last, and that is nothing to be alarmed about. */
+static void tell_result(struct qmgr *qmgr, enum arbit_code code)
+{
+    if (qmgr->start_level == START_STOPPING_4) return;
+    event_send(&qmgr->block, EVENT_ARBIT_RESULT, code, qmgr->arbit.node, qmgr->arbit.ticket[0],
+               qmgr->arbit.ticket[1]);
+}
+
 static void decide(struct qmgr *qmgr, enum arbit_code code)
 {
     static const char *const why[] = {
@@ -19,8 +27,7 @@ static void decide(struct qmgr *qmgr, enum arbit_code code)
     qmgr->failure.asking = 0;
     log_info(&qmgr->block, "%u of %u nodes have failed: %s", node_mask_count(&qmgr->failure.fenced),
              node_mask_count(&qmgr->join.members), why[code]);
-    event_send(&qmgr->block, EVENT_ARBIT_RESULT, code, qmgr->arbit.node, qmgr->arbit.ticket[0],
-               qmgr->arbit.ticket[1]);
+    tell_result(qmgr, code);
     if (arbit_wins(code)) qmgr_arbit_tell(qmgr, qmgr->arbit.node != 0 ? ARBIT_RUN : ARBIT_FIND);
     qmgr_failure_decided(qmgr, code);
 }
@@ -53,8 +60,7 @@ static void ask(struct qmgr *qmgr)
     node_mask_cut(&req.survivors, &qmgr->failure.fenced);
     qmgr->failure.asking = 1;
     qmgr->failure.asked_ms = now_ms(&qmgr->block);
-    event_send(&qmgr->block, EVENT_ARBIT_RESULT, ARBIT_PARTITIONING, arbit->node, arbit->ticket[0],
-               arbit->ticket[1]);
+    tell_result(qmgr, ARBIT_PARTITIONING);
     qmgr_arbit_tell(qmgr, ARBIT_CHOOSE);
     sig_send(&qmgr->block, qmgr->client[arbit->node].ref, GSN_ARBIT_CHOOSE_REQ, PRIO_A, &req);
 }

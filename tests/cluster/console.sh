@@ -102,9 +102,13 @@ want 0 "$BIN/ndb_waiter" --timeout=40
 grep -Eq '^[0-9-]+ [0-9:]+ \[MgmtSrvr\] INFO     -- Node 1: ' "$BOX"/mgm/ndb_49_cluster.log || fail "no line of node 1 in the cluster log"
 
 say "ALL STOP, SHUTDOWN"
+cp "$BOX"/mgm/ndb_49_cluster.log "$BOX/before_stop"
 mgm 0 'ALL STOP'
 want_text out 'NDB Cluster has shutdown'
 for id in 1 2; do ended "${NODE_PIDS[id]}" || fail "node $id ends with exit code $?"; done
 NODE_PIDS=()
+lines=$(wc -l <"$BOX/before_stop")
+tail -n "+$((lines + 1))" "$BOX"/mgm/ndb_49_cluster.log | grep -E 'ALERT .*(rbitration|artitioning|may go on)' &&
+    fail "an orderly stop of all nodes is told of as a divided cluster"
 mgm 0 SHUTDOWN
 ended "$MGM_PID" || fail "the management server ends with exit code $?"
