@@ -101,6 +101,14 @@ static struct cluster_config *cache_load(struct mgmd *mgmd)
     return NULL;
 }
 
+/* A generation is made once: not with the number of one whose file is damaged, either. */
+static uint32_t next_generation(const struct mgmd *mgmd, const struct cluster_config *config)
+{
+    uint32_t newest = cache_newest(mgmd, UINT32_MAX);
+
+    return (newest > config_generation(config) ? newest : config_generation(config)) + 1;
+}
+
 static int cache_store(struct mgmd *mgmd, const struct cluster_config *config)
 {
     char path[2300];
@@ -295,7 +303,7 @@ static int choose(struct mgmd *mgmd, struct cluster_config *file, struct cluster
         mgmd->config = cached;
         return 0;
     }
-    uint32_t generation = config_generation(cached) + 1;
+    uint32_t generation = next_generation(mgmd, cached);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
                        "%s has changed and becomes generation %u (%s)", mgmd->options.config_file,
                        generation, what);
@@ -390,6 +398,24 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
     return cache_store(mgmd, theirs);
 }
 
+/* The first start of a cluster makes its id. If there was one before, data nodes would not take
+ * their files for their own with another id, so it is not made by the way. */
+static int first_start(struct mgmd *mgmd, struct cluster_config *file)
+{
+    mgmd->config = file;
+    if (cache_newest(mgmd, UINT32_MAX) != 0 && !mgmd->options.initial)
+        return refuse_start(
+            mgmd,
+            "no configuration in %s can be read, and the cluster's id is in it: data nodes do not "
+            "start with their files under another one. Bring a file back, or start another "
+            "management server first; with --initial this becomes a new cluster",
+            mgmd->config_dir);
+    if (mgmd->options.initial) cache_clear(mgmd);
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "First start: %s becomes generation 1",
+                       mgmd->options.config_file);
+    return adopt(mgmd, file, NULL, 1);
+}
+
 /* The file says something else than what the servers have agreed on. */
 static int differs(struct mgmd *mgmd, struct cluster_config *file, const char *what)
 {
@@ -441,8 +467,7 @@ static int choose_together(struct mgmd *mgmd, struct cluster_config *file,
     }
     if (rc == 1 && (cached == NULL || mgmd->options.initial)) {
         if (cached != NULL) return choose(mgmd, file, cached); /* --initial */
-        mgmd->config = file;
-        return adopt(mgmd, file, NULL, 1);
+        return first_start(mgmd, file);
     }
     if (rc == 1)
         mgmd->config = cached;
@@ -473,6 +498,17 @@ int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config)
     return 0;
 }
 
+/* What the file said at the start counts no more: it has been read again. */
+static void forget_pending(struct mgmd *mgmd)
+{
+    if (mgmd->pending == NULL) return;
+    config_free(mgmd->pending);
+    mgmd->pending = NULL;
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
+                       "The change that waited for all management servers is dropped: the file has "
+                       "been read again");
+}
+
 void mgmd_config_pending(struct mgmd *mgmd)
 {
     uint32_t missing = mgmd_peer_missing(mgmd);
@@ -490,7 +526,7 @@ void mgmd_config_pending(struct mgmd *mgmd)
     }
     struct cluster_config *config = mgmd->pending;
     mgmd->pending = NULL;
-    if (adopt(mgmd, config, mgmd->config, config_generation(mgmd->config) + 1) != 0) {
+    if (adopt(mgmd, config, mgmd->config, next_generation(mgmd, mgmd->config)) != 0) {
         config_free(config);
         return;
     }
@@ -518,11 +554,7 @@ int mgmd_config_start(struct mgmd *mgmd)
     struct cluster_config *cached = cache_load(mgmd);
     if (config_count(cached != NULL ? cached : file, CONFIG_MGMD) > 1)
         return choose_together(mgmd, file, cached);
-    if (cached != NULL) return choose(mgmd, file, cached);
-    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "First start: %s becomes generation 1",
-                       mgmd->options.config_file);
-    mgmd->config = file;
-    return adopt(mgmd, file, NULL, 1);
+    return cached != NULL ? choose(mgmd, file, cached) : first_start(mgmd, file);
 }
 
 /* 0, or -1 with the reason why this server cannot change the configuration now. */
@@ -569,17 +601,19 @@ int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t wh
     }
     if (config_equal(mgmd->config, config, what, sizeof(what))) {
         config_free(config);
+        forget_pending(mgmd);
         return 0;
     }
     if (may_change(mgmd, why, why_size) != 0) {
         config_free(config);
         return -1;
     }
-    if (adopt(mgmd, config, mgmd->config, config_generation(mgmd->config) + 1) != 0) {
+    if (adopt(mgmd, config, mgmd->config, next_generation(mgmd, mgmd->config)) != 0) {
         (void)snprintf(why, why_size, "the cache in %s cannot be written", mgmd->config_dir);
         config_free(config);
         return -1;
     }
+    forget_pending(mgmd);
     config_free(mgmd->config);
     mgmd->config = config;
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,

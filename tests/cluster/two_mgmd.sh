@@ -206,6 +206,24 @@ cp "$BOX/config49.ini" "$BOX/config50.ini"
 server 50
 listens 50
 
+say "a change that waits for the other server, and is taken back meanwhile, does not happen"
+lose 49
+lose 50
+config "$BOX/config49.ini" 'MaxNoOfConcurrentScans=330'
+server 49 --reload
+listens 49
+until_log 49 'becomes generation 3 when all management servers are there'
+cp "$BOX/config50.ini" "$BOX/config49.ini"
+ask 49 'reload config'
+grep -q 'generation: 2' "$BOX/out" || fail "the file is that of generation 2: $(cat "$BOX/out")"
+server 50
+listens 50
+until_log 49 'The change that waited for all management servers is dropped'
+both_show
+sleep 2
+ask 49 'reload config'
+grep -q 'generation: 2' "$BOX/out" || fail "what was taken back has become a generation: $(cat "$BOX/out")"
+
 say "a change at the start of the first server waits for the other one"
 lose 49
 lose 50

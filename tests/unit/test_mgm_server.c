@@ -414,6 +414,66 @@ static void the_configuration_arrives(void **state)
     free(bytes);
 }
 
+static void damage_file(const struct server *server, const char *name)
+{
+    char path[128];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", server->directory, name);
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 100, SEEK_SET), 0);
+    int byte = fgetc(file);
+    assert_int_equal(fseek(file, 100, SEEK_SET), 0);
+    (void)fputc(byte ^ 1, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static uint32_t generation_of(const struct server *server, uint64_t *cluster)
+{
+    uint8_t *bytes;
+    size_t size;
+    char why[128];
+
+    assert_int_equal(ndb_mgm_get_configuration(server->handle, &bytes, &size), 0);
+    struct cluster_config *config = config_decode(bytes, size, why, sizeof(why));
+    assert_non_null(config);
+    uint32_t generation = config_generation(config);
+    *cluster = config_cluster_id(config);
+    config_free(config);
+    free(bytes);
+    return generation;
+}
+
+/* Without one that can be read nobody knows the cluster's id; the number of one that cannot is not
+ * given to another. */
+static void damaged_generations(void **state)
+{
+    struct server *server = *state;
+    uint64_t cluster;
+    uint64_t now;
+
+    assert_int_equal(generation_of(server, &cluster), 1);
+    write_config(server, "DataMemory=64M\n");
+    assert_int_equal(ndb_mgm_reload_config(server->handle, NULL), 2);
+    stop_server(server);
+    damage_file(server, "ndb_49_config.bin.2");
+    write_config(server, "DataMemory=65M\n");
+    assert_int_equal(launch(server, NULL), -1);
+    server->handle = connect_to(server);
+    assert_int_equal(generation_of(server, &now), 3);
+    assert_int_equal(now, cluster);
+    stop_server(server);
+    damage_file(server, "ndb_49_config.bin.1");
+    damage_file(server, "ndb_49_config.bin.3");
+    assert_int_equal(launch(server, NULL), 1);
+    assert_true(file_exists(server, "ndb_49_config.bin.3"));
+    assert_int_equal(launch(server, "--initial"), -1);
+    server->handle = connect_to(server);
+    assert_int_equal(generation_of(server, &now), 1);
+    assert_int_not_equal(now, cluster);
+    assert_false(file_exists(server, "ndb_49_config.bin.3"));
+}
+
 static void generations_follow_the_file(void **state)
 {
     struct server *server = *state;
@@ -719,6 +779,7 @@ int main(void)
         WITH_SERVER(node_ids_are_given_once),
         WITH_SERVER(the_configuration_arrives),
         WITH_SERVER(generations_follow_the_file),
+        WITH_SERVER(damaged_generations),
         WITH_SERVER(the_log_has_filters_and_rotates),
         WITH_SERVER(hostile_clients_do_no_harm),
         WITH_SERVER(data_nodes_are_linked_and_ordered),
