@@ -222,10 +222,10 @@ static void own_transaction(struct tc *tc, const struct outcome_req *req, uint32
     if (outcome != NULL) tc_outcome_step(tc, outcome->pool.ref, 0);
 }
 
-/* This TC has taken over, if anybody has. */
+/* This TC has taken over, if anybody has: what it has reported is done. */
 static void lost_transaction(struct tc *tc, const struct outcome_req *req, uint32_t sender)
 {
-    bool done = tc->fail.reported == tc->fail.failure_no && tc_takeover_done(tc);
+    bool done = tc->fail.reported == tc->fail.failure_no;
     if (!done || tc->takeover_of[ref_node(req->tc_ref)] != tc->own_node) {
         refuse(tc, sender, req, ERR_NODE_FAILURE);
         return;
