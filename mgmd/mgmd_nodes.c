@@ -158,8 +158,7 @@ void mgmd_nodes_start(struct mgmd *mgmd)
 
 static enum ndb_mgm_node_status data_node_status(const struct mgmd_node *node)
 {
-    if (!node->linked) return NDB_MGM_STATUS_NO_CONTACT;
-    if (!node->status_known) return NDB_MGM_STATUS_STARTING;
+    if (!node->linked || !node->status_known) return NDB_MGM_STATUS_NO_CONTACT;
     switch (node->start_level) {
     case START_NOTHING:
     case START_CMVMI:

@@ -247,28 +247,106 @@ static bool whole_cluster(const struct mgmd *mgmd, const struct node_mask *nodes
     return true;
 }
 
+/* Is another one of its node group started, and not among `nodes`? */
+static bool has_mate(const struct mgmd *mgmd, uint32_t id, const struct node_mask *nodes)
+{
+    for (uint32_t peer = 1; peer <= CONFIG_DATA_NODES_MAX; peer++) {
+        if (!node_mask_has(nodes, peer) && is_data_node(mgmd, peer) &&
+            mgmd_node_status(mgmd, peer) == NDB_MGM_STATUS_STARTED &&
+            mgmd->nodes[peer].nodegroup == mgmd->nodes[id].nodegroup)
+            return true;
+    }
+    return false;
+}
+
 /* A data node whose rows nobody else would have if all of `nodes` began with empty files; 0 = none.
  */
 static uint32_t last_copy(const struct mgmd *mgmd, const struct node_mask *nodes)
 {
     for (uint32_t id = node_mask_next(nodes, 0); id != 0; id = node_mask_next(nodes, id)) {
         const struct config_section *node = config_node(mgmd->config, id);
-        bool other = config_get_u64(node, CFG_NDBD_Diskless) != 0;
-        for (uint32_t peer = 1; peer <= CONFIG_DATA_NODES_MAX && !other; peer++) {
-            other = !node_mask_has(nodes, peer) && is_data_node(mgmd, peer) &&
-                    mgmd_node_status(mgmd, peer) == NDB_MGM_STATUS_STARTED &&
-                    mgmd->nodes[peer].nodegroup == mgmd->nodes[id].nodegroup;
-        }
-        if (!other) return id;
+        if (config_get_u64(node, CFG_NDBD_Diskless) == 0 && !has_mate(mgmd, id, nodes)) return id;
     }
     return 0;
+}
+
+/* A started data node whose node group would be gone without `nodes`; 0 = none. Each node refuses
+ * for itself; of several some would have left by then. */
+static uint32_t group_gone(const struct mgmd *mgmd, const struct node_mask *nodes)
+{
+    for (uint32_t id = node_mask_next(nodes, 0); id != 0; id = node_mask_next(nodes, id)) {
+        if (mgmd_node_status(mgmd, id) == NDB_MGM_STATUS_STARTED && !has_mate(mgmd, id, nodes))
+            return id;
+    }
+    return 0;
+}
+
+/* May a part of the data nodes be restarted? False: the error was sent. */
+static bool part_may_restart(struct mgmd_session *session, const struct node_mask *nodes,
+                             uint32_t flags)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+    char why[500];
+
+    if ((flags & STOP_FORCE) == 0 &&
+        !mgmd_config_fits(mgmd, nodes, (flags & STOP_INITIAL) != 0, why, sizeof(why))) {
+        mgmd_reply_error(session, NDB_MGM_RESTART_FAILED, "%s", why);
+        return false;
+    }
+    if (mgmd_single_user(mgmd) != 0) {
+        mgmd_reply_error(session, 5063,
+                         "Cannot restart nodes in single user mode: nobody comes back before EXIT "
+                         "SINGLE USER MODE");
+        return false;
+    }
+    return true;
+}
+
+/* Before anything is sent. False: the error was sent. */
+static bool may_end(struct mgmd_session *session, const struct node_mask *nodes, bool self,
+                    bool restart, uint32_t flags)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+    bool whole = whole_cluster(mgmd, nodes);
+    bool force = (flags & STOP_FORCE) != 0;
+    uint32_t count = node_mask_count(nodes);
+
+    if (self && restart) {
+        mgmd_reply_error(session, 5002,
+                         "Node %u: a management server is stopped and started by hand",
+                         mgmd->own_node);
+        return false;
+    }
+    if (restart && !whole && !part_may_restart(session, nodes, flags)) return false;
+    if (count == 0 && !self && restart) {
+        mgmd_reply_error(session, 5030, "%s", ndb_mgm_error_message(5030));
+        return false;
+    }
+    uint32_t last = (flags & STOP_INITIAL) != 0 && !force ? last_copy(mgmd, nodes) : 0;
+    if (count > 1 && !whole && !force) {
+        uint32_t gone = group_gone(mgmd, nodes);
+        if ((flags & STOP_ABORT) == 0) {
+            mgmd_reply_error(session, 5031, "%s", ndb_mgm_error_message(5031));
+            return false;
+        }
+        if (gone != 0 && last == 0) {
+            mgmd_reply_error(
+                session, 5028,
+                "Node %u: %s: with the others that are named all started nodes of node "
+                "group %u would be gone. Take fewer, or all nodes (ALL)",
+                gone, ndb_mgm_error_message(5028), mgmd->nodes[gone].nodegroup);
+            return false;
+        }
+    }
+    if (last == 0) return true;
+    mgmd_reply_error(session, 5064, "Node %u: %s", last, ndb_mgm_error_message(5064));
+    return false;
 }
 
 static void order_end(struct mgmd_session *session, bool all, bool restart, uint32_t flags)
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
     const char *types = mgm_value(mgmd_session_request(session), "stop");
-    char why[500];
     struct node_mask nodes = {{0}};
     bool self = false;
 
@@ -278,39 +356,9 @@ static void order_end(struct mgmd_session *session, bool all, bool restart, uint
         if (!mgmd_read_nodes(session, all, true, &nodes, &self)) return;
         if (all && types != NULL && strstr(types, "mgm") != NULL) self = true;
     }
-    if (self && restart) {
-        mgmd_reply_error(session, 5002,
-                         "Node %u: a management server is stopped and started by hand",
-                         mgmd->own_node);
-        return;
-    }
+    if (!may_end(session, &nodes, self, restart, flags)) return;
     uint32_t count = node_mask_count(&nodes);
     bool whole = whole_cluster(mgmd, &nodes);
-    if (restart && !whole && (flags & STOP_FORCE) == 0 &&
-        !mgmd_config_fits(mgmd, &nodes, (flags & STOP_INITIAL) != 0, why, sizeof(why))) {
-        mgmd_reply_error(session, NDB_MGM_RESTART_FAILED, "%s", why);
-        return;
-    }
-    if (restart && !whole && mgmd_single_user(mgmd) != 0) {
-        mgmd_reply_error(session, 5063,
-                         "Cannot restart nodes in single user mode: nobody comes back before EXIT "
-                         "SINGLE USER MODE");
-        return;
-    }
-    if (count == 0 && !self && restart) {
-        mgmd_reply_error(session, 5030, "%s", ndb_mgm_error_message(5030));
-        return;
-    }
-    if (count > 1 && !whole && (flags & (STOP_ABORT | STOP_FORCE)) == 0) {
-        mgmd_reply_error(session, 5031, "%s", ndb_mgm_error_message(5031));
-        return;
-    }
-    uint32_t last =
-        (flags & (STOP_INITIAL | STOP_FORCE)) == STOP_INITIAL ? last_copy(mgmd, &nodes) : 0;
-    if (last != 0) {
-        mgmd_reply_error(session, 5064, "Node %u: %s", last, ndb_mgm_error_message(5064));
-        return;
-    }
     struct mgmd_request *request = mgmd_request_new(session, MGMD_STOP_MS);
     if (request == NULL) return;
     request->kind = MGMD_REQUEST_STOP;

@@ -133,7 +133,11 @@ static bool try_again(struct process *process, bool told, uint32_t *failed_start
             words->retry_delay_s > TEMPORARY_PAUSE_S ? words->retry_delay_s : TEMPORARY_PAUSE_S;
         return true;
     }
-    if (words->stop_on_error != 0) return false;
+    if (words->stop_on_error != 0) {
+        process_log(process, LOG_LEVEL_INFO,
+                    "StopOnError is on: the data node is not started again by itself");
+        return false;
+    }
     *failed_starts = words->started != 0 ? 0 : *failed_starts + 1;
     *pause_s = *failed_starts > 0 ? words->retry_delay_s : 0;
     if (words->start_retries == 0 || *failed_starts <= words->start_retries) return true;

@@ -76,6 +76,10 @@ refused '1 3 RESTART' '^Restart failed' '5031|abort option'
 mgm 0 '1 3 RESTART -a' # One of each node group: the others have everything.
 for id in 1 3; do wait_started "$id"; done
 refused '1 2 RESTART -i -a' '2003: ' 'last copy'
+refused '1 2 RESTART -a' '2003: ' 'would stop the cluster: with the others that are named all started nodes of node group 0 would be gone'
+refused '3 4 STOP -a' '2002: ' 'node group 1 would be gone'
+mgm 0 'ALL STATUS' # Nobody has left.
+for id in 1 2 3 4; do want_text out "^Node $id: started"; done
 
 say "STOP"
 refused '4 STOP -n' '^Invalid option: -n'
