@@ -211,14 +211,18 @@ static void send_late(struct api_core *core, uint64_t now_ms)
     }
 }
 
-/* The others go on without them. Who hangs keeps its link, and would keep us waiting. */
-static void close_lost(struct api_core *core, const struct node_mask *nodes)
+/* The others go on without them. Who hangs keeps its link, and would keep us waiting. Who is back
+ * since: the word was about its former life, and comes late. */
+static void close_lost(struct api_core *core, const struct api_node_lost_rep *rep)
 {
+    const struct node_mask *nodes = &rep->nodes;
     for (uint32_t node = node_mask_next(nodes, 0); node != 0; node = node_mask_next(nodes, node)) {
         if (!node_mask_has(&core->config.data_nodes, node)) continue;
-        atomic_store(&core->node[node].gone, 1);
         uint32_t epoch = atomic_load(&core->node[node].epoch);
-        if (epoch == 0 || atomic_load(&core->node[node].level) == START_NOTHING) continue;
+        uint32_t level = epoch == 0 ? START_NOTHING : atomic_load(&core->node[node].level);
+        if (level >= START_STARTED && core->node[node].failure_no >= rep->failure_no) continue;
+        atomic_store(&core->node[node].gone, 1);
+        if (level < START_STARTED) continue;
         atomic_store(&core->node[node].level, START_NOTHING);
         if (core->host.close != NULL)
             core->host.close(core->host.context, node, epoch, "the other nodes have lost it");
@@ -246,7 +250,7 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
         return true;
     }
     if (sig.gsn == GSN_API_NODE_LOST_REP) {
-        close_lost(core, &SIG_PAYLOAD(&sig, api_node_lost_rep)->nodes);
+        close_lost(core, SIG_PAYLOAD(&sig, api_node_lost_rep));
         return true;
     }
     if (sig.gsn == GSN_ARBIT_START_REQ || sig.gsn == GSN_ARBIT_CHOOSE_REQ) {
@@ -265,6 +269,7 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
     if (conf->start_level == START_STARTED && atomic_load(&peer->level) != START_STARTED) {
         peer->register_at_ms = core->now_ms + peer->heartbeat_ms - peer->heartbeat_ms / 4u;
     }
+    peer->failure_no = conf->failure_no;
     if (conf->start_level == START_STARTED) note_started(core, &conf->started);
     atomic_store(&peer->level, conf->start_level);
     return true;

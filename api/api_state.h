@@ -18,6 +18,7 @@ struct api_node {
         level; /* enum start_level, START_NOTHING until it has confirmed the registration. */
     _Atomic uint32_t tc_count;
     _Atomic uint32_t gone; /* Others say that it is lost, or not started: it sends no rows. */
+    uint32_t failure_no;   /* It has lived through the failures of others up to this one. */
     uint32_t heartbeat_ms;
     uint64_t register_at_ms; /* Next API_REGREQ. */
     uint64_t heard_ms;       /* Last API_REGCONF, or when the link came up. */

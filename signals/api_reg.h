@@ -37,8 +37,8 @@ struct api_regconf {
     uint32_t start_phase;  /* Last completed. */
     uint32_t president;    /* Node id of the president (schema changes go there), 0 = none yet. */
     uint32_t nodegroup;
-    uint32_t tc_count; /* TC instances 1..tc_count. */
-    uint32_t dynamic_id;
+    uint32_t tc_count;        /* TC instances 1..tc_count. */
+    uint32_t failure_no;      /* The sender is there since this failure of others, or later. */
     struct node_mask started; /* Data nodes that the sender knows to be started. */
 };
 SIGNAL_STRUCT(api_regconf, 17);

@@ -139,7 +139,7 @@ static void confirm(struct qmgr *qmgr, const struct qmgr_client *client)
         .president = qmgr->master,
         .nodegroup = config->node[config->own_node].nodegroup,
         .tc_count = block_instances(&qmgr->block, BLOCK_DBTC),
-        .dynamic_id = qmgr->join.dynamic_id,
+        .failure_no = qmgr->failure.number,
         .started = qmgr->started,
     };
     sig_send(&qmgr->block, client->ref, GSN_API_REGCONF, PRIO_A, &conf);

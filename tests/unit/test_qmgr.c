@@ -68,7 +68,7 @@ static void test_two_nodes_start_together(void **state)
         assert_int_equal(conf.start_level, START_STARTED);
         assert_int_equal(conf.president, 1);
         assert_int_equal(conf.tc_count, 2);
-        assert_int_equal(conf.dynamic_id, node);
+        assert_int_equal(conf.failure_no, 0);
         assert_int_equal(node_mask_count(&conf.started), 2);
     }
 }
