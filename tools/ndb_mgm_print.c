@@ -41,8 +41,11 @@ static void show_node(FILE *out, const struct ndb_mgm_node_state *node)
         }
         if (node->status == NDB_MGM_STATUS_STARTING) {
             (void)fprintf(out, ", phase %u", node->start_phase);
-            if (node->start_percent > 0 && node->start_percent < 100)
+            if (node->start_percent > 0 && node->start_percent < 100) {
                 (void)fprintf(out, ", %u%%", node->start_percent);
+                if (node->start_left_s != 0)
+                    (void)fprintf(out, ", %u s left", node->start_left_s);
+            }
         }
         if (node->node_group >= 65536)
             (void)fprintf(out, ", no nodegroup");
