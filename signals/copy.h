@@ -32,7 +32,7 @@ SIGNAL_STRUCT(copy_fragreq, 7);
  */
 #define COPY_ROW_HEAD_WORDS 3u
 #define COPY_BATCH_ROWS     128u
-#define COPY_WINDOW         2u
+#define COPY_WINDOW         4u
 struct copy_rows_rep {
     uint32_t target;
     uint32_t source; /* S's record. */

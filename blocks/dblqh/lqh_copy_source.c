@@ -16,10 +16,10 @@
 #define STEP_PLACES 4096u
 #define IS_COPY     0x00C00000u /* No block has such a number. */
 
-/* While transactions are executed here, they have the time: so much of it is enough. */
+/* While transactions are executed here, they have the time: the least share, times the pace. */
 #define BUSY_MS           20u   /* So long behind the last request. */
 #define BUSY_STEP_ROWS    32u   /* Others' turn comes after these, */
-#define BUSY_STEP_PLACES  512u  /* or these. */
+#define BUSY_STEP_PLACES  1024u /* or these. */
 #define BUSY_SHARE_ROWS   128u  /* Per millisecond, of all fragments together: a few percent. */
 #define BUSY_SHARE_WORDS  8192u /* The same. */
 #define BUSY_SHARE_PLACES 2048u
@@ -148,17 +148,18 @@ static uint32_t take_row(struct lqh *lqh, struct lqh_copy_source *copy, const st
 }
 
 /*
- * What comes next, up to so many rows and places. 0; ACC_WAIT: the row at the position is waited
- * for; or an error. A row that is being changed when the walk gets here is waited for even if the
- * version before is not new: what was done to it was nothing at the other node.
+ * What comes next, up to so many rows and places, which are counted down. 0; ACC_WAIT: the row at
+ * the position is waited for; or an error. A row that is being changed when the walk gets here is
+ * waited for even if the version before is not new: what was done to it was nothing at the other
+ * node.
  */
 static uint32_t take_rows(struct lqh *lqh, struct lqh_copy_source *copy,
-                          const struct tup_frag *frag, uint32_t max, uint32_t places,
+                          const struct tup_frag *frag, uint32_t max, uint32_t *places,
                           struct copy_gathered *got)
 {
     while (got->rows < max && got->words < BATCH_WORDS) {
         uint32_t lock;
-        uint32_t row = tup_copy_next(frag, &copy->position, &got->map, &places, &copy->end);
+        uint32_t row = tup_copy_next(frag, &copy->position, &got->map, places, &copy->end);
         if (row == ROW_NONE) return 0;
         uint32_t result = lock_row(lqh, copy, frag, row, &lock);
         if (result == ACC_WAIT) lqh_op_get(lqh, copy->op)->lock = lock;
@@ -238,14 +239,17 @@ static bool is_busy(struct lqh *lqh)
     share->requests = lqh->requests;
     if (share->ms != now) share->rows = share->words = share->places = 0;
     share->ms = now;
-    return now < share->busy_until;
+    if (now >= share->busy_until) return false;
+    share->times = copy_pace_look(&share->pace, now, lqh->requests);
+    return true;
 }
 
 static bool share_is_used(const struct lqh *lqh)
 {
     const struct lqh_copy_share *share = &lqh->copy_share;
-    return share->rows >= BUSY_SHARE_ROWS || share->words >= BUSY_SHARE_WORDS ||
-           share->places >= BUSY_SHARE_PLACES;
+    return share->rows >= BUSY_SHARE_ROWS * share->times ||
+           share->words >= BUSY_SHARE_WORDS * share->times ||
+           share->places >= BUSY_SHARE_PLACES * share->times;
 }
 
 /* How a step has ended. */
@@ -286,12 +290,13 @@ static void read_step(struct lqh *lqh, struct lqh_copy_source *copy)
     }
     uint32_t rows = busy ? BUSY_STEP_ROWS : COPY_BATCH_ROWS;
     uint32_t places = busy ? BUSY_STEP_PLACES : STEP_PLACES;
+    uint32_t left = places;
     uint32_t result = take_waited(lqh, copy, frag, &got);
-    if (result == 0) result = take_rows(lqh, copy, frag, rows, places, &got);
+    if (result == 0) result = take_rows(lqh, copy, frag, rows, &left, &got);
     send_rows(lqh, copy, frag, &from, &got);
     lqh->copy_share.rows += got.rows;
     lqh->copy_share.words += got.words;
-    lqh->copy_share.places += places;
+    lqh->copy_share.places += places - left;
     stepped(lqh, copy, result);
 }
 

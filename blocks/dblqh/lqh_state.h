@@ -2,6 +2,7 @@
  * blocks/dblqh. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
+#include "blocks/dblqh/copy_pace.h"
 #include "blocks/dblqh/lqh.h"
 #include "blocks/dbtup/tup.h"
 #include "signals/api_reg.h"
@@ -215,6 +216,8 @@ struct lqh_copy_share {
     uint32_t rows;
     uint32_t words;
     uint32_t places;
+    struct copy_pace pace;
+    uint32_t times; /* What the pace was last. */
 };
 
 /* A fragment that is being copied to here. */
