@@ -1,10 +1,13 @@
 /* qmgr_reach.c -- detection: asks everybody who is still there, and finds out who has to leave. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- *   a suspicion, own or heard of --> check: everybody is asked; all have answered or are silent
- *       --> reach_rule() --> nobody has to leave: the check ends        (a slow node was taken
- * back)
- *                        --> some have: qmgr_failure.c; checks go on until that is agreed
+ *   IDLE --a suspicion, own or heard of--> CHECK: all members in reach are asked for their rows
+ *   CHECK --all have answered or are silent for too long--> reach_rule() over the rows:
+ *         --nobody has to leave--> IDLE; a slow node that has answered is taken back
+ *         --some have to--> qmgr_failure.c; checks go on until that is agreed on
+ *
+ * A row says whom its node reaches. How long is too long depends on who suspects and on what would
+ * be lost with the silent node (docs/protocols/failure.md, section 1).
  */
 #include <string.h>
 #include "blocks/qmgr/qmgr_state.h"

@@ -1,11 +1,19 @@
 /* qmgr_rejoin.c -- a node joins a running cluster, and one that stops leaves it. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- *   president:  CM_REGREQ --CM_ADD PREPARE--> all are ready --COMMIT--> all know it:
- * NODE_JOINED_REP others:     PREPARE (adding) --former life dealt with, link up--> CONF
- * --COMMIT--> newcomer A newcomer is a member that is not started. It counts nowhere: every failure
- * takes it along, and a join that does not come to its end is a failure of its node. So nobody ever
- * has to ask whether the others know it.
+ * At the president, for a node that asks to join (CM_REGREQ):
+ *   NONE --CM_ADD PREPARE to all--> ADDING --all have confirmed: COMMIT to all-->
+ *        --all have confirmed that too--> newcomer, NODE_JOINED_REP to NDBCNTR
+ * At each other member:
+ *   NONE --PREPARE--> ADDING --failure number equal, former life dealt with, link up: CONF-->
+ *        --COMMIT--> newcomer, NODE_JOINED_REP to NDBCNTR
+ *
+ * A newcomer is a member that is not started. It counts in no vote: every failure takes it along,
+ * and a join that does not come to its end is a failure of its node. So members never differ on who
+ * is one, and nobody has to ask. Started and known to be so by all, it becomes a full member.
+ *
+ * Here too: which nodes that are no members may link and speak to QMGR alone, and the last word of
+ * a node that stops in good order (CM_LEAVE_REP).
  */
 #include <string.h>
 #include "blocks/qmgr/partition_rule.h"
