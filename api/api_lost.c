@@ -148,24 +148,17 @@ static void repeat_reads(struct api_tx *tx, uint32_t peer)
     }
 }
 
-/* Completions run application code that may close any transaction: after each, the walk begins
- * again. */
+/* All are marked before any completes: the application may execute one again at once. */
 void api_tx_link_down(struct api_client *client, uint32_t peer)
 {
-    client->walk++;
+    struct api_walk walk;
     for (struct api_tx *tx = client->transactions; tx != NULL; tx = tx->next) {
         if (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) node_mask_add(&tx->lost, peer);
     }
-    struct api_tx *tx = client->transactions;
-    while (tx != NULL) {
-        bool fresh = tx->walk != client->walk &&
-                     (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) &&
-                     node_mask_has(&tx->lost, peer);
-        tx->walk = client->walk;
-        if (!fresh) {
-            tx = tx->next;
-            continue;
-        }
+    api_walk_begin(client, &walk);
+    for (struct api_tx *tx; (tx = api_walk_next(client, &walk)) != NULL;) {
+        if (tx->state != TX_EXECUTING && tx->state != TX_COMMITTING) continue;
+        if (!node_mask_has(&tx->lost, peer)) continue;
         if (tx->doubt && none_ready(client->core)) {
             api_tx_fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN); /* Nobody is left who could tell. */
         } else {
@@ -173,7 +166,6 @@ void api_tx_link_down(struct api_client *client, uint32_t peer)
             api_tx_give_up_lost_rows(tx);
             api_tx_check_complete(tx);
         }
-        tx = client->transactions;
     }
 }
 
@@ -199,14 +191,11 @@ static void expire(struct api_tx *tx)
 
 void api_tx_expire(struct api_client *client)
 {
-    struct api_tx *tx = client->transactions;
-    while (tx != NULL) {
-        if (tx->state == TX_IDLE || tx->deadline_ms > client->now_ms) {
-            tx = tx->next;
-            continue;
-        }
-        expire(tx);
-        tx = client->transactions;
+    struct api_walk walk;
+    struct api_tx *tx;
+    api_walk_begin(client, &walk);
+    while ((tx = api_walk_next(client, &walk)) != NULL) {
+        if (tx->state != TX_IDLE && tx->deadline_ms <= client->now_ms) expire(tx);
     }
     for (tx = client->transactions; tx != NULL; tx = tx->next) {
         if (tx->state != TX_IDLE) api_wake_at(client, tx->deadline_ms);

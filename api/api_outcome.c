@@ -88,21 +88,15 @@ static bool denied(struct api_tx *tx)
     return false;
 }
 
-/* Completions run application code that may close any transaction: after each, the walk begins
- * again. */
 void api_outcome_tick(struct api_client *client)
 {
-    struct api_tx *tx = client->transactions;
-    while (tx != NULL) {
-        if (is_asking(tx) && denied(tx)) {
-            tx = client->transactions;
-            continue;
-        }
-        if (is_asking(tx)) {
-            if (tx->ask_ms <= client->now_ms) ask(tx);
-            api_wake_at(client, tx->ask_ms);
-        }
-        tx = tx->next;
+    struct api_walk walk;
+    struct api_tx *tx;
+    api_walk_begin(client, &walk);
+    while ((tx = api_walk_next(client, &walk)) != NULL) {
+        if (!is_asking(tx) || denied(tx)) continue; /* Ended: perhaps closed by now. */
+        if (tx->ask_ms <= client->now_ms) ask(tx);
+        api_wake_at(client, tx->ask_ms);
     }
 }
 

@@ -169,11 +169,17 @@ struct api_tx {
     uint64_t ask_ms;      /* In doubt, or ASKING: when the cluster is asked again. */
     uint64_t denied_ms;   /* It was not committed, if this is heard by then; 0 = nobody says so. */
     uint32_t ask_wait_ms; /* For how long an answer counts. */
-    uint32_t walk;        /* client->walk of the last walk that saw it. */
     uint32_t batch_error; /* An operation's error that ends the transaction. */
     struct api_op *batch_error_op;
     api_tx_done done;
     void *context;
+};
+
+/* A walk over all transactions of a client: what ends one runs application code that may close any
+ * other, or begin new ones, which the walk does not meet. */
+struct api_walk {
+    struct api_tx *next;
+    struct api_walk *outer;
 };
 
 struct api_chunk { /* Rows of one TRANSID_AI. */
@@ -277,11 +283,11 @@ struct api_client {
     struct api_scan *scan_list;
     struct api_chunk *chunk_free;
     uint32_t chunk_free_count;
-    uint32_t pending; /* Requests that will complete. */
-    uint32_t unclean; /* Connect records CLEANING or RELEASING, scans CLOSING. */
-    uint32_t turn;    /* Round robin of nodes and TC instances. */
-    uint32_t walk;
-    bool go_on; /* Some scan may send SCAN_NEXTREQ. */
+    uint32_t pending;       /* Requests that will complete. */
+    uint32_t unclean;       /* Connect records CLEANING or RELEASING, scans CLOSING. */
+    uint32_t turn;          /* Round robin of nodes and TC instances. */
+    struct api_walk *walks; /* Those under way, the innermost first. */
+    bool go_on;             /* Some scan may send SCAN_NEXTREQ. */
     struct api_statistics statistics;
 };
 

@@ -21,6 +21,22 @@ struct api_tx *api_tx_find(struct api_client *client, uint64_t transid)
     return tx;
 }
 
+void api_walk_begin(struct api_client *client, struct api_walk *walk)
+{
+    *walk = (struct api_walk){.next = client->transactions, .outer = client->walks};
+    client->walks = walk;
+}
+
+struct api_tx *api_walk_next(struct api_client *client, struct api_walk *walk)
+{
+    struct api_tx *tx = walk->next;
+    if (tx != NULL)
+        walk->next = tx->next;
+    else
+        client->walks = walk->outer;
+    return tx;
+}
+
 struct api_tx *api_tx_start(struct api_client *client)
 {
     struct api_tx *tx = client->tx_free;
@@ -85,6 +101,9 @@ void api_tx_close(struct api_tx *tx)
     for (struct api_op *op = tx->first; op != NULL; op = next) {
         next = op->next;
         api_pool_release(&client->ops, op);
+    }
+    for (struct api_walk *walk = client->walks; walk != NULL; walk = walk->outer) {
+        if (walk->next == tx) walk->next = tx->next;
     }
     if (tx->prev != NULL) tx->prev->next = tx->next;
     if (tx->next != NULL) tx->next->prev = tx->prev;

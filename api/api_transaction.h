@@ -16,6 +16,11 @@ void api_tx_leave_connect(struct api_tx *tx);
 /* The rollback is on its way already: the record only waits for its answer. */
 void api_tx_leave_rolling_back(struct api_tx *tx);
 
+/* Meets each transaction that is there now and still when its turn comes; NULL at the end, which
+ * must be reached. */
+void api_walk_begin(struct api_client *client, struct api_walk *walk);
+struct api_tx *api_walk_next(struct api_client *client, struct api_walk *walk);
+
 /* The primary's node, else one with a backup, else any; 0 = none is ready. */
 uint32_t api_op_node_near(struct api_client *client, struct api_op *op);
 /* True when one of its row's nodes is among them. */

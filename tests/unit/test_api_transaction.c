@@ -635,6 +635,62 @@ static void heartbeats(void **state)
     fake_destroy(fake);
 }
 
+#define CROWD 60u
+
+/* Many end at once, and what the application does about one ends others and begins new ones. */
+static struct crowd {
+    struct fake *fake;
+    struct api_tx *tx[CROWD]; /* NULL: closed. */
+    uint32_t done[CROWD];
+    struct api_tx *begun[CROWD];
+} crowd;
+
+static void crowd_done(void *context, struct api_tx *tx)
+{
+    uint32_t i = (uint32_t)((uint32_t *)context - crowd.done);
+    static const uint32_t others[] = {1, CROWD - 1, 7, 0};
+    assert_ptr_equal(crowd.tx[i], tx);
+    crowd.done[i]++;
+    crowd.begun[i] = api_tx_start(crowd.fake->client);
+    for (uint32_t k = 0; k <= i % 4u; k++) { /* Neighbours, one far away, itself; each fourth. */
+        uint32_t other = (i + others[k]) % CROWD;
+        if (i % 3u != 0) continue;
+        api_tx_close(crowd.tx[other]);
+        crowd.tx[other] = NULL;
+    }
+}
+
+static void many_at_once(void **state)
+{
+    (void)state;
+    for (uint32_t way = 0; way < 2; way++) {
+        uint32_t closed = 0;
+        crowd = (struct crowd){.fake = fake_create(1)};
+        struct api_table *table = fake_table(crowd.fake, 1);
+        for (uint32_t i = 0; i < CROWD; i++) {
+            crowd.tx[i] = api_tx_start(crowd.fake->client);
+            fake_op(crowd.tx[i], table, OP_READ, LOCK_COMMITTED, 0, i, NULL);
+            assert_int_equal(
+                api_tx_execute(crowd.tx[i], API_COMMIT, 1000, crowd_done, &crowd.done[i]), 0);
+        }
+        if (way == 0)
+            fake_sleep(crowd.fake, 1001);
+        else
+            fake_link_down(crowd.fake, 1);
+        for (uint32_t i = 0; i < CROWD; i++) {
+            assert_true(crowd.done[i] <= 1);
+            assert_true(crowd.done[i] == 1 || crowd.tx[i] == NULL);
+            closed += crowd.done[i] == 0;
+            api_tx_close(crowd.tx[i]);
+            api_tx_close(crowd.begun[i]);
+        }
+        assert_in_range(closed, 5, CROWD / 2);
+        idle(crowd.fake);
+        api_table_release(table);
+        fake_destroy(crowd.fake);
+    }
+}
+
 static void tell_lost(struct fake *fake, uint32_t by, uint32_t node, uint32_t failure_no)
 {
     struct api_node_lost_rep rep = {.failure_no = failure_no};
@@ -665,9 +721,8 @@ static void lost_and_back(void **state)
                                .failure_no = 4};
     for (uint32_t node = 1; node <= 3; node++)
         node_mask_add(&conf.started, node);
-    assert_true(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_API, 0),
-                               block_ref(2, BLOCK_QMGR, 0), GSN_API_REGCONF, &conf,
-                               sizeof conf / 4u, 0, NULL, NULL));
+    assert_true(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_API, 0), block_ref(2, BLOCK_QMGR, 0),
+                               GSN_API_REGCONF, &conf, sizeof conf / 4u, 0, NULL, NULL));
     tell_lost(fake, 3, 2, 4);
     assert_int_equal(fake->closed, 0);
     assert_true(api_core_node_ready(fake->core, 2));
@@ -698,6 +753,7 @@ int main(void)
         cmocka_unit_test(arbitrates),
         cmocka_unit_test(heartbeats),
         cmocka_unit_test(lost_and_back),
+        cmocka_unit_test(many_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
