@@ -30,8 +30,9 @@ bool dih_ends_name_own(const struct dih *dih, const struct section *list, uint32
 {
     if (!log_ends_good(list->words, list->size, gci)) return false;
     const uint32_t *entry = log_ends_find(list->words, list->size, dih_own(dih));
-    return entry != NULL && memcmp(entry + LOG_ENDS_ENTRY_HEAD, dih->gcp_node.save_lsn,
-                                   (size_t)log_ends_parts(entry) * 8u) == 0;
+    return entry != NULL && log_ends_parts(entry) == block_instances(&dih->block, BLOCK_DBLQH) &&
+           memcmp(entry + LOG_ENDS_ENTRY_HEAD, dih->gcp_node.save_lsn,
+                  (size_t)log_ends_parts(entry) * 8u) == 0;
 }
 
 /* --- A node that asks. --- */

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
+#include "kernel/base/page_dir.h"
 
 #define INCLUDE_MS  10u   /* Between two looks whether the copy may begin. */
 #define MEMORY_MS   10u   /* No lock record: again after this. */
@@ -393,12 +394,18 @@ bool lqh_copy_peer(const struct lqh *lqh, uint32_t ref)
            ref_instance(ref) != 0 && ref_node(ref) <= DATA_NODE_ID_MAX;
 }
 
+/* Who has rows has them on pages that there can be. */
+static bool pages_possible(const struct copy_fragreq *req)
+{
+    return req->gci == 0 ? req->pages == 0 : req->pages <= PAGE_DIR_MAX;
+}
+
 void lqh_exec_COPY_FRAGREQ(struct block *block, const struct signal *sig)
 {
     struct lqh *lqh = lqh_of(block);
     struct lqh_copy_source *copy = NULL;
-    if (!lqh_copy_peer(lqh, sig->sender)) {
-        lqh_protocol_error(lqh, sig->sender, "COPY_FRAGREQ of an impossible sender");
+    if (!lqh_copy_peer(lqh, sig->sender) || !pages_possible(SIG_PAYLOAD(sig, copy_fragreq))) {
+        lqh_protocol_error(lqh, sig->sender, "COPY_FRAGREQ that cannot be");
         return;
     }
     uint32_t error = new_source(lqh, sig, &copy);

@@ -229,13 +229,15 @@ static void process_again(uint32_t node)
 }
 
 /* It hears of itself, then the others of it at different times. */
+static uint32_t claimed_gci; /* It says that it has the rows up to this one; it has none. */
+
 static void include(uint32_t node)
 {
     static const uint32_t blocks[2] = {BLOCK_DBTC, BLOCK_DBLQH};
     const uint32_t ranks[2] = {node, ++life};
     const struct section section = {ranks, 2};
     struct node_include_req req = {
-        .node = node, .rank = life, .failure_no = failures, .president = 1};
+        .node = node, .rank = life, .failure_no = failures, .president = 1, .gci = claimed_gci};
     for (uint32_t i = 1; i <= w.nodes; i++) {
         if (i != node && !w.dead[i]) node_mask_add(&req.alive, i);
     }

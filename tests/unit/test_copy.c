@@ -1,6 +1,7 @@
 /* test_copy.c -- a lost node comes back and gets the rows of its fragments while transactions
  * change them; in the end the replicas are equal row by row, whatever happened meanwhile. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbtc/tc_state.h"
 #include "tests/unit/copy_fixture.h"
 #include <time.h>
 
@@ -258,22 +259,23 @@ static void test_no_memory(void **state)
 /* --- What no LQH sends. --- */
 
 static void forge(uint32_t to, uint32_t from, uint32_t gsn, const void *payload, uint32_t words,
-                  const uint32_t *section, uint32_t section_words)
+                  const struct section *sections, uint32_t count)
 {
     static uint32_t extent[SIGNAL_EXTENT_MAX];
     uint32_t at = SIGNAL_HEAD_WORDS;
-    extent[0] = signal_kind(gsn, words, section != NULL, PRIO_B, 0);
+    extent[0] = signal_kind(gsn, words, count, PRIO_B, 0);
     extent[1] = block_ref(to, BLOCK_DBLQH, 1);
     extent[2] = block_ref(from, BLOCK_DBLQH, 1);
     memcpy(extent + at, payload, words * 4u);
     at += words;
-    if (section != NULL) {
-        extent[at++] = section_words;
-        memcpy(extent + at, section, section_words * 4u);
-        at += section_words;
+    for (uint32_t i = 0; i < count; i++)
+        extent[at++] = sections[i].size;
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(extent + at, sections[i].words, sections[i].size * 4u);
+        at += sections[i].size;
     }
     extent[3] = at;
-    node_deliver(w.n[to].node, 0, from, EPOCH, extent, at);
+    assert_true(node_deliver(w.n[to].node, 0, from, EPOCH, extent, at));
 }
 
 /* The rows on their way to a node, each word of them in turn something else. */
@@ -325,27 +327,33 @@ static void test_spoilt(void **state)
     }
 }
 
-static void test_forged(void **state)
+/* All rows are newer than what the node says that it has, or it says nothing. */
+static void forge_copy(uint32_t gci)
 {
-    (void)state;
     begin(2, 2, 1);
     keys = 300;
+    for (uint32_t node = 1; node <= 2; node++)
+        ((struct tc *)(void *)node_block(w.n[node].node, BLOCK_DBTC, 1))->epoch_hi = 5;
     fill();
+    claimed_gci = gci;
     die(2);
     process_again(2);
     include(2);
     copy_order(2);
     for (uint32_t i = 0; i < 3000 && got.copied == 0; i++) {
-        uint32_t words[8];
-        for (uint32_t k = 0; k < 8; k++)
+        uint32_t words[9];
+        for (uint32_t k = 0; k < 9; k++)
             words[k] = dice(3) == 0   ? dice(4)
                        : dice(2) == 0 ? UINT32_MAX - dice(3)
                                       : dice(1u << 24) << 8;
         uint32_t to = 1 + dice(2);
+        const struct section sections[2] = {{words, dice(9)}, {words, dice(9)}};
         switch (dice(5)) {
         case 0:
             words[1] = dice(3);
-            forge(1, 2, GSN_COPY_FRAGREQ, words, 5, NULL, 0);
+            if (dice(2) == 0) words[2] = 1; /* Of the table. */
+            if (dice(2) == 0) words[3] = dice(2);
+            forge(1, 2, GSN_COPY_FRAGREQ, words, sizeof(struct copy_fragreq) / 4u, NULL, 0);
             break;
         case 1:
             forge(to, 3 - to, GSN_COPY_ROWS_CONF, words, 3, NULL, 0);
@@ -357,15 +365,45 @@ static void test_forged(void **state)
             forge(1, 2, GSN_COPY_FRAGREF, words, 2, NULL, 0);
             break;
         default:
-            forge(1, 2, GSN_COPY_ROWS_REP, words, 5, words, dice(8));
+            forge(1, 2, GSN_COPY_ROWS_REP, words, sizeof(struct copy_rows_rep) / 4u, sections,
+                  1 + dice(2));
             break;
         }
         step_n(3);
     }
     die(2);
     w_pass(&w, 50);
+    claimed_gci = 0;
     expect_all_equal();
     finish();
+}
+
+static void test_forged(void **state)
+{
+    (void)state;
+    forge_copy(0);
+    forge_copy(4);
+}
+
+/* Pages that cannot be there would be walked over for hours. */
+static void test_impossible_pages(void **state)
+{
+    (void)state;
+    static const uint32_t pairs[][2] = {{0, 1}, {4, UINT32_MAX}, {4, 1u << 25}};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct copy_fragreq req = {
+            .target = 1, .table_id = 1, .version = 1, .gci = pairs[i][0], .pages = pairs[i][1]};
+        begin(2, 1, 1);
+        die(2);
+        process_again(2);
+        include(2);
+        req.rank = life;
+        w.closed_peer = 0;
+        forge(1, 2, GSN_COPY_FRAGREQ, &req, sizeof req / 4u, NULL, 0);
+        step_n(50);
+        assert_int_equal(w.closed_peer, 2);
+        finish();
+    }
 }
 
 /* --- How fast: printed, not judged. Source and target in one thread, without checks. --- */
@@ -429,7 +467,8 @@ int main(void)
         cmocka_unit_test(test_lost_again), cmocka_unit_test(test_records),
         cmocka_unit_test(test_holder),     cmocka_unit_test(test_dropped),
         cmocka_unit_test(test_no_memory),  cmocka_unit_test(test_spoilt),
-        cmocka_unit_test(test_forged),     cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_forged),     cmocka_unit_test(test_impossible_pages),
+        cmocka_unit_test(test_speed),
     };
     if (getenv("COPY_TEST") != NULL) cmocka_set_test_filter(getenv("COPY_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);
