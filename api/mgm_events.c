@@ -34,6 +34,13 @@ int ndb_mgm_set_cluster_loglevel(ndb_mgm_handle_t *handle, uint32_t node_id,
                     (int)category, level);
 }
 
+int ndb_mgm_set_node_loglevel(ndb_mgm_handle_t *handle, uint32_t node_id,
+                              enum ndb_mgm_category category, uint32_t level)
+{
+    return mgm_call(handle, handle->timeout_ms, "set loglevel\nnode: %u\ncategory: %d\nlevel: %u",
+                    node_id, (int)category, level);
+}
+
 int ndb_mgm_get_cluster_loglevel(ndb_mgm_handle_t *handle, uint32_t levels[NDB_MGM_CATEGORIES])
 {
     if (mgm_call(handle, handle->timeout_ms, "get cluster loglevel") != 0) return -1;

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "mgmd/mgmd.h"
-#include "signals/management.h"
+#include "signals/event_log.h"
 
 #define PARAM_PORT 406 /* The link parameter that names the listening port. */
 
@@ -307,6 +307,36 @@ static void set_cluster_loglevel(struct mgmd_session *session)
     ok(session);
 }
 
+/* For the data nodes' own logs, until they end. */
+static void set_loglevel(struct mgmd_session *session)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+    int category = category_of(mgm_value(mgmd_session_request(session), "category"));
+    int64_t node;
+    int64_t level;
+    uint32_t sent = 0;
+
+    if (!number(session, "node", 0, CONFIG_NODES_MAX, 0, &node)) return;
+    if (!number(session, "level", 0, 15, 7, &level)) return;
+    if (category < 0) {
+        mgmd_reply_error(session, NDB_MGM_USAGE_ERROR,
+                         "category is unknown (allowed: STARTUP ... SCHEMA)");
+        return;
+    }
+    struct set_loglevel_ord ord = {.category = (uint32_t)category, .level = (uint32_t)level};
+    for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
+        if ((node != 0 && id != (uint32_t)node) || !mgmd->nodes[id].linked) continue;
+        sent += mgm_link_send(mgmd->link, id, BLOCK_CMVMI, GSN_SET_LOGLEVEL_ORD, PRIO_B, &ord,
+                              sizeof(ord) / 4) == 0;
+    }
+    mgm_link_flush(mgmd->link);
+    if (sent == 0) {
+        mgmd_reply_error(session, 5000, "Node %d: %s", (int)node, ndb_mgm_error_message(5000));
+        return;
+    }
+    ok(session);
+}
+
 /* "STARTUP=7 CONNECTION=8"; categories that are not named stay 0. */
 static bool parse_filter(const char *text, uint32_t *levels)
 {
@@ -517,6 +547,7 @@ static const struct command commands[] = {
     {"set logfilter", set_logfilter},
     {"get cluster loglevel", get_cluster_loglevel},
     {"set cluster loglevel", set_cluster_loglevel},
+    {"set loglevel", set_loglevel},
     {"listen event", listen_event},
     {"set connection parameter", set_connection_parameter},
     {"get connection parameter", get_connection_parameter},

@@ -7,9 +7,9 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-#include "mgmd/event_text.h"
 #include "mgmd/mgmd.h"
 #include "signals/event_log.h"
+#include "signals/event_text.h"
 
 /* ---- node ids ---- */
 

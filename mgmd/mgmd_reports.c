@@ -5,9 +5,9 @@
 
 #include "kernel/base/arena.h"
 #include "kernel/base/u64.h"
-#include "mgmd/event_text.h"
 #include "mgmd/mgmd.h"
 #include "signals/event_log.h"
+#include "signals/event_text.h"
 #include "signals/redo.h"
 
 /* Asks data nodes with a request that consists of sender_data alone. */

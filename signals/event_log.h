@@ -1,4 +1,4 @@
-/* event_log.h -- a management server asks a data node for the events that it has kept. */
+/* event_log.h -- what a data node keeps and writes down of its events. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/management.h"
@@ -21,3 +21,11 @@ struct event_log_conf {
     uint32_t count;
 };
 SIGNAL_STRUCT(event_log_conf, 2);
+
+/* Events of the category (250..262) up to this threshold (0..15) go to the node's own log, too,
+ * until the node ends. */
+struct set_loglevel_ord {
+    uint32_t category;
+    uint32_t level;
+};
+SIGNAL_STRUCT(set_loglevel_ord, 2);

@@ -354,23 +354,23 @@ static int clusterlog_set(struct console *console, const struct console_command 
     return 0;
 }
 
-static int node_clusterlog(struct console *console, const struct console_command *command)
+/* CLUSTERLOG: of the cluster log; LOGLEVEL: of the node's own. */
+static int node_levels(struct console *console, const struct console_command *command)
 {
     uint32_t node = command->all ? 0 : command->nodes[0];
+    bool own = command->verb == VERB_NODE_LOGLEVEL;
+    char where[32] = "all nodes";
 
+    if (node != 0) (void)snprintf(where, sizeof(where), "node %u", node);
     for (uint32_t i = 0; i + 1 < command->number_count; i += 2) {
         enum ndb_mgm_category category = (enum ndb_mgm_category)command->numbers[i];
         uint32_t level = command->numbers[i + 1];
-        if (ndb_mgm_set_cluster_loglevel(console->handle, node, category, level) != 0) {
-            return print_error(console, 0);
-        }
-        if (node == 0) {
-            (void)fprintf(console->out, "Executing CLUSTERLOG %s=%u on all nodes OK!\n",
-                          ndb_mgm_category_name(category), level);
-        } else {
-            (void)fprintf(console->out, "Executing CLUSTERLOG %s=%u on node %u OK!\n",
-                          ndb_mgm_category_name(category), level, node);
-        }
+        int rc = own ? ndb_mgm_set_node_loglevel(console->handle, node, category, level)
+                     : ndb_mgm_set_cluster_loglevel(console->handle, node, category, level);
+        if (rc != 0) return print_error(console, 0);
+        (void)fprintf(console->out, "Executing %s %s=%u on %s OK!\n",
+                      own ? "LOGLEVEL" : "CLUSTERLOG", ndb_mgm_category_name(category), level,
+                      where);
     }
     return 0;
 }
@@ -412,6 +412,7 @@ static int run(struct console *console, const struct console_command *command)
     case VERB_REPORT_CHECKPOINT:
     case VERB_REPORT_EVENTS:
     case VERB_NODE_CLUSTERLOG:
+    case VERB_NODE_LOGLEVEL:
     case VERB_DUMP:
     case VERB_ENTER_SINGLE_USER:
     case VERB_EXIT_SINGLE_USER:
@@ -447,7 +448,8 @@ static int run(struct console *console, const struct console_command *command)
     case VERB_REPORT_EVENTS:
         return report_events(console, command);
     case VERB_NODE_CLUSTERLOG:
-        return node_clusterlog(console, command);
+    case VERB_NODE_LOGLEVEL:
+        return node_levels(console, command);
     case VERB_DUMP:
         return dump(console, command);
     case VERB_ENTER_SINGLE_USER:

@@ -16,8 +16,8 @@ static const struct {
          "HELP                                   Print help text\n"
          "HELP <command>                         Print detailed help for one of:\n"
          "                                       SHOW STATUS START STOP RESTART SHUTDOWN\n"
-         "                                       REPORT CLUSTERLOG DUMP CONNECT PROMPT\n"
-         "                                       SLEEP QUIT ENTER EXIT PURGE ROLLING\n"
+         "                                       REPORT CLUSTERLOG LOGLEVEL DUMP CONNECT\n"
+         "                                       PROMPT SLEEP QUIT ENTER EXIT PURGE ROLLING\n"
          "SHOW                                   Print information about cluster\n"
          "SHUTDOWN                               Shutdown all processes in cluster\n"
          "CLUSTERLOG ON [<severity>] ...         Enable Cluster logging\n"
@@ -33,6 +33,7 @@ static const struct {
          "<id> STOP [-a] [-f]                    Stop data or management server node\n"
          "<id> STATUS                            Print status\n"
          "<id> CLUSTERLOG {<category>=<level>}+  Set log level for cluster log\n"
+         "<id> LOGLEVEL {<category>=<level>}+    Set log level for the node's own log\n"
          "<id> REPORT <report-type>              Display report\n"
          "<id> DUMP <number> ...                 Send a debug order\n"
          "PROMPT [<prompt-string>]               Toggle the prompt between string specified\n"
@@ -120,6 +121,11 @@ static const struct {
      "<id> CLUSTERLOG <category>=<level> ...      Take up events of the category whose level "
      "(0-15)\n"
      "                                            is at most this\n"},
+    {"LOGLEVEL",
+     "LOGLEVEL  What a data node writes to its own log\n\n"
+     "<id> LOGLEVEL <category>=<level> ...   Events of the category whose level (0-15) is at most\n"
+     "                                       this go to ndb_<id>_out.log, too, until the node\n"
+     "                                       ends; 0: none, which is how it begins\n"},
     {"DUMP",
      "DUMP  Send a debug order\n\n"
      "<id> DUMP <number> ...   At most 24 numbers; the first is the code. What it prints "

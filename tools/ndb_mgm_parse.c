@@ -254,14 +254,15 @@ static int parse_report(struct parse *parse, uint32_t index)
 }
 
 /* category=level ...; the pairs go to numbers[]. Blanks around '=' are allowed. */
-static int parse_levels(struct parse *parse, uint32_t index)
+static int parse_levels(struct parse *parse, uint32_t index, enum console_verb verb)
 {
     char text[LINE_MAX_BYTES + 1];
     struct console_command *out = parse->out;
     size_t used = 0;
 
     if (index >= parse->words.count) {
-        return refuse(parse, "CLUSTERLOG needs category=level (level range 0..15)");
+        return refuse(parse, "%s needs category=level (level range 0..15)",
+                      verb == VERB_NODE_LOGLEVEL ? "LOGLEVEL" : "CLUSTERLOG");
     }
     for (const char *c = parse->words.line + parse->words.start[index]; *c != '\0'; c++) {
         bool near_equals = used > 0 && text[used - 1] == '=';
@@ -288,7 +289,7 @@ static int parse_levels(struct parse *parse, uint32_t index)
         out->numbers[out->number_count++] = (uint32_t)category;
         out->numbers[out->number_count++] = level;
     }
-    out->verb = VERB_NODE_CLUSTERLOG;
+    out->verb = verb;
     return 0;
 }
 
@@ -325,7 +326,8 @@ static int parse_node_verb(struct parse *parse, uint32_t index)
         return refuse(parse, "Only START, STOP and RESTART take several node ids.");
     if (is(parse, index, "STATUS")) return no_more(parse, index + 1, VERB_STATUS);
     if (is(parse, index, "REPORT")) return parse_report(parse, index + 1);
-    if (is(parse, index, "CLUSTERLOG")) return parse_levels(parse, index + 1);
+    if (is(parse, index, "CLUSTERLOG")) return parse_levels(parse, index + 1, VERB_NODE_CLUSTERLOG);
+    if (is(parse, index, "LOGLEVEL")) return parse_levels(parse, index + 1, VERB_NODE_LOGLEVEL);
     if (is(parse, index, "DUMP")) return parse_dump(parse, index + 1);
     return refuse_line(parse);
 }

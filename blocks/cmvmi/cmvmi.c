@@ -239,6 +239,7 @@ static const struct handler cmvmi_handlers[] = {
     HANDLER(cmvmi, EVENT_REP, event_rep),
     HANDLER(cmvmi, EVENT_SUBSCRIBE_REQ, event_subscribe_req),
     HANDLER(cmvmi, EVENT_LOG_REQ, event_log_req),
+    HANDLER(cmvmi, SET_LOGLEVEL_ORD, set_loglevel_ord),
     HANDLER(cmvmi, NODE_STATUS_REQ, node_status_req),
     HANDLER(cmvmi, MEMORY_REPORT_REQ, memory_report_req),
     HANDLER(cmvmi, LDM_MEMORY_CONF, ldm_memory_conf),

@@ -2,82 +2,55 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/cmvmi/cmvmi_state.h"
+#include "signals/event_text.h"
 
-enum category {
-    CATEGORY_STARTUP = 0,
-    CATEGORY_SHUTDOWN,
-    CATEGORY_STATISTICS,
-    CATEGORY_CHECKPOINT,
-    CATEGORY_NODERESTART,
-    CATEGORY_CONNECTION,
-    CATEGORY_INFO,
-    CATEGORY_WARNING,
-    CATEGORY_ERROR,
-    CATEGORY_CONGESTION,
-    CATEGORY_DEBUG,
-    CATEGORY_BACKUP,
-    CATEGORY_SCHEMA,
-};
-
-/* An event reaches a listener whose level for the category is at least the threshold. Numbers are
- * the field's. */
-static const struct event_kind {
-    uint32_t type;
-    uint32_t category;
-    uint32_t threshold;
-} kinds[] = {
-    {EVENT_CONNECTED, CATEGORY_CONNECTION, 8},
-    {EVENT_DISCONNECTED, CATEGORY_CONNECTION, 8},
-    {EVENT_COMMUNICATION_CLOSED, CATEGORY_CONNECTION, 8},
-    {EVENT_COMMUNICATION_OPENED, CATEGORY_CONNECTION, 8},
-    {EVENT_GLOBAL_CHECKPOINT_STARTED, CATEGORY_CHECKPOINT, 9},
-    {EVENT_GLOBAL_CHECKPOINT_COMPLETED, CATEGORY_CHECKPOINT, 10},
-    {EVENT_LOCAL_CHECKPOINT_STARTED, CATEGORY_CHECKPOINT, 7},
-    {EVENT_LOCAL_CHECKPOINT_COMPLETED, CATEGORY_CHECKPOINT, 7},
-    {EVENT_START_STARTED, CATEGORY_STARTUP, 1},
-    {EVENT_START_COMPLETED, CATEGORY_STARTUP, 1},
-    {EVENT_START_PHASE_COMPLETED, CATEGORY_STARTUP, 4},
-    {EVENT_CM_REGCONF, CATEGORY_STARTUP, 3},
-    {EVENT_CM_REGREF, CATEGORY_STARTUP, 8},
-    {EVENT_FIND_NEIGHBOURS, CATEGORY_STARTUP, 8},
-    {EVENT_STOP_STARTED, CATEGORY_STARTUP, 1},
-    {EVENT_NODE_FAILREP, CATEGORY_NODERESTART, 8},
-    {EVENT_ARBIT_STATE, CATEGORY_NODERESTART, 6},
-    {EVENT_ARBIT_RESULT, CATEGORY_NODERESTART, 2},
-    {EVENT_TRANS_REPORT_COUNTERS, CATEGORY_STATISTICS, 8},
-    {EVENT_OPERATION_REPORT_COUNTERS, CATEGORY_STATISTICS, 8},
-    {EVENT_TABLE_CREATED, CATEGORY_STATISTICS, 7},
-    {EVENT_MISSED_HEARTBEAT, CATEGORY_ERROR, 8},
-    {EVENT_DEAD_DUE_TO_HEARTBEAT, CATEGORY_ERROR, 8},
-    {EVENT_WARNING, CATEGORY_ERROR, 2},
-    {EVENT_SENT_HEARTBEAT, CATEGORY_INFO, 12},
-    {EVENT_INFO, CATEGORY_INFO, 2},
-    {EVENT_MEMORY_USAGE, CATEGORY_STATISTICS, 5},
-    {EVENT_CONNECTED_API_VERSION, CATEGORY_CONNECTION, 8},
-    {EVENT_SINGLE_USER, CATEGORY_INFO, 7},
-    {EVENT_STOP_COMPLETED, CATEGORY_STARTUP, 1},
-    {EVENT_STOP_FORCED, CATEGORY_STARTUP, 1},
-    {EVENT_START_REPORT, CATEGORY_STARTUP, 4},
-    {EVENT_CREATE_SCHEMA_OBJECT, CATEGORY_SCHEMA, 8},
-    {EVENT_DROP_SCHEMA_OBJECT, CATEGORY_SCHEMA, 8},
-};
-
+/* An event reaches a listener whose level for the category is at least the threshold. */
 static const struct event_kind *kind_of(uint32_t type)
 {
-    for (uint32_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (kinds[i].type == type) return &kinds[i];
-    }
-    return NULL;
+    const struct event_kind *kind = event_kind(type);
+    return kind->type == type ? kind : NULL;
+}
+
+static bool passes(const struct event_kind *kind, const uint32_t level[EVENT_CATEGORIES])
+{
+    return kind != NULL &&
+           kind->threshold <= level[(uint32_t)kind->category - NDB_MGM_CATEGORY_FIRST];
 }
 
 static void deliver(struct cmvmi *cmvmi, const struct event_listener *listener,
                     const struct saved_event *event)
 {
     const struct event_kind *kind = kind_of(event->rep.type);
-    if (kind == NULL || listener->level[kind->category] < kind->threshold) return;
+    if (!passes(kind, listener->level)) return;
     struct section text = {.words = event->text, .size = event->text_words};
     signal_send(&cmvmi->block, listener->ref, GSN_EVENT_REP, PRIO_B, &event->rep,
                 sizeof(event->rep) / 4u, &text, event->text_words == 0 ? 0 : 1);
+}
+
+/* A line in the node's own log, when somebody has asked for it. */
+static void write_down(struct cmvmi *cmvmi, const struct saved_event *event)
+{
+    char text[EVENT_TEXT_MAX + 1u] = "";
+    char line[256];
+    if (!passes(kind_of(event->rep.type), cmvmi->own_level)) return;
+    if (event->text_words > 1) {
+        uint32_t room = 4u * (event->text_words - 1u);
+        uint32_t size = event->text[0] < room ? event->text[0] : room;
+        if (size > EVENT_TEXT_MAX) size = EVENT_TEXT_MAX;
+        memcpy(text, event->text + 1, size);
+        text[size] = '\0';
+    }
+    event_format(event->rep.type, event->rep.data, text, line, sizeof(line));
+    log_info(&cmvmi->block, "%s", line);
+}
+
+void cmvmi_exec_SET_LOGLEVEL_ORD(struct block *block, const struct signal *sig)
+{
+    const struct set_loglevel_ord *ord = SIG_PAYLOAD(sig, set_loglevel_ord);
+    uint32_t index = ord->category - NDB_MGM_CATEGORY_FIRST;
+    jam();
+    if (index < EVENT_CATEGORIES && ord->level <= 15)
+        cmvmi_of(block)->own_level[index] = ord->level;
 }
 
 /* Global checkpoints, statistics and the like come all the time: kept, they would push out what a
@@ -105,6 +78,7 @@ void cmvmi_exec_EVENT_REP(struct block *block, const struct signal *sig)
         memcpy(event->text, sig->section[0].words, (size_t)event->text_words * 4u);
     }
     if (kept) cmvmi->event_next++;
+    write_down(cmvmi, event);
     for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
         struct event_listener *listener = &cmvmi->listener[node];
         if (listener->ref == 0) continue;

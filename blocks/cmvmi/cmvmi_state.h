@@ -41,7 +41,8 @@ struct cmvmi {
     struct block block;
     struct event_listener listener[NODE_ID_MAX + 1];
     struct saved_event ring[EVENT_RING];
-    uint32_t event_next; /* Number of the next event. */
+    uint32_t event_next;                  /* Number of the next event. */
+    uint32_t own_level[EVENT_CATEGORIES]; /* Of the node's own log; 0 = nothing. */
 
     /* What the other blocks have told. */
     uint32_t start_level;
@@ -95,6 +96,7 @@ static inline uint32_t cmvmi_local(const struct cmvmi *cmvmi, uint32_t block_no)
 void cmvmi_exec_EVENT_REP(struct block *block, const struct signal *sig);
 void cmvmi_exec_EVENT_SUBSCRIBE_REQ(struct block *block, const struct signal *sig);
 void cmvmi_exec_EVENT_LOG_REQ(struct block *block, const struct signal *sig);
+void cmvmi_exec_SET_LOGLEVEL_ORD(struct block *block, const struct signal *sig);
 
 /* Forgets the listener of a management server that is gone. */
 void cmvmi_listener_gone(struct cmvmi *cmvmi, uint32_t node);

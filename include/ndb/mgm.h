@@ -327,6 +327,9 @@ NDB_MGM_EXPORT int ndb_mgm_get_logfilter(ndb_mgm_handle_t *handle, int enabled[N
 /* Threshold of the cluster log for a category; node 0 means all nodes. */
 NDB_MGM_EXPORT int ndb_mgm_set_cluster_loglevel(ndb_mgm_handle_t *handle, uint32_t node_id,
                                                 enum ndb_mgm_category category, uint32_t level);
+/* The same for what a data node writes to its own log, until it ends (then 0: nothing). */
+NDB_MGM_EXPORT int ndb_mgm_set_node_loglevel(ndb_mgm_handle_t *handle, uint32_t node_id,
+                                             enum ndb_mgm_category category, uint32_t level);
 /* Fills one threshold per category, STARTUP first. */
 NDB_MGM_EXPORT int ndb_mgm_get_cluster_loglevel(ndb_mgm_handle_t *handle,
                                                 uint32_t levels[NDB_MGM_CATEGORIES]);

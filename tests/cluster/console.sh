@@ -76,6 +76,18 @@ for text in 'DBTC.*pool operations: 0 in use' 'DBLQH.*pool operations: 0 in use'
 done
 mgm 0 '1 DUMP 1000'
 want_text out '^Sending dump signal with data:'
+grep -q 'CMVMI: Data usage is' "$BOX"/node1.out && fail "node 1 writes down what nobody asked it to"
+mgm 0 '1 LOGLEVEL STATISTICS=5 INFO = 7'
+want_text out '^Executing LOGLEVEL STATISTICS=5 on node 1 OK!$'
+want_text out '^Executing LOGLEVEL INFO=7 on node 1 OK!$'
+mgm 0 'ALL DUMP 1000; 1 STATUS'
+wait_text node1.out 'CMVMI: Data usage is [0-9]+%'
+grep -q 'CMVMI: Data usage is' "$BOX"/node2.out && fail "node 2 was not asked to write it down"
+mgm 0 'ALL LOGLEVEL STATISTICS=0'
+want_text out '^Executing LOGLEVEL STATISTICS=0 on all nodes OK!$'
+mgm 1 'ALL LOGLEVEL'
+want_text out '^LOGLEVEL needs category=level'
+mgm 255 '60 LOGLEVEL INFO=7'
 mgm 0 'PURGE STALE SESSIONS'
 want_text out '^No sessions purged$'
 mgm 0 'HELP ENTER; HELP PURGE; HELP ROLLING'

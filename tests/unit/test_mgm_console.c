@@ -50,6 +50,7 @@ static void verbs_are_read(void **unused)
         {"1 report MemoryUsage", VERB_REPORT_MEMORY, false, 1, 0},
         {"1 report m", VERB_REPORT_MEMORY, false, 1, 0},
         {"all report", VERB_REPORT_LIST, true, 0, 0},
+        {"all loglevel startup=8 info=7", VERB_NODE_LOGLEVEL, true, 0, 0},
         {"all report EventLog", VERB_REPORT_EVENTS, true, 0, 0},
         {"2 report ev", VERB_REPORT_EVENTS, false, 1, 0},
         {"all report redo", VERB_REPORT_REDO, true, 0, 0},

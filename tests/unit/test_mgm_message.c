@@ -11,7 +11,7 @@
 
 #include "api/mgm_handle.h"
 #include "kernel/base/rng.h"
-#include "mgmd/event_text.h"
+#include "signals/event_text.h"
 #include "mgmd/message.h"
 #include "signals/management.h"
 

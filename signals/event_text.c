@@ -4,7 +4,7 @@
  * Types, categories, thresholds and severities are the field's. The meaning of each event's words
  * stands beside its case below.
  */
-#include "mgmd/event_text.h"
+#include "signals/event_text.h"
 
 #include <stdio.h>
 
