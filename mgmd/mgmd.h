@@ -151,7 +151,8 @@ struct mgmd {
 int mgmd_config_start(struct mgmd *mgmd);
 /* Reads the file again (`file` NULL: as started). 0, or -1 with the reason in `why`. */
 int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t why_size);
-/* Another server's newer configuration becomes this one's, which owns it then. 0, or -1. */
+/* Another server's newer configuration becomes this one's, which owns it then. 0; -1: it cannot be
+ * stored now; 1: it is of another cluster, or without this server, which stops then. */
 int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config);
 /* The changed file of the start becomes the configuration when all servers are there. */
 void mgmd_config_pending(struct mgmd *mgmd);

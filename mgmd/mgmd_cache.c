@@ -366,6 +366,18 @@ static int refuse_start(struct mgmd *mgmd, const char *format, ...)
     return -1;
 }
 
+/* Why another server's configuration cannot be this one's, or NULL. */
+static const char *not_ours(const struct mgmd *mgmd, const struct cluster_config *theirs,
+                            uint64_t cluster_id)
+{
+    const struct config_section *own = config_node(theirs, mgmd->own_node);
+
+    if (config_cluster_id(theirs) != cluster_id) return "is of another cluster";
+    if (own == NULL || config_section_kind(own) != CONFIG_MGMD)
+        return "has no [ndb_mgmd] section for this one any more";
+    return NULL;
+}
+
 /* Another server runs: its configuration counts. Consumes `theirs`. */
 static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
                         const struct cluster_config *cached, struct cluster_config *theirs,
@@ -373,9 +385,15 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
 {
     char what[256] = "";
     bool newer = cached == NULL || config_generation(theirs) > config_generation(cached);
+    bool first = mgmd->options.initial || cached == NULL;
+    const char *why =
+        not_ours(mgmd, theirs, first ? config_cluster_id(theirs) : config_cluster_id(cached));
 
     mgmd->config = theirs;
-    if (mgmd->options.initial || cached == NULL) {
+    if (why != NULL)
+        return refuse_start(mgmd, "generation %u of management server %u, which runs, %s",
+                            config_generation(theirs), from, why);
+    if (first) {
         if (!config_equal(theirs, file, what, sizeof(what)))
             return refuse_start(
                 mgmd,
@@ -482,14 +500,15 @@ static int choose_together(struct mgmd *mgmd, struct cluster_config *file,
 
 int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config)
 {
-    const struct config_section *own = config_node(config, mgmd->own_node);
+    const char *why = not_ours(mgmd, config, config_cluster_id(mgmd->config));
 
-    if (own == NULL || config_section_kind(own) != CONFIG_MGMD ||
-        config_cluster_id(config) != config_cluster_id(mgmd->config)) {
-        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR,
-                           "Generation %u of another management server is not of this cluster",
-                           config_generation(config));
-        return -1;
+    if (why != NULL) {
+        bool leaves = config_cluster_id(config) == config_cluster_id(mgmd->config);
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ALERT,
+                           "Generation %u of another management server %s%s",
+                           config_generation(config), why, leaves ? ". This server stops" : "");
+        if (leaves) mgmd_exit(mgmd, 0);
+        return 1;
     }
     if (cache_store(mgmd, config) != 0) return -1;
     config_free(mgmd->config);

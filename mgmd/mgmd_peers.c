@@ -29,7 +29,8 @@ struct mgmd_peer {
     bool alive;
     uint64_t seen; /* Loop time of its last answer. */
     uint32_t generation;
-    uint64_t equal; /* Digest of a configuration that says the same as ours. */
+    uint64_t equal;   /* Digest of a configuration that says the same as ours. */
+    uint64_t foreign; /* Digest of one that cannot be ours: that was told once. */
     ndb_mgm_handle_t *handle;
     struct {
         uint32_t own_generation;
@@ -160,7 +161,9 @@ static void take_config(struct mgmd *mgmd, struct mgmd_peer *peer)
             conflict(mgmd, peer, what);
         config_free(config);
     } else if (generation > config_generation(mgmd->config)) {
-        if (mgmd_config_take(mgmd, config) != 0) {
+        int taken = peer->foreign == peer->job.digest ? 1 : mgmd_config_take(mgmd, config);
+        if (taken > 0) peer->foreign = peer->job.digest;
+        if (taken != 0) {
             config_free(config);
             return;
         }

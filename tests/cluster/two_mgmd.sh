@@ -242,3 +242,22 @@ want_text out '^4 NDB Cluster node\(s\) have shutdown\.$'
 for id in 49 50; do ended "${SERVER[$id]}" || fail "management server $id ends with exit code $?"; done
 for id in 1 2; do ended "${NODE_PIDS[id]}" || fail "node $id ends with exit code $?"; done
 NODE_PIDS=()
+
+say "a server that is taken out of the configuration stops, and does not start with its old one"
+for id in 49 50; do server "$id"; done
+for id in 49 50; do listens "$id"; done
+cp "$BOX/config49.ini" "$BOX/config50.ini"
+sed -i '/NodeId=50/,/^DataDir/d' "$BOX/config49.ini"
+sed -i -z 's/\[ndb_mgmd\]\n\(\[ndbd\]\)/\1/' "$BOX/config49.ini"
+for _ in $(seq 50); do
+    ask 49 'reload config'
+    grep -q 'generation: 4' "$BOX/out" && break
+    sleep 0.2
+done
+grep -q 'generation: 4' "$BOX/out" || fail "the server is not taken out: $(cat "$BOX/out")"
+ended "${SERVER[50]}" || fail "management server 50 ends with exit code $?"
+until_log 50 'has no \[ndb_mgmd\] section for this one any more. This server stops'
+want 1 timeout 20 "$BIN/ndb_mgmd" --config-file="$BOX/config50.ini" --ndb-nodeid=50 --nodaemon
+want_text err 'generation 4 of management server 49, which runs, has no \[ndb_mgmd\] section for this one any more'
+kill "${SERVER[49]}"
+ended "${SERVER[49]}" || fail "management server 49 ends with exit code $?"
