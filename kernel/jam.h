@@ -10,7 +10,7 @@
 struct jam_site {
     const char *file;
     uint32_t line;
-    uint32_t reserved;
+    uint32_t reached; /* Only with JAM_COVERAGE. */
 };
 
 #define JAM_RING 1024u /* Power of two: about the last few hundred signals' decisions. */
@@ -25,12 +25,23 @@ struct jam_ring {
  * ring). */
 extern _Thread_local struct jam_ring *this_jam;
 
+#ifdef JAM_COVERAGE
+/* Appends "file:line" to the file that the environment's NDB_JAM_FILE names, at the first time. */
+void jam_reached(struct jam_site *site);
+#define JAM_SITE_CONST_
+#define JAM_REACHED_() (jam_here.reached ? (void)0 : jam_reached(&jam_here))
+#else
+#define JAM_SITE_CONST_ const
+#define JAM_REACHED_()  (void)0
+#endif
+
 #define JAM_HERE_(value)                                                                           \
     do {                                                                                           \
-        static const struct jam_site jam_here                                                      \
+        static JAM_SITE_CONST_ struct jam_site jam_here                                            \
             __attribute__((section("jam_sites"), used)) = {__FILE__, __LINE__, 0};                 \
         uint32_t jam_at = this_jam->next++ & (JAM_RING - 1);                                       \
         this_jam->at[jam_at] = &jam_here;                                                          \
+        JAM_REACHED_();                                                                            \
         value;                                                                                     \
     } while (0)
 

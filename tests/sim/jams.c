@@ -154,13 +154,72 @@ static uint64_t hash_of(const struct list *list)
     return hash;
 }
 
+/* Length of "blocks/dbtc/" of a line. */
+static size_t room_of(const char *line)
+{
+    const char *end = strchr(line + strlen("blocks/"), '/');
+    return end == NULL ? 0 : (size_t)(end - line) + 1u;
+}
+
+static uint32_t in_room(const struct list *list, const char *room, size_t size)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        count += strncmp(list->line[i], room, size) == 0;
+    return count;
+}
+
+static bool write_list(const struct list *all, const struct list *left)
+{
+    FILE *file = fopen(jams.path, "w");
+    if (file == NULL) {
+        perror(jams.path);
+        return false;
+    }
+    fprintf(file, "# sites %016llx\n# %u of %u were never reached:\n",
+            (unsigned long long)hash_of(all), left->count, all->count);
+    for (uint32_t i = 0; i < left->count; i++) {
+        const char *line = left->line[i];
+        size_t size = room_of(line);
+        if (i == 0 || strncmp(line, left->line[i - 1u], size) != 0)
+            fprintf(file, "# %.*s: %u of %u\n", (int)size, line, in_room(left, line, size),
+                    in_room(all, line, size));
+        fprintf(file, "%s\n", line);
+    }
+    return fclose(file) == 0;
+}
+
+void jams_add(const char *path)
+{
+    char line[LINE_SIZE];
+    char text[LINE_SIZE];
+    struct list list = {0};
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        perror(path);
+        exit(2);
+    }
+    while (fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        char **more = realloc(list.line, (list.count + 1u) * sizeof(char *));
+        if (more == NULL) abort();
+        list.line = more;
+        list_add(&list, line);
+    }
+    fclose(file);
+    list_sort(&list);
+    for (uint32_t i = 0; i < jams.sites; i++) {
+        if (place_of(i, text, sizeof text) && has(&list, text)) jams.reached[i] = 1;
+    }
+    list_free(&list);
+}
+
 bool jams_close(uint32_t most)
 {
     struct list all = list_new();
     struct list never = list_new();
     struct list before = list_new();
     char text[LINE_SIZE];
-    uint32_t left = 0;
     for (uint32_t i = 0; i < jams.sites; i++) {
         if (!place_of(i, text, sizeof text)) continue;
         list_add(&all, text);
@@ -169,19 +228,14 @@ bool jams_close(uint32_t most)
     list_sort(&all);
     list_sort(&never);
     bool merged = read_before(&all, hash_of(&all), &before);
-    for (uint32_t i = 0; i < never.count; i++)
-        left += !merged || has(&before, never.line[i]);
-    FILE *file = fopen(jams.path, "w");
-    if (file == NULL) {
-        perror(jams.path);
-        return false;
-    }
-    fprintf(file, "# sites %016llx\n# %u of %u were never reached:\n",
-            (unsigned long long)hash_of(&all), left, all.count);
+    struct list unreached = list_new();
     for (uint32_t i = 0; i < never.count; i++) {
-        if (!merged || has(&before, never.line[i])) fprintf(file, "%s\n", never.line[i]);
+        if (!merged || has(&before, never.line[i])) list_add(&unreached, never.line[i]);
     }
-    fclose(file);
+    bool written = write_list(&all, &unreached);
+    uint32_t left = unreached.count;
+    list_free(&unreached);
+    if (!written) return false;
     printf("jam sites of the blocks: %u, never reached: %u (%s)\n", all.count, left, jams.path);
     if (left > most) printf("these are more than %u\n", most);
     list_free(&all);

@@ -11,6 +11,9 @@ void jams_open(const char *path);
 /* What the running thread has passed since it was asked last. Cheap; nothing before jams_open(). */
 void jams_look(void);
 
+/* Counts the sites in `path` as reached: what programs of a build with JAM_COVERAGE wrote. */
+void jams_add(const char *path);
+
 /* Writes the file: how many sites there are, how many were never reached, and which. Prints the
  * numbers. False: more than `most` were never reached, or the file cannot be written. */
 bool jams_close(uint32_t most);

@@ -41,6 +41,7 @@ struct arguments {
     bool tamper;
     const char *jams;
     uint32_t jams_most;
+    const char *jams_reached;
     struct sim_case test;
     struct failure_figures *figures;
     const char *program;
@@ -64,7 +65,8 @@ enum {
     OPT_FAILURES = 'f',
     OPT_REJOIN = 'r',
     OPT_JAMS = 'J',
-    OPT_JAMS_MOST = 'M'
+    OPT_JAMS_MOST = 'M',
+    OPT_JAMS_REACHED = 'R'
 };
 
 static const struct argp_option options[] = {
@@ -94,6 +96,8 @@ static const struct argp_option options[] = {
      "wrote the file",
      0},
     {"jam-most", OPT_JAMS_MOST, "N", 0, "Fail when these are more than N", 0},
+    {"jam-reached", OPT_JAMS_REACHED, "FILE", 0,
+     "What programs of a build with JAM_COVERAGE wrote to NDB_JAM_FILE is reached, too", 0},
     {"verbose", OPT_VERBOSE, NULL, 0, "Print the nodes' logs", 0},
     {0},
 };
@@ -159,6 +163,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         break;
     case OPT_JAMS_MOST:
         arguments->jams_most = (uint32_t)strtoul(text, NULL, 10);
+        break;
+    case OPT_JAMS_REACHED:
+        arguments->jams_reached = text;
         break;
     case OPT_VERBOSE:
         arguments->verbose = true;
@@ -455,6 +462,7 @@ int main(int argc, char **argv)
     if (arguments.jobs == 0) arguments.jobs = 1;
     if (arguments.jobs > JOBS_MAX) arguments.jobs = JOBS_MAX;
     if (arguments.jams != NULL) jams_open(arguments.jams);
+    if (arguments.jams != NULL && arguments.jams_reached != NULL) jams_add(arguments.jams_reached);
     int worst =
         arguments.quiet ? run_many(&arguments) : run_and_compare(&arguments, arguments.first);
     if (arguments.jams != NULL && !jams_close(arguments.jams_most) && worst == 0)
