@@ -49,7 +49,7 @@ static void print_usage(void)
            "number\n"
            "  -t, --try-reconnect=n      attempts to connect (12)\n"
            "  -p, --prompt=text          the prompt\n"
-           "      --format=text|json     output of SHOW, STATUS and REPORT\n"
+           "      --format=text|json     output of SHOW, STATUS, REPORT and CLUSTERLOG INFO\n"
            "  -V, --version              print the version\n");
 }
 

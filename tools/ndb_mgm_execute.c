@@ -322,6 +322,10 @@ static int clusterlog_info(struct console *console)
     int enabled[NDB_MGM_SEVERITIES];
 
     if (ndb_mgm_get_logfilter(console->handle, enabled) != 0) return print_error(console, 0);
+    if (console->json) {
+        print_logfilter_json(console->out, enabled);
+        return 0;
+    }
     if (!enabled[NDB_MGM_SEVERITY_ON]) {
         (void)fprintf(console->out, "Cluster logging is disabled.\n");
         return 0;

@@ -43,8 +43,7 @@ static void show_node(FILE *out, const struct ndb_mgm_node_state *node)
             (void)fprintf(out, ", phase %u", node->start_phase);
             if (node->start_percent > 0 && node->start_percent < 100) {
                 (void)fprintf(out, ", %u%%", node->start_percent);
-                if (node->start_left_s != 0)
-                    (void)fprintf(out, ", %u s left", node->start_left_s);
+                if (node->start_left_s != 0) (void)fprintf(out, ", %u s left", node->start_left_s);
             }
         }
         if (node->node_group >= 65536)
@@ -414,6 +413,20 @@ void print_events_json(FILE *out, const struct ndb_mgm_event *events, uint32_t c
         (void)cJSON_AddStringToObject(item, "severity", ndb_mgm_severity_name(event->severity));
         (void)cJSON_AddStringToObject(item, "text", event->text);
         (void)cJSON_AddItemToArray(list, item);
+    }
+    print_json(out, json);
+}
+
+void print_logfilter_json(FILE *out, const int enabled[NDB_MGM_SEVERITIES])
+{
+    cJSON *json = cJSON_CreateObject();
+
+    (void)cJSON_AddBoolToObject(json, "enabled", enabled[NDB_MGM_SEVERITY_ON] != 0);
+    cJSON *list = cJSON_AddArrayToObject(json, "severities");
+    for (uint32_t i = 1; i < NDB_MGM_SEVERITIES; i++) {
+        if (enabled[i] != 0)
+            (void)cJSON_AddItemToArray(
+                list, cJSON_CreateString(ndb_mgm_severity_name((enum ndb_mgm_severity)i)));
     }
     print_json(out, json);
 }

@@ -20,6 +20,7 @@ void print_show_json(FILE *out, const struct ndb_mgm_cluster_state *state);
 void print_status_json(FILE *out, const struct ndb_mgm_cluster_state *state, uint32_t node);
 void print_memory_json(FILE *out, const struct ndb_mgm_memory *reports, uint32_t count);
 void print_disk_json(FILE *out, const struct ndb_mgm_disk *reports, uint32_t count);
+void print_logfilter_json(FILE *out, const int enabled[NDB_MGM_SEVERITIES]);
 void print_events_json(FILE *out, const struct ndb_mgm_event *events, uint32_t count);
 
 /* The text of HELP or HELP topic; false when there is no such topic. */
