@@ -21,6 +21,27 @@ static inline uint64_t mix(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+/* Letters that do not compress below three quarters: rows that a file or a link cannot make small.
+ */
+static inline void make_noise(char *to, uint32_t size, uint64_t seed)
+{
+    static const char letters[] =
+        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz-";
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < size; i++, bits >>= 6) {
+        if (i % 10 == 0) bits = mix(&seed);
+        to[i] = letters[bits & 63];
+    }
+}
+
+/* A number that is another one for each key that make_key() makes. */
+static inline uint64_t key_seed(const char *key)
+{
+    uint64_t seed;
+    memcpy(&seed, key + 8, 8);
+    return seed;
+}
+
 /* 16 bytes of text without NUL. */
 static inline void make_key(char *key, uint32_t number)
 {

@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <argp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,8 @@ struct bench {
     uint32_t rows;
     uint32_t value; /* Bytes of the value. */
     bool durable;
+    bool noise;         /* Values that do not compress. */
+    uint32_t window_ms; /* 0, or one line for each such time. */
     double seconds;
     struct ndb_cluster_connection *connection;
     atomic_bool stop;
@@ -41,7 +44,7 @@ struct bench {
 struct worker {
     struct bench *bench;
     uint32_t no;
-    uint64_t done;
+    atomic_uint_fast64_t done;
     uint64_t *latency_ns; /* Samples of blocking calls. */
     uint32_t samples;
     pthread_t thread;
@@ -49,16 +52,23 @@ struct worker {
 
 #define SAMPLES_MAX 200000u
 
+static atomic_bool enough; /* SIGTERM. */
+
 static uint32_t row_size(const struct bench *bench)
 {
     return KEY_SIZE + bench->value;
 }
 
-/* A value that says which key it belongs to, so that a wrong answer is seen; `turn` makes it
- * another one. */
+/* A value that says which key it belongs to, so that a wrong answer is seen; `turn`, which is below
+ * 26, makes it another one. */
 static void make_value(const struct bench *bench, char *row, uint32_t turn)
 {
     memcpy(row + KEY_SIZE, row, KEY_SIZE);
+    row[KEY_SIZE + 16] = (char)('a' + turn % 26);
+    if (bench->noise) {
+        make_noise(row + KEY_SIZE + 17, bench->value - 17, key_seed(row) + turn);
+        return;
+    }
     for (uint32_t i = 16; i < bench->value; i++)
         row[KEY_SIZE + i] = (char)('a' + (turn + i - 16) % 26);
 }
@@ -270,6 +280,35 @@ static void print_latency(struct worker *workers, uint32_t count)
     free(all);
 }
 
+static void on_signal(int number)
+{
+    (void)number;
+    atomic_store(&enough, true);
+}
+
+/* Until the time is over, or SIGTERM: with windows, what was done in each, with its end in
+ * milliseconds of the day's clock. */
+static void watch(const struct bench *bench, struct worker *workers, double begin)
+{
+    uint64_t last = 0;
+    double next = begin;
+    while (now_s() - begin < bench->seconds && !atomic_load(&enough)) {
+        next += (bench->window_ms != 0 ? bench->window_ms : 10u) / 1e3;
+        double left = next - now_s();
+        struct timespec pause = {0, left > 0 ? (long)(left * 1e9) : 0};
+        nanosleep(&pause, NULL);
+        if (bench->window_ms == 0) continue;
+        struct timespec now;
+        uint64_t done = 0;
+        for (uint32_t i = 0; i < bench->threads; i++)
+            done += atomic_load_explicit(&workers[i].done, memory_order_relaxed);
+        clock_gettime(CLOCK_REALTIME, &now);
+        printf("window %lld %llu\n", (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000,
+               (unsigned long long)(done - last));
+        last = done;
+    }
+}
+
 static void run_workers(struct bench *bench)
 {
     struct worker *workers = calloc(bench->threads, sizeof *workers);
@@ -284,10 +323,7 @@ static void run_workers(struct bench *bench)
     }
     double begin = now_s();
     atomic_store(&bench->go, true);
-    while (now_s() - begin < bench->seconds) {
-        struct timespec pause = {0, 10000000};
-        nanosleep(&pause, NULL);
-    }
+    watch(bench, workers, begin);
     atomic_store(&bench->stop, true);
     uint64_t done = 0;
     for (uint32_t i = 0; i < bench->threads; i++) {
@@ -399,6 +435,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 'd':
         bench->durable = true;
         break;
+    case 'n':
+        bench->noise = true;
+        break;
+    case 'w':
+        bench->window_ms = (uint32_t)atoi(argument);
+        break;
     case 'T':
         bench->table = argument;
         break;
@@ -421,6 +463,8 @@ int main(int argc, char **argv)
         {"seconds", 's', "S", 0, "length of the run (2)", 0},
         {"value", 'v', "N", 0, "bytes of a value (32)", 0},
         {"durable", 'd', 0, 0, "commits are answered when they are on disk", 0},
+        {"noise", 'n', 0, 0, "values that do not compress", 0},
+        {"window", 'w', "MS", 0, "what was done in each such time; SIGTERM ends the run", 0},
         {"table", 'T', "NAME", 0, "table (kv)", 0},
         {0},
     };
@@ -435,7 +479,10 @@ int main(int argc, char **argv)
                               NULL,    NULL,         NULL,
                               NULL};
     argp_parse(&argp, argc, argv, 0, NULL, &bench);
-    if (bench.value < 17 || bench.value > VALUE_MAX || bench.batch == 0 || bench.rows == 0)
+    signal(SIGTERM, on_signal);
+    setvbuf(stdout, NULL, _IOLBF, 0); /* A window is there when it is over. */
+    if (bench.value < 17 || bench.window_ms > 999 || bench.value > VALUE_MAX || bench.batch == 0 ||
+        bench.rows == 0)
         return 2;
     ndb_error_t error;
     uint32_t wait_ms = strcmp(bench.mode, "first") == 0 ? (uint32_t)(FIRST_S * 1000) : 30000;

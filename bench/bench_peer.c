@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,6 +36,8 @@ struct peer {
     uint32_t rows;
     uint32_t value; /* Bytes of a value. */
     bool wait;
+    bool noise;
+    uint32_t window_ms; /* 0, or one line for each such time. */
     double seconds;
 };
 
@@ -56,6 +59,7 @@ static uint64_t operations;
 static double *latencies;
 static uint64_t latency_count;
 #define LATENCIES_MAX 2000000u
+static volatile sig_atomic_t enough; /* SIGTERM. */
 
 static void die(const char *what)
 {
@@ -66,6 +70,10 @@ static void die(const char *what)
 static void make_value(const struct peer *peer, char *value, const char *key)
 {
     memcpy(value, key, KEY_SIZE);
+    if (peer->noise) {
+        make_noise(value + 16, peer->value - 16, key_seed(key));
+        return;
+    }
     for (uint32_t i = 16; i < peer->value; i++)
         value[i] = (char)('a' + (i - 16) % 26);
 }
@@ -294,6 +302,27 @@ static void open_connection(const struct peer *peer, struct connection *connecti
     epoll_ctl(epoll, EPOLL_CTL_ADD, connection->socket, &event);
 }
 
+static void on_signal(int number)
+{
+    (void)number;
+    enough = 1;
+}
+
+/* Says what was done in each window that is over. */
+static void note_windows(const struct peer *peer, double begin)
+{
+    static uint64_t last;
+    static uint32_t windows = 1;
+    if (peer->window_ms == 0 || now_s() - begin < windows * peer->window_ms / 1e3) return;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    for (; now_s() - begin >= windows * peer->window_ms / 1e3; windows++) {
+        printf("window %lld %llu\n", (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000,
+               (unsigned long long)(operations - last));
+        last = operations;
+    }
+}
+
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a;
@@ -326,6 +355,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 'w':
         peer->wait = true;
         break;
+    case 'n':
+        peer->noise = true;
+        break;
+    case 'W':
+        peer->window_ms = (uint32_t)atoi(argument);
+        break;
     case ARGP_KEY_ARG:
         if (state->arg_num == 0)
             peer->protocol = argument;
@@ -348,6 +383,8 @@ int main(int argc, char **argv)
         {"seconds", 's', "S", 0, "length (2)", 0},
         {"value", 'v', "N", 0, "bytes of a value (32)", 0},
         {"wait", 'w', 0, 0, "WAIT 1 after each batch", 0},
+        {"noise", 'n', 0, 0, "values that do not compress", 0},
+        {"window", 'W', "MS", 0, "what was done in each such time; SIGTERM ends the run", 0},
         {0},
     };
     struct peer peer = {.protocol = "redis",
@@ -377,9 +414,12 @@ int main(int argc, char **argv)
         flush_out(&connections[i]);
     }
     bool load = strcmp(peer.mode, "load") == 0;
-    while (active > 0 && (load || now_s() - begin < peer.seconds)) {
+    signal(SIGTERM, on_signal);
+    setvbuf(stdout, NULL, _IOLBF, 0); /* A window is there when it is over. */
+    while (active > 0 && !enough && (load || now_s() - begin < peer.seconds)) {
         struct epoll_event events[CONNECTIONS_MAX];
-        int count = epoll_wait(epoll, events, CONNECTIONS_MAX, 1000);
+        int count = epoll_wait(epoll, events, CONNECTIONS_MAX, peer.window_ms == 0 ? 1000 : 5);
+        note_windows(&peer, begin);
         for (int i = 0; i < count; i++) {
             if (!serve(&peer, events[i].data.ptr)) active--;
         }
