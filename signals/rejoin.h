@@ -96,6 +96,18 @@ struct copy_rows {
     uint32_t removed_lo;
     uint32_t removed_hi;
 };
+static inline struct copy_rows copy_rows_of(uint64_t own, uint64_t copied, uint64_t kept,
+                                            uint64_t removed)
+{
+    return (struct copy_rows){.own_lo = (uint32_t)own,
+                              .own_hi = (uint32_t)(own >> 32),
+                              .copied_lo = (uint32_t)copied,
+                              .copied_hi = (uint32_t)(copied >> 32),
+                              .kept_lo = (uint32_t)kept,
+                              .kept_hi = (uint32_t)(kept >> 32),
+                              .removed_lo = (uint32_t)removed,
+                              .removed_hi = (uint32_t)(removed >> 32)};
+}
 struct copy_start_conf {
     uint32_t sender_data;
     struct copy_rows rows;

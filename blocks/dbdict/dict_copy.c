@@ -19,17 +19,11 @@ static bool has_own_replica(const struct dict *dict, const struct section *distr
 static void ended(struct dict *dict)
 {
     struct dict_copy *copy = &dict->copy;
-    struct copy_start_conf conf = {.sender_data = copy->sender_data,
-                                   .rows = {.own_lo = (uint32_t)copy->own,
-                                            .own_hi = (uint32_t)(copy->own >> 32),
-                                            .copied_lo = (uint32_t)copy->rows,
-                                            .copied_hi = (uint32_t)(copy->rows >> 32),
-                                            .kept_lo = (uint32_t)copy->kept,
-                                            .kept_hi = (uint32_t)(copy->kept >> 32),
-                                            .removed_lo = (uint32_t)copy->removed,
-                                            .removed_hi = (uint32_t)(copy->removed >> 32)},
-                                   .bytes_lo = (uint32_t)copy->bytes,
-                                   .bytes_hi = (uint32_t)(copy->bytes >> 32)};
+    struct copy_start_conf conf = {
+        .sender_data = copy->sender_data,
+        .rows = copy_rows_of(copy->own, copy->rows, copy->kept, copy->removed),
+        .bytes_lo = (uint32_t)copy->bytes,
+        .bytes_hi = (uint32_t)(copy->bytes >> 32)};
     uint32_t receiver = copy->sender;
     jam();
     log_info(&dict->block, "%llu rows, %llu bytes copied in %llu ms",

@@ -44,18 +44,12 @@ static void table_fail(struct lqh *lqh, uint32_t fragment_id, uint32_t error)
 static void table_done(struct lqh *lqh)
 {
     struct lqh_copy *copy = &lqh->copy;
-    struct copy_table_conf conf = {.sender_data = copy->sender_data,
-                                   .table_id = copy->table_id,
-                                   .rows = {.own_lo = (uint32_t)copy->own,
-                                            .own_hi = (uint32_t)(copy->own >> 32),
-                                            .copied_lo = (uint32_t)copy->rows,
-                                            .copied_hi = (uint32_t)(copy->rows >> 32),
-                                            .kept_lo = (uint32_t)copy->kept,
-                                            .kept_hi = (uint32_t)(copy->kept >> 32),
-                                            .removed_lo = (uint32_t)copy->removed,
-                                            .removed_hi = (uint32_t)(copy->removed >> 32)},
-                                   .bytes_lo = (uint32_t)copy->bytes,
-                                   .bytes_hi = (uint32_t)(copy->bytes >> 32)};
+    struct copy_table_conf conf = {
+        .sender_data = copy->sender_data,
+        .table_id = copy->table_id,
+        .rows = copy_rows_of(copy->own, copy->rows, copy->kept, copy->removed),
+        .bytes_lo = (uint32_t)copy->bytes,
+        .bytes_hi = (uint32_t)(copy->bytes >> 32)};
     jam();
     sig_send(&lqh->block, copy->sender, GSN_COPY_TABLE_CONF, PRIO_B, &conf);
     table_end(lqh);

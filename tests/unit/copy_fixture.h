@@ -181,22 +181,7 @@ static void die(uint32_t node)
 /* As DICT does it at a node that comes back. */
 static void table_again(uint32_t node)
 {
-    struct table_def *def = kvt_table(1, 1, w.fragments, TABLE_FLAGS);
-    uint32_t words[256];
-    uint32_t distribution[512 + HASH_MAP_BUCKETS / 2];
-    uint32_t def_words = table_def_encode(def, words, 256);
-    uint32_t at = DISTRIBUTION_HEAD_WORDS;
-    free(def);
-    distribution[0] = w.fragments;
-    distribution[1] = w.replicas;
-    distribution[2] = HASH_MAP_BUCKETS;
-    for (uint32_t f = 0; f < w.fragments; f++) {
-        for (uint32_t r = 0; r < w.replicas; r++)
-            distribution[at++] = 1 + (f + r) % w.nodes;
-    }
-    for (uint32_t b = 0; b < HASH_MAP_BUCKETS; b += 2)
-        distribution[at++] = b % w.fragments | (b + 1) % w.fragments << 16;
-    const struct section sections[2] = {{words, def_words}, {distribution, at}};
+    const struct section *sections = w_table_words(&w, 1, TABLE_FLAGS, false);
     struct local_table_add_req req = {.table_id = 1, .version = 1};
     w_driver(&w, node)->added = 0;
     w_self(&w, node, BLOCK_DBLQH, 1, GSN_LOCAL_TABLE_ADD_REQ, &req, 3, sections, 2);

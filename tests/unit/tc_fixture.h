@@ -391,11 +391,15 @@ static inline void w_order(struct world *world, uint32_t node, uint32_t block_no
 }
 
 /* The table on all nodes, online. */
-static inline void w_table(struct world *world, uint32_t table_id, uint32_t flags)
+/* The sections of LOCAL_TABLE_ADD_REQ, until the next call. `absent`: places of dead nodes are
+ * marked. */
+static inline const struct section *w_table_words(struct world *world, uint32_t table_id,
+                                                  uint32_t flags, bool absent)
 {
     struct table_def *def = kvt_table(table_id, 1, world->fragments, flags);
     static uint32_t words[4096];
     static uint32_t distribution[8192 + HASH_MAP_BUCKETS];
+    static struct section sections[2];
     uint32_t def_words = table_def_encode(def, words, 4096);
     assert_int_not_equal(def_words, 0);
     free(def);
@@ -404,12 +408,21 @@ static inline void w_table(struct world *world, uint32_t table_id, uint32_t flag
     distribution[at++] = world->replicas;
     distribution[at++] = HASH_MAP_BUCKETS;
     for (uint32_t f = 0; f < world->fragments; f++) {
-        for (uint32_t r = 0; r < world->replicas; r++)
-            distribution[at++] = 1 + (f + r) % world->nodes;
+        for (uint32_t r = 0; r < world->replicas; r++) {
+            uint32_t node = 1 + (f + r) % world->nodes;
+            distribution[at++] = node | (absent && world->dead[node] ? DISTRIBUTION_ABSENT : 0);
+        }
     }
     for (uint32_t b = 0; b < HASH_MAP_BUCKETS; b += 2)
         distribution[at++] = b % world->fragments | (b + 1) % world->fragments << 16;
-    const struct section sections[2] = {{words, def_words}, {distribution, at}};
+    sections[0] = (struct section){words, def_words};
+    sections[1] = (struct section){distribution, at};
+    return sections;
+}
+
+static inline void w_table(struct world *world, uint32_t table_id, uint32_t flags)
+{
+    const struct section *sections = w_table_words(world, table_id, flags, false);
     struct local_table_add_req req = {.table_id = table_id, .version = 1};
     for (uint32_t i = 1; i <= world->nodes; i++) {
         w_driver(world, i)->added = 0;
