@@ -128,6 +128,7 @@ void dih_include_monitor(struct dih *dih)
 {
     struct dih_include *include = &dih->include;
     if (include->state != DIH_IN_CHECKING || include->asked || dih_diskless(dih)) return;
+    if (lcp_node_pauses(dih)) return;
     jam();
     include->asked = true;
     lcp_node_want(dih, LCP_BY_NODE);

@@ -5,11 +5,13 @@
 #include "signals/management.h"
 #include "signals/redo.h"
 
-#define LCP_FILL_PERCENT   25u /* Of a log: a checkpoint is due. */
-#define LCP_FILL_HIGH      50u /* One is due even when it cannot free much. */
-#define LCP_FILL_STUCK     75u /* And none can be written: operations are being held back. */
-#define LCP_GROWTH_PERCENT 5u  /* By growth only when there is something to be freed. */
-#define LCP_FREED_PERCENT  5u  /* By fill only when so much has been written since the last one. */
+#define LCP_PAUSE_MIN_MS   500u  /* After a round that has failed on this node; doubled... */
+#define LCP_PAUSE_MAX_MS   4000u /* ...up to this. */
+#define LCP_FILL_PERCENT   25u   /* Of a log: a checkpoint is due. */
+#define LCP_FILL_HIGH      50u   /* One is due even when it cannot free much. */
+#define LCP_FILL_STUCK     75u   /* And none can be written: operations are being held back. */
+#define LCP_GROWTH_PERCENT 5u    /* By growth only when there is something to be freed. */
+#define LCP_FREED_PERCENT  5u /* By fill only when so much has been written since the last one. */
 /* Starts that the system file remembers until each one begins with a checkpoint. */
 #define LCP_STARTS (SYSFILE_ENDED_MAX / 2u)
 
@@ -106,6 +108,22 @@ void lcp_node_durable(struct dih *dih)
     to_ldms(dih, BLOCK_BACKUP, GSN_LCP_USABLE_REQ, &req, sizeof(req) / 4u);
 }
 
+/* All nodes take part in a round: a disk that takes no checkpoints shall not keep them busy. */
+static void pause_if_failed(struct dih *dih)
+{
+    struct lcp_node *node = &dih->lcp_node;
+    uint32_t pause = node->pause_ms * 2u;
+    if (pause < LCP_PAUSE_MIN_MS) pause = LCP_PAUSE_MIN_MS;
+    if (pause > LCP_PAUSE_MAX_MS) pause = LCP_PAUSE_MAX_MS;
+    node->pause_ms = node->result.failed > 0 ? pause : 0;
+    node->again_ms = node->last_ms + node->pause_ms;
+}
+
+bool lcp_node_pauses(const struct dih *dih)
+{
+    return now_ms(&dih->block) < dih->lcp_node.again_ms;
+}
+
 void dih_exec_LCP_USABLE_CONF(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
@@ -119,6 +137,7 @@ void dih_exec_LCP_USABLE_CONF(struct block *block, const struct signal *sig)
     node->last = node->result;
     node->last_ms = now_ms(block);
     node->last_duration_ms = (uint32_t)(node->last_ms - node->begin_ms);
+    pause_if_failed(dih);
     if (node->result.incarnation == dih->incarnation)
         sig_send(block, node->master, GSN_LCP_NODE_CONF, PRIO_B, &node->result);
     dih_include_round_ended(dih, node->result.failed);
@@ -178,6 +197,7 @@ static void judge(struct dih *dih)
     node->bytes = node->bytes_sum;
     tell_if_stuck(dih);
     if (node->state != LCPN_IDLE || node->start_gci > node->write_gci) return;
+    if (lcp_node_pauses(dih)) return;
     /* The tail moves by whole files: a log of few of them stays filled behind a round. */
     uint64_t growth = node->bytes - node->bytes_then;
     bool enough = growth >= log_bytes(dih) / 100u * LCP_FREED_PERCENT;

@@ -228,6 +228,8 @@ struct lcp_node {
     uint64_t bytes_sum;
     uint64_t bytes;
     uint64_t bytes_then; /* When the last round began. */
+    uint64_t again_ms;   /* A round has failed here: none is wanted before, */
+    uint32_t pause_ms;   /* so long after it. */
     /* For reports. */
     uint64_t begin_ms;
     uint64_t last_ms;          /* When the last one was completed, */
@@ -397,7 +399,8 @@ void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig);
 /* dih_lcp_node.c */
 void lcp_node_lost(struct dih *dih, const struct node_mask *nodes);
 void lcp_node_want(struct dih *dih,
-                   uint32_t reason);    /* Asks the master for a round: enum lcp_reason. */
+                   uint32_t reason); /* Asks the master for a round: enum lcp_reason. */
+bool lcp_node_pauses(const struct dih *dih);
 void lcp_node_durable(struct dih *dih); /* gcp_node.durable has moved. */
 void lcp_node_monitor(struct dih *dih);
 void dih_exec_LCP_NODE_REQ(struct block *block, const struct signal *sig);

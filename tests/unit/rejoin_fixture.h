@@ -154,6 +154,8 @@ static const struct block_type dict_type = {"DBDICT", BLOCK_DBDICT, dict_handler
 /* --- Checkpoints that are written at once, or when the test says so. --- */
 
 static uint32_t hold_checkpoint; /* Of this node. */
+static uint32_t fail_checkpoint; /* The same. */
+static uint32_t checkpoints;     /* That any node has begun with. */
 
 struct fake_backup {
     struct block block;
@@ -164,6 +166,11 @@ static void backup_exec_LCP_PART_REQ(struct block *block, const struct signal *s
 {
     const struct lcp_part_req *req = SIG_PAYLOAD(sig, lcp_part_req);
     struct lcp_part_conf conf = {.lcp_id = req->lcp_id, .end_gci = req->start_gci, .fragments = 1};
+    checkpoints++;
+    if (ref_node(block->ref) == fail_checkpoint) {
+        conf.failed = 1;
+        conf.error = 2810;
+    }
     ((struct fake_backup *)(void *)block)->held = conf;
     if (ref_node(block->ref) != hold_checkpoint)
         sig_send(block, sig->sender, GSN_LCP_PART_CONF, PRIO_B, &conf);

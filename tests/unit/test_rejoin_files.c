@@ -497,9 +497,30 @@ static void test_death_after_each_step(void **state)
     }
 }
 
+/* A disk that takes no checkpoints does not keep all nodes busy with trying; when it does again the
+ * next one comes soon. */
+static void test_failing_checkpoints_pause(void **state)
+{
+    (void)state;
+    start_files(2, 2);
+    fake_redo_node = fail_checkpoint = 2;
+    checkpoints = 0;
+    fc_run(fc, 20000);
+    assert_in_range(checkpoints / 2, 4, 10);
+    fail_checkpoint = checkpoints = 0;
+    for (uint32_t i = 0; i < 1000 && checkpoints < 2; i++)
+        fc_run(fc, 5);
+    fake_redo_node = 0;
+    fc_run(fc, 100);
+    assert_true(checkpoints >= 2);
+    assert_int_equal(dih_at(2)->lcp_node.last.failed, 0);
+    end_all();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_failing_checkpoints_pause, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_a_node_comes_back, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_a_stale_node_waits, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_files_are_lost, setup_files, teardown),
