@@ -49,6 +49,7 @@ static const struct event_kind kinds[] = {
     {EVENT_WARNING, "WarningEvent", C(ERROR), 2, S(WARNING)},
     {EVENT_SENT_HEARTBEAT, "SentHeartbeat", C(INFO), 12, S(INFO)},
     {EVENT_SINGLE_USER, "SingleUser", C(INFO), 7, S(INFO)},
+    {EVENT_REPLICA_ORDER, "ReplicaOrder", C(NODERESTART), 7, S(INFO)},
 };
 
 const struct event_kind *event_kind(uint32_t type)
@@ -288,6 +289,12 @@ void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *t
         return;
     case EVENT_SENT_HEARTBEAT:
         (void)snprintf(line, size, "Node Sent Heartbeat to node = %u", data[0]);
+        return;
+    case EVENT_REPLICA_ORDER:
+        (void)snprintf(line, size,
+                       data[1] != 0 ? "Node %u is slow: it is the last of its node group now"
+                                    : "Node %u has its primaries back",
+                       data[0]);
         return;
     case EVENT_SINGLE_USER:
         format_single_user(data, line, size);

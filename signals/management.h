@@ -51,6 +51,7 @@ enum event_type {
     EVENT_START_REPORT = 60,
     EVENT_CREATE_SCHEMA_OBJECT = 74,
     EVENT_DROP_SCHEMA_OBJECT = 76,
+    EVENT_REPLICA_ORDER = 77,
 };
 
 /* Threshold per category 250..262 (nibbles are enough for 0..15, words are simpler). Replaces the

@@ -23,6 +23,8 @@
 #include "signals/management.h"
 #include "signals/qmgr.h"
 #include "signals/redo.h"
+#include "signals/order.h"
+#include "signals/pace.h"
 #include "signals/rejoin.h"
 #include "signals/scan.h"
 #include "signals/schema_trans.h"

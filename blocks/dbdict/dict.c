@@ -161,6 +161,7 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, SCHEMA_UNLOCK_ORD, schema_unlock_ord),
     HANDLER(dict, NODE_INCLUDE_REQ, node_include_req),
     HANDLER(dict, NODE_INCLUDE_REP, node_include_rep),
+    HANDLER(dict, ORDER_PLACES_REP, order_places_rep),
     HANDLER(dict, COPY_START_REQ, copy_start_req),
     HANDLER(dict, COPY_TABLE_CONF, copy_table_conf),
     HANDLER(dict, COPY_TABLE_REF, copy_table_ref),

@@ -83,7 +83,7 @@ void dict_lock_lost(struct dict *dict, const struct node_mask *nodes)
     node_mask_cut(&dict->lock.waiting, nodes);
 }
 
-/* --- Members and ranks. --- */
+/* --- Members and their places. --- */
 
 /* This is the node that comes back. */
 void dict_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
@@ -95,9 +95,13 @@ void dict_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
     jam_data(req->rank);
     for (uint32_t i = 0; i + 2 <= sig->section[0].size; i += 2) {
         uint32_t node = sig->section[0].words[i];
-        if (node <= DATA_NODE_ID_MAX) dict->rank[node] = sig->section[0].words[i + 1];
+        if (node <= DATA_NODE_ID_MAX) dict->place[node] = sig->section[0].words[i + 1];
     }
-    dict->rank[req->node] = req->rank;
+    for (uint32_t i = 0; sig->section_count > 1 && i + 2 <= sig->section[1].size; i += 2) {
+        uint32_t node = sig->section[1].words[i];
+        if (node <= DATA_NODE_ID_MAX) dict->place[node] = sig->section[1].words[i + 1];
+    }
+    dict->place[req->node] = req->rank;
     dict->members = req->alive;
     node_mask_add(&dict->members, req->node);
     dict->president = req->president;
@@ -116,5 +120,14 @@ void dict_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig)
     }
     jam_data(rep->rank);
     node_mask_add(&dict->members, rep->node);
-    dict->rank[rep->node] = rep->rank;
+    dict->place[rep->node] = rep->rank;
+}
+
+void dict_exec_ORDER_PLACES_REP(struct block *block, const struct signal *sig)
+{
+    const struct order_places *places = &SIG_PAYLOAD(sig, order_places_rep)->places;
+    for (uint32_t i = 0; i < ORDER_NODES; i++) {
+        jam_data(places->node[i]);
+        if (places->node[i] != 0) dict_of(block)->place[places->node[i]] = places->place[i];
+    }
 }

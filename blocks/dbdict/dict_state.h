@@ -11,6 +11,7 @@
 #include "signals/errors.h"
 #include "signals/local_table.h"
 #include "signals/qmgr.h"
+#include "signals/order.h"
 #include "signals/rejoin.h"
 #include "signals/schema_trans.h"
 #include "signals/start.h"
@@ -226,7 +227,7 @@ struct dict {
     struct dict_lost lost;
     struct dict_lock lock;
     struct dict_copy copy;
-    uint32_t rank[DATA_NODE_ID_MAX + 1]; /* Of the nodes that have come back; 0: all others. */
+    uint32_t place[DATA_NODE_ID_MAX + 1]; /* Of nodes among the replicas: order.h. */
 
     uint32_t table_count; /* Of the array; ids are 1 .. table_count - 1. */
     uint32_t tables;      /* In use. */
@@ -281,7 +282,7 @@ bool dict_store_read_members(struct dict *dict, const struct dict_table *table,
  * their places, as DISTRIBUTION_ABSENT. */
 bool dict_store_read_places(struct dict *dict, const struct dict_table *table,
                             struct section sections[2]);
-/* Only the distribution: the other members, in the order of their ranks. */
+/* Only the distribution: the other members, in the order of their places. */
 void dict_store_read_sources(struct dict *dict, const struct dict_table *table,
                              struct section *distribution);
 /* Forgets all tables and versions. */
@@ -368,6 +369,7 @@ void dict_exec_DRAIN_CLIENTS_REQ(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_UNLOCK_ORD(struct block *block, const struct signal *sig);
 void dict_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig);
 void dict_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig);
+void dict_exec_ORDER_PLACES_REP(struct block *block, const struct signal *sig);
 
 /* dict_copy.c */
 void dict_exec_COPY_START_REQ(struct block *block, const struct signal *sig);

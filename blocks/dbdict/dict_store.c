@@ -151,20 +151,21 @@ void dict_store_read(struct dict *dict, const struct dict_table *table, struct s
                                    .size = table->distribution_words};
 }
 
-/* Those that have come back are behind the others, in the order of their coming. */
-static void sort_by_rank(const struct dict *dict, uint32_t *nodes, uint32_t count)
+/* Stable: of the same place are those that have the order of the distribution. */
+static void sort_by_place(const struct dict *dict, uint32_t *nodes, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
         uint32_t node = nodes[i];
         uint32_t at = i;
-        for (; at > 0 && dict->rank[nodes[at - 1]] > dict->rank[node]; at--)
+        if (node == 0) return;
+        for (; at > 0 && dict->place[nodes[at - 1]] > dict->place[node]; at--)
             nodes[at] = nodes[at - 1];
         nodes[at] = node;
     }
 }
 
 /* Keeps of each fragment's replicas those in `keep`. False: one has none left. */
-static bool filter(const struct dict *dict, uint32_t *distribution, const struct node_mask *keep)
+static bool filter(uint32_t *distribution, const struct node_mask *keep)
 {
     uint32_t fragments = distribution[0];
     uint32_t replicas = distribution[1];
@@ -177,7 +178,6 @@ static bool filter(const struct dict *dict, uint32_t *distribution, const struct
             nodes[r] = 0;
             if (node != 0 && node_mask_has(keep, node)) nodes[left++] = node;
         }
-        sort_by_rank(dict, nodes, left);
         whole = whole && left > 0;
     }
     return whole;
@@ -187,7 +187,7 @@ bool dict_store_read_members(struct dict *dict, const struct dict_table *table,
                              struct section sections[2])
 {
     dict_store_read(dict, table, sections);
-    return filter(dict, dict->scratch + table->def_words, &dict->members);
+    return filter(dict->scratch + table->def_words, &dict->members);
 }
 
 bool dict_store_read_places(struct dict *dict, const struct dict_table *table,
@@ -220,7 +220,10 @@ void dict_store_read_sources(struct dict *dict, const struct dict_table *table,
     struct node_mask others = dict->members;
     node_mask_remove(&others, dict_own(dict));
     dict_store_read(dict, table, sections);
-    (void)filter(dict, dict->scratch + table->def_words, &others);
+    uint32_t *words = dict->scratch + table->def_words;
+    (void)filter(words, &others);
+    for (uint32_t f = 0; f < words[0]; f++)
+        sort_by_place(dict, words + DISTRIBUTION_HEAD_WORDS + (size_t)f * words[1], words[1]);
     *distribution = sections[1];
 }
 

@@ -169,8 +169,11 @@ static void tc_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case TC_WORK_FORGET:
         tc_takeover_step(tc, work);
         return;
-    case TC_WORK_INCLUDE:
-        tc_include_step(tc, work);
+    case TC_WORK_ORDER:
+        tc_order_step(tc, work->ref);
+        return;
+    case TC_WORK_ORDER_RELEASE:
+        tc_order_release(tc);
         return;
     }
     ndbrequire(false); /* No other work is ever sent. */
@@ -215,6 +218,9 @@ static const struct handler tc_handlers[] = {
     HANDLER(tc, OUTCOME_ASK_CONF, outcome_ask_conf),
     HANDLER(tc, NODE_INCLUDE_REQ, node_include_req),
     HANDLER(tc, NODE_INCLUDE_REP, node_include_rep),
+    HANDLER(tc, ORDER_HOLD_REQ, order_hold_req),
+    HANDLER(tc, ORDER_PLACES_REP, order_places_rep),
+    HANDLER(tc, ORDER_HOLD_END_ORD, order_hold_end_ord),
 };
 
 static const struct block_type tc_type = {

@@ -113,6 +113,7 @@ void tc_exec_TCROLLBACKREQ(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
     const struct tcrollbackreq *req = SIG_PAYLOAD(sig, tcrollbackreq);
+    if (tc_held(tc, sig, req->tc_connect, false)) return;
     struct tc_connect *connect = tc_connect_find(tc, req->tc_connect, sig->sender);
     if (connect == NULL) {
         jam();

@@ -339,6 +339,7 @@ void tc_exec_TC_COMMITREQ(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
     const struct tc_commitreq *req = SIG_PAYLOAD(sig, tc_commitreq);
+    if (tc_held(tc, sig, req->tc_connect, false)) return;
     struct tc_connect *connect = tc_connect_find(tc, req->tc_connect, sig->sender);
     if (connect == NULL) {
         jam();

@@ -11,7 +11,7 @@
 void tc_drain_step(struct tc *tc)
 {
     if (tc->transactions.in_use > 0 || tc->scans.in_use > 0 || tc->epoch.waiting > 0 ||
-        tc->waits.in_use > 0) {
+        tc->waits.in_use > 0 || tc->order.count > 0) {
         tc_continue_later(tc, TC_WORK_DRAIN, 0, DRAIN_TICK_MS);
         return;
     }

@@ -2,30 +2,12 @@
  * the LQHs are told when nothing without it is sent any more. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The replicas of a fragment are sorted by rank, so all TCs send to them in the same order however
- * often nodes come and go. While a node is lost its place means nothing: so the tables are sorted
- * in steps before it takes part, and that is a matter of one handler. See
+ * Its place is behind all others, so all TCs send to the replicas in the same order however often
+ * nodes come and go. While a node is lost its place means nothing. See
  * docs/protocols/node_restart.md.
  */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
-
-#define STEP_FRAGMENTS 1024u
-#define STEP_TABLES    256u
-
-/* Stable: those that the cluster started with keep the order of the distribution. */
-void tc_nodes_sort(const struct tc *tc, uint8_t *nodes)
-{
-    const struct tc_lost_life *life = tc->fail.ended;
-    for (uint32_t i = 1; i < REPLICAS_MAX; i++) {
-        uint8_t node = nodes[i];
-        uint32_t at = i;
-        if (node == 0) continue;
-        for (; at > 0 && nodes[at - 1] != 0 && life[nodes[at - 1]].rank > life[node].rank; at--)
-            nodes[at] = nodes[at - 1];
-        nodes[at] = node;
-    }
-}
 
 void tc_include_absent(struct tc *tc, uint32_t node)
 {
@@ -69,77 +51,11 @@ static void take_in(struct tc *tc, uint32_t node)
 void tc_include_try(struct tc *tc)
 {
     struct tc_include *include = &tc->include;
-    if (!include->sorted || tc->fail.reported != tc->fail.failure_no) return;
+    if (tc->fail.reported != tc->fail.failure_no) return;
     for (uint32_t node = node_mask_next(&include->nodes, 0); node != 0;
          node = node_mask_next(&include->nodes, node))
         take_in(tc, node);
     memset(&include->nodes, 0, sizeof(include->nodes));
-}
-
-static void sorted(struct tc *tc)
-{
-    struct tc_include *include = &tc->include;
-    if (include->conf_to == 0) {
-        include->sorted = true;
-        tc_include_try(tc);
-        return;
-    }
-    struct node_include_conf conf = {.sender_data = include->conf_data};
-    jam();
-    memset(&include->nodes, 0, sizeof(include->nodes));
-    sig_send(&tc->block, include->conf_to, GSN_NODE_INCLUDE_CONF, PRIO_B, &conf);
-    include->conf_to = 0;
-}
-
-static void sort_from(struct tc *tc, uint32_t table_id, uint32_t fragment)
-{
-    uint32_t budget = STEP_FRAGMENTS;
-    for (uint32_t i = 0; i < STEP_TABLES && budget > 0; i++, table_id++) {
-        if (table_id >= tc->table_count) {
-            sorted(tc);
-            return;
-        }
-        const struct tc_table *table = tc->table[table_id];
-        while (table != NULL && fragment < table->fragment_count && budget > 0) {
-            tc_nodes_sort(tc, table->nodes + (size_t)fragment++ * REPLICAS_MAX);
-            budget--;
-        }
-        if (table != NULL && fragment < table->fragment_count) break;
-        fragment = 0;
-    }
-    tc_continue(tc, TC_WORK_INCLUDE, tc->include.serial, table_id, fragment);
-}
-
-/* Who was sorted already stays so. */
-static void sort_for(struct tc *tc, uint32_t node)
-{
-    node_mask_add(&tc->include.nodes, node);
-    tc->include.serial++;
-    tc->include.sorted = false;
-    sort_from(tc, 0, 0);
-}
-
-/*
- * This TC's node comes back too, and is not started. Perhaps nobody waits until this TC sends with
- * the other node, because this one was not included yet: it must before it coordinates anything. So
- * that is a matter of this handler; there are no transactions that it could delay.
- */
-static void sort_at_once(struct tc *tc)
-{
-    for (uint32_t id = 0; id < tc->table_count; id++) {
-        const struct tc_table *table = tc->table[id];
-        for (uint32_t f = 0; table != NULL && f < table->fragment_count; f++)
-            tc_nodes_sort(tc, table->nodes + (size_t)f * REPLICAS_MAX);
-    }
-}
-
-void tc_include_step(struct tc *tc, const struct tc_continueb *work)
-{
-    if (tc->include.serial != work->ref) {
-        jam(); /* Another node has come meanwhile. */
-        return;
-    }
-    sort_from(tc, work->index, work->which);
 }
 
 void tc_include_lost(struct tc *tc, const struct node_lost_rep *rep)
@@ -167,14 +83,10 @@ void tc_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig)
     if (tc->fail.failure_no == 0) tc->fail.alive = rep->alive;
     node_mask_cut(&tc->fail.alive, &tc->include.nodes);
     node_mask_remove(&tc->fail.alive, rep->node);
-    tc_include_absent(tc, rep->node); /* Until the tables are sorted. */
-    if (tc->start_level < START_STARTED) {
-        jam();
-        sort_at_once(tc);
-        take_in(tc, rep->node);
-        return;
-    }
-    sort_for(tc, rep->node);
+    tc_place_set(tc, rep->node, rep->rank);
+    tc_include_absent(tc, rep->node); /* Until all failures have been dealt with. */
+    node_mask_add(&tc->include.nodes, rep->node);
+    tc_include_try(tc);
 }
 
 /* This is P. It begins to coordinate when it is started; until then it learns who is who. */
@@ -189,8 +101,14 @@ void tc_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
     for (uint32_t i = 0; i + 2 <= sig->section[0].size; i += 2) {
         uint32_t node = sig->section[0].words[i];
         if (node <= DATA_NODE_ID_MAX) fail->ended[node].rank = sig->section[0].words[i + 1];
+        if (node <= DATA_NODE_ID_MAX) tc_place_set(tc, node, sig->section[0].words[i + 1]);
+    }
+    for (uint32_t i = 0; sig->section_count > 1 && i + 2 <= sig->section[1].size; i += 2) {
+        uint32_t node = sig->section[1].words[i];
+        if (node <= DATA_NODE_ID_MAX) tc_place_set(tc, node, sig->section[1].words[i + 1]);
     }
     fail->ended[req->node].rank = req->rank;
+    tc_place_set(tc, req->node, req->rank);
     fail->failure_no = fail->reported = req->failure_no;
     fail->resolving = true;
     fail->alive = req->alive;
@@ -203,6 +121,6 @@ void tc_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig)
     }
     tc->takeover.failure_no = req->failure_no;
     tc_outcome_joined(tc, &fail->alive);
-    tc->include = (struct tc_include){.conf_to = sig->sender, .conf_data = req->sender_data};
-    sort_for(tc, req->node);
+    struct node_include_conf conf = {.sender_data = req->sender_data};
+    sig_send(block, sig->sender, GSN_NODE_INCLUDE_CONF, PRIO_B, &conf);
 }

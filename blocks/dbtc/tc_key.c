@@ -251,6 +251,7 @@ void tc_exec_TCKEYREQ(struct block *block, const struct signal *sig)
     struct tc *tc = tc_of(block);
     const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
 
+    if (tc_held(tc, sig, req->tc_connect, (req->request_info & KEY_START) != 0)) return;
     if ((req->request_info & REQUEST_KIND_MASK) == key_request_info(OP_READ, LOCK_COMMITTED, 0)) {
         tc_read_committed(tc, sig);
         return;

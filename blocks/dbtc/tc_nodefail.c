@@ -21,13 +21,33 @@ bool tc_any_lost(const struct tc *tc, uint32_t nodes)
     return false;
 }
 
+/* By place; stable: of the same place are those that have the order of the distribution. */
+static uint32_t sort_live(const struct tc *tc, const uint8_t *nodes)
+{
+    const struct tc_lost_life *life = tc->fail.ended;
+    uint8_t sorted[REPLICAS_MAX];
+    uint32_t count = 0;
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < REPLICAS_MAX; i++) {
+        uint32_t at = count;
+        if (nodes[i] == 0 || node_mask_has(&tc->fail.lost, nodes[i])) continue;
+        for (; at > 0 && life[sorted[at - 1]].place > life[nodes[i]].place; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = nodes[i];
+        count++;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        live |= (uint32_t)sorted[i] << 8u * i;
+    return live;
+}
+
 uint32_t tc_live_nodes(const struct tc *tc, const uint8_t *nodes)
 {
     uint32_t live = 0;
     uint32_t shift = 0;
+    if (__builtin_expect(tc->fail.any || tc->fail.placed, 0)) return sort_live(tc, nodes);
     for (uint32_t i = 0; i < REPLICAS_MAX; i++) {
         if (nodes[i] == 0) continue;
-        if (__builtin_expect(tc->fail.any, 0) && node_mask_has(&tc->fail.lost, nodes[i])) continue;
         live |= (uint32_t)nodes[i] << shift;
         shift += 8;
     }

@@ -59,12 +59,14 @@ uint32_t tc_read_node(const struct tc *tc, const struct tc_table *table, uint32_
     uint32_t primary = replica_node(nodes, 0);
     if ((table->flags & TABLE_READ_BACKUP) == 0 || primary == tc->own_node) return primary;
     for (uint32_t i = 1; i < REPLICAS_MAX; i++) {
-        if (replica_node(nodes, i) == tc->own_node) return tc->own_node;
+        if (replica_node(nodes, i) == tc->own_node &&
+            tc->fail.ended[tc->own_node].place != PLACE_SLOW)
+            return tc->own_node;
     }
     for (uint32_t i = 0; i < REPLICAS_MAX; i++) {
         uint32_t node = replica_node(nodes, i);
-        /* One that came back perhaps does not have all rows yet. */
-        if (node == 0 || tc->fail.ended[node].rank != 0) continue;
+        /* One that came back perhaps does not have all rows yet; a slow one is spared. */
+        if (node == 0 || tc->fail.ended[node].place != 0) continue;
         if (peer_epoch(&tc->block, node) != 0) return node;
     }
     return primary;

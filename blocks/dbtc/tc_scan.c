@@ -255,6 +255,7 @@ void tc_exec_SCAN_TABREQ(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
     const struct scan_tabreq *req = SIG_PAYLOAD(sig, scan_tabreq);
+    if (tc_held(tc, sig, req->tc_connect, true)) return;
     struct tc_connect *connect = tc_connect_find(tc, req->tc_connect, sig->sender);
     uint32_t error = ERR_TC_INTERNAL_203;
     struct tc_scan *scan = connect == NULL ? NULL : new_scan(tc, sig, connect, &error);
@@ -312,6 +313,7 @@ void tc_exec_SCAN_NEXTREQ(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
     const struct scan_nextreq *req = SIG_PAYLOAD(sig, scan_nextreq);
+    if (tc_held(tc, sig, req->tc_connect, false)) return;
     struct tc_connect *connect = tc_connect_find(tc, req->tc_connect, sig->sender);
     struct tc_scan *scan =
         connect == NULL || connect->scan == REF_NONE ? NULL : scan_get(tc, connect->scan);

@@ -59,7 +59,6 @@ static uint32_t take_distribution(struct tc *tc, struct tc_table *table,
             if (node != from[r]) tc_include_absent(tc, node);
             nodes[r] = (uint8_t)node;
         }
-        tc_nodes_sort(tc, nodes);
         from += replicas;
     }
     for (uint32_t b = 0; b < buckets; b++) {

@@ -88,6 +88,7 @@ void tc_exec_TCRELEASEREQ(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
     const struct tcreleasereq *req = SIG_PAYLOAD(sig, tcreleasereq);
+    if (tc_held(tc, sig, req->tc_connect, false)) return;
     struct tc_connect *connect = tc_connect_find(tc, req->tc_connect, sig->sender);
 
     if (connect == NULL || connect->releasing) {

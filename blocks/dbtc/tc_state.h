@@ -11,6 +11,7 @@
 #include "signals/key.h"
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
+#include "signals/order.h"
 #include "signals/rejoin.h"
 #include "signals/scan.h"
 #include "signals/start.h"
@@ -42,7 +43,7 @@ struct tc_table {
     uint32_t drop_data;
     uint32_t reserved;
     uint8_t
-        *nodes; /* REPLICAS_MAX per fragment, primary first, 0 = none: a page or nodes_inline. */
+        *nodes; /* REPLICAS_MAX per fragment, as distributed, 0 = none: a page or nodes_inline. */
     uint8_t nodes_inline[TC_NODES_INLINE * REPLICAS_MAX];
     uint16_t fragment_of[HASH_MAP_BUCKETS];
     _Alignas(8) uint8_t key_def[KEY_DEF_BYTES];
@@ -65,6 +66,8 @@ struct tc_connect {
     uint32_t durable_lo;
     uint32_t durable_flags; /* enum tc_trans_flags: which answer is due. */
     uint32_t durable_next;  /* The next one that waits. */
+    uint32_t held;          /* Requests that wait for a new order of replicas, */
+    uint32_t held_drop;     /* and those before them that have been refused meanwhile. */
 };
 
 /*
@@ -230,14 +233,15 @@ enum tc_work {
     TC_WORK_CLIENTS,    /* index: connect records done; the same for all clients but one */
     TC_WORK_OUTCOME,    /* ref: who asks, index: transactions looked at */
     /* All with ref: failure_no. */
-    TC_WORK_FAIL_MARK,    /* index: operations done; aborts what has lost a replica */
-    TC_WORK_FAIL_SCANS,   /* index: fragments done */
-    TC_WORK_FAIL_RESOLVE, /* index: operations done; orders the end of broken ones */
-    TC_WORK_FAIL_CHECK,   /* index: operations done; is any broken one left? */
-    TC_WORK_ORPHANS,      /* index: orphans done; decides */
-    TC_WORK_ORPHAN,       /* index: an orphan's reference; goes on with its phase */
-    TC_WORK_FORGET,       /* index: orphans done; drops those of former failures */
-    TC_WORK_INCLUDE,      /* ref: serial, index: table, which: fragment; sorts the replicas */
+    TC_WORK_FAIL_MARK,     /* index: operations done; aborts what has lost a replica */
+    TC_WORK_FAIL_SCANS,    /* index: fragments done */
+    TC_WORK_FAIL_RESOLVE,  /* index: operations done; orders the end of broken ones */
+    TC_WORK_FAIL_CHECK,    /* index: operations done; is any broken one left? */
+    TC_WORK_ORPHANS,       /* index: orphans done; decides */
+    TC_WORK_ORPHAN,        /* index: an orphan's reference; goes on with its phase */
+    TC_WORK_FORGET,        /* index: orphans done; drops those of former failures */
+    TC_WORK_ORDER,         /* ref: how often HOLD was ordered; has all that was under way ended? */
+    TC_WORK_ORDER_RELEASE, /* begins with the requests that were held back */
 };
 
 struct tc_continueb {
@@ -302,7 +306,8 @@ struct tc_epoch {
 
 /* Up to which failure the LQHs of a node have reported, and what else is known of its life. */
 struct tc_lost_life {
-    uint32_t rank;      /* Its place among the replicas; 0: here from the beginning. */
+    uint32_t rank;      /* Says which life it is; 0: here from the beginning. */
+    uint32_t place;     /* Its place among the replicas: order.h. */
     uint32_t lost_no;   /* The failure that it was lost with. */
     uint32_t back_no;   /* The last failure before it came back. */
     uint32_t instances; /* 0 = not known. */
@@ -311,16 +316,27 @@ struct tc_lost_life {
 
 /* Lost nodes come back; see docs/protocols/node_restart.md. */
 struct tc_include {
-    struct node_mask nodes; /* On their way into the chains; at P itself: P. */
-    uint32_t serial;        /* Of the walk over the tables: another node begins a new one. */
-    bool sorted;      /* All tables: they may take part when all failures have been dealt with. */
-    uint32_t conf_to; /* This is P itself: who waits. */
-    uint32_t conf_data;
+    struct node_mask nodes; /* Until all failures have been dealt with. */
+};
+
+/* A new order of replicas; see docs/protocols/replica_order.md. */
+struct tc_order {
+    bool on;         /* Requests are held back, or some are left. */
+    bool holding;    /* Nothing begins. */
+    bool running;    /* A request that was held back is being executed. */
+    bool releasing;  /* TC_WORK_ORDER_RELEASE is on its way. */
+    uint32_t serial; /* Counts the orders to hold. */
+    uint32_t sender; /* Waits for the end of what is under way; 0 = nobody does. */
+    uint32_t number[2];
+    uint32_t count; /* Requests in the queue: pages of extents, one after the other. */
+    void *first;
+    void *last;
 };
 
 /* The loss of data nodes; see docs/protocols/takeover.md. */
 struct tc_fail {
     bool any;            /* Some node is lost: look at the masks. */
+    bool placed;         /* Some node's place is not 0: sort. */
     bool marking;        /* Not all transactions that have lost a replica are aborted yet. */
     bool resolving;      /* All LQHs have reported: broken operations are ended by orders. */
     uint32_t failure_no; /* The newest. */
@@ -433,6 +449,7 @@ struct tc {
     bool trains_sent;                  /* TC_WORK_TRAINS is on its way. */
     struct tc_fail fail;
     struct tc_include include;
+    struct tc_order order;
     struct tc_takeover takeover;
     struct pool orphans;
     struct pool orphan_ops;
@@ -596,11 +613,26 @@ static inline bool tc_lenient(const struct tc *tc)
 /* tc_include.c */
 void tc_exec_NODE_INCLUDE_REQ(struct block *block, const struct signal *sig);
 void tc_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig);
-void tc_include_step(struct tc *tc, const struct tc_continueb *work);
 void tc_include_try(struct tc *tc); /* A failure has been dealt with. */
 void tc_include_lost(struct tc *tc, const struct node_lost_rep *rep);
-void tc_include_absent(struct tc *tc, uint32_t node);    /* The dictionary says so. */
-void tc_nodes_sort(const struct tc *tc, uint8_t *nodes); /* Of one fragment, by rank. */
+void tc_include_absent(struct tc *tc, uint32_t node); /* The dictionary says so. */
+
+/* tc_order.c */
+void tc_place_set(struct tc *tc, uint32_t node, uint32_t place);
+/* The request waits for the new order, or has been refused; `begins`: a transaction or a scan. */
+bool tc_order_holds(struct tc *tc, const struct signal *sig, uint32_t tc_connect, bool begins);
+void tc_order_step(struct tc *tc, uint32_t serial);
+void tc_order_release(struct tc *tc);
+void tc_exec_ORDER_HOLD_REQ(struct block *block, const struct signal *sig);
+void tc_exec_ORDER_PLACES_REP(struct block *block, const struct signal *sig);
+void tc_exec_ORDER_HOLD_END_ORD(struct block *block, const struct signal *sig);
+
+/* Does it belong to the requests that are held back? */
+static inline bool tc_held(struct tc *tc, const struct signal *sig, uint32_t tc_connect,
+                           bool begins)
+{
+    return __builtin_expect(tc->order.on, 0) && tc_order_holds(tc, sig, tc_connect, begins);
+}
 
 /* tc_resolve.c */
 void tc_resolve(struct tc *tc, struct tc_op *op); /* Orders what its state waits for. */

@@ -89,6 +89,12 @@ static void cntr_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case CNTR_START_LIMIT:
         cntr_start_limit(cntr);
         return;
+    case CNTR_ORDER_LOOK:
+        cntr_order_look(cntr);
+        return;
+    case CNTR_ORDER_LATE:
+        cntr_order_late(cntr);
+        return;
     default:
         ndbrequire(false); /* No other work is ever sent. */
     }
@@ -172,6 +178,17 @@ static const struct handler cntr_handlers[] = {
     HANDLER(cntr, COPY_PROGRESS_REP, copy_progress_rep),
     HANDLER(cntr, COPY_START_CONF, copy_start_conf),
     HANDLER(cntr, DIH_COMPLETE_CONF, dih_complete_conf),
+    HANDLER(cntr, ORDER_PREPARE_REQ, order_prepare_req),
+    HANDLER(cntr, ORDER_PREPARE_CONF, order_prepare_conf),
+    HANDLER(cntr, ORDER_PREPARE_REF, order_prepare_ref),
+    HANDLER(cntr, ORDER_DECIDE_REQ, order_decide_req),
+    HANDLER(cntr, ORDER_DECIDE_CONF, order_decide_conf),
+    HANDLER(cntr, ORDER_RELEASE_ORD, order_release_ord),
+    HANDLER(cntr, ORDER_ABORT_ORD, order_abort_ord),
+    HANDLER(cntr, ORDER_STATE_REQ, order_state_req),
+    HANDLER(cntr, ORDER_STATE_CONF, order_state_conf),
+    HANDLER(cntr, ORDER_HOLD_CONF, order_hold_conf),
+    HANDLER(cntr, NODE_PACE_REP, node_pace_rep),
     HANDLER(cntr, DUMP_STATE_ORD, dump_state_ord),
 };
 

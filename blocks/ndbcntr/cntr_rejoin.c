@@ -14,6 +14,7 @@
 #include "signals/takeover.h"
 
 #define PROGRESS_LOG_MS 10000u
+#define QUIET_AGAIN_MS  1000u /* From the end of a return until primaries are handed back. */
 
 static void rejoin_move(struct cntr *cntr, uint32_t node, enum rejoin_step step)
 {
@@ -23,13 +24,13 @@ static void rejoin_move(struct cntr *cntr, uint32_t node, enum rejoin_step step)
 
 /* To all instances of a block. */
 static void to_block(struct cntr *cntr, uint32_t block_no, uint32_t gsn, const void *payload,
-                     uint32_t words, const struct section *list)
+                     uint32_t words, const struct section *lists)
 {
     bool single = block_no == BLOCK_DBDIH || block_no == BLOCK_DBDICT;
     uint32_t count = single ? 1 : block_instances(&cntr->block, block_no);
     for (uint32_t i = 1; i <= count; i++)
         signal_send(&cntr->block, cntr_local(cntr, block_no) + (single ? 0 : i), gsn, PRIO_A,
-                    payload, words, list, list != NULL ? 1u : 0u);
+                    payload, words, lists, lists != NULL ? 2u : 0u);
 }
 
 /* Started nodes and those that the chains of writes have. */
@@ -57,7 +58,7 @@ static void start_waiting(struct cntr *cntr)
     struct cntr_rejoin *rejoin = &cntr->rejoin;
     bool runs =
         cntr->level == START_STARTED && (cntr->state == CNTR_PHASES || cntr->state == CNTR_RUNNING);
-    if (cntr->president != cntr_own(cntr) || !runs) return;
+    if (cntr->president != cntr_own(cntr) || !runs || cntr_order_busy(cntr)) return;
     for (uint32_t node = node_mask_next(&rejoin->joined, 0); node != 0;
          node = node_mask_next(&rejoin->joined, node)) {
         if (!may_start(cntr, node)) continue;
@@ -77,6 +78,8 @@ void cntr_exec_NODE_JOINED_REP(struct block *block, const struct signal *sig)
     node_mask_add(&cntr->members, rep->node);
     node_mask_add(&cntr->rejoin.joined, rep->node);
     cntr->rejoin.rank[rep->node] = rep->dynamic_id;
+    cntr_order_place(cntr, rep->node, rep->dynamic_id);
+    cntr_order_give_up(cntr);
     cntr->peer[rep->node].ldm_count = rep->ldm_count;
     log_info(block, "node %u is a member again, %u LDM and %u TC instances", rep->node,
              rep->ldm_count, rep->tc_count);
@@ -138,6 +141,18 @@ static uint32_t list_ranks(const struct cntr *cntr, const struct node_mask *node
     return used;
 }
 
+/* Pairs { node, place } of those whose place is not their rank. */
+static uint32_t list_places(const struct cntr *cntr, const struct node_mask *nodes, uint32_t *words)
+{
+    uint32_t used = 0;
+    for (uint32_t node = node_mask_next(nodes, 0); node != 0; node = node_mask_next(nodes, node)) {
+        if (cntr->order.place[node] == cntr->rejoin.rank[node]) continue;
+        words[used++] = node;
+        words[used++] = cntr->order.place[node];
+    }
+    return used;
+}
+
 /* Others are on their way at the same time. */
 static void tell_company(struct cntr *cntr, uint32_t node)
 {
@@ -166,13 +181,16 @@ static void let_start(struct cntr *cntr, uint32_t node, uint64_t schema)
         .joined = cntr->rejoin.joined,
         .included = cntr->rejoin.included,
     };
-    struct section lists[2] = {{.words = &plan->ended.pair[0][0], .size = plan->ended.count * 2u},
-                               {.words = words, .size = list_ranks(cntr, &cntr->members, words)}};
+    uint32_t places[DATA_NODE_ID_MAX * 2u];
+    struct section lists[3] = {
+        {.words = &plan->ended.pair[0][0], .size = plan->ended.count * 2u},
+        {.words = words, .size = list_ranks(cntr, &cntr->members, words)},
+        {.words = places, .size = list_places(cntr, &cntr->members, places)}};
     rejoin_move(cntr, node, REJOIN_STARTING);
     log_info(&cntr->block, "node %u starts", node);
     tell_company(cntr, node);
     signal_send(&cntr->block, block_ref(node, BLOCK_NDBCNTR, 0), GSN_CNTR_START_CONF, PRIO_A, &conf,
-                sizeof(conf) / 4u, lists, 2);
+                sizeof(conf) / 4u, lists, 3);
 }
 
 void cntr_rejoin_schema(struct cntr *cntr, const struct schema_info_conf *conf)
@@ -244,6 +262,7 @@ void cntr_rejoin_started(struct cntr *cntr, uint32_t node)
     node_mask_remove(&rejoin->joined, node);
     node_mask_remove(&rejoin->included, node);
     log_info(&cntr->block, "node %u is started again", node);
+    cntr_order_changed(cntr, QUIET_AGAIN_MS);
     if (rejoin->step[node] == REJOIN_NONE) return; /* This is not the president. */
     unlock(cntr, node);
     rejoin_move(cntr, node, REJOIN_NONE);
@@ -257,9 +276,10 @@ void cntr_rejoin_lost(struct cntr *cntr, const struct node_failrep *rep)
     node_mask_cut(&rejoin->joined, &rep->nodes);
     node_mask_cut(&rejoin->included, &rep->nodes);
     node_mask_cut(&rejoin->late, &rep->nodes);
-    for (uint32_t node = node_mask_next(&rep->nodes, 0); node != 0;
+    for (uint32_t node = node_mask_next(&rep->nodes, 0); node != 0 && node <= DATA_NODE_ID_MAX;
          node = node_mask_next(&rep->nodes, node)) {
         rejoin->rank[node] = 0;
+        cntr_order_place(cntr, node, 0);
         rejoin->step[node] = REJOIN_NONE;
         cntr->peer[node] = (struct cntr_peer){0}; /* Its next life begins anew. */
     }
@@ -312,6 +332,7 @@ void cntr_rejoin_member(struct cntr *cntr, const struct members_rep *rep)
     cntr->rejoin = (struct cntr_rejoin){
         .running = rep->running, .own_rank = rep->dynamic_id, .failure_no = rep->failure_no};
     cntr->taken_no = rep->failure_no;
+    memset(&cntr->order, 0, sizeof(cntr->order));
     if (!rep->running) return;
     jam_data(rep->failure_no);
     cntr->started = rep->members;
@@ -348,31 +369,42 @@ static void take_company(struct cntr *cntr, const struct cntr_start_conf *conf,
     cntr_tell_state(cntr);
 }
 
+static bool pairs_good(const struct cntr *cntr, const struct section *pairs)
+{
+    if (pairs->size % 2u != 0 || pairs->size > DATA_NODE_ID_MAX * 2u) return false;
+    for (uint32_t at = 0; at < pairs->size; at += 2u) {
+        uint32_t node = pairs->words[at];
+        if (node > DATA_NODE_ID_MAX || !node_mask_has(&cntr->members, node)) return false;
+    }
+    return true;
+}
+
 bool cntr_rejoin_plan(struct cntr *cntr, const struct cntr_start_conf *conf,
                       const struct signal *sig)
 {
     struct cntr_rejoin *rejoin = &cntr->rejoin;
     if (!rejoin->running || conf->start_type != START_INITIAL_NODE_RESTART ||
-        sig->section_count != 2 || conf->schema_node != cntr->president)
+        sig->section_count != 3 || conf->schema_node != cntr->president)
         return false;
     const struct section *ended = &sig->section[0];
     const struct section *ranks = &sig->section[1];
+    const struct section *places = &sig->section[2];
     if (cntr_diskless(cntr) ? conf->data_incarnation != 0 || ended->size != 0
                             : conf->data_incarnation == 0)
         return false;
     if (!cntr_ended_good(ended, conf->data_incarnation, conf->gci)) return false;
-    if (ranks->size % 2u != 0 || ranks->size > DATA_NODE_ID_MAX * 2u) return false;
+    if (!pairs_good(cntr, ranks) || !pairs_good(cntr, places)) return false;
     if (!node_mask_within(&conf->joined, &cntr->members) ||
         !node_mask_within(&conf->included, &conf->joined) ||
         node_mask_has(&conf->included, cntr_own(cntr)))
         return false;
-    for (uint32_t at = 0; at < ranks->size; at += 2u) {
-        uint32_t node = ranks->words[at];
-        if (node > DATA_NODE_ID_MAX || !node_mask_has(&cntr->members, node)) return false;
-    }
     take_company(cntr, conf, ranks);
-    for (uint32_t at = 0; at < ranks->size; at += 2u)
+    for (uint32_t at = 0; at < ranks->size; at += 2u) {
         rejoin->rank[ranks->words[at]] = ranks->words[at + 1u];
+        cntr->order.place[ranks->words[at]] = ranks->words[at + 1u];
+    }
+    for (uint32_t at = 0; at < places->size; at += 2u)
+        cntr->order.place[places->words[at]] = places->words[at + 1u];
     return rejoin->rank[cntr_own(cntr)] == rejoin->own_rank;
 }
 
@@ -382,7 +414,9 @@ static void include_self(struct cntr *cntr)
     struct cntr_rejoin *rejoin = &cntr->rejoin;
     uint32_t words[DATA_NODE_ID_MAX * 2u];
     struct node_mask alive = cntr_alive(cntr);
-    struct section ranks = {.words = words, .size = list_ranks(cntr, &alive, words)};
+    uint32_t places[DATA_NODE_ID_MAX * 2u];
+    struct section lists[2] = {{.words = words, .size = list_ranks(cntr, &alive, words)},
+                               {.words = places, .size = list_places(cntr, &alive, places)}};
     struct node_include_req req = {.sender_data = rejoin->own_rank,
                                    .node = cntr_own(cntr),
                                    .rank = rejoin->own_rank,
@@ -395,7 +429,7 @@ static void include_self(struct cntr *cntr)
     rejoin->waiting =
         2u + block_instances(&cntr->block, BLOCK_DBTC) + block_instances(&cntr->block, BLOCK_DBLQH);
     for (uint32_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
-        to_block(cntr, blocks[i], GSN_NODE_INCLUDE_REQ, &req, sizeof(req) / 4u, &ranks);
+        to_block(cntr, blocks[i], GSN_NODE_INCLUDE_REQ, &req, sizeof(req) / 4u, lists);
 }
 
 void cntr_exec_NODE_INCLUDE_CONF(struct block *block, const struct signal *sig)

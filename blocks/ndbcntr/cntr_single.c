@@ -142,6 +142,7 @@ static void take(struct cntr *cntr, const struct cntr_single_rep *rep)
                                    .client_data = single->client_data};
     log_info(&cntr->block, "single user mode: change %u.%u, node %u", rep->failure_no, rep->count,
              rep->node);
+    cntr_order_give_up(cntr);
     cntr_tell_state(cntr);
     tell_members(cntr);
     if (rep->node != 0) drain(cntr);

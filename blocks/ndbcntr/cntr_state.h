@@ -7,6 +7,8 @@
 #include "signals/cntr.h"
 #include "signals/gcp.h"
 #include "signals/lcp.h"
+#include "signals/order.h"
+#include "signals/pace.h"
 #include "signals/qmgr.h"
 #include "signals/rejoin.h"
 #include "signals/schema_trans.h"
@@ -145,6 +147,37 @@ struct cntr_rejoin {
     struct node_mask late; /* Others that were included meanwhile. */
 };
 
+/* The president's part of an order of replicas. */
+enum order_master { ORDER_MASTER_IDLE = 0, ORDER_PREPARING, ORDER_DECIDING, ORDER_ASKING };
+
+/* The order of replicas: cntr_order.c. */
+struct cntr_order {
+    uint32_t place[DATA_NODE_ID_MAX + 1];
+    uint32_t state; /* enum order_state */
+    struct order_no no;
+    struct order_places places;
+    uint32_t tcs;      /* TCs that have something under way. */
+    uint32_t asked;    /* A new president asks... */
+    uint32_t asked_no; /* ...about a failure that is not known here yet. */
+    /* The president. */
+    uint32_t master; /* enum order_master */
+    struct node_mask waiting;
+    struct {
+        struct order_no no;
+        struct order_places places;
+    } change;
+    struct order_no held;  /* ASKING: the newest that somebody holds for. */
+    struct node_mask slow; /* As QMGR says. */
+    uint32_t group;        /* Tried last. */
+    uint32_t again_ms;     /* When it is given up: so long until the next time. */
+    uint64_t quiet_ms;     /* Not before: somebody was lost, or came back. */
+    uint64_t retry_ms;     /* Not before: it was given up. */
+    uint64_t late_ms;      /* PREPARING: until then. */
+    uint64_t look_ms;      /* CNTR_ORDER_LOOK comes then; 0 = it does not. */
+    uint32_t done;         /* Changes since the node began. */
+    uint32_t given_up;
+};
+
 /* Single user mode: cntr_single.c. */
 struct cntr_single {
     uint32_t failure_no; /* The newest change: its number, */
@@ -207,6 +240,7 @@ struct cntr {
     struct cntr_rejoin rejoin;
     struct cntr_single single;
     struct cntr_permit permit;
+    struct cntr_order order;
 
     uint32_t incarnation; /* 0 = not a member. */
     uint32_t president;
@@ -233,7 +267,15 @@ struct cntr {
     struct cntr_start_ref refusal; /* or why it cannot start. */
 };
 
-enum cntr_work { CNTR_BEGIN = 1, CNTR_STOP_TICK, CNTR_FAIL, CNTR_REFUSED, CNTR_START_LIMIT };
+enum cntr_work {
+    CNTR_BEGIN = 1,
+    CNTR_STOP_TICK,
+    CNTR_FAIL,
+    CNTR_REFUSED,
+    CNTR_START_LIMIT,
+    CNTR_ORDER_LOOK,
+    CNTR_ORDER_LATE
+};
 
 static inline struct cntr *cntr_of(struct block *block)
 {
@@ -265,6 +307,26 @@ void cntr_single_started(struct cntr *cntr); /* The own node is. */
 void cntr_exec_SINGLE_USER_REQ(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_SINGLE_REP(struct block *block, const struct signal *sig);
 void cntr_exec_DRAIN_CLIENTS_CONF(struct block *block, const struct signal *sig);
+
+/* cntr_order.c */
+void cntr_order_changed(struct cntr *cntr, uint32_t quiet_ms);
+void cntr_order_look(struct cntr *cntr);
+void cntr_order_late(struct cntr *cntr);
+void cntr_order_give_up(struct cntr *cntr);
+void cntr_order_place(struct cntr *cntr, uint32_t node, uint32_t place);
+void cntr_order_lost(struct cntr *cntr, const struct node_failrep *rep, bool succeeds);
+bool cntr_order_busy(const struct cntr *cntr);
+void cntr_exec_NODE_PACE_REP(struct block *block, const struct signal *sig);
+void cntr_exec_ORDER_PREPARE_REQ(struct block *block, const struct signal *sig);
+void cntr_exec_ORDER_PREPARE_CONF(struct block *block, const struct signal *sig);
+void cntr_exec_ORDER_PREPARE_REF(struct block *block, const struct signal *sig);
+void cntr_exec_ORDER_DECIDE_REQ(struct block *block, const struct signal *sig);
+void cntr_exec_ORDER_DECIDE_CONF(struct block *block, const struct signal *sig);
+void cntr_exec_ORDER_RELEASE_ORD(struct block *block, const struct signal *sig);
+void cntr_exec_ORDER_ABORT_ORD(struct block *block, const struct signal *sig);
+void cntr_exec_ORDER_STATE_REQ(struct block *block, const struct signal *sig);
+void cntr_exec_ORDER_STATE_CONF(struct block *block, const struct signal *sig);
+void cntr_exec_ORDER_HOLD_CONF(struct block *block, const struct signal *sig);
 
 /* cntr_own_rows.c: a node that comes back keeps what it has on disk, or not. */
 const char *cntr_all_rows(

@@ -44,6 +44,7 @@ void cntr_stop_begin(struct cntr *cntr, uint32_t flags)
     cntr->stop.flags = flags;
     cntr->stop.step = STOP_DRAIN;
     cntr->stop.since_ms = now_ms(&cntr->block);
+    cntr_order_give_up(cntr);
     log_info(&cntr->block, "stopping, flags %u", flags);
     event_send(&cntr->block, EVENT_STOP_STARTED, (flags & STOP_SYSTEM) != 0 ? 1u : 0u);
     set_level(cntr, START_STOPPING_1);
@@ -163,6 +164,7 @@ void cntr_exec_CNTR_STOP_REP(struct block *block, const struct signal *sig)
     uint32_t node = ref_node(sig->sender);
     jam_data(node);
     cntr->peer[node].stop_level = rep->level;
+    cntr_order_give_up(cntr);
     log_info(block, "node %u stops, level %u", node, rep->level);
     if ((rep->flags & STOP_SYSTEM) == 0) return;
     if (cntr->state == CNTR_PHASES || cntr->state == CNTR_RUNNING) {
@@ -338,6 +340,7 @@ static void go_on(struct cntr *cntr, const struct node_failrep *rep)
     jam_data(rep->failure_no);
     node_mask_cut(&cntr->members, &rep->nodes);
     node_mask_cut(&cntr->started, &rep->nodes);
+    bool succeeds = cntr->president != rep->president && rep->president == cntr_own(cntr);
     cntr->president = rep->president;
     cntr->failed_ms = now_ms(&cntr->block);
     cntr_rejoin_lost(cntr, rep);
@@ -358,6 +361,7 @@ static void go_on(struct cntr *cntr, const struct node_failrep *rep)
     }
     cntr_single_lost(cntr, &rep->nodes);
     cntr_permit_lost(cntr, &rep->nodes);
+    cntr_order_lost(cntr, rep, succeeds);
 }
 
 /* Somebody is started, so the order to be so was given: it is only that it has not come here, and

@@ -32,6 +32,7 @@
  *   diskstall NODE MS    no file operation is answered for so long
  *   leave NODE           the node is ordered to stop in good order; the others go on
  *   single NODE          single user mode for this client is ordered; 0: its end
+ *   pace NODE SLOW       the node is reported slow (1), or well again (0)
  *   hang NODE MS         the process does not run for so long, its links stay open
  */
 enum sim_action {
@@ -54,6 +55,7 @@ enum sim_action {
     SIM_HANG,
     SIM_LEAVE,
     SIM_SINGLE,
+    SIM_PACE,
     SIM_ACTION_COUNT
 };
 

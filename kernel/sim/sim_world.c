@@ -264,6 +264,7 @@ void sim_apply(struct sim_world *world, const struct sim_event *event)
         apply_life(world, event);
         break;
     case SIM_SINGLE:
+    case SIM_PACE:
         if (world->options.action != NULL) world->options.action(world->options.context, event);
         break;
     case SIM_POWER_OP:

@@ -143,6 +143,10 @@ static void on_action(void *context, const struct sim_event *event)
         single_action(run, event);
         return;
     }
+    if (event->action == SIM_PACE) {
+        order_action(run, event);
+        return;
+    }
     if (node >= CLIENT_NODE && node < CLIENT_NODE + run->swarm.clients) {
         struct client *client = &run->client[node - CLIENT_NODE];
         if (run->durability.verifying) return; /* The check goes through it. */

@@ -359,6 +359,7 @@ void failures_watch(struct run *run)
     uint32_t started = 0;
     if (!f->begun) return;
     single_watch(run);
+    order_watch(run);
     watch_together(run);
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         uint32_t id = data_node_id(run, i);
@@ -637,6 +638,7 @@ void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct
     for (uint32_t i = 0; i < incidents; i++)
         draw_incident(plan, swarm, rng, rng_below(rng, span_us));
     if ((swarm->faults & FAULT_SINGLE) != 0) single_draw(plan, swarm, span_us);
+    order_draw(plan, swarm, span_us);
     uint32_t disks = (swarm->faults & FAULT_DISK_ERROR) != 0 ? between(rng, 1, 6) : 0;
     for (uint32_t i = 0; i < disks; i++) {
         uint64_t at = rng_below(rng, span_us);
@@ -672,6 +674,7 @@ void failures_print(const struct failure_figures *f)
         "%llu, cuts %llu, stalls %llu, disk faults %llu (that ended a node %llu); fenced %llu, "
         "started over %llu; rejoins %llu (%llu with others at the same time, %llu lost on such a "
         "way, %llu times one was overtaken); faults left out %llu; single user mode %llu times; "
+        "orders of replicas changed %llu times, given up %llu times; "
         "clusters that found no "
         "arbitrator %llu; left needlessly %llu\n",
         (unsigned long long)f->losses, (unsigned long long)f->losses_starting,
@@ -681,7 +684,8 @@ void failures_print(const struct failure_figures *f)
         (unsigned long long)f->starts_again, (unsigned long long)f->rejoins,
         (unsigned long long)f->together, (unsigned long long)f->together_lost,
         (unsigned long long)f->overtaken, (unsigned long long)f->left_out,
-        (unsigned long long)f->singles, (unsigned long long)f->clusters_lost,
+        (unsigned long long)f->singles, (unsigned long long)f->orders,
+        (unsigned long long)f->orders_given_up, (unsigned long long)f->clusters_lost,
         (unsigned long long)f->needless);
     recovery_print(f);
     if (f->deltas + f->given_up == 0) return;

@@ -155,6 +155,7 @@ void report_observe(void *context, uint32_t node, uint32_t thread_no, const uint
     jams_look();
     single_observe(run, words);
     failures_observe(run, words);
+    order_observe(run, words);
     if (run->break_on != NULL) break_on(run, node, kind_gsn(words[0]));
     if (run->hook != NULL) run->hook(run, words);
     if (run->trace != NULL && wanted(run->trace, words)) print_signal(run, thread_no, words);

@@ -415,6 +415,9 @@ static void work(struct run *run)
         }
         run_fail(run, SIM_LIVENESS, "not all requests were answered");
     }
+    if (!run->swarm.failures || failed(run)) return;
+    if (!run_until(run, order_settled, run, sim_now_us(run->world) + QUIET_US) && !failed(run))
+        order_check(run);
 }
 
 /* Reads a row for the final check. False: there is none. */

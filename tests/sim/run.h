@@ -276,6 +276,7 @@ struct failure_figures {
         left_out;
     uint64_t rejoins, clusters_lost, singles, needless, disks, disk_exits;
     uint64_t together, together_lost; /* Returns while others were on their way. */
+    uint64_t orders, orders_given_up; /* Changes of the order of replicas. */
     uint64_t overtaken;               /* Who joined earlier was included later. */
     struct timing kill_seen, hang_seen, cut_seen, taken_over, returned;
     /* Copies that were completed, of nodes with own rows and of others; rows by what they did. */
@@ -310,9 +311,15 @@ struct single_mode {
     uint64_t again_us;
 };
 
+/* The order of replicas: order.c. */
+struct replica_order {
+    struct node_mask slow; /* As is reported. */
+};
+
 struct run {
     struct failures failures;
     struct single_mode single;
+    struct replica_order order;
     struct epochs epochs;
     struct tamper tamper;
     struct durability durability;
@@ -441,6 +448,14 @@ void single_action(struct run *run, const struct sim_event *event);
 void single_watch(struct run *run);
 void single_observe(struct run *run, const uint32_t *words);
 void single_draw(struct sim_plan *plan, const struct swarm *swarm, uint64_t span_us);
+
+/* order.c */
+void order_action(struct run *run, const struct sim_event *event);
+void order_watch(struct run *run);
+void order_observe(struct run *run, const uint32_t *words);
+bool order_settled(void *context);
+void order_check(struct run *run);
+void order_draw(struct sim_plan *plan, const struct swarm *swarm, uint64_t span_us);
 
 /* tamper.c */
 void tamper_begin(struct run *run);
