@@ -41,6 +41,7 @@ void points_schema_refused(struct run *run);
 void points_epoch(struct run *run);
 void points_checkpoint(struct run *run);
 void points_long(struct run *run);
+void points_order(struct run *run); /* Node 2 is slow for a while. */
 void points_takeover(struct run *run);
 void points_stop(struct run *run);    /* Of node 3. */
 void points_refused(struct run *run); /* Rows that are there already. */

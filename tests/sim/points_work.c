@@ -150,6 +150,22 @@ void points_long(struct run *run)
     }
 }
 
+static void wait_for_order(struct run *run, uint32_t node, uint32_t slow)
+{
+    const struct sim_event pace = {.action = SIM_PACE, .arg = {node, slow}};
+    sim_apply(run->world, &pace);
+    for (uint32_t i = 0; i < 3 && !failed(run); i++) {
+        points_rows(run, i, 1, OP_UPDATE);
+        run_until(run, NULL, NULL, sim_now_us(run->world) + 30000);
+    }
+}
+
+void points_order(struct run *run)
+{
+    wait_for_order(run, 2, 1);
+    wait_for_order(run, 2, 0);
+}
+
 void points_takeover(struct run *run)
 {
     points_commit(run);

@@ -378,6 +378,13 @@ static void wait_for_nodes(struct run *run)
     if (!failed(run)) run_fail(run, SIM_LIVENESS, "not all nodes are back:%s", missing);
 }
 
+static void wait_for_order(struct run *run)
+{
+    if (!run->swarm.failures || failed(run)) return;
+    if (!run_until(run, order_settled, run, sim_now_us(run->world) + QUIET_US) && !failed(run))
+        order_check(run);
+}
+
 static void work(struct run *run)
 {
     start_plan(run);
@@ -415,9 +422,7 @@ static void work(struct run *run)
         }
         run_fail(run, SIM_LIVENESS, "not all requests were answered");
     }
-    if (!run->swarm.failures || failed(run)) return;
-    if (!run_until(run, order_settled, run, sim_now_us(run->world) + QUIET_US) && !failed(run))
-        order_check(run);
+    wait_for_order(run);
 }
 
 /* Reads a row for the final check. False: there is none. */
@@ -622,6 +627,8 @@ void run_settle(struct run *run)
 {
     sim_faults_off(run->world);
     wait_for_nodes(run);
+    run->order.slow = (struct node_mask){{0}};
+    wait_for_order(run);
     if (!failed(run)) check_all(run);
 }
 

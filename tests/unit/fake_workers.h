@@ -12,6 +12,7 @@
 #include "signals/gcp.h"
 #include "signals/redo.h"
 #include "signals/local_table.h"
+#include "signals/order.h"
 #include "signals/rejoin.h"
 #include "signals/start.h"
 #include "signals/takeover.h"
@@ -50,6 +51,8 @@ struct fake_worker {
     bool hold; /* Keeps the answers to API_FAILREQ and TC_DRAIN_REQ back. */
     uint32_t drains;
     uint32_t nodes_lost;              /* Number of the last NODE_LOST_REP. */
+    uint32_t holds;                   /* ORDER_HOLD_REQ without ORDER_HOLD_END_ORD. */
+    struct order_places places;       /* Of the last ORDER_PLACES_REP. */
     struct node_mask alive;           /* Its set, or that of the last NODE_INCLUDE_... */
     struct node_include_req include;  /* At the node that comes back; node 0 = none. */
     struct node_include_rep included; /* At the others. */
@@ -232,6 +235,22 @@ static void fake_exec_NODE_INCLUDE_REP(struct block *block, const struct signal 
     fake_of(block)->alive = SIG_PAYLOAD(sig, node_include_rep)->alive;
 }
 
+static void fake_exec_ORDER_HOLD_REQ(struct block *block, const struct signal *sig)
+{
+    struct order_hold_conf conf = {.no = SIG_PAYLOAD(sig, order_hold_req)->no};
+    fake_of(block)->holds++;
+    sig_send(block, sig->sender, GSN_ORDER_HOLD_CONF, PRIO_A, &conf);
+}
+static void fake_exec_ORDER_PLACES_REP(struct block *block, const struct signal *sig)
+{
+    fake_of(block)->places = SIG_PAYLOAD(sig, order_places_rep)->places;
+}
+static void fake_exec_ORDER_HOLD_END_ORD(struct block *block, const struct signal *sig)
+{
+    (void)sig;
+    fake_of(block)->holds--;
+}
+
 static const struct handler fake_handlers[] = {
     HANDLER(fake, READ_CONFIG_REQ, read_config_req),
     HANDLER(fake, NODE_STATE_REP, node_state_rep),
@@ -250,6 +269,9 @@ static const struct handler fake_handlers[] = {
     HANDLER(fake, NODE_LOST_REP, node_lost_rep),
     HANDLER(fake, NODE_INCLUDE_REQ, node_include_req),
     HANDLER(fake, NODE_INCLUDE_REP, node_include_rep),
+    HANDLER(fake, ORDER_HOLD_REQ, order_hold_req),
+    HANDLER(fake, ORDER_PLACES_REP, order_places_rep),
+    HANDLER(fake, ORDER_HOLD_END_ORD, order_hold_end_ord),
 };
 #define FAKE_HANDLERS (sizeof fake_handlers / sizeof fake_handlers[0])
 static const struct block_type fake_tc_type = {"DBTC", BLOCK_DBTC, fake_handlers, FAKE_HANDLERS,

@@ -31,6 +31,7 @@ struct fake_dict {
     uint32_t copies;
     uint32_t nodes_lost;
     struct node_include_req include;
+    struct order_places places;
     struct node_include_rep included;
     bool hold_lock;
     bool hold_copy;
@@ -131,6 +132,11 @@ static void dict_exec_COPY_START_REQ(struct block *block, const struct signal *s
         sig_send(block, sig->sender, GSN_COPY_START_CONF, PRIO_B, &conf);
 }
 
+static void dict_exec_ORDER_PLACES_REP(struct block *block, const struct signal *sig)
+{
+    fake_dict_of(block)->places = SIG_PAYLOAD(sig, order_places_rep)->places;
+}
+
 static const struct handler dict_handlers[] = {
     HANDLER(dict, READ_CONFIG_REQ, read_config_req),
     HANDLER(dict, MEMBERS_REP, members_rep),
@@ -147,6 +153,7 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, NODE_INCLUDE_REQ, node_include_req),
     HANDLER(dict, NODE_INCLUDE_REP, node_include_rep),
     HANDLER(dict, COPY_START_REQ, copy_start_req),
+    HANDLER(dict, ORDER_PLACES_REP, order_places_rep),
 };
 static const struct block_type dict_type = {"DBDICT", BLOCK_DBDICT, dict_handlers,
                                             sizeof dict_handlers / sizeof dict_handlers[0], NULL};
