@@ -61,8 +61,10 @@ void tc_include_try(struct tc *tc)
 void tc_include_lost(struct tc *tc, const struct node_lost_rep *rep)
 {
     for (uint32_t node = node_mask_next(&rep->nodes, 0); node != 0 && node <= DATA_NODE_ID_MAX;
-         node = node_mask_next(&rep->nodes, node))
+         node = node_mask_next(&rep->nodes, node)) {
         tc->fail.ended[node].lost_no = rep->failure_no;
+        tc_place_set(tc, node, 0);
+    }
     node_mask_cut(&tc->include.nodes, &rep->nodes);
 }
 

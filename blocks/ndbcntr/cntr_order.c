@@ -77,7 +77,7 @@ static bool places_wanted(const struct cntr *cntr, const struct group *group,
         change = change || (group->whole ? order->place[node] != places->place[i]
                                          : last != (order->place[node] == PLACE_SLOW));
     }
-    return change && group->count > 1;
+    return change;
 }
 
 /* Of the first group after the last one that was tried. */
@@ -232,9 +232,20 @@ static void tell(struct cntr *cntr, const struct order_places *places)
     }
 }
 
+/* Who has been lost meanwhile has no place; if it joins again, another one. */
+static void leave_out(struct order_places *places, const struct node_mask *keep)
+{
+    for (uint32_t i = 0; i < ORDER_NODES; i++) {
+        if (places->node[i] == 0 || node_mask_has(keep, places->node[i])) continue;
+        jam_data(places->node[i]);
+        places->node[i] = places->place[i] = 0;
+    }
+}
+
 static void decide(struct cntr *cntr)
 {
     struct cntr_order *order = &cntr->order;
+    leave_out(&order->change.places, &cntr->started);
     struct order_decide_req req = {.no = order->change.no, .places = order->change.places};
     master_move(cntr, ORDER_DECIDING);
     order->waiting = cntr_alive(cntr);
@@ -436,6 +447,7 @@ void cntr_exec_ORDER_HOLD_CONF(struct block *block, const struct signal *sig)
 static void take(struct cntr *cntr)
 {
     struct cntr_order *order = &cntr->order;
+    leave_out(&order->places, &cntr->members);
     struct order_places_rep rep = {.places = order->places};
     tell(cntr, &order->places);
     for (uint32_t i = 0; i < ORDER_NODES; i++) {
@@ -452,11 +464,12 @@ void cntr_exec_ORDER_DECIDE_REQ(struct block *block, const struct signal *sig)
     struct cntr_order *order = &cntr->order;
     const struct order_decide_req *req = SIG_PAYLOAD(sig, order_decide_req);
     struct order_decide_conf conf = {.no = req->no};
-    if (!from_president(cntr, sig) || newer(&req->no, &order->no)) {
+    if (!from_president(cntr, sig) || newer(&req->no, &order->no) || !places_good(&req->places)) {
         jam();
         return;
     }
     if (same(&req->no, &order->no) && order->state == ORDER_HOLDING && order->tcs == 0) {
+        order->places = req->places;
         member_move(cntr, ORDER_DECIDED);
         take(cntr);
     }

@@ -16,6 +16,7 @@
 #include "signals/errors.h"
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
+#include "signals/order.h"
 #include "signals/scan.h"
 #include "signals/start.h"
 #include "tests/unit/kvt_table.h"
@@ -152,6 +153,7 @@ struct driver {
     uint32_t states[4];  /* LOCAL_TABLE_STATE_CONF by order */
     uint32_t api_failed; /* API_FAILCONF */
     uint32_t drained;    /* DRAIN_CLIENTS_CONF: its sender_data */
+    uint32_t holds;      /* ORDER_HOLD_CONF: its number */
 };
 
 static void driver_exec_READ_CONFIG_CONF(struct block *block, const struct signal *sig)
@@ -181,6 +183,10 @@ static void driver_exec_DRAIN_CLIENTS_CONF(struct block *block, const struct sig
 {
     ((struct driver *)(void *)block)->drained = SIG_PAYLOAD(sig, drain_clients_conf)->sender_data;
 }
+static void driver_exec_ORDER_HOLD_CONF(struct block *block, const struct signal *sig)
+{
+    ((struct driver *)(void *)block)->holds = SIG_PAYLOAD(sig, order_hold_conf)->no.count;
+}
 static const struct handler driver_handlers[] = {
     HANDLER(driver, READ_CONFIG_CONF, read_config_conf),
     HANDLER(driver, LOCAL_TABLE_ADD_CONF, local_table_add_conf),
@@ -188,8 +194,9 @@ static const struct handler driver_handlers[] = {
     HANDLER(driver, LOCAL_TABLE_STATE_CONF, local_table_state_conf),
     HANDLER(driver, API_FAILCONF, api_failconf),
     HANDLER(driver, DRAIN_CLIENTS_CONF, drain_clients_conf),
+    HANDLER(driver, ORDER_HOLD_CONF, order_hold_conf),
 };
-static const struct block_type driver_type = {"DRIVER", BLOCK_DBDICT, driver_handlers, 6, NULL};
+static const struct block_type driver_type = {"DRIVER", BLOCK_DBDICT, driver_handlers, 7, NULL};
 
 static inline struct driver *w_driver(struct world *world, uint32_t node)
 {
