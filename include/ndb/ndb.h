@@ -281,8 +281,9 @@ NDB_API int ndb_table_column(const struct ndb_table *table, uint32_t id,
                              struct ndb_column_info *info);
 /* The column's id by name (ASCII case ignored), or -1. Any thread. */
 NDB_API int ndb_table_find_column(const struct ndb_table *table, const char *name);
-/* The node that stores replica number `replica` (0 = primary when it was read) of a fragment; 0 =
- * none. Any thread. */
+/* The node that stores replica number `replica` of a fragment, in the order of the
+ * distribution (0 = primary, unless its node is lost, has just come back or is slow); 0 = none. Any
+ * thread. */
 NDB_API uint32_t ndb_table_fragment_node(const struct ndb_table *table, uint32_t fragment,
                                          uint32_t replica);
 /* "Varchar(20;utf8mb4_bin)". Returns the length without NUL. Any thread. */

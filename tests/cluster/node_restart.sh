@@ -38,6 +38,18 @@ only_changed() { # id
     [ "${SAME:-0}" -ge "$STILL" ] || fail "node $1 has got more than what has changed"
 }
 
+# After its last return, under load: the order of replicas is that of the distribution again.
+primaries_back() { # id
+    local log="$BOX/node$1/ndb_$1_out.log" here back
+    for _ in $(seq 400); do
+        here=$(grep -n 'all rows are here' "$log" | tail -n 1 | cut -d: -f1)
+        back=$(grep -n "node $1 has its primaries back" "$log" | tail -n 1 | cut -d: -f1)
+        [ "${back:-0}" -gt "${here:-0}" ] && return
+        sleep 0.1
+    done
+    fail "node $1 has not got its primaries back"
+}
+
 # kill_daemons ID...: kill -9 of angels and working processes, and waits until they are gone.
 kill_daemons() {
     local id pid pids=()
@@ -94,6 +106,7 @@ rm -rf "$BOX/node2/ndb_2_fs"
 start_daemon 2
 wait_started 2
 all_copied 2
+primaries_back 2
 step_ends
 
 step "its process is killed, its checkpoints are damaged: it notices, and gets all rows"

@@ -58,18 +58,19 @@ static bool to_clients(uint32_t gsn)
 static bool elsewhere(uint32_t gsn)
 {
     switch (gsn) {
-    case GSN_CM_HEARTBEAT:     /* Left out as noise. */
-    case GSN_CM_NODEINFOREF:   /* Words of a join that was given up: sim --rejoin. */
-    case GSN_CNTR_START_REF:   /* Data of no use: test_restart, test_cntr_decide. */
-    case GSN_GCP_NODE_SAVEREF: /* A broken disk: sim --rejoin --disk. */
-    case GSN_GCP_STOP_ORD:     /* A disk that does not answer: the same. */
-    case GSN_FAIL_REF:         /* Several leave at once, or links break: sim --rejoin. */
-    case GSN_LQH_ORPHAN_REQ:   /* Records are short at the take-over: test_takeover. */
-    case GSN_LQH_ORPHAN_CONF:  /* The same. */
-    case GSN_COPY_FRAGREF:     /* Too many copies at once: test_copy. */
-    case GSN_CNTR_SINGLE_REP:  /* Single user mode: sim --rejoin. */
-    case GSN_LOG_ENDS_REQ:     /* Only in a start of all nodes: sim --disk. */
-    case GSN_LOG_ENDS_CONF:    /* The same. */
+    case GSN_CM_HEARTBEAT:      /* Left out as noise. */
+    case GSN_CM_NODEINFOREF:    /* Words of a join that was given up: sim --rejoin. */
+    case GSN_CNTR_START_REF:    /* Data of no use: test_restart, test_cntr_decide. */
+    case GSN_GCP_NODE_SAVEREF:  /* A broken disk: sim --rejoin --disk. */
+    case GSN_GCP_STOP_ORD:      /* A disk that does not answer: the same. */
+    case GSN_FAIL_REF:          /* Several leave at once, or links break: sim --rejoin. */
+    case GSN_LQH_ORPHAN_REQ:    /* Records are short at the take-over: test_takeover. */
+    case GSN_LQH_ORPHAN_CONF:   /* The same. */
+    case GSN_COPY_FRAGREF:      /* Too many copies at once: test_copy. */
+    case GSN_CNTR_SINGLE_REP:   /* Single user mode: sim --rejoin. */
+    case GSN_ORDER_PREPARE_REF: /* A member stops, or single user mode begins: sim --rejoin. */
+    case GSN_LOG_ENDS_REQ:      /* Only in a start of all nodes: sim --disk. */
+    case GSN_LOG_ENDS_CONF:     /* The same. */
         return true;
     default:
         return false;
