@@ -155,7 +155,7 @@ step_ends
 say "ROLLING RESTART is refused while a node is missing"
 want 0 "$BIN/ndb_mgm" -e '2 STOP'
 want 255 "$BIN/ndb_mgm" -e 'ROLLING RESTART'
-want_text out 'refused: node 2 is not started'
+want_text out 'refused: node 2 is not connected'
 start_daemon 2
 wait_started 2
 
