@@ -33,6 +33,9 @@
  *   leave NODE           the node is ordered to stop in good order; the others go on
  *   single NODE          single user mode for this client is ordered; 0: its end
  *   hang NODE MS         the process does not run for so long, its links stay open
+ *   slownode NODE TIMES MS        each round of each of its threads takes so many times
+ * SIM_ROUND_US slowlink A B DELAY_MS KBPS MS in both directions: takes longer, and lets so many KB
+ * pass a second
  */
 enum sim_action {
     SIM_CUT = 1,
@@ -54,10 +57,12 @@ enum sim_action {
     SIM_HANG,
     SIM_LEAVE,
     SIM_SINGLE,
+    SIM_SLOW_NODE,
+    SIM_SLOW_LINK,
     SIM_ACTION_COUNT
 };
 
-#define SIM_ARGS       4u
+#define SIM_ARGS       5u
 #define SIM_EVENTS_MAX 128u
 
 struct sim_event {
