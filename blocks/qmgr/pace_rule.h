@@ -6,7 +6,7 @@
 #include "signals/pace.h"
 
 /* Above what machines with work for all their processes do to single ones. */
-#define PACE_LEAST_MS  10u
+#define PACE_LEAST_MS  5u
 #define PACE_FACTOR    10u     /* Times the typical figure. */
 #define PACE_SLOW_MS   2000u   /* So long in a row over: slow. */
 #define PACE_WELL_MS   5000u   /* So long in a row not: well again... */

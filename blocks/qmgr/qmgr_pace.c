@@ -49,7 +49,10 @@ static void measure_inside(struct qmgr *qmgr)
     uint64_t now = now_ms(&qmgr->block);
     uint64_t late = pace->due_ms != 0 && now > pace->due_ms ? now - pace->due_ms : 0;
     uint64_t probes = pace->probes > 0 ? now - pace->probed_ms : pace->probe_ms;
-    sample(&pace->inside, late > probes ? late : probes);
+    probes /= 2u; /* A queue is what a busy thread has, too. */
+    /* A late tick stands for those that it has kept from coming. */
+    for (uint64_t i = 0; i <= late / PACE_TICK_MS && i < PACE_SAMPLES; i++)
+        sample(&pace->inside, late > probes ? late : probes);
     if (pace->probes > 0) {
         jam();
         return;

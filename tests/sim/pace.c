@@ -72,6 +72,12 @@ bool pace_slow_node(struct run *run, const struct sim_event *event)
     return true;
 }
 
+void pace_calm(struct run *run)
+{
+    uint64_t now = sim_now_us(run->world);
+    if (run->pace.until_us > now) run->pace.until_us = now;
+}
+
 /* --- What the nodes say. --- */
 
 static const struct qmgr *president(struct run *run)

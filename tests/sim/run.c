@@ -392,6 +392,7 @@ static void work(struct run *run)
     run->stop = true;
     if (failed(run) || run->durability.damaged) return;
     sim_faults_off(run->world);
+    pace_calm(run);
     for (uint32_t i = 0; i < run->swarm.clients; i++)
         client_start(&run->client[i]);
     wait_for_nodes(run);
@@ -618,6 +619,7 @@ uint32_t run_try_schema(struct run *run, struct session *session, const struct t
 void run_settle(struct run *run)
 {
     sim_faults_off(run->world);
+    pace_calm(run);
     wait_for_nodes(run);
     if (!failed(run)) check_all(run);
 }
