@@ -137,7 +137,8 @@ uint32_t api_any_node(struct api_client *client)
     if (api_node_fast(core, core->config.neighbour)) return core->config.neighbour;
     struct node_mask ready = api_core_ready(core);
     struct node_mask fast = ready;
-    for (uint32_t node = node_mask_next(&ready, 0); node != 0; node = node_mask_next(&ready, node)) {
+    for (uint32_t node = node_mask_next(&ready, 0); node != 0;
+         node = node_mask_next(&ready, node)) {
         if (!api_node_fast(core, node)) node_mask_remove(&fast, node);
     }
     if (!node_mask_empty(&fast)) ready = fast;

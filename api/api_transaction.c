@@ -156,7 +156,13 @@ uint32_t api_op_node_near(struct api_client *client, struct api_op *op)
         uint32_t node = api_table_node(op->table, fragment, replica);
         if (api_node_fast(core, node)) return node;
     }
-    return api_any_node(client);
+    uint32_t any = api_any_node(client);
+    if (any == 0 || api_node_fast(core, any)) return any;
+    for (uint32_t replica = 0; replica < op->table->replicas; replica++) {
+        uint32_t node = api_table_node(op->table, fragment, replica);
+        if (api_core_node_ready(core, node)) return node; /* All are slow. */
+    }
+    return any;
 }
 
 bool api_op_replica_lost(struct api_op *op, const struct node_mask *lost)
