@@ -34,6 +34,7 @@ bool failures_rare(const struct failure_figures *figures);
 bool pace_slow_node(struct run *run, const struct sim_event *event); /* False: not now. */
 void pace_blame(struct run *run, uint32_t id, uint64_t for_us);
 void pace_disturbed(struct run *run, uint64_t for_us);
+bool pace_over(struct run *run);            /* Nobody waits for a report. */
 void pace_calm(struct run *run);            /* Faults are over. */
 void pace_watch(struct run *run);           /* Called again and again. */
 void pace_draw_faults(struct swarm *swarm); /* After swarm_draw_failures(). */

@@ -72,6 +72,13 @@ bool pace_slow_node(struct run *run, const struct sim_event *event)
     return true;
 }
 
+bool pace_over(struct run *run)
+{
+    const struct pace_watch *pace = &run->pace;
+    return pace->found || pace->disturbed_until > pace->begin_us ||
+           pace->until_us <= sim_now_us(run->world);
+}
+
 void pace_calm(struct run *run)
 {
     uint64_t now = sim_now_us(run->world);

@@ -58,7 +58,11 @@ static bool to_clients(uint32_t gsn)
 static bool elsewhere(uint32_t gsn)
 {
     switch (gsn) {
-    case GSN_CM_HEARTBEAT:     /* Left out as noise. */
+    case GSN_CM_HEARTBEAT: /* Left out as noise. */
+    case GSN_PACE_ASK_REP: /* The same: nothing waits for them. */
+    case GSN_PACE_ANSWER_REP:
+    case GSN_PACE_ROW_REP:
+    case GSN_PACE_SLOW_REP:    /* Deaths meanwhile: test_pace. */
     case GSN_CM_NODEINFOREF:   /* Words of a join that was given up: sim --rejoin. */
     case GSN_CNTR_START_REF:   /* Data of no use: test_restart, test_cntr_decide. */
     case GSN_GCP_NODE_SAVEREF: /* A broken disk: sim --rejoin --disk. */

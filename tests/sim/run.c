@@ -319,7 +319,8 @@ static bool work_over(void *context)
 {
     struct run *run = context;
     if (run->durability.down || run->durability.damaged) return true;
-    if (run->swarm.failures) return sessions_over(run) && sim_plan_over(run->world);
+    if (run->swarm.failures)
+        return sessions_over(run) && sim_plan_over(run->world) && pace_over(run);
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         if (sim_alive(run->world, data_node_id(run, i))) continue;
         if ((run->swarm.faults & FAULT_DATA_CUT) == 0 && !run->stopping_cluster)
