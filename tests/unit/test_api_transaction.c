@@ -729,6 +729,8 @@ static void lost_and_back(void **state)
     tell_lost(fake, 3, 2, 5);
     assert_int_equal(fake->closed, 2);
     assert_false(api_core_node_ready(fake->core, 2));
+    fake_destroy(fake);
+}
 
 /* The node that a transaction which begins with this key is sent to. */
 static uint32_t chosen(struct fake *fake, struct api_table *table, uint32_t key)
