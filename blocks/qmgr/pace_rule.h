@@ -18,7 +18,7 @@
 struct pace_map {
     struct node_mask members; /* Who is judged. */
     struct node_mask known;   /* Members whose rows count. */
-    struct node_mask slow;    /* As decided so far: over from half the limit on. */
+    struct node_mask slow;    /* Decided, or over already: over from half the limit on. */
     struct pace_row row[DATA_NODE_ID_MAX + 1];
 };
 

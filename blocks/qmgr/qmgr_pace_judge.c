@@ -224,6 +224,8 @@ static void bring_up_to_date(struct qmgr *qmgr)
         } else if (pace->row_ms[node] != 0 && now - pace->row_ms[node] <= ROW_COUNTS_MS) {
             node_mask_add(&pace->map.known, node);
         }
+        /* Who is on the way to be slow is so from half the limit on as well. */
+        if (pace->of[node].turning != 0) node_mask_add(&pace->map.slow, node);
     }
 }
 
