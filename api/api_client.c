@@ -126,11 +126,22 @@ bool api_send_small(struct api_client *client, uint32_t node, uint32_t gsn, uint
     return api_send(client, node, out, SIGNAL_HEAD_WORDS + words);
 }
 
+bool api_node_fast(const struct api_core *core, uint32_t node)
+{
+    return api_core_node_ready(core, node) && atomic_load(&core->node[node].slow) == 0;
+}
+
 uint32_t api_any_node(struct api_client *client)
 {
     struct api_core *core = client->core;
-    if (api_core_node_ready(core, core->config.neighbour)) return core->config.neighbour;
+    if (api_node_fast(core, core->config.neighbour)) return core->config.neighbour;
     struct node_mask ready = api_core_ready(core);
+    struct node_mask fast = ready;
+    for (uint32_t node = node_mask_next(&ready, 0); node != 0;
+         node = node_mask_next(&ready, node)) {
+        if (!api_node_fast(core, node)) node_mask_remove(&fast, node);
+    }
+    if (!node_mask_empty(&fast)) ready = fast;
     uint32_t count = node_mask_count(&ready);
     if (count == 0) return 0;
     uint32_t skip = client->turn++ % count;

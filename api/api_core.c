@@ -230,11 +230,14 @@ static void close_lost(struct api_core *core, const struct api_node_lost_rep *re
 }
 
 /* What a started node knows of the others. */
-static void note_started(struct api_core *core, const struct node_mask *started)
+static void note_started(struct api_core *core, const struct node_mask *started,
+                         const struct node_mask *slow)
 {
     const struct node_mask *all = &core->config.data_nodes;
-    for (uint32_t node = node_mask_next(all, 0); node != 0; node = node_mask_next(all, node))
+    for (uint32_t node = node_mask_next(all, 0); node != 0; node = node_mask_next(all, node)) {
         atomic_store(&core->node[node].gone, node_mask_has(started, node) ? 0u : 1u);
+        atomic_store(&core->node[node].slow, node_mask_has(slow, node) ? 1u : 0u);
+    }
 }
 
 bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
@@ -270,7 +273,7 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
         peer->register_at_ms = core->now_ms + peer->heartbeat_ms - peer->heartbeat_ms / 4u;
     }
     peer->failure_no = conf->failure_no;
-    if (conf->start_level == START_STARTED) note_started(core, &conf->started);
+    if (conf->start_level == START_STARTED) note_started(core, &conf->started, &conf->slow);
     atomic_store(&peer->level, conf->start_level);
     return true;
 }

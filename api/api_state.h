@@ -18,6 +18,7 @@ struct api_node {
         level; /* enum start_level, START_NOTHING until it has confirmed the registration. */
     _Atomic uint32_t tc_count;
     _Atomic uint32_t gone; /* Others say that it is lost, or not started: it sends no rows. */
+    _Atomic uint32_t slow; /* The data nodes have found it slow: others are better asked. */
     uint32_t failure_no;   /* It has lived through the failures of others up to this one. */
     uint32_t heartbeat_ms;
     uint64_t register_at_ms; /* Next API_REGREQ. */
@@ -300,7 +301,9 @@ bool api_send(struct api_client *client, uint32_t node, const uint32_t *words, u
 /* A signal without sections. */
 bool api_send_small(struct api_client *client, uint32_t node, uint32_t gsn, uint32_t receiver,
                     const void *payload, uint32_t words);
-/* A ready node: the neighbour or the next in turn; 0 = none. */
+/* Ready, and the data nodes have not found it slow. */
+bool api_node_fast(const struct api_core *core, uint32_t node);
+/* A ready node, if possible a fast one: the neighbour or the next in turn; 0 = none. */
 uint32_t api_any_node(struct api_client *client);
 uint64_t api_new_transid(struct api_core *core);
 uint64_t api_deadline(struct api_client *client, uint32_t timeout_ms);

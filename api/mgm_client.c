@@ -267,6 +267,8 @@ static void set_field(struct ndb_mgm_node_state *node, const char *field, const 
         node->arbit_state = (uint32_t)number;
     else if (strcmp(field, "arbitrator") == 0)
         node->arbitrator = (uint32_t)number;
+    else if (strcmp(field, "slow") == 0)
+        node->slow = number == 1;
     else if (strcmp(field, "is_single_user") == 0)
         node->is_single_user = number == 1;
     else if (strcmp(field, "address") == 0)

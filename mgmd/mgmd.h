@@ -58,6 +58,7 @@ struct mgmd_node {
     uint32_t arbit_state; /* enum arbit_state, as this data node knows it. */
     uint32_t arbit_node;
     uint32_t generation;      /* Of the configuration that this data node runs with. */
+    uint32_t slow;            /* 1: the data nodes have found it slow. */
     uint32_t single_user;     /* Client that may work alone, as this data node knows; 0 = none. */
     struct node_mask clients; /* Nodes linked to this data node. */
     uint32_t holder;          /* Session that holds the id, 0 = none. */

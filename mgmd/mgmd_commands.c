@@ -182,6 +182,7 @@ static void reply_node(struct mgmd_session *session, const struct config_section
         mgmd_reply(session, "node.%u.arbit_state: %u\nnode.%u.arbitrator: %u\n", id,
                    node->status_known ? node->arbit_state : 0, id,
                    node->status_known ? node->arbit_node : 0);
+        mgmd_reply(session, "node.%u.slow: %d\n", id, node->status_known && node->slow != 0);
     }
     if (type_of(section) == NDB_MGM_NODE_API)
         mgmd_reply(session, "node.%u.is_single_user: %d\n", id, mgmd_single_user(mgmd) == id);

@@ -326,6 +326,7 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct node_status
     node->arbit_state = conf->arbit_state;
     node->arbit_node = conf->arbit_node;
     node->single_user = conf->single_user;
+    node->slow = conf->slow;
     node->generation = conf->generation;
     node->clients = conf->connected;
     log_progress(mgmd, id);

@@ -40,8 +40,9 @@ struct api_regconf {
     uint32_t tc_count;        /* TC instances 1..tc_count. */
     uint32_t failure_no;      /* The sender is there since this failure of others, or later. */
     struct node_mask started; /* Data nodes that the sender knows to be started. */
+    struct node_mask slow;    /* Those of them that others are better asked than (pace.md). */
 };
-SIGNAL_STRUCT(api_regconf, 17);
+SIGNAL_STRUCT(api_regconf, 25);
 struct api_regref {
     uint32_t sender_data;
     uint32_t error;

@@ -29,6 +29,7 @@
 #include "signals/scan.h"
 #include "signals/schema_trans.h"
 #include "signals/start.h"
+#include "signals/pace.h"
 #include "signals/takeover.h"
 #include "signals/tckey.h"
 

@@ -51,6 +51,7 @@ static void show_node(FILE *out, const struct ndb_mgm_node_state *node)
         else
             (void)fprintf(out, ", Nodegroup: %u", node->node_group);
         if (node->president) (void)fprintf(out, ", *");
+        if (node->slow) (void)fprintf(out, ", slow");
     }
     if (node->is_single_user) (void)fprintf(out, ", allowed single user");
     (void)fprintf(out, ")\n");
@@ -120,6 +121,7 @@ void print_status(FILE *out, const struct ndb_mgm_node_state *node)
         } else if (node->status == NDB_MGM_STATUS_SHUTTING_DOWN) {
             (void)fprintf(out, " (Phase %u)", node->start_phase);
         }
+        if (node->slow) (void)fprintf(out, " (slow)");
         (void)fprintf(out, " (%s)\n", version);
     }
 }
@@ -265,6 +267,7 @@ static cJSON *node_json(const struct ndb_mgm_node_state *node)
     (void)cJSON_AddNumberToObject(json, "arbit_state", node->arbit_state);
     (void)cJSON_AddNumberToObject(json, "arbitrator", node->arbitrator);
     (void)cJSON_AddNumberToObject(json, "connect_count", node->connect_count);
+    (void)cJSON_AddBoolToObject(json, "slow", node->slow);
     return json;
 }
 

@@ -1,6 +1,7 @@
 /* cmvmi.c -- answers management servers: status, dump orders, stop and start. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "signals/arbit.h"
+#include "signals/pace.h"
 #include "signals/qmgr.h"
 #include "signals/start.h"
 #include "blocks/cmvmi/cmvmi_state.h"
@@ -44,6 +45,12 @@ static void cmvmi_exec_ARBIT_STATE_REP(struct block *block, const struct signal 
     cmvmi_of(block)->arbit_node = rep->node;
 }
 
+static void cmvmi_exec_NODE_PACE_REP(struct block *block, const struct signal *sig)
+{
+    jam();
+    cmvmi_of(block)->slow = SIG_PAYLOAD(sig, node_pace_rep)->slow;
+}
+
 static void cmvmi_exec_API_FAILREQ(struct block *block, const struct signal *sig)
 {
     const struct api_failreq *req = SIG_PAYLOAD(sig, api_failreq);
@@ -85,6 +92,7 @@ static void cmvmi_exec_NODE_STATUS_REQ(struct block *block, const struct signal 
         .arbit_node = cmvmi->arbit_node,
         .single_user = cmvmi->single_user,
         .generation = config->generation,
+        .slow = cmvmi->slow,
     };
     jam();
     fail_on_purpose(block);
@@ -236,6 +244,7 @@ static const struct handler cmvmi_handlers[] = {
     HANDLER(cmvmi, MEMBERS_REP, members_rep),
     HANDLER(cmvmi, API_FAILREQ, api_failreq),
     HANDLER(cmvmi, ARBIT_STATE_REP, arbit_state_rep),
+    HANDLER(cmvmi, NODE_PACE_REP, node_pace_rep),
     HANDLER(cmvmi, EVENT_REP, event_rep),
     HANDLER(cmvmi, EVENT_SUBSCRIBE_REQ, event_subscribe_req),
     HANDLER(cmvmi, EVENT_LOG_REQ, event_log_req),

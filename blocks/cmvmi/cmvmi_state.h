@@ -54,6 +54,7 @@ struct cmvmi {
     uint32_t start_phase;
     uint32_t president;
     uint32_t single_user;
+    uint32_t slow; /* The members have found this node slow. */
     uint32_t dynamic_id;
 
     /* Who waits for the count of the pages that hold rows, which goes on. */

@@ -6,6 +6,7 @@
 #include "signals/gcp.h"
 #include "signals/lcp.h"
 #include "signals/management.h"
+#include "signals/pace.h"
 #include "signals/redo.h"
 
 #define TICK_STEP 32u /* Waiters whose time is up, per tick. */
@@ -211,6 +212,7 @@ static const struct handler lqh_handlers[] = {
     HANDLER(lqh, SCAN_FRAGREQ, scan_fragreq),
     HANDLER(lqh, SCAN_FRAG_NEXTREQ, scan_frag_nextreq),
     HANDLER(lqh, DUMP_STATE_ORD, dump_state_ord),
+    HANDLER(lqh, PACE_PROBE_REQ, pace_probe_req),
     HANDLER(lqh, NODE_LOST_REP, node_lost_rep),
     HANDLER(lqh, LQH_FLUSH_REP, lqh_flush_rep),
     HANDLER(lqh, LQH_ORPHAN_REQ, lqh_orphan_req),

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
 #include "signals/management.h"
+#include "signals/pace.h"
 
 #define DUMP_OPERATIONS 2300u /* The first OPERATIONS_SHOWN operations. */
 #define DUMP_POOLS      2353u
@@ -48,4 +49,12 @@ void lqh_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
     dump_pool(lqh, "scan locks", &lqh->scan_locks);
     dump_pool(lqh, "copies", &lqh->copies);
     dump_pool(lqh, "tables", &lqh->tables);
+}
+
+/* QMGR measures how long its words wait for this thread. */
+void lqh_exec_PACE_PROBE_REQ(struct block *block, const struct signal *sig)
+{
+    struct pace_probe_conf conf = {.sender_data = SIG_PAYLOAD(sig, pace_probe_req)->sender_data};
+    jam();
+    sig_send(block, sig->sender, GSN_PACE_PROBE_CONF, PRIO_A, &conf);
 }

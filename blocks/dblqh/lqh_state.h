@@ -615,3 +615,4 @@ void lqh_check(struct block *block);
 
 /* lqh_dump.c */
 void lqh_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig);
+void lqh_exec_PACE_PROBE_REQ(struct block *block, const struct signal *sig);

@@ -4,6 +4,7 @@
 #include "blocks/dbtc/tc_state.h"
 #include "signals/outcome.h"
 #include "signals/management.h"
+#include "signals/pace.h"
 
 /* Transactions whose client was answered still complete: room for as many of them again, which the
  * active ones cannot take. */
@@ -207,6 +208,7 @@ static const struct handler tc_handlers[] = {
     HANDLER(tc, WAIT_DURABLE_REQ, wait_durable_req),
     HANDLER(tc, GCP_DURABLE_REP, gcp_durable_rep),
     HANDLER(tc, DUMP_STATE_ORD, dump_state_ord),
+    HANDLER(tc, PACE_PROBE_REQ, pace_probe_req),
     HANDLER(tc, NODE_LOST_REP, node_lost_rep),
     HANDLER(tc, LQH_FAIL_END_REP, lqh_fail_end_rep),
     HANDLER(tc, LQH_ORPHAN_REP, lqh_orphan_rep),

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 #include "signals/management.h"
+#include "signals/pace.h"
 
 #define DUMP_TRANSACTIONS 2500u /* The first TRANSACTIONS_SHOWN open transactions. */
 #define DUMP_POOLS        2555u
@@ -48,4 +49,12 @@ void tc_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
     dump_pool(tc, "fragment scans", &tc->frags);
     dump_pool(tc, "waits for durability", &tc->waits);
     dump_pool(tc, "tables", &tc->tables);
+}
+
+/* QMGR measures how long its words wait for this thread. */
+void tc_exec_PACE_PROBE_REQ(struct block *block, const struct signal *sig)
+{
+    struct pace_probe_conf conf = {.sender_data = SIG_PAYLOAD(sig, pace_probe_req)->sender_data};
+    jam();
+    sig_send(block, sig->sender, GSN_PACE_PROBE_CONF, PRIO_A, &conf);
 }

@@ -686,6 +686,7 @@ void tc_check(struct block *block);
 
 /* tc_dump.c */
 void tc_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig);
+void tc_exec_PACE_PROBE_REQ(struct block *block, const struct signal *sig);
 
 /* --- tc_drain.c --- */
 void tc_drain_step(struct tc *tc);

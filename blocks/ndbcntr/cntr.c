@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/ndbcntr/cntr_state.h"
 #include "signals/fs.h"
+#include "signals/pace.h"
 #include "signals/redo.h"
 #include "signals/schema_trans.h"
 #include "signals/takeover.h"
@@ -133,6 +134,7 @@ static const struct handler cntr_handlers[] = {
     HANDLER(cntr, MEMBERS_REP, members_rep),
     HANDLER(cntr, NODE_FAILREP, node_failrep),
     HANDLER(cntr, LCP_STUCK_REP, lcp_stuck_rep),
+    HANDLER(cntr, NODE_PACE_REP, node_pace_rep),
     HANDLER(cntr, CNTR_START_REQ, cntr_start_req),
     HANDLER(cntr, CNTR_START_CONF, cntr_start_conf),
     HANDLER(cntr, CNTR_START_REF, cntr_start_ref),

@@ -448,3 +448,6 @@ void cntr_exec_TC_DRAIN_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_STOP_REP(struct block *block, const struct signal *sig);
 void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig);
 void cntr_exec_LCP_STUCK_REP(struct block *block, const struct signal *sig);
+
+/* cntr_order.c */
+void cntr_exec_NODE_PACE_REP(struct block *block, const struct signal *sig);

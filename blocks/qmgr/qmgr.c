@@ -51,6 +51,11 @@ static void qmgr_exec_STTOR(struct block *block, const struct signal *sig)
         qmgr->arbit.tick_running = 1;
         qmgr_arbit_tick(qmgr);
     }
+    if (!qmgr->pace.tick_running) {
+        jam();
+        qmgr->pace.tick_running = 1;
+        qmgr_pace_tick(qmgr);
+    }
     qmgr_join_begin(qmgr);
 }
 
@@ -96,6 +101,9 @@ static void qmgr_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case QMGR_ARBIT_TICK:
         qmgr_arbit_tick(qmgr);
         return;
+    case QMGR_PACE_TICK:
+        qmgr_pace_tick(qmgr);
+        return;
     default:
         ndbrequire(false); /* No other work is ever sent. */
     }
@@ -135,6 +143,8 @@ static void qmgr_check(struct block *block)
     ndbrequire(!node_mask_has(&qmgr->failure.fenced, qmgr_own(qmgr)));          /* I-QMGR-5 */
     ndbrequire(node_mask_within(&qmgr->rejoin.newcomers, &qmgr->join.members)); /* I-QMGR-9 */
     ndbrequire(!node_mask_has(&qmgr->join.members, qmgr->rejoin.adding));
+    ndbrequire(node_mask_within(&qmgr->pace.aside, &qmgr->pace.slow)); /* I-QMGR-12 */
+    ndbrequire(node_mask_within(&qmgr->pace.slow, &qmgr->join.members));
 }
 
 static const struct handler qmgr_handlers[] = {
@@ -162,6 +172,11 @@ static const struct handler qmgr_handlers[] = {
     HANDLER(qmgr, FAIL_REF, fail_ref),
     HANDLER(qmgr, FAIL_COMMIT, fail_commit),
     HANDLER(qmgr, FAIL_OUT_REP, fail_out_rep),
+    HANDLER(qmgr, PACE_ASK_REP, pace_ask_rep),
+    HANDLER(qmgr, PACE_ANSWER_REP, pace_answer_rep),
+    HANDLER(qmgr, PACE_PROBE_CONF, pace_probe_conf),
+    HANDLER(qmgr, PACE_ROW_REP, pace_row_rep),
+    HANDLER(qmgr, PACE_SLOW_REP, pace_slow_rep),
     HANDLER(qmgr, ARBIT_START_CONF, arbit_start_conf),
     HANDLER(qmgr, ARBIT_PREP_REQ, arbit_prep_req),
     HANDLER(qmgr, ARBIT_PREP_CONF, arbit_prep_conf),

@@ -141,6 +141,7 @@ static void confirm(struct qmgr *qmgr, const struct qmgr_client *client)
         .tc_count = block_instances(&qmgr->block, BLOCK_DBTC),
         .failure_no = qmgr->failure.number,
         .started = qmgr->started,
+        .slow = qmgr->pace.slow,
     };
     sig_send(&qmgr->block, client->ref, GSN_API_REGCONF, PRIO_A, &conf);
 }

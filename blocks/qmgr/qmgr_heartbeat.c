@@ -39,6 +39,7 @@ void qmgr_ring_update(struct qmgr *qmgr)
     if (left != qmgr->ring.left) qmgr->ring.missed = 0;
     qmgr->ring.left = left;
     qmgr->ring.right = right;
+    qmgr_pace_view(qmgr);
 }
 
 /* While nobody is started nobody waits for a node that stalls, and memory and files are being made.

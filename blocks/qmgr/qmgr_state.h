@@ -3,6 +3,7 @@
 #pragma once
 #include "blocks/cmvmi/event.h"
 #include "blocks/qmgr/qmgr_block.h"
+#include "blocks/qmgr/pace_rule.h"
 #include "blocks/qmgr/reach_rule.h"
 #include "signals/arbit.h"
 #include "signals/failure.h"
@@ -140,6 +141,50 @@ struct qmgr_arbit {
     uint32_t tick_running;
 };
 
+#define PACE_SAMPLES 10u
+
+/* The last measurements of something. */
+struct pace_samples {
+    uint32_t count; /* Of all so far. */
+    uint32_t ms[PACE_SAMPLES];
+};
+
+/* One that this node asks. */
+struct pace_peer {
+    uint32_t dynamic_id; /* Of the life that is asked, 0 = nobody is. */
+    uint32_t number;     /* Of the last question. */
+    uint32_t owed;       /* It is not answered. */
+    uint64_t asked_ms;
+    uint32_t reach_ms; /* Of the last answer... */
+    uint32_t inside_ms;
+    struct pace_samples samples;
+};
+
+/* Who is slow: pace.md. */
+struct qmgr_pace {
+    uint32_t tick_running;
+    uint64_t due_ms; /* When the next tick should be. */
+    uint32_t number; /* Of the last question, or probe. */
+    /* The own threads. */
+    uint32_t probes; /* Not back. */
+    uint64_t probed_ms;
+    uint32_t probe_ms; /* What the last ones took. */
+    struct pace_samples inside;
+    struct pace_peer peer[DATA_NODE_ID_MAX + 1];
+    /* As all know it. */
+    struct node_mask slow;
+    struct node_mask aside;
+    /* As president. */
+    struct pace_map map;
+    uint64_t row_ms[DATA_NODE_ID_MAX + 1]; /* When it came; 0 = never. */
+    struct pace_state of[DATA_NODE_ID_MAX + 1];
+    struct pace_state link;
+    uint32_t link_slow; /* Between these two; 0, 0 = none is followed. */
+    uint32_t link_a, link_b;
+    uint64_t told_ms;
+    uint32_t judges; /* It has been president, and has said all again. */
+};
+
 struct qmgr {
     struct block block;
     struct qmgr_link link[NODE_ID_MAX + 1];
@@ -195,6 +240,7 @@ struct qmgr {
     struct qmgr_reach reach;
     struct qmgr_failure failure;
     struct qmgr_arbit arbit;
+    struct qmgr_pace pace;
 
     /* Node restart: members of a started cluster. */
     struct {
@@ -225,7 +271,8 @@ enum qmgr_work {
     QMGR_REACH_TICK,
     QMGR_REACH_NOW,
     QMGR_FENCE,
-    QMGR_ARBIT_TICK
+    QMGR_ARBIT_TICK,
+    QMGR_PACE_TICK
 };
 
 #define EACH_NODE(node, mask)                                                                      \
@@ -376,3 +423,17 @@ void qmgr_exec_ARBIT_START_CONF(struct block *block, const struct signal *sig);
 void qmgr_exec_ARBIT_PREP_REQ(struct block *block, const struct signal *sig);
 void qmgr_exec_ARBIT_PREP_CONF(struct block *block, const struct signal *sig);
 void qmgr_exec_ARBIT_LOST_REP(struct block *block, const struct signal *sig);
+
+/* qmgr_pace.c: how fast the others and the own threads are. */
+void qmgr_pace_tick(struct qmgr *qmgr);
+void qmgr_pace_members(const struct qmgr *qmgr, struct node_mask *nodes); /* Who is judged. */
+void qmgr_exec_PACE_ASK_REP(struct block *block, const struct signal *sig);
+void qmgr_exec_PACE_ANSWER_REP(struct block *block, const struct signal *sig);
+void qmgr_exec_PACE_PROBE_CONF(struct block *block, const struct signal *sig);
+
+/* qmgr_pace_judge.c: who is slow, and who hears of it. */
+void qmgr_pace_row(struct qmgr *qmgr, uint32_t node, const struct pace_row *row);
+void qmgr_pace_judge(struct qmgr *qmgr); /* As president, after its own row. */
+void qmgr_pace_view(struct qmgr *qmgr);  /* The members have changed. */
+void qmgr_exec_PACE_ROW_REP(struct block *block, const struct signal *sig);
+void qmgr_exec_PACE_SLOW_REP(struct block *block, const struct signal *sig);

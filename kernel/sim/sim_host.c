@@ -193,6 +193,7 @@ static void process_begin(struct sim_process *process)
     process->alive = true;
     process->stopping = false;
     process->hang_until = 0;
+    process->slow_until = 0;
     memset(&process->exit, 0, sizeof process->exit);
     if (process->calls != NULL) {
         sim_task_ready(world, &process->task);
@@ -203,7 +204,7 @@ static void process_begin(struct sim_process *process)
     world->running = NULL;
     if (process->exit.code != 0) return;
     for (uint32_t no = 0; no < process->config.thread_count; no++) {
-        process->threads[no].rest_until = 0;
+        process->threads[no].rest_until = process->threads[no].round_us = 0;
         sim_task_ready(world, &process->threads[no].task);
     }
 }
@@ -342,11 +343,29 @@ void sim_node_touched(struct sim_process *process)
     sim_task_ready(process->world, &process->threads[process->data.link_thread].task);
 }
 
-static uint32_t draw_budget(struct sim_world *world)
+/* A slow round is not a small one. */
+#define SLOW_BUDGET 256u
+
+static uint32_t draw_budget(struct sim_world *world, const struct sim_process *process)
 {
     uint64_t drawn = rng_next(&world->rng[SIM_RNG_SCHEDULER]);
+    if (process->slow_until > world->now_us) return SLOW_BUDGET;
     if ((uint32_t)(drawn % 100u) < world->options.budget_one_percent) return 1;
     return 1u + (uint32_t)((drawn >> 32) % world->options.budget_max);
+}
+
+/* It has begun, and what it does is seen when it ends. */
+static bool round_takes_place(struct sim_world *world, struct sim_thread *thread)
+{
+    struct sim_process *process = thread->process;
+    if (process->slow_until > world->now_us && thread->round_us == 0)
+        thread->round_us = world->now_us + process->slow_round_us;
+    if (thread->round_us > world->now_us) {
+        sim_task_at(world, &thread->task, thread->round_us);
+        return false;
+    }
+    thread->round_us = 0;
+    return true;
 }
 
 void sim_run_thread(struct sim_world *world, struct sim_thread *thread)
@@ -357,8 +376,9 @@ void sim_run_thread(struct sim_world *world, struct sim_thread *thread)
         sim_task_at(world, &thread->task, thread->rest_until);
         return;
     }
+    if (!round_takes_place(world, thread)) return;
     struct thread *real = node_thread(process->node, thread->no);
-    uint32_t budget = draw_budget(world);
+    uint32_t budget = draw_budget(world, process);
     world->running = process;
     if (setjmp(world->on_fail) == 0) {
         struct thread_result result = thread_run_once(real, world->now_us / 1000u, budget);
@@ -466,6 +486,13 @@ void sim_slow(struct sim_world *world, uint32_t node, uint32_t thread_no, uint64
     struct sim_thread *thread = &world->process[node]->threads[thread_no];
     thread->rest_us = gap_us;
     thread->slow_until = world->now_us + for_us;
+}
+
+void sim_slow_node(struct sim_world *world, uint32_t node, uint32_t times, uint64_t for_us)
+{
+    if (sim_node(world, node) == NULL) return;
+    world->process[node]->slow_round_us = (uint64_t)times * SIM_ROUND_US;
+    world->process[node]->slow_until = world->now_us + for_us;
 }
 
 void sim_hang(struct sim_world *world, uint32_t node, uint64_t us)

@@ -137,7 +137,11 @@ static const struct link_callbacks callbacks = {
 static void push_segment(struct sim_world *world, struct sim_stream *stream)
 {
     uint64_t arrive = world->now_us + latency(world);
+    if (stream->slow_until > world->now_us) arrive += stream->slow_delay_us;
     if (arrive < stream->last_arrive) arrive = stream->last_arrive;
+    if (stream->slow_until > world->now_us)
+        arrive += (stream->tail - stream->sent) * 1000000u / stream->slow_bytes_s;
+    stream->sent = stream->tail;
     stream->last_arrive = arrive;
     if (stream->segment_count == SIM_SEGMENTS) {
         struct sim_segment *last =
@@ -213,7 +217,7 @@ static void truncate(struct sim_world *world, struct sim_stream *stream)
     if (stream->ended) return;
     uint64_t waiting = stream->tail - stream->head;
     uint64_t kept = rng_below(net_rng(world), waiting + 1);
-    stream->tail = stream->head + kept;
+    stream->tail = stream->sent = stream->head + kept;
     if (stream->arrived > stream->tail) stream->arrived = stream->tail;
     for (uint32_t i = 0; i < stream->segment_count; i++) {
         struct sim_segment *segment = &stream->segment[(stream->segment_first + i) % SIM_SEGMENTS];
@@ -444,6 +448,7 @@ static void stream_open(struct sim_stream *stream)
     stream->head = stream->arrived = stream->tail = 0;
     stream->segment_first = stream->segment_count = 0;
     stream->last_arrive = stream->stall_until = 0;
+    stream->sent = stream->slow_until = 0;
     stream->ended = false;
 }
 
@@ -589,6 +594,28 @@ void sim_stall(struct sim_world *world, uint32_t from, uint32_t to, uint64_t us)
     struct sim_conn *conn = conn_between(world, from, to);
     if (conn == NULL) return;
     conn->stream[conn->end[0].process->id == from ? 0 : 1].stall_until = world->now_us + us;
+}
+
+void sim_slow_link(struct sim_world *world, uint32_t a, uint32_t b, uint64_t delay_us,
+                   uint64_t bytes_s, uint64_t for_us)
+{
+    struct sim_conn *conn = conn_between(world, a, b);
+    if (conn == NULL || bytes_s == 0) return;
+    for (uint32_t side = 0; side < 2; side++) {
+        conn->stream[side].slow_until = world->now_us + for_us;
+        conn->stream[side].slow_delay_us = delay_us;
+        conn->stream[side].slow_bytes_s = bytes_s;
+    }
+}
+
+void sim_link_calm(struct sim_world *world, struct sim_stream *stream)
+{
+    stream->stall_until = stream->slow_until = 0;
+    if (stream->last_arrive > world->now_us) stream->last_arrive = world->now_us;
+    for (uint32_t i = 0; i < stream->segment_count; i++) {
+        struct sim_segment *segment = &stream->segment[(stream->segment_first + i) % SIM_SEGMENTS];
+        if (segment->arrive_us > world->now_us) segment->arrive_us = world->now_us;
+    }
 }
 
 bool sim_linked(const struct sim_world *world, uint32_t a, uint32_t b)

@@ -29,6 +29,7 @@ struct sim_thread {
     uint64_t rest_until; /* A slow thread does not run before. */
     uint64_t rest_us;
     uint64_t slow_until;
+    uint64_t round_us; /* A slow node: when the round under way takes place; 0 = none is. */
 };
 
 /* A node of any kind. */
@@ -39,7 +40,9 @@ struct sim_process {
     uint32_t role; /* enum link_role */
     bool alive;
     uint64_t hang_until; /* It does not run before. */
-    bool stopping;       /* An orderly stop was asked for; the process ends after this round. */
+    uint64_t slow_until; /* Each round takes... */
+    uint64_t slow_round_us;
+    bool stopping; /* An orderly stop was asked for; the process ends after this round. */
     uint64_t incarnation;
     struct rng rng;
     struct node_config config;
@@ -75,7 +78,11 @@ struct sim_stream {
     uint32_t segment_first;
     uint32_t segment_count;
     uint64_t last_arrive;
+    uint64_t sent; /* Up to here the segments reach. */
     uint64_t stall_until;
+    uint64_t slow_until; /* So long: */
+    uint64_t slow_delay_us;
+    uint64_t slow_bytes_s;
     bool ended; /* Nothing comes behind tail. */
 };
 
@@ -194,3 +201,5 @@ bool sim_net_send(struct sim_process *process, uint32_t peer, uint32_t epoch, co
 void sim_net_close(struct sim_process *process, uint32_t peer, uint32_t epoch, const char *reason);
 void sim_net_allow(struct sim_process *process, uint32_t peer, bool allowed);
 void sim_net_free(struct sim_world *world);
+/* Whatever slowed it is over, also for what is under way. */
+void sim_link_calm(struct sim_world *world, struct sim_stream *stream);

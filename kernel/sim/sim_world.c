@@ -252,6 +252,13 @@ void sim_apply(struct sim_world *world, const struct sim_event *event)
     case SIM_HANG:
         sim_hang(world, arg[0], (uint64_t)arg[1] * 1000u);
         break;
+    case SIM_SLOW_NODE:
+        sim_slow_node(world, arg[0], arg[1], (uint64_t)arg[2] * 1000u);
+        break;
+    case SIM_SLOW_LINK:
+        sim_slow_link(world, arg[0], arg[1], (uint64_t)arg[2] * 1000u, (uint64_t)arg[3] * 1024u,
+                      (uint64_t)arg[4] * 1000u);
+        break;
     case SIM_INSERT:
         sim_insert(world, arg[0], arg[1], arg[2], arg[3]);
         break;
@@ -300,16 +307,17 @@ void sim_faults_off(struct sim_world *world)
     world->options.latency_max_us = 5;
     for (uint32_t i = 0; i < world->conn_count; i++) {
         for (uint32_t side = 0; side < 2; side++) {
-            world->conn[i]->stream[side].stall_until = 0;
+            sim_link_calm(world, &world->conn[i]->stream[side]);
             if (world->conn[i]->used) sim_task_ready(world, &world->conn[i]->stream[side].task);
         }
     }
     for (uint32_t i = 0; i < SIM_NODES; i++) {
         struct sim_process *process = world->process[i];
-        if (process != NULL) process->hang_until = 0;
+        if (process != NULL) process->hang_until = process->slow_until = 0;
         if (process == NULL || process->threads == NULL) continue;
         for (uint32_t no = 0; no < process->config.thread_count; no++)
-            process->threads[no].slow_until = process->threads[no].rest_until = 0;
+            process->threads[no].slow_until = process->threads[no].rest_until =
+                process->threads[no].round_us = 0;
         sim_disk_calm(process->disk);
         sim_task_ready(world, &process->disk_task); /* What was stalled is due. */
         process->power_at = 0;

@@ -183,6 +183,15 @@ void sim_stall(struct sim_world *world, uint32_t from, uint32_t to, uint64_t us)
 void sim_hang(struct sim_world *world, uint32_t node, uint64_t us);
 void sim_slow(struct sim_world *world, uint32_t node, uint32_t thread_no, uint64_t gap_us,
               uint64_t for_us);
+/* Rounds of threads take no time otherwise: this is what one is taken to need on a real machine,
+ * wake-up and some dozens of signals. */
+#define SIM_ROUND_US 200u
+/* All threads of a data node are so many times slower for so long. */
+void sim_slow_node(struct sim_world *world, uint32_t node, uint32_t times, uint64_t for_us);
+/* The link between two nodes, in both directions: everything is under way `delay_us` longer, and
+ * not more than bytes_s pass in a second. */
+void sim_slow_link(struct sim_world *world, uint32_t a, uint32_t b, uint64_t delay_us,
+                   uint64_t bytes_s, uint64_t for_us);
 
 /* Arms an error insert in every instance of the block that knows it. */
 void sim_insert(struct sim_world *world, uint32_t node, uint32_t block_no, uint32_t number,

@@ -17,6 +17,7 @@
 #define YOUNG_US   150000u
 #define STALLED_US 300000u   /* Longer where links stall: swarm.c. */
 #define DISK_US    20000000u /* A fault of its disk is felt that long. */
+#define SLOWED_US  1000000u  /* What a slow node has delayed is done after so long. */
 #define GONE_US    10000000u /* Who may have to leave has left, or stays, after so long. */
 
 static struct failure_figures *figures_of(struct run *run)
@@ -172,6 +173,35 @@ static bool disk_fault(const struct run *run, const struct sim_event *event)
                                event->action == SIM_DISK_STALL);
 }
 
+/* Steps of this length may take a member past the patience of the others. */
+static bool may_kill(const struct run *run, uint64_t step_us)
+{
+    return 8u * step_us >= run->swarm.config.heartbeat_db_db_ms * 1000u;
+}
+
+static bool slow_allowed(struct run *run, const struct sim_event *event)
+{
+    const uint32_t *arg = event->arg;
+    struct failure_figures *figures = figures_of(run);
+    bool halves = false;
+    if (event->action == SIM_SLOW_LINK) {
+        /* Behind all that waits for the link. */
+        if (!either_survivable(run, arg[0], arg[1], arg[4] * 1000u)) return false;
+        disturb(run, arg[0]);
+        pace_disturbed(run, arg[4] * 1000u);
+        count(&figures->slow_links);
+        return true;
+    }
+    bool kills = may_kill(run, (uint64_t)arg[1] * SIM_ROUND_US);
+    if (kills && !one_survivable(run, arg[0], &halves)) return false;
+    if (!pace_slow_node(run, event)) return false;
+    if (kills) doom(run, arg[0], arg[2] * 1000u);
+    if (halves) excuse(run, arg[2] * 1000u);
+    uint64_t until = sim_now_us(run->world) + arg[2] * 1000u + SLOWED_US;
+    if (until > run->failures.disturbed_until) run->failures.disturbed_until = until;
+    return true;
+}
+
 /* An event of the plan happens only when the cluster has to survive it. */
 bool failures_allowed(struct run *run, const struct sim_event *event)
 {
@@ -208,6 +238,12 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
         good = either_survivable(run, arg[0], arg[1], arg[2] * 1000u);
         figure = &figures->stalls;
     }
+    if (event->action == SIM_SLOW_NODE || event->action == SIM_SLOW_LINK)
+        return slow_allowed(run, event);
+    if (event->action == SIM_SLOW && is_data(arg[0])) pace_blame(run, arg[0], arg[3] * 1000u);
+    if (event->action == SIM_HANG && good) pace_blame(run, arg[0], arg[1] * 1000u);
+    if (good && figure != NULL)
+        pace_disturbed(run, event->action == SIM_HANG ? arg[1] * 1000u : GONE_US);
     if (figure != NULL) count(good ? figure : &figures->left_out);
     if (figure == NULL || !good) return good;
     if (event->action == SIM_LEAVE || disk) return good;
@@ -360,6 +396,7 @@ void failures_watch(struct run *run)
     if (!f->begun) return;
     single_watch(run);
     order_watch(run);
+    pace_watch(run);
     watch_together(run);
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         uint32_t id = data_node_id(run, i);
@@ -487,7 +524,9 @@ void swarm_draw_failures(struct swarm *swarm)
     if (swarm->rejoin && rng_chance(&rng, 1, 3)) swarm->faults |= FAULT_NODE_LEAVE;
     swarm->orderly = swarm->rejoin && rng_chance(&rng, 1, 12);
     if (swarm->orderly) swarm->faults = FAULT_NODE_LEAVE;
-    bool ends_only = (swarm->faults & (FAULT_NODE_HANG | FAULT_NODE_CUT | FAULT_STALL)) == 0;
+    pace_draw_faults(swarm);
+    bool ends_only = (swarm->faults & (FAULT_NODE_HANG | FAULT_NODE_CUT | FAULT_STALL |
+                                       FAULT_NODE_SLOW | FAULT_LINK_SLOW)) == 0;
     if (ends_only && rng_chance(&rng, 1, 3)) { /* Elsewhere both halves would go on. */
         config->arbitration = rng_chance(&rng, 1, 2) ? ARBITRATION_NONE : ARBITRATION_EXTERNAL;
         config->arbitration_timeout_ms = between(&rng, 10, 500);
@@ -639,6 +678,7 @@ void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct
         draw_incident(plan, swarm, rng, rng_below(rng, span_us));
     if ((swarm->faults & FAULT_SINGLE) != 0) single_draw(plan, swarm, span_us);
     order_draw(plan, swarm, span_us);
+    pace_draw_plan(plan, swarm, rng, span_us);
     uint32_t disks = (swarm->faults & FAULT_DISK_ERROR) != 0 ? between(rng, 1, 6) : 0;
     for (uint32_t i = 0; i < disks; i++) {
         uint64_t at = rng_below(rng, span_us);
@@ -687,6 +727,7 @@ void failures_print(const struct failure_figures *f)
         (unsigned long long)f->singles, (unsigned long long)f->orders,
         (unsigned long long)f->orders_given_up, (unsigned long long)f->clusters_lost,
         (unsigned long long)f->needless);
+    pace_print(f);
     recovery_print(f);
     if (f->deltas + f->given_up == 0) return;
     printf("copies of what has changed %llu: %llu rows restored, %llu of them unchanged, %llu "

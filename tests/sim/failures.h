@@ -29,3 +29,15 @@ void failures_print(const struct failure_figures *figures);
 /* Healthy nodes that had to leave are few: at most one in a hundred losses. Prints when they are
  * not. */
 bool failures_rare(const struct failure_figures *figures);
+
+/* pace.c: slow nodes and links. */
+bool pace_slow_node(struct run *run, const struct sim_event *event); /* False: not now. */
+void pace_blame(struct run *run, uint32_t id, uint64_t for_us);
+void pace_disturbed(struct run *run, uint64_t for_us);
+bool pace_over(struct run *run);            /* Nobody waits for a report. */
+void pace_calm(struct run *run);            /* Faults are over. */
+void pace_watch(struct run *run);           /* Called again and again. */
+void pace_draw_faults(struct swarm *swarm); /* After swarm_draw_failures(). */
+void pace_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
+                    uint64_t span_us);
+void pace_print(const struct failure_figures *figures);

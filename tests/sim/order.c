@@ -5,6 +5,7 @@
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/dbtc/tc_state.h"
 #include "blocks/ndbcntr/cntr_state.h"
+#include "blocks/qmgr/qmgr_state.h"
 #include "tests/sim/failures.h"
 
 static struct cntr *cntr_at(struct run *run, uint32_t index)
@@ -18,7 +19,7 @@ static bool is_started(const struct cntr *cntr)
     return cntr != NULL && cntr->level == START_STARTED;
 }
 
-/* --- Stands for QMGR's reports. --- */
+/* --- Reports besides those of QMGR, which finds only nodes that are slow for seconds. --- */
 
 void order_action(struct run *run, const struct sim_event *event)
 {
@@ -36,14 +37,15 @@ void order_watch(struct run *run)
         struct cntr *cntr = cntr_at(run, i);
         uint32_t own = data_node_id(run, i);
         if (!is_started(cntr) || cntr->president != own) continue;
+        struct qmgr *qmgr = qmgr_of(node_block(sim_node(run->world, own), BLOCK_QMGR, 0));
         for (uint32_t k = 0; k < run->swarm.data_nodes; k++) {
             uint32_t id = data_node_id(run, k);
-            bool slow = node_mask_has(&run->order.slow, id);
+            bool slow = node_mask_has(&run->order.slow, id) || node_mask_has(&qmgr->pace.aside, id);
             if (!node_mask_has(&cntr->started, id)) continue;
             if (slow == node_mask_has(&cntr->order.slow, id)) continue;
             struct node_pace_rep rep = {.node = id, .slow = slow};
-            struct block *qmgr = node_block(sim_node(run->world, own), BLOCK_QMGR, 0);
-            sig_send(qmgr, block_ref(own, BLOCK_NDBCNTR, 0), GSN_NODE_PACE_REP, PRIO_A, &rep);
+            sig_send(&qmgr->block, block_ref(own, BLOCK_NDBCNTR, 0), GSN_NODE_PACE_REP, PRIO_A,
+                     &rep);
         }
     }
 }

@@ -47,6 +47,7 @@ static bool to_clients(uint32_t gsn)
         {GSN_ARBIT_START_REQ, GSN_ARBIT_START_REQ}, {GSN_ARBIT_CHOOSE_REQ, GSN_ARBIT_CHOOSE_REQ},
         {GSN_TCKEY_FAILCONF, GSN_TCKEY_FAILREF},    {GSN_API_NODE_LOST_REP, GSN_OUTCOME_REF},
         {GSN_SINGLE_USER_REQ, GSN_SINGLE_USER_REF}, {GSN_ALLOC_NODEID_REQ, GSN_ALLOC_NODEID_REF},
+        {GSN_EVENT_LOG_REQ, GSN_EVENT_LOG_CONF},
     };
     for (uint32_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         if (gsn >= ranges[i][0] && gsn <= ranges[i][1]) return true;
@@ -58,7 +59,11 @@ static bool to_clients(uint32_t gsn)
 static bool elsewhere(uint32_t gsn)
 {
     switch (gsn) {
-    case GSN_CM_HEARTBEAT:      /* Left out as noise. */
+    case GSN_CM_HEARTBEAT: /* Left out as noise. */
+    case GSN_PACE_ASK_REP: /* The same: nothing waits for them. */
+    case GSN_PACE_ANSWER_REP:
+    case GSN_PACE_ROW_REP:
+    case GSN_PACE_SLOW_REP:     /* Deaths meanwhile: test_pace. */
     case GSN_CM_NODEINFOREF:    /* Words of a join that was given up: sim --rejoin. */
     case GSN_CNTR_START_REF:    /* Data of no use: test_restart, test_cntr_decide. */
     case GSN_GCP_NODE_SAVEREF:  /* A broken disk: sim --rejoin --disk. */

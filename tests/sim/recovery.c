@@ -13,7 +13,7 @@ static bool disturbed(const struct run *run)
     return run->failures.disturbed_until > sim_now_us(run->world);
 }
 
-static void timing_add(struct run *run, struct timing *timing, uint64_t us)
+void timing_add(struct run *run, struct timing *timing, uint64_t us)
 {
     __atomic_fetch_add(&timing->count, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&timing->sum_us, us, __ATOMIC_RELAXED);
@@ -108,7 +108,7 @@ void recovery_ended(struct run *run, uint32_t i)
     run->failures.lost_us[i] = 0;
 }
 
-static void timing_print(const char *what, const struct timing *timing)
+void timing_print(const char *what, const struct timing *timing)
 {
     if (timing->count == 0) return;
     printf("  %s: %llu, on average %.3f ms, slowest %.3f ms (seed %llu)\n", what,

@@ -319,7 +319,8 @@ static bool work_over(void *context)
 {
     struct run *run = context;
     if (run->durability.down || run->durability.damaged) return true;
-    if (run->swarm.failures) return sessions_over(run) && sim_plan_over(run->world);
+    if (run->swarm.failures)
+        return sessions_over(run) && sim_plan_over(run->world) && pace_over(run);
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         if (sim_alive(run->world, data_node_id(run, i))) continue;
         if ((run->swarm.faults & FAULT_DATA_CUT) == 0 && !run->stopping_cluster)
@@ -399,6 +400,7 @@ static void work(struct run *run)
     run->stop = true;
     if (failed(run) || run->durability.damaged) return;
     sim_faults_off(run->world);
+    pace_calm(run);
     for (uint32_t i = 0; i < run->swarm.clients; i++)
         client_start(&run->client[i]);
     wait_for_nodes(run);
@@ -626,6 +628,7 @@ uint32_t run_try_schema(struct run *run, struct session *session, const struct t
 void run_settle(struct run *run)
 {
     sim_faults_off(run->world);
+    pace_calm(run);
     wait_for_nodes(run);
     run->order.slow = (struct node_mask){{0}};
     wait_for_order(run);

@@ -34,7 +34,9 @@ enum fault_no {
     FAULT_NODE_HANG = 512,   /* do not run for a while, */
     FAULT_NODE_CUT = 1024,   /* lose a link to another, or hear nothing over it. */
     FAULT_SINGLE = 2048,     /* Single user mode is entered and left. */
-    FAULT_NODE_LEAVE = 4096  /* Data nodes are restarted in good order. */
+    FAULT_NODE_LEAVE = 4096, /* Data nodes are restarted in good order. */
+    FAULT_NODE_SLOW = 8192,  /* Data nodes, */
+    FAULT_LINK_SLOW = 16384  /* or links between them, are slow for a while. */
 };
 
 /* Tables: what each is for. From TABLE_CHURN on: rows that come and go. */
@@ -278,6 +280,8 @@ struct failure_figures {
     uint64_t together, together_lost; /* Returns while others were on their way. */
     uint64_t orders, orders_given_up; /* Changes of the order of replicas. */
     uint64_t overtaken;               /* Who joined earlier was included later. */
+    uint64_t slow_nodes, slow_found, slow_others, slow_false, slow_links, slow_links_found;
+    struct timing slow_seen;
     struct timing kill_seen, hang_seen, cut_seen, taken_over, returned;
     /* Copies that were completed, of nodes with own rows and of others; rows by what they did. */
     uint64_t deltas, fulls, given_up, own, kept, removed, copied, copied_full;
@@ -304,6 +308,18 @@ struct failures {
     struct failure_figures *figures; /* NULL = nobody counts. */
 };
 
+/* Slow nodes: pace.c. */
+struct pace_watch {
+    uint32_t node; /* The one that is, or was last; 0 = none. */
+    uint32_t times, life;
+    uint64_t begin_us, until_us;
+    bool found;
+    uint64_t disturbed_until;               /* Something else is the matter. */
+    uint64_t blamed_until[NODE_ID_MAX + 1]; /* By index: there is a reason to find it slow. */
+    struct node_mask slow;                  /* As the president has last said. */
+    bool link_slow;
+};
+
 /* Single user mode: single.c. */
 struct single_mode {
     uint32_t node;              /* It is known to be on for this client; 0 = it is not. */
@@ -320,6 +336,7 @@ struct run {
     struct failures failures;
     struct single_mode single;
     struct replica_order order;
+    struct pace_watch pace;
     struct epochs epochs;
     struct tamper tamper;
     struct durability durability;
@@ -487,6 +504,8 @@ void epochs_restart(struct run *run, uint32_t gci);        /* The cluster is bac
 void epochs_observe(struct run *run, uint32_t node, const uint32_t *words);
 
 /* recovery.c */
+void timing_add(struct run *run, struct timing *timing, uint64_t us);
+void timing_print(const char *what, const struct timing *timing);
 void recovery_fault(struct run *run, uint32_t id, enum sim_action action);
 void recovery_back(struct run *run, uint32_t id);
 void recovery_ended(struct run *run, uint32_t i);

@@ -250,7 +250,8 @@ struct counting {
 
 static bool noise(uint32_t gsn)
 {
-    return gsn == GSN_CM_HEARTBEAT || gsn == GSN_API_REGREQ;
+    return gsn == GSN_CM_HEARTBEAT || gsn == GSN_API_REGREQ ||
+           (gsn >= GSN_PACE_ASK_REP && gsn <= GSN_PACE_PROBE_CONF);
 }
 
 static uint32_t role_of(struct run *run, uint32_t victim, uint32_t witness)

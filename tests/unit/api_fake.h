@@ -139,6 +139,21 @@ static inline void fake_register(struct fake *fake, uint32_t node, uint32_t leve
                                sizeof conf / 4u, 0, NULL, NULL));
 }
 
+/* Both nodes are started, and node 1 says which are slow. */
+static inline void fake_slow(struct fake *fake, uint32_t slow)
+{
+    struct api_regconf conf = {.sender_data = fake->epoch[1],
+                               .version = NDB_VERSION,
+                               .heartbeat_ms = 1000,
+                               .start_level = START_STARTED,
+                               .president = 1,
+                               .tc_count = 1,
+                               .started = {{6}},
+                               .slow = {{slow << 1}}};
+    assert_true(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_API, 0), block_ref(1, BLOCK_QMGR, 0),
+                               GSN_API_REGCONF, &conf, sizeof conf / 4u, 0, NULL, NULL));
+}
+
 static inline void fake_link_up(struct fake *fake, uint32_t node, uint32_t epoch)
 {
     fake->epoch[node] = epoch;

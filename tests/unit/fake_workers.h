@@ -13,6 +13,7 @@
 #include "signals/redo.h"
 #include "signals/local_table.h"
 #include "signals/order.h"
+#include "signals/pace.h"
 #include "signals/rejoin.h"
 #include "signals/start.h"
 #include "signals/takeover.h"
@@ -58,6 +59,7 @@ struct fake_worker {
     struct node_include_rep included; /* At the others. */
     bool hold_include;
     bool hold_takeover;
+    bool hold_probe;                  /* Its thread does not get to it. */
     const struct fake_worker *before; /* Must have the table online before this one may. */
     uint32_t early;                   /* How often it was not. */
 };
@@ -251,7 +253,15 @@ static void fake_exec_ORDER_HOLD_END_ORD(struct block *block, const struct signa
     fake_of(block)->holds--;
 }
 
+static void fake_exec_PACE_PROBE_REQ(struct block *block, const struct signal *sig)
+{
+    struct pace_probe_conf conf = {.sender_data = SIG_PAYLOAD(sig, pace_probe_req)->sender_data};
+    if (!fake_of(block)->hold_probe)
+        sig_send(block, sig->sender, GSN_PACE_PROBE_CONF, PRIO_A, &conf);
+}
+
 static const struct handler fake_handlers[] = {
+    HANDLER(fake, PACE_PROBE_REQ, pace_probe_req),
     HANDLER(fake, READ_CONFIG_REQ, read_config_req),
     HANDLER(fake, NODE_STATE_REP, node_state_rep),
     HANDLER(fake, API_FAILREQ, api_failreq),

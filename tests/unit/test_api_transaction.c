@@ -732,6 +732,48 @@ static void lost_and_back(void **state)
     fake_destroy(fake);
 }
 
+/* The node that a transaction which begins with this key is sent to. */
+static uint32_t chosen(struct fake *fake, struct api_table *table, uint32_t key)
+{
+    uint32_t done = 0;
+    uint32_t peer = 0;
+    struct api_tx *tx = api_tx_start(fake->client);
+    assert_non_null(fake_op(tx, table, OP_INSERT, LOCK_EXCLUSIVE, 0, key, NULL));
+    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
+    const uint32_t *words = fake_next(fake, GSN_TCSEIZEREQ, &peer);
+    struct tcseizeref ref = {.sender_data = words[SIGNAL_HEAD_WORDS], .error = 219};
+    ANSWER(fake, TC(peer), TCSEIZEREF, ref);
+    assert_int_equal(done, 1);
+    api_tx_close(tx);
+    return peer;
+}
+
+/* As long as there is a node that is not slow, no transaction begins at one that is. */
+static void avoids_slow_nodes(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct api_table *table = fake_table(fake, 2);
+    uint32_t well[20];
+    uint32_t seen = 0;
+    for (uint32_t key = 0; key < 20; key++)
+        seen |= 1u << (well[key] = chosen(fake, table, key));
+    assert_int_equal(seen, 6); /* By key: both. */
+    for (uint32_t slow = 1; slow <= 2; slow++) {
+        fake_slow(fake, slow);
+        for (uint32_t key = 0; key < 20; key++)
+            assert_int_equal(chosen(fake, table, key), 3u - slow);
+    }
+    fake_slow(fake, 3); /* Both: it is no worse there than elsewhere. */
+    for (uint32_t key = 0; key < 20; key++)
+        assert_int_equal(chosen(fake, table, key), well[key]);
+    fake_slow(fake, 0);
+    for (uint32_t key = 0; key < 20; key++)
+        assert_int_equal(chosen(fake, table, key), well[key]);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -754,6 +796,7 @@ int main(void)
         cmocka_unit_test(heartbeats),
         cmocka_unit_test(lost_and_back),
         cmocka_unit_test(many_at_once),
+        cmocka_unit_test(avoids_slow_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
