@@ -495,7 +495,8 @@ void cntr_exec_ORDER_RELEASE_ORD(struct block *block, const struct signal *sig)
 void cntr_exec_ORDER_ABORT_ORD(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
-    bool mine = same(&SIG_PAYLOAD(sig, order_abort_ord)->no, &cntr->order.no);
+    /* Or an older one: this node hung, and then a new president asked whom to tell. */
+    bool mine = !newer(&cntr->order.no, &SIG_PAYLOAD(sig, order_abort_ord)->no);
     if (!from_president(cntr, sig) || !mine || cntr->order.state != ORDER_HOLDING) return;
     jam();
     end_hold(cntr);

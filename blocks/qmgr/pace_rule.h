@@ -8,7 +8,7 @@
 /* Above what machines with work for all their processes do to single ones. */
 #define PACE_LEAST_MS  5u
 #define PACE_FACTOR    10u     /* Times the typical figure. */
-#define PACE_SLOW_MS   2000u   /* So long in a row over: slow. */
+#define PACE_SLOW_MS   1500u   /* So long in a row over: slow. */
 #define PACE_WELL_MS   5000u   /* So long in a row not: well again... */
 #define PACE_DOUBLED   4u      /* ...and twice as long after each relapse, so often at most... */
 #define PACE_FORGET_MS 600000u /* ...within this time. */

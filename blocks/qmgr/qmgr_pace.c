@@ -77,6 +77,7 @@ void qmgr_exec_PACE_PROBE_CONF(struct block *block, const struct signal *sig)
 void qmgr_pace_members(const struct qmgr *qmgr, struct node_mask *nodes)
 {
     *nodes = qmgr->join.members;
+    node_mask_cut(nodes, &qmgr->reach.lost); /* That is agreed on soon. */
     node_mask_cut(nodes, &qmgr->rejoin.newcomers);
     node_mask_cut(nodes, &qmgr->failure.fenced);
     for (uint32_t node = DATA_NODE_ID_MAX + 1u; node <= NODE_ID_MAX; node++)

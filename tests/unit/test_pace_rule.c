@@ -159,11 +159,11 @@ static void test_in_a_row(void **state)
     (void)state;
     struct pace_state one = {0};
     assert_false(pace_step(&one, false, true, 1000));
-    assert_false(pace_step(&one, false, true, 2900));
+    assert_false(pace_step(&one, false, true, 1000 + PACE_SLOW_MS - 1));
     assert_false(pace_step(&one, false, false, 2950)); /* Once not: from the beginning. */
     assert_false(pace_step(&one, false, true, 3100));
-    assert_false(pace_step(&one, false, true, 5099));
-    assert_true(pace_step(&one, false, true, 5100));
+    assert_false(pace_step(&one, false, true, 3100 + PACE_SLOW_MS - 1));
+    assert_true(pace_step(&one, false, true, 3100 + PACE_SLOW_MS));
     assert_true(pace_step(&one, true, false, 6000));
     assert_true(pace_step(&one, true, true, 10000));
     assert_true(pace_step(&one, true, false, 11000));
