@@ -132,6 +132,11 @@ void peer_restrict(struct block *block, uint32_t node, uint32_t restricted)
     atomic_store(&block->node->link[node].only, only);
 }
 
+void peer_guard(struct block *block, uint32_t node, uint32_t guarded)
+{
+    atomic_store(&block->node->link[node].guard, guarded != 0 ? ref_block(block->ref) : 0);
+}
+
 bool peer_restricted(const struct block *block, uint32_t node)
 {
     return atomic_load(&block->node->link[node].only) != 0;

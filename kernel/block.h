@@ -165,6 +165,13 @@ void peer_allow(struct block *block, uint32_t node, uint32_t allowed);
  */
 void peer_restrict(struct block *block, uint32_t node, uint32_t restricted);
 
+/*
+ * With 1: each link to `node` that comes up from now on begins restricted to this block, before any
+ * other block can send over it. Others may not have heard yet that the former link, and with it a
+ * former life of that node, is gone.
+ */
+void peer_guard(struct block *block, uint32_t node, uint32_t guarded);
+
 /* Whether only one block speaks with `node`. */
 bool peer_restricted(const struct block *block, uint32_t node);
 

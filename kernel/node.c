@@ -171,6 +171,8 @@ void node_link_up(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t
     struct link_state *link = &node->link[peer];
     atomic_store(&link->class_, sender_class);
     atomic_store(&link->level, LINK_NORMAL);
+    uint32_t guard = atomic_load(&link->guard);
+    if (guard != 0) atomic_store(&link->only, guard);
     atomic_store(&link->receiving, epoch);
     atomic_store(&link->sending, epoch);
     uint32_t qmgr_ref = block_ref(node->config.own_node, BLOCK_QMGR, 0);

@@ -79,7 +79,7 @@ static void send_large(struct thread *thread, uint32_t peer, uint32_t epoch,
 static void send_remote(struct thread *thread, uint32_t peer, const struct outgoing *out)
 {
     struct node *node = thread->node;
-    uint32_t epoch = atomic_load_explicit(&node->link[peer].sending, memory_order_relaxed);
+    uint32_t epoch = atomic_load_explicit(&node->link[peer].sending, memory_order_acquire);
     if (epoch == 0)
         return; /* The link is down: whoever waits for an answer learns that from QMGR. */
     uint32_t only = atomic_load_explicit(&node->link[peer].only, memory_order_relaxed);

@@ -143,7 +143,7 @@ static void qmgr_check(struct block *block)
     ndbrequire(!node_mask_has(&qmgr->failure.fenced, qmgr_own(qmgr)));          /* I-QMGR-5 */
     ndbrequire(node_mask_within(&qmgr->rejoin.newcomers, &qmgr->join.members)); /* I-QMGR-9 */
     ndbrequire(!node_mask_has(&qmgr->join.members, qmgr->rejoin.adding));
-    ndbrequire(node_mask_within(&qmgr->pace.aside, &qmgr->pace.slow)); /* I-QMGR-12 */
+    ndbrequire(node_mask_within(&qmgr->pace.aside, &qmgr->pace.slow)); /* I-QMGR-13 */
     ndbrequire(node_mask_within(&qmgr->pace.slow, &qmgr->join.members));
 }
 

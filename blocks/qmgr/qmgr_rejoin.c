@@ -292,10 +292,24 @@ bool qmgr_may_stay(const struct qmgr *qmgr, const struct node_mask *leave)
            partition_rule(block_config(&qmgr->block), &others, &others) == ARBIT_LOSE_GROUPS;
 }
 
+/* From now on the next link to a data node is one to another life of it, or to one that is no
+ * member. */
+static void guard_links(struct qmgr *qmgr, bool guard)
+{
+    if ((qmgr->rejoin.guarded != 0) == guard || block_config(&qmgr->block)->survive == 0) return;
+    jam_data(guard);
+    qmgr->rejoin.guarded = guard;
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
+        if (qmgr_is_data(qmgr, node) && node != qmgr_own(qmgr))
+            peer_guard(&qmgr->block, node, guard);
+    }
+}
+
 /* Links, states and failures have changed. */
 void qmgr_rejoin_check(struct qmgr *qmgr)
 {
     bool newcomer = qmgr_is_newcomer(qmgr);
+    if (qmgr_agrees(qmgr)) guard_links(qmgr, true);
     /* A round that has begun takes them along. */
     if (quiet(qmgr)) count_started(qmgr);
     if (newcomer && !qmgr_is_newcomer(qmgr)) qmgr->rejoin.started_ms = now_ms(&qmgr->block);
@@ -311,6 +325,7 @@ void qmgr_rejoin_linked(struct qmgr *qmgr, uint32_t node)
         jam_data(node); /* To a former life that hung; a new one is no member of anything yet. */
         sig_send(&qmgr->block, block_ref(node, BLOCK_QMGR, 0), GSN_FAIL_OUT_REP, PRIO_A, &out);
     }
+    if (!qmgr->rejoin.guarded) peer_restrict(&qmgr->block, node, 0); /* It came in that moment. */
     qmgr_rejoin_check(qmgr);
 }
 
@@ -336,6 +351,7 @@ void qmgr_rejoin_failed(struct qmgr *qmgr, const struct node_mask *nodes)
 
 void qmgr_rejoin_reset(struct qmgr *qmgr)
 {
+    guard_links(qmgr, false);
     for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
         if (qmgr_is_data(qmgr, node) && node != qmgr_own(qmgr))
             peer_restrict(&qmgr->block, node, 0);

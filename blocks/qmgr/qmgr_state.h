@@ -244,8 +244,9 @@ struct qmgr {
 
     /* Node restart: members of a started cluster. */
     struct {
-        uint32_t adding; /* Between CM_ADD PREPARE and COMMIT; 0 = nobody. */
-        uint32_t owed;   /* PREPARE is not confirmed. */
+        uint32_t adding;  /* Between CM_ADD PREPARE and COMMIT; 0 = nobody. */
+        uint32_t owed;    /* PREPARE is not confirmed. */
+        uint32_t guarded; /* Links of data nodes begin restricted. */
         uint64_t since_ms;
         uint64_t started_ms;        /* When this node ceased to be a newcomer. */
         struct node_mask newcomers; /* Members that are not started. */
