@@ -9,6 +9,8 @@
 #include <string.h>
 #include "blocks/dbdih/dih_state.h"
 
+#define ROUNDS_TRIED 5u /* Checkpoints of a node that comes back; then it begins again. */
+
 static void include_move(struct dih *dih, enum dih_include_state state)
 {
     jam_data(state);
@@ -145,10 +147,15 @@ void dih_include_round_ended(struct dih *dih, uint32_t failed)
     if (!include->counts) return;
     jam_data(failed);
     include->counts = false;
-    if (failed == 0)
+    if (failed == 0) {
         include->checkpointed = true;
-    else
+    } else {
         include->asked = false;
+        /* A file that could not be written once is not written again by this process. */
+        if (++include->rounds_failed >= ROUNDS_TRIED)
+            node_fail(EXIT_LCP_STUCK, __FILE__, __LINE__,
+                      "the checkpoint of a node that comes back fails again and again");
+    }
     dih_include_go_on(dih);
 }
 

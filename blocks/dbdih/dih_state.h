@@ -137,6 +137,7 @@ struct dih_include {
     bool asked;         /* The master knows that a checkpoint is wanted. */
     bool counts;        /* The round under way began in CHECKING. */
     bool checkpointed;
+    uint32_t rounds_failed;
     uint32_t saved; /* Newest GCI of COPY_GCIREQ: all logs have it. */
     uint32_t named_gci;
     /* At the master. */

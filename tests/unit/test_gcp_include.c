@@ -526,6 +526,27 @@ static void test_included_under_load(void **state)
     end();
 }
 
+/* Its disk takes no checkpoint: it does not wait for ever. */
+static void test_no_checkpoint_of_its_own(void **state)
+{
+    (void)state;
+    begin(true);
+    p_whole = false;
+    join();
+    fc_run(fc, 2);
+    include();
+    fc_run(fc, 50);
+    complete();
+    for (uint32_t i = 0; i < 400 && fc_alive(fc, P); i++) {
+        backup_at(P, 1)->fails = true;
+        fc_run(fc, 100);
+    }
+    assert_false(fc_alive(fc, P));
+    assert_int_equal(fc->node[P].exit_code, EXIT_LCP_STUCK);
+    assert_true(fc->now < 60000);
+    end();
+}
+
 /* --- Deaths. --- */
 
 /* A member or the master dies at any moment of a round of checkpoints: what it had begun ends, and
@@ -686,6 +707,7 @@ int main(void)
         cmocka_unit_test(test_which_checkpoint_counts),
         cmocka_unit_test(test_complete_before_it_takes_part),
         cmocka_unit_test(test_included_under_load),
+        cmocka_unit_test(test_no_checkpoint_of_its_own),
         cmocka_unit_test(test_rounds_go_on),
         cmocka_unit_test(test_p_dies),
         cmocka_unit_test(test_master_dies),
