@@ -157,10 +157,10 @@ int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t wh
 int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config);
 /* The changed file of the start becomes the configuration when all servers are there. */
 void mgmd_config_pending(struct mgmd *mgmd);
-/* Would these data nodes work after a restart one by one, with what has changed since they began?
- * False with the reason. */
-bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool initial, char *why,
-                      size_t size);
+/* Would these data nodes work after a restart (one by one, or the `whole` cluster at once), with
+ * what has changed since they began? False with the reason. */
+bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool whole, bool initial,
+                      char *why, size_t size);
 void mgmd_config_print(const struct cluster_config *config);
 /* Ports that data nodes told, kept over a restart of the server. */
 void mgmd_ports_load(struct mgmd *mgmd);

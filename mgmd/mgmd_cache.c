@@ -657,8 +657,8 @@ static struct cluster_config *load_generation(const struct mgmd *mgmd, uint32_t 
     return config;
 }
 
-bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool initial, char *why,
-                      size_t size)
+bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool whole, bool initial,
+                      char *why, size_t size)
 {
     bool fits = true;
 
@@ -673,18 +673,19 @@ bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool ini
         const char *needs = config_restart_needed(old, mgmd->config, id, what, sizeof(what));
         config_free(old);
         fits = false;
-        if (strcmp(needs, "IS") == 0)
+        if (strcmp(needs, "IS") == 0 && !(whole && initial))
             (void)snprintf(why, size,
                            "%s. That takes effect only in an initial restart of the whole cluster "
                            "(ALL RESTART -i), which empties it",
                            what);
-        else if (strcmp(needs, "S") == 0)
+        else if (strcmp(needs, "S") == 0 && !whole)
             (void)snprintf(why, size,
                            "%s. That takes effect only when all data nodes are restarted together "
                            "(ALL RESTART)",
                            what);
         else if (strcmp(needs, "IN") == 0 && !initial)
-            (void)snprintf(why, size, "%s. That needs a restart with empty files (-i)", what);
+            (void)snprintf(why, size, "%s. That needs a restart with empty files (-i)%s", what,
+                           whole ? ", node by node: ROLLING RESTART -i" : "");
         else
             fits = true;
     }

@@ -281,19 +281,19 @@ static uint32_t group_gone(const struct mgmd *mgmd, const struct node_mask *node
     return 0;
 }
 
-/* May a part of the data nodes be restarted? False: the error was sent. */
-static bool part_may_restart(struct mgmd_session *session, const struct node_mask *nodes,
-                             uint32_t flags)
+/* May these data nodes be restarted? False: the error was sent. */
+static bool may_restart(struct mgmd_session *session, const struct node_mask *nodes, bool whole,
+                        uint32_t flags)
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
     char why[500];
 
     if ((flags & STOP_FORCE) == 0 &&
-        !mgmd_config_fits(mgmd, nodes, (flags & STOP_INITIAL) != 0, why, sizeof(why))) {
+        !mgmd_config_fits(mgmd, nodes, whole, (flags & STOP_INITIAL) != 0, why, sizeof(why))) {
         mgmd_reply_error(session, NDB_MGM_RESTART_FAILED, "%s", why);
         return false;
     }
-    if (mgmd_single_user(mgmd) != 0) {
+    if (!whole && mgmd_single_user(mgmd) != 0) {
         mgmd_reply_error(session, 5063,
                          "Cannot restart nodes in single user mode: nobody comes back before EXIT "
                          "SINGLE USER MODE");
@@ -317,7 +317,7 @@ static bool may_end(struct mgmd_session *session, const struct node_mask *nodes,
                          mgmd->own_node);
         return false;
     }
-    if (restart && !whole && !part_may_restart(session, nodes, flags)) return false;
+    if (restart && !may_restart(session, nodes, whole, flags)) return false;
     if (count == 0 && !self && restart) {
         mgmd_reply_error(session, 5030, "%s", ndb_mgm_error_message(5030));
         return false;
@@ -417,8 +417,8 @@ void mgmd_order_check(struct mgmd_session *session)
     char why[500];
 
     if (!mgmd_read_nodes(session, false, true, &nodes, &self)) return;
-    if (!mgmd_config_fits(mgmd_session_owner(session), &nodes, flag(session, "initialstart"), why,
-                          sizeof(why))) {
+    if (!mgmd_config_fits(mgmd_session_owner(session), &nodes, false, flag(session, "initialstart"),
+                          why, sizeof(why))) {
         mgmd_reply_error(session, NDB_MGM_RESTART_FAILED, "%s", why);
         return;
     }

@@ -116,6 +116,7 @@ done
 change 'NoOfFragmentLogFiles=5'
 refused 'ROLLING RESTART' '^Rolling restart refused: .*NoOfFragmentLogFiles of node [1-4]: 4 became 5\. That needs a restart with empty files \(-i\)'
 refused '2 RESTART' '2003: ' 'NoOfFragmentLogFiles'
+refused 'ALL RESTART' '2003: ' 'NoOfFragmentLogFiles.*ROLLING RESTART -i'
 change 'NoOfFragmentLogFiles=4'
 change 'HostName=localhost'
 refused 'ROLLING RESTART' '^Rolling restart refused: .*HostName of node .* when all data nodes are restarted together'
