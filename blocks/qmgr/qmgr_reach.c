@@ -357,19 +357,42 @@ static bool may_wait(const struct qmgr *qmgr, const struct node_mask *leave)
     return code != ARBIT_PARTITIONING && !arbit_wins(code) && !arbit_wins(code_of_others);
 }
 
-/* Somebody whom this node reaches would have to leave for a broken link. But a node that dies is
- * missed by some a moment before the others: until those have noticed, the ends of its links look
- * like broken links between living nodes. */
-static bool may_be_dead(const struct qmgr *qmgr, const struct node_mask *leave)
+/* This node reaches it, or one that stays says so. */
+static bool is_reached(const struct qmgr *qmgr, uint32_t node, const struct node_mask *leave)
 {
     const struct qmgr_reach *reach = &qmgr->reach;
-    struct node_mask reached = others(qmgr);
-    node_mask_keep(&reached, leave);
-    node_mask_cut(&reached, &reach->silent);
-    node_mask_cut(&reached, &reach->condemned);
-    node_mask_cut(&reached, &qmgr->rejoin.newcomers);
-    return !node_mask_empty(&reached) &&
-           now_ms(&qmgr->block) - reach->found_ms < qmgr_silence_ms(qmgr, true);
+    struct node_mask near = others(qmgr);
+    node_mask_cut(&near, &reach->silent);
+    if (node_mask_has(&near, node)) return true;
+    node_mask_cut(&near, leave);
+    node_mask_keep(&near, &reach->map.known);
+    for
+        EACH_NODE(via, &near)
+        {
+            if (node_mask_has(&reach->map.row[via], node)) return true;
+        }
+    return false;
+}
+
+/*
+ * Somebody who is reached would have to leave for a broken link. But a node that dies is missed by
+ * some a moment before the others, and until those have noticed its links look like broken links of
+ * living nodes; and of a node that is being cut off one link breaks after the other.
+ */
+static bool may_be_more(const struct qmgr *qmgr, const struct node_mask *leave)
+{
+    const struct qmgr_reach *reach = &qmgr->reach;
+    struct node_mask doubt = *leave;
+    node_mask_cut(&doubt, &qmgr->failure.fenced);
+    node_mask_cut(&doubt, &reach->condemned);
+    node_mask_cut(&doubt, &qmgr->rejoin.newcomers);
+    if (now_ms(&qmgr->block) - reach->found_ms >= qmgr_silence_ms(qmgr, true)) return false;
+    for
+        EACH_NODE(node, &doubt)
+        {
+            if (node != qmgr_own(qmgr) && is_reached(qmgr, node, leave)) return true;
+        }
+    return false;
 }
 
 void qmgr_reach_evaluate(struct qmgr *qmgr)
@@ -396,7 +419,7 @@ void qmgr_reach_evaluate(struct qmgr *qmgr)
         reach->found = leave;
         reach->found_ms = now_ms(&qmgr->block);
     }
-    if (may_be_new(qmgr, &leave) || may_wait(qmgr, &leave) || may_be_dead(qmgr, &leave)) return;
+    if (may_be_new(qmgr, &leave) || may_wait(qmgr, &leave) || may_be_more(qmgr, &leave)) return;
     qmgr_failure_found(qmgr, &leave);
 }
 

@@ -227,6 +227,34 @@ static void test_an_unknown_refusal_changes_nothing(void **state)
     assert_int_equal(node_mask_count(&qmgr_at(leader)->join.members), NODES - 1);
 }
 
+/* --- One link after the other. --- */
+
+/* Whoever is cut off, link by link: it alone leaves, not those with whom it still had links. */
+static void test_links_break_one_by_one(void **state)
+{
+    (void)state;
+    for (uint32_t rank = 0; rank < NODES; rank++) {
+        for (uint32_t pause = 0; pause < 18; pause += 2) {
+            start();
+            uint32_t cut_off = by_age(rank);
+            for (uint32_t other = 1; other <= NODES; other++) {
+                if (other == cut_off) continue;
+                fc_cut(fc, cut_off, other, true);
+                fc_run(fc, pause);
+            }
+            fc_run(fc, 1000);
+            for (uint32_t id = 1; id <= NODES; id++) {
+                bool there = fc_alive(fc, id) && !qmgr_at(id)->failure.stopped;
+                if (there == (id == cut_off))
+                    fail_msg("node %u was cut off, %u ms between links: node %u %s", cut_off, pause,
+                             id, there ? "goes on" : "stops");
+            }
+            teardown(state);
+            setup(state);
+        }
+    }
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -238,6 +266,7 @@ int main(void)
         T(test_the_others_have_gone_on_without_the_leader),
         T(test_who_has_fenced_the_leader_is_suspected),
         T(test_an_unknown_refusal_changes_nothing),
+        T(test_links_break_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
