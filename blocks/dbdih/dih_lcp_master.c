@@ -19,10 +19,13 @@ static void ask(struct dih *dih, const struct node_mask *nodes)
                      sizeof(req) / 4u, NULL, 0);
 }
 
-/* `alone`: of these nodes; empty: of all. */
-static void round_start(struct dih *dih, uint32_t reason, struct node_mask alone)
+/* `alone`: of these nodes; empty: of all. Who is still being copied to has no part unless its own
+ * log wants that (`from`): the round would not count, and it would have to wait for its end. */
+static void round_start(struct dih *dih, uint32_t reason, uint32_t from, struct node_mask alone)
 {
     struct lcp_master *master = &dih->lcp_master;
+    struct node_mask all = dih->members;
+    if (!node_mask_has(&dih->include.partial, from)) node_mask_cut(&all, &dih->include.partial);
     static const char *const names[] = {"",          "the log has grown",      "the log fills up",
                                         "asked for", "many starts lie behind", "a node comes back"};
     jam_data(reason);
@@ -34,15 +37,18 @@ static void round_start(struct dih *dih, uint32_t reason, struct node_mask alone
                                   .last_id = id,
                                   .wanted = former.wanted,
                                   .alone = alone,
-                                  .waiting = node_mask_empty(&alone) ? dih->members : alone,
+                                  .waiting = node_mask_empty(&alone) ? all : alone,
                                   .begin_ms = now_ms(&dih->block)};
+    master->took = master->waiting;
     log_info(&dih->block, "local checkpoint %u starts: %s", master->lcp_id, names[reason]);
     event_send(&dih->block, EVENT_LOCAL_CHECKPOINT_STARTED, master->lcp_id, dih->gcp_node.durable,
                dih->gcp_node.durable);
     ask(dih, &master->waiting);
 }
 
-/* A node comes back. It need not wait for others that do: it takes part in their round. */
+/* A node comes back and has all rows. When it has no part in the round under way, of others that
+ * come back or of all that were there when it began, it takes part now; what a part of it has
+ * written began before it had all rows. */
 static void wanted_by_node(struct dih *dih, uint32_t node)
 {
     struct lcp_master *master = &dih->lcp_master;
@@ -50,13 +56,14 @@ static void wanted_by_node(struct dih *dih, uint32_t node)
     node_mask_add(&nodes, node);
     if (master->lcp_id == 0) {
         jam();
-        round_start(dih, LCP_BY_NODE, nodes);
-    } else if (node_mask_empty(&master->alone) || node_mask_has(&master->alone, node)) {
+        round_start(dih, LCP_BY_NODE, node, nodes);
+    } else if (node_mask_has(&master->took, node)) {
         jam();
         node_mask_add(&master->wanted_nodes, node);
     } else {
         jam_data(node);
-        node_mask_add(&master->alone, node);
+        if (!node_mask_empty(&master->alone)) node_mask_add(&master->alone, node);
+        node_mask_add(&master->took, node);
         node_mask_add(&master->waiting, node);
         ask(dih, &nodes);
     }
@@ -85,7 +92,7 @@ void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig)
         if (ord->reason == LCP_BY_OPERATOR) master->wanted = ord->reason;
         return;
     }
-    round_start(dih, ord->reason, (struct node_mask){0});
+    round_start(dih, ord->reason, ref_node(sig->sender), (struct node_mask){0});
 }
 
 static void round_end(struct dih *dih)
@@ -102,10 +109,10 @@ static void round_end(struct dih *dih)
     if (!node_mask_empty(&nodes)) {
         jam();
         dih->lcp_master.wanted = wanted;
-        round_start(dih, LCP_BY_NODE, nodes);
+        round_start(dih, LCP_BY_NODE, 0, nodes);
     } else if (wanted != 0) {
         jam();
-        round_start(dih, wanted, nodes);
+        round_start(dih, wanted, 0, nodes);
     }
 }
 
@@ -153,5 +160,6 @@ void lcp_master_lost(struct dih *dih, const struct node_mask *nodes)
     node_mask_cut(&master->waiting, nodes);
     node_mask_cut(&master->wanted_nodes, nodes);
     node_mask_cut(&master->alone, nodes);
+    node_mask_cut(&master->took, nodes);
     if (node_mask_empty(&master->waiting)) round_end(dih);
 }

@@ -199,6 +199,7 @@ struct lcp_master {
     uint32_t wanted;               /* enum lcp_reason: another one afterwards. */
     struct node_mask wanted_nodes; /* One of these nodes alone comes first. */
     struct node_mask alone;        /* The round is one of these nodes; empty: of all. */
+    struct node_mask took;         /* Who has a part in it. */
     struct node_mask waiting;
     uint64_t begin_ms;
     uint32_t fragments;

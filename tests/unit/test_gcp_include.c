@@ -59,13 +59,16 @@ static struct hand *hand_at(uint32_t node)
     return hand_of(node_block(fc->node[node].node, BLOCK_NDBCNTR, 0));
 }
 
-/* --- BACKUP: a checkpoint takes no time. --- */
+/* --- BACKUP: a checkpoint takes no time, or as long as the test likes. --- */
 
 struct backup_hand {
     struct block block;
     uint32_t rounds;
     uint32_t usable;
     bool fails; /* The next one. */
+    bool holds; /* Nothing is answered. */
+    uint32_t asked_by;
+    struct lcp_part_conf held;
 };
 
 static struct backup_hand *backup_of(struct block *block)
@@ -87,7 +90,14 @@ static void backup_exec_LCP_PART_REQ(struct block *block, const struct signal *s
     };
     backup->fails = false;
     backup->rounds++;
-    sig_send(block, sig->sender, GSN_LCP_PART_CONF, PRIO_B, &conf);
+    backup->asked_by = sig->sender;
+    backup->held = conf;
+    if (!backup->holds) sig_send(block, sig->sender, GSN_LCP_PART_CONF, PRIO_B, &conf);
+}
+static void backup_release(struct backup_hand *backup)
+{
+    backup->holds = false;
+    sig_send(&backup->block, backup->asked_by, GSN_LCP_PART_CONF, PRIO_B, &backup->held);
 }
 static void backup_exec_LCP_USABLE_REQ(struct block *block, const struct signal *sig)
 {
@@ -466,7 +476,7 @@ static void test_which_checkpoint_counts(void **state)
     fc_run(fc, 2);
     include();
     fc_run(fc, 10);
-    lcp_node_want(dih_at(2), LCP_BY_OPERATOR);
+    lcp_node_want(dih_at(P), LCP_BY_FILL);
     for (uint32_t i = 0; i < 20000 && dih_at(P)->lcp_node.state != LCPN_WRITING; i++)
         step(1);
     assert_int_equal(dih_at(P)->lcp_node.state, LCPN_WRITING);
@@ -486,6 +496,33 @@ static void test_which_checkpoint_counts(void **state)
     assert_int_equal(backup_at(P, 2)->usable, 3);
     assert_true(backup_at(2, 1)->rounds <= others + 1);
     expect_going_on("checkpoint", 0);
+    end();
+}
+
+/* A round of the others is under way, and takes long: it does not wait for that. */
+static void test_no_wait_for_the_others(void **state)
+{
+    (void)state;
+    begin(true);
+    p_whole = false;
+    join();
+    fc_run(fc, 2);
+    include();
+    fc_run(fc, 10);
+    backup_at(2, 1)->holds = true;
+    lcp_node_want(dih_at(2), LCP_BY_OPERATOR);
+    for (uint32_t i = 0; i < 20000 && dih_at(2)->lcp_node.state != LCPN_WRITING; i++)
+        step(1);
+    complete();
+    fc_run(fc, 200);
+    assert_int_equal(dih_at(2)->lcp_node.state, LCPN_WRITING);
+    assert_true(got(GSN_DIH_COMPLETE_CONF));
+    assert_int_equal(backup_at(P, 1)->usable, 1);
+    backup_release(backup_at(2, 1));
+    fc_run(fc, 100);
+    assert_int_equal(dih_at(2)->lcp_node.state, LCPN_IDLE);
+    assert_int_equal(dih_at(1)->lcp_master.lcp_id, 0);
+    expect_going_on("long round", 0);
     end();
 }
 
@@ -705,6 +742,7 @@ int main(void)
         cmocka_unit_test(test_included_at_any_moment),
         cmocka_unit_test(test_it_becomes_master),
         cmocka_unit_test(test_which_checkpoint_counts),
+        cmocka_unit_test(test_no_wait_for_the_others),
         cmocka_unit_test(test_complete_before_it_takes_part),
         cmocka_unit_test(test_included_under_load),
         cmocka_unit_test(test_no_checkpoint_of_its_own),
