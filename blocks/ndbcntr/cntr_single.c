@@ -199,7 +199,12 @@ void cntr_single_lost(struct cntr *cntr, const struct node_mask *nodes)
     for (uint32_t node = node_mask_next(nodes, 0); node != 0 && node <= DATA_NODE_ID_MAX;
          node = node_mask_next(nodes, node))
         single->done[node] = 0;
-    if (single->count == 0 || single->complete) return;
+    if (single->count == 0) return;
+    if (single->complete) {
+        jam(); /* Somebody may have missed that, and now waits for words of all about this loss. */
+        tell_members(cntr);
+        return;
+    }
     jam();
     if (single->node != 0) drain(cntr);
     look_at_own(cntr);

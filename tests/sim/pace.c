@@ -132,11 +132,13 @@ static void must_be_found(struct run *run)
              pace->node, pace->times, FOUND_US / SECOND_US);
 }
 
-/* So slow that heartbeats are missing: that is reported at once, perhaps by the only other node. */
+/* It is called slow already; or it is so slow that heartbeats are missing: that is reported at
+ * once, perhaps by the only other node. */
 static void silent_is_found(struct run *run)
 {
     struct pace_watch *pace = &run->pace;
     if (pace->node == 0 || pace->found) return;
+    if (node_mask_has(&pace->slow, pace->node)) pace->found = true; /* Still, from before. */
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         uint32_t id = data_node_id(run, i);
         const struct qmgr *qmgr = qmgr_of_node(run, id);
