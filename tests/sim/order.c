@@ -19,6 +19,8 @@ static bool is_started(const struct cntr *cntr)
     return cntr != NULL && cntr->level == START_STARTED;
 }
 
+#define SAY_US 5000u
+
 /* --- Reports besides those of QMGR, which finds only nodes that are slow for seconds. --- */
 
 void order_action(struct run *run, const struct sim_event *event)
@@ -33,6 +35,8 @@ void order_action(struct run *run, const struct sim_event *event)
 void order_watch(struct run *run)
 {
     if (run->stop) run->order.slow = (struct node_mask){{0}};
+    if (sim_now_us(run->world) < run->order.next_us) return; /* A president may hang for long. */
+    run->order.next_us = sim_now_us(run->world) + SAY_US;
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         struct cntr *cntr = cntr_at(run, i);
         uint32_t own = data_node_id(run, i);

@@ -163,8 +163,8 @@ struct durability {
     uint32_t promised;                  /* Newest GCI of a commit that was answered as durable. */
     uint32_t recovered; /* GCI with which the cluster came back; UINT32_MAX = not yet. */
     uint32_t losses, starts, restarts;
-    uint32_t checking; /* losses + starts when the check began. */
-    uint32_t rest_gci; /* At rest: what the first system file that is read again says, */
+    uint32_t checking;         /* losses + starts when the check began. */
+    uint32_t rest_gci;         /* At rest: what the first system file that is read again says, */
     uint32_t rest_incarnation; /* in this incarnation. */
 };
 
@@ -330,6 +330,7 @@ struct single_mode {
 /* The order of replicas: order.c. */
 struct replica_order {
     struct node_mask slow; /* As is reported. */
+    uint64_t next_us;      /* Nothing is said before. */
 };
 
 struct run {
