@@ -317,6 +317,16 @@ static bool on_disk(uint32_t node, struct sysfile *content)
 
 static bool p_whole; /* Its data: the checkpoint is there. */
 
+/* With files; P has been taken in, and its rows are being copied. */
+static void begin_return(void)
+{
+    begin(true);
+    p_whole = false;
+    join();
+    fc_run(fc, 2);
+    include();
+}
+
 /* All lose power now: what would the next start make of it? Returns whether P would be in it. */
 static bool look_at_disks(void)
 {
@@ -470,11 +480,7 @@ static void test_it_becomes_master(void **state)
 static void test_which_checkpoint_counts(void **state)
 {
     (void)state;
-    begin(true);
-    p_whole = false;
-    join();
-    fc_run(fc, 2);
-    include();
+    begin_return();
     fc_run(fc, 10);
     lcp_node_want(dih_at(P), LCP_BY_FILL);
     for (uint32_t i = 0; i < 20000 && dih_at(P)->lcp_node.state != LCPN_WRITING; i++)
@@ -503,11 +509,7 @@ static void test_which_checkpoint_counts(void **state)
 static void test_no_wait_for_the_others(void **state)
 {
     (void)state;
-    begin(true);
-    p_whole = false;
-    join();
-    fc_run(fc, 2);
-    include();
+    begin_return();
     fc_run(fc, 10);
     backup_at(2, 1)->holds = true;
     lcp_node_want(dih_at(2), LCP_BY_OPERATOR);
@@ -549,11 +551,7 @@ static void test_complete_before_it_takes_part(void **state)
 static void test_included_under_load(void **state)
 {
     (void)state;
-    begin(true);
-    p_whole = false;
-    join();
-    fc_run(fc, 2);
-    include();
+    begin_return();
     for (uint32_t i = 0; i < 2000 && dih_at(P)->include.state != DIH_INCLUDE_PARTIAL; i++) {
         gcp_node_close(dih_at(2), dih_at(2)->gcp_node.gci_hi);
         gcp_node_close(dih_at(2), 0);
@@ -567,11 +565,7 @@ static void test_included_under_load(void **state)
 static void test_no_checkpoint_of_its_own(void **state)
 {
     (void)state;
-    begin(true);
-    p_whole = false;
-    join();
-    fc_run(fc, 2);
-    include();
+    begin_return();
     fc_run(fc, 50);
     complete();
     for (uint32_t i = 0; i < 400 && fc_alive(fc, P); i++) {
