@@ -43,7 +43,8 @@ struct fc_node {
     uint32_t stop_flags;
     uint32_t exit_code;
     char failure[256];
-    char damaged[500]; /* Its last log line with that word. */
+    char damaged[500];          /* Its last log line with that word. */
+    uint32_t watched;           /* Log lines with the cluster's `watch` in them. */
     struct fc_signal *received; /* Clients: in order. */
 };
 
@@ -65,6 +66,7 @@ struct fake_cluster {
     uint64_t seed;
     jmp_buf on_fail;
     uint32_t verbose;
+    const char *watch; /* Or NULL. */
     /* May change what is about to arrive at a data node; the words stay whole signals. NULL: nobody
      * does. */
     void (*tamper)(struct fake_cluster *fc, uint32_t from, uint32_t to, uint32_t *words,
@@ -136,6 +138,7 @@ static void fc_log(struct host *host, enum log_level level, const char *text)
 {
     struct fc_node *node = (struct fc_node *)host;
     if (strstr(text, "damaged") != NULL) snprintf(node->damaged, sizeof node->damaged, "%s", text);
+    if (node->cluster->watch != NULL && strstr(text, node->cluster->watch) != NULL) node->watched++;
     if (node->cluster->verbose)
         fprintf(stderr, "%8lu node %u [%d] %s\n", (unsigned long)node->cluster->now, node->id,
                 (int)level, text);

@@ -227,6 +227,49 @@ static void test_an_unknown_refusal_changes_nothing(void **state)
     assert_int_equal(node_mask_count(&qmgr_at(leader)->join.members), NODES - 1);
 }
 
+/* --- Nobody leads. --- */
+
+static uint32_t silent_leader;
+
+/* The leader's requests are of another incarnation: nobody takes them. */
+static void spoil_requests(struct fake_cluster *cluster, uint32_t from, uint32_t to,
+                           uint32_t *words, uint32_t used)
+{
+    (void)cluster;
+    (void)to;
+    for (uint32_t at = 0; at < used; at += words[at + 3]) {
+        struct fail_prepare *req = (struct fail_prepare *)(void *)(words + at + SIGNAL_HEAD_WORDS);
+        if (kind_gsn(words[at]) == GSN_FAIL_PREPARE && from == silent_leader)
+            req->incarnation += 1000u;
+    }
+}
+
+/* The oldest survivor lives, and does not lead: the next one does without it, and it stops. */
+static void test_a_leader_that_does_not_lead(void **state)
+{
+    (void)state;
+    start();
+    for (uint32_t id = 1; id <= NODES; id++)
+        ((struct node_config *)(uintptr_t)block_config(&qmgr_at(id)->block))->arbitration =
+            ARBITRATION_NONE;
+    uint32_t leader = by_age(0), next = by_age(1), other = by_age(2), lost = by_age(3);
+    assert_int_not_equal((leader - 1) / 2, (lost - 1) / 2); /* Both groups keep a node. */
+    silent_leader = leader;
+    fc->watch = "it does not lead";
+    fc->tamper = spoil_requests;
+    fc_kill(fc, lost);
+    fc_run(fc, 5000);
+    assert_true(fc->node[next].watched > 0 || fc->node[other].watched > 0);
+    assert_true(fc->node[leader].dead);
+    struct node_mask left = only(next);
+    node_mask_add(&left, other);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        const struct qmgr *qmgr = qmgr_at(rank == 0 ? next : other);
+        assert_true(node_mask_equal(&qmgr->join.members, &left));
+        assert_int_equal(qmgr->join.president, next);
+    }
+}
+
 /* --- One link after the other. --- */
 
 /* Whoever is cut off, link by link: it alone leaves, not those with whom it still had links. */
@@ -266,6 +309,7 @@ int main(void)
         T(test_the_others_have_gone_on_without_the_leader),
         T(test_who_has_fenced_the_leader_is_suspected),
         T(test_an_unknown_refusal_changes_nothing),
+        T(test_a_leader_that_does_not_lead),
         T(test_links_break_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

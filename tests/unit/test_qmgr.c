@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "blocks/qmgr/qmgr_state.h"
 #include "signals/cntr.h"
 #include "signals/errors.h"
 #include "signals/event_log.h"
@@ -154,6 +155,37 @@ static void test_link_breaks_while_starting(void **state)
         fc_destroy(fc);
         fc_init(fc);
     }
+}
+
+/* The president has taken a node in, and what it says next does not arrive; the link stays. The
+ * node starts over, and both start in the end. */
+static void test_a_join_starts_over(void **state)
+{
+    (void)state;
+    start_nodes(2, 2);
+    fc->watch = "joining takes too long";
+    uint32_t joiner = 0;
+    for (uint32_t i = 0; i < 5000 && joiner == 0; i++) {
+        uint32_t from = 1 + i % 2;
+        fc_links(fc);
+        fc_run_node(fc, from);
+        fc_deliver(fc, from, 3 - from);
+        if (i % 20 == 19) fc->now++;
+        for (uint32_t id = 1; id <= 2; id++) {
+            if (qmgr_of(node_block(fc->node[id].node, BLOCK_QMGR, 0))->join.state == JOIN_JOINING)
+                joiner = id;
+        }
+    }
+    assert_int_not_equal(joiner, 0);
+    fc->link[3 - joiner][joiner].stalled = true;
+    fc_run(fc, JOIN_TIMEOUT_MS - 500);
+    assert_int_equal(fc->node[joiner].watched, 0);
+    fc_run(fc, 1000);
+    assert_int_equal(fc->node[joiner].watched, 1);
+    assert_int_not_equal(level_of(joiner), START_STARTED);
+    fc->link[3 - joiner][joiner].stalled = false;
+    fc_run(fc, 6000);
+    assert_started(2);
 }
 
 static void test_start_with_random_cuts(void **state)
@@ -646,6 +678,7 @@ int main(void)
         T(test_partial_start_needs_a_whole_group),
         T(test_other_generation_is_refused),
         T(test_link_breaks_while_starting),
+        T(test_a_join_starts_over),
         T(test_two_are_lost_in_a_start),
         T(test_start_with_random_cuts),
         T(test_forged_place_in_the_ring),

@@ -560,6 +560,61 @@ static void stop_node(uint32_t id)
     assert_non_null(fc_take(fc, MGM, GSN_STOP_CONF));
 }
 
+/* Node 1 has heard of nothing when the link to the next life of a dead node comes up: its QMGR
+ * alone speaks over it, what others send there is for the former life and gets lost. */
+static void test_a_link_to_the_next_life(void **state)
+{
+    (void)state;
+    struct node_state_rep rep = {.start_level = START_STARTED};
+    start(4, 2);
+    const struct block *worker = &fake_tc(fc, 1, 1)->block;
+    assert_false(peer_restricted(worker, 4));
+    fc_kill(fc, 4);
+    fc_links(fc);
+    make_node(4);
+    for (uint32_t i = 0; i < 1000 && fc->link[1][4].epoch == 0; i++) {
+        fc_run_node(fc, 4);
+        fc_links(fc);
+    }
+    assert_int_not_equal(fc->link[1][4].epoch, 0);
+    assert_true(peer_restricted(worker, 4));
+    sig_send(&fake_tc(fc, 1, 1)->block, block_ref(4, BLOCK_DBLQH, 1), GSN_NODE_STATE_REP, PRIO_A,
+             &rep);
+    fc_run_node(fc, 1);
+    const struct fc_link *link = &fc->link[1][4];
+    for (uint32_t at = 0; at < link->used; at += link->words[at + 3])
+        assert_int_equal(ref_block(link->words[at + 1]), BLOCK_QMGR);
+    run_until_started(4, 3000);
+    assert_false(peer_restricted(worker, 4)); /* It is a member like the others. */
+    check_whole(4);
+    again();
+}
+
+/* What the president says does not reach the joiner any more, but the link stays: the others do not
+ * wait for it for ever, and it comes back later. */
+static void test_a_join_takes_too_long(void **state)
+{
+    (void)state;
+    fc->watch = "its join takes too long";
+    start(4, 2);
+    fc_kill(fc, 4);
+    fc_run(fc, 200);
+    make_node(4);
+    for (uint32_t i = 0; i < 200000 && qmgr_at(1)->rejoin.adding == 0; i++)
+        one_step(4);
+    assert_int_equal(qmgr_at(1)->rejoin.adding, 4);
+    fc->link[1][4].stalled = true;
+    fc_run(fc, 9000);
+    assert_int_equal(qmgr_at(1)->rejoin.adding, 4);
+    fc_run(fc, 1500);
+    assert_int_equal(fc->node[1].watched, 1);
+    fc->link[1][4].stalled = false;
+    for (uint32_t id = 1; id <= 3; id++)
+        assert_true(is_started(id));
+    all_come_back(4);
+    again();
+}
+
 /* Two nodes and no arbitrator: who stays knows that the other one has stopped. */
 static void test_a_node_stops(void **state)
 {
@@ -636,6 +691,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_links_break_at_random, setup, teardown),
         cmocka_unit_test_setup_teardown(test_random, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_link_to_the_next_life, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_join_takes_too_long, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_node_stops, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stuck_checkpoints, setup, teardown),
     };
