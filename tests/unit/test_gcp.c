@@ -596,6 +596,25 @@ static void test_a_forged_word_costs_the_link(void **state)
     start(1, true);
 }
 
+/* What the master says of this node's logs is what this node has said: of all of them. */
+static void test_ends_of_all_own_logs(void **state)
+{
+    (void)state;
+    static const uint32_t pairs[3][2] = {{7, 0}, {9, 1}, {0, 0}};
+    start(2, true);
+    struct dih *dih = dih_at(2);
+    memcpy(dih->gcp_node.save_lsn, pairs, sizeof pairs);
+    for (uint32_t parts = 0; parts <= 3; parts++) {
+        uint32_t words[2 * LOG_ENDS_ENTRY_MAX];
+        struct section list = {.words = words};
+        list.size = log_ends_entry(words, 1, 5, pairs, 2);
+        assert_false(dih_ends_name_own(dih, &list, 5)); /* Of the other node alone. */
+        list.size += log_ends_entry(words + list.size, 2, 5, pairs, parts);
+        assert_int_equal(dih_ends_name_own(dih, &list, 5), parts == 2); /* It has two. */
+        assert_false(dih_ends_name_own(dih, &list, 6));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -622,6 +641,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_swapped_copies_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_errors_stop_the_node_by_name, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_forged_word_costs_the_link, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_ends_of_all_own_logs, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

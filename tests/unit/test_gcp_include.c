@@ -561,6 +561,55 @@ static void test_included_under_load(void **state)
     end();
 }
 
+/* Node 3 writes its part of a round until backup_release(). */
+static void begin_long_round(void)
+{
+    begin(true);
+    backup_at(3, 1)->holds = true;
+    lcp_node_want(dih_at(2), LCP_BY_OPERATOR);
+    fc_run(fc, 30);
+    assert_int_equal(dih_at(3)->lcp_node.state, LCPN_WRITING);
+}
+
+/* An operator's wish is a round of its own, once; logs are looked at again behind a round. */
+static void test_wanted_meanwhile(void **state)
+{
+    (void)state;
+    for (uint32_t reason = LCP_BY_GROWTH; reason <= LCP_BY_OPERATOR; reason++) {
+        begin_long_round();
+        for (uint32_t id = 1; id < P; id++)
+            lcp_node_want(dih_at(id), reason);
+        fc_run(fc, 30);
+        assert_int_equal(backup_at(1, 1)->rounds, 1);
+        backup_release(backup_at(3, 1));
+        fc_run(fc, 100);
+        for (uint32_t id = 1; id < P; id++)
+            assert_int_equal(backup_at(id, 1)->usable, reason == LCP_BY_OPERATOR ? 2 : 1);
+        end();
+    }
+}
+
+/* Two presidents die, the second one while its round waits for the end of the first one's. */
+static void test_round_of_a_dead_president(void **state)
+{
+    (void)state;
+    begin_long_round();
+    fc_kill(fc, 1);
+    lost(1);
+    fc_run(fc, 30);
+    lcp_node_want(dih_at(3), LCP_BY_OPERATOR);
+    fc_run(fc, 30);
+    assert_int_equal(backup_at(2, 1)->rounds, 2);
+    fc_kill(fc, 2);
+    lost(2);
+    fc_run(fc, 30);
+    backup_release(backup_at(3, 1));
+    fc_run(fc, 50);
+    assert_int_equal(backup_at(3, 1)->rounds, 1); /* Nobody waits for the second one. */
+    expect_going_on("dead round", 0);
+    end();
+}
+
 /* Its disk takes no checkpoint: it does not wait for ever. */
 static void test_no_checkpoint_of_its_own(void **state)
 {
@@ -740,6 +789,8 @@ int main(void)
         cmocka_unit_test(test_complete_before_it_takes_part),
         cmocka_unit_test(test_included_under_load),
         cmocka_unit_test(test_no_checkpoint_of_its_own),
+        cmocka_unit_test(test_wanted_meanwhile),
+        cmocka_unit_test(test_round_of_a_dead_president),
         cmocka_unit_test(test_rounds_go_on),
         cmocka_unit_test(test_p_dies),
         cmocka_unit_test(test_master_dies),
