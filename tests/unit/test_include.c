@@ -217,8 +217,8 @@ static void test_before_the_end_of_the_takeover(void **state)
     }
 }
 
-/* An LQH that is behind hears of the next loss from the node that is back before it hears that that
- * one is back: it does not wait for a second word. */
+/* A node that is behind hears of the next loss from the node that is back before it hears that that
+ * one is back: its LQH and its TC do not wait for a second word. */
 static void test_word_of_a_loss_before_the_return(void **state)
 {
     (void)state;
@@ -229,8 +229,11 @@ static void test_word_of_a_loss_before_the_return(void **state)
     include_self(3);
     for (uint32_t node = 3; node <= 4; node++) {
         struct lqh_flush_rep flush = {.failure_no = failures + 1u, .instances = 1};
+        struct lqh_fail_end_rep end = {.failure_no = failures + 1u, .instances = 1};
         signal_send(&lqh_at(node)->block, block_ref(2, BLOCK_DBLQH, 1), GSN_LQH_FLUSH_REP, PRIO_B,
                     &flush, sizeof flush / 4u, NULL, 0);
+        signal_send(&lqh_at(node)->block, block_ref(2, BLOCK_DBTC, 1), GSN_LQH_FAIL_END_REP, PRIO_B,
+                    &end, sizeof end / 4u, NULL, 0);
     }
     w_pass(&w, 5);
     include_at_others(3);
@@ -240,8 +243,10 @@ static void test_word_of_a_loss_before_the_return(void **state)
     for (uint32_t node = 2; node <= 4; node++)
         node_mask_add(&rep.alive, node);
     w_self(&w, 2, BLOCK_DBLQH, 1, GSN_NODE_LOST_REP, &rep, sizeof rep / 4u, NULL, 0);
+    w_self(&w, 2, BLOCK_DBTC, 1, GSN_NODE_LOST_REP, &rep, sizeof rep / 4u, NULL, 0);
     w_pass(&w, 50);
     assert_true(lqh_at(2)->fail.reported);
+    assert_true(tc_at(2)->fail.resolving);
     w_stop(&w);
 }
 

@@ -131,6 +131,43 @@ static void test_commits_wait_for_the_next_epoch(void **state)
     c_expect_row(&w, 11, 11);
 }
 
+/* More than one step releases, and the next epoch is near before the last one: what is left belongs
+ * to that one, and nobody overtakes. */
+static void test_many_held_over_two_epochs(void **state)
+{
+    struct trx many[150];
+    struct tc_epoch_req req = {.sender_data = 2, .gci_hi = 2};
+    struct gcp_hold_req near = {.sender_data = 1};
+    (void)state;
+    hold();
+    for (uint32_t i = 0; i < 150; i++) {
+        many[i] = t_new(&w, CLIENT, 1);
+        write_row(&many[i], 100 + i, WRITE_ALL);
+    }
+    uint32_t tc = block_ref(1, BLOCK_DBTC, 1);
+    sig_send(&stub->block, tc, GSN_TC_EPOCH_REQ, PRIO_A, &req);
+    sig_send(&stub->block, tc, GSN_GCP_HOLD_REQ, PRIO_A, &near);
+    w_run(&w);
+    node_check(w.n[1].node);
+    assert_int_equal(stub->holds, 2);
+    assert_int_equal(stub->finished, 1);
+    uint32_t first = 0;
+    for (const struct signal *sig; (sig = c_take(&w, GSN_TCKEYCONF)) != NULL; first++) {
+        assert_int_equal(SIG_PAYLOAD(sig, tckeyconf)->transid1, many[first].transid1);
+        assert_int_equal(SIG_PAYLOAD(sig, tckeyconf)->gci_hi, 2);
+    }
+    assert_in_range(first, 1, 149);
+    epoch(3, 0);
+    assert_int_equal(stub->finished, 2);
+    for (; first < 150; first++) {
+        struct tckeyconf conf = keyconf();
+        assert_int_equal(conf.transid1, many[first].transid1);
+        assert_int_equal(conf.gci_hi, 3);
+    }
+    assert_null(c_take(&w, GSN_TCKEYCONF));
+    c_expect_row(&w, 249, 249);
+}
+
 static void test_epoch_ends_when_its_commits_have_ended(void **state)
 {
     (void)state;
@@ -450,6 +487,39 @@ static void test_waits_of_a_lost_client(void **state)
     assert_null(c_take(&w, GSN_WAIT_DURABLE_CONF));
 }
 
+/* A second GCI becomes durable while those who wait for the first one are told: who was looked at
+ * already is looked at again. */
+static void test_durable_while_waits_are_told(void **state)
+{
+    struct gcp_durable_rep rep = {.gci = 1};
+    (void)state;
+    hold();
+    epoch(2, 0);
+    for (uint32_t i = 0; i < 100; i++)
+        ask(CLIENT, i, i < 30 ? 2 : 1, 0);
+    hold();
+    epoch(3, 0);
+    uint32_t tc = block_ref(1, BLOCK_DBTC, 1);
+    sig_send(&stub->block, tc, GSN_GCP_DURABLE_REP, PRIO_A, &rep);
+    rep.gci = 2;
+    sig_send(&stub->block, tc, GSN_GCP_DURABLE_REP, PRIO_A, &rep);
+    w_run(&w);
+    bool told[100] = {false};
+    for (const struct signal *sig; (sig = c_take(&w, GSN_WAIT_DURABLE_CONF)) != NULL;) {
+        const struct wait_durable_conf *conf = SIG_PAYLOAD(sig, wait_durable_conf);
+        assert_true(conf->sender_data < 100 && !told[conf->sender_data]);
+        if (conf->sender_data < 30) assert_int_equal(conf->durable_gci, 2);
+        told[conf->sender_data] = true;
+    }
+    for (uint32_t i = 0; i < 100; i++)
+        assert_true(told[i]);
+    ask(CLIENT, 200, 3, 0); /* The walk is over, and begins anew for the next one. */
+    hold();
+    epoch(4, 0);
+    durable(3);
+    expect_durable(200, 3);
+}
+
 static void test_too_many_waits(void **state)
 {
     (void)state;
@@ -485,6 +555,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_commits_wait_for_the_next_epoch, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_held_over_two_epochs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_epoch_ends_when_its_commits_have_ended, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_held_commit_outlives_its_client, setup, teardown),
@@ -501,6 +572,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_oldest_lives_are_forgotten, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_the_first_life, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_waits_of_a_lost_client, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_durable_while_waits_are_told, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_too_many_waits, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_no_waits_without_files, setup, teardown),
     };

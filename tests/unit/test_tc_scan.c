@@ -399,6 +399,59 @@ static void test_tiny_limits(void **state)
     assert_int_equal(w_tc(&w, 1).scans, 0);
 }
 
+/* --- Single user mode. --- */
+
+static void drain(uint32_t order, uint32_t client, uint32_t grace_ms)
+{
+    struct node_state_rep rep = {.start_level = START_STARTED, .single_user = client};
+    struct drain_clients_req req = {.sender_data = order, .node = client, .grace_ms = grace_ms};
+    w_self(&w, 1, BLOCK_DBTC, 1, GSN_NODE_STATE_REP, &rep, sizeof rep / 4u, NULL, 0);
+    if (client != 0) w_self(&w, 1, BLOCK_DBTC, 1, GSN_DRAIN_CLIENTS_REQ, &req, 3, NULL, 0);
+    w_run(&w);
+}
+
+/* A scan that its client leaves open ends by force when its time is over, and so do its locks; one
+ * that waits for a lock of the client that stays is left in peace until it has it. */
+static void test_one_client_alone(void **state)
+{
+    static const struct scan_options options = {LOCK_EXCLUSIVE, 3, 0, 0, false};
+    struct trx mine = t_new(&w, CLIENT_TWO, 1);
+    uint32_t key = 0;
+    (void)state;
+    struct scan open = s_open(&w, CLIENT, &options);
+    s_collect(&open);
+    while (!open.seen[key])
+        key++;
+    drain(1, CLIENT_TWO, 100);
+    w_pass(&w, 90);
+    s_collect(&open);
+    assert_false(open.end);
+    assert_int_equal(w_driver(&w, 1)->drained, 0);
+    w_pass(&w, 60);
+    s_collect(&open);
+    assert_int_equal(open.error, ERR_SINGLE_USER_MODE);
+    assert_int_equal(w_driver(&w, 1)->drained, 1);
+    w_expect_quiet(&w);
+    s_next(&open, 0); /* Crosses the end: no second answer. */
+    t_op(&mine, 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE | KEY_NOWAIT), key, 7);
+    w_run(&w);
+    t_expect_keyconf(&mine, 0);
+
+    drain(0, 0, 0);
+    struct scan waits = s_open(&w, CLIENT, &options);
+    drain(2, CLIENT_TWO, 0);
+    w_pass(&w, 100);
+    s_collect(&waits);
+    assert_false(waits.end);
+    assert_int_equal(w_driver(&w, 1)->drained, 1);
+    t_commit(&mine);
+    w_pass(&w, 50);
+    assert_non_null(c_take(&w, GSN_TC_COMMITCONF));
+    s_collect(&waits);
+    assert_int_equal(waits.error, ERR_SINGLE_USER_MODE);
+    assert_int_equal(w_driver(&w, 1)->drained, 2);
+}
+
 #define ONE(test) cmocka_unit_test_setup_teardown(test, start_one, stop)
 #define TWO(test) cmocka_unit_test_setup_teardown(test, start_two, stop)
 
@@ -421,6 +474,8 @@ int main(void)
         TWO(test_drop),
         ONE(test_drop_ends_idle_scan),
         TWO(test_drop_ends_idle_scan),
+        ONE(test_one_client_alone),
+        TWO(test_one_client_alone),
         cmocka_unit_test_setup_teardown(test_all_rows, start_tiny, stop),
         cmocka_unit_test_setup_teardown(test_tiny_limits, start_tiny, stop),
     };
