@@ -396,6 +396,28 @@ static bool made_up(struct qmgr *qmgr, uint32_t node, const struct fail_prepare 
     return true;
 }
 
+/* False: it has been refused. */
+static bool agrees_to(struct qmgr *qmgr, const struct signal *sig, const struct node_mask *leave)
+{
+    struct node_mask must;
+    struct node_mask stay = qmgr->join.members;
+    struct node_mask row = qmgr->reach.map.row[qmgr_own(qmgr)];
+    if (!qmgr->reach.running) row = qmgr->join.members; /* Nothing is known to be wrong. */
+    qmgr_newcomers(qmgr, &must);
+    if (qmgr_may_stay(qmgr, leave)) node_mask_remove(&must, qmgr_own(qmgr));
+    node_mask_join(&must, &qmgr->failure.fenced);
+    node_mask_cut(&stay, leave);
+    if (!node_mask_within(&must, leave)) {
+        refuse(qmgr, sig, FAIL_REF_LARGER, &must);
+        return false;
+    }
+    if (!may_lead(qmgr, ref_node(sig->sender), leave) || !node_mask_within(&stay, &row)) {
+        refuse(qmgr, sig, FAIL_REF_BROKEN, &row);
+        return false;
+    }
+    return true;
+}
+
 void qmgr_exec_FAIL_PREPARE(struct block *block, const struct signal *sig)
 {
     struct qmgr *qmgr = qmgr_of(block);
@@ -413,28 +435,13 @@ void qmgr_exec_FAIL_PREPARE(struct block *block, const struct signal *sig)
     }
     if (!made_up(qmgr, node, req)) return;
     struct node_mask leave = req->nodes;
-    struct node_mask must;
     keep_data_nodes(qmgr, &leave);
-    qmgr_newcomers(qmgr, &must);
-    if (qmgr_may_stay(qmgr, &leave)) node_mask_remove(&must, qmgr_own(qmgr));
-    node_mask_join(&must, &failure->fenced);
     if (node_mask_has(&leave, qmgr_own(qmgr))) {
         jam();
         qmgr_failure_stop(qmgr, qmgr_end_code(qmgr), "the others have declared it dead");
         return;
     }
-    struct node_mask stay = qmgr->join.members;
-    node_mask_cut(&stay, &leave);
-    struct node_mask row = qmgr->reach.map.row[qmgr_own(qmgr)];
-    if (!qmgr->reach.running) row = qmgr->join.members; /* Nothing is known to be wrong. */
-    if (!node_mask_within(&must, &leave)) {
-        refuse(qmgr, sig, FAIL_REF_LARGER, &must);
-        return;
-    }
-    if (!may_lead(qmgr, node, &leave) || !node_mask_within(&stay, &row)) {
-        refuse(qmgr, sig, FAIL_REF_BROKEN, &row);
-        return;
-    }
+    if (!agrees_to(qmgr, sig, &leave)) return;
     jam_data(node);
     fence_after_word(qmgr, &leave);
     failure->leads = 0;
