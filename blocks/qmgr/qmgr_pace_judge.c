@@ -61,10 +61,24 @@ void qmgr_exec_PACE_SLOW_REP(struct block *block, const struct signal *sig)
     take(qmgr, &slow, &aside);
 }
 
+/* The only one that is left is not compared with anybody, now or when another one comes back. */
+static void left_alone(struct qmgr *qmgr)
+{
+    struct node_mask nobody = {{0}};
+    jam();
+    memset(qmgr->pace.of, 0, sizeof(qmgr->pace.of));
+    take(qmgr, &nobody, &nobody);
+}
+
 /* Who is lost is forgotten, by the others' NDBCNTRs too: it comes back as well. */
 void qmgr_pace_view(struct qmgr *qmgr)
 {
     struct qmgr_pace *pace = &qmgr->pace;
+    if (node_mask_empty(&pace->slow)) return;
+    if (qmgr->join.state == JOIN_MEMBER && node_mask_count(&qmgr->join.members) == 1) {
+        left_alone(qmgr);
+        return;
+    }
     if (node_mask_within(&pace->slow, &qmgr->join.members)) return;
     jam();
     bool own = node_mask_has(&pace->slow, qmgr_own(qmgr));

@@ -160,6 +160,9 @@ void pace_watch(struct run *run)
     struct node_mask fresh = qmgr->pace.slow;
     node_mask_cut(&fresh, &pace->slow);
     pace->slow = qmgr->pace.slow;
+    uint32_t own = ref_node(qmgr->block.ref);
+    if (own != pace->president) fresh = (struct node_mask){0}; /* It goes on with what it heard. */
+    pace->president = own;
     for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
         if (node_mask_has(&fresh, data_node_id(run, i))) found(run, data_node_id(run, i));
     }

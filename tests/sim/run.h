@@ -316,6 +316,7 @@ struct pace_watch {
     bool found;
     uint64_t disturbed_until;               /* Something else is the matter. */
     uint64_t blamed_until[NODE_ID_MAX + 1]; /* By index: there is a reason to find it slow. */
+    uint32_t president;                     /* Who has said so: */
     struct node_mask slow;                  /* As the president has last said. */
     bool link_slow;
 };

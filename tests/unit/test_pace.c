@@ -199,6 +199,24 @@ static void test_the_other_one_is_lost(void **state)
     assert_told(3, 1, 1);
 }
 
+/* Of two: nobody is left to compare with, whoever leads. Later it begins as a node like others. */
+static void test_it_is_left_alone(void **state)
+{
+    (void)state;
+    for (uint32_t slow = 1; slow <= 2; slow++) {
+        start(2, 2);
+        every[slow] = SLOW;
+        run(FOUND_MS);
+        assert_slow(1u << (slow - 1), 1u << (slow - 1));
+        fc_kill(fc, 3 - slow);
+        every[slow] = 1;
+        run(1000);
+        assert_slow(0, 0);
+        assert_told(slow, 1, 1);
+        again();
+    }
+}
+
 static void test_it_is_lost(void **state)
 {
     (void)state;
@@ -283,6 +301,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_all_nodes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_both_of_a_group, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_other_one_is_lost, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_it_is_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_it_is_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_president_is_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_link, setup, teardown),
