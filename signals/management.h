@@ -210,8 +210,8 @@ struct stop_ref {
 SIGNAL_STRUCT(stop_ref, 2);
 
 /* Single user mode for the client `node`, or its end (0); to the president's CMVMI, which hands it
- * to NDBCNTR. CONF when no other client has anything under way; REF with 5063, 299, or 5005: ask
- * the president. */
+ * to NDBCNTR. CONF when no other client has anything under way; REF with 5063, 299, 5065 (something
+ * else was ordered meanwhile), or 5005: ask the president, or again. */
 struct single_user_req {
     uint32_t sender_data;
     uint32_t node;

@@ -59,6 +59,20 @@ static void answer(struct cntr *cntr)
     single->client = 0;
 }
 
+/* Somebody has ordered something else (5065); or the same, which is waited for by one (5005: who
+ * hears that asks again). */
+static void replaced(struct cntr *cntr, uint32_t node)
+{
+    struct cntr_single *single = &cntr->single;
+    struct single_user_ref ref = {.sender_data = single->client_data,
+                                  .error = node == single->node ? ERR_MGM_SEND
+                                                                : ERR_MGM_SINGLE_REPLACED};
+    if (single->client == 0) return;
+    jam_data(node);
+    sig_send(&cntr->block, single->client, GSN_SINGLE_USER_REF, PRIO_B, &ref);
+    single->client = 0;
+}
+
 static void completed(struct cntr *cntr)
 {
     struct cntr_single *single = &cntr->single;
@@ -167,7 +181,10 @@ void cntr_exec_CNTR_SINGLE_REP(struct block *block, const struct signal *sig)
         jam();
         return;
     }
-    if (is_newer(single, rep)) take(cntr, rep);
+    if (is_newer(single, rep)) {
+        if (rep->node != single->node) replaced(cntr, rep->node);
+        take(cntr, rep);
+    }
     if (rep->failure_no != single->failure_no || rep->count != single->count) {
         jam(); /* An older one: the sender hears of this node's, or has. */
         return;
@@ -266,7 +283,7 @@ void cntr_exec_SINGLE_USER_REQ(struct block *block, const struct signal *sig)
         if (client != 0) sig_send(block, client, GSN_SINGLE_USER_REF, PRIO_B, &ref);
         return;
     }
-    answer(cntr); /* Who asked before: it has been replaced. */
+    replaced(cntr, req->node);
     single->client = client;
     single->client_data = req->sender_data;
     if (req->node != single->node) {

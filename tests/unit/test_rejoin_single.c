@@ -100,11 +100,46 @@ static void test_ordered_while_one_joins(void **state)
     assert_true(entered > 0);
 }
 
+static const struct single_user_ref *refused(void)
+{
+    const struct signal *sig = fc_take(fc, MGM, GSN_SINGLE_USER_REF);
+    return sig == NULL ? NULL : SIG_PAYLOAD(sig, single_user_ref);
+}
+
+/* Whoever waits for the mode, or for its end, hears when something else was ordered meanwhile; who
+ * waits for the same asks again. */
+static void test_ordered_otherwise_meanwhile(void **state)
+{
+    static const struct {
+        uint32_t first, second, error;
+    } ways[] = {{ALLOWED, 0, ERR_MGM_SINGLE_REPLACED}, {ALLOWED, ALLOWED, ERR_MGM_SEND}};
+    (void)state;
+    for (uint32_t way = 0; way < 2; way++) {
+        start_with_mgm(2);
+        order(1, ways[way].first);
+        fc_deliver(fc, MGM, 1);
+        fc_run_node(fc, 1);
+        assert_int_equal(cntr_at(1)->single.node, ALLOWED);
+        assert_false(answered());
+        order(1, ways[way].second);
+        fc_run(fc, 100);
+        const struct single_user_ref *ref = refused();
+        assert_non_null(ref);
+        assert_int_equal(ref->error, ways[way].error);
+        assert_null(refused());
+        assert_true(answered());
+        assert_false(answered());
+        check_mode(2, ways[way].second);
+        again();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_back_after_exit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ordered_while_one_joins, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_ordered_otherwise_meanwhile, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
