@@ -341,6 +341,8 @@ void cntr_start_again(struct cntr *cntr)
     memset(&cntr->members, 0, sizeof(cntr->members));
     memset(&cntr->started, 0, sizeof(cntr->started));
     memset(&cntr->rejoin, 0, sizeof(cntr->rejoin));
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++)
+        cntr->peer[node].stop_level = 0; /* Who stopped comes back as another life. */
     log_info(&cntr->block, cntr->data.aside ? "this node waits until the others run"
                                             : "a node was lost during the start: joining anew");
     cntr_tell_state(cntr);

@@ -101,6 +101,37 @@ static void test_the_one_to_stay_is_lost(void **state)
     assert_true(stays > 1);
 }
 
+/* A node stops while nobody is started, and comes back: its next life is not believed to stop. */
+static void test_one_stops_before_the_start(void **state)
+{
+    (void)state;
+    uint32_t again_count = 0;
+    for (uint32_t gap = 0; gap < 120; gap += 5) {
+        configure(2, 2);
+        make_node(1);
+        make_node(2);
+        fc_client(fc, MGM, true);
+        cursor = 0;
+        for (uint32_t i = 0; i < 200 && node_mask_count(&cntr_at(1)->members) < 2; i++)
+            one_step(2);
+        for (uint32_t i = 0; i < gap; i++)
+            one_step(2);
+        bool early = !is_started(1) && !is_started(2);
+        order(2, STOP_RESTART);
+        fc_run(fc, 1000);
+        bool left = taken() == 1; /* Else it has no link yet. */
+        assert_int_equal(fc->node[2].stopped, left);
+        if (left) make_node(2);
+        run_until_started(2, 5000);
+        again_count += early && left;
+        order(1, 0);
+        fc_run(fc, 500);
+        assert_int_equal(taken(), 1);
+        again();
+    }
+    assert_true(again_count > 1);
+}
+
 /* All are to stop while one is being restarted, or asks whether it may: it does not come back
  * alone.
  */
@@ -201,6 +232,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_two_of_a_group_at_once, setup_stop, teardown),
         cmocka_unit_test_setup_teardown(test_three_of_a_group_at_once, setup_stop, teardown),
         cmocka_unit_test_setup_teardown(test_the_one_to_stay_is_lost, setup_stop, teardown),
+        cmocka_unit_test_setup_teardown(test_one_stops_before_the_start, setup_stop, teardown),
         cmocka_unit_test_setup_teardown(test_all_stop_while_one_stops, setup_stop, teardown),
         cmocka_unit_test_setup_teardown(test_all_stop_with_the_same_files, setup_stop, teardown),
     };
