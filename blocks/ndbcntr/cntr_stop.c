@@ -122,10 +122,13 @@ void cntr_exec_STOP_REQ(struct block *block, const struct signal *sig)
     jam();
     struct stop_conf conf = {.sender_data = req->sender_data};
     sig_send(block, client, GSN_STOP_CONF, PRIO_B, &conf);
-    if (stops)
+    if (stops) {
         stop_joined(cntr, req->flags);
-    else
-        cntr_stop_begin(cntr, req->flags);
+        return;
+    }
+    if (cntr->level == START_STARTED && (req->flags & STOP_SYSTEM) == 0 && !cntr_others_go_on(cntr))
+        log_warning(block, "the other nodes cannot go on without this one");
+    cntr_stop_begin(cntr, req->flags);
 }
 
 void cntr_exec_TC_DRAIN_CONF(struct block *block, const struct signal *sig)
