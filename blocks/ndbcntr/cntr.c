@@ -190,7 +190,6 @@ static const struct handler cntr_handlers[] = {
     HANDLER(cntr, ORDER_STATE_REQ, order_state_req),
     HANDLER(cntr, ORDER_STATE_CONF, order_state_conf),
     HANDLER(cntr, ORDER_HOLD_CONF, order_hold_conf),
-    HANDLER(cntr, NODE_PACE_REP, node_pace_rep),
     HANDLER(cntr, DUMP_STATE_ORD, dump_state_ord),
 };
 

@@ -23,9 +23,11 @@
 #define SINGLE_GRACE_MS 5000u /* Single user mode: what others have under way ends by then. */
 
 /*
- *   CONFIG --all READ_CONFIG_CONF--> WAIT_ORDER --> PHASES --phase 8, GO--> PHASES (started) -->
- * RUNNING |  ^ a node is lost before anyone is started: phase 1 again any ----STOP_REQ---->
- * STOPPING;  any ----a started node is lost----> FAILING
+ *   CONFIG --all READ_CONFIG_CONF--> WAIT_ORDER --START_ORD--> PHASES --the last one--> RUNNING
+ *      +--------------- at once without --nostart --------------^
+ *   PHASES: a node is lost before anyone is started: phase 1 again
+ *   WAIT_ORDER, PHASES, RUNNING --STOP_REQ--> STOPPING
+ *   PHASES, RUNNING --this node may not go on--> FAILING
  */
 enum cntr_state {
     CNTR_CONFIG = 0,
@@ -448,6 +450,3 @@ void cntr_exec_TC_DRAIN_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_STOP_REP(struct block *block, const struct signal *sig);
 void cntr_exec_NODE_FAILREP(struct block *block, const struct signal *sig);
 void cntr_exec_LCP_STUCK_REP(struct block *block, const struct signal *sig);
-
-/* cntr_order.c */
-void cntr_exec_NODE_PACE_REP(struct block *block, const struct signal *sig);
