@@ -76,12 +76,6 @@ struct gcp_node_saveconf { /* Section 0: where the node's logs end, an entry of 
     uint32_t gci;
 };
 SIGNAL_STRUCT(gcp_node_saveconf, 2);
-struct gcp_node_saveref { /* The node stops: the others see it go. */
-    uint32_t incarnation;
-    uint32_t gci;
-    uint32_t error;
-};
-SIGNAL_STRUCT(gcp_node_saveref, 3);
 
 /* All logs have it: write it into the system file. Section 0: the entries of all whose logs have.
  */

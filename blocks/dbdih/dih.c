@@ -202,7 +202,6 @@ static const struct handler dih_handlers[] = {
     HANDLER(dih, EPOCH_COMPLETE_REP, epoch_complete_rep),
     HANDLER(dih, GCP_NODE_SAVEREQ, gcp_node_savereq),
     HANDLER(dih, GCP_NODE_SAVECONF, gcp_node_saveconf),
-    HANDLER(dih, GCP_NODE_SAVEREF, gcp_node_saveref),
     HANDLER(dih, COPY_GCIREQ, copy_gcireq),
     HANDLER(dih, COPY_GCICONF, copy_gciconf),
     HANDLER(dih, GCP_NODE_DURABLE_REP, gcp_node_durable_rep),

@@ -265,15 +265,6 @@ void dih_exec_GCP_NODE_SAVECONF(struct block *block, const struct signal *sig)
     if (saved(dih, sig)) save_sysfiles(dih);
 }
 
-/* The node that says so stops by itself; what follows is the business of its loss. */
-void dih_exec_GCP_NODE_SAVEREF(struct block *block, const struct signal *sig)
-{
-    const struct gcp_node_saveref *ref = SIG_PAYLOAD(sig, gcp_node_saveref);
-    jam();
-    log_warning(block, "node %u cannot save GCI %u, error %u", ref_node(sig->sender), ref->gci,
-                ref->error);
-}
-
 static void save_done(struct dih *dih)
 {
     struct gcp_master *master = &dih->gcp_master;

@@ -257,17 +257,14 @@ void dih_exec_GCP_SAVECONF(struct block *block, const struct signal *sig)
     logs_saved(dih, gci);
 }
 
-/* What may be lost cannot be declared durable: the node stops, and says why. */
+/* What may be lost cannot be declared durable: the node stops, and says why. To the others it is
+ * lost: a signal that is sent now would not leave this process any more. */
 void dih_exec_GCP_SAVEREF(struct block *block, const struct signal *sig)
 {
-    struct dih *dih = dih_of(block);
     const struct gcp_saveref *ref = SIG_PAYLOAD(sig, gcp_saveref);
-    struct gcp_node_saveref out = {
-        .incarnation = dih->incarnation, .gci = ref->gci, .error = ref->error};
     jam_data(ref->error);
     log_error(block, "LQH %u cannot save GCI %u: error %u, system's error %u",
               ref_instance(sig->sender), ref->gci, ref->error, ref->os_error);
-    to_master(dih, GSN_GCP_NODE_SAVEREF, &out, sizeof(out) / 4u);
     node_fail(EXIT_GCP_SAVE, __FILE__, __LINE__, "the redo log could not be written");
 }
 

@@ -331,7 +331,6 @@ void gcp_master_monitor(struct dih *dih);
 void dih_exec_GCP_PREPARECONF(struct block *block, const struct signal *sig);
 void dih_exec_GCP_NODEFINISH(struct block *block, const struct signal *sig);
 void dih_exec_GCP_NODE_SAVECONF(struct block *block, const struct signal *sig);
-void dih_exec_GCP_NODE_SAVEREF(struct block *block, const struct signal *sig);
 void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig);
 void dih_exec_GCP_CLOSE_ORD(struct block *block, const struct signal *sig);
 

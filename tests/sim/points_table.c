@@ -66,8 +66,7 @@ static bool elsewhere(uint32_t gsn)
     case GSN_PACE_SLOW_REP:     /* Deaths meanwhile: test_pace. */
     case GSN_CM_NODEINFOREF:    /* Words of a join that was given up: sim --rejoin. */
     case GSN_CNTR_START_REF:    /* Data of no use: test_restart, test_cntr_decide. */
-    case GSN_GCP_NODE_SAVEREF:  /* A broken disk: sim --rejoin --disk. */
-    case GSN_GCP_STOP_ORD:      /* A disk that does not answer: the same. */
+    case GSN_GCP_STOP_ORD:      /* A disk that does not answer: sim --rejoin --disk. */
     case GSN_FAIL_REF:          /* Several leave at once, or links break: sim --rejoin. */
     case GSN_LQH_ORPHAN_REQ:    /* Records are short at the take-over: test_takeover. */
     case GSN_LQH_ORPHAN_CONF:   /* The same. */

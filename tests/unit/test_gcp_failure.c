@@ -187,6 +187,28 @@ static void test_one_dies_with_files(void **state)
         assert_int_not_equal(seen_save[i], 0);
 }
 
+/* A node's log cannot be written: it stops by name, nothing that it does not have is durable, and
+ * the others go on without it. The master is one like any other. */
+static void test_one_cannot_save(void **state)
+{
+    (void)state;
+    for (uint32_t victim = 1; victim <= 3; victim += 2) {
+        begin(true);
+        fc_run(fc, 50);
+        uint32_t before = fake_lqh(fc, victim, 2)->saved;
+        fake_lqh(fc, victim, 2)->save_error = ERR_FILE_IO_FAILED;
+        for (uint32_t i = 0; i < 200 && fc_alive(fc, victim); i++) {
+            fc_run(fc, 1);
+            for (uint32_t id = 1; id <= NODES && fc_alive(fc, victim); id++)
+                assert_true(dih_at(id)->gcp_node.durable <= before);
+        }
+        assert_int_equal(fc->node[victim].exit_code, EXIT_GCP_SAVE);
+        last_saved[victim] = before;
+        expect_going_on("no log", victim, 1);
+        end();
+    }
+}
+
 /* A GCI is closed and saved, and `victim` dies after so many of its signals; false: all was done
  * before. */
 static bool die_at(bool files, uint32_t victim, uint32_t at)
@@ -387,6 +409,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_dies),
         cmocka_unit_test(test_one_dies_with_files),
+        cmocka_unit_test(test_one_cannot_save),
         cmocka_unit_test(test_two_masters_die),
         cmocka_unit_test(test_one_dies_after_each_signal),
         cmocka_unit_test(test_two_masters_die_after_each_signal),
