@@ -59,10 +59,9 @@ struct lqh_orphan_conf {
 SIGNAL_STRUCT(lqh_orphan_conf, 2);
 
 enum resolve_action {
-    RESOLVE_COMMIT = 1,          /* Keeps the lock of a backup. */
-    RESOLVE_COMPLETE = 2,        /* What is committed. */
-    RESOLVE_ABORT = 3,           /* What is prepared, or waits. */
-    RESOLVE_COMMIT_COMPLETE = 4, /* Reads. */
+    RESOLVE_COMMIT = 1,   /* Keeps the lock of a backup. */
+    RESOLVE_COMPLETE = 2, /* What is committed. */
+    RESOLVE_ABORT = 3,    /* What is prepared, or waits. */
 };
 
 /* TC to the LQH of one replica: end this operation in this way, if it is there. Prio B. */

@@ -65,11 +65,6 @@ static void resolve(struct lqh *lqh, struct lqh_op *op, const struct op_resolve_
         jam();
         commit(lqh, op, req);
         return;
-    case RESOLVE_COMMIT_COMPLETE:
-        jam();
-        commit(lqh, op, req);
-        if (op->state == LQH_COMMITTED) lqh_op_end(lqh, op);
-        return;
     case RESOLVE_COMPLETE:
         jam();
         if (op->state == LQH_COMMITTED) lqh_op_end(lqh, op);

@@ -11,7 +11,7 @@ static uint32_t action_of(const struct tc_op *op)
     case OP_ABORTING:
         return RESOLVE_ABORT;
     case OP_COMMITTING:
-        return (op->flags & OP_SINGLE_PHASE) != 0 ? RESOLVE_COMMIT_COMPLETE : RESOLVE_COMMIT;
+        return RESOLVE_COMMIT;
     case OP_COMPLETING:
         return RESOLVE_COMPLETE;
     case OP_PREPARING:
@@ -31,6 +31,7 @@ static void order_next(struct tc *tc, struct tc_op *op)
         op->resolve_at--;
         uint32_t node = replica_node(op->nodes, op->resolve_at);
         if (node == 0 || node_mask_has(&tc->fail.lost, node)) continue;
+        ndbrequire((op->flags & OP_SINGLE_PHASE) == 0); /* I-TC-8 */
         struct op_resolve_req req = {.failure_no = tc->fail.failure_no,
                                      .sender_data = op->pool.ref,
                                      .action = action_of(op),
