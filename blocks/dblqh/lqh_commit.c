@@ -93,10 +93,7 @@ static struct lqh_op *train_op(struct lqh *lqh, const struct signal *sig, uint32
         op->transid1 == words[2] && op->tc_ref == sig->payload[0]) {
         return op;
     }
-    if (lqh_lenient(lqh)) {
-        jam(); /* TC has resolved it meanwhile. */
-        return NULL;
-    }
+    /* Also after a loss: what is resolved has no train on its way any more (LQH_FLUSH_REP). */
     lqh_protocol_error(lqh, sig->sender, "train entry for an unknown operation");
     return NULL;
 }
@@ -148,10 +145,7 @@ void lqh_exec_COMMIT(struct block *block, const struct signal *sig)
     for (uint32_t i = 0; i < count; i++) {
         lqh_ahead_train(lqh, sig, i);
         struct lqh_op *op = train_op(lqh, sig, i, LQH_PREPARED);
-        if (op == NULL) {
-            if (lqh_lenient(lqh)) continue;
-            break;
-        }
+        if (op == NULL) break;
         lqh_commit_op(lqh, op, commit);
         trains_add(&trains, lqh, op);
         if (complete) lqh_op_end(lqh, op);
@@ -170,10 +164,7 @@ static void end_ops(struct lqh *lqh, const struct signal *sig, uint32_t gsn_done
     for (uint32_t i = 0; i < count; i++) {
         lqh_ahead_train(lqh, sig, i);
         struct lqh_op *op = train_op(lqh, sig, i, state);
-        if (op == NULL) {
-            if (lqh_lenient(lqh)) continue;
-            break;
-        }
+        if (op == NULL) break;
         trains_add(&trains, lqh, op);
         lqh_op_end(lqh, op);
     }
