@@ -68,7 +68,8 @@ struct thread_result {
 };
 
 /*
- * One round of a thread: due timers, all A signals, up to `budget` B signals, then flush. In
+ * One round of a thread: due timers, all A signals, up to `budget` B signals (a CONTINUEB counts as
+ * many: work that never ends must not keep the sockets waiting), then flush. In
  * production an OS thread calls it for ever; in simulation the scheduler does. `now` never goes
  * back.
  */

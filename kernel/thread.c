@@ -15,6 +15,11 @@ _Thread_local struct thread *this_thread;
  * or two signals. */
 #define AHEAD_FAR_SIGNALS  8u
 #define AHEAD_NEAR_SIGNALS 4u
+/*
+ * Work that was broken off takes as long as this many signals. A round that let it go on for its
+ * whole budget, which nothing else contends for, would not look at the sockets for milliseconds.
+ */
+#define CONTINUEB_COST 256u
 /* A signals in a row before B signals and sockets are looked at again, should blocks keep sending
  * them to each other. */
 #define PRIORITY_A_ROW 1024u
@@ -93,41 +98,55 @@ static inline void look_ahead(const struct thread *thread, const struct job_queu
     }
 }
 
+static uint32_t cost_of(const uint32_t *record)
+{
+    return kind_gsn(record[RECORD_HEAD_WORDS]) == GSN_CONTINUEB ? CONTINUEB_COST : 1;
+}
+
 /* One queue's turn: like run_queue(), but an A signal that a handler sent to its own thread runs
- * right after it. */
-static uint32_t visit(struct thread *thread, struct job_queue *queue, uint32_t limit)
+ * right after it. Returns how many signals, and adds to `spent` what they cost. */
+static uint32_t visit(struct thread *thread, struct job_queue *queue, uint32_t limit,
+                      uint32_t *spent)
 {
     uint32_t count = 0;
+    uint32_t cost = 0;
     const uint32_t *record;
     struct ahead far = {queue->read, 0, AHEAD_FAR_SIGNALS};
     struct ahead near = {queue->read, 0, AHEAD_NEAR_SIGNALS};
-    while (count < limit && (record = job_queue_peek(queue)) != NULL) {
+    while (cost < limit && (record = job_queue_peek(queue)) != NULL) {
         look_ahead(thread, queue, &far, AHEAD_FAR);
         look_ahead(thread, queue, &near, AHEAD_NEAR);
+        cost += cost_of(record);
         dispatch(thread, record);
         job_queue_next(queue, record);
         far.lead--;
         near.lead--;
         count++;
-        if (self_has_priority_a(thread)) count += run_priority_a(thread);
+        if (self_has_priority_a(thread)) {
+            uint32_t urgent = run_priority_a(thread);
+            count += urgent;
+            cost += urgent;
+        }
     }
     if (count > 0) job_queue_done(queue);
+    *spent += cost;
     return count;
 }
 
-/* Up to `budget` B signals, the queues taking turns. */
+/* B signals that cost about `budget`, the queues taking turns. */
 static uint32_t run_priority_b(struct thread *thread, uint32_t budget)
 {
     uint32_t threads = thread->node->config.thread_count;
     uint32_t executed = 0;
+    uint32_t spent = 0;
     uint32_t idle = 0;
-    while (executed < budget && idle < threads) {
+    while (spent < budget && idle < threads) {
         uint32_t from = thread->turn;
         thread->turn = from + 1 == threads ? 0 : from + 1;
         if (from == thread->no) job_queue_publish(thread->out[PRIO_B][from]);
-        uint32_t left = budget - executed;
-        uint32_t done =
-            visit(thread, thread->in[PRIO_B][from], left < VISIT_SIGNALS ? left : VISIT_SIGNALS);
+        uint32_t left = budget - spent;
+        uint32_t done = visit(thread, thread->in[PRIO_B][from],
+                              left < VISIT_SIGNALS ? left : VISIT_SIGNALS, &spent);
         idle = done == 0 ? idle + 1 : 0;
         executed += done;
     }

@@ -56,6 +56,12 @@ static void toy_exec_TOY_NODES(struct block *block, const struct signal *sig)
     toy_exec_TOY_B(block, sig);
 }
 
+static void toy_exec_CONTINUEB(struct block *block, const struct signal *sig)
+{
+    toy_exec_TOY_B(block, sig);
+    sig_send(block, block->ref, GSN_CONTINUEB, PRIO_B, SIG_PAYLOAD(sig, toy_word));
+}
+
 static void toy_exec_LINK_DOWN_REP(struct block *block, const struct signal *sig)
 {
     (void)sig;
@@ -73,9 +79,10 @@ static const struct handler toy_handlers[] = {
     HANDLER(toy, TOY_NODES, toy_word),
     {GSN_LINK_DOWN_REP, 4, 0, 0, FROM_SELF, toy_exec_LINK_DOWN_REP},
     {GSN_LINK_UP_REP, 4, 0, 0, FROM_SELF, toy_exec_LINK_UP_REP},
+    {GSN_CONTINUEB, 2, 0, 0, FROM_SELF, toy_exec_CONTINUEB},
 };
-static const struct block_type toy_type = {"TOY", BLOCK_QMGR, toy_handlers, 4, NULL};
-static const struct block_type toy_type_2 = {"TOY2", BLOCK_DBLQH, toy_handlers, 4, NULL};
+static const struct block_type toy_type = {"TOY", BLOCK_QMGR, toy_handlers, 5, NULL};
+static const struct block_type toy_type_2 = {"TOY2", BLOCK_DBLQH, toy_handlers, 5, NULL};
 
 static const char *toy_gsn_name(uint32_t gsn)
 {
@@ -186,6 +193,27 @@ static void delayed_in_due_then_insertion_order(void **state)
         assert_int_equal(world->second->order[i], i + 1);
     run_all(world, 20);
     assert_int_equal(world->second->order[4], 0);
+    world_drop(world);
+}
+
+/* Work that goes on and on does not keep a round, and with it the sockets, for a whole budget; what
+ * else waits has its turn in the same round. */
+static void endless_work_lets_the_round_end(void **state)
+{
+    (void)state;
+    struct world *world = world_make(2, 0xFFFFFFFFu);
+    struct toy_word work = {1, 0};
+    struct toy_word word = {2, 0};
+    world->first->fan_out = 0;
+    sig_send(&world->second->block, world->second->block.ref, GSN_CONTINUEB, PRIO_B, &work);
+    for (uint32_t i = 0; i < 100; i++)
+        sig_send(&world->first->block, world->second->block.ref, GSN_TOY_B, PRIO_B, &word);
+    thread_run_once(node_thread(world->node, 0), 1, 512);
+    uint32_t executed = thread_run_once(node_thread(world->node, 1), 1, 512).executed;
+    assert_in_range(executed, 101, 104);
+    assert_int_equal(world->second->count, executed);
+    executed = thread_run_once(node_thread(world->node, 1), 1, 512).executed;
+    assert_in_range(executed, 1, 4);
     world_drop(world);
 }
 
@@ -447,6 +475,7 @@ int main(void)
         cmocka_unit_test(order_is_kept),
         cmocka_unit_test(priority_a_goes_first),
         cmocka_unit_test(delayed_in_due_then_insertion_order),
+        cmocka_unit_test(endless_work_lets_the_round_end),
         cmocka_unit_test(too_many_delayed_stop_the_node),
         cmocka_unit_test(overflow_keeps_order_and_everything),
         cmocka_unit_test(large_sections_arrive),
