@@ -18,6 +18,8 @@ struct config_node {
 /* Arbitration: how halves of a cluster are told apart. */
 enum arbitration_method { ARBITRATION_NONE = 0, ARBITRATION_DEFAULT = 1, ARBITRATION_EXTERNAL = 2 };
 
+#define EVENT_LEVELS 13u /* Categories of events (include/ndb/mgm.h), from the first. */
+
 /*
  * Read-only after node_create(). Every limit is a value, not a constant, so that the simulator runs
  * the same object code with tiny ones. Times in milliseconds.
@@ -64,6 +66,8 @@ struct node_config {
     uint32_t start_partial_timeout_ms;     /* StartPartialTimeout: 0 = for ever. */
     uint32_t start_partitioned_timeout_ms; /* StartPartitionedTimeout: 0 = for ever. */
     uint32_t start_failure_timeout_ms;     /* StartFailureTimeout: 0 = never. */
+    uint32_t event_level[EVENT_LEVELS];    /* LogLevel*: events of each category up to this level go
+                                              to the node's own log; 0 = none. */
     uint32_t no_start; /* 1: waits for START_ORD before phase 0 (a restart with -n). */
 
     /* Limits. */

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "kernel/base/pool.h"
+#include "ndb/mgm.h"
 #include "ndbmtd/process.h"
 
 #define REDO_BUFFER_MIN  (256u * 1024u) /* Per LDM instance. */
@@ -192,6 +193,29 @@ static int configure_files(struct node_config *config, const struct config_secti
     return 0;
 }
 
+static void configure_events(struct node_config *config, const struct config_section *own)
+{
+    static const struct {
+        uint32_t category;
+        uint32_t parameter;
+    } levels[] = {
+        {NDB_MGM_CATEGORY_STARTUP, CFG_NDBD_LogLevelStartup},
+        {NDB_MGM_CATEGORY_SHUTDOWN, CFG_NDBD_LogLevelShutdown},
+        {NDB_MGM_CATEGORY_STATISTICS, CFG_NDBD_LogLevelStatistic},
+        {NDB_MGM_CATEGORY_CHECKPOINT, CFG_NDBD_LogLevelCheckpoint},
+        {NDB_MGM_CATEGORY_NODERESTART, CFG_NDBD_LogLevelNodeRestart},
+        {NDB_MGM_CATEGORY_CONNECTION, CFG_NDBD_LogLevelConnection},
+        {NDB_MGM_CATEGORY_INFO, CFG_NDBD_LogLevelInfo},
+        {NDB_MGM_CATEGORY_ERROR, CFG_NDBD_LogLevelError},
+        {NDB_MGM_CATEGORY_CONGESTION, CFG_NDBD_LogLevelCongestion},
+        {NDB_MGM_CATEGORY_BACKUP, CFG_NDBD_LogLevelBackup},
+        {NDB_MGM_CATEGORY_SCHEMA, CFG_NDBD_LogLevelSchema},
+    };
+    for (uint32_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
+        config->event_level[levels[i].category - NDB_MGM_CATEGORY_FIRST] =
+            (uint32_t)config_get_u64(own, levels[i].parameter);
+}
+
 int configure_node(struct process *process, char *why, size_t why_size)
 {
     struct node_config *config = &process->config;
@@ -217,6 +241,7 @@ int configure_node(struct process *process, char *why, size_t why_size)
     configure_memory(process, own);
     configure_nodes(process);
     configure_limits(config, own);
+    configure_events(config, own);
     process->spin_ns = config_is_set(own, CFG_NDBD_SchedulerSpinTimer)
                            ? config_get_u64(own, CFG_NDBD_SchedulerSpinTimer) * 1000u
                            : 50000u;

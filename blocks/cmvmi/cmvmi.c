@@ -1,5 +1,6 @@
 /* cmvmi.c -- answers management servers: status, dump orders, stop and start. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <string.h>
 #include "signals/arbit.h"
 #include "signals/pace.h"
 #include "signals/qmgr.h"
@@ -273,5 +274,9 @@ static const struct block_type cmvmi_type = {
 
 struct block *cmvmi_create(struct thread *thread, uint32_t instance)
 {
-    return block_create(thread, &cmvmi_type, instance, sizeof(struct cmvmi));
+    struct block *block = block_create(thread, &cmvmi_type, instance, sizeof(struct cmvmi));
+    struct cmvmi *cmvmi = cmvmi_of(block);
+    _Static_assert(sizeof(cmvmi->own_level) == sizeof(block_config(block)->event_level), "alike");
+    memcpy(cmvmi->own_level, block_config(block)->event_level, sizeof(cmvmi->own_level));
+    return block;
 }

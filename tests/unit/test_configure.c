@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "mgmd/config_parse.h"
+#include "ndb/mgm.h"
 #include "ndbmtd/process.h"
 
 #define PAGES_PER_MB 32u
@@ -222,6 +223,24 @@ static void redo_log_and_checkpoints(void **unused)
     process->initial = process->accept_data_loss = false;
 }
 
+/* What a node tells in its own log is what the field's parameters say. */
+static void levels_of_events(void **unused)
+{
+    const uint32_t *level = process->config.event_level;
+    (void)unused;
+    assert_int_equal(configure("", "[ndbd]\nNodeId=1", 1), 0);
+    assert_int_equal(level[NDB_MGM_CATEGORY_STARTUP - NDB_MGM_CATEGORY_FIRST], 8);
+    assert_int_equal(level[NDB_MGM_CATEGORY_CHECKPOINT - NDB_MGM_CATEGORY_FIRST], 0);
+    assert_int_equal(configure("LogLevelStartup=3\nLogLevelShutdown=4\nLogLevelStatistic=5\n"
+                               "LogLevelCheckpoint=6\nLogLevelNodeRestart=7\nLogLevelConnection=9\n"
+                               "LogLevelInfo=10\nLogLevelError=11\nLogLevelCongestion=12\n"
+                               "LogLevelBackup=13\nLogLevelSchema=14",
+                               "[ndbd]\nNodeId=1", 1),
+                     0);
+    static const uint32_t wanted[EVENT_LEVELS] = {3, 4, 5, 6, 7, 9, 10, 0, 11, 12, 0, 13, 14};
+    assert_memory_equal(level, wanted, sizeof wanted);
+}
+
 static void threads(void **unused)
 {
     const struct node_config *config = &process->config;
@@ -249,6 +268,7 @@ int main(void)
         cmocka_unit_test(nodes_and_groups),
         cmocka_unit_test(limits_and_times),
         cmocka_unit_test(redo_log_and_checkpoints),
+        cmocka_unit_test(levels_of_events),
         cmocka_unit_test(threads),
     };
     process = calloc(1, sizeof *process);

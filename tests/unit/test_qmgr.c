@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "blocks/qmgr/qmgr_state.h"
+#include "ndb/mgm.h"
 #include "signals/cntr.h"
 #include "signals/errors.h"
 #include "signals/event_log.h"
@@ -667,6 +668,37 @@ static void test_status_memory_events(void **state)
     assert_started(2);
 }
 
+/* A category's events up to its level go to the node's own log: as configured (LogLevelStartup), or
+ * as ordered since. */
+static void test_events_in_the_own_log(void **state)
+{
+    (void)state;
+    const uint32_t startup = NDB_MGM_CATEGORY_STARTUP - NDB_MGM_CATEGORY_FIRST;
+    struct node_config config = fake_config(3, 3);
+    fc->watch = "Start phase "; /* Threshold 4. */
+    for (uint32_t id = 1; id <= 3; id++) {
+        memset(config.event_level, 0, sizeof config.event_level);
+        config.event_level[startup] = id + 2;
+        config.event_level[NDB_MGM_CATEGORY_INFO - NDB_MGM_CATEGORY_FIRST] = 15;
+        fake_data_node(fc, id, &config);
+    }
+    fc_client(fc, MGM, true);
+    fc_run(fc, 200);
+    assert_started(3);
+    assert_int_equal(fc->node[1].watched, 0);
+    assert_int_equal(fc->node[2].watched, 12);
+    assert_int_equal(fc->node[3].watched, 12);
+    fc->watch = "Node shutdown initiated"; /* Threshold 1. */
+    struct set_loglevel_ord silent = {.category = NDB_MGM_CATEGORY_STARTUP, .level = 0};
+    fc_sig_send(fc, MGM, block_ref(2, BLOCK_CMVMI, 0), GSN_SET_LOGLEVEL_ORD, &silent);
+    struct stop_req stop = {.flags = STOP_FORCE};
+    for (uint32_t id = 1; id <= 2; id++)
+        fc_sig_send(fc, MGM, block_ref(id, BLOCK_CMVMI, 0), GSN_STOP_REQ, &stop);
+    fc_run(fc, 100);
+    assert_int_equal(fc->node[1].watched, 1);
+    assert_int_equal(fc->node[2].watched, 12);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -695,6 +727,7 @@ int main(void)
         T(test_forced_stop_ends_the_others),
         T(test_no_start_waits_for_order),
         T(test_status_memory_events),
+        T(test_events_in_the_own_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
