@@ -19,9 +19,10 @@
 #define TICK_MS         5u
 #define HAND_OVER_WORDS (256u * 1024u) /* To the transporter at a time. */
 #define SPIN_CREDIT_MAX 16
-#define CROWD           6u  /* So many in line: the background thread polls for all. */
-#define CROWD_GONE      64u /* Rounds with few in line until it stops. */
-#define SPIN_PROBE      64u /* Without credit every so many waits try again. */
+#define CROWD           6u   /* So many in line: the background thread polls for all. */
+#define CROWD_GONE      64u  /* Rounds with few in line until it stops. */
+#define SERVE_MS        500u /* Longest time that the background thread polls for a crowd. */
+#define SPIN_PROBE      64u  /* Without credit every so many waits try again. */
 
 void ndb_now(ndb_t *ndb)
 {
@@ -345,7 +346,10 @@ void connection_serve(struct ndb_cluster_connection *connection, uint32_t wait_m
     }
     pthread_mutex_unlock(&connection->poll_lock);
     if (!mine) return;
-    for (uint32_t few = 0; few < CROWD_GONE;) {
+    /* Not for ever: a crowd that stays must not keep the ports of restarted nodes from being found.
+     */
+    uint64_t leave_ns = now_ns() + SERVE_MS * 1000000ull;
+    for (uint32_t few = 0; few < CROWD_GONE && now_ns() < leave_ns;) {
         uint32_t waiting = atomic_load_explicit(&connection->waiter_count, memory_order_relaxed);
         few = waiting >= CROWD / 2 ? 0 : few + (waiting == 0 ? CROWD_GONE / 4 : 1);
         let_others_queue();
