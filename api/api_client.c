@@ -133,9 +133,16 @@ bool api_node_fast(const struct api_core *core, uint32_t node)
 
 uint32_t api_any_node(struct api_client *client)
 {
+    return api_other_node(client, 0);
+}
+
+uint32_t api_other_node(struct api_client *client, uint32_t than)
+{
     struct api_core *core = client->core;
-    if (api_node_fast(core, core->config.neighbour)) return core->config.neighbour;
+    uint32_t neighbour = core->config.neighbour;
+    if (neighbour != than && api_node_fast(core, neighbour)) return neighbour;
     struct node_mask ready = api_core_ready(core);
+    if (than != 0) node_mask_remove(&ready, than);
     struct node_mask fast = ready;
     for (uint32_t node = node_mask_next(&ready, 0); node != 0;
          node = node_mask_next(&ready, node)) {

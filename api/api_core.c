@@ -141,6 +141,14 @@ static void register_at(struct api_core *core, uint32_t node)
         core->now_ms + (started || often < REGISTER_STARTING_MS ? often : REGISTER_STARTING_MS);
 }
 
+/* Failures are counted from the cluster's start: a number is heard of in the next life too. */
+static void forget_lost(struct api_core *core)
+{
+    const struct node_mask *all = &core->config.data_nodes;
+    for (uint32_t node = node_mask_next(all, 0); node != 0; node = node_mask_next(all, node))
+        core->node[node].lost_no = 0;
+}
+
 void api_core_node_up(struct api_core *core, uint32_t node, uint32_t epoch)
 {
     if (node == 0 || node > NODE_ID_MAX || !node_mask_has(&core->config.data_nodes, node)) return;
@@ -158,6 +166,8 @@ void api_core_node_down(struct api_core *core, uint32_t node, uint32_t epoch)
     atomic_store(&core->node[node].level, START_NOTHING);
     atomic_store(&core->node[node].epoch, 0);
     if (atomic_load(&core->president) == node) atomic_store(&core->president, 0);
+    struct node_mask ready = api_core_ready(core);
+    if (node_mask_empty(&ready)) forget_lost(core); /* Nobody is left who has lost it. */
 }
 
 static void arbit_answer(struct api_core *core, uint32_t node, uint32_t receiver, uint32_t gsn,
@@ -211,32 +221,58 @@ static void send_late(struct api_core *core, uint64_t now_ms)
     }
 }
 
-/* The others go on without them. Who hangs keeps its link, and would keep us waiting. Who is back
- * since: the word was about its former life, and comes late. */
+/* ---- Whom to believe. ---- */
+
+/* The others go on without it. Who hangs keeps its link, and would keep us waiting; and who lives
+ * and does not know it yet says that it is started, and tells what was true before. So it counts as
+ * not started until it says that it has lived through that failure: it has come back. */
+static void lost(struct api_core *core, uint32_t node, uint32_t failure_no)
+{
+    struct api_node *peer = &core->node[node];
+    uint32_t epoch = atomic_load(&peer->epoch);
+    uint32_t level = epoch == 0 ? START_NOTHING : atomic_load(&peer->level);
+    if (level >= START_STARTED && peer->failure_no >= failure_no) return; /* Its former life. */
+    if (peer->lost_no < failure_no) peer->lost_no = failure_no;
+    atomic_store(&peer->gone, 1);
+    if (level < START_STARTED) return;
+    atomic_store(&peer->level, START_NOTHING);
+    if (core->host.close != NULL)
+        core->host.close(core->host.context, node, epoch, "the other nodes have lost it");
+}
+
 static void close_lost(struct api_core *core, const struct api_node_lost_rep *rep)
 {
     const struct node_mask *nodes = &rep->nodes;
     for (uint32_t node = node_mask_next(nodes, 0); node != 0; node = node_mask_next(nodes, node)) {
-        if (!node_mask_has(&core->config.data_nodes, node)) continue;
-        uint32_t epoch = atomic_load(&core->node[node].epoch);
-        uint32_t level = epoch == 0 ? START_NOTHING : atomic_load(&core->node[node].level);
-        if (level >= START_STARTED && core->node[node].failure_no >= rep->failure_no) continue;
-        atomic_store(&core->node[node].gone, 1);
-        if (level < START_STARTED) continue;
-        atomic_store(&core->node[node].level, START_NOTHING);
-        if (core->host.close != NULL)
-            core->host.close(core->host.context, node, epoch, "the other nodes have lost it");
+        if (node_mask_has(&core->config.data_nodes, node)) lost(core, node, rep->failure_no);
     }
 }
 
-/* What a started node knows of the others. */
-static void note_started(struct api_core *core, const struct node_mask *started,
-                         const struct node_mask *slow)
+/* May the node's word count? When its number is lower than it was it is the cluster's next life. */
+static bool believed(struct api_core *core, uint32_t node, const struct api_regconf *conf)
+{
+    struct api_node *peer = &core->node[node];
+    if (conf->failure_no < peer->lost_no) return false;
+    if (conf->start_level < START_STARTED) return true;
+    peer->lost_no = 0;
+    if (conf->failure_no < peer->failure_no) forget_lost(core);
+    peer->failure_no = conf->failure_no;
+    return true;
+}
+
+/* What a started node knows of the others. One that it misses, and that is started but knows of
+ * fewer failures, is lost: that was told before we were registered. */
+static void note_started(struct api_core *core, const struct api_regconf *conf)
 {
     const struct node_mask *all = &core->config.data_nodes;
     for (uint32_t node = node_mask_next(all, 0); node != 0; node = node_mask_next(all, node)) {
-        atomic_store(&core->node[node].gone, node_mask_has(started, node) ? 0u : 1u);
-        atomic_store(&core->node[node].slow, node_mask_has(slow, node) ? 1u : 0u);
+        struct api_node *peer = &core->node[node];
+        bool there = node_mask_has(&conf->started, node) && peer->lost_no <= conf->failure_no;
+        bool ready = api_core_node_ready(core, node);
+        atomic_store(&peer->gone, there ? 0u : 1u);
+        atomic_store(&peer->slow, node_mask_has(&conf->slow, node) ? 1u : 0u);
+        if (!there && ready && peer->failure_no < conf->failure_no)
+            lost(core, node, conf->failure_no);
     }
 }
 
@@ -265,6 +301,7 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
     if (conf->heartbeat_ms >= 10 && conf->heartbeat_ms <= 3600000)
         peer->heartbeat_ms = conf->heartbeat_ms;
     peer->heard_ms = core->now_ms;
+    if (!believed(core, node, conf)) return true;
     atomic_store(&peer->tc_count,
                  conf->tc_count == 0 || conf->tc_count > 1024 ? 1 : conf->tc_count);
     if (conf->president <= NODE_ID_MAX && node_mask_has(&core->config.data_nodes, conf->president))
@@ -272,8 +309,7 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
     if (conf->start_level == START_STARTED && atomic_load(&peer->level) != START_STARTED) {
         peer->register_at_ms = core->now_ms + peer->heartbeat_ms - peer->heartbeat_ms / 4u;
     }
-    peer->failure_no = conf->failure_no;
-    if (conf->start_level == START_STARTED) note_started(core, &conf->started, &conf->slow);
+    if (conf->start_level == START_STARTED) note_started(core, conf);
     atomic_store(&peer->level, conf->start_level);
     return true;
 }

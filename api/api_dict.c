@@ -194,8 +194,18 @@ static bool is_read(const struct api_dict_request *request)
     return request->kind == DICT_GET || request->kind == DICT_LIST;
 }
 
+/* The answer that waits for another node's is forgotten. */
+static void unsay(struct api_dict_request *request)
+{
+    api_table_release(request->said.table);
+    free((uint32_t *)(uintptr_t)request->said.list);
+    request->said = (struct api_dict_result){0};
+    request->heard = 0;
+}
+
 static void free_request(struct api_dict_request *request)
 {
+    unsay(request);
     free(request->words);
     free(request->list);
     request->words = NULL;
@@ -209,6 +219,7 @@ static void complete(struct api_dict_request *request, struct api_dict_result *r
     void *context = request->context;
     uint32_t *list = request->list;
     request->list = NULL;
+    if (result->table != NULL) keep_table(request->client->core, result->table);
     request->client->pending--;
     free_request(request);
     done(context, result);
@@ -234,6 +245,29 @@ static struct api_dict_request *new_request(struct api_client *client, enum api_
     return request;
 }
 
+/*
+ * A node that the others have just lost, and that does not know it yet, tells what was true before:
+ * a table is missing that has been created since, or is there and has been dropped. So what the
+ * dictionary says counts only when the last two nodes that were asked have said the same; one is
+ * enough when there is no other one.
+ */
+static void believe(struct api_dict_request *request)
+{
+    struct api_dict_result result = request->said;
+    free(request->list);
+    request->list = (uint32_t *)(uintptr_t)result.list;
+    request->said = (struct api_dict_result){0};
+    complete(request, &result);
+}
+
+static bool same_answer(const struct api_dict_result *one, const struct api_dict_result *other)
+{
+    return one->error == other->error && one->table_id == other->table_id &&
+           one->version == other->version && one->list_words == other->list_words &&
+           (one->list_words == 0 ||
+            memcmp(one->list, other->list, (size_t)one->list_words * 4u) == 0);
+}
+
 static void retry_later(struct api_dict_request *request)
 {
     request->node = 0;
@@ -241,16 +275,40 @@ static void retry_later(struct api_dict_request *request)
     api_wake_at(request->client, request->retry_ms);
 }
 
-/* Reads go to any node, changes to the president as far as it is known. Without a node it is tried
- * again later. */
+/* A node's list comes in batches, all from that node. */
+static void begin_list(struct api_dict_request *request)
+{
+    request->list_words = 0;
+    request->list_count = 0;
+    request->table_id = 0;
+}
+
+/* Changes go to the president as far as it is known; of the two that a read asks it is the second
+ * one, when it was not the first. 0: nobody. */
+static uint32_t node_to_ask(struct api_dict_request *request)
+{
+    struct api_client *client = request->client;
+    if (is_read(request) && request->table_id != 0) {
+        if (api_core_node_ready(client->core, request->node)) return request->node;
+        begin_list(request);
+    }
+    uint32_t president = request->master != 0 ? request->master : api_core_president(client->core);
+    bool any = is_read(request) && request->heard == 0;
+    request->master = 0;
+    if (!any && president != request->heard && api_core_node_ready(client->core, president))
+        return president;
+    return api_other_node(client, request->heard);
+}
+
+/* Without a node it is tried again later. */
 static void send_request(struct api_dict_request *request)
 {
     struct api_client *client = request->client;
-    uint32_t president = request->master != 0 ? request->master : api_core_president(client->core);
-    uint32_t node = 0;
-    if (!is_read(request) && api_core_node_ready(client->core, president)) node = president;
-    if (node == 0) node = api_any_node(client);
-    request->master = 0;
+    uint32_t node = node_to_ask(request);
+    if (node == 0 && request->heard != 0) { /* Nobody is left who could say otherwise. */
+        believe(request);
+        return;
+    }
     if (node != 0) {
         request->epoch = atomic_load(&client->core->node[node].epoch);
         request->words[1] = block_ref(node, BLOCK_DBDICT, 0);
@@ -350,6 +408,28 @@ uint32_t api_dict_list(struct api_client *client, uint32_t timeout_ms, api_dict_
 
 /* ---- Answers. ---- */
 
+/* What a node says of the dictionary; what is in `result` is the request's from now on. */
+static void hear(struct api_dict_request *request, const struct api_dict_result *result)
+{
+    bool first = request->heard == 0;
+    bool agreed = !first && same_answer(&request->said, result);
+    uint32_t node = request->node;
+    unsay(request);
+    request->said = *result;
+    request->heard = node;
+    request->heard_epoch = request->epoch;
+    request->list = NULL;
+    request->list_room = 0;
+    begin_list(request);
+    if (agreed) {
+        believe(request);
+    } else if (first) {
+        send_request(request);
+    } else {
+        retry_later(request); /* One is behind: it is about to hear of what has happened. */
+    }
+}
+
 static void got_table(struct api_dict_request *request, const struct signal *sig)
 {
     struct api_dict_result result = {0};
@@ -362,7 +442,8 @@ static void got_table(struct api_dict_request *request, const struct signal *sig
     if (result.table != NULL) {
         result.table_id = result.table->def->table_id;
         result.version = result.table->def->version;
-        keep_table(request->client->core, result.table);
+        hear(request, &result);
+        return;
     }
     complete(request, &result);
 }
@@ -421,7 +502,7 @@ static void got_list(struct api_dict_request *request, const struct signal *sig)
     struct api_dict_result result = {.list = request->list,
                                      .list_words = request->list_words,
                                      .list_count = request->list_count};
-    complete(request, &result);
+    hear(request, &result);
 }
 
 static void refused(struct api_dict_request *request, struct api_dict_result *result)
@@ -481,7 +562,10 @@ void api_exec_dict(struct api_client *client, uint32_t peer, const uint32_t *wor
         return;
     }
     struct api_dict_result result = {.error = sig.payload[1]};
-    if (sig.gsn == GSN_GET_TABINFO_CONF && request->kind == DICT_GET) {
+    bool missing = result.error == ERR_NO_SUCH_TABLE && request->kind == DICT_GET;
+    if (sig.gsn == GSN_GET_TABINFO_REF && missing) {
+        hear(request, &result);
+    } else if (sig.gsn == GSN_GET_TABINFO_CONF && request->kind == DICT_GET) {
         got_table(request, &sig);
     } else if (sig.gsn == GSN_LIST_TABLES_CONF && request->kind == DICT_LIST) {
         got_list(request, &sig);
@@ -500,6 +584,7 @@ void api_dict_link_down(struct api_client *client, uint32_t peer, uint32_t epoch
     struct api_dict_request *request;
     for (uint32_t index = 0; (request = api_pool_next(&client->dicts, index)) != NULL;) {
         index = request->record.index;
+        if (request->heard == peer && request->heard_epoch == epoch) unsay(request);
         if (request->node != peer || request->epoch != epoch) continue;
         if (is_read(request)) {
             client->statistics.retries++;
@@ -521,9 +606,13 @@ void api_dict_expire(struct api_client *client)
             fail(request, request->node == 0 ? ERR_CLUSTER_UNAVAILABLE : ERR_REQUEST_TIMEOUT);
             continue;
         }
-        if (request->node == 0 && request->retry_ms <= client->now_ms) send_request(request);
-        if (request->node == 0) api_wake_at(client, request->retry_ms);
         api_wake_at(client, request->deadline_ms);
+        if (request->node != 0) continue;
+        if (request->retry_ms <= client->now_ms) {
+            send_request(request); /* It may be complete now. */
+        } else {
+            api_wake_at(client, request->retry_ms);
+        }
     }
 }
 

@@ -20,6 +20,8 @@ struct api_node {
     _Atomic uint32_t gone; /* Others say that it is lost, or not started: it sends no rows. */
     _Atomic uint32_t slow; /* The data nodes have found it slow: others are better asked. */
     uint32_t failure_no;   /* It has lived through the failures of others up to this one. */
+    uint32_t lost_no;      /* The failure with which it was lost: not believed before it has lived
+                              through that. 0 = none. */
     uint32_t heartbeat_ms;
     uint64_t register_at_ms; /* Next API_REGREQ. */
     uint64_t heard_ms;       /* Last API_REGCONF, or when the link came up. */
@@ -236,6 +238,9 @@ struct api_dict_request {
     uint32_t node;   /* Asked node, 0 = to be sent at retry_ms. */
     uint32_t epoch;  /* Of the link to it. */
     uint32_t master; /* From a REF 702. */
+    uint32_t heard;  /* Reads: the node whose answer is in `said`, and waits for another's. */
+    uint32_t heard_epoch;
+    struct api_dict_result said;
     uint64_t retry_ms;
     uint64_t deadline_ms;
     uint32_t *words; /* The request, packed, malloc'ed. */
@@ -305,6 +310,7 @@ bool api_send_small(struct api_client *client, uint32_t node, uint32_t gsn, uint
 bool api_node_fast(const struct api_core *core, uint32_t node);
 /* A ready node, if possible a fast one: the neighbour or the next in turn; 0 = none. */
 uint32_t api_any_node(struct api_client *client);
+uint32_t api_other_node(struct api_client *client, uint32_t than);
 uint64_t api_new_transid(struct api_core *core);
 uint64_t api_deadline(struct api_client *client, uint32_t timeout_ms);
 void api_wake_at(struct api_client *client, uint64_t at_ms);

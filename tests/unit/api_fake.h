@@ -257,18 +257,28 @@ static inline bool fake_answer_table(struct fake *fake, uint32_t node, const uin
                           &conf, sizeof conf / 4u, 2, sections, sizes);
 }
 
+/* Opens the table: all that are asked answer alike. */
 static inline struct api_table *fake_table(struct fake *fake, uint32_t nodes)
 {
     struct fake_dict dict = {0};
     uint32_t peer = 0;
     assert_int_equal(api_dict_get(fake->client, "test/def/t", 1000, fake_dict_done, &dict), 0);
-    const uint32_t *request = fake_next(fake, GSN_GET_TABINFO_REQ, &peer);
-    assert_true(fake_answer_table(fake, peer, request, nodes));
+    while (dict.calls == 0) {
+        const uint32_t *request = fake_next(fake, GSN_GET_TABINFO_REQ, &peer);
+        assert_true(fake_answer_table(fake, peer, request, nodes));
+    }
     assert_int_equal(dict.calls, 1);
     assert_int_equal(dict.result.error, 0);
     assert_non_null(dict.result.table);
     fake_expect_nothing(fake);
     return dict.result.table;
+}
+
+static inline void fake_no_table(struct fake *fake, uint32_t node, const uint32_t *request)
+{
+    struct get_tabinfo_ref ref = {.sender_data = request[SIGNAL_HEAD_WORDS],
+                                  .error = ERR_NO_SUCH_TABLE};
+    ANSWER(fake, block_ref(node, BLOCK_DBDICT, 0), GET_TABINFO_REF, ref);
 }
 
 /* ---- Operations on that table. ---- */

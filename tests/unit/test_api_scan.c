@@ -274,9 +274,7 @@ static void reading_tables(void **state)
     assert_int_equal(dict.result.error, ERR_REPLY_4215);
     assert_int_equal(api_dict_get(fake->client, "test/def/t", 1000, fake_dict_done, &dict), 0);
     request = fake_next(fake, GSN_GET_TABINFO_REQ, &peer);
-    struct get_tabinfo_ref ref = {.sender_data = request[SIGNAL_HEAD_WORDS],
-                                  .error = ERR_NO_SUCH_TABLE};
-    ANSWER(fake, block_ref(peer, BLOCK_DBDICT, 0), GET_TABINFO_REF, ref);
+    fake_no_table(fake, peer, request);
     assert_int_equal(dict.result.error, ERR_NO_SUCH_TABLE);
     assert_int_equal(api_dict_get(fake->client, "test/def/t", 1000, fake_dict_done, &dict), 0);
     fake_sleep(fake, 1000);

@@ -691,47 +691,6 @@ static void many_at_once(void **state)
     }
 }
 
-static void tell_lost(struct fake *fake, uint32_t by, uint32_t node, uint32_t failure_no)
-{
-    struct api_node_lost_rep rep = {.failure_no = failure_no};
-    node_mask_add(&rep.nodes, node);
-    fake->closed = 0;
-    assert_true(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_API, 0),
-                               block_ref(by, BLOCK_QMGR, 0), GSN_API_NODE_LOST_REP, &rep,
-                               sizeof rep / 4u, 0, NULL, NULL));
-}
-
-/* A word of the former life's end that comes late does not cost the node its new link. */
-static void lost_and_back(void **state)
-{
-    (void)state;
-    struct fake *fake = fake_create(3);
-    tell_lost(fake, 1, 2, 4);
-    assert_int_equal(fake->closed, 2);
-    assert_false(api_core_node_ready(fake->core, 2));
-    fake_link_down(fake, 2);
-    fake_link_up(fake, 2, 77);
-    tell_lost(fake, 3, 2, 4); /* It is only starting. */
-    assert_int_equal(fake->closed, 0);
-    struct api_regconf conf = {.sender_data = 77,
-                               .version = NDB_VERSION,
-                               .heartbeat_ms = 1000,
-                               .start_level = START_STARTED,
-                               .tc_count = 1,
-                               .failure_no = 4};
-    for (uint32_t node = 1; node <= 3; node++)
-        node_mask_add(&conf.started, node);
-    assert_true(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_API, 0), block_ref(2, BLOCK_QMGR, 0),
-                               GSN_API_REGCONF, &conf, sizeof conf / 4u, 0, NULL, NULL));
-    tell_lost(fake, 3, 2, 4);
-    assert_int_equal(fake->closed, 0);
-    assert_true(api_core_node_ready(fake->core, 2));
-    tell_lost(fake, 3, 2, 5);
-    assert_int_equal(fake->closed, 2);
-    assert_false(api_core_node_ready(fake->core, 2));
-    fake_destroy(fake);
-}
-
 /* The node that a transaction which begins with this key is sent to. */
 static uint32_t chosen(struct fake *fake, struct api_table *table, uint32_t key)
 {
@@ -794,7 +753,6 @@ int main(void)
         cmocka_unit_test(forged),
         cmocka_unit_test(arbitrates),
         cmocka_unit_test(heartbeats),
-        cmocka_unit_test(lost_and_back),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(avoids_slow_nodes),
     };
