@@ -11,6 +11,7 @@
 #define LCP_FILL_HIGH      50u   /* One is due even when it cannot free much. */
 #define LCP_FILL_STUCK     75u   /* And none can be written: operations are being held back. */
 #define LCP_GROWTH_PERCENT 5u    /* By growth only when there is something to be freed. */
+#define LCP_GROWTH_SHARE   4u    /* And by a quarter of what the last round has written here. */
 #define LCP_FREED_PERCENT  5u /* By fill only when so much has been written since the last one. */
 /* Starts that the system file remembers until each one begins with a checkpoint. */
 #define LCP_STARTS (SYSFILE_ENDED_MAX / 2u)
@@ -192,6 +193,7 @@ static void judge(struct dih *dih)
 {
     struct lcp_node *node = &dih->lcp_node;
     uint64_t limit = (uint64_t)4u << block_config(&dih->block)->lcp_growth_log2;
+    uint64_t worth = node->last.kbytes * 1024ull / LCP_GROWTH_SHARE;
     /* Records of this GCI may be in the log; a round that begins behind it frees them all. */
     if (node->bytes_sum != node->bytes) node->write_gci = dih->gcp_node.complete_hi + 1u;
     node->bytes = node->bytes_sum;
@@ -209,7 +211,7 @@ static void judge(struct dih *dih)
         lcp_node_want(dih, LCP_BY_STARTS);
     else if (node->fill >= LCP_FILL_HIGH || (node->fill >= LCP_FILL_PERCENT && enough))
         lcp_node_want(dih, LCP_BY_FILL);
-    else if (node->fill >= LCP_GROWTH_PERCENT && growth >= limit)
+    else if (node->fill >= LCP_GROWTH_PERCENT && growth >= limit && growth >= worth)
         lcp_node_want(dih, LCP_BY_GROWTH);
 }
 

@@ -122,13 +122,20 @@ static void fake_exec_TC_EPOCH_REQ(struct block *block, const struct signal *sig
     if (!fake->hold_epochs) sig_send(block, sig->sender, GSN_TC_EPOCH_CONF, PRIO_A, &conf);
 }
 /* A log that stays empty. */
-static uint32_t fake_redo_node; /* Its logs are half full; something is written all the time. */
+static uint32_t fake_redo_node; /* Its logs are filled; something is written all the time. */
+static uint32_t fake_redo_fill = 60;
+static uint32_t fake_redo_bytes; /* Or 0. Each log of all nodes: so much was written, filled. */
 
 static void fake_exec_REDO_STATUS_REQ(struct block *block, const struct signal *sig)
 {
     struct redo_status_conf conf = {.sender_data = SIG_PAYLOAD(sig, redo_status_req)->sender_data,
-                                    .fill = ref_node(block->ref) == fake_redo_node ? 60 : 0,
+                                    .fill =
+                                        ref_node(block->ref) == fake_redo_node ? fake_redo_fill : 0,
                                     .bytes_lo = (uint32_t)now_ms(block)};
+    if (fake_redo_bytes != 0) {
+        conf.fill = fake_redo_fill;
+        conf.bytes_lo = fake_redo_bytes;
+    }
     sig_send(block, sig->sender, GSN_REDO_STATUS_CONF, PRIO_B, &conf);
 }
 static void fake_exec_GCP_SAVEREQ(struct block *block, const struct signal *sig)

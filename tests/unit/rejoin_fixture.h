@@ -163,6 +163,7 @@ static const struct block_type dict_type = {"DBDICT", BLOCK_DBDICT, dict_handler
 static uint32_t hold_checkpoint; /* Of this node. */
 static uint32_t fail_checkpoint; /* The same. */
 static uint32_t checkpoints;     /* That any node has begun with. */
+static uint32_t checkpoint_mbytes;
 
 struct fake_backup {
     struct block block;
@@ -174,6 +175,7 @@ static void backup_exec_LCP_PART_REQ(struct block *block, const struct signal *s
     const struct lcp_part_req *req = SIG_PAYLOAD(sig, lcp_part_req);
     struct lcp_part_conf conf = {.lcp_id = req->lcp_id, .end_gci = req->start_gci, .fragments = 1};
     checkpoints++;
+    conf.kbytes = checkpoint_mbytes * 1024u;
     if (ref_node(block->ref) == fail_checkpoint) {
         conf.failed = 1;
         conf.error = 2810;

@@ -517,10 +517,69 @@ static void test_failing_checkpoints_pause(void **state)
     end_all();
 }
 
+/* So many rounds there are when so much more stands in each log, and the disks take their time. */
+static uint32_t rounds_after(uint32_t mbytes)
+{
+    checkpoints = 0;
+    fake_redo_bytes += mbytes << 20;
+    fc_run(fc, 4000);
+    return checkpoints / 2u;
+}
+
+/* A round because the log has grown waits until the log has grown by what is worth a round: 4 MB as
+ * configured, and a quarter of what the last one wrote. A log that is full enough does not wait. */
+static void test_growth(void **state)
+{
+    (void)state;
+    start_files(2, 2);
+    fake_redo_fill = 10;
+    checkpoint_mbytes = 64;
+    assert_int_equal(rounds_after(2), 0);
+    assert_int_equal(rounds_after(2), 1); /* 4 MB; nothing was written before. */
+    assert_int_equal(rounds_after(8), 0);
+    assert_int_equal(rounds_after(6), 0);
+    assert_int_equal(rounds_after(4), 1); /* 18 MB; a quarter are 16. */
+    checkpoint_mbytes = 2;
+    fake_redo_fill = 30;
+    assert_int_equal(rounds_after(4), 0);  /* Less than 5 % of the log. */
+    assert_int_equal(rounds_after(10), 1); /* More: no wait for 16 MB. */
+    fake_redo_fill = 10;
+    assert_int_equal(rounds_after(2), 0);
+    assert_int_equal(rounds_after(2), 1); /* Little was written: 4 MB are enough. */
+    checkpoint_mbytes = fake_redo_bytes = 0;
+    fake_redo_fill = 60;
+    end_all();
+}
+
+/* And its log fills up: before operations are refused the node goes, and comes back with a disk
+ * that takes checkpoints. */
+static void test_failing_checkpoints_fill_the_log(void **state)
+{
+    (void)state;
+    start_files(2, 2);
+    fake_redo_node = fail_checkpoint = 2;
+    fake_redo_fill = 80;
+    for (uint32_t i = 0; i < 200 && !fc->node[2].dead; i++)
+        fc_run(fc, 50);
+    fake_redo_node = fail_checkpoint = 0;
+    fake_redo_fill = 60;
+    assert_true(fc->node[2].dead && is_started(1));
+    assert_int_equal(fc->node[2].exit_code, EXIT_LCP_STUCK);
+    fc_run(fc, 300);
+    make_node(2);
+    run_until_started(2, 2000);
+    check_whole(2);
+    check_files(2);
+    end_all();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_failing_checkpoints_pause, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_growth, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_failing_checkpoints_fill_the_log, setup_files,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_a_node_comes_back, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_a_stale_node_waits, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_files_are_lost, setup_files, teardown),
