@@ -1,26 +1,35 @@
-/* copy_pace.h -- how fast a node that others use copies rows to one that comes back. */
+/* copy_pace.h -- how much of a node a return may take while others use it: the copy of rows, and
+ * the checkpoint behind it. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 /*
- * Transactions say by their number whether there is room: while as many are executed as when the
- * copy took its least share, it takes twice as much after each period, and half as much when they
- * have become clearly fewer. So it sees all that a copy costs them, at this node, at the other one,
- * and between. What it costs at its least share does not count: that is a few percent.
- * Of one LDM, used by its thread alone.
+ * Transactions say by their number whether there is room: the work listens first how many there are
+ * without it. While there are as many it takes twice as much after each period, and half as much
+ * when they have become clearly fewer. So it sees all that it costs them, at this node, at the
+ * other one, and between, and leaves them about three quarters at least. Of one LDM, used by its
+ * thread alone.
  */
-#define COPY_PACE_MS  100u /* A period. */
-#define COPY_PACE_MAX 32u
+#define COPY_PACE_MS      100u /* A period. */
+#define COPY_PACE_LISTEN  2u   /* Periods at the beginning. */
+#define COPY_PACE_FIRST   4u   /* The pace behind them. */
+#define COPY_PACE_MAX     256u
+#define COPY_PACE_FREE    UINT32_MAX /* No request for COPY_PACE_BUSY_MS. */
+#define COPY_PACE_BUSY_MS 20u
 
 struct copy_pace {
-    uint32_t pace;     /* 1..COPY_PACE_MAX: times the least share; 0: not begun. */
-    uint32_t usual;    /* Requests in a period at pace 1; 0: not known yet. */
+    uint32_t pace;     /* 1..COPY_PACE_MAX: times the least share; 0: it listens. */
+    uint32_t listened; /* Periods. */
+    uint32_t usual;    /* Requests in a period. */
     uint32_t requests; /* The count at the period's begin, */
-    uint64_t begin_ms; /* which was then. */
+    uint64_t begin_ms; /* which was then; 0: not begun. */
+    uint32_t seen;     /* The count at the last look. */
+    uint64_t busy_until;
 };
 
-/* To be called while copies go on among transactions; `requests` counts all that were ever
- * executed, modulo 2^32. After a second without a call all is learnt anew. Returns the pace. */
+/* To be called again and again while there is such work; `requests` counts all that were ever
+ * executed, modulo 2^32. After a second without a call, or without requests, all is learnt anew.
+ * Returns the pace, 0: it listens, or COPY_PACE_FREE. */
 uint32_t copy_pace_look(struct copy_pace *pace, uint64_t now_ms, uint32_t requests);

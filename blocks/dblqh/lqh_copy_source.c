@@ -18,12 +18,11 @@
 #define IS_COPY     0x00C00000u /* No block has such a number. */
 
 /* While transactions are executed here, they have the time: the least share, times the pace. */
-#define BUSY_MS           20u   /* So long behind the last request. */
 #define BUSY_STEP_ROWS    32u   /* Others' turn comes after these, */
 #define BUSY_STEP_PLACES  1024u /* or these. */
-#define BUSY_SHARE_ROWS   128u  /* Per millisecond, of all fragments together: a few percent. */
-#define BUSY_SHARE_WORDS  8192u /* The same. */
-#define BUSY_SHARE_PLACES 2048u
+#define BUSY_SHARE_ROWS   16u /* Per millisecond, of all fragments together: one or two percent. */
+#define BUSY_SHARE_WORDS  1024u /* The same. */
+#define BUSY_SHARE_PLACES 1024u
 
 /* Of lqh->out: rows, then the map. A page of one row takes two words of it, one of more fewer. */
 #define MAP_AT (BATCH_WORDS + COPY_ROW_HEAD_WORDS + TUP_ROW_WORDS_MAX)
@@ -236,13 +235,10 @@ static bool is_busy(struct lqh *lqh)
 {
     struct lqh_copy_share *share = &lqh->copy_share;
     uint64_t now = now_ms(&lqh->block);
-    if (share->requests != lqh->requests) share->busy_until = now + BUSY_MS;
-    share->requests = lqh->requests;
     if (share->ms != now) share->rows = share->words = share->places = 0;
     share->ms = now;
-    if (now >= share->busy_until) return false;
     share->times = copy_pace_look(&share->pace, now, lqh->requests);
-    return true;
+    return share->times != COPY_PACE_FREE;
 }
 
 static bool share_is_used(const struct lqh *lqh)
@@ -251,6 +247,14 @@ static bool share_is_used(const struct lqh *lqh)
     return share->rows >= BUSY_SHARE_ROWS * share->times ||
            share->words >= BUSY_SHARE_WORDS * share->times ||
            share->places >= BUSY_SHARE_PLACES * share->times;
+}
+
+/* Of a step: what is left of the share. */
+static uint32_t busy_rows(const struct lqh *lqh)
+{
+    const struct lqh_copy_share *share = &lqh->copy_share;
+    uint32_t left = BUSY_SHARE_ROWS * share->times - share->rows;
+    return left < BUSY_STEP_ROWS ? left : BUSY_STEP_ROWS;
 }
 
 /* How a step has ended. */
@@ -289,7 +293,7 @@ static void read_step(struct lqh *lqh, struct lqh_copy_source *copy)
         lqh_continue_later(lqh, LQH_WORK_COPY, copy->pool.ref, 1);
         return;
     }
-    uint32_t rows = busy ? BUSY_STEP_ROWS : COPY_BATCH_ROWS;
+    uint32_t rows = busy ? busy_rows(lqh) : COPY_BATCH_ROWS;
     uint32_t places = busy ? BUSY_STEP_PLACES : STEP_PLACES;
     uint32_t left = places;
     uint32_t result = take_waited(lqh, copy, frag, &got);

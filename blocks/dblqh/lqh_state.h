@@ -210,9 +210,7 @@ struct lqh_copy_source {
 
 /* How much of the time goes into copies that others make from here. */
 struct lqh_copy_share {
-    uint32_t requests;   /* lqh->requests when it was last looked at. */
-    uint64_t busy_until; /* There are transactions. */
-    uint64_t ms;         /* Of the rows and words sent, and the places looked at since: */
+    uint64_t ms; /* Of the rows and words sent, and the places looked at since: */
     uint32_t rows;
     uint32_t words;
     uint32_t places;
