@@ -2,6 +2,7 @@
  * count. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/backup/backup_state.h"
+#include "blocks/dblqh/lqh.h"
 #include "signals/errors.h"
 
 /* --- The data file. --- */
@@ -113,16 +114,26 @@ static void scan_ended(struct backup *backup)
     buffer_write(backup, true);
 }
 
-/* Bytes per millisecond: faster the fuller the log, and as fast as may be at a node that comes back
- * and waits for it. A KB per second is about a byte per millisecond. */
-static uint32_t speed(const struct backup *backup)
+/* KB per second of a node that comes back and waits for it: as fast as may be, but transactions
+ * have the time while there are any. */
+static uint32_t speed_copied(struct backup *backup, uint32_t least, uint32_t most)
+{
+    uint64_t now = now_ms(&backup->block);
+    uint32_t pace = copy_pace_look(&backup->pace, now, lqh_requests(backup->lqh));
+    if (pace == COPY_PACE_FREE || pace > most / least) return most;
+    return pace > 1 ? least * pace : least;
+}
+
+/* Bytes per millisecond: faster the fuller the log. A KB per second is about a byte per
+ * millisecond. */
+static uint32_t speed(struct backup *backup)
 {
     const struct node_config *config = block_config(&backup->block);
     uint32_t fill = backup->log_fill < BACKUP_FILL_FAST ? backup->log_fill : BACKUP_FILL_FAST;
     uint32_t least = config->lcp_speed_min_kb;
     uint32_t most = config->lcp_speed_max_kb > least ? config->lcp_speed_max_kb : least;
-    if (backup->round.copied) fill = BACKUP_FILL_FAST;
     uint32_t node = least + (most - least) / BACKUP_FILL_FAST * fill;
+    if (backup->round.copied && least > 0) node = speed_copied(backup, least, most);
     return node / config->ldm_count + 1u;
 }
 

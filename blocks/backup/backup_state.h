@@ -5,6 +5,7 @@
 #include <string.h>
 #include "blocks/backup/backup.h"
 #include "blocks/backup/backup_rows.h"
+#include "blocks/dblqh/copy_pace.h"
 #include "blocks/dblqh/lqh_frags.h"
 #include "blocks/ndbfs/fs_client.h"
 #include "signals/lcp.h"
@@ -163,6 +164,7 @@ struct backup {
     uint64_t log_asked_ms;
     int64_t tokens; /* Bytes that may be written now. */
     uint64_t tokens_ms;
+    struct copy_pace pace; /* Of a node that comes back. */
 };
 
 struct backup_continueb {

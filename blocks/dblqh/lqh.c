@@ -271,6 +271,11 @@ struct block *lqh_create(struct thread *thread, uint32_t instance)
     return block;
 }
 
+uint32_t lqh_requests(const struct block *block)
+{
+    return ((const struct lqh *)block)->requests;
+}
+
 void lqh_usage_get(const struct block *block, struct lqh_usage *usage)
 {
     const struct lqh *lqh = (const struct lqh *)block;

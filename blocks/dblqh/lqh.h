@@ -19,3 +19,6 @@ struct lqh_usage {
     uint32_t copies; /* Fragments that others copy from here. */
 };
 void lqh_usage_get(const struct block *block, struct lqh_usage *usage);
+
+/* How many requests and steps of scans the instance has had, modulo 2^32. */
+uint32_t lqh_requests(const struct block *block);
