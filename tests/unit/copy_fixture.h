@@ -10,7 +10,7 @@
 #include "signals/takeover.h"
 #include "tests/unit/tc_fixture.h"
 
-#define TABLE_FLAGS (TABLE_ROW_GCI | TABLE_READ_BACKUP)
+#define TABLE_FLAGS (TABLE_ROW_GCI | TABLE_READ_BACKUP | TABLE_ROW_CHECKSUM)
 #define ACTORS      16u
 #define OPS_MAX     5u
 

@@ -2,6 +2,7 @@
  * change them; in the end the replicas are equal row by row, whatever happened meanwhile. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtup/tup_state.h"
 #include "tests/unit/copy_fixture.h"
 #include <time.h>
 
@@ -159,6 +160,12 @@ static void expect_executed(const struct trx *trx)
     actors_hear();
 }
 
+static const struct lqh_copy_source *lqh_copy_at(uint32_t node)
+{
+    const struct lqh *lqh = (const struct lqh *)(void *)node_block(w.n[node].node, BLOCK_DBLQH, 1);
+    return pool_next(&lqh->copies, 0);
+}
+
 /* A transaction has the last row and then wants the first one, which the copy has locked: it gets
  * it at once. Then it has both for longer than any lock is waited for. */
 static void test_holder(void **state)
@@ -221,6 +228,124 @@ static void test_dropped(void **state)
                     got.error == ERR_UNKNOWN_TABLE_LQH);
         finish();
     }
+}
+
+/* The link is filled by what transactions send: the copy leaves it to them, and goes on. */
+static void test_full_link(void **state)
+{
+    (void)state;
+    begin(2, 1, 3);
+    keys = 3000;
+    fill();
+    die(2);
+    process_again(2);
+    include(2);
+    copy_order(2);
+    while (w_lqh(&w, 1).copies == 0 || lqh_copy_at(1)->sent == 0)
+        step_n(1);
+    node_link_level(w.n[1].node, 2, LINK_HIGH);
+    w_pass(&w, 50);
+    uint32_t sent = lqh_copy_at(1)->sent;
+    w_pass(&w, 500);
+    assert_int_equal(lqh_copy_at(1)->sent, sent);
+    assert_true(got.copied == 0 && got.error == 0);
+    node_link_level(w.n[1].node, 2, LINK_NORMAL);
+    w_pass(&w, 500);
+    assert_int_equal(got.copied, 1);
+    expect_all_equal();
+    finish();
+}
+
+/* --- What cannot be copied. --- */
+
+static void run_unchecked(void)
+{
+    for (bool any = true; any;) {
+        any = w_deliver(&w);
+        for (uint32_t i = 1; i <= w.nodes; i++) {
+            if (!w.dead[i] && thread_run_once(node_thread(w.n[i].node, 0), w.now, 512).executed > 0)
+                any = true;
+        }
+    }
+    w.now++;
+}
+
+/* A row of the source is damaged: it is not passed on, and nothing of the copy is left. */
+static void test_damaged_row(void **state)
+{
+    (void)state;
+    begin(2, 1, 4);
+    keys = 300;
+    fill();
+    struct tup_scan_position at = {0, 0};
+    uint32_t id;
+    bool end = false;
+    while (!end && tup_scan_next(tup_of(1), frag_of(1, 0), &at, 1, 1, &id, 1, 50, &end) == 0)
+        continue;
+    assert_false(end);
+    uint8_t *row = (uint8_t *)row_at(frag_of(1, 0), id);
+    die(2);
+    process_again(2);
+    include(2);
+    row[20] ^= 0x10;
+    copy_order(2);
+    for (uint32_t i = 0; i < 500; i++)
+        run_unchecked();
+    assert_int_equal(got.error, ERR_CHECKSUM);
+    assert_int_equal(got.copied, 0);
+    assert_int_equal(w_lqh(&w, 1).copies, 0);
+    assert_int_equal(w_lqh(&w, 1).operations, 0);
+    assert_int_equal(w_locks(&w, 1), 0);
+    row[20] ^= 0x10;
+    die(2); /* As DICT has it. */
+    w_pass(&w, 100);
+    expect_all_equal();
+    finish();
+}
+
+/* What DICT asks for is not the table that is here. The next request is one like any other. */
+static void test_refused(void **state)
+{
+    static const struct {
+        uint32_t table_id, version, fragments, replicas, words, error;
+    } wrong[] = {
+        {7, 1, 2, 2, 4, ERR_UNKNOWN_TABLE_LQH},
+        {UINT32_MAX, 1, 2, 2, 4, ERR_UNKNOWN_TABLE_LQH},
+        {1, 2, 2, 2, 4, ERR_SCHEMA_VERSION_LQH},
+        {1, 1, 3, 2, 6, ERR_TABLE_FORMAT},
+        {1, 1, 2, 0, 0, ERR_TABLE_FORMAT},
+        {1, 1, 2, REPLICAS_MAX + 1, 2 * (REPLICAS_MAX + 1), ERR_TABLE_FORMAT},
+        {1, 1, 2, 2, 3, ERR_TABLE_FORMAT},
+    };
+    (void)state;
+    begin(2, 2, 5);
+    keys = 100;
+    fill();
+    die(2);
+    process_again(2);
+    include(2);
+    for (uint32_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        uint32_t words[32] = {wrong[i].fragments, wrong[i].replicas};
+        const struct section section = {words, DISTRIBUTION_HEAD_WORDS + wrong[i].words};
+        struct copy_table_req req = {
+            .sender_data = 5, .table_id = wrong[i].table_id, .version = wrong[i].version};
+        got.error = 0;
+        signal_send(cntr[2], block_ref(2, BLOCK_DBLQH, 1), GSN_COPY_TABLE_REQ, PRIO_B, &req, 3,
+                    &section, 1);
+        w_pass(&w, 20);
+        assert_int_equal(got.error, wrong[i].error);
+        assert_int_equal(w_lqh(&w, 1).copies, 0);
+    }
+    got.error = 0;
+    copy_order(2);
+    w_pass(&w, 200);
+    assert_true(got.copied == 1 && got.error == 0);
+    expect_all_equal();
+    w_order(&w, 2, BLOCK_DBLQH, 1, LOCAL_TABLE_DROPPING);
+    copy_order(2);
+    w_pass(&w, 20);
+    assert_int_equal(got.error, ERR_TABLE_DROPPING);
+    finish();
 }
 
 /* --- Memory. --- */
@@ -408,18 +533,6 @@ static void test_impossible_pages(void **state)
 
 /* --- How fast: printed, not judged. Source and target in one thread, without checks. --- */
 
-static void run_unchecked(void)
-{
-    for (bool any = true; any;) {
-        any = w_deliver(&w);
-        for (uint32_t i = 1; i <= w.nodes; i++) {
-            if (!w.dead[i] && thread_run_once(node_thread(w.n[i].node, 0), w.now, 512).executed > 0)
-                any = true;
-        }
-    }
-    w.now++;
-}
-
 static double seconds(void)
 {
     struct timespec t;
@@ -463,12 +576,13 @@ static void test_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_rows),    cmocka_unit_test(test_traffic),
-        cmocka_unit_test(test_lost_again), cmocka_unit_test(test_records),
-        cmocka_unit_test(test_holder),     cmocka_unit_test(test_dropped),
-        cmocka_unit_test(test_no_memory),  cmocka_unit_test(test_spoilt),
-        cmocka_unit_test(test_forged),     cmocka_unit_test(test_impossible_pages),
-        cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_no_rows),          cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_lost_again),       cmocka_unit_test(test_records),
+        cmocka_unit_test(test_holder),           cmocka_unit_test(test_dropped),
+        cmocka_unit_test(test_full_link),        cmocka_unit_test(test_damaged_row),
+        cmocka_unit_test(test_refused),          cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_spoilt),           cmocka_unit_test(test_forged),
+        cmocka_unit_test(test_impossible_pages), cmocka_unit_test(test_speed),
     };
     if (getenv("COPY_TEST") != NULL) cmocka_set_test_filter(getenv("COPY_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);
