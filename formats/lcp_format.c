@@ -25,6 +25,7 @@ const char *lcp_fault_text(enum lcp_fault fault)
         [LCP_COMPRESSION] = "cannot be decompressed",
         [LCP_COUNTS] = "counts do not match",
         [LCP_ROW] = "row does not fit its table",
+        [LCP_LACKING] = "rows are not there that a newer file counts on",
         [LCP_MISSING] = "missing",
     };
     return (uint32_t)fault < LCP_FAULT_COUNT ? texts[fault] : "unknown";
@@ -114,25 +115,52 @@ uint64_t lcp_digest(uint64_t digest, uint64_t sum)
     return XXH3_64bits_withSeed(&sum, sizeof sum, digest);
 }
 
+static bool cursor_page(struct lcp_cursor *cursor, uint32_t word, struct lcp_item *item)
+{
+    uint32_t page = word & 0xFFFFFFu;
+    bool more = (word >> 29 & 1u) != 0;
+    bool delta = (word >> 28 & 1u) != 0;
+    if ((word >> 24 & 0xFu) != 0) return false;
+    if (more ? page != cursor->page || delta != cursor->delta : (int64_t)page <= cursor->page)
+        return false;
+    if (!more) {
+        if (!lcp_cursor_page_whole(cursor)) return false;
+        cursor->page = page;
+        cursor->slot_next = 0;
+        cursor->delta = delta;
+        cursor->kept = false;
+        cursor->pages++;
+        cursor->deltas += delta ? 1u : 0u;
+    }
+    *item = (struct lcp_item){.is_page = true, .more = more, .delta = delta, .page = page};
+    return true;
+}
+
+static enum lcp_fault cursor_kept(struct lcp_cursor *cursor, uint32_t word, struct lcp_item *item)
+{
+    *item = (struct lcp_item){.is_kept = true, .words = word >> 16 & 0x3FFFu};
+    if ((word & 0xFFFFu) != 0 || item->words > (uint64_t)(cursor->end - cursor->at))
+        return LCP_SIZE;
+    if (cursor->page < 0 || !cursor->delta || cursor->kept) return LCP_ORDER;
+    item->page = (uint32_t)cursor->page;
+    item->pairs = cursor->at;
+    cursor->at += item->words;
+    cursor->kept = true;
+    return LCP_GOOD;
+}
+
 bool lcp_cursor_next(struct lcp_cursor *cursor, struct lcp_item *item, enum lcp_fault *fault)
 {
     *fault = LCP_GOOD;
     if (cursor->at == cursor->end) return false;
     uint32_t word = *cursor->at++;
     if (word >> 30 == 1) {
-        uint32_t page = word & 0xFFFFFFu;
-        bool more = (word >> 29 & 1u) != 0;
-        *fault = LCP_ORDER;
-        if ((word >> 24 & 0x1Fu) != 0) return false;
-        if (more ? page != cursor->page : (int64_t)page <= cursor->page) return false;
-        if (!more) {
-            cursor->page = page;
-            cursor->slot_next = 0;
-            cursor->pages++;
-        }
-        *item = (struct lcp_item){.is_page = true, .more = more, .page = page};
-        *fault = LCP_GOOD;
-        return true;
+        if (!cursor_page(cursor, word, item)) *fault = LCP_ORDER;
+        return *fault == LCP_GOOD;
+    }
+    if (word >> 30 == 3) {
+        *fault = cursor_kept(cursor, word, item);
+        return *fault == LCP_GOOD;
     }
     *fault = LCP_SIZE;
     if (word >> 30 != 2 || cursor->at == cursor->end) return false;
@@ -140,7 +168,7 @@ bool lcp_cursor_next(struct lcp_cursor *cursor, struct lcp_item *item, enum lcp_
         .slot = word & 0xFFFFu, .words = word >> 16 & 0x3FFFu, .gci = *cursor->at++};
     if (item->words > (uint64_t)(cursor->end - cursor->at)) return false;
     *fault = LCP_ORDER;
-    if (cursor->page < 0 || item->slot < cursor->slot_next) return false;
+    if (cursor->page < 0 || item->slot < cursor->slot_next || cursor->kept) return false;
     item->page = (uint32_t)cursor->page;
     item->pairs = cursor->at;
     cursor->at += item->words;

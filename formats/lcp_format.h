@@ -11,7 +11,7 @@
  * docs/protocols/checkpoint.md has the picture. All numbers are little-endian words. Functions are
  * pure: they touch nothing but their arguments, so tools and tests use them as the blocks do.
  */
-#define LCP_FORMAT     1u
+#define LCP_FORMAT     2u
 #define LCP_ALIGN      4096u  /* File sizes and writes are multiples of it. */
 #define LCP_RAW_TARGET 24576u /* A block is closed when so many bytes of rows are in it, */
 #define LCP_RAW_MAX    65536u /* which with the longest row on top are no more than this. */
@@ -50,6 +50,7 @@ enum lcp_fault {
     LCP_COMPRESSION,
     LCP_COUNTS,  /* Sums of rows, pages or blocks differ. */
     LCP_ROW,     /* The table can have no such row. */
+    LCP_LACKING, /* Rows that a newer file counts on are not there. */
     LCP_MISSING, /* No such file. */
     LCP_FAULT_COUNT
 };
@@ -93,24 +94,34 @@ struct lcp_totals {
     uint32_t pages;
     uint32_t rows_lo;
     uint32_t rows_hi;
+    uint32_t deltas; /* Of the pages. */
 };
-#define LCP_TOTALS 16u
+#define LCP_TOTALS 20u
+static_assert(sizeof(struct lcp_totals) == LCP_TOTALS, "no padding");
 
 /*
  * Rows in a block:
  *
- *   31  30  29          24 23                       0
- *  +------+---+-----------+--------------------------+
- *  |   1  | C |     0     |       page number        |   the rows that follow are of this page;
- *  +------+---+-----------+--------------------------+
+ *   31  30  29  28      24 23                       0
+ *  +------+---+---+-------+--------------------------+
+ *  |   1  | C | D |   0   |       page number        |   the rows that follow are of this page;
+ *  +------+---+---+-------+--------------------------+
  *  |   2  |  words of pairs (14) |     slot (16)     |   then the GCI, then the pairs
  *  +------+----------------------+-------------------+
+ *  |   3  |   words of bits (14) |         0         |   then a bit per slot from 0 on
+ *  +------+----------------------+-------------------+
  *
- * C: the block begins in the middle of a page, an earlier one has its first rows.
+ * C: the block begins in the middle of a page, an earlier one has its first rows. D: a delta page:
+ * its rows are those that have changed, and behind them, once, stand the slots that it keeps: their
+ * rows are in older files.
  */
-static inline uint32_t lcp_page_word(uint32_t page, bool more)
+static inline uint32_t lcp_page_word(uint32_t page, bool more, bool delta)
 {
-    return 1u << 30 | (more ? 1u << 29 : 0u) | page;
+    return 1u << 30 | (more ? 1u << 29 : 0u) | (delta ? 1u << 28 : 0u) | page;
+}
+static inline uint32_t lcp_kept_word(uint32_t words)
+{
+    return 3u << 30 | words << 16;
 }
 static inline uint32_t lcp_row_word(uint32_t slot, uint32_t words)
 {
@@ -140,12 +151,17 @@ struct lcp_cursor {
     const uint32_t *end;
     int64_t page;       /* -1 before the file's first. */
     uint32_t slot_next; /* Slots come in order. */
+    bool delta;         /* The page is one. */
+    bool kept;          /* And its kept slots have come. */
     uint32_t pages;
+    uint32_t deltas;
     uint64_t rows;
 };
 struct lcp_item {
     bool is_page;
-    bool more; /* The page goes on from the block before. */
+    bool is_kept; /* `pairs` are bits. */
+    bool more;    /* The page goes on from the block before. */
+    bool delta;
     uint32_t page;
     uint32_t slot;
     uint32_t gci;
@@ -154,6 +170,11 @@ struct lcp_item {
 };
 /* False at the end of the block, or with *fault. The cursor goes on with the next block's words. */
 bool lcp_cursor_next(struct lcp_cursor *cursor, struct lcp_item *item, enum lcp_fault *fault);
+/* A page may end here: the next one begins, or the file ends. */
+static inline bool lcp_cursor_page_whole(const struct lcp_cursor *cursor)
+{
+    return !cursor->delta || cursor->kept;
+}
 
 /* --- Control files: what makes one state of a fragment. Two per fragment, written in turn, one
  * LCP_ALIGN each. --- */
@@ -170,7 +191,7 @@ struct lcp_ctl_file {
     uint32_t bytes_hi;
     uint32_t digest_lo;
     uint32_t digest_hi;
-    uint32_t unused;
+    uint32_t deltas; /* Of the pages. */
 };
 static_assert(sizeof(struct lcp_ctl_file) == 48, "no padding");
 

@@ -64,12 +64,13 @@ static enum lcp_fault totals_check(const struct lcp_reader *reader, const struct
     const struct lcp_ctl_file *expect = reader->expect;
     uint64_t rows = u64_of(totals->rows_lo, totals->rows_hi);
     if (totals->blocks != reader->blocks || totals->pages != reader->cursor.pages ||
-        rows != reader->cursor.rows)
+        totals->deltas != reader->cursor.deltas || rows != reader->cursor.rows)
         return LCP_COUNTS;
+    if (!lcp_cursor_page_whole(&reader->cursor)) return LCP_ORDER;
     if (expect == NULL) return LCP_GOOD;
     if (u64_of(expect->digest_lo, expect->digest_hi) != reader->digest) return LCP_OTHER_FILE;
     if (expect->blocks != totals->blocks || expect->pages != totals->pages ||
-        u64_of(expect->rows_lo, expect->rows_hi) != rows ||
+        expect->deltas != totals->deltas || u64_of(expect->rows_lo, expect->rows_hi) != rows ||
         u64_of(expect->bytes_lo, expect->bytes_hi) != reader->offset + reader->part_size)
         return LCP_COUNTS;
     return LCP_GOOD;

@@ -19,6 +19,7 @@ struct lcp_writer {
         *out; /* Bytes not yet taken; the caller may move them to another buffer between calls. */
     uint32_t out_size;
     uint32_t page;
+    bool delta;      /* The page is one. */
     bool page_named; /* The block being filled has named the page. */
     uint32_t block_rows;
     uint32_t fast_blocks; /* So many more are not worth much compression. */
@@ -29,6 +30,7 @@ struct lcp_writer {
     uint64_t rows;
     uint32_t blocks;
     uint32_t pages;
+    uint32_t deltas; /* Of the pages. */
 };
 
 /* Bytes of memory for `zip`. */
@@ -37,11 +39,14 @@ size_t lcp_zip_size(void);
 void *lcp_zip_init(void *memory, size_t size);
 
 void lcp_writer_begin(struct lcp_writer *writer, struct lcp_data_head *head);
-void lcp_writer_page(struct lcp_writer *writer, uint32_t page);
+/* `delta`: lcp_writer_kept() comes behind its rows. */
+void lcp_writer_page(struct lcp_writer *writer, uint32_t page, bool delta);
 /* Where the pairs of the next row go: room for LCP_ROW_WORDS_MAX words. Then lcp_writer_row() with
  * how many they are. */
 uint32_t *lcp_writer_room(struct lcp_writer *writer);
 void lcp_writer_row(struct lcp_writer *writer, uint32_t slot, uint32_t gci, uint32_t words);
+/* Ends a delta page: a bit per slot whose row is in older files. No more words than a row has. */
+void lcp_writer_kept(struct lcp_writer *writer, const uint32_t *bits, uint32_t words);
 /* The block is full: lcp_writer_flush() before the next page or row. */
 bool lcp_writer_full(const struct lcp_writer *writer);
 /* Closes the block, if it has anything in it. `out` has LCP_OUT_ROOM. */

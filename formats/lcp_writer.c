@@ -58,24 +58,26 @@ void lcp_writer_begin(struct lcp_writer *writer, struct lcp_data_head *head)
     writer->page_named = false;
     writer->block_rows = 0;
     writer->bytes = writer->rows = 0;
-    writer->blocks = writer->pages = writer->fast_blocks = 0;
+    writer->blocks = writer->pages = writer->deltas = writer->fast_blocks = 0;
     writer->seed = lcp_data_head_seal(head);
     writer->digest = lcp_digest(0, writer->seed);
     out_put(writer, head, sizeof *head);
 }
 
-void lcp_writer_page(struct lcp_writer *writer, uint32_t page)
+void lcp_writer_page(struct lcp_writer *writer, uint32_t page, bool delta)
 {
-    writer->raw[writer->raw_words++] = lcp_page_word(page, false);
+    writer->raw[writer->raw_words++] = lcp_page_word(page, false, delta);
     writer->page = page;
+    writer->delta = delta;
     writer->page_named = true;
     writer->pages++;
+    writer->deltas += delta ? 1u : 0u;
 }
 
 uint32_t *lcp_writer_room(struct lcp_writer *writer)
 {
     if (!writer->page_named) {
-        writer->raw[writer->raw_words++] = lcp_page_word(writer->page, true);
+        writer->raw[writer->raw_words++] = lcp_page_word(writer->page, true, writer->delta);
         writer->page_named = true;
     }
     return writer->raw + writer->raw_words + 2u;
@@ -87,6 +89,14 @@ void lcp_writer_row(struct lcp_writer *writer, uint32_t slot, uint32_t gci, uint
     writer->raw[writer->raw_words + 1u] = gci;
     writer->raw_words += 2u + words;
     writer->block_rows++;
+}
+
+void lcp_writer_kept(struct lcp_writer *writer, const uint32_t *bits, uint32_t words)
+{
+    uint32_t *room = lcp_writer_room(writer);
+    memcpy(room - 1, bits, (size_t)words * 4u);
+    writer->raw[writer->raw_words] = lcp_kept_word(words);
+    writer->raw_words += 1u + words;
 }
 
 bool lcp_writer_full(const struct lcp_writer *writer)
@@ -137,7 +147,8 @@ void lcp_writer_end(struct lcp_writer *writer)
     struct lcp_totals totals = {.blocks = writer->blocks + 1u,
                                 .pages = writer->pages,
                                 .rows_lo = (uint32_t)writer->rows,
-                                .rows_hi = (uint32_t)(writer->rows >> 32)};
+                                .rows_hi = (uint32_t)(writer->rows >> 32),
+                                .deltas = writer->deltas};
     memcpy(writer->out + writer->out_size + LCP_BLOCK_HEAD, &totals, sizeof totals);
     block_close(writer, LCP_BLOCK_END, LCP_TOTALS, LCP_TOTALS);
     uint32_t zeros = (uint32_t)(lcp_align(writer->bytes) - writer->bytes);
@@ -160,5 +171,6 @@ struct lcp_ctl_file lcp_writer_result(const struct lcp_writer *writer,
         .bytes_hi = (uint32_t)(writer->bytes >> 32),
         .digest_lo = (uint32_t)writer->digest,
         .digest_hi = (uint32_t)(writer->digest >> 32),
+        .deltas = writer->deltas,
     };
 }

@@ -24,7 +24,8 @@ struct tool {
 
 static const struct argp_option options[] = {
     {"check", KEY_CHECK, NULL, 0, "Print damage only", 0},
-    {"rows", KEY_ROWS, NULL, 0, "Print each row: page, slot, GCI, words", 0},
+    {"rows", KEY_ROWS, NULL, 0,
+     "Print each page, row (page, slot, GCI, words), and slots whose rows are in older files", 0},
     {0},
 };
 
@@ -83,9 +84,11 @@ static void ctl_read(struct tool *tool, const char *name, FILE *file)
            ctl.start_gci, ctl.end_gci, ctl.pages);
     for (uint32_t i = 0; i < ctl.file_count; i++) {
         const struct lcp_ctl_file *data = &ctl.file[i];
-        printf("  file %u: %s, GCI %u, %u blocks, %u pages, %llu rows, %llu bytes\n", data->seq,
-               data->which == 255 ? "all pages" : "changed pages and an eighth", data->start_gci,
-               data->blocks, data->pages, (unsigned long long)u64_of(data->rows_lo, data->rows_hi),
+        printf("  file %u: %s, GCI %u, %u blocks, %u pages, of %u changed rows only, %llu rows, "
+               "%llu bytes\n",
+               data->seq, data->which == 255 ? "all pages" : "changed pages and an eighth",
+               data->start_gci, data->blocks, data->pages, data->deltas,
+               (unsigned long long)u64_of(data->rows_lo, data->rows_hi),
                (unsigned long long)u64_of(data->bytes_lo, data->bytes_hi));
     }
 }
@@ -120,12 +123,30 @@ static void part_read(struct tool *tool, const char *name, FILE *file)
                     lcp_fault_text(block < blocks ? LCP_TRUNCATED : LCP_TAIL));
 }
 
+/* The slots whose rows are in older files. */
+static void kept_print(const struct lcp_item *item)
+{
+    uint32_t kept = 0;
+    printf("  page %u: in older files slots", item->page);
+    for (uint32_t slot = 0; slot < item->words * 32u; slot++) {
+        if ((item->pairs[slot / 32u] >> slot % 32u & 1u) == 0) continue;
+        printf(" %u", slot);
+        kept++;
+    }
+    printf("%s\n", kept == 0 ? ": none" : "");
+}
+
 static enum lcp_fault rows_walk(const struct tool *tool, struct lcp_cursor *cursor)
 {
     struct lcp_item item;
     enum lcp_fault fault;
     while (lcp_cursor_next(cursor, &item, &fault)) {
-        if (tool->rows && !tool->check && !item.is_page)
+        if (!tool->rows || tool->check) continue;
+        if (item.is_kept)
+            kept_print(&item);
+        else if (item.is_page && !item.more)
+            printf("  page %u: %s\n", item.page, item.delta ? "changed rows" : "all rows");
+        else if (!item.is_page)
             printf("  page %u slot %u: GCI %u, %u words\n", item.page, item.slot, item.gci,
                    item.words);
     }
@@ -164,9 +185,10 @@ static void data_read(struct tool *tool, const char *name, FILE *file, struct lc
     }
     if (tool->check) return;
     ident_print(name, "data", &reader->head.ident);
-    printf(", file %u, checkpoint %u, GCI %u, %u blocks, %u pages, %llu rows\n", reader->head.seq,
-           reader->head.lcp_id, reader->head.start_gci, reader->blocks, reader->cursor.pages,
-           (unsigned long long)reader->cursor.rows);
+    printf(", file %u, checkpoint %u, GCI %u, %u blocks, %u pages, of %u changed rows only, %llu "
+           "rows\n",
+           reader->head.seq, reader->head.lcp_id, reader->head.start_gci, reader->blocks,
+           reader->cursor.pages, reader->cursor.deltas, (unsigned long long)reader->cursor.rows);
 }
 
 static void file_read(struct tool *tool, const char *name, struct lcp_reader *reader)

@@ -21,7 +21,7 @@ enum backup_rows_step backup_rows_step(struct tup *tup, struct tup_frag *frag,
             enum tup_checkpoint_step step = tup_checkpoint_page(tup, frag, &rows->at);
             if (step == TUP_CHECKPOINT_END) return BACKUP_ROWS_END;
             if (step == TUP_CHECKPOINT_LATER) return BACKUP_ROWS_MORE;
-            lcp_writer_page(writer, rows->at.page);
+            lcp_writer_page(writer, rows->at.page, false);
             rows->in_page = true;
         }
         uint32_t *room = lcp_writer_room(writer);

@@ -132,6 +132,7 @@ static uint32_t exit_of(const struct restore_frag_ref *ref)
     case LCP_TAIL:
     case LCP_COMPRESSION:
     case LCP_COUNTS:
+    case LCP_LACKING:
     case LCP_MISSING:
     case LCP_FAULT_COUNT:
         break;

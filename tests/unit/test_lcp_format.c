@@ -61,7 +61,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Pages 0, 3, 6, ...; slots 0, 2, 4, ... */
+/* Pages 0, 3, 6, ..., every second one a delta page; slots 0, 2, 4, ... */
 static uint32_t row_words(uint32_t page, uint32_t row, uint32_t longest)
 {
     return (page * 31u + row * 7u) % longest;
@@ -77,7 +77,7 @@ static void write_file(struct machine *m, struct lcp_file *file, uint32_t seq, u
     m->writer.out = m->out;
     lcp_writer_begin(&m->writer, &file->head);
     for (uint32_t p = 0; p < pages; p++) {
-        lcp_writer_page(&m->writer, p * 3u);
+        lcp_writer_page(&m->writer, p * 3u, p % 2u != 0);
         for (uint32_t r = 0; r < rows; r++) {
             uint32_t *room = lcp_writer_room(&m->writer);
             uint32_t words = row_words(p, r, longest);
@@ -86,6 +86,9 @@ static void write_file(struct machine *m, struct lcp_file *file, uint32_t seq, u
             lcp_writer_row(&m->writer, r * 2u, 100u + p, words);
             if (lcp_writer_full(&m->writer)) lcp_writer_flush(&m->writer);
         }
+        const uint32_t kept[3] = {p, 7, 1};
+        if (p % 2u != 0) lcp_writer_kept(&m->writer, kept, 3);
+        if (lcp_writer_full(&m->writer)) lcp_writer_flush(&m->writer);
     }
     lcp_writer_flush(&m->writer);
     lcp_writer_end(&m->writer);
@@ -116,7 +119,7 @@ static enum lcp_fault read_file(struct machine *m, const uint8_t *bytes, uint32_
             if (event == LCP_READ_MORE) break;
             if (event == LCP_READ_END) continue;
             while (lcp_cursor_next(&m->reader.cursor, &item, &fault))
-                *rows += !item.is_page;
+                *rows += !item.is_page && !item.is_kept;
             if (fault != LCP_GOOD) return fault;
         }
     }
@@ -160,7 +163,8 @@ static void test_rows_come_back(void **state)
     uint32_t left = file.size;
     while (lcp_reader_next(&m->reader, &from, &left) == LCP_READ_ROWS) {
         while (lcp_cursor_next(&m->reader.cursor, &item, &fault)) {
-            if (item.is_page) continue;
+            if (item.is_kept) assert_int_equal(item.pairs[0], item.page / 3u);
+            if (item.is_page || item.is_kept) continue;
             assert_int_equal(item.page, page * 3u);
             assert_int_equal(item.slot, row * 2u);
             assert_int_equal(item.gci, 100u + page);
