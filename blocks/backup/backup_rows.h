@@ -7,6 +7,7 @@
 struct backup_rows {
     struct tup_checkpoint at;
     bool in_page;
+    uint64_t delta_rows; /* Written in delta pages. */
 };
 
 enum backup_rows_step {
@@ -17,9 +18,9 @@ enum backup_rows_step {
 };
 
 /* `which`: tup_checkpoint_begin(). */
-void backup_rows_begin(struct backup_rows *rows, const struct tup_frag *frag, uint32_t which);
+void backup_rows_begin(struct backup_rows *rows, struct tup_frag *frag, uint32_t which);
 
-/* Writes up to `budget` rows and pages. */
+/* Writes up to `budget` rows and pages; looking at 16 slots costs as much. */
 enum backup_rows_step backup_rows_step(struct tup *tup, struct tup_frag *frag,
                                        struct backup_rows *rows, struct lcp_writer *writer,
                                        uint32_t budget);

@@ -198,22 +198,29 @@ uint32_t tup_restore_put(struct tup *tup, const struct tup_restore_req *req);
 uint32_t tup_restore_update(struct tup *tup, const struct tup_restore_req *req);
 uint32_t tup_restore_delete(struct tup *tup, const struct tup_restore_req *req);
 
-/* --- Checkpoints: the pages of rows that have changed, and their committed rows, in row id order.
- * --- */
+/* --- Checkpoints: the pages of rows that have changed, and their committed rows, in row id order:
+ * all of a page, or those that have changed since the checkpoint before and the places of the
+ * others. docs/protocols/checkpoint.md has the proof. --- */
 
 /* `which` 0..7: changed pages, and every eighth page beginning with that one. */
 #define TUP_CHECKPOINT_CLASSES 8u
 #define TUP_CHECKPOINT_ALL     255u
+#define TUP_KEPT_WORDS         64u /* More slots no page has. */
 
 struct tup_checkpoint {
     uint32_t which;
     uint32_t pages; /* Numbers below this: those that existed at the beginning. */
+    uint32_t since; /* Versions put into rows since the checkpoint before have no older GCI. */
     uint32_t next;
     uint32_t page; /* The one being read. */
     uint32_t slot;
+    uint32_t looked; /* Slots looked at by the last call. */
+    bool delta;      /* Of the page only what has changed; behind its last row: */
+    uint32_t kept_words;
+    uint32_t kept[TUP_KEPT_WORDS]; /* A bit per slot whose row the files before have. */
 };
 enum tup_checkpoint_step { TUP_CHECKPOINT_PAGE = 1, TUP_CHECKPOINT_LATER, TUP_CHECKPOINT_END };
-void tup_checkpoint_begin(const struct tup_frag *frag, struct tup_checkpoint *at, uint32_t which);
+void tup_checkpoint_begin(struct tup_frag *frag, struct tup_checkpoint *at, uint32_t which);
 
 /*
  * Goes to the next page to be written (PAGE) and takes its mark away: what changes from now on
@@ -224,8 +231,9 @@ enum tup_checkpoint_step tup_checkpoint_page(struct tup *tup, struct tup_frag *f
                                              struct tup_checkpoint *at);
 
 /*
- * The next committed row of that page as pairs, all columns in table order; 0 = no more. The page
- * may change or go between the calls. `out_max` is at least TUP_ROW_WORDS_MAX.
+ * The next committed row of that page as pairs, all columns in table order; of a delta page the
+ * next one that has changed. 0 = no more. The page may change or go between the calls. `out_max` is
+ * at least TUP_ROW_WORDS_MAX.
  */
 struct tup_checkpoint_row {
     uint32_t slot;
@@ -235,7 +243,19 @@ struct tup_checkpoint_row {
 uint32_t tup_checkpoint_row(struct tup *tup, const struct tup_frag *frag, struct tup_checkpoint *at,
                             uint32_t *out, uint32_t out_max, struct tup_checkpoint_row *found);
 
-/* Restore: the pages below `pages` are as the files have them. */
+/*
+ * Restore. The kept slots of a delta page become wanted: `words` of bits. 0, 827, 899: no such
+ * slots, or rows in them. tup_restore_put() fills one.
+ */
+uint32_t tup_checkpoint_want(struct tup_frag *frag, uint32_t page, const uint32_t *bits,
+                             uint32_t words);
+bool tup_checkpoint_wants(const struct tup_frag *frag, uint32_t row); /* Any number is safe. */
+/* Wanted slots of the page; with `bits` only those with a bit. */
+uint32_t tup_checkpoint_wanted(const struct tup_frag *frag, uint32_t page, const uint32_t *bits,
+                               uint32_t words);
+uint32_t tup_checkpoint_wanted_all(const struct tup_frag *frag);
+
+/* The pages below `pages` are as the files have them. */
 void tup_checkpoint_clear(struct tup_frag *frag, uint32_t pages);
 /* Marks the page; *first: it was not. 0, or 827: no memory for its mark, 899: no such page. */
 uint32_t tup_checkpoint_cover(struct tup_frag *frag, uint32_t page, bool *first);

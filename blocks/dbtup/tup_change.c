@@ -333,8 +333,9 @@ static void copy_install(const struct tup *tup, struct tup_frag *frag,
     memcpy((uint8_t *)row + ROW_HEAD, copy + ROW_HEAD, table->data_size - ROW_HEAD);
 }
 
-void tup_row_settle(const struct tup_frag *frag, struct tup_row *row, uint32_t gci)
+void tup_row_settle(struct tup_frag *frag, struct tup_row *row, uint32_t gci)
 {
+    if (gci < frag->gci_low) frag->gci_low = gci;
     row->bits = ROW_USED;
     row->gci = gci;
     row->checksum = tup_checksum(frag, row);

@@ -4,7 +4,8 @@
  * I-TUP-1 Every slot in use is in the fragment's index exactly once, under the hash its change or
  * insert gave. I-TUP-2 A row with ROW_CHANGED names an open change, which names the row; no other
  * row does. I-TUP-3 The number of committed rows is kept; a committed row's checksum is right.
- * I-TUP-4 Every variable part belongs to one row or one copy.
+ * I-TUP-4 Every variable part belongs to one row or one copy. I-TUP-6 Wanted slots are only there
+ * while checkpoint files are being read; a page and the fragment know how many they have.
  */
 #include "blocks/dbtup/tup_state.h"
 
@@ -80,7 +81,8 @@ static void frag_check(const struct tup *tup, const struct tup_frag *frag)
         void *page = page_dir_find(&frag->fixed, number);
         for (uint32_t slot = 0; page != NULL && slot < table->slots; slot++) {
             const struct tup_row *row = slot_at(table, page, slot);
-            if (row->bits != 0) row_check(&sum, number << table->slot_bits | slot, row);
+            if (row->bits != 0 && row->bits != ROW_WANTED)
+                row_check(&sum, number << table->slot_bits | slot, row);
         }
     }
     acc_frag_walk(frag->index, element_visit, &sum);

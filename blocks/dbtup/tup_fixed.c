@@ -140,6 +140,31 @@ void tup_slot_free(struct tup_frag *frag, uint32_t row_id)
     page_dir_remove(&frag->fixed, page->number);
 }
 
+uint32_t tup_slot_want(struct tup_frag *frag, uint32_t wanted)
+{
+    uint32_t row_id;
+    uint32_t error = tup_slot_take(frag, wanted, &row_id);
+    if (error != 0) return error;
+    row_at(frag, row_id)->bits = ROW_WANTED;
+    page_at(frag, row_id >> frag->table->slot_bits)->wanted++;
+    frag->wanted++;
+    return 0;
+}
+
+bool tup_slot_unwant(struct tup_frag *frag, uint32_t row_id)
+{
+    const struct tup_table *table = frag->table;
+    uint32_t slot = row_id & ((1u << table->slot_bits) - 1u);
+    struct fixed_page *page = page_dir_find(&frag->fixed, row_id >> table->slot_bits);
+    if (page == NULL || page->wanted == 0 || slot >= table->slots) return false;
+    struct tup_row *row = slot_at(table, page, slot);
+    if (row->bits != ROW_WANTED) return false;
+    row->bits = 0;
+    page->wanted--;
+    frag->wanted--;
+    return true;
+}
+
 uint32_t tup_row_page(const struct tup_frag *frag, uint32_t row)
 {
     return row >> frag->table->slot_bits;
@@ -177,11 +202,14 @@ static void page_check(const struct tup_frag *frag, struct fixed_page *page)
 {
     const struct tup_table *table = frag->table;
     uint32_t used = 0;
+    uint32_t wanted = 0;
     for (uint32_t slot = 0; slot < table->slots; slot++) {
         uint32_t bits = slot_at(table, page, slot)->bits;
         used += bits != 0;
-        ndbrequire(bits == 0 || (bits & ROW_USED) != 0);
+        wanted += bits == ROW_WANTED;
+        ndbrequire(bits == 0 || bits == ROW_WANTED || (bits & ROW_USED) != 0);
     }
+    ndbrequire(wanted == page->wanted); /* I-TUP-6 */
     ndbrequire(used == page->used);
     ndbrequire(used > 0);
     uint32_t prev = SLOT_END;
@@ -202,14 +230,17 @@ void tup_fixed_check(const struct tup_frag *frag)
 {
     uint32_t with_free = 0;
     uint32_t pages = 0;
+    uint32_t wanted = 0;
     for (uint32_t number = 0; number < frag->fixed.count; number++) {
         struct fixed_page *page = page_dir_find(&frag->fixed, number);
         if (page == NULL) continue;
         ndbrequire(page->number == number);
         page_check(frag, page);
         with_free += page->free_first != SLOT_END;
+        wanted += page->wanted;
         pages++;
     }
+    ndbrequire(wanted == frag->wanted); /* I-TUP-6 */
     ndbrequire(pages == frag->fixed.pages);
     uint32_t prev = 0;
     for (uint32_t at = frag->free_page; at != 0; at = page_at(frag, at - 1)->next) {

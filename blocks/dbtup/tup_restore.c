@@ -42,7 +42,7 @@ static struct tup_row *row_find(const struct tup_frag *frag, uint32_t row_id)
     void *page = page_dir_find(&frag->fixed, row_id >> table->slot_bits);
     if (page == NULL || slot >= table->slots) return NULL;
     struct tup_row *row = slot_at(table, page, slot);
-    if (row->bits == 0) return NULL;
+    if (row->bits == 0 || row->bits == ROW_WANTED) return NULL;
     ndbrequire(row->bits == ROW_USED); /* Nobody else is at work here. */
     ndbrequire(row->lock == REF_NONE);
     return row;
@@ -84,7 +84,11 @@ uint32_t tup_row_add(struct tup *tup, const struct tup_restore_req *req,
     struct tup_frag *frag = req->frag;
     uint32_t row_id;
     uint32_t var;
-    uint32_t error = tup_slot_take(frag, req->row, &row_id);
+    uint32_t error = 0;
+    if (tup_slot_unwant(frag, req->row))
+        row_id = req->row;
+    else
+        error = tup_slot_take(frag, req->row, &row_id);
     if (error != 0) return error;
     struct tup_row *row = row_at(frag, row_id);
     row->bits = ROW_USED;

@@ -44,6 +44,7 @@ enum row_bits {
     ROW_USED = 1,
     ROW_CHANGED = 2,  /* A transaction has a change of this row. */
     ROW_INSERTED = 4, /* There is no committed version. */
+    ROW_WANTED = 8,   /* Alone: while files are read, the place of a row of an older one. */
 };
 
 #define SLOT_END 0xFFFFu
@@ -54,7 +55,8 @@ struct fixed_page {
     uint32_t free_first; /* Slot, or SLOT_END. */
     uint32_t next;       /* List of pages with free slots: 1 + number, 0 = none. */
     uint32_t prev;
-    uint32_t unused[11];
+    uint32_t wanted; /* Slots with ROW_WANTED; they are in use. */
+    uint32_t unused[10];
 };
 #define FIXED_PAGE_HEAD 64u
 static_assert(sizeof(struct fixed_page) == FIXED_PAGE_HEAD, "slots begin on a cache line");
@@ -164,6 +166,8 @@ struct tup_frag {
     uint32_t dropping;   /* In steps; rows and index do not agree any more. */
     uint32_t index_gone; /* Being dropped: the index has been. */
     uint32_t gci_newest; /* Of all that was committed here. */
+    uint32_t gci_low;    /* Of all versions put into rows since the last checkpoint began. */
+    uint32_t wanted;     /* Slots of all pages. */
     uint64_t marks_inline[MARKS_INLINE / 64u];
     uint64_t *marks[MARK_PAGES];
 };
@@ -243,6 +247,10 @@ void tup_check(struct block *block);
 /* Takes a free slot, or exactly `wanted`. 0, 827, 889, 899. Its bits are 0, its lock word too. */
 uint32_t tup_slot_take(struct tup_frag *frag, uint32_t wanted, uint32_t *row);
 void tup_slot_free(struct tup_frag *frag, uint32_t row);
+/* Takes a free slot for a row that an older file has. 0, 827, 899. */
+uint32_t tup_slot_want(struct tup_frag *frag, uint32_t row);
+/* The slot is wanted: it is not any more, and the caller's. Any number is safe. */
+bool tup_slot_unwant(struct tup_frag *frag, uint32_t row);
 void tup_fixed_check(const struct tup_frag *frag);
 
 /* --- tup_checkpoint.c: marks of changed pages. --- */
@@ -292,8 +300,8 @@ bool tup_new_var_seize(const struct tup *tup, struct tup_frag *frag, uint32_t *v
 /* A new variable part for `image` with the parsed values over it. False without memory. */
 bool tup_update_var_seize(const struct tup *tup, struct tup_frag *frag, const uint8_t *image,
                           uint32_t *var);
-/* The row is a committed one. */
-void tup_row_settle(const struct tup_frag *frag, struct tup_row *row, uint32_t gci);
+/* The row is a committed one: the only way for a version to become that. */
+void tup_row_settle(struct tup_frag *frag, struct tup_row *row, uint32_t gci);
 
 /* --- tup_read.c: images as pairs; the caller's room is enough for any row. --- */
 

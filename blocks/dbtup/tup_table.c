@@ -181,6 +181,7 @@ uint32_t tup_frag_create(struct tup *tup, uint32_t table_ref, uint32_t fragment_
     frag->tup = tup;
     frag->table = table;
     frag->fragment_id = fragment_id;
+    frag->gci_low = UINT32_MAX;
     page_dir_init(&frag->fixed, tup->arena, RG_DATA);
     page_dir_init(&frag->var, tup->arena, RG_DATA);
     frag->next = table->frag;

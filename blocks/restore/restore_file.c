@@ -16,31 +16,39 @@ static void continue_later(struct restore *restore)
     sig_send(&restore->block, restore->block.ref, GSN_CONTINUEB, PRIO_B, &next);
 }
 
-/* Opens the next older file, or ends. */
-void restore_file_begin(struct restore *restore)
-{
-    char name[LCP_NAME_MAX];
-    if (restore->file_next == 0) {
-        jam();
-        restore_frag_look_up(restore);
-        restore_rows_end(&restore->rows);
-        if (!backup_frag_restored(restore->backup, restore->chosen))
-            restore_fail(restore, "", ERR_TABLE_RECORDS, LCP_GOOD, 0);
-        restore_done(restore);
-        return;
-    }
-    restore->file_next--;
-    data_name(restore, name);
-    restore->state = RESTORE_OPENING;
-    fs_open(&restore->block, ASK_OPEN, name, FS_READ | FS_DIRECT);
-}
-
 static void fail_here(struct restore *restore, uint32_t error, enum lcp_fault fault,
                       uint64_t offset)
 {
     char name[LCP_NAME_MAX];
     data_name(restore, name);
     restore_fail(restore, name, error, fault, offset);
+}
+
+/* All files have been read. */
+static void all_read(struct restore *restore)
+{
+    restore_frag_look_up(restore);
+    enum lcp_fault fault = restore_rows_end(&restore->rows);
+    if (fault != LCP_GOOD)
+        fail_here(restore, ERR_CHECKPOINT_DAMAGED, fault, restore->eaten);
+    else if (!backup_frag_restored(restore->backup, restore->chosen))
+        restore_fail(restore, "", ERR_TABLE_RECORDS, LCP_GOOD, 0);
+    restore_done(restore);
+}
+
+/* Opens the next older file, or ends. */
+void restore_file_begin(struct restore *restore)
+{
+    char name[LCP_NAME_MAX];
+    if (restore->file_next == 0) {
+        jam();
+        all_read(restore);
+        return;
+    }
+    restore->file_next--;
+    data_name(restore, name);
+    restore->state = RESTORE_OPENING;
+    fs_open(&restore->block, ASK_OPEN, name, FS_READ | FS_DIRECT);
 }
 
 static bool reads_under_way(const struct restore *restore)
@@ -153,6 +161,7 @@ void restore_file_step(struct restore *restore)
     const uint8_t *from = restore->buffer[restore->eating] + restore->at;
     uint32_t left = restore->filled[restore->eating] - restore->at;
     enum lcp_read_event event = lcp_reader_next(&restore->reader, &from, &left);
+    enum lcp_fault fault;
     restore->at = restore->filled[restore->eating] - left;
     switch (event) {
     case LCP_READ_ROWS:
@@ -160,7 +169,13 @@ void restore_file_step(struct restore *restore)
         continue_later(restore);
         return;
     case LCP_READ_END:
-        continue_later(restore);
+        fault = restore_rows_file_end(&restore->rows);
+        if (fault == LCP_GOOD) {
+            continue_later(restore);
+            return;
+        }
+        fail_here(restore, ERR_CHECKPOINT_DAMAGED, fault, restore->reader.offset);
+        file_close(restore);
         return;
     case LCP_READ_MORE:
         buffer_used_up(restore);

@@ -1,14 +1,41 @@
-/* restore_rows.c -- puts the rows of pages that no newer file has. */
+/* restore_rows.c -- puts the rows of pages that no newer file has, and those that a newer one
+ * keeps. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/restore/restore_rows.h"
 #include "signals/errors.h"
 
-static uint32_t page_begin(struct restore_rows *rows, uint32_t page)
+/* The page being read has all that is still wanted of it, unless it told what it keeps. */
+static enum lcp_fault page_end(struct restore_rows *rows)
+{
+    bool whole = rows->fill && !rows->delta;
+    rows->fill = false;
+    if (!whole || tup_checkpoint_wanted(rows->frag, rows->page, NULL, 0) == 0) return LCP_GOOD;
+    return LCP_LACKING;
+}
+
+static uint32_t page_begin(struct restore_rows *rows, const struct lcp_item *item)
 {
     bool first = false;
-    uint32_t error = tup_checkpoint_cover(rows->frag, page, &first);
-    rows->skip = error != 0 || !first || page >= rows->pages;
+    uint32_t error = tup_checkpoint_cover(rows->frag, item->page, &first);
+    rows->page = item->page;
+    rows->delta = item->delta;
+    rows->fill = error == 0 && !first && item->page < rows->pages &&
+                 tup_checkpoint_wanted(rows->frag, item->page, NULL, 0) > 0;
+    rows->skip = error != 0 || (!first && !rows->fill) || item->page >= rows->pages;
     return error;
+}
+
+/* The end of a delta page. */
+static enum lcp_fault kept_take(struct restore_rows *rows, const struct lcp_item *item)
+{
+    if (rows->skip) return LCP_GOOD;
+    if (rows->fill) {
+        uint32_t wanted = tup_checkpoint_wanted(rows->frag, item->page, NULL, 0);
+        uint32_t kept = tup_checkpoint_wanted(rows->frag, item->page, item->pairs, item->words);
+        return kept == wanted ? LCP_GOOD : LCP_LACKING;
+    }
+    rows->error = tup_checkpoint_want(rows->frag, item->page, item->pairs, item->words);
+    return LCP_GOOD;
 }
 
 #define GROUP_ROWS 16u /* The memory's answers for so many rows come side by side. */
@@ -46,6 +73,29 @@ static uint32_t group_put(struct restore_rows *rows, struct row_group *group)
     return error;
 }
 
+/* One row, page or map. */
+static enum lcp_fault item_take(struct restore_rows *rows, struct row_group *group,
+                                const struct lcp_item *item)
+{
+    enum lcp_fault fault = LCP_GOOD;
+    if (item->is_page || item->is_kept) {
+        if (item->is_page && item->more) return LCP_GOOD;
+        rows->error = group_put(rows, group);
+        if (rows->error != 0) return LCP_GOOD;
+        if (item->is_kept) return kept_take(rows, item);
+        fault = page_end(rows);
+        if (fault == LCP_GOOD) rows->error = page_begin(rows, item);
+        return fault;
+    }
+    if (rows->skip) return LCP_GOOD;
+    if (rows->fill &&
+        !tup_checkpoint_wants(rows->frag, tup_row_id(rows->frag, item->page, item->slot)))
+        return LCP_GOOD;
+    rows->error = row_gather(rows, group, item);
+    if (group->count == GROUP_ROWS && rows->error == 0) rows->error = group_put(rows, group);
+    return LCP_GOOD;
+}
+
 enum lcp_fault restore_rows_step(struct restore_rows *rows, struct lcp_cursor *cursor,
                                  uint32_t budget, bool *done)
 {
@@ -53,18 +103,15 @@ enum lcp_fault restore_rows_step(struct restore_rows *rows, struct lcp_cursor *c
     struct lcp_item item;
     enum lcp_fault fault = LCP_GOOD;
     *done = false;
-    for (; budget > 0 && rows->error == 0; budget--) {
+    while (budget > 0 && rows->error == 0) {
         if (!lcp_cursor_next(cursor, &item, &fault)) {
             *done = fault == LCP_GOOD;
             break;
         }
-        if (item.is_page) {
-            if (!item.more) rows->error = page_begin(rows, item.page);
-        } else if (!rows->skip) {
-            rows->error = row_gather(rows, &group, &item);
-            if (group.count == GROUP_ROWS && rows->error == 0)
-                rows->error = group_put(rows, &group);
-        }
+        fault = item_take(rows, &group, &item);
+        if (fault != LCP_GOOD) break;
+        uint32_t cost = item.is_kept ? 1u + item.words : 1u;
+        budget -= budget < cost ? budget : cost;
     }
     if (fault != LCP_GOOD) return fault;
     if (rows->error == 0) rows->error = group_put(rows, &group);
@@ -73,7 +120,14 @@ enum lcp_fault restore_rows_step(struct restore_rows *rows, struct lcp_cursor *c
     return LCP_ROW;
 }
 
-void restore_rows_end(struct restore_rows *rows)
+enum lcp_fault restore_rows_file_end(struct restore_rows *rows)
 {
+    return page_end(rows);
+}
+
+enum lcp_fault restore_rows_end(struct restore_rows *rows)
+{
+    if (tup_checkpoint_wanted_all(rows->frag) > 0) return LCP_LACKING;
     tup_checkpoint_clear(rows->frag, rows->pages);
+    return LCP_GOOD;
 }

@@ -6,7 +6,8 @@
 
 /*
  * The newest file that has a page wins: the fragment's own marks of changed pages tell which pages
- * have come already; they are cleared at the end. Pages from `pages` on are not in the state; they
+ * have come already; they are cleared at the end. What a delta page keeps is wanted from then on,
+ * and older files fill that alone. Pages from `pages` on are not in the state; they
  * stay marked, so that the next checkpoint writes them, should they exist again by then.
  */
 struct restore_rows {
@@ -14,9 +15,12 @@ struct restore_rows {
     struct tup_frag *frag;
     const struct table_def *key_def;
     uint32_t pages;
-    bool skip;      /* The page being read has come from a newer file. */
+    bool skip; /* Nothing is needed of the page being read, */
+    bool fill; /* or only what is wanted: newer files have it too. */
+    bool delta;
+    uint32_t page;  /* With `fill`. */
     uint64_t rows;  /* Put so far. */
-    uint32_t error; /* Why a row could not be put; with LCP_ROW. */
+    uint32_t error; /* Why a row could not be put, or kept slots cannot be; with LCP_ROW. */
 };
 
 /* Puts up to `budget` rows of the block that the reader has opened. *done: the block has been
@@ -24,5 +28,8 @@ struct restore_rows {
 enum lcp_fault restore_rows_step(struct restore_rows *rows, struct lcp_cursor *cursor,
                                  uint32_t budget, bool *done);
 
+/* A file has been read to its end. */
+enum lcp_fault restore_rows_file_end(struct restore_rows *rows);
+
 /* After the last file. */
-void restore_rows_end(struct restore_rows *rows);
+enum lcp_fault restore_rows_end(struct restore_rows *rows);
