@@ -35,8 +35,12 @@ struct lcp_node_conf {
     uint32_t failed; /* Fragments that keep their former checkpoint. */
     uint32_t error;  /* Of the first one that failed. */
     uint32_t kbytes; /* Written. */
+    uint32_t pages;  /* So many of them, */
+    uint32_t deltas; /* and of so many only the rows that have changed: */
+    uint32_t delta_rows_lo;
+    uint32_t delta_rows_hi;
 };
-SIGNAL_STRUCT(lcp_node_conf, 6);
+SIGNAL_STRUCT(lcp_node_conf, 10);
 
 /* --- DIH and the BACKUP instances of its node. --- */
 
@@ -55,8 +59,12 @@ struct lcp_part_conf {
     uint32_t failed;
     uint32_t error;
     uint32_t kbytes;
+    uint32_t pages; /* As in lcp_node_conf. */
+    uint32_t deltas;
+    uint32_t delta_rows_lo;
+    uint32_t delta_rows_hi;
 };
-SIGNAL_STRUCT(lcp_part_conf, 6);
+SIGNAL_STRUCT(lcp_part_conf, 10);
 
 /* It is durable: what has been replaced goes. CONF when it has gone. */
 struct lcp_usable_req {

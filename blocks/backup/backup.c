@@ -134,7 +134,11 @@ static void round_written(struct backup *backup)
                                  .fragments = round->fragments,
                                  .failed = round->failed,
                                  .error = round->error,
-                                 .kbytes = (uint32_t)(round->bytes / 1024u)};
+                                 .kbytes = (uint32_t)(round->bytes / 1024u),
+                                 .pages = round->pages,
+                                 .deltas = round->deltas,
+                                 .delta_rows_lo = (uint32_t)round->delta_rows,
+                                 .delta_rows_hi = (uint32_t)(round->delta_rows >> 32)};
     jam();
     backup->state = BACKUP_WRITTEN;
     sig_send(&backup->block, round->sender, GSN_LCP_PART_CONF, PRIO_B, &conf);

@@ -319,6 +319,11 @@ void backup_ctl_closed(struct backup *backup)
     memcpy(frag->file, ctl->file, sizeof frag->file);
     frag->full = false;
     if (ctl->end_gci > backup->round.end_gci) backup->round.end_gci = ctl->end_gci;
+    if (now->head.seq != 0) {
+        backup->round.pages += now->writer.pages;
+        backup->round.deltas += now->writer.deltas;
+        backup->round.delta_rows += now->rows.delta_rows;
+    }
     now->frag = REF_NONE;
     backup->state = BACKUP_FINDING;
     backup_continue(backup, 0);

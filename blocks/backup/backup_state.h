@@ -97,6 +97,9 @@ struct backup_round {
     uint32_t fragments;
     uint32_t failed;
     uint32_t error;
+    uint32_t pages; /* Written, delta pages included. */
+    uint32_t deltas;
+    uint64_t delta_rows; /* In these. */
     uint64_t bytes;
     struct lqh_frag_position at;
 };

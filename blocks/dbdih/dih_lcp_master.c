@@ -4,6 +4,7 @@
 #include <string.h>
 #include "blocks/cmvmi/event.h"
 #include "blocks/dbdih/dih_state.h"
+#include "kernel/base/u64.h"
 
 /* A member is lost, or all join anew: what the nodes still answer belongs to a former incarnation.
  */
@@ -98,10 +99,13 @@ void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig)
 static void round_end(struct dih *dih)
 {
     const struct lcp_master *master = &dih->lcp_master;
-    log_info(&dih->block,
-             "local checkpoint %u has ended: %u fragment replicas, %u failed, %u KB, %u ms",
-             master->lcp_id, master->fragments, master->failed, master->kbytes,
-             (uint32_t)(now_ms(&dih->block) - master->begin_ms));
+    log_info(
+        &dih->block,
+        "local checkpoint %u has ended: %u fragment replicas, %u failed, %u KB, %u whole pages, "
+        "%u pages with their changed rows (%llu), %u ms",
+        master->lcp_id, master->fragments, master->failed, master->kbytes,
+        master->pages - master->deltas, master->deltas, (unsigned long long)master->delta_rows,
+        (uint32_t)(now_ms(&dih->block) - master->begin_ms));
     event_send(&dih->block, EVENT_LOCAL_CHECKPOINT_COMPLETED, master->lcp_id);
     uint32_t wanted = master->wanted;
     struct node_mask nodes = master->wanted_nodes;
@@ -134,6 +138,9 @@ void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig)
     master->fragments += conf->fragments;
     master->failed += conf->failed;
     master->kbytes += conf->kbytes;
+    master->pages += conf->pages;
+    master->deltas += conf->deltas;
+    master->delta_rows += u64_of(conf->delta_rows_lo, conf->delta_rows_hi);
     if (conf->failed > 0)
         log_warning(block,
                     "local checkpoint %u: %u fragments of node %u keep their former one, error %u",

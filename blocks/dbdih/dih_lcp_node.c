@@ -2,6 +2,7 @@
  * logs. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdih/dih_state.h"
+#include "kernel/base/u64.h"
 #include "signals/management.h"
 #include "signals/redo.h"
 
@@ -89,6 +90,12 @@ void dih_exec_LCP_PART_CONF(struct block *block, const struct signal *sig)
     result->fragments += conf->fragments;
     result->failed += conf->failed;
     result->kbytes += conf->kbytes;
+    result->pages += conf->pages;
+    result->deltas += conf->deltas;
+    uint64_t rows = u64_of(result->delta_rows_lo, result->delta_rows_hi) +
+                    u64_of(conf->delta_rows_lo, conf->delta_rows_hi);
+    result->delta_rows_lo = (uint32_t)rows;
+    result->delta_rows_hi = (uint32_t)(rows >> 32);
     if (result->error == 0) result->error = conf->error;
     if (!node_mask_empty(&node->waiting)) return;
     jam();

@@ -205,6 +205,9 @@ struct lcp_master {
     uint32_t fragments;
     uint32_t failed;
     uint32_t kbytes;
+    uint32_t pages;
+    uint32_t deltas; /* Of the pages, */
+    uint64_t delta_rows;
 };
 
 /*
