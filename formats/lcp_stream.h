@@ -22,7 +22,8 @@ struct lcp_writer {
     bool delta;      /* The page is one. */
     bool page_named; /* The block being filled has named the page. */
     uint32_t block_rows;
-    uint32_t fast_blocks; /* So many more are not worth much compression. */
+    uint32_t others;   /* So many more blocks are not worth much compression, */
+    bool others_plain; /* or none at all. */
     uint64_t seed;
     /* So far: */
     uint64_t digest;

@@ -5,8 +5,9 @@
 #include <zstd.h>
 #include "formats/lcp_stream.h"
 
-/* What hardly becomes smaller is only worth a third of the time: rows of a node that waits for its
- * checkpoint, and their reading in a restart. One block of so many is tried the thorough way. */
+/* What becomes little smaller is worth a third of the time, what hardly becomes smaller none: rows
+ * of a node that waits for its checkpoint, and their reading in a restart. One block of so many is
+ * tried the thorough way. */
 #define ZIP_LEVEL      1
 #define ZIP_LEVEL_FAST (-5)
 #define ZIP_TRY        32u
@@ -30,18 +31,26 @@ void *lcp_zip_init(void *memory, size_t size)
     return zip;
 }
 
-/* The size, or zstd's error: it would not become smaller. */
-static size_t zip_block(struct lcp_writer *writer, uint8_t *to, uint32_t raw)
+/* By a block that was tried the thorough way: how the next ones are written. By one that was tried
+ * the fast way: whether that was worth it. */
+static void zip_learn(struct lcp_writer *writer, bool thorough, size_t size, uint32_t raw)
 {
-    bool fast = writer->fast_blocks > 0;
+    if (thorough && !ZSTD_isError(size) && size <= raw / 2u) return;
+    if (thorough) writer->others = ZIP_TRY - 1u;
+    writer->others_plain = ZSTD_isError(size) || size > raw / 4u * 3u;
+}
+
+/* The size, or 0: plain will do. */
+static uint32_t zip_block(struct lcp_writer *writer, uint8_t *to, uint32_t raw)
+{
+    bool other = writer->others > 0;
+    if (other) writer->others--;
+    if (other && writer->others_plain) return 0;
     (void)ZSTD_CCtx_setParameter(writer->zip, ZSTD_c_compressionLevel,
-                                 fast ? ZIP_LEVEL_FAST : ZIP_LEVEL);
+                                 other ? ZIP_LEVEL_FAST : ZIP_LEVEL);
     size_t size = ZSTD_compress2(writer->zip, to, raw - 1u, writer->raw, raw);
-    if (fast)
-        writer->fast_blocks--;
-    else if (ZSTD_isError(size) || size > raw / 2u)
-        writer->fast_blocks = ZIP_TRY - 1u;
-    return size;
+    zip_learn(writer, !other, size, raw);
+    return ZSTD_isError(size) ? 0 : (uint32_t)size;
 }
 
 static void out_put(struct lcp_writer *writer, const void *bytes, uint32_t size)
@@ -58,7 +67,8 @@ void lcp_writer_begin(struct lcp_writer *writer, struct lcp_data_head *head)
     writer->page_named = false;
     writer->block_rows = 0;
     writer->bytes = writer->rows = 0;
-    writer->blocks = writer->pages = writer->deltas = writer->fast_blocks = 0;
+    writer->blocks = writer->pages = writer->deltas = writer->others = 0;
+    writer->others_plain = false;
     writer->seed = lcp_data_head_seal(head);
     writer->digest = lcp_digest(0, writer->seed);
     out_put(writer, head, sizeof *head);
@@ -131,12 +141,12 @@ void lcp_writer_flush(struct lcp_writer *writer)
     uint32_t raw = writer->raw_words * 4u;
     if (raw == 0) return;
     uint8_t *to = writer->out + writer->out_size + LCP_BLOCK_HEAD;
-    size_t size = zip_block(writer, to, raw);
-    if (ZSTD_isError(size)) {
+    uint32_t size = zip_block(writer, to, raw);
+    if (size == 0) {
         memcpy(to, writer->raw, raw);
         block_close(writer, LCP_BLOCK_PLAIN, raw, raw);
     } else {
-        block_close(writer, LCP_BLOCK_ZSTD, (uint32_t)size, raw);
+        block_close(writer, LCP_BLOCK_ZSTD, size, raw);
     }
     writer->raw_words = 0;
     writer->page_named = false;
