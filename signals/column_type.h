@@ -159,6 +159,18 @@ uint32_t column_hash_form(const struct column_format *format, const void *bytes,
 int column_compare(const struct column_format *format, const void *a, uint32_t a_size,
                    const void *b, uint32_t b_size);
 
+/* Is this a pattern for LIKE on that column? 0 or ERR_STRING_INVALID. Only for char and binary
+   types, as column_like(). */
+uint32_t column_pattern_check(const struct column_format *format, const void *pattern,
+                              uint32_t size);
+
+/* Does the value match? % stands for any characters, _ for one, \ takes the next one as it is.
+   Characters are code points, folded as the collation says, or bytes. A char value is matched
+   without its padding. *budget goes down with every character looked at; at 0 the answer is false
+   and means nothing. */
+bool column_like(const struct column_format *format, const void *bytes, uint32_t size,
+                 const void *pattern, uint32_t pattern_size, uint32_t *budget);
+
 /* An order-preserving digest: prefix(a) < prefix(b) implies a < b, and a == b implies equal
    prefixes. For index nodes that want to decide most comparisons without the row. */
 uint64_t column_sort_prefix(const struct column_format *format, const void *bytes, uint32_t size);
