@@ -206,6 +206,11 @@ bool integer_is_signed(uint32_t type)
            type == COLUMN_INT || type == COLUMN_BIGINT;
 }
 
+bool column_is_signed(uint32_t type)
+{
+    return integer_is_signed(type);
+}
+
 static uint32_t size_unchecked(const struct column_format *format)
 {
     switch (kind_of(format->type)) {

@@ -12,6 +12,13 @@ static const struct error_entry entries[] = {
 
 static const struct error_entry unknown = {0, ERROR_CLASS_UE, "UNKNOWN", "Unknown error code"};
 
+/* Codes that programs of the application refuse operations with: nothing has happened then. */
+#define APPLICATION_FIRST 6000u
+#define APPLICATION_LAST  6999u
+
+static const struct error_entry application = {0, ERROR_CLASS_UD, "APPLICATION",
+                                               "Refused by the application's own program"};
+
 struct class_entry {
     const char *code;
     const char *name;
@@ -61,6 +68,7 @@ const struct error_entry *error_get(uint32_t number)
 {
     const struct error_entry *entry = error_find(number);
 
+    if (number >= APPLICATION_FIRST && number <= APPLICATION_LAST) return &application;
     return entry != NULL ? entry : &unknown;
 }
 

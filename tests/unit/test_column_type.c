@@ -548,8 +548,10 @@ static void test_errors_list(void **state)
     }
     assert_null(error_find(6000));
     assert_null(error_at(error_count()));
-    assert_int_equal(error_get(6000)->class, ERROR_CLASS_UE);
-    assert_int_equal(error_status(6000), ERROR_STATUS_UNKNOWN);
+    /* The application's own refusals: nothing has happened. */
+    assert_int_equal(error_get(6000)->class, ERROR_CLASS_UD);
+    assert_int_equal(error_status(6999), ERROR_STATUS_PERMANENT);
+    assert_int_equal(error_status(7000), ERROR_STATUS_UNKNOWN);
     assert_int_equal(ERR_ROW_NOT_FOUND, 626);
     assert_int_equal(ERR_ROW_EXISTS, 630);
     assert_int_equal(ERR_LOCK_TIMEOUT, 266);
