@@ -84,6 +84,37 @@ uint32_t tup_read(struct tup *tup, const struct tup_read *read, uint32_t *out, u
 uint32_t tup_read_key(struct tup *tup, const struct tup_read *read, uint32_t *out,
                       uint32_t out_max);
 
+/* Nothing but the row's absence can make tup_read() of these columns fail: 0; or 829, 880. */
+uint32_t tup_read_check(const struct tup_frag *frag, const uint32_t *attr, uint32_t words);
+
+/* --- Programs, see docs/protocols/program.md. --- */
+
+/* May the program be run on rows of this fragment? Everything in it is checked; `stores`: it may
+ * store. Errors as program_check(). */
+uint32_t tup_program_check(const struct tup_frag *frag, const uint32_t *words, uint32_t count,
+                           bool stores);
+
+enum tup_program_end { TUP_PROGRAM_OK = 0, TUP_PROGRAM_STORED, TUP_PROGRAM_REFUSED };
+
+struct tup_program {
+    struct tup_frag *frag;
+    uint32_t row; /* As in tup_read. */
+    uint32_t transid1;
+    uint32_t transid2;
+    const uint32_t *words; /* Has passed tup_program_check(). */
+    uint32_t *out;         /* Pairs of what it stores; with out_max 0 it must not be able to. */
+    uint32_t out_max;
+    /* What came of it: */
+    uint32_t stored; /* Words in `out`. */
+    uint32_t steps;
+    enum tup_program_end end;
+    uint32_t code; /* REFUSED: with this one. */
+};
+
+/* Runs it on the version of the row that the transaction sees; changes nothing. 0; or 626 no row,
+ * 823, 840, 879, 886, 4314. */
+uint32_t tup_program_run(struct tup *tup, struct tup_program *program);
+
 /* GCI (high half) of the row's committed version; 0 when it has none. */
 uint32_t tup_row_gci(struct tup *tup, const struct tup_frag *frag, uint32_t row);
 

@@ -104,7 +104,8 @@ struct tup_column {
     uint8_t null_mask;
     uint8_t in_key;
     uint16_t var_index;
-    uint16_t unused;
+    uint8_t integer; /* One of the integer types, */
+    uint8_t sign;    /* with negative numbers. */
     struct column_format format;
 };
 

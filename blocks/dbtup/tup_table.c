@@ -28,6 +28,8 @@ static void column_init(struct tup_column *column, const struct table_column *fr
     *column = (struct tup_column){
         .plain = any_bytes(&from->format),
         .bytewise = column_is_bytewise(&from->format),
+        .integer = column_is_integer(from->format.type),
+        .sign = column_is_signed(from->format.type),
         .nullable = (from->flags & COLUMN_NULLABLE) != 0,
         .in_key = (from->flags & COLUMN_PRIMARY_KEY) != 0,
         .size = (uint16_t)from->size_max,
