@@ -7,7 +7,7 @@ cd "$(dirname "$0")"
 BOX=$PWD/sandbox
 BIN=$PWD/build/bin
 PACKAGES="build-essential cmake pkg-config libuv1-dev libxxhash-dev libzstd-dev libinih-dev libedit-dev libcjson-dev libcmocka-dev"
-TEST_PACKAGES="clang libclang-rt-14-dev valgrind"
+TEST_PACKAGES="clang libclang-rt-14-dev valgrind libsqlite3-dev"
 
 usage() {
     cat <<END
