@@ -10,7 +10,7 @@
  */
 struct lqhkeyreq {
     uint32_t tc_op;        /* Reference of TC's operation record; REF_NONE for a committed read. */
-    uint32_t request_info; /* As TCKEYREQ's, the low 10 bits. */
+    uint32_t request_info; /* As TCKEYREQ's, the low 10 bits; to the primary KEY_PROGRAM. */
     uint32_t table_id;
     uint32_t schema_version;
     uint32_t fragment_id;

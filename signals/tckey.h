@@ -51,6 +51,8 @@ enum lock_mode { LOCK_SHARED = 0, LOCK_EXCLUSIVE = 1, LOCK_COMMITTED = 2 };
  *   8     IGNORE_ERROR: a refused operation leaves the transaction alive
  *   9     NOWAIT: a locked row is an error (635) instead of a wait
  *   10    DURABLE, with COMMIT: the answer waits until the commit's GCI is durable on all nodes
+ *   11    PROGRAM: ATTRINFO begins with an interpreted program, see docs/protocols/program.md;
+ *         not for inserts
  *
  * A committed read (OP_READ + LOCK_COMMITTED) leaves no trace in TC: it never carries START,
  * EXECUTE or COMMIT, and it is answered by exactly one TRANSID_AI or TCKEYREF with its api_op,
@@ -63,6 +65,7 @@ enum lock_mode { LOCK_SHARED = 0, LOCK_EXCLUSIVE = 1, LOCK_COMMITTED = 2 };
 #define KEY_IGNORE_ERROR (1u << 8)
 #define KEY_NOWAIT       (1u << 9)
 #define KEY_DURABLE      (1u << 10)
+#define KEY_PROGRAM      (1u << 11)
 
 static inline uint32_t key_request_info(enum key_operation operation, enum lock_mode mode,
                                         uint32_t flags)

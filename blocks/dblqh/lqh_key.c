@@ -33,8 +33,8 @@ static bool references_valid(const struct signal *sig)
     const struct lqhkeyreq *req = SIG_PAYLOAD(sig, lqhkeyreq);
     if (!lqh_is_tc(req->tc_ref) || key_operation_of(req->request_info) > OP_WRITE) return false;
     if (req->prev_ref == 0) return req->tc_ref == sig->sender;
-    return req->prev_ref == sig->sender && ref_block(sig->sender) == BLOCK_DBLQH &&
-           ref_instance(sig->sender) != 0;
+    return (req->request_info & KEY_PROGRAM) == 0 && req->prev_ref == sig->sender &&
+           ref_block(sig->sender) == BLOCK_DBLQH && ref_instance(sig->sender) != 0;
 }
 
 static void refuse_request(struct lqh *lqh, const struct lqhkeyreq *req, uint32_t error)
@@ -220,13 +220,43 @@ void lqh_op_drop_waiting(struct lqh *lqh, struct lqh_op *op)
     lqh_op_release(lqh, op);
 }
 
+/* Only at the primary: the program decides what is done, and whether. What is done stands in
+ * *change. */
+static uint32_t do_program(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
+                           struct lqh_data *change, struct tup_frag *frag, uint32_t *row,
+                           uint32_t *words)
+{
+    struct lqh_program program;
+    uint32_t error = lqh_program_prepare(lqh, op, frag, *row, data, &program, change);
+    if (error != 0) return error;
+    if (is_read(op->request_info)) {
+        jam();
+        change->attr = program.read;
+        change->attr_words = program.read_words;
+        return do_read(lqh, op, change, frag, *row, words);
+    }
+    bool deletes = key_operation_of(op->request_info) == OP_DELETE;
+    if (deletes) *words = lqh_program_read(lqh, op, frag, *row, &program);
+    error = do_change(lqh, op, change, frag, row);
+    if (error != 0) return error;
+    jam();
+    if (!deletes) *words = lqh_program_read(lqh, op, frag, *row, &program);
+    if (program.read_words > 0) lqh_program_answer(lqh, op, *words);
+    return 0;
+}
+
 /* The row is locked, or does not exist. */
 static void execute_locked(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
                            struct tup_frag *frag, uint32_t row)
 {
+    struct lqh_data change;
     uint32_t words = 0;
     uint32_t error;
-    if (is_read(op->request_info)) {
+    if (__builtin_expect((op->request_info & KEY_PROGRAM) != 0, 0)) {
+        jam();
+        error = do_program(lqh, op, data, &change, frag, &row, &words);
+        data = &change;
+    } else if (is_read(op->request_info)) {
         jam();
         error = row == ROW_NONE ? ERR_ROW_NOT_FOUND : do_read(lqh, op, data, frag, row, &words);
     } else {

@@ -56,7 +56,15 @@ static uint32_t read_row(struct lqh *lqh, const struct lqhkeyreq *req,
                             .attr = data->attr,
                             .attr_words = data->attr_words};
     uint32_t words = 0;
-    uint32_t error = tup_read(lqh->tup, &read, lqh->out + 1, TUP_ROW_WORDS_MAX, &words);
+    uint32_t error = 0;
+    if ((req->request_info & KEY_PROGRAM) != 0) {
+        struct lqh_data wanted;
+        error = lqh_program_filter(lqh, &read, data, &wanted);
+        if (error != 0) return error;
+        read.attr = wanted.attr;
+        read.attr_words = wanted.attr_words;
+    }
+    error = tup_read(lqh->tup, &read, lqh->out + 1, TUP_ROW_WORDS_MAX, &words);
     if (error != 0) return error;
     lqh->out[0] = words;
     struct transid_ai ai = {.api_op = req->api_op,

@@ -41,6 +41,8 @@ static uint32_t words_of_op(struct lqh *lqh, const struct lqh_op *op, uint32_t k
                             uint32_t attr_words)
 {
     if (key_operation_of(op->request_info) == OP_DELETE) return REDO_RECORD_HEAD;
+    /* An instruction of one word may store a value of two. */
+    if ((op->request_info & KEY_PROGRAM) != 0) attr_words *= 2u;
     return REDO_RECORD_HEAD +
            tup_change_words_max(tup_frag_get(lqh->tup, op->frag), key_words, attr_words);
 }

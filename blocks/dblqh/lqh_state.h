@@ -12,6 +12,7 @@
 #include "signals/key.h"
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
+#include "signals/program.h"
 #include "signals/rejoin.h"
 #include "signals/scan.h"
 #include "signals/start.h"
@@ -123,6 +124,16 @@ struct lqh_data {
     const uint32_t *attr;
     uint32_t key_words;
     uint32_t attr_words;
+};
+
+/* The parts of an ATTRINFO with KEY_PROGRAM. */
+struct lqh_program {
+    const uint32_t *words;
+    const uint32_t *read;
+    const uint32_t *value;
+    uint32_t count;
+    uint32_t read_words;
+    uint32_t value_words;
 };
 
 /*
@@ -394,6 +405,7 @@ struct lqh {
     struct lqh_reads reads;
     uint32_t *out;  /* LQH_OUT_WORDS: rows on their way out. */
     uint32_t *data; /* LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX: saved data put together again. */
+    uint32_t *made; /* TUP_ROW_WORDS_MAX: the values that a program has led to. */
     void *decode_memory;
     size_t decode_size;
     struct lqh_redo *redo; /* NULL: diskless. */
@@ -439,6 +451,20 @@ void lqh_read(struct lqh *lqh, const struct signal *sig, const struct lqh_table 
 void lqh_reads_flush(struct lqh *lqh);
 void lqh_send_row(struct lqh *lqh, uint32_t api_ref, const struct transid_ai *ai,
                   uint32_t words); /* From lqh->out. */
+
+/* lqh_program.c; all within one handler. */
+/* Of a committed read: 0 and what is to be read, or why it is not answered. */
+uint32_t lqh_program_filter(struct lqh *lqh, const struct tup_read *row,
+                            const struct lqh_data *data, struct lqh_data *read);
+/* Runs the program on the locked row, or finds that there is none (ROW_NONE). Nothing has changed
+ * yet. 0: `change` is what to do then, with its values in lqh->made; `program` has the reads. */
+uint32_t lqh_program_prepare(struct lqh *lqh, struct lqh_op *op, struct tup_frag *frag,
+                             uint32_t row, const struct lqh_data *data, struct lqh_program *program,
+                             struct lqh_data *change);
+/* The reads of a row that is there, into lqh->out. Returns their words. */
+uint32_t lqh_program_read(struct lqh *lqh, const struct lqh_op *op, struct tup_frag *frag,
+                          uint32_t row, const struct lqh_program *program);
+void lqh_program_answer(struct lqh *lqh, const struct lqh_op *op, uint32_t words);
 
 /* lqh_save.c */
 bool lqh_save(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data);

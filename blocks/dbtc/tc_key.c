@@ -4,7 +4,7 @@
 #include "blocks/dbtc/tc_state.h"
 
 #define REQUEST_KIND_MASK 0x1Fu  /* Operation and lock mode. */
-#define REQUEST_LQH_MASK  0x21Fu /* What an LQH needs: those and KEY_NOWAIT. */
+#define REQUEST_LQH_MASK  0xA1Fu /* What an LQH needs: those, KEY_NOWAIT and KEY_PROGRAM. */
 
 static const uint8_t trans_moves[TRANS_STATES] = {
     [TRANS_STARTED] = 1u << TRANS_COMMITTING | 1u << TRANS_ABORTING,
@@ -180,6 +180,8 @@ static uint32_t check_request(const struct signal *sig)
     if (operation > OP_WRITE) return ERR_TC_INTERNAL_203;
     if (operation == OP_READ && key_lock_mode(req->request_info) > LOCK_EXCLUSIVE)
         return ERR_TC_INTERNAL_203;
+    if (operation == OP_INSERT && (req->request_info & KEY_PROGRAM) != 0)
+        return ERR_OPTIONS_COMBINATION;
     bool no_attr = sig->section_count < 2 || sig->section[1].size == 0;
     return operation == OP_UPDATE && no_attr ? ERR_UPDATE_NO_COLUMNS : 0;
 }

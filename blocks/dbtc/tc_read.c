@@ -118,7 +118,7 @@ void tc_read_committed(struct tc *tc, const struct signal *sig)
     }
     struct lqhkeyreq out = {
         .tc_op = REF_NONE,
-        .request_info = key_request_info(OP_READ, LOCK_COMMITTED, 0),
+        .request_info = key_request_info(OP_READ, LOCK_COMMITTED, req->request_info & KEY_PROGRAM),
         .table_id = req->table_id,
         .schema_version = req->schema_version,
         .fragment_id = route.fragment,
