@@ -5,9 +5,10 @@
 #include "signals/tckey.h"
 
 /*
- * request_info: 3-4 lock_mode. An empty ATTRINFO section means "count": rows are counted in
- * SCAN_TABCONF, none is sent. Answered by SCAN_TABCONF or SCAN_TABREF. The scan uses a seized TC
- * record of its own (tc_connect).
+ * Section 0: ATTRINFO of a read; section 1, which may be absent: a program that says which rows are
+ * wanted (docs/protocols/program.md). request_info: 3-4 lock_mode. An empty ATTRINFO section means
+ * "count": rows are counted in SCAN_TABCONF, none is sent. Answered by SCAN_TABCONF or SCAN_TABREF.
+ * The scan uses a seized TC record of its own (tc_connect).
  */
 struct scan_tabreq {
     uint32_t tc_connect;
@@ -20,8 +21,9 @@ struct scan_tabreq {
     uint32_t parallelism; /* Fragments at a time; 0 = all. */
     uint32_t transid1;
     uint32_t transid2;
+    uint32_t limit; /* So many rows are enough; 0 = all. Some more may come: each fragment stops. */
 };
-SIGNAL_STRUCT(scan_tabreq, 10);
+SIGNAL_STRUCT(scan_tabreq, 11);
 
 /*
  * Some fragments have delivered a batch. Section 0: entries { fragment_id, rows, flags }. Without
@@ -60,7 +62,7 @@ struct scan_nextreq {
 SIGNAL_STRUCT(scan_nextreq, 5);
 #define SCAN_CLOSE 1u
 
-struct scan_fragreq { /* Section 0: ATTRINFO. */
+struct scan_fragreq { /* Sections as SCAN_TABREQ. */
     uint32_t tc_frag; /* TC's record, returned. */
     uint32_t table_id;
     uint32_t schema_version;
@@ -72,8 +74,9 @@ struct scan_fragreq { /* Section 0: ATTRINFO. */
     uint32_t transid2;
     uint32_t api_ref;
     uint32_t api_scan;
+    uint32_t limit;
 };
-SIGNAL_STRUCT(scan_fragreq, 11);
+SIGNAL_STRUCT(scan_fragreq, 12);
 struct scan_fragconf {
     uint32_t tc_frag;
     uint32_t transid1;

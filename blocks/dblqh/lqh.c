@@ -134,6 +134,8 @@ static void lqh_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     pool_init(&lqh->scans, arena, RG_TRANSACTION, sizeof(struct lqh_scan), config->frag_scans_max);
     pool_init(&lqh->scan_locks, arena, RG_TRANSACTION, sizeof(struct lqh_scan_locks),
               config->frag_scans_max);
+    pool_init(&lqh->scan_programs, arena, RG_TRANSACTION, sizeof(struct lqh_scan_program),
+              config->frag_scans_max);
     lqh_redo_init(lqh);
     lqh_nodefail_init(lqh);
     lqh_outcome_init(lqh);
@@ -259,8 +261,9 @@ static const struct block_type lqh_type = {
 };
 
 static const struct block_pool lqh_pools[] = {
-    BLOCK_POOL(lqh, tables), BLOCK_POOL(lqh, operations), BLOCK_POOL(lqh, segments),
-    BLOCK_POOL(lqh, scans),  BLOCK_POOL(lqh, scan_locks), BLOCK_POOL(lqh, copies),
+    BLOCK_POOL(lqh, tables),        BLOCK_POOL(lqh, operations), BLOCK_POOL(lqh, segments),
+    BLOCK_POOL(lqh, scans),         BLOCK_POOL(lqh, scan_locks), BLOCK_POOL(lqh, copies),
+    BLOCK_POOL(lqh, scan_programs),
 };
 
 struct block *lqh_create(struct thread *thread, uint32_t instance)

@@ -127,3 +127,39 @@ void lqh_program_answer(struct lqh *lqh, const struct lqh_op *op, uint32_t words
                             .fragment_id = op->fragment_id};
     lqh_send_row(lqh, op->api_ref, &ai, words + 1u);
 }
+
+/* --- Scans. --- */
+
+uint32_t lqh_scan_program_begin(struct lqh *lqh, struct lqh_scan *scan, const struct signal *sig)
+{
+    if (sig->section_count < 2) return 0;
+    const struct section *section = &sig->section[1];
+    const struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
+    uint32_t error = tup_program_check(frag, section->words, section->size, false);
+    if (error != 0) return error;
+    struct lqh_scan_program *program = pool_seize(&lqh->scan_programs);
+    if (program == NULL) return ERR_LQH_SCAN_RECORDS;
+    memcpy(program->word, section->words, (size_t)section->size * 4u);
+    scan->program = program->pool.ref;
+    return 0;
+}
+
+void lqh_scan_program_end(struct lqh *lqh, struct lqh_scan *scan)
+{
+    if (scan->program == REF_NONE) return;
+    pool_release(&lqh->scan_programs, pool_find(&lqh->scan_programs, scan->program));
+    scan->program = REF_NONE;
+}
+
+struct tup_program lqh_scan_program(struct lqh *lqh, const struct lqh_scan *scan,
+                                    struct tup_frag *frag)
+{
+    struct tup_program program = {.frag = frag};
+    if (scan->program == REF_NONE) return program;
+    const struct lqh_scan_program *record = pool_find(&lqh->scan_programs, scan->program);
+    ndbrequire(record != NULL);
+    program.transid1 = scan->tc_frag;
+    program.transid2 = lqh_scan_owner(scan);
+    program.words = record->word;
+    return program;
+}

@@ -5,11 +5,9 @@
 #include "blocks/dblqh/lqh_state.h"
 
 /* A step looks at so many slots per row it may return: half-empty pages. */
-#define SLOTS_PER_ROW 8u
-#define COUNT_STEPS   16u /* Counting a slot is so much cheaper than reading a row. */
-/* A count reports after so many rows, so that it can be closed in time. */
-#define COUNT_BATCH_ROWS 131072u
-#define BATCH_ROWS_MAX   0xFFFFu
+#define SLOTS_PER_ROW  8u
+#define COUNT_STEPS    16u /* Counting a slot is so much cheaper than reading a row. */
+#define BATCH_ROWS_MAX 0xFFFFu
 
 struct lqh_scan *lqh_scan_get(struct lqh *lqh, uint32_t ref)
 {
@@ -22,6 +20,7 @@ static void scan_release(struct lqh *lqh, struct lqh_scan *scan)
 {
     uint32_t table_id = scan->table_id;
     lqh_scan_lock_end(lqh, scan);
+    lqh_scan_program_end(lqh, scan);
     pool_release(&lqh->scans, scan);
     lqh_table_leave(lqh, table_id);
 }
@@ -65,6 +64,7 @@ void lqh_scan_fail(struct lqh *lqh, struct lqh_scan *scan, uint32_t error)
  */
 void lqh_scan_deliver(struct lqh *lqh, struct lqh_scan *scan)
 {
+    if (lqh_scan_limited(scan, scan->rows)) scan->end = 1;
     if (scan->end && (scan->mode == LOCK_COMMITTED || scan->rows == 0)) {
         jam();
         scan_done(lqh, scan);
@@ -134,6 +134,8 @@ static void step_rows(struct lqh *lqh, struct lqh_scan *scan)
 {
     struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
     uint32_t left = scan->batch_rows - scan->rows;
+    if (scan->limit != 0 && scan->limit - scan->given - scan->rows < left)
+        left = scan->limit - scan->given - scan->rows;
     uint32_t step = block_config(&lqh->block)->scan_step_rows;
     uint32_t group[LQH_SCAN_GROUP];
     struct lqh_rows rows = {0};
@@ -162,7 +164,7 @@ static void step_rows(struct lqh *lqh, struct lqh_scan *scan)
     }
     scan->end = end;
     lqh_scan_send_rows(lqh, scan, &rows);
-    if (end || scan->rows >= scan->batch_rows || scan->words >= scan->batch_words)
+    if (end || lqh_scan_full(scan, &rows))
         lqh_scan_deliver(lqh, scan);
     else
         lqh_continue(lqh, LQH_WORK_SCAN, scan->pool.ref);
@@ -176,7 +178,8 @@ static void step_count(struct lqh *lqh, struct lqh_scan *scan)
     scan->rows += tup_scan_count(lqh->tup, frag, &scan->position, scan->tc_frag,
                                  lqh_scan_owner(scan), slots, &end);
     scan->end = end;
-    if (end || scan->rows >= COUNT_BATCH_ROWS)
+    if (lqh_scan_limited(scan, scan->rows)) scan->rows = scan->limit - scan->given;
+    if (end || lqh_scan_full(scan, &(struct lqh_rows){0}))
         lqh_scan_deliver(lqh, scan);
     else
         lqh_continue(lqh, LQH_WORK_SCAN, scan->pool.ref);
@@ -206,6 +209,8 @@ void lqh_scan_step(struct lqh *lqh, struct lqh_scan *scan)
     } else if (scan->mode != LOCK_COMMITTED) {
         lqh_scan_lock_step(lqh, scan);
         lqh_run_ready(lqh);
+    } else if (scan->program != REF_NONE) {
+        lqh_scan_filter_step(lqh, scan);
     } else if (scan->attr_words == 0) {
         step_count(lqh, scan);
     } else {
@@ -251,9 +256,12 @@ static uint32_t new_scan(struct lqh *lqh, const struct signal *sig, struct lqh_s
     scan->mode = key_lock_mode(req->request_info);
     scan->attr_words = sig->section[0].size;
     memcpy(scan->attr, sig->section[0].words, (size_t)scan->attr_words * 4u);
+    scan->limit = req->limit;
     batch_limits(lqh, scan, req);
-    error = scan->mode == LOCK_COMMITTED ? 0 : lqh_scan_lock_begin(lqh, scan);
+    error = lqh_scan_program_begin(lqh, scan, sig);
+    if (error == 0 && scan->mode != LOCK_COMMITTED) error = lqh_scan_lock_begin(lqh, scan);
     if (error != 0) {
+        lqh_scan_program_end(lqh, scan);
         pool_release(&lqh->scans, scan);
         return error;
     }
@@ -308,8 +316,10 @@ void lqh_scan_tc_lost(struct lqh *lqh, struct lqh_scan *scan)
 static void next_batch(struct lqh *lqh, struct lqh_scan *scan)
 {
     lqh_scan_unlock_batch(lqh, scan);
+    scan->given += scan->rows;
     scan->rows = 0;
     scan->words = 0;
+    scan->looked = 0;
     scan->state = FSCAN_READING;
     if (lqh_table_get(lqh, scan->table_id)->state == TABLE_DROPPING) {
         jam();

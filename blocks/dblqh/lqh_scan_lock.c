@@ -59,6 +59,10 @@ static uint32_t take_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag
     uint32_t error = tup_row_alive(lqh->tup, frag, row, scan->tc_frag, lqh_scan_owner(scan))
                          ? 0
                          : ERR_ROW_NOT_FOUND;
+    bool fits = true;
+    struct tup_program program = lqh_scan_program(lqh, scan, frag);
+    if (error == 0) error = lqh_scan_fit(lqh, scan, &program, row, rows, &fits);
+    if (error == 0 && !fits) error = ERR_ROW_NOT_FOUND;
     if (error == 0) error = lqh_scan_read(lqh, scan, frag, row, rows);
     if (error != 0) {
         acc_unlock(lqh->acc, lock);
@@ -79,12 +83,6 @@ static uint32_t lock_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag
                                .mode = (enum lock_mode)scan->mode,
                                .now_ms = now_ms(&lqh->block)};
     return acc_lock(lqh->acc, tup_frag_index(frag), row, &req, lock);
-}
-
-static bool batch_full(const struct lqh_scan *scan, const struct lqh_rows *rows)
-{
-    return scan->rows + rows->count >= scan->batch_rows ||
-           scan->words + rows->words >= scan->batch_words;
 }
 
 /* Locks and reads one row. 0, ACC_WAIT, or an error. */
@@ -109,7 +107,9 @@ void lqh_scan_lock_step(struct lqh *lqh, struct lqh_scan *scan)
     uint32_t result = 0;
     bool end = false;
 
-    for (uint32_t i = 0; i < step && result == 0 && !end && !batch_full(scan, &rows); i++) {
+    for (uint32_t i = 0; i < step && result == 0 && !end && !lqh_scan_full(scan, &rows) &&
+                         rows.steps < LQH_FILTER_STEPS;
+         i++) {
         uint32_t row;
         uint32_t count = tup_scan_next(lqh->tup, frag, &scan->position, scan->tc_frag,
                                        lqh_scan_owner(scan), &row, 1, SLOTS_PER_ROW, &end);
@@ -125,7 +125,7 @@ void lqh_scan_lock_step(struct lqh *lqh, struct lqh_scan *scan)
     } else if (result != 0) {
         jam();
         lqh_scan_fail(lqh, scan, result);
-    } else if (end || batch_full(scan, &rows)) {
+    } else if (end || lqh_scan_full(scan, &rows)) {
         jam();
         lqh_scan_deliver(lqh, scan);
     } else {
@@ -152,7 +152,7 @@ void lqh_scan_lock_ready(struct lqh *lqh, struct lqh_scan *scan, const struct ac
         return;
     }
     lqh_scan_send_rows(lqh, scan, &rows);
-    if (batch_full(scan, &rows)) {
+    if (lqh_scan_full(scan, &rows)) {
         jam();
         lqh_scan_deliver(lqh, scan);
         return;

@@ -26,6 +26,9 @@
 #define LQH_SEGMENT_WORDS   61u  /* A segment record is 256 bytes. */
 #define LQH_SCAN_LOCKS      250u /* Rows in a batch of a locking scan, at most. */
 #define LQH_SCAN_GROUP      64u  /* Row ids fetched at once. */
+/* Rows counted, or looked at in vain, before a scan reports: so it can be closed in time. */
+#define LQH_SCAN_LOOK_ROWS 131072u
+#define LQH_FILTER_STEPS   16384u /* Of programs, in a step of a scan. */
 /* Committed reads on their way through the memory's latency; power of two. */
 #define LQH_READS_PENDING 16u
 /* Key and attrinfo of such a read; longer ones are executed at once. */
@@ -166,9 +169,18 @@ struct lqh_scan {
     uint32_t op;    /* Locking scans: stands in lock queues. */
     uint32_t locks; /* Locking scans: the batch's locks. */
     uint32_t wait_row;
+    uint32_t program; /* Its record, REF_NONE = all rows are wanted. */
+    uint32_t looked;  /* In this batch: rows that the program was run on. */
+    uint32_t limit;   /* So many rows are enough; 0 = all are wanted. */
+    uint32_t given;   /* Rows in the batches before this one. */
     struct tup_scan_position position;
     uint32_t attr_words;
     uint32_t attr[ATTR_READ_MAX];
+};
+
+struct lqh_scan_program {
+    struct pool_record pool;
+    uint32_t word[PROGRAM_WORDS_MAX];
 };
 
 struct lqh_scan_locks {
@@ -271,6 +283,7 @@ struct lqh_copy {
 struct lqh_rows {
     uint32_t count;
     uint32_t words;
+    uint32_t steps; /* Of programs. */
 };
 
 /* A committed read that has been announced to the memory and is executed a little later. */
@@ -398,6 +411,7 @@ struct lqh {
     struct pool segments;
     struct pool scans;
     struct pool scan_locks;
+    struct pool scan_programs;
     struct pool copies;
     uint32_t requests; /* How many LQHKEYREQs and steps of scans there were. */
     bool ready_sent;   /* LQH_WORK_READY is on its way. */
@@ -420,6 +434,21 @@ struct lqh {
 static inline uint32_t lqh_scan_owner(const struct lqh_scan *scan)
 {
     return scan->tc_ref | 0x00800000u; /* No block has such a number. */
+}
+
+static inline bool lqh_scan_limited(const struct lqh_scan *scan, uint32_t rows)
+{
+    return scan->limit != 0 && scan->given + rows >= scan->limit;
+}
+
+/* Has the batch, with what is gathered, all that it is to have? */
+static inline bool lqh_scan_full(const struct lqh_scan *scan, const struct lqh_rows *rows)
+{
+    uint32_t count = scan->rows + rows->count;
+    uint32_t most = scan->attr_words == 0 && scan->mode == LOCK_COMMITTED ? LQH_SCAN_LOOK_ROWS
+                                                                          : scan->batch_rows;
+    return count >= most || scan->words + rows->words >= scan->batch_words ||
+           scan->looked >= LQH_SCAN_LOOK_ROWS || lqh_scan_limited(scan, count);
 }
 
 static inline struct lqh *lqh_of(struct block *block)
@@ -465,6 +494,12 @@ uint32_t lqh_program_prepare(struct lqh *lqh, struct lqh_op *op, struct tup_frag
 uint32_t lqh_program_read(struct lqh *lqh, const struct lqh_op *op, struct tup_frag *frag,
                           uint32_t row, const struct lqh_program *program);
 void lqh_program_answer(struct lqh *lqh, const struct lqh_op *op, uint32_t words);
+/* The second section of SCAN_FRAGREQ, if there is one. 0 or an error. */
+uint32_t lqh_scan_program_begin(struct lqh *lqh, struct lqh_scan *scan, const struct signal *sig);
+void lqh_scan_program_end(struct lqh *lqh, struct lqh_scan *scan);
+/* What is to be run on the rows of a step; without `words`: all are wanted. */
+struct tup_program lqh_scan_program(struct lqh *lqh, const struct lqh_scan *scan,
+                                    struct tup_frag *frag);
 
 /* lqh_save.c */
 bool lqh_save(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data);
@@ -544,6 +579,12 @@ uint32_t lqh_scan_read(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *
 void lqh_scan_send_rows(struct lqh *lqh, struct lqh_scan *scan, struct lqh_rows *rows);
 void lqh_scan_deliver(struct lqh *lqh, struct lqh_scan *scan);
 void lqh_scan_fail(struct lqh *lqh, struct lqh_scan *scan, uint32_t error);
+
+/* lqh_scan_filter.c */
+void lqh_scan_filter_step(struct lqh *lqh, struct lqh_scan *scan);
+/* Is this row one of the scan's? 0, or an error that ends the scan. */
+uint32_t lqh_scan_fit(struct lqh *lqh, struct lqh_scan *scan, struct tup_program *program,
+                      uint32_t row, struct lqh_rows *rows, bool *fits);
 
 /* lqh_scan_lock.c */
 uint32_t lqh_scan_lock_begin(struct lqh *lqh, struct lqh_scan *scan);

@@ -65,6 +65,8 @@ static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
     tc->active_max = config->transactions_max;
     pool_init(&tc->operations, arena, RG_TRANSACTION, sizeof(struct tc_op), config->operations_max);
     pool_init(&tc->scans, arena, RG_TRANSACTION, sizeof(struct tc_scan), config->scans_max);
+    pool_init(&tc->scan_programs, arena, RG_TRANSACTION, sizeof(struct tc_scan_program),
+              config->scans_max);
     pool_init(&tc->waits, arena, RG_TRANSACTION, sizeof(struct tc_wait), TC_WAITS_MAX);
     pool_init(&tc->frags, arena, RG_TRANSACTION, sizeof(struct tc_frag), config->frag_scans_max);
     tc->epoch_hi = 1; /* Before the first word of DIH. */
@@ -234,10 +236,10 @@ static const struct block_type tc_type = {
 };
 
 static const struct block_pool tc_pools[] = {
-    BLOCK_POOL(tc, tables),     BLOCK_POOL(tc, connects), BLOCK_POOL(tc, transactions),
-    BLOCK_POOL(tc, operations), BLOCK_POOL(tc, scans),    BLOCK_POOL(tc, frags),
-    BLOCK_POOL(tc, outcomes),   BLOCK_POOL(tc, waits),    BLOCK_POOL(tc, orphans),
-    BLOCK_POOL(tc, orphan_ops),
+    BLOCK_POOL(tc, tables),     BLOCK_POOL(tc, connects),      BLOCK_POOL(tc, transactions),
+    BLOCK_POOL(tc, operations), BLOCK_POOL(tc, scans),         BLOCK_POOL(tc, frags),
+    BLOCK_POOL(tc, outcomes),   BLOCK_POOL(tc, waits),         BLOCK_POOL(tc, orphans),
+    BLOCK_POOL(tc, orphan_ops), BLOCK_POOL(tc, scan_programs),
 };
 
 struct block *tc_create(struct thread *thread, uint32_t instance)

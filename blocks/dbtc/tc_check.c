@@ -89,6 +89,7 @@ void tc_check(struct block *block)
     uint32_t operations = 0;
     uint32_t completing = 0;
     uint32_t frags = 0;
+    uint32_t programs = 0;
     uint32_t connects[NODE_ID_MAX + 1] = {0};
     uint32_t waits[NODE_ID_MAX + 1] = {0};
     if (tc->table == NULL) return; /* Not configured yet. */
@@ -106,8 +107,9 @@ void tc_check(struct block *block)
          s = pool_next(&tc->scans, pool_index(s->pool.ref))) {
         check_scan(tc, s);
         frags += s->frag_count;
+        programs += s->program != REF_NONE;
     }
-    ndbrequire(frags == tc->frags.in_use);
+    ndbrequire(frags == tc->frags.in_use && programs == tc->scan_programs.in_use);
     uint32_t waiting = 0;
     for (struct tc_connect *c = pool_next(&tc->connects, 0); c != NULL;
          c = pool_next(&tc->connects, pool_index(c->pool.ref))) {

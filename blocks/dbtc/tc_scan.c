@@ -70,6 +70,8 @@ static void scan_end(struct tc *tc, struct tc_scan *scan)
     uint32_t table_id = scan->table_id;
     connect->scan = REF_NONE;
     connect->last_error = scan->error;
+    if (scan->program != REF_NONE)
+        pool_release(&tc->scan_programs, pool_find(&tc->scan_programs, scan->program));
     pool_release(&tc->scans, scan);
     tc_table_leave(tc, table_id);
     tc_connect_idle(tc, connect);
@@ -172,10 +174,16 @@ static uint32_t start_frag(struct tc *tc, struct tc_scan *scan)
         .transid2 = scan->transid2,
         .api_ref = tc_connect_get(tc, scan->connect)->owner,
         .api_scan = scan->api_scan,
+        .limit = scan->limit,
     };
-    struct section attr = {.words = scan->attr, .size = scan->attr_words};
+    struct section section[2] = {{.words = scan->attr, .size = scan->attr_words}};
+    if (scan->program != REF_NONE) {
+        const struct tc_scan_program *program = pool_find(&tc->scan_programs, scan->program);
+        section[1] = (struct section){.words = program->word, .size = program->words};
+    }
     signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(fragment)),
-                GSN_SCAN_FRAGREQ, PRIO_B, &req, sizeof req / 4u, &attr, 1);
+                GSN_SCAN_FRAGREQ, PRIO_B, &req, sizeof req / 4u, section,
+                scan->program != REF_NONE ? 2 : 1);
     return 0;
 }
 
@@ -212,7 +220,21 @@ static uint32_t check_scan(struct tc *tc, const struct signal *sig, struct tc_co
         return ERR_TC_INTERNAL_203;
     if (key_lock_mode(req->request_info) > LOCK_COMMITTED) return ERR_TC_INTERNAL_203;
     if (sig->section[0].size > ATTR_READ_MAX) return ERR_READS_TOO_MANY;
+    if (sig->section_count > 1 && sig->section[1].size > PROGRAM_WORDS_MAX)
+        return ERR_FILTER_TOO_BIG_TUP;
     return tc_client_slow(tc, sig->sender) ? ERR_SEND_BUFFER_FULL : 0;
+}
+
+/* Fragments that are started later get it too. False: there is no record. */
+static bool keep_program(struct tc *tc, struct tc_scan *scan, const struct signal *sig)
+{
+    if (sig->section_count < 2) return true;
+    struct tc_scan_program *program = pool_seize(&tc->scan_programs);
+    if (program == NULL) return false;
+    program->words = sig->section[1].size;
+    memcpy(program->word, sig->section[1].words, (size_t)program->words * 4u);
+    scan->program = program->pool.ref;
+    return true;
 }
 
 static struct tc_scan *new_scan(struct tc *tc, const struct signal *sig, struct tc_connect *connect,
@@ -225,6 +247,11 @@ static struct tc_scan *new_scan(struct tc *tc, const struct signal *sig, struct 
     if (table == NULL) return NULL;
     struct tc_scan *scan = pool_seize(&tc->scans);
     if (scan == NULL) {
+        *error = ERR_SCAN_LIMIT;
+        return NULL;
+    }
+    if (!keep_program(tc, scan, sig)) {
+        pool_release(&tc->scans, scan);
         *error = ERR_SCAN_LIMIT;
         return NULL;
     }
@@ -246,6 +273,7 @@ static struct tc_scan *new_scan(struct tc *tc, const struct signal *sig, struct 
     scan->parallelism = TC_SCAN_PARALLEL;
     if (req->parallelism != 0 && req->parallelism < TC_SCAN_PARALLEL)
         scan->parallelism = req->parallelism;
+    scan->limit = req->limit;
     scan->attr_words = sig->section[0].size;
     memcpy(scan->attr, sig->section[0].words, (size_t)scan->attr_words * 4u);
     return scan;
@@ -387,6 +415,11 @@ void tc_exec_SCAN_FRAGCONF(struct block *block, const struct signal *sig)
     if (frag == NULL) return;
     struct tc_scan *scan = scan_get(tc, frag->scan);
     scan->active_ms = now_ms(block);
+    scan->rows += conf->rows;
+    if (scan->limit != 0 && scan->rows >= scan->limit) {
+        jam(); /* It has enough: what has not begun does not begin. */
+        scan->fragment_next = scan->fragment_count;
+    }
     if ((conf->flags & SCAN_FRAG_DONE) != 0) {
         frag_done(tc, scan, frag, conf->rows);
         return;

@@ -12,6 +12,7 @@
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
 #include "signals/order.h"
+#include "signals/program.h"
 #include "signals/rejoin.h"
 #include "signals/scan.h"
 #include "signals/start.h"
@@ -180,8 +181,17 @@ struct tc_scan {
     uint32_t frag_hint; /* Where the last search ended: clients name fragments in the order they got
                            them. */
     uint64_t active_ms;
+    uint32_t limit;   /* So many rows are enough; 0 = all are wanted. */
+    uint64_t rows;    /* Delivered so far. */
+    uint32_t program; /* Its record, REF_NONE = none. */
     uint32_t attr_words;
     uint32_t attr[ATTR_READ_MAX];
+};
+
+struct tc_scan_program {
+    struct pool_record pool;
+    uint32_t words;
+    uint32_t word[PROGRAM_WORDS_MAX];
 };
 
 /*
@@ -434,6 +444,7 @@ struct tc {
     uint32_t completing; /* Transactions whose clients were answered. */
     struct pool operations;
     struct pool scans;
+    struct pool scan_programs;
     struct pool frags;
     struct pool waits;
     struct pool outcomes;     /* Clients that ask what has become of a transaction. */

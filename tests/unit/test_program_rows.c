@@ -19,6 +19,21 @@ static int start(void **state)
     return 0;
 }
 
+static void tiny(struct node_config *config)
+{
+    config->scan_step_rows = 2;
+    config->frag_scans_max = 1;
+}
+
+static int start_tiny(void **state)
+{
+    (void)state;
+    w_start(&w, 1, FRAGMENTS, tiny);
+    w_table(&w, 1, TABLE_ROW_GCI);
+    t = t_new(&w, CLIENT, 1);
+    return 0;
+}
+
 static int stop(void **state)
 {
     (void)state;
@@ -266,6 +281,159 @@ static void test_refused(void **state)
     c_expect_row(&w, 1, 10);
 }
 
+/* --- Scans. --- */
+
+static void fill(void)
+{
+    t_next(&t);
+    for (uint32_t key = 0; key < ROWS; key++)
+        t_op(&t, key,
+             INFO(OP_INSERT,
+                  (key == 0 ? KEY_START : 0) | (key == ROWS - 1 ? KEY_EXECUTE | KEY_COMMIT : 0)),
+             key, key);
+    w_run(&w);
+    t_expect_keyconf(&t, KEYCONF_COMMITTED);
+}
+
+struct scan {
+    uint32_t told;
+    uint32_t got;
+    uint32_t error;
+    uint32_t more[64];
+    uint32_t more_count;
+    bool end;
+    bool seen[ROWS];
+};
+
+static void collect(struct scan *scan)
+{
+    const struct signal *sig;
+    while ((sig = c_take(&w, GSN_TRANSID_AI)) != NULL) {
+        for (uint32_t i = 0; i < SIG_PAYLOAD(sig, transid_ai)->rows; i++) {
+            uint32_t key = sig->section[0].words[i * 3 + 2];
+            assert_true(key < ROWS && !scan->seen[key]);
+            scan->seen[key] = true;
+            scan->got++;
+        }
+    }
+    while ((sig = c_take(&w, GSN_SCAN_TABCONF)) != NULL) {
+        for (uint32_t at = 0; at < sig->section[0].size; at += SCAN_FRAG_ENTRY_WORDS) {
+            const uint32_t *entry = sig->section[0].words + at;
+            scan->told += entry[1];
+            if ((entry[2] & SCAN_FRAG_DONE) == 0) scan->more[scan->more_count++] = entry[0];
+        }
+        if ((SIG_PAYLOAD(sig, scan_tabconf)->flags & SCAN_END) != 0) scan->end = true;
+    }
+    while ((sig = c_take(&w, GSN_SCAN_TABREF)) != NULL) {
+        scan->error = SIG_PAYLOAD(sig, scan_tabref)->error;
+        scan->end = true;
+    }
+}
+
+/* v < 50, or v >= 450. */
+static const uint32_t few[] = {PROGRAM_VERSION,
+                               (uint32_t)PROGRAM_BRANCH_COLUMN | 1u << 16,
+                               10u | (uint32_t)PROGRAM_LT << 16,
+                               4,
+                               50,
+                               (uint32_t)PROGRAM_BRANCH_COLUMN | 1u << 16,
+                               10u | (uint32_t)PROGRAM_GE << 16,
+                               4,
+                               450,
+                               (uint32_t)PROGRAM_EXIT_REFUSE | 626u << 16,
+                               (uint32_t)PROGRAM_EXIT_OK};
+
+static struct scan run_scan(enum lock_mode mode, bool count, uint32_t limit, uint32_t batch,
+                            uint32_t parallelism, const uint32_t *program, uint32_t words)
+{
+    struct scan scan = {0};
+    t_next(&t);
+    struct scan_tabreq req = {.tc_connect = t.connect,
+                              .api_scan = 600,
+                              .table_id = 1,
+                              .schema_version = 1,
+                              .request_info = key_request_info(OP_READ, mode, 0),
+                              .batch_rows = batch,
+                              .parallelism = parallelism,
+                              .transid1 = t.transid1,
+                              .transid2 = t.transid2,
+                              .limit = limit};
+    const uint32_t attr = attr_header(0, 0);
+    const struct section sections[2] = {{&attr, !count}, {program, words}};
+    assert_true(c_send(&w, CLIENT, 1, GSN_SCAN_TABREQ, &req, sizeof req / 4u, sections,
+                       program == NULL ? 1 : 2));
+    w_run(&w);
+    collect(&scan);
+    while (!scan.end) {
+        struct scan_nextreq next = {t.connect, 600, t.transid1, t.transid2, 0};
+        const struct section section = {scan.more, scan.more_count};
+        bool enough = limit != 0 && scan.told >= limit;
+        if (enough) next.flags = SCAN_CLOSE;
+        c_send(&w, CLIENT, 1, GSN_SCAN_NEXTREQ, &next, 5, &section, enough ? 0 : 1);
+        scan.more_count = 0;
+        w_run(&w);
+        collect(&scan);
+    }
+    w_expect_quiet(&w);
+    return scan;
+}
+
+static void test_filter(void **state)
+{
+    (void)state;
+    fill();
+    for (uint32_t mode = LOCK_SHARED; mode <= LOCK_COMMITTED; mode++) {
+        for (uint32_t batch = 0; batch < 8; batch += 7) {
+            struct scan scan =
+                run_scan((enum lock_mode)mode, false, 0, batch, 0, few, sizeof few / 4u);
+            assert_int_equal(scan.error, 0);
+            assert_int_equal(scan.got, 100);
+            assert_int_equal(scan.told, 100);
+            for (uint32_t key = 0; key < ROWS; key++)
+                assert_int_equal(scan.seen[key], key < 50 || key >= 450);
+            scan = run_scan((enum lock_mode)mode, true, 0, batch, 2, few, sizeof few / 4u);
+            assert_int_equal(scan.told, 100);
+            assert_int_equal(scan.got, 0);
+        }
+    }
+}
+
+static void test_limit(void **state)
+{
+    (void)state;
+    fill();
+    for (uint32_t mode = LOCK_SHARED; mode <= LOCK_COMMITTED; mode++) {
+        for (uint32_t limit = 1; limit < 200; limit += 33) {
+            bool locked = mode != LOCK_COMMITTED;
+            /* One fragment after the other: at most one batch more than wanted. */
+            struct scan scan = run_scan((enum lock_mode)mode, false, limit, 0, 1, NULL, 0);
+            assert_true(scan.told >= limit && scan.told <= 2 * limit);
+            assert_int_equal(scan.got, scan.told);
+            scan = run_scan((enum lock_mode)mode, locked, limit, 0, 1, few, sizeof few / 4u);
+            assert_true(scan.told >= (limit < 100 ? limit : 100) && scan.told <= 2 * limit);
+        }
+    }
+    struct scan scan = run_scan(LOCK_COMMITTED, true, 10, 0, 1, NULL, 0);
+    assert_int_equal(scan.told, 10);
+}
+
+static void test_bad_filter(void **state)
+{
+    (void)state;
+    static uint32_t words[PROGRAM_WORDS_MAX + 1] = {PROGRAM_VERSION};
+    fill();
+    struct scan scan = run_scan(LOCK_COMMITTED, false, 0, 0, 0, words, PROGRAM_WORDS_MAX + 1);
+    assert_int_equal(scan.error, ERR_FILTER_TOO_BIG_TUP);
+    scan = run_scan(LOCK_SHARED, false, 0, 0, 0, words, PROGRAM_WORDS_MAX);
+    assert_int_equal(scan.error, ERR_TUP_REQUEST_877);
+    words[1] = program_head(PROGRAM_ADD, 0, 0, 0); /* With NULL. */
+    words[2] = program_head(PROGRAM_EXIT_OK, 0, 0, 0);
+    scan = run_scan(LOCK_COMMITTED, false, 0, 0, 0, words, 3);
+    assert_int_equal(scan.error, ERR_TUP_REQUEST_879);
+    scan = run_scan(LOCK_SHARED, false, 0, 0, 0, words, 3);
+    assert_int_equal(scan.error, ERR_TUP_REQUEST_879);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +445,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_read, start, stop),
         cmocka_unit_test_setup_teardown(test_waits, start, stop),
         cmocka_unit_test_setup_teardown(test_refused, start, stop),
+        cmocka_unit_test_setup_teardown(test_filter, start, stop),
+        cmocka_unit_test_setup_teardown(test_filter, start_tiny, stop),
+        cmocka_unit_test_setup_teardown(test_limit, start, stop),
+        cmocka_unit_test_setup_teardown(test_limit, start_tiny, stop),
+        cmocka_unit_test_setup_teardown(test_bad_filter, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

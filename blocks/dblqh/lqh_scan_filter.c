@@ -1,0 +1,87 @@
+/* lqh_scan_filter.c -- steps of a scan without locks that has a program: rows looked at, and those
+ * that fit. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dblqh/lqh_state.h"
+
+#define FILTER_GROUPS 16u /* Looking at a row is so much cheaper than sending it. */
+#define SLOTS_PER_ROW 8u
+
+uint32_t lqh_scan_fit(struct lqh *lqh, struct lqh_scan *scan, struct tup_program *program,
+                      uint32_t row, struct lqh_rows *rows, bool *fits)
+{
+    *fits = true;
+    if (program->words == NULL) return 0;
+    program->row = row;
+    uint32_t error = tup_program_run(lqh->tup, program);
+    scan->looked++;
+    rows->steps += program->steps;
+    *fits = error == 0 && program->end != TUP_PROGRAM_REFUSED;
+    return error == ERR_ROW_NOT_FOUND ? 0 : error;
+}
+
+static bool step_full(const struct lqh_scan *scan, const struct lqh_rows *rows)
+{
+    return lqh_scan_full(scan, rows) || rows->steps >= LQH_FILTER_STEPS;
+}
+
+/* Looks at row ids from `group`; returns at how many of them, or UINT32_MAX after *error. */
+static uint32_t look(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
+                     const uint32_t *group, uint32_t count, struct lqh_rows *rows, uint32_t *error)
+{
+    struct tup_program program = lqh_scan_program(lqh, scan, frag);
+    for (uint32_t i = 0; i < count; i++) {
+        bool fits;
+        if (step_full(scan, rows)) return i;
+        *error = lqh_scan_fit(lqh, scan, &program, group[i], rows, &fits);
+        if (*error == 0 && fits) *error = lqh_scan_read(lqh, scan, frag, group[i], rows);
+        if (*error == ERR_ROW_NOT_FOUND) *error = 0;
+        if (*error != 0) return UINT32_MAX;
+    }
+    return count;
+}
+
+/* The next group of rows. 0, or an error. */
+static uint32_t look_at_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
+                              struct lqh_rows *rows)
+{
+    uint32_t group[LQH_SCAN_GROUP];
+    uint32_t step = block_config(&lqh->block)->scan_step_rows;
+    uint32_t owner = lqh_scan_owner(scan);
+    uint32_t error = 0;
+    bool end = false;
+    if (step > LQH_SCAN_GROUP) step = LQH_SCAN_GROUP;
+    struct tup_scan_position before = scan->position;
+    uint32_t count = tup_scan_next(lqh->tup, frag, &scan->position, scan->tc_frag, owner, group,
+                                   step, step * SLOTS_PER_ROW, &end);
+    uint32_t done = look(lqh, scan, frag, group, count, rows, &error);
+    if (error != 0) return error;
+    if (done < count) {
+        jam(); /* The step is over: back to behind the last row that was looked at. */
+        scan->position = before;
+        uint32_t again = tup_scan_next(lqh->tup, frag, &scan->position, scan->tc_frag, owner, group,
+                                       done, step * SLOTS_PER_ROW, &end);
+        ndbrequire(again == done);
+        end = false;
+    }
+    scan->end = end;
+    return 0;
+}
+
+void lqh_scan_filter_step(struct lqh *lqh, struct lqh_scan *scan)
+{
+    struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
+    struct lqh_rows rows = {0};
+    for (uint32_t i = 0; i < FILTER_GROUPS && !scan->end && !step_full(scan, &rows); i++) {
+        uint32_t error = look_at_group(lqh, scan, frag, &rows);
+        if (error != 0) {
+            jam();
+            lqh_scan_fail(lqh, scan, error);
+            return;
+        }
+    }
+    lqh_scan_send_rows(lqh, scan, &rows);
+    if (scan->end || lqh_scan_full(scan, &rows))
+        lqh_scan_deliver(lqh, scan);
+    else
+        lqh_continue(lqh, LQH_WORK_SCAN, scan->pool.ref);
+}
