@@ -28,6 +28,7 @@
 #include <stdint.h>
 #include "kernel/base/bitmask.h"
 #include "signals/dict.h"
+#include "signals/program.h"
 #include "signals/scan.h"
 #include "signals/table_def.h"
 #include "signals/tckey.h"
@@ -204,9 +205,11 @@ struct api_op_options {
     struct api_table *table; /* Must stay held until the transaction is closed. */
     enum key_operation operation;
     enum lock_mode lock; /* Reads. */
-    uint32_t flags;      /* KEY_IGNORE_ERROR, KEY_NOWAIT, API_OP_MAY_MISS */
-    /* A row came for a read: its pairs as in attr.h, without the leading word. Returns an error
-       number for the operation, 0 = fine. NULL: the row is thrown away. */
+    uint32_t flags; /* KEY_IGNORE_ERROR, KEY_NOWAIT, KEY_PROGRAM (ATTRINFO begins with a program, as
+                       docs/protocols/program.md has it), API_OP_MAY_MISS */
+    /* A row came for a read, or for the reads of a program: its pairs as in attr.h, without the
+       leading word. Returns an error number for the operation, 0 = fine. NULL: the row is thrown
+       away. */
     uint32_t (*row)(struct api_op *op, const uint32_t *pairs, uint32_t words);
     void *context; /* For the owner of `row`: api_op_context(), api_op_context2(). */
     void *context2;
@@ -278,6 +281,9 @@ struct api_scan_options {
     uint32_t batch_bytes;
     const uint32_t *attrs; /* ATTRINFO section; count 0 = only count rows. */
     uint32_t attr_words;
+    const uint32_t *program; /* NULL = all rows. */
+    uint32_t program_words;
+    uint32_t limit; /* So many rows are given out, or counted, at most; 0 = all. */
     /* Something changed: rows, end or error. At most once until api_scan_next() has returned
      * API_SCAN_WAIT. */
     void (*ready)(void *context, struct api_scan *scan);
@@ -299,8 +305,8 @@ enum api_scan_step api_scan_next(struct api_scan *scan, struct api_row *row);
 /* A new longest wait, from now. */
 void api_scan_set_timeout(struct api_scan *scan, uint32_t timeout_ms);
 uint32_t api_scan_error(const struct api_scan *scan);
-uint64_t api_scan_rows(
-    const struct api_scan *scan); /* Announced by the cluster so far; all of them at the end. */
+uint64_t api_scan_rows(const struct api_scan *scan); /* Announced by the cluster so far, up to the
+                                                        limit; all of them at the end. */
 void *api_scan_context(const struct api_scan *scan);
 struct api_table *api_scan_table(const struct api_scan *scan);
 /* Ends it, also before its end, without waiting: the server is told, the record is freed when it

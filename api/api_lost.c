@@ -46,7 +46,9 @@ static void doubt_single_operations(struct api_tx *tx)
 {
     if (tx->state != TX_EXECUTING) return;
     for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
-        if (op->state != OP_SENT || op->wants_row || !(op->tolerant || op->may_miss)) continue;
+        if (op->state != OP_SENT || !(op->tolerant || op->may_miss)) continue;
+        if (op->wants_row && !op->changes) continue; /* What is read says that it is there. */
+        if (op->wants_row) tx->rows_due--;
         op->state = OP_DONE;
         op->error = ERR_NO_REPLY;
     }

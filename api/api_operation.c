@@ -46,7 +46,7 @@ static void pack_keyreq(struct api_tx *tx, struct api_op *op, const struct api_o
     uint32_t *out = tx->train + op->at;
     const struct table_def *def = options->table->def;
     uint32_t sections = attr_words == 0 ? 1 : 2;
-    uint32_t wire = options->flags & (KEY_IGNORE_ERROR | KEY_NOWAIT);
+    uint32_t wire = options->flags & (KEY_IGNORE_ERROR | KEY_NOWAIT | KEY_PROGRAM);
     struct tckeyreq *req = (void *)(out + SIGNAL_HEAD_WORDS);
 
     if ((options->flags & API_OP_MAY_MISS) != 0) wire |= KEY_IGNORE_ERROR;
@@ -92,7 +92,10 @@ struct api_op *api_op_end(struct api_tx *tx, const struct api_op_options *option
     op->node = 0;
     op->state = OP_DEFINED;
     op->attempts = 0;
+    op->changes = !read;
     op->wants_row = read && attr_words > 0;
+    if ((options->flags & KEY_PROGRAM) != 0) /* Its second word is how many reads there are. */
+        op->wants_row = tx->train[tx->train_words + KEYREQ_WORDS + 2 + key_words + 1] > 0;
     op->tolerant = (options->flags & KEY_IGNORE_ERROR) != 0;
     op->may_miss = (options->flags & API_OP_MAY_MISS) != 0;
     pack_keyreq(tx, op, options, key_words, attr_words);

@@ -136,15 +136,19 @@ static uint32_t send_scan(struct api_scan *scan)
                               .batch_bytes = scan->options.batch_bytes,
                               .parallelism = scan->options.parallelism,
                               .transid1 = (uint32_t)scan->transid,
-                              .transid2 = (uint32_t)(scan->transid >> 32)};
-    uint32_t out[SIGNAL_HEAD_WORDS + sizeof req / 4u + 1 + ATTR_READ_MAX];
+                              .transid2 = (uint32_t)(scan->transid >> 32),
+                              .limit = scan->options.limit};
+    uint32_t out[SIGNAL_HEAD_WORDS + sizeof req / 4u + 2 + ATTR_READ_MAX + PROGRAM_WORDS_MAX];
     uint32_t at = SIGNAL_HEAD_WORDS + sizeof req / 4u;
-    api_pack_head(out, GSN_SCAN_TABREQ, scan->connect->tc_ref, client->own_ref, sizeof req / 4u, 1);
-    out[3] += scan->options.attr_words;
+    uint32_t sections = scan->options.program_words > 0 ? 2 : 1;
+    uint32_t words = scan->options.attr_words + scan->options.program_words;
+    api_pack_head(out, GSN_SCAN_TABREQ, scan->connect->tc_ref, client->own_ref, sizeof req / 4u,
+                  sections);
+    out[3] += words;
     memcpy(out + SIGNAL_HEAD_WORDS, &req, sizeof req);
     out[at] = scan->options.attr_words;
-    if (scan->options.attr_words > 0)
-        memcpy(out + at + 1, scan->attrs, scan->options.attr_words * 4u);
+    if (sections == 2) out[at + 1] = scan->options.program_words;
+    if (words > 0) memcpy(out + at + sections, scan->attrs, words * 4u);
     if (!api_send(client, scan->connect->node, out, out[3])) return ERR_API_SEND_BUFFER_4022;
     scan->state = SCAN_OPEN;
     scan->connect->transid = scan->transid;
@@ -173,16 +177,18 @@ static bool prepare(struct api_scan *scan, const struct api_scan_options *option
     uint32_t fragments = options->table->fragments;
     scan->fragments = calloc(fragments, sizeof *scan->fragments);
     scan->go_on = malloc(fragments * sizeof *scan->go_on);
-    scan->attrs = malloc((options->attr_words + 1u) * 4u);
+    scan->attrs = malloc((options->attr_words + options->program_words + 1u) * 4u);
     if (scan->fragments == NULL || scan->go_on == NULL || scan->attrs == NULL) return false;
     if (options->attr_words > 0) memcpy(scan->attrs, options->attrs, options->attr_words * 4u);
+    if (options->program_words > 0)
+        memcpy(scan->attrs + options->attr_words, options->program, options->program_words * 4u);
     return true;
 }
 
 struct api_scan *api_scan_start(struct api_client *client, const struct api_scan_options *options,
                                 uint32_t timeout_ms, uint32_t *error)
 {
-    if (options->attr_words > ATTR_READ_MAX) {
+    if (options->attr_words > ATTR_READ_MAX || options->program_words > PROGRAM_WORDS_MAX) {
         *error = ERR_PARAMETER;
         return NULL;
     }
@@ -401,6 +407,7 @@ enum api_scan_step api_scan_next(struct api_scan *scan, struct api_row *row)
 {
     *row = (struct api_row){0};
     if (scan->error != 0) return API_SCAN_ERROR;
+    if (scan->options.limit != 0 && scan->rows_given >= scan->options.limit) return API_SCAN_END;
     struct api_chunk *chunk = scan->first;
     if (chunk != NULL && chunk->at == chunk->words) { /* The row given out last was its last one. */
         scan->first = chunk->next;
@@ -415,8 +422,12 @@ enum api_scan_step api_scan_next(struct api_scan *scan, struct api_row *row)
         row->pairs = chunk->data + chunk->at + 1;
         row->fragment = chunk->fragment;
         chunk->at += 1 + row->words;
+        scan->rows_given++;
         return API_SCAN_ROW;
     }
+    if (scan->options.attr_words == 0 && api_scan_rows(scan) == scan->options.limit &&
+        scan->options.limit != 0)
+        return API_SCAN_END;
     if (!scan->ended) return wait_for_more(scan);
     if (scan->options.attr_words > 0 && scan->rows_received < scan->rows_announced)
         return wait_for_more(scan);
@@ -446,7 +457,8 @@ uint32_t api_scan_error(const struct api_scan *scan)
 }
 uint64_t api_scan_rows(const struct api_scan *scan)
 {
-    return scan->rows_announced;
+    uint64_t limit = scan->options.limit;
+    return limit != 0 && scan->rows_announced > limit ? limit : scan->rows_announced;
 }
 void *api_scan_context(const struct api_scan *scan)
 {

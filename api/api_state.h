@@ -121,6 +121,7 @@ struct api_op {
     bool wants_row; /* A TRANSID_AI or TCKEYREF is due by itself. */
     bool tolerant;  /* Any error leaves the transaction alive. */
     bool may_miss;  /* 626 leaves it alive. */
+    bool changes;   /* Not a read. */
 };
 
 /*
@@ -218,12 +219,13 @@ struct api_scan {
     uint64_t deadline_ms;
     uint32_t timeout_ms;
     struct api_scan_options options;
-    uint32_t *attrs;
+    uint32_t *attrs; /* And the program behind them. */
     struct api_scan_fragment *fragments;
     uint32_t *go_on; /* Fragments that wait to be asked for more. */
     uint32_t go_on_count;
     uint64_t rows_announced;
     uint64_t rows_received;
+    uint64_t rows_given; /* To the application. */
     uint64_t words_waiting;
     struct api_chunk *first;
     struct api_chunk *last;

@@ -99,6 +99,8 @@ struct ndb_operation {
     uint32_t *words; /* Pairs set, or headers of columns to read. */
     uint32_t word_count;
     uint32_t word_room;
+    uint32_t *program; /* A copy, or NULL. */
+    uint32_t program_words;
     uint32_t *result;
     uint32_t result_words;
 };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/ndb_private.h"
+#include "api/ndb_program.h"
 
 struct ndb_scan {
     ndb_t *ndb;
@@ -33,6 +34,16 @@ static struct ndb_scan *start(ndb_t *ndb, struct api_scan_options *core,
         error_set(&ndb->error, ERR_PARAMETER, "lock mode, or more than 992 rows per batch");
         return NULL;
     }
+    if (options != NULL && options->program != NULL) {
+        error = program_usable(options->program, core->table, false);
+        if (error != 0) {
+            error_set(&ndb->error, error, "program of the scan");
+            return NULL;
+        }
+        core->program = options->program->word;
+        core->program_words = options->program->count;
+    }
+    core->limit = options == NULL ? 0 : options->limit;
     struct ndb_scan *s = calloc(1, sizeof *s);
     if (s == NULL) {
         error_set(&ndb->error, ERR_API_MEMORY, NULL);
@@ -213,13 +224,20 @@ void scans_drop(ndb_t *ndb)
 
 int ndb_scan_count(ndb_t *ndb, struct ndb_table *table, uint64_t *count, uint32_t timeout_ms)
 {
+    return ndb_scan_count_where(ndb, table, NULL, count, timeout_ms);
+}
+
+int ndb_scan_count_where(ndb_t *ndb, struct ndb_table *table, const struct ndb_program *program,
+                         uint64_t *count, uint32_t timeout_ms)
+{
     if (ndb == NULL) return -1;
     if (table == NULL || count == NULL)
         return error_set(&ndb->error, ERR_PARAMETER, "no table or no place");
     if (ndb->callback_depth > 0)
         return error_set(&ndb->error, ERR_MISUSE_4507, "ndb_scan_count in a callback");
     struct api_scan_options core = {.table = table_core(table)};
-    struct ndb_scan *s = start(ndb, &core, NULL, timeout_ms);
+    const struct ndb_scan_options options = {.lock = NDB_COMMITTED_READ, .program = program};
+    struct ndb_scan *s = start(ndb, &core, &options, timeout_ms);
     if (s == NULL) return -1;
     int result = next_row(s, 0);
     *count = api_scan_rows(s->scan);

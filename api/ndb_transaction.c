@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/ndb_private.h"
+#include "api/ndb_program.h"
 
 /* ---- Life. ---- */
 
@@ -48,6 +49,7 @@ static void free_operation(ndb_t *ndb, struct ndb_operation *operation)
         ndb_record_release((struct ndb_record *)(uintptr_t)operation->record);
     api_table_release(operation->table);
     free(operation->words);
+    free(operation->program);
     free(operation->result);
     operation->next = ndb->operation_free;
     ndb->operation_free = operation;
@@ -116,6 +118,8 @@ static struct ndb_operation *take_operation(struct ndb_transaction *t)
     operation->words = NULL;
     operation->word_count = 0;
     operation->word_room = 0;
+    operation->program = NULL;
+    operation->program_words = 0;
     operation->result = NULL;
     operation->result_words = 0;
     return operation;
@@ -158,6 +162,7 @@ static void core_options(struct api_op_options *out, enum ndb_operation_type typ
     out->flags = 0;
     if ((flags & NDB_OP_IGNORE_ERROR) != 0) out->flags |= KEY_IGNORE_ERROR;
     if ((flags & NDB_OP_NOWAIT) != 0) out->flags |= KEY_NOWAIT;
+    if (options != NULL && options->program != NULL) out->flags |= KEY_PROGRAM;
     if (type == NDB_READ && (flags & (NDB_OP_IGNORE_ERROR | NDB_OP_ABORT_ON_ERROR)) == 0)
         out->flags |= API_OP_MAY_MISS;
 }
@@ -169,6 +174,38 @@ static bool options_are_valid(enum ndb_operation_type type,
     if (options == NULL) return true;
     if (options->flags > (both | NDB_OP_NOWAIT) || (options->flags & both) == both) return false;
     return type != NDB_READ || (uint32_t)options->lock <= NDB_COMMITTED_READ;
+}
+
+/* The program of an operation, and where its result goes. 0 or an error. */
+static uint32_t program_error(enum ndb_operation_type type, const struct api_table *table,
+                              const struct ndb_operation_options *options)
+{
+    if (options == NULL) return 0;
+    bool result = options->result_record != NULL || options->result != NULL;
+    if (options->program == NULL) return result ? ERR_OPTIONS_COMBINATION : 0;
+    if (type == NDB_INSERT || (type == NDB_READ && result)) return ERR_OPTIONS_COMBINATION;
+    if (result && (options->result_record == NULL || options->result == NULL))
+        return ERR_RECORD_NULL;
+    if (result && options->result_record->table != table) return ERR_RECORDS_DIFFER;
+    return program_usable(options->program, table, type == NDB_UPDATE || type == NDB_WRITE);
+}
+
+/* Words that the program and the result need in front of the values. */
+static uint32_t program_room(const struct ndb_operation_options *options)
+{
+    if (options == NULL || options->program == NULL) return 0;
+    return 2 + options->program->count + ATTR_READ_MAX;
+}
+
+/* Program and reads in front of values: the words written. */
+static uint32_t pack_program(const uint32_t *program, uint32_t count, const uint32_t *reads,
+                             uint32_t read_words, uint32_t *out)
+{
+    out[0] = count;
+    out[1] = read_words;
+    memcpy(out + 2, program, count * 4u);
+    if (read_words > 0) memcpy(out + 2 + count, reads, read_words * 4u);
+    return 2 + count + read_words;
 }
 
 static uint32_t row_in(struct api_op *op, const uint32_t *pairs, uint32_t words)
@@ -188,6 +225,46 @@ struct definition {
     const struct ndb_operation_options *options;
 };
 
+/* A new row of key columns only: names a key column, so that the section is not empty. The key
+ * stands at `key`. */
+static uint32_t name_first_key(const struct api_table *table, const uint32_t *key,
+                               uint32_t key_words, uint32_t *out)
+{
+    const struct table_def *def = api_table_def(table);
+    const struct table_column *column = &def->columns[def->key_columns[0]];
+    uint32_t size = column_value_size(&column->format, key, key_words * 4u);
+    uint32_t words = words_of(size);
+    out[0] = attr_header(column->id, size);
+    memcpy(out + 1, key, words * 4u);
+    return 1 + words;
+}
+
+/* The sections of an operation with a program: it and the reads come before the values. */
+static uint32_t write_program(const struct definition *d, uint32_t *out, uint32_t key_words,
+                              uint32_t *attr_words, uint32_t *error)
+{
+    const struct ndb_operation_options *options = d->options;
+    uint32_t reads[ATTR_READ_MAX];
+    uint32_t count = 0;
+    if (d->type == NDB_READ && d->record != NULL)
+        count = record_pack_read(d->record, options->mask, reads);
+    else if (d->type != NDB_READ && options->result_record != NULL)
+        count = record_pack_read(options->result_record, options->result_mask, reads);
+    if (d->type == NDB_READ && options->lock == NDB_COMMITTED_READ && count == 0)
+        reads[count++] = attr_header(api_table_def(d->key_record->table)->key_columns[0], 0);
+    uint32_t *at = out + key_words;
+    at += pack_program(options->program->word, options->program->count, reads, count, at);
+    if (d->type != NDB_READ && d->record != NULL) {
+        uint32_t words = record_pack_values(d->record, d->from, options->mask, at, error);
+        if (words == UINT32_MAX) return 0;
+        at += words;
+        if (words == 0 && d->type == NDB_WRITE)
+            at += name_first_key(d->key_record->table, out, key_words, at);
+    }
+    *attr_words = (uint32_t)(at - out) - key_words;
+    return key_words;
+}
+
 /* Writes both sections; *attr_words is set. Returns the key's words, 0 and *error. */
 static uint32_t write_sections(const struct definition *d, uint32_t *out, uint32_t *attr_words,
                                uint32_t *error)
@@ -195,6 +272,8 @@ static uint32_t write_sections(const struct definition *d, uint32_t *out, uint32
     const uint8_t *mask = d->options == NULL ? NULL : d->options->mask;
     uint32_t key_words = record_pack_key(d->key_record, d->key_row, out, error);
     *attr_words = 0;
+    if (key_words > 0 && d->options != NULL && d->options->program != NULL)
+        return write_program(d, out, key_words, attr_words, error);
     if (key_words == 0 || d->record == NULL) return key_words;
     if (d->type == NDB_READ) {
         *attr_words = record_pack_read(d->record, mask, out + key_words);
@@ -209,18 +288,6 @@ static uint32_t write_sections(const struct definition *d, uint32_t *out, uint32
     return key_words;
 }
 
-/* A new row of key columns only: names a key column, so that the section is not empty. */
-static uint32_t name_first_key(const struct api_table *table, uint32_t *out, uint32_t key_words)
-{
-    const struct table_def *def = api_table_def(table);
-    const struct table_column *column = &def->columns[def->key_columns[0]];
-    uint32_t size = column_value_size(&column->format, out, key_words * 4u);
-    uint32_t words = words_of(size);
-    out[key_words] = attr_header(column->id, size);
-    memcpy(out + key_words + 1, out, words * 4u);
-    return 1 + words;
-}
-
 static struct ndb_operation *define(struct ndb_transaction *t, const struct definition *d)
 {
     if (t == NULL) return NULL;
@@ -231,21 +298,27 @@ static struct ndb_operation *define(struct ndb_transaction *t, const struct defi
                       "key record and record are of different table objects");
     if (!options_are_valid(d->type, d->options))
         return refuse(t, ERR_OPTIONS_4295, "flags or lock mode");
+    uint32_t error = program_error(d->type, d->key_record->table, d->options);
+    if (error != 0) return refuse(t, error, "program of the operation");
     if (t->unsealed != NULL) seal_all(t);
-    uint32_t room =
-        2 * d->key_record->key_words_max + 1 + (d->record == NULL ? 0 : d->record->value_words_max);
+    uint32_t room = 2 * d->key_record->key_words_max + 1 + program_room(d->options) +
+                    (d->record == NULL ? 0 : d->record->value_words_max);
     uint32_t *out = begin(t, room);
     if (out == NULL) return NULL;
-    uint32_t error = 0;
     uint32_t attr_words = 0;
     uint32_t key_words = write_sections(d, out, &attr_words, &error);
     if (key_words == 0) return refuse(t, error, "");
     if (attr_words == 0 && (d->type == NDB_INSERT || d->type == NDB_WRITE))
-        attr_words = name_first_key(d->key_record->table, out, key_words);
+        attr_words = name_first_key(d->key_record->table, out, key_words, out + key_words);
     struct api_op_options options = {.table = d->key_record->table,
                                      .row = d->record == NULL ? NULL : row_in,
                                      .context = (void *)(uintptr_t)d->record,
                                      .context2 = d->into};
+    if (d->options != NULL && d->type != NDB_READ) {
+        options.row = d->options->result_record == NULL ? NULL : row_in;
+        options.context = (void *)(uintptr_t)d->options->result_record;
+        options.context2 = d->options->result;
+    }
     core_options(&options, d->type, d->options);
     struct ndb_operation *operation = take_operation(t);
     if (operation == NULL) return refuse(t, ERR_API_MEMORY, "");
@@ -285,7 +358,8 @@ struct ndb_operation *ndb_update(struct ndb_transaction *t, const struct ndb_rec
                                  const void *row, const struct ndb_operation_options *options)
 {
     struct definition d = {NDB_UPDATE, key_record, key_row, record, row, NULL, options};
-    if (t != NULL && (record == NULL || row == NULL))
+    bool program = options != NULL && options->program != NULL;
+    if (t != NULL && (record == NULL || row == NULL) && !(program && record == NULL))
         return refuse(t, ERR_RECORD_NULL, "no values to update");
     return define(t, &d);
 }
@@ -314,6 +388,9 @@ struct ndb_operation *ndb_operation_define(struct ndb_transaction *t, struct ndb
     if (table == NULL || (uint32_t)type > NDB_WRITE)
         return refuse(t, ERR_PARAMETER, "table or type of operation");
     if (!options_are_valid(type, options)) return refuse(t, ERR_OPTIONS_4295, "flags or lock mode");
+    uint32_t error = program_error(type, table_core(table), options);
+    if (error == 0 && options != NULL && options->result != NULL) error = ERR_OPTIONS_COMBINATION;
+    if (error != 0) return refuse(t, error, "program of the operation");
     if (t->unsealed != NULL) seal_all(t);
     if (begin(t, 0) == NULL) return NULL;
     struct ndb_operation *operation = take_operation(t);
@@ -322,6 +399,13 @@ struct ndb_operation *ndb_operation_define(struct ndb_transaction *t, struct ndb
     operation->type = type;
     operation->options =
         options != NULL ? *options : (struct ndb_operation_options){.lock = NDB_COMMITTED_READ};
+    if (options != NULL && options->program != NULL) {
+        operation->program = malloc(options->program->count * 4u);
+        operation->program_words = options->program->count;
+        if (operation->program == NULL) operation->define_error = ERR_API_MEMORY;
+        if (operation->program != NULL)
+            memcpy(operation->program, options->program->word, options->program->count * 4u);
+    }
     append(t, operation);
     t->unsealed = operation;
     return operation;
@@ -396,7 +480,8 @@ int ndb_operation_get(struct ndb_operation *operation, uint32_t column)
     if (operation == NULL) return -1;
     if (operation->sealed || operation->table == NULL)
         return set_failed(operation, ERR_DEFINE_STATUS);
-    if (operation->type != NDB_READ) return set_failed(operation, ERR_READ_NOT_ALLOWED);
+    if (operation->type != NDB_READ && operation->program == NULL)
+        return set_failed(operation, ERR_READ_NOT_ALLOWED);
     if (column >= api_table_def(operation->table)->column_count)
         return set_failed(operation, ERR_NO_SUCH_COLUMN);
     if (operation->result_words == ATTR_READ_MAX) return set_failed(operation, ERR_READ_TOO_MUCH);
@@ -456,22 +541,41 @@ static uint32_t gather(const struct ndb_operation *operation, uint32_t *out, uin
     return key_words;
 }
 
+/* Moves the values behind program and reads. */
+static uint32_t put_program_before(struct ndb_operation *operation, uint32_t *attr, uint32_t words)
+{
+    if (operation->type == NDB_READ && operation->options.lock == NDB_COMMITTED_READ &&
+        operation->result_words == 0)
+        ndb_operation_get(operation, api_table_def(operation->table)->key_columns[0]);
+    uint32_t front = 2 + operation->program_words + operation->result_words;
+    memmove(attr + front, attr, words * 4u);
+    pack_program(operation->program, operation->program_words, operation->result,
+                 operation->result_words, attr);
+    return front + words;
+}
+
 static uint32_t seal(struct ndb_operation *operation)
 {
     struct ndb_transaction *t = operation->transaction;
     uint32_t attr_words = 0;
+    bool program = operation->program != NULL;
     if (operation->define_error != 0) return operation->define_error;
-    uint32_t *out = begin(t, 2 * operation->word_count + operation->result_words + 2);
+    uint32_t *out = begin(t, 2 * operation->word_count + operation->result_words + 8 +
+                                 operation->program_words);
     if (out == NULL) return (uint32_t)t->error.error.code;
     uint32_t key_words = gather(operation, out, &attr_words);
     if (key_words == 0) return ERR_KEY_MISSING;
-    if (operation->type == NDB_READ) {
+    if (attr_words == 0 && (operation->type == NDB_INSERT || operation->type == NDB_WRITE))
+        attr_words = name_first_key(operation->table, out, key_words, out + key_words);
+    if (program) {
+        attr_words = put_program_before(operation, out + key_words, attr_words);
+        if (operation->define_error != 0) return operation->define_error;
+    }
+    if (operation->type == NDB_READ && !program) {
         attr_words = operation->result_words;
         if (attr_words > 0) memcpy(out + key_words, operation->result, attr_words * 4u);
     }
     if (attr_words == 0 && operation->type == NDB_UPDATE) return ERR_DEFINE_STATUS;
-    if (attr_words == 0 && (operation->type == NDB_INSERT || operation->type == NDB_WRITE))
-        attr_words = name_first_key(operation->table, out, key_words);
     struct api_op_options options = {
         .table = operation->table, .row = attr_words > 0 ? columns_in : NULL, .context = operation};
     core_options(&options, operation->type, &operation->options);

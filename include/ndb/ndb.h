@@ -424,6 +424,16 @@ struct ndb_operation_options {
     uint32_t flags;          /* enum ndb_operation_flags */
     const uint8_t *mask; /* Columns wanted or set: bit (id % 8) of byte (id / 8). NULL = all of the
                             record. Key columns are always part of a write's key. */
+    /*
+     * A program that the data node runs on the row, with the operation's lock held; not for
+     * inserts. What each operation does with it stands at ndb_program_create(). It is copied.
+     */
+    const struct ndb_program *program;
+    /* With a program, of a change: the row as the operation leaves it (a deleted one as it was) is
+       filled into `result` by this record, in the same round trip. Both or none. */
+    const struct ndb_record *result_record;
+    void *result;
+    const uint8_t *result_mask; /* As `mask`. */
 };
 
 /* ---- Programs: read-modify-write where the row is ---- */
@@ -599,8 +609,9 @@ NDB_API int ndb_operation_set(struct ndb_operation *operation, uint32_t column, 
 NDB_API int ndb_operation_set_by_name(struct ndb_operation *operation, const char *column,
                                       const void *value, uint32_t size);
 NDB_API int ndb_operation_get(struct ndb_operation *operation, uint32_t column);
-/* After execute: the value of a column named by ndb_operation_get; *value NULL when it is NULL.
-   Valid until the transaction is closed. */
+/* Changes name columns with ndb_operation_get too, when they have a program: they are as the
+   operation leaves them. After execute: the value of a column named by ndb_operation_get; *value
+   NULL when it is NULL. Valid until the transaction is closed. */
 NDB_API int ndb_operation_value(const struct ndb_operation *operation, uint32_t column,
                                 const void **value, uint32_t *size);
 
@@ -742,6 +753,9 @@ struct ndb_scan_options {
     uint32_t batch_rows;     /* Per fragment, 0 = the cluster's default; at most 992. */
     uint32_t batch_bytes;    /* Per fragment, 0 = the cluster's default. */
     const uint8_t *mask;     /* Columns of the record wanted, as in ndb_operation_options. */
+    const struct ndb_program *program; /* Only rows that it does not refuse, see
+                                          ndb_filter_program(); it must not store. Copied. */
+    uint32_t limit;                    /* So many rows at most; 0 = all. */
 };
 
 /* Begins a full table scan that maps rows by `record`. Own thread. */
@@ -770,6 +784,10 @@ NDB_API void ndb_scan_close(struct ndb_scan *scan);
 /* Counts the rows of a table without fetching them. 0 or -1 with ndb_error(ndb). Own thread. */
 NDB_API int ndb_scan_count(ndb_t *ndb, struct ndb_table *table, uint64_t *count,
                            uint32_t timeout_ms);
+/* The rows that the program does not refuse (NULL = all), counted in the data nodes. */
+NDB_API int ndb_scan_count_where(ndb_t *ndb, struct ndb_table *table,
+                                 const struct ndb_program *program, uint64_t *count,
+                                 uint32_t timeout_ms);
 
 #ifdef __cplusplus
 }
