@@ -290,3 +290,59 @@ int ndb_run_transaction(ndb_t *ndb, ndb_transaction_function function, void *con
         if (pause_us < PAUSE_MAX_US) pause_us *= 2;
     }
 }
+
+/* ---- One number. ---- */
+
+struct increment {
+    const struct ndb_record *key_record;
+    const void *key_row;
+    const struct ndb_program *program;
+    const struct ndb_record *record; /* Of the column alone. */
+    uint8_t now[8];
+};
+
+static int increment(struct ndb_transaction *t, void *context)
+{
+    struct increment *job = context;
+    const struct ndb_operation_options options = {
+        .program = job->program, .result_record = job->record, .result = job->now};
+    if (ndb_update(t, job->key_record, job->key_row, NULL, NULL, &options) == NULL) return -1;
+    return ndb_execute(t, NDB_COMMIT, 0);
+}
+
+static int64_t number_of(const struct table_column *column, const uint8_t *bytes)
+{
+    uint64_t bits = 0;
+    uint32_t type = column->format.type;
+    uint32_t unused = 64u - 8u * column->size_max;
+    memcpy(&bits, bytes, sizeof bits);
+    bool sign = type == COLUMN_TINYINT || type == COLUMN_SMALLINT || type == COLUMN_MEDIUMINT ||
+                type == COLUMN_INT;
+    return sign ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
+}
+
+int ndb_increment(ndb_t *ndb, const struct ndb_record *key_record, const void *key_row,
+                  uint32_t column, int64_t delta, int64_t *value, uint32_t timeout_ms)
+{
+    if (check_call(ndb, key_record, key_row) != 0) return -1;
+    struct ndb_table *table = (struct ndb_table *)(void *)key_record->table;
+    struct ndb_program *program = ndb_program_create(ndb, table);
+    if (program == NULL) return -1;
+    ndb_program_add(program, column, delta);
+    ndb_program_exit_ok(program);
+    if (ndb_program_finish(program) != 0) {
+        error_set(&ndb->error, (uint32_t)ndb_program_error(program)->code, "column %u", column);
+        ndb_program_free(program);
+        return -1;
+    }
+    const struct table_column *of = &api_table_def(key_record->table)->columns[column];
+    const struct ndb_field field = {.column_id = column, .null_offset = NDB_NOT_NULLABLE};
+    struct increment job = {.key_record = key_record, .key_row = key_row, .program = program};
+    struct ndb_record *record = ndb_record_create(ndb, table, &field, 1, of->size_max);
+    job.record = record;
+    int result = record == NULL ? -1 : ndb_run_transaction(ndb, increment, &job, timeout_ms);
+    if (result == 0 && value != NULL) *value = number_of(of, job.now);
+    ndb_record_release(record);
+    ndb_program_free(program);
+    return result;
+}

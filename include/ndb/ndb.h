@@ -693,6 +693,12 @@ NDB_API int ndb_write_row(ndb_t *ndb, const struct ndb_record *record, const voi
 NDB_API int ndb_delete_row(ndb_t *ndb, const struct ndb_record *record, const void *row,
                            uint32_t timeout_ms);
 
+/* Adds `delta` to an integer column of the row with that key and returns what it is then, in one
+   transaction and one round trip; again after temporary errors, as ndb_run_transaction. 626: no
+   such row; 4314: it would leave the column's range; 879: it is NULL. Own thread. */
+NDB_API int ndb_increment(ndb_t *ndb, const struct ndb_record *key_record, const void *key_row,
+                          uint32_t column, int64_t delta, int64_t *value, uint32_t timeout_ms);
+
 /*
  * Many independent rows in one call: `count` rows of `stride` bytes. Reads are committed reads;
  * writes are one transaction per row (each row commits or fails alone). codes[i] (may be NULL) gets
