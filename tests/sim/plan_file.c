@@ -25,6 +25,10 @@ static bool parse_setting(struct sim_case *test, const char *line, bool *good)
         test->seed = number;
     else if (sscanf(line, " jobs %llu", &number) == 1)
         test->jobs = (uint32_t)number;
+    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "programs") == 0)
+        test->programless = false;
+    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "counters") == 0)
+        test->counters = true;
     else if (sscanf(line, " clients %llu", &number) == 1)
         test->clients = (uint32_t)number;
     else if (sscanf(line, " sessions %llu", &number) == 1)
@@ -54,6 +58,7 @@ bool plan_read(struct sim_case *test, const char *path)
         return false;
     }
     test->planned = true;
+    test->programless = true; /* Unless it says otherwise. */
     for (uint32_t number = 1; good && fgets(line, sizeof line, file) != NULL; number++) {
         struct sim_event event = {0};
         line[strcspn(line, "\n")] = '\0';
@@ -73,6 +78,8 @@ void plan_print(FILE *file, const struct sim_case *test)
     if (test->disk != SIM_DISK_DRAWN)
         fprintf(file, "%s\n", test->disk == SIM_DISK_YES ? "disk" : "diskless");
     if (test->failures) fprintf(file, "%s\n", test->rejoin ? "rejoin" : "failures");
+    if (!test->programless) fprintf(file, "programs\n");
+    if (test->counters) fprintf(file, "counters\n");
     if (test->jobs != 0) fprintf(file, "jobs %u\n", test->jobs);
     if (test->clients != 0) fprintf(file, "clients %u\n", test->clients);
     if (test->sessions != 0) fprintf(file, "sessions %u\n", test->sessions);
@@ -99,6 +106,11 @@ void case_apply(const struct sim_case *test, struct run *run)
     for (uint32_t i = 0; i < WORK_COUNT; i++) {
         if ((test->without & 1u << i) != 0) swarm->weight[i] = 0;
     }
+    if (test->programless) {
+        swarm->programs = swarm->counters = false;
+        swarm->weight[WORK_PROGRAM] = 0;
+    }
+    if (test->counters) swarm->counters = true;
     run->plan_given = test->planned;
     if (test->planned) run->plan = test->plan;
 }

@@ -14,14 +14,16 @@ struct sim_case {
     bool rejoin;   /* they come back. */
     uint32_t jobs, clients, sessions;
     uint32_t without; /* Bits of enum work_no. */
+    bool programless; /* A plan of the time before there were programs. */
+    bool counters;    /* Rows have a counter, although no program moves it. */
     bool planned;     /* `plan` instead of the drawn one. */
     struct sim_plan plan;
 };
 
 /*
  * Lines: "seed N", "disk", "diskless", "failures", "rejoin", "jobs N", "clients N", "sessions N",
- * "without WORK", and events as kernel/sim/sim_plan.h describes. Adds to `test`. False: said why on
- * stderr.
+ * "programs", "counters", "without WORK", and events as kernel/sim/sim_plan.h describes. Adds to
+ * `test`. False: said why on stderr.
  */
 bool plan_read(struct sim_case *test, const char *path);
 void plan_print(FILE *file, const struct sim_case *test);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "signals/program.h"
 #include "tests/sim/run.h"
 
 enum { KIND_UNSIGNED = 0, KIND_VARBINARY, KIND_TWO_COLUMNS, KIND_UTF8 };
@@ -52,6 +53,8 @@ struct table_def *row_table(struct run *run, uint32_t table, const char *name)
     add_column(def, "f", COLUMN_UNSIGNED, 1, 0, COLUMN_NULLABLE);
     add_column(def, "s", COLUMN_VARBINARY, 40, 0, COLUMN_NULLABLE);
     add_column(def, "l", COLUMN_LONGVARBINARY, 4000, 0, COLUMN_NULLABLE);
+    if (swarm->counters)
+        add_column(def, "c", COLUMN_BIGINT, 1, 0, COLUMN_NULLABLE); /* Only programs write it. */
     def->flags = swarm->table_flags;
     if (table_def_check(def) != 0) abort();
     return def;
@@ -171,5 +174,71 @@ bool row_parse(struct run *run, uint32_t table, const uint32_t *pairs, uint32_t 
     memcpy(value, pairs + at + 1, 8);
     uint32_t expected[ROW_WORDS_MAX];
     uint32_t count = attrs_from(run, first, *value, expected);
-    return count == words - at && memcmp(expected, pairs + at, count * 4u) == 0;
+    if (words - at < count || memcmp(expected, pairs + at, count * 4u) != 0) return false;
+    at += count;
+    if (!run->swarm.counters) return at == words;
+    if (at == words) return false;
+    if (attr_column(pairs[at]) != first + 4) return false;
+    uint32_t size = attr_size(pairs[at]);
+    return (size == 0 || size == 8) && words == at + 1 + words_of(size);
+}
+
+/* --- Counters. --- */
+
+int64_t row_counter(const struct run *run, const uint32_t *pairs, uint32_t words)
+{
+    int64_t value = 0;
+    uint32_t last = 0;
+    if (!run->swarm.counters) return 0;
+    for (uint32_t at = 0; at < words; at += 1 + words_of(attr_size(pairs[at])))
+        last = at;
+    if (attr_size(pairs[last]) != 0) memcpy(&value, pairs + last + 1, 8);
+    return value;
+}
+
+uint32_t row_add(const struct run *run, uint32_t table, int64_t add, uint32_t *words)
+{
+    uint32_t column = first_value_column(run, table) + 4;
+    const uint64_t bits = (uint64_t)add;
+    const uint64_t least = (uint64_t)(int64_t)COUNTER_LEAST;
+    const uint32_t program[] = {
+        PROGRAM_VERSION,
+        program_head(PROGRAM_LOAD_COLUMN, 0, 0, column),
+        program_head(PROGRAM_BRANCH_NULL, 0, 0, 0),
+        program_branch_word(5, PROGRAM_EQ, PROGRAM_UNLESS),
+        program_head(PROGRAM_LOAD_16, 0, 0, 0),
+        program_head(PROGRAM_LOAD_SIGNED, 1, 0, 0),
+        (uint32_t)bits,
+        (uint32_t)(bits >> 32),
+        program_head(PROGRAM_ADD, 0, 0, 1),
+        program_head(PROGRAM_LOAD_SIGNED, 2, 0, 0),
+        (uint32_t)least,
+        (uint32_t)(least >> 32),
+        program_head(PROGRAM_BRANCH_LT, 0, 2, 0),
+        program_branch_word(16, PROGRAM_EQ, 0),
+        program_head(PROGRAM_STORE_COLUMN, 0, 0, column),
+        program_head(PROGRAM_EXIT_OK, 0, 0, 0),
+        program_head(PROGRAM_EXIT_REFUSE, 0, 0, COUNTER_REFUSES),
+    };
+    uint32_t count = sizeof program / 4u;
+    words[0] = count;
+    words[1] = 1;
+    memcpy(words + 2, program, sizeof program);
+    words[2 + count] = attr_header(ATTR_READ_ALL, 0);
+    return 3 + count;
+}
+
+void row_filter(const struct run *run, uint32_t table, uint64_t least, uint32_t *words)
+{
+    const uint32_t program[ROW_FILTER_WORDS] = {
+        PROGRAM_VERSION,
+        program_head(PROGRAM_BRANCH_COLUMN, 0, 0, first_value_column(run, table)),
+        program_branch_word(7, PROGRAM_GE, 0),
+        8,
+        (uint32_t)least,
+        (uint32_t)(least >> 32),
+        program_head(PROGRAM_EXIT_REFUSE, 0, 0, 626),
+        program_head(PROGRAM_EXIT_OK, 0, 0, 0),
+    };
+    memcpy(words, program, sizeof program);
 }

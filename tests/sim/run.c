@@ -428,6 +428,7 @@ static void work(struct run *run)
 }
 
 /* Reads a row for the final check. False: there is none. */
+/* The whole row is session->item[0]. */
 static bool read_row(struct run *run, struct session *session, uint32_t table, uint32_t key,
                      uint64_t *value)
 {
@@ -494,6 +495,7 @@ static void check_rows(struct run *run)
 {
     struct session *session = &run->client[0].session[0];
     uint64_t sum = 0;
+    int64_t counters = 0;
     for (uint32_t table = 0; table < run->table_count; table++) {
         if (!run_open_table(run, session, table)) return;
     }
@@ -501,7 +503,11 @@ static void check_rows(struct run *run)
         uint64_t value = 0;
         read_row(run, session, TABLE_BANK, i, &value);
         sum += value;
+        counters += session->item[0].counter;
     }
+    if (!failed(run) && counters != 0)
+        run_fail(run, SIM_CORRECTNESS, "the bank's counters are %lld together",
+                 (long long)counters);
     if (!failed(run) && sum != run->model.bank_total)
         run_fail(run, SIM_CORRECTNESS, "the bank's total is %llu instead of %llu",
                  (unsigned long long)sum, (unsigned long long)run->model.bank_total);
@@ -510,6 +516,7 @@ static void check_rows(struct run *run)
         uint64_t value = 0;
         bool there = read_row(run, session, TABLE_REGISTER, i, &value);
         reg_finish(run, index, there ? REG_DONE : REG_ABORTED, value);
+        if (there && i == 0) program_check_hot(run, session->item[0].counter);
         if (!there && !failed(run)) run_fail(run, SIM_CORRECTNESS, "register %u is gone", i);
     }
     check_churn_rows(run, session);

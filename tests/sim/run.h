@@ -19,6 +19,7 @@ enum work_no {
     WORK_SCAN,
     WORK_SCHEMA,
     WORK_FILL,
+    WORK_PROGRAM,
     WORK_COUNT
 };
 enum fault_no {
@@ -55,6 +56,8 @@ struct swarm {
     uint32_t id_first, id_step;
     uint32_t clients, sessions, jobs; /* Jobs per session. */
     uint32_t weight[WORK_COUNT];
+    bool programs; /* Scans have filters, too. */
+    bool counters; /* Rows have a column for them. */
     uint32_t faults;
     uint32_t accounts, registers, statics, churn_tables, churn_keys;
     uint32_t key_kind[TABLES_MAX];
@@ -145,6 +148,10 @@ struct model {
     uint64_t next_value; /* Unique markers. */
     uint64_t bank_total;
     uint64_t *statics;
+    /* The hot counter: increments that were committed, and those that perhaps were. */
+    uint64_t hot_done, hot_unknown, hot_begun;
+    int64_t hot_max;     /* Newest value that was told, */
+    uint32_t hot_losses; /* since the cluster was lost so often. */
     struct model_schema schema[SCHEMA_MODELS];
     uint32_t schema_count;
 };
@@ -178,6 +185,9 @@ struct item {
     enum key_operation operation;
     uint64_t value;  /* To be written. */
     uint64_t got;    /* Read. */
+    int64_t counter; /* The same row's counter. */
+    int64_t add;     /* An update by a program: this to the counter. */
+    bool program;
     uint32_t rows;   /* Read. */
     uint32_t expect; /* Error that must come, with IGNORE_ERROR. */
 };
@@ -215,9 +225,12 @@ struct session {
     uint8_t *states;
     uint64_t *values;
     uint64_t scan_rows;
-    uint32_t fill_next; /* Rows that the fill job has inserted. */
-    uint32_t fill_high; /* The most of them that there ever were. */
-    bool ready_due;     /* A scan has something to look at. */
+    uint64_t scan_from;  /* With a filter: rows whose value is less are not wanted. */
+    int64_t hot_floor;   /* The hot counter was at least that when the job began, */
+    uint32_t hot_losses; /* after so many losses of the cluster. */
+    uint32_t fill_next;  /* Rows that the fill job has inserted. */
+    uint32_t fill_high;  /* The most of them that there ever were. */
+    bool ready_due;      /* A scan has something to look at. */
 };
 
 struct client {
@@ -415,6 +428,16 @@ struct table_def *row_table(struct run *run, uint32_t table, const char *name);
 uint32_t row_key(const struct run *run, uint32_t table, uint32_t key, struct rng *rng,
                  uint32_t *words);
 uint32_t row_attrs(const struct run *run, uint32_t table, uint64_t value, uint32_t *words);
+/* The counter of a row that has been parsed; NULL, or none, is 0. */
+int64_t row_counter(const struct run *run, const uint32_t *pairs, uint32_t words);
+/* ATTRINFO with a program that adds to the counter and reads the row; refused with
+   COUNTER_REFUSES when it would be less than COUNTER_LEAST. */
+#define COUNTER_LEAST   (-100)
+#define COUNTER_REFUSES 6001u
+uint32_t row_add(const struct run *run, uint32_t table, int64_t add, uint32_t *words);
+/* A program that wants rows with this value or a larger one. */
+#define ROW_FILTER_WORDS 8u
+void row_filter(const struct run *run, uint32_t table, uint64_t least, uint32_t *words);
 bool row_parse(struct run *run, uint32_t table, const uint32_t *pairs, uint32_t words,
                uint32_t *key, uint64_t *value);
 

@@ -34,7 +34,10 @@ static void test_data_memory(void **state)
             filled[round]++;
         assert_int_equal(error_get(error)->class, ERROR_CLASS_IS);
         assert_true(filled[round] > 10);
-        assert_int_not_equal(put(run, session, filled[round] * 8, OP_INSERT), 0);
+        for (uint32_t small = 0; put(run, session, filled[round] * 8, OP_INSERT) == 0; small++) {
+            assert_true(small < 10); /* Shorter rows that still find a place. */
+            filled[round]++;
+        }
         for (uint32_t i = 0; i < filled[round]; i++)
             assert_int_equal(put(run, session, i * 8, OP_DELETE), 0);
     }

@@ -28,7 +28,7 @@ static const struct protocol protocols[] = {
      .work = points_scan,
      .nodes = 4,
      .replicas = 2,
-     .also = {.action = SIM_INSERT, .arg = {2, BLOCK_DBLQH, 5006, 0}}},
+     .also = {.action = SIM_INSERT, .arg = {3, BLOCK_DBLQH, 5006, 0}}},
     {.name = "schema transaction, refused",
      .work = points_schema_refused,
      .nodes = 4,

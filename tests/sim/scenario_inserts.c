@@ -70,6 +70,10 @@ static uint32_t scan_all(struct run *run, struct session *session, enum lock_mod
                                        .attr_words = 1,
                                        .ready = on_ready,
                                        .context = &ready};
+    uint32_t filter[ROW_FILTER_WORDS];
+    row_filter(run, TABLE_STATIC, 0, filter); /* All rows. */
+    if (lock != LOCK_SHARED) options.program = filter;
+    if (lock != LOCK_SHARED) options.program_words = ROW_FILTER_WORDS;
     struct api_scan *scan = api_scan_start(session->api, &options, 10000, &error);
     if (scan == NULL) return judge(run, error, must);
     for (;;) {

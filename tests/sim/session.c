@@ -195,7 +195,9 @@ static uint32_t on_row(struct api_op *op, const uint32_t *pairs, uint32_t words)
         run_fail(run, SIM_CORRECTNESS,
                  "session %u: row %u of table %u is torn (key %u, value %llu)", session->no,
                  item->key, item->table, key, (unsigned long long)item->got);
+        return 0;
     }
+    item->counter = row_counter(run, pairs, words);
     item->rows++;
     return 0;
 }
@@ -217,7 +219,10 @@ static bool define_item(struct session *session, struct item *item, enum lock_mo
     };
     uint32_t key_words = row_key(run, item->table, item->key, work_rng(run), words);
     uint32_t attr_words = 0;
-    if (item->operation == OP_READ) {
+    if (item->program) {
+        options.flags |= KEY_PROGRAM;
+        attr_words = row_add(run, item->table, item->add, words + key_words);
+    } else if (item->operation == OP_READ) {
         words[key_words] = attr_header(ATTR_READ_ALL, 0);
         attr_words = 1;
     } else if (item->operation != OP_DELETE) {

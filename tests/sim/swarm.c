@@ -34,7 +34,7 @@ static void draw_topology(struct swarm *swarm, struct rng *rng)
 
 static void draw_load(struct swarm *swarm, struct rng *rng)
 {
-    for (uint32_t i = 0; i < WORK_COUNT; i++)
+    for (uint32_t i = 0; i < WORK_PROGRAM; i++)
         swarm->weight[i] = rng_chance(rng, 1, 3) ? 0 : between(rng, 1, 10);
     if (swarm->weight[WORK_SCHEMA] > 2) swarm->weight[WORK_SCHEMA] = 2;
     if (swarm->weight[WORK_FILL] > 2) swarm->weight[WORK_FILL] = 2;
@@ -160,6 +160,15 @@ void swarm_draw_disk(struct swarm *swarm)
     disk->buffered = rng_chance(&rng, 1, 3);
 }
 
+/* With dice of its own: plans of before draw the same as ever. */
+static void draw_programs(struct swarm *swarm, uint64_t seed)
+{
+    struct rng rng;
+    rng_seed(&rng, seed ^ 0x70726F6772616D73u);
+    swarm->programs = swarm->counters = rng_chance(&rng, 2, 3);
+    swarm->weight[WORK_PROGRAM] = swarm->programs ? between(&rng, 1, 10) : 0;
+}
+
 void swarm_draw(struct swarm *swarm, uint64_t seed)
 {
     struct rng rng;
@@ -171,6 +180,7 @@ void swarm_draw(struct swarm *swarm, uint64_t seed)
     draw_faults(swarm, &rng);
     draw_config(swarm, &rng);
     draw_world(swarm, &rng);
+    draw_programs(swarm, seed);
 }
 
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
@@ -179,7 +189,7 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
              "%s%snodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
              "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u latency=%u chunk=%u%% stream=%u "
              "budget=%u%%/%u lazy=%u%% "
-             "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u faults=%u",
+             "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u program=%u faults=%u",
              swarm->disk ? "files " : "",
              !swarm->failures ? ""
              : swarm->rejoin  ? "rejoin "
@@ -193,7 +203,7 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
              swarm->options.stream_bytes, swarm->options.budget_one_percent,
              swarm->options.budget_max, swarm->options.lazy_percent, swarm->weight[0],
              swarm->weight[1], swarm->weight[2], swarm->weight[3], swarm->weight[4],
-             swarm->weight[5], swarm->weight[6], swarm->faults);
+             swarm->weight[5], swarm->weight[6], swarm->weight[WORK_PROGRAM], swarm->faults);
 }
 
 static uint32_t draw_data_node(const struct swarm *swarm, struct rng *rng)

@@ -99,9 +99,15 @@ static void audited(void *context, struct api_tx *tx)
     if ((still_active(session) || api_tx_outcome(session->tx) == API_COMMITTED) &&
         !rows_lost(session)) {
         uint64_t sum = 0;
+        int64_t counters = 0;
         need_rows(session);
-        for (uint32_t i = 0; i < session->count; i++)
+        for (uint32_t i = 0; i < session->count; i++) {
             sum += session->item[i].got;
+            counters += session->item[i].counter;
+        }
+        if (counters != 0) /* I-SIM-3 */
+            run_fail(run, SIM_CORRECTNESS, "session %u: the bank's counters are %lld together",
+                     session->no, (long long)counters);
         if (sum != run->model.bank_total) /* I-SIM-3 */
             run_fail(run, SIM_CORRECTNESS, "session %u: the bank's total is %llu instead of %llu",
                      session->no, (unsigned long long)sum,

@@ -42,6 +42,20 @@ static void on_ready(void *context, struct api_scan *scan)
     sim_client_wake(session->client->run->world, session->client->node);
 }
 
+/* Values of the static table are anything; those of the others grow. */
+static uint64_t draw_from(struct run *run, uint32_t table)
+{
+    struct rng *rng = work_rng(run);
+    if (table == TABLE_STATIC && run->swarm.statics > 0)
+        return run->model.statics[rng_below(rng, run->swarm.statics)];
+    return run->model.next_value - rng_below(rng, 100);
+}
+
+static bool wanted(const struct session *session, uint64_t value)
+{
+    return value >= session->scan_from;
+}
+
 void scan_start(struct session *session)
 {
     struct run *run = session->client->run;
@@ -66,6 +80,14 @@ void scan_start(struct session *session)
         .ready = on_ready,
         .context = session,
     };
+    uint32_t filter[ROW_FILTER_WORDS];
+    session->scan_from = 0;
+    if (run->swarm.programs && rng_chance(rng, 1, 2)) {
+        session->scan_from = draw_from(run, table);
+        row_filter(run, table, session->scan_from, filter);
+        options.program = filter;
+        options.program_words = ROW_FILTER_WORDS;
+    }
     uint32_t error = 0;
     session->ready_due = true; /* Asked once, it tells when it has something. */
     session->scan_rows = 0;
@@ -90,6 +112,9 @@ static void see_row(struct session *session, const struct api_row *row)
         return;
     }
     session->scan_rows++;
+    if (!wanted(session, value))
+        run_fail(run, SIM_CORRECTNESS, "session %u: a filter from %llu let %llu pass", session->no,
+                 (unsigned long long)session->scan_from, (unsigned long long)value);
     if (key >= keys_of(run, session->count)) return; /* Rows of the fill job. */
     session->seen[key]++;
     session->values[key] = value;
@@ -98,13 +123,16 @@ static void see_row(struct session *session, const struct api_row *row)
 static void check_static(struct session *session)
 {
     struct run *run = session->client->run;
-    uint32_t keys = keys_of(run, TABLE_STATIC);
+    uint32_t all = keys_of(run, TABLE_STATIC);
+    uint32_t keys = 0;
+    for (uint32_t i = 0; i < all; i++)
+        keys += wanted(session, run->model.statics[i]);
     uint64_t rows = session->rollback ? api_scan_rows(session->scan) : session->scan_rows;
     if (rows != keys)
         run_fail(run, SIM_CORRECTNESS, "session %u: scan found %llu of %u rows", session->no,
                  (unsigned long long)rows, keys);
-    for (uint32_t i = 0; i < keys && !session->rollback; i++) {
-        if (session->seen[i] != 1)
+    for (uint32_t i = 0; i < all && !session->rollback; i++) {
+        if (session->seen[i] != (uint32_t)wanted(session, run->model.statics[i]))
             run_fail(run, SIM_CORRECTNESS, "session %u: scan saw row %u %u times", session->no, i,
                      session->seen[i]);
     }
@@ -119,7 +147,7 @@ static void check_churn(struct session *session)
         if (key->version != session->versions[i] || key->version % 2 != 0 ||
             key->state == KEY_TAINTED)
             continue;
-        uint32_t expected = key->state == KEY_PRESENT ? 1 : 0;
+        uint32_t expected = key->state == KEY_PRESENT && wanted(session, key->value) ? 1 : 0;
         stable += expected;
         if (session->rollback) continue;
         if (session->seen[i] != expected || (expected == 1 && session->values[i] != key->value))

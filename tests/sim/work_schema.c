@@ -171,4 +171,5 @@ const struct work works[WORK_COUNT] = {
     [WORK_SCAN] = {"scan", scan_start, scan_crashed, scan_run},
     [WORK_SCHEMA] = {"schema", schema_start, schema_crashed, NULL},
     [WORK_FILL] = {"fill", fill_start, fill_crashed, NULL},
+    [WORK_PROGRAM] = {"program", program_start, program_crashed, NULL},
 };

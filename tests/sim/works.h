@@ -23,6 +23,11 @@ void scan_start(struct session *session);
 void scan_run(struct session *session);
 void scan_crashed(struct session *session);
 
+/* work_program.c */
+void program_start(struct session *session);
+void program_crashed(struct session *session);
+void program_check_hot(struct run *run, int64_t counter);
+
 /* work_schema.c */
 void schema_start(struct session *session);
 void schema_crashed(struct session *session);
