@@ -1,0 +1,293 @@
+/* bench_program.c -- our side of the rows increment and filter_scan: programs in the data nodes. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * bench_program --connect=STRING create|increment|filter [options]
+ *
+ * create makes `rows` counters; increment adds 1 to a random one of the first `hot` per call, from
+ * so many threads, each waiting for its answer, and checks the sum at the end; filter fetches the
+ * one row in a hundred whose number fits, again and again, and prints the rows that were looked at.
+ */
+#include <argp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ndb/ndb.h>
+#include "bench/bench_common.h"
+
+struct bench {
+    const char *connect;
+    const char *mode;
+    uint32_t threads;
+    uint32_t rows;
+    uint32_t hot;
+    double seconds;
+    struct ndb_cluster_connection *connection;
+    atomic_bool stop;
+};
+
+struct row {
+    uint32_t k;
+    int64_t n;
+    char v[24];
+};
+
+static const struct ndb_field fields[] = {
+    NDB_FIELD(struct row, k, "k"),
+    NDB_FIELD(struct row, n, "n"),
+    NDB_FIELD(struct row, v, "v"),
+};
+enum { COLUMN_N = 1 };
+
+struct worker {
+    struct bench *bench;
+    pthread_t thread;
+    uint32_t no;
+    uint64_t done;
+};
+
+struct session {
+    ndb_t *ndb;
+    struct ndb_table *table;
+    struct ndb_record *record;
+};
+
+static _Noreturn void die(const char *what, const ndb_error_t *error)
+{
+    fprintf(stderr, "bench_program: %s: %d: %s %s\n", what, error->code, error->text,
+            error->detail);
+    exit(1);
+}
+
+static struct session session_open(const struct bench *bench)
+{
+    struct session s = {.ndb = ndb_open(bench->connection, "bench")};
+    s.table = ndb_table_open(s.ndb, "counter", 0);
+    if (s.table == NULL) die("table", ndb_error(s.ndb));
+    s.record = ndb_record_create(s.ndb, s.table, fields, 3, sizeof(struct row));
+    if (s.record == NULL) die("record", ndb_error(s.ndb));
+    return s;
+}
+
+static void session_close(struct session *s)
+{
+    ndb_record_release(s->record);
+    ndb_table_release(s->table);
+    ndb_close(s->ndb);
+}
+
+static void create(const struct bench *bench)
+{
+    enum { CHUNK = 1000 };
+    static struct row rows[CHUNK];
+    static const char sql[] = "CREATE TABLE counter (k INT UNSIGNED NOT NULL PRIMARY KEY, "
+                              "n BIGINT NOT NULL, v BINARY(24) NOT NULL)";
+    ndb_t *ndb = ndb_open(bench->connection, "bench");
+    if (ndb_table_create(ndb, sql, NULL, 30000) != 0) die("create", ndb_error(ndb));
+    ndb_close(ndb);
+    struct session s = session_open(bench);
+    for (uint32_t first = 0; first < bench->rows; first += CHUNK) {
+        uint32_t count = bench->rows - first < CHUNK ? bench->rows - first : CHUNK;
+        for (uint32_t i = 0; i < count; i++) {
+            rows[i] = (struct row){.k = first + i, .n = first + i};
+            memset(rows[i].v, 'x', sizeof rows[i].v);
+        }
+        if (ndb_change_many(s.ndb, NDB_INSERT, s.record, rows, sizeof rows[0], count, NULL,
+                            60000) != (int)count)
+            die("load", ndb_error(s.ndb));
+    }
+    session_close(&s);
+}
+
+/* --- Increments. --- */
+
+static struct ndb_program *add_one(struct session *s)
+{
+    struct ndb_program *p = ndb_program_create(s->ndb, s->table);
+    ndb_program_add(p, COLUMN_N, 1);
+    ndb_program_exit_ok(p);
+    if (ndb_program_finish(p) != 0) die("program", ndb_program_error(p));
+    return p;
+}
+
+/* One call: the new value comes back with it. */
+static int64_t increment(struct session *s, const struct ndb_program *program, uint32_t key)
+{
+    static const uint8_t number[1] = {1u << COLUMN_N};
+    struct row row = {.k = key};
+    struct row now = {0};
+    const struct ndb_operation_options options = {
+        .program = program, .result_record = s->record, .result = &now, .result_mask = number};
+    struct ndb_transaction *t = ndb_transaction_start(s->ndb);
+    if (ndb_update(t, s->record, &row, NULL, NULL, &options) == NULL ||
+        ndb_execute(t, NDB_COMMIT, 0) != 0)
+        die("increment", ndb_transaction_error(t));
+    ndb_transaction_close(t);
+    return now.n;
+}
+
+static void *increment_main(void *argument)
+{
+    struct worker *worker = argument;
+    struct bench *bench = worker->bench;
+    struct session s = session_open(bench);
+    struct ndb_program *program = add_one(&s);
+    uint64_t random = worker->no * 7919u + 1u;
+    int64_t last = -1;
+    while (!atomic_load_explicit(&bench->stop, memory_order_relaxed)) {
+        int64_t value = increment(&s, program, (uint32_t)(mix(&random) % bench->hot));
+        if (bench->hot == 1 && value <= last) {
+            fprintf(stderr, "bench_program: %lld after %lld\n", (long long)value, (long long)last);
+            exit(1);
+        }
+        last = value;
+        worker->done++;
+    }
+    ndb_program_free(program);
+    session_close(&s);
+    return NULL;
+}
+
+/* Of the counters that are incremented. */
+static int64_t sum(const struct bench *bench)
+{
+    struct session s = session_open(bench);
+    int64_t total = 0;
+    for (uint32_t k = 0; k < bench->hot; k++) {
+        struct row row = {.k = k};
+        if (ndb_read_row(s.ndb, s.record, &row, 0) != 0) die("read", ndb_error(s.ndb));
+        total += row.n;
+    }
+    session_close(&s);
+    return total;
+}
+
+static void increments(struct bench *bench)
+{
+    struct worker *workers = calloc(bench->threads, sizeof *workers);
+    int64_t before = sum(bench);
+    double begin = now_s();
+    for (uint32_t i = 0; i < bench->threads; i++) {
+        workers[i] = (struct worker){.bench = bench, .no = i};
+        pthread_create(&workers[i].thread, NULL, increment_main, &workers[i]);
+    }
+    struct timespec pause = {(time_t)bench->seconds,
+                             (long)((bench->seconds - (double)(time_t)bench->seconds) * 1e9)};
+    nanosleep(&pause, NULL);
+    atomic_store(&bench->stop, true);
+    uint64_t done = 0;
+    for (uint32_t i = 0; i < bench->threads; i++) {
+        pthread_join(workers[i].thread, NULL);
+        done += workers[i].done;
+    }
+    double seconds = now_s() - begin;
+    if (sum(bench) != before + (int64_t)done) {
+        fprintf(stderr, "bench_program: the sum is wrong\n");
+        exit(1);
+    }
+    printf("ops_per_s %.0f\n", (double)done / seconds);
+    free(workers);
+}
+
+/* --- Scans. --- */
+
+static uint32_t scan(struct session *s, const struct ndb_program *program, int64_t below)
+{
+    const struct ndb_scan_options options = {.lock = NDB_COMMITTED_READ, .program = program};
+    struct ndb_scan *at = ndb_scan_start(s->ndb, s->record, &options, 0);
+    const void *row;
+    uint32_t count = 0;
+    int result;
+    if (at == NULL) die("scan", ndb_error(s->ndb));
+    while ((result = ndb_scan_next(at, &row, 0)) == 1) {
+        if (((const struct row *)row)->n >= below) die("a row that does not fit", ndb_error(NULL));
+        count++;
+    }
+    if (result != 0) die("scan", ndb_scan_error(at));
+    ndb_scan_close(at);
+    return count;
+}
+
+static void filters(const struct bench *bench)
+{
+    struct session s = session_open(bench);
+    const int64_t below = bench->rows / 100;
+    struct ndb_filter *filter = ndb_filter_create(s.ndb, s.table);
+    ndb_filter_compare(filter, COLUMN_N, NDB_LT, &below, sizeof below);
+    const struct ndb_program *program = ndb_filter_program(filter);
+    if (program == NULL) die("filter", ndb_filter_error(filter));
+    uint64_t looked = 0;
+    double begin = now_s();
+    while (now_s() - begin < bench->seconds) {
+        if (scan(&s, program, below) != (uint32_t)below) die("rows", ndb_error(NULL));
+        looked += bench->rows;
+    }
+    double seconds = now_s() - begin;
+    printf("ops_per_s %.0f\nns_per_row %.2f\n", (double)looked / seconds,
+           seconds * 1e9 / (double)looked);
+    ndb_filter_free(filter);
+    session_close(&s);
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct bench *bench = state->input;
+    switch (key) {
+    case 'c':
+        bench->connect = argument;
+        break;
+    case 't':
+        bench->threads = (uint32_t)atoi(argument);
+        break;
+    case 'r':
+        bench->rows = (uint32_t)atoi(argument);
+        break;
+    case 'h':
+        bench->hot = (uint32_t)atoi(argument);
+        break;
+    case 's':
+        bench->seconds = atof(argument);
+        break;
+    case ARGP_KEY_ARG:
+        bench->mode = argument;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"connect", 'c', "STRING", 0, "management server", 0},
+        {"threads", 't', "N", 0, "callers (50)", 0},
+        {"rows", 'r', "N", 0, "rows (1000000)", 0},
+        {"hot", 'h', "N", 0, "rows that are incremented (1)", 0},
+        {"seconds", 's', "S", 0, "length (2)", 0},
+        {0},
+    };
+    static struct bench bench = {
+        .mode = "", .threads = 50, .rows = 1000000, .hot = 1, .seconds = 2};
+    const struct argp argp = {options, parse_option, "create|increment|filter", NULL, NULL,
+                              NULL,    NULL};
+    argp_parse(&argp, argc, argv, 0, NULL, &bench);
+    ndb_error_t error;
+    bench.connection = ndb_connection_create(bench.connect, NULL);
+    if (ndb_connection_connect(bench.connection, 30000) != 0 ||
+        ndb_connection_wait_until_ready(bench.connection, 30000) < 0) {
+        ndb_connection_error(bench.connection, &error);
+        die("connect", &error);
+    }
+    if (strcmp(bench.mode, "create") == 0)
+        create(&bench);
+    else if (strcmp(bench.mode, "increment") == 0)
+        increments(&bench);
+    else if (strcmp(bench.mode, "filter") == 0)
+        filters(&bench);
+    else
+        return 2;
+    ndb_connection_free(bench.connection);
+    return 0;
+}
