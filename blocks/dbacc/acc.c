@@ -12,6 +12,8 @@ static void acc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     /* Each operation has one lock; scans with locks have theirs. */
     acc_init((struct acc *)(void *)block, block_arena(block), 2u * config->operations_max,
              config->tables_max * 256u, config->deadlock_timeout_ms);
+    struct pool *const pools[] = {&((struct acc *)(void *)block)->locks};
+    ndbrequire(pools_begin(pools, 1));
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
 }

@@ -140,6 +140,9 @@ static void lqh_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     lqh_nodefail_init(lqh);
     lqh_outcome_init(lqh);
     lqh_copy_init(lqh);
+    struct pool *const pools[] = {&lqh->operations, &lqh->segments, &lqh->scans,
+                                  &lqh->scan_locks, &lqh->copies,   &lqh->scan_programs};
+    ndbrequire(pools_begin(pools, sizeof pools / sizeof pools[0]));
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
 }

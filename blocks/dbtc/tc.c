@@ -73,6 +73,10 @@ static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
     tc_nodefail_init(tc);
     tc_takeover_init(tc);
     tc_outcome_init(tc);
+    struct pool *const pools[] = {&tc->connects, &tc->transactions, &tc->operations,
+                                  &tc->scans,    &tc->waits,        &tc->frags,
+                                  &tc->outcomes, &tc->scan_programs};
+    ndbrequire(pools_begin(pools, sizeof pools / sizeof pools[0]));
     tc_timer_start(tc);
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);

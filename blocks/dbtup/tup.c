@@ -21,7 +21,12 @@ static void tup_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     };
     jam();
     ndbrequire(acc != NULL);
-    ndbrequire(tup_init((struct tup *)(void *)block, block_arena(block), acc, &limits));
+    struct tup *tup = (struct tup *)(void *)block;
+    ndbrequire(tup_init(tup, block_arena(block), acc, &limits));
+    struct pool *pools[1 + HEAP_CLASSES] = {&tup->changes};
+    for (uint32_t i = 0; i < HEAP_CLASSES; i++)
+        pools[1 + i] = &tup->copies.pool[i];
+    ndbrequire(pools_begin(pools, 1 + HEAP_CLASSES));
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
 }

@@ -53,6 +53,14 @@ bool pool_reserve(struct pool *pool, uint32_t records)
     return true;
 }
 
+bool pools_begin(struct pool *const *pools, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!pool_reserve(pools[i], 1)) return false;
+    }
+    return true;
+}
+
 void *pool_seize(struct pool *pool)
 {
     if (pool->fail_next > 0 && --pool->fail_next == 0) {

@@ -46,6 +46,10 @@ void pool_init(struct pool *pool, struct arena *arena, enum resource_group group
  * there is no memory. */
 bool pool_reserve(struct pool *pool, uint32_t records);
 
+/* Takes the first page of each of these now (I-KERNEL-7): pools give nothing back, so what has
+ * grown first would else keep the others from their first record for ever. False: no memory. */
+bool pools_begin(struct pool *const *pools, uint32_t count);
+
 /* A zeroed record (its pool_record filled), or NULL when the limit or the memory is reached. */
 void *pool_seize(struct pool *pool);
 

@@ -455,6 +455,41 @@ static void test_one_client_alone(void **state)
 #define ONE(test) cmocka_unit_test_setup_teardown(test, start_one, stop)
 #define TWO(test) cmocka_unit_test_setup_teardown(test, start_two, stop)
 
+/* One kind of record has taken all memory for transactions, and pools give nothing back: whatever
+ * had none yet (the first scan since the node began) has what it keeps. */
+static void test_others_have_all_memory(void **state)
+{
+    static const struct scan_options options[] = {{LOCK_COMMITTED, 0, 0, 0, false},
+                                                  {LOCK_EXCLUSIVE, 5, 0, 3, false},
+                                                  {LOCK_SHARED, 3, 0, 0, true}};
+    enum { FEW = 40 };
+    (void)state;
+    w_start(&w, 2, FRAGMENTS, NULL);
+    w_table(&w, 1, TABLE_ROW_GCI);
+    for (uint32_t node = 1; node <= 2; node++) {
+        struct arena *arena = block_arena(node_block(w.n[node].node, BLOCK_DBTC, 1));
+        while (arena_page(arena, RG_TRANSACTION) != NULL)
+            continue;
+    }
+    struct trx t = t_new(&w, CLIENT, 1);
+    for (uint32_t key = 0; key < FEW; key++)
+        c_insert(&w, &t, key, key);
+    for (uint32_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        struct scan scan = s_open(&w, CLIENT, &options[i]);
+        s_finish(&scan);
+        assert_int_equal(scan.error, 0);
+        assert_int_equal(scan.told, FEW);
+    }
+    t_next(&t);
+    for (uint32_t key = 0; key < FEW; key++)
+        t_op(&t, key, INFO(OP_UPDATE, key == 0 ? KEY_START : 0), key, 7);
+    t_op(&t, FEW, INFO(OP_DELETE, KEY_EXECUTE | KEY_COMMIT), 0, 0);
+    w_run(&w);
+    t_expect_keyconf(&t, KEYCONF_COMMITTED);
+    c_expect_row(&w, 1, 7);
+    c_expect_none(&w, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -478,6 +513,7 @@ int main(void)
         TWO(test_one_client_alone),
         cmocka_unit_test_setup_teardown(test_all_rows, start_tiny, stop),
         cmocka_unit_test_setup_teardown(test_tiny_limits, start_tiny, stop),
+        cmocka_unit_test_teardown(test_others_have_all_memory, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
