@@ -64,7 +64,8 @@ enum file_verdict {
     FILE_TOO_NEW,  /* Written by a newer program. */
     FILE_OTHER_CLUSTER,
     FILE_OTHER_NODE,
-    FILE_OTHER_KIND, /* Another kind of file or instance under this name: files were swapped. */
+    FILE_OTHER_KIND, /* Another kind of file or instance under this name: files were swapped, or a
+                      * write went astray. */
 };
 
 /*

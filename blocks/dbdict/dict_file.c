@@ -84,11 +84,14 @@ static void damaged(struct dict *dict, uint64_t offset, const char *kind)
     log_warning(&dict->block, "%s", copy->text);
 }
 
-/* A file of somebody else is not used, and not overwritten either. */
+/* A file of somebody else is not used, and not overwritten either. Another file of this node in its
+ * place is a write that went astray, hence damage. */
 static void refuse_foreign(struct dict *dict, enum file_verdict verdict, const char *why)
 {
     char text[300];
-    if (verdict == FILE_GOOD || verdict == FILE_NOT_OURS || verdict == FILE_DAMAGED) return;
+    if (verdict == FILE_GOOD || verdict == FILE_NOT_OURS || verdict == FILE_DAMAGED ||
+        verdict == FILE_OTHER_KIND)
+        return;
     jam_data(verdict);
     snprintf(text, sizeof(text), "%s is refused: %s", copy_names[dict->file.copy], why);
     node_fail(EXIT_SCHEMA_FOREIGN, __FILE__, __LINE__, text);

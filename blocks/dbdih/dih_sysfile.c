@@ -58,11 +58,14 @@ static struct file_expected expected(const struct dih *dih, uint32_t copy)
                                   .instance = copy};
 }
 
-/* A file of somebody else is not used, and not overwritten either. */
+/* A file of somebody else is not used, and not overwritten either. Another file of this node in its
+ * place is a write that went astray, hence damage. */
 static void refuse_foreign(struct dih *dih, uint32_t copy, enum file_verdict verdict,
                            const char *why)
 {
-    if (verdict == FILE_GOOD || verdict == FILE_NOT_OURS || verdict == FILE_DAMAGED) return;
+    if (verdict == FILE_GOOD || verdict == FILE_NOT_OURS || verdict == FILE_DAMAGED ||
+        verdict == FILE_OTHER_KIND)
+        return;
     jam_data(verdict);
     log_error(&dih->block, "%s is refused: %s", copy_names[copy], why);
     node_fail(EXIT_SYSFILE_FOREIGN, __FILE__, __LINE__, "the system file is not this node's");

@@ -229,6 +229,8 @@ static void io_damaged(void *context, const struct redo_damage *damage)
     char why[32] = "";
     char advice[384] = "";
     uint32_t code = exit_of(damage->fault);
+    /* The file's own head is of this part: a write of another part has gone astray. */
+    if (damage->fault == REDO_OTHER_PART && damage->block > 0) code = EXIT_REDO_DAMAGED;
     if (damage->error != 0 && lqh_recover_no_memory(damage->error)) code = EXIT_RECOVER_MEMORY;
     file_name(lqh, damage->file, name, sizeof name);
     if (damage->error != 0) snprintf(why, sizeof why, " (error %u)", damage->error);
