@@ -34,9 +34,8 @@
  *   single NODE          single user mode for this client is ordered; 0: its end
  *   pace NODE SLOW       the node is reported slow (1), or well again (0)
  *   hang NODE MS         the process does not run for so long, its links stay open
- *   slownode NODE TIMES MS        each round of each of its threads takes so many times
- * SIM_ROUND_US slowlink A B DELAY_MS KBPS MS in both directions: takes longer, and lets so many KB
- * pass a second
+ *   slownode NODE TIMES MS       each round of its threads takes so many times SIM_ROUND_US
+ *   slowlink A B DELAY_MS KBPS MS   both ways: takes longer, lets so many KB pass a second
  */
 enum sim_action {
     SIM_CUT = 1,

@@ -397,7 +397,8 @@ void durability_check(struct run *run)
     while (d->down && !d->damaged && !failed(run)) {
         client_start(&run->client[0]);
         if (!run_until(run, is_back, run, until)) {
-            if (!failed(run))
+            if (!failed(run) && failures_lost_to_damage(run)) d->damaged = true;
+            if (!failed(run) && !d->damaged)
                 run_fail(run, SIM_LIVENESS, "the cluster was lost at %.3f s and is not back",
                          (double)d->down_us / 1e6);
             return;

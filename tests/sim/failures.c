@@ -470,6 +470,29 @@ void failures_missing(struct run *run, char *text, uint32_t size)
     }
 }
 
+/* A node stands aside when its process has found damage, which only an injected fault explains. */
+static bool group_is_damaged(struct run *run, uint32_t first)
+{
+    uint32_t aside = 0;
+    for (uint32_t i = first; i < first + run->swarm.replicas; i++) {
+        uint32_t id = data_node_id(run, i);
+        if (!sim_alive(run->world, id) || failures_started(run, id)) return false;
+        aside += sim_config(run->world, id)->stand_aside != 0;
+    }
+    return aside > 0;
+}
+
+bool failures_lost_to_damage(struct run *run)
+{
+    if (!run->swarm.failures || (run->swarm.faults & FAULT_DISK_DAMAGE) == 0) return false;
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i += run->swarm.replicas) {
+        if (!group_is_damaged(run, i)) continue;
+        count(&figures_of(run)->clusters_damaged);
+        return true;
+    }
+    return false;
+}
+
 /* --- What is drawn. --- */
 
 static uint32_t between(struct rng *rng, uint32_t least, uint32_t most)
@@ -716,7 +739,7 @@ void failures_print(const struct failure_figures *f)
         "way, %llu times one was overtaken); faults left out %llu; single user mode %llu times; "
         "orders of replicas changed %llu times, given up %llu times; "
         "clusters that found no "
-        "arbitrator %llu; left needlessly %llu\n",
+        "arbitrator %llu, whose data was damaged everywhere %llu; left needlessly %llu\n",
         (unsigned long long)f->losses, (unsigned long long)f->losses_starting,
         (unsigned long long)f->kills, (unsigned long long)f->leaves, (unsigned long long)f->hangs,
         (unsigned long long)f->cuts, (unsigned long long)f->stalls, (unsigned long long)f->disks,
@@ -726,7 +749,7 @@ void failures_print(const struct failure_figures *f)
         (unsigned long long)f->overtaken, (unsigned long long)f->left_out,
         (unsigned long long)f->singles, (unsigned long long)f->orders,
         (unsigned long long)f->orders_given_up, (unsigned long long)f->clusters_lost,
-        (unsigned long long)f->needless);
+        (unsigned long long)f->clusters_damaged, (unsigned long long)f->needless);
     pace_print(f);
     recovery_print(f);
     if (f->deltas + f->given_up == 0) return;
@@ -742,8 +765,12 @@ void failures_print(const struct failure_figures *f)
 bool failures_rare(const struct failure_figures *f)
 {
     uint64_t most = 3u + f->losses / 100u;
-    if (f->needless <= most) return true;
-    printf("%llu nodes have left needlessly, more than %llu\n", (unsigned long long)f->needless,
-           (unsigned long long)most);
-    return false;
+    uint64_t most_damaged = 1u + f->losses / 1000u;
+    if (f->needless > most)
+        printf("%llu nodes have left needlessly, more than %llu\n", (unsigned long long)f->needless,
+               (unsigned long long)most);
+    if (f->clusters_damaged > most_damaged)
+        printf("%llu clusters were lost to damaged files, more than %llu\n",
+               (unsigned long long)f->clusters_damaged, (unsigned long long)most_damaged);
+    return f->needless <= most && f->clusters_damaged <= most_damaged;
 }

@@ -20,14 +20,18 @@ void failures_watch(struct run *run);
 bool failures_all_back(void *context);
 void failures_missing(struct run *run, char *text, uint32_t size);
 
+/* All nodes of a node group are there and wait, one of them because its files were damaged, and no
+ * other one has what it had: only an operator goes on from there. Counted when true. */
+bool failures_lost_to_damage(struct run *run);
+
 void swarm_draw_failures(struct swarm *swarm); /* After swarm_draw(). */
 void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng);
 /* Every signal that is executed. */
 void failures_observe(struct run *run, const uint32_t *words);
 void failures_print(const struct failure_figures *figures);
 
-/* Healthy nodes that had to leave are few: at most one in a hundred losses. Prints when they are
- * not. */
+/* Healthy nodes that had to leave are few, at most one in a hundred losses, and so are clusters
+ * that were lost to damaged files: one in a thousand. Prints when they are not. */
 bool failures_rare(const struct failure_figures *figures);
 
 /* pace.c: slow nodes and links. */

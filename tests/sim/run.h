@@ -289,7 +289,7 @@ struct timing {
 struct failure_figures {
     uint64_t losses, losses_starting, kills, leaves, hangs, cuts, stalls, fenced, starts_again,
         left_out;
-    uint64_t rejoins, clusters_lost, singles, needless, disks, disk_exits;
+    uint64_t rejoins, clusters_lost, clusters_damaged, singles, needless, disks, disk_exits;
     uint64_t together, together_lost; /* Returns while others were on their way. */
     uint64_t orders, orders_given_up; /* Changes of the order of replicas. */
     uint64_t overtaken;               /* Who joined earlier was included later. */
