@@ -1,0 +1,318 @@
+/* ndb_delete_all.c -- deletes all rows of tables and keeps the tables. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A scan reads the keys, transactions with a batch of deletes each follow it, several at a time. A
+ * row that somebody else has deleted meanwhile is no error. What fails with a temporary error is
+ * left where it is, and a further pass over the table finds it again.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cjson/cJSON.h>
+
+#include "tools/tool_common.h"
+
+#define BATCH_ROWS  128u
+#define BATCHES_MAX 16u /* On their way at a time: 2048 of a node's 32768 operation records. */
+#define NO_SUCH_ROW 626
+
+struct settings {
+    struct tool tool;
+    int first; /* Index of the first table in argv. */
+    bool transactional;
+};
+
+enum { KEY_TUPSCAN = TOOL_KEY_OWN };
+
+static const struct argp_option options[] = {
+    {"transactional", 't', NULL, 0,
+     "all rows of a table in one transaction; it needs operation records for all of them (233 when "
+     "there are too few)",
+     0},
+    {"tupscan", KEY_TUPSCAN, NULL, 0, "read the rows in the order of their storage (always so)", 0},
+    {0},
+};
+
+static error_t read_option(int key, char *argument, struct argp_state *state)
+{
+    struct settings *settings = state->input;
+
+    (void)argument;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &settings->tool;
+        return 0;
+    case 't':
+        settings->transactional = true;
+        return 0;
+    case KEY_TUPSCAN:
+        return 0;
+    case ARGP_KEY_ARGS:
+        settings->first = state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "give at least one table");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+struct work {
+    ndb_t *ndb;
+    struct ndb_record *keys; /* Key columns only. */
+    uint64_t deleted;
+    bool again;        /* Some batch met a temporary error; */
+    bool failed;       /* some batch met another one. */
+    ndb_error_t error; /* The last temporary one, or the first other. */
+    uint32_t waiting;  /* Batches on their way. */
+};
+
+struct batch {
+    struct work *work;
+    struct ndb_transaction *transaction;
+    uint32_t rows;
+    struct ndb_operation *operations[BATCH_ROWS];
+};
+
+static void note_error(struct work *work, const ndb_error_t *error)
+{
+    if (work->failed) return;
+    work->error = *error;
+    work->error.detail = ""; /* Ends with the transaction. */
+    work->failed = error->status != NDB_STATUS_TEMPORARY;
+    work->again = true;
+}
+
+/* Counts what a committed batch has deleted; single deletes may have been refused. */
+static void count_batch(struct batch *batch)
+{
+    for (uint32_t i = 0; i < batch->rows; i++) {
+        const ndb_error_t *error = ndb_operation_error(batch->operations[i]);
+        if (error->code == 0) {
+            batch->work->deleted++;
+        } else if (error->code != NO_SUCH_ROW) {
+            note_error(batch->work, error);
+        }
+    }
+}
+
+static void batch_done(int result, struct ndb_transaction *transaction, void *context)
+{
+    struct batch *batch = context;
+
+    if (result == 0) {
+        count_batch(batch);
+    } else {
+        note_error(batch->work, ndb_transaction_error(transaction));
+    }
+    batch->work->waiting--;
+    ndb_transaction_close(transaction);
+    free(batch);
+}
+
+/* Another batch with a transaction of its own, or NULL with the error noted. */
+static struct batch *batch_begin(struct work *work)
+{
+    struct batch *batch = calloc(1, sizeof(*batch));
+    ndb_error_t memory = {.text = "Out of memory", .status = NDB_STATUS_PERMANENT};
+
+    if (batch == NULL) {
+        note_error(work, &memory);
+        return NULL;
+    }
+    batch->work = work;
+    batch->transaction = ndb_transaction_start(work->ndb);
+    if (batch->transaction != NULL) return batch;
+    note_error(work, ndb_error(work->ndb));
+    free(batch);
+    return NULL;
+}
+
+static bool batch_add(struct batch *batch, const void *row)
+{
+    static const struct ndb_operation_options ignore = {.flags = NDB_OP_IGNORE_ERROR};
+    struct ndb_operation *operation =
+        ndb_delete(batch->transaction, batch->work->keys, row, &ignore);
+
+    if (operation == NULL) {
+        note_error(batch->work, ndb_transaction_error(batch->transaction));
+        return false;
+    }
+    batch->operations[batch->rows++] = operation;
+    return true;
+}
+
+/* Sends a batch, which is its callback's from then on. */
+static void batch_send(struct batch *batch)
+{
+    struct work *work = batch->work;
+
+    work->waiting++;
+    if (ndb_execute_async(batch->transaction, NDB_COMMIT, 0, batch_done, batch) != 0)
+        batch_done(-1, batch->transaction, batch);
+}
+
+/* One pass over the table with many small transactions. False: work->error tells why not. */
+static void delete_in_batches(struct work *work, struct ndb_scan *scan)
+{
+    struct batch *batch = NULL;
+    const void *row;
+    int more = 1;
+
+    while (!work->failed && (more = ndb_scan_next(scan, &row, 0)) == 1) {
+        if (batch == NULL) batch = batch_begin(work);
+        if (batch == NULL || !batch_add(batch, row)) break;
+        if (batch->rows < BATCH_ROWS) continue;
+        batch_send(batch);
+        batch = NULL;
+        while (work->waiting >= BATCHES_MAX && ndb_poll(work->ndb, TOOL_TIMEOUT_MS, 1) > 0)
+            continue;
+    }
+    if (more < 0) note_error(work, ndb_scan_error(scan));
+    if (batch != NULL) batch_send(batch);
+    (void)ndb_flush(work->ndb);
+    while (work->waiting > 0 && ndb_poll(work->ndb, TOOL_TIMEOUT_MS, 1) >= 0)
+        continue;
+}
+
+/* Executes what a batch of the one transaction holds. */
+static bool execute_part(struct batch *batch, enum ndb_execute_type type)
+{
+    if (ndb_execute(batch->transaction, type, 0) != 0) {
+        note_error(batch->work, ndb_transaction_error(batch->transaction));
+        return false;
+    }
+    count_batch(batch);
+    batch->rows = 0;
+    return !batch->work->again;
+}
+
+/* All rows in one transaction: nothing is deleted unless everything is. */
+static void delete_in_one(struct work *work, struct ndb_scan *scan)
+{
+    struct batch *batch = batch_begin(work);
+    const void *row;
+    int more = 1;
+
+    if (batch == NULL) return;
+    work->deleted = 0;
+    while ((more = ndb_scan_next(scan, &row, 0)) == 1) {
+        if (!batch_add(batch, row)) break;
+        if (batch->rows == BATCH_ROWS && !execute_part(batch, NDB_NO_COMMIT)) break;
+    }
+    if (more < 0) note_error(work, ndb_scan_error(scan));
+    if (!work->again) (void)execute_part(batch, NDB_COMMIT);
+    ndb_transaction_close(batch->transaction);
+    free(batch);
+}
+
+static struct ndb_record *key_record(ndb_t *ndb, struct ndb_table *table)
+{
+    struct ndb_table_info info;
+    struct ndb_column_info column;
+    uint32_t count = 0;
+    uint32_t offset = 0;
+
+    ndb_table_describe(table, &info);
+    struct ndb_field *fields = calloc(info.columns, sizeof(*fields));
+    if (fields == NULL) return NULL;
+    for (uint32_t i = 0; i < info.columns; i++) {
+        if (ndb_table_column(table, i, &column) != 0 || !column.primary_key) continue;
+        fields[count++] = (struct ndb_field){
+            .column_id = i, .offset = offset, .size = column.size, .null_offset = NDB_NOT_NULLABLE};
+        offset += column.size;
+    }
+    struct ndb_record *record = ndb_record_create(ndb, table, fields, count, offset);
+    free(fields);
+    return record;
+}
+
+/* 0, or -1 with the error printed behind what stands on standard output. */
+static int delete_rows(struct settings *settings, struct ndb_table *table, uint64_t *deleted)
+{
+    struct work work = {.ndb = settings->tool.ndb, .keys = key_record(settings->tool.ndb, table)};
+    uint32_t tries = 0;
+
+    if (work.keys == NULL) {
+        tool_print_error(ndb_error(work.ndb));
+        return -1;
+    }
+    do {
+        work.again = false;
+        struct ndb_scan *scan = ndb_scan_start(work.ndb, work.keys, NULL, 0);
+        if (scan == NULL) {
+            note_error(&work, ndb_error(work.ndb));
+        } else if (settings->transactional) {
+            delete_in_one(&work, scan);
+        } else {
+            delete_in_batches(&work, scan);
+        }
+        ndb_scan_close(scan);
+    } while (work.again && !work.failed && tool_try_again(&work.error, &tries));
+    *deleted = work.deleted;
+    if (work.again) {
+        if (settings->tool.format == TOOL_TEXT) printf("FAILED\n");
+        tool_print_error(&work.error);
+        if (!settings->transactional)
+            (void)fprintf(stderr, "%" PRIu64 " rows were deleted before that\n", work.deleted);
+    }
+    ndb_record_release(work.keys);
+    return work.again ? -1 : 0;
+}
+
+static int delete_all(struct settings *settings, const char *name, cJSON *list)
+{
+    struct ndb_table *table = tool_open_table(&settings->tool, name);
+    uint64_t deleted = 0;
+
+    if (table == NULL) return TOOL_FAILED;
+    if (settings->tool.format == TOOL_TEXT) {
+        printf("Deleting all from %s%s ...", name,
+               settings->transactional ? "" : " (non-transactional)");
+        (void)fflush(stdout);
+    }
+    int result = delete_rows(settings, table, &deleted);
+    ndb_table_release(table);
+    if (result != 0) return TOOL_FAILED;
+    if (settings->tool.format == TOOL_JSON) {
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddStringToObject(entry, "table", name);
+        cJSON_AddNumberToObject(entry, "deleted", (double)deleted);
+        cJSON_AddItemToArray(list, entry);
+    } else {
+        (void)putchar('\n');
+    }
+    return TOOL_OK;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options,
+        read_option,
+        "TABLE...",
+        "Deletes all rows of tables; the tables stay. Without --transactional the rows go in many "
+        "small transactions. It stops at the first table that fails.",
+        children,
+        NULL,
+        NULL};
+    struct settings settings = {0};
+    int code = TOOL_OK;
+
+    tool_init(&settings.tool, "ndb_delete_all");
+    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
+    if (!tool_connect(&settings.tool)) return tool_close(&settings.tool, TOOL_FAILED);
+    cJSON *list = cJSON_CreateArray();
+    for (int i = settings.first; i < argc && code == TOOL_OK; i++)
+        code = delete_all(&settings, argv[i], list);
+    if (settings.tool.format == TOOL_JSON) {
+        char *text = cJSON_Print(list);
+        if (text != NULL) printf("%s\n", text);
+        free(text);
+    }
+    cJSON_Delete(list);
+    return tool_close(&settings.tool, code);
+}
