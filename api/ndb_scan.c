@@ -244,3 +244,52 @@ int ndb_scan_count_where(ndb_t *ndb, struct ndb_table *table, const struct ndb_p
     ndb_scan_close(s);
     return result;
 }
+
+/* The row of one fragment. 0, or -1: it is not what was asked for. */
+static int take_figures(const struct api_row *row, struct ndb_fragment_info *fragments,
+                        uint32_t count)
+{
+    struct fragment_figures in;
+    const void *value;
+    uint32_t size;
+
+    if (row->fragment >= count ||
+        !pairs_find(row->pairs, row->words, ATTR_FRAGMENT, &value, &size) || size != sizeof in)
+        return -1;
+    memcpy(&in, value, sizeof in);
+    fragments[row->fragment] = (struct ndb_fragment_info){
+        .rows = (uint64_t)in.rows_hi << 32 | in.rows_lo,
+        .commits = (uint64_t)in.commits_hi << 32 | in.commits_lo,
+        .fixed_bytes = (uint64_t)in.fixed_pages * in.page_bytes,
+        .var_bytes = (uint64_t)in.var_pages * in.page_bytes,
+        .index_bytes = (uint64_t)in.index_pages * in.page_bytes,
+        .var_used_bytes = (uint64_t)in.var_bytes_hi << 32 | in.var_bytes_lo,
+    };
+    return 0;
+}
+
+int ndb_table_fragments(ndb_t *ndb, struct ndb_table *table, struct ndb_fragment_info *fragments,
+                        uint32_t count, uint32_t timeout_ms)
+{
+    static const uint32_t attr = (uint32_t)ATTR_FRAGMENT << 16;
+    int result;
+
+    if (ndb == NULL) return -1;
+    if (table == NULL || fragments == NULL)
+        return error_set(&ndb->error, ERR_PARAMETER, "no table or no place");
+    if (ndb->callback_depth > 0)
+        return error_set(&ndb->error, ERR_MISUSE_4507, "ndb_table_fragments in a callback");
+    if (count < api_table_fragments(table_core(table)))
+        return error_set(&ndb->error, ERR_PARAMETER, "place for %u fragments only", count);
+    memset(fragments, 0, count * sizeof(*fragments));
+    struct api_scan_options core = {.table = table_core(table), .attrs = &attr, .attr_words = 1};
+    struct ndb_scan *s = start(ndb, &core, NULL, timeout_ms);
+    if (s == NULL) return -1;
+    while ((result = next_row(s, 0)) == 1) {
+        if (take_figures(&s->row, fragments, count) == 0) continue;
+        result = error_set(&ndb->error, ERR_API_INTERNAL_4005, NULL);
+        break;
+    }
+    ndb_scan_close(s);
+    return result;
+}

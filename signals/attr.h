@@ -18,6 +18,9 @@
  * Row in TRANSID_AI: one word with the number of words that follow, then pairs as in a write.
  */
 #define ATTR_READ_ALL 0xFFF0u
+/* Only alone and in a scan without locks: each fragment sends one row, whose only value is a struct
+ * fragment_figures (scan.h). */
+#define ATTR_FRAGMENT 0xFFF1u
 #define ATTR_READ_MAX 544u /* 512 columns and a few pseudo columns. */
 
 /*   31        16 15            0

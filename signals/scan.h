@@ -50,6 +50,21 @@ struct scan_tabref { /* The scan is closed at the server. */
 };
 SIGNAL_STRUCT(scan_tabref, 4);
 
+/* What one replica of a fragment has and takes; the value of ATTR_FRAGMENT. */
+struct fragment_figures {
+    uint32_t rows_lo;
+    uint32_t rows_hi;
+    uint32_t commits_lo; /* Rows changed by commits since this node began to serve the fragment. */
+    uint32_t commits_hi;
+    uint32_t page_bytes;
+    uint32_t fixed_pages;  /* Pages of fixed parts, */
+    uint32_t var_pages;    /* of variable parts, */
+    uint32_t index_pages;  /* of the hash index. */
+    uint32_t var_bytes_lo; /* In use in the variable parts' pages. */
+    uint32_t var_bytes_hi;
+};
+SIGNAL_STRUCT(fragment_figures, 10);
+
 /* Section 0: fragment ids to go on with. With SCAN_CLOSE no section: the scan ends, answered by
  * SCAN_TABCONF with SCAN_END. */
 struct scan_nextreq {

@@ -18,7 +18,10 @@ struct settings {
 };
 
 static const struct argp_option options[] = {
-    {"extra-partition-info", 'p', NULL, 0, "one line for each fragment, with its rows", 0},
+    {"extra-partition-info", 'p', NULL, 0,
+     "one line for each fragment: rows, commits, memory in bytes (of the replica that reads go to; "
+     "extents are of tables on disk, which there are not)",
+     0},
     {"extra-node-info", 'n', NULL, 0, "with -p: the nodes of each fragment, primary first", 0},
     {"context", 'x', NULL, 0, "also print database, schema, name and id", 0},
     {0},
@@ -130,37 +133,38 @@ static void print_table(const struct settings *settings, const struct ndb_table 
     printf(") - UniqueHashIndex\n");
 }
 
-/* Counts the rows of each fragment by a scan of one key column. False: error printed. */
-static bool count_fragments(struct tool *tool, struct ndb_table *table,
-                            const struct ndb_table_info *info, uint64_t *rows)
+/* Memory for the facts about each fragment, filled; NULL: error printed. */
+static struct ndb_fragment_info *ask_fragments(struct tool *tool, struct ndb_table *table,
+                                               const struct ndb_table_info *info)
 {
-    struct ndb_column_info column;
-    uint32_t key = 0;
-    const void *row;
-    int more;
+    struct ndb_fragment_info *fragments = calloc(info->fragments + 1, sizeof(*fragments));
+    uint32_t tries = 0;
 
-    while (key < info->columns && ndb_table_column(table, key, &column) == 0 && !column.primary_key)
-        key++;
-    struct ndb_scan *scan = ndb_scan_start_columns(tool->ndb, table, &key, 1, NULL, 0);
-    if (scan == NULL) {
+    if (fragments == NULL) {
+        (void)fprintf(stderr, "ndb_desc: out of memory\n");
+        return NULL;
+    }
+    while (ndb_table_fragments(tool->ndb, table, fragments, info->fragments, 0) != 0) {
+        if (tool_try_again(ndb_error(tool->ndb), &tries)) continue;
+        (void)fprintf(stderr, "%s: ", info->name);
         tool_print_error(ndb_error(tool->ndb));
-        return false;
+        free(fragments);
+        return NULL;
     }
-    while ((more = ndb_scan_next(scan, &row, 0)) == 1) {
-        uint32_t fragment = ndb_scan_fragment(scan);
-        if (fragment < info->fragments) rows[fragment]++;
-    }
-    if (more < 0) tool_print_error(ndb_scan_error(scan));
-    ndb_scan_close(scan);
-    return more == 0;
+    return fragments;
 }
 
 static void print_partitions(const struct settings *settings, const struct ndb_table *table,
-                             const struct ndb_table_info *info, const uint64_t *rows)
+                             const struct ndb_table_info *info,
+                             const struct ndb_fragment_info *fragments)
 {
-    printf("-- Per partition info -- \nPartition\tRow count%s\n", settings->nodes ? "\tNodes" : "");
+    printf("-- Per partition info -- \nPartition\tRow count\tCommit count\tFrag fixed memory\t"
+           "Frag varsized memory\tExtent_space\tFree extent_space%s\n",
+           settings->nodes ? "\tNodes" : "");
     for (uint32_t i = 0; i < info->fragments; i++) {
-        printf("%u\t%" PRIu64, i, rows[i]);
+        const struct ndb_fragment_info *fragment = &fragments[i];
+        printf("%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t0\t0", i, fragment->rows,
+               fragment->commits, fragment->fixed_bytes, fragment->var_bytes);
         for (uint32_t replica = 0; settings->nodes && replica < info->replicas; replica++) {
             uint32_t node = ndb_table_fragment_node(table, i, replica);
             if (node != 0) printf("%s%u", replica == 0 ? "\t" : ",", node);
@@ -194,7 +198,7 @@ static cJSON *columns_json(const struct ndb_table *table, const struct ndb_table
 }
 
 static cJSON *partitions_json(const struct ndb_table *table, const struct ndb_table_info *info,
-                              const uint64_t *rows)
+                              const struct ndb_fragment_info *fragments)
 {
     cJSON *list = cJSON_CreateArray();
 
@@ -206,7 +210,12 @@ static cJSON *partitions_json(const struct ndb_table *table, const struct ndb_ta
             if (node != 0) cJSON_AddItemToArray(nodes, cJSON_CreateNumber(node));
         }
         cJSON_AddNumberToObject(object, "partition", i);
-        cJSON_AddNumberToObject(object, "rows", (double)rows[i]);
+        cJSON_AddNumberToObject(object, "rows", (double)fragments[i].rows);
+        cJSON_AddNumberToObject(object, "commits", (double)fragments[i].commits);
+        cJSON_AddNumberToObject(object, "fixed_memory", (double)fragments[i].fixed_bytes);
+        cJSON_AddNumberToObject(object, "varsized_memory", (double)fragments[i].var_bytes);
+        cJSON_AddNumberToObject(object, "varsized_used", (double)fragments[i].var_used_bytes);
+        cJSON_AddNumberToObject(object, "index_memory", (double)fragments[i].index_bytes);
         cJSON_AddItemToObject(object, "nodes", nodes);
         cJSON_AddItemToArray(list, object);
     }
@@ -214,7 +223,7 @@ static cJSON *partitions_json(const struct ndb_table *table, const struct ndb_ta
 }
 
 static cJSON *table_json(const struct ndb_table *table, const struct ndb_table_info *info,
-                         const uint64_t *rows)
+                         const struct ndb_fragment_info *fragments)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -230,8 +239,8 @@ static cJSON *table_json(const struct ndb_table *table, const struct ndb_table_i
     cJSON_AddBoolToObject(object, "logging", info->logging);
     cJSON_AddNumberToObject(object, "row_size_max", info->row_size_max);
     cJSON_AddItemToObject(object, "columns", columns_json(table, info));
-    if (rows != NULL)
-        cJSON_AddItemToObject(object, "partitions", partitions_json(table, info, rows));
+    if (fragments != NULL)
+        cJSON_AddItemToObject(object, "partitions", partitions_json(table, info, fragments));
     return object;
 }
 
@@ -239,29 +248,25 @@ static int describe(struct settings *settings, const char *name, cJSON *list)
 {
     struct ndb_table *table = tool_open_table(&settings->tool, name);
     struct ndb_table_info info;
-    uint64_t *rows = NULL;
-    int code = TOOL_FAILED;
+    struct ndb_fragment_info *fragments = NULL;
 
     if (table == NULL) {
         printf("No such object: %s\n", name);
         return TOOL_FAILED;
     }
     ndb_table_describe(table, &info);
-    if (settings->partitions) rows = calloc(info.fragments + 1, sizeof(*rows));
-    if (rows == NULL ? !settings->partitions
-                     : count_fragments(&settings->tool, table, &info, rows)) {
-        code = TOOL_OK;
-        if (settings->tool.format == TOOL_JSON) {
-            cJSON_AddItemToArray(list, table_json(table, &info, rows));
-        } else {
-            print_table(settings, table, &info);
-            if (rows != NULL) print_partitions(settings, table, &info, rows);
-            (void)putchar('\n');
-        }
+    if (settings->partitions) fragments = ask_fragments(&settings->tool, table, &info);
+    bool known = !settings->partitions || fragments != NULL;
+    if (known && settings->tool.format == TOOL_JSON) {
+        cJSON_AddItemToArray(list, table_json(table, &info, fragments));
+    } else if (known) {
+        print_table(settings, table, &info);
+        if (fragments != NULL) print_partitions(settings, table, &info, fragments);
+        (void)putchar('\n');
     }
-    free(rows);
+    free(fragments);
     ndb_table_release(table);
-    return code;
+    return known ? TOOL_OK : TOOL_FAILED;
 }
 
 int main(int argc, char **argv)

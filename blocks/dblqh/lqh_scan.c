@@ -185,6 +185,36 @@ static void step_count(struct lqh *lqh, struct lqh_scan *scan)
         lqh_continue(lqh, LQH_WORK_SCAN, scan->pool.ref);
 }
 
+static bool wants_figures(const struct lqh_scan *scan)
+{
+    return scan->attr_words == 1 && scan->attr[0] == attr_header(ATTR_FRAGMENT, 0);
+}
+
+/* One row that tells about the fragment; none of its own is read. */
+static void step_figures(struct lqh *lqh, struct lqh_scan *scan)
+{
+    struct tup_frag_figures figures;
+    tup_frag_figures_get(tup_frag_get(lqh->tup, scan->frag), &figures);
+    struct fragment_figures out = {.rows_lo = (uint32_t)figures.rows,
+                                   .rows_hi = (uint32_t)(figures.rows >> 32),
+                                   .commits_lo = (uint32_t)figures.commits,
+                                   .commits_hi = (uint32_t)(figures.commits >> 32),
+                                   .page_bytes = PAGE_SIZE_BYTES,
+                                   .fixed_pages = figures.fixed_pages,
+                                   .var_pages = figures.var_pages,
+                                   .index_pages = figures.index_pages,
+                                   .var_bytes_lo = (uint32_t)figures.var_bytes,
+                                   .var_bytes_hi = (uint32_t)(figures.var_bytes >> 32)};
+    struct lqh_rows rows = {.count = 1, .words = 2 + sizeof out / 4u};
+    jam();
+    lqh->out[0] = 1 + sizeof out / 4u;
+    lqh->out[1] = attr_header(ATTR_FRAGMENT, sizeof out);
+    memcpy(lqh->out + 2, &out, sizeof out);
+    lqh_scan_send_rows(lqh, scan, &rows);
+    scan->end = true;
+    lqh_scan_deliver(lqh, scan);
+}
+
 /* One step in state READING. */
 void lqh_scan_step(struct lqh *lqh, struct lqh_scan *scan)
 {
@@ -213,6 +243,8 @@ void lqh_scan_step(struct lqh *lqh, struct lqh_scan *scan)
         lqh_scan_filter_step(lqh, scan);
     } else if (scan->attr_words == 0) {
         step_count(lqh, scan);
+    } else if (wants_figures(scan)) {
+        step_figures(lqh, scan);
     } else {
         step_rows(lqh, scan);
     }

@@ -402,6 +402,7 @@ static inline bool tup_position_below(const struct tup_scan_position *a,
 
 struct tup_frag_figures {
     uint64_t rows;        /* Committed. */
+    uint64_t commits;     /* Changes of rows, since the fragment is here. */
     uint32_t fixed_pages; /* Pages of 32 KB: fixed parts, */
     uint32_t var_pages;   /* variable parts, */
     uint32_t index_pages; /* hash index. */

@@ -354,6 +354,7 @@ void tup_commit(struct tup *tup, uint32_t ref, uint32_t gci)
     if (!change->done) {
         struct tup_row *row = row_at(frag, change->row);
         tup_mark_row(frag, change->row);
+        frag->commits++;
         if (gci > frag->gci_newest) frag->gci_newest = gci;
         if (change->exists) {
             jam();

@@ -163,6 +163,7 @@ struct tup_frag {
     uint32_t var_list[VAR_CLASSES]; /* 1 + number. */
     uint64_t var_bytes;
     uint64_t rows;       /* Committed. */
+    uint64_t commits;    /* Changes of rows, since the fragment is here. */
     uint32_t changes;    /* Open. */
     uint32_t dropping;   /* In steps; rows and index do not agree any more. */
     uint32_t index_gone; /* Being dropped: the index has been. */

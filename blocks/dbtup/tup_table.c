@@ -255,6 +255,7 @@ void tup_frag_figures_get(const struct tup_frag *frag, struct tup_frag_figures *
 {
     *figures = (struct tup_frag_figures){
         .rows = frag->rows,
+        .commits = frag->commits,
         .fixed_pages = frag->fixed.pages,
         .var_pages = frag->var.pages,
         .index_pages = acc_frag_pages(frag->index),

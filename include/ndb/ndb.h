@@ -288,6 +288,18 @@ NDB_API int ndb_table_find_column(const struct ndb_table *table, const char *nam
  * thread. */
 NDB_API uint32_t ndb_table_fragment_node(const struct ndb_table *table, uint32_t fragment,
                                          uint32_t replica);
+/* What the replica of a fragment that reads are sent to has and takes. */
+struct ndb_fragment_info {
+    uint64_t rows;
+    uint64_t commits; /* Rows changed by commits since its node began to serve the fragment. */
+    uint64_t fixed_bytes, var_bytes, index_bytes; /* Memory: whole pages. */
+    uint64_t var_used_bytes;                      /* Of var_bytes, by rows. */
+};
+/* Asks the data nodes about the fragments 0 .. count-1 of the table (count: at least
+ * ndb_table_info.fragments). 0 or -1 with ndb_error(ndb). Own thread. */
+NDB_API int ndb_table_fragments(ndb_t *ndb, struct ndb_table *table,
+                                struct ndb_fragment_info *fragments, uint32_t count,
+                                uint32_t timeout_ms);
 /* "Varchar(20;utf8mb4_bin)". Returns the length without NUL. Any thread. */
 NDB_API uint32_t ndb_column_type_text(const struct ndb_table *table, uint32_t id, char *text,
                                       uint32_t size);

@@ -6,7 +6,7 @@ start_cluster 4 4
 
 load_and_compare 10000
 want 0 "$BIN/ndb_desc" -d test -p -n awkward
-want_text out '^0	[0-9]+	[1-4],[1-4],[1-4],[1-4]$'
+want_text out '^0	[0-9]+	[0-9]+	[0-9]+	[0-9]+	0	0	[1-4],[1-4],[1-4],[1-4]$'
 run_example
 drop_awkward
 stop_cluster

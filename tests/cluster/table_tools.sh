@@ -30,4 +30,18 @@ has_rows awkward 0
 want 2 "$BIN/ndb_delete_all"
 want 2 "$BIN/ndb_delete_all" --diskscan awkward # No column of this cluster is on disk.
 
+say "ndb_desc -p"
+load # For the fourth time, after three rounds of deletes: 35000 changes.
+want 0 "$BIN/ndb_desc" -d test -p -n awkward
+want_text out '^Partition	Row count	Commit count	Frag fixed memory	Frag varsized memory	Extent_space	Free extent_space	Nodes$'
+awk -F'\t' '/^-- Per partition/ { on = 1 } on && $1 ~ /^[0-9]+$/ {
+        rows += $2; commits += $3; if ($4 % 32768 || $5 % 32768 || !$4 || !$5 || $8 !~ /^[12],[12]$/) wrong++
+    }
+    END { exit !(rows == 5000 && commits == 35000 && !wrong) }' "$BOX/out" || fail "wrong figures: $(tail -n 5 "$BOX/out")"
+want 0 "$BIN/ndb_desc" -d test -p --format=json awkward
+want_text out '"index_memory":	[1-9]'
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE empty (a INT NOT NULL PRIMARY KEY)"
+want 0 "$BIN/ndb_desc" -d test -p empty
+want_text out '^0	0	0	0	0	0	0$'
+
 stop_cluster
