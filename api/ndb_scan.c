@@ -5,6 +5,8 @@
 #include "api/ndb_private.h"
 #include "api/ndb_program.h"
 
+static_assert(NDB_ROW_ID == ATTR_ROW_ID && NDB_ROW_GCI == ATTR_ROW_GCI, "one number each");
+
 struct ndb_scan {
     ndb_t *ndb;
     struct ndb_scan *next;
@@ -105,13 +107,14 @@ struct ndb_scan *ndb_scan_start_columns(ndb_t *ndb, struct ndb_table *table,
 {
     uint32_t attrs[ATTR_READ_MAX];
     if (ndb == NULL) return NULL;
-    if (table == NULL || count > TABLE_COLUMNS_MAX || (count > 0 && columns == NULL)) {
+    if (table == NULL || count > ATTR_READ_MAX || (count > 0 && columns == NULL)) {
         error_set(&ndb->error, ERR_PARAMETER, "table or columns");
         return NULL;
     }
     const struct table_def *def = api_table_def(table_core(table));
     for (uint32_t i = 0; i < count; i++) {
-        if (columns[i] >= def->column_count) {
+        bool pseudo = columns[i] == NDB_ROW_ID || columns[i] == NDB_ROW_GCI;
+        if (columns[i] >= def->column_count && !pseudo) {
             error_set(&ndb->error, ERR_NO_SUCH_COLUMN, "column number %u", columns[i]);
             return NULL;
         }

@@ -21,6 +21,10 @@
 /* Only alone and in a scan without locks: each fragment sends one row, whose only value is a struct
  * fragment_figures (scan.h). */
 #define ATTR_FRAGMENT 0xFFF1u
+/* Among columns of a read: two words, page and slot of the row in its fragment; and one word, the
+ * GCI of the row's committed version. */
+#define ATTR_ROW_ID   0xFFF2u
+#define ATTR_ROW_GCI  0xFFF3u
 #define ATTR_READ_MAX 544u /* 512 columns and a few pseudo columns. */
 
 /*   31        16 15            0

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cjson/cJSON.h>
+
 #include "tools/tool_common.h"
 
 #define OUTPUT_BUFFER (1u << 20)
@@ -13,13 +15,13 @@ struct settings {
     struct tool tool;
     const char *table;
     const char *delimiter; /* NULL: TAB, with --csv a comma. */
-    bool header, hex, csv;
+    bool header, hex, csv, nodata, rowid, gci;
     uint64_t limit;
     uint32_t parallelism;
     enum ndb_lock_mode lock;
 };
 
-enum { KEY_LIMIT = TOOL_KEY_OWN, KEY_CSV };
+enum { KEY_LIMIT = TOOL_KEY_OWN, KEY_CSV, KEY_NODATA, KEY_ROWID, KEY_GCI };
 
 static const struct argp_option options[] = {
     {"delimiter", 'D', "TEXT", 0, "between columns (TAB)", 0},
@@ -29,8 +31,22 @@ static const struct argp_option options[] = {
     {"parallelism", 'p', "N", 0, "fragments read at a time (0: all)", 0},
     {"lock", 'l', "0|1|2", 0, "0 committed read (default), 1 shared lock, 2 exclusive lock", 0},
     {"csv", KEY_CSV, NULL, 0, "only rows, in the form that ndb_import reads without options", 0},
+    {"rowid", KEY_ROWID, NULL, 0, "also where each row is: fragment, page, index in the page", 0},
+    {"gci", KEY_GCI, NULL, 0, "also the GCI of the commit that has changed the row last", 0},
+    {"nodata", KEY_NODATA, NULL, 0,
+     "no columns: only the number of rows, and what --rowid and --gci ask for", 0},
+    {"tupscan", 't', NULL, 0, "read the rows in the order of their storage (always so)", 0},
     {0},
 };
+
+static void check_options(const struct settings *settings, struct argp_state *state)
+{
+    bool json = settings->tool.format == TOOL_JSON;
+
+    if (settings->csv && json) argp_error(state, "--csv and --format=json exclude each other");
+    if (settings->csv && (settings->nodata || settings->rowid || settings->gci))
+        argp_error(state, "--csv is for whole rows: without --nodata, --rowid and --gci");
+}
 
 static error_t read_option(int key, char *argument, struct argp_state *state)
 {
@@ -60,6 +76,20 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_CSV:
         settings->csv = true;
+        return 0;
+    case KEY_ROWID:
+        settings->rowid = true;
+        return 0;
+    case KEY_GCI:
+        settings->gci = true;
+        return 0;
+    case KEY_NODATA:
+        settings->nodata = true;
+        return 0;
+    case 't':
+        return 0;
+    case ARGP_KEY_END:
+        check_options(settings, state);
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0) argp_error(state, "only one table can be given");
@@ -156,21 +186,157 @@ static bool print_value(const struct settings *settings, const struct output *ou
     return true;
 }
 
+/* Titles and row id, in the order of the values. */
 static void print_header(const struct settings *settings, const struct output *output)
 {
-    for (uint32_t i = 0; i < output->columns; i++)
-        printf("%s%s", i == 0 ? "" : settings->delimiter, output->column[i].name);
+    const char *between = "";
+
+    for (uint32_t i = 0; !settings->nodata && i < output->columns; i++) {
+        printf("%s%s", between, output->column[i].name);
+        between = settings->delimiter;
+    }
+    if (settings->rowid) {
+        printf("%sROWID", between);
+        between = settings->delimiter;
+    }
+    if (settings->gci) printf("%sGCI", between);
     (void)putchar('\n');
+}
+
+/* False: the value is missing. */
+static bool print_extras(const struct settings *settings, const struct ndb_scan *scan,
+                         const char *between)
+{
+    uint32_t place[2], gci, size;
+    const void *value;
+
+    if (settings->rowid) {
+        if (ndb_scan_value(scan, NDB_ROW_ID, &value, &size) != 0 || size != sizeof(place))
+            return false;
+        memcpy(place, value, sizeof(place));
+        printf("%s[ fragment: %u page: %u index: %u ]", between, ndb_scan_fragment(scan), place[0],
+               place[1]);
+        between = settings->delimiter;
+    }
+    if (settings->gci) {
+        if (ndb_scan_value(scan, NDB_ROW_GCI, &value, &size) != 0 || size != sizeof(gci))
+            return false;
+        memcpy(&gci, value, sizeof(gci));
+        printf("%s%u", between, gci);
+    }
+    return true;
+}
+
+static bool print_row(const struct settings *settings, const struct output *output,
+                      const struct ndb_scan *scan)
+{
+    const void *value;
+    uint32_t size;
+
+    for (uint32_t i = 0; !settings->nodata && i < output->columns; i++) {
+        if (i > 0) (void)fputs(settings->delimiter, stdout);
+        if (ndb_scan_value(scan, i, &value, &size) != 0 ||
+            !print_value(settings, output, i, value, size))
+            return false;
+    }
+    if (!print_extras(settings, scan, settings->nodata ? "" : settings->delimiter)) return false;
+    if (!settings->nodata || settings->rowid || settings->gci) (void)putchar('\n');
+    return true;
+}
+
+static bool is_number(enum ndb_column_type type)
+{
+    return (type >= NDB_TINYINT && type <= NDB_BIGUNSIGNED) || type == NDB_YEAR;
+}
+
+/* A column's value into `object`: integers as numbers with all their digits, all else as text. */
+static bool add_json_value(const struct settings *settings, const struct output *output,
+                           uint32_t id, const struct ndb_scan *scan, cJSON *object)
+{
+    const struct ndb_column_info *column = &output->column[id];
+    uint32_t flags = settings->hex ? (uint32_t)NDB_PRINT_HEX : 0u;
+    const void *value;
+    uint32_t size;
+
+    if (ndb_scan_value(scan, id, &value, &size) != 0) return false;
+    if (value == NULL) return cJSON_AddNullToObject(object, column->name) != NULL;
+    if (ndb_value_print(output->table, id, value, size, flags, output->text,
+                        output->text_size + 1) < 0)
+        return false;
+    return is_number(column->type)
+               ? cJSON_AddRawToObject(object, column->name, output->text) != NULL
+               : cJSON_AddStringToObject(object, column->name, output->text) != NULL;
+}
+
+static bool add_json_extras(const struct settings *settings, const struct ndb_scan *scan,
+                            cJSON *object)
+{
+    uint32_t place[2], gci, size;
+    const void *value;
+
+    if (settings->rowid) {
+        if (ndb_scan_value(scan, NDB_ROW_ID, &value, &size) != 0 || size != sizeof(place))
+            return false;
+        memcpy(place, value, sizeof(place));
+        cJSON *id = cJSON_AddObjectToObject(object, "ROWID");
+        cJSON_AddNumberToObject(id, "fragment", ndb_scan_fragment(scan));
+        cJSON_AddNumberToObject(id, "page", place[0]);
+        cJSON_AddNumberToObject(id, "index", place[1]);
+    }
+    if (settings->gci) {
+        if (ndb_scan_value(scan, NDB_ROW_GCI, &value, &size) != 0 || size != sizeof(gci))
+            return false;
+        memcpy(&gci, value, sizeof(gci));
+        cJSON_AddNumberToObject(object, "GCI", gci);
+    }
+    return true;
+}
+
+/* One row as an object on a line. */
+static bool print_json_row(const struct settings *settings, const struct output *output,
+                           const struct ndb_scan *scan)
+{
+    cJSON *object = cJSON_CreateObject();
+    bool good = object != NULL;
+
+    for (uint32_t i = 0; good && !settings->nodata && i < output->columns; i++)
+        good = add_json_value(settings, output, i, scan, object);
+    good = good && add_json_extras(settings, scan, object);
+    char *text = good ? cJSON_PrintUnformatted(object) : NULL;
+    if (text != NULL) (void)puts(text);
+    free(text);
+    cJSON_Delete(object);
+    return text != NULL;
+}
+
+/* The columns that are read; NDB_ROW_ID and NDB_ROW_GCI behind them. NULL: memory is out. */
+static struct ndb_scan *start_scan(const struct settings *settings, const struct output *output)
+{
+    struct ndb_scan_options scan_options = {.lock = settings->lock,
+                                            .parallelism = settings->parallelism};
+    uint32_t *columns = calloc(output->columns + 2u, sizeof(*columns));
+    uint32_t count = 0;
+
+    if (columns == NULL) return NULL;
+    for (uint32_t i = 0; i < output->columns; i++) {
+        if (!settings->nodata || (output->column[i].primary_key && count == 0))
+            columns[count++] = i;
+    }
+    if (settings->nodata && (settings->rowid || settings->gci)) count = 0;
+    if (settings->rowid) columns[count++] = NDB_ROW_ID;
+    if (settings->gci) columns[count++] = NDB_ROW_GCI;
+    struct ndb_scan *scan =
+        ndb_scan_start_columns(settings->tool.ndb, output->table, columns, count, &scan_options, 0);
+    free(columns);
+    return scan;
 }
 
 /* 0 done, -1 with *error. Rows already printed cannot be taken back: *rows tells the caller. */
 static int print_rows(const struct settings *settings, const struct output *output, uint64_t *rows,
                       ndb_error_t *error)
 {
-    struct ndb_scan_options scan_options = {.lock = settings->lock,
-                                            .parallelism = settings->parallelism};
-    struct ndb_scan *scan =
-        ndb_scan_start_columns(settings->tool.ndb, output->table, NULL, 0, &scan_options, 0);
+    bool json = settings->tool.format == TOOL_JSON;
+    struct ndb_scan *scan = start_scan(settings, output);
     const void *row;
     int more = 1;
 
@@ -179,18 +345,11 @@ static int print_rows(const struct settings *settings, const struct output *outp
         return -1;
     }
     while (*rows < settings->limit && (more = ndb_scan_next(scan, &row, 0)) == 1) {
-        for (uint32_t i = 0; i < output->columns; i++) {
-            const void *value;
-            uint32_t size;
-            if (i > 0) (void)fputs(settings->delimiter, stdout);
-            if (ndb_scan_value(scan, i, &value, &size) != 0 ||
-                !print_value(settings, output, i, value, size)) {
-                *error = *ndb_scan_error(scan);
-                ndb_scan_close(scan);
-                return -1;
-            }
+        if (json ? !print_json_row(settings, output, scan) : !print_row(settings, output, scan)) {
+            *error = *ndb_scan_error(scan);
+            ndb_scan_close(scan);
+            return -1;
         }
-        (void)putchar('\n');
         (*rows)++;
         if (ferror(stdout)) break; /* The reader has gone; tool_close reports it. */
     }
@@ -215,13 +374,15 @@ static int select_all(struct settings *settings)
         ndb_table_release(table);
         return TOOL_FAILED;
     }
-    if (settings->header && !settings->csv) print_header(settings, &output);
+    bool text = !settings->csv && settings->tool.format == TOOL_TEXT;
+    bool titles = !settings->nodata || settings->rowid || settings->gci;
+    if (settings->header && text && titles) print_header(settings, &output);
     do {
         result = print_rows(settings, &output, &rows, &error);
     } while (result != 0 && rows == 0 && tool_try_again(&error, &tries));
     if (result != 0) {
         tool_print_error(&error);
-    } else if (!settings->csv) {
+    } else if (text) {
         printf("%" PRIu64 " rows returned\n", rows);
     }
     output_free(&output);

@@ -89,6 +89,22 @@ static uint32_t read_all(const struct tup_frag *frag, const uint8_t *image, stru
     return 0;
 }
 
+/* What is no column but belongs to the row. */
+static uint32_t put_pseudo(const struct tup *tup, const struct tup_read *read, uint32_t id,
+                           struct read_out *out)
+{
+    const struct tup_row *row = row_at(read->frag, read->row);
+    uint32_t place[2] = {tup_row_page(read->frag, read->row), tup_row_slot(read->frag, read->row)};
+    bool changed = (row->bits & ROW_CHANGED) != 0;
+    uint32_t gci = changed ? change_get(tup, row->gci)->gci : row->gci;
+
+    if (id == ATTR_ROW_ID)
+        return put_value(out, id, (const uint8_t *)place, sizeof place) ? 0 : ERR_READS_TOO_MANY;
+    if (id == ATTR_ROW_GCI)
+        return put_value(out, id, (const uint8_t *)&gci, sizeof gci) ? 0 : ERR_READS_TOO_MANY;
+    return ERR_DATA_CORRUPT;
+}
+
 uint32_t tup_read(struct tup *tup, const struct tup_read *read, uint32_t *out_words,
                   uint32_t out_max, uint32_t *words)
 {
@@ -106,8 +122,8 @@ uint32_t tup_read(struct tup *tup, const struct tup_read *read, uint32_t *out_wo
             if (!put_column(frag, image, id, &out)) return ERR_READS_TOO_MANY;
             continue;
         }
-        if (id != ATTR_READ_ALL || read->attr_words != 1) return ERR_DATA_CORRUPT;
-        uint32_t error = read_all(frag, image, &out);
+        bool all = id == ATTR_READ_ALL && read->attr_words == 1;
+        uint32_t error = all ? read_all(frag, image, &out) : put_pseudo(tup, read, id, &out);
         if (error != 0) return error;
     }
     *words = (uint32_t)(out.at - out_words);

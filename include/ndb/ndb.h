@@ -776,11 +776,17 @@ struct ndb_scan_options {
     uint32_t limit;                    /* So many rows at most; 0 = all. */
 };
 
+/* What a scan by columns can give besides columns: where the row is, two uint32_t (page and slot in
+   its fragment), and the GCI (uint32_t) of the commit that has changed it last. */
+#define NDB_ROW_ID  0xFFF2u
+#define NDB_ROW_GCI 0xFFF3u
+
 /* Begins a full table scan that maps rows by `record`. Own thread. */
 NDB_API struct ndb_scan *ndb_scan_start(ndb_t *ndb, const struct ndb_record *record,
                                         const struct ndb_scan_options *options,
                                         uint32_t timeout_ms);
-/* The same for a list of column ids (count 0: all columns): values are read by ndb_scan_value. */
+/* The same for a list of column ids (count 0: all columns), NDB_ROW_ID and NDB_ROW_GCI among them:
+   values are read by ndb_scan_value. */
 NDB_API struct ndb_scan *ndb_scan_start_columns(ndb_t *ndb, struct ndb_table *table,
                                                 const uint32_t *columns, uint32_t count,
                                                 const struct ndb_scan_options *options,

@@ -44,4 +44,25 @@ want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE empty (a INT NOT NULL PR
 want 0 "$BIN/ndb_desc" -d test -p empty
 want_text out '^0	0	0	0	0	0	0$'
 
+say "ndb_select_all, ndb_select_count"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE three (a INT NOT NULL PRIMARY KEY, b VARBINARY(20), c BIGINT)"
+printf '1,"x",9007199254740993\n2,\\N,\\N\n3,"q""q",-1\n' >"$BOX/three.csv"
+want 0 "$BIN/ndb_import" test "$BOX/three.csv"
+want 0 "$BIN/ndb_select_all" -d test --nodata three
+[ "$(cat "$BOX/out")" = '3 rows returned' ] || fail "--nodata prints $(cat "$BOX/out")"
+want 0 "$BIN/ndb_select_all" -d test -t --rowid --gci -D ' | ' -l 1 -p 1 three
+want_text out '^a \| b \| c \| ROWID \| GCI$'
+want_text out '^3 \| .* \| -1 \| \[ fragment: [01] page: [0-9]+ index: [0-9]+ \] \| [1-9][0-9]*$'
+want 0 "$BIN/ndb_select_all" -d test --nodata --gci -h 0 three
+[ "$(grep -cE '^[1-9][0-9]*$' "$BOX/out")" = 3 ] || fail "three GCIs expected: $(cat "$BOX/out")"
+want 0 "$BIN/ndb_select_all" -d test --format=json -x --rowid three
+want_text out '^\{"a":1,"b":"0x78","c":9007199254740993,"ROWID":\{"fragment":[01],"page":[0-9]+,"index":[0-9]+\}\}$'
+want_text out '^\{"a":2,"b":null,"c":null,'
+[ "$(wc -l <"$BOX/out")" = 3 ] || fail "a line per row expected"
+want 0 "$BIN/ndb_select_count" -d test --lock=2 -p 1 three empty
+want_text out '^3 records in table three$'
+want_text out '^0 records in table empty$'
+want 2 "$BIN/ndb_select_all" -d test --csv --rowid three
+want 2 "$BIN/ndb_select_all" -d test --order three # There are no ordered indexes.
+
 stop_cluster

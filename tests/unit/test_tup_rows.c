@@ -217,6 +217,40 @@ static void test_refused_reads(void **state)
     assert_int_equal(got, 0);
 }
 
+/* What is no column: where the row is, and the GCI of the version that was committed last. */
+static void test_row_id_and_gci(void **state)
+{
+    (void)state;
+    const uint32_t wanted[] = {attr_header(1, 0), attr_header(ATTR_ROW_ID, 0),
+                               attr_header(ATTR_ROW_GCI, 0)};
+    const uint32_t other[] = {attr_header(ATTR_ROW_GCI + 1u, 0)};
+    const uint32_t key = 4;
+    uint32_t attr[4];
+    uint32_t got, lock;
+    struct tup_changed changed;
+    assert_int_equal(once(INSERT, key, attr, attr_ab(attr, 5)), 0); /* Commits with GCI 7. */
+    uint32_t row = world_find(&world, &key, 1);
+    assert_int_equal(read_row(9, key, wanted, 3, 64, &got), 0);
+    assert_int_equal(got, 7);
+    assert_int_equal(words[2], attr_header(ATTR_ROW_ID, 8));
+    assert_int_equal(words[3], tup_row_page(world.frag, row));
+    assert_int_equal(words[4], tup_row_slot(world.frag, row));
+    assert_int_equal(words[5], attr_header(ATTR_ROW_GCI, 4));
+    assert_int_equal(words[6], 7);
+    assert_int_equal(do_call(UPDATE, 1, key, attr, attr_a(attr, 6), ROW_NONE, &changed, &lock), 0);
+    assert_int_equal(read_row(9, key, wanted, 3, 64, &got), 0);
+    assert_int_equal(words[6], 7); /* The row's head has the reference of the change now. */
+    tup_commit(world.tup, changed.change, 12);
+    acc_unlock(world.acc, lock);
+    assert_int_equal(read_row(9, key, wanted, 3, 64, &got), 0);
+    assert_int_equal(words[6], 12);
+    assert_int_equal(read_row(9, key, wanted, 3, 6, &got), ERR_READS_TOO_MANY);
+    assert_int_equal(read_row(9, key, other, 1, 64, &got), ERR_DATA_CORRUPT);
+    struct tup_frag_figures figures;
+    tup_frag_figures_get(world.frag, &figures);
+    assert_int_equal(figures.commits, 2);
+}
+
 static void test_visibility(void **state)
 {
     (void)state;
@@ -500,6 +534,7 @@ int main(void)
         TEST(test_defaults),
         TEST(test_refused_columns),
         TEST(test_refused_reads),
+        TEST(test_row_id_and_gci),
         TEST(test_visibility),
         TEST(test_insert_and_delete),
         TEST(test_row_ids),
