@@ -65,4 +65,42 @@ want_text out '^0 records in table empty$'
 want 2 "$BIN/ndb_select_all" -d test --csv --rowid three
 want 2 "$BIN/ndb_select_all" -d test --order three # There are no ordered indexes.
 
+say "ndb_move_data"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE wide (note VARCHAR(600), id BIGINT UNSIGNED NOT NULL,
+    kind VARCHAR(40) NOT NULL, name VARCHAR(80) NOT NULL, price DECIMAL(14,4), day DATE, big BIGINT, small INT NOT NULL,
+    code VARCHAR(9), bits BIT(20), more INT DEFAULT 7, PRIMARY KEY (kind, id))"
+before=$(rows_of awkward)
+want 1 "$BIN/ndb_move_data" -d test awkward wide
+want_text err '^Column id: Unsigned to Bigunsigned; needs --promote-attributes$'
+want 0 "$BIN/ndb_move_data" -d test -A awkward wide
+want_text out "^$before rows moved from awkward to wide$"
+has_rows awkward 0
+has_rows wide "$before"
+want 1 "$BIN/ndb_move_data" -d test --exclude-missing-columns wide awkward
+want_text err 'needs --lossy-conversions'
+want 1 "$BIN/ndb_move_data" -d test -L wide awkward
+want_text err '^Column more is missing in awkward'
+want 0 "$BIN/ndb_move_data" -d test -L -A --exclude-missing-columns --drop-source --format=json wide awkward
+want_text out "\"moved\":	$before"
+want 0 "$BIN/ndb_select_all" -d test --csv awkward # All that text can contain is as it was.
+LC_ALL=C sort "$BOX/awkward.csv" >"$BOX/expected"
+LC_ALL=C sort "$BOX/out" | cmp -s - "$BOX/expected" || fail "the rows are not what they were"
+want 1 "$BIN/ndb_select_count" -d test wide
+want 0 "$BIN/ndb_create_table" -d test -e "${AWKWARD_TABLE/test.awkward/test.other}"
+timeout -s KILL 0.15 "$BIN/ndb_move_data" -d test awkward other 2>/dev/null # Somewhere on its way.
+there=$(rows_of other)
+has_rows awkward "$((before - there))"
+want 0 "$BIN/ndb_move_data" -d test awkward other
+has_rows other "$before"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE narrow (a TINYINT NOT NULL PRIMARY KEY, b VARBINARY(2), c BIGINT)"
+want 1 "$BIN/ndb_move_data" -d test -L --staging-tries=3,1,2 three narrow
+want_text err '^three \([13]\): column b: 4216: '
+has_rows three 3 # The others of the batch have not gone either.
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE number (a INT NOT NULL PRIMARY KEY, b INT, c BIGINT)"
+want 1 "$BIN/ndb_move_data" -d test -A -L three number
+want_text err '^Column b: Varbinary.* to Int, which is no such conversion'
+want 1 "$BIN/ndb_move_data" -d test three three
+want 2 "$BIN/ndb_move_data" -d test three
+want 2 "$BIN/ndb_move_data" -d test --staging-tries=x three narrow
+
 stop_cluster
