@@ -122,9 +122,17 @@ static int read_body(ndb_mgm_handle_t *handle, char *text, size_t length)
 
 int ndb_mgm_get_configuration(ndb_mgm_handle_t *handle, uint8_t **bytes, size_t *size)
 {
+    return ndb_mgm_get_configuration_of(handle, 0, bytes, size);
+}
+
+int ndb_mgm_get_configuration_of(ndb_mgm_handle_t *handle, uint32_t node_id, uint8_t **bytes,
+                                 size_t *size)
+{
     *bytes = NULL;
     *size = 0;
-    if (mgm_call(handle, handle->timeout_ms, "get config\nversion: %u", 1u) != 0) return -1;
+    if (mgm_call(handle, handle->timeout_ms, "get config\nversion: %u\nfrom_node: %u", 1u,
+                 node_id) != 0)
+        return -1;
     int64_t length = mgm_reply_number(handle, "Content-Length", -1);
     if (length < 1 || length > (int64_t)CONFIG_ENCODED_MAX * 2) {
         (void)ndb_mgm_disconnect(handle);

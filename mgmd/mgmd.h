@@ -157,6 +157,10 @@ int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t wh
 int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config);
 /* The changed file of the start becomes the configuration when all servers are there. */
 void mgmd_config_pending(struct mgmd *mgmd);
+/* The configuration in its binary form, malloc'ed, and its generation: the newest one, or that of a
+ * data node (`from_node` not 0). NULL with the reason. */
+uint8_t *mgmd_config_encode(const struct mgmd *mgmd, uint32_t from_node, size_t *size,
+                            uint32_t *generation, char *why, size_t why_size);
 /* Would these data nodes work after a restart (one by one, or the `whole` cluster at once), with
  * what has changed since they began? False with the reason. */
 bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool whole, bool initial,

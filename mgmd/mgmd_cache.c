@@ -657,6 +657,30 @@ static struct cluster_config *load_generation(const struct mgmd *mgmd, uint32_t 
     return config;
 }
 
+uint8_t *mgmd_config_encode(const struct mgmd *mgmd, uint32_t from_node, size_t *size,
+                            uint32_t *generation, char *why, size_t why_size)
+{
+    *generation = config_generation(mgmd->config);
+    if (from_node != 0) {
+        *generation = mgmd->nodes[from_node].linked ? mgmd->nodes[from_node].generation : 0;
+        if (*generation == 0) {
+            (void)snprintf(why, why_size, "node %u is no data node that runs", from_node);
+            return NULL;
+        }
+    }
+    bool current = *generation == config_generation(mgmd->config);
+    struct cluster_config *old = current ? NULL : load_generation(mgmd, *generation);
+    if (!current && old == NULL) {
+        (void)snprintf(why, why_size, "node %u runs with generation %u, which is not kept here",
+                       from_node, *generation);
+        return NULL;
+    }
+    uint8_t *bytes = config_encode(current ? mgmd->config : old, size);
+    if (bytes == NULL) (void)snprintf(why, why_size, "out of memory");
+    config_free(old);
+    return bytes;
+}
+
 bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool whole, bool initial,
                       char *why, size_t size)
 {

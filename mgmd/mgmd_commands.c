@@ -110,20 +110,24 @@ static void free_nodeid(struct mgmd_session *session)
 static void get_config(struct mgmd_session *session)
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
+    char why[200] = "out of memory";
+    uint32_t generation;
+    int64_t from;
     size_t size;
-    uint8_t *bytes = config_encode(mgmd->config, &size);
-    char *text = bytes == NULL ? NULL : config_base64_encode(bytes, size);
 
+    if (!number(session, "from_node", 0, CONFIG_NODES_MAX, 0, &from)) return;
+    uint8_t *bytes = mgmd_config_encode(mgmd, (uint32_t)from, &size, &generation, why, sizeof(why));
+    char *text = bytes == NULL ? NULL : config_base64_encode(bytes, size);
     free(bytes);
     if (text == NULL) {
-        mgmd_reply_error(session, NDB_MGM_GET_CONFIG_FAILED, "out of memory");
+        mgmd_reply_error(session, NDB_MGM_GET_CONFIG_FAILED, "%s", why);
         return;
     }
     mgmd_reply_begin(session, "Ok");
     mgmd_reply(session,
                "generation: %u\nContent-Length: %zu\nContent-Type: ndbconfig/octet-stream\n"
                "Content-Transfer-Encoding: base64\n\n",
-               config_generation(mgmd->config), strlen(text));
+               generation, strlen(text));
     mgmd_reply_text(session, text, strlen(text));
     mgmd_reply_text(session, "\n\n", 2);
     free(text);

@@ -248,6 +248,9 @@ NDB_MGM_EXPORT const char *ndb_mgm_error_message(int code);
 /* The encoded configuration (config_decode() reads it), malloc'ed: free() it. */
 NDB_MGM_EXPORT int ndb_mgm_get_configuration(ndb_mgm_handle_t *handle, uint8_t **bytes,
                                              size_t *size);
+/* The same, as this data node runs with it (0: the newest). */
+NDB_MGM_EXPORT int ndb_mgm_get_configuration_of(ndb_mgm_handle_t *handle, uint32_t node_id,
+                                                uint8_t **bytes, size_t *size);
 /* Reads config.ini again on the server. The new generation, or -1. `file` NULL: the one it was
  * started with. */
 NDB_MGM_EXPORT int ndb_mgm_reload_config(ndb_mgm_handle_t *handle, const char *file);
