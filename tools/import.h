@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "tools/csv_row.h"
+#include "tools/import_state.h"
 #include "tools/tool_common.h"
 
 struct import_settings {
@@ -26,6 +27,10 @@ struct import_settings {
     uint32_t temporary_delay_ms;
     uint32_t monitor_s; /* Between two progress lines; 0: none. */
     bool keep_going;    /* --continue */
+    bool resume;
+    bool keep_state;
+    const char *state_dir; /* For <file>.map and, with `stats`, <file>.stt. */
+    bool stats;
 };
 
 /* ---- Input: a file as a window that always holds whole rows ---- */
@@ -36,10 +41,15 @@ struct import_input {
     size_t start, used, room;         /* Unread bytes are buffer[start .. used). */
     uint64_t bytes_read, bytes_total; /* Total 0: not known (a pipe). */
     bool at_end;
+    bool regular; /* A file by its name: it can be read again. */
 };
 
 /* "-" is standard input. False: errno tells. */
 bool import_input_open(struct import_input *input, const char *path);
+/* Goes on at byte `position` of a file. False: errno tells. */
+bool import_input_seek(struct import_input *input, uint64_t position);
+/* Where the row after the last one begins. */
+uint64_t import_input_position(const struct import_input *input);
 /* The next row; fields live until the next call. 1, 0 at the end, -1: *problem tells why not. */
 int import_input_row(struct import_input *input, const struct csv_format *format,
                      struct csv_row *row, const char **raw, const char **problem);
@@ -48,11 +58,27 @@ void import_input_close(struct import_input *input);
 /* ---- Loading ---- */
 
 struct import_totals {
-    uint64_t rows, rejected, retries, bytes;
+    uint64_t rows, rejected, retries, bytes; /* Of this run. */
+    uint64_t rows_before, rejected_before;   /* Of the runs that it goes on with. */
+    uint32_t run;                            /* From 1. */
+    bool complete;                           /* The whole file is done, in this run or before. */
     double seconds;
 };
 
-/* Loads one file into `table_name` ("database/table"). TOOL_OK when every row is in the table; else
-   why not is on standard error. Totals are filled in any case. */
+/* Loads one file into `table_name` ("database/table"), with the state file of `state_name`. TOOL_OK
+   when every row is in the table; else why not is on standard error. Totals are filled in any case.
+ */
 int import_load(struct import_settings *settings, const char *path, const char *table_name,
-                const char *rejects_path, struct import_totals *totals);
+                const char *state_name, const char *rejects_path, struct import_totals *totals);
+
+/* ---- Statistics: <file>.stt ---- */
+
+struct import_series {
+    const char *name;
+    uint64_t count;
+    double sum, mean, squares, min, max;
+};
+void import_series_add(struct import_series *series, double value);
+/* Adds a line per series. False: the reason is printed. */
+bool import_series_write(const char *directory, const char *name, uint32_t run,
+                         const struct import_series *series, uint32_t count);

@@ -25,6 +25,7 @@ bool import_input_open(struct import_input *input, const char *path)
         return false;
     }
     if (S_ISREG(status.st_mode)) input->bytes_total = (uint64_t)status.st_size;
+    input->regular = S_ISREG(status.st_mode) && input->fd != STDIN_FILENO;
     input->buffer = malloc(input->room);
     if (input->buffer == NULL) {
         import_input_close(input);
@@ -32,6 +33,21 @@ bool import_input_open(struct import_input *input, const char *path)
         return false;
     }
     return true;
+}
+
+bool import_input_seek(struct import_input *input, uint64_t position)
+{
+    if (position > input->bytes_total || lseek(input->fd, (off_t)position, SEEK_SET) < 0)
+        return false;
+    input->start = 0;
+    input->used = 0;
+    input->bytes_read = position;
+    return true;
+}
+
+uint64_t import_input_position(const struct import_input *input)
+{
+    return input->bytes_read - (input->used - input->start);
 }
 
 void import_input_close(struct import_input *input)

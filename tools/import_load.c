@@ -19,6 +19,9 @@
 #define PROGRESS_MS   200u
 #define ROWS_PER_LOOK 256u /* Between two looks at the clock. */
 #define SKIPPED       UINT32_MAX
+#define ROW_EXISTS    630
+#define SAVE_MS       1000u  /* Between two writes of the state, */
+#define SAVE_ROWS     32768u /* or after half as many rows. */
 #define BAR_WIDTH     30
 
 struct slot {
@@ -30,6 +33,8 @@ struct slot {
     uint64_t number; /* From 1, in the file. */
     uint32_t tries;
     uint64_t due_ms;
+    uint64_t sent_ns;           /* For statistics. */
+    struct ndb_operation *read; /* Of a row that may have been sent before. */
 };
 
 struct load {
@@ -46,7 +51,12 @@ struct load {
     uint8_t *rows;
     FILE *rejects;
     struct import_totals totals;
-    uint64_t number; /* Rows read. */
+    struct import_state state;
+    struct import_series row_us, rows_per_second;
+    uint64_t sample_ms, sample_rows;
+    uint64_t first_byte; /* Where this run begins. */
+    uint64_t number;     /* Rows read. */
+    bool at_end;         /* All of them. */
     uint64_t start_ms, progress_ms;
     bool bar;  /* Standard error is a terminal. */
     bool stop; /* No more input. */
@@ -59,6 +69,14 @@ static uint64_t now_ms(void)
 
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* ---- Rejected rows ---- */
@@ -99,10 +117,11 @@ static void reject(struct load *load, uint64_t number, int32_t code, const char 
     const struct import_settings *settings = load->settings;
 
     load->totals.rejected++;
+    import_state_done(&load->state, number, IMPORT_REJECTED);
     if (load->totals.rejected == 1) {
         (void)fprintf(stderr, "%s%s: row %" PRIu64 " rejected: %d: %s\n", load->bar ? "\n" : "",
                       load->path, number, code, message);
-        load->rejects = fopen(load->rejects_path, "w");
+        load->rejects = fopen(load->rejects_path, load->state.run > 1 ? "a" : "w");
         if (load->rejects == NULL) {
             (void)fprintf(stderr, "%s: %s\n", load->rejects_path, strerror(errno));
             fail(load);
@@ -116,7 +135,8 @@ static void reject(struct load *load, uint64_t number, int32_t code, const char 
         (void)putc('\n', load->rejects);
     }
     if (!settings->keep_going) load->stop = true;
-    if (load->totals.rejected > settings->rejects_limit && !load->stop) {
+    if (load->totals.rejected_before + load->totals.rejected > settings->rejects_limit &&
+        !load->stop) {
         (void)fprintf(stderr, "%s: more than %" PRIu64 " rows rejected\n", load->path,
                       settings->rejects_limit);
         load->stop = true;
@@ -204,14 +224,85 @@ static void handle_error(struct slot *slot, const ndb_error_t *error)
     }
 }
 
+/* ---- Rows that a former run may have sent ---- */
+
+/* Are the values that the slot would insert those of the row that is there? */
+static bool same_row(const struct load *load, const struct slot *slot,
+                     const struct ndb_operation *read)
+{
+    for (uint32_t i = 0; i < load->column_count; i++) {
+        uint32_t column = load->columns[i];
+        const void *mine, *theirs;
+        uint32_t mine_size, theirs_size;
+        if (column == SKIPPED) continue;
+        if (ndb_row_get(load->record, slot->row, column, &mine, &mine_size) != 0 ||
+            ndb_operation_value(read, column, &theirs, &theirs_size) != 0)
+            return false;
+        if ((mine == NULL) != (theirs == NULL)) return false;
+        if (mine != NULL && (mine_size != theirs_size || memcmp(mine, theirs, mine_size) != 0))
+            return false;
+    }
+    return true;
+}
+
+static void accept_row(struct slot *slot)
+{
+    slot->load->totals.rows++;
+    import_state_done(&slot->load->state, slot->number, IMPORT_INSERTED);
+    give_back(slot);
+}
+
+static void compared(int result, struct ndb_transaction *transaction, void *context)
+{
+    struct slot *slot = context;
+    ndb_error_t exists;
+
+    ndb_error_lookup(ROW_EXISTS, &exists);
+    if (result != 0)
+        handle_error(slot, ndb_transaction_error(transaction));
+    else if (same_row(slot->load, slot, slot->read))
+        accept_row(slot);
+    else
+        reject_slot(slot, &exists);
+    ndb_transaction_close(transaction);
+}
+
+/* Reads the row whose key is there already. False: it could not be asked for. */
+static bool compare(struct slot *slot)
+{
+    struct load *load = slot->load;
+    struct ndb_transaction *transaction = ndb_transaction_start(load->settings->tool.ndb);
+    struct ndb_column_info column;
+
+    if (transaction == NULL) return false;
+    slot->read = ndb_operation_define(transaction, load->table, NDB_READ, NULL);
+    bool good = slot->read != NULL;
+    for (uint32_t i = 0; good && i < load->column_count; i++) {
+        const void *value;
+        uint32_t size;
+        if (load->columns[i] == SKIPPED) continue;
+        good =
+            ndb_table_column(load->table, load->columns[i], &column) == 0 &&
+            ndb_row_get(load->record, slot->row, column.id, &value, &size) == 0 &&
+            (!column.primary_key || ndb_operation_set(slot->read, column.id, value, size) == 0) &&
+            ndb_operation_get(slot->read, column.id) == 0;
+    }
+    if (good && ndb_execute_async(transaction, NDB_COMMIT, 0, compared, slot) == 0) return true;
+    ndb_transaction_close(transaction);
+    return false;
+}
+
 static void inserted(int result, struct ndb_transaction *transaction, void *context)
 {
     struct slot *slot = context;
+    struct load *load = slot->load;
 
+    if (load->settings->stats)
+        import_series_add(&load->row_us, (double)(now_ns() - slot->sent_ns) / 1000.0);
     if (result == 0) {
-        slot->load->totals.rows++;
-        give_back(slot);
-    } else {
+        accept_row(slot);
+    } else if (ndb_transaction_error(transaction)->code != ROW_EXISTS ||
+               slot->number > load->state.doubt || !compare(slot)) {
         handle_error(slot, ndb_transaction_error(transaction));
     }
     ndb_transaction_close(transaction);
@@ -223,6 +314,7 @@ static void submit(struct slot *slot)
     ndb_t *ndb = load->settings->tool.ndb;
     struct ndb_transaction *transaction = ndb_transaction_start(ndb);
 
+    if (load->settings->stats) slot->sent_ns = now_ns();
     if (transaction == NULL) {
         handle_error(slot, ndb_error(ndb));
         return;
@@ -337,8 +429,10 @@ static void read_rows(struct load *load)
         if (load->number - load->settings->ignore_lines == load->settings->rows_max &&
             load->number >= load->settings->ignore_lines) {
             load->stop = true;
+            load->at_end = true;
             return;
         }
+        if (!import_state_may_send(&load->state, load->number)) return;
         int got = import_input_row(&load->input, &load->format, &load->csv, &raw, &problem);
         if (got < 0) {
             (void)fprintf(stderr, "%s: after row %" PRIu64 ": %s\n", load->path, load->number,
@@ -348,34 +442,56 @@ static void read_rows(struct load *load)
         }
         if (got == 0) {
             load->stop = true;
+            load->at_end = true;
             return;
         }
         load->number++;
-        if (load->number > load->settings->ignore_lines) take_row(load, raw);
+        import_state_row(&load->state, load->number, import_input_position(&load->input));
+        if (load->number > load->settings->ignore_lines)
+            take_row(load, raw);
+        else
+            import_state_done(&load->state, load->number, IMPORT_IGNORED);
     }
 }
 
 /* ---- Progress ---- */
+
+/* "3% , 12 s left" of a file whose size is known, into `text`; returns the part that is read. */
+static double estimate(const struct load *load, double seconds, char *text, size_t size)
+{
+    double all = (double)load->input.bytes_total;
+    double done = (double)import_input_position(&load->input);
+    double now = done - (double)load->first_byte;
+
+    text[0] = '\0';
+    if (all <= 0) return 0;
+    if (now > 0 && seconds > 0.5)
+        (void)snprintf(text, size, ", %.0f%%, %.0f s left", done / all * 100,
+                       (all - done) / now * seconds);
+    else
+        (void)snprintf(text, size, ", %.0f%%", done / all * 100);
+    return done / all;
+}
 
 static void print_progress(struct load *load, bool last)
 {
     uint64_t now = now_ms();
     double seconds = (double)(now - load->start_ms) / 1000.0;
     double speed = seconds > 0 ? (double)load->totals.rows / seconds : 0;
+    char left[80];
 
     if (!last && now < load->progress_ms) return;
+    double part = estimate(load, seconds, left, sizeof(left));
     if (load->bar && load->input.bytes_total > 0) {
-        double part = (double)(load->input.bytes_read - (load->input.used - load->input.start)) /
-                      (double)load->input.bytes_total;
         int filled = (int)(part * BAR_WIDTH + 0.5);
-        (void)fprintf(stderr, "\r[%.*s%*s] %3.0f%%  %" PRIu64 " rows  %.0f rows/s ", filled,
-                      "##############################", BAR_WIDTH - filled, "", part * 100,
-                      load->totals.rows, speed);
+        (void)fprintf(stderr, "\r[%.*s%*s] %" PRIu64 " rows, %.0f rows/s%s  ", filled,
+                      "##############################", BAR_WIDTH - filled, "", load->totals.rows,
+                      speed, left);
     } else if (load->bar) {
         (void)fprintf(stderr, "\r%" PRIu64 " rows  %.0f rows/s ", load->totals.rows, speed);
     } else if (load->settings->monitor_s > 0 && !last) {
-        (void)fprintf(stderr, "%s: %" PRIu64 " rows, %" PRIu64 " rejected, %.0f rows/s\n",
-                      load->path, load->totals.rows, load->totals.rejected, speed);
+        (void)fprintf(stderr, "%s: %" PRIu64 " rows, %" PRIu64 " rejected, %.0f rows/s%s\n",
+                      load->path, load->totals.rows, load->totals.rejected, speed, left);
     }
     if (last && load->bar) (void)fputc('\n', stderr);
     load->progress_ms = now + (load->bar ? PROGRESS_MS : load->settings->monitor_s * 1000u);
@@ -473,6 +589,69 @@ static bool prepare(struct load *load, const char *table_name)
     return true;
 }
 
+/* Goes on where the state says. False: the reason is printed. */
+static bool prepare_state(struct load *load, const char *state_name)
+{
+    const struct import_settings *settings = load->settings;
+    struct import_state *state = &load->state;
+
+    if (!load->input.regular) { /* A pipe cannot be read again. */
+        state->run = 1;
+        if (!settings->resume) return true;
+        (void)fprintf(stderr, "%s: --resume needs a file\n", load->path);
+        return false;
+    }
+    if (!import_state_begin(state, settings->state_dir, state_name, load->input.bytes_total,
+                            settings->resume))
+        return false;
+    load->totals.run = state->run;
+    load->totals.rows_before = state->inserted;
+    load->totals.rejected_before = state->rejected;
+    load->first_byte = state->end_pos;
+    load->number = state->mark;
+    if (state->complete) return true;
+    if (state->run > 1 && !import_state_trim_rejects(load->rejects_path, state->mark)) return false;
+    if (!import_input_seek(&load->input, state->end_pos)) {
+        (void)fprintf(stderr, "%s: %s\n", load->path, strerror(errno));
+        return false;
+    }
+    return import_state_save(state, load->number + SAVE_ROWS, now_ms());
+}
+
+/* Writes the state when it is time, and takes a sample of the speed. */
+static void keep_state(struct load *load)
+{
+    struct import_state *state = &load->state;
+    uint64_t now = now_ms();
+
+    if (now - load->sample_ms >= 1000u) {
+        if (load->sample_ms != 0)
+            import_series_add(&load->rows_per_second,
+                              (double)(load->totals.rows - load->sample_rows) * 1000.0 /
+                                  (double)(now - load->sample_ms));
+        load->sample_ms = now;
+        load->sample_rows = load->totals.rows;
+    }
+    if (state->ends == NULL || load->stop) return;
+    if (now - state->saved_ms < SAVE_MS && load->number + SAVE_ROWS / 2 < state->limit) return;
+    if (load->rejects != NULL) (void)fflush(load->rejects);
+    if (!import_state_save(state, load->number + SAVE_ROWS, now)) fail(load);
+}
+
+/* The last word about the file. */
+static void end_state(struct load *load)
+{
+    struct import_state *state = &load->state;
+
+    state->complete = load->at_end && !load->failed && state->mark == load->number;
+    load->totals.complete = load->at_end && !load->failed;
+    if (!import_state_save(state, load->number, now_ms())) load->failed = true;
+    if (!load->totals.complete && state->ends != NULL)
+        (void)fprintf(stderr,
+                      "%s: row %" PRIu64 " is the last one that is done; --resume goes on there\n",
+                      load->path, state->mark);
+}
+
 /* Until all input is read and every row that was sent is answered. */
 static void run(struct load *load)
 {
@@ -484,7 +663,8 @@ static void run(struct load *load)
         uint32_t pending = ndb_pending(ndb);
         if (pending == 0 && load->retry == NULL && load->stop) break;
         /* With room for more rows there is no reason to wait. */
-        bool wait = load->stop || load->free == NULL;
+        bool wait =
+            load->stop || load->free == NULL || !import_state_may_send(&load->state, load->number);
         if (wait && pending == 0) {
             (void)nanosleep(&(struct timespec){.tv_nsec = 1000000L}, NULL);
         } else if (ndb_poll(ndb, wait ? POLL_MS : 0, wait ? 1 : 0) < 0) {
@@ -492,6 +672,7 @@ static void run(struct load *load)
             fail(load);
             break;
         }
+        keep_state(load);
         if (load->failed) load->retry = NULL; /* Their rows stay away; the load has failed. */
         if (load->bar || load->settings->monitor_s > 0) print_progress(load, false);
     }
@@ -504,13 +685,33 @@ static void release(struct load *load)
     free(load->slots);
     free(load->rows);
     csv_row_free(&load->csv);
+    import_state_free(&load->state);
     if (load->input.buffer != NULL) import_input_close(&load->input);
     ndb_record_release(load->record);
     ndb_table_release(load->table);
 }
 
+static void run_and_tell(struct load *load, const char *state_name)
+{
+    const struct import_settings *settings = load->settings;
+    struct import_series series[2];
+
+    load->start_ms = now_ms();
+    run(load);
+    if (load->rejects != NULL) (void)fflush(load->rejects);
+    end_state(load);
+    if (load->bar) print_progress(load, true);
+    load->row_us.name = "row-microseconds";
+    load->rows_per_second.name = "rows-per-second";
+    series[0] = load->row_us;
+    series[1] = load->rows_per_second;
+    if (settings->stats &&
+        !import_series_write(settings->state_dir, state_name, load->state.run, series, 2))
+        load->failed = true;
+}
+
 int import_load(struct import_settings *settings, const char *path, const char *table_name,
-                const char *rejects_path, struct import_totals *totals)
+                const char *state_name, const char *rejects_path, struct import_totals *totals)
 {
     struct load *load = calloc(1, sizeof(*load));
 
@@ -523,21 +724,21 @@ int import_load(struct import_settings *settings, const char *path, const char *
                           .start_ms = now_ms()};
     load->bar = isatty(STDERR_FILENO) == 1;
     load->progress_ms = load->start_ms + (load->bar ? 0 : settings->monitor_s * 1000u);
-    if (prepare(load, table_name)) {
-        load->start_ms = now_ms();
-        run(load);
-        if (load->bar) print_progress(load, true);
-    } else {
+    if (!prepare(load, table_name) || !prepare_state(load, state_name))
         load->failed = true;
-    }
+    else if (load->state.complete)
+        load->totals.complete = true; /* By a former run. */
+    else
+        run_and_tell(load, state_name);
     if (load->rejects != NULL && fclose(load->rejects) != 0) {
         (void)fprintf(stderr, "%s: %s\n", rejects_path, strerror(errno));
         load->failed = true;
     }
-    load->totals.bytes = load->input.bytes_read;
+    load->totals.bytes = load->input.bytes_read - load->first_byte;
     load->totals.seconds = (double)(now_ms() - load->start_ms) / 1000.0;
     *totals = load->totals;
-    int code = load->failed || load->totals.rejected > 0 ? TOOL_FAILED : TOOL_OK;
+    bool rejected = load->totals.rejected + load->totals.rejected_before > 0;
+    int code = load->failed || rejected ? TOOL_FAILED : TOOL_OK;
     release(load);
     free(load);
     return code;

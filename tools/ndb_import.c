@@ -35,7 +35,11 @@ enum {
     KEY_TABLE,
     KEY_NULL,
     KEY_TEMPERRORS,
-    KEY_TEMPDELAY
+    KEY_TEMPDELAY,
+    KEY_RESUME,
+    KEY_STATE_DIR,
+    KEY_KEEP_STATE,
+    KEY_STATS
 };
 
 static const struct argp_option options[] = {
@@ -70,11 +74,20 @@ static const struct argp_option options[] = {
     {"rejects-limit", KEY_REJECTS_LIMIT, "N", 0, "with --continue: stop after more than N", 3},
     {"temperrors", KEY_TEMPERRORS, "N", 0, "tries of a row that meets temporary errors (100)", 3},
     {"tempdelay", KEY_TEMPDELAY, "MS", 0, "first pause before such a row is tried again (10)", 3},
+    {"resume", KEY_RESUME, NULL, 0,
+     "go on where a former run with the same files and options has ended", 3},
+    {"state-dir", KEY_STATE_DIR, "DIR", 0,
+     "where <file>.map tells how far the import has come (the current directory)", 3},
+    {"keep-state", KEY_KEEP_STATE, NULL, 0, "do not remove these files at the end", 3},
+    {"stats", KEY_STATS, NULL, 0,
+     "statistics into <file>.stt of the same directory: time of a row, rows per second", 3},
     {NULL, 0, NULL, 0, "Speed:", 4},
     {"db-workers", KEY_WORKERS, "N", 0, "batches on their way at a time (8)", 4},
     {"opbatch", KEY_BATCH, "N", 0, "rows of a batch (256)", 4},
     {"monitor", KEY_MONITOR, "SECONDS", 0,
-     "a progress line this often, 0 none (0; on a terminal there is a progress bar)", 4},
+     "a progress line this often, with an estimate of the time left; 0 none (0; on a terminal "
+     "there is a progress bar)",
+     4},
     {0},
 };
 
@@ -217,6 +230,18 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case KEY_MONITOR:
         import->monitor_s = (uint32_t)tool_number(argument, 0, 3600, "--monitor", state);
         return 0;
+    case KEY_RESUME:
+        import->resume = true;
+        return 0;
+    case KEY_STATE_DIR:
+        import->state_dir = argument;
+        return 0;
+    case KEY_KEEP_STATE:
+        import->keep_state = true;
+        return 0;
+    case KEY_STATS:
+        import->stats = true;
+        return 0;
     case ARGP_KEY_ARGS:
         settings->first = state->next;
         if (state->argc - state->next < 2) argp_error(state, "give a database and a file");
@@ -269,36 +294,66 @@ static void print_totals(const char *database, const char *table,
 {
     double seconds = totals->seconds > 0.001 ? totals->seconds : 0.001;
 
-    printf("%s.%s: %" PRIu64 " rows imported, %" PRIu64 " rejected, %" PRIu64
+    char news[80] = "";
+
+    if (totals->run > 1)
+        (void)snprintf(news, sizeof(news), " (run %u, %" PRIu64 " new)", totals->run, totals->rows);
+    printf("%s.%s: %" PRIu64 " rows imported%s, %" PRIu64 " rejected, %" PRIu64
            " tried again, %.2f s, %.0f rows/s, %.1f MB/s\n",
-           database, table, totals->rows, totals->rejected, totals->retries, totals->seconds,
+           database, table, totals->rows_before + totals->rows, news,
+           totals->rejected_before + totals->rejected, totals->retries, totals->seconds,
            (double)totals->rows / seconds, (double)totals->bytes / MEGABYTE / seconds);
     (void)fflush(stdout);
 }
 
-static int import_file(struct import_settings *import, const char *database, const char *path)
+/* *complete is cleared when the file is not done. */
+static int import_file(struct import_settings *import, const char *database, const char *path,
+                       bool *complete)
 {
     char table[200];
+    char name[200]; /* Of the state: several files may go into one table at the same time. */
     char table_name[300];
     char rejects[PATH_SIZE];
     struct import_totals totals;
     struct csv_format options_format = import->format;
 
-    base_name(path, table, sizeof(table));
-    if (import->table != NULL) (void)snprintf(table, sizeof(table), "%s", import->table);
+    base_name(path, name, sizeof(name));
+    (void)snprintf(table, sizeof(table), "%s", import->table != NULL ? import->table : name);
     (void)snprintf(table_name, sizeof(table_name), "%s/%s", database, table);
     (void)snprintf(rejects, sizeof(rejects), "%s.rej", table);
     complete_format(import, path);
     const char *options_null = import->null_text;
     if (import->null_text == NULL && import->format.escape == '\0') import->null_text = "NULL";
-    int code = import_load(import, path, table_name,
+    int code = import_load(import, path, table_name, name,
                            import->rejects != NULL ? import->rejects : rejects, &totals);
     print_totals(database, table, &totals);
+    if (!totals.complete) *complete = false;
     if (totals.rejected > 0)
         (void)fprintf(stderr, "Rejected rows are in %s\n",
                       import->rejects != NULL ? import->rejects : rejects);
     import->format = options_format;
     import->null_text = options_null;
+    return code;
+}
+
+/* All files, one after the other. What is complete is known to --resume until all of them are. */
+static int import_files(struct import_settings *import, int argc, char **argv, int database)
+{
+    bool complete = true;
+    int code = TOOL_OK;
+    int i = database + 1;
+
+    for (; i < argc; i++) {
+        if (import_file(import, argv[database], argv[i], &complete) == TOOL_OK) continue;
+        code = TOOL_FAILED;
+        if (!import->keep_going) break;
+    }
+    complete = complete && i >= argc;
+    for (i = database + 1; complete && !import->keep_state && i < argc; i++) {
+        char name[200];
+        base_name(argv[i], name, sizeof(name));
+        import_state_remove(import->state_dir, name);
+    }
     return code;
 }
 
@@ -317,21 +372,16 @@ int main(int argc, char **argv)
     struct settings settings = {.import = {.rows_max = UINT64_MAX,
                                            .rejects_limit = UINT64_MAX,
                                            .temporary_max = 100,
-                                           .temporary_delay_ms = 10},
+                                           .temporary_delay_ms = 10,
+                                           .state_dir = "."},
                                 .workers = 8,
                                 .batch = 256};
     struct import_settings *import = &settings.import;
-    int code = TOOL_OK;
 
     tool_init(&import->tool, "ndb_import");
     if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
     import->outstanding = settings.workers * settings.batch;
     if (import->outstanding > OUTSTANDING_MAX) import->outstanding = OUTSTANDING_MAX;
     if (!tool_connect(&import->tool)) return tool_close(&import->tool, TOOL_FAILED);
-    for (int i = settings.first + 1; i < argc; i++) {
-        if (import_file(import, argv[settings.first], argv[i]) == TOOL_OK) continue;
-        code = TOOL_FAILED;
-        if (!import->keep_going) break;
-    }
-    return tool_close(&import->tool, code);
+    return tool_close(&import->tool, import_files(import, argc, argv, settings.first));
 }

@@ -9,7 +9,7 @@ say "three imports at a time"
 imports=()
 for part in 1 2 3; do
     awkward_rows 5000 "$((part * 100000))" >"$BOX/part$part.csv"
-    run "$BIN/ndb_import" --table=awkward --rejects="$BOX/part$part.rej" test "$BOX/part$part.csv" \
+    run "$BIN/ndb_import" --state-dir="$BOX" --table=awkward --rejects="$BOX/part$part.rej" test "$BOX/part$part.csv" \
         >"$BOX/part$part.out" 2>&1 &
     imports+=("$!")
 done
@@ -20,7 +20,7 @@ want_text out '^15000 records'
 
 say "an import is killed"
 awkward_rows 200000 1000000 >"$BOX/many.csv"
-"$BIN/ndb_import" --table=awkward --rejects="$BOX/many.rej" test "$BOX/many.csv" >"$BOX/many.out" 2>&1 &
+"$BIN/ndb_import" --state-dir="$BOX" --table=awkward --rejects="$BOX/many.rej" test "$BOX/many.csv" >"$BOX/many.out" 2>&1 &
 writer=$!
 PIDS+=("$writer")
 for _ in $(seq 200); do

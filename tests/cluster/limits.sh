@@ -7,7 +7,7 @@ say "DataMemory is full"
 DATA_MEMORY=4M start_cluster 2 2
 want 0 "$BIN/ndb_create_table" --execute="$AWKWARD_TABLE"
 awkward_rows 40000 >"$BOX/many.csv"
-want 1 "$BIN/ndb_import" --table=awkward --rejects="$BOX/many.rej" test "$BOX/many.csv"
+want 1 "$BIN/ndb_import" --state-dir="$BOX" --table=awkward --rejects="$BOX/many.rej" test "$BOX/many.csv"
 cat "$BOX/out"
 want_text err 'rejected: (827|625|826|921|1601|1602): '
 want 0 "$BIN/ndb_mgm" -e 'ALL REPORT MEMORY'

@@ -1,0 +1,88 @@
+#!/bin/bash
+# import_tool.sh -- ndb_import: several tables in one run, resumed after a kill, rejected rows, statistics.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+start_cluster 2 2
+
+mkdir -p "$BOX/state"
+import() { # CODE OPTIONS...
+    local code=$1
+    shift
+    want "$code" "$BIN/ndb_import" --state-dir="$BOX/state" "$@"
+}
+rows_of() { "$BIN/ndb_select_count" -d test "$1" | sed -nE 's/^([0-9]+) records.*/\1/p'; }
+has_rows() { [ "$(rows_of "$1")" = "$2" ] || fail "table $1 has $(rows_of "$1") rows instead of $2"; }
+
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE big (a INT NOT NULL PRIMARY KEY, b VARCHAR(40), c INT)"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE small (a INT NOT NULL PRIMARY KEY, b VARCHAR(40), c INT)"
+{
+    echo 'a,b,c'
+    awk 'BEGIN { for (i = 1; i <= 120000; i++) printf "%d,\"row %d\",%s\n", i, i, i % 3 ? i : "\\N" }'
+} >"$BOX/big.csv"
+printf 'a,b,c\n1,"x",1\n2,"y",2\n' >"$BOX/small.csv"
+
+say "two tables in one run, statistics, progress"
+import 0 --ignore-lines=1 --stats --keep-state --monitor=1 test "$BOX/small.csv" "$BOX/big.csv"
+want_text out '^test\.small: 2 rows imported, 0 rejected'
+want_text out '^test\.big: 120000 rows imported, 0 rejected'
+cp "$BOX/state/big.stt" "$BOX/out"
+want_text out '^1	1	row-microseconds	0	120000	'
+want_text out '^1	2	rows-per-second	0	'
+cp "$BOX/state/big.map" "$BOX/out"
+want_text out '^1	0	120001	120000	0	[0-9]+	[0-9]+	0	complete$'
+import 0 --ignore-lines=1 --resume test "$BOX/small.csv" "$BOX/big.csv" # Nothing is left to do.
+want_text out '^test\.big: 120000 rows imported \(run 2, 0 new\), 0 rejected'
+[ -z "$(ls "$BOX"/state/*.map 2>/dev/null)" ] || fail "state files stay: $(ls "$BOX/state")"
+
+say "killed on the way, three times, and resumed"
+want 0 "$BIN/ndb_delete_all" -d test big
+sed -i '30000s/.*/29999,"row 29999",oops/; 50000s/.*/7,"row 7",8/' "$BOX/big.csv" # One no number, one the key of another.
+want 0 "$BIN/ndb_delete_all" -d test small
+for _ in 1 2 3; do
+    "$BIN/ndb_import" --table=big --rejects="$BOX/big.rej" --ignore-lines=1 --continue --resume --keep-state \
+        --state-dir="$BOX/state" test "$BOX/big.csv" >"$BOX/out" 2>&1 &
+    importer=$!
+    PIDS+=("$importer")
+    before=$(rows_of big)
+    for _ in $(seq 100); do # Until it has begun to work.
+        [ "$(rows_of big)" -gt "$before" ] && break
+        kill -0 "$importer" 2>/dev/null || break
+    done
+    sleep 0.1
+    kill -9 "$importer" 2>/dev/null
+    wait "$importer" 2>/dev/null
+done
+import 1 --table=big --rejects="$BOX/big.rej" --ignore-lines=1 --continue --resume test "$BOX/big.csv"
+want_text out '^test\.big: 119998 rows imported \(run [2-4], [0-9]+ new\), 2 rejected'
+grep -E '^test.big' "$BOX/out"
+has_rows big 119998
+[ "$(wc -l <"$BOX/big.rej")" = 2 ] || fail "the reject file has other than two lines: $(cat "$BOX/big.rej")"
+cp "$BOX/big.rej" "$BOX/out"
+want_text out '^30000	4313	field 3, column c: .*	29999,"row 29999",oops$'
+want_text out '^50000	630	.*	7,"row 7",8$'
+
+say "stopped by a rejected row, then resumed behind it"
+want 0 "$BIN/ndb_delete_all" -d test small
+printf '1,"x",1\nnone,"y",2\n3,"z",3\n' >"$BOX/small.csv"
+import 1 --rejects="$BOX/small.rej" test "$BOX/small.csv"
+want_text err 'row 2 is the last one that is done; --resume goes on there$'
+has_rows small 1
+import 1 --rejects="$BOX/small.rej" --resume test "$BOX/small.csv"
+want_text out '^test\.small: 2 rows imported \(run 2, 1 new\), 1 rejected'
+has_rows small 2
+[ "$(cut -f 1 "$BOX/small.rej")" = 2 ] || fail "the reject file is $(cat "$BOX/small.rej")"
+
+say "states that do not fit"
+want 0 "$BIN/ndb_delete_all" -d test small
+import 1 --rejects="$BOX/small.rej" test "$BOX/small.csv"
+echo '4,"more",4' >>"$BOX/small.csv"
+import 1 --resume test "$BOX/small.csv"
+want_text err 'small\.map: the file had [0-9]+ bytes then, and has [0-9]+ now$'
+echo rubbish >"$BOX/state/small.map"
+import 1 --resume test "$BOX/small.csv"
+want_text err 'small\.map is no state of an import'
+import 1 --resume --table=small test - </dev/null
+want_text err 'resume needs a file'
+want 1 "$BIN/ndb_import" --state-dir="$BOX/nowhere" test "$BOX/small.csv"
+want_text err 'nowhere/small\.map: .*--state-dir'
+stop_cluster

@@ -1,0 +1,49 @@
+/* import_state.h -- how far the import of a file has come, kept in a file for --resume. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Rows are answered in any order. The mark is the last row up to which all are in the table or
+ * rejected; rows between the mark and the limit may have been sent. No row behind the limit is
+ * sent before a greater limit has been saved. So whoever goes on begins behind the mark, and a row
+ * up to the former limit that is in the table already with the same values was sent before.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define IMPORT_WINDOW (1u << 18) /* Most rows behind the mark. */
+
+enum import_row_end { IMPORT_WAITING = 0, IMPORT_INSERTED, IMPORT_REJECTED, IMPORT_IGNORED };
+
+struct import_state {
+    char path[4200];  /* <state-dir>/<file>.map; "": nothing is kept. */
+    uint32_t run;     /* From 1. */
+    uint64_t mark;    /* Rows, those ignored included; and up to it: */
+    uint64_t end_pos; /* bytes of the file, */
+    uint64_t inserted, rejected;
+    uint64_t limit;
+    uint64_t doubt; /* The former run's limit: rows up to here may be in the table. */
+    uint64_t file_bytes;
+    bool complete; /* The whole file was read and answered. */
+    uint64_t saved_ms;
+    uint64_t *ends; /* Of rows behind the mark: where they end, */
+    uint8_t *kinds; /* and enum import_row_end. Both by number % IMPORT_WINDOW. */
+};
+
+/* Starts, or goes on where the state file says (`resume`). False: the reason is printed. */
+bool import_state_begin(struct import_state *state, const char *directory, const char *name,
+                        uint64_t file_bytes, bool resume);
+/* Row `number` (from 1, in order) ends at this byte. */
+void import_state_row(struct import_state *state, uint64_t number, uint64_t end_pos);
+/* It is done; the mark may go on. */
+void import_state_done(struct import_state *state, uint64_t number, enum import_row_end kind);
+/* May the row behind `number` be read and sent? */
+bool import_state_may_send(const struct import_state *state, uint64_t number);
+/* Saves; rows up to `limit` may be sent then. False: the reason is printed. */
+bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_ms);
+/* Removes the state file of an import, if there is one. */
+void import_state_remove(const char *directory, const char *name);
+void import_state_free(struct import_state *state);
+
+/* Removes from a reject file what was rejected behind the mark: it will be again. */
+bool import_state_trim_rejects(const char *path, uint64_t mark);
