@@ -46,7 +46,8 @@ static void print_help(void)
         "Usage: ndb_mgmd [-f config.ini] [options]\n"
         "The management server: reads the configuration, hands it out, keeps the cluster log.\n\n"
         "  -f, --config-file=file   configuration file (config.ini; - reads standard input)\n"
-        "  --config-dir=dir         where the binary configuration is kept (DataDir)\n"
+        "  --config-dir=dir, --configdir=dir\n"
+        "                           where the binary configuration is kept (DataDir)\n"
         "  --ndb-nodeid=n           own node id, when several [ndb_mgmd] are for this host\n"
         "  --bind-address=addr      listen on this address only\n"
         "  --initial                drop the kept configurations, the file becomes generation 1\n"
@@ -55,6 +56,7 @@ static void print_help(void)
         "  -d, --daemon             run in the background (default)\n"
         "  -P, --print-full-config  check the file, print all values, exit\n"
         "  -v, --verbose            also print the cluster log\n"
+        "  -?, --help               print this\n"
         "  -V, --version            print the version\n");
 }
 

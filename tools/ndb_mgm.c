@@ -43,13 +43,16 @@ static void print_usage(void)
 {
     printf("Usage: ndb_mgm [options] [hostname [port]]\n"
            "The management console.\n\n"
-           "  -c, --ndb-connectstring=s  host[:port][,host[:port]...] (NDB_CONNECTSTRING, "
+           "  -c, --ndb-connectstring=s, --connect-string=s, --ndb-mgmd-host=s\n"
+           "                             host[:port][,host[:port]...] (NDB_CONNECTSTRING, "
            "localhost:1186)\n"
            "  -e, --execute=commands     execute them (separated by ;) and exit with the error's "
            "number\n"
-           "  -t, --try-reconnect=n      attempts to connect (12)\n"
+           "  -t, --try-reconnect=n, --connect-retries=n\n"
+           "                             attempts to connect (12)\n"
            "  -p, --prompt=text          the prompt\n"
            "      --format=text|json     output of SHOW, STATUS, REPORT and CLUSTERLOG INFO\n"
+           "  -?, --help                 print this\n"
            "  -V, --version              print the version\n");
 }
 

@@ -14,6 +14,9 @@ for program in ndbmtd ndb_mgmd ndb_mgm ndb_import ndb_desc ndb_select_all ndb_se
     ndb_waiter ndb_perror ndb_create_table; do
     [ -x "$prefix/bin/$program" ] || fail "$program is not installed"
 done
+for file in man/man1/ndb_desc.1 man/man8/ndbmtd.8 bash-completion/completions/ndb_desc; do
+    [ -f "$prefix/share/$file" ] || fail "$file is not installed"
+done
 for header in ndb.h mgm.h; do
     [ -f "$prefix/include/ndb/$header" ] || fail "ndb/$header is not installed"
 done
