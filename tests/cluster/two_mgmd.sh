@@ -59,12 +59,12 @@ until_at() { # ID COMMAND PATTERN: within 10 s the server's answer has it
     cat "$BOX/out"
 }
 
-until_log() { # ID PATTERN
+until_log() { # ID PATTERN [TIMES]
     for _ in $(seq 100); do
-        grep -Eq -- "$2" "$(log_of "$1")" && return 0
+        [ "$(grep -Ec -- "$2" "$(log_of "$1")")" -ge "${3:-1}" ] && return 0
         sleep 0.1
     done
-    fail "no line '$2' in the log of server $1"
+    fail "no line '$2' in the log of server $1${3:+, or not $3 of them}"
 }
 
 ask() { # ID LINES...: a request in the text protocol; the answer goes to $BOX/out
@@ -261,3 +261,46 @@ want 1 timeout 20 "$BIN/ndb_mgmd" --config-file="$BOX/config50.ini" --ndb-nodeid
 want_text err 'generation 4 of management server 49, which runs, has no \[ndb_mgmd\] section for this one any more'
 kill "${SERVER[49]}"
 ended "${SERVER[49]}" || fail "management server 49 ends with exit code $?"
+
+say "a server of another cluster is refused: when it runs, and at its start"
+server_state() { # ID GENERATION: this is what it has
+    ask "$1" 'get mgmd state'
+    grep -q "^generation: $2\$" "$BOX/out" || fail "server $1 has not generation $2: $(cat "$BOX/out")"
+}
+meet() { # Server 50 starts while 49 hangs: neither can see at its start whose the other is.
+    kill -STOP "${SERVER[49]}"
+    server 50
+    listens 50
+    kill -CONT "${SERVER[49]}"
+}
+rm -rf "$BOX/mgm"
+mkdir "$BOX/mgm"
+config "$BOX/config49.ini"
+printf '[system]\nName=another\n' >>"$BOX/config49.ini"
+cp "$BOX/mgm50/ndb_50_config.bin.3" "$BOX/kept"
+server 49 # With nothing but its file, and alone: that makes a cluster.
+listens 49
+server_state 49 1
+meet
+until_log 49 'Generation 3 of another management server is of another cluster$'
+lose 50
+until_log 49 'Management server 50 .* does not answer'
+meet # The same again, which is no news: what is told once comes before the next question.
+until_log 49 'Management server 50 .* answers, generation 3' 2
+server_state 49 1
+server_state 50 3
+lose 50
+until_log 49 'Management server 50 .* does not answer' 2 # Its answer has been dealt with for certain.
+[ "$(grep -c 'is of another cluster' "$(log_of 49)")" -eq 1 ] || fail "told more than once: $(grep 'another cluster' "$(log_of 49)")"
+want 1 timeout 20 "$BIN/ndb_mgmd" --config-file="$BOX/config50.ini" --ndb-nodeid=50 --nodaemon
+want_text err 'generation 1 of management server 49, which runs, is of another cluster$'
+cmp -s "$BOX/mgm50/ndb_50_config.bin.3" "$BOX/kept" || fail "the configuration of server 50 is another one"
+kill "${SERVER[49]}"
+ended "${SERVER[49]}" || fail "management server 49 ends with exit code $?"
+server 50
+listens 50
+want 1 timeout 20 "$BIN/ndb_mgmd" --config-file="$BOX/config49.ini" --ndb-nodeid=49 --nodaemon
+want_text err 'generation 3 of management server 50, which runs, is of another cluster$'
+cmp -s "$BOX/kept" "$BOX/mgm50/ndb_50_config.bin.3" && [ ! -e "$BOX/mgm/ndb_49_config.bin.2" ] || fail "a refused server has changed a configuration"
+kill "${SERVER[50]}"
+ended "${SERVER[50]}" || fail "management server 50 ends with exit code $?"
