@@ -199,6 +199,25 @@ static bool from_master(struct dict *dict, const struct signal *sig)
     return false;
 }
 
+/* False: the master has sent a definition that it cannot have read itself, and is cut off. */
+static bool begin_create(struct dict *dict, const struct signal *sig)
+{
+    struct dict_local *local = &dict->local;
+    jam();
+    local->error = prepare_create(dict, sig);
+    if (local->error == ERR_TABLE_FORMAT && ref_node(sig->sender) != dict_own(dict)) {
+        jam();
+        local->active = 0;
+        peer_close(&dict->block, ref_node(sig->sender), "a table that cannot be");
+        return false;
+    }
+    if (local->error == 0)
+        add_to_instances(dict, SIG_PAYLOAD(sig, schema_prepare_req));
+    else
+        local->table_id = 0; /* Nothing is kept, so nothing is to be removed. */
+    return true;
+}
+
 void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
@@ -224,19 +243,7 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
         .def_memory = def_memory,
     };
     if (req->operation == SCHEMA_CREATE_TABLE) {
-        jam();
-        local->error = prepare_create(dict, sig);
-        if (local->error == ERR_TABLE_FORMAT && ref_node(sig->sender) != dict_own(dict)) {
-            jam(); /* The master has read the same definition. */
-            local->active = 0;
-            peer_close(block, ref_node(sig->sender), "a table that cannot be");
-            return;
-        }
-        if (local->error == 0) {
-            add_to_instances(dict, req);
-        } else {
-            local->table_id = 0; /* Nothing is kept, so nothing is to be removed. */
-        }
+        if (!begin_create(dict, sig)) return;
     } else {
         jam();
         local->error = prepare_drop(dict);

@@ -270,6 +270,33 @@ static void node_restart(struct dict *dict)
     ask(dict, 1);
 }
 
+/* The whole cluster starts, and this node knows which dictionary counts. */
+static void system_restart(struct dict *dict, const struct schema_restart_req *req)
+{
+    struct dict_restart *restart = &dict->restart;
+    if (req->start_type == START_INITIAL) {
+        jam();
+        dict_store_clear(dict);
+        dict->file.sequence = 0;
+        write_all(dict, 1);
+        return;
+    }
+    if (restart->sequence == 0) dict_file_fail(dict); /* The highest of all: nobody has one. */
+    if (req->source_node != dict_own(dict)) {
+        jam();
+        restart_move(restart, RESTART_COPYING);
+        ask(dict, 1);
+        return;
+    }
+    if (dict->file.sequence != restart->sequence) dict_file_fail(dict);
+    if (dict_file_equal(dict)) {
+        add_all(dict);
+        return;
+    }
+    jam(); /* A copy is older or damaged: it is made anew. */
+    write_all(dict, restart->sequence);
+}
+
 void dict_exec_SCHEMA_RESTART_REQ(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
@@ -295,27 +322,7 @@ void dict_exec_SCHEMA_RESTART_REQ(struct block *block, const struct signal *sig)
         node_restart(dict);
         return;
     }
-    if (req->start_type == START_INITIAL) {
-        jam();
-        dict_store_clear(dict);
-        dict->file.sequence = 0;
-        write_all(dict, 1);
-        return;
-    }
-    if (restart->sequence == 0) dict_file_fail(dict); /* The highest of all: nobody has one. */
-    if (req->source_node != dict_own(dict)) {
-        jam();
-        restart_move(restart, RESTART_COPYING);
-        ask(dict, 1);
-        return;
-    }
-    if (dict->file.sequence != restart->sequence) dict_file_fail(dict);
-    if (dict_file_equal(dict)) {
-        add_all(dict);
-        return;
-    }
-    jam(); /* A copy is older or damaged: it is made anew. */
-    write_all(dict, restart->sequence);
+    system_restart(dict, req);
 }
 
 /* --- Usable. --- */

@@ -384,19 +384,8 @@ static uint32_t check_chain(const struct lqh *lqh, uint32_t chain)
     return peer_level(&lqh->block, next) >= LINK_OVERLOAD ? ERR_SEND_BUFFER_FULL : 0;
 }
 
-static void prepare(struct lqh *lqh, const struct signal *sig, struct lqh_table *table)
+static void op_fill(struct lqh_op *op, const struct lqhkeyreq *req, const struct lqh_table *table)
 {
-    const struct lqhkeyreq *req = SIG_PAYLOAD(sig, lqhkeyreq);
-    uint32_t error = check_inserts(lqh, req);
-    if (__builtin_expect(lqh->fail.any, 0)) lqh_tc_back(lqh, req->tc_ref);
-    if (error == 0 && lqh_doomed(lqh, req->tc_ref, req->nodes)) error = ERR_NODE_FAILURE;
-    if (error == 0) error = check_chain(lqh, req->chain);
-    struct lqh_op *op = error == 0 ? pool_seize(&lqh->operations) : NULL;
-    if (op == NULL) {
-        refuse_request(lqh, req, error != 0 ? error : ERR_LQH_OPERATIONS);
-        return;
-    }
-    table->users++;
     op->tc_ref = req->tc_ref;
     op->tc_op = req->tc_op;
     op->transid1 = req->transid1;
@@ -416,6 +405,22 @@ static void prepare(struct lqh *lqh, const struct signal *sig, struct lqh_table 
     op->wanted_slot = req->row_slot;
     op->tc_trans = req->tc_trans;
     op->nodes = req->nodes;
+}
+
+static void prepare(struct lqh *lqh, const struct signal *sig, struct lqh_table *table)
+{
+    const struct lqhkeyreq *req = SIG_PAYLOAD(sig, lqhkeyreq);
+    uint32_t error = check_inserts(lqh, req);
+    if (__builtin_expect(lqh->fail.any, 0)) lqh_tc_back(lqh, req->tc_ref);
+    if (error == 0 && lqh_doomed(lqh, req->tc_ref, req->nodes)) error = ERR_NODE_FAILURE;
+    if (error == 0) error = check_chain(lqh, req->chain);
+    struct lqh_op *op = error == 0 ? pool_seize(&lqh->operations) : NULL;
+    if (op == NULL) {
+        refuse_request(lqh, req, error != 0 ? error : ERR_LQH_OPERATIONS);
+        return;
+    }
+    table->users++;
+    op_fill(op, req, table);
     struct lqh_data data = {.key = sig->section[0].words, .key_words = sig->section[0].size};
     if (sig->section_count > 1) {
         data.attr = sig->section[1].words;

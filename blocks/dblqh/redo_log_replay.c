@@ -313,18 +313,40 @@ static void log_ends(struct redo_log *log, enum redo_fault fault)
     look_on(log);
 }
 
+/* All pages of the chunk have been taken. */
+static void chunk_done(struct redo_log *log)
+{
+    log->io->progress(log->context,
+                      (uint32_t)min64((log->at - log->tail) * 100u / log->end_estimate, 99u));
+    if (log->at == log->tail + redo_capacity(log)) {
+        log_ends(log, REDO_NOT_NEXT); /* The whole ring is in use. */
+        return;
+    }
+    log->state = REDO_READING;
+    chunk_read(log, log->at);
+}
+
+/* What the head of a page that was taken says of the log. */
+static void head_take(struct redo_log *log, const struct redo_page_head *head, uint32_t file)
+{
+    sure_up_to(log, redo_synced(head));
+    if (redo_block_at(log, log->at) == 0) {
+        sure_up_to(log, log->chain.lsn - 1u); /* The file before was left with a sync. */
+        log->file[file] = (struct redo_file){.lsn = redo_lsn(head),
+                                             .gci_before = head->gci_before,
+                                             .prev = head->prev_lo | (uint64_t)head->prev_hi << 32};
+    }
+    log->gci_max = head->gci_max;
+    log->page_at = log->at;
+    log->at += redo_blocks(head->words);
+    log->page_open = true;
+}
+
 /* Takes the page at `at`. False when there is nothing more to be done in this step. */
 static bool page_take(struct redo_log *log)
 {
     if (log->at == log->chunk_end) {
-        log->io->progress(log->context,
-                          (uint32_t)min64((log->at - log->tail) * 100u / log->end_estimate, 99u));
-        if (log->at == log->tail + redo_capacity(log)) {
-            log_ends(log, REDO_NOT_NEXT); /* The whole ring is in use. */
-            return false;
-        }
-        log->state = REDO_READING;
-        chunk_read(log, log->at);
+        chunk_done(log);
         return false;
     }
     const uint32_t *page = log->config.buffer + (size_t)(log->at - log->chunk) * REDO_BLOCK_WORDS;
@@ -352,18 +374,7 @@ static bool page_take(struct redo_log *log)
         damaged(log, REDO_BAD_RECORD, log->at, 0);
         return false;
     }
-    sure_up_to(log, redo_synced(head));
-    if (redo_block_at(log, log->at) == 0) {
-        sure_up_to(log, log->chain.lsn - 1u); /* The file before was left with a sync. */
-        log->file[place.file] =
-            (struct redo_file){.lsn = redo_lsn(head),
-                               .gci_before = head->gci_before,
-                               .prev = head->prev_lo | (uint64_t)head->prev_hi << 32};
-    }
-    log->gci_max = head->gci_max;
-    log->page_at = log->at;
-    log->at += redo_blocks(head->words);
-    log->page_open = true;
+    head_take(log, head, place.file);
     return true;
 }
 

@@ -83,17 +83,10 @@ static void check_users(struct tc *tc)
     ndbrequire(users == (uint64_t)tc->operations.in_use + tc->scans.in_use);
 }
 
-void tc_check(struct block *block)
+static void check_transactions(struct tc *tc)
 {
-    struct tc *tc = tc_of(block);
     uint32_t operations = 0;
     uint32_t completing = 0;
-    uint32_t frags = 0;
-    uint32_t programs = 0;
-    uint32_t connects[NODE_ID_MAX + 1] = {0};
-    uint32_t waits[NODE_ID_MAX + 1] = {0};
-    if (tc->table == NULL) return; /* Not configured yet. */
-
     for (struct tc_trans *t = pool_next(&tc->transactions, 0); t != NULL;
          t = pool_next(&tc->transactions, pool_index(t->pool.ref))) {
         check_trans(tc, t);
@@ -102,7 +95,12 @@ void tc_check(struct block *block)
     }
     ndbrequire(operations == tc->operations.in_use && completing == tc->completing);
     ndbrequire(tc->transactions.in_use - completing <= tc->active_max); /* I-TC-7 */
-    check_epochs(tc);
+}
+
+static void check_scans(struct tc *tc)
+{
+    uint32_t frags = 0;
+    uint32_t programs = 0;
     for (struct tc_scan *s = pool_next(&tc->scans, 0); s != NULL;
          s = pool_next(&tc->scans, pool_index(s->pool.ref))) {
         check_scan(tc, s);
@@ -110,6 +108,13 @@ void tc_check(struct block *block)
         programs += s->program != REF_NONE;
     }
     ndbrequire(frags == tc->frags.in_use && programs == tc->scan_programs.in_use);
+}
+
+/* What the clients of each node have. */
+static void check_clients(struct tc *tc)
+{
+    uint32_t connects[NODE_ID_MAX + 1] = {0};
+    uint32_t waits[NODE_ID_MAX + 1] = {0};
     uint32_t waiting = 0;
     for (struct tc_connect *c = pool_next(&tc->connects, 0); c != NULL;
          c = pool_next(&tc->connects, pool_index(c->pool.ref))) {
@@ -124,6 +129,17 @@ void tc_check(struct block *block)
         waits[ref_node(t->owner)]++;
     for (uint32_t node = 0; node <= NODE_ID_MAX; node++)
         ndbrequire(connects[node] == tc->connects_of[node] && waits[node] == tc->waits_of[node]);
+}
+
+void tc_check(struct block *block)
+{
+    struct tc *tc = tc_of(block);
+    if (tc->table == NULL) return; /* Not configured yet. */
+
+    check_transactions(tc);
+    check_epochs(tc);
+    check_scans(tc);
+    check_clients(tc);
     for (uint32_t i = 0; i < TC_TRAINS; i++)
         ndbrequire(tc->trains[i].count == 0 || tc->trains_sent); /* I-TC-6 */
     check_users(tc);

@@ -335,6 +335,23 @@ static void refuse_commit(struct tc *tc, const struct signal *sig, uint32_t api_
     sig_send(&tc->block, sig->sender, GSN_TC_COMMITREF, PRIO_B, &ref);
 }
 
+/* Everything fits: the transaction commits when its last operation is prepared. */
+static void take_commit(struct tc *tc, struct tc_trans *trans, bool durable)
+{
+    trans->active_ms = now_ms(&tc->block);
+    if (durable) {
+        uint32_t error = tc_durable_error(tc);
+        if (error != 0) {
+            jam();
+            tc_abort_begin(tc, trans, error, REF_NONE); /* TCROLLBACKREP answers. */
+            return;
+        }
+        trans->flags |= TRANS_DURABLE;
+    }
+    trans->flags |= TRANS_COMMIT_REQ;
+    tc_batch_done(tc, trans);
+}
+
 void tc_exec_TC_COMMITREQ(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
@@ -366,16 +383,5 @@ void tc_exec_TC_COMMITREQ(struct block *block, const struct signal *sig)
         return;
     }
     jam();
-    trans->active_ms = now_ms(block);
-    if ((req->flags & COMMIT_DURABLE) != 0) {
-        uint32_t error = tc_durable_error(tc);
-        if (error != 0) {
-            jam();
-            tc_abort_begin(tc, trans, error, REF_NONE); /* TCROLLBACKREP answers. */
-            return;
-        }
-        trans->flags |= TRANS_DURABLE;
-    }
-    trans->flags |= TRANS_COMMIT_REQ;
-    tc_batch_done(tc, trans);
+    take_commit(tc, trans, (req->flags & COMMIT_DURABLE) != 0);
 }

@@ -200,6 +200,34 @@ static uint32_t choose_nodes(const struct tc *tc, const struct tc_route *route, 
     return error;
 }
 
+static void send_op(struct tc *tc, const struct tc_trans *trans, const struct tc_op *op,
+                    const struct signal *sig, uint32_t hash)
+{
+    const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
+    struct lqhkeyreq out = {
+        .tc_op = op->pool.ref,
+        .request_info = req->request_info & REQUEST_LQH_MASK,
+        .table_id = req->table_id,
+        .schema_version = req->schema_version,
+        .fragment_id = op->fragment_id,
+        .hash = hash,
+        .transid1 = req->transid1,
+        .transid2 = req->transid2,
+        .tc_ref = tc->block.ref,
+        .api_ref = sig->sender,
+        .api_op = req->api_op,
+        .chain = op->nodes >> 8,
+        .row_page = ROW_NOT_CHOSEN,
+        .row_slot = ROW_NOT_CHOSEN,
+        .tc_trans = trans->pool.ref,
+        .nodes = op->nodes,
+    };
+    uint32_t lqh =
+        block_ref(replica_node(op->nodes, 0), BLOCK_DBLQH, fragment_instance_key(op->fragment_id));
+    signal_send(&tc->block, lqh, GSN_LQHKEYREQ, PRIO_B, &out, sizeof out / 4u, sig->section,
+                sig->section_count);
+}
+
 static uint32_t start_op(struct tc *tc, struct tc_trans *trans, const struct signal *sig)
 {
     const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
@@ -224,27 +252,7 @@ static uint32_t start_op(struct tc *tc, struct tc_trans *trans, const struct sig
     if (!write || route.table->replicas == 1) op->flags |= OP_SINGLE_PHASE;
     route.table->users++;
     trans->outstanding++;
-    uint32_t node = replica_node(nodes, 0);
-    struct lqhkeyreq out = {
-        .tc_op = op->pool.ref,
-        .request_info = req->request_info & REQUEST_LQH_MASK,
-        .table_id = req->table_id,
-        .schema_version = req->schema_version,
-        .fragment_id = route.fragment,
-        .hash = route.hash,
-        .transid1 = req->transid1,
-        .transid2 = req->transid2,
-        .tc_ref = tc->block.ref,
-        .api_ref = sig->sender,
-        .api_op = req->api_op,
-        .chain = nodes >> 8,
-        .row_page = ROW_NOT_CHOSEN,
-        .row_slot = ROW_NOT_CHOSEN,
-        .tc_trans = trans->pool.ref,
-        .nodes = nodes,
-    };
-    signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(route.fragment)),
-                GSN_LQHKEYREQ, PRIO_B, &out, sizeof out / 4u, sig->section, sig->section_count);
+    send_op(tc, trans, op, sig, route.hash);
     return 0;
 }
 

@@ -55,6 +55,36 @@ static uint32_t value_check(const struct tup_table *table, const struct tup_chan
     return column->in_key ? key_value_check(table, req, id, value, size) : 0;
 }
 
+static inline void column_seen(struct tup_attr *attr, const struct tup_column *column, uint32_t id,
+                               const uint8_t *value, uint32_t size)
+{
+    attr->seen[id / 64u] |= 1ull << id % 64u;
+    if (column->kind != COLUMN_KIND_VAR) return;
+    attr->var_seen = 1;
+    attr->var_at[column->var_index] = value;
+    attr->var_size[column->var_index] = (uint16_t)size;
+}
+
+/* A new row needs all that cannot be NULL, and its variable part the variable key columns. */
+static uint32_t complete_row(struct tup_attr *attr, const struct tup_table *table,
+                             const struct tup_change_req *req)
+{
+    for (uint32_t i = 0; i < SEEN_WORDS; i++) {
+        if ((table->required[i] & ~attr->seen[i]) != 0) return ERR_NULL_FOR_NOT_NULL;
+    }
+    uint32_t key_at = 0;
+    for (uint32_t i = 0; i < table->key_count; i++) {
+        uint32_t id = table->key_columns[i];
+        const struct tup_column *column = &table->columns[id];
+        const uint8_t *value = (const uint8_t *)(req->key + key_at);
+        uint32_t size = column_value_size(&column->format, value, (req->key_words - key_at) * 4u);
+        if (size == 0) return ERR_KEY_LENGTH;
+        key_at += words_of(size);
+        if (column->kind == COLUMN_KIND_VAR) column_seen(attr, column, id, value, size);
+    }
+    return 0;
+}
+
 uint32_t tup_attr_parse(struct tup *tup, const struct tup_frag *frag,
                         const struct tup_change_req *req, enum attr_use use)
 {
@@ -76,32 +106,9 @@ uint32_t tup_attr_parse(struct tup *tup, const struct tup_frag *frag,
         at += 1u + words_of(size);
         const struct tup_column *column = &table->columns[id];
         if (column->in_key) continue; /* It comes from the KEY section. */
-        attr->seen[id / 64u] |= 1ull << id % 64u;
-        if (column->kind != COLUMN_KIND_VAR) continue;
-        attr->var_seen = 1;
-        attr->var_at[column->var_index] = value;
-        attr->var_size[column->var_index] = (uint16_t)size;
+        column_seen(attr, column, id, value, size);
     }
-    if (use != ATTR_INSERT) return 0;
-    for (uint32_t i = 0; i < SEEN_WORDS; i++) {
-        if ((table->required[i] & ~attr->seen[i]) != 0) return ERR_NULL_FOR_NOT_NULL;
-    }
-    /* Variable key columns are part of a new row's variable part. */
-    uint32_t key_at = 0;
-    for (uint32_t i = 0; i < table->key_count; i++) {
-        uint32_t id = table->key_columns[i];
-        const struct tup_column *column = &table->columns[id];
-        const uint8_t *value = (const uint8_t *)(req->key + key_at);
-        uint32_t size = column_value_size(&column->format, value, (req->key_words - key_at) * 4u);
-        if (size == 0) return ERR_KEY_LENGTH;
-        key_at += words_of(size);
-        if (column->kind != COLUMN_KIND_VAR) continue;
-        attr->seen[id / 64u] |= 1ull << id % 64u;
-        attr->var_seen = 1;
-        attr->var_at[column->var_index] = value;
-        attr->var_size[column->var_index] = (uint16_t)size;
-    }
-    return 0;
+    return use == ATTR_INSERT ? complete_row(attr, table, req) : 0;
 }
 
 const uint8_t *tup_var_value(const struct tup_table *table, const uint8_t *part, uint32_t part_size,
