@@ -61,6 +61,27 @@ static const char *misfit(const struct handler *handler, const struct signal *si
     return NULL;
 }
 
+/* The handler, or NULL and why the signal is refused. */
+static inline const struct handler *handler_for(const struct block *block, const struct signal *sig,
+                                                uint32_t sender_class, const char **why)
+{
+    uint32_t index = sig->gsn < GSN_TABLE ? block->handler_index[sig->gsn] : 0;
+    *why = "block does not take this";
+    if (index == 0) return NULL;
+    const struct handler *handler = &block->type->handlers[index - 1];
+    *why = misfit(handler, sig, sender_class); /* I-KERNEL-1 */
+    return *why == NULL ? handler : NULL;
+}
+
+/* Every block takes it, without a line in its table. NULL, or why it is refused. */
+static const char *exec_tamper(struct block *block, const struct signal *sig, uint32_t sender_class)
+{
+    if ((sender_class & FROM_NODES) == 0 || sig->words < sizeof(struct tamper_ord) / 4u)
+        return "sender may not send this";
+    tamper(block, sig);
+    return NULL;
+}
+
 void dispatch(struct thread *thread, const uint32_t *record)
 {
     struct node *node = thread->node;
@@ -68,6 +89,8 @@ void dispatch(struct thread *thread, const uint32_t *record)
     uint32_t epoch = record[2];
     const uint32_t *words = record + RECORD_HEAD_WORDS;
     uint32_t sender_class = FROM_SELF;
+    const struct handler *handler = NULL;
+    const char *why = "no such block";
 
     if (peer != 0) { /* I-KERNEL-2 */
         if (atomic_load_explicit(&node->link[peer].receiving, memory_order_relaxed) != epoch)
@@ -85,26 +108,12 @@ void dispatch(struct thread *thread, const uint32_t *record)
         return;
     }
     struct block *block = node_lookup(node, sig.receiver);
-    if (block == NULL) {
-        refuse(thread, peer, epoch, &sig, "no such block");
-        return;
-    }
-    if (sig.gsn == GSN_TAMPER_ORD) {
-        if ((sender_class & FROM_NODES) == 0 || sig.words < sizeof(struct tamper_ord) / 4u)
-            refuse(thread, peer, epoch, &sig, "sender may not send this");
-        else
-            tamper(block, &sig);
-        return;
-    }
-    uint32_t index = sig.gsn < GSN_TABLE ? block->handler_index[sig.gsn] : 0;
-    if (index == 0) {
-        refuse(thread, peer, epoch, &sig, "block does not take this");
-        return;
-    }
-    const struct handler *handler = &block->type->handlers[index - 1];
-    const char *why = misfit(handler, &sig, sender_class); /* I-KERNEL-1 */
-    if (why != NULL) {
-        refuse(thread, peer, epoch, &sig, why);
+    if (block != NULL && sig.gsn == GSN_TAMPER_ORD)
+        why = exec_tamper(block, &sig, sender_class);
+    else if (block != NULL)
+        handler = handler_for(block, &sig, sender_class, &why);
+    if (handler == NULL) {
+        if (why != NULL) refuse(thread, peer, epoch, &sig, why);
         return;
     }
     trace(thread, words);

@@ -334,22 +334,24 @@ static void apply_preallocate(struct sim_disk *disk, struct io_request *request,
         inode_resize(inode, end);
 }
 
-void disk_apply(struct sim_disk *disk, struct io_request *request, struct sim_inode *inode)
+/* True: the request has failed with a drawn error. */
+static bool apply_error(struct sim_disk *disk, struct io_request *request, struct sim_inode *inode)
 {
     const char *name = inode != NULL ? disk->open_name[request->file] : request->name;
-    disk->operations++;
-    if (request->op != IO_SYNC) {
-        enum io_error error = drawn_error(disk, request->op, name);
-        if (error != IO_GOOD && request->op == IO_WRITE) { /* Some of it may have been written. */
-            inode_write(inode, request->offset, request,
-                        rng_below(&disk->rng, io_bytes(request) + 1));
-        }
-        if (error != IO_GOOD) {
-            fail(request, error);
-            if (request->op == IO_CLOSE) apply_close(disk, request);
-            return;
-        }
+    enum io_error error = drawn_error(disk, request->op, name);
+    if (error == IO_GOOD) return false;
+    if (request->op == IO_WRITE) { /* Some of it may have been written. */
+        inode_write(inode, request->offset, request, rng_below(&disk->rng, io_bytes(request) + 1));
     }
+    fail(request, error);
+    if (request->op == IO_CLOSE) apply_close(disk, request);
+    return true;
+}
+
+void disk_apply(struct sim_disk *disk, struct io_request *request, struct sim_inode *inode)
+{
+    disk->operations++;
+    if (request->op != IO_SYNC && apply_error(disk, request, inode)) return;
     switch (request->op) {
     case IO_OPEN:
         apply_open(disk, request);
