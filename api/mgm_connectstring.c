@@ -8,6 +8,21 @@
 
 #include "api/mgm_handle.h"
 
+static int parse_port(const char *rest, uint16_t *port, char *why, size_t size)
+{
+    int64_t number;
+
+    if (rest[0] == '\0') return 0;
+    if (rest[0] != ':' || mgm_parse_number(rest + 1, &number) != 0 || number < 1 ||
+        number > 65535) {
+        (void)snprintf(why, size, "port \"%.32s\" is wrong (allowed range 1..65535)",
+                       rest[0] == ':' ? rest + 1 : rest);
+        return -1;
+    }
+    *port = (uint16_t)number;
+    return 0;
+}
+
 /* host, host:port, [address], [address]:port, or an IPv6 address alone. */
 static int parse_address(const char *text, char *host, size_t host_size, uint16_t *port, char *why,
                          size_t size)
@@ -43,16 +58,7 @@ static int parse_address(const char *text, char *host, size_t host_size, uint16_
     }
     memcpy(host, text, length);
     host[length] = '\0';
-    if (rest[0] == '\0') return 0;
-    int64_t number;
-    if (rest[0] != ':' || mgm_parse_number(rest + 1, &number) != 0 || number < 1 ||
-        number > 65535) {
-        (void)snprintf(why, size, "port \"%.32s\" is wrong (allowed range 1..65535)",
-                       rest[0] == ':' ? rest + 1 : rest);
-        return -1;
-    }
-    *port = (uint16_t)number;
-    return 0;
+    return parse_port(rest, port, why, size);
 }
 
 static int parse_part(const char *part, struct mgm_connectstring *out, char *why, size_t size)

@@ -288,28 +288,23 @@ static uint32_t write_sections(const struct definition *d, uint32_t *out, uint32
     return key_words;
 }
 
-static struct ndb_operation *define(struct ndb_transaction *t, const struct definition *d)
+/* What the caller has got wrong, and its error; NULL: it can be written. */
+static const char *definition_fault(const struct definition *d, uint32_t *error)
 {
-    if (t == NULL) return NULL;
-    if (d->key_record == NULL || d->key_row == NULL)
-        return refuse(t, ERR_RECORD_NULL, "no key record or row");
+    *error = ERR_RECORD_NULL;
+    if (d->key_record == NULL || d->key_row == NULL) return "no key record or row";
+    *error = ERR_RECORDS_DIFFER;
     if (d->record != NULL && d->record->table != d->key_record->table)
-        return refuse(t, ERR_RECORDS_DIFFER,
-                      "key record and record are of different table objects");
-    if (!options_are_valid(d->type, d->options))
-        return refuse(t, ERR_OPTIONS_4295, "flags or lock mode");
-    uint32_t error = program_error(d->type, d->key_record->table, d->options);
-    if (error != 0) return refuse(t, error, "program of the operation");
-    if (t->unsealed != NULL) seal_all(t);
-    uint32_t room = 2 * d->key_record->key_words_max + 1 + program_room(d->options) +
-                    (d->record == NULL ? 0 : d->record->value_words_max);
-    uint32_t *out = begin(t, room);
-    if (out == NULL) return NULL;
-    uint32_t attr_words = 0;
-    uint32_t key_words = write_sections(d, out, &attr_words, &error);
-    if (key_words == 0) return refuse(t, error, "");
-    if (attr_words == 0 && (d->type == NDB_INSERT || d->type == NDB_WRITE))
-        attr_words = name_first_key(d->key_record->table, out, key_words, out + key_words);
+        return "key record and record are of different table objects";
+    *error = ERR_OPTIONS_4295;
+    if (!options_are_valid(d->type, d->options)) return "flags or lock mode";
+    *error = program_error(d->type, d->key_record->table, d->options);
+    return *error == 0 ? NULL : "program of the operation";
+}
+
+/* Where the rows that come back go. */
+static struct api_op_options result_options(const struct definition *d)
+{
     struct api_op_options options = {.table = d->key_record->table,
                                      .row = d->record == NULL ? NULL : row_in,
                                      .context = (void *)(uintptr_t)d->record,
@@ -320,6 +315,26 @@ static struct ndb_operation *define(struct ndb_transaction *t, const struct defi
         options.context2 = d->options->result;
     }
     core_options(&options, d->type, d->options);
+    return options;
+}
+
+static struct ndb_operation *define(struct ndb_transaction *t, const struct definition *d)
+{
+    if (t == NULL) return NULL;
+    uint32_t error;
+    const char *fault = definition_fault(d, &error);
+    if (fault != NULL) return refuse(t, error, fault);
+    if (t->unsealed != NULL) seal_all(t);
+    uint32_t room = 2 * d->key_record->key_words_max + 1 + program_room(d->options) +
+                    (d->record == NULL ? 0 : d->record->value_words_max);
+    uint32_t *out = begin(t, room);
+    if (out == NULL) return NULL;
+    uint32_t attr_words = 0;
+    uint32_t key_words = write_sections(d, out, &attr_words, &error);
+    if (key_words == 0) return refuse(t, error, "");
+    if (attr_words == 0 && (d->type == NDB_INSERT || d->type == NDB_WRITE))
+        attr_words = name_first_key(d->key_record->table, out, key_words, out + key_words);
+    struct api_op_options options = result_options(d);
     struct ndb_operation *operation = take_operation(t);
     if (operation == NULL) return refuse(t, ERR_API_MEMORY, "");
     operation->op = api_op_end(t->tx, &options, key_words, attr_words);

@@ -17,11 +17,28 @@ static int digit_value(char c)
     return 16;
 }
 
+/* How far k, M or G shifts; 0: another letter. */
+static uint32_t suffix_shift(char c)
+{
+    switch (c) {
+    case 'k':
+    case 'K':
+        return 10;
+    case 'm':
+    case 'M':
+        return 20;
+    case 'g':
+    case 'G':
+        return 30;
+    default:
+        return 0;
+    }
+}
+
 int config_number_parse(const char *text, uint64_t *value)
 {
     uint64_t base = 10;
     uint64_t sum = 0;
-    uint32_t shift = 0;
     const char *at = text;
 
     *value = 0;
@@ -39,25 +56,8 @@ int config_number_parse(const char *text, uint64_t *value)
         sum = sum * base + digit;
     }
     if (at == first) return -1;
-    switch (*at) {
-    case 'k':
-    case 'K':
-        shift = 10;
-        at++;
-        break;
-    case 'm':
-    case 'M':
-        shift = 20;
-        at++;
-        break;
-    case 'g':
-    case 'G':
-        shift = 30;
-        at++;
-        break;
-    default:
-        break;
-    }
+    uint32_t shift = suffix_shift(*at);
+    if (shift != 0) at++;
     if (*at != '\0' || sum > (UINT64_MAX >> shift)) return -1;
     *value = sum << shift;
     return 0;

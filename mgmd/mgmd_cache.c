@@ -596,9 +596,26 @@ static int may_change(const struct mgmd *mgmd, char *why, size_t size)
     return -1;
 }
 
-int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t why_size)
+/* A file that this server can be a part of, or NULL with the reason. */
+static struct cluster_config *read_own(const struct mgmd *mgmd, const char *file, char *why,
+                                       size_t why_size)
 {
     struct config_report report = {.lines = NULL};
+    struct cluster_config *config = config_parse_file(file, &report);
+
+    if (config == NULL)
+        (void)snprintf(why, why_size, "%s", report.count > 0 ? report.lines[0] : "out of memory");
+    config_report_clear(&report);
+    if (config == NULL) return NULL;
+    const struct config_section *own = config_node(config, mgmd->own_node);
+    if (own != NULL && config_section_kind(own) == CONFIG_MGMD) return config;
+    (void)snprintf(why, why_size, "%s has no [ndb_mgmd] section for node %u", file, mgmd->own_node);
+    config_free(config);
+    return NULL;
+}
+
+int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t why_size)
+{
     char what[256] = "";
 
     if (file == NULL) file = mgmd->options.config_file;
@@ -606,18 +623,8 @@ int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t wh
         (void)snprintf(why, why_size, "the server was started without a configuration file");
         return -1;
     }
-    struct cluster_config *config = config_parse_file(file, &report);
-    if (config == NULL)
-        (void)snprintf(why, why_size, "%s", report.count > 0 ? report.lines[0] : "out of memory");
-    config_report_clear(&report);
+    struct cluster_config *config = read_own(mgmd, file, why, why_size);
     if (config == NULL) return -1;
-    const struct config_section *own = config_node(config, mgmd->own_node);
-    if (own == NULL || config_section_kind(own) != CONFIG_MGMD) {
-        (void)snprintf(why, why_size, "%s has no [ndb_mgmd] section for node %u", file,
-                       mgmd->own_node);
-        config_free(config);
-        return -1;
-    }
     if (config_equal(mgmd->config, config, what, sizeof(what))) {
         config_free(config);
         forget_pending(mgmd);

@@ -154,6 +154,28 @@ static enum ndb_mgm_node_type type_of(const struct config_section *section)
     return config_section_kind(section) == CONFIG_API ? NDB_MGM_NODE_API : NDB_MGM_NODE_MGM;
 }
 
+/* What only data nodes have. */
+static void reply_data_node(struct mgmd_session *session, const struct config_section *section)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+    uint32_t id = config_section_node(section);
+    const struct mgmd_node *node = &mgmd->nodes[id];
+    bool known = node->status_known;
+    uint32_t group =
+        known ? node->nodegroup : (uint32_t)config_get_u64(section, CFG_NDBD_Nodegroup);
+
+    mgmd_reply(session,
+               "node.%u.startphase: %u\nnode.%u.dynamic_id: %u\nnode.%u.node_group: %u\n"
+               "node.%u.connect_count: %u\nnode.%u.president: %d\n",
+               id, known ? node->start_phase : 0, id, node->dynamic_id, id, group, id,
+               node->connect_count, id, known && node->president == id);
+    mgmd_reply(session, "node.%u.start_percent: %u\nnode.%u.start_left: %u\n", id,
+               known ? node->start_percent : 0, id, known ? node->start_left_s : 0);
+    mgmd_reply(session, "node.%u.arbit_state: %u\nnode.%u.arbitrator: %u\n", id,
+               known ? node->arbit_state : 0, id, known ? node->arbit_node : 0);
+    mgmd_reply(session, "node.%u.slow: %d\n", id, known && node->slow != 0);
+}
+
 static void reply_node(struct mgmd_session *session, const struct config_section *section)
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
@@ -172,22 +194,7 @@ static void reply_node(struct mgmd_session *session, const struct config_section
     }
     mgmd_reply(session, "node.%u.type: %s\nnode.%u.status: %s\nnode.%u.version: %u\n", id,
                ndb_mgm_type_name(type_of(section)), id, ndb_mgm_status_name(status), id, version);
-    if (data) {
-        uint32_t group = node->status_known ? node->nodegroup
-                                            : (uint32_t)config_get_u64(section, CFG_NDBD_Nodegroup);
-        mgmd_reply(session,
-                   "node.%u.startphase: %u\nnode.%u.dynamic_id: %u\nnode.%u.node_group: %u\n"
-                   "node.%u.connect_count: %u\nnode.%u.president: %d\n",
-                   id, node->status_known ? node->start_phase : 0, id, node->dynamic_id, id, group,
-                   id, node->connect_count, id, node->status_known && node->president == id);
-        mgmd_reply(session, "node.%u.start_percent: %u\nnode.%u.start_left: %u\n", id,
-                   node->status_known ? node->start_percent : 0, id,
-                   node->status_known ? node->start_left_s : 0);
-        mgmd_reply(session, "node.%u.arbit_state: %u\nnode.%u.arbitrator: %u\n", id,
-                   node->status_known ? node->arbit_state : 0, id,
-                   node->status_known ? node->arbit_node : 0);
-        mgmd_reply(session, "node.%u.slow: %d\n", id, node->status_known && node->slow != 0);
-    }
+    if (data) reply_data_node(session, section);
     if (type_of(section) == NDB_MGM_NODE_API)
         mgmd_reply(session, "node.%u.is_single_user: %d\n", id, mgmd_single_user(mgmd) == id);
     if (type_of(section) == NDB_MGM_NODE_MGM) {

@@ -181,6 +181,31 @@ static bool is_data_node(const struct mgmd *mgmd, uint32_t id)
     return node != NULL && config_section_kind(node) == CONFIG_NDBD;
 }
 
+/* Cuts the next id off "1 2,3". 0, or -1: that is none. */
+static int next_id(const char **text, uint32_t *id)
+{
+    char item[8];
+    int64_t number;
+    size_t length = strcspn(*text, " ,");
+
+    if (length == 0 || length >= sizeof(item)) return -1;
+    memcpy(item, *text, length);
+    item[length] = '\0';
+    *text += length;
+    *text += strspn(*text, " ,");
+    if (mgm_parse_number(item, &number) != 0 || number < 1 || number > CONFIG_NODES_MAX) return -1;
+    *id = (uint32_t)number;
+    return 0;
+}
+
+static void all_data_nodes(const struct mgmd *mgmd, bool linked_only, struct node_mask *nodes)
+{
+    for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
+        if (is_data_node(mgmd, id) && (!linked_only || mgmd->nodes[id].linked))
+            node_mask_add(nodes, id);
+    }
+}
+
 /* The nodes of a request: "node: 1 2,3", or all data nodes. False: the error was sent. */
 bool mgmd_read_nodes(struct mgmd_session *session, bool all, bool linked_only,
                      struct node_mask *nodes, bool *self)
@@ -191,42 +216,28 @@ bool mgmd_read_nodes(struct mgmd_session *session, bool all, bool linked_only,
     *nodes = (struct node_mask){{0}};
     *self = false;
     if (all || text == NULL || strcmp(text, "0") == 0) {
-        for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
-            if (is_data_node(mgmd, id) && (!linked_only || mgmd->nodes[id].linked)) {
-                node_mask_add(nodes, id);
-            }
-        }
+        all_data_nodes(mgmd, linked_only, nodes);
         return true;
     }
     while (*text != '\0') {
-        char item[8];
-        int64_t id;
-        size_t length = strcspn(text, " ,");
-        if (length == 0 || length >= sizeof(item)) {
+        uint32_t id;
+        if (next_id(&text, &id) != 0) {
             mgmd_reply_error(session, NDB_MGM_USAGE_ERROR, "node is wrong (allowed: ids 1..255)");
             return false;
         }
-        memcpy(item, text, length);
-        item[length] = '\0';
-        text += length;
-        text += strspn(text, " ,");
-        if (mgm_parse_number(item, &id) != 0 || id < 1 || id > CONFIG_NODES_MAX) {
-            mgmd_reply_error(session, NDB_MGM_USAGE_ERROR, "node is wrong (allowed: ids 1..255)");
-            return false;
-        }
-        if ((uint32_t)id == mgmd->own_node) {
+        if (id == mgmd->own_node) {
             *self = true;
             continue;
         }
-        if (!is_data_node(mgmd, (uint32_t)id)) {
-            mgmd_reply_error(session, 5002, "Node %d: %s", (int)id, ndb_mgm_error_message(5002));
+        if (!is_data_node(mgmd, id)) {
+            mgmd_reply_error(session, 5002, "Node %u: %s", id, ndb_mgm_error_message(5002));
             return false;
         }
         if (linked_only && !mgmd->nodes[id].linked) {
-            mgmd_reply_error(session, 5000, "Node %d: %s", (int)id, ndb_mgm_error_message(5000));
+            mgmd_reply_error(session, 5000, "Node %u: %s", id, ndb_mgm_error_message(5000));
             return false;
         }
-        node_mask_add(nodes, (uint32_t)id);
+        node_mask_add(nodes, id);
     }
     return true;
 }

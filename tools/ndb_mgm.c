@@ -56,6 +56,21 @@ static void print_usage(void)
            "  -V, --version              print the version\n");
 }
 
+/* The connect string without an option: one argument, or host and port. */
+static int read_arguments(struct options *options, int argc, char **argv)
+{
+    if (argc - optind > 2) {
+        (void)fprintf(stderr, "ndb_mgm: unexpected argument %s\n", argv[optind + 2]);
+        return -1;
+    }
+    if (optind < argc) {
+        (void)snprintf(options->connectstring, sizeof(options->connectstring), "%s%s%s",
+                       argv[optind], optind + 1 < argc ? ":" : "",
+                       optind + 1 < argc ? argv[optind + 1] : "");
+    }
+    return 0;
+}
+
 static int read_options(struct console *console, struct options *options, int argc, char **argv)
 {
     opterr = 0;
@@ -94,16 +109,7 @@ static int read_options(struct console *console, struct options *options, int ar
             return options->done ? 0 : -1;
         }
     }
-    if (argc - optind > 2) {
-        (void)fprintf(stderr, "ndb_mgm: unexpected argument %s\n", argv[optind + 2]);
-        return -1;
-    }
-    if (optind < argc) {
-        (void)snprintf(options->connectstring, sizeof(options->connectstring), "%s%s%s",
-                       argv[optind], optind + 1 < argc ? ":" : "",
-                       optind + 1 < argc ? argv[optind + 1] : "");
-    }
-    return 0;
+    return read_arguments(options, argc, argv);
 }
 
 /* ---- events ---- */
