@@ -161,7 +161,7 @@ static void arrived(struct cntr *cntr, uint32_t node, uint32_t incarnation, uint
     struct cntr_peer *peer = &cntr->peer[node];
     peer->incarnation = incarnation;
     peer->point = point;
-    if (cntr->president != cntr_own(cntr) || incarnation != cntr->incarnation) {
+    if (!cntr_is_president(cntr) || incarnation != cntr->incarnation) {
         jam();
         return;
     }

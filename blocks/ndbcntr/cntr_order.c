@@ -16,11 +16,6 @@
 #define QUIET_MS  1000u  /* After a loss, a return, and the first time that it was given up. */
 #define AGAIN_MAX 32000u /* Twice as long each time. */
 
-static bool is_president(const struct cntr *cntr)
-{
-    return cntr->president == cntr_own(cntr);
-}
-
 static bool same(const struct order_no *a, const struct order_no *b)
 {
     return a->failure_no == b->failure_no && a->count == b->count;
@@ -97,7 +92,7 @@ static bool find_change(const struct cntr *cntr, struct order_places *places, ui
 static bool may_begin(const struct cntr *cntr)
 {
     const struct cntr_single *single = &cntr->single;
-    if (cntr->state != CNTR_RUNNING || cntr->level != START_STARTED || !is_president(cntr) ||
+    if (cntr->state != CNTR_RUNNING || cntr->level != START_STARTED || !cntr_is_president(cntr) ||
         block_config(&cntr->block)->survive == 0)
         return false;
     if (!node_mask_empty(&cntr->rejoin.joined) || cntr->taken_no < cntr->rejoin.failure_no ||
@@ -143,7 +138,8 @@ void cntr_order_changed(struct cntr *cntr, uint32_t quiet_ms)
     order->again_ms = QUIET_MS;
     order->retry_ms = 0;
     if (order->quiet_ms < due) order->quiet_ms = due;
-    if (!is_president(cntr) || cntr->level != START_STARTED || !find_change(cntr, &places, &number))
+    if (!cntr_is_president(cntr) || cntr->level != START_STARTED ||
+        !find_change(cntr, &places, &number))
         return;
     look_in(cntr, order->quiet_ms - now_ms(&cntr->block));
 }
@@ -173,8 +169,8 @@ void cntr_order_look(struct cntr *cntr)
     uint64_t now = now_ms(&cntr->block);
     if (order->look_ms == 0 || now < order->look_ms) return;
     order->look_ms = 0;
-    if (!is_president(cntr) || cntr->level != START_STARTED || order->master != ORDER_MASTER_IDLE ||
-        !find_change(cntr, &places, &number)) {
+    if (!cntr_is_president(cntr) || cntr->level != START_STARTED ||
+        order->master != ORDER_MASTER_IDLE || !find_change(cntr, &places, &number)) {
         jam();
         return;
     }
@@ -227,7 +223,7 @@ static void tell(struct cntr *cntr, const struct order_places *places)
                  last ? "node %u is slow: it is the last of its node group now"
                       : "node %u has its primaries back",
                  node);
-        if (is_president(cntr))
+        if (cntr_is_president(cntr))
             event_send(&cntr->block, EVENT_REPLICA_ORDER, node, places->place[i]);
     }
 }
@@ -579,7 +575,7 @@ void cntr_exec_NODE_PACE_REP(struct block *block, const struct signal *sig)
     struct cntr *cntr = cntr_of(block);
     const struct node_pace_rep *rep = SIG_PAYLOAD(sig, node_pace_rep);
     ndbrequire(rep->node != 0 && rep->node <= DATA_NODE_ID_MAX);
-    if (!is_president(cntr) || !node_mask_has(&cntr->started, rep->node)) {
+    if (!cntr_is_president(cntr) || !node_mask_has(&cntr->started, rep->node)) {
         jam();
         return;
     }

@@ -58,7 +58,7 @@ static void start_waiting(struct cntr *cntr)
     struct cntr_rejoin *rejoin = &cntr->rejoin;
     bool runs =
         cntr->level == START_STARTED && (cntr->state == CNTR_PHASES || cntr->state == CNTR_RUNNING);
-    if (cntr->president != cntr_own(cntr) || !runs || cntr_order_busy(cntr)) return;
+    if (!cntr_is_president(cntr) || !runs || cntr_order_busy(cntr)) return;
     for (uint32_t node = node_mask_next(&rejoin->joined, 0); node != 0;
          node = node_mask_next(&rejoin->joined, node)) {
         if (!may_start(cntr, node)) continue;

@@ -23,11 +23,6 @@ static bool is_client(const struct cntr *cntr, uint32_t node)
     return node <= NODE_ID_MAX && block_config(&cntr->block)->node[node].type == NODE_API;
 }
 
-static bool is_president(const struct cntr *cntr)
-{
-    return cntr->president == cntr_own(cntr);
-}
-
 static bool is_started(const struct cntr *cntr)
 {
     return node_mask_has(&cntr->started, cntr_own(cntr));
@@ -80,7 +75,7 @@ static void completed(struct cntr *cntr)
     single->complete = 1;
     log_info(&cntr->block, "single user mode: %s for node %u", single->node != 0 ? "on" : "off",
              single->node);
-    if (is_president(cntr) && single->node != 0)
+    if (cntr_is_president(cntr) && single->node != 0)
         event_send(&cntr->block, EVENT_SINGLE_USER, TOLD_ENTERED, single->node);
     cntr_tell_state(cntr);
     answer(cntr);
@@ -245,7 +240,7 @@ static uint32_t refusal(const struct cntr *cntr, uint32_t node)
     const struct cntr_single *single = &cntr->single;
     if (cntr->state == CNTR_STOPPING || cntr->state == CNTR_FAILING) return ERR_MGM_NODE_STOPPING;
     if (cntr->level != START_STARTED) return ERR_MGM_STARTING;
-    if (!is_president(cntr)) return ERR_MGM_SEND;
+    if (!cntr_is_president(cntr)) return ERR_MGM_SEND;
     if (node == 0 || node == single->node) return 0;
     if (single->node != 0) return ERR_SINGLE_USER_MODE;
     for (uint32_t peer = node_mask_next(&cntr->members, 0); peer != 0;

@@ -287,6 +287,10 @@ static inline uint32_t cntr_own(const struct cntr *cntr)
 {
     return block_config(&cntr->block)->own_node;
 }
+static inline bool cntr_is_president(const struct cntr *cntr)
+{
+    return cntr->president == cntr_own(cntr);
+}
 static inline uint32_t cntr_local(const struct cntr *cntr, uint32_t block_no)
 {
     return block_ref(cntr_own(cntr), block_no, 0);
