@@ -49,5 +49,20 @@ for page in docs/protocols/*.md; do
     grep -q "$(basename "$page")" docs/READING.md || rot "docs/READING.md does not lead to $page"
 done
 
+# Each file of a block is in its README, once if that has a table of them.
+for file in blocks/*/*.c; do
+    readme=$(dirname "$file")/README.md name=$(basename "$file")
+    grep -qF "\`$name\`" "$readme" || rot "$readme does not name $name"
+    [ "$(grep -E '^\| `' "$readme" | cut -d '|' -f 2 | grep -cF "\`$name\`")" -le 1 ] || rot "$readme names $name twice"
+done
+
+# The walk names what is built, and runs what is there.
+for program in $(grep -oE '`build/bin/[a-z_]+' docs/READING.md | sed 's/.*\///' | sort -u); do
+    grep -rqE "(ndb_program|sim_scenario|add_executable)\($program\b" --include=CMakeLists.txt tests tools ndbmtd mgmd examples || rot "docs/READING.md runs $program"
+done
+for plan in $(grep -oE 'plan=[a-z_/.]+' docs/READING.md | cut -d = -f 2); do
+    [ -e "$plan" ] || rot "docs/READING.md runs the plan $plan"
+done
+
 [ $broken -eq 0 ] && echo "the pages name what is there"
 exit $broken
