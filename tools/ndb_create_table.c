@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/tool_common.h"
+#include "tools/tool_json.h"
 
 #define FILE_SIZE_MAX                                                                              \
     (16u << 20) /* Far more than all tables of a cluster; catches a wrong file.                    \
@@ -115,23 +115,38 @@ static int create(struct tool *tool, const char *all, const char *statement, siz
     return TOOL_FAILED;
 }
 
+static void print_count(const struct tool *tool, uint32_t executed)
+{
+    cJSON *object;
+
+    if (tool->format == TOOL_TEXT) {
+        printf("%u statement%s executed\n", executed, executed == 1 ? "" : "s");
+        return;
+    }
+    object = cJSON_CreateObject();
+    cJSON_AddNumberToObject(object, "executed", executed);
+    tool_json_end(tool, object);
+}
+
 static int create_all(struct tool *tool, const char *text)
 {
     const char *next = text;
-    uint32_t created = 0;
-
     const char *end;
-    while ((end = ndb_sql_statement_end(next)) != NULL) {
-        if (create(tool, text, next, (size_t)(end - next)) != TOOL_OK) return TOOL_FAILED;
-        created++;
+    uint32_t executed = 0;
+    int code = TOOL_OK;
+
+    while (code == TOOL_OK && (end = ndb_sql_statement_end(next)) != NULL) {
+        code = create(tool, text, next, (size_t)(end - next));
+        if (code == TOOL_OK) executed++;
         next = end;
     }
-    if (created == 0) {
+    if (code == TOOL_OK && executed == 0) {
         (void)fprintf(stderr, "ndb_create_table: no statement given\n");
-        return TOOL_FAILED;
+        code = TOOL_FAILED;
     }
-    printf("%u statement%s executed\n", created, created == 1 ? "" : "s");
-    return TOOL_OK;
+    /* The text is for people, who see what is wrong; a script wants to know how far it came. */
+    if (code == TOOL_OK || tool->format == TOOL_JSON) print_count(tool, executed);
+    return code;
 }
 
 int main(int argc, char **argv)

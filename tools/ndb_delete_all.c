@@ -9,9 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cjson/cJSON.h>
-
-#include "tools/tool_common.h"
+#include "tools/tool_json.h"
 
 #define BATCH_ROWS  128u
 #define BATCHES_MAX 16u /* On their way at a time: 2048 of a node's 32768 operation records. */
@@ -308,11 +306,6 @@ int main(int argc, char **argv)
     cJSON *list = cJSON_CreateArray();
     for (int i = settings.first; i < argc && code == TOOL_OK; i++)
         code = delete_all(&settings, argv[i], list);
-    if (settings.tool.format == TOOL_JSON) {
-        char *text = cJSON_Print(list);
-        if (text != NULL) printf("%s\n", text);
-        free(text);
-    }
-    cJSON_Delete(list);
+    tool_json_end(&settings.tool, list);
     return tool_close(&settings.tool, code);
 }

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
-#include "tools/tool_common.h"
+#include "tools/tool_json.h"
 
 #define TYPE_TEXT_MAX 200
 
@@ -284,11 +282,6 @@ int main(int argc, char **argv)
     for (int i = settings.first; i < argc; i++) {
         if (describe(&settings, argv[i], list) != TOOL_OK) code = TOOL_FAILED;
     }
-    if (settings.tool.format == TOOL_JSON) {
-        char *text = cJSON_Print(list);
-        if (text != NULL) printf("%s\n", text);
-        free(text);
-    }
-    cJSON_Delete(list);
+    tool_json_end(&settings.tool, list);
     return tool_close(&settings.tool, code);
 }

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 
-#include "tools/tool_common.h"
+#include "tools/tool_json.h"
 
 struct settings {
     struct tool tool;
@@ -29,6 +29,25 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     }
 }
 
+static int drop(struct tool *tool, const char *argument, cJSON *list)
+{
+    char name[300];
+
+    tool_table_name(tool, argument, name, sizeof(name));
+    if (tool->format == TOOL_TEXT) printf("Dropping table %s...", argument);
+    bool dropped = ndb_table_drop(tool->ndb, name, 0) == 0;
+    if (tool->format == TOOL_TEXT) {
+        printf(dropped ? "OK\n" : "\n");
+    } else {
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddStringToObject(entry, "table", argument);
+        cJSON_AddBoolToObject(entry, "dropped", dropped);
+        cJSON_AddItemToArray(list, entry);
+    }
+    if (!dropped) tool_print_error(ndb_error(tool->ndb));
+    return dropped ? TOOL_OK : TOOL_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
@@ -43,17 +62,9 @@ int main(int argc, char **argv)
     if (!tool_connect(&settings.tool)) return tool_close(&settings.tool, TOOL_FAILED);
 
     int code = TOOL_OK;
-    for (int i = settings.first; i < argc && code == TOOL_OK; i++) {
-        char name[300];
-        tool_table_name(&settings.tool, argv[i], name, sizeof(name));
-        printf("Dropping table %s...", argv[i]);
-        if (ndb_table_drop(settings.tool.ndb, name, 0) == 0) {
-            printf("OK\n");
-        } else {
-            printf("\n");
-            tool_print_error(ndb_error(settings.tool.ndb));
-            code = TOOL_FAILED;
-        }
-    }
+    cJSON *list = cJSON_CreateArray();
+    for (int i = settings.first; i < argc && code == TOOL_OK; i++)
+        code = drop(&settings.tool, argv[i], list);
+    tool_json_end(&settings.tool, list);
     return tool_close(&settings.tool, code);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/import.h"
+#include "tools/tool_json.h"
 
 #define PATH_SIZE       4200
 #define OUTSTANDING_MAX 65536u
@@ -306,9 +307,30 @@ static void print_totals(const char *database, const char *table,
     (void)fflush(stdout);
 }
 
+static void add_totals(cJSON *list, const char *database, const char *table, const char *path,
+                       const struct import_totals *totals)
+{
+    cJSON *entry = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(entry, "database", database);
+    cJSON_AddStringToObject(entry, "table", table);
+    cJSON_AddStringToObject(entry, "file", path);
+    cJSON_AddNumberToObject(entry, "rows", (double)(totals->rows_before + totals->rows));
+    cJSON_AddNumberToObject(entry, "rejected",
+                            (double)(totals->rejected_before + totals->rejected));
+    cJSON_AddNumberToObject(entry, "run", totals->run);
+    cJSON_AddNumberToObject(entry, "rows_of_run", (double)totals->rows);
+    cJSON_AddNumberToObject(entry, "rejected_of_run", (double)totals->rejected);
+    cJSON_AddNumberToObject(entry, "retries", (double)totals->retries);
+    cJSON_AddNumberToObject(entry, "bytes", (double)totals->bytes);
+    cJSON_AddNumberToObject(entry, "seconds", totals->seconds);
+    cJSON_AddBoolToObject(entry, "complete", totals->complete);
+    cJSON_AddItemToArray(list, entry);
+}
+
 /* *complete is cleared when the file is not done. */
 static int import_file(struct import_settings *import, const char *database, const char *path,
-                       bool *complete)
+                       cJSON *list, bool *complete)
 {
     char table[200];
     char name[200]; /* Of the state: several files may go into one table at the same time. */
@@ -326,7 +348,10 @@ static int import_file(struct import_settings *import, const char *database, con
     if (import->null_text == NULL && import->format.escape == '\0') import->null_text = "NULL";
     int code = import_load(import, path, table_name, name,
                            import->rejects != NULL ? import->rejects : rejects, &totals);
-    print_totals(database, table, &totals);
+    if (import->tool.format == TOOL_JSON)
+        add_totals(list, database, table, path, &totals);
+    else
+        print_totals(database, table, &totals);
     if (!totals.complete) *complete = false;
     if (totals.rejected > 0)
         (void)fprintf(stderr, "Rejected rows are in %s\n",
@@ -339,12 +364,13 @@ static int import_file(struct import_settings *import, const char *database, con
 /* All files, one after the other. What is complete is known to --resume until all of them are. */
 static int import_files(struct import_settings *import, int argc, char **argv, int database)
 {
+    cJSON *list = cJSON_CreateArray();
     bool complete = true;
     int code = TOOL_OK;
     int i = database + 1;
 
     for (; i < argc; i++) {
-        if (import_file(import, argv[database], argv[i], &complete) == TOOL_OK) continue;
+        if (import_file(import, argv[database], argv[i], list, &complete) == TOOL_OK) continue;
         code = TOOL_FAILED;
         if (!import->keep_going) break;
     }
@@ -354,6 +380,7 @@ static int import_files(struct import_settings *import, int argc, char **argv, i
         base_name(argv[i], name, sizeof(name));
         import_state_remove(import->state_dir, name);
     }
+    tool_json_end(&import->tool, list);
     return code;
 }
 

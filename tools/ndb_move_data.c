@@ -12,10 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#include <cjson/cJSON.h>
-
 #include "tools/move_convert.h"
-#include "tools/tool_common.h"
+#include "tools/tool_json.h"
 
 #define BATCH_ROWS  64u
 #define NO_SUCH_ROW 626
@@ -461,10 +459,7 @@ static void print_result(const struct settings *settings, uint64_t moved)
     cJSON_AddStringToObject(object, "source", settings->source);
     cJSON_AddStringToObject(object, "target", settings->target);
     cJSON_AddNumberToObject(object, "moved", (double)moved);
-    char *text = cJSON_Print(object);
-    if (text != NULL) printf("%s\n", text);
-    free(text);
-    cJSON_Delete(object);
+    tool_json_end(&settings->tool, object);
 }
 
 static bool drop_source(struct settings *settings)

@@ -2,11 +2,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include <cjson/cJSON.h>
-
-#include "tools/tool_common.h"
+#include "tools/tool_json.h"
 
 struct settings {
     struct tool tool;
@@ -92,14 +89,6 @@ static int count_rows(const struct settings *settings, struct ndb_table *table, 
     return result;
 }
 
-static void print_json(cJSON *list)
-{
-    char *text = cJSON_Print(list);
-
-    if (text != NULL) printf("%s\n", text);
-    free(text);
-}
-
 static int count_all(struct settings *settings, int argc, char **argv, cJSON *list)
 {
     for (int i = settings->first; i < argc; i++) {
@@ -133,7 +122,6 @@ int main(int argc, char **argv)
     if (!tool_connect(&settings.tool)) return tool_close(&settings.tool, TOOL_FAILED);
     cJSON *list = cJSON_CreateArray();
     int code = count_all(&settings, argc, argv, list);
-    if (settings.tool.format == TOOL_JSON) print_json(list);
-    cJSON_Delete(list);
+    tool_json_end(&settings.tool, list);
     return tool_close(&settings.tool, code);
 }

@@ -5,9 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <cjson/cJSON.h>
-
-#include "tools/tool_common.h"
+#include "tools/tool_json.h"
 
 struct settings {
     struct tool tool;
@@ -155,12 +153,7 @@ static int show(const struct settings *settings)
             print_text(settings, &entries[i], &parts);
         }
     }
-    if (settings->tool.format == TOOL_JSON) {
-        char *text = cJSON_Print(list);
-        if (text != NULL) printf("%s\n", text);
-        free(text);
-    }
-    cJSON_Delete(list);
+    tool_json_end(&settings->tool, list);
     ndb_list_free(entries);
     return TOOL_OK;
 }

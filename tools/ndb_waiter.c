@@ -5,10 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include <cjson/cJSON.h>
-
 #include "ndb/mgm.h"
-#include "tools/tool_common.h"
+#include "tools/tool_json.h"
 
 #define POLL_MS       50 /* Between two looks at the cluster. */
 #define CALL_MS       5000u
@@ -141,7 +139,8 @@ static void print_clock(const struct settings *settings)
     (void)fflush(stdout);
 }
 
-static void print_json(const struct ndb_mgm_cluster_state *cluster, bool reached)
+static void print_json(const struct tool *tool, const struct ndb_mgm_cluster_state *cluster,
+                       bool reached)
 {
     cJSON *object = cJSON_CreateObject();
     cJSON *nodes = cJSON_AddArrayToObject(object, "nodes");
@@ -154,10 +153,7 @@ static void print_json(const struct ndb_mgm_cluster_state *cluster, bool reached
         cJSON_AddStringToObject(node, "status", ndb_mgm_status_name(cluster->nodes[i].status));
         cJSON_AddItemToArray(nodes, node);
     }
-    char *text = cJSON_Print(object);
-    if (text != NULL) printf("%s\n", text);
-    free(text);
-    cJSON_Delete(object);
+    tool_json_end(tool, object);
 }
 
 /* Waits; a lost connection is made again within the time. */
@@ -184,7 +180,7 @@ static int wait_for_state(const struct settings *settings, ndb_mgm_handle_t *mgm
         (void)nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
     }
     if (settings->tool.format == TOOL_JSON) {
-        print_json(&cluster, reached);
+        print_json(&settings->tool, &cluster, reached);
     } else if (!reached) {
         (void)fflush(stdout);
         (void)fprintf(stderr, "Not all nodes are %s after %u s\n",

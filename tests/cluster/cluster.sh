@@ -93,6 +93,9 @@ want_text() {
     return 0
 }
 
+# JSON in $BOX/out becomes one line, for want_text.
+one_line() { tr -d '\t\n' <"$BOX/out" >"$BOX/line" && mv "$BOX/line" "$BOX/out"; }
+
 free_port() {
     local port
     while :; do

@@ -33,6 +33,11 @@ want_text out '^1	0	120001	120000	0	[0-9]+	[0-9]+	0	complete$'
 import 0 --ignore-lines=1 --resume test "$BOX/small.csv" "$BOX/big.csv" # Nothing is left to do.
 want_text out '^test\.big: 120000 rows imported \(run 2, 0 new\), 0 rejected'
 [ -z "$(ls "$BOX"/state/*.map 2>/dev/null)" ] || fail "state files stay: $(ls "$BOX/state")"
+want 0 "$BIN/ndb_delete_all" -d test small big
+import 0 --ignore-lines=1 --format=json test "$BOX/small.csv" "$BOX/big.csv"
+one_line
+file='"rejected":0,"run":1,"rows_of_run":[0-9]+,"rejected_of_run":0,"retries":[0-9]+,"bytes":[1-9][0-9]*,"seconds":[0-9.e-]+,"complete":true'
+want_text out "^\\[\\{\"database\":\"test\",\"table\":\"small\",\"file\":\"[^\"]*/small\\.csv\",\"rows\":2,$file\\}, ?\\{.*\"table\":\"big\",.*\"rows\":120000,$file\\}\\]\$"
 
 say "killed on the way, three times, and resumed"
 want 0 "$BIN/ndb_delete_all" -d test big
@@ -71,6 +76,15 @@ import 1 --rejects="$BOX/small.rej" --resume test "$BOX/small.csv"
 want_text out '^test\.small: 2 rows imported \(run 2, 1 new\), 1 rejected'
 has_rows small 2
 [ "$(cut -f 1 "$BOX/small.rej")" = 2 ] || fail "the reject file is $(cat "$BOX/small.rej")"
+
+want 0 "$BIN/ndb_delete_all" -d test small
+import 1 --rejects="$BOX/small.rej" --format=json test "$BOX/small.csv"
+want_text err 'row 2 rejected: 4313'
+one_line
+want_text out '"rows":1,"rejected":1,"run":1,"rows_of_run":1,"rejected_of_run":1,.*"complete":false\}\]$'
+import 1 --rejects="$BOX/small.rej" --resume --format=json test "$BOX/small.csv"
+one_line
+want_text out '"rows":2,"rejected":1,"run":2,"rows_of_run":1,"rejected_of_run":0,.*"complete":true\}\]$'
 
 say "states that do not fit"
 want 0 "$BIN/ndb_delete_all" -d test small

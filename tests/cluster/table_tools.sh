@@ -65,6 +65,24 @@ want_text out '^0 records in table empty$'
 want 2 "$BIN/ndb_select_all" -d test --csv --rowid three
 want 2 "$BIN/ndb_select_all" -d test --order three # There are no ordered indexes.
 
+say "ndb_create_table, ndb_drop_table: what was done, for scripts"
+want 0 "$BIN/ndb_create_table" -d test --format=json -e "CREATE TABLE p (a INT NOT NULL PRIMARY KEY); CREATE TABLE q (a INT NOT NULL PRIMARY KEY)"
+one_line
+want_text out '^\{"executed":2\}$'
+want 1 "$BIN/ndb_create_table" -d test --format=json -e "CREATE TABLE r (a INT NOT NULL PRIMARY KEY); CREATE TABLE p (a INT NOT NULL PRIMARY KEY); CREATE TABLE s (a INT NOT NULL PRIMARY KEY)"
+one_line
+want_text out '^\{"executed":1\}$'
+want_text err '^721: '
+want 1 "$BIN/ndb_create_table" -d test -e "CREATE TABLE p (a INT NOT NULL PRIMARY KEY)"
+[ ! -s "$BOX/out" ] || fail "nothing was executed, and this is said: $(cat "$BOX/out")"
+want 0 "$BIN/ndb_drop_table" -d test --format=json p test.q
+one_line
+want_text out '^\[\{"table":"p","dropped":true\}, ?\{"table":"test\.q","dropped":true\}\]$'
+want 1 "$BIN/ndb_drop_table" -d test --format=json r p s
+one_line
+want_text out '^\[\{"table":"r","dropped":true\}, ?\{"table":"p","dropped":false\}\]$'
+want_text err '^723: '
+
 say "ndb_move_data"
 want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE wide (note VARCHAR(600), id BIGINT UNSIGNED NOT NULL,
     kind VARCHAR(40) NOT NULL, name VARCHAR(80) NOT NULL, price DECIMAL(14,4), day DATE, big BIGINT, small INT NOT NULL,

@@ -1,0 +1,15 @@
+/* tool_json.c -- how the client tools print with --format=json. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tools/tool_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void tool_json_end(const struct tool *tool, cJSON *value)
+{
+    char *text = tool->format == TOOL_JSON ? cJSON_Print(value) : NULL;
+
+    if (text != NULL) printf("%s\n", text);
+    free(text);
+    cJSON_Delete(value);
+}
