@@ -1,4 +1,5 @@
-/* ndb.h -- the C client API: connections, dictionary, transactions, scans, asynchronous calls. */
+/* ndb.h -- the C client API: connections, dictionary, transactions, scans, asynchronous calls. It
+ * includes program.h: programs and filters that run where the rows are. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Link with -lndbclient (pkg-config ndbclient). Conventions of the whole interface:
@@ -438,7 +439,7 @@ struct ndb_operation_options {
                             record. Key columns are always part of a write's key. */
     /*
      * A program that the data node runs on the row, with the operation's lock held; not for
-     * inserts. What each operation does with it stands at ndb_program_create(). It is copied.
+     * inserts. What each operation does with it stands in <ndb/program.h>. It is copied.
      */
     const struct ndb_program *program;
     /* With a program, of a change: the row as the operation leaves it (a deleted one as it was) is
@@ -447,119 +448,6 @@ struct ndb_operation_options {
     void *result;
     const uint8_t *result_mask; /* As `mask`. */
 };
-
-/* ---- Programs: read-modify-write where the row is ---- */
-
-/*
- * A program computes with eight registers (0..7) of whole numbers, -2^63 to 2^64-1 or NULL, which
- * they are at first; loads and stores integer columns; compares columns of any type; branches
- * forward; and ends with an exit. Columns are read as they were when the operation began. A
- * comparison with NULL is unknown, which is not true: the branch is not taken.
- * docs/protocols/program.md has the rules to the last bit.
- *
- *   read     exit ok: the row is read
- *   update   exit ok: what the program stored, and the values given, are set; exit stored: only
- * what the program stored. The record of values may be NULL. write    the row exists: as update.
- * Else the values given are inserted, the program does not run. delete   exit ok or stored: the row
- * is deleted any      refuse: the operation fails with the program's code, as with any error
- *
- * The functions that add to a program return 0, or -1: the first error stays with the program
- * (ndb_program_error), and later calls do nothing. Own thread; a finished program is for any
- * thread.
- */
-NDB_API struct ndb_program *ndb_program_create(ndb_t *ndb, struct ndb_table *table);
-NDB_API void ndb_program_free(struct ndb_program *program);
-/* Never NULL; code 0: everything so far was right. 4229 no such register, 4004 no such column, 4539
-   the column's type cannot do that, 4222 a label that is not defined, 4221 defined twice, 4517 a
-   branch back, 4518 longer than 4000 words, 4231 nothing after the end, and value errors. */
-NDB_API const ndb_error_t *ndb_program_error(const struct ndb_program *program);
-
-enum ndb_condition {
-    NDB_EQ = 0,
-    NDB_NE = 1,
-    NDB_LT = 2,
-    NDB_LE = 3,
-    NDB_GT = 4,
-    NDB_GE = 5,
-    NDB_LIKE =
-        6, /* % any characters, _ one, \ takes the next one as it is. Char and binary types; */
-    NDB_NOT_LIKE = 7 /* the value is the pattern, without a length prefix. */
-};
-
-enum ndb_arithmetic { NDB_ADD = 0, NDB_SUBTRACT, NDB_MULTIPLY, NDB_DIVIDE, NDB_REMAINDER };
-
-NDB_API int ndb_program_load(struct ndb_program *program, uint32_t reg, uint32_t column);
-NDB_API int ndb_program_load_number(struct ndb_program *program, uint32_t reg, int64_t number);
-NDB_API int ndb_program_load_unsigned(struct ndb_program *program, uint32_t reg, uint64_t number);
-NDB_API int ndb_program_load_null(struct ndb_program *program, uint32_t reg);
-/* to = a op b. Out of range: 4314; with NULL, or divided by 0: 879. */
-NDB_API int ndb_program_compute(struct ndb_program *program, enum ndb_arithmetic op, uint32_t to,
-                                uint32_t a, uint32_t b);
-/* A number that does not fit the column: 4314. */
-NDB_API int ndb_program_store(struct ndb_program *program, uint32_t column, uint32_t reg);
-/* A value in stored form into a column of any type; value NULL = NULL. */
-NDB_API int ndb_program_store_value(struct ndb_program *program, uint32_t column, const void *value,
-                                    uint32_t size);
-/* Labels are numbers of the application's choice, below 65536. A branch goes to a label that is set
-   later. */
-NDB_API int ndb_program_label(struct ndb_program *program, uint32_t label);
-NDB_API int ndb_program_branch(struct ndb_program *program, uint32_t label);
-/* Each branches when `a condition b`; not for LIKE. */
-NDB_API int ndb_program_branch_numbers(struct ndb_program *program, uint32_t a,
-                                       enum ndb_condition condition, uint32_t b, uint32_t label);
-NDB_API int ndb_program_branch_columns(struct ndb_program *program, uint32_t a,
-                                       enum ndb_condition condition, uint32_t b, uint32_t label);
-/* Branches when `column condition value`, the value in stored form. */
-NDB_API int ndb_program_branch_value(struct ndb_program *program, uint32_t column,
-                                     enum ndb_condition condition, const void *value, uint32_t size,
-                                     uint32_t label);
-/* Branches when the column, or the register, is NULL (or is not). */
-NDB_API int ndb_program_branch_null(struct ndb_program *program, uint32_t column, bool null,
-                                    uint32_t label);
-NDB_API int ndb_program_branch_number_null(struct ndb_program *program, uint32_t reg, bool null,
-                                           uint32_t label);
-NDB_API int ndb_program_exit_ok(struct ndb_program *program);
-NDB_API int ndb_program_exit_stored(struct ndb_program *program);
-/* code: 6000 to 6999, which are the application's (class NDB_CLASS_USER, permanent), 626 or 899. */
-NDB_API int ndb_program_refuse(struct ndb_program *program, uint32_t code);
-/* column = column + delta; registers 6 and 7 are used. The exit is up to the caller. */
-NDB_API int ndb_program_add(struct ndb_program *program, uint32_t column, int64_t delta);
-/* Nothing more is added; checks it as the data node will. Operations and scans take only finished
-   programs. */
-NDB_API int ndb_program_finish(struct ndb_program *program);
-/* Its length in words, at most 4000. */
-NDB_API uint32_t ndb_program_words(const struct ndb_program *program);
-
-/* ---- Filters: which rows are wanted ---- */
-
-/*
- * Groups of comparisons, nested up to 64 deep. NULL as in SQL: a comparison with NULL is unknown,
- * NOT unknown is unknown, and a row fits only when the whole is true. Without an outer group the
- * comparisons are joined by AND. Errors as of programs: ndb_filter_error().
- */
-enum ndb_group { NDB_AND = 1, NDB_OR = 2, NDB_NAND = 3, NDB_NOR = 4 };
-
-NDB_API struct ndb_filter *ndb_filter_create(ndb_t *ndb, struct ndb_table *table);
-NDB_API void ndb_filter_free(struct ndb_filter *filter);
-NDB_API int ndb_filter_begin(struct ndb_filter *filter, enum ndb_group group);
-NDB_API int ndb_filter_end(struct ndb_filter *filter);
-NDB_API int ndb_filter_compare(struct ndb_filter *filter, uint32_t column,
-                               enum ndb_condition condition, const void *value, uint32_t size);
-NDB_API int ndb_filter_columns(struct ndb_filter *filter, uint32_t a, enum ndb_condition condition,
-                               uint32_t b);
-/* The value is one of `count`, which stand `stride` bytes apart. Sizes are the column's, or follow
-   from the length prefix. Of none of them: never, or with `negate` always. */
-NDB_API int ndb_filter_in(struct ndb_filter *filter, uint32_t column, bool negate,
-                          const void *values, uint32_t stride, uint32_t count);
-NDB_API int ndb_filter_null(struct ndb_filter *filter, uint32_t column, bool null);
-/* Text to a stored value, as ndb_value_parse(), and then compared; LIKE takes it as it is. */
-NDB_API int ndb_filter_text(struct ndb_filter *filter, uint32_t column,
-                            enum ndb_condition condition, const char *text, uint32_t size);
-/* Never NULL. 4260 end without begin, 4261 a group is still open, 4294 longer than 4000 words. */
-NDB_API const ndb_error_t *ndb_filter_error(const struct ndb_filter *filter);
-/* The finished filter as a program, which lives as long as it: for scans, and for operations, which
-   it refuses with 626 when the row does not fit. NULL: see ndb_filter_error(). */
-NDB_API const struct ndb_program *ndb_filter_program(struct ndb_filter *filter);
 
 /* Begins a transaction; nothing is sent. Its node is chosen by the key of its first operation. Own
  * thread. */
@@ -816,3 +704,5 @@ NDB_API int ndb_scan_count_where(ndb_t *ndb, struct ndb_table *table,
 #ifdef __cplusplus
 }
 #endif
+
+#include "ndb/program.h"

@@ -17,7 +17,7 @@ done
 for file in man/man1/ndb_desc.1 man/man8/ndbmtd.8 bash-completion/completions/ndb_desc; do
     [ -f "$prefix/share/$file" ] || fail "$file is not installed"
 done
-for header in ndb.h mgm.h; do
+for header in ndb.h program.h mgm.h errors.def; do
     [ -f "$prefix/include/ndb/$header" ] || fail "ndb/$header is not installed"
 done
 pkg_config=$(find "$prefix" -name ndbclient.pc)
@@ -39,8 +39,13 @@ want 0 cc -std=c11 -Wall -Wextra -Werror -I. -o shared example_batch.c $(pkg-con
 # shellcheck disable=SC2046
 want 0 cc -std=c11 -Wall -Wextra -Werror -I. -o static example_batch.c $(pkg-config --cflags ndbclient) \
     -Wl,-Bstatic -lndbclient -L"$library_dir" -Wl,-Bdynamic $(pkg-config --static --libs ndbclient | sed 's/-lndbclient//')
+for header in ndb.h program.h mgm.h; do # Each is enough by itself.
+    printf '#include <ndb/%s>\nint main(void) { return 0; }\n' "$header" >alone.c
+    # shellcheck disable=SC2046
+    want 0 cc -std=c11 -Wall -Wextra -Werror -fsyntax-only alone.c $(pkg-config --cflags ndbclient)
+done
 if command -v c++ >/dev/null; then # The headers are for C++ programs, too.
-    printf '#include <ndb/ndb.h>\n#include <ndb/mgm.h>\nint main() { return ndb_version() == 0 || ndb_mgm_error_message(1010) == nullptr; }\n' >cpp.cc
+    printf '#include <ndb/ndb.h>\n#include <ndb/mgm.h>\nint main() { return ndb_version() == 0 || ndb_mgm_error_message(1010) == nullptr || ndb_filter_create(nullptr, nullptr) != nullptr; }\n' >cpp.cc
     # shellcheck disable=SC2046
     want 0 c++ -Wall -Wextra -Werror -o cpp cpp.cc $(pkg-config --cflags --libs ndbclient)
     want 0 env LD_LIBRARY_PATH="$library_dir" ./cpp
