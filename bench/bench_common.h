@@ -1,6 +1,8 @@
-/* bench_common.h -- what both sides of a comparison share: clock, keys, drawing of keys. */
+/* bench_common.h -- what both sides of a comparison share: options, clock, keys, drawing of keys,
+ * what is printed. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
@@ -49,3 +51,34 @@ static inline void make_key(char *key, uint32_t number)
     for (int at = 15; number > 0; number /= 10)
         key[at--] = (char)('0' + number % 10);
 }
+
+/* ---- bench_common.c ---- */
+
+/* One option of a command line; exactly one of the pointers says where its value goes. */
+struct bench_option {
+    const char *name; /* Without --. */
+    int letter;
+    const char *argument; /* What --help calls it; NULL for a flag. */
+    const char *help;
+    bool *flag;
+    const char **text;
+    double *seconds;
+    uint32_t *number;
+    uint32_t min, max; /* Of the number. */
+};
+
+/* Reads the command line. At most `arguments_max` words without -- go to `arguments`, the others
+ * stay as they are. Whatever is wrong is said, and ends the program with 2; the list ends with an
+ * option without a name. */
+void bench_parse(int argc, char **argv, const struct bench_option *options, const char *usage,
+                 const char **arguments, uint32_t arguments_max);
+
+/* From now on SIGTERM ends a run early, and each line is written when it is complete. */
+void bench_end_by_signal(void);
+bool bench_enough(void);
+
+/* What was done in a window that ends now: in milliseconds of the day's clock. */
+void bench_print_window(uint64_t done);
+/* Median, 99 % and 99.9 %; sorts them. Nothing when there are none. */
+void bench_print_latency(uint64_t *ns, uint64_t count);
+void bench_pause(double seconds);

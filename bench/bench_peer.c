@@ -1,12 +1,10 @@
 /* bench_peer.c -- the peers' side: Redis, memcached and PostgreSQL over TCP with epoll, every
  * answer verified. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <argp.h>
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,7 +28,7 @@ enum { KEY_SIZE = 16, VALUE_MAX = 1024 };
 struct peer {
     const char *protocol; /* redis, memcached, postgres */
     const char *mode;
-    uint16_t port;
+    uint32_t port;
     uint32_t connections;
     uint32_t pipeline;
     uint32_t rows;
@@ -56,10 +54,9 @@ struct connection {
 };
 
 static uint64_t operations;
-static double *latencies;
+static uint64_t *latencies_ns;
 static uint64_t latency_count;
 #define LATENCIES_MAX 2000000u
-static volatile sig_atomic_t enough; /* SIGTERM. */
 
 static void die(const char *what)
 {
@@ -274,7 +271,8 @@ static bool serve(const struct peer *peer, struct connection *connection)
         connection->expected * put_answer(peer, answer, connection->keys[0]) + (peer->wait ? 4 : 0);
     if (connection->in_size < needed || !batch_answered(peer, connection)) return true;
     operations += connection->expected;
-    if (latency_count < LATENCIES_MAX) latencies[latency_count++] = now_s() - connection->sent_at;
+    if (latency_count < LATENCIES_MAX)
+        latencies_ns[latency_count++] = (uint64_t)((now_s() - connection->sent_at) * 1e9);
     make_batch(peer, connection);
     if (connection->expected == 0) return false;
     flush_out(connection);
@@ -284,7 +282,7 @@ static bool serve(const struct peer *peer, struct connection *connection)
 static void open_connection(const struct peer *peer, struct connection *connection, uint32_t no,
                             int epoll)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(peer->port)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)peer->port)};
     int yes = 1;
     inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
     connection->socket = socket(AF_INET, SOCK_STREAM, 0);
@@ -302,91 +300,60 @@ static void open_connection(const struct peer *peer, struct connection *connecti
     epoll_ctl(epoll, EPOLL_CTL_ADD, connection->socket, &event);
 }
 
-static void on_signal(int number)
-{
-    (void)number;
-    enough = 1;
-}
-
 /* Says what was done in each window that is over. */
 static void note_windows(const struct peer *peer, double begin)
 {
     static uint64_t last;
     static uint32_t windows = 1;
     if (peer->window_ms == 0 || now_s() - begin < windows * peer->window_ms / 1e3) return;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     for (; now_s() - begin >= windows * peer->window_ms / 1e3; windows++) {
-        printf("window %lld %llu\n", (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000,
-               (unsigned long long)(operations - last));
+        bench_print_window(operations - last);
         last = operations;
     }
 }
 
-static int by_value(const void *a, const void *b)
+static void read_options(struct peer *peer, int argc, char **argv)
 {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return x < y ? -1 : x > y ? 1 : 0;
+    const struct bench_option options[] = {
+        {"port", 'p', "N", "port", .number = &peer->port, .min = 1, .max = 65535},
+        {"connections", 'c', "N", "connections (1)", .number = &peer->connections, .min = 1,
+         .max = CONNECTIONS_MAX},
+        {"pipeline", 'P', "N", "requests under way per connection (1)", .number = &peer->pipeline,
+         .min = 1, .max = PIPELINE_MAX},
+        {"rows", 'r', "N", "rows (100000)", .number = &peer->rows, .min = 1, .max = 1u << 30},
+        {"seconds", 's', "S", "length (2)", .seconds = &peer->seconds},
+        {"value", 'v', "N", "bytes of a value (32)", .number = &peer->value, .min = 16,
+         .max = VALUE_MAX},
+        {"wait", 'w', NULL, "WAIT 1 after each batch", .flag = &peer->wait},
+        {"noise", 'n', NULL, "values that do not compress", .flag = &peer->noise},
+        {"window", 'W', "MS", "what was done in each such time; SIGTERM ends the run",
+         .number = &peer->window_ms, .max = 60000},
+        {.name = NULL},
+    };
+    const char *arguments[] = {peer->protocol, peer->mode};
+    bench_parse(argc, argv, options, "redis|memcached load|read|write, or postgres write",
+                arguments, 2);
+    peer->protocol = arguments[0];
+    peer->mode = arguments[1];
 }
 
-static error_t parse_option(int key, char *argument, struct argp_state *state)
+/* Until the time is over, or all is loaded. */
+static void serve_all(const struct peer *peer, int epoll, uint32_t active, double begin)
 {
-    struct peer *peer = state->input;
-    switch (key) {
-    case 'p':
-        peer->port = (uint16_t)atoi(argument);
-        break;
-    case 'c':
-        peer->connections = (uint32_t)atoi(argument);
-        break;
-    case 'P':
-        peer->pipeline = (uint32_t)atoi(argument);
-        break;
-    case 'r':
-        peer->rows = (uint32_t)atoi(argument);
-        break;
-    case 's':
-        peer->seconds = atof(argument);
-        break;
-    case 'v':
-        peer->value = (uint32_t)atoi(argument);
-        break;
-    case 'w':
-        peer->wait = true;
-        break;
-    case 'n':
-        peer->noise = true;
-        break;
-    case 'W':
-        peer->window_ms = (uint32_t)atoi(argument);
-        break;
-    case ARGP_KEY_ARG:
-        if (state->arg_num == 0)
-            peer->protocol = argument;
-        else
-            peer->mode = argument;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    bool load = strcmp(peer->mode, "load") == 0;
+    while (active > 0 && !bench_enough() && (load || now_s() - begin < peer->seconds)) {
+        struct epoll_event events[CONNECTIONS_MAX];
+        int count = epoll_wait(epoll, events, CONNECTIONS_MAX, peer->window_ms == 0 ? 1000 : 5);
+        note_windows(peer, begin);
+        for (int i = 0; i < count; i++) {
+            if (!serve(peer, events[i].data.ptr)) active--;
+        }
     }
-    return 0;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"port", 'p', "N", 0, "port", 0},
-        {"connections", 'c', "N", 0, "connections (1)", 0},
-        {"pipeline", 'P', "N", 0, "requests under way per connection (1)", 0},
-        {"rows", 'r', "N", 0, "rows (100000)", 0},
-        {"seconds", 's', "S", 0, "length (2)", 0},
-        {"value", 'v', "N", 0, "bytes of a value (32)", 0},
-        {"wait", 'w', 0, 0, "WAIT 1 after each batch", 0},
-        {"noise", 'n', 0, 0, "values that do not compress", 0},
-        {"window", 'W', "MS", 0, "what was done in each such time; SIGTERM ends the run", 0},
-        {0},
-    };
+    static struct connection connections[CONNECTIONS_MAX];
     struct peer peer = {.protocol = "redis",
                         .mode = "read",
                         .connections = 1,
@@ -394,18 +361,12 @@ int main(int argc, char **argv)
                         .rows = 100000,
                         .value = 32,
                         .seconds = 2};
-    const struct argp argp = {
-        options, parse_option, "redis|memcached load|read|write, or postgres write", NULL, NULL,
-        NULL,    NULL};
-    argp_parse(&argp, argc, argv, 0, NULL, &peer);
-    if (peer.connections > CONNECTIONS_MAX || peer.pipeline > PIPELINE_MAX || peer.value < 16 ||
-        peer.value > VALUE_MAX)
-        return 2;
-    static struct connection connections[CONNECTIONS_MAX];
-    latencies = malloc(LATENCIES_MAX * sizeof *latencies);
+    read_options(&peer, argc, argv);
+    latencies_ns = malloc(LATENCIES_MAX * sizeof *latencies_ns);
     int epoll = epoll_create1(0);
     for (uint32_t i = 0; i < peer.connections; i++)
         open_connection(&peer, &connections[i], i, epoll);
+    bench_end_by_signal();
     double begin = now_s();
     uint32_t active = 0;
     for (uint32_t i = 0; i < peer.connections; i++) {
@@ -413,22 +374,8 @@ int main(int argc, char **argv)
         if (connections[i].expected > 0) active++;
         flush_out(&connections[i]);
     }
-    bool load = strcmp(peer.mode, "load") == 0;
-    signal(SIGTERM, on_signal);
-    setvbuf(stdout, NULL, _IOLBF, 0); /* A window is there when it is over. */
-    while (active > 0 && !enough && (load || now_s() - begin < peer.seconds)) {
-        struct epoll_event events[CONNECTIONS_MAX];
-        int count = epoll_wait(epoll, events, CONNECTIONS_MAX, peer.window_ms == 0 ? 1000 : 5);
-        note_windows(&peer, begin);
-        for (int i = 0; i < count; i++) {
-            if (!serve(&peer, events[i].data.ptr)) active--;
-        }
-    }
+    serve_all(&peer, epoll, active, begin);
     printf("ops_per_s %.0f\n", (double)operations / (now_s() - begin));
-    qsort(latencies, latency_count, sizeof *latencies, by_value);
-    if (latency_count > 0)
-        printf("p50_us %.1f\np99_us %.1f\np999_us %.1f\n", latencies[latency_count / 2] * 1e6,
-               latencies[latency_count * 99 / 100] * 1e6,
-               latencies[latency_count * 999 / 1000] * 1e6);
+    bench_print_latency(latencies_ns, latency_count);
     return 0;
 }

@@ -7,7 +7,6 @@
  * so many threads, each waiting for its answer, and checks the sum at the end; filter fetches the
  * one row in a hundred whose number fits, again and again, and prints the rows that were looked at.
  */
-#include <argp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -172,9 +171,7 @@ static void increments(struct bench *bench)
         workers[i] = (struct worker){.bench = bench, .no = i};
         pthread_create(&workers[i].thread, NULL, increment_main, &workers[i]);
     }
-    struct timespec pause = {(time_t)bench->seconds,
-                             (long)((bench->seconds - (double)(time_t)bench->seconds) * 1e9)};
-    nanosleep(&pause, NULL);
+    bench_pause(bench->seconds);
     atomic_store(&bench->stop, true);
     uint64_t done = 0;
     for (uint32_t i = 0; i < bench->threads; i++) {
@@ -230,49 +227,25 @@ static void filters(const struct bench *bench)
     session_close(&s);
 }
 
-static error_t parse_option(int key, char *argument, struct argp_state *state)
+static void read_options(struct bench *bench, int argc, char **argv)
 {
-    struct bench *bench = state->input;
-    switch (key) {
-    case 'c':
-        bench->connect = argument;
-        break;
-    case 't':
-        bench->threads = (uint32_t)atoi(argument);
-        break;
-    case 'r':
-        bench->rows = (uint32_t)atoi(argument);
-        break;
-    case 'h':
-        bench->hot = (uint32_t)atoi(argument);
-        break;
-    case 's':
-        bench->seconds = atof(argument);
-        break;
-    case ARGP_KEY_ARG:
-        bench->mode = argument;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
+    const struct bench_option options[] = {
+        {"connect", 'c', "STRING", "management server", .text = &bench->connect},
+        {"threads", 't', "N", "callers (50)", .number = &bench->threads, .min = 1, .max = 4096},
+        {"rows", 'r', "N", "rows (1000000)", .number = &bench->rows, .min = 1, .max = 1u << 30},
+        {"hot", 'h', "N", "rows that are incremented (1)", .number = &bench->hot, .min = 1,
+         .max = 1u << 30},
+        {"seconds", 's', "S", "length (2)", .seconds = &bench->seconds},
+        {.name = NULL},
+    };
+    bench_parse(argc, argv, options, "create|increment|filter", &bench->mode, 1);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"connect", 'c', "STRING", 0, "management server", 0},
-        {"threads", 't', "N", 0, "callers (50)", 0},
-        {"rows", 'r', "N", 0, "rows (1000000)", 0},
-        {"hot", 'h', "N", 0, "rows that are incremented (1)", 0},
-        {"seconds", 's', "S", 0, "length (2)", 0},
-        {0},
-    };
     static struct bench bench = {
         .mode = "", .threads = 50, .rows = 1000000, .hot = 1, .seconds = 2};
-    const struct argp argp = {options, parse_option, "create|increment|filter", NULL, NULL,
-                              NULL,    NULL};
-    argp_parse(&argp, argc, argv, 0, NULL, &bench);
+    read_options(&bench, argc, argv);
     ndb_error_t error;
     bench.connection = ndb_connection_create(bench.connect, NULL);
     if (ndb_connection_connect(bench.connection, 30000) != 0 ||
