@@ -392,6 +392,14 @@ void sim_disk_fail(struct sim_disk *disk, enum io_op op, const char *prefix, enu
     abort(); /* The test arms more than anybody can follow. */
 }
 
+bool sim_disk_armed(const struct sim_disk *disk)
+{
+    bool armed = disk->options.capacity != 0;
+    for (uint32_t i = 0; i < SIM_RULES; i++)
+        armed = armed || disk->rule[i].count != 0;
+    return armed;
+}
+
 void sim_disk_lie(struct sim_disk *disk)
 {
     disk->lies = true;

@@ -79,6 +79,9 @@ uint64_t sim_disk_used(const struct sim_disk *disk);
 void sim_disk_fail(struct sim_disk *disk, enum io_op op, const char *prefix, enum io_error error,
                    uint32_t skip, uint32_t count);
 
+/* Requests of this disk are still to fail, or it has a limit. A disk outlives its node's lives. */
+bool sim_disk_armed(const struct sim_disk *disk);
+
 /* From now on syncs are confirmed and do nothing: a disk that no software can do anything about. */
 void sim_disk_lie(struct sim_disk *disk);
 

@@ -429,6 +429,8 @@ void failures_watch(struct run *run)
             if (lives_damaged(sim_exit_of(run->world, id)->code))
                 sim_config(run->world, id)->stand_aside = 1;
             sim_restart(run->world, id);
+            if (run->swarm.disk && sim_disk_armed(sim_disk_of(run->world, id)))
+                doom(run, id, DISK_US);
         }
     }
     if (started == 0 && !run->durability.down && !run->durability.damaged &&
