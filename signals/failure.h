@@ -57,12 +57,12 @@ struct fail_commit {
 };
 SIGNAL_STRUCT(fail_commit, 11);
 
-/* To those that leave, from each that stays. The receiver stops if those that stay will go on; if
- * they will not, or have to ask the arbitrator, the sender counts as lost, and the receiver's own
- * part asks too: who hears nobody any more thinks that all others leave. */
+/* To those that leave, from each that stays. The receiver stops when that is agreed, or when those
+ * that have said so would go on by themselves. Until then the sender counts as lost: it may be the
+ * only one that thinks so, as who hears nobody any more thinks that all others leave. */
 struct fail_out_rep {
     uint32_t incarnation;
     uint32_t number;
-    uint32_t verdict; /* enum arbit_code of those that stay, before the arbitrator; 0: agreed. */
+    uint32_t agreed; /* 1: the failure `number` is behind the sender; 0: it is under way. */
 };
 SIGNAL_STRUCT(fail_out_rep, 3);

@@ -93,11 +93,8 @@ static void fence(struct qmgr *qmgr, const struct node_mask *nodes)
  * from now on. */
 static void fence_after_word(struct qmgr *qmgr, const struct node_mask *leave)
 {
-    struct node_mask all = qmgr->failure.fenced;
-    node_mask_join(&all, leave);
     struct fail_out_rep out = {.incarnation = qmgr->join.incarnation,
-                               .number = qmgr->failure.number + 1u,
-                               .verdict = qmgr_rule(qmgr, &all)};
+                               .number = qmgr->failure.number + 1u};
     struct node_mask there = *leave;
     node_mask_keep(&there, &qmgr->linked);
     node_mask_cut(&there, &qmgr->reach.lost);
@@ -146,6 +143,7 @@ static void agreed(struct qmgr *qmgr, const struct node_mask *nodes)
     failure->conf_owed = 0;
     failure->asking = 0;
     failure->again = 0;
+    failure->told = (struct node_mask){{0}};
     qmgr->join.president = oldest(qmgr, &qmgr->join.members);
     if (node_mask_has(nodes, qmgr->president.joiner)) qmgr->president.joiner = 0;
     qmgr_rejoin_failed(qmgr, nodes);
@@ -248,6 +246,15 @@ void qmgr_failure_found(struct qmgr *qmgr, const struct node_mask *leave)
     }
 }
 
+/* Some of the others may have said why. */
+static void stop_in_lost_part(struct qmgr *qmgr)
+{
+    bool told = !node_mask_empty(&qmgr->failure.told);
+    qmgr_failure_stop(qmgr, told ? qmgr_end_code(qmgr) : EXIT_ARBIT_SHUTDOWN,
+                      told ? "others have fenced it, and it may not go on without them"
+                           : "the cluster is divided, it is in a lost part");
+}
+
 void qmgr_failure_decided(struct qmgr *qmgr, uint32_t code)
 {
     struct qmgr_failure *failure = &qmgr->failure;
@@ -267,8 +274,7 @@ void qmgr_failure_decided(struct qmgr *qmgr, uint32_t code)
         agreed(qmgr, &nodes);
     } else {
         jam();
-        qmgr_failure_stop(qmgr, EXIT_ARBIT_SHUTDOWN,
-                          "the cluster is divided, it is in a lost part");
+        stop_in_lost_part(qmgr);
     }
 }
 
@@ -336,7 +342,7 @@ void qmgr_exec_FAIL_REF(struct block *block, const struct signal *sig)
             qmgr_suspect(qmgr, node, true, "it has fenced this node");
             return;
         }
-        node_mask_join(&qmgr->reach.condemned, &nodes);
+        node_mask_join(&qmgr->reach.fenced_by[node], &nodes);
         qmgr_reach_evaluate(qmgr);
         return;
     case FAIL_REF_BROKEN:
@@ -396,6 +402,25 @@ static bool made_up(struct qmgr *qmgr, uint32_t node, const struct fail_prepare 
     return true;
 }
 
+/* The set would stop the cluster, and has nodes in it that this one reaches: with the leader out
+ * instead of those the cluster could go on. So the leader did not know of other losses when it
+ * fenced them, and what it has fenced it cannot take back. */
+static bool in_the_way(const struct qmgr *qmgr, uint32_t node, const struct node_mask *leave)
+{
+    struct node_mask without_it = *leave;
+    enum arbit_code code = qmgr_rule(qmgr, leave);
+    if (arbit_wins(code) || code == ARBIT_PARTITIONING) return false;
+    for
+        EACH_NODE(other, leave)
+        {
+            if (qmgr_reaches(qmgr, other)) node_mask_remove(&without_it, other);
+        }
+    if (node_mask_equal(&without_it, leave)) return false;
+    node_mask_add(&without_it, node);
+    code = qmgr_rule(qmgr, &without_it);
+    return arbit_wins(code) || code == ARBIT_PARTITIONING;
+}
+
 /* False: it has been refused. */
 static bool agrees_to(struct qmgr *qmgr, const struct signal *sig, const struct node_mask *leave)
 {
@@ -413,6 +438,12 @@ static bool agrees_to(struct qmgr *qmgr, const struct signal *sig, const struct 
     }
     if (!may_lead(qmgr, ref_node(sig->sender), leave) || !node_mask_within(&stay, &row)) {
         refuse(qmgr, sig, FAIL_REF_BROKEN, &row);
+        return false;
+    }
+    if (in_the_way(qmgr, ref_node(sig->sender), leave)) {
+        jam();
+        qmgr_suspect(qmgr, ref_node(sig->sender), true,
+                     "it has fenced nodes that are there, and without which nobody could go on");
         return false;
     }
     return true;
@@ -465,8 +496,7 @@ void qmgr_exec_FAIL_COMMIT(struct block *block, const struct signal *sig)
     }
     if (!arbit_wins(commit->verdict)) {
         jam_data(commit->verdict);
-        qmgr_failure_stop(qmgr, EXIT_ARBIT_SHUTDOWN,
-                          "the cluster is divided, it is in a lost part");
+        stop_in_lost_part(qmgr);
         return;
     }
     if (node_mask_has(&nodes, qmgr_own(qmgr))) {
@@ -479,6 +509,19 @@ void qmgr_exec_FAIL_COMMIT(struct block *block, const struct signal *sig)
     agreed(qmgr, &nodes);
 }
 
+/* One more has fenced this node: could those that have go on by themselves? A newcomer need not
+ * know. */
+static bool told_enough(struct qmgr *qmgr, uint32_t node)
+{
+    struct node_mask rest = qmgr->join.members;
+    node_mask_add(&qmgr->failure.told, node);
+    node_mask_cut(&rest, &qmgr->failure.told);
+    enum arbit_code code = qmgr_rule(qmgr, &rest);
+    return qmgr_is_newcomer(qmgr) || arbit_wins(code) ||
+           (code == ARBIT_PARTITIONING &&
+            block_config(&qmgr->block)->arbitration != ARBITRATION_DEFAULT);
+}
+
 void qmgr_exec_FAIL_OUT_REP(struct block *block, const struct signal *sig)
 {
     struct qmgr *qmgr = qmgr_of(block);
@@ -487,11 +530,8 @@ void qmgr_exec_FAIL_OUT_REP(struct block *block, const struct signal *sig)
         jam();
         return;
     }
-    bool asks = block_config(&qmgr->block)->arbitration == ARBITRATION_DEFAULT;
-    bool sure = rep->verdict == 0 || arbit_wins(rep->verdict) ||
-                (rep->verdict == ARBIT_PARTITIONING && !asks);
-    if (!sure) {
-        jam_data(rep->verdict);
+    if (!rep->agreed && !told_enough(qmgr, ref_node(sig->sender))) {
+        jam();
         qmgr_suspect(qmgr, ref_node(sig->sender), true, "it has fenced this node");
         return;
     }

@@ -55,6 +55,25 @@ static struct node_mask others(const struct qmgr *qmgr)
     return rest;
 }
 
+bool qmgr_reaches(const struct qmgr *qmgr, uint32_t node)
+{
+    const struct node_mask speak = others(qmgr);
+    return node_mask_has(&speak, node) && !node_mask_has(&qmgr->reach.silent, node);
+}
+
+void qmgr_condemned(const struct qmgr *qmgr, const struct node_mask *tellers,
+                    struct node_mask *condemned)
+{
+    const struct node_mask heard = others(qmgr);
+    *condemned = (struct node_mask){{0}};
+    for
+        EACH_NODE(node, tellers)
+        {
+            if (node_mask_has(&heard, node))
+                node_mask_join(condemned, &qmgr->reach.fenced_by[node]);
+        }
+}
+
 static void say(struct qmgr *qmgr, uint32_t node, uint32_t ask, uint32_t answer)
 {
     struct fail_reach_rep rep = {
@@ -202,13 +221,19 @@ void qmgr_reach_view(struct qmgr *qmgr)
 {
     struct qmgr_reach *reach = &qmgr->reach;
     struct node_mask known = qmgr->join.members;
+    struct node_mask condemned;
     if (qmgr->rejoin.adding != 0) node_mask_add(&known, qmgr->rejoin.adding);
     node_mask_keep(&reach->lost, &known);
     node_mask_keep(&reach->silent, &known);
-    node_mask_keep(&reach->condemned, &known);
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
+        if (!node_mask_has(&qmgr->join.members, node))
+            reach->fenced_by[node] = (struct node_mask){{0}};
+        node_mask_keep(&reach->fenced_by[node], &known);
+    }
+    qmgr_condemned(qmgr, &qmgr->join.members, &condemned);
     reach->running = 0;
     if (node_mask_empty(&reach->lost) && node_mask_empty(&reach->silent) &&
-        node_mask_empty(&reach->condemned) && node_mask_empty(&qmgr->failure.fenced)) {
+        node_mask_empty(&condemned) && node_mask_empty(&qmgr->failure.fenced)) {
         jam();
         return;
     }
@@ -294,7 +319,24 @@ static bool complete(struct qmgr *qmgr)
     return all;
 }
 
+static void draw_map(struct qmgr *qmgr)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    reach->map.own = qmgr_own(qmgr);
+    reach->map.members = qmgr->join.members;
+    reach->map.gone = qmgr->failure.fenced;
+    if (node_mask_has(&reach->lost, qmgr->rejoin.adding))
+        node_mask_add(&reach->map.gone, qmgr->rejoin.adding);
+    node_mask_keep(&reach->map.known, &qmgr->join.members);
+    for
+        EACH_NODE(node, &qmgr->join.members)
+    reach->map.age[node] = qmgr->peer[node].dynamic_id;
+}
+
 /*
+ * What those that stay have fenced leaves too, until that changes nothing any more. What somebody
+ * has fenced who leaves himself is spared.
+ *
  * Newcomers do not spare anybody from leaving, and leave with whoever does; so does a node whose
  * join was broken off, here or elsewhere.
  */
@@ -302,19 +344,19 @@ static void who_leaves(struct qmgr *qmgr, struct node_mask *leave)
 {
     struct qmgr_reach *reach = &qmgr->reach;
     struct node_mask newcomers;
-    struct node_mask gone = qmgr->failure.fenced;
+    struct node_mask condemned;
     qmgr_newcomers(qmgr, &newcomers);
-    node_mask_join(&gone, &reach->condemned);
-    if (node_mask_has(&reach->lost, qmgr->rejoin.adding)) node_mask_add(&gone, qmgr->rejoin.adding);
-    reach->map.own = qmgr_own(qmgr);
-    reach->map.members = qmgr->join.members;
-    reach->map.gone = gone;
-    node_mask_keep(&reach->map.known, &qmgr->join.members);
-    for
-        EACH_NODE(node, &qmgr->join.members)
-    reach->map.age[node] = qmgr->peer[node].dynamic_id;
-    reach_rule(block_config(&qmgr->block), &reach->map, leave);
-    node_mask_join(leave, &gone);
+    draw_map(qmgr);
+    for (;;) {
+        struct node_mask stay = qmgr->join.members;
+        reach_rule(block_config(&qmgr->block), &reach->map, leave);
+        node_mask_join(leave, &reach->map.gone);
+        node_mask_cut(&stay, leave);
+        qmgr_condemned(qmgr, &stay, &condemned);
+        if (node_mask_within(&condemned, &reach->map.gone)) break;
+        jam();
+        node_mask_join(&reach->map.gone, &condemned);
+    }
     if (node_mask_empty(leave) || node_mask_empty(&newcomers) || qmgr_is_newcomer(qmgr)) return;
     jam();
     node_mask_join(&reach->map.gone, &newcomers);
@@ -327,13 +369,14 @@ static void who_leaves(struct qmgr *qmgr, struct node_mask *leave)
 static bool may_be_new(const struct qmgr *qmgr, const struct node_mask *leave)
 {
     const struct qmgr_reach *reach = &qmgr->reach;
+    struct node_mask condemned;
+    qmgr_condemned(qmgr, &qmgr->join.members, &condemned);
     for
         EACH_NODE(node, leave)
         {
             if (!node_mask_has(&qmgr->rejoin.newcomers, node) ||
                 node_mask_has(&reach->lost, node) || node_mask_has(&reach->silent, node) ||
-                node_mask_has(&reach->condemned, node) ||
-                node_mask_has(&qmgr->failure.fenced, node))
+                node_mask_has(&condemned, node) || node_mask_has(&qmgr->failure.fenced, node))
                 return false;
         }
     return now_ms(&qmgr->block) - reach->found_ms < qmgr_silence_ms(qmgr, true);
@@ -344,9 +387,10 @@ static bool may_be_new(const struct qmgr *qmgr, const struct node_mask *leave)
 static bool may_wait(const struct qmgr *qmgr, const struct node_mask *leave)
 {
     const struct qmgr_reach *reach = &qmgr->reach;
-    struct node_mask gone = reach->lost;
+    struct node_mask gone;
     struct node_mask stay = qmgr->join.members;
-    node_mask_join(&gone, &reach->condemned);
+    qmgr_condemned(qmgr, &stay, &gone);
+    node_mask_join(&gone, &reach->lost);
     node_mask_join(&gone, &qmgr->failure.fenced);
     node_mask_cut(&stay, leave);
     if (!node_mask_empty(&gone) ||
@@ -362,8 +406,8 @@ static bool is_reached(const struct qmgr *qmgr, uint32_t node, const struct node
 {
     const struct qmgr_reach *reach = &qmgr->reach;
     struct node_mask near = others(qmgr);
+    if (qmgr_reaches(qmgr, node)) return true;
     node_mask_cut(&near, &reach->silent);
-    if (node_mask_has(&near, node)) return true;
     node_mask_cut(&near, leave);
     node_mask_keep(&near, &reach->map.known);
     for
@@ -383,8 +427,10 @@ static bool may_be_more(const struct qmgr *qmgr, const struct node_mask *leave)
 {
     const struct qmgr_reach *reach = &qmgr->reach;
     struct node_mask doubt = *leave;
+    struct node_mask condemned;
+    qmgr_condemned(qmgr, &qmgr->join.members, &condemned);
     node_mask_cut(&doubt, &qmgr->failure.fenced);
-    node_mask_cut(&doubt, &reach->condemned);
+    node_mask_cut(&doubt, &condemned);
     node_mask_cut(&doubt, &qmgr->rejoin.newcomers);
     if (now_ms(&qmgr->block) - reach->found_ms >= qmgr_silence_ms(qmgr, true)) return false;
     for
@@ -499,7 +545,7 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
     struct node_mask condemned = rep->fenced;
     if (qmgr->rejoin.adding != 0) node_mask_add(&known, qmgr->rejoin.adding);
     node_mask_keep(&condemned, &known);
-    node_mask_join(&qmgr->reach.condemned, &condemned);
+    node_mask_join(&qmgr->reach.fenced_by[node], &condemned);
     qmgr_newcomers(qmgr, &known);
     node_mask_keep(&condemned, &known);
     if (!qmgr->reach.running && !node_mask_empty(&condemned)) begin(qmgr);

@@ -27,11 +27,13 @@
 /* No failure is being dealt with, nobody is suspected. */
 static bool quiet(const struct qmgr *qmgr)
 {
+    struct node_mask condemned;
     const struct qmgr_failure *failure = &qmgr->failure;
     const struct qmgr_reach *reach = &qmgr->reach;
+    qmgr_condemned(qmgr, &qmgr->join.members, &condemned);
     return !failure->stopped && !failure->leads && failure->leader == 0 && !failure->open &&
            node_mask_empty(&failure->fenced) && node_mask_empty(&reach->lost) &&
-           node_mask_empty(&reach->silent) && node_mask_empty(&reach->condemned);
+           node_mask_empty(&reach->silent) && node_mask_empty(&condemned);
 }
 
 /* What lost nodes left here has been dealt with, as far as this node sees. */
@@ -319,8 +321,8 @@ void qmgr_rejoin_check(struct qmgr *qmgr)
 
 void qmgr_rejoin_linked(struct qmgr *qmgr, uint32_t node)
 {
-    struct fail_out_rep out = {.incarnation = qmgr->join.incarnation,
-                               .number = qmgr->failure.number};
+    struct fail_out_rep out = {
+        .incarnation = qmgr->join.incarnation, .number = qmgr->failure.number, .agreed = 1};
     if (node_mask_has(&qmgr->rejoin.open, node)) {
         jam_data(node); /* To a former life that hung; a new one is no member of anything yet. */
         sig_send(&qmgr->block, block_ref(node, BLOCK_QMGR, 0), GSN_FAIL_OUT_REP, PRIO_A, &out);

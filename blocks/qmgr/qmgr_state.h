@@ -87,13 +87,14 @@ struct qmgr_reserved {
 struct qmgr_reach {
     uint32_t running;
     uint32_t tick_running;
-    uint64_t tick_due_ms;       /* When the next tick should be. */
-    uint32_t beats;             /* Since the last check without a reason. */
-    uint32_t nonce;             /* Of the last question. */
-    struct node_mask lost;      /* Members whose link is down: they do not come back. */
-    struct node_mask silent;    /* Members that do not speak; an answer takes them back. */
-    struct node_mask heard;     /* Have answered the last question. */
-    struct node_mask condemned; /* Fenced by others, as far as they have told. */
+    uint64_t tick_due_ms;    /* When the next tick should be. */
+    uint32_t beats;          /* Since the last check without a reason. */
+    uint32_t nonce;          /* Of the last question. */
+    struct node_mask lost;   /* Members whose link is down: they do not come back. */
+    struct node_mask silent; /* Members that do not speak; an answer takes them back. */
+    struct node_mask heard;  /* Have answered the last question. */
+    /* What each has fenced, as far as it has told. It counts as long as its teller stays. */
+    struct node_mask fenced_by[DATA_NODE_ID_MAX + 1];
     uint32_t ask[NODE_ID_MAX + 1];
     uint64_t asked_ms[NODE_ID_MAX + 1];
     struct reach map;
@@ -118,7 +119,8 @@ struct qmgr_failure {
     struct node_mask waiting; /* As leader: have not confirmed. */
     uint32_t asking;          /* As leader: the arbitrator has not answered. */
     uint64_t asked_ms;
-    uint32_t stopped; /* This node stops; nothing counts any more. */
+    struct node_mask told; /* They have fenced this node. */
+    uint32_t stopped;      /* This node stops; nothing counts any more. */
 };
 
 /* The arbitrator. */
@@ -381,6 +383,10 @@ void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig);
 bool qmgr_talks(const struct qmgr *qmgr, uint32_t node, uint32_t incarnation);
 uint32_t qmgr_silence_ms(const struct qmgr *qmgr, bool suspected); /* T1, T2 of failure.md. */
 void qmgr_suspect(struct qmgr *qmgr, uint32_t node, bool lost, const char *how);
+/* Those that one of `tellers` has fenced. */
+void qmgr_condemned(const struct qmgr *qmgr, const struct node_mask *tellers,
+                    struct node_mask *condemned);
+bool qmgr_reaches(const struct qmgr *qmgr, uint32_t node); /* As far as this node knows. */
 void qmgr_reach_probe(struct qmgr *qmgr);
 void qmgr_reach_reset(struct qmgr *qmgr);
 void qmgr_reach_view(struct qmgr *qmgr); /* The view has changed: what is left to be found? */

@@ -188,11 +188,15 @@ static inline uint32_t members_of(uint32_t id)
 
 /* F1 by the numbers and sets that stand at the end; the way there is in `seen`. */
 static struct seen seen[FC_NODES];
-static bool asleep[FC_NODES]; /* As after SIGSTOP. */
+static bool asleep[FC_NODES];   /* As after SIGSTOP. */
+static uint32_t slow[FC_NODES]; /* One turn in so many ms; 0: as many as it wants. */
+static uint64_t turn_ms[FC_NODES];
 
 static inline bool run_node(uint32_t id)
 {
-    return !asleep[id] && fc_run_node(fc, id);
+    if (asleep[id] || (slow[id] != 0 && fc->now < turn_ms[id] + slow[id])) return false;
+    turn_ms[id] = fc->now;
+    return fc_run_node(fc, id);
 }
 
 /* F3 at any moment: no two have gone on without each other. */
@@ -256,11 +260,15 @@ static inline void forget(void)
 {
     memset(seen, 0, sizeof(seen));
     memset(asleep, 0, sizeof(asleep));
+    memset(slow, 0, sizeof(slow));
+    memset(turn_ms, 0, sizeof(turn_ms));
 }
 
 static inline void print_state(uint32_t id)
 {
     const struct qmgr *qmgr = qmgr_at(id);
+    struct node_mask condemned;
+    qmgr_condemned(qmgr, &qmgr->join.members, &condemned);
     print_message("node %u: number %u leads %u leader %u fenced %x waiting %x open %u asking %u, "
                   "check %u found %x heard %x lost %x silent %x condemned %x row %x known %x\n",
                   id, qmgr->failure.number, qmgr->failure.leads, qmgr->failure.leader,
@@ -268,7 +276,7 @@ static inline void print_state(uint32_t id)
                   qmgr->failure.open, qmgr->failure.asking, qmgr->reach.running,
                   qmgr->reach.found.word[0] >> 1, qmgr->reach.heard.word[0] >> 1,
                   qmgr->reach.lost.word[0] >> 1, qmgr->reach.silent.word[0] >> 1,
-                  qmgr->reach.condemned.word[0] >> 1, qmgr->reach.map.row[id].word[0] >> 1,
+                  condemned.word[0] >> 1, qmgr->reach.map.row[id].word[0] >> 1,
                   qmgr->reach.map.known.word[0] >> 1);
 }
 

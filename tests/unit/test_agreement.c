@@ -206,10 +206,9 @@ static void test_who_has_fenced_the_leader_is_suspected(void **state)
     uint32_t leader = leading(&other);
     struct node_mask nodes = only(leader);
     refuse(other, leader, FAIL_REF_LARGER, &nodes);
-    assert_false(node_mask_has(&qmgr_at(leader)->reach.condemned, leader));
+    assert_false(node_mask_has(&qmgr_at(leader)->reach.fenced_by[other], leader));
     const struct node_mask *row = &qmgr_at(leader)->reach.map.row[leader];
-    assert_true(node_mask_has(&qmgr_at(leader)->reach.condemned, other) ||
-                !node_mask_has(row, other));
+    assert_false(node_mask_has(row, other));
 }
 
 static void test_an_unknown_refusal_changes_nothing(void **state)

@@ -117,6 +117,49 @@ static void test_a_node_with_most_links_broken_leaves(void **state)
     }
 }
 
+/* The president does not reach a node. Ahead of the moment in which it fences that one, the node's
+ * only partner dies; all know it but the president, which is slow. Returns when it has fenced. */
+static uint64_t in_the_way(uint32_t slow_ms, uint64_t kill_ms, uint32_t *left)
+{
+    uint64_t fenced_ms = 0;
+    forget();
+    start_and_wait(6, 2, 1);
+    uint32_t president = qmgr_at(1)->join.president;
+    uint32_t other = (president + 1) % 6 + 1; /* Of another group. */
+    uint32_t partner = (other - 1) / 2 * 4 + 3 - other;
+    uint64_t began = fc->now;
+    slow[president] = slow_ms;
+    fc_cut(fc, president, other, true);
+    for (uint32_t ms = 0; ms < 1500; ms++) {
+        if (ms == kill_ms) fc_kill(fc, partner);
+        run_looking(1);
+        if (fenced_ms == 0 && node_mask_has(&qmgr_at(president)->failure.fenced, other))
+            fenced_ms = fc->now - began;
+    }
+    slow[president] = 0;
+    run_looking(500);
+    *left = check_end();
+    fc_destroy(fc);
+    fc_init(fc);
+    return fenced_ms;
+}
+
+/* What it has fenced stays so, but the others need not follow it: they go on without it. */
+static void test_a_president_that_is_in_the_way(void **state)
+{
+    (void)state;
+    uint32_t left;
+    for (uint32_t slow_ms = 1; slow_ms <= 12; slow_ms++) {
+        uint64_t fenced_ms = in_the_way(slow_ms, UINT64_MAX, &left);
+        assert_int_not_equal(left, 0);
+        for (uint64_t ahead = 1; ahead <= 8 && ahead < fenced_ms; ahead++) {
+            (void)in_the_way(slow_ms, fenced_ms - ahead, &left);
+            if (left == 0)
+                fail_msg("slow %u, %u ms ahead: nobody goes on", slow_ms, (uint32_t)ahead);
+        }
+    }
+}
+
 /* In one direction nothing arrives any more. */
 static void test_one_way(void **state)
 {
@@ -273,6 +316,14 @@ static void test_a_healthy_cluster_stays(void **state)
     }
 }
 
+static bool somebody_waits(void)
+{
+    for (uint32_t id = 1; id <= nodes_all; id++) {
+        if (lives(id) && !node_mask_empty(&qmgr_at(id)->reach.silent)) return true;
+    }
+    return false;
+}
+
 static uint32_t survivors_total;
 
 static void random_run(uint64_t seed)
@@ -294,6 +345,9 @@ static void random_run(uint64_t seed)
     run_looking(600);
     memset(asleep, 0, sizeof(asleep));
     run_looking(600);
+    /* For a silent node that all need they wait long. */
+    for (uint32_t i = 0; i < 10 && somebody_waits(); i++)
+        run_looking(200);
     /* What is still cut or stalled stays so: those that live on do not need it. */
     uint32_t left = check_end();
     survivors_total += left != 0;
@@ -326,6 +380,7 @@ int main(void)
         T(test_a_node_that_all_need_hangs),
         T(test_one_broken_link),
         T(test_a_node_with_most_links_broken_leaves),
+        T(test_a_president_that_is_in_the_way),
         T(test_one_way),
         T(test_deaf_and_mute_nodes),
         T(test_a_slow_node_is_reported_and_stays),
