@@ -16,12 +16,19 @@
  * Keys are 16 bytes of text, values (32 bytes unless said otherwise) made from the key, as
  * bench_peer.c stores them in the other systems. Modes: create, load, read (batch 1: one row per
  * call; else ndb_read_many), write (the same; with --durable each call is answered when it is on
- * disk), change (every tenth row gets another value), scan, txn, first (waits as long as it takes
- * until one row can be read).
+ * disk), change (every tenth row gets another value), scan, txn (transactions of `batch` updates),
+ * first (waits as long as it takes until one row can be read).
  */
 #define KEY_SIZE  16u
 #define VALUE_MAX 1024u
 #define FIRST_S   3600.0 /* Longest wait for the first row. */
+
+/* A call that is refused by a temporary error is made again after a random pause, twice as long
+ * each time, until this time is over: far more than the cluster takes to get out of what may hold
+ * it up, be it starved itself. */
+#define GIVE_UP_S      30.0
+#define PAUSE_FIRST_US 500u
+#define PAUSE_MAX_US   64000u
 
 struct bench {
     const char *connect;
@@ -41,13 +48,27 @@ struct bench {
     atomic_uint ready;
 };
 
+/* What an application does about temporary errors: the same again, see refused(). */
+struct again {
+    uint64_t retries;  /* In the whole run. */
+    double until;      /* 0, or the call under way was refused and is given up then. */
+    uint32_t pause_us; /* Before it is made again. */
+};
+
 struct worker {
     struct bench *bench;
     uint32_t no;
     atomic_uint_fast64_t done;
-    uint64_t *latency_ns; /* Samples of blocking calls. */
+    uint64_t *latency_ns; /* Samples of blocking calls, with all attempts. */
     uint32_t samples;
     pthread_t thread;
+    ndb_t *ndb;
+    struct ndb_record *record;
+    uint32_t timeout_ms; /* Of calls of many rows; 0 is the connection's. */
+    char *rows;          /* `batch` of them. */
+    int32_t *codes;      /* Of each row. */
+    uint64_t random;
+    struct again again;
 };
 
 #define SAMPLES_MAX 200000u
@@ -77,6 +98,28 @@ static void die(const char *what, const ndb_error_t *error)
 {
     fprintf(stderr, "bench_ndb: %s: %d: %s %s\n", what, error->code, error->text, error->detail);
     exit(1);
+}
+
+/*
+ * Temporary errors are a part of every application's life: two transactions that lock rows in each
+ * other's way end by 266, and so may whoever stands behind them. Nothing has happened then; returns
+ * when the call may be made again, and counts it. Any other error ends the run.
+ */
+static void refused(struct worker *worker, const char *what, const ndb_error_t *error)
+{
+    struct again *again = &worker->again;
+    double now = now_s();
+    if (error->status != NDB_STATUS_TEMPORARY || (again->until != 0 && now > again->until))
+        die(what, error);
+    if (again->until == 0) {
+        again->until = now + GIVE_UP_S;
+        again->pause_us = PAUSE_FIRST_US;
+    }
+    uint64_t pause_us = again->pause_us / 2 + mix(&worker->random) % (again->pause_us / 2 + 1);
+    struct timespec pause = {0, (long)pause_us * 1000};
+    nanosleep(&pause, NULL);
+    if (again->pause_us < PAUSE_MAX_US) again->pause_us *= 2;
+    again->retries++;
 }
 
 static struct ndb_record *row_record(ndb_t *ndb, const struct bench *bench)
@@ -118,107 +161,146 @@ static void sample(struct worker *worker, double begin)
         worker->latency_ns[worker->samples++] = (uint64_t)((now_s() - begin) * 1e9);
 }
 
-/* One update that is on disk when it is answered. */
-static void durable_update(ndb_t *ndb, struct ndb_record *record, const char *row)
+static char *row_at(const struct worker *worker, uint32_t i)
 {
-    struct ndb_transaction *transaction = ndb_transaction_start(ndb);
-    if (transaction == NULL || ndb_update(transaction, record, row, record, row, NULL) == NULL ||
-        ndb_execute(transaction, NDB_COMMIT_DURABLE, 0) != 0)
-        die("durable update", ndb_transaction_error(transaction));
-    if (!ndb_transaction_durable(transaction)) {
+    return worker->rows + (size_t)i * row_size(worker->bench);
+}
+
+/* One attempt of a transaction that updates `count` rows; with --durable it is on disk when it is
+ * answered. How it ended. */
+static ndb_error_t update_rows(struct worker *worker, uint32_t count)
+{
+    bool durable = worker->bench->durable;
+    struct ndb_transaction *transaction = ndb_transaction_start(worker->ndb);
+    if (transaction == NULL) return *ndb_error(worker->ndb);
+    bool good = true;
+    for (uint32_t i = 0; good && i < count; i++) {
+        const char *row = row_at(worker, i);
+        good = ndb_update(transaction, worker->record, row, worker->record, row, NULL) != NULL;
+    }
+    good = good && ndb_execute(transaction, durable ? NDB_COMMIT_DURABLE : NDB_COMMIT, 0) == 0;
+    ndb_error_t error = {0};
+    if (!good) {
+        error = *ndb_transaction_error(transaction);
+        error.detail = ""; /* It goes with the transaction. */
+    } else if (durable && !ndb_transaction_durable(transaction)) {
         fprintf(stderr, "bench_ndb: a durable commit was answered before it was durable\n");
         exit(1);
     }
     ndb_transaction_close(transaction);
-}
-
-static void one_row(const struct bench *bench, ndb_t *ndb, struct ndb_record *record, char *row,
-                    bool write)
-{
-    int result = 0;
-    if (write && bench->durable)
-        durable_update(ndb, record, row);
-    else
-        result = write ? ndb_update_row(ndb, record, row, 0) : ndb_read_row(ndb, record, row, 0);
-    if (result != 0) die(bench->mode, ndb_error(ndb));
-}
-
-/* The code of the first row that was refused; 0 if none was. */
-static int32_t first_error(const int32_t *codes, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (codes[i] != 0) return codes[i];
-    }
-    return 0;
-}
-
-/* One batch of random rows. */
-static void one_batch(struct worker *worker, ndb_t *ndb, struct ndb_record *record, char *rows,
-                      int32_t *codes, uint64_t *random)
-{
-    struct bench *bench = worker->bench;
-    uint32_t size = row_size(bench);
-    bool write = strcmp(bench->mode, "write") == 0;
-    for (uint32_t i = 0; i < bench->batch; i++) {
-        uint64_t number = mix(random);
-        make_key(rows + (size_t)i * size, (uint32_t)(number % bench->rows));
-        if (write) make_value(bench, rows + (size_t)i * size, (uint32_t)(number >> 32) % 26);
-    }
-    double begin = bench->batch == 1 ? now_s() : 0;
-    int done;
-    if (bench->batch == 1) {
-        one_row(bench, ndb, record, rows, write);
-        done = 1;
-        sample(worker, begin);
-    } else {
-        done = write ? ndb_change_many(ndb, NDB_UPDATE, record, rows, size, bench->batch, codes, 0)
-                     : ndb_read_many(ndb, record, rows, size, bench->batch, codes, 0);
-        if (done < 0) die(bench->mode, ndb_error(ndb));
-    }
-    if ((uint32_t)done != bench->batch) {
-        fprintf(stderr, "bench_ndb: %d of %u rows, code %d\n", done, bench->batch,
-                first_error(codes, bench->batch));
-        exit(1);
-    }
-    for (uint32_t i = 0; !write && i < bench->batch; i++)
-        verify(bench, rows + (size_t)i * size);
-    worker->done += bench->batch;
+    return error;
 }
 
 /* Transactions of `batch` updates each. */
-static void one_transaction(struct worker *worker, ndb_t *ndb, struct ndb_record *record,
-                            char *rows, uint64_t *random)
+static void one_transaction(struct worker *worker)
 {
     struct bench *bench = worker->bench;
-    struct ndb_transaction *transaction = ndb_transaction_start(ndb);
-    if (transaction == NULL) die("start", ndb_error(ndb));
-    /* Ascending keys from a random start: workers seldom deadlock. */
-    uint32_t first = (uint32_t)(mix(random) % (bench->rows - bench->batch + 1));
+    /* Ascending keys from a random start: workers seldom deadlock. They do, because the rows of one
+     * transaction are locked in several LDMs at the same time. */
+    uint32_t first = (uint32_t)(mix(&worker->random) % (bench->rows - bench->batch + 1));
     for (uint32_t i = 0; i < bench->batch; i++) {
-        char *row = rows + (size_t)i * row_size(bench);
-        make_key(row, first + i);
-        make_value(bench, row, 0);
-        if (ndb_update(transaction, record, row, record, row, NULL) == NULL)
-            die("update", ndb_transaction_error(transaction));
+        make_key(row_at(worker, i), first + i);
+        make_value(bench, row_at(worker, i), 0);
     }
-    /* The rows of one transaction are locked in several LDMs at the same time, so two transactions
-     * may wait for each other in spite of the order of keys: that ends by a temporary error, and
-     * the transaction counts for nothing. */
-    bool committed = ndb_execute(transaction, NDB_COMMIT, 0) == 0;
-    if (!committed && ndb_transaction_error(transaction)->status != NDB_STATUS_TEMPORARY)
-        die("commit", ndb_transaction_error(transaction));
-    ndb_transaction_close(transaction);
-    if (!committed) return;
+    for (;;) {
+        ndb_error_t error = update_rows(worker, bench->batch);
+        if (error.code == 0) break;
+        refused(worker, "txn", &error);
+    }
+    worker->again.until = 0;
     worker->done += bench->batch;
 }
 
-static void one_scan(struct worker *worker, ndb_t *ndb)
+/* One call, one row. */
+static void one_row(struct worker *worker, bool write)
 {
     struct bench *bench = worker->bench;
-    struct ndb_table *table = ndb_table_open(ndb, bench->table, 0);
+    for (;;) {
+        ndb_error_t error = {0};
+        if (write && bench->durable)
+            error = update_rows(worker, 1);
+        else if (write && ndb_update_row(worker->ndb, worker->record, worker->rows, 0) != 0)
+            error = *ndb_error(worker->ndb);
+        else if (!write && ndb_read_row(worker->ndb, worker->record, worker->rows, 0) != 0)
+            error = *ndb_error(worker->ndb);
+        if (error.code == 0) break;
+        refused(worker, bench->mode, &error);
+    }
+    worker->again.until = 0;
+    if (!write) verify(bench, worker->rows);
+}
+
+/* One attempt of a call of many rows. Those that were read are verified; those that were refused,
+ * and may be asked for again, are at the front then. How many those are, and why. */
+static uint32_t some_rows(struct worker *worker, enum ndb_operation_type type, uint32_t count,
+                          ndb_error_t *error)
+{
+    struct bench *bench = worker->bench;
+    uint32_t size = row_size(bench);
+    bool read = type == NDB_READ;
+    int done = read ? ndb_read_many(worker->ndb, worker->record, worker->rows, size, count,
+                                    worker->codes, worker->timeout_ms)
+                    : ndb_change_many(worker->ndb, type, worker->record, worker->rows, size, count,
+                                      worker->codes, worker->timeout_ms);
+    if (done < 0) {
+        *error = *ndb_error(worker->ndb);
+        return count;
+    }
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (worker->codes[i] == 0) {
+            if (read) verify(bench, row_at(worker, i));
+            continue;
+        }
+        ndb_error_lookup(worker->codes[i], error);
+        if (error->status != NDB_STATUS_TEMPORARY) die(bench->mode, error);
+        memmove(row_at(worker, left++), row_at(worker, i), size);
+    }
+    if ((uint32_t)done == count - left) return left;
+    fprintf(stderr, "bench_ndb: %d of %u rows, but %u were refused\n", done, count, left);
+    exit(1);
+}
+
+static void many_rows(struct worker *worker, enum ndb_operation_type type, uint32_t count)
+{
+    while (count > 0) {
+        ndb_error_t error = {0};
+        count = some_rows(worker, type, count, &error);
+        if (count > 0) refused(worker, worker->bench->mode, &error);
+    }
+    worker->again.until = 0;
+}
+
+/* One batch of random rows. */
+static void one_batch(struct worker *worker)
+{
+    struct bench *bench = worker->bench;
+    bool write = strcmp(bench->mode, "write") == 0;
+    for (uint32_t i = 0; i < bench->batch; i++) {
+        uint64_t number = mix(&worker->random);
+        make_key(row_at(worker, i), (uint32_t)(number % bench->rows));
+        if (write) make_value(bench, row_at(worker, i), (uint32_t)(number >> 32) % 26);
+    }
+    if (bench->batch == 1) {
+        double begin = now_s();
+        one_row(worker, write);
+        sample(worker, begin);
+    } else {
+        many_rows(worker, write ? NDB_UPDATE : NDB_READ, bench->batch);
+    }
+    worker->done += bench->batch;
+}
+
+static void one_scan(struct worker *worker)
+{
+    struct bench *bench = worker->bench;
+    struct ndb_table *table = ndb_table_open(worker->ndb, bench->table, 0);
     uint64_t count = 0;
-    if (table == NULL || ndb_scan_count(ndb, table, &count, 60000) != 0)
-        die("scan", ndb_error(ndb));
+    while (table == NULL || ndb_scan_count(worker->ndb, table, &count, 60000) != 0) {
+        refused(worker, "scan", ndb_error(worker->ndb));
+        if (table == NULL) table = ndb_table_open(worker->ndb, bench->table, 0);
+    }
+    worker->again.until = 0;
     if (count != bench->rows) {
         fprintf(stderr, "bench_ndb: scan saw %llu of %u rows\n", (unsigned long long)count,
                 bench->rows);
@@ -228,30 +310,41 @@ static void one_scan(struct worker *worker, ndb_t *ndb)
     worker->done += count;
 }
 
+static void worker_open(struct worker *worker, uint32_t rows)
+{
+    struct bench *bench = worker->bench;
+    /* Another one in each run: an update to what is there already writes nothing. */
+    worker->random = (uint64_t)(now_s() * 1e9) + worker->no * 7919u;
+    worker->ndb = ndb_open(bench->connection, "bench");
+    worker->record = row_record(worker->ndb, bench);
+    worker->rows = calloc(rows, row_size(bench));
+    worker->codes = calloc(rows, sizeof *worker->codes);
+}
+
+static void worker_close(struct worker *worker)
+{
+    ndb_record_release(worker->record);
+    ndb_close(worker->ndb);
+    free(worker->codes);
+    free(worker->rows);
+}
+
 static void *worker_main(void *argument)
 {
     struct worker *worker = argument;
     struct bench *bench = worker->bench;
-    /* Another one in each run: an update to what is there already writes nothing. */
-    uint64_t random = (uint64_t)(now_s() * 1e9) + worker->no * 7919u;
-    ndb_t *ndb = ndb_open(bench->connection, "bench");
-    struct ndb_record *record = row_record(ndb, bench);
-    char *rows = calloc(bench->batch, row_size(bench));
-    int32_t *codes = calloc(bench->batch, sizeof *codes);
+    worker_open(worker, bench->batch);
     worker->latency_ns = malloc(SAMPLES_MAX * sizeof(uint64_t));
     wait_for_go(bench);
     while (!atomic_load_explicit(&bench->stop, memory_order_relaxed)) {
         if (strcmp(bench->mode, "scan") == 0)
-            one_scan(worker, ndb);
+            one_scan(worker);
         else if (strcmp(bench->mode, "txn") == 0)
-            one_transaction(worker, ndb, record, rows, &random);
+            one_transaction(worker);
         else
-            one_batch(worker, ndb, record, rows, codes, &random);
+            one_batch(worker);
     }
-    ndb_record_release(record);
-    ndb_close(ndb);
-    free(codes);
-    free(rows);
+    worker_close(worker);
     return NULL;
 }
 
@@ -278,6 +371,12 @@ static void print_latency(struct worker *workers, uint32_t count)
     printf("p50_us %.1f\np99_us %.1f\np999_us %.1f\n", (double)all[total / 2] / 1e3,
            (double)all[total * 99 / 100] / 1e3, (double)all[total * 999 / 1000] / 1e3);
     free(all);
+}
+
+static void print_done(uint64_t done, double seconds, uint64_t retries)
+{
+    printf("ops_per_s %.0f\noperations %llu\nretries %llu\n", (double)done / seconds,
+           (unsigned long long)done, (unsigned long long)retries);
 }
 
 static void on_signal(int number)
@@ -326,12 +425,13 @@ static void run_workers(struct bench *bench)
     watch(bench, workers, begin);
     atomic_store(&bench->stop, true);
     uint64_t done = 0;
+    uint64_t retries = 0;
     for (uint32_t i = 0; i < bench->threads; i++) {
         pthread_join(workers[i].thread, NULL);
         done += workers[i].done;
+        retries += workers[i].again.retries;
     }
-    printf("ops_per_s %.0f\noperations %llu\n", (double)done / (now_s() - begin),
-           (unsigned long long)done);
+    print_done(done, now_s() - begin, retries);
     print_latency(workers, bench->threads);
     for (uint32_t i = 0; i < bench->threads; i++)
         free(workers[i].latency_ns);
@@ -356,30 +456,21 @@ static void create_table(struct bench *bench)
 static void load(struct bench *bench, uint32_t step)
 {
     enum { CHUNK = 1000 };
-    static char rows[CHUNK * (KEY_SIZE + VALUE_MAX)];
-    static int32_t codes[CHUNK];
-    uint32_t size = row_size(bench);
-    ndb_t *ndb = ndb_open(bench->connection, "bench");
-    struct ndb_record *record = row_record(ndb, bench);
+    struct worker worker = {.bench = bench, .timeout_ms = 60000};
+    worker_open(&worker, CHUNK);
     double begin = now_s();
     uint32_t turn = step == 1 ? 0 : 1u + (uint32_t)(begin * 1000) % 25u;
     uint32_t total = (bench->rows + step - 1u) / step;
     for (uint32_t first = 0; first < total; first += CHUNK) {
         uint32_t count = total - first < CHUNK ? total - first : CHUNK;
         for (uint32_t i = 0; i < count; i++) {
-            make_key(rows + i * size, (first + i) * step);
-            make_value(bench, rows + i * size, turn);
+            make_key(row_at(&worker, i), (first + i) * step);
+            make_value(bench, row_at(&worker, i), turn);
         }
-        int done = ndb_change_many(ndb, NDB_WRITE, record, rows, size, count, codes, 60000);
-        if (done != (int)count) {
-            fprintf(stderr, "bench_ndb: loaded %d of %u, code %d\n", done, count,
-                    first_error(codes, count));
-            exit(1);
-        }
+        many_rows(&worker, NDB_WRITE, count);
     }
-    printf("ops_per_s %.0f\n", (double)total / (now_s() - begin));
-    ndb_record_release(record);
-    ndb_close(ndb);
+    print_done(total, now_s() - begin, worker.again.retries);
+    worker_close(&worker);
 }
 
 /* How long a starting cluster takes until a row can be read. */

@@ -29,6 +29,22 @@ if [ -n "${NIGHT:-}" ]; then
     stop_cluster
 fi
 
+say "transactions in each other's way: they end by 266, and so does who waits behind them; all are made again"
+start_cluster 1 1 "ThreadConfig=$LAYOUT"$'\nTransactionDeadlockDetectionTimeout=50'
+ROWS=600 bench create
+ROWS=600 bench load
+for try in $(seq 20); do # Until it has happened to both.
+    ROWS=600 mix 'txn --threads=3 --batch=300' 'write --threads=2' 'write --batch=100' 'read --batch=100'
+    grep -q '^retries [1-9]' "$BOX/all.0" && txn_again=1
+    grep -q '^retries [1-9]' "$BOX/all.1" "$BOX/all.2" && write_again=1
+    [ -z "${txn_again:-}" ] || [ -z "${write_again:-}" ] || break
+done
+[ -n "${txn_again:-}" ] || fail "no transaction was made again"
+[ -n "${write_again:-}" ] || fail "no write was made again"
+ROWS=600 bench scan
+ROWS=600 bench read --batch=100
+stop_cluster
+
 say "ThreadConfig's places, priorities and spin times"
 cpu=$(taskset -pc $$ | sed -E 's/.*: ([0-9]+).*/\1/') # One that this process may use.
 start_cluster 1 1 "ThreadConfig=main={cpubind=$cpu,thread_prio=4},rep,ldm={count=2,cpuset=$cpu,spintime=0},tc,recv={cpubind=1023}"
