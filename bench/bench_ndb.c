@@ -41,6 +41,7 @@ struct bench {
     bool durable;
     bool noise;         /* Values that do not compress. */
     uint32_t window_ms; /* 0, or one line for each such time. */
+    uint32_t rate;      /* Calls per second of all threads; 0: as many as it can. */
     double seconds;
     struct ndb_cluster_connection *connection;
     atomic_bool stop;
@@ -329,14 +330,28 @@ static void worker_close(struct worker *worker)
     free(worker->rows);
 }
 
+/* With a rate: sleeps until the next call is due. Calls that were missed are not made up for. */
+static void wait_for_turn(const struct bench *bench, double *due)
+{
+    double now = now_s();
+    if (bench->rate == 0) return;
+    *due += (double)bench->threads / bench->rate;
+    if (*due < now) *due = now;
+    struct timespec pause = {(time_t)(*due - now), 0};
+    pause.tv_nsec = (long)((*due - now - (double)pause.tv_sec) * 1e9);
+    nanosleep(&pause, NULL);
+}
+
 static void *worker_main(void *argument)
 {
     struct worker *worker = argument;
     struct bench *bench = worker->bench;
+    double due = 0;
     worker_open(worker, bench->batch);
     worker->latency_ns = malloc(SAMPLES_MAX * sizeof(uint64_t));
     wait_for_go(bench);
     while (!atomic_load_explicit(&bench->stop, memory_order_relaxed)) {
+        wait_for_turn(bench, &due);
         if (strcmp(bench->mode, "scan") == 0)
             one_scan(worker);
         else if (strcmp(bench->mode, "txn") == 0)
@@ -532,6 +547,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 'w':
         bench->window_ms = (uint32_t)atoi(argument);
         break;
+    case 'R':
+        bench->rate = (uint32_t)atoi(argument);
+        break;
     case 'T':
         bench->table = argument;
         break;
@@ -556,6 +574,7 @@ int main(int argc, char **argv)
         {"durable", 'd', 0, 0, "commits are answered when they are on disk", 0},
         {"noise", 'n', 0, 0, "values that do not compress", 0},
         {"window", 'w', "MS", 0, "what was done in each such time; SIGTERM ends the run", 0},
+        {"rate", 'R', "N", 0, "calls per second of all threads (as many as it can)", 0},
         {"table", 'T', "NAME", 0, "table (kv)", 0},
         {0},
     };

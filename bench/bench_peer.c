@@ -36,6 +36,7 @@ struct peer {
     bool wait;
     bool noise;
     uint32_t window_ms; /* 0, or one line for each such time. */
+    uint32_t rate;      /* Batches per second of all connections; 0: as many as it can. */
     double seconds;
 };
 
@@ -51,6 +52,8 @@ struct connection {
     char *in;
     size_t in_size;
     double sent_at;
+    double due; /* With a rate: when the next batch begins, if `idle`. */
+    bool idle;
 };
 
 static uint64_t operations;
@@ -273,10 +276,35 @@ static bool serve(const struct peer *peer, struct connection *connection)
     operations += connection->expected;
     if (latency_count < LATENCIES_MAX)
         latencies_ns[latency_count++] = (uint64_t)((now_s() - connection->sent_at) * 1e9);
+    if (peer->rate != 0) {
+        connection->idle = true;
+        return true;
+    }
     make_batch(peer, connection);
     if (connection->expected == 0) return false;
     flush_out(connection);
     return true;
+}
+
+/* With a rate: begins the batches that are due. What was missed is not made up for. Returns when
+ * the next one is due. */
+static double begin_due(const struct peer *peer, struct connection *connections)
+{
+    double now = now_s();
+    double next = now + 1;
+    for (uint32_t i = 0; peer->rate != 0 && i < peer->connections; i++) {
+        struct connection *connection = &connections[i];
+        if (connection->idle && connection->due <= now) {
+            connection->idle = false;
+            connection->due += (double)peer->connections / peer->rate;
+            if (connection->due < now) connection->due = now;
+            make_batch(peer, connection);
+            flush_out(connection);
+        } else if (connection->idle && connection->due < next) {
+            next = connection->due;
+        }
+    }
+    return next;
 }
 
 static void open_connection(const struct peer *peer, struct connection *connection, uint32_t no,
@@ -328,6 +356,8 @@ static void read_options(struct peer *peer, int argc, char **argv)
         {"noise", 'n', NULL, "values that do not compress", .flag = &peer->noise},
         {"window", 'W', "MS", "what was done in each such time; SIGTERM ends the run",
          .number = &peer->window_ms, .max = 60000},
+        {"rate", 'R', "N", "batches per second of all connections (as many as it can)",
+         .number = &peer->rate, .max = 1u << 30},
         {.name = NULL},
     };
     const char *arguments[] = {peer->protocol, peer->mode};
@@ -338,12 +368,17 @@ static void read_options(struct peer *peer, int argc, char **argv)
 }
 
 /* Until the time is over, or all is loaded. */
-static void serve_all(const struct peer *peer, int epoll, uint32_t active, double begin)
+static void serve_all(const struct peer *peer, struct connection *connections, int epoll,
+                      uint32_t active, double begin)
 {
     bool load = strcmp(peer->mode, "load") == 0;
     while (active > 0 && !bench_enough() && (load || now_s() - begin < peer->seconds)) {
         struct epoll_event events[CONNECTIONS_MAX];
-        int count = epoll_wait(epoll, events, CONNECTIONS_MAX, peer->window_ms == 0 ? 1000 : 5);
+        double pause = begin_due(peer, connections) - now_s();
+        if (peer->window_ms != 0 && pause > 0.005) pause = 0.005;
+        struct timespec wait = {0, 0};
+        if (pause > 0) wait.tv_nsec = pause < 1 ? (long)(pause * 1e9) : 999999999;
+        int count = epoll_pwait2(epoll, events, CONNECTIONS_MAX, &wait, NULL);
         note_windows(peer, begin);
         for (int i = 0; i < count; i++) {
             if (!serve(peer, events[i].data.ptr)) active--;
@@ -374,7 +409,7 @@ int main(int argc, char **argv)
         if (connections[i].expected > 0) active++;
         flush_out(&connections[i]);
     }
-    serve_all(&peer, epoll, active, begin);
+    serve_all(&peer, connections, epoll, active, begin);
     printf("ops_per_s %.0f\n", (double)operations / (now_s() - begin));
     bench_print_latency(latencies_ns, latency_count);
     return 0;

@@ -259,9 +259,10 @@ updates_alone() { # the load, with both nodes: to $WORK/whole
     mv "$WORK/windows" "$WORK/whole"
 }
 
-# Our node 2 is killed, 10 % of the rows change, it comes back; with an argument (--initial) it has nothing.
+# Our node 2 is killed, 10 % of the rows change, it comes back; with an argument (--initial) it has nothing. With RATE set the
+# clients make so many updates a second, else as many as they can.
 our_return() {
-    local -a load=(ndb "$CLIENT_CPU" write --threads=2)
+    local -a load=(ndb "$CLIENT_CPU" write --threads=2 ${RATE:+--rate="$RATE"})
     updates_alone "${load[@]}"
     kill_worker 2
     ndb "$CLIENT_CPU" change >/dev/null
@@ -272,7 +273,7 @@ our_return() {
 # The same of a Redis replica: it has nothing, and gets all.
 their_return() { # the master's port; the replica is on the next one
     local pid
-    local -a load=(peer "$CLIENT_CPU" redis write --port="$1" --rows="$ROWS" --connections=2)
+    local -a load=(peer "$CLIENT_CPU" redis write --port="$1" --rows="$ROWS" --connections=2 ${RATE:+--rate="$RATE"})
     updates_alone "${load[@]}"
     pid=$(cat "$WORK/replica")
     kill -9 "$pid"
@@ -299,10 +300,11 @@ copied() {
 gb_per_min() { awk -v n="$1" -v s="$2" 'BEGIN { printf "%.2f\n", n / 1e9 / s * 60 }'; }
 
 # 1 GB with files, values that do not compress, updates going on. A node comes back after 10 % have changed, and one with empty
-# files, against a Redis replica that synchronizes anew: seconds, and what is left of the updates in the worst second.
+# files, against a Redis replica that synchronizes anew: seconds, and what is left of the updates in the worst second. Under full
+# load, and under half of it: of the updates that each system makes with two clients when nobody comes back.
 row_rejoin() {
     need redis-server redis-server
-    local saved=$ROWS round seconds whole worst least quiet kb ms port what
+    local saved=$ROWS round seconds whole worst least quiet kb ms port what RATE='' full_ours full_theirs
     ROWS=${BENCH_REJOIN_ROWS:-5000000} VALUE=184 NOISE=--noise
     start_ndb 2 2 3G a 'Diskless=0
 InitFragmentLogFiles=sparse'
@@ -316,20 +318,29 @@ InitFragmentLogFiles=sparse'
     log "  $ROWS rows, $((ROWS * (VALUE + 16) / 1000000)) MB of keys and values in each node"
     rm -f "$WORK"/rejoin.*
     for round in $(seq "${BENCH_REJOIN_ROUNDS:-2}"); do
-        for what in ours empty theirs; do
+        for what in ours empty theirs ours_half empty_half theirs_half; do
+            RATE=
             case $what in
-            ours) our_return ;;
-            empty) [ "$round" -gt 1 ] || our_return --initial ;;
-            theirs) their_return "$port" ;;
+            ours_half | empty_half) RATE=$((full_ours / 2)) ;;
+            theirs_half) RATE=$((full_theirs / 2)) ;;
+            esac
+            case $what in
+            ours*) our_return ;;
+            empty*) [ "$round" -gt 1 ] || our_return --initial ;;
+            theirs*) their_return "$port" ;;
             esac >"$WORK/return"
             read -r seconds whole worst least quiet <"$WORK/return" || continue
-            [ "$what" = theirs ] || read -r kb ms < <(copied)
-            log "  round $round, $what: $seconds s$([ "$what" = theirs ] || echo ", $((kb / 1000)) MB copied in $ms ms");" \
+            case $what in
+            ours) full_ours=$whole ;;
+            theirs) full_theirs=$whole ;;
+            esac
+            [[ "$what" = theirs* ]] || read -r kb ms < <(copied)
+            log "  round $round, $what: $seconds s$([[ "$what" = theirs* ]] || echo ", $((kb / 1000)) MB copied in $ms ms");" \
                 "updates: $whole a second with both, $worst in the worst second, $least a second in the worst 100 ms, $quiet ms without any"
             echo "$seconds" >>"$WORK/rejoin.seconds.$what"
             awk -v a="$whole" -v b="$worst" 'BEGIN { print (1 - b / a) * 100 }' >>"$WORK/rejoin.dip.$what"
             gb_per_min $((ROWS * (VALUE + 16))) "$seconds" >>"$WORK/rejoin.all.$what"
-            [ "$what" = theirs ] || gb_per_min $((kb * 1024)) "$(awk -v m="$ms" 'BEGIN { print m / 1000 }')" >>"$WORK/rejoin.copy.$what"
+            [[ "$what" = theirs* ]] || gb_per_min $((kb * 1024)) "$(awk -v m="$ms" 'BEGIN { print m / 1000 }')" >>"$WORK/rejoin.copy.$what"
         done
     done
     kill -9 "$(cat "$WORK/replica")"
@@ -337,10 +348,16 @@ InitFragmentLogFiles=sparse'
     stop_ndb
     ROWS=$saved VALUE=32 NOISE=
     paste "$WORK/rejoin.seconds.theirs" "$WORK/rejoin.seconds.ours" | awk '{ print $1 / $2 }' | ratio_line rejoin_peer 1.0
-    paste "$WORK/rejoin.dip.theirs" | value_line rejoin_dip_redis % 100 max
+    value_line rejoin_dip_redis % 100 max <"$WORK/rejoin.dip.theirs"
     value_line rejoin_dip % 30 max <"$WORK/rejoin.dip.ours"
     value_line rejoin_copy GB/min 10 min <"$WORK/rejoin.copy.ours" # What was copied, by the time of the copy.
     value_line rejoin_initial GB/min 10 min <"$WORK/rejoin.all.empty" # Empty files: all is copied; by all of the time.
     value_line rejoin_initial_dip % 30 max <"$WORK/rejoin.dip.empty"
     value_line rejoin GB/min 10 min <"$WORK/rejoin.all.ours" # All rows' bytes by all of the time.
+    paste "$WORK/rejoin.seconds.theirs_half" "$WORK/rejoin.seconds.ours_half" | awk '{ print $1 / $2 }' | ratio_line rejoin_half_peer 1.0
+    value_line rejoin_half_dip_redis % 100 max <"$WORK/rejoin.dip.theirs_half"
+    value_line rejoin_half_dip % 30 max <"$WORK/rejoin.dip.ours_half"
+    value_line rejoin_half_initial GB/min 10 min <"$WORK/rejoin.all.empty_half"
+    value_line rejoin_half_initial_dip % 30 max <"$WORK/rejoin.dip.empty_half"
+    value_line rejoin_half GB/min 10 min <"$WORK/rejoin.all.ours_half"
 }
