@@ -509,15 +509,16 @@ void qmgr_exec_FAIL_COMMIT(struct block *block, const struct signal *sig)
     agreed(qmgr, &nodes);
 }
 
-/* One more has fenced this node: could those that have go on by themselves? A newcomer need not
- * know. */
+/* One more has fenced this node: could those that have go on by themselves? A newcomer leaves with
+ * whoever is lost, so with them too, unless all others count it already. */
 static bool told_enough(struct qmgr *qmgr, uint32_t node)
 {
     struct node_mask rest = qmgr->join.members;
     node_mask_add(&qmgr->failure.told, node);
     node_mask_cut(&rest, &qmgr->failure.told);
     enum arbit_code code = qmgr_rule(qmgr, &rest);
-    return qmgr_is_newcomer(qmgr) || arbit_wins(code) ||
+    return (qmgr_is_newcomer(qmgr) && !qmgr_may_stay(qmgr, &qmgr->failure.told)) ||
+           arbit_wins(code) ||
            (code == ARBIT_PARTITIONING &&
             block_config(&qmgr->block)->arbitration != ARBITRATION_DEFAULT);
 }

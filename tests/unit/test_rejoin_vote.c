@@ -167,32 +167,53 @@ static void test_two_groups(void **state)
     sweep(4, 2);
 }
 
-/* Somebody hangs and dies before it counts the node that is started: the others count it, so it
+/* It hears nothing any more. */
+static void make_deaf(uint32_t nodes, uint32_t node)
+{
+    for (uint32_t id = 1; id <= nodes; id++)
+        fc->link[id][node].stalled = true;
+}
+
+/* Somebody hangs, and is lost before it counts the node that is started: the others count it, so it
  * goes on with them. */
-static void test_one_who_does_not_count_it_dies(void **state)
+static void lost_before_it_counts(bool deaf)
 {
     const uint32_t back = 4;
-    (void)state;
     before = after = 0;
-    for (uint32_t dies = 1; dies < back; dies++) {
+    for (uint32_t lost = 1; lost < back; lost++) {
         for (uint32_t later = 0; later < 400; later += 3) {
             come_back(back, 2);
-            steps(back, later, dies);
+            if (deaf) make_deaf(back, lost);
+            steps(back, later, lost);
             const struct qmgr *qmgr = qmgr_at(back);
             bool waits = node_mask_has(&qmgr->started, back) && qmgr_is_newcomer(qmgr) &&
-                         node_mask_has(&qmgr->rejoin.uncounted, dies) &&
+                         node_mask_has(&qmgr->rejoin.uncounted, lost) &&
                          node_mask_count(&qmgr->rejoin.uncounted) == 1;
-            fc_kill(fc, dies);
+            if (!deaf) fc_kill(fc, lost);
             run(back, 1500);
             if (waits && !is_started(back))
-                fail_msg("node %u died, %u steps later, and took node %u along", dies, later, back);
+                fail_msg("node %u was lost, %u steps later, and took node %u along", lost, later,
+                         back);
             before += waits;
             after += is_started(back);
             again();
         }
     }
-    print_message("%u waited for who died, %u went on\n", before, after);
+    print_message("%u waited for who was lost, %u went on\n", before, after);
     assert_true(before > 0 && after > before);
+}
+
+static void test_one_who_does_not_count_it_dies(void **state)
+{
+    (void)state;
+    lost_before_it_counts(false);
+}
+
+/* It thinks that all others are lost, and says so to them. */
+static void test_one_who_does_not_count_it_is_deaf(void **state)
+{
+    (void)state;
+    lost_before_it_counts(true);
 }
 
 int main(void)
@@ -202,6 +223,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_three_replicas, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_groups, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_who_does_not_count_it_dies, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_who_does_not_count_it_is_deaf, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
