@@ -257,11 +257,32 @@ static void small_steps(uint32_t steps)
     }
 }
 
+/* Of those that live, 0 = nobody has. */
+static uint32_t one_that_has_fenced(void)
+{
+    for (uint32_t id = 1; id <= nodes_all; id++) {
+        if (lives(id) && !node_mask_empty(&qmgr_at(id)->failure.fenced)) return id;
+    }
+    return 0;
+}
+
+/* In the moment in which somebody has fenced others a link breaks, or that one dies. */
+static void trouble_after_a_fence(uint32_t a, uint32_t b)
+{
+    for (uint32_t ms = 0; ms < 120 && one_that_has_fenced() == 0; ms++)
+        run_looking(1);
+    uint32_t fenced = one_that_has_fenced();
+    if (a != b)
+        fc_cut(fc, a, b, true);
+    else if (fenced != 0)
+        fc_kill(fc, fenced);
+}
+
 static void trouble(void)
 {
     uint32_t a = 1 + draw(nodes_all);
     uint32_t b = 1 + draw(nodes_all);
-    switch (draw(10)) {
+    switch (draw(12)) {
     case 0:
     case 1:
         if (fc_alive(fc, a)) fc_kill(fc, a);
@@ -281,6 +302,13 @@ static void trouble(void)
         return;
     case 7: /* All wake up. */
         memset(asleep, 0, sizeof(asleep));
+        memset(slow, 0, sizeof(slow));
+        return;
+    case 9:
+        slow[a] = 1 + draw(24);
+        return;
+    case 10:
+        trouble_after_a_fence(a, b);
         return;
     case 8: /* What was held up arrives, what was cut may be linked again. */
         for (uint32_t id = 1; id < FC_NODES; id++) {
@@ -319,14 +347,31 @@ static void test_a_healthy_cluster_stays(void **state)
 static bool somebody_waits(void)
 {
     for (uint32_t id = 1; id <= nodes_all; id++) {
-        if (lives(id) && !node_mask_empty(&qmgr_at(id)->reach.silent)) return true;
+        if (!lives(id)) continue;
+        const struct qmgr *qmgr = qmgr_at(id);
+        if (!node_mask_empty(&qmgr->reach.silent) || !node_mask_empty(&qmgr->reach.lost) ||
+            !node_mask_empty(&qmgr->failure.fenced))
+            return true;
     }
     return false;
 }
 
 static uint32_t survivors_total;
 
-static void random_run(uint64_t seed)
+/* What is cut or stalled stays so: those that live on do not need it. */
+static void come_to_an_end(void)
+{
+    run_looking(600);
+    memset(asleep, 0, sizeof(asleep));
+    memset(slow, 0, sizeof(slow));
+    run_looking(600);
+    /* For a silent node that all need they wait long. */
+    for (uint32_t i = 0; i < 20 && somebody_waits(); i++)
+        run_looking(200);
+    survivors_total += check_end() != 0;
+}
+
+static void start_one_of_many(uint64_t seed)
 {
     static const uint32_t clusters[][2] = {{2, 2}, {3, 3}, {4, 2}, {4, 4}, {6, 2}, {6, 3}, {4, 1}};
     rng_seed(&dice, seed);
@@ -334,6 +379,11 @@ static void random_run(uint64_t seed)
     fc->seed = seed * 1000u;
     forget();
     start_and_wait(clusters[which][0], clusters[which][1], draw(8));
+}
+
+static void random_run(uint64_t seed)
+{
+    start_one_of_many(seed);
     uint32_t troubles = 1 + draw(5);
     for (uint32_t i = 0; i < troubles; i++) {
         trouble();
@@ -342,20 +392,33 @@ static void random_run(uint64_t seed)
         else
             run_looking(draw(60));
     }
-    run_looking(600);
-    memset(asleep, 0, sizeof(asleep));
-    run_looking(600);
-    /* For a silent node that all need they wait long. */
-    for (uint32_t i = 0; i < 10 && somebody_waits(); i++)
-        run_looking(200);
-    /* What is still cut or stalled stays so: those that live on do not need it. */
-    uint32_t left = check_end();
-    survivors_total += left != 0;
+    come_to_an_end();
 }
 
-static void test_random(void **state)
+/* Nodes die and links break one soon after the other, so that not all know of each when they deal
+ * with the last; some nodes are slow to learn of anything. */
+static void soon_after_each_other(uint64_t seed)
 {
-    (void)state;
+    start_one_of_many(seed);
+    for (uint32_t slows = draw(4); slows > 0; slows--)
+        slow[1 + draw(nodes_all)] = 1 + draw(30);
+    for (uint32_t troubles = 1 + draw(5); troubles > 0; troubles--) {
+        uint32_t a = 1 + draw(nodes_all);
+        uint32_t b = 1 + draw(nodes_all);
+        if (draw(10) >= 3 && a != b)
+            fc_cut(fc, a, b, true);
+        else if (fc_alive(fc, a))
+            fc_kill(fc, a);
+        if (draw(2) == 0)
+            small_steps(draw(150));
+        else
+            run_looking(draw(40));
+    }
+    come_to_an_end();
+}
+
+static void many_runs(void (*one)(uint64_t seed))
+{
     const char *only = getenv("FAILURE_SEED");
     const char *count = getenv("FAILURE_RUNS");
     uint64_t first = only != NULL ? strtoull(only, NULL, 10) : 1;
@@ -363,13 +426,25 @@ static void test_random(void **state)
     survivors_total = 0;
     for (uint64_t seed = first; seed < first + runs; seed++) {
         print_message("seed %u\n", (unsigned)seed);
-        random_run(seed);
+        one(seed);
         fc_destroy(fc);
         fc_init(fc);
         fc->verbose = getenv("FC_VERBOSE") != NULL;
     }
     print_message("%u of %u clusters lived on\n", survivors_total, (unsigned)runs);
     if (runs >= 100) assert_true(survivors_total > runs / 4);
+}
+
+static void test_random(void **state)
+{
+    (void)state;
+    many_runs(random_run);
+}
+
+static void test_random_soon_after_each_other(void **state)
+{
+    (void)state;
+    many_runs(soon_after_each_other);
 }
 
 int main(void)
@@ -386,6 +461,7 @@ int main(void)
         T(test_a_slow_node_is_reported_and_stays),
         T(test_a_healthy_cluster_stays),
         T(test_random),
+        T(test_random_soon_after_each_other),
     };
     return RUN_TESTS(tests);
 }
