@@ -154,6 +154,14 @@ void node_stopped(struct block *block, uint32_t restart_flags)
     host->stopped(host, restart_flags);
 }
 
+void node_loop(struct block *block, uint32_t ms)
+{
+    struct host *host = block->node->options.host;
+    uint64_t end_us = host->realtime_us(host) + (uint64_t)ms * 1000u;
+    while (host->realtime_us(host) < end_us)
+        continue; /* No jam: the trail shall show the way here. */
+}
+
 _Noreturn void node_fail(uint32_t exit_code, const char *file, uint32_t line, const char *text)
 {
     if (this_thread == NULL) { /* Outside of a node there is nobody to tell. */

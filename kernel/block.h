@@ -183,6 +183,11 @@ void io_submit(struct block *block, struct io_request *request);
 
 /* --- Failing and logging. --- */
 
+/* Does nothing for so many milliseconds of the host's wall clock and keeps the thread busy: only to
+ * see what becomes of a thread that is stuck. Not for a simulated host, whose clock stands still.
+ */
+void node_loop(struct block *block, uint32_t ms);
+
 #define EXIT_CODE(number, name, klass, text) EXIT_##name = (number),
 enum exit_code {
 #include "kernel/exit_codes.def"

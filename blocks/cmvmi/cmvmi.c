@@ -67,10 +67,8 @@ static void fail_on_purpose(struct block *block)
 {
     ndbrequire(!ERROR_INSERTED(block, 9999)); /* On purpose. */
     if (ERROR_INSERTED(block, 9998)) {
-        uint64_t rounds = (uint64_t)block->error_extra * 1000000u;
         ERROR_INSERT_CLEAR(block);
-        for (volatile uint64_t i = 0; i < rounds; i++)
-            jam();
+        node_loop(block, block->error_extra);
     }
 }
 
