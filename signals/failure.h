@@ -58,11 +58,13 @@ struct fail_commit {
 SIGNAL_STRUCT(fail_commit, 11);
 
 /* To those that leave, from each that stays. The receiver stops when that is agreed, or when those
- * that have said so would go on by themselves. Until then the sender counts as lost: it may be the
- * only one that thinks so, as who hears nobody any more thinks that all others leave. */
+ * that have said so would go on by themselves, or where half of the nodes may go on without asking
+ * anybody, and those that stay with the sender are half. Until then the sender counts as lost: it
+ * may be the only one that thinks so, as who hears nobody any more thinks that all others leave. */
 struct fail_out_rep {
     uint32_t incarnation;
     uint32_t number;
-    uint32_t agreed; /* 1: the failure `number` is behind the sender; 0: it is under way. */
+    uint32_t agreed;  /* 1: the failure `number` is behind the sender; 0: it is under way. */
+    uint32_t verdict; /* Under way: enum arbit_code of those that stay, before any arbitrator. */
 };
-SIGNAL_STRUCT(fail_out_rep, 3);
+SIGNAL_STRUCT(fail_out_rep, 4);

@@ -93,8 +93,11 @@ static void fence(struct qmgr *qmgr, const struct node_mask *nodes)
  * from now on. */
 static void fence_after_word(struct qmgr *qmgr, const struct node_mask *leave)
 {
+    struct node_mask all = qmgr->failure.fenced;
+    node_mask_join(&all, leave);
     struct fail_out_rep out = {.incarnation = qmgr->join.incarnation,
-                               .number = qmgr->failure.number + 1u};
+                               .number = qmgr->failure.number + 1u,
+                               .verdict = qmgr_rule(qmgr, &all)};
     struct node_mask there = *leave;
     node_mask_keep(&there, &qmgr->linked);
     node_mask_cut(&there, &qmgr->reach.lost);
@@ -509,18 +512,19 @@ void qmgr_exec_FAIL_COMMIT(struct block *block, const struct signal *sig)
     agreed(qmgr, &nodes);
 }
 
-/* One more has fenced this node: could those that have go on by themselves? A newcomer leaves with
+/* One more has fenced this node: could those that have go on by themselves? Where half of the nodes
+ * asks nobody one half's first word is enough, or both halves would go on. A newcomer leaves with
  * whoever is lost, so with them too, unless all others count it already. */
-static bool told_enough(struct qmgr *qmgr, uint32_t node)
+static bool told_enough(struct qmgr *qmgr, uint32_t node, uint32_t verdict)
 {
     struct node_mask rest = qmgr->join.members;
     node_mask_add(&qmgr->failure.told, node);
     node_mask_cut(&rest, &qmgr->failure.told);
     enum arbit_code code = qmgr_rule(qmgr, &rest);
-    return (qmgr_is_newcomer(qmgr) && !qmgr_may_stay(qmgr, &qmgr->failure.told)) ||
-           arbit_wins(code) ||
-           (code == ARBIT_PARTITIONING &&
-            block_config(&qmgr->block)->arbitration != ARBITRATION_DEFAULT);
+    bool asks = block_config(&qmgr->block)->arbitration == ARBITRATION_DEFAULT;
+    bool half = code == ARBIT_PARTITIONING || verdict == ARBIT_PARTITIONING;
+    if (qmgr_is_newcomer(qmgr) && !qmgr_may_stay(qmgr, &qmgr->failure.told)) return true;
+    return arbit_wins(code) || (half && !asks);
 }
 
 void qmgr_exec_FAIL_OUT_REP(struct block *block, const struct signal *sig)
@@ -531,7 +535,7 @@ void qmgr_exec_FAIL_OUT_REP(struct block *block, const struct signal *sig)
         jam();
         return;
     }
-    if (!rep->agreed && !told_enough(qmgr, ref_node(sig->sender))) {
+    if (!rep->agreed && !told_enough(qmgr, ref_node(sig->sender), rep->verdict)) {
         jam();
         qmgr_suspect(qmgr, ref_node(sig->sender), true, "it has fenced this node");
         return;

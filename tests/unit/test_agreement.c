@@ -183,6 +183,30 @@ static void refuse(uint32_t from, uint32_t leader, uint32_t cause, const struct 
     fc_run(fc, 1);
 }
 
+/* One word of one half: where half of the nodes asks nobody the receiver stops, lest both halves go
+ * on. Where it asks, or where the sender's part is a smaller one, that word is not enough. */
+static void test_the_first_word_of_a_half(void **state)
+{
+    (void)state;
+    for (uint32_t method = ARBITRATION_NONE; method <= ARBITRATION_EXTERNAL; method++) {
+        for (uint32_t way = 0; way < 2; way++) {
+            start();
+            for (uint32_t id = 1; id <= NODES; id++)
+                ((struct node_config *)(uintptr_t)block_config(&qmgr_at(id)->block))->arbitration =
+                    method;
+            struct fail_out_rep out = {.incarnation = qmgr_at(3)->join.incarnation,
+                                       .number = qmgr_at(3)->failure.number + 1u,
+                                       .verdict = way ? ARBIT_PARTITIONING : ARBIT_LOSE_NODES};
+            SAY(4, 3, GSN_FAIL_OUT_REP, &out);
+            fc_run(fc, 1);
+            bool stops = qmgr_at(3)->failure.stopped != 0;
+            assert_int_equal(stops, way != 0 && method != ARBITRATION_DEFAULT);
+            fc_destroy(fc);
+            fc_init(fc);
+        }
+    }
+}
+
 static void test_the_others_have_gone_on_without_the_leader(void **state)
 {
     (void)state;
@@ -305,6 +329,7 @@ int main(void)
         T(test_a_missed_commit_comes_with_the_next_failure),
         T(test_what_cannot_be_missed),
         T(test_who_is_told_that_it_is_out_stops),
+        T(test_the_first_word_of_a_half),
         T(test_the_others_have_gone_on_without_the_leader),
         T(test_who_has_fenced_the_leader_is_suspected),
         T(test_an_unknown_refusal_changes_nothing),
