@@ -310,8 +310,9 @@ static void log_progress(struct mgmd *mgmd, uint32_t id)
     cluster_log_write(mgmd->log, NDB_MGM_SEVERITY_INFO, id, line);
 }
 
-static void take_status(struct mgmd *mgmd, uint32_t id, const struct node_status_conf *conf)
+static void take_status(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
 {
+    const struct node_status_conf *conf = SIG_PAYLOAD(sig, node_status_conf);
     struct mgmd_node *node = &mgmd->nodes[id];
 
     node->status_known = true;
@@ -429,71 +430,46 @@ static void arbitrate(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
     mgm_link_flush(mgmd->link);
 }
 
+#define TAKES(gsn, type, function)                                                                 \
+    {                                                                                              \
+        GSN_##gsn, sizeof(struct type) / 4, function                                               \
+    }
+
+/* What a data node may send, and how long it is at least. Registration answers are not here: they
+ * say nothing that the status does not. */
+static const struct {
+    uint32_t gsn;
+    uint32_t words_min;
+    void (*take)(struct mgmd *mgmd, uint32_t id, const struct signal *sig);
+} taken[] = {
+    TAKES(NODE_STATUS_CONF, node_status_conf, take_status),
+    TAKES(ARBIT_START_REQ, arbit_start_req, arbitrate),
+    TAKES(ARBIT_CHOOSE_REQ, arbit_choose_req, arbitrate),
+    TAKES(EVENT_REP, event_rep, take_event),
+    TAKES(MEMORY_REPORT_CONF, memory_report_conf, mgmd_requests_signal),
+    TAKES(DISK_REPORT_CONF, disk_report_conf, mgmd_requests_signal),
+    TAKES(EVENT_LOG_REP, event_log_rep, mgmd_requests_signal),
+    TAKES(EVENT_LOG_CONF, event_log_conf, mgmd_requests_signal),
+    TAKES(STOP_CONF, stop_conf, mgmd_requests_signal),
+    TAKES(STOP_REF, stop_ref, mgmd_requests_signal),
+    TAKES(ALLOC_NODEID_CONF, alloc_nodeid_conf, mgmd_requests_signal),
+    TAKES(ALLOC_NODEID_REF, alloc_nodeid_ref, mgmd_requests_signal),
+    TAKES(SINGLE_USER_CONF, single_user_conf, mgmd_requests_signal),
+    TAKES(SINGLE_USER_REF, single_user_ref, mgmd_requests_signal),
+};
+
 bool mgmd_node_signal(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
 {
     const struct config_section *section = config_node(mgmd->config, id);
 
     if (section == NULL || config_section_kind(section) != CONFIG_NDBD) return false;
-    switch (sig->gsn) {
-    case GSN_NODE_STATUS_CONF:
-        if (sig->words < sizeof(struct node_status_conf) / 4) return false;
-        take_status(mgmd, id, SIG_PAYLOAD(sig, node_status_conf));
+    for (uint32_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+        if (taken[i].gsn != sig->gsn) continue;
+        if (sig->words < taken[i].words_min) return false;
+        taken[i].take(mgmd, id, sig);
         return true;
-    case GSN_ARBIT_START_REQ:
-        if (sig->words < sizeof(struct arbit_start_req) / 4) return false;
-        arbitrate(mgmd, id, sig);
-        return true;
-    case GSN_ARBIT_CHOOSE_REQ:
-        if (sig->words < sizeof(struct arbit_choose_req) / 4) return false;
-        arbitrate(mgmd, id, sig);
-        return true;
-    case GSN_EVENT_REP:
-        if (sig->words < sizeof(struct event_rep) / 4) return false;
-        take_event(mgmd, id, sig);
-        return true;
-    case GSN_MEMORY_REPORT_CONF:
-        if (sig->words < sizeof(struct memory_report_conf) / 4) return false;
-        mgmd_requests_signal(mgmd, id, sig);
-        return true;
-    case GSN_DISK_REPORT_CONF:
-        if (sig->words < sizeof(struct disk_report_conf) / 4) return false;
-        mgmd_requests_signal(mgmd, id, sig);
-        return true;
-    case GSN_EVENT_LOG_REP:
-        if (sig->words < sizeof(struct event_log_rep) / 4) return false;
-        mgmd_requests_signal(mgmd, id, sig);
-        return true;
-    case GSN_EVENT_LOG_CONF:
-        if (sig->words < sizeof(struct event_log_conf) / 4) return false;
-        mgmd_requests_signal(mgmd, id, sig);
-        return true;
-    case GSN_STOP_CONF:
-        if (sig->words < sizeof(struct stop_conf) / 4) return false;
-        mgmd_requests_signal(mgmd, id, sig);
-        return true;
-    case GSN_ALLOC_NODEID_CONF:
-        if (sig->words < sizeof(struct alloc_nodeid_conf) / 4) return false;
-        mgmd_requests_signal(mgmd, id, sig);
-        return true;
-    case GSN_ALLOC_NODEID_REF:
-        if (sig->words < sizeof(struct alloc_nodeid_ref) / 4) return false;
-        mgmd_requests_signal(mgmd, id, sig);
-        return true;
-    case GSN_SINGLE_USER_CONF:
-        if (sig->words < sizeof(struct single_user_conf) / 4) return false;
-        mgmd_requests_signal(mgmd, id, sig);
-        return true;
-    case GSN_SINGLE_USER_REF:
-        if (sig->words < sizeof(struct single_user_ref) / 4) return false;
-        mgmd_requests_signal(mgmd, id, sig);
-        return true;
-    case GSN_STOP_REF:
-        if (sig->words < sizeof(struct stop_ref) / 4) return false;
-        mgmd_requests_signal(mgmd, id, sig);
-        return true;
-    default:
-        return true; /* Registration answers say nothing that the status does not. */
     }
+    return true;
 }
 
 void mgmd_nodes_tick(struct mgmd *mgmd)
