@@ -5,6 +5,7 @@
 ROUNDS=${LINK_ROUNDS:-1} # Of each shape.
 TEST_DEADLINE=${TEST_DEADLINE:-$((120 + ROUNDS * 120))}
 source "$(dirname "$0")/cluster.sh"
+HEARTBEAT= # Stalled links are found after the default time.
 source "$(dirname "$0")/failover.sh"
 SEED=${SEED:-$$}
 RANDOM=$SEED

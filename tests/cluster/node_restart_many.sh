@@ -5,7 +5,6 @@
 TEST_DEADLINE=${TEST_DEADLINE:-250}
 source "$(dirname "$0")/cluster.sh"
 source "$(dirname "$0")/failover.sh"
-LINES='HeartbeatIntervalDbDb=500' # A busy machine shall not look like a hang: half of the nodes are gone at times.
 
 # lines_of NODE...: how often the nodes' logs say the words in $WORDS.
 lines_of() {
@@ -51,7 +50,7 @@ at_once() {
 }
 
 say "4 nodes, 2 replicas"
-start_cluster 4 2 "$LINES"
+start_cluster 4 2
 for round in 1 2; do
     at_once $round 2 4
     at_once $round 1 3 # The president among them.
@@ -88,7 +87,7 @@ gap_at_most 3000
 stop_cluster
 
 say "3 nodes, 3 replicas: of one group one comes back after the other"
-start_cluster 3 3 "$LINES"
+start_cluster 3 3
 before=$(lines_of 1 2 3)
 start_bank 0 --strict
 sleep 0.3
