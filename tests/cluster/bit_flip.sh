@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 FLIPS=${FLIPS:-1}
 FILES_MAX=${FILES_MAX:-14}
-TEST_DEADLINE=${TEST_DEADLINE:-170}
+TEST_DEADLINE=${TEST_DEADLINE:-800}
 source "$(dirname "$0")/cluster.sh"
 RANDOM=${SEED:-4711}
 
@@ -32,7 +32,7 @@ outcome() {
     : >"$BOX/node2.out"
     start_node 1
     start_node 2
-    for _ in $(seq 300); do
+    for _ in $(seq 900); do
         if ! kill -0 "${NODE_PIDS[1]}" 2>/dev/null; then
             echo stopped
             return
@@ -52,14 +52,14 @@ load_and_compare 3000
 load_and_kill 2 2
 start_node 1
 start_node 2
-want 0 "$BIN/ndb_waiter" --timeout=60
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/kill_client" verify "$BOX/kill"
 make_checkpoint # And a log behind it.
 timeout 30 "$BIN/kill_client" run "$BOX/kill" 4 2 >"$BOX/out" 2>&1 || fail "the load does not run"
 kill_nodes
 start_node 1
 start_node 2
-want 0 "$BIN/ndb_waiter" --timeout=60
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/ndb_mgm" -e '1 REPORT REDO'
 cat "$BOX/out"
 head=$(sed -nE 's/.*head file ([0-9]+) at ([0-9]+) MB.*/\1/p' "$BOX/out")

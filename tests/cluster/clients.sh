@@ -23,7 +23,7 @@ awkward_rows 200000 1000000 >"$BOX/many.csv"
 "$BIN/ndb_import" --state-dir="$BOX" --table=awkward --rejects="$BOX/many.rej" test "$BOX/many.csv" >"$BOX/many.out" 2>&1 &
 writer=$!
 PIDS+=("$writer")
-for _ in $(seq 200); do
+for _ in $(seq 900); do
     want 0 "$BIN/ndb_select_count" -d test awkward
     [ "$(awk '{ print $1 }' "$BOX/out")" -gt 17000 ] && break
 done

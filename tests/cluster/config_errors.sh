@@ -44,12 +44,12 @@ grep -q 'ArbitrationTimeout: it has no effect' "$BOX/err" && fail "ArbitrationTi
 
 write_config 1 1
 start_mgm --initial
-for _ in $(seq 100); do (exec 3<>"/dev/tcp/${CS/://}") 2>/dev/null && break; sleep 0.1; done
+for _ in $(seq 900); do (exec 3<>"/dev/tcp/${CS/://}") 2>/dev/null && break; sleep 0.1; done
 want 1 "$BIN/ndbmtd" --ndb-nodeid=7 --foreground --connect-retries=0
 cat "$BOX/out" >>"$BOX/err"
 want_text err '7'
 want 1 "$BIN/ndbmtd" -c "127.0.0.1:$(free_port)" --foreground --connect-retries=0
 start_node 1
-want 0 "$BIN/ndb_waiter" --timeout=40
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/ndb_mgm" -e SHUTDOWN
 ended "${NODE_PIDS[1]}" || fail "node 1 ends with exit code $?"

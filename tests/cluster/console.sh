@@ -113,7 +113,7 @@ want_text out 'would stop the cluster'
 mgm 0 'ALL STATUS'
 want_text out '^Node 2: started'
 start_node 1
-want 0 "$BIN/ndb_waiter" --timeout=40
+want 0 "$BIN/ndb_waiter" --timeout=100
 grep -Eq '^[0-9-]+ [0-9:]+ \[MgmtSrvr\] INFO     -- Node 1: ' "$BOX"/mgm/ndb_49_cluster.log || fail "no line of node 1 in the cluster log"
 
 say "ALL STOP, SHUTDOWN"

@@ -13,7 +13,7 @@ trap 'code=$?; umount -l "$BOX/node1" 2>/dev/null; (exit $code); cleanup' EXIT
 
 # How the node ends up: "started", or "stopped".
 outcome() {
-    for _ in $(seq 300); do
+    for _ in $(seq 900); do
         kill -0 "${NODE_PIDS[1]}" 2>/dev/null || { echo stopped; return; }
         "$BIN/ndb_mgm" -e 'ALL STATUS' 2>/dev/null | grep -q 'Node 1: started' && { echo started; return; }
         sleep 0.05
@@ -64,7 +64,7 @@ for kb in 2000 16384 16404 16420 17000 18500; do
     fi
     mount -o remount,size=200m "$BOX/node1"
     start_node 1
-    want 0 "$BIN/ndb_waiter" --timeout=40
+    want 0 "$BIN/ndb_waiter" --timeout=100
     if grep -q '^run: commits=[1-9]' "$BOX/load.out" 2>/dev/null; then
         want 0 "$BIN/kill_client" verify "$BOX/kill"
         tail -n 1 "$BOX/out"
@@ -81,7 +81,7 @@ create_table() { run "$BIN/ndb_create_table" --execute="CREATE TABLE full.$1 (a 
 columns=$(for i in $(seq 300); do printf 'column_with_a_long_name_%s INT UNSIGNED%s' "$i" "$([ "$i" -lt 300 ] && echo ,)"; done)
 mount -t tmpfs -o size=100m none "$BOX/node1" || die "no small file system"
 start_node 1
-want 0 "$BIN/ndb_waiter" --timeout=40
+want 0 "$BIN/ndb_waiter" --timeout=100
 create_table t1 || fail "no table: $(cat "$BOX/out" "$BOX/err")"
 dd if=/dev/zero of="$BOX/node1/filler" bs=64k 2>/dev/null # Until nothing goes any more.
 created=1
@@ -94,7 +94,7 @@ rm "$BOX/node1/filler"
 create_table more || fail "no table although there is room: $(cat "$BOX/out" "$BOX/err")"
 kill_nodes
 start_node 1
-want 0 "$BIN/ndb_waiter" --timeout=40
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/ndb_show_tables"
 [ "$(grep -cE '\bt[0-9]+\b|\bmore\b' "$BOX/out")" -eq "$created" ] || fail "other tables: $(cat "$BOX/out")"
 kill_nodes

@@ -10,7 +10,7 @@ start_bank() { # seconds (0: until end_bank) [options]
     "$BIN/failover_client" --threads=4 --seconds="$seconds" "$@" >"$BOX/bank.out" 2>&1 &
     BANK=$!
     PIDS+=("$BANK")
-    for _ in $(seq 300); do
+    for _ in $(seq 900); do
         grep -qs running "$BOX/bank.out" && return 0
         kill -0 "$BANK" 2>/dev/null || break
         sleep 0.1
@@ -74,7 +74,7 @@ start_daemons() { # NODES REPLICAS
     start_mgm --initial
     wait_mgm || die "the management server does not start"
     for ((id = 1; id <= $1; id++)); do start_daemon "$id"; done
-    want 0 "$BIN/ndb_waiter" --timeout=40
+    want 0 "$BIN/ndb_waiter" --timeout=100
     [ "$FAILED" -eq 0 ] || exit 1
 }
 

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 PAUSES=${PAUSES:-0.1 2 0.15 4}
 MORE_PAUSES=${MORE_PAUSES:-0.15 1.5}
-TEST_DEADLINE=${TEST_DEADLINE:-270}
+TEST_DEADLINE=${TEST_DEADLINE:-800}
 source "$(dirname "$0")/cluster.sh"
 HEARTBEAT= # Hangs are found after the default time.
 source "$(dirname "$0")/failover.sh"

@@ -3,7 +3,7 @@
 # the nodes come back, and then the others are killed. ROUNDS times for each shape of the cluster.
 # SPDX-License-Identifier: GPL-2.0-only
 ROUNDS=${ROUNDS:-2}
-TEST_DEADLINE=${TEST_DEADLINE:-$((120 + ROUNDS * 60))}
+TEST_DEADLINE=${TEST_DEADLINE:-$((480 + ROUNDS * 120))}
 source "$(dirname "$0")/cluster.sh"
 source "$(dirname "$0")/failover.sh"
 SEED=${SEED:-$$}

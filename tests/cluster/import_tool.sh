@@ -49,7 +49,7 @@ for _ in 1 2 3; do
     importer=$!
     PIDS+=("$importer")
     before=$(rows_of big)
-    for _ in $(seq 100); do # Until it has begun to work.
+    for _ in $(seq 900); do # Until it has begun to work.
         [ "$(rows_of big)" -gt "$before" ] && break
         kill -0 "$importer" 2>/dev/null || break
     done

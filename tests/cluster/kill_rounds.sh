@@ -4,7 +4,7 @@
 # checkpoints run all the time.
 # SPDX-License-Identifier: GPL-2.0-only
 ROUNDS=${ROUNDS:-3}
-TEST_DEADLINE=${TEST_DEADLINE:-$((80 + ROUNDS * 30))}
+TEST_DEADLINE=${TEST_DEADLINE:-$((320 + ROUNDS * 60))}
 source "$(dirname "$0")/cluster.sh"
 SEED=${SEED:-$$}
 RANDOM=$SEED
@@ -35,7 +35,7 @@ shape() { # NODES REPLICAS [LINES]
         fi
         start_all
         before=$(date +%s%N)
-        want 0 "$BIN/ndb_waiter" --timeout=60
+        want 0 "$BIN/ndb_waiter" --timeout=100
         [ "$FAILED" -eq 0 ] || exit 1
         echo "started after $((($(date +%s%N) - before) / 1000000)) ms"
         want 0 "$BIN/kill_client" verify "$BOX/kill"

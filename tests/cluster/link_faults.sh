@@ -3,7 +3,7 @@
 # goes on that the partition rule names, exactly one, and its clients; the others come back when the links are whole.
 # SPDX-License-Identifier: GPL-2.0-only
 ROUNDS=${LINK_ROUNDS:-1} # Of each shape.
-TEST_DEADLINE=${TEST_DEADLINE:-$((120 + ROUNDS * 120))}
+TEST_DEADLINE=${TEST_DEADLINE:-$((480 + ROUNDS * 240))}
 source "$(dirname "$0")/cluster.sh"
 HEARTBEAT= # Stalled links are found after the default time.
 source "$(dirname "$0")/failover.sh"
@@ -60,7 +60,7 @@ started() { # Those that are started now, in order.
 # goes_on "A..." "B...": one of the two sets, alone, and it does so a second later.
 goes_on() {
     local now again
-    for _ in $(seq 150); do
+    for _ in $(seq 900); do
         now=$(started)
         if [ "$now" = "$1 " ] || [ "$now" = "$2 " ]; then
             sleep 1

@@ -3,20 +3,20 @@
 # It stops and names the file and a code, or all rows are there. Then its whole directories of an earlier day, in turn.
 # SPDX-License-Identifier: GPL-2.0-only
 FILES_MAX=${FILES_MAX:-14}
-TEST_DEADLINE=${TEST_DEADLINE:-170}
+TEST_DEADLINE=${TEST_DEADLINE:-800}
 source "$(dirname "$0")/cluster.sh"
 
 FS=$BOX/node1/ndb_1_fs
 
 start_and_wait() {
     start_node 1
-    want 0 "$BIN/ndb_waiter" --timeout=60
+    want 0 "$BIN/ndb_waiter" --timeout=100
 }
 
 # Until both system files say the same GCI: then either may be lost.
 both_sysfiles() {
     local gcis
-    for _ in $(seq 300); do
+    for _ in $(seq 900); do
         gcis=$("$BIN/ndb_print_sys_file" "$FS"/D1/sysfile.[01] 2>&1 | grep -oE 'restorable up to GCI [0-9]+' | uniq -c)
         [[ $gcis =~ ^\ *2\ [^$'\n']*$ ]] && return 0
         sleep 0.05
@@ -35,7 +35,7 @@ look() {
     local line
     : >"$BOX/node1.out"
     start_node 1
-    for _ in $(seq 300); do
+    for _ in $(seq 900); do
         kill -0 "${NODE_PIDS[1]}" 2>/dev/null || break
         "$BIN/ndb_mgm" -e 'ALL STATUS' 2>/dev/null | grep -q 'Node 1: started' && break
         sleep 0.05

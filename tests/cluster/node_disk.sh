@@ -8,7 +8,7 @@ if [ -z "${DISK_FULL_INSIDE:-}" ]; then
     DISK_FULL_INSIDE=1 exec unshare -rm "$0" "$@"
 fi
 ROUNDS=${DISK_ROUNDS:-1}
-TEST_DEADLINE=${TEST_DEADLINE:-$((60 + ROUNDS * 120))}
+TEST_DEADLINE=${TEST_DEADLINE:-$((240 + ROUNDS * 240))}
 source "$(dirname "$0")/cluster.sh"
 source "$(dirname "$0")/failover.sh"
 LINES='StopOnError=0
@@ -87,13 +87,13 @@ for ((round = 1; round <= ROUNDS; round++)); do
     step "the directory of node 2 is deleted, and its process killed"
     rm -rf "$FS"
     kill -9 "$(worker_of 2)"
-    for _ in $(seq 100); do [ "$(status_of 2)" != started ] && break; sleep 0.02; done
+    for _ in $(seq 300); do [ "$(status_of 2)" != started ] && break; sleep 0.02; done
     wait_started 2
     step_ends
 
     step "what came back is all there: node 1 is killed"
     kill -9 "$(worker_of 1)"
-    for _ in $(seq 100); do [ "$(status_of 1)" != started ] && break; sleep 0.02; done
+    for _ in $(seq 300); do [ "$(status_of 1)" != started ] && break; sleep 0.02; done
     wait_started 1
     step_ends
     for id in 1 2; do NODE_PIDS[id]=$(worker_of "$id"); done
@@ -104,5 +104,5 @@ for ((round = 1; round <= ROUNDS; round++)); do
 done
 want 0 "$BIN/ndb_mgm" -e SHUTDOWN
 ended "$MGM_PID" || fail "the management server ends with exit code $?"
-for _ in $(seq 100); do [ -n "$(ours "${PIDS[@]}")" ] || break; sleep 0.1; done
+for _ in $(seq 900); do [ -n "$(ours "${PIDS[@]}")" ] || break; sleep 0.1; done
 umount "$BOX/disk"

@@ -2,7 +2,7 @@
 # node_restart.sh -- one data node is stopped, restarted, killed, loses its files; then all of them one by one, with
 # ROLLING RESTART: always under load, and no transfer fails after the library's retries.
 # SPDX-License-Identifier: GPL-2.0-only
-TEST_DEADLINE=${TEST_DEADLINE:-300}
+TEST_DEADLINE=${TEST_DEADLINE:-800}
 source "$(dirname "$0")/cluster.sh"
 source "$(dirname "$0")/failover.sh"
 LINES='StopOnError=0'
@@ -56,7 +56,7 @@ kill_daemons() {
     for id in "$@"; do pids+=("$(angel_of "$id")" "$(worker_of "$id")"); done
     kill -9 "${pids[@]}"
     for pid in "${pids[@]}"; do
-        for _ in $(seq 300); do
+        for _ in $(seq 900); do
             kill -0 "$pid" 2>/dev/null || break
             sleep 0.1
         done
@@ -75,7 +75,7 @@ make_durable
 
 step "kill -9 of a working process: its angel starts it again"
 kill -9 "$(worker_of 2)"
-for _ in $(seq 100); do [ "$(status_of 2)" != started ] && break; sleep 0.02; done
+for _ in $(seq 300); do [ "$(status_of 2)" != started ] && break; sleep 0.02; done
 wait_started 2
 only_changed 2
 step_ends
@@ -98,7 +98,7 @@ want 0 "$BIN/ndb_mgm" -e '2 STOP'
 want_text out 'Node 2 has shutdown'
 want 255 "$BIN/ndb_mgm" -e '1 STOP'
 want_text out 'would stop the cluster'
-for _ in $(seq 100); do [ -e "$BOX/node2/ndb_2.pid" ] || break; sleep 0.1; done
+for _ in $(seq 900); do [ -e "$BOX/node2/ndb_2.pid" ] || break; sleep 0.1; done
 step_ends
 
 step "its data directory is deleted, and it is started"

@@ -2,7 +2,7 @@
 # node_restart_many.sh -- several data nodes come back at once: one of each node group at the same time, two of one group in
 # turn, and one of them dies again in the middle; always under load, and no transfer fails after the library's retries.
 # SPDX-License-Identifier: GPL-2.0-only
-TEST_DEADLINE=${TEST_DEADLINE:-250}
+TEST_DEADLINE=${TEST_DEADLINE:-800}
 source "$(dirname "$0")/cluster.sh"
 source "$(dirname "$0")/failover.sh"
 
@@ -67,14 +67,14 @@ kill_node 2 3
 sleep 0.3
 start_node 2
 start_node 3
-for _ in $(seq 200); do
+for _ in $(seq 600); do
     grep -q 'takes part in writes' "$BOX/node2.out" && break
     sleep 0.01
 done
 kill_node 2
 sleep 0.3
 start_node 2
-for _ in $(seq 300); do # The other one may have had to begin again.
+for _ in $(seq 900); do # The other one may have had to begin again.
     if [ "$(status_of 3)" != started ] && [ -z "$(ours "${NODE_PIDS[3]}")" ]; then start_node 3; fi
     [ "$(status_of 2)$(status_of 3)" = startedstarted ] && break
     sleep 0.1

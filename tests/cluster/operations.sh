@@ -2,7 +2,7 @@
 # operations.sh -- START, STOP and RESTART in all their forms with their error texts, changes of the configuration by
 # rolling restart, and ArbitrationDelay.
 # SPDX-License-Identifier: GPL-2.0-only
-TEST_DEADLINE=${TEST_DEADLINE:-250}
+TEST_DEADLINE=${TEST_DEADLINE:-800}
 source "$(dirname "$0")/cluster.sh"
 source "$(dirname "$0")/failover.sh"
 LINES='StopOnError=0'
@@ -15,14 +15,14 @@ refused() { # COMMAND PATTERN...
     for pattern in "$@"; do want_text out "$pattern"; done
 }
 wait_status() { # ID STATUS
-    for _ in $(seq 300); do
+    for _ in $(seq 900); do
         [ "$(status_of "$1")" = "$2" ] && return 0
         sleep 0.1
     done
     fail "node $1 is '$(status_of "$1")' and not '$2'"
 }
 was_restarted() { # ID PID: another process than this one is started
-    for _ in $(seq 300); do
+    for _ in $(seq 900); do
         [ "$(worker_of "$1")" != "$2" ] && [ "$(status_of "$1")" = started ] && return 0
         sleep 0.1
     done
@@ -93,7 +93,7 @@ refused '3 RESTART' '2003: ' 'would stop the cluster'
 mgm 0 '1 STOP'
 want_text out '^Node 1 has shutdown\.$'
 for id in 1 4; do
-    for _ in $(seq 100); do [ -e "$BOX/node$id/ndb_$id.pid" ] || break; sleep 0.1; done
+    for _ in $(seq 900); do [ -e "$BOX/node$id/ndb_$id.pid" ] || break; sleep 0.1; done
     start_daemon "$id"
 done
 for id in 1 4; do wait_started "$id"; done
@@ -105,7 +105,7 @@ change 'DataMemory=100M'
 mgm 0 '1 RESTART' # One node by hand.
 wait_status 1 started
 wait_started 1
-for _ in $(seq 50); do [ "$(total_pages 1)" != "$before" ] && break; sleep 0.1; done
+for _ in $(seq 900); do [ "$(total_pages 1)" != "$before" ] && break; sleep 0.1; done
 [ "$(total_pages 1)" -gt "$before" ] || fail "DataMemory of node 1 stays $before pages"
 [ "$(total_pages 4)" -eq "$before" ] || fail "DataMemory of node 4 is changed before it is restarted"
 timeout 120 "$BIN/ndb_mgm" -e 'ROLLING RESTART' >"$BOX/out" 2>&1 || fail "ROLLING RESTART ends with $?"
@@ -145,11 +145,11 @@ for DELAY in 300 60000; do
     start_mgm --initial
     wait_mgm || die "the management server does not start"
     for id in 1 2; do start_node "$id"; done
-    want 0 "$BIN/ndb_waiter" --timeout=40
-    for _ in $(seq 100); do "$BIN/ndb_mgm" -e SHOW | grep -q '^Arbitrator: node 49$' && break; sleep 0.1; done
+    want 0 "$BIN/ndb_waiter" --timeout=100
+    for _ in $(seq 900); do "$BIN/ndb_mgm" -e SHOW | grep -q '^Arbitrator: node 49$' && break; sleep 0.1; done
     kill_node 1
     if [ "$DELAY" = 300 ]; then
-        for _ in $(seq 100); do grep -q 'whether 1 nodes may go on: yes' "$BOX/mgm/ndb_49_cluster.log" && break; sleep 0.1; done
+        for _ in $(seq 900); do grep -q 'whether 1 nodes may go on: yes' "$BOX/mgm/ndb_49_cluster.log" && break; sleep 0.1; done
         wait_status 2 started
         kill_node 2
     else

@@ -54,14 +54,14 @@ say "StopOnError=0: the angel starts the node again, every time; logs and traces
 write_config 1 1 $'StopOnError=0\nMaxNoOfSavedMessages=2'
 start_mgm --initial
 start_daemon 1
-want 0 "$BIN/ndb_waiter" --timeout=30
+want 0 "$BIN/ndb_waiter" --timeout=100
 for _ in 1 2 3; do
     load_and_compare 200
     times=$(grep -c 'Forced node shutdown' "$BOX"/mgm/ndb_49_cluster.log)
     want 0 "$BIN/ndb_mgm" -e "$FAIL"
     until_true 10 eval '[ "$(grep -c "Forced node shutdown" "$BOX"/mgm/ndb_49_cluster.log)" -gt "$times" ]' ||
         fail "the cluster log does not tell of the failure"
-    want 0 "$BIN/ndb_waiter" --timeout=30
+    want 0 "$BIN/ndb_waiter" --timeout=100
 done
 cp "$BOX"/mgm/ndb_49_cluster.log "$BOX/out"
 want_text out 'Node 1: Forced node shutdown completed, restarting\. Caused by error 2341'
@@ -73,12 +73,12 @@ say "a fault in the worker leaves an error log entry, too; kill -9 is told by th
 angel=$(cat "$BOX/node1/ndb_1.pid")
 kill -SEGV "$(pgrep -P "$angel")"
 until_true 10 grep -q '^Error: 6000$' "$BOX/node1/ndb_1_error.log" || fail "no error log entry of the fault"
-want 0 "$BIN/ndb_waiter" --timeout=30
+want 0 "$BIN/ndb_waiter" --timeout=100
 kill -9 "$(pgrep -P "$angel")"
 until_true 10 grep -q 'ended by signal 9 (Killed)' "$BOX/node1/ndb_1_out.log" || fail "the angel does not tell of signal 9"
 until_true 10 grep -q 'restarting. Initiated by signal 9. Caused by error 6000' "$BOX"/mgm/ndb_49_cluster.log ||
     fail "the cluster log does not tell of signal 9"
-want 0 "$BIN/ndb_waiter" --timeout=30
+want 0 "$BIN/ndb_waiter" --timeout=100
 load_and_compare 200
 want 0 "$BIN/ndb_mgm" -e SHUTDOWN
 until_true 20 eval '! kill -0 "$angel"' || fail "the angel stays after SHUTDOWN"

@@ -15,7 +15,7 @@ alive() { kill -0 "$1" 2>/dev/null; }
 dead() { ! kill -0 "$1" 2>/dev/null; }
 out_log=$BOX/node1/ndb_1_out.log
 pid_file=$BOX/node1/ndb_1.pid
-waits() { want 0 "$BIN/ndb_waiter" --timeout=30 "$@"; }
+waits() { want 0 "$BIN/ndb_waiter" --timeout=100 "$@"; }
 
 # angel and worker of the daemon that runs.
 look_up() {

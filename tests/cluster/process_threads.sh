@@ -1,7 +1,7 @@
 #!/bin/bash
 # process_threads.sh -- the queues between threads under load: split layouts, one and two nodes, every kind of work.
 # SPDX-License-Identifier: GPL-2.0-only
-TEST_DEADLINE=${TEST_DEADLINE:-300}
+TEST_DEADLINE=${TEST_DEADLINE:-800}
 source "$(dirname "$0")/cluster.sh"
 source "$HERE/thread_work.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # process_threads_send.sh -- several recv and send threads per node: work, clients and nodes killed under load, places.
 # SPDX-License-Identifier: GPL-2.0-only
-TEST_DEADLINE=${TEST_DEADLINE:-300}
+TEST_DEADLINE=${TEST_DEADLINE:-800}
 source "$(dirname "$0")/cluster.sh"
 source "$HERE/thread_work.sh"
 
@@ -63,7 +63,7 @@ for round in 1 2; do
     load_and_kill 4 1
     start_node 1
     start_node 2
-    want 0 "$BIN/ndb_waiter" --timeout=60
+    want 0 "$BIN/ndb_waiter" --timeout=100
     [ "$FAILED" -eq 0 ] || exit 1
     want 0 "$BIN/kill_client" verify "$BOX/kill"
     cat "$BOX/out"

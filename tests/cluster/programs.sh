@@ -16,7 +16,7 @@ for victim in 2 1; do
     unset "NODE_PIDS[$victim]"
     sleep 1
     start_node "$victim"
-    want 0 "$BIN/ndb_waiter" --timeout=40
+    want 0 "$BIN/ndb_waiter" --timeout=100
     wait "$hammer" || fail "the counter is not right"
     cat "$BOX/hammer.out"
 done

@@ -6,7 +6,7 @@ start_cluster 2 2
 
 # gone FILE: waits until a pid file is removed, the last thing that a daemon does.
 gone() {
-    for _ in $(seq 200); do
+    for _ in $(seq 900); do
         [ -e "$1" ] || return 0
         sleep 0.1
     done
@@ -18,7 +18,7 @@ load_and_compare 500
 kill -9 "$MGM_PID"
 wait "$MGM_PID" 2>/dev/null
 start_mgm
-want 0 "$BIN/ndb_waiter" --timeout=30
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/ndb_select_count" -d test awkward
 want_text out '^500 records'
 drop_awkward
@@ -28,19 +28,19 @@ say "daemons: ALL RESTART, ALL RESTART -n, ALL START"
 start_mgm
 start_daemon 1
 start_daemon 2
-want 0 "$BIN/ndb_waiter" --timeout=30
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/ndb_mgm" -e 'ALL RESTART'
 want_text out 'All DB nodes are being restarted'
-want 0 "$BIN/ndb_waiter" --timeout=30
+want 0 "$BIN/ndb_waiter" --timeout=100
 load_and_compare 500
 want 0 "$BIN/ndb_mgm" -e 'ALL RESTART -n'
-want 0 "$BIN/ndb_waiter" --not-started --timeout=30
+want 0 "$BIN/ndb_waiter" --not-started --timeout=100
 want 0 "$BIN/ndb_mgm" -e 'ALL STATUS'
 want_text out '^Node 1: not started'
 want_text out '^Node 2: not started'
 want 0 "$BIN/ndb_mgm" -e 'ALL START'
 want_text out 'NDB Cluster is being started'
-want 0 "$BIN/ndb_waiter" --timeout=30
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/ndb_select_count" -d test awkward
 want_text out '^500 records'
 drop_awkward
@@ -53,14 +53,14 @@ want 0 "$BIN/ndb_select_count" -d test awkward
 want_text out '^500 records'
 kill -TERM "$(cat "$BOX/node2/ndb_2.pid")"
 gone "$BOX/node2/ndb_2.pid"
-want 0 "$BIN/ndb_waiter" --no-contact --timeout=30
+want 0 "$BIN/ndb_waiter" --no-contact --timeout=100
 
 say "daemons that wait for START"
 start_daemon 1 --nostart
 start_daemon 2 --nostart
-want 0 "$BIN/ndb_waiter" --not-started --timeout=30
+want 0 "$BIN/ndb_waiter" --not-started --timeout=100
 want 0 "$BIN/ndb_mgm" -e 'ALL START'
-want 0 "$BIN/ndb_waiter" --timeout=30
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/ndb_mgm" -e SHUTDOWN
 gone "$BOX/node1/ndb_1.pid"
 gone "$BOX/node2/ndb_2.pid"

@@ -23,7 +23,7 @@ stop_cluster
 start_mgm
 start_node 2
 start_node 1
-want 0 "$BIN/ndb_waiter" --timeout=60
+want 0 "$BIN/ndb_waiter" --timeout=100
 same_awkward
 want 0 "$BIN/ndb_select_count" -d sandbox package
 want_text out '^401 records'
@@ -42,7 +42,7 @@ load_and_kill 1 "${LOAD_SECONDS:-3}"
 start_node 1
 sleep 1
 start_node 2
-want 0 "$BIN/ndb_waiter" --timeout=60
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/kill_client" verify "$BOX/kill"
 cat "$BOX/out"
 same_awkward
@@ -56,7 +56,7 @@ want 0 "$BIN/ndb_drop_table" -d test later
 kill_nodes
 start_node 2
 start_node 1
-want 0 "$BIN/ndb_waiter" --timeout=60
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/ndb_select_count" -d test last_one
 want 1 "$BIN/ndb_select_count" -d test later
 same_awkward
@@ -69,7 +69,7 @@ sed -i "s#PortNumber=.*#PortNumber=$port#; s#$BOX/mgm\$#$BOX/other#" "$BOX/other
 "$BIN/ndb_mgmd" --config-file="$BOX/other.ini" --config-dir="$BOX/other" --nodaemon --initial >"$BOX/other.out" 2>&1 &
 PIDS+=("$!")
 other=$!
-for _ in $(seq 100); do (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break; sleep 0.1; done
+for _ in $(seq 900); do (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break; sleep 0.1; done
 want 1 "$BIN/ndbmtd" -c "127.0.0.1:$port" --ndb-nodeid=1 --foreground
 cat "$BOX/out" >>"$BOX/err"
 want_text err 'ndb_1_fs is in use by another process'
@@ -111,12 +111,12 @@ done
 kill_nodes
 start_node 1
 start_node 2
-want 0 "$BIN/ndb_waiter" --timeout=60
+want 0 "$BIN/ndb_waiter" --timeout=100
 same_awkward
 kill_nodes
 start_node 1 --initial --i-accept-data-loss
 start_node 2 --initial --i-accept-data-loss
-want 0 "$BIN/ndb_waiter" --timeout=60
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 1 "$BIN/ndb_select_count" -d test awkward
 load_and_compare 500
 stop_cluster

@@ -16,7 +16,7 @@ kill_nodes
 
 say "three of four: both node groups are represented, one is whole"
 for id in 1 2 3; do start_node "$id"; done
-want 0 "$BIN/ndb_waiter" --timeout=60 --nowait-nodes=4
+want 0 "$BIN/ndb_waiter" --timeout=100 --nowait-nodes=4
 cp "$BOX/node1.out" "$BOX/out"
 want_text out 'the start waits for nodes 4: they may still come'
 same_awkward
@@ -29,7 +29,7 @@ kill_nodes
 
 say "the fourth has old data: the others start without it, then it gets theirs"
 for id in 1 2 3 4; do start_node "$id"; done
-want 0 "$BIN/ndb_waiter" --timeout=60
+want 0 "$BIN/ndb_waiter" --timeout=100
 cp "$BOX/node4.out" "$BOX/out"
 want_text out 'initial node restart|gets all rows|node restart, incarnation'
 kill -9 "${NODE_PIDS[4]}" # For what follows it is as if it had not come.
@@ -48,6 +48,6 @@ start_node 3
 wait_text node1.out 'without a whole node group the others could be a cluster too .*, for ever'
 want 1 "$BIN/ndb_waiter" --timeout=1 --nowait-nodes=2,4
 start_node 2
-want 0 "$BIN/ndb_waiter" --timeout=60 --nowait-nodes=4
+want 0 "$BIN/ndb_waiter" --timeout=100 --nowait-nodes=4
 want 0 "$BIN/ndb_select_count" -d test meanwhile
 want_text out '^1000 records'

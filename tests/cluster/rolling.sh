@@ -2,7 +2,7 @@
 # rolling.sh -- ROLLING RESTART whatever happens to it: nodes that are away, Ctrl-C, a management server that is killed
 # in the middle; and a data node whose restart finds no management server.
 # SPDX-License-Identifier: GPL-2.0-only
-TEST_DEADLINE=${TEST_DEADLINE:-240}
+TEST_DEADLINE=${TEST_DEADLINE:-800}
 source "$(dirname "$0")/cluster.sh"
 source "$(dirname "$0")/failover.sh"
 LINES='StopOnError=0'
@@ -36,7 +36,7 @@ start_daemons 4 2
 
 say "a node is away: named, with what to do; then the one that is on its way is waited for"
 mgm 0 '3 RESTART -n'
-for _ in $(seq 100); do [ "$(status_of 3)" = 'not started' ] && break; sleep 0.1; done
+for _ in $(seq 900); do [ "$(status_of 3)" = 'not started' ] && break; sleep 0.1; done
 rolling
 rolling_says 255 '^Rolling restart refused: node 3 is not started, and another one must not be missing\. It waits for: 3 START$'
 mgm 0 '3 START'
@@ -112,7 +112,7 @@ wait_mgm || die "the second management server does not start"
 CS=$FIRST,$SECOND
 export NDB_CONNECTSTRING=$CS
 for id in 1 2; do start_daemon "$id"; done
-want 0 "$BIN/ndb_waiter" --timeout=40
+want 0 "$BIN/ndb_waiter" --timeout=100
 rolling
 wait_text rolling '^Node [12] is being restarted \(1 of 2\)'
 lose_mgmd

@@ -52,7 +52,7 @@ want_text out "^Access is granted for API node $ALONE only\\.\$"
 mgm 0 'ALL STATUS'
 want_text out '^Node 1: single user mode'
 want_text out '^Node 2: single user mode'
-want 0 "$BIN/ndb_waiter" --single-user --timeout=20
+want 0 "$BIN/ndb_waiter" --single-user --timeout=100
 mgm 0 SHOW
 want_text out "^id=$ALONE \\(not connected, accepting connect from 127\\.0\\.0\\.1, allowed single user\\)\$"
 want_text out '^id=1	.*, single user mode, Nodegroup: 0'
@@ -83,7 +83,7 @@ other=$((3 - president))
 kill_node "$president"
 mgm 0 'ALL STATUS'
 want_text out "^Node $president: not connected"
-for _ in $(seq 50); do
+for _ in $(seq 900); do
     [ "$("$BIN/ndb_mgm" -e SHOW | sed -nE 's/^id=([12])	.*, \*\)$/\1/p')" = "$other" ] && break
     sleep 0.1
 done
@@ -91,7 +91,7 @@ mgm 0 'ALL STATUS'
 want_text out "^Node $other: single user mode"
 nobody_else_works
 start_node "$president"
-for _ in $(seq 100); do
+for _ in $(seq 900); do
     grep -q 'single user mode (2314)' "$BOX/node$president.out" && break
     sleep 0.1
 done
@@ -127,7 +127,7 @@ for id in 1 2; do
     ended "${NODE_PIDS[id]}" || fail "node $id ends with exit code $?"
     start_node "$id"
 done
-want 0 "$BIN/ndb_waiter" --timeout=40
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/ndb_select_count" -d test mine
 want_text out '^2 records in table mine$'
 "$BIN/ndb_mgm" -e SHOW | grep -q 'single user' && fail "single user mode after ALL RESTART"

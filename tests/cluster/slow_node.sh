@@ -6,7 +6,7 @@
 STOPPED=${STOPPED:-40}
 RUNNING=${RUNNING:-4}
 VICTIMS=${VICTIMS:-3 1}
-TEST_DEADLINE=${TEST_DEADLINE:-270}
+TEST_DEADLINE=${TEST_DEADLINE:-800}
 source "$(dirname "$0")/cluster.sh"
 HEARTBEAT= # Slow is what is slow at the default interval.
 
@@ -14,7 +14,7 @@ HEARTBEAT= # Slow is what is slow at the default interval.
 shows() {
     local begin
     begin=$(date +%s%N)
-    for _ in $(seq 300); do
+    for _ in $(seq 900); do
         "$BIN/ndb_mgm" -e SHOW >"$BOX/show.out"
         if [ "$2" = slow ]; then
             grep -qE "^id=$1[[:space:]].*, slow\)" "$BOX/show.out" && break

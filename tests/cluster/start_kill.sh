@@ -3,7 +3,7 @@
 # ends by a name, its log says why, and a plain start of who has ended brings the cluster up with all rows.
 # SPDX-License-Identifier: GPL-2.0-only
 ROUNDS=${ROUNDS:-6}
-TEST_DEADLINE=${TEST_DEADLINE:-$((80 + ROUNDS * 15))}
+TEST_DEADLINE=${TEST_DEADLINE:-$((320 + ROUNDS * 30))}
 source "$(dirname "$0")/cluster.sh"
 SEED=${SEED:-$$}
 RANDOM=$SEED
@@ -51,7 +51,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
     fi
     start_node "$dead"
     from=$(date +%s%N)
-    want 0 "$BIN/ndb_waiter" --timeout=40
+    want 0 "$BIN/ndb_waiter" --timeout=100
     [ "$FAILED" -eq 0 ] || exit 1
     echo "started after $((($(date +%s%N) - from) / 1000000)) ms"
     want 0 "$BIN/kill_client" verify "$BOX/kill"
@@ -59,5 +59,5 @@ for ((round = 1; round <= ROUNDS; round++)); do
     kill_nodes
 done
 for id in 1 2; do start_node "$id"; done
-want 0 "$BIN/ndb_waiter" --timeout=40
+want 0 "$BIN/ndb_waiter" --timeout=100
 stop_cluster

@@ -11,7 +11,7 @@ kill_daemon() { # id
     local angel
     angel=$(cat "$BOX/node$1/ndb_$1.pid" 2>/dev/null) || return 0
     [ -n "$(ours "$angel")" ] && kill -9 "$angel" $(ours $(pgrep -P "$angel")) 2>/dev/null
-    for _ in $(seq 100); do
+    for _ in $(seq 900); do
         [ -z "$(ours "$angel")" ] && break
         sleep 0.1
     done
@@ -19,7 +19,7 @@ kill_daemon() { # id
 }
 alive() { [ -n "$(ours "$(cat "$BOX/node$1/ndb_$1.pid" 2>/dev/null || echo 0)")" ]; }
 data_is_there() {
-    want 0 "$BIN/ndb_waiter" --timeout=60
+    want 0 "$BIN/ndb_waiter" --timeout=100
     want 0 "$BIN/ndb_select_count" -d test limits
     want_text out "^$ROWS records"
     [ "$FAILED" -eq 0 ] || exit 1
@@ -31,7 +31,7 @@ start_mgm --initial
 start_daemon 2
 sleep 1
 start_daemon 1
-want 0 "$BIN/ndb_waiter" --timeout=60
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/limits_client" load 0 "$ROWS" 1000
 want 0 "$BIN/ndb_mgm" -e 'ALL STOP'
 
@@ -59,7 +59,7 @@ for ((round = 1; round <= ${ROUNDS:-6}; round++)); do
     kill_daemon "$victim"
     sleep "0.$((RANDOM % 9))"
     start_daemon "$victim"
-    for _ in $(seq 100); do
+    for _ in $(seq 900); do
         grep -q 'Node '"$other"': started' <<<"$("$BIN/ndb_mgm" -e 'ALL STATUS' 2>/dev/null)" && alive "$victim" && break
         sleep 0.1
     done

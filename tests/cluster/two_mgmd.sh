@@ -31,7 +31,7 @@ server() { # ID [options]
 port_of() { [ "$1" = 49 ] && echo "$PORT_A" || echo "$PORT_B"; }
 
 listens() { # ID
-    for _ in $(seq 100); do
+    for _ in $(seq 900); do
         (exec 3<>"/dev/tcp/127.0.0.1/$(port_of "$1")") 2>/dev/null && return 0
         sleep 0.1
     done
@@ -50,7 +50,7 @@ at() { # ID COMMAND: through this server alone
 log_of() { [ "$1" = 49 ] && echo "$BOX/mgm/ndb_49_cluster.log" || echo "$BOX/mgm50/ndb_50_cluster.log"; }
 
 until_at() { # ID COMMAND PATTERN: within 10 s the server's answer has it
-    for _ in $(seq 100); do
+    for _ in $(seq 900); do
         run "$BIN/ndb_mgm" -c "127.0.0.1:$(port_of "$1")" -e "$2" >"$BOX/out" 2>&1
         grep -Eq -- "$3" "$BOX/out" && return 0
         sleep 0.1
@@ -60,7 +60,7 @@ until_at() { # ID COMMAND PATTERN: within 10 s the server's answer has it
 }
 
 until_log() { # ID PATTERN [TIMES]
-    for _ in $(seq 100); do
+    for _ in $(seq 900); do
         [ "$(grep -Ec -- "$2" "$(log_of "$1")")" -ge "${3:-1}" ] && return 0
         sleep 0.1
     done
@@ -103,7 +103,7 @@ listens 50
 server 49
 listens 49
 for id in 1 2; do start_node "$id"; done
-want 0 "$BIN/ndb_waiter" --timeout=40
+want 0 "$BIN/ndb_waiter" --timeout=100
 both_show
 for id in 49 50; do
     until_log "$id" 'Node 1: Started'
@@ -180,7 +180,7 @@ ask 49 'reload config'
 grep -q 'result: 4011 management server 50 does not answer' "$BOX/out" || fail "changed without 50: $(cat "$BOX/out")"
 server 50
 until_log 49 'Management server 50 .* answers, generation 1'
-for _ in $(seq 50); do
+for _ in $(seq 900); do
     ask 49 'reload config'
     grep -q 'generation: 2' "$BOX/out" && break
     sleep 0.2
@@ -249,7 +249,7 @@ for id in 49 50; do listens "$id"; done
 cp "$BOX/config49.ini" "$BOX/config50.ini"
 sed -i '/NodeId=50/,/^DataDir/d' "$BOX/config49.ini"
 sed -i -z 's/\[ndb_mgmd\]\n\(\[ndbd\]\)/\1/' "$BOX/config49.ini"
-for _ in $(seq 50); do
+for _ in $(seq 900); do
     ask 49 'reload config'
     grep -q 'generation: 4' "$BOX/out" && break
     sleep 0.2

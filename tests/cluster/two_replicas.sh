@@ -15,7 +15,7 @@ stop_cluster
 start_mgm
 start_node 1
 start_node 2
-want 0 "$BIN/ndb_waiter" --timeout=40
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/ndb_select_count" -d sandbox package
 want_text out '^401 records'
 load_and_compare 500
@@ -28,7 +28,7 @@ awkward_rows 200000 1000 >"$BOX/many.csv"
     echo $? >"$BOX/many.code"
 ) &
 writer=$!
-for _ in $(seq 100); do
+for _ in $(seq 900); do
     want 0 "$BIN/ndb_select_count" -d test awkward
     [ "$(awk '{ print $1 }' "$BOX/out")" -gt 1500 ] && break
 done
@@ -45,7 +45,7 @@ rows=$(cat "$BOX/out")
 
 say "and started again; then the other one is killed"
 start_node 2
-want 0 "$BIN/ndb_waiter" --timeout=40
+want 0 "$BIN/ndb_waiter" --timeout=100
 kill -9 "${NODE_PIDS[1]}"
 unset "NODE_PIDS[1]"
 want 0 "$BIN/ndb_select_count" -d sandbox package
@@ -53,7 +53,7 @@ want_text out '^401 records'
 want 0 "$BIN/ndb_select_count" -d test awkward
 [ "$(cat "$BOX/out")" = "$rows" ] || fail "$(cat "$BOX/out") instead of $rows"
 start_node 1
-want 0 "$BIN/ndb_waiter" --timeout=40
+want 0 "$BIN/ndb_waiter" --timeout=100
 drop_awkward
 load_and_compare 500
 stop_cluster

@@ -4,7 +4,7 @@
 # hostile_sockets.sh BIN_DIR [ATTACKS] [SEED]
 ATTACKS=${2:-10000}
 SEED=${3:-1}
-TEST_DEADLINE=${TEST_DEADLINE:-170}
+TEST_DEADLINE=${TEST_DEADLINE:-800}
 source "$(dirname "$0")/../cluster/cluster.sh"
 start_cluster 1 1 "MaxNoOfTables=40"
 
