@@ -110,20 +110,33 @@ static struct ndb_program *add_one(struct session *s)
     return p;
 }
 
-/* One call: the new value comes back with it. */
-static int64_t increment(struct session *s, const struct ndb_program *program, uint32_t key)
+struct increment {
+    struct session *session;
+    const struct ndb_program *program;
+    struct row row; /* Its key. */
+    struct row now;
+};
+
+static int try_increment(struct ndb_transaction *t, void *context)
 {
     static const uint8_t number[1] = {1u << COLUMN_N};
-    struct row row = {.k = key};
-    struct row now = {0};
-    const struct ndb_operation_options options = {
-        .program = program, .result_record = s->record, .result = &now, .result_mask = number};
-    struct ndb_transaction *t = ndb_transaction_start(s->ndb);
-    if (ndb_update(t, s->record, &row, NULL, NULL, &options) == NULL ||
-        ndb_execute(t, NDB_COMMIT, 0) != 0)
-        die("increment", ndb_transaction_error(t));
-    ndb_transaction_close(t);
-    return now.n;
+    struct increment *inc = context;
+    struct ndb_record *record = inc->session->record;
+    const struct ndb_operation_options options = {.program = inc->program,
+                                                  .result_record = record,
+                                                  .result = &inc->now,
+                                                  .result_mask = number};
+    if (ndb_update(t, record, &inc->row, NULL, NULL, &options) == NULL) return -1;
+    return ndb_execute(t, NDB_COMMIT, 0);
+}
+
+/* One call: the new value comes back with it. Who has waited too long for the row asks again. */
+static int64_t increment(struct session *s, const struct ndb_program *program, uint32_t key)
+{
+    struct increment inc = {.session = s, .program = program, .row = {.k = key}};
+    if (ndb_run_transaction(s->ndb, try_increment, &inc, 0) != 0)
+        die("increment", ndb_error(s->ndb));
+    return inc.now.n;
 }
 
 static void *increment_main(void *argument)
@@ -183,7 +196,10 @@ static void increments(struct bench *bench)
         fprintf(stderr, "bench_program: the sum is wrong\n");
         exit(1);
     }
-    printf("ops_per_s %.0f\n", (double)done / seconds);
+    struct ndb_statistics statistics;
+    ndb_connection_statistics(bench->connection, &statistics);
+    printf("ops_per_s %.0f\nretries %llu\n", (double)done / seconds,
+           (unsigned long long)statistics.retries);
     free(workers);
 }
 
