@@ -1,9 +1,7 @@
 /* bench_ndb.c -- our side of the benchmarks: one workload per run, every answer verified, prints
  * operations per second. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <argp.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,8 +72,6 @@ struct worker {
 
 #define SAMPLES_MAX 200000u
 
-static atomic_bool enough; /* SIGTERM. */
-
 static uint32_t row_size(const struct bench *bench)
 {
     return KEY_SIZE + bench->value;
@@ -117,8 +113,7 @@ static void refused(struct worker *worker, const char *what, const ndb_error_t *
         again->pause_us = PAUSE_FIRST_US;
     }
     uint64_t pause_us = again->pause_us / 2 + mix(&worker->random) % (again->pause_us / 2 + 1);
-    struct timespec pause = {0, (long)pause_us * 1000};
-    nanosleep(&pause, NULL);
+    bench_pause((double)pause_us / 1e6);
     if (again->pause_us < PAUSE_MAX_US) again->pause_us *= 2;
     again->retries++;
 }
@@ -150,10 +145,8 @@ static void verify(const struct bench *bench, const char *row)
 static void wait_for_go(struct bench *bench)
 {
     atomic_fetch_add(&bench->ready, 1);
-    while (!atomic_load(&bench->go)) {
-        struct timespec pause = {0, 1000000};
-        nanosleep(&pause, NULL);
-    }
+    while (!atomic_load(&bench->go))
+        bench_pause(0.001);
 }
 
 static void sample(struct worker *worker, double begin)
@@ -337,9 +330,7 @@ static void wait_for_turn(const struct bench *bench, double *due)
     if (bench->rate == 0) return;
     *due += (double)bench->threads / bench->rate;
     if (*due < now) *due = now;
-    struct timespec pause = {(time_t)(*due - now), 0};
-    pause.tv_nsec = (long)((*due - now - (double)pause.tv_sec) * 1e9);
-    nanosleep(&pause, NULL);
+    bench_pause(*due - now);
 }
 
 static void *worker_main(void *argument)
@@ -363,13 +354,6 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y ? 1 : 0;
-}
-
 static void print_latency(struct worker *workers, uint32_t count)
 {
     uint64_t total = 0;
@@ -382,9 +366,7 @@ static void print_latency(struct worker *workers, uint32_t count)
         memcpy(all + at, workers[i].latency_ns, workers[i].samples * sizeof *all);
         at += workers[i].samples;
     }
-    qsort(all, total, sizeof *all, by_value);
-    printf("p50_us %.1f\np99_us %.1f\np999_us %.1f\n", (double)all[total / 2] / 1e3,
-           (double)all[total * 99 / 100] / 1e3, (double)all[total * 999 / 1000] / 1e3);
+    bench_print_latency(all, total);
     free(all);
 }
 
@@ -394,31 +376,19 @@ static void print_done(uint64_t done, double seconds, uint64_t retries)
            (unsigned long long)done, (unsigned long long)retries);
 }
 
-static void on_signal(int number)
-{
-    (void)number;
-    atomic_store(&enough, true);
-}
-
-/* Until the time is over, or SIGTERM: with windows, what was done in each, with its end in
- * milliseconds of the day's clock. */
+/* Until the time is over, or SIGTERM: with windows, what was done in each. */
 static void watch(const struct bench *bench, struct worker *workers, double begin)
 {
     uint64_t last = 0;
     double next = begin;
-    while (now_s() - begin < bench->seconds && !atomic_load(&enough)) {
+    while (now_s() - begin < bench->seconds && !bench_enough()) {
         next += (bench->window_ms != 0 ? bench->window_ms : 10u) / 1e3;
-        double left = next - now_s();
-        struct timespec pause = {0, left > 0 ? (long)(left * 1e9) : 0};
-        nanosleep(&pause, NULL);
+        bench_pause(next - now_s());
         if (bench->window_ms == 0) continue;
-        struct timespec now;
         uint64_t done = 0;
         for (uint32_t i = 0; i < bench->threads; i++)
             done += atomic_load_explicit(&workers[i].done, memory_order_relaxed);
-        clock_gettime(CLOCK_REALTIME, &now);
-        printf("window %lld %llu\n", (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000,
-               (unsigned long long)(done - last));
+        bench_print_window(done - last);
         last = done;
     }
 }
@@ -431,10 +401,8 @@ static void run_workers(struct bench *bench)
         workers[i].no = i;
         pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);
     }
-    while (atomic_load(&bench->ready) < bench->threads) {
-        struct timespec pause = {0, 1000000};
-        nanosleep(&pause, NULL);
-    }
+    while (atomic_load(&bench->ready) < bench->threads)
+        bench_pause(0.001);
     double begin = now_s();
     atomic_store(&bench->go, true);
     watch(bench, workers, begin);
@@ -516,68 +484,47 @@ static void first(struct bench *bench)
     }
 }
 
-static error_t parse_option(int key, char *argument, struct argp_state *state)
+static void read_options(struct bench *bench, int argc, char **argv)
 {
-    struct bench *bench = state->input;
-    switch (key) {
-    case 'c':
-        bench->connect = argument;
-        break;
-    case 't':
-        bench->threads = (uint32_t)atoi(argument);
-        break;
-    case 'b':
-        bench->batch = (uint32_t)atoi(argument);
-        break;
-    case 'r':
-        bench->rows = (uint32_t)atoi(argument);
-        break;
-    case 's':
-        bench->seconds = atof(argument);
-        break;
-    case 'v':
-        bench->value = (uint32_t)atoi(argument);
-        break;
-    case 'd':
-        bench->durable = true;
-        break;
-    case 'n':
-        bench->noise = true;
-        break;
-    case 'w':
-        bench->window_ms = (uint32_t)atoi(argument);
-        break;
-    case 'R':
-        bench->rate = (uint32_t)atoi(argument);
-        break;
-    case 'T':
-        bench->table = argument;
-        break;
-    case ARGP_KEY_ARG:
-        bench->mode = argument;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
+    const struct bench_option options[] = {
+        {"connect", 'c', "STRING", "management server", .text = &bench->connect},
+        {"threads", 't', "N", "blocking threads (1)", .number = &bench->threads, .min = 1,
+         .max = 4096},
+        {"batch", 'b', "N", "rows per call or transaction (1)", .number = &bench->batch, .min = 1,
+         .max = 1u << 20},
+        {"rows", 'r', "N", "rows in the table (100000)", .number = &bench->rows, .min = 1,
+         .max = 1u << 30},
+        {"seconds", 's', "S", "length of the run (2)", .seconds = &bench->seconds},
+        {"value", 'v', "N", "bytes of a value (32)", .number = &bench->value, .min = 17,
+         .max = VALUE_MAX},
+        {"durable", 'd', NULL, "commits are answered when they are on disk",
+         .flag = &bench->durable},
+        {"noise", 'n', NULL, "values that do not compress", .flag = &bench->noise},
+        {"window", 'W', "MS", "what was done in each such time; SIGTERM ends the run",
+         .number = &bench->window_ms, .max = 60000},
+        {"rate", 'R', "N", "calls per second of all threads (as many as it can)",
+         .number = &bench->rate, .max = 10000000},
+        {"table", 'T', "NAME", "table (kv)", .text = &bench->table},
+        {.name = NULL},
+    };
+    bench_parse(argc, argv, options, "create|load|change|read|write|scan|txn|first", &bench->mode,
+                1);
+}
+
+static void connect_to(struct bench *bench)
+{
+    ndb_error_t error;
+    uint32_t wait_ms = strcmp(bench->mode, "first") == 0 ? (uint32_t)(FIRST_S * 1000) : 30000;
+    bench->connection = ndb_connection_create(bench->connect, NULL);
+    if (bench->connection != NULL && ndb_connection_connect(bench->connection, wait_ms) == 0 &&
+        ndb_connection_wait_until_ready(bench->connection, wait_ms) >= 0)
+        return;
+    ndb_connection_error(bench->connection, &error);
+    die("connect", &error);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"connect", 'c', "STRING", 0, "management server", 0},
-        {"threads", 't', "N", 0, "blocking threads (1)", 0},
-        {"batch", 'b', "N", 0, "rows per call or transaction (1)", 0},
-        {"rows", 'r', "N", 0, "rows in the table (100000)", 0},
-        {"seconds", 's', "S", 0, "length of the run (2)", 0},
-        {"value", 'v', "N", 0, "bytes of a value (32)", 0},
-        {"durable", 'd', 0, 0, "commits are answered when they are on disk", 0},
-        {"noise", 'n', 0, 0, "values that do not compress", 0},
-        {"window", 'w', "MS", 0, "what was done in each such time; SIGTERM ends the run", 0},
-        {"rate", 'R', "N", 0, "calls per second of all threads (as many as it can)", 0},
-        {"table", 'T', "NAME", 0, "table (kv)", 0},
-        {0},
-    };
     struct bench bench = {.threads = 1,
                           .batch = 1,
                           .rows = 100000,
@@ -585,23 +532,9 @@ int main(int argc, char **argv)
                           .value = 32,
                           .mode = "read",
                           .table = "kv"};
-    const struct argp argp = {options, parse_option, "create|load|change|read|write|scan|txn|first",
-                              NULL,    NULL,         NULL,
-                              NULL};
-    argp_parse(&argp, argc, argv, 0, NULL, &bench);
-    signal(SIGTERM, on_signal);
-    setvbuf(stdout, NULL, _IOLBF, 0); /* A window is there when it is over. */
-    if (bench.value < 17 || bench.window_ms > 999 || bench.value > VALUE_MAX || bench.batch == 0 ||
-        bench.rows == 0)
-        return 2;
-    ndb_error_t error;
-    uint32_t wait_ms = strcmp(bench.mode, "first") == 0 ? (uint32_t)(FIRST_S * 1000) : 30000;
-    bench.connection = ndb_connection_create(bench.connect, NULL);
-    if (bench.connection == NULL || ndb_connection_connect(bench.connection, wait_ms) != 0 ||
-        ndb_connection_wait_until_ready(bench.connection, wait_ms) < 0) {
-        ndb_connection_error(bench.connection, &error);
-        die("connect", &error);
-    }
+    read_options(&bench, argc, argv);
+    bench_end_by_signal();
+    connect_to(&bench);
     if (strcmp(bench.mode, "create") == 0)
         create_table(&bench);
     else if (strcmp(bench.mode, "load") == 0)

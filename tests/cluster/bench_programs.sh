@@ -13,6 +13,8 @@ refuses bench_program --threads=many "not 'many'"
 refuses bench_program --rows=-5 "not '-5'"
 refuses bench_program --seconds=0 '--seconds must be a time'
 refuses bench_program --what "'--what'"
+refuses bench_ndb --batch=0 '--batch must be a number from 1'
+refuses bench_ndb --value=16 '--value must be a number from 17 to 1024'
 refuses bench_peer --port=65536 '--port must be a number from 1 to 65535'
 refuses bench_peer --pipeline=0 '--pipeline must be'
 refuses bench_peer --value=15 '--value must be a number from 16 to'
@@ -49,6 +51,9 @@ works bench_ndb --seconds=0.2 --durable write
 works bench_ndb --threads=2 --seconds=0.2 --batch=10 txn
 works bench_ndb --seconds=0.2 scan
 works bench_ndb change
+works bench_ndb --threads=2 --seconds=0.5 --rate=100 write
+rate=$(sed -nE 's/^ops_per_s ([0-9]+)$/\1/p' "$BOX/out")
+[ "$rate" -le 120 ] || fail "$rate calls per second instead of 100 at most"
 "$BIN/bench_ndb" --connect="$CS" --rows=2000 --window=20 --seconds=60 write >"$BOX/windows" 2>&1 &
 load=$!
 PIDS+=("$load")
