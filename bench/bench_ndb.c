@@ -430,8 +430,9 @@ static void create_table(struct bench *bench)
         "CREATE TABLE IF NOT EXISTS %s (k BINARY(16) NOT NULL PRIMARY KEY, v BINARY(%u) NOT NULL)",
         bench->table, bench->value);
     ndb_t *ndb = ndb_open(bench->connection, "bench");
-    if (ndb_table_create(ndb, sql, &where, 30000) != 0 && ndb_error(ndb)->code != 721)
-        die("create", ndb_error(ndb));
+    struct worker worker = {.bench = bench};
+    while (ndb_table_create(ndb, sql, &where, 30000) != 0 && ndb_error(ndb)->code != 721)
+        refused(&worker, "create", ndb_error(ndb));
     ndb_close(ndb);
 }
 

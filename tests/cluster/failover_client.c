@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <ndb/ndb.h>
+#include "tests/cluster/schema_again.h"
 
 #define THREADS_MAX   16u
 #define TRANSFERS_MAX 2000000u /* Per thread. */
@@ -123,8 +124,12 @@ static _Noreturn void die(const char *what, const ndb_error_t *error)
 
 static struct ndb_table *make_table(ndb_t *ndb, const char *name, const char *sql)
 {
-    (void)ndb_table_drop(ndb, name, 0);
-    if (ndb_table_create(ndb, sql, NULL, 0) != 0) die(name, ndb_error(ndb));
+    time_t end = time(NULL) + SCHEMA_LIMIT_S;
+    while (ndb_table_drop(ndb, name, 0) != 0 && schema_again(ndb, end))
+        continue; /* It need not be there. */
+    while (ndb_table_create(ndb, sql, NULL, 0) != 0) {
+        if (!schema_again(ndb, end)) die(name, ndb_error(ndb));
+    }
     struct ndb_table *table = ndb_table_open(ndb, name, 0);
     if (table == NULL) die(name, ndb_error(ndb));
     return table;

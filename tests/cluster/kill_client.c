@@ -23,6 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <ndb/ndb.h>
+#include "tests/cluster/schema_again.h"
 
 #define THREADS_MAX  16u
 #define GROUPS_EACH  64u
@@ -134,11 +135,14 @@ static ndb_t *open_cluster(void)
         die("connect", &error);
     }
     ndb_t *ndb = ndb_open(client.connection, "test");
-    if (ndb_table_create(ndb,
+    time_t end = time(NULL) + SCHEMA_LIMIT_S;
+    while (
+        ndb_table_create(ndb,
                          "CREATE TABLE IF NOT EXISTS killed (k INT UNSIGNED NOT NULL PRIMARY KEY, "
                          "v BIGINT UNSIGNED NOT NULL, filler BINARY(400) NOT NULL)",
-                         NULL, 0) != 0)
-        die("create table", ndb_error(ndb));
+                         NULL, 0) != 0) {
+        if (!schema_again(ndb, end)) die("create table", ndb_error(ndb));
+    }
     client.table = ndb_table_open(ndb, "killed", 0);
     if (client.table == NULL) die("open table", ndb_error(ndb));
     client.record = ndb_record_create(ndb, client.table, fields, 3, sizeof(struct row));
