@@ -111,8 +111,7 @@ SMALL_LOG='NoOfFragmentLogFiles=4
 FragmentLogFileSize=4M
 RedoBuffer=2M'
 
-# A busy machine shall not look like a hang. Tests of nodes that hang and links that are stalled keep the default: they
-# set this to nothing.
+# A busy machine shall not look like a hang. Tests of nodes that hang and links that are stalled have their own.
 HEARTBEAT=HeartbeatIntervalDbDb=500
 
 # write_config NODES REPLICAS [LINES]: LINES go into [ndbd default].
