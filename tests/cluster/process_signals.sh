@@ -20,13 +20,13 @@ waits() { want 0 "$BIN/ndb_waiter" --timeout=100 "$@"; }
 # angel and worker of the daemon that runs.
 look_up() {
     angel=$(cat "$pid_file")
-    until_true 10 pgrep -P "$angel" || fail "the angel has no child"
+    until_true 90 pgrep -P "$angel" || fail "the angel has no child"
     worker=$(pgrep -P "$angel")
     PIDS+=("$worker")
 }
 both_end() {
-    until_true 20 dead "$angel" || fail "the angel stays"
-    until_true 20 dead "$worker" || fail "the worker stays"
+    until_true 90 dead "$angel" || fail "the angel stays"
+    until_true 90 dead "$worker" || fail "the worker stays"
 }
 
 write_config 1 1
@@ -37,7 +37,7 @@ want 1 "$BIN/ndbmtd" --ndb-connectstring=127.0.0.1:1 --connect-retries=0 --ndb-n
 want_text err 'Could not connect to a management server.*127\.0\.0\.1.*1'
 want 1 "$BIN/ndbmtd" --ndb-connectstring='127.0.0.1:99999' --connect-retries=0
 want_text err 'Could not connect to a management server: .*99999'
-until_true 10 "$BIN/ndb_mgm" -e SHOW
+until_true 90 "$BIN/ndb_mgm" -e SHOW
 want 1 "$BIN/ndbmtd" --ndb-nodeid=7
 want_text err 'No node id from the management server at 127\.0\.0\.1 port [0-9]+: .*7'
 want 1 "$BIN/ndbmtd" --ndb-nodeid=49
@@ -78,7 +78,7 @@ look_up
 kill -9 "$worker"
 both_end
 grep -q 'ended by signal 9 (Killed)' "$out_log" || fail "the log does not tell of signal 9"
-until_true 5 grep -q 'Node 1: Forced node shutdown completed. Initiated by signal 9. Caused by error 6000' \
+until_true 90 grep -q 'Node 1: Forced node shutdown completed. Initiated by signal 9. Caused by error 6000' \
     "$BOX/mgm/ndb_49_cluster.log" || fail "the cluster log does not tell of signal 9"
 
 say "kill -9 of the angel: the worker stops in good order, and the node can be started again"
@@ -104,7 +104,7 @@ sed -i "s#$BOX/mgm\$#$BOX/mgm2#" "$BOX/config.ini"
 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm2" --nodaemon --initial >"$BOX/mgm2.out" 2>&1 &
 other_mgm=$!
 PIDS+=("$other_mgm")
-until_true 10 "$BIN/ndb_mgm" -e SHOW
+until_true 90 "$BIN/ndb_mgm" -e SHOW
 want 1 "$BIN/ndbmtd" --ndb-nodeid=1
 want_text err "ndb_1\.pid is in use: node 1 runs already \(process $angel\)"
 kill "$other_mgm"
@@ -126,7 +126,7 @@ want 0 "$BIN/ndb_mgm" -e 'ALL RESTART'
 waits
 [ "$(cat "$pid_file")" = "$angel" ] || fail "a restart has changed the angel"
 want 0 "$BIN/ndb_mgm" -e '1 STOP -f'
-until_true 20 dead "$angel" || fail "the angel stays after STOP"
+until_true 90 dead "$angel" || fail "the angel stays after STOP"
 start_daemon 1 --nostart
 waits --not-started
 want 0 "$BIN/ndb_mgm" -e '1 START'
