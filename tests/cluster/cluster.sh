@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# A test is called with the directory of the programs. Everything it makes is in $BOX; the processes
-# that it starts are ended by their pids when it exits, whatever happens. Every call of a program is
-# bounded by `run`, the whole test by TEST_DEADLINE seconds. Both, and the deadlines of whatever is waited for, are far beyond what
-# a test takes on a machine that has six times as much to do as it can: they end what hangs, nothing else.
+# A test is called with the directory of the programs. Everything it makes is in $BOX, which is its current directory too:
+# what programs leave where they are does not meet what those of another test leave. The processes that it starts are
+# ended by their pids when it exits, whatever happens. Every call of a program is bounded by `run`, the whole test by
+# TEST_DEADLINE seconds. Both, and the deadlines of whatever is waited for, are far beyond what a test takes on a machine
+# that has six times as much to do as it can: they end what hangs, nothing else.
 set -uo pipefail
 
-BIN=${1:?usage: TEST BIN_DIR}
+BIN=$(readlink -f "${1:?usage: TEST BIN_DIR}")
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 BOX=$(mktemp -d)
+cd "$BOX" || exit 1
 DEADLINE=${TEST_DEADLINE:-600}
 PIDS=()      # All processes that were started.
 NODE_PIDS=() # By node id: the data nodes that run now.
@@ -24,7 +26,7 @@ ours() {
     local pid
     for pid in "$@"; do
         case "$(readlink "/proc/$pid/exe")" in
-        "$(readlink -f "$BIN")"/*) echo "$pid" ;;
+        "$BIN"/*) echo "$pid" ;;
         esac
     done 2>/dev/null
 }

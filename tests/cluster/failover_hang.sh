@@ -7,7 +7,7 @@ MORE_PAUSES=${MORE_PAUSES:-0.3 3}
 TEST_DEADLINE=${TEST_DEADLINE:-800}
 source "$(dirname "$0")/cluster.sh"
 HEARTBEAT=HeartbeatIntervalDbDb=200 # Hangs are found after 2 s; a busy machine is not taken for one.
-source "$(dirname "$0")/failover.sh"
+source "$HERE/failover.sh"
 SEED=${SEED:-$$}
 RANDOM=$SEED
 

@@ -5,7 +5,7 @@
 ROUNDS=${ROUNDS:-2}
 TEST_DEADLINE=${TEST_DEADLINE:-$((480 + ROUNDS * 120))}
 source "$(dirname "$0")/cluster.sh"
-source "$(dirname "$0")/failover.sh"
+source "$HERE/failover.sh"
 SEED=${SEED:-$$}
 RANDOM=$SEED
 

@@ -6,7 +6,7 @@ ROUNDS=${LINK_ROUNDS:-1} # Of each shape.
 TEST_DEADLINE=${TEST_DEADLINE:-$((480 + ROUNDS * 240))}
 source "$(dirname "$0")/cluster.sh"
 HEARTBEAT=HeartbeatIntervalDbDb=200 # Stalled links are found after 2 s; a busy machine is not taken for one.
-source "$(dirname "$0")/failover.sh"
+source "$HERE/failover.sh"
 SEED=${SEED:-$$}
 RANDOM=$SEED
 LINES='StopOnError=0'

@@ -10,7 +10,7 @@ fi
 ROUNDS=${DISK_ROUNDS:-1}
 TEST_DEADLINE=${TEST_DEADLINE:-$((240 + ROUNDS * 240))}
 source "$(dirname "$0")/cluster.sh"
-source "$(dirname "$0")/failover.sh"
+source "$HERE/failover.sh"
 LINES='StopOnError=0
 TimeBetweenLocalCheckpoints=1'
 

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 TEST_DEADLINE=${TEST_DEADLINE:-800}
 source "$(dirname "$0")/cluster.sh"
-source "$(dirname "$0")/failover.sh"
+source "$HERE/failover.sh"
 LINES='StopOnError=0'
 
 rolling() { # [COMMAND]: in the background, into $BOX/rolling; ROLLING is its pid

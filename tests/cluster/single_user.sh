@@ -2,7 +2,7 @@
 # single_user.sh -- one API node works alone: who is refused, whoever is lost meanwhile, and what ends it.
 # SPDX-License-Identifier: GPL-2.0-only
 source "$(dirname "$0")/cluster.sh"
-source "$(dirname "$0")/failover.sh"
+source "$HERE/failover.sh"
 ALONE=8 # The bank and the tools take the first free ids.
 start_cluster 2 2
 

@@ -2,7 +2,7 @@
 # two_mgmd.sh -- two management servers: both are right, either may be lost, the configuration stays one.
 # SPDX-License-Identifier: GPL-2.0-only
 source "$(dirname "$0")/cluster.sh"
-source "$(dirname "$0")/failover.sh"
+source "$HERE/failover.sh"
 PORT_A=$(free_port)
 PORT_B=$(free_port)
 CS=127.0.0.1:$PORT_A,127.0.0.1:$PORT_B
