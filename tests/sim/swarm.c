@@ -354,6 +354,8 @@ void swarm_draw_disk_fault(struct sim_plan *plan, struct rng *rng, uint32_t node
     uint32_t skip;
     switch (rng_below(rng, 3)) {
     case 0:
+        /* Without the second one there would never be room again. */
+        if (plan->count + 2u > SIM_EVENTS_MAX) return;
         event_add(plan, at, SIM_DISK_FULL, node, between(rng, 1, 300), 0, 0);
         event_add(plan, at + between(rng, 1, 500) * 1000u, SIM_DISK_FULL, node, 0, 0, 0);
         break;
