@@ -215,9 +215,9 @@ void dih_exec_GCP_NODE_SAVEREQ(struct block *block, const struct signal *sig)
         jam(); /* Under way since the former master; the answer goes to the new one. */
         return;
     }
-    if (dih->fail.failure_no != 0 &&
-        (node->copy_gci == req->gci || dih->sysfile.now.gci >= req->gci)) {
-        jam();
+    if (dih->fail.failure_no != 0 && (node->saved_gci == req->gci || node->copy_gci == req->gci ||
+                                      dih->sysfile.now.gci >= req->gci)) {
+        jam(); /* The new master may have had the answer already, so nothing may begin anew. */
         logs_saved(dih, req->gci);
         return;
     }
@@ -254,6 +254,7 @@ void dih_exec_GCP_SAVECONF(struct block *block, const struct signal *sig)
     jam();
     uint32_t gci = node->save_gci;
     node->save_gci = 0;
+    node->saved_gci = gci;
     logs_saved(dih, gci);
 }
 

@@ -81,6 +81,7 @@ struct gcp_node {
     uint64_t phase_ms;
     uint32_t warned;
     uint32_t save_gci;             /* Being saved, 0 = none. */
+    uint32_t saved_gci;            /* The last one that was. */
     struct node_mask save_waiting; /* LQH instances. */
     uint64_t save_ms;
     uint32_t save_warned;
