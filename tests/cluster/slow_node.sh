@@ -8,7 +8,6 @@ RUNNING=${RUNNING:-4}
 VICTIMS=${VICTIMS:-3 1}
 TEST_DEADLINE=${TEST_DEADLINE:-800}
 source "$(dirname "$0")/cluster.sh"
-HEARTBEAT= # Slow is what is slow at the default interval.
 
 # shows ID slow|well: 60 s at most.
 shows() {
