@@ -603,3 +603,26 @@ uint64_t column_sort_prefix(const struct column_format *format, const void *byte
         return bytes_prefix(bytes, size, 0);
     }
 }
+
+uint32_t column_sort_bits(const struct column_format *format, bool *exact)
+{
+    uint32_t size = size_unchecked(format);
+
+    *exact = size <= 8;
+    switch (kind_of(format->type)) {
+    case KIND_INTEGER:
+    case KIND_FLOAT:
+    case KIND_TIME_LE:
+    case KIND_BIT:
+        return size < 8 ? 8 * size : 64;
+    case KIND_TEXT:
+    case KIND_BYTES: /* A variable one may end in the bytes that its prefix is filled up with. */
+        *exact = size <= 8 && column_array(format) == COLUMN_FIXED && !is_utf8(format);
+        return 64;
+    case KIND_DECIMAL:
+    case KIND_TIME_BE:
+    case KIND_NONE:
+    default:
+        return 64;
+    }
+}

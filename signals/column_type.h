@@ -175,6 +175,9 @@ bool column_like(const struct column_format *format, const void *bytes, uint32_t
 /* An order-preserving digest: prefix(a) < prefix(b) implies a < b, and a == b implies equal
    prefixes. For index nodes that want to decide most comparisons without the row. */
 uint64_t column_sort_prefix(const struct column_format *format, const void *bytes, uint32_t size);
+/* All prefixes of the format are below 2^bits: how many bits. *exact: equal prefixes mean equal
+   values. */
+uint32_t column_sort_bits(const struct column_format *format, bool *exact);
 
 /* Text, as people and CSV files write it, to a stored value. On success *size is its size.
    Accepts what column_print writes, and for dates and times also a blank or T instead of the slash.

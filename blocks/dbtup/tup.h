@@ -424,3 +424,11 @@ bool tup_key_equal(const struct tup_frag *frag, uint32_t row, const uint32_t *ke
 /* The row's lock word: the reference of its first lock record, REF_NONE = not locked. */
 uint32_t *tup_lock_word(const struct tup_frag *frag, uint32_t row);
 void tup_prefetch(const struct tup_frag *frag, uint32_t row);
+
+/* --- Only for TUX. --- */
+
+/* The image of a row, or of the copy that a transaction is making of it. */
+const uint8_t *tup_index_image(const struct tup_frag *frag, uint32_t row, bool copy);
+/* A column's value in an image; NULL has size 0. */
+const uint8_t *tup_index_value(const struct tup_frag *frag, const uint8_t *image, uint32_t column,
+                               uint32_t *size);

@@ -404,6 +404,10 @@ static void compare_pair(const struct column_format *format, const char *a, cons
         print_message("%s: '%s' against '%s'\n", column_type_name(format->type), a, b);
     assert_int_equal(order, want);
     assert_true(want == 0 ? pa == pb : want < 0 ? pa <= pb : pa >= pb);
+    bool exact;
+    uint32_t bits = column_sort_bits(format, &exact);
+    assert_true(bits == 64 || (pa >> bits == 0 && pb >> bits == 0));
+    if (exact) assert_int_equal(pa == pb, want == 0);
 
     uint32_t na = column_hash_form(format, va, sa, fa, column_size_max(format));
     uint32_t nb = column_hash_form(format, vb, sb, fb, column_size_max(format));

@@ -1,4 +1,4 @@
-/* tup_fixture.h -- DBACC and DBTUP without a node: an arena, the two instances, tables to play
+/* tup_fixture.h -- DBACC, DBTUP and DBTUX without a node: an arena, their instances, tables to play
  * with. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "blocks/dbacc/acc_state.h"
 #include "blocks/dbtup/tup_state.h"
+#include "blocks/dbtux/tux_state.h"
 #include "kernel/base/rng.h"
 #include "signals/errors.h"
 #include "signals/key.h"
@@ -17,6 +18,7 @@ struct rows_world {
     struct arena *arena;
     struct acc *acc;
     struct tup *tup;
+    struct tux *tux;
     struct table_def *def;
     uint32_t table;
     uint32_t frag_ref;
@@ -39,7 +41,9 @@ static inline void world_start(struct rows_world *world, uint32_t data_pages,
     assert_non_null(world->arena);
     world->acc = calloc(1, sizeof *world->acc);
     world->tup = calloc(1, sizeof *world->tup);
+    world->tux = calloc(1, sizeof *world->tux);
     acc_init(world->acc, world->arena, 1u << 22, 64, 1000);
+    tux_init(world->tux, world->arena, 64);
     assert_true(tup_init(world->tup, world->arena, world->acc, &tup_limits));
 }
 
@@ -47,6 +51,7 @@ static inline void world_check(const struct rows_world *world)
 {
     acc_check(&world->acc->block);
     tup_check(&world->tup->block);
+    tux_check(&world->tux->block);
 }
 
 static inline uint32_t world_data_pages(const struct rows_world *world)
@@ -59,6 +64,7 @@ static inline void world_stop(struct rows_world *world)
     arena_destroy(world->arena);
     free(world->acc);
     free(world->tup);
+    free(world->tux);
     free(world->def);
 }
 
