@@ -9,6 +9,7 @@
 #include "blocks/dblqh/lqh.h"
 #include "blocks/dbtc/tc.h"
 #include "blocks/dbtup/tup.h"
+#include "blocks/dbtux/tux.h"
 #include "blocks/ndbcntr/cntr_block.h"
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/qmgr/qmgr_block.h"
@@ -23,15 +24,17 @@ struct wiring {
     enum { ONCE, PER_LDM, PER_TC } count;
 };
 
-/* In the order in which READ_CONFIG_REQ reaches them: ACC and TUP before the LQH that calls them.
+/* In the order in which READ_CONFIG_REQ reaches them: ACC, TUP and TUX before the LQH that calls
+ * them.
  */
 static const struct wiring wirings[] = {
-    {BLOCK_CMVMI, cmvmi_create, ONCE},      {BLOCK_DBTUP, tup_create, PER_LDM},
-    {BLOCK_DBACC, acc_create, PER_LDM},     {BLOCK_DBLQH, lqh_create, PER_LDM},
-    {BLOCK_DBTC, tc_create, PER_TC},        {BLOCK_DBDICT, dict_create, ONCE},
-    {BLOCK_DBDIH, dih_create, ONCE},        {BLOCK_QMGR, qmgr_create, ONCE},
-    {BLOCK_NDBCNTR, cntr_create, ONCE},     {BLOCK_NDBFS, fs_create, ONCE},
-    {BLOCK_BACKUP, backup_create, PER_LDM}, {BLOCK_RESTORE, restore_create, PER_LDM},
+    {BLOCK_CMVMI, cmvmi_create, ONCE},        {BLOCK_DBTUP, tup_create, PER_LDM},
+    {BLOCK_DBACC, acc_create, PER_LDM},       {BLOCK_DBTUX, tux_create, PER_LDM},
+    {BLOCK_DBLQH, lqh_create, PER_LDM},       {BLOCK_DBTC, tc_create, PER_TC},
+    {BLOCK_DBDICT, dict_create, ONCE},        {BLOCK_DBDIH, dih_create, ONCE},
+    {BLOCK_QMGR, qmgr_create, ONCE},          {BLOCK_NDBCNTR, cntr_create, ONCE},
+    {BLOCK_NDBFS, fs_create, ONCE},           {BLOCK_BACKUP, backup_create, PER_LDM},
+    {BLOCK_RESTORE, restore_create, PER_LDM},
 };
 
 static void create_one(struct node *node, const struct wiring *wiring, uint32_t instance)

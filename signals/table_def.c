@@ -8,6 +8,8 @@
  *   then for each column:
  *   type | collation << 8 | precision << 16 | scale << 24, length,
  *   flags | name size << 8 | default size << 16, name, default
+ *   and, if there are indexes, which the magic says: how many, then for each:
+ *   name size | column count << 16, columns (one per half word), name
  *
  * The magic changes when the form does; there is one spelling of each definition and no slack.
  */
@@ -17,9 +19,11 @@
 
 #include "signals/column_private.h"
 #include "signals/errors.h"
+#include "signals/table_private.h"
 
 enum {
-    TABLE_DEF_MAGIC = 0x3142544E, /* "NTB1" */
+    TABLE_DEF_MAGIC = 0x3142544E,         /* "NTB1" */
+    TABLE_DEF_MAGIC_INDEXES = 0x3242544E, /* "NTB2" */
     HEADER_WORDS = 11,
     COLUMN_WORDS = 3
 };
@@ -54,7 +58,7 @@ size_t table_def_bytes(const struct table_def *def)
     return table_def_size(def->column_capacity, def->heap_size);
 }
 
-static char *heap_of(const struct table_def *def)
+char *table_heap(const struct table_def *def)
 {
     return (char *)(uintptr_t)def + fixed_bytes(def->column_capacity);
 }
@@ -71,7 +75,7 @@ struct table_def *table_def_init(void *memory, size_t memory_size, uint32_t colu
     def->balance = TABLE_BALANCE_FOR_RP_BY_LDM;
     def->column_capacity = column_capacity;
     def->heap_size = heap < TABLE_HEAP_MAX ? (uint32_t)heap : TABLE_HEAP_MAX;
-    memset(heap_of(def), 0, def->heap_size); /* No byte of a former owner travels along. */
+    memset(table_heap(def), 0, def->heap_size); /* No byte of a former owner travels along. */
     return def;
 }
 
@@ -96,7 +100,7 @@ static uint32_t heap_put(struct table_def *def, const void *bytes, uint32_t size
 {
     uint32_t offset = def->heap_used;
 
-    memcpy(heap_of(def) + offset, bytes, size);
+    memcpy(table_heap(def) + offset, bytes, size);
     def->heap_used += size;
     return offset;
 }
@@ -130,7 +134,7 @@ uint32_t table_def_add_column(struct table_def *def, const struct table_column_o
 
 const char *table_column_name(const struct table_def *def, const struct table_column *column)
 {
-    return heap_of(def) + column->name_offset;
+    return table_heap(def) + column->name_offset;
 }
 
 const void *table_column_default(const struct table_def *def, const struct table_column *column,
@@ -138,11 +142,10 @@ const void *table_column_default(const struct table_def *def, const struct table
 {
     *size = column->default_size;
     if ((column->flags & COLUMN_HAS_DEFAULT) == 0) return NULL;
-    return heap_of(def) + column->default_offset;
+    return table_heap(def) + column->default_offset;
 }
 
-/* Only ASCII letters lose their case: column names are identifiers, not data. */
-static bool same_name(const char *a, const char *b, uint32_t size)
+bool table_same_name(const char *a, const char *b, uint32_t size)
 {
     for (uint32_t i = 0; i < size; i++) {
         uint8_t x = (uint8_t)a[i];
@@ -158,7 +161,7 @@ static const struct table_column *find_before(const struct table_def *def, const
     for (uint32_t i = 0; i < end; i++) {
         const struct table_column *column = &def->columns[i];
         if (column->name_size == name_size &&
-            same_name(table_column_name(def, column), name, name_size))
+            table_same_name(table_column_name(def, column), name, name_size))
             return column;
     }
     return NULL;
@@ -201,7 +204,7 @@ bool table_balance_find(const char *name, uint32_t name_size, int32_t *balance)
 {
     for (int32_t b = TABLE_BALANCE_SPECIFIC; b >= TABLE_BALANCE_FOR_RA_BY_LDM_X_4; b--) {
         if (strlen(table_balance_name(b)) == name_size &&
-            same_name(table_balance_name(b), name, name_size)) {
+            table_same_name(table_balance_name(b), name, name_size)) {
             *balance = b;
             return true;
         }
@@ -209,8 +212,7 @@ bool table_balance_find(const char *name, uint32_t name_size, int32_t *balance)
     return false;
 }
 
-/* A name is UTF-8 without control characters and without the slash that separates names. */
-static bool name_valid(const char *name, uint32_t size)
+bool table_name_valid(const char *name, uint32_t size)
 {
     uint32_t characters;
 
@@ -223,7 +225,8 @@ static bool name_valid(const char *name, uint32_t size)
 static uint32_t check_table(const struct table_def *def)
 {
     if (def->database_size == 0 || def->table_size == 0) return ERR_TABLE_NAME_TOO_LONG;
-    if (!name_valid(def->database, def->database_size) || !name_valid(def->table, def->table_size))
+    if (!table_name_valid(def->database, def->database_size) ||
+        !table_name_valid(def->table, def->table_size))
         return ERR_TABLE_NAME_CHARACTER;
     if (def->column_count == 0 || def->column_count > TABLE_COLUMNS_MAX)
         return ERR_TOO_MANY_COLUMNS;
@@ -253,7 +256,7 @@ static uint32_t check_column(const struct table_def *def, const struct table_col
 
     if (column->name_size == 0 || column->name_size > COLUMN_NAME_MAX)
         return ERR_COLUMN_NAME_TOO_LONG;
-    if (!name_valid(name, column->name_size)) return ERR_TABLE_NAME_CHARACTER;
+    if (!table_name_valid(name, column->name_size)) return ERR_TABLE_NAME_CHARACTER;
     if (find_before(def, name, column->name_size, (uint32_t)(column - def->columns)) != NULL)
         return ERR_COLUMN_REPEATED;
     if (error != ERR_NONE) return error;
@@ -320,7 +323,8 @@ uint32_t table_def_check_detail(struct table_def *def, uint32_t *column)
     def->row_size_max += (def->null_count + 31u) / 32 * 4;
     if (def->key_count == 0) return ERR_PRIMARY_KEY_MISSING;
     if (def->partition_key_count == 0) def->partition_key_count = def->key_count;
-    return def->row_size_max <= TABLE_ROW_BYTES_MAX ? ERR_NONE : ERR_ROW_TOO_BIG;
+    if (def->row_size_max > TABLE_ROW_BYTES_MAX) return ERR_ROW_TOO_BIG;
+    return table_indexes_check(def);
 }
 
 uint32_t table_def_check(struct table_def *def)
@@ -342,6 +346,10 @@ uint32_t table_def_words(const struct table_def *def)
     for (uint32_t i = 0; i < def->column_count; i++)
         words += COLUMN_WORDS + words_of(def->columns[i].name_size) +
                  words_of(def->columns[i].default_size);
+    struct table_index index;
+    if (def->index_count > 0) words++;
+    for (uint32_t i = 0; table_def_index(def, i, &index); i++)
+        words += 1 + words_of(2u * index.column_count) + words_of(index.name_size);
     return words;
 }
 
@@ -355,11 +363,26 @@ static uint32_t *put_string(uint32_t *at, const void *bytes, uint32_t size)
     return at;
 }
 
+static uint32_t *put_indexes(const struct table_def *def, uint32_t *at)
+{
+    struct table_index index;
+
+    *at++ = def->index_count;
+    for (uint32_t i = 0; table_def_index(def, i, &index); i++) {
+        *at++ = (uint32_t)index.name_size | (uint32_t)index.column_count << 16;
+        for (uint32_t c = 0; c < index.column_count; c += 2)
+            *at++ = index.columns[c] |
+                    (c + 1 < index.column_count ? (uint32_t)index.columns[c + 1] << 16 : 0);
+        at = put_string(at, index.name, index.name_size);
+    }
+    return at;
+}
+
 uint32_t table_def_encode(const struct table_def *def, uint32_t *words, uint32_t words_max)
 {
     uint32_t count = table_def_words(def);
     const uint32_t header[HEADER_WORDS] = {
-        TABLE_DEF_MAGIC,
+        def->index_count > 0 ? TABLE_DEF_MAGIC_INDEXES : TABLE_DEF_MAGIC,
         count,
         def->table_id,
         def->version,
@@ -387,6 +410,7 @@ uint32_t table_def_encode(const struct table_def *def, uint32_t *words, uint32_t
         at = put_string(at, table_column_name(def, column), column->name_size);
         at = put_string(at, value, size);
     }
+    if (def->index_count > 0) put_indexes(def, at);
     return count;
 }
 
@@ -439,8 +463,49 @@ static struct column_sizes take_sizes(struct word_reader *reader)
     return sizes;
 }
 
-/* Passes over all words; returns the heap bytes that names and defaults need. */
-static uint64_t measure(struct word_reader *reader, uint32_t column_count, uint32_t name_sizes)
+struct index_sizes {
+    uint32_t name;
+    uint32_t columns;
+};
+
+static struct index_sizes take_index_sizes(struct word_reader *reader)
+{
+    uint32_t word = take_word(reader);
+    struct index_sizes sizes = {word & 0xFFFF, word >> 16};
+
+    if (sizes.name == 0 || sizes.name > INDEX_NAME_MAX || sizes.columns == 0 ||
+        sizes.columns > INDEX_COLUMNS_MAX)
+        reader->bad = true;
+    return sizes;
+}
+
+static uint32_t take_index_count(struct word_reader *reader)
+{
+    uint32_t count = take_word(reader);
+
+    if (count == 0 || count > TABLE_INDEXES_MAX) reader->bad = true;
+    return reader->bad ? 0 : count;
+}
+
+/* The heap bytes that indexes need. */
+static uint64_t measure_indexes(struct word_reader *reader)
+{
+    uint64_t heap = 0;
+    uint32_t count = take_index_count(reader);
+
+    for (uint32_t i = 0; i < count && !reader->bad; i++) {
+        struct index_sizes sizes = take_index_sizes(reader);
+        if (reader->bad) break;
+        take_string(reader, 2u * sizes.columns, NULL, 0);
+        take_string(reader, sizes.name, NULL, 0);
+        heap += 8u + 2u * sizes.columns + sizes.name + 1u;
+    }
+    return heap;
+}
+
+/* Passes over all words; returns the heap bytes that names, defaults and indexes need. */
+static uint64_t measure(struct word_reader *reader, uint32_t column_count, uint32_t name_sizes,
+                        bool indexes)
 {
     uint64_t heap = 0;
 
@@ -455,16 +520,17 @@ static uint64_t measure(struct word_reader *reader, uint32_t column_count, uint3
         take_string(reader, sizes.default_value, NULL, 0);
         heap += sizes.name + 1 + sizes.default_value;
     }
+    if (indexes && !reader->bad) heap += measure_indexes(reader);
     return heap;
 }
 
 size_t table_def_decode_size(const uint32_t *words, uint32_t word_count)
 {
-    if (word_count < HEADER_WORDS || words[0] != TABLE_DEF_MAGIC || words[1] != word_count ||
-        words[7] > TABLE_COLUMNS_MAX)
+    if (word_count < HEADER_WORDS || words[1] != word_count || words[7] > TABLE_COLUMNS_MAX ||
+        (words[0] != TABLE_DEF_MAGIC && words[0] != TABLE_DEF_MAGIC_INDEXES))
         return 0;
     struct word_reader reader = {words + HEADER_WORDS, words + word_count, false};
-    uint64_t heap = measure(&reader, words[7], words[10]);
+    uint64_t heap = measure(&reader, words[7], words[10], words[0] == TABLE_DEF_MAGIC_INDEXES);
     if (reader.bad || reader.at != reader.end || heap > TABLE_HEAP_MAX) return 0;
     return table_def_size(words[7], (uint32_t)heap);
 }
@@ -493,7 +559,7 @@ static uint32_t decode_column(struct word_reader *reader, struct table_def *def)
 
     /* The default goes straight into the heap: it may be too long for a buffer on the stack. */
     struct table_column *column = &def->columns[def->column_count - 1];
-    take_string(reader, sizes.default_value, heap_of(def) + def->heap_used,
+    take_string(reader, sizes.default_value, table_heap(def) + def->heap_used,
                 def->heap_size - def->heap_used);
     if (reader->bad) return ERR_TABLE_FORMAT;
     column->flags |= COLUMN_HAS_DEFAULT;
@@ -501,6 +567,22 @@ static uint32_t decode_column(struct word_reader *reader, struct table_def *def)
     column->default_size = (uint16_t)sizes.default_value;
     def->heap_used += sizes.default_value;
     return ERR_NONE;
+}
+
+static uint32_t decode_index(struct word_reader *reader, struct table_def *def)
+{
+    uint16_t columns[INDEX_COLUMNS_MAX];
+    uint8_t bytes[2 * INDEX_COLUMNS_MAX];
+    char name[INDEX_NAME_MAX];
+    struct index_sizes sizes = take_index_sizes(reader);
+
+    if (reader->bad) return ERR_TABLE_FORMAT;
+    take_string(reader, 2u * sizes.columns, bytes, sizeof(bytes));
+    take_string(reader, sizes.name, name, sizeof(name));
+    if (reader->bad) return ERR_TABLE_FORMAT;
+    for (uint32_t i = 0; i < sizes.columns; i++)
+        columns[i] = (uint16_t)load_le(bytes + 2u * i, 2);
+    return table_def_add_index(def, name, sizes.name, columns, sizes.columns);
 }
 
 static uint32_t decode_names(struct word_reader *reader, uint32_t sizes, struct table_def *def)
@@ -527,6 +609,9 @@ uint32_t table_def_decode(const uint32_t *words, uint32_t word_count, void *memo
     uint32_t error = decode_names(&reader, words[10], result);
     for (uint32_t i = 0; error == ERR_NONE && i < words[7]; i++)
         error = decode_column(&reader, result);
+    uint32_t indexes = words[0] == TABLE_DEF_MAGIC_INDEXES ? take_index_count(&reader) : 0;
+    for (uint32_t i = 0; error == ERR_NONE && i < indexes; i++)
+        error = decode_index(&reader, result);
     if (error != ERR_NONE) return error;
     result->table_id = words[2];
     result->version = words[3];

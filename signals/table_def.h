@@ -1,11 +1,11 @@
 /* table_def.h -- a table: its columns, keys and partitioning; its wire form and its checks. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One block of memory holds a definition: this struct, its columns, and a heap with names and
- * default values, linked by offsets. It has no pointers, so it can be copied with memcpy
- * (table_def_bytes() of it), kept in pages or on disk, and needs no malloc. The memory belongs to
- * the caller and must be aligned to 8 bytes. Nothing here is thread safe for writers; a checked
- * definition is only read and may be shared.
+ * One block of memory holds a definition: this struct, its columns, and a heap with names,
+ * default values and indexes, linked by offsets. It has no pointers, so it can be copied with
+ * memcpy (table_def_bytes() of it), kept in pages or on disk, and needs no malloc. The memory
+ * belongs to the caller and must be aligned to 8 bytes. Nothing here is thread safe for writers; a
+ * checked definition is only read and may be shared.
  *
  * Life: table_def_init + table_def_set_name + table_def_add_column... + table_def_check (parser,
  * client), or table_def_decode (everyone who receives one; checks by itself).
@@ -26,7 +26,12 @@ enum table_limits {
     TABLE_NAME_MAX = 128,        /* bytes of "database/def/table" together */
     COLUMN_NAME_MAX = 128,       /* bytes */
     TABLE_FRAGMENTS_MAX = 8160,
-    TABLE_HEAP_MAX = TABLE_COLUMNS_MAX * (COLUMN_NAME_MAX + 1) + TABLE_ROW_BYTES_MAX
+    TABLE_INDEXES_MAX = 32, /* ordered ones */
+    INDEX_COLUMNS_MAX = 32, /* their longest values together: TABLE_KEY_BYTES_MAX */
+    INDEX_NAME_MAX = 128,   /* bytes */
+    TABLE_INDEX_HEAP_MAX = 8 + 2 * INDEX_COLUMNS_MAX + INDEX_NAME_MAX + 1,
+    TABLE_HEAP_MAX = TABLE_COLUMNS_MAX * (COLUMN_NAME_MAX + 1) + TABLE_ROW_BYTES_MAX +
+                     TABLE_INDEXES_MAX * TABLE_INDEX_HEAP_MAX
 };
 
 /* How many fragments the table gets when fragment_count is 0. Numbers are the field's. */
@@ -88,6 +93,10 @@ struct table_def {
     uint32_t column_capacity;
     uint32_t heap_size;
     uint32_t heap_used;
+    uint32_t index_count;
+    uint32_t index_first; /* heap; index_count says whether there is one */
+    uint32_t index_last;
+    uint32_t unused;
     uint16_t database_size;
     uint16_t table_size;
     char database[TABLE_NAME_MAX + 4]; /* NUL terminated */
@@ -130,6 +139,24 @@ struct table_column_options {
 
 /* 0, ERR_COLUMN_NAME_TOO_LONG, ERR_TOO_MANY_COLUMNS or ERR_DEFINITION_TOO_BIG (heap full). */
 uint32_t table_def_add_column(struct table_def *def, const struct table_column_options *options);
+
+/* An ordered index; `name` points into the definition. */
+struct table_index {
+    const char *name;
+    uint16_t name_size;
+    uint16_t column_count;
+    uint16_t columns[INDEX_COLUMNS_MAX]; /* ids, most significant first */
+};
+
+/* 0, ERR_INDEX_NAME, ERR_INDEXES_TOO_MANY, ERR_INDEX_OBJECT (no columns, too many) or
+   ERR_DEFINITION_TOO_BIG. What is wrong with the columns, table_def_check finds. */
+uint32_t table_def_add_index(struct table_def *def, const char *name, uint32_t name_size,
+                             const uint16_t *columns, uint32_t count);
+/* Indexes have numbers from 0 in the order in which they were added. False: no such one. */
+bool table_def_index(const struct table_def *def, uint32_t number, struct table_index *index);
+/* The number of the index with this name (case of ASCII letters ignored). False: there is none. */
+bool table_def_index_find(const struct table_def *def, const char *name, uint32_t name_size,
+                          uint32_t *number);
 
 /* Checks everything that can be wrong with a definition and fills in the derived fields.
    0 or the first error found. */

@@ -138,7 +138,8 @@ void dict_exec_COPY_TABLE_REF(struct block *block, const struct signal *sig)
 {
     const struct copy_table_ref *ref = SIG_PAYLOAD(sig, copy_table_ref);
     char text[100];
-    uint32_t code = ref->error == ERR_NO_MEMORY_DATA || ref->error == ERR_INDEX_MEMORY
+    uint32_t code = ref->error == ERR_NO_MEMORY_DATA || ref->error == ERR_INDEX_MEMORY ||
+                            ref->error == ERR_INDEX_MEMORY_ORDERED
                         ? EXIT_RECOVER_MEMORY
                     : ref->error == ERR_ROW_ID_TAKEN ? EXIT_COPY_DIFFERS
                                                      : EXIT_OTHER_NODE_FAILED;

@@ -142,7 +142,8 @@ static uint32_t exit_of(const struct restore_frag_ref *ref)
 
 bool lqh_recover_no_memory(uint32_t error)
 {
-    return error == ERR_NO_MEMORY_DATA || error == ERR_INDEX_MEMORY || error == ERR_TABLE_RECORDS;
+    return error == ERR_NO_MEMORY_DATA || error == ERR_INDEX_MEMORY ||
+           error == ERR_INDEX_MEMORY_ORDERED || error == ERR_TABLE_RECORDS;
 }
 
 void lqh_exec_RESTORE_FRAG_REF(struct block *block, const struct signal *sig)

@@ -22,6 +22,7 @@ static void tup_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     jam();
     ndbrequire(acc != NULL);
     struct tup *tup = (struct tup *)(void *)block;
+    tup->tux = (struct tux *)(void *)block_neighbour(block, BLOCK_DBTUX);
     ndbrequire(tup_init(tup, block_arena(block), acc, &limits));
     struct pool *pools[1 + HEAP_CLASSES] = {&tup->changes};
     for (uint32_t i = 0; i < HEAP_CLASSES; i++)

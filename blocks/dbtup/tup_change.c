@@ -116,6 +116,8 @@ static uint32_t insert_new(struct tup *tup, const struct tup_change_req *req,
     row->gci = change->record.ref;
     error = ERR_NO_MEMORY_DATA;
     if (!tup_new_var_seize(tup, frag, &var)) goto no_var;
+    error = ERR_INDEX_MEMORY_ORDERED;
+    if (!tup_index_reserve(tup, frag)) goto no_index;
     tup_image_fill(tup, frag, req, (uint8_t *)row, var);
     error = acc_insert(tup->acc, frag->index, req->hash, row_id);
     if (error != 0) goto no_index;
@@ -131,11 +133,13 @@ static uint32_t insert_new(struct tup *tup, const struct tup_change_req *req,
     change->operations = 1;
     changed->row = row_id;
     changed->change = change->record.ref;
+    tup_index_add(tup, frag, row_id);
     return 0;
 
 no_lock:
     acc_remove(tup->acc, frag->index, req->hash, row_id);
 no_index:
+    tup_index_trim(tup, frag);
     if (var != 0) tup_var_release(frag, var);
 no_var:
     tup_slot_free(frag, row_id);
@@ -169,10 +173,16 @@ static uint32_t insert_again(struct tup *tup, const struct tup_change_req *req,
         if (var != 0) tup_var_release(frag, var);
         return ERR_COPY_MEMORY;
     }
+    if (!tup_index_reserve(tup, frag)) {
+        if (var != 0) tup_var_release(frag, var);
+        return ERR_INDEX_MEMORY_ORDERED;
+    }
+    tup_index_leave(tup, frag, change);
     uint8_t *image = change->has_copy ? tup_copy_of(tup, table, change) : (uint8_t *)row;
     if (table->var_offset != 0) var_replace(frag, change, row, image_var(table, image), var, image);
     tup_image_fill(tup, frag, req, image, var);
     change->exists = 1;
+    tup_index_enter(tup, frag, change);
     return 0;
 }
 
@@ -239,19 +249,23 @@ static uint32_t update(struct tup *tup, const struct tup_change_req *req, enum a
     error = ERR_COPY_MEMORY;
     if (!copy_make(tup, table, change, row)) goto out;
     uint8_t *image = change->has_copy ? tup_copy_of(tup, table, change) : (uint8_t *)row;
+    bool keys = frag->ordered != NULL && tup_index_touched(tup, table);
     error = ERR_NO_MEMORY_DATA;
-    if (tup->attr.var_seen) {
-        if (!tup_update_var_seize(tup, frag, image, &var)) goto out;
-        var_replace(frag, change, row, image_var(table, image), var, image);
-    }
+    if (tup->attr.var_seen && !tup_update_var_seize(tup, frag, image, &var)) goto out;
+    error = ERR_INDEX_MEMORY_ORDERED;
+    if (keys && !tup_index_reserve(tup, frag)) goto out;
+    if (keys) tup_index_leave(tup, frag, change);
+    if (tup->attr.var_seen) var_replace(frag, change, row, image_var(table, image), var, image);
     tup_attr_apply(tup, table, image);
     row->bits |= ROW_CHANGED;
     row->gci = change->record.ref;
+    if (keys) tup_index_enter(tup, frag, change);
     changed_set(req, change, changed);
     return 0;
 
 out:
     jam();
+    if (var != 0) tup_var_release(frag, var);
     if (first) change_release(tup, frag, change);
     return error;
 }
@@ -310,6 +324,8 @@ static void copy_var_release(const struct tup *tup, struct tup_frag *frag,
 static void row_remove(struct tup *tup, struct tup_frag *frag, const struct tup_change *change,
                        struct tup_row *row)
 {
+    tup_index_abort(tup, frag, change);
+    tup_index_remove(tup, frag, change->row);
     acc_remove(tup->acc, frag->index, change->hash, change->row);
     acc_row_gone(tup->acc, frag->index, change->row);
     copy_var_release(tup, frag, change, row);
@@ -358,7 +374,10 @@ void tup_commit(struct tup *tup, uint32_t ref, uint32_t gci)
         if (gci > frag->gci_newest) frag->gci_newest = gci;
         if (change->exists) {
             jam();
-            if (change->has_copy) copy_install(tup, frag, change, row);
+            if (change->has_copy) {
+                tup_index_commit(tup, frag, change);
+                copy_install(tup, frag, change, row);
+            }
             frag->rows += !change->existed;
             tup_row_settle(frag, row, gci);
         } else {
@@ -378,6 +397,7 @@ void tup_abort(struct tup *tup, uint32_t ref)
         struct tup_row *row = row_at(frag, change->row);
         if (change->existed) {
             jam();
+            tup_index_abort(tup, frag, change);
             copy_var_release(tup, frag, change, row);
             row->bits = ROW_USED;
             row->gci = change->gci;

@@ -4,8 +4,10 @@
  * I-TUP-1 Every slot in use is in the fragment's index exactly once, under the hash its change or
  * insert gave. I-TUP-2 A row with ROW_CHANGED names an open change, which names the row; no other
  * row does. I-TUP-3 The number of committed rows is kept; a committed row's checksum is right.
- * I-TUP-4 Every variable part belongs to one row or one copy. I-TUP-6 Wanted slots are only there
- * while checkpoint files are being read; a page and the fragment know how many they have.
+ * I-TUP-4 Every variable part belongs to one row or one copy. I-TUP-7 An ordered index has an entry
+ * of each slot in use and of each copy with another key, and no others. I-TUP-6 Wanted slots are
+ * only there while checkpoint files are being read; a page and the fragment know how many they
+ * have.
  */
 #include "blocks/dbtup/tup_state.h"
 
@@ -91,6 +93,7 @@ static void frag_check(const struct tup *tup, const struct tup_frag *frag)
     ndbrequire(sum.committed == frag->rows);      /* I-TUP-3 */
     ndbrequire(sum.var_bytes == frag->var_bytes); /* I-TUP-4 */
     ndbrequire(sum.changes <= frag->changes);
+    tup_index_check(tup, frag);
 }
 
 void tup_check(struct block *block)

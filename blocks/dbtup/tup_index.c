@@ -25,3 +25,186 @@ const uint8_t *tup_index_value(const struct tup_frag *frag, const uint8_t *image
     const uint8_t *part = ref != 0 ? tup_var_get(frag, ref, &part_size) : NULL;
     return tup_var_value(table, part, part_size, column->var_index, size);
 }
+
+/* --- Definitions and fragments. --- */
+
+bool tup_indexes_define(struct tup *tup, struct tup_table *table, const struct table_def *def)
+{
+    struct table_index index;
+    uint32_t size = 0;
+    for (uint32_t i = 0; table_def_index(def, i, &index); i++)
+        size += tux_columns_size(index.column_count);
+    if (size == 0) return true;
+    if (tup->tux == NULL) return false;
+    table->indexes = tup_heap_seize(&tup->descriptors, size, &table->indexes_ref);
+    if (table->indexes == NULL) return false;
+    table->indexes_size = size;
+    table->index_count = def->index_count;
+    uint8_t *at = table->indexes;
+    for (uint32_t i = 0; table_def_index(def, i, &index); i++) {
+        struct tux_columns *columns = (struct tux_columns *)(void *)at;
+        for (uint32_t c = 0; c < index.column_count; c++) {
+            const struct tup_column *column = &table->columns[index.columns[c]];
+            tux_column_add(columns, index.columns[c], &column->format, column->nullable != 0);
+            table->indexed[index.columns[c] / 64u] |= 1ull << index.columns[c] % 64u;
+        }
+        at += tux_columns_size(index.column_count);
+    }
+    return true;
+}
+
+bool tup_indexes_drop_step(struct tup *tup, struct tup_frag *frag)
+{
+    if (frag->ordered == NULL) return true;
+    struct tux_index *next = tux_index_next(frag->ordered);
+    if (tux_index_drop_step(tup->tux, frag->ordered)) frag->ordered = next;
+    return false;
+}
+
+bool tup_indexes_create(struct tup *tup, struct tup_frag *frag)
+{
+    const struct tup_table *table = frag->table;
+    const struct tux_columns *columns[TABLE_INDEXES_MAX];
+    const uint8_t *at = table->indexes;
+    for (uint32_t i = 0; i < table->index_count; i++) {
+        columns[i] = (const struct tux_columns *)(const void *)at;
+        at += tux_columns_size(columns[i]->count);
+    }
+    for (uint32_t i = table->index_count; i-- > 0;) { /* The chain grows at its head. */
+        struct tux_index *index = tux_index_create(tup->tux, frag, columns[i], frag->ordered);
+        if (index == NULL) {
+            while (!tup_indexes_drop_step(tup, frag)) /* They are empty. */
+                continue;
+            return false;
+        }
+        frag->ordered = index;
+    }
+    return true;
+}
+
+/* --- Following changes. --- */
+
+bool tup_index_touched(const struct tup *tup, const struct tup_table *table)
+{
+    for (uint32_t i = 0; i < SEEN_WORDS; i++) {
+        if ((table->indexed[i] & tup->attr.seen[i]) != 0) return true;
+    }
+    return false;
+}
+
+/* Have two images of a row other keys? */
+static bool keys_differ(const struct tup_frag *frag, const struct tux_columns *columns,
+                        const uint8_t *a, const uint8_t *b)
+{
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const struct tux_column *column = &columns->column[i];
+        uint32_t a_size;
+        uint32_t b_size;
+        const uint8_t *a_value = tup_index_value(frag, a, column->id, &a_size);
+        const uint8_t *b_value = tup_index_value(frag, b, column->id, &b_size);
+        if ((a_size == 0) != (b_size == 0)) return true;
+        if (a_size != 0 && column_compare(&column->format, a_value, a_size, b_value, b_size) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Has the change's copy an entry of its own in the index? */
+static bool copy_has_entry(const struct tup *tup, const struct tup_frag *frag,
+                           const struct tup_change *change, const struct tux_index *index)
+{
+    if (!change->has_copy) return false;
+    return keys_differ(frag, tux_index_columns(index), tup_copy_of(tup, frag->table, change),
+                       (const uint8_t *)row_at(frag, change->row));
+}
+
+void tup_index_add(struct tup *tup, struct tup_frag *frag, uint32_t row)
+{
+    for (struct tux_index *index = frag->ordered; index != NULL; index = tux_index_next(index))
+        tux_add(tup->tux, index, row, false);
+    tup_index_trim(tup, frag);
+}
+
+void tup_index_remove(struct tup *tup, struct tup_frag *frag, uint32_t row)
+{
+    for (struct tux_index *index = frag->ordered; index != NULL; index = tux_index_next(index))
+        tux_remove(tup->tux, index, row, false);
+}
+
+void tup_index_leave(struct tup *tup, struct tup_frag *frag, const struct tup_change *change)
+{
+    if (change->existed)
+        tup_index_abort(tup, frag, change);
+    else
+        tup_index_remove(tup, frag, change->row);
+}
+
+void tup_index_enter(struct tup *tup, struct tup_frag *frag, const struct tup_change *change)
+{
+    for (struct tux_index *index = frag->ordered; index != NULL; index = tux_index_next(index)) {
+        if (!change->existed)
+            tux_add(tup->tux, index, change->row, false);
+        else if (copy_has_entry(tup, frag, change, index))
+            tux_add(tup->tux, index, change->row, true);
+    }
+    tup_index_trim(tup, frag);
+}
+
+void tup_index_commit(struct tup *tup, struct tup_frag *frag, const struct tup_change *change)
+{
+    for (struct tux_index *index = frag->ordered; index != NULL; index = tux_index_next(index)) {
+        if (!copy_has_entry(tup, frag, change, index)) continue;
+        jam();
+        tux_remove(tup->tux, index, change->row, false);
+        tux_settle(tup->tux, index, change->row);
+    }
+}
+
+void tup_index_abort(struct tup *tup, struct tup_frag *frag, const struct tup_change *change)
+{
+    for (struct tux_index *index = frag->ordered; index != NULL; index = tux_index_next(index)) {
+        if (!copy_has_entry(tup, frag, change, index)) continue;
+        jam();
+        tux_remove(tup->tux, index, change->row, true);
+    }
+}
+
+/* --- The check. --- */
+
+struct index_sum {
+    const struct tup *tup;
+    const struct tup_frag *frag;
+    const struct tux_index *index;
+    uint64_t rows;
+    uint64_t copies;
+};
+
+/* Entries are in strict order, so none is there twice. */
+static void entry_visit(void *context, const struct tux_entry *entry)
+{
+    struct index_sum *sum = context;
+    const struct tup_row *row = row_at(sum->frag, entry->row);
+    ndbrequire((row->bits & ROW_USED) != 0); /* I-TUP-7 */
+    sum->rows += !entry->copy;
+    if (!entry->copy) return;
+    ndbrequire((row->bits & ROW_CHANGED) != 0); /* I-TUP-7 */
+    ndbrequire(copy_has_entry(sum->tup, sum->frag, change_get(sum->tup, row->gci), sum->index));
+    sum->copies++;
+}
+
+void tup_index_check(const struct tup *tup, const struct tup_frag *frag)
+{
+    for (const struct tux_index *index = frag->ordered; index != NULL;
+         index = tux_index_next(index)) {
+        struct index_sum sum = {.tup = tup, .frag = frag, .index = index};
+        tux_index_check(index, entry_visit, &sum);
+        ndbrequire(sum.rows == acc_frag_elements(frag->index)); /* I-TUP-7 */
+        for (const struct tup_change *change = pool_next(&tup->changes, 0);
+             change != NULL && frag->changes > 0;
+             change = pool_next(&tup->changes, pool_index(change->record.ref))) {
+            if (change->frag == frag->record.ref && !change->done)
+                sum.copies -= copy_has_entry(tup, frag, change, index);
+        }
+        ndbrequire(sum.copies == 0); /* I-TUP-7 */
+    }
+}

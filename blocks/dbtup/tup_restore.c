@@ -57,6 +57,7 @@ void tup_row_drop(struct tup *tup, const struct tup_restore_req *req, const stru
     ndbrequire(key.words > 0);
     acc_remove(tup->acc, frag->index, (uint32_t)key_hash(req->key_def, key.word, key.words),
                req->row);
+    tup_index_remove(tup, frag, req->row);
     uint32_t var = frag->table->var_offset != 0 ? image_var(frag->table, (const uint8_t *)row) : 0;
     if (var != 0) tup_var_release(frag, var);
     tup_mark_row(frag, req->row);
@@ -71,9 +72,15 @@ static uint32_t row_replace(struct tup *tup, const struct tup_restore_req *req,
     uint32_t var;
     uint32_t old = frag->table->var_offset != 0 ? image_var(frag->table, (const uint8_t *)row) : 0;
     if (!tup_new_var_seize(tup, frag, &var)) return ERR_NO_MEMORY_DATA;
+    if (!tup_index_reserve(tup, frag)) {
+        if (var != 0) tup_var_release(frag, var);
+        return ERR_INDEX_MEMORY_ORDERED;
+    }
+    tup_index_remove(tup, frag, req->row);
     if (old != 0) tup_var_release(frag, old);
     tup_image_fill(tup, frag, parsed, (uint8_t *)row, var);
     tup_row_settle(frag, row, req->gci);
+    tup_index_add(tup, frag, req->row);
     tup_mark_row(frag, req->row);
     return 0;
 }
@@ -96,15 +103,18 @@ uint32_t tup_row_add(struct tup *tup, const struct tup_restore_req *req,
         tup_slot_free(frag, row_id);
         return ERR_NO_MEMORY_DATA;
     }
-    error = acc_insert(tup->acc, frag->index, hash, row_id);
+    error = tup_index_reserve(tup, frag) ? acc_insert(tup->acc, frag->index, hash, row_id)
+                                         : ERR_INDEX_MEMORY_ORDERED;
     if (error != 0) {
         jam();
+        tup_index_trim(tup, frag);
         if (var != 0) tup_var_release(frag, var);
         tup_slot_free(frag, row_id);
         return error;
     }
     tup_image_fill(tup, frag, parsed, (uint8_t *)row, var);
     tup_row_settle(frag, row, req->gci);
+    tup_index_add(tup, frag, req->row);
     tup_mark_row(frag, req->row);
     frag->rows++;
     return 0;
@@ -151,15 +161,23 @@ uint32_t tup_restore_update(struct tup *tup, const struct tup_restore_req *req)
     uint32_t error = tup_attr_parse(tup, frag, &parsed, ATTR_UPDATE);
     if (error != 0) return error;
     uint8_t *image = (uint8_t *)row;
+    bool keys = frag->ordered != NULL && tup_index_touched(tup, frag->table);
+    uint32_t var = 0;
+    if (tup->attr.var_seen && !tup_update_var_seize(tup, frag, image, &var))
+        return ERR_NO_MEMORY_DATA;
+    if (keys && !tup_index_reserve(tup, frag)) {
+        if (var != 0) tup_var_release(frag, var);
+        return ERR_INDEX_MEMORY_ORDERED;
+    }
+    if (keys) tup_index_remove(tup, frag, req->row);
     if (tup->attr.var_seen) {
-        uint32_t var;
         uint32_t old = image_var(frag->table, image);
-        if (!tup_update_var_seize(tup, frag, image, &var)) return ERR_NO_MEMORY_DATA;
         image_var_set(frag->table, image, var);
         if (old != 0) tup_var_release(frag, old);
     }
     tup_attr_apply(tup, frag->table, image);
     tup_row_settle(frag, row, req->gci);
+    if (keys) tup_index_add(tup, frag, req->row);
     tup_mark_row(frag, req->row);
     return 0;
 }

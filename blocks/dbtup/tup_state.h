@@ -3,6 +3,7 @@
 #pragma once
 #include <string.h>
 #include "blocks/dbtup/tup.h"
+#include "blocks/dbtux/tux.h"
 #include "kernel/base/page_dir.h"
 #include "signals/attr.h"
 
@@ -142,6 +143,12 @@ struct tup_table {
     uint64_t required[SEEN_WORDS];  /* Columns that an insert must name. */
     uint64_t defaulted[SEEN_WORDS]; /* Columns whose default is not NULL. */
     uint32_t frag;                  /* First fragment, linked by tup_frag.next. */
+    /* Ordered indexes: one struct tux_columns after the other. */
+    uint64_t indexed[SEEN_WORDS]; /* Columns that stand in one. */
+    uint8_t *indexes;
+    uint32_t index_count;
+    uint32_t indexes_size;
+    uint32_t indexes_ref;
 };
 
 /* Marks of pages that have changed since a checkpoint: a bit per page number. */
@@ -153,8 +160,9 @@ struct tup_table {
 struct tup_frag {
     struct pool_record record;
     struct tup *tup;
-    struct tup_table *table; /* Lives longer than this. */
-    struct acc_frag *index;  /* Lives exactly as long as this. */
+    struct tup_table *table;   /* Lives longer than this. */
+    struct acc_frag *index;    /* Lives exactly as long as this. */
+    struct tux_index *ordered; /* Chain, in the order of the definition; NULL without indexes. */
     uint32_t fragment_id;
     uint32_t next;
     struct page_dir fixed;
@@ -222,6 +230,7 @@ struct tup {
     struct block block;
     struct arena *arena;
     struct acc *acc;
+    struct tux *tux; /* NULL: no table can have an ordered index. */
     struct pool tables;
     struct pool frags;
     struct pool changes;
@@ -269,6 +278,38 @@ uint32_t tup_var_seize(struct tup_frag *frag, uint32_t size);
 void tup_var_release(struct tup_frag *frag, uint32_t ref);
 uint8_t *tup_var_get(const struct tup_frag *frag, uint32_t ref, uint32_t *size);
 void tup_var_check(const struct tup_frag *frag);
+
+/* --- tup_index.c: ordered indexes follow the rows. See docs/protocols/index.md. --- */
+
+/* What the definition says of them; false without memory. */
+bool tup_indexes_define(struct tup *tup, struct tup_table *table, const struct table_def *def);
+/* The fragment's, all or none; false without records. */
+bool tup_indexes_create(struct tup *tup, struct tup_frag *frag);
+/* True when none is left. */
+bool tup_indexes_drop_step(struct tup *tup, struct tup_frag *frag);
+
+/* Room for one entry more in each, until the trim; false without memory. */
+static inline bool tup_index_reserve(struct tup *tup, struct tup_frag *frag)
+{
+    return frag->ordered == NULL || tux_reserve(tup->tux, frag->ordered);
+}
+static inline void tup_index_trim(struct tup *tup, const struct tup_frag *frag)
+{
+    if (frag->ordered != NULL) tux_trim(tup->tux);
+}
+/* Do the parsed values touch a key? */
+bool tup_index_touched(const struct tup *tup, const struct tup_table *table);
+/* The image that this row has, or got just now; reserved, and trimmed by the addition. */
+void tup_index_add(struct tup *tup, struct tup_frag *frag, uint32_t row);
+void tup_index_remove(struct tup *tup, struct tup_frag *frag, uint32_t row);
+/* Around each change of the version that `change` makes; leave is followed by enter, which is
+ * reserved and trims. */
+void tup_index_leave(struct tup *tup, struct tup_frag *frag, const struct tup_change *change);
+void tup_index_enter(struct tup *tup, struct tup_frag *frag, const struct tup_change *change);
+/* The copy is about to become the row, or to go. */
+void tup_index_commit(struct tup *tup, struct tup_frag *frag, const struct tup_change *change);
+void tup_index_abort(struct tup *tup, struct tup_frag *frag, const struct tup_change *change);
+void tup_index_check(const struct tup *tup, const struct tup_frag *frag);
 
 /* --- tup_attr.c: checking and applying values. --- */
 

@@ -150,9 +150,12 @@ uint32_t tup_table_create(struct tup *tup, const struct table_def *def, uint32_t
     if (table->default_row == NULL) goto no_defaults;
     if (table->default_var_size > 0) table->default_var = table->default_row + table->row_size;
     defaults_init(table, def);
+    if (!tup_indexes_define(tup, table, def)) goto no_indexes;
     *table_ref = table->record.ref;
     return 0;
 
+no_indexes:
+    tup_heap_release(&tup->descriptors, table->defaults_size, table->defaults_ref);
 no_defaults:
     tup_heap_release(&tup->descriptors, table->columns_size, table->columns_ref);
 no_columns:
@@ -186,6 +189,13 @@ uint32_t tup_frag_create(struct tup *tup, uint32_t table_ref, uint32_t fragment_
     frag->gci_low = UINT32_MAX;
     page_dir_init(&frag->fixed, tup->arena, RG_DATA);
     page_dir_init(&frag->var, tup->arena, RG_DATA);
+    if (!tup_indexes_create(tup, frag)) {
+        jam();
+        while (!acc_frag_drop_step(tup->acc, frag->index)) /* It is empty. */
+            continue;
+        pool_release(&tup->frags, frag);
+        return ERR_INDEX_FRAGMENT_RECORDS;
+    }
     frag->next = table->frag;
     table->frag = frag->record.ref;
     *frag_ref = frag->record.ref;
@@ -230,6 +240,7 @@ static bool frag_drop_step(struct tup *tup, struct tup_frag *frag)
         frag->index_gone = acc_frag_drop_step(tup->acc, frag->index);
         return false;
     }
+    if (!tup_indexes_drop_step(tup, frag)) return false;
     if (!pages_drop(&frag->fixed) || !pages_drop(&frag->var)) return false;
     tup_marks_drop(frag);
     pool_release(&tup->frags, frag);
@@ -247,6 +258,8 @@ bool tup_table_drop_step(struct tup *tup, uint32_t table_ref)
     }
     tup_heap_release(&tup->descriptors, table->columns_size, table->columns_ref);
     tup_heap_release(&tup->descriptors, table->defaults_size, table->defaults_ref);
+    if (table->index_count > 0)
+        tup_heap_release(&tup->descriptors, table->indexes_size, table->indexes_ref);
     pool_release(&tup->tables, table);
     return true;
 }

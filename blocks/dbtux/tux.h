@@ -58,10 +58,10 @@ struct tux_index *tux_index_next(const struct tux_index *index);
 /* Gives back a bounded part of the memory; true when nothing is left and `index` is gone. */
 bool tux_index_drop_step(struct tux *tux, struct tux_index *index);
 
-/* Room for one tux_add() to each index of the chain, as long as nothing else is added. False: there
- * is no memory (error 902), and nothing has changed. */
+/* Room for one tux_add() to each index of the chain, until tux_trim(). False: there is no memory
+ * (error 902), and nothing has changed. */
 bool tux_reserve(struct tux *tux, struct tux_index *first);
-/* Nothing came of a reservation: an instance without entries keeps no page. */
+/* Ends a reservation, whether it was used or not. */
 void tux_trim(struct tux *tux);
 
 /* The entry of the row, or of its copy, with the key that it has now. */

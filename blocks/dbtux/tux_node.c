@@ -46,6 +46,7 @@ bool tux_nodes_reserve(struct tux *tux, uint32_t count)
         tux->nodes_free += NODES_PER_PAGE;
         list_add(tux, page);
     }
+    tux->nodes_reserved = count;
     return true;
 }
 
@@ -79,15 +80,17 @@ void tux_node_release(struct tux *tux, struct tux_index *index, uint32_t ref)
     tux->nodes_used--;
     index->nodes--;
     /* A page's worth of nodes stays for the next changes. */
-    if (page->in_use == 0 && tux->nodes_free >= 2u * NODES_PER_PAGE) {
+    uint64_t keep = tux->nodes_reserved > NODES_PER_PAGE ? tux->nodes_reserved : NODES_PER_PAGE;
+    if (page->in_use == 0 && tux->nodes_free >= keep + NODES_PER_PAGE) {
         jam();
         page_drop(tux, page);
     }
-    if (tux->nodes_used == 0) tux_trim(tux);
+    if (tux->nodes_reserved == 0) tux_trim(tux);
 }
 
 void tux_trim(struct tux *tux)
 {
+    tux->nodes_reserved = 0;
     while (tux->nodes_used == 0 && tux->page_free != 0)
         page_drop(tux, page_at(tux, tux->page_free - 1u));
 }
@@ -128,6 +131,7 @@ void tux_nodes_check(const struct tux *tux)
         with_free += page->in_use < NODES_PER_PAGE;
     }
     ndbrequire(used == tux->nodes_used);
+    ndbrequire(tux->nodes_reserved == 0); /* I-TUX-4: nobody is in the middle of a change. */
     ndbrequire(used + tux->nodes_free == (uint64_t)tux->pages.pages * NODES_PER_PAGE);
     ndbrequire(used > 0 || tux->pages.pages == 0); /* I-TUX-4 */
     for (uint32_t at = tux->page_free; at != 0; at = page_at(tux, at - 1)->next) {

@@ -96,6 +96,8 @@ struct tux {
     uint32_t page_free; /* 1 + number of the first page with free places. */
     uint64_t nodes_free;
     uint64_t nodes_used;
+    uint32_t nodes_reserved; /* Between tux_reserve() and tux_trim() so many stay free, but for what
+                                tux_add() takes. */
 };
 
 /* Prepares everything but the block's head; also for tests. */

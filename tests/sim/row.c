@@ -26,10 +26,36 @@ static void add_column(struct table_def *def, const char *name, enum column_type
     if (table_def_add_column(def, &options) != 0) abort();
 }
 
+static uint32_t first_value_column(const struct run *run, uint32_t table)
+{
+    return run->swarm.key_kind[table] == KIND_TWO_COLUMNS ? 2 : 1;
+}
+
+static void add_index(struct table_def *def, const char *name, const uint16_t *columns,
+                      uint32_t count)
+{
+    if (table_def_add_index(def, name, (uint32_t)strlen(name), columns, count) != 0) abort();
+}
+
+/* None, one or two, by table. A value changes with every update; so do the others, or to NULL. */
+static void add_indexes(const struct run *run, uint32_t table, struct table_def *def)
+{
+    uint32_t indexes = row_indexes(run, table);
+    uint16_t v = (uint16_t)first_value_column(run, table);
+    if (indexes > 0) add_index(def, "by_v", &v, 1);
+    if (indexes > 1)
+        add_index(def, "by_s", (const uint16_t[]){(uint16_t)(v + 1), (uint16_t)(v + 2), 0}, 3);
+}
+
+uint32_t row_indexes(const struct run *run, uint32_t table)
+{
+    return (table + run->swarm.key_kind[table]) % 3;
+}
+
 struct table_def *row_table(struct run *run, uint32_t table, const char *name)
 {
     const struct swarm *swarm = &run->swarm;
-    size_t size = table_def_size(8, 256);
+    size_t size = table_def_size(8, 512);
     void *memory = calloc(1, size);
     struct table_def *def = table_def_init(memory, size, 8);
     if (def == NULL || table_def_set_name(def, "sim", 3, name, (uint32_t)strlen(name)) != 0)
@@ -55,14 +81,10 @@ struct table_def *row_table(struct run *run, uint32_t table, const char *name)
     add_column(def, "l", COLUMN_LONGVARBINARY, 4000, 0, COLUMN_NULLABLE);
     if (swarm->counters)
         add_column(def, "c", COLUMN_BIGINT, 1, 0, COLUMN_NULLABLE); /* Only programs write it. */
+    add_indexes(run, table, def);
     def->flags = swarm->table_flags;
     if (table_def_check(def) != 0) abort();
     return def;
-}
-
-static uint32_t first_value_column(const struct run *run, uint32_t table)
-{
-    return run->swarm.key_kind[table] == KIND_TWO_COLUMNS ? 2 : 1;
 }
 
 uint32_t row_key(const struct run *run, uint32_t table, uint32_t key, struct rng *rng,

@@ -425,6 +425,8 @@ uint32_t ldm_of(const struct run *run, uint32_t index); /* LDM instances of this
 /* row.c: content of a row follows from its value, so that a torn or mixed row is noticed. */
 #define ROW_WORDS_MAX 2048u
 struct table_def *row_table(struct run *run, uint32_t table, const char *name);
+/* How many ordered indexes the table has: by_v, then by_s. */
+uint32_t row_indexes(const struct run *run, uint32_t table);
 uint32_t row_key(const struct run *run, uint32_t table, uint32_t key, struct rng *rng,
                  uint32_t *words);
 uint32_t row_attrs(const struct run *run, uint32_t table, uint64_t value, uint32_t *words);

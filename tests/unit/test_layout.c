@@ -9,14 +9,15 @@
 #include <string.h>
 #include "ndbmtd/layout.h"
 
-static const uint32_t all_blocks[] = {BLOCK_CMVMI, BLOCK_QMGR,   BLOCK_NDBCNTR,
-                                      BLOCK_DBDIH, BLOCK_DBDICT, BLOCK_DBTC,
-                                      BLOCK_DBLQH, BLOCK_DBACC,  BLOCK_DBTUP};
+static const uint32_t all_blocks[] = {BLOCK_CMVMI,  BLOCK_QMGR, BLOCK_NDBCNTR, BLOCK_DBDIH,
+                                      BLOCK_DBDICT, BLOCK_DBTC, BLOCK_DBLQH,   BLOCK_DBACC,
+                                      BLOCK_DBTUP,  BLOCK_DBTUX};
 
 static uint32_t instances_of(const struct node_config *config, uint32_t block_no)
 {
     if (block_no == BLOCK_DBTC) return config->tc_count;
-    bool per_ldm = block_no == BLOCK_DBLQH || block_no == BLOCK_DBACC || block_no == BLOCK_DBTUP;
+    bool per_ldm = block_no == BLOCK_DBLQH || block_no == BLOCK_DBACC || block_no == BLOCK_DBTUP ||
+                   block_no == BLOCK_DBTUX;
     return per_ldm ? config->ldm_count : 0;
 }
 
@@ -73,11 +74,12 @@ static void check_map(const struct node_config *config)
             }
         }
     }
-    /* An instance group shares its thread: LQH, ACC and TUP call each other. */
+    /* An instance group shares its thread: LQH, ACC, TUP and TUX call each other. */
     for (uint32_t ldm = 1; ldm <= config->ldm_count; ldm++) {
         uint32_t thread = layout_thread_of(config, BLOCK_DBLQH, ldm);
         assert_int_equal(layout_thread_of(config, BLOCK_DBACC, ldm), thread);
         assert_int_equal(layout_thread_of(config, BLOCK_DBTUP, ldm), thread);
+        assert_int_equal(layout_thread_of(config, BLOCK_DBTUX, ldm), thread);
         assert_int_equal(layout_thread_of(config, BLOCK_DBTUX, ldm), thread);
     }
     check_links(config);

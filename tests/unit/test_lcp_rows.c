@@ -76,6 +76,7 @@ static void world_open(struct rows_world *world)
     column_add(def, "b", (struct column_format){.type = COLUMN_BINARY, .length = wide}, 0, NULL, 0);
     column_add(def, "w", (struct column_format){.type = COLUMN_VARBINARY, .length = 200},
                COLUMN_NULLABLE, NULL, 0);
+    index_add(def, "aw", (const uint16_t[]){1, 3}, 2);
     world_table(world, def);
 }
 

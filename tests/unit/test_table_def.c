@@ -58,6 +58,8 @@ static struct table_def *sample(void)
     assert_int_equal(
         add(def, "note", (struct column_format)UTF8(LONGVARCHAR, 1200), COLUMN_NULLABLE, "\0\0", 2),
         0);
+    assert_int_equal(table_def_add_index(def, "by_n", 4, (const uint16_t[]){1, 0, 2}, 3), 0);
+    assert_int_equal(table_def_add_index(def, "by_note", 7, (const uint16_t[]){3}, 1), 0);
     def->table_id = 17;
     def->version = 3;
     def->max_rows = 0x123456789Aull;
@@ -375,6 +377,127 @@ static void test_small_memory(void **state)
     free(memory);
 }
 
+static void check_sample_indexes(const struct table_def *def)
+{
+    struct table_index index;
+    uint32_t number;
+
+    assert_int_equal(def->index_count, 2);
+    assert_true(table_def_index(def, 0, &index));
+    assert_int_equal(index.column_count, 3);
+    assert_int_equal(index.columns[0], 1);
+    assert_int_equal(index.columns[1], 0);
+    assert_int_equal(index.columns[2], 2);
+    assert_string_equal(index.name, "by_n");
+    assert_true(table_def_index(def, 1, &index));
+    assert_int_equal(index.columns[0], 3);
+    assert_string_equal(index.name, "by_note");
+    assert_int_equal(index.name_size, 7);
+    assert_false(table_def_index(def, 2, &index));
+    assert_true(table_def_index_find(def, "BY_note", 7, &number));
+    assert_int_equal(number, 1);
+    assert_false(table_def_index_find(def, "by_not", 6, &number));
+}
+
+static void test_indexes(void **state)
+{
+    struct table_def *def = sample();
+    struct table_def *back;
+    uint32_t count;
+    uint32_t *words = encoded(def, &count);
+    size_t size = table_def_decode_size(words, count);
+    void *memory = malloc(size);
+
+    (void)state;
+    check_sample_indexes(def);
+    assert_int_equal(table_def_decode(words, count, memory, size, &back), ERR_NONE);
+    check_sample_indexes(back);
+    free(memory);
+    free(words);
+    free(def);
+}
+
+/* As many and as large as there can be; one more is refused. */
+static void test_most_indexes(void **state)
+{
+    struct table_def *def = new_def();
+    struct table_def *back;
+    uint16_t columns[INDEX_COLUMNS_MAX];
+    char name[INDEX_NAME_MAX + 1];
+    uint32_t count;
+
+    (void)state;
+    for (uint32_t i = 0; i < INDEX_COLUMNS_MAX; i++) {
+        name[0] = 'c';
+        name[1] = (char)('0' + i);
+        name[2] = 0;
+        columns[i] = (uint16_t)i;
+        assert_int_equal(add(def, name, (struct column_format)PLAIN(INT),
+                             i == 0 ? COLUMN_PRIMARY_KEY : 0, NULL, 0),
+                         0);
+    }
+    for (uint32_t i = 0; i < TABLE_INDEXES_MAX; i++) {
+        memset(name, 'i', sizeof(name));
+        name[0] = (char)('0' + i);
+        assert_int_equal(table_def_add_index(def, name, INDEX_NAME_MAX, columns, INDEX_COLUMNS_MAX),
+                         0);
+    }
+    assert_int_equal(table_def_add_index(def, "more", 4, columns, 1), ERR_INDEXES_TOO_MANY);
+    assert_int_equal(table_def_check(def), ERR_NONE);
+    uint32_t *words = encoded(def, &count);
+    size_t size = table_def_decode_size(words, count);
+    void *memory = malloc(size);
+    assert_int_equal(table_def_decode(words, count, memory, size, &back), ERR_NONE);
+    assert_int_equal(back->index_count, TABLE_INDEXES_MAX);
+    free(memory);
+    free(words);
+    free(def);
+}
+
+static void test_refused_indexes(void **state)
+{
+    static const struct {
+        const char *name;
+        uint16_t columns[3];
+        uint32_t count;
+        uint32_t error;
+    } cases[] = {
+        {"a/b", {0}, 1, ERR_TABLE_NAME_CHARACTER},
+        {"BY_N", {0}, 1, ERR_INDEX_EXISTS},
+        {"i", {4}, 1, ERR_NO_SUCH_COLUMN},
+        {"i", {0, 1, 0}, 3, ERR_INDEX_COLUMN_TWICE},
+        {"i", {1}, 1, ERR_NONE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct table_def *def = sample();
+        assert_int_equal(table_def_add_index(def, cases[i].name, (uint32_t)strlen(cases[i].name),
+                                             cases[i].columns, cases[i].count),
+                         0);
+        assert_int_equal(table_def_check(def), cases[i].error);
+        free(def);
+    }
+    struct table_def *def = sample();
+    assert_int_equal(table_def_add_index(def, "", 0, cases[0].columns, 1), ERR_INDEX_NAME);
+    assert_int_equal(table_def_add_index(def, "i", 1, cases[0].columns, 0), ERR_INDEX_OBJECT);
+    assert_int_equal(
+        add(def, "bits", (struct column_format){.type = COLUMN_BIT, .length = 3}, 0, NULL, 0), 0);
+    assert_int_equal(
+        add(def, "wide", (struct column_format){.type = COLUMN_BINARY, .length = 4093}, 0, NULL, 0),
+        0);
+    assert_int_equal(table_def_add_index(def, "b", 1, (const uint16_t[]){4}, 1), 0);
+    assert_int_equal(table_def_check(def), ERR_INDEX_TYPE);
+    free(def);
+    def = sample();
+    assert_int_equal(
+        add(def, "wide", (struct column_format){.type = COLUMN_BINARY, .length = 4093}, 0, NULL, 0),
+        0);
+    assert_int_equal(table_def_add_index(def, "w", 1, (const uint16_t[]){4}, 1), 0);
+    assert_int_equal(table_def_check(def), ERR_INDEX_NODE_SIZE);
+    free(def);
+}
+
 static void test_balance_names(void **state)
 {
     int32_t balance;
@@ -394,11 +517,19 @@ static void test_balance_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_derived_fields),     cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_largest_definition), cmocka_unit_test(test_truncated_words),
-        cmocka_unit_test(test_flipped_bytes),      cmocka_unit_test(test_refused_columns),
-        cmocka_unit_test(test_refused_tables),     cmocka_unit_test(test_key_columns_limit),
-        cmocka_unit_test(test_small_memory),       cmocka_unit_test(test_balance_names),
+        cmocka_unit_test(test_derived_fields),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_largest_definition),
+        cmocka_unit_test(test_truncated_words),
+        cmocka_unit_test(test_flipped_bytes),
+        cmocka_unit_test(test_refused_columns),
+        cmocka_unit_test(test_refused_tables),
+        cmocka_unit_test(test_key_columns_limit),
+        cmocka_unit_test(test_small_memory),
+        cmocka_unit_test(test_balance_names),
+        cmocka_unit_test(test_indexes),
+        cmocka_unit_test(test_most_indexes),
+        cmocka_unit_test(test_refused_indexes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@ static struct table_def *def_var(void)
     column_add(def, "f", (struct column_format){.type = COLUMN_BINARY, .length = 100}, 0, NULL, 0);
     column_add(def, "v", (struct column_format){.type = COLUMN_LONGVARBINARY, .length = 9000},
                COLUMN_NULLABLE, NULL, 0);
+    index_add(def, "f", (const uint16_t[]){1}, 1);
     return def;
 }
 
@@ -67,7 +68,8 @@ static void step_commit(struct rows_world *world, const struct step *step)
 static bool is_memory_error(uint32_t error)
 {
     return error == ERR_NO_MEMORY_DATA || error == ERR_INDEX_MEMORY ||
-           error == ERR_LQH_OPERATIONS || error == ERR_COPY_MEMORY;
+           error == ERR_INDEX_MEMORY_ORDERED || error == ERR_LQH_OPERATIONS ||
+           error == ERR_COPY_MEMORY;
 }
 
 /* Inserts until memory ends, updates all, deletes all, with every size of memory. */

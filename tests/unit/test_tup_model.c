@@ -44,7 +44,7 @@ static const uint64_t default_e = 0x0706050403020100ull;
 static const uint8_t default_c[] = {5, 'h', 'e', 'l', 'l', 'o'};
 #define SEED_DEFAULT 0xFFFFFFFFu
 
-static struct table_def *def_model(bool ci_key)
+static struct table_def *def_model(bool ci_key, bool indexed)
 {
     struct table_def *def = def_start();
     column_add(def, "k", (struct column_format){.type = COLUMN_UNSIGNED, .length = 1},
@@ -67,6 +67,12 @@ static struct table_def *def_model(bool ci_key)
                COLUMN_NULLABLE, NULL, 0);
     column_add(def, "e", (struct column_format){.type = COLUMN_BIGUNSIGNED, .length = 1}, 0,
                &default_e, 8);
+    if (indexed) {
+        index_add(def, "numbers", (const uint16_t[]){COL_A, COL_E}, 2);
+        index_add(def, "bytes", (const uint16_t[]){COL_C, COL_B}, 2);
+        index_add(def, "key", (const uint16_t[]){COL_K2, COL_K}, 2);
+        index_add(def, "a", (const uint16_t[]){COL_A}, 1);
+    }
     return def;
 }
 
@@ -330,14 +336,14 @@ static void scan_check(struct model *model, uint32_t trans)
     assert_int_equal(counted, want);
 }
 
-static void model_run(uint64_t seed, bool ci_key, uint32_t steps)
+static void model_run(uint64_t seed, bool ci_key, bool indexed, uint32_t steps)
 {
     struct model *model = calloc(1, sizeof *model);
     struct tup_frag_figures figures;
     rng_seed(&model->rng, seed);
     model->ci_key = ci_key;
     world_start(&model->world, 4096, 1024);
-    world_table(&model->world, def_model(ci_key));
+    world_table(&model->world, def_model(ci_key, indexed));
     for (uint32_t step = 0; step < steps; step++) {
         uint32_t trans = (uint32_t)rng_below(&model->rng, TRANS);
         uint32_t key = (uint32_t)rng_below(&model->rng, KEYS);
@@ -346,7 +352,7 @@ static void model_run(uint64_t seed, bool ci_key, uint32_t steps)
         else
             op_random(model, trans, key);
         read_check(model, key, (uint32_t)rng_below(&model->rng, TRANS + 1));
-        if (step % 2000 == 0) {
+        if (step % (indexed ? 300 : 2000) == 0) {
             world_check(&model->world);
             scan_check(model, (uint32_t)rng_below(&model->rng, TRANS + 1));
         }
@@ -372,20 +378,27 @@ static void model_run(uint64_t seed, bool ci_key, uint32_t steps)
 static void test_fixed_key(void **state)
 {
     (void)state;
-    model_run(1, false, 200000);
+    model_run(1, false, false, 200000);
 }
 
 static void test_collated_key(void **state)
 {
     (void)state;
-    model_run(2, true, 200000);
+    model_run(2, true, false, 200000);
+}
+
+static void test_indexed(void **state)
+{
+    (void)state;
+    model_run(3, false, true, 100000);
+    model_run(4, true, true, 100000);
 }
 
 static void test_seeds(void **state)
 {
     (void)state;
     for (uint64_t seed = 10; seed < 30; seed++)
-        model_run(seed, seed % 2 != 0, 5000);
+        model_run(seed, seed % 2 != 0, seed % 4 < 2, 5000);
 }
 
 int main(void)
@@ -393,6 +406,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fixed_key),
         cmocka_unit_test(test_collated_key),
+        cmocka_unit_test(test_indexed),
         cmocka_unit_test(test_seeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,6 +37,8 @@ static struct table_def *def_here(void)
                default_v, 3);
     column_add(def, "w", (struct column_format){.type = COLUMN_VARBINARY, .length = 200},
                COLUMN_NULLABLE, NULL, 0);
+    index_add(def, "aw", (const uint16_t[]){0, 3}, 2);
+    index_add(def, "kv", (const uint16_t[]){1, 2}, 2);
     return def;
 }
 

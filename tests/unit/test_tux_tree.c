@@ -150,6 +150,7 @@ static void add(struct test *test, struct item item)
     row_make(test, &item);
     assert_true(tux_reserve(test->world.tux, test->index));
     tux_add(test->world.tux, test->index, item.row, false);
+    tux_trim(test->world.tux);
     for (uint32_t high = test->count; low < high;) {
         uint32_t middle = (low + high) / 2;
         if (item_order(&test->item[middle], &item) < 0)
@@ -349,6 +350,7 @@ static double bytes_per_entry(uint32_t entries, bool ascending)
         row_make(&test, &item);
         assert_true(tux_reserve(test.world.tux, test.index));
         tux_add(test.world.tux, test.index, item.row, false);
+        tux_trim(test.world.tux);
     }
     double bytes = (double)tux_pages(test.world.tux) * PAGE_SIZE_BYTES / entries;
     stop(&test);

@@ -44,6 +44,7 @@ static inline void world_start(struct rows_world *world, uint32_t data_pages,
     world->tux = calloc(1, sizeof *world->tux);
     acc_init(world->acc, world->arena, 1u << 22, 64, 1000);
     tux_init(world->tux, world->arena, 64);
+    world->tup->tux = world->tux;
     assert_true(tup_init(world->tup, world->arena, world->acc, &tup_limits));
 }
 
@@ -78,6 +79,12 @@ static inline void column_add(struct table_def *def, const char *name, struct co
                                                  .default_value = value,
                                                  .default_size = size};
     assert_int_equal(table_def_add_column(def, &options), 0);
+}
+
+static inline void index_add(struct table_def *def, const char *name, const uint16_t *columns,
+                             uint32_t count)
+{
+    assert_int_equal(table_def_add_index(def, name, (uint32_t)strlen(name), columns, count), 0);
 }
 
 static inline struct table_def *def_start(void)
