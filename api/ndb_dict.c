@@ -213,7 +213,32 @@ void ndb_table_describe(const struct ndb_table *table, struct ndb_table_info *in
         .row_gci = (def->flags & TABLE_ROW_GCI) != 0,
         .row_checksum = (def->flags & TABLE_ROW_CHECKSUM) != 0,
         .max_rows = def->max_rows,
+        .indexes = def->index_count,
     };
+}
+
+static_assert(NDB_INDEX_COLUMNS_MAX == INDEX_COLUMNS_MAX, "one limit");
+
+int ndb_table_index(const struct ndb_table *table, uint32_t number, struct ndb_index_info *info)
+{
+    struct table_index index;
+    if (table == NULL || info == NULL ||
+        !table_def_index(api_table_def(table_core(table)), number, &index))
+        return -1;
+    *info = (struct ndb_index_info){
+        .name = index.name, .number = number, .columns = index.column_count};
+    for (uint32_t i = 0; i < index.column_count; i++)
+        info->column[i] = index.columns[i];
+    return 0;
+}
+
+int ndb_table_find_index(const struct ndb_table *table, const char *name)
+{
+    uint32_t number;
+    if (table == NULL || name == NULL || strlen(name) > INDEX_NAME_MAX) return -1;
+    bool found = table_def_index_find(api_table_def(table_core(table)), name,
+                                      (uint32_t)strlen(name), &number);
+    return found ? (int)number : -1;
 }
 
 static const struct table_column *column_of(const struct ndb_table *table, uint32_t id)

@@ -31,6 +31,13 @@ struct column {
     bool negative; /* sign of a number in DEFAULT */
 };
 
+/* Columns are looked for at the end: an index may come before them. */
+struct index {
+    struct sql_token name; /* kind SQL_END: that of the first column */
+    uint32_t column_count;
+    struct sql_token columns[INDEX_COLUMNS_MAX];
+};
+
 struct parser {
     const struct sql_create_input *input;
     struct sql_create_error *error;
@@ -47,6 +54,8 @@ struct parser {
     uint64_t max_rows;
     uint32_t column_count;
     struct column columns[TABLE_COLUMNS_MAX];
+    uint32_t index_count;
+    struct index indexes[TABLE_INDEXES_MAX];
     char literal[LITERAL_MAX];
     uint8_t value[COLUMN_BYTES_MAX + 8];
 };
@@ -394,6 +403,32 @@ static bool read_column(struct parser *p)
     return true;
 }
 
+static bool read_index_kind(struct parser *p)
+{
+    return !accept_word(p, "USING") || need_word(p, "BTREE");
+}
+
+/* [name] [USING BTREE] (column [ASC], ...) [USING BTREE], behind INDEX or KEY. */
+static bool read_index(struct parser *p, const struct sql_token *word)
+{
+    if (p->index_count == TABLE_INDEXES_MAX)
+        return fail_at(p, word, ERR_INDEXES_TOO_MANY, "a table has at most 32 indexes");
+    struct index *index = &p->indexes[p->index_count++];
+    if (!at_char(p, '(') && !sql_token_is(&p->token, "USING") &&
+        !need_name(p, &index->name, "the index's name or its columns in parentheses"))
+        return false;
+    if (!read_index_kind(p) || !need_char(p, '(')) return false;
+    do {
+        if (index->column_count == INDEX_COLUMNS_MAX)
+            return fail_at(p, &p->token, ERR_INDEX_OBJECT, "an index has at most 32 columns");
+        if (!need_name(p, &index->columns[index->column_count++], "a column name")) return false;
+        accept_word(p, "ASC");
+    } while (accept_char(p, ','));
+    if (!accept_char(p, ')')) return expected(p, "',' or ')'");
+    if (index->name.kind == SQL_END) index->name = index->columns[0];
+    return read_index_kind(p);
+}
+
 static bool read_element(struct parser *p)
 {
     const struct sql_token word = p->token;
@@ -404,12 +439,12 @@ static bool read_element(struct parser *p)
         if (!read_key_list(p, COLUMN_PRIMARY_KEY, false)) return false;
         return !accept_word(p, "USING") || need_word(p, "HASH");
     }
-    if (sql_token_is(&word, "UNIQUE") || sql_token_is(&word, "INDEX") ||
-        sql_token_is(&word, "KEY") || sql_token_is(&word, "FOREIGN") ||
+    if (accept_word(p, "INDEX") || accept_word(p, "KEY")) return read_index(p, &word);
+    if (sql_token_is(&word, "UNIQUE") || sql_token_is(&word, "FOREIGN") ||
         sql_token_is(&word, "CONSTRAINT") || sql_token_is(&word, "FULLTEXT") ||
         sql_token_is(&word, "CHECK"))
         return fail_at(p, &word, ERR_NOT_IMPLEMENTED,
-                       "expected a column or PRIMARY KEY: a table has no other keys here");
+                       "expected a column, PRIMARY KEY or INDEX: there are no other keys here");
     return read_column(p);
 }
 
@@ -619,6 +654,29 @@ static bool finish_column(struct parser *p, struct column *column, struct table_
     return error == ERR_NONE || fail_at(p, &column->name, error, error_get(error)->text);
 }
 
+static bool finish_index(struct parser *p, const struct index *index, struct table_def *def)
+{
+    uint16_t columns[INDEX_COLUMNS_MAX];
+    char name[INDEX_NAME_MAX * 2 + 2];
+    size_t size = sql_token_text(&index->name, name, sizeof(name));
+    uint32_t other;
+
+    for (uint32_t i = 0; i < index->column_count; i++) {
+        const struct column *column = find_column(p, &index->columns[i]);
+        if (column == NULL)
+            return fail_at(p, &index->columns[i], ERR_NO_SUCH_COLUMN,
+                           "the table has no such column");
+        columns[i] = (uint16_t)(column - p->columns);
+    }
+    if (size <= INDEX_NAME_MAX && table_def_index_find(def, name, (uint32_t)size, &other))
+        return fail_at(p, &index->name, ERR_INDEX_EXISTS, "this index exists already");
+    uint32_t error =
+        table_def_add_index(def, name, size > INDEX_NAME_MAX ? INDEX_NAME_MAX + 1 : (uint32_t)size,
+                            columns, index->column_count);
+    if (error == ERR_NONE) error = table_def_check(def);
+    return error == ERR_NONE || fail_at(p, &index->name, error, error_get(error)->text);
+}
+
 static bool finish_name(struct parser *p, struct table_def *def)
 {
     char database[TABLE_NAME_MAX * 2 + 2];
@@ -660,9 +718,13 @@ static bool finish(struct parser *p, struct table_def *def)
     def->fragment_count = p->fragment_count;
     def->max_rows = p->max_rows;
     uint32_t error = table_def_check_detail(def, &bad_column);
-    if (error == ERR_NONE) return true;
-    return fail_at(p, bad_column < p->column_count ? &p->columns[bad_column].name : &p->table,
-                   error, error_get(error)->text);
+    if (error != ERR_NONE)
+        return fail_at(p, bad_column < p->column_count ? &p->columns[bad_column].name : &p->table,
+                       error, error_get(error)->text);
+    for (uint32_t i = 0; i < p->index_count; i++) {
+        if (!finish_index(p, &p->indexes[i], def)) return false;
+    }
+    return true;
 }
 
 static uint32_t simple_error(struct sql_create_error *error, uint32_t code)

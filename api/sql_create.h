@@ -4,7 +4,8 @@
  * CREATE TABLE [IF NOT EXISTS] [database.]table (
  *     column type [UNSIGNED] [CHARACTER SET set] [COLLATE collation] [NOT NULL | NULL]
  *            [DEFAULT literal] [PRIMARY KEY] [COMMENT 'text'], ...,
- *     [PRIMARY KEY (column, ...)] )
+ *     [PRIMARY KEY (column, ...)],
+ *     {INDEX | KEY} [name] [USING BTREE] (column [ASC], ...) [USING BTREE], ... )
  * [ENGINE = NDB | NDBCLUSTER] [[DEFAULT] CHARSET = set] [[DEFAULT] COLLATE = collation]
  * [MAX_ROWS = n] [COMMENT = 'NDB_TABLE=READ_BACKUP=1,PARTITION_BALANCE=FOR_RA_BY_LDM,...']
  * [PARTITION BY KEY ([column, ...]) [PARTITIONS n]] [;]
@@ -14,6 +15,7 @@
  * Char columns without a collation get the table's, which is utf8mb4_general_ci unless given.
  * varchar(n) and varbinary(n) choose the short or long stored form by their bytes. Key columns
  * become NOT NULL. The key's column order is that of the table.
+ * An ordered index without a name gets that of its first column.
  */
 #pragma once
 

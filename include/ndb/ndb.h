@@ -239,6 +239,16 @@ struct ndb_table_info {
     const char *balance;   /* "FOR_RP_BY_LDM", ... */
     bool read_backup, fully_replicated, logging, row_gci, row_checksum;
     uint64_t max_rows;
+    uint32_t indexes; /* Ordered ones. */
+};
+
+#define NDB_INDEX_COLUMNS_MAX 32
+/* An ordered index. */
+struct ndb_index_info {
+    const char *name; /* Lives as long as the table object. */
+    uint32_t number;  /* From 0, in the order of the definition. */
+    uint32_t columns;
+    uint32_t column[NDB_INDEX_COLUMNS_MAX]; /* Column ids, most significant first. */
 };
 
 /*
@@ -284,6 +294,11 @@ NDB_API int ndb_table_column(const struct ndb_table *table, uint32_t id,
                              struct ndb_column_info *info);
 /* The column's id by name (ASCII case ignored), or -1. Any thread. */
 NDB_API int ndb_table_find_column(const struct ndb_table *table, const char *name);
+/* Index number 0 .. ndb_table_info.indexes-1; -1 when there is no such one. Any thread. */
+NDB_API int ndb_table_index(const struct ndb_table *table, uint32_t number,
+                            struct ndb_index_info *info);
+/* The index's number by name (ASCII case ignored), or -1. Any thread. */
+NDB_API int ndb_table_find_index(const struct ndb_table *table, const char *name);
 /* The node that stores replica number `replica` of a fragment, in the order of the
  * distribution (0 = primary, unless its node is lost, has just come back or is slow); 0 = none. Any
  * thread. */

@@ -44,6 +44,14 @@ want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE empty (a INT NOT NULL PR
 want 0 "$BIN/ndb_desc" -d test -p empty
 want_text out '^0	0	0	0	0	0	0$'
 
+say "ndb_desc of indexes"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE indexed (a INT NOT NULL PRIMARY KEY, b INT, c VARCHAR(20), INDEX by_b (b), KEY by_c_b (c, b))"
+want 0 "$BIN/ndb_desc" -d test indexed
+want_text out '^by_b\(b\) - OrderedIndex$'
+want_text out '^by_c_b\(c, b\) - OrderedIndex$'
+want 0 "$BIN/ndb_desc" -d test --format=json indexed
+want_text out '"columns":	\["c", "b"\]'
+
 say "ndb_select_all, ndb_select_count"
 want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE three (a INT NOT NULL PRIMARY KEY, b VARBINARY(20), c BIGINT)"
 printf '1,"x",9007199254740993\n2,\\N,\\N\n3,"q""q",-1\n' >"$BOX/three.csv"

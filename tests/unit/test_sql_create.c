@@ -96,6 +96,39 @@ static void test_whole_statement(void **state)
     free(def);
 }
 
+/* Indexes in every spelling, before the columns too. */
+static void test_indexes(void **state)
+{
+    struct table_index index;
+
+    (void)state;
+    struct table_def *def =
+        good("create table t (index (b), a int primary key, b int, c varchar(10),"
+             " KEY `by c` USING BTREE (c asc, A), index Two (b, c) using btree)");
+    assert_int_equal(def->index_count, 3);
+    assert_true(table_def_index(def, 0, &index));
+    assert_string_equal(index.name, "b");
+    assert_int_equal(index.column_count, 1);
+    assert_int_equal(index.columns[0], 1);
+    assert_true(table_def_index(def, 1, &index));
+    assert_string_equal(index.name, "by c");
+    assert_int_equal(index.column_count, 2);
+    assert_int_equal(index.columns[0], 2);
+    assert_int_equal(index.columns[1], 0);
+    assert_true(table_def_index(def, 2, &index));
+    assert_string_equal(index.name, "Two");
+    free(def);
+    bad("create table t (a int primary key, index i (b))", ERR_NO_SUCH_COLUMN, "at 'b'");
+    bad("create table t (a int primary key, index i (a, A))", ERR_INDEX_COLUMN_TWICE, "at 'i'");
+    bad("create table t (a int primary key, index i (a), key I (a))", ERR_INDEX_EXISTS, "at 'I'");
+    bad("create table t (a int primary key, b bit(3), key (b))", ERR_INDEX_TYPE, "at 'b'");
+    bad("create table t (a int primary key, index i ())", ERR_BAD_REQUEST, "column name");
+    bad("create table t (a int primary key, index i (a)", ERR_BAD_REQUEST, "the end");
+    bad("create table t (a int primary key, index i using hash (a))", ERR_BAD_REQUEST, "BTREE");
+    bad("create table t (a int primary key, index i (a desc))", ERR_BAD_REQUEST, "at 'desc'");
+    bad("create table t (a int primary key, unique u (a))", ERR_NOT_IMPLEMENTED, "no other keys");
+}
+
 static void test_type_spellings(void **state)
 {
     static const struct {
@@ -283,9 +316,10 @@ static void test_every_prefix(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole_statement), cmocka_unit_test(test_type_spellings),
-        cmocka_unit_test(test_details),         cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_limits),          cmocka_unit_test(test_every_prefix),
+        cmocka_unit_test(test_whole_statement), cmocka_unit_test(test_indexes),
+        cmocka_unit_test(test_type_spellings),  cmocka_unit_test(test_details),
+        cmocka_unit_test(test_errors),          cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_every_prefix),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
