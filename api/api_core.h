@@ -283,6 +283,10 @@ struct api_scan_options {
     uint32_t attr_words;
     const uint32_t *program; /* NULL = all rows. */
     uint32_t program_words;
+    /* An encoded scan_range: rows of this part of an ordered index; NULL = of the table. With
+     * SCAN_MERGED and attrs rows are given out in the index's order, else each fragment's are. */
+    const uint32_t *range;
+    uint32_t range_words;
     uint32_t limit; /* So many rows are given out, or counted, at most; 0 = all. */
     /* Something changed: rows, end or error. At most once until api_scan_next() has returned
      * API_SCAN_WAIT. */

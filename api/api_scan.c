@@ -1,8 +1,9 @@
-/* api_scan.c -- full table scans: batches of each fragment, counted against what the coordinator
- * announces. */
+/* api_scan.c -- scans of tables and indexes: batches of each fragment, counted against what the
+ * coordinator announces. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
+#include "api/api_merge.h"
 #include "api/api_state.h"
 
 #define CHUNK_ROOM_MIN  8192u  /* Words: most batches fit, so chunks can be used again. */
@@ -40,8 +41,15 @@ static struct api_chunk *take_chunk(struct api_client *client, uint32_t words)
     return chunk;
 }
 
+static void release_merged(struct api_scan *scan, struct api_chunk *chunk)
+{
+    scan->words_waiting -= chunk->words;
+    release_chunk(scan->client, chunk);
+}
+
 static void drop_rows(struct api_scan *scan)
 {
+    if (scan->merge != NULL) api_merge_drop(scan->merge, scan, release_merged);
     while (scan->first != NULL) {
         struct api_chunk *chunk = scan->first;
         scan->first = chunk->next;
@@ -58,6 +66,7 @@ static void free_scan(struct api_scan *scan)
     if (scan->prev != NULL) scan->prev->next = scan->next;
     if (scan->next != NULL) scan->next->prev = scan->prev;
     if (client->scan_list == scan) client->scan_list = scan->next;
+    api_merge_free(scan->merge);
     free(scan->attrs);
     free(scan->fragments);
     free(scan->go_on);
@@ -138,16 +147,18 @@ static uint32_t send_scan(struct api_scan *scan)
                               .transid1 = (uint32_t)scan->transid,
                               .transid2 = (uint32_t)(scan->transid >> 32),
                               .limit = scan->options.limit};
-    uint32_t out[SIGNAL_HEAD_WORDS + sizeof req / 4u + 2 + ATTR_READ_MAX + PROGRAM_WORDS_MAX];
+    uint32_t out[SIGNAL_HEAD_WORDS + sizeof req / 4u + 3 + ATTR_READ_MAX + PROGRAM_WORDS_MAX +
+                 SCAN_RANGE_WORDS_MAX];
     uint32_t at = SIGNAL_HEAD_WORDS + sizeof req / 4u;
-    uint32_t sections = scan->options.program_words > 0 ? 2 : 1;
-    uint32_t words = scan->options.attr_words + scan->options.program_words;
+    uint32_t sections = scan->options.range_words > 0 ? 3 : scan->options.program_words > 0 ? 2 : 1;
+    uint32_t words = scan->attr_words + scan->options.program_words + scan->options.range_words;
     api_pack_head(out, GSN_SCAN_TABREQ, scan->connect->tc_ref, client->own_ref, sizeof req / 4u,
                   sections);
     out[3] += words;
     memcpy(out + SIGNAL_HEAD_WORDS, &req, sizeof req);
-    out[at] = scan->options.attr_words;
-    if (sections == 2) out[at + 1] = scan->options.program_words;
+    out[at] = scan->attr_words;
+    if (sections > 1) out[at + 1] = scan->options.program_words;
+    if (sections > 2) out[at + 2] = scan->options.range_words;
     if (words > 0) memcpy(out + at + sections, scan->attrs, words * 4u);
     if (!api_send(client, scan->connect->node, out, out[3])) return ERR_API_SEND_BUFFER_4022;
     scan->state = SCAN_OPEN;
@@ -172,23 +183,52 @@ static uint32_t begin(struct api_scan *scan)
     return error;
 }
 
-static bool prepare(struct api_scan *scan, const struct api_scan_options *options)
+/* Fragments of which the server can read so many at the same time, as a merge needs them. */
+#define MERGED_FRAGMENTS_MAX 256u
+
+static uint32_t prepare_merge(struct api_scan *scan, const struct api_scan_options *options)
+{
+    struct table_index index;
+    struct scan_range range;
+    if (!scan_range_decode(options->range, options->range_words, &range) ||
+        !table_def_index(options->table->def, range.index, &index) ||
+        options->table->fragments > MERGED_FRAGMENTS_MAX)
+        return ERR_BOUNDS;
+    scan->attr_words = api_merge_attrs(&index, scan->attrs, scan->attr_words);
+    if (scan->attr_words > ATTR_READ_MAX) return ERR_READS_TOO_MANY;
+    scan->merge = api_merge_new(options->table, &index, (range.flags & SCAN_DESCENDING) != 0,
+                                scan->attr_words > options->attr_words ? options->attr_words : 0);
+    return scan->merge == NULL ? ERR_API_MEMORY : 0;
+}
+
+static uint32_t prepare(struct api_scan *scan, const struct api_scan_options *options)
 {
     uint32_t fragments = options->table->fragments;
     scan->fragments = calloc(fragments, sizeof *scan->fragments);
     scan->go_on = malloc(fragments * sizeof *scan->go_on);
-    scan->attrs = malloc((options->attr_words + options->program_words + 1u) * 4u);
-    if (scan->fragments == NULL || scan->go_on == NULL || scan->attrs == NULL) return false;
+    scan->attrs = malloc((options->attr_words + INDEX_COLUMNS_MAX + options->program_words +
+                          options->range_words + 1u) *
+                         4u);
+    if (scan->fragments == NULL || scan->go_on == NULL || scan->attrs == NULL)
+        return ERR_API_MEMORY;
+    scan->attr_words = options->attr_words;
     if (options->attr_words > 0) memcpy(scan->attrs, options->attrs, options->attr_words * 4u);
-    if (options->program_words > 0)
-        memcpy(scan->attrs + options->attr_words, options->program, options->program_words * 4u);
-    return true;
+    bool merged = options->attr_words > 0 && options->range_words >= SCAN_RANGE_HEAD &&
+                  (scan_range_flags(options->range) & SCAN_MERGED) != 0;
+    uint32_t error = merged ? prepare_merge(scan, options) : 0;
+    if (error != 0) return error;
+    uint32_t *at = scan->attrs + scan->attr_words;
+    if (options->program_words > 0) memcpy(at, options->program, options->program_words * 4u);
+    at += options->program_words;
+    if (options->range_words > 0) memcpy(at, options->range, options->range_words * 4u);
+    return 0;
 }
 
 struct api_scan *api_scan_start(struct api_client *client, const struct api_scan_options *options,
                                 uint32_t timeout_ms, uint32_t *error)
 {
-    if (options->attr_words > ATTR_READ_MAX || options->program_words > PROGRAM_WORDS_MAX) {
+    if (options->attr_words > ATTR_READ_MAX || options->program_words > PROGRAM_WORDS_MAX ||
+        options->range_words > SCAN_RANGE_WORDS_MAX) {
         *error = ERR_PARAMETER;
         return NULL;
     }
@@ -205,7 +245,8 @@ struct api_scan *api_scan_start(struct api_client *client, const struct api_scan
     scan->table = api_table_hold(options->table);
     scan->transid = api_new_transid(client->core);
     scan->timeout_ms = timeout_ms;
-    *error = prepare(scan, options) ? begin(scan) : ERR_API_MEMORY;
+    *error = prepare(scan, options);
+    if (*error == 0) *error = begin(scan);
     if (*error != 0) {
         free_scan(scan);
         return NULL;
@@ -284,12 +325,15 @@ void api_scan_rows_in(struct api_client *client, const uint32_t *words)
     chunk->at = 0;
     chunk->words = size;
     memcpy(chunk->data, words + at + 1, (size_t)size * 4u);
-    if (scan->last != NULL) {
-        scan->last->next = chunk;
+    if (scan->merge != NULL) {
+        api_merge_add(scan->merge, chunk);
     } else {
-        scan->first = chunk;
+        if (scan->last != NULL)
+            scan->last->next = chunk;
+        else
+            scan->first = chunk;
+        scan->last = chunk;
     }
-    scan->last = chunk;
     scan->words_waiting += size;
     scan->fragments[ai->fragment_id].received += ai->rows;
     scan->rows_received += ai->rows;
@@ -307,7 +351,10 @@ static bool take_entries(struct api_scan *scan, const uint32_t *entry, uint32_t 
         if (fragment >= scan->table->fragments) return false;
         scan->fragments[fragment].announced += entry[i + 1];
         scan->rows_announced += entry[i + 1];
-        if ((entry[i + 2] & SCAN_FRAG_DONE) != 0) continue;
+        if ((entry[i + 2] & SCAN_FRAG_DONE) != 0) {
+            scan->fragments[fragment].done = true;
+            continue;
+        }
         if (scan->go_on_count == scan->table->fragments) return false; /* The same one twice. */
         scan->go_on[scan->go_on_count++] = fragment;
         scan->client->go_on = true;
@@ -330,10 +377,9 @@ void api_exec_SCAN_TABCONF(struct api_client *client, const uint32_t *words)
         ended(scan);
         return;
     }
-    if (!fine) {
-        close_at_server(scan);
-        notify(scan);
-    }
+    if (!fine) close_at_server(scan);
+    /* A merge may have waited for a fragment that is over now. */
+    if (!fine || scan->merge != NULL) notify(scan);
 }
 
 void api_exec_SCAN_TABREF(struct api_client *client, const uint32_t *words)
@@ -348,14 +394,46 @@ void api_exec_SCAN_TABREF(struct api_client *client, const uint32_t *words)
 
 /* ---- Asking for more. ---- */
 
+/* Of a merge: a fragment whose rows here run out. */
+static bool fragment_may_go_on(const struct api_scan *scan, uint32_t number)
+{
+    const struct api_scan_fragment *fragment = &scan->fragments[number];
+    return fragment->received == fragment->announced &&
+           api_merge_hungry(scan->merge, number, scan->options.lock != LOCK_COMMITTED);
+}
+
+static bool merge_may_go_on(const struct api_scan *scan)
+{
+    for (uint32_t i = 0; i < scan->go_on_count; i++) {
+        if (fragment_may_go_on(scan, scan->go_on[i])) return true;
+    }
+    return false;
+}
+
 /* Rows of locking scans stay locked until the next batch is asked for: only when all were taken. */
 static bool may_go_on(const struct api_scan *scan)
 {
     if (scan->state != SCAN_OPEN || scan->go_on_count == 0) return false;
     if (scan->options.attr_words == 0) return true;
+    if (scan->merge != NULL) return merge_may_go_on(scan);
     if (scan->options.lock != LOCK_COMMITTED)
         return scan->first == NULL && scan->rows_received == scan->rows_announced;
     return scan->words_waiting < scan->client->core->config.scan_buffer_words;
+}
+
+/* The fragments to be asked for more, at the beginning of the list; of a merge only some of them.
+ */
+static uint32_t choose_next(struct api_scan *scan)
+{
+    uint32_t count = 0;
+    if (scan->merge == NULL) return scan->go_on_count;
+    for (uint32_t i = 0; i < scan->go_on_count; i++) {
+        uint32_t fragment = scan->go_on[i];
+        if (!fragment_may_go_on(scan, fragment)) continue;
+        scan->go_on[i] = scan->go_on[count];
+        scan->go_on[count++] = fragment;
+    }
+    return count;
 }
 
 static void send_next(struct api_scan *scan)
@@ -367,7 +445,7 @@ static void send_next(struct api_scan *scan)
                                .transid2 = (uint32_t)(scan->transid >> 32)};
     uint32_t out[SIGNAL_HEAD_WORDS + sizeof req / 4u + 1 + TABLE_FRAGMENTS_MAX];
     uint32_t at = SIGNAL_HEAD_WORDS + sizeof req / 4u;
-    uint32_t count = scan->go_on_count;
+    uint32_t count = choose_next(scan);
     api_pack_head(out, GSN_SCAN_NEXTREQ, scan->connect->tc_ref, client->own_ref, sizeof req / 4u,
                   1);
     out[3] += count;
@@ -379,7 +457,8 @@ static void send_next(struct api_scan *scan)
         api_wake_at(client, client->now_ms + CLOSE_RESEND_MS);
         return;
     }
-    scan->go_on_count = 0;
+    scan->go_on_count -= count;
+    memmove(scan->go_on, scan->go_on + count, scan->go_on_count * sizeof *scan->go_on);
 }
 
 void api_scan_go_on(struct api_client *client)
@@ -403,11 +482,26 @@ static enum api_scan_step wait_for_more(struct api_scan *scan)
     return API_SCAN_WAIT;
 }
 
+static enum api_scan_step next_merged(struct api_scan *scan, struct api_row *row)
+{
+    uint64_t before = scan->words_waiting;
+    enum api_scan_step step = api_merge_next(scan->merge, scan, row, release_merged);
+    if (scan->words_waiting < before && may_go_on(scan)) send_next(scan);
+    if (step == API_SCAN_ROW) scan->rows_given++;
+    if (step == API_SCAN_ERROR) {
+        fail(scan, ERR_REPLY_4215);
+        close_at_server(scan);
+    }
+    if (step == API_SCAN_WAIT) return wait_for_more(scan);
+    return step;
+}
+
 enum api_scan_step api_scan_next(struct api_scan *scan, struct api_row *row)
 {
     *row = (struct api_row){0};
     if (scan->error != 0) return API_SCAN_ERROR;
     if (scan->options.limit != 0 && scan->rows_given >= scan->options.limit) return API_SCAN_END;
+    if (scan->merge != NULL) return next_merged(scan, row);
     struct api_chunk *chunk = scan->first;
     if (chunk != NULL && chunk->at == chunk->words) { /* The row given out last was its last one. */
         scan->first = chunk->next;

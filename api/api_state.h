@@ -198,6 +198,7 @@ struct api_chunk { /* Rows of one TRANSID_AI. */
 struct api_scan_fragment {
     uint32_t received;
     uint32_t announced;
+    bool done; /* Nothing more will be announced. */
 };
 
 enum api_scan_state { SCAN_SEIZING = 0, SCAN_OPEN, SCAN_CLOSING, SCAN_ENDED };
@@ -219,7 +220,9 @@ struct api_scan {
     uint64_t deadline_ms;
     uint32_t timeout_ms;
     struct api_scan_options options;
-    uint32_t *attrs; /* And the program behind them. */
+    uint32_t *attrs;         /* Then the program, then the range. */
+    uint32_t attr_words;     /* Those of `options`, and for a merge the index's other columns. */
+    struct api_merge *merge; /* NULL: rows are given out as they come. */
     struct api_scan_fragment *fragments;
     uint32_t *go_on; /* Fragments that wait to be asked for more. */
     uint32_t go_on_count;

@@ -19,7 +19,7 @@
 #define LDM_CHECKPOINT_BYTES (5u * 512u * 1024u)
 /* What an LDM or a TC takes of RG_TRANSACTION for good: most of it the first page of each pool,
  * with two of its map. */
-#define INSTANCE_BYTES      (2u * 1024u * 1024u)
+#define INSTANCE_BYTES      (17u * 128u * 1024u)
 #define SYSTEM_FILES_BYTES  (512u * 1024u) /* DIH: the longest ones, and what they say. */
 #define TRACE_SIGNALS       512u           /* Last signals kept per thread; power of two. */
 #define TRACE_PAYLOAD_WORDS 11u            /* So that an entry is one cache line. */

@@ -1,14 +1,17 @@
-/* scan.h -- full table scans: client - DBTC - DBLQH of each fragment. See docs/protocols/scan.md.
+/* scan.h -- scans of tables and of ordered indexes: client - DBTC - DBLQH of each fragment. See
+ * docs/protocols/scan.md.
  */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "signals/tckey.h"
 
 /*
- * Section 0: ATTRINFO of a read; section 1, which may be absent: a program that says which rows are
- * wanted (docs/protocols/program.md). request_info: 3-4 lock_mode. An empty ATTRINFO section means
- * "count": rows are counted in SCAN_TABCONF, none is sent. Answered by SCAN_TABCONF or SCAN_TABREF.
- * The scan uses a seized TC record of its own (tc_connect).
+ * Section 0: ATTRINFO of a read; section 1, which may be absent or empty: a program that says which
+ * rows are wanted (docs/protocols/program.md); section 2, which may be absent: a range of an
+ * ordered index, in whose order each fragment gives its rows (scan_range.h). request_info: 3-4
+ * lock_mode. An empty ATTRINFO section means "count": rows are counted in SCAN_TABCONF, none is
+ * sent. Answered by SCAN_TABCONF or SCAN_TABREF. The scan uses a seized TC record of its own
+ * (tc_connect).
  */
 struct scan_tabreq {
     uint32_t tc_connect;

@@ -14,8 +14,9 @@
 struct settings {
     struct tool tool;
     const char *table;
+    const char *index;     /* NULL: the table itself is read. */
     const char *delimiter; /* NULL: TAB, with --csv a comma. */
-    bool header, hex, csv, nodata, rowid, gci;
+    bool header, hex, csv, nodata, rowid, gci, order, descending;
     uint64_t limit;
     uint32_t parallelism;
     enum ndb_lock_mode lock;
@@ -29,6 +30,8 @@ static const struct argp_option options[] = {
     {"useHexFormat", 'x', NULL, 0, "print binary values as 0x...", 0},
     {"limit", KEY_LIMIT, "N", 0, "stop after N rows", 0},
     {"parallelism", 'p', "N", 0, "fragments read at a time (0: all)", 0},
+    {"order", 'o', NULL, 0, "in the order of INDEX", 0},
+    {"descending", 'z', NULL, 0, "with --order: from the end", 0},
     {"lock", 'l', "0|1|2", 0, "0 committed read (default), 1 shared lock, 2 exclusive lock", 0},
     {"csv", KEY_CSV, NULL, 0, "only rows, in the form that ndb_import reads without options", 0},
     {"rowid", KEY_ROWID, NULL, 0, "also where each row is: fragment, page, index in the page", 0},
@@ -44,6 +47,8 @@ static void check_options(const struct settings *settings, struct argp_state *st
     bool json = settings->tool.format == TOOL_JSON;
 
     if (settings->csv && json) argp_error(state, "--csv and --format=json exclude each other");
+    if (settings->order && settings->index == NULL) argp_error(state, "--order needs an INDEX");
+    if (settings->descending && !settings->order) argp_error(state, "--descending needs --order");
     if (settings->csv && (settings->nodata || settings->rowid || settings->gci))
         argp_error(state, "--csv is for whole rows: without --nodata, --rowid and --gci");
 }
@@ -88,12 +93,21 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         return 0;
     case 't':
         return 0;
+    case 'o':
+        settings->order = true;
+        return 0;
+    case 'z':
+        settings->descending = true;
+        return 0;
     case ARGP_KEY_END:
         check_options(settings, state);
         return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num > 0) argp_error(state, "only one table can be given");
-        settings->table = argument;
+        if (state->arg_num > 1) argp_error(state, "one table, and one index of it");
+        if (state->arg_num == 0)
+            settings->table = argument;
+        else
+            settings->index = argument;
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "give a table");
@@ -105,6 +119,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
 
 struct output {
     struct ndb_table *table;
+    uint32_t index;
     uint32_t columns;
     struct ndb_column_info *column;
     char *text; /* Room for the longest value. */
@@ -312,8 +327,11 @@ static bool print_json_row(const struct settings *settings, const struct output 
 /* The columns that are read; NDB_ROW_ID and NDB_ROW_GCI behind them. NULL: memory is out. */
 static struct ndb_scan *start_scan(const struct settings *settings, const struct output *output)
 {
+    struct ndb_index_range range = {
+        .index = output->index, .descending = settings->descending, .unordered = !settings->order};
     struct ndb_scan_options scan_options = {.lock = settings->lock,
-                                            .parallelism = settings->parallelism};
+                                            .parallelism = settings->parallelism,
+                                            .range = settings->index != NULL ? &range : NULL};
     uint32_t *columns = calloc(output->columns + 2u, sizeof(*columns));
     uint32_t count = 0;
 
@@ -374,6 +392,17 @@ static int select_all(struct settings *settings)
         ndb_table_release(table);
         return TOOL_FAILED;
     }
+    if (settings->index != NULL) {
+        int index = ndb_table_find_index(table, settings->index);
+        if (index < 0) {
+            (void)fprintf(stderr, "ndb_select_all: %s has no index %s\n", settings->table,
+                          settings->index);
+            output_free(&output);
+            ndb_table_release(table);
+            return TOOL_FAILED;
+        }
+        output.index = (uint32_t)index;
+    }
     bool text = !settings->csv && settings->tool.format == TOOL_TEXT;
     bool titles = !settings->nodata || settings->rowid || settings->gci;
     if (settings->header && text && titles) print_header(settings, &output);
@@ -393,8 +422,8 @@ static int select_all(struct settings *settings)
 int main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {options,  read_option, "TABLE", "Prints the rows of a table.",
-                                     children, NULL,        NULL};
+    static const struct argp argp = {
+        options, read_option, "TABLE [INDEX]", "Prints the rows of a table.", children, NULL, NULL};
     static char buffer[OUTPUT_BUFFER];
     struct settings settings = {.header = true, .limit = UINT64_MAX, .lock = NDB_COMMITTED_READ};
 

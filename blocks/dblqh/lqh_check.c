@@ -11,6 +11,7 @@ struct seen {
     uint32_t scan_ops;
     uint32_t scan_locks;
     uint32_t scan_programs;
+    uint32_t scan_indexes;
     uint32_t copy_ops;
 };
 
@@ -67,6 +68,10 @@ static void check_scan(struct lqh *lqh, const struct lqh_scan *scan, struct seen
         ndbrequire(pool_find(&lqh->scan_programs, scan->program) != NULL);
         seen->scan_programs++;
     }
+    if (scan->index != REF_NONE) {
+        ndbrequire(pool_find(&lqh->scan_indexes, scan->index) != NULL);
+        seen->scan_indexes++;
+    }
 }
 
 static void check_copy(struct lqh *lqh, const struct lqh_copy_source *copy, struct seen *seen)
@@ -112,6 +117,7 @@ void lqh_check(struct block *block)
     ndbrequire(seen.segments == lqh->segments.in_use);
     ndbrequire(seen.scan_locks == lqh->scan_locks.in_use && seen.scan_ops == seen.scan_locks);
     ndbrequire(seen.scan_programs == lqh->scan_programs.in_use);
+    ndbrequire(seen.scan_indexes == lqh->scan_indexes.in_use);
     ndbrequire(tup_changes_open(lqh->tup) <=
                seen.changes); /* One change per row and transaction. */
     ndbrequire(seen.waiting == 0 || lqh->tick_sent ||

@@ -132,7 +132,7 @@ void lqh_program_answer(struct lqh *lqh, const struct lqh_op *op, uint32_t words
 
 uint32_t lqh_scan_program_begin(struct lqh *lqh, struct lqh_scan *scan, const struct signal *sig)
 {
-    if (sig->section_count < 2) return 0;
+    if (sig->section_count < 2 || sig->section[1].size == 0) return 0;
     const struct section *section = &sig->section[1];
     const struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
     uint32_t error = tup_program_check(frag, section->words, section->size, false);

@@ -21,6 +21,7 @@ static void scan_release(struct lqh *lqh, struct lqh_scan *scan)
     uint32_t table_id = scan->table_id;
     lqh_scan_lock_end(lqh, scan);
     lqh_scan_program_end(lqh, scan);
+    lqh_scan_index_end(lqh, scan);
     pool_release(&lqh->scans, scan);
     lqh_table_leave(lqh, table_id);
 }
@@ -239,6 +240,8 @@ void lqh_scan_step(struct lqh *lqh, struct lqh_scan *scan)
     } else if (scan->mode != LOCK_COMMITTED) {
         lqh_scan_lock_step(lqh, scan);
         lqh_run_ready(lqh);
+    } else if (scan->index != REF_NONE) {
+        lqh_scan_index_step(lqh, scan);
     } else if (scan->program != REF_NONE) {
         lqh_scan_filter_step(lqh, scan);
     } else if (scan->attr_words == 0) {
@@ -291,9 +294,11 @@ static uint32_t new_scan(struct lqh *lqh, const struct signal *sig, struct lqh_s
     scan->limit = req->limit;
     batch_limits(lqh, scan, req);
     error = lqh_scan_program_begin(lqh, scan, sig);
+    if (error == 0) error = lqh_scan_index_begin(lqh, scan, sig);
     if (error == 0 && scan->mode != LOCK_COMMITTED) error = lqh_scan_lock_begin(lqh, scan);
     if (error != 0) {
         lqh_scan_program_end(lqh, scan);
+        lqh_scan_index_end(lqh, scan);
         pool_release(&lqh->scans, scan);
         return error;
     }

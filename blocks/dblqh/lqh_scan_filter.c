@@ -19,7 +19,7 @@ uint32_t lqh_scan_fit(struct lqh *lqh, struct lqh_scan *scan, struct tup_program
     return error == ERR_ROW_NOT_FOUND ? 0 : error;
 }
 
-static bool step_full(const struct lqh_scan *scan, const struct lqh_rows *rows)
+bool lqh_scan_step_full(const struct lqh_scan *scan, const struct lqh_rows *rows)
 {
     return lqh_scan_full(scan, rows) || rows->steps >= LQH_FILTER_STEPS;
 }
@@ -31,7 +31,7 @@ static uint32_t look(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *fr
     struct tup_program program = lqh_scan_program(lqh, scan, frag);
     for (uint32_t i = 0; i < count; i++) {
         bool fits;
-        if (step_full(scan, rows)) return i;
+        if (lqh_scan_step_full(scan, rows)) return i;
         *error = lqh_scan_fit(lqh, scan, &program, group[i], rows, &fits);
         if (*error == 0 && fits) *error = lqh_scan_read(lqh, scan, frag, group[i], rows);
         if (*error == ERR_ROW_NOT_FOUND) *error = 0;
@@ -71,7 +71,7 @@ void lqh_scan_filter_step(struct lqh *lqh, struct lqh_scan *scan)
 {
     struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
     struct lqh_rows rows = {0};
-    for (uint32_t i = 0; i < FILTER_GROUPS && !scan->end && !step_full(scan, &rows); i++) {
+    for (uint32_t i = 0; i < FILTER_GROUPS && !scan->end && !lqh_scan_step_full(scan, &rows); i++) {
         uint32_t error = look_at_group(lqh, scan, frag, &rows);
         if (error != 0) {
             jam();

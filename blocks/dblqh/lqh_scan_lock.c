@@ -61,6 +61,8 @@ static uint32_t take_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag
                          : ERR_ROW_NOT_FOUND;
     bool fits = true;
     struct tup_program program = lqh_scan_program(lqh, scan, frag);
+    if (error == 0 && scan->index != REF_NONE && !lqh_scan_index_same(lqh, scan, frag, row))
+        error = ERR_ROW_NOT_FOUND; /* It is another place's now. */
     if (error == 0) error = lqh_scan_fit(lqh, scan, &program, row, rows, &fits);
     if (error == 0 && !fits) error = ERR_ROW_NOT_FOUND;
     if (error == 0) error = lqh_scan_read(lqh, scan, frag, row, rows);
@@ -99,6 +101,16 @@ static uint32_t step_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag
     return result;
 }
 
+/* ROW_NONE: a few places without a row, or the end. */
+static uint32_t next_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag, bool *end)
+{
+    uint32_t row;
+    if (scan->index != REF_NONE) return lqh_scan_index_row(lqh, scan, frag, end);
+    uint32_t count = tup_scan_next(lqh->tup, frag, &scan->position, scan->tc_frag,
+                                   lqh_scan_owner(scan), &row, 1, SLOTS_PER_ROW, end);
+    return count > 0 ? row : ROW_NONE;
+}
+
 void lqh_scan_lock_step(struct lqh *lqh, struct lqh_scan *scan)
 {
     struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
@@ -110,10 +122,8 @@ void lqh_scan_lock_step(struct lqh *lqh, struct lqh_scan *scan)
     for (uint32_t i = 0; i < step && result == 0 && !end && !lqh_scan_full(scan, &rows) &&
                          rows.steps < LQH_FILTER_STEPS;
          i++) {
-        uint32_t row;
-        uint32_t count = tup_scan_next(lqh->tup, frag, &scan->position, scan->tc_frag,
-                                       lqh_scan_owner(scan), &row, 1, SLOTS_PER_ROW, &end);
-        if (count > 0) result = step_row(lqh, scan, frag, row, &rows);
+        uint32_t row = next_row(lqh, scan, frag, &end);
+        if (row != ROW_NONE) result = step_row(lqh, scan, frag, row, &rows);
     }
     if (result == ACC_WAIT) end = false; /* The row waited for comes first. */
     scan->end = end;

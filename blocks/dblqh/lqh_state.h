@@ -5,6 +5,7 @@
 #include "blocks/dblqh/copy_pace.h"
 #include "blocks/dblqh/lqh.h"
 #include "blocks/dbtup/tup.h"
+#include "blocks/dbtux/tux.h"
 #include "signals/api_reg.h"
 #include "signals/copy.h"
 #include "signals/dict.h"
@@ -170,6 +171,7 @@ struct lqh_scan {
     uint32_t locks; /* Locking scans: the batch's locks. */
     uint32_t wait_row;
     uint32_t program; /* Its record, REF_NONE = all rows are wanted. */
+    uint32_t index;   /* The same of a range of an ordered index. */
     uint32_t looked;  /* In this batch: rows that the program was run on. */
     uint32_t limit;   /* So many rows are enough; 0 = all are wanted. */
     uint32_t given;   /* Rows in the batches before this one. */
@@ -181,6 +183,15 @@ struct lqh_scan {
 struct lqh_scan_program {
     struct pool_record pool;
     uint32_t word[PROGRAM_WORDS_MAX];
+};
+
+/* Where a scan is in an ordered index. */
+struct lqh_scan_index {
+    struct pool_record pool;
+    uint32_t number; /* Of the index. */
+    uint32_t range_words;
+    uint32_t range[SCAN_RANGE_WORDS_MAX];
+    struct tux_position position;
 };
 
 struct lqh_scan_locks {
@@ -412,6 +423,7 @@ struct lqh {
     struct pool scans;
     struct pool scan_locks;
     struct pool scan_programs;
+    struct pool scan_indexes;
     struct pool copies;
     uint32_t requests; /* How many LQHKEYREQs and steps of scans there were. */
     bool ready_sent;   /* LQH_WORK_READY is on its way. */
@@ -585,6 +597,20 @@ void lqh_scan_filter_step(struct lqh *lqh, struct lqh_scan *scan);
 /* Is this row one of the scan's? 0, or an error that ends the scan. */
 uint32_t lqh_scan_fit(struct lqh *lqh, struct lqh_scan *scan, struct tup_program *program,
                       uint32_t row, struct lqh_rows *rows, bool *fits);
+
+/* Nothing more is to be gathered in this step. */
+bool lqh_scan_step_full(const struct lqh_scan *scan, const struct lqh_rows *rows);
+
+/* lqh_scan_index.c: scans in the order of an index. The third section of SCAN_FRAGREQ. */
+uint32_t lqh_scan_index_begin(struct lqh *lqh, struct lqh_scan *scan, const struct signal *sig);
+void lqh_scan_index_end(struct lqh *lqh, struct lqh_scan *scan);
+void lqh_scan_index_step(struct lqh *lqh, struct lqh_scan *scan);
+/* Locking scans: the next row, ROW_NONE when there is none just now. */
+uint32_t lqh_scan_index_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
+                            bool *end);
+/* Has the row, which was waited for, still the key with which it was found? */
+bool lqh_scan_index_same(struct lqh *lqh, const struct lqh_scan *scan, const struct tup_frag *frag,
+                         uint32_t row);
 
 /* lqh_scan_lock.c */
 uint32_t lqh_scan_lock_begin(struct lqh *lqh, struct lqh_scan *scan);

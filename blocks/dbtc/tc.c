@@ -67,15 +67,17 @@ static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
     pool_init(&tc->scans, arena, RG_TRANSACTION, sizeof(struct tc_scan), config->scans_max);
     pool_init(&tc->scan_programs, arena, RG_TRANSACTION, sizeof(struct tc_scan_program),
               config->scans_max);
+    pool_init(&tc->scan_ranges, arena, RG_TRANSACTION, sizeof(struct tc_scan_range),
+              config->scans_max);
     pool_init(&tc->waits, arena, RG_TRANSACTION, sizeof(struct tc_wait), TC_WAITS_MAX);
     pool_init(&tc->frags, arena, RG_TRANSACTION, sizeof(struct tc_frag), config->frag_scans_max);
     tc->epoch_hi = 1; /* Before the first word of DIH. */
     tc_nodefail_init(tc);
     tc_takeover_init(tc);
     tc_outcome_init(tc);
-    struct pool *const pools[] = {&tc->connects, &tc->transactions, &tc->operations,
-                                  &tc->scans,    &tc->waits,        &tc->frags,
-                                  &tc->outcomes, &tc->scan_programs};
+    struct pool *const pools[] = {&tc->connects, &tc->transactions,  &tc->operations,
+                                  &tc->scans,    &tc->waits,         &tc->frags,
+                                  &tc->outcomes, &tc->scan_programs, &tc->scan_ranges};
     ndbrequire(pools_begin(pools, sizeof pools / sizeof pools[0]));
     tc_timer_start(tc);
     struct read_config_conf conf = {.sender_data = req->sender_data};
@@ -243,7 +245,7 @@ static const struct block_pool tc_pools[] = {
     BLOCK_POOL(tc, tables),     BLOCK_POOL(tc, connects),      BLOCK_POOL(tc, transactions),
     BLOCK_POOL(tc, operations), BLOCK_POOL(tc, scans),         BLOCK_POOL(tc, frags),
     BLOCK_POOL(tc, outcomes),   BLOCK_POOL(tc, waits),         BLOCK_POOL(tc, orphans),
-    BLOCK_POOL(tc, orphan_ops), BLOCK_POOL(tc, scan_programs),
+    BLOCK_POOL(tc, orphan_ops), BLOCK_POOL(tc, scan_programs), BLOCK_POOL(tc, scan_ranges),
 };
 
 struct block *tc_create(struct thread *thread, uint32_t instance)

@@ -101,13 +101,16 @@ static void check_scans(struct tc *tc)
 {
     uint32_t frags = 0;
     uint32_t programs = 0;
+    uint32_t ranges = 0;
     for (struct tc_scan *s = pool_next(&tc->scans, 0); s != NULL;
          s = pool_next(&tc->scans, pool_index(s->pool.ref))) {
         check_scan(tc, s);
         frags += s->frag_count;
         programs += s->program != REF_NONE;
+        ranges += s->range != REF_NONE;
     }
     ndbrequire(frags == tc->frags.in_use && programs == tc->scan_programs.in_use);
+    ndbrequire(ranges == tc->scan_ranges.in_use);
 }
 
 /* What the clients of each node have. */

@@ -47,6 +47,7 @@ void tc_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
     dump_pool(tc, "operations", &tc->operations);
     dump_pool(tc, "scans", &tc->scans);
     dump_pool(tc, "scan programs", &tc->scan_programs);
+    dump_pool(tc, "scan ranges", &tc->scan_ranges);
     dump_pool(tc, "fragment scans", &tc->frags);
     dump_pool(tc, "waits for durability", &tc->waits);
     dump_pool(tc, "tables", &tc->tables);

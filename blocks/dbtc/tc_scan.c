@@ -72,6 +72,8 @@ static void scan_end(struct tc *tc, struct tc_scan *scan)
     connect->last_error = scan->error;
     if (scan->program != REF_NONE)
         pool_release(&tc->scan_programs, pool_find(&tc->scan_programs, scan->program));
+    if (scan->range != REF_NONE)
+        pool_release(&tc->scan_ranges, pool_find(&tc->scan_ranges, scan->range));
     pool_release(&tc->scans, scan);
     tc_table_leave(tc, table_id);
     tc_connect_idle(tc, connect);
@@ -149,6 +151,26 @@ static uint32_t scan_node(const struct tc *tc, const struct tc_scan *scan, uint3
     return tc_read_node(tc, table, fragment);
 }
 
+/* What SCAN_FRAGREQ carries; returns how many sections. */
+static uint32_t frag_sections(const struct tc *tc, const struct tc_scan *scan,
+                              struct section section[SIGNAL_SECTIONS_MAX])
+{
+    uint32_t count = 1;
+    section[0] = (struct section){.words = scan->attr, .size = scan->attr_words};
+    section[1] = (struct section){.words = scan->attr, .size = 0}; /* Before a range. */
+    if (scan->program != REF_NONE) {
+        const struct tc_scan_program *program = pool_find(&tc->scan_programs, scan->program);
+        section[1] = (struct section){.words = program->word, .size = program->words};
+        count = 2;
+    }
+    if (scan->range != REF_NONE) {
+        const struct tc_scan_range *range = pool_find(&tc->scan_ranges, scan->range);
+        section[2] = (struct section){.words = range->word, .size = range->words};
+        count = 3;
+    }
+    return count;
+}
+
 static uint32_t start_frag(struct tc *tc, struct tc_scan *scan)
 {
     uint32_t fragment = scan->fragment_next;
@@ -176,14 +198,10 @@ static uint32_t start_frag(struct tc *tc, struct tc_scan *scan)
         .api_scan = scan->api_scan,
         .limit = scan->limit,
     };
-    struct section section[2] = {{.words = scan->attr, .size = scan->attr_words}};
-    if (scan->program != REF_NONE) {
-        const struct tc_scan_program *program = pool_find(&tc->scan_programs, scan->program);
-        section[1] = (struct section){.words = program->word, .size = program->words};
-    }
+    struct section section[SIGNAL_SECTIONS_MAX];
+    uint32_t sections = frag_sections(tc, scan, section);
     signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(fragment)),
-                GSN_SCAN_FRAGREQ, PRIO_B, &req, sizeof req / 4u, section,
-                scan->program != REF_NONE ? 2 : 1);
+                GSN_SCAN_FRAGREQ, PRIO_B, &req, sizeof req / 4u, section, sections);
     return 0;
 }
 
@@ -197,7 +215,7 @@ void tc_scan_start_frags(struct tc *tc, struct tc_scan *scan)
         if (error == 0) continue;
         jam_data(error);
         /* Fewer at a time will do when records are short, as long as there is one. */
-        if (error != ERR_SCAN_FRAGMENT_RECORDS || scan->frag_count == 0)
+        if (error != ERR_SCAN_FRAGMENT_RECORDS || scan->frag_count == 0 || scan->merged)
             tc_scan_close(tc, scan, error, true);
         return;
     }
@@ -222,18 +240,34 @@ static uint32_t check_scan(struct tc *tc, const struct signal *sig, struct tc_co
     if (sig->section[0].size > ATTR_READ_MAX) return ERR_READS_TOO_MANY;
     if (sig->section_count > 1 && sig->section[1].size > PROGRAM_WORDS_MAX)
         return ERR_FILTER_TOO_BIG_TUP;
+    if (sig->section_count > 2 &&
+        (sig->section[2].size < SCAN_RANGE_HEAD || sig->section[2].size > SCAN_RANGE_WORDS_MAX))
+        return ERR_BOUNDS;
     return tc_client_slow(tc, sig->sender) ? ERR_SEND_BUFFER_FULL : 0;
 }
 
 /* Fragments that are started later get it too. False: there is no record. */
 static bool keep_program(struct tc *tc, struct tc_scan *scan, const struct signal *sig)
 {
-    if (sig->section_count < 2) return true;
+    if (sig->section_count < 2 || sig->section[1].size == 0) return true;
     struct tc_scan_program *program = pool_seize(&tc->scan_programs);
     if (program == NULL) return false;
     program->words = sig->section[1].size;
     memcpy(program->word, sig->section[1].words, (size_t)program->words * 4u);
     scan->program = program->pool.ref;
+    return true;
+}
+
+/* The same for a range; each LQH checks it. */
+static bool keep_range(struct tc *tc, struct tc_scan *scan, const struct signal *sig)
+{
+    if (sig->section_count < 3) return true;
+    struct tc_scan_range *range = pool_seize(&tc->scan_ranges);
+    if (range == NULL) return false;
+    range->words = sig->section[2].size;
+    memcpy(range->word, sig->section[2].words, (size_t)range->words * 4u);
+    scan->range = range->pool.ref;
+    scan->merged = (scan_range_flags(range->word) & SCAN_MERGED) != 0;
     return true;
 }
 
@@ -250,7 +284,9 @@ static struct tc_scan *new_scan(struct tc *tc, const struct signal *sig, struct 
         *error = ERR_SCAN_LIMIT;
         return NULL;
     }
-    if (!keep_program(tc, scan, sig)) {
+    if (!keep_program(tc, scan, sig) || !keep_range(tc, scan, sig)) {
+        if (scan->program != REF_NONE)
+            pool_release(&tc->scan_programs, pool_find(&tc->scan_programs, scan->program));
         pool_release(&tc->scans, scan);
         *error = ERR_SCAN_LIMIT;
         return NULL;
@@ -271,7 +307,7 @@ static struct tc_scan *new_scan(struct tc *tc, const struct signal *sig, struct 
     scan->batch_bytes = req->batch_bytes;
     scan->fragment_count = table->fragment_count;
     scan->parallelism = TC_SCAN_PARALLEL;
-    if (req->parallelism != 0 && req->parallelism < TC_SCAN_PARALLEL)
+    if (req->parallelism != 0 && req->parallelism < TC_SCAN_PARALLEL && !scan->merged)
         scan->parallelism = req->parallelism;
     scan->limit = req->limit;
     scan->attr_words = sig->section[0].size;
@@ -416,7 +452,7 @@ void tc_exec_SCAN_FRAGCONF(struct block *block, const struct signal *sig)
     struct tc_scan *scan = scan_get(tc, frag->scan);
     scan->active_ms = now_ms(block);
     scan->rows += conf->rows;
-    if (scan->limit != 0 && scan->rows >= scan->limit) {
+    if (scan->limit != 0 && scan->rows >= scan->limit && !scan->merged) {
         jam(); /* It has enough: what has not begun does not begin. */
         scan->fragment_next = scan->fragment_count;
     }

@@ -15,6 +15,7 @@
 #include "signals/program.h"
 #include "signals/rejoin.h"
 #include "signals/scan.h"
+#include "signals/scan_range.h"
 #include "signals/start.h"
 #include "signals/takeover.h"
 
@@ -184,6 +185,8 @@ struct tc_scan {
     uint32_t limit;   /* So many rows are enough; 0 = all are wanted. */
     uint64_t rows;    /* Delivered so far. */
     uint32_t program; /* Its record, REF_NONE = none. */
+    uint32_t range;   /* The same, of an ordered index. */
+    uint32_t merged;  /* The client puts the fragments' rows in order: none can wait for others. */
     uint32_t attr_words;
     uint32_t attr[ATTR_READ_MAX];
 };
@@ -192,6 +195,12 @@ struct tc_scan_program {
     struct pool_record pool;
     uint32_t words;
     uint32_t word[PROGRAM_WORDS_MAX];
+};
+
+struct tc_scan_range {
+    struct pool_record pool;
+    uint32_t words;
+    uint32_t word[SCAN_RANGE_WORDS_MAX];
 };
 
 /*
@@ -445,6 +454,7 @@ struct tc {
     struct pool operations;
     struct pool scans;
     struct pool scan_programs;
+    struct pool scan_ranges;
     struct pool frags;
     struct pool waits;
     struct pool outcomes;     /* Clients that ask what has become of a transaction. */

@@ -118,6 +118,10 @@ uint32_t tup_program_run(struct tup *tup, struct tup_program *program);
 /* GCI (high half) of the row's committed version; 0 when it has none. */
 uint32_t tup_row_gci(struct tup *tup, const struct tup_frag *frag, uint32_t row);
 
+/* The fragment's ordered index of this number in the definition; NULL if there is none. */
+struct tux_index;
+struct tux_index *tup_frag_ordered(const struct tup_frag *frag, uint32_t number);
+
 /* --- Changing. All checks come first: an error means that nothing has changed. --- */
 
 struct tup_change_req {

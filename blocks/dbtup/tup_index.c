@@ -82,6 +82,14 @@ bool tup_indexes_create(struct tup *tup, struct tup_frag *frag)
     return true;
 }
 
+struct tux_index *tup_frag_ordered(const struct tup_frag *frag, uint32_t number)
+{
+    struct tux_index *index = frag->ordered;
+    while (index != NULL && number-- > 0)
+        index = tux_index_next(index);
+    return index;
+}
+
 /* --- Following changes. --- */
 
 bool tup_index_touched(const struct tup *tup, const struct tup_table *table)

@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/block.h"
-#include "signals/column_type.h"
+#include "signals/scan_range.h"
 
 /*
  * The neighbour's handle is block_neighbour(block, BLOCK_DBTUX), cast to struct tux *. Nothing here
@@ -73,18 +73,12 @@ void tux_settle(struct tux *tux, struct tux_index *index, uint32_t row);
 
 /* --- Seeking and walking. --- */
 
-/* NULL has size 0. */
-struct tux_value {
-    const uint8_t *bytes;
-    uint32_t size;
-};
-
 /* Among entries whose values equal the given ones: before all, behind all, or the place of one
  * entry. */
 enum tux_place { TUX_BEFORE, TUX_BEHIND, TUX_AT };
 
 struct tux_search {
-    const struct tux_value *value; /* Of the first `count` columns. */
+    const struct scan_value *value; /* Of the first `count` columns. */
     uint32_t count;
     enum tux_place place;
     uint32_t row; /* TUX_AT: values of all columns, and the entry's identity. */
@@ -113,6 +107,37 @@ bool tux_previous(const struct tux_index *index, struct tux_cursor *cursor,
 /* Do the row's (or its copy's) values come before (< 0) or behind the place? */
 int tux_compare(const struct tux_index *index, const struct tux_entry *entry,
                 const struct tux_search *search);
+
+/* --- Scanning a range, in steps. --- */
+
+/* Longest key, with a word for the size of each value. */
+#define TUX_KEY_WORDS_MAX (2u * TUX_COLUMNS_MAX + TABLE_KEY_BYTES_MAX / 4u)
+
+/* Zeroed, with a checked range: the beginning. It is remembered by key, so it survives every change
+ * of the index. */
+struct tux_position {
+    uint32_t begun;
+    uint32_t row;
+    uint32_t copy;
+    uint32_t key_words;
+    uint32_t key[TUX_KEY_WORDS_MAX];
+};
+
+/* Is this a range of that index? 0, or 4259. */
+uint32_t tux_range_check(const struct tux_columns *columns, const uint32_t *words, uint32_t count);
+/*
+ * Up to `max` entries of the range in its direction from behind the position on, which stays: see
+ * tux_scan_moved(). Returns how many; *end: there are no more behind them. Copies are among them.
+ */
+uint32_t tux_scan_next(const struct tux_index *index, const uint32_t *range, uint32_t range_words,
+                       const struct tux_position *position, struct tux_entry *entries, uint32_t max,
+                       bool *end);
+/* The position is at this entry, which tux_scan_next() has just returned. */
+void tux_scan_moved(const struct tux_index *index, struct tux_position *position,
+                    const struct tux_entry *entry);
+/* Has the row still the key of the position, which is at its entry? */
+bool tux_scan_same(const struct tux_index *index, const struct tux_position *position,
+                   uint32_t row);
 
 const struct tux_columns *tux_index_columns(const struct tux_index *index);
 /* Entries, and the nodes that hold them. */

@@ -52,7 +52,7 @@ static void digest_put(struct digest *digest, uint64_t value, uint32_t bits)
 /* A column's share: a bit that says "not NULL", if it can be, and its prefix. True: so much is all
  * of the value. */
 static bool column_put(struct digest *digest, const struct tux_column *column,
-                       const struct tux_value *value)
+                       const struct scan_value *value)
 {
     if (column->nullable) digest_put(digest, value->size != 0, 1);
     if (value->size == 0) return true;
@@ -62,7 +62,7 @@ static bool column_put(struct digest *digest, const struct tux_column *column,
     return column->exact != 0;
 }
 
-uint64_t tux_digest(const struct tux_columns *columns, const struct tux_value *value,
+uint64_t tux_digest(const struct tux_columns *columns, const struct scan_value *value,
                     uint32_t count, bool fill)
 {
     struct digest digest = {.room = DIGEST_BITS};
@@ -94,8 +94,8 @@ struct tux_target tux_target_of(const struct tux_index *index, uint32_t row, boo
         .digest = tux_digest(index->columns, key->value, index->columns->count, false)};
 }
 
-static int value_compare(const struct tux_column *column, const struct tux_value *a,
-                         const struct tux_value *b)
+static int value_compare(const struct tux_column *column, const struct scan_value *a,
+                         const struct scan_value *b)
 {
     if (a->size == 0 || b->size == 0) return (a->size != 0) - (b->size != 0); /* NULLs first. */
     return column_compare(&column->format, a->bytes, a->size, b->bytes, b->size);
@@ -116,7 +116,7 @@ int tux_entry_compare(const struct tux_index *index, uint32_t row, bool copy,
     const uint8_t *image = tup_index_image(index->rows, row, copy);
     for (uint32_t i = 0; i < search->count; i++) {
         const struct tux_column *column = &index->columns->column[i];
-        struct tux_value value;
+        struct scan_value value;
         value.bytes = tup_index_value(index->rows, image, column->id, &value.size);
         int order = value_compare(column, &value, &search->value[i]);
         if (order != 0) return order;

@@ -137,12 +137,12 @@ struct tux_target {
 };
 
 struct tux_key {
-    struct tux_value value[TUX_COLUMNS_MAX];
+    struct scan_value value[TUX_COLUMNS_MAX];
 };
 
 /* The values that an entry has now. */
 void tux_key_get(const struct tux_index *index, uint32_t row, bool copy, struct tux_key *key);
-uint64_t tux_digest(const struct tux_columns *columns, const struct tux_value *value,
+uint64_t tux_digest(const struct tux_columns *columns, const struct scan_value *value,
                     uint32_t count, bool fill);
 /* That of an entry's key. */
 uint64_t tux_digest_of(const struct tux_index *index, uint32_t row, bool copy);

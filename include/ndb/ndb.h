@@ -667,6 +667,29 @@ NDB_API uint32_t ndb_process_timeout(const ndb_t *ndb);
 
 /* ---- Scans ---- */
 
+/* One end of a range of an ordered index. NULL comes before all other values. */
+struct ndb_index_bound {
+    uint32_t columns; /* The first so many columns of the index; 0 = no bound on this side. */
+    const void *const *value; /* Theirs, in stored form; a NULL pointer is NULL. */
+    const uint32_t *size;     /* Bytes of each value. */
+    bool exclusive;           /* Rows with just these values are not wanted. */
+};
+
+/*
+ * Rows between two bounds in the order of an ordered index (ndb_table_find_index()), equal keys in
+ * any order. a = 5: both bounds 5. a > 5: low bound 5, exclusive. a < 5 as in SQL, without NULLs:
+ * high bound 5, exclusive, and low bound NULL, exclusive. A row whose key does not change while the
+ * scan runs is given once; one whose key changes may be given at its old place, its new one, both
+ * or none.
+ */
+struct ndb_index_range {
+    uint32_t index;
+    struct ndb_index_bound low, high;
+    bool descending;
+    bool unordered; /* In order only among the rows of each fragment: nothing waits for a slow one.
+                     */
+};
+
 struct ndb_scan_options {
     enum ndb_lock_mode lock; /* Options NULL = NDB_COMMITTED_READ. Rows of locking scans stay locked
                                 until the next batch is fetched. */
@@ -677,6 +700,11 @@ struct ndb_scan_options {
     const struct ndb_program *program; /* Only rows that it does not refuse, see
                                           ndb_filter_program(); it must not store. Copied. */
     uint32_t limit;                    /* So many rows at most; 0 = all. */
+    const struct ndb_index_range
+        *range; /* Rows in the order of an index; NULL = the table's in any
+                   order. Copied. Errors: 4243 no such index, 4259 a bound
+                   with wrong values, or an ordered scan of more than 256
+                   fragments. `parallelism` is of no use to an ordered one. */
 };
 
 /* What a scan by columns can give besides columns: where the row is, two uint32_t (page and slot in
@@ -684,7 +712,7 @@ struct ndb_scan_options {
 #define NDB_ROW_ID  0xFFF2u
 #define NDB_ROW_GCI 0xFFF3u
 
-/* Begins a full table scan that maps rows by `record`. Own thread. */
+/* Begins a scan of the table, or of a range of an index, that maps rows by `record`. Own thread. */
 NDB_API struct ndb_scan *ndb_scan_start(ndb_t *ndb, const struct ndb_record *record,
                                         const struct ndb_scan_options *options,
                                         uint32_t timeout_ms);
@@ -713,6 +741,11 @@ NDB_API int ndb_scan_count(ndb_t *ndb, struct ndb_table *table, uint64_t *count,
                            uint32_t timeout_ms);
 /* The rows that the program does not refuse (NULL = all), counted in the data nodes. */
 NDB_API int ndb_scan_count_where(ndb_t *ndb, struct ndb_table *table,
+                                 const struct ndb_program *program, uint64_t *count,
+                                 uint32_t timeout_ms);
+/* The same of a range of an index. */
+NDB_API int ndb_scan_count_range(ndb_t *ndb, struct ndb_table *table,
+                                 const struct ndb_index_range *range,
                                  const struct ndb_program *program, uint64_t *count,
                                  uint32_t timeout_ms);
 

@@ -52,6 +52,23 @@ want_text out '^by_c_b\(c, b\) - OrderedIndex$'
 want 0 "$BIN/ndb_desc" -d test --format=json indexed
 want_text out '"columns":	\["c", "b"\]'
 
+say "ndb_select_all in the order of an index"
+seq 1 3000 | awk '{ printf "%d,%s,\"c%d\"\n", $1, $1 % 7 ? ($1 * 7919) % 1000 - 500 : "\\N", $1 % 13 }' >"$BOX/indexed.csv"
+want 0 "$BIN/ndb_import" test "$BOX/indexed.csv"
+by_b() { awk -F'\t' '{ print ($2 == "[NULL]") ? -1000000 : $2 }' "$BOX/out"; }
+want 0 "$BIN/ndb_select_all" -d test -h 0 -o indexed by_b
+[ "$(by_b | head -n 3000 | sort -n | cksum)" = "$(by_b | head -n 3000 | cksum)" ] || fail "by_b: not in order"
+want_text out '^3000 rows returned$'
+want 0 "$BIN/ndb_select_all" -d test -h 0 --order --descending -l 1 indexed BY_B
+[ "$(by_b | head -n 3000 | sort -rn | cksum)" = "$(by_b | head -n 3000 | cksum)" ] || fail "by_b: not in descending order"
+want_text out '^3000 rows returned$'
+want 0 "$BIN/ndb_select_all" -d test indexed by_c_b
+want_text out '^3000 rows returned$'
+want 1 "$BIN/ndb_select_all" -d test indexed nothing
+want_text err 'indexed has no index nothing'
+want 2 "$BIN/ndb_select_all" -d test -o indexed
+want 2 "$BIN/ndb_select_all" -d test -z indexed by_b
+
 say "ndb_select_all, ndb_select_count"
 want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE three (a INT NOT NULL PRIMARY KEY, b VARBINARY(20), c BIGINT)"
 printf '1,"x",9007199254740993\n2,\\N,\\N\n3,"q""q",-1\n' >"$BOX/three.csv"

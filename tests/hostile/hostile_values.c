@@ -5,6 +5,7 @@
 #include <string.h>
 #include "signals/api_reg.h"
 #include "signals/lqhkey.h"
+#include "signals/scan_range.h"
 #include "signals/table_def.h"
 #include "tests/hostile/hostile_gen.h"
 
@@ -141,6 +142,11 @@ static const struct gen_column layouts[GEN_LAYOUTS][7] = {
 #undef KEY
 #undef NUL
 
+/* Two ordered indexes of each, over two columns. */
+#define GEN_INDEXES 2u
+static const uint16_t index_columns[GEN_LAYOUTS][GEN_INDEXES][2] = {
+    {{1, 0}, {2, 1}}, {{0, 2}, {4, 5}}, {{2, 3}, {3, 0}}};
+
 uint32_t gen_table_words(uint32_t layout, uint32_t number, uint32_t *words, uint32_t words_max)
 {
     static uint8_t memory[400000] __attribute__((aligned(16)));
@@ -156,6 +162,10 @@ uint32_t gen_table_words(uint32_t layout, uint32_t number, uint32_t *words, uint
         options.format.length = column->length;
         options.format.collation = (uint8_t)column->collation;
         if (table_def_add_column(def, &options) != 0) return 0;
+    }
+    for (uint32_t i = 0; i < GEN_INDEXES; i++) {
+        const char index[2] = {(char)('i' + i), 0};
+        if (table_def_add_index(def, index, 1, index_columns[layout][i], 2) != 0) return 0;
     }
     if (table_def_check(def) != 0) return 0;
     return table_def_encode(def, words, words_max);
@@ -261,6 +271,29 @@ static uint32_t put_read(struct gen *gen, uint32_t *words)
     return count;
 }
 
+/* A range of an index that is mostly there. */
+static uint32_t put_range(struct gen *gen, uint32_t layout, uint32_t *words)
+{
+    static uint8_t bytes[2][2][16384 + 8];
+    static struct scan_range range;
+    struct rng *rng = &gen->rng;
+    struct scan_bound *bounds[2] = {&range.low, &range.high};
+    range.index = (uint32_t)rng_below(rng, rng_chance(rng, 1, 8) ? 5 : GEN_INDEXES);
+    range.flags = (uint32_t)rng_below(rng, 4);
+    for (uint32_t b = 0; b < 2; b++) {
+        struct scan_bound *bound = bounds[b];
+        bound->columns = (uint32_t)rng_below(rng, 3);
+        bound->exclusive = bound->columns > 0 && rng_chance(rng, 1, 2);
+        for (uint32_t i = 0; i < bound->columns; i++) {
+            uint32_t column = index_columns[layout][range.index % GEN_INDEXES][i];
+            memset(bytes[b][i], 0, 64);
+            uint32_t size = put_value(gen, &layouts[layout][column], bytes[b][i]);
+            bound->value[i] = (struct scan_value){bytes[b][i], rng_chance(rng, 1, 6) ? 0 : size};
+        }
+    }
+    return scan_range_encode(&range, words, SCAN_RANGE_WORDS_MAX + 100u);
+}
+
 static uint32_t put_train(struct gen *gen, uint32_t *words)
 {
     uint32_t count = 1u + (uint32_t)rng_below(&gen->rng, rng_chance(&gen->rng, 1, 10) ? 80 : 4);
@@ -314,6 +347,8 @@ uint32_t gen_section(struct gen *gen, uint32_t gsn, uint32_t number, const uint3
     }
     case GSN_SCAN_TABREQ:
     case GSN_SCAN_FRAGREQ:
+        if (number == 1 && rng_chance(&gen->rng, 3, 4)) return 0; /* A range without a program. */
+        if (number == 2) return put_range(gen, layout, words);
         return rng_chance(&gen->rng, 1, 4) ? 0 : put_read(gen, words);
     case GSN_SCAN_NEXTREQ: {
         uint32_t count = (uint32_t)rng_below(&gen->rng, 5);

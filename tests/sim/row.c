@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "signals/program.h"
+#include "signals/scan_range.h"
 #include "tests/sim/run.h"
 
 enum { KIND_UNSIGNED = 0, KIND_VARBINARY, KIND_TWO_COLUMNS, KIND_UTF8 };
@@ -263,4 +264,20 @@ void row_filter(const struct run *run, uint32_t table, uint64_t least, uint32_t 
         program_head(PROGRAM_EXIT_OK, 0, 0, 0),
     };
     memcpy(words, program, sizeof program);
+}
+
+uint32_t row_range(const struct row_range *range, uint32_t words[ROW_RANGE_WORDS])
+{
+    uint64_t low = range->closed ? range->low : range->low - 1;
+    uint64_t high = range->closed ? range->high : range->high + 1;
+    struct scan_range out = {.index = range->index, .flags = range->flags};
+    if (range->index == 0 && (range->closed || range->low > 0)) {
+        out.low = (struct scan_bound){.columns = 1, .exclusive = !range->closed};
+        out.low.value[0] = (struct scan_value){(const uint8_t *)&low, 8};
+    }
+    if (range->index == 0 && (range->closed || range->high < UINT64_MAX)) {
+        out.high = (struct scan_bound){.columns = 1, .exclusive = !range->closed};
+        out.high.value[0] = (struct scan_value){(const uint8_t *)&high, 8};
+    }
+    return scan_range_encode(&out, words, ROW_RANGE_WORDS);
 }

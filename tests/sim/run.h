@@ -225,7 +225,13 @@ struct session {
     uint8_t *states;
     uint64_t *values;
     uint64_t scan_rows;
-    uint64_t scan_from;  /* With a filter: rows whose value is less are not wanted. */
+    uint64_t scan_from; /* With a filter: rows whose value is less are not wanted. */
+    /* Scan of an index: rows whose value is outside of this are not wanted either; and in which
+     * order they come. */
+    uint64_t scan_low, scan_high;
+    enum { SCAN_UNORDERED = 0, SCAN_BY_FRAGMENT, SCAN_BY_VALUE } scan_order;
+    bool scan_descending;
+    uint64_t *scan_last; /* Of each fragment: 1 + the last value; 0 = none. */
     int64_t hot_floor;   /* The hot counter was at least that when the job began, */
     uint32_t hot_losses; /* after so many losses of the cluster. */
     uint32_t fill_next;  /* Rows that the fill job has inserted. */
@@ -424,7 +430,19 @@ uint32_t ldm_of(const struct run *run, uint32_t index); /* LDM instances of this
 
 /* row.c: content of a row follows from its value, so that a torn or mixed row is noticed. */
 #define ROW_WORDS_MAX 2048u
+/* Of index 0, by_v: values from `low` to `high`, both among them; `closed` says whether the bounds
+ * are these values, inclusive, or their neighbours, exclusive. Of another index: all rows. */
+struct row_range {
+    uint32_t index;
+    uint32_t flags; /* enum scan_range_flags */
+    uint64_t low;
+    uint64_t high;
+    bool closed;
+};
 struct table_def *row_table(struct run *run, uint32_t table, const char *name);
+/* As SCAN_TABREQ carries it; returns the words. */
+#define ROW_RANGE_WORDS 8u
+uint32_t row_range(const struct row_range *range, uint32_t words[ROW_RANGE_WORDS]);
 /* How many ordered indexes the table has: by_v, then by_s. */
 uint32_t row_indexes(const struct run *run, uint32_t table);
 uint32_t row_key(const struct run *run, uint32_t table, uint32_t key, struct rng *rng,

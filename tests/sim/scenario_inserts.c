@@ -1,6 +1,7 @@
 /* scenario_inserts.c -- every error insert armed once, and a held signal: all is answered, nothing
  * is left behind. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "signals/scan_range.h"
 #include "tests/sim/scenario.h"
 
 struct insert {
@@ -57,8 +58,9 @@ static bool is_true(void *context)
     return *(bool *)context;
 }
 
-/* All rows are seen, or the scan ends with an error. */
-static uint32_t scan_all(struct run *run, struct session *session, enum lock_mode lock, bool must)
+/* All rows are seen, or the scan ends with an error. `range`: in the order of an index. */
+static uint32_t scan_all(struct run *run, struct session *session, enum lock_mode lock,
+                         const struct row_range *range, bool must)
 {
     static const uint32_t all[] = {ATTR_READ_ALL << 16};
     bool ready = false;
@@ -74,6 +76,9 @@ static uint32_t scan_all(struct run *run, struct session *session, enum lock_mod
     row_filter(run, TABLE_STATIC, 0, filter); /* All rows. */
     if (lock != LOCK_SHARED) options.program = filter;
     if (lock != LOCK_SHARED) options.program_words = ROW_FILTER_WORDS;
+    uint32_t words[ROW_RANGE_WORDS];
+    if (range != NULL) options.range_words = row_range(range, words);
+    if (range != NULL) options.range = words;
     struct api_scan *scan = api_scan_start(session->api, &options, 10000, &error);
     if (scan == NULL) return judge(run, error, must);
     for (;;) {
@@ -122,7 +127,11 @@ static uint32_t try_everything(struct run *run, struct session *session, bool mu
 {
     uint32_t refused = write_rows(run, session, 0, must) + crowd(run, session, 2, must);
     for (uint32_t lock = LOCK_SHARED; lock <= LOCK_COMMITTED; lock++)
-        refused += scan_all(run, session, (enum lock_mode)lock, must);
+        refused += scan_all(run, session, (enum lock_mode)lock, NULL, must);
+    struct row_range range = {.high = UINT64_MAX, .closed = true};
+    for (; range.flags <= SCAN_MERGED && row_indexes(run, TABLE_STATIC) > 0;
+         range.flags += SCAN_MERGED)
+        refused += scan_all(run, session, LOCK_COMMITTED, &range, must);
     struct table_def *def = row_table(run, TABLES_MAX - 1, "scenario");
     uint32_t error = run_try_schema(run, session, def);
     free(def);
@@ -207,10 +216,12 @@ static void refuse_each(struct run *run, uint32_t block_no, uint32_t number, con
 static void test_each_pool(void **state)
 {
     (void)state;
-    static const uint32_t blocks[] = {BLOCK_DBTC, BLOCK_DBLQH, BLOCK_DBACC, BLOCK_DBTUP,
-                                      BLOCK_DBDICT};
+    static const uint32_t blocks[] = {BLOCK_DBTC,  BLOCK_DBLQH, BLOCK_DBACC,
+                                      BLOCK_DBTUP, BLOCK_DBTUX, BLOCK_DBDICT};
     for (uint32_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
         struct run *run = scenario_new(40 + i);
+        for (uint32_t table = 0; table < TABLES_MAX; table++)
+            run->swarm.key_kind[table] = (5u - table % 3u) % 3u; /* Each has two indexes. */
         assert_true(run_start(run));
         try_everything(run, &run->client[0].session[0], true);
         struct node *node = sim_node(run->world, 1);

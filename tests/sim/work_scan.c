@@ -1,8 +1,9 @@
-/* work_scan.c -- full scans while rows come and go: what did not change meanwhile is seen exactly
- * once. */
+/* work_scan.c -- scans of tables and indexes while rows come and go: what did not change meanwhile
+ * is seen exactly once, and in order. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
+#include "signals/scan_range.h"
 #include "tests/sim/works.h"
 
 #define SCAN_TIMEOUT_MS 60000u
@@ -20,6 +21,7 @@ static void snapshot(struct session *session, uint32_t table)
     session->seen = calloc(keys, sizeof *session->seen);
     session->versions = calloc(keys, sizeof *session->versions);
     session->values = calloc(keys, sizeof *session->values);
+    session->scan_last = calloc(TABLE_FRAGMENTS_MAX, sizeof *session->scan_last);
     if (table == TABLE_STATIC) return;
     for (uint32_t i = 0; i < keys; i++)
         session->versions[i] = run->model.key[table][i].version;
@@ -30,6 +32,8 @@ static void drop_snapshot(struct session *session)
     free(session->seen);
     free(session->versions);
     free(session->values);
+    free(session->scan_last);
+    session->scan_last = NULL;
     session->seen = session->versions = NULL;
     session->values = NULL;
 }
@@ -53,7 +57,43 @@ static uint64_t draw_from(struct run *run, uint32_t table)
 
 static bool wanted(const struct session *session, uint64_t value)
 {
-    return value >= session->scan_from;
+    return value >= session->scan_from && value >= session->scan_low && value <= session->scan_high;
+}
+
+/* Perhaps a range of an index, in either direction, merged or by fragment. Returns its words. */
+static uint32_t draw_range(struct session *session, uint32_t table, uint32_t *words)
+{
+    struct run *run = session->client->run;
+    struct rng *rng = work_rng(run);
+    struct row_range range = {.low = 0, .high = UINT64_MAX, .closed = rng_chance(rng, 1, 2)};
+    uint32_t indexes = row_indexes(run, table);
+    session->scan_order = SCAN_UNORDERED;
+    session->scan_low = 0;
+    session->scan_high = UINT64_MAX;
+    if (indexes == 0 || rng_chance(rng, 1, 3)) return 0;
+    range.index = (uint32_t)rng_below(rng, indexes);
+    session->scan_descending = rng_chance(rng, 1, 2);
+    bool merged = rng_chance(rng, 1, 2);
+    range.flags = (merged ? SCAN_MERGED : 0u) | (session->scan_descending ? SCAN_DESCENDING : 0u);
+    if (range.index == 0) {
+        if (rng_chance(rng, 1, 2)) range.low = draw_from(run, table);
+        if (rng_chance(rng, 1, 2)) range.high = draw_from(run, table);
+        session->scan_low = range.low;
+        session->scan_high = range.high;
+        session->scan_order = merged ? SCAN_BY_VALUE : SCAN_BY_FRAGMENT;
+    }
+    return row_range(&range, words);
+}
+
+static void check_order(struct session *session, uint32_t fragment, uint64_t value)
+{
+    uint64_t *last = &session->scan_last[session->scan_order == SCAN_BY_VALUE ? 0 : fragment];
+    bool wrong = session->scan_descending ? value + 1 > *last : value + 1 < *last;
+    if (session->scan_order != SCAN_UNORDERED && *last != 0 && wrong)
+        run_fail(session->client->run, SIM_CORRECTNESS,
+                 "session %u: an index scan gave %llu behind %llu", session->no,
+                 (unsigned long long)value, (unsigned long long)(*last - 1));
+    *last = value + 1;
 }
 
 void scan_start(struct session *session)
@@ -88,6 +128,9 @@ void scan_start(struct session *session)
         options.program = filter;
         options.program_words = ROW_FILTER_WORDS;
     }
+    uint32_t range[ROW_RANGE_WORDS];
+    options.range_words = draw_range(session, table, range);
+    options.range = range;
     uint32_t error = 0;
     session->ready_due = true; /* Asked once, it tells when it has something. */
     session->scan_rows = 0;
@@ -113,8 +156,12 @@ static void see_row(struct session *session, const struct api_row *row)
     }
     session->scan_rows++;
     if (!wanted(session, value))
-        run_fail(run, SIM_CORRECTNESS, "session %u: a filter from %llu let %llu pass", session->no,
-                 (unsigned long long)session->scan_from, (unsigned long long)value);
+        run_fail(run, SIM_CORRECTNESS,
+                 "session %u: a filter from %llu and a range from %llu to %llu let %llu pass",
+                 session->no, (unsigned long long)session->scan_from,
+                 (unsigned long long)session->scan_low, (unsigned long long)session->scan_high,
+                 (unsigned long long)value);
+    check_order(session, row->fragment, value);
     if (key >= keys_of(run, session->count)) return; /* Rows of the fill job. */
     session->seen[key]++;
     session->values[key] = value;

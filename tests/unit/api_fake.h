@@ -202,8 +202,8 @@ static inline void fake_sleep(struct fake *fake, uint32_t ms)
     api_core_tick(fake->core, fake->now);
 }
 
-/* Table test/def/t: id int unsigned key, v int unsigned; two fragments, primaries on node 1 and 2
- * (if there are two). */
+/* Table test/def/t: id int unsigned key, v int unsigned with an ordered index; two fragments,
+ * primaries on node 1 and 2 (if there are two). */
 static inline struct table_def *fake_table_def(void)
 {
     size_t size = table_def_size(4, 256);
@@ -219,6 +219,7 @@ static inline struct table_def *fake_table_def(void)
     assert_int_equal(table_def_set_name(def, "test", 4, "t", 1), 0);
     assert_int_equal(table_def_add_column(def, &id), 0);
     assert_int_equal(table_def_add_column(def, &v), 0);
+    assert_int_equal(table_def_add_index(def, "by_v", 4, (const uint16_t[]){1}, 1), 0);
     assert_int_equal(table_def_check(def), 0);
     def->table_id = 7;
     def->version = 3;

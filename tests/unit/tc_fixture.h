@@ -1,5 +1,5 @@
-/* tc_fixture.h -- one or two data nodes with TC, LQH, ACC and TUP only, and clients made of plain
- * functions. */
+/* tc_fixture.h -- one or two data nodes with TC, LQH, ACC, TUP and TUX only, and clients made of
+ * plain functions. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <setjmp.h>
@@ -10,6 +10,7 @@
 #include "blocks/dblqh/lqh.h"
 #include "blocks/dbtc/tc.h"
 #include "blocks/dbtup/tup.h"
+#include "blocks/dbtux/tux.h"
 #include "kernel/node.h"
 #include "signals/api_reg.h"
 #include "signals/dict.h"
@@ -58,6 +59,7 @@ struct world {
     uint32_t closed_peer;
     uint32_t fragments;
     uint32_t replicas;
+    bool indexed; /* Tables that are made from now on have an ordered index over v and k. */
     uint32_t transid_next;
     bool dead[W_NODES + 1];
 };
@@ -341,11 +343,13 @@ static inline void w_node(struct world *world, uint32_t id,
     n->driver = block_create(thread, &driver_type, 0, sizeof(struct driver));
     acc_create(thread, 1);
     tup_create(thread, 1);
+    tux_create(thread, 1);
     lqh_create(thread, 1);
     tc_create(thread, 1);
-    static const uint32_t blocks[] = {BLOCK_DBACC, BLOCK_DBTUP, BLOCK_DBLQH, BLOCK_DBTC};
+    static const uint32_t blocks[] = {BLOCK_DBACC, BLOCK_DBTUP, BLOCK_DBTUX, BLOCK_DBLQH,
+                                      BLOCK_DBTC};
     struct read_config_req req = {0};
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
         w_self(world, id, blocks[i], 1, GSN_READ_CONFIG_REQ, &req, 1, NULL, 0);
 }
 
@@ -362,7 +366,7 @@ static inline void w_start_replicas(struct world *world, uint32_t nodes, uint32_
         w_node(world, i, tune);
     w_run(world);
     for (uint32_t i = 1; i <= nodes; i++) {
-        assert_int_equal(w_driver(world, i)->confs, 4);
+        assert_int_equal(w_driver(world, i)->confs, 5);
         for (uint32_t peer = 1; peer <= nodes; peer++) {
             if (peer != i) node_link_up(world->n[i].node, 0, peer, FROM_DATA, EPOCH);
         }
@@ -407,6 +411,10 @@ static inline const struct section *w_table_words(struct world *world, uint32_t 
     static uint32_t words[4096];
     static uint32_t distribution[8192 + HASH_MAP_BUCKETS];
     static struct section sections[2];
+    if (world->indexed) {
+        static const uint16_t columns[2] = {1, 0};
+        assert_int_equal(table_def_add_index(def, "by_v", 4, columns, 2), 0);
+    }
     uint32_t def_words = table_def_encode(def, words, 4096);
     assert_int_not_equal(def_words, 0);
     free(def);

@@ -216,7 +216,7 @@ static void seek(struct test *test, uint32_t range)
     uint32_t columns = (uint32_t)rng_below(&test->rng, test->columns->count + 1u);
     bool behind = rng_chance(&test->rng, 1, 2);
     uint8_t text[TEXT_MAX + 1];
-    const struct tux_value value[2] = {
+    const struct scan_value value[2] = {
         {(const uint8_t *)&wanted.a, wanted.a == NOTHING ? 0 : 8},
         {text, wanted.text[0] == 0 ? 0 : text_value(wanted.text, text)}};
     const struct tux_search search = {

@@ -1,0 +1,32 @@
+/* api_merge.h -- the rows of all fragments of an index scan in one order. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "api/api_state.h"
+#include "signals/scan_range.h"
+
+/*
+ * Each fragment is a source of rows in order. A row can be given out when every source has one, or
+ * is over. Chunks belong to the merge from api_merge_add() until api_merge_next() or
+ * api_merge_drop() gives them back by `release`.
+ */
+struct api_merge;
+
+typedef void api_merge_release(struct api_scan *scan, struct api_chunk *chunk);
+
+/* Adds to `attrs` (ATTRINFO of a read, room for INDEX_COLUMNS_MAX more) the index's columns that it
+ * does not name; returns the words then. */
+uint32_t api_merge_attrs(const struct table_index *index, uint32_t *attrs, uint32_t words);
+
+/* `wanted`: how many columns at the beginning of each row the application has asked for; 0 = all
+ * are. NULL without memory. */
+struct api_merge *api_merge_new(const struct api_table *table, const struct table_index *index,
+                                bool descending, uint32_t wanted);
+void api_merge_free(struct api_merge *merge);
+
+void api_merge_add(struct api_merge *merge, struct api_chunk *chunk);
+void api_merge_drop(struct api_merge *merge, struct api_scan *scan, api_merge_release *release);
+/* Has the fragment so few rows here that it may be asked for more? */
+bool api_merge_hungry(const struct api_merge *merge, uint32_t fragment, bool locked);
+/* The next row; WAIT: a source has none now; END: all are over; ERROR: a row is malformed. */
+enum api_scan_step api_merge_next(struct api_merge *merge, struct api_scan *scan,
+                                  struct api_row *row, api_merge_release *release);

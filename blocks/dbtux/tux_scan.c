@@ -1,0 +1,135 @@
+/* tux_scan.c -- ranges of an index in both directions, in steps between which everything may
+ * change. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbtux/tux_state.h"
+#include "signals/errors.h"
+
+static uint32_t bound_check(const struct tux_columns *columns, const struct scan_bound *bound)
+{
+    if (bound->columns > columns->count) return ERR_BOUNDS;
+    for (uint32_t i = 0; i < bound->columns; i++) {
+        const struct scan_value *value = &bound->value[i];
+        if (value->size != 0 &&
+            column_check(&columns->column[i].format, value->bytes, value->size) != 0)
+            return ERR_BOUNDS;
+    }
+    return 0;
+}
+
+uint32_t tux_range_check(const struct tux_columns *columns, const uint32_t *words, uint32_t count)
+{
+    struct scan_range range;
+    if (!scan_range_decode(words, count, &range)) return ERR_BOUNDS;
+    uint32_t error = bound_check(columns, &range.low);
+    return error != 0 ? error : bound_check(columns, &range.high);
+}
+
+/* The place where a bound lets entries begin (the lower one), or end. */
+static struct tux_search bound_place(const struct scan_bound *bound, bool lower)
+{
+    return (struct tux_search){.value = bound->value,
+                               .count = bound->columns,
+                               .place = bound->exclusive == lower ? TUX_BEHIND : TUX_BEFORE};
+}
+
+static struct tux_search no_bound(bool lower)
+{
+    return (struct tux_search){.count = 0, .place = lower ? TUX_BEFORE : TUX_BEHIND};
+}
+
+static struct tux_search side(const struct scan_bound *bound, bool lower)
+{
+    return bound->columns == 0 ? no_bound(lower) : bound_place(bound, lower);
+}
+
+/* The position as a place: that of its entry. `values` has room. */
+static struct tux_search position_place(const struct tux_index *index,
+                                        const struct tux_position *position,
+                                        struct scan_value *values)
+{
+    uint32_t used;
+    ndbrequire(scan_values_decode(position->key, position->key_words, values, index->columns->count,
+                                  &used));
+    return (struct tux_search){.value = values,
+                               .count = index->columns->count,
+                               .place = TUX_AT,
+                               .row = position->row,
+                               .copy = position->copy != 0};
+}
+
+/* Steps over the entry of the position, if it is still there. */
+static void step_over(const struct tux_index *index, struct tux_cursor *cursor,
+                      const struct tux_search *at)
+{
+    struct tux_cursor next = *cursor;
+    struct tux_entry entry;
+    if (tux_next(index, &next, &entry) && tux_compare(index, &entry, at) == 0) *cursor = next;
+}
+
+static uint32_t scan_up(const struct tux_index *index, struct tux_cursor cursor,
+                        const struct tux_search *limit, struct tux_entry *entries, uint32_t max,
+                        bool *end)
+{
+    uint32_t count = 0;
+    for (; count < max; count++) {
+        *end = !tux_next(index, &cursor, &entries[count]) ||
+               (limit->count > 0 && tux_compare(index, &entries[count], limit) > 0);
+        if (*end) return count;
+        tup_prefetch(index->rows, entries[count].row);
+    }
+    return count;
+}
+
+static uint32_t scan_down(const struct tux_index *index, struct tux_cursor cursor,
+                          const struct tux_search *limit, struct tux_entry *entries, uint32_t max,
+                          bool *end)
+{
+    uint32_t count = 0;
+    for (; count < max; count++) {
+        *end = !tux_previous(index, &cursor, &entries[count]) ||
+               (limit->count > 0 && tux_compare(index, &entries[count], limit) < 0);
+        if (*end) return count;
+        tup_prefetch(index->rows, entries[count].row);
+    }
+    return count;
+}
+
+uint32_t tux_scan_next(const struct tux_index *index, const uint32_t *words, uint32_t range_words,
+                       const struct tux_position *position, struct tux_entry *entries, uint32_t max,
+                       bool *end)
+{
+    struct scan_range range;
+    struct scan_value values[TUX_COLUMNS_MAX];
+    *end = false;
+    ndbrequire(scan_range_decode(words, range_words, &range)); /* It was checked. */
+    bool down = (range.flags & SCAN_DESCENDING) != 0;
+    const struct tux_search low = side(&range.low, true);
+    const struct tux_search high = side(&range.high, false);
+    struct tux_search from = down ? high : low;
+    if (position->begun) from = position_place(index, position, values);
+    struct tux_cursor cursor = tux_seek(index, &from);
+    if (down) return scan_down(index, cursor, &low, entries, max, end);
+    if (position->begun) step_over(index, &cursor, &from);
+    return scan_up(index, cursor, &high, entries, max, end);
+}
+
+void tux_scan_moved(const struct tux_index *index, struct tux_position *position,
+                    const struct tux_entry *entry)
+{
+    struct tux_key key;
+    tux_key_get(index, entry->row, entry->copy, &key);
+    position->begun = 1;
+    position->row = entry->row;
+    position->copy = entry->copy;
+    position->key_words =
+        scan_values_encode(key.value, index->columns->count, position->key, TUX_KEY_WORDS_MAX);
+    ndbrequire(position->key_words > 0);
+}
+
+bool tux_scan_same(const struct tux_index *index, const struct tux_position *position, uint32_t row)
+{
+    struct scan_value values[TUX_COLUMNS_MAX];
+    const struct tux_search at = position_place(index, position, values);
+    const struct tux_entry entry = {.row = row};
+    return tux_compare(index, &entry, &at) == 0;
+}

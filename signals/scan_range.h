@@ -1,0 +1,66 @@
+/* scan_range.h -- which part of an ordered index a scan reads, and in which direction: section 2 of
+ * SCAN_TABREQ and SCAN_FRAGREQ. See docs/protocols/index.md. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "signals/table_def.h"
+
+/*
+ * In words:
+ *
+ *   31     24 23       16 15        8 7        0
+ *  +---------+-----------+-----------+----------+
+ *  |    0    |  version  |   flags   |  index   |   index: its number in the table's definition
+ *  +---------+-----------+-----------+----------+
+ *  |  high: exclusive, columns | low: exclusive, columns |   16 bits each; exclusive is bit 15
+ *  +---------------------------+-------------------------+
+ *  then for each value of the low bound and of the high one: its size in bytes (0 = NULL) in one
+ * word, the stored form, padded to words.
+ *
+ * A bound is about the first columns of the index; none at all: there is no bound on that side.
+ * NULL comes before all other values.
+ */
+#define SCAN_RANGE_VERSION 1u
+#define SCAN_RANGE_HEAD    2u
+#define SCAN_RANGE_WORDS_MAX                                                                       \
+    (SCAN_RANGE_HEAD + 2u * (2u * INDEX_COLUMNS_MAX + TABLE_KEY_BYTES_MAX / 4u))
+
+enum scan_range_flags {
+    SCAN_DESCENDING = 1u << 0,
+    SCAN_MERGED = 1u << 1, /* The client puts all fragments in one order: it needs all of them at
+                              the same time. */
+    SCAN_RANGE_FLAGS_ALL = (1u << 2) - 1
+};
+
+struct scan_value {
+    const uint8_t *bytes;
+    uint32_t size; /* 0: NULL. */
+};
+
+struct scan_bound {
+    uint32_t columns;
+    bool exclusive;
+    struct scan_value value[INDEX_COLUMNS_MAX];
+};
+
+struct scan_range {
+    uint32_t index;
+    uint32_t flags; /* enum scan_range_flags */
+    struct scan_bound low;
+    struct scan_bound high;
+};
+
+/* Those of an encoded range, of SCAN_RANGE_HEAD words at least. */
+uint32_t scan_range_flags(const uint32_t *words);
+/* Returns the words written; 0: they do not fit. */
+uint32_t scan_range_encode(const struct scan_range *range, uint32_t *words, uint32_t words_max);
+/* From an untrusted source: values point into `words`, and are not checked. False: malformed. */
+bool scan_range_decode(const uint32_t *words, uint32_t count, struct scan_range *range);
+/* Values alone, as a bound has them: for who remembers a key. */
+uint32_t scan_values_encode(const struct scan_value *values, uint32_t count, uint32_t *words,
+                            uint32_t words_max);
+bool scan_values_decode(const uint32_t *words, uint32_t count, struct scan_value *values,
+                        uint32_t columns, uint32_t *used);

@@ -1,0 +1,274 @@
+/* test_index_oracle.c -- random ranges of random indexes: the same rows in the same order as in
+ * SQLite. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* INDEX_CASES says how many, INDEX_SEED which ones. */
+#define ROWS 500u /* Several leaves. */
+#include "tests/unit/oracle_rows.h"
+
+#define CASES_EACH 200u /* Ranges on one set of rows and indexes. */
+#define INDEXES    8u
+#define MEMBERS    4u /* Columns of an index, at most. */
+
+#define ROW_IDS 8192u
+
+static uint32_t key_of_row[ROW_IDS]; /* 1 + key. */
+
+/* --- Indexes of one round. --- */
+
+static void add_indexes(struct table_def *def)
+{
+    for (uint32_t i = 0; i < INDEXES; i++) {
+        uint16_t member[MEMBERS];
+        uint32_t wanted = 1 + below(MEMBERS);
+        uint32_t count = 0;
+        const char name[2] = {(char)('a' + i), 0};
+        while (count < wanted) {
+            uint16_t column = (uint16_t)below(COLUMNS);
+            bool taken = columns[column].how == HOW_BITS;
+            for (uint32_t m = 0; m < count; m++)
+                taken = taken || member[m] == column;
+            if (!taken) member[count++] = column;
+        }
+        index_add(def, name, member, count);
+    }
+}
+
+/* SQLite knows the rows' ids, which decide among equal keys. */
+static void tell_ids(void)
+{
+    execute("DELETE FROM ids");
+    memset(key_of_row, 0, sizeof key_of_row);
+    for (uint32_t r = 0; r < ROWS; r++) {
+        char statement[80];
+        snprintf(statement, sizeof statement, "INSERT INTO ids VALUES (%u, %u)", r, row_id[r]);
+        execute(statement);
+        assert_true(row_id[r] < ROW_IDS);
+        key_of_row[row_id[r]] = r + 1;
+    }
+}
+
+static void begin_round(void)
+{
+    oracle_open(add_indexes);
+    execute("CREATE TABLE ids (idk INTEGER PRIMARY KEY, rid)");
+    draw_rows();
+    tell_ids();
+}
+
+/* --- A range: in our form and as a condition. --- */
+
+static struct value bound_value[2][MEMBERS];
+
+static void draw_bound(const struct table_index *index, struct scan_bound *bound,
+                       struct value *values)
+{
+    bound->columns = below(index->column_count + 1u);
+    bound->exclusive = bound->columns > 0 && below(2) == 0;
+    for (uint32_t i = 0; i < bound->columns; i++) {
+        uint32_t column = index->columns[i];
+        if (column != 0 && below(8) == 0)
+            values[i] = (struct value){.null = true};
+        else
+            values[i] = *some_value(column, &values[i]);
+        bound->value[i] = (struct scan_value){values[i].bytes, values[i].null ? 0 : values[i].size};
+    }
+}
+
+/* "column OP value" that is never unknown, with NULL before all values. */
+static void add_order(uint32_t column, const char *order, const struct value *value)
+{
+    bool equal = *order == '=';
+    bool less = *order == '<';
+    if (value->null) {
+        if (less) {
+            add_sql("0");
+            return;
+        }
+        add_sql(columns[column].name);
+        add_sql(equal ? " IS NULL" : " IS NOT NULL");
+        return;
+    }
+    add_sql("coalesce(");
+    add_side(column, columns[column].name);
+    add_sql(" ");
+    add_sql(order);
+    add_sql(" ");
+    add_side(column, value->sql);
+    add_sql(less ? ", 1)" : ", 0)");
+}
+
+/* (a > x OR (a = x AND (b > y OR (b = y AND ...)))): the row's values are on the bound's side. */
+static void add_bound(const struct table_index *index, const struct scan_bound *bound,
+                      const struct value *values, bool low)
+{
+    if (bound->columns == 0) {
+        add_sql("1");
+        return;
+    }
+    for (uint32_t i = 0; i < bound->columns; i++) {
+        add_sql("(");
+        add_order(index->columns[i], low ? ">" : "<", &values[i]);
+        add_sql(" OR (");
+        add_order(index->columns[i], "=", &values[i]);
+        add_sql(" AND ");
+    }
+    add_sql(bound->exclusive ? "0" : "1");
+    for (uint32_t i = 0; i < bound->columns; i++)
+        add_sql("))");
+}
+
+static void draw_range(uint32_t number, const struct table_index *index, struct scan_range *range)
+{
+    *range = (struct scan_range){.index = number, .flags = below(2) == 0 ? SCAN_DESCENDING : 0u};
+    const char *direction = range->flags != 0 ? " DESC" : " ASC";
+    draw_bound(index, &range->low, bound_value[0]);
+    draw_bound(index, &range->high, bound_value[1]);
+    if (below(4) == 0) { /* One key, or one beginning of a key. */
+        range->high = range->low;
+        range->low.exclusive = range->high.exclusive = false;
+        memcpy(bound_value[1], bound_value[0], sizeof bound_value[1]);
+    }
+    sql_size = 0;
+    add_sql("SELECT k FROM t JOIN ids ON k = idk WHERE ");
+    add_bound(index, &range->low, bound_value[0], true);
+    add_sql(" AND ");
+    add_bound(index, &range->high, bound_value[1], false);
+    add_sql(" ORDER BY ");
+    for (uint32_t i = 0; i < index->column_count; i++) {
+        add_side(index->columns[i], columns[index->columns[i]].name);
+        add_sql(direction);
+        add_sql(", ");
+    }
+    add_sql("rid");
+    add_sql(direction);
+}
+
+/* --- Comparing. --- */
+
+static uint32_t oracle(uint32_t *keys)
+{
+    sqlite3_stmt *statement;
+    uint32_t count = 0;
+    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sqlite3_errmsg(db), sql);
+    while (sqlite3_step(statement) == SQLITE_ROW)
+        keys[count++] = (uint32_t)sqlite3_column_int(statement, 0);
+    sqlite3_finalize(statement);
+    return count;
+}
+
+static uint32_t key_of(uint32_t id)
+{
+    assert_true(id < ROW_IDS && key_of_row[id] != 0);
+    return key_of_row[id] - 1;
+}
+
+/* In steps of any size, each of which takes only some of what it gets. */
+static uint32_t ours(const struct scan_range *range, uint32_t *keys)
+{
+    static uint32_t words[SCAN_RANGE_WORDS_MAX];
+    const struct tux_index *index = tup_frag_ordered(world.frag, range->index);
+    struct tux_position position = {0};
+    uint32_t size = scan_range_encode(range, words, SCAN_RANGE_WORDS_MAX);
+    uint32_t found = 0;
+    bool end = false;
+    assert_true(size > 0);
+    assert_int_equal(tux_range_check(tux_index_columns(index), words, size), 0);
+    while (!end) {
+        struct tux_entry entries[60];
+        uint32_t max = 1 + below(below(2) == 0 ? 3 : 60);
+        uint32_t count = tux_scan_next(index, words, size, &position, entries, max, &end);
+        uint32_t taken = below(3) == 0 ? below(count + 1u) : count;
+        assert_true(count <= max && (count == max || end));
+        for (uint32_t i = 0; i < taken; i++) {
+            assert_true(found < ROWS && !entries[i].copy);
+            keys[found++] = key_of(entries[i].row);
+        }
+        if (taken > 0) tux_scan_moved(index, &position, &entries[taken - 1u]);
+        if (taken < count) end = false;
+    }
+    return found;
+}
+
+static void one_case(uint32_t number, uint64_t *fitting)
+{
+    uint32_t expected[ROWS];
+    uint32_t got[ROWS];
+    struct table_index index;
+    static struct scan_range range;
+    uint32_t i = below(INDEXES);
+    assert_true(table_def_index(world.def, i, &index));
+    draw_range(i, &index, &range);
+    uint32_t count = oracle(expected);
+    uint32_t found = ours(&range, got);
+    *fitting += found;
+    if (found != count || memcmp(got, expected, found * sizeof got[0]) != 0)
+        fail_msg("case %u: SQLite has %u rows, here are %u, or in another order: %s", number, count,
+                 found, sql);
+}
+
+static void test_same_order(void **state)
+{
+    (void)state;
+    uint32_t cases = number_of("INDEX_CASES", 6000);
+    uint64_t fitting = 0;
+    sql = malloc(SQL_MAX);
+    assert_non_null(sql);
+    rng_seed(&rng, number_of("INDEX_SEED", 1));
+    for (uint32_t i = 0; i < cases; i++) {
+        if (i % CASES_EACH == 0) begin_round();
+        one_case(i, &fitting);
+        if (i + 1 == cases || (i + 1) % CASES_EACH == 0) oracle_close();
+    }
+    print_message("%u ranges of %u rows, %llu rows fitted\n", cases, ROWS,
+                  (unsigned long long)fitting);
+    assert_true(cases < 100 || (fitting > cases && fitting < (uint64_t)cases * (ROWS - 1)));
+    free(sql);
+}
+
+/* Bytes that are no range, and ranges of other columns: refused. */
+static void test_nonsense_is_refused(void **state)
+{
+    (void)state;
+    uint32_t good[SCAN_RANGE_WORDS_MAX];
+    struct scan_range range;
+    struct table_index index;
+    uint32_t accepted = 0;
+    sql = malloc(SQL_MAX);
+    assert_non_null(sql);
+    rng_seed(&rng, 5);
+    begin_round();
+    for (uint32_t i = 0; i < 100000; i++) {
+        uint32_t number = below(INDEXES);
+        const struct tux_index *tree = tup_frag_ordered(world.frag, number);
+        assert_true(table_def_index(world.def, number, &index));
+        draw_range(number, &index, &range);
+        uint32_t size = scan_range_encode(&range, good, SCAN_RANGE_WORDS_MAX);
+        uint32_t cut = below(3) == 0 ? below(size + 1u) : size;
+        uint32_t *words = malloc(cut * 4u + 1u); /* Just so many, for sanitizers. */
+        memcpy(words, good, cut * 4u);
+        for (uint32_t n = below(4); n > 0 && cut > 0; n--)
+            words[below(cut)] ^= below(2) == 0 ? 1u << below(32) : (uint32_t)rng_next(&rng);
+        if (tux_range_check(tux_index_columns(tree), words, cut) == 0) {
+            struct tux_position position = {0};
+            struct tux_entry entries[ROWS + 1];
+            bool end;
+            accepted++;
+            assert_true(tux_scan_next(tree, words, cut, &position, entries, ROWS + 1, &end) <=
+                        ROWS);
+            assert_true(end);
+        }
+        free(words);
+    }
+    print_message("%u of 100000 damaged ranges were ranges\n", accepted);
+    assert_true(accepted > 1000 && accepted < 80000);
+    oracle_close();
+    free(sql);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_order),
+                                       cmocka_unit_test(test_nonsense_is_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
