@@ -1,0 +1,35 @@
+#!/bin/bash
+# ranges.sh -- ordered indexes through the public interface: ranges of every kind; scans while rows move and a data node is
+# killed and comes back; table and indexes agree afterwards, and after all nodes were killed.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+start_cluster 2 2
+
+want 0 "$BIN/range_client" check
+want_text out '^ranges: all is right$'
+
+for victim in 2 1; do
+    say "rows move, node $victim is killed and comes back"
+    run "$BIN/range_client" move 8 >"$BOX/move.out" 2>&1 &
+    mover=$!
+    sleep 2
+    kill -9 "${NODE_PIDS[$victim]}"
+    unset "NODE_PIDS[$victim]"
+    sleep 1
+    start_node "$victim"
+    want 0 "$BIN/ndb_waiter" --timeout=40
+    wait "$mover" || fail "$(cat "$BOX/move.out")"
+    cat "$BOX/move.out"
+    want 0 "$BIN/range_client" verify
+done
+
+say "all nodes are killed and come back from their files"
+make_durable
+kill_nodes
+start_node 1
+start_node 2
+want 0 "$BIN/ndb_waiter" --timeout=60
+want 0 "$BIN/ndb_desc" -d test ranged
+want_text out '^by_text\(text, number\) - OrderedIndex$'
+want 0 "$BIN/range_client" verify
+stop_cluster
