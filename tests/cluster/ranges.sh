@@ -17,7 +17,7 @@ for victim in 2 1; do
     unset "NODE_PIDS[$victim]"
     sleep 1
     start_node "$victim"
-    want 0 "$BIN/ndb_waiter" --timeout=40
+    want 0 "$BIN/ndb_waiter" --timeout=100
     wait "$mover" || fail "$(cat "$BOX/move.out")"
     cat "$BOX/move.out"
     want 0 "$BIN/range_client" verify
@@ -28,7 +28,7 @@ make_durable
 kill_nodes
 start_node 1
 start_node 2
-want 0 "$BIN/ndb_waiter" --timeout=60
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/ndb_desc" -d test ranged
 want_text out '^by_text\(text, number\) - OrderedIndex$'
 want 0 "$BIN/range_client" verify
