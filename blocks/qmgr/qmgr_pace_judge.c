@@ -249,6 +249,12 @@ void qmgr_pace_judge(struct qmgr *qmgr)
     struct pace_view view;
     struct node_mask slow;
     struct node_mask aside = pace->aside;
+    /* Who has not run cannot say how the others were meanwhile. Perhaps it is not president any
+     * more, and has not heard of it. */
+    if (now_ms(&qmgr->block) > pace->due_ms + ROW_COUNTS_MS) {
+        jam();
+        pace->judges = 0;
+    }
     if (!pace->judges) begin_to_judge(qmgr);
     bring_up_to_date(qmgr);
     pace_rule(&pace->map, &view);
