@@ -96,6 +96,10 @@ for _ in $(seq 900); do
     sleep 0.1
 done
 grep -q 'single user mode (2314)' "$BOX/node$president.out" || fail "the node that comes back does not say for what it waits"
+for _ in $(seq 900); do # The management server hears of it a moment later.
+    [ "$(status_of "$president" | cut -c 1-8)" = starting ] && break
+    sleep 0.1
+done
 [ "$(status_of "$president" | cut -c 1-8)" = starting ] || fail "the node that comes back is $(status_of "$president")"
 nobody_else_works
 
