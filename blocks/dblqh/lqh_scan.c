@@ -7,6 +7,7 @@
 /* A step looks at so many slots per row it may return: half-empty pages. */
 #define SLOTS_PER_ROW  8u
 #define COUNT_STEPS    16u /* Counting a slot is so much cheaper than reading a row. */
+#define LOOK_GROUPS    16u /* So is looking at a row, compared with sending it. */
 #define BATCH_ROWS_MAX 0xFFFFu
 
 struct lqh_scan *lqh_scan_get(struct lqh *lqh, uint32_t ref)
@@ -117,6 +118,16 @@ uint32_t lqh_scan_read(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *
 
 /* --- Committed reads. --- */
 
+/* A step is over: its rows go to the client, and the scan goes on or reports. */
+static void step_ends(struct lqh *lqh, struct lqh_scan *scan, struct lqh_rows *rows)
+{
+    lqh_scan_send_rows(lqh, scan, rows);
+    if (scan->end || lqh_scan_full(scan, rows))
+        lqh_scan_deliver(lqh, scan);
+    else
+        lqh_continue(lqh, LQH_WORK_SCAN, scan->pool.ref);
+}
+
 /* Rows from `group`; returns how many of them fit into the batch, or UINT32_MAX after *error. */
 static uint32_t read_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
                            const uint32_t *group, uint32_t count, struct lqh_rows *rows,
@@ -164,11 +175,26 @@ static void step_rows(struct lqh *lqh, struct lqh_scan *scan)
         end = false;
     }
     scan->end = end;
-    lqh_scan_send_rows(lqh, scan, &rows);
-    if (end || lqh_scan_full(scan, &rows))
-        lqh_scan_deliver(lqh, scan);
-    else
-        lqh_continue(lqh, LQH_WORK_SCAN, scan->pool.ref);
+    step_ends(lqh, scan, &rows);
+}
+
+/* Rows are looked at in groups, by an index or by a program; not all are wanted. */
+static void step_groups(struct lqh *lqh, struct lqh_scan *scan)
+{
+    struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
+    bool only_looks = scan->program != REF_NONE || scan->attr_words == 0;
+    struct lqh_rows rows = {0};
+    for (uint32_t groups = only_looks ? LOOK_GROUPS : 1u;
+         groups > 0 && !scan->end && !lqh_scan_step_full(scan, &rows); groups--) {
+        uint32_t error = scan->index != REF_NONE ? lqh_scan_index_group(lqh, scan, frag, &rows)
+                                                 : lqh_scan_filter_group(lqh, scan, frag, &rows);
+        if (error != 0) {
+            jam();
+            lqh_scan_fail(lqh, scan, error);
+            return;
+        }
+    }
+    step_ends(lqh, scan, &rows);
 }
 
 static void step_count(struct lqh *lqh, struct lqh_scan *scan)
@@ -180,10 +206,7 @@ static void step_count(struct lqh *lqh, struct lqh_scan *scan)
                                  lqh_scan_owner(scan), slots, &end);
     scan->end = end;
     if (lqh_scan_limited(scan, scan->rows)) scan->rows = scan->limit - scan->given;
-    if (end || lqh_scan_full(scan, &(struct lqh_rows){0}))
-        lqh_scan_deliver(lqh, scan);
-    else
-        lqh_continue(lqh, LQH_WORK_SCAN, scan->pool.ref);
+    step_ends(lqh, scan, &(struct lqh_rows){0});
 }
 
 static bool wants_figures(const struct lqh_scan *scan)
@@ -240,10 +263,8 @@ void lqh_scan_step(struct lqh *lqh, struct lqh_scan *scan)
     } else if (scan->mode != LOCK_COMMITTED) {
         lqh_scan_lock_step(lqh, scan);
         lqh_run_ready(lqh);
-    } else if (scan->index != REF_NONE) {
-        lqh_scan_index_step(lqh, scan);
-    } else if (scan->program != REF_NONE) {
-        lqh_scan_filter_step(lqh, scan);
+    } else if (scan->index != REF_NONE || scan->program != REF_NONE) {
+        step_groups(lqh, scan);
     } else if (scan->attr_words == 0) {
         step_count(lqh, scan);
     } else if (wants_figures(scan)) {

@@ -1,9 +1,7 @@
-/* lqh_scan_filter.c -- steps of a scan without locks that has a program: rows looked at, and those
- * that fit. */
+/* lqh_scan_filter.c -- a scan that has a program: rows looked at, and those that fit. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
 
-#define FILTER_GROUPS 16u /* Looking at a row is so much cheaper than sending it. */
 #define SLOTS_PER_ROW 8u
 
 uint32_t lqh_scan_fit(struct lqh *lqh, struct lqh_scan *scan, struct tup_program *program,
@@ -40,9 +38,8 @@ static uint32_t look(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *fr
     return count;
 }
 
-/* The next group of rows. 0, or an error. */
-static uint32_t look_at_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
-                              struct lqh_rows *rows)
+uint32_t lqh_scan_filter_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
+                               struct lqh_rows *rows)
 {
     uint32_t group[LQH_SCAN_GROUP];
     uint32_t step = block_config(&lqh->block)->scan_step_rows;
@@ -65,23 +62,4 @@ static uint32_t look_at_group(struct lqh *lqh, struct lqh_scan *scan, struct tup
     }
     scan->end = end;
     return 0;
-}
-
-void lqh_scan_filter_step(struct lqh *lqh, struct lqh_scan *scan)
-{
-    struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
-    struct lqh_rows rows = {0};
-    for (uint32_t i = 0; i < FILTER_GROUPS && !scan->end && !lqh_scan_step_full(scan, &rows); i++) {
-        uint32_t error = look_at_group(lqh, scan, frag, &rows);
-        if (error != 0) {
-            jam();
-            lqh_scan_fail(lqh, scan, error);
-            return;
-        }
-    }
-    lqh_scan_send_rows(lqh, scan, &rows);
-    if (scan->end || lqh_scan_full(scan, &rows))
-        lqh_scan_deliver(lqh, scan);
-    else
-        lqh_continue(lqh, LQH_WORK_SCAN, scan->pool.ref);
 }

@@ -4,8 +4,7 @@
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
 
-#define GROUP       16u /* Entries fetched at once. */
-#define LOOK_GROUPS 16u /* In a step that only looks at rows; one where each is sent. */
+#define GROUP 16u /* Entries fetched at once. */
 
 static struct lqh_scan_index *record_get(struct lqh *lqh, const struct lqh_scan *scan)
 {
@@ -77,8 +76,7 @@ static uint32_t look(struct lqh *lqh, struct lqh_scan *scan, struct tup_program 
     return error == ERR_ROW_NOT_FOUND ? 0 : error;
 }
 
-/* The next entries. 0, or an error. */
-static uint32_t look_at_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
+uint32_t lqh_scan_index_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
                               struct lqh_rows *rows)
 {
     struct lqh_scan_index *record = record_get(lqh, scan);
@@ -97,24 +95,4 @@ static uint32_t look_at_group(struct lqh *lqh, struct lqh_scan *scan, struct tup
     if (done > 0) tux_scan_moved(index, &record->position, &entries[done - 1u]);
     scan->end = end && done == count;
     return 0;
-}
-
-void lqh_scan_index_step(struct lqh *lqh, struct lqh_scan *scan)
-{
-    struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
-    struct lqh_rows rows = {0};
-    uint32_t groups = scan->program != REF_NONE || scan->attr_words == 0 ? LOOK_GROUPS : 1u;
-    for (uint32_t i = 0; i < groups && !scan->end && !lqh_scan_step_full(scan, &rows); i++) {
-        uint32_t error = look_at_group(lqh, scan, frag, &rows);
-        if (error != 0) {
-            jam();
-            lqh_scan_fail(lqh, scan, error);
-            return;
-        }
-    }
-    lqh_scan_send_rows(lqh, scan, &rows);
-    if (scan->end || lqh_scan_full(scan, &rows))
-        lqh_scan_deliver(lqh, scan);
-    else
-        lqh_continue(lqh, LQH_WORK_SCAN, scan->pool.ref);
 }

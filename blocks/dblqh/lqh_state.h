@@ -593,7 +593,9 @@ void lqh_scan_deliver(struct lqh *lqh, struct lqh_scan *scan);
 void lqh_scan_fail(struct lqh *lqh, struct lqh_scan *scan, uint32_t error);
 
 /* lqh_scan_filter.c */
-void lqh_scan_filter_step(struct lqh *lqh, struct lqh_scan *scan);
+/* The next group of rows, looked at; those that fit go into `rows`. 0, or an error. */
+uint32_t lqh_scan_filter_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
+                               struct lqh_rows *rows);
 /* Is this row one of the scan's? 0, or an error that ends the scan. */
 uint32_t lqh_scan_fit(struct lqh *lqh, struct lqh_scan *scan, struct tup_program *program,
                       uint32_t row, struct lqh_rows *rows, bool *fits);
@@ -604,7 +606,9 @@ bool lqh_scan_step_full(const struct lqh_scan *scan, const struct lqh_rows *rows
 /* lqh_scan_index.c: scans in the order of an index. The third section of SCAN_FRAGREQ. */
 uint32_t lqh_scan_index_begin(struct lqh *lqh, struct lqh_scan *scan, const struct signal *sig);
 void lqh_scan_index_end(struct lqh *lqh, struct lqh_scan *scan);
-void lqh_scan_index_step(struct lqh *lqh, struct lqh_scan *scan);
+/* As lqh_scan_filter_group(), of the entries of the range. */
+uint32_t lqh_scan_index_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
+                              struct lqh_rows *rows);
 /* Locking scans: the next row, ROW_NONE when there is none just now. */
 uint32_t lqh_scan_index_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
                             bool *end);
