@@ -352,7 +352,9 @@ static int live(struct process *process, const struct options *options)
     lock_memory(process);
     if (files_open(process) != 0) return 1;
     node_blocks_create(process->node);
-    if (port_finder_start(process) != 0 || watchdog_start(process) != 0) return 1;
+    if (port_finder_start(process) != 0 || watchdog_start(process) != 0 ||
+        memory_ahead_start(process) != 0)
+        return 1;
     int result = workers_run(process);
     files_close(process);
     if (result != 0) {

@@ -182,6 +182,11 @@ void remove_pid_file(const struct process *process);
 /* --- watchdog.c --- */
 int watchdog_start(struct process *process);
 
+/* --- memory_ahead.c --- */
+/* A thread that has the next pages of the node's memory provided before they are needed, where the
+ * system can do that. It ends when the node has stopped. */
+int memory_ahead_start(struct process *process);
+
 /* --- configure.c --- */
 /* node_config from the cluster's configuration. 0, or -1 with the reason in `why`. */
 int configure_node(struct process *process, char *why, size_t why_size);

@@ -15,6 +15,8 @@
  */
 #define HUGE_PAGES_FROM ((size_t)256u << 20) /* Small arenas would be rounded up too much. */
 
+#define TOUCH_STEP ((size_t)2u << 20) /* A huge page. */
+
 #define KEPT_MOST 16u
 #define KEPT_SIZE ((size_t)512u << 20) /* Kept ones have multiples of it: they fit others, too. */
 #define CLEAR_RUN_PAGES                                                                            \
@@ -29,6 +31,7 @@ struct arena {
     uint8_t *base;
     size_t size;
     size_t carved;      /* Bytes from `base` that have been handed out at least once. */
+    size_t touched;     /* Bytes from `base` that arena_touch_ahead() has come to; its thread's. */
     size_t used_before; /* Bytes from `base` that former owners of kept memory were given. */
     struct free_page *free;
     uint32_t free_count;
@@ -147,6 +150,34 @@ static bool group_take(struct arena *arena, enum resource_group group, uint32_t 
     return true;
 }
 
+static size_t carved_now(struct arena *arena)
+{
+    arena_lock(arena);
+    size_t carved = arena->carved;
+    arena_unlock(arena);
+    return carved;
+}
+
+enum arena_touch arena_touch_ahead(struct arena *arena)
+{
+#ifdef MADV_POPULATE_WRITE
+    const uint8_t *end = (const uint8_t *)arena + arena->size;
+    size_t carved = carved_now(arena);
+    size_t from = arena->touched > carved ? arena->touched : carved;
+    if (from >= carved + ARENA_AHEAD) return ARENA_TOUCH_ENOUGH;
+    uint8_t *at = (uint8_t *)(((uintptr_t)arena->base + from) & ~(uintptr_t)4095u);
+    if (at >= end) return ARENA_TOUCH_NEVER;
+    size_t left = (size_t)(end - at);
+    size_t size = TOUCH_STEP - (uintptr_t)at % TOUCH_STEP;
+    if (madvise(at, size < left ? size : left, MADV_POPULATE_WRITE) != 0) return ARENA_TOUCH_NEVER;
+    arena->touched = (size_t)(at - arena->base) + size;
+    return ARENA_TOUCH_MORE;
+#else
+    (void)arena;
+    return ARENA_TOUCH_NEVER;
+#endif
+}
+
 void *arena_page(struct arena *arena, enum resource_group group)
 {
     void *page = NULL;
@@ -223,9 +254,7 @@ uint32_t arena_page_no(const struct arena *arena, const void *memory)
 
 void *arena_at(struct arena *arena, uint32_t page_no, uint32_t offset, uint64_t size)
 {
-    arena_lock(arena);
-    uint64_t carved = arena->carved;
-    arena_unlock(arena);
+    uint64_t carved = carved_now(arena);
     uint64_t begin = (uint64_t)page_no * PAGE_SIZE_BYTES + offset;
     if (offset >= PAGE_SIZE_BYTES || begin > carved || size > carved - begin) return NULL;
     return arena->base + begin;
