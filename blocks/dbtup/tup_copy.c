@@ -101,13 +101,6 @@ static bool is_old(const struct tup_copy_old *old, const struct tup_row *row)
     return row->bits == ROW_USED && row->gci <= old->gci && old->gci != 0 && row->lock == REF_NONE;
 }
 
-static void drop(struct tup *tup, const struct tup_copy_old *old, uint32_t row_id,
-                 const struct tup_row *row)
-{
-    const struct tup_restore_req req = {.frag = old->frag, .key_def = old->key_def, .row = row_id};
-    tup_row_drop(tup, &req, row);
-}
-
 bool tup_copy_drop(struct tup *tup, const struct tup_copy_old *old, uint32_t row_id)
 {
     const struct tup_scan_position at = {tup_row_page(old->frag, row_id),
@@ -115,7 +108,7 @@ bool tup_copy_drop(struct tup *tup, const struct tup_copy_old *old, uint32_t row
     const struct tup_row *row = row_id != ROW_NONE ? row_find(old->frag, row_id) : NULL;
     if (row == NULL || !is_old(old, row) || tup_position_below(&at, &old->told)) return false;
     jam();
-    drop(tup, old, row_id, row);
+    tup_row_drop(tup, old->frag, row_id, tup_row_hash(tup, old->frag, old->key_def, row_id));
     return true;
 }
 
@@ -135,11 +128,37 @@ static bool map_good(const struct tup_frag *frag, const struct tup_scan_position
     return true;
 }
 
+#define LEAVING_MAX 16u /* The memory's answers for so many rows come side by side. */
+
+struct leaving {
+    uint32_t count;
+    uint32_t row[LEAVING_MAX];
+    uint32_t hash[LEAVING_MAX];
+};
+
+static void leaving_drop(struct tup *tup, struct tup_frag *frag, struct leaving *leaving)
+{
+    for (uint32_t i = 0; i < leaving->count; i++)
+        tup_row_drop(tup, frag, leaving->row[i], leaving->hash[i]);
+    leaving->count = 0;
+}
+
+static void leaving_add(struct tup *tup, const struct tup_copy_old *old, struct leaving *leaving,
+                        uint32_t row_id)
+{
+    uint32_t hash = tup_row_hash(tup, old->frag, old->key_def, row_id);
+    acc_prefetch(old->frag->index, hash);
+    leaving->row[leaving->count] = row_id;
+    leaving->hash[leaving->count++] = hash;
+    if (leaving->count == LEAVING_MAX) leaving_drop(tup, old->frag, leaving);
+}
+
 /* The slots first..last-1 of a page. */
 static void sweep_page(struct tup *tup, struct tup_copy_old *old, uint32_t number, uint32_t first,
                        uint32_t last, const uint32_t *bits, struct tup_copy_swept *swept)
 {
     const struct tup_table *table = old->frag->table;
+    struct leaving leaving = {.count = 0};
     void *page = page_dir_find(&old->frag->fixed, number);
     for (uint32_t slot = first; page != NULL && slot < last; slot++) {
         const struct tup_row *row = slot_at(table, page, slot);
@@ -150,10 +169,11 @@ static void sweep_page(struct tup *tup, struct tup_copy_old *old, uint32_t numbe
             swept->sum += row->gci;
             continue;
         }
-        drop(tup, old, number << table->slot_bits | slot, row);
+        leaving_add(tup, old, &leaving, number << table->slot_bits | slot);
         swept->removed++;
-        page = page_dir_find(&old->frag->fixed, number); /* Perhaps that was its last row. */
+        page = page_dir_find(&old->frag->fixed, number); /* Perhaps those were its last rows. */
     }
+    leaving_drop(tup, old->frag, &leaving);
 }
 
 uint32_t tup_copy_sweep(struct tup *tup, struct tup_copy_old *old,

@@ -48,21 +48,31 @@ static struct tup_row *row_find(const struct tup_frag *frag, uint32_t row_id)
     return row;
 }
 
-void tup_row_drop(struct tup *tup, const struct tup_restore_req *req, const struct tup_row *row)
+uint32_t tup_row_hash(struct tup *tup, struct tup_frag *frag, const struct table_def *key_def,
+                      uint32_t row_id)
 {
-    struct tup_frag *frag = req->frag;
     struct tup_restore_key key;
-    const struct tup_read read = {.frag = frag, .row = req->row};
+    const struct tup_read read = {.frag = frag, .row = row_id};
     key.words = tup_read_key(tup, &read, key.word, TUP_KEY_WORDS_MAX);
     ndbrequire(key.words > 0);
-    acc_remove(tup->acc, frag->index, (uint32_t)key_hash(req->key_def, key.word, key.words),
-               req->row);
-    tup_index_remove(tup, frag, req->row);
+    return (uint32_t)key_hash(key_def, key.word, key.words);
+}
+
+void tup_row_drop(struct tup *tup, struct tup_frag *frag, uint32_t row_id, uint32_t hash)
+{
+    const struct tup_row *row = row_at(frag, row_id);
     uint32_t var = frag->table->var_offset != 0 ? image_var(frag->table, (const uint8_t *)row) : 0;
+    acc_remove(tup->acc, frag->index, hash, row_id);
+    tup_index_remove(tup, frag, row_id);
     if (var != 0) tup_var_release(frag, var);
-    tup_mark_row(frag, req->row);
-    tup_slot_free(frag, req->row);
+    tup_mark_row(frag, row_id);
+    tup_slot_free(frag, row_id);
     frag->rows--;
+}
+
+static void row_drop(struct tup *tup, const struct tup_restore_req *req)
+{
+    tup_row_drop(tup, req->frag, req->row, tup_row_hash(tup, req->frag, req->key_def, req->row));
 }
 
 static uint32_t row_replace(struct tup *tup, const struct tup_restore_req *req,
@@ -147,7 +157,7 @@ uint32_t tup_restore_put(struct tup *tup, const struct tup_restore_req *req)
     uint32_t hash = req->hashed ? req->hash : (uint32_t)key_hash(req->key_def, key.word, key.words);
     if (row != NULL) {
         jam(); /* Of a later time than the log that is being replayed. */
-        tup_row_drop(tup, req, row);
+        row_drop(tup, req);
     }
     return tup_row_add(tup, req, &parsed, hash);
 }
@@ -184,9 +194,7 @@ uint32_t tup_restore_update(struct tup *tup, const struct tup_restore_req *req)
 
 uint32_t tup_restore_delete(struct tup *tup, const struct tup_restore_req *req)
 {
-    const struct tup_row *row = row_find(req->frag, req->row);
-    if (row == NULL) return 0;
-    tup_row_drop(tup, req, row);
+    if (row_find(req->frag, req->row) != NULL) row_drop(tup, req);
     return 0;
 }
 

@@ -369,8 +369,11 @@ uint32_t tup_key_collect(const struct tup_table *table, const struct tup_restore
                          struct tup_restore_key *key);
 /* What tup_attr_parse() takes of it. */
 struct tup_change_req tup_restore_change(const struct tup_restore_req *req);
-/* Removes a committed row that nobody has locked. */
-void tup_row_drop(struct tup *tup, const struct tup_restore_req *req, const struct tup_row *row);
+/* Of the key of the row in this place: low half of key_hash(). */
+uint32_t tup_row_hash(struct tup *tup, struct tup_frag *frag, const struct table_def *key_def,
+                      uint32_t row_id);
+/* Removes a committed row that nobody has locked; `hash` is that of its key. */
+void tup_row_drop(struct tup *tup, struct tup_frag *frag, uint32_t row_id, uint32_t hash);
 /* Puts a row into a free place; `parsed` has gone through tup_attr_parse(). 0, 827, 833, 625. */
 uint32_t tup_row_add(struct tup *tup, const struct tup_restore_req *req,
                      const struct tup_change_req *parsed, uint32_t hash);
