@@ -2,6 +2,7 @@
  * count. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/backup/backup_state.h"
+#include "blocks/dblqh/copy_pace.h"
 #include "blocks/dblqh/lqh.h"
 #include "signals/errors.h"
 
@@ -118,8 +119,7 @@ static void scan_ended(struct backup *backup)
  * have the time while there are any. */
 static uint32_t speed_copied(struct backup *backup, uint32_t least, uint32_t most)
 {
-    uint64_t now = now_ms(&backup->block);
-    uint32_t pace = copy_pace_look(&backup->pace, now, lqh_requests(backup->lqh));
+    uint32_t pace = lqh_copy_pace(backup->lqh);
     if (pace == COPY_PACE_FREE || pace > most / least) return most;
     return pace > 1 ? least * pace : least;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 #include "blocks/backup/backup.h"
 #include "blocks/backup/backup_rows.h"
-#include "blocks/dblqh/copy_pace.h"
 #include "blocks/dblqh/lqh_frags.h"
 #include "blocks/ndbfs/fs_client.h"
 #include "signals/lcp.h"
@@ -167,7 +166,6 @@ struct backup {
     uint64_t log_asked_ms;
     int64_t tokens; /* Bytes that may be written now. */
     uint64_t tokens_ms;
-    struct copy_pace pace; /* Of a node that comes back. */
 };
 
 struct backup_continueb {

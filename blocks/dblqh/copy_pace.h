@@ -14,7 +14,7 @@
  */
 #define COPY_PACE_MS      100u /* A period. */
 #define COPY_PACE_LISTEN  2u   /* Periods at the beginning. */
-#define COPY_PACE_FIRST   4u   /* The pace behind them. */
+#define COPY_PACE_FIRST   8u   /* The pace behind them. */
 #define COPY_PACE_MAX     256u
 #define COPY_PACE_FREE    UINT32_MAX /* No request for COPY_PACE_BUSY_MS. */
 #define COPY_PACE_BUSY_MS 20u

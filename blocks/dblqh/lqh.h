@@ -20,5 +20,10 @@ struct lqh_usage {
 };
 void lqh_usage_get(const struct block *block, struct lqh_usage *usage);
 
-/* How many requests and steps of scans the instance has had, modulo 2^32. */
-uint32_t lqh_requests(const struct block *block);
+/*
+ * How much of its thread the return of a node may take now, times the least share that the work in
+ * question has: copy_pace.h says which numbers there are. To be called again and again while there
+ * is such work: copying from here or to here, or the checkpoint behind a copy. What one has learnt
+ * of the transactions the next one goes on with.
+ */
+uint32_t lqh_copy_pace(struct block *block);

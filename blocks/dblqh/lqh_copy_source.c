@@ -237,7 +237,7 @@ static bool is_busy(struct lqh *lqh)
     uint64_t now = now_ms(&lqh->block);
     if (share->ms != now) share->rows = share->words = share->places = 0;
     share->ms = now;
-    share->times = copy_pace_look(&share->pace, now, lqh->requests);
+    share->times = lqh_copy_pace(&lqh->block);
     return share->times != COPY_PACE_FREE;
 }
 

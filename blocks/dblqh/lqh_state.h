@@ -248,7 +248,6 @@ struct lqh_copy_share {
     uint32_t rows;
     uint32_t words;
     uint32_t places;
-    struct copy_pace pace;
     uint32_t times; /* What the pace was last. */
 };
 
@@ -439,6 +438,7 @@ struct lqh {
     struct lqh_include include;
     struct lqh_copy copy;
     struct lqh_copy_share copy_share;
+    struct copy_pace copy_pace;
     struct lqh_outcome outcome;
 };
 
