@@ -283,8 +283,9 @@ struct api_scan_options {
     uint32_t attr_words;
     const uint32_t *program; /* NULL = all rows. */
     uint32_t program_words;
-    /* An encoded scan_range: rows of this part of an ordered index; NULL = of the table. With
-     * SCAN_MERGED and attrs rows are given out in the index's order, else each fragment's are. */
+    /* Encoded ranges (signals/scan_range.h): rows of these parts of an ordered index; NULL = of the
+     * table. With SCAN_MERGED and attrs rows are given out range by range and in the index's order,
+     * else each fragment's are. */
     const uint32_t *range;
     uint32_t range_words;
     uint32_t limit; /* So many rows are given out, or counted, at most; 0 = all. */
@@ -300,6 +301,7 @@ struct api_row {
     const uint32_t *pairs; /* Valid until the next api_scan_next() or close. */
     uint32_t words;
     uint32_t fragment;
+    uint32_t range; /* The number of the range for which it is given; 0 without ranges. */
 };
 
 /* NULL and *error when refused. `timeout_ms` is the longest time without progress. */

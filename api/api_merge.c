@@ -11,13 +11,12 @@ struct source {
     struct api_chunk *first;
     struct api_chunk *last;
     enum source_state state;
+    uint32_t range; /* Of its first row. */
 };
 
 struct api_merge {
     const struct table_def *def;
-    struct table_index index;
-    bool descending;
-    uint32_t wanted;
+    struct api_merge_order order;
     uint32_t sources;
     struct source *source;
     struct scan_value *key; /* Of each source's first row: column_count values. */
@@ -41,18 +40,15 @@ uint32_t api_merge_attrs(const struct table_index *index, uint32_t *attrs, uint3
     return words;
 }
 
-struct api_merge *api_merge_new(const struct api_table *table, const struct table_index *index,
-                                bool descending, uint32_t wanted)
+struct api_merge *api_merge_new(const struct api_table *table, const struct api_merge_order *order)
 {
     struct api_merge *merge = calloc(1, sizeof *merge);
     if (merge == NULL) return NULL;
     merge->def = table->def;
-    merge->index = *index;
-    merge->descending = descending;
-    merge->wanted = wanted;
+    merge->order = *order;
     merge->sources = merge->idle = table->fragments;
     merge->source = calloc(merge->sources, sizeof *merge->source);
-    merge->key = calloc((size_t)merge->sources * index->column_count, sizeof *merge->key);
+    merge->key = calloc((size_t)merge->sources * order->index.column_count, sizeof *merge->key);
     merge->heap = calloc(merge->sources, sizeof *merge->heap);
     if (merge->source != NULL && merge->key != NULL && merge->heap != NULL) return merge;
     api_merge_free(merge);
@@ -103,7 +99,7 @@ bool api_merge_hungry(const struct api_merge *merge, uint32_t fragment, bool loc
 
 static struct scan_value *key_of(const struct api_merge *merge, uint32_t source)
 {
-    return merge->key + (size_t)source * merge->index.column_count;
+    return merge->key + (size_t)source * merge->order.index.column_count;
 }
 
 /* Does the first row of `a` come before that of `b`? */
@@ -111,12 +107,14 @@ static bool before(const struct api_merge *merge, uint32_t a, uint32_t b)
 {
     const struct scan_value *x = key_of(merge, a);
     const struct scan_value *y = key_of(merge, b);
-    for (uint32_t i = 0; i < merge->index.column_count; i++) {
-        const struct table_column *column = &merge->def->columns[merge->index.columns[i]];
+    if (merge->source[a].range != merge->source[b].range)
+        return merge->source[a].range < merge->source[b].range;
+    for (uint32_t i = 0; i < merge->order.index.column_count; i++) {
+        const struct table_column *column = &merge->def->columns[merge->order.index.columns[i]];
         int order = (x[i].size != 0) - (y[i].size != 0); /* NULL comes first. */
         if (x[i].size != 0 && y[i].size != 0)
             order = column_compare(&column->format, x[i].bytes, x[i].size, y[i].bytes, y[i].size);
-        if (order != 0) return merge->descending ? order > 0 : order < 0;
+        if (order != 0) return merge->order.descending ? order > 0 : order < 0;
     }
     return a < b;
 }
@@ -151,22 +149,24 @@ static void heap_push(struct api_merge *merge, uint32_t source)
 /* Finds the key of the source's first row. False: it is malformed. */
 static bool key_load(const struct api_merge *merge, uint32_t number)
 {
-    const struct api_chunk *chunk = merge->source[number].first;
-    const uint32_t *pairs = chunk->data + chunk->at + 1;
-    uint32_t words = chunk->data[chunk->at];
+    struct source *source = &merge->source[number];
+    const struct api_row row = api_chunk_row(source->first, merge->order.ranged);
+    const uint32_t *pairs = row.pairs;
+    uint32_t words = row.words;
     struct scan_value *key = key_of(merge, number);
     uint32_t found = 0;
+    source->range = row.range;
     for (uint32_t at = 0; at < words;) {
         uint32_t size = attr_size(pairs[at]);
         if (words_of(size) > words - at - 1u) return false;
-        for (uint32_t i = 0; i < merge->index.column_count; i++) {
-            if (merge->index.columns[i] != attr_column(pairs[at])) continue;
+        for (uint32_t i = 0; i < merge->order.index.column_count; i++) {
+            if (merge->order.index.columns[i] != attr_column(pairs[at])) continue;
             key[i] = (struct scan_value){(const uint8_t *)(pairs + at + 1), size};
             found |= 1u << i;
         }
         at += 1u + words_of(size);
     }
-    return found == (uint32_t)((1ull << merge->index.column_count) - 1u);
+    return found == (uint32_t)((1ull << merge->order.index.column_count) - 1u);
 }
 
 /* Behind the row that was given out. False: the next one is malformed. */
@@ -212,8 +212,8 @@ static bool wake(struct api_merge *merge, const struct api_scan *scan)
 static uint32_t wanted_words(const struct api_merge *merge, const uint32_t *pairs, uint32_t words)
 {
     uint32_t at = 0;
-    if (merge->wanted == 0) return words;
-    for (uint32_t i = 0; i < merge->wanted && at < words; i++)
+    if (merge->order.wanted == 0) return words;
+    for (uint32_t i = 0; i < merge->order.wanted && at < words; i++)
         at += 1u + words_of(attr_size(pairs[at]));
     return at < words ? at : words;
 }
@@ -226,11 +226,9 @@ enum api_scan_step api_merge_next(struct api_merge *merge, struct api_scan *scan
     if (merge->idle > 0) return API_SCAN_WAIT;
     if (merge->heap_count == 0) return API_SCAN_END;
     struct api_chunk *chunk = merge->source[merge->heap[0]].first;
-    uint32_t words = chunk->data[chunk->at];
-    row->pairs = chunk->data + chunk->at + 1;
-    row->words = wanted_words(merge, row->pairs, words);
-    row->fragment = chunk->fragment;
-    chunk->at += 1u + words;
+    *row = api_chunk_row(chunk, merge->order.ranged);
+    row->words = wanted_words(merge, row->pairs, row->words);
+    chunk->at += 1u + chunk->data[chunk->at];
     merge->given = true;
     return API_SCAN_ROW;
 }

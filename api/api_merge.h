@@ -17,10 +17,17 @@ typedef void api_merge_release(struct api_scan *scan, struct api_chunk *chunk);
  * does not name; returns the words then. */
 uint32_t api_merge_attrs(const struct table_index *index, uint32_t *attrs, uint32_t words);
 
-/* `wanted`: how many columns at the beginning of each row the application has asked for; 0 = all
- * are. NULL without memory. */
-struct api_merge *api_merge_new(const struct api_table *table, const struct table_index *index,
-                                bool descending, uint32_t wanted);
+/* In which order rows are given out: by range, then by the index's columns. */
+struct api_merge_order {
+    struct table_index index;
+    bool descending; /* Within each range. */
+    bool ranged;     /* Rows tell their range. */
+    uint32_t wanted; /* Columns at the beginning of each row that the application has asked for; 0 =
+                        all are. */
+};
+
+/* NULL without memory. */
+struct api_merge *api_merge_new(const struct api_table *table, const struct api_merge_order *order);
 void api_merge_free(struct api_merge *merge);
 
 void api_merge_add(struct api_merge *merge, struct api_chunk *chunk);

@@ -148,7 +148,7 @@ static uint32_t send_scan(struct api_scan *scan)
                               .transid2 = (uint32_t)(scan->transid >> 32),
                               .limit = scan->options.limit};
     uint32_t out[SIGNAL_HEAD_WORDS + sizeof req / 4u + 3 + ATTR_READ_MAX + PROGRAM_WORDS_MAX +
-                 SCAN_RANGE_WORDS_MAX];
+                 SCAN_RANGES_WORDS_MAX];
     uint32_t at = SIGNAL_HEAD_WORDS + sizeof req / 4u;
     uint32_t sections = scan->options.range_words > 0 ? 3 : scan->options.program_words > 0 ? 2 : 1;
     uint32_t words = scan->attr_words + scan->options.program_words + scan->options.range_words;
@@ -190,15 +190,42 @@ static uint32_t prepare_merge(struct api_scan *scan, const struct api_scan_optio
 {
     struct table_index index;
     struct scan_range range;
-    if (!scan_range_decode(options->range, options->range_words, &range) ||
+    if (scan_range_decode(options->range, options->range_words, &range) == 0 ||
         !table_def_index(options->table->def, range.index, &index) ||
         options->table->fragments > MERGED_FRAGMENTS_MAX)
         return ERR_BOUNDS;
+    uint32_t asked = scan->attr_words;
     scan->attr_words = api_merge_attrs(&index, scan->attrs, scan->attr_words);
-    if (scan->attr_words > ATTR_READ_MAX) return ERR_READS_TOO_MANY;
-    scan->merge = api_merge_new(options->table, &index, (range.flags & SCAN_DESCENDING) != 0,
-                                scan->attr_words > options->attr_words ? options->attr_words : 0);
+    const struct api_merge_order order = {.index = index,
+                                          .descending = (range.flags & SCAN_DESCENDING) != 0,
+                                          .ranged = scan->ranged,
+                                          .wanted =
+                                              scan->attr_words > asked ? options->attr_words : 0};
+    scan->merge = api_merge_new(options->table, &order);
     return scan->merge == NULL ? ERR_API_MEMORY : 0;
+}
+
+/* What the rows' ranges are: of several ones each row tells its own. */
+static uint32_t prepare_ranges(struct api_scan *scan, const struct api_scan_options *options)
+{
+    uint32_t count = scan_ranges_count(options->range, options->range_words);
+    if (count == 0) return ERR_BOUNDS;
+    scan->range = scan_ranges_last(options->range, options->range_words);
+    scan->ranged = count > 1 && options->attr_words > 0;
+    return 0;
+}
+
+static uint32_t prepare_order(struct api_scan *scan, const struct api_scan_options *options)
+{
+    uint32_t error = options->range_words == 0 ? 0 : prepare_ranges(scan, options);
+    if (error != 0) return error;
+    if (scan->ranged) scan->attrs[scan->attr_words++] = attr_header(ATTR_RANGE, 0);
+    for (uint32_t i = 0; i < options->attr_words; i++)
+        scan->attrs[scan->attr_words++] = options->attrs[i];
+    bool merged = options->attr_words > 0 && options->range_words > 0 &&
+                  (scan_range_flags(options->range) & SCAN_MERGED) != 0;
+    if (merged) error = prepare_merge(scan, options);
+    return error == 0 && scan->attr_words > ATTR_READ_MAX ? ERR_READS_TOO_MANY : error;
 }
 
 static uint32_t prepare(struct api_scan *scan, const struct api_scan_options *options)
@@ -206,16 +233,12 @@ static uint32_t prepare(struct api_scan *scan, const struct api_scan_options *op
     uint32_t fragments = options->table->fragments;
     scan->fragments = calloc(fragments, sizeof *scan->fragments);
     scan->go_on = malloc(fragments * sizeof *scan->go_on);
-    scan->attrs = malloc((options->attr_words + INDEX_COLUMNS_MAX + options->program_words +
-                          options->range_words + 1u) *
+    scan->attrs = malloc((1u + options->attr_words + INDEX_COLUMNS_MAX + options->program_words +
+                          options->range_words) *
                          4u);
     if (scan->fragments == NULL || scan->go_on == NULL || scan->attrs == NULL)
         return ERR_API_MEMORY;
-    scan->attr_words = options->attr_words;
-    if (options->attr_words > 0) memcpy(scan->attrs, options->attrs, options->attr_words * 4u);
-    bool merged = options->attr_words > 0 && options->range_words >= SCAN_RANGE_HEAD &&
-                  (scan_range_flags(options->range) & SCAN_MERGED) != 0;
-    uint32_t error = merged ? prepare_merge(scan, options) : 0;
+    uint32_t error = prepare_order(scan, options);
     if (error != 0) return error;
     uint32_t *at = scan->attrs + scan->attr_words;
     if (options->program_words > 0) memcpy(at, options->program, options->program_words * 4u);
@@ -228,7 +251,7 @@ struct api_scan *api_scan_start(struct api_client *client, const struct api_scan
                                 uint32_t timeout_ms, uint32_t *error)
 {
     if (options->attr_words > ATTR_READ_MAX || options->program_words > PROGRAM_WORDS_MAX ||
-        options->range_words > SCAN_RANGE_WORDS_MAX) {
+        options->range_words > SCAN_RANGES_WORDS_MAX) {
         *error = ERR_PARAMETER;
         return NULL;
     }
@@ -287,12 +310,19 @@ static void made_progress(struct api_scan *scan)
     if (scan->waiting) scan->deadline_ms = api_deadline(scan->client, scan->timeout_ms);
 }
 
-/* `rows` rows, each with its number of words before it, and nothing else. */
-static bool rows_are_whole(const uint32_t *words, uint32_t size, uint32_t rows)
+static bool range_is_whole(const struct api_scan *scan, const uint32_t *words, uint32_t size)
+{
+    return size >= 2 && words[0] == attr_header(ATTR_RANGE, 4) && words[1] <= scan->range;
+}
+
+/* `rows` rows, each with its number of words before it, and nothing else; their ranges first. */
+static bool rows_are_whole(const struct api_scan *scan, const uint32_t *words, uint32_t size,
+                           uint32_t rows)
 {
     uint32_t at = 0;
     for (uint32_t i = 0; i < rows; i++) {
         if (at >= size || words[at] > size - at - 1) return false;
+        if (scan->ranged && !range_is_whole(scan, words + at + 1, words[at])) return false;
         at += 1 + words[at];
     }
     return at == size;
@@ -307,7 +337,7 @@ void api_scan_rows_in(struct api_client *client, const uint32_t *words)
 
     if (scan == NULL || scan->state == SCAN_CLOSING || scan->error != 0) return;
     if (ai->fragment_id >= scan->table->fragments ||
-        !rows_are_whole(words + at + 1, size, ai->rows)) {
+        !rows_are_whole(scan, words + at + 1, size, ai->rows)) {
         fail(scan, ERR_REPLY_4215);
         close_at_server(scan);
         notify(scan);
@@ -482,12 +512,18 @@ static enum api_scan_step wait_for_more(struct api_scan *scan)
     return API_SCAN_WAIT;
 }
 
+static void give(struct api_scan *scan, struct api_row *row)
+{
+    if (!scan->ranged) row->range = scan->range;
+    scan->rows_given++;
+}
+
 static enum api_scan_step next_merged(struct api_scan *scan, struct api_row *row)
 {
     uint64_t before = scan->words_waiting;
     enum api_scan_step step = api_merge_next(scan->merge, scan, row, release_merged);
     if (scan->words_waiting < before && may_go_on(scan)) send_next(scan);
-    if (step == API_SCAN_ROW) scan->rows_given++;
+    if (step == API_SCAN_ROW) give(scan, row);
     if (step == API_SCAN_ERROR) {
         fail(scan, ERR_REPLY_4215);
         close_at_server(scan);
@@ -512,11 +548,9 @@ enum api_scan_step api_scan_next(struct api_scan *scan, struct api_row *row)
         if (may_go_on(scan)) send_next(scan);
     }
     if (chunk != NULL) {
-        row->words = chunk->data[chunk->at];
-        row->pairs = chunk->data + chunk->at + 1;
-        row->fragment = chunk->fragment;
-        chunk->at += 1 + row->words;
-        scan->rows_given++;
+        *row = api_chunk_row(chunk, scan->ranged);
+        chunk->at += 1 + chunk->data[chunk->at];
+        give(scan, row);
         return API_SCAN_ROW;
     }
     if (scan->options.attr_words == 0 && api_scan_rows(scan) == scan->options.limit &&

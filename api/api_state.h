@@ -195,6 +195,17 @@ struct api_chunk { /* Rows of one TRANSID_AI. */
     uint32_t data[];
 };
 
+/* The chunk's next row. `ranged`: it has a range first, which was checked. */
+static inline struct api_row api_chunk_row(const struct api_chunk *chunk, bool ranged)
+{
+    uint32_t skip = ranged ? 2u : 0u;
+    const uint32_t *words = chunk->data + chunk->at;
+    return (struct api_row){.pairs = words + 1 + skip,
+                            .words = words[0] - skip,
+                            .fragment = chunk->fragment,
+                            .range = ranged ? words[2] : 0};
+}
+
 struct api_scan_fragment {
     uint32_t received;
     uint32_t announced;
@@ -220,8 +231,11 @@ struct api_scan {
     uint64_t deadline_ms;
     uint32_t timeout_ms;
     struct api_scan_options options;
-    uint32_t *attrs;         /* Then the program, then the range. */
-    uint32_t attr_words;     /* Those of `options`, and for a merge the index's other columns. */
+    uint32_t *attrs;     /* Then the program, then the ranges. */
+    uint32_t attr_words; /* Those of `options`; several ranges: ATTR_RANGE before them; a merge: the
+                            index's other columns behind them. */
+    uint32_t range;      /* Of several ranges the highest number, of a single one its number. */
+    bool ranged;         /* Rows tell their range. */
     struct api_merge *merge; /* NULL: rows are given out as they come. */
     struct api_scan_fragment *fragments;
     uint32_t *go_on; /* Fragments that wait to be asked for more. */

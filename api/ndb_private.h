@@ -323,3 +323,7 @@ void transactions_drop(ndb_t *ndb);
 void durable_waits_drop(ndb_t *ndb);
 /* ndb_scan.c */
 void scans_drop(ndb_t *ndb);
+/* ndb_range.c: options->range into `words` (SCAN_RANGES_WORDS_MAX). 0, or -1 and the ndb_t's error.
+ */
+int ranges_make(ndb_t *ndb, const struct api_table *table, const struct ndb_scan_options *options,
+                uint32_t *words, uint32_t *used);

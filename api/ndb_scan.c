@@ -28,43 +28,6 @@ static void scan_ready(void *context, struct api_scan *scan)
     s->ready = true;
 }
 
-static uint32_t bound_make(const struct table_def *def, const struct table_index *index,
-                           const struct ndb_index_bound *from, struct scan_bound *to)
-{
-    if (from->columns > index->column_count || (from->columns == 0 && from->exclusive) ||
-        (from->columns > 0 && (from->value == NULL || from->size == NULL)))
-        return ERR_BOUNDS;
-    to->columns = from->columns;
-    to->exclusive = from->exclusive;
-    for (uint32_t i = 0; i < from->columns; i++) {
-        const struct column_format *format = &def->columns[index->columns[i]].format;
-        uint32_t size = from->value[i] == NULL ? 0 : from->size[i];
-        to->value[i] = (struct scan_value){from->value[i], size};
-        if (from->value[i] != NULL && column_check(format, from->value[i], size) != 0)
-            return ERR_BOUNDS;
-    }
-    return 0;
-}
-
-/* Into `words`. 0 or an error. */
-static uint32_t range_make(const struct api_table *table, const struct ndb_index_range *from,
-                           uint32_t *words, uint32_t *count)
-{
-    const struct table_def *def = api_table_def(table);
-    struct table_index index;
-    struct scan_range range = {
-        .index = from->index,
-        .flags = (from->descending ? (uint32_t)SCAN_DESCENDING : 0u) |
-                 (from->unordered ? 0u : (uint32_t)SCAN_MERGED),
-    };
-    if (!table_def_index(def, from->index, &index)) return ERR_INDEX_MISSING;
-    uint32_t error = bound_make(def, &index, &from->low, &range.low);
-    if (error == 0) error = bound_make(def, &index, &from->high, &range.high);
-    if (error != 0) return error;
-    *count = scan_range_encode(&range, words, SCAN_RANGE_WORDS_MAX);
-    return *count == 0 ? ERR_BOUNDS : 0;
-}
-
 static struct ndb_scan *start(ndb_t *ndb, struct api_scan_options *core,
                               const struct ndb_scan_options *options, uint32_t timeout_ms)
 {
@@ -83,14 +46,10 @@ static struct ndb_scan *start(ndb_t *ndb, struct api_scan_options *core,
         core->program = options->program->word;
         core->program_words = options->program->count;
     }
-    uint32_t range[SCAN_RANGE_WORDS_MAX];
+    uint32_t ranges[SCAN_RANGES_WORDS_MAX];
     if (options != NULL && options->range != NULL) {
-        error = range_make(core->table, options->range, range, &core->range_words);
-        if (error != 0) {
-            error_set(&ndb->error, error, "range of the scan");
-            return NULL;
-        }
-        core->range = range;
+        if (ranges_make(ndb, core->table, options, ranges, &core->range_words) != 0) return NULL;
+        core->range = ranges;
     }
     core->limit = options == NULL ? 0 : options->limit;
     struct ndb_scan *s = calloc(1, sizeof *s);
@@ -249,6 +208,11 @@ uint32_t ndb_scan_fragment(const struct ndb_scan *s)
     return s == NULL ? 0 : s->row.fragment;
 }
 
+uint32_t ndb_scan_range(const struct ndb_scan *s)
+{
+    return s == NULL ? 0 : s->row.range;
+}
+
 const ndb_error_t *ndb_scan_error(const struct ndb_scan *s)
 {
     return s == NULL ? ndb_error(NULL) : &s->error.error;
@@ -286,14 +250,23 @@ int ndb_scan_count_where(ndb_t *ndb, struct ndb_table *table, const struct ndb_p
 int ndb_scan_count_range(ndb_t *ndb, struct ndb_table *table, const struct ndb_index_range *range,
                          const struct ndb_program *program, uint64_t *count, uint32_t timeout_ms)
 {
+    return ndb_scan_count_ranges(ndb, table, range, 1, program, count, timeout_ms);
+}
+
+int ndb_scan_count_ranges(ndb_t *ndb, struct ndb_table *table, const struct ndb_index_range *ranges,
+                          uint32_t range_count, const struct ndb_program *program, uint64_t *count,
+                          uint32_t timeout_ms)
+{
     if (ndb == NULL) return -1;
     if (table == NULL || count == NULL)
         return error_set(&ndb->error, ERR_PARAMETER, "no table or no place");
     if (ndb->callback_depth > 0)
         return error_set(&ndb->error, ERR_MISUSE_4507, "ndb_scan_count in a callback");
     struct api_scan_options core = {.table = table_core(table)};
-    const struct ndb_scan_options options = {
-        .lock = NDB_COMMITTED_READ, .program = program, .range = range};
+    const struct ndb_scan_options options = {.lock = NDB_COMMITTED_READ,
+                                             .program = program,
+                                             .range = ranges,
+                                             .range_count = range_count};
     struct ndb_scan *s = start(ndb, &core, &options, timeout_ms);
     if (s == NULL) return -1;
     int result = next_row(s, 0);

@@ -23,8 +23,11 @@
 #define ATTR_FRAGMENT 0xFFF1u
 /* Among columns of a read: two words, page and slot of the row in its fragment; and one word, the
  * GCI of the row's committed version. */
-#define ATTR_ROW_ID   0xFFF2u
-#define ATTR_ROW_GCI  0xFFF3u
+#define ATTR_ROW_ID  0xFFF2u
+#define ATTR_ROW_GCI 0xFFF3u
+/* Only first, and in a scan of ranges of an index: one word, the number of the range for which the
+ * row is given. */
+#define ATTR_RANGE    0xFFF4u
 #define ATTR_READ_MAX 544u /* 512 columns and a few pseudo columns. */
 
 /*   31        16 15            0

@@ -7,7 +7,7 @@
 
 /*
  * Section 0: ATTRINFO of a read; section 1, which may be absent or empty: a program that says which
- * rows are wanted (docs/protocols/program.md); section 2, which may be absent: a range of an
+ * rows are wanted (docs/protocols/program.md); section 2, which may be absent: ranges of an
  * ordered index, in whose order each fragment gives its rows (scan_range.h). request_info: 3-4
  * lock_mode. An empty ATTRINFO section means "count": rows are counted in SCAN_TABCONF, none is
  * sent. Answered by SCAN_TABCONF or SCAN_TABREF. The scan uses a seized TC record of its own

@@ -1,10 +1,10 @@
-/* scan_range.c -- the wire form of a range of an ordered index. */
+/* scan_range.c -- the wire form of ranges of an ordered index. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "signals/scan_range.h"
 
 #include <string.h>
 
-enum { FLAGS_SHIFT = 8, VERSION_SHIFT = 16, EXCLUSIVE = 0x8000 };
+enum { FLAGS_SHIFT = 8, VERSION_SHIFT = 16, NUMBER_SHIFT = 24, EXCLUSIVE = 0x8000 };
 
 static uint32_t words_of(uint32_t bytes)
 {
@@ -50,6 +50,11 @@ uint32_t scan_range_flags(const uint32_t *words)
     return words[0] >> FLAGS_SHIFT & 0xFF;
 }
 
+uint32_t scan_range_number(const uint32_t *words)
+{
+    return words[0] >> NUMBER_SHIFT;
+}
+
 static uint32_t bound_word(const struct scan_bound *bound)
 {
     return bound->columns | (bound->exclusive ? (uint32_t)EXCLUSIVE : 0);
@@ -58,7 +63,8 @@ static uint32_t bound_word(const struct scan_bound *bound)
 uint32_t scan_range_encode(const struct scan_range *range, uint32_t *words, uint32_t words_max)
 {
     if (words_max < SCAN_RANGE_HEAD) return 0;
-    words[0] = range->index | range->flags << FLAGS_SHIFT | SCAN_RANGE_VERSION << VERSION_SHIFT;
+    words[0] = range->index | range->flags << FLAGS_SHIFT | SCAN_RANGE_VERSION << VERSION_SHIFT |
+               range->number << NUMBER_SHIFT;
     words[1] = bound_word(&range->low) | bound_word(&range->high) << 16;
     uint32_t at = SCAN_RANGE_HEAD;
     uint32_t used =
@@ -76,21 +82,52 @@ static bool bound_head(uint32_t word, struct scan_bound *bound)
     return bound->columns <= INDEX_COLUMNS_MAX && (bound->columns > 0 || !bound->exclusive);
 }
 
-bool scan_range_decode(const uint32_t *words, uint32_t count, struct scan_range *range)
+uint32_t scan_range_decode(const uint32_t *words, uint32_t count, struct scan_range *range)
 {
     uint32_t used;
 
-    if (count < SCAN_RANGE_HEAD || words[0] >> VERSION_SHIFT != SCAN_RANGE_VERSION) return false;
+    if (count < SCAN_RANGE_HEAD || (words[0] >> VERSION_SHIFT & 0xFF) != SCAN_RANGE_VERSION)
+        return 0;
+    range->number = scan_range_number(words);
     range->index = words[0] & 0xFF;
-    range->flags = words[0] >> FLAGS_SHIFT & 0xFF;
+    range->flags = scan_range_flags(words);
     if ((range->flags & ~(uint32_t)SCAN_RANGE_FLAGS_ALL) != 0 ||
         !bound_head(words[1] & 0xFFFF, &range->low) || !bound_head(words[1] >> 16, &range->high))
-        return false;
+        return 0;
     uint32_t at = SCAN_RANGE_HEAD;
     if (!scan_values_decode(words + at, count - at, range->low.value, range->low.columns, &used))
-        return false;
+        return 0;
     at += used;
     if (!scan_values_decode(words + at, count - at, range->high.value, range->high.columns, &used))
-        return false;
-    return at + used == count;
+        return 0;
+    return at + used;
+}
+
+uint32_t scan_ranges_count(const uint32_t *words, uint32_t count)
+{
+    struct scan_range range;
+    uint32_t ranges = 0;
+    uint32_t previous = 0; /* Where the range before stands. */
+    uint32_t used;
+
+    if (count > SCAN_RANGES_WORDS_MAX) return 0;
+    for (uint32_t at = 0; at < count; at += used) {
+        used = scan_range_decode(words + at, count - at, &range);
+        if (used == 0) return 0;
+        if (ranges > 0 && (range.index != (words[previous] & 0xFF) ||
+                           range.flags != scan_range_flags(words + previous) ||
+                           range.number <= scan_range_number(words + previous)))
+            return 0;
+        previous = at;
+        ranges++;
+    }
+    return ranges;
+}
+
+uint32_t scan_ranges_last(const uint32_t *words, uint32_t count)
+{
+    struct scan_range range = {0};
+    for (uint32_t at = 0; at < count;)
+        at += scan_range_decode(words + at, count - at, &range);
+    return range.number;
 }

@@ -138,13 +138,15 @@ static void lqh_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
               config->frag_scans_max);
     pool_init(&lqh->scan_indexes, arena, RG_TRANSACTION, sizeof(struct lqh_scan_index),
               config->frag_scans_max);
+    pool_init(&lqh->scan_ranges, arena, RG_TRANSACTION, sizeof(struct lqh_scan_ranges),
+              config->frag_scans_max);
     lqh_redo_init(lqh);
     lqh_nodefail_init(lqh);
     lqh_outcome_init(lqh);
     lqh_copy_init(lqh);
-    struct pool *const pools[] = {&lqh->operations,  &lqh->segments, &lqh->scans,
-                                  &lqh->scan_locks,  &lqh->copies,   &lqh->scan_programs,
-                                  &lqh->scan_indexes};
+    struct pool *const pools[] = {&lqh->operations,   &lqh->segments,   &lqh->scans,
+                                  &lqh->scan_locks,   &lqh->copies,     &lqh->scan_programs,
+                                  &lqh->scan_indexes, &lqh->scan_ranges};
     ndbrequire(pools_begin(pools, sizeof pools / sizeof pools[0]));
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
@@ -269,7 +271,7 @@ static const struct block_type lqh_type = {
 static const struct block_pool lqh_pools[] = {
     BLOCK_POOL(lqh, tables),        BLOCK_POOL(lqh, operations),   BLOCK_POOL(lqh, segments),
     BLOCK_POOL(lqh, scans),         BLOCK_POOL(lqh, scan_locks),   BLOCK_POOL(lqh, copies),
-    BLOCK_POOL(lqh, scan_programs), BLOCK_POOL(lqh, scan_indexes),
+    BLOCK_POOL(lqh, scan_programs), BLOCK_POOL(lqh, scan_indexes), BLOCK_POOL(lqh, scan_ranges),
 };
 
 struct block *lqh_create(struct thread *thread, uint32_t instance)

@@ -12,6 +12,7 @@ struct seen {
     uint32_t scan_locks;
     uint32_t scan_programs;
     uint32_t scan_indexes;
+    uint32_t scan_ranges;
     uint32_t copy_ops;
 };
 
@@ -69,8 +70,11 @@ static void check_scan(struct lqh *lqh, const struct lqh_scan *scan, struct seen
         seen->scan_programs++;
     }
     if (scan->index != REF_NONE) {
-        ndbrequire(pool_find(&lqh->scan_indexes, scan->index) != NULL);
+        const struct lqh_scan_index *index = pool_find(&lqh->scan_indexes, scan->index);
+        ndbrequire(index != NULL && index->position.range_at < index->range_words);
+        ndbrequire((index->ranges == REF_NONE) == (index->range_words <= LQH_RANGE_WORDS));
         seen->scan_indexes++;
+        seen->scan_ranges += index->ranges != REF_NONE;
     }
 }
 
@@ -118,6 +122,7 @@ void lqh_check(struct block *block)
     ndbrequire(seen.scan_locks == lqh->scan_locks.in_use && seen.scan_ops == seen.scan_locks);
     ndbrequire(seen.scan_programs == lqh->scan_programs.in_use);
     ndbrequire(seen.scan_indexes == lqh->scan_indexes.in_use);
+    ndbrequire(seen.scan_ranges == lqh->scan_ranges.in_use);
     ndbrequire(tup_changes_open(lqh->tup) <=
                seen.changes); /* One change per row and transaction. */
     ndbrequire(seen.waiting == 0 || lqh->tick_sent ||

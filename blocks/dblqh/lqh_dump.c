@@ -49,6 +49,7 @@ void lqh_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
     dump_pool(lqh, "scan locks", &lqh->scan_locks);
     dump_pool(lqh, "scan programs", &lqh->scan_programs);
     dump_pool(lqh, "index scans", &lqh->scan_indexes);
+    dump_pool(lqh, "scan ranges", &lqh->scan_ranges);
     dump_pool(lqh, "copies", &lqh->copies);
     dump_pool(lqh, "tables", &lqh->tables);
 }

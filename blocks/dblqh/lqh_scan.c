@@ -94,24 +94,37 @@ void lqh_scan_send_rows(struct lqh *lqh, struct lqh_scan *scan, struct lqh_rows 
     *rows = (struct lqh_rows){0};
 }
 
+/* Does each row tell the number of its range? */
+static bool names_ranges(const struct lqh_scan *scan)
+{
+    return scan->index != REF_NONE && scan->attr_words > 0 &&
+           scan->attr[0] == attr_header(ATTR_RANGE, 0);
+}
+
 /* Puts a row behind those in lqh->out, which have not reached the batch's size. */
 uint32_t lqh_scan_read(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag, uint32_t row,
                        struct lqh_rows *rows)
 {
+    uint32_t *out = lqh->out + rows->words;
+    uint32_t named = names_ranges(scan) ? 1 : 0;
     struct tup_read read = {.frag = frag,
                             .row = row,
                             .transid1 = scan->tc_frag,
                             .transid2 = lqh_scan_owner(scan),
-                            .attr = scan->attr,
-                            .attr_words = scan->attr_words};
+                            .attr = scan->attr + named,
+                            .attr_words = scan->attr_words - named};
     uint32_t words = 0;
-    ndbrequire(rows->words + 1 + TUP_ROW_WORDS_MAX <= LQH_OUT_WORDS);
-    uint32_t error =
-        tup_read(lqh->tup, &read, lqh->out + rows->words + 1, TUP_ROW_WORDS_MAX, &words);
+    ndbrequire(rows->words + 3 + TUP_ROW_WORDS_MAX <= LQH_OUT_WORDS);
+    uint32_t error = tup_read(lqh->tup, &read, out + 1 + 2 * named, TUP_ROW_WORDS_MAX, &words);
     if (error != 0) return error;
     rows->count++;
     if (scan->attr_words == 0) return 0;
-    lqh->out[rows->words] = words;
+    if (named != 0) {
+        out[1] = attr_header(ATTR_RANGE, 4);
+        out[2] = lqh_scan_index_range(lqh, scan);
+        words += 2;
+    }
+    out[0] = words;
     rows->words += words + 1;
     return 0;
 }

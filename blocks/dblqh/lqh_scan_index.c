@@ -1,10 +1,11 @@
-/* lqh_scan_index.c -- scans of a range of an ordered index: the fragment's rows in the order of
- * their keys. */
+/* lqh_scan_index.c -- scans of ranges of an ordered index: the fragment's rows range by range, in
+ * the order of their keys. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
 
-#define GROUP 16u /* Entries fetched at once. */
+#define GROUP      16u /* Entries fetched at once, */
+#define RANGE_COST 4u  /* and how many of them a range with fewer ones is worth: a search. */
 
 static struct lqh_scan_index *record_get(struct lqh *lqh, const struct lqh_scan *scan)
 {
@@ -13,32 +14,59 @@ static struct lqh_scan_index *record_get(struct lqh *lqh, const struct lqh_scan 
     return record;
 }
 
-uint32_t lqh_scan_index_begin(struct lqh *lqh, struct lqh_scan *scan, const struct signal *sig)
+static const uint32_t *ranges_of(struct lqh *lqh, const struct lqh_scan_index *record)
 {
-    struct scan_range range;
-    if (sig->section_count < 3) return 0;
-    const struct section *section = &sig->section[2];
-    if (section->size > SCAN_RANGE_WORDS_MAX ||
-        !scan_range_decode(section->words, section->size, &range))
-        return ERR_BOUNDS;
-    const struct tux_index *index =
-        tup_frag_ordered(tup_frag_get(lqh->tup, scan->frag), range.index);
-    if (index == NULL) return ERR_SCAN_TARGET_INDEX;
-    uint32_t error = tux_range_check(tux_index_columns(index), section->words, section->size);
-    if (error != 0) return error;
+    if (record->ranges == REF_NONE) return record->range;
+    const struct lqh_scan_ranges *ranges = pool_find(&lqh->scan_ranges, record->ranges);
+    ndbrequire(ranges != NULL);
+    return ranges->range;
+}
+
+/* Keeps the ranges. 0, or an error. */
+static uint32_t seize(struct lqh *lqh, struct lqh_scan *scan, const struct section *section,
+                      uint32_t number)
+{
     struct lqh_scan_index *record = pool_seize(&lqh->scan_indexes);
     if (record == NULL) return ERR_INDEX_SCAN_RECORDS;
-    record->number = range.index;
+    uint32_t *to = record->range;
+    if (section->size > LQH_RANGE_WORDS) {
+        struct lqh_scan_ranges *ranges = pool_seize(&lqh->scan_ranges);
+        if (ranges == NULL) {
+            jam();
+            pool_release(&lqh->scan_indexes, record);
+            return ERR_INDEX_SCAN_RECORDS;
+        }
+        jam();
+        record->ranges = ranges->pool.ref;
+        to = ranges->range;
+    }
+    record->number = number;
     record->range_words = section->size;
-    memcpy(record->range, section->words, (size_t)section->size * 4u);
+    memcpy(to, section->words, (size_t)section->size * 4u);
     scan->index = record->pool.ref;
     return 0;
+}
+
+uint32_t lqh_scan_index_begin(struct lqh *lqh, struct lqh_scan *scan, const struct signal *sig)
+{
+    struct scan_range first;
+    if (sig->section_count < 3) return 0;
+    const struct section *section = &sig->section[2];
+    if (scan_range_decode(section->words, section->size, &first) == 0) return ERR_BOUNDS;
+    const struct tux_index *index =
+        tup_frag_ordered(tup_frag_get(lqh->tup, scan->frag), first.index);
+    if (index == NULL) return ERR_SCAN_TARGET_INDEX;
+    uint32_t error = tux_ranges_check(tux_index_columns(index), section->words, section->size);
+    return error != 0 ? error : seize(lqh, scan, section, first.index);
 }
 
 void lqh_scan_index_end(struct lqh *lqh, struct lqh_scan *scan)
 {
     if (scan->index == REF_NONE) return;
-    pool_release(&lqh->scan_indexes, record_get(lqh, scan));
+    struct lqh_scan_index *record = record_get(lqh, scan);
+    if (record->ranges != REF_NONE)
+        pool_release(&lqh->scan_ranges, pool_find(&lqh->scan_ranges, record->ranges));
+    pool_release(&lqh->scan_indexes, record);
     scan->index = REF_NONE;
 }
 
@@ -49,15 +77,29 @@ bool lqh_scan_index_same(struct lqh *lqh, const struct lqh_scan *scan, const str
     return tux_scan_same(tup_frag_ordered(frag, record->number), &record->position, row);
 }
 
+uint32_t lqh_scan_index_range(struct lqh *lqh, const struct lqh_scan *scan)
+{
+    const struct lqh_scan_index *record = record_get(lqh, scan);
+    return scan_range_number(ranges_of(lqh, record) + record->position.range_at);
+}
+
+/* The range is over: to the next one. False: it was the last one. */
+static bool next_range(struct lqh *lqh, struct lqh_scan_index *record)
+{
+    return tux_scan_next_range(ranges_of(lqh, record), record->range_words, &record->position);
+}
+
 uint32_t lqh_scan_index_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
                             bool *end)
 {
     struct lqh_scan_index *record = record_get(lqh, scan);
     const struct tux_index *index = tup_frag_ordered(frag, record->number);
     struct tux_entry entry;
-    if (tux_scan_next(index, record->range, record->range_words, &record->position, &entry, 1,
-                      end) == 0)
+    if (tux_scan_next(index, ranges_of(lqh, record), record->range_words, &record->position, &entry,
+                      1, end) == 0) {
+        *end = !next_range(lqh, record);
         return ROW_NONE;
+    }
     tux_scan_moved(index, &record->position, &entry);
     bool alive = !entry.copy &&
                  tup_row_alive(lqh->tup, frag, entry.row, scan->tc_frag, lqh_scan_owner(scan));
@@ -76,23 +118,37 @@ static uint32_t look(struct lqh *lqh, struct lqh_scan *scan, struct tup_program 
     return error == ERR_ROW_NOT_FOUND ? 0 : error;
 }
 
-uint32_t lqh_scan_index_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
-                              struct lqh_rows *rows)
+/* The next entries of the range; *count: how many. 0, or an error. */
+static uint32_t look_at_some(struct lqh *lqh, struct lqh_scan *scan, struct tup_program *program,
+                             struct lqh_rows *rows, uint32_t *count)
 {
     struct lqh_scan_index *record = record_get(lqh, scan);
-    const struct tux_index *index = tup_frag_ordered(frag, record->number);
-    struct tup_program program = lqh_scan_program(lqh, scan, frag);
+    const struct tux_index *index = tup_frag_ordered(program->frag, record->number);
     struct tux_entry entries[GROUP];
     bool end;
-    uint32_t count = tux_scan_next(index, record->range, record->range_words, &record->position,
-                                   entries, GROUP, &end);
+    *count = tux_scan_next(index, ranges_of(lqh, record), record->range_words, &record->position,
+                           entries, GROUP, &end);
     uint32_t done = 0;
-    while (done < count && !lqh_scan_step_full(scan, rows)) {
-        uint32_t error = look(lqh, scan, &program, &entries[done], rows);
+    while (done < *count && !lqh_scan_step_full(scan, rows)) {
+        uint32_t error = look(lqh, scan, program, &entries[done], rows);
         if (error != 0) return error;
         done++;
     }
     if (done > 0) tux_scan_moved(index, &record->position, &entries[done - 1u]);
-    scan->end = end && done == count;
+    if (end && done == *count) scan->end = !next_range(lqh, record);
+    return 0;
+}
+
+uint32_t lqh_scan_index_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
+                              struct lqh_rows *rows)
+{
+    struct tup_program program = lqh_scan_program(lqh, scan, frag);
+    uint32_t seen = 0;
+    while (seen < GROUP && !scan->end && !lqh_scan_step_full(scan, rows)) {
+        uint32_t count;
+        uint32_t error = look_at_some(lqh, scan, &program, rows, &count);
+        if (error != 0) return error;
+        seen += count > RANGE_COST ? count : RANGE_COST;
+    }
     return 0;
 }

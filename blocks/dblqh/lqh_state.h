@@ -23,10 +23,11 @@
 #define LQH_FRAGS_INLINE    64u
 #define LQH_KEY_WORDS_MAX   1088u  /* TABLE_KEY_BYTES_MAX and every column's padding. */
 #define LQH_BATCH_WORDS_MAX 16384u /* Longest batch of a scan, plus one row: 64 KB. */
-#define LQH_OUT_WORDS       (LQH_BATCH_WORDS_MAX + TUP_ROW_WORDS_MAX + 2u)
+#define LQH_OUT_WORDS       (LQH_BATCH_WORDS_MAX + TUP_ROW_WORDS_MAX + 4u)
 #define LQH_SEGMENT_WORDS   61u  /* A segment record is 256 bytes. */
 #define LQH_SCAN_LOCKS      250u /* Rows in a batch of a locking scan, at most. */
 #define LQH_SCAN_GROUP      64u  /* Row ids fetched at once. */
+#define LQH_RANGE_WORDS     256u /* Most ranges of a scan have fewer; others need two records. */
 /* Rows counted, or looked at in vain, before a scan reports: so it can be closed in time. */
 #define LQH_SCAN_LOOK_ROWS 131072u
 #define LQH_FILTER_STEPS   16384u /* Of programs, in a step of a scan. */
@@ -190,8 +191,14 @@ struct lqh_scan_index {
     struct pool_record pool;
     uint32_t number; /* Of the index. */
     uint32_t range_words;
-    uint32_t range[SCAN_RANGE_WORDS_MAX];
+    uint32_t ranges; /* Record with more words than there is room for here; REF_NONE. */
+    uint32_t range[LQH_RANGE_WORDS];
     struct tux_position position;
+};
+
+struct lqh_scan_ranges {
+    struct pool_record pool;
+    uint32_t range[SCAN_RANGES_WORDS_MAX];
 };
 
 struct lqh_scan_locks {
@@ -423,6 +430,7 @@ struct lqh {
     struct pool scan_locks;
     struct pool scan_programs;
     struct pool scan_indexes;
+    struct pool scan_ranges;
     struct pool copies;
     uint32_t requests; /* How many LQHKEYREQs and steps of scans there were. */
     bool ready_sent;   /* LQH_WORK_READY is on its way. */
@@ -603,12 +611,14 @@ uint32_t lqh_scan_fit(struct lqh *lqh, struct lqh_scan *scan, struct tup_program
 /* Nothing more is to be gathered in this step. */
 bool lqh_scan_step_full(const struct lqh_scan *scan, const struct lqh_rows *rows);
 
-/* lqh_scan_index.c: scans in the order of an index. The third section of SCAN_FRAGREQ. */
+/* lqh_scan_index.c: scans of ranges of an index. The third section of SCAN_FRAGREQ. */
 uint32_t lqh_scan_index_begin(struct lqh *lqh, struct lqh_scan *scan, const struct signal *sig);
 void lqh_scan_index_end(struct lqh *lqh, struct lqh_scan *scan);
-/* As lqh_scan_filter_group(), of the entries of the range. */
+/* As lqh_scan_filter_group(), of the entries of the ranges. */
 uint32_t lqh_scan_index_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
                               struct lqh_rows *rows);
+/* The number of the range for which rows are given now. */
+uint32_t lqh_scan_index_range(struct lqh *lqh, const struct lqh_scan *scan);
 /* Locking scans: the next row, ROW_NONE when there is none just now. */
 uint32_t lqh_scan_index_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
                             bool *end);

@@ -241,7 +241,7 @@ static uint32_t check_scan(struct tc *tc, const struct signal *sig, struct tc_co
     if (sig->section_count > 1 && sig->section[1].size > PROGRAM_WORDS_MAX)
         return ERR_FILTER_TOO_BIG_TUP;
     if (sig->section_count > 2 &&
-        (sig->section[2].size < SCAN_RANGE_HEAD || sig->section[2].size > SCAN_RANGE_WORDS_MAX))
+        scan_ranges_count(sig->section[2].words, sig->section[2].size) == 0)
         return ERR_BOUNDS;
     return tc_client_slow(tc, sig->sender) ? ERR_SEND_BUFFER_FULL : 0;
 }
@@ -258,7 +258,7 @@ static bool keep_program(struct tc *tc, struct tc_scan *scan, const struct signa
     return true;
 }
 
-/* The same for a range; each LQH checks it. */
+/* The same for ranges; each LQH checks their values. */
 static bool keep_range(struct tc *tc, struct tc_scan *scan, const struct signal *sig)
 {
     if (sig->section_count < 3) return true;

@@ -185,7 +185,7 @@ struct tc_scan {
     uint32_t limit;   /* So many rows are enough; 0 = all are wanted. */
     uint64_t rows;    /* Delivered so far. */
     uint32_t program; /* Its record, REF_NONE = none. */
-    uint32_t range;   /* The same, of an ordered index. */
+    uint32_t range;   /* The same of ranges of an ordered index. */
     uint32_t merged;  /* The client puts the fragments' rows in order: none can wait for others. */
     uint32_t attr_words;
     uint32_t attr[ATTR_READ_MAX];
@@ -200,7 +200,7 @@ struct tc_scan_program {
 struct tc_scan_range {
     struct pool_record pool;
     uint32_t words;
-    uint32_t word[SCAN_RANGE_WORDS_MAX];
+    uint32_t word[SCAN_RANGES_WORDS_MAX];
 };
 
 /*

@@ -108,14 +108,15 @@ bool tux_previous(const struct tux_index *index, struct tux_cursor *cursor,
 int tux_compare(const struct tux_index *index, const struct tux_entry *entry,
                 const struct tux_search *search);
 
-/* --- Scanning a range, in steps. --- */
+/* --- Scanning ranges, in steps. --- */
 
 /* Longest key, with a word for the size of each value. */
 #define TUX_KEY_WORDS_MAX (2u * TUX_COLUMNS_MAX + TABLE_KEY_BYTES_MAX / 4u)
 
-/* Zeroed, with a checked range: the beginning. It is remembered by key, so it survives every change
+/* Zeroed, with checked ranges: the beginning. It is remembered by key, so it survives every change
  * of the index. */
 struct tux_position {
+    uint32_t range_at; /* Where the range stands among the words of all of them. */
     uint32_t begun;
     uint32_t row;
     uint32_t copy;
@@ -123,15 +124,19 @@ struct tux_position {
     uint32_t key[TUX_KEY_WORDS_MAX];
 };
 
-/* Is this a range of that index? 0, or 4259. */
-uint32_t tux_range_check(const struct tux_columns *columns, const uint32_t *words, uint32_t count);
+/* Are these ranges (scan_range.h) of that index? 0, or 4259. */
+uint32_t tux_ranges_check(const struct tux_columns *columns, const uint32_t *ranges,
+                          uint32_t words);
 /*
- * Up to `max` entries of the range in its direction from behind the position on, which stays: see
- * tux_scan_moved(). Returns how many; *end: there are no more behind them. Copies are among them.
+ * Up to `max` entries of the position's range in its direction from behind the position on, which
+ * stays: see tux_scan_moved(). Returns how many; *end: there are no more behind them in this range.
+ * Copies are among them.
  */
-uint32_t tux_scan_next(const struct tux_index *index, const uint32_t *range, uint32_t range_words,
+uint32_t tux_scan_next(const struct tux_index *index, const uint32_t *ranges, uint32_t words,
                        const struct tux_position *position, struct tux_entry *entries, uint32_t max,
                        bool *end);
+/* To the beginning of the next range. False: there is none, and the position stays. */
+bool tux_scan_next_range(const uint32_t *ranges, uint32_t words, struct tux_position *position);
 /* The position is at this entry, which tux_scan_next() has just returned. */
 void tux_scan_moved(const struct tux_index *index, struct tux_position *position,
                     const struct tux_entry *entry);

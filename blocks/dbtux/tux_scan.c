@@ -16,12 +16,17 @@ static uint32_t bound_check(const struct tux_columns *columns, const struct scan
     return 0;
 }
 
-uint32_t tux_range_check(const struct tux_columns *columns, const uint32_t *words, uint32_t count)
+uint32_t tux_ranges_check(const struct tux_columns *columns, const uint32_t *ranges, uint32_t words)
 {
-    struct scan_range range;
-    if (!scan_range_decode(words, count, &range)) return ERR_BOUNDS;
-    uint32_t error = bound_check(columns, &range.low);
-    return error != 0 ? error : bound_check(columns, &range.high);
+    uint32_t at = 0;
+    for (uint32_t left = scan_ranges_count(ranges, words); left > 0; left--) {
+        struct scan_range range;
+        at += scan_range_decode(ranges + at, words - at, &range);
+        uint32_t error = bound_check(columns, &range.low);
+        if (error == 0) error = bound_check(columns, &range.high);
+        if (error != 0) return error;
+    }
+    return at > 0 ? 0 : ERR_BOUNDS;
 }
 
 /* The place where a bound lets entries begin (the lower one), or end. */
@@ -94,14 +99,35 @@ static uint32_t scan_down(const struct tux_index *index, struct tux_cursor curso
     return count;
 }
 
-uint32_t tux_scan_next(const struct tux_index *index, const uint32_t *words, uint32_t range_words,
+/* The range of the position; returns its words. It was checked. */
+static uint32_t range_of(const uint32_t *ranges, uint32_t words,
+                         const struct tux_position *position, struct scan_range *range)
+{
+    ndbrequire(position->range_at < words);
+    uint32_t used =
+        scan_range_decode(ranges + position->range_at, words - position->range_at, range);
+    ndbrequire(used > 0);
+    return used;
+}
+
+bool tux_scan_next_range(const uint32_t *ranges, uint32_t words, struct tux_position *position)
+{
+    struct scan_range range;
+    uint32_t next = position->range_at + range_of(ranges, words, position, &range);
+    if (next == words) return false;
+    position->range_at = next;
+    position->begun = 0;
+    return true;
+}
+
+uint32_t tux_scan_next(const struct tux_index *index, const uint32_t *ranges, uint32_t words,
                        const struct tux_position *position, struct tux_entry *entries, uint32_t max,
                        bool *end)
 {
     struct scan_range range;
     struct scan_value values[TUX_COLUMNS_MAX];
     *end = false;
-    ndbrequire(scan_range_decode(words, range_words, &range)); /* It was checked. */
+    range_of(ranges, words, position, &range);
     bool down = (range.flags & SCAN_DESCENDING) != 0;
     const struct tux_search low = side(&range.low, true);
     const struct tux_search high = side(&range.high, false);

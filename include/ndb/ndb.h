@@ -675,6 +675,8 @@ struct ndb_index_bound {
     bool exclusive;           /* Rows with just these values are not wanted. */
 };
 
+#define NDB_RANGES_MAX 256u /* In one scan. */
+
 /*
  * Rows between two bounds in the order of an ordered index (ndb_table_find_index()), equal keys in
  * any order. a = 5: both bounds 5. a > 5: low bound 5, exclusive. a < 5 as in SQL, without NULLs:
@@ -705,6 +707,11 @@ struct ndb_scan_options {
                    order. Copied. Errors: 4243 no such index, 4259 a bound
                    with wrong values, or an ordered scan of more than 256
                    fragments. `parallelism` is of no use to an ordered one. */
+    /* So many ranges stand there, at most NDB_RANGES_MAX; 0 = one. They are read in this order,
+       each in its own; a row that several of them hold is given once for each (ndb_scan_range()).
+       All have the same index, `descending` and `unordered`, and together, with 8 bytes for each
+       and 4 for each value, at most 15600 bytes: else 4259. */
+    uint32_t range_count;
 };
 
 /* What a scan by columns can give besides columns: where the row is, two uint32_t (page and slot in
@@ -733,6 +740,8 @@ NDB_API int ndb_scan_value(const struct ndb_scan *scan, uint32_t column, const v
                            uint32_t *size);
 /* The fragment that the current row came from. */
 NDB_API uint32_t ndb_scan_fragment(const struct ndb_scan *scan);
+/* The range for which the current row is given: its place in ndb_scan_options.range. */
+NDB_API uint32_t ndb_scan_range(const struct ndb_scan *scan);
 NDB_API const ndb_error_t *ndb_scan_error(const struct ndb_scan *scan);
 /* Ends the scan (also before its end; without waiting for the cluster) and frees it. */
 NDB_API void ndb_scan_close(struct ndb_scan *scan);
@@ -748,6 +757,12 @@ NDB_API int ndb_scan_count_range(ndb_t *ndb, struct ndb_table *table,
                                  const struct ndb_index_range *range,
                                  const struct ndb_program *program, uint64_t *count,
                                  uint32_t timeout_ms);
+/* The same of several ranges, see ndb_scan_options: rows that several ranges hold count for each.
+ */
+NDB_API int ndb_scan_count_ranges(ndb_t *ndb, struct ndb_table *table,
+                                  const struct ndb_index_range *ranges, uint32_t range_count,
+                                  const struct ndb_program *program, uint64_t *count,
+                                  uint32_t timeout_ms);
 
 #ifdef __cplusplus
 }

@@ -174,6 +174,102 @@ static void check_range(struct client *client, const struct wish *wish)
     }
 }
 
+/* --- Several ranges in one scan. --- */
+
+#define PARTS NDB_RANGES_MAX
+
+struct part {
+    int64_t low, high;
+};
+
+/* Of by_number; a client's batch of keys, with overlaps. */
+static void parts_make(const struct client *client, const struct part *part, uint32_t count,
+                       const struct wish *wish, struct ndb_index_range *ranges)
+{
+    static const void *values[PARTS][2];
+    static const uint32_t size = 8;
+    int index = ndb_table_find_index(client->table, "by_number");
+    if (index < 0) want("the index's number", index, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        values[i][0] = &part[i].low;
+        values[i][1] = &part[i].high;
+        ranges[i] = (struct ndb_index_range){.index = (uint32_t)index,
+                                             .low = {1, &values[i][0], &size, false},
+                                             .high = {1, &values[i][1], &size, false},
+                                             .descending = wish->descending};
+    }
+}
+
+/* Behind the one before? Ranges come in their order, the rows of each in that of the index. */
+static void check_step(const struct wish *wish, uint32_t range, int64_t number)
+{
+    static uint32_t last_range;
+    static int64_t last;
+    if (range == UINT32_MAX) { /* A scan begins. */
+        last_range = 0;
+        last = wish->descending ? INT64_MAX : INT64_MIN;
+        return;
+    }
+    if (range < last_range) want("a range behind a later one", range, last_range);
+    if (range == last_range && (wish->descending ? number > last : number < last))
+        want("a number behind a larger one", number, last);
+    last_range = range;
+    last = number;
+}
+
+static void check_parts(struct client *client, const struct part *part, uint32_t count,
+                        const struct wish *wish)
+{
+    static struct ndb_index_range ranges[PARTS];
+    struct ndb_scan_options options = {
+        .lock = wish->lock, .batch_rows = 50, .range = ranges, .range_count = count};
+    static uint16_t seen[PARTS][ROWS];
+    uint64_t expected = 0;
+    uint64_t got = 0;
+    uint64_t counted;
+    struct row row;
+    int more;
+    parts_make(client, part, count, wish, ranges);
+    struct ndb_scan *s = ndb_scan_start(client->ndb, client->record, &options, 0);
+    if (s == NULL) die("scan of ranges", ndb_error(client->ndb));
+    memset(seen, 0, sizeof seen);
+    check_step(wish, UINT32_MAX, 0);
+    for (; (more = ndb_scan_next_copy(s, &row, 0)) == 1; got++) {
+        uint32_t range = ndb_scan_range(s);
+        if (range >= count) want("a range that was not asked for", range, count);
+        check_step(wish, range, row.number);
+        seen[range][row.id]++;
+    }
+    if (more != 0) die("scan of ranges", ndb_scan_error(s));
+    ndb_scan_close(s);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t id = 0; id < ROWS; id++) {
+            bool in = rows[id].number >= part[i].low && rows[id].number <= part[i].high;
+            want("how often a row is seen for a range", seen[i][id], in);
+            expected += in;
+        }
+    }
+    want("rows of the ranges", (int64_t)got, (int64_t)expected);
+    if (ndb_scan_count_ranges(client->ndb, client->table, ranges, count, NULL, &counted, 0) != 0)
+        die("count of ranges", ndb_error(client->ndb));
+    want("rows counted in ranges", (int64_t)counted, (int64_t)expected);
+}
+
+static void check_several(struct client *client)
+{
+    static const struct part few[] = {{100, 120}, {5, 5}, {110, 130}, {-1000, -90},
+                                      {7, 3},     {5, 5}, {399, 5000}};
+    static struct part many[PARTS];
+    for (uint32_t i = 0; i < PARTS; i++)
+        many[i].low = many[i].high = (int64_t)(i * 37u % 300u) - 50;
+    for (uint32_t way = 0; way < 4; way++) {
+        const struct wish wish = {.descending = way % 2 != 0,
+                                  .lock = way / 2 != 0 ? NDB_LOCK_EXCLUSIVE : NDB_COMMITTED_READ};
+        check_parts(client, few, sizeof few / sizeof few[0], &wish);
+        check_parts(client, many, PARTS, &wish);
+    }
+}
+
 /* The text is compared without its case; one of two columns is given. The read has neither. */
 static void check_text(struct client *client)
 {
@@ -207,9 +303,10 @@ static void check_text(struct client *client)
     ndb_scan_close(s);
 }
 
-static void refused(struct client *client, const struct ndb_index_range *range, int code)
+static void refused(struct client *client, const struct ndb_index_range *range, uint32_t count,
+                    int code)
 {
-    const struct ndb_scan_options options = {.range = range};
+    const struct ndb_scan_options options = {.range = range, .range_count = count};
     struct ndb_scan *s = ndb_scan_start(client->ndb, client->record, &options, 0);
     want("a wrong range is refused", s == NULL, true);
     want("its error", ndb_error(client->ndb)->code, code);
@@ -221,14 +318,20 @@ static void check_refusals(struct client *client)
     static const uint32_t size = 7;
     const void *value = &number;
     struct ndb_index_range range = {.index = 2};
-    refused(client, &range, 4243);
+    refused(client, &range, 0, 4243);
     range.index = 0;
     range.low = (struct ndb_index_bound){.columns = 1, .value = &value, .size = &size};
-    refused(client, &range, 4259); /* Seven bytes are no bigint. */
+    refused(client, &range, 0, 4259); /* Seven bytes are no bigint. */
     range.low.columns = 2;
-    refused(client, &range, 4259);
+    refused(client, &range, 0, 4259);
     range.low = (struct ndb_index_bound){.exclusive = true};
-    refused(client, &range, 4259);
+    refused(client, &range, 0, 4259);
+    static struct ndb_index_range several[PARTS + 1];
+    refused(client, several, PARTS + 1, 4259); /* Too many. */
+    several[1].descending = true;              /* One goes another way, or is of another index. */
+    refused(client, several, 2, 4259);
+    several[2].index = 1;
+    refused(client, several + 1, 2, 4259);
 }
 
 static int check(void)
@@ -249,6 +352,7 @@ static int check(void)
             check_range(&client, &wish);
         }
     }
+    check_several(&client);
     check_text(&client);
     check_refusals(&client);
     client_close(&client);

@@ -271,27 +271,44 @@ static uint32_t put_read(struct gen *gen, uint32_t *words)
     return count;
 }
 
-/* A range of an index that is mostly there. */
-static uint32_t put_range(struct gen *gen, uint32_t layout, uint32_t *words)
+/* Its bounds are new, what it has besides is given. */
+static uint32_t put_range(struct gen *gen, uint32_t layout, struct scan_range *range,
+                          uint32_t *words)
 {
     static uint8_t bytes[2][2][16384 + 8];
-    static struct scan_range range;
     struct rng *rng = &gen->rng;
-    struct scan_bound *bounds[2] = {&range.low, &range.high};
-    range.index = (uint32_t)rng_below(rng, rng_chance(rng, 1, 8) ? 5 : GEN_INDEXES);
-    range.flags = (uint32_t)rng_below(rng, 4);
+    struct scan_bound *bounds[2] = {&range->low, &range->high};
     for (uint32_t b = 0; b < 2; b++) {
         struct scan_bound *bound = bounds[b];
         bound->columns = (uint32_t)rng_below(rng, 3);
         bound->exclusive = bound->columns > 0 && rng_chance(rng, 1, 2);
         for (uint32_t i = 0; i < bound->columns; i++) {
-            uint32_t column = index_columns[layout][range.index % GEN_INDEXES][i];
+            uint32_t column = index_columns[layout][range->index % GEN_INDEXES][i];
             memset(bytes[b][i], 0, 64);
             uint32_t size = put_value(gen, &layouts[layout][column], bytes[b][i]);
             bound->value[i] = (struct scan_value){bytes[b][i], rng_chance(rng, 1, 6) ? 0 : size};
         }
     }
-    return scan_range_encode(&range, words, SCAN_RANGE_WORDS_MAX + 100u);
+    return scan_range_encode(range, words, SCAN_RANGE_WORDS_MAX + 100u);
+}
+
+/* Ranges of an index that is mostly there, mostly as they should be. */
+static uint32_t put_ranges(struct gen *gen, uint32_t layout, uint32_t *words)
+{
+    static struct scan_range range;
+    struct rng *rng = &gen->rng;
+    uint32_t count = rng_chance(rng, 1, 2) ? 1u : 1u + (uint32_t)rng_below(rng, 9);
+    uint32_t used = 0;
+    range.index = (uint32_t)rng_below(rng, rng_chance(rng, 1, 8) ? 5 : GEN_INDEXES);
+    range.flags = (uint32_t)rng_below(rng, 4);
+    range.number = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        used += put_range(gen, layout, &range, words + used);
+        if (!rng_chance(rng, 1, 10)) range.number += 1u + (uint32_t)rng_below(rng, 25);
+        if (rng_chance(rng, 1, 20)) range.flags ^= 1u << rng_below(rng, 4);
+        if (rng_chance(rng, 1, 20)) range.index ^= 1;
+    }
+    return used;
 }
 
 static uint32_t put_train(struct gen *gen, uint32_t *words)
@@ -348,7 +365,7 @@ uint32_t gen_section(struct gen *gen, uint32_t gsn, uint32_t number, const uint3
     case GSN_SCAN_TABREQ:
     case GSN_SCAN_FRAGREQ:
         if (number == 1 && rng_chance(&gen->rng, 3, 4)) return 0; /* A range without a program. */
-        if (number == 2) return put_range(gen, layout, words);
+        if (number == 2) return put_ranges(gen, layout, words);
         return rng_chance(&gen->rng, 1, 4) ? 0 : put_read(gen, words);
     case GSN_SCAN_NEXTREQ: {
         uint32_t count = (uint32_t)rng_below(&gen->rng, 5);

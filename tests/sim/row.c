@@ -270,7 +270,7 @@ uint32_t row_range(const struct row_range *range, uint32_t words[ROW_RANGE_WORDS
 {
     uint64_t low = range->closed ? range->low : range->low - 1;
     uint64_t high = range->closed ? range->high : range->high + 1;
-    struct scan_range out = {.index = range->index, .flags = range->flags};
+    struct scan_range out = {.number = range->number, .index = range->index, .flags = range->flags};
     if (range->index == 0 && (range->closed || range->low > 0)) {
         out.low = (struct scan_bound){.columns = 1, .exclusive = !range->closed};
         out.low.value[0] = (struct scan_value){(const uint8_t *)&low, 8};

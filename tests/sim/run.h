@@ -194,6 +194,20 @@ struct item {
 
 enum session_state { SESSION_IDLE = 0, SESSION_BUSY, SESSION_OVER };
 
+/* A range of a scan: rows with values from `low` to `high`, both among them. */
+#define SCAN_PARTS 5u
+struct scan_part {
+    uint32_t number;
+    uint64_t low, high;
+};
+
+/* The last row that a scan gave. */
+struct scan_last {
+    bool any;
+    uint32_t range;
+    uint64_t value;
+};
+
 struct session {
     struct client *client;
     struct api_client *api;
@@ -226,17 +240,17 @@ struct session {
     uint64_t *values;
     uint64_t scan_rows;
     uint64_t scan_from; /* With a filter: rows whose value is less are not wanted. */
-    /* Scan of an index: rows whose value is outside of this are not wanted either; and in which
-     * order they come. */
-    uint64_t scan_low, scan_high;
-    enum { SCAN_UNORDERED = 0, SCAN_BY_FRAGMENT, SCAN_BY_VALUE } scan_order;
+    struct scan_part scan_part[SCAN_PARTS]; /* Of an index, or one with everything. */
+    uint32_t scan_parts;
+    bool scan_merged;   /* Rows come in order across fragments, not only within each. */
+    bool scan_by_value; /* The index is that of the values. */
     bool scan_descending;
-    uint64_t *scan_last; /* Of each fragment: 1 + the last value; 0 = none. */
-    int64_t hot_floor;   /* The hot counter was at least that when the job began, */
-    uint32_t hot_losses; /* after so many losses of the cluster. */
-    uint32_t fill_next;  /* Rows that the fill job has inserted. */
-    uint32_t fill_high;  /* The most of them that there ever were. */
-    bool ready_due;      /* A scan has something to look at. */
+    struct scan_last *scan_last; /* Of each fragment; of a merged scan only the first one's. */
+    int64_t hot_floor;           /* The hot counter was at least that when the job began, */
+    uint32_t hot_losses;         /* after so many losses of the cluster. */
+    uint32_t fill_next;          /* Rows that the fill job has inserted. */
+    uint32_t fill_high;          /* The most of them that there ever were. */
+    bool ready_due;              /* A scan has something to look at. */
 };
 
 struct client {
@@ -433,6 +447,7 @@ uint32_t ldm_of(const struct run *run, uint32_t index); /* LDM instances of this
 /* Of index 0, by_v: values from `low` to `high`, both among them; `closed` says whether the bounds
  * are these values, inclusive, or their neighbours, exclusive. Of another index: all rows. */
 struct row_range {
+    uint32_t number;
     uint32_t index;
     uint32_t flags; /* enum scan_range_flags */
     uint64_t low;

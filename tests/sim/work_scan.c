@@ -55,45 +55,94 @@ static uint64_t draw_from(struct run *run, uint32_t table)
     return run->model.next_value - rng_below(rng, 100);
 }
 
-static bool wanted(const struct session *session, uint64_t value)
+static bool part_has(const struct scan_part *part, uint64_t value)
 {
-    return value >= session->scan_from && value >= session->scan_low && value <= session->scan_high;
+    return value >= part->low && value <= part->high;
 }
 
-/* Perhaps a range of an index, in either direction, merged or by fragment. Returns its words. */
-static uint32_t draw_range(struct session *session, uint32_t table, uint32_t *words)
+/* How often a row that does not change is to be seen: once by each range that has it. */
+static uint32_t wanted(const struct session *session, uint64_t value)
+{
+    uint32_t times = 0;
+    if (value < session->scan_from) return 0;
+    for (uint32_t i = 0; i < session->scan_parts; i++)
+        times += part_has(&session->scan_part[i], value);
+    return times;
+}
+
+/* Ranges of an index overlap, or are empty, as it happens. */
+static void draw_part(struct session *session, uint32_t table, struct scan_part *part)
 {
     struct run *run = session->client->run;
     struct rng *rng = work_rng(run);
-    struct row_range range = {.low = 0, .high = UINT64_MAX, .closed = rng_chance(rng, 1, 2)};
-    uint32_t indexes = row_indexes(run, table);
-    session->scan_order = SCAN_UNORDERED;
-    session->scan_low = 0;
-    session->scan_high = UINT64_MAX;
-    if (indexes == 0 || rng_chance(rng, 1, 3)) return 0;
-    range.index = (uint32_t)rng_below(rng, indexes);
-    session->scan_descending = rng_chance(rng, 1, 2);
-    bool merged = rng_chance(rng, 1, 2);
-    range.flags = (merged ? SCAN_MERGED : 0u) | (session->scan_descending ? SCAN_DESCENDING : 0u);
-    if (range.index == 0) {
-        if (rng_chance(rng, 1, 2)) range.low = draw_from(run, table);
-        if (rng_chance(rng, 1, 2)) range.high = draw_from(run, table);
-        session->scan_low = range.low;
-        session->scan_high = range.high;
-        session->scan_order = merged ? SCAN_BY_VALUE : SCAN_BY_FRAGMENT;
-    }
-    return row_range(&range, words);
+    uint32_t i = (uint32_t)(part - session->scan_part);
+    uint32_t apart = SCAN_RANGES_MAX / SCAN_PARTS;
+    *part = (struct scan_part){.number = i * apart + (uint32_t)rng_below(rng, apart),
+                               .high = UINT64_MAX};
+    if (!session->scan_by_value) return;
+    if (rng_chance(rng, 1, 2)) part->low = draw_from(run, table);
+    if (rng_chance(rng, 1, 2)) part->high = draw_from(run, table);
 }
 
-static void check_order(struct session *session, uint32_t fragment, uint64_t value)
+/* Perhaps ranges of an index, in either direction, merged or by fragment. Returns their words. */
+static uint32_t draw_ranges(struct session *session, uint32_t table, uint32_t *words)
 {
-    uint64_t *last = &session->scan_last[session->scan_order == SCAN_BY_VALUE ? 0 : fragment];
-    bool wrong = session->scan_descending ? value + 1 > *last : value + 1 < *last;
-    if (session->scan_order != SCAN_UNORDERED && *last != 0 && wrong)
+    struct run *run = session->client->run;
+    struct rng *rng = work_rng(run);
+    uint32_t indexes = row_indexes(run, table);
+    uint32_t used = 0;
+    session->scan_merged = session->scan_by_value = false;
+    session->scan_part[0] = (struct scan_part){.high = UINT64_MAX};
+    session->scan_parts = 1;
+    if (indexes == 0 || rng_chance(rng, 1, 3)) return 0;
+    uint32_t index = (uint32_t)rng_below(rng, indexes);
+    session->scan_by_value = index == 0;
+    session->scan_descending = rng_chance(rng, 1, 2);
+    session->scan_merged = rng_chance(rng, 1, 2);
+    uint32_t flags = (session->scan_merged ? SCAN_MERGED : 0u) |
+                     (session->scan_descending ? SCAN_DESCENDING : 0u);
+    if (rng_chance(rng, 1, 2)) session->scan_parts = 2 + (uint32_t)rng_below(rng, SCAN_PARTS - 1);
+    for (uint32_t i = 0; i < session->scan_parts; i++) {
+        struct scan_part *part = &session->scan_part[i];
+        draw_part(session, table, part);
+        const struct row_range range = {.number = part->number,
+                                        .index = index,
+                                        .flags = flags,
+                                        .low = part->low,
+                                        .high = part->high,
+                                        .closed = rng_chance(rng, 1, 2)};
+        used += row_range(&range, words + used);
+    }
+    return used;
+}
+
+/* Ranges come in their order, and the rows of each in the order of the index. */
+static void check_order(struct session *session, const struct api_row *row, uint64_t value)
+{
+    struct scan_last *last = &session->scan_last[session->scan_merged ? 0 : row->fragment];
+    bool wrong = last->any && row->range < last->range;
+    if (last->any && row->range == last->range && session->scan_by_value)
+        wrong = session->scan_descending ? value > last->value : value < last->value;
+    if (wrong)
         run_fail(session->client->run, SIM_CORRECTNESS,
-                 "session %u: an index scan gave %llu behind %llu", session->no,
-                 (unsigned long long)value, (unsigned long long)(*last - 1));
-    *last = value + 1;
+                 "session %u: an index scan gave %llu of range %u behind %llu of range %u",
+                 session->no, (unsigned long long)value, row->range,
+                 (unsigned long long)last->value, last->range);
+    *last = (struct scan_last){.any = true, .range = row->range, .value = value};
+}
+
+/* Is the row one of the range for which it is given? */
+static void check_part(struct session *session, const struct api_row *row, uint64_t value)
+{
+    for (uint32_t i = 0; i < session->scan_parts; i++) {
+        const struct scan_part *part = &session->scan_part[i];
+        if (part->number == row->range && part_has(part, value) && value >= session->scan_from)
+            return;
+    }
+    run_fail(session->client->run, SIM_CORRECTNESS,
+             "session %u: a filter from %llu and range %u of %u let %llu pass", session->no,
+             (unsigned long long)session->scan_from, row->range, session->scan_parts,
+             (unsigned long long)value);
 }
 
 void scan_start(struct session *session)
@@ -128,9 +177,9 @@ void scan_start(struct session *session)
         options.program = filter;
         options.program_words = ROW_FILTER_WORDS;
     }
-    uint32_t range[ROW_RANGE_WORDS];
-    options.range_words = draw_range(session, table, range);
-    options.range = range;
+    uint32_t ranges[SCAN_PARTS * ROW_RANGE_WORDS];
+    options.range_words = draw_ranges(session, table, ranges);
+    options.range = ranges;
     uint32_t error = 0;
     session->ready_due = true; /* Asked once, it tells when it has something. */
     session->scan_rows = 0;
@@ -155,13 +204,8 @@ static void see_row(struct session *session, const struct api_row *row)
         return;
     }
     session->scan_rows++;
-    if (!wanted(session, value))
-        run_fail(run, SIM_CORRECTNESS,
-                 "session %u: a filter from %llu and a range from %llu to %llu let %llu pass",
-                 session->no, (unsigned long long)session->scan_from,
-                 (unsigned long long)session->scan_low, (unsigned long long)session->scan_high,
-                 (unsigned long long)value);
-    check_order(session, row->fragment, value);
+    check_part(session, row, value);
+    check_order(session, row, value);
     if (key >= keys_of(run, session->count)) return; /* Rows of the fill job. */
     session->seen[key]++;
     session->values[key] = value;
@@ -171,15 +215,15 @@ static void check_static(struct session *session)
 {
     struct run *run = session->client->run;
     uint32_t all = keys_of(run, TABLE_STATIC);
-    uint32_t keys = 0;
+    uint64_t keys = 0;
     for (uint32_t i = 0; i < all; i++)
         keys += wanted(session, run->model.statics[i]);
     uint64_t rows = session->rollback ? api_scan_rows(session->scan) : session->scan_rows;
     if (rows != keys)
-        run_fail(run, SIM_CORRECTNESS, "session %u: scan found %llu of %u rows", session->no,
-                 (unsigned long long)rows, keys);
+        run_fail(run, SIM_CORRECTNESS, "session %u: scan found %llu of %llu rows", session->no,
+                 (unsigned long long)rows, (unsigned long long)keys);
     for (uint32_t i = 0; i < all && !session->rollback; i++) {
-        if (session->seen[i] != (uint32_t)wanted(session, run->model.statics[i]))
+        if (session->seen[i] != wanted(session, run->model.statics[i]))
             run_fail(run, SIM_CORRECTNESS, "session %u: scan saw row %u %u times", session->no, i,
                      session->seen[i]);
     }
@@ -194,10 +238,10 @@ static void check_churn(struct session *session)
         if (key->version != session->versions[i] || key->version % 2 != 0 ||
             key->state == KEY_TAINTED)
             continue;
-        uint32_t expected = key->state == KEY_PRESENT && wanted(session, key->value) ? 1 : 0;
+        uint32_t expected = key->state == KEY_PRESENT ? wanted(session, key->value) : 0;
         stable += expected;
         if (session->rollback) continue;
-        if (session->seen[i] != expected || (expected == 1 && session->values[i] != key->value))
+        if (session->seen[i] != expected || (expected > 0 && session->values[i] != key->value))
             run_fail(run, SIM_CORRECTNESS,
                      "session %u: scan of table %u saw row %u %u times (value %llu), not %u (%llu)",
                      session->no, session->count, i, session->seen[i],

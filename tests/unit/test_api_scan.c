@@ -416,6 +416,144 @@ static void merged_nonsense(void **state)
     fake_destroy(fake);
 }
 
+/* Two ranges, in order or not; rows are of id alone, v gives the order. */
+static void begin_ranges(struct fake *fake, struct api_table *table, uint32_t flags,
+                         struct scan_run *run)
+{
+    const uint32_t attrs[1] = {attr_header(0, 0)};
+    const struct scan_range range[2] = {{.number = 3, .flags = flags},
+                                        {.number = 7, .flags = flags}};
+    uint32_t words[2 * SCAN_RANGE_HEAD];
+    uint32_t error = 0;
+    struct api_scan_options options = {.table = table,
+                                       .lock = LOCK_COMMITTED,
+                                       .attrs = attrs,
+                                       .attr_words = 1,
+                                       .range = words,
+                                       .ready = on_ready,
+                                       .context = run};
+    options.range_words = scan_range_encode(&range[0], words, SCAN_RANGE_HEAD);
+    options.range_words +=
+        scan_range_encode(&range[1], words + options.range_words, SCAN_RANGE_HEAD);
+    *run = (struct scan_run){0};
+    run->scan = api_scan_start(fake->client, &options, 1000, &error);
+    assert_int_equal(error, 0);
+    run->node = fake->sent[fake->sent_read].peer;
+    fake_seize(fake, run->node);
+    const uint32_t *sent = fake_next(fake, GSN_SCAN_TABREQ, NULL);
+    const uint32_t *sizes = sent + SIGNAL_HEAD_WORDS + kind_words(sent[0]);
+    assert_int_equal(sizes[0], flags != 0 ? 3 : 2);
+    assert_int_equal(sizes[2], sizeof words / 4u);
+    assert_int_equal(sizes[3], attr_header(ATTR_RANGE, 0)); /* Each row is to tell its range. */
+    assert_int_equal(sizes[4], attr_header(0, 0));
+    run->api_scan = SCAN_OF(sent)->api_scan;
+    run->transid = (uint64_t)SCAN_OF(sent)->transid2 << 32 | SCAN_OF(sent)->transid1;
+}
+
+/* Rows (range, id, v) of a fragment. */
+static void ranged_rows(struct fake *fake, const struct scan_run *run, uint32_t fragment,
+                        const uint32_t (*row)[3], uint32_t count, uint32_t range_header)
+{
+    struct transid_ai ai = {.api_op = run->api_scan,
+                            .transid1 = (uint32_t)run->transid,
+                            .transid2 = (uint32_t)(run->transid >> 32),
+                            .rows = count,
+                            .fragment_id = fragment};
+    uint32_t section[64];
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        section[at++] = 6;
+        section[at++] = range_header;
+        section[at++] = row[i][0];
+        section[at++] = attr_header(0, 4);
+        section[at++] = row[i][1];
+        section[at++] = attr_header(1, 4);
+        section[at++] = row[i][2];
+    }
+    fake_answer_section(fake, block_ref(1, BLOCK_DBLQH, 1), GSN_TRANSID_AI, &ai, sizeof ai / 4u,
+                        section, at);
+}
+
+static void expect_row(const struct scan_run *run, uint32_t range, uint32_t id, uint32_t words)
+{
+    struct api_row row;
+    assert_int_equal(api_scan_next(run->scan, &row), API_SCAN_ROW);
+    assert_int_equal(row.range, range);
+    assert_int_equal(row.words, words);
+    assert_int_equal(row.pairs[0], attr_header(0, 4));
+    assert_int_equal(row.pairs[1], id);
+}
+
+/* Ranges come in their order, whichever way the rows of each come. */
+static void merged_ranges(void **state)
+{
+    static const uint32_t first[][3] = {{3, 1, 50}, {3, 2, 40}, {7, 3, 99}};
+    static const uint32_t second[][3] = {{3, 4, 45}, {7, 5, 100}, {7, 6, 98}};
+    const uint32_t header = attr_header(ATTR_RANGE, 4);
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct api_table *table = fake_table(fake, 2);
+    struct scan_run run;
+    begin_ranges(fake, table, SCAN_MERGED | SCAN_DESCENDING, &run);
+    ranged_rows(fake, &run, 0, first, 3, header);
+    ranged_rows(fake, &run, 1, second, 3, header);
+    conf(fake, &run, SCAN_END, (const uint32_t[]){0, 3, SCAN_FRAG_DONE, 1, 3, SCAN_FRAG_DONE}, 6);
+    static const uint32_t ids[] = {1, 4, 2, 5, 3, 6};
+    for (uint32_t i = 0; i < 6; i++)
+        expect_row(&run, i < 3 ? 3 : 7, ids[i], 2);
+    assert_int_equal(peek(&run), API_SCAN_END);
+    api_scan_close(run.scan);
+    idle(fake);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
+/* Rows of ranges without an order are given out as they come. */
+static void ranges_as_they_come(void **state)
+{
+    static const uint32_t rows[][3] = {{3, 4, 45}, {7, 5, 100}, {7, 6, 98}, {3, 1, 50}};
+    const uint32_t header = attr_header(ATTR_RANGE, 4);
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct api_table *table = fake_table(fake, 2);
+    struct scan_run run;
+    begin_ranges(fake, table, 0, &run);
+    ranged_rows(fake, &run, 1, rows, 3, header);
+    ranged_rows(fake, &run, 0, rows + 3, 1, header);
+    conf(fake, &run, SCAN_END, (const uint32_t[]){0, 1, SCAN_FRAG_DONE, 1, 3, SCAN_FRAG_DONE}, 6);
+    for (uint32_t i = 0; i < 4; i++)
+        expect_row(&run, rows[i][0], rows[i][1], 4);
+    assert_int_equal(peek(&run), API_SCAN_END);
+    api_scan_close(run.scan);
+    idle(fake);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
+/* Rows that tell no range, or one that was not asked for, end the scan. */
+static void ranges_nonsense(void **state)
+{
+    static const uint32_t row[][3] = {{8, 1, 50}, {3, 1, 50}, {3, 1, 50}};
+    const uint32_t header[] = {attr_header(ATTR_RANGE, 4), attr_header(1, 4),
+                               attr_header(ATTR_RANGE, 8)};
+    (void)state;
+    for (uint32_t i = 0; i < 6; i++) {
+        struct fake *fake = fake_create(2);
+        struct api_table *table = fake_table(fake, 2);
+        struct scan_run run;
+        begin_ranges(fake, table, i < 3 ? SCAN_MERGED : 0u, &run);
+        ranged_rows(fake, &run, 1, &row[i % 3], 1, header[i % 3]);
+        assert_int_equal(peek(&run), API_SCAN_ERROR);
+        assert_int_equal(api_scan_error(run.scan), ERR_REPLY_4215);
+        api_scan_close(run.scan);
+        fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
+        conf(fake, &run, SCAN_END, NULL, 0);
+        idle(fake);
+        api_table_release(table);
+        fake_destroy(fake);
+    }
+}
+
 /* ---- Dictionary. ---- */
 
 static void table_is_cached(void **state)
@@ -543,8 +681,10 @@ int main(void)
         cmocka_unit_test(counts),          cmocka_unit_test(scan_errors),
         cmocka_unit_test(merged_in_order), cmocka_unit_test(merged_end_wakes),
         cmocka_unit_test(merged_locking),  cmocka_unit_test(merged_nonsense),
-        cmocka_unit_test(table_is_cached), cmocka_unit_test(reading_tables),
-        cmocka_unit_test(creating_tables), cmocka_unit_test(listing_tables),
+        cmocka_unit_test(merged_ranges),   cmocka_unit_test(ranges_as_they_come),
+        cmocka_unit_test(ranges_nonsense), cmocka_unit_test(table_is_cached),
+        cmocka_unit_test(reading_tables),  cmocka_unit_test(creating_tables),
+        cmocka_unit_test(listing_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

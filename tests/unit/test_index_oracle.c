@@ -1,5 +1,5 @@
-/* test_index_oracle.c -- random ranges of random indexes: the same rows in the same order as in
- * SQLite. */
+/* test_index_oracle.c -- random ranges of random indexes, one or several in a scan: the same rows
+ * in the same order as in SQLite. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* INDEX_CASES says how many, INDEX_SEED which ones. */
 #define ROWS 500u /* Several leaves. */
@@ -117,10 +117,20 @@ static void add_bound(const struct table_index *index, const struct scan_bound *
         add_sql("))");
 }
 
-static void draw_range(uint32_t number, const struct table_index *index, struct scan_range *range)
+/* Ranges of one scan: one, or several with any growing numbers. */
+#define RANGES  12u
+#define FOUND   (ROWS * RANGES)
+#define SEVERAL (below(2) == 0 ? 1u : 1u + below(RANGES))
+
+struct found {
+    uint32_t range;
+    uint32_t key;
+};
+
+/* A range and the rows that it has, with its number. */
+static void draw_range(const struct table_index *index, struct scan_range *range)
 {
-    *range = (struct scan_range){.index = number, .flags = below(2) == 0 ? SCAN_DESCENDING : 0u};
-    const char *direction = range->flags != 0 ? " DESC" : " ASC";
+    char number[24];
     draw_bound(index, &range->low, bound_value[0]);
     draw_bound(index, &range->high, bound_value[1]);
     if (below(4) == 0) { /* One key, or one beginning of a key. */
@@ -128,12 +138,33 @@ static void draw_range(uint32_t number, const struct table_index *index, struct 
         range->low.exclusive = range->high.exclusive = false;
         memcpy(bound_value[1], bound_value[0], sizeof bound_value[1]);
     }
-    sql_size = 0;
-    add_sql("SELECT k FROM t JOIN ids ON k = idk WHERE ");
+    snprintf(number, sizeof number, "SELECT %u AS n,", range->number);
+    add_sql(number);
+    add_sql(" * FROM t JOIN ids ON k = idk WHERE ");
     add_bound(index, &range->low, bound_value[0], true);
     add_sql(" AND ");
     add_bound(index, &range->high, bound_value[1], false);
-    add_sql(" ORDER BY ");
+}
+
+/* As SCAN_TABREQ carries them, with the same question for SQLite; returns the words. */
+static uint32_t draw_ranges(uint32_t number, const struct table_index *index, uint32_t *words)
+{
+    static struct scan_range range;
+    uint32_t count = SEVERAL;
+    uint32_t size = 0;
+    range = (struct scan_range){.index = number, .flags = below(2) == 0 ? SCAN_DESCENDING : 0u};
+    const char *direction = range.flags != 0 ? " DESC" : " ASC";
+    sql_size = 0;
+    add_sql("SELECT n, k FROM (");
+    for (uint32_t i = 0; i < count; i++) {
+        if (i > 0) add_sql(" UNION ALL ");
+        range.number = i * (SCAN_RANGES_MAX / RANGES) + below(SCAN_RANGES_MAX / RANGES);
+        draw_range(index, &range);
+        uint32_t used = scan_range_encode(&range, words + size, SCAN_RANGES_WORDS_MAX - size);
+        assert_true(used > 0);
+        size += used;
+    }
+    add_sql(") ORDER BY n, ");
     for (uint32_t i = 0; i < index->column_count; i++) {
         add_side(index->columns[i], columns[index->columns[i]].name);
         add_sql(direction);
@@ -141,18 +172,21 @@ static void draw_range(uint32_t number, const struct table_index *index, struct 
     }
     add_sql("rid");
     add_sql(direction);
+    return size;
 }
 
 /* --- Comparing. --- */
 
-static uint32_t oracle(uint32_t *keys)
+static uint32_t oracle(struct found *rows)
 {
     sqlite3_stmt *statement;
     uint32_t count = 0;
     if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
         fail_msg("%s: %s", sqlite3_errmsg(db), sql);
-    while (sqlite3_step(statement) == SQLITE_ROW)
-        keys[count++] = (uint32_t)sqlite3_column_int(statement, 0);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        rows[count].range = (uint32_t)sqlite3_column_int(statement, 0);
+        rows[count++].key = (uint32_t)sqlite3_column_int(statement, 1);
+    }
     sqlite3_finalize(statement);
     return count;
 }
@@ -164,44 +198,44 @@ static uint32_t key_of(uint32_t id)
 }
 
 /* In steps of any size, each of which takes only some of what it gets. */
-static uint32_t ours(const struct scan_range *range, uint32_t *keys)
+static uint32_t ours(uint32_t number, const uint32_t *words, uint32_t size, struct found *rows)
 {
-    static uint32_t words[SCAN_RANGE_WORDS_MAX];
-    const struct tux_index *index = tup_frag_ordered(world.frag, range->index);
-    struct tux_position position = {0};
-    uint32_t size = scan_range_encode(range, words, SCAN_RANGE_WORDS_MAX);
+    const struct tux_index *index = tup_frag_ordered(world.frag, number);
+    static struct tux_position position;
     uint32_t found = 0;
     bool end = false;
-    assert_true(size > 0);
-    assert_int_equal(tux_range_check(tux_index_columns(index), words, size), 0);
-    while (!end) {
+    position = (struct tux_position){0};
+    assert_int_equal(tux_ranges_check(tux_index_columns(index), words, size), 0);
+    do {
         struct tux_entry entries[60];
         uint32_t max = 1 + below(below(2) == 0 ? 3 : 60);
         uint32_t count = tux_scan_next(index, words, size, &position, entries, max, &end);
         uint32_t taken = below(3) == 0 ? below(count + 1u) : count;
         assert_true(count <= max && (count == max || end));
         for (uint32_t i = 0; i < taken; i++) {
-            assert_true(found < ROWS && !entries[i].copy);
-            keys[found++] = key_of(entries[i].row);
+            assert_true(found < FOUND && !entries[i].copy);
+            rows[found].range = scan_range_number(words + position.range_at);
+            rows[found++].key = key_of(entries[i].row);
         }
         if (taken > 0) tux_scan_moved(index, &position, &entries[taken - 1u]);
         if (taken < count) end = false;
-    }
+    } while (!end || tux_scan_next_range(words, size, &position));
     return found;
 }
 
-static void one_case(uint32_t number, uint64_t *fitting)
+static void one_case(uint32_t number, uint64_t *fitting, uint64_t *ranges)
 {
-    uint32_t expected[ROWS];
-    uint32_t got[ROWS];
+    static struct found expected[FOUND];
+    static struct found got[FOUND];
+    static uint32_t words[SCAN_RANGES_WORDS_MAX];
     struct table_index index;
-    static struct scan_range range;
     uint32_t i = below(INDEXES);
     assert_true(table_def_index(world.def, i, &index));
-    draw_range(i, &index, &range);
+    uint32_t size = draw_ranges(i, &index, words);
     uint32_t count = oracle(expected);
-    uint32_t found = ours(&range, got);
+    uint32_t found = ours(i, words, size, got);
     *fitting += found;
+    *ranges += scan_ranges_count(words, size);
     if (found != count || memcmp(got, expected, found * sizeof got[0]) != 0)
         fail_msg("case %u: SQLite has %u rows, here are %u, or in another order: %s", number, count,
                  found, sql);
@@ -212,28 +246,47 @@ static void test_same_order(void **state)
     (void)state;
     uint32_t cases = number_of("INDEX_CASES", 6000);
     uint64_t fitting = 0;
+    uint64_t ranges = 0;
     sql = malloc(SQL_MAX);
     assert_non_null(sql);
     rng_seed(&rng, number_of("INDEX_SEED", 1));
     for (uint32_t i = 0; i < cases; i++) {
         if (i % CASES_EACH == 0) begin_round();
-        one_case(i, &fitting);
+        one_case(i, &fitting, &ranges);
         if (i + 1 == cases || (i + 1) % CASES_EACH == 0) oracle_close();
     }
-    print_message("%u ranges of %u rows, %llu rows fitted\n", cases, ROWS,
-                  (unsigned long long)fitting);
-    assert_true(cases < 100 || (fitting > cases && fitting < (uint64_t)cases * (ROWS - 1)));
+    print_message("%u scans of %llu ranges of %u rows, %llu rows fitted\n", cases,
+                  (unsigned long long)ranges, ROWS, (unsigned long long)fitting);
+    assert_true(cases < 100 || (fitting > cases && fitting < ranges * (ROWS - 1)));
     free(sql);
+}
+
+/* All that a scan of accepted ranges gives; false when they were refused. */
+static bool scan_damaged(const struct tux_index *tree, const uint32_t *words, uint32_t count)
+{
+    static struct tux_position position;
+    uint32_t ranges = 1;
+    if (tux_ranges_check(tux_index_columns(tree), words, count) != 0) return false;
+    position = (struct tux_position){0};
+    for (;; ranges++) {
+        struct tux_entry entries[ROWS + 1];
+        bool end;
+        assert_true(tux_scan_next(tree, words, count, &position, entries, ROWS + 1, &end) <= ROWS);
+        assert_true(end);
+        if (!tux_scan_next_range(words, count, &position)) break;
+    }
+    assert_int_equal(ranges, scan_ranges_count(words, count));
+    return true;
 }
 
 /* Bytes that are no range, and ranges of other columns: refused. */
 static void test_nonsense_is_refused(void **state)
 {
     (void)state;
-    uint32_t good[SCAN_RANGE_WORDS_MAX];
-    struct scan_range range;
+    static uint32_t good[SCAN_RANGES_WORDS_MAX];
     struct table_index index;
     uint32_t accepted = 0;
+    uint32_t several = 0;
     sql = malloc(SQL_MAX);
     assert_non_null(sql);
     rng_seed(&rng, 5);
@@ -242,26 +295,21 @@ static void test_nonsense_is_refused(void **state)
         uint32_t number = below(INDEXES);
         const struct tux_index *tree = tup_frag_ordered(world.frag, number);
         assert_true(table_def_index(world.def, number, &index));
-        draw_range(number, &index, &range);
-        uint32_t size = scan_range_encode(&range, good, SCAN_RANGE_WORDS_MAX);
+        uint32_t size = draw_ranges(number, &index, good);
         uint32_t cut = below(3) == 0 ? below(size + 1u) : size;
         uint32_t *words = malloc(cut * 4u + 1u); /* Just so many, for sanitizers. */
         memcpy(words, good, cut * 4u);
         for (uint32_t n = below(4); n > 0 && cut > 0; n--)
             words[below(cut)] ^= below(2) == 0 ? 1u << below(32) : (uint32_t)rng_next(&rng);
-        if (tux_range_check(tux_index_columns(tree), words, cut) == 0) {
-            struct tux_position position = {0};
-            struct tux_entry entries[ROWS + 1];
-            bool end;
+        if (scan_damaged(tree, words, cut)) {
             accepted++;
-            assert_true(tux_scan_next(tree, words, cut, &position, entries, ROWS + 1, &end) <=
-                        ROWS);
-            assert_true(end);
+            several += scan_ranges_count(words, cut) > 1;
         }
         free(words);
     }
-    print_message("%u of 100000 damaged ranges were ranges\n", accepted);
-    assert_true(accepted > 1000 && accepted < 80000);
+    print_message("%u of 100000 damaged scans were scans, %u of several ranges\n", accepted,
+                  several);
+    assert_true(accepted > 1000 && accepted < 80000 && several > 500);
     oracle_close();
     free(sql);
 }

@@ -1,0 +1,71 @@
+/* ndb_range.c -- ranges of an index as applications give them, made into the words that data nodes
+ * get. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "api/ndb_private.h"
+#include "signals/scan_range.h"
+
+static_assert(NDB_RANGES_MAX == SCAN_RANGES_MAX, "one limit");
+
+static uint32_t bound_make(const struct table_def *def, const struct table_index *index,
+                           const struct ndb_index_bound *from, struct scan_bound *to)
+{
+    if (from->columns > index->column_count || (from->columns == 0 && from->exclusive) ||
+        (from->columns > 0 && (from->value == NULL || from->size == NULL)))
+        return ERR_BOUNDS;
+    to->columns = from->columns;
+    to->exclusive = from->exclusive;
+    for (uint32_t i = 0; i < from->columns; i++) {
+        const struct column_format *format = &def->columns[index->columns[i]].format;
+        uint32_t size = from->value[i] == NULL ? 0 : from->size[i];
+        to->value[i] = (struct scan_value){from->value[i], size};
+        if (from->value[i] != NULL && column_check(format, from->value[i], size) != 0)
+            return ERR_BOUNDS;
+    }
+    return 0;
+}
+
+/* One range behind the `*used` words of those before it. 0 or an error. */
+static uint32_t range_make(const struct table_def *def, const struct table_index *index,
+                           const struct ndb_index_range *from, uint32_t number, uint32_t *words,
+                           uint32_t *used)
+{
+    struct scan_range range = {
+        .number = number,
+        .index = from->index,
+        .flags = (from->descending ? (uint32_t)SCAN_DESCENDING : 0u) |
+                 (from->unordered ? 0u : (uint32_t)SCAN_MERGED),
+    };
+    uint32_t error = bound_make(def, index, &from->low, &range.low);
+    if (error == 0) error = bound_make(def, index, &from->high, &range.high);
+    if (error != 0) return error;
+    uint32_t more = scan_range_encode(&range, words + *used, SCAN_RANGES_WORDS_MAX - *used);
+    *used += more;
+    return more == 0 ? ERR_BOUNDS : 0;
+}
+
+int ranges_make(ndb_t *ndb, const struct api_table *table, const struct ndb_scan_options *options,
+                uint32_t *words, uint32_t *used)
+{
+    const struct table_def *def = api_table_def(table);
+    const struct ndb_index_range *range = options->range;
+    uint32_t count = options->range_count == 0 ? 1 : options->range_count;
+    struct table_index index;
+
+    *used = 0;
+    if (count > SCAN_RANGES_MAX)
+        return error_set(&ndb->error, ERR_BOUNDS, "%u ranges, more than %u", count,
+                         SCAN_RANGES_MAX);
+    if (!table_def_index(def, range->index, &index))
+        return error_set(&ndb->error, ERR_INDEX_MISSING, "range of the scan");
+    for (uint32_t i = 0; i < count; i++) {
+        if (range[i].index != range->index || range[i].descending != range->descending ||
+            range[i].unordered != range->unordered)
+            return error_set(&ndb->error, ERR_BOUNDS,
+                             "range %u has another index or order than the first one", i);
+        uint32_t error = range_make(def, &index, &range[i], i, words, used);
+        if (error != 0)
+            return error_set(&ndb->error, error, "range %u: bounds, or more than %u bytes in all",
+                             i, SCAN_RANGES_WORDS_MAX * 4u);
+    }
+    return 0;
+}
