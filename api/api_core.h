@@ -132,6 +132,8 @@ struct api_statistics {
     uint64_t transactions_started, transactions_committed, transactions_aborted,
         transactions_unknown;
     uint64_t key_operations, rows_read, scans, scan_batches, dictionary_requests;
+    uint64_t scans_pruned;      /* Scans that left fragments out. */
+    uint64_t fragments_scanned; /* Fragments that the cluster has read to their end for scans. */
     uint64_t retries, timeouts, late_answers, bytes_sent, bytes_received;
 };
 const struct api_statistics *api_client_statistics(const struct api_client *client);

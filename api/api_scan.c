@@ -169,7 +169,9 @@ static uint32_t send_scan(struct api_scan *scan)
 static uint32_t begin(struct api_scan *scan)
 {
     uint32_t error = 0;
-    uint32_t node = api_any_node(scan->client);
+    uint32_t node = scan->fragment_only != API_ALL_FRAGMENTS
+                        ? api_fragment_node_near(scan->client, scan->table, scan->fragment_only)
+                        : api_any_node(scan->client);
     if (node == 0) return ERR_CLUSTER_UNAVAILABLE;
     scan->connect = api_connect_get(scan->client, node, &error);
     if (scan->connect == NULL) return error;
@@ -181,70 +183,6 @@ static uint32_t begin(struct api_scan *scan)
         scan->connect = NULL;
     }
     return error;
-}
-
-/* Fragments of which the server can read so many at the same time, as a merge needs them. */
-#define MERGED_FRAGMENTS_MAX 256u
-
-static uint32_t prepare_merge(struct api_scan *scan, const struct api_scan_options *options)
-{
-    struct table_index index;
-    struct scan_range range;
-    if (scan_range_decode(options->range, options->range_words, &range) == 0 ||
-        !table_def_index(options->table->def, range.index, &index) ||
-        options->table->fragments > MERGED_FRAGMENTS_MAX)
-        return ERR_BOUNDS;
-    uint32_t asked = scan->attr_words;
-    scan->attr_words = api_merge_attrs(&index, scan->attrs, scan->attr_words);
-    const struct api_merge_order order = {.index = index,
-                                          .descending = (range.flags & SCAN_DESCENDING) != 0,
-                                          .ranged = scan->ranged,
-                                          .wanted =
-                                              scan->attr_words > asked ? options->attr_words : 0};
-    scan->merge = api_merge_new(options->table, &order);
-    return scan->merge == NULL ? ERR_API_MEMORY : 0;
-}
-
-/* What the rows' ranges are: of several ones each row tells its own. */
-static uint32_t prepare_ranges(struct api_scan *scan, const struct api_scan_options *options)
-{
-    uint32_t count = scan_ranges_count(options->range, options->range_words);
-    if (count == 0) return ERR_BOUNDS;
-    scan->range = scan_ranges_last(options->range, options->range_words);
-    scan->ranged = count > 1 && options->attr_words > 0;
-    return 0;
-}
-
-static uint32_t prepare_order(struct api_scan *scan, const struct api_scan_options *options)
-{
-    uint32_t error = options->range_words == 0 ? 0 : prepare_ranges(scan, options);
-    if (error != 0) return error;
-    if (scan->ranged) scan->attrs[scan->attr_words++] = attr_header(ATTR_RANGE, 0);
-    for (uint32_t i = 0; i < options->attr_words; i++)
-        scan->attrs[scan->attr_words++] = options->attrs[i];
-    bool merged = options->attr_words > 0 && options->range_words > 0 &&
-                  (scan_range_flags(options->range) & SCAN_MERGED) != 0;
-    if (merged) error = prepare_merge(scan, options);
-    return error == 0 && scan->attr_words > ATTR_READ_MAX ? ERR_READS_TOO_MANY : error;
-}
-
-static uint32_t prepare(struct api_scan *scan, const struct api_scan_options *options)
-{
-    uint32_t fragments = options->table->fragments;
-    scan->fragments = calloc(fragments, sizeof *scan->fragments);
-    scan->go_on = malloc(fragments * sizeof *scan->go_on);
-    scan->attrs = malloc((1u + options->attr_words + INDEX_COLUMNS_MAX + options->program_words +
-                          options->range_words) *
-                         4u);
-    if (scan->fragments == NULL || scan->go_on == NULL || scan->attrs == NULL)
-        return ERR_API_MEMORY;
-    uint32_t error = prepare_order(scan, options);
-    if (error != 0) return error;
-    uint32_t *at = scan->attrs + scan->attr_words;
-    if (options->program_words > 0) memcpy(at, options->program, options->program_words * 4u);
-    at += options->program_words;
-    if (options->range_words > 0) memcpy(at, options->range, options->range_words * 4u);
-    return 0;
 }
 
 struct api_scan *api_scan_start(struct api_client *client, const struct api_scan_options *options,
@@ -268,13 +206,14 @@ struct api_scan *api_scan_start(struct api_client *client, const struct api_scan
     scan->table = api_table_hold(options->table);
     scan->transid = api_new_transid(client->core);
     scan->timeout_ms = timeout_ms;
-    *error = prepare(scan, options);
+    *error = api_scan_prepare(scan, options);
     if (*error == 0) *error = begin(scan);
     if (*error != 0) {
         free_scan(scan);
         return NULL;
     }
     client->statistics.scans++;
+    client->statistics.scans_pruned += scan->pruned;
     return scan;
 }
 
@@ -310,6 +249,11 @@ static void made_progress(struct api_scan *scan)
     if (scan->waiting) scan->deadline_ms = api_deadline(scan->client, scan->timeout_ms);
 }
 
+static bool takes_part(const struct api_scan *scan, uint32_t fragment)
+{
+    return fragment < scan->table->fragments && !scan->fragments[fragment].left_out;
+}
+
 static bool range_is_whole(const struct api_scan *scan, const uint32_t *words, uint32_t size)
 {
     return size >= 2 && words[0] == attr_header(ATTR_RANGE, 4) && words[1] <= scan->range;
@@ -336,7 +280,7 @@ void api_scan_rows_in(struct api_client *client, const uint32_t *words)
     struct api_scan *scan = answered_scan(client, ai->api_op, ai->transid1, ai->transid2);
 
     if (scan == NULL || scan->state == SCAN_CLOSING || scan->error != 0) return;
-    if (ai->fragment_id >= scan->table->fragments ||
+    if (!takes_part(scan, ai->fragment_id) ||
         !rows_are_whole(scan, words + at + 1, size, ai->rows)) {
         fail(scan, ERR_REPLY_4215);
         close_at_server(scan);
@@ -378,11 +322,12 @@ static bool take_entries(struct api_scan *scan, const uint32_t *entry, uint32_t 
     if (words % SCAN_FRAG_ENTRY_WORDS != 0) return false;
     for (uint32_t i = 0; i < words; i += SCAN_FRAG_ENTRY_WORDS) {
         uint32_t fragment = entry[i];
-        if (fragment >= scan->table->fragments) return false;
+        if (!takes_part(scan, fragment)) return false;
         scan->fragments[fragment].announced += entry[i + 1];
         scan->rows_announced += entry[i + 1];
         if ((entry[i + 2] & SCAN_FRAG_DONE) != 0) {
             scan->fragments[fragment].done = true;
+            scan->client->statistics.fragments_scanned++;
             continue;
         }
         if (scan->go_on_count == scan->table->fragments) return false; /* The same one twice. */

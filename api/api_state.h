@@ -209,8 +209,10 @@ static inline struct api_row api_chunk_row(const struct api_chunk *chunk, bool r
 struct api_scan_fragment {
     uint32_t received;
     uint32_t announced;
-    bool done; /* Nothing more will be announced. */
+    bool done;     /* Nothing more will be announced. */
+    bool left_out; /* It can have no row of the ranges, and is not read. */
 };
+#define API_ALL_FRAGMENTS UINT32_MAX
 
 enum api_scan_state { SCAN_SEIZING = 0, SCAN_OPEN, SCAN_CLOSING, SCAN_ENDED };
 
@@ -236,6 +238,8 @@ struct api_scan {
                             index's other columns behind them. */
     uint32_t range;      /* Of several ranges the highest number, of a single one its number. */
     bool ranged;         /* Rows tell their range. */
+    bool pruned;         /* Some fragments are left out; */
+    uint32_t fragment_only;  /* this one is not, alone. API_ALL_FRAGMENTS: there are several. */
     struct api_merge *merge; /* NULL: rows are given out as they come. */
     struct api_scan_fragment *fragments;
     uint32_t *go_on; /* Fragments that wait to be asked for more. */
@@ -329,6 +333,9 @@ bool api_send_small(struct api_client *client, uint32_t node, uint32_t gsn, uint
 bool api_node_fast(const struct api_core *core, uint32_t node);
 /* A ready node, if possible a fast one: the neighbour or the next in turn; 0 = none. */
 uint32_t api_any_node(struct api_client *client);
+/* For work in one fragment: the primary's node, else one with a backup, else any; 0 = none. */
+uint32_t api_fragment_node_near(struct api_client *client, const struct api_table *table,
+                                uint32_t fragment);
 uint32_t api_other_node(struct api_client *client, uint32_t than);
 uint64_t api_new_transid(struct api_core *core);
 uint64_t api_deadline(struct api_client *client, uint32_t timeout_ms);
@@ -373,6 +380,8 @@ void api_exec_TCKEY_FAILREF(struct api_client *client, const uint32_t *words);
 
 /* api_scan.c */
 void api_scan_seized(struct api_scan *scan, uint32_t error);
+/* api_scan_prepare.c: what `options` mean for it. 0, or an error. */
+uint32_t api_scan_prepare(struct api_scan *scan, const struct api_scan_options *options);
 void api_scan_rows_in(struct api_client *client, const uint32_t *words);
 void api_scan_link_down(struct api_client *client, uint32_t peer);
 void api_scan_connect_lost(struct api_scan *scan);

@@ -148,21 +148,26 @@ static uint32_t op_fragment(struct api_op *op)
 
 /* The primary's node, else one with a backup, else any: every node's TC can do it, the near one
  * saves a hop. A slow one costs more than that. */
-uint32_t api_op_node_near(struct api_client *client, struct api_op *op)
+uint32_t api_fragment_node_near(struct api_client *client, const struct api_table *table,
+                                uint32_t fragment)
 {
     struct api_core *core = client->core;
-    uint32_t fragment = op_fragment(op);
-    for (uint32_t replica = 0; replica < op->table->replicas; replica++) {
-        uint32_t node = api_table_node(op->table, fragment, replica);
+    for (uint32_t replica = 0; replica < table->replicas; replica++) {
+        uint32_t node = api_table_node(table, fragment, replica);
         if (api_node_fast(core, node)) return node;
     }
     uint32_t any = api_any_node(client);
     if (any == 0 || api_node_fast(core, any)) return any;
-    for (uint32_t replica = 0; replica < op->table->replicas; replica++) {
-        uint32_t node = api_table_node(op->table, fragment, replica);
+    for (uint32_t replica = 0; replica < table->replicas; replica++) {
+        uint32_t node = api_table_node(table, fragment, replica);
         if (api_core_node_ready(core, node)) return node; /* All are slow. */
     }
     return any;
+}
+
+uint32_t api_op_node_near(struct api_client *client, struct api_op *op)
+{
+    return api_fragment_node_near(client, op->table, op_fragment(op));
 }
 
 bool api_op_replica_lost(struct api_op *op, const struct node_mask *lost)

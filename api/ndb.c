@@ -194,6 +194,8 @@ static void fill_statistics(struct ndb_statistics *out, const struct api_statist
         .rows_read = in->rows_read,
         .scans = in->scans,
         .scan_batches = in->scan_batches,
+        .scans_pruned = in->scans_pruned,
+        .fragments_scanned = in->fragments_scanned,
         .dictionary_requests = in->dictionary_requests,
         .retries = in->retries,
         .timeouts = in->timeouts,

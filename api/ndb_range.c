@@ -2,6 +2,7 @@
  * get. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "api/ndb_private.h"
+#include "signals/key.h"
 #include "signals/scan_range.h"
 
 static_assert(NDB_RANGES_MAX == SCAN_RANGES_MAX, "one limit");
@@ -24,6 +25,44 @@ static uint32_t bound_make(const struct table_def *def, const struct table_index
     return 0;
 }
 
+/* In how many of its first columns all rows of the range are equal. */
+static uint32_t equal_columns(const struct table_def *def, const struct table_index *index,
+                              const struct scan_range *range)
+{
+    uint32_t count = 0;
+    uint32_t most =
+        range->low.columns < range->high.columns ? range->low.columns : range->high.columns;
+    for (; count < most; count++) {
+        const struct column_format *format = &def->columns[index->columns[count]].format;
+        const struct scan_value *low = &range->low.value[count];
+        const struct scan_value *high = &range->high.value[count];
+        if (low->size == 0 || high->size == 0 ||
+            column_compare(format, low->bytes, low->size, high->bytes, high->size) != 0)
+            break;
+    }
+    return count;
+}
+
+/* The partition of all rows of the range, when its bounds tell. */
+static void partition_make(const struct table_def *def, const struct table_index *index,
+                           struct scan_range *range)
+{
+    struct key_parts parts = {0};
+    uint32_t equal = equal_columns(def, index, range);
+    for (uint32_t k = 0; k < def->key_count; k++) {
+        uint32_t column = def->key_columns[k];
+        if (!table_column_partitions(def, &def->columns[column])) continue;
+        for (uint32_t i = 0; i < equal; i++) {
+            if (index->columns[i] != column) continue;
+            parts.bytes[k] = range->low.value[i].bytes;
+            parts.size[k] = range->low.value[i].size;
+        }
+        if (parts.size[k] == 0) return;
+    }
+    range->flags |= SCAN_ONE_PARTITION;
+    range->partition = (uint32_t)(key_parts_partition_hash(def, &parts) >> 32);
+}
+
 /* One range behind the `*used` words of those before it. 0 or an error. */
 static uint32_t range_make(const struct table_def *def, const struct table_index *index,
                            const struct ndb_index_range *from, uint32_t number, uint32_t *words,
@@ -38,6 +77,7 @@ static uint32_t range_make(const struct table_def *def, const struct table_index
     uint32_t error = bound_make(def, index, &from->low, &range.low);
     if (error == 0) error = bound_make(def, index, &from->high, &range.high);
     if (error != 0) return error;
+    partition_make(def, index, &range);
     uint32_t more = scan_range_encode(&range, words + *used, SCAN_RANGES_WORDS_MAX - *used);
     *used += more;
     return more == 0 ? ERR_BOUNDS : 0;

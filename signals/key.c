@@ -40,24 +40,34 @@ uint32_t key_split(const struct table_def *def, const uint32_t *key, uint32_t wo
 }
 
 /* The canonical form of key column values, concatenated; only the partitioning ones when asked. */
-static uint64_t hash_columns(const struct table_def *def, const uint32_t *key, uint32_t words,
-                             bool partition_only)
+static uint64_t hash_parts(const struct table_def *def, const struct key_parts *parts,
+                           bool partition_only)
 {
-    struct key_parts parts;
     uint32_t form[TABLE_KEY_BYTES_MAX / 4 + TABLE_KEY_COLUMNS_MAX];
     uint8_t *out = (uint8_t *)form;
     uint32_t at = 0;
-    if (!key_measure(def, key, words, &parts)) return 0;
     for (uint32_t i = 0; i < def->key_count; i++) {
         const struct table_column *column = &def->columns[def->key_columns[i]];
         if (partition_only && !table_column_partitions(def, column)) continue;
-        uint32_t size = column_hash_form(&column->format, parts.bytes[i], parts.size[i], out + at,
+        uint32_t size = column_hash_form(&column->format, parts->bytes[i], parts->size[i], out + at,
                                          (uint32_t)sizeof form - at);
         uint32_t padded = words_of(size) * 4u;
         memset(out + at + size, 0, padded - size);
         at += padded;
     }
     return XXH3_64bits(out, at);
+}
+
+static uint64_t hash_columns(const struct table_def *def, const uint32_t *key, uint32_t words,
+                             bool partition_only)
+{
+    struct key_parts parts;
+    return key_measure(def, key, words, &parts) ? hash_parts(def, &parts, partition_only) : 0;
+}
+
+uint64_t key_parts_partition_hash(const struct table_def *def, const struct key_parts *parts)
+{
+    return hash_parts(def, parts, true);
 }
 
 /* Keys whose bytes decide are hashed where they stand: their canonical form is the section itself.

@@ -28,6 +28,10 @@ uint64_t key_hash(const struct table_def *def, const uint32_t *key, uint32_t wor
  */
 uint64_t key_partition_hash(const struct table_def *def, const uint32_t *key, uint32_t words);
 
+/* The same of values that stand anywhere, each checked for its column; those of the other key
+ * columns are not looked at. */
+uint64_t key_parts_partition_hash(const struct table_def *def, const struct key_parts *parts);
+
 /* The hash map bucket of a partition hash: its high half modulo the number of buckets. */
 static inline uint32_t hash_map_bucket(uint64_t partition_hash, uint32_t buckets)
 {

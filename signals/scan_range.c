@@ -67,6 +67,10 @@ uint32_t scan_range_encode(const struct scan_range *range, uint32_t *words, uint
                range->number << NUMBER_SHIFT;
     words[1] = bound_word(&range->low) | bound_word(&range->high) << 16;
     uint32_t at = SCAN_RANGE_HEAD;
+    if ((range->flags & SCAN_ONE_PARTITION) != 0) {
+        if (at == words_max) return 0;
+        words[at++] = range->partition;
+    }
     uint32_t used =
         scan_values_encode(range->low.value, range->low.columns, words + at, words_max - at);
     if (used == 0 && range->low.columns > 0) return 0;
@@ -95,12 +99,23 @@ uint32_t scan_range_decode(const uint32_t *words, uint32_t count, struct scan_ra
         !bound_head(words[1] & 0xFFFF, &range->low) || !bound_head(words[1] >> 16, &range->high))
         return 0;
     uint32_t at = SCAN_RANGE_HEAD;
+    range->partition = 0;
+    if ((range->flags & SCAN_ONE_PARTITION) != 0) {
+        if (at == count) return 0;
+        range->partition = words[at++];
+    }
     if (!scan_values_decode(words + at, count - at, range->low.value, range->low.columns, &used))
         return 0;
     at += used;
     if (!scan_values_decode(words + at, count - at, range->high.value, range->high.columns, &used))
         return 0;
     return at + used;
+}
+
+/* Those that all ranges of a scan have. */
+static uint32_t order_flags(const uint32_t *words)
+{
+    return scan_range_flags(words) & ~(uint32_t)SCAN_ONE_PARTITION;
 }
 
 uint32_t scan_ranges_count(const uint32_t *words, uint32_t count)
@@ -115,7 +130,7 @@ uint32_t scan_ranges_count(const uint32_t *words, uint32_t count)
         used = scan_range_decode(words + at, count - at, &range);
         if (used == 0) return 0;
         if (ranges > 0 && (range.index != (words[previous] & 0xFF) ||
-                           range.flags != scan_range_flags(words + previous) ||
+                           order_flags(&words[at]) != order_flags(&words[previous]) ||
                            range.number <= scan_range_number(words + previous)))
             return 0;
         previous = at;

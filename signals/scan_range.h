@@ -18,17 +18,19 @@
  *  +---------+-----------+-----------+----------+
  *  |  high: exclusive, columns | low: exclusive, columns |   16 bits each; exclusive is bit 15
  *  +---------------------------+-------------------------+
+ *  |  with SCAN_ONE_PARTITION: partition    |   high half of the hash of the partition key
+ *  +---------------------------+-------------------------+
  *  then for each value of the low bound and of the high one: its size in bytes (0 = NULL) in one
  * word, the stored form, padded to words.
  *
  * A bound is about the first columns of the index; none at all: there is no bound on that side.
  * NULL comes before all other values. Ranges of one scan are of the same index and have the same
- * flags; their numbers grow.
+ * flags but for SCAN_ONE_PARTITION; their numbers grow.
  */
 #define SCAN_RANGE_VERSION 1u
 #define SCAN_RANGE_HEAD    2u
 #define SCAN_RANGE_WORDS_MAX                                                                       \
-    (SCAN_RANGE_HEAD + 2u * (2u * INDEX_COLUMNS_MAX + TABLE_KEY_BYTES_MAX / 4u))
+    (SCAN_RANGE_HEAD + 1u + 2u * (2u * INDEX_COLUMNS_MAX + TABLE_KEY_BYTES_MAX / 4u))
 #define SCAN_RANGES_MAX       256u  /* In one scan: a number has 8 bits. */
 #define SCAN_RANGES_WORDS_MAX 3900u /* All of them together; two records of TC fit into a page. */
 static_assert(SCAN_RANGE_WORDS_MAX <= SCAN_RANGES_WORDS_MAX, "every range fits");
@@ -37,7 +39,9 @@ enum scan_range_flags {
     SCAN_DESCENDING = 1u << 0,
     SCAN_MERGED = 1u << 1, /* The client puts all fragments in one order: it needs all of them at
                               the same time. */
-    SCAN_RANGE_FLAGS_ALL = (1u << 2) - 1
+    SCAN_ONE_PARTITION = 1u << 2, /* All rows that it can have are in the partition that the client
+                                     has computed. */
+    SCAN_RANGE_FLAGS_ALL = (1u << 3) - 1
 };
 
 struct scan_value {
@@ -54,7 +58,8 @@ struct scan_bound {
 struct scan_range {
     uint32_t number; /* The client's, below SCAN_RANGES_MAX. */
     uint32_t index;
-    uint32_t flags; /* enum scan_range_flags */
+    uint32_t flags;     /* enum scan_range_flags */
+    uint32_t partition; /* With SCAN_ONE_PARTITION: hash_map_bucket() makes a bucket of it. */
     struct scan_bound low;
     struct scan_bound high;
 };

@@ -56,7 +56,8 @@ static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
     tc->table = arena_alloc(arena, RG_SCHEMA, tc->table_count * sizeof(struct tc_table *));
     tc->decode_size = table_def_size_max();
     tc->decode_memory = arena_alloc(arena, RG_SCHEMA, tc->decode_size);
-    ndbrequire(tc->table != NULL && tc->decode_memory != NULL);
+    tc->range_out = arena_alloc(arena, RG_TRANSACTION, SCAN_RANGES_WORDS_MAX * 4u);
+    ndbrequire(tc->table != NULL && tc->decode_memory != NULL && tc->range_out != NULL);
     pool_init(&tc->tables, arena, RG_SCHEMA, sizeof(struct tc_table), config->tables_max);
     pool_init(&tc->connects, arena, RG_TRANSACTION, sizeof(struct tc_connect),
               config->transactions_max + config->scans_max);

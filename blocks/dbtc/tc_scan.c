@@ -72,8 +72,7 @@ static void scan_end(struct tc *tc, struct tc_scan *scan)
     connect->last_error = scan->error;
     if (scan->program != REF_NONE)
         pool_release(&tc->scan_programs, pool_find(&tc->scan_programs, scan->program));
-    if (scan->range != REF_NONE)
-        pool_release(&tc->scan_ranges, pool_find(&tc->scan_ranges, scan->range));
+    tc_scan_range_end(tc, scan);
     pool_release(&tc->scans, scan);
     tc_table_leave(tc, table_id);
     tc_connect_idle(tc, connect);
@@ -152,7 +151,7 @@ static uint32_t scan_node(const struct tc *tc, const struct tc_scan *scan, uint3
 }
 
 /* What SCAN_FRAGREQ carries; returns how many sections. */
-static uint32_t frag_sections(const struct tc *tc, const struct tc_scan *scan,
+static uint32_t frag_sections(const struct tc *tc, const struct tc_scan *scan, uint32_t fragment,
                               struct section section[SIGNAL_SECTIONS_MAX])
 {
     uint32_t count = 1;
@@ -164,8 +163,7 @@ static uint32_t frag_sections(const struct tc *tc, const struct tc_scan *scan,
         count = 2;
     }
     if (scan->range != REF_NONE) {
-        const struct tc_scan_range *range = pool_find(&tc->scan_ranges, scan->range);
-        section[2] = (struct section){.words = range->word, .size = range->words};
+        section[2] = tc_scan_range_section(tc, scan, fragment);
         count = 3;
     }
     return count;
@@ -179,7 +177,7 @@ static uint32_t start_frag(struct tc *tc, struct tc_scan *scan)
     if (error != 0) return error;
     struct tc_frag *frag = pool_seize(&tc->frags);
     if (frag == NULL) return ERR_SCAN_FRAGMENT_RECORDS;
-    scan->fragment_next++;
+    scan->fragment_next = tc_scan_range_fragment(tc, scan, fragment + 1);
     frag_append(tc, scan, frag);
     frag->state = FRAG_READING;
     frag->fragment_id = fragment;
@@ -199,7 +197,7 @@ static uint32_t start_frag(struct tc *tc, struct tc_scan *scan)
         .limit = scan->limit,
     };
     struct section section[SIGNAL_SECTIONS_MAX];
-    uint32_t sections = frag_sections(tc, scan, section);
+    uint32_t sections = frag_sections(tc, scan, fragment, section);
     signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(fragment)),
                 GSN_SCAN_FRAGREQ, PRIO_B, &req, sizeof req / 4u, section, sections);
     return 0;
@@ -258,19 +256,6 @@ static bool keep_program(struct tc *tc, struct tc_scan *scan, const struct signa
     return true;
 }
 
-/* The same for ranges; each LQH checks their values. */
-static bool keep_range(struct tc *tc, struct tc_scan *scan, const struct signal *sig)
-{
-    if (sig->section_count < 3) return true;
-    struct tc_scan_range *range = pool_seize(&tc->scan_ranges);
-    if (range == NULL) return false;
-    range->words = sig->section[2].size;
-    memcpy(range->word, sig->section[2].words, (size_t)range->words * 4u);
-    scan->range = range->pool.ref;
-    scan->merged = (scan_range_flags(range->word) & SCAN_MERGED) != 0;
-    return true;
-}
-
 static struct tc_scan *new_scan(struct tc *tc, const struct signal *sig, struct tc_connect *connect,
                                 uint32_t *error)
 {
@@ -284,7 +269,7 @@ static struct tc_scan *new_scan(struct tc *tc, const struct signal *sig, struct 
         *error = ERR_SCAN_LIMIT;
         return NULL;
     }
-    if (!keep_program(tc, scan, sig) || !keep_range(tc, scan, sig)) {
+    if (!keep_program(tc, scan, sig) || !tc_scan_range_keep(tc, scan, table, sig)) {
         if (scan->program != REF_NONE)
             pool_release(&tc->scan_programs, pool_find(&tc->scan_programs, scan->program));
         pool_release(&tc->scans, scan);
@@ -306,6 +291,7 @@ static struct tc_scan *new_scan(struct tc *tc, const struct signal *sig, struct 
     scan->batch_rows = req->batch_rows;
     scan->batch_bytes = req->batch_bytes;
     scan->fragment_count = table->fragment_count;
+    scan->fragment_next = tc_scan_range_fragment(tc, scan, 0);
     scan->parallelism = TC_SCAN_PARALLEL;
     if (req->parallelism != 0 && req->parallelism < TC_SCAN_PARALLEL && !scan->merged)
         scan->parallelism = req->parallelism;

@@ -197,11 +197,18 @@ struct tc_scan_program {
     uint32_t word[PROGRAM_WORDS_MAX];
 };
 
+#define TC_ALL_FRAGMENTS UINT16_MAX
+
 struct tc_scan_range {
     struct pool_record pool;
     uint32_t words;
+    uint32_t count;                     /* Ranges. */
+    uint32_t some;                      /* Some of them are in one fragment only, */
+    uint32_t all;                       /* all of them are. */
+    uint16_t fragment[SCAN_RANGES_MAX]; /* Of each range, or TC_ALL_FRAGMENTS. */
     uint32_t word[SCAN_RANGES_WORDS_MAX];
 };
+static_assert(2 * sizeof(struct tc_scan_range) <= PAGE_SIZE_BYTES, "two of them fit into a page");
 
 /*
  * FRAG_READING --> FRAG_DELIVERED --> FRAG_READING ...       --> (gone) when done
@@ -456,6 +463,7 @@ struct tc {
     struct pool scan_programs;
     struct pool scan_ranges;
     struct pool frags;
+    uint32_t *range_out; /* SCAN_RANGES_WORDS_MAX: those of one fragment. */
     struct pool waits;
     struct pool outcomes;     /* Clients that ask what has become of a transaction. */
     struct node_mask started; /* Data nodes, from NODE_STATE_REP. */
@@ -679,6 +687,17 @@ void tc_exec_SCAN_FRAGREF(struct block *block, const struct signal *sig);
 void tc_scan_start_frags(struct tc *tc, struct tc_scan *scan);
 void tc_scan_close(struct tc *tc, struct tc_scan *scan, uint32_t error, bool answer);
 bool tc_scan_idle(struct tc *tc, const struct tc_scan *scan); /* Only the client can move it on. */
+
+/* tc_scan_range.c: the ranges of an index, and which fragments they concern. */
+/* Keeps the third section, if there is one. False: there is no record. */
+bool tc_scan_range_keep(struct tc *tc, struct tc_scan *scan, const struct tc_table *table,
+                        const struct signal *sig);
+void tc_scan_range_end(struct tc *tc, struct tc_scan *scan);
+/* The first fragment from this one on that can have rows; fragment_count: there is none. */
+uint32_t tc_scan_range_fragment(const struct tc *tc, const struct tc_scan *scan, uint32_t from);
+/* The ranges of a scan that has some, for one fragment. Valid until the next call. */
+struct section tc_scan_range_section(const struct tc *tc, const struct tc_scan *scan,
+                                     uint32_t fragment);
 
 /* tc_schema.c */
 void tc_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct signal *sig);

@@ -157,6 +157,8 @@ struct ndb_statistics {
     uint64_t transactions_unknown;      /* Outcome not known. */
     uint64_t key_operations, rows_read; /* Rows by key and by scan. */
     uint64_t scans, scan_batches;
+    uint64_t scans_pruned;      /* Scans whose ranges let fragments be left out. */
+    uint64_t fragments_scanned; /* Fragments that the cluster has read to their end for scans. */
     uint64_t dictionary_requests;
     uint64_t retries; /* By ndb_run_transaction and transparent ones. */
     uint64_t timeouts;
@@ -682,7 +684,8 @@ struct ndb_index_bound {
  * any order. a = 5: both bounds 5. a > 5: low bound 5, exclusive. a < 5 as in SQL, without NULLs:
  * high bound 5, exclusive, and low bound NULL, exclusive. A row whose key does not change while the
  * scan runs is given once; one whose key changes may be given at its old place, its new one, both
- * or none.
+ * or none. Where low and high bound have the same values in all columns of the partition key, only
+ * the fragment that has these rows is read.
  */
 struct ndb_index_range {
     uint32_t index;

@@ -15,18 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <ndb/ndb.h>
+#include "tests/cluster/range_client.h"
 #include "tests/cluster/schema_again.h"
-
-#define ROWS    3000u
-#define NUMBERS 500u
-#define ANY     INT64_MIN
-
-struct row {
-    uint32_t id;
-    int64_t number;
-    char text[24];
-};
 
 static const struct ndb_field fields[] = {
     NDB_FIELD(struct row, id, "id"),
@@ -34,58 +24,56 @@ static const struct ndb_field fields[] = {
     NDB_FIELD_STRING(struct row, text, "text"),
 };
 
-struct client {
-    ndb_t *ndb;
-    struct ndb_table *table;
-    struct ndb_record *record;
-};
+struct ndb_cluster_connection *connection;
+struct row rows[ROWS];
 
-static struct ndb_cluster_connection *connection;
-static struct row rows[ROWS];
-
-static _Noreturn void die(const char *what, const ndb_error_t *error)
+_Noreturn void die(const char *what, const ndb_error_t *error)
 {
     printf("%s: %d: %s %s\n", what, error->code, error->text, error->detail);
     exit(1);
 }
 
-static void want(const char *what, int64_t is, int64_t should)
+void want(const char *what, int64_t is, int64_t should)
 {
     if (is == should) return;
     printf("%s: %lld instead of %lld\n", what, (long long)is, (long long)should);
     exit(1);
 }
 
-static void client_open(struct client *client)
+void client_open(struct client *client, const char *table)
 {
     client->ndb = ndb_open(connection, "test");
-    client->table = ndb_table_open(client->ndb, "ranged", 0);
+    client->table = ndb_table_open(client->ndb, table, 0);
     if (client->table == NULL) die("table", ndb_error(client->ndb));
     client->record = ndb_record_create(client->ndb, client->table, fields, 3, sizeof(struct row));
     if (client->record == NULL) die("record", ndb_error(client->ndb));
 }
 
-static void client_close(struct client *client)
+void client_close(struct client *client)
 {
     ndb_record_release(client->record);
     ndb_table_release(client->table);
     ndb_close(client->ndb);
 }
 
+void make_table(const char *table, const char *sql)
+{
+    ndb_t *ndb = ndb_open(connection, "test");
+    time_t end = time(NULL) + SCHEMA_LIMIT_S;
+    while (ndb_table_drop(ndb, table, 0) != 0 && schema_again(ndb, end))
+        continue;
+    while (ndb_table_create(ndb, sql, NULL, 0) != 0) {
+        if (!schema_again(ndb, end)) die("create", ndb_error(ndb));
+    }
+    ndb_close(ndb);
+}
+
 static void make_rows(struct client *client)
 {
-    static const char sql[] =
-        "CREATE TABLE ranged (id INT UNSIGNED NOT NULL PRIMARY KEY, number BIGINT NOT NULL, "
-        "text VARCHAR(10) NOT NULL, INDEX by_number (number), KEY by_text (text, number))";
-    client->ndb = ndb_open(connection, "test");
-    time_t end = time(NULL) + SCHEMA_LIMIT_S;
-    while (ndb_table_drop(client->ndb, "ranged", 0) != 0 && schema_again(client->ndb, end))
-        continue;
-    while (ndb_table_create(client->ndb, sql, NULL, 0) != 0) {
-        if (!schema_again(client->ndb, end)) die("create", ndb_error(client->ndb));
-    }
-    ndb_close(client->ndb);
-    client_open(client);
+    make_table("ranged",
+               "CREATE TABLE ranged (id INT UNSIGNED NOT NULL PRIMARY KEY, number BIGINT NOT NULL, "
+               "text VARCHAR(10) NOT NULL, INDEX by_number (number), KEY by_text (text, number))");
+    client_open(client, "ranged");
     for (uint32_t i = 0; i < ROWS; i++) {
         rows[i] = (struct row){.id = i, .number = (int64_t)(i * 7919u % NUMBERS) - 100};
         snprintf(rows[i].text, sizeof rows[i].text, "%s%u", i % 2 == 0 ? "Row" : "rOW", i % 9);
@@ -174,102 +162,6 @@ static void check_range(struct client *client, const struct wish *wish)
     }
 }
 
-/* --- Several ranges in one scan. --- */
-
-#define PARTS NDB_RANGES_MAX
-
-struct part {
-    int64_t low, high;
-};
-
-/* Of by_number; a client's batch of keys, with overlaps. */
-static void parts_make(const struct client *client, const struct part *part, uint32_t count,
-                       const struct wish *wish, struct ndb_index_range *ranges)
-{
-    static const void *values[PARTS][2];
-    static const uint32_t size = 8;
-    int index = ndb_table_find_index(client->table, "by_number");
-    if (index < 0) want("the index's number", index, 0);
-    for (uint32_t i = 0; i < count; i++) {
-        values[i][0] = &part[i].low;
-        values[i][1] = &part[i].high;
-        ranges[i] = (struct ndb_index_range){.index = (uint32_t)index,
-                                             .low = {1, &values[i][0], &size, false},
-                                             .high = {1, &values[i][1], &size, false},
-                                             .descending = wish->descending};
-    }
-}
-
-/* Behind the one before? Ranges come in their order, the rows of each in that of the index. */
-static void check_step(const struct wish *wish, uint32_t range, int64_t number)
-{
-    static uint32_t last_range;
-    static int64_t last;
-    if (range == UINT32_MAX) { /* A scan begins. */
-        last_range = 0;
-        last = wish->descending ? INT64_MAX : INT64_MIN;
-        return;
-    }
-    if (range < last_range) want("a range behind a later one", range, last_range);
-    if (range == last_range && (wish->descending ? number > last : number < last))
-        want("a number behind a larger one", number, last);
-    last_range = range;
-    last = number;
-}
-
-static void check_parts(struct client *client, const struct part *part, uint32_t count,
-                        const struct wish *wish)
-{
-    static struct ndb_index_range ranges[PARTS];
-    struct ndb_scan_options options = {
-        .lock = wish->lock, .batch_rows = 50, .range = ranges, .range_count = count};
-    static uint16_t seen[PARTS][ROWS];
-    uint64_t expected = 0;
-    uint64_t got = 0;
-    uint64_t counted;
-    struct row row;
-    int more;
-    parts_make(client, part, count, wish, ranges);
-    struct ndb_scan *s = ndb_scan_start(client->ndb, client->record, &options, 0);
-    if (s == NULL) die("scan of ranges", ndb_error(client->ndb));
-    memset(seen, 0, sizeof seen);
-    check_step(wish, UINT32_MAX, 0);
-    for (; (more = ndb_scan_next_copy(s, &row, 0)) == 1; got++) {
-        uint32_t range = ndb_scan_range(s);
-        if (range >= count) want("a range that was not asked for", range, count);
-        check_step(wish, range, row.number);
-        seen[range][row.id]++;
-    }
-    if (more != 0) die("scan of ranges", ndb_scan_error(s));
-    ndb_scan_close(s);
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t id = 0; id < ROWS; id++) {
-            bool in = rows[id].number >= part[i].low && rows[id].number <= part[i].high;
-            want("how often a row is seen for a range", seen[i][id], in);
-            expected += in;
-        }
-    }
-    want("rows of the ranges", (int64_t)got, (int64_t)expected);
-    if (ndb_scan_count_ranges(client->ndb, client->table, ranges, count, NULL, &counted, 0) != 0)
-        die("count of ranges", ndb_error(client->ndb));
-    want("rows counted in ranges", (int64_t)counted, (int64_t)expected);
-}
-
-static void check_several(struct client *client)
-{
-    static const struct part few[] = {{100, 120}, {5, 5}, {110, 130}, {-1000, -90},
-                                      {7, 3},     {5, 5}, {399, 5000}};
-    static struct part many[PARTS];
-    for (uint32_t i = 0; i < PARTS; i++)
-        many[i].low = many[i].high = (int64_t)(i * 37u % 300u) - 50;
-    for (uint32_t way = 0; way < 4; way++) {
-        const struct wish wish = {.descending = way % 2 != 0,
-                                  .lock = way / 2 != 0 ? NDB_LOCK_EXCLUSIVE : NDB_COMMITTED_READ};
-        check_parts(client, few, sizeof few / sizeof few[0], &wish);
-        check_parts(client, many, PARTS, &wish);
-    }
-}
-
 /* The text is compared without its case; one of two columns is given. The read has neither. */
 static void check_text(struct client *client)
 {
@@ -303,6 +195,8 @@ static void check_text(struct client *client)
     ndb_scan_close(s);
 }
 
+/* --- Ranges that are none. --- */
+
 static void refused(struct client *client, const struct ndb_index_range *range, uint32_t count,
                     int code)
 {
@@ -326,9 +220,9 @@ static void check_refusals(struct client *client)
     refused(client, &range, 0, 4259);
     range.low = (struct ndb_index_bound){.exclusive = true};
     refused(client, &range, 0, 4259);
-    static struct ndb_index_range several[PARTS + 1];
-    refused(client, several, PARTS + 1, 4259); /* Too many. */
-    several[1].descending = true;              /* One goes another way, or is of another index. */
+    static struct ndb_index_range several[NDB_RANGES_MAX + 1];
+    refused(client, several, NDB_RANGES_MAX + 1, 4259); /* Too many. */
+    several[1].descending = true; /* One goes another way, or is of another index. */
     refused(client, several, 2, 4259);
     several[2].index = 1;
     refused(client, several + 1, 2, 4259);
@@ -353,6 +247,7 @@ static int check(void)
         }
     }
     check_several(&client);
+    check_pruned();
     check_text(&client);
     check_refusals(&client);
     client_close(&client);
@@ -370,7 +265,7 @@ static void *mover(void *context)
     struct client client;
     uint32_t turn = 0;
     (void)context;
-    client_open(&client);
+    client_open(&client, "ranged");
     while (!atomic_load(&stop_moving)) {
         struct row row = rows[turn * 38u % ROWS / 2u * 2u];
         row.number = (int64_t)(turn * 977u % NUMBERS) - 100;
@@ -435,7 +330,7 @@ static int verify(void)
     static struct row found[2 * ROWS + 1];
     static uint32_t seen[ROWS];
     struct client client;
-    client_open(&client);
+    client_open(&client, "ranged");
     struct ndb_scan *s = ndb_scan_start(client.ndb, client.record, NULL, 0);
     uint32_t count = 0;
     struct row row;

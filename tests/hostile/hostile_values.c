@@ -303,6 +303,8 @@ static uint32_t put_ranges(struct gen *gen, uint32_t layout, uint32_t *words)
     range.flags = (uint32_t)rng_below(rng, 4);
     range.number = 0;
     for (uint32_t i = 0; i < count; i++) {
+        if (rng_chance(rng, 1, 3)) range.flags ^= SCAN_ONE_PARTITION;
+        range.partition = gen_odd(gen);
         used += put_range(gen, layout, &range, words + used);
         if (!rng_chance(rng, 1, 10)) range.number += 1u + (uint32_t)rng_below(rng, 25);
         if (rng_chance(rng, 1, 20)) range.flags ^= 1u << rng_below(rng, 4);

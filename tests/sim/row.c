@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "signals/key.h"
 #include "signals/program.h"
 #include "signals/scan_range.h"
 #include "tests/sim/run.h"
@@ -38,7 +39,7 @@ static void add_index(struct table_def *def, const char *name, const uint16_t *c
     if (table_def_add_index(def, name, (uint32_t)strlen(name), columns, count) != 0) abort();
 }
 
-/* None, one or two, by table. A value changes with every update; so do the others, or to NULL. */
+/* None to three, by table. A value changes with every update; so do the others, or to NULL. */
 static void add_indexes(const struct run *run, uint32_t table, struct table_def *def)
 {
     uint32_t indexes = row_indexes(run, table);
@@ -46,11 +47,12 @@ static void add_indexes(const struct run *run, uint32_t table, struct table_def 
     if (indexes > 0) add_index(def, "by_v", &v, 1);
     if (indexes > 1)
         add_index(def, "by_s", (const uint16_t[]){(uint16_t)(v + 1), (uint16_t)(v + 2), 0}, 3);
+    if (indexes > ROW_INDEX_KEY) add_index(def, "by_k", (const uint16_t[]){0, 1}, v);
 }
 
 uint32_t row_indexes(const struct run *run, uint32_t table)
 {
-    return (table + run->swarm.key_kind[table]) % 3;
+    return (table + run->swarm.key_kind[table]) % 4;
 }
 
 struct table_def *row_table(struct run *run, uint32_t table, const char *name)
@@ -266,8 +268,20 @@ void row_filter(const struct run *run, uint32_t table, uint64_t least, uint32_t 
     memcpy(words, program, sizeof program);
 }
 
+static void bound_by_key(const struct row_range *range, struct key_parts *parts,
+                         struct scan_range *out)
+{
+    if (key_split(range->def, range->key, range->key_words, parts) != 0) abort();
+    out->low.columns = range->def->key_count;
+    for (uint32_t i = 0; i < out->low.columns; i++)
+        out->low.value[i] = (struct scan_value){parts->bytes[i], parts->size[i]};
+    out->high = out->low;
+    out->partition = (uint32_t)(key_partition_hash(range->def, range->key, range->key_words) >> 32);
+}
+
 uint32_t row_range(const struct row_range *range, uint32_t words[ROW_RANGE_WORDS])
 {
+    struct key_parts parts;
     uint64_t low = range->closed ? range->low : range->low - 1;
     uint64_t high = range->closed ? range->high : range->high + 1;
     struct scan_range out = {.number = range->number, .index = range->index, .flags = range->flags};
@@ -279,5 +293,6 @@ uint32_t row_range(const struct row_range *range, uint32_t words[ROW_RANGE_WORDS
         out.high = (struct scan_bound){.columns = 1, .exclusive = !range->closed};
         out.high.value[0] = (struct scan_value){(const uint8_t *)&high, 8};
     }
+    if (range->key_words > 0) bound_by_key(range, &parts, &out);
     return scan_range_encode(&out, words, ROW_RANGE_WORDS);
 }

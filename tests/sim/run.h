@@ -194,10 +194,12 @@ struct item {
 
 enum session_state { SESSION_IDLE = 0, SESSION_BUSY, SESSION_OVER };
 
-/* A range of a scan: rows with values from `low` to `high`, both among them. */
-#define SCAN_PARTS 5u
+/* A range of a scan: rows with values from `low` to `high`, both among them; or with this key. */
+#define SCAN_PARTS   40u /* More than fit into the first record of an LQH. */
+#define SCAN_ANY_KEY UINT32_MAX
 struct scan_part {
     uint32_t number;
+    uint32_t key;
     uint64_t low, high;
 };
 
@@ -445,20 +447,25 @@ uint32_t ldm_of(const struct run *run, uint32_t index); /* LDM instances of this
 /* row.c: content of a row follows from its value, so that a torn or mixed row is noticed. */
 #define ROW_WORDS_MAX 2048u
 /* Of index 0, by_v: values from `low` to `high`, both among them; `closed` says whether the bounds
- * are these values, inclusive, or their neighbours, exclusive. Of another index: all rows. */
+ * are these values, inclusive, or their neighbours, exclusive. Of index ROW_INDEX_KEY: the row with
+ * this key, if there is one. Else all rows. */
+#define ROW_INDEX_KEY 2u
 struct row_range {
     uint32_t number;
     uint32_t index;
-    uint32_t flags; /* enum scan_range_flags */
+    uint32_t flags; /* enum scan_range_flags; SCAN_ONE_PARTITION with a key only. */
     uint64_t low;
     uint64_t high;
     bool closed;
+    const struct table_def *def; /* With a key. */
+    uint32_t key_words;          /* 0 = no key. */
+    uint32_t key[24];
 };
 struct table_def *row_table(struct run *run, uint32_t table, const char *name);
 /* As SCAN_TABREQ carries it; returns the words. */
-#define ROW_RANGE_WORDS 8u
+#define ROW_RANGE_WORDS 24u
 uint32_t row_range(const struct row_range *range, uint32_t words[ROW_RANGE_WORDS]);
-/* How many ordered indexes the table has: by_v, then by_s. */
+/* How many ordered indexes the table has: by_v, then by_s, then by_k. */
 uint32_t row_indexes(const struct run *run, uint32_t table);
 uint32_t row_key(const struct run *run, uint32_t table, uint32_t key, struct rng *rng,
                  uint32_t *words);

@@ -55,33 +55,57 @@ static uint64_t draw_from(struct run *run, uint32_t table)
     return run->model.next_value - rng_below(rng, 100);
 }
 
-static bool part_has(const struct scan_part *part, uint64_t value)
+static bool part_has(const struct scan_part *part, uint32_t key, uint64_t value)
 {
-    return value >= part->low && value <= part->high;
+    return value >= part->low && value <= part->high &&
+           (part->key == SCAN_ANY_KEY || part->key == key);
 }
 
 /* How often a row that does not change is to be seen: once by each range that has it. */
-static uint32_t wanted(const struct session *session, uint64_t value)
+static uint32_t wanted(const struct session *session, uint32_t key, uint64_t value)
 {
     uint32_t times = 0;
     if (value < session->scan_from) return 0;
     for (uint32_t i = 0; i < session->scan_parts; i++)
-        times += part_has(&session->scan_part[i], value);
+        times += part_has(&session->scan_part[i], key, value);
     return times;
 }
 
 /* Ranges of an index overlap, or are empty, as it happens. */
-static void draw_part(struct session *session, uint32_t table, struct scan_part *part)
+static void draw_part(struct session *session, uint32_t table, uint32_t index,
+                      struct scan_part *part)
 {
     struct run *run = session->client->run;
     struct rng *rng = work_rng(run);
     uint32_t i = (uint32_t)(part - session->scan_part);
     uint32_t apart = SCAN_RANGES_MAX / SCAN_PARTS;
     *part = (struct scan_part){.number = i * apart + (uint32_t)rng_below(rng, apart),
+                               .key = SCAN_ANY_KEY,
                                .high = UINT64_MAX};
+    if (index == ROW_INDEX_KEY && keys_of(run, table) > 0 && rng_chance(rng, 9, 10))
+        part->key = (uint32_t)rng_below(rng, keys_of(run, table));
     if (!session->scan_by_value) return;
     if (rng_chance(rng, 1, 2)) part->low = draw_from(run, table);
     if (rng_chance(rng, 1, 2)) part->high = draw_from(run, table);
+}
+
+/* One with a key is in one fragment, whether the servers are told or not. */
+static uint32_t put_part(struct session *session, uint32_t table, struct row_range *range,
+                         const struct scan_part *part, uint32_t *words)
+{
+    struct run *run = session->client->run;
+    struct rng *rng = work_rng(run);
+    range->number = part->number;
+    range->low = part->low;
+    range->high = part->high;
+    range->closed = rng_chance(rng, 1, 2);
+    range->key_words = 0;
+    range->flags &= ~(uint32_t)SCAN_ONE_PARTITION;
+    if (part->key != SCAN_ANY_KEY) {
+        range->key_words = row_key(run, table, part->key, rng, range->key);
+        if (!rng_chance(rng, 1, 10)) range->flags |= SCAN_ONE_PARTITION;
+    }
+    return row_range(range, words);
 }
 
 /* Perhaps ranges of an index, in either direction, merged or by fragment. Returns their words. */
@@ -89,29 +113,26 @@ static uint32_t draw_ranges(struct session *session, uint32_t table, uint32_t *w
 {
     struct run *run = session->client->run;
     struct rng *rng = work_rng(run);
+    struct row_range range = {.def = api_table_def(session->table[table])};
     uint32_t indexes = row_indexes(run, table);
     uint32_t used = 0;
     session->scan_merged = session->scan_by_value = false;
-    session->scan_part[0] = (struct scan_part){.high = UINT64_MAX};
+    session->scan_part[0] = (struct scan_part){.key = SCAN_ANY_KEY, .high = UINT64_MAX};
     session->scan_parts = 1;
     if (indexes == 0 || rng_chance(rng, 1, 3)) return 0;
-    uint32_t index = (uint32_t)rng_below(rng, indexes);
-    session->scan_by_value = index == 0;
+    range.index = (uint32_t)rng_below(rng, indexes);
+    session->scan_by_value = range.index == 0;
     session->scan_descending = rng_chance(rng, 1, 2);
     session->scan_merged = rng_chance(rng, 1, 2);
-    uint32_t flags = (session->scan_merged ? SCAN_MERGED : 0u) |
-                     (session->scan_descending ? SCAN_DESCENDING : 0u);
-    if (rng_chance(rng, 1, 2)) session->scan_parts = 2 + (uint32_t)rng_below(rng, SCAN_PARTS - 1);
+    range.flags = (session->scan_merged ? SCAN_MERGED : 0u) |
+                  (session->scan_descending ? SCAN_DESCENDING : 0u);
+    if (rng_chance(rng, 1, 2))
+        session->scan_parts =
+            2 + (uint32_t)rng_below(rng, rng_chance(rng, 1, 8) ? SCAN_PARTS - 1 : 4);
     for (uint32_t i = 0; i < session->scan_parts; i++) {
         struct scan_part *part = &session->scan_part[i];
-        draw_part(session, table, part);
-        const struct row_range range = {.number = part->number,
-                                        .index = index,
-                                        .flags = flags,
-                                        .low = part->low,
-                                        .high = part->high,
-                                        .closed = rng_chance(rng, 1, 2)};
-        used += row_range(&range, words + used);
+        draw_part(session, table, range.index, part);
+        used += put_part(session, table, &range, part, words + used);
     }
     return used;
 }
@@ -132,11 +153,12 @@ static void check_order(struct session *session, const struct api_row *row, uint
 }
 
 /* Is the row one of the range for which it is given? */
-static void check_part(struct session *session, const struct api_row *row, uint64_t value)
+static void check_part(struct session *session, const struct api_row *row, uint32_t key,
+                       uint64_t value)
 {
     for (uint32_t i = 0; i < session->scan_parts; i++) {
         const struct scan_part *part = &session->scan_part[i];
-        if (part->number == row->range && part_has(part, value) && value >= session->scan_from)
+        if (part->number == row->range && part_has(part, key, value) && value >= session->scan_from)
             return;
     }
     run_fail(session->client->run, SIM_CORRECTNESS,
@@ -204,7 +226,7 @@ static void see_row(struct session *session, const struct api_row *row)
         return;
     }
     session->scan_rows++;
-    check_part(session, row, value);
+    check_part(session, row, key, value);
     check_order(session, row, value);
     if (key >= keys_of(run, session->count)) return; /* Rows of the fill job. */
     session->seen[key]++;
@@ -217,13 +239,13 @@ static void check_static(struct session *session)
     uint32_t all = keys_of(run, TABLE_STATIC);
     uint64_t keys = 0;
     for (uint32_t i = 0; i < all; i++)
-        keys += wanted(session, run->model.statics[i]);
+        keys += wanted(session, i, run->model.statics[i]);
     uint64_t rows = session->rollback ? api_scan_rows(session->scan) : session->scan_rows;
     if (rows != keys)
         run_fail(run, SIM_CORRECTNESS, "session %u: scan found %llu of %llu rows", session->no,
                  (unsigned long long)rows, (unsigned long long)keys);
     for (uint32_t i = 0; i < all && !session->rollback; i++) {
-        if (session->seen[i] != wanted(session, run->model.statics[i]))
+        if (session->seen[i] != wanted(session, i, run->model.statics[i]))
             run_fail(run, SIM_CORRECTNESS, "session %u: scan saw row %u %u times", session->no, i,
                      session->seen[i]);
     }
@@ -238,7 +260,7 @@ static void check_churn(struct session *session)
         if (key->version != session->versions[i] || key->version % 2 != 0 ||
             key->state == KEY_TAINTED)
             continue;
-        uint32_t expected = key->state == KEY_PRESENT ? wanted(session, key->value) : 0;
+        uint32_t expected = key->state == KEY_PRESENT ? wanted(session, i, key->value) : 0;
         stable += expected;
         if (session->rollback) continue;
         if (session->seen[i] != expected || (expected > 0 && session->values[i] != key->value))

@@ -554,6 +554,59 @@ static void ranges_nonsense(void **state)
     }
 }
 
+/* Bucket 0 of the map is in fragment 0, whose primary is at node 1; bucket 1 in the other ones. */
+static void pruned(void **state)
+{
+    (void)state;
+    for (uint32_t bucket = 0; bucket < 2; bucket++) {
+        struct fake *fake = fake_create(2);
+        struct api_table *table = fake_table(fake, 2);
+        const uint32_t attrs[1] = {attr_header(0, 0)};
+        const struct scan_range range = {.flags = SCAN_MERGED | SCAN_ONE_PARTITION,
+                                         .partition = bucket};
+        uint32_t words[SCAN_RANGE_HEAD + 1];
+        uint32_t error = 0;
+        struct scan_run run = {0};
+        struct api_scan_options options = {.table = table,
+                                           .lock = LOCK_COMMITTED,
+                                           .attrs = attrs,
+                                           .attr_words = 1,
+                                           .range = words,
+                                           .ready = on_ready,
+                                           .context = &run};
+        options.range_words = scan_range_encode(&range, words, SCAN_RANGE_HEAD + 1);
+        run.scan = api_scan_start(fake->client, &options, 1000, &error);
+        assert_int_equal(error, 0);
+        run.node = fake->sent[fake->sent_read].peer;
+        assert_int_equal(run.node, api_table_node(table, bucket, 0)); /* Where the rows are. */
+        fake_seize(fake, run.node);
+        const uint32_t *sent = fake_next(fake, GSN_SCAN_TABREQ, NULL);
+        run.api_scan = SCAN_OF(sent)->api_scan;
+        run.transid = (uint64_t)SCAN_OF(sent)->transid2 << 32 | SCAN_OF(sent)->transid1;
+        merged_rows(fake, &run, bucket, (const uint32_t[][2]){{1, 10}}, 1);
+        assert_int_equal(take(&run), 1); /* The other fragment is not waited for. */
+        assert_int_equal(peek(&run), API_SCAN_WAIT);
+        if (bucket == 0) {
+            conf(fake, &run, SCAN_END, (const uint32_t[]){0, 1, SCAN_FRAG_DONE}, 3);
+            assert_int_equal(peek(&run), API_SCAN_END);
+        } else { /* It is not to have rows either. */
+            merged_rows(fake, &run, 0, (const uint32_t[][2]){{2, 20}}, 1);
+            assert_int_equal(peek(&run), API_SCAN_ERROR);
+            assert_int_equal(api_scan_error(run.scan), ERR_REPLY_4215);
+        }
+        assert_int_equal(api_client_statistics(fake->client)->scans_pruned, 1);
+        assert_int_equal(api_client_statistics(fake->client)->fragments_scanned, bucket == 0);
+        api_scan_close(run.scan);
+        if (bucket == 1) {
+            fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
+            conf(fake, &run, SCAN_END, NULL, 0);
+        }
+        idle(fake);
+        api_table_release(table);
+        fake_destroy(fake);
+    }
+}
+
 /* ---- Dictionary. ---- */
 
 static void table_is_cached(void **state)
@@ -682,9 +735,9 @@ int main(void)
         cmocka_unit_test(merged_in_order), cmocka_unit_test(merged_end_wakes),
         cmocka_unit_test(merged_locking),  cmocka_unit_test(merged_nonsense),
         cmocka_unit_test(merged_ranges),   cmocka_unit_test(ranges_as_they_come),
-        cmocka_unit_test(ranges_nonsense), cmocka_unit_test(table_is_cached),
-        cmocka_unit_test(reading_tables),  cmocka_unit_test(creating_tables),
-        cmocka_unit_test(listing_tables),
+        cmocka_unit_test(ranges_nonsense), cmocka_unit_test(pruned),
+        cmocka_unit_test(table_is_cached), cmocka_unit_test(reading_tables),
+        cmocka_unit_test(creating_tables), cmocka_unit_test(listing_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,6 +159,8 @@ static uint32_t draw_ranges(uint32_t number, const struct table_index *index, ui
     for (uint32_t i = 0; i < count; i++) {
         if (i > 0) add_sql(" UNION ALL ");
         range.number = i * (SCAN_RANGES_MAX / RANGES) + below(SCAN_RANGES_MAX / RANGES);
+        range.partition = (uint32_t)rng_next(&rng); /* Not for those who read. */
+        if (below(3) == 0) range.flags ^= SCAN_ONE_PARTITION;
         draw_range(index, &range);
         uint32_t used = scan_range_encode(&range, words + size, SCAN_RANGES_WORDS_MAX - size);
         assert_true(used > 0);

@@ -1,5 +1,6 @@
 /* test_tc_ranges.c -- several ranges of an ordered index in one scan, through TC and LQH. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "signals/key.h"
 #include "tests/unit/index_fixture.h"
 
 /* Of v. */
@@ -206,13 +207,93 @@ static void test_no_records(void **state)
     assert_int_equal(refused, 8);
 }
 
+/* --- Ranges whose rows are in one fragment. --- */
+
+static uint32_t fragment_of(uint32_t key)
+{
+    struct table_def *def = kvt_table(1, 1, FRAGMENTS, 0);
+    uint64_t hash = key_partition_hash(def, &key, 1);
+    free(def);
+    return hash_map_bucket(hash, HASH_MAP_BUCKETS) % FRAGMENTS;
+}
+
+/* v and, unless it is ROWS, k; told to be in the fragment of `home`, unless that is ROWS. */
+static uint32_t put_one(uint32_t number, uint32_t v, uint32_t k, uint32_t home, uint32_t *words)
+{
+    struct scan_range range = {.number = number * NUMBER};
+    struct table_def *def = kvt_table(1, 1, FRAGMENTS, 0);
+    range.low = (struct scan_bound){.columns = k == ROWS ? 1 : 2};
+    range.low.value[0] = (struct scan_value){(const uint8_t *)&v, 4};
+    range.low.value[1] = (struct scan_value){(const uint8_t *)&k, 4};
+    range.high = range.low;
+    if (home != ROWS) {
+        range.flags = SCAN_ONE_PARTITION;
+        range.partition = (uint32_t)(key_partition_hash(def, &home, 1) >> 32);
+    }
+    free(def);
+    uint32_t size = scan_range_encode(&range, words, 16);
+    assert_true(size > 0);
+    return size;
+}
+
+/* Only the fragments of the keys are read. */
+static void test_pruned(void **state)
+{
+    (void)state;
+    for (uint32_t count = 1; count <= 8; count++) {
+        for (uint32_t i = 0; i < sizeof all_options / sizeof all_options[0]; i++) {
+            static struct scan scan;
+            uint32_t words[RANGES * 16];
+            bool used[FRAGMENTS] = {false};
+            uint32_t size = 0;
+            uint32_t fragments = 0;
+            for (uint32_t n = 0; n < count; n++) {
+                uint32_t key = (n * 67u + count * 31u + i * 7u) % ROWS;
+                size += put_one(n, value[key], key, key, words + size);
+                fragments += !used[fragment_of(key)];
+                used[fragment_of(key)] = true;
+            }
+            scan = s_open(&all_options[i], words, size);
+            s_finish(&scan);
+            assert_int_equal(scan.error, 0);
+            assert_int_equal(scan.told, count);
+            assert_int_equal(scan.fragments, fragments);
+            for (uint32_t n = 0; n < count && all_options[i].ranged; n++) {
+                uint32_t key = (n * 67u + count * 31u + i * 7u) % ROWS;
+                assert_int_equal(scan.seen_in[key][n], 1);
+            }
+        }
+    }
+}
+
+/* A range of all fragments makes all of them take part; what is in one is still read only there. */
+static void test_partly_pruned(void **state)
+{
+    static const struct options options = {.mode = LOCK_COMMITTED, .ranged = true};
+    static struct scan scan;
+    uint32_t words[64];
+    (void)state;
+    uint32_t size = put_one(0, 11, ROWS, 5, words); /* Not true: rows with 11 are everywhere. */
+    size += put_one(1, 12, ROWS, ROWS, words + size);
+    scan = s_open(&options, words, size);
+    s_finish(&scan);
+    assert_int_equal(scan.error, 0);
+    assert_int_equal(scan.fragments, FRAGMENTS);
+    for (uint32_t key = 0; key < ROWS; key++) {
+        bool there = value[key] == 11 && fragment_of(key) == fragment_of(5);
+        assert_int_equal(scan.seen_in[key][0], there);
+        assert_int_equal(scan.seen_in[key][1], value[key] == 12);
+    }
+    expect_error(words, SCAN_RANGE_HEAD, ERR_BOUNDS); /* Cut before the partition. */
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_several), TEST(test_many),    TEST(test_limit),
-        TEST(test_wait),    TEST(test_refused), TEST(test_no_records),
+        TEST(test_several), TEST(test_many),       TEST(test_limit),  TEST(test_wait),
+        TEST(test_refused), TEST(test_no_records), TEST(test_pruned), TEST(test_partly_pruned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,36 @@
+/* range_client.h -- what the files of range_client share. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include <ndb/ndb.h>
+#include <stdint.h>
+
+#define ROWS    3000u
+#define NUMBERS 500u
+#define ANY     INT64_MIN
+
+struct row {
+    uint32_t id;
+    int64_t number;
+    char text[24];
+};
+
+struct client {
+    ndb_t *ndb;
+    struct ndb_table *table;
+    struct ndb_record *record;
+};
+
+extern struct ndb_cluster_connection *connection;
+extern struct row rows[ROWS]; /* Of table `ranged`. */
+
+_Noreturn void die(const char *what, const ndb_error_t *error);
+void want(const char *what, int64_t is, int64_t should);
+/* With a new ndb_t; the records are struct row. */
+void client_open(struct client *client, const char *table);
+void client_close(struct client *client);
+/* Makes the table, whatever was there, by this CREATE TABLE. */
+void make_table(const char *table, const char *sql);
+
+/* range_several.c */
+void check_several(struct client *client); /* Ranges in one scan. */
+void check_pruned(void);                   /* Ranges that are in one fragment each. */
