@@ -58,6 +58,22 @@ static bool is_true(void *context)
     return *(bool *)context;
 }
 
+/* So many ranges of by_v need every kind of record that ranges can need; only the first has rows.
+ */
+#define RANGES 40u
+
+static uint32_t put_ranges(const struct row_range *first, uint32_t *words)
+{
+    struct row_range range = *first;
+    uint32_t used = 0;
+    for (; range.number < RANGES; range.number++) {
+        used += row_range(&range, words + used);
+        range.low = 1;
+        range.high = 0;
+    }
+    return used;
+}
+
 /* All rows are seen, or the scan ends with an error. `range`: in the order of an index. */
 static uint32_t scan_all(struct run *run, struct session *session, enum lock_mode lock,
                          const struct row_range *range, bool must)
@@ -76,8 +92,8 @@ static uint32_t scan_all(struct run *run, struct session *session, enum lock_mod
     row_filter(run, TABLE_STATIC, 0, filter); /* All rows. */
     if (lock != LOCK_SHARED) options.program = filter;
     if (lock != LOCK_SHARED) options.program_words = ROW_FILTER_WORDS;
-    uint32_t words[ROW_RANGE_WORDS];
-    if (range != NULL) options.range_words = row_range(range, words);
+    uint32_t words[RANGES * ROW_RANGE_WORDS];
+    if (range != NULL) options.range_words = put_ranges(range, words);
     if (range != NULL) options.range = words;
     struct api_scan *scan = api_scan_start(session->api, &options, 10000, &error);
     if (scan == NULL) return judge(run, error, must);
