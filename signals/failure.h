@@ -32,8 +32,9 @@ struct fail_conf {
     uint32_t incarnation;
     uint32_t number;
     uint32_t attempt;
+    struct node_mask newcomers; /* To the sender, which will not count them before this is over. */
 };
-SIGNAL_STRUCT(fail_conf, 3);
+SIGNAL_STRUCT(fail_conf, 11);
 enum fail_ref_cause {
     FAIL_REF_COMMITTED = 1, /* The sender has committed `number` with `nodes`. */
     FAIL_REF_LARGER = 2,    /* It has fenced `nodes` in this round. */

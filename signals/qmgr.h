@@ -106,9 +106,9 @@ struct cm_heartbeat {
 };
 SIGNAL_STRUCT(cm_heartbeat, 1);
 
-/* The sender has left this incarnation while starting and joins anew, or it stops in good order:
- * the others treat it as a lost member. Who stops will not go on: it does not count when the others
- * ask whether they may. */
+/* The sender has left this incarnation while starting and joins anew, or it stops, in good order or
+ * because a node was lost before all counted it: the others treat it as a lost member. Who stops
+ * will not go on: it does not count when the others ask whether they may. */
 struct cm_leave_rep {
     uint32_t incarnation;
     uint32_t stops;

@@ -72,6 +72,7 @@ void qmgr_failure_stop(struct qmgr *qmgr, uint32_t exit_code, const char *why)
     qmgr->ring.broken = 1;
     log_error(&qmgr->block, "this node stops: %s", why);
     qmgr_arbit_tell(qmgr, ARBIT_CRASH);
+    qmgr_rejoin_stops(qmgr);
     report(qmgr, &rep);
 }
 
@@ -143,6 +144,7 @@ static void agreed(struct qmgr *qmgr, const struct node_mask *nodes)
     qmgr->peer[node] = (struct qmgr_peer){0};
     failure->leads = 0;
     failure->leader = 0;
+    failure->newcomers = (struct node_mask){{0}};
     failure->conf_owed = 0;
     failure->asking = 0;
     failure->again = 0;
@@ -182,6 +184,7 @@ static void confirm(struct qmgr *qmgr)
     };
     if (!failure->conf_owed || failure->open) return;
     jam();
+    qmgr_newcomers(qmgr, &conf.newcomers);
     failure->conf_owed = 0;
     sig_send(&qmgr->block, block_ref(failure->leader, BLOCK_QMGR, 0), GSN_FAIL_CONF, PRIO_A, &conf);
 }
@@ -202,6 +205,7 @@ static void lead(struct qmgr *qmgr, const struct node_mask *leave)
 {
     struct qmgr_failure *failure = &qmgr->failure;
     jam();
+    failure->newcomers = (struct node_mask){{0}};
     fence_after_word(qmgr, leave);
     failure->leads = 1;
     failure->conf_owed = 0;
@@ -294,6 +298,8 @@ void qmgr_exec_FAIL_CONF(struct block *block, const struct signal *sig)
     }
     jam_data(node);
     node_mask_remove(&failure->waiting, node);
+    node_mask_join(&failure->newcomers, &conf->newcomers);
+    node_mask_keep(&failure->newcomers, &failure->fenced);
     try_decide(qmgr);
 }
 
@@ -479,6 +485,7 @@ void qmgr_exec_FAIL_PREPARE(struct block *block, const struct signal *sig)
     jam_data(node);
     fence_after_word(qmgr, &leave);
     failure->leads = 0;
+    failure->newcomers = (struct node_mask){{0}};
     failure->asking = 0;
     failure->leader = node;
     failure->conf_owed = 1;

@@ -13,7 +13,7 @@
  * is one, and nobody has to ask. Started and known to be so by all, it becomes a full member.
  *
  * Here too: which nodes that are no members may link and speak to QMGR alone, and the last word of
- * a node that stops in good order (CM_LEAVE_REP).
+ * a node that stops in good order, or before all count it (CM_LEAVE_REP).
  */
 #include <string.h>
 #include "blocks/qmgr/partition_rule.h"
@@ -288,10 +288,9 @@ bool qmgr_may_stay(const struct qmgr *qmgr, const struct node_mask *leave)
     if (!node_mask_has(&qmgr->started, qmgr_own(qmgr)) || node_mask_has(leave, qmgr_own(qmgr)) ||
         !node_mask_within(uncounted, leave))
         return false;
-    struct node_mask others = *leave;
-    node_mask_keep(&others, &qmgr->started); /* The rest goes on nowhere without this node. */
+    /* Another newcomer may have been started at the same moment, and this node has not heard. */
     return node_mask_empty(uncounted) ||
-           partition_rule(block_config(&qmgr->block), &others, &others) == ARBIT_LOSE_GROUPS;
+           partition_rule(block_config(&qmgr->block), leave, leave) == ARBIT_LOSE_GROUPS;
 }
 
 /* From now on the next link to a data node is one to another life of it, or to one that is no
@@ -373,13 +372,28 @@ void qmgr_rejoin_tick(struct qmgr *qmgr)
     qmgr_suspect(qmgr, qmgr->rejoin.adding, true, "its join takes too long");
 }
 
-/* --- A stop in good order. --- */
+/* --- The last word of a node that stops. --- */
+
+static void say_that_it_stops(struct qmgr *qmgr)
+{
+    struct cm_leave_rep leave = {.incarnation = qmgr->join.incarnation, .stops = 1};
+    struct node_mask others = qmgr->join.members;
+    node_mask_remove(&others, qmgr_own(qmgr));
+    signal_broadcast(&qmgr->block, &others, BLOCK_QMGR, GSN_CM_LEAVE_REP, PRIO_A, &leave,
+                     sizeof(leave) / 4u, NULL, 0);
+}
+
+/* Started, and a newcomer all the same: some of the others count it, and will miss its vote. */
+void qmgr_rejoin_stops(struct qmgr *qmgr)
+{
+    if (!qmgr_is_newcomer(qmgr) || !node_mask_has(&qmgr->started, qmgr_own(qmgr))) return;
+    jam();
+    say_that_it_stops(qmgr);
+}
 
 void qmgr_exec_CM_STOP_ORD(struct block *block, const struct signal *sig)
 {
     struct qmgr *qmgr = qmgr_of(block);
-    struct cm_leave_rep leave = {.incarnation = qmgr->join.incarnation, .stops = 1};
-    struct node_mask others = qmgr->join.members;
     (void)sig;
     if (qmgr->failure.stopped || !qmgr_agrees(qmgr)) {
         jam();
@@ -388,7 +402,5 @@ void qmgr_exec_CM_STOP_ORD(struct block *block, const struct signal *sig)
     jam();
     qmgr->failure.stopped = 1; /* Whatever the others do, this node does not go on. */
     qmgr->ring.broken = 1;
-    node_mask_remove(&others, qmgr_own(qmgr));
-    signal_broadcast(block, &others, BLOCK_QMGR, GSN_CM_LEAVE_REP, PRIO_A, &leave,
-                     sizeof(leave) / 4u, NULL, 0);
+    say_that_it_stops(qmgr);
 }

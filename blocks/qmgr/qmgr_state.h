@@ -111,13 +111,14 @@ struct qmgr_failure {
     uint32_t leader;         /* To whom this node has confirmed `fenced`; 0 = nobody. */
     uint32_t leads;          /* This node leads the round. */
     uint32_t attempt;
-    uint32_t again;           /* As leader: somebody has refused; the same set may do later. */
-    uint64_t lead_ms;         /* When the last attempt began. */
-    uint32_t open;            /* What is fenced still has its links, for a last word. */
-    uint32_t conf_owed;       /* As another: the leader waits for FAIL_CONF... */
-    uint32_t conf_attempt;    /* ...for this attempt. */
-    struct node_mask waiting; /* As leader: have not confirmed. */
-    uint32_t asking;          /* As leader: the arbitrator has not answered. */
+    uint32_t again;             /* As leader: somebody has refused; the same set may do later. */
+    uint64_t lead_ms;           /* When the last attempt began. */
+    uint32_t open;              /* What is fenced still has its links, for a last word. */
+    uint32_t conf_owed;         /* As another: the leader waits for FAIL_CONF... */
+    uint32_t conf_attempt;      /* ...for this attempt. */
+    struct node_mask waiting;   /* As leader: have not confirmed. */
+    struct node_mask newcomers; /* As leader: to one of those that have. */
+    uint32_t asking;            /* As leader: the arbitrator has not answered. */
     uint64_t asked_ms;
     struct node_mask told; /* They have fenced this node. */
     uint32_t stopped;      /* This node stops; nothing counts any more. */
@@ -346,6 +347,7 @@ bool qmgr_is_newcomer(const struct qmgr *qmgr); /* This node is. */
 bool qmgr_may_stay(const struct qmgr *qmgr, const struct node_mask *leave);
 /* Members, and whoever is about to be one, that every failure takes along. */
 void qmgr_newcomers(const struct qmgr *qmgr, struct node_mask *nodes);
+void qmgr_rejoin_stops(struct qmgr *qmgr);       /* This node does, in whatever order. */
 uint32_t qmgr_end_code(const struct qmgr *qmgr); /* When the others have declared this one dead. */
 void qmgr_rejoin_open(struct qmgr *qmgr);
 void qmgr_rejoin_close(struct qmgr *qmgr, uint32_t node); /* It is fenced. */

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "signals/arbitrator.h"
+#define FC_NODES  10u
+#define FC_CLIENT 7u
 #include "tests/unit/rejoin_fixture.h"
 
 static struct arbitrator arbitrator;
@@ -76,25 +78,42 @@ static void start_with_arbitrator(uint32_t nodes, uint32_t replicas)
     assert_int_equal(qmgr_at(1)->arbit.state, ARBIT_RUN);
 }
 
+/* A node that is lost begins again. */
+static void begin_again(uint32_t nodes, uint32_t node)
+{
+    make_node(node);
+    dict_at(node)->hold_copy = true;
+    run(nodes, 500);
+    assert_int_equal(cntr_at(node)->start.step, STEP_COPY);
+}
+
+static void end_copy(uint32_t node)
+{
+    struct copy_start_conf conf = {.sender_data = cntr_at(node)->rejoin.own_rank};
+    sig_send(&dict_at(node)->block, block_ref(node, BLOCK_NDBCNTR, 0), GSN_COPY_START_CONF, PRIO_B,
+             &conf);
+}
+
+/* It is about to be started. */
+static void go_on_to_the_start(uint32_t nodes, uint32_t node)
+{
+    end_copy(node);
+    for (uint32_t i = 0; cntr_at(node)->start.wait != WAIT_GO; i++) {
+        assert_true(i < 20000);
+        arbitrate(nodes);
+        one_step(nodes);
+    }
+}
+
 /* The last node is lost, comes back, and is about to be started. */
 static void come_back(uint32_t nodes, uint32_t replicas)
 {
     start_with_arbitrator(nodes, replicas);
     fc_kill(fc, nodes);
     run(nodes, 200);
-    make_node(nodes);
-    dict_at(nodes)->hold_copy = true;
-    run(nodes, 500);
-    assert_int_equal(cntr_at(nodes)->start.step, STEP_COPY);
-    struct copy_start_conf conf = {.sender_data = cntr_at(nodes)->rejoin.own_rank};
-    sig_send(&dict_at(nodes)->block, block_ref(nodes, BLOCK_NDBCNTR, 0), GSN_COPY_START_CONF,
-             PRIO_B, &conf);
+    begin_again(nodes, nodes);
     cursor = 0;
-    for (uint32_t i = 0; cntr_at(nodes)->start.wait != WAIT_GO; i++) {
-        assert_true(i < 20000);
-        arbitrate(nodes);
-        one_step(nodes);
-    }
+    go_on_to_the_start(nodes, nodes);
 }
 
 /* Steps of all but one, which hangs; 0: of all. */
@@ -108,14 +127,16 @@ static void steps(uint32_t nodes, uint32_t count, uint32_t hangs)
 
 /* Of all the steps around the moment in which the last node is started again: the cluster breaks
  * into `part` and the rest. */
-static void break_near_the_start(uint32_t nodes, uint32_t replicas, uint32_t part, uint32_t later,
-                                 uint32_t hangs)
+static bool apart(uint32_t part, uint32_t a, uint32_t b)
 {
-    come_back(nodes, replicas);
-    steps(nodes, later, hangs);
+    return (part >> (a - 1) & 1u) != (part >> (b - 1) & 1u);
+}
+
+static void break_now(uint32_t nodes, uint32_t part, uint32_t later)
+{
     for (uint32_t a = 1; a <= nodes; a++) {
         for (uint32_t b = a + 1; b <= nodes; b++) {
-            if ((part >> (a - 1) & 1u) != (part >> (b - 1) & 1u)) fc_cut(fc, a, b, true);
+            if (apart(part, a, b)) fc_cut(fc, a, b, true);
         }
     }
     before += !is_started(nodes);
@@ -131,6 +152,14 @@ static void break_near_the_start(uint32_t nodes, uint32_t replicas, uint32_t par
             there = true;
     }
     if (here && there) fail_msg("both parts go on: part %x, %u steps later", part, later);
+}
+
+static void break_near_the_start(uint32_t nodes, uint32_t replicas, uint32_t part, uint32_t later,
+                                 uint32_t hangs)
+{
+    come_back(nodes, replicas);
+    steps(nodes, later, hangs);
+    break_now(nodes, part, later);
 }
 
 static void sweep(uint32_t nodes, uint32_t replicas)
@@ -216,6 +245,138 @@ static void test_one_who_does_not_count_it_is_deaf(void **state)
     lost_before_it_counts(true);
 }
 
+/* Nodes 2 and 4 are about to be started: the president's word is on its way to them. */
+static void go_on_together(void)
+{
+    uint32_t ready = 0;
+    end_copy(2);
+    end_copy(4);
+    for (uint32_t i = 0; ready < 400; i++) {
+        assert_true(i < 20000);
+        arbitrate(4);
+        one_step(4);
+        fc->link[1][2].stalled = cntr_at(2)->start.wait == WAIT_GO;
+        fc->link[1][4].stalled = cntr_at(4)->start.wait == WAIT_GO;
+        ready += fc->link[1][2].stalled && fc->link[1][4].stalled;
+    }
+}
+
+/* Nothing passes from part to part, but what has to before a node is started. */
+static void hold_words_between(uint32_t part, bool no_more)
+{
+    for (uint32_t a = 1; a <= 4; a++) {
+        for (uint32_t b = 1; b <= 4; b++) {
+            bool begins = (a == 1 && !is_started(b)) || (b == 1 && !is_started(a));
+            fc->link[a][b].stalled = !no_more && apart(part, a, b) && !begins;
+        }
+    }
+}
+
+/* Nodes of two groups are started at the same time, and each is heard of only in its own part: with
+ * both votes both parts would have most of those that count. */
+static void test_two_are_started_at_once(void **state)
+{
+    static const uint32_t parts[] = {0x6, 0x9, 0xA, 0xC};
+    (void)state;
+    before = after = 0;
+    for (uint32_t later = 0; later < 4u * 100u; later++) {
+        uint32_t part = parts[later % 4];
+        start_with_arbitrator(4, 2);
+        fc_kill(fc, 2);
+        fc_kill(fc, 4);
+        run(4, 200);
+        make_node(2);
+        dict_at(2)->hold_copy = true;
+        begin_again(4, 4);
+        assert_int_equal(cntr_at(2)->start.step, STEP_COPY);
+        cursor = 0;
+        go_on_together();
+        for (uint32_t i = 0; i < later; i++) {
+            hold_words_between(part, false);
+            one_step(4);
+        }
+        hold_words_between(part, true);
+        break_now(4, part, later);
+        again();
+    }
+    print_message("%u before, %u after\n", before, after);
+    assert_true(before > 0 && after > 0);
+}
+
+/* Two of each group of three are there, and the last node is about to be started. */
+static void come_back_to_four(void)
+{
+    start_with_arbitrator(6, 3);
+    fc_kill(fc, 3);
+    fc_kill(fc, 6);
+    run(6, 300);
+    begin_again(6, 6);
+    cursor = 0;
+    go_on_to_the_start(6, 6);
+}
+
+/* How many of these count the last node, which does not count itself. */
+static uint32_t who_count_it(uint32_t a, uint32_t b)
+{
+    if (!qmgr_is_newcomer(qmgr_at(6))) return 0;
+    return !node_mask_has(&qmgr_at(a)->rejoin.newcomers, 6) +
+           !node_mask_has(&qmgr_at(b)->rejoin.newcomers, 6);
+}
+
+static const uint32_t lost[][2] = {{1, 4}, {1, 5}, {2, 4}, {2, 5}};
+
+/*
+ * One of each group dies in the moment in which the last node is started. Half of those that count
+ * are left, and the arbitrator says yes. Who is not counted by all leaves: with its vote nobody
+ * wins, and without it nobody loses.
+ */
+static void test_nobody_loses_by_a_vote_that_nobody_has(void **state)
+{
+    uint32_t all = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 400; i++) {
+        uint32_t a = lost[i % 4][0];
+        uint32_t b = lost[i % 4][1];
+        come_back_to_four();
+        /* Every second time one of them has not heard of the start. */
+        steps(6, i, i / 4u % 2 == 0 ? 0 : a);
+        all += who_count_it(3 - a, 9 - b) == 2;
+        fc_kill(fc, a);
+        fc_kill(fc, b);
+        run(6, 1000);
+        if (!is_started(3 - a) || !is_started(9 - b))
+            fail_msg("nodes %u and %u were lost %u steps later, and all with them", a, b, i);
+        again();
+    }
+    print_message("%u times those that are left counted it\n", all);
+    assert_true(all > 0);
+}
+
+/* The same; it dies too, and one of those that are left has never heard that it was started. */
+static void test_nobody_loses_by_the_vote_of_who_is_lost(void **state)
+{
+    uint32_t some = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 400; i++) {
+        uint32_t a = lost[i % 4][0];
+        uint32_t b = lost[i % 4][1];
+        come_back_to_four();
+        fc->link[6][i / 4u % 2 == 0 ? 3 - a : 9 - b].stalled = true;
+        steps(6, i, 0);
+        bool one = who_count_it(3 - a, 9 - b) == 1;
+        fc_kill(fc, a);
+        fc_kill(fc, b);
+        fc_kill(fc, 6);
+        run(6, 1000);
+        if (one && (!is_started(3 - a) || !is_started(9 - b)))
+            fail_msg("nodes %u, %u and 6 were lost %u steps later, and all with them", a, b, i);
+        some += one;
+        again();
+    }
+    print_message("%u times one of those that are left counted it\n", some);
+    assert_true(some > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +385,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_two_groups, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_who_does_not_count_it_dies, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_who_does_not_count_it_is_deaf, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_two_are_started_at_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nobody_loses_by_a_vote_that_nobody_has, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_nobody_loses_by_the_vote_of_who_is_lost, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
