@@ -24,10 +24,11 @@ struct fail_prepare {
     uint32_t incarnation;
     uint32_t number;  /* Of this failure: 1 + that of the leader's last one. */
     uint32_t attempt; /* The leader's count of its FAIL_PREPAREs. */
+    uint32_t verdict; /* enum arbit_code by the votes that the leader counts, before it asks. */
     struct node_mask nodes;
     struct node_mask last; /* Nodes of the failure before, number - 1. */
 };
-SIGNAL_STRUCT(fail_prepare, 19);
+SIGNAL_STRUCT(fail_prepare, 20);
 struct fail_conf {
     uint32_t incarnation;
     uint32_t number;

@@ -220,6 +220,7 @@ static void lead(struct qmgr *qmgr, const struct node_mask *leave)
         .incarnation = qmgr->join.incarnation,
         .number = failure->number + 1u,
         .attempt = failure->attempt,
+        .verdict = qmgr_rule(qmgr, &failure->fenced),
         .nodes = failure->fenced,
         .last = failure->last,
     };
@@ -413,12 +414,15 @@ static bool made_up(struct qmgr *qmgr, uint32_t node, const struct fail_prepare 
 
 /* The set would stop the cluster, and has nodes in it that this one reaches: with the leader out
  * instead of those the cluster could go on. So the leader did not know of other losses when it
- * fenced them, and what it has fenced it cannot take back. */
-static bool in_the_way(const struct qmgr *qmgr, uint32_t node, const struct node_mask *leave)
+ * fenced them, and what it has fenced it cannot take back. Nodes that it does not count yet, while
+ * this one does, are in no part's way: it decides without their votes. */
+static bool in_the_way(const struct qmgr *qmgr, uint32_t node, const struct node_mask *leave,
+                       uint32_t verdict)
 {
     struct node_mask without_it = *leave;
     enum arbit_code code = qmgr_rule(qmgr, leave);
     if (arbit_wins(code) || code == ARBIT_PARTITIONING) return false;
+    if (arbit_wins(verdict) || verdict == ARBIT_PARTITIONING) return false;
     for
         EACH_NODE(other, leave)
         {
@@ -449,7 +453,8 @@ static bool agrees_to(struct qmgr *qmgr, const struct signal *sig, const struct 
         refuse(qmgr, sig, FAIL_REF_BROKEN, &row);
         return false;
     }
-    if (in_the_way(qmgr, ref_node(sig->sender), leave)) {
+    const struct fail_prepare *req = SIG_PAYLOAD(sig, fail_prepare);
+    if (in_the_way(qmgr, ref_node(sig->sender), leave, req->verdict)) {
         jam();
         qmgr_suspect(qmgr, ref_node(sig->sender), true,
                      "it has fenced nodes that are there, and without which nobody could go on");
