@@ -8,8 +8,10 @@
  *   then for each column:
  *   type | collation << 8 | precision << 16 | scale << 24, length,
  *   flags | name size << 8 | default size << 16, name, default
- *   and, if there are indexes, which the magic says: how many, then for each:
+ *   and, if there are indexes, which the magic says: how many ordered ones, then for each:
  *   name size | column count << 16, columns (one per half word), name
+ *   and, with unique indexes or in the table of one, which the magic says too: base table's id and
+ *   version, how many unique ones, then for each: table id, version, and the same as above
  *
  * The magic changes when the form does; there is one spelling of each definition and no slack.
  */
@@ -24,6 +26,7 @@
 enum {
     TABLE_DEF_MAGIC = 0x3142544E,         /* "NTB1" */
     TABLE_DEF_MAGIC_INDEXES = 0x3242544E, /* "NTB2" */
+    TABLE_DEF_MAGIC_UNIQUE = 0x3342544E,  /* "NTB3" */
     HEADER_WORDS = 11,
     COLUMN_WORDS = 3
 };
@@ -339,6 +342,17 @@ static uint32_t words_of(uint32_t bytes)
     return (bytes + 3) / 4;
 }
 
+static uint32_t magic_of(const struct table_def *def)
+{
+    if (def->unique_count > 0 || def->base_id != 0) return TABLE_DEF_MAGIC_UNIQUE;
+    return def->index_count > 0 ? TABLE_DEF_MAGIC_INDEXES : TABLE_DEF_MAGIC;
+}
+
+static uint32_t index_words(const struct table_index *index)
+{
+    return 1 + words_of(2u * index->column_count) + words_of(index->name_size);
+}
+
 uint32_t table_def_words(const struct table_def *def)
 {
     uint32_t words = HEADER_WORDS + words_of(def->database_size) + words_of(def->table_size);
@@ -347,9 +361,13 @@ uint32_t table_def_words(const struct table_def *def)
         words += COLUMN_WORDS + words_of(def->columns[i].name_size) +
                  words_of(def->columns[i].default_size);
     struct table_index index;
-    if (def->index_count > 0) words++;
+    uint32_t form = magic_of(def);
+    if (form != TABLE_DEF_MAGIC) words++;
     for (uint32_t i = 0; table_def_index(def, i, &index); i++)
-        words += 1 + words_of(2u * index.column_count) + words_of(index.name_size);
+        words += index_words(&index);
+    if (form == TABLE_DEF_MAGIC_UNIQUE) words += 3;
+    for (uint32_t i = 0; table_def_unique(def, i, &index); i++)
+        words += 2 + index_words(&index);
     return words;
 }
 
@@ -363,26 +381,44 @@ static uint32_t *put_string(uint32_t *at, const void *bytes, uint32_t size)
     return at;
 }
 
+static uint32_t *put_index(const struct table_index *index, uint32_t *at)
+{
+    *at++ = (uint32_t)index->name_size | (uint32_t)index->column_count << 16;
+    for (uint32_t c = 0; c < index->column_count; c += 2)
+        *at++ = index->columns[c] |
+                (c + 1 < index->column_count ? (uint32_t)index->columns[c + 1] << 16 : 0);
+    return put_string(at, index->name, index->name_size);
+}
+
 static uint32_t *put_indexes(const struct table_def *def, uint32_t *at)
 {
     struct table_index index;
 
     *at++ = def->index_count;
-    for (uint32_t i = 0; table_def_index(def, i, &index); i++) {
-        *at++ = (uint32_t)index.name_size | (uint32_t)index.column_count << 16;
-        for (uint32_t c = 0; c < index.column_count; c += 2)
-            *at++ = index.columns[c] |
-                    (c + 1 < index.column_count ? (uint32_t)index.columns[c + 1] << 16 : 0);
-        at = put_string(at, index.name, index.name_size);
-    }
+    for (uint32_t i = 0; table_def_index(def, i, &index); i++)
+        at = put_index(&index, at);
     return at;
+}
+
+static void put_uniques(const struct table_def *def, uint32_t *at)
+{
+    struct table_index index;
+
+    *at++ = def->base_id;
+    *at++ = def->base_version;
+    *at++ = def->unique_count;
+    for (uint32_t i = 0; table_def_unique(def, i, &index); i++) {
+        *at++ = index.table_id;
+        *at++ = index.version;
+        at = put_index(&index, at);
+    }
 }
 
 uint32_t table_def_encode(const struct table_def *def, uint32_t *words, uint32_t words_max)
 {
     uint32_t count = table_def_words(def);
     const uint32_t header[HEADER_WORDS] = {
-        def->index_count > 0 ? TABLE_DEF_MAGIC_INDEXES : TABLE_DEF_MAGIC,
+        magic_of(def),
         count,
         def->table_id,
         def->version,
@@ -410,7 +446,8 @@ uint32_t table_def_encode(const struct table_def *def, uint32_t *words, uint32_t
         at = put_string(at, table_column_name(def, column), column->name_size);
         at = put_string(at, value, size);
     }
-    if (def->index_count > 0) put_indexes(def, at);
+    if (header[0] != TABLE_DEF_MAGIC) at = put_indexes(def, at);
+    if (header[0] == TABLE_DEF_MAGIC_UNIQUE) put_uniques(def, at);
     return count;
 }
 
@@ -479,33 +516,65 @@ static struct index_sizes take_index_sizes(struct word_reader *reader)
     return sizes;
 }
 
-static uint32_t take_index_count(struct word_reader *reader)
+/* How many ordered ones. */
+static uint32_t take_index_count(struct word_reader *reader, uint32_t magic)
 {
-    uint32_t count = take_word(reader);
+    uint32_t count = magic == TABLE_DEF_MAGIC ? 0 : take_word(reader);
 
-    if (count == 0 || count > TABLE_INDEXES_MAX) reader->bad = true;
+    if ((count == 0 && magic == TABLE_DEF_MAGIC_INDEXES) || count > TABLE_INDEXES_MAX)
+        reader->bad = true;
     return reader->bad ? 0 : count;
 }
 
-/* The heap bytes that indexes need. */
-static uint64_t measure_indexes(struct word_reader *reader)
+struct unique_head {
+    uint32_t base_id;
+    uint32_t base_version;
+    uint32_t count;
+};
+
+static struct unique_head take_unique_head(struct word_reader *reader, uint32_t magic)
+{
+    struct unique_head head = {0};
+    if (magic != TABLE_DEF_MAGIC_UNIQUE) return head;
+    head.base_id = take_word(reader);
+    head.base_version = take_word(reader);
+    head.count = take_word(reader);
+    bool none = head.base_id == 0 && head.count == 0;
+    if (none || (head.base_id == 0) != (head.base_version == 0) || head.count > TABLE_UNIQUE_MAX)
+        reader->bad = true;
+    if (reader->bad) head.count = 0;
+    return head;
+}
+
+/* The heap bytes that an index needs. */
+static uint64_t measure_index(struct word_reader *reader)
+{
+    struct index_sizes sizes = take_index_sizes(reader);
+    if (reader->bad) return 0;
+    take_string(reader, 2u * sizes.columns, NULL, 0);
+    take_string(reader, sizes.name, NULL, 0);
+    return 16u + 2u * sizes.columns + sizes.name + 1u;
+}
+
+static uint64_t measure_indexes(struct word_reader *reader, uint32_t magic)
 {
     uint64_t heap = 0;
-    uint32_t count = take_index_count(reader);
+    uint32_t count = take_index_count(reader, magic);
 
+    for (uint32_t i = 0; i < count && !reader->bad; i++)
+        heap += measure_index(reader);
+    count = take_unique_head(reader, magic).count;
     for (uint32_t i = 0; i < count && !reader->bad; i++) {
-        struct index_sizes sizes = take_index_sizes(reader);
-        if (reader->bad) break;
-        take_string(reader, 2u * sizes.columns, NULL, 0);
-        take_string(reader, sizes.name, NULL, 0);
-        heap += 8u + 2u * sizes.columns + sizes.name + 1u;
+        take_word(reader);
+        take_word(reader);
+        heap += measure_index(reader);
     }
     return heap;
 }
 
 /* Passes over all words; returns the heap bytes that names, defaults and indexes need. */
 static uint64_t measure(struct word_reader *reader, uint32_t column_count, uint32_t name_sizes,
-                        bool indexes)
+                        uint32_t magic)
 {
     uint64_t heap = 0;
 
@@ -520,17 +589,18 @@ static uint64_t measure(struct word_reader *reader, uint32_t column_count, uint3
         take_string(reader, sizes.default_value, NULL, 0);
         heap += sizes.name + 1 + sizes.default_value;
     }
-    if (indexes && !reader->bad) heap += measure_indexes(reader);
+    if (!reader->bad) heap += measure_indexes(reader, magic);
     return heap;
 }
 
 size_t table_def_decode_size(const uint32_t *words, uint32_t word_count)
 {
     if (word_count < HEADER_WORDS || words[1] != word_count || words[7] > TABLE_COLUMNS_MAX ||
-        (words[0] != TABLE_DEF_MAGIC && words[0] != TABLE_DEF_MAGIC_INDEXES))
+        (words[0] != TABLE_DEF_MAGIC && words[0] != TABLE_DEF_MAGIC_INDEXES &&
+         words[0] != TABLE_DEF_MAGIC_UNIQUE))
         return 0;
     struct word_reader reader = {words + HEADER_WORDS, words + word_count, false};
-    uint64_t heap = measure(&reader, words[7], words[10], words[0] == TABLE_DEF_MAGIC_INDEXES);
+    uint64_t heap = measure(&reader, words[7], words[10], words[0]);
     if (reader.bad || reader.at != reader.end || heap > TABLE_HEAP_MAX) return 0;
     return table_def_size(words[7], (uint32_t)heap);
 }
@@ -569,11 +639,13 @@ static uint32_t decode_column(struct word_reader *reader, struct table_def *def)
     return ERR_NONE;
 }
 
-static uint32_t decode_index(struct word_reader *reader, struct table_def *def)
+static uint32_t decode_index(struct word_reader *reader, struct table_def *def, bool unique)
 {
     uint16_t columns[INDEX_COLUMNS_MAX];
     uint8_t bytes[2 * INDEX_COLUMNS_MAX];
     char name[INDEX_NAME_MAX];
+    uint32_t table_id = unique ? take_word(reader) : 0;
+    uint32_t version = unique ? take_word(reader) : 0;
     struct index_sizes sizes = take_index_sizes(reader);
 
     if (reader->bad) return ERR_TABLE_FORMAT;
@@ -582,7 +654,25 @@ static uint32_t decode_index(struct word_reader *reader, struct table_def *def)
     if (reader->bad) return ERR_TABLE_FORMAT;
     for (uint32_t i = 0; i < sizes.columns; i++)
         columns[i] = (uint16_t)load_le(bytes + 2u * i, 2);
-    return table_def_add_index(def, name, sizes.name, columns, sizes.columns);
+    if (!unique) return table_def_add_index(def, name, sizes.name, columns, sizes.columns);
+    uint32_t error = table_def_add_unique(def, name, sizes.name, columns, sizes.columns);
+    if (error == ERR_NONE) table_def_unique_set(def, def->unique_count - 1u, table_id, version);
+    return error;
+}
+
+static uint32_t decode_indexes(struct word_reader *reader, uint32_t magic, struct table_def *def)
+{
+    uint32_t error = ERR_NONE;
+    uint32_t count = take_index_count(reader, magic);
+    for (uint32_t i = 0; error == ERR_NONE && i < count; i++)
+        error = decode_index(reader, def, false);
+    if (error != ERR_NONE) return error;
+    struct unique_head head = take_unique_head(reader, magic);
+    for (uint32_t i = 0; error == ERR_NONE && i < head.count; i++)
+        error = decode_index(reader, def, true);
+    def->base_id = head.base_id;
+    def->base_version = head.base_version;
+    return error;
 }
 
 static uint32_t decode_names(struct word_reader *reader, uint32_t sizes, struct table_def *def)
@@ -609,9 +699,7 @@ uint32_t table_def_decode(const uint32_t *words, uint32_t word_count, void *memo
     uint32_t error = decode_names(&reader, words[10], result);
     for (uint32_t i = 0; error == ERR_NONE && i < words[7]; i++)
         error = decode_column(&reader, result);
-    uint32_t indexes = words[0] == TABLE_DEF_MAGIC_INDEXES ? take_index_count(&reader) : 0;
-    for (uint32_t i = 0; error == ERR_NONE && i < indexes; i++)
-        error = decode_index(&reader, result);
+    if (error == ERR_NONE) error = decode_indexes(&reader, words[0], result);
     if (error != ERR_NONE) return error;
     result->table_id = words[2];
     result->version = words[3];

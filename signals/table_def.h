@@ -27,11 +27,16 @@ enum table_limits {
     COLUMN_NAME_MAX = 128,       /* bytes */
     TABLE_FRAGMENTS_MAX = 8160,
     TABLE_INDEXES_MAX = 32, /* ordered ones */
-    INDEX_COLUMNS_MAX = 32, /* their longest values together: TABLE_KEY_BYTES_MAX */
-    INDEX_NAME_MAX = 128,   /* bytes */
-    TABLE_INDEX_HEAP_MAX = 8 + 2 * INDEX_COLUMNS_MAX + INDEX_NAME_MAX + 1,
+    TABLE_UNIQUE_MAX = 32,  /* unique ones */
+    INDEX_COLUMNS_MAX = 32, /* their longest values together: TABLE_KEY_BYTES_MAX; of all unique
+                               indexes of a table: TABLE_ROW_BYTES_MAX */
+    /* Words of the KEY sections of all unique indexes of a row: TABLE_ROW_BYTES_MAX and padding. */
+    TABLE_UNIQUE_WORDS_MAX = TABLE_ROW_BYTES_MAX / 4 + TABLE_UNIQUE_MAX * INDEX_COLUMNS_MAX,
+    INDEX_NAME_MAX = 128,  /* bytes */
+    UNIQUE_NAME_MAX = 100, /* of a unique one: it is a part of the name of its table */
+    TABLE_INDEX_HEAP_MAX = 16 + 2 * INDEX_COLUMNS_MAX + INDEX_NAME_MAX + 1,
     TABLE_HEAP_MAX = TABLE_COLUMNS_MAX * (COLUMN_NAME_MAX + 1) + TABLE_ROW_BYTES_MAX +
-                     TABLE_INDEXES_MAX * TABLE_INDEX_HEAP_MAX
+                     (TABLE_INDEXES_MAX + TABLE_UNIQUE_MAX) * TABLE_INDEX_HEAP_MAX
 };
 
 /* How many fragments the table gets when fragment_count is 0. Numbers are the field's. */
@@ -93,9 +98,14 @@ struct table_def {
     uint32_t column_capacity;
     uint32_t heap_size;
     uint32_t heap_used;
-    uint32_t index_count;
+    uint32_t index_count; /* ordered ones */
     uint32_t index_first; /* heap; index_count says whether there is one */
     uint32_t index_last;
+    uint32_t unique_count; /* unique ones, the same way */
+    uint32_t unique_first;
+    uint32_t unique_last;
+    uint32_t base_id; /* the table whose unique index this table is; 0 = an ordinary table */
+    uint32_t base_version;
     uint32_t unused;
     uint16_t database_size;
     uint16_t table_size;
@@ -140,11 +150,13 @@ struct table_column_options {
 /* 0, ERR_COLUMN_NAME_TOO_LONG, ERR_TOO_MANY_COLUMNS or ERR_DEFINITION_TOO_BIG (heap full). */
 uint32_t table_def_add_column(struct table_def *def, const struct table_column_options *options);
 
-/* An ordered index; `name` points into the definition. */
+/* An ordered or a unique index; `name` points into the definition. */
 struct table_index {
     const char *name;
     uint16_t name_size;
     uint16_t column_count;
+    uint32_t table_id; /* of a unique one: the hidden table that it is; 0 until the table is made */
+    uint32_t version;
     uint16_t columns[INDEX_COLUMNS_MAX]; /* ids, most significant first */
 };
 
@@ -157,6 +169,25 @@ bool table_def_index(const struct table_def *def, uint32_t number, struct table_
 /* The number of the index with this name (case of ASCII letters ignored). False: there is none. */
 bool table_def_index_find(const struct table_def *def, const char *name, uint32_t name_size,
                           uint32_t *number);
+
+/* The same of unique indexes, which have numbers of their own; ERR_INDEX_NAME: longer than
+   UNIQUE_NAME_MAX. */
+uint32_t table_def_add_unique(struct table_def *def, const char *name, uint32_t name_size,
+                              const uint16_t *columns, uint32_t count);
+bool table_def_unique(const struct table_def *def, uint32_t number, struct table_index *index);
+bool table_def_unique_find(const struct table_def *def, const char *name, uint32_t name_size,
+                           uint32_t *number);
+/* Says which table a unique index is. The index exists. */
+void table_def_unique_set(struct table_def *def, uint32_t number, uint32_t table_id,
+                          uint32_t version);
+/*
+ * The definition of that hidden table, made in `memory`: the index's columns are its primary key,
+ * UNIQUE_KEY_COLUMN has the KEY section (attr.h) of the row in the base table. `def` was checked.
+ * 0, ERR_BUFFER_SMALL, or what table_def_check says of it.
+ */
+#define UNIQUE_KEY_COLUMN "NDB$PK"
+uint32_t table_def_of_unique(const struct table_def *def, uint32_t number, void *memory,
+                             size_t memory_size, struct table_def **result);
 
 /* Checks everything that can be wrong with a definition and fills in the derived fields.
    0 or the first error found. */

@@ -60,6 +60,10 @@ static struct table_def *sample(void)
         0);
     assert_int_equal(table_def_add_index(def, "by_n", 4, (const uint16_t[]){1, 0, 2}, 3), 0);
     assert_int_equal(table_def_add_index(def, "by_note", 7, (const uint16_t[]){3}, 1), 0);
+    assert_int_equal(table_def_add_unique(def, "u_n", 3, (const uint16_t[]){3, 1}, 2), 0);
+    assert_int_equal(table_def_add_unique(def, "u_id", 4, (const uint16_t[]){2}, 1), 0);
+    table_def_unique_set(def, 0, 18, 5);
+    table_def_unique_set(def, 1, 19, 6);
     def->table_id = 17;
     def->version = 3;
     def->max_rows = 0x123456789Aull;
@@ -397,6 +401,56 @@ static void check_sample_indexes(const struct table_def *def)
     assert_true(table_def_index_find(def, "BY_note", 7, &number));
     assert_int_equal(number, 1);
     assert_false(table_def_index_find(def, "by_not", 6, &number));
+    assert_int_equal(def->unique_count, 2);
+    assert_true(table_def_unique(def, 0, &index));
+    assert_int_equal(index.table_id, 18);
+    assert_int_equal(index.version, 5);
+    assert_int_equal(index.column_count, 2);
+    assert_int_equal(index.columns[0], 3);
+    assert_true(table_def_unique_find(def, "U_ID", 4, &number));
+    assert_int_equal(number, 1);
+    assert_false(table_def_unique(def, 2, &index));
+    assert_false(table_def_unique_find(def, "by_n", 4, &number));
+}
+
+/* The hidden table of a unique index: its columns are the key, in the index's order. */
+static void test_table_of_unique(void **state)
+{
+    struct table_def *def = sample();
+    void *memory = malloc(table_def_size_max());
+    void *copy = malloc(table_def_size_max());
+    char name[TABLE_NAME_MAX + 1];
+    struct table_def *index;
+    struct table_def *back;
+    uint32_t count;
+
+    (void)state;
+    assert_int_equal(table_def_check(def), ERR_NONE);
+    assert_int_equal(table_def_of_unique(def, 0, memory, table_def_size_max(), &index), ERR_NONE);
+    assert_int_equal(index->table_id, 18);
+    assert_int_equal(index->version, 5);
+    assert_int_equal(index->base_id, 17);
+    assert_int_equal(index->base_version, 3);
+    assert_int_equal(index->key_count, 2);
+    assert_int_equal(index->column_count, 3);
+    assert_string_equal(table_column_name(index, &index->columns[0]), "note");
+    assert_string_equal(table_column_name(index, &index->columns[1]), "n");
+    assert_int_equal(index->columns[1].flags, COLUMN_PRIMARY_KEY);
+    assert_string_equal(table_column_name(index, &index->columns[2]), UNIQUE_KEY_COLUMN);
+    assert_true(index->columns[2].size_max >= 2 + def->key_size_max);
+    table_def_internal_name(index, name, sizeof(name));
+    assert_string_equal(name, "sys/def/NDB$UNIQUE_17_u_n");
+    uint32_t *words = encoded(index, &count);
+    assert_int_equal(table_def_decode(words, count, copy, table_def_size_max(), &back), ERR_NONE);
+    assert_int_equal(back->base_id, 17);
+    assert_int_equal(back->base_version, 3);
+    assert_int_equal(table_def_of_unique(def, 2, memory, table_def_size_max(), &index),
+                     ERR_INDEX_OBJECT);
+    assert_int_equal(table_def_of_unique(def, 0, memory, 100, &index), ERR_BUFFER_SMALL);
+    free(words);
+    free(copy);
+    free(memory);
+    free(def);
 }
 
 static void test_indexes(void **state)
@@ -498,6 +552,42 @@ static void test_refused_indexes(void **state)
     free(def);
 }
 
+/* What is wrong with unique ones only. */
+static void test_refused_uniques(void **state)
+{
+    static const uint16_t column = 1;
+    char name[INDEX_NAME_MAX + 1];
+
+    (void)state;
+    struct table_def *def = sample();
+    memset(name, 'u', sizeof(name));
+    assert_int_equal(table_def_add_unique(def, name, UNIQUE_NAME_MAX + 1, &column, 1),
+                     ERR_INDEX_NAME);
+    assert_int_equal(table_def_add_unique(def, "i", 1, &column, 0), ERR_INDEX_OBJECT);
+    assert_int_equal(table_def_add_unique(def, "By_n", 4, &column, 1), 0);
+    assert_int_equal(table_def_check(def), ERR_INDEX_EXISTS); /* An ordered one has that name. */
+    free(def);
+    def = sample();
+    assert_int_equal(
+        add(def, "wide", (struct column_format){.type = COLUMN_BINARY, .length = 4000}, 0, NULL, 0),
+        0);
+    for (uint16_t i = 0; i < 9; i++) { /* Nine keys of 4000 bytes are more than a row has. */
+        const uint16_t columns[2] = {4, (uint16_t)(i % 3)};
+        name[0] = (char)('0' + i);
+        assert_int_equal(table_def_add_unique(def, name, 2, columns, 2), 0);
+    }
+    assert_int_equal(table_def_check(def), ERR_INDEX_NODE_SIZE);
+    free(def);
+    def = sample();
+    for (uint32_t i = 2; i < TABLE_UNIQUE_MAX; i++) {
+        name[0] = (char)('0' + i);
+        assert_int_equal(table_def_add_unique(def, name, UNIQUE_NAME_MAX, &column, 1), 0);
+    }
+    assert_int_equal(table_def_add_unique(def, "more", 4, &column, 1), ERR_INDEXES_TOO_MANY);
+    assert_int_equal(table_def_check(def), ERR_NONE);
+    free(def);
+}
+
 static void test_balance_names(void **state)
 {
     int32_t balance;
@@ -518,6 +608,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_derived_fields),
+        cmocka_unit_test(test_table_of_unique),
+        cmocka_unit_test(test_refused_uniques),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_largest_definition),
         cmocka_unit_test(test_truncated_words),
