@@ -78,8 +78,10 @@ struct list_tables_req {
     uint32_t first_id;
 };
 SIGNAL_STRUCT(list_tables_req, 2);
-/* Section 0, per table: id, version, state (enum table_state), fragment count, name size in bytes,
- * name padded to words. */
+/* Section 0, per table: id, version, state (enum table_state) | base table's id << LIST_BASE_SHIFT
+ * (0 = not a unique index), fragment count, name size in bytes, name padded to words. */
+#define LIST_STATE_MASK 0xFFu
+#define LIST_BASE_SHIFT 8
 struct list_tables_conf {
     uint32_t sender_data;
     uint32_t count;

@@ -104,7 +104,8 @@ static void check_file(const struct dict *dict)
 
 /*
  * I-DICT-1: every table's pieces are there, and no others. I-DICT-2: the table count is right.
- * I-DICT-6: a table has a version, so that the files tell of it.
+ * I-DICT-6: a table has a version, so that the files tell of it. I-DICT-8: a unique index has a
+ * table.
  */
 static void dict_check(struct block *block)
 {
@@ -120,6 +121,8 @@ static void dict_check(struct block *block)
         ndbrequire(table->version != 0); /* I-DICT-6 */
         chunks += (words + DICT_CHUNK_WORDS - 1) / DICT_CHUNK_WORDS;
         ndbrequire(dict_table_by_name(dict, table->name, table->name_size) == id);
+        if (dict->restart.state == RESTART_DONE && table->base_id != 0)
+            ndbrequire(dict_table_at(dict, table->base_id) != NULL); /* I-DICT-8 */
     }
     ndbrequire(chunks == dict->chunks.in_use); /* I-DICT-1 */
     ndbrequire(tables == dict->tables);        /* I-DICT-2 */

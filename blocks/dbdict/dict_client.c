@@ -68,7 +68,7 @@ static uint32_t list_entry(const struct dict_table *table, uint32_t id, uint32_t
     uint32_t name_words = (table->name_size + 3u) / 4u;
     words[0] = id;
     words[1] = table->version;
-    words[2] = table->state;
+    words[2] = table->state | table->base_id << LIST_BASE_SHIFT;
     words[3] = table->fragments;
     words[4] = table->name_size;
     words[4 + name_words] = 0; /* Padding of the last word. */

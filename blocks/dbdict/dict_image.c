@@ -11,7 +11,7 @@ static bool record_head(const struct dict *dict, const struct image_writer *writ
                         uint32_t head[IMAGE_RECORD_WORDS])
 {
     const struct dict_table *table = &dict->table[writer->id];
-    bool used = table->state != TABLE_UNDEFINED && writer->id != writer->without;
+    bool used = table->state != TABLE_UNDEFINED && !dict_is_of(dict, writer->id, writer->without);
     if (table->version == 0) return false;
     head[0] = writer->id;
     head[1] = table->version;

@@ -19,5 +19,5 @@ struct image_writer {
     uint32_t id; /* Next table number. */
     uint32_t at; /* Words of its record that are out. */
     uint32_t records;
-    uint32_t without; /* This table counts as not used: it is being dropped. */
+    uint32_t without; /* This table and its unique indexes count as not used: dropped. */
 };

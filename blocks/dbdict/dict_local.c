@@ -56,26 +56,36 @@ static void send_step_conf(struct dict *dict, uint32_t master_ref, uint32_t tran
     sig_send(&dict->block, master_ref, GSN_SCHEMA_STEP_CONF, PRIO_B, &conf);
 }
 
+/* What has been kept of a table that is not made after all. */
+static void forget_group(struct dict *dict)
+{
+    struct dict_local *local = &dict->local;
+    for (uint32_t i = 0; i < local->group_count; i++) {
+        jam();
+        dict_store_remove(dict, local->group[i]);
+        dict->table[local->group[i]].version = local->version_before[i];
+    }
+    local->group_count = 0;
+}
+
 /* All instances have done the round: what it means for the dictionary, and the answer. */
 static void step_done(struct dict *dict)
 {
     struct dict_local *local = &dict->local;
-    struct dict_table *table = dict_table_at(dict, local->table_id);
     switch ((enum schema_step)local->step) {
     case SCHEMA_STEP_ONLINE_TC:
         jam();
-        if (table != NULL) table->state = TABLE_ONLINE;
+        for (uint32_t i = 0; i < local->group_count; i++)
+            dict->table[local->group[i]].state = TABLE_ONLINE;
         break;
     case SCHEMA_STEP_REMOVE:
         jam();
-        if (table != NULL) dict_store_remove(dict, local->table_id);
+        for (uint32_t i = 0; i < local->group_count; i++)
+            dict_store_remove(dict, local->group[i]);
         break;
     case SCHEMA_STEP_ABORT:
         jam();
-        if (local->operation == SCHEMA_CREATE_TABLE && table != NULL) {
-            dict_store_remove(dict, local->table_id);
-            dict->table[local->table_id].version = local->version_before;
-        }
+        if (local->operation == SCHEMA_CREATE_TABLE) forget_group(dict);
         local->active = 0;
         break;
     case SCHEMA_STEP_COMPLETE:
@@ -104,10 +114,33 @@ static bool needs_room(const struct dict *dict)
            local->has_room == 0 && dict->file.state != SCHEMA_FILE_CLOSED;
 }
 
+static void add_to_instances(struct dict *dict);
+static void order_instances(struct dict *dict);
+
+/* The instances go on with the next table of the group. False: they are done. */
+static bool next_of_group(struct dict *dict)
+{
+    struct dict_local *local = &dict->local;
+    if (local->at + 1u >= local->group_count) return false;
+    if (local->step == SCHEMA_STEP_WRITE || local->step == SCHEMA_STEP_COMPLETE) return false;
+    if (local->step == SCHEMA_STEP_ABORT && local->operation == SCHEMA_DROP_TABLE) return false;
+    if (local->step == 0 && (local->error != 0 || local->operation != SCHEMA_CREATE_TABLE))
+        return false;
+    jam();
+    local->at++;
+    if (local->step == 0)
+        add_to_instances(dict);
+    else
+        order_instances(dict);
+    return true;
+}
+
 static void check_done(struct dict *dict)
 {
     struct dict_local *local = &dict->local;
-    if (!node_mask_empty(&local->waiting_tc) || !node_mask_empty(&local->waiting_lqh)) return;
+    do {
+        if (!node_mask_empty(&local->waiting_tc) || !node_mask_empty(&local->waiting_lqh)) return;
+    } while (next_of_group(dict)); /* Perhaps no instance has that table. */
     if (needs_room(dict)) {
         jam();
         dict_file_make_room(dict);
@@ -142,14 +175,19 @@ void dict_add_to(struct dict *dict, uint32_t block_no, struct node_mask *waiting
     }
 }
 
-static void add_to_instances(struct dict *dict, const struct schema_prepare_req *req)
+static void add_to_instances(struct dict *dict)
 {
-    struct local_table_add_req add = {
-        .sender_data = req->trans_id, .table_id = req->table_id, .version = req->version};
+    struct dict_local *local = &dict->local;
+    uint32_t table_id = local->group[local->at];
+    local->adding = local->at;
+    local->added_tc = local->added_lqh = (struct node_mask){{0}};
+    struct local_table_add_req add = {.sender_data = local->trans_id,
+                                      .table_id = table_id,
+                                      .version = dict->table[table_id].version};
     struct section sections[2];
-    dict_store_read_places(dict, &dict->table[req->table_id], sections);
-    dict_add_to(dict, BLOCK_DBLQH, &dict->local.waiting_lqh, &add, sections);
-    dict_add_to(dict, BLOCK_DBTC, &dict->local.waiting_tc, &add, sections);
+    dict_store_read_places(dict, &dict->table[table_id], sections);
+    dict_add_to(dict, BLOCK_DBLQH, &local->waiting_lqh, &add, sections);
+    dict_add_to(dict, BLOCK_DBTC, &local->waiting_tc, &add, sections);
 }
 
 /*
@@ -165,6 +203,41 @@ static bool fits_dictionary(struct dict *dict, const struct signal *sig)
            table->version == req->version;
 }
 
+/* Keeps a table of the group that is made. */
+static uint32_t keep(struct dict *dict, const struct table_def *def, const struct section *words,
+                     const struct section *distribution)
+{
+    struct dict_local *local = &dict->local;
+    uint32_t version_before = dict->table[def->table_id].version;
+    uint32_t error = dict_store_put(dict, def, words, distribution);
+    if (error != 0) return error;
+    local->group[local->group_count] = def->table_id;
+    local->version_before[local->group_count++] = version_before;
+    return 0;
+}
+
+/* Their fragments are where the table's are. */
+static uint32_t keep_uniques(struct dict *dict, const struct table_def *def,
+                             const struct section *distribution)
+{
+    struct table_def *index;
+    for (uint32_t i = 0; i < def->unique_count; i++) {
+        uint32_t error =
+            table_def_of_unique(def, i, dict->local.index_memory, DICT_INDEX_DEF_BYTES, &index);
+        if (error != 0 || index->version == 0 || index->table_id == 0 ||
+            index->table_id == def->table_id || index->table_id >= dict->table_count ||
+            dict_table_at(dict, index->table_id) != NULL)
+            return ERR_TABLE_FORMAT;
+        jam();
+        struct section words = {.words = dict->scratch,
+                                .size = table_def_encode(index, dict->scratch, DICT_WORDS_MAX)};
+        ndbrequire(words.size != 0);
+        error = keep(dict, index, &words, distribution);
+        if (error != 0) return error;
+    }
+    return 0;
+}
+
 static uint32_t prepare_create(struct dict *dict, const struct signal *sig)
 {
     const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
@@ -175,8 +248,20 @@ static uint32_t prepare_create(struct dict *dict, const struct signal *sig)
         ERROR_INSERT_CLEAR(&dict->block);
         return ERR_SCHEMA_MEMORY;
     }
-    dict->local.version_before = dict->table[req->table_id].version;
-    return dict_store_put(dict, def, &sig->section[0], &sig->section[1]);
+    error = keep_uniques(dict, def, &sig->section[1]);
+    return error != 0 ? error : keep(dict, def, &sig->section[0], &sig->section[1]);
+}
+
+/* The unique indexes go first, so that none is there without its table. */
+static void group_of_drop(struct dict *dict, uint32_t table_id)
+{
+    struct dict_local *local = &dict->local;
+    for (uint32_t id = 1; id < dict->table_count; id++) {
+        if (id == table_id || !dict_is_of(dict, id, table_id)) continue;
+        ndbrequire(local->group_count < TABLE_UNIQUE_MAX);
+        local->group[local->group_count++] = id;
+    }
+    local->group[local->group_count++] = table_id;
 }
 
 static uint32_t prepare_drop(struct dict *dict)
@@ -205,6 +290,7 @@ static bool begin_create(struct dict *dict, const struct signal *sig)
     struct dict_local *local = &dict->local;
     jam();
     local->error = prepare_create(dict, sig);
+    if (local->error != 0) forget_group(dict);
     if (local->error == ERR_TABLE_FORMAT && ref_node(sig->sender) != dict_own(dict)) {
         jam();
         local->active = 0;
@@ -212,7 +298,7 @@ static bool begin_create(struct dict *dict, const struct signal *sig)
         return false;
     }
     if (local->error == 0)
-        add_to_instances(dict, SIG_PAYLOAD(sig, schema_prepare_req));
+        add_to_instances(dict);
     else
         local->table_id = 0; /* Nothing is kept, so nothing is to be removed. */
     return true;
@@ -234,6 +320,7 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
         return;
     }
     void *def_memory = local->def_memory;
+    void *index_memory = local->index_memory;
     *local = (struct dict_local){
         .active = 1,
         .trans_id = req->trans_id,
@@ -241,12 +328,14 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
         .operation = req->operation,
         .table_id = req->table_id,
         .def_memory = def_memory,
+        .index_memory = index_memory,
     };
     if (req->operation == SCHEMA_CREATE_TABLE) {
         if (!begin_create(dict, sig)) return;
     } else {
         jam();
         local->error = prepare_drop(dict);
+        if (local->error == 0) group_of_drop(dict, req->table_id);
     }
     local->waits = 1;
     check_done(dict);
@@ -261,7 +350,8 @@ static void added(struct dict *dict, const struct signal *sig, uint32_t table_id
         return;
     }
     struct node_mask *waiting = waiting_of(local, sig->sender);
-    ndbrequire(local->active && local->waits && local->step == 0 && table_id == local->table_id);
+    ndbrequire(local->active && local->waits && local->step == 0);
+    ndbrequire(local->at < local->group_count && table_id == local->group[local->at]);
     ndbrequire(node_mask_has(waiting, instance)); /* I-DICT-4 */
     node_mask_remove(waiting, instance);
     if (error == 0) {
@@ -296,14 +386,24 @@ void dict_order(struct dict *dict, uint32_t block_no, const struct node_mask *in
                  req);
 }
 
-static void order(struct dict *dict, uint32_t block_no, const struct node_mask *instances,
-                  uint32_t local_order)
+/* Who has the table that is to be dropped, when it was not made after all. */
+static struct node_mask who_added(const struct dict *dict, uint32_t block_no)
+{
+    const struct dict_local *local = &dict->local;
+    if (local->at < local->adding) return dict_all_instances(dict, block_no);
+    if (local->at > local->adding) return (struct node_mask){{0}};
+    return block_no == BLOCK_DBTC ? local->added_tc : local->added_lqh;
+}
+
+static void order(struct dict *dict, uint32_t block_no, uint32_t local_order)
 {
     struct dict_local *local = &dict->local;
     struct local_table_state_req req = {
-        .sender_data = local->trans_id, .table_id = local->table_id, .order = local_order};
-    *(block_no == BLOCK_DBTC ? &local->waiting_tc : &local->waiting_lqh) = *instances;
-    dict_order(dict, block_no, instances, &req);
+        .sender_data = local->trans_id, .table_id = local->group[local->at], .order = local_order};
+    struct node_mask instances = dict_all_instances(dict, block_no);
+    if (local->step == SCHEMA_STEP_ABORT) instances = who_added(dict, block_no);
+    *(block_no == BLOCK_DBTC ? &local->waiting_tc : &local->waiting_lqh) = instances;
+    dict_order(dict, block_no, &instances, &req);
 }
 
 struct node_mask dict_all_instances(const struct dict *dict, uint32_t block_no)
@@ -345,42 +445,50 @@ void dict_local_written(struct dict *dict)
     check_done(dict);
 }
 
-static void begin_step(struct dict *dict, uint32_t step)
+/* What a step means for the instances and one table. */
+static void order_instances(struct dict *dict)
 {
-    struct dict_local *local = &dict->local;
-    struct dict_table *table = dict_table_at(dict, local->table_id);
-    struct node_mask all_tc = dict_all_instances(dict, BLOCK_DBTC);
-    struct node_mask all_lqh = dict_all_instances(dict, BLOCK_DBLQH);
-    local->step = step;
-    local->waits = 1;
-    switch ((enum schema_step)step) {
+    switch ((enum schema_step)dict->local.step) {
     case SCHEMA_STEP_ONLINE_LQH:
-        order(dict, BLOCK_DBLQH, &all_lqh, LOCAL_TABLE_ONLINE);
+        order(dict, BLOCK_DBLQH, LOCAL_TABLE_ONLINE);
         break;
     case SCHEMA_STEP_ONLINE_TC:
-        order(dict, BLOCK_DBTC, &all_tc, LOCAL_TABLE_ONLINE);
+        order(dict, BLOCK_DBTC, LOCAL_TABLE_ONLINE);
         break;
     case SCHEMA_STEP_DROPPING_TC:
-        if (table != NULL) table->state = TABLE_DROPPING;
-        order(dict, BLOCK_DBTC, &all_tc, LOCAL_TABLE_DROPPING);
+        order(dict, BLOCK_DBTC, LOCAL_TABLE_DROPPING);
         break;
     case SCHEMA_STEP_DROPPING_LQH:
-        order(dict, BLOCK_DBLQH, &all_lqh, LOCAL_TABLE_DROPPING);
+        order(dict, BLOCK_DBLQH, LOCAL_TABLE_DROPPING);
         break;
     case SCHEMA_STEP_REMOVE:
-        order(dict, BLOCK_DBTC, &all_tc, LOCAL_TABLE_DROP);
-        order(dict, BLOCK_DBLQH, &all_lqh, LOCAL_TABLE_DROP);
-        break;
     case SCHEMA_STEP_ABORT:
-        order(dict, BLOCK_DBTC, &local->added_tc, LOCAL_TABLE_DROP);
-        order(dict, BLOCK_DBLQH, &local->added_lqh, LOCAL_TABLE_DROP);
+        order(dict, BLOCK_DBTC, LOCAL_TABLE_DROP);
+        order(dict, BLOCK_DBLQH, LOCAL_TABLE_DROP);
         break;
     case SCHEMA_STEP_WRITE:
-        write_image(dict);
-        return;
     case SCHEMA_STEP_COMPLETE:
     default:
         break;
+    }
+}
+
+static void begin_step(struct dict *dict, uint32_t step)
+{
+    struct dict_local *local = &dict->local;
+    bool drops = local->operation == SCHEMA_DROP_TABLE;
+    local->step = step;
+    local->waits = 1;
+    local->at = 0;
+    if (step == SCHEMA_STEP_WRITE) {
+        write_image(dict);
+        return;
+    }
+    for (uint32_t i = 0; step == SCHEMA_STEP_DROPPING_TC && i < local->group_count; i++)
+        dict->table[local->group[i]].state = TABLE_DROPPING;
+    if (local->group_count > 0 && !(drops && step == SCHEMA_STEP_ABORT)) {
+        jam();
+        order_instances(dict);
     }
     check_done(dict);
 }
@@ -467,7 +575,8 @@ void dict_exec_LOCAL_TABLE_STATE_CONF(struct block *block, const struct signal *
         return;
     }
     struct node_mask *waiting = waiting_of(&dict->local, sig->sender);
-    ndbrequire(dict->local.active && dict->local.waits && conf->table_id == dict->local.table_id);
+    ndbrequire(dict->local.active && dict->local.waits && dict->local.at < dict->local.group_count);
+    ndbrequire(conf->table_id == dict->local.group[dict->local.at]);
     ndbrequire(node_mask_has(waiting, instance));
     node_mask_remove(waiting, instance);
     check_done(dict);

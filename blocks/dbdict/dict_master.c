@@ -273,8 +273,32 @@ static void begin(struct dict *dict, const struct signal *sig, uint32_t operatio
     dict->master.error = 0;
 }
 
-/* Reads and checks the definition; fills in the number and version that the table gets. 0 or an
- * error. */
+static uint32_t next_version(const struct dict *dict, uint32_t table_id)
+{
+    return (dict->table[table_id].version & 0xFFFFFFu) + 1u; /* Low 24 bits: created so often. */
+}
+
+/* The numbers and versions of the tables that the unique indexes are. 0, or why they cannot be. */
+static uint32_t number_uniques(struct dict *dict, struct table_def *def)
+{
+    uint32_t last = def->table_id;
+    for (uint32_t i = 0; i < def->unique_count; i++) {
+        char name[DICT_NAME_BYTES];
+        struct table_def *index;
+        last = dict_table_unused(dict, last);
+        if (last == 0) return ERR_TABLE_RECORDS;
+        table_def_unique_set(def, i, last, next_version(dict, last));
+        uint32_t error =
+            table_def_of_unique(def, i, dict->master.index_memory, DICT_INDEX_DEF_BYTES, &index);
+        if (error != 0) return error;
+        table_def_internal_name(index, name, sizeof(name));
+        if (dict_table_by_name(dict, name, (uint32_t)strlen(name)) != 0) return ERR_INDEX_EXISTS;
+    }
+    return 0;
+}
+
+/* Reads and checks the definition; fills in the numbers and versions that the table and its unique
+ * indexes get. 0 or an error. */
 static uint32_t parse_table(struct dict *dict, const struct section *words, uint32_t *column)
 {
     struct dict_master *master = &dict->master;
@@ -287,19 +311,19 @@ static uint32_t parse_table(struct dict *dict, const struct section *words, uint
     }
     error = table_def_check_detail(master->def, column);
     if (error != 0) return error;
+    if (master->def->base_id != 0) return ERR_TABLE_FORMAT; /* Those we make ourselves. */
     table_def_internal_name(master->def, name, sizeof(name));
     uint32_t size = 0;
     while (name[size] != 0)
         size++;
     if (dict_table_by_name(dict, name, size) != 0) return ERR_TABLE_EXISTS;
-    master->table_id = dict_table_unused(dict);
+    master->table_id = dict_table_unused(dict, 0);
     if (master->table_id == 0) return ERR_TABLE_RECORDS;
     jam();
-    master->version = (dict->table[master->table_id].version & 0xFFFFFFu) +
-                      1; /* Low 24 bits: created so often. */
+    master->version = next_version(dict, master->table_id);
     master->def->table_id = master->table_id;
     master->def->version = master->version;
-    return 0;
+    return number_uniques(dict, master->def);
 }
 
 void dict_exec_CREATE_TABLE_REQ(struct block *block, const struct signal *sig)
@@ -369,8 +393,8 @@ void dict_exec_DROP_TABLE_REQ(struct block *block, const struct signal *sig)
     uint32_t error = not_possible(dict, sig->sender);
     if (error == 0) {
         const struct dict_table *table = dict_table_at(dict, req->table_id);
-        if (table == NULL || table->state != TABLE_ONLINE)
-            error = ERR_NO_SUCH_TABLE_ID;
+        if (table == NULL || table->state != TABLE_ONLINE || table->base_id != 0)
+            error = ERR_NO_SUCH_TABLE_ID; /* A unique index goes with its table. */
         else if (table->version != req->version)
             error = ERR_SCHEMA_VERSION;
     }

@@ -30,6 +30,10 @@ struct dict_chunk {
 #define DICT_HEAD_WORDS 32u   /* Room for the head, payload and lengths of any such signal. */
 #define DICT_LIST_WORDS 4096u /* Of one LIST_TABLES_CONF. */
 #define DICT_NAME_BYTES (TABLE_NAME_MAX + 4u)
+/* The definition of a unique index has no defaults. */
+#define DICT_INDEX_DEF_BYTES                                                                       \
+    (sizeof(struct table_def) +                                                                    \
+     (INDEX_COLUMNS_MAX + 1u) * (sizeof(struct table_column) + COLUMN_NAME_MAX + 1u) + 8u)
 
 struct dict_table {
     uint32_t state;   /* enum table_state */
@@ -38,6 +42,7 @@ struct dict_table {
     uint32_t def_words;
     uint32_t distribution_words;
     uint32_t first_chunk;
+    uint32_t base_id;      /* The table whose unique index it is, 0 = an ordinary table. */
     uint32_t next_by_name; /* Table id, 0 = last of its chain. */
     uint32_t name_size;
     char name[DICT_NAME_BYTES]; /* "database/def/table" */
@@ -68,8 +73,11 @@ struct dict_master {
     struct node_mask waiting; /* Members that have not answered. */
     struct table_def *def;    /* In def_memory, while PLACING. */
     void *def_memory;
-    uint32_t *words; /* The encoded definition. */
+    void *index_memory; /* For the definition of a unique index. */
+    uint32_t *words;    /* The encoded definition. */
 };
+
+#define DICT_GROUP_MAX (1u + TABLE_UNIQUE_MAX)
 
 /* The participant's side: what this node's TC and LQH instances do. */
 struct dict_local {
@@ -78,17 +86,23 @@ struct dict_local {
     uint32_t master_ref; /* 0: it is lost, and its successor has not spoken yet. */
     uint32_t operation;
     uint32_t table_id;
-    uint32_t then;           /* A step that follows the one under way; 0 = none. */
-    uint32_t version_before; /* Of the table number, for an abort. */
-    uint32_t step;           /* 0 = preparing */
+    uint32_t then; /* A step that follows the one under way; 0 = none. */
+    /* What comes and goes together: the unique indexes of the table, then the table. */
+    uint32_t group_count;
+    uint32_t group[DICT_GROUP_MAX];
+    uint32_t version_before[DICT_GROUP_MAX]; /* Of the table numbers, for an abort. */
+    uint32_t at;                             /* The one that the instances are at. */
+    uint32_t adding;                         /* The last one that they were to add: */
+    struct node_mask added_tc;               /* these have; of those before it all have. */
+    struct node_mask added_lqh;
+    uint32_t step; /* 0 = preparing */
     uint32_t waits;
     uint32_t error;
     uint32_t has_room;           /* PREPARE of a create: the schema files can become longer. */
     struct node_mask waiting_tc; /* Instances; numbers fit into a node mask. */
     struct node_mask waiting_lqh;
-    struct node_mask added_tc; /* Have the table. */
-    struct node_mask added_lqh;
     void *def_memory;
+    void *index_memory; /* The same for the definition of a unique index. */
 };
 
 /*
@@ -265,11 +279,14 @@ void dict_sttorry(struct dict *dict);
 void dict_store_init(struct dict *dict);
 struct dict_table *dict_table_at(struct dict *dict, uint32_t table_id); /* NULL: no such number. */
 uint32_t dict_table_by_name(struct dict *dict, const char *name, uint32_t size); /* 0: none. */
-uint32_t dict_table_unused(const struct dict *dict); /* An id, 0: all are used. */
+uint32_t dict_table_unused(const struct dict *dict,
+                           uint32_t above); /* The first id above that one, 0: all are used. */
 /* Keeps a checked definition and its distribution. 0, or an error; then nothing is kept. */
 uint32_t dict_store_put(struct dict *dict, const struct table_def *def, const struct section *words,
                         const struct section *distribution);
 void dict_store_remove(struct dict *dict, uint32_t table_id);
+bool dict_is_of(const struct dict *dict, uint32_t table_id,
+                uint32_t base_id); /* Is that table, or a unique index of it. */
 /* Puts a table's words together in dict->scratch: sections[0] definition, sections[1] distribution.
  */
 void dict_store_read(struct dict *dict, const struct dict_table *table, struct section sections[2]);
@@ -310,7 +327,7 @@ uint32_t dict_table_take(struct dict *dict, const uint32_t head[IMAGE_RECORD_WOR
 void dict_file_init(struct dict *dict);
 void dict_file_read(struct dict *dict, uint32_t sttor_sender, uint32_t sttor_data);
 /* Writes both copies; then dict_restart_written() or dict_local_written(). `without`: a table that
- * is being dropped, 0 = none. */
+ * is being dropped, with its unique indexes; 0 = none. */
 void dict_file_write(struct dict *dict, uint64_t sequence, uint32_t without);
 /* Room on the disk for the image as the dictionary is now; then dict_local_room(). */
 void dict_file_make_room(struct dict *dict);

@@ -26,7 +26,9 @@ void dict_store_init(struct dict *dict)
     dict->scratch = schema_alloc(dict, DICT_WORDS_MAX * 4u);
     dict->master.words = schema_alloc(dict, DICT_WORDS_MAX * 4u);
     dict->master.def_memory = schema_alloc(dict, table_def_size_max());
+    dict->master.index_memory = schema_alloc(dict, DICT_INDEX_DEF_BYTES);
     dict->local.def_memory = schema_alloc(dict, table_def_size_max());
+    dict->local.index_memory = schema_alloc(dict, DICT_INDEX_DEF_BYTES);
     pool_init(&dict->chunks, block_arena(&dict->block), RG_SCHEMA, sizeof(struct dict_chunk),
               DICT_CHUNKS_MAX);
 }
@@ -38,12 +40,17 @@ struct dict_table *dict_table_at(struct dict *dict, uint32_t table_id)
     return table->state == TABLE_UNDEFINED ? NULL : table;
 }
 
-uint32_t dict_table_unused(const struct dict *dict)
+uint32_t dict_table_unused(const struct dict *dict, uint32_t above)
 {
-    for (uint32_t id = 1; id < dict->table_count; id++) {
+    for (uint32_t id = above + 1u; id < dict->table_count; id++) {
         if (dict->table[id].state == TABLE_UNDEFINED) return id;
     }
     return 0;
+}
+
+bool dict_is_of(const struct dict *dict, uint32_t table_id, uint32_t base_id)
+{
+    return base_id != 0 && (table_id == base_id || dict->table[table_id].base_id == base_id);
 }
 
 /* --- Names. --- */
@@ -245,6 +252,7 @@ uint32_t dict_store_put(struct dict *dict, const struct table_def *def, const st
         .def_words = words->size,
         .distribution_words = distribution->size,
         .first_chunk = first,
+        .base_id = def->base_id,
     };
     struct cursor cursor = {.chunk = pool_find(&dict->chunks, first)};
     write_words(dict, &cursor, words);

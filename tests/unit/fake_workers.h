@@ -26,7 +26,8 @@ struct fake_worker {
     uint32_t configured;
     uint32_t level;
     uint32_t state[FAKE_TABLES]; /* 0 none, 1 added, 2 online, 3 dropping. */
-    uint32_t refuse_add;         /* Error for the next LOCAL_TABLE_ADD_REQ. */
+    uint32_t refuse_add;         /* Error for the next LOCAL_TABLE_ADD_REQ, */
+    uint32_t refuse_after;       /* after so many others. */
     uint32_t api_failed;         /* Node of the last API_FAILREQ. */
     bool held;                   /* Between GCP_HOLD_REQ and TC_EPOCH_REQ. */
     bool hold_epochs;            /* Keeps the answer to TC_EPOCH_REQ back. */
@@ -188,7 +189,9 @@ static void fake_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct sign
     const struct local_table_add_req *req = SIG_PAYLOAD(sig, local_table_add_req);
     struct fake_worker *fake = fake_of(block);
     ndbrequire(req->table_id < FAKE_TABLES && fake->state[req->table_id] == 0);
-    if (fake->refuse_add != 0) {
+    if (fake->refuse_add != 0 && fake->refuse_after > 0) {
+        fake->refuse_after--;
+    } else if (fake->refuse_add != 0) {
         struct local_table_add_ref ref = {req->sender_data, req->table_id, fake->refuse_add};
         fake->refuse_add = 0;
         sig_send(block, sig->sender, GSN_LOCAL_TABLE_ADD_REF, PRIO_B, &ref);

@@ -46,12 +46,12 @@ static void run(uint32_t ms)
 
 #define DICT_TEST_WORDS 60000u
 static uint32_t def_words[DICT_TEST_WORDS];
+static uint8_t def_memory[400000] __attribute__((aligned(16)));
 
 /* A definition of `columns` varbinary columns behind an integer key. */
 static uint32_t make_def(const char *name, uint32_t columns, int32_t balance, uint32_t fragments)
 {
-    static uint8_t memory[400000] __attribute__((aligned(16)));
-    struct table_def *def = table_def_init(memory, sizeof memory, TABLE_COLUMNS_MAX);
+    struct table_def *def = table_def_init(def_memory, sizeof def_memory, TABLE_COLUMNS_MAX);
     assert_non_null(def);
     assert_int_equal(table_def_set_name(def, "test", 4, name, (uint32_t)strlen(name)), 0);
     def->balance = balance;
@@ -244,6 +244,121 @@ static void test_any_refusal_leaves_nothing(void **state)
     assert_int_equal(create(1, words, &id, &version), 0);
     assert_everywhere(id, 2);
     assert_int_equal(drop(1, id, version), 0);
+}
+
+/* --- Unique indexes: tables that come and go with theirs. --- */
+
+#define UNIQUES 2u
+
+static uint32_t make_unique_def(const char *name)
+{
+    static const uint16_t columns[2] = {1, 2};
+    make_def(name, 4, TABLE_BALANCE_FOR_RP_BY_LDM, 0);
+    struct table_def *def = (void *)def_memory;
+    assert_int_equal(table_def_add_unique(def, "u_a", 3, columns, 1), 0);
+    assert_int_equal(table_def_add_unique(def, "u_b", 3, columns, 2), 0);
+    return table_def_encode(def, def_words, DICT_TEST_WORDS);
+}
+
+/* The table is read, and its indexes say which tables they are. */
+static struct table_def *read_def(uint32_t node, uint32_t id)
+{
+    static uint8_t memory[400000] __attribute__((aligned(16)));
+    struct table_def *def;
+    uint32_t error = 0;
+    const struct signal *sig = tabinfo(node, id, NULL, &error);
+    assert_non_null(sig);
+    assert_int_equal(
+        table_def_decode(sig->section[0].words, sig->section[0].size, memory, sizeof memory, &def),
+        0);
+    return def;
+}
+
+static void test_unique_come_and_go(void **state)
+{
+    (void)state;
+    struct node_config config = fake_config(2, 2);
+    start(2, &config);
+    uint32_t id, version, other_id, other_version;
+    assert_int_equal(create(1, make_unique_def("t"), &id, &version), 0);
+    uint32_t index_id[UNIQUES];
+    for (uint32_t i = 0; i < UNIQUES; i++) {
+        struct table_index index;
+        assert_true(table_def_unique(read_def(1, id), i, &index));
+        index_id[i] = index.table_id;
+        assert_int_not_equal(index.table_id, id);
+        assert_everywhere(index.table_id, 2);
+        const struct table_def *def = read_def(2, index.table_id);
+        assert_int_equal(def->base_id, id);
+        assert_int_equal(def->base_version, version);
+        assert_int_equal(def->version, index.version);
+        assert_int_equal(def->fragment_count, 4);
+        assert_int_equal(def->key_count, i + 1);
+        assert_int_equal(drop(1, index.table_id, index.version), ERR_NO_SUCH_TABLE_ID);
+    }
+    assert_int_not_equal(index_id[0], index_id[1]);
+    assert_everywhere(id, 2);
+    assert_int_equal(create(1, make_unique_def("t"), &other_id, &other_version), ERR_TABLE_EXISTS);
+    assert_int_equal(create(1, make_unique_def("other"), &other_id, &other_version), 0);
+    assert_int_equal(drop(1, id, version), 0);
+    for (uint32_t i = 0; i < UNIQUES; i++)
+        assert_everywhere(index_id[i], 0);
+    assert_everywhere(other_id, 2);
+    assert_int_equal(drop(1, other_id, other_version), 0);
+    assert_nothing_left();
+}
+
+/* Any instance refuses the first, the second or the third table of the group. */
+static void test_unique_refused(void **state)
+{
+    (void)state;
+    struct node_config config = fake_config(2, 2);
+    start(2, &config);
+    uint32_t words = make_unique_def("t");
+    uint32_t id, version;
+    for (uint32_t node = 1; node <= 2; node++) {
+        for (uint32_t nth = 1; nth <= UNIQUES + 1; nth++) {
+            fake_tc(fc, node, 2)->refuse_add = ERR_TC_RESOURCE_217;
+            fake_tc(fc, node, 2)->refuse_after = nth - 1;
+            assert_int_equal(create(1, words, &id, &version), ERR_TC_RESOURCE_217);
+            assert_nothing_left();
+            fake_lqh(fc, node, 1)->refuse_add = ERR_TOO_MANY_FRAGMENTS;
+            fake_lqh(fc, node, 1)->refuse_after = nth - 1;
+            assert_int_equal(create(1, words, &id, &version), ERR_TOO_MANY_FRAGMENTS);
+            assert_nothing_left();
+        }
+    }
+    node_block(fc->node[2].node, BLOCK_DBDICT, 0)->error_insert = 6001;
+    assert_int_equal(create(1, words, &id, &version), ERR_SCHEMA_MEMORY);
+    assert_nothing_left();
+    assert_int_equal(create(1, words, &id, &version), 0);
+    node_block(fc->node[2].node, BLOCK_DBDICT, 0)->error_insert = 6002;
+    assert_int_equal(drop(1, id, version), ERR_SCHEMA_OBJECT_BUSY);
+    assert_everywhere(id, 2);
+    assert_int_equal(drop(1, id, version), 0);
+    assert_nothing_left();
+}
+
+/* Numbers run out in the middle of a group; a client that says of what its table is an index. */
+static void test_unique_limits(void **state)
+{
+    (void)state;
+    struct node_config config = fake_config(2, 2);
+    config.tables_max = 4;
+    start(2, &config);
+    uint32_t id, version, other_id, other_version;
+    assert_int_equal(create(1, make_unique_def("t"), &id, &version), 0);
+    assert_int_equal(create(1, make_unique_def("t2"), &other_id, &other_version),
+                     ERR_TABLE_RECORDS);
+    make_def("forged", 3, TABLE_BALANCE_FOR_RP_BY_LDM, 0);
+    struct table_def *def = (void *)def_memory;
+    def->base_id = id;
+    def->base_version = version;
+    assert_int_equal(
+        create(1, table_def_encode(def, def_words, DICT_TEST_WORDS), &other_id, &other_version),
+        ERR_TABLE_FORMAT);
+    assert_int_equal(drop(1, id, version), 0);
+    assert_nothing_left();
 }
 
 static void arm(uint32_t node, uint32_t block_no, uint32_t number)
@@ -659,6 +774,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_create_get_drop),
         T(test_any_refusal_leaves_nothing),
+        T(test_unique_come_and_go),
+        T(test_unique_refused),
+        T(test_unique_limits),
         T(test_error_inserts),
         T(test_one_at_a_time),
         T(test_client_death_does_not_stop_it),
