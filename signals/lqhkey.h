@@ -29,8 +29,9 @@ struct lqhkeyreq {
     uint32_t tc_trans; /* TC's transaction record: with tc_ref it owns locks and changes. Transids,
                           which clients choose, do not. */
     uint32_t nodes;    /* All replicas: the primary in bits 0-7, the others along the chain. */
+    uint32_t fired;    /* FIRE_TRIG_ORDs that the primary has sent for it. */
 };
-SIGNAL_STRUCT(lqhkeyreq, 18);
+SIGNAL_STRUCT(lqhkeyreq, 19);
 #define LQHKEY_ATTR_WORDS_MAX                                                                      \
     12288u /* Longest ATTRINFO: more than any row needs, and the request still fits. */
 /* A replica whose rows are still being copied does nothing: the copy has not come to the row's
@@ -59,8 +60,24 @@ struct lqhkeyconf { /* From the last replica. */
     uint32_t transid2;
     uint32_t lqh_op; /* Operation record at the sender: COMMIT, COMPLETE and ABORT start there. */
     uint32_t read_words; /* Locking reads: how many words the client got. */
+    uint32_t fired;      /* FIRE_TRIG_ORDs that the primary has sent, before or behind this. */
 };
-SIGNAL_STRUCT(lqhkeyconf, 5);
+SIGNAL_STRUCT(lqhkeyconf, 6);
+
+/*
+ * From the primary to TC: the operation has given its row another key in a unique index. Section 0:
+ * the old key, the new key (KEY sections of the index's table), the row's KEY section. See
+ * docs/protocols/unique_index.md.
+ */
+struct fire_trig_ord {
+    uint32_t tc_op;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t index;     /* Number of the unique index. */
+    uint32_t old_words; /* 0 = there was no entry. */
+    uint32_t new_words; /* 0 = there is none any more. */
+};
+SIGNAL_STRUCT(fire_trig_ord, 6);
 
 struct lqhkeyref { /* From any replica. Nothing is left at the sender. */
     uint32_t tc_op;

@@ -53,6 +53,9 @@ enum lock_mode { LOCK_SHARED = 0, LOCK_EXCLUSIVE = 1, LOCK_COMMITTED = 2 };
  *   10    DURABLE, with COMMIT: the answer waits until the commit's GCI is durable on all nodes
  *   11    PROGRAM: ATTRINFO begins with an interpreted program, see docs/protocols/program.md;
  *         not for inserts
+ *   12    UNIQUE: table_id, schema_version and KEY are those of a unique index, the rest is about
+ * the row that it leads to; reads with a lock, updates and deletes. See
+ *         docs/protocols/unique_index.md
  *
  * A committed read (OP_READ + LOCK_COMMITTED) leaves no trace in TC: it never carries START,
  * EXECUTE or COMMIT, and it is answered by exactly one TRANSID_AI or TCKEYREF with its api_op,
@@ -66,6 +69,7 @@ enum lock_mode { LOCK_SHARED = 0, LOCK_EXCLUSIVE = 1, LOCK_COMMITTED = 2 };
 #define KEY_NOWAIT       (1u << 9)
 #define KEY_DURABLE      (1u << 10)
 #define KEY_PROGRAM      (1u << 11)
+#define KEY_UNIQUE       (1u << 12)
 
 static inline uint32_t key_request_info(enum key_operation operation, enum lock_mode mode,
                                         uint32_t flags)
@@ -175,9 +179,10 @@ struct tcrollbackrep {
     uint32_t transid1;
     uint32_t transid2;
     uint32_t error;
-    uint32_t api_op; /* The operation that caused it, REF_NONE (0) if none. */
+    uint32_t api_op;     /* The operation that caused it, REF_NONE (0) if none. */
+    uint32_t error_data; /* UNIQUE_DUPLICATE (893): the unique index's table id; else 0. */
 };
-SIGNAL_STRUCT(tcrollbackrep, 5);
+SIGNAL_STRUCT(tcrollbackrep, 6);
 
 /* Rows, straight from LQH to the client: one for a key read; many of one fragment for a scan.
  * Section 0: rows (attr.h). */

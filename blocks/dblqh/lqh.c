@@ -124,6 +124,8 @@ static void lqh_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     lqh->data =
         arena_alloc(arena, RG_TRANSACTION, (LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX) * 4u);
     lqh->made = arena_alloc(arena, RG_TRANSACTION, TUP_ROW_WORDS_MAX * 4u);
+    lqh->keys = arena_alloc(arena, RG_TRANSACTION, LQH_FIRE_WORDS * 4u);
+    ndbrequire(lqh->keys != NULL);
     ndbrequire(lqh->table != NULL && lqh->decode_memory != NULL && lqh->out != NULL &&
                lqh->data != NULL && lqh->made != NULL);
     pool_init(&lqh->tables, arena, RG_SCHEMA, sizeof(struct lqh_table), config->tables_max);

@@ -82,7 +82,8 @@ static void confirm(struct lqh *lqh, const struct lqh_op *op, uint32_t read_word
                               .transid1 = op->transid1,
                               .transid2 = op->transid2,
                               .lqh_op = op->pool.ref,
-                              .read_words = read_words};
+                              .read_words = read_words,
+                              .fired = op->fired};
     sig_send(&lqh->block, op->tc_ref, GSN_LQHKEYCONF, PRIO_B, &conf);
 }
 
@@ -115,6 +116,7 @@ static void pass_on(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *d
         .row_slot = slot,
         .tc_trans = op->tc_trans,
         .nodes = op->nodes,
+        .fired = op->fired,
     };
     const struct section section[2] = {{data->key, data->key_words},
                                        {data->attr, data->attr_words}};
@@ -133,7 +135,9 @@ static uint32_t do_read(struct lqh *lqh, struct lqh_op *op, const struct lqh_dat
                             .transid2 = op->tc_ref,
                             .attr = data->attr,
                             .attr_words = data->attr_words};
-    uint32_t error = data->attr_words > 0 ? lqh_client_error(lqh, op->api_ref) : 0;
+    /* TC itself reads the entries of unique indexes. */
+    bool to_client = data->attr_words > 0 && op->api_ref != op->tc_ref;
+    uint32_t error = to_client ? lqh_client_error(lqh, op->api_ref) : 0;
     if (error == 0) error = tup_read(lqh->tup, &read, lqh->out + 1, TUP_ROW_WORDS_MAX, words);
     if (error != 0 || data->attr_words == 0) return error;
     lqh->out[0] = *words;
@@ -193,8 +197,11 @@ static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_d
             return ERR_ROW_ID_TAKEN;
     }
     bool again = *row != ROW_NONE;
+    struct lqh_fire fire;
+    lqh_fire_before(lqh, op, frag, *row, &fire);
     uint32_t error = apply(lqh, op, &req, &changed);
     if (error != 0) return error;
+    if (fire.count > 0) lqh_fire(lqh, op, &req, changed.row, &fire);
     if (again && op->prev_ref == 0) op->chain |= CHAIN_AGAIN;
     op->change = changed.change;
     *row = changed.row;
@@ -405,6 +412,7 @@ static void op_fill(struct lqh_op *op, const struct lqhkeyreq *req, const struct
     op->wanted_slot = req->row_slot;
     op->tc_trans = req->tc_trans;
     op->nodes = req->nodes;
+    op->fired = req->prev_ref == 0 ? 0 : req->fired;
 }
 
 static void prepare(struct lqh *lqh, const struct signal *sig, struct lqh_table *table)

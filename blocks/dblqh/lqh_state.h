@@ -28,6 +28,8 @@
 #define LQH_SCAN_LOCKS      250u /* Rows in a batch of a locking scan, at most. */
 #define LQH_SCAN_GROUP      64u  /* Row ids fetched at once. */
 #define LQH_RANGE_WORDS     256u /* Most ranges of a scan have fewer; others need two records. */
+/* Keys before a change, then a message: old key, new key, KEY section. */
+#define LQH_FIRE_WORDS (TABLE_UNIQUE_WORDS_MAX + 3u * LQH_KEY_WORDS_MAX)
 /* Rows counted, or looked at in vain, before a scan reports: so it can be closed in time. */
 #define LQH_SCAN_LOOK_ROWS 131072u
 #define LQH_FILTER_STEPS   16384u /* Of programs, in a step of a scan. */
@@ -114,7 +116,14 @@ struct lqh_op {
     uint32_t gci_lo;
     uint32_t indexed; /* Stands in fail.index: can be found by TC's references. */
     uint32_t index_next;
+    uint32_t fired;   /* FIRE_TRIG_ORDs that the primary has sent. */
     uint32_t nothing; /* Its row has not been copied to here yet: no lock, no change, no record. */
+};
+
+/* The keys of a row in unique indexes before a change, in lqh->keys; within one handler. */
+struct lqh_fire {
+    uint32_t count; /* 0: the table has no unique indexes, or this is not the primary. */
+    uint32_t words[TABLE_UNIQUE_MAX];
 };
 
 /* Key and attrinfo of an operation that waits for a lock. */
@@ -438,6 +447,7 @@ struct lqh {
     struct lqh_reads reads;
     uint32_t *out;  /* LQH_OUT_WORDS: rows on their way out. */
     uint32_t *data; /* LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX: saved data put together again. */
+    uint32_t *keys; /* LQH_FIRE_WORDS: keys in unique indexes before a change, then one message. */
     uint32_t *made; /* TUP_ROW_WORDS_MAX: the values that a program has led to. */
     void *decode_memory;
     size_t decode_size;
@@ -669,6 +679,14 @@ struct lqh_table *lqh_table_get(struct lqh *lqh,
 /* The table of a request that may use this fragment of it; NULL and *error. */
 struct lqh_table *lqh_table_usable(struct lqh *lqh, uint32_t table_id, uint32_t version,
                                    uint32_t fragment_id, uint32_t *error);
+
+/* lqh_fire.c */
+/* Keeps the keys that the row has in unique indexes before a change, */
+void lqh_fire_before(struct lqh *lqh, const struct lqh_op *op, struct tup_frag *frag, uint32_t row,
+                     struct lqh_fire *fire);
+/* and tells TC of those that are others afterwards. */
+void lqh_fire(struct lqh *lqh, struct lqh_op *op, const struct tup_change_req *req, uint32_t row,
+              const struct lqh_fire *fire);
 
 /* lqh_ahead.c */
 block_ahead lqh_ahead;

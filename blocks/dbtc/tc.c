@@ -73,12 +73,13 @@ static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
     pool_init(&tc->waits, arena, RG_TRANSACTION, sizeof(struct tc_wait), TC_WAITS_MAX);
     pool_init(&tc->frags, arena, RG_TRANSACTION, sizeof(struct tc_frag), config->frag_scans_max);
     tc->epoch_hi = 1; /* Before the first word of DIH. */
+    tc_lookup_init(tc);
     tc_nodefail_init(tc);
     tc_takeover_init(tc);
     tc_outcome_init(tc);
-    struct pool *const pools[] = {&tc->connects, &tc->transactions,  &tc->operations,
-                                  &tc->scans,    &tc->waits,         &tc->frags,
-                                  &tc->outcomes, &tc->scan_programs, &tc->scan_ranges};
+    struct pool *const pools[] = {
+        &tc->connects, &tc->transactions,  &tc->operations,  &tc->scans,   &tc->waits,   &tc->frags,
+        &tc->outcomes, &tc->scan_programs, &tc->scan_ranges, &tc->lookups, &tc->segments};
     ndbrequire(pools_begin(pools, sizeof pools / sizeof pools[0]));
     tc_timer_start(tc);
     struct read_config_conf conf = {.sender_data = req->sender_data};
@@ -201,6 +202,8 @@ static const struct handler tc_handlers[] = {
     HANDLER(tc, TC_COMMITREQ, tc_commitreq),
     HANDLER(tc, TCROLLBACKREQ, tcrollbackreq),
     HANDLER(tc, LQHKEYCONF, lqhkeyconf),
+    HANDLER(tc, FIRE_TRIG_ORD, fire_trig_ord),
+    HANDLER(tc, TRANSID_AI, transid_ai),
     HANDLER(tc, LQHKEYREF, lqhkeyref),
     HANDLER(tc, COMMITTED, committed_train),
     HANDLER(tc, COMPLETED, completed_train),
@@ -247,6 +250,7 @@ static const struct block_pool tc_pools[] = {
     BLOCK_POOL(tc, operations), BLOCK_POOL(tc, scans),         BLOCK_POOL(tc, frags),
     BLOCK_POOL(tc, outcomes),   BLOCK_POOL(tc, waits),         BLOCK_POOL(tc, orphans),
     BLOCK_POOL(tc, orphan_ops), BLOCK_POOL(tc, scan_programs), BLOCK_POOL(tc, scan_ranges),
+    BLOCK_POOL(tc, lookups),    BLOCK_POOL(tc, segments),
 };
 
 struct block *tc_create(struct thread *thread, uint32_t instance)

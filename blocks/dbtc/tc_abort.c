@@ -4,13 +4,14 @@
 #include "blocks/dbtc/tc_state.h"
 
 void tc_rollback_rep(struct tc *tc, const struct tc_connect *connect, uint32_t transid1,
-                     uint32_t transid2, uint32_t error, uint32_t api_op)
+                     uint32_t transid2, const struct tc_reason *reason)
 {
     struct tcrollbackrep rep = {.api_connect = connect->api_connect,
                                 .transid1 = transid1,
                                 .transid2 = transid2,
-                                .error = error,
-                                .api_op = api_op};
+                                .error = reason->error,
+                                .api_op = reason->api_op,
+                                .error_data = reason->error_data};
     sig_send(&tc->block, connect->owner, GSN_TCROLLBACKREP, PRIO_B, &rep);
 }
 
@@ -75,9 +76,9 @@ void tc_abort_done(struct tc *tc, struct tc_trans *trans)
     struct tc_connect *connect = tc_connect_get(tc, trans->connect);
     connect->trans = REF_NONE;
     connect->last_error = trans->error != 0 ? trans->error : ERR_TRANSACTION_4600;
+    struct tc_reason reason = {trans->error, trans->error_op, trans->error_data};
     if ((trans->flags & TRANS_ROLLBACK_REP) != 0)
-        tc_rollback_rep(tc, connect, trans->transid1, trans->transid2, trans->error,
-                        trans->error_op);
+        tc_rollback_rep(tc, connect, trans->transid1, trans->transid2, &reason);
     if ((trans->flags & TRANS_ROLLBACK_REQ) != 0)
         rollback_conf(tc, connect, trans->transid1, trans->transid2);
     pool_release(&tc->transactions, trans);

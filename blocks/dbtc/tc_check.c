@@ -8,6 +8,7 @@ static void check_trans(struct tc *tc, const struct tc_trans *trans)
     uint32_t count = 0;
     uint32_t preparing = 0;
     uint32_t sent = 0;
+    int32_t fires = 0;
     uint32_t previous = REF_NONE;
     bool cursor_seen = trans->cursor == REF_NONE;
     for (uint32_t ref = trans->op_first; ref != REF_NONE;) {
@@ -17,6 +18,8 @@ static void check_trans(struct tc *tc, const struct tc_trans *trans)
         if (op->state == OP_PREPARING || op->state == OP_PREPARING_ABORT) preparing++;
         if (op->state == OP_COMMITTING || op->state == OP_COMPLETING || op->state == OP_ABORTING)
             sent++;
+        ndbrequire(op->lookup == REF_NONE || (op->flags & OP_LOOKUP) != 0);
+        fires += op->fires;
         if (ref == trans->cursor) cursor_seen = true;
         count++;
         previous = ref;
@@ -25,6 +28,8 @@ static void check_trans(struct tc *tc, const struct tc_trans *trans)
     ndbrequire(cursor_seen);
     ndbrequire(trans->op_last == previous && trans->op_count == count);
     ndbrequire(trans->outstanding == preparing && trans->waiting == sent); /* I-TC-3 */
+    ndbrequire(trans->fires == fires);                                     /* I-TC-9 */
+    ndbrequire(fires == 0 || trans->state == TRANS_STARTED || trans->state == TRANS_ABORTING);
     ndbrequire((trans->connect == REF_NONE) ==
                (trans->state == TRANS_COMPLETING)); /* I-TC-5: answered, on its own. */
     if (trans->connect != REF_NONE)
@@ -81,6 +86,20 @@ static void check_users(struct tc *tc)
         users += table->users;
     }
     ndbrequire(users == (uint64_t)tc->operations.in_use + tc->scans.in_use);
+}
+
+/* Each belongs to an operation that waits for its row's key, each segment to one of them. */
+static void check_lookups(struct tc *tc)
+{
+    uint32_t lookups = 0;
+    uint32_t segments = 0;
+    for (const struct tc_op *op = pool_next(&tc->operations, 0); op != NULL;
+         op = pool_next(&tc->operations, pool_index(op->pool.ref)))
+        lookups += op->lookup != REF_NONE;
+    for (const struct tc_lookup *lookup = pool_next(&tc->lookups, 0); lookup != NULL;
+         lookup = pool_next(&tc->lookups, pool_index(lookup->pool.ref)))
+        segments += (lookup->attr_words + TC_SEGMENT_WORDS - 1u) / TC_SEGMENT_WORDS;
+    ndbrequire(lookups == tc->lookups.in_use && segments == tc->segments.in_use);
 }
 
 static void check_transactions(struct tc *tc)
@@ -140,6 +159,7 @@ void tc_check(struct block *block)
     if (tc->table == NULL) return; /* Not configured yet. */
 
     check_transactions(tc);
+    check_lookups(tc);
     check_epochs(tc);
     check_scans(tc);
     check_clients(tc);

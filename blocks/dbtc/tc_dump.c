@@ -45,6 +45,8 @@ void tc_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
     dump_pool(tc, "connect records", &tc->connects);
     dump_pool(tc, "transactions", &tc->transactions);
     dump_pool(tc, "operations", &tc->operations);
+    dump_pool(tc, "operations by unique key", &tc->lookups);
+    dump_pool(tc, "their data", &tc->segments);
     dump_pool(tc, "scans", &tc->scans);
     dump_pool(tc, "scan programs", &tc->scan_programs);
     dump_pool(tc, "scan ranges", &tc->scan_ranges);

@@ -75,6 +75,8 @@ void tc_op_release(struct tc *tc, struct tc_trans *trans, struct tc_op *op)
         trans->op_last = op->previous;
     ndbrequire(trans->op_count > 0);
     trans->op_count--;
+    trans->fires -= op->fires;
+    if (op->lookup != REF_NONE) tc_lookup_drop(tc, op);
     uint32_t table_id = op->table_id;
     pool_release(&tc->operations, op);
     tc_table_leave(tc, table_id);
@@ -85,12 +87,26 @@ static void send_tckeyref(struct tc *tc, uint32_t client, const struct tckeyref 
     sig_send(&tc->block, client, GSN_TCKEYREF, PRIO_B, ref);
 }
 
+void tc_refuse_op(struct tc *tc, const struct tc_trans *trans, uint32_t api_op, uint32_t error)
+{
+    struct tckeyref ref = {
+        .api_op = api_op, .transid1 = trans->transid1, .transid2 = trans->transid2, .error = error};
+    send_tckeyref(tc, tc_connect_get(tc, trans->connect)->owner, &ref);
+}
+
 static struct tckeyref refused(const struct tckeyreq *req, uint32_t error)
 {
     return (struct tckeyref){.api_op = req->api_op,
                              .transid1 = req->transid1,
                              .transid2 = req->transid2,
                              .error = error};
+}
+
+static void refuse_trans(struct tc *tc, const struct tc_connect *connect,
+                         const struct tckeyreq *req, uint32_t error)
+{
+    struct tc_reason reason = {.error = error, .api_op = req->api_op};
+    tc_rollback_rep(tc, connect, req->transid1, req->transid2, &reason);
 }
 
 /* The active ones have their own limit; that too many still complete is another error. */
@@ -120,7 +136,7 @@ static struct tc_trans *begin_trans(struct tc *tc, struct tc_connect *connect,
     connect->last_error = error;
     if (trans == NULL) {
         jam_data(error);
-        tc_rollback_rep(tc, connect, req->transid1, req->transid2, error, req->api_op);
+        refuse_trans(tc, connect, req, error);
         return NULL;
     }
     jam();
@@ -143,15 +159,13 @@ static struct tc_trans *trans_of_request(struct tc *tc, struct tc_connect *conne
             return NULL;
         }
         jam();
-        tc_rollback_rep(tc, connect, req->transid1, req->transid2, ERR_TC_INTERNAL_203,
-                        req->api_op);
+        refuse_trans(tc, connect, req, ERR_TC_INTERNAL_203);
         return NULL;
     }
     struct tc_trans *trans = tc_trans_get(tc, connect->trans);
     if (req->transid1 != trans->transid1 || req->transid2 != trans->transid2) {
         jam(); /* Two transactions at a time in one record. */
-        tc_rollback_rep(tc, connect, req->transid1, req->transid2, ERR_TC_INTERNAL_203,
-                        req->api_op);
+        refuse_trans(tc, connect, req, ERR_TC_INTERNAL_203);
         return NULL;
     }
     if (trans->state == TRANS_ABORTING) {
@@ -215,7 +229,7 @@ static void send_op(struct tc *tc, const struct tc_trans *trans, const struct tc
         .transid2 = req->transid2,
         .tc_ref = tc->block.ref,
         .api_ref = sig->sender,
-        .api_op = req->api_op,
+        .api_op = (op->flags & OP_LOOKUP) != 0 ? op->pool.ref : req->api_op,
         .chain = op->nodes >> 8,
         .row_page = ROW_NOT_CHOSEN,
         .row_slot = ROW_NOT_CHOSEN,
@@ -228,7 +242,8 @@ static void send_op(struct tc *tc, const struct tc_trans *trans, const struct tc
                 sig->section_count);
 }
 
-static uint32_t start_op(struct tc *tc, struct tc_trans *trans, const struct signal *sig)
+uint32_t tc_start_op(struct tc *tc, struct tc_trans *trans, const struct signal *sig,
+                     uint32_t flags, struct tc_op **started)
 {
     const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
     bool write = key_operation_of(req->request_info) != OP_READ;
@@ -236,6 +251,8 @@ static uint32_t start_op(struct tc *tc, struct tc_trans *trans, const struct sig
     uint32_t nodes;
     uint32_t error = check_request(sig);
     if (error == 0) error = tc_route(tc, sig, &route);
+    if (error == 0 && write && route.table->base_id != 0 && (flags & OP_ENTRY) == 0)
+        error = ERR_UNKNOWN_TABLE_TC; /* Nobody else changes the entries of a unique index. */
     if (error == 0) error = choose_nodes(tc, &route, write, &nodes);
     if (error != 0) return error;
     if (tc_client_slow(tc, sig->sender)) return ERR_SEND_BUFFER_FULL;
@@ -248,12 +265,22 @@ static uint32_t start_op(struct tc *tc, struct tc_trans *trans, const struct sig
     op->api_op = req->api_op;
     op->fragment_id = route.fragment;
     op->nodes = nodes;
+    op->flags = flags;
     if ((req->request_info & KEY_IGNORE_ERROR) != 0) op->flags |= OP_IGNORE_ERROR;
     if (!write || route.table->replicas == 1) op->flags |= OP_SINGLE_PHASE;
     route.table->users++;
     trans->outstanding++;
     send_op(tc, trans, op, sig, route.hash);
+    *started = op;
     return 0;
+}
+
+static uint32_t start_request(struct tc *tc, struct tc_trans *trans, const struct signal *sig)
+{
+    struct tc_op *op;
+    if ((SIG_PAYLOAD(sig, tckeyreq)->request_info & KEY_UNIQUE) != 0)
+        return tc_lookup_start(tc, trans, sig);
+    return tc_start_op(tc, trans, sig, 0, &op);
 }
 
 void tc_exec_TCKEYREQ(struct block *block, const struct signal *sig)
@@ -283,7 +310,7 @@ void tc_exec_TCKEYREQ(struct block *block, const struct signal *sig)
         tc_abort_begin(tc, trans, error, req->api_op);
         return;
     }
-    error = start_op(tc, trans, sig);
+    error = start_request(tc, trans, sig);
     if (error != 0 && (req->request_info & KEY_IGNORE_ERROR) == 0) {
         jam_data(error);
         tc_abort_begin(tc, trans, error, req->api_op);
@@ -302,7 +329,8 @@ void tc_exec_TCKEYREQ(struct block *block, const struct signal *sig)
 
 void tc_batch_done(struct tc *tc, struct tc_trans *trans)
 {
-    if (trans->outstanding > 0 || (trans->flags & (TRANS_EXECUTE | TRANS_COMMIT_REQ)) == 0) return;
+    if (trans->outstanding > 0 || trans->fires != 0) return;
+    if ((trans->flags & (TRANS_EXECUTE | TRANS_COMMIT_REQ)) == 0) return;
     if ((trans->flags & (TRANS_COMMIT_KEY | TRANS_COMMIT_REQ)) != 0) {
         jam();
         if (__builtin_expect(tc->fail.marking, 0) && tc_has_broken(tc, trans))
@@ -350,6 +378,11 @@ void tc_exec_LQHKEYCONF(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
     const struct lqhkeyconf *conf = SIG_PAYLOAD(sig, lqhkeyconf);
+    if (conf->fired > TABLE_UNIQUE_MAX) {
+        jam();
+        tc_protocol_error(tc, sig->sender, "more unique indexes than a table can have");
+        return;
+    }
     struct tc_op *op = answered_op(tc, sig->sender, conf->tc_op, conf->transid1, conf->transid2);
     if (op == NULL) return;
     struct tc_trans *trans = tc_trans_get(tc, op->trans);
@@ -357,7 +390,16 @@ void tc_exec_LQHKEYCONF(struct block *block, const struct signal *sig)
     op->lqh_op = conf->lqh_op;
     if (op->state == OP_PREPARING) {
         tc_op_move(op, OP_PREPARED);
-        if (trans->state == TRANS_STARTED) tc_batch_done(tc, trans);
+        op->fires += (int32_t)conf->fired;
+        trans->fires += (int32_t)conf->fired;
+        if (trans->state != TRANS_STARTED) return;
+        if (op->lookup != REF_NONE) {
+            jam(); /* No LQH of ours confirms a read before its row. */
+            tc_protocol_error(tc, sig->sender, "unique index entry without its row");
+            tc_abort_begin(tc, trans, ERR_NODE_FAILURE, op->api_op);
+            return;
+        }
+        tc_batch_done(tc, trans);
         return;
     }
     jam(); /* The abort went past this operation while it was being prepared. */
@@ -426,21 +468,23 @@ void tc_exec_LQHKEYREF(struct block *block, const struct signal *sig)
         return;
     }
     uint32_t api_op = op->api_op;
+    uint32_t error = ref->error;
     bool ignore = (op->flags & OP_IGNORE_ERROR) != 0;
+    if ((op->flags & OP_ENTRY) != 0 && error == ERR_ROW_EXISTS) {
+        jam();
+        error = ERR_UNIQUE_DUPLICATE;
+        trans->error_data = op->table_id;
+    }
     tc_op_release(tc, trans, op);
     if (trans->state == TRANS_ABORTING) {
         jam();
         tc_abort_done(tc, trans);
     } else if (ignore) {
         jam();
-        struct tckeyref out = {.api_op = api_op,
-                               .transid1 = ref->transid1,
-                               .transid2 = ref->transid2,
-                               .error = ref->error};
-        send_tckeyref(tc, tc_connect_get(tc, trans->connect)->owner, &out);
+        tc_refuse_op(tc, trans, api_op, error);
         tc_batch_done(tc, trans);
     } else {
         jam();
-        tc_abort_begin(tc, trans, ref->error, api_op);
+        tc_abort_begin(tc, trans, error, api_op);
     }
 }

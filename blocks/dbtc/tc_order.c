@@ -123,7 +123,8 @@ static void refuse_trans(struct tc *tc, struct tc_connect *connect, const struct
     connect->last_transid1 = transid1;
     connect->last_transid2 = transid2;
     connect->last_error = ERR_TC_TRANSACTIONS;
-    tc_rollback_rep(tc, connect, transid1, transid2, ERR_TC_TRANSACTIONS, api_op);
+    struct tc_reason reason = {.error = ERR_TC_TRANSACTIONS, .api_op = api_op};
+    tc_rollback_rep(tc, connect, transid1, transid2, &reason);
 }
 
 static void refuse_scan(struct tc *tc, struct tc_connect *connect, const struct signal *sig)

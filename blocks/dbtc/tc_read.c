@@ -100,6 +100,7 @@ void tc_read_committed(struct tc *tc, const struct signal *sig)
     const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
     struct tc_route route;
     uint32_t error = tc_refuse_new(tc, sig->sender);
+    if (error == 0 && (req->request_info & KEY_UNIQUE) != 0) error = ERR_TC_INTERNAL_203;
     if (error == 0 && (sig->section_count < 2 || sig->section[1].size == 0))
         error = ERR_READ_NO_COLUMNS;
     if (error == 0) error = tc_route(tc, sig, &route);

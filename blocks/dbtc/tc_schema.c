@@ -92,6 +92,14 @@ static uint32_t add_table(struct tc *tc, const struct signal *sig)
     table->table_id = req->table_id;
     table->version = req->version;
     table->flags = def->flags;
+    table->base_id = def->base_id;
+    table->base_version = def->base_version;
+    table->unique_count = def->unique_count;
+    struct table_index index;
+    for (uint32_t i = 0; table_def_unique(def, i, &index); i++) {
+        table->unique[i].table_id = index.table_id;
+        table->unique[i].version = index.version;
+    }
     tc->table[req->table_id] = table;
     key_def_make((struct table_def *)(void *)table->key_def, def);
     error = take_distribution(tc, table, &sig->section[1]);

@@ -43,7 +43,13 @@ struct tc_table {
     uint32_t users;       /* Operations and scans. */
     uint32_t drop_sender; /* Who waits for users == 0; 0 = nobody. */
     uint32_t drop_data;
-    uint32_t reserved;
+    uint32_t base_id; /* The table whose unique index this is; 0 = an ordinary table. */
+    uint32_t base_version;
+    uint32_t unique_count; /* Its own unique indexes, by number. */
+    struct {
+        uint32_t table_id;
+        uint32_t version;
+    } unique[TABLE_UNIQUE_MAX];
     uint8_t
         *nodes; /* REPLICAS_MAX per fragment, as distributed, 0 = none: a page or nodes_inline. */
     uint8_t nodes_inline[TC_NODES_INLINE * REPLICAS_MAX];
@@ -109,8 +115,10 @@ struct tc_trans {
     uint32_t cursor; /* Next operation that this phase has to send to, REF_NONE = sent to all. */
     uint32_t outstanding; /* Operations whose LQHKEYCONF or LQHKEYREF has not come. */
     uint32_t waiting;     /* Operations whose COMMITTED, COMPLETED or ABORTED has not come. */
+    int32_t fires;        /* Of all operations. */
     uint32_t error;       /* Why it aborts. */
     uint32_t error_op;    /* The client's operation that caused it, or 0. */
+    uint32_t error_data;  /* The unique index, by its table's id, that it would have violated. */
     uint32_t gci_hi;
     uint32_t gci_lo;
     uint32_t held_next; /* Held back: the next one in the queue. */
@@ -137,7 +145,9 @@ enum tc_op_state {
 enum tc_op_flags {
     OP_IGNORE_ERROR = 1u << 0,
     OP_SINGLE_PHASE =
-        1u << 1, /* A read, or the only replica by configuration: COMMIT_AND_COMPLETE. */
+        1u << 1,         /* A read, or the only replica by configuration: COMMIT_AND_COMPLETE. */
+    OP_ENTRY = 1u << 2,  /* Of a unique index, made by TC for a client's operation. */
+    OP_LOOKUP = 1u << 3, /* Reads such an entry for an operation by unique key. */
 };
 
 struct tc_op {
@@ -153,8 +163,25 @@ struct tc_op {
     uint32_t lqh_op;
     uint32_t fragment_id;
     uint32_t nodes;      /* Its replicas, see LQHKEYREQ. */
+    int32_t fires;       /* FIRE_TRIG_ORDs announced, less those that have come. */
+    uint32_t lookup;     /* OP_LOOKUP: what follows, until it does; else REF_NONE. */
     uint32_t resolve_no; /* Broken: the failure for which its end was ordered, */
     uint32_t resolve_at; /* and the place in `nodes` that has the order. */
+};
+
+/* An operation by unique key that waits for the row's key: what the client wants of the row. */
+struct tc_lookup {
+    struct pool_record pool;
+    uint32_t request_info;
+    uint32_t attr_words;
+    uint32_t first; /* Segment of ATTRINFO, or REF_NONE. */
+};
+
+#define TC_SEGMENT_WORDS 61u /* A segment record is 256 bytes. */
+struct tc_segment {
+    struct pool_record pool;
+    uint32_t next;
+    uint32_t words[TC_SEGMENT_WORDS];
 };
 
 enum tc_scan_state { SCAN_RUNNING = 0, SCAN_CLOSING = 1 };
@@ -459,6 +486,9 @@ struct tc {
     uint32_t active_max; /* MaxNoOfConcurrentTransactions; as many again may complete. */
     uint32_t completing; /* Transactions whose clients were answered. */
     struct pool operations;
+    struct pool lookups;
+    struct pool segments;
+    uint32_t *attr; /* LQHKEY_ATTR_WORDS_MAX: ATTRINFO put together again. */
     struct pool scans;
     struct pool scan_programs;
     struct pool scan_ranges;
@@ -535,6 +565,13 @@ struct tc_route {
 };
 uint32_t tc_route(struct tc *tc, const struct signal *sig, struct tc_route *route);
 
+/* The number of columns of the table's primary key: in a unique index's table that is the id of the
+ * column behind them. */
+static inline uint32_t tc_key_columns(const struct tc_table *table)
+{
+    return ((const struct table_def *)(const void *)table->key_def)->key_count;
+}
+
 /* tc_key.c */
 void tc_exec_TCKEYREQ(struct block *block, const struct signal *sig);
 void tc_exec_LQHKEYCONF(struct block *block, const struct signal *sig);
@@ -546,6 +583,22 @@ void tc_batch_done(struct tc *tc,
                    struct tc_trans *trans); /* Answers or commits when nothing is outstanding. */
 void tc_trans_move(struct tc_trans *trans, enum tc_trans_state state);
 void tc_op_move(struct tc_op *op, enum tc_op_state state);
+
+/* A checked request of `req->sender` becomes an operation of the transaction. `flags`: enum
+ * tc_op_flags. 0 and *op, or an error and nothing has happened. */
+uint32_t tc_start_op(struct tc *tc, struct tc_trans *trans, const struct signal *sig,
+                     uint32_t flags, struct tc_op **op);
+void tc_refuse_op(struct tc *tc, const struct tc_trans *trans, uint32_t api_op,
+                  uint32_t error); /* TCKEYREF. */
+
+/* tc_unique.c */
+void tc_exec_FIRE_TRIG_ORD(struct block *block, const struct signal *sig);
+
+/* tc_lookup.c */
+void tc_lookup_init(struct tc *tc);
+uint32_t tc_lookup_start(struct tc *tc, struct tc_trans *trans, const struct signal *sig);
+void tc_lookup_drop(struct tc *tc, struct tc_op *op); /* What would have followed. */
+void tc_exec_TRANSID_AI(struct block *block, const struct signal *sig);
 
 /* tc_commit.c */
 void tc_op_committed(struct tc *tc, struct tc_op *op); /* By all its replicas. */
@@ -614,8 +667,13 @@ void tc_abort_begin(struct tc *tc, struct tc_trans *trans, uint32_t error, uint3
 void tc_abort_step(struct tc *tc, struct tc_trans *trans);
 void tc_abort_done(struct tc *tc,
                    struct tc_trans *trans); /* Ends the transaction if nothing is awaited. */
+struct tc_reason {                          /* As in TCROLLBACKREP. */
+    uint32_t error;
+    uint32_t api_op;
+    uint32_t error_data;
+};
 void tc_rollback_rep(struct tc *tc, const struct tc_connect *connect, uint32_t transid1,
-                     uint32_t transid2, uint32_t error, uint32_t api_op);
+                     uint32_t transid2, const struct tc_reason *reason);
 
 /* tc_nodefail.c */
 void tc_nodefail_init(struct tc *tc);

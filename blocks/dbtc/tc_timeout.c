@@ -23,7 +23,7 @@ void tc_timer_start(struct tc *tc)
 /* Waits for nobody but its client. */
 static bool trans_idle(const struct tc_trans *trans)
 {
-    return trans->state == TRANS_STARTED && trans->outstanding == 0;
+    return trans->state == TRANS_STARTED && trans->outstanding == 0 && trans->fires == 0;
 }
 
 /* Walks the operations only while a drop waits and its client has been silent for long. */

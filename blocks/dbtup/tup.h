@@ -122,6 +122,22 @@ uint32_t tup_row_gci(struct tup *tup, const struct tup_frag *frag, uint32_t row)
 struct tux_index;
 struct tux_index *tup_frag_ordered(const struct tup_frag *frag, uint32_t number);
 
+/* --- Unique indexes: tables of their own, which TC maintains. See docs/protocols/unique_index.md.
+ */
+
+/* How many the table has. */
+uint32_t tup_unique_count(const struct tup_frag *frag);
+/*
+ * The row's key in unique index `number`, as the transaction sees the row, as a KEY section of the
+ * index's table. Returns its words, at most those of TABLE_KEY_BYTES_MAX and padding; 0: the row
+ * has no entry, because it is not there or a value is NULL. `attr` is not looked at.
+ */
+uint32_t tup_unique_key(struct tup *tup, const struct tup_read *read, uint32_t number,
+                        uint32_t *out);
+/* Are two such keys the same for the index? */
+bool tup_unique_equal(const struct tup_frag *frag, uint32_t number, const uint32_t *a,
+                      uint32_t a_words, const uint32_t *b, uint32_t b_words);
+
 /* --- Changing. All checks come first: an error means that nothing has changed. --- */
 
 struct tup_change_req {

@@ -112,6 +112,11 @@ struct tup_column {
 
 #define SEEN_WORDS (TABLE_COLUMNS_MAX / 64u)
 
+struct tup_unique {
+    uint16_t count;
+    uint16_t column[INDEX_COLUMNS_MAX];
+};
+
 struct tup_table {
     struct pool_record record;
     uint32_t table_id;
@@ -149,6 +154,10 @@ struct tup_table {
     uint32_t index_count;
     uint32_t indexes_size;
     uint32_t indexes_ref;
+    /* Unique indexes: their columns. The entries are TC's. */
+    struct tup_unique *uniques;
+    uint32_t unique_count;
+    uint32_t uniques_ref;
 };
 
 /* Marks of pages that have changed since a checkpoint: a bit per page number. */
@@ -282,6 +291,8 @@ void tup_var_check(const struct tup_frag *frag);
 /* --- tup_index.c: ordered indexes follow the rows. See docs/protocols/index.md. --- */
 
 /* What the definition says of them; false without memory. */
+bool tup_uniques_define(struct tup *tup, struct tup_table *table, const struct table_def *def);
+void tup_uniques_drop(struct tup *tup, const struct tup_table *table);
 bool tup_indexes_define(struct tup *tup, struct tup_table *table, const struct table_def *def);
 /* The fragment's, all or none; false without records. */
 bool tup_indexes_create(struct tup *tup, struct tup_frag *frag);

@@ -150,11 +150,14 @@ uint32_t tup_table_create(struct tup *tup, const struct table_def *def, uint32_t
     if (table->default_row == NULL) goto no_defaults;
     if (table->default_var_size > 0) table->default_var = table->default_row + table->row_size;
     defaults_init(table, def);
+    if (!tup_uniques_define(tup, table, def)) goto no_uniques;
     if (!tup_indexes_define(tup, table, def)) goto no_indexes;
     *table_ref = table->record.ref;
     return 0;
 
 no_indexes:
+    tup_uniques_drop(tup, table);
+no_uniques:
     tup_heap_release(&tup->descriptors, table->defaults_size, table->defaults_ref);
 no_defaults:
     tup_heap_release(&tup->descriptors, table->columns_size, table->columns_ref);
@@ -260,6 +263,7 @@ bool tup_table_drop_step(struct tup *tup, uint32_t table_ref)
     tup_heap_release(&tup->descriptors, table->defaults_size, table->defaults_ref);
     if (table->index_count > 0)
         tup_heap_release(&tup->descriptors, table->indexes_size, table->indexes_ref);
+    tup_uniques_drop(tup, table);
     pool_release(&tup->tables, table);
     return true;
 }

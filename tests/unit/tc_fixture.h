@@ -28,6 +28,7 @@
 #define CLIENT     10u /* Two client nodes. */
 #define CLIENT_TWO 11u
 #define EPOCH      1u
+#define W_INDEX    7u
 #define RX_MAX     65536u
 #define PIPE_WORDS (1u << 20)
 
@@ -60,6 +61,7 @@ struct world {
     uint32_t fragments;
     uint32_t replicas;
     bool indexed; /* Tables that are made from now on have an ordered index over v and k. */
+    bool unique;  /* They have a unique index over v, which is table W_INDEX. */
     uint32_t transid_next;
     bool dead[W_NODES + 1];
 };
@@ -415,6 +417,11 @@ static inline const struct section *w_table_words(struct world *world, uint32_t 
         static const uint16_t columns[2] = {1, 0};
         assert_int_equal(table_def_add_index(def, "by_v", 4, columns, 2), 0);
     }
+    if (world->unique) {
+        static const uint16_t column = 1;
+        assert_int_equal(table_def_add_unique(def, "u_v", 3, &column, 1), 0);
+        table_def_unique_set(def, 0, W_INDEX, 1);
+    }
     uint32_t def_words = table_def_encode(def, words, 4096);
     assert_int_not_equal(def_words, 0);
     free(def);
@@ -435,9 +442,27 @@ static inline const struct section *w_table_words(struct world *world, uint32_t 
     return sections;
 }
 
-static inline void w_table(struct world *world, uint32_t table_id, uint32_t flags)
+/* The same of the table's unique index. `sections` are those of the table, with one. */
+static inline void w_index_words(const struct section sections[2], struct section index[2])
 {
-    const struct section *sections = w_table_words(world, table_id, flags, false);
+    static uint32_t words[4096];
+    struct table_def *def;
+    struct table_def *index_def;
+    void *memory = malloc(table_def_size_max());
+    void *index_memory = malloc(table_def_size_max());
+    assert_int_equal(
+        table_def_decode(sections[0].words, sections[0].size, memory, table_def_size_max(), &def),
+        0);
+    assert_int_equal(table_def_of_unique(def, 0, index_memory, table_def_size_max(), &index_def),
+                     0);
+    index[0] = (struct section){words, table_def_encode(index_def, words, 4096)};
+    index[1] = sections[1];
+    free(memory);
+    free(index_memory);
+}
+
+static inline void w_add(struct world *world, uint32_t table_id, const struct section *sections)
+{
     struct local_table_add_req req = {.table_id = table_id, .version = 1};
     for (uint32_t i = 1; i <= world->nodes; i++) {
         w_driver(world, i)->added = 0;
@@ -451,6 +476,17 @@ static inline void w_table(struct world *world, uint32_t table_id, uint32_t flag
         w_order(world, i, BLOCK_DBTC, table_id, LOCAL_TABLE_ONLINE);
     }
     w_run(world);
+}
+
+static inline void w_table(struct world *world, uint32_t table_id, uint32_t flags)
+{
+    const struct section *sections = w_table_words(world, table_id, flags, false);
+    if (world->unique) {
+        struct section index[2];
+        w_index_words(sections, index);
+        w_add(world, W_INDEX, index);
+    }
+    w_add(world, table_id, sections);
 }
 
 /* --- The client. --- */

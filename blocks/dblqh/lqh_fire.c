@@ -1,0 +1,62 @@
+/* lqh_fire.c -- tells TC when an operation gives its row another key in a unique index. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Only the primary does: the other replicas make the same change, and one that is still being
+ * copied to may not have the row. See docs/protocols/unique_index.md.
+ */
+#include <string.h>
+#include "blocks/dblqh/lqh_state.h"
+
+static struct tup_read row_of(const struct lqh_op *op, struct tup_frag *frag, uint32_t row)
+{
+    return (struct tup_read){
+        .frag = frag, .row = row, .transid1 = op->tc_trans, .transid2 = op->tc_ref};
+}
+
+void lqh_fire_before(struct lqh *lqh, const struct lqh_op *op, struct tup_frag *frag, uint32_t row,
+                     struct lqh_fire *fire)
+{
+    uint32_t at = 0;
+    fire->count = op->prev_ref == 0 ? tup_unique_count(frag) : 0;
+    if (__builtin_expect(fire->count == 0, 1)) return;
+    jam();
+    struct tup_read read = row_of(op, frag, row);
+    for (uint32_t i = 0; i < fire->count; i++) {
+        fire->words[i] = tup_unique_key(lqh->tup, &read, i, lqh->keys + at);
+        at += fire->words[i];
+        ndbrequire(at <= TABLE_UNIQUE_WORDS_MAX);
+    }
+}
+
+/* The new key stands behind the old one in `out`. */
+static void send(struct lqh *lqh, const struct lqh_op *op, const struct tup_change_req *req,
+                 const struct fire_trig_ord *ord, uint32_t *out)
+{
+    uint32_t words = ord->old_words + ord->new_words;
+    memcpy(out + words, req->key, req->key_words * 4u);
+    struct section section = {.words = out, .size = words + req->key_words};
+    signal_send(&lqh->block, op->tc_ref, GSN_FIRE_TRIG_ORD, PRIO_B, ord, sizeof *ord / 4u, &section,
+                1);
+}
+
+void lqh_fire(struct lqh *lqh, struct lqh_op *op, const struct tup_change_req *req, uint32_t row,
+              const struct lqh_fire *fire)
+{
+    uint32_t *out = lqh->keys + TABLE_UNIQUE_WORDS_MAX;
+    const uint32_t *old = lqh->keys;
+    struct tup_read read = row_of(op, req->frag, row);
+    for (uint32_t i = 0; i < fire->count; old += fire->words[i++]) {
+        struct fire_trig_ord ord = {.tc_op = op->tc_op,
+                                    .transid1 = op->transid1,
+                                    .transid2 = op->transid2,
+                                    .index = i,
+                                    .old_words = fire->words[i]};
+        uint32_t *new = out + ord.old_words;
+        ord.new_words = tup_unique_key(lqh->tup, &read, i, new);
+        if (tup_unique_equal(req->frag, i, old, ord.old_words, new, ord.new_words)) continue;
+        jam();
+        memcpy(out, old, ord.old_words * 4u);
+        send(lqh, op, req, &ord, out);
+        op->fired++;
+    }
+}

@@ -1,0 +1,458 @@
+/* test_tc_unique.c -- unique indexes through TC and LQH: entries follow their rows, duplicates,
+ * operations by unique key, what is refused, forged messages. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tests/unit/tc_fixture.h"
+
+#define FRAGMENTS                      4u
+#define NULL_KEY                       0xFFFFFFFFu
+#define UNIQUE(operation, mode, flags) key_request_info(operation, mode, KEY_UNIQUE | (flags))
+
+static struct world w;
+
+static void few_operations(struct node_config *config)
+{
+    config->operations_max = 40;
+    config->deadlock_timeout_ms = 200;
+}
+
+static int start(void **state)
+{
+    (void)state;
+    w_start(&w, 2, FRAGMENTS, few_operations);
+    w.unique = true;
+    w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    assert_int_equal(c_left(&w), 0);
+    w_expect_quiet(&w);
+    w_stop(&w);
+    return 0;
+}
+
+/* An operation whose key is that of the index. */
+static void t_unique(struct trx *trx, uint32_t api_op, uint32_t info, uint32_t key, uint32_t value)
+{
+    struct tckeyreq req = {.tc_connect = trx->connect,
+                           .api_op = api_op,
+                           .table_id = W_INDEX,
+                           .schema_version = 1,
+                           .request_info = info,
+                           .transid1 = trx->transid1,
+                           .transid2 = trx->transid2};
+    bool read = key_operation_of(info) == OP_READ;
+    const uint32_t attr[2] = {attr_header(1, read ? 0 : 4), value};
+    const struct section sections[2] = {{&key, 1}, {attr, read ? 1 : 2}};
+    assert_true(c_send(trx->world, trx->client, trx->node, GSN_TCKEYREQ, &req, sizeof req / 4u,
+                       sections, key_operation_of(info) == OP_DELETE ? 1 : 2));
+}
+
+/* One committed operation on one row. */
+static void done(struct trx *t, enum key_operation operation, uint32_t key, uint32_t value)
+{
+    t_next(t);
+    t_op(t, key, INFO(operation, WRITE_ALL), key, value);
+    w_run(&w);
+    t_expect_keyconf(t, KEYCONF_COMMITTED);
+}
+
+/* The row that has this value, or that none has, through each node's TC. */
+static void expect_entry(uint32_t value, bool there)
+{
+    for (uint32_t node = 1; node <= w.nodes; node++) {
+        struct trx t = t_new(&w, CLIENT, node);
+        t_unique(&t, value, UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), value, 0);
+        w_run(&w);
+        if (there) {
+            t_expect_value(&w, value, value);
+            t_expect_keyconf(&t, KEYCONF_COMMITTED);
+        } else {
+            t_expect_rolled_back(&t, ERR_ROW_NOT_FOUND, value);
+        }
+    }
+}
+
+static void expect_duplicate(struct trx *t, uint32_t api_op)
+{
+    const struct signal *sig = c_take(&w, GSN_TCROLLBACKREP);
+    assert_non_null(sig);
+    assert_int_equal(SIG_PAYLOAD(sig, tcrollbackrep)->error, ERR_UNIQUE_DUPLICATE);
+    assert_int_equal(SIG_PAYLOAD(sig, tcrollbackrep)->api_op, api_op);
+    assert_int_equal(SIG_PAYLOAD(sig, tcrollbackrep)->error_data, W_INDEX);
+    assert_int_equal(SIG_PAYLOAD(sig, tcrollbackrep)->transid1, t->transid1);
+}
+
+static void set_null(struct trx *t, uint32_t key)
+{
+    struct tckeyreq req = {.tc_connect = t->connect,
+                           .api_op = 9,
+                           .table_id = 1,
+                           .schema_version = 1,
+                           .request_info = INFO(OP_WRITE, WRITE_ALL),
+                           .transid1 = ++w.transid_next,
+                           .transid2 = t->transid2};
+    const uint32_t attr = attr_header(1, 0);
+    const struct section sections[2] = {{&key, 1}, {&attr, 1}};
+    t->transid1 = req.transid1;
+    c_send(&w, t->client, t->node, GSN_TCKEYREQ, &req, sizeof req / 4u, sections, 2);
+    w_run(&w);
+    t_expect_keyconf(t, KEYCONF_COMMITTED);
+}
+
+static void test_entries_follow(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    for (uint32_t key = 0; key < 20; key++)
+        done(&t, OP_INSERT, key, 1000 + key);
+    for (uint32_t key = 0; key < 20; key++)
+        expect_entry(1000 + key, true);
+    done(&t, OP_UPDATE, 3, 2003);
+    done(&t, OP_WRITE, 4, 2004);
+    done(&t, OP_WRITE, 4, 2004); /* Nothing changes. */
+    done(&t, OP_DELETE, 5, 0);
+    expect_entry(1003, false);
+    expect_entry(2003, true);
+    expect_entry(1004, false);
+    expect_entry(2004, true);
+    expect_entry(1005, false);
+    done(&t, OP_INSERT, 30, 1005); /* What one row has given up another one may have. */
+    expect_entry(1005, true);
+}
+
+/* NULLs are in no index, however many there are. */
+static void test_nulls(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    done(&t, OP_INSERT, 1, 11);
+    set_null(&t, 1);
+    set_null(&t, 2);
+    set_null(&t, 3);
+    expect_entry(11, false);
+    done(&t, OP_UPDATE, 2, 11);
+    expect_entry(11, true);
+    done(&t, OP_DELETE, 3, 0);
+}
+
+/* Several operations on a row, in one batch and in several; what is rolled back leaves nothing. */
+static void test_one_transaction(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    done(&t, OP_INSERT, 1, 10);
+    t_next(&t);
+    t_op(&t, 1, INFO(OP_UPDATE, KEY_START), 1, 11);
+    t_op(&t, 2, INFO(OP_UPDATE, 0), 1, 12);
+    t_op(&t, 3, INFO(OP_DELETE, 0), 1, 0);
+    t_op(&t, 4, INFO(OP_INSERT, KEY_EXECUTE), 1, 13);
+    w_run(&w);
+    t_expect_keyconf(&t, 0);
+    t_op(&t, 5, INFO(OP_UPDATE, KEY_EXECUTE), 1, 10); /* Its own key again. */
+    w_run(&w);
+    t_expect_keyconf(&t, 0);
+    t_op(&t, 6, INFO(OP_UPDATE, KEY_EXECUTE), 1, 14);
+    w_run(&w);
+    t_expect_keyconf(&t, 0);
+    t_rollback(&t);
+    w_run(&w);
+    assert_non_null(c_take(&w, GSN_TCROLLBACKCONF));
+    expect_entry(10, true);
+    for (uint32_t value = 11; value < 15; value++)
+        expect_entry(value, false);
+}
+
+static void test_duplicates(void **state)
+{
+    static const uint32_t flags[] = {0, KEY_IGNORE_ERROR};
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 2);
+    done(&t, OP_INSERT, 1, 10);
+    done(&t, OP_INSERT, 2, 20);
+    for (uint32_t i = 0; i < 2; i++) {
+        t_next(&t);
+        t_op(&t, 3, INFO(OP_INSERT, KEY_START), 3, 30);
+        t_op(&t, 4, INFO(OP_INSERT, KEY_EXECUTE | KEY_COMMIT | flags[i]), 4, 20);
+        w_run(&w);
+        expect_duplicate(&t, 4);
+        t_next(&t);
+        t_op(&t, 5, INFO(OP_UPDATE, WRITE_ALL | flags[i]), 1, 20);
+        w_run(&w);
+        expect_duplicate(&t, 5);
+    }
+    c_expect_none(&w, 3);
+    c_expect_none(&w, 4);
+    c_expect_row(&w, 1, 10);
+    expect_entry(30, false);
+    expect_entry(10, true);
+}
+
+/* Another transaction that has the key may still give it up. */
+static void test_waits(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    struct trx other = t_new(&w, CLIENT_TWO, 2);
+    done(&t, OP_INSERT, 1, 10);
+    t_next(&t);
+    t_op(&t, 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 1, 11);
+    w_run(&w);
+    t_expect_keyconf(&t, 0);
+    t_op(&other, 2, INFO(OP_INSERT, WRITE_ALL), 2, 10);
+    w_run(&w);
+    t_commit(&t);
+    w_run(&w);
+    assert_non_null(c_take(&w, GSN_TC_COMMITCONF));
+    t_expect_keyconf(&other, KEYCONF_COMMITTED);
+    t_next(&t);
+    t_op(&t, 3, INFO(OP_DELETE, KEY_START | KEY_EXECUTE), 2, 0);
+    w_run(&w);
+    t_expect_keyconf(&t, 0);
+    t_next(&other);
+    t_op(&other, 4, INFO(OP_INSERT, WRITE_ALL), 3, 10);
+    w_run(&w);
+    t_rollback(&t);
+    w_run(&w);
+    assert_non_null(c_take(&w, GSN_TCROLLBACKCONF));
+    expect_duplicate(&other, 4);
+    expect_entry(10, true);
+}
+
+static void test_by_unique_key(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    for (uint32_t key = 0; key < 8; key++)
+        done(&t, OP_INSERT, key, 100 + key);
+    t_next(&t);
+    t_unique(&t, 1, UNIQUE(OP_UPDATE, 0, KEY_START), 101, 201);
+    t_unique(&t, 2, UNIQUE(OP_DELETE, 0, 0), 102, 0);
+    t_unique(&t, 3, UNIQUE(OP_READ, LOCK_EXCLUSIVE, 0), 103, 0);
+    t_unique(&t, 4, UNIQUE(OP_READ, LOCK_SHARED, KEY_IGNORE_ERROR), 999, 0);
+    t_unique(&t, 5, UNIQUE(OP_UPDATE, 0, KEY_IGNORE_ERROR | KEY_EXECUTE | KEY_COMMIT), 998, 1);
+    w_run(&w);
+    t_expect_value(&w, 3, 103);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct signal *sig = c_take(&w, GSN_TCKEYREF);
+        assert_non_null(sig);
+        assert_int_equal(SIG_PAYLOAD(sig, tckeyref)->error, ERR_ROW_NOT_FOUND);
+    }
+    t_expect_keyconf(&t, KEYCONF_COMMITTED);
+    c_expect_row(&w, 1, 201);
+    c_expect_none(&w, 2);
+    expect_entry(201, true);
+    expect_entry(101, false);
+    expect_entry(102, false);
+    t_next(&t);
+    t_unique(&t, 6, UNIQUE(OP_UPDATE, 0, WRITE_ALL), 201, 103);
+    w_run(&w);
+    expect_duplicate(&t, 6);
+}
+
+/* The entry stays locked, so the row keeps its key until the reader has ended. */
+static void test_key_is_kept(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    struct trx other = t_new(&w, CLIENT_TWO, 2);
+    done(&t, OP_INSERT, 1, 10);
+    t_next(&t);
+    t_unique(&t, 1, UNIQUE(OP_READ, LOCK_SHARED, KEY_START | KEY_EXECUTE), 10, 0);
+    w_run(&w);
+    t_expect_value(&w, 1, 10);
+    t_expect_keyconf(&t, 0);
+    t_unique(&t, 2, UNIQUE(OP_READ, LOCK_SHARED, KEY_NOWAIT | KEY_EXECUTE), 10, 0);
+    w_run(&w);
+    t_expect_value(&w, 2, 10);
+    t_expect_keyconf(&t, 0);
+    t_unique(&other, 3, UNIQUE(OP_UPDATE, 0, KEY_NOWAIT | WRITE_ALL), 10, 11);
+    w_run(&w);
+    t_expect_rolled_back(&other, ERR_NOWAIT_LOCK, 3);
+    t_commit(&t);
+    w_run(&w);
+    assert_non_null(c_take(&w, GSN_TC_COMMITCONF));
+}
+
+static void refused(struct trx *t, uint32_t info, uint32_t table_id, uint32_t error)
+{
+    uint32_t key = 10;
+    struct tckeyreq req = {.tc_connect = t->connect,
+                           .api_op = 5,
+                           .table_id = table_id,
+                           .schema_version = 1,
+                           .request_info = info,
+                           .transid1 = ++w.transid_next,
+                           .transid2 = t->transid2};
+    const uint32_t attr[2] = {attr_header(1, key_operation_of(info) == OP_READ ? 0 : 4), 1};
+    const struct section sections[2] = {{&key, 1},
+                                        {attr, key_operation_of(info) == OP_READ ? 1 : 2}};
+    t->transid1 = req.transid1;
+    c_send(&w, t->client, t->node, GSN_TCKEYREQ, &req, sizeof req / 4u, sections, 2);
+    w_run(&w);
+    t_expect_rolled_back(t, error, 5);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    done(&t, OP_INSERT, 1, 10);
+    refused(&t, UNIQUE(OP_INSERT, 0, WRITE_ALL), W_INDEX, ERR_TC_INTERNAL_203);
+    refused(&t, UNIQUE(OP_WRITE, 0, WRITE_ALL), W_INDEX, ERR_TC_INTERNAL_203);
+    refused(&t, UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), 1, ERR_SCAN_TARGET_INDEX);
+    refused(&t, UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), 3, ERR_UNKNOWN_TABLE_TC);
+    refused(&t, INFO(OP_DELETE, WRITE_ALL), W_INDEX, ERR_UNKNOWN_TABLE_TC);
+    refused(&t, INFO(OP_INSERT, WRITE_ALL), W_INDEX, ERR_UNKNOWN_TABLE_TC);
+    struct trx read = {&w, CLIENT, 1, 0, ++w.transid_next, CLIENT};
+    t_unique(&read, 8, UNIQUE(OP_READ, LOCK_COMMITTED, 0), 10, 0);
+    w_run(&w);
+    t_expect_ref(&w, 8, ERR_TC_INTERNAL_203);
+    expect_entry(10, true);
+}
+
+/* TC's pools, by their places in its list. */
+enum { POOL_OPERATIONS = 3, POOL_LOOKUPS = 12, POOL_SEGMENTS = 13 };
+
+/* The next record of this pool is refused, once. */
+static void refuse_record(uint32_t pool, uint32_t nth)
+{
+    w_tamper(&w, 1, BLOCK_DBTC, 9997, pool << 16 | nth);
+}
+
+/* No memory for the operation that waits, for the entry's or for the row's: nothing is left. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    done(&t, OP_INSERT, 1, 10);
+    for (uint32_t nth = 2; nth <= 3; nth++) { /* Behind the client's own operation. */
+        refuse_record(POOL_OPERATIONS, nth);
+        t_next(&t);
+        t_op(&t, 2, INFO(OP_UPDATE, WRITE_ALL), 1, 11);
+        w_run(&w);
+        t_expect_rolled_back(&t, ERR_TC_OPERATIONS, 2);
+    }
+    for (uint32_t nth = 1; nth <= 4; nth++) { /* Entry, row, entries of the change. */
+        refuse_record(POOL_OPERATIONS, nth);
+        t_next(&t);
+        t_unique(&t, 3, UNIQUE(OP_UPDATE, 0, WRITE_ALL), 10, 11);
+        w_run(&w);
+        t_expect_rolled_back(&t, ERR_TC_OPERATIONS, 3);
+    }
+    refuse_record(POOL_LOOKUPS, 1);
+    t_next(&t);
+    t_unique(&t, 4, UNIQUE(OP_UPDATE, 0, WRITE_ALL), 10, 11);
+    w_run(&w);
+    t_expect_rolled_back(&t, ERR_INDEX_OPERATIONS, 4);
+    refuse_record(POOL_SEGMENTS, 1);
+    t_next(&t);
+    t_unique(&t, 5, UNIQUE(OP_UPDATE, 0, KEY_IGNORE_ERROR | WRITE_ALL), 10, 11);
+    w_run(&w);
+    t_expect_ref(&w, 5, ERR_INDEX_OPERATIONS);
+    t_expect_keyconf(&t, KEYCONF_COMMITTED);
+    refuse_record(POOL_OPERATIONS, 2); /* Of the row: with IGNORE_ERROR the entry stays locked. */
+    t_next(&t);
+    t_unique(&t, 6, UNIQUE(OP_UPDATE, 0, KEY_IGNORE_ERROR | WRITE_ALL), 10, 11);
+    w_run(&w);
+    t_expect_ref(&w, 6, ERR_TC_OPERATIONS);
+    t_expect_keyconf(&t, KEYCONF_COMMITTED);
+    expect_entry(10, true);
+    expect_entry(11, false);
+}
+
+/* --- Words that no data node of ours sends. --- */
+
+/* From node 2 to the TC of node 1, for whatever operation there is; word 0 of the payload names it.
+ * True: the link was cut. */
+static bool forge(uint32_t gsn, const void *payload, uint32_t words, const uint32_t *section_words,
+                  uint32_t size)
+{
+    uint32_t forged[SIGNAL_WORDS_MAX];
+    const struct section section = {section_words, size};
+    memcpy(forged, payload, words * 4u);
+    w.closed_peer = 0;
+    for (uint32_t i = 0; i < 256u * 4u; i++) {
+        forged[0] = (i / 4u) << 24 | (1u + i % 4u);
+        signal_send(w.n[2].driver, block_ref(1, BLOCK_DBTC, 1), gsn, PRIO_B, forged, words,
+                    &section, size > 0);
+        if (i % 64 == 63) w_run(&w);
+    }
+    return w.closed_peer == 2;
+}
+
+static bool forge_fire(const struct trx *t, struct fire_trig_ord ord, uint32_t size)
+{
+    static const uint32_t words[2400];
+    ord.transid1 = t->transid1;
+    ord.transid2 = t->transid2;
+    return forge(GSN_FIRE_TRIG_ORD, &ord, sizeof ord / 4u, words, size);
+}
+
+/* What cannot be cuts the link; what is for nothing that is there is ignored. Nothing changes. */
+static void test_forged(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    struct trx other = t_new(&w, CLIENT_TWO, 1);
+    done(&t, OP_INSERT, 1, 10);
+    t_next(&t);
+    t_op(&t, 1, INFO(OP_UPDATE, KEY_START), 1, 11);
+    w_run(&w);
+    assert_true(forge_fire(&t, (struct fire_trig_ord){.index = 1, .new_words = 1}, 3));
+    assert_true(forge_fire(&t, (struct fire_trig_ord){.new_words = 0}, 3));
+    assert_true(forge_fire(&t, (struct fire_trig_ord){.new_words = 1}, 1));
+    assert_true(forge_fire(&t, (struct fire_trig_ord){.new_words = 1100}, 1110));
+    assert_true(forge_fire(&t, (struct fire_trig_ord){.old_words = 0xFFFFFFFF, .new_words = 2}, 9));
+    assert_true(forge_fire(&t, (struct fire_trig_ord){.new_words = 1}, 1200));
+    t_next(&other);
+    assert_false(forge_fire(&other, (struct fire_trig_ord){.new_words = 1}, 3));
+
+    t_unique(&other, 2, UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), 10, 0); /* Waits. */
+    w_run(&w);
+    static const uint32_t rows[][5] = {{4, 0, 1, 0}, {3, 1u << 16 | 6, 4, 1}, {3, 1u << 16 | 5, 3}};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct transid_ai ai = {.transid1 = other.transid1, .transid2 = other.transid2, .rows = 1};
+        assert_true(forge(GSN_TRANSID_AI, &ai, sizeof ai / 4u, rows[i], 4));
+    }
+    struct lqhkeyconf conf = {
+        .transid1 = other.transid1, .transid2 = other.transid2, .fired = TABLE_UNIQUE_MAX + 1};
+    assert_true(forge(GSN_LQHKEYCONF, &conf, sizeof conf / 4u, NULL, 0));
+    t_rollback(&t);
+    w_run(&w);
+    assert_non_null(c_take(&w, GSN_TCROLLBACKCONF));
+    t_expect_value(&w, 2, 10);
+    t_expect_keyconf(&other, KEYCONF_COMMITTED);
+}
+
+/* A dropped table takes its index along: the index has no users when the transaction has ended. */
+static void test_drop(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    done(&t, OP_INSERT, 1, 10);
+    t_next(&t);
+    t_op(&t, 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 1, 11);
+    w_run(&w);
+    t_expect_keyconf(&t, 0);
+    w_order(&w, 1, BLOCK_DBTC, W_INDEX, LOCAL_TABLE_DROPPING);
+    w_run(&w);
+    t_op(&t, 2, INFO(OP_UPDATE, KEY_EXECUTE), 1, 12); /* Its entry cannot change any more. */
+    w_run(&w);
+    t_expect_rolled_back(&t, ERR_TABLE_DROPPING_TC, 2);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_entries_follow), TEST(test_nulls),   TEST(test_one_transaction),
+        TEST(test_duplicates),     TEST(test_waits),   TEST(test_by_unique_key),
+        TEST(test_key_is_kept),    TEST(test_refused), TEST(test_no_memory),
+        TEST(test_forged),         TEST(test_drop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
