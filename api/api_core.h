@@ -148,6 +148,9 @@ uint32_t api_table_buckets(const struct api_table *table);
 uint32_t api_table_node(const struct api_table *table, uint32_t fragment, uint32_t replica);
 /* Fragment of a KEY section that was made for this table. */
 uint32_t api_table_fragment_of(const struct api_table *table, const uint32_t *key, uint32_t words);
+/* The same of the key of a unique index, by its number. */
+uint32_t api_table_fragment_of_unique(const struct api_table *table, uint32_t unique,
+                                      const uint32_t *key, uint32_t words);
 struct api_table *api_table_hold(struct api_table *table);
 void api_table_release(struct api_table *table);
 
@@ -207,6 +210,9 @@ struct api_op_options {
     struct api_table *table; /* Must stay held until the transaction is closed. */
     enum key_operation operation;
     enum lock_mode lock; /* Reads. */
+    /* 1 + number of the unique index whose key it is; 0 = the primary key. Reads, updates, deletes;
+     * a committed read becomes one with a shared lock. */
+    uint32_t unique;
     uint32_t flags; /* KEY_IGNORE_ERROR, KEY_NOWAIT, KEY_PROGRAM (ATTRINFO begins with a program, as
                        docs/protocols/program.md has it), API_OP_MAY_MISS */
     /* A row came for a read, or for the reads of a program: its pairs as in attr.h, without the
@@ -250,6 +256,9 @@ enum api_outcome api_tx_outcome(const struct api_tx *tx);
 bool api_tx_in_flight(const struct api_tx *tx);
 uint32_t api_tx_error(const struct api_tx *tx);          /* What ended it, 0 = nothing. */
 struct api_op *api_tx_error_op(const struct api_tx *tx); /* NULL = no single operation. */
+/* UNIQUE_DUPLICATE (893): the name of the unique index, else "". Valid as long as the operation's
+ * table. */
+const char *api_tx_error_index(const struct api_tx *tx);
 struct api_op *api_tx_first(const struct api_tx *tx);
 uint64_t api_tx_epoch(const struct api_tx *tx);
 bool api_tx_durable(

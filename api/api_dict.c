@@ -4,7 +4,6 @@
 #include <string.h>
 #include <xxhash.h>
 #include "api/api_state.h"
-#include "signals/key.h"
 
 #define RETRY_MS         50u
 #define BUCKETS_MAX      23040u
@@ -42,6 +41,14 @@ uint32_t api_table_fragment_of(const struct api_table *table, const uint32_t *ke
     return table->map[hash_map_bucket(key_partition_hash(table->def, key, words), table->buckets)];
 }
 
+uint32_t api_table_fragment_of_unique(const struct api_table *table, uint32_t unique,
+                                      const uint32_t *key, uint32_t words)
+{
+    const void *def = table->unique_keys + unique * API_KEY_DEF_BYTES;
+    if (table->fragments == 1) return 0;
+    return table->map[hash_map_bucket(key_partition_hash(def, key, words), table->buckets)];
+}
+
 struct api_table *api_table_hold(struct api_table *table)
 {
     atomic_fetch_add(&table->references, 1);
@@ -51,9 +58,29 @@ struct api_table *api_table_hold(struct api_table *table)
 void api_table_release(struct api_table *table)
 {
     if (table != NULL && atomic_fetch_sub(&table->references, 1) == 1) {
+        free(table->unique_keys);
         free(table->def);
         free(table);
     }
+}
+
+/* The keys of the unique indexes, whose tables are where the table is. */
+static uint32_t make_unique_keys(struct api_table *table)
+{
+    const struct table_def *def = table->def;
+    if (def->unique_count == 0) return 0;
+    size_t size =
+        table_def_size(INDEX_COLUMNS_MAX + 1, (INDEX_COLUMNS_MAX + 1) * (COLUMN_NAME_MAX + 1));
+    void *memory = malloc(size);
+    table->unique_keys = calloc(def->unique_count, API_KEY_DEF_BYTES);
+    uint32_t error = memory == NULL || table->unique_keys == NULL ? ERR_API_MEMORY : 0;
+    for (uint32_t i = 0; error == 0 && i < def->unique_count; i++) {
+        struct table_def *index;
+        error = table_def_of_unique(def, i, memory, size, &index);
+        if (error == 0) key_def_make((void *)(table->unique_keys + i * API_KEY_DEF_BYTES), index);
+    }
+    free(memory);
+    return error;
 }
 
 /* Checks a distribution section (dict.h) and copies it behind the table object. NULL: malformed, or
@@ -106,7 +133,9 @@ static struct api_table *decode_table(const struct section *definition,
     *error = memory == NULL
                  ? ERR_API_MEMORY
                  : table_def_decode(definition->words, definition->size, memory, size, &table->def);
+    if (*error == 0) *error = make_unique_keys(table);
     if (*error != 0) {
+        free(table->unique_keys);
         free(memory);
         free(table);
         return NULL;

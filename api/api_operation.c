@@ -40,6 +40,13 @@ static void append_op(struct api_tx *tx, struct api_op *op)
     if (tx->batch == NULL) tx->batch = op;
 }
 
+/* A unique key without a lock could lead to a row that has another one by now. */
+static enum lock_mode lock_of(const struct api_op_options *options)
+{
+    bool locks = options->unique != 0 && options->lock == LOCK_COMMITTED;
+    return locks ? LOCK_SHARED : options->lock;
+}
+
 static void pack_keyreq(struct api_tx *tx, struct api_op *op, const struct api_op_options *options,
                         uint32_t key_words, uint32_t attr_words)
 {
@@ -47,6 +54,7 @@ static void pack_keyreq(struct api_tx *tx, struct api_op *op, const struct api_o
     const struct table_def *def = options->table->def;
     uint32_t sections = attr_words == 0 ? 1 : 2;
     uint32_t wire = options->flags & (KEY_IGNORE_ERROR | KEY_NOWAIT | KEY_PROGRAM);
+    struct table_index unique;
     struct tckeyreq *req = (void *)(out + SIGNAL_HEAD_WORDS);
 
     if ((options->flags & API_OP_MAY_MISS) != 0) wire |= KEY_IGNORE_ERROR;
@@ -56,7 +64,12 @@ static void pack_keyreq(struct api_tx *tx, struct api_op *op, const struct api_o
     req->api_op = op->record.ref;
     req->table_id = def->table_id;
     req->schema_version = def->version;
-    req->request_info = key_request_info(options->operation, options->lock, wire);
+    if (op->unique != 0 && table_def_unique(def, op->unique - 1u, &unique)) {
+        wire |= KEY_UNIQUE;
+        req->table_id = unique.table_id;
+        req->schema_version = unique.version;
+    }
+    req->request_info = key_request_info(options->operation, lock_of(options), wire);
     req->transid1 = (uint32_t)tx->transid;
     req->transid2 = (uint32_t)(tx->transid >> 32);
     out[KEYREQ_WORDS] = key_words;
@@ -74,7 +87,8 @@ struct api_op *api_op_end(struct api_tx *tx, const struct api_op_options *option
     struct api_op *op = api_pool_seize(&tx->client->ops);
     if (op == NULL) return NULL;
     bool read = options->operation == OP_READ;
-    op->committed_read = read && options->lock == LOCK_COMMITTED;
+    op->committed_read = read && lock_of(options) == LOCK_COMMITTED;
+    op->unique = (uint8_t)options->unique;
     if (op->committed_read &&
         attr_words == 0) { /* It must be answered by a row: ask for a key column. */
         tx->train[tx->train_words + KEYREQ_WORDS + 2 + key_words] =
@@ -122,6 +136,16 @@ uint32_t api_tx_error(const struct api_tx *tx)
 struct api_op *api_tx_error_op(const struct api_tx *tx)
 {
     return tx->error_op;
+}
+const char *api_tx_error_index(const struct api_tx *tx)
+{
+    struct table_index index;
+    if (tx->error != ERR_UNIQUE_DUPLICATE || tx->error_op == NULL) return "";
+    const struct table_def *def = tx->error_op->table->def;
+    for (uint32_t i = 0; table_def_unique(def, i, &index); i++) {
+        if (index.table_id == tx->error_data) return index.name;
+    }
+    return "";
 }
 struct api_op *api_tx_first(const struct api_tx *tx)
 {

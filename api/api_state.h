@@ -9,6 +9,7 @@
 #include "signals/takeover.h"
 #include "signals/api_reg.h"
 #include "signals/errors.h"
+#include "signals/key.h"
 
 /* What a client knows of a data node. The atomics are written by the node's part and read by all
  * clients. */
@@ -55,6 +56,7 @@ struct api_core {
     struct api_table *tables[API_DICT_BUCKETS];
 };
 
+#define API_KEY_DEF_BYTES ((KEY_DEF_BYTES + 7u) & ~(size_t)7u)
 struct api_table {
     _Atomic uint32_t references;
     struct api_table *next; /* In the cache's bucket. */
@@ -64,6 +66,7 @@ struct api_table {
     uint32_t buckets;
     const uint32_t *nodes;         /* fragments * replicas */
     const uint16_t *map;           /* buckets */
+    uint8_t *unique_keys;          /* Of each unique index: API_KEY_DEF_BYTES, see key.h. */
     char name[TABLE_NAME_MAX + 8]; /* "database/def/table" */
 };
 
@@ -114,6 +117,7 @@ struct api_op {
     uint32_t extent;
     uint32_t error;
     uint32_t fragment; /* UINT32_MAX = not computed. */
+    uint8_t unique;    /* 1 + number of the unique index whose key it has; 0 = the primary key. */
     uint8_t node;      /* Where it was sent. */
     uint8_t state;     /* enum api_op_state */
     uint8_t attempts;
@@ -152,6 +156,7 @@ struct api_tx {
     bool doubt;            /* Its coordinator is lost: another node tells what has become of it. */
     uint32_t rows_due;     /* Operations whose own answer is due. */
     uint32_t error;
+    uint32_t error_data; /* As in TCROLLBACKREP. */
     struct api_op *error_op;
     struct api_connect *connect;
     uint32_t prefer;

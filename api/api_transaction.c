@@ -140,8 +140,10 @@ static uint32_t op_fragment(struct api_op *op)
     if (op->fragment == UINT32_MAX) {
         const uint32_t *req = op->tx->train + op->at;
         const uint32_t *lengths = req + KEYREQ_WORDS;
-        op->fragment =
-            api_table_fragment_of(op->table, lengths + kind_sections(req[0]), lengths[0]);
+        const uint32_t *key = lengths + kind_sections(req[0]);
+        op->fragment = op->unique != 0 ? api_table_fragment_of_unique(op->table, op->unique - 1u,
+                                                                      key, lengths[0])
+                                       : api_table_fragment_of(op->table, key, lengths[0]);
     }
     return op->fragment;
 }
@@ -172,6 +174,7 @@ uint32_t api_op_node_near(struct api_client *client, struct api_op *op)
 
 bool api_op_replica_lost(struct api_op *op, const struct node_mask *lost)
 {
+    if (op->unique != 0) return !node_mask_empty(lost); /* Where the row is, only TC knew. */
     uint32_t fragment = op_fragment(op);
     for (uint32_t replica = 0; replica < op->table->replicas; replica++) {
         uint32_t node = api_table_node(op->table, fragment, replica);
@@ -636,6 +639,7 @@ void api_exec_TCROLLBACKREP(struct api_client *client, const uint32_t *words)
     if (tx == NULL || tx->state == TX_ROLLING_BACK) return;
     uint32_t error = rep->error == 0 ? ERR_NODE_FAILED_ABORTED : rep->error;
     struct api_op *op = api_pool_find(&client->ops, rep->api_op);
+    tx->error_data = rep->error_data;
     if (op != NULL && op->tx == tx) {
         tx->error_op = op;
         op->error = error;

@@ -20,13 +20,16 @@ static void fill_entries(struct dict_call *call, const struct api_dict_result *r
         return;
     }
     const uint32_t *at = result->list;
-    for (uint32_t i = 0; i < result->list_count; i++) {
-        struct ndb_table_entry *entry = &call->entries[i];
+    call->result.list_count = 0;
+    for (uint32_t i = 0; i < result->list_count; i++, at += 5 + words_of(at[4])) {
+        if (at[2] >> LIST_BASE_SHIFT != 0) continue; /* A unique index is shown by its table. */
+        struct ndb_table_entry *entry = &call->entries[call->result.list_count++];
         uint32_t size = at[4] < sizeof entry->name ? at[4] : (uint32_t)sizeof entry->name - 1;
-        *entry = (struct ndb_table_entry){
-            .table_id = at[0], .version = at[1], .state = at[2], .fragments = at[3]};
+        *entry = (struct ndb_table_entry){.table_id = at[0],
+                                          .version = at[1],
+                                          .state = at[2] & LIST_STATE_MASK,
+                                          .fragments = at[3]};
         memcpy(entry->name, at + 5, size);
-        at += 5 + words_of(at[4]);
     }
 }
 
@@ -214,6 +217,7 @@ void ndb_table_describe(const struct ndb_table *table, struct ndb_table_info *in
         .row_checksum = (def->flags & TABLE_ROW_CHECKSUM) != 0,
         .max_rows = def->max_rows,
         .indexes = def->index_count,
+        .unique_indexes = def->unique_count,
     };
 }
 
@@ -230,6 +234,30 @@ int ndb_table_index(const struct ndb_table *table, uint32_t number, struct ndb_i
     for (uint32_t i = 0; i < index.column_count; i++)
         info->column[i] = index.columns[i];
     return 0;
+}
+
+int ndb_table_unique(const struct ndb_table *table, uint32_t number, struct ndb_index_info *info)
+{
+    struct table_index index;
+    if (table == NULL || info == NULL ||
+        !table_def_unique(api_table_def(table_core(table)), number, &index))
+        return -1;
+    *info = (struct ndb_index_info){.name = index.name,
+                                    .number = number,
+                                    .columns = index.column_count,
+                                    .table_id = index.table_id};
+    for (uint32_t i = 0; i < index.column_count; i++)
+        info->column[i] = index.columns[i];
+    return 0;
+}
+
+int ndb_table_find_unique(const struct ndb_table *table, const char *name)
+{
+    uint32_t number;
+    if (table == NULL || name == NULL || strlen(name) > UNIQUE_NAME_MAX) return -1;
+    bool found = table_def_unique_find(api_table_def(table_core(table)), name,
+                                       (uint32_t)strlen(name), &number);
+    return found ? (int)number : -1;
 }
 
 int ndb_table_find_index(const struct ndb_table *table, const char *name)

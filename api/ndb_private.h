@@ -49,8 +49,10 @@ struct ndb_record {
     struct api_table *table;
     uint32_t row_size;
     uint32_t count;
+    uint32_t unique;  /* Its key is that of this unique index: 1 + number; 0 = the primary key. */
     bool all_columns; /* Reads may ask for ATTR_READ_ALL. */
     bool all_keys;
+    uint32_t key_count;
     uint32_t key_words_max;
     uint32_t value_words_max; /* Of all fields, with headers. */
     uint16_t key_field[TABLE_KEY_COLUMNS_MAX];

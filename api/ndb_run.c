@@ -31,6 +31,8 @@ static uint32_t define(struct api_tx *tx, enum ndb_operation_type type,
 {
     uint32_t error = 0;
     uint32_t attr_words = 0;
+    bool puts = type == NDB_INSERT || type == NDB_WRITE;
+    if (puts && record->unique != 0) return ERR_RECORD_NOT_KEY;
     uint32_t *out = api_op_begin(tx, 2 * record->key_words_max + record->value_words_max + 2);
     if (out == NULL) return ERR_API_MEMORY;
     uint32_t key_words = record_pack_key(record, row, out, &error);
@@ -42,8 +44,7 @@ static uint32_t define(struct api_tx *tx, enum ndb_operation_type type,
         if (attr_words == UINT32_MAX) return error;
     }
     if (attr_words == 0 && type == NDB_UPDATE) return ERR_DEFINE_STATUS;
-    if (attr_words == 0 &&
-        (type == NDB_INSERT || type == NDB_WRITE)) { /* Key columns only: one is named. */
+    if (attr_words == 0 && puts) { /* Key columns only: one is named. */
         const struct table_column *column = record->field[record->key_field[0]].column;
         uint32_t size = column_value_size(&column->format, out, key_words * 4u);
         out[key_words] = attr_header(column->id, size);
@@ -54,6 +55,7 @@ static uint32_t define(struct api_tx *tx, enum ndb_operation_type type,
         .table = record->table,
         .operation = (enum key_operation)type,
         .lock = type == NDB_READ ? LOCK_COMMITTED : LOCK_EXCLUSIVE,
+        .unique = record->unique,
         .flags = type == NDB_READ ? KEY_IGNORE_ERROR : 0,
         .row = type == NDB_READ ? row_in : NULL,
         .context = (void *)(uintptr_t)record,
@@ -95,11 +97,12 @@ static int one_row(ndb_t *ndb, enum ndb_operation_type type, const struct ndb_re
         error = api_tx_error(tx);
         if (error == 0) error = api_op_error(api_tx_first(tx));
     }
-    bool unknown = api_tx_outcome(tx) == API_UNKNOWN;
+    if (error == ERR_UNIQUE_DUPLICATE)
+        error_set(&ndb->error, error, "%s", api_tx_error_index(tx));
+    else if (error != 0)
+        error_set_outcome(&ndb->error, error, api_tx_outcome(tx) == API_UNKNOWN);
     api_tx_close(tx);
-    if (error == 0) return 0;
-    error_set_outcome(&ndb->error, error, unknown);
-    return -1;
+    return error == 0 ? 0 : -1;
 }
 
 int ndb_read_row(ndb_t *ndb, const struct ndb_record *record, void *row, uint32_t timeout_ms)

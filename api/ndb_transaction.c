@@ -296,6 +296,9 @@ static const char *definition_fault(const struct definition *d, uint32_t *error)
     *error = ERR_RECORDS_DIFFER;
     if (d->record != NULL && d->record->table != d->key_record->table)
         return "key record and record are of different table objects";
+    *error = ERR_RECORD_NOT_KEY;
+    if (d->key_record->unique != 0 && (d->type == NDB_INSERT || d->type == NDB_WRITE))
+        return "inserts and writes are by primary key";
     *error = ERR_OPTIONS_4295;
     if (!options_are_valid(d->type, d->options)) return "flags or lock mode";
     *error = program_error(d->type, d->key_record->table, d->options);
@@ -315,6 +318,7 @@ static struct api_op_options result_options(const struct definition *d)
         options.context2 = d->options->result;
     }
     core_options(&options, d->type, d->options);
+    options.unique = d->key_record->unique;
     return options;
 }
 
@@ -624,9 +628,11 @@ static int result_of(struct ndb_transaction *t)
     uint32_t error = api_tx_error(t->tx);
     if (error == 0) return 0;
     error_set_outcome(&t->error, error, outcome == API_UNKNOWN);
+    if (error == ERR_UNIQUE_DUPLICATE) error_set(&t->error, error, "%s", api_tx_error_index(t->tx));
     /* It is committed: who tries it again does it twice. */
     if (outcome == API_COMMITTED) t->error.error.status = NDB_STATUS_PERMANENT;
-    if (t->ndb->error.error.code != (int32_t)error) error_set(&t->ndb->error, error, NULL);
+    if (t->ndb->error.error.code != (int32_t)error || error == ERR_UNIQUE_DUPLICATE)
+        error_set(&t->ndb->error, error, "%s", t->error.detail);
     t->ndb->error.error.status = t->error.error.status;
     return -1;
 }
@@ -727,7 +733,9 @@ const ndb_error_t *ndb_operation_error(const struct ndb_operation *constant)
     if (operation == NULL) return ndb_error(NULL);
     uint32_t code = operation->define_error;
     if (code == 0 && operation->op != NULL) code = api_op_error(operation->op);
-    error_set(&operation->error, code, NULL);
+    const struct api_tx *tx = operation->transaction->tx;
+    bool duplicate = code == ERR_UNIQUE_DUPLICATE && operation->op == api_tx_error_op(tx);
+    error_set(&operation->error, code, "%s", duplicate ? api_tx_error_index(tx) : "");
     return &operation->error.error;
 }
 

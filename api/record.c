@@ -77,19 +77,30 @@ static void finish_record(struct ndb_record *record, const struct table_def *def
         at++;
     }
     record->all_columns = at == def->column_count;
+}
+
+/* The fields of a key's columns: those of the primary key, or of a unique index. */
+static void find_key(struct ndb_record *record, const struct table_def *def)
+{
+    struct table_index index;
+    const uint16_t *columns = def->key_columns;
+    record->key_count = def->key_count;
+    if (record->unique != 0 && table_def_unique(def, record->unique - 1u, &index)) {
+        columns = index.columns;
+        record->key_count = index.column_count;
+    }
     record->all_keys = true;
-    for (uint32_t i = 0; i < def->key_count; i++) {
-        record->key_field[i] = record->by_column[def->key_columns[i]];
+    for (uint32_t i = 0; i < record->key_count; i++) {
+        record->key_field[i] = record->by_column[columns[i]];
         if (record->key_field[i] == RECORD_NO_FIELD) record->all_keys = false;
-        record->key_words_max += words_of(def->columns[def->key_columns[i]].size_max);
+        record->key_words_max += words_of(def->columns[columns[i]].size_max);
     }
 }
 
-struct ndb_record *ndb_record_create(ndb_t *ndb, struct ndb_table *table,
-                                     const struct ndb_field *fields, uint32_t count,
-                                     uint32_t row_size)
+static struct ndb_record *create_record(ndb_t *ndb, struct ndb_table *table,
+                                        const struct ndb_field *fields, uint32_t count,
+                                        uint32_t row_size)
 {
-    if (ndb == NULL) return NULL;
     if (table == NULL || fields == NULL || count == 0 || count > TABLE_COLUMNS_MAX) {
         error_set(&ndb->error, ERR_PARAMETER, "a record needs a table and 1 to %d fields",
                   TABLE_COLUMNS_MAX);
@@ -123,6 +134,36 @@ struct ndb_record *ndb_record_create(ndb_t *ndb, struct ndb_table *table,
     record->table = api_table_hold(table_core(table));
     finish_record(record, def);
     return record;
+}
+
+struct ndb_record *ndb_record_create(ndb_t *ndb, struct ndb_table *table,
+                                     const struct ndb_field *fields, uint32_t count,
+                                     uint32_t row_size)
+{
+    if (ndb == NULL) return NULL;
+    struct ndb_record *record = create_record(ndb, table, fields, count, row_size);
+    if (record != NULL) find_key(record, api_table_def(record->table));
+    return record;
+}
+
+struct ndb_record *ndb_record_create_unique(ndb_t *ndb, struct ndb_table *table, uint32_t unique,
+                                            const struct ndb_field *fields, uint32_t count,
+                                            uint32_t row_size)
+{
+    struct table_index index;
+    if (ndb == NULL) return NULL;
+    if (table != NULL && !table_def_unique(api_table_def(table_core(table)), unique, &index)) {
+        error_set(&ndb->error, ERR_INDEX_MISSING, "unique index number %u", unique);
+        return NULL;
+    }
+    struct ndb_record *record = create_record(ndb, table, fields, count, row_size);
+    if (record == NULL) return NULL;
+    record->unique = unique + 1u;
+    find_key(record, api_table_def(record->table));
+    if (record->all_keys) return record;
+    error_set(&ndb->error, ERR_RECORD_NOT_KEY, "a column of index %s is missing", index.name);
+    ndb_record_release(record);
+    return NULL;
 }
 
 /* Null bits first, then each column at an offset that suits its C type. */
@@ -287,13 +328,17 @@ uint32_t record_pack_key(const struct ndb_record *record, const void *row, uint3
                          uint32_t *error)
 {
     uint32_t at = 0;
-    uint32_t keys = api_table_def(record->table)->key_count;
     if (!record->all_keys) {
         *error = ERR_RECORD_NOT_KEY;
         return 0;
     }
-    for (uint32_t i = 0; i < keys; i++) {
-        uint32_t size = store_member(&record->field[record->key_field[i]], row, out + at);
+    for (uint32_t i = 0; i < record->key_count; i++) {
+        const struct record_field *field = &record->field[record->key_field[i]];
+        if (member_is_null(field, row)) {
+            *error = ERR_NULL_TO_NOT_NULL; /* NULLs are in no unique index. */
+            return 0;
+        }
+        uint32_t size = store_member(field, row, out + at);
         if (size == 0) {
             *error = ERR_VALUE_TOO_LONG;
             return 0;

@@ -33,6 +33,7 @@ struct column {
 
 /* Columns are looked for at the end: an index may come before them. */
 struct index {
+    bool unique;
     struct sql_token name; /* kind SQL_END: that of the first column */
     uint32_t column_count;
     struct sql_token columns[INDEX_COLUMNS_MAX];
@@ -55,7 +56,8 @@ struct parser {
     uint32_t column_count;
     struct column columns[TABLE_COLUMNS_MAX];
     uint32_t index_count;
-    struct index indexes[TABLE_INDEXES_MAX];
+    uint32_t unique_count; /* Of them. */
+    struct index indexes[TABLE_INDEXES_MAX + TABLE_UNIQUE_MAX];
     char literal[LITERAL_MAX];
     uint8_t value[COLUMN_BYTES_MAX + 8];
 };
@@ -343,6 +345,24 @@ static bool read_default(struct parser *p, struct column *column)
     return true;
 }
 
+/* NULL: there are too many. */
+static struct index *add_index(struct parser *p, const struct sql_token *word, bool unique)
+{
+    uint32_t ordered = p->index_count - p->unique_count;
+    if (unique && p->unique_count == TABLE_UNIQUE_MAX) {
+        fail_at(p, word, ERR_INDEXES_TOO_MANY, "a table has at most 32 unique indexes");
+        return NULL;
+    }
+    if (!unique && ordered == TABLE_INDEXES_MAX) {
+        fail_at(p, word, ERR_INDEXES_TOO_MANY, "a table has at most 32 indexes");
+        return NULL;
+    }
+    if (unique) p->unique_count++;
+    struct index *index = &p->indexes[p->index_count++];
+    index->unique = unique;
+    return index;
+}
+
 /* One property after the type; *done is false when there is no more. */
 static bool read_property(struct parser *p, struct column *column, bool *done)
 {
@@ -370,8 +390,15 @@ static bool read_property(struct parser *p, struct column *column, bool *done)
         next(p);
         return true;
     }
-    if (sql_token_is(&word, "AUTO_INCREMENT") || sql_token_is(&word, "UNIQUE") ||
-        sql_token_is(&word, "REFERENCES") || sql_token_is(&word, "GENERATED"))
+    if (accept_word(p, "UNIQUE")) {
+        struct index *index = add_index(p, &word, true);
+        if (index == NULL) return false;
+        index->columns[index->column_count++] = index->name = column->name;
+        accept_word(p, "KEY");
+        return true;
+    }
+    if (sql_token_is(&word, "AUTO_INCREMENT") || sql_token_is(&word, "REFERENCES") ||
+        sql_token_is(&word, "GENERATED"))
         return fail_at(p, &word, ERR_NOT_IMPLEMENTED, "this column property does not exist here");
     bool is_set;
     if (!read_character_set(p, &column->format.collation, &is_set)) return false;
@@ -403,21 +430,20 @@ static bool read_column(struct parser *p)
     return true;
 }
 
-static bool read_index_kind(struct parser *p)
+static bool read_index_kind(struct parser *p, bool unique)
 {
-    return !accept_word(p, "USING") || need_word(p, "BTREE");
+    return !accept_word(p, "USING") || need_word(p, unique ? "HASH" : "BTREE");
 }
 
-/* [name] [USING BTREE] (column [ASC], ...) [USING BTREE], behind INDEX or KEY. */
-static bool read_index(struct parser *p, const struct sql_token *word)
+/* [name] [USING kind] (column [ASC], ...) [USING kind], behind INDEX or KEY. */
+static bool read_index(struct parser *p, const struct sql_token *word, bool unique)
 {
-    if (p->index_count == TABLE_INDEXES_MAX)
-        return fail_at(p, word, ERR_INDEXES_TOO_MANY, "a table has at most 32 indexes");
-    struct index *index = &p->indexes[p->index_count++];
+    struct index *index = add_index(p, word, unique);
+    if (index == NULL) return false;
     if (!at_char(p, '(') && !sql_token_is(&p->token, "USING") &&
         !need_name(p, &index->name, "the index's name or its columns in parentheses"))
         return false;
-    if (!read_index_kind(p) || !need_char(p, '(')) return false;
+    if (!read_index_kind(p, unique) || !need_char(p, '(')) return false;
     do {
         if (index->column_count == INDEX_COLUMNS_MAX)
             return fail_at(p, &p->token, ERR_INDEX_OBJECT, "an index has at most 32 columns");
@@ -426,7 +452,32 @@ static bool read_index(struct parser *p, const struct sql_token *word)
     } while (accept_char(p, ','));
     if (!accept_char(p, ')')) return expected(p, "',' or ')'");
     if (index->name.kind == SQL_END) index->name = index->columns[0];
-    return read_index_kind(p);
+    return read_index_kind(p, unique);
+}
+
+/* UNIQUE [INDEX | KEY] ..., perhaps behind CONSTRAINT [name], which names it if nothing else does.
+ */
+static bool read_unique(struct parser *p, const struct sql_token *word,
+                        const struct sql_token *constraint)
+{
+    if (!need_word(p, "UNIQUE")) return false;
+    if (!accept_word(p, "INDEX")) accept_word(p, "KEY");
+    uint32_t number = p->index_count;
+    bool named = !at_char(p, '(') && !sql_token_is(&p->token, "USING");
+    if (!read_index(p, word, true)) return false;
+    if (!named && constraint->kind != SQL_END) p->indexes[number].name = *constraint;
+    return true;
+}
+
+static bool read_constraint(struct parser *p)
+{
+    const struct sql_token word = p->token;
+    struct sql_token name = {0};
+
+    next(p);
+    if (!sql_token_is(&p->token, "UNIQUE") && !need_name(p, &name, "a name or UNIQUE"))
+        return false;
+    return read_unique(p, &word, &name);
 }
 
 static bool read_element(struct parser *p)
@@ -439,12 +490,14 @@ static bool read_element(struct parser *p)
         if (!read_key_list(p, COLUMN_PRIMARY_KEY, false)) return false;
         return !accept_word(p, "USING") || need_word(p, "HASH");
     }
-    if (accept_word(p, "INDEX") || accept_word(p, "KEY")) return read_index(p, &word);
-    if (sql_token_is(&word, "UNIQUE") || sql_token_is(&word, "FOREIGN") ||
-        sql_token_is(&word, "CONSTRAINT") || sql_token_is(&word, "FULLTEXT") ||
+    if (accept_word(p, "INDEX") || accept_word(p, "KEY")) return read_index(p, &word, false);
+    if (sql_token_is(&word, "UNIQUE")) return read_unique(p, &word, &(struct sql_token){0});
+    if (sql_token_is(&word, "CONSTRAINT")) return read_constraint(p);
+    if (sql_token_is(&word, "FOREIGN") || sql_token_is(&word, "FULLTEXT") ||
         sql_token_is(&word, "CHECK"))
-        return fail_at(p, &word, ERR_NOT_IMPLEMENTED,
-                       "expected a column, PRIMARY KEY or INDEX: there are no other keys here");
+        return fail_at(
+            p, &word, ERR_NOT_IMPLEMENTED,
+            "expected a column, PRIMARY KEY, INDEX or UNIQUE: there are no other keys here");
     return read_column(p);
 }
 
@@ -668,11 +721,13 @@ static bool finish_index(struct parser *p, const struct index *index, struct tab
                            "the table has no such column");
         columns[i] = (uint16_t)(column - p->columns);
     }
-    if (size <= INDEX_NAME_MAX && table_def_index_find(def, name, (uint32_t)size, &other))
+    uint32_t name_size = size > INDEX_NAME_MAX ? INDEX_NAME_MAX + 1 : (uint32_t)size;
+    if (table_def_index_find(def, name, name_size, &other) ||
+        table_def_unique_find(def, name, name_size, &other))
         return fail_at(p, &index->name, ERR_INDEX_EXISTS, "this index exists already");
-    uint32_t error =
-        table_def_add_index(def, name, size > INDEX_NAME_MAX ? INDEX_NAME_MAX + 1 : (uint32_t)size,
-                            columns, index->column_count);
+    uint32_t error = index->unique
+                         ? table_def_add_unique(def, name, name_size, columns, index->column_count)
+                         : table_def_add_index(def, name, name_size, columns, index->column_count);
     if (error == ERR_NONE) error = table_def_check(def);
     return error == ERR_NONE || fail_at(p, &index->name, error, error_get(error)->text);
 }

@@ -98,18 +98,27 @@ static void print_options(const struct ndb_table_info *info)
                : (info->read_backup || info->fully_replicated ? ", nologging" : " nologging"));
 }
 
-static void print_index(const struct ndb_table *table, uint32_t number)
+static void print_index(const struct ndb_table *table, const struct ndb_index_info *index,
+                        const char *type)
 {
-    struct ndb_index_info index;
     struct ndb_column_info column;
 
-    if (ndb_table_index(table, number, &index) != 0) return;
-    printf("%s(", index.name);
-    for (uint32_t i = 0; i < index.columns; i++) {
-        if (ndb_table_column(table, index.column[i], &column) == 0)
+    printf("%s(", index->name);
+    for (uint32_t i = 0; i < index->columns; i++) {
+        if (ndb_table_column(table, index->column[i], &column) == 0)
             printf("%s%s", i == 0 ? "" : ", ", column.name);
     }
-    printf(") - OrderedIndex\n");
+    printf(") - %s\n", type);
+}
+
+static void print_indexes(const struct ndb_table *table)
+{
+    struct ndb_index_info index;
+
+    for (uint32_t i = 0; ndb_table_unique(table, i, &index) == 0; i++)
+        print_index(table, &index, "UniqueHashIndex");
+    for (uint32_t i = 0; ndb_table_index(table, i, &index) == 0; i++)
+        print_index(table, &index, "OrderedIndex");
 }
 
 static void print_table(const struct settings *settings, const struct ndb_table *table,
@@ -143,8 +152,7 @@ static void print_table(const struct settings *settings, const struct ndb_table 
         comma = ", ";
     }
     printf(") - UniqueHashIndex\n");
-    for (uint32_t i = 0; i < info->indexes; i++)
-        print_index(table, i);
+    print_indexes(table);
 }
 
 /* Memory for the facts about each fragment, filled; NULL: error printed. */
@@ -211,25 +219,32 @@ static cJSON *columns_json(const struct ndb_table *table, const struct ndb_table
     return list;
 }
 
-static cJSON *indexes_json(const struct ndb_table *table, const struct ndb_table_info *info)
+static cJSON *index_json(const struct ndb_table *table, const struct ndb_index_info *index,
+                         const char *type)
+{
+    struct ndb_column_info column;
+    cJSON *object = cJSON_CreateObject();
+    cJSON *columns = cJSON_CreateArray();
+
+    for (uint32_t c = 0; c < index->columns; c++) {
+        if (ndb_table_column(table, index->column[c], &column) == 0)
+            cJSON_AddItemToArray(columns, cJSON_CreateString(column.name));
+    }
+    cJSON_AddStringToObject(object, "name", index->name);
+    cJSON_AddStringToObject(object, "type", type);
+    cJSON_AddItemToObject(object, "columns", columns);
+    return object;
+}
+
+static cJSON *indexes_json(const struct ndb_table *table)
 {
     cJSON *list = cJSON_CreateArray();
+    struct ndb_index_info index;
 
-    for (uint32_t i = 0; i < info->indexes; i++) {
-        struct ndb_index_info index;
-        struct ndb_column_info column;
-        if (ndb_table_index(table, i, &index) != 0) continue;
-        cJSON *object = cJSON_CreateObject();
-        cJSON *columns = cJSON_CreateArray();
-        for (uint32_t c = 0; c < index.columns; c++) {
-            if (ndb_table_column(table, index.column[c], &column) == 0)
-                cJSON_AddItemToArray(columns, cJSON_CreateString(column.name));
-        }
-        cJSON_AddStringToObject(object, "name", index.name);
-        cJSON_AddStringToObject(object, "type", "OrderedIndex");
-        cJSON_AddItemToObject(object, "columns", columns);
-        cJSON_AddItemToArray(list, object);
-    }
+    for (uint32_t i = 0; ndb_table_unique(table, i, &index) == 0; i++)
+        cJSON_AddItemToArray(list, index_json(table, &index, "UniqueHashIndex"));
+    for (uint32_t i = 0; ndb_table_index(table, i, &index) == 0; i++)
+        cJSON_AddItemToArray(list, index_json(table, &index, "OrderedIndex"));
     return list;
 }
 
@@ -275,7 +290,7 @@ static cJSON *table_json(const struct ndb_table *table, const struct ndb_table_i
     cJSON_AddBoolToObject(object, "logging", info->logging);
     cJSON_AddNumberToObject(object, "row_size_max", info->row_size_max);
     cJSON_AddItemToObject(object, "columns", columns_json(table, info));
-    cJSON_AddItemToObject(object, "indexes", indexes_json(table, info));
+    cJSON_AddItemToObject(object, "indexes", indexes_json(table));
     if (fragments != NULL)
         cJSON_AddItemToObject(object, "partitions", partitions_json(table, info, fragments));
     return object;

@@ -241,16 +241,18 @@ struct ndb_table_info {
     const char *balance;   /* "FOR_RP_BY_LDM", ... */
     bool read_backup, fully_replicated, logging, row_gci, row_checksum;
     uint64_t max_rows;
-    uint32_t indexes; /* Ordered ones. */
+    uint32_t indexes;        /* Ordered ones. */
+    uint32_t unique_indexes; /* Unique ones, with numbers of their own. */
 };
 
 #define NDB_INDEX_COLUMNS_MAX 32
-/* An ordered index. */
+/* An ordered or a unique index. */
 struct ndb_index_info {
     const char *name; /* Lives as long as the table object. */
     uint32_t number;  /* From 0, in the order of the definition. */
     uint32_t columns;
     uint32_t column[NDB_INDEX_COLUMNS_MAX]; /* Column ids, most significant first. */
+    uint32_t table_id; /* Of the hidden table that a unique index is; else 0. */
 };
 
 /*
@@ -301,6 +303,10 @@ NDB_API int ndb_table_index(const struct ndb_table *table, uint32_t number,
                             struct ndb_index_info *info);
 /* The index's number by name (ASCII case ignored), or -1. Any thread. */
 NDB_API int ndb_table_find_index(const struct ndb_table *table, const char *name);
+/* The same of unique indexes, number 0 .. ndb_table_info.unique_indexes-1. Any thread. */
+NDB_API int ndb_table_unique(const struct ndb_table *table, uint32_t number,
+                             struct ndb_index_info *info);
+NDB_API int ndb_table_find_unique(const struct ndb_table *table, const char *name);
 /* The node that stores replica number `replica` of a fragment, in the order of the
  * distribution (0 = primary, unless its node is lost, has just come back or is slow); 0 = none. Any
  * thread. */
@@ -401,6 +407,14 @@ struct ndb_field {
 NDB_API struct ndb_record *ndb_record_create(ndb_t *ndb, struct ndb_table *table,
                                              const struct ndb_field *fields, uint32_t count,
                                              uint32_t row_size);
+/*
+ * A record for keys of a unique index (ndb_table_find_unique()), with at least all of its columns:
+ * as key_record of reads, updates and deletes it says which row by that key. Errors as above, and
+ * 4243 no such index, 4292 a column of it is missing.
+ */
+NDB_API struct ndb_record *ndb_record_create_unique(ndb_t *ndb, struct ndb_table *table,
+                                                    uint32_t unique, const struct ndb_field *fields,
+                                                    uint32_t count, uint32_t row_size);
 /* A record of all columns with offsets chosen by the library: see ndb_record_row_size,
  * ndb_record_field. */
 NDB_API struct ndb_record *ndb_record_create_default(ndb_t *ndb, struct ndb_table *table);
@@ -478,7 +492,9 @@ NDB_API void ndb_transaction_close(struct ndb_transaction *transaction);
 
 /*
  * Define one operation; it is sent by the next execute. The key is taken from key_row by
- * key_record, which has all primary key columns. Reads fill `row` by `record` (may be NULL: only
+ * key_record, which has all primary key columns, or for reads, updates and deletes is one of a
+ * unique index: then the row is found by that key, in the same round trip, a committed read takes a
+ * shared lock, and a NULL in the key is error 4203. Reads fill `row` by `record` (may be NULL: only
  * lock the row); with the same record and row for both, the key members are the key. Writes take
  * all columns of record (but see mask). Result: the operation, which lives until the transaction is
  * closed, or NULL with the error in ndb_transaction_error(). Own thread.
@@ -488,7 +504,8 @@ NDB_API struct ndb_operation *ndb_read(struct ndb_transaction *transaction,
                                        const struct ndb_record *record, void *row,
                                        const struct ndb_operation_options *options);
 /* Columns that are not in the record get their default or NULL (4106 if neither exists). 630: row
- * exists. */
+ * exists. 893, of updates and writes too: a unique index has such a row already; the transaction is
+ * aborted whatever the flags, and `detail` of the error is the index's name. */
 NDB_API struct ndb_operation *ndb_insert(struct ndb_transaction *transaction,
                                          const struct ndb_record *record, const void *row,
                                          const struct ndb_operation_options *options);
@@ -598,7 +615,8 @@ NDB_API int ndb_wait_durable_async(ndb_t *ndb, uint64_t epoch, uint32_t timeout_
 /* ---- Short forms ---- */
 
 /* One row, one transaction each, committed; options as above. 0, or -1 with ndb_error(ndb). The
-   row's key members say which row; `record` has all key columns. Own thread. */
+   row's key members say which row; `record` has all key columns, or but for inserts and writes is
+   one of a unique index. 893: `detail` is the index's name. Own thread. */
 NDB_API int ndb_read_row(ndb_t *ndb, const struct ndb_record *record, void *row,
                          uint32_t timeout_ms);
 NDB_API int ndb_insert_row(ndb_t *ndb, const struct ndb_record *record, const void *row,

@@ -126,7 +126,43 @@ static void test_indexes(void **state)
     bad("create table t (a int primary key, index i (a)", ERR_BAD_REQUEST, "the end");
     bad("create table t (a int primary key, index i using hash (a))", ERR_BAD_REQUEST, "BTREE");
     bad("create table t (a int primary key, index i (a desc))", ERR_BAD_REQUEST, "at 'desc'");
-    bad("create table t (a int primary key, unique u (a))", ERR_NOT_IMPLEMENTED, "no other keys");
+    bad("create table t (a int primary key, check (a))", ERR_NOT_IMPLEMENTED, "no other keys");
+}
+
+/* Unique ones have numbers of their own. */
+static void test_unique(void **state)
+{
+    static const struct {
+        const char *name;
+        uint32_t columns;
+        uint32_t first;
+    } wanted[] = {{"b", 1, 1}, {"by c", 2, 2}, {"Two", 1, 2}, {"c", 1, 2}, {"named", 1, 0}};
+    struct table_index index;
+
+    (void)state;
+    struct table_def *def =
+        good("create table t (a int primary key, b int unique, c varchar(10) UNIQUE KEY,"
+             " Unique `by c` using hash (c, A), unique index Two (c) USING HASH,"
+             " constraint named unique (a), index i (b))");
+    assert_int_equal(def->index_count, 1);
+    assert_int_equal(def->unique_count, 5);
+    uint32_t number;
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_true(
+            table_def_unique_find(def, wanted[i].name, (uint32_t)strlen(wanted[i].name), &number));
+        assert_true(table_def_unique(def, number, &index));
+        assert_int_equal(index.column_count, wanted[i].columns);
+        assert_int_equal(index.columns[0], wanted[i].first);
+        assert_int_equal(index.table_id, 0);
+    }
+    free(def);
+    bad("create table t (a int primary key, b int unique, key b (a))", ERR_INDEX_EXISTS, "at 'b'");
+    bad("create table t (a int primary key, b int unique, unique (b))", ERR_INDEX_EXISTS, "at 'b'");
+    bad("create table t (a int primary key, unique (b))", ERR_NO_SUCH_COLUMN, "at 'b'");
+    bad("create table t (a int primary key, b bit(3) unique)", ERR_INDEX_TYPE, "at 'b'");
+    bad("create table t (a int primary key, unique i using btree (a))", ERR_BAD_REQUEST, "HASH");
+    bad("create table t (a int primary key, unique)", ERR_BAD_REQUEST, "at ')'");
+    bad("create table t (a int primary key, constraint x check (a))", ERR_BAD_REQUEST, "UNIQUE");
 }
 
 static void test_type_spellings(void **state)
@@ -248,7 +284,7 @@ static void test_errors(void **state)
         ERR_PARTITION_KEY_NOT_IN_KEY, "at 'b'");
     bad("create table t (a int primary key) partition by key () partitions 0", ERR_FRAGMENT_COUNT,
         "at least one");
-    bad("create table t (a int primary key, unique (a))", ERR_NOT_IMPLEMENTED, "at 'unique'");
+    bad("create table t (a int primary key, foreign key (a))", ERR_NOT_IMPLEMENTED, "at 'foreign'");
     bad("create table t (a int primary key auto_increment)", ERR_NOT_IMPLEMENTED, "property");
     bad("create table `t (a int)", ERR_BAD_REQUEST, "name without closing quote");
     bad("create table t (a int) /* x", ERR_BAD_REQUEST, "comment without end");
@@ -317,9 +353,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole_statement), cmocka_unit_test(test_indexes),
-        cmocka_unit_test(test_type_spellings),  cmocka_unit_test(test_details),
-        cmocka_unit_test(test_errors),          cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_every_prefix),
+        cmocka_unit_test(test_unique),          cmocka_unit_test(test_type_spellings),
+        cmocka_unit_test(test_details),         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_limits),          cmocka_unit_test(test_every_prefix),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,430 @@
+/* unique_client.c -- unique indexes through the public interface, also while data nodes are lost.
+ * For the tests of this folder. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * unique_client check         makes the table; duplicates, operations by unique key, refusals
+ * unique_client move SECONDS  threads give rows other emails, by id and by email, and take those of
+ * others: at most one has it
+ * unique_client verify        each row is found by its email, and the index has no other entries
+ *
+ * NDB_CONNECTSTRING names the cluster. Exit code 1 when something is wrong.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <ndb/ndb.h>
+#include "tests/cluster/schema_again.h"
+
+#define ROWS    400u
+#define EMAILS  500u
+#define THREADS 4u
+
+#define DUPLICATE 893
+#define NO_ROW    626
+
+struct row {
+    uint32_t id;
+    char email[64];
+    int32_t a;
+    int32_t b;
+    uint8_t nulls; /* 1: email, 2: a */
+};
+
+static const struct ndb_field fields[] = {
+    NDB_FIELD(struct row, id, "id"),
+    {.column = "email",
+     .offset = offsetof(struct row, email),
+     .size = sizeof(((struct row *)0)->email),
+     .null_offset = offsetof(struct row, nulls),
+     .null_bit = 0,
+     .flags = NDB_FIELD_CSTRING},
+    NDB_FIELD_NULL(struct row, a, "a", nulls, 1),
+    NDB_FIELD(struct row, b, "b"),
+};
+
+struct client {
+    ndb_t *ndb;
+    struct ndb_table *table;
+    struct ndb_record *record;
+    struct ndb_record *by_email;
+    struct ndb_record *by_ab;
+};
+
+static struct ndb_cluster_connection *connection;
+
+static _Noreturn void die(const char *what, const ndb_error_t *error)
+{
+    printf("%s: %d: %s %s\n", what, error->code, error->text, error->detail);
+    exit(1);
+}
+
+static void want(const char *what, int64_t is, int64_t should)
+{
+    if (is == should) return;
+    printf("%s: %lld instead of %lld\n", what, (long long)is, (long long)should);
+    exit(1);
+}
+
+static struct ndb_record *key_record(const struct client *client, const char *index,
+                                     const struct ndb_field *key, uint32_t count)
+{
+    int number = ndb_table_find_unique(client->table, index);
+    want("the index is there", number >= 0, true);
+    struct ndb_record *record = ndb_record_create_unique(
+        client->ndb, client->table, (uint32_t)number, key, count, sizeof(struct row));
+    if (record == NULL) die(index, ndb_error(client->ndb));
+    return record;
+}
+
+static void client_open(struct client *client)
+{
+    client->ndb = ndb_open(connection, "test");
+    client->table = ndb_table_open(client->ndb, "people", 0);
+    if (client->table == NULL) die("table", ndb_error(client->ndb));
+    client->record = ndb_record_create(client->ndb, client->table, fields, 4, sizeof(struct row));
+    if (client->record == NULL) die("record", ndb_error(client->ndb));
+    client->by_email = key_record(client, "EMAIL", &fields[1], 1);
+    client->by_ab = key_record(client, "ab", fields, 4); /* Others do no harm. */
+}
+
+static void client_close(struct client *client)
+{
+    ndb_record_release(client->record);
+    ndb_record_release(client->by_email);
+    ndb_record_release(client->by_ab);
+    ndb_table_release(client->table);
+    ndb_close(client->ndb);
+}
+
+static struct row row_of(uint32_t id, uint32_t email)
+{
+    struct row row = {.id = id, .a = (int32_t)id, .b = (int32_t)(id % 3)};
+    if (id % 10 == 9) row.nulls = 2;
+    snprintf(row.email, sizeof row.email, "%u@example.org", email);
+    return row;
+}
+
+static void make_rows(struct client *client)
+{
+    static const char sql[] =
+        "CREATE TABLE people (id INT UNSIGNED NOT NULL PRIMARY KEY, email VARCHAR(60) UNIQUE, "
+        "a INT, b INT NOT NULL, UNIQUE KEY ab USING HASH (a, b), INDEX by_b (b))";
+    client->ndb = ndb_open(connection, "test");
+    time_t end = time(NULL) + SCHEMA_LIMIT_S;
+    while (ndb_table_drop(client->ndb, "people", 0) != 0 && schema_again(client->ndb, end))
+        continue;
+    while (ndb_table_create(client->ndb, sql, NULL, 0) != 0) {
+        if (!schema_again(client->ndb, end)) die("create", ndb_error(client->ndb));
+    }
+    ndb_close(client->ndb);
+    client_open(client);
+    for (uint32_t id = 0; id < ROWS; id++) {
+        const struct row row = row_of(id, id);
+        if (ndb_insert_row(client->ndb, client->record, &row, 0) != 0)
+            die("insert", ndb_error(client->ndb));
+    }
+}
+
+/* --- Check. --- */
+
+/* The transaction's error after `operation`; it is committed if it can be. */
+static int execute(struct ndb_transaction *t, const struct ndb_operation *operation)
+{
+    int code = 0;
+    if (operation == NULL || ndb_execute(t, NDB_COMMIT, 0) != 0)
+        code = ndb_transaction_error(t)->code;
+    else
+        code = ndb_operation_error(operation)->code;
+    return code;
+}
+
+static void check_duplicate(struct client *client, struct row row, const char *index)
+{
+    const struct ndb_operation_options ignore = {.flags = NDB_OP_IGNORE_ERROR};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct ndb_transaction *t = ndb_transaction_start(client->ndb);
+        const struct row innocent = row_of(ROWS + 7, ROWS + 7);
+        ndb_insert(t, client->record, &innocent, NULL);
+        struct ndb_operation *operation =
+            i == 2 ? ndb_update(t, client->record, &row, client->record, &row, &ignore)
+                   : ndb_write(t, client->record, &row, i == 1 ? &ignore : NULL);
+        want("a duplicate", execute(t, operation), DUPLICATE);
+        want("the index's name", strcmp(ndb_transaction_error(t)->detail, index), 0);
+        want("the operation", ndb_transaction_error_operation(t) == operation, true);
+        want("its own", strcmp(ndb_operation_error(operation)->detail, index), 0);
+        want("its class", ndb_transaction_error(t)->classification, NDB_CLASS_CONSTRAINT);
+        ndb_transaction_close(t);
+    }
+    struct row innocent = {.id = ROWS + 7};
+    want("nothing is left", ndb_read_row(client->ndb, client->record, &innocent, 0), -1);
+}
+
+static void check_duplicates(struct client *client)
+{
+    struct row row = row_of(5, 6);
+    check_duplicate(client, row, "email");
+    row = row_of(5, 5);
+    row.a = 8;
+    row.b = 2;
+    check_duplicate(client, row, "ab");
+    row.nulls = 2; /* With a NULL it is none. */
+    if (ndb_update_row(client->ndb, client->record, &row, 0) != 0)
+        die("NULL", ndb_error(client->ndb));
+    row = row_of(5, 5);
+    if (ndb_update_row(client->ndb, client->record, &row, 0) != 0)
+        die("back", ndb_error(client->ndb));
+    snprintf(row.email, sizeof row.email, "6@EXAMPLE.org"); /* As the column compares. */
+    check_duplicate(client, row, "email");
+}
+
+/* Reads, an update and a delete by unique keys in one batch. */
+static void check_by_key(struct client *client)
+{
+    struct ndb_transaction *t = ndb_transaction_start(client->ndb);
+    struct row key = row_of(0, 20);
+    struct row read = {0};
+    struct row locked = {0};
+    struct row by_ab = row_of(22, 0);
+    struct row found = {0};
+    struct row other = row_of(23, 23);
+    struct row gone = row_of(24, 24);
+    const struct ndb_operation_options exclusive = {.lock = NDB_LOCK_EXCLUSIVE};
+    const uint8_t only_b[1] = {1u << 3};
+    const struct ndb_operation_options b = {.mask = only_b};
+    ndb_read(t, client->by_email, &key, client->record, &read, NULL);
+    snprintf(key.email, sizeof key.email, "21@example.org");
+    ndb_read(t, client->by_email, &key, client->record, &locked, &exclusive);
+    ndb_read(t, client->by_ab, &by_ab, client->record, &found, NULL);
+    other.b = 77;
+    ndb_update(t, client->by_email, &other, client->record, &other, &b);
+    struct ndb_operation *last = ndb_delete(t, client->by_email, &gone, NULL);
+    if (execute(t, last) != 0) die("by unique key", ndb_transaction_error(t));
+    ndb_transaction_close(t);
+    want("the row of an email", read.id, 20);
+    want("the locked row", locked.id, 21);
+    want("the row of two values", found.id, 22);
+    other.b = 0;
+    if (ndb_read_row(client->ndb, client->record, &other, 0) != 0)
+        die("read", ndb_error(client->ndb));
+    want("what was changed by email", other.b, 77);
+    want("what was deleted by email", ndb_read_row(client->ndb, client->record, &gone, 0), -1);
+    other = row_of(23, 23);
+    gone = row_of(24, 24);
+    if (ndb_write_row(client->ndb, client->record, &other, 0) != 0 ||
+        ndb_insert_row(client->ndb, client->record, &gone, 0) != 0)
+        die("as before", ndb_error(client->ndb));
+}
+
+/* The short forms. */
+static void check_rows(struct client *client)
+{
+    struct row row = row_of(31, 0);
+    row.id = 0;
+    if (ndb_read_row(client->ndb, client->by_ab, &row, 0) != 0) die("read", ndb_error(client->ndb));
+    want("the row of two values", row.id, 31);
+    want("its email", strcmp(row.email, "31@example.org"), 0);
+    snprintf(row.email, sizeof row.email, "somebody else");
+    if (ndb_update_row(client->ndb, client->by_ab, &row, 0) != 0)
+        die("update", ndb_error(client->ndb));
+    if (ndb_delete_row(client->ndb, client->by_ab, &row, 0) != 0)
+        die("delete", ndb_error(client->ndb));
+    want("it is gone", ndb_read_row(client->ndb, client->by_ab, &row, 0), -1);
+    want("its error", ndb_error(client->ndb)->code, NO_ROW);
+    want("an insert by unique key", ndb_insert_row(client->ndb, client->by_ab, &row, 0), -1);
+    want("its error", ndb_error(client->ndb)->code, 4292);
+    row = row_of(31, 32);
+    want("a duplicate", ndb_insert_row(client->ndb, client->record, &row, 0), -1);
+    want("its error", ndb_error(client->ndb)->code, DUPLICATE);
+    want("its name", strcmp(ndb_error(client->ndb)->detail, "email"), 0);
+    row = row_of(31, 31);
+    if (ndb_insert_row(client->ndb, client->record, &row, 0) != 0)
+        die("insert", ndb_error(client->ndb));
+}
+
+static void check_missing(struct client *client)
+{
+    struct row key = row_of(0, 99999);
+    struct row read = {0};
+    struct ndb_transaction *t = ndb_transaction_start(client->ndb);
+    struct ndb_operation *operation =
+        ndb_read(t, client->by_email, &key, client->record, &read, NULL);
+    want("an email that nobody has", execute(t, operation), NO_ROW);
+    ndb_transaction_close(t);
+    t = ndb_transaction_start(client->ndb);
+    key.nulls = 1;
+    want("a NULL in the key",
+         ndb_read(t, client->by_email, &key, client->record, &read, NULL) == NULL, true);
+    want("its error", ndb_transaction_error(t)->code, 4203);
+    ndb_transaction_close(t);
+    t = ndb_transaction_start(client->ndb);
+    want("an insert by unique key", ndb_insert(t, client->by_ab, &key, NULL) == NULL, true);
+    want("its error", ndb_transaction_error(t)->code, 4292);
+    ndb_transaction_close(t);
+    want("a record without a column",
+         ndb_record_create_unique(client->ndb, client->table, 0, fields, 1, sizeof key) == NULL,
+         true);
+    want("its error", ndb_error(client->ndb)->code, 4292);
+    want("an index that is not there",
+         ndb_record_create_unique(client->ndb, client->table, 2, fields, 4, sizeof key) == NULL,
+         true);
+    want("its error", ndb_error(client->ndb)->code, 4243);
+}
+
+/* --- After whatever was done to the nodes. --- */
+
+static uint64_t entries_of(struct client *client, const char *index)
+{
+    struct ndb_table_info info;
+    char name[128];
+    uint64_t count;
+    ndb_table_describe(client->table, &info);
+    snprintf(name, sizeof name, "sys/def/NDB$UNIQUE_%u_%s", info.table_id, index);
+    struct ndb_table *table = ndb_table_open(client->ndb, name, 0);
+    if (table == NULL) die(name, ndb_error(client->ndb));
+    if (ndb_scan_count(client->ndb, table, &count, 0) != 0) die("count", ndb_error(client->ndb));
+    ndb_table_release(table);
+    return count;
+}
+
+static void find_row(struct client *client, const struct ndb_record *key, const struct row *row)
+{
+    struct row found = {0};
+    struct ndb_transaction *t = ndb_transaction_start(client->ndb);
+    struct ndb_operation *operation = ndb_read(t, key, row, client->record, &found, NULL);
+    if (execute(t, operation) != 0) die("a row by its unique key", ndb_transaction_error(t));
+    want("the row of a unique key", found.id, row->id);
+    ndb_transaction_close(t);
+}
+
+static void verify_rows(struct client *client)
+{
+    static struct row rows[ROWS + 1];
+    uint32_t count = 0;
+    uint64_t emails = 0;
+    uint64_t pairs = 0;
+    struct ndb_scan *scan = ndb_scan_start(client->ndb, client->record, NULL, 0);
+    int more = 1;
+    while (scan != NULL && count <= ROWS && (more = ndb_scan_next_copy(scan, &rows[count], 0)) == 1)
+        count++;
+    if (scan == NULL || more < 0) die("scan", ndb_error(client->ndb));
+    ndb_scan_close(scan);
+    want("rows", count, ROWS);
+    for (uint32_t i = 0; i < count; i++) {
+        emails += (rows[i].nulls & 1u) == 0;
+        pairs += (rows[i].nulls & 2u) == 0;
+        if ((rows[i].nulls & 1u) == 0) find_row(client, client->by_email, &rows[i]);
+        if ((rows[i].nulls & 2u) == 0) find_row(client, client->by_ab, &rows[i]);
+    }
+    want("entries of emails", (int64_t)entries_of(client, "email"), (int64_t)emails);
+    want("entries of pairs", (int64_t)entries_of(client, "ab"), (int64_t)pairs);
+}
+
+static int verify(void)
+{
+    struct client client;
+    client_open(&client);
+    verify_rows(&client);
+    client_close(&client);
+    printf("verify: all is right\n");
+    return 0;
+}
+
+static int check(void)
+{
+    struct client client;
+    make_rows(&client);
+    check_duplicates(&client);
+    check_by_key(&client);
+    check_missing(&client);
+    check_rows(&client);
+    verify_rows(&client);
+    client_close(&client);
+    printf("unique: all is right\n");
+    return 0;
+}
+
+/* --- Rows that change their emails. --- */
+
+static atomic_bool stop_moving;
+static atomic_uint moved, duplicates, not_now;
+
+/* By id, or by the email that it has: then the row may have lost it meanwhile. */
+static int give_email(struct client *client, uint32_t random, struct row *row)
+{
+    const uint8_t only_email[1] = {1u << 1};
+    const struct ndb_operation_options options = {.mask = only_email};
+    struct ndb_transaction *t = ndb_transaction_start(client->ndb);
+    struct row key = *row;
+    key.nulls = 0;
+    snprintf(key.email, sizeof key.email, "%u@example.org", random / 7u % EMAILS);
+    struct ndb_operation *operation =
+        ndb_update(t, random % 3 == 0 ? client->by_email : client->record, &key, client->record,
+                   row, &options);
+    int code = execute(t, operation);
+    if (code != 0 && code != DUPLICATE && code != NO_ROW &&
+        ndb_transaction_error(t)->status == NDB_STATUS_PERMANENT)
+        die("an email is given", ndb_transaction_error(t));
+    ndb_transaction_close(t);
+    return code;
+}
+
+static void *mover(void *context)
+{
+    struct client client;
+    uint32_t random = *(const uint32_t *)context * 2654435761u;
+    client_open(&client);
+    while (!atomic_load(&stop_moving)) {
+        random = random * 1664525u + 1013904223u;
+        struct row row = row_of((random >> 8) % ROWS, (random >> 16) % EMAILS);
+        if (random >> 28 == 0) row.nulls |= 1;
+        int code = give_email(&client, random >> 4, &row);
+        if (code == 0) atomic_fetch_add(&moved, 1);
+        if (code == DUPLICATE) atomic_fetch_add(&duplicates, 1);
+        if (code != 0 && code != DUPLICATE) atomic_fetch_add(&not_now, 1);
+    }
+    client_close(&client);
+    return NULL;
+}
+
+static int move(double seconds)
+{
+    struct client client;
+    pthread_t threads[THREADS];
+    uint32_t seeds[THREADS];
+    struct timespec pause = {.tv_sec = (time_t)seconds};
+    make_rows(&client);
+    for (uint32_t i = 0; i < THREADS; i++) {
+        seeds[i] = i + 1;
+        pthread_create(&threads[i], NULL, mover, &seeds[i]);
+    }
+    (void)nanosleep(&pause, NULL);
+    atomic_store(&stop_moving, true);
+    for (uint32_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    printf("move: %u emails given, %u duplicates refused, %u other errors\n", atomic_load(&moved),
+           atomic_load(&duplicates), atomic_load(&not_now));
+    client_close(&client);
+    return atomic_load(&moved) > 0 && atomic_load(&duplicates) > 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    bool known = argc >= 2 && (strcmp(argv[1], "check") == 0 || strcmp(argv[1], "verify") == 0 ||
+                               (strcmp(argv[1], "move") == 0 && argc == 3));
+    if (!known) {
+        fprintf(stderr, "unique_client check | move SECONDS | verify\n");
+        return 2;
+    }
+    connection = ndb_connection_create(NULL, NULL);
+    if (ndb_connection_connect(connection, 30000) != 0 ||
+        ndb_connection_wait_until_ready(connection, 30000) < 0) {
+        printf("no connection\n");
+        return 1;
+    }
+    int result = argv[1][0] == 'c' ? check() : argv[1][0] == 'v' ? verify() : move(atof(argv[2]));
+    ndb_connection_free(connection);
+    return result;
+}
