@@ -353,6 +353,7 @@ static void compare(struct run *run, struct found *const *found)
     for (uint32_t row = 0; row < run->swarm.registers && !failed(run); row++)
         check_register(run, row, &found[TABLE_REGISTER][row]);
     if (!failed(run)) check_replicas(run);
+    if (!failed(run)) check_uniques(run);
     if (!failed(run)) sim_check_nodes(run->world);
 }
 

@@ -39,6 +39,23 @@ static void add_index(struct table_def *def, const char *name, const uint16_t *c
     if (table_def_add_index(def, name, (uint32_t)strlen(name), columns, count) != 0) abort();
 }
 
+static void add_unique(struct table_def *def, const char *name, const uint16_t *columns,
+                       uint32_t count)
+{
+    if (table_def_add_unique(def, name, (uint32_t)strlen(name), columns, count) != 0) abort();
+}
+
+/* None, one or two, by table. Rows of a table never have one value; the other two are often NULL,
+ * and otherwise follow from it. Only accounts of the bank have equal values. */
+static void add_uniques(const struct run *run, uint32_t table, struct table_def *def)
+{
+    uint32_t uniques = row_uniques(run, table);
+    uint16_t v = (uint16_t)first_value_column(run, table);
+    if (uniques > 0)
+        add_unique(def, "u_fs", (const uint16_t[]){(uint16_t)(v + 1), (uint16_t)(v + 2)}, 2);
+    if (uniques > 1) add_unique(def, "u_v", &v, 1);
+}
+
 /* None to three, by table. A value changes with every update; so do the others, or to NULL. */
 static void add_indexes(const struct run *run, uint32_t table, struct table_def *def)
 {
@@ -48,6 +65,12 @@ static void add_indexes(const struct run *run, uint32_t table, struct table_def 
     if (indexes > 1)
         add_index(def, "by_s", (const uint16_t[]){(uint16_t)(v + 1), (uint16_t)(v + 2), 0}, 3);
     if (indexes > ROW_INDEX_KEY) add_index(def, "by_k", (const uint16_t[]){0, 1}, v);
+}
+
+uint32_t row_uniques(const struct run *run, uint32_t table)
+{
+    static const uint32_t uniques[4] = {2, 0, 2, 1};
+    return table == TABLE_BANK ? 0 : uniques[(table + run->swarm.key_kind[table]) % 4];
 }
 
 uint32_t row_indexes(const struct run *run, uint32_t table)
@@ -85,6 +108,7 @@ struct table_def *row_table(struct run *run, uint32_t table, const char *name)
     if (swarm->counters)
         add_column(def, "c", COLUMN_BIGINT, 1, 0, COLUMN_NULLABLE); /* Only programs write it. */
     add_indexes(run, table, def);
+    add_uniques(run, table, def);
     def->flags = swarm->table_flags;
     if (table_def_check(def) != 0) abort();
     return def;

@@ -284,6 +284,7 @@ static void set_up(struct run *run)
     struct session *session = &run->client[0].session[0];
     for (uint32_t table = 0; table < run->table_count; table++) {
         if (!create_table(run, session, table) || !run_open_table(run, session, table)) return;
+        uniques_note(run, table, api_table_def(session->table[table]));
     }
     model_init(run);
     run->model.bank_total = 100u * (uint64_t)run->swarm.accounts;
@@ -545,6 +546,7 @@ static void check_all(struct run *run)
     check_pools(run);
     sim_check_nodes(run->world);
     if (!failed(run)) check_replicas(run);
+    if (!failed(run)) check_uniques(run);
 }
 
 /* All data nodes have stopped, and said so. */
@@ -651,6 +653,7 @@ void run_end(struct run *run)
     check_pools(run);
     sim_check_nodes(run->world);
     if (!failed(run)) check_replicas(run);
+    if (!failed(run)) check_uniques(run);
 }
 
 void run_seed(struct run *run)

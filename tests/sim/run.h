@@ -184,6 +184,8 @@ struct item {
     uint32_t table, key;
     enum key_operation operation;
     uint64_t value;  /* To be written. */
+    bool unique;     /* The row is named by its value, through UNIQUE_VALUE: */
+    uint64_t named;  /* this one. */
     uint64_t got;    /* Read. */
     int64_t counter; /* The same row's counter. */
     int64_t add;     /* An update by a program: this to the counter. */
@@ -265,6 +267,8 @@ struct client {
 
 struct run_figures {
     uint64_t committed, aborted, unknown, jobs, rows_scanned, errors[8];
+    uint64_t entries;               /* Of unique indexes, compared with the rows; */
+    uint64_t by_unique, duplicates; /* operations by them, transactions that they refused. */
 };
 
 #define EPOCH_ROWS_BITS 14
@@ -363,6 +367,14 @@ struct single_mode {
     uint64_t again_us;
 };
 
+/* A table with unique indexes, and their tables: check_unique.c. */
+#define UNIQUES_MAX 2u
+struct uniques {
+    uint32_t base_id;
+    uint32_t count;
+    uint32_t table_id[UNIQUES_MAX];
+};
+
 /* The order of replicas: order.c. */
 struct replica_order {
     struct node_mask slow; /* As is reported. */
@@ -385,6 +397,7 @@ struct run {
     struct model model;
     uint32_t table_count;
     struct table_def *def[TABLES_MAX];
+    struct uniques uniques[TABLES_MAX];
     bool tables_ready;
     uint32_t setup_step;
     bool stop;             /* No new jobs. */
@@ -470,6 +483,9 @@ uint32_t row_indexes(const struct run *run, uint32_t table);
 uint32_t row_key(const struct run *run, uint32_t table, uint32_t key, struct rng *rng,
                  uint32_t *words);
 uint32_t row_attrs(const struct run *run, uint32_t table, uint64_t value, uint32_t *words);
+/* How many unique indexes the table has: u_fs, then u_v, which is over the value alone. */
+#define UNIQUE_VALUE 1u
+uint32_t row_uniques(const struct run *run, uint32_t table);
 /* The counter of a row that has been parsed; NULL, or none, is 0. */
 int64_t row_counter(const struct run *run, const uint32_t *pairs, uint32_t words);
 /* ATTRINFO with a program that adds to the counter and reads the row; refused with
@@ -562,6 +578,11 @@ void check_final_rows(struct run *run);
 void check_pools(struct run *run);
 bool pools_quiet(struct run *run, char *text, uint32_t size);
 void check_replicas(struct run *run);
+
+/* check_unique.c */
+void check_uniques(struct run *run); /* When all is quiet. */
+/* The table's numbers, which stay: a client reads the definition only while it lives. */
+void uniques_note(struct run *run, uint32_t table, const struct table_def *def);
 
 /* epochs.c */
 void epochs_begin(struct session *session, enum api_execute type, api_tx_done done);

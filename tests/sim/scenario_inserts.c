@@ -43,6 +43,12 @@ static uint32_t write_rows(struct run *run, struct session *session, uint32_t fi
         session->count = 0;
         session_add(session, TABLE_STATIC, 0, OP_READ);
         refused += judge(run, run_try(run, session, (enum lock_mode)lock, &outcome), must);
+        if (row_uniques(run, TABLE_STATIC) <= UNIQUE_VALUE) continue;
+        session->count = 0;
+        struct item *item = session_add(session, TABLE_STATIC, 0, OP_READ);
+        item->unique = true;
+        item->named = run->model.statics[0];
+        refused += judge(run, run_try(run, session, (enum lock_mode)lock, &outcome), must);
     }
     return refused;
 }

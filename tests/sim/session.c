@@ -217,7 +217,14 @@ static bool define_item(struct session *session, struct item *item, enum lock_mo
         .context = session,
         .context2 = item,
     };
-    uint32_t key_words = row_key(run, item->table, item->key, work_rng(run), words);
+    uint32_t key_words = 2;
+    if (item->unique) {
+        options.unique = 1u + UNIQUE_VALUE;
+        memcpy(words, &item->named, 8);
+        run->figures.by_unique++;
+    } else {
+        key_words = row_key(run, item->table, item->key, work_rng(run), words);
+    }
     uint32_t attr_words = 0;
     if (item->program) {
         options.flags |= KEY_PROGRAM;

@@ -1,6 +1,7 @@
 /* work_rows.c -- rows that come and go, several tables at once, and a table that grows until memory
  * is full. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <string.h>
 #include "signals/errors.h"
 #include "tests/sim/works.h"
 
@@ -60,6 +61,18 @@ static void check_items(struct session *session)
     }
 }
 
+/* I-SIM-10: the client learns which index it was. */
+static void check_duplicate(struct session *session, struct api_tx *tx)
+{
+    struct run *run = session->client->run;
+    if (api_tx_error(tx) != ERR_UNIQUE_DUPLICATE) return;
+    run->figures.duplicates++;
+    const char *name = api_tx_error_index(tx);
+    if (strcmp(name, "u_v") == 0 || strcmp(name, "u_fs") == 0) return;
+    run_fail(run, SIM_CORRECTNESS, "session %u: a duplicate in the unique index '%s'", session->no,
+             name);
+}
+
 static void churn_done(void *context, struct api_tx *tx)
 {
     struct session *session = context;
@@ -68,6 +81,7 @@ static void churn_done(void *context, struct api_tx *tx)
     count_outcome(run, outcome);
     bool late = durability_late(run);
     if (outcome == API_COMMITTED && late) outcome = API_UNKNOWN;
+    if (session->tx != NULL && !late) check_duplicate(session, session->tx);
     if (outcome == API_COMMITTED) {
         if (session->phase != 0)
             run_fail(run, SIM_CORRECTNESS,
@@ -112,12 +126,42 @@ static void draw_operation(struct session *session, struct item *item, struct rn
     }
 }
 
+/* Some name the row by its value instead of its key; a row that is not there, by one that no row
+ * has. */
+static void name_by_value(struct session *session, struct item *item, struct rng *rng)
+{
+    struct run *run = session->client->run;
+    if (item->operation == OP_INSERT || item->operation == OP_WRITE) return;
+    if (row_uniques(run, item->table) <= UNIQUE_VALUE || rng_chance(rng, 1, 2)) return;
+    bool present = key_of(session, item)->state == KEY_PRESENT;
+    item->unique = true;
+    item->named = present ? key_of(session, item)->value : ++run->model.next_value;
+}
+
 static bool already(const struct session *session, uint32_t table, uint32_t key)
 {
     for (uint32_t i = 0; i < session->count; i++) {
         if (session->item[i].table == table && session->item[i].key == key) return true;
     }
     return false;
+}
+
+/* A value that a row which the transaction leaves alone has already: it must be refused. */
+static void draw_duplicate(struct session *session, struct rng *rng)
+{
+    struct run *run = session->client->run;
+    struct item *item = &session->item[rng_below(rng, session->count)];
+    bool puts = changes(item) && item->operation != OP_DELETE;
+    if (!puts || row_uniques(run, item->table) <= UNIQUE_VALUE) return;
+    uint32_t first = session->no * run->swarm.churn_keys;
+    for (uint32_t tries = 0; tries < 4; tries++) {
+        uint32_t key = first + (uint32_t)rng_below(rng, run->swarm.churn_keys);
+        const struct model_key *other = &run->model.key[item->table][key];
+        if (other->state != KEY_PRESENT || already(session, item->table, key)) continue;
+        item->value = other->value;
+        session->phase = ERR_UNIQUE_DUPLICATE;
+        return;
+    }
 }
 
 static void half_way(void *context, struct api_tx *tx)
@@ -143,7 +187,9 @@ void churn_start(struct session *session)
             session->no * run->swarm.churn_keys + (uint32_t)rng_below(rng, run->swarm.churn_keys);
         if (run->model.key[table][key].state == KEY_TAINTED || already(session, table, key))
             continue;
-        draw_operation(session, session_add(session, table, key, OP_READ), rng);
+        struct item *item = session_add(session, table, key, OP_READ);
+        draw_operation(session, item, rng);
+        name_by_value(session, item, rng);
     }
     if (session->count == 0) {
         session_done(session);
@@ -154,6 +200,7 @@ void churn_start(struct session *session)
         session->phase = session->item[0].expect;
         session->item[0].expect = 0;
     }
+    if (session->phase == 0 && rng_chance(rng, 1, 3)) draw_duplicate(session, rng);
     touch_all(session);
     enum lock_mode lock = rng_chance(rng, 1, 2) ? LOCK_SHARED : LOCK_EXCLUSIVE;
     if (!session_define(session, 0, lock, 0)) {

@@ -1,0 +1,165 @@
+/* check_unique.c -- when all is quiet: each unique index has an entry of each row, and no others.
+ */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <string.h>
+#include "blocks/dblqh/lqh_state.h"
+#include "tests/sim/run.h"
+
+/* What rows say of an index, and what its entries do: sums over all of them, in any order. */
+struct sums {
+    uint64_t count;
+    uint64_t hash;
+};
+
+static const struct table_def *key_def_of(const struct lqh_table *table)
+{
+    return (const struct table_def *)(const void *)table->key_def;
+}
+
+static void add(struct sums *sums, uint64_t unique, uint64_t row)
+{
+    uint64_t seed = unique ^ row * 0x9E3779B97F4A7C15u;
+    sums->count++;
+    sums->hash += rng_splitmix(&seed);
+}
+
+/* A fragment of a table at any node that has it: all replicas are equal. */
+struct place {
+    struct lqh *lqh;
+    struct tup *tup;
+    struct lqh_table *table;
+    struct tup_frag *frag;
+};
+
+static struct lqh_table *table_at(struct lqh *lqh, uint32_t table_id)
+{
+    struct lqh_table *table = table_id < lqh->table_count ? lqh->table[table_id] : NULL;
+    return table != NULL && table->state == TABLE_ONLINE ? table : NULL;
+}
+
+static bool find_at(struct run *run, uint32_t node_index, uint32_t table_id, uint32_t fragment,
+                    struct place *place)
+{
+    struct node *node = sim_node(run->world, data_node_id(run, node_index));
+    for (uint32_t i = 1; node != NULL && i <= ldm_of(run, node_index); i++) {
+        place->lqh = (struct lqh *)(void *)node_block(node, BLOCK_DBLQH, i);
+        if (place->lqh->table == NULL) continue;
+        place->table = table_at(place->lqh, table_id);
+        if (place->table == NULL || fragment >= place->table->fragment_count ||
+            place->table->frags[fragment] == REF_NONE)
+            continue;
+        place->tup = place->lqh->tup;
+        place->frag = tup_frag_get(place->tup, place->table->frags[fragment]);
+        return true;
+    }
+    return false;
+}
+
+static bool find(struct run *run, uint32_t table_id, uint32_t fragment, struct place *place)
+{
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+        if (find_at(run, i, table_id, fragment, place)) return true;
+    }
+    return false;
+}
+
+typedef void (*row_visit)(void *context, const struct place *place, uint32_t row);
+
+static uint32_t visit_rows(struct run *run, uint32_t table_id, row_visit visit, void *context)
+{
+    struct place place;
+    uint32_t fragment = 0;
+    for (; find(run, table_id, fragment, &place); fragment++) {
+        struct tup_scan_position position = {0, 0};
+        bool end = false;
+        while (!end) {
+            uint32_t rows[64];
+            uint32_t count =
+                tup_scan_next(place.tup, place.frag, &position, 0, 0, rows, 64, 1000, &end);
+            for (uint32_t i = 0; i < count; i++)
+                visit(context, &place, rows[i]);
+        }
+    }
+    return fragment;
+}
+
+struct index_check {
+    const struct table_def *index_key; /* Of the index's table. */
+    const struct table_def *base_key;
+    uint32_t number;
+    struct sums rows;
+    struct sums entries;
+};
+
+static void visit_row(void *context, const struct place *place, uint32_t row)
+{
+    struct index_check *check = context;
+    struct tup_read read = {.frag = place->frag, .row = row};
+    uint32_t unique[LQH_KEY_WORDS_MAX];
+    uint32_t key[LQH_KEY_WORDS_MAX];
+    uint32_t unique_words = tup_unique_key(place->tup, &read, check->number, unique);
+    uint32_t key_words = tup_read_key(place->tup, &read, key, LQH_KEY_WORDS_MAX);
+    if (unique_words == 0) return;
+    add(&check->rows, key_hash(check->index_key, unique, unique_words),
+        key_hash(check->base_key, key, key_words));
+}
+
+static void visit_entry(void *context, const struct place *place, uint32_t row)
+{
+    struct index_check *check = context;
+    uint32_t column = attr_header(check->index_key->key_count, 0);
+    struct tup_read read = {.frag = place->frag, .row = row, .attr = &column, .attr_words = 1};
+    uint32_t pair[LQH_KEY_WORDS_MAX + 2];
+    uint32_t base[LQH_KEY_WORDS_MAX];
+    uint32_t key[LQH_KEY_WORDS_MAX];
+    uint32_t words = 0;
+    uint32_t key_words = tup_read_key(place->tup, &read, key, LQH_KEY_WORDS_MAX);
+    if (tup_read(place->tup, &read, pair, LQH_KEY_WORDS_MAX + 2, &words) != 0) return;
+    uint32_t size = attr_size(pair[0]) - 2u;
+    memcpy(base, (const uint8_t *)(pair + 1) + 2, size);
+    add(&check->entries, key_hash(check->index_key, key, key_words),
+        key_hash(check->base_key, base, size / 4u));
+}
+
+void uniques_note(struct run *run, uint32_t table, const struct table_def *def)
+{
+    struct uniques *uniques = &run->uniques[table];
+    struct table_index index;
+    *uniques = (struct uniques){.base_id = def->table_id};
+    while (uniques->count < UNIQUES_MAX && table_def_unique(def, uniques->count, &index))
+        uniques->table_id[uniques->count++] = index.table_id;
+}
+
+static void check_index(struct run *run, uint32_t base_id, uint32_t index_id, uint32_t number)
+{
+    struct place base_place;
+    struct place index_place;
+    if (!find(run, base_id, 0, &base_place)) return;
+    if (!find(run, index_id, 0, &index_place)) {
+        run_fail(run, SIM_CORRECTNESS, "table %u has lost its unique index %u", base_id, index_id);
+        return;
+    }
+    struct index_check check = {.index_key = key_def_of(index_place.table),
+                                .base_key = key_def_of(base_place.table),
+                                .number = number};
+    visit_rows(run, base_id, visit_row, &check);
+    visit_rows(run, index_id, visit_entry, &check);
+    run->figures.entries += check.entries.count;
+    if (check.rows.count == check.entries.count && check.rows.hash == check.entries.hash) return;
+    run_fail(run, SIM_CORRECTNESS,
+             "unique index %u of table %u: %llu rows should be in it (%016llx), it has %llu "
+             "entries (%016llx)",
+             index_id, base_id, (unsigned long long)check.rows.count,
+             (unsigned long long)check.rows.hash, (unsigned long long)check.entries.count,
+             (unsigned long long)check.entries.hash);
+}
+
+/* I-SIM-10. Keys of different rows differ because each is the primary key of an entry. */
+void check_uniques(struct run *run)
+{
+    for (uint32_t table = 0; table < run->table_count; table++) {
+        const struct uniques *uniques = &run->uniques[table];
+        for (uint32_t i = 0; i < uniques->count; i++)
+            check_index(run, uniques->base_id, uniques->table_id[i], i);
+    }
+}
