@@ -23,7 +23,7 @@ static uint32_t prepare_merge(struct api_scan *scan, const struct api_scan_optio
     struct table_index index;
     struct scan_range range;
     if (scan_range_decode(options->range, options->range_words, &range) == 0 ||
-        !table_def_index(options->table->def, range.index, &index) ||
+        !table_def_index_by_id(options->table->def, range.index, &index) ||
         count_fragments(scan) > MERGED_FRAGMENTS_MAX)
         return ERR_BOUNDS;
     uint32_t asked = scan->attr_words;

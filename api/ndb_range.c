@@ -70,7 +70,7 @@ static uint32_t range_make(const struct table_def *def, const struct table_index
 {
     struct scan_range range = {
         .number = number,
-        .index = from->index,
+        .index = index->id,
         .flags = (from->descending ? (uint32_t)SCAN_DESCENDING : 0u) |
                  (from->unordered ? 0u : (uint32_t)SCAN_MERGED),
     };

@@ -14,7 +14,7 @@
  *
  *   31     24 23       16 15        8 7        0
  *  +---------+-----------+-----------+----------+
- *  | number  |  version  |   flags   |  index   |   index: its number in the table's definition
+ *  | number  |  version  |   flags   |  index   |   index: its id in the table's definition
  *  +---------+-----------+-----------+----------+
  *  |  high: exclusive, columns | low: exclusive, columns |   16 bits each; exclusive is bit 15
  *  +---------------------------+-------------------------+

@@ -9,7 +9,7 @@
  *   type | collation << 8 | precision << 16 | scale << 24, length,
  *   flags | name size << 8 | default size << 16, name, default
  *   and, if there are indexes, which the magic says: how many ordered ones, then for each:
- *   name size | column count << 16, columns (one per half word), name
+ *   name size | (id - number) << 8 | column count << 16, columns (one per half word), name
  *   and, with unique indexes or in the table of one, which the magic says too: base table's id and
  *   version, how many unique ones, then for each: table id, version, and the same as above
  *
@@ -381,9 +381,9 @@ static uint32_t *put_string(uint32_t *at, const void *bytes, uint32_t size)
     return at;
 }
 
-static uint32_t *put_index(const struct table_index *index, uint32_t *at)
+static uint32_t *put_index(const struct table_index *index, uint32_t id, uint32_t *at)
 {
-    *at++ = (uint32_t)index->name_size | (uint32_t)index->column_count << 16;
+    *at++ = (uint32_t)index->name_size | (id & 0xFFu) << 8 | (uint32_t)index->column_count << 16;
     for (uint32_t c = 0; c < index->column_count; c += 2)
         *at++ = index->columns[c] |
                 (c + 1 < index->column_count ? (uint32_t)index->columns[c + 1] << 16 : 0);
@@ -396,7 +396,7 @@ static uint32_t *put_indexes(const struct table_def *def, uint32_t *at)
 
     *at++ = def->index_count;
     for (uint32_t i = 0; table_def_index(def, i, &index); i++)
-        at = put_index(&index, at);
+        at = put_index(&index, index.id - i, at);
     return at;
 }
 
@@ -410,7 +410,7 @@ static void put_uniques(const struct table_def *def, uint32_t *at)
     for (uint32_t i = 0; table_def_unique(def, i, &index); i++) {
         *at++ = index.table_id;
         *at++ = index.version;
-        at = put_index(&index, at);
+        at = put_index(&index, 0, at);
     }
 }
 
@@ -502,13 +502,14 @@ static struct column_sizes take_sizes(struct word_reader *reader)
 
 struct index_sizes {
     uint32_t name;
+    uint32_t id; /* Minus its number. */
     uint32_t columns;
 };
 
 static struct index_sizes take_index_sizes(struct word_reader *reader)
 {
     uint32_t word = take_word(reader);
-    struct index_sizes sizes = {word & 0xFFFF, word >> 16};
+    struct index_sizes sizes = {word & 0xFF, word >> 8 & 0xFF, word >> 16};
 
     if (sizes.name == 0 || sizes.name > INDEX_NAME_MAX || sizes.columns == 0 ||
         sizes.columns > INDEX_COLUMNS_MAX)
@@ -639,6 +640,15 @@ static uint32_t decode_column(struct word_reader *reader, struct table_def *def)
     return ERR_NONE;
 }
 
+static uint32_t add_with_id(struct table_def *def, const char *name, const uint16_t *columns,
+                            const struct index_sizes *sizes)
+{
+    uint32_t number = def->index_count;
+    uint32_t error = table_def_add_index(def, name, sizes->name, columns, sizes->columns);
+    if (error == ERR_NONE) table_def_index_set_id(def, number, (uint8_t)(number + sizes->id));
+    return error;
+}
+
 static uint32_t decode_index(struct word_reader *reader, struct table_def *def, bool unique)
 {
     uint16_t columns[INDEX_COLUMNS_MAX];
@@ -654,7 +664,8 @@ static uint32_t decode_index(struct word_reader *reader, struct table_def *def, 
     if (reader->bad) return ERR_TABLE_FORMAT;
     for (uint32_t i = 0; i < sizes.columns; i++)
         columns[i] = (uint16_t)load_le(bytes + 2u * i, 2);
-    if (!unique) return table_def_add_index(def, name, sizes.name, columns, sizes.columns);
+    if (!unique) return add_with_id(def, name, columns, &sizes);
+    if (sizes.id != 0) return ERR_TABLE_FORMAT;
     uint32_t error = table_def_add_unique(def, name, sizes.name, columns, sizes.columns);
     if (error == ERR_NONE) table_def_unique_set(def, def->unique_count - 1u, table_id, version);
     return error;
@@ -686,15 +697,9 @@ static uint32_t decode_names(struct word_reader *reader, uint32_t sizes, struct 
     return table_def_set_name(def, database, sizes & 0xFFFF, table, sizes >> 16);
 }
 
-uint32_t table_def_decode(const uint32_t *words, uint32_t word_count, void *memory,
-                          size_t memory_size, struct table_def **def)
+/* Into an empty definition that has room. */
+static uint32_t decode(const uint32_t *words, uint32_t word_count, struct table_def *result)
 {
-    size_t needed = table_def_decode_size(words, word_count);
-
-    *def = NULL;
-    if (needed == 0) return ERR_TABLE_FORMAT;
-    if (needed > memory_size) return ERR_BUFFER_SMALL;
-    struct table_def *result = table_def_init(memory, needed, words[7]);
     struct word_reader reader = {words + HEADER_WORDS, words + word_count, false};
     uint32_t error = decode_names(&reader, words[10], result);
     for (uint32_t i = 0; error == ERR_NONE && i < words[7]; i++)
@@ -707,7 +712,33 @@ uint32_t table_def_decode(const uint32_t *words, uint32_t word_count, void *memo
     result->balance = (int32_t)words[5];
     result->fragment_count = words[6];
     result->max_rows = (uint64_t)words[9] << 32 | words[8];
-    error = table_def_check(result);
+    return table_def_check(result);
+}
+
+uint32_t table_def_decode(const uint32_t *words, uint32_t word_count, void *memory,
+                          size_t memory_size, struct table_def **def)
+{
+    size_t needed = table_def_decode_size(words, word_count);
+
+    *def = NULL;
+    if (needed == 0) return ERR_TABLE_FORMAT;
+    if (needed > memory_size) return ERR_BUFFER_SMALL;
+    struct table_def *result = table_def_init(memory, needed, words[7]);
+    uint32_t error = decode(words, word_count, result);
+    if (error == ERR_NONE) *def = result;
+    return error;
+}
+
+uint32_t table_def_decode_roomy(const uint32_t *words, uint32_t word_count, void *memory,
+                                size_t memory_size, struct table_def **def)
+{
+    size_t needed = table_def_decode_size(words, word_count);
+
+    *def = NULL;
+    if (needed == 0) return ERR_TABLE_FORMAT;
+    if (memory_size < table_def_size_max()) return ERR_BUFFER_SMALL;
+    struct table_def *result = table_def_init(memory, memory_size, TABLE_COLUMNS_MAX);
+    uint32_t error = decode(words, word_count, result);
     if (error == ERR_NONE) *def = result;
     return error;
 }

@@ -150,9 +150,27 @@ struct table_column_options {
 /* 0, ERR_COLUMN_NAME_TOO_LONG, ERR_TOO_MANY_COLUMNS or ERR_DEFINITION_TOO_BIG (heap full). */
 uint32_t table_def_add_column(struct table_def *def, const struct table_column_options *options);
 
+/*
+ * A table's version: how often its number was used in the low 24 bits (major), the changes of this
+ * table since then in the others (minor). Rows, requests and files of one minor version are good
+ * under every other one: docs/protocols/online.md.
+ */
+#define TABLE_VERSION_MAJOR 0xFFFFFFu
+
+static inline uint32_t table_version_major(uint32_t version)
+{
+    return version & TABLE_VERSION_MAJOR;
+}
+
+static inline uint32_t table_version_next(uint32_t version)
+{
+    return version + TABLE_VERSION_MAJOR + 1u; /* Goes round. */
+}
+
 /* An ordered or a unique index; `name` points into the definition. */
 struct table_index {
     const char *name;
+    uint8_t id; /* Unlike its number it stays the same when others are dropped. */
     uint16_t name_size;
     uint16_t column_count;
     uint32_t table_id; /* of a unique one: the hidden table that it is; 0 until the table is made */
@@ -164,11 +182,17 @@ struct table_index {
    ERR_DEFINITION_TOO_BIG. What is wrong with the columns, table_def_check finds. */
 uint32_t table_def_add_index(struct table_def *def, const char *name, uint32_t name_size,
                              const uint16_t *columns, uint32_t count);
+/* Gives an index the id of those that are made in this version. */
+void table_def_index_renew(struct table_def *def, uint32_t number);
+/* Takes it out; those behind it get other numbers. */
+void table_def_remove_index(struct table_def *def, uint32_t number);
 /* Indexes have numbers from 0 in the order in which they were added. False: no such one. */
 bool table_def_index(const struct table_def *def, uint32_t number, struct table_index *index);
 /* The number of the index with this name (case of ASCII letters ignored). False: there is none. */
 bool table_def_index_find(const struct table_def *def, const char *name, uint32_t name_size,
                           uint32_t *number);
+/* The index with this id. False: there is none. */
+bool table_def_index_by_id(const struct table_def *def, uint32_t id, struct table_index *index);
 
 /* The same of unique indexes, which have numbers of their own; ERR_INDEX_NAME: longer than
    UNIQUE_NAME_MAX. */
@@ -219,6 +243,10 @@ uint32_t table_def_encode(const struct table_def *def, uint32_t *words, uint32_t
 
 /* Bytes of memory that table_def_decode needs for these words, 0 if they are malformed. */
 size_t table_def_decode_size(const uint32_t *words, uint32_t word_count);
+/* As table_def_decode below, with all of `memory` and the columns that fit as room for additions:
+   table_def_size_max() is enough for every one. */
+uint32_t table_def_decode_roomy(const uint32_t *words, uint32_t word_count, void *memory,
+                                size_t memory_size, struct table_def **def);
 /* Reads the wire form from an untrusted source and checks it. 0 and *def (in `memory`), or:
    ERR_TABLE_FORMAT for bad words, ERR_BUFFER_SMALL for too little memory, else as table_def_check.
    Every accepted sequence of words is exactly what table_def_encode gives back. */

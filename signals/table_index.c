@@ -4,8 +4,8 @@
  * They stand in the definition's heap, in two chains, the ordered ones and the unique ones, each in
  * the order in which they were added:
  *
- *   offset of the next one (4 bytes, 0 = none), name size (2), column count (2), table id (4),
- *   version (4), columns (2 each), name, NUL
+ *   offset of the next one (4 bytes, 0 = none), name size (1), id (1), column count (2), table id
+ * (4), version (4), columns (2 each), name, NUL
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,8 @@ static uint32_t bytes_of(uint32_t name_size, uint32_t column_count)
 static struct table_index index_at(const struct table_def *def, uint32_t offset, uint32_t *next)
 {
     const uint8_t *at = (const uint8_t *)table_heap(def) + offset;
-    struct table_index index = {.name_size = (uint16_t)load_le(at + 4, 2),
+    struct table_index index = {.name_size = at[4],
+                                .id = at[5],
                                 .column_count = (uint16_t)load_le(at + 6, 2),
                                 .table_id = (uint32_t)load_le(at + 8, 4),
                                 .version = (uint32_t)load_le(at + 12, 4)};
@@ -78,6 +79,50 @@ bool table_def_index_find(const struct table_def *def, const char *name, uint32_
     return false;
 }
 
+bool table_def_index_by_id(const struct table_def *def, uint32_t id, struct table_index *index)
+{
+    for (uint32_t i = 0; table_def_index(def, i, index); i++) {
+        if (index->id == id) return true;
+    }
+    return false;
+}
+
+/* The first id from `id` on, around the end, that no index has. */
+static uint8_t free_id(const struct table_def *def, uint32_t id)
+{
+    struct table_index index;
+
+    while (table_def_index_by_id(def, id & 0xFFu, &index))
+        id++;
+    return (uint8_t)id;
+}
+
+void table_def_index_set_id(struct table_def *def, uint32_t number, uint8_t id)
+{
+    ((uint8_t *)table_heap(def) + place_of(def, def->index_first, number))[5] = id;
+}
+
+void table_def_index_renew(struct table_def *def, uint32_t number)
+{
+    uint32_t minor = def->version >> 24;
+
+    table_def_index_set_id(def, number, free_id(def, TABLE_INDEXES_MAX - 1u + minor));
+}
+
+void table_def_remove_index(struct table_def *def, uint32_t number)
+{
+    uint8_t *heap = (uint8_t *)table_heap(def);
+    uint32_t next = (uint32_t)load_le(heap + place_of(def, def->index_first, number), 4);
+    uint32_t before = place_of(def, def->index_first, number == 0 ? 0 : number - 1u);
+
+    if (number == 0)
+        def->index_first = next;
+    else
+        store_le(heap + before, 4, next);
+    def->index_count--;
+    if (number == def->index_count && number > 0) def->index_last = before;
+}
+
 bool table_def_unique_find(const struct table_def *def, const char *name, uint32_t name_size,
                            uint32_t *number)
 {
@@ -100,7 +145,8 @@ static uint32_t append(struct table_def *def, const struct table_index *index, u
     uint8_t *heap = (uint8_t *)table_heap(def);
     uint8_t *at = heap + def->heap_used;
     store_le(at, 4, 0);
-    store_le(at + 4, 2, index->name_size);
+    at[4] = (uint8_t)index->name_size;
+    at[5] = index->id;
     store_le(at + 6, 2, count);
     store_le(at + 8, 4, index->table_id);
     store_le(at + 12, 4, index->version);
@@ -134,6 +180,7 @@ uint32_t table_def_add_index(struct table_def *def, const char *name, uint32_t n
 
     if (error != ERR_NONE) return error;
     if (def->index_count >= TABLE_INDEXES_MAX) return ERR_INDEXES_TOO_MANY;
+    index.id = free_id(def, def->index_count);
     error = append(def, &index, def->index_count > 0 ? def->index_last : 0, &place);
     if (error != ERR_NONE) return error;
     if (def->index_count++ == 0) def->index_first = place;
@@ -216,6 +263,7 @@ static uint32_t check_uniques(const struct table_def *def)
 uint32_t table_indexes_check(const struct table_def *def)
 {
     struct table_index index;
+    struct table_index other;
     uint32_t first;
     uint32_t key_bytes;
 
@@ -225,6 +273,9 @@ uint32_t table_indexes_check(const struct table_def *def)
         if (error != ERR_NONE) return error;
         table_def_index_find(def, index.name, index.name_size, &first);
         if (first != i) return ERR_INDEX_EXISTS;
+        for (uint32_t j = 0; j < i && table_def_index(def, j, &other); j++) {
+            if (other.id == index.id) return ERR_INDEX_OBJECT;
+        }
         error = check_columns(def, &index, &key_bytes);
         if (error != ERR_NONE) return error;
     }

@@ -118,9 +118,47 @@ uint32_t tup_program_run(struct tup *tup, struct tup_program *program);
 /* GCI (high half) of the row's committed version; 0 when it has none. */
 uint32_t tup_row_gci(struct tup *tup, const struct tup_frag *frag, uint32_t row);
 
-/* The fragment's ordered index of this number in the definition; NULL if there is none. */
+/* The fragment's ordered index with this id in the definition; NULL if there is none that may be
+ * scanned. */
 struct tux_index;
-struct tux_index *tup_frag_ordered(const struct tup_frag *frag, uint32_t number);
+struct tux_index *tup_frag_ordered(const struct tup_frag *frag, uint32_t id);
+
+/* --- Ordered indexes that come and go while the table is used: docs/protocols/online.md. --- */
+
+enum tup_index_state {
+    TUP_INDEX_NONE = 0,
+    TUP_INDEX_BUILDING,
+    TUP_INDEX_USABLE,
+    TUP_INDEX_DROPPING
+};
+
+enum tup_index_state tup_index_state_of(struct tup *tup, uint32_t table, uint32_t id);
+void tup_index_state_set(struct tup *tup, uint32_t table, uint32_t id, enum tup_index_state state);
+/* The table, whose definition is `def` from now on, gets the index of this id: BUILDING. 0 or an
+ * error. */
+uint32_t tup_index_create(struct tup *tup, uint32_t table, const struct table_def *def,
+                          uint32_t id);
+
+/* How far the building of one fragment's index has come: zeroed, the beginning. */
+struct tup_index_build {
+    uint32_t begun;
+    uint32_t page;
+    uint32_t slot;
+    uint64_t rows;
+};
+
+/*
+ * Looks at up to `slots` places of the fragment and adds the rows' entries to the index; *end: the
+ * index has all of them. 0, or an error (902, 904): tup_index_drop_step() then.
+ */
+uint32_t tup_index_build_step(struct tup *tup, struct tup_frag *frag, uint32_t id,
+                              struct tup_index_build *build, uint32_t slots, bool *end);
+/* Gives back a bounded part of the fragment's; true when nothing is left. */
+bool tup_index_drop_step(struct tup *tup, struct tup_frag *frag, uint32_t id);
+/* It has gone from all fragments: the table knows it no more. */
+void tup_index_forget(struct tup *tup, uint32_t table, uint32_t id);
+/* Rows that a build has to look at, nearly. */
+uint64_t tup_frag_rows(const struct tup_frag *frag);
 
 /* --- Unique indexes: tables of their own, which TC maintains. See docs/protocols/unique_index.md.
  */

@@ -31,26 +31,22 @@ const uint8_t *tup_index_value(const struct tup_frag *frag, const uint8_t *image
 bool tup_indexes_define(struct tup *tup, struct tup_table *table, const struct table_def *def)
 {
     struct table_index index;
-    uint32_t size = 0;
-    for (uint32_t i = 0; table_def_index(def, i, &index); i++)
-        size += tux_columns_size(index.column_count);
-    if (size == 0) return true;
-    if (tup->tux == NULL) return false;
-    table->indexes = tup_heap_seize(&tup->descriptors, size, &table->indexes_ref);
-    if (table->indexes == NULL) return false;
-    table->indexes_size = size;
-    table->index_count = def->index_count;
-    uint8_t *at = table->indexes;
-    for (uint32_t i = 0; table_def_index(def, i, &index); i++) {
-        struct tux_columns *columns = (struct tux_columns *)(void *)at;
-        for (uint32_t c = 0; c < index.column_count; c++) {
-            const struct tup_column *column = &table->columns[index.columns[c]];
-            tux_column_add(columns, index.columns[c], &column->format, column->nullable != 0);
-            table->indexed[index.columns[c] / 64u] |= 1ull << index.columns[c] % 64u;
-        }
-        at += tux_columns_size(index.column_count);
+    for (uint32_t i = def->index_count; i-- > 0;) { /* The list grows at its head. */
+        table_def_index(def, i, &index);
+        if (tup_index_define(tup, table, def, &index, TUP_INDEX_USABLE)) continue;
+        tup_indexes_forget(tup, table);
+        return false;
     }
     return true;
+}
+
+void tup_indexes_forget(struct tup *tup, struct tup_table *table)
+{
+    while (table->index != NULL) {
+        const struct tup_index *index = table->index;
+        table->index = index->next;
+        tup_heap_release(&tup->descriptors, index->size, index->ref);
+    }
 }
 
 bool tup_indexes_drop_step(struct tup *tup, struct tup_frag *frag)
@@ -63,15 +59,9 @@ bool tup_indexes_drop_step(struct tup *tup, struct tup_frag *frag)
 
 bool tup_indexes_create(struct tup *tup, struct tup_frag *frag)
 {
-    const struct tup_table *table = frag->table;
-    const struct tux_columns *columns[TABLE_INDEXES_MAX];
-    const uint8_t *at = table->indexes;
-    for (uint32_t i = 0; i < table->index_count; i++) {
-        columns[i] = (const struct tux_columns *)(const void *)at;
-        at += tux_columns_size(columns[i]->count);
-    }
-    for (uint32_t i = table->index_count; i-- > 0;) { /* The chain grows at its head. */
-        struct tux_index *index = tux_index_create(tup->tux, frag, columns[i], frag->ordered);
+    for (const struct tup_index *of = frag->table->index; of != NULL; of = of->next) {
+        struct tux_index *index =
+            tux_index_create(tup->tux, frag, tup_index_columns(of), frag->ordered);
         if (index == NULL) {
             while (!tup_indexes_drop_step(tup, frag)) /* They are empty. */
                 continue;
@@ -82,12 +72,11 @@ bool tup_indexes_create(struct tup *tup, struct tup_frag *frag)
     return true;
 }
 
-struct tux_index *tup_frag_ordered(const struct tup_frag *frag, uint32_t number)
+struct tux_index *tup_frag_ordered(const struct tup_frag *frag, uint32_t id)
 {
-    struct tux_index *index = frag->ordered;
-    while (index != NULL && number-- > 0)
-        index = tux_index_next(index);
-    return index;
+    const struct tup_index *index = tup_index_find(frag->table, id);
+    if (index == NULL || index->state != TUP_INDEX_USABLE) return NULL;
+    return tup_index_of_frag(frag, index);
 }
 
 /* --- Following changes. --- */
@@ -117,9 +106,8 @@ static bool keys_differ(const struct tup_frag *frag, const struct tux_columns *c
     return false;
 }
 
-/* Has the change's copy an entry of its own in the index? */
-static bool copy_has_entry(const struct tup *tup, const struct tup_frag *frag,
-                           const struct tup_change *change, const struct tux_index *index)
+bool tup_copy_has_entry(const struct tup *tup, const struct tup_frag *frag,
+                        const struct tup_change *change, const struct tux_index *index)
 {
     if (!change->has_copy) return false;
     return keys_differ(frag, tux_index_columns(index), tup_copy_of(tup, frag->table, change),
@@ -152,7 +140,7 @@ void tup_index_enter(struct tup *tup, struct tup_frag *frag, const struct tup_ch
     for (struct tux_index *index = frag->ordered; index != NULL; index = tux_index_next(index)) {
         if (!change->existed)
             tux_add(tup->tux, index, change->row, false);
-        else if (copy_has_entry(tup, frag, change, index))
+        else if (tup_copy_has_entry(tup, frag, change, index))
             tux_add(tup->tux, index, change->row, true);
     }
     tup_index_trim(tup, frag);
@@ -161,7 +149,7 @@ void tup_index_enter(struct tup *tup, struct tup_frag *frag, const struct tup_ch
 void tup_index_commit(struct tup *tup, struct tup_frag *frag, const struct tup_change *change)
 {
     for (struct tux_index *index = frag->ordered; index != NULL; index = tux_index_next(index)) {
-        if (!copy_has_entry(tup, frag, change, index)) continue;
+        if (!tup_copy_has_entry(tup, frag, change, index)) continue;
         jam();
         tux_remove(tup->tux, index, change->row, false);
         tux_settle(tup->tux, index, change->row);
@@ -171,7 +159,7 @@ void tup_index_commit(struct tup *tup, struct tup_frag *frag, const struct tup_c
 void tup_index_abort(struct tup *tup, struct tup_frag *frag, const struct tup_change *change)
 {
     for (struct tux_index *index = frag->ordered; index != NULL; index = tux_index_next(index)) {
-        if (!copy_has_entry(tup, frag, change, index)) continue;
+        if (!tup_copy_has_entry(tup, frag, change, index)) continue;
         jam();
         tux_remove(tup->tux, index, change->row, true);
     }
@@ -187,6 +175,22 @@ struct index_sum {
     uint64_t copies;
 };
 
+/* Rows that have an entry: below the border. */
+static uint64_t rows_below(const struct tup_frag *frag, uint64_t border)
+{
+    const struct tup_table *table = frag->table;
+    uint64_t rows = 0;
+    if (border == TUX_NO_BORDER) return acc_frag_elements(frag->index);
+    for (uint32_t number = 0; number < frag->fixed.count; number++) {
+        void *page = page_dir_find(&frag->fixed, number);
+        for (uint32_t slot = 0; page != NULL && slot < table->slots; slot++) {
+            bool used = (slot_at(table, page, slot)->bits & ROW_USED) != 0;
+            rows += used && ((uint64_t)number << table->slot_bits | slot) < border;
+        }
+    }
+    return rows;
+}
+
 /* Entries are in strict order, so none is there twice. */
 static void entry_visit(void *context, const struct tux_entry *entry)
 {
@@ -196,7 +200,7 @@ static void entry_visit(void *context, const struct tux_entry *entry)
     sum->rows += !entry->copy;
     if (!entry->copy) return;
     ndbrequire((row->bits & ROW_CHANGED) != 0); /* I-TUP-7 */
-    ndbrequire(copy_has_entry(sum->tup, sum->frag, change_get(sum->tup, row->gci), sum->index));
+    ndbrequire(tup_copy_has_entry(sum->tup, sum->frag, change_get(sum->tup, row->gci), sum->index));
     sum->copies++;
 }
 
@@ -206,12 +210,13 @@ void tup_index_check(const struct tup *tup, const struct tup_frag *frag)
          index = tux_index_next(index)) {
         struct index_sum sum = {.tup = tup, .frag = frag, .index = index};
         tux_index_check(index, entry_visit, &sum);
-        ndbrequire(sum.rows == acc_frag_elements(frag->index)); /* I-TUP-7 */
+        uint64_t border = tux_border(index);
+        ndbrequire(sum.rows == rows_below(frag, border)); /* I-TUP-7 */
         for (const struct tup_change *change = pool_next(&tup->changes, 0);
              change != NULL && frag->changes > 0;
              change = pool_next(&tup->changes, pool_index(change->record.ref))) {
-            if (change->frag == frag->record.ref && !change->done)
-                sum.copies -= copy_has_entry(tup, frag, change, index);
+            if (change->frag == frag->record.ref && !change->done && change->row < border)
+                sum.copies -= tup_copy_has_entry(tup, frag, change, index);
         }
         ndbrequire(sum.copies == 0); /* I-TUP-7 */
     }

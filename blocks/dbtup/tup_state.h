@@ -148,17 +148,27 @@ struct tup_table {
     uint64_t required[SEEN_WORDS];  /* Columns that an insert must name. */
     uint64_t defaulted[SEEN_WORDS]; /* Columns whose default is not NULL. */
     uint32_t frag;                  /* First fragment, linked by tup_frag.next. */
-    /* Ordered indexes: one struct tux_columns after the other. */
-    uint64_t indexed[SEEN_WORDS]; /* Columns that stand in one. */
-    uint8_t *indexes;
-    uint32_t index_count;
-    uint32_t indexes_size;
-    uint32_t indexes_ref;
+    uint64_t indexed[SEEN_WORDS];   /* Columns that stand in an ordered index. */
+    struct tup_index *index;        /* The first one. */
     /* Unique indexes: their columns. The entries are TC's. */
     struct tup_unique *uniques;
     uint32_t unique_count;
     uint32_t uniques_ref;
 };
+
+/* What is known of an ordered index; its struct tux_columns stand behind it. */
+struct tup_index {
+    struct tup_index *next;
+    uint32_t id;    /* In the definition. */
+    uint32_t state; /* enum tup_index_state */
+    uint32_t ref;   /* In the descriptors, with its size. */
+    uint32_t size;
+};
+
+static inline struct tux_columns *tup_index_columns(const struct tup_index *index)
+{
+    return (struct tux_columns *)(void *)(uintptr_t)(index + 1);
+}
 
 /* Marks of pages that have changed since a checkpoint: a bit per page number. */
 #define MARKS_INLINE 128u /* Numbers below this in the fragment itself: 4 MB of rows. */
@@ -171,7 +181,8 @@ struct tup_frag {
     struct tup *tup;
     struct tup_table *table;   /* Lives longer than this. */
     struct acc_frag *index;    /* Lives exactly as long as this. */
-    struct tux_index *ordered; /* Chain, in the order of the definition; NULL without indexes. */
+    struct tux_index *ordered; /* Chain; NULL without indexes. */
+    struct tux_index *going;   /* Of an index that is being dropped: not in the chain any more. */
     uint32_t fragment_id;
     uint32_t next;
     struct page_dir fixed;
@@ -288,12 +299,18 @@ void tup_var_release(struct tup_frag *frag, uint32_t ref);
 uint8_t *tup_var_get(const struct tup_frag *frag, uint32_t ref, uint32_t *size);
 void tup_var_check(const struct tup_frag *frag);
 
+struct tup_table *tup_table_get(const struct tup *tup, uint32_t ref);
+
 /* --- tup_index.c: ordered indexes follow the rows. See docs/protocols/index.md. --- */
 
 /* What the definition says of them; false without memory. */
 bool tup_uniques_define(struct tup *tup, struct tup_table *table, const struct table_def *def);
 void tup_uniques_drop(struct tup *tup, const struct tup_table *table);
 bool tup_indexes_define(struct tup *tup, struct tup_table *table, const struct table_def *def);
+void tup_indexes_forget(struct tup *tup, struct tup_table *table);
+/* Has the change's copy an entry of its own in the index? */
+bool tup_copy_has_entry(const struct tup *tup, const struct tup_frag *frag,
+                        const struct tup_change *change, const struct tux_index *index);
 /* The fragment's, all or none; false without records. */
 bool tup_indexes_create(struct tup *tup, struct tup_frag *frag);
 /* True when none is left. */
@@ -321,6 +338,15 @@ void tup_index_enter(struct tup *tup, struct tup_frag *frag, const struct tup_ch
 void tup_index_commit(struct tup *tup, struct tup_frag *frag, const struct tup_change *change);
 void tup_index_abort(struct tup *tup, struct tup_frag *frag, const struct tup_change *change);
 void tup_index_check(const struct tup *tup, const struct tup_frag *frag);
+
+/* --- tup_index_build.c: indexes come and go. --- */
+
+/* Of the table's indexes; false without memory. */
+bool tup_index_define(struct tup *tup, struct tup_table *table, const struct table_def *def,
+                      const struct table_index *index, enum tup_index_state state);
+struct tup_index *tup_index_find(const struct tup_table *table, uint32_t id);
+/* That of the fragment; NULL: not made yet, or gone. */
+struct tux_index *tup_index_of_frag(const struct tup_frag *frag, const struct tup_index *index);
 
 /* --- tup_attr.c: checking and applying values. --- */
 

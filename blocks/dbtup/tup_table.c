@@ -166,7 +166,7 @@ no_columns:
     return ERR_TUP_TABLES;
 }
 
-static struct tup_table *table_get(const struct tup *tup, uint32_t ref)
+struct tup_table *tup_table_get(const struct tup *tup, uint32_t ref)
 {
     struct tup_table *table = pool_find(&tup->tables, ref);
     ndbrequire(table != NULL);
@@ -176,7 +176,7 @@ static struct tup_table *table_get(const struct tup *tup, uint32_t ref)
 uint32_t tup_frag_create(struct tup *tup, uint32_t table_ref, uint32_t fragment_id,
                          uint32_t *frag_ref)
 {
-    struct tup_table *table = table_get(tup, table_ref);
+    struct tup_table *table = tup_table_get(tup, table_ref);
     struct tup_frag *frag = pool_seize(&tup->frags);
     *frag_ref = REF_NONE;
     if (frag == NULL) return ERR_FRAGMENT_RECORDS_TUP;
@@ -252,7 +252,7 @@ static bool frag_drop_step(struct tup *tup, struct tup_frag *frag)
 
 bool tup_table_drop_step(struct tup *tup, uint32_t table_ref)
 {
-    struct tup_table *table = table_get(tup, table_ref);
+    struct tup_table *table = tup_table_get(tup, table_ref);
     if (table->frag != REF_NONE) {
         struct tup_frag *frag = tup_frag_get(tup, table->frag);
         uint32_t next = frag->next;
@@ -261,8 +261,7 @@ bool tup_table_drop_step(struct tup *tup, uint32_t table_ref)
     }
     tup_heap_release(&tup->descriptors, table->columns_size, table->columns_ref);
     tup_heap_release(&tup->descriptors, table->defaults_size, table->defaults_ref);
-    if (table->index_count > 0)
-        tup_heap_release(&tup->descriptors, table->indexes_size, table->indexes_ref);
+    tup_indexes_forget(tup, table);
     tup_uniques_drop(tup, table);
     pool_release(&tup->tables, table);
     return true;

@@ -55,12 +55,21 @@ void tux_column_add(struct tux_columns *columns, uint32_t id, const struct colum
 struct tux_index *tux_index_create(struct tux *tux, struct tup_frag *rows,
                                    const struct tux_columns *columns, struct tux_index *next);
 struct tux_index *tux_index_next(const struct tux_index *index);
+/* Takes it out of the chain that begins with `first`; returns the chain's beginning. */
+struct tux_index *tux_index_unlink(struct tux_index *first, struct tux_index *index);
+/* While an index is being built only rows with smaller ids than this are in it: tux_add(),
+ * tux_remove() and tux_settle() of others do nothing. */
+#define TUX_NO_BORDER UINT64_MAX
+void tux_border_set(struct tux_index *index, uint64_t border);
+uint64_t tux_border(const struct tux_index *index);
 /* Gives back a bounded part of the memory; true when nothing is left and `index` is gone. */
 bool tux_index_drop_step(struct tux *tux, struct tux_index *index);
 
 /* Room for one tux_add() to each index of the chain, until tux_trim(). False: there is no memory
  * (error 902), and nothing has changed. */
 bool tux_reserve(struct tux *tux, struct tux_index *first);
+/* The same for two tux_add() to this index only. */
+bool tux_reserve_build(struct tux *tux, struct tux_index *index);
 /* Ends a reservation, whether it was used or not. */
 void tux_trim(struct tux *tux);
 

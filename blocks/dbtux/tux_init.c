@@ -21,7 +21,28 @@ struct tux_index *tux_index_create(struct tux *tux, struct tup_frag *rows,
     index->rows = rows;
     index->columns = columns;
     index->next = next;
+    index->border = TUX_NO_BORDER;
     return index;
+}
+
+struct tux_index *tux_index_unlink(struct tux_index *first, struct tux_index *index)
+{
+    struct tux_index *before = first;
+    if (first == index) return index->next;
+    while (before->next != index)
+        before = before->next;
+    before->next = index->next;
+    return first;
+}
+
+void tux_border_set(struct tux_index *index, uint64_t border)
+{
+    index->border = border;
+}
+
+uint64_t tux_border(const struct tux_index *index)
+{
+    return index->border;
 }
 
 struct tux_index *tux_index_next(const struct tux_index *index)

@@ -103,6 +103,11 @@ bool tux_reserve(struct tux *tux, struct tux_index *first)
     return tux_nodes_reserve(tux, count);
 }
 
+bool tux_reserve_build(struct tux *tux, struct tux_index *index)
+{
+    return tux_nodes_reserve(tux, 2u * (index->levels + 2u));
+}
+
 static uint32_t page_check(const struct tux *tux, const struct tux_page *page)
 {
     uint32_t free_places = NODES_PER_PAGE - page->carved;

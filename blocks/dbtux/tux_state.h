@@ -82,6 +82,7 @@ struct tux_index {
     struct tup_frag *rows; /* Lives as long as this. */
     const struct tux_columns *columns;
     struct tux_index *next; /* Of the fragment. */
+    uint64_t border;        /* TUX_NO_BORDER, but for one that is being built. */
     uint32_t root;          /* TUX_NODE_NONE while there are no entries. */
     uint32_t levels;
     uint64_t entries;

@@ -199,6 +199,7 @@ void tux_add(struct tux *tux, struct tux_index *index, uint32_t row, bool copy)
 {
     struct tux_key key;
     struct tux_path path;
+    if (row >= index->border) return;
     struct tux_target target = tux_target_of(index, row, copy, &key);
     index->entries++;
     if (index->root == TUX_NODE_NONE) {
@@ -332,6 +333,7 @@ void tux_remove(struct tux *tux, struct tux_index *index, uint32_t row, bool cop
 {
     struct tux_key key;
     struct tux_path path;
+    if (row >= index->border) return;
     const struct tux_target target = tux_target_of(index, row, copy, &key);
     ndbrequire(index->root != TUX_NODE_NONE);
     tux_find(index, &target, &path);
@@ -359,6 +361,7 @@ void tux_settle(struct tux *tux, struct tux_index *index, uint32_t row)
 {
     struct tux_key key;
     struct tux_path path;
+    if (row >= index->border) return;
     const struct tux_target target = tux_target_of(index, row, true, &key);
     tux_find(index, &target, &path);
     ndbrequire(tux_found(index, &target, &path)); /* I-TUX-2 */

@@ -588,6 +588,66 @@ static void test_refused_uniques(void **state)
     free(def);
 }
 
+/* Through the wire and back; its ids are those. */
+static void expect_ids(struct table_def *def, const uint8_t *ids, uint32_t count)
+{
+    uint32_t words_count;
+    struct table_def *back;
+    struct table_index index;
+    uint32_t *words = encoded(def, &words_count);
+    void *memory = malloc(table_def_size_max());
+
+    assert_int_equal(table_def_decode_roomy(words, words_count, memory, 100, &back),
+                     ERR_BUFFER_SMALL);
+    assert_int_equal(
+        table_def_decode_roomy(words, words_count, memory, table_def_size_max(), &back), 0);
+    assert_int_equal(back->index_count, count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_true(table_def_index(back, i, &index));
+        assert_int_equal(index.id, ids[i]);
+        assert_true(table_def_index_by_id(back, ids[i], &index));
+    }
+    free(memory);
+    free(words);
+}
+
+/* An index keeps its id when others go; ids are used again late. */
+static void test_index_ids(void **state)
+{
+    struct table_def *def = sample();
+    struct table_index index;
+    const uint16_t column = 0;
+
+    (void)state;
+    expect_ids(def, (const uint8_t[]){0, 1}, 2);
+    def->version = table_version_next(7u);
+    assert_int_equal(def->version, 1u << 24 | 7u);
+    assert_int_equal(table_def_add_index(def, "new", 3, &column, 1), 0);
+    table_def_index_renew(def, 2);
+    expect_ids(def, (const uint8_t[]){0, 1, 32}, 3);
+    table_def_remove_index(def, 0);
+    expect_ids(def, (const uint8_t[]){1, 32}, 2);
+    table_def_remove_index(def, 1);
+    expect_ids(def, (const uint8_t[]){1}, 1);
+    assert_false(table_def_index_by_id(def, 32, &index));
+    for (uint32_t i = 2; i < 700; i++) {
+        def->version = table_version_next(def->version);
+        assert_int_equal(table_version_major(def->version), 7);
+        assert_int_equal(table_def_add_index(def, "again", 5, &column, 1), 0);
+        table_def_index_renew(def, 1);
+        table_def_index(def, 1, &index);
+        assert_int_not_equal(index.id, 1);
+        if (i < 200) assert_int_equal(index.id, 31 + i);
+        assert_int_equal(table_def_check(def), 0);
+        table_def_remove_index(def, 1);
+        def->heap_used -= 16 + 2 + 6; /* What a decode would do. */
+    }
+    table_def_remove_index(def, 0);
+    assert_int_equal(table_def_add_index(def, "first", 5, &column, 1), 0);
+    expect_ids(def, (const uint8_t[]){0}, 1);
+    free(def);
+}
+
 static void test_balance_names(void **state)
 {
     int32_t balance;
@@ -622,6 +682,7 @@ int main(void)
         cmocka_unit_test(test_indexes),
         cmocka_unit_test(test_most_indexes),
         cmocka_unit_test(test_refused_indexes),
+        cmocka_unit_test(test_index_ids),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -251,6 +251,71 @@ static void test_drop_full(void **state)
     world_stop(&world);
 }
 
+static struct table_def *with_another_index(const struct table_def *def)
+{
+    struct table_def *more = malloc(table_def_bytes(def));
+    memcpy(more, def, table_def_bytes(def));
+    index_add(more, "again", (const uint16_t[]){1, 0}, 2);
+    assert_int_equal(table_def_check(more), 0);
+    return more;
+}
+
+static uint32_t build(struct rows_world *world, struct tup_index_build *build)
+{
+    bool end = false;
+    uint32_t error = 0;
+    while (error == 0 && !end) {
+        error = tup_index_build_step(world->tup, world->frag, 1, build, 5, &end);
+        acc_check(&world->acc->block);
+    }
+    world_check(world);
+    return error;
+}
+
+static void drop_index(struct rows_world *world)
+{
+    while (!tup_index_drop_step(world->tup, world->frag, 1))
+        world_check(world);
+    tup_index_forget(world->tup, world->table, 1);
+}
+
+/* Building an index ends at every page; what there is goes, and the rows are as before. */
+static void test_index_build(void **state)
+{
+    (void)state;
+    uint32_t pages = 400; /* Of the first one, to see how many the rows take. */
+    uint32_t refused = 0;
+    for (uint32_t whole = 0; whole < 2;) {
+        struct rows_world world;
+        struct tup_index_build at = {0};
+        world_start(&world, pages, 64);
+        world_table(&world, def_var());
+        for (uint32_t key = 0; key < 2000; key++) {
+            struct step step = step_do(&world, key, 0, key);
+            assert_int_equal(step.error, 0);
+            step_commit(&world, &step);
+        }
+        struct table_def *def = with_another_index(world.def);
+        uint32_t before = world_data_pages(&world);
+        assert_int_equal(tup_index_create(world.tup, world.table, def, 1), 0);
+        uint32_t error = build(&world, &at);
+        whole += error == 0;
+        refused += error != 0;
+        pages = pages == 400 ? before : pages + 1;
+        assert_true(error == 0 || error == ERR_INDEX_MEMORY_ORDERED);
+        struct step step = step_do(&world, 7, 2, 0); /* Rows can go meanwhile. */
+        assert_int_equal(step.error, 0);
+        step_commit(&world, &step);
+        drop_index(&world);
+        assert_true(world_data_pages(&world) <=
+                    before + 2); /* Nodes that wait for the next change. */
+        world_drop(&world);
+        world_stop(&world);
+        free(def);
+    }
+    assert_true(refused >= 1);
+}
+
 /* Random sizes and lifetimes of variable parts: contents stay, space is found again. */
 static void test_var_parts(void **state)
 {
@@ -309,7 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_page),    cmocka_unit_test(test_every_record),
         cmocka_unit_test(test_table_records), cmocka_unit_test(test_drop_full),
-        cmocka_unit_test(test_var_parts),
+        cmocka_unit_test(test_var_parts),     cmocka_unit_test(test_index_build),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

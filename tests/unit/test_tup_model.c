@@ -32,8 +32,18 @@ struct trans_model {
     uint32_t ops;
 };
 
+/* An index that comes and goes meanwhile. */
+struct online {
+    struct table_def *def;
+    uint32_t state; /* enum tup_index_state */
+    uint32_t id;
+    struct tup_index_build build;
+    uint32_t built, dropped, given_up;
+};
+
 struct model {
     struct rows_world world;
+    struct online online;
     struct rng rng;
     struct row_model row[KEYS];
     struct trans_model trans[TRANS];
@@ -336,6 +346,68 @@ static void scan_check(struct model *model, uint32_t trans)
     assert_int_equal(counted, want);
 }
 
+static void online_begin(struct model *model)
+{
+    struct online *online = &model->online;
+    uint16_t columns[2];
+    struct table_index index;
+    size_t size = table_def_bytes(model->world.def);
+    columns[0] = (uint16_t)rng_below(&model->rng, COLUMNS - 2u);
+    columns[1] = (uint16_t)(columns[0] + 1 + rng_below(&model->rng, 2));
+    online->def = malloc(size);
+    memcpy(online->def, model->world.def, size);
+    index_add(online->def, "online", columns, 1 + (uint32_t)rng_below(&model->rng, 2));
+    online->def->version += 1u << 24;
+    table_def_index_renew(online->def, online->def->index_count - 1u);
+    assert_int_equal(table_def_check(online->def), 0);
+    table_def_index(online->def, online->def->index_count - 1u, &index);
+    online->id = index.id;
+    assert_int_equal(
+        tup_index_create(model->world.tup, model->world.table, online->def, online->id), 0);
+    online->state = TUP_INDEX_BUILDING;
+    memset(&online->build, 0, sizeof online->build);
+}
+
+static void online_end(struct model *model)
+{
+    struct online *online = &model->online;
+    if (!tup_index_drop_step(model->world.tup, model->world.frag, online->id)) return;
+    tup_index_forget(model->world.tup, model->world.table, online->id);
+    free(online->def);
+    *online = (struct online){
+        .built = online->built, .dropped = online->dropped + 1u, .given_up = online->given_up};
+}
+
+/* The next step of its building, or of its end; sometimes it goes before it is whole. */
+static void online_step(struct model *model)
+{
+    struct online *online = &model->online;
+    bool end = false;
+    switch (online->state) {
+    case TUP_INDEX_NONE:
+        if (rng_chance(&model->rng, 1, 100)) online_begin(model);
+        break;
+    case TUP_INDEX_BUILDING:
+        assert_int_equal(tup_index_build_step(model->world.tup, model->world.frag, online->id,
+                                              &online->build,
+                                              1 + (uint32_t)rng_below(&model->rng, 8), &end),
+                         0);
+        if (end) online->state = TUP_INDEX_USABLE;
+        online->built += end;
+        if (!end && rng_chance(&model->rng, 1, 500)) {
+            online->state = TUP_INDEX_DROPPING;
+            online->given_up++;
+        }
+        break;
+    case TUP_INDEX_USABLE:
+        if (rng_chance(&model->rng, 1, 400)) online->state = TUP_INDEX_DROPPING;
+        break;
+    default:
+        online_end(model);
+        break;
+    }
+}
+
 static void model_run(uint64_t seed, bool ci_key, bool indexed, uint32_t steps)
 {
     struct model *model = calloc(1, sizeof *model);
@@ -352,6 +424,7 @@ static void model_run(uint64_t seed, bool ci_key, bool indexed, uint32_t steps)
         else
             op_random(model, trans, key);
         read_check(model, key, (uint32_t)rng_below(&model->rng, TRANS + 1));
+        if (seed % 2 != 0 && rng_chance(&model->rng, 1, 3)) online_step(model);
         if (step % (indexed ? 300 : 2000) == 0) {
             world_check(&model->world);
             scan_check(model, (uint32_t)rng_below(&model->rng, TRANS + 1));
@@ -359,6 +432,10 @@ static void model_run(uint64_t seed, bool ci_key, bool indexed, uint32_t steps)
     }
     for (uint32_t trans = 0; trans < TRANS; trans++)
         trans_end(model, trans, true);
+    if (seed % 2 != 0 && steps >= 100000) /* Whole ones, and others. */
+        assert_true(model->online.built > 20 && model->online.given_up > 5);
+    while (model->online.state != TUP_INDEX_NONE)
+        online_step(model);
     world_check(&model->world);
     tup_frag_figures_get(model->world.frag, &figures);
     assert_int_equal(figures.rows, model_rows(model));
