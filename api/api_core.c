@@ -57,6 +57,7 @@ static const struct answer_rule answer_rules[] = {
     {GSN_API_REGCONF, sizeof(struct api_regconf) / 4u, 0, true},
     {GSN_API_REGREF, sizeof(struct api_regref) / 4u, 0, true},
     {GSN_API_NODE_LOST_REP, sizeof(struct api_node_lost_rep) / 4u, 0, true},
+    {GSN_TABLE_CHANGED_REP, sizeof(struct table_changed_rep) / 4u, 0, true},
     {GSN_ARBIT_START_REQ, sizeof(struct arbit_start_req) / 4u, 0, true},
     {GSN_ARBIT_CHOOSE_REQ, sizeof(struct arbit_choose_req) / 4u, 0, true},
     RULE(TRANSID_AI, transid_ai, 1),
@@ -83,6 +84,9 @@ static const struct answer_rule answer_rules[] = {
     RULE(CREATE_TABLE_REF, create_table_ref, 0),
     RULE(DROP_TABLE_CONF, drop_table_conf, 0),
     RULE(DROP_TABLE_REF, drop_table_ref, 0),
+    RULE(ALTER_TABLE_CONF, alter_table_conf, 0),
+    RULE(ALTER_TABLE_REF, alter_table_ref, 0),
+    RULE(ALTER_TABLE_REP, alter_table_rep, 0),
     RULE(GET_TABINFO_CONF, get_tabinfo_conf, 2),
     RULE(GET_TABINFO_REF, get_tabinfo_ref, 0),
     RULE(LIST_TABLES_CONF, list_tables_conf, 1),
@@ -290,6 +294,11 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
     }
     if (sig.gsn == GSN_API_NODE_LOST_REP) {
         close_lost(core, SIG_PAYLOAD(&sig, api_node_lost_rep));
+        return true;
+    }
+    if (sig.gsn == GSN_TABLE_CHANGED_REP) {
+        const struct table_changed_rep *rep = SIG_PAYLOAD(&sig, table_changed_rep);
+        api_dict_changed(core, rep->table_id, rep->version);
         return true;
     }
     if (sig.gsn == GSN_ARBIT_START_REQ || sig.gsn == GSN_ARBIT_CHOOSE_REQ) {

@@ -171,8 +171,13 @@ typedef void (*api_dict_done)(void *context, const struct api_dict_result *resul
 /* The cached table (to release), or NULL. `name` is "database/def/table". */
 struct api_table *api_dict_cached(struct api_core *core, const char *name);
 void api_dict_invalidate(struct api_core *core, const char *name);
-/* Forget this very definition: what errors 241, 283, 284, 1226 and 1227 do by themselves. */
+/* Forget this very definition: what errors 241, 283, 284, 910, 1226, 1227 and 1232 do by
+ * themselves.
+ */
 void api_dict_invalidate_table(struct api_core *core, const struct api_table *table);
+
+/* Forget what is known of this table, unless it is this version. */
+void api_dict_changed(struct api_core *core, uint32_t table_id, uint32_t version);
 
 /* Requests: 0 = accepted, else the error number and `done` will not run. Reads are tried at another
    node when their node fails; creation and drop go to the president (and follow 702). */
@@ -182,6 +187,13 @@ uint32_t api_dict_create(struct api_client *client, const struct table_def *def,
                          uint32_t timeout_ms, api_dict_done done, void *context);
 uint32_t api_dict_drop(struct api_client *client, uint32_t table_id, uint32_t version,
                        uint32_t timeout_ms, api_dict_done done, void *context);
+/* How far a change has come: rows of how many. */
+typedef void (*api_dict_progress)(void *context, uint64_t rows, uint64_t total);
+/* `kind` and `words` as in ALTER_TABLE_REQ. The timeout is counted from the last sign of progress.
+   `progress` may be NULL. */
+uint32_t api_dict_alter(struct api_client *client, const struct alter_table_req *what,
+                        const struct section *words, uint32_t timeout_ms, api_dict_done done,
+                        api_dict_progress progress, void *context);
 uint32_t api_dict_list(struct api_client *client, uint32_t timeout_ms, api_dict_done done,
                        void *context);
 

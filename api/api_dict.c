@@ -194,6 +194,21 @@ void api_dict_invalidate_table(struct api_core *core, const struct api_table *on
     api_table_release(table);
 }
 
+void api_dict_changed(struct api_core *core, uint32_t table_id, uint32_t version)
+{
+    struct api_table *old = NULL;
+    pthread_mutex_lock(&core->lock);
+    for (uint32_t i = 0; i < API_DICT_BUCKETS && old == NULL; i++) {
+        struct api_table **at = &core->tables[i];
+        while (*at != NULL && ((*at)->def->table_id != table_id || (*at)->def->version == version))
+            at = &(*at)->next;
+        old = *at;
+        if (old != NULL) *at = old->next;
+    }
+    pthread_mutex_unlock(&core->lock);
+    api_table_release(old);
+}
+
 static void keep_table(struct api_core *core, struct api_table *table)
 {
     pthread_mutex_lock(&core->lock);
@@ -269,6 +284,7 @@ static struct api_dict_request *new_request(struct api_client *client, enum api_
     struct api_record record = request->record;
     *request = (struct api_dict_request){
         .record = record, .client = client, .kind = kind, .done = done, .context = context};
+    request->timeout_ms = timeout_ms;
     request->deadline_ms = api_deadline(client, timeout_ms);
     client->statistics.dictionary_requests++;
     return request;
@@ -425,6 +441,19 @@ uint32_t api_dict_drop(struct api_client *client, uint32_t table_id, uint32_t ve
                                NULL, 0));
 }
 
+uint32_t api_dict_alter(struct api_client *client, const struct alter_table_req *what,
+                        const struct section *words, uint32_t timeout_ms, api_dict_done done,
+                        api_dict_progress progress, void *context)
+{
+    struct api_dict_request *request = new_request(client, DICT_ALTER, timeout_ms, done, context);
+    if (request == NULL) return ERR_API_MEMORY;
+    struct alter_table_req req = *what;
+    req.sender_data = request->record.ref;
+    request->progress = progress;
+    return start(request, pack(request, GSN_ALTER_TABLE_REQ, (const uint32_t *)&req,
+                               sizeof req / 4u, words->words, words->size));
+}
+
 uint32_t api_dict_list(struct api_client *client, uint32_t timeout_ms, api_dict_done done,
                        void *context)
 {
@@ -555,6 +584,36 @@ static void refused(struct api_dict_request *request, struct api_dict_result *re
     complete(request, result);
 }
 
+/* It works: whoever waits may wait on. */
+static void progressed(struct api_dict_request *request, const struct alter_table_rep *rep)
+{
+    request->deadline_ms = api_deadline(request->client, request->timeout_ms);
+    api_wake_at(request->client, request->deadline_ms);
+    if (request->progress == NULL) return;
+    request->progress(request->context, rep->rows_lo | (uint64_t)rep->rows_hi << 32,
+                      rep->total_lo | (uint64_t)rep->total_hi << 32);
+}
+
+static void exec_alter(struct api_dict_request *request, const struct signal *sig)
+{
+    struct api_dict_result result = {0};
+    if (sig->gsn == GSN_ALTER_TABLE_REP) {
+        progressed(request, SIG_PAYLOAD(sig, alter_table_rep));
+    } else if (sig->gsn == GSN_ALTER_TABLE_CONF) {
+        const struct alter_table_conf *conf = SIG_PAYLOAD(sig, alter_table_conf);
+        result.table_id = conf->table_id;
+        result.version = conf->version;
+        complete(request, &result);
+    } else if (sig->gsn == GSN_ALTER_TABLE_REF) {
+        const struct alter_table_ref *ref = SIG_PAYLOAD(sig, alter_table_ref);
+        result.error = ref->error;
+        result.master_node = ref->master_node;
+        refused(request, &result);
+    } else {
+        api_late(request->client);
+    }
+}
+
 static void exec_change(struct api_dict_request *request, const struct signal *sig)
 {
     struct api_dict_result result = {0};
@@ -601,6 +660,8 @@ void api_exec_dict(struct api_client *client, uint32_t peer, const uint32_t *wor
     } else if ((sig.gsn == GSN_GET_TABINFO_REF && request->kind == DICT_GET) ||
                (sig.gsn == GSN_LIST_TABLES_REF && request->kind == DICT_LIST)) {
         refused(request, &result);
+    } else if (request->kind == DICT_ALTER) {
+        exec_alter(request, &sig);
     } else {
         exec_change(request, &sig);
     }

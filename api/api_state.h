@@ -257,7 +257,7 @@ struct api_scan {
     struct api_chunk *last;
 };
 
-enum api_dict_kind { DICT_GET = 0, DICT_CREATE, DICT_DROP, DICT_LIST };
+enum api_dict_kind { DICT_GET = 0, DICT_CREATE, DICT_DROP, DICT_ALTER, DICT_LIST };
 
 struct api_dict_request {
     struct api_record record; /* ref = sender_data */
@@ -271,6 +271,7 @@ struct api_dict_request {
     struct api_dict_result said;
     uint64_t retry_ms;
     uint64_t deadline_ms;
+    uint32_t timeout_ms;
     uint32_t *words; /* The request, packed, malloc'ed. */
     uint32_t count;
     uint32_t table_id; /* List: next id. */
@@ -281,6 +282,7 @@ struct api_dict_request {
     uint32_t list_room;
     uint32_t list_count;
     api_dict_done done;
+    api_dict_progress progress; /* DICT_ALTER; may be NULL. */
     void *context;
 };
 

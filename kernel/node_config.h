@@ -79,7 +79,8 @@ struct node_config {
     uint32_t tables_max;
     uint32_t batch_rows;     /* BatchSize: rows per fragment and batch. */
     uint32_t batch_bytes;    /* BatchByteSize. */
-    uint32_t scan_step_rows; /* Rows a scan handles before it lets others run. */
+    uint32_t scan_step_rows; /* Rows a scan, or the building of an index, handles before it lets
+                                others run. */
 
     uint32_t redo_files;        /* NoOfFragmentLogFiles: per LDM instance; 3..256. */
     uint32_t redo_file_bytes;   /* FragmentLogFileSize: a multiple of 4096. */

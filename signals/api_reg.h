@@ -56,3 +56,11 @@ struct api_node_lost_rep {
     struct node_mask nodes;
 };
 SIGNAL_STRUCT(api_node_lost_rep, 9);
+
+/* SCHEMA_CHANGED_REP: DICT to the own QMGR, which tells all registered clients by
+ * TABLE_CHANGED_REP: the table has a new version; what they remember of it is old. */
+struct table_changed_rep {
+    uint32_t table_id;
+    uint32_t version;
+};
+SIGNAL_STRUCT(table_changed_rep, 2);

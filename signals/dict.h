@@ -41,6 +41,43 @@ struct drop_table_ref {
 SIGNAL_STRUCT(drop_table_ref, 3);
 
 /*
+ * Changes a table that stays in use; to the master as CREATE_TABLE_REQ. The version's major part
+ * must be the table's. Section 0, by kind:
+ *   CREATE_INDEX: name size | column count << 16, columns (one per half word), name
+ *   DROP_INDEX: name size, name
+ * See docs/protocols/online.md.
+ */
+enum alter_kind { ALTER_CREATE_INDEX = 1, ALTER_DROP_INDEX = 2 };
+struct alter_table_req {
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t version;
+    uint32_t kind; /* enum alter_kind */
+};
+SIGNAL_STRUCT(alter_table_req, 4);
+struct alter_table_conf {
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t version; /* The table's new one. */
+};
+SIGNAL_STRUCT(alter_table_conf, 3);
+struct alter_table_ref {
+    uint32_t sender_data;
+    uint32_t error;
+    uint32_t master_node;
+};
+SIGNAL_STRUCT(alter_table_ref, 3);
+/* Now and then, while rows are gone through: so many of so many. */
+struct alter_table_rep {
+    uint32_t sender_data;
+    uint32_t rows_lo;
+    uint32_t rows_hi;
+    uint32_t total_lo;
+    uint32_t total_hi;
+};
+SIGNAL_STRUCT(alter_table_rep, 5);
+
+/*
  * By name (section 0: size in bytes, then "database/def/table" padded to words) or by id (no
  * section). Any started node. CONF sections: 0 encoded table_def (with id, version), 1 distribution
  * (see struct distribution).

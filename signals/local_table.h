@@ -46,3 +46,51 @@ struct local_table_state_conf {
     uint32_t order;
 };
 SIGNAL_STRUCT(local_table_state_conf, 3);
+
+/*
+ * To every LQH instance, about an ordered index of a table that is in use; see
+ * docs/protocols/online.md. ADD (section 0: the encoded definition that has it): it is built; CONF:
+ * it is whole; REF: nothing is left of it. ONLINE: scans may use it. DROPPING: they get 910. DROP:
+ * memory is given back, in steps; CONF when nothing is left.
+ */
+enum local_index_order {
+    LOCAL_INDEX_ADD = 1,
+    LOCAL_INDEX_ONLINE = 2,
+    LOCAL_INDEX_DROPPING = 3,
+    LOCAL_INDEX_DROP = 4
+};
+struct local_index_req {
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t index; /* Its id in the definition. */
+    uint32_t order; /* enum local_index_order */
+};
+SIGNAL_STRUCT(local_index_req, 4);
+struct local_index_conf {
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t order;
+};
+SIGNAL_STRUCT(local_index_conf, 3);
+struct local_index_ref { /* Of ADD. */
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t error;
+};
+SIGNAL_STRUCT(local_index_ref, 3);
+
+/* How far ADD is; `total` is what there is now. */
+struct local_index_rep {
+    uint32_t sender_data;
+    uint32_t rows_lo;
+    uint32_t rows_hi;
+    uint32_t total_lo;
+    uint32_t total_hi;
+};
+SIGNAL_STRUCT(local_index_rep, 5);
+
+/* Stop building: REF follows, or CONF was on its way. */
+struct local_index_cancel_ord {
+    uint32_t sender_data; /* Of ADD. */
+};
+SIGNAL_STRUCT(local_index_cancel_ord, 1);

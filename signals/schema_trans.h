@@ -2,21 +2,44 @@
  * docs/protocols/schema.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
+#include <stdbool.h>
 #include "signals/gsn.h"
 
 /*
  * Master to the DBDICT of every member, itself included. CREATE: sections 0 encoded table_def, 1
  * distribution; the table is added to all TC and LQH instances of the node, not usable yet. DROP:
- * the table is there and not busy. REF: the node keeps what it has until SCHEMA_STEP ABORT comes.
+ * the table is there and not busy. CREATE_INDEX, DROP_INDEX: sections as CREATE, the table's new
+ * definition, which is kept beside the old one; all LQH instances build the index. REF: the node
+ * keeps what it has until SCHEMA_STEP ABORT comes.
  */
-enum schema_operation { SCHEMA_CREATE_TABLE = 1, SCHEMA_DROP_TABLE = 2 };
+enum schema_operation {
+    SCHEMA_CREATE_TABLE = 1,
+    SCHEMA_DROP_TABLE = 2,
+    SCHEMA_CREATE_INDEX = 3,
+    SCHEMA_DROP_INDEX = 4,
+    SCHEMA_OPERATIONS
+};
+
+/* Of a table that stays in use: docs/protocols/online.md. */
+static inline bool schema_alters(uint32_t operation)
+{
+    return operation == SCHEMA_CREATE_INDEX || operation == SCHEMA_DROP_INDEX;
+}
+
+/* Its steps are those of a create. */
+static inline bool schema_creates(uint32_t operation)
+{
+    return operation == SCHEMA_CREATE_TABLE || operation == SCHEMA_CREATE_INDEX;
+}
+
 struct schema_prepare_req {
     uint32_t trans_id;
     uint32_t operation; /* enum schema_operation */
     uint32_t table_id;
     uint32_t version;
+    uint32_t index; /* CREATE_INDEX, DROP_INDEX: its id in the definition. */
 };
-SIGNAL_STRUCT(schema_prepare_req, 4);
+SIGNAL_STRUCT(schema_prepare_req, 5);
 struct schema_prepare_conf {
     uint32_t trans_id;
 };
@@ -27,12 +50,29 @@ struct schema_prepare_ref {
 };
 SIGNAL_STRUCT(schema_prepare_ref, 2);
 
+/* From a node to the master while CREATE_INDEX is being prepared: so many rows of so many. */
+struct schema_build_rep {
+    uint32_t trans_id;
+    uint32_t rows_lo;
+    uint32_t rows_hi;
+    uint32_t total_lo;
+    uint32_t total_hi;
+};
+SIGNAL_STRUCT(schema_build_rep, 5);
+
+/* From the master: the preparation is in vain, for a reason elsewhere. Who is at it answers with
+ * REF soon. */
+struct schema_cancel_ord {
+    uint32_t trans_id;
+};
+SIGNAL_STRUCT(schema_cancel_ord, 1);
+
 /*
  * One round of the transaction: to every member, the next one when all have answered.
- * Create: WRITE, ONLINE_LQH, ONLINE_TC, COMPLETE.
- * Drop: DROPPING_TC, DROPPING_LQH, WRITE, REMOVE, COMPLETE.  Either: ABORT instead, after the
- * prepare round. WRITE: the node's schema file has the table (create) or has it no longer (drop);
- * a node without files answers at once, one that cannot write stops.
+ * Create, CREATE_INDEX: WRITE, ONLINE_LQH, ONLINE_TC, COMPLETE.
+ * Drop, DROP_INDEX: DROPPING_TC, DROPPING_LQH, WRITE, REMOVE, COMPLETE.  Either: ABORT instead,
+ * after the prepare round. WRITE: the node's schema file has the table (create) or has it no longer
+ * (drop); a node without files answers at once, one that cannot write stops.
  */
 enum schema_step {
     SCHEMA_STEP_ONLINE_LQH = 1,

@@ -94,7 +94,7 @@ static void check_file(const struct dict *dict)
     bool room = dict->file.state >= SCHEMA_FILE_ROOM_OPENING;
     bool step = dict->local.active && dict->local.waits && dict->local.step == SCHEMA_STEP_WRITE;
     bool prepares = dict->local.active && dict->local.waits && dict->local.step == 0;
-    ndbrequire(!room || (prepares && dict->local.operation == SCHEMA_CREATE_TABLE));
+    ndbrequire(!room || (prepares && schema_creates(dict->local.operation)));
     ndbrequire((writes && !room) == (dict->restart.state == RESTART_WRITING ||
                                      (step && dict->file.state != SCHEMA_FILE_CLOSED)));
     ndbrequire(!dict_restart_runs(dict) || !dict->local.active);
@@ -120,6 +120,9 @@ static void dict_check(struct block *block)
         tables++;
         ndbrequire(table->version != 0); /* I-DICT-6 */
         chunks += (words + DICT_CHUNK_WORDS - 1) / DICT_CHUNK_WORDS;
+        words = table->next.def_words + table->next.distribution_words;
+        chunks += (words + DICT_CHUNK_WORDS - 1) / DICT_CHUNK_WORDS;
+        ndbrequire(words == 0 || (dict->local.active && dict->local.table_id == id));
         ndbrequire(dict_table_by_name(dict, table->name, table->name_size) == id);
         if (dict->restart.state == RESTART_DONE && table->base_id != 0)
             ndbrequire(dict_table_at(dict, table->base_id) != NULL); /* I-DICT-8 */
@@ -141,6 +144,7 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, DUMP_STATE_ORD, dump_state_ord),
     HANDLER(dict, CREATE_TABLE_REQ, create_table_req),
     HANDLER(dict, DROP_TABLE_REQ, drop_table_req),
+    HANDLER(dict, ALTER_TABLE_REQ, alter_table_req),
     HANDLER(dict, GET_TABINFO_REQ, get_tabinfo_req),
     HANDLER(dict, LIST_TABLES_REQ, list_tables_req),
     HANDLER(dict, CREATE_FRAG_CONF, create_frag_conf),
@@ -153,6 +157,11 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, LOCAL_TABLE_ADD_CONF, local_table_add_conf),
     HANDLER(dict, LOCAL_TABLE_ADD_REF, local_table_add_ref),
     HANDLER(dict, LOCAL_TABLE_STATE_CONF, local_table_state_conf),
+    HANDLER(dict, LOCAL_INDEX_CONF, local_index_conf),
+    HANDLER(dict, LOCAL_INDEX_REF, local_index_ref),
+    HANDLER(dict, LOCAL_INDEX_REP, local_index_rep),
+    HANDLER(dict, SCHEMA_BUILD_REP, schema_build_rep),
+    HANDLER(dict, SCHEMA_CANCEL_ORD, schema_cancel_ord),
     HANDLER(dict, SCHEMA_INFO_REQ, schema_info_req),
     HANDLER(dict, SCHEMA_RESTART_REQ, schema_restart_req),
     HANDLER(dict, SCHEMA_COPY_REQ, schema_copy_req),

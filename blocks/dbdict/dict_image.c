@@ -12,12 +12,13 @@ static bool record_head(const struct dict *dict, const struct image_writer *writ
 {
     const struct dict_table *table = &dict->table[writer->id];
     bool used = table->state != TABLE_UNDEFINED && !dict_is_of(dict, writer->id, writer->without);
+    bool altered = table->next.first_chunk != 0;
     if (table->version == 0) return false;
     head[0] = writer->id;
-    head[1] = table->version;
+    head[1] = altered ? table->next.version : table->version;
     head[2] = used ? TABLE_ONLINE : TABLE_UNDEFINED;
-    head[3] = used ? table->def_words : 0;
-    head[4] = used ? table->distribution_words : 0;
+    head[3] = !used ? 0 : altered ? table->next.def_words : table->def_words;
+    head[4] = !used ? 0 : altered ? table->next.distribution_words : table->distribution_words;
     return true;
 }
 
@@ -38,7 +39,7 @@ uint32_t image_fill(struct dict *dict, struct image_writer *writer, uint32_t *wo
         if (count > room - used) count = room - used;
         if (count > 0) {
             struct section sections[2];
-            dict_store_read(dict, &dict->table[writer->id], sections);
+            dict_store_read_next(dict, &dict->table[writer->id], sections);
             memcpy(words + used, dict->scratch + (writer->at - IMAGE_RECORD_WORDS),
                    (size_t)count * 4u);
             writer->at += count;

@@ -72,6 +72,7 @@ static void forget_group(struct dict *dict)
 static void step_done(struct dict *dict)
 {
     struct dict_local *local = &dict->local;
+    if (schema_alters(local->operation)) dict_alter_step_done(dict);
     switch ((enum schema_step)local->step) {
     case SCHEMA_STEP_ONLINE_TC:
         jam();
@@ -110,7 +111,7 @@ static void step_done(struct dict *dict)
 static bool needs_room(const struct dict *dict)
 {
     const struct dict_local *local = &dict->local;
-    return local->step == 0 && local->error == 0 && local->operation == SCHEMA_CREATE_TABLE &&
+    return local->step == 0 && local->error == 0 && schema_creates(local->operation) &&
            local->has_room == 0 && dict->file.state != SCHEMA_FILE_CLOSED;
 }
 
@@ -135,7 +136,7 @@ static bool next_of_group(struct dict *dict)
     return true;
 }
 
-static void check_done(struct dict *dict)
+void dict_local_check(struct dict *dict)
 {
     struct dict_local *local = &dict->local;
     do {
@@ -159,7 +160,7 @@ void dict_local_room(struct dict *dict, uint32_t error)
     jam_data(error);
     dict->local.has_room = 1;
     dict->local.error = error;
-    check_done(dict);
+    dict_local_check(dict);
 }
 
 /* --- PREPARE. --- */
@@ -198,6 +199,7 @@ static bool fits_dictionary(struct dict *dict, const struct signal *sig)
 {
     const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
     const struct dict_table *table = dict_table_at(dict, req->table_id);
+    if (schema_alters(req->operation)) return dict_alter_fits(dict, sig);
     if (req->operation == SCHEMA_CREATE_TABLE) return sig->section_count == 2 && table == NULL;
     return req->operation == SCHEMA_DROP_TABLE && table != NULL && table->state == TABLE_ONLINE &&
            table->version == req->version;
@@ -273,8 +275,7 @@ static uint32_t prepare_drop(struct dict *dict)
     return 0;
 }
 
-/* Only the master's DBDICT changes the schema; any other node that tries loses its link. */
-static bool from_master(struct dict *dict, const struct signal *sig)
+bool dict_from_master(struct dict *dict, const struct signal *sig)
 {
     if (sig->sender == block_ref(dict->master_node, BLOCK_DBDICT, 0)) return true;
     jam();
@@ -309,7 +310,7 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
     struct dict *dict = dict_of(block);
     struct dict_local *local = &dict->local;
     const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
-    if (!from_master(dict, sig)) return;
+    if (!dict_from_master(dict, sig)) return;
     if (local->active || dict->table == NULL) {
         refuse_prepare(dict, sig, ERR_SCHEMA_BUSY);
         return;
@@ -327,18 +328,22 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
         .master_ref = sig->sender,
         .operation = req->operation,
         .table_id = req->table_id,
+        .index = req->index,
         .def_memory = def_memory,
         .index_memory = index_memory,
     };
     if (req->operation == SCHEMA_CREATE_TABLE) {
         if (!begin_create(dict, sig)) return;
+    } else if (schema_alters(req->operation)) {
+        jam();
+        local->error = dict_alter_prepare(dict, sig);
     } else {
         jam();
         local->error = prepare_drop(dict);
         if (local->error == 0) group_of_drop(dict, req->table_id);
     }
     local->waits = 1;
-    check_done(dict);
+    dict_local_check(dict);
 }
 
 static void added(struct dict *dict, const struct signal *sig, uint32_t table_id, uint32_t error)
@@ -362,7 +367,7 @@ static void added(struct dict *dict, const struct signal *sig, uint32_t table_id
         jam_data(error);
         local->error = error;
     }
-    check_done(dict);
+    dict_local_check(dict);
 }
 
 void dict_exec_LOCAL_TABLE_ADD_CONF(struct block *block, const struct signal *sig)
@@ -422,7 +427,7 @@ static void write_image(struct dict *dict)
     struct dict_local *local = &dict->local;
     if (dict->file.state == SCHEMA_FILE_CLOSED) {
         jam();
-        check_done(dict);
+        dict_local_check(dict);
         return;
     }
     if (ERROR_INSERTED(&dict->block, 6004)) {
@@ -442,7 +447,7 @@ void dict_local_written(struct dict *dict)
                   "error insert 6003: the schema file has been written");
     }
     jam();
-    check_done(dict);
+    dict_local_check(dict);
 }
 
 /* What a step means for the instances and one table. */
@@ -484,13 +489,17 @@ static void begin_step(struct dict *dict, uint32_t step)
         write_image(dict);
         return;
     }
+    if (schema_alters(local->operation)) {
+        jam();
+        dict_alter_order(dict);
+    }
     for (uint32_t i = 0; step == SCHEMA_STEP_DROPPING_TC && i < local->group_count; i++)
         dict->table[local->group[i]].state = TABLE_DROPPING;
     if (local->group_count > 0 && !(drops && step == SCHEMA_STEP_ABORT)) {
         jam();
         order_instances(dict);
     }
-    check_done(dict);
+    dict_local_check(dict);
 }
 
 /* The order of rounds in schema_trans.h; what was refused here can only be aborted. */
@@ -498,7 +507,7 @@ static bool step_follows(const struct dict_local *local, uint32_t step)
 {
     if (local->step == 0 && step == SCHEMA_STEP_ABORT) return true;
     if (local->error != 0) return false;
-    bool create = local->operation == SCHEMA_CREATE_TABLE;
+    bool create = schema_creates(local->operation);
     switch (local->step) {
     case 0:
         return step == (create ? SCHEMA_STEP_WRITE : SCHEMA_STEP_DROPPING_TC);
@@ -535,17 +544,19 @@ static void taken_on(struct dict *dict, const struct signal *sig)
         peer_close(&dict->block, ref_node(sig->sender), "schema transaction out of order");
         return;
     }
-    if (local->waits)
+    if (local->waits) {
         local->then = step;
-    else
+        dict_alter_cancel(dict);
+    } else {
         begin_step(dict, step);
+    }
 }
 
 void dict_exec_SCHEMA_STEP_REQ(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
     const struct schema_step_req *req = SIG_PAYLOAD(sig, schema_step_req);
-    if (!from_master(dict, sig)) return;
+    if (!dict_from_master(dict, sig)) return;
     if (dict->local.active && dict->local.master_ref == 0 &&
         req->trans_id == dict->local.trans_id) {
         taken_on(dict, sig);
@@ -579,5 +590,5 @@ void dict_exec_LOCAL_TABLE_STATE_CONF(struct block *block, const struct signal *
     ndbrequire(conf->table_id == dict->local.group[dict->local.at]);
     ndbrequire(node_mask_has(waiting, instance));
     node_mask_remove(waiting, instance);
-    check_done(dict);
+    dict_local_check(dict);
 }

@@ -45,6 +45,10 @@ static void answer_client(struct dict *dict)
     const struct dict_master *master = &dict->master;
     bool create = master->operation == SCHEMA_CREATE_TABLE;
     uint32_t client = master->client_ref;
+    if (schema_alters(master->operation)) {
+        dict_alter_answer(dict);
+        return;
+    }
     if (master->error != 0) {
         jam_data(master->error);
         if (create)
@@ -75,11 +79,12 @@ void dict_master_client_gone(struct dict *dict, uint32_t node)
     if (ref_node(dict->master.client_ref) != node) return;
     jam();
     dict->master.client_ref = 0;
+    dict_master_cancel(dict);
 }
 
 /* --- Rounds. --- */
 
-static void begin_prepare(struct dict *dict, const struct section *sections, uint32_t section_count)
+void dict_begin_prepare(struct dict *dict, const struct section *sections, uint32_t section_count)
 {
     struct dict_master *master = &dict->master;
     struct schema_prepare_req req = {
@@ -87,6 +92,7 @@ static void begin_prepare(struct dict *dict, const struct section *sections, uin
         .operation = master->operation,
         .table_id = master->table_id,
         .version = master->version,
+        .index = master->index,
     };
     master_move(master, MASTER_PREPARING);
     master->error = 0;
@@ -105,6 +111,18 @@ static void begin_step(struct dict *dict, enum schema_step step)
                      sizeof(req) / 4u, NULL, 0);
 }
 
+/* Whoever still builds an index builds in vain. Other preparations are short. */
+void dict_master_cancel(struct dict *dict)
+{
+    struct dict_master *master = &dict->master;
+    struct schema_cancel_ord ord = {.trans_id = master->trans_id};
+    if (master->state != MASTER_PREPARING || master->operation != SCHEMA_CREATE_INDEX) return;
+    jam();
+    if (master->error == 0) master->error = ERR_SCHEMA_ABORTED;
+    signal_broadcast(&dict->block, &master->waiting, BLOCK_DBDICT, GSN_SCHEMA_CANCEL_ORD, PRIO_B,
+                     &ord, sizeof(ord) / 4u, NULL, 0);
+}
+
 static void prepared(struct dict *dict)
 {
     struct dict_master *master = &dict->master;
@@ -113,8 +131,8 @@ static void prepared(struct dict *dict)
     if (master->error != 0)
         begin_step(dict, SCHEMA_STEP_ABORT);
     else
-        begin_step(dict, master->operation == SCHEMA_CREATE_TABLE ? SCHEMA_STEP_WRITE
-                                                                  : SCHEMA_STEP_DROPPING_TC);
+        begin_step(dict,
+                   schema_creates(master->operation) ? SCHEMA_STEP_WRITE : SCHEMA_STEP_DROPPING_TC);
 }
 
 /* What follows a round that all members have answered; 0 = the transaction has ended. */
@@ -130,7 +148,7 @@ static uint32_t step_after(uint32_t operation, uint32_t step)
     case SCHEMA_STEP_DROPPING_LQH:
         return SCHEMA_STEP_WRITE;
     case SCHEMA_STEP_WRITE:
-        return operation == SCHEMA_CREATE_TABLE ? SCHEMA_STEP_ONLINE_LQH : SCHEMA_STEP_REMOVE;
+        return schema_creates(operation) ? SCHEMA_STEP_ONLINE_LQH : SCHEMA_STEP_REMOVE;
     case SCHEMA_STEP_REMOVE:
         return SCHEMA_STEP_COMPLETE;
     case SCHEMA_STEP_ABORT:
@@ -175,9 +193,10 @@ void dict_exec_SCHEMA_PREPARE_REF(struct block *block, const struct signal *sig)
         return;
     }
     jam_data(ref->error);
-    if (dict->master.error == 0)
-        dict->master.error = ref->error != 0 ? ref->error : ERR_SCHEMA_ABORTED;
+    bool first = dict->master.error == 0;
+    if (first) dict->master.error = ref->error != 0 ? ref->error : ERR_SCHEMA_ABORTED;
     node_mask_remove(&dict->master.waiting, ref_node(sig->sender));
+    if (first) dict_master_cancel(dict);
     prepared(dict);
 }
 
@@ -232,6 +251,7 @@ void dict_master_take(struct dict *dict, const struct schema_takeover_conf *tran
     master->trans_id = trans->trans_id;
     master->operation = trans->operation;
     master->client_ref = 0; /* It knows only the former master. */
+    master->index = 0;
     master->table_id = trans->table_id;
     master->version = 0;
     if (trans->table_id < dict->table_count) master->version = dict->table[trans->table_id].version;
@@ -250,8 +270,7 @@ void dict_master_take(struct dict *dict, const struct schema_takeover_conf *tran
 
 /* --- Beginnings. --- */
 
-/* 0, or why no schema transaction can begin here now. */
-static uint32_t not_possible(const struct dict *dict, uint32_t client)
+uint32_t dict_not_possible(const struct dict *dict, uint32_t client)
 {
     if (dict->start_level > START_SINGLEUSER) return dict_stopping_error(dict);
     if (dict->master_node != dict_own(dict)) return ERR_NOT_MASTER;
@@ -263,13 +282,14 @@ static uint32_t not_possible(const struct dict *dict, uint32_t client)
     return dict_locked(dict) ? ERR_NODE_RESTART_BLOCKS_SCHEMA : 0;
 }
 
-static void begin(struct dict *dict, const struct signal *sig, uint32_t operation,
-                  uint32_t sender_data)
+void dict_begin(struct dict *dict, const struct signal *sig, uint32_t operation,
+                uint32_t sender_data)
 {
     dict->master.trans_id = ++dict->trans_next;
     dict->master.operation = operation;
     dict->master.client_ref = sig->sender;
     dict->master.client_data = sender_data;
+    dict->master.index = 0;
     dict->master.error = 0;
 }
 
@@ -331,7 +351,7 @@ void dict_exec_CREATE_TABLE_REQ(struct block *block, const struct signal *sig)
     struct dict *dict = dict_of(block);
     uint32_t sender_data = SIG_PAYLOAD(sig, create_table_req)->sender_data;
     uint32_t column = UINT32_MAX;
-    uint32_t error = not_possible(dict, sig->sender);
+    uint32_t error = dict_not_possible(dict, sig->sender);
     if (error == 0) error = parse_table(dict, &sig->section[0], &column);
     if (error != 0) {
         jam_data(error);
@@ -339,7 +359,7 @@ void dict_exec_CREATE_TABLE_REQ(struct block *block, const struct signal *sig)
         return;
     }
     jam();
-    begin(dict, sig, SCHEMA_CREATE_TABLE, sender_data);
+    dict_begin(dict, sig, SCHEMA_CREATE_TABLE, sender_data);
     master_move(&dict->master, MASTER_PLACING);
     const struct table_def *def = dict->master.def;
     struct create_frag_req req = {
@@ -376,7 +396,7 @@ void dict_exec_CREATE_FRAG_CONF(struct block *block, const struct signal *sig)
     }
     struct section sections[2] = {{.words = master->words, .size = words}, sig->section[0]};
     jam();
-    begin_prepare(dict, sections, 2);
+    dict_begin_prepare(dict, sections, 2);
 }
 
 void dict_exec_CREATE_FRAG_REF(struct block *block, const struct signal *sig)
@@ -390,7 +410,7 @@ void dict_exec_DROP_TABLE_REQ(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
     const struct drop_table_req *req = SIG_PAYLOAD(sig, drop_table_req);
-    uint32_t error = not_possible(dict, sig->sender);
+    uint32_t error = dict_not_possible(dict, sig->sender);
     if (error == 0) {
         const struct dict_table *table = dict_table_at(dict, req->table_id);
         if (table == NULL || table->state != TABLE_ONLINE || table->base_id != 0)
@@ -404,8 +424,8 @@ void dict_exec_DROP_TABLE_REQ(struct block *block, const struct signal *sig)
         return;
     }
     jam();
-    begin(dict, sig, SCHEMA_DROP_TABLE, req->sender_data);
+    dict_begin(dict, sig, SCHEMA_DROP_TABLE, req->sender_data);
     dict->master.table_id = req->table_id;
     dict->master.version = req->version;
-    begin_prepare(dict, NULL, 0);
+    dict_begin_prepare(dict, NULL, 0);
 }

@@ -5,6 +5,7 @@
 #include "blocks/dbdict/dict_block.h"
 #include "blocks/dbdict/dict_image.h"
 #include "kernel/base/pool.h"
+#include "signals/api_reg.h"
 #include "signals/copy.h"
 #include "signals/dict.h"
 #include "signals/dih.h"
@@ -35,6 +36,14 @@ struct dict_chunk {
     (sizeof(struct table_def) +                                                                    \
      (INDEX_COLUMNS_MAX + 1u) * (sizeof(struct table_column) + COLUMN_NAME_MAX + 1u) + 8u)
 
+/* A version of a table's definition and its distribution, in pieces. */
+struct dict_stored {
+    uint32_t version;
+    uint32_t def_words;
+    uint32_t distribution_words;
+    uint32_t first_chunk; /* 0: there is none. */
+};
+
 struct dict_table {
     uint32_t state;   /* enum table_state */
     uint32_t version; /* Also of the last table that had this number: a new one gets the next. */
@@ -42,8 +51,9 @@ struct dict_table {
     uint32_t def_words;
     uint32_t distribution_words;
     uint32_t first_chunk;
-    uint32_t base_id;      /* The table whose unique index it is, 0 = an ordinary table. */
-    uint32_t next_by_name; /* Table id, 0 = last of its chain. */
+    struct dict_stored next; /* While it is altered: what it is going to be. */
+    uint32_t base_id;        /* The table whose unique index it is, 0 = an ordinary table. */
+    uint32_t next_by_name;   /* Table id, 0 = last of its chain. */
     uint32_t name_size;
     char name[DICT_NAME_BYTES]; /* "database/def/table" */
 };
@@ -68,7 +78,8 @@ struct dict_master {
     uint32_t client_data;
     uint32_t table_id;
     uint32_t version;
-    uint32_t step; /* enum schema_step */
+    uint32_t index; /* Of CREATE_INDEX and DROP_INDEX. */
+    uint32_t step;  /* enum schema_step */
     uint32_t error;
     struct node_mask waiting; /* Members that have not answered. */
     struct table_def *def;    /* In def_memory, while PLACING. */
@@ -78,15 +89,30 @@ struct dict_master {
 };
 
 #define DICT_GROUP_MAX (1u + TABLE_UNIQUE_MAX)
+/* Rows that an index being built has, of how many. */
+struct dict_built {
+    uint64_t rows;
+    uint64_t total;
+};
+
+/* At the master: how far the nodes are. */
+struct dict_progress {
+    struct dict_built node[DATA_NODE_ID_MAX + 1];
+    uint64_t told_ms; /* The client. */
+    uint32_t tenths;  /* Told to the cluster log. */
+};
 
 /* The participant's side: what this node's TC and LQH instances do. */
+#define DICT_LDMS_MAX 24u /* LDM_COUNT_MAX. */
+
 struct dict_local {
     uint32_t active;
     uint32_t trans_id;
     uint32_t master_ref; /* 0: it is lost, and its successor has not spoken yet. */
     uint32_t operation;
     uint32_t table_id;
-    uint32_t then; /* A step that follows the one under way; 0 = none. */
+    uint32_t index; /* Of CREATE_INDEX and DROP_INDEX. */
+    uint32_t then;  /* A step that follows the one under way; 0 = none. */
     /* What comes and goes together: the unique indexes of the table, then the table. */
     uint32_t group_count;
     uint32_t group[DICT_GROUP_MAX];
@@ -206,8 +232,6 @@ struct dict_lock {
 };
 
 /* At a node that comes back: its LQHs get the rows, a table at a time. */
-#define DICT_LDMS_MAX 24u /* LDM_COUNT_MAX. */
-
 struct dict_copy {
     uint32_t sender; /* 0: not under way. */
     uint32_t sender_data;
@@ -253,7 +277,9 @@ struct dict {
 
     uint32_t trans_next;
     struct dict_master master;
+    struct dict_progress progress;
     struct dict_local local;
+    struct dict_built built[DICT_LDMS_MAX + 1]; /* By LQH instance. */
     struct dict_file file;
     struct dict_restart restart;
 };
@@ -302,6 +328,15 @@ bool dict_store_read_places(struct dict *dict, const struct dict_table *table,
 /* Only the distribution: the other members, in the order of their places. */
 void dict_store_read_sources(struct dict *dict, const struct dict_table *table,
                              struct section *distribution);
+/* The same as the schema files are to have it: what an altered table is going to be. */
+void dict_store_read_next(struct dict *dict, const struct dict_table *table,
+                          struct section sections[2]);
+/* Keeps what a table is going to be beside what it is. 0, or an error; then nothing is kept. */
+uint32_t dict_store_stage(struct dict *dict, uint32_t table_id, uint32_t version,
+                          const struct section sections[2]);
+/* The table is it from now on; or it is forgotten. Without one nothing happens. */
+void dict_store_adopt(struct dict *dict, uint32_t table_id);
+void dict_store_unstage(struct dict *dict, uint32_t table_id);
 /* Forgets all tables and versions. */
 void dict_store_clear(struct dict *dict);
 
@@ -362,6 +397,13 @@ void dict_exec_GET_TABINFO_REQ(struct block *block, const struct signal *sig);
 void dict_exec_LIST_TABLES_REQ(struct block *block, const struct signal *sig);
 
 /* dict_master.c */
+/* 0, or why no schema transaction can begin here now. */
+uint32_t dict_not_possible(const struct dict *dict, uint32_t client);
+/* Of a transaction: what its client asked, and the first round. */
+void dict_begin(struct dict *dict, const struct signal *sig, uint32_t operation,
+                uint32_t sender_data);
+void dict_begin_prepare(struct dict *dict, const struct section *sections, uint32_t section_count);
+void dict_master_cancel(struct dict *dict);
 void dict_master_client_gone(struct dict *dict, uint32_t node);
 void dict_exec_CREATE_TABLE_REQ(struct block *block, const struct signal *sig);
 void dict_exec_DROP_TABLE_REQ(struct block *block, const struct signal *sig);
@@ -375,6 +417,22 @@ void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig);
 void dict_master_take(struct dict *dict, const struct schema_takeover_conf *trans, bool forward);
 void dict_master_lost(struct dict *dict); /* Nothing waits for those that are no members now. */
 uint32_t dict_step_rank(uint32_t operation, uint32_t step); /* 0 = prepare; they grow. */
+
+/* dict_alter.c */
+void dict_exec_ALTER_TABLE_REQ(struct block *block, const struct signal *sig);
+void dict_exec_SCHEMA_BUILD_REP(struct block *block, const struct signal *sig);
+void dict_alter_answer(struct dict *dict);
+
+/* dict_alter_node.c: a node's part in what alters a table. */
+bool dict_alter_fits(struct dict *dict, const struct signal *sig);
+uint32_t dict_alter_prepare(struct dict *dict, const struct signal *sig);
+void dict_alter_order(struct dict *dict);     /* What the step under way means for the LQHs. */
+void dict_alter_step_done(struct dict *dict); /* What it means for the dictionary. */
+void dict_alter_cancel(struct dict *dict);    /* Nothing is built any more. */
+void dict_exec_LOCAL_INDEX_CONF(struct block *block, const struct signal *sig);
+void dict_exec_LOCAL_INDEX_REF(struct block *block, const struct signal *sig);
+void dict_exec_LOCAL_INDEX_REP(struct block *block, const struct signal *sig);
+void dict_exec_SCHEMA_CANCEL_ORD(struct block *block, const struct signal *sig);
 
 /* dict_lock.c */
 bool dict_lock_idle(const struct dict *dict); /* No schema transaction is under way. */
@@ -401,6 +459,9 @@ void dict_exec_SCHEMA_TAKEOVER_REQ(struct block *block, const struct signal *sig
 void dict_exec_SCHEMA_TAKEOVER_CONF(struct block *block, const struct signal *sig);
 
 /* dict_local.c */
+/* Only the master's DBDICT changes the schema; any other node that tries loses its link. */
+bool dict_from_master(struct dict *dict, const struct signal *sig);
+void dict_local_check(struct dict *dict); /* Perhaps the step under way is done. */
 struct node_mask dict_all_instances(const struct dict *dict, uint32_t block_no);
 /* To all instances of DBTC or DBLQH, which are added to `waiting`. */
 void dict_add_to(struct dict *dict, uint32_t block_no, struct node_mask *waiting,

@@ -140,10 +140,11 @@ static void write_words(struct dict *dict, struct cursor *cursor, const struct s
     }
 }
 
-void dict_store_read(struct dict *dict, const struct dict_table *table, struct section sections[2])
+static void read_stored(struct dict *dict, const struct dict_stored *stored,
+                        struct section sections[2])
 {
-    struct cursor cursor = {.chunk = pool_find(&dict->chunks, table->first_chunk)};
-    uint32_t words = table->def_words + table->distribution_words;
+    struct cursor cursor = {.chunk = pool_find(&dict->chunks, stored->first_chunk)};
+    uint32_t words = stored->def_words + stored->distribution_words;
     ndbrequire(cursor.chunk != NULL && words <= DICT_WORDS_MAX);
     for (uint32_t done = 0; done < words;) {
         cursor_step(dict, &cursor);
@@ -153,9 +154,26 @@ void dict_store_read(struct dict *dict, const struct dict_table *table, struct s
         cursor.at += count;
         done += count;
     }
-    sections[0] = (struct section){.words = dict->scratch, .size = table->def_words};
-    sections[1] = (struct section){.words = dict->scratch + table->def_words,
-                                   .size = table->distribution_words};
+    sections[0] = (struct section){.words = dict->scratch, .size = stored->def_words};
+    sections[1] = (struct section){.words = dict->scratch + stored->def_words,
+                                   .size = stored->distribution_words};
+}
+
+void dict_store_read(struct dict *dict, const struct dict_table *table, struct section sections[2])
+{
+    const struct dict_stored stored = {.first_chunk = table->first_chunk,
+                                       .def_words = table->def_words,
+                                       .distribution_words = table->distribution_words};
+    read_stored(dict, &stored, sections);
+}
+
+void dict_store_read_next(struct dict *dict, const struct dict_table *table,
+                          struct section sections[2])
+{
+    if (table->next.first_chunk != 0)
+        read_stored(dict, &table->next, sections);
+    else
+        dict_store_read(dict, table, sections);
 }
 
 /* Stable: of the same place are those that have the order of the distribution. */
@@ -271,10 +289,53 @@ void dict_store_remove(struct dict *dict, uint32_t table_id)
     struct dict_table *table = dict_table_at(dict, table_id);
     ndbrequire(table != NULL);
     jam_data(table_id);
+    ndbrequire(table->next.first_chunk == 0);
     name_unlink(dict, table_id);
     release_chunks(dict, table->first_chunk);
     *table = (struct dict_table){.state = TABLE_UNDEFINED, .version = table->version};
     dict->tables--;
+}
+
+/* --- Altered tables. --- */
+
+uint32_t dict_store_stage(struct dict *dict, uint32_t table_id, uint32_t version,
+                          const struct section sections[2])
+{
+    struct dict_table *table = dict_table_at(dict, table_id);
+    ndbrequire(table != NULL && table->next.first_chunk == 0);
+    uint32_t first = seize_chunks(dict, sections[0].size + sections[1].size);
+    if (first == 0) return ERR_SCHEMA_MEMORY;
+    jam_data(table_id);
+    struct cursor cursor = {.chunk = pool_find(&dict->chunks, first)};
+    write_words(dict, &cursor, &sections[0]);
+    write_words(dict, &cursor, &sections[1]);
+    table->next = (struct dict_stored){.version = version,
+                                       .def_words = sections[0].size,
+                                       .distribution_words = sections[1].size,
+                                       .first_chunk = first};
+    return 0;
+}
+
+void dict_store_adopt(struct dict *dict, uint32_t table_id)
+{
+    struct dict_table *table = dict_table_at(dict, table_id);
+    if (table == NULL || table->next.first_chunk == 0) return;
+    jam_data(table_id);
+    release_chunks(dict, table->first_chunk);
+    table->version = table->next.version;
+    table->def_words = table->next.def_words;
+    table->distribution_words = table->next.distribution_words;
+    table->first_chunk = table->next.first_chunk;
+    table->next = (struct dict_stored){.first_chunk = 0};
+}
+
+void dict_store_unstage(struct dict *dict, uint32_t table_id)
+{
+    struct dict_table *table = dict_table_at(dict, table_id);
+    if (table == NULL || table->next.first_chunk == 0) return;
+    jam_data(table_id);
+    release_chunks(dict, table->next.first_chunk);
+    table->next = (struct dict_stored){.first_chunk = 0};
 }
 
 void dict_store_clear(struct dict *dict)

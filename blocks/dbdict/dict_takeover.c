@@ -63,8 +63,7 @@ static void ask(struct dict *dict)
 static bool possible(const struct dict_lost *lost, const struct schema_takeover_conf *conf)
 {
     if (!conf->active) return true;
-    if (conf->operation != SCHEMA_CREATE_TABLE && conf->operation != SCHEMA_DROP_TABLE)
-        return false;
+    if (conf->operation == 0 || conf->operation >= SCHEMA_OPERATIONS) return false;
     if (conf->step > SCHEMA_STEP_WRITE) return false;
     return !lost->trans.active ||
            (lost->trans.trans_id == conf->trans_id && lost->trans.operation == conf->operation);

@@ -173,6 +173,9 @@ static void lqh_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case LQH_WORK_TABLE:
         lqh_table_step(lqh, work->ref);
         return;
+    case LQH_WORK_INDEX:
+        lqh_index_step(lqh);
+        return;
     case LQH_WORK_READS:
         lqh_reads_flush(lqh);
         return;
@@ -218,6 +221,8 @@ static const struct handler lqh_handlers[] = {
     HANDLER(lqh, CONTINUEB, lqh_continueb),
     HANDLER(lqh, LOCAL_TABLE_ADD_REQ, local_table_add_req),
     HANDLER(lqh, LOCAL_TABLE_STATE_REQ, local_table_state_req),
+    HANDLER(lqh, LOCAL_INDEX_REQ, local_index_req),
+    HANDLER(lqh, LOCAL_INDEX_CANCEL_ORD, local_index_cancel_ord),
     HANDLER(lqh, LQHKEYREQ, lqhkeyreq),
     HANDLER(lqh, COMMIT, commit_train),
     HANDLER(lqh, COMPLETE, complete_train),

@@ -150,10 +150,11 @@ void lqh_exec_COPY_TABLE_REQ(struct block *block, const struct signal *sig)
     const struct copy_table_req *req = SIG_PAYLOAD(sig, copy_table_req);
     struct lqh_table *table = req->table_id < lqh->table_count ? lqh->table[req->table_id] : NULL;
     ndbrequire(copy->source != NULL && copy->sender == 0); /* DICT waits for each answer. */
-    uint32_t error = table == NULL                    ? ERR_UNKNOWN_TABLE_LQH
-                     : table->state != TABLE_ONLINE   ? ERR_TABLE_DROPPING
-                     : table->version != req->version ? ERR_SCHEMA_VERSION_LQH
-                                                      : take_sources(lqh, table, &sig->section[0]);
+    uint32_t error = table == NULL                  ? ERR_UNKNOWN_TABLE_LQH
+                     : table->state != TABLE_ONLINE ? ERR_TABLE_DROPPING
+                     : table->version != table_version_major(req->version)
+                         ? ERR_SCHEMA_VERSION_LQH
+                         : take_sources(lqh, table, &sig->section[0]);
     if (error != 0) {
         jam_data(error);
         struct copy_table_ref ref = {
@@ -165,7 +166,7 @@ void lqh_exec_COPY_TABLE_REQ(struct block *block, const struct signal *sig)
     copy->sender = sig->sender;
     copy->sender_data = req->sender_data;
     copy->table_id = req->table_id;
-    copy->version = req->version;
+    copy->version = table->version;
     copy->next = 0;
     copy->done = 0;
     copy->running = 0;

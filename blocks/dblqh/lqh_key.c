@@ -401,7 +401,7 @@ static void op_fill(struct lqh_op *op, const struct lqhkeyreq *req, const struct
     op->api_op = req->api_op;
     op->request_info = req->request_info;
     op->table_id = req->table_id;
-    op->version = req->schema_version;
+    op->version = table->version;
     op->fragment_id = req->fragment_id;
     op->frag = table->frags[req->fragment_id];
     op->hash = req->hash;

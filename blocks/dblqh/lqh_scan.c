@@ -273,6 +273,10 @@ void lqh_scan_step(struct lqh *lqh, struct lqh_scan *scan)
     if (error != 0) {
         lqh_scan_fail(lqh, scan, ERR_NODE_FAILED_4029);
         lqh_run_ready(lqh);
+    } else if (lqh_scan_index_gone(lqh, scan)) {
+        jam(); /* Dropped since the last step. */
+        lqh_scan_fail(lqh, scan, ERR_INDEX_DROPPING);
+        lqh_run_ready(lqh);
     } else if (scan->mode != LOCK_COMMITTED) {
         lqh_scan_lock_step(lqh, scan);
         lqh_run_ready(lqh);

@@ -14,6 +14,22 @@ static struct lqh_scan_index *record_get(struct lqh *lqh, const struct lqh_scan 
     return record;
 }
 
+/* Why the index cannot be scanned. */
+static uint32_t no_index(struct lqh *lqh, const struct lqh_scan *scan, uint32_t id)
+{
+    uint32_t table = lqh_table_get(lqh, scan->table_id)->tup_table;
+    bool dropping = tup_index_state_of(lqh->tup, table, id) == TUP_INDEX_DROPPING;
+    jam_data(dropping);
+    return dropping ? ERR_INDEX_DROPPING : ERR_SCAN_TARGET_INDEX;
+}
+
+bool lqh_scan_index_gone(struct lqh *lqh, const struct lqh_scan *scan)
+{
+    if (scan->index == REF_NONE) return false;
+    const struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
+    return tup_frag_ordered(frag, record_get(lqh, scan)->number) == NULL;
+}
+
 static const uint32_t *ranges_of(struct lqh *lqh, const struct lqh_scan_index *record)
 {
     if (record->ranges == REF_NONE) return record->range;
@@ -55,7 +71,7 @@ uint32_t lqh_scan_index_begin(struct lqh *lqh, struct lqh_scan *scan, const stru
     if (scan_range_decode(section->words, section->size, &first) == 0) return ERR_BOUNDS;
     const struct tux_index *index =
         tup_frag_ordered(tup_frag_get(lqh->tup, scan->frag), first.index);
-    if (index == NULL) return ERR_SCAN_TARGET_INDEX;
+    if (index == NULL) return no_index(lqh, scan, first.index);
     uint32_t error = tux_ranges_check(tux_index_columns(index), section->words, section->size);
     return error != 0 ? error : seize(lqh, scan, section, first.index);
 }
@@ -74,7 +90,8 @@ bool lqh_scan_index_same(struct lqh *lqh, const struct lqh_scan *scan, const str
                          uint32_t row)
 {
     const struct lqh_scan_index *record = record_get(lqh, scan);
-    return tux_scan_same(tup_frag_ordered(frag, record->number), &record->position, row);
+    const struct tux_index *index = tup_frag_ordered(frag, record->number);
+    return index != NULL && tux_scan_same(index, &record->position, row);
 }
 
 uint32_t lqh_scan_index_range(struct lqh *lqh, const struct lqh_scan *scan)

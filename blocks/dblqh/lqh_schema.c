@@ -31,7 +31,7 @@ struct lqh_table *lqh_table_usable(struct lqh *lqh, uint32_t table_id, uint32_t 
         *error = ERR_UNKNOWN_TABLE_LQH;
     else if (table->state == TABLE_DROPPING)
         *error = ERR_TABLE_DROPPING;
-    else if (table->version != version)
+    else if (table->version != table_version_major(version))
         *error = ERR_SCHEMA_VERSION_LQH;
     else if (fragment_id >= table->fragment_count || table->frags[fragment_id] == REF_NONE)
         *error = ERR_DISTRIBUTION_CHANGED;
@@ -106,7 +106,7 @@ static uint32_t add_table(struct lqh *lqh, const struct signal *sig, struct lqh_
     if (table == NULL) return ERR_TABLE_RECORDS;
     table->state = TABLE_BUILDING;
     table->table_id = req->table_id;
-    table->version = req->version;
+    table->version = table_version_major(req->version);
     lqh->table[req->table_id] = table;
     key_def_make((struct table_def *)(void *)table->key_def, def);
     error = take_distribution(lqh, table, &sig->section[1]);

@@ -51,7 +51,7 @@ struct lqh_table {
     uint32_t state; /* enum table_state: BUILDING, ONLINE (from the moment all fragments are made),
                        DROPPING */
     uint32_t table_id;
-    uint32_t version;
+    uint32_t version; /* The major one. */
     uint32_t tup_table;
     uint32_t fragment_count;
     uint32_t users; /* Operations and scans here. */
@@ -334,6 +334,7 @@ enum lqh_work {
     LQH_WORK_READY,        /* go on with the ready list */
     LQH_WORK_LOCK_TICK,    /* look for lock timeouts */
     LQH_WORK_TABLE,        /* ref: table id; the next step of DICT's order */
+    LQH_WORK_INDEX,        /* the same of an index */
     LQH_WORK_READS,        /* execute the pending committed reads */
     LQH_WORK_REDO_REPLAY,  /* replay some records more */
     LQH_WORK_REDO_DELAY,   /* let some operations pass that were held back */
@@ -425,6 +426,24 @@ struct lqh_outcome {
     uint64_t horizon_ms;             /* Of what is younger everything is known. */
 };
 
+/*
+ * DICT's order about an index, which is carried out in steps: fragment by fragment the index is
+ * built, or gives back its memory. One at a time.
+ */
+struct lqh_index {
+    uint32_t sender; /* 0: none. */
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t index;
+    uint32_t building;
+    uint32_t cancelled;
+    uint32_t error; /* Building has failed: what there is goes. */
+    uint32_t fragment_id;
+    struct tup_index_build build; /* Of this fragment. */
+    uint64_t rows;                /* Of those before it. */
+    uint64_t reported_ms;
+};
+
 struct lqh {
     struct block block;
     uint32_t own_node;
@@ -458,6 +477,7 @@ struct lqh {
     struct lqh_copy_share copy_share;
     struct copy_pace copy_pace;
     struct lqh_outcome outcome;
+    struct lqh_index index;
 };
 
 /* Scans own their locks as (tc_frag, this): no transaction of that TC has the same. */
@@ -633,6 +653,7 @@ uint32_t lqh_scan_index_range(struct lqh *lqh, const struct lqh_scan *scan);
 uint32_t lqh_scan_index_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
                             bool *end);
 /* Has the row, which was waited for, still the key with which it was found? */
+bool lqh_scan_index_gone(struct lqh *lqh, const struct lqh_scan *scan);
 bool lqh_scan_index_same(struct lqh *lqh, const struct lqh_scan *scan, const struct tup_frag *frag,
                          uint32_t row);
 
@@ -673,6 +694,11 @@ void lqh_exec_COPY_FRAGREF(struct block *block, const struct signal *sig);
 void lqh_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct signal *sig);
 void lqh_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct signal *sig);
 void lqh_table_step(struct lqh *lqh, uint32_t table_id);
+/* lqh_index.c */
+void lqh_index_step(struct lqh *lqh);
+void lqh_exec_LOCAL_INDEX_REQ(struct block *block, const struct signal *sig);
+void lqh_exec_LOCAL_INDEX_CANCEL_ORD(struct block *block, const struct signal *sig);
+
 void lqh_table_leave(struct lqh *lqh, uint32_t table_id);
 struct lqh_table *lqh_table_get(struct lqh *lqh,
                                 uint32_t table_id); /* Of an own operation or scan. */

@@ -14,6 +14,7 @@ struct tc_table *tc_table_usable(struct tc *tc, uint32_t table_id, uint32_t vers
                                  uint32_t *error)
 {
     struct tc_table *table = table_id < tc->table_count ? tc->table[table_id] : NULL;
+    version = table_version_major(version);
     if (__builtin_expect(table != NULL && table->state == TABLE_ONLINE && table->version == version,
                          1))
         return table;
@@ -90,7 +91,7 @@ static uint32_t add_table(struct tc *tc, const struct signal *sig)
     if (table == NULL) return ERR_TABLE_RECORDS;
     table->state = TABLE_BUILDING;
     table->table_id = req->table_id;
-    table->version = req->version;
+    table->version = table_version_major(req->version);
     table->flags = def->flags;
     table->base_id = def->base_id;
     table->base_version = def->base_version;

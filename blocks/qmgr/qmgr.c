@@ -186,6 +186,7 @@ static const struct handler qmgr_handlers[] = {
     HANDLER(qmgr, API_REGREQ, api_regreq),
     HANDLER(qmgr, ALLOC_NODEID_REQ, alloc_nodeid_req),
     HANDLER(qmgr, API_FAILCONF, api_failconf),
+    HANDLER(qmgr, SCHEMA_CHANGED_REP, table_changed_rep),
     HANDLER(qmgr, DUMP_STATE_ORD, dump_state_ord),
 };
 

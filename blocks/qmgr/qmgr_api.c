@@ -105,6 +105,19 @@ void qmgr_clients_tell(struct qmgr *qmgr, uint32_t failure_no, const struct node
     }
 }
 
+void qmgr_exec_SCHEMA_CHANGED_REP(struct block *block, const struct signal *sig)
+{
+    struct qmgr *qmgr = qmgr_of(block);
+    const struct table_changed_rep *rep = SIG_PAYLOAD(sig, table_changed_rep);
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        const struct qmgr_client *client = &qmgr->client[node];
+        bool api = block_config(block)->node[node].type == NODE_API;
+        if (client->state != API_REGISTERED || !api) continue;
+        jam_data(node);
+        sig_send(block, client->ref, GSN_TABLE_CHANGED_REP, PRIO_B, rep);
+    }
+}
+
 static void refuse(struct qmgr *qmgr, const struct signal *sig, uint32_t error)
 {
     struct api_regref ref = {.sender_data = SIG_PAYLOAD(sig, api_regreq)->sender_data,

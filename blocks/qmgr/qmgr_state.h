@@ -376,6 +376,7 @@ void qmgr_client_up(struct qmgr *qmgr, uint32_t node);
 void qmgr_client_down(struct qmgr *qmgr, uint32_t node);
 void qmgr_client_tick(struct qmgr *qmgr);
 void qmgr_clients_tell_level(struct qmgr *qmgr); /* Started, or not any more. */
+void qmgr_exec_SCHEMA_CHANGED_REP(struct block *block, const struct signal *sig);
 void qmgr_clients_tell(struct qmgr *qmgr, uint32_t failure_no, const struct node_mask *nodes);
 void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig);
 void qmgr_exec_ALLOC_NODEID_REQ(struct block *block, const struct signal *sig);

@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <xxhash.h>
+#include "blocks/dbdict/dict_state.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/dbtc/tc.h"
+#include "blocks/dbtup/tup_state.h"
 #include "tests/sim/run.h"
 
 static bool tc_quiet(struct node *node, uint32_t id, uint32_t instance, char *text, uint32_t size)
@@ -148,6 +150,82 @@ static uint32_t check_fragment(struct run *run, uint32_t table, uint32_t fragmen
     return copies;
 }
 
+/* --- Dictionaries and the indexes that they name. --- */
+
+static bool started(struct node *node)
+{
+    const struct dict *dict = (const struct dict *)(const void *)node_block(node, BLOCK_DBDICT, 0);
+    return dict->start_level == START_STARTED;
+}
+
+static uint64_t dictionary_hash(struct node *node)
+{
+    struct dict *dict = (struct dict *)(void *)node_block(node, BLOCK_DBDICT, 0);
+    uint64_t hash = 0;
+    for (uint32_t id = 1; id < dict->table_count; id++) {
+        struct section sections[2];
+        if (dict_table_at(dict, id) == NULL) continue;
+        dict_store_read(dict, &dict->table[id], sections);
+        hash = XXH3_64bits_withSeed(sections[0].words, sections[0].size * 4u, hash + id);
+    }
+    return hash;
+}
+
+/* The LDM has exactly the indexes of the definition, and they may be scanned. */
+static bool same_indexes(struct lqh *lqh, uint32_t table, const struct table_def *def)
+{
+    struct table_index index;
+    uint32_t tup_table = lqh->table[table]->tup_table;
+    const struct tup_table *of = pool_find(&lqh->tup->tables, tup_table);
+    uint32_t count = 0;
+    for (const struct tup_index *at = of->index; at != NULL; at = at->next)
+        count++;
+    for (uint32_t i = 0; table_def_index(def, i, &index); i++) {
+        if (tup_index_state_of(lqh->tup, tup_table, index.id) != TUP_INDEX_USABLE) return false;
+    }
+    return count == def->index_count;
+}
+
+static void check_indexes(struct run *run, struct node *node, uint32_t id, uint32_t table)
+{
+    static uint8_t memory[1u << 20] __attribute__((aligned(8)));
+    struct dict *dict = (struct dict *)(void *)node_block(node, BLOCK_DBDICT, 0);
+    uint32_t position = (id - run->swarm.id_first) / run->swarm.id_step;
+    struct section sections[2];
+    struct table_def *def = NULL;
+    dict_store_read(dict, &dict->table[table], sections);
+    if (table_def_decode(sections[0].words, sections[0].size, memory, sizeof memory, &def) != 0)
+        abort();
+    for (uint32_t instance = 1; instance <= ldm_of(run, position); instance++) {
+        struct lqh *lqh = (struct lqh *)(void *)node_block(node, BLOCK_DBLQH, instance);
+        if (lqh->table[table] != NULL && !same_indexes(lqh, table, def))
+            run_fail(run, SIM_CORRECTNESS, "node %u LDM %u: table %u has not its %u indexes", id,
+                     instance, table, def->index_count);
+    }
+}
+
+/* I-SIM-10 */
+void check_dictionaries(struct run *run)
+{
+    uint64_t first = 0;
+    uint32_t first_id = 0;
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+        uint32_t id = data_node_id(run, i);
+        struct node *node = sim_node(run->world, id);
+        if (node == NULL || !started(node)) continue;
+        struct dict *dict = (struct dict *)(void *)node_block(node, BLOCK_DBDICT, 0);
+        if (dict->local.active || dict->master.state != MASTER_IDLE) return; /* Not quiet. */
+        uint64_t hash = dictionary_hash(node);
+        if (first_id == 0) first = hash;
+        if (first_id == 0) first_id = id;
+        if (hash != first)
+            run_fail(run, SIM_CORRECTNESS, "nodes %u and %u have other dictionaries", first_id, id);
+        for (uint32_t table = 1; table < dict->table_count; table++) {
+            if (dict_table_at(dict, table) != NULL) check_indexes(run, node, id, table);
+        }
+    }
+}
+
 /* I-SIM-4 */
 void check_replicas(struct run *run)
 {
@@ -160,4 +238,5 @@ void check_replicas(struct run *run)
                          table, fragment, copies, run->swarm.replicas);
         }
     }
+    check_dictionaries(run);
 }

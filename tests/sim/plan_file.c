@@ -27,6 +27,8 @@ static bool parse_setting(struct sim_case *test, const char *line, bool *good)
         test->jobs = (uint32_t)number;
     else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "programs") == 0)
         test->programless = false;
+    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "indexes") == 0)
+        test->indexless = false;
     else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "counters") == 0)
         test->counters = true;
     else if (sscanf(line, " clients %llu", &number) == 1)
@@ -59,6 +61,7 @@ bool plan_read(struct sim_case *test, const char *path)
     }
     test->planned = true;
     test->programless = true; /* Unless it says otherwise. */
+    test->indexless = true;
     for (uint32_t number = 1; good && fgets(line, sizeof line, file) != NULL; number++) {
         struct sim_event event = {0};
         line[strcspn(line, "\n")] = '\0';
@@ -79,6 +82,7 @@ void plan_print(FILE *file, const struct sim_case *test)
         fprintf(file, "%s\n", test->disk == SIM_DISK_YES ? "disk" : "diskless");
     if (test->failures) fprintf(file, "%s\n", test->rejoin ? "rejoin" : "failures");
     if (!test->programless) fprintf(file, "programs\n");
+    if (!test->indexless) fprintf(file, "indexes\n");
     if (test->counters) fprintf(file, "counters\n");
     if (test->jobs != 0) fprintf(file, "jobs %u\n", test->jobs);
     if (test->clients != 0) fprintf(file, "clients %u\n", test->clients);
@@ -109,6 +113,12 @@ void case_apply(const struct sim_case *test, struct run *run)
     if (test->programless) {
         swarm->programs = swarm->counters = false;
         swarm->weight[WORK_PROGRAM] = 0;
+    }
+    if (test->indexless) {
+        struct node_config plain;
+        node_config_defaults(&plain);
+        swarm->weight[WORK_INDEX] = 0;
+        swarm->config.scan_step_rows = plain.scan_step_rows;
     }
     if (test->counters) swarm->counters = true;
     run->plan_given = test->planned;

@@ -38,6 +38,8 @@ void points_abort(struct run *run);
 void points_scan(struct run *run);
 void points_schema(struct run *run);
 void points_schema_refused(struct run *run);
+void points_index(struct run *run);
+void points_index_refused(struct run *run);
 void points_epoch(struct run *run);
 void points_checkpoint(struct run *run);
 void points_long(struct run *run);

@@ -134,6 +134,35 @@ void points_schema(struct run *run)
         run_fail(run, SIM_CORRECTNESS, "a schema transaction: error %u", error);
 }
 
+static void try_index(struct run *run, bool create)
+{
+    struct session *session = &run->client[0].session[0];
+    if (failed(run)) return;
+    uint32_t error = run_try_index(run, session, TABLE_CHURN, create, "points");
+    /* What was done before nobody knew whether it was. */
+    bool done = error == (create ? ERR_INDEX_EXISTS : ERR_INDEX_MISSING);
+    if (run->swarm.small_data && error == ERR_INDEX_MEMORY_ORDERED) error = 0;
+    if (error != 0 && !failed(run) && !done && error != ERR_SCHEMA_ABORTED &&
+        !error_allowed(run, error))
+        run_fail(run, SIM_CORRECTNESS, "an index is %s: error %u", create ? "created" : "dropped",
+                 error);
+}
+
+void points_index(struct run *run)
+{
+    try_index(run, true);
+    points_rows(run, 0, 3, OP_UPDATE);
+    try_index(run, false);
+}
+
+/* An LDM has no memory for its entries. */
+void points_index_refused(struct run *run)
+{
+    run->swarm.small_data = true;
+    try_index(run, true);
+    points_rows(run, 0, 3, OP_UPDATE);
+}
+
 void points_epoch(struct run *run)
 {
     points_rows(run, 0, 1, OP_UPDATE);

@@ -28,7 +28,7 @@ static void add_column(struct table_def *def, const char *name, enum column_type
     if (table_def_add_column(def, &options) != 0) abort();
 }
 
-static uint32_t first_value_column(const struct run *run, uint32_t table)
+uint32_t row_value_column(const struct run *run, uint32_t table)
 {
     return run->swarm.key_kind[table] == KIND_TWO_COLUMNS ? 2 : 1;
 }
@@ -50,7 +50,7 @@ static void add_unique(struct table_def *def, const char *name, const uint16_t *
 static void add_uniques(const struct run *run, uint32_t table, struct table_def *def)
 {
     uint32_t uniques = row_uniques(run, table);
-    uint16_t v = (uint16_t)first_value_column(run, table);
+    uint16_t v = (uint16_t)row_value_column(run, table);
     if (uniques > 0)
         add_unique(def, "u_fs", (const uint16_t[]){(uint16_t)(v + 1), (uint16_t)(v + 2)}, 2);
     if (uniques > 1) add_unique(def, "u_v", &v, 1);
@@ -60,7 +60,7 @@ static void add_uniques(const struct run *run, uint32_t table, struct table_def 
 static void add_indexes(const struct run *run, uint32_t table, struct table_def *def)
 {
     uint32_t indexes = row_indexes(run, table);
-    uint16_t v = (uint16_t)first_value_column(run, table);
+    uint16_t v = (uint16_t)row_value_column(run, table);
     if (indexes > 0) add_index(def, "by_v", &v, 1);
     if (indexes > 1)
         add_index(def, "by_s", (const uint16_t[]){(uint16_t)(v + 1), (uint16_t)(v + 2), 0}, 3);
@@ -203,13 +203,13 @@ static uint32_t attrs_from(const struct run *run, uint32_t first, uint64_t value
 
 uint32_t row_attrs(const struct run *run, uint32_t table, uint64_t value, uint32_t *words)
 {
-    return attrs_from(run, first_value_column(run, table), value, words);
+    return attrs_from(run, row_value_column(run, table), value, words);
 }
 
 bool row_parse(struct run *run, uint32_t table, const uint32_t *pairs, uint32_t words,
                uint32_t *key, uint64_t *value)
 {
-    uint32_t first = first_value_column(run, table);
+    uint32_t first = row_value_column(run, table);
     uint32_t at = 0;
     *value = 0;
     for (uint32_t column = 0; column < first; column++) {
@@ -247,7 +247,7 @@ int64_t row_counter(const struct run *run, const uint32_t *pairs, uint32_t words
 
 uint32_t row_add(const struct run *run, uint32_t table, int64_t add, uint32_t *words)
 {
-    uint32_t column = first_value_column(run, table) + 4;
+    uint32_t column = row_value_column(run, table) + 4;
     const uint64_t bits = (uint64_t)add;
     const uint64_t least = (uint64_t)(int64_t)COUNTER_LEAST;
     const uint32_t program[] = {
@@ -281,7 +281,7 @@ void row_filter(const struct run *run, uint32_t table, uint64_t least, uint32_t 
 {
     const uint32_t program[ROW_FILTER_WORDS] = {
         PROGRAM_VERSION,
-        program_head(PROGRAM_BRANCH_COLUMN, 0, 0, first_value_column(run, table)),
+        program_head(PROGRAM_BRANCH_COLUMN, 0, 0, row_value_column(run, table)),
         program_branch_word(7, PROGRAM_GE, 0),
         8,
         (uint32_t)least,
@@ -309,11 +309,11 @@ uint32_t row_range(const struct row_range *range, uint32_t words[ROW_RANGE_WORDS
     uint64_t low = range->closed ? range->low : range->low - 1;
     uint64_t high = range->closed ? range->high : range->high + 1;
     struct scan_range out = {.number = range->number, .index = range->index, .flags = range->flags};
-    if (range->index == 0 && (range->closed || range->low > 0)) {
+    if (range->by_value && (range->closed || range->low > 0)) {
         out.low = (struct scan_bound){.columns = 1, .exclusive = !range->closed};
         out.low.value[0] = (struct scan_value){(const uint8_t *)&low, 8};
     }
-    if (range->index == 0 && (range->closed || range->high < UINT64_MAX)) {
+    if (range->by_value && (range->closed || range->high < UINT64_MAX)) {
         out.high = (struct scan_bound){.columns = 1, .exclusive = !range->closed};
         out.high.value[0] = (struct scan_value){(const uint8_t *)&high, 8};
     }

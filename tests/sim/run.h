@@ -20,6 +20,7 @@ enum work_no {
     WORK_SCHEMA,
     WORK_FILL,
     WORK_PROGRAM,
+    WORK_INDEX,
     WORK_COUNT
 };
 enum fault_no {
@@ -138,8 +139,20 @@ struct model_schema {
     bool leaving;   /* The check has asked for its drop. */
 };
 
+/* Indexes that come and go while their tables are used: work_index.c. Each session has one. */
+enum online_state { ONLINE_GONE = 0, ONLINE_THERE, ONLINE_UNKNOWN };
+struct model_online {
+    enum online_state state;
+    uint32_t table;
+    uint32_t number; /* In its name. */
+    uint32_t id;     /* In the definition. */
+    bool by_value;   /* It is one of the column v. */
+    uint32_t changes;
+};
+
 struct model {
-    struct model_key *key[TABLES_MAX]; /* [churn table][key of all sessions] */
+    struct model_online online[CLIENTS_MAX * SESSIONS_MAX]; /* By session. */
+    struct model_key *key[TABLES_MAX];                      /* [churn table][key of all sessions] */
     struct model_unknown *unknown;
     uint32_t unknown_count, unknown_size;
     struct reg_event *reg;
@@ -249,6 +262,8 @@ struct session {
     bool scan_merged;   /* Rows come in order across fragments, not only within each. */
     bool scan_by_value; /* The index is that of the values. */
     bool scan_descending;
+    uint32_t scan_online;        /* 1 + the session whose index is scanned; 0 = none of these, */
+    uint32_t scan_changes;       /* and its `changes` when the scan began. */
     struct scan_last *scan_last; /* Of each fragment; of a merged scan only the first one's. */
     int64_t hot_floor;           /* The hot counter was at least that when the job began, */
     uint32_t hot_losses;         /* after so many losses of the cluster. */
@@ -430,6 +445,8 @@ uint32_t run_try(struct run *run, struct session *session, enum lock_mode lock,
 uint32_t run_try_create(struct run *run, struct session *session, const struct table_def *def,
                         uint32_t *table_id, uint32_t *version);
 uint32_t run_try_schema(struct run *run, struct session *session, const struct table_def *def);
+uint32_t run_try_index(struct run *run, struct session *session, uint32_t table, bool create,
+                       const char *name);
 void run_end(struct run *run);
 /* Faults end, whoever was lost comes back, and all of the model is checked. */
 void run_settle(struct run *run);
@@ -466,6 +483,7 @@ uint32_t ldm_of(const struct run *run, uint32_t index); /* LDM instances of this
 struct row_range {
     uint32_t number;
     uint32_t index;
+    bool by_value;  /* Its first column is v. */
     uint32_t flags; /* enum scan_range_flags; SCAN_ONE_PARTITION with a key only. */
     uint64_t low;
     uint64_t high;
@@ -478,6 +496,8 @@ struct table_def *row_table(struct run *run, uint32_t table, const char *name);
 /* As SCAN_TABREQ carries it; returns the words. */
 #define ROW_RANGE_WORDS 24u
 uint32_t row_range(const struct row_range *range, uint32_t words[ROW_RANGE_WORDS]);
+/* The number of the column v. */
+uint32_t row_value_column(const struct run *run, uint32_t table);
 /* How many ordered indexes the table has: by_v, then by_s, then by_k. */
 uint32_t row_indexes(const struct run *run, uint32_t table);
 uint32_t row_key(const struct run *run, uint32_t table, uint32_t key, struct rng *rng,
@@ -578,6 +598,7 @@ void check_final_rows(struct run *run);
 void check_pools(struct run *run);
 bool pools_quiet(struct run *run, char *text, uint32_t size);
 void check_replicas(struct run *run);
+void check_dictionaries(struct run *run);
 
 /* check_unique.c */
 void check_uniques(struct run *run); /* When all is quiet. */

@@ -34,6 +34,17 @@ static const struct protocol protocols[] = {
      .nodes = 4,
      .replicas = 2,
      .also = {.action = SIM_INSERT, .arg = {2, BLOCK_DBDICT, 6001, 0}}},
+    {.name = "create and drop index", .work = points_index, .nodes = 4, .replicas = 2},
+    {.name = "create index, refused",
+     .work = points_index_refused,
+     .nodes = 4,
+     .replicas = 2,
+     .also = {.action = SIM_INSERT, .arg = {2, BLOCK_DBLQH, 5030, 0}}},
+    {.name = "create and drop index, with files",
+     .work = points_index,
+     .nodes = 4,
+     .replicas = 2,
+     .files = true},
     {.name = "stop of a node", .work = points_stop, .nodes = 4, .replicas = 2},
     {.name = "arbitrator, handed over",
      .work = points_epoch,
@@ -102,6 +113,12 @@ static const struct protocol protocols[] = {
      .of_master = true},
     {.name = "pairs, schema transaction",
      .work = points_schema,
+     .nodes = 4,
+     .replicas = 4,
+     .pairs = true,
+     .of_master = true},
+    {.name = "pairs, create and drop index",
+     .work = points_index,
      .nodes = 4,
      .replicas = 4,
      .pairs = true,
@@ -184,6 +201,7 @@ static struct run *points_new(const struct protocol *protocol)
     config->survive = 1;
     config->heartbeat_db_db_ms = 500;
     config->epoch_ms = 20;
+    config->scan_step_rows = 2; /* So that building an index takes some steps. */
     if (protocol->files) with_files(swarm);
     for (uint32_t i = 0; i < protocol->nodes; i++)
         config->node[1 + i] =

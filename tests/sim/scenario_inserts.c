@@ -1,6 +1,7 @@
 /* scenario_inserts.c -- every error insert armed once, and a held signal: all is answered, nothing
  * is left behind. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "signals/errors.h"
 #include "signals/scan_range.h"
 #include "tests/sim/scenario.h"
 
@@ -145,19 +146,30 @@ static uint32_t crowd(struct run *run, struct session *session, uint32_t size, b
     return refused;
 }
 
+/* Of the churn table: comes and goes. */
+static uint32_t try_index(struct run *run, struct session *session, bool must)
+{
+    uint32_t created = run_try_index(run, session, TABLE_CHURN, true, "insert");
+    uint32_t dropped = run_try_index(run, session, TABLE_CHURN, false, "insert");
+    uint32_t refused = 0;
+    if (created != ERR_INDEX_EXISTS) refused += judge(run, created, must);
+    if (dropped != ERR_INDEX_MISSING || must) refused += judge(run, dropped, must);
+    return refused;
+}
+
 static uint32_t try_everything(struct run *run, struct session *session, bool must)
 {
     uint32_t refused = write_rows(run, session, 0, must) + crowd(run, session, 2, must);
     for (uint32_t lock = LOCK_SHARED; lock <= LOCK_COMMITTED; lock++)
         refused += scan_all(run, session, (enum lock_mode)lock, NULL, must);
-    struct row_range range = {.high = UINT64_MAX, .closed = true};
+    struct row_range range = {.by_value = true, .high = UINT64_MAX, .closed = true};
     for (; range.flags <= SCAN_MERGED && row_indexes(run, TABLE_STATIC) > 0;
          range.flags += SCAN_MERGED)
         refused += scan_all(run, session, LOCK_COMMITTED, &range, must);
     struct table_def *def = row_table(run, TABLES_MAX - 1, "scenario");
     uint32_t error = run_try_schema(run, session, def);
     free(def);
-    return refused + judge(run, error, must);
+    return refused + judge(run, error, must) + try_index(run, session, must);
 }
 
 /* Armed in one node at a time: whatever it does, it is over when it is disarmed. */

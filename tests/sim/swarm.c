@@ -169,6 +169,14 @@ static void draw_programs(struct swarm *swarm, uint64_t seed)
     swarm->weight[WORK_PROGRAM] = swarm->programs ? between(&rng, 1, 10) : 0;
 }
 
+static void draw_indexes(struct swarm *swarm, uint64_t seed)
+{
+    struct rng rng;
+    rng_seed(&rng, seed ^ 0x696E6465786573u);
+    swarm->weight[WORK_INDEX] = rng_chance(&rng, 1, 3) ? 0 : between(&rng, 1, 3);
+    if (rng_chance(&rng, 1, 2)) swarm->config.scan_step_rows = between(&rng, 1, 6);
+}
+
 void swarm_draw(struct swarm *swarm, uint64_t seed)
 {
     struct rng rng;
@@ -181,6 +189,7 @@ void swarm_draw(struct swarm *swarm, uint64_t seed)
     draw_config(swarm, &rng);
     draw_world(swarm, &rng);
     draw_programs(swarm, seed);
+    draw_indexes(swarm, seed);
 }
 
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
@@ -189,7 +198,8 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
              "%s%snodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
              "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u latency=%u chunk=%u%% stream=%u "
              "budget=%u%%/%u lazy=%u%% "
-             "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u program=%u faults=%u",
+             "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u program=%u index=%u "
+             "faults=%u",
              swarm->disk ? "files " : "",
              !swarm->failures ? ""
              : swarm->rejoin  ? "rejoin "
@@ -203,7 +213,8 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
              swarm->options.stream_bytes, swarm->options.budget_one_percent,
              swarm->options.budget_max, swarm->options.lazy_percent, swarm->weight[0],
              swarm->weight[1], swarm->weight[2], swarm->weight[3], swarm->weight[4],
-             swarm->weight[5], swarm->weight[6], swarm->weight[WORK_PROGRAM], swarm->faults);
+             swarm->weight[5], swarm->weight[6], swarm->weight[WORK_PROGRAM],
+             swarm->weight[WORK_INDEX], swarm->faults);
 }
 
 static uint32_t draw_data_node(const struct swarm *swarm, struct rng *rng)

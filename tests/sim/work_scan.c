@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
+#include "signals/errors.h"
 #include "signals/scan_range.h"
 #include "tests/sim/works.h"
 
@@ -108,6 +109,22 @@ static uint32_t put_part(struct session *session, uint32_t table, struct row_ran
     return row_range(range, words);
 }
 
+/* One that was there before, or that has come. Returns its id. */
+static uint32_t draw_index(struct session *session, uint32_t indexes,
+                           const struct model_online *online)
+{
+    struct run *run = session->client->run;
+    if (online == NULL) {
+        uint32_t index = (uint32_t)rng_below(work_rng(run), indexes);
+        session->scan_by_value = index == 0;
+        return index;
+    }
+    session->scan_by_value = online->by_value;
+    session->scan_online = 1 + (uint32_t)(online - run->model.online);
+    session->scan_changes = online->changes;
+    return online->id;
+}
+
 /* Perhaps ranges of an index, in either direction, merged or by fragment. Returns their words. */
 static uint32_t draw_ranges(struct session *session, uint32_t table, uint32_t *words)
 {
@@ -115,15 +132,18 @@ static uint32_t draw_ranges(struct session *session, uint32_t table, uint32_t *w
     struct rng *rng = work_rng(run);
     struct row_range range = {.def = api_table_def(session->table[table])};
     uint32_t indexes = row_indexes(run, table);
+    const struct model_online *online = index_draw(run, table);
     uint32_t used = 0;
+    session->scan_online = 0;
     session->scan_merged = session->scan_by_value = false;
     session->scan_part[0] = (struct scan_part){.key = SCAN_ANY_KEY, .high = UINT64_MAX};
     session->scan_parts = 1;
-    if (indexes == 0 || rng_chance(rng, 1, 3)) return 0;
-    range.index = (uint32_t)rng_below(rng, indexes);
-    session->scan_by_value = range.index == 0;
+    if ((indexes == 0 && online == NULL) || rng_chance(rng, 1, 3)) return 0;
+    range.index = draw_index(session, indexes, online);
+    range.by_value = session->scan_by_value;
     session->scan_descending = rng_chance(rng, 1, 2);
-    session->scan_merged = rng_chance(rng, 1, 2);
+    /* The definition of our table does not know it. */
+    session->scan_merged = online == NULL && rng_chance(rng, 1, 2);
     range.flags = (session->scan_merged ? SCAN_MERGED : 0u) |
                   (session->scan_descending ? SCAN_DESCENDING : 0u);
     if (rng_chance(rng, 1, 2))
@@ -131,7 +151,7 @@ static uint32_t draw_ranges(struct session *session, uint32_t table, uint32_t *w
             2 + (uint32_t)rng_below(rng, rng_chance(rng, 1, 8) ? SCAN_PARTS - 1 : 4);
     for (uint32_t i = 0; i < session->scan_parts; i++) {
         struct scan_part *part = &session->scan_part[i];
-        draw_part(session, table, range.index, part);
+        draw_part(session, table, online == NULL ? range.index : UINT32_MAX, part);
         used += put_part(session, table, &range, part, words + used);
     }
     return used;
@@ -276,6 +296,15 @@ static void check_churn(struct session *session)
                  session->count, (unsigned long long)api_scan_rows(session->scan), stable);
 }
 
+/* The index that it scans has been dropped since it began. */
+static bool index_dropped(const struct session *session, uint32_t error)
+{
+    const struct run *run = session->client->run;
+    if (session->scan_online == 0) return false;
+    if (error != ERR_INDEX_DROPPING && error != ERR_SCAN_TARGET_INDEX) return false;
+    return run->model.online[session->scan_online - 1u].changes != session->scan_changes;
+}
+
 static void scan_end(struct session *session, bool good)
 {
     struct run *run = session->client->run;
@@ -308,7 +337,8 @@ void scan_run(struct session *session)
             scan_end(session, true);
             return;
         case API_SCAN_ERROR:
-            if (!error_allowed(run, api_scan_error(session->scan)))
+            if (!error_allowed(run, api_scan_error(session->scan)) &&
+                !index_dropped(session, api_scan_error(session->scan)))
                 run_fail(run, SIM_CORRECTNESS, "session %u: scan failed with error %u", session->no,
                          api_scan_error(session->scan));
             scan_end(session, false);

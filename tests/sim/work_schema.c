@@ -172,4 +172,5 @@ const struct work works[WORK_COUNT] = {
     [WORK_SCHEMA] = {"schema", schema_start, schema_crashed, NULL},
     [WORK_FILL] = {"fill", fill_start, fill_crashed, NULL},
     [WORK_PROGRAM] = {"program", program_start, program_crashed, NULL},
+    [WORK_INDEX] = {"index", index_start, index_crashed, NULL},
 };

@@ -28,6 +28,12 @@ void program_start(struct session *session);
 void program_crashed(struct session *session);
 void program_check_hot(struct run *run, int64_t counter);
 
+/* work_index.c */
+void index_start(struct session *session);
+void index_crashed(struct session *session);
+/* An index that is there, of this table; NULL: none. */
+struct model_online *index_draw(struct run *run, uint32_t table);
+
 /* work_schema.c */
 void schema_start(struct session *session);
 void schema_crashed(struct session *session);

@@ -9,6 +9,7 @@
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/qmgr/qmgr_block.h"
 #include "signals/api_reg.h"
+#include "signals/errors.h"
 #include "signals/gcp.h"
 #include "signals/redo.h"
 #include "signals/local_table.h"
@@ -28,10 +29,15 @@ struct fake_worker {
     uint32_t state[FAKE_TABLES]; /* 0 none, 1 added, 2 online, 3 dropping. */
     uint32_t refuse_add;         /* Error for the next LOCAL_TABLE_ADD_REQ, */
     uint32_t refuse_after;       /* after so many others. */
-    uint32_t api_failed;         /* Node of the last API_FAILREQ. */
-    bool held;                   /* Between GCP_HOLD_REQ and TC_EPOCH_REQ. */
-    bool hold_epochs;            /* Keeps the answer to TC_EPOCH_REQ back. */
-    bool hold_save;              /* The same for GCP_SAVEREQ. */
+    uint32_t index[FAKE_TABLES]; /* 0 none, 1 built, 2 online, 3 dropping. */
+    uint32_t refuse_index;       /* Error for the next LOCAL_INDEX_REQ. */
+    bool hold_index;             /* Building takes for ever: until it is cancelled. */
+    struct local_index_req building;
+    uint32_t building_for; /* 0: nobody. */
+    uint32_t api_failed;   /* Node of the last API_FAILREQ. */
+    bool held;             /* Between GCP_HOLD_REQ and TC_EPOCH_REQ. */
+    bool hold_epochs;      /* Keeps the answer to TC_EPOCH_REQ back. */
+    bool hold_save;        /* The same for GCP_SAVEREQ. */
     uint32_t gci_hi;
     uint32_t gci_lo;
     uint32_t lists; /* Of former lives, and the last one. */
@@ -222,6 +228,54 @@ static void fake_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct si
     sig_send(block, sig->sender, GSN_LOCAL_TABLE_STATE_CONF, PRIO_B, &conf);
 }
 
+/* An index is built at once, or not before the cancel. */
+static void fake_build(struct fake_worker *fake, uint32_t receiver,
+                       const struct local_index_req *req, uint32_t error)
+{
+    struct local_index_conf conf = {req->sender_data, req->table_id, req->order};
+    struct local_index_ref ref = {req->sender_data, req->table_id, error};
+    fake->building_for = 0;
+    fake->index[req->table_id] = error == 0;
+    if (error == 0)
+        sig_send(&fake->block, receiver, GSN_LOCAL_INDEX_CONF, PRIO_B, &conf);
+    else
+        sig_send(&fake->block, receiver, GSN_LOCAL_INDEX_REF, PRIO_B, &ref);
+}
+
+static void fake_exec_LOCAL_INDEX_REQ(struct block *block, const struct signal *sig)
+{
+    const struct local_index_req *req = SIG_PAYLOAD(sig, local_index_req);
+    struct fake_worker *fake = fake_of(block);
+    struct local_index_conf conf = {req->sender_data, req->table_id, req->order};
+    struct local_index_rep rep = {.sender_data = req->sender_data, .rows_lo = 5, .total_lo = 10};
+    static const uint8_t before[] = {0, 0, 1, 2, 3};
+    ndbrequire(req->table_id < FAKE_TABLES && fake->state[req->table_id] == 2);
+    ndbrequire(fake->building_for == 0);
+    uint32_t *index = &fake->index[req->table_id];
+    ndbrequire(*index == before[req->order] || (req->order == LOCAL_INDEX_DROP && *index == 1));
+    if (req->order == LOCAL_INDEX_ADD) {
+        sig_send(block, sig->sender, GSN_LOCAL_INDEX_REP, PRIO_B, &rep);
+        if (!fake->hold_index) {
+            fake_build(fake, sig->sender, req, fake->refuse_index);
+            fake->refuse_index = 0;
+            return;
+        }
+        fake->building = *req;
+        fake->building_for = sig->sender;
+        return;
+    }
+    *index = req->order == LOCAL_INDEX_DROP ? 0 : req->order;
+    sig_send(block, sig->sender, GSN_LOCAL_INDEX_CONF, PRIO_B, &conf);
+}
+
+static void fake_exec_LOCAL_INDEX_CANCEL_ORD(struct block *block, const struct signal *sig)
+{
+    struct fake_worker *fake = fake_of(block);
+    (void)sig;
+    if (fake->building_for != 0)
+        fake_build(fake, fake->building_for, &fake->building, ERR_SCHEMA_ABORTED);
+}
+
 static void fake_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
 {
     fake_of(block)->nodes_lost = SIG_PAYLOAD(sig, node_lost_rep)->failure_no;
@@ -279,6 +333,8 @@ static const struct handler fake_handlers[] = {
     HANDLER(fake, DRAIN_CLIENTS_REQ, drain_clients_req),
     HANDLER(fake, LOCAL_TABLE_ADD_REQ, local_table_add_req),
     HANDLER(fake, LOCAL_TABLE_STATE_REQ, local_table_state_req),
+    HANDLER(fake, LOCAL_INDEX_REQ, local_index_req),
+    HANDLER(fake, LOCAL_INDEX_CANCEL_ORD, local_index_cancel_ord),
     HANDLER(fake, GCP_HOLD_REQ, gcp_hold_req),
     HANDLER(fake, TC_EPOCH_REQ, tc_epoch_req),
     HANDLER(fake, GCP_SAVEREQ, gcp_savereq),

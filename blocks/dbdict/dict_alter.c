@@ -1,0 +1,199 @@
+/* dict_alter.c -- the master's side of what alters a table in use: what the client asks, how far it
+ * is, what it hears. See docs/protocols/online.md. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
+#include <string.h>
+#include "blocks/dbdict/dict_state.h"
+
+#define TELL_MS 500u
+
+/* --- Answers. --- */
+
+static void refuse(struct dict *dict, uint32_t client, uint32_t sender_data, uint32_t error)
+{
+    struct alter_table_ref ref = {
+        .sender_data = sender_data, .error = error, .master_node = dict->master_node};
+    jam_data(error);
+    if (client != 0) sig_send(&dict->block, client, GSN_ALTER_TABLE_REF, PRIO_B, &ref);
+}
+
+void dict_alter_answer(struct dict *dict)
+{
+    const struct dict_master *master = &dict->master;
+    bool create = master->operation == SCHEMA_CREATE_INDEX;
+    if (master->error != 0) {
+        refuse(dict, master->client_ref, master->client_data, master->error);
+        return;
+    }
+    event_send(&dict->block, create ? EVENT_CREATE_SCHEMA_OBJECT : EVENT_DROP_SCHEMA_OBJECT,
+               master->table_id, master->version, 6u,
+               ref_node(master->client_ref)); /* Object type 6: ordered index. */
+    if (master->client_ref == 0) return;
+    jam();
+    struct alter_table_conf conf = {.sender_data = master->client_data,
+                                    .table_id = master->table_id,
+                                    .version = master->version};
+    sig_send(&dict->block, master->client_ref, GSN_ALTER_TABLE_CONF, PRIO_B, &conf);
+}
+
+/* --- How far it is. --- */
+
+static struct dict_built built_of_all(const struct dict *dict)
+{
+    struct dict_built all = {0};
+    for (uint32_t node = node_mask_next(&dict->members, 0); node != 0;
+         node = node_mask_next(&dict->members, node)) {
+        all.rows += dict->progress.node[node].rows;
+        all.total += dict->progress.node[node].total;
+    }
+    return all;
+}
+
+static void tell_log(struct dict *dict, const struct dict_built *all)
+{
+    uint32_t tenths = all->total == 0 ? 0 : (uint32_t)(all->rows * 10u / all->total);
+    char text[EVENT_TEXT_MAX];
+    if (tenths <= dict->progress.tenths || tenths >= 10u) return;
+    jam_data(tenths);
+    dict->progress.tenths = tenths;
+    snprintf(text, sizeof text, "Index of table %u: %u %% of the rows are in it",
+             dict->master.table_id, tenths * 10u);
+    event_text(&dict->block, EVENT_INFO, text);
+}
+
+void dict_exec_SCHEMA_BUILD_REP(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    const struct dict_master *master = &dict->master;
+    const struct schema_build_rep *rep = SIG_PAYLOAD(sig, schema_build_rep);
+    if (master->state != MASTER_PREPARING || rep->trans_id != master->trans_id ||
+        !node_mask_has(&dict->members, ref_node(sig->sender))) {
+        jam();
+        return;
+    }
+    dict->progress.node[ref_node(sig->sender)] =
+        (struct dict_built){.rows = rep->rows_lo | (uint64_t)rep->rows_hi << 32,
+                            .total = rep->total_lo | (uint64_t)rep->total_hi << 32};
+    struct dict_built all = built_of_all(dict);
+    tell_log(dict, &all);
+    if (master->client_ref == 0 || now_ms(block) < dict->progress.told_ms + TELL_MS) return;
+    jam();
+    dict->progress.told_ms = now_ms(block);
+    struct alter_table_rep told = {.sender_data = master->client_data,
+                                   .rows_lo = (uint32_t)all.rows,
+                                   .rows_hi = (uint32_t)(all.rows >> 32),
+                                   .total_lo = (uint32_t)all.total,
+                                   .total_hi = (uint32_t)(all.total >> 32)};
+    sig_send(block, master->client_ref, GSN_ALTER_TABLE_REP, PRIO_B, &told);
+}
+
+/* --- What the client asks. --- */
+
+/* The table, as it is, with room for changes, in the master's memory. 0 or an error. */
+static uint32_t load_table(struct dict *dict, const struct alter_table_req *req,
+                           struct section sections[2])
+{
+    const struct dict_table *table = dict_table_at(dict, req->table_id);
+    if (table == NULL || table->state != TABLE_ONLINE || table->base_id != 0)
+        return ERR_NO_SUCH_TABLE_ID;
+    if (table_version_major(table->version) != table_version_major(req->version))
+        return ERR_SCHEMA_VERSION;
+    dict_store_read(dict, table, sections);
+    uint32_t error =
+        table_def_decode_roomy(sections[0].words, sections[0].size, dict->master.def_memory,
+                               table_def_size_max(), &dict->master.def);
+    ndbrequire(error == 0);
+    dict->master.def->version = table_version_next(table->version);
+    return 0;
+}
+
+static uint32_t half_word(const uint32_t *words, uint32_t number)
+{
+    return words[number / 2u] >> number % 2u * 16u & 0xFFFFu;
+}
+
+static uint32_t create_index(struct table_def *def, const struct section *section, uint32_t *id)
+{
+    uint16_t columns[INDEX_COLUMNS_MAX];
+    uint32_t number;
+    uint32_t name_size = section->words[0] & 0xFFFFu;
+    uint32_t count = section->words[0] >> 16;
+    if (count > INDEX_COLUMNS_MAX) return ERR_INDEX_OBJECT;
+    uint32_t name_at = 1u + (count + 1u) / 2u;
+    if (name_size > INDEX_NAME_MAX || section->size != name_at + (name_size + 3u) / 4u)
+        return ERR_TABLE_FORMAT;
+    for (uint32_t i = 0; i < count; i++)
+        columns[i] = (uint16_t)half_word(section->words + 1, i);
+    const char *name = (const char *)(section->words + name_at);
+    if (table_def_index_find(def, name, name_size, &number)) return ERR_INDEX_EXISTS;
+    uint32_t error = table_def_add_index(def, name, name_size, columns, count);
+    if (error != 0) return error;
+    struct table_index index;
+    table_def_index_renew(def, def->index_count - 1u);
+    table_def_index(def, def->index_count - 1u, &index);
+    *id = index.id;
+    return table_def_check(def);
+}
+
+static uint32_t drop_index(struct table_def *def, const struct section *section, uint32_t *id)
+{
+    struct table_index index;
+    uint32_t number;
+    uint32_t name_size = section->words[0];
+    if (name_size > INDEX_NAME_MAX || section->size != 1u + (name_size + 3u) / 4u)
+        return ERR_TABLE_FORMAT;
+    if (!table_def_index_find(def, (const char *)(section->words + 1), name_size, &number))
+        return ERR_INDEX_MISSING;
+    table_def_index(def, number, &index);
+    *id = index.id;
+    table_def_remove_index(def, number);
+    return 0;
+}
+
+/* Makes the new definition. 0 or an error. */
+static uint32_t alter(struct dict *dict, const struct signal *sig, uint32_t *operation,
+                      uint32_t *id)
+{
+    const struct section *section = &sig->section[0];
+    if (section->size == 0) return ERR_TABLE_FORMAT;
+    switch ((enum alter_kind)SIG_PAYLOAD(sig, alter_table_req)->kind) {
+    case ALTER_CREATE_INDEX:
+        *operation = SCHEMA_CREATE_INDEX;
+        return create_index(dict->master.def, section, id);
+    case ALTER_DROP_INDEX:
+        *operation = SCHEMA_DROP_INDEX;
+        return drop_index(dict->master.def, section, id);
+    default:
+        return ERR_NOT_IMPLEMENTED;
+    }
+}
+
+void dict_exec_ALTER_TABLE_REQ(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    struct dict_master *master = &dict->master;
+    const struct alter_table_req *req = SIG_PAYLOAD(sig, alter_table_req);
+    struct section sections[2];
+    uint32_t operation = 0;
+    uint32_t index = 0;
+    uint32_t error = dict_not_possible(dict, sig->sender);
+    if (error == 0) error = load_table(dict, req, sections);
+    if (error == 0) error = alter(dict, sig, &operation, &index);
+    if (error == 0) {
+        uint32_t words = table_def_encode(master->def, master->words, DICT_WORDS_MAX);
+        sections[0] = (struct section){.words = master->words, .size = words};
+        if (words == 0 || words + sections[1].size > DICT_WORDS_MAX - DICT_HEAD_WORDS)
+            error = ERR_DEFINITION_TOO_BIG;
+    }
+    if (error != 0) {
+        refuse(dict, sig->sender, req->sender_data, error);
+        return;
+    }
+    jam_data(operation);
+    memset(&dict->progress, 0, sizeof dict->progress);
+    dict_begin(dict, sig, operation, req->sender_data);
+    master->table_id = req->table_id;
+    master->version = master->def->version;
+    master->index = index;
+    dict_begin_prepare(dict, sections, 2);
+}

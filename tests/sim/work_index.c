@@ -1,0 +1,170 @@
+/* work_index.c -- ordered indexes that are created and dropped while the others change and scan the
+ * rows. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Each session has one index at most, of any table. That its entries are those of the rows,
+ * tup_check says; scans of it, work_scan.c; that it is there or not, as the session was told, the
+ * next job of this kind.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "signals/errors.h"
+#include "tests/sim/works.h"
+
+#define INDEX_TIMEOUT_MS 60000u
+#define COLUMNS_DRAWN    3u
+#define NO_ID            UINT32_MAX /* Not read yet. */
+
+enum { STEP_LOOK = 0, STEP_CHANGE, STEP_LOOK_AGAIN };
+
+static struct model_online *model_of(const struct session *session)
+{
+    return &session->client->run->model.online[session->no];
+}
+
+struct model_online *index_draw(struct run *run, uint32_t table)
+{
+    uint32_t count = CLIENTS_MAX * SESSIONS_MAX;
+    uint32_t first = (uint32_t)rng_below(work_rng(run), count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct model_online *online = &run->model.online[(first + i) % count];
+        bool known = online->state == ONLINE_THERE && online->id != NO_ID;
+        if (known && online->table == table) return online;
+    }
+    return NULL;
+}
+
+static uint32_t index_name(const struct session *session, char name[32])
+{
+    return (uint32_t)snprintf(name, 32, "on%u_%u", session->no, model_of(session)->number);
+}
+
+static void give_up(struct session *session, uint32_t error)
+{
+    struct run *run = session->client->run;
+    bool full = error == ERR_INDEXES_TOO_MANY || error == ERR_SCHEMA_ABORTED;
+    if (error != 0 && !full && !error_allowed(run, error))
+        run_fail(run, SIM_CORRECTNESS, "session %u: step %u of an index: error %u", session->no,
+                 session->phase, error);
+    session_done(session);
+}
+
+static void dict_done(void *context, const struct api_dict_result *result);
+
+static void look(struct session *session)
+{
+    char name[TABLE_NAME_MAX + 1];
+    table_def_internal_name(session->client->run->def[model_of(session)->table], name, sizeof name);
+    uint32_t error = api_dict_get(session->api, name, INDEX_TIMEOUT_MS, dict_done, session);
+    if (error != 0) give_up(session, error);
+}
+
+static void alter(struct session *session, const struct table_def *def, uint32_t kind,
+                  const uint32_t *words, uint32_t count)
+{
+    const struct alter_table_req req = {
+        .table_id = def->table_id, .version = def->version, .kind = kind};
+    const struct section section = {words, count};
+    model_of(session)->state = ONLINE_UNKNOWN;
+    model_of(session)->changes++;
+    uint32_t error =
+        api_dict_alter(session->api, &req, &section, INDEX_TIMEOUT_MS, dict_done, NULL, session);
+    if (error != 0) give_up(session, error);
+}
+
+static void create(struct session *session, const struct table_def *def)
+{
+    struct run *run = session->client->run;
+    struct model_online *online = model_of(session);
+    uint32_t words[16] = {0};
+    char name[32];
+    uint32_t count = 1 + (uint32_t)rng_below(work_rng(run), COLUMNS_DRAWN);
+    uint32_t first = (uint32_t)rng_below(work_rng(run), 3);
+    uint32_t size;
+    online->number = (uint32_t)++run->model.next_value;
+    online->id = NO_ID;
+    online->by_value = first == 0;
+    size = index_name(session, name);
+    words[0] = size | count << 16;
+    for (uint32_t i = 0; i < count; i++) /* v, f and s, in any order. */
+        words[1 + i / 2] |= (row_value_column(run, online->table) + (first + i) % 3u) << i % 2 * 16;
+    uint32_t at = 1 + (count + 1) / 2;
+    memcpy(words + at, name, size);
+    alter(session, def, ALTER_CREATE_INDEX, words, at + words_of(size));
+}
+
+static void drop(struct session *session, const struct table_def *def)
+{
+    uint32_t words[16] = {0};
+    char name[32];
+    words[0] = index_name(session, name);
+    memcpy(words + 1, name, words[0]);
+    alter(session, def, ALTER_DROP_INDEX, words, 1 + words_of(words[0]));
+}
+
+/* What the dictionary says against what the session was told. */
+static bool look_at(struct session *session, const struct table_def *def)
+{
+    struct run *run = session->client->run;
+    struct model_online *online = model_of(session);
+    struct table_index index;
+    uint32_t number;
+    char name[32];
+    uint32_t size = index_name(session, name);
+    bool there = table_def_index_find(def, name, size, &number);
+    if (online->state != ONLINE_UNKNOWN && there != (online->state == ONLINE_THERE))
+        run_fail(run, SIM_CORRECTNESS, "session %u: index %s is %s", session->no, name,
+                 there ? "still there" : "not there");
+    if (!there) return false;
+    table_def_index(def, number, &index);
+    online->id = index.id;
+    return true;
+}
+
+static void dict_done(void *context, const struct api_dict_result *result)
+{
+    struct session *session = context;
+    struct run *run = session->client->run;
+    struct model_online *online = model_of(session);
+    if (result->error != 0 || run->durability.down) {
+        if (result->table != NULL) api_table_release(result->table);
+        give_up(session, result->error);
+        return;
+    }
+    if (session->phase == STEP_CHANGE) {
+        session->phase = STEP_LOOK_AGAIN;
+        online->state = session->rollback ? ONLINE_GONE : ONLINE_THERE;
+        look(session);
+        return;
+    }
+    const struct table_def *def = api_table_def(result->table);
+    bool there = look_at(session, def);
+    online->state = there ? ONLINE_THERE : ONLINE_GONE;
+    if (session->phase == STEP_LOOK_AGAIN) {
+        session_done(session);
+    } else {
+        session->phase = STEP_CHANGE;
+        session->rollback = there; /* It is to go. */
+        if (there)
+            drop(session, def);
+        else
+            create(session, def);
+    }
+    api_table_release(result->table);
+}
+
+void index_start(struct session *session)
+{
+    struct run *run = session->client->run;
+    struct model_online *online = model_of(session);
+    session->phase = STEP_LOOK;
+    if (online->state == ONLINE_GONE)
+        online->table = (uint32_t)rng_below(work_rng(run), run->table_count);
+    look(session);
+}
+
+void index_crashed(struct session *session)
+{
+    struct model_online *online = model_of(session);
+    if (session->phase == STEP_CHANGE) online->state = ONLINE_UNKNOWN;
+}
