@@ -169,6 +169,9 @@ load_packages() {
     rows=$(wc -l <"$BOX/package.tsv")
     say "Reading them back (the file has $rows)"
     "$BIN/ndb_select_count" --ndb-connectstring="$connect" -d sandbox package
+    say "An index, made while the table is used; the first lines in its order, from behind"
+    "$BIN/ndb_create_index" --ndb-connectstring="$connect" -e "CREATE INDEX by_size ON sandbox.package (installed_kb)"
+    "$BIN/ndb_select_all" --ndb-connectstring="$connect" -d sandbox -o -z package by_size 2>/dev/null | cut -f1-5 | sed -n 1,4p
 }
 
 # The working process of a data node: the child of the angel whose number is in the pid file.

@@ -105,7 +105,7 @@ void ndb_table_invalidate(ndb_t *ndb, const char *name)
         api_dict_invalidate(ndb->connection->core, full);
 }
 
-static int say_where(ndb_t *ndb, struct ndb_sql_error *where, const struct sql_create_error *error)
+int ndb_say_where(ndb_t *ndb, struct ndb_sql_error *where, const struct sql_create_error *error)
 {
     if (where != NULL) {
         where->line = error->line;
@@ -130,7 +130,7 @@ int ndb_table_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where, u
         .text = sql, .text_size = strlen(sql), .database = ndb->database};
     if (sql_create_parse(&input, memory, table_def_size_max(), &parsed, &error) != 0) {
         free(memory);
-        return say_where(ndb, where, &error);
+        return ndb_say_where(ndb, where, &error);
     }
     char name[TABLE_NAME_MAX + 4];
     table_def_internal_name(parsed.def, name, sizeof name);

@@ -24,6 +24,9 @@ int error_set(struct error_slot *slot, uint32_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void error_clear(struct error_slot *slot);
 /* 4012 is of unknown outcome only where a commit was in flight; elsewhere nothing has happened. */
+struct sql_create_error;
+/* What is wrong with a statement, for the ndb_t's error and `where`, which may be NULL. -1. */
+int ndb_say_where(ndb_t *ndb, struct ndb_sql_error *where, const struct sql_create_error *error);
 void error_set_outcome(struct error_slot *slot, uint32_t code, bool unknown);
 
 /* ---- Records. ---- */

@@ -12,15 +12,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/sql_error.h"
 #include "api/sql_lexer.h"
 #include "api/sql_types.h"
 #include "signals/errors.h"
 
-enum {
-    WORD_SHOWN_MAX = 60, /* of an offending word */
-    LITERAL_MAX = 2 * COLUMN_BYTES_MAX + 16,
-    DECIMAL_DIGITS_DEFAULT = 10
-};
+enum { LITERAL_MAX = 2 * COLUMN_BYTES_MAX + 16, DECIMAL_DIGITS_DEFAULT = 10 };
 
 struct column {
     struct sql_token name;
@@ -62,50 +59,10 @@ struct parser {
     uint8_t value[COLUMN_BYTES_MAX + 8];
 };
 
-static void locate(const struct parser *p, const char *at, struct sql_create_error *error)
-{
-    error->line = 1;
-    error->column = 1;
-    for (const char *c = p->input->text; c < at; c++) {
-        if (*c == '\n') {
-            error->line++;
-            error->column = 1;
-        } else if (((unsigned char)*c & 0xC0) != 0x80) {
-            error->column++;
-        }
-    }
-}
-
-/* The token as it goes into a message: one line, not too long. */
-static void show(const struct sql_token *token, char out[WORD_SHOWN_MAX + 8])
-{
-    size_t size = token->size < WORD_SHOWN_MAX ? token->size : WORD_SHOWN_MAX;
-
-    if (token->kind == SQL_END) {
-        strcpy(out, "the end");
-        return;
-    }
-    while (size > 0 && size < token->size && ((unsigned char)token->start[size] & 0xC0) == 0x80)
-        size--; /* Do not cut a character in two. */
-    out[0] = '\'';
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)token->start[i];
-        out[1 + i] = c < ' ' || c == 0x7F ? '?' : (char)c;
-    }
-    strcpy(out + 1 + size, size < token->size ? "...'" : "'");
-}
-
 static bool fail_at(struct parser *p, const struct sql_token *token, uint32_t code,
                     const char *what)
 {
-    char word[WORD_SHOWN_MAX + 8];
-
-    locate(p, token->start, p->error);
-    show(token, word);
-    p->error->code = code;
-    snprintf(p->error->text, sizeof(p->error->text), "line %u, column %u: at %s: %s",
-             p->error->line, p->error->column, word,
-             token->kind == SQL_BAD ? token->problem : what);
+    sql_error_at(p->input->text, token, code, what, p->error);
     return false;
 }
 

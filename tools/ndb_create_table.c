@@ -1,173 +1,20 @@
 /* ndb_create_table.c -- executes CREATE TABLE statements from the command line or a file. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tools/statements.h"
 
-#include "tools/tool_json.h"
-
-#define FILE_SIZE_MAX                                                                              \
-    (16u << 20) /* Far more than all tables of a cluster; catches a wrong file.                    \
-                 */
-
-struct settings {
-    struct tool tool;
-    const char *execute; /* Statements of --execute, or NULL. */
-    const char *file;    /* "-" is standard input. */
-};
-
-static const struct argp_option options[] = {
-    {"execute", 'e', "STATEMENTS", 0, "execute these statements instead of a file's", 0},
-    {0},
-};
-
-static error_t read_option(int key, char *argument, struct argp_state *state)
+static int create(struct tool *tool, const char *sql, struct ndb_sql_error *where)
 {
-    struct settings *settings = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &settings->tool;
-        return 0;
-    case 'e':
-        settings->execute = argument;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (state->arg_num > 0) argp_error(state, "only one file can be given");
-        settings->file = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if ((settings->execute == NULL) == (settings->file == NULL))
-            argp_error(state, "give either --execute or a file");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-/* All of a file and a NUL, malloc'ed; NULL with the reason printed. */
-static char *read_file(const char *path)
-{
-    FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-    char *text = in == NULL ? NULL : malloc(FILE_SIZE_MAX + 1);
-
-    if (text == NULL) {
-        (void)fprintf(stderr, "ndb_create_table: %s: %s\n", path, strerror(errno));
-        if (in != NULL && in != stdin) (void)fclose(in);
-        return NULL;
-    }
-    size_t size = fread(text, 1, FILE_SIZE_MAX + 1, in);
-    const char *problem = ferror(in) ? strerror(errno) : NULL;
-    if (size > FILE_SIZE_MAX) problem = "is too long";
-    if (in != stdin) (void)fclose(in);
-    if (problem == NULL && memchr(text, '\0', size) != NULL) problem = "contains a NUL byte";
-    if (problem != NULL) {
-        (void)fprintf(stderr, "ndb_create_table: %s: %s\n", path, problem);
-        free(text);
-        return NULL;
-    }
-    text[size] = '\0';
-    return text;
-}
-
-/* The line of the whole text that is meant, with a caret under the column. */
-static void show_position(const char *all, const char *statement, const struct ndb_sql_error *where)
-{
-    const char *start = statement;
-    uint32_t line = 1;
-
-    for (const char *p = all; p < statement; p++)
-        line += *p == '\n';
-    for (uint32_t i = 1; i < where->line && *start != '\0'; i++) {
-        start += strcspn(start, "\n");
-        start += *start == '\n';
-        line++;
-    }
-    uint32_t column = where->column;
-    if (where->line == 1) { /* The statement may begin in the middle of a line. */
-        while (start > all && start[-1] != '\n') {
-            start--;
-            column += ((unsigned char)*start & 0xC0) != 0x80;
-        }
-    }
-    (void)fprintf(stderr, "line %u, column %u: %s\n%.*s\n", line, column, where->message,
-                  (int)strcspn(start, "\n"), start);
-    for (uint32_t i = 1; i < column && *start != '\0' && *start != '\n'; start++) {
-        if (((unsigned char)*start & 0xC0) == 0x80) continue; /* Continues a character. */
-        (void)fputc(*start == '\t' ? '\t' : ' ', stderr);
-        i++;
-    }
-    (void)fprintf(stderr, "^\n");
-}
-
-static int create(struct tool *tool, const char *all, const char *statement, size_t size)
-{
-    struct ndb_sql_error where = {0};
-    char *sql = strndup(statement, size);
-
-    if (sql == NULL) return TOOL_FAILED;
-    int result = ndb_table_create(tool->ndb, sql, &where, 0);
-    free(sql);
-    if (result == 0) return TOOL_OK;
-    tool_print_error(ndb_error(tool->ndb));
-    if (where.line > 0) show_position(all, statement, &where);
-    return TOOL_FAILED;
-}
-
-static void print_count(const struct tool *tool, uint32_t executed)
-{
-    cJSON *object;
-
-    if (tool->format == TOOL_TEXT) {
-        printf("%u statement%s executed\n", executed, executed == 1 ? "" : "s");
-        return;
-    }
-    object = cJSON_CreateObject();
-    cJSON_AddNumberToObject(object, "executed", executed);
-    tool_json_end(tool, object);
-}
-
-static int create_all(struct tool *tool, const char *text)
-{
-    const char *next = text;
-    const char *end;
-    uint32_t executed = 0;
-    int code = TOOL_OK;
-
-    while (code == TOOL_OK && (end = ndb_sql_statement_end(next)) != NULL) {
-        code = create(tool, text, next, (size_t)(end - next));
-        if (code == TOOL_OK) executed++;
-        next = end;
-    }
-    if (code == TOOL_OK && executed == 0) {
-        (void)fprintf(stderr, "ndb_create_table: no statement given\n");
-        code = TOOL_FAILED;
-    }
-    /* The text is for people, who see what is wrong; a script wants to know how far it came. */
-    if (code == TOOL_OK || tool->format == TOOL_JSON) print_count(tool, executed);
-    return code;
+    return ndb_table_create(tool->ndb, sql, where, 0);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options,
-        read_option,
-        "[FILE]",
-        "Executes the CREATE TABLE statements of --execute or of a file (- is standard input), "
-        "separated by semicolons. It stops at the first one that is refused.",
-        children,
-        NULL,
-        NULL};
-    struct settings settings = {0};
-
-    tool_init(&settings.tool, "ndb_create_table");
-    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
-    char *text = settings.file != NULL ? read_file(settings.file) : strdup(settings.execute);
-    if (text == NULL) return TOOL_FAILED;
-    int code = tool_connect(&settings.tool) ? create_all(&settings.tool, text) : TOOL_FAILED;
-    free(text);
-    return tool_close(&settings.tool, code);
+    static const struct statements what = {
+        .name = "ndb_create_table",
+        .doc =
+            "Executes the CREATE TABLE statements of --execute or of a file (- is standard input), "
+            "separated by semicolons. It stops at the first one that is refused.",
+        .execute = create,
+    };
+    return statements_main(argc, argv, &what);
 }

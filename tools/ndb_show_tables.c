@@ -1,4 +1,4 @@
-/* ndb_show_tables.c -- lists the tables of the cluster. */
+/* ndb_show_tables.c -- lists the tables of the cluster and their indexes. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +13,17 @@ struct settings {
     const char *table;    /* NULL: all. */
     bool fully_qualified, parsable;
     uint32_t loops;
+    uint32_t type; /* Only objects of this type; 0: all. */
 };
+
+#define TYPE_TABLE         2u
+#define TYPE_ORDERED_INDEX 6u
 
 static const struct argp_option options[] = {
     {"database", 'd', "NAME", 0, "only tables of this database (default: all)", 0},
     {"fully-qualified", 'f', NULL, 0, "print names as database/schema/table", 0},
     {"parsable", 'p', NULL, 0, "TAB separated, quoted, without heading", 0},
+    {"type", 't', "N", 0, "only objects of this type: 2 tables, 6 ordered indexes", 0},
     {"loops", 'l', "N", 0, "print N times, a second apart (1)", 0},
     {0},
 };
@@ -39,6 +44,9 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         return 0;
     case 'p':
         settings->parsable = true;
+        return 0;
+    case 't':
+        settings->type = (uint32_t)tool_number(argument, 1, 99, "--type", state);
         return 0;
     case 'l':
         settings->loops = (uint32_t)tool_number(argument, 1, 1000000, "--loops", state);
@@ -88,37 +96,88 @@ static bool is_wanted(const struct settings *settings, const struct parts *parts
            (settings->table == NULL || strcmp(settings->table, parts->table) == 0);
 }
 
-static void print_text(const struct settings *settings, const struct ndb_table_entry *entry,
-                       const struct parts *parts)
+/* A line of the list: a table, or one of its indexes. */
+struct object {
+    uint32_t id;
+    const char *type, *state;
+    const char *database, *schema, *name;
+    char full[300]; /* All three. */
+};
+
+static void print_text(const struct settings *settings, const struct object *o)
 {
     if (settings->parsable && settings->fully_qualified) {
-        printf("%u\t'UserTable'\t'%s'\t'Yes'\t'%s'\n", entry->table_id, state_name(entry->state),
-               entry->name);
+        printf("%u\t'%s'\t'%s'\t'Yes'\t'%s'\n", o->id, o->type, o->state, o->full);
     } else if (settings->parsable) {
-        printf("%u\t'UserTable'\t'%s'\t'Yes'\t'%s'\t'%s'\t'%s'\n", entry->table_id,
-               state_name(entry->state), parts->database, parts->schema, parts->table);
+        printf("%u\t'%s'\t'%s'\t'Yes'\t'%s'\t'%s'\t'%s'\n", o->id, o->type, o->state, o->database,
+               o->schema, o->name);
     } else if (settings->fully_qualified) {
-        printf("%-5u %-20s %-8s %-7s %s\n", entry->table_id, "UserTable", state_name(entry->state),
-               "Yes", entry->name);
+        printf("%-5u %-20s %-8s %-7s %s\n", o->id, o->type, o->state, "Yes", o->full);
     } else {
-        printf("%-5u %-20s %-8s %-7s %-12s %-8s %s\n", entry->table_id, "UserTable",
-               state_name(entry->state), "Yes", parts->database, parts->schema, parts->table);
+        printf("%-5u %-20s %-8s %-7s %-12s %-8s %s\n", o->id, o->type, o->state, "Yes", o->database,
+               o->schema, o->name);
     }
 }
 
-static void add_json(cJSON *list, const struct ndb_table_entry *entry, const struct parts *parts)
+static cJSON *object_json(cJSON *list, const struct object *o)
 {
     cJSON *object = cJSON_CreateObject();
 
-    cJSON_AddNumberToObject(object, "id", entry->table_id);
-    cJSON_AddStringToObject(object, "type", "UserTable");
-    cJSON_AddStringToObject(object, "state", state_name(entry->state));
+    cJSON_AddNumberToObject(object, "id", o->id);
+    cJSON_AddStringToObject(object, "type", o->type);
+    cJSON_AddStringToObject(object, "state", o->state);
+    cJSON_AddStringToObject(object, "database", o->database);
+    cJSON_AddStringToObject(object, "schema", o->schema);
+    cJSON_AddStringToObject(object, "name", o->name);
+    cJSON_AddItemToArray(list, object);
+    return object;
+}
+
+static void show_table(const struct settings *settings, cJSON *list,
+                       const struct ndb_table_entry *entry, const struct parts *parts)
+{
+    struct object o = {.id = entry->table_id,
+                       .type = "UserTable",
+                       .state = state_name(entry->state),
+                       .database = parts->database,
+                       .schema = parts->schema,
+                       .name = parts->table};
+
+    if (settings->type != 0 && settings->type != TYPE_TABLE) return;
+    (void)snprintf(o.full, sizeof(o.full), "%s", entry->name);
+    if (settings->tool.format == TOOL_TEXT) {
+        print_text(settings, &o);
+        return;
+    }
+    cJSON *object = object_json(list, &o);
     cJSON_AddNumberToObject(object, "version", entry->version);
     cJSON_AddNumberToObject(object, "fragments", entry->fragments);
-    cJSON_AddStringToObject(object, "database", parts->database);
-    cJSON_AddStringToObject(object, "schema", parts->schema);
-    cJSON_AddStringToObject(object, "name", parts->table);
-    cJSON_AddItemToArray(list, object);
+}
+
+/* Indexes are a part of their table, and have its number. One that has gone meanwhile has none. */
+static void show_indexes(const struct settings *settings, cJSON *list,
+                         const struct ndb_table_entry *entry)
+{
+    ndb_t *ndb = settings->tool.ndb;
+    struct ndb_index_info index;
+
+    if (settings->type != 0 && settings->type != TYPE_ORDERED_INDEX) return;
+    ndb_table_invalidate(ndb, entry->name); /* Of the last time. */
+    struct ndb_table *table = ndb_table_open(ndb, entry->name, 0);
+    for (uint32_t i = 0; table != NULL && ndb_table_index(table, i, &index) == 0; i++) {
+        struct object o = {.id = entry->table_id,
+                           .type = "OrderedIndex",
+                           .state = "Online",
+                           .database = "sys",
+                           .schema = "def",
+                           .name = index.name};
+        (void)snprintf(o.full, sizeof(o.full), "sys/def/%u/%s", entry->table_id, index.name);
+        if (settings->tool.format == TOOL_TEXT)
+            print_text(settings, &o);
+        else
+            cJSON_AddStringToObject(object_json(list, &o), "table", entry->name);
+    }
+    ndb_table_release(table);
 }
 
 static void print_heading(const struct settings *settings)
@@ -147,11 +206,8 @@ static int show(const struct settings *settings)
         struct parts parts;
         split_name(entries[i].name, &parts);
         if (!is_wanted(settings, &parts)) continue;
-        if (settings->tool.format == TOOL_JSON) {
-            add_json(list, &entries[i], &parts);
-        } else {
-            print_text(settings, &entries[i], &parts);
-        }
+        show_table(settings, list, &entries[i], &parts);
+        show_indexes(settings, list, &entries[i]);
     }
     tool_json_end(&settings->tool, list);
     ndb_list_free(entries);
@@ -162,7 +218,8 @@ int main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        options, read_option, "[TABLE]", "Lists the tables of the cluster.", children, NULL, NULL};
+        options,  read_option, "[TABLE]", "Lists the tables of the cluster and their indexes.",
+        children, NULL,        NULL};
     struct settings settings = {.loops = 1};
 
     tool_init(&settings.tool, "ndb_show_tables");

@@ -274,6 +274,19 @@ struct ndb_sql_error {
    definition. Own thread. */
 NDB_API int ndb_table_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where,
                              uint32_t timeout_ms);
+/* How far a long change has come: rows of how many, at most twice a second. */
+struct ndb_progress {
+    void (*tell)(void *context, uint64_t rows, uint64_t total);
+    void *context;
+};
+/* Executes one CREATE INDEX statement: an ordered index of a table, which may be in use meanwhile.
+   The timeout is counted from the last sign of progress. `where` and `progress` may be NULL.
+   Tables that are open do not know the index; ndb_table_open() gives one that does. Errors: 4244
+   there is one of this name, 902 no memory, 4xxx wrong definition. Own thread. */
+NDB_API int ndb_index_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where,
+                             const struct ndb_progress *progress, uint32_t timeout_ms);
+/* Scans of it end with 910. Errors: 723 no table, 4243 no index. Own thread. */
+NDB_API int ndb_index_drop(ndb_t *ndb, const char *table, const char *index, uint32_t timeout_ms);
 /* Where the first statement of `sql` ends: behind its semicolon (quotes and comments are seen), or
    at the end of the text. NULL when only blanks and comments are left. For programs that read files
    of statements. Any thread. */

@@ -90,6 +90,43 @@ want_text out '^0 records in table empty$'
 want 2 "$BIN/ndb_select_all" -d test --csv --rowid three
 want 2 "$BIN/ndb_select_all" -d test --order three # There are no ordered indexes.
 
+say "ndb_create_index, ndb_drop_index, ndb_show_tables"
+want 0 "$BIN/ndb_create_index" -d test -e "CREATE INDEX by_c ON indexed (c); CREATE INDEX IF NOT EXISTS by_c ON test.indexed (c)"
+want_text out '^2 statements executed$'
+want 0 "$BIN/ndb_desc" -d test indexed
+want_text out '^by_c\(c\) - OrderedIndex$'
+want 0 "$BIN/ndb_select_all" -d test -h 0 -o indexed by_c
+[ "$(awk -F'\t' '{ print $3 }' "$BOX/out" | head -n 3000 | LC_ALL=C sort -f | cksum)" = "$(awk -F'\t' '{ print $3 }' "$BOX/out" | head -n 3000 | cksum)" ] ||
+    fail "by_c: not in order"
+want 1 "$BIN/ndb_create_index" -d test -e "CREATE INDEX BY_C ON indexed (b)"
+want_text err '^4244: '
+want 1 "$BIN/ndb_create_index" -d test -e "CREATE INDEX x ON indexed (b, z)"
+want_text err 'column z'
+want 1 "$BIN/ndb_create_index" -d test -e "CREATE INDEX x ON nothing (b)"
+want_text err '^723: '
+want 1 "$BIN/ndb_create_index" -d test -e "CREATE INDEX x indexed (b)"
+want_text err 'line 1, column 16: .*expected ON'
+want 1 "$BIN/ndb_create_index" -d test -e "CREATE UNIQUE INDEX x ON indexed (b)"
+want_text err 'line 1, column 8: '
+want 0 "$BIN/ndb_show_tables" -p -f -d test indexed
+want_text out "^[0-9]+	'OrderedIndex'	'Online'	'Yes'	'sys/def/[0-9]+/by_c'$"
+want 0 "$BIN/ndb_show_tables" -t 6
+want_text out '^[0-9]+ +OrderedIndex +Online +Yes +sys +def +by_c_b$'
+want_text out '^id +type'
+if grep -q UserTable "$BOX/out"; then fail "--type=6 lists tables"; fi
+want 0 "$BIN/ndb_show_tables" --format=json -d test indexed
+want_text out '"table":	"test/def/indexed"'
+want 0 "$BIN/ndb_drop_index" -d test indexed by_c
+want_text out '^Dropping index indexed/by_c\.\.\.OK$'
+want 1 "$BIN/ndb_drop_index" -d test indexed by_b indexed by_c
+want_text out '^Dropping index indexed/by_b\.\.\.OK$'
+want_text err '^4243: '
+want 2 "$BIN/ndb_drop_index" -d test indexed
+want 0 "$BIN/ndb_drop_index" -d test --format=json test.indexed by_c_b
+want_text out '"dropped":	true'
+want 0 "$BIN/ndb_desc" -d test indexed
+if grep -q OrderedIndex "$BOX/out"; then fail "indexed still has indexes"; fi
+
 say "ndb_create_table, ndb_drop_table: what was done, for scripts"
 want 0 "$BIN/ndb_create_table" -d test --format=json -e "CREATE TABLE p (a INT NOT NULL PRIMARY KEY); CREATE TABLE q (a INT NOT NULL PRIMARY KEY)"
 one_line

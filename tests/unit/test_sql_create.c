@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "api/sql_create.h"
+#include "api/sql_index.h"
 #include "signals/errors.h"
 
 static struct sql_create_result result;
@@ -349,6 +350,55 @@ static void test_every_prefix(void **state)
     free(text);
 }
 
+/* --- CREATE INDEX. --- */
+
+static void index_refused(const char *text, uint32_t code, uint32_t column, const char *what)
+{
+    struct sql_index index;
+    struct sql_create_error wrong;
+
+    assert_int_equal(sql_index_parse(text, strlen(text), &index, &wrong), code);
+    assert_int_equal(wrong.code, code);
+    assert_int_equal(wrong.line, 1);
+    assert_int_equal(wrong.column, column);
+    assert_non_null(strstr(wrong.text, what));
+}
+
+static void test_create_index(void **state)
+{
+    static const char *const texts[] = {"CREATE INDEX i ON t (a, b)",
+                                        "create index i using btree on t(a asc,b asc) using btree;",
+                                        "CREATE INDEX `i` ON `t` (`a`, \"b\") ; -- behind it"};
+    struct sql_index index;
+    struct sql_create_error wrong;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_int_equal(sql_index_parse(texts[i], strlen(texts[i]), &index, &wrong), 0);
+        assert_string_equal(index.name, "i");
+        assert_string_equal(index.table, "t");
+        assert_string_equal(index.database, "");
+        assert_int_equal(index.column_count, 2);
+        assert_string_equal(index.columns[0], "a");
+        assert_string_equal(index.columns[1], "b");
+        assert_false(index.if_not_exists);
+    }
+    const char *text = "CREATE INDEX IF NOT EXISTS i ON d.t (a)";
+    assert_int_equal(sql_index_parse(text, strlen(text), &index, &wrong), 0);
+    assert_string_equal(index.database, "d");
+    assert_string_equal(index.table, "t");
+    assert_true(index.if_not_exists);
+    index_refused("CREATE UNIQUE INDEX i ON t (a)", ERR_NOT_IMPLEMENTED, 8, "expected INDEX");
+    index_refused("CREATE INDEX ON t (a)", ERR_BAD_REQUEST, 17, "expected ON");
+    index_refused("CREATE INDEX i t (a)", ERR_BAD_REQUEST, 16, "expected ON");
+    index_refused("CREATE INDEX i ON t a", ERR_BAD_REQUEST, 21, "expected '('");
+    index_refused("CREATE INDEX i ON t ()", ERR_BAD_REQUEST, 22, "expected a column name");
+    index_refused("CREATE INDEX i ON t (a DESC)", ERR_BAD_REQUEST, 24, "expected ',' or ')'");
+    index_refused("CREATE INDEX i ON t (a) x", ERR_BAD_REQUEST, 25, "expected the end");
+    index_refused("CREATE INDEX `i ON t (a)", ERR_BAD_REQUEST, 14, "");
+    index_refused("DROP INDEX i", ERR_BAD_REQUEST, 1, "expected CREATE");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_unique),          cmocka_unit_test(test_type_spellings),
         cmocka_unit_test(test_details),         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_limits),          cmocka_unit_test(test_every_prefix),
+        cmocka_unit_test(test_create_index),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

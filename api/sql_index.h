@@ -1,0 +1,29 @@
+/* sql_index.h -- reads a CREATE INDEX statement. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * CREATE INDEX [IF NOT EXISTS] name [USING BTREE] ON [database.]table (column [ASC], ...)
+ * [USING BTREE] [;]
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/sql_create.h"
+
+#define SQL_NAME_SIZE (COLUMN_NAME_MAX + 4u)
+
+struct sql_index {
+    char database[SQL_NAME_SIZE]; /* empty: not named */
+    char table[SQL_NAME_SIZE];
+    char name[SQL_NAME_SIZE];
+    uint32_t column_count;
+    char columns[INDEX_COLUMNS_MAX][SQL_NAME_SIZE];
+    bool if_not_exists;
+};
+
+/* Reads one statement, to the end of the text. Whether there are such columns is not asked. 0, or
+   an error number with *error filled in. Keeps no state: may be called from any thread. */
+uint32_t sql_index_parse(const char *text, size_t text_size, struct sql_index *index,
+                         struct sql_create_error *error);
