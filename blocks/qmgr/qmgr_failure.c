@@ -184,7 +184,7 @@ static void confirm(struct qmgr *qmgr)
     };
     if (!failure->conf_owed || failure->open) return;
     jam();
-    qmgr_newcomers(qmgr, &conf.newcomers);
+    qmgr_voteless(qmgr, &conf.newcomers);
     failure->conf_owed = 0;
     sig_send(&qmgr->block, block_ref(failure->leader, BLOCK_QMGR, 0), GSN_FAIL_CONF, PRIO_A, &conf);
 }

@@ -53,6 +53,17 @@ void qmgr_newcomers(const struct qmgr *qmgr, struct node_mask *nodes)
     if (qmgr->rejoin.adding != 0) node_mask_add(nodes, qmgr->rejoin.adding);
 }
 
+void qmgr_voteless(const struct qmgr *qmgr, struct node_mask *nodes)
+{
+    uint32_t own = qmgr->peer[qmgr_own(qmgr)].dynamic_id;
+    qmgr_newcomers(qmgr, nodes);
+    for
+        EACH_NODE(node, &qmgr->rejoin.newcomers)
+        {
+            if (qmgr->peer[node].dynamic_id < own) node_mask_remove(nodes, node);
+        }
+}
+
 uint32_t qmgr_end_code(const struct qmgr *qmgr)
 {
     uint64_t young = now_ms(&qmgr->block) - qmgr->rejoin.started_ms;

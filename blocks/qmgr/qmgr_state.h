@@ -347,6 +347,9 @@ bool qmgr_is_newcomer(const struct qmgr *qmgr); /* This node is. */
 bool qmgr_may_stay(const struct qmgr *qmgr, const struct node_mask *leave);
 /* Members, and whoever is about to be one, that every failure takes along. */
 void qmgr_newcomers(const struct qmgr *qmgr, struct node_mask *nodes);
+/* Those of them that do not count themselves: they joined behind this node, so they wait for its
+ * word. One that joined before may count itself while that is on its way to here. */
+void qmgr_voteless(const struct qmgr *qmgr, struct node_mask *nodes);
 void qmgr_rejoin_stops(struct qmgr *qmgr);       /* This node does, in whatever order. */
 uint32_t qmgr_end_code(const struct qmgr *qmgr); /* When the others have declared this one dead. */
 void qmgr_rejoin_open(struct qmgr *qmgr);

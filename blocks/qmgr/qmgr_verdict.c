@@ -69,7 +69,9 @@ enum arbit_code qmgr_rule(const struct qmgr *qmgr, const struct node_mask *leave
 {
     /* Who is not started has no rows, and who has said that it stops will not go on. */
     struct node_mask before = qmgr->join.members;
-    node_mask_cut(&before, &qmgr->rejoin.newcomers);
+    struct node_mask voteless;
+    qmgr_voteless(qmgr, &voteless);
+    node_mask_cut(&before, &voteless);
     node_mask_cut(&before, &qmgr->failure.newcomers);
     node_mask_cut(&before, &qmgr->rejoin.leaving);
     struct node_mask alive = before;
