@@ -1,6 +1,7 @@
 /* arena.c -- reserves a node's address space once and hands out 32 KB pages from it. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "kernel/base/arena.h"
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,7 +16,8 @@
  */
 #define HUGE_PAGES_FROM ((size_t)256u << 20) /* Small arenas would be rounded up too much. */
 
-#define TOUCH_STEP ((size_t)2u << 20) /* A huge page. */
+#define TOUCH_STEP  ((size_t)2u << 20) /* A huge page. */
+#define TOUCH_SHARE 16u                /* No more is ahead than this part of all. */
 
 #define KEPT_MOST 16u
 #define KEPT_SIZE ((size_t)512u << 20) /* Kept ones have multiples of it: they fit others, too. */
@@ -164,12 +166,15 @@ enum arena_touch arena_touch_ahead(struct arena *arena)
     const uint8_t *end = (const uint8_t *)arena + arena->size;
     size_t carved = carved_now(arena);
     size_t from = arena->touched > carved ? arena->touched : carved;
-    if (from >= carved + ARENA_AHEAD) return ARENA_TOUCH_ENOUGH;
-    uint8_t *at = (uint8_t *)(((uintptr_t)arena->base + from) & ~(uintptr_t)4095u);
+    size_t share = arena->size / TOUCH_SHARE;
+    if (from >= carved + (share < ARENA_AHEAD ? share : ARENA_AHEAD)) return ARENA_TOUCH_ENOUGH;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uint8_t *at = (uint8_t *)(((uintptr_t)arena->base + from) & ~(page - 1u));
     if (at >= end) return ARENA_TOUCH_NEVER;
     size_t left = (size_t)(end - at);
     size_t size = TOUCH_STEP - (uintptr_t)at % TOUCH_STEP;
-    if (madvise(at, size < left ? size : left, MADV_POPULATE_WRITE) != 0) return ARENA_TOUCH_NEVER;
+    if (madvise(at, size < left ? size : left, MADV_POPULATE_WRITE) != 0)
+        return errno == EINVAL ? ARENA_TOUCH_NEVER : ARENA_TOUCH_ENOUGH; /* No memory just now. */
     arena->touched = (size_t)(at - arena->base) + size;
     return ARENA_TOUCH_MORE;
 #else

@@ -55,10 +55,10 @@ void arena_keep(uint32_t most, uint8_t fill);
 
 /*
  * Makes the system provide memory that has not been handed out yet, so that who takes a page next
- * does not wait until it is found and cleared: the first ARENA_AHEAD bytes, as far as they are not
- * provided already, one step of them. Hands nothing out and changes no content. For one thread,
- * which may wait in here for milliseconds, beside any others. ARENA_TOUCH_NEVER: the system cannot,
- * or all there is has been provided.
+ * does not wait until it is found and cleared: the first ARENA_AHEAD bytes, at most a sixteenth of
+ * all, as far as they are not provided already, one step of them. Hands nothing out and changes no
+ * content. For one thread, which may wait in here for milliseconds, beside any others.
+ * ARENA_TOUCH_NEVER: the system cannot, or all there is has been provided.
  */
 #define ARENA_AHEAD ((size_t)64u << 20)
 enum arena_touch { ARENA_TOUCH_MORE, ARENA_TOUCH_ENOUGH, ARENA_TOUCH_NEVER };
