@@ -119,8 +119,9 @@ static void scan_ended(struct backup *backup)
  * have the time while there are any. */
 static uint32_t speed_copied(struct backup *backup, uint32_t least, uint32_t most)
 {
-    uint32_t pace = lqh_copy_pace(backup->lqh);
-    if (pace == COPY_PACE_FREE || pace > most / least) return most;
+    uint32_t full = most / least + 1u;
+    uint32_t pace = lqh_copy_pace(backup->lqh, full < COPY_PACE_MAX ? full : COPY_PACE_MAX);
+    if (pace >= full) return most;
     return pace > 1 ? least * pace : least;
 }
 

@@ -56,9 +56,10 @@ static void next_period(struct copy_pace *pace, uint64_t now_ms, uint32_t reques
     pace->requests = requests;
 }
 
-uint32_t copy_pace_look(struct copy_pace *pace, uint64_t now_ms, uint32_t requests)
+uint32_t copy_pace_look(struct copy_pace *pace, uint64_t now_ms, uint32_t requests, uint32_t most)
 {
     if (!is_busy(pace, now_ms, requests)) return COPY_PACE_FREE;
     if (now_ms - pace->begin_ms >= COPY_PACE_MS) next_period(pace, now_ms, requests);
+    if (pace->pace > most) pace->pace = most;
     return pace->pace;
 }

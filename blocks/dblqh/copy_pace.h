@@ -30,6 +30,7 @@ struct copy_pace {
 };
 
 /* To be called again and again while there is such work; `requests` counts all that were ever
- * executed, modulo 2^32. After a second without a call, or without requests, all is learnt anew.
- * Returns the pace, 0: it listens, or COPY_PACE_FREE. */
-uint32_t copy_pace_look(struct copy_pace *pace, uint64_t now_ms, uint32_t requests);
+ * executed, modulo 2^32. The pace grows no further than `most`, at which the work goes as fast as
+ * it can, so that half of it is less. After a second without a call, or without requests, all is
+ * learnt anew. Returns the pace, 0: it listens, or COPY_PACE_FREE. */
+uint32_t copy_pace_look(struct copy_pace *pace, uint64_t now_ms, uint32_t requests, uint32_t most);

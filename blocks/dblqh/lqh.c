@@ -290,10 +290,10 @@ struct block *lqh_create(struct thread *thread, uint32_t instance)
     return block;
 }
 
-uint32_t lqh_copy_pace(struct block *block)
+uint32_t lqh_copy_pace(struct block *block, uint32_t most)
 {
     struct lqh *lqh = lqh_of(block);
-    return copy_pace_look(&lqh->copy_pace, now_ms(block), lqh->requests);
+    return copy_pace_look(&lqh->copy_pace, now_ms(block), lqh->requests, most);
 }
 
 void lqh_usage_get(const struct block *block, struct lqh_usage *usage)

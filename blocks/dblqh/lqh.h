@@ -26,4 +26,4 @@ void lqh_usage_get(const struct block *block, struct lqh_usage *usage);
  * is such work: copying from here or to here, or the checkpoint behind a copy. What one has learnt
  * of the transactions the next one goes on with.
  */
-uint32_t lqh_copy_pace(struct block *block);
+uint32_t lqh_copy_pace(struct block *block, uint32_t most);

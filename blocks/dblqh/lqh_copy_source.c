@@ -237,7 +237,7 @@ static bool is_busy(struct lqh *lqh)
     uint64_t now = now_ms(&lqh->block);
     if (share->ms != now) share->rows = share->words = share->places = 0;
     share->ms = now;
-    share->times = lqh_copy_pace(&lqh->block);
+    share->times = lqh_copy_pace(&lqh->block, COPY_PACE_MAX);
     return share->times != COPY_PACE_FREE;
 }
 

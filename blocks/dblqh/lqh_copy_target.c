@@ -319,8 +319,8 @@ void lqh_exec_COPY_ROWS_REP(struct block *block, const struct signal *sig)
         .source = rep->source, .target = rep->target, .batch = rep->batch};
     sig_send(block, sig->sender, GSN_COPY_ROWS_CONF, PRIO_B, &conf);
     tell(lqh);
-    (void)lqh_copy_pace(
-        block); /* The checkpoint behind the copy begins with what is learnt here. */
+    /* The checkpoint behind the copy begins with what is learnt here. */
+    (void)lqh_copy_pace(block, COPY_PACE_FIRST);
 }
 
 void lqh_exec_COPY_FRAGCONF(struct block *block, const struct signal *sig)

@@ -20,7 +20,7 @@ static uint32_t period(struct load *load, uint32_t requests)
     uint32_t before = load->requests;
     for (uint32_t i = 1; i <= COPY_PACE_MS; i++) {
         load->requests = before + requests * i / COPY_PACE_MS;
-        pace = copy_pace_look(&load->pace, ++load->ms, load->requests);
+        pace = copy_pace_look(&load->pace, ++load->ms, load->requests, COPY_PACE_MAX);
     }
     return pace;
 }
@@ -29,8 +29,8 @@ static struct load begun(uint32_t requests)
 {
     /* The count passes its end on the way. */
     struct load load = {.ms = 5000, .requests = UINT32_MAX - 1500u};
-    assert_int_equal(copy_pace_look(&load.pace, load.ms, 0), COPY_PACE_FREE);
-    assert_int_equal(copy_pace_look(&load.pace, load.ms, load.requests), 0);
+    assert_int_equal(copy_pace_look(&load.pace, load.ms, 0, COPY_PACE_MAX), COPY_PACE_FREE);
+    assert_int_equal(copy_pace_look(&load.pace, load.ms, load.requests, COPY_PACE_MAX), 0);
     for (uint32_t i = 1; i < COPY_PACE_LISTEN; i++)
         assert_int_equal(period(&load, requests), 0);
     assert_int_equal(period(&load, requests), COPY_PACE_FIRST);
@@ -62,6 +62,19 @@ static void test_less_when_there_are_fewer(void **state)
     assert_int_equal(period(&load, 700), 4);
     assert_int_equal(period(&load, 850), 4);
     assert_int_equal(period(&load, 1000), 8);
+}
+
+/* Work that can go no faster gives way at once when transactions need the time. */
+static void test_no_more_than_is_used(void **state)
+{
+    (void)state;
+    struct load load = begun(1000);
+    for (uint32_t i = 0; i < 10; i++) {
+        period(&load, 1000);
+        assert_true(copy_pace_look(&load.pace, load.ms, load.requests, 20) <= 20);
+    }
+    assert_int_equal(load.pace.pace, 20);
+    assert_int_equal(period(&load, 500), 10);
 }
 
 /* What costs transactions something at any pace: the copy does not take more than they leave. */
@@ -112,8 +125,9 @@ static void test_begins_anew_after_a_second(void **state)
     while (period(&load, 1000) < 8)
         continue;
     load.ms += 1000;
-    assert_int_equal(copy_pace_look(&load.pace, load.ms, load.requests), COPY_PACE_FREE);
-    assert_int_equal(copy_pace_look(&load.pace, ++load.ms, ++load.requests), 0);
+    assert_int_equal(copy_pace_look(&load.pace, load.ms, load.requests, COPY_PACE_MAX),
+                     COPY_PACE_FREE);
+    assert_int_equal(copy_pace_look(&load.pace, ++load.ms, ++load.requests, COPY_PACE_MAX), 0);
     assert_int_equal(load.pace.usual, 0);
     for (uint32_t i = 0; i < COPY_PACE_LISTEN; i++)
         period(&load, 10);
@@ -125,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_more_while_nothing_suffers),
         cmocka_unit_test(test_less_when_there_are_fewer),
+        cmocka_unit_test(test_no_more_than_is_used),
         cmocka_unit_test(test_settles_where_it_hurts),
         cmocka_unit_test(test_a_load_that_ends_is_forgotten),
         cmocka_unit_test(test_a_load_that_grows_is_learnt),
