@@ -167,6 +167,8 @@ static void on_link_down(void *context, uint32_t peer, uint32_t epoch, const cha
     struct process *process = context;
     process_log(process, LOG_LEVEL_INFO, "link to node %u is down: %s", peer, reason);
     node_link_down(process->node, layout_link_thread(&process->config, peer), peer, epoch);
+    if (process->config.node[peer].type == NODE_DATA && peer < process->config.own_node)
+        port_finder_lost(process);
 }
 
 static bool on_signals(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,

@@ -7,10 +7,11 @@
 /*
  * A data node without ServerPort listens on any free port and says so to the management server.
  * Those that connect to it ask there. A restarted node has another port, so asking never ends; it
- * becomes slow when all ports are known.
+ * becomes slow when all ports are known, and fast again for a while when a node is lost.
  */
-#define ASK_OFTEN_MS  50u
-#define ASK_SELDOM_MS 1000u
+#define ASK_OFTEN_MS   50u
+#define ASK_SELDOM_MS  1000u
+#define ASK_OFTEN_LOST 100u /* Times: an angel brings its node back within these. */
 
 static bool wait_ms(struct process *process, uint32_t milliseconds)
 {
@@ -55,15 +56,32 @@ static bool ask_all(struct process *process, uint16_t *known)
     return complete;
 }
 
+static uint32_t pause_ms(struct process *process, bool complete)
+{
+    pthread_mutex_lock(&process->port_lock);
+    bool lost = process->port_asks > 0;
+    if (lost) process->port_asks--;
+    pthread_mutex_unlock(&process->port_lock);
+    if (!ndb_mgm_is_connected(process->mgm)) return ASK_SELDOM_MS;
+    return complete && !lost ? ASK_SELDOM_MS : ASK_OFTEN_MS;
+}
+
+void port_finder_lost(struct process *process)
+{
+    pthread_mutex_lock(&process->port_lock);
+    process->port_asks = ASK_OFTEN_LOST;
+    pthread_cond_signal(&process->port_changed);
+    pthread_mutex_unlock(&process->port_lock);
+}
+
 static void *port_finder_main(void *argument)
 {
     struct process *process = argument;
     uint16_t known[NODE_ID_MAX + 1] = {0};
-    uint32_t pause = ASK_OFTEN_MS;
+    bool complete;
     do {
-        bool complete = reconnect(process) && ask_all(process, known);
-        pause = complete || !ndb_mgm_is_connected(process->mgm) ? ASK_SELDOM_MS : ASK_OFTEN_MS;
-    } while (wait_ms(process, pause));
+        complete = reconnect(process) && ask_all(process, known);
+    } while (wait_ms(process, pause_ms(process, complete)));
     return NULL;
 }
 

@@ -110,6 +110,7 @@ struct process {
     pthread_mutex_t port_lock;
     pthread_cond_t port_changed;
     bool port_stop;
+    uint32_t port_asks;   /* So many times more it is asked often. */
     uint32_t traces_kept; /* MaxNoOfSavedMessages: error log entries and sets of trace files. */
 };
 
@@ -193,6 +194,9 @@ int configure_node(struct process *process, char *why, size_t why_size);
 
 /* --- port_finder.c --- */
 int port_finder_start(struct process *process);
+/* The link to a data node that this one connects to is down: it comes back with another port. Any
+ * thread. */
+void port_finder_lost(struct process *process);
 void port_finder_stop(struct process *process);
 
 /* --- angel.c --- */
