@@ -169,7 +169,7 @@ load_packages() {
     rows=$(wc -l <"$BOX/package.tsv")
     say "Reading them back (the file has $rows)"
     "$BIN/ndb_select_count" --ndb-connectstring="$connect" -d sandbox package
-    say "An index, made while the table is used; the first lines in its order, from behind"
+    say "An index, made online; the first lines in its order, from behind"
     "$BIN/ndb_create_index" --ndb-connectstring="$connect" -e "CREATE INDEX by_size ON sandbox.package (installed_kb)"
     "$BIN/ndb_select_all" --ndb-connectstring="$connect" -d sandbox -o -z package by_size 2>/dev/null | cut -f1-5 | sed -n 1,4p
 }
