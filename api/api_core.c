@@ -317,6 +317,7 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
         atomic_store(&core->president, conf->president);
     if (conf->start_level == START_STARTED && atomic_load(&peer->level) != START_STARTED) {
         peer->register_at_ms = core->now_ms + peer->heartbeat_ms - peer->heartbeat_ms / 4u;
+        api_dict_drop_cache(core); /* Who was not registered has missed what it told. */
     }
     if (conf->start_level == START_STARTED) note_started(core, conf);
     atomic_store(&peer->level, conf->start_level);

@@ -176,7 +176,8 @@ void api_dict_invalidate(struct api_core *core, const char *name);
  */
 void api_dict_invalidate_table(struct api_core *core, const struct api_table *table);
 
-/* Forget what is known of this table, unless it is this version. */
+/* Forget what is known of this table, unless it is this version. What is asked for and not there
+ * yet will not be kept. Any thread. */
 void api_dict_changed(struct api_core *core, uint32_t table_id, uint32_t version);
 
 /* Requests: 0 = accepted, else the error number and `done` will not run. Reads are tried at another

@@ -181,6 +181,7 @@ struct api_table *api_dict_cached(struct api_core *core, const char *name)
 void api_dict_invalidate(struct api_core *core, const char *name)
 {
     pthread_mutex_lock(&core->lock);
+    core->changes++;
     struct api_table *table = unlink_table(core, name, NULL);
     pthread_mutex_unlock(&core->lock);
     api_table_release(table);
@@ -198,6 +199,7 @@ void api_dict_changed(struct api_core *core, uint32_t table_id, uint32_t version
 {
     struct api_table *old = NULL;
     pthread_mutex_lock(&core->lock);
+    core->changes++;
     for (uint32_t i = 0; i < API_DICT_BUCKETS && old == NULL; i++) {
         struct api_table **at = &core->tables[i];
         while (*at != NULL && ((*at)->def->table_id != table_id || (*at)->def->version == version))
@@ -209,19 +211,36 @@ void api_dict_changed(struct api_core *core, uint32_t table_id, uint32_t version
     api_table_release(old);
 }
 
-static void keep_table(struct api_core *core, struct api_table *table)
+static uint64_t changes_so_far(struct api_core *core)
 {
     pthread_mutex_lock(&core->lock);
-    struct api_table *old = unlink_table(core, table->name, NULL);
-    struct api_table **bucket = bucket_of(core, table->name);
-    table->next = *bucket;
-    *bucket = api_table_hold(table);
+    uint64_t changes = core->changes;
+    pthread_mutex_unlock(&core->lock);
+    return changes;
+}
+
+/* Which of two minor versions is the newer one nobody can tell: they go round. So an answer counts
+ * for others only if nothing was told to have changed since it was asked for: the word of a change
+ * overtakes answers that wait for their threads. Its own caller gets it all the same. */
+static void keep_table(const struct api_dict_request *request, struct api_table *table)
+{
+    struct api_core *core = request->client->core;
+    struct api_table *old = NULL;
+    pthread_mutex_lock(&core->lock);
+    if (core->changes == request->changes) { /* I-API-6 */
+        old = unlink_table(core, table->name, NULL);
+        struct api_table **bucket = bucket_of(core, table->name);
+        table->next = *bucket;
+        *bucket = api_table_hold(table);
+    }
     pthread_mutex_unlock(&core->lock);
     api_table_release(old);
 }
 
 void api_dict_drop_cache(struct api_core *core)
 {
+    pthread_mutex_lock(&core->lock);
+    core->changes++;
     for (uint32_t i = 0; i < API_DICT_BUCKETS; i++) {
         while (core->tables[i] != NULL) {
             struct api_table *table = core->tables[i];
@@ -229,6 +248,7 @@ void api_dict_drop_cache(struct api_core *core)
             api_table_release(table);
         }
     }
+    pthread_mutex_unlock(&core->lock);
 }
 
 /* ---- Requests. ---- */
@@ -263,7 +283,7 @@ static void complete(struct api_dict_request *request, struct api_dict_result *r
     void *context = request->context;
     uint32_t *list = request->list;
     request->list = NULL;
-    if (result->table != NULL) keep_table(request->client->core, result->table);
+    if (result->table != NULL) keep_table(request, result->table);
     request->client->pending--;
     free_request(request);
     done(context, result);
@@ -284,6 +304,7 @@ static struct api_dict_request *new_request(struct api_client *client, enum api_
     struct api_record record = request->record;
     *request = (struct api_dict_request){
         .record = record, .client = client, .kind = kind, .done = done, .context = context};
+    request->changes = changes_so_far(client->core);
     request->timeout_ms = timeout_ms;
     request->deadline_ms = api_deadline(client, timeout_ms);
     client->statistics.dictionary_requests++;

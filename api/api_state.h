@@ -54,6 +54,8 @@ struct api_core {
     _Atomic(struct api_client *) clients[API_CLIENTS_MAX + 1];
     uint32_t client_last; /* Where the search for a free instance begins. */
     struct api_table *tables[API_DICT_BUCKETS];
+    uint64_t changes; /* Under the lock too. Raised when tables may have changed: what was asked for
+                         before is not cached. */
 };
 
 #define API_KEY_DEF_BYTES ((KEY_DEF_BYTES + 7u) & ~(size_t)7u)
@@ -269,6 +271,7 @@ struct api_dict_request {
     uint32_t heard;  /* Reads: the node whose answer is in `said`, and waits for another's. */
     uint32_t heard_epoch;
     struct api_dict_result said;
+    uint64_t changes; /* Those of the core when it began. */
     uint64_t retry_ms;
     uint64_t deadline_ms;
     uint32_t timeout_ms;
@@ -416,5 +419,6 @@ void api_exec_WAIT_DURABLE_REF(struct api_client *client, uint32_t peer, const u
 void api_dict_link_down(struct api_client *client, uint32_t peer, uint32_t epoch);
 void api_dict_expire(struct api_client *client);
 void api_dict_drop_all(struct api_client *client);
+/* Forgets all tables. Any thread. */
 void api_dict_drop_cache(struct api_core *core);
 void api_exec_dict(struct api_client *client, uint32_t peer, const uint32_t *words);

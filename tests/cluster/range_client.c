@@ -2,10 +2,13 @@
  * are lost. For the tests of this folder. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * range_client check         makes the table and asks for ranges of every kind
- * range_client move SECONDS  one thread moves the rows with even ids about, another one scans:
- * those with odd ids are seen once by each scan that ends well, all in order range_client verify
- * each index has the table's rows, in order both ways
+ * range_client check: makes the table, asks for ranges of every kind, and opens it again when
+ * another client has changed its indexes.
+ *
+ * range_client move SECONDS: one thread moves the rows with even ids about, another one scans:
+ * those with odd ids are seen once by each scan that ends well, all in order.
+ *
+ * range_client verify: each index has the table's rows, in order both ways.
  *
  * NDB_CONNECTSTRING names the cluster. Exit code 1 when something is wrong.
  */
@@ -250,6 +253,7 @@ static int check(void)
     check_pruned();
     check_text(&client);
     check_refusals(&client);
+    check_reopen(&client);
     client_close(&client);
     printf("ranges: all is right\n");
     return 0;
@@ -357,15 +361,21 @@ static int verify(void)
     return 0;
 }
 
-int main(int argc, char **argv)
+struct ndb_cluster_connection *connect_cluster(void)
 {
-    connection = ndb_connection_create(NULL, NULL);
+    struct ndb_cluster_connection *made = ndb_connection_create(NULL, NULL);
     ndb_error_t error;
-    if (ndb_connection_connect(connection, 30000) != 0 ||
-        ndb_connection_wait_until_ready(connection, 30000) < 0) {
-        ndb_connection_error(connection, &error);
+    if (ndb_connection_connect(made, 30000) != 0 ||
+        ndb_connection_wait_until_ready(made, 30000) < 0) {
+        ndb_connection_error(made, &error);
         die("connect", &error);
     }
+    return made;
+}
+
+int main(int argc, char **argv)
+{
+    connection = connect_cluster();
     int result = 2;
     if (argc == 2 && strcmp(argv[1], "check") == 0) result = check();
     if (argc == 3 && strcmp(argv[1], "move") == 0) result = move(atof(argv[2]));

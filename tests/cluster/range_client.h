@@ -31,6 +31,11 @@ void client_close(struct client *client);
 /* Makes the table, whatever was there, by this CREATE TABLE. */
 void make_table(const char *table, const char *sql);
 
+/* Ready for work; frees it: ndb_connection_free(). */
+struct ndb_cluster_connection *connect_cluster(void);
+
 /* range_several.c */
 void check_several(struct client *client); /* Ranges in one scan. */
 void check_pruned(void);                   /* Ranges that are in one fragment each. */
+/* range_reopen.c */
+void check_reopen(struct client *client); /* Indexes that another client creates and drops. */

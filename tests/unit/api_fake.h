@@ -238,11 +238,12 @@ static inline void fake_dict_done(void *context, const struct api_dict_result *r
     dict->result = *result;
 }
 
-/* The GET_TABINFO_CONF for a request, from `node`. */
-static inline bool fake_answer_table(struct fake *fake, uint32_t node, const uint32_t *request,
-                                     uint32_t nodes)
+/* The GET_TABINFO_CONF for a request, from `node`, with this version of the table. */
+static inline bool fake_answer_version(struct fake *fake, uint32_t node, const uint32_t *request,
+                                       uint32_t nodes, uint32_t version)
 {
     struct table_def *def = fake_table_def();
+    def->version = version;
     uint32_t words[512];
     uint32_t distribution[3 + 4 + 4] = {
         2, 2, 8, 1, nodes > 1 ? 2 : 0, nodes > 1 ? 2 : 1, nodes > 1 ? 1 : 0};
@@ -256,6 +257,12 @@ static inline bool fake_answer_table(struct fake *fake, uint32_t node, const uin
     free(def);
     return fake_answer_to(fake, request[2], block_ref(node, BLOCK_DBDICT, 0), GSN_GET_TABINFO_CONF,
                           &conf, sizeof conf / 4u, 2, sections, sizes);
+}
+
+static inline bool fake_answer_table(struct fake *fake, uint32_t node, const uint32_t *request,
+                                     uint32_t nodes)
+{
+    return fake_answer_version(fake, node, request, nodes, 3);
 }
 
 /* Opens the table: all that are asked answer alike. */

@@ -298,6 +298,142 @@ static void lists_that_differ(void **state)
     fake_destroy(fake);
 }
 
+/* ---- The cache: what may be older than a change is not kept. ---- */
+
+#define BEFORE 3u
+#define AFTER  (BEFORE | 1u << 24) /* The same table with one more index. */
+
+static void tell_changed(struct fake *fake, uint32_t by)
+{
+    struct table_changed_rep rep = {.table_id = 7, .version = AFTER};
+    assert_true(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_API, 0),
+                               block_ref(by, BLOCK_QMGR, 0), GSN_TABLE_CHANGED_REP, &rep,
+                               sizeof rep / 4u, 0, NULL, NULL));
+}
+
+static void answered(struct fake *fake, uint32_t version)
+{
+    uint32_t peer;
+    const uint32_t *request = asked(fake, &peer);
+    assert_true(fake_answer_version(fake, peer, request, 2, version));
+}
+
+/* The caller has this version of the table, whatever is kept. */
+static void has(const struct fake_dict *dict, uint32_t version)
+{
+    assert_int_equal(dict->calls, 1);
+    assert_int_equal(dict->result.error, 0);
+    assert_int_equal(api_table_def(dict->result.table)->version, version);
+    api_table_release(dict->result.table);
+}
+
+static void kept(struct fake *fake, uint32_t version) /* 0: nothing is. */
+{
+    struct api_table *table = api_dict_cached(fake->core, "test/def/t");
+    assert_int_equal(table == NULL ? 0 : api_table_def(table)->version, version);
+    api_table_release(table);
+}
+
+static void read_table(struct fake *fake, uint32_t version)
+{
+    struct fake_dict dict;
+    open_table(fake, &dict);
+    answered(fake, version);
+    answered(fake, version);
+    has(&dict, version);
+}
+
+static void a_change_is_told(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    read_table(fake, BEFORE);
+    kept(fake, BEFORE);
+    tell_changed(fake, 1);
+    kept(fake, 0);
+    read_table(fake, AFTER);
+    tell_changed(fake, 2);
+    kept(fake, AFTER);
+    fake_destroy(fake);
+}
+
+/* The answer waits for its thread, while the poller hears of the change that came behind it. */
+static void an_answer_behind_its_change(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct fake_dict dict;
+    open_table(fake, &dict);
+    answered(fake, BEFORE);
+    tell_changed(fake, 1);
+    answered(fake, BEFORE);
+    has(&dict, BEFORE);
+    kept(fake, 0);
+    read_table(fake, AFTER);
+    kept(fake, AFTER);
+    fake_destroy(fake);
+}
+
+/* What was asked for before the change does not replace what another has read since; nor what was
+ * asked for before the application itself has said that it is old. */
+static void a_late_answer(void **state)
+{
+    (void)state;
+    for (uint32_t way = 0; way < 2; way++) {
+        struct fake *fake = fake_create(2);
+        struct fake_dict dict;
+        uint32_t peer;
+        open_table(fake, &dict);
+        answered(fake, BEFORE);
+        const uint32_t *late = asked(fake, &peer);
+        if (way == 0) tell_changed(fake, 2);
+        if (way == 1) api_dict_invalidate(fake->core, "test/def/t");
+        read_table(fake, AFTER);
+        kept(fake, AFTER);
+        assert_true(fake_answer_version(fake, peer, late, 2, BEFORE));
+        has(&dict, BEFORE);
+        kept(fake, AFTER);
+        fake_destroy(fake);
+    }
+}
+
+/* Only who is registered is told of changes: a node that confirms tells of what it did not. Others
+ * that seem to be there all the time may have been cut off as well. */
+static void cut_off_from_changes(void **state)
+{
+    (void)state;
+    for (uint32_t way = 0; way < 2; way++) {
+        struct fake *fake = fake_create(2);
+        struct fake_dict dict;
+        read_table(fake, BEFORE);
+        open_table(fake, &dict);
+        answered(fake, BEFORE);
+        uint32_t peer;
+        const uint32_t *late = asked(fake, &peer);
+        fake_link_down(fake, 3 - peer);
+        if (way == 0) fake_link_down(fake, peer);
+        fake_link_up(fake, 3 - peer, 77);
+        if (way == 0) fake_link_up(fake, peer, 78);
+        kept(fake, BEFORE);
+        fake_register(fake, 3 - peer, START_STARTED, 1);
+        kept(fake, 0);
+        if (way == 0) {
+            fake_register(fake, peer, START_STARTED, 1);
+            fake_sleep(fake, 100);
+            late = asked(fake, &peer);
+        }
+        assert_true(fake_answer_version(fake, peer, late, 2, BEFORE));
+        while (dict.calls == 0)
+            answered(fake, BEFORE);
+        has(&dict, BEFORE);
+        kept(fake, 0);
+        read_table(fake, AFTER);
+        fake_register(fake, 1, START_STARTED, 1); /* A heartbeat. */
+        kept(fake, AFTER);
+        fake_destroy(fake);
+    }
+}
+
 /* A list of several batches comes from one node, or begins again with another one. */
 static void a_list_of_batches(void **state)
 {
@@ -334,6 +470,10 @@ int main(void)
         cmocka_unit_test(the_president_is_asked),
         cmocka_unit_test(nobody_else_is_left),
         cmocka_unit_test(ends_between_two_answers),
+        cmocka_unit_test(a_change_is_told),
+        cmocka_unit_test(an_answer_behind_its_change),
+        cmocka_unit_test(a_late_answer),
+        cmocka_unit_test(cut_off_from_changes),
         cmocka_unit_test(lists_that_differ),
         cmocka_unit_test(a_list_of_batches),
     };
