@@ -394,10 +394,11 @@ static void say_that_it_stops(struct qmgr *qmgr)
                      sizeof(leave) / 4u, NULL, 0);
 }
 
-/* Started, and a newcomer all the same: some of the others count it, and will miss its vote. */
+/* A newcomer: some of the others may have heard that it is started, even before this QMGR has, and
+ * count it; they will miss its vote. */
 void qmgr_rejoin_stops(struct qmgr *qmgr)
 {
-    if (!qmgr_is_newcomer(qmgr) || !node_mask_has(&qmgr->started, qmgr_own(qmgr))) return;
+    if (!qmgr_is_newcomer(qmgr)) return;
     jam();
     say_that_it_stops(qmgr);
 }
