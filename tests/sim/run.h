@@ -147,6 +147,7 @@ struct model_online {
     uint32_t number; /* In its name. */
     uint32_t id;     /* In the definition. */
     bool by_value;   /* It is one of the column v. */
+    bool doubted;    /* Nobody knew of the change before whether it was. */
     uint32_t changes;
 };
 
