@@ -8,6 +8,50 @@
 #include <string.h>
 #include "blocks/dbdict/dict_state.h"
 
+/* The same change of this node's own definition as the master's of its own one. */
+static bool create_index(struct table_def *own, const struct table_index *index)
+{
+    uint32_t error = table_def_add_index(own, index->name, index->name_size, index->columns,
+                                         index->column_count);
+    if (error == 0) table_def_index_renew(own, own->index_count - 1u);
+    return error == 0;
+}
+
+static bool drop_index(struct table_def *own, uint32_t id)
+{
+    struct table_index index;
+    uint32_t number;
+    if (!table_def_index_by_id(own, id, &index) ||
+        !table_def_index_find(own, index.name, index.name_size, &number))
+        return false;
+    table_def_remove_index(own, number);
+    return true;
+}
+
+static bool same_words(const struct section *a, const struct section *b)
+{
+    return a->size == b->size && memcmp(a->words, b->words, (size_t)a->size * 4u) == 0;
+}
+
+/* `own`, changed as the request says, is the definition that was sent. `made`: the index of a
+ * create. */
+static bool becomes(struct dict *dict, const struct section *own, const struct signal *sig,
+                    const struct table_index *made)
+{
+    const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
+    struct table_def *def;
+    uint32_t error = table_def_decode_roomy(own->words, own->size, dict->local.def_memory,
+                                            table_def_size_max(), &def);
+    ndbrequire(error == 0);
+    def->version = req->version;
+    bool changed = req->operation == SCHEMA_CREATE_INDEX ? create_index(def, made)
+                                                         : drop_index(def, req->index);
+    if (!changed) return false;
+    struct section words = {.words = dict->scratch,
+                            .size = table_def_encode(def, dict->scratch, DICT_WORDS_MAX)};
+    return same_words(&words, &sig->section[0]);
+}
+
 /* The master has looked at the same dictionary. */
 bool dict_alter_fits(struct dict *dict, const struct signal *sig)
 {
@@ -15,16 +59,19 @@ bool dict_alter_fits(struct dict *dict, const struct signal *sig)
     const struct dict_table *table = dict_table_at(dict, req->table_id);
     struct section own[2];
     struct table_def *def = NULL;
-    struct table_index index;
+    struct table_index made = {0};
+    char name[INDEX_NAME_MAX];
     if (sig->section_count != 2 || table == NULL || table->state != TABLE_ONLINE) return false;
     if (req->version != table_version_next(table->version)) return false;
-    dict_store_read(dict, table, own);
-    if (own[1].size != sig->section[1].size ||
-        memcmp(own[1].words, sig->section[1].words, (size_t)own[1].size * 4u) != 0)
-        return false;
     if (dict_table_check(dict, req->table_id, req->version, sig->section, &def) != 0) return false;
-    bool has = table_def_index_by_id(def, req->index, &index);
-    return has == (req->operation == SCHEMA_CREATE_INDEX);
+    if (req->operation == SCHEMA_CREATE_INDEX) {
+        if (!table_def_index(def, def->index_count - 1u, &made) || made.id != req->index)
+            return false;
+        memcpy(name, made.name, made.name_size); /* Its memory is used again. */
+        made.name = name;
+    }
+    dict_store_read(dict, table, own);
+    return same_words(&own[1], &sig->section[1]) && becomes(dict, &own[0], sig, &made);
 }
 
 static void send_order(struct dict *dict, const struct node_mask *instances, uint32_t order,

@@ -14,7 +14,7 @@ static bool is_target(uint32_t gsn)
 {
     if (gsn >= GSN_CM_REGREQ && gsn <= GSN_CM_ADD_CONF) return true;
     if (gsn >= GSN_CNTR_START_REQ && gsn <= GSN_CNTR_START_REF) return gsn != GSN_CNTR_STOP_REP;
-    if (gsn >= GSN_SCHEMA_PREPARE_REQ && gsn <= GSN_SCHEMA_ONLINE_CONF) return true;
+    if (gsn >= GSN_SCHEMA_PREPARE_REQ && gsn <= GSN_SCHEMA_CANCEL_ORD) return true;
     if (gsn >= GSN_GCP_PREPARE && gsn <= GSN_GCP_CLOSE_ORD) return true;
     if (gsn == GSN_LOG_ENDS_REQ || gsn == GSN_LOG_ENDS_CONF) return true;
     return gsn >= GSN_LCP_WANTED_ORD && gsn <= GSN_LCP_USABLE_CONF;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "blocks/dbdict/dict_state.h"
+#include "signals/table_private.h"
 #include "tests/unit/fake_disk.h"
 #include "tests/unit/fake_step.h"
 #include "tests/unit/fake_workers.h"
@@ -16,6 +17,7 @@
 #define TABLE 1u
 
 static struct fake_cluster *fc;
+static uint32_t created_with; /* So many indexes, 0 or 1, has the table from the beginning. */
 static uint32_t went_on;
 static uint32_t went_back;
 
@@ -46,6 +48,8 @@ static void send_create(void)
     column.flags = COLUMN_NULLABLE;
     column.format = (struct column_format){.type = COLUMN_BIT, .length = 3};
     assert_int_equal(table_def_add_column(def, &column), 0);
+    const uint16_t key = 0;
+    if (created_with != 0) assert_int_equal(table_def_add_index(def, "a", 1, &key, 1), 0);
     struct create_table_req req = {.sender_data = 42};
     struct section section = {words, table_def_encode(def, words, 1000)};
     fc_send(fc, API, block_ref(president(), BLOCK_DBDICT, 0), GSN_CREATE_TABLE_REQ, &req, 1,
@@ -148,7 +152,7 @@ static uint32_t agreed(uint32_t at)
         assert_int_equal(def->version, version);
         assert_int_equal(dict->table[TABLE].version, version);
         for (uint32_t i = 1; i <= 2; i++)
-            assert_int_equal(fake_lqh(fc, node, i)->index[TABLE], first == 0 ? 0 : 2);
+            assert_int_equal(fake_lqh(fc, node, i)->index[TABLE], first == created_with ? 0 : 2);
     }
     return first;
 }
@@ -267,6 +271,86 @@ static void test_master_dies_while_it_is_built(void **state)
     end();
 }
 
+/* --- A master that is wrong. --- */
+
+enum forgery { FORGE_DROP_ID, FORGE_CREATE_ID, FORGE_COLUMN, FORGE_NAME, FORGERIES };
+static enum forgery forgery;
+
+static void forge_definition(struct schema_prepare_req *req, struct table_def *def)
+{
+    struct table_index first;
+    switch (forgery) {
+    case FORGE_DROP_ID:
+        req->index++;
+        break;
+    case FORGE_CREATE_ID: /* The two indexes change places. */
+        assert_true(table_def_index(def, 0, &first));
+        table_def_index_set_id(def, 0, (uint8_t)req->index);
+        table_def_index_set_id(def, 1, first.id);
+        req->index = first.id;
+        break;
+    case FORGE_COLUMN:
+        def->columns[0].format.type = COLUMN_INT;
+        break;
+    case FORGE_NAME:
+        def->table[0] = 'u';
+        break;
+    case FORGERIES:
+    default:
+        fail();
+    }
+}
+
+static void forge(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
+                  uint32_t count)
+{
+    static uint8_t memory[400000] __attribute__((aligned(16)));
+    (void)from;
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        struct table_def *def;
+        uint32_t *lengths = words + at + SIGNAL_HEAD_WORDS + kind_words(words[at]);
+        uint32_t *sent = lengths + kind_sections(words[at]);
+        if (to != 2 || kind_gsn(words[at]) != GSN_SCHEMA_PREPARE_REQ) continue;
+        assert_int_equal(table_def_decode(sent, lengths[0], memory, sizeof memory, &def), 0);
+        forge_definition((struct schema_prepare_req *)(words + at + SIGNAL_HEAD_WORDS), def);
+        assert_int_equal(table_def_encode(def, sent, lengths[0]), lengths[0]);
+        cluster->tamper = NULL;
+        return;
+    }
+}
+
+/* What this node's own definition cannot become costs the link, and the client is told nothing that
+ * is wrong. */
+static void test_forged_definition(void **state)
+{
+    (void)state;
+    for (forgery = 0; forgery < FORGERIES; forgery++) {
+        bool drop = forgery == FORGE_DROP_ID;
+        created_with = forgery == FORGE_CREATE_ID ? 1 : 0;
+        begin(true);
+        if (drop) {
+            send_index("i", 0);
+            assert_int_equal(heard(), 0);
+        }
+        fc->tamper = forge;
+        if (drop)
+            send_drop("i");
+        else
+            send_index("j", 0);
+        fc_run(fc, 500);
+        assert_null(fc->tamper); /* It has come by. */
+        if (fc_alive(fc, 1) && fc_alive(fc, 2)) fail_msg("forgery %u was taken", (uint32_t)forgery);
+        for (uint32_t id = 1; id <= NODES; id++)
+            assert_int_not_equal(fc->node[id].exit_code, EXIT_NDBREQUIRE);
+        bool told = fc_take(fc, API, GSN_ALTER_TABLE_CONF) != NULL;
+        bool done = agreed(0) == (drop ? 0 : created_with + 1u);
+        if (told) assert_true(done);
+        fc_destroy(fc);
+        free(fc);
+    }
+    created_with = 0;
+}
+
 /* --- Deaths. --- */
 
 static void deaths(bool files, bool drop, uint32_t victim)
@@ -329,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_any_refusal_leaves_nothing),
         cmocka_unit_test(test_client_dies),
         cmocka_unit_test(test_master_dies_while_it_is_built),
+        cmocka_unit_test(test_forged_definition),
         cmocka_unit_test(test_master_dies),
         cmocka_unit_test(test_member_dies),
     };
