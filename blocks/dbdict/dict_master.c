@@ -3,7 +3,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A client gets its answer when the change holds on all nodes; a client's death does not stop the
- * transaction. Every round ends with the answers of all members that are left.
+ * transaction, but for the building of an index, which it cancels. Every round ends with the
+ * answers of all members that are left.
  */
 #include <string.h>
 #include "blocks/dbdict/dict_state.h"

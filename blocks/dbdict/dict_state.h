@@ -82,7 +82,7 @@ struct dict_master {
     uint32_t step;  /* enum schema_step */
     uint32_t error;
     struct node_mask waiting; /* Members that have not answered. */
-    struct table_def *def;    /* In def_memory, while PLACING. */
+    struct table_def *def;    /* In def_memory: while PLACING, or what an alter makes. */
     void *def_memory;
     void *index_memory; /* For the definition of a unique index. */
     uint32_t *words;    /* The encoded definition. */

@@ -27,7 +27,7 @@ bool lqh_scan_index_gone(struct lqh *lqh, const struct lqh_scan *scan)
 {
     if (scan->index == REF_NONE) return false;
     const struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
-    return tup_frag_ordered(frag, record_get(lqh, scan)->number) == NULL;
+    return tup_frag_ordered(frag, record_get(lqh, scan)->id) == NULL;
 }
 
 static const uint32_t *ranges_of(struct lqh *lqh, const struct lqh_scan_index *record)
@@ -40,7 +40,7 @@ static const uint32_t *ranges_of(struct lqh *lqh, const struct lqh_scan_index *r
 
 /* Keeps the ranges. 0, or an error. */
 static uint32_t seize(struct lqh *lqh, struct lqh_scan *scan, const struct section *section,
-                      uint32_t number)
+                      uint32_t id)
 {
     struct lqh_scan_index *record = pool_seize(&lqh->scan_indexes);
     if (record == NULL) return ERR_INDEX_SCAN_RECORDS;
@@ -56,7 +56,7 @@ static uint32_t seize(struct lqh *lqh, struct lqh_scan *scan, const struct secti
         record->ranges = ranges->pool.ref;
         to = ranges->range;
     }
-    record->number = number;
+    record->id = id;
     record->range_words = section->size;
     memcpy(to, section->words, (size_t)section->size * 4u);
     scan->index = record->pool.ref;
@@ -90,7 +90,7 @@ bool lqh_scan_index_same(struct lqh *lqh, const struct lqh_scan *scan, const str
                          uint32_t row)
 {
     const struct lqh_scan_index *record = record_get(lqh, scan);
-    const struct tux_index *index = tup_frag_ordered(frag, record->number);
+    const struct tux_index *index = tup_frag_ordered(frag, record->id);
     return index != NULL && tux_scan_same(index, &record->position, row);
 }
 
@@ -110,7 +110,7 @@ uint32_t lqh_scan_index_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_f
                             bool *end)
 {
     struct lqh_scan_index *record = record_get(lqh, scan);
-    const struct tux_index *index = tup_frag_ordered(frag, record->number);
+    const struct tux_index *index = tup_frag_ordered(frag, record->id);
     struct tux_entry entry;
     if (tux_scan_next(index, ranges_of(lqh, record), record->range_words, &record->position, &entry,
                       1, end) == 0) {
@@ -140,7 +140,7 @@ static uint32_t look_at_some(struct lqh *lqh, struct lqh_scan *scan, struct tup_
                              struct lqh_rows *rows, uint32_t *count)
 {
     struct lqh_scan_index *record = record_get(lqh, scan);
-    const struct tux_index *index = tup_frag_ordered(program->frag, record->number);
+    const struct tux_index *index = tup_frag_ordered(program->frag, record->id);
     struct tux_entry entries[GROUP];
     bool end;
     *count = tux_scan_next(index, ranges_of(lqh, record), record->range_words, &record->position,

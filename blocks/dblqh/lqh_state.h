@@ -198,7 +198,7 @@ struct lqh_scan_program {
 /* Where a scan is in an ordered index. */
 struct lqh_scan_index {
     struct pool_record pool;
-    uint32_t number; /* Of the index. */
+    uint32_t id; /* Of the index in the table's definition. */
     uint32_t range_words;
     uint32_t ranges; /* Record with more words than there is room for here; REF_NONE. */
     uint32_t range[LQH_RANGE_WORDS];
@@ -652,8 +652,9 @@ uint32_t lqh_scan_index_range(struct lqh *lqh, const struct lqh_scan *scan);
 /* Locking scans: the next row, ROW_NONE when there is none just now. */
 uint32_t lqh_scan_index_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
                             bool *end);
-/* Has the row, which was waited for, still the key with which it was found? */
+/* Is the index that it scans being dropped, or not there any more? */
 bool lqh_scan_index_gone(struct lqh *lqh, const struct lqh_scan *scan);
+/* Has the row, which was waited for, still the key with which it was found? */
 bool lqh_scan_index_same(struct lqh *lqh, const struct lqh_scan *scan, const struct tup_frag *frag,
                          uint32_t row);
 

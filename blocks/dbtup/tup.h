@@ -134,8 +134,8 @@ enum tup_index_state {
 
 enum tup_index_state tup_index_state_of(struct tup *tup, uint32_t table, uint32_t id);
 void tup_index_state_set(struct tup *tup, uint32_t table, uint32_t id, enum tup_index_state state);
-/* The table, whose definition is `def` from now on, gets the index of this id: BUILDING. 0 or an
- * error. */
+/* The table gets the index that has this id in `def`, of which nothing else is taken: BUILDING.
+ * The columns are those of the table. 0 or an error. */
 uint32_t tup_index_create(struct tup *tup, uint32_t table, const struct table_def *def,
                           uint32_t id);
 
