@@ -140,7 +140,8 @@ static void set_code(int32_t *codes, uint32_t index, uint32_t error)
     if (codes != NULL) codes[index] = (int32_t)error;
 }
 
-/* Committed reads have nothing in common but the call: one transaction record carries them all. */
+/* Committed reads have nothing in common but the call: one transaction record carries them all. By
+ * unique key there is no committed read: those are one transaction, with shared locks. */
 int ndb_read_many(ndb_t *ndb, const struct ndb_record *record, void *rows, uint32_t stride,
                   uint32_t count, int32_t *codes, uint32_t timeout_ms)
 {

@@ -18,7 +18,8 @@ struct lqhkeyreq {
     uint32_t transid1;
     uint32_t transid2;
     uint32_t tc_ref;
-    uint32_t api_ref; /* Gets TRANSID_AI; a committed read's TCKEYREF too. */
+    uint32_t api_ref; /* Gets TRANSID_AI; a committed read's TCKEYREF too. The client; TC itself
+                         where it reads a unique index's entry for an operation by unique key. */
     uint32_t api_op;
     uint32_t chain;    /* Bits 0-7, 8-15, 16-23: nodes still to be visited, next first, 0 = no more.
                           24-29: replica no, primary = 0. 30: CHAIN_SKIP. 31: CHAIN_AGAIN. */

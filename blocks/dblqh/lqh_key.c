@@ -37,6 +37,14 @@ static bool references_valid(const struct signal *sig)
            ref_block(sig->sender) == BLOCK_DBLQH && ref_instance(sig->sender) != 0;
 }
 
+/* A backup passes on what the primary has counted, and would have to answer for it. */
+static bool fired_valid(const struct lqh *lqh, const struct lqh_table *table,
+                        const struct lqhkeyreq *req)
+{
+    if (req->prev_ref == 0 || req->fired == 0) return true;
+    return req->fired <= tup_unique_count(tup_frag_get(lqh->tup, table->frags[req->fragment_id]));
+}
+
 static void refuse_request(struct lqh *lqh, const struct lqhkeyreq *req, uint32_t error)
 {
     jam_data(error);
@@ -460,6 +468,8 @@ void lqh_exec_LQHKEYREQ(struct block *block, const struct signal *sig)
         lqh_read(lqh, sig, table, error);
     } else if (error != 0) {
         refuse_request(lqh, req, error);
+    } else if (!fired_valid(lqh, table, req)) {
+        lqh_protocol_error(lqh, sig->sender, "LQHKEYREQ with an impossible count of indexes");
     } else {
         prepare(lqh, sig, table);
     }

@@ -374,13 +374,23 @@ static struct tc_op *answered_op(struct tc *tc, uint32_t sender, uint32_t ref, u
     return NULL;
 }
 
+/* At most one of each unique index, and not fewer than have come. */
+static bool fired_possible(struct tc *tc, const struct lqhkeyconf *conf)
+{
+    const struct tc_op *op = pool_find(&tc->operations, conf->tc_op);
+    if (op == NULL || op->state != OP_PREPARING) return conf->fired <= TABLE_UNIQUE_MAX;
+    return conf->fired <= tc->table[op->table_id]->unique_count &&
+           (int32_t)conf->fired + op->fires >= 0;
+}
+
 void tc_exec_LQHKEYCONF(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
     const struct lqhkeyconf *conf = SIG_PAYLOAD(sig, lqhkeyconf);
-    if (conf->fired > TABLE_UNIQUE_MAX) {
+    if (!fired_possible(tc, conf)) {
         jam();
-        tc_protocol_error(tc, sig->sender, "more unique indexes than a table can have");
+        tc_protocol_error(tc, sig->sender,
+                          "LQHKEYCONF with an impossible count of changed indexes");
         return;
     }
     struct tc_op *op = answered_op(tc, sig->sender, conf->tc_op, conf->transid1, conf->transid2);
@@ -473,7 +483,7 @@ void tc_exec_LQHKEYREF(struct block *block, const struct signal *sig)
     if ((op->flags & OP_ENTRY) != 0 && error == ERR_ROW_EXISTS) {
         jam();
         error = ERR_UNIQUE_DUPLICATE;
-        trans->error_data = op->table_id;
+        if (trans->state == TRANS_STARTED) trans->error_data = op->table_id; /* Else told why. */
     }
     tc_op_release(tc, trans, op);
     if (trans->state == TRANS_ABORTING) {

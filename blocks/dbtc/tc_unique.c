@@ -91,6 +91,14 @@ static bool well_formed(const struct tc *tc, const struct tc_op *op, const struc
            size - ord->old_words - ord->new_words <= KEY_WORDS_MAX;
 }
 
+/* Only the primary sends them: what was announced, or before that at most one of each index. */
+static bool is_due(const struct tc *tc, const struct tc_op *op, uint32_t sender)
+{
+    if (ref_node(sender) != replica_node(op->nodes, 0)) return false;
+    if (op->state == OP_PREPARED) return op->fires > 0;
+    return op->fires > -(int32_t)tc->table[op->table_id]->unique_count;
+}
+
 /* From the operation's primary, before the last replica's LQHKEYCONF or behind it. */
 void tc_exec_FIRE_TRIG_ORD(struct block *block, const struct signal *sig)
 {
@@ -106,6 +114,11 @@ void tc_exec_FIRE_TRIG_ORD(struct block *block, const struct signal *sig)
     if (!well_formed(tc, op, sig)) {
         jam();
         tc_protocol_error(tc, sig->sender, "FIRE_TRIG_ORD of an index that is not there");
+        return;
+    }
+    if (!is_due(tc, op, sig->sender)) {
+        jam();
+        tc_protocol_error(tc, sig->sender, "FIRE_TRIG_ORD that is not due");
         return;
     }
     op->fires--;

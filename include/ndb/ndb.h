@@ -648,8 +648,10 @@ NDB_API int ndb_increment(ndb_t *ndb, const struct ndb_record *key_record, const
                           uint32_t column, int64_t delta, int64_t *value, uint32_t timeout_ms);
 
 /*
- * Many independent rows in one call: `count` rows of `stride` bytes. Reads are committed reads;
- * writes are one transaction per row (each row commits or fails alone). codes[i] (may be NULL) gets
+ * Many independent rows in one call: `count` rows of `stride` bytes. Reads are committed reads,
+ * each for itself; with the record of a unique index they are one transaction with shared locks, so
+ * that another's lock is waited for, and an error other than 626 (no such row) ends all of them.
+ * Writes are one transaction per row (each row commits or fails alone). codes[i] (may be NULL) gets
  * each row's error number, 0 = done. Returns the number of rows without error, or -1 when nothing
  * could be sent (ndb_error). Own thread.
  */

@@ -585,8 +585,27 @@ static inline void t_op(struct trx *trx, uint32_t api_op, uint32_t info, uint32_
                        sections, key_operation_of(info) == OP_DELETE ? 1 : 2));
 }
 
-#define WRITE_ALL              (KEY_START | KEY_EXECUTE | KEY_COMMIT)
-#define INFO(operation, flags) key_request_info(operation, LOCK_EXCLUSIVE, flags)
+/* An operation whose key is that of the index. */
+static inline void t_unique(struct trx *trx, uint32_t api_op, uint32_t info, uint32_t key,
+                            uint32_t value)
+{
+    struct tckeyreq req = {.tc_connect = trx->connect,
+                           .api_op = api_op,
+                           .table_id = W_INDEX,
+                           .schema_version = 1,
+                           .request_info = info,
+                           .transid1 = trx->transid1,
+                           .transid2 = trx->transid2};
+    bool read = key_operation_of(info) == OP_READ;
+    const uint32_t attr[2] = {attr_header(1, read ? 0 : 4), value};
+    const struct section sections[2] = {{&key, 1}, {attr, read ? 1 : 2}};
+    assert_true(c_send(trx->world, trx->client, trx->node, GSN_TCKEYREQ, &req, sizeof req / 4u,
+                       sections, key_operation_of(info) == OP_DELETE ? 1 : 2));
+}
+
+#define UNIQUE(operation, mode, flags) key_request_info(operation, mode, KEY_UNIQUE | (flags))
+#define WRITE_ALL                      (KEY_START | KEY_EXECUTE | KEY_COMMIT)
+#define INFO(operation, flags)         key_request_info(operation, LOCK_EXCLUSIVE, flags)
 
 static inline void t_commit(struct trx *trx)
 {

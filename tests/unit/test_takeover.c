@@ -57,6 +57,7 @@ static void leave(uint32_t node, const char *name, uint32_t count)
 }
 
 static uint32_t orphan_ops; /* So many for a take-over; 0 = no limit. */
+static bool unique;         /* The table has a unique index. */
 
 static void begin(uint32_t nodes, uint32_t replicas, void (*tune)(struct node_config *))
 {
@@ -65,6 +66,7 @@ static void begin(uint32_t nodes, uint32_t replicas, void (*tune)(struct node_co
     failures = 0;
     for (uint32_t i = 1; i <= nodes; i++)
         block_create(node_thread(w.n[i].node, 0), &stub_type, 0, sizeof(struct block));
+    w.unique = unique;
     w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
     for (uint32_t i = 1; orphan_ops != 0 && i <= nodes; i++) {
         leave(i, "orphans", 1);
@@ -638,6 +640,42 @@ static void test_memory_was_used_up(void **state)
     w_stop(&w);
 }
 
+/* TC reads the entries of unique indexes for itself: the client is told all the same, whichever
+ * report of its transaction comes first, in one go and in parts. */
+static void test_by_unique_key(void **state)
+{
+    struct trx t[8];
+    (void)state;
+    unique = true;
+    for (orphan_ops = 0; orphan_ops <= 1; orphan_ops++) {
+        begin(2, 2, small);
+        for (uint32_t i = 0; i < 8; i++) {
+            t[i] = t_new(&w, CLIENT, 1);
+            t_op(&t[i], 1, INFO(OP_INSERT, WRITE_ALL), i, 100 + i);
+            w_run(&w);
+            t_next(&t[i]);
+            t_unique(&t[i], 2, UNIQUE(OP_UPDATE, 0, KEY_START | KEY_EXECUTE), 100 + i, 200 + i);
+            w_run(&w);
+        }
+        take_all();
+        rng_state = 1;
+        slow_from = slow_to = 0;
+        die(1);
+        tell(1);
+        settle();
+        for (uint32_t i = 0; i < 8; i++)
+            assert_int_equal(answer_of(&t[i]), TOLD_ABORTED);
+        take_all();
+        for (uint32_t i = 0; i < 8; i++)
+            assert_int_equal(value_everywhere(i), 100 + i);
+        take_all();
+        w_expect_quiet(&w);
+        w_stop(&w);
+    }
+    unique = false;
+    orphan_ops = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -648,6 +686,7 @@ int main(void)
         cmocka_unit_test(test_many_orphans),
         cmocka_unit_test(test_in_parts),
         cmocka_unit_test(test_memory_was_used_up),
+        cmocka_unit_test(test_by_unique_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

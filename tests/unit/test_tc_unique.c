@@ -3,9 +3,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/tc_fixture.h"
 
-#define FRAGMENTS                      4u
-#define NULL_KEY                       0xFFFFFFFFu
-#define UNIQUE(operation, mode, flags) key_request_info(operation, mode, KEY_UNIQUE | (flags))
+#define FRAGMENTS 4u
+#define NULL_KEY  0xFFFFFFFFu
 
 static struct world w;
 
@@ -31,23 +30,6 @@ static int stop(void **state)
     w_expect_quiet(&w);
     w_stop(&w);
     return 0;
-}
-
-/* An operation whose key is that of the index. */
-static void t_unique(struct trx *trx, uint32_t api_op, uint32_t info, uint32_t key, uint32_t value)
-{
-    struct tckeyreq req = {.tc_connect = trx->connect,
-                           .api_op = api_op,
-                           .table_id = W_INDEX,
-                           .schema_version = 1,
-                           .request_info = info,
-                           .transid1 = trx->transid1,
-                           .transid2 = trx->transid2};
-    bool read = key_operation_of(info) == OP_READ;
-    const uint32_t attr[2] = {attr_header(1, read ? 0 : 4), value};
-    const struct section sections[2] = {{&key, 1}, {attr, read ? 1 : 2}};
-    assert_true(c_send(trx->world, trx->client, trx->node, GSN_TCKEYREQ, &req, sizeof req / 4u,
-                       sections, key_operation_of(info) == OP_DELETE ? 1 : 2));
 }
 
 /* One committed operation on one row. */
@@ -188,6 +170,34 @@ static void test_duplicates(void **state)
     c_expect_row(&w, 1, 10);
     expect_entry(30, false);
     expect_entry(10, true);
+}
+
+/* The first error is told, with what belongs to it: a duplicate that comes behind says nothing. */
+static void test_error_before_duplicate(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    struct trx holder = t_new(&w, CLIENT_TWO, 2);
+    done(&t, OP_INSERT, 1, 10);
+    t_next(&holder);
+    t_unique(&holder, 1, UNIQUE(OP_READ, LOCK_SHARED, KEY_START | KEY_EXECUTE), 10, 0);
+    w_run(&w);
+    t_expect_value(&w, 1, 10);
+    t_expect_keyconf(&holder, 0);
+    t_next(&t);
+    t_op(&t, 2, INFO(OP_INSERT, KEY_START), 2, 10); /* Its entry waits. */
+    w_run(&w);
+    t_op(&t, 3, INFO(OP_UPDATE, KEY_EXECUTE | KEY_COMMIT), 999, 11);
+    w_run(&w);
+    t_commit(&holder);
+    w_run(&w);
+    assert_non_null(c_take(&w, GSN_TC_COMMITCONF));
+    const struct signal *sig = c_take(&w, GSN_TCROLLBACKREP);
+    assert_non_null(sig);
+    assert_int_equal(SIG_PAYLOAD(sig, tcrollbackrep)->error, ERR_ROW_NOT_FOUND);
+    assert_int_equal(SIG_PAYLOAD(sig, tcrollbackrep)->api_op, 3);
+    assert_int_equal(SIG_PAYLOAD(sig, tcrollbackrep)->error_data, 0);
+    c_expect_none(&w, 2);
 }
 
 /* Another transaction that has the key may still give it up. */
@@ -427,6 +437,133 @@ static void test_forged(void **state)
     t_expect_keyconf(&other, KEYCONF_COMMITTED);
 }
 
+/* Of TC on node 1, which has only one. */
+static uint32_t the_operation(void)
+{
+    struct block *tc = node_block(w.n[1].node, BLOCK_DBTC, 1);
+    const struct pool_record *record = pool_next(block_pool_at(tc, POOL_OPERATIONS), 0);
+    assert_non_null(record);
+    return record->ref;
+}
+
+/* What a test has sent to another node leaves in the first run. */
+static void w_run_sent(void)
+{
+    w_run(&w);
+    w_run(&w);
+}
+
+/* As an LQH of node 2 would send it. True: the link was cut. */
+static bool fire_for(const struct trx *t, uint32_t op)
+{
+    static const uint32_t words[2];
+    const struct section section = {words, 2};
+    struct fire_trig_ord ord = {
+        .tc_op = op, .transid1 = t->transid1, .transid2 = t->transid2, .new_words = 1};
+    w.closed_peer = 0;
+    signal_send(w.n[2].driver, block_ref(1, BLOCK_DBTC, 1), GSN_FIRE_TRIG_ORD, PRIO_B, &ord,
+                sizeof ord / 4u, &section, 1);
+    w_run_sent();
+    return w.closed_peer == 2;
+}
+
+static void lock_row(struct trx *t, uint32_t key)
+{
+    t_next(t);
+    t_op(t, key, INFO(OP_READ, KEY_START | KEY_EXECUTE), key, 0);
+    w_run(&w);
+    t_expect_value(&w, key, 100 + key);
+    t_expect_keyconf(t, 0);
+}
+
+static void give_up(struct trx *t)
+{
+    t_rollback(t);
+    w_run(&w);
+    assert_non_null(c_take(&w, GSN_TCROLLBACKCONF));
+}
+
+/* None is due for a read; for a change one of its index, before its confirmation, from its primary
+ * only, which is node 2 for some rows. */
+static void test_fired_when_not_due(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    struct trx holder = t_new(&w, CLIENT_TWO, 2);
+    uint32_t not_primary = 0;
+    for (uint32_t key = 0; key < 8; key++) {
+        done(&holder, OP_INSERT, key, 100 + key);
+        lock_row(&t, key);
+        assert_true(fire_for(&t, the_operation()));
+        give_up(&t);
+        lock_row(&holder, key);
+        t_next(&t);
+        t_op(&t, key, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), key, 200 + key); /* Waits. */
+        w_run(&w);
+        uint32_t op = the_operation();
+        if (fire_for(&t, op)) not_primary++;
+        assert_true(fire_for(&t, op));
+        t_rollback(&t);
+        give_up(&holder);
+        w_run(&w);
+        assert_non_null(c_take(&w, GSN_TCROLLBACKCONF));
+    }
+    assert_in_range(not_primary, 1, 7);
+}
+
+/* A count that no table can have does not pass a backup. */
+static void test_fired_count_at_backup(void **state)
+{
+    (void)state;
+    struct block *lqh = node_block(w.n[2].node, BLOCK_DBLQH, 1);
+    uint32_t key = 3;
+    const uint32_t attr[2] = {attr_header(1, 4), 5};
+    const struct section sections[2] = {{&key, 1}, {attr, 2}};
+    struct lqhkeyreq req = {.tc_op = 77,
+                            .request_info = INFO(OP_INSERT, 0),
+                            .table_id = 1,
+                            .schema_version = 1,
+                            .tc_ref = block_ref(2, BLOCK_DBTC, 1),
+                            .api_ref = block_ref(CLIENT, BLOCK_API, 1),
+                            .prev_ref = lqh->ref,
+                            .prev_op = 77,
+                            .tc_trans = 77,
+                            .nodes = 2 | 1 << 8,
+                            .fired = 2};
+    w.closed_peer = 0;
+    signal_send(lqh, block_ref(1, BLOCK_DBLQH, 1), GSN_LQHKEYREQ, PRIO_B, &req, sizeof req / 4u,
+                sections, 2);
+    w_run_sent();
+    assert_int_equal(w.closed_peer, 2);
+}
+
+/* Nor TC. */
+static void test_fired_count(void **state)
+{
+    (void)state;
+    struct block *lqh = node_block(w.n[2].node, BLOCK_DBLQH, 1);
+    struct trx t = t_new(&w, CLIENT, 1);
+    struct trx holder = t_new(&w, CLIENT_TWO, 2);
+    done(&holder, OP_INSERT, 1, 101);
+    lock_row(&holder, 1);
+    t_next(&t);
+    t_op(&t, 1, INFO(OP_UPDATE, WRITE_ALL), 1, 201); /* Waits. */
+    w_run(&w);
+    struct lqhkeyconf conf = {.tc_op = the_operation(),
+                              .transid1 = t.transid1,
+                              .transid2 = t.transid2,
+                              .lqh_op = 77,
+                              .fired = 2};
+    w.closed_peer = 0;
+    signal_send(lqh, block_ref(1, BLOCK_DBTC, 1), GSN_LQHKEYCONF, PRIO_B, &conf, sizeof conf / 4u,
+                NULL, 0);
+    w_run_sent();
+    assert_int_equal(w.closed_peer, 2);
+    give_up(&holder);
+    t_expect_keyconf(&t, KEYCONF_COMMITTED);
+    expect_entry(201, true);
+}
+
 /* A dropped table takes its index along: the index has no users when the transaction has ended. */
 static void test_drop(void **state)
 {
@@ -449,10 +586,21 @@ static void test_drop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_entries_follow), TEST(test_nulls),   TEST(test_one_transaction),
-        TEST(test_duplicates),     TEST(test_waits),   TEST(test_by_unique_key),
-        TEST(test_key_is_kept),    TEST(test_refused), TEST(test_no_memory),
-        TEST(test_forged),         TEST(test_drop),
+        TEST(test_entries_follow),
+        TEST(test_nulls),
+        TEST(test_one_transaction),
+        TEST(test_duplicates),
+        TEST(test_waits),
+        TEST(test_by_unique_key),
+        TEST(test_key_is_kept),
+        TEST(test_refused),
+        TEST(test_no_memory),
+        TEST(test_forged),
+        TEST(test_drop),
+        TEST(test_fired_when_not_due),
+        TEST(test_fired_count),
+        TEST(test_fired_count_at_backup),
+        TEST(test_error_before_duplicate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
