@@ -176,6 +176,9 @@ void api_dict_invalidate(struct api_core *core, const char *name);
  */
 void api_dict_invalidate_table(struct api_core *core, const struct api_table *table);
 
+/* Is it an error of a definition that is not the table's any more? */
+bool api_error_is_stale(uint32_t error);
+
 /* Forget what is known of this table, unless it is this version. What is asked for and not there
  * yet will not be kept. Any thread. */
 void api_dict_changed(struct api_core *core, uint32_t table_id, uint32_t version);

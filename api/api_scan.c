@@ -101,10 +101,7 @@ static void fail(struct api_scan *scan, uint32_t error)
 {
     if (scan->error == 0) scan->error = error;
     drop_rows(scan);
-    if (error == ERR_SCHEMA_VERSION || error == ERR_TABLE_DROPPING_TC ||
-        error == ERR_UNKNOWN_TABLE_TC || error == ERR_TABLE_DROPPING ||
-        error == ERR_SCHEMA_VERSION_LQH || error == ERR_INDEX_DROPPING ||
-        error == ERR_SCAN_TARGET_INDEX)
+    if (api_error_is_stale(error) || error == ERR_INDEX_DROPPING || error == ERR_SCAN_TARGET_INDEX)
         api_dict_invalidate_table(scan->client->core, scan->table);
 }
 

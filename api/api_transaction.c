@@ -193,12 +193,16 @@ uint32_t api_op_read_receiver(struct api_client *client, struct api_op *op, uint
 
 /* ---- Completion. ---- */
 
+bool api_error_is_stale(uint32_t error)
+{
+    return error == ERR_SCHEMA_VERSION || error == ERR_TABLE_DROPPING_TC ||
+           error == ERR_UNKNOWN_TABLE_TC || error == ERR_TABLE_DROPPING ||
+           error == ERR_SCHEMA_VERSION_LQH;
+}
+
 static void stale_table(struct api_tx *tx, struct api_op *op, uint32_t error)
 {
-    if (op == NULL) return;
-    if (error == ERR_SCHEMA_VERSION || error == ERR_TABLE_DROPPING_TC ||
-        error == ERR_UNKNOWN_TABLE_TC || error == ERR_TABLE_DROPPING ||
-        error == ERR_SCHEMA_VERSION_LQH)
+    if (op != NULL && api_error_is_stale(error))
         api_dict_invalidate_table(tx->client->core, op->table);
 }
 

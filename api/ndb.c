@@ -170,6 +170,7 @@ void ndb_close(ndb_t *ndb)
     scans_drop(ndb);
     transactions_drop(ndb);
     durable_waits_drop(ndb);
+    number_ranges_drop(ndb);
     leave_connection(ndb);
     api_client_close(ndb->client);
     ndb_push(ndb);

@@ -51,7 +51,7 @@ static int finish_call(ndb_t *ndb, struct dict_call *call, uint32_t error, const
     return error == 0 ? 0 : error_set(&ndb->error, error, "%s", what);
 }
 
-static bool may_wait(ndb_t *ndb)
+bool ndb_may_wait(ndb_t *ndb)
 {
     if (ndb == NULL) return false;
     if (ndb->callback_depth > 0) {
@@ -84,7 +84,7 @@ struct ndb_table *ndb_table_open(ndb_t *ndb, const char *name, uint32_t timeout_
 {
     char full[TABLE_NAME_MAX + 1];
     struct dict_call call = {0};
-    if (!may_wait(ndb) || full_name(ndb, name, full) != 0) return NULL;
+    if (!ndb_may_wait(ndb) || full_name(ndb, name, full) != 0) return NULL;
     struct api_table *table = api_dict_cached(ndb->connection->core, full);
     if (table != NULL) return (struct ndb_table *)(void *)table;
     uint32_t error =
@@ -116,13 +116,25 @@ int ndb_say_where(ndb_t *ndb, struct ndb_sql_error *where, const struct sql_crea
                      error->column, error->text);
 }
 
+int ndb_table_make(ndb_t *ndb, const struct table_def *def, uint32_t timeout_ms)
+{
+    struct dict_call call = {0};
+    char name[TABLE_NAME_MAX + 4];
+    table_def_internal_name(def, name, sizeof name);
+    uint32_t code = api_dict_create(ndb->client, def, timeout_of(ndb->connection, timeout_ms),
+                                    dict_done, &call);
+    int result = finish_call(ndb, &call, code, name);
+    api_dict_invalidate(ndb->connection->core, name);
+    return result;
+}
+
 int ndb_table_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where, uint32_t timeout_ms)
 {
     struct sql_create_error error = {0};
     struct sql_create_result parsed = {0};
     struct dict_call call = {0};
     if (where != NULL) memset(where, 0, sizeof *where);
-    if (!may_wait(ndb)) return -1;
+    if (!ndb_may_wait(ndb)) return -1;
     if (sql == NULL) return error_set(&ndb->error, ERR_PARAMETER, "no statement");
     void *memory = malloc(table_def_size_max());
     if (memory == NULL) return error_set(&ndb->error, ERR_API_MEMORY, NULL);
@@ -154,7 +166,7 @@ int ndb_table_drop(ndb_t *ndb, const char *name, uint32_t timeout_ms)
 {
     char full[TABLE_NAME_MAX + 1];
     struct dict_call call = {0};
-    if (!may_wait(ndb) || full_name(ndb, name, full) != 0) return -1;
+    if (!ndb_may_wait(ndb) || full_name(ndb, name, full) != 0) return -1;
     api_dict_invalidate(ndb->connection->core,
                         full); /* The version that is there now, not the one remembered. */
     struct ndb_table *table = ndb_table_open(ndb, full, timeout_ms);
@@ -174,7 +186,7 @@ int ndb_table_list(ndb_t *ndb, struct ndb_table_entry **entries, uint32_t *count
     struct dict_call call = {0};
     if (entries != NULL) *entries = NULL;
     if (count != NULL) *count = 0;
-    if (!may_wait(ndb)) return -1;
+    if (!ndb_may_wait(ndb)) return -1;
     if (entries == NULL || count == NULL)
         return error_set(&ndb->error, ERR_PARAMETER, "no place for the list");
     uint32_t code =
@@ -295,6 +307,7 @@ int ndb_table_column(const struct ndb_table *table, uint32_t id, struct ndb_colu
         .nullable = (column->flags & COLUMN_NULLABLE) != 0,
         .primary_key = column->key_index != COLUMN_NOT_IN_KEY,
         .partition_key = table_column_partitions(def, column),
+        .auto_increment = (column->flags & COLUMN_AUTO_INCREMENT) != 0,
     };
     info->default_value = table_column_default(def, column, &info->default_size);
     return 0;

@@ -147,6 +147,7 @@ struct ndb {
     struct ndb_operation *operation_free;
     struct ndb_scan *scans;
     struct ndb_durable_wait *durable_waits;
+    struct number_range *number_ranges;
     uint32_t async_pending;
     uint32_t async_done;   /* Callbacks run so far. */
     uint64_t pushed_bytes; /* Of the client's bytes_sent: handed to the loop. */
@@ -321,6 +322,24 @@ int io_create(struct ndb_cluster_connection *connection, uint64_t cluster_id, ui
 void io_destroy(struct ndb_cluster_connection *connection);
 void io_set_port(struct ndb_cluster_connection *connection, uint32_t node, uint32_t port);
 bool io_needs_port(struct ndb_cluster_connection *connection, uint32_t node);
+
+/* ndb_dict.c */
+/* False, with the ndb_t's error: not in a callback. */
+bool ndb_may_wait(ndb_t *ndb);
+/* Creates a table by its definition. 0, or -1 with the ndb_t's error. */
+int ndb_table_make(ndb_t *ndb, const struct table_def *def, uint32_t timeout_ms);
+
+/* ndb_run.c */
+#define NDB_PAUSE_FIRST_US 500u
+/* A random pause before another try, each longer than the last. False: it would end behind end_ms,
+ * and there was none. */
+bool ndb_pause(ndb_t *ndb, uint64_t *pause_us, uint64_t end_ms);
+/* When a call with this timeout ends, and how long it still has. */
+uint64_t ndb_end_of(const ndb_t *ndb, uint32_t timeout_ms);
+uint32_t ndb_left_of(uint64_t end_ms);
+
+/* ndb_auto_increment.c */
+void number_ranges_drop(ndb_t *ndb);
 
 /* ndb_transaction.c */
 void transactions_drop(ndb_t *ndb);

@@ -5,9 +5,8 @@
 #include <time.h>
 #include "api/ndb_private.h"
 
-#define PAUSE_FIRST_US 500u
-#define PAUSE_MAX_US   100000u
-#define MANY_AT_ONCE   256u /* Rows of ndb_change_many that are in flight together. */
+#define PAUSE_MAX_US 100000u
+#define MANY_AT_ONCE 256u /* Rows of ndb_change_many that are in flight together. */
 
 /* ---- One row. ---- */
 
@@ -247,6 +246,32 @@ static uint64_t random_of(ndb_t *ndb)
     return ndb->random;
 }
 
+bool ndb_pause(ndb_t *ndb, uint64_t *pause_us, uint64_t end_ms)
+{
+    uint64_t this_us = *pause_us / 2 + random_of(ndb) % (*pause_us / 2 + 1);
+    if (end_ms != UINT64_MAX && now_ms() + this_us / 1000u >= end_ms) return false;
+    ndb->retries++;
+    /* The connection goes on meanwhile: a link may come up, a record be cleaned. */
+    volatile bool never = false;
+    ndb_round(ndb);
+    ndb_wait_for(ndb, &never, now_ms() + 1 + this_us / 1000u);
+    if (*pause_us < PAUSE_MAX_US) *pause_us *= 2;
+    return true;
+}
+
+uint64_t ndb_end_of(const ndb_t *ndb, uint32_t timeout_ms)
+{
+    uint32_t whole_ms = timeout_of(ndb->connection, timeout_ms);
+    return whole_ms == NDB_NO_TIMEOUT ? UINT64_MAX : now_ms() + whole_ms;
+}
+
+uint32_t ndb_left_of(uint64_t end_ms)
+{
+    uint64_t now = now_ms();
+    if (end_ms == UINT64_MAX) return NDB_NO_TIMEOUT;
+    return now >= end_ms ? 1 : (uint32_t)(end_ms - now);
+}
+
 static int attempt(ndb_t *ndb, ndb_transaction_function function, void *context,
                    uint32_t timeout_ms)
 {
@@ -274,24 +299,12 @@ int ndb_run_transaction(ndb_t *ndb, ndb_transaction_function function, void *con
     if (function == NULL) return error_set(&ndb->error, ERR_PARAMETER, "no function");
     if (ndb->callback_depth > 0)
         return error_set(&ndb->error, ERR_MISUSE_4507, "a call that waits, in a callback");
-    uint32_t whole_ms = timeout_of(ndb->connection, timeout_ms);
-    uint64_t end_ms = whole_ms == NDB_NO_TIMEOUT ? UINT64_MAX : now_ms() + whole_ms;
-    uint64_t pause_us = PAUSE_FIRST_US;
+    uint64_t end_ms = ndb_end_of(ndb, timeout_ms);
+    uint64_t pause_us = NDB_PAUSE_FIRST_US;
     for (;;) {
-        uint64_t now = now_ms();
-        uint32_t left_ms = end_ms == UINT64_MAX ? NDB_NO_TIMEOUT
-                           : now >= end_ms      ? 1
-                                                : (uint32_t)(end_ms - now);
-        if (attempt(ndb, function, context, left_ms) == 0) return 0;
-        uint64_t this_us = pause_us / 2 + random_of(ndb) % (pause_us / 2 + 1);
+        if (attempt(ndb, function, context, ndb_left_of(end_ms)) == 0) return 0;
         if (ndb->error.error.status != NDB_STATUS_TEMPORARY) return -1;
-        if (end_ms != UINT64_MAX && now_ms() + this_us / 1000u >= end_ms) return -1;
-        ndb->retries++;
-        /* The connection goes on meanwhile: a link may come up, a record be cleaned. */
-        volatile bool never = false;
-        ndb_round(ndb);
-        ndb_wait_for(ndb, &never, now_ms() + 1 + this_us / 1000u);
-        if (pause_us < PAUSE_MAX_US) pause_us *= 2;
+        if (!ndb_pause(ndb, &pause_us, end_ms)) return -1;
     }
 }
 

@@ -354,8 +354,11 @@ static bool read_property(struct parser *p, struct column *column, bool *done)
         accept_word(p, "KEY");
         return true;
     }
-    if (sql_token_is(&word, "AUTO_INCREMENT") || sql_token_is(&word, "REFERENCES") ||
-        sql_token_is(&word, "GENERATED"))
+    if (accept_word(p, "AUTO_INCREMENT")) {
+        column->flags |= COLUMN_AUTO_INCREMENT;
+        return true;
+    }
+    if (sql_token_is(&word, "REFERENCES") || sql_token_is(&word, "GENERATED"))
         return fail_at(p, &word, ERR_NOT_IMPLEMENTED, "this column property does not exist here");
     bool is_set;
     if (!read_character_set(p, &column->format.collation, &is_set)) return false;
@@ -647,7 +650,11 @@ static bool finish_column(struct parser *p, struct column *column, struct table_
     finish_format(p, &column->format);
     uint32_t error = column_format_check(&column->format);
     if (error != ERR_NONE) return fail_at(p, &column->name, error, error_get(error)->text);
-    if ((column->flags & COLUMN_PRIMARY_KEY) != 0 && !column->null_written)
+    bool counts = (column->flags & COLUMN_AUTO_INCREMENT) != 0;
+    if (counts && column->default_value.kind != SQL_END)
+        return fail_at(p, &column->default_value, ERR_BAD_REQUEST,
+                       "an AUTO_INCREMENT column has no default");
+    if (((column->flags & COLUMN_PRIMARY_KEY) != 0 || counts) && !column->null_written)
         column->flags &= ~(uint32_t)COLUMN_NULLABLE;
     if (!finish_default(p, column, &size)) return false;
     bool has_default =

@@ -3,7 +3,7 @@
 /*
  * CREATE TABLE [IF NOT EXISTS] [database.]table (
  *     column type [UNSIGNED] [CHARACTER SET set] [COLLATE collation] [NOT NULL | NULL]
- *            [DEFAULT literal] [PRIMARY KEY] [COMMENT 'text'], ...,
+ *            [DEFAULT literal] [AUTO_INCREMENT] [PRIMARY KEY] [COMMENT 'text'], ...,
  *     [PRIMARY KEY (column, ...)],
  *     {INDEX | KEY} [name] [USING BTREE] (column [ASC], ...) [USING BTREE], ... )
  * [ENGINE = NDB | NDBCLUSTER] [[DEFAULT] CHARSET = set] [[DEFAULT] COLLATE = collation]
@@ -14,7 +14,8 @@
  * options: READ_BACKUP, FULLY_REPLICATED, NOLOGGING (0 or 1), PARTITION_BALANCE.
  * Char columns without a collation get the table's, which is utf8mb4_general_ci unless given.
  * varchar(n) and varbinary(n) choose the short or long stored form by their bytes. Key columns
- * become NOT NULL. The key's column order is that of the table.
+ * become NOT NULL, and so does one with AUTO_INCREMENT. The key's column order is that of the
+ * table.
  * An ordered index without a name gets that of its first column.
  */
 #pragma once

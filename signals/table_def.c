@@ -252,6 +252,16 @@ static uint32_t check_default(const struct table_def *def, const struct table_co
     return error == ERR_VALUE_LENGTH ? ERR_DEFAULT_LENGTH : error;
 }
 
+static uint32_t check_increment(const struct table_def *def, const struct table_column *column)
+{
+    if ((column->flags & COLUMN_AUTO_INCREMENT) == 0) return ERR_NONE;
+    if (!column_is_integer(column->format.type)) return ERR_COLUMN_INCREMENT;
+    for (const struct table_column *other = def->columns; other < column; other++) {
+        if ((other->flags & COLUMN_AUTO_INCREMENT) != 0) return ERR_AUTO_INCREMENT_ONE;
+    }
+    return ERR_NONE;
+}
+
 static uint32_t check_column(const struct table_def *def, const struct table_column *column)
 {
     const char *name = table_column_name(def, column);
@@ -268,7 +278,8 @@ static uint32_t check_column(const struct table_def *def, const struct table_col
         return ERR_KEY_NULLABLE;
     if ((column->flags & COLUMN_PARTITION_KEY) != 0 && (column->flags & COLUMN_PRIMARY_KEY) == 0)
         return ERR_PARTITION_KEY_NOT_IN_KEY;
-    return check_default(def, column);
+    error = check_increment(def, column);
+    return error != ERR_NONE ? error : check_default(def, column);
 }
 
 /* Gives a checked column its place in row and key. */

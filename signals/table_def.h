@@ -66,7 +66,8 @@ enum column_flags {
     COLUMN_PRIMARY_KEY = 1u << 1,
     COLUMN_PARTITION_KEY = 1u << 2, /* only on primary key columns; none at all = all key columns */
     COLUMN_HAS_DEFAULT = 1u << 3,   /* a default that is not NULL */
-    COLUMN_FLAGS_ALL = (1u << 4) - 1
+    COLUMN_AUTO_INCREMENT = 1u << 4, /* an integer column, for numbers that clients take */
+    COLUMN_FLAGS_ALL = (1u << 5) - 1
 };
 
 enum { COLUMN_NOT_IN_KEY = 0xFFFF };

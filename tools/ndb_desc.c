@@ -12,7 +12,7 @@
 struct settings {
     struct tool tool;
     int first; /* Index of the first table in argv. */
-    bool partitions, nodes, context;
+    bool partitions, nodes, context, numbers;
 };
 
 static const struct argp_option options[] = {
@@ -21,6 +21,7 @@ static const struct argp_option options[] = {
      "extents are of tables on disk, which there are not)",
      0},
     {"extra-node-info", 'n', NULL, 0, "with -p: the nodes of each fragment, primary first", 0},
+    {"autoinc", 'a', NULL, 0, "also print the next number that ndb_auto_increment() would give", 0},
     {"context", 'x', NULL, 0, "also print database, schema, name and id", 0},
     {0},
 };
@@ -39,6 +40,9 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         return 0;
     case 'n':
         settings->nodes = true;
+        return 0;
+    case 'a':
+        settings->numbers = true;
         return 0;
     case 'x':
         settings->context = true;
@@ -83,6 +87,7 @@ static void print_column(const struct ndb_table *table, const struct ndb_column_
     printf("%s %s %s%s AT=%s ST=MEMORY", column->name, type, null,
            column->partition_key ? " DISTRIBUTION KEY" : "", array_type(column));
     char *value = default_text(table, column);
+    if (column->auto_increment) printf(" AUTO_INCR");
     if (value != NULL) printf(" DEFAULT %s", value);
     free(value);
     (void)putchar('\n');
@@ -211,6 +216,7 @@ static cJSON *columns_json(const struct ndb_table *table, const struct ndb_table
         cJSON_AddBoolToObject(object, "primary_key", column.primary_key);
         cJSON_AddBoolToObject(object, "distribution_key", column.partition_key);
         cJSON_AddStringToObject(object, "array_type", array_type(&column));
+        cJSON_AddBoolToObject(object, "auto_increment", column.auto_increment);
         char *value = default_text(table, &column);
         if (value != NULL) cJSON_AddStringToObject(object, "default", value);
         free(value);
@@ -296,11 +302,27 @@ static cJSON *table_json(const struct ndb_table *table, const struct ndb_table_i
     return object;
 }
 
+/* With -a of a table that has such a column. False: error printed. */
+static bool ask_next(struct settings *settings, const struct ndb_table *table, uint64_t *next)
+{
+    struct ndb_column_info column;
+    bool has = false;
+
+    for (uint32_t i = 0; ndb_table_column(table, i, &column) == 0; i++)
+        has = has || column.auto_increment;
+    *next = 0;
+    if (!settings->numbers || !has) return true;
+    if (ndb_auto_increment_read(settings->tool.ndb, table, next, 0) == 0) return true;
+    tool_print_error(ndb_error(settings->tool.ndb));
+    return false;
+}
+
 static int describe(struct settings *settings, const char *name, cJSON *list)
 {
     struct ndb_table *table = tool_open_table(&settings->tool, name);
     struct ndb_table_info info;
     struct ndb_fragment_info *fragments = NULL;
+    uint64_t next; /* 0: not asked for. */
 
     if (table == NULL) {
         printf("No such object: %s\n", name);
@@ -308,11 +330,14 @@ static int describe(struct settings *settings, const char *name, cJSON *list)
     }
     ndb_table_describe(table, &info);
     if (settings->partitions) fragments = ask_fragments(&settings->tool, table, &info);
-    bool known = !settings->partitions || fragments != NULL;
+    bool known = ask_next(settings, table, &next) && (!settings->partitions || fragments != NULL);
     if (known && settings->tool.format == TOOL_JSON) {
-        cJSON_AddItemToArray(list, table_json(table, &info, fragments));
+        cJSON *object = table_json(table, &info, fragments);
+        if (next != 0) cJSON_AddNumberToObject(object, "next_number", (double)next);
+        cJSON_AddItemToArray(list, object);
     } else if (known) {
         print_table(settings, table, &info);
+        if (next != 0) printf("-- AutoIncrement info\nAutoIncrement: %" PRIu64 "\n", next);
         if (fragments != NULL) print_partitions(settings, table, &info, fragments);
         (void)putchar('\n');
     }

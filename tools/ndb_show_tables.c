@@ -16,6 +16,7 @@ struct settings {
     uint32_t type; /* Only objects of this type; 0: all. */
 };
 
+#define TYPE_SYSTEM_TABLE  1u
 #define TYPE_TABLE         2u
 #define TYPE_ORDERED_INDEX 6u
 
@@ -23,7 +24,8 @@ static const struct argp_option options[] = {
     {"database", 'd', "NAME", 0, "only tables of this database (default: all)", 0},
     {"fully-qualified", 'f', NULL, 0, "print names as database/schema/table", 0},
     {"parsable", 'p', NULL, 0, "TAB separated, quoted, without heading", 0},
-    {"type", 't', "N", 0, "only objects of this type: 2 tables, 6 ordered indexes", 0},
+    {"type", 't', "N", 0, "only objects of this type: 1 system tables, 2 tables, 6 ordered indexes",
+     0},
     {"loops", 'l', "N", 0, "print N times, a second apart (1)", 0},
     {0},
 };
@@ -136,14 +138,16 @@ static cJSON *object_json(cJSON *list, const struct object *o)
 static void show_table(const struct settings *settings, cJSON *list,
                        const struct ndb_table_entry *entry, const struct parts *parts)
 {
+    bool system = strcmp(parts->database, "sys") == 0; /* The counters of ndb_auto_increment(). */
     struct object o = {.id = entry->table_id,
-                       .type = "UserTable",
+                       .type = system ? "SystemTable" : "UserTable",
                        .state = state_name(entry->state),
                        .database = parts->database,
                        .schema = parts->schema,
                        .name = parts->table};
 
-    if (settings->type != 0 && settings->type != TYPE_TABLE) return;
+    uint32_t type = system ? TYPE_SYSTEM_TABLE : TYPE_TABLE;
+    if (settings->type != 0 && settings->type != type) return;
     (void)snprintf(o.full, sizeof(o.full), "%s", entry->name);
     if (settings->tool.format == TOOL_TEXT) {
         print_text(settings, &o);

@@ -228,6 +228,7 @@ struct ndb_column_info {
     uint32_t prefix_bytes; /* 0 fixed size; 1 or 2 length bytes before the content. */
     uint32_t size;         /* Bytes of the longest stored value, prefix included. */
     bool nullable, primary_key, partition_key;
+    bool auto_increment;       /* For numbers of ndb_auto_increment(), by the table's definition. */
     const void *default_value; /* Stored form, or NULL. */
     uint32_t default_size;
 };
@@ -646,6 +647,36 @@ NDB_API int ndb_delete_row(ndb_t *ndb, const struct ndb_record *record, const vo
    such row; 4314: it would leave the column's range; 879: it is NULL. Own thread. */
 NDB_API int ndb_increment(ndb_t *ndb, const struct ndb_record *key_record, const void *key_row,
                           uint32_t column, int64_t delta, int64_t *value, uint32_t timeout_ms);
+
+/* ---- Numbers for new rows ---- */
+
+struct ndb_increment_options {
+    uint32_t prefetch; /* So many numbers are taken from the cluster at a time; 0 = 32. */
+    uint32_t step;     /* Only start + n * step; 0 = 1. */
+    uint64_t start;    /* 0 = 1. */
+};
+/*
+ * Gives the next number of a table, for the key of a new row. No number of a table is given twice:
+ * not to another ndb_t, program or node, whatever `options` they have, and not after the loss of
+ * nodes or of the whole cluster either. An ndb_t takes a range of numbers (one round trip; it is on
+ * disk before the first one is given) and gives them one by one. Those that it has not given when
+ * it is closed are nobody's, so there are gaps; numbers of two ndb_t's are not in the order of
+ * time. The row is not looked at: who inserts numbers of another source, too, calls
+ * ndb_auto_increment_set(). Errors: 4314 no numbers are left (for the AUTO_INCREMENT column, if the
+ * table has one), 241 the table is not there any more. After any error it may be called again. The
+ * counters are rows of the table sys/SYSTAB_0: who drops or changes that one gives up all this. Own
+ * thread.
+ */
+NDB_API int ndb_auto_increment(ndb_t *ndb, const struct ndb_table *table,
+                               const struct ndb_increment_options *options, uint64_t *value,
+                               uint32_t timeout_ms);
+/* No number below `least` is taken any more; a smaller one may still be given by another ndb_t that
+   had taken it before. Own thread. */
+NDB_API int ndb_auto_increment_set(ndb_t *ndb, const struct ndb_table *table, uint64_t least,
+                                   uint32_t timeout_ms);
+/* The number that this ndb_t would give next, if no other one takes any. Own thread. */
+NDB_API int ndb_auto_increment_read(ndb_t *ndb, const struct ndb_table *table, uint64_t *value,
+                                    uint32_t timeout_ms);
 
 /*
  * Many independent rows in one call: `count` rows of `stride` bytes. Reads are committed reads,

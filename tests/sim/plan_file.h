@@ -15,7 +15,8 @@ struct sim_case {
     uint32_t jobs, clients, sessions;
     uint32_t without; /* Bits of enum work_no. */
     bool programless; /* A plan of the time before there were programs, */
-    bool indexless;   /* or before indexes came and went. */
+    bool indexless;   /* or before indexes came and went, */
+    bool numberless;  /* or before numbers were taken. */
     bool counters;    /* Rows have a counter, although no program moves it. */
     bool planned;     /* `plan` instead of the drawn one. */
     struct sim_plan plan;

@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "api/api_core.h"
+#include "api/counter.h"
 #include "kernel/sim/sim_world.h"
 
 #define CLIENTS_MAX  4u
@@ -21,6 +22,7 @@ enum work_no {
     WORK_FILL,
     WORK_PROGRAM,
     WORK_INDEX,
+    WORK_NUMBER,
     WORK_COUNT
 };
 enum fault_no {
@@ -151,6 +153,17 @@ struct model_online {
     uint32_t changes;
 };
 
+/* Numbers that were taken for a table: work_number.c. */
+#define COUNTER_ROWS    3u
+#define COUNTER_NUMBERS 16384u
+struct model_counter {
+    uint32_t major;        /* The table was made anew so often. */
+    uint64_t least, asked; /* The greatest least one of all takes; the sum of their counts. */
+    uint64_t told;         /* Behind the greatest number that was told, */
+    uint64_t told_safe;    /* of those that are on disk. */
+    uint8_t given[COUNTER_NUMBERS / 8], safe[COUNTER_NUMBERS / 8]; /* A bit each. */
+};
+
 struct model {
     struct model_online online[CLIENTS_MAX * SESSIONS_MAX]; /* By session. */
     struct model_key *key[TABLES_MAX];                      /* [churn table][key of all sessions] */
@@ -166,6 +179,8 @@ struct model {
     uint64_t hot_done, hot_unknown, hot_begun;
     int64_t hot_max;     /* Newest value that was told, */
     uint32_t hot_losses; /* since the cluster was lost so often. */
+    struct model_counter counter[COUNTER_ROWS];
+    uint32_t counter_losses; /* The cluster was lost so often when they were told. */
     struct model_schema schema[SCHEMA_MODELS];
     uint32_t schema_count;
 };
@@ -268,9 +283,13 @@ struct session {
     struct scan_last *scan_last; /* Of each fragment; of a merged scan only the first one's. */
     int64_t hot_floor;           /* The hot counter was at least that when the job began, */
     uint32_t hot_losses;         /* after so many losses of the cluster. */
-    uint32_t fill_next;          /* Rows that the fill job has inserted. */
-    uint32_t fill_high;          /* The most of them that there ever were. */
-    bool ready_due;              /* A scan has something to look at. */
+    uint32_t counter_row;        /* The take under way is of this counter, */
+    struct counter_take counter_take;
+    struct counter counter; /* which was this then; */
+    uint64_t counter_floor; /* its numbers below were told before. */
+    uint32_t fill_next;     /* Rows that the fill job has inserted. */
+    uint32_t fill_high;     /* The most of them that there ever were. */
+    bool ready_due;         /* A scan has something to look at. */
 };
 
 struct client {

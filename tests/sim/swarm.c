@@ -177,6 +177,13 @@ static void draw_indexes(struct swarm *swarm, uint64_t seed)
     if (rng_chance(&rng, 1, 2)) swarm->config.scan_step_rows = between(&rng, 1, 6);
 }
 
+static void draw_numbers(struct swarm *swarm, uint64_t seed)
+{
+    struct rng rng;
+    rng_seed(&rng, seed ^ 0x636F756E74657273u);
+    swarm->weight[WORK_NUMBER] = rng_chance(&rng, 1, 2) ? 0 : between(&rng, 1, 6);
+}
+
 void swarm_draw(struct swarm *swarm, uint64_t seed)
 {
     struct rng rng;
@@ -190,6 +197,7 @@ void swarm_draw(struct swarm *swarm, uint64_t seed)
     draw_world(swarm, &rng);
     draw_programs(swarm, seed);
     draw_indexes(swarm, seed);
+    draw_numbers(swarm, seed);
 }
 
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
@@ -199,6 +207,7 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
              "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u latency=%u chunk=%u%% stream=%u "
              "budget=%u%%/%u lazy=%u%% "
              "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u program=%u index=%u "
+             "number=%u "
              "faults=%u",
              swarm->disk ? "files " : "",
              !swarm->failures ? ""
@@ -214,7 +223,7 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
              swarm->options.budget_max, swarm->options.lazy_percent, swarm->weight[0],
              swarm->weight[1], swarm->weight[2], swarm->weight[3], swarm->weight[4],
              swarm->weight[5], swarm->weight[6], swarm->weight[WORK_PROGRAM],
-             swarm->weight[WORK_INDEX], swarm->faults);
+             swarm->weight[WORK_INDEX], swarm->weight[WORK_NUMBER], swarm->faults);
 }
 
 static uint32_t draw_data_node(const struct swarm *swarm, struct rng *rng)

@@ -173,4 +173,5 @@ const struct work works[WORK_COUNT] = {
     [WORK_FILL] = {"fill", fill_start, fill_crashed, NULL},
     [WORK_PROGRAM] = {"program", program_start, program_crashed, NULL},
     [WORK_INDEX] = {"index", index_start, index_crashed, NULL},
+    [WORK_NUMBER] = {"number", number_start, number_crashed, NULL},
 };

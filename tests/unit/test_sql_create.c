@@ -286,7 +286,13 @@ static void test_errors(void **state)
     bad("create table t (a int primary key) partition by key () partitions 0", ERR_FRAGMENT_COUNT,
         "at least one");
     bad("create table t (a int primary key, foreign key (a))", ERR_NOT_IMPLEMENTED, "at 'foreign'");
-    bad("create table t (a int primary key auto_increment)", ERR_NOT_IMPLEMENTED, "property");
+    bad("create table t (a int primary key generated)", ERR_NOT_IMPLEMENTED, "property");
+    bad("create table t (a int auto_increment primary key, b int auto_increment)",
+        ERR_AUTO_INCREMENT_ONE, "at 'b'");
+    bad("create table t (a int primary key, b float auto_increment)", ERR_COLUMN_INCREMENT,
+        "at 'b'");
+    bad("create table t (a int primary key, b int auto_increment default 7)", ERR_BAD_REQUEST,
+        "at '7'");
     bad("create table `t (a int)", ERR_BAD_REQUEST, "name without closing quote");
     bad("create table t (a int) /* x", ERR_BAD_REQUEST, "comment without end");
     bad("create table t (a int default 'x", ERR_BAD_REQUEST, "string without end");

@@ -283,6 +283,8 @@ static void test_refused_columns(void **state)
         {{.type = COLUMN_BINARY, .length = 4000}, "x", COLUMN_PRIMARY_KEY, NULL, 0, ERR_NONE},
         {{.type = COLUMN_BINARY, .length = 4009}, "x", COLUMN_PRIMARY_KEY, NULL, 0, ERR_KEY_LENGTH},
         {PLAIN(INT), "x", 0x40, NULL, 0, ERR_COLUMN_FLAGS},
+        {PLAIN(MEDIUMUNSIGNED), "x", COLUMN_AUTO_INCREMENT, NULL, 0, ERR_NONE},
+        {PLAIN(DOUBLE), "x", COLUMN_AUTO_INCREMENT, NULL, 0, ERR_COLUMN_INCREMENT},
         {PLAIN(INT), "a/b", 0, NULL, 0, ERR_TABLE_NAME_CHARACTER},
         {PLAIN(INT), "a\n", 0, NULL, 0, ERR_TABLE_NAME_CHARACTER},
     };
