@@ -321,6 +321,42 @@ NDB_API int ndb_table_find_index(const struct ndb_table *table, const char *name
 NDB_API int ndb_table_unique(const struct ndb_table *table, uint32_t number,
                              struct ndb_index_info *info);
 NDB_API int ndb_table_find_unique(const struct ndb_table *table, const char *name);
+/* ---- Which index fits a condition ---- */
+
+/* The columns of conditions that are joined by AND. Others do not matter here. */
+struct ndb_condition_columns {
+    const uint32_t *equal; /* Ids of those that are equal to a value, */
+    uint32_t equal_count;
+    const uint32_t *null; /* that are NULL, */
+    uint32_t null_count;
+    const uint32_t *range; /* and that are less or greater than a value, or between two. */
+    uint32_t range_count;
+};
+enum ndb_access_kind {
+    NDB_ACCESS_PRIMARY_KEY = 0, /* At most one row: ndb_read() by primary key, */
+    NDB_ACCESS_UNIQUE = 1,      /* by unique index `number` (ndb_record_create_unique()); */
+    NDB_ACCESS_INDEX = 2,       /* a range of ordered index `number` (struct ndb_index_range); */
+    NDB_ACCESS_SCAN = 3         /* all rows have to be looked at, with a filter. */
+};
+struct ndb_access {
+    enum ndb_access_kind kind;
+    uint32_t number;
+    const char *name;  /* The index's, "PRIMARY" or "". Lives as long as the table object. */
+    uint32_t columns;  /* The first so many columns of the index are fixed: both bounds have their
+                          values; */
+    bool range;        /* and the next one has a range: one bound more, or two. */
+    bool one_fragment; /* These fix the partition: one fragment is read. */
+};
+/*
+ * The best way to the rows of a condition: by key when one is fixed, else the ordered index of
+ * which most columns are fixed, a range behind them, and the fewest fragments are read. Of equal
+ * ones the first. What the way does not say of the condition is up to a filter. -1: no table, or a
+ * column that it does not have. Any thread.
+ */
+NDB_API int ndb_table_access(const struct ndb_table *table,
+                             const struct ndb_condition_columns *condition,
+                             struct ndb_access *access);
+
 /* The node that stores replica number `replica` of a fragment, in the order of the
  * distribution (0 = primary, unless its node is lost, has just come back or is slow); 0 = none. Any
  * thread. */
