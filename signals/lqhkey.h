@@ -10,7 +10,8 @@
  */
 struct lqhkeyreq {
     uint32_t tc_op;        /* Reference of TC's operation record; REF_NONE for a committed read. */
-    uint32_t request_info; /* As TCKEYREQ's, the low 10 bits; to the primary KEY_PROGRAM. */
+    uint32_t request_info; /* As TCKEYREQ's, the low 10 bits; to the primary KEY_PROGRAM.
+                              KEY_UNIQUE: the read of a unique index's entry, which TC gets. */
     uint32_t table_id;
     uint32_t schema_version;
     uint32_t fragment_id;
@@ -18,8 +19,7 @@ struct lqhkeyreq {
     uint32_t transid1;
     uint32_t transid2;
     uint32_t tc_ref;
-    uint32_t api_ref; /* Gets TRANSID_AI; a committed read's TCKEYREF too. The client; TC itself
-                         where it reads a unique index's entry for an operation by unique key. */
+    uint32_t api_ref; /* The client. Gets TRANSID_AI; a committed read's TCKEYREF too. */
     uint32_t api_op;
     uint32_t chain;    /* Bits 0-7, 8-15, 16-23: nodes still to be visited, next first, 0 = no more.
                           24-29: replica no, primary = 0. 30: CHAIN_SKIP. 31: CHAIN_AGAIN. */

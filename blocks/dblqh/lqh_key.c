@@ -144,7 +144,8 @@ static uint32_t do_read(struct lqh *lqh, struct lqh_op *op, const struct lqh_dat
                             .attr = data->attr,
                             .attr_words = data->attr_words};
     /* TC itself reads the entries of unique indexes. */
-    bool to_client = data->attr_words > 0 && op->api_ref != op->tc_ref;
+    bool to_tc = (op->request_info & KEY_UNIQUE) != 0;
+    bool to_client = data->attr_words > 0 && !to_tc;
     uint32_t error = to_client ? lqh_client_error(lqh, op->api_ref) : 0;
     if (error == 0) error = tup_read(lqh->tup, &read, lqh->out + 1, TUP_ROW_WORDS_MAX, words);
     if (error != 0 || data->attr_words == 0) return error;
@@ -154,7 +155,7 @@ static uint32_t do_read(struct lqh *lqh, struct lqh_op *op, const struct lqh_dat
                             .transid2 = op->transid2,
                             .rows = 1,
                             .fragment_id = op->fragment_id};
-    lqh_send_row(lqh, op->api_ref, &ai, *words + 1);
+    lqh_send_row(lqh, to_tc ? op->tc_ref : op->api_ref, &ai, *words + 1);
     return 0;
 }
 

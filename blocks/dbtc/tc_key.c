@@ -218,9 +218,10 @@ static void send_op(struct tc *tc, const struct tc_trans *trans, const struct tc
                     const struct signal *sig, uint32_t hash)
 {
     const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
+    bool lookup = (op->flags & OP_LOOKUP) != 0; /* We get the row. */
     struct lqhkeyreq out = {
         .tc_op = op->pool.ref,
-        .request_info = req->request_info & REQUEST_LQH_MASK,
+        .request_info = (req->request_info & REQUEST_LQH_MASK) | (lookup ? KEY_UNIQUE : 0),
         .table_id = req->table_id,
         .schema_version = req->schema_version,
         .fragment_id = op->fragment_id,
@@ -229,7 +230,7 @@ static void send_op(struct tc *tc, const struct tc_trans *trans, const struct tc
         .transid2 = req->transid2,
         .tc_ref = tc->block.ref,
         .api_ref = sig->sender,
-        .api_op = (op->flags & OP_LOOKUP) != 0 ? op->pool.ref : req->api_op,
+        .api_op = lookup ? op->pool.ref : req->api_op,
         .chain = op->nodes >> 8,
         .row_page = ROW_NOT_CHOSEN,
         .row_slot = ROW_NOT_CHOSEN,

@@ -127,7 +127,6 @@ uint32_t tc_lookup_start(struct tc *tc, struct tc_trans *trans, const struct sig
     struct signal entry = *sig;
     req.request_info = entry_request(req.request_info);
     entry.payload = (const uint32_t *)(const void *)&req;
-    entry.sender = tc->block.ref; /* Who gets the row. */
     entry.section_count = 2;
     entry.section[1] = (struct section){&column, 1};
     error = tc_start_op(tc, trans, &entry, OP_LOOKUP, &op);

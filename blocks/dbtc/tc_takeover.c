@@ -264,8 +264,6 @@ static void add_report(struct tc *tc, uint32_t sender, const struct lqh_orphan_r
     struct tc_orphan *orphan = find_orphan(tc, rep);
     if (orphan == NULL) orphan = new_orphan(tc, rep);
     if (orphan != NULL) {
-        /* The reader of an index's entry for an operation by unique key is TC. */
-        if (ref_block(rep->api_ref) == BLOCK_API) orphan->api_ref = rep->api_ref;
         note_commit(orphan, rep);
         if (!of_this_part(tc, sender, rep)) return;
     }
