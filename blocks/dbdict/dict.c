@@ -58,8 +58,12 @@ static void dict_exec_API_FAILREQ(struct block *block, const struct signal *sig)
 
 static void dict_exec_CONTINUEB(struct block *block, const struct signal *sig)
 {
-    ndbrequire(SIG_PAYLOAD(sig, continueb)->work == DICT_WORK_COPY_TICK);
-    dict_copy_tick(dict_of(block));
+    uint32_t work = SIG_PAYLOAD(sig, continueb)->work;
+    ndbrequire(work == DICT_WORK_COPY_TICK || work == DICT_WORK_GROUPS);
+    if (work == DICT_WORK_COPY_TICK)
+        dict_copy_tick(dict_of(block));
+    else
+        dict_group_step(dict_of(block));
 }
 
 /* DUMP 1228: what is going on. */

@@ -238,6 +238,23 @@ static void loaded(struct dict *dict)
         none_good(dict);
         return;
     }
+    jam();
+    file->state = SCHEMA_FILE_CHECKING;
+    dict_group_check(dict);
+}
+
+void dict_file_checked(struct dict *dict, uint32_t wrong_id)
+{
+    struct dict_file *file = &dict->file;
+    ndbrequire(file->state == SCHEMA_FILE_CHECKING);
+    if (wrong_id != 0) {
+        char kind[80];
+        snprintf(kind, sizeof(kind), "table %u and its unique index do not fit each other",
+                 wrong_id);
+        damaged(dict, 0, kind);
+        none_good(dict);
+        return;
+    }
     file->sequence = file->now.header.sequence;
     file->state = SCHEMA_FILE_READY;
     log_info(&dict->block, "the node has the schema number %llu with %u tables",

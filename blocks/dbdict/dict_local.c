@@ -199,6 +199,7 @@ static bool fits_dictionary(struct dict *dict, const struct signal *sig)
 {
     const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
     const struct dict_table *table = dict_table_at(dict, req->table_id);
+    if (table != NULL && table->base_id != 0) return false; /* It goes with its table. */
     if (schema_alters(req->operation)) return dict_alter_fits(dict, sig);
     if (req->operation == SCHEMA_CREATE_TABLE) return sig->section_count == 2 && table == NULL;
     return req->operation == SCHEMA_DROP_TABLE && table != NULL && table->state == TABLE_ONLINE &&
@@ -246,6 +247,7 @@ static uint32_t prepare_create(struct dict *dict, const struct signal *sig)
     struct table_def *def = NULL;
     uint32_t error = dict_table_check(dict, req->table_id, req->version, sig->section, &def);
     if (error != 0) return error;
+    if (def->base_id != 0) return ERR_TABLE_FORMAT; /* Those we make ourselves. */
     if (ERROR_INSERTED(&dict->block, 6001)) {
         ERROR_INSERT_CLEAR(&dict->block);
         return ERR_SCHEMA_MEMORY;

@@ -15,7 +15,8 @@ static void restart_move(struct dict_restart *restart, enum restart_state state)
 {
     static const uint32_t edges[RESTART_STATES] = {
         [RESTART_IDLE] = 1u << RESTART_COPYING | 1u << RESTART_WRITING | 1u << RESTART_ADDING,
-        [RESTART_COPYING] = 1u << RESTART_WRITING | 1u << RESTART_ADDING,
+        [RESTART_COPYING] = 1u << RESTART_CHECKING,
+        [RESTART_CHECKING] = 1u << RESTART_WRITING | 1u << RESTART_ADDING,
         [RESTART_WRITING] = 1u << RESTART_ADDING,
         [RESTART_ADDING] = 1u << RESTART_ADDED,
         [RESTART_ADDED] = 1u << RESTART_ONLINE_LQH,
@@ -152,9 +153,17 @@ static bool same(struct dict *dict, const uint32_t head[IMAGE_RECORD_WORDS],
     return true;
 }
 
+/* All that the source has is here. */
 static void copied(struct dict *dict)
 {
+    restart_move(&dict->restart, RESTART_CHECKING);
+    dict_group_check(dict);
+}
+
+void dict_restart_checked(struct dict *dict, uint32_t wrong_id)
+{
     struct dict_restart *restart = &dict->restart;
+    if (wrong_id != 0) source_failed(dict, wrong_id, ERR_TABLE_FORMAT);
     if (restart->changed || restart->sequence != dict->file.sequence || !dict_file_equal(dict)) {
         log_info(&dict->block, "the schema number %llu with %u tables is taken from node %u",
                  (unsigned long long)restart->sequence, dict->tables, restart->source);

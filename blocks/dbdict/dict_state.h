@@ -143,6 +143,7 @@ enum schema_file_state {
     SCHEMA_FILE_HEAD,
     SCHEMA_FILE_PIECE,
     SCHEMA_FILE_CLOSING,
+    SCHEMA_FILE_CHECKING,
     SCHEMA_FILE_READY,
     SCHEMA_FILE_MAKING,
     SCHEMA_FILE_WRITING,
@@ -186,11 +187,13 @@ struct dict_file {
 
 /*
  * The node's start with files.
- *   IDLE -> (COPYING ->) (WRITING ->) ADDING -> ADDED -> ONLINE_LQH -> ONLINE_TC -> DONE
+ *   IDLE -> (COPYING -> CHECKING ->) (WRITING ->) ADDING -> ADDED -> ONLINE_LQH -> ONLINE_TC ->
+ * DONE
  */
 enum restart_state {
     RESTART_IDLE = 0,
     RESTART_COPYING,
+    RESTART_CHECKING,
     RESTART_WRITING,
     RESTART_ADDING,
     RESTART_ADDED,
@@ -249,7 +252,12 @@ struct dict_copy {
     uint64_t begun_ms;
 };
 
-enum dict_work { DICT_WORK_COPY_TICK = 1 };
+/* A schema that was read or copied is looked through, a table in a step. */
+struct dict_group {
+    uint32_t table_id; /* The next one. */
+};
+
+enum dict_work { DICT_WORK_COPY_TICK = 1, DICT_WORK_GROUPS };
 
 struct dict {
     struct block block;
@@ -265,6 +273,7 @@ struct dict {
     struct dict_lost lost;
     struct dict_lock lock;
     struct dict_copy copy;
+    struct dict_group group;
     uint32_t place[DATA_NODE_ID_MAX + 1]; /* Of nodes among the replicas: order.h. */
 
     uint32_t table_count; /* Of the array; ids are 1 .. table_count - 1. */
@@ -358,6 +367,12 @@ uint32_t dict_table_check(struct dict *dict, uint32_t table_id, uint32_t version
 uint32_t dict_table_take(struct dict *dict, const uint32_t head[IMAGE_RECORD_WORDS],
                          const struct section sections[2]);
 
+/* dict_group.c */
+/* Do all tables and their unique indexes name each other? Then dict_restart_checked() or
+ * dict_file_checked(), which get the number of a table that does not fit; 0 = all do. */
+void dict_group_check(struct dict *dict);
+void dict_group_step(struct dict *dict);
+
 /* dict_file.c */
 void dict_file_init(struct dict *dict);
 void dict_file_read(struct dict *dict, uint32_t sttor_sender, uint32_t sttor_data);
@@ -366,6 +381,7 @@ void dict_file_read(struct dict *dict, uint32_t sttor_sender, uint32_t sttor_dat
 void dict_file_write(struct dict *dict, uint64_t sequence, uint32_t without);
 /* Room on the disk for the image as the dictionary is now; then dict_local_room(). */
 void dict_file_make_room(struct dict *dict);
+void dict_file_checked(struct dict *dict, uint32_t wrong_id);
 bool dict_file_equal(const struct dict *dict); /* Both copies have the schema as it is. */
 /* The node must start from its files and cannot. */
 _Noreturn void dict_file_fail(struct dict *dict);
@@ -382,6 +398,7 @@ void dict_exec_FSCLOSEREF(struct block *block, const struct signal *sig);
 
 /* dict_restart.c */
 void dict_restart_written(struct dict *dict);
+void dict_restart_checked(struct dict *dict, uint32_t wrong_id);
 bool dict_restart_runs(const struct dict *dict);
 void dict_restart_answered(struct dict *dict, const struct signal *sig, uint32_t table_id,
                            uint32_t error);

@@ -376,8 +376,27 @@ static inline uint32_t make_def(uint32_t name, uint32_t columns)
     return table_def_encode(def, def_words, 60000);
 }
 
+/* Definitions as they are kept, to be changed. */
+static inline struct table_def *read_def(const uint32_t *words, uint32_t count)
+{
+    static uint8_t memory[400000] __attribute__((aligned(16)));
+    struct table_def *def;
+    assert_int_equal(table_def_decode_roomy(words, count, memory, sizeof memory, &def), 0);
+    return def;
+}
+
+/* Four columns and two unique indexes. */
+static inline uint32_t make_unique_def(uint32_t name)
+{
+    static const uint16_t columns[2] = {1, 2};
+    struct table_def *def = read_def(def_words, make_def(name, 4));
+    assert_int_equal(table_def_add_unique(def, "u_a", 3, columns, 1), 0);
+    assert_int_equal(table_def_add_unique(def, "u_b", 3, columns, 2), 0);
+    return table_def_encode(def, def_words, 60000);
+}
+
 /* As if a client's request had come: the border lets only clients ask. */
-static inline void begin_create(uint32_t name, uint32_t columns)
+static inline void begin_create_of(uint32_t words)
 {
     struct create_table_req req = {.sender_data = 1};
     struct signal sig = {.gsn = GSN_CREATE_TABLE_REQ,
@@ -385,8 +404,13 @@ static inline void begin_create(uint32_t name, uint32_t columns)
                          .words = 1,
                          .payload = &req.sender_data,
                          .section_count = 1};
-    sig.section[0] = (struct section){def_words, make_def(name, columns)};
+    sig.section[0] = (struct section){def_words, words};
     dict_exec_CREATE_TABLE_REQ(&dict_at(1)->block, &sig);
+}
+
+static inline void begin_create(uint32_t name, uint32_t columns)
+{
+    begin_create_of(make_def(name, columns));
 }
 
 static inline bool create(uint32_t name, uint32_t columns)
@@ -394,6 +418,65 @@ static inline bool create(uint32_t name, uint32_t columns)
     uint32_t before = cntr(1)->answers[GSN_CREATE_TABLE_CONF];
     begin_create(name, columns);
     return wait_for(1, GSN_CREATE_TABLE_CONF, before + 1);
+}
+
+static inline bool create_unique(uint32_t name)
+{
+    uint32_t before = cntr(1)->answers[GSN_CREATE_TABLE_CONF];
+    begin_create_of(make_unique_def(name));
+    return wait_for(1, GSN_CREATE_TABLE_CONF, before + 1);
+}
+
+/* The ways in which tables and unique indexes do not name each other. */
+enum misfit {
+    MISFIT_OTHER_TABLE, /* The index is another table's, which has none, */
+    MISFIT_NO_TABLE,    /* of none that is there, */
+    MISFIT_ITSELF,      /* its own. */
+    MISFIT_VERSION,     /* Of another table with that number. */
+    MISFIT_ROWS,        /* Not as the table's definition makes it. */
+    MISFIT_OTHER_INDEX, /* The table's index is a table that is none, */
+    MISFIT_NO_INDEX,    /* is not there, */
+    MISFIT_TWICE,       /* is the one that another is already. */
+    MISFITS
+};
+
+/* Tables 1 (which is t1 with its indexes 2 and 3) and 4 are there. The table to change for it. */
+static inline uint32_t misfit_id(enum misfit misfit)
+{
+    return misfit < MISFIT_OTHER_INDEX ? 3 : 1;
+}
+
+static inline void misfit_make(enum misfit misfit, struct table_def *def)
+{
+    switch (misfit) {
+    case MISFIT_OTHER_TABLE:
+        def->base_id = 4;
+        return;
+    case MISFIT_NO_TABLE:
+        def->base_id = 99;
+        return;
+    case MISFIT_ITSELF:
+        def->base_id = 3;
+        return;
+    case MISFIT_VERSION:
+        def->base_version++;
+        return;
+    case MISFIT_ROWS:
+        def->max_rows++;
+        return;
+    case MISFIT_OTHER_INDEX:
+        table_def_unique_set(def, 1, 4, 1);
+        return;
+    case MISFIT_NO_INDEX:
+        table_def_unique_set(def, 1, 99, 1);
+        return;
+    case MISFIT_TWICE:
+        table_def_unique_set(def, 1, 2, 1);
+        return;
+    case MISFITS:
+    default:
+        fail();
+    }
 }
 
 /* The error with which a create is refused. */

@@ -767,6 +767,63 @@ static void test_forged_words_reach_no_client(void **state)
     }
 }
 
+static uint32_t forged_id; /* The drop is of this one; 0: the create is of an index. */
+
+static void forge_index(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
+                        uint32_t count)
+{
+    static uint8_t memory[400000] __attribute__((aligned(16)));
+    (void)from;
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        struct schema_prepare_req *req =
+            (struct schema_prepare_req *)(void *)(words + at + SIGNAL_HEAD_WORDS);
+        uint32_t *lengths = words + at + SIGNAL_HEAD_WORDS + kind_words(words[at]);
+        uint32_t *sent = lengths + kind_sections(words[at]);
+        struct table_def *def;
+        if (to != 2 || kind_gsn(words[at]) != GSN_SCHEMA_PREPARE_REQ) continue;
+        cluster->tamper = NULL;
+        if (forged_id != 0) {
+            req->table_id = forged_id;
+            return;
+        }
+        assert_int_equal(table_def_decode(sent, lengths[0], memory, sizeof memory, &def), 0);
+        def->base_id = def->base_version = 1;
+        assert_int_equal(table_def_encode(def, sent, lengths[0]), lengths[0]);
+        return;
+    }
+}
+
+/* A node makes the indexes of a table itself, and drops them with it: a master that asks for one of
+ * them loses its link. */
+static void test_forged_index(void **state)
+{
+    (void)state;
+    struct node_config config = fake_config(2, 2);
+    for (uint32_t drops = 0; drops <= 1; drops++) {
+        start(2, &config);
+        uint32_t id, version;
+        struct table_index index;
+        assert_int_equal(create(1, make_unique_def("t"), &id, &version), 0);
+        assert_true(table_def_unique(read_def(1, id), 0, &index));
+        forged_id = drops != 0 ? index.table_id : 0;
+        fc->tamper = forge_index;
+        struct drop_table_req req = {.sender_data = 43, .table_id = id, .version = version};
+        if (drops != 0)
+            fc_sig_send(fc, API, block_ref(1, BLOCK_DBDICT, 0), GSN_DROP_TABLE_REQ, &req);
+        else
+            send_create(1, make_unique_def("other"), 42);
+        fc_run(fc, 200);
+        assert_null(fc->tamper); /* It has come by. */
+        assert_true(fc->node[1].dead || fc->node[2].dead);
+        for (uint32_t node = 1; node <= 2; node++)
+            assert_int_not_equal(fc->node[node].exit_code, EXIT_NDBREQUIRE);
+        assert_null(fc_take(fc, API, GSN_CREATE_TABLE_CONF));
+        assert_null(fc_take(fc, API, GSN_DROP_TABLE_CONF));
+        fc_destroy(fc);
+        fc_init(fc);
+    }
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -793,6 +850,7 @@ int main(void)
         T(test_too_big_together),
         T(test_refused_while_stopping),
         T(test_forged_words_reach_no_client),
+        T(test_forged_index),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

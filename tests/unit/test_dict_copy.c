@@ -184,6 +184,35 @@ static void test_forged_source(void **state)
     world_drop();
 }
 
+/* Each table of the source can be, but they do not fit each other. */
+static void test_forged_indexes(void **state)
+{
+    (void)state;
+    for (enum misfit misfit = 0; misfit <= MISFITS; misfit++) {
+        world_make(2);
+        assert_true(start_both(true, 1));
+        assert_true(create_unique(1));
+        assert_true(create(4, 3));
+        kill_both();
+        begin_both();
+        if (misfit != MISFITS) {
+            struct dict *source = dict_at(1);
+            const struct dict_table *table = &source->table[misfit_id(misfit)];
+            struct dict_chunk *chunk = pool_find(&source->chunks, table->first_chunk);
+            assert_true(table->def_words < DICT_CHUNK_WORDS);
+            struct table_def *def = read_def(chunk->words, table->def_words);
+            misfit_make(misfit, def);
+            assert_int_equal(table_def_encode(def, chunk->words, table->def_words),
+                             table->def_words);
+        }
+        send_restart(2, START_SYSTEM_RESTART, 1, sequence_of(1));
+        assert_int_equal(online(2), misfit == MISFITS);
+        if (misfit != MISFITS)
+            assert_ended(2, EXIT_SCHEMA_SOURCE, "node 1 gave a schema that is refused: table");
+        world_drop();
+    }
+}
+
 /* --- A lost node comes back while the other one runs. --- */
 
 static void tell_dict(uint32_t node, uint32_t gsn, const void *payload, uint32_t words)
@@ -325,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_full_disk_of_one_node),
         cmocka_unit_test(test_copy_of_another_history),
         cmocka_unit_test(test_forged_source),
+        cmocka_unit_test(test_forged_indexes),
         cmocka_unit_test(test_copy_from_a_running_node),
         cmocka_unit_test(test_lock),
     };

@@ -287,6 +287,51 @@ static void test_forged_content_is_refused(void **state)
     assert_true(refused > 75);
 }
 
+/* The words of a table's definition in the stream of the first copy; they begin at *at. */
+static uint32_t *definition(uint32_t table_id, uint32_t *at, uint32_t *count)
+{
+    const uint8_t *bytes;
+    content(0, &bytes);
+    struct image_piece *piece = (struct image_piece *)(void *)(uintptr_t)(bytes + IMAGE_HEAD_BYTES);
+    uint32_t *words = image_words(piece);
+    for (*at = 0; *at < piece->words; *at += words[*at - 2] + words[*at - 1]) {
+        uint32_t id = words[*at];
+        *count = words[*at + 3];
+        *at += IMAGE_RECORD_WORDS;
+        if (id == table_id) return words + *at;
+    }
+    fail();
+    return NULL;
+}
+
+/* Each table can be, but they do not fit each other. */
+static void test_forged_indexes_are_refused(void **state)
+{
+    (void)state;
+    for (enum misfit misfit = 0; misfit <= MISFITS; misfit++) {
+        world_make(1);
+        assert_true(start_alone(true));
+        assert_true(create_unique(1));
+        assert_true(create(4, 3));
+        assert_int_equal(id_of(1, 4), 4);
+        sim_kill(t.world, 1);
+        uint32_t forged[512];
+        uint32_t at, count;
+        uint32_t *words = definition(misfit == MISFITS ? 1 : misfit_id(misfit), &at, &count);
+        struct table_def *def = read_def(words, count);
+        if (misfit != MISFITS) misfit_make(misfit, def);
+        assert_int_equal(table_def_encode(def, forged, 512), count);
+        for (uint32_t i = 0; i < count; i++) {
+            forge(0, at + i, forged[i]);
+            forge(1, at + i, forged[i]);
+        }
+        bool started = restart_alone();
+        assert_int_equal(started, misfit == MISFITS); /* Nothing is changed then. */
+        if (!started) assert_ended(1, EXIT_SCHEMA_DAMAGED, "unique index do not fit each other");
+        world_drop();
+    }
+}
+
 static void test_files_of_others_are_refused(void **state)
 {
     (void)state;
@@ -486,6 +531,7 @@ int main(void)
         cmocka_unit_test(test_power_cut_while_a_copy_is_mended),
         cmocka_unit_test(test_truncated_longer_and_missing),
         cmocka_unit_test(test_forged_content_is_refused),
+        cmocka_unit_test(test_forged_indexes_are_refused),
         cmocka_unit_test(test_files_of_others_are_refused),
         cmocka_unit_test(test_failing_disk),
         cmocka_unit_test(test_full_disk_refuses_a_create),
