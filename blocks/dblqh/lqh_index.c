@@ -9,8 +9,9 @@
 #include "blocks/dblqh/lqh_state.h"
 #include "signals/local_table.h"
 
-#define BUILD_SKIP 256u /* Fragments that are not here, in a step. */
-#define REPORT_MS  500u
+#define BUILD_SKIP  256u /* Fragments that are not here, in a step. */
+#define COUNT_FRAGS 256u /* Whose rows are counted, in a step. */
+#define REPORT_MS   500u
 
 static void answer(struct lqh *lqh, uint32_t order)
 {
@@ -55,23 +56,27 @@ static void give_back(struct lqh *lqh, uint32_t error)
     lqh->index.fragment_id = 0;
 }
 
-static uint64_t rows_of_table(struct lqh *lqh, const struct lqh_table *table)
+/* Before anything is built: how many rows there are, so that what is reported has a measure. */
+static void count_step(struct lqh *lqh, const struct lqh_table *table)
 {
-    uint64_t rows = 0;
-    for (uint32_t i = 0; i < table->fragment_count; i++) {
-        if (table->frags[i] != REF_NONE)
-            rows += tup_frag_rows(tup_frag_get(lqh->tup, table->frags[i]));
+    struct lqh_index *index = &lqh->index;
+    for (uint32_t i = 0; i < COUNT_FRAGS && index->fragment_id < table->fragment_count; i++) {
+        uint32_t frag = table->frags[index->fragment_id++];
+        if (frag != REF_NONE) index->rows_counted += tup_frag_rows(tup_frag_get(lqh->tup, frag));
     }
-    return rows;
+    if (index->fragment_id < table->fragment_count) return;
+    jam();
+    index->counted = 1;
+    index->fragment_id = 0;
 }
 
-static void report(struct lqh *lqh, const struct lqh_table *table)
+static void report(struct lqh *lqh)
 {
     struct lqh_index *index = &lqh->index;
     uint64_t now = now_ms(&lqh->block);
     if (now < index->reported_ms + REPORT_MS) return;
     uint64_t rows = index->rows + index->build.rows;
-    uint64_t total = rows_of_table(lqh, table);
+    uint64_t total = index->rows_counted > rows ? index->rows_counted : rows; /* Some are new. */
     struct local_index_rep rep = {.sender_data = index->sender_data,
                                   .rows_lo = (uint32_t)rows,
                                   .rows_hi = (uint32_t)(rows >> 32),
@@ -98,11 +103,15 @@ static bool build_step(struct lqh *lqh, const struct lqh_table *table)
     struct lqh_index *index = &lqh->index;
     bool end;
     bool built;
-    struct tup_frag *frag = current_frag(lqh, table, &end);
     if (index->cancelled) {
         give_back(lqh, ERR_SCHEMA_ABORTED);
         return false;
     }
+    if (!index->counted) {
+        count_step(lqh, table);
+        return false;
+    }
+    struct tup_frag *frag = current_frag(lqh, table, &end);
     if (frag == NULL) return end;
     uint32_t error = build_rows(lqh, frag, &built);
     if (error != 0) {
@@ -114,7 +123,7 @@ static bool build_step(struct lqh *lqh, const struct lqh_table *table)
         memset(&index->build, 0, sizeof index->build);
         index->fragment_id++;
     }
-    report(lqh, table);
+    report(lqh);
     return false;
 }
 

@@ -439,6 +439,8 @@ struct lqh_index {
     uint32_t cancelled;
     uint32_t error; /* Building has failed: what there is goes. */
     uint32_t fragment_id;
+    uint32_t counted;             /* All fragments have been, from the first one on. */
+    uint64_t rows_counted;        /* When it began. */
     struct tup_index_build build; /* Of this fragment. */
     uint64_t rows;                /* Of those before it. */
     uint64_t reported_ms;
