@@ -26,7 +26,8 @@ struct protocol {
     uint32_t first_gsn; /* after its second signal with this number, 0 = before the work begins. */
     struct sim_event also; /* Happens when the work begins; action 0: nothing does. */
     bool files;
-    bool soon; /* Only what happens until the dead node joins again. */
+    bool unique; /* The rows that come and go have two unique indexes, else none. */
+    bool soon;   /* Only what happens until the dead node joins again. */
     /* In pairs: after each point of the protocol, and of those only where the master dies... */
     bool pairs, of_master; /* ...a second node dies after each signal until the first one joins. */
 };
@@ -35,6 +36,7 @@ struct protocol {
 void points_rows(struct run *run, uint32_t first, uint32_t count, enum key_operation operation);
 void points_commit(struct run *run);
 void points_abort(struct run *run);
+void points_unique(struct run *run); /* By primary key, then by unique key. */
 void points_scan(struct run *run);
 void points_schema(struct run *run);
 void points_schema_refused(struct run *run);

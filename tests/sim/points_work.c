@@ -13,7 +13,9 @@ static bool failed(const struct run *run)
     return sim_verdict_of(run->world) != SIM_OK;
 }
 
-void points_rows(struct run *run, uint32_t first, uint32_t count, enum key_operation operation)
+/* `by_value`: the rows are named by their values, through UNIQUE_VALUE. */
+static void change_rows(struct run *run, uint32_t first, uint32_t count,
+                        enum key_operation operation, bool by_value)
 {
     struct session *session = &run->client[0].session[0];
     enum api_outcome outcome;
@@ -22,8 +24,13 @@ void points_rows(struct run *run, uint32_t first, uint32_t count, enum key_opera
         if (run->model.key[TABLE_CHURN][first + i].state == KEY_TAINTED) return;
     }
     session->count = 0;
-    for (uint32_t i = 0; i < count; i++)
-        session_add(session, TABLE_CHURN, first + i, operation)->value = ++run->model.next_value;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct model_key *key = &run->model.key[TABLE_CHURN][first + i];
+        struct item *item = session_add(session, TABLE_CHURN, first + i, operation);
+        item->value = ++run->model.next_value;
+        item->unique = by_value && key->state == KEY_PRESENT;
+        item->named = key->value;
+    }
     uint32_t error = run_try(run, session, LOCK_EXCLUSIVE, &outcome);
     if (failed(run)) return;
     if (outcome != API_COMMITTED && !error_allowed(run, error))
@@ -35,6 +42,19 @@ void points_rows(struct run *run, uint32_t first, uint32_t count, enum key_opera
         key->value = session->item[i].value;
         key->version += 2;
     }
+}
+
+void points_rows(struct run *run, uint32_t first, uint32_t count, enum key_operation operation)
+{
+    change_rows(run, first, count, operation, false);
+}
+
+/* Entries come, change and go. */
+void points_unique(struct run *run)
+{
+    points_commit(run);
+    change_rows(run, 0, 2, OP_UPDATE, true);
+    change_rows(run, 6, 2, OP_DELETE, true);
 }
 
 void points_commit(struct run *run)
@@ -73,7 +93,8 @@ void points_abort(struct run *run)
     for (uint32_t i = 0; i < 2 && !failed(run); i++) {
         session->count = 0;
         for (uint32_t k = 0; k < 3; k++)
-            session_add(session, TABLE_CHURN, 4u * i + k, OP_WRITE)->value = 1;
+            session_add(session, TABLE_CHURN, 4u * i + k, OP_WRITE)->value =
+                ++run->model.next_value;
         session->tx = NULL;
         if (session_define(session, 0, LOCK_EXCLUSIVE, 0)) {
             execute(run, session, API_NO_COMMIT);

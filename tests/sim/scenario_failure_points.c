@@ -21,6 +21,12 @@
 static const struct protocol protocols[] = {
     {.name = "commit", .work = points_commit, .nodes = 4, .replicas = 2},
     {.name = "abort", .work = points_abort, .nodes = 4, .replicas = 2},
+    {.name = "unique indexes", .work = points_unique, .nodes = 4, .replicas = 2, .unique = true},
+    {.name = "unique indexes, abort",
+     .work = points_abort,
+     .nodes = 4,
+     .replicas = 2,
+     .unique = true},
     {.name = "abort, a refused operation", .work = points_refused, .nodes = 4, .replicas = 2},
     {.name = "scan", .work = points_scan, .nodes = 4, .replicas = 2},
     {.name = "schema transaction", .work = points_schema, .nodes = 4, .replicas = 2},
@@ -28,7 +34,7 @@ static const struct protocol protocols[] = {
      .work = points_scan,
      .nodes = 4,
      .replicas = 2,
-     .also = {.action = SIM_INSERT, .arg = {3, BLOCK_DBLQH, 5006, 0}}},
+     .also = {.action = SIM_INSERT, .arg = {4, BLOCK_DBLQH, 5006, 0}}},
     {.name = "schema transaction, refused",
      .work = points_schema_refused,
      .nodes = 4,
@@ -180,6 +186,15 @@ static void with_files(struct swarm *swarm)
     config->lcp_growth_log2 = 6;
 }
 
+/* What a table is like follows from its kind of key. The one that comes and goes is a group. */
+static void choose_kinds(struct swarm *swarm, bool unique)
+{
+    for (uint32_t table = 0; table < TABLES_MAX; table++)
+        swarm->key_kind[table] = (5u - table % 4u) % 4u; /* No unique index. */
+    if (unique) swarm->key_kind[TABLE_CHURN] = 1;        /* Two of them. */
+    swarm->key_kind[TABLES_MAX - 1u] = 3;                /* Two as well. */
+}
+
 static struct run *points_new(const struct protocol *protocol)
 {
     struct run *run = scenario_new(5);
@@ -195,6 +210,7 @@ static struct run *points_new(const struct protocol *protocol)
     swarm->statics = 6;
     swarm->accounts = swarm->registers = 2;
     swarm->pad_max = 60;
+    choose_kinds(swarm, protocol->unique);
     swarm->failures = swarm->rejoin = true;
     swarm->options.budget_one_percent = 100; /* Who dies after a signal has done nothing more. */
     swarm->options.lazy_percent = 0;
