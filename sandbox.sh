@@ -16,8 +16,9 @@ usage: ./sandbox.sh COMMAND
   start    install what is missing, build, start the cluster; load the package database of this machine the first time,
            later what was there is there again
   status   what runs, and how full it is
-  demo     look up, count, update in a transaction, see it through the other node; kill one data node after the
-           other under load: the longest time without a transfer, and how the node comes back
+  demo     look up, count, update in a transaction, see it through the other node; make an index while the table is
+           used, read a range of it, increment one row from several threads; kill one data node after the other under
+           load: the longest time without a transfer, and how the node comes back
   stop     shut the cluster down in good order
   test     build and run all tests
   clean    stop, and remove sandbox/ (with the data) and build/
@@ -237,6 +238,8 @@ demo() {
     connect=$(connect_string)
     say "A lookup by key, a count by a scan, an update of several rows in one transaction, and the same through each node"
     "$BIN/example_packages" "$connect"
+    say "An index is made while the table is used, a range of it, and increments of one row by several threads"
+    "$BIN/example_index" "$connect"
     demo_failover 2
     demo_failover 1 # The one that leads, if it has not been killed before.
 }

@@ -350,7 +350,7 @@ drop_awkward() {
     want_text err '723: '
 }
 
-# The table of ./sandbox.sh with made-up packages, and the example on it.
+# The table of ./sandbox.sh with made-up packages, and the examples on it.
 run_example() {
     say "example_packages"
     want 0 "$BIN/ndb_create_table" --execute="CREATE TABLE sandbox.package (
@@ -369,5 +369,14 @@ run_example() {
     want_text out '^Scan: 401 packages'
     want_text out '^Lookup: libc6/amd64 is version 2.36'
     want_text out '^All as it must be'
+    cat "$BOX/out"
+    say "example_index"
+    want 0 "$BIN/example_index" "$CS"
+    want_text out '^Index by_section \(section, installed_kb\) made in [0-9]+ ms; another thread changed rows [0-9]+ times'
+    want_text out 'index by_section fits, 1 column fixed and a range$'
+    want_text out '^    libc6 +12988 kB$'
+    want_text out '^    \.\.\. of 1, counted in the data nodes$'
+    want_text out '^4 threads incremented one row 250 times each in [0-9]+ ms: it holds 1000$'
+    want 0 "$BIN/example_index" "$CS" # Again, with what it has left.
     cat "$BOX/out"
 }
