@@ -376,6 +376,7 @@ static int gather_reports(ndb_mgm_handle_t *handle, void *reports, size_t size, 
 
 static_assert(offsetof(struct ndb_mgm_memory, node_id) == 0, "see gather_reports");
 static_assert(offsetof(struct ndb_mgm_disk, node_id) == 0, "see gather_reports");
+static_assert(offsetof(struct ndb_mgm_threads, node_id) == 0, "see gather_reports");
 
 int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node_id,
                           struct ndb_mgm_memory *reports, uint32_t room)
@@ -435,6 +436,30 @@ int ndb_mgm_report_disk(ndb_mgm_handle_t *handle, uint32_t node_id, struct ndb_m
 {
     if (mgm_call(handle, handle->timeout_ms, "report disk\nnode: %u", node_id) != 0) return -1;
     return gather_reports(handle, reports, sizeof(*reports), room, set_disk);
+}
+
+static void set_threads(void *threads, const char *field, const char *value)
+{
+    struct ndb_mgm_threads *report = threads;
+    struct ndb_mgm_thread thread;
+
+    if (strcmp(field, "error") == 0) report->error = (uint32_t)strtoul(value, NULL, 10);
+    if (strncmp(field, "thread.", 7) != 0) return;
+    unsigned long number = strtoul(field + 7, NULL, 10);
+    if (number >= NDB_MGM_THREADS_MAX ||
+        sscanf(value, "%11s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+               thread.name, &thread.at_us, &thread.user_us, &thread.system_us, &thread.work_us,
+               &thread.spin_us, &thread.sleep_us) != 7)
+        return;
+    report->threads[number] = thread;
+    if (number >= report->thread_count) report->thread_count = (uint32_t)number + 1;
+}
+
+int ndb_mgm_report_threads(ndb_mgm_handle_t *handle, uint32_t node_id,
+                           struct ndb_mgm_threads *reports, uint32_t room)
+{
+    if (mgm_call(handle, handle->timeout_ms, "report threads\nnode: %u", node_id) != 0) return -1;
+    return gather_reports(handle, reports, sizeof(*reports), room, set_threads);
 }
 
 /* ---- orders ---- */

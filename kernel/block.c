@@ -148,6 +148,12 @@ void node_started(struct block *block)
     if (host->started != NULL) host->started(host);
 }
 
+bool node_thread_times(const struct block *block, uint32_t no, struct thread_times *times)
+{
+    struct host *host = block->node->options.host;
+    return host->thread_times != NULL && host->thread_times(host, no, times);
+}
+
 void node_stopped(struct block *block, uint32_t restart_flags)
 {
     struct host *host = block->node->options.host;

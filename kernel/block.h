@@ -148,6 +148,9 @@ uint32_t peer_class(const struct block *block, uint32_t node);
 /* Tells the host that the node has started. */
 void node_started(struct block *block);
 
+/* What thread number `no` of the process has used; see struct host. */
+bool node_thread_times(const struct block *block, uint32_t no, struct thread_times *times);
+
 /* Ends this node in good order: its work is done. The host ends (and perhaps restarts) the process.
  * Returns. */
 void node_stopped(struct block *block, uint32_t restart_flags);

@@ -1,6 +1,7 @@
 /* host.h -- all that a node may ask of the world. Production: ndbmtd/. Simulation: kernel/sim. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include "kernel/io_request.h"
 
@@ -19,6 +20,13 @@ struct node_failure {
     const char *file;
     uint32_t line;
     const char *text;
+};
+
+/* What a thread of the process has used so far, in microseconds; see struct thread_use of
+ * signals/management.h. */
+struct thread_times {
+    char name[8];
+    uint64_t at_us, user_us, system_us, work_us, spin_us, sleep_us;
 };
 
 struct host {
@@ -58,6 +66,10 @@ struct host {
     /* The node stops: writes traces and ends the process, or drops the simulated node. Does not
      * return. */
     void (*fail)(struct host *host, const struct node_failure *failure) __attribute__((noreturn));
+
+    /* Thread number `no` of the layout, and behind the last one the whole process. False: no such
+     * thread. NULL: this host's threads are not the operating system's. Any thread. */
+    bool (*thread_times)(struct host *host, uint32_t no, struct thread_times *times);
 
     /* The node has passed its last start phase. May be NULL. */
     void (*started)(struct host *host);

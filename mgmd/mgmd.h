@@ -73,6 +73,7 @@ enum mgmd_request_kind {
     MGMD_REQUEST_NONE,
     MGMD_REQUEST_MEMORY,
     MGMD_REQUEST_DISK,
+    MGMD_REQUEST_THREADS,
     MGMD_REQUEST_EVENTS,
     MGMD_REQUEST_STOP,
     MGMD_REQUEST_SINGLE,
@@ -229,6 +230,7 @@ void mgmd_order_check(struct mgmd_session *session); /* Of a restart. */
 void mgmd_order_start(struct mgmd_session *session);
 void mgmd_order_memory(struct mgmd_session *session);
 void mgmd_order_disk(struct mgmd_session *session);
+void mgmd_order_threads(struct mgmd_session *session);
 void mgmd_order_events(struct mgmd_session *session);
 void mgmd_order_dump(struct mgmd_session *session);
 /* The id that this session holds: do the data nodes agree? False: they need not be asked. */

@@ -542,6 +542,7 @@ static const struct command commands[] = {
     {"get status", get_status},
     {"report memory", mgmd_order_memory},
     {"report disk", mgmd_order_disk},
+    {"report threads", mgmd_order_threads},
     {"report events", mgmd_order_events},
     {"stop", mgmd_order_stop},
     {"stop v2", mgmd_order_stop},

@@ -448,6 +448,7 @@ static const struct {
     TAKES(EVENT_REP, event_rep, take_event),
     TAKES(MEMORY_REPORT_CONF, memory_report_conf, mgmd_requests_signal),
     TAKES(DISK_REPORT_CONF, disk_report_conf, mgmd_requests_signal),
+    TAKES(THREAD_REPORT_CONF, thread_report_conf, mgmd_requests_signal),
     TAKES(EVENT_LOG_REP, event_log_rep, mgmd_requests_signal),
     TAKES(EVENT_LOG_CONF, event_log_conf, mgmd_requests_signal),
     TAKES(STOP_CONF, stop_conf, mgmd_requests_signal),

@@ -59,7 +59,7 @@ void mgmd_request_text(struct mgmd_request *request, const char *format, ...)
 static bool is_report(const struct mgmd_request *request)
 {
     return request->kind == MGMD_REQUEST_MEMORY || request->kind == MGMD_REQUEST_DISK ||
-           request->kind == MGMD_REQUEST_EVENTS;
+           request->kind == MGMD_REQUEST_THREADS || request->kind == MGMD_REQUEST_EVENTS;
 }
 
 void mgmd_request_error(struct mgmd_request *request, uint32_t node, uint32_t error)

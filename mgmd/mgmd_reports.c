@@ -45,6 +45,11 @@ void mgmd_order_disk(struct mgmd_session *session)
     order_report(session, MGMD_REQUEST_DISK, GSN_DISK_REPORT_REQ);
 }
 
+void mgmd_order_threads(struct mgmd_session *session)
+{
+    order_report(session, MGMD_REQUEST_THREADS, GSN_THREAD_REPORT_REQ);
+}
+
 void mgmd_order_events(struct mgmd_session *session)
 {
     order_report(session, MGMD_REQUEST_EVENTS, GSN_EVENT_LOG_REQ);
@@ -130,6 +135,47 @@ static void take_disk(struct mgmd *mgmd, uint32_t node, const struct signal *sig
     mgmd_request_finish(mgmd, request);
 }
 
+/* name at user system work spin sleep */
+static void thread_line(struct mgmd_request *request, uint32_t node, uint32_t no,
+                        const struct thread_use *use)
+{
+    char name[THREAD_NAME_BYTES + 1] = "";
+    memcpy(name, use->name, THREAD_NAME_BYTES);
+    for (char *c = name; *c != '\0'; c++) {
+        if (*c <= ' ' || *c > '~') *c = '?';
+    }
+    mgmd_request_text(request,
+                      "node.%u.thread.%u: %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+                      " %" PRIu64 " %" PRIu64 "\n",
+                      node, no, name[0] == '\0' ? "?" : name, u64_of(use->at[0], use->at[1]),
+                      u64_of(use->user[0], use->user[1]), u64_of(use->system[0], use->system[1]),
+                      u64_of(use->work[0], use->work[1]), u64_of(use->spin[0], use->spin[1]),
+                      u64_of(use->sleep[0], use->sleep[1]));
+}
+
+static void take_threads(struct mgmd *mgmd, uint32_t node, const struct signal *sig)
+{
+    const struct thread_report_conf *conf = SIG_PAYLOAD(sig, thread_report_conf);
+    struct mgmd_request *request = mgmd_request_find(mgmd, conf->sender_data, MGMD_REQUEST_THREADS);
+    uint32_t words = sig->section_count == 1 ? sig->section[0].size : 0;
+    struct thread_use use;
+
+    if (request == NULL || !node_mask_has(&request->waiting, node)) return;
+    node_mask_remove(&request->waiting, node);
+    if (conf->threads > THREAD_USES_MAX || words < conf->threads * (sizeof(use) / 4)) {
+        mgmd_request_error(request, node, 5005);
+        mgmd_request_finish(mgmd, request);
+        return;
+    }
+    mgmd_request_text(request, "node.%u.threads: %u\n", node, conf->threads);
+    for (uint32_t i = 0; i < conf->threads; i++) {
+        memcpy(&use, sig->section[0].words + i * (sizeof(use) / 4), sizeof(use));
+        thread_line(request, node, i, &use);
+    }
+    request->done++;
+    mgmd_request_finish(mgmd, request);
+}
+
 /* One line; the node's number of it makes the names of a reply different. */
 static void take_event_line(struct mgmd *mgmd, uint32_t node, const struct signal *sig)
 {
@@ -172,6 +218,9 @@ bool mgmd_reports_signal(struct mgmd *mgmd, uint32_t node, const struct signal *
         return true;
     case GSN_DISK_REPORT_CONF:
         take_disk(mgmd, node, sig);
+        return true;
+    case GSN_THREAD_REPORT_CONF:
+        take_threads(mgmd, node, sig);
         return true;
     case GSN_EVENT_LOG_REP:
         take_event_line(mgmd, node, sig);

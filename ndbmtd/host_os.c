@@ -338,6 +338,7 @@ void host_os_init(struct process *process)
         .seed = host_seed,
         .log = host_log,
         .fail = host_fail,
+        .thread_times = account_times,
         .started = host_started,
         .stopped = host_stopped,
     };

@@ -32,6 +32,14 @@ struct sockets {
     bool paused;                     /* Does not read from clients. */
 };
 
+/* What a thread has used so far; it writes, others read. thread_account.c */
+struct thread_account {
+    atomic_ullong user_us, system_us, spin_ns, sleep_ns;
+    atomic_ullong asleep_since_ns; /* 0: it is awake. */
+    uint64_t sampled_ns;           /* When the operating system was asked last. */
+    uint64_t gap_sleep_ns;         /* Asleep since it last had work. */
+};
+
 /* A thread of the layout as the operating system sees it. */
 struct worker {
     struct process *process;
@@ -47,6 +55,7 @@ struct worker {
     bool signalled;
     uint64_t idle_since_ns; /* When the thread last had work. */
     uint64_t spin_ns;       /* How long it may look for work before it sleeps. */
+    struct thread_account account;
     uint64_t gap_ns; /* Smoothed length of idle gaps: spinning pays only when they are short. */
 };
 
@@ -138,6 +147,16 @@ int workers_init(struct process *process);
 /* Runs all threads of the node until it has stopped; returns then. The calling thread becomes the
  * first recv thread. */
 int workers_run(struct process *process);
+
+/* --- thread_account.c --- */
+/* The thread itself: in each of its rounds, when it falls asleep and is awake again (the time
+ * then), and when work came after `gap_ns` without any. */
+void account_round(struct worker *worker, uint64_t now_ns);
+void account_sleep(struct worker *worker, uint64_t now_ns);
+void account_awake(struct worker *worker);
+void account_gap(struct worker *worker, uint64_t gap_ns);
+/* For struct host: of any thread, and of the process. */
+bool account_times(struct host *host, uint32_t no, struct thread_times *times);
 
 /* --- thread_place.c --- */
 /* Binds the calling thread, number `no`, to its CPUs, sets its priority and its spin time. What the

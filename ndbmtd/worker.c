@@ -18,6 +18,7 @@ static void work_came(struct worker *worker, uint64_t now)
 {
     if (worker->idle_since_ns == 0) return;
     uint64_t gap = now - worker->idle_since_ns;
+    account_gap(worker, gap);
     uint64_t bounded = gap > 100u * SPIN_DEFAULT_NS ? 100u * SPIN_DEFAULT_NS : gap;
     worker->gap_ns = (worker->gap_ns * 7u + bounded) / 8u;
     worker->idle_since_ns = 0;
@@ -73,12 +74,15 @@ static void *worker_main(void *argument)
         struct thread_result round =
             thread_run_once(worker->thread, process_now_ms(process), ROUND_BUDGET_DEFAULT);
         uint64_t now = process_now_ns();
+        account_round(worker, now);
         if (round.executed > 0) {
             work_came(worker, now);
             continue;
         }
         if (thread_has_work(worker->thread) || may_spin(worker, now)) continue;
+        account_sleep(worker, now);
         worker_sleep(worker, sleep_ms(worker, round.timer_next_ms));
+        account_awake(worker);
     }
     return NULL;
 }
@@ -182,12 +186,15 @@ static void *sockets_main(void *argument)
         struct thread_result round = {0, UINT64_MAX};
         bool busy = worker->thread != NULL ? recv_round(worker, &round) : send_round(worker);
         uint64_t now = process_now_ns();
+        account_round(worker, now);
         if (busy || worker_has_work(worker)) {
             work_came(worker, now);
             continue;
         }
         if (may_spin(worker, now)) continue;
+        account_sleep(worker, now);
         sockets_sleep(worker, sleep_ms(worker, round.timer_next_ms));
+        account_awake(worker);
     }
     return NULL;
 }

@@ -161,6 +161,34 @@ enum lcp_report_state {
     LCP_REPORT_CLEANING /* Replaced files are removed. */
 };
 
+/*
+ * What the threads of the node's process have done since it began; times in microseconds. Section 0
+ * of the CONF: a struct thread_use for each of them in the order of their numbers, and a last one,
+ * "process", for all that the process has used, its other threads too. None where there are no
+ * threads of an operating system.
+ */
+struct thread_report_req {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(thread_report_req, 1);
+struct thread_report_conf {
+    uint32_t sender_data;
+    uint32_t threads; /* Structs in the section. */
+};
+SIGNAL_STRUCT(thread_report_conf, 2);
+#define THREAD_NAME_BYTES 8u
+#define THREAD_USES_MAX   96u
+struct thread_use {
+    uint32_t name[THREAD_NAME_BYTES / 4u]; /* Padded with zero bytes, one at least. */
+    uint32_t at[2];                        /* When, since the process began. Low word, high word. */
+    uint32_t user[2];                      /* On a CPU, as the operating system counts, */
+    uint32_t system[2];                    /* and in its kernel. */
+    uint32_t work[2];                      /* As the thread measures: at work, */
+    uint32_t spin[2];                      /* looking for some, */
+    uint32_t sleep[2];                     /* asleep. "process": all three 0. */
+};
+SIGNAL_STRUCT(thread_use, 14);
+
 /* CMVMI to its DIH. */
 struct lcp_status_req {
     uint32_t sender_data;

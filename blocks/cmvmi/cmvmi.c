@@ -252,6 +252,7 @@ static const struct handler cmvmi_handlers[] = {
     HANDLER(cmvmi, MEMORY_REPORT_REQ, memory_report_req),
     HANDLER(cmvmi, LDM_MEMORY_CONF, ldm_memory_conf),
     HANDLER(cmvmi, DISK_REPORT_REQ, disk_report_req),
+    HANDLER(cmvmi, THREAD_REPORT_REQ, thread_report_req),
     HANDLER(cmvmi, REDO_STATUS_CONF, redo_status_conf),
     HANDLER(cmvmi, LCP_STATUS_CONF, lcp_status_conf),
     HANDLER(cmvmi, DUMP_STATE_ORD, dump_state_ord),

@@ -109,6 +109,7 @@ void cmvmi_exec_MEMORY_REPORT_REQ(struct block *block, const struct signal *sig)
 void cmvmi_exec_LDM_MEMORY_CONF(struct block *block, const struct signal *sig);
 
 /* cmvmi_disk.c */
+void cmvmi_exec_THREAD_REPORT_REQ(struct block *block, const struct signal *sig);
 void cmvmi_exec_DISK_REPORT_REQ(struct block *block, const struct signal *sig);
 void cmvmi_exec_REDO_STATUS_CONF(struct block *block, const struct signal *sig);
 void cmvmi_exec_LCP_STATUS_CONF(struct block *block, const struct signal *sig);

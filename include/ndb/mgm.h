@@ -180,6 +180,22 @@ struct ndb_mgm_disk {
     struct ndb_mgm_log_part parts[NDB_MGM_LOG_PARTS_MAX];
 };
 
+/* A thread of a data node; microseconds since its process began. */
+struct ndb_mgm_thread {
+    char name[12];  /* "main", "ldm", ...; "process" is the whole process, other threads too. */
+    uint64_t at_us; /* When. */
+    uint64_t user_us, system_us;         /* On a CPU, as the operating system counts. */
+    uint64_t work_us, spin_us, sleep_us; /* As the thread measures; of the process 0. */
+};
+
+#define NDB_MGM_THREADS_MAX 96
+struct ndb_mgm_threads {
+    uint32_t node_id;
+    uint32_t error;        /* 0, or why this node did not answer (5000, 5005). */
+    uint32_t thread_count; /* The last one is the process. */
+    struct ndb_mgm_thread threads[NDB_MGM_THREADS_MAX];
+};
+
 /* Flags of stop and restart. */
 #define NDB_MGM_FLAG_NOSTART 1u
 #define NDB_MGM_FLAG_INITIAL 2u
@@ -283,6 +299,9 @@ NDB_MGM_EXPORT int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node
 /* The same for redo logs and local checkpoints. */
 NDB_MGM_EXPORT int ndb_mgm_report_disk(ndb_mgm_handle_t *handle, uint32_t node_id,
                                        struct ndb_mgm_disk *reports, uint32_t room);
+/* The same for what threads have done; two reports tell what they do. */
+NDB_MGM_EXPORT int ndb_mgm_report_threads(ndb_mgm_handle_t *handle, uint32_t node_id,
+                                          struct ndb_mgm_threads *reports, uint32_t room);
 
 /* The last events that the node (0: all that answer) has kept, at most 128 of each, the oldest
  * first. Fills at most `room` records; the number, or -1. */

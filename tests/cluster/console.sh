@@ -51,6 +51,27 @@ want 0 "$BIN/ndb_mgm" --format=json -e '1 REPORT EventLog'
 want_text out '"text":	"Started \(version'
 mgm 255 '9 REPORT EventLog'
 
+say "ndb_top"
+want 0 "$BIN/ndb_top" --count=2 -n 2 -m
+want_text out '^ndb_top: node 2, [0-9:]+, [0-9.]+ % of one CPU in all$'
+want_text out '^thr name +user% +sys% +idle% +work% +spin% sleep%$'
+want_text out '^  0 [a-z]+( +[0-9.]+){6}$'
+want_text out '^  - others +[0-9.]+ +[0-9.]+$'
+[ "$(grep -c '^ndb_top' "$BOX/out")" = 2 ] || fail "ndb_top does not look twice"
+want 0 "$BIN/ndb_top" --count=1 --format=json
+want_text out '^\{"node":[12],"time":[0-9]+,"elapsed_us":[0-9]+,"cpu":[0-9.]+,"threads":\[\{"thread":0,"name":"[a-z]+","user":'
+# A second of the thread is work, spinning and sleep, but for what was counted a moment earlier or later.
+sed -E 's/.*"work":([0-9.e-]+),"spin":([0-9.e-]+),"sleep":([0-9.e-]+).*/\1 \2 \3/' "$BOX/out" |
+    awk '{ sum = $1 + $2 + $3 } END { exit !(sum > 90 && sum < 110) }' || fail "work, spinning and sleep are not all: $(cat "$BOX/out")"
+want 1 "$BIN/ndb_top" --count=1 -n 9
+want_text err 'Node 9|9'
+want 2 "$BIN/ndb_top" --no-os-load
+run "$BIN/ndb_top" -t >"$BOX/top.out" 2>&1 &
+top=$!
+wait_text top.out '^ndb_top: node'
+kill -TERM $(pgrep -P "$top")
+wait "$top" || fail "ndb_top ends with exit code $? when it is told to"
+
 say "HELP, CLUSTERLOG, DUMP, PROMPT, errors"
 mgm 0 HELP
 want_text out 'SHUTDOWN'

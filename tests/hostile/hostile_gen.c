@@ -115,10 +115,19 @@ static const struct choice client_choices[] = {
     {GSN_WAIT_DURABLE_REQ, 4},
 };
 static const struct choice mgm_choices[] = {
-    {GSN_EVENT_SUBSCRIBE_REQ, 4}, {GSN_DUMP_STATE_ORD, 6},   {GSN_NODE_STATUS_REQ, 4},
-    {GSN_MEMORY_REPORT_REQ, 4},   {GSN_DISK_REPORT_REQ, 4},  {GSN_TCKEYREQ, 3},
-    {GSN_API_REGREQ, 2},          {GSN_STOP_REQ, 1},         {GSN_START_ORD, 1},
-    {GSN_TCSEIZEREQ, 1},          {GSN_CREATE_TABLE_REQ, 1}, {GSN_LIST_TABLES_REQ, 1},
+    {GSN_EVENT_SUBSCRIBE_REQ, 4},
+    {GSN_DUMP_STATE_ORD, 6},
+    {GSN_NODE_STATUS_REQ, 4},
+    {GSN_MEMORY_REPORT_REQ, 4},
+    {GSN_DISK_REPORT_REQ, 4},
+    {GSN_THREAD_REPORT_REQ, 4},
+    {GSN_TCKEYREQ, 3},
+    {GSN_API_REGREQ, 2},
+    {GSN_STOP_REQ, 1},
+    {GSN_START_ORD, 1},
+    {GSN_TCSEIZEREQ, 1},
+    {GSN_CREATE_TABLE_REQ, 1},
+    {GSN_LIST_TABLES_REQ, 1},
 };
 
 static const struct choice data_choices[] = {

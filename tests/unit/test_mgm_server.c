@@ -218,6 +218,16 @@ static void fake_signal(struct fake_node *fake, uint32_t epoch, const struct sig
         /* A node that is not started tells less than it says. */
         fake_answer(fake, epoch, sig, GSN_DISK_REPORT_CONF, &conf, sizeof(conf) / 4, section,
                     fake->level == START_CMVMI ? 3 : 2 * DISK_REPORT_WORDS);
+    } else if (sig->gsn == GSN_THREAD_REPORT_REQ) {
+        struct thread_report_conf conf = {.sender_data = sig->payload[0], .threads = 2};
+        struct thread_use uses[2] = {{.at = {9000000, 0}, .user = {100, 2}, .sleep = {7, 0}},
+                                     {.at = {9000001, 0}, .system = {8, 0}}};
+        memcpy(uses[0].name, "ldm", 4);
+        memcpy(uses[1].name, "a b\nprocess", 8); /* No end, and what no name has. */
+        uint32_t section[28];
+        memcpy(section, uses, sizeof(section));
+        fake_answer(fake, epoch, sig, GSN_THREAD_REPORT_CONF, &conf, sizeof(conf) / 4, section,
+                    fake->level == START_CMVMI ? 27 : 28);
     } else if (sig->gsn == GSN_EVENT_LOG_REQ) {
         struct event_log_rep rep = {.sender_data = sig->payload[0],
                                     .age_ms = 5000u - 1000u * fake->node,
@@ -660,6 +670,28 @@ static void files_are_reported(struct server *server)
     free(reports);
 }
 
+static void threads_are_reported(struct server *server)
+{
+    struct ndb_mgm_threads *reports = calloc(4, sizeof(*reports));
+
+    assert_int_equal(ndb_mgm_report_threads(server->handle, 0, reports, 4), 2);
+    assert_int_equal(reports[0].node_id, 1);
+    assert_int_equal(reports[0].error, 0);
+    assert_int_equal(reports[0].thread_count, 2);
+    assert_string_equal(reports[0].threads[0].name, "ldm");
+    assert_true(reports[0].threads[0].at_us == 9000000);
+    assert_true(reports[0].threads[0].user_us == (2ull << 32 | 100));
+    assert_true(reports[0].threads[0].sleep_us == 7);
+    assert_string_equal(reports[0].threads[1].name, "a?b?proc");
+    assert_true(reports[0].threads[1].system_us == 8);
+    assert_int_equal(reports[1].node_id, 2);
+    assert_int_equal(reports[1].error, 5005);
+    assert_int_equal(reports[1].thread_count, 0);
+    assert_int_equal(ndb_mgm_report_threads(server->handle, 7, reports, 4), -1);
+    assert_int_equal(ndb_mgm_error_code(server->handle), 5002);
+    free(reports);
+}
+
 static void data_nodes_are_linked_and_ordered(void **state)
 {
     struct server *server = *state;
@@ -687,6 +719,7 @@ static void data_nodes_are_linked_and_ordered(void **state)
     assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_NDB, 1, NULL), -1);
 
     files_are_reported(server);
+    threads_are_reported(server);
     assert_int_equal(ndb_mgm_start(server->handle, &both[1], 1), 1);
     await_status(server, 2, NDB_MGM_STATUS_STARTED);
     assert_int_equal(ndb_mgm_report_memory(server->handle, 0, reports, 4), 2);

@@ -573,7 +573,14 @@ static void test_status_memory_events(void **state)
     for (uint32_t i = 0; i < 10; i++) { /* More than wait at a time. */
         fc_sig_send(fc, MGM, cmvmi, GSN_DISK_REPORT_REQ, &disk);
     }
+    struct thread_report_req threads = {.sender_data = 6};
+    fc_sig_send(fc, MGM, cmvmi, GSN_THREAD_REPORT_REQ, &threads);
     fc_run(fc, 3);
+    const struct signal *uses = fc_take(fc, MGM, GSN_THREAD_REPORT_CONF);
+    assert_non_null(uses); /* This host has no threads of an operating system. */
+    assert_int_equal(uses->section_count, 0);
+    assert_int_equal(SIG_PAYLOAD(uses, thread_report_conf)->sender_data, 6);
+    assert_int_equal(SIG_PAYLOAD(uses, thread_report_conf)->threads, 0);
     for (uint32_t i = 0; i < 10; i++) {
         const struct signal *report = fc_take(fc, MGM, GSN_DISK_REPORT_CONF);
         assert_non_null(report);

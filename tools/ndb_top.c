@@ -1,0 +1,308 @@
+/* ndb_top.c -- shows what each thread of a data node does: on a terminal, as text, or as JSON. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ndb/mgm.h>
+
+#include "tools/top_use.h"
+
+#define CALL_MS      5000u
+#define BAR_MIN      10
+#define BAR_MAX      60
+#define COLUMNS_ELSE 80 /* When nobody knows how wide the terminal is. */
+
+struct settings {
+    struct tool tool;
+    uint32_t node;    /* 0: the first one that answers. */
+    uint32_t sleep_s; /* Between two looks. */
+    uint32_t count;   /* Looks; 0: until it is ended. */
+    bool measured, os, color, graph, text, sort;
+};
+
+enum { KEY_NO_OS = TOOL_KEY_OWN, KEY_NO_GRAPH, KEY_NO_COLOR, KEY_NO_SORT, KEY_COUNT };
+
+static const struct argp_option options[] = {
+    {"node-id", 'n', "ID", 0, "the data node (default: the first that answers)", 0},
+    {"sleep-time", 's', "SECONDS", 0, "time between two looks (1)", 0},
+    {"count", KEY_COUNT, "N", 0, "end after N looks (0: when Ctrl-C is pressed)", 0},
+    {"measured-load", 'm', NULL, 0, "also what the threads measure: work, spinning, sleep", 0},
+    {"no-os-load", KEY_NO_OS, NULL, 0, "not what the operating system counts: user, system", 0},
+    {"text", 't', NULL, 0, "columns of numbers, one block after the other", 0},
+    {"no-graph", KEY_NO_GRAPH, NULL, 0, "no bars", 0},
+    {"no-color", KEY_NO_COLOR, NULL, 0, "no colors", 0},
+    {"no-sort", KEY_NO_SORT, NULL, 0, "in the order of thread numbers, not the busiest first", 0},
+    {0},
+};
+
+static volatile sig_atomic_t ended;
+
+static void end(int number)
+{
+    (void)number;
+    ended = 1;
+}
+
+static error_t read_option(int key, char *argument, struct argp_state *state)
+{
+    struct settings *settings = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &settings->tool;
+        return 0;
+    case 'n':
+        settings->node = (uint32_t)tool_number(argument, 1, 255, "--node-id", state);
+        return 0;
+    case 's':
+        settings->sleep_s = (uint32_t)tool_number(argument, 1, 3600, "--sleep-time", state);
+        return 0;
+    case KEY_COUNT:
+        settings->count = (uint32_t)tool_number(argument, 0, 1000000000, "--count", state);
+        return 0;
+    case 'm':
+        settings->measured = true;
+        return 0;
+    case KEY_NO_OS:
+        settings->os = false;
+        return 0;
+    case 't':
+        settings->text = true;
+        return 0;
+    case KEY_NO_GRAPH:
+        settings->graph = false;
+        return 0;
+    case KEY_NO_COLOR:
+        settings->color = false;
+        return 0;
+    case KEY_NO_SORT:
+        settings->sort = false;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "takes no argument: '%s'", argument);
+        return 0;
+    case ARGP_KEY_END:
+        if (!settings->os && !settings->measured)
+            argp_error(state, "--no-os-load leaves nothing to show without --measured-load");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- Printing ---- */
+
+static void print_numbers(const struct settings *settings, const struct top_use *use)
+{
+    bool rest = use->number == TOP_REST;
+
+    if (settings->os) printf(" %6.1f %6.1f", use->user, use->system);
+    if (settings->os && !rest) printf(" %6.1f", use->idle);
+    if (settings->measured && !rest) printf(" %6.1f %6.1f %6.1f", use->work, use->spin, use->sleep);
+}
+
+static void print_heading(const struct settings *settings, uint32_t node, const struct top *top)
+{
+    char clock[16];
+    struct tm parts;
+    time_t now = time(NULL);
+
+    (void)strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &parts));
+    printf("ndb_top: node %u, %s, %.1f %% of one CPU in all\n", node, clock, top->all);
+    printf("%3s %-8s", "thr", "name");
+    if (settings->os) printf(" %6s %6s %6s", "user%", "sys%", "idle%");
+    if (settings->measured) printf(" %6s %6s %6s", "work%", "spin%", "sleep%");
+    (void)putchar('\n');
+}
+
+static int terminal_columns(void)
+{
+    struct winsize size;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    return COLUMNS_ELSE;
+}
+
+/* User and system, or work and spinning, side by side. */
+static void print_bar(const struct settings *settings, const struct top_use *use, int width)
+{
+    double first = settings->os ? use->user : use->work;
+    double second = settings->os ? use->system : use->spin;
+    int a = (int)(first * width / 100 + 0.5);
+    int b = (int)(second * width / 100 + 0.5);
+
+    if (a > width) a = width;
+    if (a + b > width) b = width - a;
+    printf(" [%s%.*s%s%.*s%s%*s]", settings->color ? "\x1b[32m" : "", a,
+           "||||||||||||||||||||||||||||||||||||||||||||||||||||||||||||",
+           settings->color ? "\x1b[31m" : "", b,
+           "############################################################",
+           settings->color ? "\x1b[0m" : "", width - a - b, "");
+}
+
+static int bar_width(const struct settings *settings)
+{
+    int used = 12 + (settings->os ? 21 : 0) + (settings->measured ? 21 : 0) + 4;
+    int width = terminal_columns() - used;
+
+    return width < BAR_MIN ? 0 : width > BAR_MAX ? BAR_MAX : width;
+}
+
+static void print_top(const struct settings *settings, uint32_t node, const struct top *top)
+{
+    bool screen = !settings->text && isatty(STDOUT_FILENO);
+    int width = settings->graph && screen ? bar_width(settings) : 0;
+
+    if (screen) printf("\x1b[H\x1b[2J");
+    print_heading(settings, node, top);
+    for (uint32_t i = 0; i < top->count; i++) {
+        const struct top_use *use = &top->use[i];
+        if (use->number == TOP_REST)
+            printf("%3s %-8s", "-", "others");
+        else
+            printf("%3u %-8s", use->number, use->name);
+        print_numbers(settings, use);
+        if (width > 0 && use->number != TOP_REST) print_bar(settings, use, width);
+        (void)putchar('\n');
+    }
+    if (!screen) (void)putchar('\n');
+    (void)fflush(stdout);
+}
+
+/* One line for each look, so that a reader need not wait for the end. */
+static void print_json(uint32_t node, const struct top *top)
+{
+    cJSON *object = cJSON_CreateObject();
+    cJSON *threads = cJSON_CreateArray();
+
+    cJSON_AddNumberToObject(object, "node", node);
+    cJSON_AddNumberToObject(object, "time", (double)time(NULL));
+    cJSON_AddNumberToObject(object, "elapsed_us", (double)top->elapsed_us);
+    cJSON_AddNumberToObject(object, "cpu", top->all);
+    for (uint32_t i = 0; i < top->count; i++) {
+        const struct top_use *use = &top->use[i];
+        cJSON *thread = cJSON_CreateObject();
+        if (use->number != TOP_REST) cJSON_AddNumberToObject(thread, "thread", use->number);
+        cJSON_AddStringToObject(thread, "name", use->number == TOP_REST ? "others" : use->name);
+        cJSON_AddNumberToObject(thread, "user", use->user);
+        cJSON_AddNumberToObject(thread, "system", use->system);
+        if (use->number != TOP_REST) {
+            cJSON_AddNumberToObject(thread, "work", use->work);
+            cJSON_AddNumberToObject(thread, "spin", use->spin);
+            cJSON_AddNumberToObject(thread, "sleep", use->sleep);
+        }
+        cJSON_AddItemToArray(threads, thread);
+    }
+    cJSON_AddItemToObject(object, "threads", threads);
+    char *text = cJSON_PrintUnformatted(object);
+    if (text != NULL) (void)puts(text);
+    (void)fflush(stdout);
+    free(text);
+    cJSON_Delete(object);
+}
+
+/* ---- Asking ---- */
+
+static bool say_error(ndb_mgm_handle_t *mgm)
+{
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "%d: %s\n", ndb_mgm_error_code(mgm), ndb_mgm_error_text(mgm));
+    return false;
+}
+
+/* The node's figures now. False: the reason is printed. */
+static bool ask(ndb_mgm_handle_t *mgm, uint32_t node, struct ndb_mgm_threads *report)
+{
+    if (ndb_mgm_report_threads(mgm, node, report, 1) < 0) return say_error(mgm);
+    if (report->node_id == node && report->error == 0) return true;
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "Node %u: %s\n", node,
+                  ndb_mgm_error_message(report->error != 0 ? (int)report->error : 5005));
+    return false;
+}
+
+/* The data node that is meant, 0: the reason is printed. */
+static uint32_t choose_node(const struct settings *settings, ndb_mgm_handle_t *mgm)
+{
+    static struct ndb_mgm_cluster_state cluster;
+
+    if (settings->node != 0) return settings->node;
+    if (ndb_mgm_get_status(mgm, &cluster) != 0) {
+        (void)say_error(mgm);
+        return 0;
+    }
+    for (uint32_t i = 0; i < cluster.count; i++) {
+        const struct ndb_mgm_node_state *node = &cluster.nodes[i];
+        if (node->type == NDB_MGM_NODE_NDB && node->status == NDB_MGM_STATUS_STARTED)
+            return node->node_id;
+    }
+    (void)fprintf(stderr, "No data node is started.\n");
+    return 0;
+}
+
+static int watch(const struct settings *settings, ndb_mgm_handle_t *mgm)
+{
+    static struct ndb_mgm_threads before, now;
+    static struct top top;
+    const struct timespec pause = {.tv_sec = settings->sleep_s};
+    uint32_t node = choose_node(settings, mgm);
+
+    if (node == 0 || !ask(mgm, node, &before)) return TOOL_FAILED;
+    for (uint32_t i = 0; settings->count == 0 || i < settings->count; i++) {
+        (void)nanosleep(&pause, NULL);
+        if (ended) return TOOL_OK;
+        if (!ask(mgm, node, &now)) return TOOL_FAILED;
+        top_compare(&before, &now, settings->sort, &top);
+        if (settings->tool.format == TOOL_JSON)
+            print_json(node, &top);
+        else
+            print_top(settings, node, &top);
+        if (ferror(stdout)) return TOOL_FAILED;
+        before = now;
+    }
+    return TOOL_OK;
+}
+
+static int run(const struct settings *settings, ndb_mgm_handle_t *mgm)
+{
+    ndb_mgm_set_name(mgm, "ndb_top");
+    ndb_mgm_set_timeout(mgm, CALL_MS);
+    if (ndb_mgm_set_connectstring(mgm, settings->tool.connect_string) == 0 &&
+        ndb_mgm_connect(mgm, settings->tool.retries, settings->tool.delay_s) == 0)
+        return watch(settings, mgm);
+    (void)fprintf(stderr, "Unable to connect to management server.\n");
+    (void)say_error(mgm);
+    return TOOL_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.options = options,
+                                     .parser = read_option,
+                                     .children = children,
+                                     .doc = "Shows what the threads of a data node do, in percent "
+                                            "of the time between two looks."};
+    struct settings settings = {
+        .sleep_s = 1, .os = true, .color = true, .graph = true, .sort = true};
+    struct sigaction action = {.sa_handler = end};
+
+    tool_init(&settings.tool, "ndb_top");
+    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
+    if (!isatty(STDOUT_FILENO)) settings.color = false;
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    ndb_mgm_handle_t *mgm = ndb_mgm_create_handle();
+    if (mgm == NULL) {
+        (void)fprintf(stderr, "Out of memory.\n");
+        return tool_close(&settings.tool, TOOL_FAILED);
+    }
+    int code = run(&settings, mgm);
+    ndb_mgm_destroy_handle(mgm);
+    return tool_close(&settings.tool, code);
+}
