@@ -17,7 +17,6 @@
 
 struct settings {
     struct tool tool;
-    int first; /* Index of the first table in argv. */
     bool transactional;
 };
 
@@ -38,22 +37,13 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
 
     (void)argument;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &settings->tool;
-        return 0;
     case 't':
         settings->transactional = true;
         return 0;
     case KEY_TUPSCAN:
         return 0;
-    case ARGP_KEY_ARGS:
-        settings->first = state->next;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "give at least one table");
-        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_option(key, argument, state);
     }
 }
 
@@ -260,8 +250,10 @@ static int delete_rows(struct settings *settings, struct ndb_table *table, uint6
     return work.again ? -1 : 0;
 }
 
-static int delete_all(struct settings *settings, const char *name, cJSON *list)
+static int delete_all(void *context, char **argv, cJSON *list)
 {
+    struct settings *settings = context;
+    const char *name = argv[0];
     struct ndb_table *table = tool_open_table(&settings->tool, name);
     uint64_t deleted = 0;
 
@@ -285,27 +277,23 @@ static int delete_all(struct settings *settings, const char *name, cJSON *list)
     return TOOL_OK;
 }
 
+static int run(void *settings, int argc, char **argv)
+{
+    return tool_each(settings, argc, argv, 1, delete_all);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options,
-        read_option,
-        "TABLE...",
-        "Deletes all rows of tables; the tables stay. Without --transactional the rows go in many "
-        "small transactions. It stops at the first table that fails.",
-        children,
-        NULL,
-        NULL};
+    static const struct tool_program program = {
+        .name = "ndb_delete_all",
+        .doc = "Deletes all rows of tables; the tables stay. Without --transactional the rows go "
+               "in many small transactions. It stops at the first table that fails.",
+        .arguments = "TABLE...",
+        .needed = "give at least one table",
+        .options = options,
+        .option = read_option,
+        .run = run};
     struct settings settings = {0};
-    int code = TOOL_OK;
 
-    tool_init(&settings.tool, "ndb_delete_all");
-    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
-    if (!tool_connect(&settings.tool)) return tool_close(&settings.tool, TOOL_FAILED);
-    cJSON *list = cJSON_CreateArray();
-    for (int i = settings.first; i < argc && code == TOOL_OK; i++)
-        code = delete_all(&settings, argv[i], list);
-    tool_json_end(&settings.tool, list);
-    return tool_close(&settings.tool, code);
+    return tool_main(&program, &settings, argc, argv);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tools/tool_json.h"
 
@@ -11,8 +12,9 @@
 
 struct settings {
     struct tool tool;
-    int first; /* Index of the first table in argv. */
-    bool partitions, nodes, context, numbers;
+    bool partitions, nodes, context, numbers, indexes;
+    uint32_t retries;  /* Of a table that is not there. */
+    const char *table; /* The arguments are indexes of this one. */
 };
 
 static const struct argp_option options[] = {
@@ -22,6 +24,10 @@ static const struct argp_option options[] = {
      0},
     {"extra-node-info", 'n', NULL, 0, "with -p: the nodes of each fragment, primary first", 0},
     {"autoinc", 'a', NULL, 0, "also print the next number that ndb_auto_increment() would give", 0},
+    {"index-info", 'i', NULL, 0, "also describe each index by itself", 0},
+    {"table", 't', "NAME", 0, "the arguments are indexes of this table", 0},
+    {"retries", 'r', "N", 0, "so many more looks for what is not there, a second apart (0)", 0},
+    {"unqualified", 'u', NULL, 0, "names without their database, as they always are", 0},
     {"context", 'x', NULL, 0, "also print database, schema, name and id", 0},
     {0},
 };
@@ -30,11 +36,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
 
-    (void)argument;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &settings->tool;
-        return 0;
     case 'p':
         settings->partitions = true;
         return 0;
@@ -44,17 +46,22 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case 'a':
         settings->numbers = true;
         return 0;
+    case 'i':
+        settings->indexes = true;
+        return 0;
+    case 't':
+        settings->table = argument;
+        return 0;
+    case 'r':
+        settings->retries = (uint32_t)tool_number(argument, 0, 100000, "--retries", state);
+        return 0;
+    case 'u':
+        return 0;
     case 'x':
         settings->context = true;
         return 0;
-    case ARGP_KEY_ARGS:
-        settings->first = state->next;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "give at least one table");
-        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_option(key, argument, state);
     }
 }
 
@@ -126,6 +133,23 @@ static void print_indexes(const struct ndb_table *table)
         print_index(table, &index, "OrderedIndex");
 }
 
+/* In the field's order. K Value, load factors, frm data, ForceVarPart and the extra bits are what
+ * every table has there. */
+static void print_properties(const struct ndb_table_info *info)
+{
+    printf("Version: %u\nFragment type: HashMapPartition\nK Value: 6\nMin load factor: 78\n"
+           "Max load factor: 80\nTemporary table: no\n",
+           info->version);
+    printf("Number of attributes: %u\nNumber of primary keys: %u\nLength of frm data: 0\n",
+           info->columns, info->key_columns);
+    printf("Max Rows: %" PRIu64 "\nRow Checksum: %d\nRow GCI: %d\nSingleUserMode: 0\n"
+           "ForceVarPart: 1\n",
+           info->max_rows, info->row_checksum, info->row_gci);
+    printf("PartitionCount: %u\nFragmentCount: %u\nPartitionBalance: %s\nReplicas: %u\n",
+           info->fragments, info->fragments, info->balance, info->replicas);
+    printf("ExtraRowGciBits: 0\nExtraRowAuthorBits: 0\nTableStatus: Retrieved\n");
+}
+
 static void print_table(const struct settings *settings, const struct ndb_table *table,
                         const struct ndb_table_info *info)
 {
@@ -135,14 +159,7 @@ static void print_table(const struct settings *settings, const struct ndb_table 
     if (settings->context)
         printf("Database: %s\nSchema: def\nName: %s\nTable id: %u\n", info->database, info->name,
                info->table_id);
-    printf("Version: %u\nFragment type: HashMapPartition\nTemporary table: no\n", info->version);
-    printf("Number of attributes: %u\nNumber of primary keys: %u\n", info->columns,
-           info->key_columns);
-    printf("Max Rows: %" PRIu64 "\nRow Checksum: %d\nRow GCI: %d\n", info->max_rows,
-           info->row_checksum, info->row_gci);
-    printf("PartitionCount: %u\nFragmentCount: %u\nPartitionBalance: %s\nReplicas: %u\n",
-           info->fragments, info->fragments, info->balance, info->replicas);
-    printf("TableStatus: Retrieved\n");
+    print_properties(info);
     print_options(info);
     printf("HashMap: DEFAULT-HASHMAP-%u-%u\n", info->hash_map_buckets, info->fragments);
     printf("-- Attributes --\n");
@@ -317,17 +334,84 @@ static bool ask_next(struct settings *settings, const struct ndb_table *table, u
     return false;
 }
 
+/* As often as --retries says. NULL: the reason is printed. */
+static struct ndb_table *open_table(struct settings *settings, const char *name)
+{
+    char full[300];
+    uint32_t tries = settings->retries;
+
+    tool_table_name(&settings->tool, name, full, sizeof(full));
+    while (tries-- > 0) {
+        struct ndb_table *table = ndb_table_open(settings->tool.ndb, full, 0);
+        if (table != NULL) return table;
+        (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    }
+    struct ndb_table *table = tool_open_table(&settings->tool, name);
+    if (table == NULL) printf("No such object: %s\n", name);
+    return table;
+}
+
+/* An index by itself: by its name among a table's arguments, or each with --index-info. */
+static void describe_index(const struct ndb_table *table, const struct ndb_index_info *index,
+                           const char *type)
+{
+    struct ndb_table_info info;
+    struct ndb_column_info column;
+
+    ndb_table_describe(table, &info);
+    printf("-- %s --\nVersion: %u\nBase table: %s\nNumber of attributes: %u\nLogging: %d\n"
+           "Index type: %s\nIndex status: Retrieved\n-- Attributes --\n",
+           index->name, info.version, info.name, index->columns, info.logging, type);
+    for (uint32_t i = 0; i < index->columns; i++) {
+        if (ndb_table_column(table, index->column[i], &column) == 0) print_column(table, &column);
+    }
+    if (index->table_id != 0)
+        printf("-- IndexTable sys/def/NDB$UNIQUE_%u_%s, id %u --\n", info.table_id, index->name,
+               index->table_id);
+    (void)putchar('\n');
+}
+
+static void describe_indexes(const struct ndb_table *table)
+{
+    struct ndb_index_info index;
+
+    for (uint32_t i = 0; ndb_table_unique(table, i, &index) == 0; i++)
+        describe_index(table, &index, "UniqueHashIndex");
+    for (uint32_t i = 0; ndb_table_index(table, i, &index) == 0; i++)
+        describe_index(table, &index, "OrderedIndex");
+}
+
+/* An index of --table. */
+static int describe_named(struct settings *settings, const char *name, cJSON *list)
+{
+    struct ndb_table *table = open_table(settings, settings->table);
+    struct ndb_index_info index;
+
+    if (table == NULL) return TOOL_FAILED;
+    int ordered = ndb_table_find_index(table, name);
+    int unique = ndb_table_find_unique(table, name);
+    bool known = ordered >= 0
+                     ? ndb_table_index(table, (uint32_t)ordered, &index) == 0
+                     : unique >= 0 && ndb_table_unique(table, (uint32_t)unique, &index) == 0;
+    const char *type = ordered >= 0 ? "OrderedIndex" : "UniqueHashIndex";
+    if (!known)
+        printf("No such object: %s\n", name);
+    else if (settings->tool.format == TOOL_JSON)
+        cJSON_AddItemToArray(list, index_json(table, &index, type));
+    else
+        describe_index(table, &index, type);
+    ndb_table_release(table);
+    return known ? TOOL_OK : TOOL_FAILED;
+}
+
 static int describe(struct settings *settings, const char *name, cJSON *list)
 {
-    struct ndb_table *table = tool_open_table(&settings->tool, name);
+    struct ndb_table *table = open_table(settings, name);
     struct ndb_table_info info;
     struct ndb_fragment_info *fragments = NULL;
     uint64_t next; /* 0: not asked for. */
 
-    if (table == NULL) {
-        printf("No such object: %s\n", name);
-        return TOOL_FAILED;
-    }
+    if (table == NULL) return TOOL_FAILED;
     ndb_table_describe(table, &info);
     if (settings->partitions) fragments = ask_fragments(&settings->tool, table, &info);
     bool known = ask_next(settings, table, &next) && (!settings->partitions || fragments != NULL);
@@ -340,27 +424,39 @@ static int describe(struct settings *settings, const char *name, cJSON *list)
         if (next != 0) printf("-- AutoIncrement info\nAutoIncrement: %" PRIu64 "\n", next);
         if (fragments != NULL) print_partitions(settings, table, &info, fragments);
         (void)putchar('\n');
+        if (settings->indexes) describe_indexes(table);
     }
     free(fragments);
     ndb_table_release(table);
     return known ? TOOL_OK : TOOL_FAILED;
 }
 
-int main(int argc, char **argv)
+/* All of them, also when one is not there. */
+static int run(void *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {options,  read_option, "TABLE...", "Describes tables.",
-                                     children, NULL,        NULL};
-    struct settings settings = {0};
+    struct settings *settings = context;
+    cJSON *list = cJSON_CreateArray();
     int code = TOOL_OK;
 
-    tool_init(&settings.tool, "ndb_desc");
-    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
-    if (!tool_connect(&settings.tool)) return tool_close(&settings.tool, TOOL_FAILED);
-    cJSON *list = cJSON_CreateArray();
-    for (int i = settings.first; i < argc; i++) {
-        if (describe(&settings, argv[i], list) != TOOL_OK) code = TOOL_FAILED;
+    for (int i = 0; i < argc; i++) {
+        int one = settings->table != NULL ? describe_named(settings, argv[i], list)
+                                          : describe(settings, argv[i], list);
+        if (one != TOOL_OK) code = TOOL_FAILED;
     }
-    tool_json_end(&settings.tool, list);
-    return tool_close(&settings.tool, code);
+    tool_json_end(&settings->tool, list);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tool_program program = {.name = "ndb_desc",
+                                                .doc = "Describes tables.",
+                                                .arguments = "TABLE...\n-t TABLE INDEX...",
+                                                .needed = "give at least one table",
+                                                .options = options,
+                                                .option = read_option,
+                                                .run = run};
+    struct settings settings = {0};
+
+    return tool_main(&program, &settings, argc, argv);
 }

@@ -4,33 +4,10 @@
 
 #include "tools/tool_json.h"
 
-struct settings {
-    struct tool tool;
-    int first; /* Index of the first table in argv. */
-};
-
-static error_t read_option(int key, char *argument, struct argp_state *state)
+static int drop(void *settings, char **argv, cJSON *list)
 {
-    struct settings *settings = state->input;
-
-    (void)argument;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &settings->tool;
-        return 0;
-    case ARGP_KEY_ARGS:
-        settings->first = state->next;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "give at least one table");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static int drop(struct tool *tool, const char *argument, cJSON *list)
-{
+    struct tool *tool = settings;
+    const char *argument = argv[0];
     char name[300];
 
     tool_table_name(tool, argument, name, sizeof(name));
@@ -48,23 +25,19 @@ static int drop(struct tool *tool, const char *argument, cJSON *list)
     return dropped ? TOOL_OK : TOOL_FAILED;
 }
 
+static int drop_all(void *settings, int argc, char **argv)
+{
+    return tool_each(settings, argc, argv, 1, drop);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {.parser = read_option,
-                                     .args_doc = "TABLE...",
-                                     .children = children,
-                                     .doc = "Drops tables with all their rows."};
-    struct settings settings = {0};
+    static const struct tool_program program = {.name = "ndb_drop_table",
+                                                .doc = "Drops tables with all their rows.",
+                                                .arguments = "TABLE...",
+                                                .needed = "give at least one table",
+                                                .run = drop_all};
+    struct tool tool = {0};
 
-    tool_init(&settings.tool, "ndb_drop_table");
-    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
-    if (!tool_connect(&settings.tool)) return tool_close(&settings.tool, TOOL_FAILED);
-
-    int code = TOOL_OK;
-    cJSON *list = cJSON_CreateArray();
-    for (int i = settings.first; i < argc && code == TOOL_OK; i++)
-        code = drop(&settings.tool, argv[i], list);
-    tool_json_end(&settings.tool, list);
-    return tool_close(&settings.tool, code);
+    return tool_main(&program, &tool, argc, argv);
 }

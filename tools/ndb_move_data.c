@@ -63,9 +63,6 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     struct settings *settings = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &settings->tool;
-        return 0;
     case KEY_EXCLUDE:
         settings->exclude_missing = true;
         return 0;
@@ -95,7 +92,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         if (settings->target == NULL) argp_error(state, "give a source and a target table");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_option(key, argument, state);
     }
 }
 
@@ -473,9 +470,12 @@ static bool drop_source(struct settings *settings)
     return false;
 }
 
-static int move_data(struct settings *settings)
+static int move_data(void *context, int argc, char **argv)
 {
+    struct settings *settings = context;
     struct move move = {.settings = settings, .ndb = settings->tool.ndb};
+    (void)argc;
+    (void)argv;
     bool good = open_side(settings, settings->source, &move.source) &&
                 open_side(settings, settings->target, &move.target);
 
@@ -501,21 +501,17 @@ static int move_data(struct settings *settings)
 
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options,
-        read_option,
-        "SOURCE TARGET",
-        "Moves all rows of the source table into the target table, which must be there. Columns go "
-        "by name; those that only the target has get their default. A row is in exactly one of the "
-        "tables at any time: a move that was interrupted is begun again.",
-        children,
-        NULL,
-        NULL};
+    static const struct tool_program program = {
+        .name = "ndb_move_data",
+        .doc = "Moves all rows of the source table into the target table, which must be there. "
+               "Columns go by name; those that only the target has get their default. A row is in "
+               "exactly one of the tables at any time: a move that was interrupted is begun again.",
+        .arguments = "SOURCE TARGET",
+        .needed = "give a source and a target table",
+        .options = options,
+        .option = read_option,
+        .run = move_data};
     struct settings settings = {.delay_min_ms = 1000, .delay_max_ms = 60000};
 
-    tool_init(&settings.tool, "ndb_move_data");
-    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
-    if (!tool_connect(&settings.tool)) return tool_close(&settings.tool, TOOL_FAILED);
-    return tool_close(&settings.tool, move_data(&settings));
+    return tool_main(&program, &settings, argc, argv);
 }

@@ -58,9 +58,6 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     struct settings *settings = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &settings->tool;
-        return 0;
     case 'D':
         settings->delimiter = argument;
         return 0;
@@ -109,11 +106,8 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         else
             settings->index = argument;
         return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "give a table");
-        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_option(key, argument, state);
     }
 }
 
@@ -419,18 +413,28 @@ static int select_all(struct settings *settings)
     return result == 0 ? TOOL_OK : TOOL_FAILED;
 }
 
+static int run(void *context, int argc, char **argv)
+{
+    static char buffer[OUTPUT_BUFFER];
+    struct settings *settings = context;
+
+    (void)argc;
+    (void)argv;
+    if (settings->delimiter == NULL) settings->delimiter = settings->csv ? "," : "\t";
+    (void)setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+    return select_all(settings);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options, read_option, "TABLE [INDEX]", "Prints the rows of a table.", children, NULL, NULL};
-    static char buffer[OUTPUT_BUFFER];
+    static const struct tool_program program = {.name = "ndb_select_all",
+                                                .doc = "Prints the rows of a table.",
+                                                .arguments = "TABLE [INDEX]",
+                                                .needed = "give a table",
+                                                .options = options,
+                                                .option = read_option,
+                                                .run = run};
     struct settings settings = {.header = true, .limit = UINT64_MAX, .lock = NDB_COMMITTED_READ};
 
-    tool_init(&settings.tool, "ndb_select_all");
-    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
-    if (settings.delimiter == NULL) settings.delimiter = settings.csv ? "," : "\t";
-    (void)setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
-    if (!tool_connect(&settings.tool)) return tool_close(&settings.tool, TOOL_FAILED);
-    return tool_close(&settings.tool, select_all(&settings));
+    return tool_main(&program, &settings, argc, argv);
 }

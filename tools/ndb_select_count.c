@@ -7,7 +7,6 @@
 
 struct settings {
     struct tool tool;
-    int first; /* Index of the first table in argv. */
     uint32_t parallelism;
     enum ndb_lock_mode lock;
 };
@@ -23,23 +22,14 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     struct settings *settings = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &settings->tool;
-        return 0;
     case 'p':
         settings->parallelism = (uint32_t)tool_number(argument, 0, 10000, "--parallelism", state);
         return 0;
     case 'l':
         settings->lock = tool_lock_mode(argument, state);
         return 0;
-    case ARGP_KEY_ARGS:
-        settings->first = state->next;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "give at least one table");
-        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_option(key, argument, state);
     }
 }
 
@@ -89,39 +79,42 @@ static int count_rows(const struct settings *settings, struct ndb_table *table, 
     return result;
 }
 
-static int count_all(struct settings *settings, int argc, char **argv, cJSON *list)
+static int count_table(void *context, char **argv, cJSON *list)
 {
-    for (int i = settings->first; i < argc; i++) {
-        struct ndb_table *table = tool_open_table(&settings->tool, argv[i]);
-        uint64_t rows = 0;
-        if (table == NULL) return TOOL_FAILED;
-        int result = count_rows(settings, table, &rows);
-        ndb_table_release(table);
-        if (result != 0) return TOOL_FAILED;
-        if (settings->tool.format == TOOL_JSON) {
-            cJSON *entry = cJSON_CreateObject();
-            cJSON_AddStringToObject(entry, "table", argv[i]);
-            cJSON_AddNumberToObject(entry, "rows", (double)rows);
-            cJSON_AddItemToArray(list, entry);
-        } else {
-            printf("%" PRIu64 " records in table %s\n", rows, argv[i]);
-        }
+    struct settings *settings = context;
+    struct ndb_table *table = tool_open_table(&settings->tool, argv[0]);
+    uint64_t rows = 0;
+
+    if (table == NULL) return TOOL_FAILED;
+    int result = count_rows(settings, table, &rows);
+    ndb_table_release(table);
+    if (result != 0) return TOOL_FAILED;
+    if (settings->tool.format == TOOL_JSON) {
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddStringToObject(entry, "table", argv[0]);
+        cJSON_AddNumberToObject(entry, "rows", (double)rows);
+        cJSON_AddItemToArray(list, entry);
+    } else {
+        printf("%" PRIu64 " records in table %s\n", rows, argv[0]);
     }
     return TOOL_OK;
 }
 
+static int run(void *settings, int argc, char **argv)
+{
+    return tool_each(settings, argc, argv, 1, count_table);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options, read_option, "TABLE...", "Counts the rows of tables.", children, NULL, NULL};
+    static const struct tool_program program = {.name = "ndb_select_count",
+                                                .doc = "Counts the rows of tables.",
+                                                .arguments = "TABLE...",
+                                                .needed = "give at least one table",
+                                                .options = options,
+                                                .option = read_option,
+                                                .run = run};
     struct settings settings = {.lock = NDB_COMMITTED_READ};
 
-    tool_init(&settings.tool, "ndb_select_count");
-    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
-    if (!tool_connect(&settings.tool)) return tool_close(&settings.tool, TOOL_FAILED);
-    cJSON *list = cJSON_CreateArray();
-    int code = count_all(&settings, argc, argv, list);
-    tool_json_end(&settings.tool, list);
-    return tool_close(&settings.tool, code);
+    return tool_main(&program, &settings, argc, argv);
 }

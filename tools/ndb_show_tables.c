@@ -35,9 +35,6 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     struct settings *settings = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &settings->tool;
-        return 0;
     case 'd':
         settings->database = argument;
         return 0;
@@ -58,7 +55,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         settings->table = argument;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_option(key, argument, state);
     }
 }
 
@@ -218,21 +215,30 @@ static int show(const struct settings *settings)
     return TOOL_OK;
 }
 
+static int run(void *context, int argc, char **argv)
+{
+    const struct settings *settings = context;
+    int code = TOOL_OK;
+
+    (void)argc;
+    (void)argv;
+    for (uint32_t i = 0; i < settings->loops && code == TOOL_OK; i++) {
+        if (i > 0) (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+        code = show(settings);
+    }
+    return code;
+}
+
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options,  read_option, "[TABLE]", "Lists the tables of the cluster and their indexes.",
-        children, NULL,        NULL};
+    static const struct tool_program program = {
+        .name = "ndb_show_tables",
+        .doc = "Lists the tables of the cluster and their indexes.",
+        .arguments = "[TABLE]",
+        .options = options,
+        .option = read_option,
+        .run = run};
     struct settings settings = {.loops = 1};
 
-    tool_init(&settings.tool, "ndb_show_tables");
-    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
-    if (!tool_connect(&settings.tool)) return tool_close(&settings.tool, TOOL_FAILED);
-    int code = TOOL_OK;
-    for (uint32_t i = 0; i < settings.loops && code == TOOL_OK; i++) {
-        if (i > 0) (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
-        code = show(&settings);
-    }
-    return tool_close(&settings.tool, code);
+    return tool_main(&program, &settings, argc, argv);
 }

@@ -53,9 +53,6 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     struct settings *settings = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &settings->tool;
-        return 0;
     case 'n':
         settings->node = (uint32_t)tool_number(argument, 1, 255, "--node-id", state);
         return 0;
@@ -83,15 +80,12 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case KEY_NO_SORT:
         settings->sort = false;
         return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "takes no argument: '%s'", argument);
-        return 0;
     case ARGP_KEY_END:
         if (!settings->os && !settings->measured)
             argp_error(state, "--no-os-load leaves nothing to show without --measured-load");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_option(key, argument, state);
     }
 }
 
@@ -268,41 +262,28 @@ static int watch(const struct settings *settings, ndb_mgm_handle_t *mgm)
     return TOOL_OK;
 }
 
-static int run(const struct settings *settings, ndb_mgm_handle_t *mgm)
+static int run(void *context, ndb_mgm_handle_t *mgm)
 {
-    ndb_mgm_set_name(mgm, "ndb_top");
+    struct settings *settings = context;
+    struct sigaction action = {.sa_handler = end};
+
+    if (!isatty(STDOUT_FILENO)) settings->color = false;
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
     ndb_mgm_set_timeout(mgm, CALL_MS);
-    if (ndb_mgm_set_connectstring(mgm, settings->tool.connect_string) == 0 &&
-        ndb_mgm_connect(mgm, settings->tool.retries, settings->tool.delay_s) == 0)
-        return watch(settings, mgm);
-    (void)fprintf(stderr, "Unable to connect to management server.\n");
-    (void)say_error(mgm);
-    return TOOL_FAILED;
+    return tool_connect_mgm(&settings->tool, mgm) ? watch(settings, mgm) : TOOL_FAILED;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {.options = options,
-                                     .parser = read_option,
-                                     .children = children,
-                                     .doc = "Shows what the threads of a data node do, in percent "
-                                            "of the time between two looks."};
+    static const struct tool_program program = {.name = "ndb_top",
+                                                .doc = "Shows what the threads of a data node do, "
+                                                       "in percent of the time between two looks.",
+                                                .options = options,
+                                                .option = read_option,
+                                                .ask = run};
     struct settings settings = {
         .sleep_s = 1, .os = true, .color = true, .graph = true, .sort = true};
-    struct sigaction action = {.sa_handler = end};
 
-    tool_init(&settings.tool, "ndb_top");
-    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
-    if (!isatty(STDOUT_FILENO)) settings.color = false;
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-    ndb_mgm_handle_t *mgm = ndb_mgm_create_handle();
-    if (mgm == NULL) {
-        (void)fprintf(stderr, "Out of memory.\n");
-        return tool_close(&settings.tool, TOOL_FAILED);
-    }
-    int code = run(&settings, mgm);
-    ndb_mgm_destroy_handle(mgm);
-    return tool_close(&settings.tool, code);
+    return tool_main(&program, &settings, argc, argv);
 }

@@ -48,9 +48,6 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     struct settings *settings = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &settings->tool;
-        return 0;
     case 'n':
         settings->wanted = NDB_MGM_STATUS_NO_CONTACT;
         return 0;
@@ -74,15 +71,12 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case 'v':
         settings->verbose = (uint32_t)tool_number(argument, 0, 2, "--verbose", state);
         return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "takes no argument: '%s'", argument);
-        return 0;
     case ARGP_KEY_END:
         if (settings->has_waited && settings->has_left_out)
             argp_error(state, "--wait-nodes and --nowait-nodes exclude each other");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_option(key, argument, state);
     }
 }
 
@@ -189,45 +183,32 @@ static int wait_for_state(const struct settings *settings, ndb_mgm_handle_t *mgm
     return reached ? TOOL_OK : TOOL_FAILED;
 }
 
-static int run(const struct settings *settings, ndb_mgm_handle_t *mgm)
+static int run(void *context, ndb_mgm_handle_t *mgm)
 {
-    ndb_mgm_set_name(mgm, "ndb_waiter");
+    const struct settings *settings = context;
+    const char *environment = getenv("NDB_CONNECTSTRING");
+
     ndb_mgm_set_timeout(mgm, CALL_MS);
-    if (ndb_mgm_set_connectstring(mgm, settings->tool.connect_string) == 0) {
-        if (settings->verbose > 0 && settings->tool.format == TOOL_TEXT) {
-            const char *environment = getenv("NDB_CONNECTSTRING");
-            printf("Connecting to management server at %s\n",
-                   settings->tool.connect_string != NULL ? settings->tool.connect_string
-                   : environment != NULL                 ? environment
-                                                         : "localhost:1186");
-            (void)fflush(stdout);
-        }
-        if (ndb_mgm_connect(mgm, settings->tool.retries, settings->tool.delay_s) == 0)
-            return wait_for_state(settings, mgm);
+    if (settings->verbose > 0 && settings->tool.format == TOOL_TEXT) {
+        printf("Connecting to management server at %s\n", settings->tool.connect_string != NULL
+                                                              ? settings->tool.connect_string
+                                                          : environment != NULL ? environment
+                                                                                : "localhost:1186");
+        (void)fflush(stdout);
     }
-    (void)fprintf(stderr, "Unable to connect to management server.\n%d: %s\n",
-                  ndb_mgm_error_code(mgm), ndb_mgm_error_text(mgm));
-    return TOOL_NOT_CONNECTED;
+    return tool_connect_mgm(&settings->tool, mgm) ? wait_for_state(settings, mgm)
+                                                  : TOOL_NOT_CONNECTED;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options,  read_option,
-        NULL,     "Waits until all data nodes are started, or in the state that an option names.",
-        children, NULL,
-        NULL};
+    static const struct tool_program program = {
+        .name = "ndb_waiter",
+        .doc = "Waits until all data nodes are started, or in the state that an option names.",
+        .options = options,
+        .option = read_option,
+        .ask = run};
     struct settings settings = {.wanted = NDB_MGM_STATUS_STARTED, .timeout_s = 120, .verbose = 1};
 
-    tool_init(&settings.tool, "ndb_waiter");
-    if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
-    ndb_mgm_handle_t *mgm = ndb_mgm_create_handle();
-    if (mgm == NULL) {
-        (void)fprintf(stderr, "Out of memory.\n");
-        return tool_close(&settings.tool, TOOL_FAILED);
-    }
-    int code = run(&settings, mgm);
-    ndb_mgm_destroy_handle(mgm);
-    return tool_close(&settings.tool, code);
+    return tool_main(&program, &settings, argc, argv);
 }

@@ -27,9 +27,6 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     struct settings *settings = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &settings->tool;
-        return 0;
     case 'e':
         settings->execute = argument;
         return 0;
@@ -42,7 +39,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "give either --execute or a file");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_option(key, argument, state);
     }
 }
 

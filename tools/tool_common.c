@@ -85,6 +85,31 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     }
 }
 
+error_t tool_option(int key, char *argument, struct argp_state *state)
+{
+    struct tool *tool = state->input;
+    const char *needed = tool->program == NULL ? NULL : tool->program->needed;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = tool;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (tool->program != NULL && tool->program->arguments == NULL)
+            argp_error(state, "takes no argument: '%s'", argument);
+        return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_ARGS:
+        tool->first = state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        tool->first = state->argc;
+        if (needed != NULL) argp_error(state, "%s", needed);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 const struct argp tool_argp = {options, read_option, NULL, NULL, NULL, NULL, NULL};
 
 static void print_version(FILE *stream, struct argp_state *state)
@@ -94,7 +119,11 @@ static void print_version(FILE *stream, struct argp_state *state)
 
 void tool_init(struct tool *tool, const char *name)
 {
-    *tool = (struct tool){.name = name, .database = TOOL_DATABASE, .retries = 12, .delay_s = 5};
+    *tool = (struct tool){.program = tool->program,
+                          .name = name,
+                          .database = TOOL_DATABASE,
+                          .retries = 12,
+                          .delay_s = 5};
     argp_err_exit_status = TOOL_USAGE;
     argp_program_version_hook = print_version;
 }
@@ -162,6 +191,48 @@ bool tool_connect(struct tool *tool)
         return false;
     }
     return true;
+}
+
+bool tool_connect_mgm(const struct tool *tool, ndb_mgm_handle_t *handle)
+{
+    ndb_mgm_set_name(handle, tool->name);
+    if (ndb_mgm_set_connectstring(handle, tool->connect_string) == 0 &&
+        ndb_mgm_connect(handle, tool->retries, tool->delay_s) == 0)
+        return true;
+    (void)fprintf(stderr, "Unable to connect to management server.\n%d: %s\n",
+                  ndb_mgm_error_code(handle), ndb_mgm_error_text(handle));
+    return false;
+}
+
+static int ask(struct tool *tool)
+{
+    ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
+
+    if (handle == NULL) {
+        (void)fprintf(stderr, "Out of memory.\n");
+        return TOOL_FAILED;
+    }
+    int code = tool->program->ask(tool, handle);
+    ndb_mgm_destroy_handle(handle);
+    return code;
+}
+
+int tool_main(const struct tool_program *program, void *settings, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&tool_argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {.options = program->options,
+                              .parser = program->option != NULL ? program->option : tool_option,
+                              .args_doc = program->arguments,
+                              .doc = program->doc,
+                              .children = children};
+    struct tool *tool = settings;
+
+    tool->program = program;
+    tool_init(tool, program->name);
+    if (argp_parse(&argp, argc, argv, 0, NULL, settings) != 0) return TOOL_USAGE;
+    if (program->ask != NULL) return tool_close(tool, ask(tool));
+    if (!tool_connect(tool)) return tool_close(tool, TOOL_FAILED);
+    return tool_close(tool, program->run(settings, argc - tool->first, argv + tool->first));
 }
 
 int tool_close(struct tool *tool, int code)

@@ -1,9 +1,10 @@
 /* tool_common.h -- what all client tools share: options, connecting, error lines, exit codes. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A tool has one `struct tool`, its own argp parser with tool_argp as child (give &tool as
- * child_inputs[0]), and calls tool_init, argp_parse, tool_connect, ..., tool_close.
- * Exit codes of all tools: 0 done, 1 failed, 2 wrong arguments; ndb_waiter also 3, not connected.
+ * A tool is a struct tool_program and settings that begin with a struct tool; its main() is
+ * tool_main(). One that does something before it connects has tool_argp as a child parser (see
+ * tool_option()), and calls tool_init, argp_parse, tool_connect, ..., tool_close itself. Exit codes
+ * of all tools: 0 done, 1 failed, 2 wrong arguments; ndb_waiter also 3, not connected.
  */
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ndb/mgm.h"
 #include "ndb/ndb.h"
 
 enum tool_exit { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_NOT_CONNECTED = 3 };
@@ -24,8 +26,23 @@ enum tool_exit { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_NOT_CONNECTE
 
 enum tool_format { TOOL_TEXT, TOOL_JSON };
 
+/* What a tool is: what --help says, its own options, and what it does. */
+struct tool_program {
+    const char *name, *doc;
+    const char *arguments;             /* "TABLE..."; NULL: it takes none. */
+    const char *needed;                /* What is to be given when there are none; NULL: nothing. */
+    const struct argp_option *options; /* Its own; NULL: none. */
+    argp_parser_t option; /* For these, with its settings; the rest is tool_option()'s. */
+    /* One of the two. `run` is connected to the cluster and gets its arguments alone; `ask` has a
+       handle for management servers that is not connected. They return the exit code. */
+    int (*run)(void *settings, int argc, char **argv);
+    int (*ask)(void *settings, ndb_mgm_handle_t *handle);
+};
+
 struct tool {
-    const char *name; /* Also the name shown by the cluster. */
+    const struct tool_program *program; /* NULL: it has a main() of its own. */
+    int first;                          /* Its first argument in argv. */
+    const char *name;                   /* Also the name shown by the cluster. */
     const char *connect_string;
     const char *database;
     uint32_t node_id;
@@ -39,10 +56,19 @@ struct tool {
 /* Common options as a child parser; its input is the struct tool. */
 extern const struct argp tool_argp;
 
+/* main() of a tool; `settings` begins with its struct tool and has its defaults. */
+int tool_main(const struct tool_program *program, void *settings, int argc, char **argv);
+/* What a tool's parser does with keys that are not its own options; state->input begins with its
+ * struct tool. */
+error_t tool_option(int key, char *argument, struct argp_state *state);
+
 /* Defaults; argp's exit code and version. Call before argp_parse. */
 void tool_init(struct tool *tool, const char *name);
 /* Connects, waits for data nodes, opens tool->ndb. False: the reason is on standard error. */
 bool tool_connect(struct tool *tool);
+/* Connects to a management server with the tool's options. False: the reason is on standard error.
+ */
+bool tool_connect_mgm(const struct tool *tool, ndb_mgm_handle_t *handle);
 /* Closes everything and gives back `code`, or 1 if standard output could not be written. */
 int tool_close(struct tool *tool, int code);
 

@@ -13,3 +13,15 @@ void tool_json_end(const struct tool *tool, cJSON *value)
     free(text);
     cJSON_Delete(value);
 }
+
+int tool_each(void *settings, int argc, char **argv, int per,
+              int (*one)(void *settings, char **argv, cJSON *list))
+{
+    cJSON *list = cJSON_CreateArray();
+    int code = TOOL_OK;
+
+    for (int i = 0; i + per <= argc && code == TOOL_OK; i += per)
+        code = one(settings, argv + i, list);
+    tool_json_end(settings, list);
+    return code;
+}

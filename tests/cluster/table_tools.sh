@@ -51,6 +51,28 @@ want_text out '^by_b\(b\) - OrderedIndex$'
 want_text out '^by_c_b\(c, b\) - OrderedIndex$'
 want 0 "$BIN/ndb_desc" -d test --format=json indexed
 want_text out '"columns":	\["c", "b"\]'
+for line in 'K Value: 6' 'Min load factor: 78' 'Length of frm data: 0' 'SingleUserMode: 0' 'ForceVarPart: 1' 'ExtraRowGciBits: 0'; do
+    want 0 "$BIN/ndb_desc" -d test -u indexed
+    want_text out "^$line\$"
+done
+want 0 "$BIN/ndb_desc" -d test -i indexed
+[ "$(grep -c '^Index type: OrderedIndex$' "$BOX/out")" = 2 ] || fail "not both indexes: $(cat "$BOX/out")"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE named (a INT AUTO_INCREMENT PRIMARY KEY, b INT UNIQUE)"
+want 0 "$BIN/ndb_desc" -d test -t named b
+want_text out '^Base table: named$'
+want_text out '^Index type: UniqueHashIndex$'
+want_text out '^b Int NULL AT=FIXED ST=MEMORY$'
+want_text out '^-- IndexTable sys/def/NDB\$UNIQUE_[0-9]+_b, id [0-9]+ --$'
+want 0 "$BIN/ndb_desc" -d test -t indexed --format=json by_c_b
+want_text out '"type":	"OrderedIndex"'
+want 1 "$BIN/ndb_desc" -d test -t indexed nothing
+want_text out '^No such object: nothing$'
+want 0 "$BIN/ndb_desc" -d test -a named
+want_text out '^AutoIncrement: 1$'
+(sleep 2; "$BIN/ndb_create_table" -d test -e "CREATE TABLE later (a INT PRIMARY KEY)" >"$BOX/later.out" 2>&1) &
+want 0 "$BIN/ndb_desc" -d test -r 60 later
+wait $!
+want 0 "$BIN/ndb_drop_table" -d test named later
 
 say "ndb_select_all in the order of an index"
 seq 1 3000 | awk '{ printf "%d,%s,\"c%d\"\n", $1, $1 % 7 ? ($1 * 7919) % 1000 - 500 : "\\N", $1 % 13 }' >"$BOX/indexed.csv"
