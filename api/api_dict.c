@@ -598,7 +598,8 @@ static void refused(struct api_dict_request *request, struct api_dict_result *re
         }
         return;
     }
-    if (change && result->error == ERR_SCHEMA_BUSY) { /* Another change is under way: take turns. */
+    if ((change || request->kind == DICT_GET) && result->error == ERR_SCHEMA_BUSY) {
+        /* Another change is under way: take turns. */
         retry_later(request);
         return;
     }

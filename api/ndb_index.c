@@ -6,51 +6,6 @@
 #include "api/ndb_private.h"
 #include "api/sql_index.h"
 
-struct alter_call {
-    volatile bool done;
-    struct api_dict_result result;
-    const struct ndb_progress *progress;
-};
-
-static void alter_done(void *context, const struct api_dict_result *result)
-{
-    struct alter_call *call = context;
-    call->result = *result;
-    call->done = true;
-}
-
-static void alter_progress(void *context, uint64_t rows, uint64_t total)
-{
-    const struct alter_call *call = context;
-    if (call->progress != NULL && call->progress->tell != NULL)
-        call->progress->tell(call->progress->context, rows, total);
-}
-
-/* The table as it is now, not as it is remembered. */
-static struct ndb_table *open_anew(ndb_t *ndb, const char *name, uint32_t timeout_ms)
-{
-    ndb_table_invalidate(ndb, name);
-    return ndb_table_open(ndb, name, timeout_ms);
-}
-
-/* Sends the change and waits for its end. 0, or -1 with the ndb_t's error. */
-static int alter(ndb_t *ndb, const struct ndb_table *table, const char *name, uint32_t kind,
-                 const struct section *words, struct alter_call *call, uint32_t timeout_ms)
-{
-    const struct table_def *def = api_table_def(table_core(table));
-    const struct alter_table_req req = {
-        .table_id = def->table_id, .version = def->version, .kind = kind};
-    uint32_t error =
-        api_dict_alter(ndb->client, &req, words, timeout_of(ndb->connection, timeout_ms),
-                       alter_done, alter_progress, call);
-    if (error == 0) {
-        ndb_wait_for(ndb, &call->done, UINT64_MAX);
-        error = call->result.error;
-    }
-    ndb_table_invalidate(ndb, name);
-    return error == 0 ? 0 : error_set(&ndb->error, error, "table %s", name);
-}
-
 /* ALTER_TABLE_REQ's words of an index. 0, or an error with the name of the column that is not
  * there. */
 static uint32_t index_words(const struct ndb_table *table, const struct sql_index *index,
@@ -81,10 +36,10 @@ static int create(ndb_t *ndb, const struct sql_index *index, const struct ndb_pr
     uint32_t words[2 + INDEX_COLUMNS_MAX / 2 + INDEX_NAME_MAX / 4];
     uint32_t count = 0;
     const char *column = "";
-    struct alter_call call = {.progress = progress};
+    struct ndb_alter_call call = {.progress = progress};
     snprintf(name, sizeof name, "%s%s%s", index->database, index->database[0] != 0 ? "/" : "",
              index->table);
-    struct ndb_table *table = open_anew(ndb, name, timeout_ms);
+    struct ndb_table *table = ndb_open_anew(ndb, name, timeout_ms);
     if (table == NULL) return -1;
     uint32_t error = index_words(table, index, words, &count, &column);
     int result = -1;
@@ -92,7 +47,7 @@ static int create(ndb_t *ndb, const struct sql_index *index, const struct ndb_pr
         error_set(&ndb->error, error, "index %s, column %s", index->name, column);
     } else {
         const struct section section = {words, count};
-        result = alter(ndb, table, name, ALTER_CREATE_INDEX, &section, &call, timeout_ms);
+        result = ndb_alter(ndb, table, name, ALTER_CREATE_INDEX, &section, &call, timeout_ms);
     }
     if (result != 0 && index->if_not_exists && call.result.error == ERR_INDEX_EXISTS) result = 0;
     ndb_table_release(table);
@@ -120,16 +75,16 @@ int ndb_index_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where,
 int ndb_index_drop(ndb_t *ndb, const char *table_name, const char *index, uint32_t timeout_ms)
 {
     uint32_t words[1 + INDEX_NAME_MAX / 4] = {0};
-    struct alter_call call = {.progress = NULL};
+    struct ndb_alter_call call = {.progress = NULL};
     if (ndb == NULL) return -1;
     if (index == NULL || strlen(index) == 0 || strlen(index) > INDEX_NAME_MAX)
         return error_set(&ndb->error, ERR_INDEX_NAME, "no index, or its name is too long");
-    struct ndb_table *table = open_anew(ndb, table_name, timeout_ms);
+    struct ndb_table *table = ndb_open_anew(ndb, table_name, timeout_ms);
     if (table == NULL) return -1;
     words[0] = (uint32_t)strlen(index);
     memcpy(words + 1, index, words[0]);
     const struct section section = {words, 1u + words_of(words[0])};
-    int result = alter(ndb, table, table_name, ALTER_DROP_INDEX, &section, &call, timeout_ms);
+    int result = ndb_alter(ndb, table, table_name, ALTER_DROP_INDEX, &section, &call, timeout_ms);
     ndb_table_release(table);
     return result;
 }

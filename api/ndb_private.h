@@ -23,10 +23,22 @@ struct error_slot {
 int error_set(struct error_slot *slot, uint32_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void error_clear(struct error_slot *slot);
-/* 4012 is of unknown outcome only where a commit was in flight; elsewhere nothing has happened. */
 struct sql_create_error;
 /* What is wrong with a statement, for the ndb_t's error and `where`, which may be NULL. -1. */
 int ndb_say_where(ndb_t *ndb, struct ndb_sql_error *where, const struct sql_create_error *error);
+/* A change of a table in use, under way. */
+struct ndb_alter_call {
+    volatile bool done;
+    struct api_dict_result result;
+    const struct ndb_progress *progress; /* May be NULL. */
+};
+/* The table as it is now, not as it is remembered; NULL with the ndb_t's error. */
+struct ndb_table *ndb_open_anew(ndb_t *ndb, const char *name, uint32_t timeout_ms);
+/* Sends an ALTER_TABLE_REQ with these words, waits for its end, and forgets what is remembered of
+ * the table. 0, or -1 with the ndb_t's error. */
+int ndb_alter(ndb_t *ndb, const struct ndb_table *table, const char *name, uint32_t kind,
+              const struct section *words, struct ndb_alter_call *call, uint32_t timeout_ms);
+/* 4012 is of unknown outcome only where a commit was in flight; elsewhere nothing has happened. */
 void error_set_outcome(struct error_slot *slot, uint32_t code, bool unknown);
 
 /* ---- Records. ---- */

@@ -10,9 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/sql_create.h"
-
-#define SQL_NAME_SIZE (COLUMN_NAME_MAX + 4u)
+#include "api/sql_parser.h"
 
 struct sql_index {
     char database[SQL_NAME_SIZE]; /* empty: not named */

@@ -41,13 +41,22 @@ struct drop_table_ref {
 SIGNAL_STRUCT(drop_table_ref, 3);
 
 /*
- * Changes a table that stays in use; to the master as CREATE_TABLE_REQ. The version's major part
- * must be the table's. Section 0, by kind:
+ * Changes a table that stays in use; to the master as CREATE_TABLE_REQ. For an index the version's
+ * major part must be the table's, for anything else all of it. Section 0, by kind:
  *   CREATE_INDEX: name size | column count << 16, columns (one per half word), name
  *   DROP_INDEX: name size, name
+ *   RENAME_TABLE: database size | table size << 16, database, table: the new names
+ *   RENAME_COLUMN: name size | new name size << 16, name, new name
+ *   TRUNCATE: none; CONF has the number and version of the new, empty table
  * See docs/protocols/online.md.
  */
-enum alter_kind { ALTER_CREATE_INDEX = 1, ALTER_DROP_INDEX = 2 };
+enum alter_kind {
+    ALTER_CREATE_INDEX = 1,
+    ALTER_DROP_INDEX = 2,
+    ALTER_RENAME_TABLE = 3,
+    ALTER_RENAME_COLUMN = 4,
+    ALTER_TRUNCATE = 5
+};
 struct alter_table_req {
     uint32_t sender_data;
     uint32_t table_id;

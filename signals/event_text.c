@@ -43,6 +43,7 @@ static const struct event_kind kinds[] = {
     {EVENT_TABLE_CREATED, "TableCreated", C(STATISTICS), 7, S(INFO)},
     {EVENT_MEMORY_USAGE, "MemoryUsage", C(STATISTICS), 5, S(INFO)},
     {EVENT_CREATE_SCHEMA_OBJECT, "CreateSchemaObject", C(SCHEMA), 8, S(INFO)},
+    {EVENT_ALTER_SCHEMA_OBJECT, "AlterSchemaObject", C(SCHEMA), 8, S(INFO)},
     {EVENT_DROP_SCHEMA_OBJECT, "DropSchemaObject", C(SCHEMA), 8, S(INFO)},
     {EVENT_MISSED_HEARTBEAT, "MissedHeartbeat", C(ERROR), 8, S(WARNING)},
     {EVENT_DEAD_DUE_TO_HEARTBEAT, "DeadDueToHeartbeat", C(ERROR), 8, S(ALERT)},
@@ -276,10 +277,13 @@ void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *t
         format_memory(data, line, size);
         return;
     case EVENT_CREATE_SCHEMA_OBJECT:
+    case EVENT_ALTER_SCHEMA_OBJECT:
     case EVENT_DROP_SCHEMA_OBJECT:
         (void)snprintf(line, size, "%s schema objectid %u version %u (node %u)",
-                       type == EVENT_CREATE_SCHEMA_OBJECT ? "Created" : "Dropped", data[0], data[1],
-                       data[3]);
+                       type == EVENT_CREATE_SCHEMA_OBJECT  ? "Created"
+                       : type == EVENT_ALTER_SCHEMA_OBJECT ? "Altered"
+                                                           : "Dropped",
+                       data[0], data[1], data[3]);
         return;
     case EVENT_MISSED_HEARTBEAT:
         (void)snprintf(line, size, "Node %u missed heartbeat %u", data[0], data[1]);

@@ -9,7 +9,9 @@
  * Master to the DBDICT of every member, itself included. CREATE: sections 0 encoded table_def, 1
  * distribution; the table is added to all TC and LQH instances of the node, not usable yet. DROP:
  * the table is there and not busy. CREATE_INDEX, DROP_INDEX: sections as CREATE, the table's new
- * definition, which is kept beside the old one; all LQH instances build the index. REF: the node
+ * definition, which is kept beside the old one; all LQH instances build the index. RENAME: the same
+ * sections; nobody but DBDICT knows names. TRUNCATE: sections as CREATE, of the table that takes
+ * the place of the one that `object` says; it has its name, but nobody finds it yet. REF: the node
  * keeps what it has until SCHEMA_STEP ABORT comes.
  */
 enum schema_operation {
@@ -17,19 +19,22 @@ enum schema_operation {
     SCHEMA_DROP_TABLE = 2,
     SCHEMA_CREATE_INDEX = 3,
     SCHEMA_DROP_INDEX = 4,
+    SCHEMA_RENAME = 5,   /* Of a table or a column. */
+    SCHEMA_TRUNCATE = 6, /* A new table takes a table's place. */
     SCHEMA_OPERATIONS
 };
 
 /* Of a table that stays in use: docs/protocols/online.md. */
 static inline bool schema_alters(uint32_t operation)
 {
-    return operation == SCHEMA_CREATE_INDEX || operation == SCHEMA_DROP_INDEX;
+    return operation == SCHEMA_CREATE_INDEX || operation == SCHEMA_DROP_INDEX ||
+           operation == SCHEMA_RENAME;
 }
 
-/* Its steps are those of a create. */
-static inline bool schema_creates(uint32_t operation)
+/* All but drops may need more room in the schema files. */
+static inline bool schema_grows(uint32_t operation)
 {
-    return operation == SCHEMA_CREATE_TABLE || operation == SCHEMA_CREATE_INDEX;
+    return operation != SCHEMA_DROP_TABLE && operation != SCHEMA_DROP_INDEX;
 }
 
 struct schema_prepare_req {
@@ -37,7 +42,8 @@ struct schema_prepare_req {
     uint32_t operation; /* enum schema_operation */
     uint32_t table_id;
     uint32_t version;
-    uint32_t index; /* CREATE_INDEX, DROP_INDEX: its id in the definition. */
+    uint32_t object; /* CREATE_INDEX, DROP_INDEX: its id in the definition; RENAME: 0 the table,
+                        else 1 + the column's id; TRUNCATE: the table that goes. */
 };
 SIGNAL_STRUCT(schema_prepare_req, 5);
 struct schema_prepare_conf {
@@ -68,11 +74,10 @@ struct schema_cancel_ord {
 SIGNAL_STRUCT(schema_cancel_ord, 1);
 
 /*
- * One round of the transaction: to every member, the next one when all have answered.
- * Create, CREATE_INDEX: WRITE, ONLINE_LQH, ONLINE_TC, COMPLETE.
- * Drop, DROP_INDEX: DROPPING_TC, DROPPING_LQH, WRITE, REMOVE, COMPLETE.  Either: ABORT instead,
- * after the prepare round. WRITE: the node's schema file has the table (create) or has it no longer
- * (drop); a node without files answers at once, one that cannot write stops.
+ * One round of the transaction: to every member, the next one when all have answered; which ones,
+ * schema_step_after() says. ABORT instead, after the prepare round. WRITE: the node's schema file
+ * has what is made, and what is dropped no longer; a node without files answers at once, one that
+ * cannot write stops.
  */
 enum schema_step {
     SCHEMA_STEP_ONLINE_LQH = 1,
@@ -84,6 +89,28 @@ enum schema_step {
     SCHEMA_STEP_COMPLETE = 7,
     SCHEMA_STEP_WRITE = 8,
 };
+
+/* The round behind this one, 0 = the preparation; 0: that was the last one. */
+static inline uint32_t schema_step_after(uint32_t operation, uint32_t step)
+{
+    static const uint8_t made[] = {SCHEMA_STEP_WRITE, SCHEMA_STEP_ONLINE_LQH, SCHEMA_STEP_ONLINE_TC,
+                                   SCHEMA_STEP_COMPLETE, 0};
+    static const uint8_t dropped[] = {SCHEMA_STEP_DROPPING_TC, SCHEMA_STEP_DROPPING_LQH,
+                                      SCHEMA_STEP_WRITE,       SCHEMA_STEP_REMOVE,
+                                      SCHEMA_STEP_COMPLETE,    0};
+    static const uint8_t replaced[] = {SCHEMA_STEP_DROPPING_TC, SCHEMA_STEP_DROPPING_LQH,
+                                       SCHEMA_STEP_WRITE,       SCHEMA_STEP_ONLINE_LQH,
+                                       SCHEMA_STEP_ONLINE_TC,   SCHEMA_STEP_REMOVE,
+                                       SCHEMA_STEP_COMPLETE,    0};
+    const uint8_t *at = operation == SCHEMA_TRUNCATE ? replaced
+                        : schema_grows(operation)    ? made
+                                                     : dropped;
+    if (step == 0) return at[0];
+    while (*at != 0 && *at != step)
+        at++;
+    return *at == 0 ? 0 : at[1];
+}
+
 struct schema_step_req {
     uint32_t trans_id;
     uint32_t step; /* enum schema_step */

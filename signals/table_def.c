@@ -135,6 +135,20 @@ uint32_t table_def_add_column(struct table_def *def, const struct table_column_o
     return ERR_NONE;
 }
 
+uint32_t table_def_rename_column(struct table_def *def, uint32_t id, const char *name,
+                                 uint32_t name_size)
+{
+    if (id >= def->column_count) return ERR_NO_SUCH_COLUMN;
+    if (name_size == 0 || name_size > COLUMN_NAME_MAX) return ERR_COLUMN_NAME_TOO_LONG;
+    if (name_size + 1 > def->heap_size - def->heap_used) return ERR_DEFINITION_TOO_BIG;
+
+    struct table_column *column = &def->columns[id];
+    column->name_offset = heap_put(def, name, name_size);
+    column->name_size = (uint16_t)name_size;
+    heap_put(def, "", 1);
+    return ERR_NONE;
+}
+
 const char *table_column_name(const struct table_def *def, const struct table_column *column)
 {
     return table_heap(def) + column->name_offset;

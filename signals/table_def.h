@@ -151,6 +151,11 @@ struct table_column_options {
 /* 0, ERR_COLUMN_NAME_TOO_LONG, ERR_TOO_MANY_COLUMNS or ERR_DEFINITION_TOO_BIG (heap full). */
 uint32_t table_def_add_column(struct table_def *def, const struct table_column_options *options);
 
+/* 0, ERR_NO_SUCH_COLUMN, ERR_COLUMN_NAME_TOO_LONG or ERR_DEFINITION_TOO_BIG (heap full). Whether
+   the name can be, table_def_check finds. */
+uint32_t table_def_rename_column(struct table_def *def, uint32_t id, const char *name,
+                                 uint32_t name_size);
+
 /*
  * A table's version: how often its number was used in the low 24 bits (major), the changes of this
  * table since then in the others (minor). Rows, requests and files of one minor version are good
@@ -211,6 +216,7 @@ void table_def_unique_set(struct table_def *def, uint32_t number, uint32_t table
  * 0, ERR_BUFFER_SMALL, or what table_def_check says of it.
  */
 #define UNIQUE_KEY_COLUMN "NDB$PK"
+#define UNIQUE_KEY_PART   "NDB$" /* And the column's position in the index. */
 uint32_t table_def_of_unique(const struct table_def *def, uint32_t number, void *memory,
                              size_t memory_size, struct table_def **result);
 

@@ -284,15 +284,17 @@ uint32_t table_indexes_check(const struct table_def *def)
 
 /* --- The table that a unique index is. --- */
 
+/* Their names are their numbers: those of the base table's columns may change. */
 static uint32_t add_key_columns(struct table_def *def, const struct table_def *base,
                                 const struct table_index *index)
 {
     uint32_t error = ERR_NONE;
     for (uint32_t i = 0; error == ERR_NONE && i < index->column_count; i++) {
         const struct table_column *column = &base->columns[index->columns[i]];
+        char name[16];
         const struct table_column_options options = {
-            .name = table_column_name(base, column),
-            .name_size = column->name_size,
+            .name = name,
+            .name_size = (uint32_t)snprintf(name, sizeof name, UNIQUE_KEY_PART "%u", i),
             .format = column->format,
             .flags = COLUMN_PRIMARY_KEY,
         };

@@ -98,7 +98,7 @@ static void check_file(const struct dict *dict)
     bool room = dict->file.state >= SCHEMA_FILE_ROOM_OPENING;
     bool step = dict->local.active && dict->local.waits && dict->local.step == SCHEMA_STEP_WRITE;
     bool prepares = dict->local.active && dict->local.waits && dict->local.step == 0;
-    ndbrequire(!room || (prepares && schema_creates(dict->local.operation)));
+    ndbrequire(!room || (prepares && schema_grows(dict->local.operation)));
     ndbrequire((writes && !room) == (dict->restart.state == RESTART_WRITING ||
                                      (step && dict->file.state != SCHEMA_FILE_CLOSED)));
     ndbrequire(!dict_restart_runs(dict) || !dict->local.active);
@@ -127,7 +127,9 @@ static void dict_check(struct block *block)
         words = table->next.def_words + table->next.distribution_words;
         chunks += (words + DICT_CHUNK_WORDS - 1) / DICT_CHUNK_WORDS;
         ndbrequire(words == 0 || (dict->local.active && dict->local.table_id == id));
-        ndbrequire(dict_table_by_name(dict, table->name, table->name_size) == id);
+        bool replaces = dict->local.active && dict->local.operation == SCHEMA_TRUNCATE;
+        ndbrequire(table->named ? dict_table_by_name(dict, table->name, table->name_size) == id
+                                : replaces); /* I-DICT-2 */
         if (dict->restart.state == RESTART_DONE && table->base_id != 0)
             ndbrequire(dict_table_at(dict, table->base_id) != NULL); /* I-DICT-8 */
     }

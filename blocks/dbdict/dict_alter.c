@@ -17,17 +17,26 @@ static void refuse(struct dict *dict, uint32_t client, uint32_t sender_data, uin
     if (client != 0) sig_send(&dict->block, client, GSN_ALTER_TABLE_REF, PRIO_B, &ref);
 }
 
+static void tell_end(struct dict *dict)
+{
+    const struct dict_master *master = &dict->master;
+    bool index = master->operation == SCHEMA_CREATE_INDEX || master->operation == SCHEMA_DROP_INDEX;
+    enum event_type type = master->operation == SCHEMA_CREATE_INDEX ? EVENT_CREATE_SCHEMA_OBJECT
+                           : index                                  ? EVENT_DROP_SCHEMA_OBJECT
+                                                                    : EVENT_ALTER_SCHEMA_OBJECT;
+    event_send(&dict->block, type, master->table_id, master->version,
+               index ? 6u : 2u, /* Object types: ordered index, user table. */
+               ref_node(master->client_ref));
+}
+
 void dict_alter_answer(struct dict *dict)
 {
     const struct dict_master *master = &dict->master;
-    bool create = master->operation == SCHEMA_CREATE_INDEX;
     if (master->error != 0) {
         refuse(dict, master->client_ref, master->client_data, master->error);
         return;
     }
-    event_send(&dict->block, create ? EVENT_CREATE_SCHEMA_OBJECT : EVENT_DROP_SCHEMA_OBJECT,
-               master->table_id, master->version, 6u,
-               ref_node(master->client_ref)); /* Object type 6: ordered index. */
+    tell_end(dict);
     if (master->client_ref == 0) return;
     jam();
     struct alter_table_conf conf = {.sender_data = master->client_data,
@@ -89,6 +98,15 @@ void dict_exec_SCHEMA_BUILD_REP(struct block *block, const struct signal *sig)
 
 /* --- What the client asks. --- */
 
+/* What two versions of a table with the same major part differ in does not matter to its indexes;
+ * who knows an old one means other names. */
+static bool version_fits(const struct alter_table_req *req, uint32_t version)
+{
+    bool index = req->kind == ALTER_CREATE_INDEX || req->kind == ALTER_DROP_INDEX;
+    uint32_t differs = version ^ req->version;
+    return (index ? table_version_major(differs) : differs) == 0;
+}
+
 /* The table, as it is, with room for changes, in the master's memory. 0 or an error. */
 static uint32_t load_table(struct dict *dict, const struct alter_table_req *req,
                            struct section sections[2])
@@ -96,8 +114,7 @@ static uint32_t load_table(struct dict *dict, const struct alter_table_req *req,
     const struct dict_table *table = dict_table_at(dict, req->table_id);
     if (table == NULL || table->state != TABLE_ONLINE || table->base_id != 0)
         return ERR_NO_SUCH_TABLE_ID;
-    if (table_version_major(table->version) != table_version_major(req->version))
-        return ERR_SCHEMA_VERSION;
+    if (!version_fits(req, table->version)) return ERR_SCHEMA_VERSION;
     dict_store_read(dict, table, sections);
     uint32_t error =
         table_def_decode_roomy(sections[0].words, sections[0].size, dict->master.def_memory,
@@ -150,19 +167,81 @@ static uint32_t drop_index(struct table_def *def, const struct section *section,
     return 0;
 }
 
+/* Two names, each in words of its own, behind a word with their sizes. */
+struct names {
+    uint32_t size[2];
+    const char *text[2];
+};
+
+static bool read_names(const struct section *section, struct names *names)
+{
+    names->size[0] = section->words[0] & 0xFFFFu;
+    names->size[1] = section->words[0] >> 16;
+    uint32_t first_words = (names->size[0] + 3u) / 4u;
+    if (section->size != 1u + first_words + (names->size[1] + 3u) / 4u) return false;
+    names->text[0] = (const char *)(section->words + 1);
+    names->text[1] = (const char *)(section->words + 1 + first_words);
+    return true;
+}
+
+static uint32_t rename_table(struct dict *dict, const struct section *section)
+{
+    struct names names;
+    struct table_def *def = dict->master.def;
+    char name[DICT_NAME_BYTES];
+    if (!read_names(section, &names)) return ERR_TABLE_FORMAT;
+    uint32_t error =
+        table_def_set_name(def, names.text[0], names.size[0], names.text[1], names.size[1]);
+    if (error == 0) error = table_def_check(def);
+    if (error != 0) return error;
+    table_def_internal_name(def, name, sizeof name);
+    return dict_table_by_name(dict, name, (uint32_t)strlen(name)) == 0 ? 0 : ERR_TABLE_EXISTS;
+}
+
+static uint32_t rename_column(struct dict *dict, const struct section *section, uint32_t *object)
+{
+    struct names names;
+    struct table_def *def = dict->master.def;
+    if (!read_names(section, &names)) return ERR_TABLE_FORMAT;
+    const struct table_column *column = table_def_find(def, names.text[0], names.size[0]);
+    if (column == NULL) return ERR_NO_SUCH_COLUMN;
+    *object = 1u + column->id;
+    uint32_t error = table_def_rename_column(def, column->id, names.text[1], names.size[1]);
+    return error != 0 ? error : table_def_check(def);
+}
+
+/* The same definition, with other numbers. */
+static uint32_t truncate_table(struct dict *dict, const struct alter_table_req *req,
+                               uint32_t *object)
+{
+    *object = req->table_id;
+    return dict_number_table(dict);
+}
+
 /* Makes the new definition. 0 or an error. */
 static uint32_t alter(struct dict *dict, const struct signal *sig, uint32_t *operation,
-                      uint32_t *id)
+                      uint32_t *object)
 {
+    const struct alter_table_req *req = SIG_PAYLOAD(sig, alter_table_req);
     const struct section *section = &sig->section[0];
-    if (section->size == 0) return ERR_TABLE_FORMAT;
-    switch ((enum alter_kind)SIG_PAYLOAD(sig, alter_table_req)->kind) {
+    bool none = sig->section_count == 0 || section->size == 0;
+    if (none != (req->kind == ALTER_TRUNCATE)) return ERR_TABLE_FORMAT;
+    switch ((enum alter_kind)req->kind) {
     case ALTER_CREATE_INDEX:
         *operation = SCHEMA_CREATE_INDEX;
-        return create_index(dict->master.def, section, id);
+        return create_index(dict->master.def, section, object);
     case ALTER_DROP_INDEX:
         *operation = SCHEMA_DROP_INDEX;
-        return drop_index(dict->master.def, section, id);
+        return drop_index(dict->master.def, section, object);
+    case ALTER_RENAME_TABLE:
+        *operation = SCHEMA_RENAME;
+        return rename_table(dict, section);
+    case ALTER_RENAME_COLUMN:
+        *operation = SCHEMA_RENAME;
+        return rename_column(dict, section, object);
+    case ALTER_TRUNCATE:
+        *operation = SCHEMA_TRUNCATE;
+        return truncate_table(dict, req, object);
     default:
         return ERR_NOT_IMPLEMENTED;
     }
@@ -175,10 +254,10 @@ void dict_exec_ALTER_TABLE_REQ(struct block *block, const struct signal *sig)
     const struct alter_table_req *req = SIG_PAYLOAD(sig, alter_table_req);
     struct section sections[2];
     uint32_t operation = 0;
-    uint32_t index = 0;
+    uint32_t object = 0;
     uint32_t error = dict_not_possible(dict, sig->sender);
     if (error == 0) error = load_table(dict, req, sections);
-    if (error == 0) error = alter(dict, sig, &operation, &index);
+    if (error == 0) error = alter(dict, sig, &operation, &object);
     if (error == 0) {
         uint32_t words = table_def_encode(master->def, master->words, DICT_WORDS_MAX);
         sections[0] = (struct section){.words = master->words, .size = words};
@@ -192,8 +271,8 @@ void dict_exec_ALTER_TABLE_REQ(struct block *block, const struct signal *sig)
     jam_data(operation);
     memset(&dict->progress, 0, sizeof dict->progress);
     dict_begin(dict, sig, operation, req->sender_data);
-    master->table_id = req->table_id;
+    master->table_id = master->def->table_id;
     master->version = master->def->version;
-    master->index = index;
+    master->object = object;
     dict_begin_prepare(dict, sections, 2);
 }

@@ -8,79 +8,13 @@
 #include <string.h>
 #include "blocks/dbdict/dict_state.h"
 
-/* The same change of this node's own definition as the master's of its own one. */
-static bool create_index(struct table_def *own, const struct table_index *index)
-{
-    uint32_t error = table_def_add_index(own, index->name, index->name_size, index->columns,
-                                         index->column_count);
-    if (error == 0) table_def_index_renew(own, own->index_count - 1u);
-    return error == 0;
-}
-
-static bool drop_index(struct table_def *own, uint32_t id)
-{
-    struct table_index index;
-    uint32_t number;
-    if (!table_def_index_by_id(own, id, &index) ||
-        !table_def_index_find(own, index.name, index.name_size, &number))
-        return false;
-    table_def_remove_index(own, number);
-    return true;
-}
-
-static bool same_words(const struct section *a, const struct section *b)
-{
-    return a->size == b->size && memcmp(a->words, b->words, (size_t)a->size * 4u) == 0;
-}
-
-/* `own`, changed as the request says, is the definition that was sent. `made`: the index of a
- * create. */
-static bool becomes(struct dict *dict, const struct section *own, const struct signal *sig,
-                    const struct table_index *made)
-{
-    const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
-    struct table_def *def;
-    uint32_t error = table_def_decode_roomy(own->words, own->size, dict->local.def_memory,
-                                            table_def_size_max(), &def);
-    ndbrequire(error == 0);
-    def->version = req->version;
-    bool changed = req->operation == SCHEMA_CREATE_INDEX ? create_index(def, made)
-                                                         : drop_index(def, req->index);
-    if (!changed) return false;
-    struct section words = {.words = dict->scratch,
-                            .size = table_def_encode(def, dict->scratch, DICT_WORDS_MAX)};
-    return same_words(&words, &sig->section[0]);
-}
-
-/* The master has looked at the same dictionary. */
-bool dict_alter_fits(struct dict *dict, const struct signal *sig)
-{
-    const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
-    const struct dict_table *table = dict_table_at(dict, req->table_id);
-    struct section own[2];
-    struct table_def *def = NULL;
-    struct table_index made = {0};
-    char name[INDEX_NAME_MAX];
-    if (sig->section_count != 2 || table == NULL || table->state != TABLE_ONLINE) return false;
-    if (req->version != table_version_next(table->version)) return false;
-    if (dict_table_check(dict, req->table_id, req->version, sig->section, &def) != 0) return false;
-    if (req->operation == SCHEMA_CREATE_INDEX) {
-        if (!table_def_index(def, def->index_count - 1u, &made) || made.id != req->index)
-            return false;
-        memcpy(name, made.name, made.name_size); /* Its memory is used again. */
-        made.name = name;
-    }
-    dict_store_read(dict, table, own);
-    return same_words(&own[1], &sig->section[1]) && becomes(dict, &own[0], sig, &made);
-}
-
 static void send_order(struct dict *dict, const struct node_mask *instances, uint32_t order,
                        const struct section *definition)
 {
     struct dict_local *local = &dict->local;
     struct local_index_req req = {.sender_data = local->trans_id,
                                   .table_id = local->table_id,
-                                  .index = local->index,
+                                  .index = local->object,
                                   .order = order};
     jam_data(order);
     local->waiting_lqh = *instances;
@@ -89,17 +23,22 @@ static void send_order(struct dict *dict, const struct node_mask *instances, uin
                     PRIO_B, &req, sizeof(req) / 4u, definition, definition == NULL ? 0 : 1);
 }
 
+static bool refuses(const struct dict *dict, uint32_t operation)
+{
+    if (operation == SCHEMA_CREATE_INDEX) return ERROR_INSERTED(&dict->block, 6005);
+    if (operation == SCHEMA_DROP_INDEX) return ERROR_INSERTED(&dict->block, 6006);
+    return ERROR_INSERTED(&dict->block, 6007);
+}
+
 uint32_t dict_alter_prepare(struct dict *dict, const struct signal *sig)
 {
     const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
-    bool create = req->operation == SCHEMA_CREATE_INDEX;
-    bool refuse = create ? ERROR_INSERTED(&dict->block, 6005) : ERROR_INSERTED(&dict->block, 6006);
-    if (refuse) {
+    if (refuses(dict, req->operation)) {
         ERROR_INSERT_CLEAR(&dict->block);
         return ERR_SCHEMA_OBJECT_BUSY;
     }
     uint32_t error = dict_store_stage(dict, req->table_id, req->version, sig->section);
-    if (error != 0 || !create) return error;
+    if (error != 0 || req->operation != SCHEMA_CREATE_INDEX) return error;
     struct node_mask all = dict_all_instances(dict, BLOCK_DBLQH);
     memset(dict->built, 0, sizeof dict->built);
     send_order(dict, &all, LOCAL_INDEX_ADD, &sig->section[0]);
@@ -111,6 +50,7 @@ void dict_alter_order(struct dict *dict)
     const struct dict_local *local = &dict->local;
     struct node_mask all = dict_all_instances(dict, BLOCK_DBLQH);
     struct node_mask added = local->added_lqh;
+    if (local->operation == SCHEMA_RENAME) return; /* They know no names. */
     switch ((enum schema_step)local->step) {
     case SCHEMA_STEP_ONLINE_LQH:
         send_order(dict, &all, LOCAL_INDEX_ONLINE, NULL);
@@ -133,15 +73,20 @@ void dict_alter_order(struct dict *dict)
     }
 }
 
+void dict_tell_changed(struct dict *dict, uint32_t table_id, uint32_t version)
+{
+    struct table_changed_rep rep = {.table_id = table_id, .version = version};
+    jam_data(version);
+    sig_send(&dict->block, block_ref(dict_own(dict), BLOCK_QMGR, 0), GSN_SCHEMA_CHANGED_REP, PRIO_B,
+             &rep);
+}
+
 /* The new definition is the one that counts, and clients hear of it. */
 static void adopt(struct dict *dict)
 {
     uint32_t table_id = dict->local.table_id;
     dict_store_adopt(dict, table_id);
-    struct table_changed_rep rep = {.table_id = table_id, .version = dict->table[table_id].version};
-    jam_data(rep.version);
-    sig_send(&dict->block, block_ref(dict_own(dict), BLOCK_QMGR, 0), GSN_SCHEMA_CHANGED_REP, PRIO_B,
-             &rep);
+    dict_tell_changed(dict, table_id, dict->table[table_id].version);
 }
 
 void dict_alter_step_done(struct dict *dict)

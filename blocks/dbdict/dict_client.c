@@ -36,6 +36,13 @@ static uint32_t table_wanted(struct dict *dict, const struct signal *sig, uint32
     return dict_table_by_name(dict, (const char *)(name->words + 1), name->words[0]);
 }
 
+/* It is about to be replaced by an empty one: there is one in a moment. */
+static bool truncated(const struct dict *dict, uint32_t table_id)
+{
+    const struct dict_local *local = &dict->local;
+    return local->active && local->operation == SCHEMA_TRUNCATE && local->object == table_id;
+}
+
 void dict_exec_GET_TABINFO_REQ(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
@@ -46,7 +53,11 @@ void dict_exec_GET_TABINFO_REQ(struct block *block, const struct signal *sig)
     if (error == 0) {
         table_id = table_wanted(dict, sig, &error);
         table = dict_table_at(dict, table_id);
-        if (table != NULL && table->state != TABLE_ONLINE) table = NULL;
+        if (table != NULL && table->state != TABLE_ONLINE) {
+            jam_data(table->state);
+            if (sig->section_count != 0 && truncated(dict, table_id)) error = ERR_SCHEMA_BUSY;
+            table = NULL;
+        }
     }
     if (table == NULL) {
         jam_data(error);

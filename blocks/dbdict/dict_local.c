@@ -56,18 +56,6 @@ static void send_step_conf(struct dict *dict, uint32_t master_ref, uint32_t tran
     sig_send(&dict->block, master_ref, GSN_SCHEMA_STEP_CONF, PRIO_B, &conf);
 }
 
-/* What has been kept of a table that is not made after all. */
-static void forget_group(struct dict *dict)
-{
-    struct dict_local *local = &dict->local;
-    for (uint32_t i = 0; i < local->group_count; i++) {
-        jam();
-        dict_store_remove(dict, local->group[i]);
-        dict->table[local->group[i]].version = local->version_before[i];
-    }
-    local->group_count = 0;
-}
-
 /* All instances have done the round: what it means for the dictionary, and the answer. */
 static void step_done(struct dict *dict)
 {
@@ -76,17 +64,16 @@ static void step_done(struct dict *dict)
     switch ((enum schema_step)local->step) {
     case SCHEMA_STEP_ONLINE_TC:
         jam();
-        for (uint32_t i = 0; i < local->group_count; i++)
-            dict->table[local->group[i]].state = TABLE_ONLINE;
+        dict_made_online(dict);
         break;
     case SCHEMA_STEP_REMOVE:
         jam();
-        for (uint32_t i = 0; i < local->group_count; i++)
-            dict_store_remove(dict, local->group[i]);
+        for (uint32_t i = 0; i < local->gone.count; i++)
+            dict_store_remove(dict, local->gone.table[i]);
         break;
     case SCHEMA_STEP_ABORT:
         jam();
-        if (local->operation == SCHEMA_CREATE_TABLE) forget_group(dict);
+        dict_forget_made(dict);
         local->active = 0;
         break;
     case SCHEMA_STEP_COMPLETE:
@@ -111,7 +98,7 @@ static void step_done(struct dict *dict)
 static bool needs_room(const struct dict *dict)
 {
     const struct dict_local *local = &dict->local;
-    return local->step == 0 && local->error == 0 && schema_creates(local->operation) &&
+    return local->step == 0 && local->error == 0 && schema_grows(local->operation) &&
            local->has_room == 0 && dict->file.state != SCHEMA_FILE_CLOSED;
 }
 
@@ -122,11 +109,8 @@ static void order_instances(struct dict *dict);
 static bool next_of_group(struct dict *dict)
 {
     struct dict_local *local = &dict->local;
-    if (local->at + 1u >= local->group_count) return false;
-    if (local->step == SCHEMA_STEP_WRITE || local->step == SCHEMA_STEP_COMPLETE) return false;
-    if (local->step == SCHEMA_STEP_ABORT && local->operation == SCHEMA_DROP_TABLE) return false;
-    if (local->step == 0 && (local->error != 0 || local->operation != SCHEMA_CREATE_TABLE))
-        return false;
+    if (local->at + 1u >= dict_set_of_step(local)->count) return false;
+    if (local->step == 0 && local->error != 0) return false;
     jam();
     local->at++;
     if (local->step == 0)
@@ -179,7 +163,7 @@ void dict_add_to(struct dict *dict, uint32_t block_no, struct node_mask *waiting
 static void add_to_instances(struct dict *dict)
 {
     struct dict_local *local = &dict->local;
-    uint32_t table_id = local->group[local->at];
+    uint32_t table_id = local->made.table[local->at];
     local->adding = local->at;
     local->added_tc = local->added_lqh = (struct node_mask){{0}};
     struct local_table_add_req add = {.sender_data = local->trans_id,
@@ -201,71 +185,10 @@ static bool fits_dictionary(struct dict *dict, const struct signal *sig)
     const struct dict_table *table = dict_table_at(dict, req->table_id);
     if (table != NULL && table->base_id != 0) return false; /* It goes with its table. */
     if (schema_alters(req->operation)) return dict_alter_fits(dict, sig);
+    if (req->operation == SCHEMA_TRUNCATE) return table == NULL && dict_truncate_fits(dict, sig);
     if (req->operation == SCHEMA_CREATE_TABLE) return sig->section_count == 2 && table == NULL;
     return req->operation == SCHEMA_DROP_TABLE && table != NULL && table->state == TABLE_ONLINE &&
            table->version == req->version;
-}
-
-/* Keeps a table of the group that is made. */
-static uint32_t keep(struct dict *dict, const struct table_def *def, const struct section *words,
-                     const struct section *distribution)
-{
-    struct dict_local *local = &dict->local;
-    uint32_t version_before = dict->table[def->table_id].version;
-    uint32_t error = dict_store_put(dict, def, words, distribution);
-    if (error != 0) return error;
-    local->group[local->group_count] = def->table_id;
-    local->version_before[local->group_count++] = version_before;
-    return 0;
-}
-
-/* Their fragments are where the table's are. */
-static uint32_t keep_uniques(struct dict *dict, const struct table_def *def,
-                             const struct section *distribution)
-{
-    struct table_def *index;
-    for (uint32_t i = 0; i < def->unique_count; i++) {
-        uint32_t error =
-            table_def_of_unique(def, i, dict->local.index_memory, DICT_INDEX_DEF_BYTES, &index);
-        if (error != 0 || index->version == 0 || index->table_id == 0 ||
-            index->table_id == def->table_id || index->table_id >= dict->table_count ||
-            dict_table_at(dict, index->table_id) != NULL)
-            return ERR_TABLE_FORMAT;
-        jam();
-        struct section words = {.words = dict->scratch,
-                                .size = table_def_encode(index, dict->scratch, DICT_WORDS_MAX)};
-        ndbrequire(words.size != 0);
-        error = keep(dict, index, &words, distribution);
-        if (error != 0) return error;
-    }
-    return 0;
-}
-
-static uint32_t prepare_create(struct dict *dict, const struct signal *sig)
-{
-    const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
-    struct table_def *def = NULL;
-    uint32_t error = dict_table_check(dict, req->table_id, req->version, sig->section, &def);
-    if (error != 0) return error;
-    if (def->base_id != 0) return ERR_TABLE_FORMAT; /* Those we make ourselves. */
-    if (ERROR_INSERTED(&dict->block, 6001)) {
-        ERROR_INSERT_CLEAR(&dict->block);
-        return ERR_SCHEMA_MEMORY;
-    }
-    error = keep_uniques(dict, def, &sig->section[1]);
-    return error != 0 ? error : keep(dict, def, &sig->section[0], &sig->section[1]);
-}
-
-/* The unique indexes go first, so that none is there without its table. */
-static void group_of_drop(struct dict *dict, uint32_t table_id)
-{
-    struct dict_local *local = &dict->local;
-    for (uint32_t id = 1; id < dict->table_count; id++) {
-        if (id == table_id || !dict_is_of(dict, id, table_id)) continue;
-        ndbrequire(local->group_count < TABLE_UNIQUE_MAX);
-        local->group[local->group_count++] = id;
-    }
-    local->group[local->group_count++] = table_id;
 }
 
 static uint32_t prepare_drop(struct dict *dict)
@@ -292,8 +215,8 @@ static bool begin_create(struct dict *dict, const struct signal *sig)
 {
     struct dict_local *local = &dict->local;
     jam();
-    local->error = prepare_create(dict, sig);
-    if (local->error != 0) forget_group(dict);
+    local->error = dict_prepare_create(dict, sig);
+    if (local->error != 0) dict_forget_made(dict);
     if (local->error == ERR_TABLE_FORMAT && ref_node(sig->sender) != dict_own(dict)) {
         jam();
         local->active = 0;
@@ -330,19 +253,21 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
         .master_ref = sig->sender,
         .operation = req->operation,
         .table_id = req->table_id,
-        .index = req->index,
+        .object = req->object,
         .def_memory = def_memory,
         .index_memory = index_memory,
     };
-    if (req->operation == SCHEMA_CREATE_TABLE) {
+    if (req->operation == SCHEMA_CREATE_TABLE || req->operation == SCHEMA_TRUNCATE) {
         if (!begin_create(dict, sig)) return;
+        if (local->error == 0 && req->operation == SCHEMA_TRUNCATE)
+            dict_set_of_drop(dict, req->object);
     } else if (schema_alters(req->operation)) {
         jam();
         local->error = dict_alter_prepare(dict, sig);
     } else {
         jam();
         local->error = prepare_drop(dict);
-        if (local->error == 0) group_of_drop(dict, req->table_id);
+        if (local->error == 0) dict_set_of_drop(dict, req->table_id);
     }
     local->waits = 1;
     dict_local_check(dict);
@@ -358,7 +283,7 @@ static void added(struct dict *dict, const struct signal *sig, uint32_t table_id
     }
     struct node_mask *waiting = waiting_of(local, sig->sender);
     ndbrequire(local->active && local->waits && local->step == 0);
-    ndbrequire(local->at < local->group_count && table_id == local->group[local->at]);
+    ndbrequire(local->at < local->made.count && table_id == local->made.table[local->at]);
     ndbrequire(node_mask_has(waiting, instance)); /* I-DICT-4 */
     node_mask_remove(waiting, instance);
     if (error == 0) {
@@ -405,8 +330,9 @@ static struct node_mask who_added(const struct dict *dict, uint32_t block_no)
 static void order(struct dict *dict, uint32_t block_no, uint32_t local_order)
 {
     struct dict_local *local = &dict->local;
-    struct local_table_state_req req = {
-        .sender_data = local->trans_id, .table_id = local->group[local->at], .order = local_order};
+    struct local_table_state_req req = {.sender_data = local->trans_id,
+                                        .table_id = dict_set_of_step(local)->table[local->at],
+                                        .order = local_order};
     struct node_mask instances = dict_all_instances(dict, block_no);
     if (local->step == SCHEMA_STEP_ABORT) instances = who_added(dict, block_no);
     *(block_no == BLOCK_DBTC ? &local->waiting_tc : &local->waiting_lqh) = instances;
@@ -437,8 +363,9 @@ static void write_image(struct dict *dict)
                   "error insert 6004: the schema file is about to be written");
     }
     jam();
+    const struct dict_set *gone = &local->gone;
     dict_file_write(dict, dict->file.sequence + 1u,
-                    local->operation == SCHEMA_DROP_TABLE ? local->table_id : 0);
+                    gone->count == 0 ? 0 : gone->table[gone->count - 1u]);
 }
 
 void dict_local_written(struct dict *dict)
@@ -483,7 +410,6 @@ static void order_instances(struct dict *dict)
 static void begin_step(struct dict *dict, uint32_t step)
 {
     struct dict_local *local = &dict->local;
-    bool drops = local->operation == SCHEMA_DROP_TABLE;
     local->step = step;
     local->waits = 1;
     local->at = 0;
@@ -495,38 +421,21 @@ static void begin_step(struct dict *dict, uint32_t step)
         jam();
         dict_alter_order(dict);
     }
-    for (uint32_t i = 0; step == SCHEMA_STEP_DROPPING_TC && i < local->group_count; i++)
-        dict->table[local->group[i]].state = TABLE_DROPPING;
-    if (local->group_count > 0 && !(drops && step == SCHEMA_STEP_ABORT)) {
+    for (uint32_t i = 0; step == SCHEMA_STEP_DROPPING_TC && i < local->gone.count; i++)
+        dict->table[local->gone.table[i]].state = TABLE_DROPPING;
+    if (dict_set_of_step(local)->count > 0) {
         jam();
         order_instances(dict);
     }
     dict_local_check(dict);
 }
 
-/* The order of rounds in schema_trans.h; what was refused here can only be aborted. */
+/* What was refused here can only be aborted. */
 static bool step_follows(const struct dict_local *local, uint32_t step)
 {
     if (local->step == 0 && step == SCHEMA_STEP_ABORT) return true;
-    if (local->error != 0) return false;
-    bool create = schema_creates(local->operation);
-    switch (local->step) {
-    case 0:
-        return step == (create ? SCHEMA_STEP_WRITE : SCHEMA_STEP_DROPPING_TC);
-    case SCHEMA_STEP_WRITE:
-        return step == (create ? SCHEMA_STEP_ONLINE_LQH : SCHEMA_STEP_REMOVE);
-    case SCHEMA_STEP_ONLINE_LQH:
-        return step == SCHEMA_STEP_ONLINE_TC;
-    case SCHEMA_STEP_DROPPING_TC:
-        return step == SCHEMA_STEP_DROPPING_LQH;
-    case SCHEMA_STEP_DROPPING_LQH:
-        return step == SCHEMA_STEP_WRITE;
-    case SCHEMA_STEP_ONLINE_TC:
-    case SCHEMA_STEP_REMOVE:
-        return step == SCHEMA_STEP_COMPLETE;
-    default:
-        return false;
-    }
+    return local->error == 0 && step != 0 &&
+           step == schema_step_after(local->operation, local->step);
 }
 
 /* The first order of a new master: some have done it before, some have come right before it. An
@@ -588,8 +497,9 @@ void dict_exec_LOCAL_TABLE_STATE_CONF(struct block *block, const struct signal *
         return;
     }
     struct node_mask *waiting = waiting_of(&dict->local, sig->sender);
-    ndbrequire(dict->local.active && dict->local.waits && dict->local.at < dict->local.group_count);
-    ndbrequire(conf->table_id == dict->local.group[dict->local.at]);
+    const struct dict_set *group = dict_set_of_step(&dict->local);
+    ndbrequire(dict->local.active && dict->local.waits && dict->local.at < group->count);
+    ndbrequire(conf->table_id == group->table[dict->local.at]);
     ndbrequire(node_mask_has(waiting, instance));
     node_mask_remove(waiting, instance);
     dict_local_check(dict);

@@ -46,7 +46,7 @@ static void answer_client(struct dict *dict)
     const struct dict_master *master = &dict->master;
     bool create = master->operation == SCHEMA_CREATE_TABLE;
     uint32_t client = master->client_ref;
-    if (schema_alters(master->operation)) {
+    if (master->operation != SCHEMA_DROP_TABLE && !create) {
         dict_alter_answer(dict);
         return;
     }
@@ -93,7 +93,7 @@ void dict_begin_prepare(struct dict *dict, const struct section *sections, uint3
         .operation = master->operation,
         .table_id = master->table_id,
         .version = master->version,
-        .index = master->index,
+        .object = master->object,
     };
     master_move(master, MASTER_PREPARING);
     master->error = 0;
@@ -132,37 +132,13 @@ static void prepared(struct dict *dict)
     if (master->error != 0)
         begin_step(dict, SCHEMA_STEP_ABORT);
     else
-        begin_step(dict,
-                   schema_creates(master->operation) ? SCHEMA_STEP_WRITE : SCHEMA_STEP_DROPPING_TC);
-}
-
-/* What follows a round that all members have answered; 0 = the transaction has ended. */
-static uint32_t step_after(uint32_t operation, uint32_t step)
-{
-    switch ((enum schema_step)step) {
-    case SCHEMA_STEP_ONLINE_LQH:
-        return SCHEMA_STEP_ONLINE_TC;
-    case SCHEMA_STEP_ONLINE_TC:
-        return SCHEMA_STEP_COMPLETE;
-    case SCHEMA_STEP_DROPPING_TC:
-        return SCHEMA_STEP_DROPPING_LQH;
-    case SCHEMA_STEP_DROPPING_LQH:
-        return SCHEMA_STEP_WRITE;
-    case SCHEMA_STEP_WRITE:
-        return schema_creates(operation) ? SCHEMA_STEP_ONLINE_LQH : SCHEMA_STEP_REMOVE;
-    case SCHEMA_STEP_REMOVE:
-        return SCHEMA_STEP_COMPLETE;
-    case SCHEMA_STEP_ABORT:
-    case SCHEMA_STEP_COMPLETE:
-    default:
-        return 0;
-    }
+        begin_step(dict, (enum schema_step)schema_step_after(master->operation, 0));
 }
 
 uint32_t dict_step_rank(uint32_t operation, uint32_t step)
 {
     uint32_t rank = 0;
-    for (uint32_t at = step; at != 0; at = step_after(operation, at))
+    for (uint32_t at = step; at != 0; at = schema_step_after(operation, at))
         rank++;
     return step == 0 ? 0 : 10u - rank;
 }
@@ -205,7 +181,7 @@ void dict_exec_SCHEMA_PREPARE_REF(struct block *block, const struct signal *sig)
 static void stepped(struct dict *dict)
 {
     struct dict_master *master = &dict->master;
-    uint32_t next = step_after(master->operation, master->step);
+    uint32_t next = schema_step_after(master->operation, master->step);
     if (next != 0) {
         begin_step(dict, (enum schema_step)next);
         return;
@@ -252,7 +228,7 @@ void dict_master_take(struct dict *dict, const struct schema_takeover_conf *tran
     master->trans_id = trans->trans_id;
     master->operation = trans->operation;
     master->client_ref = 0; /* It knows only the former master. */
-    master->index = 0;
+    master->object = 0;
     master->table_id = trans->table_id;
     master->version = 0;
     if (trans->table_id < dict->table_count) master->version = dict->table[trans->table_id].version;
@@ -290,7 +266,7 @@ void dict_begin(struct dict *dict, const struct signal *sig, uint32_t operation,
     dict->master.operation = operation;
     dict->master.client_ref = sig->sender;
     dict->master.client_data = sender_data;
-    dict->master.index = 0;
+    dict->master.object = 0;
     dict->master.error = 0;
 }
 
@@ -318,6 +294,16 @@ static uint32_t number_uniques(struct dict *dict, struct table_def *def)
     return 0;
 }
 
+uint32_t dict_number_table(struct dict *dict)
+{
+    struct table_def *def = dict->master.def;
+    def->table_id = dict_table_unused(dict, 0);
+    if (def->table_id == 0) return ERR_TABLE_RECORDS;
+    def->version = next_version(dict, def->table_id);
+    jam_data(def->table_id);
+    return number_uniques(dict, def);
+}
+
 /* Reads and checks the definition; fills in the numbers and versions that the table and its unique
  * indexes get. 0 or an error. */
 static uint32_t parse_table(struct dict *dict, const struct section *words, uint32_t *column)
@@ -338,13 +324,10 @@ static uint32_t parse_table(struct dict *dict, const struct section *words, uint
     while (name[size] != 0)
         size++;
     if (dict_table_by_name(dict, name, size) != 0) return ERR_TABLE_EXISTS;
-    master->table_id = dict_table_unused(dict, 0);
-    if (master->table_id == 0) return ERR_TABLE_RECORDS;
-    jam();
-    master->version = next_version(dict, master->table_id);
-    master->def->table_id = master->table_id;
-    master->def->version = master->version;
-    return number_uniques(dict, master->def);
+    error = dict_number_table(dict);
+    master->table_id = master->def->table_id;
+    master->version = master->def->version;
+    return error;
 }
 
 void dict_exec_CREATE_TABLE_REQ(struct block *block, const struct signal *sig)

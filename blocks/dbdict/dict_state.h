@@ -56,6 +56,7 @@ struct dict_table {
     uint32_t next_by_name;   /* Table id, 0 = last of its chain. */
     uint32_t name_size;
     char name[DICT_NAME_BYTES]; /* "database/def/table" */
+    bool named;                 /* The name leads to it. */
 };
 
 /*
@@ -78,8 +79,8 @@ struct dict_master {
     uint32_t client_data;
     uint32_t table_id;
     uint32_t version;
-    uint32_t index; /* Of CREATE_INDEX and DROP_INDEX. */
-    uint32_t step;  /* enum schema_step */
+    uint32_t object; /* Of SCHEMA_PREPARE_REQ. */
+    uint32_t step;   /* enum schema_step */
     uint32_t error;
     struct node_mask waiting; /* Members that have not answered. */
     struct table_def *def;    /* In def_memory: while PLACING, or what an alter makes. */
@@ -89,6 +90,12 @@ struct dict_master {
 };
 
 #define DICT_GROUP_MAX (1u + TABLE_UNIQUE_MAX)
+/* What comes and goes together: the unique indexes of a table, then the table. */
+struct dict_set {
+    uint32_t count;
+    uint32_t table[DICT_GROUP_MAX];
+};
+
 /* Rows that an index being built has, of how many. */
 struct dict_built {
     uint64_t rows;
@@ -111,12 +118,11 @@ struct dict_local {
     uint32_t master_ref; /* 0: it is lost, and its successor has not spoken yet. */
     uint32_t operation;
     uint32_t table_id;
-    uint32_t index; /* Of CREATE_INDEX and DROP_INDEX. */
-    uint32_t then;  /* A step that follows the one under way; 0 = none. */
-    /* What comes and goes together: the unique indexes of the table, then the table. */
-    uint32_t group_count;
-    uint32_t group[DICT_GROUP_MAX];
-    uint32_t version_before[DICT_GROUP_MAX]; /* Of the table numbers, for an abort. */
+    uint32_t object;                         /* Of SCHEMA_PREPARE_REQ. */
+    uint32_t then;                           /* A step that follows the one under way; 0 = none. */
+    struct dict_set made;                    /* By a create, */
+    struct dict_set gone;                    /* by a drop; a truncate has both. */
+    uint32_t version_before[DICT_GROUP_MAX]; /* Of the table numbers made, for an abort. */
     uint32_t at;                             /* The one that the instances are at. */
     uint32_t adding;                         /* The last one that they were to add: */
     struct node_mask added_tc;               /* these have; of those before it all have. */
@@ -316,10 +322,13 @@ struct dict_table *dict_table_at(struct dict *dict, uint32_t table_id); /* NULL:
 uint32_t dict_table_by_name(struct dict *dict, const char *name, uint32_t size); /* 0: none. */
 uint32_t dict_table_unused(const struct dict *dict,
                            uint32_t above); /* The first id above that one, 0: all are used. */
-/* Keeps a checked definition and its distribution. 0, or an error; then nothing is kept. */
+/* Keeps a checked definition and its distribution. 0, or an error; then nothing is kept. If there
+ * is a table of this name already the name goes on leading to that one. */
 uint32_t dict_store_put(struct dict *dict, const struct table_def *def, const struct section *words,
                         const struct section *distribution);
 void dict_store_remove(struct dict *dict, uint32_t table_id);
+/* The name leads to another table, which has had the same one all the time. */
+void dict_store_replace(struct dict *dict, uint32_t old_id, uint32_t new_id);
 bool dict_is_of(const struct dict *dict, uint32_t table_id,
                 uint32_t base_id); /* Is that table, or a unique index of it. */
 /* Puts a table's words together in dict->scratch: sections[0] definition, sections[1] distribution.
@@ -419,6 +428,9 @@ uint32_t dict_not_possible(const struct dict *dict, uint32_t client);
 /* Of a transaction: what its client asked, and the first round. */
 void dict_begin(struct dict *dict, const struct signal *sig, uint32_t operation,
                 uint32_t sender_data);
+/* A new number and version for the definition in the master's memory, and for its unique indexes.
+ * 0, or why it cannot be. */
+uint32_t dict_number_table(struct dict *dict);
 void dict_begin_prepare(struct dict *dict, const struct section *sections, uint32_t section_count);
 void dict_master_cancel(struct dict *dict);
 void dict_master_client_gone(struct dict *dict, uint32_t node);
@@ -440,12 +452,18 @@ void dict_exec_ALTER_TABLE_REQ(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_BUILD_REP(struct block *block, const struct signal *sig);
 void dict_alter_answer(struct dict *dict);
 
-/* dict_alter_node.c: a node's part in what alters a table. */
+/* dict_alter_fits.c: false for a definition that this node's own one cannot become, */
 bool dict_alter_fits(struct dict *dict, const struct signal *sig);
+bool dict_truncate_fits(struct dict *dict,
+                        const struct signal *sig); /* or that cannot take its place. */
+
+/* dict_alter_node.c: a node's part in what alters a table. */
 uint32_t dict_alter_prepare(struct dict *dict, const struct signal *sig);
 void dict_alter_order(struct dict *dict);     /* What the step under way means for the LQHs. */
 void dict_alter_step_done(struct dict *dict); /* What it means for the dictionary. */
 void dict_alter_cancel(struct dict *dict);    /* Nothing is built any more. */
+/* To the clients: what they remember of it is old. Version 0: it is there no more. */
+void dict_tell_changed(struct dict *dict, uint32_t table_id, uint32_t version);
 void dict_exec_LOCAL_INDEX_CONF(struct block *block, const struct signal *sig);
 void dict_exec_LOCAL_INDEX_REF(struct block *block, const struct signal *sig);
 void dict_exec_LOCAL_INDEX_REP(struct block *block, const struct signal *sig);
@@ -474,6 +492,17 @@ void dict_copy_tick(struct dict *dict);
 void dict_exec_NODE_LOST_REP(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_TAKEOVER_REQ(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_TAKEOVER_CONF(struct block *block, const struct signal *sig);
+
+/* dict_made.c */
+/* The tables that the step under way is about. */
+const struct dict_set *dict_set_of_step(const struct dict_local *local);
+/* PREPARE of a create or truncate: keeps the table and its unique indexes in local.made. 0 or an
+ * error; then dict_forget_made() is due. */
+uint32_t dict_prepare_create(struct dict *dict, const struct signal *sig);
+/* Into local.gone; the unique indexes first, so that none is there without its table. */
+void dict_set_of_drop(struct dict *dict, uint32_t table_id);
+void dict_made_online(struct dict *dict); /* All TCs and LQHs can use it. */
+void dict_forget_made(struct dict *dict); /* It is not made after all. */
 
 /* dict_local.c */
 /* Only the master's DBDICT changes the schema; any other node that tries loses its link. */

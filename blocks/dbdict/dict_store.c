@@ -74,10 +74,27 @@ uint32_t dict_table_by_name(struct dict *dict, const char *name, uint32_t size)
     return 0;
 }
 
+static void name_link(struct dict *dict, uint32_t table_id)
+{
+    struct dict_table *table = &dict->table[table_id];
+    uint32_t *chain = name_chain(dict, table->name, table->name_size);
+    table->next_by_name = *chain;
+    table->named = true;
+    *chain = table_id;
+}
+
+static void set_name(struct dict_table *table, const struct table_def *def)
+{
+    table_def_internal_name(def, table->name, sizeof(table->name));
+    table->name_size = (uint32_t)strlen(table->name);
+}
+
 static void name_unlink(struct dict *dict, uint32_t table_id)
 {
     struct dict_table *table = &dict->table[table_id];
     uint32_t *link = name_chain(dict, table->name, table->name_size);
+    if (!table->named) return;
+    table->named = false;
     while (*link != table_id) {
         ndbrequire(*link != 0);
         link = &dict->table[*link].next_by_name;
@@ -275,11 +292,9 @@ uint32_t dict_store_put(struct dict *dict, const struct table_def *def, const st
     struct cursor cursor = {.chunk = pool_find(&dict->chunks, first)};
     write_words(dict, &cursor, words);
     write_words(dict, &cursor, distribution);
-    table_def_internal_name(def, table->name, sizeof(table->name));
-    table->name_size = (uint32_t)strlen(table->name);
-    uint32_t *chain = name_chain(dict, table->name, table->name_size);
-    table->next_by_name = *chain;
-    *chain = def->table_id;
+    set_name(table, def);
+    if (dict_table_by_name(dict, table->name, table->name_size) == 0)
+        name_link(dict, def->table_id);
     dict->tables++;
     return 0;
 }
@@ -294,6 +309,14 @@ void dict_store_remove(struct dict *dict, uint32_t table_id)
     release_chunks(dict, table->first_chunk);
     *table = (struct dict_table){.state = TABLE_UNDEFINED, .version = table->version};
     dict->tables--;
+}
+
+void dict_store_replace(struct dict *dict, uint32_t old_id, uint32_t new_id)
+{
+    name_unlink(dict, old_id);
+    ndbrequire(dict_table_at(dict, new_id) != NULL && !dict->table[new_id].named);
+    jam_data(new_id);
+    name_link(dict, new_id);
 }
 
 /* --- Altered tables. --- */
@@ -316,11 +339,26 @@ uint32_t dict_store_stage(struct dict *dict, uint32_t table_id, uint32_t version
     return 0;
 }
 
+/* Perhaps it has another name from now on. */
+static void rename_table(struct dict *dict, struct dict_table *table)
+{
+    struct section sections[2];
+    struct table_def *def;
+    dict_store_read_next(dict, table, sections);
+    uint32_t error = table_def_decode(sections[0].words, sections[0].size, dict->local.def_memory,
+                                      table_def_size_max(), &def);
+    ndbrequire(error == 0);
+    name_unlink(dict, def->table_id);
+    set_name(table, def);
+    name_link(dict, def->table_id);
+}
+
 void dict_store_adopt(struct dict *dict, uint32_t table_id)
 {
     struct dict_table *table = dict_table_at(dict, table_id);
     if (table == NULL || table->next.first_chunk == 0) return;
     jam_data(table_id);
+    rename_table(dict, table);
     release_chunks(dict, table->first_chunk);
     table->version = table->next.version;
     table->def_words = table->next.def_words;

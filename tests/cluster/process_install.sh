@@ -11,7 +11,7 @@ prefix=$BOX/installed
 say "cmake --install"
 want 0 cmake --install "$BUILD" --prefix "$prefix"
 for program in ndbmtd ndb_mgmd ndb_mgm ndb_import ndb_desc ndb_select_all ndb_select_count ndb_show_tables ndb_drop_table \
-    ndb_waiter ndb_perror ndb_create_table ndb_create_index ndb_drop_index; do
+    ndb_waiter ndb_perror ndb_create_table ndb_create_index ndb_drop_index ndb_alter_table; do
     [ -x "$prefix/bin/$program" ] || fail "$program is not installed"
 done
 for file in man/man1/ndb_desc.1 man/man8/ndbmtd.8 bash-completion/completions/ndb_desc; do

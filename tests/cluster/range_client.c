@@ -12,6 +12,7 @@
  *
  * NDB_CONNECTSTRING names the cluster. Exit code 1 when something is wrong.
  */
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -310,6 +311,10 @@ static int move(double seconds)
     uint32_t failed = 0;
     make_rows(&client);
     pthread_create(&thread, NULL, mover, NULL);
+    while (atomic_load(&moved) == 0)
+        poll(NULL, 0, 10);
+    printf("moving\n"); /* Everybody has the table open. */
+    (void)fflush(stdout);
     for (double begun = now(); now() - begun < seconds;) {
         const struct wish wish = {
             .low = ANY, .high = ANY, .descending = scans % 2 != 0, .lock = NDB_COMMITTED_READ};

@@ -149,6 +149,36 @@ want_text out '"dropped":	true'
 want 0 "$BIN/ndb_desc" -d test indexed
 if grep -q OrderedIndex "$BOX/out"; then fail "indexed still has indexes"; fi
 
+say "ndb_alter_table: other names, and no rows"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE changed (a INT PRIMARY KEY, b VARCHAR(20), UNIQUE u (b), INDEX i (b))"
+printf '1\tone\n2\ttwo\n' >"$BOX/changed.tsv"
+want 0 "$BIN/ndb_import" test "$BOX/changed.tsv"
+want 0 "$BIN/ndb_alter_table" -d test -e "ALTER TABLE changed RENAME COLUMN b TO word; RENAME TABLE changed TO moved.renamed"
+want_text out '^2 statements executed$'
+want 1 "$BIN/ndb_desc" -d test changed
+want 0 "$BIN/ndb_desc" -d moved renamed
+want_text out '^word Varchar'
+want_text out '^u\(word\) - UniqueHashIndex$'
+want 0 "$BIN/ndb_select_all" -d moved -h 0 -o renamed i
+want_text out '^1\s+"one"$'
+want 0 "$BIN/ndb_alter_table" -d moved -e "TRUNCATE TABLE renamed; ALTER TABLE renamed RENAME test.changed"
+want 0 "$BIN/ndb_select_count" -d test changed
+want_text out '^0 records in table changed$'
+want 0 "$BIN/ndb_import" --columns=a,word test "$BOX/changed.tsv" # Nothing is left in the unique index.
+want 0 "$BIN/ndb_select_count" -d test changed
+want_text out '^2 records in table changed$'
+want 1 "$BIN/ndb_alter_table" -d test -e "RENAME TABLE changed TO indexed"
+want_text err '^721: '
+want 1 "$BIN/ndb_alter_table" -d test -e "ALTER TABLE changed RENAME COLUMN none TO b"
+want_text err '^4004: '
+want 1 "$BIN/ndb_alter_table" -d test -e "ALTER TABLE changed RENAME COLUMN word TO a"
+want_text err '^720: '
+want 1 "$BIN/ndb_alter_table" -d test -e "TRUNCATE TABLE nothing"
+want_text err '^723: '
+want 1 "$BIN/ndb_alter_table" -d test -e "ALTER TABLE changed RENAM x"
+want_text err 'line 1, column 21: '
+want 0 "$BIN/ndb_drop_table" -d test changed
+
 say "ndb_create_table, ndb_drop_table: what was done, for scripts"
 want 0 "$BIN/ndb_create_table" -d test --format=json -e "CREATE TABLE p (a INT NOT NULL PRIMARY KEY); CREATE TABLE q (a INT NOT NULL PRIMARY KEY)"
 one_line

@@ -31,6 +31,8 @@ static bool parse_setting(struct sim_case *test, const char *line, bool *good)
         test->indexless = false;
     else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "numbers") == 0)
         test->numberless = false;
+    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "changes") == 0)
+        test->changeless = false;
     else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "counters") == 0)
         test->counters = true;
     else if (sscanf(line, " clients %llu", &number) == 1)
@@ -65,6 +67,7 @@ bool plan_read(struct sim_case *test, const char *path)
     test->programless = true; /* Unless it says otherwise. */
     test->indexless = true;
     test->numberless = true;
+    test->changeless = true;
     for (uint32_t number = 1; good && fgets(line, sizeof line, file) != NULL; number++) {
         struct sim_event event = {0};
         line[strcspn(line, "\n")] = '\0';
@@ -87,6 +90,7 @@ void plan_print(FILE *file, const struct sim_case *test)
     if (!test->programless) fprintf(file, "programs\n");
     if (!test->indexless) fprintf(file, "indexes\n");
     if (!test->numberless) fprintf(file, "numbers\n");
+    if (!test->changeless) fprintf(file, "changes\n");
     if (test->counters) fprintf(file, "counters\n");
     if (test->jobs != 0) fprintf(file, "jobs %u\n", test->jobs);
     if (test->clients != 0) fprintf(file, "clients %u\n", test->clients);
@@ -125,6 +129,7 @@ void case_apply(const struct sim_case *test, struct run *run)
         swarm->config.scan_step_rows = plain.scan_step_rows;
     }
     if (test->numberless) swarm->weight[WORK_NUMBER] = 0;
+    if (test->changeless) swarm->weight[WORK_ALTER] = 0;
     if (test->counters) swarm->counters = true;
     run->plan_given = test->planned;
     if (test->planned) run->plan = test->plan;

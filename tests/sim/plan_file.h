@@ -16,7 +16,8 @@ struct sim_case {
     uint32_t without; /* Bits of enum work_no. */
     bool programless; /* A plan of the time before there were programs, */
     bool indexless;   /* or before indexes came and went, */
-    bool numberless;  /* or before numbers were taken. */
+    bool numberless;  /* or before numbers were taken, */
+    bool changeless;  /* or tables were changed. */
     bool counters;    /* Rows have a counter, although no program moves it. */
     bool planned;     /* `plan` instead of the drawn one. */
     struct sim_plan plan;

@@ -42,6 +42,7 @@ void points_schema(struct run *run);
 void points_schema_refused(struct run *run);
 void points_index(struct run *run);
 void points_index_refused(struct run *run);
+void points_changes(struct run *run); /* Of a table's definition. */
 void points_epoch(struct run *run);
 void points_checkpoint(struct run *run);
 void points_long(struct run *run);

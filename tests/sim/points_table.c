@@ -7,7 +7,7 @@
 #include "signals/gsn.h"
 #include "tests/sim/points.h"
 
-#define PROTOCOLS_MAX 32u
+#define PROTOCOLS_MAX 48u /* With an empty one behind the last. */
 #define LINE_WORDS    100u
 #define SENT          4u /* Bits of a cell: three roles that execute it, three that have sent it. */
 

@@ -5,6 +5,7 @@
 #include "tests/sim/points.h"
 #include "tests/sim/works.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define SCHEMA_TABLE (TABLES_MAX - 1u)
 
@@ -182,6 +183,43 @@ void points_index_refused(struct run *run)
     run->swarm.small_data = true;
     try_index(run, true);
     points_rows(run, 0, 3, OP_UPDATE);
+}
+
+/* Names of at most a word each; none at all: nothing is said but what is to be done. */
+static uint32_t try_change(struct run *run, struct alter_table_req *req, uint32_t kind,
+                           const char *first, const char *second)
+{
+    uint32_t words[3] = {(uint32_t)strlen(first) | (uint32_t)strlen(second) << 16};
+    const struct section section = {words, 3};
+    const struct section none = {NULL, 0};
+    if (failed(run)) return 0;
+    memcpy(words + 1, first, strlen(first));
+    memcpy(words + 2, second, strlen(second));
+    req->kind = kind;
+    return run_try_alter(run, &run->client[0].session[0], req,
+                         kind == ALTER_TRUNCATE ? &none : &section);
+}
+
+/* What was not told may have been done: then the table has another version, or another number. */
+void points_changes(struct run *run)
+{
+    struct session *session = &run->client[0].session[0];
+    struct table_def *def = row_table(run, SCHEMA_TABLE, "n0");
+    struct alter_table_req req = {.kind = 0};
+    bool doubted = false;
+    uint32_t error = run_try_create(run, session, def, &req.table_id, &req.version);
+    free(def);
+    for (uint32_t i = 0; i < 4 && req.table_id != 0 && !failed(run); i++) {
+        if (i == 0) error = try_change(run, &req, ALTER_RENAME_TABLE, "sim", "n1");
+        if (i == 1) error = try_change(run, &req, ALTER_RENAME_COLUMN, "f", "f1");
+        if (i == 2) error = try_change(run, &req, ALTER_TRUNCATE, "", "");
+        if (i == 3) run_drop(run, session, req.table_id, req.version, doubted);
+        bool other = error == ERR_SCHEMA_VERSION || error == ERR_NO_SUCH_TABLE_ID;
+        if (error != 0 && !failed(run) && !(doubted && other) && !error_allowed(run, error))
+            run_fail(run, SIM_CORRECTNESS, "change %u of a table: error %u", i, error);
+        doubted = doubted || error != 0;
+        error = 0;
+    }
 }
 
 void points_epoch(struct run *run)

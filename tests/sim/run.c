@@ -656,6 +656,20 @@ uint32_t run_try_index(struct run *run, struct session *session, uint32_t table,
     return waiting.error;
 }
 
+uint32_t run_try_alter(struct run *run, struct session *session, struct alter_table_req *req,
+                       const struct section *words)
+{
+    struct waiting waiting = {0};
+    uint32_t error = api_dict_alter(session->api, req, words, 60000, dict_done, NULL, &waiting);
+    if (error != 0) return error;
+    wait_for(run, &waiting);
+    if (waiting.error == 0) {
+        req->table_id = waiting.table_id;
+        req->version = waiting.version;
+    }
+    return waiting.error;
+}
+
 void run_settle(struct run *run)
 {
     sim_faults_off(run->world);

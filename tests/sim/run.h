@@ -23,6 +23,7 @@ enum work_no {
     WORK_PROGRAM,
     WORK_INDEX,
     WORK_NUMBER,
+    WORK_ALTER,
     WORK_COUNT
 };
 enum fault_no {
@@ -164,7 +165,22 @@ struct model_counter {
     uint8_t given[COUNTER_NUMBERS / 8], safe[COUNTER_NUMBERS / 8]; /* A bit each. */
 };
 
+/* A session's table whose definition changes: work_alter.c. */
+struct model_alter {
+    uint32_t kind;           /* enum alter_kind: the change under way, or the last one. */
+    uint32_t number, former; /* In its name, and in the one before that change. */
+    uint32_t column, former_column;
+    uint32_t table_id;
+    uint32_t rounds; /* Changes left. */
+    uint32_t looks;
+    uint32_t losses; /* Of the cluster, when the job began. */
+    bool doubted;    /* Nobody knows whether the change was made. */
+    bool filled;
+    uint64_t value[SCHEMA_ROWS];
+};
+
 struct model {
+    struct model_alter alter[CLIENTS_MAX * SESSIONS_MAX];   /* By session. */
     struct model_online online[CLIENTS_MAX * SESSIONS_MAX]; /* By session. */
     struct model_key *key[TABLES_MAX];                      /* [churn table][key of all sessions] */
     struct model_unknown *unknown;
@@ -467,6 +483,9 @@ uint32_t run_try_create(struct run *run, struct session *session, const struct t
 uint32_t run_try_schema(struct run *run, struct session *session, const struct table_def *def);
 uint32_t run_try_index(struct run *run, struct session *session, uint32_t table, bool create,
                        const char *name);
+/* One try to change a table. In req the number and version that it has then. */
+uint32_t run_try_alter(struct run *run, struct session *session, struct alter_table_req *req,
+                       const struct section *words);
 void run_end(struct run *run);
 /* Faults end, whoever was lost comes back, and all of the model is checked. */
 void run_settle(struct run *run);

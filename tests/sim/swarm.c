@@ -184,6 +184,13 @@ static void draw_numbers(struct swarm *swarm, uint64_t seed)
     swarm->weight[WORK_NUMBER] = rng_chance(&rng, 1, 2) ? 0 : between(&rng, 1, 6);
 }
 
+static void draw_changes(struct swarm *swarm, uint64_t seed)
+{
+    struct rng rng;
+    rng_seed(&rng, seed ^ 0x6368616E676573u);
+    swarm->weight[WORK_ALTER] = rng_chance(&rng, 1, 3) ? 0 : between(&rng, 1, 2);
+}
+
 void swarm_draw(struct swarm *swarm, uint64_t seed)
 {
     struct rng rng;
@@ -198,32 +205,32 @@ void swarm_draw(struct swarm *swarm, uint64_t seed)
     draw_programs(swarm, seed);
     draw_indexes(swarm, seed);
     draw_numbers(swarm, seed);
+    draw_changes(swarm, seed);
 }
 
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
 {
-    snprintf(text, size,
-             "%s%snodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
-             "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u latency=%u chunk=%u%% stream=%u "
-             "budget=%u%%/%u lazy=%u%% "
-             "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u program=%u index=%u "
-             "number=%u "
-             "faults=%u",
-             swarm->disk ? "files " : "",
-             !swarm->failures ? ""
-             : swarm->rejoin  ? "rejoin "
-                              : "failures ",
-             swarm->data_nodes, swarm->replicas, swarm->ldm, swarm->tc,
-             swarm->split ? "split" : "single", swarm->id_first, swarm->id_step, swarm->clients,
-             swarm->sessions, swarm->jobs, (int)swarm->tiny,
-             swarm->config.memory.pages_max[RG_DATA], swarm->pad_max, swarm->key_kind[0],
-             swarm->key_kind[1], swarm->key_kind[2], swarm->key_kind[3], swarm->table_flags,
-             swarm->options.latency_max_us, swarm->options.chunk_percent,
-             swarm->options.stream_bytes, swarm->options.budget_one_percent,
-             swarm->options.budget_max, swarm->options.lazy_percent, swarm->weight[0],
-             swarm->weight[1], swarm->weight[2], swarm->weight[3], swarm->weight[4],
-             swarm->weight[5], swarm->weight[6], swarm->weight[WORK_PROGRAM],
-             swarm->weight[WORK_INDEX], swarm->weight[WORK_NUMBER], swarm->faults);
+    snprintf(
+        text, size,
+        "%s%snodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
+        "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u latency=%u chunk=%u%% stream=%u "
+        "budget=%u%%/%u lazy=%u%% "
+        "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u program=%u index=%u "
+        "number=%u alter=%u faults=%u",
+        swarm->disk ? "files " : "",
+        !swarm->failures ? ""
+        : swarm->rejoin  ? "rejoin "
+                         : "failures ",
+        swarm->data_nodes, swarm->replicas, swarm->ldm, swarm->tc,
+        swarm->split ? "split" : "single", swarm->id_first, swarm->id_step, swarm->clients,
+        swarm->sessions, swarm->jobs, (int)swarm->tiny, swarm->config.memory.pages_max[RG_DATA],
+        swarm->pad_max, swarm->key_kind[0], swarm->key_kind[1], swarm->key_kind[2],
+        swarm->key_kind[3], swarm->table_flags, swarm->options.latency_max_us,
+        swarm->options.chunk_percent, swarm->options.stream_bytes,
+        swarm->options.budget_one_percent, swarm->options.budget_max, swarm->options.lazy_percent,
+        swarm->weight[0], swarm->weight[1], swarm->weight[2], swarm->weight[3], swarm->weight[4],
+        swarm->weight[5], swarm->weight[6], swarm->weight[WORK_PROGRAM], swarm->weight[WORK_INDEX],
+        swarm->weight[WORK_NUMBER], swarm->weight[WORK_ALTER], swarm->faults);
 }
 
 static uint32_t draw_data_node(const struct swarm *swarm, struct rng *rng)

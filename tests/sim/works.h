@@ -38,6 +38,10 @@ struct model_online *index_draw(struct run *run, uint32_t table);
 void number_start(struct session *session);
 void number_crashed(struct session *session);
 
+/* work_alter.c */
+void alter_start(struct session *session);
+void alter_crashed(struct session *session);
+
 /* work_schema.c */
 void schema_start(struct session *session);
 void schema_crashed(struct session *session);

@@ -206,7 +206,7 @@ static void test_refused(void **state)
             assert_true(heard() != 0);
         }
     }
-    send_alter_with(77, TABLE, 1, garbage, 1);
+    send_alter_with(77, TABLE, dict_at(1)->table[TABLE].version, garbage, 1);
     assert_int_equal(heard(), ERR_NOT_IMPLEMENTED);
     assert_int_equal(agreed(0), 1);
     end();
@@ -281,13 +281,13 @@ static void forge_definition(struct schema_prepare_req *req, struct table_def *d
     struct table_index first;
     switch (forgery) {
     case FORGE_DROP_ID:
-        req->index++;
+        req->object++;
         break;
     case FORGE_CREATE_ID: /* The two indexes change places. */
         assert_true(table_def_index(def, 0, &first));
-        table_def_index_set_id(def, 0, (uint8_t)req->index);
+        table_def_index_set_id(def, 0, (uint8_t)req->object);
         table_def_index_set_id(def, 1, first.id);
-        req->index = first.id;
+        req->object = first.id;
         break;
     case FORGE_COLUMN:
         def->columns[0].format.type = COLUMN_INT;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "api/sql_create.h"
+#include "api/sql_alter.h"
 #include "api/sql_index.h"
 #include "signals/errors.h"
 
@@ -405,6 +406,66 @@ static void test_create_index(void **state)
     index_refused("DROP INDEX i", ERR_BAD_REQUEST, 1, "expected CREATE");
 }
 
+/* --- ALTER TABLE, RENAME TABLE, TRUNCATE TABLE. --- */
+
+static void alter_refused(const char *text, uint32_t code, uint32_t column, const char *what)
+{
+    struct sql_alter alter;
+    struct sql_create_error wrong;
+
+    assert_int_equal(sql_alter_parse(text, strlen(text), &alter, &wrong), code);
+    assert_int_equal(wrong.code, code);
+    assert_int_equal(wrong.line, 1);
+    assert_int_equal(wrong.column, column);
+    assert_non_null(strstr(wrong.text, what));
+}
+
+static struct sql_alter parse_alter(const char *text)
+{
+    struct sql_alter alter;
+    struct sql_create_error wrong;
+
+    assert_int_equal(sql_alter_parse(text, strlen(text), &alter, &wrong), 0);
+    return alter;
+}
+
+static void test_alter(void **state)
+{
+    static const char *const renames[] = {"ALTER TABLE t RENAME u", "alter table t rename to `u`;",
+                                          "ALTER TABLE \"t\" RENAME AS u -- behind it",
+                                          "RENAME TABLE t TO u"};
+    struct sql_alter alter;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(renames) / sizeof(renames[0]); i++) {
+        alter = parse_alter(renames[i]);
+        assert_int_equal(alter.kind, SQL_RENAME_TABLE);
+        assert_string_equal(alter.database, "");
+        assert_string_equal(alter.table, "t");
+        assert_string_equal(alter.new_database, "");
+        assert_string_equal(alter.new_name, "u");
+    }
+    alter = parse_alter("RENAME TABLE d.t TO e.u");
+    assert_string_equal(alter.database, "d");
+    assert_string_equal(alter.new_database, "e");
+    alter = parse_alter("ALTER TABLE d.t RENAME COLUMN a TO b");
+    assert_int_equal(alter.kind, SQL_RENAME_COLUMN);
+    assert_string_equal(alter.column, "a");
+    assert_string_equal(alter.new_name, "b");
+    alter = parse_alter("TRUNCATE d.t");
+    assert_int_equal(alter.kind, SQL_TRUNCATE);
+    assert_string_equal(alter.database, "d");
+    assert_string_equal(parse_alter("truncate table t;").table, "t");
+    alter_refused("ALTER t RENAME u", ERR_BAD_REQUEST, 7, "expected TABLE");
+    alter_refused("ALTER TABLE t DROP COLUMN a", ERR_NOT_IMPLEMENTED, 15, "expected");
+    alter_refused("ALTER TABLE t RENAME COLUMN a b", ERR_BAD_REQUEST, 31, "expected TO");
+    alter_refused("ALTER TABLE t RENAME TO", ERR_BAD_REQUEST, 24, "expected a table name");
+    alter_refused("RENAME TABLE t u", ERR_BAD_REQUEST, 16, "expected TO");
+    alter_refused("RENAME TABLE t TO u, v TO w", ERR_BAD_REQUEST, 20, "expected the end");
+    alter_refused("TRUNCATE TABLE", ERR_BAD_REQUEST, 15, "expected a table name");
+    alter_refused("DROP TABLE t", ERR_BAD_REQUEST, 1, "expected ALTER");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,7 +473,7 @@ int main(void)
         cmocka_unit_test(test_unique),          cmocka_unit_test(test_type_spellings),
         cmocka_unit_test(test_details),         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_limits),          cmocka_unit_test(test_every_prefix),
-        cmocka_unit_test(test_create_index),
+        cmocka_unit_test(test_create_index),    cmocka_unit_test(test_alter),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

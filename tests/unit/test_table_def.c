@@ -435,8 +435,8 @@ static void test_table_of_unique(void **state)
     assert_int_equal(index->base_version, 3);
     assert_int_equal(index->key_count, 2);
     assert_int_equal(index->column_count, 3);
-    assert_string_equal(table_column_name(index, &index->columns[0]), "note");
-    assert_string_equal(table_column_name(index, &index->columns[1]), "n");
+    assert_string_equal(table_column_name(index, &index->columns[0]), "NDB$0");
+    assert_string_equal(table_column_name(index, &index->columns[1]), "NDB$1");
     assert_int_equal(index->columns[1].flags, COLUMN_PRIMARY_KEY);
     assert_string_equal(table_column_name(index, &index->columns[2]), UNIQUE_KEY_COLUMN);
     assert_true(index->columns[2].size_max >= 2 + def->key_size_max);

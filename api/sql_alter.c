@@ -1,0 +1,58 @@
+/* sql_alter.c -- see sql_alter.h. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "api/sql_alter.h"
+
+#include <string.h>
+
+#include "signals/errors.h"
+
+static bool read_new_table(struct sql_parser *p, struct sql_alter *alter)
+{
+    alter->kind = SQL_RENAME_TABLE;
+    return sql_need_table(p, alter->new_database, alter->new_name);
+}
+
+static bool read_rename(struct sql_parser *p, struct sql_alter *alter)
+{
+    if (sql_accept_word(p, "COLUMN")) {
+        alter->kind = SQL_RENAME_COLUMN;
+        return sql_need_name(p, alter->column, "expected a column name") &&
+               sql_need_word(p, "TO") &&
+               sql_need_name(p, alter->new_name, "expected the column's new name");
+    }
+    if (!sql_accept_word(p, "TO")) sql_accept_word(p, "AS");
+    return read_new_table(p, alter);
+}
+
+static bool read_alter(struct sql_parser *p, struct sql_alter *alter)
+{
+    if (!sql_need_word(p, "TABLE") || !sql_need_table(p, alter->database, alter->table))
+        return false;
+    if (sql_accept_word(p, "RENAME")) return read_rename(p, alter);
+    return sql_fail(p, ERR_NOT_IMPLEMENTED, "expected RENAME");
+}
+
+static bool read_statement(struct sql_parser *p, struct sql_alter *alter)
+{
+    if (sql_accept_word(p, "ALTER")) return read_alter(p, alter);
+    if (sql_accept_word(p, "TRUNCATE")) {
+        alter->kind = SQL_TRUNCATE;
+        sql_accept_word(p, "TABLE");
+        return sql_need_table(p, alter->database, alter->table);
+    }
+    if (!sql_accept_word(p, "RENAME"))
+        return sql_fail(p, ERR_BAD_REQUEST, "expected ALTER, RENAME or TRUNCATE TABLE");
+    return sql_need_word(p, "TABLE") && sql_need_table(p, alter->database, alter->table) &&
+           sql_need_word(p, "TO") && read_new_table(p, alter);
+}
+
+uint32_t sql_alter_parse(const char *text, size_t text_size, struct sql_alter *alter,
+                         struct sql_create_error *error)
+{
+    struct sql_parser p;
+
+    memset(alter, 0, sizeof(*alter));
+    sql_begin(&p, text, text_size, error);
+    if (!read_statement(&p, alter) || !sql_need_end(&p)) return error->code;
+    return ERR_NONE;
+}
