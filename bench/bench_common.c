@@ -110,6 +110,15 @@ void bench_pause(double seconds)
     if (seconds > 0) (void)nanosleep(&pause, NULL);
 }
 
+void bench_wait_for_turn(uint32_t rate, uint32_t threads, double *due)
+{
+    double now = now_s();
+    if (rate == 0) return;
+    *due += (double)threads / rate;
+    if (*due < now) *due = now;
+    bench_pause(*due - now);
+}
+
 /* ---- What is printed. ---- */
 
 void bench_print_window(uint64_t done)

@@ -82,3 +82,6 @@ void bench_print_window(uint64_t done);
 /* Median, 99 % and 99.9 %; sorts them. Nothing when there are none. */
 void bench_print_latency(uint64_t *ns, uint64_t count);
 void bench_pause(double seconds);
+/* One of `threads` that make `rate` calls per second together sleeps until its next one is due; 0:
+ * does not. Calls that were missed are not made up for. */
+void bench_wait_for_turn(uint32_t rate, uint32_t threads, double *due);

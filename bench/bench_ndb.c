@@ -323,16 +323,6 @@ static void worker_close(struct worker *worker)
     free(worker->rows);
 }
 
-/* With a rate: sleeps until the next call is due. Calls that were missed are not made up for. */
-static void wait_for_turn(const struct bench *bench, double *due)
-{
-    double now = now_s();
-    if (bench->rate == 0) return;
-    *due += (double)bench->threads / bench->rate;
-    if (*due < now) *due = now;
-    bench_pause(*due - now);
-}
-
 static void *worker_main(void *argument)
 {
     struct worker *worker = argument;
@@ -342,7 +332,7 @@ static void *worker_main(void *argument)
     worker->latency_ns = malloc(SAMPLES_MAX * sizeof(uint64_t));
     wait_for_go(bench);
     while (!atomic_load_explicit(&bench->stop, memory_order_relaxed)) {
-        wait_for_turn(bench, &due);
+        bench_wait_for_turn(bench->rate, bench->threads, &due);
         if (strcmp(bench->mode, "scan") == 0)
             one_scan(worker);
         else if (strcmp(bench->mode, "txn") == 0)

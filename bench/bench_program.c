@@ -1,11 +1,13 @@
-/* bench_program.c -- our side of the rows increment and filter_scan: programs in the data nodes. */
+/* bench_program.c -- our side of the rows increment, filter_scan, range and index_build. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * bench_program --connect=STRING create|increment|filter [options]
+ * bench_program --connect=STRING create|increment|filter|range [options]
  *
- * create makes `rows` counters; increment adds 1 to a random one of the first `hot` per call, from
- * so many threads, each waiting for its answer, and checks the sum at the end; filter fetches the
- * one row in a hundred whose number fits, again and again, and prints the rows that were looked at.
+ * create makes `rows` counters, with --indexed an ordered index of their keys, too; increment adds
+ * 1 to a random one of the first `hot` per call, from so many threads, each waiting for its answer,
+ * and checks the sum at the end; filter fetches the one row in a hundred whose number fits, again
+ * and again, and prints the rows that were looked at; range fetches `size` rows between two keys
+ * per call, from so many threads, and checks that they are those, in order.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,6 +23,9 @@ struct bench {
     uint32_t threads;
     uint32_t rows;
     uint32_t hot;
+    uint32_t size; /* Rows of a range. */
+    uint32_t rate; /* Increments per second of all threads; 0: as many as they can. */
+    bool indexed;
     double seconds;
     struct ndb_cluster_connection *connection;
     atomic_bool stop;
@@ -80,8 +85,11 @@ static void create(const struct bench *bench)
 {
     enum { CHUNK = 1000 };
     static struct row rows[CHUNK];
-    static const char sql[] = "CREATE TABLE counter (k INT UNSIGNED NOT NULL PRIMARY KEY, "
-                              "n BIGINT NOT NULL, v BINARY(24) NOT NULL)";
+    char sql[200];
+    snprintf(sql, sizeof sql,
+             "CREATE TABLE counter (k INT UNSIGNED NOT NULL PRIMARY KEY, n BIGINT NOT NULL, "
+             "v BINARY(24) NOT NULL%s)",
+             bench->indexed ? ", INDEX by_k (k)" : "");
     ndb_t *ndb = ndb_open(bench->connection, "bench");
     if (ndb_table_create(ndb, sql, NULL, 30000) != 0) die("create", ndb_error(ndb));
     ndb_close(ndb);
@@ -147,6 +155,7 @@ static void *increment_main(void *argument)
     struct ndb_program *program = add_one(&s);
     uint64_t random = worker->no * 7919u + 1u;
     int64_t last = -1;
+    double due = now_s();
     while (!atomic_load_explicit(&bench->stop, memory_order_relaxed)) {
         int64_t value = increment(&s, program, (uint32_t)(mix(&random) % bench->hot));
         if (bench->hot == 1 && value <= last) {
@@ -155,6 +164,7 @@ static void *increment_main(void *argument)
         }
         last = value;
         worker->done++;
+        bench_wait_for_turn(bench->rate, bench->threads, &due);
     }
     ndb_program_free(program);
     session_close(&s);
@@ -165,33 +175,50 @@ static void *increment_main(void *argument)
 static int64_t sum(const struct bench *bench)
 {
     struct session s = session_open(bench);
+    struct ndb_scan *at = ndb_scan_start(s.ndb, s.record, NULL, 0);
+    const void *row;
     int64_t total = 0;
-    for (uint32_t k = 0; k < bench->hot; k++) {
-        struct row row = {.k = k};
-        if (ndb_read_row(s.ndb, s.record, &row, 0) != 0) die("read", ndb_error(s.ndb));
-        total += row.n;
+    int result;
+    if (at == NULL) die("sum", ndb_error(s.ndb));
+    while ((result = ndb_scan_next(at, &row, 0)) == 1) {
+        const struct row *counter = row;
+        if (counter->k < bench->hot) total += counter->n;
     }
+    if (result != 0) die("sum", ndb_scan_error(at));
+    ndb_scan_close(at);
     session_close(&s);
     return total;
 }
 
-static void increments(struct bench *bench)
+/* Runs so many threads until the time is up, or SIGTERM comes; what they have done, and how long it
+ * took. */
+static uint64_t run_workers(struct bench *bench, void *(*work)(void *), double *seconds)
 {
     struct worker *workers = calloc(bench->threads, sizeof *workers);
-    int64_t before = sum(bench);
     double begin = now_s();
+    uint64_t done = 0;
     for (uint32_t i = 0; i < bench->threads; i++) {
         workers[i] = (struct worker){.bench = bench, .no = i};
-        pthread_create(&workers[i].thread, NULL, increment_main, &workers[i]);
+        pthread_create(&workers[i].thread, NULL, work, &workers[i]);
     }
-    bench_pause(bench->seconds);
+    while (now_s() - begin < bench->seconds && !bench_enough())
+        bench_pause(0.01);
     atomic_store(&bench->stop, true);
-    uint64_t done = 0;
     for (uint32_t i = 0; i < bench->threads; i++) {
         pthread_join(workers[i].thread, NULL);
         done += workers[i].done;
     }
-    double seconds = now_s() - begin;
+    *seconds = now_s() - begin;
+    free(workers);
+    return done;
+}
+
+static void increments(struct bench *bench)
+{
+    double seconds;
+    int64_t before = sum(bench);
+    printf("running\n");
+    uint64_t done = run_workers(bench, increment_main, &seconds);
     if (sum(bench) != before + (int64_t)done) {
         fprintf(stderr, "bench_program: the sum is wrong\n");
         exit(1);
@@ -200,7 +227,6 @@ static void increments(struct bench *bench)
     ndb_connection_statistics(bench->connection, &statistics);
     printf("ops_per_s %.0f\nretries %llu\n", (double)done / seconds,
            (unsigned long long)statistics.retries);
-    free(workers);
 }
 
 /* --- Scans. --- */
@@ -243,6 +269,59 @@ static void filters(const struct bench *bench)
     session_close(&s);
 }
 
+/* --- Ranges. --- */
+
+/* The rows of `size` keys from `first` on, by the index and in its order. */
+static void fetch_range(struct session *s, uint32_t index, uint32_t first, uint32_t size)
+{
+    const uint32_t last = first + size - 1;
+    const void *const low[] = {&first};
+    const void *const high[] = {&last};
+    const uint32_t bytes[] = {sizeof first};
+    const struct ndb_index_range range = {.index = index,
+                                          .low = {.columns = 1, .value = low, .size = bytes},
+                                          .high = {.columns = 1, .value = high, .size = bytes}};
+    const struct ndb_scan_options options = {.lock = NDB_COMMITTED_READ, .range = &range};
+    struct ndb_scan *at = ndb_scan_start(s->ndb, s->record, &options, 0);
+    const void *row;
+    uint32_t count = 0;
+    int result;
+    if (at == NULL) die("range", ndb_error(s->ndb));
+    while ((result = ndb_scan_next(at, &row, 0)) == 1) {
+        if (((const struct row *)row)->k != first + count++)
+            die("a row that is not the next one", ndb_error(NULL));
+    }
+    if (result != 0) die("range", ndb_scan_error(at));
+    if (count != size) die("rows are missing", ndb_error(NULL));
+    ndb_scan_close(at);
+}
+
+static void *range_main(void *argument)
+{
+    struct worker *worker = argument;
+    struct bench *bench = worker->bench;
+    struct session s = session_open(bench);
+    uint64_t random = worker->no * 7919u + 1u;
+    int index = ndb_table_find_index(s.table, "by_k");
+    if (index < 0) die("no index by_k", ndb_error(NULL));
+    while (!atomic_load_explicit(&bench->stop, memory_order_relaxed)) {
+        uint32_t first = (uint32_t)(mix(&random) % (bench->rows - bench->size + 1));
+        fetch_range(&s, (uint32_t)index, first, bench->size);
+        worker->done++;
+    }
+    session_close(&s);
+    return NULL;
+}
+
+static void ranges(struct bench *bench)
+{
+    double seconds;
+    if (bench->size > bench->rows) bench->size = bench->rows;
+    uint64_t done = run_workers(bench, range_main, &seconds);
+    printf("ops_per_s %.0f\nrows_per_s %.0f\n", (double)done / seconds,
+           (double)done * bench->size / seconds);
+}
+
 static void read_options(struct bench *bench, int argc, char **argv)
 {
     const struct bench_option options[] = {
@@ -251,18 +330,24 @@ static void read_options(struct bench *bench, int argc, char **argv)
         {"rows", 'r', "N", "rows (1000000)", .number = &bench->rows, .min = 1, .max = 1u << 30},
         {"hot", 'h', "N", "rows that are incremented (1)", .number = &bench->hot, .min = 1,
          .max = 1u << 30},
+        {"size", 'S', "N", "rows of a range (100)", .number = &bench->size, .min = 1,
+         .max = 1u << 30},
+        {"indexed", 'i', NULL, "create: with an index of the keys", .flag = &bench->indexed},
+        {"rate", 'R', "N", "increments per second of all threads (as many as it can)",
+         .number = &bench->rate, .max = 10000000},
         {"seconds", 's', "S", "length (2)", .seconds = &bench->seconds},
         {.name = NULL},
     };
-    bench_parse(argc, argv, options, "create|increment|filter", &bench->mode, 1);
+    bench_parse(argc, argv, options, "create|increment|filter|range", &bench->mode, 1);
 }
 
 int main(int argc, char **argv)
 {
     static struct bench bench = {
-        .mode = "", .threads = 50, .rows = 1000000, .hot = 1, .seconds = 2};
+        .mode = "", .threads = 50, .rows = 1000000, .hot = 1, .size = 100, .seconds = 2};
     read_options(&bench, argc, argv);
     ndb_error_t error;
+    bench_end_by_signal();
     bench.connection = ndb_connection_create(bench.connect, NULL);
     if (ndb_connection_connect(bench.connection, 30000) != 0 ||
         ndb_connection_wait_until_ready(bench.connection, 30000) < 0) {
@@ -275,6 +360,8 @@ int main(int argc, char **argv)
         increments(&bench);
     else if (strcmp(bench.mode, "filter") == 0)
         filters(&bench);
+    else if (strcmp(bench.mode, "range") == 0)
+        ranges(&bench);
     else
         return 2;
     ndb_connection_free(bench.connection);

@@ -34,10 +34,17 @@ works() { # PROGRAM OPTIONS...: it says how much it has done
 }
 
 say "bench_program: the scans find what fits, the sum of all increments is right"
-works bench_program create
+works bench_program --indexed create
+for size in 1 100 5000; do # More than there are: all of them.
+    works bench_program --threads=2 --seconds=0.2 --size="$size" range
+    want_text out '^rows_per_s [1-9][0-9]*$'
+done
 works bench_program --seconds=0.2 filter
 works bench_program --threads=4 --seconds=0.2 increment
 works bench_program --threads=4 --seconds=0.2 --hot=50 increment
+works bench_program --threads=2 --seconds=0.5 --rate=100 --hot=50 increment
+rate=$(sed -nE 's/^ops_per_s ([0-9]+)$/\1/p' "$BOX/out")
+[ "$rate" -le 120 ] || fail "$rate increments per second instead of 100 at most"
 
 say "bench_ndb: all answers are verified"
 works bench_ndb create
