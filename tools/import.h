@@ -27,6 +27,8 @@ struct import_settings {
     uint32_t temporary_delay_ms;
     uint32_t monitor_s; /* Between two progress lines; 0: none. */
     bool keep_going;    /* --continue */
+    bool missing_ai;    /* The files lack the AUTO_INCREMENT column: it gets numbers by these. */
+    struct ndb_increment_options numbers;
     bool resume;
     bool keep_state;
     const char *state_dir; /* For <file>.map and, with `stats`, <file>.stt. */

@@ -47,6 +47,7 @@ struct load {
     struct ndb_record *record;
     uint32_t columns[CSV_FIELDS_MAX]; /* Column of each field, or SKIPPED. */
     uint32_t column_count;
+    uint32_t number_column; /* Gets numbers; SKIPPED: none. */
     struct slot *slots, *free, *retry;
     uint8_t *rows;
     FILE *rejects;
@@ -386,8 +387,32 @@ static void reject_value(struct load *load, const char *raw, uint32_t where, int
     reject(load, load->number, code, message, raw, (uint32_t)load->csv.raw_size);
 }
 
+/* A number of the table, where the file has none. Waiting for it runs what waits for answers, so no
+ * slot is taken yet. */
+static bool take_number(struct load *load, uint64_t *number)
+{
+    ndb_t *ndb = load->settings->tool.ndb;
+
+    if (load->number_column == SKIPPED) return true;
+    if (ndb_auto_increment(ndb, load->table, &load->settings->numbers, number, 0) == 0) return true;
+    (void)fprintf(stderr, "%s: a number for row %" PRIu64 ": ", load->path, load->number);
+    tool_print_error(ndb_error(ndb));
+    fail(load);
+    return false;
+}
+
+static void set_number(const struct load *load, uint8_t *row, uint64_t number)
+{
+    struct ndb_column_info column;
+
+    if (load->number_column == SKIPPED) return;
+    (void)ndb_table_column(load->table, load->number_column, &column);
+    (void)ndb_row_set(load->record, row, column.id, &number, column.size); /* It fits: 4314. */
+}
+
 static void take_row(struct load *load, const char *raw)
 {
+    uint64_t number = 0;
     char message[100];
     uint32_t where = 0;
     const int32_t malformed = 4313; /* The number of a value that cannot be read. */
@@ -402,7 +427,9 @@ static void take_row(struct load *load, const char *raw)
         reject(load, load->number, malformed, message, raw, (uint32_t)load->csv.raw_size);
         return;
     }
+    if (!take_number(load, &number)) return;
     struct slot *slot = load->free;
+    set_number(load, slot->row, number);
     int code = convert(load, slot->row, &where);
     if (code != 0) {
         reject_value(load, raw, where, code);
@@ -519,6 +546,21 @@ static bool add_column(struct load *load, const char *name)
     return true;
 }
 
+/* With --missing-ai-column: the column that gets numbers. */
+static bool choose_number_column(struct load *load)
+{
+    struct ndb_column_info column;
+
+    load->number_column = SKIPPED;
+    if (!load->settings->missing_ai) return true;
+    for (uint32_t i = 0; ndb_table_column(load->table, i, &column) == 0; i++) {
+        if (column.auto_increment) load->number_column = i;
+    }
+    if (load->number_column != SKIPPED) return true;
+    (void)fprintf(stderr, "The table has no AUTO_INCREMENT column\n");
+    return false;
+}
+
 /* Which field goes into which column. */
 static bool choose_columns(struct load *load)
 {
@@ -526,11 +568,12 @@ static bool choose_columns(struct load *load)
     char *rest = NULL;
     bool ok = true;
 
+    if (!choose_number_column(load)) return false;
     ndb_table_describe(load->table, &info);
     if (load->settings->columns == NULL) {
-        for (uint32_t i = 0; i < info.columns; i++)
-            load->columns[i] = i;
-        load->column_count = info.columns;
+        for (uint32_t i = 0; i < info.columns; i++) {
+            if (i != load->number_column) load->columns[load->column_count++] = i;
+        }
         return true;
     }
     char *list = strdup(load->settings->columns);
@@ -539,22 +582,26 @@ static bool choose_columns(struct load *load)
          name = strtok_r(NULL, ", ", &rest))
         ok = add_column(load, name);
     free(list);
+    for (uint32_t i = 0; ok && i < load->column_count && load->number_column != SKIPPED; i++) {
+        if (load->columns[i] != load->number_column) continue;
+        (void)fprintf(stderr, "--missing-ai-column, but --columns has it\n");
+        ok = false;
+    }
     return ok;
 }
 
 /* A row of the chosen columns: first the null bits, then the values one after the other. */
 static bool make_record(struct load *load)
 {
-    struct ndb_field *fields = calloc(load->column_count + 1, sizeof(*fields));
-    uint32_t offset = (load->column_count + 7) / 8;
+    struct ndb_field *fields = calloc(load->column_count + 2, sizeof(*fields));
+    uint32_t offset = (load->column_count + 1 + 7) / 8;
     uint32_t count = 0;
 
     if (fields == NULL) return false;
-    for (uint32_t i = 0; i < load->column_count; i++) {
+    for (uint32_t i = 0; i <= load->column_count; i++) {
         struct ndb_column_info column;
-        if (load->columns[i] == SKIPPED ||
-            ndb_table_column(load->table, load->columns[i], &column) != 0)
-            continue;
+        uint32_t id = i < load->column_count ? load->columns[i] : load->number_column;
+        if (id == SKIPPED || ndb_table_column(load->table, id, &column) != 0) continue;
         fields[count++] =
             (struct ndb_field){.column_id = column.id,
                                .offset = offset,

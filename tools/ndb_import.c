@@ -40,7 +40,10 @@ enum {
     KEY_RESUME,
     KEY_STATE_DIR,
     KEY_KEEP_STATE,
-    KEY_STATS
+    KEY_STATS,
+    KEY_AI_PREFETCH,
+    KEY_AI_INCREMENT,
+    KEY_AI_OFFSET
 };
 
 static const struct argp_option options[] = {
@@ -67,6 +70,11 @@ static const struct argp_option options[] = {
     {"columns", KEY_COLUMNS, "A,B,...", 0,
      "the columns of the fields, in order; @name skips a field; columns left out get their default",
      2},
+    {"missing-ai-column", 'm', NULL, 0,
+     "the files lack the AUTO_INCREMENT column: each row gets a number of its own", 2},
+    {"ai-increment", KEY_AI_INCREMENT, "N", 0, "with -m: step of these numbers (1)", 2},
+    {"ai-offset", KEY_AI_OFFSET, "N", 0, "with -m: the least of them (1)", 2},
+    {"ai-prefetch-sz", KEY_AI_PREFETCH, "N", 0, "with -m: numbers taken at a time (1024)", 2},
     {"max-rows", KEY_MAX_ROWS, "N", 0, "stop after N rows", 2},
     {NULL, 0, NULL, 0, "Errors:", 3},
     {"continue", KEY_CONTINUE, NULL, 0, "go on after rejected rows, and with the next file", 3},
@@ -187,12 +195,38 @@ static bool read_format_option(struct import_settings *import, int key, char *ar
     }
 }
 
+/* Options of numbers. False: not one of them. */
+static bool read_number_option(struct import_settings *import, int key, char *argument,
+                               struct argp_state *state)
+{
+    struct ndb_increment_options *numbers = &import->numbers;
+
+    switch (key) {
+    case 'm':
+        import->missing_ai = true;
+        return true;
+    case KEY_AI_PREFETCH:
+        numbers->prefetch = (uint32_t)tool_number(argument, 1, 1u << 30, "--ai-prefetch-sz", state);
+        return true;
+    case KEY_AI_INCREMENT:
+        numbers->step = (uint32_t)tool_number(argument, 1, 1u << 30, "--ai-increment", state);
+        return true;
+    case KEY_AI_OFFSET:
+        numbers->start = tool_number(argument, 1, UINT64_MAX, "--ai-offset", state);
+        return true;
+    default:
+        return false;
+    }
+}
+
 static error_t read_option(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
     struct import_settings *import = &settings->import;
 
-    if (read_format_option(import, key, argument, state)) return 0;
+    if (read_format_option(import, key, argument, state) ||
+        read_number_option(import, key, argument, state))
+        return 0;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &import->tool;
@@ -246,6 +280,9 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_ARGS:
         settings->first = state->next;
         if (state->argc - state->next < 2) argp_error(state, "give a database and a file");
+        /* A row that may have been sent before cannot be told by a number that it does not have. */
+        if (import->missing_ai && import->resume)
+            argp_error(state, "--missing-ai-column and --resume exclude each other");
         if ((import->table != NULL || import->rejects != NULL) && state->argc - state->next > 2)
             argp_error(state, "--table and --rejects are for one file");
         return 0;
@@ -400,7 +437,8 @@ int main(int argc, char **argv)
                                            .rejects_limit = UINT64_MAX,
                                            .temporary_max = 100,
                                            .temporary_delay_ms = 10,
-                                           .state_dir = "."},
+                                           .state_dir = ".",
+                                           .numbers = {.prefetch = 1024}},
                                 .workers = 8,
                                 .batch = 256};
     struct import_settings *import = &settings.import;

@@ -99,4 +99,26 @@ import 1 --resume --table=small test - </dev/null
 want_text err 'resume needs a file'
 want 1 "$BIN/ndb_import" --state-dir="$BOX/nowhere" test "$BOX/small.csv"
 want_text err 'nowhere/small\.map: .*--state-dir'
+
+say "numbers for rows that have none, from two imports at a time"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE numbered (name VARCHAR(20), id INT UNSIGNED AUTO_INCREMENT PRIMARY KEY, n INT)"
+seq 1 3000 | awk '{ printf "\"r%d\",%d\n", $1, $1 }' >"$BOX/one.csv"
+cp "$BOX/one.csv" "$BOX/two.csv"
+importers=()
+for file in one two; do
+    run "$BIN/ndb_import" --state-dir="$BOX" --rejects="$BOX/$file.rej" --table=numbered -m --ai-prefetch-sz=100 test "$BOX/$file.csv" >"$BOX/$file.out" 2>&1 &
+    importers+=("$!")
+done
+for importer in "${importers[@]}"; do wait "$importer" || fail "an import with numbers ends with exit code $?: $(cat "$BOX/one.out" "$BOX/two.out")"; done
+has_rows numbered 6000
+want 0 "$BIN/ndb_import" --state-dir="$BOX" --rejects="$BOX/one.rej" --table=numbered --columns=@x,n -m --ai-increment=10 --ai-offset=100007 test "$BOX/one.csv"
+has_rows numbered 9000
+want 0 "$BIN/ndb_select_all" -d test -h 0 -D , numbered
+[ "$(awk -F, '$1 == "[NULL]" && $2 % 10 == 7 && $2 >= 100007 { n++ } END { print n + 0 }' "$BOX/out")" = 3000 ] || fail "the numbers are others than every tenth from 100007 on"
+want 2 "$BIN/ndb_import" -m --resume test "$BOX/one.csv"
+want_text err 'exclude each other'
+want 1 "$BIN/ndb_import" --state-dir="$BOX" --table=small -m test "$BOX/one.csv"
+want_text err 'no AUTO_INCREMENT column'
+want 1 "$BIN/ndb_import" --state-dir="$BOX" --table=numbered --columns=name,id -m test "$BOX/one.csv"
+want_text err 'columns has it'
 stop_cluster
