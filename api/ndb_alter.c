@@ -1,4 +1,4 @@
-/* ndb_alter.c -- tables in use are changed, for applications: renamed, emptied, and what
+/* ndb_alter.c -- tables in use are changed, for applications: renamed, widened, emptied, and what
  * ndb_index.c does.
  */
 /* SPDX-License-Identifier: GPL-2.0-only */
@@ -93,6 +93,14 @@ static int rename_column(ndb_t *ndb, const struct ndb_table *table, const char *
     return ndb_alter(ndb, table, name, ALTER_RENAME_COLUMN, &section, &call, timeout_ms);
 }
 
+static int add_column(ndb_t *ndb, const struct ndb_table *table, const char *name,
+                      const struct sql_alter *sql, uint32_t timeout_ms)
+{
+    struct ndb_alter_call call = {.progress = NULL};
+    const struct section section = {sql->words, sql->word_count};
+    return ndb_alter(ndb, table, name, ALTER_ADD_COLUMN, &section, &call, timeout_ms);
+}
+
 static int truncate_table(ndb_t *ndb, const struct ndb_table *table, const char *name,
                           uint32_t timeout_ms)
 {
@@ -109,6 +117,8 @@ static int change(ndb_t *ndb, const struct ndb_table *table, const char *name,
         return rename_table(ndb, table, name, sql, timeout_ms);
     case SQL_RENAME_COLUMN:
         return rename_column(ndb, table, name, sql, timeout_ms);
+    case SQL_ADD_COLUMN:
+        return add_column(ndb, table, name, sql, timeout_ms);
     case SQL_TRUNCATE:
     default:
         return truncate_table(ndb, table, name, timeout_ms);

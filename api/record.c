@@ -397,6 +397,7 @@ uint32_t record_pack_read(const struct ndb_record *record, const uint8_t *mask, 
 uint32_t record_unpack(const struct ndb_record *record, const uint32_t *pairs, uint32_t words,
                        void *row)
 {
+    uint32_t known = api_table_def(record->table)->column_count;
     uint32_t at = 0;
     uint32_t next = 0;
     while (at < words) {
@@ -404,6 +405,10 @@ uint32_t record_unpack(const struct ndb_record *record, const uint32_t *pairs, u
         uint32_t size = attr_size(pairs[at]);
         uint32_t value_words = words_of(size);
         if (value_words > words - at - 1) return ERR_REPLY_4215;
+        if (column >= known && column < TABLE_COLUMNS_MAX) {
+            at += 1 + value_words; /* Added since the table was opened. */
+            continue;
+        }
         if (next >= record->count || record->field[next].id != column) {
             if (column >= TABLE_COLUMNS_MAX || record->by_column[column] == RECORD_NO_FIELD)
                 return ERR_REPLY_4213;

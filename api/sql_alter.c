@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "api/sql_alter.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "signals/errors.h"
@@ -24,12 +25,37 @@ static bool read_rename(struct sql_parser *p, struct sql_alter *alter)
     return read_new_table(p, alter);
 }
 
+/* The rest of the text. */
+static bool read_column(struct sql_parser *p, struct sql_alter *alter)
+{
+    const struct sql_create_input input = {.text = p->text,
+                                           .text_size = (size_t)(p->lexer.end - p->text)};
+    size_t size = table_def_size(1, COLUMN_NAME_MAX + 1u + COLUMN_BYTES_MAX + 8u);
+    struct sql_create_result result;
+    void *memory = malloc(size);
+
+    alter->kind = SQL_ADD_COLUMN;
+    if (memory == NULL) return sql_fail(p, ERR_API_MEMORY, "no memory");
+    if (sql_column_parse(&input, p->token.start, memory, size, &result, p->error) == 0) {
+        alter->word_count = table_column_encode(result.def, &result.def->columns[0], alter->words,
+                                                SQL_COLUMN_WORDS_MAX);
+        p->lexer.at = p->text + result.consumed;
+        sql_next(p);
+    }
+    free(memory);
+    return p->error->code == 0;
+}
+
 static bool read_alter(struct sql_parser *p, struct sql_alter *alter)
 {
     if (!sql_need_word(p, "TABLE") || !sql_need_table(p, alter->database, alter->table))
         return false;
     if (sql_accept_word(p, "RENAME")) return read_rename(p, alter);
-    return sql_fail(p, ERR_NOT_IMPLEMENTED, "expected RENAME");
+    if (sql_accept_word(p, "ADD")) {
+        sql_accept_word(p, "COLUMN");
+        return read_column(p, alter);
+    }
+    return sql_fail(p, ERR_NOT_IMPLEMENTED, "expected ADD or RENAME");
 }
 
 static bool read_statement(struct sql_parser *p, struct sql_alter *alter)

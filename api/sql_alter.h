@@ -3,6 +3,7 @@
 /*
  * ALTER TABLE [database.]table RENAME [TO | AS] [database.]table [;]
  * ALTER TABLE [database.]table RENAME COLUMN column TO column [;]
+ * ALTER TABLE [database.]table ADD [COLUMN] column type ... as in CREATE TABLE [;]
  * RENAME TABLE [database.]table TO [database.]table [;]
  * TRUNCATE [TABLE] [database.]table [;]
  */
@@ -13,7 +14,9 @@
 
 #include "api/sql_parser.h"
 
-enum sql_alter_kind { SQL_RENAME_TABLE, SQL_RENAME_COLUMN, SQL_TRUNCATE };
+#define SQL_COLUMN_WORDS_MAX (8u + (COLUMN_NAME_MAX + COLUMN_BYTES_MAX) / 4u)
+
+enum sql_alter_kind { SQL_RENAME_TABLE, SQL_RENAME_COLUMN, SQL_ADD_COLUMN, SQL_TRUNCATE };
 
 struct sql_alter {
     enum sql_alter_kind kind;
@@ -22,6 +25,8 @@ struct sql_alter {
     char new_database[SQL_NAME_SIZE]; /* empty: the table stays where it is */
     char new_name[SQL_NAME_SIZE];     /* of the table or the column */
     char column[SQL_NAME_SIZE];
+    uint32_t word_count; /* of a new column, as table_column_encode() writes it */
+    uint32_t words[SQL_COLUMN_WORDS_MAX];
 };
 
 /* Reads one statement, to the end of the text. Whether there is such a table or column is not

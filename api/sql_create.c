@@ -753,6 +753,25 @@ static uint32_t simple_error(struct sql_create_error *error, uint32_t code)
     return code;
 }
 
+/* A parser before its first token; NULL and the error when there is no memory. */
+static struct parser *parser_new(const struct sql_create_input *input, const char *at,
+                                 struct sql_create_error *error)
+{
+    struct parser *p = calloc(1, sizeof(*p)); /* Too large for a thread's stack. */
+
+    if (p == NULL) {
+        simple_error(error, ERR_API_MEMORY);
+        return NULL;
+    }
+    p->input = input;
+    p->error = error;
+    p->lexer = (struct sql_lexer){at, input->text + input->text_size};
+    p->collation = COLLATION_UTF8MB4_GENERAL_CI;
+    p->table_flags = TABLE_FLAGS_DEFAULT;
+    p->balance = TABLE_BALANCE_FOR_RP_BY_LDM;
+    return p;
+}
+
 uint32_t sql_create_parse(const struct sql_create_input *input, void *memory, size_t memory_size,
                           struct sql_create_result *result, struct sql_create_error *error)
 {
@@ -760,15 +779,39 @@ uint32_t sql_create_parse(const struct sql_create_input *input, void *memory, si
     memset(error, 0, sizeof(*error));
     struct table_def *def = table_def_init(memory, memory_size, TABLE_COLUMNS_MAX);
     if (def == NULL) return simple_error(error, ERR_BUFFER_SMALL);
-    struct parser *p = calloc(1, sizeof(*p)); /* Too large for a thread's stack. */
-    if (p == NULL) return simple_error(error, ERR_API_MEMORY);
-    p->input = input;
-    p->error = error;
-    p->lexer = (struct sql_lexer){input->text, input->text + input->text_size};
-    p->collation = COLLATION_UTF8MB4_GENERAL_CI;
-    p->table_flags = TABLE_FLAGS_DEFAULT;
-    p->balance = TABLE_BALANCE_FOR_RP_BY_LDM;
+    struct parser *p = parser_new(input, input->text, error);
+    if (p == NULL) return error->code;
     if (read_statement(p, &result->if_not_exists) && finish(p, def)) {
+        result->def = def;
+        result->consumed = (size_t)(p->lexer.at - input->text);
+    }
+    free(p);
+    return error->code;
+}
+
+static bool read_only_column(struct parser *p, struct table_def *def)
+{
+    next(p);
+    const struct sql_token name = p->token;
+    if (!read_column(p)) return false;
+    if (p->token.kind != SQL_END && !at_char(p, ';'))
+        return expected(p, "a column property or ';'");
+    if (p->index_count > 0 || p->key_written)
+        return fail_at(p, &name, ERR_ALTER_IMPOSSIBLE, "a new column cannot have a key");
+    return finish_column(p, &p->columns[0], def);
+}
+
+uint32_t sql_column_parse(const struct sql_create_input *input, const char *at, void *memory,
+                          size_t memory_size, struct sql_create_result *result,
+                          struct sql_create_error *error)
+{
+    memset(result, 0, sizeof(*result));
+    memset(error, 0, sizeof(*error));
+    struct table_def *def = table_def_init(memory, memory_size, 1);
+    if (def == NULL) return simple_error(error, ERR_BUFFER_SMALL);
+    struct parser *p = parser_new(input, at, error);
+    if (p == NULL) return error->code;
+    if (read_only_column(p, def)) {
         result->def = def;
         result->consumed = (size_t)(p->lexer.at - input->text);
     }

@@ -51,5 +51,11 @@ struct sql_create_result {
 uint32_t sql_create_parse(const struct sql_create_input *input, void *memory, size_t memory_size,
                           struct sql_create_result *result, struct sql_create_error *error);
 
+/* Reads a column as it stands in CREATE TABLE, from `at` in input->text on; result->def has it as
+   its only one, and is not checked. Char columns without a collation get that of CREATE TABLE. */
+uint32_t sql_column_parse(const struct sql_create_input *input, const char *at, void *memory,
+                          size_t memory_size, struct sql_create_result *result,
+                          struct sql_create_error *error);
+
 /* True when nothing but blanks and comments is left: the end of a file of statements. */
 bool sql_create_at_end(const char *text, size_t text_size);

@@ -47,6 +47,7 @@ SIGNAL_STRUCT(drop_table_ref, 3);
  *   DROP_INDEX: name size, name
  *   RENAME_TABLE: database size | table size << 16, database, table: the new names
  *   RENAME_COLUMN: name size | new name size << 16, name, new name
+ *   ADD_COLUMN: one column as in an encoded definition: nullable, no part of the key, no default
  *   TRUNCATE: none; CONF has the number and version of the new, empty table
  * See docs/protocols/online.md.
  */
@@ -55,7 +56,8 @@ enum alter_kind {
     ALTER_DROP_INDEX = 2,
     ALTER_RENAME_TABLE = 3,
     ALTER_RENAME_COLUMN = 4,
-    ALTER_TRUNCATE = 5
+    ALTER_TRUNCATE = 5,
+    ALTER_ADD_COLUMN = 6
 };
 struct alter_table_req {
     uint32_t sender_data;

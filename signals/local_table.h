@@ -48,21 +48,25 @@ struct local_table_state_conf {
 SIGNAL_STRUCT(local_table_state_conf, 3);
 
 /*
- * To every LQH instance, about an ordered index of a table that is in use; see
+ * To every LQH instance, about an ordered index, or a new column, of a table that is in use; see
  * docs/protocols/online.md. ADD (section 0: the encoded definition that has it): it is built; CONF:
  * it is whole; REF: nothing is left of it. ONLINE: scans may use it. DROPPING: they get 910. DROP:
- * memory is given back, in steps; CONF when nothing is left.
+ * memory is given back, in steps; CONF when nothing is left. COLUMN_ADD (section 0 as ADD): there
+ * is room for the last column of that definition, which nobody can use yet; REF: there is none.
+ * COLUMN_ONLINE: it is the table's.
  */
 enum local_index_order {
     LOCAL_INDEX_ADD = 1,
     LOCAL_INDEX_ONLINE = 2,
     LOCAL_INDEX_DROPPING = 3,
-    LOCAL_INDEX_DROP = 4
+    LOCAL_INDEX_DROP = 4,
+    LOCAL_COLUMN_ADD = 5,
+    LOCAL_COLUMN_ONLINE = 6
 };
 struct local_index_req {
     uint32_t sender_data;
     uint32_t table_id;
-    uint32_t index; /* Its id in the definition. */
+    uint32_t index; /* Its id in the definition; of a column: how many the table has then. */
     uint32_t order; /* enum local_index_order */
 };
 SIGNAL_STRUCT(local_index_req, 4);
@@ -72,7 +76,7 @@ struct local_index_conf {
     uint32_t order;
 };
 SIGNAL_STRUCT(local_index_conf, 3);
-struct local_index_ref { /* Of ADD. */
+struct local_index_ref { /* Of ADD, COLUMN_ADD. */
     uint32_t sender_data;
     uint32_t table_id;
     uint32_t error;

@@ -10,9 +10,10 @@
  * distribution; the table is added to all TC and LQH instances of the node, not usable yet. DROP:
  * the table is there and not busy. CREATE_INDEX, DROP_INDEX: sections as CREATE, the table's new
  * definition, which is kept beside the old one; all LQH instances build the index. RENAME: the same
- * sections; nobody but DBDICT knows names. TRUNCATE: sections as CREATE, of the table that takes
- * the place of the one that `object` says; it has its name, but nobody finds it yet. REF: the node
- * keeps what it has until SCHEMA_STEP ABORT comes.
+ * sections; nobody but DBDICT knows names. ADD_COLUMN: the same sections; the LQHs learn of it.
+ * TRUNCATE: sections as CREATE, of the table that takes the place of the one that `object` says; it
+ * has its name, but nobody finds it yet. REF: the node keeps what it has until SCHEMA_STEP ABORT
+ * comes.
  */
 enum schema_operation {
     SCHEMA_CREATE_TABLE = 1,
@@ -21,6 +22,7 @@ enum schema_operation {
     SCHEMA_DROP_INDEX = 4,
     SCHEMA_RENAME = 5,   /* Of a table or a column. */
     SCHEMA_TRUNCATE = 6, /* A new table takes a table's place. */
+    SCHEMA_ADD_COLUMN = 7,
     SCHEMA_OPERATIONS
 };
 
@@ -28,7 +30,7 @@ enum schema_operation {
 static inline bool schema_alters(uint32_t operation)
 {
     return operation == SCHEMA_CREATE_INDEX || operation == SCHEMA_DROP_INDEX ||
-           operation == SCHEMA_RENAME;
+           operation == SCHEMA_RENAME || operation == SCHEMA_ADD_COLUMN;
 }
 
 /* All but drops may need more room in the schema files. */
@@ -43,7 +45,8 @@ struct schema_prepare_req {
     uint32_t table_id;
     uint32_t version;
     uint32_t object; /* CREATE_INDEX, DROP_INDEX: its id in the definition; RENAME: 0 the table,
-                        else 1 + the column's id; TRUNCATE: the table that goes. */
+                        else 1 + the column's id; ADD_COLUMN: how many there are then; TRUNCATE: the
+                        table that goes. */
 };
 SIGNAL_STRUCT(schema_prepare_req, 5);
 struct schema_prepare_conf {

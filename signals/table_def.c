@@ -276,6 +276,16 @@ static uint32_t check_increment(const struct table_def *def, const struct table_
     return ERR_NONE;
 }
 
+/* Columns that were added stand behind all others, and can be missing. */
+static bool added_good(const struct table_def *def, const struct table_column *column)
+{
+    const uint32_t never = COLUMN_PRIMARY_KEY | COLUMN_HAS_DEFAULT | COLUMN_AUTO_INCREMENT;
+    bool behind = column > def->columns && (column[-1].flags & COLUMN_ADDED) != 0;
+
+    if ((column->flags & COLUMN_ADDED) == 0) return !behind;
+    return (column->flags & (never | COLUMN_NULLABLE)) == COLUMN_NULLABLE;
+}
+
 static uint32_t check_column(const struct table_def *def, const struct table_column *column)
 {
     const char *name = table_column_name(def, column);
@@ -292,6 +302,7 @@ static uint32_t check_column(const struct table_def *def, const struct table_col
         return ERR_KEY_NULLABLE;
     if ((column->flags & COLUMN_PARTITION_KEY) != 0 && (column->flags & COLUMN_PRIMARY_KEY) == 0)
         return ERR_PARTITION_KEY_NOT_IN_KEY;
+    if (!added_good(def, column)) return ERR_COLUMN_FLAGS;
     error = check_increment(def, column);
     return error != ERR_NONE ? error : check_default(def, column);
 }
@@ -378,13 +389,17 @@ static uint32_t index_words(const struct table_index *index)
     return 1 + words_of(2u * index->column_count) + words_of(index->name_size);
 }
 
+static uint32_t column_words(const struct table_column *column)
+{
+    return COLUMN_WORDS + words_of(column->name_size) + words_of(column->default_size);
+}
+
 uint32_t table_def_words(const struct table_def *def)
 {
     uint32_t words = HEADER_WORDS + words_of(def->database_size) + words_of(def->table_size);
 
     for (uint32_t i = 0; i < def->column_count; i++)
-        words += COLUMN_WORDS + words_of(def->columns[i].name_size) +
-                 words_of(def->columns[i].default_size);
+        words += column_words(&def->columns[i]);
     struct table_index index;
     uint32_t form = magic_of(def);
     if (form != TABLE_DEF_MAGIC) words++;
@@ -439,6 +454,30 @@ static void put_uniques(const struct table_def *def, uint32_t *at)
     }
 }
 
+static uint32_t *put_column(const struct table_def *def, const struct table_column *column,
+                            uint32_t *at)
+{
+    uint32_t size;
+    const void *value = table_column_default(def, column, &size);
+
+    *at++ = (uint32_t)column->format.type | (uint32_t)column->format.collation << 8 |
+            (uint32_t)column->format.precision << 16 | (uint32_t)column->format.scale << 24;
+    *at++ = column->format.length;
+    *at++ = column->flags | (uint32_t)column->name_size << 8 | size << 16;
+    at = put_string(at, table_column_name(def, column), column->name_size);
+    return put_string(at, value, size);
+}
+
+uint32_t table_column_encode(const struct table_def *def, const struct table_column *column,
+                             uint32_t *words, uint32_t words_max)
+{
+    uint32_t count = column_words(column);
+
+    if (count > words_max) return 0;
+    put_column(def, column, words);
+    return count;
+}
+
 uint32_t table_def_encode(const struct table_def *def, uint32_t *words, uint32_t words_max)
 {
     uint32_t count = table_def_words(def);
@@ -460,17 +499,8 @@ uint32_t table_def_encode(const struct table_def *def, uint32_t *words, uint32_t
     memcpy(words, header, sizeof(header));
     uint32_t *at = put_string(words + HEADER_WORDS, def->database, def->database_size);
     at = put_string(at, def->table, def->table_size);
-    for (uint32_t i = 0; i < def->column_count; i++) {
-        const struct table_column *column = &def->columns[i];
-        uint32_t size;
-        const void *value = table_column_default(def, column, &size);
-        *at++ = (uint32_t)column->format.type | (uint32_t)column->format.collation << 8 |
-                (uint32_t)column->format.precision << 16 | (uint32_t)column->format.scale << 24;
-        *at++ = column->format.length;
-        *at++ = column->flags | (uint32_t)column->name_size << 8 | size << 16;
-        at = put_string(at, table_column_name(def, column), column->name_size);
-        at = put_string(at, value, size);
-    }
+    for (uint32_t i = 0; i < def->column_count; i++)
+        at = put_column(def, &def->columns[i], at);
     if (header[0] != TABLE_DEF_MAGIC) at = put_indexes(def, at);
     if (header[0] == TABLE_DEF_MAGIC_UNIQUE) put_uniques(def, at);
     return count;
@@ -663,6 +693,20 @@ static uint32_t decode_column(struct word_reader *reader, struct table_def *def)
     column->default_size = (uint16_t)sizes.default_value;
     def->heap_used += sizes.default_value;
     return ERR_NONE;
+}
+
+uint32_t table_def_append_column(struct table_def *def, const uint32_t *words, uint32_t word_count)
+{
+    struct word_reader reader = {words, words + word_count, false};
+    uint32_t error = decode_column(&reader, def);
+
+    return error == ERR_NONE && reader.at != reader.end ? ERR_TABLE_FORMAT : error;
+}
+
+void table_def_settle(struct table_def *def)
+{
+    for (uint32_t i = 0; i < def->column_count; i++)
+        def->columns[i].flags &= ~(uint32_t)COLUMN_ADDED;
 }
 
 static uint32_t add_with_id(struct table_def *def, const char *name, const uint16_t *columns,

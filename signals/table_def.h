@@ -67,7 +67,9 @@ enum column_flags {
     COLUMN_PARTITION_KEY = 1u << 2, /* only on primary key columns; none at all = all key columns */
     COLUMN_HAS_DEFAULT = 1u << 3,   /* a default that is not NULL */
     COLUMN_AUTO_INCREMENT = 1u << 4, /* an integer column, for numbers that clients take */
-    COLUMN_FLAGS_ALL = (1u << 5) - 1
+    COLUMN_ADDED = 1u << 5,          /* later than the table, behind all others: rows that are older
+                                        have nothing of it. Nullable, without a default. */
+    COLUMN_FLAGS_ALL = (1u << 6) - 1
 };
 
 enum { COLUMN_NOT_IN_KEY = 0xFFFF };
@@ -150,6 +152,15 @@ struct table_column_options {
 
 /* 0, ERR_COLUMN_NAME_TOO_LONG, ERR_TOO_MANY_COLUMNS or ERR_DEFINITION_TOO_BIG (heap full). */
 uint32_t table_def_add_column(struct table_def *def, const struct table_column_options *options);
+
+/* The column's words in the wire form. Returns their count, 0 if there is no room. */
+uint32_t table_column_encode(const struct table_def *def, const struct table_column *column,
+                             uint32_t *words, uint32_t words_max);
+/* As table_def_add_column, from such words of an untrusted source; else ERR_TABLE_FORMAT. */
+uint32_t table_def_append_column(struct table_def *def, const uint32_t *words, uint32_t word_count);
+/* Of a table without rows: columns that were added are like those from the beginning. It has to be
+   checked again. */
+void table_def_settle(struct table_def *def);
 
 /* 0, ERR_NO_SUCH_COLUMN, ERR_COLUMN_NAME_TOO_LONG or ERR_DEFINITION_TOO_BIG (heap full). Whether
    the name can be, table_def_check finds. */

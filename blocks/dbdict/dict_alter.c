@@ -210,12 +210,29 @@ static uint32_t rename_column(struct dict *dict, const struct section *section, 
     return error != 0 ? error : table_def_check(def);
 }
 
-/* The same definition, with other numbers. */
+static uint32_t add_column(struct dict *dict, const struct section *section, uint32_t *object)
+{
+    const uint32_t never =
+        COLUMN_PRIMARY_KEY | COLUMN_PARTITION_KEY | COLUMN_HAS_DEFAULT | COLUMN_AUTO_INCREMENT;
+    struct table_def *def = dict->master.def;
+    uint32_t error = table_def_append_column(def, section->words, section->size);
+    if (error != 0) return error;
+    struct table_column *column = &def->columns[def->column_count - 1u];
+    if ((column->flags & (never | COLUMN_NULLABLE)) != COLUMN_NULLABLE)
+        return ERR_ALTER_IMPOSSIBLE; /* The rows that are there have nothing of it. */
+    column->flags |= COLUMN_ADDED;
+    *object = def->column_count;
+    return table_def_check(def);
+}
+
+/* The same definition, with other numbers; no row is older than a column. */
 static uint32_t truncate_table(struct dict *dict, const struct alter_table_req *req,
                                uint32_t *object)
 {
     *object = req->table_id;
-    return dict_number_table(dict);
+    table_def_settle(dict->master.def);
+    uint32_t error = table_def_check(dict->master.def);
+    return error != 0 ? error : dict_number_table(dict);
 }
 
 /* Makes the new definition. 0 or an error. */
@@ -239,6 +256,9 @@ static uint32_t alter(struct dict *dict, const struct signal *sig, uint32_t *ope
     case ALTER_RENAME_COLUMN:
         *operation = SCHEMA_RENAME;
         return rename_column(dict, section, object);
+    case ALTER_ADD_COLUMN:
+        *operation = SCHEMA_ADD_COLUMN;
+        return add_column(dict, section, object);
     case ALTER_TRUNCATE:
         *operation = SCHEMA_TRUNCATE;
         return truncate_table(dict, req, object);

@@ -11,8 +11,9 @@
 /* What is new in the definition that was sent; its memory is used again. */
 struct change {
     struct table_index index;
-    uint32_t first_size; /* Of a new database name; 0 = there is none. */
-    uint32_t size;       /* Of the new name behind it: an index's, a column's or the table's. */
+    struct column_format format; /* Of a new column. */
+    uint32_t first_size;         /* Of a new database name; 0 = there is none. */
+    uint32_t size; /* Of the new name behind it: an index's, a column's or the table's. */
     char name[2 * TABLE_NAME_MAX];
 };
 
@@ -44,11 +45,19 @@ static bool read_name(const struct table_def *def, uint32_t object, struct chang
     return true;
 }
 
+static bool read_column(const struct table_def *def, uint32_t count, struct change *change)
+{
+    const struct table_column *column = &def->columns[def->column_count - 1u];
+    change->format = column->format;
+    return def->column_count == count && read_name(def, count, change);
+}
+
 static bool read_change(const struct schema_prepare_req *req, const struct table_def *def,
                         struct change *change)
 {
     if (req->operation == SCHEMA_CREATE_INDEX) return read_index(def, req->object, change);
     if (req->operation == SCHEMA_RENAME) return read_name(def, req->object, change);
+    if (req->operation == SCHEMA_ADD_COLUMN) return read_column(def, req->object, change);
     return true;
 }
 
@@ -83,11 +92,21 @@ static bool rename_object(struct dict *dict, struct table_def *own, uint32_t obj
     return dict_table_by_name(dict, full, (uint32_t)strlen(full)) == 0;
 }
 
+static bool add_column(struct table_def *own, const struct change *change)
+{
+    const struct table_column_options options = {.name = change->name,
+                                                 .name_size = change->size,
+                                                 .format = change->format,
+                                                 .flags = COLUMN_NULLABLE | COLUMN_ADDED};
+    return table_def_add_column(own, &options) == 0;
+}
+
 static bool make_change(struct dict *dict, const struct schema_prepare_req *req,
                         struct table_def *own, const struct change *change)
 {
     if (req->operation == SCHEMA_CREATE_INDEX) return create_index(own, &change->index);
     if (req->operation == SCHEMA_DROP_INDEX) return drop_index(own, req->object);
+    if (req->operation == SCHEMA_ADD_COLUMN) return add_column(own, change);
     return rename_object(dict, own, req->object, change);
 }
 
@@ -150,6 +169,7 @@ bool dict_truncate_fits(struct dict *dict, const struct signal *sig)
     ndbrequire(error == 0);
     def->table_id = req->table_id;
     def->version = req->version;
+    table_def_settle(def);
     for (uint32_t i = 0; i < def->unique_count; i++)
         table_def_unique_set(def, i, numbers[i][0], numbers[i][1]);
     struct section words = {.words = dict->scratch,

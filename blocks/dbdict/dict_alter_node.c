@@ -38,8 +38,11 @@ uint32_t dict_alter_prepare(struct dict *dict, const struct signal *sig)
         return ERR_SCHEMA_OBJECT_BUSY;
     }
     uint32_t error = dict_store_stage(dict, req->table_id, req->version, sig->section);
-    if (error != 0 || req->operation != SCHEMA_CREATE_INDEX) return error;
     struct node_mask all = dict_all_instances(dict, BLOCK_DBLQH);
+    if (error != 0) return error;
+    if (req->operation == SCHEMA_ADD_COLUMN)
+        send_order(dict, &all, LOCAL_COLUMN_ADD, &sig->section[0]);
+    if (req->operation != SCHEMA_CREATE_INDEX) return 0;
     memset(dict->built, 0, sizeof dict->built);
     send_order(dict, &all, LOCAL_INDEX_ADD, &sig->section[0]);
     return 0;
@@ -51,6 +54,12 @@ void dict_alter_order(struct dict *dict)
     struct node_mask all = dict_all_instances(dict, BLOCK_DBLQH);
     struct node_mask added = local->added_lqh;
     if (local->operation == SCHEMA_RENAME) return; /* They know no names. */
+    if (local->operation == SCHEMA_ADD_COLUMN) {
+        /* What there is room for and what nobody can name is as if it were not there. */
+        if (local->step == SCHEMA_STEP_ONLINE_LQH)
+            send_order(dict, &all, LOCAL_COLUMN_ONLINE, NULL);
+        return;
+    }
     switch ((enum schema_step)local->step) {
     case SCHEMA_STEP_ONLINE_LQH:
         send_order(dict, &all, LOCAL_INDEX_ONLINE, NULL);

@@ -1,4 +1,4 @@
-/* lqh_index.c -- ordered indexes of tables in use: built, and given back, in steps. */
+/* lqh_index.c -- ordered indexes of tables in use: built, and given back, in steps; new columns. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Each step does a little and lets the others have their turn; what rows do meanwhile to the index
@@ -166,6 +166,16 @@ static uint32_t begin_build(struct lqh *lqh, const struct signal *sig,
     return error;
 }
 
+static uint32_t prepare_column(struct lqh *lqh, const struct signal *sig,
+                               const struct lqh_table *table)
+{
+    struct table_def *def;
+    ndbrequire(sig->section_count == 1);
+    uint32_t error = table_def_decode(sig->section[0].words, sig->section[0].size,
+                                      lqh->decode_memory, lqh->decode_size, &def);
+    return error != 0 ? error : tup_column_prepare(lqh->tup, table->tup_table, def);
+}
+
 void lqh_exec_LOCAL_INDEX_REQ(struct block *block, const struct signal *sig)
 {
     struct lqh *lqh = lqh_of(block);
@@ -194,8 +204,15 @@ void lqh_exec_LOCAL_INDEX_REQ(struct block *block, const struct signal *sig)
     case LOCAL_INDEX_DROP:
         lqh_index_step(lqh);
         return;
+    case LOCAL_COLUMN_ADD:
+        index->error = prepare_column(lqh, sig, table);
+        break;
+    case LOCAL_COLUMN_ONLINE:
+        jam();
+        tup_column_online(lqh->tup, table->tup_table, req->index);
+        break;
     default:
-        ndbrequire(false); /* DICT of the own node sends these four. */
+        ndbrequire(false); /* DICT of the own node sends these six. */
     }
     answer(lqh, req->order);
 }

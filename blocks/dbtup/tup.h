@@ -123,6 +123,14 @@ uint32_t tup_row_gci(struct tup *tup, const struct tup_frag *frag, uint32_t row)
 struct tux_index;
 struct tux_index *tup_frag_ordered(const struct tup_frag *frag, uint32_t id);
 
+/* --- Columns that are added while the table is used: docs/protocols/online.md. --- */
+
+/* Room for the last column of `def`, which has one more than the table and was checked; nobody can
+ * name it yet. What an earlier call has made room for is replaced. 0 or 826. */
+uint32_t tup_column_prepare(struct tup *tup, uint32_t table, const struct table_def *def);
+/* The table has it, as its last one of so many. All rows that are there have NULL in it. */
+void tup_column_online(struct tup *tup, uint32_t table, uint32_t column_count);
+
 /* --- Ordered indexes that come and go while the table is used: docs/protocols/online.md. --- */
 
 enum tup_index_state {

@@ -111,56 +111,63 @@ uint32_t tup_attr_parse(struct tup *tup, const struct tup_frag *frag,
     return use == ATTR_INSERT ? complete_row(attr, table, req) : 0;
 }
 
-const uint8_t *tup_var_value(const struct tup_table *table, const uint8_t *part, uint32_t part_size,
-                             uint32_t index, uint32_t *size)
+const uint8_t *tup_var_value(const uint8_t *part, uint32_t part_size, uint32_t index,
+                             uint32_t *size)
 {
-    uint16_t from = (uint16_t)(2u * (table->var_count - 1u));
+    uint16_t first;
+    uint16_t from;
     uint16_t to = (uint16_t)part_size;
     *size = 0;
     if (part_size == 0) return NULL;
-    if (index > 0) memcpy(&from, part + 2u * (index - 1u), sizeof from);
-    if (index + 1u < table->var_count) memcpy(&to, part + 2u * index, sizeof to);
+    memcpy(&first, part, sizeof first);
+    if (2u * index >= first) return NULL; /* The part ends before. */
+    memcpy(&from, part + 2u * index, sizeof from);
+    if (2u * index + 2u < first) memcpy(&to, part + 2u * index + 2u, sizeof to);
     *size = (uint32_t)to - from;
-    return part + from;
+    return to == from ? NULL : part + from;
+}
+
+/* The value of a variable column as the parsed ones make it of `base`. */
+static const uint8_t *new_value(const struct tup *tup, const struct tup_column *column, uint32_t id,
+                                const uint8_t *base, uint32_t base_size, uint32_t *size)
+{
+    if (!seen(&tup->attr, id)) return tup_var_value(base, base_size, column->var_index, size);
+    *size = tup->attr.var_size[column->var_index];
+    return tup->attr.var_at[column->var_index];
 }
 
 uint32_t tup_attr_var_size(const struct tup *tup, const struct tup_table *table,
                            const uint8_t *base, uint32_t base_size)
 {
     uint32_t total = 0;
+    uint32_t count = 0;
     for (uint32_t id = 0; id < table->column_count; id++) {
         const struct tup_column *column = &table->columns[id];
         uint32_t size;
         if (column->kind != COLUMN_KIND_VAR) continue;
-        if (seen(&tup->attr, id))
-            size = tup->attr.var_size[column->var_index];
-        else
-            tup_var_value(table, base, base_size, column->var_index, &size);
+        new_value(tup, column, id, base, base_size, &size);
         total += size;
+        if (size != 0) count = column->var_index + 1u;
     }
-    return total == 0 ? 0 : total + 2u * (table->var_count - 1u);
+    return total + 2u * count;
 }
 
 void tup_attr_var_build(const struct tup *tup, const struct tup_table *table, const uint8_t *base,
-                        uint32_t base_size, uint8_t *to)
+                        uint32_t base_size, uint8_t *to, uint32_t to_size)
 {
-    uint32_t at = 2u * (table->var_count - 1u);
-    for (uint32_t id = 0; id < table->column_count; id++) {
+    uint32_t values = 0; /* Bytes of all values. */
+    uint32_t end = to_size;
+    for (uint32_t id = table->column_count; id-- > 0;) { /* The last values stand at the end. */
         const struct tup_column *column = &table->columns[id];
-        if (column->kind != COLUMN_KIND_VAR) continue;
-        uint16_t offset = (uint16_t)at;
         uint32_t size;
-        const uint8_t *value;
-        if (seen(&tup->attr, id)) {
-            value = tup->attr.var_at[column->var_index];
-            size = tup->attr.var_size[column->var_index];
-        } else {
-            value = tup_var_value(table, base, base_size, column->var_index, &size);
-        }
-        if (column->var_index > 0)
-            memcpy(to + 2u * (column->var_index - 1u), &offset, sizeof offset);
-        if (size > 0) memcpy(to + at, value, size);
-        at += size;
+        if (column->kind != COLUMN_KIND_VAR) continue;
+        const uint8_t *value = new_value(tup, column, id, base, base_size, &size);
+        if (size == 0 && values == 0) continue; /* Nothing comes behind it. */
+        end -= size;
+        values += size;
+        uint16_t offset = (uint16_t)end;
+        if (size > 0) memcpy(to + end, value, size);
+        memcpy(to + 2u * column->var_index, &offset, sizeof offset);
     }
 }
 

@@ -79,12 +79,11 @@ void tup_image_fill(const struct tup *tup, const struct tup_frag *frag,
     memcpy(image + ROW_HEAD, table->default_row + ROW_HEAD, table->data_size - ROW_HEAD);
     key_apply(table, req->key, req->key_words, image);
     tup_attr_apply(tup, table, image);
-    if (table->var_offset == 0) return;
     image_var_set(table, image, var);
     if (var == 0) return;
     uint32_t size;
     uint8_t *part = tup_var_get(frag, var, &size);
-    tup_attr_var_build(tup, table, table->default_var, table->default_var_size, part);
+    tup_attr_var_build(tup, table, table->default_var, table->default_var_size, part, size);
 }
 
 /* Room for a new row's variable part. False without memory. */
@@ -92,7 +91,6 @@ bool tup_new_var_seize(const struct tup *tup, struct tup_frag *frag, uint32_t *v
 {
     const struct tup_table *table = frag->table;
     *var = 0;
-    if (table->var_offset == 0) return true;
     uint32_t size = tup_attr_var_size(tup, table, table->default_var, table->default_var_size);
     if (size == 0) return true;
     *var = tup_var_seize(frag, size);
@@ -179,7 +177,7 @@ static uint32_t insert_again(struct tup *tup, const struct tup_change_req *req,
     }
     tup_index_leave(tup, frag, change);
     uint8_t *image = change->has_copy ? tup_copy_of(tup, table, change) : (uint8_t *)row;
-    if (table->var_offset != 0) var_replace(frag, change, row, image_var(table, image), var, image);
+    var_replace(frag, change, row, image_var(table, image), var, image);
     tup_image_fill(tup, frag, req, image, var);
     change->exists = 1;
     tup_index_enter(tup, frag, change);
@@ -224,7 +222,7 @@ bool tup_update_var_seize(const struct tup *tup, struct tup_frag *frag, const ui
     *var = tup_var_seize(frag, size);
     if (*var == 0) return false;
     if (base_ref != 0) base = tup_var_get(frag, base_ref, &base_size); /* It may have moved. */
-    tup_attr_var_build(tup, table, base, base_size, tup_var_get(frag, *var, &size));
+    tup_attr_var_build(tup, table, base, base_size, tup_var_get(frag, *var, &size), size);
     return true;
 }
 
@@ -316,7 +314,7 @@ static void copy_var_release(const struct tup *tup, struct tup_frag *frag,
                              const struct tup_change *change, const struct tup_row *row)
 {
     const struct tup_table *table = frag->table;
-    if (!change->has_copy || table->var_offset == 0) return;
+    if (!change->has_copy) return;
     uint32_t var = image_var(table, tup_copy_of(tup, table, change));
     if (var != 0 && var != image_var(table, (const uint8_t *)row)) tup_var_release(frag, var);
 }
@@ -329,10 +327,8 @@ static void row_remove(struct tup *tup, struct tup_frag *frag, const struct tup_
     acc_remove(tup->acc, frag->index, change->hash, change->row);
     acc_row_gone(tup->acc, frag->index, change->row);
     copy_var_release(tup, frag, change, row);
-    if (frag->table->var_offset != 0) {
-        uint32_t var = image_var(frag->table, (const uint8_t *)row);
-        if (var != 0) tup_var_release(frag, var);
-    }
+    uint32_t var = image_var(frag->table, (const uint8_t *)row);
+    if (var != 0) tup_var_release(frag, var);
     tup_slot_free(frag, change->row);
 }
 
@@ -342,10 +338,8 @@ static void copy_install(const struct tup *tup, struct tup_frag *frag,
 {
     const struct tup_table *table = frag->table;
     const uint8_t *copy = tup_copy_of(tup, table, change);
-    if (table->var_offset != 0) {
-        uint32_t var = image_var(table, (const uint8_t *)row);
-        if (var != 0 && var != image_var(table, copy)) tup_var_release(frag, var);
-    }
+    uint32_t var = image_var(table, (const uint8_t *)row);
+    if (var != 0 && var != image_var(table, copy)) tup_var_release(frag, var);
     memcpy((uint8_t *)row + ROW_HEAD, copy + ROW_HEAD, table->data_size - ROW_HEAD);
 }
 

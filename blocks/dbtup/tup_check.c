@@ -40,7 +40,7 @@ static void element_visit(void *context, uint32_t hash, uint32_t row_id)
 static uint32_t var_bytes_of(const struct tup_frag *frag, const uint8_t *image)
 {
     uint32_t size = 0;
-    uint32_t ref = frag->table->var_offset == 0 ? 0 : image_var(frag->table, image);
+    uint32_t ref = image_var(frag->table, image);
     if (ref != 0) tup_var_get(frag, ref, &size);
     return size;
 }
@@ -66,7 +66,7 @@ static void row_check(struct frag_sum *sum, uint32_t row_id, const struct tup_ro
     ndbrequire((change->existed == 0) == ((row->bits & ROW_INSERTED) != 0));
     ndbrequire(row->lock != REF_NONE); /* Whoever changes a row has locked it. */
     sum->changes++;
-    if (!change->has_copy || frag->table->var_offset == 0) return;
+    if (!change->has_copy) return;
     const uint8_t *copy = tup_copy_of(sum->tup, frag->table, change);
     if (image_var(frag->table, copy) != image_var(frag->table, (const uint8_t *)row))
         sum->var_bytes += var_bytes_of(frag, copy);

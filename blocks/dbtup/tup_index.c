@@ -23,7 +23,7 @@ const uint8_t *tup_index_value(const struct tup_frag *frag, const uint8_t *image
     uint32_t part_size = 0;
     uint32_t ref = image_var(table, image);
     const uint8_t *part = ref != 0 ? tup_var_get(frag, ref, &part_size) : NULL;
-    return tup_var_value(table, part, part_size, column->var_index, size);
+    return tup_var_value(part, part_size, column->var_index, size);
 }
 
 /* --- Definitions and fragments. --- */

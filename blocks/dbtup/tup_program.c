@@ -52,7 +52,7 @@ static inline const uint8_t *column_bytes(const struct machine *machine,
     uint32_t part_size = 0;
     uint32_t ref = image_var(table, image);
     const uint8_t *part = ref != 0 ? tup_var_get(machine->frag, ref, &part_size) : NULL;
-    return tup_var_value(table, part, part_size, column->var_index, size);
+    return tup_var_value(part, part_size, column->var_index, size);
 }
 
 static inline const struct tup_column *column_of(const struct machine *machine, uint32_t id)

@@ -77,7 +77,7 @@ static inline bool put_column(const struct tup_frag *frag, const uint8_t *image,
     uint32_t size;
     uint32_t ref = image_var(table, image);
     const uint8_t *part = ref != 0 ? tup_var_get(frag, ref, &part_size) : NULL;
-    const uint8_t *value = tup_var_value(table, part, part_size, column->var_index, &size);
+    const uint8_t *value = tup_var_value(part, part_size, column->var_index, &size);
     return put_value(out, id, value, size);
 }
 
@@ -148,8 +148,8 @@ static bool var_column_equal(const struct tup_frag *frag, const struct tup_colum
     if (a_ref == b_ref) return true;
     const uint8_t *a_part = a_ref != 0 ? tup_var_get(frag, a_ref, &a_size) : NULL;
     const uint8_t *b_part = b_ref != 0 ? tup_var_get(frag, b_ref, &b_size) : NULL;
-    a_part = tup_var_value(frag->table, a_part, a_size, column->var_index, &a_size);
-    b_part = tup_var_value(frag->table, b_part, b_size, column->var_index, &b_size);
+    a_part = tup_var_value(a_part, a_size, column->var_index, &a_size);
+    b_part = tup_var_value(b_part, b_size, column->var_index, &b_size);
     return a_size == b_size && (a_size == 0 || memcmp(a_part, b_part, a_size) == 0);
 }
 
@@ -189,7 +189,7 @@ static const uint8_t *key_value(const struct tup_frag *frag, const uint8_t *imag
     }
     uint32_t part_size;
     const uint8_t *part = tup_var_get(frag, image_var(table, image), &part_size);
-    return tup_var_value(table, part, part_size, column->var_index, size);
+    return tup_var_value(part, part_size, column->var_index, size);
 }
 
 uint32_t tup_read_key(struct tup *tup, const struct tup_read *read, uint32_t *out, uint32_t out_max)
@@ -290,7 +290,7 @@ uint16_t tup_checksum(const struct tup_frag *frag, const struct tup_row *row)
     const uint8_t *image = (const uint8_t *)row;
     if (!table->checksum) return 0;
     uint64_t sum = mix(0, image + ROW_HEAD, table->data_size - ROW_HEAD);
-    if (table->var_offset != 0 && image_var(table, image) != 0) {
+    if (image_var(table, image) != 0) {
         uint32_t size;
         const uint8_t *part = tup_var_get(frag, image_var(table, image), &size);
         sum = mix(sum, part, size);

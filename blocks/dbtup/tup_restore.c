@@ -61,7 +61,7 @@ uint32_t tup_row_hash(struct tup *tup, struct tup_frag *frag, const struct table
 void tup_row_drop(struct tup *tup, struct tup_frag *frag, uint32_t row_id, uint32_t hash)
 {
     const struct tup_row *row = row_at(frag, row_id);
-    uint32_t var = frag->table->var_offset != 0 ? image_var(frag->table, (const uint8_t *)row) : 0;
+    uint32_t var = image_var(frag->table, (const uint8_t *)row);
     acc_remove(tup->acc, frag->index, hash, row_id);
     tup_index_remove(tup, frag, row_id);
     if (var != 0) tup_var_release(frag, var);
@@ -80,7 +80,7 @@ static uint32_t row_replace(struct tup *tup, const struct tup_restore_req *req,
 {
     struct tup_frag *frag = req->frag;
     uint32_t var;
-    uint32_t old = frag->table->var_offset != 0 ? image_var(frag->table, (const uint8_t *)row) : 0;
+    uint32_t old = image_var(frag->table, (const uint8_t *)row);
     if (!tup_new_var_seize(tup, frag, &var)) return ERR_NO_MEMORY_DATA;
     if (!tup_index_reserve(tup, frag)) {
         if (var != 0) tup_var_release(frag, var);

@@ -27,7 +27,7 @@ uint32_t tup_heap_in_use(const struct tup_heap *heap);
 
 /*
  * A row: this head, null bits, key columns, then the other fixed columns, largest alignment first,
- * without padding; then, in tables with variable columns, the reference of the variable part. The
+ * without padding; then the reference of the variable part, which a table may need later. The
  * slot's size is a multiple of 8.
  *
  * A free slot has bits == 0 and the links of the page's free list in `gci`.
@@ -65,9 +65,10 @@ static_assert(sizeof(struct fixed_page) == FIXED_PAGE_HEAD, "slots begin on a ca
 /* --- Variable parts. --- */
 
 /*
- * Reference: page << 12 | entry, 0 = none (entries count from 1). A variable part is: for the
- * second and every later variable column a 16-bit offset of its value, then the values with their
- * length prefixes; NULL takes nothing.
+ * Reference: page << 12 | entry, 0 = none (entries count from 1). A variable part is: for each
+ * variable column up to the last one that is not NULL a 16-bit offset of its value, then the values
+ * with their length prefixes; NULL takes nothing. The first offset says how many there are, so a
+ * part does not change when the table gets more columns, which are NULL in it.
  */
 #define VAR_ENTRY_BITS 12u
 #define VAR_ENTRIES    ((1u << VAR_ENTRY_BITS) - 1u)
@@ -92,6 +93,7 @@ static_assert(sizeof(struct var_page) == VAR_PAGE_HEAD, "one cache line");
 
 /* --- Tables. --- */
 
+/* VAR: in the variable part; also columns of fixed size that were added. */
 enum column_kind { COLUMN_KIND_4, COLUMN_KIND_8, COLUMN_KIND_FIXED, COLUMN_KIND_VAR };
 
 struct tup_column {
@@ -102,7 +104,7 @@ struct tup_column {
     uint16_t size;      /* Fixed: of the value. Variable: longest. */
     uint16_t offset;    /* Fixed: from the row's start. */
     uint16_t null_byte; /* From the row's start. */
-    uint8_t null_mask;
+    uint8_t null_mask;  /* 0 of one that was added: it is NULL when it takes nothing. */
     uint8_t in_key;
     uint16_t var_index;
     uint8_t integer; /* One of the integer types, */
@@ -128,7 +130,7 @@ struct tup_table {
     uint32_t slot_bits;
     uint32_t pages_max;
     uint32_t null_bytes;
-    uint32_t var_offset; /* Of the reference, 0 = no variable columns. */
+    uint32_t var_offset; /* Of the reference. */
     uint32_t var_count;
     uint32_t checksum; /* Rows carry one. */
     /* Keys. */
@@ -137,9 +139,9 @@ struct tup_table {
     uint32_t key_single; /* And there is only one: its size. */
     uint16_t key_columns[TABLE_KEY_COLUMNS_MAX];
     /* Of one block of memory: */
-    struct tup_column *columns;
-    uint8_t *default_row; /* What a new row is before its columns are set. */
-    uint8_t *default_var; /* Variable part of such a row; NULL when no default is variable. */
+    struct tup_column *columns; /* Perhaps one more, which is to be added. */
+    uint8_t *default_row;       /* What a new row is before its columns are set. */
+    uint8_t *default_var;       /* Variable part of such a row; NULL when no default is variable. */
     uint32_t default_var_size;
     uint32_t columns_size;
     uint32_t columns_ref;
@@ -363,12 +365,12 @@ uint32_t tup_attr_parse(struct tup *tup, const struct tup_frag *frag,
 uint32_t tup_attr_var_size(const struct tup *tup, const struct tup_table *table,
                            const uint8_t *base, uint32_t base_size);
 void tup_attr_var_build(const struct tup *tup, const struct tup_table *table, const uint8_t *base,
-                        uint32_t base_size, uint8_t *to);
+                        uint32_t base_size, uint8_t *to, uint32_t to_size);
 /* Sets fixed columns and null bits of a row image. */
 void tup_attr_apply(const struct tup *tup, const struct tup_table *table, uint8_t *image);
-/* The value of variable column `index` in a variable part; size 0 = NULL. */
-const uint8_t *tup_var_value(const struct tup_table *table, const uint8_t *part, uint32_t part_size,
-                             uint32_t index, uint32_t *size);
+/* The value of variable column `index` in a variable part; size 0 = NULL, and so is the pointer. */
+const uint8_t *tup_var_value(const uint8_t *part, uint32_t part_size, uint32_t index,
+                             uint32_t *size);
 
 /* --- tup_change.c: parts of a change that restoring rows needs too. --- */
 

@@ -35,11 +35,12 @@ static void column_init(struct tup_column *column, const struct table_column *fr
         .size = (uint16_t)from->size_max,
         .format = from->format,
     };
-    if (column->nullable) {
+    bool added = (from->flags & COLUMN_ADDED) != 0;
+    if (column->nullable && !added) {
         column->null_byte = (uint16_t)(ROW_HEAD + from->null_index / 8u);
         column->null_mask = (uint8_t)(1u << from->null_index % 8u);
     }
-    if (column_array(&from->format) != COLUMN_FIXED) {
+    if (added || column_array(&from->format) != COLUMN_FIXED) {
         column->kind = COLUMN_KIND_VAR;
         column->var_index = (uint16_t)(*var_count)++;
     } else {
@@ -62,10 +63,8 @@ static void layout(struct tup_table *table, const struct table_def *def)
             at += column->size;
         }
     }
-    if (table->var_count > 0) {
-        table->var_offset = at;
-        at += 4u;
-    }
+    table->var_offset = at;
+    at += 4u;
     table->data_size = at;
     table->row_size = (at + 7u) & ~7u;
     table->slots = (PAGE_SIZE_BYTES - FIXED_PAGE_HEAD) / table->row_size;
@@ -97,13 +96,13 @@ static uint32_t default_var_bytes(const struct tup_table *table, const struct ta
             (def->columns[i].flags & COLUMN_HAS_DEFAULT) != 0)
             bytes += def->columns[i].default_size;
     }
-    return bytes == 0 ? 0 : bytes + 2u * (table->var_count - 1u);
+    return bytes == 0 ? 0 : bytes + 2u * table->var_count;
 }
 
 /* Fills the row that an insert starts from: defaults in place, NULL where there is none. */
 static void defaults_init(struct tup_table *table, const struct table_def *def)
 {
-    uint32_t at = 2u * (table->var_count - 1u);
+    uint32_t at = 2u * table->var_count;
     for (uint32_t i = 0; i < def->column_count; i++) {
         const struct tup_column *column = &table->columns[i];
         uint32_t size = 0;
@@ -112,7 +111,7 @@ static void defaults_init(struct tup_table *table, const struct table_def *def)
             value = table_column_default(def, &def->columns[i], &size);
             table->defaulted[i / 64u] |= 1ull << i % 64u;
         } else if (column->nullable) {
-            table->default_row[column->null_byte] |= column->null_mask;
+            table->default_row[column->null_byte] |= column->null_mask; /* 0 of those added. */
         } else if (!column->in_key) {
             table->required[i / 64u] |= 1ull << i % 64u;
         }
@@ -120,12 +119,20 @@ static void defaults_init(struct tup_table *table, const struct table_def *def)
             if (value != NULL) memcpy(table->default_row + column->offset, value, size);
         } else if (table->default_var != NULL) {
             uint16_t offset = (uint16_t)at;
-            if (column->var_index > 0)
-                memcpy(table->default_var + 2u * (column->var_index - 1u), &offset, sizeof offset);
+            memcpy(table->default_var + 2u * column->var_index, &offset, sizeof offset);
             if (value != NULL) memcpy(table->default_var + at, value, size);
             at += size;
         }
     }
+}
+
+/* Columns that were added have no null bit; they stand behind all others. */
+static uint32_t null_bytes_of(const struct table_def *def)
+{
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < def->column_count; i++)
+        bits += (def->columns[i].flags & (COLUMN_NULLABLE | COLUMN_ADDED)) == COLUMN_NULLABLE;
+    return (bits + 7u) / 8u;
 }
 
 uint32_t tup_table_create(struct tup *tup, const struct table_def *def, uint32_t *table_ref)
@@ -135,7 +142,7 @@ uint32_t tup_table_create(struct tup *tup, const struct table_def *def, uint32_t
     if (table == NULL) return ERR_TUP_TABLES;
     table->table_id = def->table_id;
     table->column_count = def->column_count;
-    table->null_bytes = (def->null_count + 7u) / 8u;
+    table->null_bytes = null_bytes_of(def);
     table->checksum = (def->flags & TABLE_ROW_CHECKSUM) != 0;
     table->columns_size = def->column_count * (uint32_t)sizeof(struct tup_column);
     table->columns = tup_heap_seize(&tup->descriptors, table->columns_size, &table->columns_ref);
@@ -164,6 +171,34 @@ no_defaults:
 no_columns:
     pool_release(&tup->tables, table);
     return ERR_TUP_TABLES;
+}
+
+uint32_t tup_column_prepare(struct tup *tup, uint32_t table_ref, const struct table_def *def)
+{
+    struct tup_table *table = tup_table_get(tup, table_ref);
+    uint32_t var_count = table->var_count;
+    uint32_t size = def->column_count * (uint32_t)sizeof(struct tup_column);
+    uint32_t ref;
+    ndbrequire(def->column_count == table->column_count + 1u);
+    ndbrequire((def->columns[table->column_count].flags & COLUMN_ADDED) != 0);
+    struct tup_column *columns = tup_heap_seize(&tup->descriptors, size, &ref);
+    if (columns == NULL) return ERR_TUP_TABLES;
+    memcpy(columns, table->columns, table->column_count * sizeof *columns);
+    column_init(&columns[table->column_count], &def->columns[table->column_count], &var_count);
+    tup_heap_release(&tup->descriptors, table->columns_size, table->columns_ref);
+    table->columns = columns;
+    table->columns_size = size;
+    table->columns_ref = ref;
+    return 0;
+}
+
+void tup_column_online(struct tup *tup, uint32_t table_ref, uint32_t column_count)
+{
+    struct tup_table *table = tup_table_get(tup, table_ref);
+    ndbrequire(column_count == table->column_count + 1u);
+    ndbrequire(table->columns_size == column_count * sizeof(struct tup_column));
+    table->column_count = column_count;
+    table->var_count++;
 }
 
 struct tup_table *tup_table_get(const struct tup *tup, uint32_t ref)

@@ -292,12 +292,15 @@ NDB_API int ndb_index_drop(ndb_t *ndb, const char *table, const char *index, uin
  * Executes one statement that changes a table which may be in use:
  *   ALTER TABLE t RENAME [TO] u, RENAME TABLE t TO u; in another database too: RENAME TO db.u
  *   ALTER TABLE t RENAME COLUMN a TO b
+ *   ALTER TABLE t ADD [COLUMN] c INT: as the last one, NULL in all rows that are there, at once;
+ *     it can be NULL, and has no default and no key
  *   TRUNCATE TABLE t: all rows go at once, an empty table takes its place
- * All of it is done on all data nodes or nothing. Whoever has a table open that is renamed goes on
- * as before; ndb_table_open() knows the new names. Who has one open that is truncated gets 283, 284
- * or 241 and opens it again. Errors: 723 no such table, 721 the name is taken, 4004 no such column,
- * 720 the column's name is taken; 241 somebody else has changed the table meanwhile: try again. Own
- * thread.
+ *
+ * All of it is done on all data nodes or nothing. Whoever has a table open that is renamed, or gets
+ * a column, goes on as before; ndb_table_open() knows what is new. Who has one open that is
+ * truncated gets 283, 284 or 241 and opens it again. Errors: 723 no such table, 721 the name is
+ * taken, 4004 no such column, 720 the column's name is taken, 741 a column that cannot be added;
+ * 241 somebody else has changed the table meanwhile: try again. Own thread.
  */
 NDB_API int ndb_table_alter(ndb_t *ndb, const char *sql, struct ndb_sql_error *where,
                             uint32_t timeout_ms);

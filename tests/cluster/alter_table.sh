@@ -1,5 +1,5 @@
 #!/bin/bash
-# alter_table.sh -- tables and columns are renamed while rows move, tables are truncated, and a data node is killed in the middle and
+# alter_table.sh -- tables and columns are renamed and columns added while rows move, tables are truncated, and a data node is killed in the middle and
 # comes back: the programs that use a renamed table notice nothing, a table has exactly one of its names, and all of its rows or none,
 # also after all nodes were killed.
 # SPDX-License-Identifier: GPL-2.0-only
@@ -56,7 +56,7 @@ for victim in 2 1; do
     want 0 "$BIN/ndb_drop_table" -d test ranged # The client makes its own.
     run "$BIN/range_client" move 8 >"$BOX/move.out" 2>&1 &
     mover=$!
-    made=0 killed=''
+    made=0 killed='' columns_doubted=''
     until grep -q '^moving$' "$BOX/move.out" || ! kill -0 "$mover" 2>/dev/null; do
         sleep 0.1
     done
@@ -65,7 +65,9 @@ for victim in 2 1; do
         until_done "ALTER TABLE moved RENAME COLUMN number TO n" "ALTER TABLE moved RENAME COLUMN n TO number"
         until_done "ALTER TABLE moved RENAME COLUMN n TO number" "ALTER TABLE moved RENAME COLUMN number TO n"
         until_done "ALTER TABLE moved RENAME ranged" "ALTER TABLE ranged RENAME moved"
-        made=$((made + 4))
+        made=$((made + 5))
+        alter "ALTER TABLE ranged ADD COLUMN c$made INT"
+        settled $? || columns_doubted=yes
         [ -n "$killed" ] || {
             alter "RENAME TABLE ranged TO moved" & # It is killed somewhere in the middle of this, or before, or behind.
             kill -9 "${NODE_PIDS[$victim]}"
@@ -77,6 +79,8 @@ for victim in 2 1; do
             killed=yes
         }
     done
+    want 0 "$BIN/ndb_desc" -d test ranged
+    [ -n "$columns_doubted" ] || [ "$(grep -cE '^c[0-9]+ Int' "$BOX/out")" = "$((made / 5))" ] || fail "columns are missing: $(cat "$BOX/out")"
     wait "$mover" || fail "$(cat "$BOX/move.out")"
     cat "$BOX/move.out"
     echo "changes made meanwhile: $made"

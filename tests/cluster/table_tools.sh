@@ -161,6 +161,18 @@ want_text out '^word Varchar'
 want_text out '^u\(word\) - UniqueHashIndex$'
 want 0 "$BIN/ndb_select_all" -d moved -h 0 -o renamed i
 want_text out '^1\s+"one"$'
+want 0 "$BIN/ndb_alter_table" -d moved -e "ALTER TABLE renamed ADD COLUMN number BIGINT; ALTER TABLE renamed ADD text VARCHAR(40) NULL"
+printf '3\tthree\t33\tdrei\n4\tfour\t\\N\t\n' >"$BOX/renamed.tsv"
+want 0 "$BIN/ndb_import" moved "$BOX/renamed.tsv"
+want 0 "$BIN/ndb_create_index" -d moved -e "CREATE INDEX later ON renamed (number, text)"
+want 0 "$BIN/ndb_select_all" -d moved -h 0 -o renamed later
+want_text out '^1\s+"one"\s+\[NULL\]\s+\[NULL\]$'
+want_text out '^3\s+"three"\s+33\s+"drei"$'
+want_text out '^4\s+"four"\s+\[NULL\]\s+""$'
+want 1 "$BIN/ndb_alter_table" -d moved -e "ALTER TABLE renamed ADD other INT NOT NULL"
+want_text err '^741: '
+want 1 "$BIN/ndb_alter_table" -d moved -e "ALTER TABLE renamed ADD other INT DEFAULT 5"
+want_text err '^741: '
 want 0 "$BIN/ndb_alter_table" -d moved -e "TRUNCATE TABLE renamed; ALTER TABLE renamed RENAME test.changed"
 want 0 "$BIN/ndb_select_count" -d test changed
 want_text out '^0 records in table changed$'

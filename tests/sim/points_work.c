@@ -200,6 +200,16 @@ static uint32_t try_change(struct run *run, struct alter_table_req *req, uint32_
                          kind == ALTER_TRUNCATE ? &none : &section);
 }
 
+static uint32_t try_column(struct run *run, struct alter_table_req *req)
+{
+    uint32_t words[4] = {COLUMN_UNSIGNED, 1, COLUMN_NULLABLE | 3u << 8};
+    const struct section section = {words, 4};
+    if (failed(run)) return 0;
+    memcpy(words + 3, "new", 3);
+    req->kind = ALTER_ADD_COLUMN;
+    return run_try_alter(run, &run->client[0].session[0], req, &section);
+}
+
 /* What was not told may have been done: then the table has another version, or another number. */
 void points_changes(struct run *run)
 {
@@ -209,11 +219,12 @@ void points_changes(struct run *run)
     bool doubted = false;
     uint32_t error = run_try_create(run, session, def, &req.table_id, &req.version);
     free(def);
-    for (uint32_t i = 0; i < 4 && req.table_id != 0 && !failed(run); i++) {
+    for (uint32_t i = 0; i < 5 && req.table_id != 0 && !failed(run); i++) {
         if (i == 0) error = try_change(run, &req, ALTER_RENAME_TABLE, "sim", "n1");
         if (i == 1) error = try_change(run, &req, ALTER_RENAME_COLUMN, "f", "f1");
-        if (i == 2) error = try_change(run, &req, ALTER_TRUNCATE, "", "");
-        if (i == 3) run_drop(run, session, req.table_id, req.version, doubted);
+        if (i == 2) error = try_column(run, &req);
+        if (i == 3) error = try_change(run, &req, ALTER_TRUNCATE, "", "");
+        if (i == 4) run_drop(run, session, req.table_id, req.version, doubted);
         bool other = error == ERR_SCHEMA_VERSION || error == ERR_NO_SUCH_TABLE_ID;
         if (error != 0 && !failed(run) && !(doubted && other) && !error_allowed(run, error))
             run_fail(run, SIM_CORRECTNESS, "change %u of a table: error %u", i, error);

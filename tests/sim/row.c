@@ -201,13 +201,84 @@ static uint32_t attrs_from(const struct run *run, uint32_t first, uint64_t value
     return put_var(words, at, first + 3, value, 2, run->swarm.pad_max);
 }
 
+/* --- Columns that were added. --- */
+
+uint32_t row_columns(const struct run *run, uint32_t table)
+{
+    return row_value_column(run, table) + 4u + (run->swarm.counters ? 1u : 0u);
+}
+
+const struct column_format row_added_formats[ROW_ADDED_FORMATS] = {
+    {.type = COLUMN_UNSIGNED, .length = 1},
+    {.type = COLUMN_BINARY, .length = 16},
+    {.type = COLUMN_VARBINARY, .length = 40},
+    {.type = COLUMN_LONGVARBINARY, .length = 300},
+};
+
+/* The stored bytes; each tells by itself whether it is whole. Returns their number. */
+static uint32_t added_content(enum column_type type, uint64_t value, uint8_t bytes[20])
+{
+    uint64_t both[2] = {value, mixed(value)};
+    uint32_t small = (uint32_t)(value & 0xFFFFu) | (uint32_t)mixed(value & 0xFFFFu) << 16;
+    uint32_t prefix = type == COLUMN_VARBINARY ? 1u : type == COLUMN_LONGVARBINARY ? 2u : 0u;
+    if (type == COLUMN_UNSIGNED) {
+        memcpy(bytes, &small, 4);
+        return 4;
+    }
+    bytes[0] = 16;
+    bytes[1] = 0;
+    memcpy(bytes + prefix, both, 16);
+    return prefix + 16u;
+}
+
+uint32_t row_added(const struct table_def *def, uint32_t first, uint64_t value, uint32_t *words)
+{
+    uint32_t at = 0;
+    for (uint32_t id = first; id < def->column_count; id++) {
+        uint8_t bytes[20];
+        uint32_t size = added_content((enum column_type)def->columns[id].format.type, value, bytes);
+        at = put_pair(words, at, id, bytes, size);
+    }
+    return at;
+}
+
+/* The value that the column was made of; false: it is torn. */
+static bool added_value(const uint8_t *bytes, uint32_t size, uint64_t *value)
+{
+    static const enum column_type types[] = {COLUMN_UNSIGNED, COLUMN_BINARY, COLUMN_VARBINARY,
+                                             COLUMN_LONGVARBINARY};
+    uint8_t expected[20];
+    uint32_t which = size == 4 ? 0 : size - 15u;
+    if (which >= sizeof types / sizeof types[0]) return false;
+    *value = 0;
+    memcpy(value, bytes + (which == 0 ? 0 : which - 1u), which == 0 ? 2 : 8);
+    return added_content(types[which], *value, expected) == size &&
+           memcmp(expected, bytes, size) == 0;
+}
+
+/* *count: those that are not NULL and were made of this value. */
+static bool parse_added(const uint32_t *pairs, uint32_t words, uint32_t first, uint64_t value,
+                        uint32_t *count)
+{
+    *count = 0;
+    for (uint32_t at = 0; at < words; first++) {
+        uint64_t from;
+        uint32_t size = attr_size(pairs[at]);
+        if (attr_column(pairs[at]) != first || at + 1 + words_of(size) > words) return false;
+        if (size != 0 && !added_value((const uint8_t *)(pairs + at + 1), size, &from)) return false;
+        if (size != 0) *count += from == (size == 4 ? value & 0xFFFFu : value);
+        at += 1 + words_of(size);
+    }
+    return true;
+}
+
 uint32_t row_attrs(const struct run *run, uint32_t table, uint64_t value, uint32_t *words)
 {
     return attrs_from(run, row_value_column(run, table), value, words);
 }
 
 bool row_parse(struct run *run, uint32_t table, const uint32_t *pairs, uint32_t words,
-               uint32_t *key, uint64_t *value)
+               uint32_t *key, uint64_t *value, uint32_t *added)
 {
     uint32_t first = row_value_column(run, table);
     uint32_t at = 0;
@@ -225,23 +296,26 @@ bool row_parse(struct run *run, uint32_t table, const uint32_t *pairs, uint32_t 
     uint32_t count = attrs_from(run, first, *value, expected);
     if (words - at < count || memcmp(expected, pairs + at, count * 4u) != 0) return false;
     at += count;
-    if (!run->swarm.counters) return at == words;
-    if (at == words) return false;
-    if (attr_column(pairs[at]) != first + 4) return false;
-    uint32_t size = attr_size(pairs[at]);
-    return (size == 0 || size == 8) && words == at + 1 + words_of(size);
+    if (run->swarm.counters) {
+        if (at == words || attr_column(pairs[at]) != first + 4) return false;
+        uint32_t size = attr_size(pairs[at]);
+        if ((size != 0 && size != 8) || at + 1 + words_of(size) > words) return false;
+        at += 1 + words_of(size);
+    }
+    return parse_added(pairs + at, words - at, row_columns(run, table), *value, added);
 }
 
 /* --- Counters. --- */
 
-int64_t row_counter(const struct run *run, const uint32_t *pairs, uint32_t words)
+int64_t row_counter(const struct run *run, uint32_t table, const uint32_t *pairs, uint32_t words)
 {
     int64_t value = 0;
-    uint32_t last = 0;
+    uint32_t column = row_value_column(run, table) + 4;
     if (!run->swarm.counters) return 0;
-    for (uint32_t at = 0; at < words; at += 1 + words_of(attr_size(pairs[at])))
-        last = at;
-    if (attr_size(pairs[last]) != 0) memcpy(&value, pairs + last + 1, 8);
+    for (uint32_t at = 0; at < words; at += 1 + words_of(attr_size(pairs[at]))) {
+        if (attr_column(pairs[at]) == column && attr_size(pairs[at]) != 0)
+            memcpy(&value, pairs + at + 1, 8);
+    }
     return value;
 }
 

@@ -176,6 +176,9 @@ struct model_alter {
     uint32_t losses; /* Of the cluster, when the job began. */
     bool doubted;    /* Nobody knows whether the change was made. */
     bool filled;
+    uint32_t added;   /* Columns that were added, */
+    uint32_t written; /* and those that the rows have. */
+    uint32_t shared;  /* The table of all sessions that gets a column. */
     uint64_t value[SCHEMA_ROWS];
 };
 
@@ -236,6 +239,7 @@ struct item {
     int64_t add;     /* An update by a program: this to the counter. */
     bool program;
     uint32_t rows;   /* Read. */
+    uint32_t added;  /* Columns of it that were added and written with it. */
     uint32_t expect; /* Error that must come, with IGNORE_ERROR. */
 };
 
@@ -546,7 +550,14 @@ uint32_t row_attrs(const struct run *run, uint32_t table, uint64_t value, uint32
 #define UNIQUE_VALUE 1u
 uint32_t row_uniques(const struct run *run, uint32_t table);
 /* The counter of a row that has been parsed; NULL, or none, is 0. */
-int64_t row_counter(const struct run *run, const uint32_t *pairs, uint32_t words);
+int64_t row_counter(const struct run *run, uint32_t table, const uint32_t *pairs, uint32_t words);
+/* How many columns the table has from the beginning. */
+uint32_t row_columns(const struct run *run, uint32_t table);
+/* Pairs of the columns that were added, made of `value`: those that `def` knows, from `first` on.
+ */
+#define ROW_ADDED_FORMATS 4u
+extern const struct column_format row_added_formats[ROW_ADDED_FORMATS];
+uint32_t row_added(const struct table_def *def, uint32_t first, uint64_t value, uint32_t *words);
 /* ATTRINFO with a program that adds to the counter and reads the row; refused with
    COUNTER_REFUSES when it would be less than COUNTER_LEAST. */
 #define COUNTER_LEAST   (-100)
@@ -555,8 +566,9 @@ uint32_t row_add(const struct run *run, uint32_t table, int64_t add, uint32_t *w
 /* A program that wants rows with this value or a larger one. */
 #define ROW_FILTER_WORDS 8u
 void row_filter(const struct run *run, uint32_t table, uint64_t least, uint32_t *words);
+/* *added: columns that were added and were written with the row's value. */
 bool row_parse(struct run *run, uint32_t table, const uint32_t *pairs, uint32_t words,
-               uint32_t *key, uint64_t *value);
+               uint32_t *key, uint64_t *value, uint32_t *added);
 
 /* session.c */
 void session_open(struct session *session);

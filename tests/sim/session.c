@@ -191,13 +191,14 @@ static uint32_t on_row(struct api_op *op, const uint32_t *pairs, uint32_t words)
     struct item *item = api_op_context2(op);
     struct run *run = session->client->run;
     uint32_t key = 0;
-    if (!row_parse(run, item->table, pairs, words, &key, &item->got) || key != item->key) {
+    if (!row_parse(run, item->table, pairs, words, &key, &item->got, &item->added) ||
+        key != item->key) {
         run_fail(run, SIM_CORRECTNESS,
                  "session %u: row %u of table %u is torn (key %u, value %llu)", session->no,
                  item->key, item->table, key, (unsigned long long)item->got);
         return 0;
     }
-    item->counter = row_counter(run, pairs, words);
+    item->counter = row_counter(run, item->table, pairs, words);
     item->rows++;
     return 0;
 }
@@ -234,6 +235,8 @@ static bool define_item(struct session *session, struct item *item, enum lock_mo
         attr_words = 1;
     } else if (item->operation != OP_DELETE) {
         attr_words = row_attrs(run, item->table, item->value, words + key_words);
+        attr_words += row_added(api_table_def(options.table), row_columns(run, item->table),
+                                item->value, words + key_words + attr_words);
     }
     if (item->operation != OP_READ) session->writes = true;
     return api_op_end(session->tx, &options, key_words, attr_words) != NULL;

@@ -1,10 +1,12 @@
-/* work_alter.c -- tables that get other names, other names of a column, and empty ones in their
- * places, with rows in them, while the others run and nodes are lost. */
+/* work_alter.c -- tables that get other names, other names of a column, more columns, and empty
+ * ones in their places, with rows in them, while the others run and nodes are lost. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Each session has a table of its own. After each change it looks whether the dictionary says what
  * the change was, and whether the rows are those they were, or none. When nobody knows what became
- * of a change, the table has exactly one of its two names, and the job ends.
+ * of a change, the table has exactly one of its two names, and the job ends. Now and then it is a
+ * table of all sessions that gets a column: this one writes it from then on, the others do not know
+ * of it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,7 @@
 #define ALTER_TIMEOUT_MS 60000u
 #define ALTER_TABLE      (TABLES_MAX - 1u)
 #define ROUNDS_MAX       5u
+#define SHARED_MAX       4u   /* Columns that a table of all sessions gets. */
 #define LOOKS_MAX        200u /* For either of two names, while a change comes through. */
 
 enum {
@@ -26,7 +29,11 @@ enum {
     STEP_LOOK_FORMER,
     STEP_LOOK,
     STEP_READ,
-    STEP_DROP
+    STEP_WRITE,
+    STEP_DROP,
+    STEP_SHARED_LOOK,
+    STEP_SHARED_CHANGE,
+    STEP_SHARED_LOOK_AGAIN
 };
 
 static struct model_alter *model_of(const struct session *session)
@@ -78,9 +85,29 @@ static uint32_t alter(struct session *session, uint32_t kind, const char *first,
                           ALTER_TIMEOUT_MS, dict_done, NULL, session);
 }
 
+static uint32_t add_column(struct session *session, const struct table_def *def)
+{
+    struct run *run = session->client->run;
+    const struct alter_table_req req = {
+        .table_id = def->table_id, .version = def->version, .kind = ALTER_ADD_COLUMN};
+    uint32_t words[10] = {0};
+    const struct column_format *format =
+        &row_added_formats[rng_below(work_rng(run), ROW_ADDED_FORMATS)];
+    char name[20];
+    uint32_t size = (uint32_t)snprintf(name, sizeof name, "added%u",
+                                       (uint32_t)(++run->model.next_value & 0xFFFFFFFFu));
+    words[0] = format->type;
+    words[1] = format->length;
+    words[2] = COLUMN_NULLABLE | size << 8;
+    memcpy(words + 3, name, size);
+    const struct section section = {words, 3u + words_of(size)};
+    return api_dict_alter(session->api, &req, &section, ALTER_TIMEOUT_MS, dict_done, NULL, session);
+}
+
 static uint32_t change(struct session *session)
 {
-    static const uint32_t kinds[] = {ALTER_RENAME_TABLE, ALTER_RENAME_COLUMN, ALTER_TRUNCATE};
+    static const uint32_t kinds[] = {ALTER_RENAME_TABLE, ALTER_RENAME_COLUMN, ALTER_ADD_COLUMN,
+                                     ALTER_ADD_COLUMN, ALTER_TRUNCATE};
     struct run *run = session->client->run;
     struct model_alter *model = model_of(session);
     char first[64];
@@ -90,6 +117,10 @@ static uint32_t change(struct session *session)
     model->former = model->number;
     model->former_column = model->column;
     model->looks = 0;
+    if (model->kind == ALTER_ADD_COLUMN) {
+        model->added++;
+        return add_column(session, api_table_def(session->table[ALTER_TABLE]));
+    }
     if (model->kind == ALTER_RENAME_COLUMN) {
         column_name(model->column, first, sizeof first);
         column_name(number, second, sizeof second);
@@ -152,6 +183,9 @@ static void check_definition(struct session *session, const struct table_def *de
         run_fail(run, SIM_CORRECTNESS, "session %u: the column has neither name, or both",
                  session->no);
     if (model->doubted) return;
+    if (def->column_count != row_columns(run, ALTER_TABLE) + model->added)
+        run_fail(run, SIM_CORRECTNESS, "session %u: %u columns instead of %u", session->no,
+                 def->column_count, row_columns(run, ALTER_TABLE) + model->added);
     if (other && old)
         run_fail(run, SIM_CORRECTNESS, "session %u: a column has not been renamed", session->no);
     if ((def->table_id == model->table_id) == (model->kind == ALTER_TRUNCATE))
@@ -186,11 +220,55 @@ static void looked(struct session *session, const struct api_dict_result *result
     next_step(session, STEP_READ);
 }
 
+/* --- A column for a table of all sessions. --- */
+
+static void looked_shared(struct session *session, struct api_table *table)
+{
+    struct run *run = session->client->run;
+    const struct model_alter *model = model_of(session);
+    const struct table_def *def = api_table_def(table);
+    uint32_t added = def->column_count - row_columns(run, model->shared);
+    uint32_t known = api_table_def(session->table[model->shared])->column_count -
+                     row_columns(run, model->shared);
+    if (def->column_count < row_columns(run, model->shared) || added < known)
+        run_fail(run, SIM_CORRECTNESS, "session %u: table %u has lost columns", session->no,
+                 def->table_id);
+    if (session->phase == STEP_SHARED_LOOK_AGAIN || added >= SHARED_MAX) {
+        api_table_release(session->table[model->shared]);
+        session->table[model->shared] = table;
+        give_up(session, 0);
+        return;
+    }
+    session->phase = STEP_SHARED_CHANGE;
+    uint32_t error = add_column(session, def);
+    api_table_release(table);
+    if (error != 0) give_up(session, error);
+}
+
+static void done_shared(struct session *session, const struct api_dict_result *result)
+{
+    bool changed_it = session->phase == STEP_SHARED_CHANGE;
+    /* Others change it, too. */
+    if (result->error != 0) {
+        give_up(session, changed_it && result->error == ERR_SCHEMA_VERSION ? 0 : result->error);
+        return;
+    }
+    if (changed_it)
+        next_step(session, STEP_SHARED_LOOK_AGAIN);
+    else
+        looked_shared(session, result->table);
+}
+
 static void dict_done(void *context, const struct api_dict_result *result)
 {
     struct session *session = context;
     struct model_alter *model = model_of(session);
     switch (session->phase) {
+    case STEP_SHARED_LOOK:
+    case STEP_SHARED_CHANGE:
+    case STEP_SHARED_LOOK_AGAIN:
+        done_shared(session, result);
+        return;
     case STEP_CHANGE:
         changed(session, result->error);
         return;
@@ -241,6 +319,7 @@ static void filled(void *context, struct api_tx *tx)
         return;
     }
     model->filled = true;
+    model->written = model->added;
     next_step(session, STEP_CHANGE);
 }
 
@@ -270,12 +349,15 @@ static void check_rows(struct session *session, struct api_tx *tx)
     for (uint32_t i = 0; i < session->count && op != NULL; i++, op = api_op_next(op)) {
         const struct item *item = &session->item[i];
         uint32_t error = api_op_error(op);
-        bool good = model->filled ? error == 0 && item->rows == 1 && item->got == model->value[i]
+        bool good = model->filled ? error == 0 && item->rows == 1 && item->got == model->value[i] &&
+                                        item->added == model->written
                                   : error == ERR_ROW_NOT_FOUND;
         if (!good && !(error != 0 && error_allowed(run, error)))
             run_fail(run, SIM_CORRECTNESS,
-                     "session %u: row %u of a changed table: error %u, %u rows, value %llu",
-                     session->no, i, error, item->rows, (unsigned long long)item->got);
+                     "session %u: row %u of a changed table: error %u, %u rows, value %llu, %u of "
+                     "%u columns written later",
+                     session->no, i, error, item->rows, (unsigned long long)item->got, item->added,
+                     model->written);
     }
 }
 
@@ -291,8 +373,11 @@ static void were_read(void *context, struct api_tx *tx)
         give_up(session, lost_meanwhile(session) ? 0 : error);
     else if (--model->rounds == 0)
         next_step(session, STEP_DROP);
+    else if (!model->filled)
+        next_step(session, STEP_FILL);
     else
-        next_step(session, model->filled ? STEP_CHANGE : STEP_FILL);
+        next_step(session,
+                  rng_chance(work_rng(session->client->run), 1, 2) ? STEP_CHANGE : STEP_WRITE);
 }
 
 static void rows(struct session *session, enum key_operation operation, uint32_t count,
@@ -306,7 +391,7 @@ static void rows(struct session *session, enum key_operation operation, uint32_t
     for (uint32_t i = 0; i < count; i++) {
         struct item *item = session_add(session, ALTER_TABLE, i, operation);
         item->expect = none ? ERR_ROW_NOT_FOUND : 0;
-        if (operation == OP_INSERT) item->value = model->value[i] = ++run->model.next_value;
+        if (operation != OP_READ) item->value = model->value[i] = ++run->model.next_value;
     }
     if (!session_define(session, 0, LOCK_SHARED, 0)) {
         give_up(session, 0);
@@ -329,8 +414,11 @@ static uint32_t ask(struct session *session)
 {
     const struct model_alter *model = model_of(session);
     char name[64];
-    table_name(session, session->phase == STEP_LOOK_FORMER ? model->former : model->number, name,
-               sizeof name);
+    if (session->phase >= STEP_SHARED_LOOK)
+        table_def_internal_name(session->client->run->def[model->shared], name, sizeof name);
+    else
+        table_name(session, session->phase == STEP_LOOK_FORMER ? model->former : model->number,
+                   name, sizeof name);
     if (session->phase == STEP_CREATE) return create(session, name);
     if (session->phase == STEP_CHANGE) return change(session);
     if (session->phase != STEP_DROP)
@@ -350,6 +438,9 @@ static void next_step(struct session *session, uint32_t step)
     switch (step) {
     case STEP_FILL:
         rows(session, OP_INSERT, SCHEMA_ROWS, API_COMMIT, filled);
+        return;
+    case STEP_WRITE:
+        rows(session, OP_UPDATE, SCHEMA_ROWS, API_COMMIT, filled);
         return;
     case STEP_STALE:
         rows(session, OP_READ, 1, API_COMMIT, stale);
@@ -371,8 +462,9 @@ void alter_start(struct session *session)
         .number = (uint32_t)++run->model.next_value,
         .rounds = 1 + (uint32_t)rng_below(work_rng(run), ROUNDS_MAX),
         .losses = run->durability.losses,
+        .shared = (uint32_t)rng_below(work_rng(run), run->table_count),
     };
-    next_step(session, STEP_CREATE);
+    next_step(session, rng_chance(work_rng(run), 1, 4) ? STEP_SHARED_LOOK : STEP_CREATE);
 }
 
 void alter_crashed(struct session *session)

@@ -91,6 +91,12 @@ static void create(struct session *session, const struct table_def *def)
     words[0] = size | count << 16;
     for (uint32_t i = 0; i < count; i++) /* v, f and s, in any order. */
         words[1 + i / 2] |= (row_value_column(run, online->table) + (first + i) % 3u) << i % 2 * 16;
+    uint32_t base = row_columns(run, online->table);
+    if (count > 1 && def->column_count > base && rng_chance(work_rng(run), 1, 2)) {
+        uint32_t last = (count - 1) % 2 * 16; /* One that was added. */
+        words[1 + (count - 1) / 2] &= ~(0xFFFFu << last);
+        words[1 + (count - 1) / 2] |= (def->column_count - 1u) << last;
+    }
     uint32_t at = 1 + (count + 1) / 2;
     memcpy(words + at, name, size);
     alter(session, def, ALTER_CREATE_INDEX, words, at + words_of(size));

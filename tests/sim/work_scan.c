@@ -240,7 +240,8 @@ static void see_row(struct session *session, const struct api_row *row)
     struct run *run = session->client->run;
     uint32_t key = 0;
     uint64_t value = 0;
-    if (!row_parse(run, session->count, row->pairs, row->words, &key, &value)) {
+    uint32_t added;
+    if (!row_parse(run, session->count, row->pairs, row->words, &key, &value, &added)) {
         run_fail(run, SIM_CORRECTNESS, "session %u: scan of table %u saw a torn row (key %u)",
                  session->no, session->count, key);
         return;

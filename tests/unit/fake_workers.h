@@ -26,12 +26,14 @@ struct fake_worker {
     struct block block;
     uint32_t configured;
     uint32_t level;
-    uint32_t state[FAKE_TABLES]; /* 0 none, 1 added, 2 online, 3 dropping. */
-    uint32_t refuse_add;         /* Error for the next LOCAL_TABLE_ADD_REQ, */
-    uint32_t refuse_after;       /* after so many others. */
-    uint32_t index[FAKE_TABLES]; /* 0 none, 1 built, 2 online, 3 dropping. */
-    uint32_t refuse_index;       /* Error for the next LOCAL_INDEX_REQ. */
-    bool hold_index;             /* Building takes for ever: until it is cancelled. */
+    uint32_t state[FAKE_TABLES];   /* 0 none, 1 added, 2 online, 3 dropping. */
+    uint32_t refuse_add;           /* Error for the next LOCAL_TABLE_ADD_REQ, */
+    uint32_t refuse_after;         /* after so many others. */
+    uint32_t index[FAKE_TABLES];   /* 0 none, 1 built, 2 online, 3 dropping. */
+    uint32_t refuse_index;         /* Error for the next LOCAL_INDEX_REQ. */
+    uint32_t columns[FAKE_TABLES]; /* That were added: LOCAL_COLUMN_ONLINE; */
+    uint32_t column_room;          /* 1 + the table that LOCAL_COLUMN_ADD was for. */
+    bool hold_index;               /* Building takes for ever: until it is cancelled. */
     struct local_index_req building;
     uint32_t building_for; /* 0: nobody. */
     uint32_t api_failed;   /* Node of the last API_FAILREQ. */
@@ -223,6 +225,7 @@ static void fake_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct si
         ndbrequire(fake->state[req->table_id] !=
                    2); /* Never without DROPPING, once it was online. */
         fake->state[req->table_id] = 0;
+        fake->columns[req->table_id] = 0;
     }
     struct local_table_state_conf conf = {req->sender_data, req->table_id, req->order};
     sig_send(block, sig->sender, GSN_LOCAL_TABLE_STATE_CONF, PRIO_B, &conf);
@@ -242,6 +245,23 @@ static void fake_build(struct fake_worker *fake, uint32_t receiver,
         sig_send(&fake->block, receiver, GSN_LOCAL_INDEX_REF, PRIO_B, &ref);
 }
 
+static void fake_column(struct fake_worker *fake, uint32_t receiver,
+                        const struct local_index_req *req)
+{
+    struct local_index_conf conf = {req->sender_data, req->table_id, req->order};
+    struct local_index_ref ref = {req->sender_data, req->table_id, fake->refuse_index};
+    ndbrequire(fake->state[req->table_id] == 2);
+    fake->refuse_index = 0;
+    if (ref.error != 0) {
+        sig_send(&fake->block, receiver, GSN_LOCAL_INDEX_REF, PRIO_B, &ref);
+        return;
+    }
+    ndbrequire(req->order == LOCAL_COLUMN_ADD || fake->column_room == 1 + req->table_id);
+    fake->column_room = req->order == LOCAL_COLUMN_ADD ? 1 + req->table_id : 0;
+    fake->columns[req->table_id] += req->order == LOCAL_COLUMN_ONLINE;
+    sig_send(&fake->block, receiver, GSN_LOCAL_INDEX_CONF, PRIO_B, &conf);
+}
+
 static void fake_exec_LOCAL_INDEX_REQ(struct block *block, const struct signal *sig)
 {
     const struct local_index_req *req = SIG_PAYLOAD(sig, local_index_req);
@@ -249,6 +269,10 @@ static void fake_exec_LOCAL_INDEX_REQ(struct block *block, const struct signal *
     struct local_index_conf conf = {req->sender_data, req->table_id, req->order};
     struct local_index_rep rep = {.sender_data = req->sender_data, .rows_lo = 5, .total_lo = 10};
     static const uint8_t before[] = {0, 0, 1, 2, 3};
+    if (req->order >= LOCAL_COLUMN_ADD) {
+        fake_column(fake, sig->sender, req);
+        return;
+    }
     ndbrequire(req->table_id < FAKE_TABLES && fake->state[req->table_id] == 2);
     ndbrequire(fake->building_for == 0);
     uint32_t *index = &fake->index[req->table_id];

@@ -1,6 +1,6 @@
-/* test_dict_change.c -- tables in use get other names, or empty ones take their places: what
- * clients ask and hear, any refusal leaves nothing, and whoever dies after any signal, the others
- * end it alike. */
+/* test_dict_change.c -- tables in use get other names or more columns, or empty ones take their
+ * places: what clients ask and hear, any refusal leaves nothing, and whoever dies after any signal,
+ * the others end it alike. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "blocks/dbdict/dict_state.h"
+#include "kernel/base/rng.h"
 #include "tests/unit/fake_disk.h"
 #include "tests/unit/fake_step.h"
 #include "tests/unit/fake_workers.h"
@@ -132,6 +133,21 @@ static uint32_t heard(void)
     return SIG_PAYLOAD(sig, alter_table_ref)->error;
 }
 
+/* So many columns has the table that its LQHs heard of only later. */
+static uint32_t added_to(struct dict *dict, uint32_t id)
+{
+    static uint8_t room[20000] __attribute__((aligned(16)));
+    struct section sections[2];
+    struct table_def *def;
+    uint32_t added = 0;
+    dict_store_read(dict, &dict->table[id], sections);
+    assert_int_equal(table_def_decode(sections[0].words, sections[0].size, room, sizeof room, &def),
+                     0);
+    for (uint32_t i = 0; i < def->column_count; i++)
+        added += (def->columns[i].flags & COLUMN_ADDED) != 0;
+    return added;
+}
+
 /* This node has the table, and its instances; of others nothing is left. Its words. */
 static struct section table_of(uint32_t node, uint32_t at)
 {
@@ -148,6 +164,8 @@ static struct section table_of(uint32_t node, uint32_t at)
     for (uint32_t table = 1; table < FAKE_TABLES; table++) {
         uint32_t state = dict_table_at(dict, table) == NULL ? 0 : 2;
         for (uint32_t i = 1; i <= 2; i++) {
+            assert_int_equal(fake_lqh(fc, node, i)->columns[table],
+                             table == id ? added_to(dict, id) : 0);
             assert_int_equal(fake_lqh(fc, node, i)->state[table], state);
             assert_int_equal(fake_tc(fc, node, i)->state[table], state);
         }
@@ -175,10 +193,21 @@ static struct table_def *agreed(uint32_t at)
 
 /* --- The changes. --- */
 
-enum change { RENAME_TABLE, RENAME_COLUMN, TRUNCATE, CHANGES };
+enum change { RENAME_TABLE, RENAME_COLUMN, ADD_COLUMN, TRUNCATE, CHANGES };
+
+static void send_column(uint32_t version, const char *name, uint32_t flags)
+{
+    uint32_t words[40] = {COLUMN_UNSIGNED, 1, flags | (uint32_t)strlen(name) << 8};
+    memcpy(words + 3, name, strlen(name));
+    send_alter(ALTER_ADD_COLUMN, version, words, 3 + words_of((uint32_t)strlen(name)));
+}
 
 static void send_change(enum change change, uint32_t version)
 {
+    if (change == ADD_COLUMN) {
+        send_column(version, "added", COLUMN_NULLABLE);
+        return;
+    }
     if (change == RENAME_TABLE)
         send_names(ALTER_RENAME_TABLE, version, "elsewhere", "new");
     else if (change == TRUNCATE)
@@ -187,8 +216,10 @@ static void send_change(enum change change, uint32_t version)
         send_names(ALTER_RENAME_COLUMN, version, "A", "b");
 }
 
+/* There is no way back from a new column, but for another table. */
 static void send_back(enum change change, uint32_t version)
 {
+    if (change == ADD_COLUMN) change = TRUNCATE;
     if (change == RENAME_TABLE)
         send_names(ALTER_RENAME_TABLE, version, "test", "t");
     else if (change == TRUNCATE) /* The numbers are those from before. */
@@ -211,6 +242,11 @@ static bool made(enum change change, uint32_t at)
     } else if (change == RENAME_COLUMN) {
         is_made = strcmp(table_column_name(def, &def->columns[1]), "b") == 0;
         assert_int_equal(found("test/def/t"), TABLE);
+    } else if (change == ADD_COLUMN) {
+        is_made = def->table_id == TABLE && def->column_count == 3;
+        if (is_made) assert_true((def->columns[2].flags & COLUMN_ADDED) != 0);
+        if (!is_made && def->column_count == 3)
+            assert_true((def->columns[2].flags & COLUMN_ADDED) == 0);
     } else {
         is_made = def->table_id != TABLE;
         assert_int_equal(found("test/def/t"), def->table_id);
@@ -241,8 +277,34 @@ static void test_changes(void **state)
         assert_int_equal(heard(), 0);
         assert_false(made(change, 0));
         if (change == TRUNCATE) assert_int_equal(dict_at(2)->table[TABLE].version, 2);
+        if (change == ADD_COLUMN) assert_int_equal(agreed(0)->columns[2].flags, COLUMN_NULLABLE);
         end();
     }
+}
+
+/* Words of any kind; where they are names they are none. */
+static void test_garbage(void **state)
+{
+    struct rng rng;
+    (void)state;
+    rng_seed(&rng, 7);
+    begin(false);
+    for (uint32_t i = 0; i < 3000; i++) {
+        uint32_t words[12];
+        uint32_t kind = ALTER_RENAME_TABLE + (uint32_t)rng_below(&rng, 4);
+        uint32_t count = 1 + (uint32_t)rng_below(&rng, 12);
+        for (uint32_t w = 0; w < 12; w++)
+            words[w] = (uint32_t)rng_next(&rng) | 0x80808080u;
+        words[0] = (uint32_t)rng_below(&rng, 9) | (uint32_t)rng_below(&rng, 30) << 16;
+        if (kind == ALTER_ADD_COLUMN && i % 2 == 0) words[0] = COLUMN_UNSIGNED;
+        if (kind == ALTER_ADD_COLUMN && i % 2 == 0) words[1] = 1;
+        words[2] = i % 3 == 0 ? COLUMN_NULLABLE | (uint32_t)rng_below(&rng, 40) << 8 : words[2];
+        send_alter(kind, 1, words, count);
+        assert_int_not_equal(heard(), 0);
+    }
+    for (enum change change = 0; change < CHANGES; change++)
+        assert_false(made(change, 0));
+    end();
 }
 
 static void test_refused(void **state)
@@ -265,6 +327,21 @@ static void test_refused(void **state)
     assert_int_equal(heard(), ERR_COLUMN_REPEATED);
     send_names(ALTER_RENAME_COLUMN, 1, "a", long_name);
     assert_int_equal(heard(), ERR_COLUMN_NAME_TOO_LONG);
+    send_column(1, "A", COLUMN_NULLABLE);
+    assert_int_equal(heard(), ERR_COLUMN_REPEATED);
+    send_column(1, "b", 0);
+    assert_int_equal(heard(), ERR_ALTER_IMPOSSIBLE);
+    send_column(1, "b", COLUMN_PRIMARY_KEY);
+    assert_int_equal(heard(), ERR_ALTER_IMPOSSIBLE);
+    send_column(1, "b", COLUMN_NULLABLE | COLUMN_HAS_DEFAULT);
+    assert_int_equal(heard(), ERR_ALTER_IMPOSSIBLE);
+    send_column(1, long_name, COLUMN_NULLABLE);
+    assert_int_equal(heard(), ERR_TABLE_FORMAT);
+    send_names(ALTER_ADD_COLUMN, 1, "test", "other");
+    assert_int_equal(heard(), ERR_TABLE_FORMAT);
+    fake_lqh(fc, 3, 2)->refuse_index = ERR_TUP_TABLES;
+    send_change(ADD_COLUMN, 1);
+    assert_int_equal(heard(), ERR_TUP_TABLES);
     const uint32_t word = 0;
     send_alter(ALTER_TRUNCATE, 1, &word, 1);
     assert_int_equal(heard(), ERR_TABLE_FORMAT);
@@ -293,6 +370,7 @@ enum forgery {
     FORGE_OTHER_NAME,
     FORGE_TAKEN,
     FORGE_TYPE,
+    FORGE_ADDED, /* An added column. */
     FORGE_PLACE, /* From here on: truncates. */
     FORGE_PLACE_INDEX,
     FORGE_NUMBER,
@@ -315,6 +393,9 @@ static void forge_definition(struct schema_prepare_req *req, struct table_def *d
         break;
     case FORGE_TYPE:
         def->columns[0].format.type = COLUMN_INT;
+        break;
+    case FORGE_ADDED:
+        def->columns[2].flags &= ~(uint32_t)COLUMN_ADDED;
         break;
     case FORGE_PLACE:
         req->object = OTHER;
@@ -360,14 +441,17 @@ static void test_forged_definition(void **state)
         if (forgery == FORGE_TAKEN)
             send_names(ALTER_RENAME_TABLE, 1, "test", "third"); /* As long as the one it gets. */
         else
-            send_change(forgery < FORGE_PLACE ? RENAME_COLUMN : TRUNCATE, 1);
+            send_change(forgery < FORGE_ADDED    ? RENAME_COLUMN
+                        : forgery == FORGE_ADDED ? ADD_COLUMN
+                                                 : TRUNCATE,
+                        1);
         fc_run(fc, 500);
         assert_null(fc->tamper); /* It has come by. */
         if (fc_alive(fc, 1) && fc_alive(fc, 2)) fail_msg("forgery %u was taken", (uint32_t)forgery);
         for (uint32_t id = 1; id <= NODES; id++)
             assert_int_not_equal(fc->node[id].exit_code, EXIT_NDBREQUIRE);
         bool told = fc_take(fc, API, GSN_ALTER_TABLE_CONF) != NULL;
-        if (told && forgery < FORGE_PLACE && forgery != FORGE_TAKEN)
+        if (told && forgery < FORGE_ADDED && forgery != FORGE_TAKEN)
             assert_true(made(RENAME_COLUMN, 0));
         assert_int_equal(found("test/def/other"), OTHER);
         fc_destroy(fc);
@@ -424,9 +508,9 @@ static void test_member_dies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_changes),           cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_forged_definition), cmocka_unit_test(test_master_dies),
-        cmocka_unit_test(test_member_dies),
+        cmocka_unit_test(test_changes),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_garbage),     cmocka_unit_test(test_forged_definition),
+        cmocka_unit_test(test_master_dies), cmocka_unit_test(test_member_dies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

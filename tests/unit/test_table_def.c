@@ -650,6 +650,61 @@ static void test_index_ids(void **state)
     free(def);
 }
 
+/* --- Columns that are renamed and added. --- */
+
+static void test_rename_column(void **state)
+{
+    struct table_def *def = sample();
+
+    (void)state;
+    assert_int_equal(table_def_rename_column(def, 3, "comment", 7), ERR_NONE);
+    assert_int_equal(table_def_check(def), ERR_NONE);
+    assert_null(table_def_find(def, "note", 4));
+    assert_ptr_equal(table_def_find(def, "Comment", 7), &def->columns[3]);
+    assert_int_equal(table_def_rename_column(def, 4, "x", 1), ERR_NO_SUCH_COLUMN);
+    assert_int_equal(table_def_rename_column(def, 3, "", 0), ERR_COLUMN_NAME_TOO_LONG);
+    def->heap_used = def->heap_size - 1;
+    assert_int_equal(table_def_rename_column(def, 3, "x", 1), ERR_DEFINITION_TOO_BIG);
+    free(def);
+}
+
+static void test_added_columns(void **state)
+{
+    static const uint32_t words[] = {COLUMN_UNSIGNED, 1, COLUMN_NULLABLE | 5u << 8, 0x65646461,
+                                     'd'};
+    static const uint32_t never[] = {COLUMN_PRIMARY_KEY, COLUMN_AUTO_INCREMENT};
+    struct table_def *def = sample();
+    uint32_t again[5];
+    uint32_t count = def->column_count;
+
+    (void)state;
+    for (uint32_t n = 0; n < 5; n++)
+        assert_int_equal(table_def_append_column(def, words, n), ERR_TABLE_FORMAT);
+    def->column_count = count;
+    assert_int_equal(table_def_append_column(def, words, 5), ERR_NONE);
+    struct table_column *column = &def->columns[count];
+    assert_int_equal(table_column_encode(def, column, again, 4), 0);
+    assert_int_equal(table_column_encode(def, column, again, 5), 5);
+    assert_memory_equal(words, again, sizeof words);
+    column->flags |= COLUMN_ADDED;
+    assert_int_equal(table_def_check(def), ERR_NONE);
+    for (uint32_t i = 0; i < 2; i++) {
+        column->flags = COLUMN_ADDED | COLUMN_NULLABLE | never[i];
+        assert_true(table_def_check(def) != ERR_NONE);
+    }
+    column->flags = COLUMN_ADDED;
+    assert_int_equal(table_def_check(def), ERR_COLUMN_FLAGS);
+    column->flags = COLUMN_NULLABLE | COLUMN_ADDED;
+    assert_int_equal(add(def, "z", (struct column_format)PLAIN(INT), COLUMN_NULLABLE, NULL, 0), 0);
+    assert_int_equal(table_def_check(def), ERR_COLUMN_FLAGS); /* It is behind one. */
+    column[1].flags |= COLUMN_ADDED;
+    assert_int_equal(table_def_check(def), ERR_NONE);
+    table_def_settle(def);
+    assert_int_equal(column->flags, COLUMN_NULLABLE);
+    assert_int_equal(table_def_check(def), ERR_NONE);
+    free(def);
+}
+
 static void test_balance_names(void **state)
 {
     int32_t balance;
@@ -685,6 +740,8 @@ int main(void)
         cmocka_unit_test(test_most_indexes),
         cmocka_unit_test(test_refused_indexes),
         cmocka_unit_test(test_index_ids),
+        cmocka_unit_test(test_rename_column),
+        cmocka_unit_test(test_added_columns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

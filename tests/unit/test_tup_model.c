@@ -1,6 +1,7 @@
 /* test_tup_model.c -- random transactions on rows, compared with a simple model after every step.
  */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
 #include "tests/unit/tup_fixture.h"
 
 #define KEYS    600u
@@ -10,9 +11,19 @@
 /* A column's value follows from its seed; 0 = NULL. */
 enum { COL_K, COL_K2, COL_A, COL_B, COL_C, COL_D, COL_E, COLUMNS };
 
+/* Columns that the table gets while it is used, one of these after the other. */
+#define ADDED_MAX 12u
+static const struct column_format added_formats[] = {
+    {.type = COLUMN_UNSIGNED, .length = 1},
+    {.type = COLUMN_VARBINARY, .length = 50},
+    {.type = COLUMN_BINARY, .length = 9},
+    {.type = COLUMN_BIGUNSIGNED, .length = 1},
+};
+#define ADDED_FORMATS (sizeof added_formats / sizeof added_formats[0])
+
 struct version {
     bool exists;
-    uint32_t seed[COLUMNS];
+    uint32_t seed[COLUMNS + ADDED_MAX];
 };
 
 struct row_model {
@@ -44,6 +55,8 @@ struct online {
 struct model {
     struct rows_world world;
     struct online online;
+    uint32_t columns; /* Those that were added among them. */
+    bool column_room; /* There is room for the next one. */
     struct rng rng;
     struct row_model row[KEYS];
     struct trans_model trans[TRANS];
@@ -86,6 +99,13 @@ static struct table_def *def_model(bool ci_key, bool indexed)
     return def;
 }
 
+static uint32_t added_size(uint32_t column, uint32_t seed)
+{
+    const struct column_format *format = &added_formats[(column - COLUMNS) % ADDED_FORMATS];
+    if (format->type == COLUMN_VARBINARY) return 1 + seed % 51;
+    return column_size_max(format);
+}
+
 /* The value of a column with a seed; returns its size. */
 static uint32_t value_of(uint32_t column, uint32_t seed, uint8_t *out)
 {
@@ -117,11 +137,15 @@ static uint32_t value_of(uint32_t column, uint32_t seed, uint8_t *out)
         size = 2 + (seed % 5 == 0 ? seed % 3001 : seed % 100);
         break;
     default:
-        fail();
+        assert_true(column >= COLUMNS);
+        size = added_size(column, seed);
+        break;
     }
     for (uint32_t i = 0; i < size; i++)
         out[i] = (uint8_t)rng_splitmix(&state);
-    if (column == COL_C) out[0] = (uint8_t)(size - 1);
+    bool added_var = column >= COLUMNS &&
+                     added_formats[(column - COLUMNS) % ADDED_FORMATS].type == COLUMN_VARBINARY;
+    if (column == COL_C || added_var) out[0] = (uint8_t)(size - 1);
     if (column == COL_D) {
         out[0] = (uint8_t)(size - 2);
         out[1] = (uint8_t)((size - 2) >> 8);
@@ -180,7 +204,7 @@ static void read_check(struct model *model, uint32_t key, uint32_t trans)
     }
     assert_int_equal(error, 0);
     uint32_t at = 0;
-    for (uint32_t column = 0; column < COLUMNS; column++) {
+    for (uint32_t column = 0; column < model->columns; column++) {
         uint8_t value[4096];
         assert_true(at < got);
         assert_int_equal(attr_column(out[at]), column);
@@ -209,10 +233,10 @@ static uint32_t seed_draw(struct model *model, bool nullable)
 static uint32_t attr_draw(struct model *model, uint32_t *attr, struct version *to)
 {
     uint32_t words = 0;
-    for (uint32_t column = COL_A; column < COLUMNS; column++) {
+    for (uint32_t column = COL_A; column < model->columns; column++) {
         bool must = column == COL_B && !to->exists;
         if (!must && rng_chance(&model->rng, 1, 2)) continue;
-        to->seed[column] = seed_draw(model, column == COL_A || column == COL_C || column == COL_D);
+        to->seed[column] = seed_draw(model, column != COL_B && column != COL_E);
         words += attr_put(attr + words, column, to->seed[column]);
     }
     return words;
@@ -352,7 +376,7 @@ static void online_begin(struct model *model)
     uint16_t columns[2];
     struct table_index index;
     size_t size = table_def_bytes(model->world.def);
-    columns[0] = (uint16_t)rng_below(&model->rng, COLUMNS - 2u);
+    columns[0] = (uint16_t)rng_below(&model->rng, model->columns - 2u);
     columns[1] = (uint16_t)(columns[0] + 1 + rng_below(&model->rng, 2));
     online->def = malloc(size);
     memcpy(online->def, model->world.def, size);
@@ -408,12 +432,35 @@ static void online_step(struct model *model)
     }
 }
 
+/* Room is made for a column, perhaps once more for another one instead; then it is the table's. */
+static void column_step(struct model *model)
+{
+    struct table_def *def = model->world.def;
+    struct tup *tup = model->world.tup;
+    char name[16];
+    if (model->columns == COLUMNS + ADDED_MAX) return;
+    if (model->column_room && rng_chance(&model->rng, 1, 2)) {
+        tup_column_online(tup, model->world.table, ++model->columns);
+        model->column_room = false;
+        return;
+    }
+    if (!model->column_room) {
+        snprintf(name, sizeof name, "added%u", model->columns);
+        column_add(def, name, added_formats[(model->columns - COLUMNS) % ADDED_FORMATS],
+                   COLUMN_NULLABLE | COLUMN_ADDED, NULL, 0);
+    }
+    assert_int_equal(table_def_check(def), 0);
+    assert_int_equal(tup_column_prepare(tup, model->world.table, def), 0);
+    model->column_room = true;
+}
+
 static void model_run(uint64_t seed, bool ci_key, bool indexed, uint32_t steps)
 {
     struct model *model = calloc(1, sizeof *model);
     struct tup_frag_figures figures;
     rng_seed(&model->rng, seed);
     model->ci_key = ci_key;
+    model->columns = COLUMNS;
     world_start(&model->world, 4096, 1024);
     world_table(&model->world, def_model(ci_key, indexed));
     for (uint32_t step = 0; step < steps; step++) {
@@ -425,6 +472,7 @@ static void model_run(uint64_t seed, bool ci_key, bool indexed, uint32_t steps)
             op_random(model, trans, key);
         read_check(model, key, (uint32_t)rng_below(&model->rng, TRANS + 1));
         if (seed % 2 != 0 && rng_chance(&model->rng, 1, 3)) online_step(model);
+        if (rng_chance(&model->rng, 1, steps / 40u)) column_step(model);
         if (step % (indexed ? 300 : 2000) == 0) {
             world_check(&model->world);
             scan_check(model, (uint32_t)rng_below(&model->rng, TRANS + 1));
