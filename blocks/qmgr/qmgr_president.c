@@ -227,11 +227,23 @@ static uint32_t refusal(const struct qmgr *qmgr, uint32_t node, const struct cm_
     return 0;
 }
 
+/* What it was answered over a slow link came behind words of a former incarnation, with which it
+ * had begun anew: it takes no answer to its former try, and whoever waits for it waits in vain. */
+static bool has_given_up(const struct qmgr *qmgr, uint32_t node, const struct cm_regreq *req)
+{
+    return qmgr->join.sttor_owed && node == qmgr->president.joiner &&
+           req->attempt != qmgr->president.attempt;
+}
+
 void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig)
 {
     struct qmgr *qmgr = qmgr_of(block);
     const struct cm_regreq *req = SIG_PAYLOAD(sig, cm_regreq);
     uint32_t node = ref_node(sig->sender);
+    if (has_given_up(qmgr, node, req)) {
+        jam();
+        qmgr_member_lost(qmgr, node, "it joins anew");
+    }
     uint32_t cause = refusal(qmgr, node, req);
     if (req->aside > block_config(block)->survive) {
         jam(); /* The others would start without it, and it could not come later. */

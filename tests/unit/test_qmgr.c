@@ -189,6 +189,27 @@ static void test_a_join_starts_over(void **state)
     assert_started(2);
 }
 
+/* What the president answers to node 2 is on its way for long, behind words of a former incarnation
+ * with which node 2 has begun anew: it takes no answer to its former try. */
+static void test_a_joiner_takes_no_late_answer(void **state)
+{
+    (void)state;
+    start_nodes(2, 2);
+    const struct qmgr *president = qmgr_of(node_block(fc->node[1].node, BLOCK_QMGR, 0));
+    struct qmgr *joiner = qmgr_of(node_block(fc->node[2].node, BLOCK_QMGR, 0));
+    for (uint32_t i = 0; i < 5000 && president->president.joiner != 2; i++) {
+        fc_links(fc);
+        fc_run_node(fc, 1 + i % 2);
+        fc_deliver(fc, 1 + i % 2, 2 - i % 2);
+        if (i % 20 == 19) fc->now++;
+    }
+    assert_int_equal(president->president.joiner, 2);
+    assert_int_equal(joiner->join.state, JOIN_ELECTION);
+    joiner->join.attempt++; /* As CM_LEAVE_REP of the former incarnation makes it. */
+    fc_run(fc, 6000);
+    assert_started(2);
+}
+
 static void test_start_with_random_cuts(void **state)
 {
     (void)state;
@@ -719,6 +740,7 @@ int main(void)
         T(test_link_breaks_while_starting),
         T(test_a_join_starts_over),
         T(test_two_are_lost_in_a_start),
+        T(test_a_joiner_takes_no_late_answer),
         T(test_start_with_random_cuts),
         T(test_forged_place_in_the_ring),
         T(test_lost_link_stops_a_started_cluster),
