@@ -6,8 +6,8 @@ start_cluster 2 2
 
 load_and_compare 20000
 run_example
-want_text out '^Node 1 coordinated a transaction and saw the same 5 rows$'
-want_text out '^Node 2 coordinated a transaction and saw the same 5 rows$'
+want_text packages '^Node 1 coordinated a transaction and saw the same 5 rows$'
+want_text packages '^Node 2 coordinated a transaction and saw the same 5 rows$'
 drop_awkward
 
 say "shutdown, and the same cluster again"

@@ -21,7 +21,9 @@ void epochs_begin(struct session *session, enum api_execute type, api_tx_done do
     session->done = done;
     session->commits = type == API_COMMIT || type == API_COMMIT_DURABLE;
     session->durable = type == API_COMMIT_DURABLE;
-    session->epoch_floor = session->client->run->epochs.acked;
+    /* Until all has been read after a loss of the cluster, GCIs that were answered come again. */
+    bool down = session->client->run->durability.down;
+    session->epoch_floor = down ? 0 : session->client->run->epochs.acked;
 }
 
 /* A commit that asked for the disk is answered when every system file says that its GCI is
