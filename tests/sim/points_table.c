@@ -47,7 +47,7 @@ static bool to_clients(uint32_t gsn)
         {GSN_ARBIT_START_REQ, GSN_ARBIT_START_REQ}, {GSN_ARBIT_CHOOSE_REQ, GSN_ARBIT_CHOOSE_REQ},
         {GSN_TCKEY_FAILCONF, GSN_TCKEY_FAILREF},    {GSN_API_NODE_LOST_REP, GSN_TABLE_CHANGED_REP},
         {GSN_SINGLE_USER_REQ, GSN_SINGLE_USER_REF}, {GSN_ALLOC_NODEID_REQ, GSN_ALLOC_NODEID_REF},
-        {GSN_EVENT_LOG_REQ, GSN_EVENT_LOG_CONF},
+        {GSN_EVENT_LOG_REQ, GSN_EVENT_LOG_CONF},    {GSN_THREAD_REPORT_REQ, GSN_THREAD_REPORT_CONF},
     };
     for (uint32_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         if (gsn >= ranges[i][0] && gsn <= ranges[i][1]) return true;
