@@ -264,6 +264,15 @@ static bool believed(struct api_core *core, uint32_t node, const struct api_regc
     return true;
 }
 
+/* Not by the lives seen so far: between two words of the same one another one may have been there.
+ */
+static void note_life(struct api_core *core, uint32_t life)
+{
+    if (core->life == life) return;
+    core->life = life;
+    atomic_fetch_add(&core->lives, 1);
+}
+
 /* What a started node knows of the others. One that it misses, and that is started but knows of
  * fewer failures, is lost: that was told before we were registered. */
 static void note_started(struct api_core *core, const struct api_regconf *conf)
@@ -319,7 +328,10 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
         peer->register_at_ms = core->now_ms + peer->heartbeat_ms - peer->heartbeat_ms / 4u;
         api_dict_drop_cache(core); /* Who was not registered has missed what it told. */
     }
-    if (conf->start_level == START_STARTED) note_started(core, conf);
+    if (conf->start_level == START_STARTED) {
+        note_life(core, conf->life);
+        note_started(core, conf);
+    }
     atomic_store(&peer->level, conf->start_level);
     return true;
 }
@@ -411,6 +423,11 @@ struct node_mask api_core_ready(const struct api_core *core)
         if (api_core_node_ready(core, node)) node_mask_add(&ready, node);
     }
     return ready;
+}
+
+uint32_t api_core_lives(const struct api_core *core)
+{
+    return atomic_load((_Atomic uint32_t *)&core->lives);
 }
 
 uint32_t api_core_president(const struct api_core *core)

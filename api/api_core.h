@@ -112,6 +112,9 @@ uint32_t api_client_next_tick(const struct api_client *client);
 struct node_mask api_core_ready(const struct api_core *core);
 bool api_core_node_ready(const struct api_core *core, uint32_t node);
 uint32_t api_core_president(const struct api_core *core);
+/* Another number than before: the cluster may have lost all its data since, and begun anew. It was
+ * raised before the first node of another life is ready. Any thread. */
+uint32_t api_core_lives(const struct api_core *core);
 uint32_t api_core_own_node(const struct api_core *core);
 
 /* ---- Clients ---- */

@@ -45,6 +45,8 @@ struct api_core {
     struct api_host host;
     struct api_node node[NODE_ID_MAX + 1];
     _Atomic uint32_t president;
+    _Atomic uint32_t lives; /* How often another life of the cluster was told of than before, */
+    uint32_t life;          /* than this one: api_regconf.life. */
     struct arbitrator arbitrator; /* Of the node's part. */
     struct api_late late[API_LATE_MAX];
     _Atomic uint64_t transid_next;

@@ -4,7 +4,9 @@
 /*
  * A range is taken by one write of the counter's row (counter.h), whose commit is on disk before
  * the first number of it is given. A take whose outcome is not known is forgotten: it may have been
- * made, so another one is made, and the numbers between are nobody's.
+ * made, so another one is made, and the numbers between are nobody's. The next life of the cluster
+ * may have no counter any more (without disks, or after --initial), and a table of the same number
+ * and version: what was taken in a former one is forgotten.
  */
 #include <stdlib.h>
 #include "api/counter.h"
@@ -16,6 +18,7 @@
 struct number_range {
     struct number_range *following;
     uint32_t table_id, major;
+    uint32_t lives; /* Of the cluster, api_core_lives(): when it was taken, or before. */
     uint64_t next, end;
 };
 
@@ -28,7 +31,7 @@ void number_ranges_drop(ndb_t *ndb)
     }
 }
 
-/* The ndb_t's range of the table, empty at first. NULL: no memory. */
+/* The ndb_t's range of the table, empty at first and when it is one of before. NULL: no memory. */
 static struct number_range *range_of(ndb_t *ndb, const struct table_def *def)
 {
     struct number_range *range = ndb->number_ranges;
@@ -41,10 +44,11 @@ static struct number_range *range_of(ndb_t *ndb, const struct table_def *def)
         ndb->number_ranges = range;
         range->table_id = def->table_id;
     }
-    if (range->major != table_version_major(def->version)) { /* A table of before. */
-        range->major = table_version_major(def->version);
-        range->next = range->end = 0;
-    }
+    uint32_t major = table_version_major(def->version);
+    uint32_t lives = api_core_lives(ndb->connection->core);
+    if (range->major != major || range->lives != lives) range->next = range->end = 0;
+    range->major = major;
+    range->lives = lives;
     return range;
 }
 

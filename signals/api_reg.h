@@ -36,9 +36,9 @@ struct api_regconf {
     uint32_t start_level;  /* enum start_level: transactions are accepted in START_STARTED. */
     uint32_t start_phase;  /* Last completed. */
     uint32_t president;    /* Node id of the president (schema changes go there), 0 = none yet. */
-    uint32_t nodegroup;
-    uint32_t tc_count;        /* TC instances 1..tc_count. */
-    uint32_t failure_no;      /* The sender is there since this failure of others, or later. */
+    uint32_t life;         /* Of the cluster, QMGR's incarnation: another number in another life. */
+    uint32_t tc_count;     /* TC instances 1..tc_count. */
+    uint32_t failure_no;   /* The sender is there since this failure of others, or later. */
     struct node_mask started; /* Data nodes that the sender knows to be started. */
     struct node_mask slow;    /* Those of them that others are better asked than (pace.md). */
 };

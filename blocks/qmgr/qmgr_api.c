@@ -150,7 +150,7 @@ static void confirm(struct qmgr *qmgr, const struct qmgr_client *client)
         .start_level = qmgr->start_level,
         .start_phase = qmgr->start_phase,
         .president = qmgr->master,
-        .nodegroup = config->node[config->own_node].nodegroup,
+        .life = qmgr->join.incarnation,
         .tc_count = block_instances(&qmgr->block, BLOCK_DBTC),
         .failure_no = qmgr->failure.number,
         .started = qmgr->started,

@@ -710,14 +710,17 @@ struct ndb_increment_options {
 /*
  * Gives the next number of a table, for the key of a new row. No number of a table is given twice:
  * not to another ndb_t, program or node, whatever `options` they have, and not after the loss of
- * nodes or of the whole cluster either. An ndb_t takes a range of numbers (one round trip; it is on
- * disk before the first one is given) and gives them one by one. Those that it has not given when
- * it is closed are nobody's, so there are gaps; numbers of two ndb_t's are not in the order of
- * time. The row is not looked at: who inserts numbers of another source, too, calls
+ * nodes or of the whole cluster either. (A cluster that begins anew, without disks or after
+ * --initial, has lost the table with its numbers: they begin anew, too, and an ndb_t forgets what
+ * it has left of former ones when it finds the new cluster.) An ndb_t takes a range of numbers (one
+ * round trip; it is on disk before the first one is given) and gives them one by one. Those that it
+ * has not given when it is closed are nobody's, so there are gaps; numbers of two ndb_t's are not
+ * in the order of time. The row is not looked at: who inserts numbers of another source, too, calls
  * ndb_auto_increment_set(). Errors: 4314 no numbers are left (for the AUTO_INCREMENT column, if the
- * table has one), 241 the table is not there any more. After any error it may be called again. The
- * counters are rows of the table sys/SYSTAB_0: who drops or changes that one gives up all this. Own
- * thread.
+ * table has one), 241 there is a later table of the same number, for which numbers have been taken.
+ * Nobody looks whether the table is there otherwise: of one that was dropped numbers go on, and its
+ * rows are refused. After any error it may be called again. The counters are rows of the table
+ * sys/SYSTAB_0: who drops or changes that one gives up all this. Own thread.
  */
 NDB_API int ndb_auto_increment(ndb_t *ndb, const struct ndb_table *table,
                                const struct ndb_increment_options *options, uint64_t *value,

@@ -8,6 +8,9 @@
  * test/number and write each into standard output, a line each; half of them only odd ones, a few
  * at a time. All keep trying while nodes are lost.
  *
+ * number_client outlive          takes numbers, says "holding", and waits for a line from standard
+ * input: the cluster has lost all tables and lives again. What it had left must be no more.
+ *
  * NDB_CONNECTSTRING names the cluster.
  */
 #include <pthread.h>
@@ -146,6 +149,54 @@ static void check_anew(ndb_t *a, ndb_t *b)
     ndb_table_release(table);
 }
 
+/* The table again, in a cluster that this connection may still have to find. */
+static struct ndb_table *make_again(ndb_t *ndb, const struct ndb_table_info *before)
+{
+    struct ndb_table_info now;
+    ndb_error_t error;
+    if (ndb_connection_wait_until_ready(connection, 100000) < 0) {
+        ndb_connection_error(connection, &error);
+        die("the next life", &error);
+    }
+    ndb_table_invalidate(ndb, "number");
+    struct ndb_table *table = make_table(ndb, "number", "INT UNSIGNED");
+    ndb_table_describe(table, &now);
+    want("the same table number", now.table_id, before->table_id);
+    want("the same version", now.version, before->version);
+    return table;
+}
+
+/* Numbers of a table of the same number and version, whose counter was lost. */
+static int outlive(void)
+{
+    struct ndb_table_info before;
+    ndb_t *a = ndb_open(connection, "test");
+    ndb_t *b = ndb_open(connection, "test");
+    ndb_t *c = ndb_open(connection, "test");
+    struct ndb_table *table = make_table(a, "number", "INT UNSIGNED");
+    ndb_table_describe(table, &before);
+    for (uint64_t i = 1; i <= 4; i++)
+        want("before", take(a, table, 32, 0, 0), i);
+    want("of another one, before", take(c, table, 32, 0, 0), 33);
+    ndb_table_release(table);
+    printf("holding\n");
+    (void)fflush(stdout);
+    if (getchar() == EOF) return 1;
+    table = make_again(b, &before);
+    set_least(c, table, 40);
+    want("that is written", read_next(b, table), 40);
+    for (uint64_t i = 40; i < 45; i++)
+        want("after", take(b, table, 32, 0, 0), i);
+    want("behind all that are taken", take(a, table, 32, 0, 0), 72);
+    want("and there", take(c, table, 32, 0, 0), 104);
+    ndb_table_release(table);
+    ndb_close(a);
+    ndb_close(b);
+    ndb_close(c);
+    printf("numbers of the next life: all is right\n");
+    return 0;
+}
+
 static int check(void)
 {
     ndb_t *a = ndb_open(connection, "test");
@@ -211,8 +262,9 @@ int main(int argc, char **argv)
     bool checks = argc == 2 && strcmp(argv[1], "check") == 0;
     bool takes = argc == 4 && strcmp(argv[1], "take") == 0 && atoi(argv[2]) > 0 &&
                  (uint32_t)atoi(argv[2]) <= THREADS_MAX;
-    if (!checks && !takes) {
-        fprintf(stderr, "usage: number_client check | take THREADS SECONDS\n");
+    bool outlives = argc == 2 && strcmp(argv[1], "outlive") == 0;
+    if (!checks && !takes && !outlives) {
+        fprintf(stderr, "usage: number_client check | take THREADS SECONDS | outlive\n");
         return 2;
     }
     connection = ndb_connection_create(NULL, NULL);
@@ -222,7 +274,9 @@ int main(int argc, char **argv)
         ndb_connection_error(connection, &error);
         die("connect", &error);
     }
-    int code = checks ? check() : take_by_threads((uint32_t)atoi(argv[2]), atof(argv[3]));
+    int code = checks     ? check()
+               : outlives ? outlive()
+                          : take_by_threads((uint32_t)atoi(argv[2]), atof(argv[3]));
     ndb_connection_free(connection);
     return code;
 }

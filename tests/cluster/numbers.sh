@@ -57,4 +57,32 @@ say "a cluster without disks"
 start_cluster 2 2 Diskless=1
 want 0 "$BIN/number_client" check
 want_text out '^numbers: all is right$'
+
+# outlive [OPTION]: a program has numbers left; all nodes are killed and come back with the option, without any table.
+outlive() {
+    local client
+    rm -f "$BOX/line" && mkfifo "$BOX/line"
+    run "$BIN/number_client" outlive <"$BOX/line" >"$BOX/outlive.out" 2>&1 &
+    client=$!
+    exec 4>"$BOX/line"
+    wait_text outlive.out '^holding$'
+    kill_nodes
+    start_node 1 "$@"
+    start_node 2 "$@"
+    want 0 "$BIN/ndb_waiter" --timeout=100
+    echo go >&4
+    exec 4>&-
+    wait "$client" || fail "numbers of a former life: $(cat "$BOX/outlive.out")"
+    wait_text outlive.out '^numbers of the next life: all is right$'
+}
+
+say "it is lost and lives again, while a program has numbers left"
+stop_cluster
+start_cluster 2 2 Diskless=1
+outlive
+stop_cluster
+
+say "a cluster with disks begins anew"
+start_cluster 2 2
+outlive --initial --i-accept-data-loss
 stop_cluster

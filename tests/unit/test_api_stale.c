@@ -118,6 +118,48 @@ static void a_new_life(void **state)
     }
 }
 
+static void says_life(struct fake *fake, uint32_t node, uint32_t level, uint32_t life)
+{
+    struct api_regconf conf = {.sender_data = fake->epoch[node],
+                               .version = NDB_VERSION,
+                               .heartbeat_ms = 1000,
+                               .start_level = level,
+                               .president = node,
+                               .tc_count = 1,
+                               .life = life,
+                               .started = {{ALL}}};
+    assert_true(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_API, 0),
+                               block_ref(node, BLOCK_QMGR, 0), GSN_API_REGCONF, &conf,
+                               sizeof conf / 4u, 0, NULL, NULL));
+}
+
+/* Another life is noticed, also when one node's old link seems to be there; a node that comes back
+ * in the same one, or that is not started, makes none. */
+static void lives_are_counted(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(3);
+    for (uint32_t node = 1; node <= 3; node++)
+        says_life(fake, node, START_STARTED, 5);
+    uint32_t lives = api_core_lives(fake->core);
+    fake_link_down(fake, 2);
+    fake_link_up(fake, 2, 77);
+    says_life(fake, 2, START_STARTING, 0);
+    says_life(fake, 2, START_STARTED, 5);
+    says_life(fake, 1, START_STARTED, 5);
+    assert_int_equal(api_core_lives(fake->core), lives);
+    fake_link_down(fake, 1);
+    fake_link_down(fake, 2);
+    assert_int_equal(api_core_lives(fake->core), lives);
+    fake_link_up(fake, 1, 78);
+    says_life(fake, 1, START_STARTED, 9);
+    assert_int_equal(api_core_lives(fake->core), lives + 1);
+    says_life(fake, 3, START_STARTED, 5);
+    says_life(fake, 1, START_STARTED, 9);
+    assert_int_equal(api_core_lives(fake->core), lives + 3);
+    fake_destroy(fake);
+}
+
 /* ---- The dictionary: two nodes have to say the same. ---- */
 
 static void open_table(struct fake *fake, struct fake_dict *dict)
@@ -466,6 +508,7 @@ int main(void)
         cmocka_unit_test(a_lost_node_speaks_for_itself),
         cmocka_unit_test(a_lost_node_is_missing_elsewhere),
         cmocka_unit_test(a_new_life),
+        cmocka_unit_test(lives_are_counted),
         cmocka_unit_test(nodes_that_differ),
         cmocka_unit_test(the_president_is_asked),
         cmocka_unit_test(nobody_else_is_left),

@@ -60,6 +60,7 @@ static void test_one_node_starts(void **state)
 static void test_two_nodes_start_together(void **state)
 {
     (void)state;
+    uint32_t life = 0;
     start_nodes(2, 2);
     fc_client(fc, API, true);
     fc_run(fc, 200);
@@ -72,6 +73,9 @@ static void test_two_nodes_start_together(void **state)
         assert_int_equal(conf.tc_count, 2);
         assert_int_equal(conf.failure_no, 0);
         assert_int_equal(node_mask_count(&conf.started), 2);
+        assert_int_not_equal(conf.life, 0);
+        if (node == 1) life = conf.life;
+        assert_int_equal(conf.life, life);
     }
 }
 
