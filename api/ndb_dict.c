@@ -128,11 +128,42 @@ int ndb_table_make(ndb_t *ndb, const struct table_def *def, uint32_t timeout_ms)
     return result;
 }
 
+/* What the statement says about numbers, when its table is there. 0 or -1 with the error. */
+static int set_first_number(ndb_t *ndb, const char *name, uint64_t number, uint32_t timeout_ms)
+{
+    struct ndb_table *table = ndb_table_open(ndb, name, timeout_ms);
+    int result = table == NULL ? -1 : ndb_auto_increment_set(ndb, table, number, timeout_ms);
+    ndb_table_release(table);
+    if (result == 0) return 0;
+    return error_set(&ndb->error, (uint32_t)ndb->error.error.code,
+                     "%.80s is made, but AUTO_INCREMENT is not set", name);
+}
+
+/* The table of a statement that was read. 0 or -1 with the error. */
+static int create_table(ndb_t *ndb, const struct sql_create_result *parsed, uint32_t timeout_ms)
+{
+    struct dict_call call = {0};
+    char name[TABLE_NAME_MAX + 4];
+    const struct table_def *def = parsed->def;
+    table_def_internal_name(def, name, sizeof name);
+    uint32_t code = api_dict_create(ndb->client, def, timeout_of(ndb->connection, timeout_ms),
+                                    dict_done, &call);
+    int result = finish_call(ndb, &call, code, name);
+    api_dict_invalidate(ndb->connection->core, name);
+    if (result == 0 && parsed->first_number > 1)
+        return set_first_number(ndb, name, parsed->first_number, timeout_ms);
+    if (result != 0 && parsed->if_not_exists && call.result.error == ERR_TABLE_EXISTS) return 0;
+    if (result != 0 && call.result.column != 0 && call.result.column <= def->column_count) {
+        const char *column = table_column_name(def, &def->columns[call.result.column - 1]);
+        error_set(&ndb->error, call.result.error, "%s, column %s", name, column);
+    }
+    return result;
+}
+
 int ndb_table_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where, uint32_t timeout_ms)
 {
     struct sql_create_error error = {0};
     struct sql_create_result parsed = {0};
-    struct dict_call call = {0};
     if (where != NULL) memset(where, 0, sizeof *where);
     if (!ndb_may_wait(ndb)) return -1;
     if (sql == NULL) return error_set(&ndb->error, ERR_PARAMETER, "no statement");
@@ -144,20 +175,9 @@ int ndb_table_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where, u
         free(memory);
         return ndb_say_where(ndb, where, &error);
     }
-    char name[TABLE_NAME_MAX + 4];
-    table_def_internal_name(parsed.def, name, sizeof name);
-    uint32_t code = api_dict_create(ndb->client, parsed.def,
-                                    timeout_of(ndb->connection, timeout_ms), dict_done, &call);
-    int result = finish_call(ndb, &call, code, name);
-    if (result != 0 && parsed.if_not_exists && call.result.error == ERR_TABLE_EXISTS) result = 0;
-    if (result != 0 && call.result.column != 0 && call.result.column <= parsed.def->column_count) {
-        const char *column =
-            table_column_name(parsed.def, &parsed.def->columns[call.result.column - 1]);
-        error_set(&ndb->error, call.result.error, "%s, column %s", name, column);
-    }
+    int result = create_table(ndb, &parsed, timeout_ms);
     if (result != 0 && where != NULL)
         snprintf(where->message, sizeof where->message, "%.250s", ndb->error.error.text);
-    api_dict_invalidate(ndb->connection->core, name);
     free(memory);
     return result;
 }

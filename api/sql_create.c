@@ -50,6 +50,7 @@ struct parser {
     bool key_written;
     uint32_t fragment_count;
     uint64_t max_rows;
+    uint64_t first_number;
     uint32_t column_count;
     struct column columns[TABLE_COLUMNS_MAX];
     uint32_t index_count;
@@ -558,6 +559,10 @@ static bool read_option(struct parser *p, bool *done)
         accept_char(p, '=');
         return need_number(p, UINT64_MAX, &p->max_rows);
     }
+    if (accept_word(p, "AUTO_INCREMENT")) {
+        accept_char(p, '=');
+        return need_number(p, UINT64_MAX, &p->first_number);
+    }
     if (accept_word(p, "COMMENT")) return read_comment(p);
     if (accept_word(p, "PARTITION")) return read_partitioning(p);
     bool was_default = accept_word(p, "DEFAULT");
@@ -783,6 +788,7 @@ uint32_t sql_create_parse(const struct sql_create_input *input, void *memory, si
     if (p == NULL) return error->code;
     if (read_statement(p, &result->if_not_exists) && finish(p, def)) {
         result->def = def;
+        result->first_number = p->first_number;
         result->consumed = (size_t)(p->lexer.at - input->text);
     }
     free(p);

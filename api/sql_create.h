@@ -7,8 +7,9 @@
  *     [PRIMARY KEY (column, ...)],
  *     {INDEX | KEY} [name] [USING BTREE] (column [ASC], ...) [USING BTREE], ... )
  * [ENGINE = NDB | NDBCLUSTER] [[DEFAULT] CHARSET = set] [[DEFAULT] COLLATE = collation]
- * [MAX_ROWS = n] [COMMENT = 'NDB_TABLE=READ_BACKUP=1,PARTITION_BALANCE=FOR_RA_BY_LDM,...']
- * [PARTITION BY KEY ([column, ...]) [PARTITIONS n]] [;]
+ * [MAX_ROWS = n] [AUTO_INCREMENT = n] [COMMENT =
+ * 'NDB_TABLE=READ_BACKUP=1,PARTITION_BALANCE=FOR_RA_BY_LDM,...'] [PARTITION BY KEY ([column, ...])
+ * [PARTITIONS n]] [;]
  *
  * Names may stand in backquotes or double quotes; comments are --, # and slash star. NDB_TABLE
  * options: READ_BACKUP, FULLY_REPLICATED, NOLOGGING (0 or 1), PARTITION_BALANCE.
@@ -42,7 +43,8 @@ struct sql_create_error {
 struct sql_create_result {
     struct table_def *def; /* checked; in the memory that was given */
     bool if_not_exists;
-    size_t consumed; /* bytes of text up to the end of the statement, its ; included */
+    uint64_t first_number; /* of AUTO_INCREMENT = n; 0: not given */
+    size_t consumed;       /* bytes of text up to the end of the statement, its ; included */
 };
 
 /* Reads one statement. `memory` (table_def_size_max() bytes are always enough, aligned to 8) holds

@@ -271,8 +271,9 @@ struct ndb_sql_error {
     char message[256];
 };
 /* Executes one CREATE TABLE statement. A table name without database gets the ndb_t's. `where` may
-   be NULL; else it tells what is wrong with the statement. Errors: 721 exists already, 4xxx wrong
-   definition. Own thread. */
+   be NULL; else it tells what is wrong with the statement. With AUTO_INCREMENT = n numbers begin at
+   n, as by ndb_auto_increment_set() when the table is there; if that fails, the error's detail says
+   that the table is made. Errors: 721 exists already, 4xxx wrong definition. Own thread. */
 NDB_API int ndb_table_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where,
                              uint32_t timeout_ms);
 /* How far a long change has come: rows of how many, at most twice a second. */

@@ -9,6 +9,12 @@ want_text out '^numbers: all is right$'
 want 0 "$BIN/ndb_desc" -d test number
 want_text out '^id Bigunsigned PRIMARY KEY DISTRIBUTION KEY AT=FIXED ST=MEMORY AUTO_INCR$'
 
+say "a statement says where they begin"
+want 0 "$BIN/ndb_create_table" -e 'CREATE TABLE `test`.`begun` (`id` int NOT NULL AUTO_INCREMENT, PRIMARY KEY (`id`)) ENGINE=ndbcluster AUTO_INCREMENT=500 DEFAULT CHARSET=utf8mb4'
+want 0 "$BIN/ndb_create_table" -e "CREATE TABLE IF NOT EXISTS test.begun (id INT PRIMARY KEY) AUTO_INCREMENT 600"
+want 0 "$BIN/ndb_desc" -d test -a begun
+want_text out '^AutoIncrement: 500$'
+
 takers=()
 # begin_taking SECONDS: three programs with four ndb_t's each.
 begin_taking() {

@@ -68,6 +68,7 @@ static void test_whole_statement(void **state)
         "  at datetime(3) NULL DEFAULT '2024-01-02 03:04:05.678',\n"
         "  PRIMARY KEY USING HASH (`customer`, id)\n"
         ") ENGINE=ndbcluster DEFAULT CHARSET=utf8mb4 COLLATE = utf8mb4_general_ci MAX_ROWS=1000\n"
+        "  AUTO_INCREMENT=18446744073709551615\n"
         "  COMMENT='NDB_TABLE=READ_BACKUP=0,FULLY_REPLICATED=1'\n"
         "  PARTITION BY KEY (id) PARTITIONS 8; trailing");
     assert_true(result.if_not_exists);
@@ -79,6 +80,7 @@ static void test_whole_statement(void **state)
     assert_int_equal(def->fragment_count, 8);
     assert_int_equal(def->balance, TABLE_BALANCE_SPECIFIC);
     assert_int_equal(def->max_rows, 1000);
+    assert_int_equal(result.first_number, UINT64_MAX);
     assert_int_equal(def->flags & (TABLE_READ_BACKUP | TABLE_FULLY_REPLICATED),
                      TABLE_FULLY_REPLICATED);
     assert_int_equal(def->columns[0].format.type, COLUMN_BIGUNSIGNED);
@@ -290,6 +292,7 @@ static void test_errors(void **state)
     bad("create table t (a int primary key generated)", ERR_NOT_IMPLEMENTED, "property");
     bad("create table t (a int auto_increment primary key, b int auto_increment)",
         ERR_AUTO_INCREMENT_ONE, "at 'b'");
+    bad("create table t (a int primary key) auto_increment=-1", ERR_BAD_REQUEST, "a whole number");
     bad("create table t (a int primary key, b float auto_increment)", ERR_COLUMN_INCREMENT,
         "at 'b'");
     bad("create table t (a int primary key, b int auto_increment default 7)", ERR_BAD_REQUEST,
