@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tools/import.h"
+#include "tools/number_seen.h"
 
 #define POLL_MS       100u
 #define RETRY_MS_MAX  1000u
@@ -47,7 +48,8 @@ struct load {
     struct ndb_record *record;
     uint32_t columns[CSV_FIELDS_MAX]; /* Column of each field, or SKIPPED. */
     uint32_t column_count;
-    uint32_t number_column; /* Gets numbers; SKIPPED: none. */
+    uint32_t number_column;  /* Gets numbers; SKIPPED: none. */
+    struct number_seen seen; /* Numbers of the file's own. */
     struct slot *slots, *free, *retry;
     uint8_t *rows;
     FILE *rejects;
@@ -248,8 +250,12 @@ static bool same_row(const struct load *load, const struct slot *slot,
 
 static void accept_row(struct slot *slot)
 {
-    slot->load->totals.rows++;
-    import_state_done(&slot->load->state, slot->number, IMPORT_INSERTED);
+    struct load *load = slot->load;
+
+    load->totals.rows++;
+    number_seen_row(&load->seen, load->record, slot->row);
+    load->state.greatest = load->seen.greatest;
+    import_state_done(&load->state, slot->number, IMPORT_INSERTED);
     give_back(slot);
 }
 
@@ -625,6 +631,7 @@ static bool prepare(struct load *load, const char *table_name)
         return false;
     }
     if (!choose_columns(load) || !make_record(load)) return false;
+    if (!load->settings->missing_ai) number_seen_begin(&load->seen, load->table);
     if (!import_input_open(&load->input, load->path)) {
         (void)fprintf(stderr, "%s: %s\n", load->path, strerror(errno));
         return false;
@@ -656,6 +663,7 @@ static bool prepare_state(struct load *load, const char *state_name)
     load->totals.rejected_before = state->rejected;
     load->first_byte = state->end_pos;
     load->number = state->mark;
+    load->seen.greatest = state->greatest;
     if (state->complete) return true;
     if (state->run > 1 && !import_state_trim_rejects(load->rejects_path, state->mark)) return false;
     if (!import_input_seek(&load->input, state->end_pos)) {
@@ -685,6 +693,23 @@ static void keep_state(struct load *load)
     if (!import_state_save(state, load->number + SAVE_ROWS, now)) fail(load);
 }
 
+/* How to go on. Rows that get numbers cannot be told from those that are in the table already. */
+static void tell_rest(const struct load *load)
+{
+    uint64_t mark = load->state.mark;
+
+    (void)fprintf(stderr, "%s: row %" PRIu64 " is the last one that is done; ", load->path, mark);
+    if (!load->settings->missing_ai)
+        (void)fprintf(stderr, "--resume goes on there\n");
+    else if (mark == load->number)
+        (void)fprintf(stderr, "--ignore-lines=%" PRIu64 " goes on there\n", mark);
+    else
+        (void)fprintf(stderr,
+                      "--ignore-lines=%" PRIu64 " goes on there, but some of the rows up to "
+                      "%" PRIu64 " may be in the table already and would come twice\n",
+                      mark, load->number);
+}
+
 /* The last word about the file. */
 static void end_state(struct load *load)
 {
@@ -693,10 +718,7 @@ static void end_state(struct load *load)
     state->complete = load->at_end && !load->failed && state->mark == load->number;
     load->totals.complete = load->at_end && !load->failed;
     if (!import_state_save(state, load->number, now_ms())) load->failed = true;
-    if (!load->totals.complete && state->ends != NULL)
-        (void)fprintf(stderr,
-                      "%s: row %" PRIu64 " is the last one that is done; --resume goes on there\n",
-                      load->path, state->mark);
+    if (!load->totals.complete && state->ends != NULL) tell_rest(load);
 }
 
 /* Until all input is read and every row that was sent is answered. */
@@ -746,6 +768,7 @@ static void run_and_tell(struct load *load, const char *state_name)
     load->start_ms = now_ms();
     run(load);
     if (load->rejects != NULL) (void)fflush(load->rejects);
+    if (!number_seen_raise(&load->seen, settings->tool.ndb, load->table)) load->failed = true;
     end_state(load);
     if (load->bar) print_progress(load, true);
     load->row_us.name = "row-microseconds";

@@ -33,12 +33,12 @@ static int read_state(struct import_state *state)
     if (fgets(titles, sizeof(titles), in) != NULL && strcmp(titles, TITLES) == 0)
         count = fscanf(in,
                        "%" SCNu32 " 0 %" SCNu64 " %" SCNu64 " 0 %" SCNu64 " %" SCNu64 " %" SCNu64
-                       " %15s %*u %*u %" SCNu64,
+                       " %15s %*u %*u %" SCNu64 " %*u %*u %*u %*u %*u sent number %" SCNu64,
                        &state->run, &state->mark, &state->inserted, &state->end_pos, &bytes,
-                       &state->rejected, word, &state->doubt);
+                       &state->rejected, word, &state->doubt, &state->greatest);
     (void)fclose(in);
     state->complete = strcmp(word, "complete") == 0;
-    if (count != 8 || state->doubt < state->mark) {
+    if (count != 9 || state->doubt < state->mark) {
         (void)fprintf(stderr, "%s is no state of an import; without --resume it is replaced\n",
                       state->path);
         return -1;
@@ -108,8 +108,10 @@ bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_
                              "\t%" PRIu64 "\t%s\n",
                       state->run, state->mark, state->inserted, state->end_pos, state->file_bytes,
                       state->rejected, state->complete ? "complete" : "done");
-        (void)fprintf(out, "%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t0\t%" PRIu64 "\t0\t0\t0\tsent\n",
-                      state->run, state->mark, limit, state->end_pos);
+        (void)fprintf(out,
+                      "%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t0\t%" PRIu64 "\t0\t0\t0\tsent\n"
+                      "number\t%" PRIu64 "\n",
+                      state->run, state->mark, limit, state->end_pos, state->greatest);
         good = fflush(out) == 0 && fdatasync(fileno(out)) == 0;
         good = fclose(out) == 0 && good;
     }

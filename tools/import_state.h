@@ -22,7 +22,8 @@ struct import_state {
     uint64_t end_pos; /* bytes of the file, */
     uint64_t inserted, rejected;
     uint64_t limit;
-    uint64_t doubt; /* The former run's limit: rows up to here may be in the table. */
+    uint64_t greatest; /* Number in the AUTO_INCREMENT column of the rows that are in the table. */
+    uint64_t doubt;    /* The former run's limit: rows up to here may be in the table. */
     uint64_t file_bytes;
     bool complete; /* The whole file was read and answered. */
     uint64_t saved_ms;

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "tools/move_convert.h"
+#include "tools/number_seen.h"
 #include "tools/tool_json.h"
 
 #define BATCH_ROWS  64u
@@ -117,6 +118,7 @@ struct move {
     uint8_t *value;
     char *text;
     uint64_t moved;
+    struct number_seen seen; /* In rows of the target. */
 };
 
 static void out_of_memory(void)
@@ -354,6 +356,7 @@ static enum outcome move_batch(struct move *move, struct ndb_transaction *transa
     }
     for (uint32_t i = 0; i < move->count; i++) {
         if (!convert_row(move, row_of(move, i))) return GIVE_UP;
+        number_seen_row(&move->seen, move->target.record, move->out_row);
         inserts[i] = ndb_insert(transaction, move->target.record, move->out_row, &some);
         if (inserts[i] == NULL ||
             ndb_delete(transaction, move->source.record, row_of(move, i), NULL) == NULL) {
@@ -489,7 +492,10 @@ static int move_data(void *context, int argc, char **argv)
     }
     good = good && match_columns(&move);
     if (good) {
+        number_seen_begin(&move.seen, move.target.table);
         good = move_rows(&move);
+        if (move.moved > 0 && !number_seen_raise(&move.seen, move.ndb, move.target.table))
+            good = false;
         print_result(settings, move.moved);
     }
     free_room(&move);

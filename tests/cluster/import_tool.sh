@@ -121,4 +121,44 @@ want 1 "$BIN/ndb_import" --state-dir="$BOX" --table=small -m test "$BOX/one.csv"
 want_text err 'no AUTO_INCREMENT column'
 want 1 "$BIN/ndb_import" --state-dir="$BOX" --table=numbered --columns=name,id -m test "$BOX/one.csv"
 want_text err 'columns has it'
+
+say "numbers for rows that have none: how to go on"
+printf '"a",1\n"b",none\n' >"$BOX/stops.csv"
+import 1 --table=numbered --rejects="$BOX/stops.rej" -m test "$BOX/stops.csv"
+want_text err 'row 2 is the last one that is done; --ignore-lines=2 goes on there$'
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE tiny (id TINYINT AUTO_INCREMENT PRIMARY KEY, n INT)"
+seq 130 >"$BOX/tiny.csv"
+import 1 -m test "$BOX/tiny.csv"
+want_text err 'a number for row 128: 4314'
+want_text err 'row 127 is the last one that is done; --ignore-lines=127 goes on there, but some of the rows up to 128 may be in'
+has_rows tiny 127
+
+# next_is TABLE NUMBER: the cluster gives this one next.
+next_is() {
+    want 0 "$BIN/ndb_desc" -d test -a "$1"
+    want_text out "^AutoIncrement: $2\$"
+}
+
+say "numbers of the file's own: those that the cluster gives go on behind them"
+OWN='CREATE TABLE `own` (`id` int NOT NULL AUTO_INCREMENT, `n` int DEFAULT NULL, PRIMARY KEY (`id`)) ENGINE=ndbcluster'
+want 0 "$BIN/ndb_create_table" -d test -e "$OWN AUTO_INCREMENT=500 DEFAULT CHARSET=utf8mb4"
+next_is own 500
+printf '7,1\n-3,2\n' >"$BOX/own.csv"
+import 0 --rejects="$BOX/own.rej" test "$BOX/own.csv"
+next_is own 500
+printf '600,1\n900,2\nx,3\n700,4\n' >"$BOX/own.csv"
+import 1 --rejects="$BOX/own.rej" test "$BOX/own.csv"
+next_is own 901
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE moved (id BIGINT AUTO_INCREMENT PRIMARY KEY, n INT)"
+want 0 "$BIN/ndb_move_data" -d test -A --drop-source own moved
+want_text out '^4 rows moved from own to moved$'
+next_is moved 901
+want 0 "$BIN/ndb_create_table" -d test -e "$OWN"
+next_is own 1
+import 1 --rejects="$BOX/own.rej" --resume test "$BOX/own.csv" # The state knows what the first run has seen.
+next_is own 901
+printf '18446744073709551615,1\n' >"$BOX/most.csv"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE most (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, n INT)"
+import 0 test "$BOX/most.csv"
+next_is most 18446744073709551615
 stop_cluster

@@ -1,0 +1,26 @@
+/* number_seen.h -- tools that insert rows with numbers of another source: the numbers that the
+ * cluster gives go on behind them. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ndb/ndb.h>
+
+struct number_seen {
+    bool counts;     /* The table has an AUTO_INCREMENT column: */
+    uint32_t column; /* this one, */
+    uint32_t size;   /* of so many bytes. */
+    bool is_signed;
+    uint64_t greatest; /* In that column of all rows so far; 0: none. */
+};
+
+/* Looks for the table's AUTO_INCREMENT column. */
+void number_seen_begin(struct number_seen *seen, const struct ndb_table *table);
+/* A row that was inserted, or will be: numbers between are nobody's. One without the column does
+ * not count, nor does one below 1. */
+void number_seen_row(struct number_seen *seen, const struct ndb_record *record, const void *row);
+/* No number up to the greatest one is taken any more (ndb_auto_increment_set). Waits. False: the
+ * reason is printed. */
+bool number_seen_raise(const struct number_seen *seen, ndb_t *ndb, const struct ndb_table *table);
