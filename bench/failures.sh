@@ -20,6 +20,7 @@ our_gap() {
     pid=$(workers_of "$2")
     NDB_CONNECTSTRING=$CONNECT "$BIN/failover_client" --threads="${TELLERS:-2}" --seconds=3 --strict >"$WORK/bank" 2>&1 &
     bank=$!
+    started $bank
     until grep -qs running "$WORK/bank"; do sleep 0.05; done
     sleep 1
     kill "-$1" "$pid"
@@ -39,9 +40,11 @@ start_sentinels() { # port of the master; the replica and the Sentinels follow i
     local i
     redis-server --port "$1" --bind 127.0.0.1 --save '' --appendonly no --dir "$WORK" >/dev/null &
     PIDS="$PIDS $!"
+    started $!
     wait_for_port "$1"
     redis-server --port $(($1 + 1)) --bind 127.0.0.1 --save '' --appendonly no --dir "$WORK" --replicaof 127.0.0.1 "$1" >/dev/null &
     PIDS="$PIDS $!"
+    started $!
     wait_for_port $(($1 + 1))
     for i in 2 3 4; do
         {
@@ -50,6 +53,7 @@ start_sentinels() { # port of the master; the replica and the Sentinels follow i
         } >"$WORK/sentinel$i.conf"
         redis-server "$WORK/sentinel$i.conf" --sentinel --dir "$WORK" >/dev/null &
         PIDS="$PIDS $!"
+        started $!
         wait_for_port $(($1 + i))
     done
     sleep 3 # They find each other and the replica.
@@ -75,7 +79,7 @@ their_gap() { # signal; a new set of processes each time
             [ $((now - last)) -le "$gap" ] || gap=$((now - last))
             last=$now
         else
-            master=$(master_port $((base + 2)))
+            master=$(master_port $((base + 2))) || true
             exec 3>&-
             { exec 3<>"/dev/tcp/127.0.0.1/$master"; } 2>/dev/null || { sleep 0.005; exec 3<>/dev/null; }
         fi
@@ -209,6 +213,7 @@ InitFragmentLogFiles=sparse'
 start_updates() { # command
     "$@" --window=100 --seconds=600 >"$WORK/windows" &
     UPDATES=$!
+    started $UPDATES
     until [ -s "$WORK/windows" ] || ! kill -0 "$UPDATES" 2>/dev/null; do sleep 0.02; done
 }
 stop_updates() {
@@ -287,6 +292,7 @@ start_replica() { # the master's port
     taskset -c "$ALL_CPUS" redis-server --port $(($1 + 1)) --bind 127.0.0.1 --save '' --appendonly no --dir "$WORK/replica.dir" \
         --replicaof 127.0.0.1 "$1" >/dev/null &
     echo $! >"$WORK/replica"
+    started $!
     disown # Its end is not worth a line.
 }
 
