@@ -16,6 +16,7 @@
 #define BAR_MIN      10
 #define BAR_MAX      60
 #define COLUMNS_ELSE 80 /* When nobody knows how wide the terminal is. */
+#define HEAD_LINES   2u
 
 struct settings {
     struct tool tool;
@@ -28,7 +29,8 @@ struct settings {
 enum { KEY_NO_OS = TOOL_KEY_OWN, KEY_NO_GRAPH, KEY_NO_COLOR, KEY_NO_SORT, KEY_COUNT };
 
 static const struct argp_option options[] = {
-    {"node-id", 'n', "ID", 0, "the data node (default: the first that answers)", 0},
+    {"node-id", 'n', "ID", 0, "the data node (default: the first one that is started and answers)",
+     0},
     {"sleep-time", 's', "SECONDS", 0, "time between two looks (1)", 0},
     {"count", KEY_COUNT, "N", 0, "end after N looks (0: when Ctrl-C is pressed)", 0},
     {"measured-load", 'm', NULL, 0, "also what the threads measure: work, spinning, sleep", 0},
@@ -39,14 +41,6 @@ static const struct argp_option options[] = {
     {"no-sort", KEY_NO_SORT, NULL, 0, "in the order of thread numbers, not the busiest first", 0},
     {0},
 };
-
-static volatile sig_atomic_t ended;
-
-static void end(int number)
-{
-    (void)number;
-    ended = 1;
-}
 
 static error_t read_option(int key, char *argument, struct argp_state *state)
 {
@@ -122,6 +116,15 @@ static int terminal_columns(void)
     return COLUMNS_ELSE;
 }
 
+/* Threads that fit on the screen; what is behind the last line would push the first ones out. */
+static uint32_t shown(const struct top *top)
+{
+    struct winsize size;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return top->count;
+    return top_shown(top, size.ws_row, HEAD_LINES + 1); /* The cursor stands in a line, too. */
+}
+
 /* User and system, or work and spinning, side by side. */
 static void print_bar(const struct settings *settings, const struct top_use *use, int width)
 {
@@ -151,10 +154,11 @@ static void print_top(const struct settings *settings, uint32_t node, const stru
 {
     bool screen = !settings->text && isatty(STDOUT_FILENO);
     int width = settings->graph && screen ? bar_width(settings) : 0;
+    uint32_t count = screen ? shown(top) : top->count;
 
     if (screen) printf("\x1b[H\x1b[2J");
     print_heading(settings, node, top);
-    for (uint32_t i = 0; i < top->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const struct top_use *use = &top->use[i];
         if (use->number == TOP_REST)
             printf("%3s %-8s", "-", "others");
@@ -164,6 +168,7 @@ static void print_top(const struct settings *settings, uint32_t node, const stru
         if (width > 0 && use->number != TOP_REST) print_bar(settings, use, width);
         (void)putchar('\n');
     }
+    if (count < top->count) printf("%u more\n", top->count - count);
     if (!screen) (void)putchar('\n');
     (void)fflush(stdout);
 }
@@ -209,69 +214,116 @@ static bool say_error(ndb_mgm_handle_t *mgm)
     return false;
 }
 
-/* The node's figures now. False: the reason is printed. */
-static bool ask(ndb_mgm_handle_t *mgm, uint32_t node, struct ndb_mgm_threads *report)
+/* A node's figures, and when they were asked for and there: the node's clock was read between. */
+struct look {
+    struct ndb_mgm_threads report;
+    uint64_t asked_us, answered_us;
+};
+
+static uint64_t now_us(void)
 {
-    if (ndb_mgm_report_threads(mgm, node, report, 1) < 0) return say_error(mgm);
-    if (report->node_id == node && report->error == 0) return true;
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* False: the reason is printed. */
+static bool ask(ndb_mgm_handle_t *mgm, uint32_t node, struct look *look)
+{
+    look->asked_us = now_us();
+    int count = ndb_mgm_report_threads(mgm, node, &look->report, 1);
+    look->answered_us = now_us();
+    if (count < 0) return say_error(mgm);
+    if (count == 1 && look->report.node_id == node && look->report.error == 0) return true;
     (void)fflush(stdout);
     (void)fprintf(stderr, "Node %u: %s\n", node,
-                  ndb_mgm_error_message(report->error != 0 ? (int)report->error : 5005));
+                  ndb_mgm_error_message(
+                      count == 1 && look->report.error != 0 ? (int)look->report.error : 5005));
     return false;
 }
 
-/* The data node that is meant, 0: the reason is printed. */
-static uint32_t choose_node(const struct settings *settings, ndb_mgm_handle_t *mgm)
+/* The first of the nodes that are started and that answers, with its figures. 0: the reason is
+ * printed. */
+static uint32_t find_node(const struct settings *settings, ndb_mgm_handle_t *mgm, struct look *look)
 {
     static struct ndb_mgm_cluster_state cluster;
 
-    if (settings->node != 0) return settings->node;
     if (ndb_mgm_get_status(mgm, &cluster) != 0) {
         (void)say_error(mgm);
         return 0;
     }
     for (uint32_t i = 0; i < cluster.count; i++) {
         const struct ndb_mgm_node_state *node = &cluster.nodes[i];
-        if (node->type == NDB_MGM_NODE_NDB && node->status == NDB_MGM_STATUS_STARTED)
-            return node->node_id;
+        if (node->type != NDB_MGM_NODE_NDB || node->status != NDB_MGM_STATUS_STARTED) continue;
+        if (ask(mgm, node->node_id, look)) return node->node_id;
+        /* A call that was given up takes the connection with it. */
+        if (!ndb_mgm_is_connected(mgm) && !tool_connect_mgm(&settings->tool, mgm)) return 0;
     }
-    (void)fprintf(stderr, "No data node is started.\n");
+    (void)fprintf(stderr, "No data node is started and answers.\n");
     return 0;
 }
 
-static int watch(const struct settings *settings, ndb_mgm_handle_t *mgm)
+static void print(const struct settings *settings, uint32_t node, const struct top *top)
 {
-    static struct ndb_mgm_threads before, now;
+    if (settings->tool.format == TOOL_JSON)
+        print_json(node, top);
+    else
+        print_top(settings, node, top);
+}
+
+static enum top_sort order(const struct settings *settings)
+{
+    if (!settings->sort) return TOP_BY_NUMBER;
+    return settings->os ? TOP_BY_CPU : TOP_BY_WORK;
+}
+
+static int watch(const struct settings *settings, ndb_mgm_handle_t *mgm, const sigset_t *signals)
+{
+    static struct look before, now;
     static struct top top;
     const struct timespec pause = {.tv_sec = settings->sleep_s};
-    uint32_t node = choose_node(settings, mgm);
+    uint32_t node = settings->node;
 
-    if (node == 0 || !ask(mgm, node, &before)) return TOOL_FAILED;
+    if (node == 0) node = find_node(settings, mgm, &before);
+    if (node == 0) return TOOL_FAILED;
+    if (settings->node != 0 && !ask(mgm, node, &before)) return TOOL_FAILED;
     for (uint32_t i = 0; settings->count == 0 || i < settings->count; i++) {
         (void)nanosleep(&pause, NULL);
-        if (ended) return TOOL_OK;
         if (!ask(mgm, node, &now)) return TOOL_FAILED;
-        top_compare(&before, &now, settings->sort, &top);
-        if (settings->tool.format == TOOL_JSON)
-            print_json(node, &top);
-        else
-            print_top(settings, node, &top);
+        top_compare(&before.report, &now.report, now.asked_us - before.answered_us, order(settings),
+                    &top);
+        (void)sigprocmask(SIG_BLOCK, signals, NULL); /* What is printed is whole. */
+        print(settings, node, &top);
+        (void)sigprocmask(SIG_UNBLOCK, signals, NULL);
         if (ferror(stdout)) return TOOL_FAILED;
         before = now;
     }
     return TOOL_OK;
 }
 
+/* At once, wherever it is: there is nothing to be put in order. */
+static void end(int number)
+{
+    (void)number;
+    _exit(TOOL_OK);
+}
+
 static int run(void *context, ndb_mgm_handle_t *mgm)
 {
     struct settings *settings = context;
     struct sigaction action = {.sa_handler = end};
+    sigset_t signals;
 
     if (!isatty(STDOUT_FILENO)) settings->color = false;
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
     ndb_mgm_set_timeout(mgm, CALL_MS);
-    return tool_connect_mgm(&settings->tool, mgm) ? watch(settings, mgm) : TOOL_FAILED;
+    if (!tool_connect_mgm(&settings->tool, mgm)) return TOOL_FAILED;
+    (void)sigaction(SIGINT, &action, NULL); /* Before it was connected it has shown nothing. */
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    return watch(settings, mgm, &signals);
 }
 
 int main(int argc, char **argv)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CLOCK_SLACK_US 100000u
+
 static double percent(uint64_t from, uint64_t to, uint64_t elapsed_us)
 {
     return to > from && elapsed_us > 0 ? 100.0 * (double)(to - from) / (double)elapsed_us : 0;
@@ -31,24 +33,49 @@ static void compare_thread(const struct ndb_mgm_thread *before, const struct ndb
     use->sleep = at_most(percent(before->sleep_us, now->sleep_us, elapsed_us), 100);
 }
 
-static int busier_first(const void *a, const void *b)
+static int by_number(const struct top_use *x, const struct top_use *y)
+{
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static int less_idle_first(const void *a, const void *b)
 {
     const struct top_use *x = a;
     const struct top_use *y = b;
 
     if (x->idle != y->idle) return x->idle < y->idle ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
+    return by_number(x, y);
 }
 
-void top_compare(const struct ndb_mgm_threads *before, const struct ndb_mgm_threads *now, bool sort,
-                 struct top *top)
+static int more_work_first(const void *a, const void *b)
+{
+    const struct top_use *x = a;
+    const struct top_use *y = b;
+
+    if (x->work != y->work) return x->work > y->work ? -1 : 1;
+    return by_number(x, y);
+}
+
+/* Is it the same process? The clock of a new one is behind by all that the former one had lived.
+ * Clocks of two hosts differ by less than a thousandth. */
+static bool same_process(const struct ndb_mgm_threads *before, const struct ndb_mgm_threads *now,
+                         uint64_t passed_us)
+{
+    uint32_t count = now->thread_count;
+
+    if (count == 0 || before->thread_count != count) return false;
+    uint64_t from = before->threads[count - 1].at_us;
+    uint64_t to = now->threads[count - 1].at_us;
+    return to >= from && to - from + passed_us / 1000 + CLOCK_SLACK_US >= passed_us;
+}
+
+void top_compare(const struct ndb_mgm_threads *before, const struct ndb_mgm_threads *now,
+                 uint64_t passed_us, enum top_sort sort, struct top *top)
 {
     static const struct ndb_mgm_thread none;
     double user = 0;
     double system = 0;
-    bool same =
-        before->thread_count == now->thread_count && now->thread_count > 0 &&
-        before->threads[now->thread_count - 1].at_us <= now->threads[now->thread_count - 1].at_us;
+    bool same = same_process(before, now, passed_us);
 
     memset(top, 0, sizeof(*top));
     for (uint32_t i = 0; i < now->thread_count; i++) {
@@ -70,6 +97,15 @@ void top_compare(const struct ndb_mgm_threads *before, const struct ndb_mgm_thre
         use->system = all_system > system ? all_system - system : 0;
         use->idle = 100;
     }
-    if (sort && top->count > 1) /* The others stay at the end. */
-        qsort(top->use, top->count - 1, sizeof(top->use[0]), busier_first);
+    if (sort != TOP_BY_NUMBER && top->count > 1) /* The others stay at the end. */
+        qsort(top->use, top->count - 1, sizeof(top->use[0]),
+              sort == TOP_BY_CPU ? less_idle_first : more_work_first);
+}
+
+uint32_t top_shown(const struct top *top, uint32_t lines, uint32_t above)
+{
+    uint32_t room = lines > above ? lines - above : 0;
+
+    if (top->count <= room) return top->count;
+    return room > 0 ? room - 1 : 0;
 }

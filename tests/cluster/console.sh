@@ -71,6 +71,24 @@ top=$!
 wait_text top.out '^ndb_top: node'
 kill -TERM $(pgrep -P "$top")
 wait "$top" || fail "ndb_top ends with exit code $? when it is told to"
+run "$BIN/ndb_top" -t -s 3600 >"$BOX/top.out" 2>&1 & # Not after an hour.
+top=$!
+sleep 1
+kill -INT $(pgrep -P "$top")
+wait "$top" || fail "ndb_top ends with exit code $? while it waits"
+run "$BIN/ndb_top" -c 127.0.0.1:1 --connect-retries=-1 >"$BOX/top.out" 2>&1 & # Nobody is there.
+top=$!
+sleep 1
+kill -TERM $(pgrep -P "$top")
+wait "$top" && fail "ndb_top has shown nothing, and ends with exit code 0"
+want 0 "$BIN/ndb_top" --no-os-load -m --count=1 --format=json
+awk -F'"work":' '{ for (i = 2; i <= NF; i++) if (i > 2 && $i + 0 > last) exit 1; else last = $i + 0 }' "$BOX/out" ||
+    fail "not those first that work most: $(cat "$BOX/out")"
+if command -v script >/dev/null; then
+    script -qec "stty rows 4; $BIN/ndb_top --count=1" /dev/null </dev/null >"$BOX/top.out" 2>&1 || fail "ndb_top does not work on a terminal"
+    grep -qE '^  - others' "$BOX/top.out" && fail "4 lines are too few for: $(cat "$BOX/top.out")"
+    want_text top.out '^[1-9][0-9]* more'
+fi
 
 say "HELP, CLUSTERLOG, DUMP, PROMPT, errors"
 mgm 0 HELP
@@ -124,6 +142,15 @@ run "$BIN/ndb_mgm" -c "127.0.0.1:$(free_port)" --connect-retries=0 -e SHOW >"$BO
     fail "exit code 0 without a management server"
 want 0 "$BIN/ndb_mgm" < <(printf 'show\nquit\n')
 want_text out '^id=1	@'
+
+say "ndb_top asks the next node when the first one hangs"
+kill -STOP "${NODE_PIDS[1]}"
+want 0 "$BIN/ndb_top" --count=1 --format=json
+want_text out '^\{"node":2,'
+kill -9 "${NODE_PIDS[1]}"
+unset "NODE_PIDS[1]"
+start_node 1
+want 0 "$BIN/ndb_waiter" --timeout=100
 
 say "one node of two may be stopped, then the other one not"
 mgm 0 '1 STOP'
