@@ -261,8 +261,10 @@ int ndb_table_index(const struct ndb_table *table, uint32_t number, struct ndb_i
     if (table == NULL || info == NULL ||
         !table_def_index(api_table_def(table_core(table)), number, &index))
         return -1;
-    *info = (struct ndb_index_info){
-        .name = index.name, .number = number, .columns = index.column_count};
+    *info = (struct ndb_index_info){.name = index.name,
+                                    .number = number,
+                                    .columns = index.column_count,
+                                    .version = api_table_def(table_core(table))->version};
     for (uint32_t i = 0; i < index.column_count; i++)
         info->column[i] = index.columns[i];
     return 0;
@@ -277,7 +279,8 @@ int ndb_table_unique(const struct ndb_table *table, uint32_t number, struct ndb_
     *info = (struct ndb_index_info){.name = index.name,
                                     .number = number,
                                     .columns = index.column_count,
-                                    .table_id = index.table_id};
+                                    .table_id = index.table_id,
+                                    .version = index.version};
     for (uint32_t i = 0; i < index.column_count; i++)
         info->column[i] = index.columns[i];
     return 0;

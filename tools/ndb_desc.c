@@ -255,6 +255,7 @@ static cJSON *index_json(const struct ndb_table *table, const struct ndb_index_i
     }
     cJSON_AddStringToObject(object, "name", index->name);
     cJSON_AddStringToObject(object, "type", type);
+    cJSON_AddNumberToObject(object, "version", index->version);
     cJSON_AddItemToObject(object, "columns", columns);
     return object;
 }
@@ -319,6 +320,15 @@ static cJSON *table_json(const struct ndb_table *table, const struct ndb_table_i
     return object;
 }
 
+/* All digits: a double has 53 bits. */
+static void add_next(cJSON *object, uint64_t next)
+{
+    char digits[24];
+
+    (void)snprintf(digits, sizeof(digits), "%" PRIu64, next);
+    cJSON_AddRawToObject(object, "next_number", digits);
+}
+
 /* With -a of a table that has such a column. False: error printed. */
 static bool ask_next(struct settings *settings, const struct ndb_table *table, uint64_t *next)
 {
@@ -334,6 +344,13 @@ static bool ask_next(struct settings *settings, const struct ndb_table *table, u
     return false;
 }
 
+/* As the field does; but what goes to standard output with --format=json is JSON. */
+static void say_unknown(const struct settings *settings, const char *name)
+{
+    (void)fprintf(settings->tool.format == TOOL_JSON ? stderr : stdout, "No such object: %s\n",
+                  name);
+}
+
 /* As often as --retries says. NULL: the reason is printed. */
 static struct ndb_table *open_table(struct settings *settings, const char *name)
 {
@@ -347,7 +364,7 @@ static struct ndb_table *open_table(struct settings *settings, const char *name)
         (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     }
     struct ndb_table *table = tool_open_table(&settings->tool, name);
-    if (table == NULL) printf("No such object: %s\n", name);
+    if (table == NULL) say_unknown(settings, name);
     return table;
 }
 
@@ -361,7 +378,7 @@ static void describe_index(const struct ndb_table *table, const struct ndb_index
     ndb_table_describe(table, &info);
     printf("-- %s --\nVersion: %u\nBase table: %s\nNumber of attributes: %u\nLogging: %d\n"
            "Index type: %s\nIndex status: Retrieved\n-- Attributes --\n",
-           index->name, info.version, info.name, index->columns, info.logging, type);
+           index->name, index->version, info.name, index->columns, info.logging, type);
     for (uint32_t i = 0; i < index->columns; i++) {
         if (ndb_table_column(table, index->column[i], &column) == 0) print_column(table, &column);
     }
@@ -395,7 +412,7 @@ static int describe_named(struct settings *settings, const char *name, cJSON *li
                      : unique >= 0 && ndb_table_unique(table, (uint32_t)unique, &index) == 0;
     const char *type = ordered >= 0 ? "OrderedIndex" : "UniqueHashIndex";
     if (!known)
-        printf("No such object: %s\n", name);
+        say_unknown(settings, name);
     else if (settings->tool.format == TOOL_JSON)
         cJSON_AddItemToArray(list, index_json(table, &index, type));
     else
@@ -417,7 +434,7 @@ static int describe(struct settings *settings, const char *name, cJSON *list)
     bool known = ask_next(settings, table, &next) && (!settings->partitions || fragments != NULL);
     if (known && settings->tool.format == TOOL_JSON) {
         cJSON *object = table_json(table, &info, fragments);
-        if (next != 0) cJSON_AddNumberToObject(object, "next_number", (double)next);
+        if (next != 0) add_next(object, next);
         cJSON_AddItemToArray(list, object);
     } else if (known) {
         print_table(settings, table, &info);

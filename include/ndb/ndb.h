@@ -254,6 +254,7 @@ struct ndb_index_info {
     uint32_t columns;
     uint32_t column[NDB_INDEX_COLUMNS_MAX]; /* Column ids, most significant first. */
     uint32_t table_id; /* Of the hidden table that a unique index is; else 0. */
+    uint32_t version;  /* Of that hidden table; of an ordered index, which has none: its table's. */
 };
 
 /*

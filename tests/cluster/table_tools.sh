@@ -67,6 +67,23 @@ want 0 "$BIN/ndb_desc" -d test -t indexed --format=json by_c_b
 want_text out '"type":	"OrderedIndex"'
 want 1 "$BIN/ndb_desc" -d test -t indexed nothing
 want_text out '^No such object: nothing$'
+for arguments in 'nothing' '-t indexed nothing'; do # What is on standard output is JSON.
+    # shellcheck disable=SC2086
+    want 1 "$BIN/ndb_desc" -d test --format=json $arguments
+    want_text err '^No such object: nothing$'
+    [ "$(tr -d '[:space:]' <"$BOX/out")" = '[]' ] || fail "no JSON: $(cat "$BOX/out")"
+done
+# A unique index has the version of the table that it is, and keeps it when the base table gets another one.
+version_of() { "$BIN/ndb_desc" -d test "$@" | sed -nE 's/^Version: ([0-9]+)$/\1/p'; }
+before=$(version_of -t named b)
+want 0 "$BIN/ndb_create_index" -d test -e "CREATE INDEX by_a ON named (a)"
+[ "$(version_of named)" != "$before" ] || fail "the table has still version $before"
+[ "$(version_of -t named b)" = "$before" ] || fail "the unique index has version $(version_of -t named b) instead of $before"
+[ "$(version_of -t named by_a)" = "$(version_of named)" ] || fail "the ordered index has a version of its own"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE big (a BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY)"
+want 0 "$BIN/ndb_desc" -d test -a --format=json big
+want_text out '"next_number":	1[,}]?$'
+want 0 "$BIN/ndb_drop_table" -d test big
 want 0 "$BIN/ndb_desc" -d test -a named
 want_text out '^AutoIncrement: 1$'
 (sleep 2; "$BIN/ndb_create_table" -d test -e "CREATE TABLE later (a INT PRIMARY KEY)" >"$BOX/later.out" 2>&1) &
