@@ -10,12 +10,14 @@
  */
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 #include "examples/example_common.h"
 
 #define INDEX      "by_section"
+#define COUNTER    "example_index_counter" /* Nobody else's. */
 #define THREADS    4u
 #define INCREMENTS 250u /* By each of them. */
 #define SHOWN      5u
@@ -114,22 +116,56 @@ static void *use_table(void *context)
     return NULL;
 }
 
+/* While rows are changed to and fro nobody ends this program in the middle: the end comes later. A
+ * handler, since signals that are blocked here would come to a thread of the library. */
+static volatile sig_atomic_t ended_by;
+
+static void end_later(int number)
+{
+    ended_by = number;
+}
+
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+enum { ENDS = sizeof ends / sizeof ends[0] };
+
+static void delay_end(struct sigaction former[ENDS])
+{
+    const struct sigaction action = {.sa_handler = end_later, .sa_flags = SA_RESTART};
+    for (int i = 0; i < ENDS; i++)
+        sigaction(ends[i], &action, &former[i]);
+}
+
+static void allow_end(const struct sigaction former[ENDS])
+{
+    for (int i = 0; i < ENDS; i++)
+        sigaction(ends[i], &former[i], NULL);
+    if (ended_by != 0) raise(ended_by);
+}
+
+static void stop_user(struct user *user)
+{
+    atomic_store(&user->stop, true);
+    pthread_join(user->thread, NULL);
+}
+
 static void make_index(ndb_t *ndb)
 {
     struct user user = {.changes = 0};
+    struct sigaction former[ENDS];
     (void)ndb_index_drop(ndb, "package", INDEX, 0); /* Of an earlier run. */
+    delay_end(former);
     if (pthread_create(&user.thread, NULL, use_table, &user) != 0) wrong("no thread");
     while (atomic_load(&user.changes) == 0)
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     uint32_t before = atomic_load(&user.changes);
     double begin_ms = now_ms();
-    if (ndb_index_create(ndb, "CREATE INDEX " INDEX " ON package (section, installed_kb)", NULL,
-                         NULL, 0) != 0)
-        fail("index", ndb_error(ndb));
+    int result = ndb_index_create(ndb, "CREATE INDEX " INDEX " ON package (section, installed_kb)",
+                                  NULL, NULL, 0);
     double took_ms = now_ms() - begin_ms;
     uint32_t changes = atomic_load(&user.changes) - before;
-    atomic_store(&user.stop, true);
-    pthread_join(user.thread, NULL);
+    stop_user(&user); /* Before anything else: the row has to be as it was. */
+    allow_end(former);
+    if (result != 0) fail("index", ndb_error(ndb));
     printf("Index " INDEX " (section, installed_kb) made in %.0f ms; another thread changed rows "
            "%u times meanwhile\n",
            took_ms, changes);
@@ -218,7 +254,7 @@ static void *increment(void *context)
     struct worker *worker = context;
     const struct counter key = {.id = worker->shared};
     ndb_t *ndb = ndb_open(connection, "sandbox");
-    struct ndb_table *table = open_table(ndb, "counter");
+    struct ndb_table *table = open_table(ndb, COUNTER);
     struct ndb_record *record = ndb_record_create(ndb, table, counter_fields, 2, sizeof key);
     for (uint32_t i = 0; i < INCREMENTS; i++) {
         int64_t value;
@@ -234,9 +270,9 @@ static void *increment(void *context)
 
 static void make_counters(ndb_t *ndb)
 {
-    (void)ndb_table_drop(ndb, "counter", 0); /* Of an earlier run. */
+    (void)ndb_table_drop(ndb, COUNTER, 0); /* Of an earlier run. */
     if (ndb_table_create(ndb,
-                         "CREATE TABLE counter (id INT UNSIGNED AUTO_INCREMENT PRIMARY KEY, "
+                         "CREATE TABLE " COUNTER " (id INT UNSIGNED AUTO_INCREMENT PRIMARY KEY, "
                          "value BIGINT NOT NULL)",
                          NULL, 0) != 0)
         fail("table", ndb_error(ndb));
@@ -246,7 +282,7 @@ static void increment_all(ndb_t *ndb)
 {
     struct worker workers[THREADS];
     make_counters(ndb);
-    struct ndb_table *table = open_table(ndb, "counter");
+    struct ndb_table *table = open_table(ndb, COUNTER);
     struct ndb_record *record =
         ndb_record_create(ndb, table, counter_fields, 2, sizeof(struct counter));
     struct counter counter = {.id = add_row(ndb, table, record)};

@@ -379,5 +379,13 @@ run_example() {
     want_text out '^    \.\.\. of 1, counted in the data nodes$'
     want_text out '^4 threads incremented one row 250 times each in [0-9]+ ms: it holds 1000$'
     want 0 "$BIN/example_index" "$CS" # Again, with what it has left.
+    rows() { run "$BIN/ndb_select_all" -d sandbox package | LC_ALL=C sort | md5sum; }
+    local before pause
+    before=$(rows)
+    for pause in 0.1 0.3 0.5; do # Whenever it is ended: the rows are as they were.
+        timeout -s TERM "$pause" "$BIN/example_index" "$CS" >"$BOX/ended.out" 2>&1
+        [ "$(rows)" = "$before" ] || fail "example_index was ended after $pause s, and has left other rows"
+    done
+    want 0 "$BIN/example_index" "$CS"
     cat "$BOX/out"
 }
