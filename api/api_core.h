@@ -145,7 +145,8 @@ const struct api_statistics *api_client_statistics(const struct api_client *clie
 
 /* A table as it was when read; never changes. Shared by reference count. */
 const struct table_def *api_table_def(const struct api_table *table);
-uint32_t api_table_fragments(const struct api_table *table);
+uint32_t api_table_fragments(const struct api_table *table);  /* With copies, */
+uint32_t api_table_partitions(const struct api_table *table); /* and without them. */
 uint32_t api_table_replicas(const struct api_table *table);
 uint32_t api_table_buckets(const struct api_table *table);
 uint32_t api_table_node(const struct api_table *table, uint32_t fragment, uint32_t replica);
@@ -319,6 +320,7 @@ struct api_scan_options {
     const uint32_t *range;
     uint32_t range_words;
     uint32_t limit; /* So many rows are given out, or counted, at most; 0 = all. */
+    bool copies;    /* Of a fully replicated table: of the copies, too; not with ranges. */
     /* Something changed: rows, end or error. At most once until api_scan_next() has returned
      * API_SCAN_WAIT. */
     void (*ready)(void *context, struct api_scan *scan);
@@ -330,8 +332,8 @@ enum api_scan_step { API_SCAN_ROW = 1, API_SCAN_END = 0, API_SCAN_WAIT = 2, API_
 struct api_row {
     const uint32_t *pairs; /* Valid until the next api_scan_next() or close. */
     uint32_t words;
-    uint32_t fragment;
-    uint32_t range; /* The number of the range for which it is given; 0 without ranges. */
+    uint32_t fragment; /* Partition; with `copies` fragment. */
+    uint32_t range;    /* The number of the range for which it is given; 0 without ranges. */
 };
 
 /* NULL and *error when refused. `timeout_ms` is the longest time without progress. */

@@ -20,6 +20,10 @@ uint32_t api_table_fragments(const struct api_table *table)
 {
     return table->fragments;
 }
+uint32_t api_table_partitions(const struct api_table *table)
+{
+    return table->partitions;
+}
 uint32_t api_table_replicas(const struct api_table *table)
 {
     return table->replicas;
@@ -37,7 +41,7 @@ uint32_t api_table_node(const struct api_table *table, uint32_t fragment, uint32
 
 uint32_t api_table_fragment_of(const struct api_table *table, const uint32_t *key, uint32_t words)
 {
-    if (table->fragments == 1) return 0;
+    if (table->partitions == 1) return 0;
     return table->map[hash_map_bucket(key_partition_hash(table->def, key, words), table->buckets)];
 }
 
@@ -45,7 +49,7 @@ uint32_t api_table_fragment_of_unique(const struct api_table *table, uint32_t un
                                       const uint32_t *key, uint32_t words)
 {
     const void *def = table->unique_keys + unique * API_KEY_DEF_BYTES;
-    if (table->fragments == 1) return 0;
+    if (table->partitions == 1) return 0;
     return table->map[hash_map_bucket(key_partition_hash(def, key, words), table->buckets)];
 }
 
@@ -114,7 +118,8 @@ static struct api_table *make_table(const struct section *distribution)
         fine = fine && copy[i] <= DATA_NODE_ID_MAX;
     for (uint32_t i = 0; i < buckets; i++)
         fine = fine && table->map[i] < fragments;
-    if (fine) return table;
+    table->partitions = distribution_partitions(table->map, buckets);
+    if (fine && fragments % table->partitions == 0) return table;
     free(table);
     return NULL;
 }

@@ -46,7 +46,7 @@ struct api_merge *api_merge_new(const struct api_table *table, const struct api_
     if (merge == NULL) return NULL;
     merge->def = table->def;
     merge->order = *order;
-    merge->sources = merge->idle = table->fragments;
+    merge->sources = merge->idle = table->partitions;
     merge->source = calloc(merge->sources, sizeof *merge->source);
     merge->key = calloc((size_t)merge->sources * order->index.column_count, sizeof *merge->key);
     merge->heap = calloc(merge->sources, sizeof *merge->heap);

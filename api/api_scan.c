@@ -134,17 +134,19 @@ static void close_at_server(struct api_scan *scan)
 static uint32_t send_scan(struct api_scan *scan)
 {
     struct api_client *client = scan->client;
-    struct scan_tabreq req = {.tc_connect = scan->connect->tc_connect,
-                              .api_scan = scan->record.ref,
-                              .table_id = scan->table->def->table_id,
-                              .schema_version = scan->table->def->version,
-                              .request_info = key_request_info(OP_READ, scan->options.lock, 0),
-                              .batch_rows = scan->options.batch_rows,
-                              .batch_bytes = scan->options.batch_bytes,
-                              .parallelism = scan->options.parallelism,
-                              .transid1 = (uint32_t)scan->transid,
-                              .transid2 = (uint32_t)(scan->transid >> 32),
-                              .limit = scan->options.limit};
+    struct scan_tabreq req = {
+        .tc_connect = scan->connect->tc_connect,
+        .api_scan = scan->record.ref,
+        .table_id = scan->table->def->table_id,
+        .schema_version = scan->table->def->version,
+        .request_info =
+            key_request_info(OP_READ, scan->options.lock, scan->options.copies ? SCAN_COPIES : 0),
+        .batch_rows = scan->options.batch_rows,
+        .batch_bytes = scan->options.batch_bytes,
+        .parallelism = scan->options.parallelism,
+        .transid1 = (uint32_t)scan->transid,
+        .transid2 = (uint32_t)(scan->transid >> 32),
+        .limit = scan->options.limit};
     uint32_t out[SIGNAL_HEAD_WORDS + sizeof req / 4u + 3 + ATTR_READ_MAX + PROGRAM_WORDS_MAX +
                  SCAN_RANGES_WORDS_MAX];
     uint32_t at = SIGNAL_HEAD_WORDS + sizeof req / 4u;
@@ -247,9 +249,12 @@ static void made_progress(struct api_scan *scan)
     if (scan->waiting) scan->deadline_ms = api_deadline(scan->client, scan->timeout_ms);
 }
 
-static bool takes_part(const struct api_scan *scan, uint32_t fragment)
+/* The number here of a fragment that was read: its partition's, whichever copy it is. False: none
+ * that takes part. */
+static bool takes_part(const struct api_scan *scan, uint32_t fragment, uint32_t *number)
 {
-    return fragment < scan->table->fragments && !scan->fragments[fragment].left_out;
+    *number = fragment % scan->fragment_count;
+    return fragment < scan->table->fragments && !scan->fragments[*number].left_out;
 }
 
 static bool range_is_whole(const struct api_scan *scan, const uint32_t *words, uint32_t size)
@@ -276,9 +281,10 @@ void api_scan_rows_in(struct api_client *client, const uint32_t *words)
     uint32_t at = SIGNAL_HEAD_WORDS + kind_words(words[0]);
     uint32_t size = words[at];
     struct api_scan *scan = answered_scan(client, ai->api_op, ai->transid1, ai->transid2);
+    uint32_t fragment;
 
     if (scan == NULL || scan->state == SCAN_CLOSING || scan->error != 0) return;
-    if (!takes_part(scan, ai->fragment_id) ||
+    if (!takes_part(scan, ai->fragment_id, &fragment) ||
         !rows_are_whole(scan, words + at + 1, size, ai->rows)) {
         fail(scan, ERR_REPLY_4215);
         close_at_server(scan);
@@ -293,7 +299,7 @@ void api_scan_rows_in(struct api_client *client, const uint32_t *words)
         return;
     }
     chunk->next = NULL;
-    chunk->fragment = ai->fragment_id;
+    chunk->fragment = fragment;
     chunk->at = 0;
     chunk->words = size;
     memcpy(chunk->data, words + at + 1, (size_t)size * 4u);
@@ -307,7 +313,7 @@ void api_scan_rows_in(struct api_client *client, const uint32_t *words)
         scan->last = chunk;
     }
     scan->words_waiting += size;
-    scan->fragments[ai->fragment_id].received += ai->rows;
+    scan->fragments[fragment].received += ai->rows;
     scan->rows_received += ai->rows;
     client->statistics.rows_read += ai->rows;
     client->statistics.scan_batches++;
@@ -319,8 +325,8 @@ static bool take_entries(struct api_scan *scan, const uint32_t *entry, uint32_t 
 {
     if (words % SCAN_FRAG_ENTRY_WORDS != 0) return false;
     for (uint32_t i = 0; i < words; i += SCAN_FRAG_ENTRY_WORDS) {
-        uint32_t fragment = entry[i];
-        if (!takes_part(scan, fragment)) return false;
+        uint32_t fragment;
+        if (!takes_part(scan, entry[i], &fragment)) return false;
         scan->fragments[fragment].announced += entry[i + 1];
         scan->rows_announced += entry[i + 1];
         if ((entry[i + 2] & SCAN_FRAG_DONE) != 0) {
@@ -328,7 +334,7 @@ static bool take_entries(struct api_scan *scan, const uint32_t *entry, uint32_t 
             scan->client->statistics.fragments_scanned++;
             continue;
         }
-        if (scan->go_on_count == scan->table->fragments) return false; /* The same one twice. */
+        if (scan->go_on_count == scan->fragment_count) return false; /* The same one twice. */
         scan->go_on[scan->go_on_count++] = fragment;
         scan->client->go_on = true;
     }

@@ -13,7 +13,7 @@
 static uint32_t count_fragments(const struct api_scan *scan)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < scan->table->fragments; i++)
+    for (uint32_t i = 0; i < scan->fragment_count; i++)
         count += !scan->fragments[i].left_out;
     return count;
 }
@@ -44,7 +44,7 @@ static void prune(struct api_scan *scan, const struct api_scan_options *options)
 {
     const struct api_table *table = scan->table;
     uint32_t fragments = 0;
-    for (uint32_t i = 0; i < table->fragments; i++)
+    for (uint32_t i = 0; i < scan->fragment_count; i++)
         scan->fragments[i].left_out = scan->fragments[i].done = true;
     for (uint32_t at = 0; at < options->range_words;) {
         struct scan_range range;
@@ -56,7 +56,7 @@ static void prune(struct api_scan *scan, const struct api_scan_options *options)
         scan->fragment_only = table->map[bucket];
     }
     if (fragments > 1) scan->fragment_only = API_ALL_FRAGMENTS;
-    scan->pruned = fragments < table->fragments;
+    scan->pruned = fragments < scan->fragment_count;
 }
 
 static bool all_in_one_partition(const struct api_scan_options *options)
@@ -95,7 +95,9 @@ static uint32_t prepare_order(struct api_scan *scan, const struct api_scan_optio
 
 uint32_t api_scan_prepare(struct api_scan *scan, const struct api_scan_options *options)
 {
-    uint32_t fragments = options->table->fragments;
+    uint32_t fragments = options->copies ? options->table->fragments : options->table->partitions;
+    if (options->copies && options->range_words > 0) return ERR_PARAMETER;
+    scan->fragment_count = fragments;
     scan->fragments = calloc(fragments, sizeof *scan->fragments);
     scan->go_on = malloc(fragments * sizeof *scan->go_on);
     scan->attrs = malloc((1u + options->attr_words + INDEX_COLUMNS_MAX + options->program_words +

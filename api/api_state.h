@@ -66,6 +66,7 @@ struct api_table {
     struct api_table *next; /* In the cache's bucket. */
     struct table_def *def;
     uint32_t fragments;
+    uint32_t partitions; /* The first fragments; behind them their copies: dict.h. */
     uint32_t replicas;
     uint32_t buckets;
     const uint32_t *nodes;         /* fragments * replicas */
@@ -250,6 +251,7 @@ struct api_scan {
     bool pruned;         /* Some fragments are left out; */
     uint32_t fragment_only;  /* this one is not, alone. API_ALL_FRAGMENTS: there are several. */
     struct api_merge *merge; /* NULL: rows are given out as they come. */
+    uint32_t fragment_count; /* Partitions of the table, or (with copies) its fragments. */
     struct api_scan_fragment *fragments;
     uint32_t *go_on; /* Fragments that wait to be asked for more. */
     uint32_t go_on_count;

@@ -176,10 +176,13 @@ bool api_op_replica_lost(struct api_op *op, const struct node_mask *lost)
 {
     if (op->unique != 0) return !node_mask_empty(lost); /* Where the row is, only TC knew. */
     uint32_t fragment = op_fragment(op);
-    for (uint32_t replica = 0; replica < op->table->replicas; replica++) {
-        uint32_t node = api_table_node(op->table, fragment, replica);
-        if (node != 0 && node_mask_has(lost, node)) return true;
-    }
+    do {
+        for (uint32_t replica = 0; replica < op->table->replicas; replica++) {
+            uint32_t node = api_table_node(op->table, fragment, replica);
+            if (node != 0 && node_mask_has(lost, node)) return true;
+        }
+        fragment += op->table->partitions;
+    } while (op->committed_read && fragment < op->table->fragments); /* TC may choose a copy. */
     return false;
 }
 

@@ -238,6 +238,7 @@ void ndb_table_describe(const struct ndb_table *table, struct ndb_table_info *in
         .columns = def->column_count,
         .key_columns = def->key_count,
         .fragments = api_table_fragments(core),
+        .partitions = api_table_partitions(core),
         .replicas = api_table_replicas(core),
         .hash_map_buckets = api_table_buckets(core),
         .row_size_max = def->row_size_max,

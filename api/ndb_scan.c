@@ -312,7 +312,8 @@ int ndb_table_fragments(ndb_t *ndb, struct ndb_table *table, struct ndb_fragment
     if (count < api_table_fragments(table_core(table)))
         return error_set(&ndb->error, ERR_PARAMETER, "place for %u fragments only", count);
     memset(fragments, 0, count * sizeof(*fragments));
-    struct api_scan_options core = {.table = table_core(table), .attrs = &attr, .attr_words = 1};
+    struct api_scan_options core = {
+        .table = table_core(table), .attrs = &attr, .attr_words = 1, .copies = true};
     struct ndb_scan *s = start(ndb, &core, NULL, timeout_ms);
     if (s == NULL) return -1;
     while ((result = next_row(s, 0)) == 1) {

@@ -114,8 +114,20 @@ SIGNAL_STRUCT(get_tabinfo_ref, 2);
  * Distribution section: word 0 fragment count F, word 1 replicas R, word 2 hash map buckets B; then
  * F * R words with the node of each fragment's replicas (primary first, 0 = none), then B/2 words:
  * for each bucket its fragment in 16 bits, low half first.
+ *
+ * The hash map names the partitions, which are the fragments 0 to P - 1. Of a fully replicated
+ * table F is a multiple of P: fragment f + n * P is the n-th copy of partition f, in another node
+ * group. Of any other table F is P.
  */
 #define DISTRIBUTION_HEAD_WORDS 3u
+/* P, of the `buckets` 16-bit entries of a hash map. */
+static inline uint32_t distribution_partitions(const uint16_t *map, uint32_t buckets)
+{
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < buckets; i++)
+        last = map[i] > last ? map[i] : last;
+    return last + 1u;
+}
 /* From DICT to its TCs and LQHs, in a cluster that goes on without lost nodes: this one is not a
  * member now, but may come back. */
 #define DISTRIBUTION_ABSENT 0x100u

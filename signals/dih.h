@@ -9,11 +9,12 @@ struct create_frag_req {
     uint32_t sender_data;
     uint32_t balance;        /* enum table_balance as a word. */
     uint32_t fragment_count; /* Wanted with TABLE_BALANCE_SPECIFIC, else 0. */
+    uint32_t flags;          /* enum table_flags: TABLE_FULLY_REPLICATED adds copies. */
 };
-SIGNAL_STRUCT(create_frag_req, 3);
+SIGNAL_STRUCT(create_frag_req, 4);
 struct create_frag_conf {
     uint32_t sender_data;
-    uint32_t fragment_count;
+    uint32_t fragment_count; /* With copies. */
 };
 SIGNAL_STRUCT(create_frag_conf, 2);
 struct create_frag_ref {

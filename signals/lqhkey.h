@@ -11,7 +11,8 @@
 struct lqhkeyreq {
     uint32_t tc_op;        /* Reference of TC's operation record; REF_NONE for a committed read. */
     uint32_t request_info; /* As TCKEYREQ's, the low 10 bits; to the primary KEY_PROGRAM.
-                              KEY_UNIQUE: the read of a unique index's entry, which TC gets. */
+                              KEY_UNIQUE: the read of a unique index's entry, which TC gets.
+                              KEY_COPIED or KEY_COPY. */
     uint32_t table_id;
     uint32_t schema_version;
     uint32_t fragment_id;
@@ -30,9 +31,13 @@ struct lqhkeyreq {
     uint32_t tc_trans; /* TC's transaction record: with tc_ref it owns locks and changes. Transids,
                           which clients choose, do not. */
     uint32_t nodes;    /* All replicas: the primary in bits 0-7, the others along the chain. */
-    uint32_t fired;    /* FIRE_TRIG_ORDs that the primary has sent for it. */
+    uint32_t fired;    /* FIRE_TRIG_ORDs and FIRE_COPY_ORDs that the primary has sent for it. */
 };
 SIGNAL_STRUCT(lqhkeyreq, 19);
+/* Of a write, in request_info. The fragment has copies: FIRE_COPY_ORD for each change. */
+#define KEY_COPIED (1u << 13)
+/* The fragment is a copy: nothing follows from what changes here. */
+#define KEY_COPY (1u << 14)
 #define LQHKEY_ATTR_WORDS_MAX                                                                      \
     12288u /* Longest ATTRINFO: more than any row needs, and the request still fits. */
 /* A replica whose rows are still being copied does nothing: the copy has not come to the row's
@@ -61,7 +66,8 @@ struct lqhkeyconf { /* From the last replica. */
     uint32_t transid2;
     uint32_t lqh_op; /* Operation record at the sender: COMMIT, COMPLETE and ABORT start there. */
     uint32_t read_words; /* Locking reads: how many words the client got. */
-    uint32_t fired;      /* FIRE_TRIG_ORDs that the primary has sent, before or behind this. */
+    uint32_t fired;      /* FIRE_TRIG_ORDs and FIRE_COPY_ORDs that the primary has sent, before or
+                            behind this. */
 };
 SIGNAL_STRUCT(lqhkeyconf, 6);
 
@@ -79,6 +85,19 @@ struct fire_trig_ord {
     uint32_t new_words; /* 0 = there is none any more. */
 };
 SIGNAL_STRUCT(fire_trig_ord, 6);
+
+/*
+ * From the primary of a fragment that has copies to TC, with KEY_COPIED: the operation has changed
+ * the row. Sections as LQHKEYREQ to a backup: KEY, and the columns that have changed, if there are
+ * any. See docs/protocols/fully_replicated.md.
+ */
+struct fire_copy_ord {
+    uint32_t tc_op;
+    uint32_t transid1;
+    uint32_t transid2;
+    uint32_t operation; /* enum key_operation: what has become of it. */
+};
+SIGNAL_STRUCT(fire_copy_ord, 4);
 
 struct lqhkeyref { /* From any replica. Nothing is left at the sender. */
     uint32_t tc_op;

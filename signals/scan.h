@@ -9,9 +9,9 @@
  * Section 0: ATTRINFO of a read; section 1, which may be absent or empty: a program that says which
  * rows are wanted (docs/protocols/program.md); section 2, which may be absent: ranges of an
  * ordered index, in whose order each fragment gives its rows (scan_range.h). request_info: 3-4
- * lock_mode. An empty ATTRINFO section means "count": rows are counted in SCAN_TABCONF, none is
- * sent. Answered by SCAN_TABCONF or SCAN_TABREF. The scan uses a seized TC record of its own
- * (tc_connect).
+ * lock_mode, 5 SCAN_COPIES. An empty ATTRINFO section means "count": rows are counted in
+ * SCAN_TABCONF, none is sent. Answered by SCAN_TABCONF or SCAN_TABREF. The scan uses a seized TC
+ * record of its own (tc_connect).
  */
 struct scan_tabreq {
     uint32_t tc_connect;
@@ -27,6 +27,9 @@ struct scan_tabreq {
     uint32_t limit; /* So many rows are enough; 0 = all. Some more may come: each fragment stops. */
 };
 SIGNAL_STRUCT(scan_tabreq, 11);
+/* Of a fully replicated table: all fragments, the copies too; not for ranges. Without it the rows
+ * of each partition come from one of its fragments, and whoever names that may name any of them. */
+#define SCAN_COPIES (1u << 5)
 
 /*
  * Some fragments have delivered a batch. Section 0: entries { fragment_id, rows, flags }. Without

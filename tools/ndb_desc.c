@@ -146,7 +146,7 @@ static void print_properties(const struct ndb_table_info *info)
            "ForceVarPart: 1\n",
            info->max_rows, info->row_checksum, info->row_gci);
     printf("PartitionCount: %u\nFragmentCount: %u\nPartitionBalance: %s\nReplicas: %u\n",
-           info->fragments, info->fragments, info->balance, info->replicas);
+           info->partitions, info->fragments, info->balance, info->replicas);
     printf("ExtraRowGciBits: 0\nExtraRowAuthorBits: 0\nTableStatus: Retrieved\n");
 }
 
@@ -161,7 +161,7 @@ static void print_table(const struct settings *settings, const struct ndb_table 
                info->table_id);
     print_properties(info);
     print_options(info);
-    printf("HashMap: DEFAULT-HASHMAP-%u-%u\n", info->hash_map_buckets, info->fragments);
+    printf("HashMap: DEFAULT-HASHMAP-%u-%u\n", info->hash_map_buckets, info->partitions);
     printf("-- Attributes --\n");
     for (uint32_t i = 0; i < info->columns; i++) {
         if (ndb_table_column(table, i, &column) == 0) print_column(table, &column);
@@ -202,13 +202,16 @@ static void print_partitions(const struct settings *settings, const struct ndb_t
                              const struct ndb_table_info *info,
                              const struct ndb_fragment_info *fragments)
 {
+    bool copies = info->fragments > info->partitions;
     printf("-- Per partition info -- \nPartition\tRow count\tCommit count\tFrag fixed memory\t"
-           "Frag varsized memory\tExtent_space\tFree extent_space%s\n",
-           settings->nodes ? "\tNodes" : "");
+           "Frag varsized memory\tExtent_space\tFree extent_space%s%s\n",
+           copies ? "\tCopy of" : "", settings->nodes ? "\tNodes" : "");
     for (uint32_t i = 0; i < info->fragments; i++) {
         const struct ndb_fragment_info *fragment = &fragments[i];
         printf("%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t0\t0", i, fragment->rows,
                fragment->commits, fragment->fixed_bytes, fragment->var_bytes);
+        if (copies && i < info->partitions) printf("\t-");
+        if (i >= info->partitions) printf("\t%u", i % info->partitions);
         for (uint32_t replica = 0; settings->nodes && replica < info->replicas; replica++) {
             uint32_t node = ndb_table_fragment_node(table, i, replica);
             if (node != 0) printf("%s%u", replica == 0 ? "\t" : ",", node);
@@ -285,6 +288,7 @@ static cJSON *partitions_json(const struct ndb_table *table, const struct ndb_ta
             if (node != 0) cJSON_AddItemToArray(nodes, cJSON_CreateNumber(node));
         }
         cJSON_AddNumberToObject(object, "partition", i);
+        if (i >= info->partitions) cJSON_AddNumberToObject(object, "copy_of", i % info->partitions);
         cJSON_AddNumberToObject(object, "rows", (double)fragments[i].rows);
         cJSON_AddNumberToObject(object, "commits", (double)fragments[i].commits);
         cJSON_AddNumberToObject(object, "fixed_memory", (double)fragments[i].fixed_bytes);
@@ -307,6 +311,7 @@ static cJSON *table_json(const struct ndb_table *table, const struct ndb_table_i
     cJSON_AddNumberToObject(object, "id", info->table_id);
     cJSON_AddNumberToObject(object, "version", info->version);
     cJSON_AddNumberToObject(object, "fragments", info->fragments);
+    cJSON_AddNumberToObject(object, "partition_count", info->partitions);
     cJSON_AddNumberToObject(object, "replicas", info->replicas);
     cJSON_AddStringToObject(object, "balance", info->balance);
     cJSON_AddBoolToObject(object, "read_backup", info->read_backup);

@@ -87,7 +87,7 @@ static bool distribution_fits(const struct section *section)
     for (uint32_t i = 0; i < buckets; i++) {
         if (map[i] >= fragments) return false;
     }
-    return true;
+    return fragments % distribution_partitions(map, buckets) == 0;
 }
 
 uint32_t dict_table_check(struct dict *dict, uint32_t table_id, uint32_t version,

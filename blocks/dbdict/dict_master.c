@@ -350,6 +350,7 @@ void dict_exec_CREATE_TABLE_REQ(struct block *block, const struct signal *sig)
         .sender_data = dict->master.trans_id,
         .balance = (uint32_t)def->balance,
         .fragment_count = def->fragment_count,
+        .flags = def->flags,
     };
     sig_send(block, block_ref(dict_own(dict), BLOCK_DBDIH, 0), GSN_CREATE_FRAG_REQ, PRIO_B, &req);
 }

@@ -123,21 +123,30 @@ static void dih_exec_CONTINUEB(struct block *block, const struct signal *sig)
     }
 }
 
+static uint32_t check_fragments(const struct dih *dih, uint32_t partitions, uint32_t copies)
+{
+    if (partitions == 0 || partitions > TABLE_FRAGMENTS_MAX || ERROR_INSERTED(&dih->block, 7001))
+        return ERR_TOO_MANY_FRAGMENTS;
+    return partitions * (1u + copies) > TABLE_FRAGMENTS_MAX ? ERR_FULLY_REPLICATED_FRAGMENTS : 0;
+}
+
 static void dih_exec_CREATE_FRAG_REQ(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
     const struct create_frag_req *req = SIG_PAYLOAD(sig, create_frag_req);
-    uint32_t fragments = dih_fragment_count(dih, (int32_t)req->balance, req->fragment_count);
-    if (fragments == 0 || fragments > TABLE_FRAGMENTS_MAX || ERROR_INSERTED(block, 7001)) {
-        jam();
-        struct create_frag_ref ref = {.sender_data = req->sender_data,
-                                      .error = ERR_TOO_MANY_FRAGMENTS};
+    uint32_t partitions = dih_fragment_count(dih, (int32_t)req->balance, req->fragment_count);
+    uint32_t copies = (req->flags & TABLE_FULLY_REPLICATED) != 0 ? dih->groups - 1u : 0;
+    uint32_t error = check_fragments(dih, partitions, copies);
+    if (error != 0) {
+        jam_data(error);
+        struct create_frag_ref ref = {.sender_data = req->sender_data, .error = error};
         sig_send(block, sig->sender, GSN_CREATE_FRAG_REF, PRIO_B, &ref);
         return;
     }
-    jam();
-    struct section section = {.words = dih->words, .size = dih_place(dih, fragments)};
-    struct create_frag_conf conf = {.sender_data = req->sender_data, .fragment_count = fragments};
+    jam_data(copies);
+    struct section section = {.words = dih->words, .size = dih_place(dih, partitions, copies)};
+    struct create_frag_conf conf = {.sender_data = req->sender_data,
+                                    .fragment_count = partitions * (1u + copies)};
     signal_send(block, sig->sender, GSN_CREATE_FRAG_CONF, PRIO_B, &conf, sizeof(conf) / 4u,
                 &section, 1);
 }

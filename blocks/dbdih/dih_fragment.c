@@ -5,7 +5,8 @@
  * Placement: fragment f lives in LDM instance 1 + f modulo the node's number of LDMs, that is
  * given. Free to choose are the node group and the primary within it: always the one with the least
  * of all so far, then the least in that LDM. For the default fragment counts that makes everything
- * exactly even, for odd ones as even as can be.
+ * exactly even, for odd ones as even as can be. A copy of a fully replicated table's partition goes
+ * so many groups behind that of its partition as it is the first, second, ... copy.
  */
 #include <string.h>
 #include "blocks/dbdih/dih_state.h"
@@ -126,11 +127,30 @@ static uint32_t choose_primary(struct dih *dih, const struct dih_group *group, u
     return best;
 }
 
+static uint32_t group_of_node(const struct dih *dih, uint32_t node)
+{
+    for (uint32_t group = 0; group < dih->groups; group++) {
+        for (uint32_t i = 0; i < dih->group[group].count; i++) {
+            if (dih->group[group].node[i] == node) return group;
+        }
+    }
+    ndbrequire(false); /* It has just been placed. */
+}
+
+/* `first`: where the replicas of fragment 0 stand. */
+static struct dih_group *group_of_copy(struct dih *dih, uint32_t fragment, uint32_t partitions,
+                                       const uint32_t *first)
+{
+    uint32_t replicas = block_config(&dih->block)->replicas;
+    uint32_t group = group_of_node(dih, first[(size_t)(fragment % partitions) * replicas]);
+    return &dih->group[(group + fragment / partitions) % dih->groups];
+}
+
 /* The replicas of one fragment: primary first, the others of its group in turn after it, 0 where a
  * node is missing. */
-static void place_fragment(struct dih *dih, uint32_t fragment, uint32_t *replicas)
+static void place_fragment(struct dih *dih, struct dih_group *group, uint32_t fragment,
+                           uint32_t *replicas)
 {
-    struct dih_group *group = choose_group(dih, fragment);
     uint32_t first = choose_primary(dih, group, fragment);
     uint32_t primary = group->node[first];
     for (uint32_t i = 0; i < group->count; i++) {
@@ -159,11 +179,12 @@ static uint32_t write_hash_map(uint32_t fragments, uint32_t *words)
     return buckets;
 }
 
-uint32_t dih_place(struct dih *dih, uint32_t fragments)
+uint32_t dih_place(struct dih *dih, uint32_t partitions, uint32_t copies)
 {
     uint32_t replicas = block_config(&dih->block)->replicas;
-    ndbrequire(fragments > 0 && fragments <= TABLE_FRAGMENTS_MAX);
-    ndbrequire(dih->groups > 0 && replicas > 0 && replicas <= REPLICAS_MAX); /* I-DIH-1 */
+    uint32_t fragments = partitions * (1u + copies);
+    ndbrequire(partitions > 0 && fragments <= TABLE_FRAGMENTS_MAX);
+    ndbrequire(dih->groups > copies && replicas > 0 && replicas <= REPLICAS_MAX); /* I-DIH-1 */
     memset(dih->primaries, 0, sizeof(dih->primaries));
     memset(dih->replicas, 0, sizeof(dih->replicas));
     memset(dih->primaries_ldm, 0, sizeof(dih->primaries_ldm));
@@ -171,10 +192,15 @@ uint32_t dih_place(struct dih *dih, uint32_t fragments)
     for (uint32_t group = 0; group < dih->groups; group++)
         dih->group[group].fragments = 0;
 
-    uint32_t *at = dih->words + DISTRIBUTION_HEAD_WORDS;
-    for (uint32_t fragment = 0; fragment < fragments; fragment++, at += replicas)
-        place_fragment(dih, fragment, at);
-    uint32_t buckets = write_hash_map(fragments, at);
+    uint32_t *first = dih->words + DISTRIBUTION_HEAD_WORDS;
+    uint32_t *at = first;
+    for (uint32_t fragment = 0; fragment < fragments; fragment++, at += replicas) {
+        struct dih_group *group = fragment < partitions
+                                      ? choose_group(dih, fragment)
+                                      : group_of_copy(dih, fragment, partitions, first);
+        place_fragment(dih, group, fragment, at);
+    }
+    uint32_t buckets = write_hash_map(partitions, at);
     dih->words[0] = fragments;
     dih->words[1] = replicas;
     dih->words[2] = buckets;

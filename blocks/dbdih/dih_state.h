@@ -300,8 +300,10 @@ static inline struct dih *dih_of(struct block *block)
 /* dih_fragment.c */
 void dih_form_groups(struct dih *dih);
 uint32_t dih_fragment_count(const struct dih *dih, int32_t balance,
-                            uint32_t wanted);            /* 0 = impossible. */
-uint32_t dih_place(struct dih *dih, uint32_t fragments); /* Fills dih->words, returns how many. */
+                            uint32_t wanted); /* 0 = impossible. */
+/* Places partitions, and so many copies of each: fewer than there are node groups. Fills
+ * dih->words, returns how many. */
+uint32_t dih_place(struct dih *dih, uint32_t partitions, uint32_t copies);
 
 static inline uint32_t dih_own(const struct dih *dih)
 {

@@ -1,8 +1,9 @@
-/* lqh_fire.c -- tells TC when an operation gives its row another key in a unique index. */
+/* lqh_fire.c -- tells TC when an operation gives its row another key in a unique index, or changes
+ * a row of which there are copies. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Only the primary does: the other replicas make the same change, and one that is still being
- * copied to may not have the row. See docs/protocols/unique_index.md.
+ * copied to may not have the row. See docs/protocols/unique_index.md and fully_replicated.md.
  */
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
@@ -17,7 +18,8 @@ void lqh_fire_before(struct lqh *lqh, const struct lqh_op *op, struct tup_frag *
                      struct lqh_fire *fire)
 {
     uint32_t at = 0;
-    fire->count = op->prev_ref == 0 ? tup_unique_count(frag) : 0;
+    bool fires = op->prev_ref == 0 && (op->request_info & KEY_COPY) == 0;
+    fire->count = fires ? tup_unique_count(frag) : 0;
     if (__builtin_expect(fire->count == 0, 1)) return;
     jam();
     struct tup_read read = row_of(op, frag, row);
@@ -59,4 +61,19 @@ void lqh_fire(struct lqh *lqh, struct lqh_op *op, const struct tup_change_req *r
         send(lqh, op, req, &ord, out);
         op->fired++;
     }
+}
+
+/* A write that has found no row has become an insert: the copies have none either. */
+void lqh_fire_copy(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data)
+{
+    struct fire_copy_ord ord = {.tc_op = op->tc_op,
+                                .transid1 = op->transid1,
+                                .transid2 = op->transid2,
+                                .operation = key_operation_of(op->request_info)};
+    const struct section section[2] = {{data->key, data->key_words},
+                                       {data->attr, data->attr_words}};
+    jam();
+    signal_send(&lqh->block, op->tc_ref, GSN_FIRE_COPY_ORD, PRIO_B, &ord, sizeof ord / 4u, section,
+                data->attr_words > 0 ? 2 : 1);
+    op->fired++;
 }

@@ -41,8 +41,11 @@ static bool references_valid(const struct signal *sig)
 static bool fired_valid(const struct lqh *lqh, const struct lqh_table *table,
                         const struct lqhkeyreq *req)
 {
+    uint32_t copied = (req->request_info & KEY_COPIED) != 0;
     if (req->prev_ref == 0 || req->fired == 0) return true;
-    return req->fired <= tup_unique_count(tup_frag_get(lqh->tup, table->frags[req->fragment_id]));
+    if ((req->request_info & KEY_COPY) != 0) return false;
+    return req->fired <=
+           copied + tup_unique_count(tup_frag_get(lqh->tup, table->frags[req->fragment_id]));
 }
 
 static void refuse_request(struct lqh *lqh, const struct lqhkeyreq *req, uint32_t error)
@@ -211,6 +214,7 @@ static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_d
     uint32_t error = apply(lqh, op, &req, &changed);
     if (error != 0) return error;
     if (fire.count > 0) lqh_fire(lqh, op, &req, changed.row, &fire);
+    if (op->prev_ref == 0 && (op->request_info & KEY_COPIED) != 0) lqh_fire_copy(lqh, op, data);
     if (again && op->prev_ref == 0) op->chain |= CHAIN_AGAIN;
     op->change = changed.change;
     *row = changed.row;
@@ -470,7 +474,8 @@ void lqh_exec_LQHKEYREQ(struct block *block, const struct signal *sig)
     } else if (error != 0) {
         refuse_request(lqh, req, error);
     } else if (!fired_valid(lqh, table, req)) {
-        lqh_protocol_error(lqh, sig->sender, "LQHKEYREQ with an impossible count of indexes");
+        lqh_protocol_error(lqh, sig->sender,
+                           "LQHKEYREQ with an impossible count of what has fired");
     } else {
         prepare(lqh, sig, table);
     }

@@ -116,13 +116,13 @@ struct lqh_op {
     uint32_t gci_lo;
     uint32_t indexed; /* Stands in fail.index: can be found by TC's references. */
     uint32_t index_next;
-    uint32_t fired;   /* FIRE_TRIG_ORDs that the primary has sent. */
+    uint32_t fired;   /* FIRE_TRIG_ORDs and FIRE_COPY_ORDs that the primary has sent. */
     uint32_t nothing; /* Its row has not been copied to here yet: no lock, no change, no record. */
 };
 
 /* The keys of a row in unique indexes before a change, in lqh->keys; within one handler. */
 struct lqh_fire {
-    uint32_t count; /* 0: the table has no unique indexes, or this is not the primary. */
+    uint32_t count; /* 0: the table has no unique indexes, or this is not the primary, or a copy. */
     uint32_t words[TABLE_UNIQUE_MAX];
 };
 
@@ -716,6 +716,8 @@ void lqh_fire_before(struct lqh *lqh, const struct lqh_op *op, struct tup_frag *
 /* and tells TC of those that are others afterwards. */
 void lqh_fire(struct lqh *lqh, struct lqh_op *op, const struct tup_change_req *req, uint32_t row,
               const struct lqh_fire *fire);
+/* Tells TC what was done to a row of which there are copies. */
+void lqh_fire_copy(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data);
 
 /* lqh_ahead.c */
 block_ahead lqh_ahead;

@@ -20,6 +20,7 @@ static void check_trans(struct tc *tc, const struct tc_trans *trans)
             sent++;
         ndbrequire(op->lookup == REF_NONE || (op->flags & OP_LOOKUP) != 0);
         fires += op->fires;
+        ndbrequire(op->fires == 0 || (op->flags & OP_COPY) == 0); /* I-TC-9 */
         if (ref == trans->cursor) cursor_seen = true;
         count++;
         previous = ref;

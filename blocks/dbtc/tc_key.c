@@ -214,6 +214,14 @@ static uint32_t choose_nodes(const struct tc *tc, const struct tc_route *route, 
     return error;
 }
 
+/* What is to follow from a write at the primary. */
+static uint32_t copy_flags(const struct tc *tc, const struct tc_op *op, uint32_t request_info)
+{
+    if (key_operation_of(request_info) == OP_READ) return 0;
+    if ((op->flags & OP_COPY) != 0) return KEY_COPY;
+    return tc_has_copies(tc->table[op->table_id]) ? KEY_COPIED : 0;
+}
+
 static void send_op(struct tc *tc, const struct tc_trans *trans, const struct tc_op *op,
                     const struct signal *sig, uint32_t hash)
 {
@@ -221,7 +229,8 @@ static void send_op(struct tc *tc, const struct tc_trans *trans, const struct tc
     bool lookup = (op->flags & OP_LOOKUP) != 0; /* We get the row. */
     struct lqhkeyreq out = {
         .tc_op = op->pool.ref,
-        .request_info = (req->request_info & REQUEST_LQH_MASK) | (lookup ? KEY_UNIQUE : 0),
+        .request_info = (req->request_info & REQUEST_LQH_MASK) | (lookup ? KEY_UNIQUE : 0) |
+                        copy_flags(tc, op, req->request_info),
         .table_id = req->table_id,
         .schema_version = req->schema_version,
         .fragment_id = op->fragment_id,
@@ -243,18 +252,13 @@ static void send_op(struct tc *tc, const struct tc_trans *trans, const struct tc
                 sig->section_count);
 }
 
-uint32_t tc_start_op(struct tc *tc, struct tc_trans *trans, const struct signal *sig,
-                     uint32_t flags, struct tc_op **started)
+uint32_t tc_start_routed(struct tc *tc, struct tc_trans *trans, const struct signal *sig,
+                         const struct tc_route *route, uint32_t flags, struct tc_op **started)
 {
     const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
     bool write = key_operation_of(req->request_info) != OP_READ;
-    struct tc_route route;
     uint32_t nodes;
-    uint32_t error = check_request(sig);
-    if (error == 0) error = tc_route(tc, sig, &route);
-    if (error == 0 && write && route.table->base_id != 0 && (flags & OP_ENTRY) == 0)
-        error = ERR_UNKNOWN_TABLE_TC; /* Nobody else changes the entries of a unique index. */
-    if (error == 0) error = choose_nodes(tc, &route, write, &nodes);
+    uint32_t error = choose_nodes(tc, route, write, &nodes);
     if (error != 0) return error;
     if (tc_client_slow(tc, sig->sender)) return ERR_SEND_BUFFER_FULL;
     struct tc_op *op = ERROR_INSERTED(&tc->block, 8001) ? NULL : pool_seize(&tc->operations);
@@ -264,16 +268,28 @@ uint32_t tc_start_op(struct tc *tc, struct tc_trans *trans, const struct signal 
     op->state = OP_PREPARING;
     op->table_id = req->table_id;
     op->api_op = req->api_op;
-    op->fragment_id = route.fragment;
+    op->fragment_id = route->fragment;
     op->nodes = nodes;
     op->flags = flags;
     if ((req->request_info & KEY_IGNORE_ERROR) != 0) op->flags |= OP_IGNORE_ERROR;
-    if (!write || route.table->replicas == 1) op->flags |= OP_SINGLE_PHASE;
-    route.table->users++;
+    if (!write || route->table->replicas == 1) op->flags |= OP_SINGLE_PHASE;
+    route->table->users++;
     trans->outstanding++;
-    send_op(tc, trans, op, sig, route.hash);
+    send_op(tc, trans, op, sig, route->hash);
     *started = op;
     return 0;
+}
+
+uint32_t tc_start_op(struct tc *tc, struct tc_trans *trans, const struct signal *sig,
+                     uint32_t flags, struct tc_op **started)
+{
+    bool write = key_operation_of(SIG_PAYLOAD(sig, tckeyreq)->request_info) != OP_READ;
+    struct tc_route route;
+    uint32_t error = check_request(sig);
+    if (error == 0) error = tc_route(tc, sig, &route);
+    if (error == 0 && write && route.table->base_id != 0 && (flags & OP_ENTRY) == 0)
+        error = ERR_UNKNOWN_TABLE_TC; /* Nobody else changes the entries of a unique index. */
+    return error != 0 ? error : tc_start_routed(tc, trans, sig, &route, flags, started);
 }
 
 static uint32_t start_request(struct tc *tc, struct tc_trans *trans, const struct signal *sig)
@@ -375,13 +391,12 @@ static struct tc_op *answered_op(struct tc *tc, uint32_t sender, uint32_t ref, u
     return NULL;
 }
 
-/* At most one of each unique index, and not fewer than have come. */
+/* At most one of each unique index and one for the copies, and not fewer than have come. */
 static bool fired_possible(struct tc *tc, const struct lqhkeyconf *conf)
 {
     const struct tc_op *op = pool_find(&tc->operations, conf->tc_op);
-    if (op == NULL || op->state != OP_PREPARING) return conf->fired <= TABLE_UNIQUE_MAX;
-    return conf->fired <= tc->table[op->table_id]->unique_count &&
-           (int32_t)conf->fired + op->fires >= 0;
+    if (op == NULL || op->state != OP_PREPARING) return conf->fired <= TABLE_UNIQUE_MAX + 1u;
+    return conf->fired <= tc_fires_max(tc, op) && (int32_t)conf->fired + op->fires >= 0;
 }
 
 void tc_exec_LQHKEYCONF(struct block *block, const struct signal *sig)
@@ -390,8 +405,7 @@ void tc_exec_LQHKEYCONF(struct block *block, const struct signal *sig)
     const struct lqhkeyconf *conf = SIG_PAYLOAD(sig, lqhkeyconf);
     if (!fired_possible(tc, conf)) {
         jam();
-        tc_protocol_error(tc, sig->sender,
-                          "LQHKEYCONF with an impossible count of changed indexes");
+        tc_protocol_error(tc, sig->sender, "LQHKEYCONF with an impossible count of what has fired");
         return;
     }
     struct tc_op *op = answered_op(tc, sig->sender, conf->tc_op, conf->transid1, conf->transid2);

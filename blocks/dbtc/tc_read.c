@@ -110,6 +110,7 @@ void tc_read_committed(struct tc *tc, const struct signal *sig)
         refuse(tc, sig, error);
         return;
     }
+    route.fragment = tc_near_fragment(tc, route.table, route.fragment);
     uint32_t node = tc_read_node(tc, route.table, route.fragment);
     error = tc_link_error(tc, node);
     if (error != 0) {

@@ -136,13 +136,21 @@ void tc_scan_close(struct tc *tc, struct tc_scan *scan, uint32_t error, bool ans
     closed(tc, scan);
 }
 
+/* Does it read one of several fragments that have the same rows? */
+static bool scan_chooses(const struct tc_scan *scan, const struct tc_table *table)
+{
+    return key_lock_mode(scan->request_info) == LOCK_COMMITTED &&
+           scan->fragment_count != table->fragment_count;
+}
+
 /* The primary, if it is up: it has the locks, and a scan is fast because it is spread over all
- * nodes. */
+ * nodes. Of a fully replicated table what is near is chosen, as for a read by key. */
 static uint32_t scan_node(const struct tc *tc, const struct tc_scan *scan, uint32_t fragment)
 {
     const struct tc_table *table = tc->table[scan->table_id];
     const uint8_t *nodes = table->nodes + (size_t)fragment * REPLICAS_MAX;
     uint32_t primary = replica_node(tc_live_nodes(tc, nodes), 0);
+    if (scan_chooses(scan, table)) return tc_read_node(tc, table, fragment);
     if (key_lock_mode(scan->request_info) != LOCK_COMMITTED ||
         tc_link_error(tc, primary) != ERR_NODE_FAILURE) {
         return primary;
@@ -150,8 +158,8 @@ static uint32_t scan_node(const struct tc *tc, const struct tc_scan *scan, uint3
     return tc_read_node(tc, table, fragment);
 }
 
-/* What SCAN_FRAGREQ carries; returns how many sections. */
-static uint32_t frag_sections(const struct tc *tc, const struct tc_scan *scan, uint32_t fragment,
+/* What SCAN_FRAGREQ carries for a partition; returns how many sections. */
+static uint32_t frag_sections(const struct tc *tc, const struct tc_scan *scan, uint32_t partition,
                               struct section section[SIGNAL_SECTIONS_MAX])
 {
     uint32_t count = 1;
@@ -163,7 +171,7 @@ static uint32_t frag_sections(const struct tc *tc, const struct tc_scan *scan, u
         count = 2;
     }
     if (scan->range != REF_NONE) {
-        section[2] = tc_scan_range_section(tc, scan, fragment);
+        section[2] = tc_scan_range_section(tc, scan, partition);
         count = 3;
     }
     return count;
@@ -171,13 +179,15 @@ static uint32_t frag_sections(const struct tc *tc, const struct tc_scan *scan, u
 
 static uint32_t start_frag(struct tc *tc, struct tc_scan *scan)
 {
-    uint32_t fragment = scan->fragment_next;
+    const struct tc_table *table = tc->table[scan->table_id];
+    uint32_t next = scan->fragment_next;
+    uint32_t fragment = scan_chooses(scan, table) ? tc_near_fragment(tc, table, next) : next;
     uint32_t node = scan_node(tc, scan, fragment);
     uint32_t error = tc_link_error(tc, node);
     if (error != 0) return error;
     struct tc_frag *frag = pool_seize(&tc->frags);
     if (frag == NULL) return ERR_SCAN_FRAGMENT_RECORDS;
-    scan->fragment_next = tc_scan_range_fragment(tc, scan, fragment + 1);
+    scan->fragment_next = tc_scan_range_fragment(tc, scan, next + 1);
     frag_append(tc, scan, frag);
     frag->state = FRAG_READING;
     frag->fragment_id = fragment;
@@ -197,7 +207,7 @@ static uint32_t start_frag(struct tc *tc, struct tc_scan *scan)
         .limit = scan->limit,
     };
     struct section section[SIGNAL_SECTIONS_MAX];
-    uint32_t sections = frag_sections(tc, scan, fragment, section);
+    uint32_t sections = frag_sections(tc, scan, next, section);
     signal_send(&tc->block, block_ref(node, BLOCK_DBLQH, fragment_instance_key(fragment)),
                 GSN_SCAN_FRAGREQ, PRIO_B, &req, sizeof req / 4u, section, sections);
     return 0;
@@ -241,6 +251,8 @@ static uint32_t check_scan(struct tc *tc, const struct signal *sig, struct tc_co
     if (sig->section_count > 2 &&
         scan_ranges_count(sig->section[2].words, sig->section[2].size) == 0)
         return ERR_BOUNDS;
+    if (sig->section_count > 2 && (req->request_info & SCAN_COPIES) != 0)
+        return ERR_TC_INTERNAL_203;
     return tc_client_slow(tc, sig->sender) ? ERR_SEND_BUFFER_FULL : 0;
 }
 
@@ -290,7 +302,8 @@ static struct tc_scan *new_scan(struct tc *tc, const struct signal *sig, struct 
     scan->request_info = req->request_info & (3u << 3);
     scan->batch_rows = req->batch_rows;
     scan->batch_bytes = req->batch_bytes;
-    scan->fragment_count = table->fragment_count;
+    bool copies = (req->request_info & SCAN_COPIES) != 0;
+    scan->fragment_count = copies ? table->fragment_count : table->partitions;
     scan->fragment_next = tc_scan_range_fragment(tc, scan, 0);
     scan->parallelism = TC_SCAN_PARALLEL;
     if (req->parallelism != 0 && req->parallelism < TC_SCAN_PARALLEL && !scan->merged)
@@ -324,13 +337,14 @@ void tc_exec_SCAN_TABREQ(struct block *block, const struct signal *sig)
 }
 
 /* Clients go on with fragments in the order in which they heard of them: the search begins where
- * the last one ended. */
+ * the last one ended. A partition is known by any of its fragments. */
 static struct tc_frag *frag_of_fragment(struct tc *tc, struct tc_scan *scan, uint32_t fragment_id)
 {
+    uint32_t number = fragment_id % scan->fragment_count;
     uint32_t ref = scan->frag_hint != REF_NONE ? scan->frag_hint : scan->frag_first;
     for (uint32_t i = 0; i < scan->frag_count; i++) {
         struct tc_frag *frag = frag_get(tc, ref);
-        if (frag->fragment_id == fragment_id) {
+        if (frag->fragment_id % scan->fragment_count == number) {
             scan->frag_hint = frag->pool.ref;
             return frag;
         }

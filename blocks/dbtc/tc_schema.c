@@ -67,7 +67,8 @@ static uint32_t take_distribution(struct tc *tc, struct tc_table *table,
         if (fragment >= fragments) return ERR_TABLE_FORMAT;
         table->fragment_of[b] = (uint16_t)fragment;
     }
-    return 0;
+    table->partitions = distribution_partitions(table->fragment_of, buckets);
+    return fragments % table->partitions == 0 ? 0 : ERR_TABLE_FORMAT;
 }
 
 static void free_table(struct tc *tc, struct tc_table *table)

@@ -38,6 +38,7 @@ struct tc_table {
     uint32_t version;
     uint32_t flags; /* enum table_flags */
     uint32_t fragment_count;
+    uint32_t partitions; /* Fragments that the hash map names; behind them their copies. */
     uint32_t replicas;
     uint32_t buckets;
     uint32_t users;       /* Operations and scans. */
@@ -148,6 +149,7 @@ enum tc_op_flags {
         1u << 1,         /* A read, or the only replica by configuration: COMMIT_AND_COMPLETE. */
     OP_ENTRY = 1u << 2,  /* Of a unique index, made by TC for a client's operation. */
     OP_LOOKUP = 1u << 3, /* Reads such an entry for an operation by unique key. */
+    OP_COPY = 1u << 4,   /* On a copy, made by TC for a change of its partition. */
 };
 
 struct tc_op {
@@ -162,9 +164,9 @@ struct tc_op {
     uint32_t lqh_ref; /* Last replica: where the trains start. */
     uint32_t lqh_op;
     uint32_t fragment_id;
-    uint32_t nodes;      /* Its replicas, see LQHKEYREQ. */
-    int32_t fires;       /* FIRE_TRIG_ORDs announced, less those that have come. */
-    uint32_t lookup;     /* OP_LOOKUP: what follows, until it does; else REF_NONE. */
+    uint32_t nodes;  /* Its replicas, see LQHKEYREQ. */
+    int32_t fires;   /* FIRE_TRIG_ORDs and FIRE_COPY_ORDs announced, less those that have come. */
+    uint32_t lookup; /* OP_LOOKUP: what follows, until it does; else REF_NONE. */
     uint32_t resolve_no; /* Broken: the failure for which its end was ordered, */
     uint32_t resolve_at; /* and the place in `nodes` that has the order. */
 };
@@ -201,9 +203,9 @@ struct tc_scan {
     uint32_t batch_rows;
     uint32_t batch_bytes;
     uint32_t parallelism;
-    uint32_t fragment_next; /* Not started yet from here on. */
-    uint32_t fragment_count;
-    uint32_t starting; /* A CONTINUEB that starts fragments is on its way. */
+    uint32_t fragment_next;  /* Not started yet from here on: a partition, */
+    uint32_t fragment_count; /* or a fragment, when this is the number of the table's. */
+    uint32_t starting;       /* A CONTINUEB that starts fragments is on its way. */
     uint32_t frag_first;
     uint32_t frag_count;
     uint32_t frag_hint; /* Where the last search ended: clients name fragments in the order they got
@@ -565,6 +567,11 @@ struct tc_route {
 };
 uint32_t tc_route(struct tc *tc, const struct signal *sig, struct tc_route *route);
 
+static inline bool tc_has_copies(const struct tc_table *table)
+{
+    return __builtin_expect(table->partitions != table->fragment_count, 0);
+}
+
 /* The number of columns of the table's primary key: in a unique index's table that is the id of the
  * column behind them. */
 static inline uint32_t tc_key_columns(const struct tc_table *table)
@@ -588,11 +595,25 @@ void tc_op_move(struct tc_op *op, enum tc_op_state state);
  * tc_op_flags. 0 and *op, or an error and nothing has happened. */
 uint32_t tc_start_op(struct tc *tc, struct tc_trans *trans, const struct signal *sig,
                      uint32_t flags, struct tc_op **op);
+/* The same on a fragment that is known, of what TC itself wants. */
+uint32_t tc_start_routed(struct tc *tc, struct tc_trans *trans, const struct signal *sig,
+                         const struct tc_route *route, uint32_t flags, struct tc_op **op);
 void tc_refuse_op(struct tc *tc, const struct tc_trans *trans, uint32_t api_op,
                   uint32_t error); /* TCKEYREF. */
 
 /* tc_unique.c */
 void tc_exec_FIRE_TRIG_ORD(struct block *block, const struct signal *sig);
+uint32_t tc_fires_max(const struct tc *tc, const struct tc_op *op); /* Of one operation. */
+/* The operation that a FIRE_TRIG_ORD or FIRE_COPY_ORD is for; NULL: it is to be ignored. */
+struct tc_op *tc_fired_op(struct tc *tc, uint32_t ref, uint32_t transid1, uint32_t transid2);
+/* One of those that were announced, or will be, has come from `sender`. False: none is due, its
+ * link is cut. */
+bool tc_fire_take(struct tc *tc, struct tc_op *op, uint32_t sender);
+
+/* tc_copies.c */
+void tc_exec_FIRE_COPY_ORD(struct block *block, const struct signal *sig);
+/* Of a partition: the copy that the own node's group has, or the partition itself. */
+uint32_t tc_near_fragment(const struct tc *tc, const struct tc_table *table, uint32_t partition);
 
 /* tc_lookup.c */
 void tc_lookup_init(struct tc *tc);

@@ -91,12 +91,44 @@ static bool well_formed(const struct tc *tc, const struct tc_op *op, const struc
            size - ord->old_words - ord->new_words <= KEY_WORDS_MAX;
 }
 
-/* Only the primary sends them: what was announced, or before that at most one of each index. */
+uint32_t tc_fires_max(const struct tc *tc, const struct tc_op *op)
+{
+    const struct tc_table *table = tc->table[op->table_id];
+    return (op->flags & OP_COPY) != 0 ? 0 : table->unique_count + tc_has_copies(table);
+}
+
+struct tc_op *tc_fired_op(struct tc *tc, uint32_t ref, uint32_t transid1, uint32_t transid2)
+{
+    struct tc_op *op = pool_find(&tc->operations, ref);
+    const struct tc_trans *trans = op == NULL ? NULL : tc_trans_get(tc, op->trans);
+    if (trans == NULL || trans->transid1 != transid1 || trans->transid2 != transid2 ||
+        trans->state != TRANS_STARTED || tc_broken(tc, op)) {
+        jam(); /* It is being aborted, or has been. */
+        return NULL;
+    }
+    return op;
+}
+
+/* Only the primary sends them: what was announced, or before that at most what there can be. */
 static bool is_due(const struct tc *tc, const struct tc_op *op, uint32_t sender)
 {
     if (ref_node(sender) != replica_node(op->nodes, 0)) return false;
     if (op->state == OP_PREPARED) return op->fires > 0;
-    return op->fires > -(int32_t)tc->table[op->table_id]->unique_count;
+    return op->fires > -(int32_t)tc_fires_max(tc, op);
+}
+
+bool tc_fire_take(struct tc *tc, struct tc_op *op, uint32_t sender)
+{
+    struct tc_trans *trans = tc_trans_get(tc, op->trans);
+    if (!is_due(tc, op, sender)) {
+        jam();
+        tc_protocol_error(tc, sender, "FIRE_TRIG_ORD or FIRE_COPY_ORD that is not due");
+        return false;
+    }
+    op->fires--;
+    trans->fires--;
+    trans->active_ms = now_ms(&tc->block);
+    return true;
 }
 
 /* From the operation's primary, before the last replica's LQHKEYCONF or behind it. */
@@ -104,26 +136,15 @@ void tc_exec_FIRE_TRIG_ORD(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
     const struct fire_trig_ord *ord = SIG_PAYLOAD(sig, fire_trig_ord);
-    struct tc_op *op = pool_find(&tc->operations, ord->tc_op);
-    struct tc_trans *trans = op == NULL ? NULL : tc_trans_get(tc, op->trans);
-    if (trans == NULL || trans->transid1 != ord->transid1 || trans->transid2 != ord->transid2 ||
-        trans->state != TRANS_STARTED || tc_broken(tc, op)) {
-        jam(); /* It is being aborted, or has been. */
-        return;
-    }
+    struct tc_op *op = tc_fired_op(tc, ord->tc_op, ord->transid1, ord->transid2);
+    if (op == NULL) return;
     if (!well_formed(tc, op, sig)) {
         jam();
         tc_protocol_error(tc, sig->sender, "FIRE_TRIG_ORD of an index that is not there");
         return;
     }
-    if (!is_due(tc, op, sig->sender)) {
-        jam();
-        tc_protocol_error(tc, sig->sender, "FIRE_TRIG_ORD that is not due");
-        return;
-    }
-    op->fires--;
-    trans->fires--;
-    trans->active_ms = now_ms(block);
+    if (!tc_fire_take(tc, op, sig->sender)) return;
+    struct tc_trans *trans = tc_trans_get(tc, op->trans);
     uint32_t error = change_entries(tc, trans, op, sig);
     jam_data(error);
     if (error != 0) tc_abort_begin(tc, trans, error, op->api_op);

@@ -244,6 +244,10 @@ struct ndb_table_info {
     uint64_t max_rows;
     uint32_t indexes;        /* Ordered ones. */
     uint32_t unique_indexes; /* Unique ones, with numbers of their own. */
+    /* As many as fragments; fewer of a fully replicated table in several node groups: there
+       fragment f is the partition f, or (from number `partitions` on) a copy of partition f %
+       partitions. */
+    uint32_t partitions;
 };
 
 #define NDB_INDEX_COLUMNS_MAX 32

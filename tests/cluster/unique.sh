@@ -12,7 +12,8 @@ for victim in 2 1; do
     say "rows move, node $victim is killed and comes back"
     run "$BIN/unique_client" move 8 >"$BOX/move.out" 2>&1 &
     mover=$!
-    sleep 2
+    wait_text move.out '^moving$'
+    sleep 1
     kill -9 "${NODE_PIDS[$victim]}"
     unset "NODE_PIDS[$victim]"
     sleep 1

@@ -2,10 +2,11 @@
  * For the tests of this folder. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * unique_client check         makes the table; duplicates, operations by unique key, refusals
- * unique_client move SECONDS  threads give rows other emails, by id and by email, and take those of
- * others: at most one has it
- * unique_client verify        each row is found by its email, and the index has no other entries
+ * unique_client check [OPTIONS]  makes the table, with OPTIONS behind it; duplicates, operations by
+ * unique key, refusals
+ * unique_client move SECONDS [OPTIONS]  the same table; threads give rows other emails, by id and
+ * by email, and take those of others: at most one has it unique_client verify        each row is
+ * found by its email, and the index has no other entries
  *
  * NDB_CONNECTSTRING names the cluster. Exit code 1 when something is wrong.
  */
@@ -54,6 +55,7 @@ struct client {
 };
 
 static struct ndb_cluster_connection *connection;
+static const char *table_options = "";
 
 static _Noreturn void die(const char *what, const ndb_error_t *error)
 {
@@ -109,9 +111,13 @@ static struct row row_of(uint32_t id, uint32_t email)
 
 static void make_rows(struct client *client)
 {
-    static const char sql[] =
-        "CREATE TABLE people (id INT UNSIGNED NOT NULL PRIMARY KEY, email VARCHAR(60) UNIQUE, "
-        "a INT, b INT NOT NULL, UNIQUE KEY ab USING HASH (a, b), INDEX by_b (b))";
+    char sql[400];
+    (void)snprintf(
+        sql, sizeof sql,
+        "CREATE TABLE people (id INT UNSIGNED NOT NULL PRIMARY KEY, email VARCHAR(60) "
+        "UNIQUE, a INT, b INT NOT NULL, UNIQUE KEY ab USING HASH (a, b), INDEX by_b (b)) "
+        "%s",
+        table_options);
     client->ndb = ndb_open(connection, "test");
     time_t end = time(NULL) + SCHEMA_LIMIT_S;
     while (ndb_table_drop(client->ndb, "people", 0) != 0 && schema_again(client->ndb, end))
@@ -400,6 +406,8 @@ static int move(double seconds)
         seeds[i] = i + 1;
         pthread_create(&threads[i], NULL, mover, &seeds[i]);
     }
+    printf("moving\n");
+    fflush(stdout);
     (void)nanosleep(&pause, NULL);
     atomic_store(&stop_moving, true);
     for (uint32_t i = 0; i < THREADS; i++)
@@ -412,19 +420,20 @@ static int move(double seconds)
 
 int main(int argc, char **argv)
 {
-    bool known = argc >= 2 && (strcmp(argv[1], "check") == 0 || strcmp(argv[1], "verify") == 0 ||
-                               (strcmp(argv[1], "move") == 0 && argc == 3));
-    if (!known) {
-        fprintf(stderr, "unique_client check | move SECONDS | verify\n");
+    bool moves = argc >= 3 && strcmp(argv[1], "move") == 0;
+    int given = moves ? 3 : 2;
+    if (!moves && (argc < 2 || (strcmp(argv[1], "check") != 0 && strcmp(argv[1], "verify") != 0))) {
+        fprintf(stderr, "unique_client check [OPTIONS] | move SECONDS [OPTIONS] | verify\n");
         return 2;
     }
+    if (argc > given) table_options = argv[given];
     connection = ndb_connection_create(NULL, NULL);
     if (ndb_connection_connect(connection, 30000) != 0 ||
         ndb_connection_wait_until_ready(connection, 30000) < 0) {
         printf("no connection\n");
         return 1;
     }
-    int result = argv[1][0] == 'c' ? check() : argv[1][0] == 'v' ? verify() : move(atof(argv[2]));
+    int result = argv[1][0] == 'c' ? check() : moves ? move(atof(argv[2])) : verify();
     ndb_connection_free(connection);
     return result;
 }

@@ -2,8 +2,7 @@
  */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
-#include "blocks/dblqh/lqh_state.h"
-#include "tests/sim/run.h"
+#include "tests/sim/place.h"
 
 /* What rows say of an index, and what its entries do: sums over all of them, in any order. */
 struct sums {
@@ -21,66 +20,6 @@ static void add(struct sums *sums, uint64_t unique, uint64_t row)
     uint64_t seed = unique ^ row * 0x9E3779B97F4A7C15u;
     sums->count++;
     sums->hash += rng_splitmix(&seed);
-}
-
-/* A fragment of a table at any node that has it: all replicas are equal. */
-struct place {
-    struct lqh *lqh;
-    struct tup *tup;
-    struct lqh_table *table;
-    struct tup_frag *frag;
-};
-
-static struct lqh_table *table_at(struct lqh *lqh, uint32_t table_id)
-{
-    struct lqh_table *table = table_id < lqh->table_count ? lqh->table[table_id] : NULL;
-    return table != NULL && table->state == TABLE_ONLINE ? table : NULL;
-}
-
-static bool find_at(struct run *run, uint32_t node_index, uint32_t table_id, uint32_t fragment,
-                    struct place *place)
-{
-    struct node *node = sim_node(run->world, data_node_id(run, node_index));
-    for (uint32_t i = 1; node != NULL && i <= ldm_of(run, node_index); i++) {
-        place->lqh = (struct lqh *)(void *)node_block(node, BLOCK_DBLQH, i);
-        if (place->lqh->table == NULL) continue;
-        place->table = table_at(place->lqh, table_id);
-        if (place->table == NULL || fragment >= place->table->fragment_count ||
-            place->table->frags[fragment] == REF_NONE)
-            continue;
-        place->tup = place->lqh->tup;
-        place->frag = tup_frag_get(place->tup, place->table->frags[fragment]);
-        return true;
-    }
-    return false;
-}
-
-static bool find(struct run *run, uint32_t table_id, uint32_t fragment, struct place *place)
-{
-    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
-        if (find_at(run, i, table_id, fragment, place)) return true;
-    }
-    return false;
-}
-
-typedef void (*row_visit)(void *context, const struct place *place, uint32_t row);
-
-static uint32_t visit_rows(struct run *run, uint32_t table_id, row_visit visit, void *context)
-{
-    struct place place;
-    uint32_t fragment = 0;
-    for (; find(run, table_id, fragment, &place); fragment++) {
-        struct tup_scan_position position = {0, 0};
-        bool end = false;
-        while (!end) {
-            uint32_t rows[64];
-            uint32_t count =
-                tup_scan_next(place.tup, place.frag, &position, 0, 0, rows, 64, 1000, &end);
-            for (uint32_t i = 0; i < count; i++)
-                visit(context, &place, rows[i]);
-        }
-    }
-    return fragment;
 }
 
 struct index_check {
@@ -134,16 +73,16 @@ static void check_index(struct run *run, uint32_t base_id, uint32_t index_id, ui
 {
     struct place base_place;
     struct place index_place;
-    if (!find(run, base_id, 0, &base_place)) return;
-    if (!find(run, index_id, 0, &index_place)) {
+    if (!place_find(run, base_id, 0, &base_place)) return;
+    if (!place_find(run, index_id, 0, &index_place)) {
         run_fail(run, SIM_CORRECTNESS, "table %u has lost its unique index %u", base_id, index_id);
         return;
     }
     struct index_check check = {.index_key = key_def_of(index_place.table),
                                 .base_key = key_def_of(base_place.table),
                                 .number = number};
-    visit_rows(run, base_id, visit_row, &check);
-    visit_rows(run, index_id, visit_entry, &check);
+    place_visit_table(run, base_id, visit_row, &check);
+    place_visit_table(run, index_id, visit_entry, &check);
     run->figures.entries += check.entries.count;
     if (check.rows.count == check.entries.count && check.rows.hash == check.entries.hash) return;
     run_fail(run, SIM_CORRECTNESS,

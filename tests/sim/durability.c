@@ -354,6 +354,7 @@ static void compare(struct run *run, struct found *const *found)
         check_register(run, row, &found[TABLE_REGISTER][row]);
     if (!failed(run)) check_replicas(run);
     if (!failed(run)) check_uniques(run);
+    if (!failed(run)) check_copies(run);
     if (!failed(run)) sim_check_nodes(run->world);
 }
 

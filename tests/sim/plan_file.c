@@ -33,6 +33,8 @@ static bool parse_setting(struct sim_case *test, const char *line, bool *good)
         test->numberless = false;
     else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "changes") == 0)
         test->changeless = false;
+    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "copies") == 0)
+        test->copyless = false;
     else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "counters") == 0)
         test->counters = true;
     else if (sscanf(line, " clients %llu", &number) == 1)
@@ -68,6 +70,7 @@ bool plan_read(struct sim_case *test, const char *path)
     test->indexless = true;
     test->numberless = true;
     test->changeless = true;
+    test->copyless = true;
     for (uint32_t number = 1; good && fgets(line, sizeof line, file) != NULL; number++) {
         struct sim_event event = {0};
         line[strcspn(line, "\n")] = '\0';
@@ -91,6 +94,7 @@ void plan_print(FILE *file, const struct sim_case *test)
     if (!test->indexless) fprintf(file, "indexes\n");
     if (!test->numberless) fprintf(file, "numbers\n");
     if (!test->changeless) fprintf(file, "changes\n");
+    if (!test->copyless) fprintf(file, "copies\n");
     if (test->counters) fprintf(file, "counters\n");
     if (test->jobs != 0) fprintf(file, "jobs %u\n", test->jobs);
     if (test->clients != 0) fprintf(file, "clients %u\n", test->clients);
@@ -130,6 +134,7 @@ void case_apply(const struct sim_case *test, struct run *run)
     }
     if (test->numberless) swarm->weight[WORK_NUMBER] = 0;
     if (test->changeless) swarm->weight[WORK_ALTER] = 0;
+    if (!test->copyless) swarm_draw_copies(swarm);
     if (test->counters) swarm->counters = true;
     run->plan_given = test->planned;
     if (test->planned) run->plan = test->plan;

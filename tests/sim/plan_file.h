@@ -17,7 +17,8 @@ struct sim_case {
     bool programless; /* A plan of the time before there were programs, */
     bool indexless;   /* or before indexes came and went, */
     bool numberless;  /* or before numbers were taken, */
-    bool changeless;  /* or tables were changed. */
+    bool changeless;  /* or tables were changed, */
+    bool copyless;    /* or before there were fully replicated tables. */
     bool counters;    /* Rows have a counter, although no program moves it. */
     bool planned;     /* `plan` instead of the drawn one. */
     struct sim_plan plan;
@@ -25,8 +26,8 @@ struct sim_case {
 
 /*
  * Lines: "seed N", "disk", "diskless", "failures", "rejoin", "jobs N", "clients N", "sessions N",
- * "programs", "counters", "without WORK", and events as kernel/sim/sim_plan.h describes. Adds to
- * `test`. False: said why on stderr.
+ * "programs", "indexes", "copies", "counters", "without WORK", and events as kernel/sim/sim_plan.h
+ * describes. Adds to `test`. False: said why on stderr.
  */
 bool plan_read(struct sim_case *test, const char *path);
 void plan_print(FILE *file, const struct sim_case *test);

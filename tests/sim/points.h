@@ -27,6 +27,7 @@ struct protocol {
     struct sim_event also; /* Happens when the work begins; action 0: nothing does. */
     bool files;
     bool unique; /* The rows that come and go have two unique indexes, else none. */
+    bool copied; /* All tables are fully replicated. */
     bool soon;   /* Only what happens until the dead node joins again. */
     /* In pairs: after each point of the protocol, and of those only where the master dies... */
     bool pairs, of_master; /* ...a second node dies after each signal until the first one joins. */

@@ -110,6 +110,7 @@ struct table_def *row_table(struct run *run, uint32_t table, const char *name)
     add_indexes(run, table, def);
     add_uniques(run, table, def);
     def->flags = swarm->table_flags;
+    if ((swarm->copied >> table & 1u) != 0) def->flags |= TABLE_FULLY_REPLICATED;
     if (table_def_check(def) != 0) abort();
     return def;
 }

@@ -547,6 +547,7 @@ static void check_all(struct run *run)
     sim_check_nodes(run->world);
     if (!failed(run)) check_replicas(run);
     if (!failed(run)) check_uniques(run);
+    if (!failed(run)) check_copies(run);
 }
 
 /* All data nodes have stopped, and said so. */
@@ -690,6 +691,7 @@ void run_end(struct run *run)
     sim_check_nodes(run->world);
     if (!failed(run)) check_replicas(run);
     if (!failed(run)) check_uniques(run);
+    if (!failed(run)) check_copies(run);
 }
 
 void run_seed(struct run *run)

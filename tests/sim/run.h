@@ -66,13 +66,16 @@ struct swarm {
     uint32_t accounts, registers, statics, churn_tables, churn_keys;
     uint32_t key_kind[TABLES_MAX];
     uint32_t table_flags;
+    uint32_t copied; /* Bit of each table that is fully replicated. */
     uint32_t pad_max;
     struct node_config config;
     struct sim_options options;
 };
 void swarm_draw(struct swarm *swarm, uint64_t seed);
 void swarm_draw_disk(struct swarm *swarm); /* After swarm_draw(): with files. */
-bool swarm_has_files(uint64_t seed);       /* Every other seed, unless it is said. */
+/* When all else is drawn: fully replicated tables, and the room that they need. */
+void swarm_draw_copies(struct swarm *swarm);
+bool swarm_has_files(uint64_t seed); /* Every other seed, unless it is said. */
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size);
 /* A full disk, an I/O error or a stall of this node. */
 void swarm_draw_disk_fault(struct sim_plan *plan, struct rng *rng, uint32_t node, uint64_t at);
@@ -324,6 +327,7 @@ struct run_figures {
     uint64_t committed, aborted, unknown, jobs, rows_scanned, errors[8];
     uint64_t entries;               /* Of unique indexes, compared with the rows; */
     uint64_t by_unique, duplicates; /* operations by them, transactions that they refused. */
+    uint64_t copied;                /* Rows compared with their copies. */
 };
 
 #define EPOCH_ROWS_BITS 14
@@ -655,6 +659,9 @@ void check_dictionaries(struct run *run);
 void check_uniques(struct run *run); /* When all is quiet. */
 /* The table's numbers, which stay: a client reads the definition only while it lives. */
 void uniques_note(struct run *run, uint32_t table, const struct table_def *def);
+
+/* check_copies.c */
+void check_copies(struct run *run); /* When all is quiet. */
 
 /* epochs.c */
 void epochs_begin(struct session *session, enum api_execute type, api_tx_done done);

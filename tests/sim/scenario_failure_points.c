@@ -28,7 +28,24 @@ static const struct protocol protocols[] = {
      .replicas = 2,
      .unique = true},
     {.name = "abort, a refused operation", .work = points_refused, .nodes = 4, .replicas = 2},
+    {.name = "commit, fully replicated",
+     .work = points_commit,
+     .nodes = 4,
+     .replicas = 2,
+     .unique = true,
+     .copied = true},
+    {.name = "abort, fully replicated",
+     .work = points_abort,
+     .nodes = 4,
+     .replicas = 2,
+     .unique = true,
+     .copied = true},
     {.name = "scan", .work = points_scan, .nodes = 4, .replicas = 2},
+    {.name = "scan, fully replicated",
+     .work = points_scan,
+     .nodes = 4,
+     .replicas = 2,
+     .copied = true},
     {.name = "schema transaction", .work = points_schema, .nodes = 4, .replicas = 2},
     {.name = "scan, refused",
      .work = points_scan,
@@ -95,6 +112,13 @@ static const struct protocol protocols[] = {
      .replicas = 2,
      .first = 1,
      .first_gsn = GSN_TCKEYREQ},
+    {.name = "take-over, fully replicated",
+     .work = points_takeover,
+     .nodes = 4,
+     .replicas = 2,
+     .first = 2,
+     .first_gsn = GSN_COMMIT,
+     .copied = true},
     {.name = "join and node restart", .work = points_long, .nodes = 4, .replicas = 2, .first = 3},
     {.name = "join and node restart, three replicas",
      .work = points_long,
@@ -236,6 +260,7 @@ static struct run *points_new(const struct protocol *protocol)
     config->epoch_ms = 20;
     config->scan_step_rows = 2; /* So that building an index takes some steps. */
     if (protocol->files) with_files(swarm);
+    if (protocol->copied) swarm->copied = UINT32_MAX;
     for (uint32_t i = 0; i < protocol->nodes; i++)
         config->node[1 + i] =
             (struct config_node){.type = NODE_DATA, .nodegroup = i / protocol->replicas};

@@ -191,6 +191,20 @@ static void draw_changes(struct swarm *swarm, uint64_t seed)
     swarm->weight[WORK_ALTER] = rng_chance(&rng, 1, 3) ? 0 : between(&rng, 1, 2);
 }
 
+/* With several groups each node has so many times more fragments, and each write so many
+ * operations. */
+void swarm_draw_copies(struct swarm *swarm)
+{
+    struct rng rng;
+    struct node_config *config = &swarm->config;
+    uint32_t groups = swarm->data_nodes / swarm->replicas;
+    rng_seed(&rng, swarm->seed ^ 0x636F70696573u);
+    swarm->copied = rng_chance(&rng, 1, 3) ? 0 : (uint32_t)rng_below(&rng, 1u << TABLES_MAX);
+    if (groups == 1 || swarm->copied == 0) return;
+    if (swarm->small_data) config->memory.pages_max[RG_DATA] *= groups;
+    if (swarm->tiny) config->operations_max *= groups;
+}
+
 void swarm_draw(struct swarm *swarm, uint64_t seed)
 {
     struct rng rng;
@@ -213,7 +227,7 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
     snprintf(
         text, size,
         "%s%snodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
-        "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u latency=%u chunk=%u%% stream=%u "
+        "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u copied=%x latency=%u chunk=%u%% stream=%u "
         "budget=%u%%/%u lazy=%u%% "
         "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u program=%u index=%u "
         "number=%u alter=%u faults=%u",
@@ -225,7 +239,7 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
         swarm->split ? "split" : "single", swarm->id_first, swarm->id_step, swarm->clients,
         swarm->sessions, swarm->jobs, (int)swarm->tiny, swarm->config.memory.pages_max[RG_DATA],
         swarm->pad_max, swarm->key_kind[0], swarm->key_kind[1], swarm->key_kind[2],
-        swarm->key_kind[3], swarm->table_flags, swarm->options.latency_max_us,
+        swarm->key_kind[3], swarm->table_flags, swarm->copied, swarm->options.latency_max_us,
         swarm->options.chunk_percent, swarm->options.stream_bytes,
         swarm->options.budget_one_percent, swarm->options.budget_max, swarm->options.lazy_percent,
         swarm->weight[0], swarm->weight[1], swarm->weight[2], swarm->weight[3], swarm->weight[4],

@@ -31,6 +31,7 @@ struct fake {
     uint32_t epoch[256];
     uint32_t closed; /* Peer whose link the core wanted closed. */
     bool full;       /* Refuses to send. */
+    bool copied;     /* The table has two copy fragments, of partitions 0 and 1. */
     uint64_t now;
 };
 
@@ -245,12 +246,16 @@ static inline bool fake_answer_version(struct fake *fake, uint32_t node, const u
     struct table_def *def = fake_table_def();
     def->version = version;
     uint32_t words[512];
-    uint32_t distribution[3 + 4 + 4] = {
-        2, 2, 8, 1, nodes > 1 ? 2 : 0, nodes > 1 ? 2 : 1, nodes > 1 ? 1 : 0};
+    uint32_t distribution[3 + 2 * 4 + 4] = {fake->copied ? 4 : 2, 2, 8};
+    uint32_t at = 3;
+    for (uint32_t f = 0; f < distribution[0]; f++) {
+        distribution[at++] = nodes > 1 ? 1 + f % 2 : 1;
+        distribution[at++] = nodes > 1 ? 2 - f % 2 : 0;
+    }
     for (uint32_t i = 0; i < 4; i++)
-        distribution[7 + i] = 0u | 1u << 16;
+        distribution[at++] = 0u | 1u << 16;
     const uint32_t *sections[2] = {words, distribution};
-    uint32_t sizes[2] = {table_def_encode(def, words, 512), 11};
+    uint32_t sizes[2] = {table_def_encode(def, words, 512), at};
     struct get_tabinfo_conf conf = {.sender_data = request[SIGNAL_HEAD_WORDS],
                                     .table_id = def->table_id,
                                     .version = def->version};

@@ -60,8 +60,9 @@ struct world {
     uint32_t closed_peer;
     uint32_t fragments;
     uint32_t replicas;
-    bool indexed; /* Tables that are made from now on have an ordered index over v and k. */
-    bool unique;  /* They have a unique index over v, which is table W_INDEX. */
+    bool indexed;        /* Tables that are made from now on have an ordered index over v and k. */
+    bool unique;         /* They have a unique index over v, which is table W_INDEX. */
+    uint32_t partitions; /* Not 0: so many, the other fragments are copies of them: dict.h. */
     uint32_t transid_next;
     bool dead[W_NODES + 1];
 };
@@ -403,6 +404,15 @@ static inline void w_order(struct world *world, uint32_t node, uint32_t block_no
     w_self(world, node, block_no, 1, GSN_LOCAL_TABLE_STATE_REQ, &req, 3, NULL, 0);
 }
 
+/* Replica `r` of a fragment; with partitions nodes 1 to replicas are the first group. */
+static inline uint32_t w_node_of(const struct world *world, uint32_t fragment, uint32_t r)
+{
+    if (world->partitions == 0) return 1 + (fragment + r) % world->nodes;
+    uint32_t partition = fragment % world->partitions;
+    uint32_t group = (partition + fragment / world->partitions) % (world->nodes / world->replicas);
+    return 1 + group * world->replicas + (partition + r) % world->replicas;
+}
+
 /* The table on all nodes, online. */
 /* The sections of LOCAL_TABLE_ADD_REQ, until the next call. `absent`: places of dead nodes are
  * marked. */
@@ -431,12 +441,13 @@ static inline const struct section *w_table_words(struct world *world, uint32_t 
     distribution[at++] = HASH_MAP_BUCKETS;
     for (uint32_t f = 0; f < world->fragments; f++) {
         for (uint32_t r = 0; r < world->replicas; r++) {
-            uint32_t node = 1 + (f + r) % world->nodes;
+            uint32_t node = w_node_of(world, f, r);
             distribution[at++] = node | (absent && world->dead[node] ? DISTRIBUTION_ABSENT : 0);
         }
     }
+    uint32_t mapped = world->partitions == 0 ? world->fragments : world->partitions;
     for (uint32_t b = 0; b < HASH_MAP_BUCKETS; b += 2)
-        distribution[at++] = b % world->fragments | (b + 1) % world->fragments << 16;
+        distribution[at++] = b % mapped | (b + 1) % mapped << 16;
     sections[0] = (struct section){words, def_words};
     sections[1] = (struct section){distribution, at};
     return sections;

@@ -607,6 +607,125 @@ static void pruned(void **state)
     }
 }
 
+/* ---- Copies. ---- */
+
+static struct api_table *copied_table(struct fake **fake)
+{
+    *fake = fake_create(2);
+    (*fake)->copied = true;
+    struct api_table *table = fake_table(*fake, 2);
+    assert_int_equal(api_table_fragments(table), 4);
+    assert_int_equal(api_table_partitions(table), 2);
+    return table;
+}
+
+static void copied_end(struct fake *fake, struct api_table *table)
+{
+    idle(fake);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
+/* Of a fully replicated table one fragment of each partition comes, whichever. */
+static void copies(void **state)
+{
+    (void)state;
+    struct fake *fake;
+    struct api_table *table = copied_table(&fake);
+    struct scan_run run;
+    struct api_row row;
+    begin(fake, table, LOCK_COMMITTED, false, &run);
+    rows(fake, &run, 1, 2, 10, 1); /* A copy of partition 0. */
+    conf(fake, &run, 0, (const uint32_t[]){2, 1, 0}, 3);
+    assert_int_equal(api_scan_next(run.scan, &row), API_SCAN_ROW);
+    assert_int_equal(row.fragment, 0);
+    const uint32_t *next = fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
+    assert_int_equal(next[SIGNAL_HEAD_WORDS + 6], 0);
+    rows(fake, &run, 2, 1, 20, 1);
+    conf(fake, &run, SCAN_END, (const uint32_t[]){1, 1, SCAN_FRAG_DONE, 2, 0, SCAN_FRAG_DONE}, 6);
+    assert_int_equal(take(&run), 20);
+    assert_int_equal(peek(&run), API_SCAN_END);
+    api_scan_close(run.scan);
+    copied_end(fake, table);
+}
+
+/* A merge does not wait for the others. */
+static void copies_merged(void **state)
+{
+    (void)state;
+    struct fake *fake;
+    struct api_table *table = copied_table(&fake);
+    struct scan_run run;
+    begin_merged(fake, table, LOCK_COMMITTED, 0, &run);
+    merged_rows(fake, &run, 3, (const uint32_t[][2]){{1, 10}}, 1);
+    assert_int_equal(peek(&run), API_SCAN_WAIT);
+    merged_rows(fake, &run, 0, (const uint32_t[][2]){{2, 5}}, 1);
+    assert_int_equal(take(&run), 2);
+    conf(fake, &run, SCAN_END, (const uint32_t[]){0, 1, SCAN_FRAG_DONE, 3, 1, SCAN_FRAG_DONE}, 6);
+    assert_int_equal(take(&run), 1);
+    assert_int_equal(peek(&run), API_SCAN_END);
+    api_scan_close(run.scan);
+    copied_end(fake, table);
+}
+
+static void copies_nonsense(void **state)
+{
+    (void)state;
+    struct fake *fake;
+    struct api_table *table = copied_table(&fake);
+    struct scan_run run;
+    begin(fake, table, LOCK_COMMITTED, false, &run);
+    rows(fake, &run, 1, 4, 10, 1); /* There is none. */
+    assert_int_equal(peek(&run), API_SCAN_ERROR);
+    assert_int_equal(api_scan_error(run.scan), ERR_REPLY_4215);
+    api_scan_close(run.scan);
+    fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
+    conf(fake, &run, SCAN_END, NULL, 0);
+    copied_end(fake, table);
+}
+
+/* All of them come when they are asked for. */
+static void copies_on_request(void **state)
+{
+    (void)state;
+    struct fake *fake;
+    struct api_table *table = copied_table(&fake);
+    const uint32_t attr = attr_header(ATTR_FRAGMENT, 0);
+    const struct scan_range range = {.index = 0};
+    uint32_t words[SCAN_RANGE_HEAD];
+    uint32_t error = 0;
+    struct scan_run run = {0};
+    struct api_row row;
+    struct api_scan_options options = {.table = table,
+                                       .lock = LOCK_COMMITTED,
+                                       .attrs = &attr,
+                                       .attr_words = 1,
+                                       .copies = true,
+                                       .ready = on_ready,
+                                       .context = &run};
+    run.scan = api_scan_start(fake->client, &options, 1000, &error);
+    assert_int_equal(error, 0);
+    run.node = fake->sent[fake->sent_read].peer;
+    fake_seize(fake, run.node);
+    const uint32_t *sent = fake_next(fake, GSN_SCAN_TABREQ, NULL);
+    assert_int_equal(SCAN_OF(sent)->request_info & SCAN_COPIES, SCAN_COPIES);
+    run.api_scan = SCAN_OF(sent)->api_scan;
+    run.transid = (uint64_t)SCAN_OF(sent)->transid2 << 32 | SCAN_OF(sent)->transid1;
+    for (uint32_t f = 0; f < 4; f++) {
+        rows(fake, &run, 1, f, f, 1);
+        assert_int_equal(api_scan_next(run.scan, &row), API_SCAN_ROW);
+        assert_int_equal(row.fragment, f);
+        conf(fake, &run, f == 3 ? SCAN_END : 0, (const uint32_t[]){f, 1, SCAN_FRAG_DONE}, 3);
+    }
+    assert_int_equal(peek(&run), API_SCAN_END);
+    api_scan_close(run.scan);
+    options.range = words;
+    options.range_words = scan_range_encode(&range, words, SCAN_RANGE_HEAD);
+    assert_null(api_scan_start(fake->client, &options, 1000, &error));
+    assert_int_equal(error, ERR_PARAMETER);
+    copied_end(fake, table);
+}
+
 /* ---- Dictionary. ---- */
 
 static void table_is_cached(void **state)
@@ -736,6 +855,8 @@ int main(void)
         cmocka_unit_test(merged_locking),  cmocka_unit_test(merged_nonsense),
         cmocka_unit_test(merged_ranges),   cmocka_unit_test(ranges_as_they_come),
         cmocka_unit_test(ranges_nonsense), cmocka_unit_test(pruned),
+        cmocka_unit_test(copies),          cmocka_unit_test(copies_merged),
+        cmocka_unit_test(copies_nonsense), cmocka_unit_test(copies_on_request),
         cmocka_unit_test(table_is_cached), cmocka_unit_test(reading_tables),
         cmocka_unit_test(creating_tables), cmocka_unit_test(listing_tables),
     };

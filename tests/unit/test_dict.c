@@ -48,6 +48,8 @@ static void run(uint32_t ms)
 static uint32_t def_words[DICT_TEST_WORDS];
 static uint8_t def_memory[400000] __attribute__((aligned(16)));
 
+static uint32_t table_flags = TABLE_FLAGS_DEFAULT; /* Of the next definition. */
+
 /* A definition of `columns` varbinary columns behind an integer key. */
 static uint32_t make_def(const char *name, uint32_t columns, int32_t balance, uint32_t fragments)
 {
@@ -55,6 +57,7 @@ static uint32_t make_def(const char *name, uint32_t columns, int32_t balance, ui
     assert_non_null(def);
     assert_int_equal(table_def_set_name(def, "test", 4, name, (uint32_t)strlen(name)), 0);
     def->balance = balance;
+    def->flags = table_flags;
     def->fragment_count = fragments;
     struct table_column_options key = {.name = "k", .name_size = 1, .flags = COLUMN_PRIMARY_KEY};
     key.format.type = COLUMN_UNSIGNED;
@@ -631,6 +634,57 @@ static void check_even(uint32_t replicas, uint32_t ldm, int32_t balance, uint32_
     assert_int_equal(drop(1, id, version), 0);
 }
 
+/* Partitions are placed as ever; each has a copy in every other group, and is named by the hash map
+ * alone. */
+static void check_copies(uint32_t replicas, int32_t balance, uint32_t partitions)
+{
+    uint32_t groups = nodes / replicas;
+    uint32_t id, version, error;
+    table_flags = TABLE_FLAGS_DEFAULT | TABLE_FULLY_REPLICATED;
+    assert_int_equal(
+        create(1, make_def("r", 2, balance, balance == TABLE_BALANCE_SPECIFIC ? partitions : 0),
+               &id, &version),
+        0);
+    table_flags = TABLE_FLAGS_DEFAULT;
+    const struct signal *sig = tabinfo(nodes, id, NULL, &error);
+    assert_non_null(sig);
+    const uint32_t *words = sig->section[1].words;
+    const uint16_t *map = (const uint16_t *)(words + 3 + words[0] * replicas);
+    assert_int_equal(words[0], partitions * groups);
+    assert_int_equal(distribution_partitions(map, words[2]), partitions);
+    uint32_t on[FC_NODES] = {0};
+    for (uint32_t p = 0; p < partitions; p++) {
+        uint32_t seen = 0;
+        for (uint32_t f = p; f < words[0]; f += partitions) {
+            const uint32_t *replica = words + 3 + f * replicas;
+            for (uint32_t r = 0; r < replicas; r++) {
+                assert_int_equal((replica[r] - 1) / replicas, (replica[0] - 1) / replicas);
+                on[replica[r]]++;
+            }
+            seen |= 1u << (replica[0] - 1) / replicas;
+        }
+        assert_int_equal(seen, (1u << groups) - 1u);
+    }
+    for (uint32_t n = 1; n <= nodes; n++)
+        assert_int_equal(on[n], partitions); /* Each node has all rows. */
+    assert_int_equal(drop(1, id, version), 0);
+}
+
+/* Copies count: too many fragments are refused, and nothing is left. */
+static void check_too_many_copies(uint32_t replicas)
+{
+    uint32_t groups = nodes / replicas;
+    uint32_t id, version;
+    uint32_t most = TABLE_FRAGMENTS_MAX / groups;
+    table_flags = TABLE_FLAGS_DEFAULT | TABLE_FULLY_REPLICATED;
+    check_copies(replicas, TABLE_BALANCE_SPECIFIC, most);
+    table_flags = TABLE_FLAGS_DEFAULT | TABLE_FULLY_REPLICATED;
+    assert_int_equal(create(1, make_def("r", 2, TABLE_BALANCE_SPECIFIC, most + 1), &id, &version),
+                     groups == 1 ? ERR_TOO_MANY_FRAGMENTS : ERR_FULLY_REPLICATED_FRAGMENTS);
+    table_flags = TABLE_FLAGS_DEFAULT;
+    assert_nothing_left();
+}
+
 static void distribution(uint32_t count, uint32_t replicas, uint32_t ldm)
 {
     struct node_config config = fake_config(count, replicas);
@@ -650,6 +704,10 @@ static void distribution(uint32_t count, uint32_t replicas, uint32_t ldm)
     check_even(replicas, l, TABLE_BALANCE_SPECIFIC, 28);
     check_even(replicas, l, TABLE_BALANCE_SPECIFIC, 1921);
     check_even(replicas, l, TABLE_BALANCE_SPECIFIC, TABLE_FRAGMENTS_MAX);
+    check_copies(replicas, TABLE_BALANCE_FOR_RP_BY_LDM, count * l);
+    check_copies(replicas, TABLE_BALANCE_FOR_RA_BY_NODE, groups);
+    check_copies(replicas, TABLE_BALANCE_SPECIFIC, 7);
+    check_too_many_copies(replicas);
 }
 static void test_distribution_1_1(void **state)
 {
