@@ -168,8 +168,11 @@ static void hostile_rows(void **state)
         ndb_record_create(&s->ndb, s->table, row_fields, 5, sizeof(struct row));
     struct row *row = malloc(sizeof *row); /* Exactly, so that a sanitizer sees a byte too many. */
     memset(row, 0, sizeof *row);
-    const uint32_t unknown[1] = {attr_header(77, 0)};
+    const uint32_t unknown[1] = {attr_header(TABLE_COLUMNS_MAX, 0)};
     assert_int_equal(record_unpack(record, unknown, 1, row), ERR_REPLY_4213);
+    const uint32_t added_since[2] = {attr_header(77, 4), 1}; /* The table was opened before. */
+    assert_int_equal(record_unpack(record, added_since, 2, row), 0);
+    assert_int_equal(record_unpack(record, added_since, 1, row), ERR_REPLY_4215);
     const uint32_t cut[1] = {attr_header(0, 8)};
     assert_int_equal(record_unpack(record, cut, 1, row), ERR_REPLY_4215);
     const uint32_t wrong_size[2] = {attr_header(0, 4), 1};
