@@ -112,6 +112,11 @@ void backup_continue(struct backup *backup, uint32_t delay_ms)
         sig_send_delayed(&backup->block, backup->block.ref, GSN_CONTINUEB, PRIO_B, &next, delay_ms);
 }
 
+uint32_t backup_end_gci_min(const struct backup *backup)
+{
+    return backup->round.start_gci == 0 ? 0 : backup->round.start_gci - 1u;
+}
+
 void backup_round_begin(struct backup *backup, uint32_t sender, const struct lcp_part_req *req)
 {
     ndbrequire(backup->state == BACKUP_IDLE); /* DIH has one round at a time. */
@@ -120,6 +125,7 @@ void backup_round_begin(struct backup *backup, uint32_t sender, const struct lcp
                                           .lcp_id = req->lcp_id,
                                           .start_gci = req->start_gci,
                                           .copied = req->copied != 0};
+    backup->round.end_gci = backup_end_gci_min(backup);
     backup->tokens = 0;
     backup->tokens_ms = now_ms(&backup->block);
     backup->state = BACKUP_FINDING;
@@ -144,6 +150,20 @@ static void round_written(struct backup *backup)
     sig_send(&backup->block, round->sender, GSN_LCP_PART_CONF, PRIO_B, &conf);
 }
 
+/*
+ * Nothing is in it, and nothing was committed since the node started: what it gets is behind the
+ * tail in the log. No file, since until the schema files have the table, a crash or an abort takes
+ * it back, and the next table has its number and version: the list would ask for files of the
+ * former one.
+ */
+static bool never_used(const struct backup *backup, const struct backup_frag *frag,
+                       const struct lqh_frag *info)
+{
+    const struct tup_frag *tup_frag = tup_frag_get(backup->tup, info->tup_frag);
+    if (backup->round.copied || (frag != NULL && frag->number != 0)) return false;
+    return tup_checkpoint_gci(tup_frag) == 0 && tup_frag_rows(tup_frag) == 0;
+}
+
 /* The next fragment of the round. */
 void backup_find(struct backup *backup)
 {
@@ -165,8 +185,13 @@ void backup_find(struct backup *backup)
         backup_clean_begin(backup);
         return;
     }
-    if (frag == NULL) frag = backup_frag_add(backup, info.table_id, info.version, info.fragment_id);
     backup->round.fragments++;
+    if (never_used(backup, frag, &info)) {
+        jam();
+        backup_continue(backup, 0);
+        return;
+    }
+    if (frag == NULL) frag = backup_frag_add(backup, info.table_id, info.version, info.fragment_id);
     if (frag == NULL) {
         backup->now.dropped = false;
         backup_failed(backup, ERR_TABLE_RECORDS);

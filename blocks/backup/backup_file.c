@@ -249,6 +249,7 @@ static void ctl_fill(struct backup *backup, const struct backup_frag *frag)
     ctl->seq = frag->seq;
     ctl->end_gci = frag->end_gci;
     uint32_t keep = frag->file_count;
+    uint32_t floor = backup_end_gci_min(backup);
     if (new_file) {
         ctl->seq = now->head.seq;
         ctl->end_gci = tup_checkpoint_gci(tup_frag_get(backup->tup, now->tup_frag));
@@ -257,6 +258,7 @@ static void ctl_fill(struct backup *backup, const struct backup_frag *frag)
         else if (keep == LCP_FILES_MAX)
             keep--;
     }
+    if (ctl->end_gci < floor) ctl->end_gci = floor;
     memcpy(ctl->file, frag->file + (frag->file_count - keep), keep * sizeof ctl->file[0]);
     if (new_file) ctl->file[keep++] = lcp_writer_result(&now->writer, &now->head);
     ctl->file_count = keep;

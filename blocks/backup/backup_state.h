@@ -188,6 +188,9 @@ struct backup_frag *backup_frag_add(struct backup *backup, uint32_t table_id, ui
                                     uint32_t fragment_id);
 void backup_frag_release(struct backup *backup, struct backup_frag *frag);
 void backup_find(struct backup *backup);
+/* A restart goes back behind no GCI older than the round's first: the next life of the cluster
+ * would use it again, and its records would not be replayed. */
+uint32_t backup_end_gci_min(const struct backup *backup);
 void backup_round_begin(struct backup *backup, uint32_t sender, const struct lcp_part_req *req);
 void backup_failed(struct backup *backup,
                    uint32_t error); /* The fragment at hand; goes on with the next one. */
