@@ -93,7 +93,7 @@ static void qmgr_exec_CONTINUEB(struct block *block, const struct signal *sig)
         qmgr_reach_tick(qmgr);
         return;
     case QMGR_REACH_NOW:
-        qmgr_reach_evaluate(qmgr);
+        qmgr_reach_now(qmgr);
         return;
     case QMGR_FENCE:
         qmgr_failure_fence_now(qmgr);

@@ -150,6 +150,7 @@ static void begin(struct qmgr *qmgr)
     reach->running = 1;
     memset(&reach->map.known, 0, sizeof(reach->map.known));
     memset(&reach->heard, 0, sizeof(reach->heard));
+    memset(&reach->told, 0, sizeof(reach->told));
     memset(&reach->found, 0, sizeof(reach->found));
     node_mask_add(&reach->map.known, own);
     (void)update_row(qmgr, false);
@@ -163,6 +164,8 @@ static void begin(struct qmgr *qmgr)
 static void evaluate_soon(struct qmgr *qmgr)
 {
     struct continueb next = {.work = QMGR_REACH_NOW};
+    if (qmgr->reach.evaluates) return;
+    qmgr->reach.evaluates = true;
     sig_send(&qmgr->block, qmgr->block.ref, GSN_CONTINUEB, PRIO_A, &next);
 }
 
@@ -260,7 +263,7 @@ static bool suspected(const struct qmgr *qmgr, uint32_t node)
         EACH_NODE(from, &map->known)
         {
             if (node_mask_has(&qmgr->join.members, from) && !node_mask_has(&map->row[from], node) &&
-                may_accuse(qmgr, from))
+                !node_mask_has(&qmgr->reach.told, from) && may_accuse(qmgr, from))
                 return true;
         }
     return false;
@@ -469,6 +472,12 @@ void qmgr_reach_evaluate(struct qmgr *qmgr)
     qmgr_failure_found(qmgr, &leave);
 }
 
+void qmgr_reach_now(struct qmgr *qmgr)
+{
+    qmgr->reach.evaluates = false;
+    qmgr_reach_evaluate(qmgr);
+}
+
 void qmgr_reach_joined(struct qmgr *qmgr, uint32_t node)
 {
     (void)update_row(qmgr, true);
@@ -510,10 +519,11 @@ void qmgr_reach_row(struct qmgr *qmgr, uint32_t node, const struct node_mask *ro
         if (node_mask_empty(&missing)) return;
         jam();
         begin(qmgr);
-    } else if (node_mask_has(&reach->map.known, node)) {
+    } else if (node_mask_has(&reach->map.known, node) && !node_mask_has(&reach->told, node)) {
         jam(); /* Only what is new is asked about. */
         node_mask_keep(&missing, &reach->map.row[node]);
     }
+    node_mask_remove(&reach->told, node);
     reach->map.row[node] = *row;
     node_mask_add(&reach->map.known, node);
     struct node_mask doubt = others(qmgr);
@@ -523,6 +533,81 @@ void qmgr_reach_row(struct qmgr *qmgr, uint32_t node, const struct node_mask *ro
     for
         EACH_NODE(other, &doubt)
     ask(qmgr, other);
+}
+
+/* --- The rows of those that do not reach each other. --- */
+
+static void tell_row_of(struct qmgr *qmgr, uint32_t to, uint32_t of)
+{
+    struct fail_reach_rep rep = {
+        .incarnation = qmgr->join.incarnation, .of = of, .row = qmgr->reach.map.row[of]};
+    jam_data(of);
+    sig_send(&qmgr->block, block_ref(to, BLOCK_QMGR, 0), GSN_FAIL_REACH_REP, PRIO_A, &rep);
+}
+
+/* Of those who hear both the oldest tells: enough, and n * n words and not n times as many. */
+static bool tells(const struct qmgr *qmgr, uint32_t a, uint32_t b)
+{
+    const struct qmgr_reach *reach = &qmgr->reach;
+    uint32_t own = qmgr_own(qmgr);
+    for
+        EACH_NODE(via, &reach->map.row[own])
+        {
+            if (qmgr->peer[via].dynamic_id < qmgr->peer[own].dynamic_id && via != a && via != b &&
+                node_mask_has(&reach->map.known, via) && !node_mask_has(&reach->told, via) &&
+                node_mask_has(&reach->map.row[via], a) && node_mask_has(&reach->map.row[via], b))
+                return false;
+        }
+    return true;
+}
+
+/* To the node, and to those that it does not reach, what this one has heard of each other: they
+ * cannot ask, and would count the links between others that are broken for whole. */
+static void pass_on(struct qmgr *qmgr, uint32_t node)
+{
+    const struct qmgr_reach *reach = &qmgr->reach;
+    const struct reach *map = &reach->map;
+    if (!qmgr_reaches(qmgr, node)) return;
+    for
+        EACH_NODE(other, &map->known)
+        {
+            bool apart =
+                !node_mask_has(&map->row[node], other) || !node_mask_has(&map->row[other], node);
+            if (!apart || !qmgr_reaches(qmgr, other) || node_mask_has(&reach->told, other) ||
+                !tells(qmgr, node, other))
+                continue;
+            tell_row_of(qmgr, other, node);
+            tell_row_of(qmgr, node, other);
+        }
+}
+
+/* Only of somebody who does not speak for himself. */
+static void heard_of(struct qmgr *qmgr, const struct fail_reach_rep *rep)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    if (!reach->running || rep->of == qmgr_own(qmgr) || rep->of > DATA_NODE_ID_MAX ||
+        !node_mask_has(&qmgr->join.members, rep->of) || qmgr_reaches(qmgr, rep->of)) {
+        jam();
+        return;
+    }
+    if (node_mask_has(&reach->map.known, rep->of) &&
+        node_mask_equal(&reach->map.row[rep->of], &rep->row)) {
+        jam();
+        return;
+    }
+    jam();
+    reach->map.row[rep->of] = rep->row;
+    node_mask_add(&reach->map.known, rep->of);
+    node_mask_add(&reach->told, rep->of);
+    evaluate_soon(qmgr);
+}
+
+/* What it says is an answer, or another row than before in this check. */
+static bool is_news(const struct qmgr *qmgr, uint32_t node, const struct fail_reach_rep *rep)
+{
+    const struct reach *map = &qmgr->reach.map;
+    return rep->answer != 0 || !node_mask_has(&map->known, node) ||
+           node_mask_has(&qmgr->reach.told, node) || !node_mask_equal(&map->row[node], &rep->row);
 }
 
 void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
@@ -540,6 +625,10 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
         qmgr_suspect(qmgr, node, true, "it has fenced this node");
         return;
     }
+    if (rep->of != 0) {
+        heard_of(qmgr, rep);
+        return;
+    }
     jam();
     struct node_mask known = qmgr->join.members;
     struct node_mask condemned = rep->fenced;
@@ -549,6 +638,7 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
     qmgr_newcomers(qmgr, &known);
     node_mask_keep(&condemned, &known);
     if (!qmgr->reach.running && !node_mask_empty(&condemned)) begin(qmgr);
+    bool news = is_news(qmgr, node, rep);
     qmgr_reach_row(qmgr, node, &rep->row);
     if (!qmgr->reach.running) (void)update_row(qmgr, false); /* Perhaps never made before. */
     if (rep->ask != 0) say(qmgr, node, 0, rep->ask);
@@ -557,5 +647,7 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
         node_mask_add(&qmgr->reach.heard, node);
         take_back(qmgr, node);
     }
+    /* Behind the taking back: the first answer of a node that was silent has its row too. */
+    if (news && qmgr->reach.running) pass_on(qmgr, node);
     qmgr_reach_evaluate(qmgr);
 }

@@ -93,6 +93,8 @@ struct qmgr_reach {
     struct node_mask lost;   /* Members whose link is down: they do not come back. */
     struct node_mask silent; /* Members that do not speak; an answer takes them back. */
     struct node_mask heard;  /* Have answered the last question. */
+    struct node_mask told;   /* Whose rows others have told. */
+    bool evaluates;          /* It is going to, behind what runs now. */
     /* What each has fenced, as far as it has told. It counts as long as its teller stays. */
     struct node_mask fenced_by[DATA_NODE_ID_MAX + 1];
     uint32_t ask[NODE_ID_MAX + 1];
@@ -398,6 +400,7 @@ void qmgr_reach_reset(struct qmgr *qmgr);
 void qmgr_reach_view(struct qmgr *qmgr); /* The view has changed: what is left to be found? */
 void qmgr_reach_row(struct qmgr *qmgr, uint32_t node, const struct node_mask *row);
 void qmgr_reach_evaluate(struct qmgr *qmgr);
+void qmgr_reach_now(struct qmgr *qmgr);                   /* As was asked for a moment before. */
 void qmgr_reach_joined(struct qmgr *qmgr, uint32_t node); /* It is a member now. */
 void qmgr_reach_tick(struct qmgr *qmgr);
 void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig);

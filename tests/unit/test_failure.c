@@ -117,6 +117,94 @@ static void test_a_node_with_most_links_broken_leaves(void **state)
     }
 }
 
+/* Each of them knows of two broken links of its own, and of the third one only by what others say:
+ * without that it would think that it has most and leaves, while the others wait for it to lead. */
+static void test_three_that_do_not_reach_each_other(void **state)
+{
+    (void)state;
+    for (uint32_t turn = 0; turn < 8; turn++) {
+        uint32_t apart[3]; /* One of each node group. */
+        uint32_t all = 63;
+        for (uint32_t i = 0; i < 3; i++)
+            apart[i] = 1 + 2 * i + (turn >> i & 1u);
+        forget();
+        start_and_wait(6, 2, 0);
+        uint32_t oldest = younger(apart[0], apart[1]) == apart[0] ? apart[1] : apart[0];
+        oldest = younger(oldest, apart[2]) == oldest ? apart[2] : oldest;
+        for (uint32_t i = 0; i < 3; i++) {
+            fc_cut(fc, apart[i], apart[(i + 1) % 3], true);
+            if (apart[i] != oldest) all &= ~(1u << (apart[i] - 1));
+        }
+        run_looking(300);
+        assert_int_equal(check_end(), all);
+        for (uint32_t i = 0; i < 3; i++) {
+            if (apart[i] != oldest) assert_stopped(apart[i], EXIT_DECLARED_DEAD);
+        }
+        fc_destroy(fc);
+        fc_init(fc);
+    }
+}
+
+/* Who alone hears all three has found them silent. When they have answered, each has to know the
+ * others' rows, as if they had never been silent. */
+static void test_rows_of_nodes_that_were_silent(void **state)
+{
+    static const uint32_t apart[3] = {1, 3, 5};
+    (void)state;
+    forget();
+    start_and_wait(6, 2, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        qmgr_suspect(qmgr_at(2), apart[i], false, "as the test wants");
+        qmgr_suspect(qmgr_at(4), apart[i], false, "as the test wants");
+        qmgr_suspect(qmgr_at(6), apart[i], false, "as the test wants");
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        fc_cut(fc, apart[i], apart[(i + 1) % 3], true);
+    run_looking(3);
+    for (uint32_t i = 0; i < 3; i++) {
+        for (uint32_t k = 0; k < 3; k++) {
+            if (i == k) continue;
+            const struct reach *map = &qmgr_at(apart[i])->reach.map;
+            assert_true(node_mask_has(&map->known, apart[k]));
+            assert_false(node_mask_has(&map->row[apart[k]], apart[3 - i - k]));
+        }
+    }
+    run_looking(300);
+    assert_int_equal(__builtin_popcount(check_end()), 4);
+}
+
+static void says(struct qmgr *to, uint32_t node, struct fail_reach_rep rep)
+{
+    struct signal sig = {.gsn = GSN_FAIL_REACH_REP, .sender = block_ref(node, BLOCK_QMGR, 0)};
+    rep.incarnation = to->join.incarnation;
+    sig.payload = (uint32_t *)(void *)&rep;
+    qmgr_exec_FAIL_REACH_REP(&to->block, &sig);
+}
+
+/* Node 4 tells node 1 that node 3, silent there, does not reach node 2, which has answered. When
+ * node 3 says so itself, it is news: node 2 is asked again. */
+static void test_own_word_behind_a_told_one(void **state)
+{
+    struct node_mask row = {{0}};
+    (void)state;
+    forget();
+    start_and_wait(4, 2, 0);
+    struct qmgr *qmgr = qmgr_at(1);
+    qmgr_suspect(qmgr, 3, false, "as the test wants");
+    says(qmgr, 2, (struct fail_reach_rep){.answer = qmgr->reach.ask[2], .row = qmgr->join.members});
+    assert_true(node_mask_has(&qmgr->reach.heard, 2));
+    row = qmgr->join.members;
+    node_mask_remove(&row, 2);
+    says(qmgr, 4, (struct fail_reach_rep){.of = 3, .row = row});
+    assert_true(node_mask_has(&qmgr->reach.told, 3));
+    assert_true(node_mask_has(&qmgr->reach.heard, 2)); /* Hearsay asks nobody. */
+    says(qmgr, 3, (struct fail_reach_rep){.answer = qmgr->reach.ask[3], .row = row});
+    assert_false(node_mask_has(&qmgr->reach.told, 3));
+    assert_false(node_mask_has(&qmgr->reach.heard, 2));
+    run_looking(300); /* It answers. */
+    assert_int_equal(check_end(), 15);
+}
+
 /* The president does not reach a node. Ahead of the moment in which it fences that one, the node's
  * only partner dies; all know it but the president, which is slow. Returns when it has fenced. */
 static uint64_t in_the_way(uint32_t slow_ms, uint64_t kill_ms, uint32_t *left)
@@ -455,6 +543,9 @@ int main(void)
         T(test_a_node_that_all_need_hangs),
         T(test_one_broken_link),
         T(test_a_node_with_most_links_broken_leaves),
+        T(test_three_that_do_not_reach_each_other),
+        T(test_rows_of_nodes_that_were_silent),
+        T(test_own_word_behind_a_told_one),
         T(test_a_president_that_is_in_the_way),
         T(test_one_way),
         T(test_deaf_and_mute_nodes),
