@@ -471,11 +471,39 @@ static uint32_t wanted_of(uint32_t by_day)
     return by_day * (uint32_t)strtoul(text, NULL, 10);
 }
 
-/* The same of each of the two deaths of a pair: SIM_FAILURE_PAIRS. */
+/* The same of each of the two deaths of a pair: SIM_FAILURE_PAIRS, which may be "kinds" too. */
+static bool pairs_by_kind(void)
+{
+    const char *text = getenv("SIM_FAILURE_PAIRS");
+    return text != NULL && strcmp(text, "kinds") == 0;
+}
+
 static uint32_t pairs_of(uint32_t by_day)
 {
     const char *text = getenv("SIM_FAILURE_PAIRS");
+    if (pairs_by_kind()) return 0;
     return text == NULL ? by_day : by_day * (uint32_t)strtoul(text, NULL, 10);
+}
+
+/* Of the points with the same signal and role the first and the last one stay: all pairs of all
+ * points would be millions, and what happens after a signal is mostly the same each time. */
+static uint32_t keep_kinds(struct point *point, uint32_t count)
+{
+    static uint32_t first[GSN_TABLE][16];
+    static uint32_t last[GSN_TABLE][16];
+    uint32_t kept = 0;
+    memset(first, 0, sizeof first);
+    for (uint32_t at = 0; at < count; at++) {
+        uint32_t *known = &first[point[at].gsn][point[at].role & 15u];
+        if (*known == 0) *known = at + 1;
+        last[point[at].gsn][point[at].role & 15u] = at + 1;
+    }
+    for (uint32_t at = 0; at < count; at++) {
+        uint32_t gsn = point[at].gsn;
+        uint32_t role = point[at].role & 15u;
+        if (first[gsn][role] == at + 1 || last[gsn][role] == at + 1) point[kept++] = point[at];
+    }
+    return kept;
 }
 
 static void report(const struct protocol *protocol, uint32_t points, uint32_t tried,
@@ -509,7 +537,7 @@ static uint32_t choose_firsts(const struct protocol *protocol)
         if (protocol->of_master && (point->role & ROLE_MASTER) == 0) continue;
         first_list[kept++] = *point;
     }
-    return kept;
+    return pairs_by_kind() ? keep_kinds(first_list, kept) : kept;
 }
 
 static uint32_t enumerate_pairs(struct run *run, const struct protocol *protocol, uint32_t *tried,
@@ -522,6 +550,7 @@ static uint32_t enumerate_pairs(struct run *run, const struct protocol *protocol
     for (uint32_t at = every / 2; at < count; at += every) {
         const struct point *death = &first_list[at];
         failures += count_points(run, protocol, death, seconds);
+        if (pairs_by_kind()) seconds->count = keep_kinds(seconds->point, seconds->count);
         uint32_t step_second = step(seconds->count, pairs_of(SECONDS));
         *points += seconds->count;
         table_add(protocol, seconds->point, seconds->count);
