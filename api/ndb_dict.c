@@ -105,15 +105,21 @@ void ndb_table_invalidate(ndb_t *ndb, const char *name)
         api_dict_invalidate(ndb->connection->core, full);
 }
 
-int ndb_say_where(ndb_t *ndb, struct ndb_sql_error *where, const struct sql_create_error *error)
+int error_say_where(struct error_slot *slot, struct ndb_sql_error *where,
+                    const struct sql_create_error *error)
 {
     if (where != NULL) {
         where->line = error->line;
         where->column = error->column;
         snprintf(where->message, sizeof where->message, "%.250s", error->text);
     }
-    return error_set(&ndb->error, error->code, "line %u, column %u: %.200s", error->line,
-                     error->column, error->text);
+    return error_set(slot, error->code, "line %u, column %u: %.200s", error->line, error->column,
+                     error->text);
+}
+
+int ndb_say_where(ndb_t *ndb, struct ndb_sql_error *where, const struct sql_create_error *error)
+{
+    return error_say_where(&ndb->error, where, error);
 }
 
 int ndb_table_make(ndb_t *ndb, const struct table_def *def, uint32_t timeout_ms)

@@ -74,6 +74,16 @@ const ndb_error_t *ndb_filter_error(const struct ndb_filter *f)
     return f == NULL ? ndb_error(NULL) : &f->error.error;
 }
 
+struct api_table *filter_table(const struct ndb_filter *f)
+{
+    return f->table;
+}
+
+struct error_slot *filter_error(struct ndb_filter *f)
+{
+    return &f->error;
+}
+
 static int fail(struct ndb_filter *f, uint32_t code, const char *detail)
 {
     if (f->error.error.code == 0) error_set(&f->error, code, "%s", detail);

@@ -24,7 +24,10 @@ int error_set(struct error_slot *slot, uint32_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void error_clear(struct error_slot *slot);
 struct sql_create_error;
-/* What is wrong with a statement, for the ndb_t's error and `where`, which may be NULL. -1. */
+/* What is wrong with a statement, for the slot (or the ndb_t's) and `where`, which may be NULL. -1.
+ */
+int error_say_where(struct error_slot *slot, struct ndb_sql_error *where,
+                    const struct sql_create_error *error);
 int ndb_say_where(ndb_t *ndb, struct ndb_sql_error *where, const struct sql_create_error *error);
 /* A change of a table in use, under way. */
 struct ndb_alter_call {

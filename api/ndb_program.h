@@ -33,3 +33,6 @@ int program_columns(struct ndb_program *program, uint32_t a, uint32_t condition,
 /* May an operation of this table carry it? 0 or an error. */
 uint32_t program_usable(const struct ndb_program *program, const struct api_table *table,
                         bool changes);
+/* For the reader of conditions, ndb_where.c. */
+struct api_table *filter_table(const struct ndb_filter *filter);
+struct error_slot *filter_error(struct ndb_filter *filter);

@@ -15,6 +15,7 @@ struct settings {
     struct tool tool;
     const char *table;
     const char *index;     /* NULL: the table itself is read. */
+    const char *where;     /* NULL: all rows. */
     const char *delimiter; /* NULL: TAB, with --csv a comma. */
     bool header, hex, csv, nodata, rowid, gci, order, descending;
     uint64_t limit;
@@ -22,12 +23,14 @@ struct settings {
     enum ndb_lock_mode lock;
 };
 
-enum { KEY_LIMIT = TOOL_KEY_OWN, KEY_CSV, KEY_NODATA, KEY_ROWID, KEY_GCI };
+enum { KEY_LIMIT = TOOL_KEY_OWN, KEY_CSV, KEY_NODATA, KEY_ROWID, KEY_GCI, KEY_WHERE };
 
 static const struct argp_option options[] = {
     {"delimiter", 'D', "TEXT", 0, "between columns (TAB)", 0},
     {"header", 'h', "0|1", 0, "print the column names first (1)", 0},
     {"useHexFormat", 'x', NULL, 0, "print binary values as 0x...", 0},
+    {"where", KEY_WHERE, "CONDITION", 0,
+     "only rows that fit: a = 5 AND (b LIKE 'x%' OR c IN (1, 2)) ...", 0},
     {"limit", KEY_LIMIT, "N", 0, "stop after N rows", 0},
     {"parallelism", 'p', "N", 0, "fragments read at a time (0: all)", 0},
     {"order", 'o', NULL, 0, "in the order of INDEX", 0},
@@ -76,6 +79,9 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case 'l':
         settings->lock = tool_lock_mode(argument, state);
         return 0;
+    case KEY_WHERE:
+        settings->where = argument;
+        return 0;
     case KEY_CSV:
         settings->csv = true;
         return 0;
@@ -113,6 +119,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
 
 struct output {
     struct ndb_table *table;
+    struct ndb_filter *filter; /* NULL: all rows. */
     uint32_t index;
     uint32_t columns;
     struct ndb_column_info *column;
@@ -139,6 +146,7 @@ static int output_init(struct output *output, struct ndb_table *table)
 
 static void output_free(struct output *output)
 {
+    ndb_filter_free(output->filter);
     free(output->column);
     free(output->text);
 }
@@ -325,6 +333,7 @@ static struct ndb_scan *start_scan(const struct settings *settings, const struct
         .index = output->index, .descending = settings->descending, .unordered = !settings->order};
     struct ndb_scan_options scan_options = {.lock = settings->lock,
                                             .parallelism = settings->parallelism,
+                                            .program = ndb_filter_program(output->filter),
                                             .range = settings->index != NULL ? &range : NULL};
     uint32_t *columns = calloc(output->columns + 2u, sizeof(*columns));
     uint32_t count = 0;
@@ -370,47 +379,58 @@ static int print_rows(const struct settings *settings, const struct output *outp
     return more < 0 ? -1 : 0;
 }
 
-static int select_all(struct settings *settings)
+/* All that the options name, before the first row. False: it is said what is not there. */
+static bool prepare(struct settings *settings, struct ndb_table *table, struct output *output)
 {
-    struct ndb_table *table = tool_open_table(&settings->tool, settings->table);
-    struct output output;
-    ndb_error_t error;
-    uint64_t rows = 0;
-    uint32_t tries = 0;
-    int result;
-
-    if (table == NULL) return TOOL_FAILED;
-    if (output_init(&output, table) != 0) {
+    if (output_init(output, table) != 0) {
         (void)fprintf(stderr, "ndb_select_all: out of memory\n");
-        output_free(&output);
-        ndb_table_release(table);
-        return TOOL_FAILED;
+        return false;
     }
     if (settings->index != NULL) {
         int index = ndb_table_find_index(table, settings->index);
         if (index < 0) {
             (void)fprintf(stderr, "ndb_select_all: %s has no index %s\n", settings->table,
                           settings->index);
-            output_free(&output);
-            ndb_table_release(table);
-            return TOOL_FAILED;
+            return false;
         }
-        output.index = (uint32_t)index;
+        output->index = (uint32_t)index;
     }
+    if (settings->where == NULL) return true;
+    output->filter = tool_filter(&settings->tool, table, settings->where);
+    return output->filter != NULL;
+}
+
+static int print_table(struct settings *settings, const struct output *output)
+{
     bool text = !settings->csv && settings->tool.format == TOOL_TEXT;
     bool titles = !settings->nodata || settings->rowid || settings->gci;
-    if (settings->header && text && titles) print_header(settings, &output);
+    ndb_error_t error;
+    uint64_t rows = 0;
+    uint32_t tries = 0;
+    int result;
+
+    if (settings->header && text && titles) print_header(settings, output);
     do {
-        result = print_rows(settings, &output, &rows, &error);
+        result = print_rows(settings, output, &rows, &error);
     } while (result != 0 && rows == 0 && tool_try_again(&error, &tries));
     if (result != 0) {
         tool_print_error(&error);
     } else if (text) {
         printf("%" PRIu64 " rows returned\n", rows);
     }
+    return result == 0 ? TOOL_OK : TOOL_FAILED;
+}
+
+static int select_all(struct settings *settings)
+{
+    struct ndb_table *table = tool_open_table(&settings->tool, settings->table);
+    struct output output;
+
+    if (table == NULL) return TOOL_FAILED;
+    int result = prepare(settings, table, &output) ? print_table(settings, &output) : TOOL_FAILED;
     output_free(&output);
     ndb_table_release(table);
-    return result == 0 ? TOOL_OK : TOOL_FAILED;
+    return result;
 }
 
 static int run(void *context, int argc, char **argv)

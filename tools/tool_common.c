@@ -275,6 +275,24 @@ struct ndb_table *tool_open_table(struct tool *tool, const char *argument)
     return table;
 }
 
+struct ndb_filter *tool_filter(struct tool *tool, struct ndb_table *table, const char *condition)
+{
+    struct ndb_sql_error where;
+    struct ndb_filter *filter = ndb_filter_create(tool->ndb, table);
+
+    if (filter == NULL) {
+        tool_print_error(ndb_error(tool->ndb));
+        return NULL;
+    }
+    if (ndb_filter_where(filter, condition, &where) == 0 && ndb_filter_program(filter) != NULL)
+        return filter;
+    (void)fflush(stdout);
+    (void)fputs("--where: ", stderr);
+    tool_print_error(ndb_filter_error(filter));
+    ndb_filter_free(filter);
+    return NULL;
+}
+
 bool tool_try_again(const ndb_error_t *error, uint32_t *tries)
 {
     struct timespec pause = {.tv_nsec = TOOL_RETRY_MS * 1000000L};

@@ -83,5 +83,7 @@ enum ndb_lock_mode tool_lock_mode(const char *text, struct argp_state *state);
 void tool_table_name(const struct tool *tool, const char *argument, char *name, uint32_t size);
 /* Opens a table of the command line or prints why not. */
 struct ndb_table *tool_open_table(struct tool *tool, const char *argument);
+/* The condition of --where for rows of this table. NULL: it is printed what is wrong with it. */
+struct ndb_filter *tool_filter(struct tool *tool, struct ndb_table *table, const char *condition);
 /* True after a pause when a call that failed with `error` is worth trying again. */
 bool tool_try_again(const ndb_error_t *error, uint32_t *tries);

@@ -119,6 +119,17 @@ NDB_API int ndb_filter_null(struct ndb_filter *filter, uint32_t column, bool nul
 /* Text to a stored value, as ndb_value_parse(), and then compared; LIKE takes it as it is. */
 NDB_API int ndb_filter_text(struct ndb_filter *filter, uint32_t column,
                             enum ndb_condition condition, const char *text, uint32_t size);
+/*
+ * A condition as it stands behind WHERE, joined by AND to what is there already:
+ *   price <= 12.50 AND (name LIKE 'b%' OR id IN (1, 2, 3)) AND NOT (note IS NULL OR a > b)
+ * Also BETWEEN, != and <>, &&, || and !; `quoted` names; a column stands on the left of its
+ * operator, a value or another column on the right. Values are texts, numbers, x'..', 0x.. and
+ * b'..', read as ndb_value_parse() does for the column's type. `where` may be NULL; else it tells
+ * what is wrong and where (4004 no such column, 4247 not as above, and what a comparison is refused
+ * with).
+ */
+NDB_API int ndb_filter_where(struct ndb_filter *filter, const char *condition,
+                             struct ndb_sql_error *where);
 /* Never NULL. 4260 end without begin, 4261 a group is still open, 4294 longer than 4000 words. */
 NDB_API const ndb_error_t *ndb_filter_error(const struct ndb_filter *filter);
 /* The finished filter as a program, which lives as long as it: for scans, and for operations, which

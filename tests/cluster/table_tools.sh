@@ -108,6 +108,36 @@ want_text err 'indexed has no index nothing'
 want 2 "$BIN/ndb_select_all" -d test -o indexed
 want 2 "$BIN/ndb_select_all" -d test -z indexed by_b
 
+say "--where"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE goods (id INT NOT NULL PRIMARY KEY, price DECIMAL(8,2), name VARCHAR(20), INDEX by_price (price))"
+printf '%s\n' '1,9.99,bread' '2,12.50,Butter' "3,\\N,bee's wax" '4,100,cheese' '5,12.51,\N' >"$BOX/goods.csv"
+want 0 "$BIN/ndb_import" test "$BOX/goods.csv"
+fits() { # CONDITION ID...: these rows, by both tools
+    local condition=$1
+    shift
+    want 0 "$BIN/ndb_select_all" -d test -h 0 --csv --where="$condition" goods
+    [ "$(cut -d, -f1 "$BOX/out" | sort -n | tr '\n' ' ')" = "${*:+$* }" ] || fail "$condition: $(cat "$BOX/out")"
+    want 0 "$BIN/ndb_select_count" -d test --where="$condition" goods
+    want_text out "^$# records in table goods\$"
+}
+fits 'price <= 12.50' 1 2
+fits "name LIKE 'b%' AND NOT id = 1" 2 3
+fits "price IS NULL OR name IS NULL" 3 5
+fits 'price BETWEEN 10 AND 99.99 || id IN (4, 7)' 2 4 5
+fits "name = 'bee''s wax'" 3
+fits 'id >= id AND price <> 100' 1 2 5
+fits 'id > 5'
+want 0 "$BIN/ndb_select_all" -d test -h 0 --order --descending --where='price < 50' goods by_price
+[ "$(grep -c . "$BOX/out")" = 4 ] && [ "$(head -c 1 "$BOX/out")" = 5 ] || fail "not in the order of the index: $(cat "$BOX/out")"
+want 0 "$BIN/ndb_select_count" -d test -l 2 --where='id < 3' goods
+want_text out '^2 records'
+want 1 "$BIN/ndb_select_all" -d test --where='prize < 50' goods
+want_text err "^--where: 4004: .*line 1, column 1: .*'prize'"
+want 1 "$BIN/ndb_select_count" -d test --where="price < 'much'" goods
+want_text err "^--where: .*line 1, column 9: "
+want 1 "$BIN/ndb_select_count" -d test --where='price < id' goods # Columns of two types.
+want_text err '^--where: 892: '
+
 say "ndb_select_all, ndb_select_count"
 want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE three (a INT NOT NULL PRIMARY KEY, b VARBINARY(20), c BIGINT)"
 printf '1,"x",9007199254740993\n2,\\N,\\N\n3,"q""q",-1\n' >"$BOX/three.csv"
