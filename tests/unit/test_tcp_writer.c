@@ -58,6 +58,7 @@ static struct peer {
     uint32_t node;
     uint32_t epoch;
     uint32_t epoch_before;
+    uint32_t doomed; /* The epoch of the link that a fault of its own ends. */
     uint32_t ups;
     uint32_t next; /* Number of its next signal to the node. */
     uint32_t expects[SENDERS];
@@ -143,8 +144,8 @@ static void *socket_main(void *argument)
     struct socket_thread *own = argument;
     while (atomic_load(&stop_threads) == 0) {
         for (uint32_t id = 1; own->t != NULL && id <= PEERS; id++) {
-            if (id % RECEIVERS == own->no && atomic_exchange(&close_wish[id], 0) != 0)
-                transporter_close(own->t, id, 0, "the test wants it");
+            uint32_t epoch = id % RECEIVERS == own->no ? atomic_load(&close_wish[id]) : 0;
+            if (epoch != 0) transporter_close(own->t, id, epoch, "the test wants it");
         }
         bool busy = own->queues != NULL && send_queues_drain(own->queues, take, own) > 0;
         if (own->writer != NULL) link_writer_flush(own->writer);
@@ -358,24 +359,33 @@ static void make_fault(struct rng *rng, bool *paused)
         transporter_pause(peers[id].t, OWN, paused[id] = !paused[id]);
         break;
     case 2:
+        peers[id].doomed = peers[id].epoch;
         transporter_close(peers[id].t, OWN, 0, "the peer's test wants it");
         break;
     case 3:
-        atomic_store(&close_wish[id], 1);
+        atomic_store(&close_wish[id], atomic_load(&epoch_of[id]));
         wake(&receiver[id % RECEIVERS]);
         break;
     default: /* Dies with data unread: the node's writes meet a reset connection. */
+        peers[id].doomed = peers[id].epoch;
         transporter_allow(peers[id].t, OWN, false);
         transporter_allow(peers[id].t, OWN, true);
         break;
     }
 }
 
-/* Both ends know the same link: that of a fault may still be open at one of them. */
+/* Both ends know the same link, and no fault is about to end it. */
+static bool link_stays(uint32_t id)
+{
+    uint32_t epoch = peers[id].epoch;
+    return epoch != 0 && epoch == atomic_load(&epoch_of[id]) && epoch != peers[id].doomed &&
+           epoch != atomic_load(&close_wish[id]);
+}
+
 static bool all_arrived(void)
 {
     for (uint32_t id = 1; id <= PEERS; id++) {
-        if (peers[id].epoch == 0 || atomic_load(&epoch_of[id]) != peers[id].epoch) return false;
+        if (!link_stays(id)) return false;
         for (uint32_t no = 0; no < SENDERS; no++) {
             if (sent[no][id].epoch == peers[id].epoch &&
                 sent[no][id].count != peers[id].expects[no])
@@ -481,8 +491,10 @@ static void links_keep_order_under_faults(void **state)
     atomic_store(&arrived, 0);
     uv_loop_init(&loop);
     open_node();
-    for (uint32_t id = 1; id <= PEERS; id++)
+    for (uint32_t id = 1; id <= PEERS; id++) {
+        atomic_store(&close_wish[id], 0);
         open_peer(id);
+    }
     start_threads(senders);
     run_faults();
     atomic_store(&stop_sending, 1);
