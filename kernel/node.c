@@ -13,6 +13,8 @@ static uint32_t pages_for(uint64_t bytes)
 static void size_kernel_groups(struct node_config *config)
 {
     uint32_t threads = config->thread_count;
+    /* A thread fills two queues of each: all of them may overflow at once. */
+    if (config->overflow_segments < 2u * threads) config->overflow_segments = 2u * threads;
     uint32_t queue = pages_for(sizeof(struct job_queue)) + pages_for(config->job_queue_words * 4u);
     uint32_t segment = pages_for(sizeof(struct overflow_segment) + OVERFLOW_SEGMENT_WORDS * 4u);
     uint32_t delayed =
@@ -153,6 +155,15 @@ void node_check(struct node *node)
 
 /* --- Links. --- */
 
+/* What the host calls acts as one of the node's threads: should a queue be full, node_fail() has to
+ * know whose. Returns who acted before: a block's word may have made the host close a link. */
+static struct thread *act_as(struct thread *thread)
+{
+    struct thread *before = this_thread;
+    this_thread = thread;
+    return before;
+}
+
 static void put_link_rep(struct thread *from, struct thread *to, uint32_t receiver, uint32_t gsn,
                          enum signal_priority prio, const struct link_rep *rep)
 {
@@ -179,7 +190,9 @@ void node_link_up(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t
     struct block *qmgr = node_lookup(node, qmgr_ref);
     if (qmgr == NULL) return;
     struct link_rep rep = {peer, epoch, sender_class, node->config.thread_count};
+    struct thread *before = act_as(node->thread[thread_no]);
     put_link_rep(node->thread[thread_no], qmgr->thread, qmgr_ref, GSN_LINK_UP_REP, PRIO_A, &rep);
+    this_thread = before;
 }
 
 void node_link_down(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t epoch)
@@ -188,11 +201,13 @@ void node_link_down(struct node *node, uint32_t thread_no, uint32_t peer, uint32
     if (atomic_load(&link->sending) != epoch) return;
     atomic_store(&link->sending, 0);
     struct link_rep rep = {peer, epoch, atomic_load(&link->class_), node->config.thread_count};
+    struct thread *before = act_as(node->thread[thread_no]);
     for (uint32_t to = 0; to < node->config.thread_count; to++) {
         put_link_rep(node->thread[thread_no], node->thread[to],
                      block_ref(node->config.own_node, BLOCK_NONE, to), GSN_LINK_DOWN_REP, PRIO_B,
                      &rep);
     }
+    this_thread = before;
 }
 
 void node_link_level(struct node *node, uint32_t peer, enum link_level level)
@@ -206,13 +221,10 @@ static void refuse_delivery(struct node *node, uint32_t peer, uint32_t epoch, co
     node->options.host->link_close(node->options.host, peer, epoch, why);
 }
 
-bool node_deliver(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t epoch,
-                  const uint32_t *words, uint32_t count)
+static bool put_signals(struct thread *from, uint32_t peer, uint32_t epoch, const uint32_t *words,
+                        uint32_t count)
 {
-    struct thread *from = node->thread[thread_no];
-    if (atomic_load_explicit(&node->link[peer].receiving, memory_order_relaxed) != epoch)
-        return false;
-    this_thread = from; /* For node_fail(), should the queues be full. */
+    struct node *node = from->node;
     for (uint32_t at = 0; at < count; at += words[at + 3]) {
         const uint32_t *extent = words + at;
         struct block *block = node_lookup(node, extent[1]);
@@ -228,8 +240,18 @@ bool node_deliver(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t
             thread_put(from, block->thread->no, kind_prio(extent[0]), extent[3], peer, epoch);
         memcpy(room, extent, (size_t)extent[3] * 4u);
     }
-    this_thread = NULL;
     return true;
+}
+
+bool node_deliver(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t epoch,
+                  const uint32_t *words, uint32_t count)
+{
+    if (atomic_load_explicit(&node->link[peer].receiving, memory_order_relaxed) != epoch)
+        return false;
+    struct thread *before = act_as(node->thread[thread_no]);
+    bool good = put_signals(node->thread[thread_no], peer, epoch, words, count);
+    this_thread = before;
+    return good;
 }
 
 bool node_congested(const struct node *node)

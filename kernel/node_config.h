@@ -93,7 +93,8 @@ struct node_config {
 
     uint32_t job_queue_words;   /* Ring between two threads, per priority; power of two. */
     uint32_t job_queue_signals; /* More signals than this in a ring go to the overflow segments. */
-    uint32_t overflow_segments; /* Per thread; each holds SIGNAL_EXTENT_MAX words at least. */
+    uint32_t overflow_segments; /* Per thread, at least one for each queue that it fills; each holds
+                                   SIGNAL_EXTENT_MAX words at least. */
     uint32_t delayed_max;       /* Delayed signals per thread. */
     uint32_t flush_words; /* A link's words are handed to the transporter when so many wait. */
 };

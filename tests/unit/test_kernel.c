@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <pthread.h>
 #include "kernel/job_queue.h"
+#include "kernel/thread_state.h"
 #include "tests/unit/fake_host.h"
 
 /* A toy block: counts what it gets, and does what the test tells it. */
@@ -96,7 +97,7 @@ struct world {
     struct toy *second; /* DBLQH 1, last thread */
 };
 
-static struct world *world_make(uint32_t threads, uint32_t queue_signals)
+static struct world *world_make_of(uint32_t threads, uint32_t queue_signals, uint32_t segments)
 {
     struct world *world = calloc(1, sizeof *world);
     struct node_config config = {.own_node = 1};
@@ -104,6 +105,7 @@ static struct world *world_make(uint32_t threads, uint32_t queue_signals)
     config.thread_count = threads;
     config.job_queue_signals = queue_signals;
     config.delayed_max = 16;
+    config.overflow_segments = segments;
     fake_host_init(&world->fake);
     struct node_options options = {.host = &world->fake.host, .gsn_name = toy_gsn_name};
     world->node = node_create(&config, &options);
@@ -116,6 +118,11 @@ static struct world *world_make(uint32_t threads, uint32_t queue_signals)
     world->second->next_ref = world->first->block.ref;
     world->first->fan_out = world->second->fan_out = 1;
     return world;
+}
+
+static struct world *world_make(uint32_t threads, uint32_t queue_signals)
+{
+    return world_make_of(threads, queue_signals, OVERFLOW_SEGMENTS_DEFAULT);
 }
 
 static void world_drop(struct world *world)
@@ -373,6 +380,53 @@ static void old_epoch_is_dropped_and_link_down_comes_last(void **state)
     world_drop(world);
 }
 
+static void full_queues_are_a_failure_of_the_node(void **state)
+{
+    (void)state;
+    struct world *world = world_make(2, 0xFFFFFFFFu);
+    uint32_t words[8];
+    node_link_up(world->node, 1, 2, FROM_DATA, 1);
+    run_all(world, 1);
+    uint32_t count =
+        make_signal(words, GSN_TOY_B, world->first->block.ref, block_ref(2, BLOCK_QMGR, 0), 1, 0);
+    if (setjmp(world->fake.on_fail) == 0) {
+        for (;;)
+            assert_true(node_deliver(world->node, 1, 2, 1, words, count));
+    }
+    assert_int_equal(world->fake.failure.exit_code, EXIT_JOB_BUFFER_FULL);
+    assert_int_equal(world->fake.failure.thread_no, 1);
+    /* Also when what finds no room is the word that the link is down. */
+    world->fake.failure.exit_code = 0;
+    this_thread = NULL;
+    if (setjmp(world->fake.on_fail) == 0) node_link_down(world->node, 1, 2, 1);
+    assert_int_equal(world->fake.failure.exit_code, EXIT_JOB_BUFFER_FULL);
+    this_thread = NULL;
+    world_drop(world);
+}
+
+static void every_queue_may_overflow(void **state)
+{
+    (void)state;
+    struct world *world =
+        world_make_of(8, 1, 1); /* A ring holds one signal; as few segments as may be. */
+    uint32_t words[8];
+    node_link_up(world->node, 1, 2, FROM_DATA, 1);
+    run_all(world, 1);
+    for (uint32_t i = 0; i < 10; i++) {
+        uint32_t count = make_signal(words, GSN_TOY_B, world->first->block.ref,
+                                     block_ref(2, BLOCK_QMGR, 0), 1, 0);
+        words[0] = signal_kind(GSN_TOY_B, 2, 0, PRIO_A, 0);
+        assert_true(node_deliver(world->node, 1, 2, 1, words, count));
+    }
+    for (uint32_t epoch = 1; epoch <= 3; epoch++) { /* A word to each thread. */
+        node_link_down(world->node, 1, 2, epoch);
+        node_link_up(world->node, 1, 2, FROM_DATA, epoch + 1);
+    }
+    run_all(world, 1);
+    assert_int_equal(world->first->links_down, 3 * 8);
+    world_drop(world);
+}
+
 static void put_to_string(void *context, const char *text, uint32_t size)
 {
     strncat(context, text, size);
@@ -481,6 +535,8 @@ int main(void)
         cmocka_unit_test(large_sections_arrive),
         cmocka_unit_test(border_guard),
         cmocka_unit_test(old_epoch_is_dropped_and_link_down_comes_last),
+        cmocka_unit_test(full_queues_are_a_failure_of_the_node),
+        cmocka_unit_test(every_queue_may_overflow),
         cmocka_unit_test(failure_leaves_a_trace),
         cmocka_unit_test(tamper_arms_and_disarms),
         cmocka_unit_test(queue_between_threads),
