@@ -62,10 +62,6 @@ static void step_done(struct dict *dict)
     struct dict_local *local = &dict->local;
     if (schema_alters(local->operation)) dict_alter_step_done(dict);
     switch ((enum schema_step)local->step) {
-    case SCHEMA_STEP_ONLINE_TC:
-        jam();
-        dict_made_online(dict);
-        break;
     case SCHEMA_STEP_REMOVE:
         jam();
         for (uint32_t i = 0; i < local->gone.count; i++)
@@ -81,6 +77,7 @@ static void step_done(struct dict *dict)
         local->active = 0;
         break;
     case SCHEMA_STEP_ONLINE_LQH:
+    case SCHEMA_STEP_ONLINE_TC:
     case SCHEMA_STEP_DROPPING_TC:
     case SCHEMA_STEP_DROPPING_LQH:
     case SCHEMA_STEP_WRITE:
@@ -413,6 +410,11 @@ static void begin_step(struct dict *dict, uint32_t step)
     local->step = step;
     local->waits = 1;
     local->at = 0;
+    /* Only now: who finds the table here may ask any node's TC. */
+    if (step == schema_step_after(local->operation, SCHEMA_STEP_ONLINE_TC)) {
+        jam();
+        dict_made_online(dict);
+    }
     if (step == SCHEMA_STEP_WRITE) {
         write_image(dict);
         return;

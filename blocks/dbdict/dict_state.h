@@ -501,7 +501,7 @@ const struct dict_set *dict_set_of_step(const struct dict_local *local);
 uint32_t dict_prepare_create(struct dict *dict, const struct signal *sig);
 /* Into local.gone; the unique indexes first, so that none is there without its table. */
 void dict_set_of_drop(struct dict *dict, uint32_t table_id);
-void dict_made_online(struct dict *dict); /* All TCs and LQHs can use it. */
+void dict_made_online(struct dict *dict); /* All nodes' TCs and LQHs can use it. */
 void dict_forget_made(struct dict *dict); /* It is not made after all. */
 
 /* dict_local.c */
