@@ -8,6 +8,7 @@
 #define SLOTS_PER_ROW  8u
 #define COUNT_STEPS    16u /* Counting a slot is so much cheaper than reading a row. */
 #define LOOK_GROUPS    16u /* So is looking at a row, compared with sending it. */
+#define INDEX_GROUPS   4u  /* An index gives fewer at a time than pages do. */
 #define BATCH_ROWS_MAX 0xFFFFu
 
 struct lqh_scan *lqh_scan_get(struct lqh *lqh, uint32_t ref)
@@ -195,9 +196,8 @@ static void step_rows(struct lqh *lqh, struct lqh_scan *scan)
 static void step_groups(struct lqh *lqh, struct lqh_scan *scan)
 {
     struct tup_frag *frag = tup_frag_get(lqh->tup, scan->frag);
-    bool only_looks = scan->program != REF_NONE || scan->attr_words == 0;
     struct lqh_rows rows = {0};
-    for (uint32_t groups = only_looks ? LOOK_GROUPS : 1u;
+    for (uint32_t groups = scan->index != REF_NONE ? INDEX_GROUPS : LOOK_GROUPS;
          groups > 0 && !scan->end && !lqh_scan_step_full(scan, &rows); groups--) {
         uint32_t error = scan->index != REF_NONE ? lqh_scan_index_group(lqh, scan, frag, &rows)
                                                  : lqh_scan_filter_group(lqh, scan, frag, &rows);

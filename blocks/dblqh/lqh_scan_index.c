@@ -4,8 +4,9 @@
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
 
-#define GROUP      16u /* Entries fetched at once, */
+#define GROUP      64u /* Entries fetched at once, */
 #define RANGE_COST 4u  /* and how many of them a range with fewer ones is worth: a search. */
+#define PREFETCH   8u  /* Rows ahead. */
 
 static struct lqh_scan_index *record_get(struct lqh *lqh, const struct lqh_scan *scan)
 {
@@ -117,6 +118,7 @@ uint32_t lqh_scan_index_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_f
         *end = !next_range(lqh, record);
         return ROW_NONE;
     }
+    *end = false; /* The next call looks again, and goes to the next range. */
     tux_scan_moved(index, &record->position, &entry);
     bool alive = !entry.copy &&
                  tup_row_alive(lqh->tup, frag, entry.row, scan->tc_frag, lqh_scan_owner(scan));
@@ -135,6 +137,12 @@ static uint32_t look(struct lqh *lqh, struct lqh_scan *scan, struct tup_program 
     return error == ERR_ROW_NOT_FOUND ? 0 : error;
 }
 
+static uint32_t group_of(const struct lqh *lqh)
+{
+    uint32_t step = block_config(&lqh->block)->scan_step_rows;
+    return step < GROUP ? step : GROUP;
+}
+
 /* The next entries of the range; *count: how many. 0, or an error. */
 static uint32_t look_at_some(struct lqh *lqh, struct lqh_scan *scan, struct tup_program *program,
                              struct lqh_rows *rows, uint32_t *count)
@@ -142,17 +150,21 @@ static uint32_t look_at_some(struct lqh *lqh, struct lqh_scan *scan, struct tup_
     struct lqh_scan_index *record = record_get(lqh, scan);
     const struct tux_index *index = tup_frag_ordered(program->frag, record->id);
     struct tux_entry entries[GROUP];
+    uint32_t done = 0;
     bool end;
     *count = tux_scan_next(index, ranges_of(lqh, record), record->range_words, &record->position,
-                           entries, GROUP, &end);
-    uint32_t done = 0;
+                           entries, group_of(lqh), &end);
+    for (uint32_t i = 0; i < PREFETCH && i < *count; i++)
+        tup_prefetch(program->frag, entries[i].row);
     while (done < *count && !lqh_scan_step_full(scan, rows)) {
+        if (done + PREFETCH < *count) tup_prefetch(program->frag, entries[done + PREFETCH].row);
         uint32_t error = look(lqh, scan, program, &entries[done], rows);
         if (error != 0) return error;
         done++;
     }
-    if (done > 0) tux_scan_moved(index, &record->position, &entries[done - 1u]);
-    if (end && done == *count) scan->end = !next_range(lqh, record);
+    bool over = end && done == *count;
+    if (over) scan->end = !next_range(lqh, record);
+    if (done > 0 && !over) tux_scan_moved(index, &record->position, &entries[done - 1u]);
     return 0;
 }
 
@@ -160,8 +172,9 @@ uint32_t lqh_scan_index_group(struct lqh *lqh, struct lqh_scan *scan, struct tup
                               struct lqh_rows *rows)
 {
     struct tup_program program = lqh_scan_program(lqh, scan, frag);
+    uint32_t group = group_of(lqh);
     uint32_t seen = 0;
-    while (seen < GROUP && !scan->end && !lqh_scan_step_full(scan, rows)) {
+    while (seen < group && !scan->end && !lqh_scan_step_full(scan, rows)) {
         uint32_t count;
         uint32_t error = look_at_some(lqh, scan, &program, rows, &count);
         if (error != 0) return error;

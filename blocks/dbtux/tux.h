@@ -138,8 +138,8 @@ uint32_t tux_ranges_check(const struct tux_columns *columns, const uint32_t *ran
                           uint32_t words);
 /*
  * Up to `max` entries of the position's range in its direction from behind the position on, which
- * stays: see tux_scan_moved(). Returns how many; *end: there are no more behind them in this range.
- * Copies are among them.
+ * stays: see tux_scan_moved(). Returns how many; *end: there are no more behind them in this range,
+ * always told when fewer than `max` are returned. Copies are among them.
  */
 uint32_t tux_scan_next(const struct tux_index *index, const uint32_t *ranges, uint32_t words,
                        const struct tux_position *position, struct tux_entry *entries, uint32_t max,

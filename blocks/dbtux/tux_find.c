@@ -42,9 +42,8 @@ static uint32_t tag_find(const struct tux_leaf *leaf, uint32_t tag)
     return low;
 }
 
-/* The first entry that is not before the target. */
-static uint32_t leaf_find(const struct tux_index *index, const struct tux_leaf *leaf,
-                          const struct tux_target *target)
+uint32_t tux_leaf_find(const struct tux_index *index, const struct tux_leaf *leaf,
+                       const struct tux_target *target)
 {
     uint32_t digest = tux_tag_digest(&leaf->head, target->digest);
     uint32_t low = tag_find(leaf, digest << 1);
@@ -72,7 +71,7 @@ void tux_find(const struct tux_index *index, const struct tux_target *target, st
         path->step[level] = (struct tux_step){ref, at};
         ref = inner->child[at] & ~CHILD_COPY;
     }
-    path->step[0] = (struct tux_step){ref, leaf_find(index, tux_leaf(index->tux, ref), target)};
+    path->step[0] = (struct tux_step){ref, tux_leaf_find(index, tux_leaf(index->tux, ref), target)};
 }
 
 bool tux_found(const struct tux_index *index, const struct tux_target *target,
@@ -102,17 +101,10 @@ void tux_first_changed(const struct tux_index *index, const struct tux_path *pat
 struct tux_cursor tux_seek(const struct tux_index *index, const struct tux_search *search)
 {
     struct tux_path path;
-    struct tux_target target = {.search = *search};
     if (index->root == TUX_NODE_NONE) return (struct tux_cursor){TUX_NODE_NONE, 0};
-    target.digest =
-        tux_digest(index->columns, search->value, search->count, search->place == TUX_BEHIND);
+    const struct tux_target target = tux_target_at(index, search);
     tux_find(index, &target, &path);
     return (struct tux_cursor){path.step[0].ref, path.step[0].at};
-}
-
-static struct tux_entry entry_at(const struct tux_leaf *leaf, uint32_t at)
-{
-    return (struct tux_entry){leaf->row[at], (leaf->tag[at] & TAG_COPY) != 0};
 }
 
 bool tux_next(const struct tux_index *index, struct tux_cursor *cursor, struct tux_entry *entry)
@@ -124,7 +116,7 @@ bool tux_next(const struct tux_index *index, struct tux_cursor *cursor, struct t
         *cursor = (struct tux_cursor){leaf->head.next, 0};
         leaf = tux_leaf(index->tux, cursor->leaf);
     }
-    *entry = entry_at(leaf, cursor->at++);
+    *entry = tux_entry_at(leaf, cursor->at++);
     return true;
 }
 
@@ -138,7 +130,7 @@ bool tux_previous(const struct tux_index *index, struct tux_cursor *cursor, stru
         leaf = tux_leaf(index->tux, cursor->leaf);
         cursor->at = leaf->head.count;
     }
-    *entry = entry_at(leaf, --cursor->at);
+    *entry = tux_entry_at(leaf, --cursor->at);
     return true;
 }
 

@@ -94,6 +94,13 @@ struct tux_target tux_target_of(const struct tux_index *index, uint32_t row, boo
         .digest = tux_digest(index->columns, key->value, index->columns->count, false)};
 }
 
+struct tux_target tux_target_at(const struct tux_index *index, const struct tux_search *search)
+{
+    return (struct tux_target){.search = *search,
+                               .digest = tux_digest(index->columns, search->value, search->count,
+                                                    search->place == TUX_BEHIND)};
+}
+
 static int value_compare(const struct tux_column *column, const struct scan_value *a,
                          const struct scan_value *b)
 {

@@ -71,17 +71,27 @@ static void step_over(const struct tux_index *index, struct tux_cursor *cursor,
     if (tux_next(index, &next, &entry) && tux_compare(index, &entry, at) == 0) *cursor = next;
 }
 
+/*
+ * Entries come in runs, all that a leaf has of the range: where a run ends is looked for once in
+ * the leaf, so that no row is touched for each of them. *end: there is none behind those taken, as
+ * far as their leaf can tell.
+ */
 static uint32_t scan_up(const struct tux_index *index, struct tux_cursor cursor,
                         const struct tux_search *limit, struct tux_entry *entries, uint32_t max,
                         bool *end)
 {
+    const struct tux_target target = tux_target_at(index, limit);
     uint32_t count = 0;
-    for (; count < max; count++) {
-        *end = !tux_next(index, &cursor, &entries[count]) ||
-               (limit->count > 0 && tux_compare(index, &entries[count], limit) > 0);
-        if (*end) return count;
-        tup_prefetch(index->rows, entries[count].row);
+    while (cursor.leaf != TUX_NODE_NONE) {
+        const struct tux_leaf *leaf = tux_leaf(index->tux, cursor.leaf);
+        uint32_t stop = limit->count > 0 ? tux_leaf_find(index, leaf, &target) : leaf->head.count;
+        while (cursor.at < stop && count < max)
+            entries[count++] = tux_entry_at(leaf, cursor.at++);
+        *end = cursor.at >= stop && stop < leaf->head.count;
+        if (*end || count == max) return count;
+        cursor = (struct tux_cursor){leaf->head.next, 0};
     }
+    *end = true;
     return count;
 }
 
@@ -89,13 +99,19 @@ static uint32_t scan_down(const struct tux_index *index, struct tux_cursor curso
                           const struct tux_search *limit, struct tux_entry *entries, uint32_t max,
                           bool *end)
 {
+    const struct tux_target target = tux_target_at(index, limit);
     uint32_t count = 0;
-    for (; count < max; count++) {
-        *end = !tux_previous(index, &cursor, &entries[count]) ||
-               (limit->count > 0 && tux_compare(index, &entries[count], limit) < 0);
-        if (*end) return count;
-        tup_prefetch(index->rows, entries[count].row);
+    while (cursor.leaf != TUX_NODE_NONE) {
+        const struct tux_leaf *leaf = tux_leaf(index->tux, cursor.leaf);
+        uint32_t stop = limit->count > 0 ? tux_leaf_find(index, leaf, &target) : 0;
+        while (cursor.at > stop && count < max)
+            entries[count++] = tux_entry_at(leaf, --cursor.at);
+        *end = cursor.at <= stop && stop > 0;
+        if (*end || count == max) return count;
+        cursor.leaf = leaf->head.prev;
+        if (cursor.leaf != TUX_NODE_NONE) cursor.at = tux_node(index->tux, cursor.leaf)->count;
     }
+    *end = true;
     return count;
 }
 

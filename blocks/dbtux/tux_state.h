@@ -129,6 +129,11 @@ static inline struct tux_inner *tux_inner(const struct tux *tux, uint32_t ref)
     return (struct tux_inner *)(void *)tux_node(tux, ref);
 }
 
+static inline struct tux_entry tux_entry_at(const struct tux_leaf *leaf, uint32_t at)
+{
+    return (struct tux_entry){leaf->row[at], (leaf->tag[at] & TAG_COPY) != 0};
+}
+
 /* --- tux_key.c: keys, digests, tags. --- */
 
 /* A place that is looked for. */
@@ -150,6 +155,7 @@ uint64_t tux_digest_of(const struct tux_index *index, uint32_t row, bool copy);
 /* An existing row as a place; `key` keeps its values. */
 struct tux_target tux_target_of(const struct tux_index *index, uint32_t row, bool copy,
                                 struct tux_key *key);
+struct tux_target tux_target_at(const struct tux_index *index, const struct tux_search *search);
 /* The entry's place against the target's: < 0, 0 (only TUX_AT), > 0. `same` says that the keys are
  * equal. */
 int tux_entry_compare(const struct tux_index *index, uint32_t row, bool copy,
@@ -172,6 +178,9 @@ struct tux_path {
 /* Where the target stands or would stand: before step[0].at of that leaf. There is a root. */
 void tux_find(const struct tux_index *index, const struct tux_target *target,
               struct tux_path *path);
+/* How many entries of the leaf stand before the target. */
+uint32_t tux_leaf_find(const struct tux_index *index, const struct tux_leaf *leaf,
+                       const struct tux_target *target);
 /* The entry at the path's place is the target itself. */
 bool tux_found(const struct tux_index *index, const struct tux_target *target,
                const struct tux_path *path);
