@@ -19,7 +19,7 @@ struct scan_tabreq {
     uint32_t table_id;
     uint32_t schema_version;
     uint32_t request_info;
-    uint32_t batch_rows;  /* Per fragment; 0 = node's default. */
+    uint32_t batch_rows;  /* Per fragment; 0 = node's default. Both 0: batches grow. */
     uint32_t batch_bytes; /* Per fragment; 0 = node's default. */
     uint32_t parallelism; /* Fragments at a time; 0 = all. */
     uint32_t transid1;

@@ -304,6 +304,19 @@ static void batch_limits(const struct lqh *lqh, struct lqh_scan *scan,
     scan->batch_words = words < LQH_BATCH_WORDS_MAX ? words : LQH_BATCH_WORDS_MAX;
     if (scan->batch_rows == 0) scan->batch_rows = 1;
     if (scan->batch_words == 0) scan->batch_words = 1; /* One row always fits. */
+    scan->grows = req->batch_rows == 0 && req->batch_bytes == 0 && scan->mode == LOCK_COMMITTED;
+}
+
+/* Who has asked for more reads much: fewer turns then. Short scans never pay for long batches. */
+static void grow_batch(struct lqh_scan *scan)
+{
+    if (!scan->grows) return;
+    if (scan->batch_rows < LQH_BATCH_ROWS_MAX)
+        scan->batch_rows =
+            2u * scan->batch_rows < LQH_BATCH_ROWS_MAX ? 2u * scan->batch_rows : LQH_BATCH_ROWS_MAX;
+    if (scan->batch_words < LQH_BATCH_WORDS_MAX)
+        scan->batch_words = 2u * scan->batch_words < LQH_BATCH_WORDS_MAX ? 2u * scan->batch_words
+                                                                         : LQH_BATCH_WORDS_MAX;
 }
 
 static uint32_t new_scan(struct lqh *lqh, const struct signal *sig, struct lqh_scan **result)
@@ -396,6 +409,7 @@ static void next_batch(struct lqh *lqh, struct lqh_scan *scan)
     scan->words = 0;
     scan->looked = 0;
     scan->state = FSCAN_READING;
+    grow_batch(scan);
     if (lqh_table_get(lqh, scan->table_id)->state == TABLE_DROPPING) {
         jam();
         lqh_scan_fail(lqh, scan, ERR_TABLE_DROPPING);

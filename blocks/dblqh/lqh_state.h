@@ -23,6 +23,7 @@
 #define LQH_FRAGS_INLINE    64u
 #define LQH_KEY_WORDS_MAX   1088u  /* TABLE_KEY_BYTES_MAX and every column's padding. */
 #define LQH_BATCH_WORDS_MAX 16384u /* Longest batch of a scan, plus one row: 64 KB. */
+#define LQH_BATCH_ROWS_MAX  992u   /* Of a batch that has grown. */
 #define LQH_OUT_WORDS       (LQH_BATCH_WORDS_MAX + TUP_ROW_WORDS_MAX + 4u)
 #define LQH_SEGMENT_WORDS   61u  /* A segment record is 256 bytes. */
 #define LQH_SCAN_LOCKS      250u /* Rows in a batch of a locking scan, at most. */
@@ -174,6 +175,7 @@ struct lqh_scan {
     uint32_t mode; /* enum lock_mode */
     uint32_t batch_rows;
     uint32_t batch_words;
+    uint32_t grows; /* The client left both to us: each batch may have twice as much. */
     uint32_t rows;  /* In this batch, so far. */
     uint32_t words; /* The same; sent already. */
     uint32_t end;   /* The fragment's end was reached. */

@@ -55,6 +55,21 @@ static int start_tiny(void **state)
     return 0;
 }
 
+static void small_batches(struct node_config *config)
+{
+    config->batch_rows = 10;
+    config->batch_bytes = 16384;
+}
+
+static int start_small(void **state)
+{
+    (void)state;
+    w_start(&w, 1, 1, small_batches);
+    w_table(&w, 1, TABLE_ROW_GCI);
+    fill(&w);
+    return 0;
+}
+
 static int stop(void **state)
 {
     (void)state;
@@ -187,6 +202,34 @@ static void test_all_rows(void **state)
         if (options[i].batch_rows != 0) assert_true(scan.batch_max <= options[i].batch_rows);
         w_expect_quiet(&w);
     }
+}
+
+/* Rows of each batch of a fragment, one after the other. */
+static void expect_batches(const struct scan_options *options, const uint32_t *rows, uint32_t count)
+{
+    struct scan scan = s_open(&w, CLIENT, options);
+    s_collect(&scan);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(scan.batch_max, rows[i]);
+        scan.batch_max = 0;
+        s_next(&scan, 0);
+        s_collect(&scan);
+    }
+    s_finish(&scan);
+    assert_int_equal(scan.error, 0);
+    assert_int_equal(scan.got, ROWS);
+}
+
+/* Batches whose size the client leaves open grow while it asks for more; others stay. */
+static void test_growing_batches(void **state)
+{
+    static const uint32_t grow[] = {10, 20, 40, 80, 160};
+    static const uint32_t stay[] = {10, 10, 10, 10, 10};
+    (void)state;
+    expect_batches(&(struct scan_options){.mode = LOCK_COMMITTED}, grow, 5);
+    expect_batches(&(struct scan_options){.mode = LOCK_SHARED}, stay, 5);
+    expect_batches(&(struct scan_options){.mode = LOCK_COMMITTED, .batch_rows = 10}, stay, 5);
+    expect_batches(&(struct scan_options){.mode = LOCK_COMMITTED, .batch_bytes = 200}, stay, 5);
 }
 
 /* Closed with batches on their way, and closed twice. */
@@ -513,6 +556,7 @@ int main(void)
         TWO(test_one_client_alone),
         cmocka_unit_test_setup_teardown(test_all_rows, start_tiny, stop),
         cmocka_unit_test_setup_teardown(test_tiny_limits, start_tiny, stop),
+        cmocka_unit_test_setup_teardown(test_growing_batches, start_small, stop),
         cmocka_unit_test_teardown(test_others_have_all_memory, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
