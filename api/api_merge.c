@@ -10,6 +10,7 @@ enum source_state { SOURCE_IDLE = 0, SOURCE_READY, SOURCE_OVER };
 struct source {
     struct api_chunk *first;
     struct api_chunk *last;
+    uint64_t words; /* Of all its chunks. */
     enum source_state state;
     uint32_t range; /* Of its first row. */
 };
@@ -72,6 +73,7 @@ void api_merge_add(struct api_merge *merge, struct api_chunk *chunk)
     else
         source->first = chunk;
     source->last = chunk;
+    source->words += chunk->words;
 }
 
 static void chunk_release(struct source *source, struct api_scan *scan, api_merge_release *release)
@@ -79,6 +81,7 @@ static void chunk_release(struct source *source, struct api_scan *scan, api_merg
     struct api_chunk *chunk = source->first;
     source->first = chunk->next;
     if (source->first == NULL) source->last = NULL;
+    source->words -= chunk->words;
     release(scan, chunk);
 }
 
@@ -94,7 +97,8 @@ void api_merge_drop(struct api_merge *merge, struct api_scan *scan, api_merge_re
 bool api_merge_hungry(const struct api_merge *merge, uint32_t fragment, bool locked)
 {
     const struct source *source = &merge->source[fragment];
-    return locked ? source->first == NULL : source->first == source->last;
+    if (locked) return source->first == NULL;
+    return source->first == source->last || source->words < API_SCAN_AHEAD_WORDS / merge->sources;
 }
 
 static struct scan_value *key_of(const struct api_merge *merge, uint32_t source)
@@ -169,6 +173,12 @@ static bool key_load(const struct api_merge *merge, uint32_t number)
     return found == (uint32_t)((1ull << merge->order.index.column_count) - 1u);
 }
 
+/* No other source has rows, now or ever: their keys need not be known any more. */
+static bool is_alone(const struct api_merge *merge)
+{
+    return merge->heap_count == 1 && merge->idle == 0;
+}
+
 /* Behind the row that was given out. False: the next one is malformed. */
 static bool step(struct api_merge *merge, struct api_scan *scan, api_merge_release *release)
 {
@@ -177,7 +187,7 @@ static bool step(struct api_merge *merge, struct api_scan *scan, api_merge_relea
     merge->given = false;
     if (source->first->at == source->first->words) chunk_release(source, scan, release);
     if (source->first != NULL) {
-        if (!key_load(merge, number)) return false;
+        if (!is_alone(merge) && !key_load(merge, number)) return false;
     } else {
         source->state = SOURCE_IDLE;
         merge->idle++;

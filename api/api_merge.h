@@ -11,6 +11,10 @@
  */
 struct api_merge;
 
+/* A scan of ranges asks for the next batch, of 64 KB at most, while fewer words than these wait to
+ * be taken: all that is read in vain when the application has enough. */
+#define API_SCAN_AHEAD_WORDS 16384u
+
 typedef void api_merge_release(struct api_scan *scan, struct api_chunk *chunk);
 
 /* Adds to `attrs` (ATTRINFO of a read, room for INDEX_COLUMNS_MAX more) the index's columns that it

@@ -397,7 +397,9 @@ static bool may_go_on(const struct api_scan *scan)
     if (scan->merge != NULL) return merge_may_go_on(scan);
     if (scan->options.lock != LOCK_COMMITTED)
         return scan->first == NULL && scan->rows_received == scan->rows_announced;
-    return scan->words_waiting < scan->client->core->config.scan_buffer_words;
+    uint32_t ahead = scan->client->core->config.scan_buffer_words;
+    if (scan->options.range_words > 0 && ahead > API_SCAN_AHEAD_WORDS) ahead = API_SCAN_AHEAD_WORDS;
+    return scan->words_waiting < ahead;
 }
 
 /* The fragments to be asked for more, at the beginning of the list; of a merge only some of them.

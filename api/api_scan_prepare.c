@@ -26,6 +26,7 @@ static uint32_t prepare_merge(struct api_scan *scan, const struct api_scan_optio
         !table_def_index_by_id(options->table->def, range.index, &index) ||
         count_fragments(scan) > MERGED_FRAGMENTS_MAX)
         return ERR_BOUNDS;
+    if (count_fragments(scan) == 1) return 0; /* Its rows come in order. */
     uint32_t asked = scan->attr_words;
     scan->attr_words = api_merge_attrs(&index, scan->attrs, scan->attr_words);
     const struct api_merge_order order = {.index = index,
