@@ -6,7 +6,6 @@
  * when something came for them, or to take the right over. What threads without the right have to
  * send is buffered; the poller is woken out of its system call once for many of them.
  */
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -320,12 +319,6 @@ void ndb_push(ndb_t *ndb)
     if (ndb->client != NULL) ndb->pushed_bytes = 0;
 }
 
-/* Who was woken shall come to the queue before it is sent: one system call for many. */
-static void let_others_queue(void)
-{
-    sched_yield();
-}
-
 void connection_serve(struct ndb_cluster_connection *connection, uint32_t wait_ms)
 {
     uint64_t until = now_ns() + wait_ms * 1000000ull;
@@ -352,7 +345,6 @@ void connection_serve(struct ndb_cluster_connection *connection, uint32_t wait_m
     for (uint32_t few = 0; few < CROWD_GONE && now_ns() < leave_ns;) {
         uint32_t waiting = atomic_load_explicit(&connection->waiter_count, memory_order_relaxed);
         few = waiting >= CROWD / 2 ? 0 : few + (waiting == 0 ? CROWD_GONE / 4 : 1);
-        let_others_queue();
         connection_round(connection, ROUND_MS_MAX);
     }
     connection_end_poll(connection);
