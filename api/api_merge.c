@@ -197,6 +197,18 @@ static bool step(struct api_merge *merge, struct api_scan *scan, api_merge_relea
     return true;
 }
 
+bool api_merge_ready(const struct api_merge *merge, const struct api_scan *scan)
+{
+    for (uint32_t i = 0; i < merge->sources; i++) {
+        const struct source *source = &merge->source[i];
+        if (source->state != SOURCE_IDLE) continue;
+        if (scan->fragments[i].received != scan->fragments[i].announced ||
+            (source->first == NULL && !scan->fragments[i].done))
+            return false;
+    }
+    return true;
+}
+
 /* Looks whether idle sources have got rows, or are over. False: a row is malformed. */
 static bool wake(struct api_merge *merge, const struct api_scan *scan)
 {

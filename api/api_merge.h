@@ -38,6 +38,8 @@ void api_merge_add(struct api_merge *merge, struct api_chunk *chunk);
 void api_merge_drop(struct api_merge *merge, struct api_scan *scan, api_merge_release *release);
 /* Has the fragment so few rows here that it may be asked for more? */
 bool api_merge_hungry(const struct api_merge *merge, uint32_t fragment, bool locked);
+/* Has each source that api_merge_next() would wait for a whole batch now, or its end? */
+bool api_merge_ready(const struct api_merge *merge, const struct api_scan *scan);
 /* The next row; WAIT: a source has none now; END: all are over; ERROR: a row is malformed. */
 enum api_scan_step api_merge_next(struct api_merge *merge, struct api_scan *scan,
                                   struct api_row *row, api_merge_release *release);

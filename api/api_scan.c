@@ -244,6 +244,20 @@ static struct api_scan *answered_scan(struct api_client *client, uint32_t ref, u
     return scan;
 }
 
+/*
+ * Something has come from that fragment: is it worth waking the application? A batch comes in
+ * several signals, and being woken for each of them costs more than its rows. Locked rows are given
+ * at once: the server may wait for the next one.
+ */
+static bool worth_waking(const struct api_scan *scan, uint32_t number)
+{
+    const struct api_scan_fragment *fragment = &scan->fragments[number];
+    if (!scan->waiting) return false;
+    if (scan->options.lock != LOCK_COMMITTED) return true;
+    if (scan->merge != NULL) return api_merge_ready(scan->merge, scan);
+    return scan->first != NULL && fragment->received == fragment->announced;
+}
+
 static void made_progress(struct api_scan *scan)
 {
     if (scan->waiting) scan->deadline_ms = api_deadline(scan->client, scan->timeout_ms);
@@ -318,10 +332,11 @@ void api_scan_rows_in(struct api_client *client, const uint32_t *words)
     client->statistics.rows_read += ai->rows;
     client->statistics.scan_batches++;
     made_progress(scan);
-    notify(scan);
+    if (worth_waking(scan, fragment)) notify(scan);
 }
 
-static bool take_entries(struct api_scan *scan, const uint32_t *entry, uint32_t words)
+/* False: they are nonsense. *wake: the application is to be woken. */
+static bool take_entries(struct api_scan *scan, const uint32_t *entry, uint32_t words, bool *wake)
 {
     if (words % SCAN_FRAG_ENTRY_WORDS != 0) return false;
     for (uint32_t i = 0; i < words; i += SCAN_FRAG_ENTRY_WORDS) {
@@ -329,11 +344,11 @@ static bool take_entries(struct api_scan *scan, const uint32_t *entry, uint32_t 
         if (!takes_part(scan, entry[i], &fragment)) return false;
         scan->fragments[fragment].announced += entry[i + 1];
         scan->rows_announced += entry[i + 1];
-        if ((entry[i + 2] & SCAN_FRAG_DONE) != 0) {
-            scan->fragments[fragment].done = true;
-            scan->client->statistics.fragments_scanned++;
-            continue;
-        }
+        bool done = (entry[i + 2] & SCAN_FRAG_DONE) != 0;
+        scan->fragments[fragment].done |= done;
+        scan->client->statistics.fragments_scanned += done;
+        *wake |= worth_waking(scan, fragment);
+        if (done) continue;
         if (scan->go_on_count == scan->fragment_count) return false; /* The same one twice. */
         scan->go_on[scan->go_on_count++] = fragment;
         scan->client->go_on = true;
@@ -348,7 +363,8 @@ void api_exec_SCAN_TABCONF(struct api_client *client, const uint32_t *words)
     uint32_t at = SIGNAL_HEAD_WORDS + kind_words(words[0]);
 
     if (scan == NULL || scan->state == SCAN_ENDED) return;
-    bool fine = scan->state == SCAN_CLOSING || take_entries(scan, words + at + 1, words[at]);
+    bool wake = false;
+    bool fine = scan->state == SCAN_CLOSING || take_entries(scan, words + at + 1, words[at], &wake);
     if (!fine) fail(scan, ERR_REPLY_4215);
     made_progress(scan);
     if ((conf->flags & SCAN_END) != 0) {
@@ -357,8 +373,7 @@ void api_exec_SCAN_TABCONF(struct api_client *client, const uint32_t *words)
         return;
     }
     if (!fine) close_at_server(scan);
-    /* A merge may have waited for a fragment that is over now. */
-    if (!fine || scan->merge != NULL) notify(scan);
+    if (!fine || wake) notify(scan);
 }
 
 void api_exec_SCAN_TABREF(struct api_client *client, const uint32_t *words)

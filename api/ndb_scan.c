@@ -18,6 +18,8 @@ struct ndb_scan {
     struct api_row row; /* The current one. */
     volatile bool ready;
     bool ended;
+    uint32_t
+        expects; /* Signals, at least, that are worth waking this thread: rows, and how many. */
     uint8_t *unpacked; /* One row of the record. */
 };
 
@@ -61,6 +63,7 @@ static struct ndb_scan *start(ndb_t *ndb, struct api_scan_options *core,
     core->parallelism = options == NULL ? 0 : options->parallelism;
     core->batch_rows = options == NULL ? 0 : options->batch_rows;
     core->batch_bytes = options == NULL ? 0 : options->batch_bytes;
+    s->expects = core->attr_words > 0 ? 2 : 1;
     core->ready = scan_ready;
     core->context = s;
     ndb_now(ndb);
@@ -138,7 +141,9 @@ static enum api_scan_step step(struct ndb_scan *s)
     enum api_scan_step result = api_scan_next(s->scan, &s->row);
     while (result == API_SCAN_WAIT) {
         s->ready = false;
+        atomic_store_explicit(&s->ndb->expects, s->expects, memory_order_relaxed);
         ndb_wait_for(s->ndb, &s->ready, UINT64_MAX);
+        atomic_store_explicit(&s->ndb->expects, 0, memory_order_relaxed);
         result = api_scan_next(s->scan, &s->row);
     }
     return result;

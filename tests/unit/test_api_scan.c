@@ -1,97 +1,6 @@
 /* test_api_scan.c -- the client core's scans and dictionary against a scripted server. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "api_fake.h"
-#include "signals/scan_range.h"
-
-#define SCAN_OF(words) ((const struct scan_tabreq *)(const void *)((words) + SIGNAL_HEAD_WORDS))
-
-struct scan_run {
-    uint32_t ready;
-    struct api_scan *scan;
-    uint32_t api_scan;
-    uint64_t transid;
-    uint32_t node;
-};
-
-static void on_ready(void *context, struct api_scan *scan)
-{
-    (void)scan;
-    ((struct scan_run *)context)->ready++;
-}
-
-static struct scan_run begin(struct fake *fake, struct api_table *table, enum lock_mode lock,
-                             bool count, struct scan_run *run)
-{
-    uint32_t attrs[1] = {attr_header(ATTR_READ_ALL, 0)};
-    uint32_t error = 0;
-    struct api_scan_options options = {.table = table,
-                                       .lock = lock,
-                                       .attrs = attrs,
-                                       .attr_words = count ? 0 : 1,
-                                       .ready = on_ready,
-                                       .context = run};
-    *run = (struct scan_run){0};
-    run->scan = api_scan_start(fake->client, &options, 1000, &error);
-    assert_int_equal(error, 0);
-    run->node = fake->sent[fake->sent_read].peer;
-    fake_seize(fake, run->node);
-    const uint32_t *words = fake_next(fake, GSN_SCAN_TABREQ, NULL);
-    assert_int_equal(SCAN_OF(words)->tc_connect, TC_CONNECT_OF(run->node));
-    assert_int_equal(key_lock_mode(SCAN_OF(words)->request_info), lock);
-    run->api_scan = SCAN_OF(words)->api_scan;
-    run->transid = (uint64_t)SCAN_OF(words)->transid2 << 32 | SCAN_OF(words)->transid1;
-    return *run;
-}
-
-/* `count` rows of one fragment: column 0 = first, first + 1, ... */
-static void rows(struct fake *fake, const struct scan_run *run, uint32_t node, uint32_t fragment,
-                 uint32_t first, uint32_t count)
-{
-    struct transid_ai ai = {.api_op = run->api_scan,
-                            .transid1 = (uint32_t)run->transid,
-                            .transid2 = (uint32_t)(run->transid >> 32),
-                            .rows = count,
-                            .fragment_id = fragment};
-    uint32_t section[64];
-    for (uint32_t i = 0; i < count; i++) {
-        section[3 * i] = 2;
-        section[3 * i + 1] = attr_header(0, 4);
-        section[3 * i + 2] = first + i;
-    }
-    fake_answer_section(fake, block_ref(node, BLOCK_DBLQH, 1), GSN_TRANSID_AI, &ai, sizeof ai / 4u,
-                        section, 3 * count);
-}
-
-static void conf(struct fake *fake, const struct scan_run *run, uint32_t flags,
-                 const uint32_t *entries, uint32_t words)
-{
-    struct scan_tabconf tabconf = {.api_scan = run->api_scan,
-                                   .transid1 = (uint32_t)run->transid,
-                                   .transid2 = (uint32_t)(run->transid >> 32),
-                                   .flags = flags};
-    fake_answer_section(fake, TC(run->node), GSN_SCAN_TABCONF, &tabconf, sizeof tabconf / 4u,
-                        entries, words);
-}
-
-static void idle(struct fake *fake)
-{
-    assert_int_equal(api_client_pending(fake->client), 0);
-    assert_int_equal(api_client_unclean(fake->client), 0);
-}
-
-static uint32_t take(struct scan_run *run)
-{
-    struct api_row row;
-    assert_int_equal(api_scan_next(run->scan, &row), API_SCAN_ROW);
-    assert_int_equal(row.words, 2);
-    return row.pairs[1];
-}
-
-static enum api_scan_step peek(struct scan_run *run)
-{
-    struct api_row row;
-    return api_scan_next(run->scan, &row);
-}
+#include "scan_fake.h"
 
 /* Rows come before and after they are announced, the last ones after the end. */
 static void whole_scan(void **state)
@@ -103,7 +12,6 @@ static void whole_scan(void **state)
     begin(fake, table, LOCK_COMMITTED, false, &run);
     assert_int_equal(peek(&run), API_SCAN_WAIT);
     rows(fake, &run, 1, 0, 10, 2);
-    assert_int_equal(run.ready, 1);
     assert_int_equal(take(&run), 10);
     assert_int_equal(take(&run), 11);
     assert_int_equal(peek(&run), API_SCAN_WAIT);
@@ -232,188 +140,6 @@ static void scan_errors(void **state)
         api_table_release(table);
         fake_destroy(fake);
     }
-}
-
-/* ---- Rows of all fragments in the order of an index. ---- */
-
-#define NO_V UINT32_MAX
-
-/* Asks for id alone; v, which gives the order, is read as well. */
-static void begin_merged(struct fake *fake, struct api_table *table, enum lock_mode lock,
-                         uint32_t flags, struct scan_run *run)
-{
-    const uint32_t attrs[1] = {attr_header(0, 0)};
-    const struct scan_range range = {.flags = SCAN_MERGED | flags};
-    uint32_t words[SCAN_RANGE_HEAD];
-    uint32_t error = 0;
-    struct api_scan_options options = {.table = table,
-                                       .lock = lock,
-                                       .attrs = attrs,
-                                       .attr_words = 1,
-                                       .range = words,
-                                       .ready = on_ready,
-                                       .context = run};
-    options.range_words = scan_range_encode(&range, words, SCAN_RANGE_HEAD);
-    *run = (struct scan_run){0};
-    run->scan = api_scan_start(fake->client, &options, 1000, &error);
-    assert_int_equal(error, 0);
-    run->node = fake->sent[fake->sent_read].peer;
-    fake_seize(fake, run->node);
-    const uint32_t *sent = fake_next(fake, GSN_SCAN_TABREQ, NULL);
-    const uint32_t *sizes = sent + SIGNAL_HEAD_WORDS + kind_words(sent[0]);
-    assert_int_equal(kind_sections(sent[0]), 3);
-    assert_int_equal(sizes[0], 2);
-    assert_int_equal(sizes[1], 0);
-    assert_int_equal(sizes[2], SCAN_RANGE_HEAD);
-    assert_int_equal(sizes[3], attr_header(0, 0));
-    assert_int_equal(sizes[4], attr_header(1, 0));
-    assert_memory_equal(sizes + 5, words, sizeof words);
-    run->api_scan = SCAN_OF(sent)->api_scan;
-    run->transid = (uint64_t)SCAN_OF(sent)->transid2 << 32 | SCAN_OF(sent)->transid1;
-}
-
-/* Rows (id, v) of a fragment. */
-static void merged_rows(struct fake *fake, const struct scan_run *run, uint32_t fragment,
-                        const uint32_t (*row)[2], uint32_t count)
-{
-    struct transid_ai ai = {.api_op = run->api_scan,
-                            .transid1 = (uint32_t)run->transid,
-                            .transid2 = (uint32_t)(run->transid >> 32),
-                            .rows = count,
-                            .fragment_id = fragment};
-    uint32_t section[64];
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        bool null = row[i][1] == NO_V;
-        section[at++] = null ? 3 : 4;
-        section[at++] = attr_header(0, 4);
-        section[at++] = row[i][0];
-        section[at++] = attr_header(1, null ? 0 : 4);
-        if (!null) section[at++] = row[i][1];
-    }
-    fake_answer_section(fake, block_ref(1, BLOCK_DBLQH, 1), GSN_TRANSID_AI, &ai, sizeof ai / 4u,
-                        section, at);
-}
-
-/* A row is given out when no fragment can have one before it; what is at its end holds nothing up.
- */
-static void merged_in_order(void **state)
-{
-    (void)state;
-    struct fake *fake = fake_create(2);
-    struct api_table *table = fake_table(fake, 2);
-    struct scan_run run;
-    begin_merged(fake, table, LOCK_COMMITTED, 0, &run);
-    assert_int_equal(peek(&run), API_SCAN_WAIT);
-    merged_rows(fake, &run, 0, (const uint32_t[][2]){{1, 10}, {2, 30}, {3, 30}}, 3);
-    assert_int_equal(run.ready, 1);
-    assert_int_equal(peek(&run), API_SCAN_WAIT); /* Nobody knows what fragment 1 has. */
-    conf(fake, &run, 0, (const uint32_t[]){1, 2, SCAN_FRAG_DONE, 0, 3, 0}, 6);
-    const uint32_t *next = fake_next(fake, GSN_SCAN_NEXTREQ, NULL); /* Ahead. */
-    assert_int_equal(next[SIGNAL_HEAD_WORDS + 5], 1);
-    assert_int_equal(next[SIGNAL_HEAD_WORDS + 6], 0);
-    merged_rows(fake, &run, 1, (const uint32_t[][2]){{4, NO_V}, {5, 20}}, 2);
-    static const uint32_t ids[] = {4, 1, 5, 2, 3};
-    for (uint32_t i = 0; i < 5; i++)
-        assert_int_equal(take(&run), ids[i]);
-    assert_int_equal(peek(&run), API_SCAN_WAIT);
-    uint32_t ready = run.ready;
-    conf(fake, &run, SCAN_END, (const uint32_t[]){0, 1, SCAN_FRAG_DONE}, 3);
-    merged_rows(fake, &run, 0, (const uint32_t[][2]){{6, 40}}, 1);
-    assert_true(run.ready > ready);
-    assert_int_equal(take(&run), 6);
-    assert_int_equal(peek(&run), API_SCAN_END);
-    assert_int_equal(api_scan_rows(run.scan), 6);
-    api_scan_close(run.scan);
-    fake_expect_nothing(fake);
-    idle(fake);
-    api_table_release(table);
-    fake_destroy(fake);
-}
-
-/* The end of one fragment, without a row, lets the other's rows out: the application hears of it.
- */
-static void merged_end_wakes(void **state)
-{
-    (void)state;
-    struct fake *fake = fake_create(2);
-    struct api_table *table = fake_table(fake, 2);
-    struct scan_run run;
-    begin_merged(fake, table, LOCK_COMMITTED, SCAN_DESCENDING, &run);
-    merged_rows(fake, &run, 0, (const uint32_t[][2]){{1, 9}, {2, 8}, {3, NO_V}}, 3);
-    assert_int_equal(peek(&run), API_SCAN_WAIT);
-    uint32_t ready = run.ready;
-    conf(fake, &run, 0, (const uint32_t[]){1, 0, SCAN_FRAG_DONE}, 3);
-    assert_int_equal(run.ready, ready + 1);
-    for (uint32_t id = 1; id <= 3; id++)
-        assert_int_equal(take(&run), id);
-    assert_int_equal(peek(&run), API_SCAN_WAIT);
-    api_scan_close(run.scan); /* With nothing more heard of fragment 0. */
-    fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
-    conf(fake, &run, SCAN_END, NULL, 0);
-    idle(fake);
-    api_table_release(table);
-    fake_destroy(fake);
-}
-
-/* Locked rows: a fragment is asked for more when all of its rows were taken, the others are not. */
-static void merged_locking(void **state)
-{
-    (void)state;
-    struct fake *fake = fake_create(2);
-    struct api_table *table = fake_table(fake, 2);
-    struct scan_run run;
-    begin_merged(fake, table, LOCK_SHARED, 0, &run);
-    merged_rows(fake, &run, 0, (const uint32_t[][2]){{1, 1}, {2, 5}}, 2);
-    merged_rows(fake, &run, 1, (const uint32_t[][2]){{3, 2}}, 1);
-    conf(fake, &run, 0, (const uint32_t[]){0, 2, 0, 1, 1, 0}, 6);
-    assert_int_equal(take(&run), 1);
-    assert_int_equal(take(&run), 3);
-    fake_expect_nothing(fake); /* The last row is still being looked at. */
-    assert_int_equal(peek(&run), API_SCAN_WAIT);
-    const uint32_t *next = fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
-    assert_int_equal(next[SIGNAL_HEAD_WORDS + 5], 1);
-    assert_int_equal(next[SIGNAL_HEAD_WORDS + 6], 1);
-    conf(fake, &run, 0, (const uint32_t[]){1, 0, SCAN_FRAG_DONE}, 3);
-    assert_int_equal(take(&run), 2);
-    assert_int_equal(peek(&run), API_SCAN_WAIT);
-    next = fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
-    assert_int_equal(next[SIGNAL_HEAD_WORDS + 6], 0);
-    conf(fake, &run, SCAN_END, (const uint32_t[]){0, 0, SCAN_FRAG_DONE}, 3);
-    assert_int_equal(peek(&run), API_SCAN_END);
-    api_scan_close(run.scan);
-    idle(fake);
-    api_table_release(table);
-    fake_destroy(fake);
-}
-
-/* A row without the column that gives the order ends the scan; so does a range of no index. */
-static void merged_nonsense(void **state)
-{
-    (void)state;
-    struct fake *fake = fake_create(2);
-    struct api_table *table = fake_table(fake, 2);
-    struct scan_run run;
-    begin_merged(fake, table, LOCK_COMMITTED, 0, &run);
-    rows(fake, &run, 1, 0, 1, 2);
-    assert_int_equal(peek(&run), API_SCAN_ERROR);
-    assert_int_equal(api_scan_error(run.scan), ERR_REPLY_4215);
-    assert_int_equal(peek(&run), API_SCAN_ERROR);
-    api_scan_close(run.scan);
-    fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
-    conf(fake, &run, SCAN_END, NULL, 0);
-    const struct scan_range range = {.index = 1, .flags = SCAN_MERGED};
-    uint32_t words[SCAN_RANGE_HEAD];
-    uint32_t attrs[1] = {attr_header(0, 0)};
-    uint32_t error = 0;
-    struct api_scan_options options = {
-        .table = table, .attrs = attrs, .attr_words = 1, .range = words, .ready = on_ready};
-    options.range_words = scan_range_encode(&range, words, SCAN_RANGE_HEAD);
-    assert_null(api_scan_start(fake->client, &options, 1000, &error));
-    assert_int_equal(error, ERR_BOUNDS);
-    idle(fake);
-    api_table_release(table);
-    fake_destroy(fake);
 }
 
 /* Two ranges, in order or not; rows are of id alone, v gives the order. */
@@ -548,61 +274,6 @@ static void ranges_nonsense(void **state)
         api_scan_close(run.scan);
         fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
         conf(fake, &run, SCAN_END, NULL, 0);
-        idle(fake);
-        api_table_release(table);
-        fake_destroy(fake);
-    }
-}
-
-/* Bucket 0 of the map is in fragment 0, whose primary is at node 1; bucket 1 in the other ones. */
-static void pruned(void **state)
-{
-    (void)state;
-    for (uint32_t bucket = 0; bucket < 2; bucket++) {
-        struct fake *fake = fake_create(2);
-        struct api_table *table = fake_table(fake, 2);
-        const uint32_t attrs[1] = {attr_header(0, 0)};
-        const struct scan_range range = {.flags = SCAN_MERGED | SCAN_ONE_PARTITION,
-                                         .partition = bucket};
-        uint32_t words[SCAN_RANGE_HEAD + 1];
-        uint32_t error = 0;
-        struct scan_run run = {0};
-        struct api_scan_options options = {.table = table,
-                                           .lock = LOCK_COMMITTED,
-                                           .attrs = attrs,
-                                           .attr_words = 1,
-                                           .range = words,
-                                           .ready = on_ready,
-                                           .context = &run};
-        options.range_words = scan_range_encode(&range, words, SCAN_RANGE_HEAD + 1);
-        run.scan = api_scan_start(fake->client, &options, 1000, &error);
-        assert_int_equal(error, 0);
-        run.node = fake->sent[fake->sent_read].peer;
-        assert_int_equal(run.node, api_table_node(table, bucket, 0)); /* Where the rows are. */
-        fake_seize(fake, run.node);
-        const uint32_t *sent = fake_next(fake, GSN_SCAN_TABREQ, NULL);
-        run.api_scan = SCAN_OF(sent)->api_scan;
-        run.transid = (uint64_t)SCAN_OF(sent)->transid2 << 32 | SCAN_OF(sent)->transid1;
-        /* No merge: the index's column is not asked for, and rows are given out as they come. */
-        assert_int_equal(sent[SIGNAL_HEAD_WORDS + sizeof(struct scan_tabreq) / 4u], 1);
-        rows(fake, &run, run.node, bucket, 1, 1);
-        assert_int_equal(take(&run), 1); /* The other fragment is not waited for. */
-        assert_int_equal(peek(&run), API_SCAN_WAIT);
-        if (bucket == 0) {
-            conf(fake, &run, SCAN_END, (const uint32_t[]){0, 1, SCAN_FRAG_DONE}, 3);
-            assert_int_equal(peek(&run), API_SCAN_END);
-        } else { /* It is not to have rows either. */
-            rows(fake, &run, run.node, 0, 2, 1);
-            assert_int_equal(peek(&run), API_SCAN_ERROR);
-            assert_int_equal(api_scan_error(run.scan), ERR_REPLY_4215);
-        }
-        assert_int_equal(api_client_statistics(fake->client)->scans_pruned, 1);
-        assert_int_equal(api_client_statistics(fake->client)->fragments_scanned, bucket == 0);
-        api_scan_close(run.scan);
-        if (bucket == 1) {
-            fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
-            conf(fake, &run, SCAN_END, NULL, 0);
-        }
         idle(fake);
         api_table_release(table);
         fake_destroy(fake);
@@ -851,16 +522,21 @@ static void listing_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_scan),      cmocka_unit_test(locking_scan_waits),
-        cmocka_unit_test(counts),          cmocka_unit_test(scan_errors),
-        cmocka_unit_test(merged_in_order), cmocka_unit_test(merged_end_wakes),
-        cmocka_unit_test(merged_locking),  cmocka_unit_test(merged_nonsense),
-        cmocka_unit_test(merged_ranges),   cmocka_unit_test(ranges_as_they_come),
-        cmocka_unit_test(ranges_nonsense), cmocka_unit_test(pruned),
-        cmocka_unit_test(copies),          cmocka_unit_test(copies_merged),
-        cmocka_unit_test(copies_nonsense), cmocka_unit_test(copies_on_request),
-        cmocka_unit_test(table_is_cached), cmocka_unit_test(reading_tables),
-        cmocka_unit_test(creating_tables), cmocka_unit_test(listing_tables),
+        cmocka_unit_test(whole_scan),
+        cmocka_unit_test(locking_scan_waits),
+        cmocka_unit_test(counts),
+        cmocka_unit_test(scan_errors),
+        cmocka_unit_test(merged_ranges),
+        cmocka_unit_test(ranges_as_they_come),
+        cmocka_unit_test(ranges_nonsense),
+        cmocka_unit_test(copies),
+        cmocka_unit_test(copies_merged),
+        cmocka_unit_test(copies_nonsense),
+        cmocka_unit_test(copies_on_request),
+        cmocka_unit_test(table_is_cached),
+        cmocka_unit_test(reading_tables),
+        cmocka_unit_test(creating_tables),
+        cmocka_unit_test(listing_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

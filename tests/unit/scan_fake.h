@@ -1,0 +1,155 @@
+/* scan_fake.h -- scans of the client core against a scripted server: what it sends, what the server
+ * answers. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "api_fake.h"
+#include "signals/scan_range.h"
+
+#define SCAN_OF(words) ((const struct scan_tabreq *)(const void *)((words) + SIGNAL_HEAD_WORDS))
+
+#define NO_V UINT32_MAX
+
+struct scan_run {
+    uint32_t ready;
+    struct api_scan *scan;
+    uint32_t api_scan;
+    uint64_t transid;
+    uint32_t node;
+};
+
+static inline void on_ready(void *context, struct api_scan *scan)
+{
+    (void)scan;
+    ((struct scan_run *)context)->ready++;
+}
+
+static inline struct scan_run begin(struct fake *fake, struct api_table *table, enum lock_mode lock,
+                                    bool count, struct scan_run *run)
+{
+    uint32_t attrs[1] = {attr_header(ATTR_READ_ALL, 0)};
+    uint32_t error = 0;
+    struct api_scan_options options = {.table = table,
+                                       .lock = lock,
+                                       .attrs = attrs,
+                                       .attr_words = count ? 0 : 1,
+                                       .ready = on_ready,
+                                       .context = run};
+    *run = (struct scan_run){0};
+    run->scan = api_scan_start(fake->client, &options, 1000, &error);
+    assert_int_equal(error, 0);
+    run->node = fake->sent[fake->sent_read].peer;
+    fake_seize(fake, run->node);
+    const uint32_t *words = fake_next(fake, GSN_SCAN_TABREQ, NULL);
+    assert_int_equal(SCAN_OF(words)->tc_connect, TC_CONNECT_OF(run->node));
+    assert_int_equal(key_lock_mode(SCAN_OF(words)->request_info), lock);
+    run->api_scan = SCAN_OF(words)->api_scan;
+    run->transid = (uint64_t)SCAN_OF(words)->transid2 << 32 | SCAN_OF(words)->transid1;
+    return *run;
+}
+
+/* `count` rows of one fragment: column 0 = first, first + 1, ... */
+static inline void rows(struct fake *fake, const struct scan_run *run, uint32_t node,
+                        uint32_t fragment, uint32_t first, uint32_t count)
+{
+    struct transid_ai ai = {.api_op = run->api_scan,
+                            .transid1 = (uint32_t)run->transid,
+                            .transid2 = (uint32_t)(run->transid >> 32),
+                            .rows = count,
+                            .fragment_id = fragment};
+    uint32_t section[64];
+    for (uint32_t i = 0; i < count; i++) {
+        section[3 * i] = 2;
+        section[3 * i + 1] = attr_header(0, 4);
+        section[3 * i + 2] = first + i;
+    }
+    fake_answer_section(fake, block_ref(node, BLOCK_DBLQH, 1), GSN_TRANSID_AI, &ai, sizeof ai / 4u,
+                        section, 3 * count);
+}
+
+static inline void conf(struct fake *fake, const struct scan_run *run, uint32_t flags,
+                        const uint32_t *entries, uint32_t words)
+{
+    struct scan_tabconf tabconf = {.api_scan = run->api_scan,
+                                   .transid1 = (uint32_t)run->transid,
+                                   .transid2 = (uint32_t)(run->transid >> 32),
+                                   .flags = flags};
+    fake_answer_section(fake, TC(run->node), GSN_SCAN_TABCONF, &tabconf, sizeof tabconf / 4u,
+                        entries, words);
+}
+
+static inline void idle(struct fake *fake)
+{
+    assert_int_equal(api_client_pending(fake->client), 0);
+    assert_int_equal(api_client_unclean(fake->client), 0);
+}
+
+static inline uint32_t take(struct scan_run *run)
+{
+    struct api_row row;
+    assert_int_equal(api_scan_next(run->scan, &row), API_SCAN_ROW);
+    assert_int_equal(row.words, 2);
+    return row.pairs[1];
+}
+
+static inline enum api_scan_step peek(struct scan_run *run)
+{
+    struct api_row row;
+    return api_scan_next(run->scan, &row);
+}
+
+/* Asks for id alone; v, which gives the order, is read as well. */
+static inline void begin_merged(struct fake *fake, struct api_table *table, enum lock_mode lock,
+                                uint32_t flags, struct scan_run *run)
+{
+    const uint32_t attrs[1] = {attr_header(0, 0)};
+    const struct scan_range range = {.flags = SCAN_MERGED | flags};
+    uint32_t words[SCAN_RANGE_HEAD];
+    uint32_t error = 0;
+    struct api_scan_options options = {.table = table,
+                                       .lock = lock,
+                                       .attrs = attrs,
+                                       .attr_words = 1,
+                                       .range = words,
+                                       .ready = on_ready,
+                                       .context = run};
+    options.range_words = scan_range_encode(&range, words, SCAN_RANGE_HEAD);
+    *run = (struct scan_run){0};
+    run->scan = api_scan_start(fake->client, &options, 1000, &error);
+    assert_int_equal(error, 0);
+    run->node = fake->sent[fake->sent_read].peer;
+    fake_seize(fake, run->node);
+    const uint32_t *sent = fake_next(fake, GSN_SCAN_TABREQ, NULL);
+    const uint32_t *sizes = sent + SIGNAL_HEAD_WORDS + kind_words(sent[0]);
+    assert_int_equal(kind_sections(sent[0]), 3);
+    assert_int_equal(sizes[0], 2);
+    assert_int_equal(sizes[1], 0);
+    assert_int_equal(sizes[2], SCAN_RANGE_HEAD);
+    assert_int_equal(sizes[3], attr_header(0, 0));
+    assert_int_equal(sizes[4], attr_header(1, 0));
+    assert_memory_equal(sizes + 5, words, sizeof words);
+    run->api_scan = SCAN_OF(sent)->api_scan;
+    run->transid = (uint64_t)SCAN_OF(sent)->transid2 << 32 | SCAN_OF(sent)->transid1;
+}
+
+/* Rows (id, v) of a fragment. */
+static inline void merged_rows(struct fake *fake, const struct scan_run *run, uint32_t fragment,
+                               const uint32_t (*row)[2], uint32_t count)
+{
+    struct transid_ai ai = {.api_op = run->api_scan,
+                            .transid1 = (uint32_t)run->transid,
+                            .transid2 = (uint32_t)(run->transid >> 32),
+                            .rows = count,
+                            .fragment_id = fragment};
+    uint32_t section[64];
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool null = row[i][1] == NO_V;
+        section[at++] = null ? 3 : 4;
+        section[at++] = attr_header(0, 4);
+        section[at++] = row[i][0];
+        section[at++] = attr_header(1, null ? 0 : 4);
+        if (!null) section[at++] = row[i][1];
+    }
+    fake_answer_section(fake, block_ref(1, BLOCK_DBLQH, 1), GSN_TRANSID_AI, &ai, sizeof ai / 4u,
+                        section, at);
+}
