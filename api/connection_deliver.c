@@ -112,6 +112,7 @@ void deliver_wake(struct ndb_cluster_connection *connection, bool all)
     connection->dirty = later;
     atomic_store_explicit(&connection->dirty_any, later != NULL, memory_order_relaxed);
     pthread_mutex_unlock(&connection->table_lock);
+    gather_count(connection, &set);
     wake_all(connection, &set); /* No lock is held: they would run into it. */
 }
 

@@ -124,6 +124,7 @@ bool connection_try_poll(struct ndb_cluster_connection *connection, struct ndb *
         atomic_fetch_add(&connection->waiter_count, 1);
     }
     pthread_mutex_unlock(&connection->poll_lock);
+    if (!mine && line) gather_enter(connection);
     return mine;
 }
 
@@ -341,11 +342,13 @@ void connection_serve(struct ndb_cluster_connection *connection, uint32_t wait_m
     if (!mine) return;
     /* Not for ever: a crowd that stays must not keep the ports of restarted nodes from being found.
      */
+    gather_begin(connection);
     uint64_t leave_ns = now_ns() + SERVE_MS * 1000000ull;
     for (uint32_t few = 0; few < CROWD_GONE && now_ns() < leave_ns;) {
         uint32_t waiting = atomic_load_explicit(&connection->waiter_count, memory_order_relaxed);
         few = waiting >= CROWD / 2 ? 0 : few + (waiting == 0 ? CROWD_GONE / 4 : 1);
         connection_round(connection, ROUND_MS_MAX);
+        gather_wait(connection);
     }
     connection_end_poll(connection);
 }

@@ -61,3 +61,65 @@ void wake_all(struct ndb_cluster_connection *connection, const struct wake_set *
                 NULL, set->mask[i]);
     }
 }
+
+/* ---- Gathering: those that were woken queue their next requests, which leave in one write. ----
+ */
+
+#define GATHER_NS         50000u
+#define GATHER_CREDIT_MAX 16
+#define GATHER_PROBE      64u /* Without credit every so many rounds try again. */
+
+static bool gathered(struct gather *gather, uint32_t target)
+{
+    return (int32_t)(atomic_load(&gather->entries) - target) >= 0;
+}
+
+void gather_begin(struct ndb_cluster_connection *connection)
+{
+    connection->gather.woken = 0;
+}
+
+void gather_count(struct ndb_cluster_connection *connection, const struct wake_set *set)
+{
+    struct gather *gather = &connection->gather;
+    if (gather->woken == 0) gather->from = atomic_load(&gather->entries);
+    for (uint32_t i = 0; i < WAKE_WORDS; i++)
+        gather->woken += (uint32_t)__builtin_popcount(set->mask[i]);
+}
+
+void gather_enter(struct ndb_cluster_connection *connection)
+{
+    struct gather *gather = &connection->gather;
+    atomic_fetch_add(&gather->entries, 1);
+    uint32_t target = atomic_load(&gather->target);
+    if (target == 0 || !gathered(gather, target)) return;
+    if (atomic_compare_exchange_strong(&gather->target, &target, 0))
+        syscall(SYS_futex, &gather->target, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* False: somebody does something else with what it has got. */
+static bool wait_for_entries(struct gather *gather, uint32_t target)
+{
+    const struct timespec wait = {.tv_nsec = GATHER_NS};
+    if (target == 0) return true; /* Says "nobody waits"; once in four billion. */
+    atomic_store(&gather->target, target);
+    while (!gathered(gather, target)) {
+        if (syscall(SYS_futex, &gather->target, FUTEX_WAIT_PRIVATE, target, &wait, NULL, 0) != 0 &&
+            errno == ETIMEDOUT)
+            break;
+    }
+    atomic_store(&gather->target, 0);
+    return gathered(gather, target);
+}
+
+void gather_wait(struct ndb_cluster_connection *connection)
+{
+    struct gather *gather = &connection->gather;
+    uint32_t woken = gather->woken;
+    gather->woken = 0;
+    if (woken < 2 || (gather->credit <= 0 && ++gather->turn % GATHER_PROBE != 0)) return;
+    if (!wait_for_entries(gather, gather->from + woken))
+        gather->credit -= gather->credit > 0 ? 2 : 0;
+    else if (gather->credit < GATHER_CREDIT_MAX)
+        gather->credit++;
+}

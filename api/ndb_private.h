@@ -204,6 +204,16 @@ struct wake_word {
     _Alignas(64) _Atomic uint32_t word; /* Changes whenever somebody is woken. */
 };
 
+/* The poller for a crowd waits a moment for those that it has woken (connection_wake.c). */
+struct gather {
+    _Atomic uint32_t entries; /* Times that somebody stood in line. */
+    _Atomic uint32_t target;  /* Futex: so many entries wake the poller; 0: it does not wait. */
+    uint32_t from;            /* Poller only, as all below: entries before it woke somebody, */
+    uint32_t woken;           /* and how many it has woken. */
+    int32_t credit;           /* Waiting has paid lately. */
+    uint32_t turn;
+};
+
 struct wake_set { /* Who is to be woken. */
     uint32_t mask[WAKE_WORDS];
 };
@@ -234,6 +244,7 @@ struct ndb_cluster_connection {
     struct ndb *waiters;
     struct wake_word wake[WAKE_WORDS];
     _Atomic uint32_t waiter_count;
+    struct gather gather;
     _Atomic bool sleeping; /* The poller is, or is about to be, in a system call. */
 
     pthread_mutex_t table_lock; /* ndbs[], while signals are delivered. */
@@ -308,6 +319,13 @@ void wake_all(struct ndb_cluster_connection *connection, const struct wake_set *
 
 /* connection_deliver.c: the transporter's callbacks bring signals and broken links to the clients.
  */
+/* Only for who has the poll right: nobody was woken so far; these are about to be. */
+void gather_begin(struct ndb_cluster_connection *connection);
+void gather_count(struct ndb_cluster_connection *connection, const struct wake_set *set);
+/* Somebody stands in line, with what it has to send in the queue. */
+void gather_enter(struct ndb_cluster_connection *connection);
+/* Waits until those are back in line that were woken since the last time. */
+void gather_wait(struct ndb_cluster_connection *connection);
 bool deliver_signals(struct ndb_cluster_connection *connection, uint32_t peer, uint32_t epoch,
                      const uint32_t *words, uint32_t count);
 void deliver_link_up(struct ndb_cluster_connection *connection, uint32_t peer, uint32_t epoch);
