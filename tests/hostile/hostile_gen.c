@@ -42,6 +42,19 @@ static void learn_connect(struct gen *gen, uint32_t peer, const struct signal *s
     next_transaction(gen, connect);
 }
 
+/* The newest version of a table, or of the one that has taken its place. */
+static void learn_altered(struct gen *gen, const struct alter_table_conf *conf)
+{
+    for (uint32_t i = 0; i < GEN_TABLES; i++) {
+        struct gen_table *table = &gen->table[i];
+        bool truncated = table->id == gen->truncated;
+        if (table->id != conf->table_id && !truncated) continue;
+        table->id = conf->table_id;
+        table->version = conf->version;
+        if (truncated) gen->truncated = 0;
+    }
+}
+
 void gen_learn(struct gen *gen, uint32_t peer, const struct signal *sig)
 {
     for (uint32_t i = 0; i < sig->words && i < 4; i++)
@@ -67,6 +80,9 @@ void gen_learn(struct gen *gen, uint32_t peer, const struct signal *sig)
         table->layout = SIG_PAYLOAD(sig, create_table_conf)->sender_data % GEN_LAYOUTS;
         break;
     }
+    case GSN_ALTER_TABLE_CONF:
+        learn_altered(gen, SIG_PAYLOAD(sig, alter_table_conf));
+        break;
     case GSN_TCKEYCONF:
         connect = connect_of(gen, peer, sig->payload[1], sig->payload[2]);
         if (connect != NULL) connect->executing = 0;
@@ -112,7 +128,7 @@ static const struct choice client_choices[] = {
     {GSN_TC_COMMITREQ, 20},    {GSN_TCROLLBACKREQ, 12},   {GSN_SCAN_TABREQ, 30},
     {GSN_SCAN_NEXTREQ, 40},    {GSN_CREATE_TABLE_REQ, 4}, {GSN_DROP_TABLE_REQ, 1},
     {GSN_GET_TABINFO_REQ, 3},  {GSN_LIST_TABLES_REQ, 2},  {GSN_API_REGREQ, 4},
-    {GSN_WAIT_DURABLE_REQ, 4},
+    {GSN_WAIT_DURABLE_REQ, 4}, {GSN_ALTER_TABLE_REQ, 6},
 };
 static const struct choice mgm_choices[] = {
     {GSN_EVENT_SUBSCRIBE_REQ, 4},
@@ -374,6 +390,9 @@ static void spare_good(const struct gen *gen, struct draft *draft)
         draft->payload[4] = (draft->payload[4] & ~0x18u) | LOCK_COMMITTED << 3;
     if (draft->gsn == GSN_DROP_TABLE_REQ && draft->payload[1] == gen->good_table)
         draft->payload[2] += 1000;
+    if (draft->gsn == GSN_ALTER_TABLE_REQ && draft->payload[1] == gen->good_table &&
+        draft->payload[3] == ALTER_TRUNCATE)
+        draft->payload[2] += 1000;
     if (draft->gsn == GSN_DUMP_STATE_ORD && draft->payload[1] == 9000)
         draft->payload[1] = 9001; /* Error inserts. */
     bool stops = draft->gsn == GSN_STOP_REQ || draft->gsn == GSN_CNTR_STOP_REP;
@@ -413,6 +432,8 @@ static void fill_payload(struct gen *gen, uint32_t peer, const struct signal_sha
 static void note_sent(struct gen *gen, const struct draft *draft)
 {
     struct gen_connect *connect = NULL;
+    if (draft->gsn == GSN_ALTER_TABLE_REQ)
+        gen->truncated = draft->payload[3] == ALTER_TRUNCATE ? draft->payload[1] : 0;
     for (uint32_t i = 0; i < GEN_CONNECTS; i++) {
         if (&gen->connect[i] == gen->using_connect) connect = &gen->connect[i];
     }

@@ -58,6 +58,7 @@ struct gen {
     uint32_t connect_next;
     struct gen_table table[GEN_TABLES];
     uint32_t table_next;
+    uint32_t truncated; /* The table whose truncate was asked for last; 0 = none. */
     struct gen_op op[GEN_OPS];
     struct gen_op scan[GEN_OPS];
     uint32_t op_next;

@@ -71,7 +71,7 @@ static void received(void *context, uint32_t peer, const struct signal *sig)
         gen_learn(&attack->gen, peer, sig);
         return;
     }
-    if (sig->gsn == GSN_API_REGCONF) return;
+    if (sig->gsn == GSN_API_REGCONF || sig->gsn == GSN_TABLE_CHANGED_REP) return;
     good->answered = true;
     good->gsn = sig->gsn;
     memcpy(good->words, sig->payload, sig->words * 4u);

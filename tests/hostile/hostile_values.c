@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "signals/api_reg.h"
+#include "signals/dict.h"
 #include "signals/lqhkey.h"
 #include "signals/scan_range.h"
 #include "signals/table_def.h"
@@ -78,7 +79,8 @@ uint32_t gen_field(struct gen *gen, uint32_t peer, uint32_t gsn, const char *nam
     if (is(name, "api_scan") && connect != NULL && gsn == GSN_SCAN_NEXTREQ)
         return connect->api_scan;
     if (is(name, "table_id")) return table == NULL ? (uint32_t)rng_below(rng, 26) : table->id;
-    if (is(name, "schema_version") || (is(name, "version") && gsn == GSN_DROP_TABLE_REQ))
+    if (is(name, "schema_version") ||
+        (is(name, "version") && (gsn == GSN_DROP_TABLE_REQ || gsn == GSN_ALTER_TABLE_REQ)))
         return table == NULL ? (uint32_t)rng_below(rng, 4) : table->version;
     if (is(name, "version") && gsn < 100) return NDB_VERSION;
     if (is(name, "request_info")) return some_request_info(gen, gsn);
@@ -271,6 +273,75 @@ static uint32_t put_read(struct gen *gen, uint32_t *words)
     return count;
 }
 
+/* --- Changes of tables. --- */
+
+/* Of few names, so that they meet each other, or of none that can be. Returns its size. */
+static uint32_t put_text(struct gen *gen, char *to)
+{
+    struct rng *rng = &gen->rng;
+    uint32_t size = (uint32_t)rng_below(rng, rng_chance(rng, 1, 12) ? 140 : 4);
+    memset(to, 0, 144);
+    for (uint32_t i = 0; i < size; i++)
+        to[i] = rng_chance(rng, 1, 60) ? (char)gen_odd(gen) : (char)('a' + rng_below(rng, 12));
+    return size;
+}
+
+static uint32_t put_names(struct gen *gen, uint32_t *words)
+{
+    char text[144];
+    uint32_t at = 1;
+    words[0] = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t size = put_text(gen, text);
+        words[0] |= size << 16 * i;
+        memcpy(words + at, text, words_of(size) * 4u);
+        at += words_of(size);
+    }
+    return at;
+}
+
+/* An index's name, behind the columns that it gets; of one that is dropped only the name. */
+static uint32_t put_index(struct gen *gen, bool columns, uint32_t *words)
+{
+    struct rng *rng = &gen->rng;
+    char text[144];
+    uint32_t size = put_text(gen, text);
+    uint32_t count = columns ? (uint32_t)rng_below(rng, rng_chance(rng, 1, 12) ? 70 : 4) : 0;
+    uint32_t at = 1u + (count + 1u) / 2u;
+    words[0] = size | count << 16;
+    for (uint32_t i = 1; i < at; i++)
+        words[i] = (uint32_t)(rng_below(rng, 8) | rng_below(rng, 8) << 16);
+    memcpy(words + at, text, words_of(size) * 4u);
+    return at + words_of(size);
+}
+
+static uint32_t put_column(struct gen *gen, uint32_t layout, uint32_t *words)
+{
+    struct rng *rng = &gen->rng;
+    const struct gen_column *column = &layouts[layout][rng_below(rng, 3)];
+    char text[144];
+    uint32_t size = put_text(gen, text);
+    uint32_t flags = rng_chance(rng, 1, 8) ? (uint32_t)rng_below(rng, 256) : COLUMN_NULLABLE;
+    words[0] = column->type | column->collation << 8 | (rng_chance(rng, 1, 12) ? gen_odd(gen) : 0);
+    words[1] = rng_chance(rng, 1, 12) ? gen_odd(gen) : column->length;
+    words[2] = flags | size << 8 | (rng_chance(rng, 1, 20) ? gen_odd(gen) << 16 : 0);
+    memcpy(words + 3, text, words_of(size) * 4u);
+    return 3u + words_of(size);
+}
+
+static uint32_t put_change(struct gen *gen, uint32_t layout, uint32_t kind, uint32_t *words)
+{
+    uint32_t count = 0;
+    if (kind == ALTER_CREATE_INDEX || kind == ALTER_DROP_INDEX)
+        count = put_index(gen, kind == ALTER_CREATE_INDEX, words);
+    else if (kind == ALTER_ADD_COLUMN)
+        count = put_column(gen, layout, words);
+    else if (kind != ALTER_TRUNCATE)
+        count = put_names(gen, words);
+    if (rng_chance(&gen->rng, 1, 20)) words[0] = gen_odd(gen);
+    return rng_chance(&gen->rng, 1, 20) ? (uint32_t)rng_below(&gen->rng, 60) : count;
+}
+
 /* Its bounds are new, what it has besides is given. */
 static uint32_t put_range(struct gen *gen, uint32_t layout, struct scan_range *range,
                           uint32_t *words)
@@ -380,6 +451,9 @@ uint32_t gen_section(struct gen *gen, uint32_t gsn, uint32_t number, const uint3
         if (number == 0)
             return gen_table_words(layout, (uint32_t)rng_below(&gen->rng, 9), words, 4000);
         return put_noise(gen, words);
+    case GSN_ALTER_TABLE_REQ:
+        return put_change(gen, layout,
+                          ((const struct alter_table_req *)(const void *)payload)->kind, words);
     case GSN_GET_TABINFO_REQ:
         return put_name(gen, words);
     case GSN_COMMIT:
