@@ -15,6 +15,14 @@ const char *file_kind_name(uint32_t kind)
     return kind < FILE_KIND_COUNT ? names[kind] : names[0];
 }
 
+uint32_t file_kind_format(uint32_t kind)
+{
+    static const uint8_t formats[FILE_KIND_COUNT] = {
+        [FILE_KIND_SCHEMA] = 2, /* Columns that were added, and what that does to all rows. */
+    };
+    return kind < FILE_KIND_COUNT && formats[kind] != 0 ? formats[kind] : 1u;
+}
+
 static uint64_t checksum_of(const struct file_header *header)
 {
     return XXH3_64bits(header, offsetof(struct file_header, checksum));
@@ -23,7 +31,7 @@ static uint64_t checksum_of(const struct file_header *header)
 void file_header_seal(struct file_header *header)
 {
     header->magic = FILE_HEADER_MAGIC;
-    header->version = FILE_HEADER_VERSION;
+    header->version = file_kind_format(header->kind);
     memset(header->reserved, 0, sizeof(header->reserved));
     header->checksum = checksum_of(header);
 }
@@ -56,7 +64,7 @@ static enum file_verdict compare(const struct file_header *header,
 
 /*
  * Magic and checksum come before the fields: damage must not be told as "another cluster". They
- * keep their place in every later format, so that a newer file is known as such.
+ * keep their place in every later format, so that a file of another one is known as such.
  */
 enum file_verdict file_header_check(const void *bytes, size_t size,
                                     const struct file_expected *expected,
@@ -80,10 +88,10 @@ enum file_verdict file_header_check(const void *bytes, size_t size,
                  (unsigned long long)found.checksum, (unsigned long long)checksum_of(&found));
         return FILE_DAMAGED;
     }
-    if (found.version > FILE_HEADER_VERSION) {
-        snprintf(why, why_size, "it has format version %u, this program knows %u and older",
-                 found.version, FILE_HEADER_VERSION);
-        return FILE_TOO_NEW;
+    if (found.version != file_kind_format(found.kind)) {
+        snprintf(why, why_size, "it has format number %u, this program reads %u", found.version,
+                 file_kind_format(found.kind));
+        return FILE_OTHER_FORMAT;
     }
     enum file_verdict verdict = compare(&found, expected, why, why_size);
     if (verdict == FILE_GOOD) *header = found;

@@ -12,9 +12,8 @@
  * name apart (lap of a log, number of a checkpoint): a stale copy does not pass for the current
  * one. These 64 bytes keep their layout in all later formats.
  */
-#define FILE_HEADER_MAGIC   0x4642444Eu /* "NDBF" */
-#define FILE_HEADER_VERSION 1u          /* Newest format that this program writes and reads. */
-#define FILE_HEADER_BYTES   64u
+#define FILE_HEADER_MAGIC 0x4642444Eu /* "NDBF" */
+#define FILE_HEADER_BYTES 64u
 
 enum file_kind {
     FILE_KIND_SYSTEM = 1, /* The system file of a node: which epoch is durable. */
@@ -31,9 +30,9 @@ enum file_kind {
 
 struct file_header {
     uint32_t magic;
-    uint32_t version;
-    uint32_t kind; /* enum file_kind */
-    uint32_t node; /* Whose file it is. */
+    uint32_t version; /* The kind's format number: file_kind_format(). */
+    uint32_t kind;    /* enum file_kind */
+    uint32_t node;    /* Whose file it is. */
     uint64_t cluster_id;
     uint64_t sequence;
     /* Log part, fragment...: the kind's number, so that swapped files are seen. */
@@ -59,9 +58,9 @@ void file_header_seal(struct file_header *header);
 
 enum file_verdict {
     FILE_GOOD = 0,
-    FILE_NOT_OURS, /* No header of this kind of program at all. */
-    FILE_DAMAGED,  /* Checksum or fields that cannot be. */
-    FILE_TOO_NEW,  /* Written by a newer program. */
+    FILE_NOT_OURS,     /* No header of this kind of program at all. */
+    FILE_DAMAGED,      /* Checksum or fields that cannot be. */
+    FILE_OTHER_FORMAT, /* Another format number than that of the kind: nothing more is known. */
     FILE_OTHER_CLUSTER,
     FILE_OTHER_NODE,
     FILE_OTHER_KIND, /* Another kind of file or instance under this name: files were swapped, or a
@@ -76,6 +75,10 @@ enum file_verdict {
 enum file_verdict file_header_check(const void *bytes, size_t size,
                                     const struct file_expected *expected,
                                     struct file_header *header, char *why, size_t why_size);
+
+/* The format number that this program writes and reads; no other one is read. It grows with each
+ * change of what stands in files of the kind, rows and definitions included. */
+uint32_t file_kind_format(uint32_t kind);
 
 /* "redo log", ... for messages. */
 const char *file_kind_name(uint32_t kind);

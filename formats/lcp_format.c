@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "formats/lcp_format.h"
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -12,7 +13,7 @@ const char *lcp_fault_text(enum lcp_fault fault)
     static const char *const texts[LCP_FAULT_COUNT] = {
         [LCP_GOOD] = "good",
         [LCP_NO_MAGIC] = "not a checkpoint file",
-        [LCP_NEWER_FORMAT] = "format of another version",
+        [LCP_OTHER_FORMAT] = "format of another version",
         [LCP_CHECKSUM] = "checksum does not match",
         [LCP_OTHER_CLUSTER] = "of another cluster",
         [LCP_OTHER_NODE] = "of another node",
@@ -29,6 +30,15 @@ const char *lcp_fault_text(enum lcp_fault fault)
         [LCP_MISSING] = "missing",
     };
     return (uint32_t)fault < LCP_FAULT_COUNT ? texts[fault] : "unknown";
+}
+
+void lcp_fault_say(enum lcp_fault fault, uint32_t format, char text[LCP_FAULT_SIZE])
+{
+    if (fault == LCP_OTHER_FORMAT)
+        snprintf(text, LCP_FAULT_SIZE, "format number %u, this program reads %u", format,
+                 LCP_FORMAT);
+    else
+        snprintf(text, LCP_FAULT_SIZE, "%s", lcp_fault_text(fault));
 }
 
 static uint64_t sum_of(const void *part, uint32_t size, uint64_t seed)
@@ -70,7 +80,7 @@ enum lcp_fault lcp_data_head_check(const struct lcp_data_head *head, const struc
 {
     if (head->magic != LCP_DATA_MAGIC) return LCP_NO_MAGIC;
     if (sum_of(head, sizeof *head, 0) != lcp_data_head_sum(head)) return LCP_CHECKSUM;
-    if (head->format != LCP_FORMAT) return LCP_NEWER_FORMAT;
+    if (head->format != LCP_FORMAT) return LCP_OTHER_FORMAT;
     enum lcp_fault fault = ident_check(&head->ident, ident);
     if (fault != LCP_GOOD) return fault;
     return seq != 0 && head->seq != seq ? LCP_OTHER_FILE : LCP_GOOD;
@@ -194,7 +204,7 @@ enum lcp_fault lcp_ctl_check(const struct lcp_ctl *ctl, const struct lcp_ident *
 {
     if (ctl->magic != LCP_CTL_MAGIC) return LCP_NO_MAGIC;
     if (sum_of(ctl, sizeof *ctl, 0) != u64_of(ctl->sum_lo, ctl->sum_hi)) return LCP_CHECKSUM;
-    if (ctl->format != LCP_FORMAT) return LCP_NEWER_FORMAT;
+    if (ctl->format != LCP_FORMAT) return LCP_OTHER_FORMAT;
     enum lcp_fault fault = ident_check(&ctl->ident, ident);
     if (fault != LCP_GOOD) return fault;
     if (ctl->slot != slot || ctl->number % 2u != slot) return LCP_OTHER_FILE;
@@ -221,7 +231,7 @@ enum lcp_fault lcp_part_check(const struct lcp_part *part, const struct lcp_iden
 {
     if (part->magic != LCP_PART_MAGIC) return LCP_NO_MAGIC;
     if (sum_of(part, sizeof *part, 0) != u64_of(part->sum_lo, part->sum_hi)) return LCP_CHECKSUM;
-    if (part->format != LCP_FORMAT) return LCP_NEWER_FORMAT;
+    if (part->format != LCP_FORMAT) return LCP_OTHER_FORMAT;
     if (ident != NULL &&
         (part->cluster_lo != ident->cluster_lo || part->cluster_hi != ident->cluster_hi))
         return LCP_OTHER_CLUSTER;

@@ -11,7 +11,7 @@
  * docs/protocols/checkpoint.md has the picture. All numbers are little-endian words. Functions are
  * pure: they touch nothing but their arguments, so tools and tests use them as the blocks do.
  */
-#define LCP_FORMAT     2u
+#define LCP_FORMAT     3u     /* Places of rows are part of it: columns, slots of a page. */
 #define LCP_ALIGN      4096u  /* File sizes and writes are multiples of it. */
 #define LCP_RAW_TARGET 24576u /* A block is closed when so many bytes of rows are in it, */
 #define LCP_RAW_MAX    65536u /* which with the longest row on top are no more than this. */
@@ -37,7 +37,7 @@ struct lcp_ident {
 enum lcp_fault {
     LCP_GOOD = 0,
     LCP_NO_MAGIC,
-    LCP_NEWER_FORMAT,
+    LCP_OTHER_FORMAT,
     LCP_CHECKSUM,
     LCP_OTHER_CLUSTER,
     LCP_OTHER_NODE,
@@ -55,6 +55,9 @@ enum lcp_fault {
     LCP_FAULT_COUNT
 };
 const char *lcp_fault_text(enum lcp_fault fault);
+/* The same; `format` is what the file says, and counts for LCP_OTHER_FORMAT. */
+#define LCP_FAULT_SIZE 80u
+void lcp_fault_say(enum lcp_fault fault, uint32_t format, char text[LCP_FAULT_SIZE]);
 
 /* --- Data files: a head, blocks, the last of which holds the totals; zeros up to a multiple of
  * LCP_ALIGN. --- */

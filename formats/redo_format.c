@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "formats/redo_format.h"
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -14,7 +15,7 @@ static const char *const fault_names[REDO_FAULT_COUNT] = {
     [REDO_GOOD] = "good",
     [REDO_EMPTY] = "nothing was written here",
     [REDO_NO_PAGE] = "no page begins here",
-    [REDO_OTHER_VERSION] = "written by another version of this program",
+    [REDO_OTHER_VERSION] = "format of another number",
     [REDO_MALFORMED] = "page head is malformed",
     [REDO_CUT] = "page is cut off",
     [REDO_BAD_CHECK] = "checksum does not match",
@@ -34,6 +35,15 @@ static const char *const fault_names[REDO_FAULT_COUNT] = {
 const char *redo_fault_name(enum redo_fault fault)
 {
     return fault < REDO_FAULT_COUNT ? fault_names[fault] : "unknown fault";
+}
+
+void redo_fault_say(enum redo_fault fault, uint32_t version, char text[REDO_FAULT_SIZE])
+{
+    if (fault == REDO_OTHER_VERSION && version != 0)
+        snprintf(text, REDO_FAULT_SIZE, "format number %u, this program reads %u", version,
+                 REDO_VERSION);
+    else
+        snprintf(text, REDO_FAULT_SIZE, "%s", redo_fault_name(fault));
 }
 
 static uint64_t page_check(const uint32_t *page, uint32_t blocks)

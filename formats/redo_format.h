@@ -12,7 +12,7 @@
  * before. Records follow one another without gaps, over the ends of pages.
  */
 #define REDO_MAGIC            0x4F444552u /* "REDO" */
-#define REDO_VERSION          1u
+#define REDO_VERSION          2u /* Records name places of rows: columns and slots count. */
 #define REDO_BLOCK_BYTES      4096u
 #define REDO_BLOCK_WORDS      (REDO_BLOCK_BYTES / 4u)
 #define REDO_PAGE_BLOCKS      8u
@@ -73,6 +73,9 @@ enum redo_fault {
     REDO_FAULT_COUNT
 };
 const char *redo_fault_name(enum redo_fault fault);
+/* The same; `version` is what the file says, or 0, and counts for REDO_OTHER_VERSION. */
+#define REDO_FAULT_SIZE 96u
+void redo_fault_say(enum redo_fault fault, uint32_t version, char text[REDO_FAULT_SIZE]);
 
 static inline uint64_t redo_lsn(const struct redo_page_head *head)
 {

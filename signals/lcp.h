@@ -112,8 +112,9 @@ struct restore_frag_ref { /* Section 0: the file's name, as in an FS REF. */
     uint32_t fault; /* enum lcp_fault; for the log. */
     uint32_t offset_lo;
     uint32_t offset_hi;
+    uint32_t format; /* LCP_OTHER_FORMAT: the file's. */
 };
-SIGNAL_STRUCT(restore_frag_ref, 5);
+SIGNAL_STRUCT(restore_frag_ref, 6);
 
 /* All fragments have been restored: removes this LDM's files that belong to none. */
 struct restore_end_req {

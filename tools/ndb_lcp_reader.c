@@ -58,6 +58,14 @@ static void fault_print(struct tool *tool, const char *name, uint64_t offset, co
     tool->faults++;
 }
 
+static void head_fault_print(struct tool *tool, const char *name, uint64_t offset,
+                             enum lcp_fault fault, uint32_t format)
+{
+    char text[LCP_FAULT_SIZE];
+    lcp_fault_say(fault, format, text);
+    fault_print(tool, name, offset, text);
+}
+
 static void ident_print(const char *name, const char *kind, const struct lcp_ident *ident)
 {
     printf("%s: %s, cluster %016llx, node %u, table %u version %u, fragment %u", name, kind,
@@ -75,7 +83,7 @@ static void ctl_read(struct tool *tool, const char *name, FILE *file)
     }
     enum lcp_fault fault = lcp_ctl_check(&ctl, NULL, ctl.number % 2u);
     if (fault != LCP_GOOD) {
-        fault_print(tool, name, 0, lcp_fault_text(fault));
+        head_fault_print(tool, name, 0, fault, ctl.format);
         return;
     }
     if (tool->check) return;
@@ -103,7 +111,7 @@ static void part_read(struct tool *tool, const char *name, FILE *file)
     for (; (size = fread(&part, 1, sizeof part, file)) == sizeof part; block++) {
         enum lcp_fault fault = lcp_part_check(&part, NULL, 0, part.number % 2u, block);
         if (fault != LCP_GOOD) {
-            fault_print(tool, name, (uint64_t)block * sizeof part, lcp_fault_text(fault));
+            head_fault_print(tool, name, (uint64_t)block * sizeof part, fault, part.format);
             return;
         }
         blocks = part.blocks;
@@ -164,7 +172,7 @@ static bool bytes_take(struct tool *tool, const char *name, struct lcp_reader *r
         if (event == LCP_READ_FAULT) fault = reader->fault;
         if (event == LCP_READ_ROWS) fault = rows_walk(tool, &reader->cursor);
         if (fault == LCP_GOOD) continue;
-        fault_print(tool, name, reader->offset, lcp_fault_text(fault));
+        head_fault_print(tool, name, reader->offset, fault, reader->head.format);
         return false;
     }
 }

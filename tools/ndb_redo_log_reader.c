@@ -123,8 +123,10 @@ static void read_pages(struct reader *reader, const char *name, const uint32_t *
         if (fault != REDO_GOOD) {
             /* A page that begins damaged is told once, not for each of its blocks; former laps
              * leave halves behind. */
+            char text[REDO_FAULT_SIZE];
+            redo_fault_say(fault, head.version, text);
             if (fault != REDO_EMPTY && fault != REDO_NO_PAGE && !in_damage)
-                print_fault(reader, name, block, redo_fault_name(fault));
+                print_fault(reader, name, block, text);
             in_damage = fault != REDO_EMPTY;
             block++;
             continue;

@@ -114,7 +114,7 @@ void lqh_recover_advice(const struct lqh *lqh, char *text, size_t size)
 static uint32_t exit_of(const struct restore_frag_ref *ref)
 {
     switch ((enum lcp_fault)ref->fault) {
-    case LCP_NEWER_FORMAT:
+    case LCP_OTHER_FORMAT:
     case LCP_OTHER_CLUSTER:
     case LCP_OTHER_NODE:
         return EXIT_LCP_FOREIGN;
@@ -154,16 +154,16 @@ void lqh_exec_RESTORE_FRAG_REF(struct block *block, const struct signal *sig)
     char name[FS_NAME_BYTES + 1];
     char advice[256] = "";
     char why[96];
+    char fault[LCP_FAULT_SIZE];
     uint32_t code = exit_of(ref);
+    lcp_fault_say(ref->fault, ref->format, fault);
     fs_ref_name(sig, name);
     if (code == EXIT_LCP_DAMAGED) lqh_recover_advice(lqh, advice, sizeof advice);
     snprintf(why, sizeof why, "error %u, %s", ref->error, error_get(ref->error)->text);
     snprintf(lqh->redo->text, sizeof lqh->redo->text,
              "table %u, fragment %u, checkpoint file %s, offset %llu: %s%s", frag->table_id,
              frag->fragment_id, name, (unsigned long long)u64_of(ref->offset_lo, ref->offset_hi),
-             code == EXIT_LCP_DAMAGED || code == EXIT_LCP_FOREIGN ? lcp_fault_text(ref->fault)
-                                                                  : why,
-             advice);
+             code == EXIT_LCP_DAMAGED || code == EXIT_LCP_FOREIGN ? fault : why, advice);
     lqh_recover_fail(lqh, code, lqh->redo->text);
 }
 

@@ -227,8 +227,10 @@ static void io_damaged(void *context, const struct redo_damage *damage)
     char *text = lqh->redo->text;
     char name[FS_NAME_BYTES + 1];
     char why[32] = "";
+    char fault[REDO_FAULT_SIZE];
     char advice[384] = "";
     uint32_t code = exit_of(damage->fault);
+    redo_fault_say(damage->fault, damage->version, fault);
     /* The file's own head is of this part: a write of another part has gone astray. */
     if (damage->fault == REDO_OTHER_PART && damage->block > 0) code = EXIT_REDO_DAMAGED;
     if (damage->error != 0 && lqh_recover_no_memory(damage->error)) code = EXIT_RECOVER_MEMORY;
@@ -240,9 +242,7 @@ static void io_damaged(void *context, const struct redo_damage *damage)
         lqh_recover_advice(lqh, advice, sizeof advice);
     snprintf(text, sizeof lqh->redo->text, "redo log, %s, offset %llu: %s%s%s", name,
              (unsigned long long)damage->block * REDO_BLOCK_BYTES,
-             code == EXIT_RECOVER_MEMORY ? "no memory for a record's row"
-                                         : redo_fault_name(damage->fault),
-             why, advice);
+             code == EXIT_RECOVER_MEMORY ? "no memory for a record's row" : fault, why, advice);
     lqh_recover_fail(lqh, code, text);
 }
 

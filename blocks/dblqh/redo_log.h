@@ -35,7 +35,8 @@ struct redo_damage {
     enum redo_fault fault;
     uint32_t file;
     uint32_t block;
-    uint32_t error; /* REDO_BAD_RECORD: what redo_io.apply said, or 0. */
+    uint32_t error;   /* REDO_BAD_RECORD: what redo_io.apply said, or 0. */
+    uint32_t version; /* REDO_OTHER_VERSION: the file's; 0: of a page within it. */
 };
 
 /* The world, as the log sees it. One request at a time; redo_done() answers it, never from within
@@ -68,7 +69,7 @@ struct redo_ended {
 };
 
 struct redo_replay {
-    uint32_t start_gci;   /* Records of older GCIs are in all checkpoints. */
+    uint32_t start_gci; /* Records of older GCIs are in all checkpoints. */
     /* Older records from this GCI on are kept, as far as they are there: what was never in a
      * checkpoint may need them at a later start. With `keeps`. */
     uint32_t keep_gci;

@@ -137,7 +137,14 @@ static void head_done(struct redo_log *log)
     const struct redo_place place = redo_place_at(log, position);
     uint32_t words = (uint32_t)min64(REDO_PAGE_BLOCKS, log->config.file_blocks) * REDO_BLOCK_WORDS;
     enum redo_fault fault = redo_page_verify(log->config.buffer, words, &place);
-    if (foreign(fault) || fault == REDO_OTHER_VERSION) {
+    if (fault == REDO_OTHER_VERSION) {
+        const struct redo_damage damage = {
+            .fault = fault, .file = log->file_next, .version = head->version};
+        jam_data(head->version);
+        log->io->damaged(log->context, &damage);
+        return;
+    }
+    if (foreign(fault)) {
         damaged(log, fault, position, 0);
         return;
     }

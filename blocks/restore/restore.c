@@ -20,12 +20,15 @@ static void send_ref(struct restore *restore)
                                    .error = failure->error,
                                    .fault = failure->fault,
                                    .offset_lo = (uint32_t)failure->offset,
-                                   .offset_hi = (uint32_t)(failure->offset >> 32)};
+                                   .offset_hi = (uint32_t)(failure->offset >> 32),
+                                   .format = failure->format};
+    char text[LCP_FAULT_SIZE];
+    lcp_fault_say(failure->fault, failure->format, text);
     words[0] = size;
     memcpy(words + 1, failure->name, size);
     struct section section = {.words = words, .size = 1u + (size + 3u) / 4u};
     log_error(&restore->block, "checkpoint file %s, byte %llu: error %u, %s", failure->name,
-              (unsigned long long)failure->offset, failure->error, lcp_fault_text(failure->fault));
+              (unsigned long long)failure->offset, failure->error, text);
     signal_send(&restore->block, restore->sender, GSN_RESTORE_FRAG_REF, PRIO_B, &ref,
                 sizeof ref / 4u, &section, 1);
 }

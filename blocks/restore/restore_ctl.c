@@ -24,7 +24,8 @@ static void slot_note(struct restore *restore, uint32_t error, enum lcp_fault fa
 {
     struct restore_failure *failure = &restore->ctl_failure[restore->slot];
     restore->found[restore->slot] = CTL_UNREADABLE;
-    *failure = (struct restore_failure){.error = error, .fault = fault};
+    *failure = (struct restore_failure){
+        .error = error, .fault = fault, .format = restore->ctl[restore->slot]->format};
     lcp_ctl_name(failure->name, restore->req.table_id, restore->req.fragment_id, restore->slot);
 }
 
@@ -72,7 +73,7 @@ void restore_ctl_read(struct restore *restore)
 
 static bool foreign(enum lcp_fault fault)
 {
-    return fault == LCP_OTHER_CLUSTER || fault == LCP_OTHER_NODE || fault == LCP_NEWER_FORMAT;
+    return fault == LCP_OTHER_CLUSTER || fault == LCP_OTHER_NODE || fault == LCP_OTHER_FORMAT;
 }
 
 /* The next control file that is not to be used goes; then the data files' turn comes. */

@@ -22,6 +22,7 @@ static void fail_here(struct restore *restore, uint32_t error, enum lcp_fault fa
     char name[LCP_NAME_MAX];
     data_name(restore, name);
     restore_fail(restore, name, error, fault, offset);
+    restore->failure.format = restore->reader.head.format;
 }
 
 /* All files have been read. */

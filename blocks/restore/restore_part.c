@@ -79,6 +79,7 @@ static bool block_take(struct restore *restore, const struct lcp_part *block)
         fault = restore->size < (uint64_t)block->blocks * LCP_ALIGN ? LCP_TRUNCATED : LCP_TAIL;
     if (fault != LCP_GOOD) {
         slot_note(restore, ERR_CHECKPOINT_DAMAGED, fault, restore->asked);
+        restore->ctl_failure[restore->slot].format = block->format;
         return false;
     }
     part->number = block->number;
@@ -112,7 +113,7 @@ void restore_part_read(struct restore *restore, uint32_t bytes)
 
 static bool foreign(enum lcp_fault fault)
 {
-    return fault == LCP_OTHER_CLUSTER || fault == LCP_OTHER_NODE || fault == LCP_NEWER_FORMAT;
+    return fault == LCP_OTHER_CLUSTER || fault == LCP_OTHER_NODE || fault == LCP_OTHER_FORMAT;
 }
 
 static bool fatal(const struct restore_failure *failure)

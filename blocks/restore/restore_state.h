@@ -67,6 +67,7 @@ struct restore_part {
 struct restore_failure {
     uint32_t error; /* 0 = none. */
     enum lcp_fault fault;
+    uint32_t format; /* LCP_OTHER_FORMAT: the file's. */
     uint64_t offset;
     char name[LCP_NAME_MAX];
 };

@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 #include <cmocka.h>
 #include "formats/file_header.h"
 
@@ -57,8 +59,38 @@ static void test_file_header(void **state)
                      FILE_NOT_OURS);
 }
 
+/* A file of an older format is refused as one of a newer is, and told by both numbers. */
+static void test_formats(void **state)
+{
+    (void)state;
+    static const uint32_t kinds[] = {FILE_KIND_SCHEMA, FILE_KIND_SYSTEM};
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct file_expected expected = {.kind = kinds[i / 2], .node = 1};
+        struct file_header header = {.kind = kinds[i / 2], .node = 1};
+        struct file_header found;
+        char why[200];
+        char says[80];
+        uint32_t own = file_kind_format(header.kind);
+        file_header_seal(&header);
+        assert_int_equal(header.version, own);
+        assert_int_equal(own, header.kind == FILE_KIND_SCHEMA ? 2 : 1);
+        header.version = i % 2 == 0 ? own + 1 : own - 1;
+        header.checksum = XXH3_64bits(&header, offsetof(struct file_header, checksum));
+        enum file_verdict verdict =
+            file_header_check(&header, sizeof header, &expected, &found, why, sizeof why);
+        if (header.version == 0) {
+            assert_int_equal(verdict, FILE_DAMAGED);
+            continue;
+        }
+        assert_int_equal(verdict, FILE_OTHER_FORMAT);
+        snprintf(says, sizeof says, "format number %u, this program reads %u", header.version, own);
+        assert_non_null(strstr(why, says));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_file_header)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_file_header),
+                                       cmocka_unit_test(test_formats)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

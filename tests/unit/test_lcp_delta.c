@@ -340,18 +340,22 @@ static void test_former_format(void **state)
     (void)state;
     struct lcp_data_head head = {.seq = 1};
     lcp_data_head_seal(&head);
-    head.format = 1;
+    head.format = 2;
     uint64_t sum = XXH3_64bits((const uint8_t *)&head + 12, sizeof head - 12u);
     head.sum_lo = (uint32_t)sum;
     head.sum_hi = (uint32_t)(sum >> 32);
-    assert_int_equal(lcp_data_head_check(&head, NULL, 1), LCP_NEWER_FORMAT);
+    assert_int_equal(lcp_data_head_check(&head, NULL, 1), LCP_OTHER_FORMAT);
     static const struct lcp_ident any = {.node = 1};
     static struct lcp_ctl ctl = {.number = 2, .file_count = 1, .seq = 1, .file = {{.seq = 1}}};
     ctl.ident = any;
     lcp_ctl_seal(&ctl);
     assert_int_equal(lcp_ctl_check(&ctl, &any, 0), LCP_GOOD);
-    assert_int_equal(ctl.format, 2);
-    assert_string_equal(lcp_fault_text(LCP_NEWER_FORMAT), "format of another version");
+    assert_int_equal(ctl.format, 3);
+    char text[LCP_FAULT_SIZE];
+    lcp_fault_say(LCP_OTHER_FORMAT, head.format, text);
+    assert_string_equal(text, "format number 2, this program reads 3");
+    lcp_fault_say(LCP_CHECKSUM, head.format, text);
+    assert_string_equal(text, lcp_fault_text(LCP_CHECKSUM));
     assert_string_equal(lcp_fault_text(LCP_LACKING),
                         "rows are not there that a newer file counts on");
 }

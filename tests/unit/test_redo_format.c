@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 #include <cmocka.h>
 #include "formats/redo_format.h"
 #include "kernel/base/rng.h"
@@ -131,6 +132,30 @@ static void test_foreign_pages(void **state)
     expect_fault(place, REDO_GOOD);
 }
 
+/* A whole page of the former format. */
+static void test_former_format(void **state)
+{
+    (void)state;
+    char text[REDO_FAULT_SIZE];
+    page_begin(0);
+    page_close(0);
+    struct redo_page_head *head = head_of(0);
+    uint32_t blocks = redo_blocks(head->words);
+    assert_int_equal(head->version, 2);
+    head->version = 1;
+    head->check_lo = head->check_hi = 0;
+    uint64_t check = XXH3_64bits_withSeed(pages[0] + REDO_PAGE_HEAD,
+                                          (size_t)(blocks * REDO_BLOCK_WORDS - REDO_PAGE_HEAD) * 4u,
+                                          XXH3_64bits(head, sizeof *head));
+    head->check_lo = (uint32_t)check;
+    head->check_hi = (uint32_t)(check >> 32);
+    assert_int_equal(redo_page_verify(pages[0], REDO_PAGE_WORDS, &place0), REDO_OTHER_VERSION);
+    redo_fault_say(REDO_OTHER_VERSION, head->version, text);
+    assert_string_equal(text, "format number 1, this program reads 2");
+    redo_fault_say(REDO_CUT, head->version, text);
+    assert_string_equal(text, redo_fault_name(REDO_CUT));
+}
+
 static void test_chain(void **state)
 {
     (void)state;
@@ -245,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_every_flipped_bit_is_noticed),
         cmocka_unit_test(test_every_zeroed_sector_of_a_long_page_is_noticed),
         cmocka_unit_test(test_foreign_pages),
+        cmocka_unit_test(test_former_format),
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_records_over_pages),
         cmocka_unit_test(test_garbage_records),
