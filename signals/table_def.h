@@ -184,6 +184,13 @@ static inline uint32_t table_version_next(uint32_t version)
     return version + TABLE_VERSION_MAJOR + 1u; /* Goes round. */
 }
 
+/* Of the next table that gets the number. Never 0: so is a number that was never used. */
+static inline uint32_t table_version_reborn(uint32_t version)
+{
+    uint32_t major = table_version_major(version + 1u);
+    return major == 0 ? 1u : major;
+}
+
 /* An ordered or a unique index; `name` points into the definition. */
 struct table_index {
     const char *name;

@@ -30,12 +30,18 @@ static bool name_fits(struct dict *dict, const struct table_def *def)
     return other == 0 || (local->operation == SCHEMA_TRUNCATE && other == local->object);
 }
 
+/* Checkpoints and log may have records of tables that had its number and another version. */
+static bool version_fits(const struct dict *dict, const struct table_def *def)
+{
+    return def->version == table_version_reborn(dict->table[def->table_id].version);
+}
+
 /* Keeps a table of the group that is made. */
 static uint32_t keep(struct dict *dict, const struct table_def *def, const struct section *words,
                      const struct section *distribution)
 {
     struct dict_local *local = &dict->local;
-    if (!name_fits(dict, def)) return ERR_TABLE_FORMAT;
+    if (!name_fits(dict, def) || !version_fits(dict, def)) return ERR_TABLE_FORMAT;
     uint32_t version_before = dict->table[def->table_id].version;
     uint32_t error = dict_store_put(dict, def, words, distribution);
     if (error != 0) return error;

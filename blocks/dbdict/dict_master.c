@@ -270,11 +270,6 @@ void dict_begin(struct dict *dict, const struct signal *sig, uint32_t operation,
     dict->master.error = 0;
 }
 
-static uint32_t next_version(const struct dict *dict, uint32_t table_id)
-{
-    return (dict->table[table_id].version & 0xFFFFFFu) + 1u; /* Low 24 bits: created so often. */
-}
-
 /* The numbers and versions of the tables that the unique indexes are. 0, or why they cannot be. */
 static uint32_t number_uniques(struct dict *dict, struct table_def *def)
 {
@@ -284,7 +279,7 @@ static uint32_t number_uniques(struct dict *dict, struct table_def *def)
         struct table_def *index;
         last = dict_table_unused(dict, last);
         if (last == 0) return ERR_TABLE_RECORDS;
-        table_def_unique_set(def, i, last, next_version(dict, last));
+        table_def_unique_set(def, i, last, table_version_reborn(dict->table[last].version));
         uint32_t error =
             table_def_of_unique(def, i, dict->master.index_memory, DICT_INDEX_DEF_BYTES, &index);
         if (error != 0) return error;
@@ -299,7 +294,7 @@ uint32_t dict_number_table(struct dict *dict)
     struct table_def *def = dict->master.def;
     def->table_id = dict_table_unused(dict, 0);
     if (def->table_id == 0) return ERR_TABLE_RECORDS;
-    def->version = next_version(dict, def->table_id);
+    def->version = table_version_reborn(dict->table[def->table_id].version);
     jam_data(def->table_id);
     return number_uniques(dict, def);
 }

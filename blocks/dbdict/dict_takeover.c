@@ -60,11 +60,23 @@ static void ask(struct dict *dict)
                      &req, sizeof(req) / 4u, NULL, 0);
 }
 
+/* Is it a step of such a transaction at all? */
+static bool has_step(uint32_t operation, uint32_t step)
+{
+    uint32_t at = 0;
+    if (step == SCHEMA_STEP_ABORT) return true;
+    while (at != step) {
+        at = schema_step_after(operation, at);
+        if (at == 0) return false;
+    }
+    return true;
+}
+
 static bool possible(const struct dict_lost *lost, const struct schema_takeover_conf *conf)
 {
     if (!conf->active) return true;
     if (conf->operation == 0 || conf->operation >= SCHEMA_OPERATIONS) return false;
-    if (conf->step > SCHEMA_STEP_WRITE) return false;
+    if (!has_step(conf->operation, conf->step)) return false;
     return !lost->trans.active ||
            (lost->trans.trans_id == conf->trans_id && lost->trans.operation == conf->operation);
 }

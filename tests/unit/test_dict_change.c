@@ -399,12 +399,15 @@ enum forgery {
     FORGE_PLACE, /* From here on: truncates. */
     FORGE_PLACE_INDEX,
     FORGE_NUMBER,
+    FORGE_VERSION,
+    FORGE_VERSION_INDEX,
     FORGERIES
 };
 static enum forgery forgery;
 
 static void forge_definition(struct schema_prepare_req *req, struct table_def *def)
 {
+    struct table_index index;
     switch (forgery) {
     case FORGE_OBJECT:
         req->object = 7;
@@ -430,6 +433,13 @@ static void forge_definition(struct schema_prepare_req *req, struct table_def *d
         break;
     case FORGE_NUMBER: /* Of the new unique index: it is taken. */
         table_def_unique_set(def, 0, OTHER, 1);
+        break;
+    case FORGE_VERSION: /* One that a former table with this number may have had. */
+        req->version = def->version += 1u;
+        break;
+    case FORGE_VERSION_INDEX:
+        assert_true(table_def_unique(def, 0, &index));
+        table_def_unique_set(def, 0, index.table_id, index.version + 1u);
         break;
     case FORGERIES:
     default:

@@ -230,13 +230,56 @@ static void test_two_masters_die(void **state)
     pairs(true);
 }
 
+/* --- A member that tells what cannot be. --- */
+
+static uint32_t forged_step;
+static uint32_t forged;
+
+static void forge(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
+                  uint32_t count)
+{
+    (void)cluster;
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        struct schema_takeover_conf *conf =
+            (struct schema_takeover_conf *)(void *)(words + at + SIGNAL_HEAD_WORDS);
+        if (from != 2 || to != 4 || kind_gsn(words[at]) != GSN_SCHEMA_TAKEOVER_CONF) continue;
+        if (conf->active) conf->step = forged_step;
+        forged += conf->active;
+    }
+}
+
+/* Node 4 is the one that takes over from node 1. A create is said to be at the step of a drop, or
+ * at none: the others end it alike without who said so. */
+static void test_forged_step(void **state)
+{
+    static const uint32_t steps[] = {SCHEMA_STEP_DROPPING_TC, SCHEMA_STEP_DROPPING_LQH,
+                                     SCHEMA_STEP_REMOVE, 99};
+    (void)state;
+    for (uint32_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        forged_step = steps[i];
+        forged = 0;
+        for (uint32_t at = 1; at < 40 && forged == 0; at += 3) {
+            bool more = die_at(false, false, 1, at);
+            fc->tamper = forge;
+            fc_run(fc, 500);
+            if (forged > 0) {
+                assert_false(fc_alive(fc, 2));
+                (void)agreed(1, at, 2);
+                expect_working(at, 2);
+            }
+            assert_true(more);
+            end();
+        }
+        assert_int_not_equal(forged, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_master_dies_in_create),
-        cmocka_unit_test(test_master_dies_in_drop),
-        cmocka_unit_test(test_member_dies),
-        cmocka_unit_test(test_two_masters_die),
+        cmocka_unit_test(test_master_dies_in_create), cmocka_unit_test(test_master_dies_in_drop),
+        cmocka_unit_test(test_member_dies),           cmocka_unit_test(test_two_masters_die),
+        cmocka_unit_test(test_forged_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -650,6 +650,23 @@ static void test_index_ids(void **state)
     free(def);
 }
 
+/* The table that gets a number after another one: no minor version, and never 0. */
+static void test_versions(void **state)
+{
+    (void)state;
+    assert_int_equal(table_version_reborn(0), 1);
+    assert_int_equal(table_version_reborn(table_version_next(7u)), 8);
+    assert_int_equal(table_version_reborn(TABLE_VERSION_MAJOR - 1u), TABLE_VERSION_MAJOR);
+    assert_int_equal(table_version_reborn(TABLE_VERSION_MAJOR), 1);
+    assert_int_equal(table_version_reborn(table_version_next(TABLE_VERSION_MAJOR)), 1);
+    uint32_t version = 7;
+    for (uint32_t i = 0; i < 256; i++) {
+        version = table_version_next(version);
+        assert_int_equal(table_version_major(version), 7);
+    }
+    assert_int_equal(version, 7);
+}
+
 /* --- Columns that are renamed and added. --- */
 
 static void test_rename_column(void **state)
@@ -724,23 +741,15 @@ static void test_balance_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_derived_fields),
-        cmocka_unit_test(test_table_of_unique),
-        cmocka_unit_test(test_refused_uniques),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_largest_definition),
-        cmocka_unit_test(test_truncated_words),
-        cmocka_unit_test(test_flipped_bytes),
-        cmocka_unit_test(test_refused_columns),
-        cmocka_unit_test(test_refused_tables),
-        cmocka_unit_test(test_key_columns_limit),
-        cmocka_unit_test(test_small_memory),
-        cmocka_unit_test(test_balance_names),
-        cmocka_unit_test(test_indexes),
-        cmocka_unit_test(test_most_indexes),
-        cmocka_unit_test(test_refused_indexes),
-        cmocka_unit_test(test_index_ids),
-        cmocka_unit_test(test_rename_column),
+        cmocka_unit_test(test_versions),          cmocka_unit_test(test_derived_fields),
+        cmocka_unit_test(test_table_of_unique),   cmocka_unit_test(test_refused_uniques),
+        cmocka_unit_test(test_round_trip),        cmocka_unit_test(test_largest_definition),
+        cmocka_unit_test(test_truncated_words),   cmocka_unit_test(test_flipped_bytes),
+        cmocka_unit_test(test_refused_columns),   cmocka_unit_test(test_refused_tables),
+        cmocka_unit_test(test_key_columns_limit), cmocka_unit_test(test_small_memory),
+        cmocka_unit_test(test_balance_names),     cmocka_unit_test(test_indexes),
+        cmocka_unit_test(test_most_indexes),      cmocka_unit_test(test_refused_indexes),
+        cmocka_unit_test(test_index_ids),         cmocka_unit_test(test_rename_column),
         cmocka_unit_test(test_added_columns),
     };
 
