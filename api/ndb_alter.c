@@ -50,6 +50,7 @@ int ndb_alter(ndb_t *ndb, const struct ndb_table *table, const char *name, uint3
 /* --- Statements. --- */
 
 #define FULL_NAME_SIZE  (2u * SQL_NAME_SIZE + 2u)
+#define OVERTAKEN_MAX   50u /* Then 241 is the answer. */
 #define NAMES_WORDS_MAX (1u + 2u * SQL_NAME_SIZE / 4u)
 
 /* "table" or "database/table". */
@@ -125,14 +126,26 @@ static int change(ndb_t *ndb, const struct ndb_table *table, const char *name,
     }
 }
 
+/* Somebody else has changed the table, or emptied it, since it was opened for the statement. */
+static bool overtaken(const ndb_t *ndb)
+{
+    int32_t code = ndb->error.error.code;
+    return code == ERR_SCHEMA_VERSION || code == ERR_NO_SUCH_TABLE_ID;
+}
+
+/* A statement means names, whatever version they are of; each time another one has been quicker. */
 static int execute(ndb_t *ndb, const struct sql_alter *sql, uint32_t timeout_ms)
 {
     char name[FULL_NAME_SIZE];
+    int result = -1;
     table_name(sql->database, sql->table, name);
-    struct ndb_table *table = ndb_open_anew(ndb, name, timeout_ms);
-    if (table == NULL) return -1;
-    int result = change(ndb, table, name, sql, timeout_ms);
-    ndb_table_release(table);
+    for (uint32_t i = 0; i < OVERTAKEN_MAX && (i == 0 || overtaken(ndb)); i++) {
+        struct ndb_table *table = ndb_open_anew(ndb, name, timeout_ms);
+        if (table == NULL) return -1;
+        result = change(ndb, table, name, sql, timeout_ms);
+        ndb_table_release(table);
+        if (result == 0) break;
+    }
     return result;
 }
 

@@ -306,7 +306,7 @@ NDB_API int ndb_index_drop(ndb_t *ndb, const char *table, const char *index, uin
  * a column, goes on as before; ndb_table_open() knows what is new. Who has one open that is
  * truncated gets 283, 284 or 241 and opens it again. Errors: 723 no such table, 721 the name is
  * taken, 4004 no such column, 720 the column's name is taken, 741 a column that cannot be added;
- * 241 somebody else has changed the table meanwhile: try again. Own thread.
+ * 241 others have changed the table again and again meanwhile: try again. Own thread.
  */
 NDB_API int ndb_table_alter(ndb_t *ndb, const char *sql, struct ndb_sql_error *where,
                             uint32_t timeout_ms);

@@ -88,6 +88,18 @@ for victim in 2 1; do
     want 0 "$BIN/range_client" verify
 done
 
+say "three change a table at the same time: whoever is overtaken by another one begins anew"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE crowded (a INT PRIMARY KEY)"
+crowd=''
+for who in 1 2 3; do
+    for i in $(seq 20); do echo "ALTER TABLE crowded ADD COLUMN c${who}_$i INT;"; done >"$BOX/crowd$who.sql"
+    run "$BIN/ndb_alter_table" -d test "$BOX/crowd$who.sql" >"$BOX/crowd$who.out" 2>&1 &
+    crowd="$crowd $!"
+done
+for pid in $crowd; do wait "$pid" || fail "$(cat "$BOX"/crowd*.out)"; done
+want 0 "$BIN/ndb_desc" -d test crowded
+[ "$(grep -cE '^c[0-9]+_[0-9]+ Int' "$BOX/out")" = 60 ] || fail "columns are missing: $(cat "$BOX/out")"
+
 # many STATEMENT: the statement, three hundred times.
 many() {
     local i
