@@ -98,3 +98,40 @@ struct local_index_cancel_ord {
     uint32_t sender_data; /* Of ADD. */
 };
 SIGNAL_STRUCT(local_index_cancel_ord, 1);
+
+/*
+ * To TC and LQH instances, about a unique index of a table that is in use; the states, who gets
+ * which and why so many: docs/protocols/unique_index.md. KNOWN: section 0 is the encoded definition
+ * that has the index, nothing fires for it; REF: it is not known. The index is named by its table's
+ * number.
+ */
+enum unique_state {
+    UNIQUE_KNOWN = 1,   /* LQH, TC: it is there; TC looks whose an entry is before it deletes it. */
+    UNIQUE_DELETES = 2, /* LQH: fires for keys that rows give up. */
+    UNIQUE_FIRES = 3,   /* LQH: for all; CONF when nothing is left that began before. */
+    UNIQUE_STRICT = 4,  /* TC: each row has its entry. */
+    UNIQUE_CLOSED = 5,  /* TC: nobody may look rows up by it; CONF when nobody does. */
+    UNIQUE_LOOSE = 6,   /* TC: what entries are there, or not, refuses nothing. */
+    UNIQUE_SILENT = 7,  /* LQH: nothing fires; CONF when nothing is left that began before. */
+    UNIQUE_GONE = 8,    /* LQH, TC: it is forgotten; CONF of TC when no entry is under way. */
+    UNIQUE_STATES
+};
+struct local_unique_req {
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t index_id;
+    uint32_t state; /* enum unique_state */
+};
+SIGNAL_STRUCT(local_unique_req, 4);
+struct local_unique_conf {
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t state;
+};
+SIGNAL_STRUCT(local_unique_conf, 3);
+struct local_unique_ref { /* Of KNOWN. */
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t error;
+};
+SIGNAL_STRUCT(local_unique_ref, 3);

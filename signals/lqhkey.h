@@ -73,14 +73,14 @@ SIGNAL_STRUCT(lqhkeyconf, 6);
 
 /*
  * From the primary to TC: the operation has given its row another key in a unique index. Section 0:
- * the old key, the new key (KEY sections of the index's table), the row's KEY section. See
- * docs/protocols/unique_index.md.
+ * the old key, the new key (KEY sections of the index's table), the row's KEY section as it is
+ * stored. See docs/protocols/unique_index.md.
  */
 struct fire_trig_ord {
     uint32_t tc_op;
     uint32_t transid1;
     uint32_t transid2;
-    uint32_t index;     /* Number of the unique index. */
+    uint32_t index_id;  /* The unique index, by its table's number. */
     uint32_t old_words; /* 0 = there was no entry. */
     uint32_t new_words; /* 0 = there is none any more. */
 };

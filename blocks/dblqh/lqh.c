@@ -176,6 +176,9 @@ static void lqh_exec_CONTINUEB(struct block *block, const struct signal *sig)
     case LQH_WORK_INDEX:
         lqh_index_step(lqh);
         return;
+    case LQH_WORK_UNIQUE:
+        lqh_unique_step(lqh);
+        return;
     case LQH_WORK_READS:
         lqh_reads_flush(lqh);
         return;
@@ -222,6 +225,7 @@ static const struct handler lqh_handlers[] = {
     HANDLER(lqh, LOCAL_TABLE_ADD_REQ, local_table_add_req),
     HANDLER(lqh, LOCAL_TABLE_STATE_REQ, local_table_state_req),
     HANDLER(lqh, LOCAL_INDEX_REQ, local_index_req),
+    HANDLER(lqh, LOCAL_UNIQUE_REQ, local_unique_req),
     HANDLER(lqh, LOCAL_INDEX_CANCEL_ORD, local_index_cancel_ord),
     HANDLER(lqh, LQHKEYREQ, lqhkeyreq),
     HANDLER(lqh, COMMIT, commit_train),

@@ -24,21 +24,44 @@ void lqh_fire_before(struct lqh *lqh, const struct lqh_op *op, struct tup_frag *
     jam();
     struct tup_read read = row_of(op, frag, row);
     for (uint32_t i = 0; i < fire->count; i++) {
+        uint32_t index_id;
+        fire->words[i] = 0;
+        if (tup_unique_fires_of(frag, i, &index_id) == UNIQUE_FIRES_NOTHING) continue;
         fire->words[i] = tup_unique_key(lqh->tup, &read, i, lqh->keys + at);
         at += fire->words[i];
         ndbrequire(at <= TABLE_UNIQUE_WORDS_MAX);
     }
+    fire->row_words = 0;
+    if (row != ROW_NONE)
+        fire->row_words =
+            tup_read_key(lqh->tup, &read, lqh->keys + LQH_FIRE_ROW, LQH_KEY_WORDS_MAX);
 }
 
-/* The new key stands behind the old one in `out`. */
-static void send(struct lqh *lqh, const struct lqh_op *op, const struct tup_change_req *req,
+/* In `out` the old key, with the new one behind it. */
+static void send(struct lqh *lqh, const struct lqh_op *op, const struct section *row_key,
                  const struct fire_trig_ord *ord, uint32_t *out)
 {
     uint32_t words = ord->old_words + ord->new_words;
-    memcpy(out + words, req->key, req->key_words * 4u);
-    struct section section = {.words = out, .size = words + req->key_words};
+    memcpy(out + words, row_key->words, row_key->size * 4u);
+    struct section section = {.words = out, .size = words + row_key->size};
     signal_send(&lqh->block, op->tc_ref, GSN_FIRE_TRIG_ORD, PRIO_B, ord, sizeof *ord / 4u, &section,
                 1);
+}
+
+/* What the operation has done to one index. False: nothing. `out` gets both keys. */
+static bool changed(struct lqh *lqh, const struct tup_read *read, uint32_t number,
+                    struct fire_trig_ord *ord, uint32_t *out)
+{
+    struct tup_frag *frag = read->frag;
+    uint32_t *new = out + ord->old_words;
+    enum tup_unique_fires fires = tup_unique_fires_of(frag, number, &ord->index_id);
+    if (fires == UNIQUE_FIRES_NOTHING) return false;
+    ord->new_words = tup_unique_key(lqh->tup, read, number, new);
+    if (tup_unique_equal(frag, number, out, ord->old_words, new, ord->new_words)) return false;
+    if (fires == UNIQUE_FIRES_ALL) return true;
+    jam();
+    ord->new_words = 0; /* The build finds the row. */
+    return ord->old_words > 0;
 }
 
 void lqh_fire(struct lqh *lqh, struct lqh_op *op, const struct tup_change_req *req, uint32_t row,
@@ -47,18 +70,17 @@ void lqh_fire(struct lqh *lqh, struct lqh_op *op, const struct tup_change_req *r
     uint32_t *out = lqh->keys + TABLE_UNIQUE_WORDS_MAX;
     const uint32_t *old = lqh->keys;
     struct tup_read read = row_of(op, req->frag, row);
+    struct section row_key = {req->key, req->key_words};
+    if (fire->row_words > 0) row_key = (struct section){lqh->keys + LQH_FIRE_ROW, fire->row_words};
     for (uint32_t i = 0; i < fire->count; old += fire->words[i++]) {
         struct fire_trig_ord ord = {.tc_op = op->tc_op,
                                     .transid1 = op->transid1,
                                     .transid2 = op->transid2,
-                                    .index = i,
                                     .old_words = fire->words[i]};
-        uint32_t *new = out + ord.old_words;
-        ord.new_words = tup_unique_key(lqh->tup, &read, i, new);
-        if (tup_unique_equal(req->frag, i, old, ord.old_words, new, ord.new_words)) continue;
-        jam();
         memcpy(out, old, ord.old_words * 4u);
-        send(lqh, op, req, &ord, out);
+        if (!changed(lqh, &read, i, &ord, out)) continue;
+        jam();
+        send(lqh, op, &row_key, &ord, out);
         op->fired++;
     }
 }

@@ -442,6 +442,7 @@ static void prepare(struct lqh *lqh, const struct signal *sig, struct lqh_table 
     }
     table->users++;
     op_fill(op, req, table);
+    op->round = lqh->unique.round;
     struct lqh_data data = {.key = sig->section[0].words, .key_words = sig->section[0].size};
     if (sig->section_count > 1) {
         data.attr = sig->section[1].words;

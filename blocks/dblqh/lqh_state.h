@@ -30,7 +30,8 @@
 #define LQH_SCAN_GROUP      64u  /* Row ids fetched at once. */
 #define LQH_RANGE_WORDS     256u /* Most ranges of a scan have fewer; others need two records. */
 /* Keys before a change, then a message: old key, new key, KEY section. */
-#define LQH_FIRE_WORDS (TABLE_UNIQUE_WORDS_MAX + 3u * LQH_KEY_WORDS_MAX)
+#define LQH_FIRE_ROW   (TABLE_UNIQUE_WORDS_MAX + 3u * LQH_KEY_WORDS_MAX) /* The row's own key. */
+#define LQH_FIRE_WORDS (LQH_FIRE_ROW + LQH_KEY_WORDS_MAX)
 /* Rows counted, or looked at in vain, before a scan reports: so it can be closed in time. */
 #define LQH_SCAN_LOOK_ROWS 131072u
 #define LQH_FILTER_STEPS   16384u /* Of programs, in a step of a scan. */
@@ -117,6 +118,7 @@ struct lqh_op {
     uint32_t gci_lo;
     uint32_t indexed; /* Stands in fail.index: can be found by TC's references. */
     uint32_t index_next;
+    uint32_t round;   /* unique.round when it began. */
     uint32_t fired;   /* FIRE_TRIG_ORDs and FIRE_COPY_ORDs that the primary has sent. */
     uint32_t nothing; /* Its row has not been copied to here yet: no lock, no change, no record. */
 };
@@ -125,6 +127,7 @@ struct lqh_op {
 struct lqh_fire {
     uint32_t count; /* 0: the table has no unique indexes, or this is not the primary, or a copy. */
     uint32_t words[TABLE_UNIQUE_MAX];
+    uint32_t row_words; /* Its primary key as it is stored: a client may name it by other bytes. */
 };
 
 /* Key and attrinfo of an operation that waits for a lock. */
@@ -337,6 +340,7 @@ enum lqh_work {
     LQH_WORK_LOCK_TICK,    /* look for lock timeouts */
     LQH_WORK_TABLE,        /* ref: table id; the next step of DICT's order */
     LQH_WORK_INDEX,        /* the same of an index */
+    LQH_WORK_UNIQUE,       /* wait for what began before a unique index fired as it does */
     LQH_WORK_READS,        /* execute the pending committed reads */
     LQH_WORK_REDO_REPLAY,  /* replay some records more */
     LQH_WORK_REDO_DELAY,   /* let some operations pass that were held back */
@@ -448,6 +452,17 @@ struct lqh_index {
     uint64_t reported_ms;
 };
 
+/* DICT's order about a unique index of a table in use; one at a time. */
+struct lqh_unique {
+    uint32_t sender; /* 0: none. */
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t index_id;
+    uint32_t state; /* enum unique_state */
+    uint32_t round; /* Grows with each change of what fires. */
+    uint32_t at;    /* Operations looked at: none of those is of a former round. */
+};
+
 struct lqh {
     struct block block;
     uint32_t own_node;
@@ -482,6 +497,7 @@ struct lqh {
     struct copy_pace copy_pace;
     struct lqh_outcome outcome;
     struct lqh_index index;
+    struct lqh_unique unique;
 };
 
 /* Scans own their locks as (tc_frag, this): no transaction of that TC has the same. */
@@ -699,6 +715,10 @@ void lqh_exec_COPY_FRAGREF(struct block *block, const struct signal *sig);
 void lqh_exec_LOCAL_TABLE_ADD_REQ(struct block *block, const struct signal *sig);
 void lqh_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct signal *sig);
 void lqh_table_step(struct lqh *lqh, uint32_t table_id);
+/* lqh_unique.c */
+void lqh_unique_step(struct lqh *lqh);
+void lqh_exec_LOCAL_UNIQUE_REQ(struct block *block, const struct signal *sig);
+
 /* lqh_index.c */
 void lqh_index_step(struct lqh *lqh);
 void lqh_exec_LOCAL_INDEX_REQ(struct block *block, const struct signal *sig);

@@ -195,6 +195,7 @@ static const struct handler tc_handlers[] = {
     HANDLER(tc, NODE_STATE_REP, node_state_rep),
     HANDLER(tc, CONTINUEB, tc_continueb),
     HANDLER(tc, LOCAL_TABLE_ADD_REQ, local_table_add_req),
+    HANDLER(tc, LOCAL_UNIQUE_REQ, local_unique_req),
     HANDLER(tc, LOCAL_TABLE_STATE_REQ, local_table_state_req),
     HANDLER(tc, TCSEIZEREQ, tcseizereq),
     HANDLER(tc, TCRELEASEREQ, tcreleasereq),

@@ -78,6 +78,7 @@ void tc_op_release(struct tc *tc, struct tc_trans *trans, struct tc_op *op)
     trans->fires -= op->fires;
     if (op->lookup != REF_NONE) tc_lookup_drop(tc, op);
     uint32_t table_id = op->table_id;
+    if ((op->flags & OP_ENTRY) != 0) tc_table_get(tc, table_id)->entries--;
     pool_release(&tc->operations, op);
     tc_table_leave(tc, table_id);
 }
@@ -274,6 +275,7 @@ uint32_t tc_start_routed(struct tc *tc, struct tc_trans *trans, const struct sig
     if ((req->request_info & KEY_IGNORE_ERROR) != 0) op->flags |= OP_IGNORE_ERROR;
     if (!write || route->table->replicas == 1) op->flags |= OP_SINGLE_PHASE;
     route->table->users++;
+    if ((flags & OP_ENTRY) != 0) route->table->entries++;
     trans->outstanding++;
     send_op(tc, trans, op, sig, route->hash);
     *started = op;
@@ -287,8 +289,8 @@ uint32_t tc_start_op(struct tc *tc, struct tc_trans *trans, const struct signal 
     struct tc_route route;
     uint32_t error = check_request(sig);
     if (error == 0) error = tc_route(tc, sig, &route);
-    if (error == 0 && write && route.table->base_id != 0 && (flags & OP_ENTRY) == 0)
-        error = ERR_UNKNOWN_TABLE_TC; /* Nobody else changes the entries of a unique index. */
+    if (error == 0 && write && route.table->base_id != 0)
+        error = ERR_UNKNOWN_TABLE_TC; /* Only TC changes the entries of a unique index. */
     return error != 0 ? error : tc_start_routed(tc, trans, sig, &route, flags, started);
 }
 
@@ -495,7 +497,8 @@ void tc_exec_LQHKEYREF(struct block *block, const struct signal *sig)
     uint32_t api_op = op->api_op;
     uint32_t error = ref->error;
     bool ignore = (op->flags & OP_IGNORE_ERROR) != 0;
-    if ((op->flags & OP_ENTRY) != 0 && error == ERR_ROW_EXISTS) {
+    bool forgiven = tc_entry_forgiven(tc, op, error);
+    if (!forgiven && (op->flags & OP_ENTRY) != 0 && error == ERR_ROW_EXISTS) {
         jam();
         error = ERR_UNIQUE_DUPLICATE;
         if (trans->state == TRANS_STARTED) trans->error_data = op->table_id; /* Else told why. */
@@ -504,9 +507,9 @@ void tc_exec_LQHKEYREF(struct block *block, const struct signal *sig)
     if (trans->state == TRANS_ABORTING) {
         jam();
         tc_abort_done(tc, trans);
-    } else if (ignore) {
+    } else if (ignore || forgiven) {
         jam();
-        tc_refuse_op(tc, trans, api_op, error);
+        if (!forgiven) tc_refuse_op(tc, trans, api_op, error);
         tc_batch_done(tc, trans);
     } else {
         jam();

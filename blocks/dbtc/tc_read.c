@@ -13,12 +13,15 @@ uint32_t tc_route(struct tc *tc, const struct signal *sig, struct tc_route *rout
     const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
     uint32_t error;
     struct tc_table *table = tc_table_usable(tc, req->table_id, req->schema_version, &error);
-    if (table == NULL) return error;
+    return table == NULL ? error : tc_route_in(table, sig, route);
+}
 
+uint32_t tc_route_in(struct tc_table *table, const struct signal *sig, struct tc_route *route)
+{
     const struct table_def *def = key_def_of(table);
     const struct section *key = &sig->section[0];
     struct key_parts parts;
-    error = key_split(def, key->words, key->size, &parts);
+    uint32_t error = key_split(def, key->words, key->size, &parts);
     if (error != 0) return error;
     if (sig->section_count > 1 && sig->section[1].size > LQHKEY_ATTR_WORDS_MAX)
         return ERR_TUP_TOO_MUCH_DATA;

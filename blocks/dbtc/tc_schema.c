@@ -177,6 +177,7 @@ void tc_table_leave(struct tc *tc, uint32_t table_id)
     struct tc_table *table = tc_table_get(tc, table_id);
     ndbrequire(table->users > 0); /* I-TC-4 */
     table->users--;
+    if (tc->unique.sender != 0) tc_unique_left(tc, table);
     if (table->users > 0 || table->drop_sender == 0) return;
     jam();
     uint32_t receiver = table->drop_sender;

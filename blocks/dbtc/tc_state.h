@@ -27,6 +27,29 @@
 #define TC_WAITS_MAX     8192u /* Clients' waits for durability; a node has 4711 client objects. */
 #define TC_SCAN_PARALLEL 256u  /* Fragments of a scan that are read at the same time, at most. */
 
+/* A unique index, as its table knows it. */
+enum tc_entries {
+    ENTRIES_STRICT = 0, /* Each row has its entry. */
+    ENTRIES_CAREFUL,    /* Some have none, and an entry may be another row's. */
+    ENTRIES_CLOSED,     /* As STRICT, but nobody may look for them. */
+    ENTRIES_LOOSE       /* They do not matter any more. */
+};
+struct tc_unique {
+    uint32_t table_id;
+    uint32_t version;
+    uint32_t entries; /* enum tc_entries */
+};
+
+/* DICT's order about a unique index of a table in use; one at a time. */
+struct tc_unique_order {
+    uint32_t sender; /* 0: none. */
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t index_id;
+    uint32_t state; /* enum unique_state */
+    bool waits;     /* For users of the index. */
+};
+
 /*
  * A table as TC needs it: how to hash its key and where its rows live. It is used by operations and
  * scans; the last one answers DICT's DROPPING order.
@@ -46,11 +69,9 @@ struct tc_table {
     uint32_t drop_data;
     uint32_t base_id; /* The table whose unique index this is; 0 = an ordinary table. */
     uint32_t base_version;
-    uint32_t unique_count; /* Its own unique indexes, by number. */
-    struct {
-        uint32_t table_id;
-        uint32_t version;
-    } unique[TABLE_UNIQUE_MAX];
+    uint32_t entries;      /* Of the users: operations on entries that TC has made. */
+    uint32_t unique_count; /* Its own unique indexes. */
+    struct tc_unique unique[TABLE_UNIQUE_MAX];
     uint8_t
         *nodes; /* REPLICAS_MAX per fragment, as distributed, 0 = none: a page or nodes_inline. */
     uint8_t nodes_inline[TC_NODES_INLINE * REPLICAS_MAX];
@@ -146,10 +167,11 @@ enum tc_op_state {
 enum tc_op_flags {
     OP_IGNORE_ERROR = 1u << 0,
     OP_SINGLE_PHASE =
-        1u << 1,         /* A read, or the only replica by configuration: COMMIT_AND_COMPLETE. */
-    OP_ENTRY = 1u << 2,  /* Of a unique index, made by TC for a client's operation. */
-    OP_LOOKUP = 1u << 3, /* Reads such an entry for an operation by unique key. */
-    OP_COPY = 1u << 4,   /* On a copy, made by TC for a change of its partition. */
+        1u << 1,          /* A read, or the only replica by configuration: COMMIT_AND_COMPLETE. */
+    OP_ENTRY = 1u << 2,   /* Of a unique index, made by TC for a client's operation. */
+    OP_LOOKUP = 1u << 3,  /* Reads such an entry for an operation by unique key. */
+    OP_COPY = 1u << 4,    /* On a copy, made by TC for a change of its partition. */
+    OP_CAREFUL = 1u << 5, /* Deletes an entry if it is its row's. */
 };
 
 struct tc_op {
@@ -477,7 +499,8 @@ struct tc {
     struct tc_epoch epoch;
     uint32_t table_count; /* Table ids are below this. */
     struct tc_table **table;
-    uint32_t drops;       /* DROPPING orders that wait for the last user of their table. */
+    struct tc_unique_order unique;
+    uint32_t drops;       /* DROPPING, CLOSED orders that wait for the last user of their table. */
     uint32_t single_user; /* Only this client may begin something; 0 = all may. */
     struct tc_clients clients;
     uint32_t drain_sender; /* NDBCNTR waits for the end of all transactions; 0 = nobody waits. */
@@ -566,6 +589,8 @@ struct tc_route {
     uint32_t hash;
 };
 uint32_t tc_route(struct tc *tc, const struct signal *sig, struct tc_route *route);
+/* The same to a fragment of a table that is known already. */
+uint32_t tc_route_in(struct tc_table *table, const struct signal *sig, struct tc_route *route);
 
 static inline bool tc_has_copies(const struct tc_table *table)
 {
@@ -600,6 +625,16 @@ uint32_t tc_start_routed(struct tc *tc, struct tc_trans *trans, const struct sig
                          const struct tc_route *route, uint32_t flags, struct tc_op **op);
 void tc_refuse_op(struct tc *tc, const struct tc_trans *trans, uint32_t api_op,
                   uint32_t error); /* TCKEYREF. */
+
+/* tc_unique_state.c */
+const struct tc_unique *tc_unique_find(const struct tc_table *base, uint32_t index_id);
+/* The index's table, when its entries may be changed; while it is made or dropped only TC can. */
+struct tc_table *tc_entry_table(struct tc *tc, uint32_t index_id, uint32_t version,
+                                uint32_t *error);
+/* An entry could not be changed, for a reason that does not matter now. */
+bool tc_entry_forgiven(const struct tc *tc, const struct tc_op *op, uint32_t error);
+void tc_unique_left(struct tc *tc, const struct tc_table *index); /* One of its users has. */
+void tc_exec_LOCAL_UNIQUE_REQ(struct block *block, const struct signal *sig);
 
 /* tc_unique.c */
 void tc_exec_FIRE_TRIG_ORD(struct block *block, const struct signal *sig);

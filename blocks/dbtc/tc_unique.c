@@ -8,24 +8,25 @@
  */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
+#include "signals/program.h"
 
-#define KEY_WORDS_MAX 1088u /* TABLE_KEY_BYTES_MAX and every column's padding. */
+#define PROGRAM_AROUND 8u    /* Its head and its ends, without the constant. */
+#define KEY_WORDS_MAX  1088u /* TABLE_KEY_BYTES_MAX and every column's padding. */
 
 struct entry {
     const struct tc_op *op; /* The client's. */
-    uint32_t table_id;
-    uint32_t version;
+    struct tc_table *index;
     struct section key;
     struct section attr;
 };
 
 static uint32_t change_entry(struct tc *tc, struct tc_trans *trans, const struct entry *entry,
-                             enum key_operation operation)
+                             uint32_t request_info, uint32_t flags)
 {
     struct tckeyreq req = {.api_op = entry->op->api_op,
-                           .table_id = entry->table_id,
-                           .schema_version = entry->version,
-                           .request_info = key_request_info(operation, LOCK_EXCLUSIVE, 0),
+                           .table_id = entry->index->table_id,
+                           .schema_version = entry->index->version,
+                           .request_info = request_info,
                            .transid1 = trans->transid1,
                            .transid2 = trans->transid2};
     struct signal sig = {.gsn = GSN_TCKEYREQ,
@@ -34,24 +35,67 @@ static uint32_t change_entry(struct tc *tc, struct tc_trans *trans, const struct
                          .section_count = entry->attr.size > 0 ? 2 : 1,
                          .payload = (const uint32_t *)(const void *)&req,
                          .section = {entry->key, entry->attr}};
+    struct tc_route route;
     struct tc_op *op;
-    return tc_start_op(tc, trans, &sig, OP_ENTRY, &op);
+    uint32_t error = tc_route_in(entry->index, &sig, &route);
+    return error != 0 ? error : tc_start_routed(tc, trans, &sig, &route, OP_ENTRY | flags, &op);
 }
 
-/* The attribute pair that an entry gets: its base row's KEY section, as a variable value. Returns
- * the words. */
-static uint32_t base_key_pair(uint32_t column, const uint32_t *key, uint32_t key_words,
-                              uint32_t *out)
+/* What an entry has of its base row: that one's KEY section, as a variable value. Returns its
+ * bytes. */
+static uint32_t base_key_value(const struct section *key, uint32_t *out)
 {
-    uint32_t bytes = key_words * 4u;
-    uint32_t words = words_of(2u + bytes);
-    uint8_t *value = (uint8_t *)(out + 1);
-    out[0] = attr_header(column, 2u + bytes);
-    out[words] = 0; /* Padding. */
+    uint32_t bytes = key->size * 4u;
+    uint8_t *value = (uint8_t *)out;
+    out[words_of(2u + bytes) - 1u] = 0; /* Padding. */
     value[0] = (uint8_t)bytes;
     value[1] = (uint8_t)(bytes >> 8);
-    memcpy(value + 2, key, bytes);
-    return 1u + words;
+    memcpy(value + 2, key->words, bytes);
+    return 2u + bytes;
+}
+
+/* The attribute pair that it gets. */
+static uint32_t insert_entry(struct tc *tc, struct tc_trans *trans, struct entry *entry,
+                             const struct section *row)
+{
+    uint32_t pair[1u + KEY_WORDS_MAX + 1u];
+    uint32_t bytes = base_key_value(row, pair + 1);
+    pair[0] = attr_header(tc_key_columns(entry->index), bytes);
+    entry->attr = (struct section){pair, 1u + words_of(bytes)};
+    return change_entry(tc, trans, entry, key_request_info(OP_INSERT, LOCK_EXCLUSIVE, 0), 0);
+}
+
+/*
+ * An index that is being built: the entry may be missing, or be that of another row, which got this
+ * key when nobody fired for it. A program looks; it refuses as if there were none.
+ */
+static uint32_t delete_own_entry(struct tc *tc, struct tc_trans *trans, struct entry *entry,
+                                 const struct section *row)
+{
+    uint32_t attr[PROGRAM_AROUND + KEY_WORDS_MAX + 1u];
+    uint32_t *program = attr + 2;
+    uint32_t bytes = base_key_value(row, program + 4);
+    uint32_t words = 4u + words_of(bytes) + 2u;
+    program[0] = PROGRAM_VERSION;
+    program[1] = program_head(PROGRAM_BRANCH_COLUMN, 0, 0, tc_key_columns(entry->index));
+    program[2] = program_branch_word(words - 1u, PROGRAM_EQ, 0);
+    program[3] = bytes;
+    program[words - 2u] = program_head(PROGRAM_EXIT_REFUSE, 0, 0, ERR_ROW_NOT_FOUND);
+    program[words - 1u] = program_head(PROGRAM_EXIT_OK, 0, 0, 0);
+    attr[0] = words;
+    attr[1] = 0; /* It reads nothing. */
+    entry->attr = (struct section){attr, 2u + words};
+    jam();
+    return change_entry(tc, trans, entry, key_request_info(OP_DELETE, LOCK_EXCLUSIVE, KEY_PROGRAM),
+                        OP_CAREFUL);
+}
+
+static uint32_t delete_entry(struct tc *tc, struct tc_trans *trans, struct entry *entry,
+                             const struct tc_unique *unique, const struct section *row)
+{
+    entry->attr = (struct section){NULL, 0};
+    if (unique->entries == ENTRIES_CAREFUL) return delete_own_entry(tc, trans, entry, row);
+    return change_entry(tc, trans, entry, key_request_info(OP_DELETE, LOCK_EXCLUSIVE, 0), 0);
 }
 
 /* The old entry goes, the new one comes. Another transaction that has the new key may still give it
@@ -60,31 +104,26 @@ static uint32_t change_entries(struct tc *tc, struct tc_trans *trans, const stru
                                const struct signal *sig)
 {
     const struct fire_trig_ord *ord = SIG_PAYLOAD(sig, fire_trig_ord);
-    const struct tc_table *base = tc_table_get(tc, op->table_id);
-    const uint32_t *words = sig->section[0].words;
-    uint32_t pair[KEY_WORDS_MAX + 2u];
+    const struct tc_unique *unique = tc_unique_find(tc_table_get(tc, op->table_id), ord->index_id);
+    const struct section *all = &sig->section[0];
+    uint32_t keys = ord->old_words + ord->new_words;
+    const struct section row = {all->words + keys, all->size - keys};
     uint32_t error = 0;
     struct entry entry = {.op = op,
-                          .table_id = base->unique[ord->index].table_id,
-                          .version = base->unique[ord->index].version,
-                          .key = {words, ord->old_words}};
-    const struct tc_table *index = tc_table_usable(tc, entry.table_id, entry.version, &error);
-    if (index == NULL) return error;
-    if (ord->old_words > 0) error = change_entry(tc, trans, &entry, OP_DELETE);
+                          .index = tc_entry_table(tc, unique->table_id, unique->version, &error)};
+    if (entry.index == NULL) return error;
+    entry.key = (struct section){all->words, ord->old_words};
+    if (ord->old_words > 0) error = delete_entry(tc, trans, &entry, unique, &row);
     if (error != 0 || ord->new_words == 0) return error;
-    words += ord->old_words;
-    entry.key = (struct section){words, ord->new_words};
-    entry.attr.words = pair;
-    entry.attr.size = base_key_pair(tc_key_columns(index), words + ord->new_words,
-                                    sig->section[0].size - ord->old_words - ord->new_words, pair);
-    return change_entry(tc, trans, &entry, OP_INSERT);
+    entry.key = (struct section){all->words + ord->old_words, ord->new_words};
+    return insert_entry(tc, trans, &entry, &row);
 }
 
 static bool well_formed(const struct tc *tc, const struct tc_op *op, const struct signal *sig)
 {
     const struct fire_trig_ord *ord = SIG_PAYLOAD(sig, fire_trig_ord);
     uint32_t size = sig->section[0].size;
-    if (ord->index >= tc->table[op->table_id]->unique_count) return false;
+    if (tc_unique_find(tc->table[op->table_id], ord->index_id) == NULL) return false;
     if (ord->old_words > KEY_WORDS_MAX || ord->new_words > KEY_WORDS_MAX) return false;
     if (ord->old_words == 0 && ord->new_words == 0) return false;
     return ord->old_words + ord->new_words < size &&

@@ -171,8 +171,19 @@ uint64_t tup_frag_rows(const struct tup_frag *frag);
 /* --- Unique indexes: tables of their own, which TC maintains. See docs/protocols/unique_index.md.
  */
 
-/* How many the table has. */
+/* How many the table has, whatever they fire. */
 uint32_t tup_unique_count(const struct tup_frag *frag);
+/* Those of a table's creation fire for all; one that is added for nothing at first. */
+enum tup_unique_fires { UNIQUE_FIRES_NOTHING = 0, UNIQUE_FIRES_DELETES, UNIQUE_FIRES_ALL };
+/* The index with that table, as the definition has it. 0 or an error. */
+uint32_t tup_unique_add(struct tup *tup, uint32_t table, const struct table_def *def,
+                        uint32_t index_id);
+void tup_unique_set(struct tup *tup, uint32_t table, uint32_t index_id,
+                    enum tup_unique_fires fires);
+/* Numbers of others change. */
+void tup_unique_remove(struct tup *tup, uint32_t table, uint32_t index_id);
+enum tup_unique_fires tup_unique_fires_of(const struct tup_frag *frag, uint32_t number,
+                                          uint32_t *index_id);
 /*
  * The row's key in unique index `number`, as the transaction sees the row, as a KEY section of the
  * index's table. Returns its words, at most those of TABLE_KEY_BYTES_MAX and padding; 0: the row

@@ -115,6 +115,8 @@ struct tup_column {
 #define SEEN_WORDS (TABLE_COLUMNS_MAX / 64u)
 
 struct tup_unique {
+    uint32_t table_id; /* The index's. */
+    uint32_t fires;    /* enum tup_unique_fires */
     uint16_t count;
     uint16_t column[INDEX_COLUMNS_MAX];
 };
@@ -155,6 +157,7 @@ struct tup_table {
     /* Unique indexes: their columns. The entries are TC's. */
     struct tup_unique *uniques;
     uint32_t unique_count;
+    uint32_t uniques_room; /* Of how many the memory is. */
     uint32_t uniques_ref;
 };
 

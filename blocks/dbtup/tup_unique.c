@@ -1,29 +1,122 @@
 /* tup_unique.c -- the keys that rows have in unique indexes. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <string.h>
 #include "blocks/dbtup/tup_state.h"
+#include "signals/errors.h"
+
+static uint32_t bytes_of(uint32_t count)
+{
+    return count * (uint32_t)sizeof(struct tup_unique);
+}
+
+static struct tup_unique made_of(const struct table_index *index, enum tup_unique_fires fires)
+{
+    struct tup_unique unique = {
+        .table_id = index->table_id, .fires = fires, .count = index->column_count};
+    for (uint32_t i = 0; i < index->column_count; i++)
+        unique.column[i] = index->columns[i];
+    return unique;
+}
 
 bool tup_uniques_define(struct tup *tup, struct tup_table *table, const struct table_def *def)
 {
     struct table_index index;
     if (def->unique_count == 0) return true;
     table->uniques =
-        tup_heap_seize(&tup->descriptors, def->unique_count * (uint32_t)sizeof(struct tup_unique),
-                       &table->uniques_ref);
+        tup_heap_seize(&tup->descriptors, bytes_of(def->unique_count), &table->uniques_ref);
     if (table->uniques == NULL) return false;
-    table->unique_count = def->unique_count;
-    for (uint32_t i = 0; table_def_unique(def, i, &index); i++) {
-        table->uniques[i].count = index.column_count;
-        for (uint32_t c = 0; c < index.column_count; c++)
-            table->uniques[i].column[c] = index.columns[c];
-    }
+    table->unique_count = table->uniques_room = def->unique_count;
+    for (uint32_t i = 0; table_def_unique(def, i, &index); i++)
+        table->uniques[i] = made_of(&index, UNIQUE_FIRES_ALL);
     return true;
 }
 
 void tup_uniques_drop(struct tup *tup, const struct tup_table *table)
 {
-    if (table->unique_count == 0) return;
-    tup_heap_release(&tup->descriptors, table->unique_count * (uint32_t)sizeof(struct tup_unique),
-                     table->uniques_ref);
+    if (table->uniques_room == 0) return;
+    tup_heap_release(&tup->descriptors, bytes_of(table->uniques_room), table->uniques_ref);
+}
+
+/* --- They come and go. --- */
+
+/* The number of the index with that table; the count when there is none. */
+static uint32_t number_of(const struct tup_table *table, uint32_t index_id)
+{
+    uint32_t i = 0;
+    while (i < table->unique_count && table->uniques[i].table_id != index_id)
+        i++;
+    return i;
+}
+
+static bool in_definition(const struct table_def *def, uint32_t index_id, struct table_index *index)
+{
+    for (uint32_t i = 0; table_def_unique(def, i, index); i++) {
+        if (index->table_id == index_id) return true;
+    }
+    return false;
+}
+
+static bool make_room(struct tup *tup, struct tup_table *table)
+{
+    uint32_t room = table->unique_count + 1u;
+    uint32_t ref;
+    if (table->uniques_room >= room) return true;
+    struct tup_unique *uniques = tup_heap_seize(&tup->descriptors, bytes_of(room), &ref);
+    if (uniques == NULL) return false;
+    if (table->unique_count > 0) memcpy(uniques, table->uniques, bytes_of(table->unique_count));
+    tup_uniques_drop(tup, table);
+    table->uniques = uniques;
+    table->uniques_ref = ref;
+    table->uniques_room = room;
+    return true;
+}
+
+uint32_t tup_unique_add(struct tup *tup, uint32_t table_ref, const struct table_def *def,
+                        uint32_t index_id)
+{
+    struct tup_table *table = tup_table_get(tup, table_ref);
+    struct table_index index;
+    if (!in_definition(def, index_id, &index)) return ERR_INDEX_OBJECT;
+    for (uint32_t i = 0; i < index.column_count; i++) {
+        if (index.columns[i] >= table->column_count) return ERR_NO_SUCH_COLUMN;
+    }
+    ndbrequire(number_of(table, index_id) == table->unique_count);
+    if (table->unique_count >= TABLE_UNIQUE_MAX) return ERR_INDEXES_TOO_MANY;
+    if (!make_room(tup, table)) return ERR_INDEX_FRAGMENT_RECORDS;
+    jam();
+    table->uniques[table->unique_count++] = made_of(&index, UNIQUE_FIRES_NOTHING);
+    return 0;
+}
+
+void tup_unique_set(struct tup *tup, uint32_t table_ref, uint32_t index_id,
+                    enum tup_unique_fires fires)
+{
+    struct tup_table *table = tup_table_get(tup, table_ref);
+    uint32_t number = number_of(table, index_id);
+    ndbrequire(number < table->unique_count);
+    jam_data(fires);
+    table->uniques[number].fires = fires;
+}
+
+void tup_unique_remove(struct tup *tup, uint32_t table_ref, uint32_t index_id)
+{
+    struct tup_table *table = tup_table_get(tup, table_ref);
+    uint32_t number = number_of(table, index_id);
+    if (number == table->unique_count) return; /* Its adding was refused here. */
+    ndbrequire(table->uniques[number].fires == UNIQUE_FIRES_NOTHING);
+    jam();
+    table->unique_count--;
+    memmove(table->uniques + number, table->uniques + number + 1u,
+            bytes_of(table->unique_count - number));
+}
+
+enum tup_unique_fires tup_unique_fires_of(const struct tup_frag *frag, uint32_t number,
+                                          uint32_t *index_id)
+{
+    const struct tup_unique *unique = &frag->table->uniques[number];
+    ndbrequire(number < frag->table->unique_count);
+    *index_id = unique->table_id;
+    return (enum tup_unique_fires)unique->fires;
 }
 
 uint32_t tup_unique_count(const struct tup_frag *frag)

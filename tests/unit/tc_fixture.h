@@ -152,13 +152,15 @@ static const char *w_gsn_name(uint32_t gsn)
 
 struct driver {
     struct block block;
-    uint32_t confs;      /* READ_CONFIG_CONF */
-    uint32_t added;      /* LOCAL_TABLE_ADD_CONF */
-    uint32_t add_error;  /* LOCAL_TABLE_ADD_REF */
-    uint32_t states[4];  /* LOCAL_TABLE_STATE_CONF by order */
-    uint32_t api_failed; /* API_FAILCONF */
-    uint32_t drained;    /* DRAIN_CLIENTS_CONF: its sender_data */
-    uint32_t holds;      /* ORDER_HOLD_CONF: its number */
+    uint32_t confs;        /* READ_CONFIG_CONF */
+    uint32_t added;        /* LOCAL_TABLE_ADD_CONF */
+    uint32_t add_error;    /* LOCAL_TABLE_ADD_REF */
+    uint32_t states[4];    /* LOCAL_TABLE_STATE_CONF by order */
+    uint32_t api_failed;   /* API_FAILCONF */
+    uint32_t drained;      /* DRAIN_CLIENTS_CONF: its sender_data */
+    uint32_t holds;        /* ORDER_HOLD_CONF: its number */
+    uint32_t uniques;      /* LOCAL_UNIQUE_CONF */
+    uint32_t unique_error; /* LOCAL_UNIQUE_REF */
 };
 
 static void driver_exec_READ_CONFIG_CONF(struct block *block, const struct signal *sig)
@@ -192,6 +194,15 @@ static void driver_exec_ORDER_HOLD_CONF(struct block *block, const struct signal
 {
     ((struct driver *)(void *)block)->holds = SIG_PAYLOAD(sig, order_hold_conf)->no.count;
 }
+static void driver_exec_LOCAL_UNIQUE_CONF(struct block *block, const struct signal *sig)
+{
+    (void)sig;
+    ((struct driver *)(void *)block)->uniques++;
+}
+static void driver_exec_LOCAL_UNIQUE_REF(struct block *block, const struct signal *sig)
+{
+    ((struct driver *)(void *)block)->unique_error = SIG_PAYLOAD(sig, local_unique_ref)->error;
+}
 static const struct handler driver_handlers[] = {
     HANDLER(driver, READ_CONFIG_CONF, read_config_conf),
     HANDLER(driver, LOCAL_TABLE_ADD_CONF, local_table_add_conf),
@@ -200,8 +211,12 @@ static const struct handler driver_handlers[] = {
     HANDLER(driver, API_FAILCONF, api_failconf),
     HANDLER(driver, DRAIN_CLIENTS_CONF, drain_clients_conf),
     HANDLER(driver, ORDER_HOLD_CONF, order_hold_conf),
+    HANDLER(driver, LOCAL_UNIQUE_CONF, local_unique_conf),
+    HANDLER(driver, LOCAL_UNIQUE_REF, local_unique_ref),
 };
-static const struct block_type driver_type = {"DRIVER", BLOCK_DBDICT, driver_handlers, 7, NULL};
+static const struct block_type driver_type = {"DRIVER", BLOCK_DBDICT, driver_handlers,
+                                              sizeof driver_handlers / sizeof driver_handlers[0],
+                                              NULL};
 
 static inline struct driver *w_driver(struct world *world, uint32_t node)
 {

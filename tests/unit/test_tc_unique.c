@@ -411,14 +411,18 @@ static void test_forged(void **state)
     t_next(&t);
     t_op(&t, 1, INFO(OP_UPDATE, KEY_START), 1, 11);
     w_run(&w);
-    assert_true(forge_fire(&t, (struct fire_trig_ord){.index = 1, .new_words = 1}, 3));
-    assert_true(forge_fire(&t, (struct fire_trig_ord){.new_words = 0}, 3));
-    assert_true(forge_fire(&t, (struct fire_trig_ord){.new_words = 1}, 1));
-    assert_true(forge_fire(&t, (struct fire_trig_ord){.new_words = 1100}, 1110));
-    assert_true(forge_fire(&t, (struct fire_trig_ord){.old_words = 0xFFFFFFFF, .new_words = 2}, 9));
-    assert_true(forge_fire(&t, (struct fire_trig_ord){.new_words = 1}, 1200));
+    assert_true(forge_fire(&t, (struct fire_trig_ord){.index_id = 1, .new_words = 1}, 3));
+    assert_true(forge_fire(&t, (struct fire_trig_ord){.index_id = W_INDEX, .new_words = 0}, 3));
+    assert_true(forge_fire(&t, (struct fire_trig_ord){.index_id = W_INDEX, .new_words = 1}, 1));
+    assert_true(
+        forge_fire(&t, (struct fire_trig_ord){.index_id = W_INDEX, .new_words = 1100}, 1110));
+    assert_true(forge_fire(
+        &t, (struct fire_trig_ord){.index_id = W_INDEX, .old_words = 0xFFFFFFFF, .new_words = 2},
+        9));
+    assert_true(forge_fire(&t, (struct fire_trig_ord){.index_id = W_INDEX, .new_words = 1}, 1200));
     t_next(&other);
-    assert_false(forge_fire(&other, (struct fire_trig_ord){.new_words = 1}, 3));
+    assert_false(
+        forge_fire(&other, (struct fire_trig_ord){.index_id = W_INDEX, .new_words = 1}, 3));
 
     t_unique(&other, 2, UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), 10, 0); /* Waits. */
     w_run(&w);
@@ -458,8 +462,11 @@ static bool fire_for(const struct trx *t, uint32_t op)
 {
     static const uint32_t words[2];
     const struct section section = {words, 2};
-    struct fire_trig_ord ord = {
-        .tc_op = op, .transid1 = t->transid1, .transid2 = t->transid2, .new_words = 1};
+    struct fire_trig_ord ord = {.index_id = W_INDEX,
+                                .tc_op = op,
+                                .transid1 = t->transid1,
+                                .transid2 = t->transid2,
+                                .new_words = 1};
     w.closed_peer = 0;
     signal_send(w.n[2].driver, block_ref(1, BLOCK_DBTC, 1), GSN_FIRE_TRIG_ORD, PRIO_B, &ord,
                 sizeof ord / 4u, &section, 1);

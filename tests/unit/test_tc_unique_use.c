@@ -1,0 +1,417 @@
+/* test_tc_unique_use.c -- unique indexes that come and go while rows change: when rows fire, whose
+ * entry is deleted, who is waited for. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tests/unit/tc_fixture.h"
+
+#define FRAGMENTS   4u
+#define DEADLOCK_MS 200u
+
+static struct world w;
+
+static void config(struct node_config *config)
+{
+    config->deadlock_timeout_ms = DEADLOCK_MS;
+}
+
+static int start(void **state)
+{
+    (void)state;
+    w_start(&w, 2, FRAGMENTS, config);
+    w.unique = false;
+    w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    assert_int_equal(c_left(&w), 0);
+    w_expect_quiet(&w);
+    w_stop(&w);
+    return 0;
+}
+
+/* --- DICT's part. --- */
+
+static void send_order(uint32_t node, uint32_t block_no, enum unique_state unique)
+{
+    struct local_unique_req req = {.table_id = 1, .index_id = W_INDEX, .state = unique};
+    w.unique = true;
+    const struct section *sections = w_table_words(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP, false);
+    w_self(&w, node, block_no, 1, GSN_LOCAL_UNIQUE_REQ, &req, sizeof req / 4u, sections,
+           unique == UNIQUE_KNOWN);
+}
+
+static void begin_order(uint32_t block_no, enum unique_state unique)
+{
+    for (uint32_t node = 1; node <= w.nodes; node++) {
+        w_driver(&w, node)->uniques = 0;
+        send_order(node, block_no, unique);
+    }
+    w_run(&w);
+}
+
+static uint32_t answered(void)
+{
+    uint32_t count = 0;
+    for (uint32_t node = 1; node <= w.nodes; node++)
+        count += w_driver(&w, node)->uniques;
+    return count;
+}
+
+static void order(uint32_t block_no, enum unique_state unique)
+{
+    begin_order(block_no, unique);
+    assert_int_equal(answered(), w.nodes);
+}
+
+/* All nodes know it; nothing fires. */
+static void make_known(void)
+{
+    struct local_table_add_req req = {.table_id = W_INDEX, .version = 1};
+    struct section index[2];
+    w.unique = true;
+    w_index_words(w_table_words(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP, false), index);
+    for (uint32_t node = 1; node <= w.nodes; node++) {
+        w_self(&w, node, BLOCK_DBLQH, 1, GSN_LOCAL_TABLE_ADD_REQ, &req, 3, index, 2);
+        w_self(&w, node, BLOCK_DBTC, 1, GSN_LOCAL_TABLE_ADD_REQ, &req, 3, index, 2);
+    }
+    w_run(&w);
+    for (uint32_t node = 1; node <= w.nodes; node++)
+        w_order(&w, node, BLOCK_DBLQH, W_INDEX, LOCAL_TABLE_ONLINE);
+    order(BLOCK_DBTC, UNIQUE_KNOWN);
+    order(BLOCK_DBLQH, UNIQUE_KNOWN);
+}
+
+static void make_firing(void)
+{
+    make_known();
+    order(BLOCK_DBLQH, UNIQUE_DELETES);
+    order(BLOCK_DBLQH, UNIQUE_FIRES);
+}
+
+static void make_online(void)
+{
+    order(BLOCK_DBTC, UNIQUE_STRICT);
+    for (uint32_t node = 1; node <= w.nodes; node++)
+        w_order(&w, node, BLOCK_DBTC, W_INDEX, LOCAL_TABLE_ONLINE);
+    w_run(&w);
+}
+
+static void forget(void)
+{
+    order(BLOCK_DBTC, UNIQUE_LOOSE);
+    order(BLOCK_DBLQH, UNIQUE_SILENT);
+    order(BLOCK_DBTC, UNIQUE_GONE);
+    order(BLOCK_DBLQH, UNIQUE_GONE);
+    for (uint32_t node = 1; node <= w.nodes; node++) {
+        w_order(&w, node, BLOCK_DBTC, W_INDEX, LOCAL_TABLE_DROPPING);
+        w_order(&w, node, BLOCK_DBLQH, W_INDEX, LOCAL_TABLE_DROPPING);
+        w_order(&w, node, BLOCK_DBTC, W_INDEX, LOCAL_TABLE_DROP);
+        w_order(&w, node, BLOCK_DBLQH, W_INDEX, LOCAL_TABLE_DROP);
+    }
+    w_run(&w);
+}
+
+/* --- Clients. --- */
+
+/* One committed operation on one row. */
+static void done(struct trx *t, enum key_operation operation, uint32_t key, uint32_t value)
+{
+    t_next(t);
+    t_op(t, key, INFO(operation, WRITE_ALL), key, value);
+    w_run(&w);
+    t_expect_keyconf(t, KEYCONF_COMMITTED);
+}
+
+static void begun(struct trx *t, enum key_operation operation, uint32_t key, uint32_t value)
+{
+    t_next(t);
+    t_op(t, key, INFO(operation, KEY_START | KEY_EXECUTE), key, value);
+    w_run(&w);
+    t_expect_keyconf(t, 0);
+}
+
+static void committed(struct trx *t)
+{
+    t_commit(t);
+    w_run(&w);
+    assert_non_null(c_take(&w, GSN_TC_COMMITCONF));
+}
+
+static void rolled_back(struct trx *t)
+{
+    t_rollback(t);
+    w_run(&w);
+    assert_non_null(c_take(&w, GSN_TCROLLBACKCONF));
+}
+
+static void expect_entry(uint32_t value, bool there)
+{
+    struct trx t = t_new(&w, CLIENT, 2);
+    t_unique(&t, value, UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), value, 0);
+    w_run(&w);
+    if (there) {
+        t_expect_value(&w, value, value);
+        t_expect_keyconf(&t, KEYCONF_COMMITTED);
+    } else {
+        t_expect_rolled_back(&t, ERR_ROW_NOT_FOUND, value);
+    }
+}
+
+static void expect_duplicate(struct trx *t, uint32_t key, uint32_t value)
+{
+    t_next(t);
+    t_op(t, key, INFO(OP_INSERT, WRITE_ALL), key, value);
+    w_run(&w);
+    t_expect_rolled_back(t, ERR_UNIQUE_DUPLICATE, key);
+}
+
+/* --- Tests. --- */
+
+/* Rows that change get entries from FIRES on; those that have none are changed all the same. */
+static void test_firing(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    for (uint32_t key = 0; key < 8; key++)
+        done(&t, OP_INSERT, key, 100 + key);
+    make_known();
+    done(&t, OP_INSERT, 8, 108);
+    order(BLOCK_DBLQH, UNIQUE_DELETES);
+    done(&t, OP_INSERT, 9, 109);
+    done(&t, OP_UPDATE, 0, 200);
+    done(&t, OP_DELETE, 7, 0);
+    order(BLOCK_DBLQH, UNIQUE_FIRES);
+    for (uint32_t key = 10; key < 16; key++)
+        done(&t, OP_INSERT, key, 100 + key);
+    done(&t, OP_UPDATE, 1, 201);
+    done(&t, OP_DELETE, 2, 0);
+    done(&t, OP_DELETE, 10, 0);
+    done(&t, OP_UPDATE, 11, 211);
+    expect_duplicate(&t, 20, 112);
+    make_online();
+    for (uint32_t key = 12; key < 16; key++)
+        expect_entry(100 + key, true);
+    expect_entry(201, true);
+    expect_entry(211, true);
+    for (uint32_t key = 0; key < 12; key++)
+        expect_entry(100 + key, false);
+    expect_entry(200, false);
+}
+
+/* An entry that a row has from one primary goes when the next one knows deletes only. */
+static void test_deletes(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    make_firing();
+    for (uint32_t key = 0; key < 4; key++)
+        done(&t, OP_INSERT, key, 100 + key);
+    order(BLOCK_DBLQH, UNIQUE_DELETES);
+    done(&t, OP_DELETE, 0, 0);
+    done(&t, OP_UPDATE, 1, 201);
+    done(&t, OP_INSERT, 5, 105);
+    order(BLOCK_DBLQH, UNIQUE_FIRES);
+    make_online();
+    expect_entry(100, false);
+    expect_entry(101, false);
+    expect_entry(201, false);
+    expect_entry(102, true);
+    expect_entry(105, false);
+}
+
+/* Of two rows with one key one has the entry: the other one leaves it. */
+static void test_whose_entry(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    for (uint32_t key = 0; key < 8; key++)
+        done(&t, OP_INSERT, key, 100 + key);
+    make_firing();
+    for (uint32_t key = 0; key < 8; key++)
+        done(&t, OP_INSERT, 10 + key, 100 + key);
+    for (uint32_t key = 0; key < 8; key++)
+        done(&t, key % 2 == 0 ? OP_DELETE : OP_UPDATE, key, 200 + key);
+    done(&t, OP_DELETE, 10, 0);
+    make_online();
+    expect_entry(100, false);
+    for (uint32_t key = 1; key < 8; key++)
+        expect_entry(100 + key, true);
+    expect_entry(201, true);
+}
+
+/* Several changes of one row in one transaction, none of which has an entry to give up. */
+static void test_one_transaction(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    done(&t, OP_INSERT, 1, 10);
+    make_firing();
+    t_next(&t);
+    t_op(&t, 1, INFO(OP_UPDATE, KEY_START), 1, 11);
+    t_op(&t, 2, INFO(OP_UPDATE, 0), 1, 12);
+    t_op(&t, 3, INFO(OP_DELETE, 0), 1, 0);
+    t_op(&t, 4, INFO(OP_INSERT, KEY_EXECUTE), 1, 13);
+    w_run(&w);
+    t_expect_keyconf(&t, 0);
+    rolled_back(&t);
+    begun(&t, OP_UPDATE, 1, 14);
+    committed(&t);
+    make_online();
+    for (uint32_t value = 10; value < 14; value++)
+        expect_entry(value, false);
+    expect_entry(14, true);
+}
+
+/* FIRES is answered when all that began before has ended, at the primary and at the backup. */
+static void test_fires_waits(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    struct trx late = t_new(&w, CLIENT_TWO, 2);
+    make_known();
+    begun(&t, OP_INSERT, 1, 10);
+    order(BLOCK_DBLQH, UNIQUE_DELETES);
+    begin_order(BLOCK_DBLQH, UNIQUE_FIRES);
+    assert_int_equal(answered(), 0);
+    begun(&late, OP_INSERT, 2, 20); /* Fires, and is not waited for. */
+    w_pass(&w, 50);
+    assert_int_equal(answered(), 0);
+    committed(&t);
+    w_pass(&w, 50);
+    assert_int_equal(answered(), w.nodes);
+    committed(&late);
+    make_online();
+    expect_entry(10, false);
+    expect_entry(20, true);
+}
+
+/* Nobody looks rows up any more, but each change still finds its entry. */
+static void test_closed(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    struct trx writer = t_new(&w, CLIENT_TWO, 1);
+    make_firing();
+    make_online();
+    done(&t, OP_INSERT, 1, 10);
+    done(&t, OP_INSERT, 2, 20);
+    t_next(&t);
+    t_unique(&t, 1, UNIQUE(OP_READ, LOCK_SHARED, KEY_START | KEY_EXECUTE), 10, 0);
+    w_run(&w);
+    t_expect_value(&w, 1, 10);
+    t_expect_keyconf(&t, 0);
+    begin_order(BLOCK_DBTC, UNIQUE_CLOSED);
+    assert_int_equal(answered(), 1); /* The other node's TC. */
+    expect_duplicate(&writer, 4, 20);
+    committed(&t);
+    assert_int_equal(answered(), 2);
+    begun(&writer, OP_INSERT, 3, 30);
+    t_next(&t);
+    t_unique(&t, 2, UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), 10, 0);
+    w_run(&w);
+    t_expect_rolled_back(&t, ERR_TABLE_DROPPING_TC, 2);
+    committed(&writer);
+    forget();
+}
+
+/* A client that does nothing is not waited for, unless it has only changed rows. */
+static void test_closed_idle(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    struct trx writer = t_new(&w, CLIENT_TWO, 1);
+    make_firing();
+    make_online();
+    done(&t, OP_INSERT, 1, 10);
+    begun(&writer, OP_INSERT, 3, 30);
+    t_next(&t);
+    t_unique(&t, 1, UNIQUE(OP_READ, LOCK_SHARED, KEY_START | KEY_EXECUTE), 10, 0);
+    w_run(&w);
+    t_expect_value(&w, 1, 10);
+    t_expect_keyconf(&t, 0);
+    begin_order(BLOCK_DBTC, UNIQUE_CLOSED);
+    w_pass(&w, 10 * DEADLOCK_MS);
+    assert_int_equal(answered(), 2);
+    t_expect_rolled_back(&t, ERR_TABLE_DROPPING_TC, REF_NONE);
+    committed(&writer);
+    forget();
+}
+
+/* No entry, present or missing, is in the way of an index that goes; SILENT and GONE wait. */
+static void test_loose(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    struct trx late = t_new(&w, CLIENT_TWO, 1);
+    done(&t, OP_INSERT, 1, 10);
+    make_firing();
+    done(&t, OP_INSERT, 2, 20);
+    order(BLOCK_DBTC, UNIQUE_LOOSE);
+    done(&t, OP_INSERT, 3, 20);
+    done(&t, OP_DELETE, 2, 0);
+    done(&t, OP_UPDATE, 3, 10);
+    done(&t, OP_DELETE, 1, 0);
+    begun(&t, OP_INSERT, 4, 40);
+    begin_order(BLOCK_DBLQH, UNIQUE_SILENT);
+    assert_int_equal(answered(), 0);
+    begun(&late, OP_INSERT, 5, 40);
+    begin_order(BLOCK_DBTC, UNIQUE_GONE); /* Earlier than DICT would ask. */
+    assert_int_equal(answered(), 1);
+    committed(&t);
+    w_pass(&w, 50);
+    assert_int_equal(answered(), 4); /* Both of SILENT, and both of GONE. */
+    committed(&late);
+    order(BLOCK_DBLQH, UNIQUE_GONE);
+    for (uint32_t node = 1; node <= w.nodes; node++) {
+        w_order(&w, node, BLOCK_DBTC, W_INDEX, LOCAL_TABLE_DROP);
+        w_order(&w, node, BLOCK_DBLQH, W_INDEX, LOCAL_TABLE_DROP);
+    }
+    w_run(&w);
+    done(&t, OP_INSERT, 6, 40);
+}
+
+/* Who has refused to know it has nothing to forget. */
+static void test_refused(void **state)
+{
+    struct local_unique_req req = {.table_id = 1, .index_id = W_INDEX, .state = UNIQUE_KNOWN};
+    (void)state;
+    const struct section *sections = w_table_words(&w, 1, TABLE_ROW_GCI, false); /* Has none. */
+    w_driver(&w, 1)->uniques = 0;
+    w_self(&w, 1, BLOCK_DBLQH, 1, GSN_LOCAL_UNIQUE_REQ, &req, sizeof req / 4u, sections, 1);
+    w_run(&w);
+    assert_int_equal(w_driver(&w, 1)->uniques, 0);
+    assert_int_equal(w_driver(&w, 1)->unique_error, ERR_INDEX_OBJECT);
+    order(BLOCK_DBTC, UNIQUE_GONE);
+    order(BLOCK_DBLQH, UNIQUE_GONE);
+}
+
+/* An index comes and goes and comes again. */
+static void test_again(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    for (uint32_t round = 0; round < 3; round++) {
+        make_firing();
+        done(&t, OP_INSERT, 10 + round, 100 + round);
+        make_online();
+        expect_entry(100 + round, true);
+        if (round > 0) expect_entry(99 + round, false); /* Of a row of an earlier one. */
+        order(BLOCK_DBTC, UNIQUE_CLOSED);
+        forget();
+    }
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_firing),          TEST(test_deletes),     TEST(test_whose_entry),
+        TEST(test_one_transaction), TEST(test_fires_waits), TEST(test_closed),
+        TEST(test_closed_idle),     TEST(test_loose),       TEST(test_refused),
+        TEST(test_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
