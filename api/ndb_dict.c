@@ -257,6 +257,7 @@ void ndb_table_describe(const struct ndb_table *table, struct ndb_table_info *in
         .max_rows = def->max_rows,
         .indexes = def->index_count,
         .unique_indexes = def->unique_count,
+        .version_major = table_version_major(def->version),
     };
 }
 

@@ -644,10 +644,11 @@ static bool prepare(struct load *load, const char *table_name)
 }
 
 /* Goes on where the state says. False: the reason is printed. */
-static bool prepare_state(struct load *load, const char *state_name)
+static bool prepare_state(struct load *load, const char *table_name, const char *state_name)
 {
     const struct import_settings *settings = load->settings;
     struct import_state *state = &load->state;
+    struct ndb_table_info info;
 
     if (!load->input.regular) { /* A pipe cannot be read again. */
         state->run = 1;
@@ -655,8 +656,13 @@ static bool prepare_state(struct load *load, const char *state_name)
         (void)fprintf(stderr, "%s: --resume needs a file\n", load->path);
         return false;
     }
-    if (!import_state_begin(state, settings->state_dir, state_name, load->input.bytes_total,
-                            settings->resume))
+    ndb_table_describe(load->table, &info);
+    struct import_what what = {.path = load->path,
+                               .table = table_name,
+                               .file_bytes = load->input.bytes_total,
+                               .table_id = info.table_id,
+                               .table_major = info.version_major};
+    if (!import_state_begin(state, settings->state_dir, state_name, &what, settings->resume))
         return false;
     load->totals.run = state->run;
     load->totals.rows_before = state->inserted;
@@ -794,7 +800,7 @@ int import_load(struct import_settings *settings, const char *path, const char *
                           .start_ms = now_ms()};
     load->bar = isatty(STDERR_FILENO) == 1;
     load->progress_ms = load->start_ms + (load->bar ? 0 : settings->monitor_s * 1000u);
-    if (!prepare(load, table_name) || !prepare_state(load, state_name))
+    if (!prepare(load, table_name) || !prepare_state(load, table_name, state_name))
         load->failed = true;
     else if (load->state.complete)
         load->totals.complete = true; /* By a former run. */

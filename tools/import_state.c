@@ -9,11 +9,32 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TITLES "runno\tstart\tend\trows\tstartpos\tendpos\tbytes\treject\tstate\n"
+#define TITLES               "runno\tstart\tend\trows\tstartpos\tendpos\tbytes\treject\tstate\n"
+#define FIELDS               11
+#define FIELDS_WITHOUT_TABLE 9 /* Of versions that did not keep it. */
 
 static void make_path(char *path, size_t size, const char *directory, const char *name)
 {
     (void)snprintf(path, size, "%s/%s.map", directory, name);
+}
+
+/* The former run's file and table: are they this run's? False: printed. */
+static bool is_same(const struct import_state *state, const struct import_what *was)
+{
+    const struct import_what *what = &state->what;
+
+    if (was->file_bytes != what->file_bytes) {
+        (void)fprintf(stderr, "%s: the file had %" PRIu64 " bytes then, and has %" PRIu64 " now\n",
+                      state->path, was->file_bytes, what->file_bytes);
+        return false;
+    }
+    if (was->table_id == what->table_id && was->table_major == what->table_major) return true;
+    (void)fprintf(stderr,
+                  "%s: table %s is not the one that rows of %s were imported into (it was "
+                  "truncated, made anew or renamed since). Those rows are not in it; without "
+                  "--resume the whole file is imported\n",
+                  state->path, what->table, what->path);
+    return false;
 }
 
 /* What the file says. 0 there is none, 1 read, -1 printed. */
@@ -22,7 +43,7 @@ static int read_state(struct import_state *state)
     FILE *in = fopen(state->path, "r");
     char titles[200];
     char word[16] = "";
-    uint64_t bytes = 0;
+    struct import_what was = {0};
 
     if (in == NULL && errno == ENOENT) return 0;
     if (in == NULL) {
@@ -33,26 +54,35 @@ static int read_state(struct import_state *state)
     if (fgets(titles, sizeof(titles), in) != NULL && strcmp(titles, TITLES) == 0)
         count = fscanf(in,
                        "%" SCNu32 " 0 %" SCNu64 " %" SCNu64 " 0 %" SCNu64 " %" SCNu64 " %" SCNu64
-                       " %15s %*u %*u %" SCNu64 " %*u %*u %*u %*u %*u sent number %" SCNu64,
-                       &state->run, &state->mark, &state->inserted, &state->end_pos, &bytes,
-                       &state->rejected, word, &state->doubt, &state->greatest);
+                       " %15s %*u %*u %" SCNu64 " %*u %*u %*u %*u %*u sent number %" SCNu64
+                       " table %" SCNu32 " %" SCNu32,
+                       &state->run, &state->mark, &state->inserted, &state->end_pos,
+                       &was.file_bytes, &state->rejected, word, &state->doubt, &state->greatest,
+                       &was.table_id, &was.table_major);
     (void)fclose(in);
     state->complete = strcmp(word, "complete") == 0;
-    if (count != 9 || state->doubt < state->mark) {
+    if (count == FIELDS_WITHOUT_TABLE) {
+        (void)fprintf(stderr,
+                      "%s is of an older version, and does not say whether table %s is still the "
+                      "one that rows of %s were imported into. Without --resume the whole file is "
+                      "imported; with --continue --ignore-lines=%" PRIu64
+                      " only the rows behind the last one that was done, of which those that are "
+                      "there are rejected\n",
+                      state->path, state->what.table, state->what.path, state->mark);
+        return -1;
+    }
+    if (count != FIELDS || state->doubt < state->mark) {
         (void)fprintf(stderr, "%s is no state of an import; without --resume it is replaced\n",
                       state->path);
         return -1;
     }
-    if (bytes == state->file_bytes) return 1;
-    (void)fprintf(stderr, "%s: the file had %" PRIu64 " bytes then, and has %" PRIu64 " now\n",
-                  state->path, bytes, state->file_bytes);
-    return -1;
+    return is_same(state, &was) ? 1 : -1;
 }
 
 bool import_state_begin(struct import_state *state, const char *directory, const char *name,
-                        uint64_t file_bytes, bool resume)
+                        const struct import_what *what, bool resume)
 {
-    *state = (struct import_state){.file_bytes = file_bytes};
+    *state = (struct import_state){.what = *what};
     make_path(state->path, sizeof(state->path), directory, name);
     state->ends = calloc(IMPORT_WINDOW, sizeof(*state->ends));
     state->kinds = calloc(IMPORT_WINDOW, sizeof(*state->kinds));
@@ -106,12 +136,15 @@ bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_
         (void)fprintf(out,
                       TITLES "%" PRIu32 "\t0\t%" PRIu64 "\t%" PRIu64 "\t0\t%" PRIu64 "\t%" PRIu64
                              "\t%" PRIu64 "\t%s\n",
-                      state->run, state->mark, state->inserted, state->end_pos, state->file_bytes,
-                      state->rejected, state->complete ? "complete" : "done");
+                      state->run, state->mark, state->inserted, state->end_pos,
+                      state->what.file_bytes, state->rejected,
+                      state->complete ? "complete" : "done");
         (void)fprintf(out,
                       "%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t0\t%" PRIu64 "\t0\t0\t0\tsent\n"
-                      "number\t%" PRIu64 "\n",
-                      state->run, state->mark, limit, state->end_pos, state->greatest);
+                      "number\t%" PRIu64 "\n"
+                      "table\t%" PRIu32 "\t%" PRIu32 "\n",
+                      state->run, state->mark, limit, state->end_pos, state->greatest,
+                      state->what.table_id, state->what.table_major);
         good = fflush(out) == 0 && fdatasync(fileno(out)) == 0;
         good = fclose(out) == 0 && good;
     }

@@ -15,6 +15,15 @@
 
 enum import_row_end { IMPORT_WAITING = 0, IMPORT_INSERTED, IMPORT_REJECTED, IMPORT_IGNORED };
 
+/* What is imported into which table. Another id or major version is another table, with the same
+   name: truncated, or dropped and made anew since. It has none of the rows that the state counts.
+ */
+struct import_what {
+    const char *path, *table;
+    uint64_t file_bytes;
+    uint32_t table_id, table_major;
+};
+
 struct import_state {
     char path[4200];  /* <state-dir>/<file>.map; "": nothing is kept. */
     uint32_t run;     /* From 1. */
@@ -24,16 +33,17 @@ struct import_state {
     uint64_t limit;
     uint64_t greatest; /* Number in the AUTO_INCREMENT column of the rows that are in the table. */
     uint64_t doubt;    /* The former run's limit: rows up to here may be in the table. */
-    uint64_t file_bytes;
+    struct import_what what;
     bool complete; /* The whole file was read and answered. */
     uint64_t saved_ms;
     uint64_t *ends; /* Of rows behind the mark: where they end, */
     uint8_t *kinds; /* and enum import_row_end. Both by number % IMPORT_WINDOW. */
 };
 
-/* Starts, or goes on where the state file says (`resume`). False: the reason is printed. */
+/* Starts, or goes on where the state file says (`resume`). False: the reason is printed. The texts
+   of `what` stay the caller's. */
 bool import_state_begin(struct import_state *state, const char *directory, const char *name,
-                        uint64_t file_bytes, bool resume);
+                        const struct import_what *what, bool resume);
 /* Row `number` (from 1, in order) ends at this byte. */
 void import_state_row(struct import_state *state, uint64_t number, uint64_t end_pos);
 /* It is done; the mark may go on. */

@@ -248,6 +248,9 @@ struct ndb_table_info {
        fragment f is the partition f, or (from number `partitions` on) a copy of partition f %
        partitions. */
     uint32_t partitions;
+    /* Of the version: stays when columns and indexes come or names change. The same table_id with
+       another one is another table: it was truncated, or dropped and made anew. */
+    uint32_t version_major;
 };
 
 #define NDB_INDEX_COLUMNS_MAX 32

@@ -95,6 +95,41 @@ want_text err 'small\.map: the file had [0-9]+ bytes then, and has [0-9]+ now$'
 echo rubbish >"$BOX/state/small.map"
 import 1 --resume test "$BOX/small.csv"
 want_text err 'small\.map is no state of an import'
+
+say "a table that is another one than that of the former run"
+alter() { want 0 "$BIN/ndb_alter_table" -d test -e "$1"; }
+WHOLE_FILE='\(it was truncated, made anew or renamed since\).* without --resume the whole file is imported$'
+want 0 "$BIN/ndb_delete_all" -d test small
+printf '1,"x",1\n2,"y",2\nnone,"z",3\n4,"u",4\n' >"$BOX/small.csv"
+import 1 --rejects="$BOX/small.rej" test "$BOX/small.csv"
+has_rows small 2
+cp "$BOX/state/small.map" "$BOX/old.map"
+alter "ALTER TABLE small ADD COLUMN d INT; ALTER TABLE small RENAME COLUMN c TO e; RENAME TABLE small TO other"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE small (a INT NOT NULL PRIMARY KEY, b VARCHAR(40), e INT)"
+import 1 --rejects="$BOX/small.rej" --columns=a,b,e --resume test "$BOX/small.csv" # The name is another table's.
+want_text err "small\\.map: table test/small is not the one that rows of .*/small\\.csv were imported into $WHOLE_FILE"
+has_rows small 0
+want 0 "$BIN/ndb_drop_table" -d test small
+alter "RENAME TABLE other TO small"
+cmp "$BOX/state/small.map" "$BOX/old.map" || fail "a refused run has changed the state"
+import 1 --rejects="$BOX/small.rej" --columns=a,b,e --resume --keep-state test "$BOX/small.csv" # Changed, but the same.
+want_text out '^test\.small: 3 rows imported \(run 2, 1 new\), 1 rejected'
+has_rows small 3
+cp "$BOX/state/small.map" "$BOX/complete.map"
+for state in old complete; do
+    alter "TRUNCATE TABLE small"
+    cp "$BOX/$state.map" "$BOX/state/small.map"
+    import 1 --rejects="$BOX/small.rej" --columns=a,b,e --resume test "$BOX/small.csv"
+    want_text err "small\\.map: table test/small is not the one that rows of .*/small\\.csv were imported into $WHOLE_FILE"
+    has_rows small 0
+    import 1 --rejects="$BOX/small.rej" --columns=a,b,e --continue test "$BOX/small.csv"
+    has_rows small 3
+done
+sed '/^table/d' "$BOX/old.map" >"$BOX/state/small.map" # As versions wrote it that did not keep the table.
+import 1 --rejects="$BOX/small.rej" --columns=a,b,e --resume test "$BOX/small.csv"
+want_text err 'small\.map is of an older version, and does not say whether table test/small is still .*--continue --ignore-lines=3 '
+
+say "no state where there can be none"
 import 1 --resume --table=small test - </dev/null
 want_text err 'resume needs a file'
 want 1 "$BIN/ndb_import" --state-dir="$BOX/nowhere" test "$BOX/small.csv"
@@ -149,14 +184,20 @@ next_is own 500
 printf '600,1\n900,2\nx,3\n700,4\n' >"$BOX/own.csv"
 import 1 --rejects="$BOX/own.rej" test "$BOX/own.csv"
 next_is own 901
+sed -i 's/^number	900$/number	5000/' "$BOX/state/own.map"
+import 1 --rejects="$BOX/own.rej" --resume --keep-state test "$BOX/own.csv" # The state knows what the first run has seen.
+has_rows own 5
+next_is own 5001
 want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE moved (id BIGINT AUTO_INCREMENT PRIMARY KEY, n INT)"
 want 0 "$BIN/ndb_move_data" -d test -A --drop-source own moved
-want_text out '^4 rows moved from own to moved$'
+want_text out '^5 rows moved from own to moved$'
 next_is moved 901
 want 0 "$BIN/ndb_create_table" -d test -e "$OWN"
 next_is own 1
-import 1 --rejects="$BOX/own.rej" --resume test "$BOX/own.csv" # The state knows what the first run has seen.
-next_is own 901
+import 1 --rejects="$BOX/own.rej" --resume test "$BOX/own.csv" # It has the number of the dropped one, most often.
+want_text err "own\\.map: table test/own is not the one .*$WHOLE_FILE"
+has_rows own 0
+next_is own 1
 printf '18446744073709551615,1\n' >"$BOX/most.csv"
 want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE most (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, n INT)"
 import 0 test "$BOX/most.csv"
