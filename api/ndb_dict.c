@@ -339,6 +339,7 @@ int ndb_table_column(const struct ndb_table *table, uint32_t id, struct ndb_colu
         .primary_key = column->key_index != COLUMN_NOT_IN_KEY,
         .partition_key = table_column_partitions(def, column),
         .auto_increment = (column->flags & COLUMN_AUTO_INCREMENT) != 0,
+        .dynamic = (column->flags & COLUMN_ADDED) != 0,
     };
     info->default_value = table_column_default(def, column, &info->default_size);
     return 0;

@@ -95,6 +95,7 @@ static void print_column(const struct ndb_table *table, const struct ndb_column_
            column->partition_key ? " DISTRIBUTION KEY" : "", array_type(column));
     char *value = default_text(table, column);
     if (column->auto_increment) printf(" AUTO_INCR");
+    if (column->dynamic) printf(" DYNAMIC");
     if (value != NULL) printf(" DEFAULT %s", value);
     free(value);
     (void)putchar('\n');
@@ -237,6 +238,7 @@ static cJSON *columns_json(const struct ndb_table *table, const struct ndb_table
         cJSON_AddBoolToObject(object, "distribution_key", column.partition_key);
         cJSON_AddStringToObject(object, "array_type", array_type(&column));
         cJSON_AddBoolToObject(object, "auto_increment", column.auto_increment);
+        cJSON_AddBoolToObject(object, "dynamic", column.dynamic);
         char *value = default_text(table, &column);
         if (value != NULL) cJSON_AddStringToObject(object, "default", value);
         free(value);

@@ -231,6 +231,7 @@ struct ndb_column_info {
     bool auto_increment;       /* For numbers of ndb_auto_increment(), by the table's definition. */
     const void *default_value; /* Stored form, or NULL. */
     uint32_t default_size;
+    bool dynamic; /* Added to the table later: in the rows' variable part whatever its type. */
 };
 
 struct ndb_table_info {

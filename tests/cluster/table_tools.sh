@@ -209,6 +209,12 @@ want_text out '^u\(word\) - UniqueHashIndex$'
 want 0 "$BIN/ndb_select_all" -d moved -h 0 -o renamed i
 want_text out '^1\s+"one"$'
 want 0 "$BIN/ndb_alter_table" -d moved -e "ALTER TABLE renamed ADD COLUMN number BIGINT; ALTER TABLE renamed ADD text VARCHAR(40) NULL"
+want 0 "$BIN/ndb_desc" -d moved renamed
+want_text out '^word Varchar\([^)]*\) NULL AT=SHORT_VAR ST=MEMORY$'
+want_text out '^number Bigint NULL AT=FIXED ST=MEMORY DYNAMIC$'
+want_text out '^text Varchar\([^)]*\) NULL AT=SHORT_VAR ST=MEMORY DYNAMIC$'
+want 0 "$BIN/ndb_desc" -d moved --format=json renamed
+[ "$(grep -oE '"dynamic":\s*(true|false)' "$BOX/out" | sed 's/.*:\s*//' | xargs)" = 'false false true true' ] || fail "other columns are dynamic: $(cat "$BOX/out")"
 printf '3\tthree\t33\tdrei\n4\tfour\t\\N\t\n' >"$BOX/renamed.tsv"
 want 0 "$BIN/ndb_import" moved "$BOX/renamed.tsv"
 want 0 "$BIN/ndb_create_index" -d moved -e "CREATE INDEX later ON renamed (number, text)"
@@ -223,6 +229,8 @@ want_text err '^741: '
 want 0 "$BIN/ndb_alter_table" -d moved -e "TRUNCATE TABLE renamed; ALTER TABLE renamed RENAME test.changed"
 want 0 "$BIN/ndb_select_count" -d test changed
 want_text out '^0 records in table changed$'
+want 0 "$BIN/ndb_desc" -d test changed
+want_text out '^number Bigint NULL AT=FIXED ST=MEMORY$' # As if it had been there from the beginning.
 want 0 "$BIN/ndb_import" --columns=a,word test "$BOX/changed.tsv" # Nothing is left in the unique index.
 want 0 "$BIN/ndb_select_count" -d test changed
 want_text out '^2 records in table changed$'
