@@ -667,7 +667,6 @@ static bool prepare_state(struct load *load, const char *table_name, const char 
     load->totals.run = state->run;
     load->totals.rows_before = state->inserted;
     load->totals.rejected_before = state->rejected;
-    load->first_byte = state->end_pos;
     load->number = state->mark;
     load->seen.greatest = state->greatest;
     if (state->complete) return true;
@@ -676,6 +675,7 @@ static bool prepare_state(struct load *load, const char *table_name, const char 
         (void)fprintf(stderr, "%s: %s\n", load->path, strerror(errno));
         return false;
     }
+    load->first_byte = state->end_pos;
     return import_state_save(state, load->number + SAVE_ROWS, now_ms());
 }
 
