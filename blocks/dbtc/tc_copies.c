@@ -25,9 +25,10 @@ static uint32_t change_copies(struct tc *tc, struct tc_trans *trans, const struc
                               const struct signal *sig)
 {
     const struct fire_copy_ord *ord = SIG_PAYLOAD(sig, fire_copy_ord);
+    struct tc_table *table = tc_table_get(tc, op->table_id);
     struct tckeyreq req = {.api_op = op->api_op,
                            .table_id = op->table_id,
-                           .schema_version = tc_table_get(tc, op->table_id)->version,
+                           .schema_version = table->version,
                            .request_info = ord->operation,
                            .transid1 = trans->transid1,
                            .transid2 = trans->transid2};
@@ -39,13 +40,15 @@ static uint32_t change_copies(struct tc *tc, struct tc_trans *trans, const struc
                             .section = {sig->section[0]}};
     if (sig->section_count > 1) change.section[1] = sig->section[1];
     struct tc_route route;
-    uint32_t error = tc_route(tc, &change, &route);
+    /* Who has changed the row uses the table, whether others may begin to or not. */
+    uint32_t error = tc_route_in(table, &change, &route);
     if (error != 0) return error;
     for (uint32_t f = op->fragment_id + route.table->partitions;
          error == 0 && f < route.table->fragment_count; f += route.table->partitions) {
         struct tc_op *copy;
         route.fragment = f;
-        error = tc_start_routed(tc, trans, &change, &route, OP_COPY, &copy);
+        error =
+            tc_start_routed(tc, trans, &change, &route, OP_COPY | (op->flags & OP_ENTRY), &copy);
     }
     return error;
 }
