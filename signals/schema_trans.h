@@ -11,9 +11,9 @@
  * the table is there and not busy. CREATE_INDEX, DROP_INDEX: sections as CREATE, the table's new
  * definition, which is kept beside the old one; all LQH instances build the index. RENAME: the same
  * sections; nobody but DBDICT knows names. ADD_COLUMN: the same sections; the LQHs learn of it.
- * TRUNCATE: sections as CREATE, of the table that takes the place of the one that `object` says; it
- * has its name, but nobody finds it yet. REF: the node keeps what it has until SCHEMA_STEP ABORT
- * comes.
+ * DROP_UNIQUE: sections as DROP_INDEX. TRUNCATE: sections as CREATE, of the table that takes the
+ * place of the one that `object` says; it has its name, but nobody finds it yet. REF: the node
+ * keeps what it has until SCHEMA_STEP ABORT comes.
  */
 enum schema_operation {
     SCHEMA_CREATE_TABLE = 1,
@@ -23,6 +23,7 @@ enum schema_operation {
     SCHEMA_RENAME = 5,   /* Of a table or a column. */
     SCHEMA_TRUNCATE = 6, /* A new table takes a table's place. */
     SCHEMA_ADD_COLUMN = 7,
+    SCHEMA_DROP_UNIQUE = 8, /* A unique index of a table that stays. */
     SCHEMA_OPERATIONS
 };
 
@@ -30,13 +31,15 @@ enum schema_operation {
 static inline bool schema_alters(uint32_t operation)
 {
     return operation == SCHEMA_CREATE_INDEX || operation == SCHEMA_DROP_INDEX ||
-           operation == SCHEMA_RENAME || operation == SCHEMA_ADD_COLUMN;
+           operation == SCHEMA_RENAME || operation == SCHEMA_ADD_COLUMN ||
+           operation == SCHEMA_DROP_UNIQUE;
 }
 
 /* All but drops may need more room in the schema files. */
 static inline bool schema_grows(uint32_t operation)
 {
-    return operation != SCHEMA_DROP_TABLE && operation != SCHEMA_DROP_INDEX;
+    return operation != SCHEMA_DROP_TABLE && operation != SCHEMA_DROP_INDEX &&
+           operation != SCHEMA_DROP_UNIQUE;
 }
 
 struct schema_prepare_req {
@@ -46,7 +49,7 @@ struct schema_prepare_req {
     uint32_t version;
     uint32_t object; /* CREATE_INDEX, DROP_INDEX: its id in the definition; RENAME: 0 the table,
                         else 1 + the column's id; ADD_COLUMN: how many there are then; TRUNCATE: the
-                        table that goes. */
+                        table that goes; DROP_UNIQUE: the table that the index is. */
 };
 SIGNAL_STRUCT(schema_prepare_req, 5);
 struct schema_prepare_conf {
@@ -91,6 +94,8 @@ enum schema_step {
     SCHEMA_STEP_ABORT = 6,
     SCHEMA_STEP_COMPLETE = 7,
     SCHEMA_STEP_WRITE = 8,
+    SCHEMA_STEP_LOOSE = 9,   /* Of a unique index: its entries refuse nothing any more. */
+    SCHEMA_STEP_FORGET = 10, /* No instance has it, or an operation on its entries. */
 };
 
 /* The round behind this one, 0 = the preparation; 0: that was the last one. */
@@ -105,9 +110,13 @@ static inline uint32_t schema_step_after(uint32_t operation, uint32_t step)
                                        SCHEMA_STEP_WRITE,       SCHEMA_STEP_ONLINE_LQH,
                                        SCHEMA_STEP_ONLINE_TC,   SCHEMA_STEP_REMOVE,
                                        SCHEMA_STEP_COMPLETE,    0};
-    const uint8_t *at = operation == SCHEMA_TRUNCATE ? replaced
-                        : schema_grows(operation)    ? made
-                                                     : dropped;
+    static const uint8_t unique[] = {
+        SCHEMA_STEP_DROPPING_TC, SCHEMA_STEP_WRITE,  SCHEMA_STEP_LOOSE,    SCHEMA_STEP_DROPPING_LQH,
+        SCHEMA_STEP_FORGET,      SCHEMA_STEP_REMOVE, SCHEMA_STEP_COMPLETE, 0};
+    const uint8_t *at = operation == SCHEMA_TRUNCATE      ? replaced
+                        : operation == SCHEMA_DROP_UNIQUE ? unique
+                        : schema_grows(operation)         ? made
+                                                          : dropped;
     if (step == 0) return at[0];
     while (*at != 0 && *at != step)
         at++;

@@ -222,7 +222,10 @@ bool table_def_index_by_id(const struct table_def *def, uint32_t id, struct tabl
    UNIQUE_NAME_MAX. */
 uint32_t table_def_add_unique(struct table_def *def, const char *name, uint32_t name_size,
                               const uint16_t *columns, uint32_t count);
+void table_def_remove_unique(struct table_def *def, uint32_t number);
 bool table_def_unique(const struct table_def *def, uint32_t number, struct table_index *index);
+/* The number of the unique index that is this table. False: none is. */
+bool table_def_unique_of(const struct table_def *def, uint32_t table_id, uint32_t *number);
 bool table_def_unique_find(const struct table_def *def, const char *name, uint32_t name_size,
                            uint32_t *number);
 /* Says which table a unique index is. The index exists. */

@@ -109,18 +109,42 @@ void table_def_index_renew(struct table_def *def, uint32_t number)
     table_def_index_set_id(def, number, free_id(def, TABLE_INDEXES_MAX - 1u + minor));
 }
 
-void table_def_remove_index(struct table_def *def, uint32_t number)
+/* The chain goes on without that one; its bytes stay. */
+static uint32_t unlink_index(const struct table_def *def, uint32_t *first, uint32_t *last,
+                             uint32_t number, uint32_t count)
 {
     uint8_t *heap = (uint8_t *)table_heap(def);
-    uint32_t next = (uint32_t)load_le(heap + place_of(def, def->index_first, number), 4);
-    uint32_t before = place_of(def, def->index_first, number == 0 ? 0 : number - 1u);
+    uint32_t next = (uint32_t)load_le(heap + place_of(def, *first, number), 4);
+    uint32_t before = place_of(def, *first, number == 0 ? 0 : number - 1u);
 
     if (number == 0)
-        def->index_first = next;
+        *first = next;
     else
         store_le(heap + before, 4, next);
-    def->index_count--;
-    if (number == def->index_count && number > 0) def->index_last = before;
+    if (number == count - 1u && number > 0) *last = before;
+    return count - 1u;
+}
+
+void table_def_remove_index(struct table_def *def, uint32_t number)
+{
+    def->index_count =
+        unlink_index(def, &def->index_first, &def->index_last, number, def->index_count);
+}
+
+void table_def_remove_unique(struct table_def *def, uint32_t number)
+{
+    def->unique_count =
+        unlink_index(def, &def->unique_first, &def->unique_last, number, def->unique_count);
+}
+
+bool table_def_unique_of(const struct table_def *def, uint32_t table_id, uint32_t *number)
+{
+    struct table_index index;
+
+    for (*number = 0; table_def_unique(def, *number, &index); (*number)++) {
+        if (index.table_id == table_id) return true;
+    }
+    return false;
 }
 
 bool table_def_unique_find(const struct table_def *def, const char *name, uint32_t name_size,

@@ -1,4 +1,4 @@
-/* ndb_drop_index.c -- drops ordered indexes. */
+/* ndb_drop_index.c -- drops ordered and unique indexes. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 {
     static const struct tool_program program = {
         .name = "ndb_drop_index",
-        .doc = "Drops ordered indexes. Their tables may be in use.",
+        .doc = "Drops ordered and unique indexes. Their tables may be in use.",
         .arguments = "TABLE INDEX [TABLE INDEX]...",
         .needed = "give a table and an index",
         .option = read_option,

@@ -166,6 +166,7 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, LOCAL_INDEX_CONF, local_index_conf),
     HANDLER(dict, LOCAL_INDEX_REF, local_index_ref),
     HANDLER(dict, LOCAL_INDEX_REP, local_index_rep),
+    HANDLER(dict, LOCAL_UNIQUE_CONF, local_unique_conf),
     HANDLER(dict, SCHEMA_BUILD_REP, schema_build_rep),
     HANDLER(dict, SCHEMA_CANCEL_ORD, schema_cancel_ord),
     HANDLER(dict, SCHEMA_INFO_REQ, schema_info_req),

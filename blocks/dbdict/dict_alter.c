@@ -20,12 +20,13 @@ static void refuse(struct dict *dict, uint32_t client, uint32_t sender_data, uin
 static void tell_end(struct dict *dict)
 {
     const struct dict_master *master = &dict->master;
-    bool index = master->operation == SCHEMA_CREATE_INDEX || master->operation == SCHEMA_DROP_INDEX;
-    enum event_type type = master->operation == SCHEMA_CREATE_INDEX ? EVENT_CREATE_SCHEMA_OBJECT
-                           : index                                  ? EVENT_DROP_SCHEMA_OBJECT
-                                                                    : EVENT_ALTER_SCHEMA_OBJECT;
-    event_send(&dict->block, type, master->table_id, master->version,
-               index ? 6u : 2u, /* Object types: ordered index, user table. */
+    enum event_type type = EVENT_ALTER_SCHEMA_OBJECT;
+    uint32_t object_type = 2; /* User table; 3: unique hash index, 6: ordered index. */
+    bool created = master->operation == SCHEMA_CREATE_INDEX;
+    if (created || master->operation == SCHEMA_DROP_INDEX) object_type = 6;
+    if (master->operation == SCHEMA_DROP_UNIQUE) object_type = 3;
+    if (object_type != 2) type = created ? EVENT_CREATE_SCHEMA_OBJECT : EVENT_DROP_SCHEMA_OBJECT;
+    event_send(&dict->block, type, master->table_id, master->version, object_type,
                ref_node(master->client_ref));
 }
 
@@ -152,17 +153,33 @@ static uint32_t create_index(struct table_def *def, const struct section *sectio
     return table_def_check(def);
 }
 
-static uint32_t drop_index(struct table_def *def, const struct section *section, uint32_t *id)
+static uint32_t drop_unique(struct table_def *def, uint32_t number, uint32_t *table_id)
+{
+    struct table_index index;
+    table_def_unique(def, number, &index);
+    *table_id = index.table_id;
+    table_def_remove_unique(def, number);
+    return 0;
+}
+
+/* Ordered and unique ones have names that differ. *object: what SCHEMA_PREPARE_REQ calls it. */
+static uint32_t drop_index(struct table_def *def, const struct section *section,
+                           uint32_t *operation, uint32_t *object)
 {
     struct table_index index;
     uint32_t number;
+    const char *name = (const char *)(section->words + 1);
     uint32_t name_size = section->words[0];
+    *operation = SCHEMA_DROP_INDEX;
     if (name_size > INDEX_NAME_MAX || section->size != 1u + (name_size + 3u) / 4u)
         return ERR_TABLE_FORMAT;
-    if (!table_def_index_find(def, (const char *)(section->words + 1), name_size, &number))
-        return ERR_INDEX_MISSING;
+    if (table_def_unique_find(def, name, name_size, &number)) {
+        *operation = SCHEMA_DROP_UNIQUE;
+        return drop_unique(def, number, object);
+    }
+    if (!table_def_index_find(def, name, name_size, &number)) return ERR_INDEX_MISSING;
     table_def_index(def, number, &index);
-    *id = index.id;
+    *object = index.id;
     table_def_remove_index(def, number);
     return 0;
 }
@@ -248,8 +265,7 @@ static uint32_t alter(struct dict *dict, const struct signal *sig, uint32_t *ope
         *operation = SCHEMA_CREATE_INDEX;
         return create_index(dict->master.def, section, object);
     case ALTER_DROP_INDEX:
-        *operation = SCHEMA_DROP_INDEX;
-        return drop_index(dict->master.def, section, object);
+        return drop_index(dict->master.def, section, operation, object);
     case ALTER_RENAME_TABLE:
         *operation = SCHEMA_RENAME;
         return rename_table(dict, section);

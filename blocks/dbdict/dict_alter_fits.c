@@ -80,6 +80,14 @@ static bool drop_index(struct table_def *own, uint32_t id)
     return true;
 }
 
+static bool drop_unique(struct table_def *own, uint32_t table_id)
+{
+    uint32_t number;
+    if (!table_def_unique_of(own, table_id, &number)) return false;
+    table_def_remove_unique(own, number);
+    return true;
+}
+
 static bool rename_object(struct dict *dict, struct table_def *own, uint32_t object,
                           const struct change *change)
 {
@@ -106,6 +114,7 @@ static bool make_change(struct dict *dict, const struct schema_prepare_req *req,
 {
     if (req->operation == SCHEMA_CREATE_INDEX) return create_index(own, &change->index);
     if (req->operation == SCHEMA_DROP_INDEX) return drop_index(own, req->object);
+    if (req->operation == SCHEMA_DROP_UNIQUE) return drop_unique(own, req->object);
     if (req->operation == SCHEMA_ADD_COLUMN) return add_column(own, change);
     return rename_object(dict, own, req->object, change);
 }

@@ -26,7 +26,8 @@ static void send_order(struct dict *dict, const struct node_mask *instances, uin
 static bool refuses(const struct dict *dict, uint32_t operation)
 {
     if (operation == SCHEMA_CREATE_INDEX) return ERROR_INSERTED(&dict->block, 6005);
-    if (operation == SCHEMA_DROP_INDEX) return ERROR_INSERTED(&dict->block, 6006);
+    if (operation == SCHEMA_DROP_INDEX || operation == SCHEMA_DROP_UNIQUE)
+        return ERROR_INSERTED(&dict->block, 6006);
     return ERROR_INSERTED(&dict->block, 6007);
 }
 
@@ -54,6 +55,10 @@ void dict_alter_order(struct dict *dict)
     struct node_mask all = dict_all_instances(dict, BLOCK_DBLQH);
     struct node_mask added = local->added_lqh;
     if (local->operation == SCHEMA_RENAME) return; /* They know no names. */
+    if (local->operation == SCHEMA_DROP_UNIQUE) {
+        dict_unique_order(dict);
+        return;
+    }
     if (local->operation == SCHEMA_ADD_COLUMN) {
         /* What there is room for and what nobody can name is as if it were not there. */
         if (local->step == SCHEMA_STEP_ONLINE_LQH)
@@ -77,6 +82,8 @@ void dict_alter_order(struct dict *dict)
     case SCHEMA_STEP_DROPPING_TC:
     case SCHEMA_STEP_WRITE:
     case SCHEMA_STEP_COMPLETE:
+    case SCHEMA_STEP_LOOSE:
+    case SCHEMA_STEP_FORGET:
     default:
         return;
     }

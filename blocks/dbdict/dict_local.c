@@ -81,6 +81,8 @@ static void step_done(struct dict *dict)
     case SCHEMA_STEP_DROPPING_TC:
     case SCHEMA_STEP_DROPPING_LQH:
     case SCHEMA_STEP_WRITE:
+    case SCHEMA_STEP_LOOSE:
+    case SCHEMA_STEP_FORGET:
     default:
         jam();
         break;
@@ -261,6 +263,8 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
     } else if (schema_alters(req->operation)) {
         jam();
         local->error = dict_alter_prepare(dict, sig);
+        if (local->error == 0 && req->operation == SCHEMA_DROP_UNIQUE)
+            dict_set_of_drop(dict, req->object);
     } else {
         jam();
         local->error = prepare_drop(dict);
@@ -399,6 +403,8 @@ static void order_instances(struct dict *dict)
         break;
     case SCHEMA_STEP_WRITE:
     case SCHEMA_STEP_COMPLETE:
+    case SCHEMA_STEP_LOOSE:
+    case SCHEMA_STEP_FORGET:
     default:
         break;
     }

@@ -7,13 +7,18 @@
 const struct dict_set *dict_set_of_step(const struct dict_local *local)
 {
     static const struct dict_set none;
+    /* Until then it goes on being changed as a part of its table. */
+    bool entries = local->operation == SCHEMA_DROP_UNIQUE;
     switch (local->step) {
     case SCHEMA_STEP_DROPPING_TC:
     case SCHEMA_STEP_DROPPING_LQH:
+        return entries ? &none : &local->gone;
     case SCHEMA_STEP_REMOVE:
         return &local->gone;
     case SCHEMA_STEP_WRITE:
     case SCHEMA_STEP_COMPLETE:
+    case SCHEMA_STEP_LOOSE:
+    case SCHEMA_STEP_FORGET:
         return &none;
     default:
         return &local->made;

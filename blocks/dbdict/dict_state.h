@@ -493,6 +493,10 @@ void dict_exec_NODE_LOST_REP(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_TAKEOVER_REQ(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_TAKEOVER_CONF(struct block *block, const struct signal *sig);
 
+/* dict_unique_node.c */
+void dict_unique_order(struct dict *dict); /* What the step under way means for TCs and LQHs. */
+void dict_exec_LOCAL_UNIQUE_CONF(struct block *block, const struct signal *sig);
+
 /* dict_made.c */
 /* The tables that the step under way is about. */
 const struct dict_set *dict_set_of_step(const struct dict_local *local);

@@ -33,6 +33,8 @@ static bool parse_setting(struct sim_case *test, const char *line, bool *good)
         test->numberless = false;
     else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "changes") == 0)
         test->changeless = false;
+    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "drops") == 0)
+        test->dropless = false;
     else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "copies") == 0)
         test->copyless = false;
     else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "counters") == 0)
@@ -70,6 +72,7 @@ bool plan_read(struct sim_case *test, const char *path)
     test->indexless = true;
     test->numberless = true;
     test->changeless = true;
+    test->dropless = true;
     test->copyless = true;
     for (uint32_t number = 1; good && fgets(line, sizeof line, file) != NULL; number++) {
         struct sim_event event = {0};
@@ -94,6 +97,7 @@ void plan_print(FILE *file, const struct sim_case *test)
     if (!test->indexless) fprintf(file, "indexes\n");
     if (!test->numberless) fprintf(file, "numbers\n");
     if (!test->changeless) fprintf(file, "changes\n");
+    if (!test->dropless) fprintf(file, "drops\n");
     if (!test->copyless) fprintf(file, "copies\n");
     if (test->counters) fprintf(file, "counters\n");
     if (test->jobs != 0) fprintf(file, "jobs %u\n", test->jobs);
@@ -134,6 +138,7 @@ void case_apply(const struct sim_case *test, struct run *run)
     }
     if (test->numberless) swarm->weight[WORK_NUMBER] = 0;
     if (test->changeless) swarm->weight[WORK_ALTER] = 0;
+    if (test->dropless) swarm->weight[WORK_UNIQUE] = 0;
     if (!test->copyless) swarm_draw_copies(swarm);
     if (test->counters) swarm->counters = true;
     run->plan_given = test->planned;

@@ -18,6 +18,7 @@ struct sim_case {
     bool indexless;   /* or before indexes came and went, */
     bool numberless;  /* or before numbers were taken, */
     bool changeless;  /* or tables were changed, */
+    bool dropless;    /* or unique indexes were dropped, */
     bool copyless;    /* or before there were fully replicated tables. */
     bool counters;    /* Rows have a counter, although no program moves it. */
     bool planned;     /* `plan` instead of the drawn one. */

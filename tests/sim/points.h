@@ -38,6 +38,7 @@ void points_rows(struct run *run, uint32_t first, uint32_t count, enum key_opera
 void points_commit(struct run *run);
 void points_abort(struct run *run);
 void points_unique(struct run *run); /* By primary key, then by unique key. */
+void points_unique_drop(struct run *run);
 void points_scan(struct run *run);
 void points_schema(struct run *run);
 void points_schema_refused(struct run *run);

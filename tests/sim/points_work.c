@@ -177,6 +177,23 @@ void points_index(struct run *run)
     try_index(run, false);
 }
 
+/* Rows change and lose their entries before, meanwhile and behind. */
+void points_unique_drop(struct run *run)
+{
+    enum unique_drop *drop = &run->model.unique_drop[TABLE_CHURN];
+    struct session *session = &run->client[0].session[0];
+    change_rows(run, 0, 3, OP_UPDATE, true);
+    if (failed(run)) return;
+    *drop = UNIQUE_DROP_TRIED;
+    uint32_t error = run_try_index(run, session, TABLE_CHURN, false, "u_fs");
+    if (error == 0) *drop = UNIQUE_DROP_TOLD;
+    if (error != 0 && !failed(run) && error != ERR_INDEX_MISSING && error != ERR_SCHEMA_ABORTED &&
+        !error_allowed(run, error))
+        run_fail(run, SIM_CORRECTNESS, "a unique index is dropped: error %u", error);
+    change_rows(run, 0, 3, OP_UPDATE, true);
+    change_rows(run, 3, 2, OP_DELETE, true);
+}
+
 /* An LDM has no memory for its entries. */
 void points_index_refused(struct run *run)
 {

@@ -73,6 +73,13 @@ uint32_t row_uniques(const struct run *run, uint32_t table)
     return table == TABLE_BANK ? 0 : uniques[(table + run->swarm.key_kind[table]) % 4];
 }
 
+uint32_t row_unique_value(const struct table_def *def)
+{
+    uint32_t number;
+    if (!table_def_unique_find(def, "u_v", 3, &number)) abort();
+    return number;
+}
+
 uint32_t row_indexes(const struct run *run, uint32_t table)
 {
     return (table + run->swarm.key_kind[table]) % 4;

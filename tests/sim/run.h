@@ -24,6 +24,7 @@ enum work_no {
     WORK_INDEX,
     WORK_NUMBER,
     WORK_ALTER,
+    WORK_UNIQUE,
     WORK_COUNT
 };
 enum fault_no {
@@ -157,6 +158,9 @@ struct model_online {
     uint32_t changes;
 };
 
+/* The unique index u_fs of a table: work_unique.c. */
+enum unique_drop { UNIQUE_DROP_NEVER = 0, UNIQUE_DROP_TRIED, UNIQUE_DROP_TOLD };
+
 /* Numbers that were taken for a table: work_number.c. */
 #define COUNTER_ROWS    3u
 #define COUNTER_NUMBERS 16384u
@@ -188,7 +192,8 @@ struct model_alter {
 struct model {
     struct model_alter alter[CLIENTS_MAX * SESSIONS_MAX];   /* By session. */
     struct model_online online[CLIENTS_MAX * SESSIONS_MAX]; /* By session. */
-    struct model_key *key[TABLES_MAX];                      /* [churn table][key of all sessions] */
+    enum unique_drop unique_drop[TABLES_MAX];
+    struct model_key *key[TABLES_MAX]; /* [churn table][key of all sessions] */
     struct model_unknown *unknown;
     uint32_t unknown_count, unknown_size;
     struct reg_event *reg;
@@ -327,6 +332,7 @@ struct run_figures {
     uint64_t committed, aborted, unknown, jobs, rows_scanned, errors[8];
     uint64_t entries;               /* Of unique indexes, compared with the rows; */
     uint64_t by_unique, duplicates; /* operations by them, transactions that they refused. */
+    uint64_t uniques_dropped;       /* From tables in use. */
     uint64_t copied;                /* Rows compared with their copies. */
 };
 
@@ -553,6 +559,8 @@ uint32_t row_attrs(const struct run *run, uint32_t table, uint64_t value, uint32
 /* How many unique indexes the table has: u_fs, then u_v, which is over the value alone. */
 #define UNIQUE_VALUE 1u
 uint32_t row_uniques(const struct run *run, uint32_t table);
+/* The place of u_v among those that the table has now. */
+uint32_t row_unique_value(const struct table_def *def);
 /* The counter of a row that has been parsed; NULL, or none, is 0. */
 int64_t row_counter(const struct run *run, uint32_t table, const uint32_t *pairs, uint32_t words);
 /* How many columns the table has from the beginning. */

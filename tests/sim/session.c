@@ -220,7 +220,7 @@ static bool define_item(struct session *session, struct item *item, enum lock_mo
     };
     uint32_t key_words = 2;
     if (item->unique) {
-        options.unique = 1u + UNIQUE_VALUE;
+        options.unique = 1u + row_unique_value(api_table_def(options.table));
         memcpy(words, &item->named, 8);
         run->figures.by_unique++;
     } else {

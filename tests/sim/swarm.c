@@ -191,6 +191,13 @@ static void draw_changes(struct swarm *swarm, uint64_t seed)
     swarm->weight[WORK_ALTER] = rng_chance(&rng, 1, 3) ? 0 : between(&rng, 1, 2);
 }
 
+static void draw_drops(struct swarm *swarm, uint64_t seed)
+{
+    struct rng rng;
+    rng_seed(&rng, seed ^ 0x756E6971756573u);
+    swarm->weight[WORK_UNIQUE] = rng_chance(&rng, 1, 2) ? 0 : 1;
+}
+
 /* With several groups each node has so many times more fragments, and each write so many
  * operations. */
 void swarm_draw_copies(struct swarm *swarm)
@@ -220,6 +227,7 @@ void swarm_draw(struct swarm *swarm, uint64_t seed)
     draw_indexes(swarm, seed);
     draw_numbers(swarm, seed);
     draw_changes(swarm, seed);
+    draw_drops(swarm, seed);
 }
 
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
@@ -230,7 +238,7 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
         "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u copied=%x latency=%u chunk=%u%% stream=%u "
         "budget=%u%%/%u lazy=%u%% "
         "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u program=%u index=%u "
-        "number=%u alter=%u faults=%u",
+        "number=%u alter=%u unique=%u faults=%u",
         swarm->disk ? "files " : "",
         !swarm->failures ? ""
         : swarm->rejoin  ? "rejoin "
@@ -244,7 +252,8 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
         swarm->options.budget_one_percent, swarm->options.budget_max, swarm->options.lazy_percent,
         swarm->weight[0], swarm->weight[1], swarm->weight[2], swarm->weight[3], swarm->weight[4],
         swarm->weight[5], swarm->weight[6], swarm->weight[WORK_PROGRAM], swarm->weight[WORK_INDEX],
-        swarm->weight[WORK_NUMBER], swarm->weight[WORK_ALTER], swarm->faults);
+        swarm->weight[WORK_NUMBER], swarm->weight[WORK_ALTER], swarm->weight[WORK_UNIQUE],
+        swarm->faults);
 }
 
 static uint32_t draw_data_node(const struct swarm *swarm, struct rng *rng)

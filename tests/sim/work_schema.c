@@ -175,4 +175,5 @@ const struct work works[WORK_COUNT] = {
     [WORK_INDEX] = {"index", index_start, index_crashed, NULL},
     [WORK_NUMBER] = {"number", number_start, number_crashed, NULL},
     [WORK_ALTER] = {"alter", alter_start, alter_crashed, NULL},
+    [WORK_UNIQUE] = {"unique", unique_start, NULL, NULL},
 };

@@ -34,6 +34,9 @@ void index_crashed(struct session *session);
 /* An index that is there, of this table; NULL: none. */
 struct model_online *index_draw(struct run *run, uint32_t table);
 
+/* work_unique.c */
+void unique_start(struct session *session);
+
 /* work_number.c */
 void number_start(struct session *session);
 void number_crashed(struct session *session);

@@ -33,6 +33,7 @@ struct fake_worker {
     uint32_t refuse_index;         /* Error for the next LOCAL_INDEX_REQ. */
     uint32_t columns[FAKE_TABLES]; /* That were added: LOCAL_COLUMN_ONLINE; */
     uint32_t column_room;          /* 1 + the table that LOCAL_COLUMN_ADD was for. */
+    uint32_t unique[FAKE_TABLES];  /* The last enum unique_state of that index's table. */
     bool hold_index;               /* Building takes for ever: until it is cancelled. */
     struct local_index_req building;
     uint32_t building_for; /* 0: nobody. */
@@ -222,9 +223,10 @@ static void fake_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct si
         ndbrequire(fake->state[req->table_id] == 2);
         fake->state[req->table_id] = 3;
     } else {
-        ndbrequire(fake->state[req->table_id] !=
-                   2); /* Never without DROPPING, once it was online. */
+        /* Once it was online, never without DROPPING; or its base table has forgotten it. */
+        ndbrequire(fake->state[req->table_id] != 2 || fake->unique[req->table_id] == UNIQUE_GONE);
         fake->state[req->table_id] = 0;
+        fake->unique[req->table_id] = 0;
         fake->columns[req->table_id] = 0;
     }
     struct local_table_state_conf conf = {req->sender_data, req->table_id, req->order};
@@ -290,6 +292,23 @@ static void fake_exec_LOCAL_INDEX_REQ(struct block *block, const struct signal *
     }
     *index = req->order == LOCAL_INDEX_DROP ? 0 : req->order;
     sig_send(block, sig->sender, GSN_LOCAL_INDEX_CONF, PRIO_B, &conf);
+}
+
+/* Closed before it is loose, silent before it is gone, and all of that before its table is. */
+static void fake_exec_LOCAL_UNIQUE_REQ(struct block *block, const struct signal *sig)
+{
+    const struct local_unique_req *req = SIG_PAYLOAD(sig, local_unique_req);
+    struct fake_worker *fake = fake_of(block);
+    struct local_unique_conf conf = {req->sender_data, req->table_id, req->state};
+    static const uint8_t before_tc[UNIQUE_STATES] = {
+        [UNIQUE_LOOSE] = UNIQUE_CLOSED, [UNIQUE_GONE] = UNIQUE_LOOSE};
+    static const uint8_t before_lqh[UNIQUE_STATES] = {[UNIQUE_GONE] = UNIQUE_SILENT};
+    const uint8_t *before = ref_block(block->ref) == BLOCK_DBTC ? before_tc : before_lqh;
+    ndbrequire(req->table_id < FAKE_TABLES && fake->state[req->table_id] == 2);
+    ndbrequire(req->index_id < FAKE_TABLES && fake->state[req->index_id] == 2);
+    ndbrequire(req->state < UNIQUE_STATES && fake->unique[req->index_id] == before[req->state]);
+    fake->unique[req->index_id] = req->state;
+    sig_send(block, sig->sender, GSN_LOCAL_UNIQUE_CONF, PRIO_B, &conf);
 }
 
 static void fake_exec_LOCAL_INDEX_CANCEL_ORD(struct block *block, const struct signal *sig)
@@ -358,6 +377,7 @@ static const struct handler fake_handlers[] = {
     HANDLER(fake, LOCAL_TABLE_ADD_REQ, local_table_add_req),
     HANDLER(fake, LOCAL_TABLE_STATE_REQ, local_table_state_req),
     HANDLER(fake, LOCAL_INDEX_REQ, local_index_req),
+    HANDLER(fake, LOCAL_UNIQUE_REQ, local_unique_req),
     HANDLER(fake, LOCAL_INDEX_CANCEL_ORD, local_index_cancel_ord),
     HANDLER(fake, GCP_HOLD_REQ, gcp_hold_req),
     HANDLER(fake, TC_EPOCH_REQ, tc_epoch_req),
