@@ -296,7 +296,10 @@ struct ndb_progress {
    there is one of this name, 902 no memory, 4xxx wrong definition. Own thread. */
 NDB_API int ndb_index_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where,
                              const struct ndb_progress *progress, uint32_t timeout_ms);
-/* Scans of it end with 910. Errors: 723 no table, 4243 no index. Own thread. */
+/* An ordered or a unique index; the table may be in use meanwhile. Scans of an ordered one end with
+   910. Who looks for a row by a unique one gets 283, later 1232 or 241; a transaction that has
+   found one by it is waited for, but aborted (283) when it does nothing for
+   TransactionDeadlockDetectionTimeout. Errors: 723 no table, 4243 no index. Own thread. */
 NDB_API int ndb_index_drop(ndb_t *ndb, const char *table, const char *index, uint32_t timeout_ms);
 /*
  * Executes one statement that changes a table which may be in use:
