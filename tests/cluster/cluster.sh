@@ -116,10 +116,14 @@ RedoBuffer=2M'
 # A busy machine shall not look like a hang. Tests of nodes that hang and links that are stalled have their own.
 HEARTBEAT=HeartbeatIntervalDbDb=500
 
+# The same threads, fragments and log parts wherever the tests run; some look at one file or thread of several.
+CPUS=NumCPUs=2
+
 # write_config NODES REPLICAS [LINES]: LINES go into [ndbd default].
 write_config() {
     local nodes=$1 replicas=$2 lines=${3:-} id port
     [[ $lines == *FragmentLog* ]] || lines=$SMALL_LOG$'\n'$lines
+    [[ $lines == *NumCPUs* || $lines == *Thread* ]] || lines=$CPUS$'\n'$lines
     lines=$HEARTBEAT$'\n'$lines
     kill -0 "${MGM_PID:-0 0}" 2>/dev/null || rm -rf "$BOX"/node*/ndb_*_fs # A new cluster begins with nothing.
     port=$(free_port)
