@@ -767,7 +767,7 @@ void failures_print(const struct failure_figures *f)
 bool failures_rare(const struct failure_figures *f)
 {
     uint64_t most = 3u + f->losses / 100u;
-    uint64_t most_damaged = 1u + f->losses / 1000u;
+    uint64_t most_damaged = 2u + f->losses / 1000u;
     if (f->needless > most)
         printf("%llu nodes have left needlessly, more than %llu\n", (unsigned long long)f->needless,
                (unsigned long long)most);
