@@ -14,6 +14,7 @@
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/qmgr/qmgr_block.h"
 #include "blocks/restore/restore.h"
+#include "blocks/trix/trix.h"
 #include "ndbmtd/layout.h"
 
 typedef struct block *create_block(struct thread *thread, uint32_t instance);
@@ -34,7 +35,7 @@ static const struct wiring wirings[] = {
     {BLOCK_DBDICT, dict_create, ONCE},        {BLOCK_DBDIH, dih_create, ONCE},
     {BLOCK_QMGR, qmgr_create, ONCE},          {BLOCK_NDBCNTR, cntr_create, ONCE},
     {BLOCK_NDBFS, fs_create, ONCE},           {BLOCK_BACKUP, backup_create, PER_LDM},
-    {BLOCK_RESTORE, restore_create, PER_LDM},
+    {BLOCK_RESTORE, restore_create, PER_LDM}, {BLOCK_TRIX, trix_create, ONCE},
 };
 
 static void create_one(struct node *node, const struct wiring *wiring, uint32_t instance)

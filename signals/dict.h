@@ -43,7 +43,7 @@ SIGNAL_STRUCT(drop_table_ref, 3);
 /*
  * Changes a table that stays in use; to the master as CREATE_TABLE_REQ. For an index the version's
  * major part must be the table's, for anything else all of it. Section 0, by kind:
- *   CREATE_INDEX: name size | column count << 16, columns (one per half word), name
+ *   CREATE_INDEX, CREATE_UNIQUE: name size | column count << 16, columns (one per half word), name
  *   DROP_INDEX: name size, name
  *   RENAME_TABLE: database size | table size << 16, database, table: the new names
  *   RENAME_COLUMN: name size | new name size << 16, name, new name
@@ -57,7 +57,8 @@ enum alter_kind {
     ALTER_RENAME_TABLE = 3,
     ALTER_RENAME_COLUMN = 4,
     ALTER_TRUNCATE = 5,
-    ALTER_ADD_COLUMN = 6
+    ALTER_ADD_COLUMN = 6,
+    ALTER_CREATE_UNIQUE = 7
 };
 struct alter_table_req {
     uint32_t sender_data;

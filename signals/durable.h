@@ -11,6 +11,8 @@ struct wait_durable_req {
     uint32_t gci_lo;
 };
 SIGNAL_STRUCT(wait_durable_req, 3);
+/* As gci_hi, inside a node: all that any TC has committed by now. */
+#define DURABLE_ALL UINT32_MAX
 struct wait_durable_conf {
     uint32_t sender_data;
     uint32_t durable_gci; /* Everything up to this GCI survives the loss of the whole cluster. */

@@ -12,6 +12,7 @@ struct lqhkeyreq {
     uint32_t tc_op;        /* Reference of TC's operation record; REF_NONE for a committed read. */
     uint32_t request_info; /* As TCKEYREQ's, the low 10 bits; to the primary KEY_PROGRAM.
                               KEY_UNIQUE: the read of a unique index's entry, which TC gets.
+                              KEY_FILL: FIRE_TRIG_ORD as if the row had just been inserted.
                               KEY_COPIED or KEY_COPY. */
     uint32_t table_id;
     uint32_t schema_version;

@@ -32,6 +32,7 @@
 #include "signals/pace.h"
 #include "signals/takeover.h"
 #include "signals/tckey.h"
+#include "signals/trix.h"
 
 #define F(type, field)                                                                             \
     {                                                                                              \

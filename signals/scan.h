@@ -30,6 +30,9 @@ SIGNAL_STRUCT(scan_tabreq, 11);
 /* Of a fully replicated table: all fragments, the copies too; not for ranges. Without it the rows
  * of each partition come from one of its fragments, and whoever names that may name any of them. */
 #define SCAN_COPIES (1u << 5)
+/* A fragment's last rows are followed by a batch without any, as in locking scans: no other
+ * fragment begins before the client has asked for it. */
+#define SCAN_TURNS (1u << 6)
 
 /*
  * Some fragments have delivered a batch. Section 0: entries { fragment_id, rows, flags }. Without

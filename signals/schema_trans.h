@@ -11,9 +11,10 @@
  * the table is there and not busy. CREATE_INDEX, DROP_INDEX: sections as CREATE, the table's new
  * definition, which is kept beside the old one; all LQH instances build the index. RENAME: the same
  * sections; nobody but DBDICT knows names. ADD_COLUMN: the same sections; the LQHs learn of it.
- * DROP_UNIQUE: sections as DROP_INDEX. TRUNCATE: sections as CREATE, of the table that takes the
- * place of the one that `object` says; it has its name, but nobody finds it yet. REF: the node
- * keeps what it has until SCHEMA_STEP ABORT comes.
+ * CREATE_UNIQUE, DROP_UNIQUE: sections as CREATE_INDEX; a create adds the index's table, too.
+ * TRUNCATE: sections as CREATE, of the table that takes the place of the one that `object` says; it
+ * has its name, but nobody finds it yet. REF: the node keeps what it has until SCHEMA_STEP ABORT
+ * comes.
  */
 enum schema_operation {
     SCHEMA_CREATE_TABLE = 1,
@@ -23,7 +24,8 @@ enum schema_operation {
     SCHEMA_RENAME = 5,   /* Of a table or a column. */
     SCHEMA_TRUNCATE = 6, /* A new table takes a table's place. */
     SCHEMA_ADD_COLUMN = 7,
-    SCHEMA_DROP_UNIQUE = 8, /* A unique index of a table that stays. */
+    SCHEMA_DROP_UNIQUE = 8,   /* A unique index of a table that stays; */
+    SCHEMA_CREATE_UNIQUE = 9, /* or of one that is in use. */
     SCHEMA_OPERATIONS
 };
 
@@ -32,7 +34,7 @@ static inline bool schema_alters(uint32_t operation)
 {
     return operation == SCHEMA_CREATE_INDEX || operation == SCHEMA_DROP_INDEX ||
            operation == SCHEMA_RENAME || operation == SCHEMA_ADD_COLUMN ||
-           operation == SCHEMA_DROP_UNIQUE;
+           operation == SCHEMA_DROP_UNIQUE || operation == SCHEMA_CREATE_UNIQUE;
 }
 
 /* All but drops may need more room in the schema files. */
@@ -49,7 +51,7 @@ struct schema_prepare_req {
     uint32_t version;
     uint32_t object; /* CREATE_INDEX, DROP_INDEX: its id in the definition; RENAME: 0 the table,
                         else 1 + the column's id; ADD_COLUMN: how many there are then; TRUNCATE: the
-                        table that goes; DROP_UNIQUE: the table that the index is. */
+                        table that goes; CREATE_UNIQUE, DROP_UNIQUE: the table that the index is. */
 };
 SIGNAL_STRUCT(schema_prepare_req, 5);
 struct schema_prepare_conf {
@@ -81,9 +83,9 @@ SIGNAL_STRUCT(schema_cancel_ord, 1);
 
 /*
  * One round of the transaction: to every member, the next one when all have answered; which ones,
- * schema_step_after() says. ABORT instead, after the prepare round. WRITE: the node's schema file
- * has what is made, and what is dropped no longer; a node without files answers at once, one that
- * cannot write stops.
+ * schema_step_after() says. Instead the way back, from schema_step_back() on. WRITE: the node's
+ * schema file has what is made, and what is dropped no longer; a node without files answers at
+ * once, one that cannot write stops.
  */
 enum schema_step {
     SCHEMA_STEP_ONLINE_LQH = 1,
@@ -96,31 +98,101 @@ enum schema_step {
     SCHEMA_STEP_WRITE = 8,
     SCHEMA_STEP_LOOSE = 9,   /* Of a unique index: its entries refuse nothing any more. */
     SCHEMA_STEP_FORGET = 10, /* No instance has it, or an operation on its entries. */
+    /* A unique index comes to a table in use. */
+    SCHEMA_STEP_RESERVE = 11, /* The schema file has used up the version of the index's table. */
+    SCHEMA_STEP_DELETES = 12, /* Rows fire for keys that they give up, */
+    SCHEMA_STEP_FIRES = 13,   /* for all changes. Then the master's TRIX fills the index. */
+    SCHEMA_STEP_STRICT = 14,  /* Each row has its entry. */
 };
+
+/* The rounds of an operation one after the other, 0, those of its way back, 0. */
+static inline const uint8_t *schema_steps(uint32_t operation)
+{
+    static const uint8_t made[] = {SCHEMA_STEP_WRITE,
+                                   SCHEMA_STEP_ONLINE_LQH,
+                                   SCHEMA_STEP_ONLINE_TC,
+                                   SCHEMA_STEP_COMPLETE,
+                                   0,
+                                   SCHEMA_STEP_ABORT,
+                                   0};
+    static const uint8_t dropped[] = {SCHEMA_STEP_DROPPING_TC, SCHEMA_STEP_DROPPING_LQH,
+                                      SCHEMA_STEP_WRITE,       SCHEMA_STEP_REMOVE,
+                                      SCHEMA_STEP_COMPLETE,    0,
+                                      SCHEMA_STEP_ABORT,       0};
+    static const uint8_t replaced[] = {SCHEMA_STEP_DROPPING_TC, SCHEMA_STEP_DROPPING_LQH,
+                                       SCHEMA_STEP_WRITE,       SCHEMA_STEP_ONLINE_LQH,
+                                       SCHEMA_STEP_ONLINE_TC,   SCHEMA_STEP_REMOVE,
+                                       SCHEMA_STEP_COMPLETE,    0,
+                                       SCHEMA_STEP_ABORT,       0};
+    static const uint8_t unique_made[] = {SCHEMA_STEP_RESERVE,
+                                          SCHEMA_STEP_ONLINE_LQH,
+                                          SCHEMA_STEP_DELETES,
+                                          SCHEMA_STEP_FIRES,
+                                          SCHEMA_STEP_WRITE,
+                                          SCHEMA_STEP_ONLINE_TC,
+                                          SCHEMA_STEP_STRICT,
+                                          SCHEMA_STEP_COMPLETE,
+                                          0,
+                                          SCHEMA_STEP_LOOSE,
+                                          SCHEMA_STEP_DROPPING_LQH,
+                                          SCHEMA_STEP_FORGET,
+                                          SCHEMA_STEP_ABORT,
+                                          0};
+    static const uint8_t unique_dropped[] = {SCHEMA_STEP_DROPPING_TC, SCHEMA_STEP_WRITE,
+                                             SCHEMA_STEP_LOOSE,       SCHEMA_STEP_DROPPING_LQH,
+                                             SCHEMA_STEP_FORGET,      SCHEMA_STEP_REMOVE,
+                                             SCHEMA_STEP_COMPLETE,    0,
+                                             SCHEMA_STEP_ABORT,       0};
+    if (operation == SCHEMA_TRUNCATE) return replaced;
+    if (operation == SCHEMA_CREATE_UNIQUE) return unique_made;
+    if (operation == SCHEMA_DROP_UNIQUE) return unique_dropped;
+    return schema_grows(operation) ? made : dropped;
+}
+
+#define SCHEMA_RANK_BACK 32u
+/* How far a transaction is in this round; the preparation, 0, is 0. The way back is further than
+ * all others: SCHEMA_RANK_BACK and more. UINT32_MAX: it is none of its rounds. */
+static inline uint32_t schema_step_rank(uint32_t operation, uint32_t step)
+{
+    const uint8_t *steps = schema_steps(operation);
+    uint32_t at = 0;
+    uint32_t back = 0;
+    if (step == 0) return 0;
+    for (; steps[at] != 0; at++) {
+        if (steps[at] == step) return at + 1u;
+    }
+    for (at++; steps[at] != 0; at++, back++) {
+        if (steps[at] == step) return SCHEMA_RANK_BACK + back;
+    }
+    return UINT32_MAX;
+}
 
 /* The round behind this one, 0 = the preparation; 0: that was the last one. */
 static inline uint32_t schema_step_after(uint32_t operation, uint32_t step)
 {
-    static const uint8_t made[] = {SCHEMA_STEP_WRITE, SCHEMA_STEP_ONLINE_LQH, SCHEMA_STEP_ONLINE_TC,
-                                   SCHEMA_STEP_COMPLETE, 0};
-    static const uint8_t dropped[] = {SCHEMA_STEP_DROPPING_TC, SCHEMA_STEP_DROPPING_LQH,
-                                      SCHEMA_STEP_WRITE,       SCHEMA_STEP_REMOVE,
-                                      SCHEMA_STEP_COMPLETE,    0};
-    static const uint8_t replaced[] = {SCHEMA_STEP_DROPPING_TC, SCHEMA_STEP_DROPPING_LQH,
-                                       SCHEMA_STEP_WRITE,       SCHEMA_STEP_ONLINE_LQH,
-                                       SCHEMA_STEP_ONLINE_TC,   SCHEMA_STEP_REMOVE,
-                                       SCHEMA_STEP_COMPLETE,    0};
-    static const uint8_t unique[] = {
-        SCHEMA_STEP_DROPPING_TC, SCHEMA_STEP_WRITE,  SCHEMA_STEP_LOOSE,    SCHEMA_STEP_DROPPING_LQH,
-        SCHEMA_STEP_FORGET,      SCHEMA_STEP_REMOVE, SCHEMA_STEP_COMPLETE, 0};
-    const uint8_t *at = operation == SCHEMA_TRUNCATE      ? replaced
-                        : operation == SCHEMA_DROP_UNIQUE ? unique
-                        : schema_grows(operation)         ? made
-                                                          : dropped;
+    const uint8_t *at = schema_steps(operation);
     if (step == 0) return at[0];
     while (*at != 0 && *at != step)
         at++;
+    if (*at == 0) {
+        for (at++; *at != 0 && *at != step;)
+            at++;
+    }
     return *at == 0 ? 0 : at[1];
+}
+
+/* Does each node write its schema files? */
+static inline bool schema_step_writes(uint32_t step)
+{
+    return step == SCHEMA_STEP_WRITE || step == SCHEMA_STEP_RESERVE;
+}
+
+/* Where the way back begins behind this round, 0 = the preparation; 0: there is none any more. */
+static inline uint32_t schema_step_back(uint32_t operation, uint32_t step)
+{
+    if (operation != SCHEMA_CREATE_UNIQUE) return step == 0 ? SCHEMA_STEP_ABORT : 0;
+    if (step == 0) return SCHEMA_STEP_FORGET; /* Nothing has fired. */
+    return step == SCHEMA_STEP_FIRES ? SCHEMA_STEP_LOOSE : 0;
 }
 
 struct schema_step_req {

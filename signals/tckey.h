@@ -56,6 +56,9 @@ enum lock_mode { LOCK_SHARED = 0, LOCK_EXCLUSIVE = 1, LOCK_COMMITTED = 2 };
  *   12    UNIQUE: table_id, schema_version and KEY are those of a unique index, the rest is about
  * the row that it leads to; reads with a lock, updates and deletes. See
  *         docs/protocols/unique_index.md
+ *   15    FILL: from TRIX of the own node only; a read with a shared lock. ATTRINFO is the number
+ * of a unique index's table: the row gets its entry there, if it has none. Nothing is answered but
+ * how it ended
  *
  * A committed read (OP_READ + LOCK_COMMITTED) leaves no trace in TC: it never carries START,
  * EXECUTE or COMMIT, and it is answered by exactly one TRANSID_AI or TCKEYREF with its api_op,
@@ -70,6 +73,7 @@ enum lock_mode { LOCK_SHARED = 0, LOCK_EXCLUSIVE = 1, LOCK_COMMITTED = 2 };
 #define KEY_DURABLE      (1u << 10)
 #define KEY_PROGRAM      (1u << 11)
 #define KEY_UNIQUE       (1u << 12)
+#define KEY_FILL         (1u << 15)
 
 static inline uint32_t key_request_info(enum key_operation operation, enum lock_mode mode,
                                         uint32_t flags)

@@ -19,6 +19,8 @@ static void dict_exec_NODE_STATE_REP(struct block *block, const struct signal *s
     dict->start_level = rep->start_level;
     dict->master_node = rep->master;
     dict->single_user = rep->single_user;
+    /* This node leaves, or all do: what takes long is not waited for. */
+    if (rep->start_level > START_SINGLEUSER) dict_master_cancel(dict);
 }
 
 static void dict_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
@@ -96,7 +98,7 @@ static void check_file(const struct dict *dict)
 {
     bool writes = dict->file.state > SCHEMA_FILE_READY;
     bool room = dict->file.state >= SCHEMA_FILE_ROOM_OPENING;
-    bool step = dict->local.active && dict->local.waits && dict->local.step == SCHEMA_STEP_WRITE;
+    bool step = dict->local.active && dict->local.waits && schema_step_writes(dict->local.step);
     bool prepares = dict->local.active && dict->local.waits && dict->local.step == 0;
     ndbrequire(!room || (prepares && schema_grows(dict->local.operation)));
     ndbrequire((writes && !room) == (dict->restart.state == RESTART_WRITING ||
@@ -167,6 +169,10 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, LOCAL_INDEX_REF, local_index_ref),
     HANDLER(dict, LOCAL_INDEX_REP, local_index_rep),
     HANDLER(dict, LOCAL_UNIQUE_CONF, local_unique_conf),
+    HANDLER(dict, LOCAL_UNIQUE_REF, local_unique_ref),
+    HANDLER(dict, BUILD_INDX_CONF, build_indx_conf),
+    HANDLER(dict, BUILD_INDX_REF, build_indx_ref),
+    HANDLER(dict, BUILD_INDX_REP, build_indx_rep),
     HANDLER(dict, SCHEMA_BUILD_REP, schema_build_rep),
     HANDLER(dict, SCHEMA_CANCEL_ORD, schema_cancel_ord),
     HANDLER(dict, SCHEMA_INFO_REQ, schema_info_req),

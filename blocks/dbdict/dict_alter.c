@@ -22,9 +22,10 @@ static void tell_end(struct dict *dict)
     const struct dict_master *master = &dict->master;
     enum event_type type = EVENT_ALTER_SCHEMA_OBJECT;
     uint32_t object_type = 2; /* User table; 3: unique hash index, 6: ordered index. */
-    bool created = master->operation == SCHEMA_CREATE_INDEX;
+    bool unique = master->operation == SCHEMA_CREATE_UNIQUE;
+    bool created = master->operation == SCHEMA_CREATE_INDEX || unique;
     if (created || master->operation == SCHEMA_DROP_INDEX) object_type = 6;
-    if (master->operation == SCHEMA_DROP_UNIQUE) object_type = 3;
+    if (unique || master->operation == SCHEMA_DROP_UNIQUE) object_type = 3;
     if (object_type != 2) type = created ? EVENT_CREATE_SCHEMA_OBJECT : EVENT_DROP_SCHEMA_OBJECT;
     event_send(&dict->block, type, master->table_id, master->version, object_type,
                ref_node(master->client_ref));
@@ -71,6 +72,24 @@ static void tell_log(struct dict *dict, const struct dict_built *all)
     event_text(&dict->block, EVENT_INFO, text);
 }
 
+void dict_alter_progress(struct dict *dict, uint32_t node, const struct dict_built *built)
+{
+    const struct dict_master *master = &dict->master;
+    uint64_t now = now_ms(&dict->block);
+    dict->progress.node[node] = *built;
+    struct dict_built all = built_of_all(dict);
+    tell_log(dict, &all);
+    if (master->client_ref == 0 || now < dict->progress.told_ms + TELL_MS) return;
+    jam();
+    dict->progress.told_ms = now;
+    struct alter_table_rep told = {.sender_data = master->client_data,
+                                   .rows_lo = (uint32_t)all.rows,
+                                   .rows_hi = (uint32_t)(all.rows >> 32),
+                                   .total_lo = (uint32_t)all.total,
+                                   .total_hi = (uint32_t)(all.total >> 32)};
+    sig_send(&dict->block, master->client_ref, GSN_ALTER_TABLE_REP, PRIO_B, &told);
+}
+
 void dict_exec_SCHEMA_BUILD_REP(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
@@ -81,20 +100,9 @@ void dict_exec_SCHEMA_BUILD_REP(struct block *block, const struct signal *sig)
         jam();
         return;
     }
-    dict->progress.node[ref_node(sig->sender)] =
-        (struct dict_built){.rows = rep->rows_lo | (uint64_t)rep->rows_hi << 32,
-                            .total = rep->total_lo | (uint64_t)rep->total_hi << 32};
-    struct dict_built all = built_of_all(dict);
-    tell_log(dict, &all);
-    if (master->client_ref == 0 || now_ms(block) < dict->progress.told_ms + TELL_MS) return;
-    jam();
-    dict->progress.told_ms = now_ms(block);
-    struct alter_table_rep told = {.sender_data = master->client_data,
-                                   .rows_lo = (uint32_t)all.rows,
-                                   .rows_hi = (uint32_t)(all.rows >> 32),
-                                   .total_lo = (uint32_t)all.total,
-                                   .total_hi = (uint32_t)(all.total >> 32)};
-    sig_send(block, master->client_ref, GSN_ALTER_TABLE_REP, PRIO_B, &told);
+    const struct dict_built built = {.rows = rep->rows_lo | (uint64_t)rep->rows_hi << 32,
+                                     .total = rep->total_lo | (uint64_t)rep->total_hi << 32};
+    dict_alter_progress(dict, ref_node(sig->sender), &built);
 }
 
 /* --- What the client asks. --- */
@@ -103,7 +111,8 @@ void dict_exec_SCHEMA_BUILD_REP(struct block *block, const struct signal *sig)
  * who knows an old one means other names. */
 static bool version_fits(const struct alter_table_req *req, uint32_t version)
 {
-    bool index = req->kind == ALTER_CREATE_INDEX || req->kind == ALTER_DROP_INDEX;
+    bool index = req->kind == ALTER_CREATE_INDEX || req->kind == ALTER_CREATE_UNIQUE ||
+                 req->kind == ALTER_DROP_INDEX;
     uint32_t differs = version ^ req->version;
     return (index ? table_version_major(differs) : differs) == 0;
 }
@@ -130,27 +139,63 @@ static uint32_t half_word(const uint32_t *words, uint32_t number)
     return words[number / 2u] >> number % 2u * 16u & 0xFFFFu;
 }
 
+/* What a client says of an index that it wants. */
+struct index_wanted {
+    uint32_t count;
+    uint16_t columns[INDEX_COLUMNS_MAX];
+    uint32_t name_size;
+    const char *name;
+};
+
+static uint32_t read_index(const struct table_def *def, const struct section *section,
+                           struct index_wanted *wanted)
+{
+    uint32_t number;
+    wanted->name_size = section->words[0] & 0xFFFFu;
+    wanted->count = section->words[0] >> 16;
+    if (wanted->count > INDEX_COLUMNS_MAX) return ERR_INDEX_OBJECT;
+    uint32_t name_at = 1u + (wanted->count + 1u) / 2u;
+    if (wanted->name_size > INDEX_NAME_MAX ||
+        section->size != name_at + (wanted->name_size + 3u) / 4u)
+        return ERR_TABLE_FORMAT;
+    for (uint32_t i = 0; i < wanted->count; i++)
+        wanted->columns[i] = (uint16_t)half_word(section->words + 1, i);
+    wanted->name = (const char *)(section->words + name_at);
+    bool taken = table_def_index_find(def, wanted->name, wanted->name_size, &number) ||
+                 table_def_unique_find(def, wanted->name, wanted->name_size, &number);
+    return taken ? ERR_INDEX_EXISTS : 0;
+}
+
 static uint32_t create_index(struct table_def *def, const struct section *section, uint32_t *id)
 {
-    uint16_t columns[INDEX_COLUMNS_MAX];
-    uint32_t number;
-    uint32_t name_size = section->words[0] & 0xFFFFu;
-    uint32_t count = section->words[0] >> 16;
-    if (count > INDEX_COLUMNS_MAX) return ERR_INDEX_OBJECT;
-    uint32_t name_at = 1u + (count + 1u) / 2u;
-    if (name_size > INDEX_NAME_MAX || section->size != name_at + (name_size + 3u) / 4u)
-        return ERR_TABLE_FORMAT;
-    for (uint32_t i = 0; i < count; i++)
-        columns[i] = (uint16_t)half_word(section->words + 1, i);
-    const char *name = (const char *)(section->words + name_at);
-    if (table_def_index_find(def, name, name_size, &number)) return ERR_INDEX_EXISTS;
-    uint32_t error = table_def_add_index(def, name, name_size, columns, count);
-    if (error != 0) return error;
+    struct index_wanted wanted;
     struct table_index index;
+    uint32_t error = read_index(def, section, &wanted);
+    if (error == 0)
+        error =
+            table_def_add_index(def, wanted.name, wanted.name_size, wanted.columns, wanted.count);
+    if (error != 0) return error;
     table_def_index_renew(def, def->index_count - 1u);
     table_def_index(def, def->index_count - 1u, &index);
     *id = index.id;
     return table_def_check(def);
+}
+
+static uint32_t create_unique(struct dict *dict, const struct section *section, uint32_t *table_id)
+{
+    struct table_def *def = dict->master.def;
+    struct index_wanted wanted;
+    struct table_index index;
+    uint32_t error = read_index(def, section, &wanted);
+    if (error == 0)
+        error =
+            table_def_add_unique(def, wanted.name, wanted.name_size, wanted.columns, wanted.count);
+    if (error == 0) error = table_def_check(def);
+    if (error == 0) error = dict_number_unique(dict, def, def->unique_count - 1u, 0);
+    if (error != 0) return error;
+    table_def_unique(def, def->unique_count - 1u, &index);
+    *table_id = index.table_id;
+    return 0;
 }
 
 static uint32_t drop_unique(struct table_def *def, uint32_t number, uint32_t *table_id)
@@ -264,6 +309,9 @@ static uint32_t alter(struct dict *dict, const struct signal *sig, uint32_t *ope
     case ALTER_CREATE_INDEX:
         *operation = SCHEMA_CREATE_INDEX;
         return create_index(dict->master.def, section, object);
+    case ALTER_CREATE_UNIQUE:
+        *operation = SCHEMA_CREATE_UNIQUE;
+        return create_unique(dict, section, object);
     case ALTER_DROP_INDEX:
         return drop_index(dict->master.def, section, operation, object);
     case ALTER_RENAME_TABLE:

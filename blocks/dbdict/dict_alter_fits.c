@@ -29,6 +29,20 @@ static bool read_index(const struct table_def *def, uint32_t id, struct change *
     return true;
 }
 
+static bool read_unique(struct dict *dict, const struct table_def *def, uint32_t table_id,
+                        struct change *change)
+{
+    uint32_t number = def->unique_count - 1u;
+    if (def->unique_count == 0 || !table_def_unique(def, number, &change->index)) return false;
+    if (change->index.table_id != table_id || table_id == 0) return false;
+    if (table_id != dict_table_unused(dict, 0)) return false; /* As the master has chosen. */
+    if (change->index.version != table_version_reborn(dict->table[table_id].version)) return false;
+    change->size = change->index.name_size;
+    memcpy(change->name, change->index.name, change->size);
+    change->index.name = change->name;
+    return true;
+}
+
 static bool read_name(const struct table_def *def, uint32_t object, struct change *change)
 {
     if (object == 0) {
@@ -52,9 +66,10 @@ static bool read_column(const struct table_def *def, uint32_t count, struct chan
     return def->column_count == count && read_name(def, count, change);
 }
 
-static bool read_change(const struct schema_prepare_req *req, const struct table_def *def,
-                        struct change *change)
+static bool read_change(struct dict *dict, const struct schema_prepare_req *req,
+                        const struct table_def *def, struct change *change)
 {
+    if (req->operation == SCHEMA_CREATE_UNIQUE) return read_unique(dict, def, req->object, change);
     if (req->operation == SCHEMA_CREATE_INDEX) return read_index(def, req->object, change);
     if (req->operation == SCHEMA_RENAME) return read_name(def, req->object, change);
     if (req->operation == SCHEMA_ADD_COLUMN) return read_column(def, req->object, change);
@@ -66,6 +81,15 @@ static bool create_index(struct table_def *own, const struct table_index *index)
     uint32_t error = table_def_add_index(own, index->name, index->name_size, index->columns,
                                          index->column_count);
     if (error == 0) table_def_index_renew(own, own->index_count - 1u);
+    return error == 0;
+}
+
+static bool create_unique(struct table_def *own, const struct table_index *index)
+{
+    uint32_t error = table_def_add_unique(own, index->name, index->name_size, index->columns,
+                                          index->column_count);
+    if (error == 0)
+        table_def_unique_set(own, own->unique_count - 1u, index->table_id, index->version);
     return error == 0;
 }
 
@@ -113,6 +137,7 @@ static bool make_change(struct dict *dict, const struct schema_prepare_req *req,
                         struct table_def *own, const struct change *change)
 {
     if (req->operation == SCHEMA_CREATE_INDEX) return create_index(own, &change->index);
+    if (req->operation == SCHEMA_CREATE_UNIQUE) return create_unique(own, &change->index);
     if (req->operation == SCHEMA_DROP_INDEX) return drop_index(own, req->object);
     if (req->operation == SCHEMA_DROP_UNIQUE) return drop_unique(own, req->object);
     if (req->operation == SCHEMA_ADD_COLUMN) return add_column(own, change);
@@ -150,7 +175,7 @@ bool dict_alter_fits(struct dict *dict, const struct signal *sig)
     if (sig->section_count != 2 || table == NULL || table->state != TABLE_ONLINE) return false;
     if (req->version != table_version_next(table->version)) return false;
     if (dict_table_check(dict, req->table_id, req->version, sig->section, &def) != 0) return false;
-    if (!read_change(req, def, &change)) return false;
+    if (!read_change(dict, req, def, &change)) return false;
     dict_store_read(dict, table, own);
     return same_words(&own[1], &sig->section[1]) && becomes(dict, &own[0], sig, &change);
 }

@@ -25,7 +25,8 @@ static void send_order(struct dict *dict, const struct node_mask *instances, uin
 
 static bool refuses(const struct dict *dict, uint32_t operation)
 {
-    if (operation == SCHEMA_CREATE_INDEX) return ERROR_INSERTED(&dict->block, 6005);
+    if (operation == SCHEMA_CREATE_INDEX || operation == SCHEMA_CREATE_UNIQUE)
+        return ERROR_INSERTED(&dict->block, 6005);
     if (operation == SCHEMA_DROP_INDEX || operation == SCHEMA_DROP_UNIQUE)
         return ERROR_INSERTED(&dict->block, 6006);
     return ERROR_INSERTED(&dict->block, 6007);
@@ -41,6 +42,7 @@ uint32_t dict_alter_prepare(struct dict *dict, const struct signal *sig)
     uint32_t error = dict_store_stage(dict, req->table_id, req->version, sig->section);
     struct node_mask all = dict_all_instances(dict, BLOCK_DBLQH);
     if (error != 0) return error;
+    if (req->operation == SCHEMA_CREATE_UNIQUE) return dict_prepare_unique(dict, sig);
     if (req->operation == SCHEMA_ADD_COLUMN)
         send_order(dict, &all, LOCAL_COLUMN_ADD, &sig->section[0]);
     if (req->operation != SCHEMA_CREATE_INDEX) return 0;
@@ -55,7 +57,7 @@ void dict_alter_order(struct dict *dict)
     struct node_mask all = dict_all_instances(dict, BLOCK_DBLQH);
     struct node_mask added = local->added_lqh;
     if (local->operation == SCHEMA_RENAME) return; /* They know no names. */
-    if (local->operation == SCHEMA_DROP_UNIQUE) {
+    if (local->operation == SCHEMA_DROP_UNIQUE || local->operation == SCHEMA_CREATE_UNIQUE) {
         dict_unique_order(dict);
         return;
     }
@@ -84,6 +86,10 @@ void dict_alter_order(struct dict *dict)
     case SCHEMA_STEP_COMPLETE:
     case SCHEMA_STEP_LOOSE:
     case SCHEMA_STEP_FORGET:
+    case SCHEMA_STEP_RESERVE:
+    case SCHEMA_STEP_DELETES:
+    case SCHEMA_STEP_FIRES:
+    case SCHEMA_STEP_STRICT:
     default:
         return;
     }
@@ -97,8 +103,7 @@ void dict_tell_changed(struct dict *dict, uint32_t table_id, uint32_t version)
              &rep);
 }
 
-/* The new definition is the one that counts, and clients hear of it. */
-static void adopt(struct dict *dict)
+void dict_alter_adopt(struct dict *dict)
 {
     uint32_t table_id = dict->local.table_id;
     dict_store_adopt(dict, table_id);
@@ -108,7 +113,10 @@ static void adopt(struct dict *dict)
 void dict_alter_step_done(struct dict *dict)
 {
     uint32_t step = dict->local.step;
-    if (step == SCHEMA_STEP_ONLINE_TC || step == SCHEMA_STEP_DROPPING_TC) adopt(dict);
+    /* Who finds a unique index may ask any node's TC: dict_made_online(). */
+    bool later = dict->local.operation == SCHEMA_CREATE_UNIQUE;
+    if (step == SCHEMA_STEP_ONLINE_TC && !later) dict_alter_adopt(dict);
+    if (step == SCHEMA_STEP_DROPPING_TC) dict_alter_adopt(dict);
     if (step == SCHEMA_STEP_ABORT) dict_store_unstage(dict, dict->local.table_id);
 }
 

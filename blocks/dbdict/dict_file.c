@@ -304,7 +304,8 @@ static void write_copy(struct dict *dict, uint32_t copy)
 {
     struct dict_file *file = &dict->file;
     uint32_t without = file->writer.without;
-    file->writer = (struct image_writer){.id = 1, .without = without};
+    bool as_is = file->writer.as_is;
+    file->writer = (struct image_writer){.id = 1, .without = without, .as_is = as_is};
     file->now = (struct image_head){.chain = file->sequence};
     file->offset = IMAGE_HEAD_BYTES;
     uint32_t empty = file->seen[copy].found == COPY_GOOD ? 0 : FS_EMPTY;
@@ -312,13 +313,14 @@ static void write_copy(struct dict *dict, uint32_t copy)
     open_copy(dict, copy, SCHEMA_FILE_MAKING, FS_WRITE | FS_CREATE | empty);
 }
 
-void dict_file_write(struct dict *dict, uint64_t sequence, uint32_t without)
+void dict_file_write(struct dict *dict, uint64_t sequence, uint32_t without, bool as_is)
 {
     struct dict_file *file = &dict->file;
     ndbrequire(file->state == SCHEMA_FILE_READY && sequence >= file->sequence);
     jam();
     file->sequence = sequence;
     file->writer.without = without;
+    file->writer.as_is = as_is;
     file->writes = IMAGE_COPIES;
     write_copy(dict, 1u - file->newest);
 }
@@ -383,6 +385,7 @@ static void copy_was_written(struct dict *dict)
     }
     file->state = SCHEMA_FILE_READY;
     file->writer.without = 0;
+    file->writer.as_is = false;
     jam();
     if (dict->restart.state == RESTART_WRITING)
         dict_restart_written(dict);

@@ -12,7 +12,7 @@ static bool record_head(const struct dict *dict, const struct image_writer *writ
 {
     const struct dict_table *table = &dict->table[writer->id];
     bool used = table->state != TABLE_UNDEFINED && !dict_is_of(dict, writer->id, writer->without);
-    bool altered = table->next.first_chunk != 0;
+    bool altered = table->next.first_chunk != 0 && !writer->as_is;
     if (table->version == 0) return false;
     head[0] = writer->id;
     head[1] = altered ? table->next.version : table->version;
@@ -39,7 +39,10 @@ uint32_t image_fill(struct dict *dict, struct image_writer *writer, uint32_t *wo
         if (count > room - used) count = room - used;
         if (count > 0) {
             struct section sections[2];
-            dict_store_read_next(dict, &dict->table[writer->id], sections);
+            if (writer->as_is)
+                dict_store_read(dict, &dict->table[writer->id], sections);
+            else
+                dict_store_read_next(dict, &dict->table[writer->id], sections);
             memcpy(words + used, dict->scratch + (writer->at - IMAGE_RECORD_WORDS),
                    (size_t)count * 4u);
             writer->at += count;

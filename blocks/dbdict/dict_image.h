@@ -19,5 +19,6 @@ struct image_writer {
     uint32_t id; /* Next table number. */
     uint32_t at; /* Words of its record that are out. */
     uint32_t records;
-    uint32_t without; /* This table and its unique indexes count as not used: dropped. */
+    uint32_t without; /* This table and its unique indexes count as not used. */
+    bool as_is;       /* Of an altered table what it is still, not what it is going to be. */
 };

@@ -83,6 +83,10 @@ static void step_done(struct dict *dict)
     case SCHEMA_STEP_WRITE:
     case SCHEMA_STEP_LOOSE:
     case SCHEMA_STEP_FORGET:
+    case SCHEMA_STEP_RESERVE:
+    case SCHEMA_STEP_DELETES:
+    case SCHEMA_STEP_FIRES:
+    case SCHEMA_STEP_STRICT:
     default:
         jam();
         break;
@@ -99,6 +103,13 @@ static bool needs_room(const struct dict *dict)
     const struct dict_local *local = &dict->local;
     return local->step == 0 && local->error == 0 && schema_grows(local->operation) &&
            local->has_room == 0 && dict->file.state != SCHEMA_FILE_CLOSED;
+}
+
+/* All instances have the table of a unique index, and its own table does not know it yet. */
+static bool needs_index(const struct dict_local *local)
+{
+    return local->step == 0 && local->error == 0 && local->operation == SCHEMA_CREATE_UNIQUE &&
+           local->has_index == 0;
 }
 
 static void add_to_instances(struct dict *dict);
@@ -125,6 +136,11 @@ void dict_local_check(struct dict *dict)
     do {
         if (!node_mask_empty(&local->waiting_tc) || !node_mask_empty(&local->waiting_lqh)) return;
     } while (next_of_group(dict)); /* Perhaps no instance has that table. */
+    if (needs_index(local)) {
+        jam();
+        dict_unique_known(dict);
+        return;
+    }
     if (needs_room(dict)) {
         jam();
         dict_file_make_room(dict);
@@ -265,6 +281,7 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
         local->error = dict_alter_prepare(dict, sig);
         if (local->error == 0 && req->operation == SCHEMA_DROP_UNIQUE)
             dict_set_of_drop(dict, req->object);
+        if (local->error == 0 && req->operation == SCHEMA_CREATE_UNIQUE) add_to_instances(dict);
     } else {
         jam();
         local->error = prepare_drop(dict);
@@ -349,8 +366,8 @@ struct node_mask dict_all_instances(const struct dict *dict, uint32_t block_no)
     return mask;
 }
 
-/* The image with the new table, or without the dropped one. A node without files has never read
- * one. */
+/* The image with the new table, or without the dropped one; or as it is, but that the version of
+ * what is made is used up. A node without files has never read one. */
 static void write_image(struct dict *dict)
 {
     struct dict_local *local = &dict->local;
@@ -364,14 +381,15 @@ static void write_image(struct dict *dict)
                   "error insert 6004: the schema file is about to be written");
     }
     jam();
-    const struct dict_set *gone = &local->gone;
+    bool reserve = local->step == SCHEMA_STEP_RESERVE;
+    const struct dict_set *without = reserve ? &local->made : &local->gone;
     dict_file_write(dict, dict->file.sequence + 1u,
-                    gone->count == 0 ? 0 : gone->table[gone->count - 1u]);
+                    without->count == 0 ? 0 : without->table[without->count - 1u], reserve);
 }
 
 void dict_local_written(struct dict *dict)
 {
-    ndbrequire(dict->local.active && dict->local.step == SCHEMA_STEP_WRITE);
+    ndbrequire(dict->local.active && schema_step_writes(dict->local.step));
     if (ERROR_INSERTED(&dict->block, 6003)) {
         node_fail(EXIT_ERROR_INSERT, __FILE__, __LINE__,
                   "error insert 6003: the schema file has been written");
@@ -405,6 +423,10 @@ static void order_instances(struct dict *dict)
     case SCHEMA_STEP_COMPLETE:
     case SCHEMA_STEP_LOOSE:
     case SCHEMA_STEP_FORGET:
+    case SCHEMA_STEP_RESERVE:
+    case SCHEMA_STEP_DELETES:
+    case SCHEMA_STEP_FIRES:
+    case SCHEMA_STEP_STRICT:
     default:
         break;
     }
@@ -421,7 +443,8 @@ static void begin_step(struct dict *dict, uint32_t step)
         jam();
         dict_made_online(dict);
     }
-    if (step == SCHEMA_STEP_WRITE) {
+    if (step == SCHEMA_STEP_RESERVE) local->reserved = 1;
+    if (schema_step_writes(step)) {
         write_image(dict);
         return;
     }
@@ -438,12 +461,19 @@ static void begin_step(struct dict *dict, uint32_t step)
     dict_local_check(dict);
 }
 
-/* What was refused here can only be aborted. */
+/* What was refused here can only go back. */
 static bool step_follows(const struct dict_local *local, uint32_t step)
 {
-    if (local->step == 0 && step == SCHEMA_STEP_ABORT) return true;
-    return local->error == 0 && step != 0 &&
-           step == schema_step_after(local->operation, local->step);
+    bool back = schema_step_rank(local->operation, local->step) >= SCHEMA_RANK_BACK;
+    if (step == 0) return false;
+    if (step == schema_step_back(local->operation, local->step)) return true;
+    return (local->error == 0 || back) && step == schema_step_after(local->operation, local->step);
+}
+
+/* Only a preparation can be told to go back before it has ended. */
+static bool may_wait(const struct dict_local *local, uint32_t step)
+{
+    return local->step == 0 && step == schema_step_back(local->operation, 0);
 }
 
 /* The first order of a new master: some have done it before, some have come right before it. An
@@ -458,7 +488,7 @@ static void taken_on(struct dict *dict, const struct signal *sig)
         if (!local->waits) send_step_conf(dict, sig->sender, local->trans_id, step);
         return;
     }
-    if (!step_follows(local, step) || (local->waits && step != SCHEMA_STEP_ABORT)) {
+    if (!step_follows(local, step) || (local->waits && !may_wait(local, step))) {
         jam();
         peer_close(&dict->block, ref_node(sig->sender), "schema transaction out of order");
         return;

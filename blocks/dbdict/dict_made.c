@@ -8,7 +8,8 @@ const struct dict_set *dict_set_of_step(const struct dict_local *local)
 {
     static const struct dict_set none;
     /* Until then it goes on being changed as a part of its table. */
-    bool entries = local->operation == SCHEMA_DROP_UNIQUE;
+    bool entries =
+        local->operation == SCHEMA_DROP_UNIQUE || local->operation == SCHEMA_CREATE_UNIQUE;
     switch (local->step) {
     case SCHEMA_STEP_DROPPING_TC:
     case SCHEMA_STEP_DROPPING_LQH:
@@ -19,6 +20,10 @@ const struct dict_set *dict_set_of_step(const struct dict_local *local)
     case SCHEMA_STEP_COMPLETE:
     case SCHEMA_STEP_LOOSE:
     case SCHEMA_STEP_FORGET:
+    case SCHEMA_STEP_RESERVE:
+    case SCHEMA_STEP_DELETES:
+    case SCHEMA_STEP_FIRES:
+    case SCHEMA_STEP_STRICT:
         return &none;
     default:
         return &local->made;
@@ -55,26 +60,31 @@ static uint32_t keep(struct dict *dict, const struct table_def *def, const struc
     return 0;
 }
 
-/* Their fragments are where the table's are. */
+/* Its fragments are where the table's are. */
+static uint32_t keep_unique(struct dict *dict, const struct table_def *def, uint32_t number,
+                            const struct section *distribution)
+{
+    struct table_def *index;
+    uint32_t error =
+        table_def_of_unique(def, number, dict->local.index_memory, DICT_INDEX_DEF_BYTES, &index);
+    if (error != 0 || index->version == 0 || index->table_id == 0 ||
+        index->table_id == def->table_id || index->table_id >= dict->table_count ||
+        dict_table_at(dict, index->table_id) != NULL)
+        return ERR_TABLE_FORMAT;
+    jam();
+    struct section words = {.words = dict->scratch,
+                            .size = table_def_encode(index, dict->scratch, DICT_WORDS_MAX)};
+    ndbrequire(words.size != 0);
+    return keep(dict, index, &words, distribution);
+}
+
 static uint32_t keep_uniques(struct dict *dict, const struct table_def *def,
                              const struct section *distribution)
 {
-    struct table_def *index;
-    for (uint32_t i = 0; i < def->unique_count; i++) {
-        uint32_t error =
-            table_def_of_unique(def, i, dict->local.index_memory, DICT_INDEX_DEF_BYTES, &index);
-        if (error != 0 || index->version == 0 || index->table_id == 0 ||
-            index->table_id == def->table_id || index->table_id >= dict->table_count ||
-            dict_table_at(dict, index->table_id) != NULL)
-            return ERR_TABLE_FORMAT;
-        jam();
-        struct section words = {.words = dict->scratch,
-                                .size = table_def_encode(index, dict->scratch, DICT_WORDS_MAX)};
-        ndbrequire(words.size != 0);
-        error = keep(dict, index, &words, distribution);
-        if (error != 0) return error;
-    }
-    return 0;
+    uint32_t error = 0;
+    for (uint32_t i = 0; i < def->unique_count && error == 0; i++)
+        error = keep_unique(dict, def, i, distribution);
+    return error;
 }
 
 uint32_t dict_prepare_create(struct dict *dict, const struct signal *sig)
@@ -91,6 +101,15 @@ uint32_t dict_prepare_create(struct dict *dict, const struct signal *sig)
     }
     error = keep_uniques(dict, def, &sig->section[1]);
     return error != 0 ? error : keep(dict, def, &sig->section[0], &sig->section[1]);
+}
+
+uint32_t dict_prepare_unique(struct dict *dict, const struct signal *sig)
+{
+    struct table_def *def = NULL;
+    uint32_t error = table_def_decode(sig->section[0].words, sig->section[0].size,
+                                      dict->local.def_memory, table_def_size_max(), &def);
+    ndbrequire(error == 0); /* It is what this node's own definition becomes. */
+    return keep_unique(dict, def, def->unique_count - 1u, &sig->section[1]);
 }
 
 void dict_set_of_drop(struct dict *dict, uint32_t table_id)
@@ -111,6 +130,7 @@ void dict_made_online(struct dict *dict)
     struct dict_local *local = &dict->local;
     for (uint32_t i = 0; i < local->made.count; i++)
         dict->table[local->made.table[i]].state = TABLE_ONLINE;
+    if (local->operation == SCHEMA_CREATE_UNIQUE) dict_alter_adopt(dict);
     if (local->operation != SCHEMA_TRUNCATE) return;
     jam();
     dict_store_replace(dict, local->object, local->table_id);
@@ -123,7 +143,8 @@ void dict_forget_made(struct dict *dict)
     for (uint32_t i = 0; i < local->made.count; i++) {
         jam();
         dict_store_remove(dict, local->made.table[i]);
-        dict->table[local->made.table[i]].version = local->version_before[i];
+        if (local->reserved == 0)
+            dict->table[local->made.table[i]].version = local->version_before[i];
     }
     local->made.count = 0;
 }

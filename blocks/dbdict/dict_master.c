@@ -3,8 +3,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A client gets its answer when the change holds on all nodes; a client's death does not stop the
- * transaction, but for the building of an index, which it cancels. Every round ends with the
- * answers of all members that are left.
+ * transaction, but for the building or filling of an index, which it cancels. Every round ends with
+ * the answers of all members that are left.
  */
 #include <string.h>
 #include "blocks/dbdict/dict_state.h"
@@ -15,7 +15,8 @@ static void master_move(struct dict_master *master, enum master_state state)
         [MASTER_IDLE] = 1u << MASTER_PLACING | 1u << MASTER_PREPARING | 1u << MASTER_STEPPING,
         [MASTER_PLACING] = 1u << MASTER_PREPARING | 1u << MASTER_IDLE,
         [MASTER_PREPARING] = 1u << MASTER_STEPPING,
-        [MASTER_STEPPING] = 1u << MASTER_IDLE,
+        [MASTER_STEPPING] = 1u << MASTER_IDLE | 1u << MASTER_FILLING,
+        [MASTER_FILLING] = 1u << MASTER_STEPPING,
     };
     ndbrequire((edges[master->state] >> state & 1u) != 0); /* I-DICT-3 */
     jam_data(state);
@@ -117,6 +118,7 @@ void dict_master_cancel(struct dict *dict)
 {
     struct dict_master *master = &dict->master;
     struct schema_cancel_ord ord = {.trans_id = master->trans_id};
+    if (master->state == MASTER_FILLING) dict_unique_cancel(dict);
     if (master->state != MASTER_PREPARING || master->operation != SCHEMA_CREATE_INDEX) return;
     jam();
     if (master->error == 0) master->error = ERR_SCHEMA_ABORTED;
@@ -130,17 +132,9 @@ static void prepared(struct dict *dict)
     if (!node_mask_empty(&master->waiting)) return;
     master_move(master, MASTER_STEPPING);
     if (master->error != 0)
-        begin_step(dict, SCHEMA_STEP_ABORT);
+        begin_step(dict, (enum schema_step)schema_step_back(master->operation, 0));
     else
         begin_step(dict, (enum schema_step)schema_step_after(master->operation, 0));
-}
-
-uint32_t dict_step_rank(uint32_t operation, uint32_t step)
-{
-    uint32_t rank = 0;
-    for (uint32_t at = step; at != 0; at = schema_step_after(operation, at))
-        rank++;
-    return step == 0 ? 0 : 10u - rank;
 }
 
 void dict_exec_SCHEMA_PREPARE_CONF(struct block *block, const struct signal *sig)
@@ -182,6 +176,11 @@ static void stepped(struct dict *dict)
 {
     struct dict_master *master = &dict->master;
     uint32_t next = schema_step_after(master->operation, master->step);
+    if (master->operation == SCHEMA_CREATE_UNIQUE && master->step == SCHEMA_STEP_FIRES) {
+        master_move(master, MASTER_FILLING);
+        dict_unique_fill(dict);
+        return;
+    }
     if (next != 0) {
         begin_step(dict, (enum schema_step)next);
         return;
@@ -190,6 +189,19 @@ static void stepped(struct dict *dict)
     master_move(master, MASTER_IDLE);
     master->client_ref = 0;
     dict_lock_try(dict);
+}
+
+void dict_master_filled(struct dict *dict, uint32_t error)
+{
+    struct dict_master *master = &dict->master;
+    ndbrequire(master->state == MASTER_FILLING);
+    jam_data(error);
+    master_move(master, MASTER_STEPPING);
+    master->error = error;
+    if (error != 0)
+        begin_step(dict, (enum schema_step)schema_step_back(master->operation, master->step));
+    else
+        begin_step(dict, (enum schema_step)schema_step_after(master->operation, master->step));
 }
 
 void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig)
@@ -241,8 +253,10 @@ void dict_master_take(struct dict *dict, const struct schema_takeover_conf *tran
         prepared(dict); /* All have. */
         return;
     }
+    bool begun = forward || trans->step != 0;
+    uint32_t step = begun ? trans->step : schema_step_back(trans->operation, 0);
     master_move(master, MASTER_STEPPING);
-    begin_step(dict, forward ? (enum schema_step)trans->step : SCHEMA_STEP_ABORT);
+    begin_step(dict, (enum schema_step)step);
 }
 
 /* --- Beginnings. --- */
@@ -270,23 +284,32 @@ void dict_begin(struct dict *dict, const struct signal *sig, uint32_t operation,
     dict->master.error = 0;
 }
 
+uint32_t dict_number_unique(struct dict *dict, struct table_def *def, uint32_t unique,
+                            uint32_t above)
+{
+    char name[DICT_NAME_BYTES];
+    struct table_def *index;
+    uint32_t table_id = dict_table_unused(dict, above);
+    if (table_id == 0) return ERR_TABLE_RECORDS;
+    table_def_unique_set(def, unique, table_id,
+                         table_version_reborn(dict->table[table_id].version));
+    uint32_t error =
+        table_def_of_unique(def, unique, dict->master.index_memory, DICT_INDEX_DEF_BYTES, &index);
+    if (error != 0) return error;
+    table_def_internal_name(index, name, sizeof(name));
+    return dict_table_by_name(dict, name, (uint32_t)strlen(name)) == 0 ? 0 : ERR_INDEX_EXISTS;
+}
+
 /* The numbers and versions of the tables that the unique indexes are. 0, or why they cannot be. */
 static uint32_t number_uniques(struct dict *dict, struct table_def *def)
 {
-    uint32_t last = def->table_id;
-    for (uint32_t i = 0; i < def->unique_count; i++) {
-        char name[DICT_NAME_BYTES];
-        struct table_def *index;
-        last = dict_table_unused(dict, last);
-        if (last == 0) return ERR_TABLE_RECORDS;
-        table_def_unique_set(def, i, last, table_version_reborn(dict->table[last].version));
-        uint32_t error =
-            table_def_of_unique(def, i, dict->master.index_memory, DICT_INDEX_DEF_BYTES, &index);
-        if (error != 0) return error;
-        table_def_internal_name(index, name, sizeof(name));
-        if (dict_table_by_name(dict, name, (uint32_t)strlen(name)) != 0) return ERR_INDEX_EXISTS;
+    struct table_index index = {.table_id = def->table_id};
+    uint32_t error = 0;
+    for (uint32_t i = 0; i < def->unique_count && error == 0; i++) {
+        error = dict_number_unique(dict, def, i, index.table_id);
+        table_def_unique(def, i, &index);
     }
-    return 0;
+    return error;
 }
 
 uint32_t dict_number_table(struct dict *dict)

@@ -91,7 +91,7 @@ void dict_restart_written(struct dict *dict)
 static void write_all(struct dict *dict, uint64_t sequence)
 {
     restart_move(&dict->restart, RESTART_WRITING);
-    dict_file_write(dict, sequence, 0);
+    dict_file_write(dict, sequence, 0, false);
 }
 
 /* --- Which schema. --- */

@@ -18,6 +18,7 @@
 #include "signals/start.h"
 #include "signals/takeover.h"
 #include "signals/table_def.h"
+#include "signals/trix.h"
 
 /* Definitions are kept in pieces of 1 KB, so that a small table does not take a page. */
 #define DICT_CHUNK_WORDS 253u
@@ -62,12 +63,16 @@ struct dict_table {
 /*
  * The master's side of a schema transaction.
  *   IDLE -> PLACING (create: asks DIH) -> PREPARING -> STEPPING (one round after the other) -> IDLE
+ *                                                     |      ^
+ *                                                     v      |
+ *                                   FILLING (TRIX, a unique index of a table in use)
  */
 enum master_state {
     MASTER_IDLE = 0,
     MASTER_PLACING,
     MASTER_PREPARING,
     MASTER_STEPPING,
+    MASTER_FILLING,
     MASTER_STATES
 };
 
@@ -130,6 +135,8 @@ struct dict_local {
     uint32_t step; /* 0 = preparing */
     uint32_t waits;
     uint32_t error;
+    uint32_t has_index;          /* PREPARE of CREATE_UNIQUE: the instances have been told of it, */
+    uint32_t reserved;           /* and RESERVE: its version is used up. */
     uint32_t has_room;           /* PREPARE of a create: the schema files can become longer. */
     struct node_mask waiting_tc; /* Instances; numbers fit into a node mask. */
     struct node_mask waiting_lqh;
@@ -385,9 +392,10 @@ void dict_group_step(struct dict *dict);
 /* dict_file.c */
 void dict_file_init(struct dict *dict);
 void dict_file_read(struct dict *dict, uint32_t sttor_sender, uint32_t sttor_data);
-/* Writes both copies; then dict_restart_written() or dict_local_written(). `without`: a table that
- * is being dropped, with its unique indexes; 0 = none. */
-void dict_file_write(struct dict *dict, uint64_t sequence, uint32_t without);
+/* Writes both copies; then dict_restart_written() or dict_local_written(). `without`: a table of
+ * which, with its unique indexes, only the versions are kept; 0 = none. `as_is`: and of an altered
+ * table what it is, not what it is going to be. */
+void dict_file_write(struct dict *dict, uint64_t sequence, uint32_t without, bool as_is);
 /* Room on the disk for the image as the dictionary is now; then dict_local_room(). */
 void dict_file_make_room(struct dict *dict);
 void dict_file_checked(struct dict *dict, uint32_t wrong_id);
@@ -431,6 +439,9 @@ void dict_begin(struct dict *dict, const struct signal *sig, uint32_t operation,
 /* A new number and version for the definition in the master's memory, and for its unique indexes.
  * 0, or why it cannot be. */
 uint32_t dict_number_table(struct dict *dict);
+/* The same for one of its unique indexes; the number is above the one given. */
+uint32_t dict_number_unique(struct dict *dict, struct table_def *def, uint32_t unique,
+                            uint32_t above);
 void dict_begin_prepare(struct dict *dict, const struct section *sections, uint32_t section_count);
 void dict_master_cancel(struct dict *dict);
 void dict_master_client_gone(struct dict *dict, uint32_t node);
@@ -445,12 +456,15 @@ void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig);
 /* The former master's transaction: brought to its end. */
 void dict_master_take(struct dict *dict, const struct schema_takeover_conf *trans, bool forward);
 void dict_master_lost(struct dict *dict); /* Nothing waits for those that are no members now. */
-uint32_t dict_step_rank(uint32_t operation, uint32_t step); /* 0 = prepare; they grow. */
+/* TRIX has filled the index, or could not. */
+void dict_master_filled(struct dict *dict, uint32_t error);
 
 /* dict_alter.c */
 void dict_exec_ALTER_TABLE_REQ(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_BUILD_REP(struct block *block, const struct signal *sig);
 void dict_alter_answer(struct dict *dict);
+/* So far is this node with an index. */
+void dict_alter_progress(struct dict *dict, uint32_t node, const struct dict_built *built);
 
 /* dict_alter_fits.c: false for a definition that this node's own one cannot become, */
 bool dict_alter_fits(struct dict *dict, const struct signal *sig);
@@ -461,6 +475,7 @@ bool dict_truncate_fits(struct dict *dict,
 uint32_t dict_alter_prepare(struct dict *dict, const struct signal *sig);
 void dict_alter_order(struct dict *dict);     /* What the step under way means for the LQHs. */
 void dict_alter_step_done(struct dict *dict); /* What it means for the dictionary. */
+void dict_alter_adopt(struct dict *dict);     /* The new definition is the one that counts. */
 void dict_alter_cancel(struct dict *dict);    /* Nothing is built any more. */
 /* To the clients: what they remember of it is old. Version 0: it is there no more. */
 void dict_tell_changed(struct dict *dict, uint32_t table_id, uint32_t version);
@@ -493,9 +508,19 @@ void dict_exec_NODE_LOST_REP(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_TAKEOVER_REQ(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_TAKEOVER_CONF(struct block *block, const struct signal *sig);
 
+/* dict_unique.c: the master has its TRIX fill a unique index. */
+void dict_unique_fill(struct dict *dict);
+void dict_unique_cancel(struct dict *dict);
+void dict_exec_BUILD_INDX_CONF(struct block *block, const struct signal *sig);
+void dict_exec_BUILD_INDX_REF(struct block *block, const struct signal *sig);
+void dict_exec_BUILD_INDX_REP(struct block *block, const struct signal *sig);
+
 /* dict_unique_node.c */
+void dict_unique_known(
+    struct dict *dict); /* All instances have its table: they learn whose it is. */
 void dict_unique_order(struct dict *dict); /* What the step under way means for TCs and LQHs. */
 void dict_exec_LOCAL_UNIQUE_CONF(struct block *block, const struct signal *sig);
+void dict_exec_LOCAL_UNIQUE_REF(struct block *block, const struct signal *sig);
 
 /* dict_made.c */
 /* The tables that the step under way is about. */
@@ -503,6 +528,8 @@ const struct dict_set *dict_set_of_step(const struct dict_local *local);
 /* PREPARE of a create or truncate: keeps the table and its unique indexes in local.made. 0 or an
  * error; then dict_forget_made() is due. */
 uint32_t dict_prepare_create(struct dict *dict, const struct signal *sig);
+/* The same of the table of a unique index that comes to a table in use. */
+uint32_t dict_prepare_unique(struct dict *dict, const struct signal *sig);
 /* Into local.gone; the unique indexes first, so that none is there without its table. */
 void dict_set_of_drop(struct dict *dict, uint32_t table_id);
 void dict_made_online(struct dict *dict); /* All nodes' TCs and LQHs can use it. */

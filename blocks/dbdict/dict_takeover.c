@@ -5,7 +5,8 @@
  * The former master ordered WRITE, or DROPPING_TC, when all had prepared, and each later step when
  * all had done the one before. So if all that are left have prepared, or one of them is further on,
  * the transaction goes on: a lost node may have done more than they. Otherwise nobody has done
- * more than to prepare, and it goes back.
+ * more than to prepare, and it goes back. Who is on the way back has been told so when all were
+ * ready for it.
  */
 #include <string.h>
 #include "blocks/dbdict/dict_state.h"
@@ -60,23 +61,11 @@ static void ask(struct dict *dict)
                      &req, sizeof(req) / 4u, NULL, 0);
 }
 
-/* Is it a step of such a transaction at all? */
-static bool has_step(uint32_t operation, uint32_t step)
-{
-    uint32_t at = 0;
-    if (step == SCHEMA_STEP_ABORT) return true;
-    while (at != step) {
-        at = schema_step_after(operation, at);
-        if (at == 0) return false;
-    }
-    return true;
-}
-
 static bool possible(const struct dict_lost *lost, const struct schema_takeover_conf *conf)
 {
     if (!conf->active) return true;
     if (conf->operation == 0 || conf->operation >= SCHEMA_OPERATIONS) return false;
-    if (!has_step(conf->operation, conf->step)) return false;
+    if (schema_step_rank(conf->operation, conf->step) == UINT32_MAX) return false;
     return !lost->trans.active ||
            (lost->trans.trans_id == conf->trans_id && lost->trans.operation == conf->operation);
 }
@@ -87,10 +76,10 @@ static void take_state(struct dict_lost *lost, const struct schema_takeover_conf
         lost->ready = false; /* It never came here, or it has ended here. */
         return;
     }
-    if (conf->step == SCHEMA_STEP_ABORT) lost->abort = true;
+    uint32_t rank = schema_step_rank(conf->operation, conf->step);
+    if (rank >= SCHEMA_RANK_BACK) lost->abort = true;
     if (conf->step == 0 && !conf->done) lost->ready = false;
-    bool further = dict_step_rank(conf->operation, conf->step) >
-                   dict_step_rank(conf->operation, lost->trans.step);
+    bool further = rank > schema_step_rank(conf->operation, lost->trans.step);
     uint32_t table_id = conf->table_id != 0 ? conf->table_id : lost->trans.table_id;
     if (!lost->trans.active || further) lost->trans = *conf;
     lost->trans.table_id = table_id;

@@ -40,7 +40,9 @@ bool lqh_is_tc(uint32_t ref)
 uint32_t lqh_client_error(const struct lqh *lqh, uint32_t api_ref)
 {
     uint32_t node = ref_node(api_ref);
-    if ((peer_class(&lqh->block, node) & FROM_CLIENTS) == 0) return ERR_READ_NODE_FAILURE;
+    uint32_t class = peer_class(&lqh->block, node);
+    bool trix = ref_block(api_ref) == BLOCK_TRIX && (class & FROM_NODES) != 0;
+    if (!trix && (class & FROM_CLIENTS) == 0) return ERR_READ_NODE_FAILURE;
     bool slow = peer_level(&lqh->block, node) >= LINK_OVERLOAD || ERROR_INSERTED(&lqh->block, 5005);
     return slow ? ERR_SEND_BUFFER_FULL : 0;
 }

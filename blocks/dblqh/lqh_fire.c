@@ -85,6 +85,34 @@ void lqh_fire(struct lqh *lqh, struct lqh_op *op, const struct tup_change_req *r
     }
 }
 
+uint32_t lqh_fire_fill(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
+                       struct tup_frag *frag, uint32_t row)
+{
+    struct tup_read read = row_of(op, frag, row);
+    uint32_t *out = lqh->keys + TABLE_UNIQUE_WORDS_MAX;
+    struct fire_trig_ord ord = {
+        .tc_op = op->tc_op, .transid1 = op->transid1, .transid2 = op->transid2};
+    uint32_t count = tup_unique_count(frag);
+    uint32_t number = 0;
+    if (data->attr_words != 1) return ERR_SCAN_TARGET_INDEX;
+    while (number < count &&
+           (tup_unique_fires_of(frag, number, &ord.index_id) != UNIQUE_FIRES_ALL ||
+            ord.index_id != data->attr[0]))
+        number++;
+    if (number == count) return ERR_SCAN_TARGET_INDEX;
+    ord.new_words = tup_unique_key(lqh->tup, &read, number, out);
+    if (ord.new_words == 0) {
+        jam(); /* With a NULL there is none. */
+        return 0;
+    }
+    struct section row_key = {lqh->keys + LQH_FIRE_ROW, 0};
+    row_key.size = tup_read_key(lqh->tup, &read, lqh->keys + LQH_FIRE_ROW, LQH_KEY_WORDS_MAX);
+    jam();
+    send(lqh, op, &row_key, &ord, out);
+    op->fired++;
+    return 0;
+}
+
 /* A write that has found no row has become an insert: the copies have none either. */
 void lqh_fire_copy(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data)
 {

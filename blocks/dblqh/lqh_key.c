@@ -278,7 +278,10 @@ static void execute_locked(struct lqh *lqh, struct lqh_op *op, const struct lqh_
         data = &change;
     } else if (is_read(op->request_info)) {
         jam();
-        error = row == ROW_NONE ? ERR_ROW_NOT_FOUND : do_read(lqh, op, data, frag, row, &words);
+        bool fills = (op->request_info & KEY_FILL) != 0;
+        error = row == ROW_NONE ? ERR_ROW_NOT_FOUND
+                : fills         ? lqh_fire_fill(lqh, op, data, frag, row)
+                                : do_read(lqh, op, data, frag, row, &words);
     } else {
         jam();
         error = do_change(lqh, op, data, frag, &row);

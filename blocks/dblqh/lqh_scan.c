@@ -62,13 +62,13 @@ void lqh_scan_fail(struct lqh *lqh, struct lqh_scan *scan, uint32_t error)
 }
 
 /*
- * The batch is full or the fragment at its end. A locking scan whose last batch has rows does not
- * end yet: their locks stay until the client asks for more.
+ * The batch is full or the fragment at its end. A scan in turns whose last batch has rows does not
+ * end yet: the client has not done with them, and perhaps their locks stay until then.
  */
 void lqh_scan_deliver(struct lqh *lqh, struct lqh_scan *scan)
 {
     if (lqh_scan_limited(scan, scan->rows)) scan->end = 1;
-    if (scan->end && (scan->mode == LOCK_COMMITTED || scan->rows == 0)) {
+    if (scan->end && (!scan->turns || scan->rows == 0)) {
         jam();
         scan_done(lqh, scan);
         return;
@@ -340,6 +340,7 @@ static uint32_t new_scan(struct lqh *lqh, const struct signal *sig, struct lqh_s
     scan->fragment_id = req->fragment_id;
     scan->frag = table->frags[req->fragment_id];
     scan->mode = key_lock_mode(req->request_info);
+    scan->turns = scan->mode != LOCK_COMMITTED || (req->request_info & SCAN_TURNS) != 0;
     scan->attr_words = sig->section[0].size;
     memcpy(scan->attr, sig->section[0].words, (size_t)scan->attr_words * 4u);
     scan->limit = req->limit;

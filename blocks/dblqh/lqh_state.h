@@ -178,6 +178,7 @@ struct lqh_scan {
     uint32_t mode; /* enum lock_mode */
     uint32_t batch_rows;
     uint32_t batch_words;
+    bool turns;     /* The last batch is one without rows. */
     uint32_t grows; /* The client left both to us: each batch may have twice as much. */
     uint32_t rows;  /* In this batch, so far. */
     uint32_t words; /* The same; sent already. */
@@ -738,6 +739,9 @@ void lqh_fire_before(struct lqh *lqh, const struct lqh_op *op, struct tup_frag *
 /* and tells TC of those that are others afterwards. */
 void lqh_fire(struct lqh *lqh, struct lqh_op *op, const struct tup_change_req *req, uint32_t row,
               const struct lqh_fire *fire);
+/* Tells TC of the row as it is, for an index that is being built. 0 or an error. */
+uint32_t lqh_fire_fill(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
+                       struct tup_frag *frag, uint32_t row);
 /* Tells TC what was done to a row of which there are copies. */
 void lqh_fire_copy(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data);
 

@@ -36,7 +36,8 @@ uint32_t tc_refuse_new(const struct tc *tc, uint32_t client)
 {
     if (__builtin_expect(tc->start_level == START_STARTED, 1)) {
         if (__builtin_expect(tc->single_user == 0, 1)) return 0;
-        return ref_node(client) == tc->single_user ? 0 : ERR_SINGLE_USER_MODE;
+        bool allowed = ref_node(client) == tc->single_user || ref_node(client) == tc->own_node;
+        return allowed ? 0 : ERR_SINGLE_USER_MODE;
     }
     if (tc->start_level < START_STARTED) return ERR_CLUSTER_UNAVAILABLE;
     return ERR_NODE_SHUTDOWN;

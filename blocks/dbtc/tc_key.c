@@ -3,8 +3,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 
-#define REQUEST_KIND_MASK 0x1Fu  /* Operation and lock mode. */
-#define REQUEST_LQH_MASK  0xA1Fu /* What an LQH needs: those, KEY_NOWAIT and KEY_PROGRAM. */
+#define REQUEST_KIND_MASK 0x1Fu /* Operation and lock mode. */
+/* What an LQH needs: those, and these flags. */
+#define REQUEST_LQH_MASK (REQUEST_KIND_MASK | KEY_NOWAIT | KEY_PROGRAM | KEY_FILL)
 
 static const uint8_t trans_moves[TRANS_STATES] = {
     [TRANS_STARTED] = 1u << TRANS_COMMITTING | 1u << TRANS_ABORTING,
@@ -142,6 +143,7 @@ static struct tc_trans *begin_trans(struct tc *tc, struct tc_connect *connect,
     }
     jam();
     connect->trans = trans->pool.ref;
+    trans->round = tc->hurry.round;
     trans->connect = connect->pool.ref;
     trans->transid1 = req->transid1;
     trans->transid2 = req->transid2;
@@ -282,6 +284,14 @@ uint32_t tc_start_routed(struct tc *tc, struct tc_trans *trans, const struct sig
     return 0;
 }
 
+/* Only who builds the index in this node gives rows their entries. */
+static bool may_fill(const struct tc *tc, const struct signal *sig)
+{
+    const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
+    return ref_node(sig->sender) == tc->own_node && sig->section_count == 2 &&
+           (req->request_info & REQUEST_KIND_MASK) == key_request_info(OP_READ, LOCK_SHARED, 0);
+}
+
 uint32_t tc_start_op(struct tc *tc, struct tc_trans *trans, const struct signal *sig,
                      uint32_t flags, struct tc_op **started)
 {
@@ -291,14 +301,16 @@ uint32_t tc_start_op(struct tc *tc, struct tc_trans *trans, const struct signal 
     if (error == 0) error = tc_route(tc, sig, &route);
     if (error == 0 && write && route.table->base_id != 0)
         error = ERR_UNKNOWN_TABLE_TC; /* Only TC changes the entries of a unique index. */
+    if (error == 0 && (flags & OP_FILL) != 0 && !may_fill(tc, sig)) error = ERR_TC_INTERNAL_203;
     return error != 0 ? error : tc_start_routed(tc, trans, sig, &route, flags, started);
 }
 
 static uint32_t start_request(struct tc *tc, struct tc_trans *trans, const struct signal *sig)
 {
     struct tc_op *op;
-    if ((SIG_PAYLOAD(sig, tckeyreq)->request_info & KEY_UNIQUE) != 0)
-        return tc_lookup_start(tc, trans, sig);
+    uint32_t request_info = SIG_PAYLOAD(sig, tckeyreq)->request_info;
+    if ((request_info & KEY_FILL) != 0) return tc_start_op(tc, trans, sig, OP_FILL, &op);
+    if ((request_info & KEY_UNIQUE) != 0) return tc_lookup_start(tc, trans, sig);
     return tc_start_op(tc, trans, sig, 0, &op);
 }
 
@@ -498,7 +510,7 @@ void tc_exec_LQHKEYREF(struct block *block, const struct signal *sig)
     uint32_t error = ref->error;
     bool ignore = (op->flags & OP_IGNORE_ERROR) != 0;
     bool forgiven = tc_entry_forgiven(tc, op, error);
-    if (!forgiven && (op->flags & OP_ENTRY) != 0 && error == ERR_ROW_EXISTS) {
+    if (!forgiven && tc_entry_taken(op, error)) {
         jam();
         error = ERR_UNIQUE_DUPLICATE;
         if (trans->state == TRANS_STARTED) trans->error_data = op->table_id; /* Else told why. */

@@ -299,7 +299,7 @@ static struct tc_scan *new_scan(struct tc *tc, const struct signal *sig, struct 
     scan->transid2 = req->transid2;
     scan->table_id = req->table_id;
     scan->version = req->schema_version;
-    scan->request_info = req->request_info & (3u << 3);
+    scan->request_info = req->request_info & (3u << 3 | SCAN_TURNS);
     scan->batch_rows = req->batch_rows;
     scan->batch_bytes = req->batch_bytes;
     bool copies = (req->request_info & SCAN_COPIES) != 0;

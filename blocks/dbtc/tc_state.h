@@ -50,6 +50,12 @@ struct tc_unique_order {
     bool waits;     /* For users of the index. */
 };
 
+/* Of whom the LQHs wait for: transactions on the table from before. */
+struct tc_hurry {
+    uint32_t table_id; /* 0: none yet. */
+    uint32_t round;
+};
+
 /*
  * A table as TC needs it: how to hash its key and where its rows live. It is used by operations and
  * scans; the last one answers DICT's DROPPING order.
@@ -144,6 +150,7 @@ struct tc_trans {
     uint32_t gci_hi;
     uint32_t gci_lo;
     uint32_t held_next; /* Held back: the next one in the queue. */
+    uint32_t round;     /* tc_hurry's, when it began. */
     uint64_t active_ms; /* Last sign of life from the client or an LQH. */
 };
 
@@ -172,6 +179,7 @@ enum tc_op_flags {
     OP_LOOKUP = 1u << 3,  /* Reads such an entry for an operation by unique key. */
     OP_COPY = 1u << 4,    /* On a copy, made by TC for a change of its partition. */
     OP_CAREFUL = 1u << 5, /* Deletes an entry if it is its row's. */
+    OP_FILL = 1u << 6,    /* Reads a row that gets its entry; with OP_ENTRY that one. */
 };
 
 struct tc_op {
@@ -287,6 +295,7 @@ struct tc_wait {
     uint32_t owner; /* Client's block reference. */
     uint32_t sender_data;
     uint32_t gci;
+    bool all; /* It may not have begun. */
 };
 
 /* A client node that is being cleaned up after. */
@@ -500,6 +509,7 @@ struct tc {
     uint32_t table_count; /* Table ids are below this. */
     struct tc_table **table;
     struct tc_unique_order unique;
+    struct tc_hurry hurry;
     uint32_t drops;       /* DROPPING, CLOSED orders that wait for the last user of their table. */
     uint32_t single_user; /* Only this client may begin something; 0 = all may. */
     struct tc_clients clients;
@@ -633,6 +643,8 @@ struct tc_table *tc_entry_table(struct tc *tc, uint32_t index_id, uint32_t versi
                                 uint32_t *error);
 /* An entry could not be changed, for a reason that does not matter now. */
 bool tc_entry_forgiven(const struct tc *tc, const struct tc_op *op, uint32_t error);
+/* Is the key another row's? */
+bool tc_entry_taken(const struct tc_op *op, uint32_t error);
 void tc_unique_left(struct tc *tc, const struct tc_table *index); /* One of its users has. */
 void tc_exec_LOCAL_UNIQUE_REQ(struct block *block, const struct signal *sig);
 

@@ -26,27 +26,34 @@ static bool trans_idle(const struct tc_trans *trans)
     return trans->state == TRANS_STARTED && trans->outstanding == 0 && trans->fires == 0;
 }
 
-/* Walks the operations only while a drop waits and its client has been silent for long. */
-static bool holds_drop(struct tc *tc, const struct tc_trans *trans)
+/* The error with which a transaction ends that holds up a change of the schema; 0: it does not.
+ * Walks the operations only while there is such a change, and its client has been silent for long.
+ */
+static uint32_t holds_schema(struct tc *tc, const struct tc_trans *trans)
 {
-    uint32_t ref = tc->drops == 0 ? REF_NONE : trans->op_first;
+    bool older = trans->round != tc->hurry.round;
+    uint32_t ref = tc->drops == 0 && !older ? REF_NONE : trans->op_first;
     while (ref != REF_NONE) {
         const struct tc_op *op = tc_op_get(tc, ref);
+        if (older && op->table_id == tc->hurry.table_id) return ERR_LOCK_TIMEOUT;
         /* Who only changes entries of an index that is dropped alone is in nobody's way. */
         bool entry = (op->flags & OP_ENTRY) != 0 && tc->unique.sender != 0;
-        if (!entry && tc_table_get(tc, op->table_id)->state == TABLE_DROPPING) return true;
+        if (!entry && tc_table_get(tc, op->table_id)->state == TABLE_DROPPING)
+            return ERR_TABLE_DROPPING_TC;
         ref = op->next;
     }
-    return false;
+    return 0;
 }
 
 static void look_at_trans(struct tc *tc, struct tc_trans *trans, const struct node_config *config)
 {
     uint64_t quiet_ms = now_ms(&tc->block) - trans->active_ms;
     if (trans_idle(trans)) {
-        if (quiet_ms > config->deadlock_timeout_ms && holds_drop(tc, trans)) {
-            jam(); /* DROP TABLE waits for it as long as another transaction would for its locks. */
-            tc_abort_begin(tc, trans, ERR_TABLE_DROPPING_TC, REF_NONE);
+        /* It is waited for as long as another transaction would wait for its locks. */
+        uint32_t error = quiet_ms > config->deadlock_timeout_ms ? holds_schema(tc, trans) : 0;
+        if (error != 0) {
+            jam_data(error);
+            tc_abort_begin(tc, trans, error, REF_NONE);
             return;
         }
         if (config->inactive_timeout_ms == 0 || quiet_ms <= config->inactive_timeout_ms) return;

@@ -54,26 +54,27 @@ static uint32_t base_key_value(const struct section *key, uint32_t *out)
     return 2u + bytes;
 }
 
-/* The attribute pair that it gets. */
+/* The attribute pair that it gets; returns its words. */
+static uint32_t base_key_pair(const struct entry *entry, const struct section *row, uint32_t *out)
+{
+    uint32_t bytes = base_key_value(row, out + 1);
+    out[0] = attr_header(tc_key_columns(entry->index), bytes);
+    return 1u + words_of(bytes);
+}
+
 static uint32_t insert_entry(struct tc *tc, struct tc_trans *trans, struct entry *entry,
                              const struct section *row)
 {
     uint32_t pair[1u + KEY_WORDS_MAX + 1u];
-    uint32_t bytes = base_key_value(row, pair + 1);
-    pair[0] = attr_header(tc_key_columns(entry->index), bytes);
-    entry->attr = (struct section){pair, 1u + words_of(bytes)};
+    entry->attr = (struct section){pair, base_key_pair(entry, row, pair)};
     return change_entry(tc, trans, entry, key_request_info(OP_INSERT, LOCK_EXCLUSIVE, 0), 0);
 }
 
-/*
- * An index that is being built: the entry may be missing, or be that of another row, which got this
- * key when nobody fired for it. A program looks; it refuses as if there were none.
- */
-static uint32_t delete_own_entry(struct tc *tc, struct tc_trans *trans, struct entry *entry,
-                                 const struct section *row)
+/* A program that goes on if the entry is this row's, and else refuses as if there were none.
+ * Returns its words. */
+static uint32_t own_entry_program(const struct entry *entry, const struct section *row,
+                                  uint32_t *program)
 {
-    uint32_t attr[PROGRAM_AROUND + KEY_WORDS_MAX + 1u];
-    uint32_t *program = attr + 2;
     uint32_t bytes = base_key_value(row, program + 4);
     uint32_t words = 4u + words_of(bytes) + 2u;
     program[0] = PROGRAM_VERSION;
@@ -82,9 +83,35 @@ static uint32_t delete_own_entry(struct tc *tc, struct tc_trans *trans, struct e
     program[3] = bytes;
     program[words - 2u] = program_head(PROGRAM_EXIT_REFUSE, 0, 0, ERR_ROW_NOT_FOUND);
     program[words - 1u] = program_head(PROGRAM_EXIT_OK, 0, 0, 0);
-    attr[0] = words;
+    return words;
+}
+
+/* A row that was there before the index: it may have its entry already, and if another one has it
+ * that is a duplicate. */
+static uint32_t fill_entry(struct tc *tc, struct tc_trans *trans, struct entry *entry,
+                           const struct section *row)
+{
+    uint32_t attr[PROGRAM_AROUND + 2u * (KEY_WORDS_MAX + 1u) + 1u];
+    attr[0] = own_entry_program(entry, row, attr + 2);
     attr[1] = 0; /* It reads nothing. */
-    entry->attr = (struct section){attr, 2u + words};
+    entry->attr = (struct section){attr, 2u + attr[0]};
+    entry->attr.size += base_key_pair(entry, row, attr + entry->attr.size);
+    jam();
+    return change_entry(tc, trans, entry, key_request_info(OP_WRITE, LOCK_EXCLUSIVE, KEY_PROGRAM),
+                        OP_FILL);
+}
+
+/*
+ * An index that is being built: the entry may be missing, or be that of another row, which got this
+ * key when nobody fired for it.
+ */
+static uint32_t delete_own_entry(struct tc *tc, struct tc_trans *trans, struct entry *entry,
+                                 const struct section *row)
+{
+    uint32_t attr[PROGRAM_AROUND + KEY_WORDS_MAX + 1u];
+    attr[0] = own_entry_program(entry, row, attr + 2);
+    attr[1] = 0; /* It reads nothing. */
+    entry->attr = (struct section){attr, 2u + attr[0]};
     jam();
     return change_entry(tc, trans, entry, key_request_info(OP_DELETE, LOCK_EXCLUSIVE, KEY_PROGRAM),
                         OP_CAREFUL);
@@ -116,7 +143,8 @@ static uint32_t change_entries(struct tc *tc, struct tc_trans *trans, const stru
     if (ord->old_words > 0) error = delete_entry(tc, trans, &entry, unique, &row);
     if (error != 0 || ord->new_words == 0) return error;
     entry.key = (struct section){all->words + ord->old_words, ord->new_words};
-    return insert_entry(tc, trans, &entry, &row);
+    return (op->flags & OP_FILL) != 0 ? fill_entry(tc, trans, &entry, &row)
+                                      : insert_entry(tc, trans, &entry, &row);
 }
 
 static bool well_formed(const struct tc *tc, const struct tc_op *op, const struct signal *sig)

@@ -58,6 +58,12 @@ bool tc_entry_forgiven(const struct tc *tc, const struct tc_op *op, uint32_t err
     return loose && (error == ERR_ROW_NOT_FOUND || error == ERR_ROW_EXISTS);
 }
 
+bool tc_entry_taken(const struct tc_op *op, uint32_t error)
+{
+    if ((op->flags & OP_ENTRY) == 0) return false;
+    return error == ERR_ROW_EXISTS || ((op->flags & OP_FILL) != 0 && error == ERR_ROW_NOT_FOUND);
+}
+
 /* --- DICT's orders. --- */
 
 static void answer(struct tc *tc)
@@ -145,6 +151,11 @@ static void begin(struct tc *tc, struct tc_table *base, struct tc_unique *unique
         return;
     case UNIQUE_LOOSE:
         unique->entries = ENTRIES_LOOSE;
+        break;
+    case UNIQUE_FIRES:
+    case UNIQUE_SILENT:
+        tc->hurry.table_id = base->table_id;
+        tc->hurry.round++;
         break;
     case UNIQUE_GONE:
         forget(base, order->index_id);

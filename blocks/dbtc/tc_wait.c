@@ -60,12 +60,18 @@ static void answer(struct tc *tc, uint32_t client, uint32_t sender_data, uint32_
         sig_send(&tc->block, client, GSN_WAIT_DURABLE_REF, PRIO_B, &ref);
 }
 
+/* All that is committed by now. Other nodes are at most one epoch ahead of this one. */
+static bool is_all(const struct tc *tc, const struct wait_durable_req *req, uint32_t node)
+{
+    return req->gci_hi == DURABLE_ALL && node == tc->own_node;
+}
+
 static uint32_t refuse(const struct tc *tc, const struct wait_durable_req *req, uint32_t node)
 {
     uint32_t error = tc_durable_error(tc);
     if (error == 0 && tc->start_level != START_STARTED) error = tc_refuse_new(tc, 0);
     if (error == 0 && tc->api_fail[node].sender != 0) error = ERR_CLUSTER_UNAVAILABLE;
-    if (error != 0) return error;
+    if (error != 0 || is_all(tc, req, node)) return error;
     if (of_former_life(tc, req->gci_lo)) return former_error(tc, req->gci_hi, req->gci_lo);
     return in_future(tc, req->gci_hi, req->gci_lo) ? ERR_EPOCH_IN_FUTURE : 0;
 }
@@ -76,6 +82,7 @@ void tc_exec_WAIT_DURABLE_REQ(struct block *block, const struct signal *sig)
     const struct wait_durable_req *req = SIG_PAYLOAD(sig, wait_durable_req);
     uint32_t node = ref_node(sig->sender);
     uint32_t error = refuse(tc, req, node);
+    bool all = is_all(tc, req, node);
 
     if (error != 0 || req->gci_hi <= tc->epoch.durable) {
         answer(tc, sig->sender, req->sender_data, error);
@@ -89,8 +96,10 @@ void tc_exec_WAIT_DURABLE_REQ(struct block *block, const struct signal *sig)
     jam();
     wait->owner = sig->sender;
     wait->sender_data = req->sender_data;
-    wait->gci = req->gci_hi;
+    wait->gci = all ? tc->epoch_hi + 1u : req->gci_hi;
+    wait->all = all;
     tc->waits_of[node]++;
+    if (all) tc_durable_force(tc, tc->epoch_hi); /* So that the next one begins. */
     if (wait->gci <= tc->epoch_hi) tc_durable_force(tc, wait->gci);
 }
 
@@ -109,7 +118,7 @@ static void look_at(struct tc *tc, struct tc_wait *wait)
     if (tc->api_fail[ref_node(wait->owner)].sender != 0 || wait->gci <= tc->epoch.durable) {
         jam();
         end_wait(tc, wait, 0);
-    } else if (in_future(tc, wait->gci, 0)) {
+    } else if (!wait->all && in_future(tc, wait->gci, 0)) {
         jam(); /* Commits were held back when it was asked for, but for another epoch. */
         end_wait(tc, wait, ERR_EPOCH_IN_FUTURE);
     } else if (wait->gci <= tc->epoch_hi) {

@@ -34,6 +34,7 @@ enum block_no {
     BLOCK_NDBFS = 11,   /* Files. */
     BLOCK_BACKUP = 12,  /* Checkpoint and backup writer. */
     BLOCK_RESTORE = 13, /* Checkpoint reader. */
+    BLOCK_TRIX = 14,    /* Fills unique indexes. */
     BLOCK_COUNT = 32,   /* Blocks of a data node have smaller numbers. */
     BLOCK_API = 200,    /* A client: the instance is its ndb_t. */
     BLOCK_MGM = 201,    /* A management server. */

@@ -62,37 +62,31 @@ static void visit_entry(void *context, const struct place *place, uint32_t row)
 
 void uniques_note(struct run *run, uint32_t table, const struct table_def *def)
 {
-    struct uniques *uniques = &run->uniques[table];
-    struct table_index index;
-    *uniques = (struct uniques){.base_id = def->table_id};
-    while (uniques->count < UNIQUES_MAX && table_def_unique(def, uniques->count, &index))
-        uniques->table_id[uniques->count++] = index.table_id;
+    run->base_id[table] = def->table_id;
 }
 
-/* Which one it is among those that this node fires for now. False: it has been dropped. */
+/* Which one it is among those that this node fires for now. */
 static bool number_of(const struct place *base, uint32_t index_id, uint32_t *number)
 {
     uint32_t id;
     for (*number = 0; *number < tup_unique_count(base->frag); (*number)++) {
-        tup_unique_fires_of(base->frag, *number, &id);
-        if (id == index_id) return true;
+        if (tup_unique_fires_of(base->frag, *number, &id) == UNIQUE_FIRES_ALL && id == index_id)
+            return true;
     }
     return false;
 }
 
-static void check_index(struct run *run, uint32_t table, uint32_t index_id, bool dropped_ever)
+static void check_index(struct run *run, uint32_t base_id, uint32_t index_id)
 {
-    uint32_t base_id = run->uniques[table].base_id;
-    enum unique_drop drop = dropped_ever ? run->model.unique_drop[table] : UNIQUE_DROP_NEVER;
     struct place base_place;
     struct place index_place;
     uint32_t number;
     if (!place_find(run, base_id, 0, &base_place)) return;
-    bool there = number_of(&base_place, index_id, &number);
-    if (there ? drop == UNIQUE_DROP_TOLD : drop == UNIQUE_DROP_NEVER)
-        run_fail(run, SIM_CORRECTNESS, "unique index %u of table %u is %s", index_id, base_id,
-                 there ? "still there" : "lost");
-    if (!there) return;
+    if (!number_of(&base_place, index_id, &number)) {
+        run_fail(run, SIM_CORRECTNESS, "nobody fires for unique index %u of table %u", index_id,
+                 base_id);
+        return;
+    }
     if (!place_find(run, index_id, 0, &index_place)) {
         run_fail(run, SIM_CORRECTNESS, "unique index %u of table %u has no table", index_id,
                  base_id);
@@ -113,13 +107,35 @@ static void check_index(struct run *run, uint32_t table, uint32_t index_id, bool
              (unsigned long long)check.entries.hash);
 }
 
-/* I-SIM-10. The first one may have been dropped (work_unique.c). Keys of different rows differ
- * because each is the primary key of an entry. */
+/* Those that the table has from the beginning: u_fs may have been dropped (work_unique.c). */
+static void check_first_ones(struct run *run, uint32_t table, const struct table_def *def)
+{
+    enum unique_drop drop = run->model.unique_drop[table];
+    uint32_t uniques = row_uniques(run, table);
+    uint32_t number;
+    bool there = table_def_unique_find(def, "u_fs", 4, &number);
+    if (uniques > 0 && (there ? drop == UNIQUE_DROP_TOLD : drop == UNIQUE_DROP_NEVER))
+        run_fail(run, SIM_CORRECTNESS, "unique index u_fs of table %u is %s", table,
+                 there ? "still there" : "lost");
+    if (uniques > UNIQUE_VALUE && !table_def_unique_find(def, "u_v", 3, &number))
+        run_fail(run, SIM_CORRECTNESS, "unique index u_v of table %u is lost", table);
+}
+
+/* I-SIM-10. Keys of different rows differ because each is the primary key of an entry. */
 void check_uniques(struct run *run)
 {
+    static uint8_t memory[1u << 20] __attribute__((aligned(8)));
     for (uint32_t table = 0; table < run->table_count; table++) {
-        const struct uniques *uniques = &run->uniques[table];
-        for (uint32_t i = 0; i < uniques->count; i++)
-            check_index(run, table, uniques->table_id[i], i == 0);
+        struct place base;
+        struct table_index index;
+        uint32_t base_id = run->base_id[table];
+        const struct table_def *def = place_definition(run, base_id, memory, sizeof memory);
+        if (def == NULL) continue;
+        check_first_ones(run, table, def);
+        for (uint32_t i = 0; table_def_unique(def, i, &index); i++)
+            check_index(run, base_id, index.table_id);
+        if (place_find(run, base_id, 0, &base) && tup_unique_count(base.frag) != def->unique_count)
+            run_fail(run, SIM_CORRECTNESS, "table %u has %u unique indexes, a node fires for %u",
+                     table, def->unique_count, tup_unique_count(base.frag));
     }
 }

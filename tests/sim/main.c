@@ -229,6 +229,7 @@ static void print_end(const struct run *run, uint64_t seed, double seconds)
         "seed %llu ok hash %016llx: %.3f s virtual, %llu signals, %llu steps, %.2f s real, %llu "
         "jobs, committed %llu, "
         "aborted %llu, unknown %llu, rows scanned %llu, unique entries %llu, by unique key %llu, "
+        "unique indexes made %llu, dropped %llu, "
         "duplicates %llu, copied rows %llu, full %llu, links down %u, "
         "epochs asked %u, lost %u%s\n",
         (unsigned long long)seed, (unsigned long long)sim_hash(run->world),
@@ -237,6 +238,7 @@ static void print_end(const struct run *run, uint64_t seed, double seconds)
         (unsigned long long)figures->committed, (unsigned long long)figures->aborted,
         (unsigned long long)figures->unknown, (unsigned long long)figures->rows_scanned,
         (unsigned long long)figures->entries, (unsigned long long)figures->by_unique,
+        (unsigned long long)figures->uniques_made, (unsigned long long)figures->uniques_dropped,
         (unsigned long long)figures->duplicates, (unsigned long long)figures->copied,
         (unsigned long long)figures->errors[0], sim_link_downs(run->world),
         run->epochs.asked[EPOCH_RESTORED] + run->epochs.asked[EPOCH_GONE],

@@ -1,6 +1,7 @@
 /* place.c -- where a fragment's rows are, for the checkers; when all is quiet. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/sim/place.h"
+#include <stdlib.h>
 #include "blocks/dbdict/dict_state.h"
 
 static struct lqh_table *table_at(struct lqh *lqh, uint32_t table_id)
@@ -46,6 +47,24 @@ void place_visit(const struct place *place, row_visit visit, void *context)
         for (uint32_t i = 0; i < count; i++)
             visit(context, place, rows[i]);
     }
+}
+
+const struct table_def *place_definition(struct run *run, uint32_t table_id, void *memory,
+                                         size_t size)
+{
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+        struct node *node = sim_node(run->world, data_node_id(run, i));
+        if (node == NULL) continue;
+        struct dict *dict = (struct dict *)(void *)node_block(node, BLOCK_DBDICT, 0);
+        if (dict->start_level != START_STARTED) continue;
+        if (dict->local.active || dict_table_at(dict, table_id) == NULL) return NULL;
+        struct section sections[2];
+        struct table_def *def;
+        dict_store_read(dict, &dict->table[table_id], sections);
+        if (table_def_decode(sections[0].words, sections[0].size, memory, size, &def) != 0) abort();
+        return def;
+    }
+    return NULL;
 }
 
 bool place_partitions(struct run *run, uint32_t table_id, uint32_t *partitions, uint32_t *fragments)

@@ -21,5 +21,8 @@ void place_visit(const struct place *place, row_visit visit, void *context);
  * with their copies. False: there is no such table, or no such node. */
 bool place_partitions(struct run *run, uint32_t table_id, uint32_t *partitions,
                       uint32_t *fragments);
+/* What the dictionary of any started node that is at rest says, in `memory`; NULL: nothing. */
+const struct table_def *place_definition(struct run *run, uint32_t table_id, void *memory,
+                                         size_t size);
 /* The rows of the partitions, each once. */
 void place_visit_table(struct run *run, uint32_t table_id, row_visit visit, void *context);

@@ -35,6 +35,8 @@ static bool parse_setting(struct sim_case *test, const char *line, bool *good)
         test->changeless = false;
     else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "drops") == 0)
         test->dropless = false;
+    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "own") == 0)
+        test->ownless = false;
     else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "copies") == 0)
         test->copyless = false;
     else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "counters") == 0)
@@ -73,6 +75,7 @@ bool plan_read(struct sim_case *test, const char *path)
     test->numberless = true;
     test->changeless = true;
     test->dropless = true;
+    test->ownless = true;
     test->copyless = true;
     for (uint32_t number = 1; good && fgets(line, sizeof line, file) != NULL; number++) {
         struct sim_event event = {0};
@@ -98,6 +101,7 @@ void plan_print(FILE *file, const struct sim_case *test)
     if (!test->numberless) fprintf(file, "numbers\n");
     if (!test->changeless) fprintf(file, "changes\n");
     if (!test->dropless) fprintf(file, "drops\n");
+    if (!test->ownless) fprintf(file, "own\n");
     if (!test->copyless) fprintf(file, "copies\n");
     if (test->counters) fprintf(file, "counters\n");
     if (test->jobs != 0) fprintf(file, "jobs %u\n", test->jobs);
@@ -139,6 +143,7 @@ void case_apply(const struct sim_case *test, struct run *run)
     if (test->numberless) swarm->weight[WORK_NUMBER] = 0;
     if (test->changeless) swarm->weight[WORK_ALTER] = 0;
     if (test->dropless) swarm->weight[WORK_UNIQUE] = 0;
+    if (test->ownless) swarm->weight[WORK_OWN] = 0;
     if (!test->copyless) swarm_draw_copies(swarm);
     if (test->counters) swarm->counters = true;
     run->plan_given = test->planned;

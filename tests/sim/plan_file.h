@@ -19,6 +19,7 @@ struct sim_case {
     bool numberless;  /* or before numbers were taken, */
     bool changeless;  /* or tables were changed, */
     bool dropless;    /* or unique indexes were dropped, */
+    bool ownless;     /* or created while their tables are used, */
     bool copyless;    /* or before there were fully replicated tables. */
     bool counters;    /* Rows have a counter, although no program moves it. */
     bool planned;     /* `plan` instead of the drawn one. */

@@ -39,6 +39,9 @@ void points_commit(struct run *run);
 void points_abort(struct run *run);
 void points_unique(struct run *run); /* By primary key, then by unique key. */
 void points_unique_drop(struct run *run);
+void points_unique_create(struct run *run);
+void points_unique_refused(struct run *run);
+void points_unique_duplicates(struct run *run);
 void points_scan(struct run *run);
 void points_schema(struct run *run);
 void points_schema_refused(struct run *run);

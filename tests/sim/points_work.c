@@ -160,7 +160,8 @@ static void try_index(struct run *run, bool create)
 {
     struct session *session = &run->client[0].session[0];
     if (failed(run)) return;
-    uint32_t error = run_try_index(run, session, TABLE_CHURN, create, "points");
+    uint32_t error = run_try_index(run, session, TABLE_CHURN,
+                                   create ? ALTER_CREATE_INDEX : ALTER_DROP_INDEX, "points");
     /* What was done before nobody knew whether it was. */
     bool done = error == (create ? ERR_INDEX_EXISTS : ERR_INDEX_MISSING);
     if (run->swarm.small_data && error == ERR_INDEX_MEMORY_ORDERED) error = 0;
@@ -185,13 +186,57 @@ void points_unique_drop(struct run *run)
     change_rows(run, 0, 3, OP_UPDATE, true);
     if (failed(run)) return;
     *drop = UNIQUE_DROP_TRIED;
-    uint32_t error = run_try_index(run, session, TABLE_CHURN, false, "u_fs");
+    uint32_t error = run_try_index(run, session, TABLE_CHURN, ALTER_DROP_INDEX, "u_fs");
     if (error == 0) *drop = UNIQUE_DROP_TOLD;
     if (error != 0 && !failed(run) && error != ERR_INDEX_MISSING && error != ERR_SCHEMA_ABORTED &&
         !error_allowed(run, error))
         run_fail(run, SIM_CORRECTNESS, "a unique index is dropped: error %u", error);
     change_rows(run, 0, 3, OP_UPDATE, true);
     change_rows(run, 3, 2, OP_DELETE, true);
+}
+
+/* The error of an attempt that may have been made before, when nobody heard of its end. */
+static uint32_t try_unique(struct run *run, uint32_t table, enum alter_kind kind)
+{
+    struct session *session = &run->client[0].session[0];
+    uint32_t done = kind == ALTER_DROP_INDEX ? ERR_INDEX_MISSING : ERR_INDEX_EXISTS;
+    if (failed(run)) return 0;
+    run->model.own_tried[table] = true;
+    uint32_t error = run_try_index(run, session, table, kind, "own");
+    return error == done || error == ERR_SCHEMA_ABORTED || error_allowed(run, error) ? 0 : error;
+}
+
+/* One over the value comes and goes; rows change before, meanwhile and behind. */
+void points_unique_create(struct run *run)
+{
+    change_rows(run, 0, 3, OP_UPDATE, true);
+    uint32_t error = try_unique(run, TABLE_CHURN, ALTER_CREATE_UNIQUE);
+    if (error != 0 && !failed(run))
+        run_fail(run, SIM_CORRECTNESS, "a unique index is created: error %u", error);
+    change_rows(run, 0, 3, OP_UPDATE, true);
+    error = try_unique(run, TABLE_CHURN, ALTER_DROP_INDEX);
+    if (error != 0 && !failed(run))
+        run_fail(run, SIM_CORRECTNESS, "a unique index is dropped: error %u", error);
+    change_rows(run, 3, 2, OP_DELETE, true);
+}
+
+/* A node refuses, so nothing is created. */
+void points_unique_refused(struct run *run)
+{
+    change_rows(run, 0, 3, OP_UPDATE, true);
+    uint32_t error = try_unique(run, TABLE_CHURN, ALTER_CREATE_UNIQUE);
+    if (error != 0 && error != ERR_SCHEMA_OBJECT_BUSY && !failed(run))
+        run_fail(run, SIM_CORRECTNESS, "a unique index is refused: error %u", error);
+    change_rows(run, 0, 3, OP_UPDATE, true);
+}
+
+/* All accounts have the same value: it goes back when rows have entries already. */
+void points_unique_duplicates(struct run *run)
+{
+    uint32_t error = try_unique(run, TABLE_BANK, ALTER_CREATE_UNIQUE);
+    if (error != 0 && error != ERR_UNIQUE_DUPLICATE && !failed(run))
+        run_fail(run, SIM_CORRECTNESS, "a unique index of equal rows: error %u", error);
+    points_rows(run, 0, 3, OP_UPDATE);
 }
 
 /* An LDM has no memory for its entries. */

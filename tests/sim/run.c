@@ -636,17 +636,17 @@ uint32_t run_try_schema(struct run *run, struct session *session, const struct t
 }
 
 /* One try to create an index of v, or to drop it. */
-uint32_t run_try_index(struct run *run, struct session *session, uint32_t table, bool create,
-                       const char *name)
+uint32_t run_try_index(struct run *run, struct session *session, uint32_t table,
+                       enum alter_kind kind, const char *name)
 {
     struct waiting waiting = {0};
     uint32_t words[8] = {0};
     uint32_t size = (uint32_t)strlen(name);
+    bool create = kind != ALTER_DROP_INDEX;
     uint32_t at = create ? 2 : 1;
     const struct table_def *def = api_table_def(session->table[table]);
-    const struct alter_table_req req = {.table_id = def->table_id,
-                                        .version = def->version,
-                                        .kind = create ? ALTER_CREATE_INDEX : ALTER_DROP_INDEX};
+    const struct alter_table_req req = {
+        .table_id = def->table_id, .version = def->version, .kind = kind};
     words[0] = create ? size | 1u << 16 : size;
     if (create) words[1] = row_value_column(run, table);
     memcpy(words + at, name, size);

@@ -25,6 +25,7 @@ enum work_no {
     WORK_NUMBER,
     WORK_ALTER,
     WORK_UNIQUE,
+    WORK_OWN,
     WORK_COUNT
 };
 enum fault_no {
@@ -146,7 +147,8 @@ struct model_schema {
     bool leaving;   /* The check has asked for its drop. */
 };
 
-/* Indexes that come and go while their tables are used: work_index.c. Each session has one. */
+/* Indexes that come and go while their tables are used: work_index.c. Each session has an ordered
+ * one and a unique one. */
 enum online_state { ONLINE_GONE = 0, ONLINE_THERE, ONLINE_UNKNOWN };
 struct model_online {
     enum online_state state;
@@ -192,6 +194,8 @@ struct model_alter {
 struct model {
     struct model_alter alter[CLIENTS_MAX * SESSIONS_MAX];   /* By session. */
     struct model_online online[CLIENTS_MAX * SESSIONS_MAX]; /* By session. */
+    struct model_online own[CLIENTS_MAX * SESSIONS_MAX];    /* The same of unique ones, */
+    bool own_tried[TABLES_MAX];                             /* of these tables. */
     enum unique_drop unique_drop[TABLES_MAX];
     struct model_key *key[TABLES_MAX]; /* [churn table][key of all sessions] */
     struct model_unknown *unknown;
@@ -332,7 +336,8 @@ struct run_figures {
     uint64_t committed, aborted, unknown, jobs, rows_scanned, errors[8];
     uint64_t entries;               /* Of unique indexes, compared with the rows; */
     uint64_t by_unique, duplicates; /* operations by them, transactions that they refused. */
-    uint64_t uniques_dropped;       /* From tables in use. */
+    uint64_t uniques_dropped;       /* From tables in use, */
+    uint64_t uniques_made;          /* and of such. */
     uint64_t copied;                /* Rows compared with their copies. */
 };
 
@@ -432,14 +437,6 @@ struct single_mode {
     uint64_t again_us;
 };
 
-/* A table with unique indexes, and their tables: check_unique.c. */
-#define UNIQUES_MAX 2u
-struct uniques {
-    uint32_t base_id;
-    uint32_t count;
-    uint32_t table_id[UNIQUES_MAX];
-};
-
 /* The order of replicas: order.c. */
 struct replica_order {
     struct node_mask slow; /* As is reported. */
@@ -462,7 +459,7 @@ struct run {
     struct model model;
     uint32_t table_count;
     struct table_def *def[TABLES_MAX];
-    struct uniques uniques[TABLES_MAX];
+    uint32_t base_id[TABLES_MAX]; /* The tables' numbers: check_unique.c. */
     bool tables_ready;
     uint32_t setup_step;
     bool stop;             /* No new jobs. */
@@ -495,8 +492,8 @@ uint32_t run_try(struct run *run, struct session *session, enum lock_mode lock,
 uint32_t run_try_create(struct run *run, struct session *session, const struct table_def *def,
                         uint32_t *table_id, uint32_t *version);
 uint32_t run_try_schema(struct run *run, struct session *session, const struct table_def *def);
-uint32_t run_try_index(struct run *run, struct session *session, uint32_t table, bool create,
-                       const char *name);
+uint32_t run_try_index(struct run *run, struct session *session, uint32_t table,
+                       enum alter_kind kind, const char *name);
 /* One try to change a table. In req the number and version that it has then. */
 uint32_t run_try_alter(struct run *run, struct session *session, struct alter_table_req *req,
                        const struct section *words);

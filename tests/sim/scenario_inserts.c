@@ -149,8 +149,8 @@ static uint32_t crowd(struct run *run, struct session *session, uint32_t size, b
 /* Of the churn table: comes and goes. */
 static uint32_t try_index(struct run *run, struct session *session, bool must)
 {
-    uint32_t created = run_try_index(run, session, TABLE_CHURN, true, "insert");
-    uint32_t dropped = run_try_index(run, session, TABLE_CHURN, false, "insert");
+    uint32_t created = run_try_index(run, session, TABLE_CHURN, ALTER_CREATE_INDEX, "insert");
+    uint32_t dropped = run_try_index(run, session, TABLE_CHURN, ALTER_DROP_INDEX, "insert");
     uint32_t refused = 0;
     if (created != ERR_INDEX_EXISTS) refused += judge(run, created, must);
     if (dropped != ERR_INDEX_MISSING || must) refused += judge(run, dropped, must);

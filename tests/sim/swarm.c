@@ -198,6 +198,13 @@ static void draw_drops(struct swarm *swarm, uint64_t seed)
     swarm->weight[WORK_UNIQUE] = rng_chance(&rng, 1, 2) ? 0 : 1;
 }
 
+static void draw_own(struct swarm *swarm, uint64_t seed)
+{
+    struct rng rng;
+    rng_seed(&rng, seed ^ 0x6F776E6E6577u);
+    swarm->weight[WORK_OWN] = rng_chance(&rng, 1, 2) ? 0 : between(&rng, 1, 2);
+}
+
 /* With several groups each node has so many times more fragments, and each write so many
  * operations. */
 void swarm_draw_copies(struct swarm *swarm)
@@ -228,6 +235,7 @@ void swarm_draw(struct swarm *swarm, uint64_t seed)
     draw_numbers(swarm, seed);
     draw_changes(swarm, seed);
     draw_drops(swarm, seed);
+    draw_own(swarm, seed);
 }
 
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
@@ -238,7 +246,7 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
         "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u copied=%x latency=%u chunk=%u%% stream=%u "
         "budget=%u%%/%u lazy=%u%% "
         "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u program=%u index=%u "
-        "number=%u alter=%u unique=%u faults=%u",
+        "number=%u alter=%u unique=%u own=%u faults=%u",
         swarm->disk ? "files " : "",
         !swarm->failures ? ""
         : swarm->rejoin  ? "rejoin "
@@ -253,7 +261,7 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
         swarm->weight[0], swarm->weight[1], swarm->weight[2], swarm->weight[3], swarm->weight[4],
         swarm->weight[5], swarm->weight[6], swarm->weight[WORK_PROGRAM], swarm->weight[WORK_INDEX],
         swarm->weight[WORK_NUMBER], swarm->weight[WORK_ALTER], swarm->weight[WORK_UNIQUE],
-        swarm->faults);
+        swarm->weight[WORK_OWN], swarm->faults);
 }
 
 static uint32_t draw_data_node(const struct swarm *swarm, struct rng *rng)

@@ -176,4 +176,5 @@ const struct work works[WORK_COUNT] = {
     [WORK_NUMBER] = {"number", number_start, number_crashed, NULL},
     [WORK_ALTER] = {"alter", alter_start, alter_crashed, NULL},
     [WORK_UNIQUE] = {"unique", unique_start, NULL, NULL},
+    [WORK_OWN] = {"own", index_start, index_crashed, NULL},
 };

@@ -1,5 +1,5 @@
-/* fake_workers.h -- stand-ins for DBTC and DBLQH: they answer the dictionary, NDBCNTR and QMGR as a
- * test wishes. */
+/* fake_workers.h -- stand-ins for DBTC, DBLQH and TRIX: they answer the dictionary, NDBCNTR and
+ * QMGR as a test wishes. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "blocks/cmvmi/cmvmi.h"
@@ -18,6 +18,7 @@
 #include "signals/rejoin.h"
 #include "signals/start.h"
 #include "signals/takeover.h"
+#include "signals/trix.h"
 #include "tests/unit/fake_cluster.h"
 
 #define FAKE_TABLES 64u
@@ -34,6 +35,12 @@ struct fake_worker {
     uint32_t columns[FAKE_TABLES]; /* That were added: LOCAL_COLUMN_ONLINE; */
     uint32_t column_room;          /* 1 + the table that LOCAL_COLUMN_ADD was for. */
     uint32_t unique[FAKE_TABLES];  /* The last enum unique_state of that index's table. */
+    uint32_t refuse_known;         /* Error for the next LOCAL_UNIQUE_REQ of KNOWN. */
+    uint32_t fills;                /* BUILD_INDX_REQs. */
+    uint32_t refuse_fill;          /* Error for the next one. */
+    bool hold_fill;                /* It takes for ever: until it is cancelled. */
+    uint32_t filling_for;          /* 0: nobody. */
+    uint32_t filling;              /* Its sender_data. */
     bool hold_index;               /* Building takes for ever: until it is cancelled. */
     struct local_index_req building;
     uint32_t building_for; /* 0: nobody. */
@@ -300,15 +307,66 @@ static void fake_exec_LOCAL_UNIQUE_REQ(struct block *block, const struct signal 
     const struct local_unique_req *req = SIG_PAYLOAD(sig, local_unique_req);
     struct fake_worker *fake = fake_of(block);
     struct local_unique_conf conf = {req->sender_data, req->table_id, req->state};
-    static const uint8_t before_tc[UNIQUE_STATES] = {
-        [UNIQUE_LOOSE] = UNIQUE_CLOSED, [UNIQUE_GONE] = UNIQUE_LOOSE};
-    static const uint8_t before_lqh[UNIQUE_STATES] = {[UNIQUE_GONE] = UNIQUE_SILENT};
-    const uint8_t *before = ref_block(block->ref) == BLOCK_DBTC ? before_tc : before_lqh;
+    /* By the state ordered: those that may have been before it. */
+    static const uint32_t before_tc[UNIQUE_STATES] = {
+        [UNIQUE_KNOWN] = 1u << 0,
+        [UNIQUE_FIRES] = 1u << UNIQUE_KNOWN,
+        [UNIQUE_STRICT] = 1u << UNIQUE_FIRES,
+        [UNIQUE_CLOSED] = 1u << 0 | 1u << UNIQUE_STRICT,
+        [UNIQUE_LOOSE] = 1u << UNIQUE_CLOSED | 1u << UNIQUE_FIRES,
+        [UNIQUE_SILENT] = 1u << UNIQUE_LOOSE,
+        [UNIQUE_GONE] = 1u << UNIQUE_SILENT | 1u << UNIQUE_KNOWN | 1u << 0};
+    static const uint32_t before_lqh[UNIQUE_STATES] = {
+        [UNIQUE_KNOWN] = 1u << 0,
+        [UNIQUE_DELETES] = 1u << UNIQUE_KNOWN,
+        [UNIQUE_FIRES] = 1u << UNIQUE_DELETES,
+        [UNIQUE_SILENT] = 1u << 0 | 1u << UNIQUE_FIRES,
+        [UNIQUE_GONE] = 1u << UNIQUE_SILENT | 1u << UNIQUE_KNOWN | 1u << 0};
+    const uint32_t *before = ref_block(block->ref) == BLOCK_DBTC ? before_tc : before_lqh;
+    bool known = req->state == UNIQUE_KNOWN;
     ndbrequire(req->table_id < FAKE_TABLES && fake->state[req->table_id] == 2);
-    ndbrequire(req->index_id < FAKE_TABLES && fake->state[req->index_id] == 2);
-    ndbrequire(req->state < UNIQUE_STATES && fake->unique[req->index_id] == before[req->state]);
-    fake->unique[req->index_id] = req->state;
+    ndbrequire(req->index_id < FAKE_TABLES && req->state < UNIQUE_STATES);
+    ndbrequire(fake->state[req->index_id] > 0 || req->state == UNIQUE_GONE);
+    ndbrequire(sig->section_count == (known ? 1u : 0u));
+    ndbrequire((before[req->state] >> fake->unique[req->index_id] & 1u) != 0);
+    if (known && fake->refuse_known != 0) {
+        struct local_unique_ref ref = {req->sender_data, req->table_id, fake->refuse_known};
+        fake->refuse_known = 0;
+        sig_send(block, sig->sender, GSN_LOCAL_UNIQUE_REF, PRIO_B, &ref);
+        return;
+    }
+    fake->unique[req->index_id] = fake->state[req->index_id] > 0 ? req->state : 0;
     sig_send(block, sig->sender, GSN_LOCAL_UNIQUE_CONF, PRIO_B, &conf);
+}
+
+static void fake_fill(struct fake_worker *fake, uint32_t error)
+{
+    struct build_indx_conf conf = {.sender_data = fake->filling};
+    struct build_indx_ref ref = {.sender_data = fake->filling, .error = error};
+    uint32_t receiver = fake->filling_for;
+    fake->filling_for = 0;
+    if (error == 0)
+        sig_send(&fake->block, receiver, GSN_BUILD_INDX_CONF, PRIO_B, &conf);
+    else
+        sig_send(&fake->block, receiver, GSN_BUILD_INDX_REF, PRIO_B, &ref);
+}
+
+static void fake_exec_BUILD_INDX_REQ(struct block *block, const struct signal *sig)
+{
+    struct fake_worker *fake = fake_of(block);
+    uint32_t error = fake->refuse_fill;
+    ndbrequire(fake->filling_for == 0);
+    fake->fills++;
+    fake->filling_for = sig->sender;
+    fake->filling = SIG_PAYLOAD(sig, build_indx_req)->sender_data;
+    fake->refuse_fill = 0;
+    if (!fake->hold_fill) fake_fill(fake, error);
+}
+
+static void fake_exec_BUILD_INDX_CANCEL_ORD(struct block *block, const struct signal *sig)
+{
+    (void)sig;
+    if (fake_of(block)->filling_for != 0) fake_fill(fake_of(block), ERR_SCHEMA_ABORTED);
 }
 
 static void fake_exec_LOCAL_INDEX_CANCEL_ORD(struct block *block, const struct signal *sig)
@@ -379,6 +437,8 @@ static const struct handler fake_handlers[] = {
     HANDLER(fake, LOCAL_INDEX_REQ, local_index_req),
     HANDLER(fake, LOCAL_UNIQUE_REQ, local_unique_req),
     HANDLER(fake, LOCAL_INDEX_CANCEL_ORD, local_index_cancel_ord),
+    HANDLER(fake, BUILD_INDX_REQ, build_indx_req),
+    HANDLER(fake, BUILD_INDX_CANCEL_ORD, build_indx_cancel_ord),
     HANDLER(fake, GCP_HOLD_REQ, gcp_hold_req),
     HANDLER(fake, TC_EPOCH_REQ, tc_epoch_req),
     HANDLER(fake, GCP_SAVEREQ, gcp_savereq),
@@ -399,6 +459,13 @@ static const struct block_type fake_tc_type = {"DBTC", BLOCK_DBTC, fake_handlers
 static const struct block_type fake_lqh_type = {"DBLQH", BLOCK_DBLQH, fake_handlers, FAKE_HANDLERS,
                                                 NULL};
 
+static const struct block_type fake_trix_type = {"TRIX", BLOCK_TRIX, fake_handlers, FAKE_HANDLERS,
+                                                 NULL};
+
+static inline struct fake_worker *fake_trix(struct fake_cluster *fc, uint32_t node)
+{
+    return fake_of(node_block(fc->node[node].node, BLOCK_TRIX, 0));
+}
 static inline struct fake_worker *fake_tc(struct fake_cluster *fc, uint32_t node, uint32_t instance)
 {
     return fake_of(node_block(fc->node[node].node, BLOCK_DBTC, instance));
@@ -423,6 +490,7 @@ static inline void fake_data_node(struct fake_cluster *fc, uint32_t id,
     cntr_create(main_thread, 0);
     dih_create(main_thread, 0);
     dict_create(main_thread, 0);
+    block_create(main_thread, &fake_trix_type, 0, sizeof(struct fake_worker));
     for (uint32_t i = 1; i <= config->tc_count; i++)
         block_create(worker, &fake_tc_type, i, sizeof(struct fake_worker));
     for (uint32_t i = 1; i <= config->ldm_count; i++)

@@ -218,6 +218,7 @@ static void make_node(uint32_t id)
     cntr_create(main_thread, 0);
     dih_create(main_thread, 0);
     block_create(main_thread, &dict_type, 0, sizeof(struct fake_dict));
+    block_create(main_thread, &fake_trix_type, 0, sizeof(struct fake_worker));
     block_create(worker, &fake_tc_type, 1, sizeof(struct fake_worker));
     block_create(worker, &fake_lqh_type, 1, sizeof(struct fake_worker));
     if (!config.diskless) block_create(worker, &backup_type, 1, sizeof(struct fake_backup));

@@ -20,8 +20,10 @@
 #include "signals/order.h"
 #include "signals/scan.h"
 #include "signals/start.h"
+#include "signals/trix.h"
 #include "tests/unit/kvt_table.h"
 
+/* W_MORE_BLOCKS(thread): makes blocks that need no READ_CONFIG_REQ. */
 #ifndef W_NODES
 #define W_NODES 2u
 #endif
@@ -161,6 +163,10 @@ struct driver {
     uint32_t holds;        /* ORDER_HOLD_CONF: its number */
     uint32_t uniques;      /* LOCAL_UNIQUE_CONF */
     uint32_t unique_error; /* LOCAL_UNIQUE_REF */
+    uint32_t filled;       /* BUILD_INDX_CONF: */
+    uint32_t filled_rows;  /* so many; or BUILD_INDX_REP. */
+    uint32_t fill_total;
+    uint32_t fill_error; /* BUILD_INDX_REF */
 };
 
 static void driver_exec_READ_CONFIG_CONF(struct block *block, const struct signal *sig)
@@ -203,6 +209,22 @@ static void driver_exec_LOCAL_UNIQUE_REF(struct block *block, const struct signa
 {
     ((struct driver *)(void *)block)->unique_error = SIG_PAYLOAD(sig, local_unique_ref)->error;
 }
+static void driver_exec_BUILD_INDX_CONF(struct block *block, const struct signal *sig)
+{
+    struct driver *driver = (struct driver *)(void *)block;
+    driver->filled++;
+    driver->filled_rows = SIG_PAYLOAD(sig, build_indx_conf)->rows_lo;
+}
+static void driver_exec_BUILD_INDX_REF(struct block *block, const struct signal *sig)
+{
+    ((struct driver *)(void *)block)->fill_error = SIG_PAYLOAD(sig, build_indx_ref)->error;
+}
+static void driver_exec_BUILD_INDX_REP(struct block *block, const struct signal *sig)
+{
+    struct driver *driver = (struct driver *)(void *)block;
+    driver->filled_rows = SIG_PAYLOAD(sig, build_indx_rep)->rows_lo;
+    driver->fill_total = SIG_PAYLOAD(sig, build_indx_rep)->total_lo;
+}
 static const struct handler driver_handlers[] = {
     HANDLER(driver, READ_CONFIG_CONF, read_config_conf),
     HANDLER(driver, LOCAL_TABLE_ADD_CONF, local_table_add_conf),
@@ -213,6 +235,9 @@ static const struct handler driver_handlers[] = {
     HANDLER(driver, ORDER_HOLD_CONF, order_hold_conf),
     HANDLER(driver, LOCAL_UNIQUE_CONF, local_unique_conf),
     HANDLER(driver, LOCAL_UNIQUE_REF, local_unique_ref),
+    HANDLER(driver, BUILD_INDX_CONF, build_indx_conf),
+    HANDLER(driver, BUILD_INDX_REF, build_indx_ref),
+    HANDLER(driver, BUILD_INDX_REP, build_indx_rep),
 };
 static const struct block_type driver_type = {"DRIVER", BLOCK_DBDICT, driver_handlers,
                                               sizeof driver_handlers / sizeof driver_handlers[0],
@@ -364,6 +389,9 @@ static inline void w_node(struct world *world, uint32_t id,
     tux_create(thread, 1);
     lqh_create(thread, 1);
     tc_create(thread, 1);
+#ifdef W_MORE_BLOCKS
+    W_MORE_BLOCKS(thread);
+#endif
     static const uint32_t blocks[] = {BLOCK_DBACC, BLOCK_DBTUP, BLOCK_DBTUX, BLOCK_DBLQH,
                                       BLOCK_DBTC};
     struct read_config_req req = {0};

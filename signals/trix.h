@@ -1,0 +1,46 @@
+/* trix.h -- DBDICT of the master has its TRIX fill a unique index of a table in use. See
+ * docs/protocols/unique_index.md. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "signals/gsn.h"
+
+/*
+ * All rows of the table get their entries: every LQH fires for the index, and nothing is left that
+ * began before. Section 0: the numbers of the primary key's columns, in their order. CONF: each row
+ * has one, and all that was committed until then survives the loss of all nodes; REF: not so. One
+ * at a time.
+ */
+struct build_indx_req {
+    uint32_t sender_data;
+    uint32_t table_id;
+    uint32_t version;
+    uint32_t index_id; /* The index's table. */
+};
+SIGNAL_STRUCT(build_indx_req, 4);
+struct build_indx_conf {
+    uint32_t sender_data;
+    uint32_t rows_lo;
+    uint32_t rows_hi;
+};
+SIGNAL_STRUCT(build_indx_conf, 3);
+struct build_indx_ref {
+    uint32_t sender_data;
+    uint32_t error; /* 893: two rows have the same key. */
+};
+SIGNAL_STRUCT(build_indx_ref, 2);
+
+/* How far it is, now and then; total 0: not known. */
+struct build_indx_rep {
+    uint32_t sender_data;
+    uint32_t rows_lo;
+    uint32_t rows_hi;
+    uint32_t total_lo;
+    uint32_t total_hi;
+};
+SIGNAL_STRUCT(build_indx_rep, 5);
+
+/* It is in vain: REF follows, or CONF was on its way. */
+struct build_indx_cancel_ord {
+    uint32_t sender_data;
+};
+SIGNAL_STRUCT(build_indx_cancel_ord, 1);
