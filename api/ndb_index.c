@@ -47,7 +47,8 @@ static int create(ndb_t *ndb, const struct sql_index *index, const struct ndb_pr
         error_set(&ndb->error, error, "index %s, column %s", index->name, column);
     } else {
         const struct section section = {words, count};
-        result = ndb_alter(ndb, table, name, ALTER_CREATE_INDEX, &section, &call, timeout_ms);
+        uint32_t kind = index->unique ? ALTER_CREATE_UNIQUE : ALTER_CREATE_INDEX;
+        result = ndb_alter(ndb, table, name, kind, &section, &call, timeout_ms);
     }
     if (result != 0 && index->if_not_exists && call.result.error == ERR_INDEX_EXISTS) result = 0;
     ndb_table_release(table);

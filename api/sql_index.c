@@ -1,4 +1,4 @@
-/* sql_index.c -- reads CREATE INDEX over the tokens of sql_lexer.c. */
+/* sql_index.c -- reads CREATE [UNIQUE] INDEX over the tokens of sql_lexer.c. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "api/sql_index.h"
 
@@ -7,23 +7,28 @@
 #include "api/sql_parser.h"
 #include "signals/errors.h"
 
-static bool read_kind(struct sql_parser *p)
+static bool read_kind(struct sql_parser *p, bool unique)
 {
-    return !sql_accept_word(p, "USING") || sql_need_word(p, "BTREE");
+    if (!sql_accept_word(p, "USING")) return true;
+    if (!unique) return sql_need_word(p, "BTREE");
+    return sql_accept_word(p, "HASH") ||
+           sql_fail(p, ERR_BAD_REQUEST, "expected HASH: a unique index has no order");
 }
 
 static bool read_head(struct sql_parser *p, struct sql_index *index)
 {
     if (!sql_need_word(p, "CREATE")) return false;
-    if (sql_token_is(&p->token, "UNIQUE") || sql_token_is(&p->token, "FULLTEXT") ||
-        sql_token_is(&p->token, "SPATIAL"))
-        return sql_fail(p, ERR_NOT_IMPLEMENTED, "expected INDEX: a table in use gets ordered ones");
+    if (sql_token_is(&p->token, "FULLTEXT") || sql_token_is(&p->token, "SPATIAL"))
+        return sql_fail(p, ERR_NOT_IMPLEMENTED,
+                        "expected INDEX or UNIQUE INDEX: there are no others here");
+    index->unique = sql_accept_word(p, "UNIQUE");
     if (!sql_need_word(p, "INDEX")) return false;
     if (sql_accept_word(p, "IF")) {
         if (!sql_need_word(p, "NOT") || !sql_need_word(p, "EXISTS")) return false;
         index->if_not_exists = true;
     }
-    if (!sql_need_name(p, index->name, "expected the index's name") || !read_kind(p)) return false;
+    if (!sql_need_name(p, index->name, "expected the index's name")) return false;
+    if (!read_kind(p, index->unique)) return false;
     return sql_need_word(p, "ON") && sql_need_table(p, index->database, index->table);
 }
 
@@ -38,7 +43,7 @@ static bool read_columns(struct sql_parser *p, struct sql_index *index)
         sql_accept_word(p, "ASC");
     } while (sql_accept_char(p, ','));
     if (!sql_accept_char(p, ')')) return sql_fail(p, ERR_BAD_REQUEST, "expected ',' or ')'");
-    return read_kind(p) && sql_need_end(p);
+    return read_kind(p, index->unique) && sql_need_end(p);
 }
 
 uint32_t sql_index_parse(const char *text, size_t text_size, struct sql_index *index,

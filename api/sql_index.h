@@ -1,8 +1,11 @@
 /* sql_index.h -- reads a CREATE INDEX statement. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * CREATE INDEX [IF NOT EXISTS] name [USING BTREE] ON [database.]table (column [ASC], ...)
- * [USING BTREE] [;]
+ * CREATE [UNIQUE] INDEX [IF NOT EXISTS] name [USING kind] ON [database.]table (column [ASC], ...)
+ * [USING kind] [;]
+ *
+ * The kind is BTREE, of a unique index HASH, and nothing else, as in CREATE TABLE: a unique one
+ * that does not say it is a hash index too, without an ordered one beside it.
  */
 #pragma once
 
@@ -19,6 +22,7 @@ struct sql_index {
     uint32_t column_count;
     char columns[INDEX_COLUMNS_MAX][SQL_NAME_SIZE];
     bool if_not_exists;
+    bool unique; /* Else it is ordered. */
 };
 
 /* Reads one statement, to the end of the text. Whether there are such columns is not asked. 0, or

@@ -290,10 +290,27 @@ struct ndb_progress {
     void (*tell)(void *context, uint64_t rows, uint64_t total);
     void *context;
 };
-/* Executes one CREATE INDEX statement: an ordered index of a table, which may be in use meanwhile.
-   The timeout is counted from the last sign of progress. `where` and `progress` may be NULL.
-   Tables that are open do not know the index; ndb_table_open() gives one that does. Errors: 4244
-   there is one of this name, 902 no memory, 4xxx wrong definition. Own thread. */
+/*
+ * Executes one statement that makes an index of a table, which may be in use meanwhile:
+ *   CREATE INDEX i ON t (a, b): an ordered one
+ *   CREATE UNIQUE INDEX i ON t (a, b): a unique one, as UNIQUE in CREATE TABLE makes it
+ *
+ * All data nodes have the index then, or nothing is left of it. The timeout is counted from the
+ * last sign of progress: `progress` hears how many of the rows have been gone through. It and
+ * `where` may be NULL. Tables that are open do not know the index; ndb_table_open() gives one that
+ * does.
+ *
+ * A row with a NULL in one of its columns has no entry in a unique index. When two others have the
+ * same key it is not made (893). While it is being made, rows are read and changed as ever, but
+ * keys are unique already: who would give a row a key that has an entry gets 893, perhaps without
+ * the index's name in `detail`, also if the index is not made in the end. It takes memory and a
+ * number like a table (MaxNoOfTables).
+ *
+ * Errors: 893 two rows with one key, 4244 there is an index of this name, ordered or unique (with
+ * IF NOT EXISTS that is none), 902 no memory, 707 no table number, 723 no such table, 4xxx wrong
+ * definition. Not now, try again: 701 another change of a table is under way, 711 a data node comes
+ * back, 283 the table is being dropped or truncated. Own thread.
+ */
 NDB_API int ndb_index_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where,
                              const struct ndb_progress *progress, uint32_t timeout_ms);
 /* An ordered or a unique index; the table may be in use meanwhile. Scans of an ordered one end with

@@ -175,8 +175,10 @@ want 1 "$BIN/ndb_create_index" -d test -e "CREATE INDEX x ON nothing (b)"
 want_text err '^723: '
 want 1 "$BIN/ndb_create_index" -d test -e "CREATE INDEX x indexed (b)"
 want_text err 'line 1, column 16: .*expected ON'
-want 1 "$BIN/ndb_create_index" -d test -e "CREATE UNIQUE INDEX x ON indexed (b)"
-want_text err 'line 1, column 8: '
+want 1 "$BIN/ndb_create_index" -d test -e "CREATE UNIQUE INDEX x ON indexed (b) USING BTREE"
+want_text err 'line 1, column 44: .*expected HASH'
+want 1 "$BIN/ndb_create_index" -d test -e "CREATE INDEX x USING HASH ON indexed (b)"
+want_text err 'line 1, column 22: .*expected BTREE'
 want 0 "$BIN/ndb_show_tables" -p -f -d test indexed
 want_text out "^[0-9]+	'OrderedIndex'	'Online'	'Yes'	'sys/def/[0-9]+/by_c'$"
 want 0 "$BIN/ndb_show_tables" -t 6

@@ -392,13 +392,13 @@ static void test_create_index(void **state)
         assert_string_equal(index.columns[0], "a");
         assert_string_equal(index.columns[1], "b");
         assert_false(index.if_not_exists);
+        assert_false(index.unique);
     }
     const char *text = "CREATE INDEX IF NOT EXISTS i ON d.t (a)";
     assert_int_equal(sql_index_parse(text, strlen(text), &index, &wrong), 0);
     assert_string_equal(index.database, "d");
     assert_string_equal(index.table, "t");
     assert_true(index.if_not_exists);
-    index_refused("CREATE UNIQUE INDEX i ON t (a)", ERR_NOT_IMPLEMENTED, 8, "expected INDEX");
     index_refused("CREATE INDEX ON t (a)", ERR_BAD_REQUEST, 17, "expected ON");
     index_refused("CREATE INDEX i t (a)", ERR_BAD_REQUEST, 16, "expected ON");
     index_refused("CREATE INDEX i ON t a", ERR_BAD_REQUEST, 21, "expected '('");
@@ -407,6 +407,75 @@ static void test_create_index(void **state)
     index_refused("CREATE INDEX i ON t (a) x", ERR_BAD_REQUEST, 25, "expected the end");
     index_refused("CREATE INDEX `i ON t (a)", ERR_BAD_REQUEST, 14, "");
     index_refused("DROP INDEX i", ERR_BAD_REQUEST, 1, "expected CREATE");
+    index_refused("CREATE INDEX i USING HASH ON t (a)", ERR_BAD_REQUEST, 22, "expected BTREE");
+    index_refused("CREATE INDEX i ON t (a) USING HASH", ERR_BAD_REQUEST, 31, "expected BTREE");
+    index_refused("CREATE FULLTEXT INDEX i ON t (a)", ERR_NOT_IMPLEMENTED, 8, "UNIQUE INDEX");
+    index_refused("CREATE SPATIAL INDEX i ON t (a)", ERR_NOT_IMPLEMENTED, 8, "UNIQUE INDEX");
+}
+
+/* With and without its kind, before the columns, behind them, or both. */
+static void test_create_unique(void **state)
+{
+    static const char *const texts[] = {
+        "CREATE UNIQUE INDEX i ON t (a, b)", "create unique index i using hash on t(a asc, b);",
+        "CREATE UNIQUE INDEX i ON t (a, b) USING HASH",
+        "Create /* two kinds */ Unique Index `i` Using Hash On `t` (\"a\", `b`) Using Hash ;"};
+    struct sql_index index;
+    struct sql_create_error wrong;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_int_equal(sql_index_parse(texts[i], strlen(texts[i]), &index, &wrong), 0);
+        assert_true(index.unique);
+        assert_false(index.if_not_exists);
+        assert_string_equal(index.name, "i");
+        assert_string_equal(index.database, "");
+        assert_string_equal(index.table, "t");
+        assert_int_equal(index.column_count, 2);
+        assert_string_equal(index.columns[0], "a");
+        assert_string_equal(index.columns[1], "b");
+    }
+    const char *text = "CREATE UNIQUE INDEX IF NOT EXISTS `unique` ON d.`index` (hash)";
+    assert_int_equal(sql_index_parse(text, strlen(text), &index, &wrong), 0);
+    assert_true(index.unique);
+    assert_true(index.if_not_exists);
+    assert_string_equal(index.name, "unique");
+    assert_string_equal(index.database, "d");
+    assert_string_equal(index.table, "index");
+    assert_string_equal(index.columns[0], "hash");
+}
+
+static void test_unique_refused(void **state)
+{
+    struct sql_index index;
+    struct sql_create_error wrong;
+    char text[400] = "CREATE UNIQUE INDEX i ON t (c0";
+
+    (void)state;
+    index_refused("CREATE UNIQUE i ON t (a)", ERR_BAD_REQUEST, 15, "expected INDEX");
+    index_refused("CREATE UNIQUE KEY i ON t (a)", ERR_BAD_REQUEST, 15, "expected INDEX");
+    index_refused("CREATE INDEX UNIQUE i ON t (a)", ERR_BAD_REQUEST, 21, "expected ON");
+    index_refused("CREATE UNIQUE", ERR_BAD_REQUEST, 14, "expected INDEX");
+    index_refused("CREATE UNIQUE UNIQUE INDEX i ON t (a)", ERR_BAD_REQUEST, 15, "expected INDEX");
+    index_refused("CREATE UNIQUE FULLTEXT INDEX i ON t (a)", ERR_BAD_REQUEST, 15, "expected INDEX");
+    index_refused("CREATE UNIQUE INDEX IF EXISTS i ON t (a)", ERR_BAD_REQUEST, 24, "expected NOT");
+    index_refused("CREATE UNIQUE INDEX i ON t", ERR_BAD_REQUEST, 27, "expected '('");
+    index_refused("CREATE UNIQUE INDEX i ON t (a) x", ERR_BAD_REQUEST, 32, "expected the end");
+    index_refused("CREATE UNIQUE INDEX i USING BTREE ON t (a)", ERR_BAD_REQUEST, 29,
+                  "expected HASH");
+    index_refused("CREATE UNIQUE INDEX i ON t (a) USING BTREE", ERR_BAD_REQUEST, 38,
+                  "expected HASH: a unique index has no order");
+    index_refused("CREATE UNIQUE INDEX i USING HASH ON t (a) USING BTREE", ERR_BAD_REQUEST, 49,
+                  "expected HASH");
+    index_refused("CREATE UNIQUE INDEX i USING", ERR_BAD_REQUEST, 28, "expected HASH");
+    for (uint32_t i = 1; i < INDEX_COLUMNS_MAX; i++)
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), ",c%u", i);
+    size_t end = strlen(text);
+    memcpy(text + end, ")", 2);
+    assert_int_equal(sql_index_parse(text, strlen(text), &index, &wrong), 0);
+    assert_int_equal(index.column_count, INDEX_COLUMNS_MAX);
+    memcpy(text + end, ",d)", 4);
+    index_refused(text, ERR_INDEX_OBJECT, (uint32_t)end + 2u, "32 columns");
 }
 
 /* --- ALTER TABLE, RENAME TABLE, TRUNCATE TABLE. --- */
@@ -490,7 +559,8 @@ int main(void)
         cmocka_unit_test(test_unique),          cmocka_unit_test(test_type_spellings),
         cmocka_unit_test(test_details),         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_limits),          cmocka_unit_test(test_every_prefix),
-        cmocka_unit_test(test_create_index),    cmocka_unit_test(test_alter),
+        cmocka_unit_test(test_create_index),    cmocka_unit_test(test_create_unique),
+        cmocka_unit_test(test_unique_refused),  cmocka_unit_test(test_alter),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
