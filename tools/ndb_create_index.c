@@ -25,10 +25,9 @@ int main(int argc, char **argv)
 {
     static const struct statements what = {
         .name = "ndb_create_index",
-        .doc =
-            "Executes the CREATE INDEX statements of --execute or of a file (- is standard input), "
-            "separated by semicolons: ordered indexes of tables that may be in use. It stops at "
-            "the first one that is refused.",
+        .doc = "Executes the CREATE INDEX and CREATE UNIQUE INDEX statements of --execute or of a "
+               "file (- is standard input), separated by semicolons: ordered and unique indexes of "
+               "tables that may be in use. It stops at the first one that is refused.",
         .execute = create,
     };
     return statements_main(argc, argv, &what);
