@@ -2,37 +2,26 @@
  * For the tests of this folder. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * unique_client check [OPTIONS]  makes the table, with OPTIONS behind it; duplicates, operations by
- * unique key, refusals
- * unique_client move SECONDS [OPTIONS]  the same table; threads give rows other emails, by id and
- * by email, and take those of others: at most one has it unique_client verify        each row is
- * found by its email, and the index has no other entries
+ * unique_client check [OPTIONS]: makes the table, with OPTIONS behind it; duplicates, operations by
+ * unique key, refusals.
+ *
+ * unique_client move SECONDS [OPTIONS [ROWS]]: the same table; threads give rows other emails, by
+ * id and by email, and take those of others: at most one has it. When others make an index `later`
+ * over the emails they go by that, too.
+ *
+ * unique_client verify [ROWS [later]]: each row is found by its unique keys, and the indexes have
+ * no other entries; `later` is one of them if it is there, and there if it is named.
  *
  * NDB_CONNECTSTRING names the cluster. Exit code 1 when something is wrong.
  */
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <ndb/ndb.h>
 #include "tests/cluster/schema_again.h"
+#include "tests/cluster/unique_client.h"
 
-#define ROWS    400u
-#define EMAILS  500u
-#define THREADS 4u
-
-#define DUPLICATE 893
-#define NO_ROW    626
-
-struct row {
-    uint32_t id;
-    char email[64];
-    int32_t a;
-    int32_t b;
-    uint8_t nulls; /* 1: email, 2: a */
-};
+#define AT_ONCE 100u /* Rows in one transaction. */
 
 static const struct ndb_field fields[] = {
     NDB_FIELD(struct row, id, "id"),
@@ -46,24 +35,17 @@ static const struct ndb_field fields[] = {
     NDB_FIELD(struct row, b, "b"),
 };
 
-struct client {
-    ndb_t *ndb;
-    struct ndb_table *table;
-    struct ndb_record *record;
-    struct ndb_record *by_email;
-    struct ndb_record *by_ab;
-};
-
-static struct ndb_cluster_connection *connection;
+struct ndb_cluster_connection *connection;
+uint32_t row_count = 400;
 static const char *table_options = "";
 
-static _Noreturn void die(const char *what, const ndb_error_t *error)
+_Noreturn void die(const char *what, const ndb_error_t *error)
 {
     printf("%s: %d: %s %s\n", what, error->code, error->text, error->detail);
     exit(1);
 }
 
-static void want(const char *what, int64_t is, int64_t should)
+void want(const char *what, int64_t is, int64_t should)
 {
     if (is == should) return;
     printf("%s: %lld instead of %lld\n", what, (long long)is, (long long)should);
@@ -81,27 +63,54 @@ static struct ndb_record *key_record(const struct client *client, const char *in
     return record;
 }
 
-static void client_open(struct client *client)
+static void make_records(struct client *client)
 {
-    client->ndb = ndb_open(connection, "test");
-    client->table = ndb_table_open(client->ndb, "people", 0);
-    if (client->table == NULL) die("table", ndb_error(client->ndb));
     client->record = ndb_record_create(client->ndb, client->table, fields, 4, sizeof(struct row));
     if (client->record == NULL) die("record", ndb_error(client->ndb));
     client->by_email = key_record(client, "EMAIL", &fields[1], 1);
     client->by_ab = key_record(client, "ab", fields, 4); /* Others do no harm. */
+    client->later = NULL;
+    if (ndb_table_find_unique(client->table, "later") >= 0)
+        client->later = key_record(client, "later", fields, 4);
 }
 
-static void client_close(struct client *client)
+static void release(struct client *client)
 {
     ndb_record_release(client->record);
     ndb_record_release(client->by_email);
     ndb_record_release(client->by_ab);
+    if (client->later != NULL) ndb_record_release(client->later);
     ndb_table_release(client->table);
+}
+
+void client_open(struct client *client)
+{
+    client->ndb = ndb_open(connection, "test");
+    client->table = ndb_table_open(client->ndb, "people", 0);
+    if (client->table == NULL) die("table", ndb_error(client->ndb));
+    make_records(client);
+}
+
+void client_reopen(struct client *client)
+{
+    struct ndb_table *table = ndb_table_open(client->ndb, "people", 0);
+    if (table == NULL) {
+        const ndb_error_t *error = ndb_error(client->ndb);
+        if (error->status == NDB_STATUS_PERMANENT) die("the table again", error);
+        return;
+    }
+    release(client);
+    client->table = table;
+    make_records(client);
+}
+
+void client_close(struct client *client)
+{
+    release(client);
     ndb_close(client->ndb);
 }
 
-static struct row row_of(uint32_t id, uint32_t email)
+struct row row_of(uint32_t id, uint32_t email)
 {
     struct row row = {.id = id, .a = (int32_t)id, .b = (int32_t)(id % 3)};
     if (id % 10 == 9) row.nulls = 2;
@@ -109,15 +118,15 @@ static struct row row_of(uint32_t id, uint32_t email)
     return row;
 }
 
-static void make_rows(struct client *client)
+void make_rows(struct client *client)
 {
     char sql[400];
-    (void)snprintf(
-        sql, sizeof sql,
-        "CREATE TABLE people (id INT UNSIGNED NOT NULL PRIMARY KEY, email VARCHAR(60) "
-        "UNIQUE, a INT, b INT NOT NULL, UNIQUE KEY ab USING HASH (a, b), UNIQUE KEY spare (b, id), INDEX by_b (b)) "
-        "%s",
-        table_options);
+    (void)snprintf(sql, sizeof sql,
+                   "CREATE TABLE people (id INT UNSIGNED NOT NULL PRIMARY KEY, email VARCHAR(60) "
+                   "UNIQUE, a INT, b INT NOT NULL, UNIQUE KEY ab USING HASH (a, b), UNIQUE KEY "
+                   "spare (b, id), INDEX by_b (b)) "
+                   "%s",
+                   table_options);
     client->ndb = ndb_open(connection, "test");
     time_t end = time(NULL) + SCHEMA_LIMIT_S;
     while (ndb_table_drop(client->ndb, "people", 0) != 0 && schema_again(client->ndb, end))
@@ -127,17 +136,21 @@ static void make_rows(struct client *client)
     }
     ndb_close(client->ndb);
     client_open(client);
-    for (uint32_t id = 0; id < ROWS; id++) {
-        const struct row row = row_of(id, id);
-        if (ndb_insert_row(client->ndb, client->record, &row, 0) != 0)
-            die("insert", ndb_error(client->ndb));
+    for (uint32_t id = 0; id < row_count; id += AT_ONCE) {
+        struct row rows[AT_ONCE];
+        uint32_t count = row_count - id < AT_ONCE ? row_count - id : AT_ONCE;
+        for (uint32_t i = 0; i < count; i++)
+            rows[i] = row_of(id + i, id + i);
+        want("rows that are inserted",
+             ndb_change_many(client->ndb, NDB_INSERT, client->record, rows, sizeof rows[0], count,
+                             NULL, 0),
+             count);
     }
 }
 
 /* --- Check. --- */
 
-/* The transaction's error after `operation`; it is committed if it can be. */
-static int execute(struct ndb_transaction *t, const struct ndb_operation *operation)
+int execute(struct ndb_transaction *t, const struct ndb_operation *operation)
 {
     int code = 0;
     if (operation == NULL || ndb_execute(t, NDB_COMMIT, 0) != 0)
@@ -147,12 +160,12 @@ static int execute(struct ndb_transaction *t, const struct ndb_operation *operat
     return code;
 }
 
-static void check_duplicate(struct client *client, struct row row, const char *index)
+void check_duplicate(struct client *client, struct row row, const char *index)
 {
     const struct ndb_operation_options ignore = {.flags = NDB_OP_IGNORE_ERROR};
     for (uint32_t i = 0; i < 3; i++) {
         struct ndb_transaction *t = ndb_transaction_start(client->ndb);
-        const struct row innocent = row_of(ROWS + 7, ROWS + 7);
+        const struct row innocent = row_of(row_count + 7, row_count + 7);
         ndb_insert(t, client->record, &innocent, NULL);
         struct ndb_operation *operation =
             i == 2 ? ndb_update(t, client->record, &row, client->record, &row, &ignore)
@@ -164,7 +177,7 @@ static void check_duplicate(struct client *client, struct row row, const char *i
         want("its class", ndb_transaction_error(t)->classification, NDB_CLASS_CONSTRAINT);
         ndb_transaction_close(t);
     }
-    struct row innocent = {.id = ROWS + 7};
+    struct row innocent = {.id = row_count + 7};
     want("nothing is left", ndb_read_row(client->ndb, client->record, &innocent, 0), -1);
 }
 
@@ -281,7 +294,7 @@ static void check_missing(struct client *client)
 
 /* --- After whatever was done to the nodes. --- */
 
-static uint64_t entries_of(struct client *client, const char *index)
+uint64_t entries_of(struct client *client, const char *index)
 {
     struct ndb_table_info info;
     char name[128];
@@ -295,43 +308,74 @@ static uint64_t entries_of(struct client *client, const char *index)
     return count;
 }
 
-static void find_row(struct client *client, const struct ndb_record *key, const struct row *row)
+/* Those with one of these NULLs are not in the index. Returns how many are. */
+static uint32_t find_rows(struct client *client, const struct ndb_record *key, uint8_t nulls,
+                          const struct row *rows, uint32_t count)
 {
-    struct row found = {0};
+    struct row found[AT_ONCE];
+    const struct row *wanted[AT_ONCE];
+    struct ndb_operation *operation = NULL;
     struct ndb_transaction *t = ndb_transaction_start(client->ndb);
-    struct ndb_operation *operation = ndb_read(t, key, row, client->record, &found, NULL);
-    if (execute(t, operation) != 0) die("a row by its unique key", ndb_transaction_error(t));
-    want("the row of a unique key", found.id, row->id);
+    uint32_t in_index = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if ((rows[i].nulls & nulls) != 0) continue;
+        wanted[in_index] = &rows[i];
+        found[in_index].id = UINT32_MAX;
+        operation = ndb_read(t, key, &rows[i], client->record, &found[in_index++], NULL);
+        if (operation == NULL) break;
+    }
+    if (in_index > 0 && execute(t, operation) != 0)
+        die("rows by their unique key", ndb_transaction_error(t));
     ndb_transaction_close(t);
+    for (uint32_t i = 0; i < in_index; i++)
+        want("the row of a unique key", found[i].id, wanted[i]->id);
+    return in_index;
 }
 
-static void verify_rows(struct client *client)
+static void verify_index(struct client *client, const char *index, const struct ndb_record *key,
+                         uint8_t nulls, const struct row *rows)
 {
-    static struct row rows[ROWS + 1];
+    uint32_t in_index = 0;
+    for (uint32_t i = 0; i < row_count; i += AT_ONCE) {
+        uint32_t count = row_count - i < AT_ONCE ? row_count - i : AT_ONCE;
+        in_index += find_rows(client, key, nulls, rows + i, count);
+    }
+    want(index, (int64_t)entries_of(client, index), in_index);
+}
+
+/* NULLs that rows in `later` cannot have. */
+static uint8_t nulls_of_later(const struct client *client)
+{
+    struct ndb_index_info index;
+    int number = ndb_table_find_unique(client->table, "later");
+    if (number < 0 || ndb_table_unique(client->table, (uint32_t)number, &index) != 0) return 0;
+    return index.column[0] == (uint32_t)ndb_table_find_column(client->table, "email") ? 1 : 2;
+}
+
+void verify_rows(struct client *client)
+{
+    struct row *rows = calloc(row_count + 1u, sizeof *rows);
     uint32_t count = 0;
-    uint64_t emails = 0;
-    uint64_t pairs = 0;
     struct ndb_scan *scan = ndb_scan_start(client->ndb, client->record, NULL, 0);
     int more = 1;
-    while (scan != NULL && count <= ROWS && (more = ndb_scan_next_copy(scan, &rows[count], 0)) == 1)
+    while (scan != NULL && count <= row_count &&
+           (more = ndb_scan_next_copy(scan, &rows[count], 0)) == 1)
         count++;
     if (scan == NULL || more < 0) die("scan", ndb_error(client->ndb));
     ndb_scan_close(scan);
-    want("rows", count, ROWS);
-    for (uint32_t i = 0; i < count; i++) {
-        emails += (rows[i].nulls & 1u) == 0;
-        pairs += (rows[i].nulls & 2u) == 0;
-        if ((rows[i].nulls & 1u) == 0) find_row(client, client->by_email, &rows[i]);
-        if ((rows[i].nulls & 2u) == 0) find_row(client, client->by_ab, &rows[i]);
-    }
-    want("entries of emails", (int64_t)entries_of(client, "email"), (int64_t)emails);
-    want("entries of pairs", (int64_t)entries_of(client, "ab"), (int64_t)pairs);
+    want("rows", count, row_count);
+    verify_index(client, "email", client->by_email, 1, rows);
+    verify_index(client, "ab", client->by_ab, 2, rows);
+    if (client->later != NULL)
+        verify_index(client, "later", client->later, nulls_of_later(client), rows);
+    free(rows);
 }
 
-static int verify(void)
+static int verify(bool later)
 {
     struct client client;
     client_open(&client);
+    want("the index `later` is there", client.later != NULL || !later, true);
     verify_rows(&client);
     client_close(&client);
     printf("verify: all is right\n");
@@ -352,88 +396,38 @@ static int check(void)
     return 0;
 }
 
-/* --- Rows that change their emails. --- */
-
-static atomic_bool stop_moving;
-static atomic_uint moved, duplicates, not_now;
-
-/* By id, or by the email that it has: then the row may have lost it meanwhile. */
-static int give_email(struct client *client, uint32_t random, struct row *row)
+/* What is done with the arguments behind it. */
+static int work(const char *what, int count, char **arguments)
 {
-    const uint8_t only_email[1] = {1u << 1};
-    const struct ndb_operation_options options = {.mask = only_email};
-    struct ndb_transaction *t = ndb_transaction_start(client->ndb);
-    struct row key = *row;
-    key.nulls = 0;
-    snprintf(key.email, sizeof key.email, "%u@example.org", random / 7u % EMAILS);
-    struct ndb_operation *operation =
-        ndb_update(t, random % 3 == 0 ? client->by_email : client->record, &key, client->record,
-                   row, &options);
-    int code = execute(t, operation);
-    if (code != 0 && code != DUPLICATE && code != NO_ROW &&
-        ndb_transaction_error(t)->status == NDB_STATUS_PERMANENT)
-        die("an email is given", ndb_transaction_error(t));
-    ndb_transaction_close(t);
-    return code;
+    bool verifies = strcmp(what, "verify") == 0;
+    bool moves = strcmp(what, "move") == 0;
+    int options = moves ? 1 : 0;
+    int rows = verifies ? 0 : 2;
+    if (!verifies && count > options) table_options = arguments[options];
+    if (count > rows) row_count = (uint32_t)strtoul(arguments[rows], NULL, 10);
+    return moves ? move(atof(arguments[0])) : verifies ? verify(count > 1) : check();
 }
 
-static void *mover(void *context)
+static bool known(int argc, char **argv)
 {
-    struct client client;
-    uint32_t random = *(const uint32_t *)context * 2654435761u;
-    client_open(&client);
-    while (!atomic_load(&stop_moving)) {
-        random = random * 1664525u + 1013904223u;
-        struct row row = row_of((random >> 8) % ROWS, (random >> 16) % EMAILS);
-        if (random >> 28 == 0) row.nulls |= 1;
-        int code = give_email(&client, random >> 4, &row);
-        if (code == 0) atomic_fetch_add(&moved, 1);
-        if (code == DUPLICATE) atomic_fetch_add(&duplicates, 1);
-        if (code != 0 && code != DUPLICATE) atomic_fetch_add(&not_now, 1);
-    }
-    client_close(&client);
-    return NULL;
-}
-
-static int move(double seconds)
-{
-    struct client client;
-    pthread_t threads[THREADS];
-    uint32_t seeds[THREADS];
-    struct timespec pause = {.tv_sec = (time_t)seconds};
-    make_rows(&client);
-    for (uint32_t i = 0; i < THREADS; i++) {
-        seeds[i] = i + 1;
-        pthread_create(&threads[i], NULL, mover, &seeds[i]);
-    }
-    printf("moving\n");
-    fflush(stdout);
-    (void)nanosleep(&pause, NULL);
-    atomic_store(&stop_moving, true);
-    for (uint32_t i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
-    printf("move: %u emails given, %u duplicates refused, %u other errors\n", atomic_load(&moved),
-           atomic_load(&duplicates), atomic_load(&not_now));
-    client_close(&client);
-    return atomic_load(&moved) > 0 && atomic_load(&duplicates) > 0 ? 0 : 1;
+    if (argc >= 3 && strcmp(argv[1], "move") == 0) return true;
+    return argc >= 2 && (strcmp(argv[1], "check") == 0 || strcmp(argv[1], "verify") == 0);
 }
 
 int main(int argc, char **argv)
 {
-    bool moves = argc >= 3 && strcmp(argv[1], "move") == 0;
-    int given = moves ? 3 : 2;
-    if (!moves && (argc < 2 || (strcmp(argv[1], "check") != 0 && strcmp(argv[1], "verify") != 0))) {
-        fprintf(stderr, "unique_client check [OPTIONS] | move SECONDS [OPTIONS] | verify\n");
+    if (!known(argc, argv)) {
+        fprintf(stderr, "unique_client check [OPTIONS] | move SECONDS [OPTIONS [ROWS]] | "
+                        "verify [ROWS [later]]\n");
         return 2;
     }
-    if (argc > given) table_options = argv[given];
     connection = ndb_connection_create(NULL, NULL);
     if (ndb_connection_connect(connection, 30000) != 0 ||
         ndb_connection_wait_until_ready(connection, 30000) < 0) {
         printf("no connection\n");
         return 1;
     }
-    int result = argv[1][0] == 'c' ? check() : moves ? move(atof(argv[2])) : verify();
+    int result = work(argv[1], argc - 2, argv + 2);
     ndb_connection_free(connection);
     return result;
 }
