@@ -295,6 +295,28 @@ load_and_kill() {
     grep -q '^run: commits=[1-9]' "$BOX/load.out" || fail "the load has not committed anything"
 }
 
+# --- An index that comes and goes. ---
+
+# settle create|drop CODE: what is refused is refused for a moment only, or it is the index that is, or may be, there or not.
+# $there is what is known of it: yes, no, or unsure, when nobody could say what has become of a change.
+settle() {
+    local error
+    if [ "$2" -eq 0 ]; then
+        there=no
+        [ "$1" = drop ] || there=yes
+        return
+    fi
+    error=$(sed -nE 's/^([0-9]+): .*/\1/p' "$BOX/err")
+    case $1:$there:$error in
+    create:yes:4244 | create:unsure:4244 | drop:unsure:4243) return ;;
+    esac
+    case $("$BIN/ndb_perror" "${error:-none}") in
+    *': Temporary error: '*) ;;
+    *': Unknown result: '*) there=unsure ;;
+    *) fail "exit code $2 of $1, index there: $there: $(cat "$BOX/err")" ;;
+    esac
+}
+
 # --- Rows with everything that text can contain, in the form that ndb_select_all --csv prints. ---
 
 AWKWARD_TABLE="CREATE TABLE test.awkward (

@@ -8,26 +8,7 @@ start_cluster 2 2
 
 create() { run "$BIN/ndb_create_index" -d test -e "CREATE INDEX online ON ranged (number, text)" >"$BOX/out" 2>"$BOX/err"; }
 drop() { run "$BIN/ndb_drop_index" -d test ranged online >"$BOX/out" 2>"$BOX/err"; }
-there=no # The index: yes, no, or unsure, when nobody could say what has become of a change.
-
-# settle create|drop CODE: what is refused is refused for a moment only, or it is the index that is, or may be, there or not.
-settle() {
-    local error
-    if [ "$2" -eq 0 ]; then
-        there=no
-        [ "$1" = drop ] || there=yes
-        return
-    fi
-    error=$(sed -nE 's/^([0-9]+): .*/\1/p' "$BOX/err")
-    case $1:$there:$error in
-    create:yes:4244 | create:unsure:4244 | drop:unsure:4243) return ;;
-    esac
-    case $("$BIN/ndb_perror" "${error:-none}") in
-    *': Temporary error: '*) ;;
-    *': Unknown result: '*) there=unsure ;;
-    *) fail "exit code $2 of $1, index there: $there: $(cat "$BOX/err")" ;;
-    esac
-}
+there=no
 
 # As many rows by the index as the table has, and in order.
 compare() {
