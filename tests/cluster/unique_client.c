@@ -5,6 +5,9 @@
  * unique_client check [OPTIONS]: makes the table, with OPTIONS behind it; duplicates, operations by
  * unique key, refusals.
  *
+ * unique_client create [OPTIONS]: the same table gets unique indexes, and loses them, also while
+ * transactions are open; two rows with one key.
+ *
  * unique_client move SECONDS [OPTIONS [ROWS]]: the same table; threads give rows other emails, by
  * id and by email, and take those of others: at most one has it. When others make an index `later`
  * over the emails they go by that, too.
@@ -405,20 +408,27 @@ static int work(const char *what, int count, char **arguments)
     int rows = verifies ? 0 : 2;
     if (!verifies && count > options) table_options = arguments[options];
     if (count > rows) row_count = (uint32_t)strtoul(arguments[rows], NULL, 10);
-    return moves ? move(atof(arguments[0])) : verifies ? verify(count > 1) : check();
+    if (moves) return move(atof(arguments[0]));
+    if (verifies) return verify(count > 1);
+    return strcmp(what, "create") == 0 ? create() : check();
 }
 
 static bool known(int argc, char **argv)
 {
-    if (argc >= 3 && strcmp(argv[1], "move") == 0) return true;
-    return argc >= 2 && (strcmp(argv[1], "check") == 0 || strcmp(argv[1], "verify") == 0);
+    static const char *const words[] = {"check", "create", "verify", "move"};
+    for (size_t i = 0; argc >= 2 && i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(argv[1], words[i]) == 0) return argc >= 3 || strcmp(words[i], "move") != 0;
+    }
+    return false;
 }
 
 int main(int argc, char **argv)
 {
     if (!known(argc, argv)) {
-        fprintf(stderr, "unique_client check [OPTIONS] | move SECONDS [OPTIONS [ROWS]] | "
-                        "verify [ROWS [later]]\n");
+        fprintf(
+            stderr,
+            "unique_client check [OPTIONS] | create [OPTIONS] | move SECONDS [OPTIONS [ROWS]] | "
+            "verify [ROWS [later]]\n");
         return 2;
     }
     connection = ndb_connection_create(NULL, NULL);

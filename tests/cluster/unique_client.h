@@ -49,5 +49,7 @@ void verify_rows(struct client *client);
 /* How many entries this index has. */
 uint64_t entries_of(struct client *client, const char *index);
 
-/* unique_move.c: threads give rows other emails. Exit code. */
+/* Exit codes. unique_create.c: indexes are made and dropped. */
+int create(void);
+/* unique_move.c: threads give rows other emails. */
 int move(double seconds);
