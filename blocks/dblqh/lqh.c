@@ -144,6 +144,11 @@ static void lqh_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
               config->frag_scans_max);
     pool_init(&lqh->scan_ranges, arena, RG_TRANSACTION, sizeof(struct lqh_scan_ranges),
               config->frag_scans_max);
+    pool_head(&lqh->scans, offsetof(struct lqh_scan, attr));
+    pool_head(&lqh->scan_locks, offsetof(struct lqh_scan_locks, lock));
+    pool_head(&lqh->scan_programs, offsetof(struct lqh_scan_program, word));
+    pool_head(&lqh->scan_indexes, offsetof(struct lqh_scan_index, position.key));
+    pool_head(&lqh->scan_ranges, offsetof(struct lqh_scan_ranges, range));
     lqh_redo_init(lqh);
     lqh_nodefail_init(lqh);
     lqh_outcome_init(lqh);

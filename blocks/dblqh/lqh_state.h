@@ -207,8 +207,8 @@ struct lqh_scan_index {
     uint32_t id; /* Of the index in the table's definition. */
     uint32_t range_words;
     uint32_t ranges; /* Record with more words than there is room for here; REF_NONE. */
-    uint32_t range[LQH_RANGE_WORDS];
     struct tux_position position;
+    uint32_t range[LQH_RANGE_WORDS];
 };
 
 struct lqh_scan_ranges {

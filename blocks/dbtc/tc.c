@@ -71,6 +71,9 @@ static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
               config->scans_max);
     pool_init(&tc->scan_ranges, arena, RG_TRANSACTION, sizeof(struct tc_scan_range),
               config->scans_max);
+    pool_head(&tc->scans, offsetof(struct tc_scan, attr));
+    pool_head(&tc->scan_programs, offsetof(struct tc_scan_program, word));
+    pool_head(&tc->scan_ranges, offsetof(struct tc_scan_range, fragment));
     pool_init(&tc->waits, arena, RG_TRANSACTION, sizeof(struct tc_wait), TC_WAITS_MAX);
     pool_init(&tc->frags, arena, RG_TRANSACTION, sizeof(struct tc_frag), config->frag_scans_max);
     tc->epoch_hi = 1; /* Before the first word of DIH. */

@@ -13,11 +13,18 @@ void pool_init(struct pool *pool, struct arena *arena, enum resource_group group
         .arena = arena,
         .group = group,
         .record_size = size,
+        .head_size = size,
         .per_page = PAGE_SIZE_BYTES / size,
         .page_factor = ((1ull << 40) + PAGE_SIZE_BYTES / size - 1) / (PAGE_SIZE_BYTES / size),
         .max = max < POOL_INDEX_MAX ? max : POOL_INDEX_MAX,
     };
     page_map_init(&pool->pages, arena, group);
+}
+
+void pool_head(struct pool *pool, size_t bytes)
+{
+    if (bytes >= sizeof(struct pool_record) && bytes < pool->record_size)
+        pool->head_size = (uint32_t)bytes;
 }
 
 /* Adds one page of free records. */
@@ -75,7 +82,7 @@ void *pool_seize(struct pool *pool)
     struct pool_record *record = pool_record_at(pool, index);
     uint32_t generation = record->next_free >> 24;
     pool->free = record->next_free & POOL_INDEX_MAX;
-    memset(record, 0, pool->record_size);
+    memset(record, 0, pool->head_size);
     record->ref = index | generation << 24;
     if (pool->free != 0) pool_prefetch(pool, pool->free); /* Whoever seizes one seizes more. */
     pool->in_use++;
@@ -89,7 +96,7 @@ void pool_release(struct pool *pool, void *record_memory)
     uint32_t index = pool_index(record->ref);
     uint32_t generation = (record->ref >> 24) + 1u;
     memset((uint8_t *)record_memory + sizeof *record, POISON,
-           pool->record_size - sizeof *record); /* I-KERNEL-5 */
+           pool->head_size - sizeof *record); /* I-KERNEL-5 */
     record->ref = 0;
     record->next_free = pool->free | generation << 24;
     pool->free = index;

@@ -25,6 +25,7 @@ struct pool {
     struct arena *arena;
     enum resource_group group;
     uint32_t record_size;
+    uint32_t head_size; /* Of a record: pool_head(). */
     uint32_t per_page;
     uint64_t page_factor; /* 2^40 / per_page, rounded up: turns the division of an index into a
                              multiplication. */
@@ -42,6 +43,10 @@ struct pool {
 void pool_init(struct pool *pool, struct arena *arena, enum resource_group group,
                uint32_t record_size, uint32_t max);
 
+/* Only the first `bytes` of each record are zeroed and poisoned; behind them is a buffer, whose
+ * user knows how much of it he has filled. Once, before the first record is seized. */
+void pool_head(struct pool *pool, size_t bytes);
+
 /* Takes the memory for so many records (or the pool's limit) now: they can always be had. False:
  * there is no memory. */
 bool pool_reserve(struct pool *pool, uint32_t records);
@@ -50,10 +55,11 @@ bool pool_reserve(struct pool *pool, uint32_t records);
  * grown first would else keep the others from their first record for ever. False: no memory. */
 bool pools_begin(struct pool *const *pools, uint32_t count);
 
-/* A zeroed record (its pool_record filled), or NULL when the limit or the memory is reached. */
+/* A record whose head, as a rule all of it, is zeroed (its pool_record filled), or NULL when the
+ * limit or the memory is reached. */
 void *pool_seize(struct pool *pool);
 
-/* Releases a record got from pool_seize(). Its memory is poisoned. */
+/* Releases a record got from pool_seize(). Its head is poisoned. */
 void pool_release(struct pool *pool, void *record);
 
 /* The first record in use with an index greater than `index`, or NULL; for walks that break off and

@@ -116,6 +116,30 @@ static void limits_and_failures(void **state)
     arena_destroy(arena);
 }
 
+/* What is behind the head costs nothing to seize and to release. */
+static void buffers_stay_as_they_are(void **state)
+{
+    (void)state;
+    struct arena *arena = make_arena(8);
+    struct pool pool;
+    pool_init(&pool, arena, RG_DATA, sizeof(struct thing), 100);
+    pool_head(&pool, offsetof(struct thing, value[2]));
+    struct thing *thing = pool_seize(&pool);
+    uint32_t ref = thing->record.ref;
+    for (uint32_t i = 0; i < 5; i++)
+        thing->value[i] = i + 1;
+    pool_release(&pool, thing);
+    assert_int_not_equal(thing->value[1], 2);
+    assert_int_equal(thing->value[2], 3);
+    assert_null(pool_find(&pool, ref));
+    assert_ptr_equal(pool_seize(&pool), thing);
+    assert_int_equal(thing->value[0], 0);
+    assert_int_equal(thing->value[1], 0);
+    assert_int_equal(thing->value[4], 5);
+    pool_drop(&pool);
+    arena_destroy(arena);
+}
+
 static void random_use_against_a_model(void **state)
 {
     (void)state;
@@ -198,6 +222,7 @@ int main(void)
         cmocka_unit_test(small_pieces_are_zero_and_apart),
         cmocka_unit_test(stale_references_find_nothing),
         cmocka_unit_test(limits_and_failures),
+        cmocka_unit_test(buffers_stay_as_they_are),
         cmocka_unit_test(random_use_against_a_model),
         cmocka_unit_test(kept_memory_is_like_new),
     };
