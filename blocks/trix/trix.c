@@ -42,6 +42,15 @@ bool trix_patient(const struct trix *trix, uint32_t error, uint64_t since_ms)
     return now_ms(&trix->block) <= since_ms + PATIENCE_MS;
 }
 
+bool trix_of_own(struct trix *trix, const struct signal *sig)
+{
+    uint32_t node = ref_node(sig->sender);
+    if (node == ref_node(trix->block.ref)) return true;
+    jam();
+    peer_close(&trix->block, node, "an answer to TRIX that only its own node gives");
+    return false;
+}
+
 /* --- Connect records. --- */
 
 static void seize(struct trix *trix, uint32_t number, uint32_t *tc_ref)
@@ -82,6 +91,7 @@ static void trix_exec_TCSEIZECONF(struct block *block, const struct signal *sig)
 {
     struct trix *trix = trix_of(block);
     const struct tcseizeconf *conf = SIG_PAYLOAD(sig, tcseizeconf);
+    if (!trix_of_own(trix, sig)) return;
     ndbrequire(trix->state == TRIX_SEIZING && conf->sender_data <= TRIX_SCAN_DATA);
     if (conf->sender_data == TRIX_SCAN_DATA)
         trix->scan.tc_connect = conf->tc_connect;
@@ -93,6 +103,7 @@ static void trix_exec_TCSEIZECONF(struct block *block, const struct signal *sig)
 static void trix_exec_TCSEIZEREF(struct block *block, const struct signal *sig)
 {
     struct trix *trix = trix_of(block);
+    if (!trix_of_own(trix, sig)) return;
     ndbrequire(trix->state == TRIX_SEIZING);
     trix->seize_error = SIG_PAYLOAD(sig, tcseizeref)->error;
     jam_data(trix->seize_error);
@@ -138,7 +149,7 @@ static void release_all(struct trix *trix)
 static void trix_exec_TCRELEASECONF(struct block *block, const struct signal *sig)
 {
     struct trix *trix = trix_of(block);
-    (void)sig;
+    if (!trix_of_own(trix, sig)) return;
     ndbrequire(trix->state == TRIX_RELEASING && trix->waiting > 0);
     if (--trix->waiting == 0) answer(trix);
 }
@@ -162,7 +173,7 @@ static void settle(struct trix *trix)
 static void trix_exec_WAIT_DURABLE_CONF(struct block *block, const struct signal *sig)
 {
     struct trix *trix = trix_of(block);
-    (void)sig;
+    if (!trix_of_own(trix, sig)) return;
     ndbrequire(trix->settling);
     jam();
     trix->settling = false;
@@ -172,6 +183,7 @@ static void trix_exec_WAIT_DURABLE_CONF(struct block *block, const struct signal
 static void trix_exec_WAIT_DURABLE_REF(struct block *block, const struct signal *sig)
 {
     struct trix *trix = trix_of(block);
+    if (!trix_of_own(trix, sig)) return;
     ndbrequire(trix->settling);
     trix->settling = false;
     trix_fail(trix, SIG_PAYLOAD(sig, wait_durable_ref)->error);

@@ -96,6 +96,7 @@ void trix_exec_TCKEYCONF(struct block *block, const struct signal *sig)
     struct trix *trix = trix_of(block);
     const struct tckeyconf *conf = SIG_PAYLOAD(sig, tckeyconf);
     struct trix_slot *slot = slot_of(trix, conf->api_connect, conf->transid1, conf->transid2);
+    if (!trix_of_own(trix, sig)) return;
     ndbrequire(slot != NULL && (conf->flags & KEYCONF_COMMITTED) != 0);
     done(trix, slot);
 }
@@ -105,6 +106,7 @@ void trix_exec_TCROLLBACKREP(struct block *block, const struct signal *sig)
     struct trix *trix = trix_of(block);
     const struct tcrollbackrep *rep = SIG_PAYLOAD(sig, tcrollbackrep);
     struct trix_slot *slot = slot_of(trix, rep->api_connect, rep->transid1, rep->transid2);
+    if (!trix_of_own(trix, sig)) return;
     if (slot != NULL) refused(trix, slot, rep->error);
 }
 
@@ -114,5 +116,6 @@ void trix_exec_TCKEYREF(struct block *block, const struct signal *sig)
     struct trix *trix = trix_of(block);
     const struct tckeyref *ref = SIG_PAYLOAD(sig, tckeyref);
     struct trix_slot *slot = slot_of(trix, ref->api_op, ref->transid1, ref->transid2);
+    if (!trix_of_own(trix, sig)) return;
     if (slot != NULL) refused(trix, slot, ref->error);
 }

@@ -105,6 +105,8 @@ uint32_t trix_next_transid(struct trix *trix);
 bool trix_patient(const struct trix *trix, uint32_t error, uint64_t since_ms);
 void trix_fail(struct trix *trix, uint32_t error); /* The first error is the one that is told. */
 void trix_look(struct trix *trix);                 /* Perhaps what is under way has ended. */
+/* False: of another node, whose TCs have nothing to answer; it is cut off. */
+bool trix_of_own(struct trix *trix, const struct signal *sig);
 
 /* trix_walk.c: the scan of the table. */
 void trix_count_begin(struct trix *trix);

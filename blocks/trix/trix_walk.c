@@ -150,6 +150,7 @@ void trix_exec_SCAN_TABCONF(struct block *block, const struct signal *sig)
     struct trix *trix = trix_of(block);
     const struct scan_tabconf *conf = SIG_PAYLOAD(sig, scan_tabconf);
     const struct section *entries = &sig->section[0];
+    if (!trix_of_own(trix, sig)) return;
     if (!is_ours(trix, conf->api_scan, conf->transid1)) {
         jam();
         return;
@@ -172,6 +173,7 @@ void trix_exec_SCAN_TABREF(struct block *block, const struct signal *sig)
 {
     struct trix *trix = trix_of(block);
     const struct scan_tabref *ref = SIG_PAYLOAD(sig, scan_tabref);
+    if (!trix_of_own(trix, sig)) return;
     if (!is_ours(trix, ref->api_scan, ref->transid1)) {
         jam();
         return;

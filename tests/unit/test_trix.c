@@ -298,6 +298,66 @@ static void test_forged_rows(void **state)
     committed(&t);
 }
 
+/* What only TCs of this node answer comes from another node: the link is closed. */
+static void forge_answer(uint32_t gsn, const void *payload, uint32_t payload_words,
+                         const struct section *section)
+{
+    uint32_t words[64];
+    uint32_t at = SIGNAL_HEAD_WORDS;
+    words[0] = signal_kind(gsn, payload_words, section != NULL, PRIO_B, 0);
+    words[1] = trix()->block.ref;
+    words[2] = block_ref(2, BLOCK_DBTC, 1);
+    memcpy(words + at, payload, payload_words * 4u);
+    at += payload_words;
+    if (section != NULL) {
+        words[at++] = section->size;
+        memcpy(words + at, section->words, section->size * 4u);
+        at += section->size;
+    }
+    words[3] = at;
+    w.closed_peer = 0;
+    assert_true(node_deliver(w.n[1].node, 0, 2, EPOCH, words, at));
+    w_run(&w);
+    if (w.closed_peer != 2) fail_msg("%s was taken", gsn_name(gsn));
+}
+
+static void test_forged_answers(void **state)
+{
+    (void)state;
+    const uint32_t zero[8] = {0};
+    struct trx t = t_new(&w, CLIENT, 1);
+    insert_rows(ROWS);
+    make_firing();
+    begun(&t, OP_UPDATE, 3, 3333);
+    begin_fill();
+    w_pass(&w, 30);
+    assert_int_equal(trix()->state, TRIX_WALKING);
+    const struct tckeyconf keyconf = {.transid1 = trix()->block.ref};
+    const uint32_t entry[] = {100, 0, SCAN_FRAG_DONE, 0, 1, 0};
+    const struct section entries = {entry, 6};
+    const struct scan_tabconf tabconf = {.api_scan = trix()->scan.transid2,
+                                         .transid1 = trix()->block.ref,
+                                         .transid2 = trix()->scan.transid2,
+                                         .flags = SCAN_END};
+    const struct scan_tabref tabref = {.api_scan = trix()->scan.transid2,
+                                       .transid1 = trix()->block.ref,
+                                       .transid2 = trix()->scan.transid2,
+                                       .error = ERR_NODE_FAILURE};
+    forge_answer(GSN_TCKEYCONF, &keyconf, sizeof keyconf / 4u, NULL);
+    forge_answer(GSN_TCKEYREF, zero, sizeof(struct tckeyref) / 4u, NULL);
+    forge_answer(GSN_TCROLLBACKREP, zero, sizeof(struct tcrollbackrep) / 4u, NULL);
+    forge_answer(GSN_TCSEIZECONF, zero, sizeof(struct tcseizeconf) / 4u, NULL);
+    forge_answer(GSN_TCSEIZEREF, zero, sizeof(struct tcseizeref) / 4u, NULL);
+    forge_answer(GSN_TCRELEASECONF, zero, sizeof(struct tcreleaseconf) / 4u, NULL);
+    forge_answer(GSN_WAIT_DURABLE_CONF, zero, sizeof(struct wait_durable_conf) / 4u, NULL);
+    forge_answer(GSN_WAIT_DURABLE_REF, zero, sizeof(struct wait_durable_ref) / 4u, NULL);
+    forge_answer(GSN_SCAN_TABCONF, &tabconf, sizeof tabconf / 4u, &entries);
+    forge_answer(GSN_SCAN_TABREF, &tabref, sizeof tabref / 4u, NULL);
+    assert_int_equal(trix()->state, TRIX_WALKING);
+    committed(&t);
+    assert_int_equal(outcome(), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 int main(void)
 {
@@ -313,6 +373,7 @@ int main(void)
         TEST(test_connects),
         TEST(test_records),
         TEST(test_forged_rows),
+        TEST(test_forged_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
