@@ -61,11 +61,35 @@ static void ask(struct dict *dict)
                      &req, sizeof(req) / 4u, NULL, 0);
 }
 
-static bool possible(const struct dict_lost *lost, const struct schema_takeover_conf *conf)
+static bool follows(uint32_t operation, uint32_t step, uint32_t later)
 {
+    return later != 0 && (later == schema_step_after(operation, step) ||
+                          later == schema_step_back(operation, step));
+}
+
+/* Can another node be there, as far as this one is? A round begins when all have done the one
+ * before, so nobody is further ahead or behind than that. Who has no transaction has ended it, or
+ * has never had it. */
+static bool in_step(const struct dict_local *own, const struct schema_takeover_conf *conf)
+{
+    uint32_t operation = conf->operation;
+    uint32_t next = schema_step_after(operation, conf->step);
+    if (!own->active)
+        return conf->step == 0 || next == 0 || schema_step_after(operation, next) == 0;
+    if (own->trans_id != conf->trans_id || own->operation != operation) return false;
+    bool prepared = own->step != 0 || (!own->waits && own->error == 0);
+    if (!prepared && conf->step != 0) return conf->step == schema_step_back(operation, 0);
+    return conf->step == own->step || follows(operation, own->step, conf->step) ||
+           follows(operation, conf->step, own->step);
+}
+
+static bool possible(const struct dict *dict, const struct schema_takeover_conf *conf)
+{
+    const struct dict_lost *lost = &dict->lost;
     if (!conf->active) return true;
     if (conf->operation == 0 || conf->operation >= SCHEMA_OPERATIONS) return false;
     if (schema_step_rank(conf->operation, conf->step) == UINT32_MAX) return false;
+    if (!in_step(&dict->local, conf)) return false;
     return !lost->trans.active ||
            (lost->trans.trans_id == conf->trans_id && lost->trans.operation == conf->operation);
 }
@@ -95,7 +119,7 @@ void dict_exec_SCHEMA_TAKEOVER_CONF(struct block *block, const struct signal *si
         jam();
         return;
     }
-    if (!possible(lost, conf)) {
+    if (!possible(dict, conf)) {
         jam();
         ndbrequire(node != dict_own(dict));
         peer_close(block, node, "a schema transaction that cannot be");

@@ -439,6 +439,59 @@ static void test_forged_create(void **state)
     }
 }
 
+/* --- A survivor that is wrong. --- */
+
+static struct schema_takeover_conf lie;
+
+/* What node 2 says to node 3, the new master, when node 1 is lost. */
+static void forge_takeover(struct fake_cluster *cluster, uint32_t from, uint32_t to,
+                           uint32_t *words, uint32_t count)
+{
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        struct schema_takeover_conf *conf = (void *)(words + at + SIGNAL_HEAD_WORDS);
+        if (from != 2 || to != 3 || kind_gsn(words[at]) != GSN_SCHEMA_TAKEOVER_CONF) continue;
+        lie.failure_no = conf->failure_no;
+        *conf = lie;
+        cluster->tamper = NULL;
+        return;
+    }
+}
+
+/* It names a transaction, or a round of it, that the others must have heard of, too. */
+static void test_forged_takeover(void **state)
+{
+    (void)state;
+    static const uint32_t steps[] = {SCHEMA_STEP_ONLINE_LQH, SCHEMA_STEP_FIRES, SCHEMA_STEP_WRITE,
+                                     SCHEMA_STEP_LOOSE, SCHEMA_STEP_DROPPING_LQH};
+    for (uint32_t i = 0; i < 2 * (sizeof steps / sizeof steps[0]); i++) {
+        bool idle = i % 2 == 0;
+        begin(true);
+        lie = (struct schema_takeover_conf){.active = 1,
+                                            .trans_id = dict_at(2)->local.trans_id + 1u,
+                                            .operation = SCHEMA_CREATE_UNIQUE,
+                                            .table_id = TABLE,
+                                            .step = steps[i / 2],
+                                            .done = 1};
+        if (!idle) {
+            send_create_index("third", 1);
+            while (!dict_at(3)->local.active || dict_at(3)->local.waits)
+                assert_true(fc_step(fc, NODES, 3, 1));
+            assert_int_equal(dict_at(3)->local.step, 0);
+            lie.trans_id = dict_at(3)->local.trans_id;
+        }
+        fc->tamper = forge_takeover;
+        fc_kill(fc, 1);
+        fc_run(fc, 500);
+        assert_null(fc->tamper); /* It has come by. */
+        for (uint32_t id = 1; id <= NODES; id++)
+            assert_int_not_equal(fc->node[id].exit_code, EXIT_NDBREQUIRE);
+        if (fc_alive(fc, 2) && fc_alive(fc, 3))
+            fail_msg("step %u, idle %u was taken", lie.step, idle);
+        fc_destroy(fc);
+        free(fc);
+    }
+}
+
 /* --- Deaths. --- */
 
 /* Of a create, which is filled, or cannot be. */
@@ -540,6 +593,7 @@ int main(void)
         cmocka_unit_test(test_bad_requests),
         cmocka_unit_test(test_cancelled),
         cmocka_unit_test(test_forged_create),
+        cmocka_unit_test(test_forged_takeover),
         cmocka_unit_test(test_master_dies_creating),
         cmocka_unit_test(test_member_dies_creating),
     };
