@@ -87,6 +87,15 @@ struct fire_trig_ord {
 };
 SIGNAL_STRUCT(fire_trig_ord, 6);
 
+/* To TC, now and then: a change of what fires waits for this operation, which began before. The
+ * transaction is ended when its client does nothing. See docs/protocols/unique_index.md. */
+struct schema_waits_ord {
+    uint32_t tc_op;
+    uint32_t transid1;
+    uint32_t transid2;
+};
+SIGNAL_STRUCT(schema_waits_ord, 3);
+
 /*
  * From the primary of a fragment that has copies to TC, with KEY_COPIED: the operation has changed
  * the row. Sections as LQHKEYREQ to a backup: KEY, and the columns that have changed, if there are

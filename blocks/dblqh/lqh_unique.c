@@ -41,6 +41,16 @@ static bool is_older(const struct lqh *lqh, const struct lqh_op *op)
            op->round != lqh->unique.round;
 }
 
+/* Its TC may have had the order before the transaction began, and think it is none of those. */
+static void tell_waits(struct lqh *lqh, const struct lqh_op *op)
+{
+    struct schema_waits_ord ord = {
+        .tc_op = op->tc_op, .transid1 = op->transid1, .transid2 = op->transid2};
+    jam();
+    if (lqh_is_tc(op->tc_ref))
+        sig_send(&lqh->block, op->tc_ref, GSN_SCHEMA_WAITS_ORD, PRIO_B, &ord);
+}
+
 /* No operation gets an older round, so what is behind is done with. */
 void lqh_unique_step(struct lqh *lqh)
 {
@@ -52,7 +62,7 @@ void lqh_unique_step(struct lqh *lqh)
             return;
         }
         if (is_older(lqh, op)) {
-            jam();
+            tell_waits(lqh, op);
             lqh_continue_later(lqh, LQH_WORK_UNIQUE, REF_NONE, LOOK_MS);
             return;
         }

@@ -208,6 +208,7 @@ static const struct handler tc_handlers[] = {
     HANDLER(tc, TCROLLBACKREQ, tcrollbackreq),
     HANDLER(tc, LQHKEYCONF, lqhkeyconf),
     HANDLER(tc, FIRE_TRIG_ORD, fire_trig_ord),
+    HANDLER(tc, SCHEMA_WAITS_ORD, schema_waits_ord),
     HANDLER(tc, FIRE_COPY_ORD, fire_copy_ord),
     HANDLER(tc, TRANSID_AI, transid_ai),
     HANDLER(tc, LQHKEYREF, lqhkeyref),

@@ -647,6 +647,7 @@ bool tc_entry_forgiven(const struct tc *tc, const struct tc_op *op, uint32_t err
 bool tc_entry_taken(const struct tc_op *op, uint32_t error);
 void tc_unique_left(struct tc *tc, const struct tc_table *index); /* One of its users has. */
 void tc_exec_LOCAL_UNIQUE_REQ(struct block *block, const struct signal *sig);
+void tc_exec_SCHEMA_WAITS_ORD(struct block *block, const struct signal *sig);
 
 /* tc_unique.c */
 void tc_exec_FIRE_TRIG_ORD(struct block *block, const struct signal *sig);

@@ -183,3 +183,19 @@ void tc_exec_LOCAL_UNIQUE_REQ(struct block *block, const struct signal *sig)
                                           .state = req->state};
     begin(tc, base, find(base, req->index_id));
 }
+
+/* It began behind the order here, but before the one at that LQH. It counts as older; if the order
+ * is still to come here it will be. */
+void tc_exec_SCHEMA_WAITS_ORD(struct block *block, const struct signal *sig)
+{
+    struct tc *tc = tc_of(block);
+    const struct schema_waits_ord *ord = SIG_PAYLOAD(sig, schema_waits_ord);
+    const struct tc_op *op = pool_find(&tc->operations, ord->tc_op);
+    struct tc_trans *trans = op == NULL ? NULL : tc_trans_get(tc, op->trans);
+    if (trans == NULL || trans->transid1 != ord->transid1 || trans->transid2 != ord->transid2) {
+        jam(); /* It has ended meanwhile. */
+        return;
+    }
+    jam();
+    trans->round = tc->hurry.round - 1u;
+}

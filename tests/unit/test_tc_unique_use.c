@@ -177,6 +177,21 @@ static void test_fires_idle(void **state)
     committed(&late);
 }
 
+/* Nor who begins between the order to its TC and that to another node's LQH. */
+static void test_fires_idle_between(void **state)
+{
+    (void)state;
+    struct trx idle = t_new(&w, CLIENT, 1);
+    make_known();
+    order(BLOCK_DBLQH, UNIQUE_DELETES);
+    order(BLOCK_DBTC, UNIQUE_FIRES);
+    begun(&idle, OP_INSERT, 1, 10);
+    begin_order(BLOCK_DBLQH, UNIQUE_FIRES);
+    w_pass(&w, 10 * DEADLOCK_MS);
+    assert_int_equal(answered(), w.nodes);
+    t_expect_rolled_back(&idle, ERR_LOCK_TIMEOUT, REF_NONE);
+}
+
 /* Only the node's own TRIX fills an index. */
 static void test_fill_forged(void **state)
 {
@@ -315,10 +330,19 @@ static void test_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_firing),          TEST(test_deletes),     TEST(test_whose_entry),
-        TEST(test_one_transaction), TEST(test_fires_waits), TEST(test_fires_idle),
-        TEST(test_fill_forged),     TEST(test_closed),      TEST(test_closed_idle),
-        TEST(test_loose),           TEST(test_refused),     TEST(test_again),
+        TEST(test_firing),
+        TEST(test_deletes),
+        TEST(test_whose_entry),
+        TEST(test_one_transaction),
+        TEST(test_fires_waits),
+        TEST(test_fires_idle),
+        TEST(test_fires_idle_between),
+        TEST(test_fill_forged),
+        TEST(test_closed),
+        TEST(test_closed_idle),
+        TEST(test_loose),
+        TEST(test_refused),
+        TEST(test_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
