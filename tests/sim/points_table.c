@@ -75,6 +75,7 @@ static bool elsewhere(uint32_t gsn)
     case GSN_ORDER_PREPARE_REF: /* A member stops, or single user mode begins: sim --rejoin. */
     case GSN_SCHEMA_BUILD_REP:  /* Builds of an index end too soon here: test_dict_alter. */
     case GSN_SCHEMA_CANCEL_ORD: /* The same. */
+    case GSN_SCHEMA_WAITS_ORD:  /* Clients that are silent meanwhile: test_tc_unique_use. */
     case GSN_LOG_ENDS_REQ:      /* Only in a start of all nodes: sim --disk. */
     case GSN_LOG_ENDS_CONF:     /* The same. */
         return true;
