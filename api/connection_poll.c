@@ -178,9 +178,11 @@ static void sleep_in_line(struct ndb *ndb, uint32_t wait_ms)
 
 /* ---- Rounds. ---- */
 
+/* Not while a thread that was woken wants the processor. */
 static bool spin_pays(struct ndb_cluster_connection *connection)
 {
-    if (connection->options.spin_us == UINT32_MAX ||
+    if (connection->options.spin_us == UINT32_MAX) return false;
+    if (!connection->gather.quiet &&
         atomic_load_explicit(&connection->waiter_count, memory_order_relaxed) > 0)
         return false;
     if (connection->spin_credit > 0) return true;
@@ -350,6 +352,7 @@ void connection_serve(struct ndb_cluster_connection *connection, uint32_t wait_m
         connection_round(connection, ROUND_MS_MAX);
         gather_wait(connection);
     }
+    gather_end(connection);
     connection_end_poll(connection);
 }
 

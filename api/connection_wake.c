@@ -79,6 +79,11 @@ void gather_begin(struct ndb_cluster_connection *connection)
     connection->gather.woken = 0;
 }
 
+void gather_end(struct ndb_cluster_connection *connection)
+{
+    connection->gather.quiet = false;
+}
+
 void gather_count(struct ndb_cluster_connection *connection, const struct wake_set *set)
 {
     struct gather *gather = &connection->gather;
@@ -117,8 +122,10 @@ void gather_wait(struct ndb_cluster_connection *connection)
     struct gather *gather = &connection->gather;
     uint32_t woken = gather->woken;
     gather->woken = 0;
+    gather->quiet = false;
     if (woken < 2 || (gather->credit <= 0 && ++gather->turn % GATHER_PROBE != 0)) return;
-    if (!wait_for_entries(gather, gather->from + woken))
+    gather->quiet = wait_for_entries(gather, gather->from + woken);
+    if (!gather->quiet)
         gather->credit -= gather->credit > 0 ? 2 : 0;
     else if (gather->credit < GATHER_CREDIT_MAX)
         gather->credit++;

@@ -211,6 +211,7 @@ struct gather {
     uint32_t from;            /* Poller only, as all below: entries before it woke somebody, */
     uint32_t woken;           /* and how many it has woken. */
     int32_t credit;           /* Waiting has paid lately. */
+    bool quiet;               /* All that it had woken wait again: the processor is its own. */
     uint32_t turn;
 };
 
@@ -317,15 +318,18 @@ void wake_add(struct wake_set *set, const struct ndb *ndb);
 /* The conditions of those in the set have changed before. */
 void wake_all(struct ndb_cluster_connection *connection, const struct wake_set *set);
 
-/* connection_deliver.c: the transporter's callbacks bring signals and broken links to the clients.
- */
 /* Only for who has the poll right: nobody was woken so far; these are about to be. */
 void gather_begin(struct ndb_cluster_connection *connection);
+/* The poll right goes to somebody else. */
+void gather_end(struct ndb_cluster_connection *connection);
 void gather_count(struct ndb_cluster_connection *connection, const struct wake_set *set);
 /* Somebody stands in line, with what it has to send in the queue. */
 void gather_enter(struct ndb_cluster_connection *connection);
 /* Waits until those are back in line that were woken since the last time. */
 void gather_wait(struct ndb_cluster_connection *connection);
+
+/* connection_deliver.c: the transporter's callbacks bring signals and broken links to the clients.
+ */
 bool deliver_signals(struct ndb_cluster_connection *connection, uint32_t peer, uint32_t epoch,
                      const uint32_t *words, uint32_t count);
 void deliver_link_up(struct ndb_cluster_connection *connection, uint32_t peer, uint32_t epoch);

@@ -244,7 +244,7 @@ int configure_node(struct process *process, char *why, size_t why_size)
     configure_events(config, own);
     process->spin_ns = config_is_set(own, CFG_NDBD_SchedulerSpinTimer)
                            ? config_get_u64(own, CFG_NDBD_SchedulerSpinTimer) * 1000u
-                           : 50000u;
+                           : SPIN_DEFAULT_NS;
     process->traces_kept = (uint32_t)config_get_u64(own, CFG_NDBD_MaxNoOfSavedMessages);
     if (process->traces_kept == 0) process->traces_kept = 1; /* The last failure is always told. */
     process->realtime = config_get_u64(own, CFG_NDBD_RealtimeScheduler) != 0;

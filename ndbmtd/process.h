@@ -16,6 +16,9 @@
 
 /* A thread without work looks up so often: the watchdog's proof of life. */
 #define SLEEP_MAX_MS 1000u
+/* Without SchedulerSpinTimer: what a client of eight threads takes from its answers to its next
+   requests, with room. Who sleeps and is woken in each such gap loses half of the throughput. */
+#define SPIN_DEFAULT_NS 100000u
 
 #define NDB_VERSION_TEXT "ndb-1.0.0"
 
@@ -54,6 +57,7 @@ struct worker {
     pthread_cond_t wakeup;
     bool signalled;
     uint64_t idle_since_ns; /* When the thread last had work. */
+    long ousted;            /* How often others had taken its CPU when it last asked. */
     uint64_t spin_ns;       /* How long it may look for work before it sleeps. */
     struct thread_account account;
     uint64_t gap_ns; /* Smoothed length of idle gaps: spinning pays only when they are short. */

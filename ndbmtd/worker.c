@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include "kernel/limits.h"
 #include "ndbmtd/process.h"
@@ -10,17 +11,29 @@
 /*
  * Sleeping costs the next sender 10-20 us for the wake-up; spinning costs a CPU. A thread spins
  * only while the idle gaps it has seen lately are shorter than its spin time, so a busy node
- * answers fast and an idle one is quiet.
+ * answers fast and an idle one is quiet. Where others want the same CPU, spinning costs more than
+ * it brings: a thread that lost its CPU to somebody sleeps through some dozens of gaps.
  */
-#define SPIN_DEFAULT_NS 50000u
+#define GAP_MAX_NS 5000000u /* One long gap counts as no more than so much. */
+
+/* Somebody else has taken the processor from this thread since the last call. */
+static bool was_ousted(struct worker *worker)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_THREAD, &usage) != 0) return false;
+    bool ousted = usage.ru_nivcsw != worker->ousted;
+    worker->ousted = usage.ru_nivcsw;
+    return ousted;
+}
 
 static void work_came(struct worker *worker, uint64_t now)
 {
     if (worker->idle_since_ns == 0) return;
     uint64_t gap = now - worker->idle_since_ns;
     account_gap(worker, gap);
-    uint64_t bounded = gap > 100u * SPIN_DEFAULT_NS ? 100u * SPIN_DEFAULT_NS : gap;
-    worker->gap_ns = (worker->gap_ns * 7u + bounded) / 8u;
+    if (gap > GAP_MAX_NS) gap = GAP_MAX_NS;
+    worker->gap_ns = (worker->gap_ns * 7u + gap) / 8u;
+    if (worker->gap_ns < worker->spin_ns && was_ousted(worker)) worker->gap_ns = GAP_MAX_NS;
     worker->idle_since_ns = 0;
 }
 
