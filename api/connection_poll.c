@@ -358,6 +358,20 @@ void connection_serve(struct ndb_cluster_connection *connection, uint32_t wait_m
 
 /* ---- Asynchronous calls. ---- */
 
+void async_completed(ndb_t *ndb, uint32_t callbacks)
+{
+    ndb->async_pending--;
+    ndb->async_done += callbacks;
+    if (ndb->async_done - ndb->poll_from >= ndb->poll_min || ndb->async_pending == 0)
+        ndb->poll_done = true;
+}
+
+void async_push(ndb_t *ndb)
+{
+    uint64_t queued = api_client_statistics(ndb->client)->bytes_sent - ndb->pushed_bytes;
+    if (queued >= ndb->connection->options.flush_bytes && ndb->callback_depth == 0) ndb_push(ndb);
+}
+
 int ndb_flush(ndb_t *ndb)
 {
     if (ndb == NULL) return -1;

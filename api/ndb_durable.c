@@ -56,7 +56,6 @@ static void leave(struct ndb_durable_wait *wait)
     if (wait->prev != NULL) wait->prev->next = wait->next;
     if (wait->next != NULL) wait->next->prev = wait->prev;
     if (ndb->durable_waits == wait) ndb->durable_waits = wait->next;
-    ndb->async_pending--;
 }
 
 static void called(void *context, uint32_t error)
@@ -65,9 +64,7 @@ static void called(void *context, uint32_t error)
     ndb_t *ndb = wait->ndb;
     struct error_slot slot;
     leave(wait);
-    ndb->async_done++;
-    if (ndb->async_done - ndb->poll_from >= ndb->poll_min || ndb->async_pending == 0)
-        ndb->poll_done = true;
+    async_completed(ndb, 1);
     error_set_outcome(&slot, error, false);
     ndb->callback_depth++;
     wait->callback(error == 0 ? 0 : -1, wait->epoch, &slot.error, wait->context);
@@ -106,6 +103,7 @@ void durable_waits_drop(ndb_t *ndb)
     while (ndb->durable_waits != NULL) {
         struct ndb_durable_wait *wait = ndb->durable_waits;
         leave(wait);
+        async_completed(ndb, 0);
         free(wait);
     }
 }

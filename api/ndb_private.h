@@ -310,6 +310,11 @@ void inbox_drop(struct inbox *inbox);
 void connection_drain(struct ndb_cluster_connection *connection);
 void connection_wake(struct ndb_cluster_connection *connection);
 void connection_push_all(struct ndb_cluster_connection *connection);
+/* One that was pending is so no more; `callbacks`: 1, or 0 when it was given up. ndb_poll() may be
+   over by that. Before the callback runs. */
+void async_completed(ndb_t *ndb, uint32_t callbacks);
+/* Sends what is queued if it is enough. */
+void async_push(ndb_t *ndb);
 
 /* connection_wake.c */
 /* Sleeps until the ndb_t has got something, is woken, or the time (CLOCK_MONOTONIC) has come. */

@@ -18,16 +18,49 @@ struct ndb_scan {
     struct api_row row; /* The current one. */
     volatile bool ready;
     bool ended;
+    bool armed;                 /* The callback is to come; counts as pending. */
+    ndb_scan_callback on_ready; /* NULL: the scan is asked by calls that wait. */
+    void *context;
     uint32_t
         expects; /* Signals, at least, that are worth waking this thread: rows, and how many. */
     uint8_t *unpacked; /* One row of the record. */
 };
 
+static void disarm(struct ndb_scan *s, uint32_t completed)
+{
+    if (!s->armed) return;
+    s->armed = false;
+    async_completed(s->ndb, completed);
+}
+
+/* The callback may close the scan. */
 static void scan_ready(void *context, struct api_scan *scan)
 {
     struct ndb_scan *s = context;
     (void)scan;
     s->ready = true;
+    if (s->on_ready == NULL) return;
+    ndb_t *ndb = s->ndb;
+    disarm(s, 1);
+    ndb->callback_depth++;
+    s->on_ready(s, s->context);
+    ndb->callback_depth--;
+}
+
+static void arm(struct ndb_scan *s)
+{
+    if (s->on_ready == NULL || s->armed) return;
+    s->armed = true;
+    s->ndb->async_pending++;
+}
+
+/* Nothing can have come before the first answer, so the core waits from now on. */
+static void listen(struct ndb_scan *s, const struct ndb_scan_options *options)
+{
+    s->on_ready = options->ready;
+    s->context = options->context;
+    if (api_scan_next(s->scan, &s->row) == API_SCAN_WAIT) arm(s);
+    async_push(s->ndb);
 }
 
 static struct ndb_scan *start(ndb_t *ndb, struct api_scan_options *core,
@@ -78,6 +111,7 @@ static struct ndb_scan *start(ndb_t *ndb, struct api_scan_options *core,
     s->next = ndb->scans;
     if (s->next != NULL) s->next->prev = s;
     ndb->scans = s;
+    if (options != NULL && options->ready != NULL) listen(s, options);
     return s;
 }
 
@@ -149,22 +183,16 @@ static enum api_scan_step step(struct ndb_scan *s)
     return result;
 }
 
-static int next_row(struct ndb_scan *s, uint32_t timeout_ms)
+static int outcome(struct ndb_scan *s, enum api_scan_step step)
 {
-    if (s->ndb->callback_depth > 0)
-        return error_set(&s->error, ERR_MISUSE_4507, "ndb_scan_next in a callback");
-    if (s->ended) return error_set(&s->error, ERR_SCAN_COMPLETE, NULL);
-    if (timeout_ms != 0) {
-        ndb_now(s->ndb);
-        api_scan_set_timeout(s->scan, timeout_ms);
-    }
-    switch (step(s)) {
+    switch (step) {
     case API_SCAN_ROW:
         return 1;
     case API_SCAN_END:
         s->ended = true;
         return 0;
     case API_SCAN_WAIT:
+        return NDB_SCAN_NOT_YET;
     case API_SCAN_ERROR:
         break;
     }
@@ -172,6 +200,20 @@ static int next_row(struct ndb_scan *s, uint32_t timeout_ms)
     s->ndb->error = s->error;
     s->ndb->error.error.detail = s->ndb->error.detail;
     return -1;
+}
+
+static int next_row(struct ndb_scan *s, uint32_t timeout_ms)
+{
+    if (s->ndb->callback_depth > 0)
+        return error_set(&s->error, ERR_MISUSE_4507, "ndb_scan_next in a callback");
+    if (s->on_ready != NULL)
+        return error_set(&s->error, ERR_MISUSE_4507, "ndb_scan_next on a scan with a callback");
+    if (s->ended) return error_set(&s->error, ERR_SCAN_COMPLETE, NULL);
+    if (timeout_ms != 0) {
+        ndb_now(s->ndb);
+        api_scan_set_timeout(s->scan, timeout_ms);
+    }
+    return outcome(s, step(s));
 }
 
 static int unpack(struct ndb_scan *s, void *row)
@@ -197,6 +239,20 @@ int ndb_scan_next_copy(struct ndb_scan *s, void *row, uint32_t timeout_ms)
     if (row == NULL || s->record == NULL) return error_set(&s->error, ERR_RECORD_NULL, NULL);
     int result = next_row(s, timeout_ms);
     return result == 1 ? unpack(s, row) : result;
+}
+
+int ndb_scan_try_next(struct ndb_scan *s, const void **row)
+{
+    if (row != NULL) *row = NULL;
+    if (s == NULL) return -1;
+    if (s->ended) return error_set(&s->error, ERR_SCAN_COMPLETE, NULL);
+    ndb_now(s->ndb); /* The wait that begins here, if there is one, is measured from now. */
+    int result = outcome(s, api_scan_next(s->scan, &s->row));
+    if (result == NDB_SCAN_NOT_YET) arm(s);
+    if (result != 1 || s->record == NULL) return result;
+    result = unpack(s, s->unpacked);
+    if (result == 1 && row != NULL) *row = s->unpacked;
+    return result;
 }
 
 int ndb_scan_value(const struct ndb_scan *s, uint32_t column, const void **value, uint32_t *size)
@@ -226,6 +282,7 @@ const ndb_error_t *ndb_scan_error(const struct ndb_scan *s)
 void ndb_scan_close(struct ndb_scan *s)
 {
     if (s == NULL) return;
+    disarm(s, 0);
     api_scan_close(s->scan);
     if (s->prev != NULL) s->prev->next = s->next;
     if (s->next != NULL) s->next->prev = s->prev;

@@ -647,10 +647,7 @@ static void executed(void *context, struct api_tx *tx)
     ndb_callback callback = t->callback;
     t->callback = NULL;
     t->in_flight_async = false;
-    ndb->async_pending--;
-    ndb->async_done++;
-    if (ndb->async_done - ndb->poll_from >= ndb->poll_min || ndb->async_pending == 0)
-        ndb->poll_done = true;
+    async_completed(ndb, 1);
     int result = result_of(t);
     ndb->callback_depth++;
     callback(result, t, t->context);
@@ -712,8 +709,7 @@ int ndb_execute_async(struct ndb_transaction *t, enum ndb_execute_type type, uin
         ndb->async_pending--;
         return -1;
     }
-    uint64_t queued = api_client_statistics(ndb->client)->bytes_sent - ndb->pushed_bytes;
-    if (queued >= ndb->connection->options.flush_bytes && ndb->callback_depth == 0) ndb_push(ndb);
+    async_push(ndb);
     return 0;
 }
 

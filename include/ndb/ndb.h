@@ -804,7 +804,7 @@ NDB_API int ndb_flush(ndb_t *ndb);
    or the time is up. Returns how many ran, -1 on error. Here timeout_ms 0 does not wait. Own
    thread. */
 NDB_API int ndb_poll(ndb_t *ndb, uint32_t timeout_ms, uint32_t min_completions);
-/* Asynchronous transactions and waits that have not completed. Own thread. */
+/* Asynchronous transactions, scans and waits that have not completed. Own thread. */
 NDB_API uint32_t ndb_pending(const ndb_t *ndb);
 
 /* A descriptor that is readable when ndb_process has work; for poll, epoll, libuv in the
@@ -825,6 +825,10 @@ struct ndb_index_bound {
     const uint32_t *size;     /* Bytes of each value. */
     bool exclusive;           /* Rows with just these values are not wanted. */
 };
+
+/* The scan has something for ndb_scan_try_next. Rules as for ndb_callback; it may also start scans
+   and close them, this one, too. */
+typedef void (*ndb_scan_callback)(struct ndb_scan *scan, void *context);
 
 #define NDB_RANGES_MAX 256u /* In one scan. */
 
@@ -864,6 +868,11 @@ struct ndb_scan_options {
        All have the same index, `descending` and `unordered`, and together, with 8 bytes for each
        and 4 for each value, at most 15600 bytes: else 4259. */
     uint32_t range_count;
+    /* NULL, or the scan is asynchronous: rows are taken by ndb_scan_try_next, and each time that it
+       has said NDB_SCAN_NOT_YET, and once after the start, `ready` runs when there is something.
+       Each run counts as one completion for ndb_poll, and who waits for it in ndb_pending. */
+    ndb_scan_callback ready;
+    void *context;
 };
 
 /* What a scan by columns can give besides columns: where the row is, two uint32_t (page and slot in
@@ -887,6 +896,12 @@ NDB_API struct ndb_scan *ndb_scan_start_columns(ndb_t *ndb, struct ndb_table *ta
 NDB_API int ndb_scan_next(struct ndb_scan *scan, const void **row, uint32_t timeout_ms);
 /* The same into the application's memory (record's row size). */
 NDB_API int ndb_scan_next_copy(struct ndb_scan *scan, void *row, uint32_t timeout_ms);
+#define NDB_SCAN_NOT_YET 2
+/* As ndb_scan_next, without waiting and also in callbacks; NDB_SCAN_NOT_YET: nothing has come yet.
+   Batches are asked for ahead of the rows given: what the application does meanwhile (ndb_process
+   moves data) costs no waiting. The timeout given at the start bounds each wait for something new;
+   then the scan has the error 4008. Own thread. */
+NDB_API int ndb_scan_try_next(struct ndb_scan *scan, const void **row);
 /* A column of the current row, without copying; *value NULL when it is NULL. */
 NDB_API int ndb_scan_value(const struct ndb_scan *scan, uint32_t column, const void **value,
                            uint32_t *size);

@@ -142,7 +142,7 @@ want 0 "$BIN/ndb_drop_table" -d test t f1
 run_example
 
 say "one example for each style"
-for style in blocking async batch scan event_loop durable; do
+for style in blocking async batch scan scan_async event_loop durable; do
     want 0 "$BIN/example_$style" "$CS"
     cat "$BOX/out"
 done

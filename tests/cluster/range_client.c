@@ -6,7 +6,8 @@
  * another client has changed its indexes.
  *
  * range_client move SECONDS: one thread moves the rows with even ids about, another one scans:
- * those with odd ids are seen once by each scan that ends well, all in order.
+ * those with odd ids are seen once by each scan that ends well, all in order. move-async: by many
+ * scans with callbacks.
  *
  * range_client verify: each index has the table's rows, in order both ways.
  *
@@ -254,6 +255,7 @@ static int check(void)
     check_pruned();
     check_text(&client);
     check_refusals(&client);
+    check_async();
     check_reopen(&client);
     client_close(&client);
     printf("ranges: all is right\n");
@@ -285,14 +287,14 @@ static void *mover(void *context)
     return NULL;
 }
 
-static double now(void)
+double now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void check_standing(const struct row *found, int64_t count)
+void check_standing(const struct row *found, int64_t count)
 {
     static uint32_t seen[ROWS];
     memset(seen, 0, sizeof seen);
@@ -302,9 +304,23 @@ static void check_standing(const struct row *found, int64_t count)
         want("how often a row that stays is seen", seen[id], 1);
 }
 
-static int move(double seconds)
+static void move_waiting(struct client *client, double until, uint32_t *scans, uint32_t *failed)
 {
     static struct row found[2 * ROWS + 1];
+    while (now() < until) {
+        const struct wish wish = {
+            .low = ANY, .high = ANY, .descending = *scans % 2 != 0, .lock = NDB_COMMITTED_READ};
+        int64_t count = scan(client, &wish, found);
+        if (count < 0 && ndb_error(client->ndb)->status == NDB_STATUS_PERMANENT)
+            die("scan", ndb_error(client->ndb));
+        if (count >= 0) check_standing(found, count);
+        *scans += count >= 0;
+        *failed += count < 0;
+    }
+}
+
+static int move(double seconds, bool async)
+{
     struct client client;
     pthread_t thread;
     uint32_t scans = 0;
@@ -315,16 +331,10 @@ static int move(double seconds)
         poll(NULL, 0, 10);
     printf("moving\n"); /* Everybody has the table open. */
     (void)fflush(stdout);
-    for (double begun = now(); now() - begun < seconds;) {
-        const struct wish wish = {
-            .low = ANY, .high = ANY, .descending = scans % 2 != 0, .lock = NDB_COMMITTED_READ};
-        int64_t count = scan(&client, &wish, found);
-        if (count < 0 && ndb_error(client.ndb)->status == NDB_STATUS_PERMANENT)
-            die("scan", ndb_error(client.ndb));
-        if (count >= 0) check_standing(found, count);
-        scans += count >= 0;
-        failed += count < 0;
-    }
+    if (async)
+        move_async(now() + seconds, &scans, &failed);
+    else
+        move_waiting(&client, now() + seconds, &scans, &failed);
     atomic_store(&stop_moving, true);
     pthread_join(thread, NULL);
     printf("move: %u scans, %u that failed, %u rows moved\n", scans, failed, atomic_load(&moved));
@@ -383,7 +393,8 @@ int main(int argc, char **argv)
     connection = connect_cluster();
     int result = 2;
     if (argc == 2 && strcmp(argv[1], "check") == 0) result = check();
-    if (argc == 3 && strcmp(argv[1], "move") == 0) result = move(atof(argv[2]));
+    if (argc == 3 && strcmp(argv[1], "move") == 0) result = move(atof(argv[2]), false);
+    if (argc == 3 && strcmp(argv[1], "move-async") == 0) result = move(atof(argv[2]), true);
     if (argc == 2 && strcmp(argv[1], "verify") == 0) result = verify();
     ndb_connection_free(connection);
     return result;

@@ -39,3 +39,11 @@ void check_several(struct client *client); /* Ranges in one scan. */
 void check_pruned(void);                   /* Ranges that are in one fragment each. */
 /* range_reopen.c */
 void check_reopen(struct client *client); /* Indexes that another client creates and drops. */
+/* range_async.c */
+void check_async(void); /* Scans with callbacks. */
+/* Reads the whole table by such scans, 16 at a time, until now() is `until`. */
+void move_async(double until, uint32_t *finished, uint32_t *failed);
+
+double now(void); /* Seconds. */
+/* Rows with an odd id stay where they are while the others move. */
+void check_standing(const struct row *found, int64_t count);

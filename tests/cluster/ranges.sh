@@ -8,9 +8,11 @@ start_cluster 2 2
 want 0 "$BIN/range_client" check
 want_text out '^ranges: all is right$'
 
-for victim in 2 1; do
-    say "rows move, node $victim is killed and comes back"
-    run "$BIN/range_client" move 8 >"$BOX/move.out" 2>&1 &
+# Scans that wait, then scans with callbacks.
+for way in "2 move" "1 move-async"; do
+    read -r victim how <<<"$way"
+    say "rows move ($how), node $victim is killed and comes back"
+    run "$BIN/range_client" "$how" 8 >"$BOX/move.out" 2>&1 &
     mover=$!
     sleep 2
     kill -9 "${NODE_PIDS[$victim]}"
