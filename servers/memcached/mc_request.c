@@ -1,0 +1,42 @@
+/* mc_request.c -- values that are held by several, and expiries. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "servers/memcached/mc_request.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct mc_value *mc_value_create(uint32_t size)
+{
+    struct mc_value *value = malloc(sizeof *value + size);
+    if (value == NULL) return NULL;
+    value->references = 1;
+    value->size = size;
+    return value;
+}
+
+struct mc_value *mc_value_hold(struct mc_value *value)
+{
+    __atomic_add_fetch(&value->references, 1, __ATOMIC_RELAXED);
+    return value;
+}
+
+void mc_value_release(struct mc_value *value)
+{
+    if (value != NULL && __atomic_sub_fetch(&value->references, 1, __ATOMIC_ACQ_REL) == 0)
+        free(value);
+}
+
+void mc_request_clear(struct mc_request *request)
+{
+    mc_value_release(request->value);
+    mc_value_release(request->result.value);
+    memset(request, 0, sizeof *request);
+}
+
+uint32_t mc_expiry(int64_t exptime, uint32_t now)
+{
+    if (exptime == 0) return 0;
+    if (exptime < 0) return MC_EXPIRED;
+    int64_t at = exptime <= (int64_t)MC_RELATIVE_MAX ? (int64_t)now + exptime : exptime;
+    if (at <= (int64_t)now) return MC_EXPIRED;
+    return at > (int64_t)UINT32_MAX ? UINT32_MAX : (uint32_t)at;
+}
