@@ -1,0 +1,213 @@
+/* mc_cache.c -- the cache as a whole, and copies of what stands in the database. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "servers/memcached/mc_cache_private.h"
+#include <stdlib.h>
+#include <string.h>
+
+static bool shard_open(struct mc_shard *shard, uint32_t index)
+{
+    shard->index = index;
+    shard->slot_count = MC_CACHE_SLOTS;
+    shard->slots = calloc(shard->slot_count, sizeof(struct mc_item *));
+    if (shard->slots == NULL) return false;
+    if (pthread_mutex_init(&shard->mutex, NULL) == 0) return true;
+    free(shard->slots);
+    return false;
+}
+
+static void shards_close(struct mc_cache *cache, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct mc_shard *shard = &cache->shards[i];
+        mc_shard_empty(cache, shard);
+        pthread_mutex_destroy(&shard->mutex);
+        free(shard->slots);
+    }
+}
+
+struct mc_cache *mc_cache_create(const struct mc_cache_options *options)
+{
+    struct mc_cache *cache = calloc(1, sizeof *cache);
+    if (cache == NULL) return NULL;
+    cache->options = *options;
+    cache->empty = mc_value_create(0);
+    uint32_t count = 0;
+    while (count < MC_CACHE_SHARDS && shard_open(&cache->shards[count], count))
+        cache->oldest[count++] = MC_CACHE_NONE;
+    if (cache->empty != NULL && count == MC_CACHE_SHARDS) return cache;
+    shards_close(cache, count);
+    mc_value_release(cache->empty);
+    free(cache);
+    return NULL;
+}
+
+void mc_cache_free(struct mc_cache *cache)
+{
+    if (cache == NULL) return;
+    shards_close(cache, MC_CACHE_SHARDS);
+    mc_value_release(cache->empty);
+    free(cache);
+}
+
+/* Each shard is entered before the former flush is forgotten: its time may have come, and not every
+   shard has been used since. */
+void mc_cache_flush(struct mc_cache *cache, uint32_t at, uint32_t now)
+{
+    uint64_t number = __atomic_add_fetch(&cache->flushes, 1, __ATOMIC_RELAXED) << 32;
+    bool later = at > now;
+    for (uint32_t i = 0; i < MC_CACHE_SHARDS; i++) {
+        mc_shard_enter(cache, &cache->shards[i], now);
+        if (!later) mc_shard_empty(cache, &cache->shards[i]);
+        mc_shard_leave(cache, &cache->shards[i]);
+    }
+    __atomic_store_n(&cache->flush, later ? number | at : 0, __ATOMIC_RELAXED);
+}
+
+/* ---- Copies of what stands in the database ---- */
+
+/*
+ * Keys that share a counter make each other's tokens void, which costs nothing but a copy that is
+ * not kept. Both numbers only grow: the sum is the same if both are.
+ */
+static uint64_t token_of(const struct mc_place *place)
+{
+    return place->shard->emptied + place->shard->writes[(place->hash >> 32) % MC_CACHE_TOKENS];
+}
+
+uint64_t mc_cache_token(struct mc_cache *cache, const char *key, uint32_t key_size)
+{
+    struct mc_place place = mc_cache_enter(cache, key, key_size, 0);
+    uint64_t token = token_of(&place);
+    mc_shard_leave(cache, place.shard);
+    return token;
+}
+
+/* Without its own CAS number the copy of something that is here already is no change, and those who
+   know that one's number shall find it again. */
+static bool copy_known(const struct mc_item *item, const struct mc_copy *copy)
+{
+    return item != NULL && copy->cas == 0 && item->flags == copy->flags && !item->stale &&
+           !item->token_sent && item->value->size == copy->value->size &&
+           memcmp(item->value->bytes, copy->value->bytes, copy->value->size) == 0;
+}
+
+/* A copy that finds no room is none, and what was there before must go. */
+static uint64_t copy_store(const struct mc_place *place, const struct mc_copy *copy)
+{
+    struct mc_item *item = mc_item_find(place, NULL);
+    bool stored = copy->value->size <= place->cache->options.value_max;
+    if (stored && item != NULL) stored = mc_item_value(place, item, copy->value);
+    if (!stored && item != NULL) mc_item_remove(place->cache, place->shard, item);
+    if (stored && item == NULL) item = mc_item_create(place, copy->value);
+    uint64_t cas = copy->cas != 0 ? copy->cas : mc_cache_next_cas(place->cache);
+    if (!stored || item == NULL) return cas;
+    item->flags = copy->flags;
+    item->expiry = copy->expiry;
+    item->cas = cas;
+    item->stale = item->token_sent = false;
+    mc_item_use(place, item);
+    return cas;
+}
+
+bool mc_cache_fill(struct mc_cache *cache, const char *key, uint32_t key_size, uint64_t token,
+                   const struct mc_copy *copy, uint32_t now, uint64_t *cas)
+{
+    struct mc_place place = mc_cache_enter(cache, key, key_size, now);
+    bool taken = token == token_of(&place);
+    if (taken) {
+        struct mc_item *item = mc_item_find(&place, NULL);
+        bool known = copy_known(item, copy);
+        if (known) {
+            item->expiry = copy->expiry;
+            mc_item_use(&place, item);
+        }
+        uint64_t number = known ? item->cas : copy_store(&place, copy);
+        if (cas != NULL) *cas = number;
+    }
+    mc_cache_leave(&place);
+    return taken;
+}
+
+void mc_cache_put(struct mc_cache *cache, const char *key, uint32_t key_size,
+                  const struct mc_copy *copy, uint32_t now, uint64_t *cas)
+{
+    struct mc_place place = mc_cache_enter(cache, key, key_size, now);
+    mc_item_written(&place);
+    uint64_t number = copy_store(&place, copy);
+    if (cas != NULL) *cas = number;
+    mc_cache_leave(&place);
+}
+
+void mc_cache_forget(struct mc_cache *cache, const char *key, uint32_t key_size)
+{
+    struct mc_place place = mc_cache_enter(cache, key, key_size, 0);
+    mc_item_written(&place);
+    struct mc_item *item = mc_item_find(&place, NULL);
+    if (item != NULL) mc_item_remove(cache, place.shard, item);
+    mc_shard_leave(cache, place.shard);
+}
+
+static void shard_forget(struct mc_cache *cache, struct mc_shard *shard, const char *prefix,
+                         uint32_t prefix_size)
+{
+    struct mc_item *next;
+    shard->emptied++;
+    for (struct mc_item *item = shard->oldest; item != NULL; item = next) {
+        next = item->newer;
+        if (item->key_size >= prefix_size && memcmp(item->key, prefix, prefix_size) == 0)
+            mc_item_remove(cache, shard, item);
+    }
+}
+
+void mc_cache_forget_prefix(struct mc_cache *cache, const char *prefix, uint32_t prefix_size)
+{
+    for (uint32_t i = 0; i < MC_CACHE_SHARDS; i++) {
+        mc_shard_enter(cache, &cache->shards[i], 0);
+        shard_forget(cache, &cache->shards[i], prefix, prefix_size);
+        mc_shard_leave(cache, &cache->shards[i]);
+    }
+}
+
+/* ---- Figures ---- */
+
+static void figures_add(struct mc_cache_figures *sum, const struct mc_cache_figures *shard)
+{
+    sum->items += shard->items;
+    sum->items_total += shard->items_total;
+    sum->evictions += shard->evictions;
+    sum->reclaimed += shard->reclaimed;
+    sum->gets += shard->gets;
+    sum->hits += shard->hits;
+    sum->misses += shard->misses;
+    sum->expired += shard->expired;
+    sum->sets += shard->sets;
+    sum->touches += shard->touches;
+    sum->touch_hits += shard->touch_hits;
+    sum->touch_misses += shard->touch_misses;
+    sum->delete_hits += shard->delete_hits;
+    sum->delete_misses += shard->delete_misses;
+    sum->incr_hits += shard->incr_hits;
+    sum->incr_misses += shard->incr_misses;
+    sum->decr_hits += shard->decr_hits;
+    sum->decr_misses += shard->decr_misses;
+    sum->cas_hits += shard->cas_hits;
+    sum->cas_misses += shard->cas_misses;
+    sum->cas_badval += shard->cas_badval;
+}
+
+void mc_cache_figures(struct mc_cache *cache, uint32_t now, struct mc_cache_figures *figures)
+{
+    uint32_t oldest = now;
+    *figures = (struct mc_cache_figures){0};
+    for (uint32_t i = 0; i < MC_CACHE_SHARDS; i++) {
+        struct mc_shard *shard = &cache->shards[i];
+        mc_shard_enter(cache, shard, now);
+        figures_add(figures, &shard->figures);
+        if (shard->oldest != NULL && shard->oldest->accessed < oldest)
+            oldest = shard->oldest->accessed;
+        mc_shard_leave(cache, shard);
+    }
+    figures->bytes = __atomic_load_n(&cache->bytes, __ATOMIC_RELAXED);
+    figures->flushes = __atomic_load_n(&cache->flushes, __ATOMIC_RELAXED);
+    figures->oldest_age = now - oldest;
+}

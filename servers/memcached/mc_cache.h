@@ -1,0 +1,51 @@
+/* mc_cache.h -- the local cache: items in memory, the least recently used go first. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "servers/memcached/mc_request.h"
+
+struct mc_cache;
+
+struct mc_cache_options {
+    uint64_t bytes_max; /* -m: keys, values and what it costs to keep them. */
+    uint32_t value_max; /* -I */
+    bool no_eviction;   /* -M: MC_NO_MEMORY instead of eviction. */
+};
+
+/* NULL: no memory. All functions: any thread. */
+struct mc_cache *mc_cache_create(const struct mc_cache_options *options);
+void mc_cache_free(struct mc_cache *cache);
+
+/* Does what an engine command asks for, at once, and fills request->result (not done()). Values are
+   held, not copied. `now`: Unix seconds. */
+void mc_cache_execute(struct mc_cache *cache, struct mc_request *request, uint32_t now);
+
+/*
+ * For values that stand in the database, too. A copy must not be older than a write that was
+ * answered: who reads from the database takes the key's token before, and its copy is kept only if
+ * no mc_cache_put() or mc_cache_forget() of that key came in between.
+ */
+uint64_t mc_cache_token(struct mc_cache *cache, const char *key, uint32_t key_size);
+struct mc_copy {
+    struct mc_value *value; /* Held by the cache, too. */
+    uint32_t flags, expiry;
+    uint64_t cas; /* The database's, or 0: the cache makes one. */
+};
+/* False: somebody has written since. *cas (may be NULL): the copy's number. */
+bool mc_cache_fill(struct mc_cache *cache, const char *key, uint32_t key_size, uint64_t token,
+                   const struct mc_copy *copy, uint32_t now, uint64_t *cas);
+/* After a write that has reached the database; all tokens of the key are void. */
+void mc_cache_put(struct mc_cache *cache, const char *key, uint32_t key_size,
+                  const struct mc_copy *copy, uint32_t now, uint64_t *cas);
+/* The same without a copy: before and after a write whose result is not known here. */
+void mc_cache_forget(struct mc_cache *cache, const char *key, uint32_t key_size);
+/* All keys with that prefix. */
+void mc_cache_forget_prefix(struct mc_cache *cache, const char *prefix, uint32_t prefix_size);
+
+struct mc_cache_figures {
+    uint64_t items, items_total, bytes, evictions, reclaimed;
+    uint64_t gets, hits, misses, expired, sets, touches, touch_hits, touch_misses, flushes;
+    uint64_t delete_hits, delete_misses, incr_hits, incr_misses, decr_hits, decr_misses;
+    uint64_t cas_hits, cas_misses, cas_badval;
+    uint32_t oldest_age; /* Seconds since the oldest access. */
+};
+void mc_cache_figures(struct mc_cache *cache, uint32_t now, struct mc_cache_figures *figures);

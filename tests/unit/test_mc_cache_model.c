@@ -1,0 +1,388 @@
+/* test_mc_cache_model.c -- random operations on the cache do what they do on an array of keys. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "servers/memcached/mc_cache.h"
+
+#define OPERATIONS 200000u
+#define KEYS       300u
+#define VALUE_MAX  60u
+
+/* What the cache should know of a key. */
+struct entry {
+    bool there, fetched, stale, token_sent;
+    uint32_t flags, expiry, accessed, size;
+    uint64_t cas;
+    char text[VALUE_MAX];
+};
+
+static struct entry model[KEYS];
+static uint64_t random_state;
+static uint32_t now;
+static uint32_t flush_at;
+
+static uint32_t draw(uint32_t below)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (uint32_t)((random_state >> 20) % below);
+}
+
+static uint32_t draw_expiry(void)
+{
+    uint32_t kind = draw(10);
+    if (kind == 0) return MC_EXPIRED;
+    return kind < 5 ? 0 : now + 1 + draw(40);
+}
+
+static void draw_value(struct mc_request *request)
+{
+    uint32_t kind = draw(10);
+    char text[VALUE_MAX + 10];
+    uint32_t size = kind == 0 ? draw(VALUE_MAX + 6) : draw(12);
+    for (uint32_t i = 0; i < size; i++)
+        text[i] = (char)(kind < 3 ? ' ' + (int)draw(90) : '0' + (int)draw(10));
+    if (kind == 9) size = 0;
+    if (size == 0 && draw(2) == 0) return;
+    request->value = mc_value_create(size);
+    assert_non_null(request->value);
+    memcpy(request->value->bytes, text, size);
+}
+
+static struct mc_request draw_request(uint32_t key)
+{
+    struct mc_request request = {.command = (enum mc_command)draw(MC_FLUSH_ALL)};
+    const struct entry *entry = &model[key];
+    request.key_size = (uint8_t)snprintf(request.key, sizeof request.key, "key:%u", key);
+    if (request.command >= MC_SET && request.command <= MC_PREPEND) draw_value(&request);
+    request.form.protocol = draw(2) == 0 ? MC_META : MC_TEXT;
+    request.flags = draw(100);
+    request.expiry = draw_expiry();
+    request.want_value = draw(4) != 0;
+    request.touch = draw(4) == 0;
+    request.cas_given = draw(4) == 0;
+    request.cas = draw(2) == 0 ? entry->cas : entry->cas + 2 - draw(4);
+    request.create = draw(3) == 0;
+    request.delta = draw(3) == 0 ? UINT64_MAX - draw(3) : draw(1000);
+    request.initial = draw(10000);
+    request.meta.no_bump = draw(4) == 0;
+    request.meta.vivify_given = draw(4) == 0;
+    request.meta.vivify = draw_expiry();
+    request.meta.recache_given = draw(3) == 0;
+    request.meta.recache = draw(30);
+    request.meta.invalidate = draw(4) == 0;
+    request.meta.drop_value = draw(6) == 0;
+    request.meta.new_cas_given = draw(20) == 0;
+    request.meta.new_cas = 1 + draw(1000000);
+    return request;
+}
+
+/* ---- The model: what a command does, as simply as it can be said. ---- */
+
+static void model_written(struct entry *entry)
+{
+    entry->there = true;
+    entry->fetched = entry->stale = entry->token_sent = false;
+    entry->accessed = now;
+}
+
+static enum mc_status model_set(struct entry *entry, const struct mc_request *request,
+                                uint32_t expiry)
+{
+    uint32_t size = request->value != NULL ? request->value->size : 0;
+    if (size > VALUE_MAX) return MC_TOO_LARGE;
+    model_written(entry);
+    entry->size = size;
+    if (size > 0) memcpy(entry->text, request->value->bytes, size);
+    entry->flags = request->flags;
+    entry->expiry = expiry;
+    return MC_OK;
+}
+
+static enum mc_status model_compared(struct entry *entry, const struct mc_request *request)
+{
+    if (!entry->there) return MC_NOT_FOUND;
+    if (request->cas == entry->cas) return model_set(entry, request, request->expiry);
+    if (!request->meta.invalidate || request->cas > entry->cas) return MC_EXISTS;
+    bool token_sent = entry->token_sent;
+    enum mc_status status = model_set(entry, request, entry->expiry);
+    if (status != MC_OK) return status;
+    entry->token_sent = token_sent;
+    entry->stale = true;
+    return MC_OK;
+}
+
+static enum mc_status model_extend(struct entry *entry, const struct mc_request *request)
+{
+    uint32_t size = request->value != NULL ? request->value->size : 0;
+    if (!entry->there)
+        return request->meta.vivify_given ? model_set(entry, request, request->meta.vivify)
+                                          : MC_NOT_STORED;
+    if (request->cas_given && request->cas != entry->cas) return MC_EXISTS;
+    if (entry->size + size > VALUE_MAX) return MC_TOO_LARGE;
+    char text[VALUE_MAX];
+    bool behind = request->command == MC_APPEND;
+    memcpy(text + (behind ? 0 : size), entry->text, entry->size);
+    if (size > 0) memcpy(text + (behind ? entry->size : 0), request->value->bytes, size);
+    memcpy(entry->text, text, entry->size + size);
+    entry->size += size;
+    model_written(entry);
+    return MC_OK;
+}
+
+static enum mc_status model_store(struct entry *entry, const struct mc_request *request)
+{
+    enum mc_status status;
+    bool compared = request->cas_given && request->command != MC_ADD;
+    if (request->command >= MC_APPEND) return model_extend(entry, request);
+    if (compared) return model_compared(entry, request);
+    if (request->command == MC_ADD && entry->there) {
+        entry->accessed = now;
+        return MC_NOT_STORED;
+    }
+    if (request->command == MC_REPLACE && !entry->there) return MC_NOT_STORED;
+    status = model_set(entry, request, request->expiry);
+    if (request->command == MC_SET && status != MC_OK) entry->there = false;
+    return status;
+}
+
+static enum mc_status model_delete(struct entry *entry, const struct mc_request *request)
+{
+    if (!entry->there) return MC_NOT_FOUND;
+    if (request->cas_given && request->cas != entry->cas) return MC_EXISTS;
+    if (request->meta.drop_value) {
+        entry->size = entry->flags = 0;
+        entry->fetched = entry->stale = entry->token_sent = false;
+    }
+    if (request->meta.invalidate) {
+        entry->stale = true;
+        entry->token_sent = false;
+    }
+    entry->there = request->meta.invalidate || request->meta.drop_value;
+    if (request->touch) entry->expiry = request->expiry;
+    return MC_OK;
+}
+
+/* The library's word on what a number is. */
+static bool model_number(const struct entry *entry, uint64_t *number)
+{
+    char text[VALUE_MAX + 1];
+    char *end;
+    memcpy(text, entry->text, entry->size);
+    text[entry->size] = '\0';
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    if (end == text || errno == ERANGE) return false;
+    if (text[strspn(text, " ")] == '-' && *number >> 63 != 0) return false;
+    return *end == '\0' || *end == ' ';
+}
+
+static enum mc_status model_count(struct entry *entry, const struct mc_request *request,
+                                  uint64_t *number)
+{
+    if (!entry->there) {
+        if (!request->create) return MC_NOT_FOUND;
+        *number = request->initial;
+        entry->size = 0;
+        entry->flags = 0;
+        entry->expiry =
+            request->meta.vivify_given && !request->touch ? request->meta.vivify : request->expiry;
+        model_written(entry);
+    } else {
+        if (entry->size == 0) return MC_NON_NUMERIC;
+        if (request->cas_given && request->cas != entry->cas) return MC_EXISTS;
+        if (!model_number(entry, number)) return MC_NON_NUMERIC;
+        bool more = request->command == MC_INCREMENT;
+        uint64_t less = *number > request->delta ? *number - request->delta : 0;
+        *number = more ? *number + request->delta : less;
+        if (request->touch) entry->expiry = request->expiry;
+        entry->accessed = now;
+    }
+    char text[40];
+    uint32_t size = (uint32_t)snprintf(text, sizeof text, "%" PRIu64, *number);
+    if (size > entry->size) model_written(entry);
+    if (size < entry->size) memset(entry->text + size, ' ', entry->size - size);
+    if (size > entry->size) entry->size = size;
+    memcpy(entry->text, text, size);
+    return MC_OK;
+}
+
+static enum mc_status model_get(struct entry *entry, const struct mc_request *request,
+                                struct mc_result *expected)
+{
+    bool miss = !entry->there;
+    if (miss && !request->meta.vivify_given) return MC_NOT_FOUND;
+    if (miss) {
+        struct mc_request empty = {.flags = 0};
+        (void)model_set(entry, &empty, request->meta.vivify);
+    }
+    uint32_t left = entry->expiry - now;
+    bool soon = entry->expiry != 0 && request->meta.recache_given && left < request->meta.recache;
+    bool meta = request->form.protocol == MC_META;
+    expected->fetched = entry->fetched;
+    expected->accessed = now - entry->accessed;
+    expected->won = miss || (meta && !entry->token_sent && (entry->stale || soon));
+    expected->stale = meta && entry->stale;
+    expected->token_sent = meta && entry->token_sent;
+    if (expected->won) entry->token_sent = true;
+    if (request->touch && !miss) entry->expiry = request->expiry;
+    if (request->meta.no_bump) return MC_OK;
+    entry->fetched = true;
+    entry->accessed = now;
+    return MC_OK;
+}
+
+static struct mc_result model_execute(struct entry *entry, const struct mc_request *request)
+{
+    struct mc_result expected = {0};
+    if (entry->there && entry->expiry != 0 && entry->expiry <= now) entry->there = false;
+    switch ((int)request->command) {
+    case MC_GET:
+        expected.status = model_get(entry, request, &expected);
+        break;
+    case MC_DELETE:
+        expected.status = model_delete(entry, request);
+        break;
+    case MC_INCREMENT:
+    case MC_DECREMENT:
+        expected.status = model_count(entry, request, &expected.number);
+        break;
+    default:
+        expected.status = model_store(entry, request);
+        break;
+    }
+    return expected;
+}
+
+/* ---- Comparing ---- */
+
+static void compare(const struct mc_request *request, const struct mc_result *expected,
+                    struct entry *entry, bool was_there)
+{
+    const struct mc_result *result = &request->result;
+    assert_int_equal(result->status, expected->status);
+    if (result->status != MC_OK || !entry->there) return;
+    bool made = request->command != MC_GET || !was_there;
+    if (made && request->meta.new_cas_given)
+        assert_int_equal(result->cas, request->meta.new_cas);
+    else if (made)
+        assert_int_not_equal(result->cas, entry->cas);
+    else
+        assert_int_equal(result->cas, entry->cas);
+    entry->cas = result->cas;
+    assert_int_equal(result->expiry, entry->expiry);
+    assert_int_equal(result->flags, entry->flags);
+    assert_int_equal(result->number, expected->number);
+    assert_int_equal(result->fetched, expected->fetched);
+    assert_int_equal(result->accessed, expected->accessed);
+    assert_int_equal(result->won, expected->won);
+    assert_int_equal(result->stale, expected->stale);
+    assert_int_equal(result->token_sent, expected->token_sent);
+    if (request->command != MC_GET || !request->want_value) {
+        assert_null(result->value);
+        return;
+    }
+    assert_int_equal(result->value->size, entry->size);
+    assert_memory_equal(result->value->bytes, entry->text, entry->size);
+}
+
+static void step(struct mc_cache *cache)
+{
+    uint32_t key = draw(KEYS);
+    struct mc_request request = draw_request(key);
+    struct entry *entry = &model[key];
+    bool was_there = entry->there && (entry->expiry == 0 || entry->expiry > now);
+    struct mc_result expected = model_execute(entry, &request);
+    mc_cache_execute(cache, &request, now);
+    compare(&request, &expected, entry, was_there);
+    mc_request_clear(&request);
+}
+
+/* What is not a client's command. */
+static void step_aside(struct mc_cache *cache)
+{
+    char key[20];
+    uint32_t index = draw(KEYS);
+    struct entry *entry = &model[index];
+    uint32_t size = (uint32_t)snprintf(key, sizeof key, "key:%u", index);
+    uint32_t kind = draw(4);
+    if (kind < 2) {
+        struct mc_request put = {.flags = draw(100)};
+        draw_value(&put);
+        struct mc_copy copy = {put.value, put.flags, draw_expiry(), draw(2) * draw(1000000)};
+        uint64_t cas = 0;
+        if (copy.value == NULL) return;
+        uint64_t token = mc_cache_token(cache, key, size);
+        mc_cache_forget(cache, key, size);
+        entry->there = false;
+        if (kind == 0)
+            assert_false(mc_cache_fill(cache, key, size, token, &copy, now, &cas));
+        else
+            mc_cache_put(cache, key, size, &copy, now, &cas);
+        if (kind == 1 && model_set(entry, &put, copy.expiry) == MC_OK) entry->cas = cas;
+        if (kind == 1) assert_true(copy.cas == 0 || cas == copy.cas);
+        mc_request_clear(&put);
+    } else if (kind == 2) {
+        mc_cache_forget(cache, key, size);
+        entry->there = false;
+    } else if (draw(200) == 0) {
+        mc_cache_forget_prefix(cache, "key:1", 5);
+        for (uint32_t i = 0; i < KEYS; i++) {
+            snprintf(key, sizeof key, "key:%u", i);
+            if (key[4] == '1') model[i].there = false;
+        }
+    }
+}
+
+static void step_time(struct mc_cache *cache)
+{
+    if (draw(20) == 0) now++;
+    if (draw(3000) == 0) {
+        struct mc_request flush = {.command = MC_FLUSH_ALL};
+        flush_at = flush.expiry = now + draw(30);
+        mc_cache_execute(cache, &flush, now);
+    }
+    if (flush_at == 0 || flush_at > now) return;
+    flush_at = 0;
+    for (uint32_t i = 0; i < KEYS; i++)
+        model[i].there = false;
+}
+
+static void test_model(void **state)
+{
+    (void)state;
+    const struct mc_cache_options options = {.bytes_max = 64u << 20, .value_max = VALUE_MAX};
+    const char *seed = getenv("MC_SEED");
+    random_state = seed != NULL ? strtoull(seed, NULL, 10) : 88172645463325252u;
+    now = 1000000;
+    struct mc_cache *cache = mc_cache_create(&options);
+    assert_non_null(cache);
+    for (uint32_t i = 0; i < OPERATIONS; i++) {
+        step_time(cache);
+        if (draw(10) == 0)
+            step_aside(cache);
+        else
+            step(cache);
+    }
+    struct mc_cache_figures figures;
+    mc_cache_forget_prefix(cache, "", 0);
+    mc_cache_figures(cache, now, &figures);
+    assert_int_equal(figures.items, 0);
+    assert_int_equal(figures.bytes, 0);
+    mc_cache_free(cache);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_model)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
