@@ -1,0 +1,58 @@
+/* mc_store.h -- requests on rows of the cluster's tables. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include "servers/memcached/mc_config.h"
+
+struct mc_store;
+
+struct mc_store_options {
+    uint32_t deadline_ms;           /* Temporary errors are tried again until then; 0 = 2000. */
+    uint32_t value_max;             /* -I: the largest value, in parts. */
+    uint32_t (*now)(void *context); /* Unix seconds. */
+    void *context;
+};
+
+struct mc_store_figures {
+    uint64_t operations, retries, temporary;
+    uint64_t batches; /* Rounds from one tick to the next in which there was something to send. */
+};
+
+/* One thread's access: everything runs in callbacks of `ndb`, which belongs to the caller, who
+   calls ndb_process(). NULL: no memory. */
+struct mc_store *mc_store_open(ndb_t *ndb, const struct mc_store_options *options);
+/* Requests under way are dropped: done is not called any more. */
+void mc_store_close(struct mc_store *store);
+
+/*
+ * Does an engine command on the container's row (of FLUSH_ALL: deletes all rows) without waiting,
+ * fills request->result, and calls done(request, context), perhaps before it returns. `key` is the
+ * key without its prefix: a part of request->key. Uses request->engine. The container lives until
+ * then. A result MC_OK of a set has the row's new CAS number; of append and prepend `value` is not
+ * filled.
+ */
+void mc_store_start(struct mc_store *store, const struct mc_container *container,
+                    struct mc_request *request, const char *key, uint32_t key_size,
+                    void (*done)(struct mc_request *request, void *context), void *context);
+/* Tries again what waits for that. Returns milliseconds until it is to be called again, at most
+   1000. */
+uint32_t mc_store_tick(struct mc_store *store);
+void mc_store_figures(const struct mc_store *store, struct mc_store_figures *figures);
+/* How often the cluster has answered with that error, from the highest: *code and count, for
+   index 0, 1, ...; false: no more. */
+bool mc_store_error(const struct mc_store *store, uint32_t index, int32_t *code, uint64_t *count);
+
+/* ---- Columns' values as text (mc_convert.c) ---- */
+
+/*
+ * The stored form of `text` for a column, into `out` (of the column's size and more). Numbers,
+ * decimals, dates as by ndb_value_parse; TIMESTAMP as Unix seconds; char and binary types byte by
+ * byte. Returns the stored size, or -1: it does not fit in length (*too_long), or is no such value.
+ */
+int mc_convert_in(const struct ndb_table *table, uint32_t column, const char *text, uint32_t size,
+                  void *out, uint32_t room, bool *too_long);
+/* And back: appended to `out`, of `room` bytes. Returns the text's size or -1: no room, or a type
+   that has no such text. CHAR without the blanks at its end. */
+int mc_convert_out(const struct ndb_table *table, uint32_t column, const void *value, uint32_t size,
+                   char *out, uint32_t room);
+/* Can it be a key's or a value's column? */
+bool mc_convert_knows(enum ndb_column_type type);

@@ -1,0 +1,277 @@
+/* mc_store_private.h -- what the files of the store share: jobs, and the rows they work on. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A request under way is a job. It begins (job->begin), executes transactions one after the other,
+ * each with the step that follows, and ends by mc_work_end(). After a temporary error it begins
+ * anew. Whoever calls a function that may end the job (all those that say so) does not touch it
+ * afterwards.
+ */
+#pragma once
+#include "servers/memcached/mc_store.h"
+
+/* Errors of the cluster that mean something here; 6001 and up are those of our own programs. */
+enum mc_code {
+    CODE_NO_ROW = 626,
+    CODE_ROW_EXISTS = 630,
+    CODE_NO_DATA_MEMORY = 827,
+    CODE_KEY_UPDATE = 897,
+    CODE_NO_COPY_MEMORY = 921,
+    CODE_NO_CLIENT_MEMORY = 4000,
+    CODE_ROWS_LOST = 4115, /* Committed, but what it read did not come. */
+    CODE_OUT_OF_RANGE = 4314,
+    CODE_OTHER_CAS = 6001,
+    CODE_NOT_EXPIRED = 6002,
+    CODE_NO_NUMBER = 6003,
+    CODE_CHANGED = 6004
+};
+
+#define MC_SCRATCH_BYTES (192u * 1024u) /* More than a row's text. */
+#define MC_VALUE_BYTES   32768u         /* More than a column's stored value. */
+#define MC_CODES_MAX     64u
+#define MC_RECORDS_MAX   16u
+#define MC_PARTS_MAX     1024u /* Of 13,950 bytes: 14 MB; -I bounds it before. */
+#define MC_PARTS_AT_ONCE 32u   /* In one round trip. */
+#define MC_ROW_COLUMNS   (2u * MC_COLUMNS_MAX + 16u)
+
+struct mc_work;
+
+/* Values of several columns in stored form. */
+struct mc_key_part {
+    uint32_t column, offset, size;
+};
+struct mc_key {
+    uint32_t count;
+    struct mc_key_part part[MC_COLUMNS_MAX];
+    uint8_t *bytes; /* malloc'ed */
+};
+
+/* Records for rows that are found by a unique index. */
+struct mc_records {
+    struct ndb_table *table; /* Only to be compared: the records keep it. */
+    uint32_t index, uses;
+    struct ndb_record *key, *row;
+    uint32_t row_size;
+};
+
+/* The parts of a large value on their way: see mc_store_large.c. */
+struct mc_large {
+    uint32_t id;
+    bool fresh;         /* The id is a new one. */
+    uint32_t at, end;   /* The parts that are read or written next, */
+    uint32_t first;     /* the one at which `value` begins, */
+    uint32_t old_parts; /* and those that the row had: what is beyond `end` is deleted. */
+    struct mc_value *value;
+    void (*then)(struct mc_work *job);
+    struct ndb_operation *read[MC_PARTS_AT_ONCE];
+};
+
+/* What a row gets. */
+struct mc_new_row {
+    const char *text; /* NULL: none, it stands in parts. */
+    uint32_t size;
+    bool all; /* Flags and expiry, too. */
+    uint32_t flags, expiry;
+    uint32_t part_id; /* With text NULL. */
+};
+
+enum mc_action {
+    ACTION_GET = 0,
+    ACTION_SET,
+    ACTION_ADD,
+    ACTION_REPLACE,
+    ACTION_APPEND,
+    ACTION_PREPEND,
+    ACTION_DELETE,
+    ACTION_INCREMENT,
+    ACTION_DECREMENT,
+    ACTION_FLUSH,
+    ACTION_PURGE /* Deletes a row that has expired; answers that there is none. */
+};
+
+struct mc_flush;
+
+struct mc_work {
+    struct mc_work *next, *prev;
+    struct mc_store *store;
+    const struct mc_container *container;
+    struct mc_request *request;
+    void (*done)(struct mc_request *request, void *context);
+    void *context;
+
+    enum mc_action action;
+    void (*begin)(struct mc_work *job);
+    void (*step)(struct mc_work *job, const ndb_error_t *error);
+    uint64_t deadline_ms, again_ms; /* again_ms 0: it does not wait. */
+    uint32_t pause_ms;
+    bool changes; /* Its outcome matters: not begun anew when it is not known. */
+    uint64_t cas; /* The number that the row gets. */
+
+    struct ndb_transaction *transaction;
+    struct ndb_operation *operation; /* The one that reads the row; or else */
+    struct ndb_scan *scan;           /* the scan does, or `row` has it. */
+    struct mc_records *records;
+    uint8_t *row;
+    struct mc_key key;      /* As it was asked for, */
+    struct mc_key found;    /* and of the row when that is another one. */
+    struct mc_key *primary; /* One of them, or NULL: not known yet. */
+    bool exists, expired;   /* The locked row, */
+    void (*locked)(struct mc_work *job);
+    struct mc_new_row row_new; /* what it gets, */
+    struct mc_value *value;    /* and whose text that is. */
+    struct mc_large *large;
+    struct mc_flush *flush;
+};
+
+struct mc_count {
+    int32_t code;
+    uint64_t count;
+};
+
+struct mc_store {
+    ndb_t *ndb;
+    struct mc_store_options options;
+    struct mc_store_figures figures;
+    bool queued; /* Something, since the last tick: a batch. */
+    struct mc_work *jobs;
+    uint64_t random;
+    uint64_t cas_base; /* Node id and marker. */
+    uint32_t code_count;
+    struct mc_count codes[MC_CODES_MAX]; /* The most frequent first. */
+    uint32_t record_count;
+    struct mc_records records[MC_RECORDS_MAX];
+    uint8_t stored[MC_VALUE_BYTES]; /* One value at a time. */
+    char text[MC_SCRATCH_BYTES];
+};
+
+/* ---- mc_store.c ---- */
+
+uint64_t mc_store_now_ms(void);
+uint32_t mc_store_now(const struct mc_store *store);
+uint64_t mc_store_random(struct mc_store *store);
+/* Unique among all processes with the store's node id. */
+uint64_t mc_store_new_cas(struct mc_store *store);
+void mc_store_count(struct mc_store *store, int32_t code);
+
+/* A new transaction, the former one is closed. False: the job has ended. */
+bool mc_work_transaction(struct mc_work *job);
+/* Sends what is defined; then `step` is called with the transaction's error (code 0: none). May end
+   the job. */
+void mc_work_execute(struct mc_work *job, enum ndb_execute_type type,
+                     void (*step)(struct mc_work *job, const ndb_error_t *error));
+/* The job ends with that result; the rest of request->result is complete. */
+void mc_work_end(struct mc_work *job, enum mc_status status, const char *message);
+/* Begins anew, or ends: by what the error is. */
+void mc_work_fail(struct mc_work *job, const ndb_error_t *error);
+/* Begins anew after a pause, as long as there is time; else it ends. */
+void mc_work_again(struct mc_work *job, const char *message);
+/* An operation could not be defined. */
+void mc_work_undefined(struct mc_work *job);
+/* Lets go of transaction, scan and row. */
+void mc_work_release(struct mc_work *job);
+
+/* ---- mc_store_row.c ---- */
+
+/* Splits the key's text. MC_OK, MC_INVALID, MC_NO_MEMORY. */
+enum mc_status mc_key_parse(struct mc_key *key, const struct mc_container *container,
+                            const char *text, uint32_t size);
+void mc_key_free(struct mc_key *key);
+/* The primary key of the row that was read: job->primary. False: no memory, or it was not read. */
+bool mc_row_locate(struct mc_work *job);
+/* An operation on the row job->primary; an insert of one that was looked for by another key has
+   that key's columns. NULL: mc_work_undefined(). */
+struct ndb_operation *mc_row_operation(struct mc_work *job, enum ndb_operation_type type,
+                                       const struct ndb_operation_options *options);
+
+/* Columns of the container that a read asks for, each once. Returns how many. */
+uint32_t mc_row_columns(const struct mc_work *job, bool value, uint32_t columns[MC_ROW_COLUMNS]);
+/* A column of the row that was read; *value NULL: it is NULL. False: it was not read. */
+bool mc_row_value(const struct mc_work *job, uint32_t column, const void **value, uint32_t *size);
+/* An integer column's; false: NULL, or not read. */
+bool mc_row_integer(const struct mc_work *job, uint32_t column, uint64_t *number);
+/* Of the row that was read: has it expired? */
+bool mc_row_expired(const struct mc_work *job);
+/* Does its value stand in parts? *size: how long it is. */
+bool mc_row_external(const struct mc_work *job, uint32_t *id, uint32_t *size);
+/* Its value as text, in store->text: the size, or -1. */
+int mc_row_text(const struct mc_work *job);
+/* flags, cas and expiry; and with `value` the text. False: no memory, or no text. */
+bool mc_row_result(struct mc_work *job, bool value);
+
+/* Sets the columns in an operation. MC_OK, or what the answer is. */
+enum mc_status mc_row_put(struct mc_work *job, struct ndb_operation *operation,
+                          const struct mc_new_row *row);
+
+/* Adds to a program: goes to `live` unless the row has expired. */
+void mc_program_live(struct mc_work *job, struct ndb_program *program, uint32_t live);
+/* Goes on only if the row has the request's CAS number. Uses the label. */
+void mc_program_cas(struct mc_work *job, struct ndb_program *program, uint32_t label);
+/* A CAS number in stored form: its size. Shorter columns have the lower bits. */
+uint32_t mc_cas_in(const struct mc_work *job, uint64_t cas, uint8_t out[8]);
+uint64_t mc_cas_of_column(const struct mc_work *job, uint64_t cas);
+/* Sets the row's CAS number to `cas`. */
+void mc_program_set_cas(struct mc_work *job, struct ndb_program *program, uint64_t cas);
+
+/* ---- mc_convert.c ---- */
+
+bool mc_is_number(const char *text, uint32_t size);
+/* The stored form of an integer column: bytes written, 0: it does not fit. */
+uint32_t mc_integer_in(const struct ndb_table *table, uint32_t column, uint64_t number, void *out);
+bool mc_integer_out(const struct ndb_table *table, uint32_t column, const void *value,
+                    uint32_t size, uint64_t *number);
+/* An expiry in stored form, 0 as well: bytes written, 0: the column's type cannot be that. */
+uint32_t mc_expiry_in(const struct ndb_table *table, uint32_t column, uint32_t expiry, void *out);
+uint32_t mc_expiry_out(const struct ndb_table *table, uint32_t column, const void *value,
+                       uint32_t size);
+
+/* ---- The commands. All may end the job. ---- */
+
+void mc_read_begin(struct mc_work *job);
+void mc_touch_begin(struct mc_work *job);
+/* The row that was read has expired: deletes it, and answers that there is none. */
+void mc_purge(struct mc_work *job);
+void mc_write_begin(struct mc_work *job);
+void mc_delete_begin(struct mc_work *job);
+void mc_increment_begin(struct mc_work *job);
+void mc_flush_begin(struct mc_work *job);
+void mc_flush_free(struct mc_work *job);
+
+/* ---- mc_store_lock.c: the same with the row locked first, for what one operation cannot do ----
+ */
+
+/* Whatever the action. */
+void mc_lock_begin(struct mc_work *job);
+/* Reads the row with a lock of that kind, by its primary key or a unique index; sets exists and
+   expired, and calls `then`. */
+void mc_lock_row(struct mc_work *job, enum ndb_lock_mode lock, enum ndb_execute_type type,
+                 void (*then)(struct mc_work *job));
+/* The locked row, or a new one, gets that; then it is committed. */
+void mc_lock_store(struct mc_work *job, const struct mc_new_row *row);
+void mc_lock_commit(struct mc_work *job);
+/* The row is locked, and lives: what it gets is up to its old value. */
+void mc_append_locked(struct mc_work *job);
+void mc_increment_locked(struct mc_work *job);
+/* There is none that lives. */
+void mc_increment_create(struct mc_work *job);
+
+/* ---- mc_store_large.c ---- */
+
+bool mc_large_needs_parts(const struct mc_container *container, uint32_t size);
+/* Longer values are refused. */
+uint64_t mc_large_size_max(const struct mc_work *job);
+/* The request is a read of a row whose value stands in parts. */
+void mc_large_read(struct mc_work *job);
+/* Reads so many bytes from the beginning of part `first` on into large->value, and calls `then`. */
+void mc_large_fetch(struct mc_work *job, uint32_t first, uint32_t size,
+                    void (*then)(struct mc_work *job));
+/* The locked row gets job->value, which begins at part `first`, `size` bytes in all; others that it
+   has are deleted. `then` defines what happens to the row, and commits. */
+void mc_large_store(struct mc_work *job, uint32_t first, uint32_t size,
+                    void (*then)(struct mc_work *job));
+/* All parts of the locked row are deleted. */
+void mc_large_delete(struct mc_work *job, void (*then)(struct mc_work *job));
+void mc_large_free(struct mc_work *job);
+/* An operation on a part. NULL: it could not be defined. */
+struct ndb_operation *mc_part_operation(const struct mc_container *container,
+                                        struct ndb_transaction *transaction,
+                                        enum ndb_operation_type type, uint32_t id, uint32_t part,
+                                        const struct ndb_operation_options *options);
