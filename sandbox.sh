@@ -6,8 +6,8 @@ cd "$(dirname "$0")"
 
 BOX=$PWD/sandbox
 BIN=$PWD/build/bin
-PACKAGES="build-essential cmake pkg-config libuv1-dev libxxhash-dev libzstd-dev libinih-dev libedit-dev libcjson-dev libcmocka-dev"
-TEST_PACKAGES="clang libclang-rt-14-dev valgrind libsqlite3-dev"
+PACKAGES="build-essential cmake pkg-config libuv1-dev libxxhash-dev libzstd-dev libinih-dev libedit-dev libcjson-dev libcmocka-dev libssl-dev"
+TEST_PACKAGES="clang libclang-rt-14-dev valgrind libsqlite3-dev libmemcached-tools python3-pymemcache python3-pylibmc python3-binary-memcached openssl"
 
 usage() {
     cat <<END
@@ -18,7 +18,7 @@ usage: ./sandbox.sh COMMAND
   status   what runs, and how full it is
   demo     look up, count, update in a transaction, see it through the other node; make an index while the table is
            used, read a range of it, increment one row from several threads; kill one data node after the other under
-           load: the longest time without a transfer, and how the node comes back
+           load: the longest time without a transfer, and how the node comes back; increments by memcached's protocol
   stop     shut the cluster down in good order
   test     build and run all tests
   clean    stop, and remove sandbox/ (with the data) and build/
@@ -232,6 +232,41 @@ demo_failover() {
     echo "All balances are what the journal of the transfers makes of them"
 }
 
+# demo_memcached: eight programs increment one number by memcached's protocol while a data node is killed.
+demo_memcached() {
+    local connect port server node pid begin sum unknown value counters=()
+    connect=$(connect_string)
+    say "The cluster as a memcached server: eight programs \"incr seq:docId 1\" for ten seconds, and a data node is killed meanwhile"
+    "$BIN/ndb_memcached" --bootstrap -e "connectstring=$connect" >"$BOX/memcached.log" 2>&1 || { cat "$BOX/memcached.log"; exit 1; }
+    port=$(free_port 21211)
+    "$BIN/ndb_memcached" -u "$(id -un)" -l 127.0.0.1 -p "$port" -t 2 -e "connectstring=$connect" >>"$BOX/memcached.log" 2>&1 &
+    server=$!
+    until grep -q 'ready: role' "$BOX/memcached.log"; do
+        kill -0 "$server" 2>/dev/null || { cat "$BOX/memcached.log"; exit 1; }
+        sleep 0.05
+    done
+    ask() { printf '%s\r\n' "$@" quit | "$BIN/mc_client" send "$port" | tr -d '\r'; }
+    ask "set seq:docId 0 0 1" 0 >/dev/null
+    : >"$BOX/counters"
+    for _ in 1 2 3 4 5 6 7 8; do
+        "$BIN/mc_client" count 10 seq:docId "$port" >>"$BOX/counters" &
+        counters+=($!)
+    done
+    sleep 4
+    pid=$(worker_of 2)
+    kill -9 "$pid"
+    echo "kill -9 of process $pid, data node 2"
+    for pid in "${counters[@]}"; do wait "$pid" || { cat "$BOX/counters"; echo "a program could not count"; exit 1; }; done
+    read -r sum unknown < <(awk '{ sum += $1; unknown += $2 } END { print sum, unknown + 0 }' "$BOX/counters")
+    value=$(ask "get seq:docId" | sed -n 2p)
+    echo "answered: $sum increments, $((sum / 10)) a second; not known: $unknown; seq:docId is $value"
+    kill "$server"
+    wait "$server" || true
+    [ "$value" -ge "$sum" ] && [ "$value" -le $((sum + unknown)) ] || { echo "increments are lost"; exit 1; }
+    "$BIN/ndb_select_all" -c "$connect" -d ndbmemcache demo_table | grep -E 'mkey|seq:docId'
+    "$BIN/ndb_waiter" -c "$connect" --timeout=60 >/dev/null
+}
+
 demo() {
     running || { echo "The cluster is not running: ./sandbox.sh start"; exit 1; }
     local connect
@@ -242,6 +277,7 @@ demo() {
     "$BIN/example_index" "$connect"
     demo_failover 2
     demo_failover 1 # The one that leads, if it has not been killed before.
+    demo_memcached
 }
 
 what_to_try() {

@@ -1,0 +1,221 @@
+/* mc_engine.c -- who answers a request: the local cache, the database, or both, by the policy of
+ * the key's prefix. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Both ("caching"): a copy is never older than a write that this server has answered. Each write
+ * voids the copy and the key's tokens when it begins and when it ends; who reads a row keeps a copy
+ * only if nobody has done so since it took its token. See docs/protocols/memcached.md.
+ */
+#include <string.h>
+#include "servers/memcached/mc_server.h"
+
+#define IN_FLIGHT_MIN 256u
+
+static const char unreachable[] = "the cluster cannot be reached";
+
+static uint32_t now_of(const struct mc_worker *worker)
+{
+    return atomic_load_explicit(&worker->server->now, memory_order_relaxed);
+}
+
+static enum mc_policy policy_of(const struct mc_prefix *prefix, const struct mc_request *request)
+{
+    switch ((uint32_t)request->command) {
+    case MC_GET: /* A touch is a change. */
+        return request->touch && prefix->set < prefix->get ? prefix->set : prefix->get;
+    case MC_DELETE:
+        return prefix->delete_;
+    default:
+        return prefix->set;
+    }
+}
+
+static void finish(struct mc_job *job)
+{
+    mc_config_release(job->config);
+    job->config = NULL;
+    mc_job_completed(job);
+}
+
+static void fail(struct mc_job *job, enum mc_status status, const char *message)
+{
+    job->request.result.status = status;
+    job->request.result.message = message;
+    finish(job);
+}
+
+static void forget(struct mc_job *job)
+{
+    mc_cache_forget(job->worker->server->cache, job->request.key, job->request.key_size);
+}
+
+/* A copy of what was read, if nobody has changed the row since. */
+static void keep_copy(struct mc_job *job)
+{
+    const struct mc_request *request = &job->request;
+    const struct mc_result *result = &request->result;
+    const struct mc_copy copy = {.value = result->value,
+                                 .flags = result->flags,
+                                 .expiry = result->expiry,
+                                 .cas = result->cas};
+    if (!job->token_taken || copy.value == NULL) return;
+    mc_cache_fill(job->worker->server->cache, request->key, request->key_size, job->token, &copy,
+                  now_of(job->worker), NULL);
+}
+
+static bool is_change(const struct mc_request *request)
+{
+    return request->command != MC_GET || request->touch;
+}
+
+static void count(struct mc_worker *worker, const struct mc_request *request)
+{
+    struct mc_worker_figures *figures = &worker->figures;
+    bool miss = request->result.status == MC_NOT_FOUND;
+    if (request->command == MC_GET) {
+        atomic_fetch_add_explicit(&figures->get_ndb, 1, memory_order_relaxed);
+        if (miss) atomic_fetch_add_explicit(&figures->get_ndb_misses, 1, memory_order_relaxed);
+    } else if (request->command <= MC_REPLACE) {
+        atomic_fetch_add_explicit(&figures->set_ndb, 1, memory_order_relaxed);
+    } else {
+        atomic_fetch_add_explicit(&figures->other_ndb, 1, memory_order_relaxed);
+    }
+}
+
+static void row_done(struct mc_request *request, void *context)
+{
+    struct mc_job *job = context;
+    struct mc_worker *worker = job->worker;
+    bool caching = policy_of(job->prefix, request) == MC_CACHING;
+    worker->in_flight--;
+    count(worker, request);
+    if (caching) {
+        if (is_change(request))
+            forget(job);
+        else if (request->result.status == MC_OK)
+            keep_copy(job);
+    }
+    finish(job);
+}
+
+static void ask_row(struct mc_job *job)
+{
+    struct mc_worker *worker = job->worker;
+    struct mc_request *request = &job->request;
+    struct mc_store *store = mc_worker_store(worker, job->prefix->cluster);
+    if (store == NULL) {
+        atomic_fetch_add_explicit(&worker->figures.busy, 1, memory_order_relaxed);
+        fail(job, MC_TEMPORARY, unreachable);
+        return;
+    }
+    worker->in_flight++;
+    mc_store_start(store, job->prefix->container, request, request->key + job->prefix->size,
+                   request->key_size - job->prefix->size, row_done, job);
+}
+
+/* From the cache if it is there. */
+static void ask_both(struct mc_job *job)
+{
+    struct mc_request *request = &job->request;
+    struct mc_cache *cache = job->worker->server->cache;
+    const struct mc_meta *meta = &request->meta;
+    bool plain = !request->touch && !meta->vivify_given && !meta->recache_given;
+    if (request->command == MC_GET && plain) {
+        job->token = mc_cache_token(cache, request->key, request->key_size);
+        mc_cache_execute(cache, request, now_of(job->worker));
+        if (request->result.status == MC_OK) {
+            finish(job);
+            return;
+        }
+        request->result = (struct mc_result){0};
+        job->token_taken = true;
+    } else {
+        forget(job); /* Until the answer nobody need be told of the old value any more. */
+    }
+    ask_row(job);
+}
+
+/* ---- flush_all: the cache, then each table whose prefix says so. ---- */
+
+static void flush_next(struct mc_job *job);
+
+static void flushed(struct mc_request *request, void *context)
+{
+    struct mc_job *job = context;
+    job->worker->in_flight--;
+    if (request->result.status != MC_OK) {
+        finish(job);
+        return;
+    }
+    flush_next(job);
+}
+
+static bool flushed_before(const struct mc_config *config, uint32_t number)
+{
+    for (uint32_t i = 0; i < number; i++) {
+        const struct mc_prefix *before = &config->prefixes[i];
+        if (before->flush_from_db && before->container == config->prefixes[number].container)
+            return true;
+    }
+    return false;
+}
+
+static void flush_next(struct mc_job *job)
+{
+    const struct mc_config *config = job->config;
+    while (job->flush_at < config->prefix_count) {
+        uint32_t number = job->flush_at++;
+        const struct mc_prefix *prefix = &config->prefixes[number];
+        if (!prefix->flush_from_db || prefix->container == NULL || flushed_before(config, number))
+            continue;
+        struct mc_store *store = mc_worker_store(job->worker, prefix->cluster);
+        if (store == NULL) {
+            fail(job, MC_TEMPORARY, unreachable);
+            return;
+        }
+        job->worker->in_flight++;
+        mc_store_start(store, prefix->container, &job->request, "", 0, flushed, job);
+        return;
+    }
+    mc_cache_execute(job->worker->server->cache, &job->request, now_of(job->worker));
+    finish(job);
+}
+
+/* ---- All of them. ---- */
+
+void mc_engine_start(struct mc_worker *worker, struct mc_job *job)
+{
+    struct mc_request *request = &job->request;
+    job->config = mc_config_hold(worker->config);
+    if (request->command == MC_FLUSH_ALL) {
+        mc_cache_execute(worker->server->cache, request, now_of(worker));
+        flush_next(job);
+        return;
+    }
+    job->prefix = mc_config_find(job->config, request->key, request->key_size);
+    switch (policy_of(job->prefix, request)) {
+    case MC_CACHE_ONLY:
+        mc_cache_execute(worker->server->cache, request, now_of(worker));
+        finish(job);
+        return;
+    case MC_NDB_ONLY:
+        ask_row(job);
+        return;
+    case MC_CACHING:
+        ask_both(job);
+        return;
+    case MC_DISABLED:
+        break;
+    }
+    fail(job, MC_NOT_SUPPORTED, "the policy of this prefix does not allow it");
+}
+
+/* Five times what the role's rate needs at the cluster's round trip. */
+bool mc_engine_full(const struct mc_worker *worker)
+{
+    const struct mc_config *config = worker->config;
+    uint64_t rtt = config->cluster_count == 0 ? 250 : config->clusters[0].microsec_rtt;
+    uint64_t most = (uint64_t)config->max_tps * rtt * 5 / 1000000;
+    if (most < IN_FLIGHT_MIN) most = IN_FLIGHT_MIN;
+    return worker->in_flight >= most;
+}

@@ -1,0 +1,209 @@
+/* mc_listen.c -- the sockets of the server: TCP, UDP and UNIX, and who gets a new connection. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "servers/memcached/mc_server.h"
+
+#define BACKLOG 1024
+
+static void on_incoming(uv_poll_t *poll, int status, int events);
+
+static int add(struct mc_server *server, int fd, bool udp)
+{
+    struct mc_listener *grown =
+        realloc(server->listeners, (server->listener_count + 1) * sizeof *grown);
+    if (grown == NULL) {
+        close(fd);
+        return -1;
+    }
+    server->listeners = grown;
+    grown[server->listener_count++] = (struct mc_listener){.server = server, .fd = fd, .udp = udp};
+    return 0;
+}
+
+static int open_address(struct mc_server *server, const struct addrinfo *address)
+{
+    bool udp = address->ai_socktype == SOCK_DGRAM;
+    int one = 1;
+    int fd = socket(address->ai_family, address->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (address->ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+    if (bind(fd, address->ai_addr, address->ai_addrlen) != 0 ||
+        (!udp && listen(fd, BACKLOG) != 0)) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return add(server, fd, udp);
+}
+
+static int open_port(struct mc_server *server, const char *host, uint16_t port, bool udp)
+{
+    const struct addrinfo hints = {.ai_flags = AI_PASSIVE,
+                                   .ai_family = AF_UNSPEC,
+                                   .ai_socktype = udp ? SOCK_DGRAM : SOCK_STREAM};
+    struct addrinfo *found;
+    char service[8];
+    uint32_t opened = 0;
+    snprintf(service, sizeof service, "%u", port);
+    int error = getaddrinfo(host, service, &hints, &found);
+    if (error != 0) {
+        mc_log("address %s: %s", host == NULL ? "*" : host, gai_strerror(error));
+        return -1;
+    }
+    for (const struct addrinfo *at = found; at != NULL; at = at->ai_next) {
+        if (open_address(server, at) == 0)
+            opened++;
+        else if (errno != EAFNOSUPPORT)
+            mc_log("%s port %u of %s: %s", udp ? "UDP" : "TCP", port, host == NULL ? "*" : host,
+                   strerror(errno));
+    }
+    freeaddrinfo(found);
+    return opened > 0 ? 0 : -1;
+}
+
+static int open_host(struct mc_server *server, const char *host)
+{
+    const struct mc_options *options = &server->options;
+    if (options->tcp_port != 0 && open_port(server, host, options->tcp_port, false) != 0) return -1;
+    if (options->udp_port != 0 && open_port(server, host, options->udp_port, true) != 0) return -1;
+    return 0;
+}
+
+static int open_unix(struct mc_server *server)
+{
+    const char *path = server->options.unix_path;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat info;
+    if (strlen(path) >= sizeof address.sun_path) {
+        mc_log("the path of the UNIX socket is too long: %s", path);
+        return -1;
+    }
+    strcpy(address.sun_path, path);
+    if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode)) unlink(path); /* Of a former server. */
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    mode_t mask = umask((mode_t)(~server->options.unix_mask & 0777u));
+    int result = fd < 0 ? -1 : bind(fd, (const struct sockaddr *)&address, sizeof address);
+    umask(mask);
+    if (result != 0 || listen(fd, BACKLOG) != 0) {
+        mc_log("UNIX socket %s: %s", path, strerror(errno));
+        if (fd >= 0) close(fd);
+        return -1;
+    }
+    return add(server, fd, false);
+}
+
+int mc_listen_open(struct mc_server *server)
+{
+    char *hosts;
+    char *rest;
+    int result = 0;
+    if (server->options.unix_path != NULL) return open_unix(server);
+    if (server->options.listen == NULL) return open_host(server, NULL);
+    hosts = strdup(server->options.listen);
+    if (hosts == NULL) return -1;
+    for (char *host = strtok_r(hosts, ",", &rest); host != NULL && result == 0;
+         host = strtok_r(NULL, ",", &rest))
+        result = open_host(server, host);
+    free(hosts);
+    return result;
+}
+
+/* ---- Connections. ---- */
+
+static void pause_accepting(struct mc_server *server)
+{
+    server->accepting = false;
+    for (uint32_t i = 0; i < server->listener_count; i++)
+        if (!server->listeners[i].udp) uv_poll_stop(&server->listeners[i].poll);
+}
+
+static struct mc_worker *least_loaded(struct mc_server *server)
+{
+    struct mc_worker *best = &server->workers[0];
+    for (uint32_t i = 1; i < server->options.threads; i++) {
+        struct mc_worker *worker = &server->workers[i];
+        if (atomic_load(&worker->figures.connections) < atomic_load(&best->figures.connections))
+            best = worker;
+    }
+    return best;
+}
+
+/* Round robin would do, but for connections that come and go unevenly. */
+static void hand_over(struct mc_server *server, int fd)
+{
+    int one = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); /* Not of a UNIX socket. */
+    atomic_fetch_add(&server->connections, 1);
+    atomic_fetch_add(&server->connections_total, 1);
+    mc_worker_accept(least_loaded(server), fd);
+}
+
+static void accept_all(struct mc_listener *listener)
+{
+    struct mc_server *server = listener->server;
+    for (;;) {
+        if (atomic_load(&server->connections) >= server->options.connections) {
+            atomic_fetch_add(&server->connections_refused, 1);
+            pause_accepting(server); /* They wait in the backlog. */
+            return;
+        }
+        int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            hand_over(server, fd);
+            continue;
+        }
+        if (errno == EINTR || errno == ECONNABORTED) continue;
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            mc_log("a connection cannot be accepted: %s", strerror(errno));
+            pause_accepting(server); /* Until the clock's next turn. */
+        }
+        return;
+    }
+}
+
+static void on_incoming(uv_poll_t *poll, int status, int events)
+{
+    struct mc_listener *listener = poll->data;
+    (void)events;
+    if (status < 0) return;
+    accept_all(listener);
+}
+
+void mc_listen_begin(struct mc_server *server)
+{
+    for (uint32_t i = 0; i < server->listener_count; i++) {
+        struct mc_listener *listener = &server->listeners[i];
+        if (listener->udp) continue; /* A worker's. */
+        if (listener->poll.data == NULL) uv_poll_init(&server->loop, &listener->poll, listener->fd);
+        listener->poll.data = listener;
+        uv_poll_start(&listener->poll, UV_READABLE, on_incoming);
+    }
+    server->accepting = true;
+}
+
+void mc_listen_again(struct mc_server *server)
+{
+    uv_async_send(&server->wake);
+}
+
+void mc_listen_close(struct mc_server *server)
+{
+    for (uint32_t i = 0; i < server->listener_count; i++) {
+        struct mc_listener *listener = &server->listeners[i];
+        if (listener->poll.data != NULL) uv_poll_stop(&listener->poll);
+        close(listener->fd);
+    }
+    if (server->options.unix_path != NULL) unlink(server->options.unix_path);
+}

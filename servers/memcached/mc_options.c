@@ -1,0 +1,293 @@
+/* mc_options.c -- the command line: memcached's switches, and what -e says about the cluster. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "servers/memcached/mc_server.h"
+
+enum { OPTION_BOOTSTRAP = 256, OPTION_CHAIN, OPTION_KEY };
+
+static const struct option long_options[] = {
+    {"port", required_argument, NULL, 'p'},
+    {"udp-port", required_argument, NULL, 'U'},
+    {"unix-socket", required_argument, NULL, 's'},
+    {"unix-mask", required_argument, NULL, 'a'},
+    {"listen", required_argument, NULL, 'l'},
+    {"threads", required_argument, NULL, 't'},
+    {"conn-limit", required_argument, NULL, 'c'},
+    {"memory-limit", required_argument, NULL, 'm'},
+    {"disable-evictions", no_argument, NULL, 'M'},
+    {"max-item-size", required_argument, NULL, 'I'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"user", required_argument, NULL, 'u'},
+    {"pidfile", required_argument, NULL, 'P'},
+    {"daemon", no_argument, NULL, 'd'},
+    {"enable-sasl", no_argument, NULL, 'S'},
+    {"auth-file", required_argument, NULL, 'Y'},
+    {"enable-ssl", no_argument, NULL, 'Z'},
+    {"ssl-chain-cert", required_argument, NULL, OPTION_CHAIN},
+    {"ssl-key", required_argument, NULL, OPTION_KEY},
+    {"enable-shutdown", no_argument, NULL, 'A'},
+    {"protocol", required_argument, NULL, 'B'},
+    {"engine-options", required_argument, NULL, 'e'},
+    {"engine", required_argument, NULL, 'E'},
+    {"bootstrap", no_argument, NULL, OPTION_BOOTSTRAP},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {NULL, 0, NULL, 0},
+};
+
+static const char help[] =
+    "Usage: ndb_memcached [options]\n"
+    "The cluster as a memcached server: keys are rows of tables, as the tables of schema\n"
+    "ndbmemcache say (ndb_memcached --bootstrap makes them).\n\n"
+    "  -e, --engine-options=TEXT  \"connectstring=HOST:PORT;role=NAME\"; also reconf=on|off\n"
+    "                             (look for changes of the configuration), deadline=MS (how long\n"
+    "                             temporary errors are tried again)\n"
+    "  --bootstrap                make the configuration tables, and end\n"
+    "  -p, --port=N               TCP port (11211); 0: none\n"
+    "  -U, --udp-port=N           UDP port (0: none)\n"
+    "  -s, --unix-socket=PATH     a UNIX socket instead\n"
+    "  -a, --unix-mask=MODE       its access mode, octal (0700)\n"
+    "  -l, --listen=ADDRESSES     addresses, by commas (all)\n"
+    "  -t, --threads=N            threads that serve (4)\n"
+    "  -c, --conn-limit=N         connections (1024)\n"
+    "  -m, --memory-limit=MB      memory of the local cache (64)\n"
+    "  -M, --disable-evictions    an error instead of eviction when it is full\n"
+    "  -I, --max-item-size=SIZE   largest value, with k or m (1m)\n"
+    "  -B, --protocol=NAME        ascii, binary or auto (auto)\n"
+    "  -S, --enable-sasl          clients of the binary protocol prove who they are\n"
+    "  -Y, --auth-file=FILE       users and passwords, a line \"user:password\" each\n"
+    "  -Z, --enable-ssl           TLS, with\n"
+    "      --ssl-chain-cert=FILE, --ssl-key=FILE\n"
+    "  -A, --enable-shutdown      the command \"shutdown\" is obeyed\n"
+    "  -u, --user=NAME            become this user, when started as root\n"
+    "  -E, --engine=NAME          passed over: there is one engine\n"
+    "  -d, --daemon               go to the background\n"
+    "  -P, --pidfile=FILE         write the process' number there\n"
+    "  -v, --verbose              say more\n"
+    "  -h, --help                 this text\n"
+    "  -V, --version              the version\n";
+
+static int bad(const char *what, const char *value)
+{
+    fprintf(stderr, "ndb_memcached: wrong value for %s: %s\n", what, value);
+    return 2;
+}
+
+/* 0, or 1: it is no such number. */
+static int number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    unsigned long long parsed = strtoull(text, &end, 10);
+    if (errno != 0 || end == text || *text == '-') return 1;
+    if ((*end == 'k' || *end == 'K') && most > 65535) {
+        parsed *= 1024;
+        end++;
+    } else if ((*end == 'm' || *end == 'M') && most > 65535) {
+        parsed *= 1024ull * 1024;
+        end++;
+    }
+    if (*end != 0 || parsed < least || parsed > most) return 1;
+    *value = parsed;
+    return 0;
+}
+
+static bool is_on(const char *value)
+{
+    return strcmp(value, "on") == 0 || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
+}
+
+/* Names that people bring along from memcached with an engine, and that mean nothing here. */
+static bool is_foreign(const char *name)
+{
+    static const char *const names[] = {"scheduler",  "debug",         "use_cas",    "verbose",
+                                        "eviction",   "factor",        "cache_size", "preallocate",
+                                        "chunk_size", "item_size_max", "config_file"};
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
+}
+
+static int engine_option(struct mc_options *options, const char *name, char *value)
+{
+    uint64_t parsed;
+    if (strcmp(name, "connectstring") == 0) {
+        options->connect_string = value;
+    } else if (strcmp(name, "role") == 0) {
+        if (strlen(value) >= sizeof options->role) return bad("role", value);
+        strcpy(options->role, value);
+    } else if (strcmp(name, "reconf") == 0) {
+        options->reconf = is_on(value);
+    } else if (strcmp(name, "deadline") == 0) {
+        if (number(value, 1, 3600000, &parsed) != 0) return bad("deadline", value);
+        options->deadline_ms = (uint32_t)parsed;
+    } else if (is_foreign(name)) {
+        fprintf(stderr, "ndb_memcached: -e %s means nothing here and is passed over\n", name);
+    } else {
+        fprintf(stderr, "ndb_memcached: -e knows no %s\n", name);
+        return 2;
+    }
+    return 0;
+}
+
+/* Changes `text`, which stays: values point into it. */
+static int engine_options(struct mc_options *options, char *text)
+{
+    char *rest;
+    for (char *item = strtok_r(text, ";", &rest); item != NULL; item = strtok_r(NULL, ";", &rest)) {
+        char *equal = strchr(item, '=');
+        if (equal == NULL) return bad("-e (name=value;...)", item);
+        *equal = 0;
+        int result = engine_option(options, item, equal + 1);
+        if (result != 0) return result;
+    }
+    return 0;
+}
+
+static int protocol(struct mc_options *options, const char *name)
+{
+    if (strcmp(name, "auto") == 0) {
+        options->only = MC_META;
+    } else if (strcmp(name, "ascii") == 0) {
+        options->only = MC_TEXT;
+    } else if (strcmp(name, "binary") == 0) {
+        options->only = MC_BINARY;
+    } else {
+        return bad("-B", name);
+    }
+    return 0;
+}
+
+static int one_number(struct mc_options *options, int option, const char *text)
+{
+    uint64_t value;
+    switch (option) {
+    case 'p':
+    case 'U':
+        if (number(text, 0, 65535, &value) != 0) return bad("a port", text);
+        *(option == 'p' ? &options->tcp_port : &options->udp_port) = (uint16_t)value;
+        return 0;
+    case 't':
+        if (number(text, 1, MC_WORKERS_MAX, &value) != 0) return bad("-t", text);
+        options->threads = (uint32_t)value;
+        return 0;
+    case 'c':
+        if (number(text, 1, 1000000, &value) != 0) return bad("-c", text);
+        options->connections = (uint32_t)value;
+        return 0;
+    case 'm':
+        if (number(text, 1, 1u << 24, &value) != 0) return bad("-m", text);
+        options->cache_bytes = value << 20;
+        return 0;
+    default:
+        if (number(text, 1024, MC_VALUE_MAX, &value) != 0) return bad("-I", text);
+        options->value_max = (uint32_t)value;
+        return 0;
+    }
+}
+
+static int one(struct mc_options *options, int option, char *text)
+{
+    switch (option) {
+    case 'p':
+    case 'U':
+    case 't':
+    case 'c':
+    case 'm':
+    case 'I':
+        return one_number(options, option, text);
+    case 's':
+        options->unix_path = text;
+        return 0;
+    case 'a':
+        options->unix_mask = (uint32_t)strtoul(text, NULL, 8);
+        return 0;
+    case 'l':
+        options->listen = text;
+        return 0;
+    case 'M':
+        options->no_eviction = true;
+        return 0;
+    case 'v':
+        options->verbose++;
+        return 0;
+    case 'u':
+        options->user = text;
+        return 0;
+    case 'P':
+        options->pid_file = text;
+        return 0;
+    case 'd':
+        options->daemonize = true;
+        return 0;
+    case 'S':
+        options->sasl = true;
+        return 0;
+    case 'Y':
+        options->auth_file = text;
+        return 0;
+    case 'Z':
+        options->tls = true;
+        return 0;
+    case 'A':
+        options->shutdown_allowed = true;
+        return 0;
+    case 'B':
+        return protocol(options, text);
+    case 'e':
+        return engine_options(options, text);
+    case 'E':
+        return 0; /* The engine is this one. */
+    case OPTION_CHAIN:
+        options->tls_chain = text;
+        return 0;
+    case OPTION_KEY:
+        options->tls_key = text;
+        return 0;
+    case OPTION_BOOTSTRAP:
+        options->bootstrap = true;
+        return 0;
+    case 'h':
+        (void)fputs(help, stdout);
+        return 1;
+    case 'V':
+        printf("ndb_memcached %s\n", MC_VERSION_TEXT);
+        return 1;
+    default:
+        return 2;
+    }
+}
+
+int mc_options_parse(struct mc_options *options, int argc, char **argv)
+{
+    int option;
+    const char *environment = getenv("NDB_CONNECTSTRING");
+    *options = (struct mc_options){.tcp_port = 11211,
+                                   .unix_mask = 0700,
+                                   .connections = 1024,
+                                   .threads = 4,
+                                   .cache_bytes = 64u << 20,
+                                   .value_max = 1u << 20,
+                                   .only = MC_META,
+                                   .connect_string = environment == NULL ? "" : environment,
+                                   .role = "default_role",
+                                   .reconf = true};
+    while ((option = getopt_long(argc, argv, "p:U:s:a:l:t:c:m:MI:vu:P:dSY:ZAB:e:E:hV", long_options,
+                                 NULL)) != -1) {
+        int result = one(options, option, optarg);
+        if (result != 0) return result;
+    }
+    if (optind < argc) {
+        fprintf(stderr, "ndb_memcached: what is %s?\n", argv[optind]);
+        return 2;
+    }
+    if (options->tls && (options->tls_chain == NULL || options->tls_key == NULL)) {
+        fprintf(stderr, "ndb_memcached: -Z needs --ssl-chain-cert and --ssl-key\n");
+        return 2;
+    }
+    return 0;
+}

@@ -1,0 +1,213 @@
+/* mc_reload.c -- the configuring thread: connects to the cluster, takes the role's configuration,
+ * and a new one when the role's row was touched. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "servers/memcached/mc_server.h"
+
+#define CONNECT_MS 10000u
+#define POLL_MS    1000u
+
+/* What only this thread uses. */
+struct configurer {
+    struct mc_server *server;
+    ndb_t *ndb[MC_CLUSTERS_MAX];
+};
+
+static struct configurer configurer;
+
+static void log_line(void *context, const char *line)
+{
+    (void)context;
+    mc_log("%s", line);
+}
+
+struct mc_config *mc_reload_take(struct mc_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    struct mc_config *config = mc_config_hold(server->config);
+    pthread_mutex_unlock(&server->lock);
+    return config;
+}
+
+/* ---- Clusters. ---- */
+
+static struct ndb_cluster_connection *connect_to(const char *connect_string)
+{
+    const struct ndb_connection_options options = {.name = "ndb_memcached"};
+    ndb_error_t error;
+    struct ndb_cluster_connection *connection =
+        ndb_connection_create(connect_string[0] == 0 ? NULL : connect_string, &options);
+    if (connection == NULL) return NULL;
+    if (ndb_connection_connect(connection, CONNECT_MS) == 0 &&
+        ndb_connection_wait_until_ready(connection, CONNECT_MS) >= 0)
+        return connection;
+    ndb_connection_error(connection, &error);
+    mc_log("cluster %s: %d: %s %s", connect_string, error.code, error.text, error.detail);
+    ndb_connection_free(connection);
+    return NULL;
+}
+
+/* The index of the connection with that string; clusters are never given up. MC_CLUSTERS_MAX: none.
+ */
+static uint32_t cluster_index(struct mc_server *server, const char *text)
+{
+    for (uint32_t i = 0; i < server->cluster_count; i++)
+        if (strcmp(server->cluster_text[i], text) == 0) return i;
+    if (server->cluster_count == MC_CLUSTERS_MAX) return MC_CLUSTERS_MAX;
+    struct ndb_cluster_connection *connection = connect_to(text);
+    if (connection == NULL) return MC_CLUSTERS_MAX;
+    ndb_t *ndb = ndb_open(connection, MC_SCHEMA);
+    if (ndb == NULL) {
+        ndb_connection_free(connection);
+        return MC_CLUSTERS_MAX;
+    }
+    uint32_t index = server->cluster_count;
+    snprintf(server->cluster_text[index], sizeof server->cluster_text[index], "%s", text);
+    configurer.ndb[index] = ndb;
+    pthread_mutex_lock(&server->lock);
+    server->cluster[index] = connection;
+    server->cluster_count = index + 1;
+    pthread_mutex_unlock(&server->lock);
+    return index;
+}
+
+static const char *cluster_text_of(const struct mc_server *server, const struct mc_cluster *cluster)
+{
+    return cluster->connect_string[0] == 0 ? server->options.connect_string
+                                           : cluster->connect_string;
+}
+
+static ndb_t *connect_for(void *context, const struct mc_cluster *cluster)
+{
+    struct mc_server *server = context;
+    uint32_t index = cluster_index(server, cluster_text_of(server, cluster));
+    return index == MC_CLUSTERS_MAX ? NULL : configurer.ndb[index];
+}
+
+/* Prefixes name clusters by their place in the configuration; from here on by that of the
+ * connection. */
+static void name_connections(struct mc_server *server, struct mc_config *config)
+{
+    for (uint32_t i = 0; i < config->prefix_count; i++) {
+        struct mc_prefix *prefix = &config->prefixes[i];
+        if (prefix->container == NULL) continue;
+        prefix->cluster =
+            cluster_index(server, cluster_text_of(server, &config->clusters[prefix->cluster]));
+    }
+}
+
+/* ---- Configurations. ---- */
+
+static void publish(struct mc_server *server, struct mc_config *config)
+{
+    pthread_mutex_lock(&server->lock);
+    struct mc_config *old = server->config;
+    server->config = config;
+    pthread_mutex_unlock(&server->lock);
+    mc_config_release(old);
+}
+
+static int load(struct mc_server *server)
+{
+    struct mc_config_error error;
+    const struct mc_config_source source = {
+        .primary = configurer.ndb[0], .connect = connect_for, .log = log_line, .context = server};
+    struct mc_config *config =
+        mc_config_load(&source, server->options.role, server->config_number + 1, &error);
+    if (config == NULL) {
+        mc_log("%s", error.text);
+        return -1;
+    }
+    name_connections(server, config);
+    server->config_number++;
+    publish(server, config);
+    return 0;
+}
+
+static void sign_on(struct mc_server *server)
+{
+    char host[256];
+    uint32_t node = ndb_connection_node_id(server->cluster[0]);
+    if (gethostname(host, sizeof host) != 0) strcpy(host, "localhost");
+    host[sizeof host - 1] = 0;
+    if (mc_config_sign_on(configurer.ndb[0], node, host, server->options.role) != 0)
+        mc_log("the sign-on cannot be noted: %s", ndb_error(configurer.ndb[0])->text);
+}
+
+int mc_reload_first(struct mc_server *server)
+{
+    struct mc_config_error error;
+    configurer.server = server;
+    if (cluster_index(server, server->options.connect_string) != 0) return -1;
+    if (server->options.bootstrap) {
+        if (mc_config_bootstrap(configurer.ndb[0], log_line, NULL, &error) == 0) return 0;
+        mc_log("%s", error.text);
+        return -1;
+    }
+    if (load(server) != 0) return -1;
+    sign_on(server);
+    return 0;
+}
+
+static void reload(struct mc_server *server)
+{
+    mc_log("Received update to server role %s", server->options.role);
+    if (load(server) != 0) {
+        mc_log("The configuration stays as it was");
+        return;
+    }
+    for (uint32_t i = 0; i < server->options.threads; i++)
+        uv_async_send(&server->workers[i].wake);
+    mc_log("ONLINE RECONFIGURATION COMPLETE");
+}
+
+static bool is_touched(struct mc_server *server, uint64_t *tried)
+{
+    struct mc_config_error error;
+    if (atomic_exchange(&server->reload, false)) return true;
+    if (!server->options.reconf) return false;
+    uint64_t stamp = mc_config_stamp(configurer.ndb[0], server->options.role, &error);
+    if (stamp == 0 || stamp == server->config->stamp || stamp == *tried) return false;
+    *tried = stamp; /* A wrong one is not tried again and again. */
+    return true;
+}
+
+static void *configurer_main(void *argument)
+{
+    struct mc_server *server = argument;
+    uint64_t tried = 0;
+    while (!atomic_load(&server->stopping)) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += POLL_MS / 1000;
+        pthread_mutex_lock(&server->lock);
+        if (!atomic_load(&server->stopping))
+            pthread_cond_timedwait(&server->configurer_wake, &server->lock, &until);
+        pthread_mutex_unlock(&server->lock);
+        if (!atomic_load(&server->stopping) && is_touched(server, &tried)) reload(server);
+    }
+    return NULL;
+}
+
+int mc_reload_start(struct mc_server *server)
+{
+    return pthread_create(&server->configurer, NULL, configurer_main, server);
+}
+
+void mc_reload_stop(struct mc_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    pthread_cond_signal(&server->configurer_wake);
+    pthread_mutex_unlock(&server->lock);
+    pthread_join(server->configurer, NULL);
+    mc_config_release(server->config);
+    for (uint32_t i = 0; i < server->cluster_count; i++) {
+        ndb_close(configurer.ndb[i]);
+        ndb_connection_free(server->cluster[i]);
+    }
+}

@@ -1,0 +1,242 @@
+/* mc_server.h -- the server: one thread that accepts and configures, several that serve. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include <openssl/ssl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <uv.h>
+#include "servers/memcached/mc_cache.h"
+#include "servers/memcached/mc_config.h"
+#include "servers/memcached/mc_parse.h"
+#include "servers/memcached/mc_store.h"
+
+#define MC_WORKERS_MAX  64u
+#define MC_CLUSTERS_MAX 16u
+#define MC_PATH_MAX     108u /* Of a UNIX socket. */
+#define MC_VERSION_TEXT "1.6-ndb-1.0.0"
+
+struct mc_options {
+    const char *listen;         /* -l: addresses, by commas; NULL: all. */
+    uint16_t tcp_port;          /* -p; 0: none */
+    uint16_t udp_port;          /* -U; 0: none */
+    const char *unix_path;      /* -s: instead of TCP and UDP */
+    uint32_t unix_mask;         /* -a */
+    uint32_t connections;       /* -c */
+    uint32_t threads;           /* -t */
+    uint64_t cache_bytes;       /* -m */
+    uint32_t value_max;         /* -I */
+    bool no_eviction;           /* -M */
+    uint32_t verbose;           /* -v, -vv */
+    const char *user;           /* -u */
+    const char *pid_file;       /* -P */
+    bool daemonize;             /* -d */
+    bool sasl;                  /* -S */
+    const char *auth_file;      /* -Y */
+    bool tls;                   /* -Z */
+    const char *tls_chain;      /* --ssl-chain-cert */
+    const char *tls_key;        /* --ssl-key */
+    bool shutdown_allowed;      /* -A */
+    enum mc_protocol only;      /* -B: MC_META stands for "auto". */
+    bool bootstrap;             /* --bootstrap: makes the tables, and ends. */
+    const char *connect_string; /* Of -e. */
+    char role[41];
+    bool reconf;          /* Of -e: looks for changes of the configuration. */
+    uint32_t deadline_ms; /* Of -e: how long temporary errors are tried again. */
+};
+
+/* One place in the order of a connection's replies. */
+struct mc_job {
+    struct mc_request request;
+    struct mc_job *next;
+    struct mc_connection *connection; /* NULL: it has gone; nobody wants the reply. */
+    bool completed;
+    bool ordered; /* Others of the connection may have to wait for it. */
+    /* The engine's: */
+    struct mc_worker *worker;
+    struct mc_config *config; /* Held. */
+    const struct mc_prefix *prefix;
+    uint64_t token;
+    bool token_taken;
+    uint32_t flush_at; /* FLUSH_ALL: the prefix that is being emptied. */
+};
+
+struct mc_buffer {
+    char *bytes;
+    uint32_t at; /* Taken so far. */
+    uint32_t size;
+    uint32_t room;
+};
+
+struct mc_connection {
+    struct mc_worker *worker;
+    struct mc_connection *next; /* Of the worker, and prev. */
+    struct mc_connection *prev;
+    struct mc_connection *next_dirty; /* To be looked after at the end of the round. */
+    uv_poll_t poll;
+    int fd; /* -1: an UDP request, which has only a reply. */
+    SSL *tls;
+    struct mc_parser parser;
+    bool known; /* Of which protocol it is: */
+    enum mc_protocol protocol;
+    struct mc_buffer in;
+    struct mc_output out;
+    uint32_t out_at; /* Sent so far. */
+    struct mc_job *first;
+    struct mc_job *last;
+    struct mc_job *held;    /* It waits for another one of the same key. */
+    struct mc_order *order; /* Of which keys requests are under way; NULL: none. */
+    uint32_t jobs;
+    int events;       /* What the poll asks for. */
+    bool line_failed; /* Of a get of several keys one has met an error. */
+    bool dirty, ended, quitting, authenticated, tls_wants_write, stalled;
+    struct mc_datagram *datagram; /* Of UDP: whom the reply goes to. */
+};
+
+/* Of one thread; others may read them at any time. */
+struct mc_worker_figures {
+    atomic_ullong bytes_read, bytes_written, requests, auth_commands, auth_errors;
+    atomic_ullong get_ndb, get_ndb_misses, set_ndb, other_ndb, busy;
+    atomic_uint connections;
+};
+
+struct mc_worker {
+    struct mc_server *server;
+    uint32_t number;
+    pthread_t thread;
+    uv_loop_t loop;
+    uv_async_t wake;  /* Something is in the queue, a new configuration, or the end. */
+    uv_check_t check; /* After all sockets of a round were read. */
+    uv_timer_t tick;
+    bool ended;
+    struct mc_connection *connections;
+    struct mc_connection *dirty;
+    struct mc_job *free_jobs;
+    struct mc_buffer spare_in; /* For who has none and needs one. */
+    struct mc_output spare_out;
+    struct mc_order *spare_order;
+    uint32_t in_flight;       /* Requests in the database. */
+    bool stalled;             /* Connections wait for there being fewer. */
+    struct mc_config *config; /* Held. */
+    struct mc_access_point {
+        struct mc_worker *worker;
+        ndb_t *ndb; /* NULL: not opened (yet). */
+        struct mc_store *store;
+        uv_poll_t poll;
+        bool polling;
+    } cluster[MC_CLUSTERS_MAX];
+    struct mc_worker_figures figures;
+    /* Under the server's lock: sockets that were accepted for this worker. */
+    int *accepted;
+    uint32_t accepted_count, accepted_room;
+};
+
+struct mc_listener {
+    uv_poll_t poll;
+    struct mc_server *server;
+    int fd;
+    bool udp;
+};
+
+struct mc_server {
+    struct mc_options options;
+    uv_loop_t loop; /* The main thread's. */
+    uv_async_t wake;
+    uv_signal_t term, interrupt;
+    uv_timer_t clock;
+    struct mc_listener *listeners;
+    uint32_t listener_count;
+    bool accepting;
+    SSL_CTX *tls;
+    struct mc_cache *cache;
+    struct mc_worker workers[MC_WORKERS_MAX];
+    atomic_uint now; /* Unix seconds. */
+    atomic_uint connections;
+    atomic_ullong connections_total, connections_refused;
+    atomic_bool stopping;
+    atomic_bool reload; /* A table is not what it was. */
+    uint32_t started;
+    /* The clusters, by the index of the configuration; made by the configuring thread, and kept. */
+    pthread_mutex_t lock;
+    struct ndb_cluster_connection *cluster[MC_CLUSTERS_MAX];
+    char cluster_text[MC_CLUSTERS_MAX][129];
+    uint32_t cluster_count;
+    struct mc_config *config; /* Held; workers take it when they are woken. */
+    uint32_t config_number;
+    pthread_t configurer;
+    pthread_cond_t configurer_wake;
+    struct mc_user *users;
+    uint32_t user_count;
+};
+
+/* mc_main: one line to stderr (or the system log of a daemon), with the time. */
+void mc_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* mc_options.c: 0, or the exit code + 1. */
+int mc_options_parse(struct mc_options *options, int argc, char **argv);
+
+/* mc_listen.c: sockets that accept. 0 or -1, after a line of log. */
+int mc_listen_open(struct mc_server *server);
+void mc_listen_begin(struct mc_server *server);
+/* A connection has gone: others may come. Any thread. */
+void mc_listen_again(struct mc_server *server);
+void mc_listen_close(struct mc_server *server);
+
+/* mc_worker.c. Start: 0 or -1; stop waits for the thread. */
+int mc_worker_start(struct mc_server *server, uint32_t number);
+void mc_worker_stop(struct mc_worker *worker);
+/* Hands over a connection. Any thread. */
+void mc_worker_accept(struct mc_worker *worker, int fd);
+/* The store of a cluster of the worker's configuration; NULL: it cannot be reached. */
+struct mc_store *mc_worker_store(struct mc_worker *worker, uint32_t cluster);
+uint32_t mc_worker_now(void *server);
+
+/* mc_connection.c: reads requests, writes replies in their order. */
+struct mc_connection *mc_connection_open(struct mc_worker *worker, int fd);
+/* UDP: requests in `bytes` are answered by one reply, which mc_udp_send() gets. */
+void mc_connection_datagram(struct mc_worker *worker, struct mc_datagram *datagram,
+                            const char *bytes, uint32_t size);
+void mc_connection_close(struct mc_connection *connection);
+/* At the end of a round: replies that are complete leave, and those that had to wait go on. */
+void mc_connections_flush(struct mc_worker *worker);
+/* The database has room again. */
+void mc_connections_resume(struct mc_worker *worker);
+/* The job is complete; the connection's turn, or it is dropped. */
+void mc_job_completed(struct mc_job *job);
+
+/* mc_order.c: may it begin now, or does it wait for one that is under way? Enter: false: no memory.
+ * Each one that was entered leaves. */
+bool mc_order_may_begin(struct mc_connection *connection, const struct mc_request *request);
+bool mc_order_enter(struct mc_connection *connection, const struct mc_request *request);
+void mc_order_leave(struct mc_connection *connection, const struct mc_request *request);
+
+/* mc_socket.c: as recv() and send(), with TLS or without. -1 with errno EAGAIN: later. */
+ssize_t mc_socket_read(struct mc_connection *connection, char *bytes, uint32_t size);
+ssize_t mc_socket_write(struct mc_connection *connection, const char *bytes, uint32_t size);
+int mc_tls_open(struct mc_server *server);
+
+/* mc_udp.c: before the worker's thread runs. */
+int mc_udp_open(struct mc_worker *worker, int fd);
+void mc_udp_read(struct mc_worker *worker, int fd);
+void mc_udp_send(struct mc_datagram *datagram, const char *bytes, uint32_t size);
+
+/* mc_engine.c: who answers a request; the job is completed by it. */
+void mc_engine_start(struct mc_worker *worker, struct mc_job *job);
+/* The database has as many requests of this worker as it may. */
+bool mc_engine_full(const struct mc_worker *worker);
+
+/* mc_auth.c */
+int mc_auth_load(struct mc_server *server);
+bool mc_auth_needed(const struct mc_server *server);
+/* Is it a user with that password? The bytes of PLAIN, or "user password" of the text protocol. */
+bool mc_auth_plain(const struct mc_server *server, const struct mc_value *value);
+bool mc_auth_text(const struct mc_server *server, const struct mc_value *value);
+
+/* mc_stats.c: prints the group that the request names. False: there is none, nothing is printed. */
+bool mc_stats(struct mc_worker *worker, const struct mc_request *request, struct mc_output *output);
+
+/* mc_reload.c: connects to the cluster, takes the configuration, and looks for new ones. */
+int mc_reload_first(struct mc_server *server);
+int mc_reload_start(struct mc_server *server);
+void mc_reload_stop(struct mc_server *server);
+/* The newest configuration, held. Any thread. */
+struct mc_config *mc_reload_take(struct mc_server *server);

@@ -1,0 +1,217 @@
+/* mc_worker.c -- one thread: a loop with its share of the connections, and access to the clusters.
+ */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A round of the loop reads all sockets that have something, then lets the client library send what
+ * they asked for as one batch and take the answers that have come, then writes all replies.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "servers/memcached/mc_server.h"
+
+#define TICK_MS 20u
+
+uint32_t mc_worker_now(void *server)
+{
+    return atomic_load_explicit(&((struct mc_server *)server)->now, memory_order_relaxed);
+}
+
+/* ---- The clusters. ---- */
+
+static void process(struct mc_worker *worker)
+{
+    for (uint32_t i = 0; i < MC_CLUSTERS_MAX; i++)
+        if (worker->cluster[i].ndb != NULL) ndb_process(worker->cluster[i].ndb);
+}
+
+static void settle(struct mc_worker *worker)
+{
+    /* A reply may let a connection begin more, which is sent in the same round. */
+    while (worker->dirty != NULL) {
+        process(worker);
+        mc_connections_flush(worker);
+        if (worker->stalled && !mc_engine_full(worker)) mc_connections_resume(worker);
+    }
+}
+
+static void on_cluster(uv_poll_t *poll, int status, int events)
+{
+    struct mc_access_point *access = poll->data;
+    (void)status;
+    (void)events;
+    ndb_process(access->ndb);
+}
+
+static bool access_open(struct mc_worker *worker, struct mc_access_point *access,
+                        struct ndb_cluster_connection *connection)
+{
+    const struct mc_store_options options = {.deadline_ms = worker->server->options.deadline_ms,
+                                             .value_max = worker->server->options.value_max,
+                                             .now = mc_worker_now,
+                                             .context = worker->server};
+    access->worker = worker;
+    access->ndb = ndb_open(connection, MC_SCHEMA);
+    if (access->ndb == NULL) return false;
+    access->store = mc_store_open(access->ndb, &options);
+    int fd = access->store == NULL ? -1 : ndb_fd(access->ndb);
+    if (fd < 0 || uv_poll_init(&worker->loop, &access->poll, fd) != 0) {
+        mc_store_close(access->store);
+        ndb_close(access->ndb);
+        *access = (struct mc_access_point){0};
+        return false;
+    }
+    access->poll.data = access;
+    uv_poll_start(&access->poll, UV_READABLE, on_cluster);
+    return true;
+}
+
+struct mc_store *mc_worker_store(struct mc_worker *worker, uint32_t cluster)
+{
+    struct mc_server *server = worker->server;
+    struct mc_access_point *access = &worker->cluster[cluster];
+    pthread_mutex_lock(&server->lock);
+    struct ndb_cluster_connection *connection =
+        cluster < server->cluster_count ? server->cluster[cluster] : NULL;
+    pthread_mutex_unlock(&server->lock);
+    if (connection == NULL || ndb_connection_ready_nodes(connection) == 0) return NULL;
+    if (access->ndb == NULL && !access_open(worker, access, connection)) return NULL;
+    return access->store;
+}
+
+/* ---- The loop. ---- */
+
+void mc_worker_accept(struct mc_worker *worker, int fd)
+{
+    struct mc_server *server = worker->server;
+    pthread_mutex_lock(&server->lock);
+    if (worker->accepted_count == worker->accepted_room) {
+        uint32_t room = worker->accepted_room == 0 ? 64 : worker->accepted_room * 2;
+        int *grown = realloc(worker->accepted, room * sizeof *grown);
+        if (grown != NULL) {
+            worker->accepted = grown;
+            worker->accepted_room = room;
+        }
+    }
+    bool taken = worker->accepted_count < worker->accepted_room;
+    if (taken) worker->accepted[worker->accepted_count++] = fd;
+    pthread_mutex_unlock(&server->lock);
+    if (taken) {
+        uv_async_send(&worker->wake);
+        return;
+    }
+    close(fd);
+    atomic_fetch_sub(&server->connections, 1);
+}
+
+static bool next_accepted(struct mc_worker *worker, int *fd)
+{
+    pthread_mutex_lock(&worker->server->lock);
+    bool any = worker->accepted_count > 0;
+    if (any) *fd = worker->accepted[--worker->accepted_count];
+    pthread_mutex_unlock(&worker->server->lock);
+    return any;
+}
+
+static void take_connections(struct mc_worker *worker)
+{
+    int fd;
+    while (next_accepted(worker, &fd)) {
+        if (mc_connection_open(worker, fd) != NULL) continue;
+        close(fd);
+        atomic_fetch_sub(&worker->server->connections, 1);
+    }
+}
+
+static void take_config(struct mc_worker *worker)
+{
+    struct mc_config *newest = mc_reload_take(worker->server);
+    mc_config_release(worker->config);
+    worker->config = newest;
+}
+
+static void on_wake(uv_async_t *wake)
+{
+    struct mc_worker *worker = wake->data;
+    take_config(worker);
+    take_connections(worker);
+    if (worker->ended) uv_stop(&worker->loop);
+}
+
+static void on_check(uv_check_t *check)
+{
+    struct mc_worker *worker = check->data;
+    settle(worker);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct mc_worker *worker = timer->data;
+    for (uint32_t i = 0; i < MC_CLUSTERS_MAX; i++)
+        if (worker->cluster[i].store != NULL) mc_store_tick(worker->cluster[i].store);
+    process(worker); /* Deadlines, too. */
+    if (worker->stalled && !mc_engine_full(worker)) mc_connections_resume(worker);
+}
+
+static void close_all(struct mc_worker *worker)
+{
+    uv_check_stop(&worker->check); /* Nobody looks after connections any more. */
+    uv_timer_stop(&worker->tick);
+    worker->dirty = NULL;
+    while (worker->connections != NULL)
+        mc_connection_close(worker->connections);
+    for (uint32_t i = 0; i < MC_CLUSTERS_MAX; i++) {
+        struct mc_access_point *access = &worker->cluster[i];
+        if (access->ndb == NULL) continue;
+        uv_poll_stop(&access->poll);
+        uv_close((uv_handle_t *)&access->poll, NULL);
+        mc_store_close(access->store);
+        ndb_close(access->ndb);
+        access->ndb = NULL;
+    }
+    uv_run(&worker->loop, UV_RUN_NOWAIT);
+    while (worker->free_jobs != NULL) {
+        struct mc_job *job = worker->free_jobs;
+        worker->free_jobs = job->next;
+        free(job);
+    }
+    free(worker->spare_in.bytes);
+    mc_output_free(&worker->spare_out);
+    free(worker->spare_order);
+    mc_config_release(worker->config);
+    free(worker->accepted);
+}
+
+static void *worker_main(void *argument)
+{
+    struct mc_worker *worker = argument;
+    uv_run(&worker->loop, UV_RUN_DEFAULT);
+    close_all(worker);
+    return NULL;
+}
+
+int mc_worker_start(struct mc_server *server, uint32_t number)
+{
+    struct mc_worker *worker = &server->workers[number];
+    worker->server = server;
+    worker->number = number;
+    worker->config = mc_reload_take(server);
+    if (uv_loop_init(&worker->loop) != 0) return -1;
+    uv_async_init(&worker->loop, &worker->wake, on_wake);
+    uv_check_init(&worker->loop, &worker->check);
+    uv_timer_init(&worker->loop, &worker->tick);
+    worker->wake.data = worker->check.data = worker->tick.data = worker;
+    uv_check_start(&worker->check, on_check);
+    uv_timer_start(&worker->tick, on_tick, TICK_MS, TICK_MS);
+    for (uint32_t i = 0; number == 0 && i < server->listener_count; i++)
+        if (server->listeners[i].udp && mc_udp_open(worker, server->listeners[i].fd) != 0)
+            return -1;
+    return pthread_create(&worker->thread, NULL, worker_main, worker);
+}
+
+void mc_worker_stop(struct mc_worker *worker)
+{
+    worker->ended = true;
+    uv_async_send(&worker->wake);
+    pthread_join(worker->thread, NULL);
+}

@@ -1,0 +1,197 @@
+/* ndb_memcached.c -- the program: starts the server, and ends it in order. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+#include "servers/memcached/mc_server.h"
+
+#define CLOCK_MS     100u
+#define FILES_BEYOND 64u /* Descriptors besides connections. */
+
+static struct mc_server server;
+
+void mc_log(const char *format, ...)
+{
+    char text[1024];
+    char stamp[32];
+    time_t now = time(NULL);
+    struct tm parts;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (server.options.daemonize) syslog(LOG_NOTICE, "%s", text);
+    localtime_r(&now, &parts);
+    strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", &parts);
+    fprintf(stderr, "%s [ndb_memcached] %s\n", stamp, text);
+}
+
+/* ---- The process. ---- */
+
+static int become_user(const char *name)
+{
+    if (name == NULL || getuid() != 0) return 0;
+    struct passwd *user = getpwnam(name);
+    if (user == NULL) {
+        mc_log("there is no user %s", name);
+        return -1;
+    }
+    if (initgroups(name, user->pw_gid) == 0 && setgid(user->pw_gid) == 0 &&
+        setuid(user->pw_uid) == 0)
+        return 0;
+    mc_log("cannot become user %s: %s", name, strerror(errno));
+    return -1;
+}
+
+static void allow_descriptors(void)
+{
+    struct rlimit limit;
+    rlim_t want = (rlim_t)server.options.connections + FILES_BEYOND + 8u * server.options.threads;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= want) return;
+    limit.rlim_cur = want;
+    if (limit.rlim_max < want) limit.rlim_max = want;
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0) return;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= FILES_BEYOND) return;
+    uint32_t most = (uint32_t)limit.rlim_cur - FILES_BEYOND;
+    mc_log("%u connections at most: that is what the system allows", most);
+    server.options.connections = most;
+}
+
+static int write_pid(const char *path)
+{
+    if (path == NULL) return 0;
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
+        mc_log("%s: %s", path, strerror(errno));
+        return -1;
+    }
+    fprintf(file, "%ld\n", (long)getpid());
+    return fclose(file) == 0 ? 0 : -1;
+}
+
+/* ---- The main loop: it accepts, and keeps the time. ---- */
+
+static void tell_time(void)
+{
+    atomic_store(&server.now, (uint32_t)time(NULL));
+}
+
+static void on_clock(uv_timer_t *timer)
+{
+    (void)timer;
+    tell_time();
+    if (!server.accepting && atomic_load(&server.connections) < server.options.connections)
+        mc_listen_begin(&server);
+}
+
+static void stop(void)
+{
+    atomic_store(&server.stopping, true);
+    uv_stop(&server.loop);
+}
+
+static void on_wake(uv_async_t *wake)
+{
+    (void)wake;
+    if (atomic_load(&server.stopping)) {
+        stop();
+    } else if (!server.accepting && atomic_load(&server.connections) < server.options.connections) {
+        mc_listen_begin(&server);
+    }
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    (void)handle;
+    mc_log("ended by signal %d", number);
+    stop();
+}
+
+static int serve(void)
+{
+    uint32_t started = 0;
+    int result = 0;
+    while (started < server.options.threads && result == 0)
+        if ((result = mc_worker_start(&server, started)) == 0) started++;
+    if (result == 0) result = mc_reload_start(&server);
+    bool reloading = result == 0;
+    if (result == 0) {
+        mc_listen_begin(&server);
+        mc_log("ready: role %s, %u threads", server.options.role, server.options.threads);
+        uv_run(&server.loop, UV_RUN_DEFAULT);
+    }
+    atomic_store(&server.stopping, true);
+    mc_listen_close(&server);
+    for (uint32_t i = 0; i < started; i++)
+        mc_worker_stop(&server.workers[i]);
+    if (reloading) mc_reload_stop(&server);
+    return result == 0 ? 0 : 1;
+}
+
+static void init_loop(void)
+{
+    uv_loop_init(&server.loop);
+    uv_async_init(&server.loop, &server.wake, on_wake);
+    uv_timer_init(&server.loop, &server.clock);
+    uv_signal_init(&server.loop, &server.term);
+    uv_signal_init(&server.loop, &server.interrupt);
+    uv_timer_start(&server.clock, on_clock, CLOCK_MS, CLOCK_MS);
+    uv_signal_start(&server.term, on_signal, SIGTERM);
+    uv_signal_start(&server.interrupt, on_signal, SIGINT);
+}
+
+static int prepare(void)
+{
+    const struct mc_cache_options cache = {.bytes_max = server.options.cache_bytes,
+                                           .value_max = server.options.value_max,
+                                           .no_eviction = server.options.no_eviction};
+    signal(SIGPIPE, SIG_IGN);
+    tell_time();
+    server.started = atomic_load(&server.now);
+    pthread_mutex_init(&server.lock, NULL);
+    pthread_cond_init(&server.configurer_wake, NULL);
+    allow_descriptors();
+    if (mc_auth_load(&server) != 0 || mc_tls_open(&server) != 0) return -1;
+    /* Before anything is started: a port that is taken is told at once. */
+    if (mc_listen_open(&server) != 0) return -1;
+    if (become_user(server.options.user) != 0) return -1;
+    server.cache = mc_cache_create(&cache);
+    if (server.cache == NULL) {
+        mc_log("no memory");
+        return -1;
+    }
+    if (server.options.daemonize && daemon(0, server.options.verbose > 0) != 0) {
+        mc_log("cannot go to the background: %s", strerror(errno));
+        return -1;
+    }
+    return write_pid(server.options.pid_file);
+}
+
+int main(int argc, char **argv)
+{
+    int result = mc_options_parse(&server.options, argc, argv);
+    if (result != 0) return result - 1;
+    if (server.options.bootstrap) {
+        pthread_mutex_init(&server.lock, NULL);
+        result = mc_reload_first(&server) == 0 ? 0 : 1;
+        return result;
+    }
+    if (prepare() != 0 || mc_reload_first(&server) != 0) return 1;
+    init_loop();
+    result = serve();
+    mc_cache_free(server.cache);
+    SSL_CTX_free(server.tls);
+    if (server.options.pid_file != NULL) unlink(server.options.pid_file);
+    return result;
+}

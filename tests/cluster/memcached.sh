@@ -1,0 +1,182 @@
+#!/bin/bash
+# memcached.sh -- the cluster as a memcached server: each role with both protocols, what the tables have then, races through two
+# servers while a data node dies, other configurations while requests run, and the end of the cluster.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+
+SERVER_PIDS=()
+# start_server ROLE [options]: on $PORT, with its log in server.$PORT.
+start_server() {
+    local role=$1 try
+    shift
+    for try in 1 2 3; do
+        PORT=$(free_port)
+        "$BIN/ndb_memcached" -l 127.0.0.1 -p "$PORT" -t 2 -u root -e "connectstring=$CS;role=$role" "$@" >"$BOX/server.$PORT" 2>&1 &
+        SERVER_PID=$!
+        PIDS+=("$SERVER_PID")
+        for _ in $(seq 600); do
+            grep -qs 'ready: role' "$BOX/server.$PORT" && return 0
+            kill -0 "$SERVER_PID" 2>/dev/null || break
+            sleep 0.1
+        done
+        grep -q 'in use' "$BOX/server.$PORT" || break # Somebody else was faster.
+    done
+    cat "$BOX/server.$PORT"
+    die "ndb_memcached does not start"
+}
+stop_server() { # pid
+    kill -TERM "$1"
+    wait "$1" || fail "ndb_memcached ended with an error"
+}
+# talk PORT TEXT: replies to what is sent, into out, without carriage returns.
+talk() {
+    printf '%b' "$2" | run "$BIN/mc_client" send "$1" | tr -d '\r' >"$BOX/out"
+}
+# reply PORT TEXT REPLY: lines as with printf.
+reply() {
+    talk "$1" "${2}quit\r\n"
+    [ "$(cat "$BOX/out")" = "$(printf '%b' "$3")" ] && return 0
+    fail "to '$2' the answer is"
+    head -c 2000 "$BOX/out"
+    echo "instead of '$3'"
+}
+
+# A value of 4 MB is one transaction, which has to fit into the log's buffer.
+DATA_MEMORY=200M
+SMALL_LOG=$'NoOfFragmentLogFiles=4\nFragmentLogFileSize=16M\nRedoBuffer=32M'
+start_cluster 2 2
+
+say "without its tables it says so"
+want 1 "$BIN/ndb_memcached" -p 0 -e "connectstring=$CS"
+want_text err 'ndbmemcache'
+want 0 "$BIN/ndb_memcached" --bootstrap -e "connectstring=$CS"
+want 0 "$BIN/ndb_memcached" --bootstrap -e "connectstring=$CS" # Again, with what is there.
+want 1 "$BIN/ndb_memcached" -p 0 -e "connectstring=$CS;role=nobody"
+want_text err 'nobody'
+
+for role in mc-only default_role db-only ndb-caching; do
+    say "role $role: values, numbers, CAS"
+    start_server "$role"
+    reply "$PORT" 'flush_all\r\n' 'OK\n'
+    reply "$PORT" 'set a 5 0 3\r\nabc\r\nget a\r\nget b\r\n' 'STORED\nVALUE a 5 3\nabc\nEND\nEND\n'
+    reply "$PORT" 'add a 0 0 1\r\nx\r\nreplace a 7 0 1\r\ny\r\nget a\r\nreplace b 0 0 1\r\nz\r\n' \
+        'NOT_STORED\nSTORED\nVALUE a 7 1\ny\nEND\nNOT_STORED\n'
+    reply "$PORT" 'append a 0 0 2\r\nzz\r\nprepend a 0 0 1\r\nx\r\nget a\r\nappend b 0 0 1\r\nx\r\n' 'STORED\nSTORED\nVALUE a 7 4\nxyzz\nEND\nNOT_STORED\n'
+    reply "$PORT" 'set n 0 0 2\r\n10\r\nincr n 5\r\ndecr n 3\r\nget n\r\ndecr n 20\r\nincr n 18446744073709551615\r\nincr n 2\r\nincr none 1\r\n' \
+        'STORED\n15\n12\nVALUE n 0 2\n12\nEND\n0\n18446744073709551615\n1\nNOT_FOUND\n'
+    reply "$PORT" 'delete a\r\ndelete a\r\nget a\r\n' 'DELETED\nNOT_FOUND\nEND\n'
+    reply "$PORT" 'set k 0 0 1\r\n1\r\ncas k 0 0 1 999999\r\n2\r\ncas none 0 0 1 1\r\n2\r\nget k\r\n' 'STORED\nEXISTS\nNOT_FOUND\nVALUE k 0 1\n1\nEND\n'
+    reply "$PORT" 'mg k v f\r\nmd k\r\nmg k v\r\nmn\r\n' 'VA 1 f0\n1\nHD\nEN\nMN\n'
+    reply "$PORT" 'nonsense\r\nset a 0 0 x\r\n' 'ERROR\nCLIENT_ERROR bad command line format\n'
+    # The others do not empty their tables.
+    if command -v memccapable >/dev/null && [[ $role == mc-only || $role == default_role ]]; then
+        for protocol in ${MC_PROTOCOLS:--a -b}; do
+            run memccapable -h 127.0.0.1 -p "$PORT" "$protocol" >"$BOX/capable" 2>&1
+            bad=$(grep -c '\[FAIL\]' "$BOX/capable")
+            say "memccapable $protocol: $(grep -c '\[pass\]' "$BOX/capable") pass, $bad fail"
+            grep -q 'All tests passed' "$BOX/capable" || fail "$(grep FAIL "$BOX/capable")"
+        done
+    fi
+    stop_server "$SERVER_PID"
+done
+
+say "what is stored is in the table"
+start_server default_role
+reply "$PORT" 'flush_all\r\nset table:1 3 0 5\r\nhello\r\n' 'OK\nSTORED\n'
+want 0 "$BIN/ndb_select_all" -d ndbmemcache demo_table
+want_text out 'table:1.*hello'
+stop_server "$SERVER_PID"
+
+say "other people's clients, with values up to 4 MB in parts, and in the cache only"
+for role in large mc-only; do
+    start_server "$role" -I 8m -m 256
+    want 0 /usr/bin/python3 "$HERE/memcached_clients.py" "$PORT" 4194304
+    want_text out '^clients: all is right$'
+    stop_server "$SERVER_PID"
+done
+
+say "two servers, eight clients, and a data node that dies"
+start_server db-only
+one=$PORT one_pid=$SERVER_PID
+start_server db-only
+two=$PORT two_pid=$SERVER_PID
+for what in incr cas append; do
+    key=race-$what
+    [ "$what" != append ] || key=b:$key # In parts: it gets longer than a column.
+    run "$BIN/mc_client" "$what" 6 "$key" "$one" "$two" >"$BOX/race.out" 2>&1 &
+    racer=$!
+    sleep 2
+    kill -9 "${NODE_PIDS[2]}"
+    unset "NODE_PIDS[2]"
+    sleep 1
+    start_node 2
+    wait "$racer" || fail "$what: $(cat "$BOX/race.out")"
+    say "$what: $(tail -n 1 "$BOX/race.out")"
+    want 0 "$BIN/ndb_waiter" --timeout=100
+done
+stop_server "$one_pid"
+stop_server "$two_pid"
+
+say "another configuration while requests run"
+start_server default_role
+run "$BIN/mc_client" incr 6 race-reload "$PORT" >"$BOX/race.out" 2>&1 &
+racer=$!
+reply "$PORT" 'set x:1 0 0 6\r\nbefore\r\nstats reconf\r\n' 'STORED\nSTAT Running 1\nSTAT Loaded 1\nEND\n'
+want 0 "$BIN/ndb_memcached_config" add-prefix default_role x: memcache-only
+for _ in $(seq 300); do
+    grep -q 'ONLINE RECONFIGURATION COMPLETE' "$BOX/server.$PORT" && break
+    sleep 0.1
+done
+grep -q 'ONLINE RECONFIGURATION COMPLETE' "$BOX/server.$PORT" || fail "the new configuration was not taken"
+for _ in $(seq 300); do
+    talk "$PORT" 'get x:1\r\nquit\r\n'
+    grep -q VALUE "$BOX/out" || break
+    sleep 0.1
+done
+reply "$PORT" 'get x:1\r\nset x:1 0 0 5\r\nafter\r\nget x:1\r\n' 'END\nSTORED\nVALUE x:1 0 5\nafter\nEND\n'
+want 0 "$BIN/ndb_select_all" -d ndbmemcache demo_table
+want_text out 'x:1.*before'
+grep -q 'x:1.*after' "$BOX/out" && fail "a key that is in the cache only went to the table"
+wait "$racer" || fail "the configuration changed: $(cat "$BOX/race.out")"
+stop_server "$SERVER_PID"
+
+say "who may use it: the file of users, in both protocols; TLS"
+printf 'anna:secret\nbert:very secret\n' >"$BOX/users"
+start_server mc-only -Y "$BOX/users" -S
+reply "$PORT" 'get a\r\nset auth 0 0 12\r\nanna wrong!!\r\nget a\r\nset auth 0 0 11\r\nanna secret\r\nget a\r\n' \
+    'CLIENT_ERROR unauthenticated\nCLIENT_ERROR authentication failure\nCLIENT_ERROR unauthenticated\nSTORED\nEND\n'
+reply "$PORT" 'set auth 0 0 16\r\nbert very secret\r\nset a 0 0 1\r\n1\r\nget a\r\n' 'STORED\nSTORED\nVALUE a 0 1\n1\nEND\n'
+stop_server "$SERVER_PID"
+want 0 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout "$BOX/key.pem" -out "$BOX/chain.pem"
+start_server mc-only -Z --ssl-chain-cert="$BOX/chain.pem" --ssl-key="$BOX/key.pem"
+printf 'set a 0 0 1\r\n1\r\nget a\r\nquit\r\n' | run openssl s_client -quiet -connect "127.0.0.1:$PORT" -CAfile "$BOX/chain.pem" 2>/dev/null | tr -d '\r' >"$BOX/out"
+want_text out '^VALUE a 0 1$'
+stop_server "$SERVER_PID"
+want 1 "$BIN/ndb_memcached" -p 0 -Z --ssl-chain-cert="$BOX/key.pem" --ssl-key="$BOX/key.pem" -e "connectstring=$CS"
+want_text err 'certificate chain'
+want 1 "$BIN/ndb_memcached" -p 0 -S -e "connectstring=$CS"
+want_text err '^.*-S needs -Y'
+
+say "without the cluster local keys go on, others are refused at once, and it comes back by itself"
+start_server default_role
+reply "$PORT" 'set mc:local 0 0 1\r\n1\r\nset far 0 0 1\r\n1\r\n' 'STORED\nSTORED\n'
+make_durable
+kill_nodes
+for _ in $(seq 300); do
+    talk "$PORT" 'get far\r\nquit\r\n'
+    grep -q SERVER_ERROR "$BOX/out" && break
+    sleep 0.1
+done
+want_text out '^SERVER_ERROR'
+reply "$PORT" 'get mc:local\r\n' 'VALUE mc:local 0 1\n1\nEND\n'
+start_node 1
+start_node 2
+want 0 "$BIN/ndb_waiter" --timeout=100
+for _ in $(seq 300); do
+    talk "$PORT" 'get far\r\nquit\r\n'
+    grep -q VALUE "$BOX/out" && break
+    sleep 0.1
+done
+want_text out '^VALUE far 0 1$'
+stop_server "$SERVER_PID"
+stop_cluster
