@@ -157,6 +157,60 @@ want_text err 'certificate chain'
 want 1 "$BIN/ndb_memcached" -p 0 -S -e "connectstring=$CS"
 want_text err '^.*-S needs -Y'
 
+say "datagrams, and a UNIX socket"
+UDP_PORT=$(free_port)
+start_server mc-only -U "$UDP_PORT"
+want 0 /usr/bin/python3 - "$PORT" "$UDP_PORT" <<'PYTHON'
+import socket, sys
+value = b"0123456789" * 400
+tcp = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
+tcp.sendall(b"set big 0 0 %d\r\n%s\r\n" % (len(value), value))
+assert tcp.recv(100) == b"STORED\r\n"
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+udp.settimeout(60)
+udp.connect(("127.0.0.1", int(sys.argv[2])))
+def ask(head, request):
+    parts = {}
+    udp.send(head + request)
+    while True:
+        datagram = udp.recv(65536)
+        assert datagram[:2] == head[:2]
+        parts[int.from_bytes(datagram[2:4], "big")] = datagram[8:]
+        if len(parts) == int.from_bytes(datagram[4:6], "big"):
+            return b"".join(parts[number] for number in sorted(parts))
+udp.send(b"\x12") # Too short for an answer.
+assert ask(b"\x12\x34\0\0\0\1\0\0", b"get big\r\n") == b"VALUE big 0 %d\r\n%s\r\nEND\r\n" % (len(value), value)
+assert ask(b"\x12\x35\0\0\0\1\0\0", b"set u 0 0 1\r\n1\r\nincr u 5\r\n") == b"STORED\r\n6\r\n"
+assert ask(b"\x12\x36\0\0\0\2\0\0", b"get u\r\n").startswith(b"SERVER_ERROR")
+assert ask(b"\x12\x37\0\0\0\1\0\0", b"get u\r\n") == b"VALUE u 0 1\r\n6\r\nEND\r\n"
+PYTHON
+stop_server "$SERVER_PID"
+start_server mc-only -s "$BOX/socket" -a 0600
+[ "$(stat -c %a "$BOX/socket")" = 600 ] || fail "the mode of the UNIX socket is $(stat -c %a "$BOX/socket")"
+want 0 /usr/bin/python3 - "$BOX/socket" <<'PYTHON'
+import socket, sys
+unix = socket.socket(socket.AF_UNIX)
+unix.settimeout(60)
+unix.connect(sys.argv[1])
+unix.sendall(b"set a 0 0 1\r\n1\r\n")
+assert unix.recv(100) == b"STORED\r\n"
+PYTHON
+stop_server "$SERVER_PID"
+[ ! -e "$BOX/socket" ] || fail "the UNIX socket is still there"
+
+say "more connections than it takes: they wait until others have gone"
+start_server mc-only -c 20
+want 0 /usr/bin/python3 - "$PORT" <<'PYTHON'
+import socket, sys
+all_of_them = [socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60) for _ in range(60)]
+for one in all_of_them:
+    one.sendall(b"mn\r\n")
+for one in all_of_them: # Each of the first ones makes room for another.
+    assert one.recv(10) == b"MN\r\n"
+    one.close()
+PYTHON
+stop_server "$SERVER_PID"
+
 say "without the cluster local keys go on, others are refused at once, and it comes back by itself"
 start_server default_role
 reply "$PORT" 'set mc:local 0 0 1\r\n1\r\nset far 0 0 1\r\n1\r\n' 'STORED\nSTORED\n'
