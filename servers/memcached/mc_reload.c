@@ -154,9 +154,9 @@ int mc_reload_first(struct mc_server *server)
     return 0;
 }
 
-static void reload(struct mc_server *server)
+static void reload(struct mc_server *server, const char *why)
 {
-    mc_log("Received update to server role %s", server->options.role);
+    mc_log("%s %s", why, server->options.role);
     if (load(server) != 0) {
         mc_log("The configuration stays as it was");
         return;
@@ -169,7 +169,6 @@ static void reload(struct mc_server *server)
 static bool is_touched(struct mc_server *server, uint64_t *tried)
 {
     struct mc_config_error error;
-    if (atomic_exchange(&server->reload, false)) return true;
     if (!server->options.reconf) return false;
     uint64_t stamp = mc_config_stamp(configurer.ndb[0], server->options.role, &error);
     if (stamp == 0 || stamp == server->config->stamp || stamp == *tried) return false;
@@ -189,7 +188,11 @@ static void *configurer_main(void *argument)
         if (!atomic_load(&server->stopping))
             pthread_cond_timedwait(&server->configurer_wake, &server->lock, &until);
         pthread_mutex_unlock(&server->lock);
-        if (!atomic_load(&server->stopping) && is_touched(server, &tried)) reload(server);
+        if (atomic_load(&server->stopping)) break;
+        if (is_touched(server, &tried))
+            reload(server, "Received update to server role");
+        else if (atomic_exchange(&server->reload, false))
+            reload(server, "A table has changed that belongs to server role");
     }
     return NULL;
 }

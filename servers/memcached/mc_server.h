@@ -116,6 +116,7 @@ struct mc_worker {
     struct mc_order *spare_order;
     uint32_t in_flight;       /* Requests in the database. */
     bool stalled;             /* Connections wait for there being fewer. */
+    uint64_t stale_answers;   /* That a table has changed. */
     struct mc_config *config; /* Held. */
     struct mc_access_point {
         struct mc_worker *worker;
@@ -153,7 +154,7 @@ struct mc_server {
     atomic_uint connections;
     atomic_ullong connections_total, connections_refused;
     atomic_bool stopping;
-    atomic_bool reload; /* A table is not what it was. */
+    atomic_bool reload; /* A table is not what it was: its containers are made anew. */
     uint32_t started;
     /* The clusters, by the index of the configuration; made by the configuring thread, and kept. */
     pthread_mutex_t lock;

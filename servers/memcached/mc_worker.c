@@ -144,9 +144,35 @@ static void on_check(uv_check_t *check)
     settle(worker);
 }
 
+/* Of a table, or of its unique index, that was truncated, dropped or made anew. */
+static bool is_stale(int32_t code)
+{
+    static const int32_t codes[] = {241, 283, 284, 723, 1226, 1227, 1232};
+    for (uint32_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        if (codes[i] == code) return true;
+    return false;
+}
+
+/* Answers that say that a table is not the one of the configuration any more. */
+static uint64_t stale_answers(const struct mc_worker *worker)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < MC_CLUSTERS_MAX; i++) {
+        const struct mc_store *store = worker->cluster[i].store;
+        int32_t code;
+        uint64_t count;
+        for (uint32_t k = 0; store != NULL && mc_store_error(store, k, &code, &count); k++)
+            if (is_stale(code)) total += count;
+    }
+    return total;
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     struct mc_worker *worker = timer->data;
+    uint64_t stale = stale_answers(worker);
+    if (stale != worker->stale_answers) atomic_store(&worker->server->reload, true);
+    worker->stale_answers = stale;
     for (uint32_t i = 0; i < MC_CLUSTERS_MAX; i++)
         if (worker->cluster[i].store != NULL) mc_store_tick(worker->cluster[i].store);
     process(worker); /* Deadlines, too. */

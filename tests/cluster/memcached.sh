@@ -140,6 +140,18 @@ grep -q 'x:1.*after' "$BOX/out" && fail "a key that is in the cache only went to
 wait "$racer" || fail "the configuration changed: $(cat "$BOX/race.out")"
 stop_server "$SERVER_PID"
 
+say "a table is truncated under it"
+start_server default_role
+reply "$PORT" 'set before 0 0 1\r\n1\r\nget before\r\n' 'STORED\nVALUE before 0 1\n1\nEND\n'
+want 0 "$BIN/ndb_alter_table" -e 'TRUNCATE TABLE ndbmemcache.demo_table'
+for _ in $(seq 300); do
+    talk "$PORT" 'set after 0 0 1\r\n2\r\nquit\r\n'
+    grep -q STORED "$BOX/out" && break
+    sleep 0.1
+done
+reply "$PORT" 'get before\r\nget after\r\n' 'END\nVALUE after 0 1\n2\nEND\n'
+stop_server "$SERVER_PID"
+
 say "who may use it: the file of users, in both protocols; TLS"
 printf 'anna:secret\nbert:very secret\n' >"$BOX/users"
 start_server mc-only -Y "$BOX/users" -S
