@@ -29,8 +29,8 @@ enum mc_code {
 #define MC_VALUE_BYTES   32768u         /* More than a column's stored value. */
 #define MC_CODES_MAX     64u
 #define MC_RECORDS_MAX   16u
-#define MC_PARTS_MAX     1024u /* Of 13,950 bytes: 14 MB; -I bounds it before. */
-#define MC_PARTS_AT_ONCE 32u   /* In one round trip. */
+#define MC_PARTS_MAX     320u /* Of 13,950 bytes: 4.4 MB, in one transaction. -I may say less. */
+#define MC_PARTS_AT_ONCE 32u  /* In one round trip. */
 #define MC_ROW_COLUMNS   (2u * MC_COLUMNS_MAX + 16u)
 
 struct mc_work;

@@ -83,17 +83,17 @@ static void check_sizes(struct client *client, const struct mc_container *c)
 {
     static const uint32_t sizes[] = {0,        1,     1999,       2000,     2001,   13949, 13950,
                                      13951,    27900, 27901,      1u << 20, 100,    5000,  27900,
-                                     3u << 20, 2000,  200 * 1000, 3571199,  3571200};
+                                     3u << 20, 2000,  200 * 1000, 3571199,  4464000};
     for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         uint32_t parts = sizes[i] <= 2000 ? 0 : (sizes[i] + 13949) / 13950;
         want("set", put_pattern(client, c, MC_SET, "l", sizes[i], i), MC_OK);
         must_have_size(client, c, "l", sizes[i]);
         want("parts", rows_of(client, c->parts), parts);
     }
-    want("too large", put_pattern(client, c, MC_SET, "l", 3571201, 1), MC_TOO_LARGE);
-    want("too large", put_pattern(client, c, MC_ADD, "m", 4u << 20, 1), MC_TOO_LARGE);
+    want("too large", put_pattern(client, c, MC_SET, "l", 4464001, 1), MC_TOO_LARGE);
+    want("too large", put_pattern(client, c, MC_ADD, "m", 5u << 20, 1), MC_TOO_LARGE);
     want("append", put(client, c, MC_APPEND, "l", "x"), MC_TOO_LARGE);
-    must_have_size(client, c, "l", 3571200);
+    must_have_size(client, c, "l", 4464000);
     want("add", put_pattern(client, c, MC_ADD, "l", 10000, 1), MC_NOT_STORED);
     want("replace", put_pattern(client, c, MC_REPLACE, "l", 10000, 1), MC_OK);
     want("replace of none", put_pattern(client, c, MC_REPLACE, "m", 10000, 1), MC_NOT_STORED);
