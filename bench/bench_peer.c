@@ -34,6 +34,7 @@ struct peer {
     uint32_t rows;
     uint32_t value; /* Bytes of a value. */
     bool wait;
+    bool multi; /* memcached: all keys of a batch in one get. */
     bool noise;
     uint32_t window_ms; /* 0, or one line for each such time. */
     uint32_t rate;      /* Batches per second of all connections; 0: as many as it can. */
@@ -170,7 +171,19 @@ static void pg_open(int socket)
 
 /* ---- Requests and answers. ---- */
 
-static size_t put_request(const struct peer *peer, char *to, const char *key)
+/* One of a batch's keys: of a get of many, only the first one has the command, the last one the
+ * end. */
+struct place {
+    bool first, last;
+};
+
+static size_t put_key(char *to, const char *key, struct place place)
+{
+    return (size_t)sprintf(to, "%s %.16s%s", place.first ? "get" : "", key,
+                           place.last ? "\r\n" : "");
+}
+
+static size_t put_request(const struct peer *peer, char *to, const char *key, struct place place)
 {
     char value[VALUE_MAX];
     int size = (int)peer->value;
@@ -183,11 +196,11 @@ static size_t put_request(const struct peer *peer, char *to, const char *key)
     if (redis) return (size_t)sprintf(to, "*2\r\n$3\r\nGET\r\n$16\r\n%.16s\r\n", key);
     if (is_write(peer))
         return (size_t)sprintf(to, "set %.16s 0 0 %d\r\n%.*s\r\n", key, size, size, value);
-    return (size_t)sprintf(to, "get %.16s\r\n", key);
+    return put_key(to, key, place);
 }
 
 /* The exact bytes that a right answer has. */
-static size_t put_answer(const struct peer *peer, char *to, const char *key)
+static size_t put_answer(const struct peer *peer, char *to, const char *key, bool last)
 {
     char value[VALUE_MAX];
     int size = (int)peer->value;
@@ -196,7 +209,8 @@ static size_t put_answer(const struct peer *peer, char *to, const char *key)
     if (strcmp(peer->protocol, "postgres") == 0) return put_pg_updated(to);
     if (is_write(peer)) return (size_t)sprintf(to, redis ? "+OK\r\n" : "STORED\r\n");
     if (redis) return (size_t)sprintf(to, "$%d\r\n%.*s\r\n", size, size, value);
-    return (size_t)sprintf(to, "VALUE %.16s 0 %d\r\n%.*s\r\nEND\r\n", key, size, size, value);
+    return (size_t)sprintf(to, "VALUE %.16s 0 %d\r\n%.*s\r\n%s", key, size, size, value,
+                           last ? "END\r\n" : "");
 }
 
 static void make_batch(const struct peer *peer, struct connection *connection)
@@ -215,8 +229,10 @@ static void make_batch(const struct peer *peer, struct connection *connection)
             number = (uint32_t)(mix(&connection->random) % peer->rows);
         }
         make_key(connection->keys[i], number);
+        const struct place place = {.first = !peer->multi || i == 0,
+                                    .last = !peer->multi || i == count - 1};
         connection->out_size +=
-            put_request(peer, connection->out + connection->out_size, connection->keys[i]);
+            put_request(peer, connection->out + connection->out_size, connection->keys[i], place);
         connection->expected++;
     }
     if (peer->wait && connection->expected > 0)
@@ -242,7 +258,8 @@ static bool batch_answered(const struct peer *peer, struct connection *connectio
     char answer[ANSWER_MAX];
     size_t at = 0;
     for (uint32_t i = 0; i < connection->expected; i++) {
-        size_t size = put_answer(peer, answer, connection->keys[i]);
+        bool last = !peer->multi || i == connection->expected - 1;
+        size_t size = put_answer(peer, answer, connection->keys[i], last);
         if (connection->in_size - at < size) return false;
         if (memcmp(connection->in + at, answer, size) != 0) {
             fprintf(stderr, "bench_peer: wrong answer for %.16s: %.60s\n", connection->keys[i],
@@ -270,8 +287,10 @@ static bool serve(const struct peer *peer, struct connection *connection)
     connection->in_size += (size_t)got;
     /* Only a read that could complete the batch is worth comparing. */
     char answer[ANSWER_MAX];
-    size_t needed =
-        connection->expected * put_answer(peer, answer, connection->keys[0]) + (peer->wait ? 4 : 0);
+    size_t needed = put_answer(peer, answer, connection->keys[0], true) + (peer->wait ? 4 : 0);
+    if (connection->expected > 1)
+        needed += (connection->expected - 1) *
+                  put_answer(peer, answer, connection->keys[0], !peer->multi);
     if (connection->in_size < needed || !batch_answered(peer, connection)) return true;
     operations += connection->expected;
     if (latency_count < LATENCIES_MAX)
@@ -353,6 +372,7 @@ static void read_options(struct peer *peer, int argc, char **argv)
         {"value", 'v', "N", "bytes of a value (32)", .number = &peer->value, .min = 16,
          .max = VALUE_MAX},
         {"wait", 'w', NULL, "WAIT 1 after each batch", .flag = &peer->wait},
+        {"multi", 'm', NULL, "memcached: the keys of a batch in one get", .flag = &peer->multi},
         {"noise", 'n', NULL, "values that do not compress", .flag = &peer->noise},
         {"window", 'W', "MS", "what was done in each such time; SIGTERM ends the run",
          .number = &peer->window_ms, .max = 60000},

@@ -462,6 +462,8 @@ static void check_close(const struct mc_container *c)
         if (i == 10) (void)ndb_process(client.ndb);
     }
     client_close(&client);
+    for (uint32_t i = 0; i < 20; i++)
+        mc_request_clear(&requests[i]); /* Some were done before. */
 }
 
 void check_commands(struct client *client)
