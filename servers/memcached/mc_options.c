@@ -67,7 +67,7 @@ static const char help[] =
     "  -E, --engine=NAME          passed over: there is one engine\n"
     "  -d, --daemon               go to the background\n"
     "  -P, --pidfile=FILE         write the process' number there\n"
-    "  -v, --verbose              say more\n"
+    "  -v, --verbose              in the background, too, write the log to the standard error\n"
     "  -h, --help                 this text\n"
     "  -V, --version              the version\n";
 

@@ -107,7 +107,7 @@ struct mc_worker {
     uv_async_t wake;  /* Something is in the queue, a new configuration, or the end. */
     uv_check_t check; /* After all sockets of a round were read. */
     uv_timer_t tick;
-    bool ended;
+    atomic_bool ended; /* Set by the main thread. */
     struct mc_connection *connections;
     struct mc_connection *dirty;
     struct mc_job *free_jobs;
@@ -146,7 +146,7 @@ struct mc_server {
     uv_timer_t clock;
     struct mc_listener *listeners;
     uint32_t listener_count;
-    bool accepting;
+    atomic_bool accepting;
     SSL_CTX *tls;
     struct mc_cache *cache;
     struct mc_worker workers[MC_WORKERS_MAX];
@@ -160,9 +160,9 @@ struct mc_server {
     pthread_mutex_t lock;
     struct ndb_cluster_connection *cluster[MC_CLUSTERS_MAX];
     char cluster_text[MC_CLUSTERS_MAX][129];
-    uint32_t cluster_count;
+    atomic_uint cluster_count;
     struct mc_config *config; /* Held; workers take it when they are woken. */
-    uint32_t config_number;
+    atomic_uint config_number;
     pthread_t configurer;
     pthread_cond_t configurer_wake;
     struct mc_user *users;
