@@ -35,7 +35,11 @@ uint32_t acc_find(const struct acc_frag *frag, uint32_t hash, const uint32_t *ke
  * executing them. */
 void acc_prefetch(const struct acc_frag *frag, uint32_t hash);
 
-/* The second stage: looks into that line and fetches the row that probably has the key. */
+/* The row that probably has the key, by that line alone; ROW_NONE: it names none. Until the next
+ * change of the fragment. */
+uint32_t acc_likely_row(const struct acc_frag *frag, uint32_t hash);
+
+/* The second stage: fetches that row. */
 void acc_prefetch_row(const struct acc_frag *frag, uint32_t hash);
 
 /* --- Row locks: shared or exclusive, owned by a transaction, one lock record per operation. --- */

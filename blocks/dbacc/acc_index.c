@@ -49,12 +49,18 @@ void acc_prefetch(const struct acc_frag *frag, uint32_t hash)
     __builtin_prefetch(acc_bucket_at(frag, acc_bucket_of(frag, hash)));
 }
 
-void acc_prefetch_row(const struct acc_frag *frag, uint32_t hash)
+uint32_t acc_likely_row(const struct acc_frag *frag, uint32_t hash)
 {
-    if (frag->buckets == 0) return;
+    if (frag->buckets == 0) return ROW_NONE;
     const struct acc_bucket *bucket = acc_bucket_at(frag, acc_bucket_of(frag, hash));
     uint32_t match = bucket_match(bucket, hash);
-    if (match != 0) tup_prefetch(frag->rows, bucket->row[__builtin_ctz(match)]);
+    return match == 0 ? ROW_NONE : bucket->row[__builtin_ctz(match)];
+}
+
+void acc_prefetch_row(const struct acc_frag *frag, uint32_t hash)
+{
+    uint32_t row = acc_likely_row(frag, hash);
+    if (row != ROW_NONE) tup_prefetch(frag->rows, row);
 }
 
 /* Takes all elements out of a chain; its overflow buckets become spares. */

@@ -115,7 +115,7 @@ void lqh_check(struct block *block)
                             lqh->scans.in_use + lqh->copies.in_use +
                             (lqh->copy.sender != 0)); /* I-LQH-3 */
     ndbrequire(seen.copy_ops == lqh->copies.in_use);
-    ndbrequire(lqh->reads.executed == lqh->reads.added ||
+    ndbrequire(lqh->reads.passed[LQH_READ_EXECUTE] == lqh->reads.added ||
                lqh->reads.flush_sent); /* I-LQH-6: none is forgotten. */
     lqh_redo_check(lqh);
     ndbrequire(seen.segments == lqh->segments.in_use);

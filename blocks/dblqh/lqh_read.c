@@ -1,19 +1,19 @@
 /* lqh_read.c -- committed reads: no record, no lock, answered straight to the client. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A read costs two cache misses, the index line and the row, which take longer than all the rest.
- * So a read is not executed when it comes, but pending for a moment: its index line is asked for at
- * once, its row when READS_TO_STAGE more have come, and after READS_TO_EXECUTE more it is executed
- * and finds both. A CONTINUEB behind the signals that are queued now flushes what is left; so a
+ * A read costs two cache misses, the index line and the row, and two more where the row has a
+ * variable part: where it stands, and the part. They take longer than all the rest. So a read is
+ * not executed when it comes, but pending for a moment: its index line is asked for at once, the
+ * next thing when READS_APART more have come, and so on (enum lqh_read_stage), and it is executed
+ * when all is there. A CONTINUEB behind the signals that are queued now flushes what is left; so a
  * read that comes alone loses one turn of the queue and nothing else. A pending read has no ties:
- * table, fragment and client are looked at again when it is executed.
+ * table, fragment, row and client are looked at again in each stage.
  */
 #include "blocks/dblqh/lqh_state.h"
 
-#define READS_TO_STAGE   6u
-#define READS_TO_EXECUTE 12u
+#define READS_APART 4u /* From one stage to the next; a miss lasts shorter than so many reads. */
 
-static_assert(READS_TO_EXECUTE < LQH_READS_PENDING, "there is a slot for the next one");
+static_assert(READS_APART * LQH_READ_STAGES < LQH_READS_PENDING, "there is a slot for the next");
 
 void lqh_send_row(struct lqh *lqh, uint32_t api_ref, const struct transid_ai *ai, uint32_t words)
 {
@@ -91,45 +91,62 @@ static inline struct lqh_pending_read *pending_at(struct lqh *lqh, uint32_t numb
     return &lqh->reads.pending[number & (LQH_READS_PENDING - 1u)];
 }
 
-static void stage_next(struct lqh *lqh)
+static void execute_pending(struct lqh *lqh, const struct lqh_pending_read *pending,
+                            const struct lqh_table *table, uint32_t error)
 {
-    const struct lqhkeyreq *req = &pending_at(lqh, lqh->reads.staged)->req;
-    uint32_t error;
-    lqh->reads.staged++;
-    const struct lqh_table *table =
-        lqh_table_usable(lqh, req->table_id, req->schema_version, req->fragment_id, &error);
-    if (table == NULL) return;
-    acc_prefetch_row(tup_frag_index(tup_frag_get(lqh->tup, table->frags[req->fragment_id])),
-                     req->hash);
-}
-
-static void execute_next(struct lqh *lqh)
-{
-    const struct lqh_pending_read *pending = pending_at(lqh, lqh->reads.executed);
-    const struct lqhkeyreq *req = &pending->req;
-    uint32_t error;
-    lqh->reads.executed++;
-    const struct lqh_table *table =
-        lqh_table_usable(lqh, req->table_id, req->schema_version, req->fragment_id, &error);
-    if (table == NULL) {
-        refuse_read(lqh, req, error);
-        return;
-    }
     struct lqh_data data = {.key = pending->words,
                             .attr = pending->words + pending->key_words,
                             .key_words = pending->key_words,
                             .attr_words = pending->attr_words};
-    execute(lqh, req, table, &data);
+    if (table == NULL)
+        refuse_read(lqh, &pending->req, error);
+    else
+        execute(lqh, &pending->req, table, &data);
+}
+
+/* Asks the memory for what the next stage will look at. */
+static void fetch(const struct tup_frag *frag, uint32_t hash, enum lqh_read_stage stage)
+{
+    uint32_t row = acc_likely_row(tup_frag_index(frag), hash);
+    if (row == ROW_NONE) return;
+    if (stage == LQH_READ_ROW)
+        tup_prefetch(frag, row);
+    else if (stage == LQH_READ_VAR_ENTRY)
+        tup_prefetch_var_entry(frag, row);
+    else
+        tup_prefetch_var(frag, row);
+}
+
+static void pass(struct lqh *lqh, enum lqh_read_stage stage)
+{
+    const struct lqh_pending_read *pending = pending_at(lqh, lqh->reads.passed[stage]);
+    const struct lqhkeyreq *req = &pending->req;
+    uint32_t error = 0;
+    lqh->reads.passed[stage]++;
+    const struct lqh_table *table =
+        lqh_table_usable(lqh, req->table_id, req->schema_version, req->fragment_id, &error);
+    if (stage == LQH_READ_EXECUTE)
+        execute_pending(lqh, pending, table, error);
+    else if (table != NULL)
+        fetch(tup_frag_get(lqh->tup, table->frags[req->fragment_id]), req->hash, stage);
+}
+
+/* Each stage goes on with those that the one before is `apart` ahead of. */
+static void advance(struct lqh *lqh, uint32_t apart)
+{
+    struct lqh_reads *reads = &lqh->reads;
+    uint32_t before = reads->added;
+    for (uint32_t stage = 0; stage < LQH_READ_STAGES; stage++) {
+        while (before - reads->passed[stage] > apart)
+            pass(lqh, (enum lqh_read_stage)stage);
+        before = reads->passed[stage];
+    }
 }
 
 void lqh_reads_flush(struct lqh *lqh)
 {
-    struct lqh_reads *reads = &lqh->reads;
-    reads->flush_sent = false;
-    while (reads->staged != reads->added)
-        stage_next(lqh);
-    while (reads->executed != reads->added)
-        execute_next(lqh);
+    lqh->reads.flush_sent = false;
+    advance(lqh, 0);
 }
 
 static void add_pending(struct lqh *lqh, const struct signal *sig, const struct lqh_table *table)
@@ -147,8 +164,7 @@ static void add_pending(struct lqh *lqh, const struct signal *sig, const struct 
         *to++ = sig->section[1].words[i];
     acc_prefetch(tup_frag_index(tup_frag_get(lqh->tup, table->frags[req->fragment_id])), req->hash);
     reads->added++;
-    if (reads->added - reads->staged > READS_TO_STAGE) stage_next(lqh);
-    if (reads->added - reads->executed > READS_TO_EXECUTE) execute_next(lqh);
+    advance(lqh, READS_APART);
     if (reads->flush_sent) return;
     reads->flush_sent = true;
     lqh_continue(lqh, LQH_WORK_READS, REF_NONE);

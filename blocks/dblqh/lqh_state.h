@@ -36,7 +36,7 @@
 #define LQH_SCAN_LOOK_ROWS 131072u
 #define LQH_FILTER_STEPS   16384u /* Of programs, in a step of a scan. */
 /* Committed reads on their way through the memory's latency; power of two. */
-#define LQH_READS_PENDING 16u
+#define LQH_READS_PENDING 32u
 /* Key and attrinfo of such a read; longer ones are executed at once. */
 #define LQH_READ_WORDS   40u
 #define LQH_READY_STEP   16u /* Operations that got their lock, before others have their turn. */
@@ -326,12 +326,20 @@ struct lqh_pending_read {
     uint32_t words[LQH_READ_WORDS];
 };
 
+/* What is done with a pending read, one after the other. The index line is asked for at once. */
+enum lqh_read_stage {
+    LQH_READ_ROW = 0,   /* The row is asked for, */
+    LQH_READ_VAR_ENTRY, /* where its variable part stands, */
+    LQH_READ_VAR,       /* and the part. */
+    LQH_READ_EXECUTE,
+    LQH_READ_STAGES
+};
+
 /* Reads are numbered as they come; number n stands in slot n modulo LQH_READS_PENDING. */
 struct lqh_reads {
-    uint32_t added;    /* So many have come, */
-    uint32_t staged;   /* the row of so many has been asked for, */
-    uint32_t executed; /* so many are done. */
-    bool flush_sent;   /* LQH_WORK_READS is on its way. */
+    uint32_t added;                   /* So many have come, */
+    uint32_t passed[LQH_READ_STAGES]; /* so many have been through that stage. */
+    bool flush_sent;                  /* LQH_WORK_READS is on its way. */
     struct lqh_pending_read pending[LQH_READS_PENDING];
 };
 

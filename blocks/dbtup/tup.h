@@ -490,6 +490,13 @@ struct tup_frag_figures {
 void tup_frag_figures_get(const struct tup_frag *frag, struct tup_frag_figures *figures);
 uint32_t tup_changes_open(const struct tup *tup);
 
+/*
+ * Ask the memory for the variable part of a row that is in the index: for the entry that says where
+ * it stands, when the row itself has come (tup_prefetch()), then for the part, when the entry has.
+ */
+void tup_prefetch_var_entry(const struct tup_frag *frag, uint32_t row);
+void tup_prefetch_var(const struct tup_frag *frag, uint32_t row);
+
 /* Asks the memory for a change record that is used a little later; the reference may be stale. */
 void tup_prefetch_change(const struct tup *tup, uint32_t change);
 

@@ -168,6 +168,31 @@ uint8_t *tup_var_get(const struct tup_frag *frag, uint32_t ref, uint32_t *size)
     return (uint8_t *)page + (entry >> 16);
 }
 
+/* The variable part of a row that nobody is changing; 0: none. */
+static uint32_t settled_var(const struct tup_frag *frag, uint32_t row)
+{
+    const struct tup_row *image = row_at(frag, row);
+    if (frag->table->var_count == 0 || image->bits != ROW_USED) return 0;
+    return image_var(frag->table, (const uint8_t *)image);
+}
+
+void tup_prefetch_var_entry(const struct tup_frag *frag, uint32_t row)
+{
+    uint32_t ref = settled_var(frag, row);
+    if (ref == 0) return;
+    __builtin_prefetch(entry_at(page_at(frag, ref >> VAR_ENTRY_BITS), ref & VAR_ENTRIES));
+}
+
+void tup_prefetch_var(const struct tup_frag *frag, uint32_t row)
+{
+    uint32_t size;
+    uint32_t ref = settled_var(frag, row);
+    if (ref == 0) return;
+    const uint8_t *part = tup_var_get(frag, ref, &size);
+    __builtin_prefetch(part);
+    if (((uintptr_t)part & 63u) + size > 64u) __builtin_prefetch(part + 64);
+}
+
 static uint64_t page_check(struct var_page *page)
 {
     uint32_t used = 0;
