@@ -123,6 +123,7 @@ struct ndb_operation {
     uint32_t program_words;
     uint32_t *result;
     uint32_t result_words;
+    uint32_t result_room;
 };
 
 struct ndb_transaction {

@@ -5,6 +5,8 @@
 #include "api/ndb_private.h"
 #include "api/ndb_program.h"
 
+#define WORDS_KEPT 1024u /* Of a buffer of an operation that is recycled. */
+
 /* ---- Life. ---- */
 
 struct ndb_transaction *ndb_transaction_start(ndb_t *ndb)
@@ -43,14 +45,23 @@ struct ndb_transaction *ndb_transaction_start_at(ndb_t *ndb, uint32_t node)
     return t;
 }
 
+/* Recycled with its buffers, unless they have grown large. */
 static void free_operation(ndb_t *ndb, struct ndb_operation *operation)
 {
     if (operation->record != NULL)
         ndb_record_release((struct ndb_record *)(uintptr_t)operation->record);
     api_table_release(operation->table);
-    free(operation->words);
     free(operation->program);
-    free(operation->result);
+    if (operation->word_room > WORDS_KEPT) {
+        free(operation->words);
+        operation->words = NULL;
+        operation->word_room = 0;
+    }
+    if (operation->result_room > WORDS_KEPT) {
+        free(operation->result);
+        operation->result = NULL;
+        operation->result_room = 0;
+    }
     operation->next = ndb->operation_free;
     ndb->operation_free = operation;
 }
@@ -85,6 +96,8 @@ void transactions_drop(ndb_t *ndb)
     while (ndb->operation_free != NULL) {
         struct ndb_operation *operation = ndb->operation_free;
         ndb->operation_free = operation->next;
+        free(operation->words);
+        free(operation->result);
         free(operation);
     }
 }
@@ -106,6 +119,10 @@ static struct ndb_operation *take_operation(struct ndb_transaction *t)
     } else {
         operation = malloc(sizeof *operation);
         if (operation == NULL) return NULL;
+        operation->words = NULL;
+        operation->word_room = 0;
+        operation->result = NULL;
+        operation->result_room = 0;
     }
     operation->next = NULL;
     operation->transaction = t;
@@ -115,12 +132,9 @@ static struct ndb_operation *take_operation(struct ndb_transaction *t)
     operation->table = NULL;
     operation->sealed = false;
     operation->define_error = 0;
-    operation->words = NULL;
     operation->word_count = 0;
-    operation->word_room = 0;
     operation->program = NULL;
     operation->program_words = 0;
-    operation->result = NULL;
     operation->result_words = 0;
     return operation;
 }
@@ -430,18 +444,22 @@ struct ndb_operation *ndb_operation_define(struct ndb_transaction *t, struct ndb
     return operation;
 }
 
+static bool grow(uint32_t **words, uint32_t *room, uint32_t need)
+{
+    if (need <= *room) return true;
+    uint32_t more = *room == 0 ? 64 : *room;
+    while (more < need)
+        more *= 2;
+    uint32_t *grown = realloc(*words, (size_t)more * 4u);
+    if (grown == NULL) return false;
+    *words = grown;
+    *room = more;
+    return true;
+}
+
 static bool reserve(struct ndb_operation *operation, uint32_t words)
 {
-    uint32_t need = operation->word_count + words;
-    if (need <= operation->word_room) return true;
-    uint32_t room = operation->word_room == 0 ? 64 : operation->word_room;
-    while (room < need)
-        room *= 2;
-    uint32_t *grown = realloc(operation->words, room * 4u);
-    if (grown == NULL) return false;
-    operation->words = grown;
-    operation->word_room = room;
-    return true;
+    return grow(&operation->words, &operation->word_room, operation->word_count + words);
 }
 
 static int set_failed(struct ndb_operation *operation, uint32_t code)
@@ -504,8 +522,8 @@ int ndb_operation_get(struct ndb_operation *operation, uint32_t column)
     if (column >= api_table_def(operation->table)->column_count)
         return set_failed(operation, ERR_NO_SUCH_COLUMN);
     if (operation->result_words == ATTR_READ_MAX) return set_failed(operation, ERR_READ_TOO_MUCH);
-    if (operation->result == NULL) operation->result = malloc(ATTR_READ_MAX * 4u);
-    if (operation->result == NULL) return set_failed(operation, ERR_API_MEMORY);
+    if (!grow(&operation->result, &operation->result_room, operation->result_words + 1))
+        return set_failed(operation, ERR_API_MEMORY);
     operation->result[operation->result_words++] = attr_header(column, 0);
     return 0;
 }
@@ -525,10 +543,8 @@ int ndb_operation_value(const struct ndb_operation *operation, uint32_t column, 
 static uint32_t columns_in(struct api_op *op, const uint32_t *pairs, uint32_t words)
 {
     struct ndb_operation *operation = api_op_context(op);
-    uint32_t *copy = realloc(operation->result, (words + 1u) * 4u);
-    if (copy == NULL) return ERR_API_MEMORY;
-    if (words > 0) memcpy(copy, pairs, (size_t)words * 4u);
-    operation->result = copy;
+    if (!grow(&operation->result, &operation->result_room, words + 1)) return ERR_API_MEMORY;
+    if (words > 0) memcpy(operation->result, pairs, (size_t)words * 4u);
     operation->result_words = words;
     return 0;
 }
@@ -731,7 +747,10 @@ const ndb_error_t *ndb_operation_error(const struct ndb_operation *constant)
     if (code == 0 && operation->op != NULL) code = api_op_error(operation->op);
     const struct api_tx *tx = operation->transaction->tx;
     bool duplicate = code == ERR_UNIQUE_DUPLICATE && operation->op == api_tx_error_op(tx);
-    error_set(&operation->error, code, "%s", duplicate ? api_tx_error_index(tx) : "");
+    if (duplicate)
+        error_set(&operation->error, code, "%s", api_tx_error_index(tx));
+    else
+        error_set(&operation->error, code, NULL);
     return &operation->error.error;
 }
 
