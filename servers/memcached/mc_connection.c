@@ -30,18 +30,17 @@ static struct mc_job *job_take(struct mc_connection *connection)
 {
     struct mc_worker *worker = connection->worker;
     struct mc_job *job = worker->free_jobs;
-    if (job != NULL) {
-        worker->free_jobs = job->next;
-        job->next = NULL;
-        return job;
-    }
-    return calloc(1, sizeof *job);
+    if (job == NULL) return calloc(1, sizeof *job);
+    worker->free_jobs = job->next;
+    memset(job, 0, sizeof *job);
+    return job;
 }
 
 static void job_give(struct mc_worker *worker, struct mc_job *job)
 {
-    mc_request_clear(&job->request);
-    *job = (struct mc_job){.next = worker->free_jobs};
+    mc_value_release(job->request.value);
+    mc_value_release(job->request.result.value);
+    job->next = worker->free_jobs;
     worker->free_jobs = job;
 }
 
@@ -60,8 +59,7 @@ void mc_job_completed(struct mc_job *job)
         job_give(job->worker, job);
         return;
     }
-    if (job->ordered) mc_order_leave(job->connection, &job->request);
-    job->ordered = false;
+    if (job->ordered) mc_order_leave(job->connection, job);
     mark_dirty(job->connection);
 }
 
@@ -145,13 +143,8 @@ static void ask_engine(struct mc_connection *connection, struct mc_job *job)
         connection->held = job;
         return;
     }
-    job->ordered = mc_order_enter(connection, &job->request);
-    if (job->ordered) {
-        mc_engine_start(connection->worker, job);
-        return;
-    }
-    job->request.result.status = MC_NO_MEMORY;
-    mc_job_completed(job);
+    mc_order_enter(connection, job);
+    mc_engine_start(connection->worker, job);
 }
 
 static void job_begin(struct mc_connection *connection, struct mc_job *job)
@@ -343,24 +336,27 @@ static void write_some(struct mc_connection *connection)
     out->size = 0;
 }
 
-/* A client that is idle keeps no buffers; the worker has one of each for the next one. */
-static void give_buffers(struct mc_connection *connection)
+/* A client that waits keeps no buffers; the worker has one of each for whoever comes next. */
+static void give_in(struct mc_connection *connection)
 {
     struct mc_worker *worker = connection->worker;
-    if (connection->in.at == connection->in.size) {
-        if (worker->spare_in.bytes == NULL && connection->in.room <= KEPT_MAX)
-            worker->spare_in = connection->in;
-        else
-            free(connection->in.bytes);
-        connection->in = (struct mc_buffer){0};
-    }
-    if (connection->out.size == 0) {
-        if (worker->spare_out.bytes == NULL && connection->out.room <= KEPT_MAX)
-            worker->spare_out = connection->out;
-        else
-            mc_output_free(&connection->out);
-        connection->out = (struct mc_output){0};
-    }
+    if (connection->in.bytes == NULL || connection->in.at < connection->in.size) return;
+    if (worker->spare_in.bytes == NULL && connection->in.room <= KEPT_MAX)
+        worker->spare_in = connection->in;
+    else
+        free(connection->in.bytes);
+    connection->in = (struct mc_buffer){0};
+}
+
+static void give_out(struct mc_connection *connection)
+{
+    struct mc_worker *worker = connection->worker;
+    if (connection->out.bytes == NULL || connection->out.size > 0) return;
+    if (worker->spare_out.bytes == NULL && connection->out.room <= KEPT_MAX)
+        worker->spare_out = connection->out;
+    else
+        mc_output_free(&connection->out);
+    connection->out = (struct mc_output){0};
 }
 
 static void datagram_done(struct mc_connection *connection)
@@ -412,7 +408,8 @@ void mc_connections_flush(struct mc_worker *worker)
         if (connection->ended) {
             mc_connection_close(connection);
         } else {
-            give_buffers(connection);
+            give_in(connection);
+            give_out(connection);
             poll_for(connection);
         }
     }
@@ -434,6 +431,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     if (status < 0) connection->ended = true;
     bool readable = (events & (UV_READABLE | UV_DISCONNECT)) != 0;
     if (!connection->ended && (readable || connection->tls != NULL)) read_some(connection);
+    give_in(connection);
     mark_dirty(connection);
 }
 
@@ -539,7 +537,7 @@ void mc_connection_close(struct mc_connection *connection)
     else
         worker->connections = connection->next;
     drop_jobs(connection);
-    free(connection->order);
+    mc_order_drop(connection);
     mc_request_clear(&connection->parser.line);
     free(connection->in.bytes);
     mc_output_free(&connection->out);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include "servers/memcached/mc_server.h"
 
-#define IN_FLIGHT_MIN 256u
+#define IN_FLIGHT_MIN 1024u
 
 static const char unreachable[] = "the cluster cannot be reached";
 

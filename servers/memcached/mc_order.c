@@ -5,15 +5,18 @@
  * Requests of a pipeline are under way in the database at the same time. Of one key reads may
  * overtake each other, and nothing may overtake a change. Keys are told apart by a hash: two keys
  * that share it wait for each other without need.
+ *
+ * Most connections have one request under way, or only reads, and need no more than to count them.
+ * When something else comes, a table is made of what is under way; it is kept until nothing is.
  */
 #include <stdlib.h>
 #include "servers/memcached/mc_server.h"
 
-#define SLOTS 2048u
+#define SLOTS       2048u
+#define TABLES_KEPT 64u
 
-struct mc_order {
-    uint32_t under_way;
-    bool all; /* One of them concerns every key. */
+struct mc_order_table {
+    struct mc_order_table *next; /* Spare ones. */
     uint16_t reads[SLOTS], changes[SLOTS];
 };
 
@@ -31,46 +34,91 @@ static uint32_t slot_of(const struct mc_request *request)
     return (hash ^ hash >> 16) % SLOTS;
 }
 
+static uint16_t *count_of(struct mc_order_table *table, const struct mc_request *request)
+{
+    uint32_t slot = slot_of(request);
+    return is_change(request) ? &table->changes[slot] : &table->reads[slot];
+}
+
+/* Of all that is under way. NULL: no memory. */
+static struct mc_order_table *table_of(struct mc_connection *connection)
+{
+    struct mc_worker *worker = connection->worker;
+    struct mc_order *order = &connection->order;
+    if (order->table != NULL) return order->table;
+    order->table = worker->spare_orders;
+    if (order->table == NULL) {
+        order->table = calloc(1, sizeof *order->table);
+        if (order->table == NULL) return NULL;
+    } else {
+        worker->spare_orders = order->table->next;
+        worker->spare_order_count--;
+    }
+    for (const struct mc_job *job = connection->first; job != NULL; job = job->next)
+        if (job->ordered) (*count_of(order->table, &job->request))++;
+    return order->table;
+}
+
+/* All of it is 0 again. */
+static void give_table(struct mc_connection *connection)
+{
+    struct mc_worker *worker = connection->worker;
+    struct mc_order_table *table = connection->order.table;
+    connection->order.table = NULL;
+    if (worker->spare_order_count == TABLES_KEPT) {
+        free(table);
+        return;
+    }
+    table->next = worker->spare_orders;
+    worker->spare_orders = table;
+    worker->spare_order_count++;
+}
+
 bool mc_order_may_begin(struct mc_connection *connection, const struct mc_request *request)
 {
-    const struct mc_order *order = connection->order;
-    if (order == NULL || order->under_way == 0) return true;
+    const struct mc_order *order = &connection->order;
+    if (order->under_way == 0) return true;
     if (order->all || request->command == MC_FLUSH_ALL) return false;
+    if (order->changes == 0 && !is_change(request)) return true;
+    struct mc_order_table *table = table_of(connection);
+    if (table == NULL) return false; /* One after the other needs none. */
     uint32_t slot = slot_of(request);
-    return order->changes[slot] == 0 && (order->reads[slot] == 0 || !is_change(request));
+    return table->changes[slot] == 0 && (table->reads[slot] == 0 || !is_change(request));
 }
 
-bool mc_order_enter(struct mc_connection *connection, const struct mc_request *request)
+void mc_order_enter(struct mc_connection *connection, struct mc_job *job)
 {
-    struct mc_worker *worker = connection->worker;
-    if (connection->order == NULL) {
-        connection->order = worker->spare_order;
-        worker->spare_order = NULL;
-    }
-    if (connection->order == NULL) connection->order = calloc(1, sizeof *connection->order);
-    struct mc_order *order = connection->order;
-    if (order == NULL) return false;
-    uint32_t slot = slot_of(request);
+    struct mc_order *order = &connection->order;
+    job->ordered = true;
     order->under_way++;
-    order->all = request->command == MC_FLUSH_ALL;
-    if (is_change(request))
-        order->changes[slot]++;
-    else
-        order->reads[slot]++;
-    return true;
+    order->changes += is_change(&job->request);
+    order->all = job->request.command == MC_FLUSH_ALL;
+    if (order->table != NULL) (*count_of(order->table, &job->request))++;
 }
 
-void mc_order_leave(struct mc_connection *connection, const struct mc_request *request)
+void mc_order_leave(struct mc_connection *connection, struct mc_job *job)
 {
-    struct mc_worker *worker = connection->worker;
-    struct mc_order *order = connection->order;
-    uint32_t slot = slot_of(request);
-    if (is_change(request))
-        order->changes[slot]--;
-    else
-        order->reads[slot]--;
+    struct mc_order *order = &connection->order;
+    job->ordered = false;
+    order->under_way--;
+    order->changes -= is_change(&job->request);
     order->all = false;
-    if (--order->under_way > 0 || worker->spare_order != NULL) return;
-    worker->spare_order = order; /* All of it is 0 again. */
-    connection->order = NULL;
+    if (order->table == NULL) return;
+    (*count_of(order->table, &job->request))--;
+    if (order->under_way == 0) give_table(connection);
+}
+
+void mc_order_drop(struct mc_connection *connection)
+{
+    free(connection->order.table);
+    connection->order = (struct mc_order){0};
+}
+
+void mc_order_drop_spares(struct mc_worker *worker)
+{
+    while (worker->spare_orders != NULL) {
+        struct mc_order_table *table = worker->spare_orders;
+        worker->spare_orders = table->next;
+        free(table);
+    }
 }

@@ -60,6 +60,13 @@ struct mc_job {
     uint32_t flush_at; /* FLUSH_ALL: the prefix that is being emptied. */
 };
 
+/* Which keys of a connection requests are under way for. */
+struct mc_order {
+    uint32_t under_way, changes;
+    bool all;                     /* One of them concerns every key. */
+    struct mc_order_table *table; /* By key; NULL: none is needed so far. */
+};
+
 struct mc_buffer {
     char *bytes;
     uint32_t at; /* Taken so far. */
@@ -83,8 +90,8 @@ struct mc_connection {
     uint32_t out_at; /* Sent so far. */
     struct mc_job *first;
     struct mc_job *last;
-    struct mc_job *held;    /* It waits for another one of the same key. */
-    struct mc_order *order; /* Of which keys requests are under way; NULL: none. */
+    struct mc_job *held; /* It waits for another one of the same key. */
+    struct mc_order order;
     uint32_t jobs;
     int events;       /* What the poll asks for. */
     bool line_failed; /* Of a get of several keys one has met an error. */
@@ -113,17 +120,21 @@ struct mc_worker {
     struct mc_job *free_jobs;
     struct mc_buffer spare_in; /* For who has none and needs one. */
     struct mc_output spare_out;
-    struct mc_order *spare_order;
+    struct mc_order_table *spare_orders;
+    uint32_t spare_order_count;
     uint32_t in_flight;       /* Requests in the database. */
     bool stalled;             /* Connections wait for there being fewer. */
     uint64_t stale_answers;   /* That a table has changed. */
     struct mc_config *config; /* Held. */
+    uint64_t round;           /* Of the loop; never 0. */
     struct mc_access_point {
         struct mc_worker *worker;
-        ndb_t *ndb; /* NULL: not opened (yet). */
+        struct ndb_cluster_connection *connection; /* NULL: not known (yet). */
+        ndb_t *ndb;                                /* NULL: not opened (yet). */
         struct mc_store *store;
         uv_poll_t poll;
-        bool polling;
+        uint64_t asked; /* The worker's round in which it was seen whether it is reached. */
+        bool reached;
     } cluster[MC_CLUSTERS_MAX];
     struct mc_worker_figures figures;
     /* Under the server's lock: sockets that were accepted for this worker. */
@@ -204,11 +215,13 @@ void mc_connections_resume(struct mc_worker *worker);
 /* The job is complete; the connection's turn, or it is dropped. */
 void mc_job_completed(struct mc_job *job);
 
-/* mc_order.c: may it begin now, or does it wait for one that is under way? Enter: false: no memory.
- * Each one that was entered leaves. */
+/* mc_order.c: may it begin now, or does it wait for one that is under way? Each one that was
+   entered leaves, before its connection's list of jobs does without it. */
 bool mc_order_may_begin(struct mc_connection *connection, const struct mc_request *request);
-bool mc_order_enter(struct mc_connection *connection, const struct mc_request *request);
-void mc_order_leave(struct mc_connection *connection, const struct mc_request *request);
+void mc_order_enter(struct mc_connection *connection, struct mc_job *job);
+void mc_order_leave(struct mc_connection *connection, struct mc_job *job);
+void mc_order_drop(struct mc_connection *connection);
+void mc_order_drop_spares(struct mc_worker *worker);
 
 /* mc_socket.c: as recv() and send(), with TLS or without. -1 with errno EAGAIN: later. */
 ssize_t mc_socket_read(struct mc_connection *connection, char *bytes, uint32_t size);

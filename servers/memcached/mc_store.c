@@ -1,6 +1,7 @@
 /* mc_store.c -- a thread's requests under way: how they begin, wait, begin anew and end. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,6 +10,7 @@
 #define DEADLINE_MS   2000u
 #define PAUSE_MAX_MS  200u
 #define TICK_MAX_MS   1000u
+#define SPARE_JOBS    1024u
 #define COUNTER_BITS  28u
 #define MARKER        (UINT64_C(1) << 36)
 #define START_BITS    27u
@@ -85,17 +87,32 @@ void mc_work_release(struct mc_work *job)
     job->transaction = NULL;
     job->operation = NULL;
     job->scan = NULL;
-    free(job->row);
-    job->row = NULL;
+    mc_records_give(job);
     mc_value_release(job->value);
     job->value = NULL;
-    if (job->records != NULL) job->records->uses--;
-    job->records = NULL;
     mc_large_free(job);
+}
+
+/* All of it is zero; what the keys' members hold does not count. */
+static struct mc_work *take_job(struct mc_store *store)
+{
+    struct mc_work *job = store->spare_jobs;
+    if (job != NULL) {
+        store->spare_jobs = job->next;
+        store->spare_job_count--;
+    } else {
+        job = malloc(sizeof *job);
+        if (job == NULL) return NULL;
+    }
+    memset(job, 0, offsetof(struct mc_work, key));
+    job->key.count = job->found.count = 0;
+    job->key.bytes = job->found.bytes = NULL;
+    return job;
 }
 
 static void free_job(struct mc_work *job)
 {
+    struct mc_store *store = job->store;
     mc_flush_free(job);
     mc_work_release(job);
     mc_key_free(&job->key);
@@ -103,9 +120,15 @@ static void free_job(struct mc_work *job)
     if (job->prev != NULL)
         job->prev->next = job->next;
     else
-        job->store->jobs = job->next;
+        store->jobs = job->next;
     if (job->next != NULL) job->next->prev = job->prev;
-    free(job);
+    if (store->spare_job_count == SPARE_JOBS) {
+        free(job);
+        return;
+    }
+    job->next = store->spare_jobs;
+    store->spare_jobs = job;
+    store->spare_job_count++;
 }
 
 void mc_work_end(struct mc_work *job, enum mc_status status, const char *message)
@@ -253,12 +276,15 @@ struct mc_store *mc_store_open(ndb_t *ndb, const struct mc_store_options *option
 void mc_store_close(struct mc_store *store)
 {
     if (store == NULL) return;
+    mc_batches_free(store);
     while (store->jobs != NULL)
         free_job(store->jobs);
-    for (uint32_t i = 0; i < store->record_count; i++) {
-        ndb_record_release(store->records[i].key);
-        ndb_record_release(store->records[i].row);
+    while (store->spare_jobs != NULL) {
+        struct mc_work *job = store->spare_jobs;
+        store->spare_jobs = job->next;
+        free(job);
     }
+    mc_records_free(store);
     free(store);
 }
 
@@ -344,20 +370,21 @@ void mc_store_start(struct mc_store *store, const struct mc_container *container
                     struct mc_request *request, const char *key, uint32_t key_size,
                     void (*done)(struct mc_request *request, void *context), void *context)
 {
-    struct mc_work *job = calloc(1, sizeof *job);
+    struct mc_work *job = take_job(store);
     store->figures.operations++;
     request->result = (struct mc_result){.status = MC_NO_MEMORY};
     if (job == NULL) {
         done(request, context);
         return;
     }
-    *job = (struct mc_work){.store = store,
-                            .container = container,
-                            .request = request,
-                            .done = done,
-                            .context = context,
-                            .next = store->jobs,
-                            .deadline_ms = mc_store_now_ms() + store->options.deadline_ms};
+    if (store->clock_ms == 0) store->clock_ms = mc_store_now_ms();
+    job->store = store;
+    job->container = container;
+    job->request = request;
+    job->done = done;
+    job->context = context;
+    job->next = store->jobs;
+    job->deadline_ms = store->clock_ms + store->options.deadline_ms;
     if (store->jobs != NULL) store->jobs->prev = job;
     store->jobs = job;
     request->engine = job;
@@ -374,9 +401,16 @@ void mc_store_start(struct mc_store *store, const struct mc_container *container
             return;
         }
     }
-    job->cas = request->meta.new_cas_given ? request->meta.new_cas : mc_store_new_cas(store);
+    if (job->action != ACTION_GET)
+        job->cas = request->meta.new_cas_given ? request->meta.new_cas : mc_store_new_cas(store);
     choose(job);
     begin(job);
+}
+
+void mc_store_send(struct mc_store *store)
+{
+    mc_batch_send(store);
+    store->clock_ms = 0;
 }
 
 /* The first job whose time has come, else NULL and when it comes. */
@@ -395,11 +429,13 @@ uint32_t mc_store_tick(struct mc_store *store)
     uint64_t now_ms = mc_store_now_ms();
     uint64_t next_ms = now_ms + TICK_MAX_MS;
     struct mc_work *job;
+    mc_store_send(store);
     store->figures.batches += store->queued;
     store->queued = false;
     /* What a job does may end others, or start some: so from the front each time. */
     while ((job = due(store, now_ms, &next_ms)) != NULL)
         begin(job);
+    mc_store_send(store);
     return next_ms <= now_ms ? 1 : (uint32_t)(next_ms - now_ms);
 }
 

@@ -33,8 +33,10 @@ void mc_store_close(struct mc_store *store);
 void mc_store_start(struct mc_store *store, const struct mc_container *container,
                     struct mc_request *request, const char *key, uint32_t key_size,
                     void (*done)(struct mc_request *request, void *context), void *context);
-/* Tries again what waits for that. Returns milliseconds until it is to be called again, at most
-   1000. */
+/* Reads that were begun are gathered: sends them. To be called before each ndb_process(). */
+void mc_store_send(struct mc_store *store);
+/* Tries again what waits for that, and sends. Returns milliseconds until it is to be called again,
+   at most 1000. */
 uint32_t mc_store_tick(struct mc_store *store);
 void mc_store_figures(const struct mc_store *store, struct mc_store_figures *figures);
 /* How often the cluster has answered with that error, from the highest: *code and count, for

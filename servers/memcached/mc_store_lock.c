@@ -1,86 +1,19 @@
 /* mc_store_lock.c -- commands on a row that is locked and read first: found by a unique index, with
  * a value in parts, or with a new value that depends on the old one. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <stdlib.h>
 #include "servers/memcached/mc_store_private.h"
 
-/* ---- Rows by a unique index ---- */
-
-/* A place for records: a new one, or one whose records nobody uses. */
-static struct mc_records *free_records(struct mc_store *store)
-{
-    if (store->record_count < MC_RECORDS_MAX) return &store->records[store->record_count++];
-    for (uint32_t i = 0; i < MC_RECORDS_MAX; i++) {
-        struct mc_records *records = &store->records[i];
-        if (records->uses > 0) continue;
-        ndb_record_release(records->key);
-        ndb_record_release(records->row);
-        return records;
-    }
-    return NULL;
-}
-
-static bool make_records(const struct mc_work *job, struct mc_records *records)
-{
-    const struct mc_container *container = job->container;
-    struct ndb_field fields[MC_COLUMNS_MAX];
-    ndb_t *ndb = job->store->ndb;
-    *records = (struct mc_records){.index = container->index};
-    records->row = ndb_record_create_default(ndb, container->table);
-    if (records->row == NULL) return false;
-    records->row_size = ndb_record_row_size(records->row);
-    for (uint32_t i = 0; i < container->key_count; i++)
-        (void)ndb_record_field(records->row, container->key[i], &fields[i]);
-    records->key = ndb_record_create_unique(ndb, container->table, container->index, fields,
-                                            container->key_count, records->row_size);
-    if (records->key != NULL) {
-        records->table = container->table;
-        return true;
-    }
-    ndb_record_release(records->row);
-    records->row = NULL;
-    return false;
-}
-
-static bool take_records(struct mc_work *job)
-{
-    struct mc_store *store = job->store;
-    struct mc_records *records = NULL;
-    if (job->records != NULL) return true;
-    for (uint32_t i = 0; i < store->record_count && records == NULL; i++) {
-        if (store->records[i].table == job->container->table &&
-            store->records[i].index == job->container->index)
-            records = &store->records[i];
-    }
-    if (records == NULL) {
-        records = free_records(store);
-        if (records == NULL || !make_records(job, records)) return false;
-    }
-    records->uses++;
-    job->records = records;
-    return true;
-}
+/* ---- The lock ---- */
 
 /* False: not defined. */
 static bool read_by_unique(struct mc_work *job, enum ndb_lock_mode lock)
 {
     const struct ndb_operation_options options = {.lock = lock};
-    if (!take_records(job)) return false;
-    free(job->row);
-    job->row = calloc(1, job->records->row_size);
-    if (job->row == NULL) return false;
-    for (uint32_t i = 0; i < job->key.count; i++) {
-        const struct mc_key_part *part = &job->key.part[i];
-        if (ndb_row_set(job->records->key, job->row, part->column, job->key.bytes + part->offset,
-                        part->size) != 0)
-            return false;
-    }
+    if (!mc_records_take(job) || !mc_records_set_key(job)) return false;
     job->operation = ndb_read(job->transaction, job->records->key, job->row, job->records->row,
                               job->row, &options);
     return job->operation != NULL;
 }
-
-/* ---- The lock ---- */
 
 static void row_locked(struct mc_work *job, const ndb_error_t *error)
 {

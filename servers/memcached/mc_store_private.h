@@ -28,12 +28,17 @@ enum mc_code {
 #define MC_SCRATCH_BYTES (192u * 1024u) /* More than a row's text. */
 #define MC_VALUE_BYTES   32768u         /* More than a column's stored value. */
 #define MC_CODES_MAX     64u
-#define MC_RECORDS_MAX   16u
-#define MC_PARTS_MAX     320u /* Of 13,950 bytes: 4.4 MB, in one transaction. -I may say less. */
-#define MC_PARTS_AT_ONCE 32u  /* In one round trip. */
+#define MC_RECORDS_KEPT  16u   /* Tables whose records a thread keeps while it does not use them. */
+#define MC_SPARE_ROWS    1024u /* Of each of them. */
+#define MC_BATCH_MAX     64u   /* Reads that share a transaction. */
+#define MC_MASK_BYTES    64u   /* A bit for each column that a table may have. */
+#define MC_PARTS_MAX     320u  /* Of 13,950 bytes: 4.4 MB, in one transaction. -I may say less. */
+#define MC_PARTS_AT_ONCE 32u   /* In one round trip. */
 #define MC_ROW_COLUMNS   (2u * MC_COLUMNS_MAX + 16u)
 
 struct mc_work;
+
+#define MC_KEY_BYTES 264u /* Of most keys; longer ones are malloc'ed. */
 
 /* Values of several columns in stored form. */
 struct mc_key_part {
@@ -41,16 +46,24 @@ struct mc_key_part {
 };
 struct mc_key {
     uint32_t count;
+    uint8_t *bytes; /* `inside`, or malloc'ed; NULL: none. */
     struct mc_key_part part[MC_COLUMNS_MAX];
-    uint8_t *bytes; /* malloc'ed */
+    uint8_t inside[MC_KEY_BYTES];
 };
 
-/* Records for rows that are found by a unique index. */
+#define MC_PRIMARY UINT32_MAX
+
+/* How rows of a table lie in memory. */
 struct mc_records {
+    struct mc_records *next;
     struct ndb_table *table; /* Only to be compared: the records keep it. */
-    uint32_t index, uses;
-    struct ndb_record *key, *row;
+    uint32_t index;          /* The unique one by which they are found, or MC_PRIMARY. */
+    uint32_t uses;
+    struct ndb_record *key; /* NULL: `row` will do. */
+    struct ndb_record *row; /* All columns. */
     uint32_t row_size;
+    uint32_t spare_count;
+    struct mc_spare_row *spare;
 };
 
 /* The parts of a large value on their way: see mc_store_large.c. */
@@ -111,15 +124,15 @@ struct mc_work {
     struct ndb_scan *scan;           /* the scan does, or `row` has it. */
     struct mc_records *records;
     uint8_t *row;
-    struct mc_key key;      /* As it was asked for, */
-    struct mc_key found;    /* and of the row when that is another one. */
-    struct mc_key *primary; /* One of them, or NULL: not known yet. */
+    struct mc_key *primary; /* `key` or `found`, or NULL: not known yet. */
     bool exists, expired;   /* The locked row, */
     void (*locked)(struct mc_work *job);
     struct mc_new_row row_new; /* what it gets, */
     struct mc_value *value;    /* and whose text that is. */
     struct mc_large *large;
     struct mc_flush *flush;
+    struct mc_key key;   /* As it was asked for, */
+    struct mc_key found; /* and of the row when that is another one. */
 };
 
 struct mc_count {
@@ -133,12 +146,17 @@ struct mc_store {
     struct mc_store_figures figures;
     bool queued; /* Something, since the last tick: a batch. */
     struct mc_work *jobs;
+    struct mc_work *spare_jobs;
+    uint32_t spare_job_count;
+    uint64_t clock_ms;          /* Of this round, 0: not read yet. */
+    struct mc_batch *gathering; /* Reads that are not sent yet; */
+    struct mc_batch *batches;   /* all of them, */
+    struct mc_batch *spare_batches;
     uint64_t random;
     uint64_t cas_base; /* Node id and marker. */
     uint32_t code_count;
     struct mc_count codes[MC_CODES_MAX]; /* The most frequent first. */
-    uint32_t record_count;
-    struct mc_records records[MC_RECORDS_MAX];
+    struct mc_records *records;
     uint8_t stored[MC_VALUE_BYTES]; /* One value at a time. */
     char text[MC_SCRATCH_BYTES];
 };
@@ -169,11 +187,32 @@ void mc_work_undefined(struct mc_work *job);
 /* Lets go of transaction, scan and row. */
 void mc_work_release(struct mc_work *job);
 
+/* ---- mc_store_records.c ---- */
+
+/* job->records, and a row of them whose content is not set. False: no memory. */
+bool mc_records_take(struct mc_work *job);
+void mc_records_give(struct mc_work *job);
+/* job->row has the key that was asked for. False: it cannot. */
+bool mc_records_set_key(struct mc_work *job);
+void mc_records_free(struct mc_store *store);
+
+/* ---- mc_store_batch.c ---- */
+
+/* Reads the row by its primary key into job->row, with the next mc_batch_send() at the latest; then
+   `then` is called with the read's error (code 0: none). False: it could not be defined. */
+bool mc_batch_read(struct mc_work *job, bool value,
+                   void (*then)(struct mc_work *job, const ndb_error_t *error));
+void mc_batch_send(struct mc_store *store);
+/* Reads under way are dropped. */
+void mc_batches_free(struct mc_store *store);
+
 /* ---- mc_store_row.c ---- */
 
 /* Splits the key's text. MC_OK, MC_INVALID, MC_NO_MEMORY. */
 enum mc_status mc_key_parse(struct mc_key *key, const struct mc_container *container,
                             const char *text, uint32_t size);
+/* Room for so many bytes. False: no memory. */
+bool mc_key_reserve(struct mc_key *key, uint32_t bytes);
 void mc_key_free(struct mc_key *key);
 /* The primary key of the row that was read: job->primary. False: no memory, or it was not read. */
 bool mc_row_locate(struct mc_work *job);

@@ -29,27 +29,19 @@ static void finish_read(struct mc_work *job)
 
 static void key_read(struct mc_work *job, const ndb_error_t *error)
 {
-    ndb_error_t missing = *error;
-    if (missing.code == 0 && job->operation != NULL) missing = *ndb_operation_error(job->operation);
-    if (missing.code == 0)
+    if (error->code == 0)
         finish_read(job);
     else
-        mc_work_fail(job, &missing);
+        mc_work_fail(job, error);
 }
 
 static void read_by_key(struct mc_work *job)
 {
-    uint32_t columns[MC_ROW_COLUMNS];
-    if (!mc_work_transaction(job)) return;
-    job->operation = mc_row_operation(job, NDB_READ, NULL);
-    bool good = job->operation != NULL;
-    uint32_t count = mc_row_columns(job, job->request->want_value, columns);
-    for (uint32_t i = 0; good && i < count; i++)
-        good = ndb_operation_get(job->operation, columns[i]) == 0;
-    if (good)
-        mc_work_execute(job, NDB_COMMIT, key_read);
-    else
-        mc_work_undefined(job);
+    mc_work_release(job);
+    if (mc_batch_read(job, job->request->want_value, key_read)) return;
+    ndb_error_t error;
+    ndb_error_lookup(CODE_NO_CLIENT_MEMORY, &error);
+    mc_work_fail(job, &error);
 }
 
 /* A row that was found by a unique index has a lock, which may be the last thing it needs. */

@@ -8,8 +8,15 @@
 
 void mc_key_free(struct mc_key *key)
 {
-    free(key->bytes);
-    *key = (struct mc_key){0};
+    if (key->bytes != key->inside) free(key->bytes);
+    key->bytes = NULL;
+    key->count = 0;
+}
+
+bool mc_key_reserve(struct mc_key *key, uint32_t bytes)
+{
+    key->bytes = bytes <= MC_KEY_BYTES ? key->inside : malloc(bytes);
+    return key->bytes != NULL;
 }
 
 /* The next field of a text that has `left` more behind it; the last one is all that is left. */
@@ -27,8 +34,7 @@ enum mc_status mc_key_parse(struct mc_key *key, const struct mc_container *conta
     for (uint32_t i = 0; i < container->key_count; i++)
         if (ndb_table_column(container->table, container->key[i], &info) == 0)
             room += (info.size + 7u) & ~7u;
-    key->bytes = malloc(room == 0 ? 1 : room);
-    if (key->bytes == NULL) return MC_NO_MEMORY;
+    if (!mc_key_reserve(key, room)) return MC_NO_MEMORY;
     uint32_t offset = 0;
     for (uint32_t i = 0; i < container->key_count; i++) {
         bool last = i + 1 == container->key_count;
@@ -80,8 +86,7 @@ bool mc_row_locate(struct mc_work *job)
         job->found.part[i] = (struct mc_key_part){columns[i], room, size};
         room += (size + 7u) & ~7u;
     }
-    job->found.bytes = malloc(room == 0 ? 1 : room);
-    if (job->found.bytes == NULL) return false;
+    if (!mc_key_reserve(&job->found, room)) return false;
     for (uint32_t i = 0; i < count; i++) {
         (void)mc_row_value(job, columns[i], &value, &size);
         memcpy(job->found.bytes + job->found.part[i].offset, value, size);

@@ -21,8 +21,12 @@ uint32_t mc_worker_now(void *server)
 
 static void process(struct mc_worker *worker)
 {
-    for (uint32_t i = 0; i < MC_CLUSTERS_MAX; i++)
-        if (worker->cluster[i].ndb != NULL) ndb_process(worker->cluster[i].ndb);
+    for (uint32_t i = 0; i < MC_CLUSTERS_MAX; i++) {
+        struct mc_access_point *access = &worker->cluster[i];
+        if (access->ndb == NULL) continue;
+        mc_store_send(access->store);
+        ndb_process(access->ndb);
+    }
 }
 
 static void settle(struct mc_worker *worker)
@@ -51,6 +55,7 @@ static bool access_open(struct mc_worker *worker, struct mc_access_point *access
                                              .now = mc_worker_now,
                                              .context = worker->server};
     access->worker = worker;
+    access->connection = connection;
     access->ndb = ndb_open(connection, MC_SCHEMA);
     if (access->ndb == NULL) return false;
     access->store = mc_store_open(access->ndb, &options);
@@ -66,17 +71,27 @@ static bool access_open(struct mc_worker *worker, struct mc_access_point *access
     return true;
 }
 
-struct mc_store *mc_worker_store(struct mc_worker *worker, uint32_t cluster)
+/* Once opened, it is not asked for any more what all threads share. */
+static struct ndb_cluster_connection *connection_of(struct mc_worker *worker, uint32_t cluster)
 {
     struct mc_server *server = worker->server;
-    struct mc_access_point *access = &worker->cluster[cluster];
+    if (worker->cluster[cluster].connection != NULL) return worker->cluster[cluster].connection;
     pthread_mutex_lock(&server->lock);
     struct ndb_cluster_connection *connection =
         cluster < server->cluster_count ? server->cluster[cluster] : NULL;
     pthread_mutex_unlock(&server->lock);
-    if (connection == NULL || ndb_connection_ready_nodes(connection) == 0) return NULL;
-    if (access->ndb == NULL && !access_open(worker, access, connection)) return NULL;
-    return access->store;
+    return connection;
+}
+
+struct mc_store *mc_worker_store(struct mc_worker *worker, uint32_t cluster)
+{
+    struct mc_access_point *access = &worker->cluster[cluster];
+    if (access->asked == worker->round) return access->reached ? access->store : NULL;
+    struct ndb_cluster_connection *connection = connection_of(worker, cluster);
+    bool ready = connection != NULL && ndb_connection_ready_nodes(connection) > 0;
+    access->reached = ready && (access->ndb != NULL || access_open(worker, access, connection));
+    access->asked = worker->round;
+    return access->reached ? access->store : NULL;
 }
 
 /* ---- The loop. ---- */
@@ -142,6 +157,7 @@ static void on_check(uv_check_t *check)
 {
     struct mc_worker *worker = check->data;
     settle(worker);
+    worker->round++;
 }
 
 /* Of a table, or of its unique index, that was truncated, dropped or made anew. */
@@ -170,6 +186,7 @@ static uint64_t stale_answers(const struct mc_worker *worker)
 static void on_tick(uv_timer_t *timer)
 {
     struct mc_worker *worker = timer->data;
+    worker->round++;
     uint64_t stale = stale_answers(worker);
     if (stale != worker->stale_answers) atomic_store(&worker->server->reload, true);
     worker->stale_answers = stale;
@@ -204,7 +221,7 @@ static void close_all(struct mc_worker *worker)
     }
     free(worker->spare_in.bytes);
     mc_output_free(&worker->spare_out);
-    free(worker->spare_order);
+    mc_order_drop_spares(worker);
     mc_config_release(worker->config);
     free(worker->accepted);
 }
@@ -222,6 +239,7 @@ int mc_worker_start(struct mc_server *server, uint32_t number)
     struct mc_worker *worker = &server->workers[number];
     worker->server = server;
     worker->number = number;
+    worker->round = 1;
     worker->config = mc_reload_take(server);
     if (uv_loop_init(&worker->loop) != 0) return -1;
     uv_async_init(&worker->loop, &worker->wake, on_wake);
