@@ -73,6 +73,7 @@ static_assert(sizeof(struct fixed_page) == FIXED_PAGE_HEAD, "slots begin on a ca
 #define VAR_ENTRY_BITS 12u
 #define VAR_ENTRIES    ((1u << VAR_ENTRY_BITS) - 1u)
 #define VAR_PAGES_MAX  (1u << (32u - VAR_ENTRY_BITS))
+#define VAR_HOLES      7u
 #define VAR_CLASSES    9u /* Pages with at least 64 << class free bytes. */
 #define VAR_NO_CLASS   0xFFu
 
@@ -86,7 +87,7 @@ struct var_page {
     uint32_t next;       /* List of the class: 1 + number. */
     uint32_t prev;
     uint32_t class;
-    uint32_t unused[7];
+    uint32_t hole[VAR_HOLES]; /* Some of the holes: offset << 16 | size; 0 = none. */
 };
 #define VAR_PAGE_HEAD 64u
 static_assert(sizeof(struct var_page) == VAR_PAGE_HEAD, "one cache line");

@@ -7,7 +7,8 @@
  *   +------+----------------------------+-------------------------+-----------------+
  *
  * A directory entry is offset << 16 | size; a free one has offset 0 and the number of the next free
- * entry as size.
+ * entry as size. A page remembers the largest of its holes, so that an update, whose new part is
+ * mostly as long as the one that another update has left, need not move the whole page together.
  */
 #include "blocks/dbtup/tup_state.h"
 
@@ -67,27 +68,88 @@ static uint32_t need_of(const struct var_page *page, uint32_t size)
     return page->entries < VAR_ENTRIES ? size + 4u : PAGE_SIZE_BYTES;
 }
 
+/* --- Holes. --- */
+
+/* The smallest hole that is known and large enough; NULL: none. */
+static uint32_t *hole_find(struct var_page *page, uint32_t size)
+{
+    uint32_t *best = NULL;
+    for (uint32_t i = 0; i < VAR_HOLES; i++) {
+        uint32_t *hole = &page->hole[i];
+        if ((*hole & 0xFFFFu) < size) continue;
+        if (best == NULL || (*hole & 0xFFFFu) < (*best & 0xFFFFu)) best = hole;
+    }
+    return best;
+}
+
+/* The smallest one known is forgotten for it, if it is larger. */
+static void hole_add(struct var_page *page, uint32_t offset, uint32_t size)
+{
+    uint32_t *least = &page->hole[0];
+    for (uint32_t i = 1; i < VAR_HOLES; i++) {
+        if ((page->hole[i] & 0xFFFFu) < (*least & 0xFFFFu)) least = &page->hole[i];
+    }
+    if ((*least & 0xFFFFu) < size) *least = offset << 16 | size;
+}
+
+static uint32_t hole_take(uint32_t *hole, uint32_t size)
+{
+    uint32_t offset = *hole >> 16;
+    uint32_t rest = (*hole & 0xFFFFu) - size;
+    *hole = rest == 0 ? 0 : (offset + size) << 16 | rest;
+    return offset;
+}
+
+/* Holes at the end of the parts belong to the gap. */
+static void gap_widen(struct var_page *page)
+{
+    for (uint32_t i = 0; i < VAR_HOLES; i++) {
+        uint32_t offset = page->hole[i] >> 16;
+        if (page->hole[i] == 0 || offset + (page->hole[i] & 0xFFFFu) != page->gap) continue;
+        page->gap = offset;
+        page->hole[i] = 0;
+        i = UINT32_MAX; /* Another one may end there now. */
+    }
+}
+
+/* --- A page for a part. --- */
+
+/* Without moving what is there. */
+static bool fits_as_it_is(struct var_page *page, uint32_t size)
+{
+    if (directory_start(page) - page->gap >= need_of(page, size)) return true;
+    return page->free_entry != 0 && hole_find(page, size) != NULL;
+}
+
+/* The first page of a list that takes the part as it is. *loose: of all that would have to be
+ * compacted the one that gains most. */
+static struct var_page *list_find(const struct tup_frag *frag, uint32_t class, uint32_t size,
+                                  struct var_page **loose)
+{
+    uint32_t at = frag->var_list[class];
+    for (uint32_t i = 0; i < VAR_TRIES && at != 0; i++) {
+        struct var_page *page = page_at(frag, at - 1);
+        at = page->next;
+        if (need_of(page, size) > page->free_bytes) continue;
+        if (fits_as_it_is(page, size)) return page;
+        if (*loose == NULL || page->free_bytes > (*loose)->free_bytes) *loose = page;
+    }
+    return NULL;
+}
+
 static struct var_page *page_find(const struct tup_frag *frag, uint32_t size)
 {
+    struct var_page *loose = NULL;
     uint32_t class = 0;
     while (class < VAR_CLASSES && 64u << class < size + 4u)
         class ++;
     /* Of the class below, some pages fit: they are the better filled ones. */
-    uint32_t at = class > 0 ? frag->var_list[class - 1] : 0;
-    for (uint32_t i = 0; i < VAR_TRIES && at != 0; i++) {
-        struct var_page *page = page_at(frag, at - 1);
-        if (need_of(page, size) <= page->free_bytes) return page;
-        at = page->next;
-    }
+    if (class > 0) class --;
     for (; class < VAR_CLASSES; class ++) {
-        at = frag->var_list[class];
-        for (uint32_t i = 0; i < VAR_TRIES && at != 0; i++) {
-            struct var_page *page = page_at(frag, at - 1);
-            if (need_of(page, size) <= page->free_bytes) return page;
-            at = page->next; /* Out of entries: only with parts of a few bytes. */
-        }
+        struct var_page *page = list_find(frag, class, size, &loose);
+        if (page != NULL) return page;
     }
-    return NULL;
+    return loose;
 }
 
 /* Moves all parts together, so that all free space is in the gap. */
@@ -106,7 +168,19 @@ static void page_compact(const struct tup_frag *frag, struct var_page *page)
     }
     memcpy((uint8_t *)page + VAR_PAGE_HEAD, to + VAR_PAGE_HEAD, offset - VAR_PAGE_HEAD);
     page->gap = offset;
+    memset(page->hole, 0, sizeof page->hole);
     ndbrequire(directory_start(page) - page->gap == page->free_bytes);
+}
+
+/* Where in the page the part is put. */
+static uint32_t place_take(struct tup_frag *frag, struct var_page *page, uint32_t size)
+{
+    uint32_t *hole = page->free_entry == 0 ? NULL : hole_find(page, size);
+    if (hole != NULL) return hole_take(hole, size);
+    if (directory_start(page) - page->gap < need_of(page, size)) page_compact(frag, page);
+    uint32_t offset = page->gap;
+    page->gap += size;
+    return offset;
 }
 
 uint32_t tup_var_seize(struct tup_frag *frag, uint32_t size)
@@ -123,14 +197,13 @@ uint32_t tup_var_seize(struct tup_frag *frag, uint32_t size)
                                   .class = VAR_NO_CLASS};
     }
     uint32_t need = need_of(page, size);
-    if (directory_start(page) - page->gap < need) page_compact(frag, page);
+    uint32_t offset = place_take(frag, page, size);
     uint32_t entry = page->free_entry;
     if (entry != 0)
         page->free_entry = *entry_at(page, entry) & 0xFFFFu;
     else
         entry = ++page->entries;
-    *entry_at(page, entry) = page->gap << 16 | size;
-    page->gap += size;
+    *entry_at(page, entry) = offset << 16 | size;
     page->free_bytes -= need;
     page->used++;
     frag->var_bytes += size;
@@ -153,7 +226,12 @@ void tup_var_release(struct tup_frag *frag, uint32_t ref)
         page_dir_remove(&frag->var, page->number);
         return;
     }
-    if (offset + size == page->gap) page->gap = offset;
+    if (offset + size == page->gap) {
+        page->gap = offset;
+        gap_widen(page);
+    } else {
+        hole_add(page, offset, size);
+    }
     page->free_bytes += size;
     *entry = page->free_entry;
     page->free_entry = ref & VAR_ENTRIES;
@@ -193,8 +271,25 @@ void tup_prefetch_var(const struct tup_frag *frag, uint32_t row)
     if (((uintptr_t)part & 63u) + size > 64u) __builtin_prefetch(part + 64);
 }
 
+/* I-TUP-8 */
+static void hole_check(struct var_page *page, uint32_t hole)
+{
+    uint32_t begin = hole >> 16;
+    uint32_t end = begin + (hole & 0xFFFFu);
+    ndbrequire(begin >= VAR_PAGE_HEAD);
+    ndbrequire(end <= page->gap);
+    for (uint32_t i = 1; i <= page->entries; i++) {
+        uint32_t entry = *entry_at(page, i);
+        if (entry >> 16 == 0) continue;
+        ndbrequire(entry >> 16 >= end || (entry >> 16) + (entry & 0xFFFFu) <= begin);
+    }
+}
+
 static uint64_t page_check(struct var_page *page)
 {
+    for (uint32_t i = 0; i < VAR_HOLES; i++) {
+        if (page->hole[i] != 0) hole_check(page, page->hole[i]);
+    }
     uint32_t used = 0;
     uint32_t bytes = 0;
     for (uint32_t i = 1; i <= page->entries; i++) {
