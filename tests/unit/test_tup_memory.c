@@ -369,12 +369,52 @@ static void test_var_parts(void **state)
     world_stop(&world);
 }
 
+/* Updates that keep the length fill the holes that others have left: no page is added, and what
+ * nobody updates is not moved. */
+static void test_var_holes(void **state)
+{
+    (void)state;
+    enum { PARTS = 2000, SIZE = 90, STILL = 7 };
+    struct rows_world world;
+    struct rng rng;
+    uint32_t ref[PARTS];
+    const uint8_t *at[PARTS];
+    uint32_t size;
+    world_start(&world, 64, 16);
+    world_table(&world, def_var());
+    rng_seed(&rng, 3);
+    for (uint32_t i = 0; i < PARTS; i++) {
+        ref[i] = tup_var_seize(world.frag, SIZE);
+        assert_int_not_equal(ref[i], 0);
+        at[i] = tup_var_get(world.frag, ref[i], &size);
+    }
+    uint32_t pages = world.frag->var.pages;
+    for (uint32_t step = 0; step < 50000; step++) {
+        uint32_t i = (uint32_t)rng_below(&rng, PARTS);
+        if (i % STILL == 0) continue;
+        uint32_t fresh = tup_var_seize(world.frag, SIZE); /* At the update; */
+        assert_int_not_equal(fresh, 0);
+        tup_var_release(world.frag, ref[i]); /* at its commit. */
+        ref[i] = fresh;
+        if (step % 1000 == 0) tup_var_check(world.frag);
+    }
+    assert_in_range(world.frag->var.pages, pages, pages + 1);
+    for (uint32_t i = 0; i < PARTS; i += STILL)
+        assert_ptr_equal(tup_var_get(world.frag, ref[i], &size), at[i]);
+    for (uint32_t i = 0; i < PARTS; i++)
+        tup_var_release(world.frag, ref[i]);
+    assert_int_equal(world_data_pages(&world), 0);
+    world_drop(&world);
+    world_stop(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_page),    cmocka_unit_test(test_every_record),
         cmocka_unit_test(test_table_records), cmocka_unit_test(test_drop_full),
         cmocka_unit_test(test_var_parts),     cmocka_unit_test(test_index_build),
+        cmocka_unit_test(test_var_holes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
