@@ -100,11 +100,17 @@ static void answer_here(struct mc_connection *connection, struct mc_job *job)
     case MC_VERSION:
         request->result.message = MC_VERSION_TEXT;
         break;
-    case MC_AUTH:
-        answer_auth(connection, request);
+    case MC_AUTH: /* Who need not prove anything stays who he is. */
+        if (mc_auth_needed(server))
+            answer_auth(connection, request);
+        else
+            request->result.status = MC_NOT_SUPPORTED;
         break;
     case MC_AUTH_LIST:
-        request->result.message = server->options.sasl ? "PLAIN" : "";
+        if (mc_auth_needed(server))
+            request->result.message = server->options.sasl ? "PLAIN" : "";
+        else
+            request->result.status = MC_NOT_SUPPORTED;
         break;
     case MC_QUIT:
         connection->quitting = true;
