@@ -52,6 +52,11 @@ static void mark_dirty(struct mc_connection *connection)
     connection->worker->dirty = connection;
 }
 
+static uint32_t value_bytes(const struct mc_job *job)
+{
+    return job->request.result.value == NULL ? 0 : job->request.result.value->size;
+}
+
 void mc_job_completed(struct mc_job *job)
 {
     job->completed = true;
@@ -59,6 +64,7 @@ void mc_job_completed(struct mc_job *job)
         job_give(job->worker, job);
         return;
     }
+    job->connection->reply_bytes += value_bytes(job);
     if (job->ordered) mc_order_leave(job->connection, job);
     mark_dirty(job->connection);
 }
@@ -170,10 +176,15 @@ static void job_begin(struct mc_connection *connection, struct mc_job *job)
 
 /* ---- Reading. ---- */
 
+static uint32_t unsent(const struct mc_connection *connection)
+{
+    return connection->out.size - connection->out_at;
+}
+
 static bool may_begin(const struct mc_connection *connection)
 {
     return !connection->ended && !connection->quitting && connection->held == NULL &&
-           connection->jobs < JOBS_MAX && connection->out.size - connection->out_at < OUT_MAX &&
+           connection->jobs < JOBS_MAX && unsent(connection) + connection->reply_bytes < OUT_MAX &&
            !mc_engine_full(connection->worker);
 }
 
@@ -302,6 +313,13 @@ static void print(struct mc_connection *connection, struct mc_request *request, 
     mc_reply(request, now, &connection->out);
 }
 
+/* The next reply is there, and there is room for it. A datagram's is one. */
+static bool may_print(const struct mc_connection *connection)
+{
+    return connection->first != NULL && connection->first->completed &&
+           (connection->fd < 0 || unsent(connection) < OUT_MAX);
+}
+
 static void print_completed(struct mc_connection *connection)
 {
     struct mc_worker *worker = connection->worker;
@@ -311,11 +329,12 @@ static void print_completed(struct mc_connection *connection)
         connection->out.size = 0;
         worker->spare_out = (struct mc_output){0};
     }
-    while (connection->first != NULL && connection->first->completed) {
+    while (may_print(connection)) {
         struct mc_job *job = connection->first;
         connection->first = job->next;
         if (connection->first == NULL) connection->last = NULL;
         connection->jobs--;
+        connection->reply_bytes -= value_bytes(job);
         print(connection, &job->request, now);
         job_give(worker, job);
     }
@@ -397,7 +416,7 @@ static void go_on(struct mc_connection *connection)
         begin_held(connection);
         if (connection->stalled && may_begin(connection)) begin_all(connection, &need);
         if (!connection->ended && has_decoded(connection)) read_some(connection);
-    } while (!connection->ended && connection->first != NULL && connection->first->completed);
+    } while (!connection->ended && may_print(connection));
     if (connection->fd < 0) datagram_done(connection);
     if (connection->quitting && connection->jobs == 0 && connection->out.size == 0)
         connection->ended = true;

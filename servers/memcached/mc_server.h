@@ -87,7 +87,8 @@ struct mc_connection {
     enum mc_protocol protocol;
     struct mc_buffer in;
     struct mc_output out;
-    uint32_t out_at; /* Sent so far. */
+    uint32_t out_at;      /* Sent so far. */
+    uint64_t reply_bytes; /* Values of jobs that are completed and not printed. */
     struct mc_job *first;
     struct mc_job *last;
     struct mc_job *held; /* It waits for another one of the same key. */
