@@ -1,0 +1,223 @@
+#!/bin/bash
+# memcached_options.sh -- ndb_memcached's switches as a service has them; a second cluster, its end, and memory that is full.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+source "$HERE/memcached_server.sh"
+
+# second COMMAND...: of a cluster of one node with a directory of its own.
+second() {
+    local first=$NDB_CONNECTSTRING
+    local BOX=$BOX/second CS=${SECOND_CS:-} MGM_PID=${SECOND_MGM:-} NODE_PIDS=()
+    [ -z "${SECOND_NODE:-}" ] || NODE_PIDS[1]=$SECOND_NODE
+    mkdir -p "$BOX"
+    export NDB_CONNECTSTRING=$CS
+    "$@"
+    SECOND_CS=$CS SECOND_MGM=$MGM_PID SECOND_NODE=${NODE_PIDS[1]:-}
+    export NDB_CONNECTSTRING=$first
+}
+
+# Until the reply to TEXT has a line that matches REGEX.
+wait_reply() { # PORT TEXT REGEX
+    for _ in $(seq 600); do
+        talk "$1" "${2}quit\r\n"
+        grep -Eq -- "$3" "$BOX/out" && return 0
+        sleep 0.1
+    done
+    fail "no reply to '$2' is '$3': $(cat "$BOX/out")"
+}
+
+start_cluster 1 1
+want 0 "$BIN/ndb_memcached" --bootstrap -e "connectstring=$CS"
+
+say "in the background, with a file that has its number, as another user"
+mkdir "$BOX/run"
+user=$(id -un)
+if [ "$(id -u)" -eq 0 ]; then
+    user=nobody
+    chmod 711 "$BOX"
+    chown nobody "$BOX/run"
+fi
+PORT=$(free_port)
+want 0 "$BIN/ndb_memcached" -d -P "$BOX/run/pid" -u "$user" -l 127.0.0.1 -p "$PORT" -t 2 -e "connectstring=$CS;role=mc-only"
+wait_text run/pid '^[0-9]+$'
+pid=$(cat "$BOX/run/pid")
+PIDS+=("$pid")
+for _ in $(seq 600); do
+    (exec 3<>"/dev/tcp/127.0.0.1/$PORT") 2>/dev/null && break
+    sleep 0.1
+done
+wait_reply "$PORT" 'stats\r\n' "^STAT pid $pid\$"
+[ "$(ps -o uid= -p "$pid" | tr -d ' ')" = "$(id -u "$user")" ] || fail "it does not run as $user: $(ps -o user= -p "$pid")"
+grep -q "^Gid:[[:space:]]$(id -g "$user")[[:space:]]" "/proc/$pid/status" || fail "its group is not $user's"
+[ "$(ps -o sid= -p "$pid" | tr -d ' ')" != "$(ps -o sid= -p $$ | tr -d ' ')" ] || fail "it is in this session"
+kill -TERM "$pid"
+for _ in $(seq 600); do
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.1
+done
+kill -0 "$pid" 2>/dev/null && fail "it does not end"
+[ ! -e "$BOX/run/pid" ] || fail "the file with its number is still there"
+want 1 "$BIN/ndb_memcached" -p 0 -P "$BOX/none/pid" -e "connectstring=$CS;role=mc-only"
+want_text err 'none/pid: No such file'
+if [ "$(id -u)" -eq 0 ]; then
+    want 1 "$BIN/ndb_memcached" -p 0 -u no-such-user -e "connectstring=$CS;role=mc-only"
+    want_text err 'there is no user no-such-user'
+fi
+
+say "-M: an error instead of eviction"
+start_server mc-only -m 4 -M -v
+reply "$PORT" 'set first 0 0 5\r\nfirst\r\n' 'STORED\n'
+want 0 /usr/bin/python3 - "$PORT" <<'PYTHON'
+import socket, struct, sys
+server = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
+replies = server.makefile("rb")
+def ask(request):
+    server.sendall(request)
+    return replies.readline()
+value = bytes(500000)
+stored = 0
+while (reply := ask(b"set m%d 0 0 500000\r\n%s\r\n" % (stored, value))) == b"STORED\r\n":
+    stored += 1
+assert reply == b"SERVER_ERROR out of memory storing object\r\n" and 4 <= stored <= 8, (reply, stored)
+assert ask(b"add new 0 0 500000\r\n%s\r\n" % value) == reply
+assert ask(b"append m0 0 0 500000\r\n%s\r\n" % value) == reply
+assert ask(b"ms new 500000\r\n%s\r\n" % value) == reply
+for number in range(stored): # All of them are still there.
+    assert ask(b"mg m%d s\r\n" % number) == b"HD s500000\r\n"
+assert ask(b"mg first s\r\n") == b"HD s5\r\n"
+binary = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
+binary.sendall(struct.pack(">BBHBBHIIQ", 0x80, 1, 3, 8, 0, 0, 8 + 3 + 500000, 7, 0) + bytes(8) + b"new" + value)
+assert binary.recv(24, socket.MSG_WAITALL)[6:8] == b"\0\x82"
+assert ask(b"delete m0\r\n") == b"DELETED\r\n" and ask(b"set new 0 0 500000\r\n%s\r\n" % value) == b"STORED\r\n"
+PYTHON
+wait_reply "$PORT" 'stats\r\n' '^STAT evictions 0$'
+wait_reply "$PORT" 'stats settings\r\n' '^STAT evictions off$'
+wait_reply "$PORT" 'stats settings\r\n' '^STAT verbosity 1$'
+stop_server "$SERVER_PID"
+
+say "-B: one protocol only; -vv"
+printf '\x80\x0b\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x80\x07\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >"$BOX/binary" # version, quit
+start_server mc-only -B ascii -vv
+wait_reply "$PORT" 'stats settings\r\n' '^STAT verbosity 2$'
+reply "$PORT" 'set a 0 0 1\r\n1\r\nget a\r\n' 'STORED\nVALUE a 0 1\n1\nEND\n'
+run "$BIN/mc_client" send "$PORT" <"$BOX/binary" >"$BOX/out"
+[ -s "$BOX/out" ] && fail "it has answered the binary protocol"
+reply "$PORT" 'get a\r\n' 'VALUE a 0 1\n1\nEND\n'
+stop_server "$SERVER_PID"
+start_server mc-only -B binary
+reply "$PORT" 'set a 0 0 1\r\n1\r\nget a\r\n' ''
+run "$BIN/mc_client" send "$PORT" <"$BOX/binary" | tr -d '\0' >"$BOX/out"
+grep -qa '1\.6-ndb' "$BOX/out" || fail "it has not answered the binary protocol"
+stop_server "$SERVER_PID"
+start_server mc-only -B auto
+reply "$PORT" 'get a\r\n' 'END\n'
+run "$BIN/mc_client" send "$PORT" <"$BOX/binary" | tr -d '\0' >"$BOX/out"
+grep -qa '1\.6-ndb' "$BOX/out" || fail "it has not answered the binary protocol"
+
+say "-A: the command shutdown"
+reply "$PORT" 'shutdown\r\nget a\r\n' 'ERROR: shutdown not enabled\nEND\n'
+stop_server "$SERVER_PID"
+for how in shutdown 'shutdown graceful'; do
+    start_server default_role -A
+    reply "$PORT" 'shutdown now\r\nset a 0 0 1\r\n1\r\n' 'CLIENT_ERROR invalid shutdown mode\nSTORED\n'
+    talk "$PORT" "$how\r\n"
+    ended "$SERVER_PID" || fail "after $how it ends with exit code $?"
+done
+
+say "-s with -p 0: a UNIX socket and nothing else"
+PORT=$(free_port)
+"$BIN/ndb_memcached" -p 0 -s "$BOX/socket" -t 2 -u root -e "connectstring=$CS;role=mc-only" >"$BOX/server.unix" 2>&1 &
+SERVER_PID=$!
+PIDS+=("$SERVER_PID")
+wait_text server.unix 'ready: role'
+[ "$(stat -c %a "$BOX/socket")" = 700 ] || fail "the mode of the UNIX socket is $(stat -c %a "$BOX/socket")"
+want 0 /usr/bin/python3 - "$BOX/socket" "$SERVER_PID" <<'PYTHON'
+import os, re, socket, sys
+unix = socket.socket(socket.AF_UNIX)
+unix.settimeout(60)
+unix.connect(sys.argv[1])
+unix.sendall(b"set a 0 0 1\r\n1\r\nmg a v\r\n")
+assert unix.recv(100).startswith(b"STORED\r\n")
+listening = set()
+for table in ("tcp", "tcp6", "udp", "udp6"):
+    with open("/proc/%s/net/%s" % (sys.argv[2], table)) as lines:
+        listening |= {line.split()[9] for line in lines if line.split()[3] in ("0A", "07")}
+for fd in os.listdir("/proc/%s/fd" % sys.argv[2]):
+    found = re.match(r"socket:\[(\d+)\]", os.readlink("/proc/%s/fd/%s" % (sys.argv[2], fd)))
+    assert not found or found[1] not in listening, "it listens elsewhere, too"
+PYTHON
+stop_server "$SERVER_PID"
+[ ! -e "$BOX/socket" ] || fail "the UNIX socket is still there"
+
+say "a second cluster"
+DATA_MEMORY=8M
+second start_cluster 1 1
+want 0 "$BIN/ndb_create_table" -c "$SECOND_CS" --execute="CREATE TABLE test.far (k VARCHAR(250) NOT NULL PRIMARY KEY,
+    v VARBINARY(8000), flags INT UNSIGNED, cas BIGINT UNSIGNED, n BIGINT UNSIGNED)"
+start_server default_role
+reply "$PORT" 'set far:1 0 0 4\r\nnear\r\n' 'STORED\n' # Before anybody knows of the second one.
+want 0 "$BIN/ndb_memcached_config" add-cluster 1 "$SECOND_CS"
+want 0 "$BIN/ndb_memcached_config" add-container far --table=test.far --key=k --value=v --flags=flags --cas=cas --increment=n \
+    --force # It looks for the table in the first cluster.
+want 0 "$BIN/ndb_memcached_config" add-prefix default_role far: ndb-only far --cluster=1
+[ "$FAILED" -eq 0 ] || exit 1
+wait_text "server.$PORT" 'ONLINE RECONFIGURATION COMPLETE'
+for _ in $(seq 600); do # Until the last of its workers has it.
+    talk "$PORT" 'get far:1\r\nquit\r\n'
+    grep -q VALUE "$BOX/out" || break
+    sleep 0.1
+done
+for _ in 1 2; do # Taken by the running server, and at a start.
+    reply "$PORT" 'set far:1 5 0 3\r\nfar\r\nget far:1\r\nset far:n 0 0 1\r\n1\r\nincr far:n 5\r\nset near:1 0 0 4\r\nnear\r\nget near:1 far:1\r\n' \
+        'STORED\nVALUE far:1 5 3\nfar\nEND\nSTORED\n6\nSTORED\nVALUE near:1 0 4\nnear\nVALUE far:1 5 3\nfar\nEND\n'
+    want 0 "$BIN/ndb_select_all" -c "$SECOND_CS" -d test far
+    want_text out '^"1".*far'
+    want_text out '^"n".*6'
+    want 0 "$BIN/ndb_select_all" -d ndbmemcache demo_table
+    want_text out 'far:1.*near'
+    want_text out 'near:1.*near'
+    wait_reply "$PORT" 'stats ndb\r\n' '^STAT cl1.ready_nodes 1$'
+    stop_server "$SERVER_PID"
+    start_server default_role
+done
+
+say "its memory is full"
+want 0 /usr/bin/python3 - "$PORT" <<'PYTHON'
+import socket, struct, sys
+server = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=120)
+replies = server.makefile("rb")
+def ask(request):
+    server.sendall(request)
+    return replies.readline()
+value = bytes(8000)
+stored = 0
+while (reply := ask(b"set far:fill-%d 0 0 8000\r\n%s\r\n" % (stored, value))) == b"STORED\r\n":
+    stored += 1
+print(stored, "values of 8000 bytes, then", reply)
+assert reply == b"SERVER_ERROR out of memory storing object\r\n" and stored > 100, (reply, stored)
+for number in range(100): # It goes on; others are not concerned.
+    assert ask(b"mg far:fill-%d s\r\n" % number) == b"HD s8000\r\n"
+    assert ask(b"set near:fill 0 0 8000\r\n%s\r\n" % value) == b"STORED\r\n"
+binary = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
+binary.sendall(struct.pack(">BBHBBHIIQ", 0x80, 1, 8, 8, 0, 0, 8 + 8 + 8000, 7, 0) + bytes(8) + b"far:more" + value)
+status = binary.recv(24, socket.MSG_WAITALL)[6:8]
+assert status in (b"\0\x82", b"\0\0"), status
+for number in range(100):
+    assert ask(b"delete far:fill-%d\r\n" % number) == b"DELETED\r\n"
+again = sum(ask(b"set far:again-%d 0 0 8000\r\n%s\r\n" % (number, value)) == b"STORED\r\n" for number in range(50))
+print(again, "of 50 are stored after 100 were deleted")
+assert again > 0
+PYTHON
+cat "$BOX/out"
+
+say "it is lost, and comes back; the first one is not concerned"
+second make_durable
+second kill_nodes
+wait_reply "$PORT" 'get far:1\r\n' '^SERVER_ERROR'
+reply "$PORT" 'get near:1\r\nset near:1 0 0 1\r\n2\r\n' 'VALUE near:1 0 4\nnear\nEND\nSTORED\n'
+second start_node 1
+want 0 "$BIN/ndb_waiter" -c "$SECOND_CS" --timeout=100
+wait_reply "$PORT" 'get far:1\r\n' '^VALUE far:1 5 3$'
+stop_server "$SERVER_PID"
+second stop_cluster
+stop_cluster
