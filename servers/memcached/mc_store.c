@@ -192,6 +192,9 @@ static enum mc_status status_of(const struct mc_work *job, const ndb_error_t *er
     }
 }
 
+/* Of a request that has not changed anything: what the library says is about commits. */
+static const char no_answer[] = "the cluster has not answered in time";
+
 void mc_work_fail(struct mc_work *job, const ndb_error_t *error)
 {
     mc_store_count(job->store, error->code);
@@ -207,7 +210,7 @@ void mc_work_fail(struct mc_work *job, const ndb_error_t *error)
         if (error->code == CODE_NO_COPY_MEMORY && mc_store_now_ms() >= job->deadline_ms)
             mc_work_end(job, MC_NO_MEMORY, NULL);
         else
-            mc_work_again(job, error->text);
+            mc_work_again(job, error->code == CODE_TIME_IS_UP ? no_answer : error->text);
         return;
     }
     enum mc_status status = status_of(job, error);

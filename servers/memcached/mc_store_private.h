@@ -17,6 +17,7 @@ enum mc_code {
     CODE_KEY_UPDATE = 897,
     CODE_NO_COPY_MEMORY = 921,
     CODE_NO_CLIENT_MEMORY = 4000,
+    CODE_TIME_IS_UP = 4012,
     CODE_ROWS_LOST = 4115, /* Committed, but what it read did not come. */
     CODE_OUT_OF_RANGE = 4314,
     CODE_OTHER_CAS = 6001,
