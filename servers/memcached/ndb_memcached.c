@@ -132,9 +132,9 @@ static int serve(void)
         uv_run(&server.loop, UV_RUN_DEFAULT);
     }
     atomic_store(&server.stopping, true);
-    mc_listen_close(&server);
     for (uint32_t i = 0; i < started; i++)
         mc_worker_stop(&server.workers[i]);
+    mc_listen_close(&server); /* Only now: the first worker has used that of UDP. */
     if (reloading) mc_reload_stop(&server);
     return result == 0 ? 0 : 1;
 }
