@@ -5,7 +5,8 @@
 # run.sh PART SOURCE_DIR BUILD_DIR [SECONDS]
 #
 #   address undefined thread   gcc's sanitizer: unit tests, then sim --seeds=1..50; address: also 20,000 attacks
-#                              on the sockets of real processes
+#                              on the sockets of real processes, 200,000 damaged requests to ndb_memcached of each kind;
+#                              thread: ndb_memcached with its clients
 #   valgrind                   memcheck over the unit tests
 #   clang                      the whole tree compiles with clang's warnings
 #   fuzz                       every libFuzzer target, SECONDS each (60)
@@ -74,6 +75,17 @@ attacked() {
         "$source_dir/tests/hostile/hostile_sockets.sh" "$dir/bin" "$attacks" || exit 1
 }
 
+memcached_attacked() {
+    say "damaged requests to ndb_memcached"
+    ASAN_OPTIONS=$ASAN_OPTIONS:quarantine_size_mb=32 REQUESTS=200000 GROWTH_MB=256 TEST_DEADLINE=1800 \
+        "$source_dir/tests/cluster/memcached_hostile.sh" "$dir/bin" || exit 1
+}
+
+memcached_raced() {
+    say "clients of ndb_memcached"
+    "$source_dir/tests/cluster/memcached_tsan.sh" "$dir/bin" || exit 1
+}
+
 sanitizer() {
     build -DSAN="$part" -DCMAKE_BUILD_TYPE=RelWithDebInfo
     export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0
@@ -81,7 +93,8 @@ sanitizer() {
     export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
     unit_tests
     seeds
-    [ "$part" != address ] || attacked
+    [ "$part" != address ] || { attacked && memcached_attacked; }
+    [ "$part" != thread ] || memcached_raced
 }
 
 # The attacks in one process are as many as memcheck can do in a minute or two.
