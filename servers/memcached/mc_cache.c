@@ -128,22 +128,45 @@ bool mc_cache_fill(struct mc_cache *cache, const char *key, uint32_t key_size, u
     return taken;
 }
 
-void mc_cache_put(struct mc_cache *cache, const char *key, uint32_t key_size,
-                  const struct mc_copy *copy, uint32_t now, uint64_t *cas)
+/* All tokens of the key are void, and its copy goes. */
+static void forget_at(const struct mc_place *place)
+{
+    mc_item_written(place);
+    struct mc_item *item = mc_item_find(place, NULL);
+    if (item != NULL) mc_item_remove(place->cache, place->shard, item);
+}
+
+uint64_t mc_cache_write_begin(struct mc_cache *cache, const char *key, uint32_t key_size,
+                              uint32_t now)
 {
     struct mc_place place = mc_cache_enter(cache, key, key_size, now);
-    mc_item_written(&place);
-    uint64_t number = copy_store(&place, copy);
-    if (cas != NULL) *cas = number;
+    forget_at(&place);
+    uint64_t token = token_of(&place);
+    mc_shard_leave(cache, place.shard);
+    return token;
+}
+
+/* The end voids tokens again: whoever has read the row since the beginning may have the old one. */
+bool mc_cache_write_end(struct mc_cache *cache, const char *key, uint32_t key_size, uint64_t token,
+                        const struct mc_copy *copy, uint32_t now, uint64_t *cas)
+{
+    struct mc_place place = mc_cache_enter(cache, key, key_size, now);
+    bool alone = copy != NULL && token == token_of(&place);
+    if (alone) {
+        mc_item_written(&place);
+        uint64_t number = copy_store(&place, copy);
+        if (cas != NULL) *cas = number;
+    } else {
+        forget_at(&place);
+    }
     mc_cache_leave(&place);
+    return alone;
 }
 
 void mc_cache_forget(struct mc_cache *cache, const char *key, uint32_t key_size)
 {
     struct mc_place place = mc_cache_enter(cache, key, key_size, 0);
-    mc_item_written(&place);
-    struct mc_item *item = mc_item_find(&place, NULL);
-    if (item != NULL) mc_item_remove(cache, place.shard, item);
+    forget_at(&place);
     mc_shard_leave(cache, place.shard);
 }
 

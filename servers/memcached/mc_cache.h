@@ -21,8 +21,10 @@ void mc_cache_execute(struct mc_cache *cache, struct mc_request *request, uint32
 
 /*
  * For values that stand in the database, too. A copy must not be older than a write that was
- * answered: who reads from the database takes the key's token before, and its copy is kept only if
- * no mc_cache_put() or mc_cache_forget() of that key came in between.
+ * answered. Who reads a row takes the key's token before, and its copy is kept only if no write of
+ * that key has begun or ended since. Who writes a row begins before and ends after; its copy is
+ * kept only if no other write has begun or ended in between: the database may have done them in
+ * either order.
  */
 uint64_t mc_cache_token(struct mc_cache *cache, const char *key, uint32_t key_size);
 struct mc_copy {
@@ -33,10 +35,13 @@ struct mc_copy {
 /* False: somebody has written since. *cas (may be NULL): the copy's number. */
 bool mc_cache_fill(struct mc_cache *cache, const char *key, uint32_t key_size, uint64_t token,
                    const struct mc_copy *copy, uint32_t now, uint64_t *cas);
-/* After a write that has reached the database; all tokens of the key are void. */
-void mc_cache_put(struct mc_cache *cache, const char *key, uint32_t key_size,
-                  const struct mc_copy *copy, uint32_t now, uint64_t *cas);
-/* The same without a copy: before and after a write whose result is not known here. */
+/* The copy that was there goes; returns the write's token. */
+uint64_t mc_cache_write_begin(struct mc_cache *cache, const char *key, uint32_t key_size,
+                              uint32_t now);
+/* `copy` NULL: what the row is now is not known, or it was not written. As mc_cache_fill(). */
+bool mc_cache_write_end(struct mc_cache *cache, const char *key, uint32_t key_size, uint64_t token,
+                        const struct mc_copy *copy, uint32_t now, uint64_t *cas);
+/* The copy goes, and all tokens of the key are void. */
 void mc_cache_forget(struct mc_cache *cache, const char *key, uint32_t key_size);
 /* All keys with that prefix. */
 void mc_cache_forget_prefix(struct mc_cache *cache, const char *prefix, uint32_t prefix_size);

@@ -2,9 +2,10 @@
  * the key's prefix. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Both ("caching"): a copy is never older than a write that this server has answered. Each write
- * voids the copy and the key's tokens when it begins and when it ends; who reads a row keeps a copy
- * only if nobody has done so since it took its token. See docs/protocols/memcached.md.
+ * Both ("caching"): a copy is never older than a write that this server has answered. A write drops
+ * the copy when it begins, and leaves the new one when it ends, unless another write of the key has
+ * begun or ended in between; who reads a row keeps a copy on the same condition. See
+ * docs/protocols/memcached.md.
  */
 #include <string.h>
 #include "servers/memcached/mc_server.h"
@@ -44,28 +45,65 @@ static void fail(struct mc_job *job, enum mc_status status, const char *message)
     finish(job);
 }
 
-static void forget(struct mc_job *job)
+/* The cluster's own number is the better one; without it the copy's is told. */
+static void tell_cas(struct mc_result *result, bool kept, uint64_t cas)
 {
-    mc_cache_forget(job->worker->server->cache, job->request.key, job->request.key_size);
+    if (kept && result->cas == 0) result->cas = cas;
 }
 
 /* A copy of what was read, if nobody has changed the row since. */
 static void keep_copy(struct mc_job *job)
 {
-    const struct mc_request *request = &job->request;
-    const struct mc_result *result = &request->result;
+    struct mc_request *request = &job->request;
+    struct mc_result *result = &request->result;
+    uint64_t cas = 0;
     const struct mc_copy copy = {.value = result->value,
                                  .flags = result->flags,
                                  .expiry = result->expiry,
                                  .cas = result->cas};
-    if (!job->token_taken || copy.value == NULL) return;
-    mc_cache_fill(job->worker->server->cache, request->key, request->key_size, job->token, &copy,
-                  now_of(job->worker), NULL);
+    if (copy.value == NULL) return;
+    bool kept = mc_cache_fill(job->worker->server->cache, request->key, request->key_size,
+                              job->token, &copy, now_of(job->worker), &cas);
+    tell_cas(result, kept, cas);
+}
+
+/* What the row is now; false: that is not known. A touch has read it after it had set its expiry.
+ */
+static bool copy_of_write(struct mc_job *job, struct mc_copy *copy)
+{
+    struct mc_request *request = &job->request;
+    const struct mc_result *result = &request->result;
+    struct mc_store *store = job->worker->cluster[job->prefix->cluster].store;
+    struct mc_written written;
+    *copy = (struct mc_copy){.flags = result->flags, .expiry = result->expiry, .cas = result->cas};
+    if (job->prefix->get != MC_CACHING || result->status != MC_OK) return false;
+    if (request->command == MC_GET && result->value != NULL) {
+        copy->value = mc_value_hold(result->value);
+        return true;
+    }
+    if (!mc_store_written(store, job->prefix->container, request, &written)) return false;
+    copy->value = written.value;
+    copy->flags = written.flags;
+    copy->expiry = written.expiry;
+    return true;
+}
+
+static void end_write(struct mc_job *job)
+{
+    struct mc_request *request = &job->request;
+    struct mc_copy copy;
+    uint64_t cas = 0;
+    bool known = copy_of_write(job, &copy);
+    bool kept = mc_cache_write_end(job->worker->server->cache, request->key, request->key_size,
+                                   job->token, known ? &copy : NULL, now_of(job->worker), &cas);
+    tell_cas(&request->result, kept, cas);
+    mc_value_release(copy.value);
 }
 
 static bool is_change(const struct mc_request *request)
 {
-    return request->command != MC_GET || request->touch;
+    return request->command != MC_GET || request->touch || request->meta.vivify_given ||
+           request->meta.recache_given;
 }
 
 static void count(struct mc_worker *worker, const struct mc_request *request)
@@ -86,15 +124,12 @@ static void row_done(struct mc_request *request, void *context)
 {
     struct mc_job *job = context;
     struct mc_worker *worker = job->worker;
-    bool caching = policy_of(job->prefix, request) == MC_CACHING;
     worker->in_flight--;
     count(worker, request);
-    if (caching) {
-        if (is_change(request))
-            forget(job);
-        else if (request->result.status == MC_OK)
-            keep_copy(job);
-    }
+    if (job->copying == MC_COPY_WRITE)
+        end_write(job);
+    else if (job->copying == MC_COPY_READ && request->result.status == MC_OK)
+        keep_copy(job);
     finish(job);
 }
 
@@ -113,25 +148,29 @@ static void ask_row(struct mc_job *job)
                    request->key_size - job->prefix->size, row_done, job);
 }
 
+/* Until the answer nobody need be told of the old value any more. */
+static void write_row(struct mc_job *job)
+{
+    const struct mc_request *request = &job->request;
+    job->token = mc_cache_write_begin(job->worker->server->cache, request->key, request->key_size,
+                                      now_of(job->worker));
+    job->copying = MC_COPY_WRITE;
+    ask_row(job);
+}
+
 /* From the cache if it is there. */
-static void ask_both(struct mc_job *job)
+static void read_both(struct mc_job *job)
 {
     struct mc_request *request = &job->request;
     struct mc_cache *cache = job->worker->server->cache;
-    const struct mc_meta *meta = &request->meta;
-    bool plain = !request->touch && !meta->vivify_given && !meta->recache_given;
-    if (request->command == MC_GET && plain) {
-        job->token = mc_cache_token(cache, request->key, request->key_size);
-        mc_cache_execute(cache, request, now_of(job->worker));
-        if (request->result.status == MC_OK) {
-            finish(job);
-            return;
-        }
-        request->result = (struct mc_result){0};
-        job->token_taken = true;
-    } else {
-        forget(job); /* Until the answer nobody need be told of the old value any more. */
+    job->token = mc_cache_token(cache, request->key, request->key_size);
+    mc_cache_execute(cache, request, now_of(job->worker));
+    if (request->result.status == MC_OK) {
+        finish(job);
+        return;
     }
+    request->result = (struct mc_result){0};
+    job->copying = MC_COPY_READ;
     ask_row(job);
 }
 
@@ -199,10 +238,17 @@ void mc_engine_start(struct mc_worker *worker, struct mc_job *job)
         finish(job);
         return;
     case MC_NDB_ONLY:
-        ask_row(job);
+        /* What is read from the cache must not be older, whatever the policy of the write is. */
+        if (job->prefix->get == MC_CACHING && is_change(request))
+            write_row(job);
+        else
+            ask_row(job);
         return;
     case MC_CACHING:
-        ask_both(job);
+        if (is_change(request))
+            write_row(job);
+        else
+            read_both(job);
         return;
     case MC_DISABLED:
         break;

@@ -55,8 +55,8 @@ struct mc_job {
     struct mc_worker *worker;
     struct mc_config *config; /* Held. */
     const struct mc_prefix *prefix;
-    uint64_t token;
-    bool token_taken;
+    uint64_t token; /* Of the cache. */
+    enum { MC_COPY_NONE = 0, MC_COPY_READ, MC_COPY_WRITE } copying;
     uint32_t flush_at; /* FLUSH_ALL: the prefix that is being emptied. */
 };
 

@@ -33,6 +33,14 @@ void mc_store_close(struct mc_store *store);
 void mc_store_start(struct mc_store *store, const struct mc_container *container,
                     struct mc_request *request, const char *key, uint32_t key_size,
                     void (*done)(struct mc_request *request, void *context), void *context);
+/* What a read of the row would give after that request, which has ended. False: not known here.
+   The value is held for the caller. */
+struct mc_written {
+    struct mc_value *value;
+    uint32_t flags, expiry;
+};
+bool mc_store_written(struct mc_store *store, const struct mc_container *container,
+                      const struct mc_request *request, struct mc_written *written);
 /* Reads that were begun are gathered: sends them. To be called before each ndb_process(). */
 void mc_store_send(struct mc_store *store);
 /* Tries again what waits for that, and sends. Returns milliseconds until it is to be called again,

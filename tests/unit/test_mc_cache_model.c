@@ -322,12 +322,12 @@ static void step_aside(struct mc_cache *cache)
         uint64_t cas = 0;
         if (copy.value == NULL) return;
         uint64_t token = mc_cache_token(cache, key, size);
-        mc_cache_forget(cache, key, size);
+        uint64_t write = mc_cache_write_begin(cache, key, size, now);
         entry->there = false;
         if (kind == 0)
             assert_false(mc_cache_fill(cache, key, size, token, &copy, now, &cas));
         else
-            mc_cache_put(cache, key, size, &copy, now, &cas);
+            assert_true(mc_cache_write_end(cache, key, size, write, &copy, now, &cas));
         if (kind == 1 && model_set(entry, &put, copy.expiry) == MC_OK) entry->cas = cas;
         if (kind == 1) assert_true(copy.cas == 0 || cas == copy.cas);
         mc_request_clear(&put);
@@ -381,8 +381,120 @@ static void test_model(void **state)
     mc_cache_free(cache);
 }
 
+/* ---- Copies of a row: reads and writes of it in any order ---- */
+
+#define ACTORS      6u
+#define INTERLEAVED 300000u
+
+/* A row is a number that grows by one with each write. */
+struct row {
+    uint64_t number, answered; /* What it is, and the last one whose write was answered. */
+    uint64_t disturbances;     /* Writes that have begun or ended, and copies that were dropped. */
+    uint64_t reads, writes, kept;
+};
+
+struct actor {
+    enum { IDLE = 0, READING, READ, WRITING, WRITTEN } state;
+    uint64_t token, number, disturbances;
+};
+
+static struct mc_copy copy_of_number(uint64_t number)
+{
+    struct mc_copy copy = {.value = mc_value_create(sizeof number)};
+    assert_non_null(copy.value);
+    memcpy(copy.value->bytes, &number, sizeof number);
+    return copy;
+}
+
+static void begin_at_row(struct mc_cache *cache, struct row *row, struct actor *actor)
+{
+    bool writes = draw(2) == 0;
+    if (writes) row->disturbances++;
+    actor->token =
+        writes ? mc_cache_write_begin(cache, "row", 3, now) : mc_cache_token(cache, "row", 3);
+    actor->disturbances = row->disturbances;
+    actor->state = writes ? WRITING : READING;
+}
+
+/* Kept if nobody has disturbed it, and only then. */
+static void end_at_row(struct mc_cache *cache, struct row *row, struct actor *actor)
+{
+    struct mc_copy copy = copy_of_number(actor->number);
+    bool alone = actor->disturbances == row->disturbances;
+    if (actor->state == READ) {
+        assert_int_equal(mc_cache_fill(cache, "row", 3, actor->token, &copy, now, NULL), alone);
+        row->reads++;
+    } else {
+        bool known = draw(8) != 0; /* Else it was done, but the answer says nothing of the value. */
+        assert_int_equal(
+            mc_cache_write_end(cache, "row", 3, actor->token, known ? &copy : NULL, now, NULL),
+            alone && known);
+        row->disturbances++;
+        row->writes++;
+        row->kept += alone && known;
+        if (actor->number > row->answered) row->answered = actor->number;
+    }
+    mc_value_release(copy.value);
+    actor->state = IDLE;
+}
+
+static void step_at_row(struct mc_cache *cache, struct row *row, struct actor *actor)
+{
+    switch (actor->state) {
+    case IDLE:
+        begin_at_row(cache, row, actor);
+        break;
+    case READING:
+        actor->number = row->number;
+        actor->state = READ;
+        break;
+    case WRITING:
+        actor->number = ++row->number;
+        actor->state = WRITTEN;
+        break;
+    case READ:
+    case WRITTEN:
+        end_at_row(cache, row, actor);
+    }
+}
+
+static void check_copy(struct mc_cache *cache, const struct row *row)
+{
+    struct mc_request get = {.command = MC_GET, .key = "row", .key_size = 3, .want_value = true};
+    uint64_t number;
+    mc_cache_execute(cache, &get, now);
+    if (get.result.status == MC_OK) {
+        memcpy(&number, get.result.value->bytes, sizeof number);
+        assert_true(number >= row->answered);
+        assert_true(number <= row->number);
+    }
+    mc_request_clear(&get);
+}
+
+static void test_row(void **state)
+{
+    (void)state;
+    const struct mc_cache_options options = {.bytes_max = 64u << 20, .value_max = VALUE_MAX};
+    struct mc_cache *cache = mc_cache_create(&options);
+    struct actor actors[ACTORS] = {{IDLE, 0, 0, 0}};
+    struct row row = {0};
+    assert_non_null(cache);
+    for (uint32_t i = 0; i < INTERLEAVED; i++) {
+        uint32_t busy = 1 + i / 1000 % ACTORS; /* From one at a time to all of them. */
+        step_at_row(cache, &row, &actors[draw(busy)]);
+        if (draw(500) == 0) {
+            mc_cache_forget(cache, "row", 3);
+            row.disturbances++;
+        }
+        check_copy(cache, &row);
+    }
+    assert_true(row.reads > 1000 && row.writes > 1000);
+    assert_true(row.kept > 1000 && row.kept < row.writes / 2);
+    mc_cache_free(cache);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_model)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_model), cmocka_unit_test(test_row)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -275,6 +275,15 @@ static void assert_copy(struct mc_cache *cache, const char *text)
     mc_request_clear(&request);
 }
 
+/* A write that nothing comes in between of. */
+static uint64_t write_copy(struct mc_cache *cache, const struct mc_copy *copy)
+{
+    uint64_t cas = 0;
+    uint64_t token = mc_cache_write_begin(cache, "k", 1, NOW);
+    assert_true(mc_cache_write_end(cache, "k", 1, token, copy, NOW, &cas));
+    return cas;
+}
+
 static void test_tokens(void **state)
 {
     (void)state;
@@ -288,8 +297,7 @@ static void test_tokens(void **state)
     assert_true(mc_cache_fill(cache, "k", 1, token, &new, NOW, &again));
     assert_int_not_equal(cas, again);
     new.cas = 4711;
-    mc_cache_put(cache, "k", 1, &new, NOW, &cas);
-    assert_int_equal(cas, 4711);
+    assert_int_equal(write_copy(cache, &new), 4711);
     assert_false(mc_cache_fill(cache, "k", 1, token, &old, NOW, NULL));
     assert_copy(cache, "new");
     token = mc_cache_token(cache, "k", 1);
@@ -308,6 +316,39 @@ static void test_tokens(void **state)
     mc_cache_free(cache);
 }
 
+/* Of writes that were under way at the same time nobody knows which one the database did last. */
+static void test_writes(void **state)
+{
+    (void)state;
+    struct mc_cache *cache = open_cache(false);
+    struct mc_copy one = copy_of("one"), two = copy_of("two");
+    uint64_t first = mc_cache_write_begin(cache, "k", 1, NOW);
+    uint64_t read = mc_cache_token(cache, "k", 1);
+    assert_true(mc_cache_fill(cache, "k", 1, read, &two, NOW, NULL)); /* Before it or after it. */
+    assert_true(mc_cache_write_end(cache, "k", 1, first, &one, NOW, NULL));
+    assert_copy(cache, "one");
+    assert_false(mc_cache_fill(cache, "k", 1, read, &two, NOW, NULL));
+    first = mc_cache_write_begin(cache, "k", 1, NOW);
+    assert_copy(cache, NULL);
+    uint64_t second = mc_cache_write_begin(cache, "k", 1, NOW);
+    assert_false(mc_cache_write_end(cache, "k", 1, first, &one, NOW, NULL));
+    assert_copy(cache, NULL);
+    assert_false(mc_cache_write_end(cache, "k", 1, second, &two, NOW, NULL));
+    assert_copy(cache, NULL);
+    first = mc_cache_write_begin(cache, "k", 1, NOW);
+    second = mc_cache_write_begin(cache, "k", 1, NOW);
+    assert_true(mc_cache_write_end(cache, "k", 1, second, &two, NOW, NULL));
+    assert_copy(cache, "two"); /* Not yet older than the first one, which nobody was answered. */
+    assert_false(mc_cache_write_end(cache, "k", 1, first, &one, NOW, NULL));
+    assert_copy(cache, NULL);
+    first = mc_cache_write_begin(cache, "k", 1, NOW);
+    assert_false(mc_cache_write_end(cache, "k", 1, first, NULL, NOW, NULL)); /* It failed. */
+    assert_copy(cache, NULL);
+    mc_value_release(one.value);
+    mc_value_release(two.value);
+    mc_cache_free(cache);
+}
+
 /* Commands of clients that change the key make tokens void, too; those that read do not. */
 static void test_tokens_of_commands(void **state)
 {
@@ -320,7 +361,7 @@ static void test_tokens_of_commands(void **state)
     struct mc_cache *cache = open_cache(false);
     struct mc_copy copy = copy_of("7");
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        mc_cache_put(cache, "k", 1, &copy, NOW, NULL);
+        write_copy(cache, &copy);
         uint64_t token = mc_cache_token(cache, "k", 1);
         struct mc_request request = {.command = steps[i].command, .key = "k", .key_size = 1};
         mc_cache_execute(cache, &request, NOW);
@@ -339,13 +380,13 @@ static void test_copy_too_large(void **state)
     struct mc_copy larger = {.value = mc_value_create(LIMIT + 1)};
     memset(large.value->bytes, 'x', LIMIT);
     memset(larger.value->bytes, 'x', LIMIT + 1);
-    mc_cache_put(cache, "k", 1, &small, NOW, NULL);
-    mc_cache_put(cache, "k", 1, &large, NOW, NULL);
+    write_copy(cache, &small);
+    write_copy(cache, &large);
     assert_copy(cache, NULL);
-    mc_cache_put(cache, "k", 1, &large, NOW, NULL);
+    write_copy(cache, &large);
     assert_copy(cache, NULL);
-    mc_cache_put(cache, "k", 1, &small, NOW, NULL);
-    mc_cache_put(cache, "k", 1, &larger, NOW, NULL);
+    write_copy(cache, &small);
+    write_copy(cache, &larger);
     assert_copy(cache, NULL);
     assert_int_equal(figures_of(cache).bytes, 0);
     mc_value_release(small.value);
@@ -393,27 +434,34 @@ static void work_once(struct worker *worker, uint32_t now)
     mc_request_clear(&request);
 }
 
-/* The copy of a row that only grows: never may an older one be seen after a newer one. */
+/* The copy of a row that only grows: never may an older one be seen after a write was answered. */
 static uint64_t row;
+
+static struct mc_copy copy_of_row(uint64_t number)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%020llu", (unsigned long long)number);
+    return copy_of(text);
+}
 
 static void work_on_row(struct worker *worker, uint32_t now)
 {
     char text[24];
-    uint64_t token = mc_cache_token(worker->cache, "row", 3);
-    uint64_t least = 0, number;
+    uint64_t least = 0;
     struct mc_request read = {.command = MC_GET, .key = "row", .key_size = 3, .want_value = true};
+    struct mc_copy copy;
     if (draw(worker, 3) == 0) {
-        number = __atomic_add_fetch(&row, 1, __ATOMIC_SEQ_CST);
-        mc_cache_forget(worker->cache, "row", 3);
-        least = number; /* The write has been answered: from now on nobody sees less. */
+        uint64_t token = mc_cache_write_begin(worker->cache, "row", 3, now);
+        least = __atomic_add_fetch(&row, 1, __ATOMIC_SEQ_CST);
+        copy = copy_of_row(least);
+        bool known = draw(worker, 4) != 0;
+        (void)mc_cache_write_end(worker->cache, "row", 3, token, known ? &copy : NULL, now, NULL);
     } else {
-        number = __atomic_load_n(&row, __ATOMIC_SEQ_CST);
-        struct mc_copy copy = copy_of("00000000000000000000");
-        snprintf(text, sizeof text, "%020llu", (unsigned long long)number);
-        memcpy(copy.value->bytes, text, 20);
+        uint64_t token = mc_cache_token(worker->cache, "row", 3);
+        copy = copy_of_row(__atomic_load_n(&row, __ATOMIC_SEQ_CST));
         (void)mc_cache_fill(worker->cache, "row", 3, token, &copy, now, NULL);
-        mc_value_release(copy.value);
     }
+    mc_value_release(copy.value);
     mc_cache_execute(worker->cache, &read, now);
     if (read.result.status == MC_OK) {
         memcpy(text, read.result.value->bytes, 20);
@@ -502,6 +550,7 @@ int main(void)
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_no_memory_for_table),
         cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_writes),
         cmocka_unit_test(test_tokens_of_commands),
         cmocka_unit_test(test_copy_too_large),
         cmocka_unit_test(test_threads),
