@@ -30,6 +30,7 @@ struct mc_cache *mc_cache_create(const struct mc_cache_options *options)
     struct mc_cache *cache = calloc(1, sizeof *cache);
     if (cache == NULL) return NULL;
     cache->options = *options;
+    cache->cas = options->cas;
     cache->empty = mc_value_create(0);
     uint32_t count = 0;
     while (count < MC_CACHE_SHARDS && shard_open(&cache->shards[count], count))
@@ -161,6 +162,21 @@ bool mc_cache_write_end(struct mc_cache *cache, const char *key, uint32_t key_si
     }
     mc_cache_leave(&place);
     return alone;
+}
+
+bool mc_cache_peek(struct mc_cache *cache, const char *key, uint32_t key_size, uint32_t now,
+                   struct mc_copy *copy)
+{
+    struct mc_place place = mc_cache_enter(cache, key, key_size, now);
+    const struct mc_item *item = mc_item_find(&place, NULL);
+    *copy = (struct mc_copy){0};
+    if (item != NULL)
+        *copy = (struct mc_copy){.value = mc_value_hold(item->value),
+                                 .flags = item->flags,
+                                 .expiry = item->expiry,
+                                 .cas = item->cas};
+    mc_shard_leave(cache, place.shard);
+    return copy->value != NULL;
 }
 
 void mc_cache_forget(struct mc_cache *cache, const char *key, uint32_t key_size)

@@ -9,6 +9,7 @@ struct mc_cache_options {
     uint64_t bytes_max; /* -m: keys, values and what it costs to keep them. */
     uint32_t value_max; /* -I */
     bool no_eviction;   /* -M: MC_NO_MEMORY instead of eviction. */
+    uint64_t cas;       /* Numbers begin above it. */
 };
 
 /* NULL: no memory. All functions: any thread. */
@@ -41,6 +42,10 @@ uint64_t mc_cache_write_begin(struct mc_cache *cache, const char *key, uint32_t 
 /* `copy` NULL: what the row is now is not known, or it was not written. As mc_cache_fill(). */
 bool mc_cache_write_end(struct mc_cache *cache, const char *key, uint32_t key_size, uint64_t token,
                         const struct mc_copy *copy, uint32_t now, uint64_t *cas);
+/* The copy as it is, which is no use of it; false: there is none. The value is held for the caller.
+ */
+bool mc_cache_peek(struct mc_cache *cache, const char *key, uint32_t key_size, uint32_t now,
+                   struct mc_copy *copy);
 /* The copy goes, and all tokens of the key are void. */
 void mc_cache_forget(struct mc_cache *cache, const char *key, uint32_t key_size);
 /* All keys with that prefix. */

@@ -120,6 +120,13 @@ static void count(struct mc_worker *worker, const struct mc_request *request)
     }
 }
 
+static void drop_value(struct mc_request *request)
+{
+    request->want_value = false;
+    mc_value_release(request->result.value);
+    request->result.value = NULL;
+}
+
 static void row_done(struct mc_request *request, void *context)
 {
     struct mc_job *job = context;
@@ -130,6 +137,7 @@ static void row_done(struct mc_request *request, void *context)
         end_write(job);
     else if (job->copying == MC_COPY_READ && request->result.status == MC_OK)
         keep_copy(job);
+    if (job->value_unwanted) drop_value(request);
     finish(job);
 }
 
@@ -148,10 +156,34 @@ static void ask_row(struct mc_job *job)
                    request->key_size - job->prefix->size, row_done, job);
 }
 
+/* Without a column for CAS numbers those of copies are used: who has one has read that copy, and
+   the row is changed only if it is still the same. False: the request has been answered. */
+static bool take_cas_of_copy(struct mc_job *job)
+{
+    struct mc_request *request = &job->request;
+    const struct mc_prefix *prefix = job->prefix;
+    struct mc_copy copy;
+    if (!request->cas_given || request->command == MC_GET || prefix->get != MC_CACHING ||
+        prefix->container->cas_column != MC_NO_COLUMN)
+        return true;
+    bool there = mc_cache_peek(job->worker->server->cache, request->key, request->key_size,
+                               now_of(job->worker), &copy);
+    if (there && copy.cas != request->cas) {
+        mc_value_release(copy.value);
+        fail(job, MC_EXISTS, NULL);
+        return false;
+    }
+    request->cas_of_copy = true;
+    request->copy = copy.value;
+    request->copy_flags = copy.flags;
+    return true;
+}
+
 /* Until the answer nobody need be told of the old value any more. */
 static void write_row(struct mc_job *job)
 {
     const struct mc_request *request = &job->request;
+    if (!take_cas_of_copy(job)) return;
     job->token = mc_cache_write_begin(job->worker->server->cache, request->key, request->key_size,
                                       now_of(job->worker));
     job->copying = MC_COPY_WRITE;
@@ -171,6 +203,10 @@ static void read_both(struct mc_job *job)
     }
     request->result = (struct mc_result){0};
     job->copying = MC_COPY_READ;
+    /* Its number is the copy's, which is made of the value. */
+    job->value_unwanted =
+        !request->want_value && job->prefix->container->cas_column == MC_NO_COLUMN;
+    if (job->value_unwanted) request->want_value = true;
     ask_row(job);
 }
 

@@ -29,6 +29,7 @@ void mc_request_clear(struct mc_request *request)
 {
     mc_value_release(request->value);
     mc_value_release(request->result.value);
+    mc_value_release(request->copy);
     memset(request, 0, sizeof *request);
 }
 

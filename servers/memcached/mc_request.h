@@ -130,6 +130,12 @@ struct mc_request {
     bool touch;      /* The expiry is set. */
     bool cas_given;
     uint64_t cas;
+    /* The engine's, of a row without a CAS number: the given one is that of a copy, and the row has
+       to have the copy's value and flags still. `copy` NULL: there is no copy with that number any
+       more, and a row that is there counts as changed. */
+    bool cas_of_copy;
+    struct mc_value *copy; /* Held. */
+    uint32_t copy_flags;
     bool create;    /* INCREMENT, DECREMENT: a missing one is made, with `initial`. */
     uint64_t delta; /* Of INCREMENT, DECREMENT. */
     uint64_t initial;

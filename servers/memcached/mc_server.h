@@ -57,7 +57,8 @@ struct mc_job {
     const struct mc_prefix *prefix;
     uint64_t token; /* Of the cache. */
     enum { MC_COPY_NONE = 0, MC_COPY_READ, MC_COPY_WRITE } copying;
-    uint32_t flush_at; /* FLUSH_ALL: the prefix that is being emptied. */
+    bool value_unwanted; /* By the client: it is only for the copy. */
+    uint32_t flush_at;   /* FLUSH_ALL: the prefix that is being emptied. */
 };
 
 /* Which keys of a connection requests are under way for. */

@@ -318,7 +318,8 @@ static const char *refusal(const struct mc_container *container, const struct mc
         (meta->vivify_given && !appends))
         return "not supported for values in the database";
     if (request->command == MC_FLUSH_ALL) return NULL;
-    if (request->cas_given && request->command != MC_GET && container->cas_column == MC_NO_COLUMN)
+    if (request->cas_given && request->command != MC_GET && !request->cas_of_copy &&
+        container->cas_column == MC_NO_COLUMN)
         return "the table has no column for CAS numbers";
     bool changes =
         request->command != MC_GET || (request->touch && container->expire_column != MC_NO_COLUMN);
@@ -360,6 +361,7 @@ static void choose(struct mc_work *job)
     case ACTION_PURGE:
         job->begin = mc_lock_begin;
     }
+    if (job->request->cas_of_copy) job->begin = mc_lock_begin;
 }
 
 static void begin(struct mc_work *job)

@@ -1,6 +1,7 @@
 /* mc_store_lock.c -- commands on a row that is locked and read first: found by a unique index, with
  * a value in parts, or with a new value that depends on the old one. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <string.h>
 #include "servers/memcached/mc_store_private.h"
 
 /* ---- The lock ---- */
@@ -32,15 +33,18 @@ static bool read_by_primary(struct mc_work *job, enum ndb_lock_mode lock)
 {
     uint32_t columns[MC_ROW_COLUMNS];
     const struct ndb_operation_options options = {.lock = lock};
-    bool value =
-        job->action == ACTION_GET ? job->request->want_value : job->action >= ACTION_APPEND;
+    bool counts = job->action == ACTION_INCREMENT || job->action == ACTION_DECREMENT;
+    bool value = job->action == ACTION_GET
+                     ? job->request->want_value
+                     : job->action >= ACTION_APPEND || job->request->cas_of_copy;
     job->operation = mc_row_operation(job, NDB_READ, &options);
     if (job->operation == NULL) return false;
     uint32_t count = mc_row_columns(job, value, columns);
     for (uint32_t i = 0; i < count; i++) {
         if (ndb_operation_get(job->operation, columns[i]) != 0) return false;
+        counts = counts && columns[i] != job->container->increment_column;
     }
-    return true;
+    return !counts || ndb_operation_get(job->operation, job->container->increment_column) == 0;
 }
 
 void mc_lock_row(struct mc_work *job, enum ndb_lock_mode lock, enum ndb_execute_type type,
@@ -177,12 +181,38 @@ static void touch(struct mc_work *job)
         mc_work_undefined(job);
 }
 
+/* Has the row still the value and the flags of the copy whose CAS number was given? Of a value in
+   parts only its size is looked at here. */
+static bool is_as_copied(const struct mc_work *job)
+{
+    const struct mc_request *request = job->request;
+    const struct mc_container *container = job->container;
+    uint64_t flags;
+    uint32_t id;
+    uint32_t parts_size;
+    if (request->copy == NULL) return false;
+    if (container->flags_column != MC_NO_COLUMN) {
+        (void)mc_row_integer(job, container->flags_column, &flags);
+        if ((uint32_t)flags != request->copy_flags) return false;
+    }
+    if (mc_row_external(job, &id, &parts_size)) return parts_size == request->copy->size;
+    int size = mc_row_text(job);
+    return size >= 0 && (uint32_t)size == request->copy->size &&
+           memcmp(job->store->text, request->copy->bytes, request->copy->size) == 0;
+}
+
+static bool has_cas(const struct mc_work *job)
+{
+    uint64_t cas;
+    if (job->request->cas_of_copy) return is_as_copied(job);
+    return mc_row_integer(job, job->container->cas_column, &cas) && cas == job->request->cas;
+}
+
 /* The answer when the row does not allow the action; MC_OK: it does. */
 static enum mc_status verdict(const struct mc_work *job)
 {
     const struct mc_request *request = job->request;
     bool lives = job->exists && !job->expired;
-    uint64_t cas;
     switch (job->action) {
     case ACTION_PURGE:
         return job->expired ? MC_OK : MC_NOT_FOUND;
@@ -210,9 +240,7 @@ static enum mc_status verdict(const struct mc_work *job)
         if (!lives) return job->action == ACTION_DELETE ? MC_OK : MC_NOT_FOUND;
     }
     bool compare = request->cas_given && job->action != ACTION_GET;
-    if (compare && (!mc_row_integer(job, job->container->cas_column, &cas) || cas != request->cas))
-        return MC_EXISTS;
-    return MC_OK;
+    return compare && !has_cas(job) ? MC_EXISTS : MC_OK;
 }
 
 static void act(struct mc_work *job)
@@ -250,14 +278,27 @@ static void act(struct mc_work *job)
     }
 }
 
+static void parts_compared(struct mc_work *job)
+{
+    const struct mc_value *value = job->large->value;
+    if (memcmp(value->bytes, job->request->copy->bytes, value->size) == 0)
+        act(job);
+    else
+        mc_work_end(job, MC_EXISTS, NULL);
+}
+
 static void decide(struct mc_work *job)
 {
+    uint32_t id;
+    uint32_t size;
     enum mc_status status = verdict(job);
     if (status != MC_OK) {
         if (!job->exists) mc_store_count(job->store, CODE_NO_ROW);
         mc_work_end(job, status, NULL);
     } else if (job->exists && !mc_row_locate(job)) {
         mc_work_end(job, MC_NO_MEMORY, NULL);
+    } else if (job->request->cas_of_copy && mc_row_external(job, &id, &size)) {
+        mc_large_fetch(job, 0, size, parts_compared);
     } else {
         act(job);
     }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <syslog.h>
 #include <time.h>
@@ -151,11 +152,22 @@ static void init_loop(void)
     uv_signal_start(&server.interrupt, on_signal, SIGINT);
 }
 
+/* Rows outlive the process, and other servers have them, too: a number of a copy must not be that
+   of another copy which somebody has read elsewhere, or before. Seconds, and 36 bits by chance. */
+static uint64_t first_cas(void)
+{
+    uint64_t chance;
+    uint64_t seconds = (uint64_t)time(NULL) & ((UINT64_C(1) << 27) - 1);
+    if (getrandom(&chance, sizeof chance, 0) != sizeof chance) chance = (uint64_t)getpid();
+    return seconds << 36 | (chance & ((UINT64_C(1) << 36) - 1));
+}
+
 static int prepare(void)
 {
     const struct mc_cache_options cache = {.bytes_max = server.options.cache_bytes,
                                            .value_max = server.options.value_max,
-                                           .no_eviction = server.options.no_eviction};
+                                           .no_eviction = server.options.no_eviction,
+                                           .cas = first_cas()};
     signal(SIGPIPE, SIG_IGN);
     tell_time();
     server.started = atomic_load(&server.now);

@@ -62,11 +62,14 @@ done
 say "copies of rows: what a server has written it keeps, and never an older value"
 start_server ndb-caching -t 4
 one=$PORT one_pid=$SERVER_PID
+start_server ndb-caching
+two=$PORT two_pid=$SERVER_PID
 start_server db-only
-want 0 /usr/bin/python3 "$HERE/memcached_copies.py" "$one" "$PORT" "${MC_SECONDS:-5}"
+want 0 /usr/bin/python3 "$HERE/memcached_copies.py" "$one" "$PORT" "$two" "${MC_SECONDS:-5}"
 want_text out '^copies: all is right'
 cat "$BOX/out"
 stop_server "$one_pid"
+stop_server "$two_pid"
 stop_server "$SERVER_PID"
 
 say "two servers, eight clients, and a data node that dies"

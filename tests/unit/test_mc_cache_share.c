@@ -42,7 +42,8 @@ struct mc_value *__wrap_mc_value_create(uint32_t size)
 
 static struct mc_cache *open_cache(bool no_eviction)
 {
-    const struct mc_cache_options options = {LIMIT, LIMIT, no_eviction};
+    const struct mc_cache_options options = {
+        .bytes_max = LIMIT, .value_max = LIMIT, .no_eviction = no_eviction};
     struct mc_cache *cache = mc_cache_create(&options);
     assert_non_null(cache);
     return cache;
@@ -192,7 +193,7 @@ static void test_no_eviction(void **state)
 static void test_no_memory_to_open(void **state)
 {
     (void)state;
-    const struct mc_cache_options options = {LIMIT, LIMIT, false};
+    const struct mc_cache_options options = {.bytes_max = LIMIT, .value_max = LIMIT};
     struct mc_cache *cache = NULL;
     uint32_t failures = 0;
     while (cache == NULL) {
@@ -346,6 +347,29 @@ static void test_writes(void **state)
     assert_copy(cache, NULL);
     mc_value_release(one.value);
     mc_value_release(two.value);
+    mc_cache_free(cache);
+}
+
+static void test_peek(void **state)
+{
+    (void)state;
+    const struct mc_cache_options options = {.bytes_max = LIMIT, .value_max = LIMIT, .cas = 1000};
+    struct mc_cache *cache = mc_cache_create(&options);
+    struct mc_copy copy = copy_of("x"), seen;
+    assert_non_null(cache);
+    assert_false(mc_cache_peek(cache, "k", 1, NOW, &seen));
+    copy.flags = 7;
+    copy.expiry = NOW + 5;
+    assert_int_equal(write_copy(cache, &copy), 1001);
+    assert_true(mc_cache_peek(cache, "k", 1, NOW, &seen));
+    assert_ptr_equal(seen.value, copy.value);
+    assert_int_equal(seen.flags, 7);
+    assert_int_equal(seen.expiry, NOW + 5);
+    assert_int_equal(seen.cas, 1001);
+    mc_value_release(seen.value);
+    assert_false(mc_cache_peek(cache, "k", 1, NOW + 5, &seen));
+    assert_int_equal(figures_of(cache).gets, 0);
+    mc_value_release(copy.value);
     mc_cache_free(cache);
 }
 
@@ -551,6 +575,7 @@ int main(void)
         cmocka_unit_test(test_no_memory_for_table),
         cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_peek),
         cmocka_unit_test(test_tokens_of_commands),
         cmocka_unit_test(test_copy_too_large),
         cmocka_unit_test(test_threads),
