@@ -106,6 +106,11 @@ static void answer_here(struct mc_connection *connection, struct mc_job *job)
     case MC_VERSION:
         request->result.message = MC_VERSION_TEXT;
         break;
+    case MC_VERBOSITY:
+        atomic_store(&server->verbosity, request->delta < MC_VERBOSITY_MAX
+                                             ? (uint32_t)request->delta
+                                             : MC_VERBOSITY_MAX);
+        break;
     case MC_AUTH: /* Who need not prove anything stays who he is. */
         if (mc_auth_needed(server))
             answer_auth(connection, request);
@@ -573,6 +578,7 @@ void mc_connection_close(struct mc_connection *connection)
     }
     SSL_free(connection->tls);
     atomic_fetch_sub(&worker->figures.connections, 1);
+    if (mc_log_tells(server, MC_TELL_CONNECTIONS)) mc_log("connection %d has gone", connection->fd);
     uv_poll_stop(&connection->poll);
     uv_close((uv_handle_t *)&connection->poll, on_closed);
     if (atomic_fetch_sub(&server->connections, 1) >= server->options.connections)

@@ -8,6 +8,7 @@
  * docs/protocols/memcached.md.
  */
 #include <string.h>
+#include "servers/memcached/mc_config_rows.h"
 #include "servers/memcached/mc_server.h"
 
 #define IN_FLIGHT_MIN 1024u
@@ -31,8 +32,20 @@ static enum mc_policy policy_of(const struct mc_prefix *prefix, const struct mc_
     }
 }
 
+static void tell(const struct mc_job *job)
+{
+    const struct mc_request *request = &job->request;
+    const char *message = request->result.message;
+    char key[MC_SHOWN_MAX];
+    mc_log("connection %d: %s %s: %s%s%s", job->connection == NULL ? -1 : job->connection->fd,
+           mc_command_name(request->command), mc_config_shown(request->key, request->key_size, key),
+           mc_status_name(request->result.status), message == NULL ? "" : ": ",
+           message == NULL ? "" : message);
+}
+
 static void finish(struct mc_job *job)
 {
+    if (mc_log_tells(job->worker->server, MC_TELL_REQUESTS)) tell(job);
     mc_config_release(job->config);
     job->config = NULL;
     mc_job_completed(job);

@@ -147,6 +147,7 @@ static void hand_over(struct mc_server *server, int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); /* Not of a UNIX socket. */
     atomic_fetch_add(&server->connections, 1);
     atomic_fetch_add(&server->connections_total, 1);
+    if (mc_log_tells(server, MC_TELL_CONNECTIONS)) mc_log("connection %d has come", fd);
     mc_worker_accept(least_loaded(server), fd);
 }
 

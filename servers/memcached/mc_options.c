@@ -8,6 +8,7 @@
 #include "servers/memcached/mc_server.h"
 
 enum { OPTION_BOOTSTRAP = 256, OPTION_CHAIN, OPTION_KEY };
+enum { ENDED = 1, WRONG = 3 }; /* The exit code + 1. */
 
 static const struct option long_options[] = {
     {"port", required_argument, NULL, 'p'},
@@ -67,14 +68,16 @@ static const char help[] =
     "  -E, --engine=NAME          passed over: there is one engine\n"
     "  -d, --daemon               go to the background\n"
     "  -P, --pidfile=FILE         write the process' number there\n"
-    "  -v, --verbose              in the background, too, write the log to the standard error\n"
+    "  -v, --verbose              tell of connections, too, -vv of each request; and with -d "
+    "write\n"
+    "                             the log to the standard error as well\n"
     "  -h, --help                 this text\n"
     "  -V, --version              the version\n";
 
 static int bad(const char *what, const char *value)
 {
     fprintf(stderr, "ndb_memcached: wrong value for %s: %s\n", what, value);
-    return 2;
+    return WRONG;
 }
 
 /* 0, or 1: it is no such number. */
@@ -129,7 +132,7 @@ static int engine_option(struct mc_options *options, const char *name, char *val
         fprintf(stderr, "ndb_memcached: -e %s means nothing here and is passed over\n", name);
     } else {
         fprintf(stderr, "ndb_memcached: -e knows no %s\n", name);
-        return 2;
+        return WRONG;
     }
     return 0;
 }
@@ -253,12 +256,12 @@ static int one(struct mc_options *options, int option, char *text)
         return 0;
     case 'h':
         (void)fputs(help, stdout);
-        return 1;
+        return ENDED;
     case 'V':
         printf("ndb_memcached %s\n", MC_VERSION_TEXT);
-        return 1;
+        return ENDED;
     default:
-        return 2;
+        return WRONG;
     }
 }
 
@@ -283,11 +286,16 @@ int mc_options_parse(struct mc_options *options, int argc, char **argv)
     }
     if (optind < argc) {
         fprintf(stderr, "ndb_memcached: what is %s?\n", argv[optind]);
-        return 2;
+        return WRONG;
+    }
+    bool reachable = options->tcp_port != 0 || options->udp_port != 0 || options->unix_path != NULL;
+    if (!reachable && !options->bootstrap) {
+        fprintf(stderr, "ndb_memcached: -p 0 without -U or -s: nobody could connect\n");
+        return WRONG;
     }
     if (options->tls && (options->tls_chain == NULL || options->tls_key == NULL)) {
         fprintf(stderr, "ndb_memcached: -Z needs --ssl-chain-cert and --ssl-key\n");
-        return 2;
+        return WRONG;
     }
     return 0;
 }

@@ -95,6 +95,10 @@ struct mc_result {
     bool created;                /* By INCREMENT with `create`, or by APPEND with vivify. */
 };
 
+/* For the log. */
+const char *mc_command_name(enum mc_command command);
+const char *mc_status_name(enum mc_status status);
+
 enum mc_protocol { MC_TEXT = 0, MC_META, MC_BINARY };
 
 /* What a printer needs to know of its own protocol's request. */

@@ -26,7 +26,7 @@ struct mc_options {
     uint64_t cache_bytes;       /* -m */
     uint32_t value_max;         /* -I */
     bool no_eviction;           /* -M */
-    uint32_t verbose;           /* -v, -vv */
+    uint32_t verbose;           /* -v, -vv: at the beginning */
     const char *user;           /* -u */
     const char *pid_file;       /* -P */
     bool daemonize;             /* -d */
@@ -166,6 +166,7 @@ struct mc_server {
     atomic_uint now; /* Unix seconds. */
     atomic_uint connections;
     atomic_ullong connections_total, connections_refused;
+    atomic_uint verbosity; /* enum mc_verbosity: that and what is below. */
     atomic_bool stopping;
     atomic_bool reload; /* A table is not what it was: its containers are made anew. */
     uint32_t started;
@@ -182,8 +183,12 @@ struct mc_server {
     uint32_t user_count;
 };
 
-/* mc_main: one line to stderr (or the system log of a daemon), with the time. */
+/* ndb_memcached.c: one line to stderr (or the system log of a daemon), with the time. */
 void mc_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Is that told, by -v or the command "verbosity"? Any thread. */
+enum mc_verbosity { MC_TELL_CONNECTIONS = 1, MC_TELL_REQUESTS = 2 };
+#define MC_VERBOSITY_MAX 255u
+bool mc_log_tells(const struct mc_server *server, enum mc_verbosity what);
 
 /* mc_options.c: 0, or the exit code + 1. */
 int mc_options_parse(struct mc_options *options, int argc, char **argv);

@@ -111,7 +111,7 @@ static void settings(const struct printer *printer)
     number(printer, "tcpport", options->tcp_port);
     number(printer, "udpport", options->udp_port);
     tell(printer, "inter", "%s", options->listen == NULL ? "NULL" : options->listen);
-    number(printer, "verbosity", options->verbose);
+    number(printer, "verbosity", atomic_load(&printer->worker->server->verbosity));
     tell(printer, "evictions", "%s", options->no_eviction ? "off" : "on");
     tell(printer, "domain_socket", "%s", options->unix_path == NULL ? "NULL" : options->unix_path);
     tell(printer, "umask", "%o", options->unix_mask);

@@ -36,6 +36,11 @@ void mc_log(const char *format, ...)
     fprintf(stderr, "%s [ndb_memcached] %s\n", stamp, text);
 }
 
+bool mc_log_tells(const struct mc_server *of, enum mc_verbosity what)
+{
+    return atomic_load_explicit(&of->verbosity, memory_order_relaxed) >= (uint32_t)what;
+}
+
 /* ---- The process. ---- */
 
 static int become_user(const char *name)
@@ -170,6 +175,7 @@ static int prepare(void)
                                            .cas = first_cas()};
     signal(SIGPIPE, SIG_IGN);
     tell_time();
+    atomic_store(&server.verbosity, server.options.verbose);
     server.started = atomic_load(&server.now);
     pthread_mutex_init(&server.lock, NULL);
     pthread_cond_init(&server.configurer_wake, NULL);

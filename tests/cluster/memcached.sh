@@ -10,12 +10,14 @@ DATA_MEMORY=200M
 SMALL_LOG=$'NoOfFragmentLogFiles=4\nFragmentLogFileSize=16M\nRedoBuffer=32M'
 start_cluster 2 2
 
-say "without its tables it says so"
-want 1 "$BIN/ndb_memcached" -p 0 -e "connectstring=$CS"
+say "without its tables, or a way to it, it says so"
+want 2 "$BIN/ndb_memcached" -p 0 -e "connectstring=$CS"
+want_text err '-p 0 without -U or -s'
+want 1 "$BIN/ndb_memcached" -s "$BOX/nobody" -e "connectstring=$CS"
 want_text err 'ndbmemcache'
 want 0 "$BIN/ndb_memcached" --bootstrap -e "connectstring=$CS"
 want 0 "$BIN/ndb_memcached" --bootstrap -e "connectstring=$CS" # Again, with what is there.
-want 1 "$BIN/ndb_memcached" -p 0 -e "connectstring=$CS;role=nobody"
+want 1 "$BIN/ndb_memcached" -s "$BOX/nobody" -e "connectstring=$CS;role=nobody"
 want_text err 'nobody'
 
 for role in mc-only default_role db-only ndb-caching; do
@@ -141,10 +143,25 @@ start_server mc-only -Z --ssl-chain-cert="$BOX/chain.pem" --ssl-key="$BOX/key.pe
 printf 'set a 0 0 1\r\n1\r\nget a\r\nquit\r\n' | run openssl s_client -quiet -connect "127.0.0.1:$PORT" -CAfile "$BOX/chain.pem" 2>/dev/null | tr -d '\r' >"$BOX/out"
 want_text out '^VALUE a 0 1$'
 stop_server "$SERVER_PID"
-want 1 "$BIN/ndb_memcached" -p 0 -Z --ssl-chain-cert="$BOX/key.pem" --ssl-key="$BOX/key.pem" -e "connectstring=$CS"
+want 1 "$BIN/ndb_memcached" -s "$BOX/nobody" -Z --ssl-chain-cert="$BOX/key.pem" --ssl-key="$BOX/key.pem" -e "connectstring=$CS"
 want_text err 'certificate chain'
-want 1 "$BIN/ndb_memcached" -p 0 -S -e "connectstring=$CS"
+want 1 "$BIN/ndb_memcached" -s "$BOX/nobody" -S -e "connectstring=$CS"
 want_text err '^.*-S needs -Y'
+
+say "what it tells: nothing of clients at first, and what verbosity says while it runs"
+start_server mc-only
+told() { grep -c "$1" "$BOX/server.$PORT"; }
+reply "$PORT" 'set a 0 0 1\r\n1\r\nget a\r\n' 'STORED\nVALUE a 0 1\n1\nEND\n'
+[ "$(told connection)" = 0 ] || fail "it tells of connections"
+reply "$PORT" 'verbosity 1\r\nget a\r\n' 'OK\nVALUE a 0 1\n1\nEND\n'
+reply "$PORT" 'verbosity 2\r\nget a\r\nget b\r\n' 'OK\nVALUE a 0 1\n1\nEND\nEND\n'
+talk "$PORT" 'stats settings\r\nquit\r\n'
+want_text out '^STAT verbosity 2$'
+reply "$PORT" 'verbosity 0\r\nget a\r\nverbosity\r\nverbosity x\r\n' 'OK\nVALUE a 0 1\n1\nEND\nERROR\nCLIENT_ERROR bad command line format\n'
+[ "$(told 'has come')" = 3 ] || fail "connections that came: $(told 'has come')"
+[ "$(told 'connection [0-9]*: get a: done')" = 1 ] || fail "it does not tell of requests"
+[ "$(told 'connection [0-9]*: get b: not found')" = 1 ] || fail "it does not tell of answers"
+stop_server "$SERVER_PID"
 
 say "datagrams, and a UNIX socket"
 UDP_PORT=$(free_port)
