@@ -250,3 +250,13 @@ void mc_cache_figures(struct mc_cache *cache, uint32_t now, struct mc_cache_figu
     figures->flushes = __atomic_load_n(&cache->flushes, __ATOMIC_RELAXED);
     figures->oldest_age = now - oldest;
 }
+
+void mc_cache_figures_reset(struct mc_cache *cache)
+{
+    for (uint32_t i = 0; i < MC_CACHE_SHARDS; i++) {
+        struct mc_shard *shard = &cache->shards[i];
+        mc_shard_enter(cache, shard, 0);
+        shard->figures = (struct mc_cache_figures){.items = shard->figures.items};
+        mc_shard_leave(cache, shard);
+    }
+}

@@ -59,3 +59,5 @@ struct mc_cache_figures {
     uint32_t oldest_age; /* Seconds since the oldest access. */
 };
 void mc_cache_figures(struct mc_cache *cache, uint32_t now, struct mc_cache_figures *figures);
+/* What only grows begins anew. */
+void mc_cache_figures_reset(struct mc_cache *cache);

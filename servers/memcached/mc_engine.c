@@ -45,6 +45,7 @@ static void tell(const struct mc_job *job)
 
 static void finish(struct mc_job *job)
 {
+    mc_stats_count(job->worker, &job->request);
     if (mc_log_tells(job->worker->server, MC_TELL_REQUESTS)) tell(job);
     mc_config_release(job->config);
     job->config = NULL;
@@ -119,20 +120,6 @@ static bool is_change(const struct mc_request *request)
            request->meta.recache_given;
 }
 
-static void count(struct mc_worker *worker, const struct mc_request *request)
-{
-    struct mc_worker_figures *figures = &worker->figures;
-    bool miss = request->result.status == MC_NOT_FOUND;
-    if (request->command == MC_GET) {
-        atomic_fetch_add_explicit(&figures->get_ndb, 1, memory_order_relaxed);
-        if (miss) atomic_fetch_add_explicit(&figures->get_ndb_misses, 1, memory_order_relaxed);
-    } else if (request->command <= MC_REPLACE) {
-        atomic_fetch_add_explicit(&figures->set_ndb, 1, memory_order_relaxed);
-    } else {
-        atomic_fetch_add_explicit(&figures->other_ndb, 1, memory_order_relaxed);
-    }
-}
-
 static void drop_value(struct mc_request *request)
 {
     request->want_value = false;
@@ -143,12 +130,13 @@ static void drop_value(struct mc_request *request)
 static void row_done(struct mc_request *request, void *context)
 {
     struct mc_job *job = context;
-    struct mc_worker *worker = job->worker;
-    worker->in_flight--;
-    count(worker, request);
+    enum mc_status status = request->result.status;
+    job->worker->in_flight--;
+    if (status == MC_TEMPORARY) mc_stats_add(job->worker, MC_NDB_TEMPORARY);
+    if (status == MC_FAILED) mc_stats_add(job->worker, MC_NDB_FAILED);
     if (job->copying == MC_COPY_WRITE)
         end_write(job);
-    else if (job->copying == MC_COPY_READ && request->result.status == MC_OK)
+    else if (job->copying == MC_COPY_READ && status == MC_OK)
         keep_copy(job);
     if (job->value_unwanted) drop_value(request);
     finish(job);
@@ -160,11 +148,12 @@ static void ask_row(struct mc_job *job)
     struct mc_request *request = &job->request;
     struct mc_store *store = mc_worker_store(worker, job->prefix->cluster);
     if (store == NULL) {
-        atomic_fetch_add_explicit(&worker->figures.busy, 1, memory_order_relaxed);
+        mc_stats_add(worker, MC_NDB_UNREACHABLE);
         fail(job, MC_TEMPORARY, unreachable);
         return;
     }
     worker->in_flight++;
+    mc_stats_add(worker, is_change(request) ? MC_NDB_CHANGES : MC_NDB_READS);
     mc_store_start(store, job->prefix->container, request, request->key + job->prefix->size,
                    request->key_size - job->prefix->size, row_done, job);
 }

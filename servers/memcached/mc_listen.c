@@ -156,7 +156,8 @@ static void accept_all(struct mc_listener *listener)
     struct mc_server *server = listener->server;
     for (;;) {
         if (atomic_load(&server->connections) >= server->options.connections) {
-            atomic_fetch_add(&server->connections_refused, 1);
+            atomic_fetch_add(&server->listen_disabled, 1);
+            server->disabled_since_us = uv_hrtime() / 1000u;
             pause_accepting(server); /* They wait in the backlog. */
             return;
         }
@@ -191,6 +192,10 @@ void mc_listen_begin(struct mc_server *server)
         listener->poll.data = listener;
         uv_poll_start(&listener->poll, UV_READABLE, on_incoming);
     }
+    if (server->disabled_since_us != 0)
+        atomic_fetch_add(&server->listen_disabled_us,
+                         uv_hrtime() / 1000u - server->disabled_since_us);
+    server->disabled_since_us = 0;
     server->accepting = true;
 }
 

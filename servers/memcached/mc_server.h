@@ -101,11 +101,61 @@ struct mc_connection {
     struct mc_datagram *datagram; /* Of UDP: whom the reply goes to. */
 };
 
+/* What clients were told, whoever has answered: each request counts once. */
+enum mc_figure {
+    MC_CMD_GET = 0,
+    MC_CMD_SET,
+    MC_CMD_FLUSH,
+    MC_CMD_TOUCH,
+    MC_CMD_META,
+    MC_GET_HITS,
+    MC_GET_MISSES,
+    MC_DELETE_MISSES,
+    MC_DELETE_HITS,
+    MC_INCR_MISSES,
+    MC_INCR_HITS,
+    MC_DECR_MISSES,
+    MC_DECR_HITS,
+    MC_CAS_MISSES,
+    MC_CAS_HITS,
+    MC_CAS_BADVAL,
+    MC_TOUCH_HITS,
+    MC_TOUCH_MISSES,
+    MC_STORE_TOO_LARGE,
+    MC_STORE_NO_MEMORY,
+    MC_NDB_READS, /* Requests that went to the database, */
+    MC_NDB_CHANGES,
+    MC_NDB_UNREACHABLE, /* could not, */
+    MC_NDB_TEMPORARY,   /* were told to come again, */
+    MC_NDB_FAILED,      /* or were refused by it. */
+    MC_FIGURES
+};
+
 /* Of one thread; others may read them at any time. */
 struct mc_worker_figures {
     atomic_ullong bytes_read, bytes_written, requests, auth_commands, auth_errors;
-    atomic_ullong get_ndb, get_ndb_misses, set_ndb, other_ndb, busy;
+    atomic_ullong count[MC_FIGURES];
     atomic_uint connections;
+};
+
+/* What only the worker's thread knows, for others, from time to time: under the server's lock. */
+#define MC_TOLD_CODES 64u
+struct mc_told {
+    uint32_t in_flight;
+    bool open[MC_CLUSTERS_MAX];
+    struct mc_store_figures store[MC_CLUSTERS_MAX];
+    uint32_t code_count;
+    struct {
+        int32_t code;
+        uint64_t count;
+    } code[MC_TOLD_CODES];
+};
+
+/* What only grows, until "stats reset" makes it begin anew. */
+struct mc_totals {
+    uint64_t count[MC_FIGURES];
+    uint64_t bytes_read, bytes_written, auth_commands, auth_errors;
+    uint64_t connections, listen_disabled, listen_disabled_us;
 };
 
 struct mc_worker {
@@ -139,6 +189,7 @@ struct mc_worker {
         bool reached;
     } cluster[MC_CLUSTERS_MAX];
     struct mc_worker_figures figures;
+    struct mc_told told;
     /* Under the server's lock: sockets that were accepted for this worker. */
     int *accepted;
     uint32_t accepted_count, accepted_room;
@@ -165,7 +216,10 @@ struct mc_server {
     struct mc_worker workers[MC_WORKERS_MAX];
     atomic_uint now; /* Unix seconds. */
     atomic_uint connections;
-    atomic_ullong connections_total, connections_refused;
+    atomic_ullong connections_total;
+    atomic_ullong listen_disabled, listen_disabled_us; /* How often, and how long. */
+    uint64_t disabled_since_us;                        /* 0: it accepts. */
+    struct mc_totals reset;                            /* Under the lock: at the last reset. */
     atomic_uint verbosity; /* enum mc_verbosity: that and what is below. */
     atomic_bool stopping;
     atomic_bool reload; /* A table is not what it was: its containers are made anew. */
@@ -254,6 +308,11 @@ bool mc_auth_text(const struct mc_server *server, const struct mc_value *value);
 
 /* mc_stats.c: prints the group that the request names. False: there is none, nothing is printed. */
 bool mc_stats(struct mc_worker *worker, const struct mc_request *request, struct mc_output *output);
+/* The request's result is complete. */
+void mc_stats_count(struct mc_worker *worker, const struct mc_request *request);
+void mc_stats_add(struct mc_worker *worker, enum mc_figure figure);
+/* What the others may know of the worker, now. Its own thread. */
+void mc_stats_tell(struct mc_worker *worker);
 
 /* mc_reload.c: connects to the cluster, takes the configuration, and looks for new ones. */
 int mc_reload_first(struct mc_server *server);

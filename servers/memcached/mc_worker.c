@@ -192,6 +192,7 @@ static void on_tick(uv_timer_t *timer)
     worker->stale_answers = stale;
     for (uint32_t i = 0; i < MC_CLUSTERS_MAX; i++)
         if (worker->cluster[i].store != NULL) mc_store_tick(worker->cluster[i].store);
+    mc_stats_tell(worker);
     process(worker);              /* Deadlines, too. */
     mc_connections_flush(worker); /* The loop sleeps before it comes to on_check(). */
     if (worker->stalled && !mc_engine_full(worker)) mc_connections_resume(worker);

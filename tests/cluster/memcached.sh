@@ -148,6 +148,28 @@ want_text err 'certificate chain'
 want 1 "$BIN/ndb_memcached" -s "$BOX/nobody" -S -e "connectstring=$CS"
 want_text err '^.*-S needs -Y'
 
+say "what stats count: each request once, by what the client was told"
+for role in mc-only db-only ndb-caching; do
+    start_server "$role"
+    reply "$PORT" 'set s 0 0 1\r\n1\r\ndelete none\r\nstats reset\r\n' 'STORED\nNOT_FOUND\nRESET\n'
+    reply "$PORT" 'get s\r\nget s none\r\nset s 0 0 1\r\n5\r\nget s\r\nincr s 1\r\ndecr s 1\r\nincr none 1\r\ncas s 0 0 1 1\r\n2\r\ncas none 0 0 1 1\r\n2\r\nmg s v\r\n' \
+        'VALUE s 0 1\n1\nEND\nVALUE s 0 1\n1\nEND\nSTORED\nVALUE s 0 1\n5\nEND\n6\n5\nNOT_FOUND\nEXISTS\nNOT_FOUND\nVA 1\n5\n'
+    reply "$PORT" 'touch s 0\r\ntouch none 0\r\ndelete s\r\ndelete s\r\nget s\r\n' 'TOUCHED\nNOT_FOUND\nDELETED\nNOT_FOUND\nEND\n'
+    talk "$PORT" 'stats\r\nquit\r\n'
+    for figure in 'cmd_get 6' 'get_hits 4' 'get_misses 2' 'cmd_set 3' 'cmd_touch 2' 'touch_hits 1' 'touch_misses 1' 'delete_hits 1' 'delete_misses 1' \
+        'incr_hits 1' 'incr_misses 1' 'decr_hits 1' 'decr_misses 0' 'cas_hits 0' 'cas_misses 1' 'cas_badval 1' 'cmd_meta 1' 'cmd_flush 0' \
+        'curr_connections 1' 'total_connections 3' 'threads 2' 'accepting_conns 1' 'pointer_size 64' 'curr_items 0' 'bytes 0'; do
+        want_text out "^STAT $figure\$"
+    done
+    talk "$PORT" 'stats ndb\r\nstats scheduler\r\nstats errors\r\nquit\r\n'
+    [ "$role" = mc-only ] || want_text out '^STAT ndb_error_626 [1-9]'
+    [ "$role" = mc-only ] || want_text out '^STAT cl0.conn[01].sent_operations [1-9]'
+    [ "$role" != mc-only ] || want_text out '^STAT reads 0$'
+    [ "$role" != db-only ] || want_text out '^STAT reads 6$'
+    [ "$role" != ndb-caching ] || want_text out '^STAT reads [34]$' # Those that the cache could not answer.
+    stop_server "$SERVER_PID"
+done
+
 say "what it tells: nothing of clients at first, and what verbosity says while it runs"
 start_server mc-only
 told() { grep -c "$1" "$BOX/server.$PORT"; }
