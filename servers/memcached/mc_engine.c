@@ -32,6 +32,27 @@ static enum mc_policy policy_of(const struct mc_prefix *prefix, const struct mc_
     }
 }
 
+static void enter_database(struct mc_job *job)
+{
+    struct mc_worker *worker = job->worker;
+    worker->in_flight++;
+    job->prev_asked = NULL;
+    job->next_asked = worker->asked;
+    if (worker->asked != NULL) worker->asked->prev_asked = job;
+    worker->asked = job;
+}
+
+static void leave_database(struct mc_job *job)
+{
+    struct mc_worker *worker = job->worker;
+    worker->in_flight--;
+    if (job->prev_asked != NULL)
+        job->prev_asked->next_asked = job->next_asked;
+    else
+        worker->asked = job->next_asked;
+    if (job->next_asked != NULL) job->next_asked->prev_asked = job->prev_asked;
+}
+
 static void tell(const struct mc_job *job)
 {
     const struct mc_request *request = &job->request;
@@ -131,7 +152,7 @@ static void row_done(struct mc_request *request, void *context)
 {
     struct mc_job *job = context;
     enum mc_status status = request->result.status;
-    job->worker->in_flight--;
+    leave_database(job);
     if (status == MC_TEMPORARY) mc_stats_add(job->worker, MC_NDB_TEMPORARY);
     if (status == MC_FAILED) mc_stats_add(job->worker, MC_NDB_FAILED);
     if (job->copying == MC_COPY_WRITE)
@@ -152,7 +173,7 @@ static void ask_row(struct mc_job *job)
         fail(job, MC_TEMPORARY, unreachable);
         return;
     }
-    worker->in_flight++;
+    enter_database(job);
     mc_stats_add(worker, is_change(request) ? MC_NDB_CHANGES : MC_NDB_READS);
     mc_store_start(store, job->prefix->container, request, request->key + job->prefix->size,
                    request->key_size - job->prefix->size, row_done, job);
@@ -219,7 +240,7 @@ static void flush_next(struct mc_job *job);
 static void flushed(struct mc_request *request, void *context)
 {
     struct mc_job *job = context;
-    job->worker->in_flight--;
+    leave_database(job);
     if (request->result.status != MC_OK) {
         finish(job);
         return;
@@ -250,7 +271,7 @@ static void flush_next(struct mc_job *job)
             fail(job, MC_TEMPORARY, unreachable);
             return;
         }
-        job->worker->in_flight++;
+        enter_database(job);
         mc_store_start(store, prefix->container, &job->request, "", 0, flushed, job);
         return;
     }
@@ -292,6 +313,17 @@ void mc_engine_start(struct mc_worker *worker, struct mc_job *job)
         break;
     }
     fail(job, MC_NOT_SUPPORTED, "the policy of this prefix does not allow it");
+}
+
+void mc_engine_drop(struct mc_worker *worker)
+{
+    while (worker->asked != NULL) {
+        struct mc_job *job = worker->asked;
+        leave_database(job);
+        mc_config_release(job->config);
+        job->config = NULL;
+        mc_job_completed(job);
+    }
 }
 
 /* Five times what the role's rate needs at the cluster's round trip. */

@@ -11,6 +11,7 @@
 
 #define CONNECT_MS 10000u
 #define POLL_MS    1000u
+#define STOP_MS    500
 
 /* What only this thread uses. */
 struct configurer {
@@ -202,15 +203,21 @@ int mc_reload_start(struct mc_server *server)
     return pthread_create(&server->configurer, NULL, configurer_main, server);
 }
 
-void mc_reload_stop(struct mc_server *server)
+bool mc_reload_stop(struct mc_server *server)
 {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += STOP_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
     pthread_mutex_lock(&server->lock);
     pthread_cond_signal(&server->configurer_wake);
     pthread_mutex_unlock(&server->lock);
-    pthread_join(server->configurer, NULL);
+    if (pthread_timedjoin_np(server->configurer, NULL, &until) != 0) return false;
     mc_config_release(server->config);
     for (uint32_t i = 0; i < server->cluster_count; i++) {
         ndb_close(configurer.ndb[i]);
         ndb_connection_free(server->cluster[i]);
     }
+    return true;
 }

@@ -57,8 +57,9 @@ struct mc_job {
     const struct mc_prefix *prefix;
     uint64_t token; /* Of the cache. */
     enum { MC_COPY_NONE = 0, MC_COPY_READ, MC_COPY_WRITE } copying;
-    bool value_unwanted; /* By the client: it is only for the copy. */
-    uint32_t flush_at;   /* FLUSH_ALL: the prefix that is being emptied. */
+    bool value_unwanted;                    /* By the client: it is only for the copy. */
+    uint32_t flush_at;                      /* FLUSH_ALL: the prefix that is being emptied. */
+    struct mc_job *next_asked, *prev_asked; /* Of the worker's. */
 };
 
 /* Which keys of a connection requests are under way for. */
@@ -174,7 +175,8 @@ struct mc_worker {
     struct mc_output spare_out;
     struct mc_order_table *spare_orders;
     uint32_t spare_order_count;
-    uint32_t in_flight;       /* Requests in the database. */
+    struct mc_job *asked;     /* Those in the database, */
+    uint32_t in_flight;       /* and how many. */
     bool stalled;             /* Connections wait for there being fewer. */
     uint64_t stale_answers;   /* That a table has changed. */
     struct mc_config *config; /* Held. */
@@ -296,6 +298,8 @@ void mc_udp_send(struct mc_datagram *datagram, const char *bytes, uint32_t size)
 
 /* mc_engine.c: who answers a request; the job is completed by it. */
 void mc_engine_start(struct mc_worker *worker, struct mc_job *job);
+/* Requests in the database are given up: their stores are closed. */
+void mc_engine_drop(struct mc_worker *worker);
 /* The database has as many requests of this worker as it may. */
 bool mc_engine_full(const struct mc_worker *worker);
 
@@ -317,6 +321,8 @@ void mc_stats_tell(struct mc_worker *worker);
 /* mc_reload.c: connects to the cluster, takes the configuration, and looks for new ones. */
 int mc_reload_first(struct mc_server *server);
 int mc_reload_start(struct mc_server *server);
-void mc_reload_stop(struct mc_server *server);
+/* False: the thread waits for an answer of a cluster, and goes on to do so; it changes nothing any
+   more, but what it uses stays. */
+bool mc_reload_stop(struct mc_server *server);
 /* The newest configuration, held. Any thread. */
 struct mc_config *mc_reload_take(struct mc_server *server);

@@ -215,6 +215,7 @@ static void close_all(struct mc_worker *worker)
         access->ndb = NULL;
     }
     uv_run(&worker->loop, UV_RUN_NOWAIT);
+    mc_engine_drop(worker);
     while (worker->free_jobs != NULL) {
         struct mc_job *job = worker->free_jobs;
         worker->free_jobs = job->next;

@@ -124,7 +124,8 @@ static void on_signal(uv_signal_t *handle, int number)
     stop();
 }
 
-static int serve(void)
+/* The exit code; *left: a thread is still there, which waits for a cluster. */
+static int serve(bool *left)
 {
     uint32_t started = 0;
     int result = 0;
@@ -141,7 +142,7 @@ static int serve(void)
     for (uint32_t i = 0; i < started; i++)
         mc_worker_stop(&server.workers[i]);
     mc_listen_close(&server); /* Only now: the first worker has used that of UDP. */
-    if (reloading) mc_reload_stop(&server);
+    *left = reloading && !mc_reload_stop(&server);
     return result == 0 ? 0 : 1;
 }
 
@@ -207,9 +208,12 @@ int main(int argc, char **argv)
     }
     if (prepare() != 0 || mc_reload_first(&server) != 0) return 1;
     init_loop();
-    result = serve();
+    bool left;
+    result = serve(&left);
+    if (server.options.pid_file != NULL) unlink(server.options.pid_file);
+    if (left)
+        _exit(result); /* Whoever stops the server does not wait for a cluster that is gone. */
     mc_cache_free(server.cache);
     SSL_CTX_free(server.tls);
-    if (server.options.pid_file != NULL) unlink(server.options.pid_file);
     return result;
 }

@@ -239,6 +239,36 @@ for one in all_of_them: # Each of the first ones makes room for another.
 PYTHON
 stop_server "$SERVER_PID"
 
+say "it is stopped while requests run, and when the cluster has gone: at once, and nothing is left over"
+start_server ndb-caching
+run /usr/bin/python3 - "$PORT" <<'PYTHON' &
+import socket, sys, threading
+def drain(one):
+    try:
+        while one.recv(65536):
+            pass
+    except OSError:
+        pass
+def load(number):
+    try:
+        one = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
+        threading.Thread(target=drain, args=(one,), daemon=True).start()
+        while True:
+            one.sendall(b"".join(b"set load:%d 0 0 3\r\nabc\r\nget load:%d\r\nincr load:n 1\r\nset b:load 0 0 20000\r\n%s\r\nappend b:load 0 0 1\r\nx\r\n"
+                                 % (key, key, b"v" * 20000) for key in range(number, number + 40)))
+    except OSError:
+        pass # The server has gone.
+threads = [threading.Thread(target=load, args=(number,)) for number in range(8)]
+for one in threads:
+    one.start()
+for one in threads:
+    one.join()
+PYTHON
+loader=$!
+sleep 3
+stop_server "$SERVER_PID"
+wait "$loader"
+
 say "without the cluster local keys go on, others are refused at once, and it comes back by itself"
 start_server default_role
 reply "$PORT" 'set mc:local 0 0 1\r\n1\r\nset far 0 0 1\r\n1\r\n' 'STORED\nSTORED\n'
@@ -260,5 +290,10 @@ for _ in $(seq 300); do
     sleep 0.1
 done
 want_text out '^VALUE far 0 1$'
+kill_nodes
+sleep 2 # By now the thread that looks for configurations has asked, and waits for an answer.
+stopped=$(date +%s%N)
 stop_server "$SERVER_PID"
+stopped=$((($(date +%s%N) - stopped) / 1000000))
+[ "$stopped" -lt 5000 ] || fail "without a cluster it ends after $stopped ms"
 stop_cluster
