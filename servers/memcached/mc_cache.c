@@ -83,12 +83,25 @@ uint64_t mc_cache_token(struct mc_cache *cache, const char *key, uint32_t key_si
     return token;
 }
 
-/* Without its own CAS number the copy of something that is here already is no change, and those who
-   know that one's number shall find it again. */
+bool mc_cache_execute_if(struct mc_cache *cache, struct mc_request *request, uint64_t token,
+                         uint32_t now)
+{
+    struct mc_place place = mc_cache_enter(cache, request->key, request->key_size, now);
+    bool holds = token == token_of(&place);
+    if (holds) {
+        memset(&request->result, 0, sizeof request->result);
+        mc_cache_get(&place, request);
+    }
+    mc_cache_leave(&place);
+    return holds;
+}
+
+/* The copy of something that is here already is no change: those who know its number, where that is
+   not the database's, shall find it again, and who was told to bring a new value is still at it. */
 static bool copy_known(const struct mc_item *item, const struct mc_copy *copy)
 {
-    return item != NULL && copy->cas == 0 && item->flags == copy->flags && !item->stale &&
-           !item->token_sent && item->value->size == copy->value->size &&
+    return item != NULL && (copy->cas == 0 || copy->cas == item->cas) &&
+           item->flags == copy->flags && !item->stale && item->value->size == copy->value->size &&
            memcmp(item->value->bytes, copy->value->bytes, copy->value->size) == 0;
 }
 

@@ -36,6 +36,9 @@ struct mc_copy {
 /* False: somebody has written since. *cas (may be NULL): the copy's number. */
 bool mc_cache_fill(struct mc_cache *cache, const char *key, uint32_t key_size, uint64_t token,
                    const struct mc_copy *copy, uint32_t now, uint64_t *cas);
+/* As mc_cache_execute() of a get, if the token holds; else false, and nothing is done. */
+bool mc_cache_execute_if(struct mc_cache *cache, struct mc_request *request, uint64_t token,
+                         uint32_t now);
 /* The copy that was there goes; returns the write's token. */
 uint64_t mc_cache_write_begin(struct mc_cache *cache, const char *key, uint32_t key_size,
                               uint32_t now);

@@ -70,7 +70,7 @@ static enum mc_status vivify(const struct mc_place *place, struct mc_request *re
     if (item == NULL) return MC_NO_MEMORY;
     item->expiry = request->meta.vivify;
     item->token_sent = true;
-    request->result.won = true;
+    request->result.won = request->result.created = true;
     mc_cache_renew(place, request, item);
     note_use(place, request, item);
     tell_value(request, item, &request->result);

@@ -137,8 +137,54 @@ static void end_write(struct mc_job *job)
 
 static bool is_change(const struct mc_request *request)
 {
-    return request->command != MC_GET || request->touch || request->meta.vivify_given ||
-           request->meta.recache_given;
+    return request->command != MC_GET || request->touch;
+}
+
+/* ---- Meta commands ---- */
+
+/* What a row cannot be: without its value, or there and not to be used. */
+static const char *refusal_of_meta(const struct mc_request *request)
+{
+    const struct mc_meta *meta = &request->meta;
+    if (request->command == MC_DELETE && meta->invalidate)
+        return "invalid flag I: a value of the database is not marked, but deleted or replaced";
+    if (request->command == MC_DELETE && meta->drop_value)
+        return "invalid flag x: a row is deleted as a whole";
+    return NULL;
+}
+
+/*
+ * Who is to bring a new value only the cache can tell: without it a get does not ask, and its miss
+ * is one like all others. I of ms would keep a value that is older than the row's, as a stale one:
+ * it is not taken, as if I were not there. N of ma is in `create` and `expiry`.
+ */
+static void take_hints(struct mc_job *job)
+{
+    struct mc_meta *meta = &job->request.meta;
+    job->hints = *meta;
+    meta->invalidate = meta->recache_given = false;
+    if (job->request.command != MC_APPEND && job->request.command != MC_PREPEND)
+        meta->vivify_given = false;
+}
+
+/* Of a row that was read, and of which there is a copy now: is its time soon over, and who brings a
+   new value? Of one that is not there: this one, or another? */
+static void tell_winner(struct mc_job *job)
+{
+    struct mc_request *request = &job->request;
+    const struct mc_meta *hints = &job->hints;
+    struct mc_result row = request->result;
+    bool found = row.status == MC_OK && hints->recache_given;
+    bool missed = row.status == MC_NOT_FOUND && hints->vivify_given;
+    if (!found && !missed) return;
+    request->meta.recache_given = hints->recache_given;
+    request->meta.vivify_given = missed;
+    if (!mc_cache_execute_if(job->worker->server->cache, request, job->token, now_of(job->worker)))
+        return;
+    if (request->result.status == MC_OK)
+        mc_value_release(row.value);
+    else
+        request->result = row; /* There was no room for it. */
 }
 
 static void drop_value(struct mc_request *request)
@@ -146,6 +192,16 @@ static void drop_value(struct mc_request *request)
     request->want_value = false;
     mc_value_release(request->result.value);
     request->result.value = NULL;
+}
+
+/* ---- Rows ---- */
+
+static void finish_read(struct mc_job *job)
+{
+    struct mc_request *request = &job->request;
+    if (request->result.status == MC_OK) keep_copy(job);
+    if (job->value_unwanted) drop_value(request);
+    tell_winner(job);
 }
 
 static void row_done(struct mc_request *request, void *context)
@@ -157,9 +213,8 @@ static void row_done(struct mc_request *request, void *context)
     if (status == MC_FAILED) mc_stats_add(job->worker, MC_NDB_FAILED);
     if (job->copying == MC_COPY_WRITE)
         end_write(job);
-    else if (job->copying == MC_COPY_READ && status == MC_OK)
-        keep_copy(job);
-    if (job->value_unwanted) drop_value(request);
+    else if (job->copying == MC_COPY_READ)
+        finish_read(job);
     finish(job);
 }
 
@@ -173,6 +228,12 @@ static void ask_row(struct mc_job *job)
         fail(job, MC_TEMPORARY, unreachable);
         return;
     }
+    const char *why = refusal_of_meta(request);
+    if (why != NULL) {
+        fail(job, MC_INVALID, why);
+        return;
+    }
+    take_hints(job);
     enter_database(job);
     mc_stats_add(worker, is_change(request) ? MC_NDB_CHANGES : MC_NDB_READS);
     mc_store_start(store, job->prefix->container, request, request->key + job->prefix->size,
@@ -218,17 +279,21 @@ static void read_both(struct mc_job *job)
 {
     struct mc_request *request = &job->request;
     struct mc_cache *cache = job->worker->server->cache;
+    bool vivify = request->meta.vivify_given;
     job->token = mc_cache_token(cache, request->key, request->key_size);
+    request->meta.vivify_given = false; /* Not before the row has been looked for. */
     mc_cache_execute(cache, request, now_of(job->worker));
+    request->meta.vivify_given = vivify;
     if (request->result.status == MC_OK) {
         finish(job);
         return;
     }
     request->result = (struct mc_result){0};
     job->copying = MC_COPY_READ;
-    /* Its number is the copy's, which is made of the value. */
-    job->value_unwanted =
-        !request->want_value && job->prefix->container->cas_column == MC_NO_COLUMN;
+    /* A copy is made of the value; its CAS number, or who is to bring a new one, is the copy's. */
+    bool needs_copy =
+        job->prefix->container->cas_column == MC_NO_COLUMN || request->meta.recache_given;
+    job->value_unwanted = !request->want_value && needs_copy;
     if (job->value_unwanted) request->want_value = true;
     ask_row(job);
 }

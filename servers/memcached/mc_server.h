@@ -58,6 +58,7 @@ struct mc_job {
     uint64_t token; /* Of the cache. */
     enum { MC_COPY_NONE = 0, MC_COPY_READ, MC_COPY_WRITE } copying;
     bool value_unwanted;                    /* By the client: it is only for the copy. */
+    struct mc_meta hints;                   /* The request's, which are none of the database's. */
     uint32_t flush_at;                      /* FLUSH_ALL: the prefix that is being emptied. */
     struct mc_job *next_asked, *prev_asked; /* Of the worker's. */
 };

@@ -50,9 +50,10 @@ static void count_get(struct mc_worker *worker, const struct mc_request *request
         if (status == MC_NOT_FOUND) mc_stats_add(worker, MC_TOUCH_MISSES);
     }
     if (request->form.touch_only) return;
+    bool made = status == MC_OK && request->result.created; /* The place of a value to come. */
     mc_stats_add(worker, MC_CMD_GET);
-    if (status == MC_OK) mc_stats_add(worker, MC_GET_HITS);
-    if (status == MC_NOT_FOUND) mc_stats_add(worker, MC_GET_MISSES);
+    if (status == MC_OK && !made) mc_stats_add(worker, MC_GET_HITS);
+    if (status == MC_NOT_FOUND || made) mc_stats_add(worker, MC_GET_MISSES);
 }
 
 static void count_store(struct mc_worker *worker, const struct mc_request *request)

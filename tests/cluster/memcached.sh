@@ -148,6 +148,22 @@ want_text err 'certificate chain'
 want 1 "$BIN/ndb_memcached" -s "$BOX/nobody" -S -e "connectstring=$CS"
 want_text err '^.*-S needs -Y'
 
+say "meta commands on rows: who is to bring a new value the cache knows, and what a row cannot be"
+refused='CLIENT_ERROR invalid flag I: a value of the database is not marked, but deleted or replaced\nCLIENT_ERROR invalid flag x: a row is deleted as a whole\n'
+start_server db-only
+reply "$PORT" 'mg t:900 v N30\r\nms t:900 5 T900\r\nhello\r\nmg t:900 v R1000\r\nmg t:900 v R1000\r\n' 'EN\nHD\nVA 7\nhello\t\t\nVA 7\nhello\t\t\n'
+reply "$PORT" 'ms t:900 5 I T900\r\nagain\r\nmg t:900 v\r\nmd t:900 I T30\r\nmd t:900 x\r\nmn\r\nmd t:900\r\nmg t:900 v\r\n' "HD\nVA 7\nagain\t\t\n${refused}MN\nHD\nEN\n"
+reply "$PORT" 'ma meta N0 J5 v\r\nma meta N0 J5 v\r\nms meta 1 C1 I\r\nx\r\nmg meta v\r\nmd meta\r\n' 'VA 1\n5\nVA 1\n6\nEX\nVA 1\n6\nHD\n'
+stop_server "$SERVER_PID"
+start_server ndb-caching
+reply "$PORT" 'mg t:900 v N30\r\nmg t:900 v N30\r\n' 'VA 0 W\n\nVA 0 Z\n\n' # Both look for the row.
+reply "$PORT" 'mg t:900 v\r\nget t:900\r\nadd t:900 0 0 1\r\nx\r\nmd t:900\r\n' 'VA 0 Z\n\nVALUE t:900 0 0\n\nEND\nSTORED\nHD\n'
+reply "$PORT" 'mg t:900 v N30\r\n' 'VA 0 W\n\n'
+reply "$PORT" 'ms t:900 5 T900\r\nhello\r\nmg t:900 v R10\r\nmg t:900 v R1000\r\nmg t:900 v R1000\r\nmg t:900 v\r\n' 'HD\nVA 7\nhello\t\t\nVA 7 W\nhello\t\t\nVA 7 Z\nhello\t\t\nVA 7 Z\nhello\t\t\n'
+reply "$PORT" 'touch t:900 900\r\nmg t:900 k R1000\r\nmg t:900 v R1000\r\n' 'TOUCHED\nHD kt:900 W\nVA 7 Z\nhello\t\t\n' # Read from the row first.
+reply "$PORT" 'md t:900 I T30\r\nmd t:900 x\r\nmg t:900 v\r\nmd t:900\r\nmg t:900 v\r\n' "${refused}VA 7\nhello\t\t\nHD\nEN\n"
+stop_server "$SERVER_PID"
+
 say "what stats count: each request once, by what the client was told"
 for role in mc-only db-only ndb-caching; do
     start_server "$role"

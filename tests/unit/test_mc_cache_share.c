@@ -350,6 +350,39 @@ static void test_writes(void **state)
     mc_cache_free(cache);
 }
 
+/* A get that makes the place of a value to come does so only where nothing has been written. */
+static void test_execute_if(void **state)
+{
+    (void)state;
+    struct mc_cache *cache = open_cache(false);
+    struct mc_copy copy = copy_of("x");
+    struct mc_request get = {.command = MC_GET, .key = "k", .key_size = 1};
+    uint64_t token = mc_cache_token(cache, "k", 1);
+    get.form.protocol = MC_META;
+    get.meta.vivify_given = true;
+    get.meta.vivify = NOW + 30;
+    assert_true(mc_cache_execute_if(cache, &get, token, NOW));
+    assert_int_equal(get.result.status, MC_OK);
+    assert_true(get.result.won && get.result.created);
+    assert_true(mc_cache_execute_if(cache, &get, token, NOW)); /* Another one who has missed. */
+    assert_true(get.result.token_sent && !get.result.won && !get.result.created);
+    write_copy(cache, &copy);
+    assert_false(mc_cache_execute_if(cache, &get, token, NOW));
+    assert_copy(cache, "x");
+    get.meta.recache_given = true;
+    get.meta.recache = 20;
+    copy.expiry = NOW + 10;
+    write_copy(cache, &copy);
+    token = mc_cache_token(cache, "k", 1);
+    assert_true(mc_cache_execute_if(cache, &get, token, NOW));
+    assert_true(get.result.won);
+    assert_true(mc_cache_fill(cache, "k", 1, token, &copy, NOW, NULL)); /* The same row again. */
+    assert_true(mc_cache_execute_if(cache, &get, token, NOW));
+    assert_true(get.result.token_sent && !get.result.won);
+    mc_value_release(copy.value);
+    mc_cache_free(cache);
+}
+
 static void test_peek(void **state)
 {
     (void)state;
@@ -575,6 +608,7 @@ int main(void)
         cmocka_unit_test(test_no_memory_for_table),
         cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_execute_if),
         cmocka_unit_test(test_peek),
         cmocka_unit_test(test_tokens_of_commands),
         cmocka_unit_test(test_copy_too_large),
