@@ -8,15 +8,16 @@
  * is always one that was written whole.
  *
  * An id is chosen at random and taken by inserting part 0; if there is such a part already, the
- * transaction begins anew with another one. That needs no counter, for which one had to wait.
+ * transaction begins anew with another one, so no id is ever that of two values. That needs no
+ * counter, for which one had to wait. Other programs may take ids of the table's AUTO_INCREMENT,
+ * and insert where they expect no row: they count from 1, so ours are of the upper half of what the
+ * columns can be.
  *
  * Some parts go in one round trip, so that no transaction fills the buffers on the way.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "servers/memcached/mc_store_private.h"
-
-#define ID_MAX 0x7FFFFFFFu /* Fits columns with a sign, too. */
 
 bool mc_large_needs_parts(const struct mc_container *container, uint32_t size)
 {
@@ -265,6 +266,25 @@ static void store_some(struct mc_work *job)
         mc_work_execute(job, NDB_NO_COMMIT, stored_some);
 }
 
+/* The greatest id, of 32 bits at most, that a column can be. */
+static uint32_t greatest_id(const struct ndb_table *table, uint32_t column)
+{
+    uint8_t stored[8];
+    uint32_t id = UINT32_MAX;
+    while (id > 1 && mc_integer_in(table, column, id, stored) == 0)
+        id /= 2;
+    return id;
+}
+
+static uint32_t new_id(const struct mc_work *job)
+{
+    const struct mc_container *container = job->container;
+    uint32_t here = greatest_id(container->table, container->ext_id_column);
+    uint32_t there = greatest_id(container->parts, container->part_id);
+    uint32_t most = here < there ? here : there;
+    return most - (uint32_t)(mc_store_random(job->store) % (most / 2 + 1));
+}
+
 void mc_large_store(struct mc_work *job, uint32_t first, uint32_t size,
                     void (*then)(struct mc_work *job))
 {
@@ -277,7 +297,7 @@ void mc_large_store(struct mc_work *job, uint32_t first, uint32_t size,
     struct mc_large *large = job->large;
     bool had = job->exists && mc_row_external(job, &large->id, &old_size);
     large->fresh = !had;
-    if (!had) large->id = 1 + (uint32_t)(mc_store_random(job->store) % ID_MAX);
+    if (!had) large->id = new_id(job);
     large->old_parts = had ? parts_of(job, old_size) : 0;
     large->first = large->at = first;
     large->end = parts_of(job, size);

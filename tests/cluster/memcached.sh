@@ -164,6 +164,17 @@ reply "$PORT" 'touch t:900 900\r\nmg t:900 k R1000\r\nmg t:900 v R1000\r\n' 'TOU
 reply "$PORT" 'md t:900 I T30\r\nmd t:900 x\r\nmg t:900 v\r\nmd t:900\r\nmg t:900 v\r\n' "${refused}VA 7\nhello\t\t\nHD\nEN\n"
 stop_server "$SERVER_PID"
 
+say "ids of large values are none that a counter gives"
+start_server default_role
+large=$(head -c 20000 /dev/zero | tr '\0' v)
+reply "$PORT" "set b:id 0 0 20000\r\n$large\r\n" 'STORED\n'
+want 0 "$BIN/ndb_select_all" -d ndbmemcache demo_table_large
+awk -F '\t' '$1 == "\"id\"" && $5 >= 2147483648 && $6 == 20000 { ids++ } END { exit ids != 1 }' "$BOX/out" || fail "the id is $(cat "$BOX/out")"
+reply "$PORT" 'delete b:id\r\n' 'DELETED\n'
+want 0 "$BIN/ndb_select_all" -d ndbmemcache external_values
+want_text out '^0 rows'
+stop_server "$SERVER_PID"
+
 say "what stats count: each request once, by what the client was told"
 for role in mc-only db-only ndb-caching; do
     start_server "$role"
