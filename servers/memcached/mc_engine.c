@@ -300,6 +300,14 @@ static void read_both(struct mc_job *job)
 
 /* ---- flush_all: the cache, then each table whose prefix says so. ---- */
 
+/* Rows are deleted at once: where there are such, no copy may stay for a while. */
+static bool flushes_rows(const struct mc_config *config)
+{
+    for (uint32_t i = 0; i < config->prefix_count; i++)
+        if (config->prefixes[i].flush_from_db && config->prefixes[i].container != NULL) return true;
+    return false;
+}
+
 static void flush_next(struct mc_job *job);
 
 static void flushed(struct mc_request *request, void *context)
@@ -351,6 +359,7 @@ void mc_engine_start(struct mc_worker *worker, struct mc_job *job)
     struct mc_request *request = &job->request;
     job->config = mc_config_hold(worker->config);
     if (request->command == MC_FLUSH_ALL) {
+        if (flushes_rows(job->config)) request->expiry = 0;
         mc_cache_execute(worker->server->cache, request, now_of(worker));
         flush_next(job);
         return;

@@ -107,17 +107,45 @@ static bool is_on(const char *value)
 /* Names that people bring along from memcached with an engine, and that mean nothing here. */
 static bool is_foreign(const char *name)
 {
-    static const char *const names[] = {"scheduler",  "debug",         "use_cas",    "verbose",
-                                        "eviction",   "factor",        "cache_size", "preallocate",
-                                        "chunk_size", "item_size_max", "config_file"};
+    static const char *const names[] = {"scheduler",   "use_cas",    "factor",
+                                        "preallocate", "chunk_size", "config_file"};
     for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return false;
 }
 
+/* The same as -m, -M, -I and -v. */
+static int cache_option(struct mc_options *options, const char *name, const char *value,
+                        bool *known)
+{
+    uint64_t parsed;
+    *known = true;
+    if (strcmp(name, "cache_size") == 0) {
+        if (number(value, 1u << 20, UINT64_C(1) << 44, &parsed) != 0) return bad(name, value);
+        options->cache_bytes = parsed;
+    } else if (strcmp(name, "item_size_max") == 0) {
+        if (number(value, 1024, MC_VALUE_MAX, &parsed) != 0) return bad(name, value);
+        options->value_max = (uint32_t)parsed;
+    } else if (strcmp(name, "verbose") == 0) {
+        if (number(value, 0, MC_VERBOSITY_MAX, &parsed) != 0) return bad(name, value);
+        options->verbose = (uint32_t)parsed;
+    } else if (strcmp(name, "debug") == 0) {
+        if (is_on(value) && options->verbose < MC_TELL_REQUESTS)
+            options->verbose = MC_TELL_REQUESTS;
+    } else if (strcmp(name, "eviction") == 0) {
+        options->no_eviction = !is_on(value);
+    } else {
+        *known = false;
+    }
+    return 0;
+}
+
 static int engine_option(struct mc_options *options, const char *name, char *value)
 {
     uint64_t parsed;
+    bool known;
+    int result = cache_option(options, name, value, &known);
+    if (known) return result;
     if (strcmp(name, "connectstring") == 0) {
         options->connect_string = value;
     } else if (strcmp(name, "role") == 0) {

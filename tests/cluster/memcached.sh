@@ -175,6 +175,20 @@ want 0 "$BIN/ndb_select_all" -d ndbmemcache external_values
 want_text out '^0 rows'
 stop_server "$SERVER_PID"
 
+say "options of -e for the cache; a flush of rows has no delay"
+start_server default_role -e "cache_size=2m;item_size_max=64k;verbose=1;eviction=false;debug=false;scheduler=S:c4,f1;preallocate=true"
+reply "$PORT" "set b:x 0 0 70000\r\n$large$large$large${large:0:10000}\r\n" 'SERVER_ERROR object too large for cache\n'
+talk "$PORT" 'stats settings\r\nquit\r\n'
+for setting in 'maxbytes 2097152' 'item_size_max 65536' 'verbosity 1' 'evictions off'; do
+    want_text out "^STAT $setting\$"
+done
+want_text "server.$PORT" '-e scheduler means nothing here'
+reply "$PORT" 'set mc:x 0 0 1\r\n1\r\nset x 0 0 1\r\n1\r\nflush_all 1000\r\nget mc:x\r\nget x\r\n' 'STORED\nSTORED\nOK\nEND\nEND\n'
+stop_server "$SERVER_PID"
+start_server mc-only
+reply "$PORT" 'set a 0 0 1\r\n1\r\nflush_all 1000\r\nget a\r\nflush_all\r\nget a\r\n' 'STORED\nOK\nVALUE a 0 1\n1\nEND\nOK\nEND\n'
+stop_server "$SERVER_PID"
+
 say "what stats count: each request once, by what the client was told"
 for role in mc-only db-only ndb-caching; do
     start_server "$role"
