@@ -59,7 +59,8 @@ struct mc_config *mc_config_local(const char *role)
     config->references = 1;
     config->clusters = calloc(1, sizeof(*config->clusters));
     config->prefixes = calloc(1, sizeof(*config->prefixes));
-    if (config->clusters == NULL || config->prefixes == NULL) {
+    config->figures = calloc(1, sizeof(*config->figures));
+    if (config->clusters == NULL || config->prefixes == NULL || config->figures == NULL) {
         mc_config_release(config);
         return NULL;
     }
@@ -88,5 +89,6 @@ void mc_config_release(struct mc_config *config)
     free(config->containers);
     free(config->clusters);
     free(config->prefixes);
+    free(config->figures);
     free(config);
 }

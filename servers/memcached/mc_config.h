@@ -45,6 +45,11 @@ struct mc_prefix {
     struct mc_container *container; /* NULL: cache only. */
 };
 
+/* Requests of a prefix, for "stats detail". Atomic. */
+struct mc_prefix_figures {
+    uint64_t gets, hits, sets, deletes;
+};
+
 struct mc_cluster {
     uint32_t id;
     char connect_string[129]; /* "": the primary one. */
@@ -60,7 +65,8 @@ struct mc_config {
     struct mc_cluster *clusters;
     struct mc_container *containers;
     struct mc_prefix *prefixes; /* In the order of their bytes; the empty one is always there. */
-    uint64_t stamp;             /* What update_timestamp was, to see that it has changed. */
+    struct mc_prefix_figures *figures; /* As many. */
+    uint64_t stamp;                    /* What update_timestamp was, to see that it has changed. */
 };
 
 /* The longest prefix that the key begins with. Never NULL. Any thread. */

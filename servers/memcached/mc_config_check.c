@@ -246,11 +246,13 @@ static bool make_room(struct builder *builder)
 
     config->clusters = calloc(clusters, sizeof(*config->clusters));
     config->prefixes = calloc((size_t)prefixes + 1, sizeof(*config->prefixes));
+    config->figures = calloc((size_t)prefixes + 1, sizeof(*config->figures));
     config->containers = calloc((size_t)prefixes + 1, sizeof(*config->containers));
     builder->ndbs = calloc(clusters, sizeof(*builder->ndbs));
     builder->container_cluster = calloc((size_t)prefixes + 1, sizeof(uint32_t));
-    return config->clusters != NULL && config->prefixes != NULL && config->containers != NULL &&
-           builder->ndbs != NULL && builder->container_cluster != NULL;
+    return config->clusters != NULL && config->prefixes != NULL && config->figures != NULL &&
+           config->containers != NULL && builder->ndbs != NULL &&
+           builder->container_cluster != NULL;
 }
 
 static bool find_role(struct builder *builder, const char *role)

@@ -67,6 +67,7 @@ static void tell(const struct mc_job *job)
 static void finish(struct mc_job *job)
 {
     mc_stats_count(job->worker, &job->request);
+    mc_stats_count_prefix(job);
     if (mc_log_tells(job->worker->server, MC_TELL_REQUESTS)) tell(job);
     mc_config_release(job->config);
     job->config = NULL;
@@ -401,11 +402,16 @@ void mc_engine_drop(struct mc_worker *worker)
 }
 
 /* Five times what the role's rate needs at the cluster's round trip. */
-bool mc_engine_full(const struct mc_worker *worker)
+uint32_t mc_engine_limit(const struct mc_worker *worker)
 {
     const struct mc_config *config = worker->config;
     uint64_t rtt = config->cluster_count == 0 ? 250 : config->clusters[0].microsec_rtt;
     uint64_t most = (uint64_t)config->max_tps * rtt * 5 / 1000000;
-    if (most < IN_FLIGHT_MIN) most = IN_FLIGHT_MIN;
-    return worker->in_flight >= most;
+    if (most < IN_FLIGHT_MIN) return IN_FLIGHT_MIN;
+    return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
+bool mc_engine_full(const struct mc_worker *worker)
+{
+    return worker->in_flight >= mc_engine_limit(worker);
 }

@@ -13,8 +13,6 @@
 #include <unistd.h>
 #include "servers/memcached/mc_server.h"
 
-#define BACKLOG 1024
-
 static void on_incoming(uv_poll_t *poll, int status, int events);
 
 static int add(struct mc_server *server, int fd, bool udp)
@@ -39,7 +37,7 @@ static int open_address(struct mc_server *server, const struct addrinfo *address
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (address->ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
     if (bind(fd, address->ai_addr, address->ai_addrlen) != 0 ||
-        (!udp && listen(fd, BACKLOG) != 0)) {
+        (!udp && listen(fd, (int)server->options.backlog) != 0)) {
         int error = errno;
         close(fd);
         errno = error;
@@ -96,7 +94,7 @@ static int open_unix(struct mc_server *server)
     mode_t mask = umask((mode_t)(~server->options.unix_mask & 0777u));
     int result = fd < 0 ? -1 : bind(fd, (const struct sockaddr *)&address, sizeof address);
     umask(mask);
-    if (result != 0 || listen(fd, BACKLOG) != 0) {
+    if (result != 0 || listen(fd, (int)server->options.backlog) != 0) {
         mc_log("UNIX socket %s: %s", path, strerror(errno));
         if (fd >= 0) close(fd);
         return -1;

@@ -18,6 +18,10 @@ static const struct option long_options[] = {
     {"listen", required_argument, NULL, 'l'},
     {"threads", required_argument, NULL, 't'},
     {"conn-limit", required_argument, NULL, 'c'},
+    {"listen-backlog", required_argument, NULL, 'b'},
+    {"enable-coredumps", no_argument, NULL, 'r'},
+    {"lock-memory", no_argument, NULL, 'k'},
+    {"enable-largepages", no_argument, NULL, 'L'},
     {"memory-limit", required_argument, NULL, 'm'},
     {"disable-evictions", no_argument, NULL, 'M'},
     {"max-item-size", required_argument, NULL, 'I'},
@@ -55,6 +59,7 @@ static const char help[] =
     "  -l, --listen=ADDRESSES     addresses, by commas (all)\n"
     "  -t, --threads=N            threads that serve (4)\n"
     "  -c, --conn-limit=N         connections (1024)\n"
+    "  -b, --listen-backlog=N     connections that may wait to be accepted (1024)\n"
     "  -m, --memory-limit=MB      memory of the local cache (64)\n"
     "  -M, --disable-evictions    an error instead of eviction when it is full\n"
     "  -I, --max-item-size=SIZE   largest value, with k or m (1m)\n"
@@ -65,6 +70,9 @@ static const char help[] =
     "      --ssl-chain-cert=FILE, --ssl-key=FILE\n"
     "  -A, --enable-shutdown      the command \"shutdown\" is obeyed\n"
     "  -u, --user=NAME            become this user, when started as root\n"
+    "  -k, --lock-memory          nothing of the process is paged out\n"
+    "  -r, --enable-coredumps     as large a core file as the system allows\n"
+    "  -L, --enable-largepages    passed over: memory is the C library's\n"
     "  -E, --engine=NAME          passed over: there is one engine\n"
     "  -d, --daemon               go to the background\n"
     "  -P, --pidfile=FILE         write the process' number there\n"
@@ -210,6 +218,10 @@ static int one_number(struct mc_options *options, int option, const char *text)
         if (number(text, 1, 1000000, &value) != 0) return bad("-c", text);
         options->connections = (uint32_t)value;
         return 0;
+    case 'b':
+        if (number(text, 1, 1000000, &value) != 0) return bad("-b", text);
+        options->backlog = (uint32_t)value;
+        return 0;
     case 'm':
         if (number(text, 1, 1u << 24, &value) != 0) return bad("-m", text);
         options->cache_bytes = value << 20;
@@ -227,6 +239,7 @@ static int one(struct mc_options *options, int option, char *text)
     case 'p':
     case 'U':
     case 't':
+    case 'b':
     case 'c':
     case 'm':
     case 'I':
@@ -245,6 +258,14 @@ static int one(struct mc_options *options, int option, char *text)
         return 0;
     case 'v':
         options->verbose++;
+        return 0;
+    case 'r':
+        options->core_files = true;
+        return 0;
+    case 'k':
+        options->lock_memory = true;
+        return 0;
+    case 'L':
         return 0;
     case 'u':
         options->user = text;
@@ -300,6 +321,7 @@ int mc_options_parse(struct mc_options *options, int argc, char **argv)
     *options = (struct mc_options){.tcp_port = 11211,
                                    .unix_mask = 0700,
                                    .connections = 1024,
+                                   .backlog = 1024,
                                    .threads = 4,
                                    .cache_bytes = 64u << 20,
                                    .value_max = 1u << 20,
@@ -307,8 +329,8 @@ int mc_options_parse(struct mc_options *options, int argc, char **argv)
                                    .connect_string = environment == NULL ? "" : environment,
                                    .role = "default_role",
                                    .reconf = true};
-    while ((option = getopt_long(argc, argv, "p:U:s:a:l:t:c:m:MI:vu:P:dSY:ZAB:e:E:hV", long_options,
-                                 NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "p:U:s:a:l:t:c:b:m:MI:vrkLu:P:dSY:ZAB:e:E:hV",
+                                 long_options, NULL)) != -1) {
         int result = one(options, option, optarg);
         if (result != 0) return result;
     }

@@ -22,6 +22,9 @@ struct mc_options {
     const char *unix_path;      /* -s: instead of TCP and UDP */
     uint32_t unix_mask;         /* -a */
     uint32_t connections;       /* -c */
+    uint32_t backlog;           /* -b */
+    bool core_files;            /* -r */
+    bool lock_memory;           /* -k */
     uint32_t threads;           /* -t */
     uint64_t cache_bytes;       /* -m */
     uint32_t value_max;         /* -I */
@@ -143,7 +146,7 @@ struct mc_worker_figures {
 /* What only the worker's thread knows, for others, from time to time: under the server's lock. */
 #define MC_TOLD_CODES 64u
 struct mc_told {
-    uint32_t in_flight;
+    uint32_t in_flight, in_flight_max;
     bool open[MC_CLUSTERS_MAX];
     struct mc_store_figures store[MC_CLUSTERS_MAX];
     uint32_t code_count;
@@ -224,6 +227,7 @@ struct mc_server {
     uint64_t disabled_since_us;                        /* 0: it accepts. */
     struct mc_totals reset;                            /* Under the lock: at the last reset. */
     atomic_uint verbosity; /* enum mc_verbosity: that and what is below. */
+    atomic_bool detail;    /* "stats detail on" */
     atomic_bool stopping;
     atomic_bool reload; /* A table is not what it was: its containers are made anew. */
     uint32_t started;
@@ -303,6 +307,7 @@ void mc_engine_start(struct mc_worker *worker, struct mc_job *job);
 void mc_engine_drop(struct mc_worker *worker);
 /* The database has as many requests of this worker as it may. */
 bool mc_engine_full(const struct mc_worker *worker);
+uint32_t mc_engine_limit(const struct mc_worker *worker);
 
 /* mc_auth.c */
 int mc_auth_load(struct mc_server *server);
@@ -316,6 +321,10 @@ bool mc_stats(struct mc_worker *worker, const struct mc_request *request, struct
 /* The request's result is complete. */
 void mc_stats_count(struct mc_worker *worker, const struct mc_request *request);
 void mc_stats_add(struct mc_worker *worker, enum mc_figure figure);
+/* mc_stats_detail.c: by the key's prefix. False: it is not this group. */
+void mc_stats_count_prefix(const struct mc_job *job);
+bool mc_stats_detail(struct mc_worker *worker, const struct mc_request *request,
+                     struct mc_output *output);
 /* What the others may know of the worker, now. Its own thread. */
 void mc_stats_tell(struct mc_worker *worker);
 

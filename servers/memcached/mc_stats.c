@@ -105,7 +105,8 @@ void mc_stats_count(struct mc_worker *worker, const struct mc_request *request)
 
 void mc_stats_tell(struct mc_worker *worker)
 {
-    struct mc_told told = {.in_flight = worker->in_flight};
+    struct mc_told told = {.in_flight = worker->in_flight,
+                           .in_flight_max = mc_engine_limit(worker)};
     for (uint32_t i = 0; i < MC_CLUSTERS_MAX; i++) {
         const struct mc_store *store = worker->cluster[i].store;
         int32_t code;
@@ -253,6 +254,7 @@ static void settings(const struct printer *printer)
     const struct mc_options *options = &printer->worker->server->options;
     number(printer, "maxbytes", options->cache_bytes);
     number(printer, "maxconns", options->connections);
+    number(printer, "tcp_backlog", options->backlog);
     number(printer, "tcpport", options->tcp_port);
     number(printer, "udpport", options->udp_port);
     tell(printer, "inter", "%s", options->listen == NULL ? "NULL" : options->listen);
@@ -352,6 +354,8 @@ static void scheduler_of(const struct printer *printer, uint32_t worker, uint32_
                 {"batches", figures->batches},
                 {"retries", figures->retries},
                 {"temporary_errors", figures->temporary},
+                {"instances.initial", told->in_flight_max},
+                {"instances.max", told->in_flight_max},
                 {"in_flight", told->in_flight}};
     for (uint32_t k = 0; k < sizeof list / sizeof list[0]; k++) {
         char name[64];
@@ -465,6 +469,7 @@ bool mc_stats(struct mc_worker *worker, const struct mc_request *request, struct
             mc_put_text(output, "RESET\r\n");
         return true;
     }
+    if (mc_stats_detail(worker, request, output)) return true;
     for (uint32_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         if (strlen(groups[i].name) != request->key_size ||
             memcmp(groups[i].name, request->key, request->key_size) != 0)

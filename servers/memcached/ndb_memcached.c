@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <syslog.h>
@@ -72,6 +73,16 @@ static void allow_descriptors(void)
     uint32_t most = (uint32_t)limit.rlim_cur - FILES_BEYOND;
     mc_log("%u connections at most: that is what the system allows", most);
     server.options.connections = most;
+}
+
+static void allow_core_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_CORE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        if (setrlimit(RLIMIT_CORE, &limit) == 0) return;
+    }
+    mc_log("core files cannot be larger: %s", strerror(errno));
 }
 
 static int write_pid(const char *path)
@@ -181,6 +192,7 @@ static int prepare(void)
     pthread_mutex_init(&server.lock, NULL);
     pthread_cond_init(&server.configurer_wake, NULL);
     allow_descriptors();
+    if (server.options.core_files) allow_core_files();
     if (mc_auth_load(&server) != 0 || mc_tls_open(&server) != 0) return -1;
     /* Before anything is started: a port that is taken is told at once. */
     if (mc_listen_open(&server) != 0) return -1;
@@ -194,6 +206,9 @@ static int prepare(void)
         mc_log("cannot go to the background: %s", strerror(errno));
         return -1;
     }
+    /* Of the process that stays: a child has no locks. */
+    if (server.options.lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+        mc_log("memory cannot be locked: %s", strerror(errno));
     return write_pid(server.options.pid_file);
 }
 

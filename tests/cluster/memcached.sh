@@ -211,6 +211,20 @@ for role in mc-only db-only ndb-caching; do
     stop_server "$SERVER_PID"
 done
 
+say "stats detail: by prefixes of the configuration; switches that memcached has"
+start_server default_role -b 50 -r -k -L
+reply "$PORT" 'set mc:a 0 0 1\r\n1\r\nstats detail on\r\n' 'STORED\nOK\n'
+reply "$PORT" 'set mc:a 0 0 1\r\n1\r\nget mc:a mc:b\r\nget none\r\ndelete mc:a\r\n' 'STORED\nVALUE mc:a 0 1\n1\nEND\nEND\nDELETED\n'
+reply "$PORT" 'stats detail dump\r\n' \
+    'PREFIX (none) get 1 hit 0 set 0 del 0\nPREFIX b: get 0 hit 0 set 0 del 0\nPREFIX mc: get 2 hit 1 set 1 del 1\nPREFIX t: get 0 hit 0 set 0 del 0\nEND\n'
+reply "$PORT" 'stats detail off\r\nstats detail\r\nstats detail maybe\r\n' 'OK\nCLIENT_ERROR usage: stats detail on|off|dump\nCLIENT_ERROR usage: stats detail on|off|dump\n'
+reply "$PORT" 'get mc:a\r\n' 'END\n'
+talk "$PORT" 'stats detail dump\r\nstats settings\r\nstats scheduler\r\nquit\r\n'
+want_text out '^PREFIX mc: get 2 hit 1 set 1 del 1$'
+want_text out '^STAT tcp_backlog 50$'
+want_text out '^STAT cl0.conn[01].instances.max 256$'
+stop_server "$SERVER_PID"
+
 say "what it tells: nothing of clients at first, and what verbosity says while it runs"
 start_server mc-only
 told() { grep -c "$1" "$BOX/server.$PORT"; }
