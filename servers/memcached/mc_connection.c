@@ -168,6 +168,8 @@ static void job_begin(struct mc_connection *connection, struct mc_job *job)
 {
     struct mc_request *request = &job->request;
     atomic_fetch_add_explicit(&connection->worker->figures.requests, 1, memory_order_relaxed);
+    atomic_store_explicit(&connection->client.last_request,
+                          mc_worker_now(connection->worker->server), memory_order_relaxed);
     job_queue(connection, job);
     if (!may_ask(connection, request)) {
         request->result.status = MC_AUTH_ERROR;
@@ -507,6 +509,9 @@ struct mc_connection *mc_connection_open(struct mc_worker *worker, int fd)
     }
     if (uv_poll_init(&worker->loop, &connection->poll, fd) != 0) goto out;
     connection->poll.data = connection;
+    connection->client.fd = fd;
+    atomic_store(&connection->client.last_request, mc_worker_now(server));
+    mc_client_enter(server, &connection->client);
     poll_for(connection);
     return connection;
 out:
@@ -579,6 +584,7 @@ void mc_connection_close(struct mc_connection *connection)
     SSL_free(connection->tls);
     atomic_fetch_sub(&worker->figures.connections, 1);
     if (mc_log_tells(server, MC_TELL_CONNECTIONS)) mc_log("connection %d has gone", connection->fd);
+    mc_client_leave(server, &connection->client);
     uv_poll_stop(&connection->poll);
     uv_close((uv_handle_t *)&connection->poll, on_closed);
     if (atomic_fetch_sub(&server->connections, 1) >= server->options.connections)

@@ -80,6 +80,13 @@ struct mc_buffer {
     uint32_t room;
 };
 
+/* A connection as others may see it: under the server's lock. */
+struct mc_client {
+    struct mc_client *next, *prev;
+    int fd;
+    atomic_uint last_request; /* Unix seconds. */
+};
+
 struct mc_connection {
     struct mc_worker *worker;
     struct mc_connection *next; /* Of the worker, and prev. */
@@ -88,6 +95,7 @@ struct mc_connection {
     uv_poll_t poll;
     int fd; /* -1: an UDP request, which has only a reply. */
     SSL *tls;
+    struct mc_client client;
     struct mc_parser parser;
     bool known; /* Of which protocol it is: */
     enum mc_protocol protocol;
@@ -240,6 +248,7 @@ struct mc_server {
     atomic_uint config_number;
     pthread_t configurer;
     pthread_cond_t configurer_wake;
+    struct mc_client *clients;
     struct mc_user *users;
     uint32_t user_count;
 };
@@ -321,6 +330,11 @@ bool mc_stats(struct mc_worker *worker, const struct mc_request *request, struct
 /* The request's result is complete. */
 void mc_stats_count(struct mc_worker *worker, const struct mc_request *request);
 void mc_stats_add(struct mc_worker *worker, enum mc_figure figure);
+/* mc_stats_conns.c */
+void mc_client_enter(struct mc_server *server, struct mc_client *client);
+void mc_client_leave(struct mc_server *server, struct mc_client *client);
+void mc_stats_conns(struct mc_server *server, const struct mc_request *request,
+                    struct mc_output *output);
 /* mc_stats_detail.c: by the key's prefix. False: it is not this group. */
 void mc_stats_count_prefix(const struct mc_job *job);
 bool mc_stats_detail(struct mc_worker *worker, const struct mc_request *request,

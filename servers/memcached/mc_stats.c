@@ -443,12 +443,7 @@ static void slabs(const struct printer *printer)
 
 static void conns(const struct printer *printer)
 {
-    struct mc_server *server = printer->worker->server;
-    for (uint32_t i = 0; i < server->options.threads; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "thread%u:connections", i);
-        number(printer, name, atomic_load(&server->workers[i].figures.connections));
-    }
+    mc_stats_conns(printer->worker->server, printer->request, printer->output);
 }
 
 bool mc_stats(struct mc_worker *worker, const struct mc_request *request, struct mc_output *output)

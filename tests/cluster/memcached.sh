@@ -167,6 +167,7 @@ stop_server "$SERVER_PID"
 say "ids of large values are none that a counter gives"
 start_server default_role
 large=$(head -c 20000 /dev/zero | tr '\0' v)
+reply "$PORT" 'flush_all\r\n' 'OK\n'
 reply "$PORT" "set b:id 0 0 20000\r\n$large\r\n" 'STORED\n'
 want 0 "$BIN/ndb_select_all" -d ndbmemcache demo_table_large
 awk -F '\t' '$1 == "\"id\"" && $5 >= 2147483648 && $6 == 20000 { ids++ } END { exit ids != 1 }' "$BOX/out" || fail "the id is $(cat "$BOX/out")"
@@ -223,6 +224,33 @@ talk "$PORT" 'stats detail dump\r\nstats settings\r\nstats scheduler\r\nquit\r\n
 want_text out '^PREFIX mc: get 2 hit 1 set 1 del 1$'
 want_text out '^STAT tcp_backlog 50$'
 want_text out '^STAT cl0.conn[01].instances.max 256$'
+stop_server "$SERVER_PID"
+
+say "who is connected"
+start_server mc-only
+talk "$PORT" 'stats conns\r\nquit\r\n'
+want_text out "^STAT [0-9]+:addr tcp:127.0.0.1:$PORT\$"
+want_text out '^STAT [0-9]+:state conn_listening$'
+want_text out '^STAT [0-9]+:addr tcp:127.0.0.1:[0-9]+$'
+want_text out "^STAT [0-9]+:listen_addr tcp:127.0.0.1:$PORT\$"
+want_text out '^STAT [0-9]+:secs_since_last_cmd 0$'
+[ "$(grep -c ':addr' "$BOX/out")" = 2 ] || fail "connections: $(cat "$BOX/out")"
+stop_server "$SERVER_PID"
+start_server mc-only -s "$BOX/socket"
+want 0 /usr/bin/python3 - "$BOX/socket" <<'PYTHON'
+import socket, sys
+unix = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+for one in unix:
+    one.settimeout(60)
+    one.connect(sys.argv[1])
+    one.sendall(b"mn\r\n")
+    assert one.recv(10) == b"MN\r\n"
+unix[0].sendall(b"stats conns\r\n")
+said = b""
+while not said.endswith(b"END\r\n"):
+    said += unix[0].recv(65536)
+assert said.count(b":addr unix:" + sys.argv[1].encode()) == 3, said
+PYTHON
 stop_server "$SERVER_PID"
 
 say "what it tells: nothing of clients at first, and what verbosity says while it runs"
