@@ -199,24 +199,20 @@ void mc_cache_forget(struct mc_cache *cache, const char *key, uint32_t key_size)
     mc_shard_leave(cache, place.shard);
 }
 
-static void shard_forget(struct mc_cache *cache, struct mc_shard *shard, const char *prefix,
-                         uint32_t prefix_size)
-{
-    struct mc_item *next;
-    shard->emptied++;
-    for (struct mc_item *item = shard->oldest; item != NULL; item = next) {
-        next = item->newer;
-        if (item->key_size >= prefix_size && memcmp(item->key, prefix, prefix_size) == 0)
-            mc_item_remove(cache, shard, item);
-    }
-}
-
-void mc_cache_forget_prefix(struct mc_cache *cache, const char *prefix, uint32_t prefix_size)
+void mc_cache_forget_if(struct mc_cache *cache,
+                        bool (*goes)(void *context, const char *key, uint32_t key_size),
+                        void *context)
 {
     for (uint32_t i = 0; i < MC_CACHE_SHARDS; i++) {
-        mc_shard_enter(cache, &cache->shards[i], 0);
-        shard_forget(cache, &cache->shards[i], prefix, prefix_size);
-        mc_shard_leave(cache, &cache->shards[i]);
+        struct mc_shard *shard = &cache->shards[i];
+        struct mc_item *next;
+        mc_shard_enter(cache, shard, 0);
+        shard->emptied++;
+        for (struct mc_item *item = shard->oldest; item != NULL; item = next) {
+            next = item->newer;
+            if (goes(context, item->key, item->key_size)) mc_item_remove(cache, shard, item);
+        }
+        mc_shard_leave(cache, shard);
     }
 }
 

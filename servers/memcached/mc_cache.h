@@ -51,8 +51,10 @@ bool mc_cache_peek(struct mc_cache *cache, const char *key, uint32_t key_size, u
                    struct mc_copy *copy);
 /* The copy goes, and all tokens of the key are void. */
 void mc_cache_forget(struct mc_cache *cache, const char *key, uint32_t key_size);
-/* All keys with that prefix. */
-void mc_cache_forget_prefix(struct mc_cache *cache, const char *prefix, uint32_t prefix_size);
+/* The same of all keys of which `goes` says so; the tokens of all others are void, too. */
+void mc_cache_forget_if(struct mc_cache *cache,
+                        bool (*goes)(void *context, const char *key, uint32_t key_size),
+                        void *context);
 
 struct mc_cache_figures {
     uint64_t items, items_total, bytes, evictions, reclaimed;

@@ -87,6 +87,13 @@ static void tell_cas(struct mc_result *result, bool kept, uint64_t cas)
     if (kept && result->cas == 0) result->cas = cas;
 }
 
+/* With another configuration than the newest one, it may be of another table. */
+static bool may_keep(const struct mc_job *job)
+{
+    return job->prefix->get == MC_CACHING &&
+           job->config->number == atomic_load(&job->worker->server->config_number);
+}
+
 /* A copy of what was read, if nobody has changed the row since. */
 static void keep_copy(struct mc_job *job)
 {
@@ -97,7 +104,7 @@ static void keep_copy(struct mc_job *job)
                                  .flags = result->flags,
                                  .expiry = result->expiry,
                                  .cas = result->cas};
-    if (copy.value == NULL) return;
+    if (copy.value == NULL || !may_keep(job)) return;
     bool kept = mc_cache_fill(job->worker->server->cache, request->key, request->key_size,
                               job->token, &copy, now_of(job->worker), &cas);
     tell_cas(result, kept, cas);
@@ -112,7 +119,7 @@ static bool copy_of_write(struct mc_job *job, struct mc_copy *copy)
     struct mc_store *store = job->worker->cluster[job->prefix->cluster].store;
     struct mc_written written;
     *copy = (struct mc_copy){.flags = result->flags, .expiry = result->expiry, .cas = result->cas};
-    if (job->prefix->get != MC_CACHING || result->status != MC_OK) return false;
+    if (result->status != MC_OK || !may_keep(job)) return false;
     if (request->command == MC_GET && result->value != NULL) {
         copy->value = mc_value_hold(result->value);
         return true;
@@ -177,7 +184,7 @@ static void tell_winner(struct mc_job *job)
     struct mc_result row = request->result;
     bool found = row.status == MC_OK && hints->recache_given;
     bool missed = row.status == MC_NOT_FOUND && hints->vivify_given;
-    if (!found && !missed) return;
+    if ((!found && !missed) || !may_keep(job)) return;
     request->meta.recache_given = hints->recache_given;
     request->meta.vivify_given = missed;
     if (!mc_cache_execute_if(job->worker->server->cache, request, job->token, now_of(job->worker)))
@@ -389,6 +396,28 @@ void mc_engine_start(struct mc_worker *worker, struct mc_job *job)
     }
     fail(job, MC_NOT_SUPPORTED, "the policy of this prefix does not allow it");
 }
+
+/* ---- Another configuration ---- */
+
+struct change {
+    const struct mc_config *former, *newest;
+};
+
+static bool may_be_other(void *context, const char *key, uint32_t key_size)
+{
+    const struct change *change = context;
+    return mc_config_find(change->former, key, key_size)->get == MC_CACHING ||
+           mc_config_find(change->newest, key, key_size)->get == MC_CACHING;
+}
+
+/* Each worker does it when it has changed: after the last one nobody stores by the former. */
+void mc_engine_forget_copies(struct mc_worker *worker, const struct mc_config *former)
+{
+    struct change change = {.former = former, .newest = worker->config};
+    mc_cache_forget_if(worker->server->cache, may_be_other, &change);
+}
+
+/* ---- The end ---- */
 
 void mc_engine_drop(struct mc_worker *worker)
 {

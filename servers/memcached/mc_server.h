@@ -312,6 +312,8 @@ void mc_udp_send(struct mc_datagram *datagram, const char *bytes, uint32_t size)
 
 /* mc_engine.c: who answers a request; the job is completed by it. */
 void mc_engine_start(struct mc_worker *worker, struct mc_job *job);
+/* The worker has another configuration: copies of rows are those of the former one's containers. */
+void mc_engine_forget_copies(struct mc_worker *worker, const struct mc_config *former);
 /* Requests in the database are given up: their stores are closed. */
 void mc_engine_drop(struct mc_worker *worker);
 /* The database has as many requests of this worker as it may. */

@@ -140,9 +140,10 @@ static void take_connections(struct mc_worker *worker)
 
 static void take_config(struct mc_worker *worker)
 {
-    struct mc_config *newest = mc_reload_take(worker->server);
-    mc_config_release(worker->config);
-    worker->config = newest;
+    struct mc_config *former = worker->config;
+    worker->config = mc_reload_take(worker->server);
+    if (worker->config != former) mc_engine_forget_copies(worker, former);
+    mc_config_release(former);
 }
 
 static void on_wake(uv_async_t *wake)

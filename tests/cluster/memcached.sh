@@ -212,12 +212,37 @@ for role in mc-only db-only ndb-caching; do
     stop_server "$SERVER_PID"
 done
 
+say "another configuration: copies of rows go, what is in the cache only stays"
+start_server db-only
+two=$PORT two_pid=$SERVER_PID
+start_server ndb-caching
+want 0 "$BIN/ndb_memcached_config" add-prefix ndb-caching only: memcache-only
+loaded() {
+    for _ in $(seq 300); do
+        [ "$(grep -c 'ONLINE RECONFIGURATION COMPLETE' "$BOX/server.$PORT")" -ge "$1" ] && break
+        sleep 0.1
+    done
+    sleep 0.5 # Until the threads have it.
+}
+loaded 1
+reply "$PORT" 'set only:a 0 0 1\r\n1\r\nset copied 0 0 4\r\nmine\r\n' 'STORED\nSTORED\n'
+reply "$two" 'set copied 0 0 6\r\ntheirs\r\n' 'STORED\n'
+reply "$PORT" 'get copied only:a\r\n' 'VALUE copied 0 4\nmine\nVALUE only:a 0 1\n1\nEND\n'
+want 0 "$BIN/ndb_memcached_config" reload ndb-caching
+loaded 2
+reply "$PORT" 'get copied only:a\r\n' 'VALUE copied 0 6\ntheirs\nVALUE only:a 0 1\n1\nEND\n'
+want 0 "$BIN/ndb_memcached_config" drop-prefix ndb-caching only:
+stop_server "$SERVER_PID"
+stop_server "$two_pid"
+
 say "stats detail: by prefixes of the configuration; switches that memcached has"
 start_server default_role -b 50 -r -k -L
 reply "$PORT" 'set mc:a 0 0 1\r\n1\r\nstats detail on\r\n' 'STORED\nOK\n'
 reply "$PORT" 'set mc:a 0 0 1\r\n1\r\nget mc:a mc:b\r\nget none\r\ndelete mc:a\r\n' 'STORED\nVALUE mc:a 0 1\n1\nEND\nEND\nDELETED\n'
-reply "$PORT" 'stats detail dump\r\n' \
-    'PREFIX (none) get 1 hit 0 set 0 del 0\nPREFIX b: get 0 hit 0 set 0 del 0\nPREFIX mc: get 2 hit 1 set 1 del 1\nPREFIX t: get 0 hit 0 set 0 del 0\nEND\n'
+talk "$PORT" 'stats detail dump\r\nquit\r\n'
+for prefix in '(none) get 1 hit 0 set 0 del 0' 'b: get 0 hit 0 set 0 del 0' 'mc: get 2 hit 1 set 1 del 1'; do
+    grep -qFx "PREFIX $prefix" "$BOX/out" || fail "stats detail does not say $prefix: $(cat "$BOX/out")"
+done
 reply "$PORT" 'stats detail off\r\nstats detail\r\nstats detail maybe\r\n' 'OK\nCLIENT_ERROR usage: stats detail on|off|dump\nCLIENT_ERROR usage: stats detail on|off|dump\n'
 reply "$PORT" 'get mc:a\r\n' 'END\n'
 talk "$PORT" 'stats detail dump\r\nstats settings\r\nstats scheduler\r\nquit\r\n'

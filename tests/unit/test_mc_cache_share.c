@@ -40,6 +40,13 @@ struct mc_value *__wrap_mc_value_create(uint32_t size)
     return fails() ? NULL : __real_mc_value_create(size);
 }
 
+/* Those that begin so; context: the prefix. */
+static bool begins(void *context, const char *key, uint32_t key_size)
+{
+    const char *prefix = context;
+    return key_size >= strlen(prefix) && memcmp(key, prefix, strlen(prefix)) == 0;
+}
+
 static struct mc_cache *open_cache(bool no_eviction)
 {
     const struct mc_cache_options options = {
@@ -306,7 +313,7 @@ static void test_tokens(void **state)
     assert_copy(cache, NULL);
     assert_false(mc_cache_fill(cache, "k", 1, token, &old, NOW, NULL));
     token = mc_cache_token(cache, "k", 1);
-    mc_cache_forget_prefix(cache, "other", 5);
+    mc_cache_forget_if(cache, begins, "other");
     assert_false(mc_cache_fill(cache, "k", 1, token, &old, NOW, NULL));
     token = mc_cache_token(cache, "k", 1);
     struct mc_request flush = {.command = MC_FLUSH_ALL};
@@ -535,7 +542,7 @@ static void *work(void *context)
         uint32_t now = NOW + i / 1000;
         work_once(worker, now);
         if (i % 4 == 0) work_on_row(worker, now);
-        if (i % 5000 == 4999) mc_cache_forget_prefix(worker->cache, "key:1", 5);
+        if (i % 5000 == 4999) mc_cache_forget_if(worker->cache, begins, "key:1");
         if (i % 7000 == 6999) {
             struct mc_cache_figures figures;
             struct mc_request flush = {.command = MC_FLUSH_ALL, .expiry = now + draw(worker, 3)};
@@ -582,7 +589,7 @@ static void test_threads(void **state)
     run_threads(cache, work, &counted);
     struct mc_cache_figures figures = figures_of(cache);
     assert_true(figures.bytes <= LIMIT);
-    mc_cache_forget_prefix(cache, "", 0);
+    mc_cache_forget_if(cache, begins, "");
     figures = figures_of(cache);
     assert_int_equal(figures.bytes, 0);
     assert_int_equal(figures.items, 0);
