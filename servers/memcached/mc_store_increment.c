@@ -54,20 +54,32 @@ static void put_text_away(struct mc_work *job, struct ndb_program *program)
         ndb_program_store_value(program, job->container->value[0], NULL, 0);
 }
 
+static void put_expiry(struct mc_work *job, struct ndb_program *program)
+{
+    uint32_t column = job->container->expire_column;
+    uint32_t expiry = job->request->expiry;
+    uint8_t *stored = job->store->stored;
+    bool never = expiry == 0 && is_nullable(job, column);
+    uint32_t size = mc_expiry_in(job->container->table, column, expiry, stored);
+    ndb_program_store_value(program, column, never ? NULL : stored, never ? 0 : size);
+}
+
+/* T of ma: the expiry of a row that is there. */
+static void put_touch(struct mc_work *job, struct ndb_program *program)
+{
+    if (job->request->touch && job->container->expire_column != MC_NO_COLUMN)
+        put_expiry(job, program);
+}
+
 /* The row has expired: it is as if it were not there. */
 static void put_expired(struct mc_work *job, struct ndb_program *program, uint64_t cas)
 {
     const struct mc_container *container = job->container;
-    uint8_t *stored = job->store->stored;
     if (!job->request->create) {
         ndb_program_refuse(program, CODE_NO_ROW);
         return;
     }
-    bool never = job->request->expiry == 0 && is_nullable(job, container->expire_column);
-    uint32_t size =
-        mc_expiry_in(container->table, container->expire_column, job->request->expiry, stored);
-    ndb_program_store_value(program, container->expire_column, never ? NULL : stored,
-                            never ? 0 : size);
+    put_expiry(job, program);
     ndb_program_load_unsigned(program, VALUE, job->request->initial);
     ndb_program_store(program, container->increment_column, VALUE);
     if (container->flags_column != MC_NO_COLUMN) {
@@ -103,6 +115,7 @@ static struct ndb_program *program_of(struct mc_work *job, uint64_t cas_created)
     ndb_program_label(program, STORE);
     ndb_program_store(program, container->increment_column, VALUE);
     put_text_away(job, program);
+    put_touch(job, program);
     mc_program_set_cas(job, program, job->cas);
     ndb_program_exit_stored(program);
     ndb_program_finish(program);
@@ -235,10 +248,13 @@ void mc_increment_locked(struct mc_work *job)
     }
     (void)mc_row_result(job, false);
     job->request->result.number = number;
+    if (job->request->touch && container->expire_column != MC_NO_COLUMN)
+        job->request->result.expiry = job->request->expiry;
     struct ndb_program *program = ndb_program_create(job->store->ndb, container->table);
     if (program != NULL) {
         ndb_program_store_value(program, container->increment_column, stored, size);
         put_text_away(job, program);
+        put_touch(job, program);
         mc_program_set_cas(job, program, job->cas);
         ndb_program_exit_stored(program);
         ndb_program_finish(program);

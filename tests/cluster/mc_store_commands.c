@@ -353,6 +353,7 @@ static void check_indexes(struct client *client)
     struct mc_container unique;
     struct mc_container pair;
     struct mc_container ordered;
+    struct mc_container primary;
     uint64_t n;
     uint64_t cas;
     make_table(client, "demo_index",
@@ -364,6 +365,13 @@ static void check_indexes(struct client *client)
     container_open(client, &unique,
                    &(struct view){.table = "demo_index",
                                   .keys = "name",
+                                  .values = "v",
+                                  .increment = "n",
+                                  .cas = "cas",
+                                  .expire = "e"});
+    container_open(client, &primary,
+                   &(struct view){.table = "demo_index",
+                                  .keys = "id",
                                   .values = "v",
                                   .increment = "n",
                                   .cas = "cas",
@@ -418,7 +426,23 @@ static void check_indexes(struct client *client)
     want("increment of one that has expired", run(client, &unique, &request), MC_OK);
     want("begins anew", request.result.created && request.result.number == 3, true);
     must_be(client, &ordered, "11\tone", "");
-    client->now = NOW + 21;
+    request = request_of(MC_INCREMENT, "one");
+    request.delta = 4;
+    request.touch = true;
+    request.expiry = NOW + 30;
+    want("increment with another expiry", run(client, &unique, &request), MC_OK);
+    want("number", request.result.number, 7);
+    want("expiry", request.result.expiry, NOW + 30);
+    request = request_of(MC_DECREMENT, "1");
+    request.delta = 1;
+    request.touch = true;
+    request.expiry = NOW + 40;
+    want("decrement with another expiry", run(client, &primary, &request), MC_OK);
+    want("number", request.result.number, 6);
+    want("expiry", request.result.expiry, NOW + 40);
+    client->now = NOW + 39;
+    must_be(client, &primary, "1", "6");
+    client->now = NOW + 41;
     must_be(client, &ordered, "11\tone", NULL);
     want("it is gone", rows_of(client, ordered.table), 0);
     client->now = 0;
@@ -426,6 +450,7 @@ static void check_indexes(struct client *client)
     want("delete", drop(client, &unique, "one"), MC_OK);
     want("delete", drop(client, &unique, "one"), MC_NOT_FOUND);
     container_close(&pair);
+    container_close(&primary);
     container_close(&unique);
     container_close(&ordered);
 }
