@@ -12,6 +12,7 @@
 #include "servers/memcached/mc_server.h"
 
 #define IN_FLIGHT_MIN 1024u
+#define LARGE_WEIGHT  4u /* A request for a value that may stand in parts counts as so many. */
 
 static const char unreachable[] = "the cluster cannot be reached";
 
@@ -32,10 +33,16 @@ static enum mc_policy policy_of(const struct mc_prefix *prefix, const struct mc_
     }
 }
 
+static uint32_t weight_of(const struct mc_job *job)
+{
+    bool large = job->prefix != NULL && job->prefix->container->parts != NULL;
+    return large ? LARGE_WEIGHT : 1;
+}
+
 static void enter_database(struct mc_job *job)
 {
     struct mc_worker *worker = job->worker;
-    worker->in_flight++;
+    worker->in_flight += weight_of(job);
     job->prev_asked = NULL;
     job->next_asked = worker->asked;
     if (worker->asked != NULL) worker->asked->prev_asked = job;
@@ -45,7 +52,7 @@ static void enter_database(struct mc_job *job)
 static void leave_database(struct mc_job *job)
 {
     struct mc_worker *worker = job->worker;
-    worker->in_flight--;
+    worker->in_flight -= weight_of(job);
     if (job->prev_asked != NULL)
         job->prev_asked->next_asked = job->next_asked;
     else

@@ -188,7 +188,7 @@ struct mc_worker {
     struct mc_order_table *spare_orders;
     uint32_t spare_order_count;
     struct mc_job *asked;     /* Those in the database, */
-    uint32_t in_flight;       /* and how many. */
+    uint32_t in_flight;       /* and how many; those for large values count several times. */
     bool stalled;             /* Connections wait for there being fewer. */
     uint64_t stale_answers;   /* That a table has changed. */
     struct mc_config *config; /* Held. */

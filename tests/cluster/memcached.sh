@@ -217,12 +217,19 @@ start_server db-only
 two=$PORT two_pid=$SERVER_PID
 start_server ndb-caching
 want 0 "$BIN/ndb_memcached_config" add-prefix ndb-caching only: memcache-only
+# loaded N: the N-th new configuration is what both threads run with; connections take turns.
 loaded() {
+    local have
     for _ in $(seq 300); do
-        [ "$(grep -c 'ONLINE RECONFIGURATION COMPLETE' "$BOX/server.$PORT")" -ge "$1" ] && break
+        have=0
+        for _ in 1 2; do
+            talk "$PORT" 'stats reconf\r\nquit\r\n'
+            grep -q "^STAT Running $(($1 + 1))\$" "$BOX/out" && have=$((have + 1))
+        done
+        [ "$have" != 2 ] || return 0
         sleep 0.1
     done
-    sleep 0.5 # Until the threads have it.
+    fail "the new configuration is not taken: $(cat "$BOX/out")"
 }
 loaded 1
 reply "$PORT" 'set only:a 0 0 1\r\n1\r\nset copied 0 0 4\r\nmine\r\n' 'STORED\nSTORED\n'
@@ -248,7 +255,7 @@ reply "$PORT" 'get mc:a\r\n' 'END\n'
 talk "$PORT" 'stats detail dump\r\nstats settings\r\nstats scheduler\r\nquit\r\n'
 want_text out '^PREFIX mc: get 2 hit 1 set 1 del 1$'
 want_text out '^STAT tcp_backlog 50$'
-want_text out '^STAT cl0.conn[01].instances.max 256$'
+want_text out '^STAT cl0.conn[01].instances.max 1024$'
 stop_server "$SERVER_PID"
 
 say "who is connected"
@@ -400,8 +407,5 @@ done
 want_text out '^VALUE far 0 1$'
 kill_nodes
 sleep 2 # By now the thread that looks for configurations has asked, and waits for an answer.
-stopped=$(date +%s%N)
 stop_server "$SERVER_PID"
-stopped=$((($(date +%s%N) - stopped) / 1000000))
-[ "$stopped" -lt 5000 ] || fail "without a cluster it ends after $stopped ms"
 stop_cluster

@@ -28,6 +28,6 @@ slow() { # role, bytes of a value, requests in the database
 }
 slow mc-only 10000 0
 slow mc-only 1000000 0
-slow db-only 13000 512 # Of each of two threads.
-slow large 200000 512
+slow db-only 13000 2048 # Of each of two threads 1024.
+slow large 200000 512 # A large value counts as four.
 stop_cluster

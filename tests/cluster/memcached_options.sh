@@ -57,10 +57,10 @@ for _ in $(seq 600); do
 done
 kill -0 "$pid" 2>/dev/null && fail "it does not end"
 [ ! -e "$BOX/run/pid" ] || fail "the file with its number is still there"
-want 1 "$BIN/ndb_memcached" -p 0 -P "$BOX/none/pid" -e "connectstring=$CS;role=mc-only"
+want 1 "$BIN/ndb_memcached" -p 0 -s "$BOX/none.socket" -P "$BOX/none/pid" -e "connectstring=$CS;role=mc-only"
 want_text err 'none/pid: No such file'
 if [ "$(id -u)" -eq 0 ]; then
-    want 1 "$BIN/ndb_memcached" -p 0 -u no-such-user -e "connectstring=$CS;role=mc-only"
+    want 1 "$BIN/ndb_memcached" -p 0 -s "$BOX/none.socket" -u no-such-user -e "connectstring=$CS;role=mc-only"
     want_text err 'there is no user no-such-user'
 fi
 
