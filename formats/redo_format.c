@@ -186,8 +186,12 @@ bool redo_reader_page(struct redo_reader *reader, const uint32_t *page)
 {
     struct redo_page_head head;
     memcpy(&head, page, sizeof head);
-    if (reader->started && head.incarnation != reader->incarnation)
-        reader->have = 0; /* It was never finished. */
+    /*
+     * Where a log has gone on after a crash, the record before may never have been finished. A node
+     * that comes back to a running cluster goes on in the same incarnation; then its first page
+     * with records shows it: the rest of a record would stand in front of them.
+     */
+    if (head.incarnation != reader->incarnation || head.first == REDO_PAGE_HEAD) reader->have = 0;
     bool skip = !reader->started;
     reader->started = reader->started || head.first != 0;
     reader->incarnation = head.incarnation;

@@ -233,6 +233,50 @@ static void test_records_over_pages(void **state)
     }
 }
 
+/* The end of a record was lost, and the log goes on behind its first page: in another incarnation,
+ * or in the same one. The record behind it is found; and a page that should go on is not. */
+static void test_unfinished_record(void **state)
+{
+    (void)state;
+    static struct redo_reader reader;
+    struct redo_record record = {.kind = REDO_INSERT, .table_id = 1, .gci_hi = 7, .row = 9};
+    for (uint32_t other = 0; other < 2; other++) {
+        page_begin(0);
+        record.pair_words = REDO_PAGE_WORDS;
+        redo_record_head_put(&record, pages[0] + REDO_PAGE_HEAD);
+        head_of(0)->first = REDO_PAGE_HEAD;
+        head_of(0)->words = REDO_PAGE_WORDS;
+        page_close(0);
+        page_begin(1); /* Says only that what was before is durable. */
+        head_of(1)->incarnation += other;
+        page_close(1);
+        page_begin(2);
+        head_of(2)->incarnation += other;
+        record.pair_words = 0;
+        redo_record_head_put(&record, pages[2] + REDO_PAGE_HEAD);
+        head_of(2)->first = REDO_PAGE_HEAD;
+        head_of(2)->words += REDO_RECORD_HEAD;
+        page_close(2);
+        redo_reader_init(&reader);
+        assert_true(redo_reader_page(&reader, pages[0]));
+        assert_int_equal(redo_reader_next(&reader, &record), 0);
+        assert_true(redo_reader_unfinished(&reader, &record));
+        assert_true(redo_reader_page(&reader, pages[1]));
+        assert_int_equal(redo_reader_next(&reader, &record), 0);
+        assert_true(redo_reader_page(&reader, pages[2]));
+        assert_int_equal(redo_reader_next(&reader, &record), 1);
+        assert_int_equal(record.row, 9);
+        assert_int_equal(redo_reader_next(&reader, &record), 0);
+    }
+    head_of(2)->first = REDO_PAGE_HEAD + 1u; /* The rest of something else. */
+    page_close(2);
+    redo_reader_init(&reader);
+    head_of(1)->incarnation = head_of(2)->incarnation = head_of(0)->incarnation;
+    assert_true(redo_reader_page(&reader, pages[0]));
+    assert_int_equal(redo_reader_next(&reader, &record), 0);
+    assert_false(redo_reader_page(&reader, pages[2]));
+}
+
 static void test_garbage_records(void **state)
 {
     (void)state;
@@ -273,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_former_format),
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_records_over_pages),
+        cmocka_unit_test(test_unfinished_record),
         cmocka_unit_test(test_garbage_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
