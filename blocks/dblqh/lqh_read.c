@@ -7,7 +7,8 @@
  * next thing when READS_APART more have come, and so on (enum lqh_read_stage), and it is executed
  * when all is there. A CONTINUEB behind the signals that are queued now flushes what is left; so a
  * read that comes alone loses one turn of the queue and nothing else. A pending read has no ties:
- * table, fragment, row and client are looked at again in each stage.
+ * table, fragment and client are looked at again in each stage, and the row is only a guess until
+ * it is executed.
  */
 #include "blocks/dblqh/lqh_state.h"
 
@@ -105,21 +106,23 @@ static void execute_pending(struct lqh *lqh, const struct lqh_pending_read *pend
 }
 
 /* Asks the memory for what the next stage will look at. */
-static void fetch(const struct tup_frag *frag, uint32_t hash, enum lqh_read_stage stage)
+static void fetch(const struct tup_frag *frag, struct lqh_pending_read *pending,
+                  enum lqh_read_stage stage)
 {
-    uint32_t row = acc_likely_row(tup_frag_index(frag), hash);
-    if (row == ROW_NONE) return;
-    if (stage == LQH_READ_ROW)
-        tup_prefetch(frag, row);
-    else if (stage == LQH_READ_VAR_ENTRY)
-        tup_prefetch_var_entry(frag, row);
-    else
-        tup_prefetch_var(frag, row);
+    if (stage == LQH_READ_ROW) {
+        pending->row = acc_likely_row(tup_frag_index(frag), pending->req.hash);
+        if (pending->row != ROW_NONE) tup_prefetch(frag, pending->row);
+    } else if (pending->row != ROW_NONE) {
+        if (stage == LQH_READ_VAR_ENTRY)
+            tup_prefetch_var_entry(frag, pending->row);
+        else
+            tup_prefetch_var(frag, pending->row);
+    }
 }
 
 static void pass(struct lqh *lqh, enum lqh_read_stage stage)
 {
-    const struct lqh_pending_read *pending = pending_at(lqh, lqh->reads.passed[stage]);
+    struct lqh_pending_read *pending = pending_at(lqh, lqh->reads.passed[stage]);
     const struct lqhkeyreq *req = &pending->req;
     uint32_t error = 0;
     lqh->reads.passed[stage]++;
@@ -128,7 +131,7 @@ static void pass(struct lqh *lqh, enum lqh_read_stage stage)
     if (stage == LQH_READ_EXECUTE)
         execute_pending(lqh, pending, table, error);
     else if (table != NULL)
-        fetch(tup_frag_get(lqh->tup, table->frags[req->fragment_id]), req->hash, stage);
+        fetch(tup_frag_get(lqh->tup, table->frags[req->fragment_id]), pending, stage);
 }
 
 /* Each stage goes on with those that the one before is `apart` ahead of. */
@@ -157,6 +160,7 @@ static void add_pending(struct lqh *lqh, const struct signal *sig, const struct 
     pending->req = *req;
     pending->key_words = sig->section[0].size;
     pending->attr_words = sig->section[1].size;
+    pending->row = ROW_NONE;
     uint32_t *to = pending->words;
     for (uint32_t i = 0; i < pending->key_words; i++)
         *to++ = sig->section[0].words[i];

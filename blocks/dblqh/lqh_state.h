@@ -323,6 +323,7 @@ struct lqh_pending_read {
     struct lqhkeyreq req;
     uint32_t key_words;
     uint32_t attr_words;
+    uint32_t row; /* That it probably is, of LQH_READ_ROW. */
     uint32_t words[LQH_READ_WORDS];
 };
 

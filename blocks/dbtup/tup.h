@@ -491,8 +491,9 @@ void tup_frag_figures_get(const struct tup_frag *frag, struct tup_frag_figures *
 uint32_t tup_changes_open(const struct tup *tup);
 
 /*
- * Ask the memory for the variable part of a row that is in the index: for the entry that says where
- * it stands, when the row itself has come (tup_prefetch()), then for the part, when the entry has.
+ * Ask the memory for the variable part of a row that was in the index a moment ago: for the entry
+ * that says where it stands, when the row itself has come (tup_prefetch()), then for the part, when
+ * the entry has.
  */
 void tup_prefetch_var_entry(const struct tup_frag *frag, uint32_t row);
 void tup_prefetch_var(const struct tup_frag *frag, uint32_t row);

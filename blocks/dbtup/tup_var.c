@@ -246,11 +246,13 @@ uint8_t *tup_var_get(const struct tup_frag *frag, uint32_t ref, uint32_t *size)
     return (uint8_t *)page + (entry >> 16);
 }
 
-/* The variable part of a row that nobody is changing; 0: none. */
+/* The variable part of a row that nobody is changing; 0: none, or there is no such row any more. */
 static uint32_t settled_var(const struct tup_frag *frag, uint32_t row)
 {
+    if (frag->table->var_count == 0) return 0;
+    if (page_dir_find(&frag->fixed, row >> frag->table->slot_bits) == NULL) return 0;
     const struct tup_row *image = row_at(frag, row);
-    if (frag->table->var_count == 0 || image->bits != ROW_USED) return 0;
+    if (image->bits != ROW_USED) return 0;
     return image_var(frag->table, (const uint8_t *)image);
 }
 
