@@ -155,6 +155,9 @@ uint32_t api_table_fragment_of(const struct api_table *table, const uint32_t *ke
 /* The same of the key of a unique index, by its number. */
 uint32_t api_table_fragment_of_unique(const struct api_table *table, uint32_t unique,
                                       const uint32_t *key, uint32_t words);
+/* What the caller has made of the definition, for all who use the table: keeps `made` (malloc'ed)
+   if nothing is kept yet, else frees it. Returns what is kept, or NULL. Any thread. */
+void *api_table_cached(struct api_table *table, void *made);
 struct api_table *api_table_hold(struct api_table *table);
 void api_table_release(struct api_table *table);
 

@@ -62,10 +62,20 @@ struct api_table *api_table_hold(struct api_table *table)
 void api_table_release(struct api_table *table)
 {
     if (table != NULL && atomic_fetch_sub(&table->references, 1) == 1) {
+        free(atomic_load(&table->cached));
         free(table->unique_keys);
         free(table->def);
         free(table);
     }
+}
+
+void *api_table_cached(struct api_table *table, void *made)
+{
+    void *kept = atomic_load_explicit(&table->cached, memory_order_acquire);
+    if (kept == NULL && made != NULL && atomic_compare_exchange_strong(&table->cached, &kept, made))
+        return made;
+    free(made);
+    return kept;
 }
 
 /* The keys of the unique indexes, whose tables are where the table is. */

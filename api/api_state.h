@@ -63,6 +63,7 @@ struct api_core {
 #define API_KEY_DEF_BYTES ((KEY_DEF_BYTES + 7u) & ~(size_t)7u)
 struct api_table {
     _Atomic uint32_t references;
+    _Atomic(void *) cached; /* By the layer above, made of the definition; malloc'ed. */
     struct api_table *next; /* In the cache's bucket. */
     struct table_def *def;
     uint32_t fragments;

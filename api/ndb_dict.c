@@ -319,11 +319,9 @@ static const struct table_column *column_of(const struct ndb_table *table, uint3
     return id < def->column_count ? &def->columns[id] : NULL;
 }
 
-int ndb_table_column(const struct ndb_table *table, uint32_t id, struct ndb_column_info *info)
+static void describe_column(const struct table_def *def, uint32_t id, struct ndb_column_info *info)
 {
-    const struct table_column *column = column_of(table, id);
-    if (column == NULL || info == NULL) return -1;
-    const struct table_def *def = api_table_def(table_core(table));
+    const struct table_column *column = &def->columns[id];
     const char *collation = collation_name(column->format.collation);
     *info = (struct ndb_column_info){
         .name = table_column_name(def, column),
@@ -342,6 +340,31 @@ int ndb_table_column(const struct ndb_table *table, uint32_t id, struct ndb_colu
         .dynamic = (column->flags & COLUMN_ADDED) != 0,
     };
     info->default_value = table_column_default(def, column, &info->default_size);
+}
+
+/* Of all columns: servers ask for each value that they convert. NULL: no memory. */
+static const struct ndb_column_info *described(struct api_table *table)
+{
+    const struct table_def *def = api_table_def(table);
+    struct ndb_column_info *infos = api_table_cached(table, NULL);
+    if (infos != NULL) return infos;
+    infos = malloc(def->column_count * sizeof *infos);
+    if (infos == NULL) return NULL;
+    for (uint32_t id = 0; id < def->column_count; id++)
+        describe_column(def, id, &infos[id]);
+    return api_table_cached(table, infos);
+}
+
+int ndb_table_column(const struct ndb_table *table, uint32_t id, struct ndb_column_info *info)
+{
+    if (table == NULL || info == NULL) return -1;
+    if (column_of(table, id) == NULL) return -1;
+    struct api_table *core = table_core(table);
+    const struct ndb_column_info *infos = described(core);
+    if (infos != NULL)
+        *info = infos[id];
+    else
+        describe_column(api_table_def(core), id, info);
     return 0;
 }
 

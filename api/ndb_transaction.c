@@ -123,7 +123,9 @@ static struct ndb_operation *take_operation(struct ndb_transaction *t)
         operation->word_room = 0;
         operation->result = NULL;
         operation->result_room = 0;
+        error_clear(&operation->error);
     }
+    if (operation->error.error.code != 0) error_clear(&operation->error);
     operation->next = NULL;
     operation->transaction = t;
     operation->op = NULL;
@@ -745,6 +747,7 @@ const ndb_error_t *ndb_operation_error(const struct ndb_operation *constant)
     if (operation == NULL) return ndb_error(NULL);
     uint32_t code = operation->define_error;
     if (code == 0 && operation->op != NULL) code = api_op_error(operation->op);
+    if (code == 0 && operation->error.error.code == 0) return &operation->error.error;
     const struct api_tx *tx = operation->transaction->tx;
     bool duplicate = code == ERR_UNIQUE_DUPLICATE && operation->op == api_tx_error_op(tx);
     if (duplicate)
