@@ -169,6 +169,7 @@ void ndb_close(ndb_t *ndb)
     ndb_now(ndb);
     scans_drop(ndb);
     transactions_drop(ndb);
+    reads_drop_all(ndb);
     durable_waits_drop(ndb);
     number_ranges_drop(ndb);
     leave_connection(ndb);

@@ -161,6 +161,7 @@ struct ndb {
     struct ndb_transaction *transactions;
     struct ndb_transaction *transaction_free;
     struct ndb_operation *operation_free;
+    struct ndb_reads *reads;
     struct ndb_scan *scans;
     struct ndb_durable_wait *durable_waits;
     struct number_range *number_ranges;
@@ -385,6 +386,7 @@ uint32_t ndb_left_of(uint64_t end_ms);
 void number_ranges_drop(ndb_t *ndb);
 
 /* ndb_transaction.c */
+void reads_drop_all(ndb_t *ndb);
 void transactions_drop(ndb_t *ndb);
 /* ndb_durable.c */
 void durable_waits_drop(ndb_t *ndb);

@@ -798,6 +798,32 @@ typedef void (*ndb_callback)(int result, struct ndb_transaction *transaction, vo
    the next call that waits. -1: refused at once, the callback will not run. Own thread. */
 NDB_API int ndb_execute_async(struct ndb_transaction *transaction, enum ndb_execute_type type,
                               uint32_t timeout_ms, ndb_callback callback, void *context);
+
+/*
+ * Many rows by primary key in one call: committed reads, each for itself, as ndb_read_many() does
+ * them, and at a fraction of what operations cost. `record` has all columns of the primary key,
+ * which the row's members hold; the row is filled with those of the record's columns that `mask`
+ * names (bit of the column's number, as in ndb_operation_options; NULL: all). When the last one has
+ * ended, each `code` is set (0, 626: no such row, or another error's number; others than 0 leave
+ * the row as it was or filled in part) and done(context) is called once, by the rules for
+ * ndb_callback. Until then reads, records and rows stay where they are; masks are not needed after
+ * the call. Returns a handle that ends with the callback, or NULL with ndb_error(): nothing was
+ * begun. Own thread.
+ */
+struct ndb_row_read {
+    const struct ndb_record *record;
+    void *row;
+    const uint8_t *mask;
+    int32_t code;
+};
+struct ndb_reads;
+typedef void (*ndb_reads_callback)(void *context);
+NDB_API struct ndb_reads *ndb_reads_begin(ndb_t *ndb, struct ndb_row_read *reads, uint32_t count,
+                                          uint32_t timeout_ms, ndb_reads_callback done,
+                                          void *context);
+/* Reads under way that nobody wants any more: `done` is not called. NULL is allowed. Own thread. */
+NDB_API void ndb_reads_drop(struct ndb_reads *reads);
+
 /* Sends what is queued. Own thread. */
 NDB_API int ndb_flush(ndb_t *ndb);
 /* Sends what is queued, waits until at least min_completions callbacks have run (0: does not wait)
