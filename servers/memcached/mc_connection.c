@@ -10,6 +10,7 @@
  * worker's loop all replies that are there leave in one write.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,14 +33,13 @@ static struct mc_job *job_take(struct mc_connection *connection)
     struct mc_job *job = worker->free_jobs;
     if (job == NULL) return calloc(1, sizeof *job);
     worker->free_jobs = job->next;
-    memset(job, 0, sizeof *job);
+    memset(job, 0, offsetof(struct mc_job, request) + offsetof(struct mc_request, key));
     return job;
 }
 
 static void job_give(struct mc_worker *worker, struct mc_job *job)
 {
-    mc_value_release(job->request.value);
-    mc_value_release(job->request.result.value);
+    mc_request_release(&job->request);
     job->next = worker->free_jobs;
     worker->free_jobs = job;
 }

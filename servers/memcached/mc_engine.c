@@ -250,6 +250,7 @@ static void ask_row(struct mc_job *job)
     }
     take_hints(job);
     enter_database(job);
+    worker->unsent = true;
     mc_stats_add(worker, is_change(request) ? MC_NDB_CHANGES : MC_NDB_READS);
     mc_store_start(store, job->prefix->container, request, request->key + job->prefix->size,
                    request->key_size - job->prefix->size, row_done, job);
@@ -281,7 +282,8 @@ static bool take_cas_of_copy(struct mc_job *job)
 /* Until the answer nobody need be told of the old value any more. */
 static void write_row(struct mc_job *job)
 {
-    const struct mc_request *request = &job->request;
+    struct mc_request *request = &job->request;
+    request->cas_unwanted = false; /* A copy has it. */
     if (!take_cas_of_copy(job)) return;
     job->token = mc_cache_write_begin(job->worker->server->cache, request->key, request->key_size,
                                       now_of(job->worker));
@@ -295,6 +297,7 @@ static void read_both(struct mc_job *job)
     struct mc_request *request = &job->request;
     struct mc_cache *cache = job->worker->server->cache;
     bool vivify = request->meta.vivify_given;
+    request->cas_unwanted = false; /* A copy has it. */
     job->token = mc_cache_token(cache, request->key, request->key_size);
     request->meta.vivify_given = false; /* Not before the row has been looked for. */
     mc_cache_execute(cache, request, now_of(job->worker));
@@ -360,6 +363,7 @@ static void flush_next(struct mc_job *job)
             return;
         }
         enter_database(job);
+        job->worker->unsent = true;
         mc_store_start(store, prefix->container, &job->request, "", 0, flushed, job);
         return;
     }

@@ -24,6 +24,9 @@ struct mc_value {
 };
 struct mc_value *mc_value_create(uint32_t size); /* NULL: no memory. One reference. Any thread. */
 struct mc_value *mc_value_hold(struct mc_value *value);
+/* This thread keeps the memory of small values that it releases for those that it creates; it is
+   freed with the second call, after which nothing is kept any more. */
+void mc_value_keep(bool keep);
 void mc_value_release(struct mc_value *value); /* NULL is allowed. */
 
 enum mc_command {
@@ -122,16 +125,16 @@ struct mc_form {
 struct mc_request {
     enum mc_command command;
     struct mc_form form;
-    uint8_t key_size;
-    char key[MC_KEY_MAX];
+    uint8_t key_size;       /* Of `key`, below. */
     struct mc_value *value; /* Held: what is to be stored. */
     uint32_t flags;
     /* Unix seconds, 0: never, MC_EXPIRED: already. Of sets; of gets with `touch`; of INCREMENT with
        `create`; of FLUSH_ALL when it is to happen, 0: at once. ma may have both: with `touch` this
        is for an item that is there, and meta.vivify for one that is made. */
     uint32_t expiry;
-    bool want_value; /* Else only whether it is there, and its figures. */
-    bool touch;      /* The expiry is set. */
+    bool want_value;   /* Else only whether it is there, and its figures. */
+    bool touch;        /* The expiry is set. */
+    bool cas_unwanted; /* Nobody is told the CAS number of what is read. */
     bool cas_given;
     uint64_t cas;
     /* The engine's, of a row without a CAS number: the given one is that of a copy, and the row has
@@ -152,9 +155,13 @@ struct mc_request {
     void *context;           /* The connection's. */
     struct mc_request *next; /* The connection's: in the order of the replies. */
     void *engine;            /* The engine's, while it works. */
+    /* The last member: an empty request is all zero up to here. */
+    char key[MC_KEY_MAX];
 };
 
-/* Frees what the request holds, and leaves an empty one. */
+/* Frees what the request holds; it has no meaning then. */
+void mc_request_release(struct mc_request *request);
+/* The same, and leaves an empty one. */
 void mc_request_clear(struct mc_request *request);
 
 /* Of an exptime as clients send it: see request.expiry. `now`: Unix seconds. Negative and, of

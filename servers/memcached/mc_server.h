@@ -49,7 +49,6 @@ struct mc_options {
 
 /* One place in the order of a connection's replies. */
 struct mc_job {
-    struct mc_request request;
     struct mc_job *next;
     struct mc_connection *connection; /* NULL: it has gone; nobody wants the reply. */
     bool completed;
@@ -64,6 +63,7 @@ struct mc_job {
     struct mc_meta hints;                   /* The request's, which are none of the database's. */
     uint32_t flush_at;                      /* FLUSH_ALL: the prefix that is being emptied. */
     struct mc_job *next_asked, *prev_asked; /* Of the worker's. */
+    struct mc_request request;              /* The last member: see its key. */
 };
 
 /* Which keys of a connection requests are under way for. */
@@ -193,6 +193,7 @@ struct mc_worker {
     uint64_t stale_answers;   /* That a table has changed. */
     struct mc_config *config; /* Held. */
     uint64_t round;           /* Of the loop; never 0. */
+    bool unsent;              /* Requests were begun that the client library has not seen. */
     struct mc_access_point {
         struct mc_worker *worker;
         struct ndb_cluster_connection *connection; /* NULL: not known (yet). */

@@ -412,10 +412,10 @@ void mc_store_start(struct mc_store *store, const struct mc_container *container
     begin(job);
 }
 
-void mc_store_send(struct mc_store *store)
+bool mc_store_send(struct mc_store *store)
 {
-    mc_batch_send(store);
     store->clock_ms = 0;
+    return mc_batch_send(store);
 }
 
 /* The first job whose time has come, else NULL and when it comes. */
@@ -434,13 +434,13 @@ uint32_t mc_store_tick(struct mc_store *store)
     uint64_t now_ms = mc_store_now_ms();
     uint64_t next_ms = now_ms + TICK_MAX_MS;
     struct mc_work *job;
-    mc_store_send(store);
+    (void)mc_store_send(store);
     store->figures.batches += store->queued;
     store->queued = false;
     /* What a job does may end others, or start some: so from the front each time. */
     while ((job = due(store, now_ms, &next_ms)) != NULL)
         begin(job);
-    mc_store_send(store);
+    (void)mc_store_send(store);
     return next_ms <= now_ms ? 1 : (uint32_t)(next_ms - now_ms);
 }
 

@@ -41,8 +41,9 @@ struct mc_written {
 };
 bool mc_store_written(struct mc_store *store, const struct mc_container *container,
                       const struct mc_request *request, struct mc_written *written);
-/* Reads that were begun are gathered: sends them. To be called before each ndb_process(). */
-void mc_store_send(struct mc_store *store);
+/* Reads that were begun are gathered: hands them to `ndb`. To be called before each ndb_process(),
+   and after it, since what it completes may begin reads; true: there were some, so once more. */
+bool mc_store_send(struct mc_store *store);
 /* Tries again what waits for that, and sends. Returns milliseconds until it is to be called again,
    at most 1000. */
 uint32_t mc_store_tick(struct mc_store *store);

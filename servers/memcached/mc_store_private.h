@@ -203,7 +203,8 @@ void mc_records_free(struct mc_store *store);
    `then` is called with the read's error (code 0: none). False: it could not be defined. */
 bool mc_batch_read(struct mc_work *job, bool value,
                    void (*then)(struct mc_work *job, const ndb_error_t *error));
-void mc_batch_send(struct mc_store *store);
+/* False: there was nothing to send. */
+bool mc_batch_send(struct mc_store *store);
 /* Reads under way are dropped. */
 void mc_batches_free(struct mc_store *store);
 

@@ -126,13 +126,19 @@ static void add_column(uint32_t *columns, uint32_t *count, uint32_t column)
     if (*count < MC_ROW_COLUMNS) columns[(*count)++] = column;
 }
 
+/* Reads that nobody is told the number of do without. */
+static bool wants_cas(const struct mc_work *job)
+{
+    return job->action != ACTION_GET || !job->request->cas_unwanted;
+}
+
 uint32_t mc_row_columns(const struct mc_work *job, bool value, uint32_t columns[MC_ROW_COLUMNS])
 {
     const struct mc_container *container = job->container;
     uint32_t primary[MC_COLUMNS_MAX];
     uint32_t count = 0;
     add_column(columns, &count, container->flags_column);
-    add_column(columns, &count, container->cas_column);
+    if (wants_cas(job)) add_column(columns, &count, container->cas_column);
     add_column(columns, &count, container->expire_column);
     if (container->parts != NULL) {
         add_column(columns, &count, container->ext_id_column);
@@ -240,7 +246,7 @@ bool mc_row_result(struct mc_work *job, bool value)
         (void)mc_row_integer(job, container->flags_column, &number);
         result->flags = (uint32_t)number;
     }
-    (void)mc_row_integer(job, container->cas_column, &result->cas);
+    if (wants_cas(job)) (void)mc_row_integer(job, container->cas_column, &result->cas);
     result->expiry = row_expiry(job);
     if (!value) return true;
     int size = mc_row_text(job);

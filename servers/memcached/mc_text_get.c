@@ -98,6 +98,7 @@ enum mc_parsed mc_text_next_key(struct mc_text_input *input)
     request->command = MC_GET;
     request->form = line->form;
     request->want_value = true;
+    request->cas_unwanted = !line->form.with_cas;
     request->touch = line->touch;
     request->expiry = line->expiry;
     request->key_size = (uint8_t)(word.end - word.begin);

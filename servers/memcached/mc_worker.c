@@ -19,21 +19,26 @@ uint32_t mc_worker_now(void *server)
 
 /* ---- The clusters. ---- */
 
+static void process_one(struct mc_access_point *access)
+{
+    (void)mc_store_send(access->store);
+    do
+        ndb_process(access->ndb);
+    while (mc_store_send(access->store));
+}
+
 static void process(struct mc_worker *worker)
 {
-    for (uint32_t i = 0; i < MC_CLUSTERS_MAX; i++) {
-        struct mc_access_point *access = &worker->cluster[i];
-        if (access->ndb == NULL) continue;
-        mc_store_send(access->store);
-        ndb_process(access->ndb);
-    }
+    worker->unsent = false;
+    for (uint32_t i = 0; i < MC_CLUSTERS_MAX; i++)
+        if (worker->cluster[i].ndb != NULL) process_one(&worker->cluster[i]);
 }
 
 static void settle(struct mc_worker *worker)
 {
     /* A reply may let a connection begin more, which is sent in the same round. */
-    while (worker->dirty != NULL) {
-        process(worker);
+    while (worker->dirty != NULL || worker->unsent) {
+        if (worker->unsent) process(worker);
         mc_connections_flush(worker);
         if (worker->stalled && !mc_engine_full(worker)) mc_connections_resume(worker);
     }
@@ -44,7 +49,7 @@ static void on_cluster(uv_poll_t *poll, int status, int events)
     struct mc_access_point *access = poll->data;
     (void)status;
     (void)events;
-    ndb_process(access->ndb);
+    process_one(access);
 }
 
 static bool access_open(struct mc_worker *worker, struct mc_access_point *access,
@@ -232,8 +237,10 @@ static void close_all(struct mc_worker *worker)
 static void *worker_main(void *argument)
 {
     struct mc_worker *worker = argument;
+    mc_value_keep(true);
     uv_run(&worker->loop, UV_RUN_DEFAULT);
     close_all(worker);
+    mc_value_keep(false);
     return NULL;
 }
 
