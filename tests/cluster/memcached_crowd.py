@@ -136,7 +136,7 @@ def slow():
     time.sleep(0.5)
     most = max(most, memory() - memory_before)
     print("%d slow readers that are owed %d MB each: %d MB of memory" % (len(readers), asked * len(reply) >> 20, most >> 20))
-    if most > SLOW_BYTES + int(sys.argv[5]) * NUMBER:
+    if most > SLOW_BYTES + 2 * int(sys.argv[5]) * NUMBER:
         wrong("that is too much")
     for reader in readers[1:]:  # Some go without having read.
         reader.socket.close()
