@@ -97,6 +97,22 @@ static void answer_auth(struct mc_connection *connection, struct mc_request *req
     request->result.status = good ? MC_OK : MC_AUTH_ERROR;
 }
 
+/* Who could not store a larger value does not want to read the old one. Who sends binary requests
+   that are none is not heard any more: nothing says that what follows is a request. */
+static void answer_bad(struct mc_connection *connection, const struct mc_request *request)
+{
+    if (request->result.status == MC_TOO_LARGE && request->key_size > 0)
+        mc_cache_forget(connection->worker->server->cache, request->key, request->key_size);
+    if (request->result.status == MC_INVALID && request->form.protocol == MC_BINARY)
+        connection->quitting = true;
+}
+
+/* Without SASL there is nothing to prove, and who tries is not made a stranger. */
+static bool offers_auth(const struct mc_server *server, const struct mc_request *request)
+{
+    return server->options.sasl || request->form.protocol != MC_BINARY;
+}
+
 static void answer_here(struct mc_connection *connection, struct mc_job *job)
 {
     struct mc_request *request = &job->request;
@@ -112,23 +128,22 @@ static void answer_here(struct mc_connection *connection, struct mc_job *job)
                                              : MC_VERBOSITY_MAX);
         break;
     case MC_AUTH: /* Who need not prove anything stays who he is. */
-        if (mc_auth_needed(server))
+        if (offers_auth(server, request))
             answer_auth(connection, request);
         else
             request->result.status = MC_NOT_SUPPORTED;
         break;
     case MC_AUTH_LIST:
-        if (mc_auth_needed(server))
-            request->result.message = server->options.sasl ? "PLAIN" : "";
+        if (offers_auth(server, request))
+            request->result.message = "PLAIN";
         else
             request->result.status = MC_NOT_SUPPORTED;
         break;
     case MC_QUIT:
         connection->quitting = true;
         break;
-    case MC_BAD: /* Who could not store a larger value does not want to read the old one. */
-        if (request->result.status == MC_TOO_LARGE && request->key_size > 0)
-            mc_cache_forget(server->cache, request->key, request->key_size);
+    case MC_BAD:
+        answer_bad(connection, request);
         break;
     case MC_SHUTDOWN:
         if (!server->options.shutdown_allowed) {
@@ -260,7 +275,7 @@ static void begin_all(struct mc_connection *connection, uint32_t *need)
             continue;
         }
         job_give(connection->worker, job);
-        if (parsed == MC_PARSED_CLOSE) connection->ended = true;
+        if (parsed == MC_PARSED_CLOSE) connection->quitting = true; /* What came before counts. */
         if (parsed != MC_PARSED_NOTHING) return;
     }
 }
