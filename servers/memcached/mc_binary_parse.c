@@ -224,8 +224,7 @@ static enum mc_parsed parse_large(struct mc_parser *parser, const struct header 
 {
     uint32_t front = MC_BINARY_HEADER + header->extras_size + header->key_size;
     if (size < front) return more(front, need);
-    if (header->shape->command == MC_SET && header->cas == 0)
-        take_key(header, bytes + MC_BINARY_HEADER, request);
+    if (header->shape->command == MC_SET) take_key(header, bytes + MC_BINARY_HEADER, request);
     refuse(parser, header, size, MC_TOO_LARGE, request, used);
     return MC_PARSED_REQUEST;
 }

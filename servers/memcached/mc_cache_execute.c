@@ -96,7 +96,7 @@ static enum mc_status set_compared(const struct mc_place *place, struct mc_reque
         return item_set(place, request, item, request->expiry);
     }
     figures->cas_badval++;
-    if (request->meta.invalidate && request->cas < item->cas)
+    if (request->meta.invalidate && request->cas != 0 && request->cas < item->cas)
         return set_stale(place, request, item);
     return MC_EXISTS;
 }

@@ -10,17 +10,15 @@ static uint32_t flag_place(const struct mc_request *request, char flag)
     return at != NULL ? (uint32_t)(at - request->form.flag) : MC_META_FLAGS_MAX;
 }
 
-/* Flags of mg are done in their order: what stands before T sees the expiry before it. */
-static bool stands_before(const struct mc_request *request, char first, char second)
+bool mc_cache_stands_before(const struct mc_request *request, char first, char second)
 {
     return flag_place(request, first) < flag_place(request, second) &&
            flag_place(request, second) < MC_META_FLAGS_MAX;
 }
 
-static bool wants_recache(const struct mc_request *request, uint32_t expiry, uint32_t now)
+static bool wants_recache(const struct mc_request *request, uint32_t expiry)
 {
-    return request->meta.recache_given && expiry != 0 &&
-           (expiry <= now || expiry - now < request->meta.recache);
+    return request->meta.recache_given && expiry != 0 && expiry < request->meta.recache;
 }
 
 /* The first one who finds it stale, or soon to expire, wins; until a new value comes all others are
@@ -63,17 +61,28 @@ static void tell_value(const struct mc_request *request, const struct mc_item *i
     if (request->want_value) result->value = mc_value_hold(item->value);
 }
 
+uint32_t mc_cache_vivify_expiry(const struct mc_request *request, char end)
+{
+    uint32_t expiry = 0;
+    for (uint32_t i = 0; i < request->form.flag_count && request->form.flag[i] != end; i++) {
+        if (request->form.flag[i] == 'N') expiry = request->meta.vivify;
+        if (request->form.flag[i] == 'T') expiry = request->expiry;
+    }
+    return expiry;
+}
+
 /* The empty item of a miss: this one is to fill it. */
 static enum mc_status vivify(const struct mc_place *place, struct mc_request *request)
 {
     struct mc_item *item = mc_item_create(place, place->cache->empty);
     if (item == NULL) return MC_NO_MEMORY;
-    item->expiry = request->meta.vivify;
+    item->expiry = mc_cache_vivify_expiry(request, '\0');
     item->token_sent = true;
     request->result.won = request->result.created = true;
     mc_cache_renew(place, request, item);
     note_use(place, request, item);
     tell_value(request, item, &request->result);
+    request->result.expiry = mc_cache_vivify_expiry(request, 't');
     return MC_OK;
 }
 
@@ -82,14 +91,14 @@ static void get_item(const struct mc_place *place, struct mc_request *request, s
     struct mc_result *result = &request->result;
     uint32_t before = item->expiry;
     uint32_t after = request->touch ? request->expiry : before;
-    bool touched = stands_before(request, 'T', 'R'); /* If R is not noted, it is before T. */
+    bool touched = mc_cache_stands_before(request, 'T', 'R');
     result->fetched = item->fetched;
     result->accessed = place->now > item->accessed ? place->now - item->accessed : 0;
     item->expiry = after;
-    if (request->form.protocol == MC_META)
-        tell_winner(request, item, wants_recache(request, touched ? after : before, place->now));
+    if (request->form.protocol == MC_META && request->form.opcode != 'e') /* me only looks. */
+        tell_winner(request, item, wants_recache(request, touched ? after : before));
     tell_value(request, item, result);
-    if (request->touch && stands_before(request, 't', 'T')) result->expiry = before;
+    if (request->touch && mc_cache_stands_before(request, 't', 'T')) result->expiry = before;
     note_use(place, request, item);
 }
 

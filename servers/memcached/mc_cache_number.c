@@ -115,20 +115,15 @@ static enum mc_status count_item(const struct mc_place *place, struct mc_request
         enum mc_status status = write_anew(place, item, number);
         if (status != MC_OK) return status;
     }
+    uint32_t before = item->expiry;
     if (request->touch) item->expiry = request->expiry;
     mc_cache_renew(place, request, item);
     mc_item_use(place, item);
     mc_item_written(place);
     request->result.number = number;
     mc_cache_tell(item, &request->result);
+    if (mc_cache_stands_before(request, 't', 'T')) request->result.expiry = before;
     return MC_OK;
-}
-
-/* T, if it is given, holds for a number that is made, too. */
-static uint32_t expiry_created(const struct mc_request *request)
-{
-    if (request->meta.vivify_given && !request->touch) return request->meta.vivify;
-    return request->expiry;
 }
 
 static enum mc_status create_number(const struct mc_place *place, struct mc_request *request)
@@ -137,12 +132,14 @@ static enum mc_status create_number(const struct mc_place *place, struct mc_requ
     struct mc_item *item = value != NULL ? mc_item_create(place, value) : NULL;
     mc_value_release(value);
     if (item == NULL) return MC_NO_MEMORY;
-    item->expiry = expiry_created(request);
+    item->expiry = request->meta.vivify_given ? mc_cache_vivify_expiry(request, '\0')
+                                              : request->expiry; /* Binary. */
     mc_cache_renew(place, request, item);
     mc_item_written(place);
     request->result.number = request->initial;
     request->result.created = true;
     mc_cache_tell(item, &request->result);
+    if (request->meta.vivify_given) request->result.expiry = mc_cache_vivify_expiry(request, 't');
     return MC_OK;
 }
 

@@ -101,6 +101,11 @@ void mc_cache_count(const struct mc_place *place, struct mc_request *request);
 /* The item's next CAS number: the one that the request wants, or a new one. */
 void mc_cache_renew(const struct mc_place *place, const struct mc_request *request,
                     struct mc_item *item);
+/* Flags are done in their order: what stands before T sees the expiry before it. */
+bool mc_cache_stands_before(const struct mc_request *request, char first, char second);
+/* The expiry of an item that a get or a count makes: each of N and T sets it, in their order. Those
+   from flag `end` on do not count: t tells what was set before it. */
+uint32_t mc_cache_vivify_expiry(const struct mc_request *request, char end);
 /* How much time is left, as a result says it, and the item's CAS number. */
 void mc_cache_tell(const struct mc_item *item, struct mc_result *result);
 

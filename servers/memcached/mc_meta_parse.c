@@ -5,27 +5,32 @@
 
 #define BAD_TOKEN "CLIENT_ERROR bad token in command line format"
 #define BAD_KEY   "CLIENT_ERROR error decoding key"
+#define BAD_FLAG  "CLIENT_ERROR invalid or duplicate flag" /* All that md and ma say. */
+
+static const char too_many_flags[] = "CLIENT_ERROR options flags are too long";
+static const char bad_client_flags[] = MC_TEXT_BAD_FORMAT;
+static const char opaque_too_long[] = "CLIENT_ERROR opaque token too long";
 
 /*
  * All commands take the same flags, of which each one looks at those that mean something to it:
  * what a command has no use for is no mistake.
  */
 
-/* What an answer says of the item, and three marks in between that a printer and an engine look
-   for: v, that there is to be a value, and T and t, which of them comes first. */
+/* What an answer says of the item, and marks in between that a printer and an engine look for: v,
+   that there is to be a value, and T, N, R and t, which of them comes first. */
 static const char *returned_flags(uint8_t opcode)
 {
     switch (opcode) {
     case 'g':
-        return "bcfhklOstvT";
+        return "cfhklOstvTNR";
     case 's':
-        return "bckOs";
+        return "ckOs";
     case 'd':
-        return "bkO";
+        return "kO";
     case 'a':
-        return "bckOtvT";
+        return "ckOtvTN";
     default:
-        return "b";
+        return "";
     }
 }
 
@@ -47,19 +52,9 @@ static bool take_expiry(const struct mc_token *token, uint32_t now, bool *given,
     return true;
 }
 
-static bool take_seconds(const struct mc_token *token, bool *given, uint32_t *seconds)
-{
-    int64_t number = 0;
-
-    if (!mc_token_signed(token, &number)) return false;
-    *given = true;
-    *seconds = number < 0 ? 0 : number > (int64_t)UINT32_MAX ? UINT32_MAX : (uint32_t)number;
-    return true;
-}
-
 static const char *take_opaque(struct mc_form *form, const struct mc_token *token)
 {
-    if (token->size > MC_OPAQUE_MAX) return "CLIENT_ERROR opaque token too long";
+    if (token->size > MC_OPAQUE_MAX) return opaque_too_long;
     form->opaque_size = (uint8_t)token->size;
     memcpy(form->opaque_text, token->at, token->size);
     return NULL;
@@ -69,7 +64,7 @@ static const char *take_client_flags(struct mc_request *request, const struct mc
 {
     uint64_t flags = 0;
 
-    if (!mc_token_unsigned(token, UINT32_MAX, &flags)) return MC_TEXT_BAD_FORMAT;
+    if (!mc_token_unsigned(token, UINT32_MAX, &flags)) return bad_client_flags;
     request->flags = (uint32_t)flags;
     return NULL;
 }
@@ -109,7 +104,7 @@ static const char *take_token_flag(struct mc_text_input *input, char letter,
     case 'O':
         return take_opaque(&request->form, token);
     case 'R':
-        good = take_seconds(token, &meta->recache_given, &meta->recache);
+        good = take_expiry(token, input->now, &meta->recache_given, &meta->recache);
         break;
     case 'T':
         good = take_expiry(token, input->now, &request->touch, &request->expiry);
@@ -149,27 +144,6 @@ static const char *take_flag(struct mc_text_input *input, const struct mc_token 
     return take_token_flag(input, letter, &rest, mode);
 }
 
-/* Takes the flags from token `first` on; NULL, or what is wrong with them. */
-static const char *take_flags(struct mc_text_input *input, uint32_t first, char *mode)
-{
-    static const char known[] = "bcfhklqstuvxCDEFIJLMNOPRT";
-    const struct mc_line *line = &input->line;
-    uint32_t seen = 0; /* A bit for each of those. */
-
-    if (line->count > first + MC_META_FLAGS_MAX) return "CLIENT_ERROR options flags are too long";
-    for (uint32_t index = first; index < line->count; index++) {
-        const struct mc_token *token = &line->token[index];
-        const char *at = memchr(known, token->at[0], sizeof known - 1);
-        if (at == NULL) return "CLIENT_ERROR invalid flag";
-        uint32_t bit = 1u << (at - known);
-        if ((seen & bit) != 0) return "CLIENT_ERROR duplicate flag";
-        seen |= bit;
-        const char *wrong = take_flag(input, token, mode);
-        if (wrong != NULL) return wrong;
-    }
-    return NULL;
-}
-
 static bool decode_key(struct mc_request *request)
 {
     char bytes[MC_KEY_MAX];
@@ -180,13 +154,33 @@ static bool decode_key(struct mc_request *request)
     return size > 0;
 }
 
-static const char *take_key_and_flags(struct mc_text_input *input, uint32_t first, char *mode)
+/* Takes the flags from token `first` on, and decodes the key if one says so; NULL, or what is
+   wrong: a letter that is none, or for the second time, before the last of the tokens that are
+   wrong. F has no word of its own: it gives way to others, and a too long opaque to all. */
+static const char *take_flags(struct mc_text_input *input, uint32_t first, char *mode)
 {
-    struct mc_request *request = input->request;
-    const char *wrong = take_flags(input, first, mode);
+    static const char known[] = "bcfhklqstuvxCDEFIJLMNOPRT";
+    const struct mc_line *line = &input->line;
+    const char *last = NULL, *weak = NULL;
+    uint32_t seen = 0; /* A bit for each of those. */
 
-    if (wrong == NULL && request->form.key_in_base64 && !decode_key(request)) wrong = BAD_KEY;
-    return wrong;
+    if (line->count > first + MC_META_FLAGS_MAX) return too_many_flags;
+    for (uint32_t index = first; index < line->count; index++) {
+        const struct mc_token *token = &line->token[index];
+        const char *at = memchr(known, token->at[0], sizeof known - 1);
+        if (at == NULL) return "CLIENT_ERROR invalid flag";
+        uint32_t bit = 1u << (at - known);
+        if ((seen & bit) != 0) return "CLIENT_ERROR duplicate flag";
+        seen |= bit;
+        const char *wrong = take_flag(input, token, mode);
+        if (wrong == NULL && token->at[0] == 'b' && !decode_key(input->request)) wrong = BAD_KEY;
+        if (wrong == bad_client_flags || (wrong == opaque_too_long && weak == NULL)) {
+            weak = wrong;
+        } else if (wrong != opaque_too_long && wrong != NULL) {
+            last = wrong;
+        }
+    }
+    return last != NULL ? last : weak;
 }
 
 /* ---- The commands; their key is taken already ---- */
@@ -203,6 +197,13 @@ static const char *finish_get(struct mc_text_input *input, char mode)
     request->meta.invalidate = request->meta.drop_value = false;
     request->command = MC_GET;
     return NULL;
+}
+
+/* C0 is no number of CAS; only a set and a replace take it for one, which no item has. */
+static void drop_zero_cas(struct mc_request *request)
+{
+    if (request->cas == 0 && request->command != MC_SET && request->command != MC_REPLACE)
+        request->cas_given = false;
 }
 
 static const char *finish_set(struct mc_text_input *input, char mode)
@@ -232,6 +233,7 @@ static const char *finish_set(struct mc_text_input *input, char mode)
     if (request->command != MC_APPEND && request->command != MC_PREPEND)
         request->meta.vivify_given = false;
     request->touch = request->meta.drop_value = false;
+    drop_zero_cas(request);
     return NULL;
 }
 
@@ -264,6 +266,7 @@ static const char *finish_arithmetic(struct mc_text_input *input, char mode)
     request->create = request->meta.vivify_given;
     if (request->create && !request->touch) request->expiry = request->meta.vivify;
     request->meta.invalidate = request->meta.drop_value = false;
+    drop_zero_cas(request);
     return NULL;
 }
 
@@ -274,7 +277,9 @@ static enum mc_parsed parse_item(struct mc_text_input *input)
     uint8_t opcode = request->form.opcode;
     char mode = '\0';
 
-    const char *wrong = take_key_and_flags(input, 2, &mode);
+    const char *wrong = take_flags(input, 2, &mode);
+    if (wrong != NULL && opcode != 'g' && wrong != too_many_flags && wrong != opaque_too_long)
+        wrong = BAD_FLAG;
     if (wrong == NULL) {
         wrong = opcode == 'g'   ? finish_get(input, mode)
                 : opcode == 'd' ? finish_delete(input, mode)
@@ -293,7 +298,7 @@ static enum mc_parsed parse_set(struct mc_text_input *input)
 
     if (line->count < 3 || !mc_token_unsigned(&line->token[2], MC_TEXT_SIZE_MAX, &size))
         return mc_text_bad(input, MC_TEXT_BAD_FORMAT);
-    const char *wrong = take_key_and_flags(input, 3, &mode);
+    const char *wrong = take_flags(input, 3, &mode);
     if (wrong == NULL) wrong = finish_set(input, mode);
     if (wrong != NULL) return mc_text_refuse(input, wrong, size);
     return mc_text_data(input, size);

@@ -46,8 +46,9 @@ static void put_flag(const struct mc_request *request, char letter, uint32_t now
     case 'h':
         mc_put_text(output, result->fetched ? "1" : "0");
         break;
-    case 'k':
+    case 'k': /* With the mark that says how it is to be read. */
         put_key(request, output);
+        if (request->form.key_in_base64) mc_put_text(output, " b");
         break;
     case 'l':
         mc_put_number(output, result->accessed);
@@ -61,7 +62,7 @@ static void put_flag(const struct mc_request *request, char letter, uint32_t now
     case 't':
         put_time_left(result->expiry, now, output);
         break;
-    default: /* b */
+    default:
         break;
     }
 }
@@ -115,7 +116,7 @@ static void put_refusal(const struct mc_request *request, uint32_t now, struct m
         return;
     }
     mc_put_text(output, code);
-    put_flags(request, request->form.opcode == 's' ? "bckO" : "bkO", now, output);
+    put_flags(request, request->form.opcode == 's' ? "ckO" : "kO", now, output);
     mc_put_text(output, "\r\n");
 }
 
@@ -155,7 +156,7 @@ static void put_hit(const struct mc_request *request, uint32_t now, struct mc_ou
 
     mc_put_text(output, value ? "VA " : "HD");
     if (value) mc_put_number(output, size);
-    put_flags(request, "bcfhklOst", now, output);
+    put_flags(request, "cfhklOst", now, output);
     if (result->token_sent) mc_put_text(output, " Z");
     if (result->stale) mc_put_text(output, " X");
     if (result->won) mc_put_text(output, " W");
@@ -182,7 +183,7 @@ static void put_number(const struct mc_request *request, uint32_t now, struct mc
 
     mc_put_text(output, value ? "VA " : "HD");
     if (value) mc_put_number(output, digits(request->result.number));
-    put_flags(request, "bckOt", now, output);
+    put_flags(request, "ckOt", now, output);
     mc_put_text(output, "\r\n");
     if (!value) return;
     mc_put_number(output, request->result.number);
@@ -203,18 +204,18 @@ static void reply_get(const struct mc_request *request, uint32_t now, struct mc_
     }
 }
 
-/* ms, md, ma: q takes away the answer to what went well. */
+/* ms, md, ma: q takes away the answer to what went well, but not that ma has made the number. */
 static void reply_change(const struct mc_request *request, uint32_t now, struct mc_output *output)
 {
     if (request->result.status != MC_OK) {
         put_refusal(request, now, output);
-    } else if (request->form.quiet) {
+    } else if (request->form.quiet && !(request->form.opcode == 'a' && request->result.created)) {
         return;
     } else if (request->form.opcode == 'a') {
         put_number(request, now, output);
     } else {
         mc_put_text(output, "HD");
-        put_flags(request, "bckOs", now, output);
+        put_flags(request, "ckOs", now, output);
         mc_put_text(output, "\r\n");
     }
 }

@@ -10,7 +10,7 @@
  */
 
 #define MC_KEY_MAX        250u
-#define MC_OPAQUE_MAX     32u
+#define MC_OPAQUE_MAX     31u /* With its letter, 32. */
 #define MC_META_FLAGS_MAX 20u
 #define MC_VALUE_MAX      (1024u * 1024u * 1024u) /* The largest -I. */
 #define MC_EXPIRED        1u                      /* An expiry in the past. */
@@ -76,8 +76,8 @@ struct mc_meta {
     bool vivify_given;  /* N(ttl): a miss creates an empty item, and this one is to fill it; of
                             append and prepend, a miss stores; of ma as `create`. */
     uint32_t vivify;    /* Expiry of that item, as request.expiry. */
-    bool recache_given; /* R(ttl): who finds less time left is to fill it anew. */
-    uint32_t recache;   /* Seconds. */
+    bool recache_given; /* R(ttl): who finds an earlier expiry is to fill it anew. */
+    uint32_t recache;   /* As request.expiry; 0: nobody is. */
     bool invalidate;    /* I of ms (an older CAS stores, as stale) and md (stays, as stale). */
     bool drop_value;    /* x of md: the item stays without its value and flags. */
     bool new_cas_given; /* E */
@@ -115,7 +115,7 @@ struct mc_form {
     bool mute_if_same_cas; /* C of mg */
     uint32_t opaque;       /* Binary. */
     /* Meta: flags to be returned, in the order of the request. Among them v, that the value is, and
-       T: a t before it asks for the expiry as it was. */
+       T and N: a t before one of them asks for the expiry as it was. */
     uint8_t flag_count;
     char flag[MC_META_FLAGS_MAX];
     uint8_t opaque_size;

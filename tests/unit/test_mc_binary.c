@@ -392,6 +392,11 @@ static void test_too_large(void **state)
     uint32_t used, need;
     (void)parse(&parser, &bytes, bytes.size, &request, &used, &need);
     assert_key(&request, "key"); /* Whose old value must not stay. */
+    parser = (struct mc_parser){0};
+    bytes = request_of(0x01, (struct parts){&extras, "key", value, 0, 7});
+    (void)parse(&parser, &bytes, bytes.size, &request, &used, &need);
+    assert_key(&request, "key"); /* Nor may it if the set compares. */
+    parser = (struct mc_parser){0};
     bytes = request_of(0x12, (struct parts){&extras, "key", value, 0, 0});
     (void)parse(&parser, &bytes, bytes.size, &request, &used, &need);
     assert_key(&request, "");

@@ -87,6 +87,13 @@ static struct mc_request meta_get(const char *key)
     return request;
 }
 
+/* As the parser notes the order of a meta command's flags. */
+static void note_flags(struct mc_request *request, const char *flags)
+{
+    request->form.flag_count = (uint8_t)strlen(flags);
+    memcpy(request->form.flag, flags, strlen(flags));
+}
+
 static void assert_value(const char *key, const char *text)
 {
     struct mc_request request = ask(MC_GET, key);
@@ -320,11 +327,24 @@ static void test_number_options(void **state)
     request = ask(MC_INCREMENT, "m");
     request.create = request.meta.vivify_given = true;
     request.meta.vivify = NOW + 30;
+    note_flags(&request, "N");
     assert_int_equal(run(request).expiry, NOW + 30);
     request.key[0] = 'o';
     request.touch = true;
     request.expiry = NOW + 40;
+    note_flags(&request, "NT");
     assert_int_equal(run(request).expiry, NOW + 40);
+    note_flags(&request, "tT"); /* Of one that is there, as it was before. */
+    request.expiry = NOW + 50;
+    assert_int_equal(run(request).expiry, NOW + 40);
+    assert_int_equal(get("o").expiry, NOW + 50);
+    request.key[0] = 'p'; /* The last one counts. */
+    note_flags(&request, "TN");
+    assert_int_equal(run(request).expiry, NOW + 30);
+    request.key[0] = 'q';
+    note_flags(&request, "NtT");
+    assert_int_equal(run(request).expiry, NOW + 30);
+    assert_int_equal(get("q").expiry, NOW + 50);
 }
 
 /* Who has read a number keeps what it has read. */
@@ -348,6 +368,7 @@ static void test_vivify(void **state)
     struct mc_request request = meta_get("a");
     request.meta.vivify_given = true;
     request.meta.vivify = NOW + 30;
+    note_flags(&request, "N");
     struct mc_result result = run(request);
     assert_int_equal(result.status, MC_OK);
     assert_true(result.won && !result.stale && !result.token_sent && !result.fetched);
@@ -371,6 +392,27 @@ static void test_vivify(void **state)
     result = get("b");
     assert_int_equal(result.expiry, NOW + 40);
     assert_int_equal(result.flags, 5);
+    request = meta_get("c");
+    request.meta.vivify_given = true;
+    request.meta.vivify = NOW + 30;
+    note_flags(&request, "tN");
+    assert_int_equal(run(request).expiry, 0);
+    assert_int_equal(get("c").expiry, NOW + 30);
+}
+
+/* me looks at an item, and does not take what it tells for another one's turn. */
+static void test_debug_does_not_win(void **state)
+{
+    (void)state;
+    put(MC_SET, "a", "1");
+    struct mc_request request = ask(MC_DELETE, "a");
+    request.meta.invalidate = true;
+    run(request);
+    request = meta_get("a");
+    request.form.opcode = 'e';
+    request.meta.no_bump = true;
+    assert_false(run(request).won);
+    assert_true(run(meta_get("a")).won);
 }
 
 static void test_recache(void **state)
@@ -379,9 +421,11 @@ static void test_recache(void **state)
     set_until("a", NOW + 20);
     struct mc_request request = meta_get("a");
     request.meta.recache_given = true;
-    request.meta.recache = 20;
+    request.meta.recache = NOW + 20;
     assert_false(run(request).won); /* 20 seconds are left, not less. */
-    request.meta.recache = 21;
+    request.meta.recache = 0;
+    assert_false(run(request).won);
+    request.meta.recache = NOW + 21;
     assert_true(run(request).won);
     struct mc_result result = run(request);
     assert_true(!result.won && result.token_sent);
@@ -406,10 +450,9 @@ static void test_touch_order(void **state)
         set_until("a", NOW + 20);
         struct mc_request request = meta_get("a");
         request.meta.recache_given = request.touch = true;
-        request.meta.recache = 30;
+        request.meta.recache = NOW + 30;
         request.expiry = NOW + 100;
-        request.form.flag_count = (uint8_t)strlen(steps[i].flags);
-        memcpy(request.form.flag, steps[i].flags, strlen(steps[i].flags));
+        note_flags(&request, steps[i].flags);
         struct mc_result result = run(request);
         assert_int_equal(result.expiry, NOW + steps[i].told);
         assert_int_equal(result.won, steps[i].won);
@@ -455,6 +498,7 @@ static void test_invalidate(void **state)
 static void test_set_stale(void **state)
 {
     (void)state;
+    set_until("a", NOW + 100); /* Twice: its number of CAS is not 1, and there is an older one. */
     set_until("a", NOW + 100);
     struct mc_request request = ask(MC_SET, "a");
     give(&request, "new");
@@ -462,6 +506,9 @@ static void test_set_stale(void **state)
     request.expiry = NOW + 20;
     request.cas_given = request.meta.invalidate = true;
     request.cas = UINT64_MAX;
+    mc_value_hold(request.value);
+    assert_int_equal(run(request).status, MC_EXISTS);
+    request.cas = 0; /* No item has it: it is not an older one. */
     mc_value_hold(request.value);
     assert_int_equal(run(request).status, MC_EXISTS);
     request.cas = get("a").cas - 1;
@@ -641,6 +688,7 @@ int main(void)
         TEST(test_number_options),
         TEST(test_number_in_use),
         TEST(test_vivify),
+        TEST(test_debug_does_not_win),
         TEST(test_recache),
         TEST(test_touch_order),
         TEST(test_invalidate),

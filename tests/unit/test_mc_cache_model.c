@@ -65,6 +65,16 @@ static void draw_value(struct mc_request *request)
     memcpy(request->value->bytes, text, size);
 }
 
+/* N and T in one order or the other. */
+static void draw_flags(struct mc_request *request)
+{
+    bool first = draw(2) == 0;
+    struct mc_form *form = &request->form;
+    if (request->meta.vivify_given && first) form->flag[form->flag_count++] = 'N';
+    if (request->touch) form->flag[form->flag_count++] = 'T';
+    if (request->meta.vivify_given && !first) form->flag[form->flag_count++] = 'N';
+}
+
 static struct mc_request draw_request(uint32_t key)
 {
     struct mc_request request = {.command = (enum mc_command)draw(MC_FLUSH_ALL)};
@@ -85,11 +95,12 @@ static struct mc_request draw_request(uint32_t key)
     request.meta.vivify_given = draw(4) == 0;
     request.meta.vivify = draw_expiry();
     request.meta.recache_given = draw(3) == 0;
-    request.meta.recache = draw(30);
+    request.meta.recache = draw(8) == 0 ? 0 : now + draw(30);
     request.meta.invalidate = draw(4) == 0;
     request.meta.drop_value = draw(6) == 0;
     request.meta.new_cas_given = draw(20) == 0;
     request.meta.new_cas = 1 + draw(1000000);
+    draw_flags(&request);
     return request;
 }
 
@@ -119,7 +130,8 @@ static enum mc_status model_compared(struct entry *entry, const struct mc_reques
 {
     if (!entry->there) return MC_NOT_FOUND;
     if (request->cas == entry->cas) return model_set(entry, request, request->expiry);
-    if (!request->meta.invalidate || request->cas > entry->cas) return MC_EXISTS;
+    if (!request->meta.invalidate || request->cas == 0 || request->cas > entry->cas)
+        return MC_EXISTS;
     bool token_sent = entry->token_sent;
     enum mc_status status = model_set(entry, request, entry->expiry);
     if (status != MC_OK) return status;
@@ -193,6 +205,14 @@ static bool model_number(const struct entry *entry, uint64_t *number)
     return *end == '\0' || *end == ' ';
 }
 
+/* Of an item that is made: the later one of N and T. */
+static uint32_t model_vivify_expiry(const struct mc_request *request)
+{
+    if (!request->meta.vivify_given) return request->expiry;
+    bool last = request->form.flag[request->form.flag_count - 1] == 'N';
+    return last ? request->meta.vivify : request->expiry;
+}
+
 static enum mc_status model_count(struct entry *entry, const struct mc_request *request,
                                   uint64_t *number)
 {
@@ -201,8 +221,7 @@ static enum mc_status model_count(struct entry *entry, const struct mc_request *
         *number = request->initial;
         entry->size = 0;
         entry->flags = 0;
-        entry->expiry =
-            request->meta.vivify_given && !request->touch ? request->meta.vivify : request->expiry;
+        entry->expiry = model_vivify_expiry(request);
         model_written(entry);
     } else {
         if (entry->size == 0) return MC_NON_NUMERIC;
@@ -230,10 +249,10 @@ static enum mc_status model_get(struct entry *entry, const struct mc_request *re
     if (miss && !request->meta.vivify_given) return MC_NOT_FOUND;
     if (miss) {
         struct mc_request empty = {.flags = 0};
-        (void)model_set(entry, &empty, request->meta.vivify);
+        (void)model_set(entry, &empty, model_vivify_expiry(request));
     }
-    uint32_t left = entry->expiry - now;
-    bool soon = entry->expiry != 0 && request->meta.recache_given && left < request->meta.recache;
+    bool soon =
+        entry->expiry != 0 && request->meta.recache_given && entry->expiry < request->meta.recache;
     bool meta = request->form.protocol == MC_META;
     expected->fetched = entry->fetched;
     expected->accessed = now - entry->accessed;

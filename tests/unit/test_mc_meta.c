@@ -14,7 +14,7 @@
 
 #define K50  "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"
 #define K250 K50 K50 K50 K50 K50
-#define O32  "12345678901234567890123456789012"
+#define O31  "1234567890123456789012345678901"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -33,19 +33,20 @@ static const struct line commands[] = {
     {"mg a q u P L\r\n", "GET a metag quiet no_bump\n"},
     {"mg a T30 t\r\n", "GET a metag return=Tt expiry=1000030 touch\n"},
     {"mg a t T0\r\n", "GET a metag return=tT touch\n"},
-    {"mg a N30 R10 E77\r\n", "GET a metag vivify=1000030 recache=10 new_cas=77\n"},
-    {"mg a N-1 R-1\r\n", "GET a metag vivify=1 recache=0\n"},
-    {"mg a R99999999999\r\n", "GET a metag recache=4294967295\n"},
+    {"mg a N30 R10 E77\r\n", "GET a metag return=NR vivify=1000030 recache=1000010 new_cas=77\n"},
+    {"mg a N-1 R-1\r\n", "GET a metag return=NR vivify=1 recache=1\n"},
+    {"mg a R99999999999\r\n", "GET a metag return=R recache=4294967295\n"},
+    {"mg a R0\r\n", "GET a metag return=R recache=0\n"},
     {"mg a v C12\r\n", "GET a metag mute return=v want cas=12\n"},
     {"mg a O\r\n", "GET a metag return=O\n"},
-    {"mg a O" O32 "\r\n", "GET a metag return=O opaque=" O32 "\n"},
+    {"mg a O" O31 "\r\n", "GET a metag return=O opaque=" O31 "\n"},
     {"mg a I x MI D2 J1\r\n", "GET a metag delta=2 initial=1\n"},
-    {"mg YWI= b k v\r\n", "GET ab metag base64 return=bkv want\n"},
-    {"mg YQoA/w== b\r\n", "GET a\\x0a\\x00\\xff metag base64 return=b\n"},
+    {"mg YWI= b k v\r\n", "GET ab metag base64 return=kv want\n"},
+    {"mg YQoA/w== b\r\n", "GET a\\x0a\\x00\\xff metag base64\n"},
     {"mg " K250 "\r\n", "GET " K250 " metag\n"},
     {"mg a P1 L2 c f h k l O1 q s t u v C1 D1 F1 I J1 N1 R1\r\n",
-     "GET a metag quiet mute return=cfhklOstv opaque=1 flags=1 want cas=1 delta=1 initial=1 "
-     "no_bump vivify=1000001 recache=1\n"},
+     "GET a metag quiet mute return=cfhklOstvNR opaque=1 flags=1 want cas=1 delta=1 initial=1 "
+     "no_bump vivify=1000001 recache=1000001\n"},
     {"ms a 1\r\nx\r\n", "SET a metas value=x\n"},
     {"ms a 1 \r\nx\r\n", "SET a metas value=x\n"},
     {"ms a 0\r\n\r\n", "SET a metas value=\n"},
@@ -59,26 +60,29 @@ static const struct line commands[] = {
     {"ms a 1 MR N0\r\nx\r\n", "REPLACE a metas value=x\n"},
     {"ms a 1 T-1 Pfoo Lbar h v t f u x D1\r\nx\r\n",
      "SET a metas value=x expiry=1 delta=1 no_bump\n"},
-    {"ms YWI= 2 b\r\nxx\r\n", "SET ab metas base64 return=b value=xx\n"},
+    {"ms YWI= 2 b\r\nxx\r\n", "SET ab metas base64 value=xx\n"},
     {"ms a 2 I\r\n\r\n\r\n", "SET a metas value=\\x0d\\x0a invalidate\n"},
     {"md a\r\n", "DELETE a metad\n"},
     {"md a q k O1 C4\r\n", "DELETE a metad quiet return=kO opaque=1 cas=4\n"},
     {"md a I T30 x E9\r\n",
      "DELETE a metad expiry=1000030 touch invalidate drop_value new_cas=9\n"},
     {"md a T30 N1 c v t s f\r\n", "DELETE a metad\n"},
-    {"md YWI= k b\r\n", "DELETE ab metad base64 return=kb\n"},
+    {"md YWI= k b\r\n", "DELETE ab metad base64 return=k\n"},
     {"ma a\r\n", "INCREMENT a metaa delta=1\n"},
+    {"ma a C0\r\nms a 1 MA C0\r\nx\r\n", "INCREMENT a metaa delta=1\nAPPEND a metas value=x\n"},
+    {"ms a 1 C0\r\nx\r\nms a 1 MR C0\r\nx\r\n",
+     "SET a metas value=x cas=0\nREPLACE a metas value=x cas=0\n"},
     {"ma a MI D5 v t c\r\n", "INCREMENT a metaa return=vtc delta=5\n"},
     {"ma a M+\r\nma a MD\r\nma a M- D0\r\n",
      "INCREMENT a metaa delta=1\nDECREMENT a metaa delta=1\nDECREMENT a metaa\n"},
-    {"ma a N0 J99 q\r\n", "INCREMENT a metaa quiet create delta=1 initial=99 vivify=0\n"},
-    {"ma a N30\r\n", "INCREMENT a metaa expiry=1000030 create delta=1 vivify=1000030\n"},
+    {"ma a N0 J99 q\r\n", "INCREMENT a metaa quiet return=N create delta=1 initial=99 vivify=0\n"},
+    {"ma a N30\r\n", "INCREMENT a metaa return=N expiry=1000030 create delta=1 vivify=1000030\n"},
     {"ma a T60 N30\r\n",
-     "INCREMENT a metaa return=T expiry=1000060 touch create delta=1 vivify=1000030\n"},
+     "INCREMENT a metaa return=TN expiry=1000060 touch create delta=1 vivify=1000030\n"},
     {"ma a t T60 C3 E4 I x\r\n",
      "INCREMENT a metaa return=tT expiry=1000060 touch cas=3 delta=1 new_cas=4\n"},
     {"ma YWI= b k O1 J18446744073709551615\r\n",
-     "INCREMENT ab metaa base64 return=bkO opaque=1 delta=1 initial=18446744073709551615\n"},
+     "INCREMENT ab metaa base64 return=kO opaque=1 delta=1 initial=18446744073709551615\n"},
     {"me a\r\n", "GET a metae want no_bump\n"},
     {"me a q O1 x\r\n", "GET a metae want no_bump\n"},
     {"me YWI= b\r\n", "GET ab metae base64 want no_bump\n"},
@@ -91,6 +95,7 @@ static const struct line commands[] = {
 #define BAD_KEY    BAD "error decoding key\n"
 #define MODE       BAD "incorrect length for M token\n"
 #define FLAG       BAD "invalid flag\n"
+#define SOME_FLAG  BAD "invalid or duplicate flag\n" /* Of md and ma. */
 
 static const struct line mistakes[] = {
     {"mg\r\nmd\r\nma\r\nms\r\n",
@@ -105,13 +110,18 @@ static const struct line mistakes[] = {
     {"ms a S1\r\nms a -1\r\nms a 2147483646\r\n", BAD_FORMAT BAD_FORMAT BAD_FORMAT},
     {"ms a 1 q\r\nxyz\r\nmn\r\n", BAD "bad data chunk\n" ERROR "NOOP metan\n"},
     {"mg a a\r\nmg a S5\r\nmg a 1\r\nmg a q noreply\r\n", FLAG FLAG FLAG FLAG},
-    {"mg a \xe4\r\nma a \x01\r\nmd a i\r\n", FLAG FLAG FLAG},
+    {"mg a \xe4\r\nma a \x01\r\nmd a i\r\n", FLAG SOME_FLAG SOME_FLAG},
+    {"mg a Tx i Nx\r\nmg a Tx Fx v v\r\nmg a Tx Fx\r\n", FLAG BAD "duplicate flag\n" BAD_TOKEN},
+    {"mg a b Tx\r\nmg a Tx b\r\n", BAD_TOKEN BAD_KEY},
+    {"mg a b Fx\r\nmg a Tx Fx\r\n", BAD_KEY BAD_TOKEN},
+    {"mg a Fx O" O31 "2\r\nmg a O" O31 "2 Fx\r\n", BAD_FORMAT BAD_FORMAT},
     {"ms a 4 q ! k O1\r\nabcd\r\nmn\r\n", FLAG "NOOP metan\n"},
     {"mg a v v\r\nms a 1 c c\r\nx\r\n", BAD "duplicate flag\n" BAD "duplicate flag\n"},
-    {"mg a O" O32 "3\r\n", BAD "opaque token too long\n"},
-    {"ms a 1 q O" O32 "3\r\nx\r\n", BAD "opaque token too long\n"},
+    {"mg a O" O31 "2\r\n", BAD "opaque token too long\n"},
+    {"mg a O" O31 "2 Tx\r\nmd a O" O31 "2\r\n", BAD_TOKEN BAD "opaque token too long\n"},
+    {"ms a 1 q O" O31 "2\r\nx\r\n", BAD "opaque token too long\n"},
     {"mg a T\r\nmg a Tx\r\nmg a N\r\nmg a Rx\r\n", BAD_TOKEN BAD_TOKEN BAD_TOKEN BAD_TOKEN},
-    {"md a Cx\r\nma a C\r\nma a E-1\r\n", BAD_TOKEN BAD_TOKEN BAD_TOKEN},
+    {"md a Cx\r\nma a C\r\nma a E-1\r\n", SOME_FLAG SOME_FLAG SOME_FLAG},
     {"mg a C18446744073709551616\r\n", BAD_TOKEN},
     {"ms a 1 F\r\nx\r\nms a 1 F-1\r\nx\r\n", BAD_FORMAT BAD_FORMAT},
     {"ms a 1 F4294967296\r\nx\r\n", BAD_FORMAT},
@@ -120,15 +130,14 @@ static const struct line mistakes[] = {
      BAD "invalid mode for ms M token\n" BAD "invalid mode for ms M token\n"},
     {"ma a Mi\r\nma a MA q\r\n",
      BAD "invalid mode for ma M token\n" BAD "invalid mode for ma M token\n"},
-    {"ma a Jx\r\nma a J\r\n",
-     BAD "invalid numeric initial value\n" BAD "invalid numeric initial value\n"},
-    {"ma a Dx\r\nma a D-1\r\n",
-     BAD "invalid numeric delta value\n" BAD "invalid numeric delta value\n"},
-    {"ma a D18446744073709551616\r\n", BAD "invalid numeric delta value\n"},
+    {"ma a Jx\r\nma a J\r\nma a Dx\r\nma a D-1\r\n", SOME_FLAG SOME_FLAG SOME_FLAG SOME_FLAG},
+    {"mg a Jx\r\nmg a Dx\r\n",
+     BAD "invalid numeric initial value\n" BAD "invalid numeric delta value\n"},
+    {"ma a D18446744073709551616\r\n", SOME_FLAG},
     {"mg a b\r\nmg YWI b\r\nmg Y!I= b\r\n", BAD_KEY BAD_KEY BAD_KEY},
     {"mg ==== b\r\nmg = b\r\nmg YWI=YWI= b\r\n", BAD_KEY BAD_KEY BAD_KEY},
     {"mg YWJ= b\r\nmg YQ=a b\r\nmg Y=== b\r\n", BAD_KEY BAD_KEY BAD_KEY},
-    {"md a b q\r\nma a b\r\nms a 2 b\r\nxx\r\n", BAD_KEY BAD_KEY BAD_KEY},
+    {"md a b q\r\nma a b\r\nms a 2 b\r\nxx\r\n", SOME_FLAG SOME_FLAG BAD_KEY},
     {"me a b\r\n", BAD_FORMAT},
     {"mg a v v v v v v v v v v v v v v v v v v v v v\r\n", BAD "options flags are too long\n"},
     {"ms a 1 v v v v v v v v v v v v v v v v v v v v v\r\nx\r\nmn\r\n",
@@ -232,14 +241,15 @@ static const struct reply replies[] = {
     {"mg a v c C5\r\n", {.cas = 6}, "x", "VA 1 c6\r\nx\r\n"},
     {"mg YWI= k b v O1\r\n", {0}, "xx", "VA 2 kYWI= b O1\r\nxx\r\n"},
     {"mg a k O1 v c t\r\n", {.status = MC_NOT_FOUND}, NULL, "EN ka O1\r\n"},
-    {"mg YWI= b k\r\n", {.status = MC_NOT_FOUND}, NULL, "EN b kYWI=\r\n"},
+    {"mg YWI= b k\r\n", {.status = MC_NOT_FOUND}, NULL, "EN kYWI= b\r\n"},
+    {"mg YWI= b\r\n", {.status = MC_NOT_FOUND}, NULL, "EN\r\n"},
     {"mg a q k\r\n", {.status = MC_NOT_FOUND}, NULL, ""},
     {"mg a q k\r\n", {.status = MC_FAILED}, NULL, "SERVER_ERROR database error\r\n"},
     {"mg a\r\n", {.status = MC_NOT_SUPPORTED}, NULL, "SERVER_ERROR not supported\r\n"},
     {"mg a q v v\r\n", {0}, NULL, "CLIENT_ERROR duplicate flag\r\n"},
     {"ms a 2\r\nxx\r\n", {0}, NULL, "HD\r\n"},
     {"ms a 2 c k O4 s b\r\nxx\r\n", {0}, NULL, "CLIENT_ERROR error decoding key\r\n"},
-    {"ms YWI= 2 c k O4 s b\r\nxx\r\n", {.cas = 9}, NULL, "HD c9 kYWI= O4 s2 b\r\n"},
+    {"ms YWI= 2 c k O4 s b\r\nxx\r\n", {.cas = 9}, NULL, "HD c9 kYWI= b O4 s2\r\n"},
     {"ms a 2 q c\r\nxx\r\n", {.cas = 9}, NULL, ""},
     {"ms a 2 q k c C1\r\nxx\r\n", {.status = MC_EXISTS, .cas = 3}, NULL, "EX ka c0\r\n"},
     {"ms a 2 q k c ME\r\nxx\r\n", {.status = MC_NOT_STORED}, NULL, "NS ka c0\r\n"},
@@ -270,6 +280,8 @@ static const struct reply replies[] = {
     {"ma a v\r\n", {.number = UINT64_MAX}, NULL, "VA 20\r\n18446744073709551615\r\n"},
     {"ma a v t c k O3\r\n", {.number = 0, .cas = 46}, NULL, "VA 1 t-1 c46 ka O3\r\n0\r\n"},
     {"ma a q v\r\n", {.number = 1}, NULL, ""},
+    {"ma a q v N0\r\n", {.number = 7, .created = true}, NULL, "VA 1\r\n7\r\n"},
+    {"ms a 2 q N0 MA\r\nxx\r\n", {.created = true}, NULL, ""},
     {"ma a q k O1 c\r\n", {.status = MC_NOT_FOUND}, NULL, "NF ka O1\r\n"},
     {"ma a N0\r\n", {.status = MC_NOT_STORED}, NULL, "NS\r\n"},
     {"ma a C1\r\n", {.status = MC_EXISTS}, NULL, "EX\r\n"},
@@ -322,7 +334,7 @@ static uint32_t next_random(uint64_t *seed)
 /* A command with some flags, good ones more often than others, and perhaps another byte in it. */
 static uint32_t make_line(char *bytes, size_t room, uint64_t *seed)
 {
-    static const char *const tokens[] = {"", "1", "30", "-1", "S", "+", "x", O32, O32 "1"};
+    static const char *const tokens[] = {"", "1", "30", "-1", "S", "+", "x", O31, O31 "1"};
     static const char *const heads[] = {"mg a", "mg YWI=", "ms a 3",  "ms YQ== 0", "md a",
                                         "ma a", "mn",      "me YQ==", "ms a x",    "mz a"};
     static const char letters[] = "bcfhklqstuvxCDEFIJLMNOPRTbkbkZ\x80";
