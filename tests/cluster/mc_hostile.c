@@ -185,6 +185,15 @@ static enum mc_parsed parse_one(struct session *session, uint32_t at, struct mc_
         &session->parser, bytes, session->out.size - at, 1000000, request, used, &need);
 }
 
+/* The connection is closed after its reply: behind a binary request with sizes that cannot be
+ * nothing says where the next one begins. */
+static bool ends(const struct mc_request *request)
+{
+    return request->command == MC_QUIT ||
+           (request->command == MC_BAD && request->result.status == MC_INVALID &&
+            request->form.protocol == MC_BINARY);
+}
+
 /* Parses from *at on. True: the connection goes on. *at is where it stopped; *met: a request began
  * at `marker`. */
 static bool parse(struct session *session, uint32_t *at, uint32_t marker, bool *met)
@@ -195,7 +204,7 @@ static bool parse(struct session *session, uint32_t *at, uint32_t marker, bool *
         uint32_t used = 0;
         if (*at == marker && session->parser.skip == 0 && session->parser.line_at == 0) *met = true;
         enum mc_parsed parsed = parse_one(session, *at, &request, &used);
-        bool quits = parsed == MC_PARSED_REQUEST && request.command == MC_QUIT;
+        bool quits = parsed == MC_PARSED_REQUEST && ends(&request);
         mc_request_clear(&request);
         *at += used;
         if (parsed == MC_PARSED_REQUEST) run.parsed++;

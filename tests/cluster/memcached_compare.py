@@ -28,7 +28,7 @@ import struct
 import sys
 import time
 
-CAS_UNKNOWN = 987654321987654321  # Where the script wants a number and none was told yet.
+CAS_UNKNOWN = 2**63 + 2**62  # Greater than any number of either server.
 TIME_SLACK = 2  # Seconds: each server looks at the clock once a second.
 WAIT = 30
 SHRINK_SECONDS = 120

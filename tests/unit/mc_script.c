@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/mc_script.h"
 #include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 static const char *const command_names[MC_COMMANDS] = {
@@ -149,7 +150,7 @@ static uint32_t parse_some(struct mc_script *script, const char *bytes, uint32_t
             script->requests++;
             if (!script->silent) put_request(&script->transcript, &request);
             mc_request_clear(&request);
-        } else if (memcmp(&request, &empty, sizeof empty) != 0) {
+        } else if (memcmp(&request, &empty, offsetof(struct mc_request, key)) != 0) {
             script->broken = "there is something of a request";
         }
         script->closed = parsed == MC_PARSED_CLOSE;

@@ -377,7 +377,7 @@ static void test_execute_if(void **state)
     assert_false(mc_cache_execute_if(cache, &get, token, NOW));
     assert_copy(cache, "x");
     get.meta.recache_given = true;
-    get.meta.recache = 20;
+    get.meta.recache = NOW + 20;
     copy.expiry = NOW + 10;
     write_copy(cache, &copy);
     token = mc_cache_token(cache, "k", 1);
