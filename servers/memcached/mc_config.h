@@ -40,6 +40,7 @@ struct mc_prefix {
     uint32_t size;
     enum mc_policy get, set, delete_;
     bool flush_from_db;
+    bool refused; /* Its keys are answered by an error: no other prefix may take them. */
     char policy[41];
     uint32_t cluster;               /* Index in config->clusters. */
     struct mc_container *container; /* NULL: cache only. */
@@ -62,6 +63,8 @@ struct mc_config {
     char role[41];
     uint32_t role_id, max_tps;
     uint32_t cluster_count, container_count, prefix_count;
+    uint32_t refused_count; /* Of the prefixes. */
+    bool unreachable;       /* Some are refused since their cluster cannot be reached. */
     struct mc_cluster *clusters;
     struct mc_container *containers;
     struct mc_prefix *prefixes; /* In the order of their bytes; the empty one is always there. */
@@ -84,9 +87,9 @@ struct mc_config *mc_config_local(const char *role);
 /*
  * Reads and checks the configuration of a role. `primary` has the tables, and is cluster 0 of the
  * result. For each other one an ndb_t of this thread is asked of `connect` (NULL: it cannot be
- * reached, and the prefixes of that cluster are refused). A wrong prefix is left out and told to
- * `log`, one line each; NULL with *error when nothing of it can be used: no tables, another version
- * of them, no such role, or no answer of the cluster about one of the tables. Free it by
+ * reached, and the prefixes of that cluster are refused). A wrong prefix is kept as refused and
+ * told to `log`, one line each; NULL with *error when nothing of it can be used: no tables, another
+ * version of them, no such role, or no answer of the cluster about one of the tables. Free it by
  * mc_config_release.
  */
 struct mc_config_source {

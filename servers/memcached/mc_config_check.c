@@ -138,10 +138,12 @@ static enum mc_checked compile_container(struct builder *builder, const char *na
         prefix->container = &config->containers[i];
         return MC_CHECKED;
     }
-    if (builder->ndbs[prefix->cluster] == NULL)
+    if (builder->ndbs[prefix->cluster] == NULL) {
+        config->unreachable = true;
         return mc_config_fail(builder->error, "cluster %u at \"%s\" cannot be reached",
                               config->clusters[prefix->cluster].id,
                               config->clusters[prefix->cluster].connect_string);
+    }
     struct mc_container *container = &config->containers[config->container_count];
     enum mc_checked checked =
         mc_container_compile(builder->ndbs[prefix->cluster], rows, row, container, builder->error);
@@ -178,10 +180,10 @@ static enum mc_checked read_prefix(struct builder *builder, uint32_t row, struct
         mc_rows_cell(&builder->tables->of[MC_TABLE_PREFIXES], row, PREFIX_PREFIX);
     uint32_t cluster = mc_rows_number(&builder->tables->of[MC_TABLE_PREFIXES], row, PREFIX_CLUSTER);
 
+    prefix->size = text->size;
     if (text->size > MC_KEY_MAX)
         return mc_config_fail(builder->error, "it is longer than a key can be");
     if (text->text != NULL) memcpy(prefix->prefix, text->text, text->size);
-    prefix->size = text->size;
     enum mc_checked checked = read_policy(builder, row, prefix);
     if (checked == MC_CHECKED) checked = find_cluster(builder, cluster, &prefix->cluster);
     if (checked == MC_CHECKED) checked = read_container(builder, row, prefix);
@@ -194,12 +196,26 @@ static void tell_refused(struct builder *builder, uint32_t row)
         mc_rows_cell(&builder->tables->of[MC_TABLE_PREFIXES], row, PREFIX_PREFIX);
     char shown[MC_SHOWN_MAX], line[MC_SHOWN_MAX + sizeof(builder->error->text) + 100];
 
-    builder->refused++;
     if (builder->source->log == NULL) return;
     (void)snprintf(line, sizeof(line), "key prefix \"%s\" of role %s is refused: %s",
                    mc_config_shown(text->text, text->size, shown), builder->config->role,
                    builder->error->text);
     builder->source->log(builder->source->context, line);
+}
+
+/* It stays, with nothing allowed: its keys must not go to where a shorter prefix leads. One that no
+ * key can have is none. */
+static void keep_refused(struct builder *builder, struct mc_prefix *prefix)
+{
+    struct mc_prefix refused = {.size = prefix->size, .refused = true};
+    memcpy(refused.prefix, prefix->prefix, sizeof(refused.prefix));
+    (void)snprintf(refused.policy, sizeof(refused.policy), "%s", prefix->policy);
+    builder->refused++;
+    *prefix = (struct mc_prefix){0};
+    if (refused.size > MC_KEY_MAX) return;
+    *prefix = refused;
+    builder->config->prefix_count++;
+    builder->config->refused_count++;
 }
 
 static int by_bytes(const void *left, const void *right)
@@ -222,12 +238,12 @@ static bool read_prefixes(struct builder *builder)
         struct mc_prefix *prefix = &config->prefixes[config->prefix_count];
         enum mc_checked checked = read_prefix(builder, i, prefix);
         if (checked == MC_CHECKED_UNKNOWN) return false;
+        empty = empty || prefix->size == 0;
         if (checked == MC_CHECKED) {
-            empty = empty || prefix->size == 0;
             config->prefix_count++;
         } else {
-            *prefix = (struct mc_prefix){0};
             tell_refused(builder, i);
+            keep_refused(builder, prefix);
         }
     }
     if (!empty) /* What is not said otherwise is in the cache only. */

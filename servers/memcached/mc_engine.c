@@ -405,7 +405,9 @@ void mc_engine_start(struct mc_worker *worker, struct mc_job *job)
     case MC_DISABLED:
         break;
     }
-    fail(job, MC_NOT_SUPPORTED, "the policy of this prefix does not allow it");
+    fail(job, MC_NOT_SUPPORTED,
+         job->prefix->refused ? "this prefix is refused, see the server's log"
+                              : "the policy of this prefix does not allow it");
 }
 
 /* ---- Another configuration ---- */

@@ -10,6 +10,7 @@
 #include "servers/memcached/mc_server.h"
 
 #define CONNECT_MS 10000u
+#define AGAIN_MS   1000u /* Once the log has told that a cluster cannot be reached. */
 #define POLL_MS    1000u
 #define STOP_MS    500
 
@@ -37,30 +38,32 @@ struct mc_config *mc_reload_take(struct mc_server *server)
 
 /* ---- Clusters. ---- */
 
-static struct ndb_cluster_connection *connect_to(const char *connect_string)
+static struct ndb_cluster_connection *connect_to(const char *connect_string, bool again)
 {
+    uint32_t connect_ms = again ? AGAIN_MS : CONNECT_MS;
     const struct ndb_connection_options options = {.name = "ndb_memcached"};
     ndb_error_t error;
     struct ndb_cluster_connection *connection =
         ndb_connection_create(connect_string[0] == 0 ? NULL : connect_string, &options);
     if (connection == NULL) return NULL;
-    if (ndb_connection_connect(connection, CONNECT_MS) == 0 &&
-        ndb_connection_wait_until_ready(connection, CONNECT_MS) >= 0)
+    if (ndb_connection_connect(connection, connect_ms) == 0 &&
+        ndb_connection_wait_until_ready(connection, connect_ms) >= 0)
         return connection;
     ndb_connection_error(connection, &error);
-    mc_log("cluster %s: %d: %s %s", connect_string, error.code, error.text, error.detail);
+    if (!again)
+        mc_log("cluster %s: %d: %s %s", connect_string, error.code, error.text, error.detail);
     ndb_connection_free(connection);
     return NULL;
 }
 
 /* The index of the connection with that string; clusters are never given up. MC_CLUSTERS_MAX: none.
  */
-static uint32_t cluster_index(struct mc_server *server, const char *text)
+static uint32_t cluster_index(struct mc_server *server, const char *text, bool again)
 {
     for (uint32_t i = 0; i < server->cluster_count; i++)
         if (strcmp(server->cluster_text[i], text) == 0) return i;
     if (server->cluster_count == MC_CLUSTERS_MAX) return MC_CLUSTERS_MAX;
-    struct ndb_cluster_connection *connection = connect_to(text);
+    struct ndb_cluster_connection *connection = connect_to(text, again);
     if (connection == NULL) return MC_CLUSTERS_MAX;
     ndb_t *ndb = ndb_open(connection, MC_SCHEMA);
     if (ndb == NULL) {
@@ -86,7 +89,7 @@ static const char *cluster_text_of(const struct mc_server *server, const struct 
 static ndb_t *connect_for(void *context, const struct mc_cluster *cluster)
 {
     struct mc_server *server = context;
-    uint32_t index = cluster_index(server, cluster_text_of(server, cluster));
+    uint32_t index = cluster_index(server, cluster_text_of(server, cluster), false);
     return index == MC_CLUSTERS_MAX ? NULL : configurer.ndb[index];
 }
 
@@ -97,8 +100,8 @@ static void name_connections(struct mc_server *server, struct mc_config *config)
     for (uint32_t i = 0; i < config->prefix_count; i++) {
         struct mc_prefix *prefix = &config->prefixes[i];
         if (prefix->container == NULL) continue;
-        prefix->cluster =
-            cluster_index(server, cluster_text_of(server, &config->clusters[prefix->cluster]));
+        prefix->cluster = cluster_index(
+            server, cluster_text_of(server, &config->clusters[prefix->cluster]), false);
     }
 }
 
@@ -144,7 +147,7 @@ int mc_reload_first(struct mc_server *server)
 {
     struct mc_config_error error;
     configurer.server = server;
-    if (cluster_index(server, server->options.connect_string) != 0) return -1;
+    if (cluster_index(server, server->options.connect_string, false) != 0) return -1;
     if (server->options.bootstrap) {
         if (mc_config_bootstrap(configurer.ndb[0], log_line, NULL, &error) == 0) return 0;
         mc_log("%s", error.text);
@@ -177,6 +180,16 @@ static bool is_touched(struct mc_server *server, uint64_t *tried)
     return true;
 }
 
+/* A cluster whose prefixes were refused since it could not be reached is there now. */
+static bool is_reached(struct mc_server *server)
+{
+    const struct mc_config *config = server->config;
+    uint32_t known = server->cluster_count;
+    for (uint32_t i = 1; config->unreachable && i < config->cluster_count; i++)
+        (void)cluster_index(server, cluster_text_of(server, &config->clusters[i]), true);
+    return server->cluster_count > known;
+}
+
 static void *configurer_main(void *argument)
 {
     struct mc_server *server = argument;
@@ -194,6 +207,8 @@ static void *configurer_main(void *argument)
             reload(server, "Received update to server role");
         else if (atomic_exchange(&server->reload, false))
             reload(server, "A table has changed that belongs to server role");
+        else if (is_reached(server))
+            reload(server, "A cluster can be reached now for server role");
     }
     return NULL;
 }

@@ -237,10 +237,11 @@ static int check_role(struct mc_tool *tool, const char *role, cJSON *list)
     if (config == NULL && result != NULL)
         (void)cJSON_AddStringToObject(result, "error", tool->error.text);
     if (config == NULL) return mc_tool_fail(tool);
+    uint32_t good = config->prefix_count - config->refused_count;
     if (result != NULL)
-        (void)cJSON_AddNumberToObject(result, "prefixes", config->prefix_count);
+        (void)cJSON_AddNumberToObject(result, "prefixes", good);
     else
-        printf("Role %s: %u key prefixes, %u refused\n", role, config->prefix_count, checked.count);
+        printf("Role %s: %u key prefixes, %u refused\n", role, good, checked.count);
     mc_config_release(config);
     return checked.count == 0 ? MC_TOOL_OK : MC_TOOL_FAILED;
 }

@@ -219,5 +219,16 @@ second start_node 1
 want 0 "$BIN/ndb_waiter" -c "$SECOND_CS" --timeout=100
 wait_reply "$PORT" 'get far:1\r\n' '^VALUE far:1 5 3$'
 stop_server "$SERVER_PID"
+
+say "a server that starts without it refuses its keys, which no other prefix takes, and serves them when it is there"
+second make_durable
+second kill_nodes
+start_server default_role
+wait_text "server.$PORT" 'key prefix "far:" of role default_role is refused: cluster 1 at .* cannot be reached'
+reply "$PORT" 'set far:1 0 0 1\r\n1\r\nget near:1\r\n' "SERVER_ERROR this prefix is refused, see the server's log\nVALUE near:1 0 1\n2\nEND\n"
+second start_node 1
+want 0 "$BIN/ndb_waiter" -c "$SECOND_CS" --timeout=100
+wait_reply "$PORT" 'get far:1\r\n' '^VALUE far:1 5 3$'
+stop_server "$SERVER_PID"
 second stop_cluster
 stop_cluster

@@ -221,7 +221,15 @@ static void refused(const struct mc_cell *policy, const struct mc_cell *prefix, 
     struct mc_config *config = mc_config_compile(&source, &tables, "r", &count, &error);
     assert_non_null(config);
     assert_int_equal(count, 1);
-    assert_int_equal(config->prefix_count, 1); /* It is left out; the built-in one is there. */
+    assert_int_equal(config->prefix_count, 2); /* The built-in one, too. */
+    assert_int_equal(config->refused_count, 1);
+    const struct mc_prefix *found = mc_config_find(config, "a\n\"1", 4);
+    assert_true(found->refused);
+    assert_int_equal(found->get, MC_DISABLED);
+    assert_int_equal(found->set, MC_DISABLED);
+    assert_int_equal(found->delete_, MC_DISABLED);
+    assert_null(found->container);
+    assert_false(mc_config_find(config, "b", 1)->refused);
     assert_string_equal(told, reason);
     mc_config_release(config);
     mc_tables_free(&tables);
