@@ -38,6 +38,7 @@ static void ahead_op(const struct lqh *lqh, uint32_t ref, enum block_ahead_stage
     if (op == NULL) return;
     acc_prefetch_lock(lqh->acc, op->lock);
     if (op->change == REF_NONE) return;
+    lqh_outcome_ahead(lqh, op);
     tup_prefetch_change(lqh->tup, op->change);
     if (op->state == LQH_PREPARED) tup_prefetch(tup_frag_get(lqh->tup, op->frag), op->row);
 }

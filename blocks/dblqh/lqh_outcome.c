@@ -63,6 +63,11 @@ static void replace(struct lqh_outcome *outcome, uint32_t place)
     if (entry->time_ms > outcome->horizon_ms) outcome->horizon_ms = entry->time_ms;
 }
 
+void lqh_outcome_ahead(const struct lqh *lqh, const struct lqh_op *op)
+{
+    __builtin_prefetch(list_of(&lqh->outcome, op->transid1, op->transid2));
+}
+
 void lqh_outcome_note(struct lqh *lqh, const struct lqh_op *op)
 {
     struct lqh_outcome *outcome = &lqh->outcome;

@@ -640,6 +640,8 @@ bool lqh_copies(const struct lqh *lqh, const struct lqh_op *op);
 /* lqh_outcome.c */
 void lqh_outcome_init(struct lqh *lqh);
 void lqh_outcome_note(struct lqh *lqh, const struct lqh_op *op); /* It has committed a change. */
+/* Fetches what that will need. */
+void lqh_outcome_ahead(const struct lqh *lqh, const struct lqh_op *op);
 void lqh_outcome_forget(struct lqh *lqh); /* What was committed up to now may be unknown. */
 void lqh_exec_OUTCOME_ASK_REQ(struct block *block, const struct signal *sig);
 
