@@ -330,6 +330,8 @@ struct api_client {
     uint32_t pending;       /* Requests that will complete. */
     uint32_t unclean;       /* Connect records CLEANING or RELEASING, scans CLOSING. */
     uint32_t turn;          /* Round robin of nodes and TC instances. */
+    uint32_t company;       /* The node that coordinates what was begun last, */
+    uint64_t company_ms;    /* in this millisecond. */
     struct api_walk *walks; /* Those under way, the innermost first. */
     bool go_on;             /* Some scan may send SCAN_NEXTREQ. */
     struct api_statistics statistics;

@@ -376,6 +376,27 @@ static uint32_t send_batch(struct api_tx *tx)
     return error;
 }
 
+/*
+ * For changes of a row with several replicas each of their nodes is as near: the primary's and the
+ * last backup's way to the others is equally long. So transactions that a client begins together go
+ * to one of them together: one message, one wake-up and one batch of everything that follows.
+ */
+static uint32_t coordinator_near(struct api_client *client, struct api_op *op)
+{
+    struct api_core *core = client->core;
+    bool together = client->pending > 1 && client->company_ms == client->now_ms;
+    if (together && op->changes && op->unique == 0 && api_node_fast(core, client->company)) {
+        uint32_t fragment = op_fragment(op);
+        for (uint32_t replica = 0; replica < op->table->replicas; replica++) {
+            if (api_table_node(op->table, fragment, replica) == client->company)
+                return client->company;
+        }
+    }
+    client->company = api_op_node_near(client, op);
+    client->company_ms = client->now_ms;
+    return client->company;
+}
+
 uint32_t api_tx_begin_batch(struct api_tx *tx)
 {
     struct api_op *first = tx->batch;
@@ -385,7 +406,7 @@ uint32_t api_tx_begin_batch(struct api_tx *tx)
     if (first == NULL || tx->connect != NULL) return send_batch(tx);
     uint32_t node = api_core_node_ready(tx->client->core, tx->prefer)
                         ? tx->prefer
-                        : api_op_node_near(tx->client, first);
+                        : coordinator_near(tx->client, first);
     if (node == 0) return ERR_CLUSTER_UNAVAILABLE;
     struct api_connect *connect = api_connect_get(tx->client, node, &error);
     if (connect == NULL) return error;
