@@ -191,6 +191,7 @@ def parse_line(server, line):
 
 
 ROWS = sys.argv[3].startswith("rows")
+TEXT_PREFIX = b"v" if ROWS else b""  # Of values that are no numbers: memcached takes digits and a blank before a text for one.
 TIMED = sys.argv[3] == "timed"  # memcached notes only once a minute that an item was used.
 NUMBER = re.compile(rb"^\d+ *(\r\n)?$")  # In a row no blanks follow a number that has become shorter.
 
@@ -327,6 +328,8 @@ def talk(server, protocol, batch, number, cuts):
     if protocol is Text and any(SHORT in request for request in batch):
         data += b"\r\n" * SHORT_LINES  # What follows is taken for data, and the mark shall not be.
     data += mark
+    if protocol is Binary and server.socket is None:
+        data = protocol.end(server, number + 0x1000000)[0] + data  # Whatever comes then, nobody takes it for another protocol.
     places = [0] + sorted(len(data) * cut // 1000 for cut in cuts) + [len(data)]
     server.send([data[a:b] for a, b in zip(places, places[1:]) if a < b])
     closed = False
@@ -440,6 +443,7 @@ def report(servers, script, seed):
 
 EXPTIMES = [b"0"] * 6 + [b"1000", b"100000", b"-1", b"2592000", b"2592001", b"{t1000}", b"{t-1000}", b"2147483647", b"-100000"]
 BAD_NUMBERS = [b"", b"abc", b"1a", b"-", b"+", b"0x10", b"1.5", b"18446744073709551616", b"99999999999999999999999", b"-5", b"+7", b"007"]
+NO_NUMBERS = [b"", b"abc", b"1a", b"-", b"0x10"]
 NUMBERS = [b"0", b"1", b"2", b"5", b"10", b"99", b"4294967295", b"4294967296", b"9223372036854775807", b"9223372036854775808", b"18446744073709551615"]
 
 
@@ -468,9 +472,9 @@ def a_value(rng):
     if kind < 0.45:
         return rng.choice(ODD_VALUES)
     if kind < 0.75:
-        return printable(rng, 30).lstrip()
+        return TEXT_PREFIX + printable(rng, 30).lstrip()
     if kind < 0.95:
-        return any_bytes(rng, rng.randint(0, 60)).lstrip()
+        return TEXT_PREFIX + any_bytes(rng, rng.randint(0, 60)).lstrip()
     return b"." + any_bytes(rng, rng.choice((200, 1000, 1999, 2000)))
 
 
@@ -500,12 +504,12 @@ def bad_data(rng, value):
 
 
 def mangle(rng, words):
-    """Another number of words, blanks, ends of line; what is no command."""
+    """Another number of words, blanks, ends of line; what is no command. The key stays: others are not the script's own."""
     chance = rng.random()
     if chance < 0.4 and len(words) > 1:
-        del words[rng.randrange(1, len(words))]
+        del words[rng.randrange(min(2, len(words) - 1), len(words))]
     elif chance < 0.7:
-        words.insert(rng.randint(1, len(words)), rng.choice((b"0", b"1", b"noreply", b"z", b"99", b"abc")))
+        words.insert(rng.randint(min(2, len(words)), len(words)), rng.choice((b"0", b"1", b"noreply", b"z", b"99", b"abc")))
     elif chance < 0.8:
         words[0] = rng.choice((b"SET", b"Get", b"nonsense", b"m", b"mx", b"mgg", b"se", b"getss", b"", b"quux x y"))
     elif chance < 0.9:
@@ -531,7 +535,7 @@ def text_store(rng):
         value = b"v" * LARGE
         size = LARGE
     flags = rng.choice(BAD_NUMBERS) if rng.random() < 0.02 else rng.choice(FLAGS)
-    exptime = rng.choice(BAD_NUMBERS) if rng.random() < 0.02 else rng.choice(EXPTIMES)
+    exptime = rng.choice(NO_NUMBERS if ROWS else BAD_NUMBERS) if rng.random() < 0.02 else rng.choice(EXPTIMES)
     told = b"%d" % size if rng.random() > 0.02 else rng.choice((b"-1", b"abc", b"2147483648", b"", b"+1"))
     words = [name, a_key(rng), flags, exptime, told]
     if name == b"cas":
@@ -548,7 +552,7 @@ def with_data(line, place, size, short, value):
     told = words[place] if len(words) > place else b""
     if told != b"%d" % size and (b"{" in told or (told.isdigit() and 2 < len(told) < 11)):
         line = b" ".join(words[:place]) + b"\r\n"  # So many bytes nobody sends.
-    elif told.isdigit() and told != b"%d" % size:
+    elif told.lstrip(b"+").isdigit() and told != b"%d" % size:
         short = SHORT
     return short + line + value + b"\r\n"
 
@@ -798,9 +802,10 @@ def timed_script(rng):
     global EXPTIMES
     EXPTIMES = [b"0", b"0", b"3", b"3", b"1000"]
     batches, pauses = [], []
+    flush = rng.randrange(6)  # In one phase at most: another one would take back what memcached has not removed yet.
     for phase in range(3):
         part = script_of(rng, Text, meta_or_text_request).batches + script_of(rng, Text, meta_or_text_request).batches
-        if rng.random() < 0.5:
+        if phase == flush:
             part.insert(rng.randrange(len(part)), [b"flush_all 3\r\n"])
         batches += part
         pauses += [5.2 if phase else 0] + [0] * (len(part) - 1)
@@ -830,6 +835,8 @@ def rows_text_request(rng):
         name = request.removeprefix(SHORT).lstrip()
         if name.startswith((b"append", b"prepend")) and not ROWS_EXTEND:
             continue
+        if request.startswith(SHORT):  # Its value gets blank lines, and may be a number with blanks then.
+            continue
         if not name.startswith((b"gat", b"touch")) and len(request) < 100000:
             return request
 
@@ -842,6 +849,8 @@ def rows_binary_request(rng):
         if request[0] in GETS + STORES + EXTENDS + COUNTS + DELETES and len(request[3]) < 100000:
             break
     opcode, key, extras, value, cas, changes = request
+    if opcode in COUNTS and ROWS_EXTEND:
+        extras = extras[:8] + struct.pack(">Q", VALUES_OF_NUMBERS[0]) + extras[16:]
     if opcode in STORES or (opcode in COUNTS and extras[-4:] != b"\xff" * 4):
         extras = extras[:-4] + b"\0" * 4
     return (opcode, key, extras, value, cas, changes)
