@@ -107,6 +107,12 @@ bool mc_is_number(const char *text, uint32_t size)
     return true;
 }
 
+bool mc_is_nullable(const struct mc_container *container, uint32_t column)
+{
+    struct ndb_column_info info;
+    return ndb_table_column(container->table, column, &info) == 0 && info.nullable;
+}
+
 /* ---- Integers ---- */
 
 uint32_t mc_integer_in(const struct ndb_table *table, uint32_t column, uint64_t number, void *out)

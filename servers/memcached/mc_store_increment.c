@@ -11,12 +11,6 @@ static bool has_text(const struct mc_container *container)
     return container->dup_numbers && container->value_count == 1;
 }
 
-static bool is_nullable(const struct mc_work *job, uint32_t column)
-{
-    struct ndb_column_info info;
-    return ndb_table_column(job->container->table, column, &info) == 0 && info.nullable;
-}
-
 /* An increment goes round at 2^64, a decrement stops at 0. */
 static uint64_t result_of(const struct mc_work *job, uint64_t number)
 {
@@ -59,7 +53,7 @@ static void put_expiry(struct mc_work *job, struct ndb_program *program)
     uint32_t column = job->container->expire_column;
     uint32_t expiry = job->request->expiry;
     uint8_t *stored = job->store->stored;
-    bool never = expiry == 0 && is_nullable(job, column);
+    bool never = expiry == 0 && mc_is_nullable(job->container, column);
     uint32_t size = mc_expiry_in(job->container->table, column, expiry, stored);
     ndb_program_store_value(program, column, never ? NULL : stored, never ? 0 : size);
 }
@@ -281,7 +275,8 @@ void mc_increment_create(struct mc_work *job)
     if (status == MC_OK && job->exists) {
         if (has_text(container))
             good = ndb_operation_set(operation, container->value[0], NULL, 0) == 0;
-        if (good && job->request->expiry == 0 && is_nullable(job, container->expire_column))
+        if (good && job->request->expiry == 0 &&
+            mc_is_nullable(container, container->expire_column))
             good = ndb_operation_set(operation, container->expire_column, NULL, 0) == 0;
     }
     job->request->result.number = job->request->initial;

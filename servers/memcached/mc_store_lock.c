@@ -158,7 +158,6 @@ static void store_value(struct mc_work *job, uint32_t expiry)
 static void touch(struct mc_work *job)
 {
     const struct mc_container *container = job->container;
-    struct ndb_column_info info;
     uint8_t *stored = job->store->stored;
     uint32_t id;
     uint32_t parts;
@@ -168,9 +167,7 @@ static void touch(struct mc_work *job)
         return;
     }
     job->request->result.expiry = job->request->expiry;
-    bool null = job->request->expiry == 0 &&
-                ndb_table_column(container->table, container->expire_column, &info) == 0 &&
-                info.nullable;
+    bool null = job->request->expiry == 0 && mc_is_nullable(container, container->expire_column);
     uint32_t size =
         mc_expiry_in(container->table, container->expire_column, job->request->expiry, stored);
     struct ndb_operation *operation = mc_row_operation(job, NDB_UPDATE, NULL);

@@ -255,6 +255,7 @@ void mc_program_set_cas(struct mc_work *job, struct ndb_program *program, uint64
 /* ---- mc_convert.c ---- */
 
 bool mc_is_number(const char *text, uint32_t size);
+bool mc_is_nullable(const struct mc_container *container, uint32_t column);
 /* The stored form of an integer column: bytes written, 0: it does not fit. */
 uint32_t mc_integer_in(const struct ndb_table *table, uint32_t column, uint64_t number, void *out);
 bool mc_integer_out(const struct ndb_table *table, uint32_t column, const void *value,

@@ -208,7 +208,6 @@ static void touched(struct mc_work *job, const ndb_error_t *error)
 static struct ndb_program *new_expiry(struct mc_work *job)
 {
     enum { LIVE = 1 };
-    struct ndb_column_info info;
     uint32_t column = job->container->expire_column;
     uint8_t *stored = job->store->stored;
     struct ndb_program *program = ndb_program_create(job->store->ndb, job->container->table);
@@ -216,8 +215,7 @@ static struct ndb_program *new_expiry(struct mc_work *job)
     mc_program_live(job, program, LIVE);
     ndb_program_refuse(program, CODE_NO_ROW);
     ndb_program_label(program, LIVE);
-    bool null = job->request->expiry == 0 &&
-                ndb_table_column(job->container->table, column, &info) == 0 && info.nullable;
+    bool null = job->request->expiry == 0 && mc_is_nullable(job->container, column);
     uint32_t size = mc_expiry_in(job->container->table, column, job->request->expiry, stored);
     ndb_program_store_value(program, column, null ? NULL : stored, null ? 0 : size);
     ndb_program_exit_stored(program);

@@ -280,12 +280,6 @@ static enum mc_status set(struct setter *setter, uint32_t column, const void *va
                                                                                  : MC_INVALID;
 }
 
-static bool is_nullable(const struct mc_work *job, uint32_t column)
-{
-    struct ndb_column_info info;
-    return ndb_table_column(job->container->table, column, &info) == 0 && info.nullable;
-}
-
 static enum mc_status set_text(struct setter *setter, uint32_t column, const char *text,
                                uint32_t size)
 {
@@ -310,7 +304,7 @@ static enum mc_status set_number(struct setter *setter, uint32_t column, uint64_
 static enum mc_status set_nothing(struct setter *setter, uint32_t column)
 {
     if (column == MC_NO_COLUMN) return MC_OK;
-    if (is_nullable(setter->job, column)) return set(setter, column, NULL, 0);
+    if (mc_is_nullable(setter->job->container, column)) return set(setter, column, NULL, 0);
     return set_number(setter, column, 0);
 }
 
@@ -322,7 +316,7 @@ static enum mc_status set_fields(struct setter *setter, const char *text, uint32
         bool last = i + 1 == container->value_count;
         uint32_t field = missing ? 0 : field_size(text, size, last);
         bool end = last || field == size;
-        enum mc_status status = field == 0 && is_nullable(setter->job, container->value[i])
+        enum mc_status status = field == 0 && mc_is_nullable(container, container->value[i])
                                     ? set(setter, container->value[i], NULL, 0)
                                     : set_text(setter, container->value[i], text, field);
         if (status != MC_OK) return status;
@@ -352,7 +346,7 @@ static enum mc_status set_expiry(struct setter *setter, uint32_t expiry)
     const struct mc_container *container = setter->job->container;
     uint8_t *stored = setter->job->store->stored;
     if (container->expire_column == MC_NO_COLUMN) return MC_OK;
-    if (expiry == 0 && is_nullable(setter->job, container->expire_column))
+    if (expiry == 0 && mc_is_nullable(container, container->expire_column))
         return set(setter, container->expire_column, NULL, 0);
     uint32_t size = mc_expiry_in(container->table, container->expire_column, expiry, stored);
     return size == 0 ? MC_INVALID : set(setter, container->expire_column, stored, size);
@@ -389,7 +383,7 @@ static enum mc_status set_cas(struct setter *setter)
 static enum mc_status set_external(struct setter *setter, const struct mc_new_row *row)
 {
     const struct mc_container *container = setter->job->container;
-    enum mc_status status = is_nullable(setter->job, container->value[0])
+    enum mc_status status = mc_is_nullable(container, container->value[0])
                                 ? set_nothing(setter, container->value[0])
                                 : set_text(setter, container->value[0], "", 0);
     if (status == MC_OK) status = set_number(setter, container->ext_id_column, row->part_id);
@@ -423,7 +417,8 @@ void mc_program_live(struct mc_work *job, struct ndb_program *program, uint32_t 
 {
     uint32_t column = job->container->expire_column;
     uint8_t *stored = job->store->stored;
-    if (is_nullable(job, column)) ndb_program_branch_null(program, column, true, live);
+    if (mc_is_nullable(job->container, column))
+        ndb_program_branch_null(program, column, true, live);
     uint32_t size = mc_expiry_in(job->container->table, column, 0, stored);
     ndb_program_branch_value(program, column, NDB_EQ, stored, size, live);
     size = mc_expiry_in(job->container->table, column, mc_store_now(job->store), stored);

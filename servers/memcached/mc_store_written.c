@@ -37,12 +37,6 @@ static bool all_stand_alone(const struct mc_container *container)
 
 /* ---- Text ---- */
 
-static bool is_nullable(const struct mc_container *container, uint32_t column)
-{
-    struct ndb_column_info info;
-    return ndb_table_column(container->table, column, &info) == 0 && info.nullable;
-}
-
 /* Text of a column as it comes back, at `at` of store->text: its size, or -1. */
 static int column_text(struct mc_store *store, const struct ndb_table *table, uint32_t column,
                        const char *text, uint32_t size, uint32_t at)
@@ -64,7 +58,7 @@ static int fields_text(struct mc_store *store, const struct mc_container *contai
         const char *tab = last || size == 0 ? NULL : memchr(text, '\t', size);
         uint32_t field = tab == NULL ? size : (uint32_t)(tab - text);
         int written =
-            field == 0 && is_nullable(container, container->value[i])
+            field == 0 && mc_is_nullable(container, container->value[i])
                 ? 0
                 : column_text(store, container->table, container->value[i], text, field, at);
         if (written < 0) return -1;
