@@ -20,7 +20,11 @@ struct cntr_start_req {
     struct node_mask members; /* Nodes that took part in that incarnation. */
 };
 SIGNAL_STRUCT(cntr_start_req, 16); /* Section 0: pairs { former incarnation, GCI at its end }. */
-enum cntr_start_flag { CNTR_START_INITIAL = 1, CNTR_START_ACCEPT_LOSS = 2 };
+enum cntr_start_flag {
+    CNTR_START_INITIAL = 1,
+    CNTR_START_ACCEPT_LOSS = 2,
+    CNTR_START_ASIDE = 4 /* It knows of this data, and cannot bring it: a node that stands aside. */
+};
 struct cntr_start_conf {
     uint32_t incarnation;
     uint32_t start_type;       /* enum start_type */

@@ -12,25 +12,23 @@
 #include <string.h>
 #include "signals/start.h"
 
-/* Its data counts: it has some, and keeps it. */
+/* It brings data, and keeps it. */
 static bool keeps_data(const struct cntr_fact *fact)
 {
-    return fact->has_data != 0 && (fact->flags & CNTR_START_INITIAL) == 0;
+    return fact->has_data != 0 && (fact->flags & (CNTR_START_INITIAL | CNTR_START_ASIDE)) == 0;
 }
 
-static const struct cntr_fact *newest_of(const struct cntr_fact *facts, uint32_t count,
-                                         bool with_initial)
+/* What it has may be lost: the operator has said so. */
+static bool given_up(const struct cntr_fact *fact)
 {
-    const struct cntr_fact *best = NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct cntr_fact *at = &facts[i];
-        if (!(with_initial ? at->has_data != 0 : keeps_data(at))) continue;
-        if (best != NULL && (at->incarnation < best->incarnation ||
-                             (at->incarnation == best->incarnation && at->gci <= best->gci)))
-            continue;
-        best = at;
-    }
-    return best;
+    uint32_t both = CNTR_START_INITIAL | CNTR_START_ACCEPT_LOSS;
+    return (fact->flags & both) == both;
+}
+
+static bool newer(const struct cntr_fact *fact, const struct cntr_fact *than)
+{
+    if (than == NULL || fact->incarnation > than->incarnation) return true;
+    return fact->incarnation == than->incarnation && fact->gci > than->gci;
 }
 
 static bool current(const struct cntr_fact *fact, const struct cntr_fact *newest)
@@ -39,35 +37,58 @@ static bool current(const struct cntr_fact *fact, const struct cntr_fact *newest
            fact->gci <= newest->gci && newest->gci - fact->gci <= 1u;
 }
 
+/* The newest data that anybody here knows of, whether it brings it, would remove it, or has found
+ * it damaged: what stays is judged by it. */
+static const struct cntr_fact *newest_known(const struct cntr_fact *facts, uint32_t count)
+{
+    const struct cntr_fact *best = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct cntr_fact *at = &facts[i];
+        if (at->has_data != 0 && !given_up(at) && newer(at, best)) best = at;
+    }
+    /* GCI 0: a first start that was not completed; nothing can have been stored. */
+    return best != NULL && best->gci != 0 ? best : NULL;
+}
+
+/* The newest of what stays and is current; NULL = nothing. */
+static const struct cntr_fact *newest_kept(const struct cntr_fact *facts, uint32_t count,
+                                           const struct cntr_fact *known)
+{
+    const struct cntr_fact *best = NULL;
+    for (uint32_t i = 0; i < count && known != NULL; i++) {
+        const struct cntr_fact *at = &facts[i];
+        if (keeps_data(at) && current(at, known) && newer(at, best)) best = at;
+    }
+    return best;
+}
+
 /* Node groups that have a current copy which stays. */
 static struct node_mask groups_kept(const struct cntr_fact *facts, uint32_t count,
-                                    const struct cntr_fact *newest, const uint32_t *group_of)
+                                    const struct cntr_fact *known, const uint32_t *group_of)
 {
     struct node_mask kept;
     memset(&kept, 0, sizeof(kept));
-    for (uint32_t i = 0; i < count && newest != NULL; i++) {
+    for (uint32_t i = 0; i < count && known != NULL; i++) {
         const struct cntr_fact *at = &facts[i];
         uint32_t group = group_of[at->node];
-        if (group == NODEGROUP_NONE || !keeps_data(at) || !current(at, newest)) continue;
+        if (group == NODEGROUP_NONE || !keeps_data(at) || !current(at, known)) continue;
         if (at->ldm_data == at->ldm_now) node_mask_add(&kept, group);
     }
     return kept;
 }
 
-/* enum cntr_start_ref_reason, or 0. `newest`: of the data that stays, NULL = all start anew. */
-static uint32_t why_not(const struct cntr_fact *fact, const struct cntr_fact *newest,
-                        const struct cntr_fact *newest_now, const struct node_mask *kept,
-                        const uint32_t *group_of)
+/* enum cntr_start_ref_reason, or 0. `known`: the newest data, NULL = all start anew. */
+static uint32_t why_not(const struct cntr_fact *fact, const struct cntr_fact *known,
+                        const struct node_mask *kept, const uint32_t *group_of)
 {
     uint32_t group = group_of[fact->node];
+    if ((fact->flags & CNTR_START_ASIDE) != 0 || known == NULL) return 0;
     if (!keeps_data(fact)) {
-        bool copy = newest_now != NULL && group != NODEGROUP_NONE && current(fact, newest_now);
-        if (copy && !node_mask_has(kept, group) && (fact->flags & CNTR_START_ACCEPT_LOSS) == 0)
-            return CNTR_REF_LAST_COPY;
-        return newest != NULL ? CNTR_REF_NO_DATA : 0;
+        bool copy = group != NODEGROUP_NONE && current(fact, known);
+        bool last = copy && !node_mask_has(kept, group) && !given_up(fact);
+        return last ? CNTR_REF_LAST_COPY : CNTR_REF_NO_DATA;
     }
-    if (newest == NULL) return 0;
-    if (!current(fact, newest)) return CNTR_REF_STALE;
+    if (!current(fact, known)) return CNTR_REF_STALE;
     return fact->ldm_data != fact->ldm_now ? CNTR_REF_LDM : 0;
 }
 
@@ -78,18 +99,20 @@ static void look_for_all(const struct node_config *config, const struct cntr_fac
     for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
         if (config->node[node].type == NODE_DATA) node_mask_add(&decision->missing, node);
     }
-    for (uint32_t i = 0; i < count; i++)
-        node_mask_remove(&decision->missing, facts[i].node);
+    for (uint32_t i = 0; i < count; i++) {
+        if ((facts[i].flags & CNTR_START_ASIDE) == 0)
+            node_mask_remove(&decision->missing, facts[i].node);
+    }
 }
 
 /* Of each node group that has no current copy: the nodes that had one. */
-static void look_for_groups(const struct cntr_fact *newest, const struct node_mask *kept,
+static void look_for_groups(const struct cntr_fact *known, const struct node_mask *kept,
                             const uint32_t *group_of, struct cntr_decision *decision)
 {
     for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
         uint32_t group = group_of[node];
         if (group == NODEGROUP_NONE || node_mask_has(kept, group)) continue;
-        if (node_mask_has(&newest->members, node)) node_mask_add(&decision->missing, node);
+        if (node_mask_has(&known->members, node)) node_mask_add(&decision->missing, node);
     }
 }
 
@@ -108,17 +131,14 @@ void cntr_decide(const struct node_config *config, const struct cntr_fact *facts
                  struct cntr_decision *decision)
 {
     uint32_t group_of[NODE_ID_MAX + 1];
-    const struct cntr_fact *newest = newest_of(facts, count, false);
-    const struct cntr_fact *newest_now = newest_of(facts, count, true);
+    const struct cntr_fact *known = newest_known(facts, count);
+    const struct cntr_fact *newest = newest_kept(facts, count, known);
     bool refused = false;
-    /* GCI 0: a first start that was not completed; nothing can have been stored. */
-    if (newest != NULL && newest->gci == 0) newest = NULL;
-    if (newest_now != NULL && newest_now->gci == 0) newest_now = NULL;
     (void)node_config_groups(config, group_of);
     memset(decision, 0, sizeof(*decision));
-    struct node_mask kept = groups_kept(facts, count, newest, group_of);
+    struct node_mask kept = groups_kept(facts, count, known, group_of);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t reason = why_not(&facts[i], newest, newest_now, &kept, group_of);
+        uint32_t reason = why_not(&facts[i], known, &kept, group_of);
         decision->refused[facts[i].node] = reason;
         refused |= reason != 0;
         if (facts[i].has_data != 0 && facts[i].incarnation > decision->incarnation)
@@ -126,14 +146,17 @@ void cntr_decide(const struct node_config *config, const struct cntr_fact *facts
     }
     decision->incarnation++;
     decision->start_type = START_INITIAL;
-    if (newest == NULL) {
+    if (known == NULL) {
         look_for_all(config, facts, count, decision);
     } else {
+        look_for_groups(known, &kept, group_of, decision);
+        /* Who is refused is told of the newest data. Without it nothing can be stored behind it, so
+         * when nobody is, what stays is at most one GCI older, and that was not declared. */
+        if (newest == NULL || refused) newest = known;
         decision->start_type = START_SYSTEM_RESTART;
         decision->newest = newest->node;
         decision->newest_incarnation = newest->incarnation;
         decision->gci = newest->gci;
-        look_for_groups(newest, &kept, group_of, decision);
         choose_schema(facts, count, decision);
     }
     decision->verdict = refused                                ? CNTR_REFUSE

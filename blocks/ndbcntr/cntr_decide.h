@@ -38,10 +38,12 @@ struct cntr_decision {
 };
 
 /*
- * `facts` of all members, at most one per node. The data of the newest incarnation counts: those
- * who were in it began with the highest GCI of all. A member's data is current when that
- * incarnation had it, whether its own system file says so yet or not, and when it lacks at most the
- * last GCI, which all logs had before any system file said so.
+ * `facts` of all members, and of those who stand aside and know of data (CNTR_START_ASIDE), at most
+ * one per node. The newest data that any of them knows of counts, also when it would be removed
+ * (--initial), unless --i-accept-data-loss gives it up. That of the newest incarnation is the
+ * newest: those who were in it began with the highest GCI of all. A member's data is current when
+ * that incarnation had it, whether its own system file says so yet or not, and when it lacks at
+ * most the last GCI, which all logs had before any system file said so.
  */
 void cntr_decide(const struct node_config *config, const struct cntr_fact *facts, uint32_t count,
                  struct cntr_decision *decision);
