@@ -39,6 +39,29 @@ static uint32_t collect(const struct cntr *cntr, struct cntr_fact *facts)
     return count;
 }
 
+/* No node group is whole: the others may be started by themselves too (StartPartitionedTimeout),
+ * before or after, from the same past. */
+static bool is_partitioned(const struct cntr *cntr)
+{
+    uint32_t group_of[NODE_ID_MAX + 1];
+    uint32_t groups = node_config_groups(block_config(&cntr->block), group_of);
+    struct node_mask broken = {0};
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
+        if (group_of[node] != NODEGROUP_NONE && !node_mask_has(&cntr->members, node))
+            node_mask_add(&broken, group_of[node]);
+    }
+    return node_mask_count(&broken) == groups;
+}
+
+/* Lives that do not know of each other must not have one number: QMGR's is random. */
+#define LIVES_APART 256u
+static void tell_lives_apart(struct cntr *cntr)
+{
+    if (!is_partitioned(cntr)) return;
+    jam();
+    cntr->decision.incarnation += cntr->incarnation / 2u % LIVES_APART;
+}
+
 static void send_start(struct cntr *cntr)
 {
     const struct cntr_decision *decision = &cntr->decision;
@@ -132,10 +155,12 @@ static void decide(struct cntr *cntr)
     }
     cntr_decide(block_config(&cntr->block), facts, count, &cntr->decision);
     jam_data(cntr->decision.verdict);
-    if (cntr->decision.verdict == CNTR_START_NOW)
+    if (cntr->decision.verdict == CNTR_START_NOW) {
+        tell_lives_apart(cntr);
         send_start(cntr);
-    else
+    } else {
         refuse_some(cntr);
+    }
 }
 
 static void let_go(struct cntr *cntr, uint32_t point)

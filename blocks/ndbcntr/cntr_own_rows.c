@@ -38,6 +38,62 @@ bool cntr_ended_has(const struct cntr_ended *ended, uint32_t running, const stru
     return data->incarnation < running && end != NULL && data->gci <= end[1];
 }
 
+/*
+ * The newest GCI up to which the data and the cluster have the same past; all of the data when
+ * the list does not go back far enough to tell.
+ */
+uint32_t cntr_ended_shared(const struct cntr_ended *ended, uint32_t running,
+                           const struct cntr_data *data)
+{
+    uint32_t oldest = ended->count == ENDED_MAX ? ended->pair[0][0] : 0;
+    uint32_t shared = 0;
+    for (uint32_t i = 0; i < data->ended.count; i++) {
+        const uint32_t *own = data->ended.pair[i];
+        const uint32_t *end = own[0] < running ? end_of(ended, own[0]) : NULL;
+        if (own[0] >= oldest && end == NULL) return shared;
+        if (own[0] >= oldest && end[1] != own[1]) return end[1] < own[1] ? end[1] : own[1];
+        shared = own[1];
+    }
+    if (data->incarnation == running || data->incarnation < oldest) return data->gci;
+    const uint32_t *end = data->incarnation < running ? end_of(ended, data->incarnation) : NULL;
+    if (end == NULL) return shared;
+    return end[1] < data->gci ? end[1] : data->gci;
+}
+
+/*
+ * This node's files have something that was declared durable and that the cluster has not: it was
+ * started without this node from what was older. Without system files nobody knows what was
+ * declared. The last GCI alone was not when a node that should have had it too is in the cluster:
+ * either it did not get it before the cluster ended there, or it was let in for the same reason.
+ */
+bool cntr_would_lose(const struct cntr *cntr)
+{
+    const struct node_config *config = block_config(&cntr->block);
+    const struct cntr_data *data = &cntr->data;
+    struct node_mask witnesses = cntr->started;
+    if (cntr_diskless(cntr) || data->has_data == 0 || data->gci == 0 || data->incarnation == 0)
+        return false;
+    if (config->initial_start && config->accept_data_loss) return false;
+    uint32_t shared = cntr_ended_shared(&cntr->plan.ended, cntr->plan.incarnation, data);
+    node_mask_keep(&witnesses, &data->members);
+    node_mask_remove(&witnesses, cntr_own(cntr));
+    return data->gci > shared + (node_mask_empty(&witnesses) ? 0u : 1u);
+}
+
+_Noreturn void cntr_refuse_loss(struct cntr *cntr)
+{
+    const struct cntr_data *data = &cntr->data;
+    const struct cntr_plan *plan = &cntr->plan;
+    log_error(&cntr->block,
+              "this node has data of incarnation %u up to GCI %u; the cluster, now in incarnation "
+              "%u, was started without it from GCI %u",
+              data->incarnation, data->gci, plan->incarnation,
+              cntr_ended_shared(&plan->ended, plan->incarnation, data));
+    if (block_config(&cntr->block)->initial_start)
+        node_fail(EXIT_DATA_LAST_COPY, __FILE__, __LINE__, "--initial on the last copy of commits");
+    node_fail(EXIT_DATA_NEWER, __FILE__, __LINE__, "the cluster is older than this node's data");
+}
+
 const char *cntr_all_rows(const struct cntr *cntr)
 {
     const struct node_config *config = block_config(&cntr->block);

@@ -442,6 +442,7 @@ void cntr_exec_CNTR_START_CONF(struct block *block, const struct signal *sig)
     cntr->plan.schema = conf->schema_lo | (uint64_t)conf->schema_hi << 32;
     cntr->plan.ended.count = 0;
     if (sig->section_count != 0) cntr_ended_take(&cntr->plan.ended, &sig->section[0]);
+    if (cntr_rejoins(cntr) && cntr_would_lose(cntr)) cntr_refuse_loss(cntr);
     if (cntr_rejoins(cntr) && cntr_all_rows(cntr) == NULL) cntr->start.type = START_NODE_RESTART;
     if (!cntr_diskless(cntr) || cntr_rejoins(cntr)) tell_plan(cntr);
     phase_done(cntr, &phases[cntr->start.phase_at]);

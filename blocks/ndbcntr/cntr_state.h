@@ -338,6 +338,10 @@ void cntr_exec_ORDER_HOLD_CONF(struct block *block, const struct signal *sig);
 const char *cntr_all_rows(
     const struct cntr *cntr); /* Why all are to be copied; NULL: they are not. */
 bool cntr_ended_has(const struct cntr_ended *ended, uint32_t running, const struct cntr_data *data);
+uint32_t cntr_ended_shared(const struct cntr_ended *ended, uint32_t running,
+                           const struct cntr_data *data);
+bool cntr_would_lose(const struct cntr *cntr);
+_Noreturn void cntr_refuse_loss(struct cntr *cntr);
 void cntr_void_files(struct cntr *cntr);
 void cntr_rows_are_here(struct cntr *cntr, const struct copy_start_conf *conf);
 uint32_t cntr_progress(const struct cntr *cntr, uint32_t percent); /* Of the step, of all. */

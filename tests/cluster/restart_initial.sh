@@ -53,3 +53,38 @@ say "the node that has all of it comes as it is"
 start_node 2
 want 0 "$BIN/ndb_waiter" --timeout=100
 count 300
+stop_cluster
+[ "$FAILED" -eq 0 ] || exit 1
+
+say "the older one was started alone, and told to: what comes later and has more is not overwritten"
+start_cluster 2 2 $'StartPartialTimeout=500\nStartPartitionedTimeout=1000'
+want 0 "$BIN/ndb_create_table" --execute='CREATE TABLE test.later (id INT PRIMARY KEY, t VARCHAR(20))'
+add_rows 1 100
+kill_one 1
+add_rows 101 300
+kill_one 2
+quiet
+start_node 1
+want 0 "$BIN/ndb_waiter" --timeout=100 --nowait-nodes=2
+count 100
+add_rows 1001 1010
+start_node 2
+ends_with 2 2397
+quiet
+start_node 2 --initial
+ends_with 2 2383
+wait_text node2.out 'this node has data of incarnation 1 up to GCI .*, was started without it from GCI'
+count 110
+
+say "all of it is still there: the operator chooses it, and gives the other up"
+kill_one 1
+start_node 2
+want 0 "$BIN/ndb_waiter" --timeout=100 --nowait-nodes=1
+count 300
+start_node 1
+ends_with 1 2397
+start_node 1 --initial --i-accept-data-loss
+want 0 "$BIN/ndb_waiter" --timeout=100
+count 300
+kill_one 2
+count 300

@@ -297,31 +297,107 @@ static void test_initial_after_cut_off(void **state)
     assert_int_equal(dih_at(2)->sysfile.now.incarnation, 1);
 }
 
-/* The cluster has gone on from an earlier GCI than this node has. */
-static void test_off_the_line(void **state)
+/* Both copies of the node's system file say this GCI. */
+static void claim_gci(uint32_t id, uint32_t gci, bool alone)
 {
     static const char *const names[] = {"D1/sysfile.0", "D1/sysfile.1"};
-    (void)state;
-    start_files(4, 2);
-    fc_kill(fc, 2);
-    fc_run(fc, 1500);
-    end_all();
     for (uint32_t copy = 0; copy < 2; copy++) {
-        struct fake_file *file = fake_file(2, names[copy]);
+        struct fake_file *file = fake_file(id, names[copy]);
         struct file_header header;
         struct sysfile content;
         if (file == NULL) fail_msg("no %s", names[copy]);
         memcpy(&header, file->bytes, sizeof header);
         assert_true(sysfile_content(file->bytes, file->size, &content));
-        content.gci += 1000;
+        content.gci = gci;
+        if (alone) memset(&content.members, 0, sizeof content.members);
+        if (alone) node_mask_add(&content.members, id);
         sysfile_seal(file->bytes, &header, &content);
     }
+}
+
+/* The others come back without node 2, who claims a GCI `more` than the one they have. */
+static uint32_t start_without(uint32_t more, bool alone)
+{
+    start_files(4, 2);
+    fc_kill(fc, 2);
+    fc_run(fc, 1500);
+    uint32_t gci = dih_at(1)->sysfile.now.gci;
+    end_all();
+    claim_gci(2, gci + more, alone);
     config.start_partial_timeout_ms = 200;
     config.start_partitioned_timeout_ms = 300;
     make_node(1), make_node(3), make_node(4);
     fc_run(fc, 2000);
     assert_true(is_started(1) && is_started(3) && is_started(4));
-    make_node(2);
+    return gci;
+}
+
+static void make_with(uint32_t id, uint32_t initial, uint32_t accept)
+{
+    config.initial_start = initial;
+    config.accept_data_loss = accept;
+    make_node(id);
+    config.initial_start = config.accept_data_loss = 0;
+}
+
+static void expect_refusal(uint32_t exit_code)
+{
+    fc_run(fc, 2000);
+    assert_true(fc->node[2].dead);
+    assert_int_equal(fc->node[2].exit_code, exit_code);
+    assert_non_null(fake_file(2, "D1/sysfile.0"));
+    assert_true(is_started(1) && is_started(3) && is_started(4));
+}
+
+/* The cluster has gone on from an earlier GCI than this node has, which was durable: it says so,
+ * and nothing is removed before somebody decides. */
+static void test_off_the_line(void **state)
+{
+    (void)state;
+    start_without(20, false);
+    make_with(2, 0, 0);
+    expect_refusal(EXIT_DATA_NEWER);
+    make_with(2, 1, 0);
+    expect_refusal(EXIT_DATA_LAST_COPY);
+    make_with(2, 1, 1);
+    run_until_started(4, 5000);
+    expect_all_rows(2);
+    check_whole(4);
+    check_files(4);
+    end_all();
+    fake_disk_reset(); /* One GCI, and it was alone. */
+    start_without(1, true);
+    make_with(2, 0, 0);
+    expect_refusal(EXIT_DATA_NEWER);
+}
+
+/* Each was started alone, from the same past: their lives are two. */
+static void test_two_lives_of_one_past(void **state)
+{
+    (void)state;
+    start_files(2, 2);
+    end_all();
+    config.start_partial_timeout_ms = 200;
+    config.start_partitioned_timeout_ms = 300;
+    for (uint32_t id = 1; id <= 2; id++) {
+        fc->seed = id * 1000; /* Two starts draw different numbers. */
+        make_node(id);
+        fc_run(fc, 2500);
+        assert_true(is_started(id));
+        if (id == 1) end_all();
+    }
+    make_node(1);
+    fc_run(fc, 2000);
+    assert_true(fc->node[1].dead);
+    assert_int_equal(fc->node[1].exit_code, EXIT_DATA_NEWER);
+}
+
+/* One GCI that the others should have had too, and have not: it was not declared. */
+static void test_one_gci_off_the_line(void **state)
+{
+    (void)state;
+    start_without(1, false);
+    make_with(2, 0, 0);
     run_until_started(4, 5000);
     expect_all_rows(2);
     check_whole(4);
@@ -368,6 +444,38 @@ static void test_the_line(void **state)
     assert_true(cntr_ended_has(&ended, 100, &data));
     data.ended = (struct cntr_ended){2, {{3, 20}, {9, 30}}};
     assert_true(cntr_ended_has(&ended, 100, &data));
+}
+
+/* Up to which GCI both have the same past, with the same former incarnations. */
+static void test_the_shared_past(void **state)
+{
+    (void)state;
+    struct cntr_ended ended = {3, {{1, 10}, {3, 30}, {5, 50}}};
+    struct cntr_data data = data_of(6, 70);
+    assert_int_equal(cntr_ended_shared(&ended, 6, &data), 70);
+    data = data_of(5, 51);
+    assert_int_equal(cntr_ended_shared(&ended, 6, &data), 50);
+    data = data_of(4, 45);
+    assert_int_equal(cntr_ended_shared(&ended, 6, &data), 45);
+    data = data_of(7, 80); /* Nothing is known of it. */
+    assert_int_equal(cntr_ended_shared(&ended, 6, &data), 0);
+    data.ended = (struct cntr_ended){3, {{1, 10}, {3, 30}, {5, 40}}};
+    assert_int_equal(cntr_ended_shared(&ended, 6, &data), 40);
+    data.ended.pair[2][1] = 60;
+    assert_int_equal(cntr_ended_shared(&ended, 6, &data), 50);
+    data.ended.pair[2][1] = 50;
+    assert_int_equal(cntr_ended_shared(&ended, 6, &data), 50);
+    data.ended.pair[2][0] = 6; /* The cluster is in it. */
+    assert_int_equal(cntr_ended_shared(&ended, 6, &data), 30);
+    data = data_of(2, 30);
+    data.ended = (struct cntr_ended){1, {{1, 12}}};
+    assert_int_equal(cntr_ended_shared(&ended, 6, &data), 10);
+    ended.count = ENDED_MAX;
+    for (uint32_t i = 0; i < ENDED_MAX; i++) {
+        ended.pair[i][0] = 10 + i;
+        ended.pair[i][1] = 100 + i;
+    }
+    assert_int_equal(cntr_ended_shared(&ended, 100, &data), 30); /* So old that nobody knows. */
 }
 
 /* All lose power after each step of a return: a start of all follows, and all are there. */
@@ -590,7 +698,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cut_off, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_initial_after_cut_off, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_off_the_line, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_one_gci_off_the_line, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_two_lives_of_one_past, setup_files, teardown),
         cmocka_unit_test(test_the_line),
+        cmocka_unit_test(test_the_shared_past),
         cmocka_unit_test_setup_teardown(test_power_cut_after_each_step, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_two_groups_at_once, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_two_checkpoints_in_one_round, setup_files, teardown),
