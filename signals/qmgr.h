@@ -10,18 +10,28 @@
  * leftover and is dropped.
  */
 
+/* NDBCNTR to its QMGR, before phase 1 of a node that stands aside: what it knows of the newest
+ * data, though it cannot bring it (restart.md). GCI 0: nothing. */
+struct cm_known_ord {
+    uint32_t incarnation; /* Of the data, */
+    uint32_t gci;
+    struct node_mask members; /* and those who had it. */
+};
+SIGNAL_STRUCT(cm_known_ord, 10);
+
 /* A node that wants to join asks every data node that it is linked to, again and again until one
  * says CONF. */
 struct cm_regreq {
     uint32_t attempt;
-    uint32_t version;        /* NDB_VERSION of the sender. */
-    uint32_t fixed;          /* Digest of what all must have alike in their configuration. */
-    uint32_t candidate;      /* Lowest node id that it sees, itself included. */
-    uint32_t has_data;       /* It has files that the cluster can come back from. */
-    struct node_mask linked; /* Data nodes to which it has a link. */
-    uint32_t aside;          /* It takes no part in a start: it comes when the others run. */
+    uint32_t version;          /* NDB_VERSION of the sender. */
+    uint32_t fixed;            /* Digest of what all must have alike in their configuration. */
+    uint32_t candidate;        /* Lowest node id that it sees, itself included. */
+    uint32_t has_data;         /* It has files that the cluster can come back from. */
+    struct node_mask linked;   /* Data nodes to which it has a link. */
+    uint32_t aside;            /* It takes no part in a start: it comes when the others run. */
+    struct cm_known_ord known; /* Aside: by which what the others have is judged. */
 };
-SIGNAL_STRUCT(cm_regreq, 14);
+SIGNAL_STRUCT(cm_regreq, 24);
 
 struct cm_regconf { /* From the president: the join has begun. */
     uint32_t attempt;
@@ -132,9 +142,11 @@ SIGNAL_STRUCT(cm_stop_ord, 1);
 /*
  * QMGR to NDBCNTR, DBDIH, DBDICT and CMVMI of its node: all expected nodes are members. Section 0:
  * per member, in node id order, MEMBER_WORDS words { node, dynamic id, LDM instances, TC instances
- * }.
+ * }. Section 1, to NDBCNTR before a start: of each node in sight that stands aside and knows of
+ * data, KNOWN_WORDS words: its id and a cm_known_ord.
  */
 #define MEMBER_WORDS 4u
+#define KNOWN_WORDS  11u
 struct members_rep {
     uint32_t incarnation;
     uint32_t president;

@@ -17,6 +17,22 @@ static bool all_there(const struct cntr *cntr, uint32_t point)
 
 /* --- The decision. --- */
 
+void cntr_known_take(struct cntr *cntr, const struct section *list)
+{
+    for (uint32_t at = 0; at + KNOWN_WORDS <= list->size; at += KNOWN_WORDS) {
+        struct cm_known_ord known;
+        ndbrequire(cntr->known_count < DATA_NODE_ID_MAX && list->words[at] <= DATA_NODE_ID_MAX);
+        memcpy(&known, &list->words[at + 1u], sizeof(known));
+        jam_data(known.gci);
+        cntr->known[cntr->known_count++] = (struct cntr_fact){.node = list->words[at],
+                                                              .flags = CNTR_START_ASIDE,
+                                                              .has_data = 1,
+                                                              .gci = known.gci,
+                                                              .incarnation = known.incarnation,
+                                                              .members = known.members};
+    }
+}
+
 static uint32_t collect(const struct cntr *cntr, struct cntr_fact *facts)
 {
     uint32_t count = 0;
@@ -35,6 +51,9 @@ static uint32_t collect(const struct cntr *cntr, struct cntr_fact *facts)
             .schema = fact->schema_lo | (uint64_t)fact->schema_hi << 32,
             .members = fact->members,
         };
+    }
+    for (uint32_t i = 0; i < cntr->known_count; i++) {
+        if (!node_mask_has(&cntr->members, cntr->known[i].node)) facts[count++] = cntr->known[i];
     }
     return count;
 }

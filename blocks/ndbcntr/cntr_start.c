@@ -220,6 +220,21 @@ static bool is_needed(const struct cntr *cntr, uint32_t phase, enum cntr_step st
     }
 }
 
+/* Standing aside it cannot bring what it has, but the others shall not begin with what is older:
+ * unless the operator gives it up. */
+static void tell_known(struct cntr *cntr)
+{
+    const struct node_config *config = block_config(&cntr->block);
+    const struct cntr_data *data = &cntr->data;
+    struct cm_known_ord ord = {0};
+    if (data->has_data != 0 && !(config->initial_start && config->accept_data_loss)) {
+        jam();
+        ord = (struct cm_known_ord){
+            .incarnation = data->incarnation, .gci = data->gci, .members = data->members};
+    }
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_QMGR), GSN_CM_KNOWN_ORD, PRIO_B, &ord);
+}
+
 /* Begins a step; false when there is nothing to do in it. */
 static bool begin_step(struct cntr *cntr, uint32_t phase, enum cntr_step step)
 {
@@ -240,6 +255,7 @@ static bool begin_step(struct cntr *cntr, uint32_t phase, enum cntr_step step)
         req.start_type = cntr->data.aside        ? START_NODE_RESTART
                          : cntr_keeps_data(cntr) ? START_SYSTEM_RESTART
                                                  : START_INITIAL;
+    if (step == STEP_QMGR) tell_known(cntr);
     cntr->start.wait = WAIT_STTORRY;
     sig_send(&cntr->block, cntr_local(cntr, block_no), GSN_STTOR, PRIO_B, &req);
     return true;
@@ -375,6 +391,8 @@ void cntr_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
         ndbrequire(list->words[at] <= NODE_ID_MAX);
         cntr->peer[list->words[at]].ldm_count = list->words[at + 2];
     }
+    cntr->known_count = 0;
+    if (sig->section_count == 2) cntr_known_take(cntr, &sig->section[1]);
 }
 
 static void tell_plan(struct cntr *cntr)

@@ -238,7 +238,9 @@ struct cntr {
     struct cntr_remains remains;
     struct cntr_plan plan;
     struct cntr_recover recover;
-    struct cntr_decision decision; /* The president's last one. */
+    struct cntr_decision decision;            /* The president's last one. */
+    struct cntr_fact known[DATA_NODE_ID_MAX]; /* Of those in sight who stand aside. */
+    uint32_t known_count;
     struct cntr_rejoin rejoin;
     struct cntr_single single;
     struct cntr_permit permit;
@@ -434,6 +436,7 @@ void cntr_exec_COPY_START_CONF(struct block *block, const struct signal *sig);
 void cntr_exec_DIH_COMPLETE_CONF(struct block *block, const struct signal *sig);
 
 /* cntr_master.c: the president's NDBCNTR. */
+void cntr_known_take(struct cntr *cntr, const struct section *list);
 void cntr_exec_CNTR_START_REQ(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_WAITREP(struct block *block, const struct signal *sig);
 

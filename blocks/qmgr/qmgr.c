@@ -28,6 +28,12 @@ static void qmgr_exec_READ_CONFIG_REQ(struct block *block, const struct signal *
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
 }
 
+static void qmgr_exec_CM_KNOWN_ORD(struct block *block, const struct signal *sig)
+{
+    jam();
+    qmgr_of(block)->join.known = *SIG_PAYLOAD(sig, cm_known_ord);
+}
+
 static void qmgr_exec_STTOR(struct block *block, const struct signal *sig)
 {
     struct qmgr *qmgr = qmgr_of(block);
@@ -163,6 +169,7 @@ static const struct handler qmgr_handlers[] = {
     HANDLER(qmgr, CM_ADD_REQ, cm_add_req),
     HANDLER(qmgr, CM_ADD_CONF, cm_add_conf),
     HANDLER(qmgr, CM_LEAVE_REP, cm_leave_rep),
+    HANDLER(qmgr, CM_KNOWN_ORD, cm_known_ord),
     HANDLER(qmgr, CM_STOP_ORD, cm_stop_ord),
     HANDLER(qmgr, CM_COUNTED_REP, cm_counted_rep),
     HANDLER(qmgr, CM_HEARTBEAT, cm_heartbeat),

@@ -64,7 +64,8 @@ void qmgr_join_restart(struct qmgr *qmgr)
     memset(&qmgr->join.members, 0, sizeof(qmgr->join.members));
     memset(&qmgr->join.waiting, 0, sizeof(qmgr->join.waiting));
     for (uint32_t node = 0; node <= NODE_ID_MAX; node++)
-        qmgr->peer[node] = (struct qmgr_peer){.aside = qmgr->peer[node].aside};
+        qmgr->peer[node] =
+            (struct qmgr_peer){.aside = qmgr->peer[node].aside, .known = qmgr->peer[node].known};
     qmgr_president_reset(qmgr);
     qmgr_reach_reset(qmgr);
     memset(&qmgr->failure, 0, sizeof(qmgr->failure));
@@ -104,6 +105,7 @@ void qmgr_join_look(struct qmgr *qmgr)
         .linked = qmgr->linked,
         .aside = qmgr->join.aside,
     };
+    if (req.aside) req.known = qmgr->join.known;
     send_to_linked(qmgr, GSN_CM_REGREQ, &req, sizeof(req) / 4u);
 }
 
@@ -129,8 +131,25 @@ void qmgr_join_tick(struct qmgr *qmgr)
     qmgr_work_later(qmgr, QMGR_JOIN_TICK, fast ? JOIN_TICK_MS : JOIN_TICK_SLOW_MS);
 }
 
+/* Of those in sight who stand aside. */
+static uint32_t list_known(const struct qmgr *qmgr, uint32_t *words)
+{
+    uint32_t used = 0;
+    for
+        EACH_NODE(node, &qmgr->linked)
+        {
+            const struct qmgr_peer *peer = &qmgr->peer[node];
+            if (!peer->aside || peer->known.gci == 0) continue;
+            words[used] = node;
+            memcpy(&words[used + 1u], &peer->known, sizeof(peer->known));
+            used += KNOWN_WORDS;
+        }
+    return used;
+}
+
 static void tell_members(struct qmgr *qmgr, uint32_t block_no)
 {
+    uint32_t known[DATA_NODE_ID_MAX * KNOWN_WORDS];
     uint32_t words[DATA_NODE_ID_MAX * MEMBER_WORDS];
     struct section section = {.words = words, .size = 0};
     const struct node_mask *members = &qmgr->join.members;
@@ -152,8 +171,10 @@ static void tell_members(struct qmgr *qmgr, uint32_t block_no)
         .failure_no = qmgr->failure.number,
         .newcomers = qmgr->rejoin.newcomers,
     };
+    struct section sections[2] = {section, {.words = known, .size = 0}};
+    if (block_no == BLOCK_NDBCNTR && !rep.running) sections[1].size = list_known(qmgr, known);
     signal_send(&qmgr->block, qmgr_local(qmgr, block_no), GSN_MEMBERS_REP, PRIO_A, &rep,
-                sizeof(rep) / 4u, &section, 1);
+                sizeof(rep) / 4u, sections, sections[1].size != 0 ? 2u : 1u);
 }
 
 void qmgr_join_check(struct qmgr *qmgr)

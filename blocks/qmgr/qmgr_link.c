@@ -34,6 +34,7 @@ static void link_lost(struct qmgr *qmgr, uint32_t node)
     jam();
     node_mask_remove(&qmgr->linked, node);
     qmgr->peer[node].aside = 0;
+    qmgr->peer[node].known.gci = 0;
     qmgr->peer[node].agreed = 0;
     qmgr_member_lost(qmgr, node, "its link is down");
     qmgr_rejoin_open(qmgr);

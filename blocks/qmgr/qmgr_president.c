@@ -264,7 +264,10 @@ void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig)
     };
     if (cause == CM_REF_GROUP) ref.candidate = qmgr_rejoin_before(qmgr, node);
     sig_send(block, sig->sender, GSN_CM_REGREF, PRIO_A, &ref);
-    if (node_mask_has(&qmgr->linked, node)) qmgr->peer[node].aside = req->aside;
+    if (node_mask_has(&qmgr->linked, node)) {
+        qmgr->peer[node].aside = req->aside;
+        qmgr->peer[node].known = req->known;
+    }
     if (cause == CM_REF_ELECTION && node_mask_has(&qmgr->linked, node)) {
         jam(); /* Who asks is in election too: its candidate counts as much as an answer's. */
         qmgr->peer[node].agreed = req->candidate;

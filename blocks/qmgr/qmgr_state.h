@@ -63,7 +63,8 @@ struct qmgr_peer { /* A data node. */
     uint32_t tc_count;
     uint32_t agreed;   /* Candidate that it named in its last word of this election, 0 = none. */
     uint32_t has_data; /* The same word's. */
-    uint32_t aside;    /* It stands aside, as it said on this link; a new election keeps it. */
+    uint32_t aside;    /* It stands aside, as it said on this link; a new election keeps it, */
+    struct cm_known_ord known; /* and what it knows. */
 };
 
 struct qmgr_client { /* An API node or management server. */
@@ -219,6 +220,7 @@ struct qmgr {
         uint32_t first;                /* Who comes back first, as it was logged; 0 = nobody. */
         uint32_t has_data;             /* Own; from NDBCNTR. */
         uint32_t aside;                /* Own: waits until the others run; from NDBCNTR. */
+        struct cm_known_ord known;     /* Own, the same. */
         uint32_t running;              /* JOINING: the cluster is started. */
         uint32_t told_why;             /* enum start_set: for what it said last that it waits... */
         struct node_mask told_missing; /* ...and for whom. */

@@ -371,6 +371,82 @@ static void test_off_the_line(void **state)
     expect_refusal(EXIT_DATA_NEWER);
 }
 
+/* --initial on the only one with the newest data, before or after the older one has come: it is
+ * refused, and the older one does not begin alone, however long it waits. */
+static void test_initial_meets_an_older_one(void **state)
+{
+    (void)state;
+    for (uint32_t round = 0; round < 4; round++) {
+        uint32_t current = 1 + round % 2;
+        uint32_t stale = 3 - current;
+        fake_disk_reset();
+        start_files(2, 2);
+        fc_kill(fc, stale);
+        fc_run(fc, 1500);
+        uint32_t gci = dih_at(current)->sysfile.now.gci;
+        end_all();
+        config.start_partial_timeout_ms = 200;
+        config.start_partitioned_timeout_ms = 600;
+        if (round < 2) make_node(stale);
+        if (round < 2) fc_run(fc, 400);
+        make_with(current, 1, 0);
+        if (round >= 2) fc_run(fc, 400);
+        if (round >= 2) make_node(stale);
+        fc_run(fc, 5000);
+        assert_true(fc->node[current].dead);
+        assert_int_equal(fc->node[current].exit_code, EXIT_DATA_LAST_COPY);
+        assert_false(fc->node[stale].dead);
+        assert_false(is_started(stale));
+        make_node(current);
+        run_until_started(2, 5000);
+        assert_true(fake_lqh(fc, current, 1)->recover.restart_gci >= gci);
+        end_all();
+    }
+}
+
+/* The one with the newest data cannot use it, and stands aside: it knows that the other one's is
+ * too old. With --i-accept-data-loss that counts no more. */
+static void test_who_stands_aside_knows(void **state)
+{
+    (void)state;
+    for (uint32_t current = 1; current <= 2; current++) {
+        uint32_t stale = 3 - current;
+        fake_disk_reset();
+        start_files(2, 2);
+        fc_kill(fc, stale);
+        fc_run(fc, 1500);
+        uint32_t gci = dih_at(current)->sysfile.now.gci;
+        end_all();
+        config.start_partial_timeout_ms = 200;
+        config.start_partitioned_timeout_ms = 300;
+        config.stand_aside = 1;
+        make_node(current);
+        config.stand_aside = 0;
+        make_node(stale);
+        fc_run(fc, 5000);
+        for (uint32_t id = 1; id <= 2; id++) {
+            assert_false(fc->node[id].dead);
+            assert_false(is_started(id));
+        }
+        end_all();
+        make_node(current); /* The damage was none. */
+        make_node(stale);
+        run_until_started(2, 5000);
+        assert_true(fake_lqh(fc, current, 1)->recover.restart_gci >= gci);
+        fc_kill(fc, stale);
+        fc_run(fc, 1500);
+        end_all();
+        make_node(stale);
+        config.stand_aside = 1;
+        make_with(current, 1, 1);
+        config.stand_aside = 0;
+        run_until_started(2, 5000);
+        expect_all_rows(current);
+        check_whole(2);
+        end_all();
+    }
+}
+
 /* Each was started alone, from the same past: their lives are two. */
 static void test_two_lives_of_one_past(void **state)
 {
@@ -700,6 +776,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_off_the_line, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_one_gci_off_the_line, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_two_lives_of_one_past, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_who_stands_aside_knows, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_initial_meets_an_older_one, setup_files, teardown),
         cmocka_unit_test(test_the_line),
         cmocka_unit_test(test_the_shared_past),
         cmocka_unit_test_setup_teardown(test_power_cut_after_each_step, setup_files, teardown),
