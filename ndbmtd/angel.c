@@ -112,27 +112,38 @@ static bool is_damaged(const struct process *process)
            strcmp(exit_code_class(process->words.exit_code), "damage") == 0;
 }
 
-/* After a failure: whether the node is started again, and after how many seconds. */
-static bool try_again(struct process *process, bool told, uint32_t *failed_starts,
-                      uint32_t *pause_s)
+static void learn_from(struct process *process)
+{
+    if (process->words.started == 0) return;
+    /* What --initial asked for has been done; a second time it would destroy what came after it. */
+    process->initial = process->accept_data_loss = false;
+    process->stand_aside = false;
+}
+
+bool angel_in_any_case(struct process *process, uint32_t *pause_s)
 {
     const struct angel_words *words = &process->words;
-    if (asked_to_stop != 0) return false;
-    /* What --initial asked for has been done; a second time it would destroy what came after it. */
-    if (words->started != 0) process->initial = process->accept_data_loss = false;
-    if (words->started != 0) process->stand_aside = false;
-    if (told && is_damaged(process)) {
+    learn_from(process);
+    if (is_damaged(process)) {
         process_log(process, LOG_LEVEL_WARNING,
                     "the data node begins again: it gets all rows from the others");
         process->stand_aside = true;
         *pause_s = TEMPORARY_PAUSE_S;
         return true;
     }
-    if (told && is_temporary(words)) {
-        *pause_s =
-            words->retry_delay_s > TEMPORARY_PAUSE_S ? words->retry_delay_s : TEMPORARY_PAUSE_S;
-        return true;
-    }
+    if (!is_temporary(words)) return false;
+    *pause_s = words->retry_delay_s > TEMPORARY_PAUSE_S ? words->retry_delay_s : TEMPORARY_PAUSE_S;
+    return true;
+}
+
+/* After a failure: whether the node is started again, and after how many seconds. */
+static bool try_again(struct process *process, bool told, uint32_t *failed_starts,
+                      uint32_t *pause_s)
+{
+    const struct angel_words *words = &process->words;
+    if (asked_to_stop != 0) return false;
+    learn_from(process);
+    if (told && angel_in_any_case(process, pause_s)) return true;
     if (words->stop_on_error != 0) {
         process_log(process, LOG_LEVEL_INFO,
                     "StopOnError is on: the data node is not started again by itself");

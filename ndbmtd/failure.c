@@ -223,6 +223,16 @@ void process_report_failure(struct process *process, uint32_t restart_flags, uin
 
 static _Thread_local bool failing; /* This thread is the one that tells. */
 
+static void end_without_angel(struct process *process, uint32_t exit_code)
+{
+    uint32_t pause_s = 0;
+    bool again = !process->terminated && angel_in_any_case(process, &pause_s);
+    process_report_failure(process, again ? STOP_RESTART : 0, 0, exit_code);
+    if (!again) return;
+    process_log(process, LOG_LEVEL_INFO, "the data node begins again in %u s", pause_s);
+    again_execute(process, pause_s);
+}
+
 _Noreturn void process_fail(struct process *process, const struct node_failure *failure)
 {
     pthread_mutex_lock(
@@ -240,7 +250,7 @@ _Noreturn void process_fail(struct process *process, const struct node_failure *
                 exit_code_class(failure->exit_code), base_name(failure->file), failure->line,
                 failure->text, process->config.own_node, trace_no);
     angel_tell_end(process, failure->exit_code, 0);
-    if (process->angel_pipe < 0) process_report_failure(process, 0, 0, failure->exit_code);
+    if (process->angel_pipe < 0) end_without_angel(process, failure->exit_code);
     _exit(EXIT_FAILURE);
 }
 

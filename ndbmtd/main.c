@@ -27,6 +27,7 @@ struct options {
     bool foreground; /* No angel either. */
     int retries;
     uint32_t delay_s;
+    const char *again;
 };
 
 enum {
@@ -36,7 +37,8 @@ enum {
     KEY_NODAEMON,
     KEY_FOREGROUND,
     KEY_RETRIES,
-    KEY_DELAY
+    KEY_DELAY,
+    KEY_AGAIN
 };
 
 static const struct argp_option option_table[] = {
@@ -54,6 +56,8 @@ static const struct argp_option option_table[] = {
     {"connect-retries", KEY_RETRIES, "N", 0,
      "Tries to reach the management server, -1 = for ever (12)", 0},
     {"connect-delay", KEY_DELAY, "S", 0, "Seconds between tries (5)", 0},
+    {"again", KEY_AGAIN, "FLAGS:S:ID", OPTION_HIDDEN, NULL,
+     0}, /* again.c gives it to the next life. */
     {0},
 };
 
@@ -102,6 +106,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case KEY_DELAY:
         options->delay_s = number_or_die(argument, 3600, state);
+        break;
+    case KEY_AGAIN:
+        options->again = argument;
         break;
     case ARGP_KEY_ARG:
         if (options->connect_string != NULL) return ARGP_ERR_UNKNOWN;
@@ -394,13 +401,18 @@ int main(int argc, char **argv)
     process.accept_data_loss = options.accept_data_loss;
     process.no_start = options.no_start;
     process.connect_string = options.connect_string;
+    if (options.again != NULL && again_take(&process, options.again) != 0) return 2;
+    if (options.foreground) again_remember(argv);
+    if (process.pause_s > 0) sleep(process.pause_s); /* The others end, too. */
     host_os_init(&process);
     signal(SIGPIPE, SIG_IGN);
 
     /* The first look at the configuration happens in sight of the user; its errors go to the
      * terminal. */
     char why[256];
-    if (fetch_configuration(&process, &options, options.node_id, ID_WAIT_FIRST) != 0) return 1;
+    int id_wait = options.again != NULL ? ID_WAIT_RESTART : ID_WAIT_FIRST;
+    if (options.again != NULL) options.node_id = process.config.own_node;
+    if (fetch_configuration(&process, &options, options.node_id, id_wait) != 0) return 1;
     if (configure_node(&process, why, sizeof why) != 0) {
         process_log(&process, LOG_LEVEL_ERROR, "%s", why);
         return 1;

@@ -106,6 +106,7 @@ struct process {
     struct angel_words words; /* Child: said last. Angel: heard last. */
     int angel_pipe;           /* To the angel; -1 without one. */
     bool no_start;
+    uint32_t pause_s;      /* Before it begins: again.c. */
     bool stand_aside;      /* Its files are damaged: it gets all rows from the others. */
     bool initial;          /* --initial, or a restart with -i: once, see angel.c. */
     bool accept_data_loss; /* --i-accept-data-loss: with it. */
@@ -234,3 +235,15 @@ int angel_run(struct process *process);
 void angel_tell_settings(struct process *process);
 void angel_tell_started(struct process *process);
 void angel_tell_end(struct process *process, uint32_t exit_code, uint32_t restart_flags);
+/* After a failure, as `words` tells it: the node is started again whatever StopOnError says, after
+ * so many seconds. What the next life needs to know stands in `process` then. */
+bool angel_in_any_case(struct process *process, uint32_t *pause_s);
+
+/* --- again.c --- */
+/* Without an angel: from now on the process may begin again. Its first thread, before all others.
+ */
+void again_remember(char **arguments);
+/* What a former life has left for this one, as an argument; -1: it is none. */
+int again_take(struct process *process, const char *text);
+/* Begins again; returns only when that is not possible. Any thread. */
+void again_execute(struct process *process, uint32_t pause_s);

@@ -1,6 +1,6 @@
 #!/bin/bash
-# bit_flip.sh -- every file of one node with a flipped bit, in turn: the node stops and names file, offset and kind, or
-# what was flipped does not count any more and all rows are there. FLIPS places in each file.
+# bit_flip.sh -- every file of one node with a flipped bit, in turn: the node names file, offset and kind, and stops or gets
+# all rows from the other one, or what was flipped does not count any more and all rows are there. FLIPS places in each file.
 # SPDX-License-Identifier: GPL-2.0-only
 FLIPS=${FLIPS:-1}
 FILES_MAX=${FILES_MAX:-14}
@@ -46,6 +46,16 @@ outcome() {
     echo neither
 }
 
+# Node 1 has stopped, for good or to come back from node 2: with a code, and it has said where.
+says_where() {
+    local line
+    line=$(grep 'Forced node shutdown' "$BOX/node1.out" | head -n 1)
+    echo "$name, byte $at, bit $bit: ${line#*Caused by }" | cut -c1-200
+    grep -q 'Caused by error 23[0-9][0-9]' <<<"$line" || fail "node 1 stops without a code that says why: $line"
+    grep -F -- "${name##*/}" "$BOX/node1.out" | grep -qE '(offset|page|block|byte) [0-9]+' ||
+        fail "node 1 does not say where in $name: $(grep -F -- "${name##*/}" "$BOX/node1.out")"
+}
+
 start_cluster 2 2
 mkdir "$BOX/kill"
 load_and_compare 3000
@@ -71,6 +81,7 @@ cp -a "$BOX/node1/ndb_1_fs" "$BOX/good1"
 cp -a "$BOX/node2/ndb_2_fs" "$BOX/good2"
 
 stopped=0
+returned=0
 started=0
 count=0
 mapfile -t files < <(cd "$BOX/good1" && find . -type f -size +0 | sort | sed 's#^\./##')
@@ -94,15 +105,16 @@ for ((i = 0; i < ${#files[@]}; i += step)); do
         case "$result" in
         stopped)
             stopped=$((stopped + 1))
-            line=$(grep 'Forced node shutdown' "$BOX/node1.out" | tail -n 1)
-            echo "$name, byte $at, bit $bit: ${line#*Caused by }" | cut -c1-200
-            grep -q 'Caused by error 23[0-9][0-9]' <<<"$line" || fail "node 1 stops without a code that says why: $line"
-            grep -F -- "${name##*/}" "$BOX/node1.out" | grep -qE '(offset|page|block|byte) [0-9]+' ||
-                fail "node 1 does not say where in $name: $(grep -F -- "${name##*/}" "$BOX/node1.out")"
+            says_where
             ;;
         started)
-            started=$((started + 1))
-            echo "$name, byte $at, bit $bit: not needed any more, or mended by the other copy"
+            if grep -q 'Forced node shutdown' "$BOX/node1.out"; then
+                returned=$((returned + 1))
+                says_where
+            else
+                started=$((started + 1))
+                echo "$name, byte $at, bit $bit: not needed any more, or mended by the other copy"
+            fi
             want 0 "$BIN/kill_client" verify "$BOX/kill"
             want 0 "$BIN/ndb_select_all" -d test --csv awkward
             LC_ALL=C sort "$BOX/out" >"$BOX/actual"
@@ -114,5 +126,5 @@ for ((i = 0; i < ${#files[@]}; i += step)); do
         [ "$FAILED" -eq 0 ] || exit 1
     done
 done
-echo "$count flipped bits: $stopped times the node stopped and said why, $started times all rows were there"
-[ "$stopped" -gt 0 ] || fail "no flipped bit was noticed"
+echo "$count flipped bits: $stopped times the node stopped and said why, $returned times it said so and came back from the other one, $started times all rows were there"
+[ $((stopped + returned)) -gt 0 ] || fail "no flipped bit was noticed"
