@@ -1,8 +1,9 @@
 #!/bin/bash
 # check_docs.sh -- pages cannot rot unseen: what they name in `...` is there, and each invariant that is cited is listed.
 # SPDX-License-Identifier: GPL-2.0-only
-# usage: check_docs.sh ROOT
+# usage: check_docs.sh ROOT BUILD
 set -u
+build=$(readlink -f "${2:?usage: check_docs.sh ROOT BUILD}")
 cd "$1" || exit 2
 broken=0
 rot() { printf 'page out of date: %s\n' "$1"; broken=1; }
@@ -62,6 +63,18 @@ for program in $(grep -oE '`build/bin/[a-z_]+' docs/READING.md | sed 's/.*\///' 
 done
 for plan in $(grep -oE 'plan=[a-z_/.]+' docs/READING.md | cut -d = -f 2); do
     [ -e "$plan" ] || rot "docs/READING.md runs the plan $plan"
+done
+
+# What survives what: each promise has tests, and ctest knows them.
+known=$(ctest --test-dir "$build" -N | sed -n 's/^ *Test *#[0-9]*: //p')
+[ -n "$known" ] || rot "$build has no list of tests"
+while IFS='|' read -r _ what fault _ tests _; do
+    names=$(grep -oE '`[a-z_0-9]+`' <<<"$tests" | tr -d '`')
+    [ -n "$names" ] || rot "docs/what_survives.md shows by no test: $what,$fault"
+    for name in $names; do grep -qx "$name" <<<"$known" || rot "docs/what_survives.md names the test $name, which ctest does not know"; done
+done < <(grep -E '^\| (process|power|disk|file|memory|network|host|operator) \|' docs/what_survives.md)
+for what in process power disk file memory network host; do
+    grep -q "^| $what |" docs/what_survives.md || rot "docs/what_survives.md says nothing of $what"
 done
 
 [ $broken -eq 0 ] && echo "the pages name what is there"
