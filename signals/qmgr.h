@@ -19,6 +19,9 @@ struct cm_known_ord {
 };
 SIGNAL_STRUCT(cm_known_ord, 10);
 
+/* GIVEN_UP: it was started with --initial. */
+enum cm_data { CM_DATA_NONE = 0, CM_DATA_KEPT = 1, CM_DATA_GIVEN_UP = 2 };
+
 /* A node that wants to join asks every data node that it is linked to, again and again until one
  * says CONF. */
 struct cm_regreq {
@@ -26,7 +29,7 @@ struct cm_regreq {
     uint32_t version;          /* NDB_VERSION of the sender. */
     uint32_t fixed;            /* Digest of what all must have alike in their configuration. */
     uint32_t candidate;        /* Lowest node id that it sees, itself included. */
-    uint32_t has_data;         /* It has files that the cluster can come back from. */
+    uint32_t has_data;         /* Files that the cluster can come back from: enum cm_data. */
     struct node_mask linked;   /* Data nodes to which it has a link. */
     uint32_t aside;            /* It takes no part in a start: it comes when the others run. */
     struct cm_known_ord known; /* Aside: by which what the others have is judged. */

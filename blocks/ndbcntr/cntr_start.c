@@ -254,6 +254,7 @@ static bool begin_step(struct cntr *cntr, uint32_t phase, enum cntr_step step)
     if (step == STEP_QMGR)
         req.start_type = cntr->data.aside        ? START_NODE_RESTART
                          : cntr_keeps_data(cntr) ? START_SYSTEM_RESTART
+                         : cntr->data.gci != 0   ? START_INITIAL_NODE_RESTART
                                                  : START_INITIAL;
     if (step == STEP_QMGR) tell_known(cntr);
     cntr->start.wait = WAIT_STTORRY;

@@ -45,7 +45,9 @@ static void qmgr_exec_STTOR(struct block *block, const struct signal *sig)
     allow_links(qmgr, NODE_API);
     qmgr->join.sttor_owed = 1;
     qmgr->join.sttor_data = req->sender_data;
-    qmgr->join.has_data = req->start_type == START_SYSTEM_RESTART;
+    qmgr->join.has_data = req->start_type == START_SYSTEM_RESTART         ? CM_DATA_KEPT
+                          : req->start_type == START_INITIAL_NODE_RESTART ? CM_DATA_GIVEN_UP
+                                                                          : CM_DATA_NONE;
     qmgr->join.aside = req->start_type == START_NODE_RESTART;
     if (!qmgr->ring.tick_running) {
         jam();

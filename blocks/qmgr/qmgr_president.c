@@ -11,13 +11,17 @@ struct group_count {
     uint32_t here; /* With data. */
 };
 
-/* Files are what a node brings; without files nodes have nothing to lose. */
-static bool has_data(const struct qmgr *qmgr, uint32_t node)
+/* Files are what a node brings; without files nodes have nothing to lose. enum cm_data. */
+static uint32_t data_of(const struct qmgr *qmgr, uint32_t node)
 {
-    if (block_config(&qmgr->block)->diskless) return true;
-    return node == qmgr_own(qmgr) ? qmgr->join.has_data != 0 : qmgr->peer[node].has_data != 0;
+    if (block_config(&qmgr->block)->diskless) return CM_DATA_KEPT;
+    return node == qmgr_own(qmgr) ? qmgr->join.has_data : qmgr->peer[node].has_data;
 }
 
+static bool has_data(const struct qmgr *qmgr, uint32_t node)
+{
+    return data_of(qmgr, node) == CM_DATA_KEPT;
+}
 static void count_groups(const struct qmgr *qmgr, const struct node_mask *here,
                          struct group_count *groups, bool *represented, bool *whole)
 {
@@ -48,7 +52,8 @@ static bool passed(uint64_t waited, uint32_t limit_ms)
  * by a node with data, and one must be there whole. Two parts of a divided cluster cannot both
  * fulfil that, so never do two clusters start; and two starts in a row have a node in common that
  * knows of the first. StartPartitionedTimeout does without the whole group: the operator knows that
- * the others are gone. A start without any data is never partial: an absent node may have some.
+ * the others are gone. A start without any data is never partial: an absent node may have some. But
+ * who gives data up while all others stand aside is not kept waiting: the decision refuses it.
  */
 static enum start_set start_set(const struct qmgr *qmgr, struct node_mask *expected,
                                 struct node_mask *missing)
@@ -58,6 +63,7 @@ static enum start_set start_set(const struct qmgr *qmgr, struct node_mask *expec
     uint64_t waited = now_ms(&qmgr->block) - qmgr->join.election_ms;
     bool any = false;
     bool absent = false;
+    bool given_up = false;
     bool represented;
     bool whole;
     memset(missing, 0, sizeof(*missing));
@@ -69,9 +75,10 @@ static enum start_set start_set(const struct qmgr *qmgr, struct node_mask *expec
         if (!here) node_mask_add(missing, node);
         absent |= !here && !node_mask_has(&qmgr->linked, node);
         any |= here && has_data(qmgr, node);
+        given_up |= here && data_of(qmgr, node) == CM_DATA_GIVEN_UP;
     }
     if (node_mask_empty(missing)) return START_SET_READY;
-    if (!any) return START_SET_EMPTY;
+    if (!any) return given_up && !absent ? START_SET_READY : START_SET_EMPTY;
     count_groups(qmgr, expected, groups, &represented, &whole);
     if (!represented) return START_SET_GROUP;
     if (!absent) return START_SET_READY; /* The others wait here, for this start. */

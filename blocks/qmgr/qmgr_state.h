@@ -62,7 +62,7 @@ struct qmgr_peer { /* A data node. */
     uint32_t ldm_count;
     uint32_t tc_count;
     uint32_t agreed;   /* Candidate that it named in its last word of this election, 0 = none. */
-    uint32_t has_data; /* The same word's. */
+    uint32_t has_data; /* The same word's: enum cm_data. */
     uint32_t aside;    /* It stands aside, as it said on this link; a new election keeps it, */
     struct cm_known_ord known; /* and what it knows. */
 };

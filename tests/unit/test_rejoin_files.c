@@ -397,6 +397,10 @@ static void test_initial_meets_an_older_one(void **state)
         assert_int_equal(fc->node[current].exit_code, EXIT_DATA_LAST_COPY);
         assert_false(fc->node[stale].dead);
         assert_false(is_started(stale));
+        make_with(current, 1, 0); /* Again, now that the other one stands aside. */
+        fc_run(fc, 5000);
+        assert_true(fc->node[current].dead);
+        assert_int_equal(fc->node[current].exit_code, EXIT_DATA_LAST_COPY);
         make_node(current);
         run_until_started(2, 5000);
         assert_true(fake_lqh(fc, current, 1)->recover.restart_gci >= gci);
