@@ -180,7 +180,11 @@ static bool is_announced(void *context, uint32_t node, const struct node_failure
 
 static bool is_allowed(void *context, const struct sim_event *event)
 {
-    return failures_allowed(context, event);
+    struct run *run = context;
+    if (run->swarm.failures) return failures_allowed(run, event);
+    if (event->action == SIM_CUT && event->arg[0] < CLIENT_NODE && event->arg[1] < CLIENT_NODE)
+        run->parted = true;
+    return true;
 }
 
 void cluster_build(struct run *run)
@@ -192,7 +196,7 @@ void cluster_build(struct run *run)
     options->log = report_log;
     options->action = on_action;
     options->announced = is_announced;
-    options->allowed = run->swarm.failures ? is_allowed : NULL;
+    options->allowed = is_allowed;
     options->tamper = run->tamper.on ? tamper_signals : NULL;
     options->context = run;
     run->world = sim_create(options);

@@ -151,6 +151,7 @@ void report_observe(void *context, uint32_t node, uint32_t thread_no, const uint
     struct run *run = context;
     follow(run, words);
     epochs_observe(run, node, words);
+    schema_observe(run, words);
     lives_observe(run, words);
     recovery_observe(run, node, words);
     jams_look();

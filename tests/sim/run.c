@@ -329,7 +329,11 @@ static bool work_over(void *context)
                      data_node_id(run, i));
         run->stopping_cluster = true;
     }
-    return sessions_over(run) || run->stopping_cluster;
+    if (run->stopping_cluster) return true;
+    /* They agree on who is lost after seconds only: what is asked for meanwhile may get no answer.
+     */
+    bool doomed = run->parted && !run->swarm.disk;
+    return sessions_over(run) && !doomed;
 }
 
 static bool all_clean(void *context)

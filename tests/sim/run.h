@@ -339,6 +339,7 @@ struct run_figures {
     uint64_t uniques_dropped;       /* From tables in use, */
     uint64_t uniques_made;          /* and of such. */
     uint64_t copied;                /* Rows compared with their copies. */
+    uint64_t numberless;            /* Schema requests that met no free number for a table. */
 };
 
 #define EPOCH_ROWS_BITS 14
@@ -463,7 +464,8 @@ struct run {
     bool tables_ready;
     uint32_t setup_step;
     bool stop;             /* No new jobs. */
-    bool stopping_cluster; /* A link between data nodes was cut. */
+    bool parted;           /* A link between data nodes was cut: the cluster has to stop, */
+    bool stopping_cluster; /* and has begun to. */
     struct sim_plan plan;
     bool plan_given;
     struct run_figures figures;
@@ -648,6 +650,8 @@ void durability_check(struct run *run);
 /* The cluster is back, but not checked yet: what ends now may have begun before or after. */
 bool durability_late(const struct run *run);
 bool durability_lost(const struct run *run); /* What the check under way read is worth nothing. */
+/* Every executed signal: counts requests for which there are no table numbers left. */
+void schema_observe(struct run *run, const uint32_t *words);
 struct model_schema *schema_begin(struct run *run, uint32_t session, uint32_t number);
 struct model_schema *schema_find(struct run *run, uint32_t session, uint32_t number);
 void schema_forget(struct run *run, const struct model_schema *schema);

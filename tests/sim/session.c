@@ -24,6 +24,7 @@ bool error_allowed(const struct run *run, uint32_t error)
     if (entry->class == ERROR_CLASS_NS) return true;
     if (error == ERR_SINGLE_USER_MODE) return (run->swarm.faults & FAULT_SINGLE) != 0;
     if (entry->class == ERROR_CLASS_IS) return run->swarm.small_data;
+    if (error == ERR_TABLE_RECORDS) return run->figures.numberless > 0;
     bool may_stop =
         run->stopping_cluster || run->swarm.disk || (run->swarm.faults & FAULT_DATA_CUT) != 0;
     return may_stop && error == ERR_CLUSTER_SHUTDOWN;

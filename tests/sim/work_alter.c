@@ -55,8 +55,7 @@ static uint32_t column_name(uint32_t number, char *name, uint32_t size)
 static void give_up(struct session *session, uint32_t error)
 {
     struct run *run = session->client->run;
-    /* Of tables whose jobs were given up somebody may have used up the numbers. */
-    bool full = error == ERR_TABLE_NO_PAGES || error == ERR_TABLE_RECORDS;
+    bool full = error == ERR_TABLE_NO_PAGES;
     if (error != 0 && !full && !error_allowed(run, error))
         run_fail(run, SIM_CORRECTNESS, "session %u: step %u of a changed table: error %u",
                  session->no, session->phase, error);

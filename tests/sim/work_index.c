@@ -49,8 +49,7 @@ static uint32_t index_name(const struct session *session, char name[32])
 static void give_up(struct session *session, uint32_t error)
 {
     struct run *run = session->client->run;
-    bool full = error == ERR_INDEXES_TOO_MANY || error == ERR_SCHEMA_ABORTED ||
-                (is_unique(session) && error == ERR_TABLE_RECORDS);
+    bool full = error == ERR_INDEXES_TOO_MANY || error == ERR_SCHEMA_ABORTED;
     /* A drop whose answer was lost may have ended only behind the look. */
     bool gone = error == ERR_INDEX_MISSING && session->phase == STEP_CHANGE && session->rollback &&
                 model_of(session)->doubted;

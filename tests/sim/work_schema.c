@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <stdlib.h>
+#include "blocks/dbdict/dict_state.h"
 #include "signals/errors.h"
 #include "tests/sim/works.h"
 
@@ -18,6 +19,22 @@ static void table_name(const struct session *session, char *name, uint32_t size)
 void schema_name(uint32_t session, uint32_t number, struct run *run)
 {
     snprintf(run->schema_name, sizeof run->schema_name, "sim/def/x%u_%u", session, number);
+}
+
+/* Jobs that are given up leave their tables behind, so a long run may use the numbers up: a new
+ * table with its unique indexes needs so many. */
+#define TABLE_NUMBERS 3u
+
+void schema_observe(struct run *run, const uint32_t *words)
+{
+    uint32_t gsn = kind_gsn(words[0]);
+    if (gsn != GSN_CREATE_TABLE_REQ && gsn != GSN_ALTER_TABLE_REQ) return;
+    struct node *node = sim_node(run->world, ref_node(words[1]));
+    struct dict *dict = (struct dict *)(void *)node_block(node, BLOCK_DBDICT, 0);
+    uint32_t unused = 0;
+    for (uint32_t id = 1; id < dict->table_count && unused < TABLE_NUMBERS; id++)
+        unused += dict_table_at(dict, id) == NULL;
+    if (unused < TABLE_NUMBERS) run->figures.numberless++;
 }
 
 /* What a restart must find of the session's table. */
