@@ -28,6 +28,7 @@
 struct arguments {
     uint64_t first;
     uint64_t last;
+    bool one; /* --seed was given. */
     uint32_t jobs;
     bool hash;
     bool quiet;
@@ -38,7 +39,6 @@ struct arguments {
     const char *trace;
     const char *break_on;
     const char *plan;
-    bool tamper;
     const char *jams;
     uint32_t jams_most;
     const char *jams_reached;
@@ -57,16 +57,12 @@ enum {
     OPT_PLAN = 'p',
     OPT_TWICE = 'T',
     OPT_VERBOSE = 'v',
-    OPT_DISK = 'd',
-    OPT_DISKLESS = 'D',
     OPT_SHRINK = 'k',
-    OPT_TAMPER = 'm',
     OPT_BREAK = 'b',
-    OPT_FAILURES = 'f',
-    OPT_REJOIN = 'r',
     OPT_JAMS = 'J',
     OPT_JAMS_MOST = 'M',
-    OPT_JAMS_REACHED = 'R'
+    OPT_JAMS_REACHED = 'R',
+    OPT_MODES = 'l'
 };
 
 static const struct argp_option options[] = {
@@ -81,16 +77,14 @@ static const struct argp_option options[] = {
      "Faults from this file instead of drawn ones; the file may name the seed", 0},
     {"twice", OPT_TWICE, NULL, 0,
      "Run every seed twice, with other fillings of fresh memory, and compare", 0},
-    {"disk", OPT_DISK, NULL, 0, "The nodes have files, and the cluster is lost and comes back", 0},
-    {"diskless", OPT_DISKLESS, NULL, 0, "They have none", 0},
+#define MODE(NAME, option, letter, help) {#option, letter, NULL, 0, help, 1},
+#include "tests/sim/modes.def"
+#undef MODE
+    {"list-modes", OPT_MODES, NULL, 0, "Say which modes go together, one set on a line", 1},
     {"shrink", OPT_SHRINK, NULL, 0,
      "Look for the smallest part of a failing seed or plan that fails the same way", 0},
     {"break-on", OPT_BREAK, "SIGNAL[@NODE][:N]", 0,
      "Stop before the N-th time that a node executes this signal", 0},
-    {"tamper", OPT_TAMPER, NULL, 0,
-     "With files and no other faults: words between data nodes are damaged", 0},
-    {"failures", OPT_FAILURES, NULL, 0, "Data nodes are lost, and the cluster goes on", 0},
-    {"rejoin", OPT_REJOIN, NULL, 0, "The same, and those that were lost come back", 0},
     {"jam-report", OPT_JAMS, "FILE", 0,
      "Write which jam sites of the blocks were never reached, by this and all calls before that "
      "wrote the file",
@@ -102,28 +96,69 @@ static const struct argp_option options[] = {
     {0},
 };
 
+/* The sets that are run. */
+static void list_modes(void)
+{
+    char text[200];
+    for (uint32_t modes = 0; modes < 1u << MODE_COUNT; modes++) {
+        if (!modes_fit(modes, text, sizeof text)) continue;
+        modes_print(modes, text, sizeof text);
+        printf("sim%s\n", text);
+    }
+}
+
+static uint64_t number(struct argp_state *state, const char *text, const char *end_with)
+{
+    char *end;
+    uint64_t value = strtoull(text, &end, 10);
+    if (end == text || strncmp(end, end_with, strlen(end_with)) != 0 ||
+        (end_with[0] == '\0' && *end != '\0'))
+        argp_error(state, "%s is no number, or no range of numbers.", text);
+    return value;
+}
+
+static void parse_seeds(struct argp_state *state, struct arguments *arguments, const char *text)
+{
+    arguments->first = number(state, text, "..");
+    arguments->last = number(state, strstr(text, "..") + 2, "");
+    arguments->quiet = true;
+    if (arguments->last < arguments->first) argp_error(state, "--seeds=%s is empty.", text);
+}
+
+/* What makes no sense together. */
+static const char *contradiction(const struct arguments *arguments)
+{
+    if (arguments->quiet && arguments->one) return "Only one of --seed and --seeds can be.";
+    if (arguments->quiet && arguments->plan != NULL)
+        return "A plan is of one seed: --plan and --seeds do not go together.";
+    if (arguments->quiet && arguments->shrink)
+        return "One seed is made smaller: --shrink and --seeds do not go together.";
+    if (arguments->jams == NULL &&
+        (arguments->jams_reached != NULL || arguments->jams_most != UINT32_MAX))
+        return "--jam-most and --jam-reached are about the file of --jam-report.";
+    return NULL;
+}
+
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
-    char *end;
+    const char *error;
     switch (key) {
     case OPT_SEED:
-        arguments->first = arguments->last = strtoull(text, NULL, 10);
+        arguments->first = arguments->last = number(state, text, "");
+        arguments->one = true;
         break;
     case OPT_SEEDS:
-        arguments->first = strtoull(text, &end, 10);
-        if (strncmp(end, "..", 2) != 0) argp_error(state, "--seeds wants A..B");
-        arguments->last = strtoull(end + 2, NULL, 10);
-        arguments->quiet = true;
+        parse_seeds(state, arguments, text);
         break;
     case OPT_JOBS:
-        arguments->jobs = (uint32_t)strtoul(text, NULL, 10);
+        arguments->jobs = (uint32_t)number(state, text, "");
         break;
     case OPT_TRACE:
         arguments->trace = text;
         break;
     case OPT_UNTIL:
-        arguments->until = strtoull(text, NULL, 10);
+        arguments->until = number(state, text, "");
         break;
     case OPT_HASH:
         arguments->hash = true;
@@ -134,41 +169,36 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case OPT_TWICE:
         arguments->twice = true;
         break;
-    case OPT_DISK:
-        arguments->test.disk = SIM_DISK_YES;
+#define MODE(NAME, option, letter, help)                                                           \
+    case letter:                                                                                   \
+        arguments->test.modes |= 1u << MODE_##NAME;                                                \
         break;
-    case OPT_DISKLESS:
-        arguments->test.disk = SIM_DISK_NO;
-        break;
+#include "tests/sim/modes.def"
+#undef MODE
+    case OPT_MODES:
+        list_modes();
+        exit(0);
     case OPT_SHRINK:
         arguments->shrink = true;
         break;
     case OPT_BREAK:
         arguments->break_on = text;
         break;
-    case OPT_TAMPER:
-        arguments->tamper = true;
-        arguments->test.disk = SIM_DISK_YES;
-        arguments->test.planned = true; /* An empty one. */
-        break;
-    case OPT_REJOIN:
-        arguments->test.rejoin = true;
-        arguments->test.failures = true;
-        break;
-    case OPT_FAILURES:
-        arguments->test.failures = true;
-        break;
     case OPT_JAMS:
         arguments->jams = text;
         break;
     case OPT_JAMS_MOST:
-        arguments->jams_most = (uint32_t)strtoul(text, NULL, 10);
+        arguments->jams_most = (uint32_t)number(state, text, "");
         break;
     case OPT_JAMS_REACHED:
         arguments->jams_reached = text;
         break;
     case OPT_VERBOSE:
         arguments->verbose = true;
+        break;
+    case ARGP_KEY_END:
+        error = contradiction(arguments);
+        if (error != NULL) argp_error(state, "%s", error);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -209,16 +239,9 @@ static void print_failure(struct run *run, const struct arguments *arguments, ui
             (unsigned long long)sim_signals(run->world), sim_failure_text(run->world));
     fprintf(stderr, "  %s\n", text);
     report_open_requests(run);
-    fprintf(stderr, "  replay: %s --seed=%llu%s%s%s%s --verbose --trace=all\n", arguments->program,
-            (unsigned long long)seed,
-            arguments->test.rejoin     ? " --rejoin"
-            : arguments->test.failures ? " --failures"
-                                       : "",
-            arguments->tamper                      ? " --tamper"
-            : arguments->test.disk == SIM_DISK_YES ? " --disk"
-            : arguments->test.disk == SIM_DISK_NO  ? " --diskless"
-                                                   : "",
-            arguments->plan != NULL ? " --plan=" : "",
+    modes_print(arguments->test.modes, text, sizeof text);
+    fprintf(stderr, "  replay: %s --seed=%llu%s%s%s --verbose --trace=all\n", arguments->program,
+            (unsigned long long)seed, text, arguments->plan != NULL ? " --plan=" : "",
             arguments->plan != NULL ? arguments->plan : "");
 }
 
@@ -266,7 +289,6 @@ static int run_one(const struct arguments *arguments, uint64_t seed, uint64_t *h
     struct sim_case test = arguments->test;
     test.seed = seed;
     case_apply(&test, run);
-    run->tamper.on = arguments->tamper;
     run->failures.figures = arguments->figures;
     swarm_print(&run->swarm, text, sizeof text);
     if (!arguments->quiet && !arguments->hash)
@@ -412,7 +434,7 @@ static int run_many(const struct arguments *arguments)
     many->next = arguments->first;
     uint32_t failures = run_workers(arguments, many, &worst);
     munmap(many, sizeof *many);
-    if (arguments->test.failures) {
+    if (case_has(&arguments->test, MODE_FAILURES) || case_has(&arguments->test, MODE_REJOIN)) {
         failures_print(arguments->figures);
         if (!failures_rare(arguments->figures) && worst == 0) worst = SIM_LIVENESS;
     }
@@ -449,11 +471,14 @@ int main(int argc, char **argv)
 {
     static const char doc[] =
         "Runs a whole cluster in one process, deterministically from a seed.\v"
-        "Exit status: 0 good, 127 a node crashed, 128 something was not answered in time, "
+        "Exit status: 0 good, 2 nothing was run, 127 a node crashed, 128 something was not "
+        "answered in time, "
         "129 something is wrong.";
     const struct argp argp = {options, parse_option, NULL, doc, NULL, NULL, NULL};
     struct arguments arguments = {
         .first = 1, .last = 1, .jobs = 1, .jams_most = UINT32_MAX, .program = argv[0]};
+    char text[200];
+    argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     arguments.test.seed = arguments.first;
     /* Memory that one run frees is for the next; asking the system each time took half of the CPU.
@@ -463,6 +488,10 @@ int main(int argc, char **argv)
     if (arguments.plan != NULL) {
         if (!plan_read(&arguments.test, arguments.plan)) return 2;
         arguments.first = arguments.last = arguments.test.seed;
+    }
+    if (!modes_fit(arguments.test.modes, text, sizeof text)) {
+        fprintf(stderr, "%s: %s\n", argv[0], text);
+        return 2;
     }
     if (arguments.shrink) return run_shrink(&arguments);
     arguments.figures = shared_memory(sizeof *arguments.figures);

@@ -21,6 +21,7 @@ static bool parse_setting(struct sim_case *test, const char *line, bool *good)
 {
     unsigned long long number;
     char name[16];
+    enum sim_mode mode;
     if (sscanf(line, " seed %llu", &number) == 1)
         test->seed = number;
     else if (sscanf(line, " jobs %llu", &number) == 1)
@@ -45,14 +46,8 @@ static bool parse_setting(struct sim_case *test, const char *line, bool *good)
         test->clients = (uint32_t)number;
     else if (sscanf(line, " sessions %llu", &number) == 1)
         test->sessions = (uint32_t)number;
-    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "disk") == 0)
-        test->disk = SIM_DISK_YES;
-    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "diskless") == 0)
-        test->disk = SIM_DISK_NO;
-    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "failures") == 0)
-        test->failures = true;
-    else if (sscanf(line, " %15s", name) == 1 && strcmp(name, "rejoin") == 0)
-        test->failures = test->rejoin = true;
+    else if (sscanf(line, " %15s", name) == 1 && mode_find(name, &mode))
+        test->modes |= 1u << mode;
     else if (sscanf(line, " without %15s", name) == 1)
         *good = parse_without(test, name);
     else
@@ -93,9 +88,9 @@ void plan_print(FILE *file, const struct sim_case *test)
 {
     char text[200];
     fprintf(file, "seed %llu\n", (unsigned long long)test->seed);
-    if (test->disk != SIM_DISK_DRAWN)
-        fprintf(file, "%s\n", test->disk == SIM_DISK_YES ? "disk" : "diskless");
-    if (test->failures) fprintf(file, "%s\n", test->rejoin ? "rejoin" : "failures");
+    for (uint32_t i = 0; i < MODE_COUNT; i++) {
+        if (case_has(test, (enum sim_mode)i)) fprintf(file, "%s\n", mode_name((enum sim_mode)i));
+    }
     if (!test->programless) fprintf(file, "programs\n");
     if (!test->indexless) fprintf(file, "indexes\n");
     if (!test->numberless) fprintf(file, "numbers\n");
@@ -116,14 +111,21 @@ void plan_print(FILE *file, const struct sim_case *test)
     }
 }
 
+bool case_has(const struct sim_case *test, enum sim_mode mode)
+{
+    return (test->modes & 1u << mode) != 0;
+}
+
 void case_apply(const struct sim_case *test, struct run *run)
 {
     struct swarm *swarm = &run->swarm;
     swarm_draw(swarm, test->seed);
-    swarm->rejoin = test->rejoin;
-    if (test->failures) swarm_draw_failures(swarm);
-    bool drawn = !test->failures && test->disk == SIM_DISK_DRAWN && swarm_has_files(test->seed);
-    if (test->disk == SIM_DISK_YES || drawn) swarm_draw_disk(swarm);
+    swarm->rejoin = case_has(test, MODE_REJOIN);
+    bool failures = swarm->rejoin || case_has(test, MODE_FAILURES);
+    bool tamper = case_has(test, MODE_TAMPER);
+    if (failures) swarm_draw_failures(swarm);
+    bool drawn = !failures && !case_has(test, MODE_DISKLESS) && swarm_has_files(test->seed);
+    if (case_has(test, MODE_DISK) || tamper || drawn) swarm_draw_disk(swarm);
     if (test->jobs != 0) swarm->jobs = test->jobs;
     if (test->clients != 0 && test->clients <= CLIENTS_MAX) swarm->clients = test->clients;
     if (test->sessions != 0 && test->sessions <= SESSIONS_MAX) swarm->sessions = test->sessions;
@@ -146,6 +148,7 @@ void case_apply(const struct sim_case *test, struct run *run)
     if (test->ownless) swarm->weight[WORK_OWN] = 0;
     if (!test->copyless) swarm_draw_copies(swarm);
     if (test->counters) swarm->counters = true;
-    run->plan_given = test->planned;
-    if (test->planned) run->plan = test->plan;
+    run->tamper.on = tamper;
+    run->plan_given = test->planned || tamper;
+    if (run->plan_given) run->plan = test->plan;
 }

@@ -2,16 +2,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stdio.h>
+#include "tests/sim/modes.h"
 #include "tests/sim/run.h"
-
-enum sim_disk_choice { SIM_DISK_DRAWN = 0, SIM_DISK_YES, SIM_DISK_NO };
 
 /* What is run. Zero = as drawn from the seed. */
 struct sim_case {
     uint64_t seed;
-    enum sim_disk_choice disk;
-    bool failures; /* Data nodes are lost, the cluster survives; */
-    bool rejoin;   /* they come back. */
+    uint32_t modes; /* Bits of enum sim_mode. */
     uint32_t jobs, clients, sessions;
     uint32_t without; /* Bits of enum work_no. */
     bool programless; /* A plan of the time before there were programs, */
@@ -27,13 +24,14 @@ struct sim_case {
 };
 
 /*
- * Lines: "seed N", "disk", "diskless", "failures", "rejoin", "jobs N", "clients N", "sessions N",
+ * Lines: "seed N", the modes' names, "jobs N", "clients N", "sessions N",
  * "programs", "indexes", "copies", "counters", "without WORK", and events as kernel/sim/sim_plan.h
  * describes. Adds to `test`. False: said why on stderr.
  */
 bool plan_read(struct sim_case *test, const char *path);
 void plan_print(FILE *file, const struct sim_case *test);
 
+bool case_has(const struct sim_case *test, enum sim_mode mode);
 /* Draws the run's swarm and applies what the case says. */
 void case_apply(const struct sim_case *test, struct run *run);
 

@@ -53,7 +53,7 @@ static uint32_t failures(const struct mutation *mutation)
 {
     uint32_t failed = 0;
     for (uint32_t seed = 1; seed <= SEEDS; seed++) {
-        struct sim_case test = {.seed = seed, .disk = SIM_DISK_YES, .jobs = 25};
+        struct sim_case test = {.seed = seed, .modes = 1u << MODE_DISK, .jobs = 25};
         struct run *run = calloc(1, sizeof *run);
         assert_non_null(run);
         make_plan(&test, mutation);

@@ -1,0 +1,60 @@
+/* modes.c -- names of the modes, and pairs of them that are refused. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tests/sim/modes.h"
+#include <stdio.h>
+#include <string.h>
+
+static const char *const names[MODE_COUNT] = {
+#define MODE(NAME, option, letter, help) [MODE_##NAME] = #option,
+#include "tests/sim/modes.def"
+#undef MODE
+};
+
+static const struct {
+    enum sim_mode one, other;
+    const char *why;
+} apart[] = {
+    {MODE_DISK, MODE_DISKLESS, "nodes have files or they have none"},
+    {MODE_FAILURES, MODE_REJOIN, "whoever is lost comes back or stays away"},
+    {MODE_TAMPER, MODE_DISKLESS,
+     "damaged words may cost the cluster, and what was durable has to come back from files"},
+    {MODE_TAMPER, MODE_FAILURES, "no loss is sure to be survived when words are damaged"},
+    {MODE_TAMPER, MODE_REJOIN, "no loss is sure to be survived when words are damaged"},
+};
+
+const char *mode_name(enum sim_mode mode)
+{
+    return names[mode];
+}
+
+bool mode_find(const char *name, enum sim_mode *mode)
+{
+    for (uint32_t i = 0; i < MODE_COUNT; i++) {
+        if (strcmp(name, names[i]) != 0) continue;
+        *mode = (enum sim_mode)i;
+        return true;
+    }
+    return false;
+}
+
+bool modes_fit(uint32_t modes, char *text, size_t size)
+{
+    for (size_t i = 0; i < sizeof apart / sizeof apart[0]; i++) {
+        uint32_t pair = 1u << apart[i].one | 1u << apart[i].other;
+        if ((modes & pair) != pair) continue;
+        snprintf(text, size, "--%s and --%s do not go together: %s.", names[apart[i].one],
+                 names[apart[i].other], apart[i].why);
+        return false;
+    }
+    return true;
+}
+
+void modes_print(uint32_t modes, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < MODE_COUNT; i++) {
+        if ((modes & 1u << i) == 0 || used >= size) continue;
+        used += (size_t)snprintf(text + used, size - used, " --%s", names[i]);
+    }
+}
