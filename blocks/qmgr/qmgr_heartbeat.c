@@ -36,25 +36,76 @@ void qmgr_ring_update(struct qmgr *qmgr)
         left = neighbour(qmgr, false);
         right = neighbour(qmgr, true);
     }
-    if (left != qmgr->ring.left) qmgr->ring.missed = 0;
+    if (left != qmgr->ring.left) {
+        jam();
+        qmgr->ring.missed = 0;
+        qmgr->ring.heard_ms = 0;
+    }
     qmgr->ring.left = left;
     qmgr->ring.right = right;
     qmgr_pace_view(qmgr);
 }
 
-/* While nobody is started nobody waits for a node that stalls, and memory and files are being made.
- */
-static uint32_t missed_dead(const struct qmgr *qmgr)
+/* --- Patience: failure.md, section 1. --- */
+
+/* A newcomer makes its memory and files: how late it is says nothing about the others. */
+void qmgr_beat(struct qmgr *qmgr, uint32_t node, uint64_t late_ms)
 {
-    uint32_t patient = START_SILENCE_MS / block_config(&qmgr->block)->heartbeat_db_db_ms;
-    return qmgr_agrees(qmgr) || patient < MISSED_DEAD ? MISSED_DEAD : patient;
+    if (!qmgr_agrees(qmgr) || qmgr_is_newcomer(qmgr) ||
+        node_mask_has(&qmgr->rejoin.newcomers, node))
+        return;
+    beat_note(&qmgr->beat.window, now_ms(&qmgr->block), late_ms);
 }
 
-static void watch_left(struct qmgr *qmgr)
+uint32_t qmgr_patience_own_ms(const struct qmgr *qmgr)
+{
+    return beat_patience_ms(beat_spread_ms(&qmgr->beat.window, now_ms(&qmgr->block)),
+                            block_config(&qmgr->block)->heartbeat_db_db_ms);
+}
+
+/* One for all members: who gave up waiting sooner than the others would take the node for one that
+ * the others reach. */
+uint32_t qmgr_patience_ms(const struct qmgr *qmgr)
+{
+    uint32_t most = qmgr_patience_own_ms(qmgr);
+    uint32_t limit = beat_patience_max_ms(block_config(&qmgr->block)->heartbeat_db_db_ms);
+    for
+        EACH_NODE(node, &qmgr->join.members)
+        {
+            if (!node_mask_has(&qmgr->failure.fenced, node) && qmgr->beat.told_ms[node] > most)
+                most = qmgr->beat.told_ms[node];
+        }
+    return most < limit ? most : limit;
+}
+
+/* --- The ring. --- */
+
+/* Intervals that have to be missed above those of quiet times. While nobody is started nobody waits
+ * for a node that stalls, and memory and files are being made. */
+static uint32_t missed_more(const struct qmgr *qmgr, uint32_t interval)
+{
+    if (qmgr_agrees(qmgr)) return qmgr_patience_ms(qmgr) / interval;
+    return START_SILENCE_MS / interval > MISSED_DEAD ? START_SILENCE_MS / interval - MISSED_DEAD
+                                                     : 0;
+}
+
+/* An own stall counts only as far as the node is patient for it. */
+static uint32_t intervals_passed(struct qmgr *qmgr, uint32_t interval)
+{
+    uint64_t now = now_ms(&qmgr->block);
+    uint64_t late = qmgr->ring.tick_due_ms != 0 ? now - qmgr->ring.tick_due_ms : 0;
+    uint32_t patience = qmgr_patience_ms(qmgr);
+    qmgr->ring.tick_due_ms = now + interval;
+    qmgr_beat(qmgr, 0, late);
+    return 1u + (late < patience ? (uint32_t)late : patience) / interval;
+}
+
+static void watch_left(struct qmgr *qmgr, uint32_t intervals)
 {
     uint32_t left = qmgr->ring.left;
-    uint32_t missed = ++qmgr->ring.missed;
-    if (missed >= missed_dead(qmgr)) {
+    uint32_t missed = qmgr->ring.missed += intervals;
+    uint32_t more = missed_more(qmgr, block_config(&qmgr->block)->heartbeat_db_db_ms);
+    if (missed >= MISSED_DEAD + more) {
         jam();
         event_send(&qmgr->block, EVENT_DEAD_DUE_TO_HEARTBEAT, left);
         if (qmgr_agrees(qmgr)) {
@@ -65,7 +116,7 @@ static void watch_left(struct qmgr *qmgr)
         }
         peer_close(&qmgr->block, left, "heartbeats missed");
         qmgr_member_lost(qmgr, left, "its heartbeats are missing");
-    } else if (missed >= MISSED_WARNING) {
+    } else if (missed >= MISSED_WARNING + more) {
         jam();
         log_warning(&qmgr->block, "node %u missed heartbeat %u", left, missed - 1);
         event_send(&qmgr->block, EVENT_MISSED_HEARTBEAT, left, missed - 1);
@@ -74,14 +125,16 @@ static void watch_left(struct qmgr *qmgr)
 
 void qmgr_ring_tick(struct qmgr *qmgr)
 {
-    qmgr_work_later(qmgr, QMGR_RING_TICK, block_config(&qmgr->block)->heartbeat_db_db_ms);
+    uint32_t interval = block_config(&qmgr->block)->heartbeat_db_db_ms;
+    uint32_t intervals = intervals_passed(qmgr, interval);
+    qmgr_work_later(qmgr, QMGR_RING_TICK, interval);
     if (qmgr->join.state != JOIN_MEMBER || qmgr->ring.broken) return;
     if (qmgr->ring.right != 0 && !qmgr_hangs(qmgr)) {
         struct cm_heartbeat beat = {.incarnation = qmgr->join.incarnation};
         sig_send(&qmgr->block, block_ref(qmgr->ring.right, BLOCK_QMGR, 0), GSN_CM_HEARTBEAT, PRIO_A,
                  &beat);
     }
-    if (qmgr->ring.left != 0) watch_left(qmgr);
+    if (qmgr->ring.left != 0) watch_left(qmgr, intervals);
     qmgr_rejoin_tick(qmgr);
     qmgr_reach_probe(qmgr);
 }
@@ -94,5 +147,9 @@ void qmgr_exec_CM_HEARTBEAT(struct block *block, const struct signal *sig)
         jam(); /* The ring has changed, or the sender is still in a left incarnation. */
         return;
     }
+    uint64_t due = qmgr->ring.heard_ms + block_config(block)->heartbeat_db_db_ms;
+    uint64_t now = now_ms(block);
+    if (qmgr->ring.heard_ms != 0) qmgr_beat(qmgr, qmgr->ring.left, now > due ? now - due : 0);
+    qmgr->ring.heard_ms = now;
     qmgr->ring.missed = 0;
 }

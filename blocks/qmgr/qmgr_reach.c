@@ -33,8 +33,9 @@ uint32_t qmgr_silence_ms(const struct qmgr *qmgr, bool suspected)
     const struct node_config *config = block_config(&qmgr->block);
     uint32_t check = config->connect_check_ms;
     uint32_t beats = HEARTBEATS_SILENT * config->heartbeat_db_db_ms;
-    if (suspected) return check != 0 ? check : config->heartbeat_db_db_ms;
-    return 2u * check > beats ? 2u * check : beats;
+    uint32_t patience = qmgr_patience_ms(qmgr);
+    if (suspected) return (check != 0 ? check : config->heartbeat_db_db_ms) + patience;
+    return (2u * check > beats ? 2u * check : beats) + patience;
 }
 
 static uint32_t tick_ms(const struct qmgr *qmgr)
@@ -80,6 +81,7 @@ static void say(struct qmgr *qmgr, uint32_t node, uint32_t ask, uint32_t answer)
         .incarnation = qmgr->join.incarnation,
         .ask = ask,
         .answer = answer,
+        .patience_ms = qmgr_patience_own_ms(qmgr),
         .row = qmgr->reach.map.row[qmgr_own(qmgr)],
         .fenced = qmgr->reach.lost,
     };
@@ -126,19 +128,37 @@ static void tick_later(struct qmgr *qmgr)
     qmgr_work_later(qmgr, QMGR_REACH_TICK, tick_ms(qmgr));
 }
 
-/* This node has not run for a while: it cannot know who has been silent meanwhile. What they have
- * said may still wait to be read. */
+/*
+ * This node has not run for a while: it cannot know who has been silent meanwhile, as far as that
+ * is more than what it is patient for anyway; or one that stalls all the time would find out
+ * nothing. What they have said may still wait to be read.
+ */
 static void forgive_own_stall(struct qmgr *qmgr)
 {
     struct qmgr_reach *reach = &qmgr->reach;
     uint64_t now = now_ms(&qmgr->block);
     if (!reach->tick_running || now <= reach->tick_due_ms + REACH_TICK_MAX_MS) return;
     jam();
+    uint64_t stall = now - reach->tick_due_ms;
+    uint64_t patience = qmgr_patience_ms(qmgr);
+    uint64_t forgiven = stall > patience ? stall - patience : 0;
     for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
-        reach->asked_ms[node] += now - reach->tick_due_ms;
+        reach->asked_ms[node] += forgiven;
         if (reach->asked_ms[node] > now) reach->asked_ms[node] = now;
     }
+    if (reach->found_ms != 0) reach->found_ms += forgiven;
+    if (reach->found_ms > now) reach->found_ms = now;
+    if (reach->settles_ms == 0) reach->settles_ms = now + tick_ms(qmgr);
     reach->tick_due_ms = now;
+    qmgr_beat(qmgr, 0, stall);
+}
+
+/* Once only: the next judgement takes place, stall or not. */
+static bool settles(struct qmgr *qmgr)
+{
+    if (now_ms(&qmgr->block) < qmgr->reach.settles_ms) return true;
+    qmgr->reach.settles_ms = 0;
+    return false;
 }
 
 static void begin(struct qmgr *qmgr)
@@ -176,6 +196,10 @@ void qmgr_suspect(struct qmgr *qmgr, uint32_t node, bool lost, const char *how)
     if (qmgr->failure.stopped || !counts || node_mask_has(&qmgr->failure.fenced, node) ||
         node_mask_has(&reach->lost, node)) {
         jam();
+        return;
+    }
+    if (!lost && reach->running && node_mask_has(&reach->silent, node)) {
+        jam(); /* It has been asked; another question would begin the wait anew. */
         return;
     }
     jam_data(node);
@@ -229,8 +253,10 @@ void qmgr_reach_view(struct qmgr *qmgr)
     node_mask_keep(&reach->lost, &known);
     node_mask_keep(&reach->silent, &known);
     for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
-        if (!node_mask_has(&qmgr->join.members, node))
+        if (!node_mask_has(&qmgr->join.members, node)) {
             reach->fenced_by[node] = (struct node_mask){{0}};
+            qmgr->beat.told_ms[node] = 0;
+        }
         node_mask_keep(&reach->fenced_by[node], &known);
     }
     qmgr_condemned(qmgr, &qmgr->join.members, &condemned);
@@ -449,7 +475,7 @@ void qmgr_reach_evaluate(struct qmgr *qmgr)
     struct qmgr_reach *reach = &qmgr->reach;
     struct node_mask leave;
     forgive_own_stall(qmgr);
-    if (!reach->running || qmgr->failure.stopped || !complete(qmgr)) return;
+    if (!reach->running || qmgr->failure.stopped || settles(qmgr) || !complete(qmgr)) return;
     who_leaves(qmgr, &leave);
     if (node_mask_empty(&leave)) {
         jam();
@@ -636,6 +662,7 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
     node_mask_keep(&condemned, &known);
     node_mask_join(&qmgr->reach.fenced_by[node], &condemned);
     qmgr_newcomers(qmgr, &known);
+    qmgr->beat.told_ms[node] = node_mask_has(&known, node) ? 0 : rep->patience_ms;
     node_mask_keep(&condemned, &known);
     if (!qmgr->reach.running && !node_mask_empty(&condemned)) begin(qmgr);
     bool news = is_news(qmgr, node, rep);
@@ -644,6 +671,7 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
     if (rep->ask != 0) say(qmgr, node, 0, rep->ask);
     if (rep->answer != 0 && rep->answer == qmgr->reach.ask[node]) {
         jam();
+        qmgr_beat(qmgr, node, now_ms(block) - qmgr->reach.asked_ms[node]);
         node_mask_add(&qmgr->reach.heard, node);
         take_back(qmgr, node);
     }

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "blocks/cmvmi/event.h"
+#include "blocks/qmgr/beat_rule.h"
 #include "blocks/qmgr/qmgr_block.h"
 #include "blocks/qmgr/pace_rule.h"
 #include "blocks/qmgr/reach_rule.h"
@@ -89,6 +90,7 @@ struct qmgr_reach {
     uint32_t running;
     uint32_t tick_running;
     uint64_t tick_due_ms;    /* When the next tick should be. */
+    uint64_t settles_ms;     /* After a stall: until then nobody is judged; 0 = no stall. */
     uint32_t beats;          /* Since the last check without a reason. */
     uint32_t nonce;          /* Of the last question. */
     struct node_mask lost;   /* Members whose link is down: they do not come back. */
@@ -242,7 +244,15 @@ struct qmgr {
         uint32_t missed;
         uint32_t broken; /* A member was lost and NDBCNTR decides: nobody is watched. */
         uint32_t tick_running;
+        uint64_t tick_due_ms; /* When the next tick should be. */
+        uint64_t heard_ms;    /* When the left neighbour was last heard as such; 0 = never. */
     } ring;
+
+    /* How irregular everything is: what the others and this node do late. */
+    struct {
+        struct beat_window window;
+        uint32_t told_ms[DATA_NODE_ID_MAX + 1]; /* What each member has said of its own patience. */
+    } beat;
 
     struct qmgr_reach reach;
     struct qmgr_failure failure;
@@ -377,6 +387,11 @@ void qmgr_exec_CM_STOP_ORD(struct block *block, const struct signal *sig);
 void qmgr_ring_update(struct qmgr *qmgr);
 void qmgr_ring_tick(struct qmgr *qmgr);
 void qmgr_exec_CM_HEARTBEAT(struct block *block, const struct signal *sig);
+
+/* Something came late by so much (0: in time). Counts while the node takes part in failures. */
+void qmgr_beat(struct qmgr *qmgr, uint32_t node, uint64_t late_ms);
+uint32_t qmgr_patience_own_ms(const struct qmgr *qmgr); /* By what this node has seen. */
+uint32_t qmgr_patience_ms(const struct qmgr *qmgr);     /* By what any member has. */
 
 /* qmgr_api.c */
 void qmgr_client_up(struct qmgr *qmgr, uint32_t node);

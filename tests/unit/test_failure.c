@@ -69,7 +69,7 @@ static void test_a_node_that_all_need_hangs(void **state)
         assert_int_equal(seen[other].count, 2);
         if (turn % 4 < 2) { /* But not for ever. */
             asleep[victim] = true;
-            run_looking(2000);
+            run_looking(4000);
             assert_stopped(other, EXIT_ARBIT_SHUTDOWN);
         } else { /* And not when it is known to be dead. */
             fc_kill(fc, victim);
@@ -535,6 +535,87 @@ static void test_random_soon_after_each_other(void **state)
     many_runs(soon_after_each_other);
 }
 
+/* --- Starved nodes. --- */
+
+/* All of `victims` run only once in `gap_ms`, at different moments, after it has been getting worse
+ * for a while. */
+static void starve(uint32_t victims, uint32_t gap_ms)
+{
+    for (uint32_t gap = 30; gap <= gap_ms; gap = gap * 3 / 2) {
+        for (uint32_t id = 1; id <= nodes_all; id++)
+            slow[id] = (victims >> (id - 1) & 1u) != 0 ? gap + 7 * id : 0;
+        run_looking(6 * gap);
+    }
+    for (uint32_t id = 1; id <= nodes_all; id++)
+        slow[id] = (victims >> (id - 1) & 1u) != 0 ? gap_ms + 7 * id : 0;
+    run_looking(10 * gap_ms);
+}
+
+/* One, some, or all that share a machine: nobody has failed. */
+static void test_starved_nodes_stay(void **state)
+{
+    static const uint32_t victims[] = {1, 2, 3, 5, 15, 63};
+    (void)state;
+    for (uint32_t turn = 0; turn < 12; turn++) {
+        uint32_t nodes = 2 * (1 + turn % 3);
+        uint32_t all = (1u << nodes) - 1u;
+        forget();
+        start_and_wait(nodes, 2, 1);
+        starve(victims[turn % 6] & all, 200);
+        assert_int_equal(alive_bits(), all);
+        forget();
+        run_looking(500);
+        assert_int_equal(check_end(), all);
+        fc_destroy(fc);
+        fc_init(fc);
+    }
+}
+
+/* How long until nobody that runs counts the node any more. */
+static uint64_t missed_after(uint32_t victim)
+{
+    uint64_t since = fc->now;
+    for (;;) {
+        bool counted = false;
+        run_looking(1);
+        for (uint32_t id = 1; id <= nodes_all; id++)
+            counted |= id != victim && node_mask_has(&qmgr_at(id)->join.members, victim);
+        if (!counted) return fc->now - since;
+        assert_true(fc->now - since < 10000);
+    }
+}
+
+/* Among starved ones it takes longer to find out who hangs, but not for ever; and when all is quiet
+ * again it takes no longer than where it has always been. */
+static void test_hung_among_starved(void **state)
+{
+    (void)state;
+    for (uint32_t turn = 0; turn < 6; turn++) {
+        uint32_t nodes = 2 * (1 + turn % 3);
+        uint32_t victim = 1 + turn % 2;
+        forget();
+        start_and_wait(nodes, 2, 1);
+        bool quiet = turn >= 3;
+        starve((1u << nodes) - 1u, 100);
+        assert_int_equal(alive_bits(), (1u << nodes) - 1u);
+        if (quiet) {
+            forget();
+            run_looking((BEAT_BUCKETS + 1) * BEAT_BUCKET_MS);
+            for (uint32_t id = 1; id <= nodes; id++)
+                assert_int_equal(qmgr_patience_ms(qmgr_at(id)), 0);
+        }
+        asleep[victim] = true;
+        uint64_t took = missed_after(victim);
+        uint32_t longer = quiet ? 0 : 3 * beat_patience_max_ms(HEARTBEAT_MS) + 8 * 150;
+        assert_in_range(took, 4 * HEARTBEAT_MS, 7 * HEARTBEAT_MS + longer);
+        forget();
+        run_looking(500);
+        (void)check_end();
+        fc_destroy(fc);
+        fc_init(fc);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -551,6 +632,8 @@ int main(void)
         T(test_deaf_and_mute_nodes),
         T(test_a_slow_node_is_reported_and_stays),
         T(test_a_healthy_cluster_stays),
+        T(test_starved_nodes_stay),
+        T(test_hung_among_starved),
         T(test_random),
         T(test_random_soon_after_each_other),
     };
