@@ -28,6 +28,8 @@ const char *lcp_fault_text(enum lcp_fault fault)
         [LCP_ROW] = "row does not fit its table",
         [LCP_LACKING] = "rows are not there that a newer file counts on",
         [LCP_MISSING] = "missing",
+        [LCP_STALE] = "not the one that D1/sysfile.0 and .1 name: of an earlier time, or life",
+        [LCP_AHEAD] = "newer than D1/sysfile.0 and .1, which are of an earlier time",
     };
     return (uint32_t)fault < LCP_FAULT_COUNT ? texts[fault] : "unknown";
 }
@@ -241,6 +243,12 @@ enum lcp_fault lcp_part_check(const struct lcp_part *part, const struct lcp_iden
     if (part->block != block) return LCP_ORDER;
     if (part->blocks <= block || part->count > LCP_PART_ENTRIES) return LCP_SIZE;
     return LCP_GOOD;
+}
+
+uint32_t lcp_part_chain(uint32_t check, const struct lcp_part *block)
+{
+    uint32_t next = (uint32_t)lcp_digest(check, u64_of(block->sum_lo, block->sum_hi));
+    return next != 0 ? next : 1u;
 }
 
 /* --- Names: LCP/T<table>F<fragment>.<seq>.data, LCP/T<table>F<fragment>.ctl<slot>. --- */

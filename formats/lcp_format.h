@@ -52,6 +52,8 @@ enum lcp_fault {
     LCP_ROW,     /* The table can have no such row. */
     LCP_LACKING, /* Rows that a newer file counts on are not there. */
     LCP_MISSING, /* No such file. */
+    LCP_STALE,   /* A list that is older than the system files say, or of another life. */
+    LCP_AHEAD,   /* A list that is newer than the system files can be. */
     LCP_FAULT_COUNT
 };
 const char *lcp_fault_text(enum lcp_fault fault);
@@ -249,8 +251,9 @@ struct lcp_part {
     uint32_t tail_gci; /* Fragments that are not listed have no records of older GCIs. */
     uint32_t block;    /* 0, 1, ... */
     uint32_t blocks;
-    uint32_t count; /* Entries in this block. */
-    uint32_t unused;
+    uint32_t count;  /* Entries in this block. */
+    uint32_t before; /* Check of the list before this one; 0: there was none, or who wrote it has
+                        not known. */
     struct lcp_part_entry entry[LCP_PART_ENTRIES];
 };
 static_assert(sizeof(struct lcp_part) == LCP_ALIGN, "one aligned block");
@@ -259,6 +262,8 @@ void lcp_part_seal(struct lcp_part *part);
 /* `ident` (its cluster and node) may be NULL, `instance` 0: any. */
 enum lcp_fault lcp_part_check(const struct lcp_part *part, const struct lcp_ident *ident,
                               uint32_t instance, uint32_t slot, uint32_t block);
+/* The check of a list after one more block; 0 before the first, and never behind it. */
+uint32_t lcp_part_chain(uint32_t check, const struct lcp_part *block);
 
 static inline uint32_t lcp_place(uint32_t table, uint32_t fragment)
 {

@@ -6,12 +6,14 @@
 
 #define ENDS_AT (FILE_HEADER_BYTES + offsetof(struct sysfile, ends.words))
 
+/* Layout 3, behind `bytes`: the ends of all logs. */
+#define LAYOUT_3_ENDS_AT (FILE_HEADER_BYTES + offsetof(struct sysfile, lists_known) + 4u)
 /* Layout 2, behind ldm_count: pairs { low, high } of the node's own logs. */
 #define LAYOUT_2_LSN_AT (FILE_HEADER_BYTES + offsetof(struct sysfile, bytes))
 
-static uint32_t bytes_for(uint32_t words)
+static uint32_t bytes_for(size_t ends_at, uint32_t words)
 {
-    uint32_t bytes = (uint32_t)ENDS_AT + words * 4u + 8u;
+    uint32_t bytes = (uint32_t)ends_at + words * 4u + 8u;
     return (bytes + SYSFILE_BLOCK - 1u) / SYSFILE_BLOCK * SYSFILE_BLOCK;
 }
 
@@ -22,6 +24,13 @@ static bool hash_good(const uint8_t *bytes, uint32_t size)
     return XXH3_64bits(bytes, size - 8u) == hash;
 }
 
+/* A former layout says nothing of them. */
+static void lists_forget(struct sysfile *content)
+{
+    content->lists_known = 0;
+    memset(content->list, 0, sizeof(content->list));
+}
+
 static bool content_2(const uint8_t *bytes, struct sysfile *content)
 {
     uint32_t lsn[SYSFILE_LDM_MAX][2];
@@ -30,6 +39,7 @@ static bool content_2(const uint8_t *bytes, struct sysfile *content)
     memcpy(&header, bytes, sizeof(header));
     content->layout = SYSFILE_LAYOUT;
     content->bytes = SYSFILE_BLOCK;
+    lists_forget(content);
     content->ends.size = log_ends_entry(content->ends.words, header.node, content->gci,
                                         (const uint32_t(*)[2])lsn, content->ldm_count);
     return hash_good(bytes, SYSFILE_BLOCK);
@@ -41,19 +51,41 @@ bool sysfile_content(const uint8_t *bytes, size_t size, struct sysfile *content)
     if (size < SYSFILE_BLOCK) return false;
     memcpy(content, bytes + FILE_HEADER_BYTES, ENDS_AT - FILE_HEADER_BYTES);
     if (content->layout == SYSFILE_LAYOUT_2) return content_2(bytes, content);
+    bool former = content->layout == SYSFILE_LAYOUT_3;
+    size_t ends_at = former ? LAYOUT_3_ENDS_AT : ENDS_AT;
     uint32_t all = content->layout < SYSFILE_LAYOUT_2 ? SYSFILE_BLOCK : content->bytes;
-    uint32_t words = content->ends.size;
+    uint32_t words;
     if (all < SYSFILE_BLOCK || all % SYSFILE_BLOCK != 0 || all > size || !hash_good(bytes, all))
         return false;
-    if (content->layout != SYSFILE_LAYOUT) return true; /* The rest may mean anything. */
-    if (words > LOG_ENDS_WORDS || bytes_for(words) != all) return false;
-    memcpy(content->ends.words, bytes + ENDS_AT, (size_t)words * 4u);
+    if (content->layout != SYSFILE_LAYOUT && !former) return true; /* The rest may mean anything. */
+    memcpy(&words, bytes + ends_at - 4u, 4u);
+    if (words > LOG_ENDS_WORDS || bytes_for(ends_at, words) != all) return false;
+    if (former) lists_forget(content);
+    content->layout = SYSFILE_LAYOUT;
+    content->ends.size = words;
+    memcpy(content->ends.words, bytes + ends_at, (size_t)words * 4u);
     return true;
+}
+
+/* Who has never had a list writes two at once (backup_part.c). */
+#define LISTS_AT_FIRST 2u
+
+enum sysfile_list_verdict sysfile_list_judge(const struct sysfile *content, uint32_t ldm,
+                                             const struct sysfile_list *found, uint32_t before)
+{
+    const struct sysfile_list *named = &content->list[ldm];
+    if (content->lists_known == 0) return SYSFILE_LIST_GOOD;
+    if (named->number == 0)
+        return found->number <= LISTS_AT_FIRST ? SYSFILE_LIST_GOOD : SYSFILE_LIST_AHEAD;
+    if (found->number < named->number) return SYSFILE_LIST_STALE;
+    if (found->number > named->number + 1u) return SYSFILE_LIST_AHEAD;
+    uint32_t check = found->number == named->number ? found->check : before;
+    return check == named->check ? SYSFILE_LIST_GOOD : SYSFILE_LIST_STALE;
 }
 
 uint32_t sysfile_seal(uint8_t *bytes, const struct file_header *header, struct sysfile *content)
 {
-    content->bytes = bytes_for(content->ends.size);
+    content->bytes = bytes_for(ENDS_AT, content->ends.size);
     memset(bytes, 0, content->bytes);
     memcpy(bytes, header, sizeof(*header));
     memcpy(bytes + FILE_HEADER_BYTES, content,

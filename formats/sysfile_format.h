@@ -10,13 +10,14 @@
  * zeros to the end of a block, whose last 8 bytes are XXH3 of all before. One block is enough for
  * 79 nodes with four LDM instances each. The file may be longer, of a time when the list was.
  *
- * Layout 2 had one block, and the ends of the node's own logs alone; it is read, and never written
- * any more.
+ * Layout 3 said nothing of the lists of checkpoints. Layout 2 had one block, and the ends of the
+ * node's own logs alone. Both are read, and never written any more.
  */
 #define SYSFILE_BLOCK     4096u
 #define SYSFILE_BYTES_MAX (19u * SYSFILE_BLOCK)
 #define SYSFILE_COPIES    2u
-#define SYSFILE_LAYOUT    0x53595303u /* Of struct sysfile; its low byte is the number. */
+#define SYSFILE_LAYOUT    0x53595304u /* Of struct sysfile; its low byte is the number. */
+#define SYSFILE_LAYOUT_3  0x53595303u
 #define SYSFILE_LAYOUT_2  0x53595302u
 #define SYSFILE_ENDED_MAX 64u
 #define SYSFILE_LDM_MAX   LOG_ENDS_PARTS /* Log parts whose ends it keeps. */
@@ -29,6 +30,19 @@ struct sysfile_ended {
     uint32_t gci; /* At which they ended: what is above was lost. */
 };
 
+/* The newest list of checkpoints of an LDM, when this was written: it must be there, or the one
+ * that follows it. */
+struct sysfile_list {
+    uint32_t number; /* 0: there has been none in this life of the node. */
+    uint32_t check;
+};
+
+enum sysfile_list_verdict {
+    SYSFILE_LIST_GOOD = 0, /* The one that is named, or the one that follows it. */
+    SYSFILE_LIST_STALE,    /* Missing, older, or of another life. */
+    SYSFILE_LIST_AHEAD     /* The system file is older. */
+};
+
 struct sysfile {
     uint32_t layout;      /* SYSFILE_LAYOUT */
     uint32_t incarnation; /* How often the cluster has been started. */
@@ -39,6 +53,8 @@ struct sysfile {
     struct node_mask members;                      /* Who took part in the incarnation. */
     uint32_t ldm_count;                            /* LDM instances of this node. */
     uint32_t bytes;       /* Of the copy, header and checksum included; a multiple of a block. */
+    uint32_t lists_known; /* 0: a former layout, `list` says nothing. */
+    struct sysfile_list list[SYSFILE_LDM_MAX];
     struct log_ends ends; /* When `gci` was durable in all logs; of all nodes, this one included. */
 };
 _Static_assert(FILE_HEADER_BYTES + sizeof(struct sysfile) + 8u <= SYSFILE_BYTES_MAX,
@@ -47,6 +63,10 @@ _Static_assert(FILE_HEADER_BYTES + sizeof(struct sysfile) + 8u <= SYSFILE_BYTES_
 /* True when these bytes, of which there may be more than the copy has, have their checksum;
  * `content` gets what they say, in today's layout. One of another layout is the caller's to see. */
 bool sysfile_content(const uint8_t *bytes, size_t size, struct sysfile *content);
+/* Is it the list of that LDM (from 0 on) that must be there? `number` 0: none was found; `before`
+ * is the check of the one before it, as it says itself. */
+enum sysfile_list_verdict sysfile_list_judge(const struct sysfile *content, uint32_t ldm,
+                                             const struct sysfile_list *found, uint32_t before);
 /* Makes a copy at `bytes`, SYSFILE_BYTES_MAX long, of header and content, whose `bytes` is set;
  * returns that. */
 uint32_t sysfile_seal(uint8_t *bytes, const struct file_header *header, struct sysfile *content);

@@ -74,8 +74,25 @@ SIGNAL_STRUCT(lcp_usable_req, 1);
 struct lcp_usable_conf {
     uint32_t lcp_id;
     uint32_t tail_gci; /* 0: a fragment has failed, the tail stays. */
+    uint32_t failed;   /* The list could not be written: the one before counts. */
+    uint32_t number;   /* Of the LDM's newest list, */
+    uint32_t check;    /* and its check: the system files name them. */
 };
-SIGNAL_STRUCT(lcp_usable_conf, 2);
+SIGNAL_STRUCT(lcp_usable_conf, 5);
+
+/* --- RESTORE and DIH of its node: is this the list of checkpoints that must be there? --- */
+
+struct lcp_list_req {
+    uint32_t number; /* Of the newest one that is whole; 0: there is none. */
+    uint32_t check;
+    uint32_t before; /* Check of the one before it, as it says; 0: it does not. */
+};
+SIGNAL_STRUCT(lcp_list_req, 3);
+struct lcp_list_conf {
+    uint32_t verdict; /* enum sysfile_list_verdict. A good one DIH names from now on. */
+    uint32_t number;  /* Of the list that the system files name. */
+};
+SIGNAL_STRUCT(lcp_list_conf, 2);
 
 /* --- LQH and RESTORE of one LDM: one request at a time. --- */
 

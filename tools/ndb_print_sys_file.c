@@ -33,6 +33,15 @@ static void print_ends(const struct sysfile *content)
     }
 }
 
+static void print_lists(const struct sysfile *content)
+{
+    for (uint32_t i = 0; i < SYSFILE_LDM_MAX; i++) {
+        if (content->list[i].number != 0)
+            printf("  LDM %u: list %u of checkpoints, check %08x\n", i + 1u,
+                   content->list[i].number, content->list[i].check);
+    }
+}
+
 static void print_content(const char *name, const struct file_header *header,
                           const struct sysfile *content)
 {
@@ -44,6 +53,7 @@ static void print_content(const char *name, const struct file_header *header,
     for (uint32_t i = 0; i < content->ended_count; i++)
         printf("  incarnations up to %u ended at GCI %u\n", content->ended[i].incarnation,
                content->ended[i].gci);
+    print_lists(content);
     print_ends(content);
 }
 
@@ -75,8 +85,9 @@ int main(int argc, char **argv)
     return file_tool_main(
         argc, argv,
         "Prints and verifies system files (D1/sysfile.0 and .1 of a data node): which GCI the node "
-        "can be restored to, in which incarnation of the cluster. Of two good ones the one with "
-        "the greater number of its write counts.\vExit code 0: all files are good; 1: a file is "
+        "can be restored to, in which incarnation of the cluster, which list of checkpoints each "
+        "LDM must have, and where the logs of all nodes ended. Of two good ones the one with the "
+        "greater number of its write counts.\vExit code 0: all files are good; 1: a file is "
         "damaged or could not be read; 2: wrong arguments.",
         print_file);
 }

@@ -31,7 +31,7 @@ struct lcp_ident backup_ident(const struct block *block, uint32_t table_id, uint
 /* One entry; false without memory. Of several of a fragment the newest counts. */
 bool backup_frag_list(struct block *block, const struct lcp_part_entry *entry);
 /* The list's number and the log's tail; lists go on from there. */
-void backup_part_restored(struct block *block, uint32_t number, uint32_t tail_gci);
+void backup_part_restored(struct block *block, uint32_t number, uint32_t check, uint32_t tail_gci);
 /* Number of the control file that must be there, at least; 0 = not listed. */
 uint32_t backup_frag_listed(struct block *block, uint32_t table_id, uint32_t version,
                             uint32_t fragment_id);

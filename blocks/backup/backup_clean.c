@@ -56,7 +56,10 @@ static void cleaned(struct backup *backup)
     backup->state = BACKUP_IDLE;
     if (asker != 0) {
         struct lcp_usable_conf conf = {.lcp_id = round->lcp_id,
-                                       .tail_gci = round->failed == 0 ? round->start_gci : 0};
+                                       .tail_gci = round->failed == 0 ? round->start_gci : 0,
+                                       .failed = backup->part.error != 0,
+                                       .number = backup->part.number,
+                                       .check = backup->part.check};
         jam();
         round->sender = 0;
         if (conf.tail_gci != 0) {

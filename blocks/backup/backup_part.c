@@ -37,6 +37,7 @@ static void file_open(struct backup *backup)
     struct backup_part *part = &backup->part;
     part->frag = 0;
     part->block = 0;
+    part->check_new = 0;
     part->error = 0;
     lcp_part_name(name, own_instance(backup), (part->number + 1u) % 2u);
     backup->state = BACKUP_PART_OPENING;
@@ -71,6 +72,7 @@ static void block_fill(struct backup *backup, struct lcp_part *to)
     to->tail_gci = part->tail_new;
     to->block = part->block++;
     to->blocks = part->blocks;
+    to->before = part->check;
     while (to->count < LCP_PART_ENTRIES) {
         const struct backup_frag *frag = pool_next(&backup->frags, part->frag);
         if (frag == NULL) break;
@@ -83,6 +85,7 @@ static void block_fill(struct backup *backup, struct lcp_part *to)
                                     .kbytes = kbytes_of(frag)};
     }
     lcp_part_seal(to);
+    part->check_new = lcp_part_chain(part->check_new, to);
 }
 
 static void blocks_write(struct backup *backup)
@@ -131,6 +134,7 @@ void backup_part_closed(struct backup *backup)
         return;
     }
     part->number++;
+    part->check = part->check_new;
     part->tail_gci = part->tail_new;
     if (part->number == 1u) {
         jam(); /* Of two lists a missing one is noticed; of one it would not be. */
@@ -154,10 +158,11 @@ void backup_part_error(struct backup *backup, uint32_t ask, uint32_t error)
 
 /* --- What RESTORE has read. --- */
 
-void backup_part_restored(struct block *block, uint32_t number, uint32_t tail_gci)
+void backup_part_restored(struct block *block, uint32_t number, uint32_t check, uint32_t tail_gci)
 {
     struct backup *backup = backup_of(block);
     backup->part.number = number;
+    backup->part.check = check;
     backup->part.tail_gci = tail_gci;
 }
 

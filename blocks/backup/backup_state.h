@@ -130,7 +130,9 @@ struct backup_cleaning {
 
 /* The LDM's list of fragments with a usable checkpoint. */
 struct backup_part {
-    uint32_t number;   /* Of the newest durable one; 0 = there is none. */
+    uint32_t number; /* Of the newest durable one; 0 = there is none. */
+    uint32_t check;  /* Of it (lcp_part_chain()). */
+    uint32_t check_new;
     uint32_t tail_gci; /* In it. */
     uint32_t tail_new; /* In the one being written. */
     uint32_t blocks;

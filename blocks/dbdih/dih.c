@@ -233,6 +233,7 @@ static const struct handler dih_handlers[] = {
     HANDLER(dih, LCP_NODE_CONF, lcp_node_conf),
     HANDLER(dih, LCP_PART_CONF, lcp_part_conf),
     HANDLER(dih, LCP_USABLE_CONF, lcp_usable_conf),
+    HANDLER(dih, LCP_LIST_REQ, lcp_list_req),
     HANDLER(dih, REDO_STATUS_CONF, redo_status_conf),
     HANDLER(dih, LCP_STATUS_REQ, lcp_status_req),
     HANDLER(dih, FSOPENCONF, fsopenconf),

@@ -139,15 +139,29 @@ void dih_exec_LCP_USABLE_CONF(struct block *block, const struct signal *sig)
     ndbrequire(node->state == LCPN_CLEANING);
     ndbrequire(node_mask_has(&node->waiting, ref_instance(sig->sender)));
     node_mask_remove(&node->waiting, ref_instance(sig->sender));
+    const struct lcp_usable_conf *conf = SIG_PAYLOAD(sig, lcp_usable_conf);
+    if (conf->failed != 0) node->result.failed++; /* What is on no list is not missed. */
+    if (conf->number != 0) dih_list_take(dih, ref_instance(sig->sender), conf->number, conf->check);
     if (!node_mask_empty(&node->waiting)) return;
+    jam();
+    node->state = LCPN_NAMING;
+    if (!dih_lists_name(dih)) lcp_node_named(dih);
+}
+
+/* The system files name the new lists, both of them: so the next round's lists are the only ones
+ * that they will not know. */
+void lcp_node_named(struct dih *dih)
+{
+    struct lcp_node *node = &dih->lcp_node;
+    if (node->state != LCPN_NAMING) return;
     jam();
     node->state = LCPN_IDLE;
     node->last = node->result;
-    node->last_ms = now_ms(block);
+    node->last_ms = now_ms(&dih->block);
     node->last_duration_ms = (uint32_t)(node->last_ms - node->begin_ms);
     pause_if_failed(dih);
     if (node->result.incarnation == dih->incarnation)
-        sig_send(block, node->master, GSN_LCP_NODE_CONF, PRIO_B, &node->result);
+        sig_send(&dih->block, node->master, GSN_LCP_NODE_CONF, PRIO_B, &node->result);
     dih_include_round_ended(dih, node->result.failed);
     if (node->next_master == 0) {
         lcp_node_monitor(dih);
@@ -269,7 +283,7 @@ void dih_exec_LCP_STATUS_REQ(struct block *block, const struct signal *sig)
         .sender_data = SIG_PAYLOAD(sig, lcp_status_req)->sender_data,
         .gci = dih->gcp_node.gci_hi,
         .durable = dih->gcp_node.durable,
-        .lcp_state = node->state,
+        .lcp_state = node->state == LCPN_NAMING ? (uint32_t)LCP_REPORT_CLEANING : node->state,
         .lcp_id = running ? node->result.lcp_id : 0,
         .lcp_ms = running ? (uint32_t)(now - node->begin_ms) : 0,
         .last_id = node->last.lcp_id,

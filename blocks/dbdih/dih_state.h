@@ -213,9 +213,9 @@ struct lcp_master {
 
 /*
  * IDLE --LCP_NODE_REQ--> WRITING --all BACKUPs--> DURABLE_WAIT --end GCI is durable-->
- * CLEANING --all BACKUPs--> IDLE
+ * CLEANING --all BACKUPs--> NAMING --both system files--> IDLE
  */
-enum lcp_node_state { LCPN_IDLE = 0, LCPN_WRITING, LCPN_DURABLE_WAIT, LCPN_CLEANING };
+enum lcp_node_state { LCPN_IDLE = 0, LCPN_WRITING, LCPN_DURABLE_WAIT, LCPN_CLEANING, LCPN_NAMING };
 
 /* What every node does. */
 struct lcp_node {
@@ -404,6 +404,7 @@ void dih_exec_LCP_WANTED_ORD(struct block *block, const struct signal *sig);
 void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig);
 
 /* dih_lcp_node.c */
+void lcp_node_named(struct dih *dih); /* Both system files have been written. */
 void lcp_node_lost(struct dih *dih, const struct node_mask *nodes);
 void lcp_node_want(struct dih *dih,
                    uint32_t reason); /* Asks the master for a round: enum lcp_reason. */
@@ -438,6 +439,15 @@ void dih_exec_FSWRITEREF(struct block *block, const struct signal *sig);
 void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig);
 void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig);
 void dih_exec_SYSFILE_VOID_REQ(struct block *block, const struct signal *sig);
+
+/* Both copies get what is known now; lcp_node_named() follows. */
+void sysfile_write_both(struct dih *dih);
+
+/* dih_lists.c */
+void dih_list_take(struct dih *dih, uint32_t instance, uint32_t number, uint32_t check);
+/* False: there are no system files to name them in yet. */
+bool dih_lists_name(struct dih *dih);
+void dih_exec_LCP_LIST_REQ(struct block *block, const struct signal *sig);
 
 /* dih_log_ends.c */
 uint32_t dih_own_ends(const struct dih *dih,

@@ -295,6 +295,7 @@ static void write_next(struct dih *dih)
     ndbrequire(sys->state >= SYSFILE_READY && sys->open);
     sys->state = SYSFILE_WRITING;
     sys->copy = copy;
+    sys->now.lists_known = 1;
     file_header_seal(&header);
     struct fs_piece piece =
         fs_piece_of(&dih->block, block, sysfile_seal(block, &header, &sys->now));
@@ -368,7 +369,14 @@ static void all_written(struct dih *dih)
     gcp_node_copied(dih);
     gcp_node_flushed(dih);
     dih_include_written(dih);
+    lcp_node_named(dih);
     if (sys->lone) dih_work_later(dih, DIH_WORK_SYSFILE, (uint32_t)sys->sequence, REPEAT_MS);
+}
+
+void sysfile_write_both(struct dih *dih)
+{
+    dih->sysfile.lone = false;
+    want_writes(dih, SYSFILE_COPIES);
 }
 
 bool sysfile_repeat(struct dih *dih)

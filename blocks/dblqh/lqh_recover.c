@@ -114,6 +114,8 @@ void lqh_recover_advice(const struct lqh *lqh, char *text, size_t size)
 static uint32_t exit_of(const struct restore_frag_ref *ref)
 {
     switch ((enum lcp_fault)ref->fault) {
+    case LCP_AHEAD:
+        return EXIT_SYSFILE_DAMAGED;
     case LCP_OTHER_FORMAT:
     case LCP_OTHER_CLUSTER:
     case LCP_OTHER_NODE:
@@ -134,6 +136,7 @@ static uint32_t exit_of(const struct restore_frag_ref *ref)
     case LCP_COUNTS:
     case LCP_LACKING:
     case LCP_MISSING:
+    case LCP_STALE:
     case LCP_FAULT_COUNT:
         break;
     }
@@ -158,12 +161,13 @@ void lqh_exec_RESTORE_FRAG_REF(struct block *block, const struct signal *sig)
     uint32_t code = exit_of(ref);
     lcp_fault_say(ref->fault, ref->format, fault);
     fs_ref_name(sig, name);
-    if (code == EXIT_LCP_DAMAGED) lqh_recover_advice(lqh, advice, sizeof advice);
+    bool damage = code == EXIT_LCP_DAMAGED || code == EXIT_SYSFILE_DAMAGED;
+    if (damage) lqh_recover_advice(lqh, advice, sizeof advice);
     snprintf(why, sizeof why, "error %u, %s", ref->error, error_get(ref->error)->text);
     snprintf(lqh->redo->text, sizeof lqh->redo->text,
              "table %u, fragment %u, checkpoint file %s, offset %llu: %s%s", frag->table_id,
              frag->fragment_id, name, (unsigned long long)u64_of(ref->offset_lo, ref->offset_hi),
-             code == EXIT_LCP_DAMAGED || code == EXIT_LCP_FOREIGN ? fault : why, advice);
+             damage || code == EXIT_LCP_FOREIGN ? fault : why, advice);
     lqh_recover_fail(lqh, code, lqh->redo->text);
 }
 

@@ -118,16 +118,16 @@ static void restore_exec_RESTORE_FRAG_REQ(struct block *block, const struct sign
 
 void restore_go(struct restore *restore)
 {
-    if (restore->ending) {
-        backup_restore_ended(restore->backup);
-        restore->last[0] = '\0';
-        restore_sweep_begin(restore);
-        return;
-    }
     if (restore->failure.error != 0) {
         restore->chosen = NULL;
         restore->lists_read = false; /* Nobody goes on from here; who asks again is told again. */
         restore_done(restore);
+        return;
+    }
+    if (restore->ending) {
+        backup_restore_ended(restore->backup);
+        restore->last[0] = '\0';
+        restore_sweep_begin(restore);
         return;
     }
     restore_ctl_begin(restore);
@@ -218,6 +218,11 @@ static void restore_exec_FSREMOVECONF(struct block *block, const struct signal *
         restore_removed(restore);
 }
 
+static void restore_exec_LCP_LIST_CONF(struct block *block, const struct signal *sig)
+{
+    restore_part_judged(restore_of(block), SIG_PAYLOAD(sig, lcp_list_conf));
+}
+
 static void restore_exec_FSLISTCONF(struct block *block, const struct signal *sig)
 {
     restore_sweep_listed(restore_of(block), sig);
@@ -268,6 +273,7 @@ static const struct handler restore_handlers[] = {
     HANDLER(restore, CONTINUEB, restore_continueb),
     HANDLER(restore, RESTORE_FRAG_REQ, restore_frag_req),
     HANDLER(restore, RESTORE_END_REQ, restore_end_req),
+    HANDLER(restore, LCP_LIST_CONF, lcp_list_conf),
     HANDLER(restore, FSOPENCONF, fsopenconf),
     HANDLER(restore, FSOPENREF, fs_ref),
     HANDLER(restore, FSREADCONF, fs_io_conf),

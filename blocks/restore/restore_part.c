@@ -5,6 +5,8 @@
  * Lists are written in turn, so one of the two is whole after any crash. A whole one says that the
  * one before it was there too: if it is not, a file is missing. An entry of a list that is torn is
  * still true: control files are usable before they are listed.
+ *
+ * Whether there must be one, and which, the system files say: DIH is asked.
  */
 #include "blocks/restore/restore_state.h"
 #include "signals/errors.h"
@@ -83,6 +85,8 @@ static bool block_take(struct restore *restore, const struct lcp_part *block)
         return false;
     }
     part->number = block->number;
+    part->check = lcp_part_chain(no > 0 ? part->check : 0, block);
+    part->before = block->before;
     part->tail_gci = block->tail_gci;
     for (uint32_t i = 0; i < block->count; i++) {
         if (backup_frag_list(restore->backup, &block->entry[i])) continue;
@@ -129,7 +133,7 @@ static void slot_missing(struct restore *restore, uint32_t slot)
     lcp_part_name(restore->failure.name, ref_instance(restore->block.ref), slot);
 }
 
-/* Fills restore->failure, or hands the newest list's head to BACKUP. */
+/* Fills restore->failure, or names the newest list. */
 static void choose(struct restore *restore)
 {
     const struct restore_part *part = restore->part;
@@ -156,7 +160,7 @@ static void choose(struct restore *restore)
         log_warning(&restore->block, "checkpoint list %s, byte %llu: %s; the other one counts",
                     failure[other].name, (unsigned long long)failure[other].offset,
                     lcp_fault_text(failure[other].fault));
-    backup_part_restored(restore->backup, part[good].number, part[good].tail_gci);
+    restore->list = good;
     restore->list_number = part[good].number;
     restore->tail_gci = part[good].tail_gci;
 }
@@ -169,8 +173,49 @@ void restore_part_closed(struct restore *restore)
         return;
     }
     jam();
+    restore->list_number = 0;
+    restore->tail_gci = 0;
     choose(restore);
     restore->lists_read = true;
+    if (restore->failure.error != 0) {
+        restore_go(restore);
+        return;
+    }
+    const struct restore_part *part = &restore->part[restore->list];
+    struct lcp_list_req req = {.number = restore->list_number};
+    if (restore->list_number != 0) {
+        req.check = part->check;
+        req.before = part->before;
+    }
+    restore->state = RESTORE_PART_ASKING;
+    sig_send(&restore->block, block_ref(ref_node(restore->block.ref), BLOCK_DBDIH, 0),
+             GSN_LCP_LIST_REQ, PRIO_B, &req);
+}
+
+/* The list that is named is the file that is wrong, unless it is the system files. */
+static void not_recorded(struct restore *restore, const struct lcp_list_conf *conf)
+{
+    uint32_t number = conf->verdict == SYSFILE_LIST_AHEAD ? restore->list_number : conf->number;
+    uint32_t slot = number % 2u;
+    enum lcp_fault fault = conf->verdict == SYSFILE_LIST_AHEAD ? LCP_AHEAD : LCP_STALE;
+    jam_data(conf->verdict);
+    if (restore->part[slot].found == CTL_ABSENT) fault = LCP_MISSING;
+    restore->failure = restore->ctl_failure[slot];
+    if (restore->failure.error != 0) return;
+    restore->failure = (struct restore_failure){.error = ERR_CHECKPOINT_DAMAGED, .fault = fault};
+    lcp_part_name(restore->failure.name, ref_instance(restore->block.ref), slot);
+}
+
+void restore_part_judged(struct restore *restore, const struct lcp_list_conf *conf)
+{
+    ndbrequire(restore->state == RESTORE_PART_ASKING);
+    if (conf->verdict != SYSFILE_LIST_GOOD) {
+        not_recorded(restore, conf);
+    } else if (restore->list_number != 0) {
+        jam();
+        backup_part_restored(restore->backup, restore->list_number,
+                             restore->part[restore->list].check, restore->tail_gci);
+    }
     restore_go(restore);
 }
 

@@ -7,6 +7,7 @@
 #include "blocks/ndbfs/fs_client.h"
 #include "blocks/restore/restore.h"
 #include "blocks/restore/restore_rows.h"
+#include "formats/sysfile_format.h"
 #include "signals/lcp.h"
 #include "signals/start.h"
 
@@ -15,8 +16,8 @@
 #define RESTORE_BUFFERS   2u
 
 /*
- * The first request: IDLE -> { PART_OPENING -> PART_READING -> PART_CLOSING } (both lists), then as
- * the others:
+ * The first request: IDLE -> { PART_OPENING -> PART_READING -> PART_CLOSING } (both lists)
+ * -> PART_ASKING (DIH, whether they are what must be there), then as the others:
  *
  * IDLE --RESTORE_FRAG_REQ--> CTL_OPENING <-> CTL_READING <-> CTL_CLOSING (both control files)
  *      --> REMOVING (the unusable one)
@@ -38,6 +39,7 @@ enum restore_state {
     RESTORE_PART_OPENING,
     RESTORE_PART_READING,
     RESTORE_PART_CLOSING,
+    RESTORE_PART_ASKING,
 };
 
 /* sender_data of requests to NDBFS. */
@@ -61,6 +63,8 @@ enum restore_found { CTL_ABSENT = 0, CTL_UNREADABLE, CTL_FORMER, CTL_UNUSABLE, C
 struct restore_part {
     uint32_t found; /* enum restore_found */
     uint32_t number;
+    uint32_t check;  /* lcp_part_chain() */
+    uint32_t before; /* As it says of the one before it. */
     uint32_t tail_gci;
 };
 
@@ -86,6 +90,7 @@ struct restore {
     bool lists_read;
     bool ending; /* RESTORE_END_REQ came, else RESTORE_FRAG_REQ. */
     struct restore_part part[2];
+    uint32_t list; /* Slot of the newest one, */
     uint32_t list_number;
     uint32_t tail_gci;
     /* Control files, or lists. */
@@ -141,6 +146,7 @@ void restore_part_begin(struct restore *restore);
 void restore_part_opened(struct restore *restore, uint32_t file, uint64_t size);
 void restore_part_read(struct restore *restore, uint32_t bytes);
 void restore_part_closed(struct restore *restore);
+void restore_part_judged(struct restore *restore, const struct lcp_list_conf *conf);
 void restore_part_error(struct restore *restore, uint32_t ask, uint32_t error);
 
 /* restore_ctl.c */

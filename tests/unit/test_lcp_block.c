@@ -7,6 +7,7 @@
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/ndbfs/fs_client.h"
 #include "blocks/restore/restore.h"
+#include "formats/sysfile_format.h"
 #include "kernel/sim/sim_world.h"
 #include "signals/lcp.h"
 #include "signals/redo.h"
@@ -134,6 +135,22 @@ static const struct handler handlers[] = {
 static const struct block_type fake_type = {"DBLQH", BLOCK_DBLQH, handlers,
                                             sizeof handlers / sizeof handlers[0], NULL};
 
+/* --- DIH: which list must be there. What a test says in `named`, or any. --- */
+
+static struct sysfile named;
+
+static void exec_list(struct block *block, const struct signal *sig)
+{
+    const struct lcp_list_req *req = SIG_PAYLOAD(sig, lcp_list_req);
+    struct sysfile_list list = {.number = req->number, .check = req->check};
+    struct lcp_list_conf conf = {.number = named.list[0].number};
+    conf.verdict = sysfile_list_judge(&named, 0, &list, req->before);
+    sig_send(block, sig->sender, GSN_LCP_LIST_CONF, PRIO_B, &conf);
+}
+
+static const struct handler dih_handlers[] = {FAKE(LCP_LIST_REQ, lcp_list_req, exec_list)};
+static const struct block_type dih_type = {"DBDIH", BLOCK_DBDIH, dih_handlers, 1, NULL};
+
 static void build(struct node *node)
 {
     struct thread *thread = node_thread(node, 0);
@@ -144,6 +161,7 @@ static void build(struct node *node)
     tup_create(thread, 1);
     acc_create(thread, 1);
     struct block *lqh = block_create(thread, &fake_type, 1, sizeof(struct fake));
+    block_create(thread, &dih_type, 0, sizeof(struct block));
     backup_create(thread, 1);
     restore_create(thread, 1);
     uint32_t tick = 1;
@@ -740,6 +758,73 @@ static void test_missing_files(void **state)
     }
 }
 
+/* A restart with the files that there are; 0, or the error of the first fragment that has one. */
+static struct restore_frag_ref why;
+static char why_name[FS_NAME_BYTES + 1];
+static uint32_t start_with(const struct sysfile_list *list)
+{
+    uint32_t error = 0;
+    named.lists_known = 1;
+    named.list[0] = *list;
+    assert_true(sim_restart(world, 1));
+    table_make(1);
+    for (uint32_t i = 0; i < FRAGS && error == 0; i++)
+        error = restore_one(i, gci);
+    why = fake()->ref;
+    memcpy(why_name, fake()->ref_name, sizeof why_name);
+    sim_power_cut(world, 1, 0);
+    return error;
+}
+
+/* What the lists must be the system files say: none of them, an older one, one of another life and
+ * one that those files are too old for are told from the right one, and named. */
+static void test_named_lists(void **state)
+{
+    (void)state;
+    struct sysfile_list list[4];
+    rig_start(500);
+    change_some(300);
+    for (uint32_t i = 0; i < 4u; i++) {
+        assert_true(checkpoint(false));
+        assert_int_equal(fake()->usable.failed, 0);
+        list[i] = (struct sysfile_list){fake()->usable.number, fake()->usable.check};
+        assert_int_equal(list[i].number, i + 2u); /* The first round writes two. */
+        gci++;
+        change_some(50);
+    }
+    sim_power_cut(world, 1, 0);
+    struct sim_disk *disk = sim_disk_of(world, 1);
+    struct sysfile_list other = list[3];
+    struct sysfile_list newer = {list[3].number + 1u, list[3].check};
+    struct sysfile_list none = {0, 0};
+    assert_int_equal(start_with(&list[3]), 0);
+    assert_int_equal(start_with(&list[2]), 0); /* The round had ended, the system files not yet. */
+    assert_int_equal(start_with(&list[1]), ERR_CHECKPOINT_DAMAGED);
+    assert_int_equal(why.fault, LCP_AHEAD);
+    assert_string_equal(why_name, "LCP/part0.ctl1");
+    assert_int_equal(start_with(&none), ERR_CHECKPOINT_DAMAGED);
+    assert_int_equal(why.fault, LCP_AHEAD);
+    assert_int_equal(start_with(&newer), ERR_CHECKPOINT_DAMAGED);
+    assert_int_equal(why.fault, LCP_STALE);
+    assert_string_equal(why_name, "LCP/part0.ctl0");
+    other.check ^= 1u;
+    assert_int_equal(start_with(&other), ERR_CHECKPOINT_DAMAGED);
+    assert_int_equal(why.fault, LCP_STALE);
+    other = list[2];
+    other.check ^= 1u;
+    assert_int_equal(start_with(&other), ERR_CHECKPOINT_DAMAGED);
+    /* No file at all. */
+    sim_disk_fail(disk, IO_OPEN, "LCP/", IO_MISSING, 0, 1000);
+    assert_int_equal(start_with(&none), 0);
+    assert_int_equal(start_with(&list[3]), ERR_CHECKPOINT_DAMAGED);
+    assert_int_equal(why.fault, LCP_MISSING);
+    assert_string_equal(why_name, "LCP/part0.ctl1");
+    sim_disk_calm(disk);
+    assert_int_equal(start_with(&list[3]), 0);
+    memset(&named, 0, sizeof named);
+    rig_stop();
+}
+
 /* A table is dropped while it is being written, another one takes its number. */
 static void test_drop(void **state)
 {
@@ -791,10 +876,11 @@ static void test_drop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounds),     cmocka_unit_test(test_unchanged),
-        cmocka_unit_test(test_power_cuts), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_damage),     cmocka_unit_test(test_missing_files),
-        cmocka_unit_test(test_drop),       cmocka_unit_test(test_no_record),
+        cmocka_unit_test(test_rounds),      cmocka_unit_test(test_unchanged),
+        cmocka_unit_test(test_power_cuts),  cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_damage),      cmocka_unit_test(test_missing_files),
+        cmocka_unit_test(test_drop),        cmocka_unit_test(test_no_record),
+        cmocka_unit_test(test_named_lists),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     free(entries);

@@ -193,6 +193,13 @@ static const struct block_type driver_type = {"DRIVER", BLOCK_DBTC, handlers,
 
 /* --- The node. --- */
 
+/* Which lists there are is DIH's to know; here all are what they should be. */
+static void exec_list(struct block *block, const struct signal *sig)
+{
+    struct lcp_list_conf conf = {.number = SIG_PAYLOAD(sig, lcp_list_req)->number};
+    sig_send(block, sig->sender, GSN_LCP_LIST_CONF, PRIO_B, &conf);
+}
+
 /* DIH hears that operations are held back. */
 static void exec_hint(struct block *block, const struct signal *sig)
 {
@@ -200,8 +207,9 @@ static void exec_hint(struct block *block, const struct signal *sig)
     assert_int_equal(SIG_PAYLOAD(sig, redo_status_conf)->sender_data, REDO_STATUS_HINT);
 }
 static const struct handler dih_handlers[] = {
-    COUNTED_BY(REDO_STATUS_CONF, redo_status_conf, exec_hint)};
-static const struct block_type dih_type = {"DIH", BLOCK_DBDIH, dih_handlers, 1, NULL};
+    COUNTED_BY(REDO_STATUS_CONF, redo_status_conf, exec_hint),
+    COUNTED_BY(LCP_LIST_REQ, lcp_list_req, exec_list)};
+static const struct block_type dih_type = {"DIH", BLOCK_DBDIH, dih_handlers, 2, NULL};
 
 static void build(struct node *node)
 {

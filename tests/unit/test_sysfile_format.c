@@ -57,7 +57,7 @@ static void test_lengths(void **state)
 {
     static const struct {
         uint32_t nodes, parts, blocks;
-    } cases[] = {{0, 1, 1}, {1, 1, 1}, {79, 4, 1}, {80, 4, 2}, {48, 32, 4}, {144, 64, 19}};
+    } cases[] = {{0, 1, 1}, {1, 1, 1}, {67, 4, 1}, {68, 4, 2}, {48, 32, 4}, {144, 64, 19}};
     (void)state;
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint32_t size = make(cases[i].nodes, cases[i].parts);
@@ -105,6 +105,59 @@ static void test_former_layout(void **state)
     assert_false(sysfile_content(bytes, SYSFILE_BLOCK, &back));
 }
 
+/* Layout 3 is today's without the lists of checkpoints: of these nothing is known then. */
+static void test_layout_3(void **state)
+{
+    (void)state;
+    uint32_t layout = SYSFILE_LAYOUT_3;
+    size_t gap_at = FILE_HEADER_BYTES + offsetof(struct sysfile, lists_known);
+    size_t gap = offsetof(struct sysfile, ends) - offsetof(struct sysfile, lists_known);
+    uint32_t size = make(3, 4);
+    assert_int_equal(size, SYSFILE_BLOCK);
+    memmove(bytes + gap_at, bytes + gap_at + gap, size - 8u - gap_at - gap);
+    memset(bytes + size - 8u - gap, 0, gap);
+    memcpy(bytes + FILE_HEADER_BYTES, &layout, 4);
+    uint64_t hash = XXH3_64bits(bytes, size - 8u);
+    memcpy(bytes + size - 8u, &hash, 8);
+    assert_true(sysfile_content(bytes, size, &back));
+    assert_int_equal(back.layout, SYSFILE_LAYOUT);
+    assert_int_equal(back.lists_known, 0);
+    assert_int_equal(back.gci, GCI);
+    assert_int_equal(back.ends.size, content.ends.size);
+    assert_memory_equal(back.ends.words, content.ends.words, content.ends.size * 4u);
+    const struct sysfile_list any = {17, 4711};
+    assert_int_equal(back.list[0].number, 0);
+    assert_int_equal(sysfile_list_judge(&back, 0, &any, 0), SYSFILE_LIST_GOOD);
+    bytes[gap_at] ^= 1;
+    assert_false(sysfile_content(bytes, size, &back));
+}
+
+/* Which list of checkpoints must be there, and which is none of this life. */
+static void test_judged_lists(void **state)
+{
+    (void)state;
+    static const struct {
+        struct sysfile_list named, found;
+        uint32_t before;
+        enum sysfile_list_verdict verdict;
+    } cases[] = {
+        {{0, 0}, {0, 0}, 0, SYSFILE_LIST_GOOD},   {{0, 0}, {1, 5}, 0, SYSFILE_LIST_GOOD},
+        {{0, 0}, {2, 5}, 4, SYSFILE_LIST_GOOD},   {{0, 0}, {3, 5}, 4, SYSFILE_LIST_AHEAD},
+        {{2, 9}, {0, 0}, 0, SYSFILE_LIST_STALE},  {{2, 9}, {1, 9}, 9, SYSFILE_LIST_STALE},
+        {{2, 9}, {2, 9}, 1, SYSFILE_LIST_GOOD},   {{2, 9}, {2, 8}, 9, SYSFILE_LIST_STALE},
+        {{2, 9}, {3, 1}, 9, SYSFILE_LIST_GOOD},   {{2, 9}, {3, 9}, 8, SYSFILE_LIST_STALE},
+        {{2, 9}, {4, 9}, 9, SYSFILE_LIST_AHEAD},  {{7, 9}, {6, 9}, 9, SYSFILE_LIST_STALE},
+        {{7, 9}, {90, 9}, 9, SYSFILE_LIST_AHEAD},
+    };
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        memset(&content, 0, sizeof content);
+        content.lists_known = 1;
+        content.list[3] = cases[i].named;
+        assert_int_equal(sysfile_list_judge(&content, 3, &cases[i].found, cases[i].before),
+                         cases[i].verdict);
+    }
+}
+
 /* No word of a list can be changed, none left out, no list taken for another GCI. */
 static void test_lists_are_checked(void **state)
 {
@@ -143,8 +196,8 @@ static void test_lists_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_former_layout),
+        cmocka_unit_test(test_lengths),           cmocka_unit_test(test_former_layout),
+        cmocka_unit_test(test_layout_3),          cmocka_unit_test(test_judged_lists),
         cmocka_unit_test(test_lists_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,91 @@
+#!/bin/bash
+# gone_files.sh -- two nodes, one of which has its rows from the other: in no log of its own. All are killed, and one of its
+# files or directories is gone, emptied, cut, or that of an earlier time or of the other node. It names what is wrong and
+# gets all rows from the other, or it has them; and shows it when it is alone afterwards.
+# SPDX-License-Identifier: GPL-2.0-only
+TEST_DEADLINE=${TEST_DEADLINE:-900}
+FILES_MAX=${FILES_MAX:-0} # Files taken one by one, besides the directories.
+source "$(dirname "$0")/cluster.sh"
+source "$HERE/failover.sh"
+LINES='StopOnError=0'
+LOG_OF=daemons
+FS=$BOX/node2/ndb_2_fs
+
+# kill -9 of all, at one moment.
+kill_daemons() { # id...
+    local id pids=()
+    for id in "$@"; do pids+=("$(angel_of "$id")" $(worker_of "$id")); done
+    kill -STOP "${pids[@]}" 2>/dev/null
+    kill -9 "${pids[@]}" 2>/dev/null
+    for id in "$@"; do
+        for _ in $(seq 900); do [ -z "$(ours "${pids[@]}")" ] && break; sleep 0.1; done
+        rm -f "$BOX/node$id/ndb_$id.pid"
+    done
+}
+
+keep() { # name
+    rm -rf "$BOX/$1"
+    mkdir "$BOX/$1"
+    cp -a "$BOX/node1/ndb_1_fs" "$FS" "$BOX/$1/"
+}
+
+restore() {
+    rm -rf "$BOX/node1/ndb_1_fs" "$FS"
+    cp -a "$BOX/good/ndb_1_fs" "$BOX/node1/"
+    cp -a "$BOX/good/ndb_2_fs" "$BOX/node2/"
+}
+
+start_both() {
+    : >"$BOX/node2/ndb_2_out.log"
+    start_daemon 1
+    start_daemon 2
+    wait_started 1
+    wait_started 2
+}
+
+all_rows() { # what
+    want 0 "$BIN/kill_client" verify "$BOX/kill"
+    want 0 "$BIN/ndb_select_all" -d test --csv awkward
+    LC_ALL=C sort "$BOX/out" >"$BOX/actual"
+    cmp -s "$BOX/expected" "$BOX/actual" || fail "$1: $(wc -l <"$BOX/actual") rows of $(wc -l <"$BOX/expected")"
+}
+
+# look WHAT PATTERN: whatever becomes of the start, all rows are there, and node 2 alone has them.
+look() {
+    local line
+    start_both >/dev/null
+    line=$(grep -m 1 -E 'Forced node shutdown|waits until the others run' "$BOX/node2/ndb_2_out.log" | cut -c1-260)
+    count=$((count + 1))
+    echo "$1: ${line:-all rows are there}"
+    if [ -n "$line" ]; then
+        noticed=$((noticed + 1))
+        grep -qE -- "$2" "$BOX/node2/ndb_2_out.log" || fail "$1: $2 is not named: $(tail -n 5 "$BOX/node2/ndb_2_out.log")"
+    fi
+    all_rows "$1, both nodes"
+    kill_daemons 1
+    all_rows "$1, node 2 alone"
+    kill_daemons 2
+    [ "$FAILED" -eq 0 ] || exit 1
+}
+
+start_daemons 2 2
+mkdir "$BOX/kill"
+load_and_compare 500
+timeout 30 "$BIN/kill_client" run "$BOX/kill" 4 1 >"$BOX/out" 2>&1 || fail "the load does not run"
+say "node 2 is killed, and gets its rows from node 1"
+kill_daemons 2
+start_daemon 2 --initial
+wait_started 2
+timeout 30 "$BIN/kill_client" run "$BOX/kill" 4 1 >"$BOX/out" 2>&1 || fail "the load does not run"
+make_durable
+kill_daemons 1 2
+keep good
+
+count=0
+noticed=0
+say "its checkpoints are gone"
+rm -r "$FS/LCP"
+look "LCP removed" 'LCP/'
+grep -q 'Caused by error 2376' "$BOX/node2/ndb_2_out.log" || fail "nothing was missed"
+
+echo "$count times, $noticed of them something was noticed"
