@@ -1,10 +1,12 @@
 /* mgm_client.c -- the management API: each function is one exchange with ndb_mgmd. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "api/mgm_handle.h"
 #include "mgmd/config.h"
@@ -75,7 +77,11 @@ void ndb_mgm_set_name(ndb_mgm_handle_t *handle, const char *name)
 
 int ndb_mgm_is_connected(const ndb_mgm_handle_t *handle)
 {
-    return handle->socket >= 0;
+    char byte;
+
+    if (handle->socket < 0) return 0;
+    ssize_t n = recv(handle->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
 }
 
 const char *ndb_mgm_connected_host(const ndb_mgm_handle_t *handle)

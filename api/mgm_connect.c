@@ -103,8 +103,9 @@ int ndb_mgm_connect_to(ndb_mgm_handle_t *handle, uint32_t index)
     char why[128] = "no address";
     char port[8];
 
-    if (handle->socket >= 0)
+    if (ndb_mgm_is_connected(handle))
         return mgm_fail(handle, NDB_MGM_ALREADY_CONNECTED, "Already connected");
+    if (handle->socket >= 0) (void)ndb_mgm_disconnect(handle);
     if (index >= handle->target.count) {
         return mgm_fail(handle, NDB_MGM_ILLEGAL_CONNECT_STRING, "There is no address %u", index);
     }
@@ -130,18 +131,20 @@ int ndb_mgm_connect_to(ndb_mgm_handle_t *handle, uint32_t index)
     return 0;
 }
 
-/* With several servers to choose from, one that does not answer is as good as none. */
+/* A server closes the connection of who has nothing to say; with several to choose from, one that
+ * does not answer is as good as none. */
 static bool answers(ndb_mgm_handle_t *handle)
 {
-    if (handle->target.count < 2 || mgm_call(handle, PROBE_MS, "check connection") == 0)
-        return true;
+    uint64_t wait = handle->target.count < 2 ? handle->timeout_ms : PROBE_MS;
+
+    if (mgm_call(handle, wait, "check connection") == 0) return true;
     if (handle->socket >= 0) (void)ndb_mgm_disconnect(handle);
     return false;
 }
 
 int ndb_mgm_connect(ndb_mgm_handle_t *handle, int retries, uint32_t delay_s)
 {
-    if (handle->socket >= 0)
+    if (ndb_mgm_is_connected(handle))
         return mgm_fail(handle, NDB_MGM_ALREADY_CONNECTED, "Already connected");
     for (int round = 0;; round++) {
         for (uint32_t i = 0; i < handle->target.count; i++) {

@@ -36,6 +36,11 @@ void mgm_parser_reset(struct mgm_parser *parser)
     parser->has_command = false;
 }
 
+bool mgm_parser_between(const struct mgm_parser *parser)
+{
+    return !parser->has_command && parser->line_used == 0;
+}
+
 static enum mgm_parse refuse(struct mgm_parser *parser, const char *reason)
 {
     (void)snprintf(parser->error, sizeof(parser->error), "%s", reason);

@@ -42,6 +42,8 @@ void mgm_parser_free(struct mgm_parser *parser);
 
 /* Forgets the message that was read; a half line stays. */
 void mgm_parser_reset(struct mgm_parser *parser);
+/* Nothing of a message was read, apart from what is empty. */
+bool mgm_parser_between(const struct mgm_parser *parser);
 
 /* Takes bytes until one message is complete; `*consumed` says how many. ERROR: see parser->error;
  * the stream cannot be read further. */

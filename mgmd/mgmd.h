@@ -23,18 +23,25 @@
 #define MGMD_VERSION_TEXT "ndb-1.0.0"
 
 #define MGMD_SESSIONS_MAX 256u
+#define MGMD_SESSIONS_MIN 16u /* However few files the process may open. */
 #define MGMD_SESSION_IN   8192u
 #define MGMD_SESSION_OUT_MAX                                                                       \
     (4u << 20) /* Unsent bytes before a session is cut off; holds any one reply. */
 #define MGMD_LISTENER_OUT_MAX (1u << 20)
-#define MGMD_SESSION_IDLE_MS  600000u
-#define MGMD_TICK_MS          100u
-#define MGMD_ANSWER_MS        30000u
-#define MGMD_STOP_MS          600000u
-#define MGMD_REQUESTS_MAX     64u
-#define MGMD_HOLD_ID_MS       10000u /* At the data nodes: until the client links to them. */
-#define MGMD_ASK_ID_MS        2000u
-#define MGMD_KEEP_ID_MS       2000u /* From the angel's session to its worker's. */
+#define MGMD_SESSION_UNREAD_MAX                                                                    \
+    (64u << 10) /* No further request is read while so much waits for the reader. */
+#define MGMD_SESSION_IDLE_MS 600000u
+#define MGMD_STRANGER_MS     10000u /* For the first request, and for each to become complete. */
+#define MGMD_UNREAD_MS       30000u /* Without taking anything of what waits for it. */
+#define MGMD_CROWD_TOLD_MS   60000u
+#define MGMD_TICK_MS         100u
+#define MGMD_ANSWER_MS       30000u
+#define MGMD_STOP_MS         600000u
+#define MGMD_REQUESTS_MAX    64u
+#define MGMD_HOLD_ID_MS      10000u /* At the data nodes: until the client links to them. */
+#define MGMD_ASK_ID_MS       2000u
+#define MGMD_UNUSED_ID_MS    10000u /* Held by a session, and nobody has linked with it. */
+#define MGMD_KEEP_ID_MS      2000u  /* From the angel's session to its worker's. */
 
 struct mgm_link;
 struct mgmd_peer;
@@ -62,6 +69,7 @@ struct mgmd_node {
     uint32_t single_user;     /* Client that may work alone, as this data node knows; 0 = none. */
     struct node_mask clients; /* Nodes linked to this data node. */
     uint32_t holder;          /* Session that holds the id, 0 = none. */
+    uint64_t unused_since;    /* Loop time: since then nobody has used the id that is held. */
     bool linked_once;         /* Since the id was given. */
     uint64_t kept_until;      /* Loop time: until then only given to who asks for this id. */
     uint16_t port;            /* Where it listens; 0 = not known. */
@@ -133,8 +141,12 @@ struct mgmd {
     bool failed; /* Exit status 1. */
     struct mgmd_node nodes[CONFIG_NODES_MAX + 1];
     struct mgmd_session *sessions[MGMD_SESSIONS_MAX];
+    uint32_t sessions_max; /* As far as there are descriptors for them. */
     uint32_t session_count;
     uint32_t session_last;
+    uint32_t pushed_out; /* Sessions, since it was last told. */
+    uint64_t crowd_told;
+    bool accept_again; /* There was no memory for a newcomer. */
     struct mgmd_request requests[MGMD_REQUESTS_MAX];
     uint32_t request_last;
     uint32_t tick;
@@ -223,7 +235,7 @@ bool mgmd_read_nodes(struct mgmd_session *session, bool all, bool linked_only,
 bool mgmd_reports_signal(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
 
 /* ---- mgmd_commands.c, mgmd_orders.c, mgmd_reports.c ---- */
-void mgmd_execute(struct mgmd_session *session);
+bool mgmd_execute(struct mgmd_session *session); /* False: there is no such command. */
 void mgmd_order_stop(struct mgmd_session *session);
 void mgmd_order_restart(struct mgmd_session *session);
 void mgmd_order_check(struct mgmd_session *session); /* Of a restart. */

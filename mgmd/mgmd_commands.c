@@ -575,14 +575,15 @@ static const struct command commands[] = {
     {"end session", bye},
 };
 
-void mgmd_execute(struct mgmd_session *session)
+bool mgmd_execute(struct mgmd_session *session)
 {
     const char *name = mgm_command(mgmd_session_request(session));
 
     for (uint32_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (strcasecmp(commands[i].name, name) != 0) continue;
         commands[i].execute(session);
-        return;
+        return true;
     }
     mgmd_reply_error(session, NDB_MGM_USAGE_ERROR, "unknown command \"%.64s\"", name);
+    return false;
 }

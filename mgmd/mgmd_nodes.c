@@ -13,14 +13,39 @@
 
 /* ---- node ids ---- */
 
-/* Is the id in use: held by a session, linked to us, or known to a data node? */
-static bool id_taken(const struct mgmd *mgmd, uint32_t id)
+/* Is a process with this id linked, to us or to a data node? */
+static bool id_linked(const struct mgmd *mgmd, uint32_t id)
 {
-    if (mgmd->nodes[id].holder != 0 || mgmd->nodes[id].linked || id == mgmd->own_node) return true;
+    if (mgmd->nodes[id].linked || id == mgmd->own_node) return true;
     for (uint32_t node = 1; node <= CONFIG_DATA_NODES_MAX; node++) {
         if (mgmd->nodes[node].linked && node_mask_has(&mgmd->nodes[node].clients, id)) return true;
     }
     return false;
+}
+
+/* Is the id in use: held by a session, or linked? A session that has held it for long without any
+ * use lets go of it when somebody asks. */
+static bool id_taken(const struct mgmd *mgmd, uint32_t id)
+{
+    const struct mgmd_node *node = &mgmd->nodes[id];
+    bool unused = uv_now(mgmd->loop) >= node->unused_since + MGMD_UNUSED_ID_MS;
+
+    return id_linked(mgmd, id) || (node->holder != 0 && !unused);
+}
+
+/* An id counts as used while a process is linked with it, and while there is nobody that a client
+ * could link to. */
+static void note_used_ids(struct mgmd *mgmd)
+{
+    bool started = mgmd_president(mgmd) != 0;
+
+    for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++) {
+        struct mgmd_node *node = &mgmd->nodes[id];
+        if (node->holder == 0) continue;
+        const struct config_section *section = config_node(mgmd->config, id);
+        bool data = section != NULL && config_section_kind(section) == CONFIG_NDBD;
+        if (id_linked(mgmd, id) || (!data && !started)) node->unused_since = uv_now(mgmd->loop);
+    }
 }
 
 static bool loopback(const char *host)
@@ -93,6 +118,7 @@ uint32_t mgmd_alloc_id(struct mgmd *mgmd, struct mgmd_session *session, enum ndb
 {
     enum config_kind kind = kind_of_type(type);
     uint32_t id = 0;
+    uint32_t unused = 0; /* Held in vain: better than none. */
     bool fits = false;
 
     if (wanted != 0) {
@@ -104,9 +130,14 @@ uint32_t mgmd_alloc_id(struct mgmd *mgmd, struct mgmd_session *session, enum ndb
             if (config_get_u64(node, CFG_NDBD_Dedicated) != 0) continue;
             if (!host_matches(config_get_text(node, CFG_NDBD_HostName), host)) continue;
             fits = true;
-            if (mgmd->nodes[config_section_node(node)].kept_until > uv_now(mgmd->loop)) continue;
-            if (!id_taken(mgmd, config_section_node(node))) id = config_section_node(node);
+            uint32_t slot = config_section_node(node);
+            if (mgmd->nodes[slot].kept_until > uv_now(mgmd->loop) || id_taken(mgmd, slot)) continue;
+            if (mgmd->nodes[slot].holder == 0)
+                id = slot;
+            else if (unused == 0)
+                unused = slot;
         }
+        if (id == 0) id = unused;
         *code = fits ? NDB_MGM_ALLOCID_RETRY : NDB_MGM_ALLOCID_CONFIG_MISMATCH;
         (void)snprintf(why, why_size,
                        fits ? "no [%s] slot is free for host \"%.100s\""
@@ -115,6 +146,7 @@ uint32_t mgmd_alloc_id(struct mgmd *mgmd, struct mgmd_session *session, enum ndb
     }
     if (id == 0) return 0;
     mgmd->nodes[id].holder = mgmd_session_id(session);
+    mgmd->nodes[id].unused_since = uv_now(mgmd->loop);
     mgmd->nodes[id].linked_once = false;
     mgmd->nodes[id].kept_until = 0;
     if (kind != CONFIG_NDBD) { /* A data node's comes from its link. */
@@ -481,6 +513,7 @@ void mgmd_nodes_tick(struct mgmd *mgmd)
         if (mgmd->tick % 5 == id % 5) send_register(mgmd, id);
     }
     mgm_link_flush(mgmd->link);
+    if (mgmd->tick % 10 == 0) note_used_ids(mgmd);
 }
 
 /* ---- events ---- */

@@ -4,18 +4,23 @@
  *
  * The first bytes decide what a connection is: the transporter's hello makes it a node's link,
  * anything else a text session. A session reads one request at a time; while a request waits for
- * data nodes, nothing more is read from its client.
+ * data nodes, or answers wait for their reader, nothing more is read from its client.
+ *
+ * Whoever comes gets a session: when all are taken, the one that is worth least goes
+ * (docs/protocols/management.md, "A crowd").
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "mgmd/mgmd.h"
 
 #define SNIFF_BYTES 4u
+#define BACKLOG     128 /* Less than there are sessions: a burst does not push out its own. */
 
 struct mgmd_session {
     uv_tcp_t tcp; /* First: the handle is the session. */
@@ -23,7 +28,11 @@ struct mgmd_session {
     struct mgm_parser parser;
     uint32_t id;
     uint32_t slot;
-    uint64_t last_ms;
+    uint64_t last_ms;   /* Of its last request, or of its beginning. */
+    uint64_t begun_ms;  /* Of a request that is not complete; 0 = none. */
+    size_t unread;      /* What was in the socket's queue at the last tick ... */
+    uint64_t unread_ms; /* ... and since when that has not become less. */
+    uint64_t origin;    /* Its host, or the IPv6 network of 64 bits that it is in. */
     char address[64];
     uint8_t in[MGMD_SESSION_IN];
     uint32_t in_used;
@@ -31,6 +40,7 @@ struct mgmd_session {
     size_t out_used;
     size_t out_room;
     bool sniffed;
+    bool known; /* It has sent a command that there is; until then it is a stranger. */
     bool reading;
     bool waiting; /* For data nodes. */
     bool closing;
@@ -48,6 +58,7 @@ struct write_job {
 };
 
 static void read_on(struct mgmd_session *session);
+static void session_work(struct mgmd_session *session);
 
 static void session_closed(uv_handle_t *handle)
 {
@@ -79,7 +90,16 @@ static void write_done(uv_write_t *request, int status)
 
     free(job->bytes);
     free(job);
-    if (status != 0 || session->close_after_write) session_close(session);
+    if (status != 0 || session->close_after_write)
+        session_close(session);
+    else if (!session->closing)
+        session_work(session); /* What was left while its answers were not read. */
+}
+
+/* Answers that the client has not read yet. */
+static size_t session_unread(const struct mgmd_session *session)
+{
+    return uv_stream_get_write_queue_size((const uv_stream_t *)&session->tcp) + session->out_used;
 }
 
 /* Hands the collected reply to the socket. */
@@ -88,8 +108,7 @@ static void session_flush(struct mgmd_session *session)
     if (session->out_used == 0 || session->closing) return;
     size_t limit = session->listener ? MGMD_LISTENER_OUT_MAX : MGMD_SESSION_OUT_MAX;
     struct write_job *job = calloc(1, sizeof(*job));
-    if (job == NULL ||
-        uv_stream_get_write_queue_size((uv_stream_t *)&session->tcp) + session->out_used > limit) {
+    if (job == NULL || session_unread(session) > limit) {
         free(job);
         session_close(session); /* It does not read what it asked for. */
         return;
@@ -174,7 +193,7 @@ void mgmd_session_end(struct mgmd_session *session)
 static void session_work(struct mgmd_session *session)
 {
     while (!session->waiting && !session->closing && !session->close_after_write &&
-           session->in_used > 0) {
+           session->in_used > 0 && session_unread(session) < MGMD_SESSION_UNREAD_MAX) {
         size_t used = 0;
         enum mgm_parse state =
             mgm_parser_feed(&session->parser, session->in, session->in_used, &used);
@@ -186,9 +205,11 @@ static void session_work(struct mgmd_session *session)
             session->close_after_write = true;
             break;
         }
-        mgmd_execute(session);
+        session->last_ms = session->begun_ms = uv_now(session->mgmd->loop);
+        if (mgmd_execute(session)) session->known = true;
         if (!session->waiting) mgm_parser_reset(&session->parser);
     }
+    if (session->in_used == 0 && mgm_parser_between(&session->parser)) session->begun_ms = 0;
     session_flush(session);
     if (!session->closing) read_on(session);
 }
@@ -196,6 +217,7 @@ static void session_work(struct mgmd_session *session)
 void mgmd_session_resume(struct mgmd_session *session)
 {
     session->waiting = false;
+    session->last_ms = session->begun_ms = uv_now(session->mgmd->loop);
     mgm_parser_reset(&session->parser);
     session_work(session);
 }
@@ -232,7 +254,7 @@ static void take_bytes(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer
         return;
     }
     session->in_used += (uint32_t)size;
-    session->last_ms = uv_now(session->mgmd->loop);
+    if (session->begun_ms == 0) session->begun_ms = uv_now(session->mgmd->loop);
     if (!session->sniffed) {
         if (mgm_link_is_hello(session->in, session->in_used)) {
             if (session->in_used >= SNIFF_BYTES) hand_over(session);
@@ -250,8 +272,9 @@ static void take_bytes(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer
 /* Reads while there is room and no request waits. */
 static void read_on(struct mgmd_session *session)
 {
-    bool want =
-        !session->waiting && !session->close_after_write && session->in_used < MGMD_SESSION_IN;
+    bool want = !session->waiting && !session->close_after_write &&
+                session->in_used < MGMD_SESSION_IN &&
+                session_unread(session) < MGMD_SESSION_UNREAD_MAX;
 
     if (want == session->reading) return;
     session->reading = want;
@@ -268,9 +291,13 @@ static void name_peer(struct mgmd_session *session)
 
     if (uv_tcp_getpeername(&session->tcp, (struct sockaddr *)&name, &size) != 0) return;
     if (name.ss_family == AF_INET) {
+        session->origin = ((const struct sockaddr_in *)(const void *)&name)->sin_addr.s_addr;
         (void)uv_ip4_name((const struct sockaddr_in *)(const void *)&name, session->address,
                           sizeof(session->address));
     } else {
+        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)(const void *)&name;
+        bool mapped = IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr);
+        memcpy(&session->origin, in6->sin6_addr.s6_addr + (mapped ? 8 : 0), 8);
         (void)uv_ip6_name((const struct sockaddr_in6 *)(const void *)&name, session->address,
                           sizeof(session->address));
         if (strncmp(session->address, "::ffff:", 7) == 0) {
@@ -279,33 +306,141 @@ static void name_peer(struct mgmd_session *session)
     }
 }
 
+/* ---- a crowd ---- */
+
+/* Of two sessions the one of the lower rank goes first. */
+enum rank { RANK_STRANGER, RANK_IDLE, RANK_LISTENER, RANK_HOLDER, RANK_WAITING };
+
+static bool holds_id(const struct mgmd_session *session)
+{
+    for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++) {
+        if (session->mgmd->nodes[id].holder == session->id) return true;
+    }
+    return false;
+}
+
+static enum rank session_rank(const struct mgmd_session *session)
+{
+    if (session->waiting) return RANK_WAITING;
+    if (holds_id(session)) return RANK_HOLDER;
+    if (session->listener) return RANK_LISTENER;
+    return session->known ? RANK_IDLE : RANK_STRANGER;
+}
+
+/* Closes a session of the lowest rank: of the host that has most of them, the one that has been
+ * silent for longest. So a host that takes all it can get pushes out its own, and a newcomer has
+ * as much time to speak as it takes to fill all sessions once. */
+static void push_out(struct mgmd *mgmd)
+{
+    enum rank rank[MGMD_SESSIONS_MAX];
+    enum rank lowest = RANK_WAITING;
+    struct mgmd_session *worst = NULL;
+    uint32_t worst_crowd = 0;
+
+    for (uint32_t i = 0; i < MGMD_SESSIONS_MAX; i++) {
+        if (mgmd->sessions[i] == NULL) continue;
+        rank[i] = session_rank(mgmd->sessions[i]);
+        if (rank[i] < lowest) lowest = rank[i];
+    }
+    for (uint32_t i = 0; i < MGMD_SESSIONS_MAX; i++) {
+        struct mgmd_session *session = mgmd->sessions[i];
+        uint32_t crowd = 0;
+        if (session == NULL || rank[i] != lowest) continue;
+        for (uint32_t j = 0; j < MGMD_SESSIONS_MAX; j++) {
+            const struct mgmd_session *other = mgmd->sessions[j];
+            crowd += other != NULL && rank[j] == lowest && other->origin == session->origin;
+        }
+        bool longer =
+            worst != NULL &&
+            (session->last_ms < worst->last_ms ||
+             (session->last_ms == worst->last_ms && (int32_t)(session->id - worst->id) < 0));
+        if (worst != NULL && (crowd < worst_crowd || (crowd == worst_crowd && !longer))) continue;
+        worst = session;
+        worst_crowd = crowd;
+    }
+    if (worst == NULL) return;
+    mgmd->pushed_out++;
+    session_close(worst);
+}
+
+/* Others have descriptors, too: links, files, the loop. */
+static void limit_sessions(struct mgmd *mgmd)
+{
+    struct rlimit limit = {0, 0};
+    const rlim_t others =
+        64u + config_count(mgmd->config, CONFIG_NDBD) + config_count(mgmd->config, CONFIG_MGMD);
+
+    mgmd->sessions_max = MGMD_SESSIONS_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    if (limit.rlim_cur < limit.rlim_max && limit.rlim_cur < others + MGMD_SESSIONS_MAX) {
+        limit.rlim_cur = limit.rlim_max < others + MGMD_SESSIONS_MAX ? limit.rlim_max
+                                                                     : others + MGMD_SESSIONS_MAX;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (limit.rlim_cur >= others + MGMD_SESSIONS_MAX) return;
+    mgmd->sessions_max = MGMD_SESSIONS_MIN;
+    if (limit.rlim_cur > others + MGMD_SESSIONS_MIN)
+        mgmd->sessions_max = (uint32_t)(limit.rlim_cur - others);
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                       "The process may open %llu files: there can be %u sessions instead of %u",
+                       (unsigned long long)limit.rlim_cur, mgmd->sessions_max, MGMD_SESSIONS_MAX);
+}
+
+static void tell_crowd(struct mgmd *mgmd, uint64_t now)
+{
+    if (mgmd->pushed_out == 0 || now < mgmd->crowd_told + MGMD_CROWD_TOLD_MS) return;
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                       "More than %u sessions at once: %u were closed to let others in",
+                       mgmd->sessions_max, mgmd->pushed_out);
+    mgmd->pushed_out = 0;
+    mgmd->crowd_told = now;
+}
+
+/* Is there a reason to end this session now? */
+static bool has_to_go(struct mgmd_session *session, uint64_t now)
+{
+    size_t unread = session_unread(session);
+
+    if (unread == 0 || unread < session->unread) session->unread_ms = now;
+    session->unread = unread;
+    if (unread > 0 && now - session->unread_ms >= MGMD_UNREAD_MS) return true;
+    if (session->waiting || session->listener) return false;
+    if (!session->known && now - session->last_ms >= MGMD_STRANGER_MS) return true;
+    if (session->begun_ms != 0 && unread == 0 && now - session->begun_ms >= MGMD_STRANGER_MS)
+        return true;
+    /* The process that an id was given to may be busy for long. */
+    return now - session->last_ms >= MGMD_SESSION_IDLE_MS && !holds_id(session);
+}
+
+/* ---- newcomers ---- */
+
 static void accept_one(uv_stream_t *server, int status)
 {
     struct mgmd *mgmd = server->data;
     struct mgmd_session *session = status == 0 ? calloc(1, sizeof(*session)) : NULL;
     uint32_t slot = 0;
 
-    if (session == NULL) return;
-    if (mgm_parser_init(&session->parser, MGM_REQUEST_PAIRS_MAX, MGM_REQUEST_TEXT_MAX) != 0) {
+    if (status != 0) return; /* Without a descriptor the loop has turned it away. */
+    if (session == NULL ||
+        mgm_parser_init(&session->parser, MGM_REQUEST_PAIRS_MAX, MGM_REQUEST_TEXT_MAX) != 0) {
         free(session);
+        mgmd->accept_again = true; /* It waits, and all behind it, until there is memory. */
         return;
     }
+    if (mgmd->session_count >= mgmd->sessions_max) push_out(mgmd);
     (void)uv_tcp_init(mgmd->loop, &session->tcp);
     session->mgmd = mgmd;
     while (slot < MGMD_SESSIONS_MAX && mgmd->sessions[slot] != NULL)
         slot++;
     if (uv_accept(server, (uv_stream_t *)&session->tcp) != 0 || slot == MGMD_SESSIONS_MAX ||
         mgmd->stopping) {
-        static const char full[] = "result: 1501 too many sessions\n\n";
-        uv_buf_t buffer = uv_buf_init((char *)(uintptr_t)full, sizeof(full) - 1);
-        (void)uv_try_write((uv_stream_t *)&session->tcp, &buffer, 1);
         uv_close((uv_handle_t *)&session->tcp, session_closed);
         return;
     }
     session->slot = slot;
     session->id = ++mgmd->session_last;
     if (session->id == 0) session->id = ++mgmd->session_last;
-    session->last_ms = uv_now(mgmd->loop);
+    session->last_ms = session->unread_ms = uv_now(mgmd->loop);
     mgmd->sessions[slot] = session;
     mgmd->session_count++;
     (void)uv_tcp_nodelay(&session->tcp, 1);
@@ -320,6 +455,7 @@ int mgmd_listen(struct mgmd *mgmd)
     const char *host = mgmd->options.bind_address;
     int rc = -1;
 
+    limit_sessions(mgmd);
     (void)uv_tcp_init(mgmd->loop, &mgmd->listener);
     mgmd->listener.data = mgmd;
     if (host == NULL) {
@@ -332,7 +468,7 @@ int mgmd_listen(struct mgmd *mgmd)
         if (rc != 0) rc = uv_ip6_addr(host, mgmd->port, (struct sockaddr_in6 *)(void *)&address);
         if (rc == 0) rc = uv_tcp_bind(&mgmd->listener, (const struct sockaddr *)&address, 0);
     }
-    if (rc == 0) rc = uv_listen((uv_stream_t *)&mgmd->listener, 128, accept_one);
+    if (rc == 0) rc = uv_listen((uv_stream_t *)&mgmd->listener, BACKLOG, accept_one);
     if (rc != 0) return rc;
     int size = sizeof(address);
     rc = uv_tcp_getsockname(&mgmd->listener, (struct sockaddr *)&address, &size);
@@ -435,28 +571,27 @@ void mgmd_sessions_list(struct mgmd *mgmd, struct mgmd_session *to)
     }
 }
 
-/* Idle sessions end (unless they hold a node id, whose process may be busy for long); listeners get
- * their ping. */
+/* Sessions that have nothing to say, or do not listen, end; listeners get their ping. */
 void mgmd_sessions_tick(struct mgmd *mgmd)
 {
     uint64_t now = uv_now(mgmd->loop);
 
+    if (mgmd->accept_again) {
+        mgmd->accept_again = false;
+        accept_one((uv_stream_t *)&mgmd->listener, 0);
+    }
     for (uint32_t i = 0; i < MGMD_SESSIONS_MAX; i++) {
         struct mgmd_session *session = mgmd->sessions[i];
         if (session == NULL) continue;
-        if (session->listener) {
-            if (now - session->ping_ms < 10000) continue;
+        if (has_to_go(session, now)) {
+            session_close(session);
+        } else if (session->listener && now - session->ping_ms >= 10000) {
             session->ping_ms = now;
             mgmd_reply_text(session, "<PING>\n", 7);
             session_flush(session);
-            continue;
         }
-        bool holds = false;
-        for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++)
-            holds |= mgmd->nodes[id].holder == session->id;
-        if (session->waiting || holds || now - session->last_ms < MGMD_SESSION_IDLE_MS) continue;
-        session_close(session);
     }
+    tell_crowd(mgmd, now);
 }
 
 void mgmd_sessions_close(struct mgmd *mgmd)

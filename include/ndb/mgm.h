@@ -243,7 +243,8 @@ NDB_MGM_EXPORT int ndb_mgm_connect(ndb_mgm_handle_t *handle, int retries, uint32
 NDB_MGM_EXPORT int ndb_mgm_connect_to(ndb_mgm_handle_t *handle, uint32_t index);
 /* Gives back a node id that no node uses yet. -1 (1010) when it was not connected. */
 NDB_MGM_EXPORT int ndb_mgm_disconnect(ndb_mgm_handle_t *handle);
-/* 1 or 0, as far as this side has noticed. */
+/* 1 or 0: the server may have closed the connection of a client that was silent for long. What was
+ * closed needs no ndb_mgm_disconnect() before the next ndb_mgm_connect(). */
 NDB_MGM_EXPORT int ndb_mgm_is_connected(const ndb_mgm_handle_t *handle);
 /* Of the connect string's address that is in use; host lives as long as the connection. "" and 0
  * when not connected. */
