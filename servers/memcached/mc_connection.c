@@ -275,7 +275,11 @@ static void begin_all(struct mc_connection *connection, uint32_t *need)
             continue;
         }
         job_give(connection->worker, job);
-        if (parsed == MC_PARSED_CLOSE) connection->quitting = true; /* What came before counts. */
+        if (parsed == MC_PARSED_CLOSE) {
+            connection->quitting = true; /* What came before counts. */
+            if (mc_log_tells(connection->worker->server, MC_TELL_CONNECTIONS))
+                mc_log("connection %d: what it sends is none of the protocols", connection->fd);
+        }
         if (parsed != MC_PARSED_NOTHING) return;
     }
 }

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "servers/memcached/mc_text_line.h"
 #include <string.h>
+#include <strings.h>
 
 #define LINE_MAX_DEFAULT (1024u * 1024u)
 #define LINE_MAX_OTHERS  2048u /* Of a line that asks for several keys there may be more. */
@@ -201,6 +202,35 @@ static enum mc_parsed dispatch(struct mc_text_input *input)
     return mc_text_bad(input, "ERROR");
 }
 
+/* The line that a browser begins with, of whatever method, or the header that follows it. */
+static bool is_http(const char *bytes, const struct mc_line *line)
+{
+    const struct mc_token *first = &line->token[0];
+    uint32_t end = line->size;
+
+    while (end > 0 && bytes[end - 1] == ' ')
+        end--;
+    uint32_t begin = end;
+    while (begin > 0 && bytes[begin - 1] != ' ')
+        begin--;
+    bool host = line->count > 0 && first->size >= 5 && strncasecmp(first->at, "host:", 5) == 0;
+    return host || (begin > 0 && end - begin >= 5 && memcmp(bytes + begin, "HTTP/", 5) == 0);
+}
+
+/* Requests of ours may stand in what a browser was made to send: of HTTP nothing is taken, once a
+   line shows that it is none of this protocol. */
+static enum mc_parsed refuse_http(struct mc_text_input *input, enum mc_parsed parsed)
+{
+    const struct mc_request *request = input->request;
+    bool mistake = parsed == MC_PARSED_REQUEST && request->command == MC_BAD &&
+                   request->result.status == MC_INVALID;
+
+    if (!mistake || !is_http(input->bytes, &input->line)) return parsed;
+    input->used = 0;
+    input->parser->skip = 0;
+    return MC_PARSED_CLOSE;
+}
+
 /* Does the line, of which `size` bytes are there, ask for several keys? */
 static bool may_be_long(const char *bytes, uint32_t size)
 {
@@ -237,7 +267,7 @@ static enum mc_parsed parse_line(struct mc_text_input *input)
     if (too_long(input, parser->line_seen)) return MC_PARSED_CLOSE;
     if (newline == NULL) return MC_PARSED_MORE;
     mc_line_split(&input->line, input->bytes, parser->line_seen);
-    return dispatch(input);
+    return refuse_http(input, dispatch(input));
 }
 
 static enum mc_parsed swallow(struct mc_text_input *input)

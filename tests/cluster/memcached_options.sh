@@ -124,6 +124,16 @@ for how in shutdown 'shutdown graceful'; do
     ended "$SERVER_PID" || fail "after $how it ends with exit code $?"
 done
 
+say "what a browser was made to send is not taken"
+start_server mc-only
+reply "$PORT" 'set a 0 0 1\r\n1\r\n' 'STORED\n'
+for first in 'POST / HTTP/1.1' 'GET /flush_all HTTP/1.1' 'set /a HTTP/1.1' 'x'; do
+    talk "$PORT" "$first\\r\\nHost: localhost\\r\\nContent-Length: 25\\r\\n\\r\\nset a 0 0 1\\r\\n2\\r\\nflush_all\\r\\n"
+    grep -v '^ERROR$' "$BOX/out" && fail "$first is answered" # The line x is one of a client.
+done
+reply "$PORT" 'get a\r\n' 'VALUE a 0 1\n1\nEND\n'
+stop_server "$SERVER_PID"
+
 say "-s with -p 0: a UNIX socket and nothing else"
 PORT=$(free_port)
 "$BIN/ndb_memcached" -p 0 -s "$BOX/socket" -t 2 -u root -e "connectstring=$CS;role=mc-only" >"$BOX/server.unix" 2>&1 &

@@ -177,6 +177,36 @@ static const struct line authentications[] = {
     {"set a 0 0 6\r\njoe pwxx", "BAD: " BAD_CHUNK},
 };
 
+/* Who speaks HTTP is not heard any more, whatever comes then. */
+static const struct line strangers[] = {
+    {"GET / HTTP/1.0\r\n", "CLOSE\n"},
+    {"POST / HTTP/1.1\r\n", "CLOSE\n"},
+    {"PUT /a/b/c HTTP/1.1\r\n", "CLOSE\n"},
+    {"DELETE HTTP/1.1\n", "CLOSE\n"},
+    {"PRI * HTTP/2.0\r\n", "CLOSE\n"},
+    {"set /a HTTP/1.1\r\n", "CLOSE\n"},
+    {"touch /a HTTP/1.1\r\n", "CLOSE\n"},
+    {"incr /a HTTP/1.1\r\n", "CLOSE\n"},
+    {"delete /a HTTP/1.1\r\n", "CLOSE\n"},
+    {"flush_all HTTP/1.1\r\n", "CLOSE\n"},
+    {"md /a HTTP/1.1\r\n", "CLOSE\n"},
+    {"GET " K250 K250 " HTTP/1.1\r\n", "CLOSE\n"},
+    {"OPTIONS a b c d e f g h i j k l m n o p q r s t u v w x y z a b c d e f g HTTP/1.1\r\n",
+     "CLOSE\n"},
+    {"Host: a.example\r\n", "CLOSE\n"},
+    {"hOsT:a.example\r\n", "CLOSE\n"},
+    {"get a\r\nhost:\r\n", "GET a want\nNOOP\nCLOSE\n"},
+};
+
+/* These are requests, or mistakes, and no HTTP. */
+static const struct line no_strangers[] = {
+    {"get /a HTTP/1.1\r\n", "GET /a want\nGET HTTP/1.1 want\nNOOP\n"},
+    {"get Host: a\r\n", "GET Host: want\nGET a want\nNOOP\n"},
+    {"set a 0 0 17\r\nGET / HTTP/1.1\r\n\n\r\n",
+     "SET a value=GET\\x20/\\x20HTTP/1.1\\x0d\\x0a\\x0a\n"},
+    {"POST /\r\nHTTP/1.1\r\nx HTTP\r\nx HTTP/1.1 y\r\n", ERROR ERROR ERROR ERROR},
+};
+
 /* Piece by piece: by the bits of a seed, or always the same. */
 static uint32_t piece_of(void *context)
 {
@@ -208,6 +238,28 @@ static void assert_line(const struct line *line, struct mc_parser parser, uint32
     mc_script_end(&script);
 }
 
+/* What follows the last line is not taken, nor that line. */
+static void assert_closed(const struct line *line, struct mc_parser parser)
+{
+    static const char next[] = "flush_all\r\n";
+    char bytes[1000];
+
+    for (uint32_t piece = 1; piece < 100; piece += 7) {
+        struct mc_script script;
+        mc_script_begin(&script);
+        script.parser = parser;
+        script.piece = piece_of;
+        script.context = &piece;
+        script.exact = true;
+        int size = snprintf(bytes, sizeof bytes, "%s%s", line->bytes, next);
+        mc_script_run(&script, bytes, (uint32_t)size);
+        if (strcmp(mc_script_text(&script), line->expected) != 0) print_message("%s", line->bytes);
+        assert_null(script.broken);
+        assert_string_equal(mc_script_text(&script), line->expected);
+        mc_script_end(&script);
+    }
+}
+
 static void assert_lines(const struct line *lines, size_t count, struct mc_parser parser)
 {
     for (size_t index = 0; index < count; index++) {
@@ -235,6 +287,20 @@ static void refused_values(void **state)
 {
     (void)state;
     assert_lines(refused, COUNT(refused), (struct mc_parser){.value_max = 10});
+}
+
+static void http(void **state)
+{
+    const struct mc_parser parser = {.value_max = 1000};
+    const struct mc_parser strict = {.value_max = 1000, .authenticating = true};
+
+    (void)state;
+    for (size_t index = 0; index < COUNT(strangers); index++) {
+        const char *end = strstr(strangers[index].expected, "CLOSE");
+        assert_closed(&strangers[index], parser);
+        if (end == strangers[index].expected) assert_closed(&strangers[index], strict);
+    }
+    assert_lines(no_strangers, COUNT(no_strangers), parser);
 }
 
 static void authentication(void **state)
@@ -669,19 +735,13 @@ static void anything(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_command),
-        cmocka_unit_test(every_mistake),
-        cmocka_unit_test(refused_values),
-        cmocka_unit_test(authentication),
-        cmocka_unit_test(cut_anywhere),
-        cmocka_unit_test(pipeline),
-        cmocka_unit_test(long_lines),
-        cmocka_unit_test(need),
-        cmocka_unit_test(no_memory),
-        cmocka_unit_test(every_reply),
-        cmocka_unit_test(no_words_for_binary_commands),
-        cmocka_unit_test(statistics),
-        cmocka_unit_test(anything),
+        cmocka_unit_test(every_command),  cmocka_unit_test(every_mistake),
+        cmocka_unit_test(refused_values), cmocka_unit_test(authentication),
+        cmocka_unit_test(http),           cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(pipeline),       cmocka_unit_test(long_lines),
+        cmocka_unit_test(need),           cmocka_unit_test(no_memory),
+        cmocka_unit_test(every_reply),    cmocka_unit_test(no_words_for_binary_commands),
+        cmocka_unit_test(statistics),     cmocka_unit_test(anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
