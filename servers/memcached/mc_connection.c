@@ -113,6 +113,21 @@ static bool offers_auth(const struct mc_server *server, const struct mc_request 
     return server->options.sasl || request->form.protocol != MC_BINARY;
 }
 
+static void shut_down(struct mc_connection *connection, struct mc_request *request)
+{
+    struct mc_server *server = connection->worker->server;
+    bool allowed = server->options.shutdown_allowed;
+    if (!allowed || request->delta != 0) {
+        request->command = MC_BAD;
+        request->result.message =
+            allowed ? "CLIENT_ERROR invalid shutdown mode" : "SERVER_ERROR: shutdown not enabled";
+        return;
+    }
+    atomic_store(&server->stopping, true);
+    uv_async_send(&server->wake);
+    connection->quitting = true;
+}
+
 static void answer_here(struct mc_connection *connection, struct mc_job *job)
 {
     struct mc_request *request = &job->request;
@@ -146,14 +161,7 @@ static void answer_here(struct mc_connection *connection, struct mc_job *job)
         answer_bad(connection, request);
         break;
     case MC_SHUTDOWN:
-        if (!server->options.shutdown_allowed) {
-            request->command = MC_BAD;
-            request->result.message = "ERROR: shutdown not enabled";
-            break;
-        }
-        atomic_store(&server->stopping, true);
-        uv_async_send(&server->wake);
-        connection->quitting = true;
+        shut_down(connection, request);
         break;
     default:
         break;

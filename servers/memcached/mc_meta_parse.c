@@ -5,7 +5,7 @@
 
 #define BAD_TOKEN "CLIENT_ERROR bad token in command line format"
 #define BAD_KEY   "CLIENT_ERROR error decoding key"
-#define BAD_FLAG  "CLIENT_ERROR invalid or duplicate flag" /* All that md and ma say. */
+#define BAD_FLAG  "CLIENT_ERROR invalid or duplicate flag" /* All that ma says. */
 
 static const char too_many_flags[] = "CLIENT_ERROR options flags are too long";
 static const char bad_client_flags[] = MC_TEXT_BAD_FORMAT;
@@ -278,7 +278,7 @@ static enum mc_parsed parse_item(struct mc_text_input *input)
     char mode = '\0';
 
     const char *wrong = take_flags(input, 2, &mode);
-    if (wrong != NULL && opcode != 'g' && wrong != too_many_flags && wrong != opaque_too_long)
+    if (wrong != NULL && opcode == 'a' && wrong != too_many_flags && wrong != opaque_too_long)
         wrong = BAD_FLAG;
     if (wrong == NULL) {
         wrong = opcode == 'g'   ? finish_get(input, mode)
@@ -298,6 +298,8 @@ static enum mc_parsed parse_set(struct mc_text_input *input)
 
     if (line->count < 3 || !mc_token_unsigned(&line->token[2], MC_TEXT_SIZE_MAX, &size))
         return mc_text_bad(input, MC_TEXT_BAD_FORMAT);
+    if (!mc_text_take_key(input->request, &line->token[1]))
+        return mc_text_refuse(input, MC_TEXT_BAD_FORMAT, size);
     const char *wrong = take_flags(input, 3, &mode);
     if (wrong == NULL) wrong = finish_set(input, mode);
     if (wrong != NULL) return mc_text_refuse(input, wrong, size);
@@ -329,9 +331,9 @@ enum mc_parsed mc_meta_parse(struct mc_text_input *input)
     request->form.protocol = MC_META;
     request->form.opcode = (uint8_t)opcode;
     if (opcode == 'n') return mc_text_done(input, MC_NOOP);
-    if (line->count < 2) return mc_text_bad(input, opcode == 'e' ? MC_TEXT_BAD_FORMAT : "ERROR");
+    if (line->count < 2) return mc_text_bad(input, MC_TEXT_BAD_FORMAT);
+    if (opcode == 's') return parse_set(input);
     if (!mc_text_take_key(request, &line->token[1])) return mc_text_bad(input, MC_TEXT_BAD_FORMAT);
     request->delta = opcode == 'a' ? 1 : 0;
-    if (opcode == 's') return parse_set(input);
     return opcode == 'e' ? parse_debug(input) : parse_item(input);
 }

@@ -50,7 +50,7 @@ enum mc_command {
     MC_AUTH,      /* key: the mechanism, "" of the text protocol; value: what came with it */
     MC_AUTH_LIST,
     MC_QUIT,
-    MC_SHUTDOWN,
+    MC_SHUTDOWN, /* delta: not 0 with a mode that is none */
     MC_COMMANDS
 };
 

@@ -7,6 +7,7 @@
 #define LINE_MAX_DEFAULT (1024u * 1024u)
 #define LINE_MAX_OTHERS  2048u /* Of a line that asks for several keys there may be more. */
 #define BLANKS_MAX       100u  /* Before the command of a long line. */
+#define SHORTEST         4u /* Bytes of a line with its end: there is no command of one letter. */
 
 bool mc_text_take_key(struct mc_request *request, const struct mc_token *token)
 {
@@ -61,18 +62,18 @@ static enum mc_parsed touch(struct mc_text_input *input, enum mc_command command
 }
 
 /* delete key [0] [noreply]: the number was once a time, and old clients still send it. */
-static enum mc_parsed delete (struct mc_text_input *input, enum mc_command command) {
-    const struct mc_line *line = &input->line; struct mc_request *request = input->request;
+static enum mc_parsed delete_key(struct mc_text_input *input, enum mc_command command)
+{
+    const struct mc_line *line = &input->line;
+    bool zero = line->count > 2 && mc_token_is(&line->token[2], "0");
+    bool quiet = line->count > 2 && noreply(input);
 
-    if (line->count > 2){
-        bool zero = mc_token_is(&line->token[2], "0"); request->form.quiet = noreply(input);
-        if (line->count == 3
-                ? !zero && !request->form.quiet
-                : !zero ||
-                      !request->form.quiet) return mc_text_bad(input, MC_TEXT_BAD_FORMAT
-                                                               ".  Usage: delete <key> [noreply]");}
-if (!mc_text_take_key(request, &line->token[1])) return mc_text_bad(input, MC_TEXT_BAD_FORMAT);
-return mc_text_done(input, command);
+    input->request->form.quiet = quiet;
+    if (line->count > 2u + zero + quiet)
+        return mc_text_bad(input, MC_TEXT_BAD_FORMAT ".  Usage: delete <key> [noreply]");
+    if (!mc_text_take_key(input->request, &line->token[1]))
+        return mc_text_bad(input, MC_TEXT_BAD_FORMAT);
+    return mc_text_done(input, command);
 }
 
 /* incr key delta [noreply], decr */
@@ -131,14 +132,14 @@ static enum mc_parsed stats(struct mc_text_input *input, enum mc_command command
     return mc_text_done(input, command);
 }
 
-/* shutdown [graceful]; delta says whether it is graceful. */
+/* shutdown [graceful]; delta says whether it is something else: first of all it is to be allowed.
+ */
 static enum mc_parsed stop(struct mc_text_input *input, enum mc_command command)
 {
     const struct mc_line *line = &input->line;
+    bool graceful = line->count == 2 && mc_token_is(&line->token[1], "graceful");
 
-    input->request->delta = line->count == 2 && mc_token_is(&line->token[1], "graceful");
-    if (line->count > 1 && input->request->delta == 0)
-        return mc_text_bad(input, "CLIENT_ERROR invalid shutdown mode");
+    input->request->delta = line->count > 1 && !graceful;
     return mc_text_done(input, command);
 }
 
@@ -149,41 +150,39 @@ static enum mc_parsed not_here(struct mc_text_input *input, enum mc_command comm
     return mc_text_bad(input, "CLIENT_ERROR command not supported by this server");
 }
 
-#define ANY MC_TOKENS_MAX
-
-/* The number of tokens with the command's own; others are answered by ERROR. */
+/* The least number of tokens with the command's own; those that are too many are passed over. */
 static const struct text_command {
     const char *name;
-    uint32_t count_min, count_max;
+    uint32_t count_min;
     enum mc_command command;
     enum mc_parsed (*parse)(struct mc_text_input *input, enum mc_command command);
 } text_commands[] = {
-    {"get", 2, ANY, MC_GET, mc_text_get},
-    {"gets", 2, ANY, MC_GET, mc_text_get},
-    {"bget", 2, ANY, MC_GET, mc_text_get}, /* An old name of get. */
-    {"set", 5, 6, MC_SET, mc_text_store},
-    {"add", 5, 6, MC_ADD, mc_text_store},
-    {"replace", 5, 6, MC_REPLACE, mc_text_store},
-    {"append", 5, 6, MC_APPEND, mc_text_store},
-    {"prepend", 5, 6, MC_PREPEND, mc_text_store},
-    {"cas", 6, 7, MC_SET, mc_text_cas},
-    {"gat", 2, ANY, MC_GET, mc_text_gat},
-    {"gats", 2, ANY, MC_GET, mc_text_gat},
-    {"touch", 3, 4, MC_GET, touch},
-    {"delete", 2, 4, MC_DELETE, delete},
-    {"incr", 3, 4, MC_INCREMENT, arithmetic},
-    {"decr", 3, 4, MC_DECREMENT, arithmetic},
-    {"flush_all", 1, 3, MC_FLUSH_ALL, flush_all},
-    {"version", 1, ANY, MC_VERSION, mc_text_done},
-    {"verbosity", 2, 3, MC_VERBOSITY, verbosity},
-    {"stats", 1, ANY, MC_STATS, stats},
-    {"quit", 1, ANY, MC_QUIT, mc_text_done},
-    {"shutdown", 1, ANY, MC_SHUTDOWN, stop},
-    {"cache_memlimit", 1, ANY, MC_BAD, not_here},
-    {"slabs", 1, ANY, MC_BAD, not_here},
-    {"lru", 1, ANY, MC_BAD, not_here},
-    {"lru_crawler", 1, ANY, MC_BAD, not_here},
-    {"watch", 1, ANY, MC_BAD, not_here},
+    {"get", 2, MC_GET, mc_text_get},
+    {"gets", 2, MC_GET, mc_text_get},
+    {"bget", 2, MC_GET, mc_text_get}, /* An old name of get. */
+    {"set", 5, MC_SET, mc_text_store},
+    {"add", 5, MC_ADD, mc_text_store},
+    {"replace", 5, MC_REPLACE, mc_text_store},
+    {"append", 5, MC_APPEND, mc_text_store},
+    {"prepend", 5, MC_PREPEND, mc_text_store},
+    {"cas", 5, MC_SET, mc_text_cas},
+    {"gat", 3, MC_GET, mc_text_gat},
+    {"gats", 3, MC_GET, mc_text_gat},
+    {"touch", 3, MC_GET, touch},
+    {"delete", 2, MC_DELETE, delete_key},
+    {"incr", 3, MC_INCREMENT, arithmetic},
+    {"decr", 3, MC_DECREMENT, arithmetic},
+    {"flush_all", 1, MC_FLUSH_ALL, flush_all},
+    {"version", 1, MC_VERSION, mc_text_done},
+    {"verbosity", 2, MC_VERBOSITY, verbosity},
+    {"stats", 1, MC_STATS, stats},
+    {"quit", 1, MC_QUIT, mc_text_done},
+    {"shutdown", 1, MC_SHUTDOWN, stop},
+    {"cache_memlimit", 1, MC_BAD, not_here},
+    {"slabs", 1, MC_BAD, not_here},
+    {"lru", 1, MC_BAD, not_here},
+    {"lru_crawler", 1, MC_BAD, not_here},
+    {"watch", 1, MC_BAD, not_here},
 };
 
 static enum mc_parsed dispatch(struct mc_text_input *input)
@@ -191,12 +190,13 @@ static enum mc_parsed dispatch(struct mc_text_input *input)
     const struct mc_line *line = &input->line;
 
     if (input->parser->authenticating) return mc_text_authenticate(input);
+    if (line->taken < SHORTEST) return mc_text_bad(input, MC_TEXT_BAD_FORMAT);
     if (line->count == 0) return mc_text_bad(input, "ERROR");
     if (line->token[0].size == 2 && line->token[0].at[0] == 'm') return mc_meta_parse(input);
     for (uint32_t index = 0; index < sizeof text_commands / sizeof text_commands[0]; index++) {
         const struct text_command *command = &text_commands[index];
         if (!mc_token_is(&line->token[0], command->name)) continue;
-        if (line->count < command->count_min || line->count > command->count_max) break;
+        if (line->count < command->count_min) return mc_text_bad(input, MC_TEXT_BAD_FORMAT);
         return command->parse(input, command->command);
     }
     return mc_text_bad(input, "ERROR");

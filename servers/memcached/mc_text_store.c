@@ -52,6 +52,11 @@ enum mc_parsed mc_text_data(struct mc_text_input *input, uint64_t size)
     return mc_text_done(input, request->command);
 }
 
+static bool takes_cas(struct mc_request *request, const struct mc_line *line)
+{
+    return line->count > 5 && mc_token_unsigned(&line->token[5], UINT64_MAX, &request->cas);
+}
+
 /* <command> key flags exptime size ... [noreply] */
 static enum mc_parsed store(struct mc_text_input *input, enum mc_command command)
 {
@@ -62,14 +67,14 @@ static enum mc_parsed store(struct mc_text_input *input, enum mc_command command
 
     request->command = command;
     request->form.quiet = mc_token_is(&line->token[line->count - 1], "noreply");
+    if (!mc_token_unsigned(&line->token[4], MC_TEXT_SIZE_MAX, &size))
+        return mc_text_bad(input, MC_TEXT_BAD_FORMAT);
+    /* As soon as the size is known mistakes do not leave the data behind. */
     if (!mc_text_take_key(request, &line->token[1]) ||
         !mc_token_unsigned(&line->token[2], UINT32_MAX, &flags) ||
         !mc_token_signed(&line->token[3], &exptime) ||
-        !mc_token_unsigned(&line->token[4], MC_TEXT_SIZE_MAX, &size)) {
-        return mc_text_bad(input, MC_TEXT_BAD_FORMAT);
-    }
-    if (request->cas_given && !mc_token_unsigned(&line->token[5], UINT64_MAX, &request->cas))
-        return mc_text_bad(input, MC_TEXT_BAD_FORMAT);
+        (request->cas_given && !takes_cas(request, line)))
+        return mc_text_refuse(input, MC_TEXT_BAD_FORMAT, size);
     request->flags = (uint32_t)flags;
     request->expiry = mc_expiry(exptime, input->now);
     return mc_text_data(input, size);

@@ -294,7 +294,7 @@ reply "$PORT" 'verbosity 1\r\nget a\r\n' 'OK\nVALUE a 0 1\n1\nEND\n'
 reply "$PORT" 'verbosity 2\r\nget a\r\nget b\r\n' 'OK\nVALUE a 0 1\n1\nEND\nEND\n'
 talk "$PORT" 'stats settings\r\nquit\r\n'
 want_text out '^STAT verbosity 2$'
-reply "$PORT" 'verbosity 0\r\nget a\r\nverbosity\r\nverbosity x\r\n' 'OK\nVALUE a 0 1\n1\nEND\nERROR\nCLIENT_ERROR bad command line format\n'
+reply "$PORT" 'verbosity 0\r\nget a\r\nverbosity\r\nverbosity x\r\n' 'OK\nVALUE a 0 1\n1\nEND\nCLIENT_ERROR bad command line format\nCLIENT_ERROR bad command line format\n'
 [ "$(told 'has come')" = 3 ] || fail "connections that came: $(told 'has come')"
 [ "$(told 'connection [0-9]*: get a: done')" = 1 ] || fail "it does not tell of requests"
 [ "$(told 'connection [0-9]*: get b: not found')" = 1 ] || fail "it does not tell of answers"

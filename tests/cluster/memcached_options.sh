@@ -115,7 +115,7 @@ run "$BIN/mc_client" send "$PORT" <"$BOX/binary" | tr -d '\0' >"$BOX/out"
 grep -qa '1\.6-ndb' "$BOX/out" || fail "it has not answered the binary protocol"
 
 say "-A: the command shutdown"
-reply "$PORT" 'shutdown\r\nget a\r\n' 'ERROR: shutdown not enabled\nEND\n'
+reply "$PORT" 'shutdown\r\nget a\r\n' 'SERVER_ERROR: shutdown not enabled\nEND\n'
 stop_server "$SERVER_PID"
 for how in shutdown 'shutdown graceful'; do
     start_server default_role -A

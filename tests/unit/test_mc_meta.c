@@ -89,28 +89,28 @@ static const struct line commands[] = {
 };
 
 #define ERROR      "BAD: ERROR\n"
+#define SHORT      "BAD: CLIENT_ERROR bad command line format\n"
 #define BAD        "BAD meta: CLIENT_ERROR "
 #define BAD_FORMAT BAD "bad command line format\n"
 #define BAD_TOKEN  BAD "bad token in command line format\n"
 #define BAD_KEY    BAD "error decoding key\n"
 #define MODE       BAD "incorrect length for M token\n"
 #define FLAG       BAD "invalid flag\n"
-#define SOME_FLAG  BAD "invalid or duplicate flag\n" /* Of md and ma. */
+#define SOME_FLAG  BAD "invalid or duplicate flag\n" /* Of ma. */
 
 static const struct line mistakes[] = {
-    {"mg\r\nmd\r\nma\r\nms\r\n",
-     "BAD meta: ERROR\nBAD meta: ERROR\nBAD meta: ERROR\nBAD meta: ERROR\n"},
+    {"mg\r\nmd\r\nma \r\nms\r\n", BAD_FORMAT BAD_FORMAT BAD_FORMAT BAD_FORMAT},
     {"me\r\n", BAD_FORMAT},
     {"mx a\r\nmG a\r\nm a\r\nmgg a\r\n", ERROR ERROR ERROR ERROR},
     {"mg k" K250 " q\r\n", BAD_FORMAT},
     {"md k" K250 "\r\nma k" K250 "\r\nme k" K250 "\r\n", BAD_FORMAT BAD_FORMAT BAD_FORMAT},
-    {"ms k" K250 " 1\r\nx\r\n", BAD_FORMAT ERROR},
+    {"ms k" K250 " 1\r\nx\r\nmn\r\n", BAD_FORMAT "NOOP metan\n"},
     {"ms a\r\n", BAD_FORMAT},
-    {"ms a x\r\nx\r\n", BAD_FORMAT ERROR},
+    {"ms a x\r\nxy\r\n", BAD_FORMAT ERROR},
     {"ms a S1\r\nms a -1\r\nms a 2147483646\r\n", BAD_FORMAT BAD_FORMAT BAD_FORMAT},
-    {"ms a 1 q\r\nxyz\r\nmn\r\n", BAD "bad data chunk\n" ERROR "NOOP metan\n"},
+    {"ms a 1 q\r\nxyz2\r\nmn\r\n", BAD "bad data chunk\n" SHORT "NOOP metan\n"},
     {"mg a a\r\nmg a S5\r\nmg a 1\r\nmg a q noreply\r\n", FLAG FLAG FLAG FLAG},
-    {"mg a \xe4\r\nma a \x01\r\nmd a i\r\n", FLAG SOME_FLAG SOME_FLAG},
+    {"mg a \xe4\r\nma a \x01\r\nmd a i\r\n", FLAG SOME_FLAG FLAG},
     {"mg a Tx i Nx\r\nmg a Tx Fx v v\r\nmg a Tx Fx\r\n", FLAG BAD "duplicate flag\n" BAD_TOKEN},
     {"mg a b Tx\r\nmg a Tx b\r\n", BAD_TOKEN BAD_KEY},
     {"mg a b Fx\r\nmg a Tx Fx\r\n", BAD_KEY BAD_TOKEN},
@@ -121,7 +121,7 @@ static const struct line mistakes[] = {
     {"mg a O" O31 "2 Tx\r\nmd a O" O31 "2\r\n", BAD_TOKEN BAD "opaque token too long\n"},
     {"ms a 1 q O" O31 "2\r\nx\r\n", BAD "opaque token too long\n"},
     {"mg a T\r\nmg a Tx\r\nmg a N\r\nmg a Rx\r\n", BAD_TOKEN BAD_TOKEN BAD_TOKEN BAD_TOKEN},
-    {"md a Cx\r\nma a C\r\nma a E-1\r\n", SOME_FLAG SOME_FLAG SOME_FLAG},
+    {"md a Cx\r\nma a C\r\nma a E-1\r\n", BAD_TOKEN SOME_FLAG SOME_FLAG},
     {"mg a C18446744073709551616\r\n", BAD_TOKEN},
     {"ms a 1 F\r\nx\r\nms a 1 F-1\r\nx\r\n", BAD_FORMAT BAD_FORMAT},
     {"ms a 1 F4294967296\r\nx\r\n", BAD_FORMAT},
@@ -137,7 +137,7 @@ static const struct line mistakes[] = {
     {"mg a b\r\nmg YWI b\r\nmg Y!I= b\r\n", BAD_KEY BAD_KEY BAD_KEY},
     {"mg ==== b\r\nmg = b\r\nmg YWI=YWI= b\r\n", BAD_KEY BAD_KEY BAD_KEY},
     {"mg YWJ= b\r\nmg YQ=a b\r\nmg Y=== b\r\n", BAD_KEY BAD_KEY BAD_KEY},
-    {"md a b q\r\nma a b\r\nms a 2 b\r\nxx\r\n", SOME_FLAG SOME_FLAG BAD_KEY},
+    {"md a b q\r\nma a b\r\nms a 2 b\r\nxx\r\n", BAD_KEY SOME_FLAG BAD_KEY},
     {"me a b\r\n", BAD_FORMAT},
     {"mg a v v v v v v v v v v v v v v v v v v v v v\r\n", BAD "options flags are too long\n"},
     {"ms a 1 v v v v v v v v v v v v v v v v v v v v v\r\nx\r\nmn\r\n",
