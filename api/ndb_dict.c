@@ -421,6 +421,18 @@ int ndb_value_check(const struct ndb_table *table, uint32_t id, const void *valu
     return (int)column_check(&column->format, value, size);
 }
 
+int ndb_value_form(const struct ndb_table *table, uint32_t id, const void *value,
+                   uint32_t value_size, void *form, uint32_t form_capacity, uint32_t *size)
+{
+    const struct table_column *column = column_of(table, id);
+    if (column == NULL) return ERR_NO_SUCH_COLUMN;
+    if (value == NULL || form == NULL || size == NULL) return ERR_PARAMETER;
+    uint32_t wrong = column_check(&column->format, value, value_size);
+    if (wrong != 0) return (int)wrong;
+    *size = column_hash_form(&column->format, value, value_size, form, form_capacity);
+    return *size == 0 ? ERR_BUFFER_SMALL : 0;
+}
+
 /* The end of a statement: its semicolon, but not one in quotes or comments. */
 static const char *semicolon_after(const char *text)
 {

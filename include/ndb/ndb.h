@@ -443,6 +443,14 @@ NDB_API int ndb_value_parse(const struct ndb_table *table, uint32_t column, cons
 NDB_API int ndb_value_check(const struct ndb_table *table, uint32_t column, const void *value,
                             uint32_t size);
 
+/* Writes the form that all values have which equal this one as keys and in conditions (letters that
+ * its collation does not tell apart, blanks at the end, a zero with a sign): two values are equal
+ * exactly when their forms are the same bytes. The form is a stored value of the column, too, and
+ * fits into info.size bytes; *size is set. 0 or the error's number, also that of ndb_value_check.
+ * Any thread. */
+NDB_API int ndb_value_form(const struct ndb_table *table, uint32_t column, const void *value,
+                           uint32_t value_size, void *form, uint32_t form_capacity, uint32_t *size);
+
 /* ---- Records: where columns stand in the application's rows ---- */
 
 /*

@@ -67,7 +67,7 @@ void mc_cache_flush(struct mc_cache *cache, uint32_t at, uint32_t now)
 /* ---- Copies of what stands in the database ---- */
 
 /*
- * Keys that share a counter make each other's tokens void, which costs nothing but a copy that is
+ * Names that share a counter make each other's tokens void, which costs nothing but a copy that is
  * not kept. Both numbers only grow: the sum is the same if both are.
  */
 static uint64_t token_of(const struct mc_place *place)
@@ -75,18 +75,18 @@ static uint64_t token_of(const struct mc_place *place)
     return place->shard->emptied + place->shard->writes[(place->hash >> 32) % MC_CACHE_TOKENS];
 }
 
-uint64_t mc_cache_token(struct mc_cache *cache, const char *key, uint32_t key_size)
+uint64_t mc_cache_token(struct mc_cache *cache, const struct mc_name *name)
 {
-    struct mc_place place = mc_cache_enter(cache, key, key_size, 0);
+    struct mc_place place = mc_cache_enter(cache, name, 0);
     uint64_t token = token_of(&place);
     mc_shard_leave(cache, place.shard);
     return token;
 }
 
-bool mc_cache_execute_if(struct mc_cache *cache, struct mc_request *request, uint64_t token,
-                         uint32_t now)
+bool mc_cache_execute_if(struct mc_cache *cache, const struct mc_name *name,
+                         struct mc_request *request, uint64_t token, uint32_t now)
 {
-    struct mc_place place = mc_cache_enter(cache, request->key, request->key_size, now);
+    struct mc_place place = mc_cache_enter(cache, name, now);
     bool holds = token == token_of(&place);
     if (holds) {
         memset(&request->result, 0, sizeof request->result);
@@ -123,10 +123,10 @@ static uint64_t copy_store(const struct mc_place *place, const struct mc_copy *c
     return cas;
 }
 
-bool mc_cache_fill(struct mc_cache *cache, const char *key, uint32_t key_size, uint64_t token,
+bool mc_cache_fill(struct mc_cache *cache, const struct mc_name *name, uint64_t token,
                    const struct mc_copy *copy, uint32_t now, uint64_t *cas)
 {
-    struct mc_place place = mc_cache_enter(cache, key, key_size, now);
+    struct mc_place place = mc_cache_enter(cache, name, now);
     bool taken = token == token_of(&place);
     if (taken) {
         struct mc_item *item = mc_item_find(&place, NULL);
@@ -142,7 +142,7 @@ bool mc_cache_fill(struct mc_cache *cache, const char *key, uint32_t key_size, u
     return taken;
 }
 
-/* All tokens of the key are void, and its copy goes. */
+/* All tokens of the name are void, and its copy goes. */
 static void forget_at(const struct mc_place *place)
 {
     mc_item_written(place);
@@ -150,10 +150,9 @@ static void forget_at(const struct mc_place *place)
     if (item != NULL) mc_item_remove(place->cache, place->shard, item);
 }
 
-uint64_t mc_cache_write_begin(struct mc_cache *cache, const char *key, uint32_t key_size,
-                              uint32_t now)
+uint64_t mc_cache_write_begin(struct mc_cache *cache, const struct mc_name *name, uint32_t now)
 {
-    struct mc_place place = mc_cache_enter(cache, key, key_size, now);
+    struct mc_place place = mc_cache_enter(cache, name, now);
     forget_at(&place);
     uint64_t token = token_of(&place);
     mc_shard_leave(cache, place.shard);
@@ -161,10 +160,10 @@ uint64_t mc_cache_write_begin(struct mc_cache *cache, const char *key, uint32_t 
 }
 
 /* The end voids tokens again: whoever has read the row since the beginning may have the old one. */
-bool mc_cache_write_end(struct mc_cache *cache, const char *key, uint32_t key_size, uint64_t token,
+bool mc_cache_write_end(struct mc_cache *cache, const struct mc_name *name, uint64_t token,
                         const struct mc_copy *copy, uint32_t now, uint64_t *cas)
 {
-    struct mc_place place = mc_cache_enter(cache, key, key_size, now);
+    struct mc_place place = mc_cache_enter(cache, name, now);
     bool alone = copy != NULL && token == token_of(&place);
     if (alone) {
         mc_item_written(&place);
@@ -177,10 +176,10 @@ bool mc_cache_write_end(struct mc_cache *cache, const char *key, uint32_t key_si
     return alone;
 }
 
-bool mc_cache_peek(struct mc_cache *cache, const char *key, uint32_t key_size, uint32_t now,
+bool mc_cache_peek(struct mc_cache *cache, const struct mc_name *name, uint32_t now,
                    struct mc_copy *copy)
 {
-    struct mc_place place = mc_cache_enter(cache, key, key_size, now);
+    struct mc_place place = mc_cache_enter(cache, name, now);
     const struct mc_item *item = mc_item_find(&place, NULL);
     *copy = (struct mc_copy){0};
     if (item != NULL)
@@ -192,16 +191,15 @@ bool mc_cache_peek(struct mc_cache *cache, const char *key, uint32_t key_size, u
     return copy->value != NULL;
 }
 
-void mc_cache_forget(struct mc_cache *cache, const char *key, uint32_t key_size)
+void mc_cache_forget(struct mc_cache *cache, const struct mc_name *name)
 {
-    struct mc_place place = mc_cache_enter(cache, key, key_size, 0);
+    struct mc_place place = mc_cache_enter(cache, name, 0);
     forget_at(&place);
     mc_shard_leave(cache, place.shard);
 }
 
 void mc_cache_forget_if(struct mc_cache *cache,
-                        bool (*goes)(void *context, const char *key, uint32_t key_size),
-                        void *context)
+                        bool (*goes)(void *context, const struct mc_name *name), void *context)
 {
     for (uint32_t i = 0; i < MC_CACHE_SHARDS; i++) {
         struct mc_shard *shard = &cache->shards[i];
@@ -209,8 +207,10 @@ void mc_cache_forget_if(struct mc_cache *cache,
         mc_shard_enter(cache, shard, 0);
         shard->emptied++;
         for (struct mc_item *item = shard->oldest; item != NULL; item = next) {
+            const struct mc_name name = {
+                .bytes = item->name, .size = item->name_size, .space = item->space};
             next = item->newer;
-            if (goes(context, item->key, item->key_size)) mc_item_remove(cache, shard, item);
+            if (goes(context, &name)) mc_item_remove(cache, shard, item);
         }
         mc_shard_leave(cache, shard);
     }

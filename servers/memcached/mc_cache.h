@@ -12,6 +12,14 @@ struct mc_cache_options {
     uint64_t cas;       /* Numbers begin above it. */
 };
 
+/* What an item is found by. */
+struct mc_name {
+    const char *bytes;
+    uint32_t size;  /* Up to MC_NAME_MAX. */
+    uint32_t space; /* 0: the bytes are a client's key; else those of others mean something else. */
+};
+#define MC_NAME_MAX 4096u
+
 /* NULL: no memory. All functions: any thread. */
 struct mc_cache *mc_cache_create(const struct mc_cache_options *options);
 void mc_cache_free(struct mc_cache *cache);
@@ -19,6 +27,9 @@ void mc_cache_free(struct mc_cache *cache);
 /* Does what an engine command asks for, at once, and fills request->result (not done()). Values are
    held, not copied. `now`: Unix seconds. */
 void mc_cache_execute(struct mc_cache *cache, struct mc_request *request, uint32_t now);
+/* The same with that item, and not the one with the request's key. */
+void mc_cache_execute_as(struct mc_cache *cache, const struct mc_name *name,
+                         struct mc_request *request, uint32_t now);
 
 /*
  * For values that stand in the database, too. A copy must not be older than a write that was
@@ -27,34 +38,32 @@ void mc_cache_execute(struct mc_cache *cache, struct mc_request *request, uint32
  * kept only if no other write has begun or ended in between: the database may have done them in
  * either order.
  */
-uint64_t mc_cache_token(struct mc_cache *cache, const char *key, uint32_t key_size);
+uint64_t mc_cache_token(struct mc_cache *cache, const struct mc_name *name);
 struct mc_copy {
     struct mc_value *value; /* Held by the cache, too. */
     uint32_t flags, expiry;
     uint64_t cas; /* The database's, or 0: the cache makes one. */
 };
 /* False: somebody has written since. *cas (may be NULL): the copy's number. */
-bool mc_cache_fill(struct mc_cache *cache, const char *key, uint32_t key_size, uint64_t token,
+bool mc_cache_fill(struct mc_cache *cache, const struct mc_name *name, uint64_t token,
                    const struct mc_copy *copy, uint32_t now, uint64_t *cas);
-/* As mc_cache_execute() of a get, if the token holds; else false, and nothing is done. */
-bool mc_cache_execute_if(struct mc_cache *cache, struct mc_request *request, uint64_t token,
-                         uint32_t now);
+/* As mc_cache_execute_as() of a get, if the token holds; else false, and nothing is done. */
+bool mc_cache_execute_if(struct mc_cache *cache, const struct mc_name *name,
+                         struct mc_request *request, uint64_t token, uint32_t now);
 /* The copy that was there goes; returns the write's token. */
-uint64_t mc_cache_write_begin(struct mc_cache *cache, const char *key, uint32_t key_size,
-                              uint32_t now);
+uint64_t mc_cache_write_begin(struct mc_cache *cache, const struct mc_name *name, uint32_t now);
 /* `copy` NULL: what the row is now is not known, or it was not written. As mc_cache_fill(). */
-bool mc_cache_write_end(struct mc_cache *cache, const char *key, uint32_t key_size, uint64_t token,
+bool mc_cache_write_end(struct mc_cache *cache, const struct mc_name *name, uint64_t token,
                         const struct mc_copy *copy, uint32_t now, uint64_t *cas);
 /* The copy as it is, which is no use of it; false: there is none. The value is held for the caller.
  */
-bool mc_cache_peek(struct mc_cache *cache, const char *key, uint32_t key_size, uint32_t now,
+bool mc_cache_peek(struct mc_cache *cache, const struct mc_name *name, uint32_t now,
                    struct mc_copy *copy);
-/* The copy goes, and all tokens of the key are void. */
-void mc_cache_forget(struct mc_cache *cache, const char *key, uint32_t key_size);
-/* The same of all keys of which `goes` says so; the tokens of all others are void, too. */
+/* The copy goes, and all its tokens are void. */
+void mc_cache_forget(struct mc_cache *cache, const struct mc_name *name);
+/* The same of all of which `goes` says so; the tokens of all others are void, too. */
 void mc_cache_forget_if(struct mc_cache *cache,
-                        bool (*goes)(void *context, const char *key, uint32_t key_size),
-                        void *context);
+                        bool (*goes)(void *context, const struct mc_name *name), void *context);
 
 struct mc_cache_figures {
     uint64_t items, items_total, bytes, evictions, reclaimed;

@@ -225,13 +225,20 @@ static void execute_at(const struct mc_place *place, struct mc_request *request)
 
 void mc_cache_execute(struct mc_cache *cache, struct mc_request *request, uint32_t now)
 {
+    const struct mc_name name = {.bytes = request->key, .size = request->key_size};
+    mc_cache_execute_as(cache, &name, request, now);
+}
+
+void mc_cache_execute_as(struct mc_cache *cache, const struct mc_name *name,
+                         struct mc_request *request, uint32_t now)
+{
     memset(&request->result, 0, sizeof request->result);
     if (request->command >= MC_ENGINE_COMMANDS) {
         request->result.status = MC_NOT_SUPPORTED;
     } else if (request->command == MC_FLUSH_ALL) {
         mc_cache_flush(cache, request->expiry, now);
     } else {
-        struct mc_place place = mc_cache_enter(cache, request->key, request->key_size, now);
+        struct mc_place place = mc_cache_enter(cache, name, now);
         execute_at(&place, request);
         mc_cache_leave(&place);
     }

@@ -5,7 +5,7 @@
 #include "servers/memcached/mc_cache.h"
 
 /*
- * A key's hash says in which shard it is: low bits the shard, further ones the slot of its table,
+ * A name's hash says in which shard it is: low bits the shard, further ones the slot of its table,
  * high ones its token. Each shard has its own mutex, table and list of use; nobody ever holds two
  * of the mutexes. The memory limit is one of the whole cache, not a share for each shard: with
  * -m 64 a share would be one megabyte, and a value of that size would fit nowhere. The bytes are
@@ -28,11 +28,12 @@ struct mc_item {
     uint32_t flags;
     uint32_t expiry;
     uint32_t accessed;
-    uint8_t key_size;
+    uint32_t space;
+    uint16_t name_size;
     bool fetched;
     bool stale;
     bool token_sent; /* Somebody has been told to bring a new value. */
-    char key[];
+    char name[];
 };
 
 struct mc_shard {
@@ -43,7 +44,7 @@ struct mc_shard {
     uint32_t index;
     uint64_t flush;                   /* The last delayed one that it has done. */
     uint64_t emptied;                 /* Adds to all tokens of the shard. */
-    uint64_t writes[MC_CACHE_TOKENS]; /* Those of keys that share a token. */
+    uint64_t writes[MC_CACHE_TOKENS]; /* Those of names that share a token. */
     struct mc_cache_figures figures;  /* Without `bytes` and `flushes`; `items` is the table's. */
 };
 
@@ -58,38 +59,37 @@ struct mc_cache {
     struct mc_shard shards[MC_CACHE_SHARDS];
 };
 
-/* A key on its way through the cache. */
+/* A name on its way through the cache. */
 struct mc_place {
     struct mc_cache *cache;
     struct mc_shard *shard;
-    const char *key;
-    uint32_t key_size;
+    struct mc_name name;
     uint64_t hash;
     uint32_t now;
 };
 
 /* ---- The shards (mc_cache_shard.c) ---- */
 
-/* Finds the key's shard and takes its mutex; a flush whose time has come is done first. */
-struct mc_place mc_cache_enter(struct mc_cache *cache, const char *key, uint32_t key_size,
-                               uint32_t now);
+/* Finds the name's shard and takes its mutex; a flush whose time has come is done first. */
+struct mc_place mc_cache_enter(struct mc_cache *cache, const struct mc_name *name, uint32_t now);
 /* Lets go of it, and evicts what is too much. */
 void mc_cache_leave(const struct mc_place *place);
-/* The same for a shard without a key. Nothing is evicted; `now` 0: nor is it flushed. */
+/* The same for a shard without a name. Nothing is evicted; `now` 0: nor is it flushed. */
 void mc_shard_enter(struct mc_cache *cache, struct mc_shard *shard, uint32_t now);
 void mc_shard_leave(struct mc_cache *cache, struct mc_shard *shard);
 
-/* The key's item, or NULL; one that has expired goes, and *expired (may be NULL) says so. */
+/* The name's item, or NULL; one that has expired goes, and *expired (may be NULL) says so. */
 struct mc_item *mc_item_find(const struct mc_place *place, bool *expired);
 /* The item gets that value (held, the former one is released), and its bytes are counted. False:
    -M, and there is no room; or it can never fit. Nothing has changed then. */
 bool mc_item_value(const struct mc_place *place, struct mc_item *item, struct mc_value *value);
-/* A new item as the newest one of the shard, with everything but key and value 0; NULL: no room. */
+/* A new item as the newest one of the shard, with everything but name and value 0; NULL: no room.
+ */
 struct mc_item *mc_item_create(const struct mc_place *place, struct mc_value *value);
 void mc_item_remove(struct mc_cache *cache, struct mc_shard *shard, struct mc_item *item);
 /* It has been used, now. */
 void mc_item_use(const struct mc_place *place, struct mc_item *item);
-/* All tokens of the key are void. */
+/* All tokens of the name are void. */
 void mc_item_written(const struct mc_place *place);
 void mc_shard_empty(struct mc_cache *cache, struct mc_shard *shard);
 uint64_t mc_cache_next_cas(struct mc_cache *cache);

@@ -41,11 +41,10 @@ void mc_shard_leave(struct mc_cache *cache, struct mc_shard *shard)
     pthread_mutex_unlock(&shard->mutex);
 }
 
-struct mc_place mc_cache_enter(struct mc_cache *cache, const char *key, uint32_t key_size,
-                               uint32_t now)
+struct mc_place mc_cache_enter(struct mc_cache *cache, const struct mc_name *name, uint32_t now)
 {
-    struct mc_place place = {.cache = cache, .key = key, .key_size = key_size, .now = now};
-    place.hash = XXH3_64bits(key, key_size);
+    struct mc_place place = {.cache = cache, .name = *name, .now = now};
+    place.hash = XXH3_64bits_withSeed(name->bytes, name->size, name->space);
     place.shard = &cache->shards[place.hash % MC_CACHE_SHARDS];
     mc_shard_enter(cache, place.shard, now);
     return place;
@@ -129,9 +128,9 @@ void mc_item_use(const struct mc_place *place, struct mc_item *item)
 
 /* ---- Items ---- */
 
-static uint64_t item_cost(uint32_t key_size, const struct mc_value *value)
+static uint64_t item_cost(uint32_t name_size, const struct mc_value *value)
 {
-    return MC_ITEM_COST + sizeof(struct mc_item) + key_size + sizeof *value + value->size;
+    return MC_ITEM_COST + sizeof(struct mc_item) + name_size + sizeof *value + value->size;
 }
 
 /* Takes or gives back bytes; false: there are not so many. */
@@ -150,11 +149,17 @@ static bool item_expired(const struct mc_item *item, uint32_t now)
     return item->expiry != 0 && item->expiry <= now;
 }
 
+static bool has_name(const struct mc_item *item, const struct mc_place *place)
+{
+    return item->hash == place->hash && item->name_size == place->name.size &&
+           item->space == place->name.space &&
+           memcmp(item->name, place->name.bytes, place->name.size) == 0;
+}
+
 struct mc_item *mc_item_find(const struct mc_place *place, bool *expired)
 {
     struct mc_item *item = *slot_of(place->shard, place->hash);
-    while (item != NULL && (item->hash != place->hash || item->key_size != place->key_size ||
-                            memcmp(item->key, place->key, place->key_size) != 0))
+    while (item != NULL && !has_name(item, place))
         item = item->chain;
     bool gone = item != NULL && item_expired(item, place->now);
     if (expired != NULL) *expired = gone;
@@ -165,8 +170,8 @@ struct mc_item *mc_item_find(const struct mc_place *place, bool *expired)
 
 bool mc_item_value(const struct mc_place *place, struct mc_item *item, struct mc_value *value)
 {
-    uint64_t before = item_cost(item->key_size, item->value);
-    if (!bytes_take(place->cache, item_cost(item->key_size, value), before)) return false;
+    uint64_t before = item_cost(item->name_size, item->value);
+    if (!bytes_take(place->cache, item_cost(item->name_size, value), before)) return false;
     struct mc_value *former = item->value;
     item->value = mc_value_hold(value);
     mc_value_release(former);
@@ -175,9 +180,9 @@ bool mc_item_value(const struct mc_place *place, struct mc_item *item, struct mc
 
 struct mc_item *mc_item_create(const struct mc_place *place, struct mc_value *value)
 {
-    uint64_t cost = item_cost(place->key_size, value);
+    uint64_t cost = item_cost(place->name.size, value);
     if (!bytes_take(place->cache, cost, 0)) return NULL;
-    struct mc_item *item = calloc(1, sizeof *item + place->key_size);
+    struct mc_item *item = calloc(1, sizeof *item + place->name.size);
     if (item == NULL) {
         __atomic_sub_fetch(&place->cache->bytes, cost, __ATOMIC_RELAXED);
         return NULL;
@@ -185,8 +190,9 @@ struct mc_item *mc_item_create(const struct mc_place *place, struct mc_value *va
     item->value = mc_value_hold(value);
     item->hash = place->hash;
     item->accessed = place->now;
-    item->key_size = (uint8_t)place->key_size;
-    memcpy(item->key, place->key, place->key_size);
+    item->space = place->name.space;
+    item->name_size = (uint16_t)place->name.size;
+    memcpy(item->name, place->name.bytes, place->name.size);
     table_put(place->shard, item);
     list_put(place->shard, item);
     place->shard->figures.items_total++;
@@ -197,7 +203,7 @@ void mc_item_remove(struct mc_cache *cache, struct mc_shard *shard, struct mc_it
 {
     table_take(shard, item);
     list_take(shard, item);
-    __atomic_sub_fetch(&cache->bytes, item_cost(item->key_size, item->value), __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&cache->bytes, item_cost(item->name_size, item->value), __ATOMIC_RELAXED);
     mc_value_release(item->value);
     free(item);
 }

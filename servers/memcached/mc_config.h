@@ -18,6 +18,8 @@ enum mc_access { MC_BY_PRIMARY_KEY = 0, MC_BY_UNIQUE_INDEX, MC_BY_ORDERED_INDEX 
 /* A table as keys and values see it. Columns are numbers of the table. */
 struct mc_container {
     char name[51];
+    uint32_t number; /* Of all containers that this process has had; never 0. */
+    bool copied;     /* A prefix keeps copies of its rows. */
     struct ndb_table *table;
     enum mc_access access;
     uint32_t index; /* Of the unique or ordered index. */

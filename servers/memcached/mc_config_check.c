@@ -241,6 +241,8 @@ static bool read_prefixes(struct builder *builder)
         empty = empty || prefix->size == 0;
         if (checked == MC_CHECKED) {
             config->prefix_count++;
+            if (prefix->container != NULL && prefix->get == MC_CACHING)
+                prefix->container->copied = true;
         } else {
             tell_refused(builder, i);
             keep_refused(builder, prefix);

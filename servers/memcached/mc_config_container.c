@@ -389,6 +389,13 @@ static enum mc_checked select_access(struct compile *compile)
                  own_name(compile), text_of(compile, CONTAINER_KEYS), compile->table);
 }
 
+static uint32_t next_number(void)
+{
+    static uint32_t last;
+    uint32_t number = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+    return number != 0 ? number : __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
 enum mc_checked mc_container_compile(ndb_t *ndb, const struct mc_rows *rows, uint32_t row,
                                      struct mc_container *container, struct mc_config_error *error)
 {
@@ -398,7 +405,8 @@ enum mc_checked mc_container_compile(ndb_t *ndb, const struct mc_rows *rows, uin
     struct compile compile = {
         .ndb = ndb, .rows = rows, .row = row, .container = container, .error = error};
 
-    *container = (struct mc_container){.flags_column = MC_NO_COLUMN,
+    *container = (struct mc_container){.number = next_number(),
+                                       .flags_column = MC_NO_COLUMN,
                                        .increment_column = MC_NO_COLUMN,
                                        .cas_column = MC_NO_COLUMN,
                                        .expire_column = MC_NO_COLUMN,

@@ -39,6 +39,8 @@ static struct mc_job *job_take(struct mc_connection *connection)
 
 static void job_give(struct mc_worker *worker, struct mc_job *job)
 {
+    mc_config_release(job->config); /* Of one that was not begun. */
+    job->config = NULL;
     mc_request_release(&job->request);
     job->next = worker->free_jobs;
     worker->free_jobs = job;
@@ -99,10 +101,11 @@ static void answer_auth(struct mc_connection *connection, struct mc_request *req
 
 /* Who could not store a larger value does not want to read the old one. Who sends binary requests
    that are none is not heard any more: nothing says that what follows is a request. */
-static void answer_bad(struct mc_connection *connection, const struct mc_request *request)
+static void answer_bad(struct mc_connection *connection, struct mc_job *job)
 {
+    const struct mc_request *request = &job->request;
     if (request->result.status == MC_TOO_LARGE && request->key_size > 0)
-        mc_cache_forget(connection->worker->server->cache, request->key, request->key_size);
+        mc_engine_forget(connection->worker, job);
     if (request->result.status == MC_INVALID && request->form.protocol == MC_BINARY)
         connection->quitting = true;
 }
@@ -158,7 +161,7 @@ static void answer_here(struct mc_connection *connection, struct mc_job *job)
         connection->quitting = true;
         break;
     case MC_BAD:
-        answer_bad(connection, request);
+        answer_bad(connection, job);
         break;
     case MC_SHUTDOWN:
         shut_down(connection, request);
@@ -179,7 +182,8 @@ static bool may_ask(const struct mc_connection *connection, const struct mc_requ
 
 static void ask_engine(struct mc_connection *connection, struct mc_job *job)
 {
-    if (!mc_order_may_begin(connection, &job->request)) {
+    mc_engine_look(connection->worker, job);
+    if (!mc_order_may_begin(connection, job)) {
         connection->held = job;
         return;
     }

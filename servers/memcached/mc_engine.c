@@ -35,8 +35,8 @@ static enum mc_policy policy_of(const struct mc_prefix *prefix, const struct mc_
 
 static uint32_t weight_of(const struct mc_job *job)
 {
-    bool large = job->prefix != NULL && job->prefix->container->parts != NULL;
-    return large ? LARGE_WEIGHT : 1;
+    const struct mc_container *container = job->prefix->container;
+    return container != NULL && container->parts != NULL ? LARGE_WEIGHT : 1;
 }
 
 static void enter_database(struct mc_job *job)
@@ -101,19 +101,54 @@ static bool may_keep(const struct mc_job *job)
            job->config->number == atomic_load(&job->worker->server->config_number);
 }
 
+/* ---- Names ---- */
+
+void mc_engine_look(struct mc_worker *worker, struct mc_job *job)
+{
+    if (job->config == worker->config) return;
+    mc_config_release(job->config);
+    job->config = mc_config_hold(worker->config);
+    job->prefix = mc_config_find(job->config, job->request.key, job->request.key_size);
+    job->slotted = false;
+}
+
+bool mc_engine_name(struct mc_job *job, struct mc_name *name)
+{
+    const struct mc_request *request = &job->request;
+    const struct mc_container *container = job->prefix->container;
+    struct mc_naming *naming = &job->worker->naming;
+    *name = (struct mc_name){.bytes = request->key, .size = request->key_size};
+    if (container == NULL) return true;
+    int size = mc_store_name(container, request->key + job->prefix->size,
+                             request->key_size - job->prefix->size, naming);
+    *name = (struct mc_name){.bytes = naming->name, .space = container->number};
+    if (size >= 0) name->size = (uint32_t)size;
+    return size >= 0;
+}
+
+void mc_engine_forget(struct mc_worker *worker, struct mc_job *job)
+{
+    struct mc_name name;
+    mc_engine_look(worker, job);
+    if (mc_engine_name(job, &name)) mc_cache_forget(worker->server->cache, &name);
+}
+
+/* ---- Copies ---- */
+
 /* A copy of what was read, if nobody has changed the row since. */
 static void keep_copy(struct mc_job *job)
 {
     struct mc_request *request = &job->request;
+    struct mc_name name;
     struct mc_result *result = &request->result;
     uint64_t cas = 0;
     const struct mc_copy copy = {.value = result->value,
                                  .flags = result->flags,
                                  .expiry = result->expiry,
                                  .cas = result->cas};
-    if (copy.value == NULL || !may_keep(job)) return;
-    bool kept = mc_cache_fill(job->worker->server->cache, request->key, request->key_size,
-                              job->token, &copy, now_of(job->worker), &cas);
+    if (copy.value == NULL || !may_keep(job) || !mc_engine_name(job, &name)) return;
+    bool kept = mc_cache_fill(job->worker->server->cache, &name, job->token, &copy,
+                              now_of(job->worker), &cas);
     tell_cas(result, kept, cas);
 }
 
@@ -140,13 +175,14 @@ static bool copy_of_write(struct mc_job *job, struct mc_copy *copy)
 
 static void end_write(struct mc_job *job)
 {
-    struct mc_request *request = &job->request;
     struct mc_copy copy;
+    struct mc_name name;
     uint64_t cas = 0;
     bool known = copy_of_write(job, &copy);
-    bool kept = mc_cache_write_end(job->worker->server->cache, request->key, request->key_size,
-                                   job->token, known ? &copy : NULL, now_of(job->worker), &cas);
-    tell_cas(&request->result, kept, cas);
+    bool kept = mc_engine_name(job, &name) &&
+                mc_cache_write_end(job->worker->server->cache, &name, job->token,
+                                   known ? &copy : NULL, now_of(job->worker), &cas);
+    tell_cas(&job->request.result, kept, cas);
     mc_value_release(copy.value);
 }
 
@@ -191,10 +227,12 @@ static void tell_winner(struct mc_job *job)
     struct mc_result row = request->result;
     bool found = row.status == MC_OK && hints->recache_given;
     bool missed = row.status == MC_NOT_FOUND && hints->vivify_given;
-    if ((!found && !missed) || !may_keep(job)) return;
+    struct mc_name name;
+    if ((!found && !missed) || !may_keep(job) || !mc_engine_name(job, &name)) return;
     request->meta.recache_given = hints->recache_given;
     request->meta.vivify_given = missed;
-    if (!mc_cache_execute_if(job->worker->server->cache, request, job->token, now_of(job->worker)))
+    if (!mc_cache_execute_if(job->worker->server->cache, &name, request, job->token,
+                             now_of(job->worker)))
         return;
     if (request->result.status == MC_OK)
         mc_value_release(row.value);
@@ -258,7 +296,7 @@ static void ask_row(struct mc_job *job)
 
 /* Without a column for CAS numbers those of copies are used: who has one has read that copy, and
    the row is changed only if it is still the same. False: the request has been answered. */
-static bool take_cas_of_copy(struct mc_job *job)
+static bool take_cas_of_copy(struct mc_job *job, const struct mc_name *name)
 {
     struct mc_request *request = &job->request;
     const struct mc_prefix *prefix = job->prefix;
@@ -266,8 +304,7 @@ static bool take_cas_of_copy(struct mc_job *job)
     if (!request->cas_given || request->command == MC_GET || prefix->get != MC_CACHING ||
         prefix->container->cas_column != MC_NO_COLUMN)
         return true;
-    bool there = mc_cache_peek(job->worker->server->cache, request->key, request->key_size,
-                               now_of(job->worker), &copy);
+    bool there = mc_cache_peek(job->worker->server->cache, name, now_of(job->worker), &copy);
     if (there && copy.cas != request->cas) {
         mc_value_release(copy.value);
         fail(job, MC_EXISTS, NULL);
@@ -282,13 +319,14 @@ static bool take_cas_of_copy(struct mc_job *job)
 /* Until the answer nobody need be told of the old value any more. */
 static void write_row(struct mc_job *job)
 {
-    struct mc_request *request = &job->request;
-    request->cas_unwanted = false; /* A copy has it. */
-    if (!take_cas_of_copy(job)) return;
-    job->token = mc_cache_write_begin(job->worker->server->cache, request->key, request->key_size,
-                                      now_of(job->worker));
-    job->copying = MC_COPY_WRITE;
-    ask_row(job);
+    struct mc_name name;
+    job->request.cas_unwanted = false; /* A copy has it. */
+    if (mc_engine_name(job, &name)) {
+        if (!take_cas_of_copy(job, &name)) return;
+        job->token = mc_cache_write_begin(job->worker->server->cache, &name, now_of(job->worker));
+        job->copying = MC_COPY_WRITE;
+    }
+    ask_row(job); /* Also for a key that no row has: the answer is the store's. */
 }
 
 /* From the cache if it is there. */
@@ -297,10 +335,15 @@ static void read_both(struct mc_job *job)
     struct mc_request *request = &job->request;
     struct mc_cache *cache = job->worker->server->cache;
     bool vivify = request->meta.vivify_given;
+    struct mc_name name;
+    if (!mc_engine_name(job, &name)) {
+        ask_row(job);
+        return;
+    }
     request->cas_unwanted = false; /* A copy has it. */
-    job->token = mc_cache_token(cache, request->key, request->key_size);
+    job->token = mc_cache_token(cache, &name);
     request->meta.vivify_given = false; /* Not before the row has been looked for. */
-    mc_cache_execute(cache, request, now_of(job->worker));
+    mc_cache_execute_as(cache, &name, request, now_of(job->worker));
     request->meta.vivify_given = vivify;
     if (request->result.status == MC_OK) {
         finish(job);
@@ -373,25 +416,33 @@ static void flush_next(struct mc_job *job)
 
 /* ---- All of them. ---- */
 
+static void ask_cache(struct mc_job *job)
+{
+    struct mc_name name;
+    if (!mc_engine_name(job, &name)) {
+        fail(job, MC_INVALID, MC_NO_KEY_OF_TABLE);
+        return;
+    }
+    mc_cache_execute_as(job->worker->server->cache, &name, &job->request, now_of(job->worker));
+    finish(job);
+}
+
 void mc_engine_start(struct mc_worker *worker, struct mc_job *job)
 {
     struct mc_request *request = &job->request;
-    job->config = mc_config_hold(worker->config);
     if (request->command == MC_FLUSH_ALL) {
         if (flushes_rows(job->config)) request->expiry = 0;
         mc_cache_execute(worker->server->cache, request, now_of(worker));
         flush_next(job);
         return;
     }
-    job->prefix = mc_config_find(job->config, request->key, request->key_size);
     switch (policy_of(job->prefix, request)) {
     case MC_CACHE_ONLY:
-        mc_cache_execute(worker->server->cache, request, now_of(worker));
-        finish(job);
+        ask_cache(job);
         return;
     case MC_NDB_ONLY:
-        /* What is read from the cache must not be older, whatever the policy of the write is. */
-        if (job->prefix->get == MC_CACHING && is_change(request))
+        /* What is read from the cache must not be older, whoever writes the row here. */
+        if (job->prefix->container->copied && is_change(request))
             write_row(job);
         else
             ask_row(job);
@@ -416,11 +467,12 @@ struct change {
     const struct mc_config *former, *newest;
 };
 
-static bool may_be_other(void *context, const char *key, uint32_t key_size)
+static bool may_be_other(void *context, const struct mc_name *name)
 {
     const struct change *change = context;
-    return mc_config_find(change->former, key, key_size)->get == MC_CACHING ||
-           mc_config_find(change->newest, key, key_size)->get == MC_CACHING;
+    return name->space != 0 || /* Of a container of the former one, in any case. */
+           mc_config_find(change->former, name->bytes, name->size)->get == MC_CACHING ||
+           mc_config_find(change->newest, name->bytes, name->size)->get == MC_CACHING;
 }
 
 /* Each worker does it when it has changed: after the last one nobody stores by the former. */

@@ -2,9 +2,11 @@
  * order. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Requests of a pipeline are under way in the database at the same time. Of one key reads may
- * overtake each other, and nothing may overtake a change. Keys are told apart by a hash: two keys
- * that share it wait for each other without need.
+ * Requests of a pipeline are under way in the database at the same time. Of one row, however its
+ * key is spelled, reads may overtake each other, and nothing may overtake a change. Rows are told
+ * apart by a hash of their names: two that share it wait for each other without need. Names of two
+ * configurations cannot be compared: what is under way by one ends before anything begins by
+ * another.
  *
  * Most connections have one request under way, or only reads, and need no more than to count them.
  * When something else comes, a table is made of what is under way; it is kept until nothing is.
@@ -25,19 +27,25 @@ static bool is_change(const struct mc_request *request)
     return request->command != MC_GET || request->touch;
 }
 
-/* FNV-1a: short keys, and no harm in a bad one. */
-static uint32_t slot_of(const struct mc_request *request)
+/* FNV-1a: short names, and no harm in a bad one. */
+static uint32_t slot_of(struct mc_job *job)
 {
-    uint32_t hash = 2166136261u;
-    for (uint32_t i = 0; i < request->key_size; i++)
-        hash = (hash ^ (uint8_t)request->key[i]) * 16777619u;
-    return (hash ^ hash >> 16) % SLOTS;
+    struct mc_name name;
+    if (job->slotted) return job->slot;
+    if (!mc_engine_name(job, &name))
+        name = (struct mc_name){.bytes = job->request.key, .size = job->request.key_size};
+    uint32_t hash = 2166136261u ^ name.space;
+    for (uint32_t i = 0; i < name.size; i++)
+        hash = (hash ^ (uint8_t)name.bytes[i]) * 16777619u;
+    job->slot = (uint16_t)((hash ^ hash >> 16) % SLOTS);
+    job->slotted = true;
+    return job->slot;
 }
 
-static uint16_t *count_of(struct mc_order_table *table, const struct mc_request *request)
+static uint16_t *count_of(struct mc_order_table *table, struct mc_job *job)
 {
-    uint32_t slot = slot_of(request);
-    return is_change(request) ? &table->changes[slot] : &table->reads[slot];
+    uint32_t slot = slot_of(job);
+    return is_change(&job->request) ? &table->changes[slot] : &table->reads[slot];
 }
 
 /* Of all that is under way. NULL: no memory. */
@@ -54,8 +62,8 @@ static struct mc_order_table *table_of(struct mc_connection *connection)
         worker->spare_orders = order->table->next;
         worker->spare_order_count--;
     }
-    for (const struct mc_job *job = connection->first; job != NULL; job = job->next)
-        if (job->ordered) (*count_of(order->table, &job->request))++;
+    for (struct mc_job *job = connection->first; job != NULL; job = job->next)
+        if (job->ordered) (*count_of(order->table, job))++;
     return order->table;
 }
 
@@ -74,15 +82,17 @@ static void give_table(struct mc_connection *connection)
     worker->spare_order_count++;
 }
 
-bool mc_order_may_begin(struct mc_connection *connection, const struct mc_request *request)
+bool mc_order_may_begin(struct mc_connection *connection, struct mc_job *job)
 {
     const struct mc_order *order = &connection->order;
+    const struct mc_request *request = &job->request;
     if (order->under_way == 0) return true;
     if (order->all || request->command == MC_FLUSH_ALL) return false;
+    if (order->config_number != job->config->number) return false;
     if (order->changes == 0 && !is_change(request)) return true;
     struct mc_order_table *table = table_of(connection);
     if (table == NULL) return false; /* One after the other needs none. */
-    uint32_t slot = slot_of(request);
+    uint32_t slot = slot_of(job);
     return table->changes[slot] == 0 && (table->reads[slot] == 0 || !is_change(request));
 }
 
@@ -90,10 +100,11 @@ void mc_order_enter(struct mc_connection *connection, struct mc_job *job)
 {
     struct mc_order *order = &connection->order;
     job->ordered = true;
+    order->config_number = job->config->number;
     order->under_way++;
     order->changes += is_change(&job->request);
     order->all = job->request.command == MC_FLUSH_ALL;
-    if (order->table != NULL) (*count_of(order->table, &job->request))++;
+    if (order->table != NULL) (*count_of(order->table, job))++;
 }
 
 void mc_order_leave(struct mc_connection *connection, struct mc_job *job)
@@ -104,7 +115,7 @@ void mc_order_leave(struct mc_connection *connection, struct mc_job *job)
     order->changes -= is_change(&job->request);
     order->all = false;
     if (order->table == NULL) return;
-    (*count_of(order->table, &job->request))--;
+    (*count_of(order->table, job))--;
     if (order->under_way == 0) give_table(connection);
 }
 

@@ -53,6 +53,8 @@ struct mc_job {
     struct mc_connection *connection; /* NULL: it has gone; nobody wants the reply. */
     bool completed;
     bool ordered; /* Others of the connection may have to wait for it. */
+    bool slotted; /* `slot` is known: those of one row share it. */
+    uint16_t slot;
     /* The engine's: */
     struct mc_worker *worker;
     struct mc_config *config; /* Held. */
@@ -66,11 +68,12 @@ struct mc_job {
     struct mc_request request;              /* The last member: see its key. */
 };
 
-/* Which keys of a connection requests are under way for. */
+/* Which rows and items of a connection requests are under way for. */
 struct mc_order {
     uint32_t under_way, changes;
+    uint32_t config_number;       /* What they are by. */
     bool all;                     /* One of them concerns every key. */
-    struct mc_order_table *table; /* By key; NULL: none is needed so far. */
+    struct mc_order_table *table; /* By name; NULL: none is needed so far. */
 };
 
 struct mc_buffer {
@@ -192,6 +195,7 @@ struct mc_worker {
     bool stalled;             /* Connections wait for there being fewer. */
     uint64_t stale_answers;   /* That a table has changed. */
     struct mc_config *config; /* Held. */
+    struct mc_naming naming;  /* For one name at a time. */
     uint64_t round;           /* Of the loop; never 0. */
     bool unsent;              /* Requests were begun that the client library has not seen. */
     struct mc_access_point {
@@ -295,7 +299,7 @@ void mc_job_completed(struct mc_job *job);
 
 /* mc_order.c: may it begin now, or does it wait for one that is under way? Each one that was
    entered leaves, before its connection's list of jobs does without it. */
-bool mc_order_may_begin(struct mc_connection *connection, const struct mc_request *request);
+bool mc_order_may_begin(struct mc_connection *connection, struct mc_job *job);
 void mc_order_enter(struct mc_connection *connection, struct mc_job *job);
 void mc_order_leave(struct mc_connection *connection, struct mc_job *job);
 void mc_order_drop(struct mc_connection *connection);
@@ -311,8 +315,15 @@ int mc_udp_open(struct mc_worker *worker, int fd);
 void mc_udp_read(struct mc_worker *worker, int fd);
 void mc_udp_send(struct mc_datagram *datagram, const char *bytes, uint32_t size);
 
-/* mc_engine.c: who answers a request; the job is completed by it. */
+/* mc_engine.c: who answers a request. First the job is put on the worker's configuration. */
+void mc_engine_look(struct mc_worker *worker, struct mc_job *job);
+/* What the request is about, in the cache and in the order of requests: the client's key, or the
+   row that it spells. False: no row has that key. Its bytes are there until the next name. */
+bool mc_engine_name(struct mc_job *job, struct mc_name *name);
+/* The job is completed by it. */
 void mc_engine_start(struct mc_worker *worker, struct mc_job *job);
+/* There is a new value for the request's key, which could not be taken: no copy of the old one. */
+void mc_engine_forget(struct mc_worker *worker, struct mc_job *job);
 /* The worker has another configuration: copies of rows are those of the former one's containers. */
 void mc_engine_forget_copies(struct mc_worker *worker, const struct mc_config *former);
 /* Requests in the database are given up: their stores are closed. */

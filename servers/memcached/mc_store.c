@@ -402,7 +402,7 @@ void mc_store_start(struct mc_store *store, const struct mc_container *container
     if (job->action != ACTION_FLUSH) {
         enum mc_status status = mc_key_parse(&job->key, container, key, key_size);
         if (status != MC_OK) {
-            mc_work_end(job, status, status == MC_INVALID ? "the key is none of the table" : NULL);
+            mc_work_end(job, status, status == MC_INVALID ? MC_NO_KEY_OF_TABLE : NULL);
             return;
         }
     }

@@ -12,6 +12,19 @@ struct mc_store_options {
     void *context;
 };
 
+/* What a row is known by, whoever spells its key: two keys of a container have the same name
+   exactly when the table takes them for equal. The size of naming->name, or -1: it is no key of the
+   table. Any thread, with a `naming` of its own. */
+struct mc_naming {
+    char name[2048]; /* 32 columns of up to 36 bytes and their sizes, and no more text than a key's.
+                      */
+    uint8_t stored[32768], form[32768]; /* Of one column. */
+};
+int mc_store_name(const struct mc_container *container, const char *key, uint32_t key_size,
+                  struct mc_naming *naming);
+
+#define MC_NO_KEY_OF_TABLE "the key is none of the table" /* Of MC_INVALID. */
+
 struct mc_store_figures {
     uint64_t operations, retries, temporary;
     uint64_t batches; /* Rounds from one tick to the next in which there was something to send. */

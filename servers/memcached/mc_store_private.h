@@ -213,6 +213,8 @@ void mc_batches_free(struct mc_store *store);
 /* Splits the key's text. MC_OK, MC_INVALID, MC_NO_MEMORY. */
 enum mc_status mc_key_parse(struct mc_key *key, const struct mc_container *container,
                             const char *text, uint32_t size);
+/* The next field of a text that has `size` bytes more; the last one is all that is left. */
+uint32_t mc_field_size(const char *text, uint32_t size, bool last);
 /* Room for so many bytes. False: no memory. */
 bool mc_key_reserve(struct mc_key *key, uint32_t bytes);
 void mc_key_free(struct mc_key *key);

@@ -19,8 +19,7 @@ bool mc_key_reserve(struct mc_key *key, uint32_t bytes)
     return key->bytes != NULL;
 }
 
-/* The next field of a text that has `left` more behind it; the last one is all that is left. */
-static uint32_t field_size(const char *text, uint32_t size, bool last)
+uint32_t mc_field_size(const char *text, uint32_t size, bool last)
 {
     const char *tab = last || size == 0 ? NULL : memchr(text, '\t', size);
     return tab == NULL ? size : (uint32_t)(tab - text);
@@ -39,7 +38,7 @@ enum mc_status mc_key_parse(struct mc_key *key, const struct mc_container *conta
     for (uint32_t i = 0; i < container->key_count; i++) {
         bool last = i + 1 == container->key_count;
         bool too_long;
-        uint32_t part = field_size(text, size, last);
+        uint32_t part = mc_field_size(text, size, last);
         if (!last && part == size) return MC_INVALID;
         int stored = mc_convert_in(container->table, container->key[i], text, part,
                                    key->bytes + offset, room - offset, &too_long);
@@ -314,7 +313,7 @@ static enum mc_status set_fields(struct setter *setter, const char *text, uint32
     bool missing = false;
     for (uint32_t i = 0; i < container->value_count; i++) {
         bool last = i + 1 == container->value_count;
-        uint32_t field = missing ? 0 : field_size(text, size, last);
+        uint32_t field = missing ? 0 : mc_field_size(text, size, last);
         bool end = last || field == size;
         enum mc_status status = field == 0 && mc_is_nullable(container, container->value[i])
                                     ? set(setter, container->value[i], NULL, 0)

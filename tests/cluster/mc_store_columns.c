@@ -184,10 +184,128 @@ static void check_counters(struct client *client)
     container_close(&container);
 }
 
+/* ---- What a row is known by ---- */
+
+#define SPELLINGS 18u
+#define PIECES    4u
+
+/* A key's columns, and pieces of which spellings are made by chance: alike ones are frequent. */
+struct spelling {
+    const char *columns, *keys;
+    const char *piece[PIECES][12];
+};
+
+static const struct spelling spellings[] = {
+    {"k INT NOT NULL PRIMARY KEY", "k", {{"", "", "+", "-"}, {"", "0", "00"}, {"0", "1", "10"}}},
+    {"k BIGINT UNSIGNED NOT NULL PRIMARY KEY", "k", {{"", "+", "0"}, {"", "0"}, {"0", "7", "70"}}},
+    {"k DECIMAL(8,3) NOT NULL PRIMARY KEY",
+     "k",
+     {{"", "", "+", "-"}, {"", "0"}, {"0", "1"}, {"", ".0", ".5", ".50", ".500", ".0004"}}},
+    {"k DOUBLE NOT NULL PRIMARY KEY", "k", {{"", "-"}, {"0", "0.0", "1", "1.0", "10e-1", "0e5"}}},
+    {"k FLOAT NOT NULL PRIMARY KEY", "k", {{"", "-"}, {"0", "0.0", "1.5", "15e-1", "1.50"}}},
+    {"k VARCHAR(20) COLLATE utf8mb4_general_ci NOT NULL PRIMARY KEY",
+     "k",
+     {{"", "a", "A", "\xc3\xa4", "\xc3\x84"},
+      {"", "s", "\xc3\x9f", "S"},
+      {"b", "B", "\xd0\xb1", "\xd0\x91"},
+      {"", "", " ", "  "}}},
+    {"k CHAR(20) COLLATE utf8mb4_general_ci NOT NULL PRIMARY KEY",
+     "k",
+     {{"", "o", "O", "\xc3\xb6"}, {"", "", " "}, {"x", "X"}, {"", "", " ", "  "}}},
+    {"k VARCHAR(20) COLLATE utf8mb4_bin NOT NULL PRIMARY KEY",
+     "k",
+     {{"a", "A", "\xc3\xa4"}, {"", " ", "  "}}},
+    {"k CHAR(20) COLLATE utf8mb4_bin NOT NULL PRIMARY KEY",
+     "k",
+     {{"a", "A", "\xc3\xa4"}, {"", " ", "  "}}},
+    {"k VARBINARY(20) NOT NULL PRIMARY KEY", "k", {{"a", "A"}, {"", " ", "  ", "\x01"}}},
+    {"k BINARY(20) NOT NULL PRIMARY KEY", "k", {{"a", "A"}, {"", " ", "  ", "\x01"}}},
+    {"k DATE NOT NULL PRIMARY KEY", "k", {{"2024-02-"}, {"28", "29", "1", "01"}}},
+    {"k DATETIME NOT NULL PRIMARY KEY",
+     "k",
+     {{"2024-02-29"}, {" ", "T", "/"}, {"10:00:00", "10:00:01"}}},
+    {"k TIME NOT NULL PRIMARY KEY", "k", {{"", "+", "-"}, {"", "0"}, {"0", "1"}, {":00:00"}}},
+    {"k TIMESTAMP NOT NULL PRIMARY KEY",
+     "k",
+     {{"2023-11-14 22:13:20", "1700000000", "01700000000", "1700000001", "2023-11-14T22:13:20"}}},
+    {"k YEAR NOT NULL PRIMARY KEY", "k", {{"2024", "02024", "2025"}}},
+    {"a INT NOT NULL, k VARCHAR(20) COLLATE utf8mb4_general_ci NOT NULL, PRIMARY KEY (a, k)",
+     "a,k",
+     {{"", "0", "+"}, {"1", "7"}, {"\tb", "\tB", "\t1b", "\t"}, {"", " ", "\t", "b"}}},
+    {"k INT NOT NULL, a VARCHAR(20) NOT NULL, PRIMARY KEY (a, k)",
+     "a,k",
+     {{"", "0"}, {"1", "7"}, {"\t", "\t0"}, {"1", "7"}}},
+};
+
+static uint32_t chance(uint32_t bound)
+{
+    static uint64_t state = 88172645463325252ull;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)((state >> 20) % bound);
+}
+
+static void spell(const struct spelling *spelling, char key[64])
+{
+    key[0] = '\0';
+    for (uint32_t i = 0; i < PIECES; i++) {
+        uint32_t count = 0;
+        while (count < 12 && spelling->piece[i][count] != NULL)
+            count++;
+        if (count > 0) strcat(key, spelling->piece[i][chance(count)]);
+    }
+}
+
+/* Two keys have the same name exactly if what is stored by one is found by the other. */
+static void check_spellings(struct client *client, const struct mc_container *container,
+                            char keys[SPELLINGS][64])
+{
+    static struct mc_naming one, two;
+    uint32_t alike = 0;
+    for (uint32_t i = 0; i < SPELLINGS; i++) {
+        int size = mc_store_name(container, keys[i], (uint32_t)strlen(keys[i]), &one);
+        enum mc_status status = put(client, container, MC_SET, keys[i], "5");
+        want("is it a key?", status == MC_OK, size >= 0);
+        for (uint32_t k = 0; k < SPELLINGS && status == MC_OK; k++) {
+            struct mc_request get = request_of(MC_GET, keys[k]);
+            int other = mc_store_name(container, keys[k], (uint32_t)strlen(keys[k]), &two);
+            bool same = other == size && memcmp(one.name, two.name, (uint32_t)size) == 0;
+            status = run(client, container, &get);
+            if ((status == MC_OK) != same) printf("'%s' and '%s'\n", keys[i], keys[k]);
+            want("is it found?", status == MC_OK, same);
+            alike += same && k != i;
+            mc_request_clear(&get);
+            status = MC_OK;
+        }
+        (void)drop(client, container, keys[i]);
+    }
+    want("are some alike?", alike > 0, true);
+}
+
+static void check_names(struct client *client)
+{
+    for (uint32_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++) {
+        struct mc_container container;
+        char columns[300], keys[SPELLINGS][64];
+        printf("  spellings of %s\n", spellings[i].columns);
+        snprintf(columns, sizeof columns, "%s, v INT", spellings[i].columns);
+        make_table(client, "spelled", columns);
+        container_open(
+            client, &container,
+            &(struct view){.table = "spelled", .keys = spellings[i].keys, .values = "v"});
+        for (uint32_t k = 0; k < SPELLINGS; k++)
+            spell(&spellings[i], keys[k]);
+        check_spellings(client, &container, keys);
+        container_close(&container);
+    }
+}
+
 void check_columns(struct client *client)
 {
     want("bits have no text", mc_convert_knows(NDB_BIT), false);
     check_types(client);
     check_expiries(client);
     check_counters(client);
+    check_names(client);
 }

@@ -30,10 +30,10 @@ static uint32_t now;
 static uint32_t flush_at;
 
 /* Those that begin so; context: the prefix. */
-static bool begins(void *context, const char *key, uint32_t key_size)
+static bool begins(void *context, const struct mc_name *name)
 {
     const char *prefix = context;
-    return key_size >= strlen(prefix) && memcmp(key, prefix, strlen(prefix)) == 0;
+    return name->size >= strlen(prefix) && memcmp(name->bytes, prefix, strlen(prefix)) == 0;
 }
 
 static uint32_t draw(uint32_t below)
@@ -103,6 +103,8 @@ static struct mc_request draw_request(uint32_t key)
     draw_flags(&request);
     return request;
 }
+
+#define NAME(text) (&(const struct mc_name){.bytes = (text), .size = sizeof(text) - 1})
 
 /* ---- The model: what a command does, as simply as it can be said. ---- */
 
@@ -339,7 +341,8 @@ static void step_aside(struct mc_cache *cache)
     char key[20];
     uint32_t index = draw(KEYS);
     struct entry *entry = &model[index];
-    uint32_t size = (uint32_t)snprintf(key, sizeof key, "key:%u", index);
+    const struct mc_name name = {.bytes = key,
+                                 .size = (uint32_t)snprintf(key, sizeof key, "key:%u", index)};
     uint32_t kind = draw(4);
     if (kind < 2) {
         struct mc_request put = {.flags = draw(100)};
@@ -347,18 +350,18 @@ static void step_aside(struct mc_cache *cache)
         struct mc_copy copy = {put.value, put.flags, draw_expiry(), draw(2) * draw(1000000)};
         uint64_t cas = 0;
         if (copy.value == NULL) return;
-        uint64_t token = mc_cache_token(cache, key, size);
-        uint64_t write = mc_cache_write_begin(cache, key, size, now);
+        uint64_t token = mc_cache_token(cache, &name);
+        uint64_t write = mc_cache_write_begin(cache, &name, now);
         entry->there = false;
         if (kind == 0)
-            assert_false(mc_cache_fill(cache, key, size, token, &copy, now, &cas));
+            assert_false(mc_cache_fill(cache, &name, token, &copy, now, &cas));
         else
-            assert_true(mc_cache_write_end(cache, key, size, write, &copy, now, &cas));
+            assert_true(mc_cache_write_end(cache, &name, write, &copy, now, &cas));
         if (kind == 1 && model_set(entry, &put, copy.expiry) == MC_OK) entry->cas = cas;
         if (kind == 1) assert_true(copy.cas == 0 || cas == copy.cas);
         mc_request_clear(&put);
     } else if (kind == 2) {
-        mc_cache_forget(cache, key, size);
+        mc_cache_forget(cache, &name);
         entry->there = false;
     } else if (draw(200) == 0) {
         mc_cache_forget_if(cache, begins, "key:1");
@@ -437,7 +440,7 @@ static void begin_at_row(struct mc_cache *cache, struct row *row, struct actor *
     bool writes = draw(2) == 0;
     if (writes) row->disturbances++;
     actor->token =
-        writes ? mc_cache_write_begin(cache, "row", 3, now) : mc_cache_token(cache, "row", 3);
+        writes ? mc_cache_write_begin(cache, NAME("row"), now) : mc_cache_token(cache, NAME("row"));
     actor->disturbances = row->disturbances;
     actor->state = writes ? WRITING : READING;
 }
@@ -448,12 +451,12 @@ static void end_at_row(struct mc_cache *cache, struct row *row, struct actor *ac
     struct mc_copy copy = copy_of_number(actor->number);
     bool alone = actor->disturbances == row->disturbances;
     if (actor->state == READ) {
-        assert_int_equal(mc_cache_fill(cache, "row", 3, actor->token, &copy, now, NULL), alone);
+        assert_int_equal(mc_cache_fill(cache, NAME("row"), actor->token, &copy, now, NULL), alone);
         row->reads++;
     } else {
         bool known = draw(8) != 0; /* Else it was done, but the answer says nothing of the value. */
         assert_int_equal(
-            mc_cache_write_end(cache, "row", 3, actor->token, known ? &copy : NULL, now, NULL),
+            mc_cache_write_end(cache, NAME("row"), actor->token, known ? &copy : NULL, now, NULL),
             alone && known);
         row->disturbances++;
         row->writes++;
@@ -509,7 +512,7 @@ static void test_row(void **state)
         uint32_t busy = 1 + i / 1000 % ACTORS; /* From one at a time to all of them. */
         step_at_row(cache, &row, &actors[draw(busy)]);
         if (draw(500) == 0) {
-            mc_cache_forget(cache, "row", 3);
+            mc_cache_forget(cache, NAME("row"));
             row.disturbances++;
         }
         check_copy(cache, &row);

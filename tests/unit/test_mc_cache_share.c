@@ -17,6 +17,8 @@
 #define ROUNDS   20000u
 #define KEYS_ALL 400u
 
+#define NAME(text) (&(const struct mc_name){.bytes = (text), .size = sizeof(text) - 1})
+
 /* ---- Memory that runs out ---- */
 
 static uint32_t calls_until_failure; /* 0: never. */
@@ -41,10 +43,10 @@ struct mc_value *__wrap_mc_value_create(uint32_t size)
 }
 
 /* Those that begin so; context: the prefix. */
-static bool begins(void *context, const char *key, uint32_t key_size)
+static bool begins(void *context, const struct mc_name *name)
 {
     const char *prefix = context;
-    return key_size >= strlen(prefix) && memcmp(key, prefix, strlen(prefix)) == 0;
+    return name->size >= strlen(prefix) && memcmp(name->bytes, prefix, strlen(prefix)) == 0;
 }
 
 static struct mc_cache *open_cache(bool no_eviction)
@@ -228,7 +230,7 @@ static void test_no_memory(void **state)
         request.delta = 1;
         request.create = true;
         request.initial = 100;
-        if (commands[i] == MC_DECREMENT) mc_cache_forget(cache, "n", 1);
+        if (commands[i] == MC_DECREMENT) mc_cache_forget(cache, NAME("n"));
         uint32_t failures = 0;
         do {
             uint64_t bytes = figures_of(cache).bytes;
@@ -287,8 +289,8 @@ static void assert_copy(struct mc_cache *cache, const char *text)
 static uint64_t write_copy(struct mc_cache *cache, const struct mc_copy *copy)
 {
     uint64_t cas = 0;
-    uint64_t token = mc_cache_write_begin(cache, "k", 1, NOW);
-    assert_true(mc_cache_write_end(cache, "k", 1, token, copy, NOW, &cas));
+    uint64_t token = mc_cache_write_begin(cache, NAME("k"), NOW);
+    assert_true(mc_cache_write_end(cache, NAME("k"), token, copy, NOW, &cas));
     return cas;
 }
 
@@ -297,28 +299,28 @@ static void test_tokens(void **state)
     (void)state;
     struct mc_cache *cache = open_cache(false);
     struct mc_copy old = copy_of("old"), new = copy_of("new");
-    uint64_t cas, again, token = mc_cache_token(cache, "k", 1);
-    assert_true(mc_cache_fill(cache, "k", 1, token, &old, NOW, &cas));
-    assert_true(mc_cache_fill(cache, "k", 1, token, &old, NOW, &again)); /* Two readers. */
+    uint64_t cas, again, token = mc_cache_token(cache, NAME("k"));
+    assert_true(mc_cache_fill(cache, NAME("k"), token, &old, NOW, &cas));
+    assert_true(mc_cache_fill(cache, NAME("k"), token, &old, NOW, &again)); /* Two readers. */
     assert_int_equal(cas, again);
     assert_copy(cache, "old");
-    assert_true(mc_cache_fill(cache, "k", 1, token, &new, NOW, &again));
+    assert_true(mc_cache_fill(cache, NAME("k"), token, &new, NOW, &again));
     assert_int_not_equal(cas, again);
     new.cas = 4711;
     assert_int_equal(write_copy(cache, &new), 4711);
-    assert_false(mc_cache_fill(cache, "k", 1, token, &old, NOW, NULL));
+    assert_false(mc_cache_fill(cache, NAME("k"), token, &old, NOW, NULL));
     assert_copy(cache, "new");
-    token = mc_cache_token(cache, "k", 1);
-    mc_cache_forget(cache, "k", 1);
+    token = mc_cache_token(cache, NAME("k"));
+    mc_cache_forget(cache, NAME("k"));
     assert_copy(cache, NULL);
-    assert_false(mc_cache_fill(cache, "k", 1, token, &old, NOW, NULL));
-    token = mc_cache_token(cache, "k", 1);
+    assert_false(mc_cache_fill(cache, NAME("k"), token, &old, NOW, NULL));
+    token = mc_cache_token(cache, NAME("k"));
     mc_cache_forget_if(cache, begins, "other");
-    assert_false(mc_cache_fill(cache, "k", 1, token, &old, NOW, NULL));
-    token = mc_cache_token(cache, "k", 1);
+    assert_false(mc_cache_fill(cache, NAME("k"), token, &old, NOW, NULL));
+    token = mc_cache_token(cache, NAME("k"));
     struct mc_request flush = {.command = MC_FLUSH_ALL};
     mc_cache_execute(cache, &flush, NOW);
-    assert_false(mc_cache_fill(cache, "k", 1, token, &old, NOW, NULL));
+    assert_false(mc_cache_fill(cache, NAME("k"), token, &old, NOW, NULL));
     mc_value_release(old.value);
     mc_value_release(new.value);
     mc_cache_free(cache);
@@ -330,27 +332,28 @@ static void test_writes(void **state)
     (void)state;
     struct mc_cache *cache = open_cache(false);
     struct mc_copy one = copy_of("one"), two = copy_of("two");
-    uint64_t first = mc_cache_write_begin(cache, "k", 1, NOW);
-    uint64_t read = mc_cache_token(cache, "k", 1);
-    assert_true(mc_cache_fill(cache, "k", 1, read, &two, NOW, NULL)); /* Before it or after it. */
-    assert_true(mc_cache_write_end(cache, "k", 1, first, &one, NOW, NULL));
+    uint64_t first = mc_cache_write_begin(cache, NAME("k"), NOW);
+    uint64_t read = mc_cache_token(cache, NAME("k"));
+    assert_true(
+        mc_cache_fill(cache, NAME("k"), read, &two, NOW, NULL)); /* Before it or after it. */
+    assert_true(mc_cache_write_end(cache, NAME("k"), first, &one, NOW, NULL));
     assert_copy(cache, "one");
-    assert_false(mc_cache_fill(cache, "k", 1, read, &two, NOW, NULL));
-    first = mc_cache_write_begin(cache, "k", 1, NOW);
+    assert_false(mc_cache_fill(cache, NAME("k"), read, &two, NOW, NULL));
+    first = mc_cache_write_begin(cache, NAME("k"), NOW);
     assert_copy(cache, NULL);
-    uint64_t second = mc_cache_write_begin(cache, "k", 1, NOW);
-    assert_false(mc_cache_write_end(cache, "k", 1, first, &one, NOW, NULL));
+    uint64_t second = mc_cache_write_begin(cache, NAME("k"), NOW);
+    assert_false(mc_cache_write_end(cache, NAME("k"), first, &one, NOW, NULL));
     assert_copy(cache, NULL);
-    assert_false(mc_cache_write_end(cache, "k", 1, second, &two, NOW, NULL));
+    assert_false(mc_cache_write_end(cache, NAME("k"), second, &two, NOW, NULL));
     assert_copy(cache, NULL);
-    first = mc_cache_write_begin(cache, "k", 1, NOW);
-    second = mc_cache_write_begin(cache, "k", 1, NOW);
-    assert_true(mc_cache_write_end(cache, "k", 1, second, &two, NOW, NULL));
+    first = mc_cache_write_begin(cache, NAME("k"), NOW);
+    second = mc_cache_write_begin(cache, NAME("k"), NOW);
+    assert_true(mc_cache_write_end(cache, NAME("k"), second, &two, NOW, NULL));
     assert_copy(cache, "two"); /* Not yet older than the first one, which nobody was answered. */
-    assert_false(mc_cache_write_end(cache, "k", 1, first, &one, NOW, NULL));
+    assert_false(mc_cache_write_end(cache, NAME("k"), first, &one, NOW, NULL));
     assert_copy(cache, NULL);
-    first = mc_cache_write_begin(cache, "k", 1, NOW);
-    assert_false(mc_cache_write_end(cache, "k", 1, first, NULL, NOW, NULL)); /* It failed. */
+    first = mc_cache_write_begin(cache, NAME("k"), NOW);
+    assert_false(mc_cache_write_end(cache, NAME("k"), first, NULL, NOW, NULL)); /* It failed. */
     assert_copy(cache, NULL);
     mc_value_release(one.value);
     mc_value_release(two.value);
@@ -364,27 +367,28 @@ static void test_execute_if(void **state)
     struct mc_cache *cache = open_cache(false);
     struct mc_copy copy = copy_of("x");
     struct mc_request get = {.command = MC_GET, .key = "k", .key_size = 1};
-    uint64_t token = mc_cache_token(cache, "k", 1);
+    uint64_t token = mc_cache_token(cache, NAME("k"));
     get.form.protocol = MC_META;
     get.meta.vivify_given = true;
     get.meta.vivify = NOW + 30;
-    assert_true(mc_cache_execute_if(cache, &get, token, NOW));
+    assert_true(mc_cache_execute_if(cache, NAME("k"), &get, token, NOW));
     assert_int_equal(get.result.status, MC_OK);
     assert_true(get.result.won && get.result.created);
-    assert_true(mc_cache_execute_if(cache, &get, token, NOW)); /* Another one who has missed. */
+    assert_true(
+        mc_cache_execute_if(cache, NAME("k"), &get, token, NOW)); /* Another one who has missed. */
     assert_true(get.result.token_sent && !get.result.won && !get.result.created);
     write_copy(cache, &copy);
-    assert_false(mc_cache_execute_if(cache, &get, token, NOW));
+    assert_false(mc_cache_execute_if(cache, NAME("k"), &get, token, NOW));
     assert_copy(cache, "x");
     get.meta.recache_given = true;
     get.meta.recache = NOW + 20;
     copy.expiry = NOW + 10;
     write_copy(cache, &copy);
-    token = mc_cache_token(cache, "k", 1);
-    assert_true(mc_cache_execute_if(cache, &get, token, NOW));
+    token = mc_cache_token(cache, NAME("k"));
+    assert_true(mc_cache_execute_if(cache, NAME("k"), &get, token, NOW));
     assert_true(get.result.won);
-    assert_true(mc_cache_fill(cache, "k", 1, token, &copy, NOW, NULL)); /* The same row again. */
-    assert_true(mc_cache_execute_if(cache, &get, token, NOW));
+    assert_true(mc_cache_fill(cache, NAME("k"), token, &copy, NOW, NULL)); /* The same row again. */
+    assert_true(mc_cache_execute_if(cache, NAME("k"), &get, token, NOW));
     assert_true(get.result.token_sent && !get.result.won);
     mc_value_release(copy.value);
     mc_cache_free(cache);
@@ -397,19 +401,48 @@ static void test_peek(void **state)
     struct mc_cache *cache = mc_cache_create(&options);
     struct mc_copy copy = copy_of("x"), seen;
     assert_non_null(cache);
-    assert_false(mc_cache_peek(cache, "k", 1, NOW, &seen));
+    assert_false(mc_cache_peek(cache, NAME("k"), NOW, &seen));
     copy.flags = 7;
     copy.expiry = NOW + 5;
     assert_int_equal(write_copy(cache, &copy), 1001);
-    assert_true(mc_cache_peek(cache, "k", 1, NOW, &seen));
+    assert_true(mc_cache_peek(cache, NAME("k"), NOW, &seen));
     assert_ptr_equal(seen.value, copy.value);
     assert_int_equal(seen.flags, 7);
     assert_int_equal(seen.expiry, NOW + 5);
     assert_int_equal(seen.cas, 1001);
     mc_value_release(seen.value);
-    assert_false(mc_cache_peek(cache, "k", 1, NOW + 5, &seen));
+    assert_false(mc_cache_peek(cache, NAME("k"), NOW + 5, &seen));
     assert_int_equal(figures_of(cache).gets, 0);
     mc_value_release(copy.value);
+    mc_cache_free(cache);
+}
+
+/* The same bytes in another space are another item; longer names than a key can be. */
+static void test_names(void **state)
+{
+    (void)state;
+    struct mc_cache *cache = open_cache(false);
+    char bytes[1000];
+    memset(bytes, 'n', sizeof bytes);
+    for (uint32_t space = 0; space < 100; space++)
+        for (uint32_t size = 1; size <= sizeof bytes; size += 333) {
+            const struct mc_name name = {.bytes = bytes, .size = size, .space = space};
+            struct mc_request set = {.command = MC_SET, .flags = space * 1000 + size};
+            mc_cache_execute_as(cache, &name, &set, NOW);
+            assert_int_equal(set.result.status, MC_OK);
+        }
+    for (uint32_t space = 0; space < 100; space++)
+        for (uint32_t size = 1; size <= sizeof bytes; size += 333) {
+            const struct mc_name name = {.bytes = bytes, .size = size, .space = space};
+            struct mc_request get = {.command = MC_GET};
+            mc_cache_execute_as(cache, &name, &get, NOW);
+            assert_int_equal(get.result.flags, space * 1000 + size);
+            if (space % 2 == 0) mc_cache_forget(cache, &name);
+        }
+    assert_int_equal(figures_of(cache).items, 200);
+    struct mc_request get = {.command = MC_GET, .key = "n", .key_size = 1};
+    mc_cache_execute(cache, &get, NOW);
+    assert_int_equal(get.result.status, MC_NOT_FOUND);
     mc_cache_free(cache);
 }
 
@@ -426,10 +459,10 @@ static void test_tokens_of_commands(void **state)
     struct mc_copy copy = copy_of("7");
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         write_copy(cache, &copy);
-        uint64_t token = mc_cache_token(cache, "k", 1);
+        uint64_t token = mc_cache_token(cache, NAME("k"));
         struct mc_request request = {.command = steps[i].command, .key = "k", .key_size = 1};
         mc_cache_execute(cache, &request, NOW);
-        assert_int_equal(mc_cache_fill(cache, "k", 1, token, &copy, NOW, NULL), steps[i].fills);
+        assert_int_equal(mc_cache_fill(cache, NAME("k"), token, &copy, NOW, NULL), steps[i].fills);
     }
     mc_value_release(copy.value);
     mc_cache_free(cache);
@@ -515,15 +548,16 @@ static void work_on_row(struct worker *worker, uint32_t now)
     struct mc_request read = {.command = MC_GET, .key = "row", .key_size = 3, .want_value = true};
     struct mc_copy copy;
     if (draw(worker, 3) == 0) {
-        uint64_t token = mc_cache_write_begin(worker->cache, "row", 3, now);
+        uint64_t token = mc_cache_write_begin(worker->cache, NAME("row"), now);
         least = __atomic_add_fetch(&row, 1, __ATOMIC_SEQ_CST);
         copy = copy_of_row(least);
         bool known = draw(worker, 4) != 0;
-        (void)mc_cache_write_end(worker->cache, "row", 3, token, known ? &copy : NULL, now, NULL);
+        (void)mc_cache_write_end(worker->cache, NAME("row"), token, known ? &copy : NULL, now,
+                                 NULL);
     } else {
-        uint64_t token = mc_cache_token(worker->cache, "row", 3);
+        uint64_t token = mc_cache_token(worker->cache, NAME("row"));
         copy = copy_of_row(__atomic_load_n(&row, __ATOMIC_SEQ_CST));
-        (void)mc_cache_fill(worker->cache, "row", 3, token, &copy, now, NULL);
+        (void)mc_cache_fill(worker->cache, NAME("row"), token, &copy, now, NULL);
     }
     mc_value_release(copy.value);
     mc_cache_execute(worker->cache, &read, now);
@@ -617,6 +651,7 @@ int main(void)
         cmocka_unit_test(test_writes),
         cmocka_unit_test(test_execute_if),
         cmocka_unit_test(test_peek),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_tokens_of_commands),
         cmocka_unit_test(test_copy_too_large),
         cmocka_unit_test(test_threads),
