@@ -115,7 +115,7 @@ static uint32_t execute(ndb_t *ndb, struct api_table *table, struct counter_call
 }
 
 /* The first that takes numbers makes the table. NULL, with the ndb_t's error: there is none. */
-static struct ndb_table *open_counters(ndb_t *ndb, bool make, uint32_t timeout_ms)
+struct ndb_table *counters_open(ndb_t *ndb, bool make, uint32_t timeout_ms)
 {
     struct ndb_table *table = ndb_table_open(ndb, COUNTER_TABLE, timeout_ms);
     if (table != NULL || !make || ndb->error.error.code != ERR_NO_SUCH_TABLE) return table;
@@ -141,7 +141,7 @@ static bool goes_again(const struct counter_call *call, uint32_t error)
 
 static uint32_t attempt(ndb_t *ndb, struct counter_call *call, uint32_t timeout_ms)
 {
-    struct ndb_table *table = open_counters(ndb, !call->read, timeout_ms);
+    struct ndb_table *table = counters_open(ndb, !call->read, timeout_ms);
     if (table == NULL) return (uint32_t)ndb->error.error.code;
     uint32_t error = execute(ndb, table_core(table), call, timeout_ms);
     ndb_table_release(table);

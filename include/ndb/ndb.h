@@ -772,6 +772,15 @@ NDB_API int ndb_auto_increment_read(ndb_t *ndb, const struct ndb_table *table, u
                                     uint32_t timeout_ms);
 
 /*
+ * A number that tells this cluster's data from that of any other cluster, and of this one before it
+ * began anew (without disks, or by --initial), when tables may get the numbers and versions again
+ * that others had: for programs that keep what they have done to a table. It is drawn when it is
+ * asked for the first time, and stands in a row of sys/SYSTAB_0: who drops or changes that one
+ * gives it up. Own thread.
+ */
+NDB_API int ndb_cluster_identity(ndb_t *ndb, uint64_t *identity, uint32_t timeout_ms);
+
+/*
  * Many independent rows in one call: `count` rows of `stride` bytes. Reads are committed reads,
  * each for itself; with the record of a unique index they are one transaction with shared locks, so
  * that another's lock is waited for, and an error other than 626 (no such row) ends all of them.
