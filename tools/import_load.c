@@ -3,70 +3,26 @@
 /*
  * Each row is a transaction of its own, so that a refused row takes no other with it and the reject
  * file can name it. A row waits in a slot with its stored values and its text until its insert is
- * answered: done, to be tried again (temporary errors), rejected, or unknown, which ends the load.
+ * answered: done, to be tried again (temporary errors, and those after which it may be there or
+ * not), or rejected. When commits are lost with the cluster, all rows that are not on disk are sent
+ * again.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "tools/import.h"
-#include "tools/number_seen.h"
+#include "tools/import_load.h"
 
 #define POLL_MS       100u
 #define RETRY_MS_MAX  1000u
 #define PROGRESS_MS   200u
 #define ROWS_PER_LOOK 256u /* Between two looks at the clock. */
-#define SKIPPED       UINT32_MAX
 #define ROW_EXISTS    630
-#define SAVE_MS       1000u  /* Between two writes of the state, */
-#define SAVE_ROWS     32768u /* or after half as many rows. */
 #define BAR_WIDTH     30
 
-struct slot {
-    struct load *load;
-    struct slot *next; /* In the free or in the retry list. */
-    uint8_t *row;
-    char *raw;
-    uint32_t raw_size, raw_room;
-    uint64_t number; /* From 1, in the file. */
-    uint32_t tries;
-    uint64_t due_ms;
-    uint64_t sent_ns;           /* For statistics. */
-    struct ndb_operation *read; /* Of a row that may have been sent before. */
-};
-
-struct load {
-    const struct import_settings *settings;
-    const char *path, *rejects_path;
-    struct csv_format format;
-    struct import_input input;
-    struct csv_row csv;
-    struct ndb_table *table;
-    struct ndb_record *record;
-    uint32_t columns[CSV_FIELDS_MAX]; /* Column of each field, or SKIPPED. */
-    uint32_t column_count;
-    uint32_t number_column;  /* Gets numbers; SKIPPED: none. */
-    struct number_seen seen; /* Numbers of the file's own. */
-    struct slot *slots, *free, *retry;
-    uint8_t *rows;
-    FILE *rejects;
-    struct import_totals totals;
-    struct import_state state;
-    struct import_series row_us, rows_per_second;
-    uint64_t sample_ms, sample_rows;
-    uint64_t first_byte; /* Where this run begins. */
-    uint64_t number;     /* Rows read. */
-    bool at_end;         /* All of them. */
-    uint64_t start_ms, progress_ms;
-    bool bar;  /* Standard error is a terminal. */
-    bool stop; /* No more input. */
-    bool failed;
-};
-
-static uint64_t now_ms(void)
+uint64_t import_now_ms(void)
 {
     struct timespec now;
 
@@ -107,7 +63,7 @@ static void write_escaped(FILE *out, const char *text, uint32_t size)
     }
 }
 
-static void fail(struct load *load)
+void import_fail(struct load *load)
 {
     load->stop = true;
     load->failed = true;
@@ -121,13 +77,15 @@ static void reject(struct load *load, uint64_t number, int32_t code, const char 
 
     load->totals.rejected++;
     import_state_done(&load->state, number, IMPORT_REJECTED);
-    if (load->totals.rejected == 1) {
+    if (load->rejects == NULL) {
         (void)fprintf(stderr, "%s%s: row %" PRIu64 " rejected: %d: %s\n", load->bar ? "\n" : "",
                       load->path, number, code, message);
-        load->rejects = fopen(load->rejects_path, load->state.run > 1 ? "a" : "w");
+        bool more = load->state.run > 1 || load->rejects_begun;
+        load->rejects = fopen(load->rejects_path, more ? "a" : "w");
+        load->rejects_begun = true;
         if (load->rejects == NULL) {
             (void)fprintf(stderr, "%s: %s\n", load->rejects_path, strerror(errno));
-            fail(load);
+            import_fail(load);
         }
     }
     if (load->rejects != NULL) {
@@ -147,22 +105,6 @@ static void reject(struct load *load, uint64_t number, int32_t code, const char 
 }
 
 /* ---- Slots ---- */
-
-static bool make_slots(struct load *load)
-{
-    uint32_t count = load->settings->outstanding;
-    uint32_t row_size = ndb_record_row_size(load->record);
-
-    load->slots = calloc(count, sizeof(*load->slots));
-    load->rows = calloc(count, row_size);
-    if (load->slots == NULL || load->rows == NULL) return false;
-    for (uint32_t i = 0; i < count; i++) {
-        load->slots[i] = (struct slot){
-            .load = load, .row = load->rows + (size_t)i * row_size, .next = load->free};
-        load->free = &load->slots[i];
-    }
-    return true;
-}
 
 static void give_back(struct slot *slot)
 {
@@ -202,32 +144,43 @@ static void retry_later(struct slot *slot)
     uint64_t delay_ms = (uint64_t)load->settings->temporary_delay_ms * ++slot->tries;
 
     load->totals.retries++;
-    slot->due_ms = now_ms() + (delay_ms < RETRY_MS_MAX ? delay_ms : RETRY_MS_MAX);
+    slot->due_ms = import_now_ms() + (delay_ms < RETRY_MS_MAX ? delay_ms : RETRY_MS_MAX);
     slot->next = load->retry;
     load->retry = slot;
+}
+
+bool import_can_repeat(const struct load *load)
+{
+    return load->state.ends != NULL && !load->settings->missing_ai;
 }
 
 /* What becomes of a row whose insert has failed. */
 static void handle_error(struct slot *slot, const ndb_error_t *error)
 {
     struct load *load = slot->load;
+    bool unknown = error->status == NDB_STATUS_UNKNOWN;
 
-    if (error->status == NDB_STATUS_TEMPORARY && slot->tries < load->settings->temporary_max) {
+    if (load->commits.lost) {
+        give_back(slot); /* It will be read again. */
+    } else if ((error->status == NDB_STATUS_TEMPORARY ||
+                (unknown && !load->settings->missing_ai)) &&
+               slot->tries < load->settings->temporary_max) {
+        slot->doubt |= unknown;
         retry_later(slot);
-    } else if (error->status == NDB_STATUS_UNKNOWN) {
+    } else if (unknown) {
         if (!load->failed) {
             (void)fprintf(stderr, "%s: row %" PRIu64 ": may be in the table or not\n", load->path,
                           slot->number);
             tool_print_error(error);
         }
-        fail(load);
+        import_fail(load);
         give_back(slot);
     } else {
         reject_slot(slot, error);
     }
 }
 
-/* ---- Rows that a former run may have sent ---- */
+/* ---- Rows that a former run, or try, may have sent ---- */
 
 /* Are the values that the slot would insert those of the row that is there? */
 static bool same_row(const struct load *load, const struct slot *slot,
@@ -248,29 +201,52 @@ static bool same_row(const struct load *load, const struct slot *slot,
     return true;
 }
 
-static void accept_row(struct slot *slot)
+static void accept_row(struct slot *slot, const struct ndb_transaction *transaction)
 {
     struct load *load = slot->load;
 
+    import_committed(load, ndb_transaction_epoch(transaction));
     load->totals.rows++;
     number_seen_row(&load->seen, load->record, slot->row);
-    load->state.greatest = load->seen.greatest;
+    load->state.answered.greatest = load->seen.greatest;
     import_state_done(&load->state, slot->number, IMPORT_INSERTED);
     give_back(slot);
 }
 
+static void written_again(int result, struct ndb_transaction *transaction, void *context)
+{
+    struct slot *slot = context;
+
+    if (result == 0)
+        accept_row(slot, transaction);
+    else
+        handle_error(slot, ndb_transaction_error(transaction));
+    ndb_transaction_close(transaction);
+}
+
+/*
+ * Nobody knows the epoch of a row that is there already, which may be in memory only. Written once
+ * more, with the same values and under the lock with which it was read, it has one.
+ */
 static void compared(int result, struct ndb_transaction *transaction, void *context)
 {
     struct slot *slot = context;
+    struct load *load = slot->load;
     ndb_error_t exists;
 
     ndb_error_lookup(ROW_EXISTS, &exists);
-    if (result != 0)
+    if (result != 0) {
         handle_error(slot, ndb_transaction_error(transaction));
-    else if (same_row(slot->load, slot, slot->read))
-        accept_row(slot);
-    else
+    } else if (ndb_operation_error(slot->read)->code != 0) {
+        retry_later(slot); /* It is gone again. */
+    } else if (!same_row(load, slot, slot->read)) {
         reject_slot(slot, &exists);
+    } else if (ndb_write(transaction, load->record, slot->row, NULL) != NULL &&
+               ndb_execute_async(transaction, NDB_COMMIT, 0, written_again, slot) == 0) {
+        return;
+    } else {
+        handle_error(slot, ndb_transaction_error(transaction));
+    }
     ndb_transaction_close(transaction);
 }
 
@@ -282,7 +258,8 @@ static bool compare(struct slot *slot)
     struct ndb_column_info column;
 
     if (transaction == NULL) return false;
-    slot->read = ndb_operation_define(transaction, load->table, NDB_READ, NULL);
+    slot->read = ndb_operation_define(transaction, load->table, NDB_READ,
+                                      &(struct ndb_operation_options){.lock = NDB_LOCK_EXCLUSIVE});
     bool good = slot->read != NULL;
     for (uint32_t i = 0; good && i < load->column_count; i++) {
         const void *value;
@@ -294,7 +271,7 @@ static bool compare(struct slot *slot)
             (!column.primary_key || ndb_operation_set(slot->read, column.id, value, size) == 0) &&
             ndb_operation_get(slot->read, column.id) == 0;
     }
-    if (good && ndb_execute_async(transaction, NDB_COMMIT, 0, compared, slot) == 0) return true;
+    if (good && ndb_execute_async(transaction, NDB_NO_COMMIT, 0, compared, slot) == 0) return true;
     ndb_transaction_close(transaction);
     return false;
 }
@@ -307,9 +284,9 @@ static void inserted(int result, struct ndb_transaction *transaction, void *cont
     if (load->settings->stats)
         import_series_add(&load->row_us, (double)(now_ns() - slot->sent_ns) / 1000.0);
     if (result == 0) {
-        accept_row(slot);
+        accept_row(slot, transaction);
     } else if (ndb_transaction_error(transaction)->code != ROW_EXISTS ||
-               slot->number > load->state.doubt || !compare(slot)) {
+               !(slot->doubt || slot->number <= load->state.doubt) || !compare(slot)) {
         handle_error(slot, ndb_transaction_error(transaction));
     }
     ndb_transaction_close(transaction);
@@ -336,7 +313,7 @@ static void submit(struct slot *slot)
 static void submit_due(struct load *load)
 {
     struct slot *slot = load->retry;
-    uint64_t now = slot == NULL ? 0 : now_ms();
+    uint64_t now = slot == NULL ? 0 : import_now_ms();
 
     load->retry = NULL;
     while (slot != NULL) {
@@ -403,7 +380,7 @@ static bool take_number(struct load *load, uint64_t *number)
     if (ndb_auto_increment(ndb, load->table, &load->settings->numbers, number, 0) == 0) return true;
     (void)fprintf(stderr, "%s: a number for row %" PRIu64 ": ", load->path, load->number);
     tool_print_error(ndb_error(ndb));
-    fail(load);
+    import_fail(load);
     return false;
 }
 
@@ -443,12 +420,13 @@ static void take_row(struct load *load, const char *raw)
     }
     if (!keep_raw(slot, raw, load->csv.raw_size)) {
         (void)fprintf(stderr, "%s: out of memory\n", load->path);
-        fail(load);
+        import_fail(load);
         return;
     }
     load->free = slot->next;
     slot->number = load->number;
     slot->tries = 0;
+    slot->doubt = false;
     submit(slot);
 }
 
@@ -470,7 +448,7 @@ static void read_rows(struct load *load)
         if (got < 0) {
             (void)fprintf(stderr, "%s: after row %" PRIu64 ": %s\n", load->path, load->number,
                           problem);
-            fail(load);
+            import_fail(load);
             return;
         }
         if (got == 0) {
@@ -508,7 +486,7 @@ static double estimate(const struct load *load, double seconds, char *text, size
 
 static void print_progress(struct load *load, bool last)
 {
-    uint64_t now = now_ms();
+    uint64_t now = import_now_ms();
     double seconds = (double)(now - load->start_ms) / 1000.0;
     double speed = seconds > 0 ? (double)load->totals.rows / seconds : 0;
     char left[80];
@@ -532,223 +510,46 @@ static void print_progress(struct load *load, bool last)
 
 /* ---- One file ---- */
 
-static bool add_column(struct load *load, const char *name)
+/* Rows that wait for their next try stay away: the load has failed, or they are read again. */
+static void drop_retries(struct load *load)
 {
-    uint32_t column = SKIPPED;
-
-    if (load->column_count == CSV_FIELDS_MAX) {
-        (void)fprintf(stderr, "More than %u columns\n", CSV_FIELDS_MAX);
-        return false;
+    while (load->retry != NULL) {
+        struct slot *slot = load->retry;
+        load->retry = slot->next;
+        give_back(slot);
     }
-    if (name[0] != '@') {
-        int found = ndb_table_find_column(load->table, name);
-        if (found < 0) {
-            (void)fprintf(stderr, "No column %s in the table\n", name);
-            return false;
-        }
-        column = (uint32_t)found;
-    }
-    load->columns[load->column_count++] = column;
-    return true;
 }
 
-/* With --missing-ai-column: the column that gets numbers. */
-static bool choose_number_column(struct load *load)
-{
-    struct ndb_column_info column;
-
-    load->number_column = SKIPPED;
-    if (!load->settings->missing_ai) return true;
-    for (uint32_t i = 0; ndb_table_column(load->table, i, &column) == 0; i++) {
-        if (column.auto_increment) load->number_column = i;
-    }
-    if (load->number_column != SKIPPED) return true;
-    (void)fprintf(stderr, "The table has no AUTO_INCREMENT column\n");
-    return false;
-}
-
-/* Which field goes into which column. */
-static bool choose_columns(struct load *load)
-{
-    struct ndb_table_info info;
-    char *rest = NULL;
-    bool ok = true;
-
-    if (!choose_number_column(load)) return false;
-    ndb_table_describe(load->table, &info);
-    if (load->settings->columns == NULL) {
-        for (uint32_t i = 0; i < info.columns; i++) {
-            if (i != load->number_column) load->columns[load->column_count++] = i;
-        }
-        return true;
-    }
-    char *list = strdup(load->settings->columns);
-    if (list == NULL) return false;
-    for (char *name = strtok_r(list, ", ", &rest); name != NULL && ok;
-         name = strtok_r(NULL, ", ", &rest))
-        ok = add_column(load, name);
-    free(list);
-    for (uint32_t i = 0; ok && i < load->column_count && load->number_column != SKIPPED; i++) {
-        if (load->columns[i] != load->number_column) continue;
-        (void)fprintf(stderr, "--missing-ai-column, but --columns has it\n");
-        ok = false;
-    }
-    return ok;
-}
-
-/* A row of the chosen columns: first the null bits, then the values one after the other. */
-static bool make_record(struct load *load)
-{
-    struct ndb_field *fields = calloc(load->column_count + 2, sizeof(*fields));
-    uint32_t offset = (load->column_count + 1 + 7) / 8;
-    uint32_t count = 0;
-
-    if (fields == NULL) return false;
-    for (uint32_t i = 0; i <= load->column_count; i++) {
-        struct ndb_column_info column;
-        uint32_t id = i < load->column_count ? load->columns[i] : load->number_column;
-        if (id == SKIPPED || ndb_table_column(load->table, id, &column) != 0) continue;
-        fields[count++] =
-            (struct ndb_field){.column_id = column.id,
-                               .offset = offset,
-                               .size = column.size,
-                               .null_offset = column.nullable ? i / 8 : NDB_NOT_NULLABLE,
-                               .null_bit = i % 8};
-        offset += column.size;
-    }
-    load->record = ndb_record_create(load->settings->tool.ndb, load->table, fields, count, offset);
-    free(fields);
-    if (load->record == NULL) tool_print_error(ndb_error(load->settings->tool.ndb));
-    return load->record != NULL;
-}
-
-static bool prepare(struct load *load, const char *table_name)
-{
-    load->table = ndb_table_open(load->settings->tool.ndb, table_name, 0);
-    if (load->table == NULL) {
-        (void)fprintf(stderr, "%s: ", table_name);
-        tool_print_error(ndb_error(load->settings->tool.ndb));
-        return false;
-    }
-    if (!choose_columns(load) || !make_record(load)) return false;
-    if (!load->settings->missing_ai) number_seen_begin(&load->seen, load->table);
-    if (!import_input_open(&load->input, load->path)) {
-        (void)fprintf(stderr, "%s: %s\n", load->path, strerror(errno));
-        return false;
-    }
-    if (!make_slots(load)) {
-        (void)fprintf(stderr, "%s: out of memory\n", load->path);
-        return false;
-    }
-    return true;
-}
-
-/* Goes on where the state says. False: the reason is printed. */
-static bool prepare_state(struct load *load, const char *table_name, const char *state_name)
-{
-    const struct import_settings *settings = load->settings;
-    struct import_state *state = &load->state;
-    struct ndb_table_info info;
-
-    if (!load->input.regular) { /* A pipe cannot be read again. */
-        state->run = 1;
-        if (!settings->resume) return true;
-        (void)fprintf(stderr, "%s: --resume needs a file\n", load->path);
-        return false;
-    }
-    ndb_table_describe(load->table, &info);
-    struct import_what what = {.path = load->path,
-                               .table = table_name,
-                               .file_bytes = load->input.bytes_total,
-                               .table_id = info.table_id,
-                               .table_major = info.version_major};
-    if (!import_state_begin(state, settings->state_dir, state_name, &what, settings->resume))
-        return false;
-    load->totals.run = state->run;
-    load->totals.rows_before = state->inserted;
-    load->totals.rejected_before = state->rejected;
-    load->number = state->mark;
-    load->seen.greatest = state->greatest;
-    if (state->complete) return true;
-    if (state->run > 1 && !import_state_trim_rejects(load->rejects_path, state->mark)) return false;
-    if (!import_input_seek(&load->input, state->end_pos)) {
-        (void)fprintf(stderr, "%s: %s\n", load->path, strerror(errno));
-        return false;
-    }
-    load->first_byte = state->end_pos;
-    return import_state_save(state, load->number + SAVE_ROWS, now_ms());
-}
-
-/* Writes the state when it is time, and takes a sample of the speed. */
-static void keep_state(struct load *load)
-{
-    struct import_state *state = &load->state;
-    uint64_t now = now_ms();
-
-    if (now - load->sample_ms >= 1000u) {
-        if (load->sample_ms != 0)
-            import_series_add(&load->rows_per_second,
-                              (double)(load->totals.rows - load->sample_rows) * 1000.0 /
-                                  (double)(now - load->sample_ms));
-        load->sample_ms = now;
-        load->sample_rows = load->totals.rows;
-    }
-    if (state->ends == NULL || load->stop) return;
-    if (now - state->saved_ms < SAVE_MS && load->number + SAVE_ROWS / 2 < state->limit) return;
-    if (load->rejects != NULL) (void)fflush(load->rejects);
-    if (!import_state_save(state, load->number + SAVE_ROWS, now)) fail(load);
-}
-
-/* How to go on. Rows that get numbers cannot be told from those that are in the table already. */
-static void tell_rest(const struct load *load)
-{
-    uint64_t mark = load->state.mark;
-
-    (void)fprintf(stderr, "%s: row %" PRIu64 " is the last one that is done; ", load->path, mark);
-    if (!load->settings->missing_ai)
-        (void)fprintf(stderr, "--resume goes on there\n");
-    else if (mark == load->number)
-        (void)fprintf(stderr, "--ignore-lines=%" PRIu64 " goes on there\n", mark);
-    else
-        (void)fprintf(stderr,
-                      "--ignore-lines=%" PRIu64 " goes on there, but some of the rows up to "
-                      "%" PRIu64 " may be in the table already and would come twice\n",
-                      mark, load->number);
-}
-
-/* The last word about the file. */
-static void end_state(struct load *load)
-{
-    struct import_state *state = &load->state;
-
-    state->complete = load->at_end && !load->failed && state->mark == load->number;
-    load->totals.complete = load->at_end && !load->failed;
-    if (!import_state_save(state, load->number, now_ms())) load->failed = true;
-    if (!load->totals.complete && state->ends != NULL) tell_rest(load);
-}
-
-/* Until all input is read and every row that was sent is answered. */
+/* Until all input is read, and every row that was sent is answered and on disk. */
 static void run(struct load *load)
 {
     ndb_t *ndb = load->settings->tool.ndb;
 
     for (;;) {
+        if (load->failed || load->commits.lost) drop_retries(load);
         submit_due(load);
-        if (!load->stop) read_rows(load);
+        bool reads = !load->stop && !load->commits.lost;
+        if (reads) read_rows(load);
         uint32_t pending = ndb_pending(ndb);
-        if (pending == 0 && load->retry == NULL && load->stop) break;
+        if (pending == 0 && load->retry == NULL) {
+            if (load->failed && (load->commits.tries > 0 || load->commits.lost)) break;
+            if (load->commits.lost) {
+                import_go_back(load);
+                continue;
+            }
+            if (load->stop && import_settle(load)) break;
+        }
         /* With room for more rows there is no reason to wait. */
         bool wait =
-            load->stop || load->free == NULL || !import_state_may_send(&load->state, load->number);
+            !reads || load->free == NULL || !import_state_may_send(&load->state, load->number);
         if (wait && pending == 0) {
             (void)nanosleep(&(struct timespec){.tv_nsec = 1000000L}, NULL);
         } else if (ndb_poll(ndb, wait ? POLL_MS : 0, wait ? 1 : 0) < 0) {
             tool_print_error(ndb_error(ndb));
-            fail(load);
+            import_fail(load);
             break;
         }
-        keep_state(load);
-        if (load->failed) load->retry = NULL; /* Their rows stay away; the load has failed. */
+        import_keep_state(load);
         if (load->bar || load->settings->monitor_s > 0) print_progress(load, false);
     }
 }
@@ -771,11 +572,11 @@ static void run_and_tell(struct load *load, const char *state_name)
     const struct import_settings *settings = load->settings;
     struct import_series series[2];
 
-    load->start_ms = now_ms();
+    load->start_ms = import_now_ms();
     run(load);
     if (load->rejects != NULL) (void)fflush(load->rejects);
     if (!number_seen_raise(&load->seen, settings->tool.ndb, load->table)) load->failed = true;
-    end_state(load);
+    import_end_state(load);
     if (load->bar) print_progress(load, true);
     load->row_us.name = "row-microseconds";
     load->rows_per_second.name = "rows-per-second";
@@ -797,13 +598,13 @@ int import_load(struct import_settings *settings, const char *path, const char *
                           .path = path,
                           .rejects_path = rejects_path,
                           .format = settings->format,
-                          .start_ms = now_ms()};
+                          .start_ms = import_now_ms()};
     load->bar = isatty(STDERR_FILENO) == 1;
     load->progress_ms = load->start_ms + (load->bar ? 0 : settings->monitor_s * 1000u);
-    if (!prepare(load, table_name) || !prepare_state(load, table_name, state_name))
+    if (!import_prepare(load, table_name) || !import_begin_state(load, table_name, state_name))
         load->failed = true;
-    else if (load->state.complete)
-        load->totals.complete = true; /* By a former run. */
+    else if (load->state.complete) /* By a former run. */
+        load->totals.complete = load->totals.on_disk = true;
     else
         run_and_tell(load, state_name);
     if (load->rejects != NULL && fclose(load->rejects) != 0) {
@@ -811,7 +612,8 @@ int import_load(struct import_settings *settings, const char *path, const char *
         load->failed = true;
     }
     load->totals.bytes = load->input.bytes_read - load->first_byte;
-    load->totals.seconds = (double)(now_ms() - load->start_ms) / 1000.0;
+    load->totals.seconds = (double)(import_now_ms() - load->start_ms) / 1000.0;
+    if (load->commits.memory || load->state.memory) load->totals.on_disk = false;
     *totals = load->totals;
     bool rejected = load->totals.rejected + load->totals.rejected_before > 0;
     int code = load->failed || rejected ? TOOL_FAILED : TOOL_OK;

@@ -3,29 +3,96 @@
 #include "tools/import_state.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define TITLES               "runno\tstart\tend\trows\tstartpos\tendpos\tbytes\treject\tstate\n"
-#define FIELDS               11
-#define FIELDS_WITHOUT_TABLE 9 /* Of versions that did not keep it. */
+#define TITLES     "runno\tstart\tend\trows\tstartpos\tendpos\tbytes\treject\tstate\n"
+#define FIELDS     13 /* With a table and a cluster. */
+#define FIELDS_OLD 11 /* Of versions that counted what was in memory, */
+#define FIELDS_9   9  /* and did not keep the table either. */
+#define TEXT_MAX   4096u
+#define TAIL_BYTES 65536u
 
 static void make_path(char *path, size_t size, const char *directory, const char *name)
 {
     (void)snprintf(path, size, "%s/%s.map", directory, name);
 }
 
+static bool complain(const struct import_state *state, const char *what)
+{
+    (void)fprintf(stderr, "%s %s\n", state->path, what);
+    return false;
+}
+
+/* ---- Checksums: cksum(1) gives the same. ---- */
+
+static uint32_t crc_bytes(uint32_t crc, const uint8_t *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        crc ^= (uint32_t)bytes[i] << 24;
+        for (uint32_t bit = 0; bit < 8; bit++)
+            crc = (crc & 0x80000000u) != 0 ? crc << 1 ^ 0x04C11DB7u : crc << 1;
+    }
+    return crc;
+}
+
+static uint32_t checksum(const void *bytes, size_t count)
+{
+    uint32_t crc = crc_bytes(0, bytes, count);
+    for (size_t rest = count; rest != 0; rest >>= 8)
+        crc = crc_bytes(crc, &(uint8_t){(uint8_t)rest}, 1);
+    return ~crc;
+}
+
+/* Of the input's last bytes before `end`. False: they cannot be read. */
+static bool tail_checksum(const struct import_what *what, uint64_t end, uint32_t *sum)
+{
+    uint64_t start = end > TAIL_BYTES ? end - TAIL_BYTES : 0;
+    size_t size = (size_t)(end - start);
+    uint8_t *bytes = malloc(TAIL_BYTES);
+    errno = 0;
+    bool good = bytes != NULL && pread(what->fd, bytes, size, (off_t)start) == (ssize_t)size;
+
+    if (good)
+        *sum = checksum(bytes, size);
+    else if (errno == 0)
+        errno = EIO; /* It is shorter than it was. */
+    free(bytes);
+    return good;
+}
+
+/* ---- Reading ---- */
+
 /* The former run's file and table: are they this run's? False: printed. */
-static bool is_same(const struct import_state *state, const struct import_what *was)
+static bool is_same(const struct import_state *state, const struct import_what *was, uint32_t tail)
 {
     const struct import_what *what = &state->what;
+    uint32_t now = 0;
 
     if (was->file_bytes != what->file_bytes) {
         (void)fprintf(stderr, "%s: the file had %" PRIu64 " bytes then, and has %" PRIu64 " now\n",
                       state->path, was->file_bytes, what->file_bytes);
+        return false;
+    }
+    if (!tail_checksum(what, state->durable.end_pos, &now) || now != tail) {
+        (void)fprintf(stderr,
+                      "%s: the file has been changed since: what stands before its byte %" PRIu64
+                      ", to where it was imported, is not what was imported\n",
+                      state->path, state->durable.end_pos);
+        return false;
+    }
+    if (was->cluster != what->cluster) {
+        (void)fprintf(stderr,
+                      "%s: the cluster is not the one that rows of %s were imported into (it is "
+                      "another one, or has begun anew with --initial since). Those rows are not in "
+                      "table %s; without --resume the whole file is imported\n",
+                      state->path, what->path, what->table);
         return false;
     }
     if (was->table_id == what->table_id && was->table_major == what->table_major) return true;
@@ -37,52 +104,115 @@ static bool is_same(const struct import_state *state, const struct import_what *
     return false;
 }
 
-/* What the file says. 0 there is none, 1 read, -1 printed. */
-static int read_state(struct import_state *state)
+static bool is_of_older_version(const struct import_state *state)
 {
-    FILE *in = fopen(state->path, "r");
-    char titles[200];
-    char word[16] = "";
-    struct import_what was = {0};
+    (void)fprintf(stderr,
+                  "%s is of an older version, and does not say whether table %s is still the one "
+                  "that rows of %s were imported into, nor whether they are on disk. Without "
+                  "--resume the whole file is imported; with --continue --ignore-lines=%" PRIu64
+                  " only the rows behind the last one that was done, of which those that are there "
+                  "are rejected\n",
+                  state->path, state->what.table, state->what.path, state->durable.mark);
+    return false;
+}
 
-    if (in == NULL && errno == ENOENT) return 0;
-    if (in == NULL) {
-        (void)fprintf(stderr, "%s: %s\n", state->path, strerror(errno));
-        return -1;
-    }
+/* How much of the text has its checksum, given in the last line; 0: it does not end with one. */
+static size_t checked_size(const char *text, size_t size)
+{
+    size_t at = size;
+    uint32_t sum;
+
+    if (size == 0 || text[size - 1] != '\n') return 0;
+    for (at = size - 1; at > 0 && text[at - 1] != '\n';)
+        at--;
+    return sscanf(text + at, "check\t%" SCNu32, &sum) == 1 && sum == checksum(text, at) ? at : 0;
+}
+
+static bool understand(struct import_state *state, const char *text, size_t size)
+{
+    struct import_point *point = &state->durable;
+    struct import_what was = {0};
+    char word[16] = "";
+    uint32_t tail = 0;
     int count = 0;
-    if (fgets(titles, sizeof(titles), in) != NULL && strcmp(titles, TITLES) == 0)
-        count = fscanf(in,
+
+    if (size == 0)
+        return complain(state, "is empty: what was imported is not known. Without --resume the "
+                               "whole file is imported");
+    if (strncmp(text, TITLES, sizeof(TITLES) - 1) == 0)
+        count = sscanf(text + sizeof(TITLES) - 1,
                        "%" SCNu32 " 0 %" SCNu64 " %" SCNu64 " 0 %" SCNu64 " %" SCNu64 " %" SCNu64
                        " %15s %*u %*u %" SCNu64 " %*u %*u %*u %*u %*u sent number %" SCNu64
-                       " table %" SCNu32 " %" SCNu32,
-                       &state->run, &state->mark, &state->inserted, &state->end_pos,
-                       &was.file_bytes, &state->rejected, word, &state->doubt, &state->greatest,
-                       &was.table_id, &was.table_major);
-    (void)fclose(in);
-    state->complete = strcmp(word, "complete") == 0;
-    if (count == FIELDS_WITHOUT_TABLE) {
-        (void)fprintf(stderr,
-                      "%s is of an older version, and does not say whether table %s is still the "
-                      "one that rows of %s were imported into. Without --resume the whole file is "
-                      "imported; with --continue --ignore-lines=%" PRIu64
-                      " only the rows behind the last one that was done, of which those that are "
-                      "there are rejected\n",
-                      state->path, state->what.table, state->what.path, state->mark);
-        return -1;
+                       " table %" SCNu32 " %" SCNu32 " cluster %" SCNx64 " tail %" SCNu32 "",
+                       &state->run, &point->mark, &point->inserted, &point->end_pos,
+                       &was.file_bytes, &point->rejected, word, &state->doubt, &point->greatest,
+                       &was.table_id, &was.table_major, &was.cluster, &tail);
+    state->memory = strcmp(word, "memory") == 0;
+    state->complete = state->memory || strcmp(word, "complete") == 0;
+    if ((count == FIELDS_9 || count == FIELDS_OLD) && text[size - 1] == '\n' &&
+        strstr(text, "\ncluster") == NULL)
+        return is_of_older_version(state);
+    if (count != FIELDS || checked_size(text, size) == 0 || state->doubt < point->mark)
+        return complain(state, "is no state of an import, or damaged; without --resume it is "
+                               "replaced, and the whole file is imported");
+    return is_same(state, &was, tail);
+}
+
+static bool read_state(struct import_state *state)
+{
+    char text[TEXT_MAX + 1];
+    ssize_t size = pread(state->lock, text, TEXT_MAX, 0);
+
+    if (size < 0) {
+        (void)fprintf(stderr, "%s: %s\n", state->path, strerror(errno));
+        return false;
     }
-    if (count != FIELDS || state->doubt < state->mark) {
-        (void)fprintf(stderr, "%s is no state of an import; without --resume it is replaced\n",
-                      state->path);
-        return -1;
+    text[size] = '\0';
+    return understand(state, text, (size_t)size);
+}
+
+/* Locks what is open. False: the reason is printed, and it is closed. */
+static bool lock_file(const struct import_state *state, int fd)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno == EWOULDBLOCK)
+        (void)complain(state, "is in use: another import of a file of this name is running; give "
+                              "it another --state-dir");
+    else
+        (void)fprintf(stderr, "%s: %s\n", state->path, strerror(errno));
+    (void)close(fd);
+    return false;
+}
+
+static bool is_at(int fd, const char *path)
+{
+    struct stat mine, there;
+    return fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_ino == there.st_ino &&
+           mine.st_dev == there.st_dev;
+}
+
+/* Opens and locks the state file, if there is one. False: the reason is printed. */
+static bool lock_state(struct import_state *state)
+{
+    for (;;) {
+        int fd = open(state->path, O_RDWR | O_CLOEXEC);
+        if (fd < 0 && errno == ENOENT) return true;
+        if (fd < 0) {
+            (void)fprintf(stderr, "%s: %s\n", state->path, strerror(errno));
+            return false;
+        }
+        if (!lock_file(state, fd)) return false;
+        state->lock = fd;
+        if (is_at(fd, state->path)) return true;
+        (void)close(fd); /* Replaced meanwhile. */
+        state->lock = -1;
     }
-    return is_same(state, &was) ? 1 : -1;
 }
 
 bool import_state_begin(struct import_state *state, const char *directory, const char *name,
                         const struct import_what *what, bool resume)
 {
-    *state = (struct import_state){.what = *what};
+    *state = (struct import_state){.what = *what, .lock = -1};
     make_path(state->path, sizeof(state->path), directory, name);
     state->ends = calloc(IMPORT_WINDOW, sizeof(*state->ends));
     state->kinds = calloc(IMPORT_WINDOW, sizeof(*state->kinds));
@@ -90,10 +220,14 @@ bool import_state_begin(struct import_state *state, const char *directory, const
         (void)fprintf(stderr, "ndb_import: out of memory\n");
         return false;
     }
-    if (resume && read_state(state) < 0) return false;
+    if (!lock_state(state)) return false;
+    if (resume && state->lock >= 0 && !read_state(state)) return false;
+    state->answered = state->durable;
     state->run++;
     return true;
 }
+
+/* ---- Rows ---- */
 
 void import_state_row(struct import_state *state, uint64_t number, uint64_t end_pos)
 {
@@ -104,55 +238,121 @@ void import_state_row(struct import_state *state, uint64_t number, uint64_t end_
 
 void import_state_done(struct import_state *state, uint64_t number, enum import_row_end kind)
 {
+    struct import_point *point = &state->answered;
+
     if (state->ends == NULL) return;
     state->kinds[number % IMPORT_WINDOW] = (uint8_t)kind;
-    for (uint64_t next = state->mark + 1; state->kinds[next % IMPORT_WINDOW] != IMPORT_WAITING;
+    for (uint64_t next = point->mark + 1; state->kinds[next % IMPORT_WINDOW] != IMPORT_WAITING;
          next++) {
         uint8_t *done = &state->kinds[next % IMPORT_WINDOW];
-        state->inserted += *done == IMPORT_INSERTED;
-        state->rejected += *done == IMPORT_REJECTED;
+        point->inserted += *done == IMPORT_INSERTED;
+        point->rejected += *done == IMPORT_REJECTED;
         *done = IMPORT_WAITING;
-        state->end_pos = state->ends[next % IMPORT_WINDOW];
-        state->mark = next;
+        point->end_pos = state->ends[next % IMPORT_WINDOW];
+        point->mark = next;
     }
 }
 
 bool import_state_may_send(const struct import_state *state, uint64_t number)
 {
     return state->ends == NULL ||
-           (number < state->limit && number - state->mark < IMPORT_WINDOW - 1);
+           (number < state->limit && number - state->answered.mark < IMPORT_WINDOW - 1);
+}
+
+void import_state_durable(struct import_state *state, const struct import_point *point)
+{
+    state->durable = *point;
+}
+
+void import_state_rewind(struct import_state *state, uint64_t number)
+{
+    state->answered = state->durable;
+    memset(state->kinds, 0, IMPORT_WINDOW * sizeof(*state->kinds));
+    if (state->doubt < number) state->doubt = number;
+}
+
+/* ---- Saving ---- */
+
+/* The whole file; 0: the input cannot be read, errno tells. */
+static size_t make_text(const struct import_state *state, uint64_t limit, char *text)
+{
+    const struct import_point *point = &state->durable;
+    uint32_t tail = 0;
+
+    if (!tail_checksum(&state->what, point->end_pos, &tail)) return 0;
+    int size =
+        snprintf(text, TEXT_MAX,
+                 TITLES "%" PRIu32 "\t0\t%" PRIu64 "\t%" PRIu64 "\t0\t%" PRIu64 "\t%" PRIu64
+                        "\t%" PRIu64 "\t%s\n"
+                        "%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t0\t%" PRIu64 "\t0\t0\t0\tsent\n"
+                        "number\t%" PRIu64 "\n"
+                        "table\t%" PRIu32 "\t%" PRIu32 "\n"
+                        "cluster\t%" PRIx64 "\n"
+                        "tail\t%" PRIu32 "\n",
+                 state->run, point->mark, point->inserted, point->end_pos, state->what.file_bytes,
+                 point->rejected,
+                 !state->complete ? "done"
+                 : state->memory  ? "memory"
+                                  : "complete",
+                 state->run, point->mark, limit, point->end_pos, point->greatest,
+                 state->what.table_id, state->what.table_major, state->what.cluster, tail);
+    size += snprintf(text + size, TEXT_MAX - (size_t)size, "check\t%" PRIu32 "\n",
+                     checksum(text, (size_t)size));
+    return (size_t)size;
+}
+
+/* So that the file has its name after a loss of power. */
+static bool sync_directory(const char *path)
+{
+    char directory[4200];
+    (void)snprintf(directory, sizeof(directory), "%s", path);
+    char *slash = strrchr(directory, '/'); /* There is one: make_path(). */
+    *slash = '\0';
+    int fd = open(slash == directory ? "/" : directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool good = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0) (void)close(fd);
+    return good;
+}
+
+/* The text under a new name takes the place of the former file, whose lock the new one has then.
+ * Where there was none, nobody else may have made one meanwhile. */
+static bool replace(struct import_state *state, int fd, const char *new_path, const char *text,
+                    size_t size)
+{
+    if (ftruncate(fd, 0) != 0) return false;
+    ssize_t written = pwrite(fd, text, size, 0);
+    if (written >= 0 && written < (ssize_t)size) errno = ENOSPC;
+    if (written != (ssize_t)size || fdatasync(fd) != 0) return false;
+    if (state->lock >= 0 ? rename(new_path, state->path) != 0
+                         : link(new_path, state->path) != 0 || unlink(new_path) != 0)
+        return false;
+    return sync_directory(state->path);
 }
 
 bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_ms)
 {
     char path[sizeof(state->path) + 8];
+    char text[TEXT_MAX];
 
     if (state->ends == NULL) return true;
     (void)snprintf(path, sizeof(path), "%s.new", state->path);
-    FILE *out = fopen(path, "w");
-    bool good = out != NULL;
     if (limit < state->doubt) limit = state->doubt; /* What was in doubt still is. */
-    if (good) {
-        (void)fprintf(out,
-                      TITLES "%" PRIu32 "\t0\t%" PRIu64 "\t%" PRIu64 "\t0\t%" PRIu64 "\t%" PRIu64
-                             "\t%" PRIu64 "\t%s\n",
-                      state->run, state->mark, state->inserted, state->end_pos,
-                      state->what.file_bytes, state->rejected,
-                      state->complete ? "complete" : "done");
-        (void)fprintf(out,
-                      "%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t0\t%" PRIu64 "\t0\t0\t0\tsent\n"
-                      "number\t%" PRIu64 "\n"
-                      "table\t%" PRIu32 "\t%" PRIu32 "\n",
-                      state->run, state->mark, limit, state->end_pos, state->greatest,
-                      state->what.table_id, state->what.table_major);
-        good = fflush(out) == 0 && fdatasync(fileno(out)) == 0;
-        good = fclose(out) == 0 && good;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd >= 0 && !lock_file(state, fd)) return false;
+    size_t size = fd < 0 ? 0 : make_text(state, limit, text);
+    if (size == 0 || !replace(state, fd, path, text, size)) {
+        (void)fprintf(stderr, "%s: %s (see --state-dir)\n", state->path, strerror(errno));
+        if (fd >= 0) {
+            (void)unlink(path);
+            (void)close(fd);
+        }
+        return false;
     }
-    good = good && rename(path, state->path) == 0;
-    if (!good) (void)fprintf(stderr, "%s: %s (see --state-dir)\n", state->path, strerror(errno));
+    if (state->lock >= 0) (void)close(state->lock);
+    state->lock = fd;
     state->limit = limit;
     state->saved_ms = now_ms;
-    return good;
+    return true;
 }
 
 void import_state_remove(const char *directory, const char *name)
@@ -169,6 +369,8 @@ void import_state_free(struct import_state *state)
     free(state->kinds);
     state->ends = NULL;
     state->kinds = NULL;
+    if (state->lock >= 0) (void)close(state->lock);
+    state->lock = -1;
 }
 
 bool import_state_trim_rejects(const char *path, uint64_t mark)

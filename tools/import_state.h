@@ -5,6 +5,13 @@
  * rejected; rows between the mark and the limit may have been sent. No row behind the limit is
  * sent before a greater limit has been saved. So whoever goes on begins behind the mark, and a row
  * up to the former limit that is in the table already with the same values was sent before.
+ *
+ * What is answered may be in the memory of the data nodes only, and is gone when they all are. So
+ * there are two marks: what is answered, and what is on disk, too; the file has the latter. When
+ * commits were lost everything behind it is imported again.
+ *
+ * The file is replaced as a whole, ends with a checksum of all before (that of cksum(1)), and is
+ * locked by the process that works with it.
  */
 #pragma once
 
@@ -15,26 +22,35 @@
 
 enum import_row_end { IMPORT_WAITING = 0, IMPORT_INSERTED, IMPORT_REJECTED, IMPORT_IGNORED };
 
-/* What is imported into which table. Another id or major version is another table, with the same
-   name: truncated, or dropped and made anew since. It has none of the rows that the state counts.
- */
+/* What is imported into which table. Another id, major version or cluster is another table, with
+   the same name: truncated, dropped and made anew, or of a cluster that has lost all its data
+   since. It has none of the rows that the state counts. */
 struct import_what {
     const char *path, *table;
+    int fd; /* Of the file. */
     uint64_t file_bytes;
     uint32_t table_id, table_major;
+    uint64_t cluster; /* ndb_cluster_identity() */
 };
 
-struct import_state {
-    char path[4200];  /* <state-dir>/<file>.map; "": nothing is kept. */
-    uint32_t run;     /* From 1. */
+/* All rows up to the mark are done. */
+struct import_point {
     uint64_t mark;    /* Rows, those ignored included; and up to it: */
     uint64_t end_pos; /* bytes of the file, */
     uint64_t inserted, rejected;
-    uint64_t limit;
     uint64_t greatest; /* Number in the AUTO_INCREMENT column of the rows that are in the table. */
-    uint64_t doubt;    /* The former run's limit: rows up to here may be in the table. */
+};
+
+struct import_state {
+    char path[4200]; /* <state-dir>/<file>.map; "": nothing is kept. */
+    uint32_t run;    /* From 1. */
+    struct import_point answered, durable;
+    uint64_t limit;
+    uint64_t doubt; /* The former run's limit: rows up to here may be in the table. */
     struct import_what what;
-    bool complete; /* The whole file was read and answered. */
+    bool complete; /* The whole file was read, answered and is on disk, */
+    bool memory;   /* or in memory only: the cluster has no files. */
+    int lock;      /* The locked file, -1: none. */
     uint64_t saved_ms;
     uint64_t *ends; /* Of rows behind the mark: where they end, */
     uint8_t *kinds; /* and enum import_row_end. Both by number % IMPORT_WINDOW. */
@@ -50,6 +66,11 @@ void import_state_row(struct import_state *state, uint64_t number, uint64_t end_
 void import_state_done(struct import_state *state, uint64_t number, enum import_row_end kind);
 /* May the row behind `number` be read and sent? */
 bool import_state_may_send(const struct import_state *state, uint64_t number);
+/* What was answered up to `point`, a former state->answered, is on disk. */
+void import_state_durable(struct import_state *state, const struct import_point *point);
+/* What is not on disk may be lost: the rows behind the durable point are to be sent again, those up
+   to `number` with doubt. */
+void import_state_rewind(struct import_state *state, uint64_t number);
 /* Saves; rows up to `limit` may be sent then. False: the reason is printed. */
 bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_ms);
 /* Removes the state file of an import, if there is one. */

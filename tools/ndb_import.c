@@ -337,9 +337,10 @@ static void print_totals(const char *database, const char *table,
     if (totals->run > 1)
         (void)snprintf(news, sizeof(news), " (run %u, %" PRIu64 " new)", totals->run, totals->rows);
     printf("%s.%s: %" PRIu64 " rows imported%s, %" PRIu64 " rejected, %" PRIu64
-           " tried again, %.2f s, %.0f rows/s, %.1f MB/s\n",
+           " tried again, %s, %.2f s, %.0f rows/s, %.1f MB/s\n",
            database, table, totals->rows_before + totals->rows, news,
-           totals->rejected_before + totals->rejected, totals->retries, totals->seconds,
+           totals->rejected_before + totals->rejected, totals->retries,
+           totals->on_disk ? "on disk" : "not known to be on disk", totals->seconds,
            (double)totals->rows / seconds, (double)totals->bytes / MEGABYTE / seconds);
     (void)fflush(stdout);
 }
@@ -362,6 +363,7 @@ static void add_totals(cJSON *list, const char *database, const char *table, con
     cJSON_AddNumberToObject(entry, "bytes", (double)totals->bytes);
     cJSON_AddNumberToObject(entry, "seconds", totals->seconds);
     cJSON_AddBoolToObject(entry, "complete", totals->complete);
+    cJSON_AddBoolToObject(entry, "on_disk", totals->on_disk);
     cJSON_AddItemToArray(list, entry);
 }
 

@@ -36,7 +36,7 @@ want_text out '^test\.big: 120000 rows imported \(run 2, 0 new\), 0 rejected, .*
 want 0 "$BIN/ndb_delete_all" -d test small big
 import 0 --ignore-lines=1 --format=json test "$BOX/small.csv" "$BOX/big.csv"
 one_line
-file='"rejected":0,"run":1,"rows_of_run":[0-9]+,"rejected_of_run":0,"retries":[0-9]+,"bytes":[1-9][0-9]*,"seconds":[0-9.e-]+,"complete":true'
+file='"rejected":0,"run":1,"rows_of_run":[0-9]+,"rejected_of_run":0,"retries":[0-9]+,"bytes":[1-9][0-9]*,"seconds":[0-9.e-]+,"complete":true,"on_disk":true'
 want_text out "^\\[\\{\"database\":\"test\",\"table\":\"small\",\"file\":\"[^\"]*/small\\.csv\",\"rows\":2,$file\\}, ?\\{.*\"table\":\"big\",.*\"rows\":120000,$file\\}\\]\$"
 
 say "killed on the way, three times, and resumed"
@@ -81,10 +81,10 @@ want 0 "$BIN/ndb_delete_all" -d test small
 import 1 --rejects="$BOX/small.rej" --format=json test "$BOX/small.csv"
 want_text err 'row 2 rejected: 4313'
 one_line
-want_text out '"rows":1,"rejected":1,"run":1,"rows_of_run":1,"rejected_of_run":1,.*"complete":false\}\]$'
+want_text out '"rows":1,"rejected":1,"run":1,"rows_of_run":1,"rejected_of_run":1,.*"complete":false,"on_disk":true\}\]$'
 import 1 --rejects="$BOX/small.rej" --resume --format=json test "$BOX/small.csv"
 one_line
-want_text out '"rows":2,"rejected":1,"run":2,"rows_of_run":1,"rejected_of_run":0,.*"complete":true\}\]$'
+want_text out '"rows":2,"rejected":1,"run":2,"rows_of_run":1,"rejected_of_run":0,.*"complete":true,"on_disk":true\}\]$'
 
 say "states that do not fit"
 want 0 "$BIN/ndb_delete_all" -d test small
@@ -125,7 +125,7 @@ for state in old complete; do
     import 1 --rejects="$BOX/small.rej" --columns=a,b,e --continue test "$BOX/small.csv"
     has_rows small 3
 done
-sed '/^table/d' "$BOX/old.map" >"$BOX/state/small.map" # As versions wrote it that did not keep the table.
+sed -E '/^(table|cluster|tail|check)/d' "$BOX/old.map" >"$BOX/state/small.map" # As versions wrote it that did not keep the table.
 import 1 --rejects="$BOX/small.rej" --columns=a,b,e --resume test "$BOX/small.csv"
 want_text err 'small\.map is of an older version, and does not say whether table test/small is still .*--continue --ignore-lines=3 '
 
@@ -184,7 +184,8 @@ next_is own 500
 printf '600,1\n900,2\nx,3\n700,4\n' >"$BOX/own.csv"
 import 1 --rejects="$BOX/own.rej" test "$BOX/own.csv"
 next_is own 901
-sed -i 's/^number	900$/number	5000/' "$BOX/state/own.map"
+sed -i 's/^number	900$/number	5000/; /^check/d' "$BOX/state/own.map"
+printf 'check\t%s\n' "$(cksum <"$BOX/state/own.map" | cut -d ' ' -f 1)" >>"$BOX/state/own.map"
 import 1 --rejects="$BOX/own.rej" --resume --keep-state test "$BOX/own.csv" # The state knows what the first run has seen.
 has_rows own 5
 next_is own 5001

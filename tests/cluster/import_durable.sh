@@ -1,0 +1,216 @@
+#!/bin/bash
+# import_durable.sh -- what ndb_import says is imported survives the loss of the cluster: the tool, all data nodes or both are
+# killed at random moments, and the table is compared with the file when a later run has ended. Then states that are damaged,
+# of another time, or in use, and a disk without room for them. ROUNDS times for each way to die.
+# SPDX-License-Identifier: GPL-2.0-only
+ROUNDS=${ROUNDS:-1}
+ROWS=${ROWS:-60000}
+TEST_DEADLINE=${TEST_DEADLINE:-$((300 + ROUNDS * 200))}
+source "$(dirname "$0")/cluster.sh"
+SEED=${SEED:-$$}
+RANDOM=$SEED
+say "seed $SEED"
+# A GCI takes long, so that many commits are lost when nobody asks for them to be on disk.
+LINES_OF_NODES=TimeBetweenGlobalCheckpoints=10000
+start_cluster 2 2 "$LINES_OF_NODES"
+mkdir -p "$BOX/state"
+awk -v rows="$ROWS" 'BEGIN { for (i = 1; i <= rows; i++) printf "%d,\"row %d\",%s\n", i, i * 7, i % 3 ? i : "\\N" }' >"$BOX/big.csv"
+
+import=("$BIN/ndb_import" --state-dir="$BOX/state" --rejects="$BOX/big.rej" test "$BOX/big.csv")
+restart_nodes() {
+    start_node 1 "$@"
+    start_node 2 "$@"
+    want 0 "$BIN/ndb_waiter" --timeout=100
+}
+rows_of() { "$BIN/ndb_select_count" -d test big 2>/dev/null | sed -nE 's/^([0-9]+) records.*/\1/p'; }
+new_table() {
+    rm -f "$BOX/big.rej" "$BOX"/state/*
+    run "$BIN/ndb_drop_table" -d test big >/dev/null 2>&1
+    want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE big (a INT NOT NULL PRIMARY KEY, b VARCHAR(40), c INT)"
+}
+begin_import() {
+    "${import[@]}" "$@" >"$BOX/begun" 2>&1 &
+    importer=$!
+    PIDS+=("$importer")
+}
+# Until it has imported some rows and has perhaps written its state some times.
+wait_rows() {
+    local least=$((RANDOM * ROWS / 40000))
+    for _ in $(seq 900); do
+        [ "$(rows_of || echo 0)" -ge "${least:-1}" ] 2>/dev/null && break
+        kill -0 "$importer" 2>/dev/null || break
+    done
+}
+wait_state() { # Until the import has a state.
+    for _ in $(seq 900); do
+        [ -s "$BOX/state/big.map" ] && return
+        sleep 0.01
+    done
+    die "there is no state: $(cat "$BOX/begun")"
+}
+kill_importer() {
+    kill -9 "$importer" 2>/dev/null
+    wait "$importer" 2>/dev/null
+}
+# The table has the rows of the file, and no other ones.
+compare() {
+    want 0 "$BIN/ndb_select_all" -d test -h 0 -D , big
+    grep -v ' rows returned$' "$BOX/out" | sort -n | sed -E 's/\[NULL\]/\\N/' | tr -d '"' >"$BOX/table"
+    tr -d '"' <"$BOX/big.csv" | sort -n >"$BOX/file"
+    cmp -s "$BOX/table" "$BOX/file" && return 0
+    die "$1: the table has $(wc -l <"$BOX/table") rows, the file $(wc -l <"$BOX/file"): $(diff "$BOX/file" "$BOX/table" | head -n 5)"
+}
+resume() {
+    want 0 "${import[@]}" --resume "$@"
+    want_text out "^test\\.big: $ROWS rows imported .*, on disk, "
+    [ "$FAILED" -eq 0 ] || exit 1
+}
+
+for ((round = 1; round <= ROUNDS; round++)); do
+    say "round $round: the tool and all data nodes"
+    new_table
+    begin_import
+    wait_rows
+    kill_nodes
+    kill_importer
+    restart_nodes
+    resume
+    compare "tool and cluster"
+
+    say "round $round: complete, and then the cluster"
+    new_table
+    want 0 "${import[@]}"
+    want_text out "^test\\.big: $ROWS rows imported, .*, on disk, "
+    kill_nodes
+    restart_nodes
+    compare "complete"
+
+    say "round $round: the tool, some times"
+    new_table
+    for _ in 1 2 3; do
+        begin_import --resume --keep-state
+        wait_rows
+        kill_importer
+    done
+    kill_nodes # What the last one found in the table may have been in memory only.
+    restart_nodes
+    begin_import --resume --keep-state
+    wait_rows
+    kill_importer
+    resume
+    kill_nodes
+    restart_nodes
+    compare "tool"
+
+    say "round $round: all data nodes, while the tool goes on"
+    new_table
+    begin_import
+    wait_rows
+    kill_nodes
+    restart_nodes
+    wait "$importer" || die "the import has ended with exit code $?: $(cat "$BOX/begun")"
+    cat "$BOX/begun"
+    cp "$BOX/begun" "$BOX/out"
+    want_text out "^test\\.big: $ROWS rows imported, 0 rejected, .*, on disk, "
+    kill_nodes
+    restart_nodes
+    compare "cluster"
+done
+
+say "states that are damaged, cut, empty, of an older version or of a changed file"
+begun() { # A state of a run that was killed, and another one of before.
+    new_table
+    begin_import
+    wait_rows
+    kill_importer
+    cp "$BOX/state/big.map" "$BOX/kept.map"
+}
+refused() { # PATTERN: nothing is touched.
+    local before after
+    before=$(rows_of)
+    cp "$BOX/state/big.map" "$BOX/before.map"
+    want 1 "${import[@]}" --resume
+    want_text err "$1"
+    cmp "$BOX/state/big.map" "$BOX/before.map" || fail "a refused run has changed the state"
+    after=$(rows_of)
+    [ "$before" = "$after" ] || fail "a refused run has imported rows: $before are $after"
+}
+DAMAGED='big\.map is (no state of an import, or damaged; without --resume it is replaced|of an older version)'
+begun
+size=$(stat -c %s "$BOX/kept.map")
+for ((cut = 1; cut < size; cut += 1 + size / 9)); do
+    head -c "$cut" "$BOX/kept.map" >"$BOX/state/big.map"
+    refused "$DAMAGED" # Cut behind one of the first lines it looks like those of older versions.
+done
+for ((byte = 100; byte < size; byte += 23)); do # One digit or letter is another one.
+    cp "$BOX/kept.map" "$BOX/state/big.map"
+    printf '8' | dd of="$BOX/state/big.map" bs=1 seek="$byte" conv=notrunc 2>/dev/null
+    cmp -s "$BOX/kept.map" "$BOX/state/big.map" || refused "$DAMAGED"
+done
+: >"$BOX/state/big.map"
+refused 'big\.map is empty'
+sed -E '/^(cluster|tail|check)/d' "$BOX/kept.map" >"$BOX/state/big.map"
+refused 'big\.map is of an older version, and does not say .* nor whether they are on disk'
+cp "$BOX/kept.map" "$BOX/state/big.map"
+cp "$BOX/big.csv" "$BOX/kept.csv"
+sed -i 's/^1,"row 7"/1,"row 8"/' "$BOX/big.csv" # As long as before, and in what was imported.
+[ "$(sed -n 2p "$BOX/kept.map" | cut -f 3)" = 0 ] || refused 'the file has been changed since|nothing'
+cp "$BOX/kept.csv" "$BOX/big.csv"
+resume
+compare "after refusals"
+
+say "an older state: what it does not count is compared"
+begun
+cp "$BOX/state/big.map" "$BOX/older.map"
+begin_import --resume
+wait_rows
+kill_importer
+sed -n 2,3p "$BOX/older.map" "$BOX/state/big.map" | cut -f 1-4 | tr '\n' ';'
+cp "$BOX/older.map" "$BOX/state/big.map"
+run "${import[@]}" --resume --continue >"$BOX/out" 2>"$BOX/err"
+want_text out '^test\.big: [0-9]+ rows imported .*, [0-9]+ rejected, .*, on disk, '
+grep -E '^test' "$BOX/out"
+compare "older state"
+
+say "two imports with one state"
+new_table
+begin_import
+wait_state
+want 1 "${import[@]}" --resume
+want_text err 'big\.map is in use: another import of a file of this name is running; give it another --state-dir'
+want 1 "${import[@]}"
+want_text err 'big\.map is in use'
+wait "$importer" || fail "the import beside which others were refused ends with exit code $?: $(cat "$BOX/begun")"
+compare "two imports"
+
+say "no room for the state"
+new_table
+(
+    trap '' XFSZ
+    ulimit -f 0
+    "${import[@]}" 2>&1 1>/dev/null | cat >&3
+) 3>&1 | tail -n 1 >/dev/null
+[ -z "$(ls "$BOX/state")" ] || fail "what could not be written stays: $(ls "$BOX/state")"
+[ "$(rows_of)" = 0 ] || fail "rows are imported without a state"
+(
+    trap '' XFSZ
+    exec "${import[@]}" >"$BOX/begun" 2>&1
+) &
+importer=$!
+PIDS+=("$importer")
+wait_state
+prlimit --pid "$importer" --fsize=0
+wait "$importer"
+cat "$BOX/begun"
+resume
+compare "no room"
+
+say "the cluster begins anew"
+begun
+kill_nodes
+restart_nodes --initial --i-accept-data-loss
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE big (a INT NOT NULL PRIMARY KEY, b VARCHAR(40), c INT)"
+refused 'big\.map: the cluster is not the one that rows of .*/big\.csv were imported into \(it is another one, or has begun anew with --initial since\)\. Those rows are not in table test/big; without --resume the whole file is imported$'
+want 0 "${import[@]}"
+compare "begun anew"
+stop_cluster

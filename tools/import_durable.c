@@ -1,0 +1,228 @@
+/* import_durable.c -- the state of a load: what of it is on disk, and going back when that is lost.
+ */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A commit that is answered is in the memory of all its data nodes. The cluster is asked, while the
+ * load goes on, whether all commits up to an epoch are on their disks; what was answered before the
+ * question is then what the state file may count.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "tools/import_load.h"
+
+#define SAVE_MS    1000u  /* Between two writes of the state, */
+#define SAVE_ROWS  32768u /* or after half as many rows. */
+#define DURABLE_MS 1000u  /* Longest wait of one question. */
+
+#define NO_FILES        246
+#define EPOCH_LOST      248
+#define EPOCH_FORGOTTEN 249
+#define TIME_IS_UP      4012
+
+/* ---- What is on disk ---- */
+
+/* Bits 16 to 31 of an epoch's lower half. */
+static uint32_t life_of(uint64_t epoch)
+{
+    return (uint32_t)epoch >> 16;
+}
+
+void import_committed(struct load *load, uint64_t epoch)
+{
+    struct import_commits *commits = &load->commits;
+
+    if (commits->epoch != 0 && life_of(commits->epoch) != life_of(epoch)) commits->lost = true;
+    if (epoch > commits->epoch || commits->lost) commits->epoch = epoch;
+}
+
+static void told(int result, uint64_t epoch, const ndb_error_t *error, void *context)
+{
+    struct load *load = context;
+    struct import_commits *commits = &load->commits;
+
+    commits->waiting = false;
+    if (error->code == NO_FILES) commits->memory = true;
+    if (result == 0 || commits->memory) {
+        commits->tries = 0;
+        if (commits->lost) return; /* Some of these rows may be of the life before. */
+        import_state_durable(&load->state, &commits->point);
+        if (commits->epoch == epoch || commits->memory) commits->epoch = 0;
+    } else if (error->code == EPOCH_LOST || error->code == EPOCH_FORGOTTEN) {
+        commits->lost = true;
+    } else if ((error->status != NDB_STATUS_TEMPORARY && error->code != TIME_IS_UP) ||
+               ++commits->tries > load->settings->temporary_max) {
+        (void)fprintf(stderr, "%s: whether the rows are on disk: ", load->path);
+        tool_print_error(error);
+        import_fail(load);
+    }
+}
+
+/* Asks for all rows that are answered, or knows it. */
+static void ask(struct load *load)
+{
+    struct import_commits *commits = &load->commits;
+    ndb_t *ndb = load->settings->tool.ndb;
+
+    if (commits->waiting || commits->lost) return;
+    commits->point = load->state.answered;
+    if (commits->epoch == 0) {
+        import_state_durable(&load->state, &commits->point);
+        return;
+    }
+    commits->waiting = ndb_wait_durable_async(ndb, commits->epoch, DURABLE_MS, told, load) == 0;
+    if (commits->waiting) return;
+    tool_print_error(ndb_error(ndb));
+    import_fail(load);
+}
+
+bool import_settle(struct load *load)
+{
+    ask(load);
+    return !load->commits.waiting && load->commits.epoch == 0 && !load->commits.lost;
+}
+
+/* Rejected rows behind the point will be rejected again. */
+static bool trim_rejects(struct load *load)
+{
+    if (load->rejects == NULL) return true;
+    bool good = fclose(load->rejects) == 0;
+    load->rejects = NULL;
+    return good && import_state_trim_rejects(load->rejects_path, load->state.durable.mark);
+}
+
+void import_go_back(struct load *load)
+{
+    struct import_state *state = &load->state;
+    uint64_t sent = load->number;
+
+    if (!import_can_repeat(load)) {
+        (void)fprintf(stderr,
+                      "%s: commits were lost in a restart of the cluster, and %s: some of the rows "
+                      "up to %" PRIu64 " are not in the table\n",
+                      load->path,
+                      state->ends == NULL ? "a pipe cannot be read again"
+                                          : "rows that got numbers would come twice",
+                      sent);
+        import_fail(load);
+        return;
+    }
+    (void)fprintf(stderr,
+                  "%s%s: commits were lost in a restart of the cluster; rows behind %" PRIu64
+                  " are imported again\n",
+                  load->bar ? "\n" : "", load->path, state->durable.mark);
+    import_state_rewind(state, sent);
+    load->commits.lost = false;
+    load->commits.epoch = 0;
+    load->totals.rows = state->durable.inserted - load->totals.rows_before;
+    load->totals.rejected = state->durable.rejected - load->totals.rejected_before;
+    load->number = state->durable.mark;
+    load->stop = false;
+    load->at_end = false;
+    bool good = trim_rejects(load);
+    if (good && !import_input_seek(&load->input, state->durable.end_pos)) {
+        (void)fprintf(stderr, "%s: %s\n", load->path, strerror(errno));
+        good = false;
+    }
+    if (!good || !import_state_save(state, sent + SAVE_ROWS, import_now_ms())) import_fail(load);
+}
+
+/* ---- The state ---- */
+
+/* Goes on where the state says. False: the reason is printed. */
+bool import_begin_state(struct load *load, const char *table_name, const char *state_name)
+{
+    const struct import_settings *settings = load->settings;
+    struct import_state *state = &load->state;
+    struct ndb_table_info info;
+
+    if (!load->input.regular) { /* A pipe cannot be read again. */
+        state->run = 1;
+        if (!settings->resume) return true;
+        (void)fprintf(stderr, "%s: --resume needs a file\n", load->path);
+        return false;
+    }
+    ndb_table_describe(load->table, &info);
+    struct import_what what = {.path = load->path,
+                               .table = table_name,
+                               .file_bytes = load->input.bytes_total,
+                               .fd = load->input.fd,
+                               .table_id = info.table_id,
+                               .table_major = info.version_major};
+    if (ndb_cluster_identity(settings->tool.ndb, &what.cluster, 0) != 0) {
+        (void)fprintf(stderr, "%s: which cluster this is: ", load->path);
+        tool_print_error(ndb_error(settings->tool.ndb));
+        return false;
+    }
+    if (!import_state_begin(state, settings->state_dir, state_name, &what, settings->resume))
+        return false;
+    load->totals.run = state->run;
+    load->totals.rows_before = state->durable.inserted;
+    load->totals.rejected_before = state->durable.rejected;
+    load->number = state->durable.mark;
+    load->seen.greatest = state->durable.greatest;
+    if (state->complete) return true;
+    if (state->run > 1 && !import_state_trim_rejects(load->rejects_path, state->durable.mark))
+        return false;
+    if (!import_input_seek(&load->input, state->durable.end_pos)) {
+        (void)fprintf(stderr, "%s: %s\n", load->path, strerror(errno));
+        return false;
+    }
+    load->first_byte = state->durable.end_pos;
+    return import_state_save(state, load->number + SAVE_ROWS, import_now_ms());
+}
+
+/* Writes the state when it is time, and takes a sample of the speed. */
+void import_keep_state(struct load *load)
+{
+    struct import_state *state = &load->state;
+    uint64_t now = import_now_ms();
+
+    if (now - load->sample_ms >= 1000u) {
+        if (load->sample_ms != 0)
+            import_series_add(&load->rows_per_second,
+                              (double)(load->totals.rows - load->sample_rows) * 1000.0 /
+                                  (double)(now - load->sample_ms));
+        load->sample_ms = now;
+        load->sample_rows = load->totals.rows;
+    }
+    if (state->ends == NULL || load->stop || load->commits.lost) return;
+    if (now - state->saved_ms < SAVE_MS && load->number + SAVE_ROWS / 2 < state->limit) return;
+    ask(load);
+    if (load->rejects != NULL && fflush(load->rejects) != 0) {
+        (void)fprintf(stderr, "%s: %s\n", load->rejects_path, strerror(errno));
+        import_fail(load);
+        return;
+    }
+    if (!import_state_save(state, load->number + SAVE_ROWS, now)) import_fail(load);
+}
+
+/* How to go on. Rows that get numbers cannot be told from those that are in the table already. */
+static void tell_rest(const struct load *load)
+{
+    uint64_t mark = load->state.durable.mark;
+
+    (void)fprintf(stderr, "%s: row %" PRIu64 " is the last one that is done; ", load->path, mark);
+    if (!load->settings->missing_ai)
+        (void)fprintf(stderr, "--resume goes on there\n");
+    else if (mark == load->number)
+        (void)fprintf(stderr, "--ignore-lines=%" PRIu64 " goes on there\n", mark);
+    else
+        (void)fprintf(stderr,
+                      "--ignore-lines=%" PRIu64 " goes on there, but some of the rows up to "
+                      "%" PRIu64 " may be in the table already and would come twice\n",
+                      mark, load->number);
+}
+
+void import_end_state(struct load *load)
+{
+    struct import_state *state = &load->state;
+
+    state->complete = load->at_end && !load->failed && state->durable.mark == load->number;
+    state->memory = load->commits.memory;
+    load->totals.complete = load->at_end && !load->failed;
+    load->totals.on_disk = load->commits.epoch == 0 && !load->commits.lost;
+    if (!import_state_save(state, load->number, import_now_ms())) load->failed = true;
+    if (!load->totals.complete && state->ends != NULL) tell_rest(load);
+}

@@ -1,0 +1,90 @@
+/* import_load.h -- one load of ndb_import: what its parts share. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <time.h>
+
+#include "tools/import.h"
+#include "tools/number_seen.h"
+
+#define SKIPPED UINT32_MAX /* No column. */
+
+struct load;
+
+/* What is known of the commits of rows that are in the table. Epochs name the life of the cluster
+   that they belong to: what is not on disk when another one begins is lost, or may be. */
+struct import_commits {
+    uint64_t epoch;            /* The greatest that is not known to be on disk; 0: there is none. */
+    bool waiting;              /* For the cluster's word about */
+    struct import_point point; /* the rows up to this one. */
+    uint32_t tries;
+    bool lost;   /* Some are, and are to be imported again. */
+    bool memory; /* The cluster has no files. */
+};
+
+struct slot {
+    struct load *load;
+    struct slot *next; /* In the free or in the retry list. */
+    uint8_t *row;
+    char *raw;
+    uint32_t raw_size, raw_room;
+    uint64_t number; /* From 1, in the file. */
+    uint32_t tries;
+    bool doubt; /* A former try may have inserted it. */
+    uint64_t due_ms;
+    uint64_t sent_ns;           /* For statistics. */
+    struct ndb_operation *read; /* Of a row that may have been sent before. */
+};
+
+struct load {
+    const struct import_settings *settings;
+    const char *path, *rejects_path;
+    struct csv_format format;
+    struct import_input input;
+    struct csv_row csv;
+    struct ndb_table *table;
+    struct ndb_record *record;
+    uint32_t columns[CSV_FIELDS_MAX]; /* Column of each field, or SKIPPED. */
+    uint32_t column_count;
+    uint32_t number_column;  /* Gets numbers; SKIPPED: none. */
+    struct number_seen seen; /* Numbers of the file's own. */
+    struct slot *slots, *free, *retry;
+    uint8_t *rows;
+    FILE *rejects;
+    struct import_totals totals;
+    struct import_state state;
+    struct import_commits commits;
+    bool rejects_begun; /* The file has rows of this run. */
+    struct import_series row_us, rows_per_second;
+    uint64_t sample_ms, sample_rows;
+    uint64_t first_byte; /* Where this run begins. */
+    uint64_t number;     /* Rows read. */
+    bool at_end;         /* All of them. */
+    uint64_t start_ms, progress_ms;
+    bool bar;  /* Standard error is a terminal. */
+    bool stop; /* No more input. */
+    bool failed;
+};
+
+/* import_load.c */
+uint64_t import_now_ms(void);
+void import_fail(struct load *load);
+/* Rows of a pipe, and those that got numbers, cannot be imported again. */
+bool import_can_repeat(const struct load *load);
+
+/* import_prepare.c: false: the reason is printed. */
+bool import_prepare(struct load *load, const char *table_name);
+
+/* import_durable.c */
+/* Goes on where the state says. False: the reason is printed. */
+bool import_begin_state(struct load *load, const char *table_name, const char *state_name);
+/* A row is in the table since this epoch. */
+void import_committed(struct load *load, uint64_t epoch);
+/* Now and then: asks what is on disk, and writes the state. */
+void import_keep_state(struct load *load);
+/* Everything is answered. True: and on disk; else the cluster is asked. */
+bool import_settle(struct load *load);
+/* Commits are lost, and nothing is on its way: goes back to what is on disk. */
+void import_go_back(struct load *load);
+/* The last word about the file. */
+void import_end_state(struct load *load);
