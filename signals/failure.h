@@ -15,9 +15,9 @@ struct fail_reach_rep {
     uint32_t ask;    /* Not 0: to be answered with this number. */
     uint32_t answer; /* Not 0: the number of the question. */
     uint32_t of;     /* Not 0: this node's row, as it has told the sender; the rest is 0. */
-    uint32_t patience_ms; /* By the delays that the sender has seen. */
     struct node_mask row;
     struct node_mask fenced; /* By the sender, in the round under way. */
+    uint32_t patience_ms;    /* By the delays that the sender has seen. */
 };
 SIGNAL_STRUCT(fail_reach_rep, 21);
 
