@@ -71,7 +71,7 @@ static uint32_t take_distribution(struct lqh *lqh, struct lqh_table *table,
     table->frags = table->frags_inline;
     if (fragments > LQH_FRAGS_INLINE) {
         table->frags = arena_page(block_arena(&lqh->block), RG_SCHEMA);
-        if (table->frags == NULL) return ERR_TABLE_RECORDS;
+        if (table->frags == NULL) return ERR_SCHEMA_MEMORY;
         memset(table->frags, 0, PAGE_SIZE_BYTES);
     }
     uint32_t instances = block_instances(&lqh->block, BLOCK_DBLQH);
@@ -103,7 +103,7 @@ static uint32_t add_table(struct lqh *lqh, const struct signal *sig, struct lqh_
                                       lqh->decode_memory, lqh->decode_size, &def);
     if (error != 0) return error;
     struct lqh_table *table = pool_seize(&lqh->tables);
-    if (table == NULL) return ERR_TABLE_RECORDS;
+    if (table == NULL) return ERR_SCHEMA_MEMORY; /* There is a record for each number. */
     table->state = TABLE_BUILDING;
     table->table_id = req->table_id;
     table->version = table_version_major(req->version);

@@ -48,7 +48,7 @@ static uint32_t take_distribution(struct tc *tc, struct tc_table *table,
     table->nodes = table->nodes_inline;
     if (fragments > TC_NODES_INLINE) {
         table->nodes = arena_page(block_arena(&tc->block), RG_SCHEMA);
-        if (table->nodes == NULL) return ERR_TABLE_RECORDS;
+        if (table->nodes == NULL) return ERR_SCHEMA_MEMORY;
         memset(table->nodes, 0, (size_t)fragments * REPLICAS_MAX);
     }
     const uint32_t *from = section->words + DISTRIBUTION_HEAD_WORDS;
@@ -89,7 +89,7 @@ static uint32_t add_table(struct tc *tc, const struct signal *sig)
                                       tc->decode_memory, tc->decode_size, &def);
     if (error != 0) return error;
     struct tc_table *table = pool_seize(&tc->tables);
-    if (table == NULL) return ERR_TABLE_RECORDS;
+    if (table == NULL) return ERR_SCHEMA_MEMORY; /* There is a record for each number. */
     table->state = TABLE_BUILDING;
     table->table_id = req->table_id;
     table->version = table_version_major(req->version);

@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
+#include "kernel/block.h"
 #include "signals/errors.h"
 #include "tests/sim/run.h"
 
@@ -12,6 +13,18 @@
 struct rng *work_rng(struct run *run)
 {
     return sim_rng(run->world, SIM_RNG_WORKLOAD);
+}
+
+/* A node has refused somebody a page of it. */
+static bool schema_memory_full(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++) {
+        struct node *node = sim_node(run->world, data_node_id(run, i));
+        if (node == NULL) continue;
+        const struct arena *arena = block_arena(node_block(node, BLOCK_DBDICT, 0));
+        if (arena_usage(arena, RG_SCHEMA).failed > 0) return true;
+    }
+    return false;
 }
 
 /* Errors that may come at any time and only mean: not now. */
@@ -25,6 +38,7 @@ bool error_allowed(const struct run *run, uint32_t error)
     if (error == ERR_SINGLE_USER_MODE) return (run->swarm.faults & FAULT_SINGLE) != 0;
     if (entry->class == ERROR_CLASS_IS) return run->swarm.small_data;
     if (error == ERR_TABLE_RECORDS) return run->figures.numberless > 0;
+    if (error == ERR_SCHEMA_MEMORY) return schema_memory_full(run);
     bool may_stop =
         run->stopping_cluster || run->swarm.disk || (run->swarm.faults & FAULT_DATA_CUT) != 0;
     return may_stop && error == ERR_CLUSTER_SHUTDOWN;
