@@ -31,6 +31,8 @@ static const struct {
     [SIM_PACE] = {"pace", 2},
     [SIM_SLOW_NODE] = {"slownode", 3},
     [SIM_SLOW_LINK] = {"slowlink", 5},
+    [SIM_FORCE] = {"force", 1},
+    [SIM_OPTIONS] = {"options", 3},
 };
 
 struct sim_event *sim_plan_at(struct sim_plan *plan, uint64_t at_us, enum sim_action action)

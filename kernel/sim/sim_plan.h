@@ -31,6 +31,9 @@
  *   lie NODE             from now on its disk confirms what it has not made durable
  *   diskstall NODE MS    no file operation is answered for so long
  *   leave NODE           the node is ordered to stop in good order; the others go on
+ *   force NODE           the same by force: it is not asked whether the others can go on
+ *   options NODE FLAGS MS   when it has ended: it begins again so much later, with 1: --initial,
+ *                        2: --nostart
  *   single NODE          single user mode for this client is ordered; 0: its end
  *   pace NODE SLOW       the node is reported slow (1), or well again (0)
  *   hang NODE MS         the process does not run for so long, its links stay open
@@ -60,6 +63,8 @@ enum sim_action {
     SIM_PACE,
     SIM_SLOW_NODE,
     SIM_SLOW_LINK,
+    SIM_FORCE,
+    SIM_OPTIONS,
     SIM_ACTION_COUNT
 };
 

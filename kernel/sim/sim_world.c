@@ -268,10 +268,12 @@ void sim_apply(struct sim_world *world, const struct sim_event *event)
     case SIM_POWER:
     case SIM_STOP:
     case SIM_LEAVE:
+    case SIM_FORCE:
         apply_life(world, event);
         break;
     case SIM_SINGLE:
     case SIM_PACE:
+    case SIM_OPTIONS:
         if (world->options.action != NULL) world->options.action(world->options.context, event);
         break;
     case SIM_POWER_OP:

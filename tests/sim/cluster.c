@@ -143,6 +143,10 @@ static void on_action(void *context, const struct sim_event *event)
         single_action(run, event);
         return;
     }
+    if (event->action == SIM_OPTIONS) {
+        operator_action(run, event);
+        return;
+    }
     if (event->action == SIM_PACE) {
         order_action(run, event);
         return;

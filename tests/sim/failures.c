@@ -213,11 +213,13 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
     bool both = is_data(arg[0]) && is_data(arg[1]);
     bool disk = disk_fault(run, event);
     if (disk && event->action == SIM_DISK_FULL && arg[1] == 0) return true; /* There is room. */
-    if (run->durability.down) return !is_data(arg[0]); /* All are on their way back. */
+    if (event->action == SIM_OPTIONS) return true;
+    if (run->durability.down) /* All are on their way back. */
+        return !is_data(arg[0]) || (run->swarm.operated && arg[0] == 0);
     if (event->action == SIM_KILL && is_data(arg[0])) {
         good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0], &halves);
         figure = &figures->kills;
-    } else if (event->action == SIM_LEAVE) {
+    } else if (event->action == SIM_LEAVE || event->action == SIM_FORCE) {
         good = failures_started(run, arg[0]) && one_survivable(run, arg[0], &halves);
         if (good) doom(run, arg[0], 0); /* Its group's next one may not be lost meanwhile. */
         figure = &figures->leaves;
@@ -246,7 +248,7 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
         pace_disturbed(run, event->action == SIM_HANG ? arg[1] * 1000u : GONE_US);
     if (figure != NULL) count(good ? figure : &figures->left_out);
     if (figure == NULL || !good) return good;
-    if (event->action == SIM_LEAVE || disk) return good;
+    if (event->action == SIM_LEAVE || event->action == SIM_FORCE || disk) return good;
     if (event->action != SIM_KILL) disturb(run, arg[0]);
     recovery_fault(run, arg[0], event->action);
     if (event->action == SIM_CUT || event->action == SIM_STALL)
@@ -286,7 +288,8 @@ bool failures_announced(struct run *run, uint32_t id, uint32_t code)
         started && now - run->failures.started_us[i] < YOUNG_US + (stalls ? STALLED_US : 0);
     bool doomed = run->failures.doomed_until[i] > now || run->failures.excused_until > now ||
                   run->durability.down;
-    bool good = false;
+    bool good = operator_refused(run, id, code);
+    if (good) return true;
     if (code == EXIT_ARBIT_SHUTDOWN || code == EXIT_DECLARED_DEAD) good = doomed || !started;
     if (code == EXIT_OTHER_NODE_FAILED)
         good = (doomed || !started || young) && run->failures.lives[i] > 0;
@@ -402,6 +405,7 @@ void failures_watch(struct run *run)
         uint32_t id = data_node_id(run, i);
         if (sim_alive(run->world, id)) {
             bool up = failures_started(run, id);
+            operator_watch(run, i, up);
             started += up;
             if (up && f->started_us[i] == 0) {
                 f->started_us[i] = now;
@@ -419,7 +423,8 @@ void failures_watch(struct run *run)
             f->together[i] = false;
             f->doomed_until[i] = f->started_us[i] = 0;
             recovery_ended(run, i);
-            f->start_us[i] = now + 1 + rng_below(sim_rng(run->world, SIM_RNG_PLAN), AGAIN_US);
+            f->start_us[i] = now + 1 + rng_below(sim_rng(run->world, SIM_RNG_PLAN), AGAIN_US) +
+                             operator_hold(run, i);
         } else if ((run->swarm.rejoin || run->durability.down) && f->start_us[i] <= now) {
             f->start_us[i] = 0;
             run->durability.starts++;
@@ -428,6 +433,7 @@ void failures_watch(struct run *run)
             /* As the process that stands by it does: what is damaged is not tried twice. */
             if (lives_damaged(sim_exit_of(run->world, id)->code))
                 sim_config(run->world, id)->stand_aside = 1;
+            operator_begin(run, i);
             sim_restart(run->world, id);
             if (run->swarm.disk && sim_disk_armed(sim_disk_of(run->world, id)))
                 doom(run, id, DISK_US);
@@ -693,6 +699,10 @@ static void draw_incident(struct sim_plan *plan, const struct swarm *swarm, stru
 
 void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
 {
+    if (swarm->operated) {
+        operator_draw_plan(plan, swarm);
+        return;
+    }
     uint32_t incidents = between(rng, 1, 4);
     uint32_t span_us = between(rng, 1, 6) * 1000000u;
     if (swarm->rejoin && rng_chance(rng, 2, 3)) { /* About one in each second. */
@@ -752,6 +762,8 @@ void failures_print(const struct failure_figures *f)
         (unsigned long long)f->singles, (unsigned long long)f->orders,
         (unsigned long long)f->orders_given_up, (unsigned long long)f->clusters_lost,
         (unsigned long long)f->clusters_damaged, (unsigned long long)f->needless);
+    if (f->refused > 0)
+        printf("--initial was refused %llu times\n", (unsigned long long)f->refused);
     pace_print(f);
     recovery_print(f);
     if (f->deltas + f->given_up == 0) return;

@@ -34,6 +34,15 @@ void failures_print(const struct failure_figures *figures);
  * that were lost to damaged files: one in a thousand. Prints when they are not. */
 bool failures_rare(const struct failure_figures *figures);
 
+/* operator.c: how nodes are started. */
+void operator_action(struct run *run, const struct sim_event *event);
+uint64_t operator_hold(const struct run *run, uint32_t i); /* `i`: index of the node. */
+void operator_begin(struct run *run, uint32_t i);          /* Before its next life. */
+void operator_watch(struct run *run, uint32_t i, bool started);
+bool operator_refused(struct run *run, uint32_t id, uint32_t code);
+void operator_draw_swarm(struct swarm *swarm); /* After all else but copies. */
+void operator_draw_plan(struct sim_plan *plan, const struct swarm *swarm);
+
 /* pace.c: slow nodes and links. */
 bool pace_slow_node(struct run *run, const struct sim_event *event); /* False: not now. */
 void pace_blame(struct run *run, uint32_t id, uint64_t for_us);

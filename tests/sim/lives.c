@@ -45,10 +45,10 @@ void lives_lost(struct run *run)
 }
 
 /* The operator restarts one node; the others go on. */
-static void order_leave(struct run *run, uint32_t id)
+static void order_leave(struct run *run, uint32_t id, uint32_t force)
 {
     struct node *node = sim_node(run->world, id);
-    struct stop_req req = {.flags = STOP_RESTART};
+    struct stop_req req = {.flags = STOP_RESTART | force};
     if (node == NULL || run->durability.down) return;
     sig_send(node_block(node, BLOCK_CMVMI, 0), block_ref(id, BLOCK_NDBCNTR, 0), GSN_STOP_REQ,
              PRIO_A, &req);
@@ -71,8 +71,8 @@ static void order_stop(struct run *run, const struct sim_event *event)
 /* The plan ends data nodes. */
 void lives_action(struct run *run, const struct sim_event *event)
 {
-    if (event->action == SIM_LEAVE) {
-        order_leave(run, event->arg[0]);
+    if (event->action == SIM_LEAVE || event->action == SIM_FORCE) {
+        order_leave(run, event->arg[0], event->action == SIM_FORCE ? STOP_FORCE : 0);
         return;
     }
     if (!run->swarm.disk) {

@@ -434,7 +434,8 @@ static int run_many(const struct arguments *arguments)
     many->next = arguments->first;
     uint32_t failures = run_workers(arguments, many, &worst);
     munmap(many, sizeof *many);
-    if (case_has(&arguments->test, MODE_FAILURES) || case_has(&arguments->test, MODE_REJOIN)) {
+    if (case_has(&arguments->test, MODE_FAILURES) || case_has(&arguments->test, MODE_REJOIN) ||
+        case_has(&arguments->test, MODE_OPERATOR)) {
         failures_print(arguments->figures);
         if (!failures_rare(arguments->figures) && worst == 0) worst = SIM_LIVENESS;
     }

@@ -20,6 +20,11 @@ static const struct {
      "damaged words may cost the cluster, and what was durable has to come back from files"},
     {MODE_TAMPER, MODE_FAILURES, "no loss is sure to be survived when words are damaged"},
     {MODE_TAMPER, MODE_REJOIN, "no loss is sure to be survived when words are damaged"},
+    {MODE_OPERATOR, MODE_DISK, "an operator's nodes have files always"},
+    {MODE_OPERATOR, MODE_DISKLESS, "--initial means nothing without files"},
+    {MODE_OPERATOR, MODE_FAILURES, "whoever is lost is started again"},
+    {MODE_OPERATOR, MODE_REJOIN, "whoever is lost is started again by the operator"},
+    {MODE_OPERATOR, MODE_TAMPER, "no loss is sure to be survived when words are damaged"},
 };
 
 const char *mode_name(enum sim_mode mode)

@@ -57,6 +57,7 @@ struct swarm {
     bool failures;  /* Data nodes are lost, the cluster goes on; */
     bool orderly;   /* Only by planned stops: nothing may fail that cannot be repeated. */
     bool rejoin;    /* and those that were lost come back. */
+    bool operated;  /* As an operator starts them: operator.c. */
     bool disk;      /* The nodes have files; some commits ask for durability. */
     bool mixed_ldm; /* Not all nodes have the same number of LDM instances. */
     uint32_t id_first, id_step;
@@ -395,6 +396,20 @@ struct failure_figures {
     struct timing kill_seen, hang_seen, cut_seen, taken_over, returned;
     /* Copies that were completed, of nodes with own rows and of others; rows by what they did. */
     uint64_t deltas, fulls, given_up, own, kept, removed, copied, copied_full;
+    uint64_t refused; /* Nodes that would have removed the last copy of something. */
+};
+
+/* How the operator starts the nodes: operator.c. By index of the node. */
+struct operator_wish {
+    bool set;
+    uint32_t flags;
+    uint64_t hold_us;
+};
+struct operator_wishes {
+    struct operator_wish next[NODE_ID_MAX + 1];
+    uint32_t flags[NODE_ID_MAX + 1];    /* Of the present life, */
+    bool started[NODE_ID_MAX + 1];      /* which got through its start. */
+    uint64_t start_us[NODE_ID_MAX + 1]; /* It waits for START, until then; 0 = it does not. */
 };
 
 /* Losses that the cluster survives: failures.c. By index of the data node. */
@@ -445,6 +460,7 @@ struct replica_order {
 };
 
 struct run {
+    struct operator_wishes wishes;
     struct failures failures;
     struct single_mode single;
     struct replica_order order;
