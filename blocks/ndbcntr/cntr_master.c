@@ -78,6 +78,10 @@ static void tell_lives_apart(struct cntr *cntr)
 {
     if (!is_partitioned(cntr)) return;
     jam();
+    log_warning(&cntr->block,
+                "no node group is whole: what absent nodes may have done since GCI %u "
+                "is not here",
+                cntr->decision.gci);
     cntr->decision.incarnation += cntr->incarnation / 2u % LIVES_APART;
 }
 

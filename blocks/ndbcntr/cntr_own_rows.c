@@ -77,7 +77,7 @@ bool cntr_would_lose(const struct cntr *cntr)
     uint32_t shared = cntr_ended_shared(&cntr->plan.ended, cntr->plan.incarnation, data);
     node_mask_keep(&witnesses, &data->members);
     node_mask_remove(&witnesses, cntr_own(cntr));
-    return data->gci > shared + (node_mask_empty(&witnesses) ? 0u : 1u);
+    return data->gci > shared + (node_mask_empty(&witnesses) ? 0u : 1u); /* I-CNTR-6 */
 }
 
 _Noreturn void cntr_refuse_loss(struct cntr *cntr)

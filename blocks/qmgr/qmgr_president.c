@@ -80,7 +80,7 @@ static enum start_set start_set(const struct qmgr *qmgr, struct node_mask *expec
     if (node_mask_empty(missing)) return START_SET_READY;
     if (!any) return given_up && !absent ? START_SET_READY : START_SET_EMPTY;
     count_groups(qmgr, expected, groups, &represented, &whole);
-    if (!represented) return START_SET_GROUP;
+    if (!represented) return given_up && !absent ? START_SET_READY : START_SET_GROUP;
     if (!absent) return START_SET_READY; /* The others wait here, for this start. */
     if (!passed(waited, config->start_partial_timeout_ms)) return START_SET_TIME;
     if (!whole && !passed(waited, config->start_partitioned_timeout_ms))
