@@ -138,6 +138,16 @@ static void doom(struct run *run, uint32_t id, uint64_t us)
     if (then > *until) *until = then;
 }
 
+bool failures_hostile(struct run *run, uint32_t id)
+{
+    bool halves = false;
+    if (!run->failures.begun || run->failures.lives[index_of(run, id)] > 0 ||
+        !failures_started(run, id) || !one_survivable(run, id, &halves))
+        return false;
+    doom(run, id, 0);
+    return true;
+}
+
 static void disturb(struct run *run, uint32_t id)
 {
     uint64_t until = run->failures.doomed_until[index_of(run, id)];
@@ -290,6 +300,8 @@ bool failures_announced(struct run *run, uint32_t id, uint32_t code)
                   run->durability.down;
     bool good = operator_refused(run, id, code);
     if (good) return true;
+    if (run->tamper.hostile != 0 && run->tamper.done > 0)
+        return id == run->tamper.hostile && code != EXIT_NDBREQUIRE && !lives_damaged(code);
     if (code == EXIT_ARBIT_SHUTDOWN || code == EXIT_DECLARED_DEAD) good = doomed || !started;
     if (code == EXIT_OTHER_NODE_FAILED)
         good = (doomed || !started || young) && run->failures.lives[i] > 0;

@@ -7,6 +7,8 @@
 bool failures_started(struct run *run, uint32_t id);
 /* And the others may not have gone on without it. */
 bool failures_stays(struct run *run, uint32_t id);
+/* The node may be put out from now on; false: the cluster could not do without it. */
+bool failures_hostile(struct run *run, uint32_t id);
 
 /* Options of the world: is the event of the plan one that the cluster has to survive? May this node
  * stop with this code? */

@@ -435,7 +435,7 @@ static int run_many(const struct arguments *arguments)
     uint32_t failures = run_workers(arguments, many, &worst);
     munmap(many, sizeof *many);
     if (case_has(&arguments->test, MODE_FAILURES) || case_has(&arguments->test, MODE_REJOIN) ||
-        case_has(&arguments->test, MODE_OPERATOR)) {
+        case_has(&arguments->test, MODE_OPERATOR) || case_has(&arguments->test, MODE_HOSTILE)) {
         failures_print(arguments->figures);
         if (!failures_rare(arguments->figures) && worst == 0) worst = SIM_LIVENESS;
     }

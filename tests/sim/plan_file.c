@@ -122,7 +122,8 @@ void case_apply(const struct sim_case *test, struct run *run)
     swarm_draw(swarm, test->seed);
     bool operated = case_has(test, MODE_OPERATOR);
     swarm->rejoin = operated || case_has(test, MODE_REJOIN);
-    bool failures = swarm->rejoin || case_has(test, MODE_FAILURES);
+    bool hostile = case_has(test, MODE_HOSTILE);
+    bool failures = swarm->rejoin || hostile || case_has(test, MODE_FAILURES);
     bool tamper = case_has(test, MODE_TAMPER);
     if (failures) swarm_draw_failures(swarm);
     bool drawn = !failures && !case_has(test, MODE_DISKLESS) && swarm_has_files(test->seed);
@@ -150,7 +151,9 @@ void case_apply(const struct sim_case *test, struct run *run)
     if (test->ownless) swarm->weight[WORK_OWN] = 0;
     if (!test->copyless) swarm_draw_copies(swarm);
     if (test->counters) swarm->counters = true;
-    run->tamper.on = tamper;
-    run->plan_given = test->planned || tamper;
+    if (hostile) tamper_alone(swarm);
+    run->tamper.on = tamper || hostile;
+    run->tamper.one = hostile;
+    run->plan_given = test->planned || tamper || hostile;
     if (run->plan_given) run->plan = test->plan;
 }

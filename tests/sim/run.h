@@ -371,7 +371,9 @@ struct epochs {
 /* Damaged words between data nodes: tamper.c. */
 struct tamper {
     bool on;
-    uint32_t left; /* To be done; */
+    bool one;         /* One node's words alone: */
+    uint32_t hostile; /* this one's; 0 = everybody's. */
+    uint32_t left;    /* To be done; */
     uint32_t next; /* the next one after so many signals. */
     uint32_t done;
     uint64_t kill_us; /* Then all lose their power; 0 = never. */
@@ -656,6 +658,7 @@ void order_check(struct run *run);
 void order_draw(struct sim_plan *plan, const struct swarm *swarm, uint64_t span_us);
 
 /* tamper.c */
+void tamper_alone(struct swarm *swarm); /* No other faults; whoever is cut off is asked about. */
 void tamper_begin(struct run *run);
 void tamper_signals(void *context, uint32_t *words, uint32_t count);
 bool tamper_due(struct run *run); /* The power goes now. */

@@ -1,14 +1,20 @@
 /* tamper.c -- words between data nodes that are damaged as they arrive: what starts, numbers and
- * saves, never the rows themselves. */
+ * saves, never the rows themselves. One node's alone in the hostile mode. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A checksum guards the wire, so a wrong word means a node that is wrong itself. It may cost the
  * cluster, by exits with a name, and it may make a protocol wait for ever: so all lose their power
  * a while after. What was durable before has to be there when all come back.
+ *
+ * In the hostile mode one node's words alone are wrong, at a time when its loss can be survived. It
+ * may go on, as long as nobody is harmed, or be put out; no other one may end, and all that wait
+ * for it have their answers soon (docs/protocols/failure.md, "A node that breaks the protocol").
  */
 #include <stdio.h>
 #include "kernel/base/rng.h"
-#include "tests/sim/run.h"
+#include "tests/sim/failures.h"
+
+#define DAMAGES_MAX 6u
 
 static bool is_target(uint32_t gsn)
 {
@@ -59,7 +65,8 @@ static void damage(struct run *run, uint32_t *words)
     }
     tamper->done++;
     tamper->left--;
-    tamper->kill_us = sim_now_us(run->world) + (1000u << rng_below(rng, 12));
+    if (tamper->hostile == 0)
+        tamper->kill_us = sim_now_us(run->world) + (1000u << rng_below(rng, 12));
     if (run->verbose)
         printf("%.6f TAMPER %s to node %u from %u, word %u: %08x -> %08x\n",
                (double)sim_now_us(run->world) / 1e6, gsn_name(gsn), ref_node(words[1]),
@@ -72,23 +79,42 @@ static void draw_next(struct tamper *tamper)
         1u + (uint32_t)rng_below(&tamper->rng, 1u + (1ull << rng_below(&tamper->rng, 10)));
 }
 
+/* It lives its first life, and the others can do without it. */
+static bool may_harm(struct run *run, uint32_t sender)
+{
+    const struct tamper *tamper = &run->tamper;
+    if (tamper->hostile == 0) return true;
+    return sender == tamper->hostile && failures_hostile(run, sender);
+}
+
 void tamper_signals(void *context, uint32_t *words, uint32_t count)
 {
     struct run *run = context;
     struct tamper *tamper = &run->tamper;
     for (uint32_t at = 0; at < count; at += words[at + 3]) {
         if (tamper->left == 0 || kind_words(words[at]) == 0) continue;
-        if (!is_target(kind_gsn(words[at])) || --tamper->next > 0) continue;
+        if (!is_target(kind_gsn(words[at])) || !may_harm(run, ref_node(words[at + 2])) ||
+            --tamper->next > 0)
+            continue;
         damage(run, words + at);
         draw_next(tamper);
     }
+}
+
+void tamper_alone(struct swarm *swarm)
+{
+    swarm->faults = 0;
+    swarm->config.arbitration = ARBITRATION_DEFAULT;
 }
 
 void tamper_begin(struct run *run)
 {
     struct tamper *tamper = &run->tamper;
     rng_seed(&tamper->rng, run->swarm.options.seed * 3u + 1u);
-    tamper->left = 1u + (uint32_t)rng_below(&tamper->rng, 6);
+    tamper->left = 1u + (uint32_t)rng_below(&tamper->rng, DAMAGES_MAX);
+    if (tamper->one)
+        tamper->hostile =
+            data_node_id(run, (uint32_t)rng_below(&tamper->rng, run->swarm.data_nodes));
     draw_next(tamper);
 }
 
