@@ -120,6 +120,13 @@ void peer_close(struct block *block, uint32_t node, const char *reason)
     if (epoch != 0) host->link_close(host, node, epoch, reason);
 }
 
+void peer_refuse(struct block *block, uint32_t node, const char *reason)
+{
+    if (node <= NODE_ID_MAX)
+        atomic_store(&block->node->link[node].refused, peer_epoch(block, node));
+    peer_close(block, node, reason);
+}
+
 void peer_allow(struct block *block, uint32_t node, uint32_t allowed)
 {
     struct host *host = block->node->options.host;

@@ -155,8 +155,10 @@ bool node_thread_times(const struct block *block, uint32_t no, struct thread_tim
  * Returns. */
 void node_stopped(struct block *block, uint32_t restart_flags);
 
-/* Closes the link to a node that broke a protocol. */
+/* Closes the link to a node. */
 void peer_close(struct block *block, uint32_t node, const char *reason);
+/* The same for what the peer has sent: QMGR learns of it with the end of the link. */
+void peer_refuse(struct block *block, uint32_t node, const char *reason);
 
 /* Lets the transporter connect to `node` (or, with 0, closes and keeps it closed). */
 void peer_allow(struct block *block, uint32_t node, uint32_t allowed);

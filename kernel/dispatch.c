@@ -16,8 +16,9 @@ static void refuse(struct thread *thread, uint32_t peer, uint32_t epoch, const s
     if (peer == 0) node_fail(EXIT_ILLEGAL_SIGNAL, __FILE__, __LINE__, text);
     uint32_t expected = epoch;
     /* The first violation ends the link; what it delivered after that is not looked at. */
-    if (atomic_compare_exchange_strong(&node->link[peer].receiving, &expected, 0))
-        node->options.host->link_close(node->options.host, peer, epoch, text);
+    if (!atomic_compare_exchange_strong(&node->link[peer].receiving, &expected, 0)) return;
+    atomic_store(&node->link[peer].refused, epoch);
+    node->options.host->link_close(node->options.host, peer, epoch, text);
 }
 
 static void trace(struct thread *thread, const uint32_t *words)

@@ -189,7 +189,7 @@ void node_link_up(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t
     uint32_t qmgr_ref = block_ref(node->config.own_node, BLOCK_QMGR, 0);
     struct block *qmgr = node_lookup(node, qmgr_ref);
     if (qmgr == NULL) return;
-    struct link_rep rep = {peer, epoch, sender_class, node->config.thread_count};
+    struct link_rep rep = {peer, epoch, sender_class, node->config.thread_count, 0};
     struct thread *before = act_as(node->thread[thread_no]);
     put_link_rep(node->thread[thread_no], qmgr->thread, qmgr_ref, GSN_LINK_UP_REP, PRIO_A, &rep);
     this_thread = before;
@@ -200,7 +200,8 @@ void node_link_down(struct node *node, uint32_t thread_no, uint32_t peer, uint32
     struct link_state *link = &node->link[peer];
     if (atomic_load(&link->sending) != epoch) return;
     atomic_store(&link->sending, 0);
-    struct link_rep rep = {peer, epoch, atomic_load(&link->class_), node->config.thread_count};
+    struct link_rep rep = {peer, epoch, atomic_load(&link->class_), node->config.thread_count,
+                           atomic_load(&link->refused) == epoch};
     struct thread *before = act_as(node->thread[thread_no]);
     for (uint32_t to = 0; to < node->config.thread_count; to++) {
         put_link_rep(node->thread[thread_no], node->thread[to],
@@ -218,6 +219,7 @@ void node_link_level(struct node *node, uint32_t peer, enum link_level level)
 static void refuse_delivery(struct node *node, uint32_t peer, uint32_t epoch, const char *why)
 {
     atomic_store(&node->link[peer].receiving, 0);
+    atomic_store(&node->link[peer].refused, epoch);
     node->options.host->link_close(node->options.host, peer, epoch, why);
 }
 

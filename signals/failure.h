@@ -18,8 +18,9 @@ struct fail_reach_rep {
     struct node_mask row;
     struct node_mask fenced; /* By the sender, in the round under way. */
     uint32_t patience_ms;    /* By the delays that the sender has seen. */
+    uint32_t accused;        /* To this node the sender has closed the link for what it sent; or 0. */
 };
-SIGNAL_STRUCT(fail_reach_rep, 21);
+SIGNAL_STRUCT(fail_reach_rep, 22);
 
 /* Leader to all that stay: fence `nodes`. */
 struct fail_prepare {

@@ -220,7 +220,7 @@ bool dict_from_master(struct dict *dict, const struct signal *sig)
     if (sig->sender == block_ref(dict->master_node, BLOCK_DBDICT, 0)) return true;
     jam();
     ndbrequire(ref_node(sig->sender) != dict_own(dict));
-    peer_close(&dict->block, ref_node(sig->sender),
+    peer_refuse(&dict->block, ref_node(sig->sender),
                "schema transaction of a node that is not the master");
     return false;
 }
@@ -235,7 +235,7 @@ static bool begin_create(struct dict *dict, const struct signal *sig)
     if (local->error == ERR_TABLE_FORMAT && ref_node(sig->sender) != dict_own(dict)) {
         jam();
         local->active = 0;
-        peer_close(&dict->block, ref_node(sig->sender), "a table that cannot be");
+        peer_refuse(&dict->block, ref_node(sig->sender), "a table that cannot be");
         return false;
     }
     if (local->error == 0)
@@ -257,7 +257,7 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
     }
     if (!fits_dictionary(dict, sig)) {
         jam();
-        peer_close(block, ref_node(sig->sender), "a schema transaction that cannot be");
+        peer_refuse(block, ref_node(sig->sender), "a schema transaction that cannot be");
         return;
     }
     void *def_memory = local->def_memory;
@@ -490,7 +490,7 @@ static void taken_on(struct dict *dict, const struct signal *sig)
     }
     if (!step_follows(local, step) || (local->waits && !may_wait(local, step))) {
         jam();
-        peer_close(&dict->block, ref_node(sig->sender), "schema transaction out of order");
+        peer_refuse(&dict->block, ref_node(sig->sender), "schema transaction out of order");
         return;
     }
     if (local->waits) {
@@ -519,7 +519,7 @@ void dict_exec_SCHEMA_STEP_REQ(struct block *block, const struct signal *sig)
     }
     if (dict->local.waits || !step_follows(&dict->local, req->step)) {
         jam();
-        peer_close(block, ref_node(sig->sender), "schema transaction out of order");
+        peer_refuse(block, ref_node(sig->sender), "schema transaction out of order");
         return;
     }
     begin_step(dict, req->step);

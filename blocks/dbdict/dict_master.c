@@ -160,7 +160,7 @@ void dict_exec_SCHEMA_PREPARE_REF(struct block *block, const struct signal *sig)
     }
     if (ref->error != 0 && error_find(ref->error) == NULL) {
         jam(); /* It would reach the client. */
-        peer_close(block, ref_node(sig->sender), "a refusal for a reason that is none");
+        peer_refuse(block, ref_node(sig->sender), "a refusal for a reason that is none");
         return;
     }
     jam_data(ref->error);

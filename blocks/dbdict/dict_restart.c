@@ -200,12 +200,12 @@ void dict_exec_SCHEMA_COPY_CONF(struct block *block, const struct signal *sig)
     if (restart->state != RESTART_COPYING ||
         sig->sender != block_ref(restart->source, BLOCK_DBDICT, 0)) {
         jam();
-        peer_close(block, ref_node(sig->sender), "schema that was not asked for");
+        peer_refuse(block, ref_node(sig->sender), "schema that was not asked for");
         return;
     }
     if (conf->check != copy_check(conf, restart->table_id, sig->section, sig->section_count)) {
         jam();
-        peer_close(block, ref_node(sig->sender), "schema that is not the one asked for");
+        peer_refuse(block, ref_node(sig->sender), "schema that is not the one asked for");
         return;
     }
     uint64_t sequence = conf->sequence_lo | (uint64_t)conf->sequence_hi << 32;

@@ -122,7 +122,7 @@ void dict_exec_SCHEMA_TAKEOVER_CONF(struct block *block, const struct signal *si
     if (!possible(dict, conf)) {
         jam();
         ndbrequire(node != dict_own(dict));
-        peer_close(block, node, "a schema transaction that cannot be");
+        peer_refuse(block, node, "a schema transaction that cannot be");
         return;
     }
     take_state(lost, conf);

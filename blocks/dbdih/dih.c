@@ -22,7 +22,21 @@ void dih_protocol_error(struct dih *dih, uint32_t sender, const char *what)
 {
     jam();
     if (ref_node(sender) == dih_own(dih)) node_fail(EXIT_PEER_PROTOCOL, __FILE__, __LINE__, what);
-    peer_close(&dih->block, ref_node(sender), what);
+    peer_refuse(&dih->block, ref_node(sender), what);
+}
+
+bool dih_of_this_life(struct dih *dih, const struct signal *sig, uint32_t incarnation)
+{
+    uint32_t node = ref_node(sig->sender);
+    if (dih->incarnation == 0 || node > DATA_NODE_ID_MAX) return false;
+    if (incarnation == dih->incarnation) {
+        if (node_mask_has(&dih->members, node)) node_mask_add(&dih->alike, node);
+        return true;
+    }
+    jam();
+    if (node_mask_has(&dih->alike, node))
+        dih_protocol_error(dih, sig->sender, "a word of another life of the cluster");
+    return false;
 }
 
 void dih_sttorry(struct dih *dih, uint32_t sender, uint32_t phase)
@@ -52,6 +66,7 @@ static void dih_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
     dih_fail_reset(dih);
     dih_include_reset(dih);
     dih->incarnation = rep->incarnation;
+    dih->alike = (struct node_mask){{0}};
     dih->president = rep->president;
     dih->members = rep->members;
     for (uint32_t at = 0; at < list->size; at += MEMBER_WORDS) {

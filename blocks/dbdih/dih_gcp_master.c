@@ -87,7 +87,7 @@ static bool answered(struct dih *dih, const struct signal *sig, enum gcp_master_
     const struct gcp_prepareconf *conf =
         SIG_PAYLOAD(sig, gcp_prepareconf); /* All answers begin like this. */
     uint32_t node = ref_node(sig->sender);
-    if (conf->incarnation != dih->incarnation || master->state == GCP_OFF) {
+    if (!dih_of_this_life(dih, sig, conf->incarnation) || master->state == GCP_OFF) {
         jam(); /* Of a former life of the cluster. */
         return false;
     }
@@ -191,7 +191,7 @@ void dih_exec_GCP_CLOSE_ORD(struct block *block, const struct signal *sig)
     struct dih *dih = dih_of(block);
     struct gcp_master *master = &dih->gcp_master;
     const struct gcp_close_ord *ord = SIG_PAYLOAD(sig, gcp_close_ord);
-    if (ord->incarnation != dih->incarnation || master->state == GCP_OFF) {
+    if (!dih_of_this_life(dih, sig, ord->incarnation) || master->state == GCP_OFF) {
         jam();
         return;
     }
@@ -214,7 +214,7 @@ static bool save_answer(struct dih *dih, const struct signal *sig, enum gcp_save
     struct gcp_master *master = &dih->gcp_master;
     const struct gcp_node_saveconf *conf = SIG_PAYLOAD(sig, gcp_node_saveconf);
     uint32_t node = ref_node(sig->sender);
-    if (conf->incarnation != dih->incarnation || master->state == GCP_OFF) {
+    if (!dih_of_this_life(dih, sig, conf->incarnation) || master->state == GCP_OFF) {
         jam();
         return false;
     }

@@ -33,10 +33,10 @@ static void logs_saved(struct dih *dih, uint32_t gci)
 }
 
 /* True for a word of the president in this life of the cluster; what else comes is dropped. */
-static bool from_master(const struct dih *dih, const struct signal *sig)
+static bool from_master(struct dih *dih, const struct signal *sig)
 {
-    bool good = ref_node(sig->sender) == dih->president && dih->incarnation != 0 &&
-                sig->payload[0] == dih->incarnation;
+    bool good =
+        dih_of_this_life(dih, sig, sig->payload[0]) && ref_node(sig->sender) == dih->president;
     jam_data(good);
     return good;
 }
@@ -107,21 +107,23 @@ void dih_exec_GCP_PREPARE(struct block *block, const struct signal *sig)
     struct gcp_node *node = &dih->gcp_node;
     const struct gcp_prepare *req = SIG_PAYLOAD(sig, gcp_prepare);
     if (!from_master(dih, sig)) return;
-    bool again =
-        dih->fail.failure_no != 0 && req->gci_hi == node->next_hi && req->gci_lo == node->next_lo;
-    if (again && (node->state == GCPN_HOLDING || node->state == GCPN_HELD)) {
-        jam(); /* A new master goes on where the former one was. */
-        if (node->state == GCPN_HELD) prepared(dih);
-        return;
-    }
     bool newer =
         req->gci_hi > node->gci_hi || (req->gci_hi == node->gci_hi && req->gci_lo > node->gci_lo);
-    if (node->state != GCPN_IDLE || !newer) {
+    bool holds = node->state == GCPN_HOLDING || node->state == GCPN_HELD;
+    if (!newer || (node->state != GCPN_IDLE && (!holds || dih->fail.failure_no == 0))) {
         dih_protocol_error(dih, sig->sender, "epoch out of its order"); /* I-GCP-1 */
         return;
     }
     if (epoch_life(req->gci_lo) != epoch_life(epoch_lo(dih_incarnation(dih), 0))) {
         dih_protocol_error(dih, sig->sender, "epoch of another life of the cluster"); /* I-GCP-6 */
+        return;
+    }
+    if (holds) {
+        jam(); /* A new master goes on where the former one was. That one may have told others
+                  another number, which is why it is gone: nobody has begun with any. */
+        node->next_hi = req->gci_hi;
+        node->next_lo = req->gci_lo;
+        if (node->state == GCPN_HELD) prepared(dih);
         return;
     }
     node->next_hi = req->gci_hi;

@@ -43,7 +43,8 @@ void dih_exec_GCP_STATE_REQ(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
     const struct gcp_state_req *req = SIG_PAYLOAD(sig, gcp_state_req);
-    if (req->incarnation != dih->incarnation || ref_block(sig->sender) != BLOCK_DBDIH) return;
+    if (!dih_of_this_life(dih, sig, req->incarnation) || ref_block(sig->sender) != BLOCK_DBDIH)
+        return;
     if (req->failure_no > dih->fail.failure_no) {
         jam();
         dih->fail.asked_no = req->failure_no;
@@ -85,7 +86,7 @@ void dih_exec_GCP_TAKEOVER_REP(struct block *block, const struct signal *sig)
     struct dih *dih = dih_of(block);
     const struct gcp_takeover_rep *rep = SIG_PAYLOAD(sig, gcp_takeover_rep);
     uint32_t node = ref_node(sig->sender);
-    if (rep->incarnation != dih->incarnation || node > DATA_NODE_ID_MAX) return;
+    if (!dih_of_this_life(dih, sig, rep->incarnation)) return;
     jam_data(node);
     if (rep->failure_no > dih->fail.taken_no[node]) dih->fail.taken_no[node] = rep->failure_no;
     gcp_master_go_on(dih);
@@ -129,7 +130,7 @@ void dih_exec_GCP_STATE_CONF(struct block *block, const struct signal *sig)
     struct dih_fail *fail = &dih->fail;
     const struct gcp_state_conf *conf = SIG_PAYLOAD(sig, gcp_state_conf);
     uint32_t node = ref_node(sig->sender);
-    if (conf->incarnation != dih->incarnation || conf->failure_no != fail->failure_no ||
+    if (!dih_of_this_life(dih, sig, conf->incarnation) || conf->failure_no != fail->failure_no ||
         !node_mask_has(&fail->states_due, node)) {
         jam();
         return;
@@ -165,6 +166,7 @@ void dih_exec_NODE_LOST_REP(struct block *block, const struct signal *sig)
     fail->failure_no = rep->failure_no;
     dih->president = rep->president;
     dih->members = rep->alive;
+    node_mask_keep(&dih->alike, &dih->members);
     memset(&fail->taking, 0, sizeof(fail->taking));
     for (uint32_t i = 1; i <= block_instances(block, BLOCK_DBTC); i++)
         node_mask_add(&fail->taking, i);

@@ -281,6 +281,7 @@ struct dih {
     struct dih_include include;
     struct dih_sysfile sysfile;
     struct node_mask members;
+    struct node_mask alike; /* Have sent a word of this incarnation. */
     uint32_t ldm_count[NODE_ID_MAX + 1];
     uint32_t groups;
     struct dih_group group[NODE_GROUPS_MAX];
@@ -326,6 +327,9 @@ static inline uint32_t dih_incarnation(const struct dih *dih)
 
 /* dih.c */
 void dih_work_later(struct dih *dih, enum dih_work work, uint32_t data, uint32_t delay_ms);
+/* Is this word of the present life of the cluster? A leftover of a former one comes before any word
+ * of this one; behind it such a word breaks the protocol. */
+bool dih_of_this_life(struct dih *dih, const struct signal *sig, uint32_t incarnation);
 void dih_protocol_error(struct dih *dih, uint32_t sender, const char *what);
 void dih_sttorry(struct dih *dih, uint32_t sender, uint32_t phase);
 

@@ -29,7 +29,7 @@ void lqh_protocol_error(struct lqh *lqh, uint32_t sender, const char *what)
     jam();
     /* A block of this node passed on what a peer had forged, or is wrong itself. */
     if (ref_node(sender) == lqh->own_node) node_fail(EXIT_PEER_PROTOCOL, __FILE__, __LINE__, what);
-    peer_close(&lqh->block, ref_node(sender), what);
+    peer_refuse(&lqh->block, ref_node(sender), what);
 }
 
 bool lqh_is_tc(uint32_t ref)

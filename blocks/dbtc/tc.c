@@ -29,7 +29,7 @@ void tc_protocol_error(struct tc *tc, uint32_t sender, const char *what)
     /* A block of this node passed on what a peer had forged (LQHKEYREQ along a chain), or is wrong
      * itself. */
     if (ref_node(sender) == tc->own_node) node_fail(EXIT_PEER_PROTOCOL, __FILE__, __LINE__, what);
-    peer_close(&tc->block, ref_node(sender), what);
+    peer_refuse(&tc->block, ref_node(sender), what);
 }
 
 uint32_t tc_refuse_new(const struct tc *tc, uint32_t client)

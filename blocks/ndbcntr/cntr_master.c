@@ -226,7 +226,7 @@ void cntr_exec_CNTR_START_REQ(struct block *block, const struct signal *sig)
                      cntr_ended_good(&sig->section[0], req->data_incarnation, req->gci);
     if (!list_good) {
         jam();
-        peer_close(block, node, "a list of incarnations that cannot be");
+        peer_refuse(block, node, "a list of incarnations that cannot be");
         return;
     }
     peer->fact = *req;

@@ -449,7 +449,7 @@ void cntr_exec_CNTR_START_CONF(struct block *block, const struct signal *sig)
     }
     if (cntr_rejoins(cntr) ? !cntr_rejoin_plan(cntr, conf, sig) : !plan_good(cntr, conf, sig)) {
         jam();
-        peer_close(block, cntr->president, "a start that cannot be");
+        peer_refuse(block, cntr->president, "a start that cannot be");
         return;
     }
     jam();

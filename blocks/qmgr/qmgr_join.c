@@ -352,7 +352,7 @@ static bool place_in_ring(struct qmgr *qmgr, uint32_t node, uint32_t dynamic_id)
 
 static void no_place(struct qmgr *qmgr, const struct signal *sig)
 {
-    peer_close(&qmgr->block, ref_node(sig->sender), "a place in the ring that cannot be");
+    peer_refuse(&qmgr->block, ref_node(sig->sender), "a place in the ring that cannot be");
 }
 
 void qmgr_exec_CM_NODEINFOREQ(struct block *block, const struct signal *sig)

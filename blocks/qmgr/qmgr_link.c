@@ -23,7 +23,7 @@ static void link_up(struct qmgr *qmgr, uint32_t node)
     qmgr_rejoin_linked(qmgr, node);
 }
 
-static void link_lost(struct qmgr *qmgr, uint32_t node)
+static void link_lost(struct qmgr *qmgr, uint32_t node, bool refused)
 {
     event_send(&qmgr->block, EVENT_DISCONNECTED, node);
     if (!qmgr_is_data(qmgr, node)) {
@@ -36,7 +36,8 @@ static void link_lost(struct qmgr *qmgr, uint32_t node)
     qmgr->peer[node].aside = 0;
     qmgr->peer[node].known.gci = 0;
     qmgr->peer[node].agreed = 0;
-    qmgr_member_lost(qmgr, node, "its link is down");
+    if (refused) qmgr_accuse(qmgr, node);
+    qmgr_member_lost(qmgr, node, refused ? "it breaks the protocol" : "its link is down");
     qmgr_rejoin_open(qmgr);
 }
 
@@ -89,7 +90,7 @@ void qmgr_exec_LINK_DOWN_REP(struct block *block, const struct signal *sig)
     if (link->epoch != rep->epoch) return;
     jam();
     link->epoch = 0;
-    link_lost(qmgr, rep->node);
+    link_lost(qmgr, rep->node, rep->refused != 0);
     if (link->pending != 0) {
         jam();
         link->epoch = link->pending;

@@ -84,6 +84,7 @@ static void say(struct qmgr *qmgr, uint32_t node, uint32_t ask, uint32_t answer)
         .patience_ms = qmgr_patience_own_ms(qmgr),
         .row = qmgr->reach.map.row[qmgr_own(qmgr)],
         .fenced = qmgr->reach.lost,
+        .accused = qmgr->reach.accused[qmgr_own(qmgr)],
     };
     struct node_mask newcomers;
     qmgr_newcomers(qmgr, &newcomers);
@@ -223,6 +224,14 @@ void qmgr_suspect(struct qmgr *qmgr, uint32_t node, bool lost, const char *how)
     evaluate_soon(qmgr);
 }
 
+void qmgr_accuse(struct qmgr *qmgr, uint32_t node)
+{
+    uint32_t *accused = &qmgr->reach.accused[qmgr_own(qmgr)];
+    if (*accused != 0 || !node_mask_has(&qmgr->join.members, node)) return;
+    jam_data(node);
+    *accused = node;
+}
+
 /* From time to time without a suspicion: the ring does not use every link in every direction. */
 void qmgr_reach_probe(struct qmgr *qmgr)
 {
@@ -258,6 +267,9 @@ void qmgr_reach_view(struct qmgr *qmgr)
             qmgr->beat.told_ms[node] = 0;
         }
         node_mask_keep(&reach->fenced_by[node], &known);
+        if (!node_mask_has(&qmgr->join.members, node) ||
+            !node_mask_has(&qmgr->join.members, reach->accused[node]))
+            reach->accused[node] = 0;
     }
     qmgr_condemned(qmgr, &qmgr->join.members, &condemned);
     reach->running = 0;
@@ -348,6 +360,23 @@ static bool complete(struct qmgr *qmgr)
     return all;
 }
 
+/* Who accuses each other is as good as the other. Who is to leave himself has no word in it. */
+static void draw_accused(struct qmgr *qmgr)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    struct node_mask speak = qmgr->join.members;
+    reach->map.accused = (struct node_mask){{0}};
+    node_mask_cut(&speak, &reach->map.gone);
+    for
+        EACH_NODE(from, &speak)
+        {
+            uint32_t accused = reach->accused[from];
+            if (accused == 0 || reach->accused[accused] == from) continue;
+            jam_data(accused);
+            node_mask_add(&reach->map.accused, accused);
+        }
+}
+
 static void draw_map(struct qmgr *qmgr)
 {
     struct qmgr_reach *reach = &qmgr->reach;
@@ -360,6 +389,7 @@ static void draw_map(struct qmgr *qmgr)
     for
         EACH_NODE(node, &qmgr->join.members)
     reach->map.age[node] = qmgr->peer[node].dynamic_id;
+    draw_accused(qmgr);
 }
 
 /*
@@ -658,6 +688,7 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
     jam();
     struct node_mask known = qmgr->join.members;
     struct node_mask condemned = rep->fenced;
+    qmgr->reach.accused[node] = node_mask_has(&known, rep->accused) ? rep->accused : 0;
     if (qmgr->rejoin.adding != 0) node_mask_add(&known, qmgr->rejoin.adding);
     node_mask_keep(&condemned, &known);
     node_mask_join(&qmgr->reach.fenced_by[node], &condemned);

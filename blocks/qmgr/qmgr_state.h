@@ -100,6 +100,7 @@ struct qmgr_reach {
     bool evaluates;          /* It is going to, behind what runs now. */
     /* What each has fenced, as far as it has told. It counts as long as its teller stays. */
     struct node_mask fenced_by[DATA_NODE_ID_MAX + 1];
+    uint32_t accused[DATA_NODE_ID_MAX + 1]; /* Whom each accuses; 0 = nobody. */
     uint32_t ask[NODE_ID_MAX + 1];
     uint64_t asked_ms[NODE_ID_MAX + 1];
     struct reach map;
@@ -408,6 +409,8 @@ void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig);
 bool qmgr_talks(const struct qmgr *qmgr, uint32_t node, uint32_t incarnation);
 uint32_t qmgr_silence_ms(const struct qmgr *qmgr, bool suspected); /* T1, T2 of failure.md. */
 void qmgr_suspect(struct qmgr *qmgr, uint32_t node, bool lost, const char *how);
+/* This node has closed its link for what it sent. */
+void qmgr_accuse(struct qmgr *qmgr, uint32_t node);
 /* Those that one of `tellers` has fenced. */
 void qmgr_condemned(const struct qmgr *qmgr, const struct node_mask *tellers,
                     struct node_mask *condemned);

@@ -68,19 +68,23 @@ static uint32_t next_to_leave(const struct reach *reach, const uint32_t *group_o
     uint32_t best = 0;
     uint32_t best_broken = 0;
     bool best_spare = false;
+    bool best_accused = false;
     for
         EACH(node, alive)
         {
             uint32_t broken = broken_links(reach, alive, node);
             if (broken == 0) continue;
             bool spare = is_spare(group_of, alive, node);
-            bool worse = spare != best_spare     ? spare
-                         : broken != best_broken ? broken > best_broken
-                                                 : reach->age[node] > reach->age[best];
+            bool accused = node_mask_has(&reach->accused, node);
+            bool worse = spare != best_spare       ? spare
+                         : accused != best_accused ? accused
+                         : broken != best_broken   ? broken > best_broken
+                                                   : reach->age[node] > reach->age[best];
             if (best != 0 && !worse) continue;
             best = node;
             best_broken = broken;
             best_spare = spare;
+            best_accused = accused;
         }
     return best;
 }

@@ -7,8 +7,9 @@
 struct reach {
     uint32_t own;
     struct node_mask members;
-    struct node_mask gone;  /* Members that leave in any case. */
-    struct node_mask known; /* Own included. */
+    struct node_mask gone;    /* Members that leave in any case. */
+    struct node_mask accused; /* Members that have broken the protocol, as others that stay say. */
+    struct node_mask known;   /* Own included. */
     struct node_mask row[NODE_ID_MAX + 1];
     uint32_t age[NODE_ID_MAX + 1]; /* Dynamic ids: the greater, the younger. */
 };

@@ -47,7 +47,7 @@ bool trix_of_own(struct trix *trix, const struct signal *sig)
     uint32_t node = ref_node(sig->sender);
     if (node == ref_node(trix->block.ref)) return true;
     jam();
-    peer_close(&trix->block, node, "an answer to TRIX that only its own node gives");
+    peer_refuse(&trix->block, node, "an answer to TRIX that only its own node gives");
     return false;
 }
 

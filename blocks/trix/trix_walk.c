@@ -254,5 +254,5 @@ void trix_exec_TRANSID_AI(struct block *block, const struct signal *sig)
     }
     jam();
     ndbrequire(ref_node(sig->sender) != ref_node(block->ref));
-    peer_close(block, ref_node(sig->sender), "rows of a scan that cannot be");
+    peer_refuse(block, ref_node(sig->sender), "rows of a scan that cannot be");
 }

@@ -21,8 +21,9 @@ struct link_rep {
     uint32_t epoch;
     uint32_t sender_class; /* enum sender_class of the peer. */
     uint32_t threads;      /* How many LINK_DOWN_REP come in all. */
+    uint32_t refused;      /* 1: this node has closed it, for what the peer sent. */
 };
-SIGNAL_STRUCT(link_rep, 4);
+SIGNAL_STRUCT(link_rep, 5);
 
 struct io_done_rep {
     uint32_t tag; /* Of the io_request. */
