@@ -195,13 +195,24 @@ void node_link_up(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t
     this_thread = before;
 }
 
+void node_link_dismissed(struct node *node, uint32_t peer, uint32_t epoch)
+{
+    atomic_store(&node->link[peer].dismissed, epoch);
+}
+
+static enum link_end end_of(struct link_state *link, uint32_t epoch)
+{
+    if (atomic_load(&link->refused) == epoch) return LINK_END_REFUSED;
+    return atomic_load(&link->dismissed) == epoch ? LINK_END_DISMISSED : LINK_END_PLAIN;
+}
+
 void node_link_down(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t epoch)
 {
     struct link_state *link = &node->link[peer];
     if (atomic_load(&link->sending) != epoch) return;
     atomic_store(&link->sending, 0);
     struct link_rep rep = {peer, epoch, atomic_load(&link->class_), node->config.thread_count,
-                           atomic_load(&link->refused) == epoch};
+                           end_of(link, epoch)};
     struct thread *before = act_as(node->thread[thread_no]);
     for (uint32_t to = 0; to < node->config.thread_count; to++) {
         put_link_rep(node->thread[thread_no], node->thread[to],

@@ -38,6 +38,9 @@ struct block *node_block(struct node *node, uint32_t block_no, uint32_t instance
 void node_link_up(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t sender_class,
                   uint32_t epoch);
 
+/* The peer has ended the link with a word; node_link_down() follows. */
+void node_link_dismissed(struct node *node, uint32_t peer, uint32_t epoch);
+
 /* The link is gone; everything that it delivered has been passed to node_deliver() before. */
 void node_link_down(struct node *node, uint32_t thread_no, uint32_t peer, uint32_t epoch);
 

@@ -60,6 +60,7 @@ struct link_state {
     atomic_uint receiving; /* Epoch whose signals are executed; older ones are dropped. */
     atomic_uint only;      /* Not 0: only this block speaks with that node; the rest is dropped. */
     atomic_uint refused;   /* Epoch whose signals were found wrong: its link is being closed. */
+    atomic_uint dismissed; /* Epoch whose link the peer has ended with a word. */
     atomic_uint guard;     /* What `only` becomes when the next link comes. */
     atomic_uint class_;    /* enum sender_class. */
     atomic_uint level;     /* enum link_level. */

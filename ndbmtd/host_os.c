@@ -171,6 +171,12 @@ static void on_link_down(void *context, uint32_t peer, uint32_t epoch, const cha
         port_finder_lost(process);
 }
 
+static void on_dismissed(void *context, uint32_t peer, uint32_t epoch)
+{
+    struct process *process = context;
+    node_link_dismissed(process->node, peer, epoch);
+}
+
 static bool on_signals(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
                        uint32_t count)
 {
@@ -196,6 +202,7 @@ static const struct transporter_callbacks transporter_calls = {
     .signals = on_signals,
     .level = on_level,
     .log = on_log,
+    .dismissed = on_dismissed,
 };
 
 static uint32_t role_of_kind(enum config_kind kind)

@@ -28,8 +28,9 @@ struct link {
     uint64_t receive_seed;
 
     struct send_buffer send;
-    bool split;    /* The sending half that counts is another's. */
-    bool farewell; /* Split, and its owner has to say goodbye. */
+    bool split;     /* The sending half that counts is another's. */
+    bool farewell;  /* Split, and its owner has to say goodbye. */
+    bool dismissed; /* The peer has said goodbye. */
     struct link_statistics counted;
 };
 
@@ -132,6 +133,11 @@ void link_close(struct link *link, const char *reason)
         send_buffer_put_goodbye(&link->send, reason);
     }
     set_closing(link, reason);
+}
+
+bool link_dismissed(const struct link *link)
+{
+    return link->dismissed;
 }
 
 const char *link_farewell(const struct link *link)
@@ -352,6 +358,7 @@ static void got_goodbye(struct link *link, const uint32_t *body, uint32_t words)
     char text[LINK_REASON_SIZE];
     printable_copy(told, sizeof told, (const char *)body, 4 * words);
     snprintf(text, sizeof text, "closed by node %u: %s", link->peer.node, told);
+    link->dismissed = true;
     set_closing(link, text);
 }
 

@@ -196,6 +196,9 @@ void link_close(struct link *link, const char *reason);
 /* The goodbye that a split link owes its peer; NULL = none. */
 const char *link_farewell(const struct link *link);
 
+/* The peer has ended the link with a word, not by its end or that of the network. */
+bool link_dismissed(const struct link *link);
+
 /* --- Asking. --- */
 
 enum link_state link_state(const struct link *link);

@@ -49,6 +49,9 @@ struct transporter_callbacks {
     /* A connection attempt of ours failed or was refused (refusal = LINK_ACCEPTED: the network
      * failed). May be NULL. */
     void (*refused)(void *context, uint32_t peer, enum link_refusal refusal, const char *reason);
+
+    /* NULL or: just before link_down(), the peer has ended it with a word. */
+    void (*dismissed)(void *context, uint32_t peer, uint32_t epoch);
 };
 
 struct transporter_options {

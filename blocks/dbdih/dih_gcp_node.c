@@ -101,16 +101,27 @@ static void finished(struct dih *dih)
     to_master(dih, GSN_GCP_NODEFINISH, &conf, sizeof(conf) / 4u);
 }
 
+/* The next micro-epoch, or the next GCI. A new master may leave one out that only some have heard
+ * of. */
+static bool follows(const struct dih *dih, const struct gcp_prepare *req)
+{
+    const struct gcp_node *node = &dih->gcp_node;
+    uint32_t least = dih->fail.failure_no == 0 ? 1u : 2u;
+    if (node->gci_hi == 0) return true; /* The first one, as the master says. */
+    if (req->gci_hi == node->gci_hi)
+        return req->gci_lo > node->gci_lo && req->gci_lo - node->gci_lo <= least;
+    return req->gci_hi > node->gci_hi && req->gci_hi - node->gci_hi <= least &&
+           epoch_number(req->gci_lo) < least;
+}
+
 void dih_exec_GCP_PREPARE(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);
     struct gcp_node *node = &dih->gcp_node;
     const struct gcp_prepare *req = SIG_PAYLOAD(sig, gcp_prepare);
     if (!from_master(dih, sig)) return;
-    bool newer =
-        req->gci_hi > node->gci_hi || (req->gci_hi == node->gci_hi && req->gci_lo > node->gci_lo);
     bool holds = node->state == GCPN_HOLDING || node->state == GCPN_HELD;
-    if (!newer || (node->state != GCPN_IDLE && (!holds || dih->fail.failure_no == 0))) {
+    if (!follows(dih, req) || (node->state != GCPN_IDLE && (!holds || dih->fail.failure_no == 0))) {
         dih_protocol_error(dih, sig->sender, "epoch out of its order"); /* I-GCP-1 */
         return;
     }

@@ -210,7 +210,7 @@ static void lead(struct qmgr *qmgr, const struct node_mask *leave)
     failure->leads = 1;
     failure->conf_owed = 0;
     failure->leader = qmgr_own(qmgr);
-    failure->asking = 0;
+    failure->asking = failure->behind = 0;
     failure->attempt++;
     failure->again = 0;
     failure->lead_ms = now_ms(&qmgr->block);

@@ -23,8 +23,9 @@ static void link_up(struct qmgr *qmgr, uint32_t node)
     qmgr_rejoin_linked(qmgr, node);
 }
 
-static void link_lost(struct qmgr *qmgr, uint32_t node, bool refused)
+static void link_lost(struct qmgr *qmgr, uint32_t node, uint32_t end)
 {
+    bool refused = end == LINK_END_REFUSED;
     event_send(&qmgr->block, EVENT_DISCONNECTED, node);
     if (!qmgr_is_data(qmgr, node)) {
         jam();
@@ -37,6 +38,7 @@ static void link_lost(struct qmgr *qmgr, uint32_t node, bool refused)
     qmgr->peer[node].known.gci = 0;
     qmgr->peer[node].agreed = 0;
     if (refused) qmgr_accuse(qmgr, node);
+    if (end == LINK_END_DISMISSED) qmgr_dismissed(qmgr, node);
     qmgr_member_lost(qmgr, node, refused ? "it breaks the protocol" : "its link is down");
     qmgr_rejoin_open(qmgr);
 }
@@ -90,7 +92,7 @@ void qmgr_exec_LINK_DOWN_REP(struct block *block, const struct signal *sig)
     if (link->epoch != rep->epoch) return;
     jam();
     link->epoch = 0;
-    link_lost(qmgr, rep->node, rep->refused != 0);
+    link_lost(qmgr, rep->node, rep->end);
     if (link->pending != 0) {
         jam();
         link->epoch = link->pending;

@@ -232,6 +232,13 @@ void qmgr_accuse(struct qmgr *qmgr, uint32_t node)
     *accused = node;
 }
 
+void qmgr_dismissed(struct qmgr *qmgr, uint32_t node)
+{
+    if (!node_mask_has(&qmgr->join.members, node)) return;
+    jam_data(node);
+    node_mask_add(&qmgr->reach.dismissed, node);
+}
+
 /* From time to time without a suspicion: the ring does not use every link in every direction. */
 void qmgr_reach_probe(struct qmgr *qmgr)
 {
@@ -261,6 +268,7 @@ void qmgr_reach_view(struct qmgr *qmgr)
     if (qmgr->rejoin.adding != 0) node_mask_add(&known, qmgr->rejoin.adding);
     node_mask_keep(&reach->lost, &known);
     node_mask_keep(&reach->silent, &known);
+    node_mask_keep(&reach->dismissed, &known);
     for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
         if (!node_mask_has(&qmgr->join.members, node)) {
             reach->fenced_by[node] = (struct node_mask){{0}};
@@ -596,7 +604,11 @@ void qmgr_reach_row(struct qmgr *qmgr, uint32_t node, const struct node_mask *ro
 static void tell_row_of(struct qmgr *qmgr, uint32_t to, uint32_t of)
 {
     struct fail_reach_rep rep = {
-        .incarnation = qmgr->join.incarnation, .of = of, .row = qmgr->reach.map.row[of]};
+        .incarnation = qmgr->join.incarnation,
+        .of = of,
+        .row = qmgr->reach.map.row[of],
+        .accused = qmgr->reach.accused[of],
+    };
     jam_data(of);
     sig_send(&qmgr->block, block_ref(to, BLOCK_QMGR, 0), GSN_FAIL_REACH_REP, PRIO_A, &rep);
 }
@@ -646,13 +658,15 @@ static void heard_of(struct qmgr *qmgr, const struct fail_reach_rep *rep)
         jam();
         return;
     }
-    if (node_mask_has(&reach->map.known, rep->of) &&
+    uint32_t accused = node_mask_has(&qmgr->join.members, rep->accused) ? rep->accused : 0;
+    if (node_mask_has(&reach->map.known, rep->of) && reach->accused[rep->of] == accused &&
         node_mask_equal(&reach->map.row[rep->of], &rep->row)) {
         jam();
         return;
     }
     jam();
     reach->map.row[rep->of] = rep->row;
+    reach->accused[rep->of] = accused;
     node_mask_add(&reach->map.known, rep->of);
     node_mask_add(&reach->told, rep->of);
     evaluate_soon(qmgr);

@@ -101,6 +101,7 @@ struct qmgr_reach {
     /* What each has fenced, as far as it has told. It counts as long as its teller stays. */
     struct node_mask fenced_by[DATA_NODE_ID_MAX + 1];
     uint32_t accused[DATA_NODE_ID_MAX + 1]; /* Whom each accuses; 0 = nobody. */
+    struct node_mask dismissed;             /* Have closed their links to this node, with a word. */
     uint32_t ask[NODE_ID_MAX + 1];
     uint64_t asked_ms[NODE_ID_MAX + 1];
     struct reach map;
@@ -126,6 +127,7 @@ struct qmgr_failure {
     struct node_mask newcomers; /* As leader: to one of those that have. */
     uint32_t asking;            /* As leader: the arbitrator has not answered. */
     uint64_t asked_ms;
+    uint32_t behind;       /* The others are let in to the arbitrator first; asking is set, too. */
     struct node_mask told; /* They have fenced this node. */
     uint32_t stopped;      /* This node stops; nothing counts any more. */
 };
@@ -411,6 +413,8 @@ uint32_t qmgr_silence_ms(const struct qmgr *qmgr, bool suspected); /* T1, T2 of 
 void qmgr_suspect(struct qmgr *qmgr, uint32_t node, bool lost, const char *how);
 /* This node has closed its link for what it sent. */
 void qmgr_accuse(struct qmgr *qmgr, uint32_t node);
+/* It has closed its link to this node, with a word. */
+void qmgr_dismissed(struct qmgr *qmgr, uint32_t node);
 /* Those that one of `tellers` has fenced. */
 void qmgr_condemned(const struct qmgr *qmgr, const struct node_mask *tellers,
                     struct node_mask *condemned);

@@ -3,6 +3,8 @@
 #include "blocks/qmgr/partition_rule.h"
 #include "blocks/qmgr/qmgr_state.h"
 
+#define STAND_BACK_MS 100u /* Behind those that have thrown this node out. */
+
 /* Where all leave in good order some are the last, and that is nothing to be alarmed about. */
 static void tell_result(struct qmgr *qmgr, enum arbit_code code)
 {
@@ -24,7 +26,7 @@ static void decide(struct qmgr *qmgr, enum arbit_code code)
         [ARBIT_LOSE_NOCFG] = "half of the nodes are left, and no arbitrator is configured",
         [ARBIT_WIN_WAIT] = "half of the nodes are left, and the configuration lets them go on",
     };
-    qmgr->failure.asking = 0;
+    qmgr->failure.asking = qmgr->failure.behind = 0;
     log_info(&qmgr->block, "%u of %u nodes have failed: %s", node_mask_count(&qmgr->failure.fenced),
              node_mask_count(&qmgr->join.members), why[code]);
     tell_result(qmgr, code);
@@ -65,6 +67,12 @@ static void ask(struct qmgr *qmgr)
     sig_send(&qmgr->block, qmgr->client[arbit->node].ref, GSN_ARBIT_CHOOSE_REQ, PRIO_A, &req);
 }
 
+/* The others have thrown this node out: most likely for what it has said. They may ask first. */
+static bool stands_back(const struct qmgr *qmgr)
+{
+    return node_mask_within(&qmgr->failure.fenced, &qmgr->reach.dismissed);
+}
+
 enum arbit_code qmgr_rule(const struct qmgr *qmgr, const struct node_mask *leave)
 {
     /* Who is not started has no rows, and who has said that it stops will not go on. */
@@ -94,6 +102,10 @@ void qmgr_verdict(struct qmgr *qmgr)
         qmgr->failure.asking = 1;
         qmgr->failure.asked_ms = now_ms(&qmgr->block);
         log_warning(&qmgr->block, "half of the nodes are left: waiting for external arbitration");
+    } else if (stands_back(qmgr)) {
+        jam();
+        qmgr->failure.asking = qmgr->failure.behind = 1;
+        qmgr->failure.asked_ms = now_ms(&qmgr->block);
     } else {
         jam();
         ask(qmgr);
@@ -103,6 +115,13 @@ void qmgr_verdict(struct qmgr *qmgr)
 void qmgr_verdict_tick(struct qmgr *qmgr)
 {
     const struct node_config *config = block_config(&qmgr->block);
+    if (qmgr->failure.asking && qmgr->failure.behind) {
+        if (now_ms(&qmgr->block) - qmgr->failure.asked_ms < STAND_BACK_MS) return;
+        jam();
+        qmgr->failure.behind = 0;
+        ask(qmgr);
+        return;
+    }
     if (!qmgr->failure.asking ||
         now_ms(&qmgr->block) - qmgr->failure.asked_ms < config->arbitration_timeout_ms)
         return;

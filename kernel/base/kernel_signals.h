@@ -14,6 +14,13 @@ enum kernel_gsn {
     GSN_IO_DONE_REP = 5, /* Kernel -> NDBFS, A: the host has finished a file operation. */
 };
 
+/* How a link has ended. */
+enum link_end {
+    LINK_END_PLAIN = 0,
+    LINK_END_REFUSED,  /* This node has closed it, for what the peer sent. */
+    LINK_END_DISMISSED /* The peer has closed it, and said so. */
+};
+
 /* Two reports make one: QMGR acts on a lost link when `threads` reports of the same epoch have
  * come. */
 struct link_rep {
@@ -21,7 +28,7 @@ struct link_rep {
     uint32_t epoch;
     uint32_t sender_class; /* enum sender_class of the peer. */
     uint32_t threads;      /* How many LINK_DOWN_REP come in all. */
-    uint32_t refused;      /* 1: this node has closed it, for what the peer sent. */
+    uint32_t end;          /* LINK_DOWN_REP: enum link_end. */
 };
 SIGNAL_STRUCT(link_rep, 5);
 

@@ -267,6 +267,7 @@ static void end_close(struct sim_end *end, bool flush)
     if (end->peer != 0 && pair_of(process, end->peer)->end == end)
         pair_of(process, end->peer)->end = NULL;
     end->epoch = 0;
+    bool dismissed = link_dismissed(end->link);
     link_destroy(end->link);
     end->link = NULL;
     sim_task_off(world, &end->task);
@@ -286,6 +287,7 @@ static void end_close(struct sim_end *end, bool flush)
         sim_task_ready(world, &process->task);
         return;
     }
+    if (dismissed) node_link_dismissed(process->node, peer, epoch);
     node_link_down(process->node, process->data.link_thread, peer, epoch);
     sim_node_touched(process);
 }

@@ -321,6 +321,8 @@ static void report_end(struct connection *connection, enum link_level level)
     if (t->options.calls->level != NULL && level != LINK_NORMAL)
         t->options.calls->level(t->options.context, connection->peer, LINK_NORMAL);
     connect_again_later(peer, lived >= 1000);
+    if (t->options.calls->dismissed != NULL && link_dismissed(connection->link))
+        t->options.calls->dismissed(t->options.context, connection->peer, connection->epoch);
     t->options.calls->link_down(t->options.context, connection->peer, connection->epoch,
                                 link_reason(connection->link));
 }
