@@ -30,6 +30,7 @@ static void dict_exec_MEMBERS_REP(struct block *block, const struct signal *sig)
     dict->members = SIG_PAYLOAD(sig, members_rep)->members;
     dict->president = SIG_PAYLOAD(sig, members_rep)->president;
     dict->lost = (struct dict_lost){.failure_no = 0};
+    dict->trans_seen = dict->refused_id = 0;
 }
 
 /* Phase 0: what is in the schema files. */

@@ -22,6 +22,7 @@ static void refuse_prepare(struct dict *dict, const struct signal *sig, uint32_t
     struct schema_prepare_ref ref = {.trans_id = SIG_PAYLOAD(sig, schema_prepare_req)->trans_id,
                                      .error = error};
     jam_data(error);
+    dict->refused_id = ref.trans_id;
     sig_send(&dict->block, sig->sender, GSN_SCHEMA_PREPARE_REF, PRIO_B, &ref);
 }
 
@@ -221,7 +222,7 @@ bool dict_from_master(struct dict *dict, const struct signal *sig)
     jam();
     ndbrequire(ref_node(sig->sender) != dict_own(dict));
     peer_refuse(&dict->block, ref_node(sig->sender),
-               "schema transaction of a node that is not the master");
+                "schema transaction of a node that is not the master");
     return false;
 }
 
@@ -251,6 +252,13 @@ void dict_exec_SCHEMA_PREPARE_REQ(struct block *block, const struct signal *sig)
     struct dict_local *local = &dict->local;
     const struct schema_prepare_req *req = SIG_PAYLOAD(sig, schema_prepare_req);
     if (!dict_from_master(dict, sig)) return;
+    if (dict->trans_seen != 0 && dict->lost.failure_no == 0 &&
+        req->trans_id != dict->trans_seen + 1u) {
+        jam();
+        peer_refuse(block, ref_node(sig->sender), "schema transaction out of its order");
+        return;
+    }
+    dict->trans_seen = req->trans_id;
     if (local->active || dict->table == NULL) {
         refuse_prepare(dict, sig, ERR_SCHEMA_BUSY);
         return;
@@ -513,7 +521,12 @@ void dict_exec_SCHEMA_STEP_REQ(struct block *block, const struct signal *sig)
     }
     if (!dict->local.active || req->trans_id != dict->local.trans_id ||
         sig->sender != dict->local.master_ref) {
-        jam(); /* It was refused here, so there is nothing to do. */
+        if (dict->lost.failure_no == 0 && req->trans_id != dict->refused_id) {
+            jam();
+            peer_refuse(block, ref_node(sig->sender), "step of no schema transaction");
+            return;
+        }
+        jam(); /* It was refused here, or never came, so there is nothing to do. */
         send_step_conf(dict, sig->sender, req->trans_id, req->step);
         return;
     }

@@ -97,7 +97,8 @@ void dict_begin_prepare(struct dict *dict, const struct section *sections, uint3
         .object = master->object,
     };
     master_move(master, MASTER_PREPARING);
-    master->error = 0;
+    dict->trans_next = master->trans_id;
+    master->error = master->taken = 0;
     master->waiting = dict->members;
     signal_broadcast(&dict->block, &dict->members, BLOCK_DBDICT, GSN_SCHEMA_PREPARE_REQ, PRIO_B,
                      &req, sizeof(req) / 4u, sections, section_count);
@@ -137,12 +138,25 @@ static void prepared(struct dict *dict)
         begin_step(dict, (enum schema_step)schema_step_after(master->operation, 0));
 }
 
+/* Who owes an answer has given another one. Nobody else answers then, but for a lost master. */
+static void odd_answer(struct dict *dict, const struct signal *sig)
+{
+    const struct dict_master *master = &dict->master;
+    bool asks = master->state == MASTER_PREPARING || master->state == MASTER_STEPPING;
+    uint32_t node = ref_node(sig->sender);
+    if (!asks || master->taken || node == dict_own(dict) || !node_mask_has(&master->waiting, node))
+        return;
+    jam_data(node);
+    peer_refuse(&dict->block, node, "answer of another schema transaction");
+}
+
 void dict_exec_SCHEMA_PREPARE_CONF(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
     if (dict->master.state != MASTER_PREPARING ||
         SIG_PAYLOAD(sig, schema_prepare_conf)->trans_id != dict->master.trans_id) {
         jam();
+        odd_answer(dict, sig);
         return;
     }
     node_mask_remove(&dict->master.waiting, ref_node(sig->sender));
@@ -156,6 +170,7 @@ void dict_exec_SCHEMA_PREPARE_REF(struct block *block, const struct signal *sig)
     if (dict->master.state != MASTER_PREPARING || ref->trans_id != dict->master.trans_id ||
         !node_mask_has(&dict->master.waiting, ref_node(sig->sender))) {
         jam(); /* Of a transaction that is over, or of a node that was not asked. */
+        odd_answer(dict, sig);
         return;
     }
     if (ref->error != 0 && error_find(ref->error) == NULL) {
@@ -212,6 +227,7 @@ void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig)
     if (master->state != MASTER_STEPPING || conf->trans_id != master->trans_id ||
         conf->step != master->step) {
         jam();
+        odd_answer(dict, sig);
         return;
     }
     node_mask_remove(&master->waiting, ref_node(sig->sender));
@@ -237,6 +253,7 @@ void dict_master_take(struct dict *dict, const struct schema_takeover_conf *tran
     ndbrequire(master->state == MASTER_IDLE);
     jam_data(forward);
     if (dict->trans_next < trans->trans_id) dict->trans_next = trans->trans_id;
+    master->taken = 1;
     master->trans_id = trans->trans_id;
     master->operation = trans->operation;
     master->client_ref = 0; /* It knows only the former master. */
@@ -276,7 +293,9 @@ uint32_t dict_not_possible(const struct dict *dict, uint32_t client)
 void dict_begin(struct dict *dict, const struct signal *sig, uint32_t operation,
                 uint32_t sender_data)
 {
-    dict->master.trans_id = ++dict->trans_next;
+    if (dict->trans_next < dict->trans_seen) dict->trans_next = dict->trans_seen;
+    dict->master.trans_id =
+        dict->trans_next + 1u; /* The others see each one: no number is left out. */
     dict->master.operation = operation;
     dict->master.client_ref = sig->sender;
     dict->master.client_data = sender_data;

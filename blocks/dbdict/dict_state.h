@@ -87,6 +87,7 @@ struct dict_master {
     uint32_t object; /* Of SCHEMA_PREPARE_REQ. */
     uint32_t step;   /* enum schema_step */
     uint32_t error;
+    uint32_t taken;           /* From a lost master, whose questions may still be answered. */
     struct node_mask waiting; /* Members that have not answered. */
     struct table_def *def;    /* In def_memory: while PLACING, or what an alter makes. */
     void *def_memory;
@@ -301,6 +302,8 @@ struct dict {
     struct dict_master master;
     struct dict_progress progress;
     struct dict_local local;
+    uint32_t trans_seen; /* The last schema transaction that a master has begun here; 0 = none. */
+    uint32_t refused_id; /* The last schema transaction that was refused here at once. */
     struct dict_built built[DICT_LDMS_MAX + 1]; /* By LQH instance. */
     struct dict_file file;
     struct dict_restart restart;

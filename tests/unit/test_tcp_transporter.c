@@ -101,8 +101,12 @@ static void on_refused(void *context, uint32_t peer, enum link_refusal refusal, 
     side->refusals++;
 }
 
-static const struct transporter_callbacks calls = {on_link_up, on_link_down, on_signals,
-                                                   on_level,   on_log,       on_refused};
+static const struct transporter_callbacks calls = {.link_up = on_link_up,
+                                                   .link_down = on_link_down,
+                                                   .signals = on_signals,
+                                                   .level = on_level,
+                                                   .log = on_log,
+                                                   .refused = on_refused};
 
 static void make_side(struct side *side, uint32_t node, uint32_t peer_node, uint32_t role)
 {
