@@ -70,6 +70,33 @@ static void test_one_link(void **state)
     }
 }
 
+/* Whoever is the younger: the one that has broken the protocol. */
+static void test_the_accused_leaves(void **state)
+{
+    (void)state;
+    for (uint32_t a = 1; a <= 4; a++) {
+        for (uint32_t b = 1; b <= 4; b++) {
+            if (a == b) continue;
+            all_fine(4, 2);
+            cut(a, b);
+            node_mask_add(&reach.accused, a);
+            for (uint32_t own = 1; own <= 4; own++)
+                assert_int_equal(leave(own), 1u << (a - 1));
+            node_mask_add(&reach.accused, b); /* Each other: as any broken link. */
+            for (uint32_t own = 1; own <= 4; own++)
+                assert_int_equal(leave(own), 1u << ((a > b ? a : b) - 1));
+        }
+    }
+    all_fine(4, 2); /* Without the last one of its group nobody could go on. */
+    node_mask_add(&reach.gone, 2);
+    cut(1, 3);
+    node_mask_add(&reach.accused, 1);
+    assert_int_equal(leave(4), 1u << 1 | 1u << 2);
+    all_fine(4, 2); /* Reached by all: a word is not enough. */
+    node_mask_add(&reach.accused, 2);
+    assert_int_equal(leave(1), 0);
+}
+
 static void test_the_last_of_a_group_stays(void **state)
 {
     (void)state;
@@ -208,6 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nobody),
         cmocka_unit_test(test_one_link),
+        cmocka_unit_test(test_the_accused_leaves),
         cmocka_unit_test(test_the_last_of_a_group_stays),
         cmocka_unit_test(test_the_one_with_most_broken_links_leaves),
         cmocka_unit_test(test_parts_see_themselves),
