@@ -29,7 +29,7 @@ struct mc_container {
     uint32_t flags_column;                                /* Or MC_NO_COLUMN: */
     uint32_t flags;                                       /* a constant. */
     uint32_t increment_column, cas_column, expire_column; /* Or MC_NO_COLUMN. */
-    bool dup_numbers; /* A number is stored in the increment column, too. */
+    bool dup_numbers; /* A number is stored in the increment column, too, or there alone. */
     /* Large values: NULL, or the table with their parts. */
     struct ndb_table *parts;
     uint32_t part_id, part_number, part_content; /* Columns of `parts`. */

@@ -319,18 +319,31 @@ static enum mc_checked read_large(struct compile *compile)
     return read_parts(compile, shown);
 }
 
-/* A number stands in the increment column, another text in the value's, and the other one is NULL.
- */
-static void find_dup_numbers(struct mc_container *container)
+/* Of one value column and another one for increments: a number stands in both, or in the latter
+   alone, any other text in the former, and the other one is NULL. Where that cannot be, increments
+   would go on from a number that nobody has stored. */
+static enum mc_checked read_numbers(struct compile *compile)
 {
+    struct mc_container *container = compile->container;
     struct ndb_column_info value, number;
 
     if (container->value_count != 1 || container->increment_column == MC_NO_COLUMN ||
-        container->parts != NULL)
-        return;
+        container->value[0] == container->increment_column)
+        return MC_CHECKED;
     (void)ndb_table_column(container->table, container->value[0], &value);
     (void)ndb_table_column(container->table, container->increment_column, &number);
-    container->dup_numbers = !is_integer(value.type) && value.nullable && number.nullable;
+    if (is_integer(value.type))
+        return WRONG(compile,
+                     "column %s (value_columns) is an integer, and increments would count in "
+                     "another column: name it as increment_column, too",
+                     own_name(compile), value.name);
+    if (!value.nullable || !number.nullable)
+        return WRONG(compile,
+                     "column %s (value_columns) and column %s (increment_column) must both be able "
+                     "to be NULL: a number stands in one of them",
+                     own_name(compile), value.name, number.name);
+    container->dup_numbers = true;
+    return MC_CHECKED;
 }
 
 /* ---- How a row is found ---- */
@@ -400,8 +413,8 @@ enum mc_checked mc_container_compile(ndb_t *ndb, const struct mc_rows *rows, uin
                                      struct mc_container *container, struct mc_config_error *error)
 {
     static enum mc_checked (*const steps[])(struct compile *) = {
-        read_keys, read_values, read_flags, read_increment,
-        read_cas,  read_expire, read_large, select_access};
+        read_keys,   read_values, read_flags,   read_increment, read_cas,
+        read_expire, read_large,  read_numbers, select_access};
     struct compile compile = {
         .ndb = ndb, .rows = rows, .row = row, .container = container, .error = error};
 
@@ -420,7 +433,6 @@ enum mc_checked mc_container_compile(ndb_t *ndb, const struct mc_rows *rows, uin
     enum mc_checked checked = open_table(&compile, compile.table, "table", &container->table);
     for (size_t i = 0; checked == MC_CHECKED && i < sizeof(steps) / sizeof(steps[0]); i++)
         checked = steps[i](&compile);
-    if (checked == MC_CHECKED) find_dup_numbers(container);
     return checked;
 }
 

@@ -107,6 +107,15 @@ bool mc_is_number(const char *text, uint32_t size)
     return true;
 }
 
+bool mc_is_count(const struct mc_container *container, const char *text, uint32_t size)
+{
+    uint8_t stored[64];
+    bool too_long;
+    return container->dup_numbers && mc_is_number(text, size) && (size == 1 || text[0] != '0') &&
+           mc_convert_in(container->table, container->increment_column, text, size, stored,
+                         sizeof stored, &too_long) > 0;
+}
+
 bool mc_is_nullable(const struct mc_container *container, uint32_t column)
 {
     struct ndb_column_info info;

@@ -211,7 +211,10 @@ void mc_increment_begin(struct mc_work *job)
         mc_work_end(job, MC_NOT_STORED, NULL);
         return;
     }
-    if (container->access != MC_BY_PRIMARY_KEY) {
+    /* In the place of a value that has expired its parts may be left. */
+    bool parts_left = container->parts != NULL && container->expire_column != MC_NO_COLUMN &&
+                      job->request->create;
+    if (container->access != MC_BY_PRIMARY_KEY || parts_left) {
         mc_lock_begin(job);
         return;
     }
@@ -261,9 +264,22 @@ void mc_increment_locked(struct mc_work *job)
     ndb_program_free(program);
 }
 
-void mc_increment_create(struct mc_work *job)
+/* What a row that has expired had: NULL, where it can be. */
+static bool clear_row(struct mc_work *job, struct ndb_operation *operation)
 {
     const struct mc_container *container = job->container;
+    bool good = true;
+    if (has_text(container)) good = ndb_operation_set(operation, container->value[0], NULL, 0) == 0;
+    if (container->parts != NULL)
+        good = good && ndb_operation_set(operation, container->ext_id_column, NULL, 0) == 0 &&
+               ndb_operation_set(operation, container->ext_size_column, NULL, 0) == 0;
+    if (job->request->expiry == 0 && mc_is_nullable(container, container->expire_column))
+        good = good && ndb_operation_set(operation, container->expire_column, NULL, 0) == 0;
+    return good;
+}
+
+static void create_row(struct mc_work *job)
+{
     struct ndb_operation *operation =
         mc_row_operation(job, job->exists ? NDB_UPDATE : NDB_INSERT, NULL);
     if (operation == NULL) {
@@ -271,18 +287,19 @@ void mc_increment_create(struct mc_work *job)
         return;
     }
     enum mc_status status = put_initial(job, operation, job->cas);
-    bool good = true;
-    if (status == MC_OK && job->exists) {
-        if (has_text(container))
-            good = ndb_operation_set(operation, container->value[0], NULL, 0) == 0;
-        if (good && job->request->expiry == 0 &&
-            mc_is_nullable(container, container->expire_column))
-            good = ndb_operation_set(operation, container->expire_column, NULL, 0) == 0;
-    }
+    bool good = status == MC_OK && (!job->exists || clear_row(job, operation));
     job->request->result.number = job->request->initial;
     job->request->result.created = true;
-    if (status == MC_OK && good)
+    if (good)
         mc_lock_commit(job);
     else
         mc_work_end(job, MC_INVALID, NULL);
+}
+
+void mc_increment_create(struct mc_work *job)
+{
+    if (job->container->parts != NULL)
+        mc_large_delete(job, create_row);
+    else
+        create_row(job);
 }

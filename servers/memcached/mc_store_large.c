@@ -19,12 +19,13 @@
 #include <string.h>
 #include "servers/memcached/mc_store_private.h"
 
-bool mc_large_needs_parts(const struct mc_container *container, uint32_t size)
+bool mc_large_needs_parts(const struct mc_container *container, const char *text, uint32_t size)
 {
     struct ndb_column_info info;
-    return container->parts != NULL &&
-           (ndb_table_column(container->table, container->value[0], &info) != 0 ||
-            size > info.length);
+    if (container->parts == NULL) return false;
+    bool fits =
+        ndb_table_column(container->table, container->value[0], &info) == 0 && size <= info.length;
+    return !fits && !mc_is_count(container, text, size);
 }
 
 uint64_t mc_large_size_max(const struct mc_work *job)

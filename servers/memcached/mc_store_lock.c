@@ -120,7 +120,7 @@ void mc_lock_store(struct mc_work *job, const struct mc_new_row *row)
     job->row_new = *row;
     if (job->container->parts == NULL) {
         put_row(job);
-    } else if (mc_large_needs_parts(job->container, row->size)) {
+    } else if (mc_large_needs_parts(job->container, row->text, row->size)) {
         mc_large_store(job, 0, row->size, put_large_row);
     } else {
         mc_large_delete(job, put_row);

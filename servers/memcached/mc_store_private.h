@@ -258,6 +258,8 @@ void mc_program_set_cas(struct mc_work *job, struct ndb_program *program, uint64
 
 bool mc_is_number(const char *text, uint32_t size);
 bool mc_is_nullable(const struct mc_container *container, uint32_t column);
+/* Can the text stand in the increment column alone, and come back as it is? */
+bool mc_is_count(const struct mc_container *container, const char *text, uint32_t size);
 /* The stored form of an integer column: bytes written, 0: it does not fit. */
 uint32_t mc_integer_in(const struct ndb_table *table, uint32_t column, uint64_t number, void *out);
 bool mc_integer_out(const struct ndb_table *table, uint32_t column, const void *value,
@@ -299,7 +301,7 @@ void mc_increment_create(struct mc_work *job);
 
 /* ---- mc_store_large.c ---- */
 
-bool mc_large_needs_parts(const struct mc_container *container, uint32_t size);
+bool mc_large_needs_parts(const struct mc_container *container, const char *text, uint32_t size);
 /* Longer values are refused. */
 uint64_t mc_large_size_max(const struct mc_work *job);
 /* The request is a read of a row whose value stands in parts. */

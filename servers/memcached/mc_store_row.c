@@ -333,6 +333,8 @@ static enum mc_status set_value(struct setter *setter, const char *text, uint32_
         return set_text(setter, container->increment_column, text, size);
     if (container->value_count > 1) return set_fields(setter, text, size);
     enum mc_status status = set_text(setter, container->value[0], text, size);
+    if (status == MC_TOO_LARGE && mc_is_count(container, text, size))
+        status = set_nothing(setter, container->value[0]);
     if (status != MC_OK || !container->dup_numbers) return status;
     if (mc_is_number(text, size) &&
         set_text(setter, container->increment_column, text, size) == MC_OK)

@@ -86,7 +86,7 @@ static bool is_as_it_came(const struct mc_container *container, const struct mc_
 {
     struct ndb_column_info info;
     if (value == NULL || container->value_count != 1) return false;
-    if (mc_large_needs_parts(container, value->size)) return true;
+    if (mc_large_needs_parts(container, value->bytes, value->size)) return true;
     return ndb_table_column(container->table, container->value[0], &info) == 0 &&
            info.prefix_bytes != 0;
 }

@@ -207,6 +207,47 @@ static void check_large_expiry(struct client *client)
     container_close(&c);
 }
 
+/* A number in the place of a large value that has expired: nothing of that is left. */
+static void check_large_numbers(struct client *client)
+{
+    struct mc_container c;
+    struct mc_request request;
+    uint64_t n;
+    make_table(client, "large_counter",
+               "mkey VARCHAR(250) NOT NULL, string_value VARBINARY(2000), ext_id INT UNSIGNED, "
+               "ext_size INT UNSIGNED, n BIGINT UNSIGNED, e DATETIME, PRIMARY KEY (mkey)");
+    container_open(client, &c,
+                   &(struct view){.table = "large_counter",
+                                  .keys = "mkey",
+                                  .values = "string_value",
+                                  .increment = "n",
+                                  .expire = "e",
+                                  .large = "external_values"});
+    uint64_t parts = rows_of(client, c.parts);
+    client->now = 1000000;
+    request = request_of(MC_SET, "x");
+    request.value = pattern(100000, 3);
+    request.expiry = 1000010;
+    want("set", run(client, &c, &request), MC_OK);
+    mc_request_clear(&request);
+    want("no number", count(client, &c, MC_INCREMENT, "x", 1, &n), MC_NON_NUMERIC);
+    client->now = 1000020;
+    want("expired", count(client, &c, MC_INCREMENT, "x", 1, &n), MC_NOT_FOUND);
+    request = request_of(MC_INCREMENT, "x");
+    request.create = true;
+    request.initial = 7;
+    want("create", run(client, &c, &request), MC_OK);
+    want("is told", request.result.created, true);
+    mc_request_clear(&request);
+    want("parts are gone", rows_of(client, c.parts), parts);
+    must_be(client, &c, "x", "7");
+    want("increment", count(client, &c, MC_INCREMENT, "x", 3, &n), MC_OK);
+    want("number", n, 10);
+    want("delete", drop(client, &c, "x"), MC_OK);
+    client->now = 0;
+    container_close(&c);
+}
+
 void check_large(struct client *client)
 {
     struct mc_container c;
@@ -217,6 +258,7 @@ void check_large(struct client *client)
     check_limit(&c);
     check_damage(client, &c);
     check_large_expiry(client);
+    check_large_numbers(client);
     for (uint32_t i = 0; i < 30; i++) {
         char key[20];
         snprintf(key, sizeof key, "f%u", i);

@@ -176,6 +176,30 @@ want 0 "$BIN/ndb_select_all" -d ndbmemcache external_values
 want_text out '^0 rows'
 stop_server "$SERVER_PID"
 
+say "numbers and large values in one container"
+want 0 "$BIN/ndb_create_table" --execute="CREATE TABLE test.counted (k VARCHAR(100) NOT NULL PRIMARY KEY, v VARBINARY(8), n BIGINT UNSIGNED,
+    cas BIGINT UNSIGNED, e TIMESTAMP NULL, ext_id INT UNSIGNED, ext_size INT UNSIGNED)"
+want 0 "$BIN/ndb_memcached_config" add-container counted --table=test.counted --key=k --value=v --increment=n --cas=cas --expire=e \
+    --large-values=ndbmemcache.external_values
+for role in db-only ndb-caching; do
+    want 0 "$BIN/ndb_memcached_config" add-prefix "$role" n: "$([ "$role" = db-only ] && echo ndb-only || echo caching)" counted
+    start_server "$role"
+    reply "$PORT" 'set n:1 0 0 2\r\n10\r\nincr n:1 1\r\nget n:1\r\nset n:1 0 0 1\r\n7\r\nget n:1\r\ndecr n:1 2\r\nget n:1\r\n' \
+        'STORED\n11\nVALUE n:1 0 2\n11\nEND\nSTORED\nVALUE n:1 0 1\n7\nEND\n5\nVALUE n:1 0 1\n5\nEND\n'
+    reply "$PORT" 'append n:1 0 0 1\r\n0\r\nincr n:1 1\r\nappend n:1 0 0 8\r\n12345678\r\nincr n:1 1\r\nget n:1\r\n' \
+        'STORED\n51\nSTORED\n5112345679\nVALUE n:1 0 10\n5112345679\nEND\n' # Longer than v.
+    reply "$PORT" "set n:1 0 0 20000\r\n$large\r\nincr n:1 1\r\nma n:1 N0 J5 v\r\nmg n:1 s\r\n" \
+        "STORED\n$(printf 'CLIENT_ERROR cannot increment or decrement non-numeric value\\n%.0s' 1 2)HD s20000\n"
+    reply "$PORT" 'set n:1 0 0 12\r\n000000000012\r\nget n:1\r\nset n:1 0 0 2\r\n-1\r\nincr n:1 1\r\nset n:1 0 0 2\r\n41\r\nincr n:1 1\r\n' \
+        'STORED\nVALUE n:1 0 12\n000000000012\nEND\nSTORED\nCLIENT_ERROR cannot increment or decrement non-numeric value\nSTORED\n42\n'
+    reply "$PORT" 'get n:1\r\ndelete n:1\r\nincr n:1 1\r\nma n:1 N0 J3 v\r\nincr n:1 1\r\n' 'VALUE n:1 0 2\n42\nEND\nDELETED\nNOT_FOUND\nVA 1\n3\n4\n'
+    reply "$PORT" 'delete n:1\r\n' 'DELETED\n'
+    want 0 "$BIN/ndb_select_all" -d ndbmemcache external_values
+    want_text out '^0 rows'
+    stop_server "$SERVER_PID"
+    want 0 "$BIN/ndb_memcached_config" drop-prefix "$role" n:
+done
+
 say "options of -e for the cache; a flush of rows has no delay"
 start_server default_role -e "cache_size=2m;item_size_max=64k;verbose=1;eviction=false;debug=false;scheduler=S:c4,f1;preallocate=true"
 reply "$PORT" "set b:x 0 0 70000\r\n$large$large$large${large:0:10000}\r\n" 'SERVER_ERROR object too large for cache\n'

@@ -164,6 +164,8 @@ CREATE TABLE shop.user (id INT UNSIGNED NOT NULL, part INT NOT NULL, mail VARCHA
     text VARCHAR(50) NOT NULL, note VARBINARY(300), ext_id INT UNSIGNED, ext_size INT UNSIGNED NOT NULL, PRIMARY KEY (id, part),
     UNIQUE by_mail (mail), INDEX by_place (town, street));
 CREATE TABLE shop.plain (id INT PRIMARY KEY, value VARBINARY(100), note VARBINARY(20), ext_id INT UNSIGNED, ext_size INT UNSIGNED);
+CREATE TABLE shop.firm (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL, mail VARCHAR(60), hits BIGINT UNSIGNED, sure BIGINT UNSIGNED NOT NULL, rank INT,
+    ext_id INT UNSIGNED, ext_size INT UNSIGNED);
 CREATE TABLE shop.half (id INT PRIMARY KEY, value VARBINARY(100), ext_id INT UNSIGNED);
 CREATE TABLE shop.parts_key (id INT UNSIGNED PRIMARY KEY, part INT NOT NULL, content VARBINARY(100));
 CREATE TABLE shop.parts_three (id INT UNSIGNED, part INT, more INT, content VARBINARY(100), PRIMARY KEY (id, part, more));
@@ -295,6 +297,14 @@ plain="--table=shop.plain --key=id --value=value"
     wrong_container 'column town \(increment_column\) is neither INT UNSIGNED nor BIGINT UNSIGNED$' $user --value=mail --increment=town
     wrong_container 'column big \(increment_column\) is neither INT UNSIGNED nor BIGINT UNSIGNED$' $user --value=mail --increment=big
     wrong_container 'column id \(increment_column\) is part of a key$' $user --value=mail --increment=id
+    wrong_container 'column name \(value_columns\) and column hits \(increment_column\) must both be able to be NULL: a number stands in one of them$' \
+        --table=shop.firm --key=id --value=name --increment=hits
+    wrong_container 'column mail \(value_columns\) and column sure \(increment_column\) must both be able to be NULL: ' \
+        --table=shop.firm --key=id --value=mail --increment=sure
+    wrong_container 'column mail \(value_columns\) and column sure \(increment_column\) must both be able to be NULL: ' \
+        --table=shop.firm --key=id --value=mail --increment=sure --large-values=shop.parts
+    wrong_container 'column rank \(value_columns\) is an integer, and increments would count in another column' \
+        --table=shop.firm --key=id --value=rank --increment=hits
     wrong_container 'table shop.user has no column version \(cas_column\)$' $user --value=mail --cas=version
     wrong_container 'column hits \(cas_column\) is not BIGINT UNSIGNED$' $user --value=mail --cas=hits
     wrong_container 'column cas \(cas_column\) is used otherwise, too$' $user --value=cas --cas=cas
