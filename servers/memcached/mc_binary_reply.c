@@ -96,6 +96,9 @@ static bool returns_key(const struct mc_request *request)
 static void error_print(const struct mc_request *request, struct mc_output *output)
 {
     struct error error = error_of(request);
+    char refusal[MC_REFUSAL_MAX];
+    if (request->result.message == NULL && mc_request_refusal(&request->result, refusal) != NULL)
+        error.text = refusal;
     struct reply reply = {.status = error.code, .value = error.text};
     reply.value_size = (uint32_t)strlen(error.text);
     if (request->command == MC_GET && returns_key(request) &&

@@ -118,6 +118,7 @@ static uint64_t copy_store(const struct mc_place *place, const struct mc_copy *c
     item->flags = copy->flags;
     item->expiry = copy->expiry;
     item->cas = cas;
+    item->fetched = copy->fetched;
     item->stale = item->token_sent = false;
     mc_item_use(place, item);
     return cas;
@@ -132,6 +133,7 @@ bool mc_cache_fill(struct mc_cache *cache, const struct mc_name *name, uint64_t 
         struct mc_item *item = mc_item_find(&place, NULL);
         bool known = copy_known(item, copy);
         if (known) {
+            item->fetched = item->fetched || copy->fetched;
             item->expiry = copy->expiry;
             mc_item_use(&place, item);
         }

@@ -43,6 +43,7 @@ struct mc_copy {
     struct mc_value *value; /* Held by the cache, too. */
     uint32_t flags, expiry;
     uint64_t cas; /* The database's, or 0: the cache makes one. */
+    bool fetched; /* A client was told of it. */
 };
 /* False: somebody has written since. *cas (may be NULL): the copy's number. */
 bool mc_cache_fill(struct mc_cache *cache, const struct mc_name *name, uint64_t token,

@@ -122,6 +122,7 @@ static enum mc_status item_extend(const struct mc_place *place, struct mc_reques
     if (value == NULL) return MC_NO_MEMORY;
     enum mc_status status = item_store(place, request, item, value);
     mc_value_release(value);
+    request->result.size = item->value->size;
     if (status == MC_OK) mc_cache_tell(item, &request->result);
     return status;
 }
@@ -133,6 +134,7 @@ static enum mc_status extend(const struct mc_place *place, struct mc_request *re
     if (item == NULL && request->meta.vivify_given) {
         enum mc_status status = item_set(place, request, NULL, request->meta.vivify);
         request->result.created = status == MC_OK;
+        request->result.size = value_of(place, request)->size;
         return status;
     }
     if (item == NULL) return MC_NOT_STORED;

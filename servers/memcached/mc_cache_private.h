@@ -10,13 +10,14 @@
  * of the mutexes. The memory limit is one of the whole cache, not a share for each shard: with
  * -m 64 a share would be one megabyte, and a value of that size would fit nowhere. The bytes are
  * one atomic number; who stores lets go of its own shard and then evicts, until the number is below
- * the limit again, from the shard whose oldest item is the oldest (to the second). What is above
+ * the limit again, from the shard whose oldest item is the oldest: each use is noted by a clock
+ * that all shards share, and that costs less than a number that all threads count. What is above
  * the limit for that moment is in memory anyway: the values come with their requests.
  */
 #define MC_CACHE_SHARDS 64u
 #define MC_CACHE_TOKENS 256u           /* Of each shard. */
 #define MC_CACHE_SLOTS  64u            /* Of a shard's table at its beginning. */
-#define MC_CACHE_NONE   UINT32_MAX     /* In `oldest`: an empty shard. */
+#define MC_CACHE_NONE   UINT64_MAX     /* In `oldest`: an empty shard. */
 #define MC_ITEM_COST    (8u + 2 * 16u) /* A slot of the table, and what malloc needs for two. */
 
 struct mc_item {
@@ -27,7 +28,8 @@ struct mc_item {
     uint64_t cas;
     uint32_t flags;
     uint32_t expiry;
-    uint32_t accessed;
+    uint64_t used;     /* Nanoseconds of a clock: the order over all shards. */
+    uint32_t accessed; /* Seconds, as clients are told. */
     uint32_t space;
     uint16_t name_size;
     bool fetched;
@@ -55,7 +57,7 @@ struct mc_cache {
     uint64_t bytes;                   /* Atomic. */
     uint64_t flushes;                 /* Atomic. */
     uint64_t flush;                   /* Atomic: a delayed one's number, and in 32 bits its time. */
-    uint32_t oldest[MC_CACHE_SHARDS]; /* Atomic: last access of each shard's oldest item. */
+    uint64_t oldest[MC_CACHE_SHARDS]; /* Atomic: `used` of each shard's oldest item. */
     struct mc_shard shards[MC_CACHE_SHARDS];
 };
 

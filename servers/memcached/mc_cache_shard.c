@@ -3,6 +3,7 @@
 #include "servers/memcached/mc_cache_private.h"
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <xxhash.h>
 
 #define SHARD_BITS 6u
@@ -29,8 +30,8 @@ void mc_shard_enter(struct mc_cache *cache, struct mc_shard *shard, uint32_t now
 /* Tells the others how old the oldest item is; mostly nothing new, and nobody's line is dirtied. */
 static void shard_tell(struct mc_cache *cache, const struct mc_shard *shard)
 {
-    uint32_t oldest = shard->oldest != NULL ? shard->oldest->accessed : MC_CACHE_NONE;
-    uint32_t *told = &cache->oldest[shard->index];
+    uint64_t oldest = shard->oldest != NULL ? shard->oldest->used : MC_CACHE_NONE;
+    uint64_t *told = &cache->oldest[shard->index];
     if (__atomic_load_n(told, __ATOMIC_RELAXED) != oldest)
         __atomic_store_n(told, oldest, __ATOMIC_RELAXED);
 }
@@ -118,9 +119,17 @@ static void list_take(struct mc_shard *shard, struct mc_item *item)
         shard->oldest = item->newer;
 }
 
+static void note_use(const struct mc_place *place, struct mc_item *item)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    item->used = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    item->accessed = place->now;
+}
+
 void mc_item_use(const struct mc_place *place, struct mc_item *item)
 {
-    item->accessed = place->now;
+    note_use(place, item);
     if (place->shard->newest == item) return;
     list_take(place->shard, item);
     list_put(place->shard, item);
@@ -189,7 +198,7 @@ struct mc_item *mc_item_create(const struct mc_place *place, struct mc_value *va
     }
     item->value = mc_value_hold(value);
     item->hash = place->hash;
-    item->accessed = place->now;
+    note_use(place, item);
     item->space = place->name.space;
     item->name_size = (uint16_t)place->name.size;
     memcpy(item->name, place->name.bytes, place->name.size);
@@ -227,17 +236,16 @@ uint64_t mc_cache_next_cas(struct mc_cache *cache)
 
 /* ---- Eviction ---- */
 
-/* The shard with the oldest item; of several the one after `first`. NULL: all are empty. */
-static struct mc_shard *oldest_shard(struct mc_cache *cache, uint32_t first)
+/* The shard with the oldest item. NULL: all are empty. */
+static struct mc_shard *oldest_shard(struct mc_cache *cache)
 {
     struct mc_shard *found = NULL;
-    uint32_t oldest = MC_CACHE_NONE;
+    uint64_t oldest = MC_CACHE_NONE;
     for (uint32_t i = 0; i < MC_CACHE_SHARDS; i++) {
-        uint32_t index = (first + i) % MC_CACHE_SHARDS;
-        uint32_t accessed = __atomic_load_n(&cache->oldest[index], __ATOMIC_RELAXED);
-        if (accessed >= oldest) continue;
-        oldest = accessed;
-        found = &cache->shards[index];
+        uint64_t used = __atomic_load_n(&cache->oldest[i], __ATOMIC_RELAXED);
+        if (used >= oldest) continue;
+        oldest = used;
+        found = &cache->shards[i];
     }
     return found;
 }
@@ -263,7 +271,7 @@ void mc_cache_leave(const struct mc_place *place)
     struct mc_cache *cache = place->cache;
     mc_shard_leave(cache, place->shard);
     while (!cache->options.no_eviction && too_much(cache)) {
-        struct mc_shard *shard = oldest_shard(cache, place->shard->index + 1);
+        struct mc_shard *shard = oldest_shard(cache);
         if (shard == NULL) return;
         mc_shard_enter(cache, shard, place->now);
         if (too_much(cache)) evict_one(cache, shard, place->now);

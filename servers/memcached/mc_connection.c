@@ -39,7 +39,7 @@ static struct mc_job *job_take(struct mc_connection *connection)
 
 static void job_give(struct mc_worker *worker, struct mc_job *job)
 {
-    mc_config_release(job->config); /* Of one that was not begun. */
+    mc_config_release(job->config); /* The reply names columns of it. */
     job->config = NULL;
     mc_request_release(&job->request);
     job->next = worker->free_jobs;
@@ -191,6 +191,18 @@ static void ask_engine(struct mc_connection *connection, struct mc_job *job)
     mc_engine_start(connection->worker, job);
 }
 
+/* -F */
+static void refuse_flush(struct mc_job *job)
+{
+    struct mc_request *request = &job->request;
+    request->result.status = MC_AUTH_ERROR; /* As memcached says in binary. */
+    if (request->form.protocol != MC_BINARY) {
+        request->command = MC_BAD;
+        request->result.message = "CLIENT_ERROR flush_all not allowed";
+    }
+    mc_job_completed(job);
+}
+
 static void job_begin(struct mc_connection *connection, struct mc_job *job)
 {
     struct mc_request *request = &job->request;
@@ -201,6 +213,9 @@ static void job_begin(struct mc_connection *connection, struct mc_job *job)
     if (!may_ask(connection, request)) {
         request->result.status = MC_AUTH_ERROR;
         mc_job_completed(job);
+    } else if (request->command == MC_FLUSH_ALL &&
+               connection->worker->server->options.flush_disabled) {
+        refuse_flush(job);
     } else if (request->command < MC_ENGINE_COMMANDS) {
         ask_engine(connection, job);
     } else {

@@ -76,8 +76,6 @@ static void finish(struct mc_job *job)
     mc_stats_count(job->worker, &job->request);
     mc_stats_count_prefix(job);
     if (mc_log_tells(job->worker->server, MC_TELL_REQUESTS)) tell(job);
-    mc_config_release(job->config);
-    job->config = NULL;
     mc_job_completed(job);
 }
 
@@ -145,7 +143,8 @@ static void keep_copy(struct mc_job *job)
     const struct mc_copy copy = {.value = result->value,
                                  .flags = result->flags,
                                  .expiry = result->expiry,
-                                 .cas = result->cas};
+                                 .cas = result->cas,
+                                 .fetched = !request->meta.no_bump};
     if (copy.value == NULL || !may_keep(job) || !mc_engine_name(job, &name)) return;
     bool kept = mc_cache_fill(job->worker->server->cache, &name, job->token, &copy,
                               now_of(job->worker), &cas);
@@ -164,6 +163,7 @@ static bool copy_of_write(struct mc_job *job, struct mc_copy *copy)
     if (result->status != MC_OK || !may_keep(job)) return false;
     if (request->command == MC_GET && result->value != NULL) {
         copy->value = mc_value_hold(result->value);
+        copy->fetched = !request->meta.no_bump;
         return true;
     }
     if (!mc_store_written(store, job->prefix->container, request, &written)) return false;
@@ -234,9 +234,10 @@ static void tell_winner(struct mc_job *job)
     if (!mc_cache_execute_if(job->worker->server->cache, &name, request, job->token,
                              now_of(job->worker)))
         return;
-    if (request->result.status == MC_OK)
+    if (request->result.status == MC_OK) {
+        request->result.fetched = row.fetched; /* Nobody had asked for it before this one. */
         mc_value_release(row.value);
-    else
+    } else
         request->result = row; /* There was no room for it. */
 }
 
@@ -351,9 +352,10 @@ static void read_both(struct mc_job *job)
     }
     request->result = (struct mc_result){0};
     job->copying = MC_COPY_READ;
-    /* A copy is made of the value; its CAS number, or who is to bring a new one, is the copy's. */
-    bool needs_copy =
-        job->prefix->container->cas_column == MC_NO_COLUMN || request->meta.recache_given;
+    /* A copy is made of the value; its CAS number, who is to bring a new one, or that it was used
+       is the copy's. */
+    bool needs_copy = job->prefix->container->cas_column == MC_NO_COLUMN ||
+                      request->meta.recache_given || !request->meta.no_bump;
     job->value_unwanted = !request->want_value && needs_copy;
     if (job->value_unwanted) request->want_value = true;
     ask_row(job);
@@ -489,8 +491,6 @@ void mc_engine_drop(struct mc_worker *worker)
     while (worker->asked != NULL) {
         struct mc_job *job = worker->asked;
         leave_database(job);
-        mc_config_release(job->config);
-        job->config = NULL;
         mc_job_completed(job);
     }
 }

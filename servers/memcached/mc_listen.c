@@ -71,12 +71,45 @@ static int open_port(struct mc_server *server, const char *host, uint16_t port, 
     return opened > 0 ? 0 : -1;
 }
 
-static int open_host(struct mc_server *server, const char *host)
+static int open_host(struct mc_server *server, const char *host, uint16_t port)
 {
     const struct mc_options *options = &server->options;
-    if (options->tcp_port != 0 && open_port(server, host, options->tcp_port, false) != 0) return -1;
-    if (options->udp_port != 0 && open_port(server, host, options->udp_port, true) != 0) return -1;
+    uint16_t tcp = options->tcp_port == 0 || port == 0 ? options->tcp_port : port;
+    uint16_t udp = options->udp_port == 0 || port == 0 ? options->udp_port : port;
+    if (tcp != 0 && open_port(server, host, tcp, false) != 0) return -1;
+    if (udp != 0 && open_port(server, host, udp, true) != 0) return -1;
     return 0;
+}
+
+/* The port behind an address: 0 if none follows. -1: what follows is none. */
+static int port_of(const char *text)
+{
+    char *end;
+    if (*text == '\0') return 0;
+    long port = *text == ':' && text[1] >= '0' && text[1] <= '9' ? strtol(text + 1, &end, 10) : 0;
+    return port < 1 || port > UINT16_MAX || *end != '\0' ? -1 : (int)port;
+}
+
+/* ADDRESS, ADDRESS:PORT, [V6], [V6]:PORT; several colons without brackets are an address of IPv6.
+   "*" is any address. */
+static int open_one(struct mc_server *server, char *text)
+{
+    char *end = text[0] == '[' ? strchr(text, ']') : strchr(text, ':');
+    char *host = text[0] == '[' ? text + 1 : text;
+    int port = 0;
+    if (text[0] == '[' && end == NULL) {
+        mc_log("-l %s: there is no ] behind the address", text);
+        return -1;
+    }
+    if (end != NULL && (text[0] == '[' || strchr(end + 1, ':') == NULL)) {
+        port = port_of(text[0] == '[' ? end + 1 : end);
+        if (port < 0) {
+            mc_log("-l %s: what follows the address is no port (allowed: 1 to 65535)", text);
+            return -1;
+        }
+        *end = '\0';
+    }
+    return open_host(server, strcmp(host, "*") == 0 ? NULL : host, (uint16_t)port);
 }
 
 static int open_unix(struct mc_server *server)
@@ -108,12 +141,12 @@ int mc_listen_open(struct mc_server *server)
     char *rest;
     int result = 0;
     if (server->options.unix_path != NULL) return open_unix(server);
-    if (server->options.listen == NULL) return open_host(server, NULL);
+    if (server->options.listen == NULL) return open_host(server, NULL, 0);
     hosts = strdup(server->options.listen);
     if (hosts == NULL) return -1;
-    for (char *host = strtok_r(hosts, ",", &rest); host != NULL && result == 0;
-         host = strtok_r(NULL, ",", &rest))
-        result = open_host(server, host);
+    for (char *host = strtok_r(hosts, ",;", &rest); host != NULL && result == 0;
+         host = strtok_r(NULL, ",;", &rest))
+        result = open_one(server, host);
     free(hosts);
     return result;
 }

@@ -22,9 +22,11 @@ static void put_time_left(uint32_t expiry, uint32_t now, struct mc_output *outpu
     }
 }
 
-/* Of a hit, the item's; of ms, what was sent. */
+/* Of a hit, the item's; of ms, what is there now. */
 static uint32_t value_size(const struct mc_request *request)
 {
+    if (request->command == MC_APPEND || request->command == MC_PREPEND)
+        return request->result.size;
     const struct mc_value *value =
         request->result.value != NULL ? request->result.value : request->value;
     return value == NULL ? 0 : value->size;

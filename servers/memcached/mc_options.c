@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "servers/memcached/mc_server.h"
+#include "servers/memcached/mc_options.h"
 
-enum { OPTION_BOOTSTRAP = 256, OPTION_CHAIN, OPTION_KEY };
+enum { OPTION_BOOTSTRAP = 256, OPTION_CHAIN, OPTION_KEY, OPTION_MEMORY_FILE };
 enum { ENDED = 1, WRONG = 3 }; /* The exit code + 1. */
 
 static const struct option long_options[] = {
@@ -39,6 +39,18 @@ static const struct option long_options[] = {
     {"engine-options", required_argument, NULL, 'e'},
     {"engine", required_argument, NULL, 'E'},
     {"bootstrap", no_argument, NULL, OPTION_BOOTSTRAP},
+    {"disable-flush-all", no_argument, NULL, 'F'},
+    {"extended", required_argument, NULL, 'o'},
+    {"license", no_argument, NULL, 'i'},
+    {"slab-growth-factor", required_argument, NULL, 'f'},
+    {"slab-min-size", required_argument, NULL, 'n'},
+    {"max-reqs-per-event", required_argument, NULL, 'R'},
+    {"disable-cas", no_argument, NULL, 'C'},
+    {"disable-dumping", no_argument, NULL, 'X'},
+    {"disable-watch", no_argument, NULL, 'W'},
+    {"napi-ids", required_argument, NULL, 'N'},
+    {"napi_ids", required_argument, NULL, 'N'},
+    {"memory-file", required_argument, NULL, OPTION_MEMORY_FILE},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {NULL, 0, NULL, 0},
@@ -56,7 +68,9 @@ static const char help[] =
     "  -U, --udp-port=N           UDP port (0: none)\n"
     "  -s, --unix-socket=PATH     a UNIX socket instead\n"
     "  -a, --unix-mask=MODE       its access mode, octal (0700)\n"
-    "  -l, --listen=ADDRESSES     addresses, by commas (all)\n"
+    "  -l, --listen=ADDRESSES     addresses, by commas (all): ADDRESS, ADDRESS:PORT, [V6]:PORT; "
+    "also\n"
+    "                             several times\n"
     "  -t, --threads=N            threads that serve (4)\n"
     "  -c, --conn-limit=N         connections (1024)\n"
     "  -b, --listen-backlog=N     connections that may wait to be accepted (1024)\n"
@@ -69,22 +83,36 @@ static const char help[] =
     "  -Z, --enable-ssl           TLS, with\n"
     "      --ssl-chain-cert=FILE, --ssl-key=FILE\n"
     "  -A, --enable-shutdown      the command \"shutdown\" is obeyed\n"
+    "  -F, --disable-flush-all    the command \"flush_all\" is not\n"
     "  -u, --user=NAME            become this user, when started as root\n"
     "  -k, --lock-memory          nothing of the process is paged out\n"
     "  -r, --enable-coredumps     as large a core file as the system allows\n"
-    "  -L, --enable-largepages    passed over: memory is the C library's\n"
-    "  -E, --engine=NAME          passed over: there is one engine\n"
+    "  -o, --extended=OPTIONS     memcached's, by commas: ssl_chain_cert=FILE and ssl_key=FILE; "
+    "others\n"
+    "                             are told and passed over, as the switches that follow:\n"
+    "  -C, --disable-cas\n"
+    "  -D CHARACTER\n"
+    "  -E, --engine=NAME\n"
+    "  -f, --slab-growth-factor=FACTOR\n"
+    "  -L, --enable-largepages\n"
+    "      --memory-file=FILE\n"
+    "  -N, --napi-ids=N\n"
+    "  -n, --slab-min-size=BYTES\n"
+    "  -R, --max-reqs-per-event=N\n"
+    "  -W, --disable-watch\n"
+    "  -X, --disable-dumping\n"
     "  -d, --daemon               go to the background\n"
     "  -P, --pidfile=FILE         write the process' number there\n"
     "  -v, --verbose              tell of connections, too, -vv of each request; and with -d "
     "write\n"
     "                             the log to the standard error as well\n"
+    "  -i, --license              what the program may be used for\n"
     "  -h, --help                 this text\n"
     "  -V, --version              the version\n";
 
-static int bad(const char *what, const char *value)
+static int bad(const char *what, const char *value, const char *allowed)
 {
-    fprintf(stderr, "ndb_memcached: wrong value for %s: %s\n", what, value);
+    fprintf(stderr, "ndb_memcached: wrong value for %s: %s (allowed: %s)\n", what, value, allowed);
     return WRONG;
 }
 
@@ -129,13 +157,14 @@ static int cache_option(struct mc_options *options, const char *name, const char
     uint64_t parsed;
     *known = true;
     if (strcmp(name, "cache_size") == 0) {
-        if (number(value, 1u << 20, UINT64_C(1) << 44, &parsed) != 0) return bad(name, value);
+        if (number(value, 1u << 20, UINT64_C(1) << 44, &parsed) != 0)
+            return bad(name, value, "1m to 16777216m");
         options->cache_bytes = parsed;
     } else if (strcmp(name, "item_size_max") == 0) {
-        if (number(value, 1024, MC_VALUE_MAX, &parsed) != 0) return bad(name, value);
+        if (number(value, 1024, MC_VALUE_MAX, &parsed) != 0) return bad(name, value, "1k to 1024m");
         options->value_max = (uint32_t)parsed;
     } else if (strcmp(name, "verbose") == 0) {
-        if (number(value, 0, MC_VERBOSITY_MAX, &parsed) != 0) return bad(name, value);
+        if (number(value, 0, MC_VERBOSITY_MAX, &parsed) != 0) return bad(name, value, "0 to 255");
         options->verbose = (uint32_t)parsed;
     } else if (strcmp(name, "debug") == 0) {
         if (is_on(value) && options->verbose < MC_TELL_REQUESTS)
@@ -157,12 +186,12 @@ static int engine_option(struct mc_options *options, const char *name, char *val
     if (strcmp(name, "connectstring") == 0) {
         options->connect_string = value;
     } else if (strcmp(name, "role") == 0) {
-        if (strlen(value) >= sizeof options->role) return bad("role", value);
+        if (strlen(value) >= sizeof options->role) return bad("role", value, "up to 40 bytes");
         strcpy(options->role, value);
     } else if (strcmp(name, "reconf") == 0) {
         options->reconf = is_on(value);
     } else if (strcmp(name, "deadline") == 0) {
-        if (number(value, 1, 3600000, &parsed) != 0) return bad("deadline", value);
+        if (number(value, 1, 3600000, &parsed) != 0) return bad("deadline", value, "1 to 3600000");
         options->deadline_ms = (uint32_t)parsed;
     } else if (is_foreign(name)) {
         fprintf(stderr, "ndb_memcached: -e %s means nothing here and is passed over\n", name);
@@ -179,7 +208,7 @@ static int engine_options(struct mc_options *options, char *text)
     char *rest;
     for (char *item = strtok_r(text, ";", &rest); item != NULL; item = strtok_r(NULL, ";", &rest)) {
         char *equal = strchr(item, '=');
-        if (equal == NULL) return bad("-e (name=value;...)", item);
+        if (equal == NULL) return bad("-e", item, "name=value;...");
         *equal = 0;
         int result = engine_option(options, item, equal + 1);
         if (result != 0) return result;
@@ -196,7 +225,7 @@ static int protocol(struct mc_options *options, const char *name)
     } else if (strcmp(name, "binary") == 0) {
         options->only = MC_BINARY;
     } else {
-        return bad("-B", name);
+        return bad("-B", name, "ascii, binary, auto");
     }
     return 0;
 }
@@ -207,30 +236,63 @@ static int one_number(struct mc_options *options, int option, const char *text)
     switch (option) {
     case 'p':
     case 'U':
-        if (number(text, 0, 65535, &value) != 0) return bad("a port", text);
+        if (number(text, 0, 65535, &value) != 0)
+            return bad(option == 'p' ? "-p" : "-U", text, "0 to 65535");
         *(option == 'p' ? &options->tcp_port : &options->udp_port) = (uint16_t)value;
         return 0;
     case 't':
-        if (number(text, 1, MC_WORKERS_MAX, &value) != 0) return bad("-t", text);
+        if (number(text, 1, MC_WORKERS_MAX, &value) != 0) return bad("-t", text, "1 to 64");
         options->threads = (uint32_t)value;
         return 0;
     case 'c':
-        if (number(text, 1, 1000000, &value) != 0) return bad("-c", text);
+        if (number(text, 1, 1000000, &value) != 0) return bad("-c", text, "1 to 1000000");
         options->connections = (uint32_t)value;
         return 0;
     case 'b':
-        if (number(text, 1, 1000000, &value) != 0) return bad("-b", text);
+        if (number(text, 1, 1000000, &value) != 0) return bad("-b", text, "1 to 1000000");
         options->backlog = (uint32_t)value;
         return 0;
     case 'm':
-        if (number(text, 1, 1u << 24, &value) != 0) return bad("-m", text);
+        if (number(text, 1, 1u << 24, &value) != 0)
+            return bad("-m", text, "1 to 16777216 megabytes");
         options->cache_bytes = value << 20;
         return 0;
     default:
-        if (number(text, 1024, MC_VALUE_MAX, &value) != 0) return bad("-I", text);
+        if (number(text, 1024, MC_VALUE_MAX, &value) != 0) return bad("-I", text, "1k to 1024m");
         options->value_max = (uint32_t)value;
         return 0;
     }
+}
+
+static int mode(struct mc_options *options, const char *text)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 8);
+    if (end == text || *end != '\0' || *text == '-' || value > 0777)
+        return bad("-a", text, "0 to 777, octal");
+    options->unix_mask = (uint32_t)value;
+    return 0;
+}
+
+/* Each -l adds addresses. */
+static int listen_at(struct mc_options *options, const char *text)
+{
+    size_t room = strlen(text) + 2 + (options->listen == NULL ? 0 : strlen(options->listen));
+    char *all = malloc(room);
+    if (all == NULL) return WRONG;
+    snprintf(all, room, "%s%s%s", options->listen == NULL ? "" : options->listen,
+             options->listen == NULL ? "" : ",", text);
+    free(options->listen);
+    options->listen = all;
+    return 0;
+}
+
+/* A switch of memcached's that has nothing to set here. */
+static int nothing(int option)
+{
+    char name[3] = {'-', (char)option, '\0'};
+    mc_options_passed_over(option == OPTION_MEMORY_FILE ? "--memory-file" : name);
+    return 0;
 }
 
 static int one(struct mc_options *options, int option, char *text)
@@ -248,11 +310,9 @@ static int one(struct mc_options *options, int option, char *text)
         options->unix_path = text;
         return 0;
     case 'a':
-        options->unix_mask = (uint32_t)strtoul(text, NULL, 8);
-        return 0;
+        return mode(options, text);
     case 'l':
-        options->listen = text;
-        return 0;
+        return listen_at(options, text);
     case 'M':
         options->no_eviction = true;
         return 0;
@@ -264,8 +324,6 @@ static int one(struct mc_options *options, int option, char *text)
         return 0;
     case 'k':
         options->lock_memory = true;
-        return 0;
-    case 'L':
         return 0;
     case 'u':
         options->user = text;
@@ -292,8 +350,11 @@ static int one(struct mc_options *options, int option, char *text)
         return protocol(options, text);
     case 'e':
         return engine_options(options, text);
-    case 'E':
-        return 0; /* The engine is this one. */
+    case 'F':
+        options->flush_disabled = true;
+        return 0;
+    case 'o':
+        return mc_options_extended(options, text) == 0 ? 0 : WRONG;
     case OPTION_CHAIN:
         options->tls_chain = text;
         return 0;
@@ -309,8 +370,13 @@ static int one(struct mc_options *options, int option, char *text)
     case 'V':
         printf("ndb_memcached %s\n", MC_VERSION_TEXT);
         return ENDED;
-    default:
+    case 'i':
+        (void)puts("GNU General Public License, version 2 only");
+        return ENDED;
+    case '?':
         return WRONG;
+    default:
+        return nothing(option);
     }
 }
 
@@ -329,7 +395,8 @@ int mc_options_parse(struct mc_options *options, int argc, char **argv)
                                    .connect_string = environment == NULL ? "" : environment,
                                    .role = "default_role",
                                    .reconf = true};
-    while ((option = getopt_long(argc, argv, "p:U:s:a:l:t:c:b:m:MI:vrkLu:P:dSY:ZAB:e:E:hV",
+    while ((option = getopt_long(argc, argv,
+                                 "p:U:s:a:l:t:c:b:m:MI:vrkLu:P:dSY:ZAB:e:E:Fo:if:n:D:R:CXWN:hV",
                                  long_options, NULL)) != -1) {
         int result = one(options, option, optarg);
         if (result != 0) return result;

@@ -14,6 +14,8 @@
 #define POLL_MS    1000u
 #define STOP_MS    500
 
+enum { NO_DATA_NODE = 4009 };
+
 /* What only this thread uses. */
 struct configurer {
     struct mc_server *server;
@@ -38,6 +40,18 @@ struct mc_config *mc_reload_take(struct mc_server *server)
 
 /* ---- Clusters. ---- */
 
+/* One sentence: who does not answer, and what the client library says about it. */
+static void tell_unreachable(const char *connect_string, const ndb_error_t *error)
+{
+    const char *where = connect_string[0] == '\0' ? "localhost:1186" : connect_string;
+    if (error->code == 0 || error->code == NO_DATA_NODE) /* Its text is about transactions. */
+        mc_log("cluster at %s cannot be reached: no data node is ready", where);
+    else
+        mc_log("cluster at %s cannot be reached: error %d, %s%s%s%s", where, error->code,
+               error->text, error->detail[0] == '\0' ? "" : " (", error->detail,
+               error->detail[0] == '\0' ? "" : ")");
+}
+
 static struct ndb_cluster_connection *connect_to(const char *connect_string, bool again)
 {
     uint32_t connect_ms = again ? AGAIN_MS : CONNECT_MS;
@@ -50,8 +64,7 @@ static struct ndb_cluster_connection *connect_to(const char *connect_string, boo
         ndb_connection_wait_until_ready(connection, connect_ms) >= 0)
         return connection;
     ndb_connection_error(connection, &error);
-    if (!again)
-        mc_log("cluster %s: %d: %s %s", connect_string, error.code, error.text, error.detail);
+    if (!again) tell_unreachable(connect_string, &error);
     ndb_connection_free(connection);
     return NULL;
 }
@@ -102,6 +115,19 @@ static void name_connections(struct mc_server *server, struct mc_config *config)
         if (prefix->container == NULL) continue;
         prefix->cluster = cluster_index(
             server, cluster_text_of(server, &config->clusters[prefix->cluster]), false);
+    }
+}
+
+void mc_reload_watch(struct mc_server *server)
+{
+    uint32_t count = atomic_load(&server->cluster_count);
+    for (uint32_t i = 0; i < count; i++) {
+        bool lost = ndb_connection_ready_nodes(server->cluster[i]) == 0;
+        if (lost == server->cluster_lost[i]) continue;
+        const char *text = server->cluster_text[i];
+        server->cluster_lost[i] = lost;
+        mc_log("cluster at %s %s", text[0] == '\0' ? "localhost:1186" : text,
+               lost ? "is lost: no data node can be reached" : "can be reached again");
     }
 }
 

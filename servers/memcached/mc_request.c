@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "servers/memcached/mc_request.h"
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,4 +160,13 @@ uint32_t mc_expiry(int64_t exptime, uint32_t now)
     int64_t at = exptime <= (int64_t)MC_RELATIVE_MAX ? (int64_t)now + exptime : exptime;
     if (at <= (int64_t)now) return MC_EXPIRED;
     return at > (int64_t)UINT32_MAX ? UINT32_MAX : (uint32_t)at;
+}
+
+const char *mc_request_refusal(const struct mc_result *result, char text[MC_REFUSAL_MAX])
+{
+    bool too_large = result->status == MC_TOO_LARGE;
+    if (result->column == NULL || (!too_large && result->status != MC_INVALID)) return NULL;
+    snprintf(text, MC_REFUSAL_MAX, "%s column %s",
+             too_large ? "object too large for" : "invalid value for", result->column);
+    return text;
 }

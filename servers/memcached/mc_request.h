@@ -87,8 +87,11 @@ struct mc_meta {
 struct mc_result {
     enum mc_status status;
     const char *message; /* NULL, or a constant text that the printer takes for the status' own. */
+    const char
+        *column; /* NULL, or whose value is refused: a name as long as the container lives. */
     struct mc_value *value; /* Held; of a get. */
     uint32_t flags;
+    uint32_t size;     /* Of APPEND and PREPEND: the whole value's. */
     uint64_t cas;      /* 0: none. */
     uint64_t number;   /* Of INCREMENT and DECREMENT. */
     uint32_t expiry;   /* As request.expiry, as it was before a touch if `t` stands before `T`. */
@@ -163,6 +166,11 @@ struct mc_request {
 void mc_request_release(struct mc_request *request);
 /* The same, and leaves an empty one. */
 void mc_request_clear(struct mc_request *request);
+
+/* What to say of a value that was refused, if the result names the column: into `text`. NULL: it
+   does not. */
+#define MC_REFUSAL_MAX 400u
+const char *mc_request_refusal(const struct mc_result *result, char text[MC_REFUSAL_MAX]);
 
 /* Of an exptime as clients send it: see request.expiry. `now`: Unix seconds. Negative and, of
    absolute ones, past: MC_EXPIRED. */

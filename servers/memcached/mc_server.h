@@ -16,7 +16,7 @@
 #define MC_VERSION_TEXT "1.6-ndb-1.0.0"
 
 struct mc_options {
-    const char *listen;         /* -l: addresses, by commas; NULL: all. */
+    char *listen;               /* -l: addresses, by commas; NULL: all. malloc'ed. */
     uint16_t tcp_port;          /* -p; 0: none */
     uint16_t udp_port;          /* -U; 0: none */
     const char *unix_path;      /* -s: instead of TCP and UDP */
@@ -39,6 +39,7 @@ struct mc_options {
     const char *tls_chain;      /* --ssl-chain-cert */
     const char *tls_key;        /* --ssl-key */
     bool shutdown_allowed;      /* -A */
+    bool flush_disabled;        /* -F */
     enum mc_protocol only;      /* -B: MC_META stands for "auto". */
     bool bootstrap;             /* --bootstrap: makes the tables, and ends. */
     const char *connect_string; /* Of -e. */
@@ -248,6 +249,7 @@ struct mc_server {
     pthread_mutex_t lock;
     struct ndb_cluster_connection *cluster[MC_CLUSTERS_MAX];
     char cluster_text[MC_CLUSTERS_MAX][129];
+    bool cluster_lost[MC_CLUSTERS_MAX]; /* The main thread's: what the log says. */
     atomic_uint cluster_count;
     struct mc_config *config; /* Held; workers take it when they are woken. */
     atomic_uint config_number;
@@ -358,6 +360,8 @@ void mc_stats_tell(struct mc_worker *worker);
 
 /* mc_reload.c: connects to the cluster, takes the configuration, and looks for new ones. */
 int mc_reload_first(struct mc_server *server);
+/* Tells the log of clusters that are lost or have come back. */
+void mc_reload_watch(struct mc_server *server);
 int mc_reload_start(struct mc_server *server);
 /* False: the thread waits for an answer of a cluster, and goes on to do so; it changes nothing any
    more, but what it uses stays. */

@@ -321,6 +321,9 @@ static const char *refusal(const struct mc_container *container, const struct mc
     if (request->cas_given && request->command != MC_GET && !request->cas_of_copy &&
         container->cas_column == MC_NO_COLUMN)
         return "the table has no column for CAS numbers";
+    bool counts = request->command == MC_INCREMENT || request->command == MC_DECREMENT;
+    if (counts && container->increment_column == MC_NO_COLUMN)
+        return "the container has no increment column";
     bool changes =
         request->command != MC_GET || (request->touch && container->expire_column != MC_NO_COLUMN);
     if (changes && container->access == MC_BY_ORDERED_INDEX)

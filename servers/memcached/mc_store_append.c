@@ -34,6 +34,7 @@ static void append_in_row(struct mc_work *job)
     }
     if (!join(job, job->store->text, (uint32_t)size)) return;
     const struct mc_new_row row = {.text = job->value->bytes, .size = job->value->size};
+    job->request->result.size = row.size;
     mc_lock_store(job, &row);
 }
 
@@ -73,6 +74,7 @@ static void append_to_parts(struct mc_work *job, uint32_t size)
         return;
     }
     job->row_new = (struct mc_new_row){.size = size + added};
+    job->request->result.size = size + added;
     uint32_t first = job->action == ACTION_APPEND ? size / bytes : 0;
     mc_large_fetch(job, first, size - first * bytes, store_parts);
 }

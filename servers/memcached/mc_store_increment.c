@@ -152,7 +152,12 @@ static enum mc_status put_initial(struct mc_work *job, struct ndb_operation *ope
     uint8_t stored[64];
     uint32_t size =
         mc_integer_in(container->table, container->increment_column, job->request->initial, stored);
-    if (size == 0) return MC_INVALID;
+    if (size == 0) {
+        struct ndb_column_info info;
+        if (ndb_table_column(container->table, container->increment_column, &info) == 0)
+            job->request->result.column = info.name;
+        return MC_INVALID;
+    }
     bool good = ndb_operation_set(operation, container->increment_column, stored, size) == 0;
     if (container->flags_column != MC_NO_COLUMN) {
         size = mc_integer_in(container->table, container->flags_column, 0, stored);
@@ -207,10 +212,6 @@ static void increment_row(struct mc_work *job, const struct ndb_program *program
 void mc_increment_begin(struct mc_work *job)
 {
     const struct mc_container *container = job->container;
-    if (container->increment_column == MC_NO_COLUMN) {
-        mc_work_end(job, MC_NOT_STORED, NULL);
-        return;
-    }
     /* In the place of a value that has expired its parts may be left. */
     bool parts_left = container->parts != NULL && container->expire_column != MC_NO_COLUMN &&
                       job->request->create;
@@ -293,7 +294,7 @@ static void create_row(struct mc_work *job)
     if (good)
         mc_lock_commit(job);
     else
-        mc_work_end(job, MC_INVALID, NULL);
+        mc_work_end(job, status == MC_OK ? MC_INVALID : status, NULL);
 }
 
 void mc_increment_create(struct mc_work *job)

@@ -265,6 +265,7 @@ static void act(struct mc_work *job)
             break;
         }
         job->request->result.created = true;
+        job->request->result.size = job->request->value == NULL ? 0 : job->request->value->size;
         store_value(job, job->request->meta.vivify);
         break;
     case ACTION_SET:

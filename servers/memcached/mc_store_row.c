@@ -266,6 +266,17 @@ struct setter {
     uint32_t columns[MC_ROW_COLUMNS];
 };
 
+/* The answer names the column. Of one value column that its value is too long says enough. */
+static enum mc_status refuse(const struct setter *setter, uint32_t column, enum mc_status status)
+{
+    const struct mc_container *container = setter->job->container;
+    struct ndb_column_info info;
+    if ((status == MC_INVALID || container->value_count > 1) &&
+        ndb_table_column(container->table, column, &info) == 0)
+        setter->job->request->result.column = info.name;
+    return status;
+}
+
 static enum mc_status set(struct setter *setter, uint32_t column, const void *value, uint32_t size)
 {
     if (column == MC_NO_COLUMN) return MC_OK;
@@ -275,8 +286,8 @@ static enum mc_status set(struct setter *setter, uint32_t column, const void *va
     add_column(setter->columns, &setter->count, column);
     if (setter->count == before) return MC_OK;
     if (ndb_operation_set(setter->operation, column, value, size) == 0) return MC_OK;
-    return ndb_operation_error(setter->operation)->code == CODE_NO_CLIENT_MEMORY ? MC_NO_MEMORY
-                                                                                 : MC_INVALID;
+    if (ndb_operation_error(setter->operation)->code == CODE_NO_CLIENT_MEMORY) return MC_NO_MEMORY;
+    return refuse(setter, column, MC_INVALID);
 }
 
 static enum mc_status set_text(struct setter *setter, uint32_t column, const char *text,
@@ -286,7 +297,7 @@ static enum mc_status set_text(struct setter *setter, uint32_t column, const cha
     bool too_long;
     int stored = mc_convert_in(setter->job->container->table, column, text, size, store->stored,
                                MC_VALUE_BYTES, &too_long);
-    if (stored < 0) return too_long ? MC_TOO_LARGE : MC_INVALID;
+    if (stored < 0) return refuse(setter, column, too_long ? MC_TOO_LARGE : MC_INVALID);
     return set(setter, column, store->stored, (uint32_t)stored);
 }
 
@@ -295,7 +306,7 @@ static enum mc_status set_number(struct setter *setter, uint32_t column, uint64_
     struct mc_store *store = setter->job->store;
     if (column == MC_NO_COLUMN) return MC_OK;
     uint32_t size = mc_integer_in(setter->job->container->table, column, number, store->stored);
-    if (size == 0) return MC_INVALID;
+    if (size == 0) return refuse(setter, column, MC_INVALID);
     return set(setter, column, store->stored, size);
 }
 
@@ -350,7 +361,8 @@ static enum mc_status set_expiry(struct setter *setter, uint32_t expiry)
     if (expiry == 0 && mc_is_nullable(container, container->expire_column))
         return set(setter, container->expire_column, NULL, 0);
     uint32_t size = mc_expiry_in(container->table, container->expire_column, expiry, stored);
-    return size == 0 ? MC_INVALID : set(setter, container->expire_column, stored, size);
+    return size == 0 ? refuse(setter, container->expire_column, MC_INVALID)
+                     : set(setter, container->expire_column, stored, size);
 }
 
 /* Numbers of CAS go round in columns that are shorter. */

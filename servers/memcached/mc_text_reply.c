@@ -19,10 +19,13 @@ void mc_text_put_error(const struct mc_request *request, struct mc_output *outpu
     };
     const struct mc_result *result = &request->result;
     enum mc_status status = result->status;
+    char refusal[MC_REFUSAL_MAX];
+    const char *text = result->message;
 
+    if (text == NULL) text = mc_request_refusal(result, refusal);
     if (status >= MC_STATUSES || errors[status].prefix == NULL) status = MC_FAILED;
     mc_put_text(output, errors[status].prefix);
-    mc_put_text(output, result->message != NULL ? result->message : errors[status].text);
+    mc_put_text(output, text != NULL ? text : errors[status].text);
     mc_put_text(output, "\r\n");
 }
 

@@ -108,6 +108,7 @@ static void on_clock(uv_timer_t *timer)
 {
     (void)timer;
     tell_time();
+    mc_reload_watch(&server);
     if (!server.accepting && atomic_load(&server.connections) < server.options.connections)
         mc_listen_begin(&server);
 }

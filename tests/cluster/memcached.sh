@@ -148,6 +148,37 @@ want_text err 'certificate chain'
 want 1 "$BIN/ndb_memcached" -s "$BOX/nobody" -S -e "connectstring=$CS"
 want_text err '^.*-S needs -Y'
 
+say "ms tells the size of the whole, h whether it was read before; what is refused says why"
+for role in mc-only db-only ndb-caching; do
+    start_server "$role"
+    reply "$PORT" 'set n 0 0 1\r\n1\r\nms a 5\r\nhello\r\nms a 2 MA s\r\n!!\r\nms a 1 MP s k\r\n>\r\nms b:new 3 MA s N0\r\nabc\r\nmd a\r\nmd b:new\r\n' \
+        'STORED\nHD\nHD s7\nHD s8 ka\nHD s3\nHD\nHD\n'
+    reply "$PORT" 'ms b:x 20000\r\n'"$(head -c 20000 /dev/zero | tr '\0' v)"'\r\nms b:x 3 MA s\r\nxyz\r\nms b:x 2 MP s\r\nab\r\nmg b:x s\r\nmd b:x\r\n' \
+        'HD\nHD s20003\nHD s20005\nHD s20005\nHD\n'
+    h=1
+    [ "$role" != db-only ] || h=0 # A row does not know who has read it.
+    reply "$PORT" "mg n h\r\nmg n h\r\nmg n h u\r\nset n 0 0 1\r\n2\r\nmg n h u\r\nmg n h\r\nmg n h\r\nmd n\r\n" "HD h0\nHD h$h\nHD h$h\nSTORED\nHD h0\nHD h0\nHD h$h\nHD\n"
+    [ "$role" != ndb-caching ] || kept_pid=$SERVER_PID kept=$PORT
+    [ "$role" = ndb-caching ] || stop_server "$SERVER_PID"
+done
+start_server db-only
+reply "$PORT" 'set seen 0 0 1\r\n1\r\nset b:count 0 0 1\r\n1\r\n' 'STORED\nSTORED\n'
+reply "$kept" 'mg seen h\r\n' 'HD h0\n' # Read from the row first.
+reply "$kept" 'mg seen h\r\nmd seen\r\n' 'HD h1\nHD\n'
+reply "$PORT" 'incr b:count 1\r\nma b:count\r\nincr t:1 1\r\n' "$(printf 'SERVER_ERROR the container has no increment column\\n%.0s' 1 2 3)"
+want 0 "$BIN/ndb_create_table" --execute="CREATE TABLE test.typed (k VARCHAR(20) NOT NULL PRIMARY KEY, born DATE, size INT, note VARBINARY(5), flags SMALLINT UNSIGNED)"
+want 0 "$BIN/ndb_memcached_config" add-container typed --table=test.typed --key=k --value=born,size,note --flags=flags
+want 0 "$BIN/ndb_memcached_config" add-prefix db-only typed: ndb-only typed
+wait_text "server.$PORT" 'ONLINE RECONFIGURATION COMPLETE'
+stop_server "$SERVER_PID"
+stop_server "$kept_pid"
+start_server db-only
+reply "$PORT" 'set typed:1 0 0 12\r\n2024-02-29\t5\r\nset typed:1 0 0 7\r\nnever\t5\r\nset typed:1 0 0 3\r\n\tx1\r\nset typed:1 0 0 10\r\n\t\tmuch too\r\nset typed:1 70000 0 0\r\n\r\n' \
+    'STORED\nCLIENT_ERROR invalid value for column born\nCLIENT_ERROR invalid value for column size\nSERVER_ERROR object too large for column note\nCLIENT_ERROR invalid value for column flags\n'
+reply "$PORT" 'get typed:1\r\n' 'VALUE typed:1 0 13\n2024-02-29\t5\t\nEND\n'
+want 0 "$BIN/ndb_memcached_config" drop-prefix db-only typed:
+stop_server "$SERVER_PID"
+
 say "meta commands on rows: who is to bring a new value the cache knows, and what a row cannot be"
 refused='CLIENT_ERROR invalid flag I: a value of the database is not marked, but deleted or replaced\nCLIENT_ERROR invalid flag x: a row is deleted as a whole\n'
 start_server db-only

@@ -95,6 +95,60 @@ wait_reply "$PORT" 'stats settings\r\n' '^STAT evictions off$'
 wait_reply "$PORT" 'stats settings\r\n' '^STAT verbosity 1$'
 stop_server "$SERVER_PID"
 
+say "-F: no flush_all"
+start_server mc-only -F
+reply "$PORT" 'set a 0 0 1\r\n1\r\nflush_all\r\nflush_all noreply\r\nget a\r\n' 'STORED\nCLIENT_ERROR flush_all not allowed\nVALUE a 0 1\n1\nEND\n'
+printf '\x80\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x80\x07\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >"$BOX/binary" # flush, quit
+run "$BIN/mc_client" send "$PORT" <"$BOX/binary" | od -An -tx1 -j6 -N2 >"$BOX/out"
+want_text out '^ 00 20$'
+reply "$PORT" 'get a\r\n' 'VALUE a 0 1\n1\nEND\n'
+stop_server "$SERVER_PID"
+
+say "wrong values say what is allowed; switches that memcached has are passed over, others are not"
+bad() { # SWITCH VALUE ALLOWED
+    want 2 "$BIN/ndb_memcached" "$1" "$2" -V
+    want_text err "^ndb_memcached: wrong value for $1: $2 \\(allowed: $3\\)\$"
+}
+bad -t 0 '1 to 64'
+bad -t 65 '1 to 64'
+bad -m 0 '1 to 16777216 megabytes'
+bad -m 1g '1 to 16777216 megabytes'
+bad -I 1000 '1k to 1024m'
+bad -I 2000m '1k to 1024m'
+bad -a 778 '0 to 777, octal'
+bad -a 1000 '0 to 777, octal'
+bad -c 0 '1 to 1000000'
+bad -b 0 '1 to 1000000'
+bad -p 65536 '0 to 65535'
+bad -B http 'ascii, binary, auto'
+want 0 "$BIN/ndb_memcached" -C -X -W -f 1.25 -n 48 -R 20 -N 4 -D : -E x.so -L --memory-file=/dev/null --slab-growth-factor=2 --napi_ids=2 \
+    -o no_modern,hashpower=20,no_lru_crawler,idle_timeout=5,ext_path=/x:1G,maxconns_fast --extended=slab_reassign -V
+[ "$(grep -c ' means nothing here and is passed over$' "$BOX/err")" = 20 ] || fail "not all of them are told: $(cat "$BOX/err")"
+want 2 "$BIN/ndb_memcached" -o hashpower=20,no_such_thing -V
+want_text err '^ndb_memcached: -o knows no no_such_thing$'
+
+say "-l: addresses with ports of their own"
+ports=("$(free_port)" "$(free_port)" "$(free_port)")
+start_server mc-only -l "127.0.0.1:${ports[0]},[::1]:${ports[1]}" --listen="*:${ports[2]}" -o "ssl_key=x"
+for port in "$PORT" "${ports[0]}" "${ports[2]}"; do
+    reply "$port" 'set a 0 0 1\r\n1\r\nget a\r\n' 'STORED\nVALUE a 0 1\n1\nEND\n'
+done
+want 0 /usr/bin/python3 - "${ports[1]}" <<'PYTHON'
+import socket, sys
+server = socket.create_connection(("::1", int(sys.argv[1])), timeout=60)
+server.sendall(b"mn\r\n")
+assert server.recv(10) == b"MN\r\n"
+PYTHON
+stop_server "$SERVER_PID"
+start_server mc-only -l ::1
+stop_server "$SERVER_PID"
+for wrong in 127.0.0.1:0 127.0.0.1:x 127.0.0.1: '[::1]11211' 127.0.0.1:65536; do
+    want 1 "$BIN/ndb_memcached" -l "$wrong" -e "connectstring=$CS"
+    want_text err 'what follows the address is no port \(allowed: 1 to 65535\)$'
+done
+want 1 "$BIN/ndb_memcached" -l '[::1' -e "connectstring=$CS"
+want_text err 'there is no \] behind the address$'
+
 say "-B: one protocol only; -vv"
 printf '\x80\x0b\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x80\x07\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >"$BOX/binary" # version, quit
 start_server mc-only -B ascii -vv
@@ -223,11 +277,13 @@ cat "$BOX/out"
 say "it is lost, and comes back; the first one is not concerned"
 second make_durable
 second kill_nodes
+wait_text "server.$PORT" "cluster at $SECOND_CS is lost: no data node can be reached\$"
 wait_reply "$PORT" 'get far:1\r\n' '^SERVER_ERROR'
 reply "$PORT" 'get near:1\r\nset near:1 0 0 1\r\n2\r\n' 'VALUE near:1 0 4\nnear\nEND\nSTORED\n'
 second start_node 1
 want 0 "$BIN/ndb_waiter" -c "$SECOND_CS" --timeout=100
 wait_reply "$PORT" 'get far:1\r\n' '^VALUE far:1 5 3$'
+wait_text "server.$PORT" "cluster at $SECOND_CS can be reached again\$"
 stop_server "$SERVER_PID"
 
 say "a server that starts without it refuses its keys, which no other prefix takes, and serves them when it is there"
@@ -235,6 +291,9 @@ second make_durable
 second kill_nodes
 start_server default_role
 wait_text "server.$PORT" 'key prefix "far:" of role default_role is refused: cluster 1 at .* cannot be reached'
+want_text "server.$PORT" "cluster at $SECOND_CS cannot be reached: no data node is ready\$"
+want 1 "$BIN/ndb_memcached" -p 0 -s "$BOX/none.socket" -e "connectstring=127.0.0.1:1"
+want_text err 'cluster at 127.0.0.1:1 cannot be reached: error 4269, No connection to the management server; check that it runs \('
 reply "$PORT" 'set far:1 0 0 1\r\n1\r\nget near:1\r\n' "SERVER_ERROR this prefix is refused, see the server's log\nVALUE near:1 0 1\n2\nEND\n"
 second start_node 1
 want 0 "$BIN/ndb_waiter" -c "$SECOND_CS" --timeout=100

@@ -347,7 +347,7 @@ static void step_aside(struct mc_cache *cache)
     if (kind < 2) {
         struct mc_request put = {.flags = draw(100)};
         draw_value(&put);
-        struct mc_copy copy = {put.value, put.flags, draw_expiry(), draw(2) * draw(1000000)};
+        struct mc_copy copy = {put.value, put.flags, draw_expiry(), draw(2) * draw(1000000), false};
         uint64_t cas = 0;
         if (copy.value == NULL) return;
         uint64_t token = mc_cache_token(cache, &name);

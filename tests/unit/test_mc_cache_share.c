@@ -122,7 +122,24 @@ static void test_least_recently_used_goes(void **state)
     mc_cache_free(cache);
 }
 
-/* Within a second the order is that of each shard: who was used last stays. */
+/* All in one second: the order is exact over all shards all the same. */
+static void test_order_within_a_second(void **state)
+{
+    (void)state;
+    struct mc_cache *cache = open_cache(false);
+    for (uint32_t i = 0; i < 10; i++)
+        assert_int_equal(execute(cache, MC_SET, i, LIMIT / 11, NOW), MC_OK);
+    for (uint32_t i = 0; i < 10; i++) /* 0, 3, 6, 9, 2, ... */
+        assert_true(is_there(cache, i * 3 % 10, NOW));
+    for (uint32_t i = 0; i < 10; i++) {
+        assert_int_equal(execute(cache, MC_SET, 10 + i, LIMIT / 11, NOW), MC_OK);
+        assert_int_equal(figures_of(cache).evictions, i + 1);
+        assert_false(is_there(cache, i * 3 % 10, NOW));
+    }
+    mc_cache_free(cache);
+}
+
+/* Small ones: who was used last stays. */
 static void test_newest_stays(void **state)
 {
     (void)state;
@@ -413,6 +430,16 @@ static void test_peek(void **state)
     mc_value_release(seen.value);
     assert_false(mc_cache_peek(cache, NAME("k"), NOW + 5, &seen));
     assert_int_equal(figures_of(cache).gets, 0);
+    struct mc_request get = {.command = MC_GET, .key = "k", .key_size = 1};
+    for (uint32_t i = 0; i < 2; i++) { /* Of one that was kept when somebody had read it. */
+        uint64_t token = mc_cache_token(cache, NAME("k"));
+        copy.fetched = i == 1;
+        copy.flags++;
+        copy.expiry = 0;
+        assert_true(mc_cache_fill(cache, NAME("k"), token, &copy, NOW, NULL));
+        mc_cache_execute(cache, &get, NOW);
+        assert_int_equal(get.result.fetched, i == 1);
+    }
     mc_value_release(copy.value);
     mc_cache_free(cache);
 }
@@ -640,6 +667,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limit_is_kept),
         cmocka_unit_test(test_least_recently_used_goes),
+        cmocka_unit_test(test_order_within_a_second),
         cmocka_unit_test(test_newest_stays),
         cmocka_unit_test(test_large_values),
         cmocka_unit_test(test_expired_are_reclaimed),
