@@ -307,8 +307,9 @@ static void must_be_lost(struct client *client, const struct mc_container *c)
         bool counts = command == MC_INCREMENT || command == MC_DECREMENT;
         bool refused = counts && c->increment_column == MC_NO_COLUMN;
         give_value(&request, "1", 1);
-        want("without a cluster", run(client, c, &request), refused ? MC_NOT_STORED : MC_TEMPORARY);
-        want("says why", refused || request.result.message != NULL, true);
+        want("without a cluster", run(client, c, &request),
+             refused ? MC_NOT_SUPPORTED : MC_TEMPORARY);
+        want("says why", request.result.message != NULL, true);
         mc_request_clear(&request);
     }
 }
