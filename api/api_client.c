@@ -194,6 +194,7 @@ void api_client_tick(struct api_client *client, uint64_t now_ms)
     if (now_ms > client->now_ms) client->now_ms = now_ms;
     if (client->now_ms < client->next_ms) return;
     client->next_ms = UINT64_MAX; /* Each of these sets it again to what it still waits for. */
+    api_tx_send_parts(client);
     api_tx_expire(client);
     api_outcome_tick(client);
     api_scan_expire(client);

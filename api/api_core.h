@@ -49,9 +49,13 @@ struct api_host {
     void *context;
     /* Whole packed signals for a data node, in order; copied or sent before it returns. Dropped
        when `epoch` is not the open link's. False: no room, nothing was taken (the request fails
-       with 4022). May be called by any client's thread. */
+       with 4022; a batch of which a part was taken before waits). May be called by any client's
+       thread. */
     bool (*send)(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
                  uint32_t count);
+    /* A good part of the room is taken: what comes in parts waits with the next one. Any client's
+       thread. May be NULL. */
+    bool (*crowded)(void *context, uint32_t peer);
     /* The node has not answered registrations for too long: close the link. From the node's part
      * only. May be NULL. */
     void (*close)(void *context, uint32_t peer, uint32_t epoch, const char *reason);
@@ -264,9 +268,10 @@ struct api_tx *api_op_tx(const struct api_op *op);
 
 typedef void (*api_tx_done)(void *context, struct api_tx *tx);
 /*
- * Sends the operations defined since the last execute. `done` runs when all answers are there.
- * Returns 0, or an error number when nothing was sent (`done` does not run). When there is nothing
- * to wait for, `done` runs before this returns.
+ * Sends the operations defined since the last execute, in parts by and by when there is not room
+ * for all of them (api_client_tick() goes on). `done` runs when all answers are there. Returns 0,
+ * or an error number when nothing was sent (`done` does not run). When there is nothing to wait
+ * for, `done` runs before this returns.
  */
 uint32_t api_tx_execute(struct api_tx *tx, enum api_execute type, uint32_t timeout_ms,
                         api_tx_done done, void *context);

@@ -174,8 +174,10 @@ struct api_tx {
     struct node_mask lost; /* Links lost since the execute began. */
     struct api_op *first;
     struct api_op *last;
-    struct api_op *batch; /* First operation not yet executed, or first of the batch in flight. */
-    uint32_t *train;      /* Packed TCKEYREQs of the batch. */
+    struct api_op *batch;  /* First operation not yet executed, or first of the batch in flight. */
+    struct api_op *unsent; /* First of it that found no room yet; NULL: all are sent. */
+    struct api_op *execute_op; /* The last one that the coordinator answers for; NULL: none. */
+    uint32_t *train;           /* Packed TCKEYREQs of the batch. */
     uint32_t train_words;
     uint32_t train_room;
     uint32_t node;        /* Last coordinator. */
@@ -334,6 +336,7 @@ struct api_client {
     uint64_t company_ms;    /* in this millisecond. */
     struct api_walk *walks; /* Those under way, the innermost first. */
     bool go_on;             /* Some scan may send SCAN_NEXTREQ. */
+    bool parts;             /* Some transaction has a part of its batch to send. */
     struct api_statistics statistics;
 };
 
@@ -378,6 +381,8 @@ void api_exec_TCROLLBACKREF(struct api_client *client, const uint32_t *words);
 void api_tx_seized(struct api_tx *tx, uint32_t error);
 void api_tx_rolled_back(struct api_tx *tx);
 void api_tx_drop_all(struct api_client *client);
+/* Of batches that found no room at once: as much as there is room for now. */
+void api_tx_send_parts(struct api_client *client);
 void api_exec_TCKEYCONF(struct api_client *client, const uint32_t *words);
 void api_exec_TCKEYREF(struct api_client *client, const uint32_t *words);
 void api_exec_TC_COMMITCONF(struct api_client *client, const uint32_t *words);

@@ -5,6 +5,8 @@
 #include "api/api_transaction.h"
 
 #define TRAIN_KEPT (1u << 18) /* Words that a recycled transaction may keep. */
+#define PART_WORDS (1u << 12) /* Of a batch that are sent at a time. */
+#define PART_MS    1u /* Until it is looked again whether there is room for the next part. */
 
 /* ---- Life of a transaction record. ---- */
 
@@ -229,6 +231,8 @@ void api_tx_finish(struct api_tx *tx)
     if (tx->outcome == API_UNKNOWN) client->statistics.transactions_unknown++;
     tx->state = TX_IDLE;
     tx->batch = NULL;
+    tx->unsent = NULL;
+    tx->execute_op = NULL;
     tx->train_words = 0;
     tx->rows_due = 0;
     tx->answer_due = false;
@@ -250,7 +254,7 @@ void api_tx_fail(struct api_tx *tx, uint32_t error, enum api_outcome outcome)
 void api_tx_check_complete(struct api_tx *tx)
 {
     if ((tx->state == TX_EXECUTING || tx->state == TX_COMMITTING) && !tx->answer_due &&
-        tx->rows_due == 0)
+        tx->rows_due == 0 && tx->unsent == NULL)
         api_tx_finish(tx);
 }
 
@@ -301,8 +305,6 @@ static uint32_t address_op(struct api_tx *tx, struct api_op *op, uint32_t flags)
         req->request_info |= flags;
     }
     op->node = (uint8_t)node;
-    op->state = OP_SENT;
-    if (op->wants_row) tx->rows_due++;
     return node;
 }
 
@@ -321,30 +323,76 @@ static uint32_t commit_flags(const struct api_tx *tx)
     return KEY_COMMIT | (tx->want_durable ? KEY_DURABLE : 0);
 }
 
-/* Sends the train in runs of neighbours with the same destination. 0, or why not all of it could be
- * sent. */
-static uint32_t send_train(struct api_tx *tx, const struct api_op *last)
+/* The next part of the batch: neighbours with the same destination, not too many. Returns its node,
+ * 0 = none is ready; `end` is behind it. */
+static uint32_t next_part(struct api_tx *tx, struct api_op **end, uint32_t *words)
 {
-    uint32_t run_at = 0;
-    uint32_t run_node = 0;
-    uint32_t at = 0;
-    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
+    uint32_t node = 0;
+    bool started = tx->started;
+    struct api_op *op = tx->unsent;
+    for (*words = 0; op != NULL; op = op->next) {
         uint32_t flags = 0;
-        if (!op->committed_read && !tx->started) flags |= KEY_START;
-        if (op == last) flags |= KEY_EXECUTE | commit_flags(tx);
-        uint32_t node = address_op(tx, op, flags);
-        if (node == 0) return ERR_CLUSTER_UNAVAILABLE;
-        if (node != run_node && run_node != 0) {
-            if (!api_send(tx->client, run_node, tx->train + run_at, at - run_at))
-                return send_error(tx->client, run_node);
-            run_at = at;
-        }
-        run_node = node;
-        at += op->extent;
-        if (!op->committed_read) tx->started = true;
+        if (!op->committed_read && !started) flags |= KEY_START;
+        if (op == tx->execute_op) flags |= KEY_EXECUTE | commit_flags(tx);
+        uint32_t to = address_op(tx, op, flags);
+        if (node != 0 && (to != node || *words + op->extent > PART_WORDS)) break;
+        if (to == 0) return 0;
+        node = to;
+        *words += op->extent;
+        if (!op->committed_read) started = true;
     }
-    if (run_node != 0 && !api_send(tx->client, run_node, tx->train + run_at, at - run_at))
-        return send_error(tx->client, run_node);
+    *end = op;
+    return node;
+}
+
+static void part_sent(struct api_tx *tx, const struct api_op *end)
+{
+    for (struct api_op *op = tx->unsent; op != end; op = op->next) {
+        op->state = OP_SENT;
+        if (op->wants_row) tx->rows_due++;
+        if (!op->committed_read) tx->started = true;
+        if (op == tx->execute_op) tx->answer_due = true;
+    }
+}
+
+/* There is room for the first part, or the transaction can be tried again. Those behind it leave
+ * the room to others that need a little. */
+static bool send_part(struct api_tx *tx, uint32_t node, uint32_t words)
+{
+    const struct api_host *host = &tx->client->core->host;
+    if (tx->unsent != tx->batch && host->crowded != NULL && host->crowded(host->context, node))
+        return false;
+    return api_send(tx->client, node, tx->train + tx->unsent->at, words);
+}
+
+/*
+ * Sends what is unsent of the batch, in order, as far as there is room; the rest follows when there
+ * is some. Until the last operation that the coordinator answers for has been sent it may do
+ * nothing but prepare them. 0, or why nothing of the batch could be sent.
+ */
+static uint32_t send_train(struct api_tx *tx)
+{
+    while (tx->unsent != NULL) {
+        struct api_op *first = tx->unsent;
+        struct api_op *end = NULL;
+        uint32_t words;
+        uint32_t node = next_part(tx, &end, &words);
+        if (node == 0) { /* Of a committed read. */
+            if (first == tx->batch) return ERR_CLUSTER_UNAVAILABLE;
+            tx->unsent = first->next;
+            tx->rows_due++;
+            api_op_answered(first, ERR_READ_NODE_FAILURE);
+            continue;
+        }
+        if (!send_part(tx, node, words)) {
+            if (first == tx->batch) return send_error(tx->client, node);
+            tx->client->parts = true;
+            api_wake_at(tx->client, tx->client->now_ms + PART_MS);
+            return 0;
+        }
+        part_sent(tx, end);
+        tx->unsent = end;
+    }
     return 0;
 }
 
@@ -362,18 +410,42 @@ static uint32_t send_commit(struct api_tx *tx)
     return 0;
 }
 
+/* What is left of the batch, and a commit by itself if there is no operation to go with. */
+static uint32_t send_rest(struct api_tx *tx)
+{
+    uint32_t error = send_train(tx);
+    if (error == 0 && tx->unsent == NULL && tx->execute_op == NULL && tx->type == API_COMMIT &&
+        tx->started)
+        error = send_commit(tx);
+    return error;
+}
+
 /* The record at the coordinator is there, or not needed. An error means that the transaction can
  * only be given up. */
 static uint32_t send_batch(struct api_tx *tx)
 {
-    struct api_op *last = last_stateful(tx);
-    bool was_started = tx->started;
+    tx->execute_op = last_stateful(tx);
+    tx->unsent = tx->batch;
     tx->state = TX_EXECUTING;
-    tx->answer_due = last != NULL;
-    uint32_t error = send_train(tx, last);
-    if (error == 0 && last == NULL && tx->type == API_COMMIT && was_started)
-        error = send_commit(tx);
-    return error;
+    return send_rest(tx);
+}
+
+void api_tx_send_parts(struct api_client *client)
+{
+    struct api_walk walk;
+    if (!client->parts) return;
+    client->parts = false; /* Set again by those that still wait. */
+    api_walk_begin(client, &walk);
+    for (struct api_tx *tx; (tx = api_walk_next(client, &walk)) != NULL;) {
+        if (tx->unsent == NULL) continue;
+        uint32_t error = send_rest(tx);
+        if (error != 0) {
+            api_tx_leave_connect(tx);
+            api_tx_fail(tx, error, API_ABORTED);
+        } else {
+            api_tx_check_complete(tx);
+        }
+    }
 }
 
 /*

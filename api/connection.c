@@ -144,7 +144,10 @@ static void close_link(void *context, uint32_t peer, uint32_t epoch, const char 
 
 static int make_core(struct ndb_cluster_connection *connection)
 {
-    struct api_host host = {.context = connection, .send = connection_send, .close = close_link};
+    struct api_host host = {.context = connection,
+                            .send = connection_send,
+                            .crowded = connection_crowded,
+                            .close = close_link};
     struct api_config config = {
         .own_node = connection->node_id,
         .generation = config_generation(connection->config),

@@ -65,6 +65,15 @@ bool connection_send(void *context, uint32_t peer, uint32_t epoch, const uint32_
     return taken;
 }
 
+bool connection_crowded(void *context, uint32_t peer)
+{
+    struct ndb_cluster_connection *connection = context;
+    pthread_mutex_lock(&connection->send_lock);
+    bool crowded = connection->out[peer].count * 4ull > connection->options.buffer_bytes / 2u;
+    pthread_mutex_unlock(&connection->send_lock);
+    return crowded;
+}
+
 /* Hands over whole signals up to HAND_OVER_WORDS. Returns how many words. The send lock is held. */
 static uint32_t hand_over(struct ndb_cluster_connection *connection, uint32_t peer, uint32_t at)
 {

@@ -291,6 +291,7 @@ static inline uint32_t timeout_of(const struct ndb_cluster_connection *connectio
 /* connection_poll.c */
 bool connection_send(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
                      uint32_t count);
+bool connection_crowded(void *context, uint32_t peer);
 /* Runs until *done is true. Deadlines belong to the requests; this has none of its own unless
  * until_ms is given. */
 void ndb_wait_for(ndb_t *ndb, const volatile bool *done, uint64_t until_ms);

@@ -29,9 +29,12 @@ struct fake {
     uint32_t sent_count;
     uint32_t sent_read;
     uint32_t epoch[256];
-    uint32_t closed; /* Peer whose link the core wanted closed. */
-    bool full;       /* Refuses to send. */
-    bool copied;     /* The table has two copy fragments, of partitions 0 and 1. */
+    uint32_t closed;    /* Peer whose link the core wanted closed. */
+    bool full;          /* Refuses to send. */
+    uint32_t full_peer; /* The same for one node. */
+    uint32_t room;      /* Words that it takes before it is full; 0 = any number. */
+    bool crowded;
+    bool copied; /* The table has two copy fragments, of partitions 0 and 1. */
     uint64_t now;
 };
 
@@ -39,7 +42,11 @@ static inline bool fake_send(void *context, uint32_t peer, uint32_t epoch, const
                              uint32_t count)
 {
     struct fake *fake = context;
-    if (fake->full || fake->epoch[peer] != epoch) return false;
+    if (fake->full || fake->full_peer == peer || fake->epoch[peer] != epoch) return false;
+    if (fake->room > 0) {
+        if (count >= fake->room) return false;
+        fake->room -= count;
+    }
     for (uint32_t at = 0; at < count; at += words[at + 3]) {
         uint32_t extent = signal_extent_check(words + at, count - at);
         assert_int_not_equal(extent, 0);
@@ -49,6 +56,12 @@ static inline bool fake_send(void *context, uint32_t peer, uint32_t epoch, const
         memcpy(sent->words, words + at, extent * 4u);
     }
     return true;
+}
+
+static inline bool fake_crowded(void *context, uint32_t peer)
+{
+    (void)peer;
+    return ((struct fake *)context)->crowded;
 }
 
 static inline void fake_close(void *context, uint32_t peer, uint32_t epoch, const char *reason)
@@ -175,7 +188,8 @@ static inline struct fake *fake_create(uint32_t nodes)
     fake->sent = calloc(SENT_MAX, sizeof *fake->sent);
     fake->now = 1000;
     struct api_config config = {.own_node = OWN_NODE, .generation = 1, .transid_start = 7};
-    struct api_host host = {.context = fake, .send = fake_send, .close = fake_close};
+    struct api_host host = {
+        .context = fake, .send = fake_send, .crowded = fake_crowded, .close = fake_close};
     for (uint32_t node = 1; node <= nodes; node++)
         node_mask_add(&config.data_nodes, node);
     fake->core = api_core_create(&config, &host);
