@@ -147,6 +147,10 @@ const char *api_tx_error_index(const struct api_tx *tx)
     }
     return "";
 }
+uint32_t api_tx_error_fits(const struct api_tx *tx)
+{
+    return tx->error == ERR_TC_OPERATIONS_LIMIT ? tx->error_data : 0;
+}
 struct api_op *api_tx_first(const struct api_tx *tx)
 {
     return tx->first;

@@ -183,8 +183,10 @@ struct tcrollbackrep {
     uint32_t transid1;
     uint32_t transid2;
     uint32_t error;
-    uint32_t api_op;     /* The operation that caused it, REF_NONE (0) if none. */
-    uint32_t error_data; /* UNIQUE_DUPLICATE (893): the unique index's table id; else 0. */
+    uint32_t api_op; /* The operation that caused it, REF_NONE (0) if none. */
+    /* UNIQUE_DUPLICATE (893): the unique index's table id; TC_OPERATIONS_LIMIT (234): so many
+       operations fit; else 0. */
+    uint32_t error_data;
 };
 SIGNAL_STRUCT(tcrollbackrep, 6);
 

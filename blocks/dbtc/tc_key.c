@@ -255,6 +255,16 @@ static void send_op(struct tc *tc, const struct tc_trans *trans, const struct tc
                 sig->section_count);
 }
 
+/* No record is free. When the transaction has all of them itself it can never have more. */
+static uint32_t no_operation(const struct tc *tc, struct tc_trans *trans)
+{
+    const struct pool *pool = &tc->operations;
+    if (pool->in_use < pool->max || trans->op_count < pool->max) return ERR_TC_OPERATIONS;
+    jam();
+    trans->error_data = trans->op_count;
+    return ERR_TC_OPERATIONS_LIMIT;
+}
+
 uint32_t tc_start_routed(struct tc *tc, struct tc_trans *trans, const struct signal *sig,
                          const struct tc_route *route, uint32_t flags, struct tc_op **started)
 {
@@ -265,7 +275,7 @@ uint32_t tc_start_routed(struct tc *tc, struct tc_trans *trans, const struct sig
     if (error != 0) return error;
     if (tc_client_slow(tc, sig->sender)) return ERR_SEND_BUFFER_FULL;
     struct tc_op *op = ERROR_INSERTED(&tc->block, 8001) ? NULL : pool_seize(&tc->operations);
-    if (op == NULL) return ERR_TC_OPERATIONS;
+    if (op == NULL) return no_operation(tc, trans);
 
     append_op(tc, trans, op);
     op->state = OP_PREPARING;

@@ -146,7 +146,7 @@ struct tc_trans {
     int32_t fires;        /* Of all operations. */
     uint32_t error;       /* Why it aborts. */
     uint32_t error_op;    /* The client's operation that caused it, or 0. */
-    uint32_t error_data;  /* The unique index, by its table's id, that it would have violated. */
+    uint32_t error_data;  /* As in TCROLLBACKREP. */
     uint32_t gci_hi;
     uint32_t gci_lo;
     uint32_t held_next; /* Held back: the next one in the queue. */

@@ -112,7 +112,8 @@ struct ndb_connection_options {
     uint32_t default_timeout_ms; /* For calls with timeout 0; 0 = 10000. */
     uint32_t spin_us;            /* Longest wait without sleep; 0 = 50, UINT32_MAX = never spin. */
     uint32_t flush_bytes;  /* Asynchronous requests are sent when so many bytes wait; 0 = 32768. */
-    uint32_t buffer_bytes; /* Requests not yet sent, per data node: more is error 4022; 0 = 8 MB. */
+    uint32_t buffer_bytes; /* Requests not yet sent, per data node: more is error 4022; 0 = 8 MB.
+                              Batches are sent in parts, when there is room. */
     bool no_reconnect;     /* Do not come back by itself after all links were lost. */
 };
 
@@ -653,7 +654,10 @@ NDB_API int ndb_operation_get(struct ndb_operation *operation, uint32_t column);
 NDB_API int ndb_operation_value(const struct ndb_operation *operation, uint32_t column,
                                 const void **value, uint32_t *size);
 
-/* Sends the operations defined since the last execute and waits for all answers. 0: done (and
+/* Sends the operations defined since the last execute and waits for all answers. There may be any
+   number of them: what does not fit into the send buffer is sent by and by, as one transaction all
+   the same. More than a coordinator can have are refused with the permanent error 234, whose detail
+   says how many fit. 0: done (and
    committed, if asked for); single operations may still have an error when it did not abort:
    ndb_operation_error. -1: the transaction is aborted, or its outcome is unknown; see
    ndb_transaction_error. Own thread. */
