@@ -521,7 +521,8 @@ void dict_exec_SCHEMA_STEP_REQ(struct block *block, const struct signal *sig)
     }
     if (!dict->local.active || req->trans_id != dict->local.trans_id ||
         sig->sender != dict->local.master_ref) {
-        if (dict->lost.failure_no == 0 && req->trans_id != dict->refused_id) {
+        if (dict->lost.failure_no == 0 &&
+            (req->trans_id == 0 || req->trans_id != dict->refused_id)) {
             jam();
             peer_refuse(block, ref_node(sig->sender), "step of no schema transaction");
             return;

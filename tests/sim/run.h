@@ -371,10 +371,11 @@ struct epochs {
 /* Damaged words between data nodes: tamper.c. */
 struct tamper {
     bool on;
-    bool one;         /* One node's words alone: */
-    uint32_t hostile; /* this one's; 0 = everybody's. */
-    uint32_t left;    /* To be done; */
-    uint32_t next; /* the next one after so many signals. */
+    bool one;                /* One node's words alone: */
+    uint32_t hostile;        /* this one's; 0 = everybody's. */
+    struct node_mask misled; /* Were given another order than the others. */
+    uint32_t left;           /* To be done; */
+    uint32_t next;           /* the next one after so many signals. */
     uint32_t done;
     uint64_t kill_us; /* Then all lose their power; 0 = never. */
     struct rng rng;
@@ -389,7 +390,7 @@ struct timing {
 struct failure_figures {
     uint64_t losses, losses_starting, kills, leaves, hangs, cuts, stalls, fenced, starts_again,
         left_out;
-    uint64_t rejoins, clusters_lost, clusters_damaged, singles, needless, disks, disk_exits;
+    uint64_t rejoins, clusters_lost, clusters_damaged, singles, needless, misled, disks, disk_exits;
     uint64_t together, together_lost; /* Returns while others were on their way. */
     uint64_t orders, orders_given_up; /* Changes of the order of replicas. */
     uint64_t overtaken;               /* Who joined earlier was included later. */

@@ -32,6 +32,12 @@ static bool only_payload(uint32_t gsn)
     return gsn == GSN_SCHEMA_PREPARE_REQ;
 }
 
+/* An order that fits, and that others are not given: who follows it is where nobody else is. */
+static bool tells_apart(uint32_t gsn)
+{
+    return gsn == GSN_SCHEMA_STEP_REQ;
+}
+
 static uint32_t odd_number(struct rng *rng)
 {
     static const uint32_t odd[] = {0, 1, 2, 63, 64, 65535, 65536, INT32_MAX, UINT32_MAX};
@@ -63,6 +69,7 @@ static void damage(struct run *run, uint32_t *words)
         words[at] = odd_number(rng);
         break;
     }
+    if (tells_apart(gsn)) node_mask_add(&tamper->misled, ref_node(words[1]));
     tamper->done++;
     tamper->left--;
     if (tamper->hostile == 0)
