@@ -768,7 +768,8 @@ void failures_print(const struct failure_figures *f)
         "way, %llu times one was overtaken); faults left out %llu; single user mode %llu times; "
         "orders of replicas changed %llu times, given up %llu times; "
         "clusters that found no "
-        "arbitrator %llu, whose data was damaged everywhere %llu; left needlessly %llu\n",
+        "arbitrator %llu, whose data was damaged everywhere %llu; left needlessly %llu, "
+        "misled %llu\n",
         (unsigned long long)f->losses, (unsigned long long)f->losses_starting,
         (unsigned long long)f->kills, (unsigned long long)f->leaves, (unsigned long long)f->hangs,
         (unsigned long long)f->cuts, (unsigned long long)f->stalls, (unsigned long long)f->disks,
@@ -778,7 +779,8 @@ void failures_print(const struct failure_figures *f)
         (unsigned long long)f->overtaken, (unsigned long long)f->left_out,
         (unsigned long long)f->singles, (unsigned long long)f->orders,
         (unsigned long long)f->orders_given_up, (unsigned long long)f->clusters_lost,
-        (unsigned long long)f->clusters_damaged, (unsigned long long)f->needless);
+        (unsigned long long)f->clusters_damaged, (unsigned long long)f->needless,
+        (unsigned long long)f->misled);
     if (f->refused > 0)
         printf("--initial was refused %llu times\n", (unsigned long long)f->refused);
     pace_print(f);
