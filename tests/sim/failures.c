@@ -300,13 +300,7 @@ bool failures_announced(struct run *run, uint32_t id, uint32_t code)
                   run->durability.down;
     bool good = operator_refused(run, id, code);
     if (good) return true;
-    if (run->tamper.hostile != 0 && run->tamper.done > 0) {
-        bool misled =
-            node_mask_has(&run->tamper.misled, id) && !sim_alive(run->world, run->tamper.hostile);
-        if (misled) count(&figures_of(run)->misled);
-        return (id == run->tamper.hostile || misled) && code != EXIT_NDBREQUIRE &&
-               !lives_damaged(code);
-    }
+    if (run->tamper.hostile != 0 && run->tamper.done > 0) return tamper_announced(run, id, code);
     if (code == EXIT_ARBIT_SHUTDOWN || code == EXIT_DECLARED_DEAD) good = doomed || !started;
     if (code == EXIT_OTHER_NODE_FAILED)
         good = (doomed || !started || young) && run->failures.lives[i] > 0;

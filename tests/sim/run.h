@@ -663,6 +663,8 @@ void tamper_alone(struct swarm *swarm); /* No other faults; whoever is cut off i
 void tamper_begin(struct run *run);
 void tamper_signals(void *context, uint32_t *words, uint32_t count);
 bool tamper_due(struct run *run); /* The power goes now. */
+/* A node stops by itself after the hostile one has done harm: is it that one, or misled by it? */
+bool tamper_announced(struct run *run, uint32_t id, uint32_t code);
 
 /* durability.c */
 void past_add(struct run *run, uint32_t table, uint32_t index, uint64_t epoch);

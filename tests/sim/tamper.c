@@ -132,3 +132,12 @@ bool tamper_due(struct run *run)
     tamper->kill_us = 0;
     return true;
 }
+
+bool tamper_announced(struct run *run, uint32_t id, uint32_t code)
+{
+    const struct tamper *tamper = &run->tamper;
+    bool misled = node_mask_has(&tamper->misled, id) && !sim_alive(run->world, tamper->hostile);
+    if (misled && run->failures.figures != NULL)
+        __atomic_fetch_add(&run->failures.figures->misled, 1, __ATOMIC_RELAXED); /* Of all jobs. */
+    return (id == tamper->hostile || misled) && code != EXIT_NDBREQUIRE && !lives_damaged(code);
+}
